@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * abi.h - every byte that crosses between the kernel programs and user space.
+ *
+ * No includes: the BPF side gets __u32 and friends from vmlinux.h, the user side from
+ * <linux/types.h>, which must come first. Padding is explicit and sizes are asserted, so the two
+ * compilers cannot disagree.
+ *
+ * Must hold:
+ *  - a remote address is a __u64 named *_addr, never a pointer;
+ *  - an absent offset is PYOFF_ABSENT and never 0, since 0 is a valid offset;
+ *  - reasons are append-only within a release: outputs print them by name.
+ */
+#ifndef KRAIT_ABI_H
+#define KRAIT_ABI_H
+
+/* Nodes (frames and entry frames) of a stack before it is "truncated: depth". */
+#define KRAIT_MAX_FRAMES 2048
+/* Thread states looked at in one search before it is "lost: thread list too long". */
+#define KRAIT_MAX_THREADS 8192
+/* Distinct interpreter layouts (builds) known at once. */
+#define KRAIT_MAX_LAYOUTS 64
+#define KRAIT_MAX_PROCS 16384
+#define KRAIT_MAX_SLOTS 16384
+
+/*
+ * Bytes read in one go at the start of a PyThreadState, an interpreter frame and a code object.
+ * Every offset that the kernel uses must lie within; user space refuses a layout where it does not.
+ */
+#define KRAIT_THREAD_WINDOW 256
+#define KRAIT_FRAME_WINDOW 80
+#define KRAIT_CODE_WINDOW 192
+
+#define PYOFF_ABSENT (-1)
+
+enum py_offsets_flag {
+	PYOFF_FREE_THREADED = 1 << 0,
+};
+
+/*
+ * Where things are in one interpreter build, in bytes from the start of the named C struct.
+ * Filled by user/target from _Py_DebugOffsets (3.13+), grouped as CPython's own structs are.
+ */
+struct py_offsets {
+	__u32 version; /* PY_VERSION_HEX */
+	__u32 flags; /* enum py_offsets_flag */
+	struct {
+		__s32 interpreters_head, finalizing;
+	} runtime; /* _PyRuntimeState */
+	struct {
+		__s32 id, next, threads_head, code_object_generation;
+	} interp; /* PyInterpreterState */
+	struct {
+		__s32 prev, next, interp, current_frame, base_frame;
+		__s32 last_profiled_frame, last_profiled_frame_seq;
+		__s32 thread_id, native_thread_id, status;
+	} thread; /* PyThreadState */
+	struct {
+		__s32 previous, executable, instr_ptr, owner, tlbc_index, localsplus;
+	} frame; /* _PyInterpreterFrame */
+	struct {
+		__s32 filename, name, qualname, linetable, firstlineno, code_adaptive, tlbc;
+	} code; /* PyCodeObject */
+	struct {
+		__s32 ob_type, tp_name;
+	} object; /* PyObject, PyTypeObject */
+	struct {
+		__s32 state, length, ascii_size, compact_size;
+	} unicode; /* PyASCIIObject, PyCompactUnicodeObject */
+	struct {
+		__s32 ob_size, ob_sval;
+	} bytes; /* PyBytesObject */
+	__s32 pad_;
+};
+_Static_assert(sizeof(struct py_offsets) == 160, "struct py_offsets is shared with BPF");
+
+enum proc_flag {
+	/* Read a fingerprint of every code object: its address alone does not identify it. */
+	PROC_FINGERPRINT = 1 << 0,
+};
+
+/* Value of the map procs, keyed by host tgid. Created and deleted by user space only. */
+struct proc_info {
+	__u64 runtime_addr; /* &_PyRuntime in the target */
+	__u64 start_ticks; /* start of the process, clock ticks (100 Hz) since boot */
+	__u64 dropped; /* interrupts lost because the ring buffer was full; kernel adds */
+	__u32 layout; /* index into the map layouts */
+	__u32 flags; /* enum proc_flag */
+	__u32 stale; /* set by the exec program: the image is gone */
+	__u32 pad_;
+};
+_Static_assert(sizeof(struct proc_info) == 40, "struct proc_info is shared with BPF");
+
+/* Value of the map threads, keyed by host tid. Created and deleted by user space only. */
+struct thread_ref {
+	__u64 start_ns; /* task start, boot clock: a reused tid does not match */
+	__u32 slot; /* index into the map slots */
+	__u32 pad_;
+};
+_Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared with BPF");
+
+/* What the program remembers about one thread. Only that thread's own interrupts write it. */
+struct thread_slot {
+	__u64 start_ns; /* whom the content belongs to */
+	__u64 tstate_addr; /* last thread state found, re-validated at each sample; 0 none */
+	__u64 interp_addr;
+	__u64 pad_;
+};
+_Static_assert(sizeof(struct thread_slot) == 32, "struct thread_slot is shared with BPF");
+
+/* How an interrupt of a tracked process ended. Every one ends as exactly one of the three. */
+enum outcome {
+	OUTCOME_COMPLETE,
+	OUTCOME_TRUNCATED, /* the leaf side is there and true, the root is missing */
+	OUTCOME_LOST,
+	OUTCOME_CNT
+};
+
+/* Why. The first group belongs to complete, the second to truncated, the rest to lost. */
+enum reason {
+	REASON_PYTHON, /* a whole Python stack, possibly empty between two calls */
+	REASON_NO_RUNTIME, /* interpreter not initialised yet, or finalised */
+	REASON_NATIVE_THREAD, /* the thread has no Python thread state */
+
+	REASON_DEPTH, /* deeper than KRAIT_MAX_FRAMES */
+	REASON_FRAME_FAULT, /* a frame's memory is not present */
+	REASON_NO_BASE, /* the chain ended before the thread's base frame */
+
+	REASON_EXITING, /* the task is exiting, its memory is gone */
+	REASON_EXECED, /* the process has a new image that is not resolved yet */
+	REASON_RUNTIME_FAULT, /* _PyRuntime or an interpreter state is not readable */
+	REASON_THREAD_FAULT, /* a thread state is not readable */
+	REASON_THREAD_TORN, /* the thread list changed while it was searched */
+	REASON_THREAD_LIMIT, /* the thread list is longer than KRAIT_MAX_THREADS */
+	REASON_BAD_FRAME, /* a frame that cannot be one: misaligned, or of no known owner */
+	REASON_CYCLE, /* the chain of frames runs in a circle */
+	REASON_NO_LAYOUT, /* krait's own maps are inconsistent */
+	REASON_RING_FULL, /* no room in the ring buffer: user space is too slow */
+	REASON_BAD_RECORD, /* user space got a record that makes no sense */
+	REASON_CNT
+};
+
+/* Index into the per-CPU map counters: interrupts, then one counter per reason. */
+enum counter {
+	COUNTER_INTERRUPTS, /* of tracked processes */
+	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */
+	COUNTER_REASON, /* + enum reason */
+	COUNTER_CNT = COUNTER_REASON + REASON_CNT
+};
+
+/* One node of the chain, leaf first. An entry frame (C stack, owner >= 3) has code_addr 0. */
+struct frame {
+	__u64 code_addr; /* PyCodeObject */
+	__u64 frame_addr; /* _PyInterpreterFrame */
+	__s32 instr_off; /* bytes from the first code unit; FRAME_INSTR_UNKNOWN if out of range */
+	__u32 fingerprint; /* of the code object where PROC_FINGERPRINT, else 0 */
+};
+_Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
+#define FRAME_INSTR_UNKNOWN (-1)
+
+enum event_type {
+	EVENT_SAMPLE,
+	EVENT_EXEC,
+	EVENT_FORK,
+	EVENT_EXIT, /* of a process (its last thread) */
+	EVENT_THREAD_EXIT, /* of a thread that has a slot */
+	EVENT_CNT
+};
+
+/* The record of one interrupt: this header and frame_cnt times struct frame. */
+struct event_sample {
+	__u32 type; /* EVENT_SAMPLE */
+	__u32 size; /* of the record, bytes */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 thread_start_ns; /* task start, boot clock */
+	__u64 period; /* of the perf event: ns for cpu-clock */
+	__u64 tstate_addr;
+	__u64 interp_addr;
+	__u64 code_generation; /* PyInterpreterState.code_object_generation; 0 before 3.14 */
+	__u32 pid; /* host tgid */
+	__u32 tid; /* host tid */
+	__u32 cpu;
+	__u32 frame_cnt;
+	__u8 outcome; /* enum outcome */
+	__u8 reason; /* enum reason */
+	__u8 event; /* index of the perf event, in the order of -e */
+	__u8 flags; /* enum sample_flag */
+	__u32 pad_;
+	char comm[16]; /* of the thread */
+};
+_Static_assert(sizeof(struct event_sample) == 96, "struct event_sample is shared with BPF");
+
+enum sample_flag {
+	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
+	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
+};
+
+/* A process or thread came, changed or went. */
+struct event_task {
+	__u32 type;
+	__u32 size;
+	__u64 time_ns;
+	__u64 start_ns; /* of the task (the child for a fork), boot clock */
+	__u32 pid; /* of the task (the child for a fork) */
+	__u32 tid;
+	__u32 parent_pid;
+	__u32 pad_;
+};
+_Static_assert(sizeof(struct event_task) == 40, "struct event_task is shared with BPF");
+
+#endif /* KRAIT_ABI_H */

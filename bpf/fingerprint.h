@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * fingerprint.h - tells two code objects at the same address apart.
+ *
+ * The pointers to qualname, filename and line table and the first line, mixed to 32 bits. The
+ * kernel takes it in the interrupt, user space from the same window of the object; both call this.
+ * Never 0, which means "not taken".
+ */
+#ifndef KRAIT_FINGERPRINT_H
+#define KRAIT_FINGERPRINT_H
+
+static inline __u64 fingerprint_mix(__u64 hash, __u64 value)
+{
+	hash ^= value;
+	hash *= 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+static inline __u32 code_fingerprint(__u64 qualname_addr, __u64 filename_addr, __u64 linetable_addr,
+				     __u32 first_line)
+{
+	__u64 hash = fingerprint_mix(0x6b72616974ULL, qualname_addr);
+
+	hash = fingerprint_mix(hash, filename_addr);
+	hash = fingerprint_mix(hash, linetable_addr);
+	hash = fingerprint_mix(hash, first_line);
+	return (__u32)(hash >> 32) | 1;
+}
+
+#endif /* KRAIT_FINGERPRINT_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * emitter.h - one interface for all outputs.
+ *
+ * An emitter writes what it is given to a FILE that it does not own; it knows nothing of processes,
+ * kernels or options beyond struct emit_options. Streaming formats write in sample(); the others do
+ * all in finish(). Errors are -errno; the caller names the file in its message.
+ */
+#ifndef KRAIT_EMIT_EMITTER_H
+#define KRAIT_EMIT_EMITTER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct emit_options {
+	bool lines; /* one entry per line, not per function */
+	bool threads; /* thread names as frames below the process */
+	bool no_process; /* leave the process frames out */
+	const char *command_line; /* of krait, for headers */
+	const char *title;
+	const char *host, *kernel; /* where it was recorded */
+	double seconds; /* length of the recording; set before finish */
+	unsigned long frequency; /* Hz asked for; 0 unknown */
+};
+
+struct emitter; /* each format's own state */
+
+struct emitter_ops {
+	const char *name; /* for -f */
+	const char *const *suffixes; /* NULL-terminated: ".html" */
+	bool streams; /* wants every sample() */
+	/* *options stays valid, and may change until finish. */
+	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
+	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
+	int (*finish)(struct emitter *e, const struct profile *p);
+	void (*free)(struct emitter *e);
+};
+
+/* By -f name, or by the file name's suffix; NULL where none fits. */
+const struct emitter_ops *emitter_by_name(const char *name);
+const struct emitter_ops *emitter_by_suffix(const char *path);
+/* All formats, NULL-terminated, for --help. */
+const struct emitter_ops *const *emitter_all(void);
+
+#endif /* KRAIT_EMIT_EMITTER_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * accounts.h - where every interrupt went.
+ *
+ * Must hold at the end of a recording: interrupts = complete + truncated + lost, each the sum of
+ * its reasons. accounts_balance() says so, and every output prints the accounts.
+ */
+#ifndef KRAIT_PROFILE_ACCOUNTS_H
+#define KRAIT_PROFILE_ACCOUNTS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "abi.h"
+
+struct accounts {
+	__u64 interrupts; /* of tracked processes, counted by the kernel */
+	__u64 reasons[REASON_CNT]; /* how each of them ended */
+	__u64 unknown_frames; /* frames shown as <unknown function> (not lost samples) */
+	__u64 events_dropped; /* process events lost: a process may have been seen late */
+};
+
+/* "python", "depth", "ring full", …: lower case, no punctuation; stable for scripts. */
+const char *reason_name(enum reason reason);
+const char *outcome_name(enum outcome outcome);
+enum outcome reason_outcome(enum reason reason);
+
+/* Sum of the reasons of one outcome. */
+__u64 accounts_total(const struct accounts *a, enum outcome outcome);
+/* interrupts minus all reasons; 0 when the books balance. */
+__s64 accounts_balance(const struct accounts *a);
+/* Share of interrupts lost, 0..1; 0 when there were none. */
+double accounts_lost_share(const struct accounts *a);
+/*
+ * One line: "4970 interrupts = 4968 complete + 0 truncated + 2 lost (ring full 2)". Writes at most
+ * size bytes, NUL-terminated.
+ */
+void accounts_format(const struct accounts *a, char *buf, size_t size);
+
+#endif /* KRAIT_PROFILE_ACCOUNTS_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile.h - what was measured: interned strings and frames, a tree of stacks with counts, and
+ * the accounts of what is not in it.
+ *
+ * Ids are small integers that stay valid for the life of the profile; 0 is "none" (for strings the
+ * empty string, for nodes the root). A stack is a node: the path from the root to it.
+ * Root children are processes, their children threads, then Python frames root first:
+ *     (root) -> process -> thread -> <module> -> main -> leaf
+ *
+ * Must hold: Σ self counts over all nodes = number of samples added.
+ */
+#ifndef KRAIT_PROFILE_PROFILE_H
+#define KRAIT_PROFILE_PROFILE_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "profile/accounts.h"
+
+struct profile;
+
+enum frame_kind {
+	FRAME_PYTHON,
+	FRAME_PROCESS, /* name is the command, pid its host pid */
+	FRAME_THREAD, /* name is the thread's name, pid the process, tid its host tid */
+	FRAME_MARK, /* krait's own remark, e.g. "[truncated: depth]"; shown, not a function */
+};
+
+/* One distinct frame. Two frames are the same when all members are. */
+struct profile_frame {
+	enum frame_kind kind;
+	__u32 name; /* string id */
+	__u32 file; /* string id, 0 unknown */
+	int first_line; /* of the function */
+	int line, end_line, column, end_column; /* -1 unknown */
+	int pid, tid;
+};
+
+struct profile_node {
+	__u32 parent; /* node id, 0 = root */
+	__u32 frame; /* frame id */
+	__u32 depth; /* 1 for a child of the root */
+	__u64 self; /* samples that end here */
+	__u64 self_weight; /* Σ period of these: ns for cpu-clock */
+};
+
+/* One sample in time order, as emitters that stream want it. */
+struct profile_sample {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 period; /* ns for cpu-clock */
+	__u32 node;
+	__u32 cpu;
+	int pid, tid; /* host */
+	const char *comm; /* of the thread, UTF-8 and printable */
+	const char *event; /* "cpu-clock" */
+};
+
+/* NULL and errno on failure. */
+struct profile *profile__new(void);
+void profile__free(struct profile *p);
+
+/* Interning: the id, or 0 when out of memory (also for the empty string, which is 0). */
+__u32 profile__string(struct profile *p, const char *text);
+__u32 profile__frame(struct profile *p, const struct profile_frame *frame);
+__u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
+
+/* Counts one sample of the given weight at the node. */
+void profile__add(struct profile *p, __u32 node, __u64 weight);
+
+const char *profile__text(const struct profile *p, __u32 string);
+const struct profile_frame *profile__frame_at(const struct profile *p, __u32 frame);
+const struct profile_node *profile__node_at(const struct profile *p, __u32 node);
+/* Nodes are numbered 1 .. count in order of creation: a parent comes before its children. */
+__u32 profile__node_cnt(const struct profile *p);
+__u32 profile__frame_cnt(const struct profile *p);
+
+/* The accounts that go with these stacks; the caller fills them in. */
+struct accounts *profile__accounts(struct profile *p);
+const struct accounts *profile__accounts_of(const struct profile *p);
+
+#endif /* KRAIT_PROFILE_PROFILE_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbolizer.h - (code object, instruction offset) of one process to name, file and position.
+ *
+ * One symbolizer per process. Code objects are read once from the target and cached by address.
+ * Addresses of code objects are reused, so a cached one is good only while
+ *  - code_generation (3.14+) is what it was when it was read or last confirmed, or
+ *  - its fingerprint, taken by the kernel in the same interrupt, is the cached one's.
+ * What cannot be proved is "unknown", never a guess.
+ *
+ * Must hold: bounded memory (least recently used code objects go), no trust in any length read.
+ */
+#ifndef KRAIT_SYMBOL_SYMBOLIZER_H
+#define KRAIT_SYMBOL_SYMBOLIZER_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "util/memory.h"
+
+struct symbolizer;
+
+/* 1-based lines, 0-based byte columns as code.co_positions() gives them; -1 where unknown. */
+struct source_position {
+	int line, end_line, column, end_column;
+};
+
+/* A code object as names; owned by the symbolizer, valid until the next call that resolves. */
+struct code_symbol {
+	const char *qualname; /* UTF-8, never NULL */
+	const char *filename; /* UTF-8, never NULL, "" unknown */
+	int first_line;
+	__u64 serial; /* unique per distinct code object in this symbolizer, never reused, > 0 */
+};
+
+struct code_query {
+	__u64 code_addr;
+	__u64 interp_addr; /* whose code_object_generation counts; 0 none */
+	__u64 code_generation; /* at the interrupt; ignored where the layout has none */
+	__u32 fingerprint; /* at the interrupt, 0 = not taken */
+	__s32 instr_off;
+};
+
+enum symbol_status {
+	SYMBOL_OK,
+	SYMBOL_UNREADABLE, /* memory gone, or not a code object */
+	SYMBOL_STALE, /* the object may have been replaced since the interrupt */
+};
+
+struct symbolizer_stats {
+	__u64 hits, reads, revalidations, evictions, unreadable, stale;
+};
+
+/* Copies *offsets; borrows *memory's ctx until free. NULL and errno on failure. */
+struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struct memory *memory);
+void symbolizer__free(struct symbolizer *s);
+
+/*
+ * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for
+ * what the line table does not say.
+ */
+enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
+				       struct code_symbol *ret_code,
+				       struct source_position *ret_position);
+
+const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
+
+#endif /* KRAIT_SYMBOL_SYMBOLIZER_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.h - is this process Python, which one, and where is its runtime?
+ *
+ * An interpreter is recognised by content, never by file name: a .PyRuntime section or a _PyRuntime
+ * symbol in the executable or in any mapped library, opened through the target's own root
+ * (/proc/PID/map_files, /proc/PID/root), plus the cookie "xdebugpy" in live memory. Of two copies
+ * of libpython, the live one (interpreters_head set) wins.
+ *
+ * Must hold: nothing here writes to the target or stops it; every byte read is checked.
+ */
+#ifndef KRAIT_TARGET_PROCESS_H
+#define KRAIT_TARGET_PROCESS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "abi.h"
+
+struct elf_cache;
+
+enum py_build {
+	PY_BUILD_EXE, /* the runtime is in the executable */
+	PY_BUILD_SHARED, /* in a library */
+};
+
+/* What identification found. Plain data; strings are NUL-terminated and cut to fit. */
+struct py_process {
+	pid_t pid; /* host */
+	__u64 start_ticks; /* /proc/PID/stat field 22, clock ticks since boot */
+	__u64 runtime_addr; /* &_PyRuntime in the target */
+	bool initialised; /* interpreters_head was set when we looked */
+	struct py_offsets offsets;
+	enum py_build build;
+	char file[256]; /* ELF file that holds the runtime, as the target's maps name it */
+	char comm[16];
+	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */
+};
+
+/*
+ * Identifies the process. 0 and *ret filled; on failure ret->pid and ret->why are set and the
+ * result is
+ *  -ESRCH    no such process, or it went away meanwhile
+ *  -EACCES   its maps or memory may not be read
+ *  -ENOEXEC  not Python: no mapped file has a runtime (may change: exec, dlopen)
+ *  -ENOTSUP  Python, but of a version or layout that krait does not know; why names it
+ *  -ENODATA  a runtime was found but its table is garbage
+ *  -ENOMEM   and other system errors
+ */
+int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Start time of a process in clock ticks since boot (stat field 22, parsed from the last ')'). */
+int process_start_ticks(pid_t pid, __u64 *ret) __attribute__((warn_unused_result, nonnull));
+
+/* Calls fn for every process in /proc, in the order of pids. A non-zero result of fn ends it. */
+int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
+
+#endif /* KRAIT_TARGET_PROCESS_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * log.h - one line on stderr: "krait: module: what: why".
+ *
+ * Errors are for the user and say what to do next; log_debug() shows with -v only. The level is
+ * the one piece of process-wide state, set once by main before anything else runs.
+ */
+#ifndef KRAIT_UTIL_LOG_H
+#define KRAIT_UTIL_LOG_H
+
+#include <stdarg.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+void log_set_level(enum log_level level);
+void log_line(enum log_level level, const char *module, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void log_vline(enum log_level level, const char *module, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+#define log_error(module, ...) log_line(LOG_LEVEL_ERROR, module, __VA_ARGS__)
+#define log_warn(module, ...) log_line(LOG_LEVEL_WARN, module, __VA_ARGS__)
+#define log_info(module, ...) log_line(LOG_LEVEL_INFO, module, __VA_ARGS__)
+#define log_debug(module, ...) log_line(LOG_LEVEL_DEBUG, module, __VA_ARGS__)
+
+#endif /* KRAIT_UTIL_LOG_H */
