@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# krait: eBPF sampling profiler for CPython
+#
+#   make                  build/krait
+#   make demo             install what is missing, build, profile a small program
+#   make check            everything that is tested, on a fresh machine too
+#
+# Knobs:
+#   V=1                   show commands; test runs show each test
+#   O=dir                 build elsewhere (default build, build-asan, build-debug ...)
+#   DEBUG=1               -O0 for the user side, in build-debug
+#   SAN=address,undefined sanitizers for the user side, in build-asan; SAN=thread in build-tsan
+#   T=pattern             only test files whose path matches the extended regular expression
+#   FUZZ_SECS=60          seconds for each fuzzer
+#   CC= CLANG= BPFTOOL= PREFIX= DESTDIR=   the usual
+
+VERSION := 0.1.0
+
+comma := ,
+ifneq ($(filter thread,$(subst $(comma), ,$(SAN))),)
+O ?= build-tsan
+else ifneq ($(SAN),)
+O ?= build-asan
+else ifneq ($(DEBUG),)
+O ?= build-debug
+else
+O ?= build
+endif
+
+# bpftool is in /usr/sbin, which is not in everyone's path.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+CLANG ?= clang
+LLVM_STRIP ?= llvm-strip
+BPFTOOL ?= bpftool
+CLANG_FORMAT ?= clang-format
+PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+PREFIX ?= /usr/local
+FUZZ_SECS ?= 60
+
+MACHINE := $(shell uname -m)
+ARCH := $(MACHINE:aarch64=arm64)
+BPF_ARCH := $(ARCH:x86_64=x86)
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+MAKEFLAGS += --no-print-directory
+endif
+
+# ---- sources, in the order in which data flows ------------------------------------------------
+
+STAGES := util target sampler stack symbol profile emit cmd
+BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
+LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
+ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+SUPPORT_SRC := $(sort $(wildcard tests/unit/support_*.c))
+BPF_TEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
+TWIN_SRC := $(sort $(wildcard tests/bpf/*.bpf.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+
+BPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/bpf/%.o)
+TWIN_OBJ := $(TWIN_SRC:%.c=$(O)/%.o)
+TWIN_SKEL := $(TWIN_SRC:tests/bpf/%.bpf.c=$(O)/gen/%.skel.h)
+SKEL := $(if $(BPF_SRC),$(O)/gen/krait.skel.h)
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
+MAIN_OBJ := $(O)/user/cmd/main.o
+TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(BPF_TEST_SRC))
+UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
+BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
+
+# ---- flags ------------------------------------------------------------------------------------
+
+# Callbacks have parameters that they need not use.
+WARN := -Wall -Wextra -Werror -Wno-unused-parameter
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
+	-Ivmlinux/$(ARCH) -Ibpf
+
+PKGS := libbpf libelf libdw zlib
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS))
+OPT := $(if $(DEBUG),-O0,-O2)
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+WARN_USER := $(WARN) -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wundef
+# Quoted includes only: user/ and bpf/ must not shadow system headers.
+DEFINES := -D_GNU_SOURCE -DKRAIT_VERSION='"$(VERSION)"' -DKRAIT_SRCDIR='"$(CURDIR)"' \
+	-iquote user -iquote bpf -iquote $(O)/gen
+ALL_CFLAGS = -std=gnu11 $(OPT) -g $(WARN_USER) $(SAN_FLAGS) $(PKG_CFLAGS) $(DEFINES) \
+	$(CPPFLAGS) $(CFLAGS)
+TEST_CFLAGS := -DKRAIT_HOST -iquote tests/unit -iquote tests/bpf
+LIBS = $(PKG_LIBS) -lpthread -lm
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+# ---- build ------------------------------------------------------------------------------------
+
+all: $(O)/krait ## build krait (the default)
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(LLVM_STRIP) -g $@
+
+$(O)/tests/bpf/%.bpf.o: tests/bpf/%.bpf.c
+	$(call say,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -Itests/bpf -MMD -MP -c $< -o $@
+	$(Q)$(LLVM_STRIP) -g $@
+
+# All programs share one skeleton, so that they share maps and read-only data.
+$(O)/bpf/krait.bpf.o: $(BPF_OBJ)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(O)/gen/krait.skel.h: $(O)/bpf/krait.bpf.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name krait_bpf > $@
+
+# Programs that only tests load: each has its own skeleton, named after its file.
+$(O)/gen/%.skel.h: $(O)/tests/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) > $@
+
+$(O)/%.o: %.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
+$(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS)
+$(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
+$(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
+
+# Built anew each time, so that the member of a removed source does not live on.
+$(O)/libkrait.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/krait: $(MAIN_OBJ) $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/libsupport.a: $(SUPPORT_SRC:%.c=$(O)/%.o)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(UNIT_BIN) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/libsupport.a $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+
+# ---- test -------------------------------------------------------------------------------------
+
+RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
+ASAN = $(MAKE) SAN=address,undefined O=build-asan
+
+build-unit: $(UNIT_BIN)
+build-bpf-tests: $(BPF_TEST_BIN)
+
+check: ## all tests: unit, unit under sanitizers, in-kernel, end to end
+	@scripts/run-tests --prepare
+	@echo 'krait: check: building krait and its tests'
+	+@$(MAKE) all build-unit build-bpf-tests
+	@echo 'krait: check: building the unit tests with sanitizers'
+	+@$(ASAN) build-unit
+	@$(RUN) unit asan bpf e2e
+
+check-unit: build-unit ## unit tests only: no root, no interpreter
+	@$(RUN) unit
+
+check-asan: ## unit tests under the address and undefined-behaviour sanitizers
+	+@$(ASAN) build-unit
+	@$(RUN) asan
+
+check-root: all build-bpf-tests ## in-kernel tests: root and BPF
+	@$(RUN) bpf
+
+check-e2e: all ## end to end: real interpreters, real output
+	@$(RUN) e2e
+
+# The fuzzers see our sources through clang's coverage, so they build them a second time.
+$(FUZZ_BIN): $(O)/%: %.c $(LIB_SRC) | $(SKEL)
+	$(call say,FUZZCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined $(PKG_CFLAGS) $(DEFINES) $(TEST_CFLAGS) \
+		$(filter %.c,$^) $(LIBS) -o $@
+
+fuzz: $(FUZZ_BIN) ## run every fuzzer for FUZZ_SECS seconds
+	@scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_BIN)
+
+coverage: ## line coverage of the unit tests, by gcov
+	+@$(MAKE) O=build-cov CFLAGS='--coverage -O0' LDFLAGS=--coverage build-unit
+	@O=build-cov V=$(V) scripts/run-tests unit
+	@scripts/run-tests --coverage build-cov
+
+lint: ## formatting, shell scripts, direction of includes
+	@scripts/lint
+
+format: ## rewrite the C sources in the project's format
+	@scripts/lint --fix
+
+# ---- the rest ---------------------------------------------------------------------------------
+
+demo: ## profile a small program, everything from nothing
+	@O=$(O) scripts/demo
+
+install: all ## install into $(DESTDIR)$(PREFIX)
+	$(INSTALL) -D -m 755 $(O)/krait $(DESTDIR)$(PREFIX)/bin/krait
+
+uninstall: ## remove what install put there
+	$(RM) $(DESTDIR)$(PREFIX)/bin/krait
+
+dist: ## krait-VERSION.tar.gz of the committed tree
+	git archive --prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
+
+clean: ## remove everything built
+	$(RM) -r build build-asan build-tsan build-debug build-cov $(filter-out . ..,$(O))
+
+help: ## this text
+	@sed -n '/^#   /s/^#   /  /p' Makefile
+	@echo
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		while IFS='|' read -r t h; do printf '  make %-12s %s\n' "$$t" "$$h"; done
+
+-include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+
+.PHONY: all demo check check-unit check-asan check-root check-e2e fuzz coverage lint format \
+	build-unit build-bpf-tests install uninstall dist clean help
