@@ -218,7 +218,7 @@ format: ## rewrite the C sources in the project's format
 # ---- the rest ---------------------------------------------------------------------------------
 
 demo: ## profile a small program, everything from nothing
-	@O=$(O) scripts/demo
+	+@O=$(O) scripts/demo
 
 install: all ## install into $(DESTDIR)$(PREFIX)
 	$(INSTALL) -D -m 755 $(O)/krait $(DESTDIR)$(PREFIX)/bin/krait
