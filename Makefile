@@ -71,7 +71,7 @@ TWIN_SKEL := $(TWIN_SRC:tests/bpf/%.bpf.c=$(O)/gen/%.skel.h)
 SKEL := $(if $(BPF_SRC),$(O)/gen/krait.skel.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
-TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(BPF_TEST_SRC))
+TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
@@ -171,6 +171,7 @@ ASAN = $(MAKE) SAN=address,undefined O=build-asan
 
 build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
+build-fuzzers: $(FUZZ_BIN)
 
 check: ## all tests: unit, unit under sanitizers, in-kernel, end to end
 	@scripts/run-tests --prepare
@@ -193,16 +194,15 @@ check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 check-e2e: all ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
-# The fuzzers see our sources through clang's coverage, so they build them a second time.
-$(FUZZ_BIN): $(O)/%: %.c $(LIB_SRC) | $(SKEL)
-	$(call say,FUZZCC,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined $(PKG_CFLAGS) $(DEFINES) $(TEST_CFLAGS) \
-		$(filter %.c,$^) $(LIBS) -o $@
+# Fuzzers are linked with a library that clang has instrumented, in a build of its own.
+$(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
-fuzz: $(FUZZ_BIN) ## run every fuzzer for FUZZ_SECS seconds
-	@scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_BIN)
+fuzz: ## run every fuzzer for FUZZ_SECS seconds
+	+@$(MAKE) O=build-fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined \
+		CFLAGS='-Wno-error -Wno-missing-prototypes' build-fuzzers
+	@T='$(T)' scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_SRC:%.c=build-fuzz/%)
 
 coverage: ## line coverage of the unit tests, by gcov
 	+@$(MAKE) O=build-cov CFLAGS='--coverage -O0' LDFLAGS=--coverage build-unit
@@ -230,7 +230,7 @@ dist: ## krait-VERSION.tar.gz of the committed tree
 	git archive --prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
 
 clean: ## remove everything built
-	$(RM) -r build build-asan build-tsan build-debug build-cov $(filter-out . ..,$(O))
+	$(RM) -r build build-asan build-tsan build-debug build-cov build-fuzz $(filter-out . ..,$(O))
 
 help: ## this text
 	@sed -n '/^#   /s/^#   /  /p' Makefile
@@ -241,4 +241,4 @@ help: ## this text
 -include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-unit check-asan check-root check-e2e fuzz coverage lint format \
-	build-unit build-bpf-tests install uninstall dist clean help
+	build-unit build-bpf-tests build-fuzzers install uninstall dist clean help
