@@ -8,7 +8,8 @@
  * Root children are processes, their children threads, then Python frames root first:
  *     (root) -> process -> thread -> <module> -> main -> leaf
  *
- * Must hold: Σ self counts over all nodes = number of samples added.
+ * Must hold: Σ self counts over all nodes, the root included, = number of samples added. (A sample
+ * is at the root only where there was no room for its stack.)
  */
 #ifndef KRAIT_PROFILE_PROFILE_H
 #define KRAIT_PROFILE_PROFILE_H
@@ -68,6 +69,7 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
 /* Counts one sample of the given weight at the node. */
 void profile__add(struct profile *p, __u32 node, __u64 weight);
 
+/* A text stays where it is; a frame or node may move when another one is added. */
 const char *profile__text(const struct profile *p, __u32 string);
 const struct profile_frame *profile__frame_at(const struct profile *p, __u32 frame);
 const struct profile_node *profile__node_at(const struct profile *p, __u32 node);

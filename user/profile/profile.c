@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile.c - the frame table and the stack tree: arrays indexed by id, each with an index over
+ * its keys. Children are found by (parent, frame), the one look-up that has to be fast.
+ */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/idindex.h"
+#include "profile/strtab.h"
+
+/*
+ * What one profile may hold: about 700 MiB of stacks and 250 MiB of frames. Beyond, a stack ends
+ * at the deepest node that there is room for, and profile__child() returns 0.
+ */
+#define PROFILE_MAX_NODES (16U << 20)
+#define PROFILE_MAX_FRAMES (4U << 20)
+#define PROFILE_MIN_CAP 256U
+
+struct profile {
+	struct strtab strings;
+	struct profile_frame *frames; /* [0] is unused */
+	struct profile_node *nodes; /* [0] is the root */
+	__u32 frame_cnt, frame_cap;
+	__u32 node_cnt, node_cap; /* cnt without [0] */
+	struct idindex frame_index, node_index;
+	struct accounts accounts;
+};
+
+struct profile *profile__new(void)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->frames = calloc(PROFILE_MIN_CAP, sizeof(*p->frames));
+	p->nodes = calloc(PROFILE_MIN_CAP, sizeof(*p->nodes));
+	if (strtab_init(&p->strings) || !p->frames || !p->nodes) {
+		profile__free(p);
+		errno = ENOMEM;
+		return NULL;
+	}
+	p->frame_cap = p->node_cap = PROFILE_MIN_CAP;
+	return p;
+}
+
+void profile__free(struct profile *p)
+{
+	if (!p)
+		return;
+	strtab_free(&p->strings);
+	free(p->frames);
+	free(p->nodes);
+	idindex_free(&p->frame_index);
+	idindex_free(&p->node_index);
+	free(p);
+}
+
+/* Room for element number cnt + 1 of *array and its entry in the index. */
+static int reserve(void *array, size_t size, __u32 cnt, __u32 *cap, __u32 max, struct idindex *x)
+{
+	void *grown;
+
+	if (cnt + 1 >= max)
+		return -ENOMEM;
+	if (cnt + 1 >= *cap) {
+		grown = reallocarray(*(void **)array, (size_t)*cap * 2, size);
+		if (!grown)
+			return -ENOMEM;
+		*(void **)array = grown;
+		*cap *= 2;
+	}
+	return idindex_reserve(x);
+}
+
+__u32 profile__string(struct profile *p, const char *text)
+{
+	return strtab_add(&p->strings, text, strlen(text));
+}
+
+static int same_frame(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
+	       a->first_line == b->first_line && a->line == b->line &&
+	       a->end_line == b->end_line && a->column == b->column &&
+	       a->end_column == b->end_column && a->pid == b->pid && a->tid == b->tid;
+}
+
+static __u32 hash_frame(const struct profile_frame *f)
+{
+	const __u32 key[] = { (__u32)f->kind,	   f->name,	       f->file,
+			      (__u32)f->first_line, (__u32)f->line,     (__u32)f->end_line,
+			      (__u32)f->column,     (__u32)f->end_column, (__u32)f->pid,
+			      (__u32)f->tid };
+
+	return idindex_hash_bytes(key, sizeof(key), 0);
+}
+
+__u32 profile__frame(struct profile *p, const struct profile_frame *frame)
+{
+	__u32 hash = hash_frame(frame);
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&p->frame_index, hash, slot)
+		if (same_frame(&p->frames[slot->id], frame))
+			return slot->id;
+	if (reserve(&p->frames, sizeof(*p->frames), p->frame_cnt, &p->frame_cap,
+		    PROFILE_MAX_FRAMES, &p->frame_index))
+		return 0;
+	p->frames[++p->frame_cnt] = *frame;
+	idindex_insert(&p->frame_index, hash, p->frame_cnt);
+	return p->frame_cnt;
+}
+
+__u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame)
+{
+	__u32 hash = idindex_hash_pair(parent_node, frame);
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&p->node_index, hash, slot) {
+		const struct profile_node *n = &p->nodes[slot->id];
+
+		if (n->parent == parent_node && n->frame == frame)
+			return slot->id;
+	}
+	if (!frame || frame > p->frame_cnt || parent_node > p->node_cnt)
+		return 0;
+	if (reserve(&p->nodes, sizeof(*p->nodes), p->node_cnt, &p->node_cap, PROFILE_MAX_NODES,
+		    &p->node_index))
+		return 0;
+	p->nodes[++p->node_cnt] = (struct profile_node){
+		.parent = parent_node,
+		.frame = frame,
+		.depth = p->nodes[parent_node].depth + 1,
+	};
+	idindex_insert(&p->node_index, hash, p->node_cnt);
+	return p->node_cnt;
+}
+
+void profile__add(struct profile *p, __u32 node, __u64 weight)
+{
+	if (node > p->node_cnt)
+		node = 0;
+	p->nodes[node].self++;
+	p->nodes[node].self_weight += weight;
+}
+
+const char *profile__text(const struct profile *p, __u32 string)
+{
+	return strtab_text(&p->strings, string);
+}
+
+const struct profile_frame *profile__frame_at(const struct profile *p, __u32 frame)
+{
+	return &p->frames[frame <= p->frame_cnt ? frame : 0];
+}
+
+const struct profile_node *profile__node_at(const struct profile *p, __u32 node)
+{
+	return &p->nodes[node <= p->node_cnt ? node : 0];
+}
+
+__u32 profile__node_cnt(const struct profile *p)
+{
+	return p->node_cnt;
+}
+
+__u32 profile__frame_cnt(const struct profile *p)
+{
+	return p->frame_cnt;
+}
+
+struct accounts *profile__accounts(struct profile *p)
+{
+	return &p->accounts;
+}
+
+const struct accounts *profile__accounts_of(const struct profile *p)
+{
+	return &p->accounts;
+}

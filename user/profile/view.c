@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * view.c - builds a view in four passes, each a loop over an array: merge frames, merge nodes,
+ * sum totals from the leaves up, then put the nodes in depth-first order.
+ */
+#include "profile/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/idindex.h"
+#include "util/cleanup.h"
+
+/* A node while the tree is being built; ids in order of creation, parents first. */
+struct draft {
+	__u32 parent, frame;
+	__u64 self, total;
+};
+
+struct builder {
+	struct view *view;
+	__u32 *frame_map; /* profile frame -> view frame, 0 where its level is left out */
+	__u32 *node_map; /* profile node -> draft */
+	struct draft *drafts; /* [0] is the root */
+	__u32 draft_cnt;
+	__u32 *children; /* drafts grouped by parent, in order within a group */
+	__u32 *first_child; /* by draft: index into children; [draft_cnt] is the end */
+	__u32 *rank; /* view frame -> place in the order by name */
+	struct idindex index;
+};
+
+static void builder_free(struct builder *b)
+{
+	free(b->frame_map);
+	free(b->node_map);
+	free(b->drafts);
+	free(b->children);
+	free(b->first_child);
+	free(b->rank);
+	idindex_free(&b->index);
+}
+
+const char *view_name(const struct view *v, const struct view_frame *f)
+{
+	return profile__text(v->profile, f->name);
+}
+
+const char *view_file(const struct view *v, const struct view_frame *f)
+{
+	return profile__text(v->profile, f->file);
+}
+
+static int compare_int(int a, int b)
+{
+	return (a > b) - (a < b);
+}
+
+int view_frame_compare(const struct view *v, const struct view_frame *a,
+		       const struct view_frame *b)
+{
+	int c = compare_int((int)a->kind, (int)b->kind);
+
+	if (!c && a->name != b->name)
+		c = strcmp(view_name(v, a), view_name(v, b));
+	if (!c && a->file != b->file)
+		c = strcmp(view_file(v, a), view_file(v, b));
+	if (!c)
+		c = compare_int(a->first_line, b->first_line);
+	if (!c)
+		c = compare_int(a->line, b->line);
+	if (!c)
+		c = compare_int(a->pid, b->pid);
+	return c ? c : compare_int(a->tid, b->tid);
+}
+
+static bool level_shown(const struct view_options *o, enum frame_kind kind)
+{
+	if (kind == FRAME_PROCESS)
+		return o->processes;
+	if (kind == FRAME_THREAD)
+		return o->threads;
+	return true;
+}
+
+/* What remains of a frame when the view's options have been applied. */
+static struct view_frame project(const struct view_options *o, const struct profile_frame *f)
+{
+	bool task = f->kind == FRAME_PROCESS || f->kind == FRAME_THREAD;
+
+	return (struct view_frame){
+		.kind = f->kind,
+		.name = f->name,
+		.file = f->file,
+		.first_line = f->first_line > 0 ? f->first_line : -1,
+		.line = o->lines && !task && f->line > 0 ? f->line : -1,
+		.pid = o->ids && task ? f->pid : -1,
+		.tid = o->ids && f->kind == FRAME_THREAD ? f->tid : -1,
+	};
+}
+
+static __u32 merge_frame(struct builder *b, const struct view_frame *f)
+{
+	struct view *v = b->view;
+	const __u32 key[] = { (__u32)f->kind, f->name,	      f->file,	    (__u32)f->first_line,
+			      (__u32)f->line, (__u32)f->pid, (__u32)f->tid, 0 };
+	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&b->index, hash, slot)
+		if (!view_frame_compare(v, &v->frames[slot->id], f))
+			return slot->id;
+	v->frames[v->frame_cnt] = *f;
+	idindex_insert(&b->index, hash, v->frame_cnt);
+	return v->frame_cnt++;
+}
+
+static int merge_frames(struct builder *b)
+{
+	struct view *v = b->view;
+	__u32 cnt = profile__frame_cnt(v->profile), i;
+
+	b->frame_map = calloc((size_t)cnt + 1, sizeof(*b->frame_map));
+	v->frames = calloc((size_t)cnt + 1, sizeof(*v->frames));
+	if (!b->frame_map || !v->frames)
+		return -ENOMEM;
+	v->frames[0] = (struct view_frame){
+		.kind = FRAME_MARK, .first_line = -1, .line = -1, .pid = -1, .tid = -1
+	};
+	v->frame_cnt = 1;
+	for (i = 1; i <= cnt; i++) {
+		const struct profile_frame *f = profile__frame_at(v->profile, i);
+		struct view_frame projected = project(&v->options, f);
+
+		if (!level_shown(&v->options, f->kind))
+			continue;
+		if (idindex_reserve(&b->index))
+			return -ENOMEM;
+		b->frame_map[i] = merge_frame(b, &projected);
+	}
+	idindex_free(&b->index);
+	return 0;
+}
+
+static __u32 draft_child(struct builder *b, __u32 parent, __u32 frame)
+{
+	__u32 hash = idindex_hash_pair(parent, frame);
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&b->index, hash, slot)
+		if (b->drafts[slot->id].parent == parent && b->drafts[slot->id].frame == frame)
+			return slot->id;
+	b->drafts[b->draft_cnt] = (struct draft){ .parent = parent, .frame = frame };
+	idindex_insert(&b->index, hash, b->draft_cnt);
+	return b->draft_cnt++;
+}
+
+static int merge_nodes(struct builder *b)
+{
+	const struct profile *p = b->view->profile;
+	__u32 cnt = profile__node_cnt(p), i;
+
+	b->node_map = calloc((size_t)cnt + 1, sizeof(*b->node_map));
+	b->drafts = calloc((size_t)cnt + 1, sizeof(*b->drafts));
+	if (!b->node_map || !b->drafts)
+		return -ENOMEM;
+	b->draft_cnt = 1;
+	b->drafts[0].self = profile__node_at(p, 0)->self;
+	for (i = 1; i <= cnt; i++) {
+		const struct profile_node *n = profile__node_at(p, i);
+		__u32 frame = b->frame_map[n->frame];
+		__u32 draft = b->node_map[n->parent];
+
+		if (idindex_reserve(&b->index))
+			return -ENOMEM;
+		if (frame)
+			draft = draft_child(b, draft, frame);
+		b->node_map[i] = draft;
+		b->drafts[draft].self += n->self;
+	}
+	idindex_free(&b->index);
+
+	for (i = b->draft_cnt; i-- > 0;) {
+		b->drafts[i].total += b->drafts[i].self;
+		if (i)
+			b->drafts[b->drafts[i].parent].total += b->drafts[i].total;
+	}
+	return 0;
+}
+
+static int compare_frame_ids(const void *a, const void *b, void *ctx)
+{
+	const struct view *v = ctx;
+
+	return view_frame_compare(v, &v->frames[*(const __u32 *)a], &v->frames[*(const __u32 *)b]);
+}
+
+/* Siblings compare by one number instead of by strings. */
+static int rank_frames(struct builder *b)
+{
+	struct view *v = b->view;
+	cleanup_free __u32 *sorted = calloc(v->frame_cnt, sizeof(*sorted));
+	__u32 i;
+
+	b->rank = calloc(v->frame_cnt, sizeof(*b->rank));
+	if (!sorted || !b->rank)
+		return -ENOMEM;
+	for (i = 0; i < v->frame_cnt; i++)
+		sorted[i] = i;
+	qsort_r(sorted + 1, v->frame_cnt - 1, sizeof(*sorted), compare_frame_ids, v);
+	for (i = 0; i < v->frame_cnt; i++)
+		b->rank[sorted[i]] = i;
+	return 0;
+}
+
+static int compare_siblings(const void *a, const void *b, void *ctx)
+{
+	const struct builder *builder = ctx;
+	const struct draft *x = &builder->drafts[*(const __u32 *)a];
+	const struct draft *y = &builder->drafts[*(const __u32 *)b];
+	__u32 rank_x = builder->rank[x->frame], rank_y = builder->rank[y->frame];
+
+	if (builder->view->options.order == VIEW_BY_COUNT && x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return (rank_x > rank_y) - (rank_x < rank_y);
+}
+
+static int group_children(struct builder *b)
+{
+	__u32 i, *next;
+
+	b->children = calloc(b->draft_cnt, sizeof(*b->children));
+	b->first_child = calloc((size_t)b->draft_cnt + 2, sizeof(*b->first_child));
+	if (!b->children || !b->first_child)
+		return -ENOMEM;
+	/* Counting sort by parent: next[i] is where the next child of i goes. */
+	next = b->first_child + 1;
+	for (i = 1; i < b->draft_cnt; i++)
+		next[b->drafts[i].parent + 1]++;
+	for (i = 1; i <= b->draft_cnt; i++)
+		next[i] += next[i - 1];
+	for (i = 1; i < b->draft_cnt; i++)
+		b->children[next[b->drafts[i].parent]++] = i;
+	for (i = 0; i < b->draft_cnt; i++)
+		qsort_r(b->children + b->first_child[i], b->first_child[i + 1] - b->first_child[i],
+			sizeof(*b->children), compare_siblings, b);
+	return 0;
+}
+
+/* Depth-first, with first_child[] as the cursor of each draft on the path. */
+static int order_nodes(struct builder *b)
+{
+	struct view *v = b->view;
+	cleanup_free __u32 *ends = calloc((size_t)b->draft_cnt + 1, sizeof(*ends));
+	cleanup_free __u32 *place = calloc(b->draft_cnt, sizeof(*place));
+	__u32 draft = 0, child;
+
+	v->nodes = calloc(b->draft_cnt, sizeof(*v->nodes));
+	if (!v->nodes || !ends || !place)
+		return -ENOMEM;
+	memcpy(ends, b->first_child + 1, b->draft_cnt * sizeof(*ends));
+	v->nodes[0] = (struct view_node){ .self = b->drafts[0].self, .total = b->drafts[0].total };
+	v->node_cnt = 1;
+	for (;;) {
+		struct view_node *node = &v->nodes[place[draft]];
+
+		if (b->first_child[draft] == ends[draft]) {
+			node->end = v->node_cnt;
+			if (!draft)
+				return 0;
+			draft = b->drafts[draft].parent;
+			continue;
+		}
+		child = b->children[b->first_child[draft]++];
+		place[child] = v->node_cnt;
+		v->nodes[v->node_cnt++] = (struct view_node){
+			.frame = b->drafts[child].frame,
+			.parent = place[draft],
+			.depth = node->depth + 1,
+			.self = b->drafts[child].self,
+			.total = b->drafts[child].total,
+		};
+		if (node->depth + 1 > v->max_depth)
+			v->max_depth = node->depth + 1;
+		draft = child;
+	}
+}
+
+/* Self and total of every frame; a node below another of the same frame adds no total. */
+static int count_frames(struct view *v)
+{
+	cleanup_free __u32 *covered = calloc(v->frame_cnt, sizeof(*covered));
+	__u32 i;
+
+	if (!covered)
+		return -ENOMEM;
+	for (i = 0; i < v->node_cnt; i++) {
+		const struct view_node *n = &v->nodes[i];
+		struct view_frame *f = &v->frames[n->frame];
+
+		f->self += n->self;
+		/* covered: one past the last node below the outermost one of this frame. */
+		if (i < covered[n->frame])
+			continue;
+		f->total += n->total;
+		covered[n->frame] = n->end;
+	}
+	return 0;
+}
+
+int view__new(struct view **ret, const struct profile *p, const struct view_options *options)
+{
+	struct view *v = calloc(1, sizeof(*v));
+	struct builder b = { .view = v };
+	int err = -ENOMEM;
+
+	if (v) {
+		v->profile = p;
+		v->options = *options;
+		err = merge_frames(&b);
+	}
+	if (!err)
+		err = merge_nodes(&b);
+	if (!err)
+		err = rank_frames(&b);
+	if (!err)
+		err = group_children(&b);
+	if (!err)
+		err = order_nodes(&b);
+	if (!err)
+		err = count_frames(v);
+	builder_free(&b);
+	if (err) {
+		view__free(v);
+		return err;
+	}
+	*ret = v;
+	return 0;
+}
+
+void view__free(struct view *v)
+{
+	if (!v)
+		return;
+	free(v->nodes);
+	free(v->frames);
+	free(v);
+}

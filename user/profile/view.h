@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * view.h - the profile as an output wants it: frames merged by function or by line, with or
+ * without process and thread levels, children in a fixed order, totals and a flat table.
+ *
+ * All outputs and the summary take their numbers from here, which is why they agree.
+ *
+ * Nodes are in depth-first order: [0] is the root, a parent comes right before its first child, and
+ * the descendants of node i are i + 1 .. end - 1. So an output is one loop with a stack of
+ * ancestors at most; nothing here or there recurses, stacks are thousands deep.
+ *
+ * Must hold: total of a node = its self + Σ total of its children; total of the root = Σ self over
+ * all nodes = samples in the profile = Σ self over all functions + self of the root.
+ */
+#ifndef KRAIT_PROFILE_VIEW_H
+#define KRAIT_PROFILE_VIEW_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+enum view_order {
+	VIEW_BY_NAME, /* as strcmp() orders: the same profile gives the same text */
+	VIEW_BY_COUNT, /* largest total first */
+};
+
+struct view_options {
+	bool lines; /* one entry per line, not per function */
+	bool processes; /* keep the process level */
+	bool threads; /* keep the thread level */
+	bool ids; /* processes and threads of one name stay apart, by pid and tid */
+	enum view_order order;
+};
+
+/* A function, or one line of it; also a process, a thread or a mark. */
+struct view_frame {
+	enum frame_kind kind;
+	__u32 name, file; /* string ids of the profile */
+	int first_line; /* of the function; -1 unknown */
+	int line; /* -1 unless one entry per line */
+	int pid, tid; /* -1 unless ids */
+	__u64 self; /* samples that end here */
+	__u64 total; /* samples with it anywhere on the stack; recursion counts once */
+};
+
+struct view_node {
+	__u32 frame; /* view frame; 0 for the root */
+	__u32 parent; /* view node */
+	__u32 depth; /* 0 for the root */
+	__u32 end; /* one past the last descendant */
+	__u64 self, total;
+};
+
+/* The profile must outlive the view and not change meanwhile. */
+struct view {
+	const struct profile *profile;
+	struct view_options options;
+	struct view_node *nodes;
+	struct view_frame *frames; /* [0] stands for the root */
+	__u32 node_cnt, frame_cnt; /* [0] included */
+	__u32 max_depth;
+};
+
+/* 0 or -ENOMEM. */
+int view__new(struct view **ret, const struct profile *p, const struct view_options *options)
+	__attribute__((warn_unused_result));
+void view__free(struct view *v);
+
+static inline void view_cleanup_(struct view **v)
+{
+	view__free(*v);
+}
+#define cleanup_view __attribute__((cleanup(view_cleanup_)))
+
+const char *view_name(const struct view *v, const struct view_frame *f);
+const char *view_file(const struct view *v, const struct view_frame *f);
+
+/* < 0, 0, > 0: by kind, name, file, first line, line, pid, tid; a total order of frames. */
+int view_frame_compare(const struct view *v, const struct view_frame *a,
+		       const struct view_frame *b);
+
+#endif /* KRAIT_PROFILE_VIEW_H */
