@@ -148,7 +148,10 @@ enum counter {
 	COUNTER_CNT = COUNTER_REASON + REASON_CNT
 };
 
-/* One node of the chain, leaf first. An entry frame (C stack, owner >= 3) has code_addr 0. */
+/*
+ * One node of the chain, leaf first. An entry frame (C stack, owner >= 3) has code_addr 0; a frame
+ * that was just being cleared has frame_addr 0 too.
+ */
 struct frame {
 	__u64 code_addr; /* PyCodeObject */
 	__u64 frame_addr; /* _PyInterpreterFrame */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * maps.h - all maps, the knobs that user space sets before loading, and the counters. Weak: every
+ * unit includes them, and bpftool joins them into one.
+ *
+ * Must hold: the programs never insert into or delete from a hash (no allocation and no bucket lock
+ * in an interrupt, bpf.md section 5); they write only values that belong to this CPU or this thread,
+ * and add to counters.
+ */
+#ifndef KRAIT_MAPS_H
+#define KRAIT_MAPS_H
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_PROCS);
+	__type(key, __u32); /* host tgid */
+	__type(value, struct proc_info);
+} procs SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KRAIT_MAX_LAYOUTS);
+	__type(key, __u32);
+	__type(value, struct py_offsets);
+} layouts SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_SLOTS);
+	__type(key, __u32); /* host tid */
+	__type(value, struct thread_ref);
+} threads SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KRAIT_MAX_SLOTS);
+	__type(key, __u32);
+	__type(value, struct thread_slot);
+} slots SEC(".maps") __weak;
+
+/* What one interrupt needs beyond the 512 bytes of BPF stack. */
+struct scratch {
+	struct thread_search search;
+	struct walker walker;
+	struct event_sample event;
+	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind event: they leave as one record */
+};
+
+/*
+ * One for each possible CPU, by number; sized by user space. Not a per-CPU map: the kernel refuses
+ * those with values over 32 KiB (PCPU_MIN_UNIT_SIZE). Perf event programs do not nest on a CPU.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTER_CNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps") __weak;
+
+/* Sized by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps") __weak;
+
+/* Wake user space when this much is waiting; below that its own timer fetches the records. */
+const volatile __u64 wakeup_bytes __weak = 256 * 1024;
+
+static __always_inline void count(__u32 counter)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		(*value)++;
+}
+
+#endif /* KRAIT_MAPS_H */

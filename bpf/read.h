@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * read.h - the one primitive that reads the target's memory, and typed looks into what it read.
+ *
+ * In the kernel it reads the interrupted thread's own user memory and never sleeps: what is not
+ * present is a fault. Built for the host (KRAIT_HOST) the test supplies the memory, so the very
+ * same walker runs over images with injected faults.
+ */
+#ifndef KRAIT_READ_H
+#define KRAIT_READ_H
+
+#ifdef KRAIT_HOST
+#include <string.h>
+
+/* Supplied by the test: 0, or -EFAULT. */
+int krait_host_read(void *dst, __u32 size, __u64 addr);
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
+{
+	return krait_host_read(dst, size, addr);
+}
+#else
+static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
+{
+	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+#endif
+
+static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
+{
+	return read_user(dst, sizeof(*dst), addr);
+}
+
+/*
+ * A window is the start of a C struct of the target, read in one go. Offsets come from a map, so
+ * the verifier needs the mask; user space has refused layouts in which it would change anything.
+ */
+#define WINDOW_SIZE(used) ((used) + sizeof(__u64))
+#define THREAD_WINDOW_MASK (KRAIT_THREAD_WINDOW - 1)
+#define FRAME_WINDOW_MASK 127
+#define CODE_WINDOW_MASK 255
+
+#ifdef KRAIT_HOST
+#define DEFINE_WINDOW_GET(name, type)                                                                    \
+	static __always_inline type window_##name(const __u8 *window, __s32 offset, __u32 mask)    \
+	{                                                                                          \
+		type value;                                                                        \
+		memcpy(&value, window + ((__u32)offset & mask), sizeof(value));                    \
+		return value;                                                                      \
+	}
+#else
+#define DEFINE_WINDOW_GET(name, type)                                                                    \
+	static __always_inline type window_##name(const __u8 *window, __s32 offset, __u32 mask)    \
+	{                                                                                          \
+		return *(const type *)(window + ((__u32)offset & mask));                           \
+	}
+#endif
+DEFINE_WINDOW_GET(u64, __u64)
+DEFINE_WINDOW_GET(u32, __u32)
+DEFINE_WINDOW_GET(u8, __u8)
+
+#endif /* KRAIT_READ_H */

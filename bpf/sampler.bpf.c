@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * sampler.bpf.c - one perf event interrupt becomes one record.
+ *
+ * interrupt -> is this process tracked? -> which thread state is this thread? -> walk its frames ->
+ * emit. Whatever goes wrong on the way, the record is emitted all the same, with outcome and reason;
+ * only a full ring buffer leaves nothing but a count.
+ *
+ * Two programs of the same content: bpf_loop() (5.17+) verifies in a few hundred instructions, the
+ * bounded for loop runs on older kernels. User space loads the one that this kernel takes.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "abi.h"
+#include "fingerprint.h"
+#include "read.h"
+#include "thread.h"
+#include "walk.h"
+#include "maps.h"
+#include "task.h"
+
+/* The pair that the loop callbacks need; map values, so the verifier follows them. */
+struct loop_ctx {
+	struct scratch *s;
+	const struct py_offsets *off;
+};
+
+static long thread_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return thread_step(&c->s->search, c->off);
+}
+
+static long walk_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return walk_step(&c->s->walker, c->off, c->s->frames);
+}
+
+/*
+ * Without bpf_loop() the verifier walks every iteration. A step as a global function is verified once
+ * (5.6+) and costs an iteration a handful of instructions; it takes scalars only.
+ */
+#define BOUNDED_THREADS 1024
+
+static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 cpu, __u32 layout)
+{
+	c->s = bpf_map_lookup_elem(&scratch, &cpu);
+	c->off = bpf_map_lookup_elem(&layouts, &layout);
+	return c->s && c->off;
+}
+
+__noinline int bounded_thread_step(__u32 cpu, __u32 layout)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, cpu, layout) ? thread_step(&c.s->search, c.off) : 1;
+}
+
+__noinline int bounded_walk_step(__u32 cpu, __u32 layout)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, cpu, layout) ? walk_step(&c.s->walker, c.off, c.s->frames) : 1;
+}
+
+static __always_inline void search_threads(struct loop_ctx *c, __u32 layout, bool has_loop)
+{
+	__u32 cpu = c->s->event.cpu;
+
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_THREADS, thread_loop, c, 0);
+		return;
+	}
+	for (int i = 0; i < BOUNDED_THREADS; i++) {
+		if (bounded_thread_step(cpu, layout))
+			return;
+	}
+}
+
+static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool has_loop)
+{
+	__u32 cpu = c->s->event.cpu;
+
+	c->s->walker.reason = REASON_DEPTH;
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_FRAMES + 1, walk_loop, c, 0);
+		return;
+	}
+	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
+		if (bounded_walk_step(cpu, layout))
+			return;
+	}
+}
+
+/* The thread's slot, or NULL where user space has not given it one yet. */
+static __always_inline struct thread_slot *find_slot(__u32 tid, __u64 start_ns)
+{
+	struct thread_ref *ref = bpf_map_lookup_elem(&threads, &tid);
+	struct thread_slot *slot;
+	__u32 index;
+
+	if (!ref || ref->start_ns != start_ns)
+		return NULL;
+	index = ref->slot;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (slot && slot->start_ns != start_ns) {
+		slot->start_ns = start_ns;
+		slot->tstate_addr = 0;
+		slot->interp_addr = 0;
+	}
+	return slot;
+}
+
+/* Leaves the thread state in search; the reason says whether there is one. */
+static __always_inline __u32 find_thread(struct loop_ctx *c, const struct proc_info *proc,
+					 struct thread_slot *slot, bool has_loop)
+{
+	struct thread_search *t = &c->s->search;
+
+	if (slot && thread_still_valid(t, c->off, slot->tstate_addr, slot->interp_addr))
+		return REASON_PYTHON;
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (!thread_search_begin(t, c->off, proc->runtime_addr))
+			search_threads(c, proc->layout, has_loop);
+		if (t->reason != REASON_THREAD_TORN && t->reason != REASON_THREAD_FAULT)
+			break;
+	}
+	if (slot) {
+		bool found = t->reason == REASON_PYTHON && thread_is_bound(t, c->off);
+
+		slot->tstate_addr = found ? t->tstate_addr : 0;
+		slot->interp_addr = t->interp_addr;
+	}
+	return t->reason;
+}
+
+static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_info *proc,
+					 bool has_loop)
+{
+	struct thread_search *t = &c->s->search;
+	struct event_sample *event = &c->s->event;
+	const struct py_offsets *off = c->off;
+	__u64 base_addr = 0;
+
+	event->tstate_addr = t->tstate_addr;
+	event->interp_addr = t->interp_addr;
+	if (off->interp.code_object_generation != PYOFF_ABSENT &&
+	    read_user_u64(&event->code_generation,
+			  t->interp_addr + off->interp.code_object_generation))
+		return REASON_RUNTIME_FAULT;
+	if (off->thread.base_frame != PYOFF_ABSENT)
+		base_addr = THREAD_FIELD(t, off, base_frame);
+	walk_begin(&c->s->walker, THREAD_FIELD(t, off, current_frame), base_addr,
+		   proc->flags & PROC_FINGERPRINT);
+	walk_frames(c, proc->layout, has_loop);
+	event->frame_cnt = c->s->walker.frame_cnt;
+	return c->s->walker.reason;
+}
+
+/* Finds the thread and walks it; the result is the reason of the outcome. */
+static __always_inline __u32 take_stack(struct scratch *s, const struct proc_info *proc,
+					struct task_struct *task, bool has_loop)
+{
+	struct loop_ctx c = { .s = s };
+	struct thread_slot *slot;
+	__u32 layout = proc->layout, reason;
+
+	if (task_is_exiting(task))
+		return REASON_EXITING;
+	if (proc->stale)
+		return REASON_EXECED;
+	c.off = bpf_map_lookup_elem(&layouts, &layout);
+	if (!c.off)
+		return REASON_NO_LAYOUT;
+	slot = find_slot(s->event.tid, s->event.thread_start_ns);
+	if (slot)
+		s->event.flags |= SAMPLE_HAS_SLOT;
+	s->search.thread_ptr = task_thread_pointer(task);
+	reason = find_thread(&c, proc, slot, has_loop);
+	if (reason != REASON_PYTHON)
+		return reason;
+	return walk_thread(&c, proc, has_loop);
+}
+
+static __always_inline enum outcome outcome_of(__u32 reason)
+{
+	if (reason <= REASON_NATIVE_THREAD)
+		return OUTCOME_COMPLETE;
+	return reason <= REASON_NO_BASE ? OUTCOME_TRUNCATED : OUTCOME_LOST;
+}
+
+static __always_inline void begin_event(struct event_sample *event, struct task_struct *task,
+					__u64 pid_tgid, __u64 period)
+{
+	event->type = EVENT_SAMPLE;
+	event->time_ns = bpf_ktime_get_ns();
+	event->thread_start_ns = task_start_ns(task);
+	event->period = period;
+	event->tstate_addr = 0;
+	event->interp_addr = 0;
+	event->code_generation = 0;
+	event->pid = pid_tgid >> 32;
+	event->tid = (__u32)pid_tgid;
+	event->cpu = bpf_get_smp_processor_id();
+	event->frame_cnt = 0;
+	event->event = 0;
+	event->flags = 0;
+	event->pad_ = 0;
+	bpf_get_current_comm(event->comm, sizeof(event->comm));
+}
+
+static __always_inline void emit_event(struct scratch *s, struct proc_info *proc, __u32 reason)
+{
+	struct event_sample *event = &s->event;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u32 frame_cnt;
+
+	event->reason = reason;
+	event->outcome = outcome_of(reason);
+	/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
+	if (event->outcome == OUTCOME_LOST)
+		event->frame_cnt = 0;
+	frame_cnt = event->frame_cnt;
+	if (frame_cnt > KRAIT_MAX_FRAMES)
+		frame_cnt = KRAIT_MAX_FRAMES;
+	event->size = sizeof(*event) + frame_cnt * sizeof(struct frame);
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(&ring, event, sizeof(*event) + frame_cnt * sizeof(struct frame),
+			       flags)) {
+		__sync_fetch_and_add(&proc->dropped, 1);
+		count(COUNTER_REASON + REASON_RING_FULL);
+		return;
+	}
+	count(COUNTER_REASON + (reason < REASON_CNT ? reason : REASON_BAD_RECORD));
+}
+
+static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason;
+	struct task_struct *task;
+	struct proc_info *proc;
+	struct scratch *s;
+
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc)
+		return 0;
+	task = (struct task_struct *)bpf_get_current_task();
+	if (process_start_ticks(task) != proc->start_ticks)
+		return 0;
+	s = bpf_map_lookup_elem(&scratch, &cpu);
+	if (!s)
+		return 0;
+	count(COUNTER_INTERRUPTS);
+	begin_event(&s->event, task, pid_tgid, ctx->sample_period);
+	reason = take_stack(s, proc, task, has_loop);
+	emit_event(s, proc, reason);
+	return 0;
+}
+
+SEC("perf_event")
+int sample_loop(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, true);
+}
+
+SEC("perf_event")
+int sample_bounded(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, false);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

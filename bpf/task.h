@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * task.h - what krait needs of the kernel's task_struct, relocated by CO-RE.
+ *
+ * The only place that knows kernel structures and the machine's architecture.
+ */
+#ifndef KRAIT_TASK_H
+#define KRAIT_TASK_H
+
+#define PF_EXITING 0x00000004 /* include/linux/sched.h */
+
+/* /proc/PID/stat counts in clock ticks of USER_HZ, 100 on every architecture of ours. */
+#define NS_PER_TICK 10000000ULL
+
+/* The memory is gone or on its way. */
+static __always_inline bool task_is_exiting(struct task_struct *task)
+{
+	return (BPF_CORE_READ(task, flags) & PF_EXITING) || !BPF_CORE_READ(task, mm);
+}
+
+/* Start of the task, ns on the boot clock; with the tid it names a thread for ever. */
+static __always_inline __u64 task_start_ns(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, start_boottime);
+}
+
+/* As field 22 of /proc/PID/stat shows it (fs/proc/array.c, do_task_stat()). */
+static __always_inline __u64 process_start_ticks(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, group_leader, start_boottime) / NS_PER_TICK;
+}
+
+/* pthread_self() of the task: fs base, tpidr_el0. */
+static __always_inline __u64 task_thread_pointer(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#elif defined(__TARGET_ARCH_arm64)
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#else
+#error "krait knows x86-64 and arm64"
+#endif
+}
+
+#endif /* KRAIT_TASK_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * thread.h - from a task to its PyThreadState.
+ *
+ * The truth is the runtime's own lists: interpreters, and the thread states of each. A state belongs
+ * to the thread whose thread pointer is its thread_id (pthread_self(); CPython 3.8+,
+ * Python/thread_pthread.h), in every pid namespace and also while the thread has released the GIL,
+ * when _Py_tss_tstate is NULL. A thread with several states (sub-interpreters) means the one it
+ * activated last: that one has the bit bound_gilstate (Python/pystate.c, tstate_activate()).
+ *
+ * Only this thread is stopped: others may link and unlink states meanwhile. So every step checks
+ * the back link, and a mismatch is "torn", tried again once, never believed. A state remembered
+ * from the last sample is believed only while its neighbour in the list still points at it.
+ *
+ * Must hold: at most KRAIT_MAX_THREADS steps; reads only.
+ */
+#ifndef KRAIT_THREAD_H
+#define KRAIT_THREAD_H
+
+/* PyThreadState._status, Include/cpython/pystate.h, 3.12 to 3.15 */
+#define STATUS_BOUND_GILSTATE (1U << 3)
+
+/* Result and loop state of one search; in per-CPU memory. */
+struct thread_search {
+	__u64 thread_ptr; /* whom to look for */
+	__u64 tstate_addr; /* state to visit next, then the one found */
+	__u64 prev_addr; /* its predecessor in the list, 0 at the head */
+	__u64 interp_addr;
+	__u64 candidate_addr; /* of this thread, but not the one activated last */
+	__u64 candidate_interp_addr;
+	__u32 reason; /* enum reason, valid when thread_step() returned 1 */
+	__u32 pad_;
+	__u8 window[WINDOW_SIZE(KRAIT_THREAD_WINDOW)]; /* of tstate_addr */
+};
+
+static __always_inline int thread_search_end(struct thread_search *t, __u32 reason)
+{
+	t->reason = reason;
+	return 1;
+}
+
+static __always_inline int thread_window(struct thread_search *t, __u64 tstate_addr)
+{
+	if (tstate_addr & 7)
+		return -1;
+	return read_user(t->window, KRAIT_THREAD_WINDOW, tstate_addr);
+}
+
+#define THREAD_FIELD(t, off, field) window_u64((t)->window, (off)->thread.field, THREAD_WINDOW_MASK)
+
+static __always_inline int thread_is_bound(const struct thread_search *t,
+					   const struct py_offsets *off)
+{
+	return window_u32(t->window, off->thread.status, THREAD_WINDOW_MASK) &
+	       STATUS_BOUND_GILSTATE;
+}
+
+/* Is the remembered state still this thread's, still the active one, still in the list? 1 yes. */
+static __always_inline int thread_still_valid(struct thread_search *t, const struct py_offsets *off,
+					      __u64 tstate_addr, __u64 interp_addr)
+{
+	__u64 prev_addr, link_addr = 0;
+
+	if (!tstate_addr || thread_window(t, tstate_addr))
+		return 0;
+	if (THREAD_FIELD(t, off, thread_id) != t->thread_ptr ||
+	    THREAD_FIELD(t, off, interp) != interp_addr || !thread_is_bound(t, off))
+		return 0;
+	prev_addr = THREAD_FIELD(t, off, prev);
+	if (read_user_u64(&link_addr, prev_addr ? prev_addr + off->thread.next :
+						  interp_addr + off->interp.threads_head))
+		return 0;
+	t->tstate_addr = tstate_addr;
+	t->interp_addr = interp_addr;
+	return link_addr == tstate_addr;
+}
+
+/* Starts a search at the first interpreter. 0, or 1 when it is over already. */
+static __always_inline int thread_search_begin(struct thread_search *t, const struct py_offsets *off,
+					       __u64 runtime_addr)
+{
+	t->tstate_addr = 0;
+	t->prev_addr = 0;
+	t->candidate_addr = 0;
+	t->candidate_interp_addr = 0;
+	t->interp_addr = 0;
+	t->reason = REASON_THREAD_LIMIT;
+	if (read_user_u64(&t->interp_addr, runtime_addr + off->runtime.interpreters_head))
+		return thread_search_end(t, REASON_RUNTIME_FAULT);
+	if (!t->interp_addr)
+		return thread_search_end(t, REASON_NO_RUNTIME);
+	if (read_user_u64(&t->tstate_addr, t->interp_addr + off->interp.threads_head))
+		return thread_search_end(t, REASON_RUNTIME_FAULT);
+	return 0;
+}
+
+/* All lists are searched: a state that is not the active one is still this thread's. */
+static __always_inline int thread_search_finish(struct thread_search *t)
+{
+	if (!t->candidate_addr)
+		return thread_search_end(t, REASON_NATIVE_THREAD);
+	t->tstate_addr = t->candidate_addr;
+	t->interp_addr = t->candidate_interp_addr;
+	if (thread_window(t, t->tstate_addr))
+		return thread_search_end(t, REASON_THREAD_FAULT);
+	return thread_search_end(t, REASON_PYTHON);
+}
+
+static __always_inline int thread_next_interp(struct thread_search *t, const struct py_offsets *off)
+{
+	__u64 next_addr = 0;
+
+	if (read_user_u64(&next_addr, t->interp_addr + off->interp.next))
+		return thread_search_end(t, REASON_RUNTIME_FAULT);
+	if (!next_addr)
+		return thread_search_finish(t);
+	t->interp_addr = next_addr;
+	t->prev_addr = 0;
+	if (read_user_u64(&t->tstate_addr, next_addr + off->interp.threads_head))
+		return thread_search_end(t, REASON_RUNTIME_FAULT);
+	return 0;
+}
+
+/* Visits one thread state (or goes to the next interpreter). 0 to go on, 1 when over. */
+static __always_inline int thread_step(struct thread_search *t, const struct py_offsets *off)
+{
+	if (!t->tstate_addr)
+		return thread_next_interp(t, off);
+	if (thread_window(t, t->tstate_addr))
+		return thread_search_end(t, REASON_THREAD_FAULT);
+	if (THREAD_FIELD(t, off, prev) != t->prev_addr ||
+	    THREAD_FIELD(t, off, interp) != t->interp_addr)
+		return thread_search_end(t, REASON_THREAD_TORN);
+	if (THREAD_FIELD(t, off, thread_id) == t->thread_ptr) {
+		if (thread_is_bound(t, off))
+			return thread_search_end(t, REASON_PYTHON);
+		t->candidate_addr = t->tstate_addr;
+		t->candidate_interp_addr = t->interp_addr;
+	}
+	t->prev_addr = t->tstate_addr;
+	t->tstate_addr = THREAD_FIELD(t, off, next);
+	return 0;
+}
+
+#endif /* KRAIT_THREAD_H */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * walk.h - from a thread state to its frames, leaf first.
+ *
+ * The thread is interrupted on this very CPU, so the chain cannot change while it is followed; what
+ * can go wrong is memory that is not present, an interrupt between two stores of a call or return,
+ * and a target that lies. Each ends the walk with its own reason.
+ *
+ * CPython 3.13 to 3.15, Include/internal/pycore_frame.h and pycore_interpframe_structs.h:
+ *  - owner 0 and 1 (thread, generator) are Python frames; f_executable carries tag bits (3.14+);
+ *    f_executable 0 is a frame that is being cleared, emitted as all zeroes;
+ *  - owner 3 (and 4 in 3.14) is an entry frame on the C stack, one per activation of the eval loop:
+ *    emitted with code_addr 0, its address being the join point with native frames;
+ *  - owner 2 (frame object) is never on a live chain;
+ *  - on 3.15 the last node is PyThreadState.base_frame, before that an entry frame.
+ *
+ * Must hold: at most KRAIT_MAX_FRAMES steps; the only effect is on struct walker and its output.
+ */
+#ifndef KRAIT_WALK_H
+#define KRAIT_WALK_H
+
+#define TAG_BITS 7ULL
+
+/* _PyInterpreterFrame.owner, enum _frameowner */
+#define OWNER_THREAD 0
+#define OWNER_GENERATOR 1
+#define OWNER_INTERPRETER 3
+#define OWNER_CSTACK 4
+
+/* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
+struct walker {
+	__u64 next_addr; /* frame to visit next, 0 at the end of the chain */
+	__u64 last_addr; /* frame visited last */
+	__u64 base_addr; /* where a complete chain ends (3.15), or 0 */
+	__u64 cycle_addr; /* a frame visited earlier: meeting it again is a circle */
+	__u32 cycle_at; /* node count at which cycle_addr is renewed */
+	__u32 frame_cnt; /* frames written */
+	__u32 fingerprints; /* take one of each code object */
+	__u32 last_owner;
+	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
+	__u32 pad_;
+	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
+	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
+};
+
+static __always_inline void walk_begin(struct walker *w, __u64 current_frame_addr,
+				       __u64 base_frame_addr, __u32 fingerprints)
+{
+	w->next_addr = current_frame_addr;
+	w->last_addr = 0;
+	w->base_addr = base_frame_addr;
+	w->cycle_addr = 0;
+	w->cycle_at = 1;
+	w->frame_cnt = 0;
+	w->fingerprints = fingerprints;
+	w->last_owner = OWNER_INTERPRETER;
+	w->reason = REASON_PYTHON;
+}
+
+static __always_inline int walk_end(struct walker *w, __u32 reason)
+{
+	w->reason = reason;
+	return 1;
+}
+
+/* The chain has ended: was that its true end? An idle thread's chain is empty before 3.15. */
+static __always_inline int walk_finish(struct walker *w)
+{
+	if (w->base_addr)
+		return walk_end(w, w->last_addr == w->base_addr ? REASON_PYTHON : REASON_NO_BASE);
+	return walk_end(w, w->last_owner >= OWNER_INTERPRETER ? REASON_PYTHON : REASON_NO_BASE);
+}
+
+/* Brent: keep one old address and renew it at powers of two. */
+static __always_inline int walk_in_circle(struct walker *w, __u64 addr)
+{
+	if (addr == w->cycle_addr)
+		return 1;
+	if (w->frame_cnt >= w->cycle_at) {
+		w->cycle_addr = addr;
+		w->cycle_at *= 2;
+	}
+	return 0;
+}
+
+static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
+					      __u64 code_addr)
+{
+	if (read_user(w->code_window, KRAIT_CODE_WINDOW, code_addr))
+		return 0;
+	return code_fingerprint(window_u64(w->code_window, off->code.qualname, CODE_WINDOW_MASK),
+				window_u64(w->code_window, off->code.filename, CODE_WINDOW_MASK),
+				window_u64(w->code_window, off->code.linetable, CODE_WINDOW_MASK),
+				window_u32(w->code_window, off->code.firstlineno,
+					     CODE_WINDOW_MASK));
+}
+
+static __always_inline void walk_python_frame(struct walker *w, const struct py_offsets *off,
+					      __u64 addr, __u64 code_addr, struct frame *out)
+{
+	__u64 instr_addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+	__u64 instr_off = instr_addr - (code_addr + off->code.code_adaptive);
+
+	out->code_addr = code_addr;
+	out->frame_addr = code_addr ? addr : 0;
+	out->instr_off = instr_off < (1U << 30) ? (__s32)instr_off : FRAME_INSTR_UNKNOWN;
+	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
+}
+
+/*
+ * Visits one frame and writes at most one struct frame at frames[frame_cnt]. 0 to go on, 1 when the
+ * walk is over and w->reason says how.
+ */
+static __always_inline int walk_step(struct walker *w, const struct py_offsets *off,
+				     struct frame *frames)
+{
+	__u64 addr = w->next_addr, code_addr;
+	__u32 owner, index = w->frame_cnt;
+	struct frame *out;
+
+	if (!addr)
+		return walk_finish(w);
+	if (index >= KRAIT_MAX_FRAMES)
+		return walk_end(w, REASON_DEPTH);
+	if (addr & TAG_BITS)
+		return walk_end(w, REASON_BAD_FRAME);
+	if (walk_in_circle(w, addr))
+		return walk_end(w, REASON_CYCLE);
+	if (read_user(w->frame_window, KRAIT_FRAME_WINDOW, addr))
+		return walk_end(w, REASON_FRAME_FAULT);
+
+	owner = window_u8(w->frame_window, off->frame.owner, FRAME_WINDOW_MASK);
+	code_addr = window_u64(w->frame_window, off->frame.executable, FRAME_WINDOW_MASK) &
+		    ~TAG_BITS;
+	out = &frames[index & (KRAIT_MAX_FRAMES - 1)];
+	if (owner == OWNER_THREAD || owner == OWNER_GENERATOR) {
+		walk_python_frame(w, off, addr, code_addr, out);
+	} else if (owner == OWNER_INTERPRETER || owner == OWNER_CSTACK) {
+		out->code_addr = 0;
+		out->frame_addr = addr;
+		out->instr_off = FRAME_INSTR_UNKNOWN;
+		out->fingerprint = 0;
+	} else {
+		return walk_end(w, REASON_BAD_FRAME);
+	}
+	w->frame_cnt = index + 1;
+	w->last_owner = owner;
+	w->last_addr = addr;
+	w->next_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
+	return 0;
+}
+
+#endif /* KRAIT_WALK_H */
