@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * code_object.c - see code_object.h.
+ */
+#include "symbol/code_object.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fingerprint.h"
+#include "symbol/py_string.h"
+#include "util/cleanup.h"
+
+/* Before 3.11 a line table is a list of (bytes, lines), and there are no qualified names. */
+#define VERSION_LINETABLE 0x030b0000
+
+/*
+ * co_version is the sixth int behind co_firstlineno from 3.12 on (Include/cpython/code.h: first
+ * line, nlocalsplus, framesize, nlocals, ncellvars, nfreevars, version), in both builds.
+ */
+#define VERSION_CO_VERSION        0x030c0000
+#define VERSION_CO_VERSION_BEFORE 0x03100000
+#define CO_VERSION_DISTANCE       24
+
+#define BYTES_HEADER_MAX 64
+
+static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
+{
+	if (offset < 0 || (size_t)offset + len > KRAIT_CODE_WINDOW)
+		return false;
+	memcpy(ret, window + offset, len);
+	return true;
+}
+
+static __s32 version_offset(const struct py_offsets *offsets)
+{
+	if (offsets->version < VERSION_CO_VERSION || offsets->version >= VERSION_CO_VERSION_BEFORE)
+		return PYOFF_ABSENT;
+	return offsets->code.firstlineno + CO_VERSION_DISTANCE;
+}
+
+int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u64 code_addr,
+		   struct code_head *ret)
+{
+	__u8 window[KRAIT_CODE_WINDOW];
+	struct code_head head = { 0 };
+	__s32 name = offsets->code.qualname;
+	int err;
+
+	if (!code_addr || code_addr % sizeof(void *))
+		return -EINVAL;
+	if (name == PYOFF_ABSENT)
+		name = offsets->code.name;
+	err = memory_read(m, code_addr, window, sizeof(window));
+	if (err)
+		return err;
+	if (!load(window, offsets->object.ob_type, &head.type_addr, sizeof(head.type_addr)) ||
+	    !load(window, name, &head.qualname_addr, sizeof(head.qualname_addr)) ||
+	    !load(window, offsets->code.filename, &head.filename_addr,
+		  sizeof(head.filename_addr)) ||
+	    !load(window, offsets->code.linetable, &head.linetable_addr,
+		  sizeof(head.linetable_addr)) ||
+	    !load(window, offsets->code.firstlineno, &head.first_line, sizeof(head.first_line)))
+		return -ENOTSUP;
+	load(window, version_offset(offsets), &head.version, sizeof(head.version));
+	head.fingerprint = code_fingerprint(head.qualname_addr, head.filename_addr,
+					    head.linetable_addr, (__u32)head.first_line);
+	*ret = head;
+	return 0;
+}
+
+bool code_head_equal(const struct code_head *a, const struct code_head *b)
+{
+	return a->fingerprint == b->fingerprint && a->version == b->version &&
+	       a->type_addr == b->type_addr && a->qualname_addr == b->qualname_addr &&
+	       a->filename_addr == b->filename_addr && a->linetable_addr == b->linetable_addr &&
+	       a->first_line == b->first_line;
+}
+
+int code_head_check_type(const struct memory *m, const struct py_offsets *offsets,
+			 const struct code_head *head, __u64 type_addr)
+{
+	static const char name[] = "code";
+	char read[sizeof(name)];
+	__u64 name_addr;
+	int err;
+
+	if (type_addr)
+		return head->type_addr == type_addr ? 0 : -EINVAL;
+	if (offsets->object.tp_name < 0)
+		return -ENOTSUP;
+	if (!head->type_addr || head->type_addr % sizeof(void *))
+		return -EINVAL;
+	err = memory_read(m, head->type_addr + (__u64)offsets->object.tp_name, &name_addr,
+			  sizeof(name_addr));
+	if (!err)
+		err = memory_read(m, name_addr, read, sizeof(read));
+	if (err)
+		return err;
+	return memcmp(read, name, sizeof(name)) ? -EINVAL : 0;
+}
+
+/* *ret_size stays 0 if the object is not what a line table looks like. */
+static int read_bytes(const struct memory *m, const struct py_offsets *offsets, __u64 addr,
+		      __u8 **ret, __u32 *ret_size)
+{
+	cleanup_free __u8 *bytes = NULL;
+	__s64 size;
+	int err;
+
+	if (offsets->bytes.ob_size < 0 || offsets->bytes.ob_size > BYTES_HEADER_MAX ||
+	    offsets->bytes.ob_sval < 0 || offsets->bytes.ob_sval > BYTES_HEADER_MAX)
+		return -ENOTSUP;
+	if (!addr || addr % sizeof(void *))
+		return -EINVAL;
+	err = memory_read(m, addr + (__u64)offsets->bytes.ob_size, &size, sizeof(size));
+	if (err)
+		return err;
+	if (size <= 0 || size > LINETABLE_MAX_SZ)
+		return -EINVAL;
+	bytes = malloc((size_t)size);
+	if (!bytes)
+		return -ENOMEM;
+	err = memory_read(m, addr + (__u64)offsets->bytes.ob_sval, bytes, (size_t)size);
+	if (err)
+		return err;
+	*ret = take_ptr(&bytes);
+	*ret_size = (__u32)size;
+	return 0;
+}
+
+static int read_lines(const struct memory *m, const struct py_offsets *offsets,
+		      const struct code_head *head, struct linetable *ret)
+{
+	__u8 *bytes;
+	__u32 size;
+	int err;
+
+	if (offsets->version < VERSION_LINETABLE)
+		return -ENOTSUP;
+	err = read_bytes(m, offsets, head->linetable_addr, &bytes, &size);
+	if (err)
+		return err;
+	return linetable_init(ret, bytes, size, head->first_line);
+}
+
+int code_body_read(const struct memory *m, const struct py_offsets *offsets,
+		   const struct code_head *head, struct code_body *ret)
+{
+	struct code_body body = { 0 };
+	int err;
+
+	err = py_string_read(m, offsets, head->qualname_addr, &body.qualname);
+	if (err)
+		return err;
+	/* A filename may be of any type: code.replace() does not look. */
+	err = py_string_read(m, offsets, head->filename_addr, &body.filename);
+	if (err == -EINVAL) {
+		body.filename = strdup("");
+		err = body.filename ? 0 : -ENOMEM;
+	}
+	if (!err) {
+		err = read_lines(m, offsets, head, &body.lines);
+		if (err == -EINVAL || err == -ENOTSUP)
+			err = 0;
+	}
+	if (err) {
+		code_body_deinit(&body);
+		return err;
+	}
+	*ret = body;
+	return 0;
+}
+
+void code_body_deinit(struct code_body *body)
+{
+	free(body->qualname);
+	free(body->filename);
+	linetable_deinit(&body->lines);
+	*body = (struct code_body){ 0 };
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * linetable.c - decoder and index; see linetable.h.
+ *
+ * An entry's first byte has bit 7 set, the form in bits 6..3 and the number of units less one in
+ * bits 2..0. InternalDocs/code_objects.md of CPython has the forms.
+ */
+#include "symbol/linetable.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+enum form {
+	/* 0..9: same line, column = form * 8 + high nibble, width in the low one. */
+	FORM_ONE_LINE0 = 10, /* 10..12: line + 0..2, a byte for each column */
+	FORM_ONE_LINE2 = 12,
+	FORM_NO_COLUMNS = 13,
+	FORM_LONG = 14,
+	FORM_NONE = 15,
+};
+
+static const struct source_position UNKNOWN = { -1, -1, -1, -1 };
+
+void linetable_cursor_init(struct linetable_cursor *c, const __u8 *bytes, __u32 size,
+			   int first_line)
+{
+	*c = (struct linetable_cursor){ .bytes = bytes, .size = size, .line = first_line };
+}
+
+static bool read_byte(struct linetable_cursor *c, __u32 *ret)
+{
+	if (c->offset >= c->size)
+		return false;
+	*ret = c->bytes[c->offset++];
+	return true;
+}
+
+/* 6 bits a byte, least significant first, bit 6 says that more follows. At most 32 bits. */
+static bool read_varint(struct linetable_cursor *c, __u32 *ret)
+{
+	__u64 value = 0;
+
+	for (unsigned int shift = 0; shift <= 30; shift += 6) {
+		__u32 byte;
+
+		if (!read_byte(c, &byte))
+			return false;
+		value |= (__u64)(byte & 63) << shift;
+		if (value > UINT_MAX)
+			return false;
+		if (!(byte & 64)) {
+			*ret = (__u32)value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Bit 0 is the sign. */
+static bool read_line_delta(struct linetable_cursor *c)
+{
+	__u32 value;
+
+	if (!read_varint(c, &value))
+		return false;
+	c->line += value & 1 ? -(__s64)(value >> 1) : (__s64)(value >> 1);
+	return true;
+}
+
+static int to_int(__s64 value)
+{
+	return value < INT_MIN || value > INT_MAX ? -1 : (int)value;
+}
+
+static bool read_long(struct linetable_cursor *c, struct source_position *p)
+{
+	__u32 lines, column, end_column;
+
+	if (!read_line_delta(c) || !read_varint(c, &lines) || !read_varint(c, &column) ||
+	    !read_varint(c, &end_column))
+		return false;
+	p->line = to_int(c->line);
+	p->end_line = to_int(c->line + lines);
+	p->column = to_int((__s64)column - 1);
+	p->end_column = to_int((__s64)end_column - 1);
+	return true;
+}
+
+static bool read_columns(struct linetable_cursor *c, struct source_position *p)
+{
+	__u32 column, end_column;
+
+	if (!read_byte(c, &column) || !read_byte(c, &end_column))
+		return false;
+	p->column = (int)column;
+	p->end_column = (int)end_column;
+	return true;
+}
+
+static bool read_position(struct linetable_cursor *c, __u32 form, struct source_position *p)
+{
+	__u32 byte;
+
+	*p = UNKNOWN;
+	switch (form) {
+	case FORM_NONE:
+		return true;
+	case FORM_LONG:
+		return read_long(c, p);
+	case FORM_NO_COLUMNS:
+		if (!read_line_delta(c))
+			return false;
+		break;
+	case FORM_ONE_LINE0 ... FORM_ONE_LINE2:
+		if (!read_columns(c, p))
+			return false;
+		c->line += form - FORM_ONE_LINE0;
+		break;
+	default:
+		if (!read_byte(c, &byte))
+			return false;
+		p->column = (int)(form << 3 | byte >> 4);
+		p->end_column = p->column + (int)(byte & 15);
+	}
+	p->line = p->end_line = to_int(c->line);
+	return true;
+}
+
+bool linetable_next(struct linetable_cursor *c, struct linetable_entry *ret_entry)
+{
+	struct linetable_cursor next = *c;
+	struct source_position position;
+	__u32 head;
+
+	if (!read_byte(&next, &head) || !(head & 0x80) || next.unit > UINT_MAX - 8)
+		return false;
+	if (!read_position(&next, head >> 3 & 15, &position))
+		return false;
+	next.unit += (head & 7) + 1;
+	*ret_entry = (struct linetable_entry){ c->unit, next.unit, position };
+	*c = next;
+	return true;
+}
+
+/* Every entry but the last has at most one mark per stride, and no entry is shorter than a byte. */
+static int add_marks(struct linetable *t)
+{
+	__u32 cap = t->size / LINETABLE_STRIDE;
+	struct linetable_mark *marks, *fitted;
+	struct linetable_entry entry;
+	struct linetable_cursor c;
+	__u32 cnt = 0;
+
+	if (!cap)
+		return 0;
+	marks = malloc(cap * sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	linetable_cursor_init(&c, t->bytes, t->size, t->first_line);
+	for (__u32 i = 1; linetable_next(&c, &entry); i++) {
+		if (i % LINETABLE_STRIDE == 0)
+			marks[cnt++] = (struct linetable_mark){ c.unit, c.offset, c.line };
+	}
+	fitted = cnt ? realloc(marks, cnt * sizeof(*marks)) : NULL;
+	if (!cnt)
+		free(marks);
+	t->marks = cnt && !fitted ? marks : fitted;
+	t->mark_cnt = cnt;
+	return 0;
+}
+
+int linetable_init(struct linetable *t, __u8 *bytes, __u32 size, int first_line)
+{
+	int err;
+
+	*t = (struct linetable){ .bytes = bytes, .size = size, .first_line = first_line };
+	err = add_marks(t);
+	if (err)
+		linetable_deinit(t);
+	return err;
+}
+
+void linetable_deinit(struct linetable *t)
+{
+	free(t->bytes);
+	free(t->marks);
+	*t = (struct linetable){ 0 };
+}
+
+/* The last mark whose unit is not beyond the one wanted; NULL for the start of the table. */
+static const struct linetable_mark *find_mark(const struct linetable *t, __u32 unit)
+{
+	__u32 low = 0, high = t->mark_cnt;
+
+	while (low < high) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (t->marks[middle].unit <= unit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &t->marks[low - 1] : NULL;
+}
+
+struct source_position linetable_lookup(const struct linetable *t, __u32 unit)
+{
+	const struct linetable_mark *mark = find_mark(t, unit);
+	struct linetable_entry entry;
+	struct linetable_cursor c;
+
+	linetable_cursor_init(&c, t->bytes, t->size, t->first_line);
+	if (mark) {
+		c.offset = mark->offset;
+		c.unit = mark->unit;
+		c.line = mark->line;
+	}
+	while (linetable_next(&c, &entry)) {
+		if (unit < entry.unit_end)
+			return entry.position;
+	}
+	return UNKNOWN;
+}
+
+size_t linetable_footprint(const struct linetable *t)
+{
+	return t->size + t->mark_cnt * sizeof(*t->marks);
+}
