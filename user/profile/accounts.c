@@ -146,5 +146,6 @@ void accounts_format(const struct accounts *a, char *buf, size_t size)
 	}
 	if (balance)
 		line_add(&l, " %c %llu unaccounted", balance > 0 ? '+' : '-',
-			 balance > 0 ? (unsigned long long)balance : 0 - (unsigned long long)balance);
+			 balance > 0 ? (unsigned long long)balance :
+				       0 - (unsigned long long)balance);
 }

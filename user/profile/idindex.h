@@ -56,8 +56,8 @@ static inline const struct idindex_slot *idindex_next_(const struct idindex *x, 
 	return NULL;
 }
 
-#define idindex_for_each(x, h, slot)                                                              \
-	for ((slot) = idindex_next_((x), (h), (h)); (slot);                                       \
+#define idindex_for_each(x, h, slot)                                                               \
+	for ((slot) = idindex_next_((x), (h), (h)); (slot);                                        \
 	     (slot) = idindex_next_((x), (h), (__u32)((slot) - (x)->slots) + 1))
 
 #endif /* KRAIT_PROFILE_IDINDEX_H */

@@ -84,17 +84,18 @@ __u32 profile__string(struct profile *p, const char *text)
 static int same_frame(const struct profile_frame *a, const struct profile_frame *b)
 {
 	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
-	       a->first_line == b->first_line && a->line == b->line &&
-	       a->end_line == b->end_line && a->column == b->column &&
-	       a->end_column == b->end_column && a->pid == b->pid && a->tid == b->tid;
+	       a->first_line == b->first_line && a->line == b->line && a->end_line == b->end_line &&
+	       a->column == b->column && a->end_column == b->end_column && a->pid == b->pid &&
+	       a->tid == b->tid;
 }
 
 static __u32 hash_frame(const struct profile_frame *f)
 {
-	const __u32 key[] = { (__u32)f->kind,	   f->name,	       f->file,
-			      (__u32)f->first_line, (__u32)f->line,     (__u32)f->end_line,
-			      (__u32)f->column,     (__u32)f->end_column, (__u32)f->pid,
-			      (__u32)f->tid };
+	const __u32 key[] = { (__u32)f->kind,	f->name,
+			      f->file,		(__u32)f->first_line,
+			      (__u32)f->line,	(__u32)f->end_line,
+			      (__u32)f->column, (__u32)f->end_column,
+			      (__u32)f->pid,	(__u32)f->tid };
 
 	return idindex_hash_bytes(key, sizeof(key), 0);
 }
@@ -104,11 +105,10 @@ __u32 profile__frame(struct profile *p, const struct profile_frame *frame)
 	__u32 hash = hash_frame(frame);
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&p->frame_index, hash, slot)
-		if (same_frame(&p->frames[slot->id], frame))
-			return slot->id;
-	if (reserve(&p->frames, sizeof(*p->frames), p->frame_cnt, &p->frame_cap,
-		    PROFILE_MAX_FRAMES, &p->frame_index))
+	idindex_for_each(&p->frame_index, hash,
+			 slot) if (same_frame(&p->frames[slot->id], frame)) return slot->id;
+	if (reserve(&p->frames, sizeof(*p->frames), p->frame_cnt, &p->frame_cap, PROFILE_MAX_FRAMES,
+		    &p->frame_index))
 		return 0;
 	p->frames[++p->frame_cnt] = *frame;
 	idindex_insert(&p->frame_index, hash, p->frame_cnt);
@@ -120,7 +120,8 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame)
 	__u32 hash = idindex_hash_pair(parent_node, frame);
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&p->node_index, hash, slot) {
+	idindex_for_each(&p->node_index, hash, slot)
+	{
 		const struct profile_node *n = &p->nodes[slot->id];
 
 		if (n->parent == parent_node && n->frame == frame)
@@ -140,12 +141,17 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame)
 	return p->node_cnt;
 }
 
-void profile__add(struct profile *p, __u32 node, __u64 weight)
+void profile__add_many(struct profile *p, __u32 node, __u64 samples, __u64 weight)
 {
 	if (node > p->node_cnt)
 		node = 0;
-	p->nodes[node].self++;
+	p->nodes[node].self += samples;
 	p->nodes[node].self_weight += weight;
+}
+
+void profile__add(struct profile *p, __u32 node, __u64 weight)
+{
+	profile__add_many(p, node, 1, weight);
 }
 
 const char *profile__text(const struct profile *p, __u32 string)

@@ -68,6 +68,8 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
 
 /* Counts one sample of the given weight at the node. */
 void profile__add(struct profile *p, __u32 node, __u64 weight);
+/* The same for many at once, as files of other tools have them; weight is their sum. */
+void profile__add_many(struct profile *p, __u32 node, __u64 samples, __u64 weight);
 
 /* A text stays where it is; a frame or node may move when another one is added. */
 const char *profile__text(const struct profile *p, __u32 string);

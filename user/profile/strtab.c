@@ -95,9 +95,8 @@ __u32 strtab_add(struct strtab *t, const char *text, size_t len)
 	if (!len)
 		return 0;
 	hash = idindex_hash_bytes(text, len, t->seed);
-	idindex_for_each(&t->index, hash, slot)
-		if (!strncmp(t->texts[slot->id], text, len) && !t->texts[slot->id][len])
-			return slot->id;
+	idindex_for_each(&t->index, hash, slot) if (!strncmp(t->texts[slot->id], text, len) &&
+						    !t->texts[slot->id][len]) return slot->id;
 	if (grow(t) || idindex_reserve(&t->index))
 		return 0;
 	copy = store(t, text, len);

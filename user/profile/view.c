@@ -56,8 +56,7 @@ static int compare_int(int a, int b)
 	return (a > b) - (a < b);
 }
 
-int view_frame_compare(const struct view *v, const struct view_frame *a,
-		       const struct view_frame *b)
+int view_frame_compare(const struct view *v, const struct view_frame *a, const struct view_frame *b)
 {
 	int c = compare_int((int)a->kind, (int)b->kind);
 
@@ -102,14 +101,13 @@ static struct view_frame project(const struct view_options *o, const struct prof
 static __u32 merge_frame(struct builder *b, const struct view_frame *f)
 {
 	struct view *v = b->view;
-	const __u32 key[] = { (__u32)f->kind, f->name,	      f->file,	    (__u32)f->first_line,
+	const __u32 key[] = { (__u32)f->kind, f->name,	     f->file,	    (__u32)f->first_line,
 			      (__u32)f->line, (__u32)f->pid, (__u32)f->tid, 0 };
 	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&b->index, hash, slot)
-		if (!view_frame_compare(v, &v->frames[slot->id], f))
-			return slot->id;
+	idindex_for_each(&b->index, hash,
+			 slot) if (!view_frame_compare(v, &v->frames[slot->id], f)) return slot->id;
 	v->frames[v->frame_cnt] = *f;
 	idindex_insert(&b->index, hash, v->frame_cnt);
 	return v->frame_cnt++;
@@ -147,9 +145,9 @@ static __u32 draft_child(struct builder *b, __u32 parent, __u32 frame)
 	__u32 hash = idindex_hash_pair(parent, frame);
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&b->index, hash, slot)
-		if (b->drafts[slot->id].parent == parent && b->drafts[slot->id].frame == frame)
-			return slot->id;
+	idindex_for_each(&b->index, hash,
+			 slot) if (b->drafts[slot->id].parent == parent &&
+				   b->drafts[slot->id].frame == frame) return slot->id;
 	b->drafts[b->draft_cnt] = (struct draft){ .parent = parent, .frame = frame };
 	idindex_insert(&b->index, hash, b->draft_cnt);
 	return b->draft_cnt++;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * emitter.c - the list of formats, and which one a name or a file name means.
+ */
+#include "emit/emitter.h"
+
+#include <string.h>
+
+#include "emit/formats.h"
+
+static const struct emitter_ops *const emitters[] = {
+	&folded_emitter,
+	&perf_script_emitter,
+	NULL,
+};
+
+const struct emitter_ops *const *emitter_all(void)
+{
+	return emitters;
+}
+
+const struct emitter_ops *emitter_by_name(const char *name)
+{
+	const struct emitter_ops *const *e;
+
+	for (e = emitters; *e; e++)
+		if (!strcmp((*e)->name, name))
+			return *e;
+	return NULL;
+}
+
+/* The longest suffix wins: ".perf.txt" before ".txt". */
+const struct emitter_ops *emitter_by_suffix(const char *path)
+{
+	const struct emitter_ops *const *e, *best = NULL;
+	size_t len = strlen(path), best_len = 0;
+	const char *const *s;
+
+	for (e = emitters; *e; e++) {
+		for (s = (*e)->suffixes; *s; s++) {
+			size_t n = strlen(*s);
+
+			if (n <= best_len || n >= len || strcmp(path + len - n, *s))
+				continue;
+			best = *e;
+			best_len = n;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * escape.c - see escape.h.
+ */
+#include "emit/escape.h"
+
+#include <errno.h>
+#include <linux/types.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/printable.h"
+
+int put_printable(FILE *out, const char *text)
+{
+	cleanup_free char *safe = printable(text);
+
+	if (!safe)
+		return -ENOMEM;
+	fputs(safe, out);
+	return 0;
+}
+
+int put_json(FILE *out, const char *text)
+{
+	cleanup_free char *safe = printable(text);
+	const char *s;
+
+	if (!safe)
+		return -ENOMEM;
+	putc('"', out);
+	for (s = safe; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if (*s == '<' || *s == '>' || *s == '&')
+			fprintf(out, "\\u%04x", (unsigned)*s);
+		else
+			putc(*s, out);
+	}
+	putc('"', out);
+	return 0;
+}
+
+/* wcwidth() depends on the locale, which krait leaves at "C". */
+static unsigned codepoint_width(__u32 c)
+{
+	static const struct {
+		__u32 first, last;
+		unsigned width;
+	} ranges[] = {
+		{ 0x300, 0x36f, 0 },   { 0x200b, 0x200d, 0 },	{ 0x20d0, 0x20ff, 0 },
+		{ 0xfe00, 0xfe0f, 0 }, { 0x1100, 0x115f, 2 },	{ 0x2e80, 0xa4cf, 2 },
+		{ 0xac00, 0xd7a3, 2 }, { 0xf900, 0xfaff, 2 },	{ 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 }, { 0x1f300, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return ranges[i].width;
+	return 1;
+}
+
+unsigned char_width(const char *text, size_t *ret_bytes)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4, i;
+	__u32 c = len > 1 ? s[0] & (0x7fU >> len) : s[0];
+
+	for (i = 1; i < len && s[i]; i++)
+		c = c << 6 | (s[i] & 0x3fU);
+	*ret_bytes = i;
+	return codepoint_width(c);
+}
+
+unsigned text_width(const char *text)
+{
+	unsigned width = 0;
+	size_t bytes;
+
+	for (; *text; text += bytes)
+		width += char_width(text, &bytes);
+	return width;
+}
+
+/* Just after the last occurrence of "/DIR/", NULL if there is none. */
+static const char *after_dir(const char *path, const char *dir)
+{
+	const char *found = NULL, *at;
+
+	for (at = path; (at = strstr(at, dir)); at++)
+		found = at + strlen(dir);
+	return found;
+}
+
+/* Just after "/lib/python3.14/" or "/lib64/python3.14t/", NULL if there is none. */
+static const char *after_stdlib(const char *path)
+{
+	const char *at = after_dir(path, "/python3.");
+	const char *end = at ? at + strspn(at, "0123456789tbdm") : NULL;
+
+	return end && end > at && *end == '/' ? end + 1 : NULL;
+}
+
+const char *short_path(const char *path)
+{
+	const char *s, *base, *parent;
+
+	if (path[0] != '/')
+		return path;
+	if ((s = after_dir(path, "/site-packages/")) || (s = after_dir(path, "/dist-packages/")))
+		return s;
+	s = after_stdlib(path);
+	if (s)
+		return s;
+	base = strrchr(path, '/') + 1;
+	if (strcmp(base, "__init__.py") && strcmp(base, "__main__.py"))
+		return *base ? base : path;
+	for (parent = base - 1; parent > path && parent[-1] != '/';)
+		parent--;
+	return parent == path ? base : parent;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * folded_reader.h - folded stacks of any tool into a profile.
+ *
+ * A line that is no stack is skipped and counted, never guessed. "NAME (FILE:LINE)" becomes a
+ * function with file and line; a first frame without a file, above one that has one, is a process;
+ * "[…]" is a mark.
+ */
+#ifndef KRAIT_EMIT_FOLDED_READER_H
+#define KRAIT_EMIT_FOLDED_READER_H
+
+#include <linux/types.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+/* 2,048 frames of 500 bytes; a longer line is malformed. */
+#define FOLDED_MAX_LINE (1UL << 20)
+/* So that no sum of counts overflows. */
+#define FOLDED_MAX_SAMPLES (1ULL << 62)
+
+struct folded_stats {
+	__u64 lines; /* all, the good and the bad */
+	__u64 stacks; /* lines taken */
+	__u64 samples;
+	__u64 malformed;
+	__u64 first_malformed; /* number of the first such line, from 1; 0 none */
+};
+
+/* 0, or -errno if reading failed or memory ran out; stats are true in any case. */
+int folded_read(struct profile *p, FILE *in, struct folded_stats *ret_stats);
+
+#endif /* KRAIT_EMIT_FOLDED_READER_H */

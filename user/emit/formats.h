@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * formats.h - the emitters there are; emitter.c lists them, nobody else names them.
+ */
+#ifndef KRAIT_EMIT_FORMATS_H
+#define KRAIT_EMIT_FORMATS_H
+
+#include "emit/emitter.h"
+
+extern const struct emitter_ops folded_emitter;
+extern const struct emitter_ops perf_script_emitter;
+extern const struct emitter_ops html_emitter;
+
+#endif /* KRAIT_EMIT_FORMATS_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * label.c - frames as text.
+ */
+#include "emit/label.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emit/escape.h"
+
+const char *label_name(const struct view *v, const struct view_frame *f)
+{
+	const char *name = view_name(v, f);
+
+	if (f == v->frames)
+		return LABEL_NO_STACK;
+	return *name ? name : LABEL_NO_NAME;
+}
+
+int put_label(FILE *out, const struct view *v, const struct view_frame *f)
+{
+	const char *file = view_file(v, f);
+	int err;
+
+	err = put_printable(out, label_name(v, f));
+	if (err || f->kind != FRAME_PYTHON || !*file)
+		return err;
+	fputs(" (", out);
+	err = put_printable(out, short_path(file));
+	if (f->line > 0)
+		fprintf(out, ":%d", f->line);
+	putc(')', out);
+	return err;
+}
+
+static char *folded_label(const struct view *v, const struct view_frame *f)
+{
+	char *label = NULL, *s;
+	size_t size = 0;
+	FILE *out = open_memstream(&label, &size);
+	int err;
+
+	if (!out)
+		return NULL;
+	err = put_label(out, v, f);
+	if (fclose(out) || err) {
+		free(label);
+		return NULL;
+	}
+	for (s = label; *s; s++) {
+		if (*s == ';')
+			*s = ':';
+		else if (*s == ' ' && f->kind == FRAME_PROCESS)
+			*s = '_';
+	}
+	return label;
+}
+
+int folded_labels_new(char ***ret, const struct view *v)
+{
+	char **labels = calloc(v->frame_cnt, sizeof(*labels));
+	__u32 i;
+
+	if (!labels)
+		return -ENOMEM;
+	for (i = 0; i < v->frame_cnt; i++) {
+		labels[i] = folded_label(v, &v->frames[i]);
+		if (!labels[i]) {
+			labels_free(labels, v->frame_cnt);
+			return -ENOMEM;
+		}
+	}
+	*ret = labels;
+	return 0;
+}
+
+void labels_free(char **labels, __u32 cnt)
+{
+	__u32 i;
+
+	if (!labels)
+		return;
+	for (i = 0; i < cnt; i++)
+		free(labels[i]);
+	free(labels);
+}

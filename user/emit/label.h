@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * label.h - one line of text for each frame of a view, made once and written many times.
+ */
+#ifndef KRAIT_EMIT_LABEL_H
+#define KRAIT_EMIT_LABEL_H
+
+#include <stdio.h>
+
+#include "profile/view.h"
+
+/* Shown for a sample whose stack found no room in the profile. */
+#define LABEL_NO_STACK "[no room for the stack]"
+/* Shown for a function without a name. */
+#define LABEL_NO_NAME "[unnamed]"
+
+/* What a frame is called, never empty; not printable yet. */
+const char *label_name(const struct view *v, const struct view_frame *f);
+
+/* "qualname (file.py:LINE)", "qualname (file.py)", "qualname"; printable. 0 or -ENOMEM. */
+int put_label(FILE *out, const struct view *v, const struct view_frame *f);
+
+/*
+ * Labels of all frames of a view, by frame number, as the folded format needs them: printable, ";"
+ * turned into ":", and blanks of a process name into "_".
+ */
+int folded_labels_new(char ***ret, const struct view *v) __attribute__((warn_unused_result));
+void labels_free(char **labels, __u32 cnt);
+
+#endif /* KRAIT_EMIT_LABEL_H */
