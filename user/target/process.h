@@ -54,7 +54,13 @@ int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *r
 /* Start time of a process in clock ticks since boot (stat field 22, parsed from the last ')'). */
 int process_start_ticks(pid_t pid, __u64 *ret) __attribute__((warn_unused_result, nonnull));
 
-/* Calls fn for every process in /proc, in the order of pids. A non-zero result of fn ends it. */
-int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
+/* Name of the main thread as the kernel has it: any bytes, NUL-terminated. 0, -ESRCH, -errno. */
+int process_comm(pid_t pid, char ret[16]) __attribute__((warn_unused_result, nonnull));
+
+/*
+ * Calls fn for every process in /proc, in the order of pids. A non-zero result of fn ends it and is
+ * returned; -errno if /proc cannot be listed.
+ */
+int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx) __attribute__((nonnull(1)));
 
 #endif /* KRAIT_TARGET_PROCESS_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_cache.h - remembers which files hold a Python runtime and where.
+ *
+ * First key: the file's identity (device, inode, size, mtime, ctime), so a file that has not
+ * changed is opened once, whatever process maps it; "none" is remembered too, and most files are
+ * that. Second key: the build ID, so that the copies of one interpreter in fifty containers are
+ * searched once. A build ID is a claim, so a hit counts only if size, headers and the table's bytes
+ * are the same as well: a crafted file cannot stand in for another.
+ *
+ * Must hold: fixed memory; least recently used facts go first.
+ */
+#ifndef KRAIT_TARGET_ELF_CACHE_H
+#define KRAIT_TARGET_ELF_CACHE_H
+
+#include <linux/types.h>
+#include <sys/stat.h>
+
+#include "target/elf_runtime.h"
+
+struct elf_cache;
+
+struct elf_cache_stats {
+	__u64 hits, opened, build_id_hits, evicted;
+};
+
+/* NULL and errno on failure. */
+struct elf_cache *elf_cache__new(void) __attribute__((warn_unused_result));
+void elf_cache__free(struct elf_cache *c);
+
+/*
+ * Facts about the file that path leads to and *st describes; it is opened only if nothing is known.
+ *  0         *ret valid until the next call
+ *  -ENOEXEC  no runtime in it, or not a regular ELF file
+ *  -errno    it could not be opened or read; not remembered
+ */
+int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
+		   const struct elf_runtime **ret) __attribute__((warn_unused_result, nonnull));
+
+const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_ELF_CACHE_H */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/elf_runtime.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/elf_file.h"
+#include "target/elf_symbol.h"
+
+#define RUNTIME_SECTION ".PyRuntime"
+#define RUNTIME_SYMBOL "_PyRuntime"
+/* The build ID is among the first notes. */
+#define NOTES_MAX 1024
+
+static __u64 fnv1a(__u64 h, const void *data, size_t len)
+{
+	const __u8 *p = data;
+
+	while (len--)
+		h = (h ^ *p++) * 0x100000001b3ULL;
+	return h;
+}
+
+/* Looks for the build ID in len bytes of notes. */
+static void build_id_note(const __u8 *notes, size_t len, struct elf_runtime *ret)
+{
+	Elf64_Nhdr n;
+	size_t pos = 0;
+
+	while (len - pos >= sizeof(n)) {
+		size_t name, desc;
+
+		memcpy(&n, notes + pos, sizeof(n));
+		name = pos + sizeof(n);
+		if (n.n_namesz > len || n.n_descsz > len)
+			return;
+		desc = name + ((n.n_namesz + 3U) & ~3U);
+		pos = desc + ((n.n_descsz + 3U) & ~3U);
+		if (pos > len)
+			return;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && n.n_descsz <= sizeof(ret->build_id)) {
+			memcpy(ret->build_id, notes + desc, n.n_descsz);
+			ret->build_id_len = n.n_descsz;
+			return;
+		}
+	}
+}
+
+int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
+{
+	__u8 notes[NOTES_MAX];
+	__u64 h = 0xcbf29ce484222325ULL;
+
+	*ret = (struct elf_runtime){ .file_size = f->size };
+	h = fnv1a(h, &f->ehdr, sizeof(f->ehdr));
+	ret->headers_hash = fnv1a(h, f->phdrs, f->phdr_cnt * sizeof(f->phdrs[0]));
+	for (unsigned i = 0; i < f->phdr_cnt && !ret->build_id_len; i++) {
+		const Elf64_Phdr *p = &f->phdrs[i];
+		size_t len = p->p_filesz < sizeof(notes) ? (size_t)p->p_filesz : sizeof(notes);
+		int r;
+
+		if (p->p_type != PT_NOTE)
+			continue;
+		r = elf_file_read(f, p->p_offset, notes, len);
+		if (r == -ENODATA)
+			continue;
+		if (r)
+			return r;
+		build_id_note(notes, len, ret);
+	}
+	return 0;
+}
+
+/*
+ * The link-time address that file offset 0 is mapped at. The kernel and the loader map whole pages,
+ * so a segment covers offset 0 if it begins within the first page.
+ */
+static int find_load_vaddr(const struct elf_file *f, __u64 *ret)
+{
+	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
+
+	for (unsigned i = 0; i < f->phdr_cnt; i++) {
+		const Elf64_Phdr *p = &f->phdrs[i];
+
+		if (p->p_type == PT_LOAD && p->p_offset < page && p->p_filesz) {
+			*ret = p->p_vaddr - p->p_offset;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int find_section(struct elf_file *f, __u64 *ret_vaddr)
+{
+	const __u64 wanted = SHF_ALLOC | SHF_WRITE;
+	Elf64_Shdr names, shdr;
+	int r;
+
+	r = elf_file_section(f, f->ehdr.e_shstrndx, &names);
+	if (r)
+		return r == -ENODATA ? -ENOENT : r; /* section headers stripped */
+	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
+		r = elf_file_section(f, i, &shdr);
+		if (r)
+			return r == -ENODATA ? -ENOENT : r;
+		if ((shdr.sh_flags & wanted) != wanted || shdr.sh_name >= names.sh_size)
+			continue;
+		if (elf_file_string_is(f, names.sh_offset + shdr.sh_name, RUNTIME_SECTION)) {
+			*ret_vaddr = shdr.sh_addr;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
+{
+	Elf64_Sym sym;
+	int r = find_section(f, ret_vaddr);
+
+	/* One damaged table does not condemn the others; an unreadable file does. */
+	if (r == -ENOENT || r == -ENODATA) {
+		r = elf_symbol_dynamic(f, RUNTIME_SYMBOL, &sym);
+		if (r == -ENOENT || r == -ENODATA)
+			r = elf_symbol_tables(f, RUNTIME_SYMBOL, &sym);
+		if (r)
+			return r == -ENODATA ? -ENOENT : r;
+		*ret_vaddr = sym.st_value;
+	}
+	return r;
+}
+
+/* 3.11 and later define "const unsigned long Py_Version" (Python/getversion.c). */
+static void find_version(struct elf_file *f, struct elf_runtime *ret)
+{
+	Elf64_Sym sym;
+	__u64 version;
+
+	if (elf_symbol_dynamic(f, "Py_Version", &sym) && elf_symbol_tables(f, "Py_Version", &sym))
+		return;
+	if (!elf_file_read_vaddr(f, sym.st_value, &version, sizeof(version)) && version <= ~0U)
+		ret->py_version = (__u32)version;
+}
+
+int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
+{
+	__u64 len;
+	int r = find_vaddr(f, &ret->runtime_vaddr);
+
+	if (r)
+		return r;
+	if (!elf_file_segment(f, ret->runtime_vaddr))
+		return -ENOENT;
+	r = find_load_vaddr(f, &ret->load_vaddr);
+	if (r)
+		return r;
+	/* A copy that the linker moved to .bss has no bytes in the file: only live memory tells. */
+	if (elf_file_offset(f, ret->runtime_vaddr, &ret->table_off, &len)) {
+		ret->table_len = len < sizeof(ret->table) ? (__u32)len : sizeof(ret->table);
+		r = elf_file_read(f, ret->table_off, ret->table, ret->table_len);
+		if (r)
+			return r;
+	}
+	if (!py_table_has_cookie(ret->table, ret->table_len))
+		find_version(f, ret);
+	return 0;
+}
+
+int elf_runtime_read(int fd, struct elf_runtime *ret)
+{
+	struct elf_file f;
+	int r = elf_file_init(&f, fd);
+
+	if (!r)
+		r = elf_runtime_identity(&f, ret);
+	return r ? r : elf_runtime_find(&f, ret);
+}

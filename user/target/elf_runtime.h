@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_runtime.h - what an ELF file says about the Python runtime in it.
+ *
+ * A file has a runtime if it has a section .PyRuntime or defines the symbol _PyRuntime; its name
+ * does not matter. From 3.13 on the runtime begins with the table of debug offsets, whose bytes the
+ * linker wrote, so they are read here without any process.
+ *
+ * Must hold: these are claims of a file. Whoever uses them checks them against live memory.
+ */
+#ifndef KRAIT_TARGET_ELF_RUNTIME_H
+#define KRAIT_TARGET_ELF_RUNTIME_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "target/py_offsets.h"
+
+/* GNU ld writes 20 bytes, lld up to 20, Go and custom linkers up to 32. */
+#define ELF_BUILD_ID_MAX 32
+
+struct elf_runtime {
+	__u64 runtime_vaddr; /* link-time address of _PyRuntime */
+	__u64 load_vaddr; /* link-time address of file offset 0 */
+	__u64 table_off; /* of the table in the file */
+	__u64 file_size;
+	__u64 headers_hash; /* of the ELF and program headers */
+	__u32 py_version; /* the value of Py_Version (3.11 and later), 0 unknown */
+	__u32 table_len; /* bytes in table; 0 where the file does not hold the content */
+	__u32 build_id_len;
+	__u8 build_id[ELF_BUILD_ID_MAX];
+	__u8 table[PY_TABLE_MAX];
+};
+
+struct elf_file;
+
+/*
+ * In two steps, so that a cache can come between: the identity fills file_size, headers_hash and
+ * the build ID, the rest is filled by _find.
+ *  0         and *ret filled
+ *  -ENOEXEC  not an ELF file that we take
+ *  -ENOENT   no runtime in it (_find)
+ *  -ENODATA  malformed, and -errno
+ */
+int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
+	__attribute__((warn_unused_result, nonnull));
+int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Both steps from a file descriptor, which stays open. *ret is undefined on failure. */
+int elf_runtime_read(int fd, struct elf_runtime *ret) __attribute__((warn_unused_result, nonnull));
+
+/* The address of the runtime where file offset 0 is mapped at base_addr. */
+static inline __u64 elf_runtime_addr(const struct elf_runtime *e, __u64 base_addr)
+{
+	return base_addr + (e->runtime_vaddr - e->load_vaddr);
+}
+
+#endif /* KRAIT_TARGET_ELF_RUNTIME_H */

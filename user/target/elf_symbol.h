@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_symbol.h - finds one data symbol by name in an ELF file.
+ *
+ * First by the hash table of the dynamic segment: a few reads, and it works without section
+ * headers. Then, for a program that exports nothing, by going through the symbol tables that the
+ * section headers name; that reads each table once and is linear.
+ */
+#ifndef KRAIT_TARGET_ELF_SYMBOL_H
+#define KRAIT_TARGET_ELF_SYMBOL_H
+
+#include "target/elf_file.h"
+
+/* The definition of an object. 0, -ENOENT, or -errno. */
+int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
+	__attribute__((warn_unused_result, nonnull));
+int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_TARGET_ELF_SYMBOL_H */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/identify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "target/py_offsets.h"
+#include "target/remote.h"
+#include "util/memory.h"
+
+/*
+ * Bytes of a process that a scan reads. The data of an interpreter has 1 to 8 MiB and lies near the
+ * beginning of its mappings.
+ */
+#define SCAN_MAX (64U << 20)
+#define SCAN_CHUNK 16384
+
+/* One copy of the runtime. */
+struct copy {
+	__u64 addr;
+	const char *file;
+	enum py_build build;
+};
+
+static int live_read(struct identify *s, __u64 addr, void *buf, size_t len)
+{
+	if (!s->remote)
+		s->remote = remote__open(s->found->pid);
+	if (!s->remote)
+		return -errno;
+	return memory_read(remote__memory(s->remote), addr, buf, len);
+}
+
+/* How much a result tells. What is less than what we have does not replace it. */
+static int weight(int result, bool initialised)
+{
+	switch (result) {
+	case 0:
+		return initialised ? 5 : 4;
+	case -ENOTSUP:
+		return 3;
+	case -ENODATA:
+		return 2;
+	case -EACCES:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static void propose(struct identify *s, int result, bool initialised, const struct copy *copy,
+		    const struct py_offsets *offsets, const char *why)
+{
+	struct py_process *p = s->found;
+
+	if (weight(result, initialised) <= weight(s->result, p->initialised))
+		return;
+	s->result = result;
+	s->done = result == 0 && initialised;
+	p->runtime_addr = copy->addr;
+	p->initialised = initialised;
+	p->build = copy->build;
+	snprintf(p->file, sizeof(p->file), "%s", copy->file);
+	snprintf(p->why, sizeof(p->why), "%s", why);
+	if (offsets)
+		p->offsets = *offsets;
+}
+
+static void propose_unsupported(struct identify *s, const struct copy *copy, __u32 version)
+{
+	char why[256], name[32] = "older than 3.11";
+
+	if (version >> 24 == 3)
+		snprintf(name, sizeof(name), "%u.%u", version >> 24, version >> 16 & 0xff);
+	snprintf(why, sizeof(why), "CPython %s (%.120s) has no debug offsets; krait supports %s",
+		 name, copy->file, PY_SUPPORTED);
+	propose(s, -ENOTSUP, false, copy, NULL, why);
+}
+
+/* The live table of a copy. 0 even when it is refused; -errno when there is nothing to look at. */
+static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 *table)
+{
+	struct py_offsets offsets;
+	char what[160], why[256];
+	__u64 head = 0;
+	int r = py_offsets_parse(table, PY_TABLE_MAX, &offsets, what, sizeof(what));
+
+	if (r == -ENOEXEC)
+		return r;
+	if (r) {
+		snprintf(why, sizeof(why), "%.80s: %s", copy->file, what);
+		propose(s, r, false, copy, NULL, why);
+		return 0;
+	}
+	r = live_read(s, copy->addr + (__u64)offsets.runtime.interpreters_head, &head,
+		      sizeof(head));
+	if (r)
+		return r;
+	propose(s, 0, head != 0, copy, &offsets, "");
+	return 0;
+}
+
+void identify_mapped(struct identify *s, const struct mapping *m, const struct elf_runtime *elf,
+		     enum py_build build)
+{
+	bool has_table = py_table_has_cookie(elf->table, elf->table_len);
+	struct copy copy = {
+		.addr = elf_runtime_addr(elf, m->start),
+		.file = m->path,
+		.build = build,
+	};
+	__u8 table[PY_TABLE_MAX];
+	int r;
+
+	if (elf->table_len && !has_table) {
+		propose_unsupported(s, &copy, elf->py_version);
+		return;
+	}
+	r = copy.addr % 8 ? -EFAULT : live_read(s, copy.addr, table, sizeof(table));
+	if (r == -EPERM || r == -EACCES)
+		propose(s, -EACCES, false, &copy, NULL, "");
+	if (r)
+		return; /* mapped but not loaded, or gone: search() tells which */
+	if (!py_table_has_cookie(table, sizeof(table))) {
+		if (!has_table && elf->py_version)
+			propose_unsupported(s, &copy, elf->py_version);
+		return;
+	}
+	if (has_table &&
+	    py_table_version(table, sizeof(table)) != py_table_version(elf->table, elf->table_len))
+		propose(s, -ENODATA, false, &copy, NULL,
+			"the runtime in memory is not the one in its file");
+	else if (inspect_copy(s, &copy, table) == -ENOEXEC)
+		propose(s, -ENODATA, false, &copy, NULL, "the debug offsets are not sane");
+}
+
+/* Looks for the cookie in [start, end). */
+static int scan_range(struct identify *s, const struct mapping *m, const char *file, __u64 *budget)
+{
+	__u8 chunk[SCAN_CHUNK], table[PY_TABLE_MAX];
+
+	for (__u64 addr = m->start; addr < m->end && *budget && !s->done;) {
+		size_t len = m->end - addr < sizeof(chunk) ? (size_t)(m->end - addr) :
+							     sizeof(chunk);
+		int r = live_read(s, addr, chunk, len);
+
+		*budget -= len < *budget ? len : *budget;
+		if (r == -EFAULT)
+			return 0;
+		if (r)
+			return r;
+		for (size_t pos = 0; pos + 8 <= len && !s->done; pos += 8) {
+			struct copy copy = { .addr = addr + pos, .file = file };
+
+			/* These eight bytes can be a mere string: a version must follow. */
+			if (py_table_has_cookie(chunk + pos, len - pos) &&
+			    !live_read(s, copy.addr, table, sizeof(table)) &&
+			    py_table_version(table, sizeof(table)) >> 24 == 3)
+				(void)inspect_copy(s, &copy, table);
+		}
+		addr += len;
+	}
+	return 0;
+}
+
+int identify_scan(struct identify *s)
+{
+	cleanup_maps struct maps maps;
+	char file[256] = "";
+	__u64 budget = SCAN_MAX, end = 0;
+	struct mapping m;
+	int r = maps_open(&maps, s->found->pid);
+
+	while (!r && budget && !s->done && (r = maps_next(&maps, &m)) > 0) {
+		r = 0;
+		if (m.inode && *m.path == '/')
+			snprintf(file, sizeof(file), "%s", m.path);
+		else if (m.inode || *m.path || m.start != end)
+			continue;
+		/* A file's mapping, or the anonymous rest of its data right behind it. */
+		end = m.end;
+		if ((m.prot & (MAPPING_READ | MAPPING_WRITE | MAPPING_SHARED)) ==
+		    (MAPPING_READ | MAPPING_WRITE))
+			r = scan_range(s, &m, file, &budget);
+	}
+	return r == -EPERM ? -EACCES : r;
+}
+
+void identify_end(struct identify *s)
+{
+	remote__close(s->remote);
+	s->remote = NULL;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * identify.h - the live half of py_process_identify(): is this copy of the runtime the one in use?
+ *
+ * Files only make proposals. The table is read again from the process, the live bytes are the ones
+ * that are parsed, and among several copies the one that has interpreters wins.
+ */
+#ifndef KRAIT_TARGET_IDENTIFY_H
+#define KRAIT_TARGET_IDENTIFY_H
+
+#include <stdbool.h>
+
+#include "target/elf_runtime.h"
+#include "target/maps.h"
+#include "target/process.h"
+
+struct elf_cache;
+struct remote;
+
+/* One identification under way. */
+struct identify {
+	struct elf_cache *cache;
+	struct py_process *found; /* the best so far */
+	int result; /* for it: 0, -ENOTSUP, -ENODATA, -EACCES; -ENOEXEC nothing yet */
+	bool done; /* nothing better can come */
+	unsigned inspected, unopened; /* files */
+	char first[128]; /* name of the first file inspected */
+	struct remote *remote; /* opened when first needed */
+};
+
+/* The file mapped from its beginning at m->start has a runtime: looks at it in live memory. */
+void identify_mapped(struct identify *s, const struct mapping *m, const struct elf_runtime *elf,
+		     enum py_build build) __attribute__((nonnull));
+
+/*
+ * The last resort for files that cannot be opened: looks for the cookie in writable memory, up to a
+ * bound. 0 or -errno.
+ */
+int identify_scan(struct identify *s) __attribute__((warn_unused_result, nonnull));
+
+void identify_end(struct identify *s) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_IDENTIFY_H */

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int maps_open(struct maps *ret, pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	maps_open_fd(ret, fd);
+	if (fd >= 0)
+		return 0;
+	if (errno == ENOENT)
+		return -ESRCH;
+	return errno == EPERM ? -EACCES : -errno;
+}
+
+void maps_open_fd(struct maps *ret, int fd)
+{
+	ret->fd = fd;
+	ret->eof = false;
+	ret->skip = false;
+	ret->pos = 0;
+	ret->len = 0;
+}
+
+void maps_close(struct maps *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+}
+
+/* Reads digits of the base up to and including the character end. */
+static bool parse_number(char **p, unsigned base, char end, __u64 *ret)
+{
+	__u64 value = 0;
+	char *s = *p;
+
+	for (;; s++) {
+		unsigned digit;
+
+		if (*s >= '0' && *s <= '9')
+			digit = (unsigned)(*s - '0');
+		else if (*s >= 'a' && *s <= 'f')
+			digit = (unsigned)(*s - 'a') + 10;
+		else
+			break;
+		if (digit >= base || value > (~0ULL - digit) / base)
+			return false;
+		value = value * base + digit;
+	}
+	/* The last number of a line without a name may end the line. */
+	if (s == *p || (*s != end && !(end == ' ' && *s == '\0')))
+		return false;
+	*p = *s ? s + 1 : s;
+	*ret = value;
+	return true;
+}
+
+static bool parse_prot(char **p, __u32 *ret)
+{
+	static const char letters[] = "rwxs";
+	const char *s = *p;
+
+	*ret = 0;
+	for (int i = 0; i < 4; i++) {
+		if (s[i] == letters[i])
+			*ret |= 1U << i;
+		else if (s[i] != (i == 3 ? 'p' : '-'))
+			return false;
+	}
+	if (s[4] != ' ')
+		return false;
+	*p += 5;
+	return true;
+}
+
+static void unescape_newlines(char *path)
+{
+	char *from = strstr(path, "\\012"), *to = from;
+
+	while (from && *from) {
+		if (!strncmp(from, "\\012", 4)) {
+			*to++ = '\n';
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	if (to)
+		*to = '\0';
+}
+
+static bool take_suffix(char *path, const char *suffix)
+{
+	size_t len = strlen(path), suffix_len = strlen(suffix);
+
+	if (len <= suffix_len || strcmp(path + len - suffix_len, suffix) != 0)
+		return false;
+	path[len - suffix_len] = '\0';
+	return true;
+}
+
+int mapping_parse(char *line, size_t len, struct mapping *ret)
+{
+	__u64 dev_major, dev_minor;
+	struct mapping m = { 0 };
+	char *p = line;
+
+	line[len] = '\0';
+	if (!parse_number(&p, 16, '-', &m.start) || !parse_number(&p, 16, ' ', &m.end) ||
+	    !parse_prot(&p, &m.prot) || !parse_number(&p, 16, ' ', &m.offset) ||
+	    !parse_number(&p, 16, ':', &dev_major) || !parse_number(&p, 16, ' ', &dev_minor) ||
+	    !parse_number(&p, 10, ' ', &m.inode))
+		return -EINVAL;
+	if (m.start >= m.end || dev_major > ~0U || dev_minor > ~0U)
+		return -EINVAL;
+	m.dev_major = (__u32)dev_major;
+	m.dev_minor = (__u32)dev_minor;
+	while (*p == ' ')
+		p++;
+	m.path = p;
+	if (m.inode) {
+		m.deleted = take_suffix(p, " (deleted)");
+		unescape_newlines(p);
+	}
+	*ret = m;
+	return 0;
+}
+
+/* Makes room and reads more. 1 when something came, 0 at the end, or -errno. */
+static int refill(struct maps *m)
+{
+	ssize_t n;
+
+	if (m->eof)
+		return 0;
+	memmove(m->buf, m->buf + m->pos, m->len - m->pos);
+	m->len -= m->pos;
+	m->pos = 0;
+	do {
+		/* One byte stays free for the terminator of a last line without newline. */
+		n = read(m->fd, m->buf + m->len, sizeof(m->buf) - 1 - m->len);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	m->eof = n == 0;
+	m->len += (size_t)n;
+	return n > 0;
+}
+
+/* Drops the rest of a line that was too long to keep. */
+static int skip_line(struct maps *m)
+{
+	int r = 1;
+
+	while (r > 0) {
+		char *newline = memchr(m->buf + m->pos, '\n', m->len - m->pos);
+
+		if (newline) {
+			m->pos = (size_t)(newline - m->buf) + 1;
+			break;
+		}
+		m->pos = m->len;
+		r = refill(m);
+	}
+	m->skip = false;
+	return r < 0 ? r : 0;
+}
+
+/* Length of the line at m->pos, or of what is kept of it. 0 at the end, or -errno. */
+static int next_line(struct maps *m, bool *ret_newline)
+{
+	for (;;) {
+		size_t len = m->len - m->pos;
+		char *newline = memchr(m->buf + m->pos, '\n', len);
+		int r;
+
+		if (newline)
+			len = (size_t)(newline - (m->buf + m->pos));
+		*ret_newline = newline && len < MAPS_LINE_MAX;
+		if (newline || len >= MAPS_LINE_MAX)
+			return (int)(len < MAPS_LINE_MAX ? len : MAPS_LINE_MAX);
+		r = refill(m);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return (int)len;
+	}
+}
+
+int maps_next(struct maps *m, struct mapping *ret)
+{
+	struct mapping mapping;
+	bool newline;
+	int len, r;
+
+	r = m->skip ? skip_line(m) : 0;
+	if (r)
+		return r;
+	len = next_line(m, &newline);
+	if (len < 0 || (len == 0 && !newline))
+		return len;
+	/* A line that was cut ends at its last byte; the remains go when the next one is read. */
+	m->skip = !newline && len == MAPS_LINE_MAX;
+	r = mapping_parse(m->buf + m->pos, (size_t)len - m->skip, &mapping);
+	m->pos += (size_t)len + newline;
+	if (r)
+		return r;
+	mapping.cut = m->skip;
+	*ret = mapping;
+	return 1;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * maps.h - reads /proc/PID/maps one mapping at a time, in the order of addresses.
+ *
+ * A process chooses how many mappings it has and how long and odd their names are, so nothing is
+ * stored: one buffer of fixed size, one mapping at a time. A name that does not fit is cut and
+ * marked. The kernel escapes a newline in a name as \012 and nothing else; that is undone here.
+ */
+#ifndef KRAIT_TARGET_MAPS_H
+#define KRAIT_TARGET_MAPS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Longest line kept whole: a path of PATH_MAX and the numbers before it. */
+#define MAPS_LINE_MAX 4352
+
+enum mapping_prot {
+	MAPPING_READ = 1 << 0,
+	MAPPING_WRITE = 1 << 1,
+	MAPPING_EXEC = 1 << 2,
+	MAPPING_SHARED = 1 << 3,
+};
+
+struct mapping {
+	__u64 start, end; /* [start, end) in the target */
+	__u64 offset; /* in the file */
+	__u64 inode; /* 0: no file */
+	__u32 dev_major, dev_minor;
+	__u32 prot; /* enum mapping_prot */
+	bool deleted; /* the name ended in " (deleted)", which is taken off */
+	bool cut; /* the name is longer than what path shows */
+	const char *path; /* "" none; valid until the next call */
+};
+
+struct maps {
+	int fd;
+	bool eof;
+	bool skip; /* the line before pos was cut: its rest is still to come */
+	size_t pos, len;
+	char buf[2 * MAPS_LINE_MAX];
+};
+
+/* 0, or -ESRCH, -EACCES, -errno. A kernel thread or a zombie may read as empty or as -ESRCH. */
+int maps_open(struct maps *ret, pid_t pid) __attribute__((warn_unused_result, nonnull));
+/* The same from any file, which m then owns. */
+void maps_open_fd(struct maps *ret, int fd) __attribute__((nonnull));
+void maps_close(struct maps *m) __attribute__((nonnull));
+
+/* 1 and *ret filled, 0 at the end, -EINVAL for a line that is not one, or -errno. */
+int maps_next(struct maps *m, struct mapping *ret) __attribute__((warn_unused_result, nonnull));
+
+/* Parses one line of len bytes, which it may change; line[len] must be writable. */
+int mapping_parse(char *line, size_t len, struct mapping *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+#define cleanup_maps __attribute__((cleanup(maps_close)))
+
+#endif /* KRAIT_TARGET_MAPS_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * py_offsets.h - CPython's table of debug offsets, checked and normalised.
+ *
+ * _Py_DebugOffsets is the first member of _PyRuntime from 3.13 on. Its layout changes with every
+ * minor version and is fixed within one; py_layouts.c has it as data. What a version does not tell
+ * is derived there or is PYOFF_ABSENT. An unknown version is refused by name, never mapped onto the
+ * nearest one.
+ *
+ * Must hold: every offset handed out lies, with the width of its field, inside the struct that the
+ * table describes and inside the window that the kernel reads (abi.h), is aligned, and overlaps no
+ * other field of its struct.
+ */
+#ifndef KRAIT_TARGET_PY_OFFSETS_H
+#define KRAIT_TARGET_PY_OFFSETS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+
+/* Bytes read of a table; the longest known one has 888 (3.15). */
+#define PY_TABLE_MAX 1024
+
+/* What krait supports, for messages. */
+#define PY_SUPPORTED "3.13 to 3.15"
+
+/* "xdebugpy" at the beginning. */
+bool py_table_has_cookie(const void *table, size_t len) __attribute__((nonnull));
+
+/* PY_VERSION_HEX as the table gives it, 0 if too short. */
+__u32 py_table_version(const void *table, size_t len) __attribute__((nonnull));
+
+/* "3.15.0rc1"; at least 24 bytes are enough for every version. */
+void py_version_format(__u32 version, char *ret, size_t size) __attribute__((nonnull));
+
+/*
+ * Parses len bytes of a table. 0 and *ret; on failure *ret is untouched and why says what is wrong:
+ *  -ENOEXEC  no cookie
+ *  -ENOTSUP  a version that krait does not know
+ *  -ENODATA  too short, or a value that cannot be
+ */
+int py_offsets_parse(const void *table, size_t len, struct py_offsets *ret, char *why,
+		     size_t why_size) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_TARGET_PY_OFFSETS_H */
