@@ -23,8 +23,8 @@
 
 #include "symbol/symbolizer.h"
 
-/* Entries between marks: about 40 ns of decoding on average, for half the table's size again. */
-#define LINETABLE_STRIDE 16
+/* Entries between marks: a few dozen ns of decoding, for about the table's size again. */
+#define LINETABLE_STRIDE 8
 
 /* Decoding state: the next entry starts at bytes[offset] and covers units from unit on. */
 struct linetable_cursor {

@@ -52,6 +52,9 @@ struct entry {
 	struct code_body body;
 	size_t footprint;
 	bool used; /* since the last search for a victim */
+	/* The answer given last: a frame further down stays where it is for many samples. */
+	__s32 last_instr_off;
+	struct source_position last_position;
 	UT_hash_handle hh;
 };
 
@@ -291,6 +294,8 @@ static int read_entry(struct symbolizer *s, const struct code_query *q, struct e
 		return err;
 
 	e->code_addr = q->code_addr;
+	e->last_instr_off = FRAME_INSTR_UNKNOWN;
+	e->last_position = (struct source_position){ -1, -1, -1, -1 };
 	e->interp_addr = has_generation(s) ? q->interp_addr : 0;
 	e->first_generation = e->last_generation = generation;
 	*ret_proved = q->fingerprint || !has_generation(s) || generation == q->code_generation;
@@ -365,8 +370,12 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 	e->used = true;
 	*ret_code = (struct code_symbol){ e->body.qualname, e->body.filename, e->head.first_line,
 					  e->serial };
-	/* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
-	*ret_position = linetable_lookup(&e->body.lines, (__u32)query->instr_off / 2);
+	if (e->last_instr_off != query->instr_off) {
+		/* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
+		e->last_position = linetable_lookup(&e->body.lines, (__u32)query->instr_off / 2);
+		e->last_instr_off = query->instr_off;
+	}
+	*ret_position = e->last_position;
 	return SYMBOL_OK;
 }
 
