@@ -10,6 +10,8 @@
 
 #define RUNTIME_SECTION ".PyRuntime"
 #define RUNTIME_SYMBOL "_PyRuntime"
+/* 3.6 and older have no _PyRuntime: found only to say so (Python/pystate.c). */
+#define OLD_SYMBOL "_PyThreadState_Current"
 /* The build ID is among the first notes. */
 #define NOTES_MAX 1024
 
@@ -125,6 +127,8 @@ static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
 		r = elf_symbol_dynamic(f, RUNTIME_SYMBOL, &sym);
 		if (r == -ENOENT || r == -ENODATA)
 			r = elf_symbol_tables(f, RUNTIME_SYMBOL, &sym);
+		if (r == -ENOENT || r == -ENODATA)
+			r = elf_symbol_dynamic(f, OLD_SYMBOL, &sym);
 		if (r)
 			return r == -ENODATA ? -ENOENT : r;
 		*ret_vaddr = sym.st_value;

@@ -123,7 +123,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 	if (r)
 		return; /* mapped but not loaded, or gone: search() tells which */
 	if (!py_table_has_cookie(table, sizeof(table))) {
-		if (!has_table && elf->py_version)
+		if (!has_table)
 			propose_unsupported(s, &copy, elf->py_version);
 		return;
 	}
