@@ -55,7 +55,7 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util target sampler stack symbol profile emit cmd
+STAGES := util target sampler stack symbol profile emit session cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
@@ -78,8 +78,8 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 
 # ---- flags ------------------------------------------------------------------------------------
 
-# Callbacks have parameters that they need not use.
-WARN := -Wall -Wextra -Werror -Wno-unused-parameter
+# Callbacks have parameters that they need not use; tables leave out trailing zeroes.
+WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
 

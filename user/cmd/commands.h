@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * commands.h - the subcommands. Each takes its own argv (argv[0] is "krait NAME") and gives the exit
+ * code of krait.
+ */
+#ifndef KRAIT_CMD_COMMANDS_H
+#define KRAIT_CMD_COMMANDS_H
+
+int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+
+#endif /* KRAIT_CMD_COMMANDS_H */

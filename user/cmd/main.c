@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * main.c - finds the subcommand, nothing else.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "util/error.h"
+#include "util/log.h"
+
+static const struct command {
+	const char *name;
+	const char *full_name; /* argv[0] of the command */
+	const char *help;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "record", "krait record", "sample processes and write a profile", cmd_record },
+	{ "report", "krait report", "print the hottest functions of a folded profile", cmd_report },
+};
+#define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
+
+static int print_usage(FILE *out)
+{
+	fputs("krait " KRAIT_VERSION
+	      ": samples every CPython process of this machine, exactly and without stopping it\n\n"
+	      "usage: krait COMMAND [OPTION...]\n\n",
+	      out);
+	for (size_t i = 0; i < COMMAND_CNT; i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+	fputs("  version  print the version\n\n"
+	      "examples:\n"
+	      "  sudo krait record -a -d 10s\n"
+	      "  sudo krait record -p PID -o out.folded && krait report out.folded\n"
+	      "  sudo krait record -- python3 app.py\n\n"
+	      "\"krait COMMAND --help\" says more. Commands may be cut short: krait rec.\n",
+	      out);
+	return out == stdout ? EXIT_CODE_OK : EXIT_CODE_USAGE;
+}
+
+/* By name or by a prefix that no other command has; NULL with a message otherwise. */
+static const struct command *find_command(const char *name)
+{
+	const struct command *found = NULL;
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < COMMAND_CNT; i++) {
+		if (strncmp(commands[i].name, name, len))
+			continue;
+		if (!commands[i].name[len])
+			return &commands[i];
+		if (found) {
+			log_error(NULL, "\"%s\" may be %s or %s", name, found->name,
+				  commands[i].name);
+			return NULL;
+		}
+		found = &commands[i];
+	}
+	if (!found)
+		log_error(NULL, "no command \"%s\" (see krait --help)", name);
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	/* A reader that goes away is an error of that write, not the end of a recording. */
+	signal(SIGPIPE, SIG_IGN);
+	if (!name)
+		return print_usage(stderr);
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+		return print_usage(stdout);
+	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version"))
+		return puts("krait " KRAIT_VERSION) < 0;
+	command = name[0] ? find_command(name) : NULL;
+	if (!command)
+		return EXIT_CODE_USAGE;
+	argv[1] = (char *)command->full_name;
+	return command->run(argc - 1, argv + 1);
+}

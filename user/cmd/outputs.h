@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * outputs.h - the files of a recording: opened before it starts, finished when it ends.
+ *
+ * A path that cannot be written is refused before anything is recorded. When writing fails later
+ * (disk full), formats that are written at the end are saved elsewhere; what a streaming format
+ * has written stays.
+ *
+ * Must hold: a failing output never takes another one with it; files belong to the user behind sudo.
+ */
+#ifndef KRAIT_CMD_OUTPUTS_H
+#define KRAIT_CMD_OUTPUTS_H
+
+#include <stdbool.h>
+
+#include "emit/emitter.h"
+
+struct error;
+struct outputs;
+
+struct outputs *outputs__new(void);
+void outputs__free(struct outputs *o);
+
+/*
+ * Adds a file ("-" is stdout). format: a name for -f, or NULL to go by the suffix. *options as for
+ * an emitter.
+ */
+int outputs__add(struct outputs *o, const char *path, const char *format,
+		 const struct emit_options *options, struct error *err)
+	__attribute__((warn_unused_result));
+
+/* For the formats that stream. */
+void outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s);
+/* Writes the rest and says on stderr what is where. The first failure, with *err filled, or 0. */
+int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, struct error *err)
+	__attribute__((warn_unused_result));
+/* Removes the files again that were created for nothing. */
+void outputs__discard(struct outputs *o);
+
+/* Does one of them write to stdout? */
+bool outputs__use_stdout(const struct outputs *o);
+
+#endif /* KRAIT_CMD_OUTPUTS_H */

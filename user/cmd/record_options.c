@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record_options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emitter.h"
+#include "util/error.h"
+#include "util/units.h"
+
+/* A process or a command may be sampled densely; a whole machine for long. */
+#define DEFAULT_HZ 997
+#define DEFAULT_HZ_ALL 99
+#define DEFAULT_MAX_LOSS_PERCENT 1.0
+#define DEFAULT_OUTPUT "krait.html"
+
+enum { KEY_RING = 256, KEY_MAX_LOSS, KEY_LINES, KEY_NO_PROCESS, KEY_STATS };
+
+static const struct argp_option options[] = {
+	{ 0, 0, 0, 0, "Target:", 1 },
+	{ "all", 'a', 0, 0, "every Python process of this machine, also those that start later" },
+	{ "pid", 'p', "PID[,PID...]", 0, "these processes, and those they start" },
+	{ 0, 0, 0, 0, "Sampling:", 2 },
+	{ "freq", 'F', "HZ", 0, "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
+	{ "rate", 'r', "HZ", OPTION_ALIAS },
+	{ "duration", 'd', "TIME", 0, "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
+	{ 0, 0, 0, 0, "Output:", 3 },
+	{ "output", 'o', "FILE", 0,
+	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT ")" },
+	{ "format", 'f', "NAME", 0, "html, folded or script, whatever the suffix" },
+	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
+	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
+	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
+	{ "quiet", 'q', 0, 0, "only errors: no progress, no summary" },
+	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
+	{ "verbose", 'v', 0, 0, "say more on stderr" },
+	{ 0, 0, 0, 0, "Tuning:", 4 },
+	{ "ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and krait (default 4M for each CPU)" },
+	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Record Python stacks, exact and without stopping anything."
+	"\v"
+	"Examples:\n"
+	"  krait record -a -d 10s                    the whole machine -> krait.html\n"
+	"  krait record -p 1234 -o out.folded        one process and its children, until Ctrl-C\n"
+	"  krait record -F 10k -- python3 app.py     a command; its exit code is passed on\n"
+	"  krait record -a -f script -o - | less     every sample as perf script prints it\n"
+	"\n"
+	"Suffixes: .html flame graph; .folded, .txt one stack a line; .script perf script text.\n"
+	"Exit codes: 0 fine (or the command's own); 1 more lost than --max-loss; 2 usage; 3 no such "
+	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
+	"could not be written.";
+
+static void parse_pids(struct record_options *o, const char *text, struct argp_state *state)
+{
+	while (*text) {
+		char *end;
+		long pid = strtol(text, &end, 10);
+
+		if (end == text || pid <= 0 || pid > 4194304 || (*end && *end != ','))
+			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"", text);
+		if (o->pid_cnt == RECORD_MAX_PIDS)
+			argp_error(state, "more than %d processes; use -a", RECORD_MAX_PIDS);
+		o->pids[o->pid_cnt++] = (pid_t)pid;
+		text = *end ? end + 1 : end;
+	}
+}
+
+static void parse_percent(double *ret, const char *text, struct argp_state *state)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
+		argp_error(state, "--max-loss takes a percentage, 0 to 100: \"%s\"", text);
+}
+
+static void add_output(struct record_options *o, const char *path, struct argp_state *state)
+{
+	if (o->output_cnt == RECORD_MAX_OUTPUTS)
+		argp_error(state, "more than %d outputs", RECORD_MAX_OUTPUTS);
+	o->outputs[o->output_cnt++] = path;
+}
+
+static void check(struct record_options *o, struct argp_state *state)
+{
+	int targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
+
+	if (targets == 0)
+		argp_error(state, "what shall be recorded? -a, -p PID or -- COMMAND");
+	if (targets > 1)
+		argp_error(state, "-a, -p and a command exclude each other");
+	if (!o->output_cnt)
+		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
+	if (o->format && o->output_cnt > 1)
+		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
+	if (!o->frequency)
+		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *o = state->input;
+
+	switch (key) {
+	case 'a': o->all = true; break;
+	case 'p': parse_pids(o, arg, state); break;
+	case 'F':
+	case 'r':
+		if (parse_rate(arg, &o->frequency))
+			argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"", arg);
+		break;
+	case 'd':
+		if (parse_duration(arg, &o->duration_ns))
+			argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", arg);
+		break;
+	case 'o': add_output(o, arg, state); break;
+	case 'f': o->format = arg; break;
+	case 't': o->threads = true; break;
+	case 'q': o->quiet = true; break;
+	case 'v': o->verbose++; break;
+	case KEY_LINES: o->lines = true; break;
+	case KEY_NO_PROCESS: o->no_process = true; break;
+	case KEY_STATS: o->stats = true; break;
+	case KEY_MAX_LOSS: parse_percent(&o->max_loss_percent, arg, state); break;
+	case KEY_RING:
+		if (parse_size(arg, &o->ring_bytes))
+			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
+		break;
+	case ARGP_KEY_ARGS:
+		o->command = state->argv + state->next;
+		break;
+	case ARGP_KEY_END: check(o, state); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void record_options_parse(struct record_options *ret, int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_option, "[-- COMMAND...]", doc, 0, 0, 0 };
+
+	memset(ret, 0, sizeof(*ret));
+	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	/* In order: what follows the command's name belongs to the command. */
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * record_options.h - the command line of krait record as a struct; nothing else reads argv.
+ */
+#ifndef KRAIT_CMD_RECORD_OPTIONS_H
+#define KRAIT_CMD_RECORD_OPTIONS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define RECORD_MAX_PIDS 256
+#define RECORD_MAX_OUTPUTS 16
+
+struct record_options {
+	bool all;
+	pid_t pids[RECORD_MAX_PIDS];
+	size_t pid_cnt;
+	char **command; /* NULL none */
+	__u64 frequency; /* Hz */
+	__u64 duration_ns; /* 0: no limit */
+	const char *outputs[RECORD_MAX_OUTPUTS];
+	size_t output_cnt;
+	const char *format; /* NULL: by suffix */
+	__u64 ring_bytes; /* 0: default */
+	double max_loss_percent;
+	bool lines, threads, no_process, quiet, stats;
+	int verbose;
+};
+
+/*
+ * Fills *ret or ends the process with the usage message (exit code 2), or with --help. Strings point
+ * into argv.
+ */
+void record_options_parse(struct record_options *ret, int argc, char **argv);
+
+#endif /* KRAIT_CMD_RECORD_OPTIONS_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_events.h - the interrupts: one perf event on each online CPU, with a BPF program attached.
+ *
+ * Must hold: after perf_events__free() no further interrupt runs the program.
+ */
+#ifndef KRAIT_SAMPLER_PERF_EVENTS_H
+#define KRAIT_SAMPLER_PERF_EVENTS_H
+
+#include <linux/types.h>
+
+struct bpf_program;
+struct error;
+struct perf_events;
+struct sampler_config;
+
+/* Opens and enables them. NULL with *err filled. */
+struct perf_events *perf_events__new(const struct sampler_config *config,
+				     const struct bpf_program *program, struct error *err);
+void perf_events__free(struct perf_events *events);
+
+/*
+ * Parses a CPU list such as "0-3,8" (sysfs) into the numbers of at most max CPUs. Their count, or
+ * -EINVAL.
+ */
+int cpu_list_parse(const char *text, int *ret_cpus, int max);
+
+#endif /* KRAIT_SAMPLER_PERF_EVENTS_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/error.h"
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* Inode of the first pid namespace, include/linux/proc_ns.h, PROC_PID_INIT_INO. */
+#define PID_NAMESPACE_INIT_INO 0xEFFFFFFCU
+
+/* Creating a map is the cheapest thing that needs the right to use BPF. */
+static int probe_permission(struct error *err)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "krait_probe", 4, 8, 1, NULL);
+	int errnum = errno;
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (errnum == ENOSYS)
+		return error_set(err, errnum, EXIT_CODE_KERNEL,
+				 "this kernel is built without BPF (CONFIG_BPF_SYSCALL)");
+	if (errnum == EPERM && geteuid() != 0)
+		return error_set(err, errnum, EXIT_CODE_PERMISSION,
+				 "BPF needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE "
+				 "(try: sudo krait ...)");
+	if (errnum == EPERM)
+		return error_set(err, errnum, EXIT_CODE_PERMISSION,
+				 "BPF is refused although this is root: a container without "
+				 "CAP_BPF and CAP_PERFMON, or a seccomp filter (docker: "
+				 "--privileged --pid=host)");
+	return error_set(err, errnum, EXIT_CODE_KERNEL, "cannot create a BPF map: %s",
+			 strerror(errnum));
+}
+
+/* The programs see host pids; in another pid namespace /proc would show other ones. */
+static int probe_pid_namespace(struct error *err)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "/proc is not mounted: %s",
+				 strerror(errno));
+	if (st.st_ino == PID_NAMESPACE_INIT_INO)
+		return 0;
+	return error_set(err, EPERM, EXIT_CODE_PERMISSION,
+			 "krait runs in a pid namespace of its own and would see the wrong "
+			 "processes; run it in the host's (docker: --pid=host --privileged)");
+}
+
+int probe_features(struct features *ret, struct error *err)
+{
+	int result = probe_pid_namespace(err);
+
+	if (!result)
+		result = probe_permission(err);
+	if (result)
+		return result;
+	if (access(KERNEL_BTF, R_OK))
+		return error_set(err, ENOENT, EXIT_CODE_KERNEL,
+				 "no kernel type information at " KERNEL_BTF
+				 " (the kernel needs CONFIG_DEBUG_INFO_BTF; distributions' kernels "
+				 "from 5.10 have it)");
+	ret->bpf_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	return 0;
+}

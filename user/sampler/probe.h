@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * probe.h - what this kernel and this user can do, found by trying, never by version number.
+ */
+#ifndef KRAIT_SAMPLER_PROBE_H
+#define KRAIT_SAMPLER_PROBE_H
+
+#include <stdbool.h>
+
+struct error;
+
+struct features {
+	bool bpf_loop; /* 5.17+; otherwise loops are bounded ones */
+};
+
+/* Refuses, with the next step to take, where krait cannot work at all. */
+int probe_features(struct features *ret, struct error *err);
+
+#endif /* KRAIT_SAMPLER_PROBE_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/record.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "sampler/sampler.h"
+
+static bool sample_is_sane(const struct event_sample *event, size_t size)
+{
+	return size >= sizeof(*event) && event->size <= size &&
+	       event->frame_cnt <= KRAIT_MAX_FRAMES &&
+	       event->size == sizeof(*event) + event->frame_cnt * sizeof(struct frame) &&
+	       event->outcome < OUTCOME_CNT && event->reason < REASON_CNT &&
+	       memchr(event->comm, '\0', sizeof(event->comm));
+}
+
+void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	__u32 type = EVENT_CNT;
+
+	if (size >= sizeof(type))
+		memcpy(&type, data, sizeof(type));
+	if (type == EVENT_SAMPLE && sample_is_sane(data, size)) {
+		const struct event_sample *event = data;
+
+		handler->sample(handler->ctx, event, (const struct frame *)(event + 1));
+	} else if (type > EVENT_SAMPLE && type < EVENT_CNT && size >= sizeof(struct event_task)) {
+		handler->task(handler->ctx, data);
+	} else {
+		handler->bad_record(handler->ctx);
+	}
+}

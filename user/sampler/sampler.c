@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "krait.skel.h"
+#include "sampler/perf_events.h"
+#include "sampler/probe.h"
+#include "sampler/record.h"
+#include "sampler/slots.h"
+#include "util/log.h"
+
+/*
+ * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
+ * so 4 MiB a CPU is room for three missed turns. Power of two as the kernel demands.
+ */
+#define RING_BYTES_PER_CPU (4UL << 20)
+#define RING_BYTES_MAX (256UL << 20)
+
+struct sampler {
+	struct sampler_config config;
+	struct sampler_handler handler;
+	struct krait_bpf *skel;
+	struct bpf_program *program;
+	struct perf_events *events;
+	struct ring_buffer *ring;
+	struct slots *slots;
+	__u32 layout_cnt;
+	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
+};
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+
+	record_dispatch(&s->handler, data, size);
+	return 0;
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char line[1024];
+
+	vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = '\0';
+	/* Its warnings repeat what our own error says, in the words of an expert. */
+	log_debug("libbpf", "%s", line);
+	(void)level;
+	return 0;
+}
+
+static size_t ring_bytes(const struct sampler_config *config)
+{
+	size_t want = config->ring_bytes, bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!want)
+		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
+	while (bytes < want && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
+}
+
+static int configure(struct sampler *s, const struct features *features)
+{
+	struct krait_bpf *skel = s->skel;
+	size_t bytes = ring_bytes(&s->config);
+	int err = 0;
+
+	s->program = features->bpf_loop ? skel->progs.sample_loop : skel->progs.sample_bounded;
+	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
+	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
+	err |= bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
+	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
+	skel->rodata->wakeup_bytes = bytes / 4;
+	return err;
+}
+
+static int load(struct sampler *s, struct error *err)
+{
+	struct features features;
+	int result = probe_features(&features, err);
+
+	if (result)
+		return result;
+	libbpf_set_print(print_libbpf);
+	s->skel = krait_bpf__open();
+	if (!s->skel || configure(s, &features))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+				 strerror(errno));
+	result = krait_bpf__load(s->skel);
+	if (result == -EPERM || result == -EACCES)
+		return error_set(err, -result, EXIT_CODE_PERMISSION,
+				 "the kernel refuses to load BPF programs: %s (see -v)",
+				 strerror(-result));
+	if (result)
+		return error_set(err, -result, EXIT_CODE_KERNEL,
+				 "the kernel does not take krait's BPF programs: %s (see -v)",
+				 strerror(-result));
+	return 0;
+}
+
+/* Process events flow from here on, before anything is tracked: none is missed. */
+static int follow_processes(struct sampler *s, struct error *err)
+{
+	struct krait_bpf *skel = s->skel;
+
+	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
+	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
+	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
+		return 0;
+	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot follow process events: %s",
+			 strerror(errno));
+}
+
+static int prepare(struct sampler *s, struct error *err)
+{
+	int result = load(s, err);
+
+	if (result)
+		return result;
+	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
+	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), on_record, s, NULL);
+	if (!s->slots || !s->ring)
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
+				 strerror(errno));
+	return follow_processes(s, err);
+}
+
+struct sampler *sampler__new(const struct sampler_config *config,
+			     const struct sampler_handler *handler, struct error *err)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	s->config = *config;
+	s->handler = *handler;
+	if (prepare(s, err)) {
+		sampler__free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* Interrupts end first, then process events, then the memory that both refer to. */
+void sampler__free(struct sampler *s)
+{
+	if (!s)
+		return;
+	perf_events__free(s->events);
+	ring_buffer__free(s->ring);
+	krait_bpf__destroy(s->skel);
+	slots__free(s->slots);
+	free(s);
+}
+
+int sampler__start(struct sampler *s, struct error *err)
+{
+	s->events = perf_events__new(&s->config, s->program, err);
+	return s->events ? 0 : -1;
+}
+
+void sampler__stop(struct sampler *s)
+{
+	perf_events__free(s->events);
+	s->events = NULL;
+}
+
+int sampler__fd(const struct sampler *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sampler__drain(struct sampler *s)
+{
+	return ring_buffer__consume(s->ring);
+}
+
+/* Index of the layout in the map, entered there if it is new; -ENOSPC when full. */
+static int layout_index(struct sampler *s, const struct py_offsets *offsets)
+{
+	__u32 i = 0;
+
+	while (i < s->layout_cnt && memcmp(&s->layouts[i], offsets, sizeof(*offsets)))
+		i++;
+	if (i < s->layout_cnt)
+		return i;
+	if (i == KRAIT_MAX_LAYOUTS)
+		return -ENOSPC;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.layouts), &i, offsets, BPF_ANY))
+		return -errno;
+	s->layouts[s->layout_cnt++] = *offsets;
+	return i;
+}
+
+int sampler__track(struct sampler *s, pid_t pid, __u64 start_ticks, __u64 runtime_addr,
+		   const struct py_offsets *offsets, __u32 flags)
+{
+	int layout = layout_index(s, offsets);
+	struct proc_info info = {
+		.runtime_addr = runtime_addr,
+		.start_ticks = start_ticks,
+		.layout = layout,
+		.flags = flags,
+	};
+
+	if (layout < 0)
+		return layout;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info, BPF_ANY))
+		return errno == E2BIG ? -ENOSPC : -errno;
+	return 0;
+}
+
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 *ret_dropped)
+{
+	int fd = bpf_map__fd(s->skel->maps.procs);
+	struct proc_info info;
+
+	*ret_dropped = bpf_map_lookup_elem(fd, &pid, &info) ? 0 : info.dropped;
+	bpf_map_delete_elem(fd, &pid);
+	slots__remove_process(s->slots, pid);
+}
+
+int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns)
+{
+	return slots__add(s->slots, pid, tid, start_ns);
+}
+
+void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns)
+{
+	slots__remove(s->slots, tid, start_ns);
+}
+
+int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT])
+{
+	int fd = bpf_map__fd(s->skel->maps.counters), cpus = libbpf_num_possible_cpus();
+	__u64 *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
+	int err = values ? 0 : -ENOMEM;
+
+	for (__u32 i = 0; !err && i < COUNTER_CNT; i++) {
+		ret[i] = 0;
+		if (bpf_map_lookup_elem(fd, &i, values))
+			err = -errno;
+		for (int cpu = 0; !err && cpu < cpus; cpu++)
+			ret[i] += values[cpu];
+	}
+	free(values);
+	return err;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * child.h - a command that krait launches and records.
+ *
+ * The child exists, and can be followed, before it executes anything: child__launch() leaves it
+ * waiting, child__go() lets it exec. krait never signals it.
+ */
+#ifndef KRAIT_SESSION_CHILD_H
+#define KRAIT_SESSION_CHILD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct child;
+struct error;
+
+/* mask: the signal mask that the command shall run with. NULL with *err filled. */
+struct child *child__launch(char *const argv[], const sigset_t *mask, struct error *err);
+/* Fails, with *err filled and the shell's code 126 or 127, when the command cannot be executed. */
+int child__go(struct child *c, struct error *err) __attribute__((warn_unused_result));
+void child__free(struct child *c);
+
+pid_t child__pid(const struct child *c);
+/* Readable when the child has ended. */
+int child__fd(const struct child *c);
+/* Takes note of the end, waiting at most timeout_ms for it. True when it has ended. */
+bool child__ended(struct child *c, int timeout_ms);
+/* Its exit code, 128 + n for signal n; valid once ended. */
+int child__exit_code(const struct child *c);
+
+#endif /* KRAIT_SESSION_CHILD_H */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/collector.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/sampler.h"
+#include "session/processes.h"
+#include "stack/stacks.h"
+#include "symbol/symbolizer.h"
+#include "util/printable.h"
+
+struct collector {
+	struct collector_config config;
+	struct profile *profile;
+	struct stacks *stacks;
+	struct processes *processes;
+	struct sampler *sampler;
+	__u64 first_sample_ns;
+};
+
+struct collector *collector__new(const struct collector_config *config)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->config = *config;
+	c->profile = profile__new();
+	c->stacks = stacks__new();
+	if (c->profile && c->stacks)
+		return c;
+	collector__free(c);
+	return NULL;
+}
+
+void collector__free(struct collector *c)
+{
+	if (!c)
+		return;
+	profile__free(c->profile);
+	stacks__free(c->stacks);
+	free(c);
+}
+
+void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler)
+{
+	c->processes = processes;
+	c->sampler = sampler;
+}
+
+static __u32 add_frame(struct collector *c, __u32 parent, const struct profile_frame *frame)
+{
+	return profile__child(c->profile, parent, profile__frame(c->profile, frame));
+}
+
+static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
+{
+	struct profile_frame frame = {
+		.kind = FRAME_MARK,
+		.name = profile__string(c->profile, text),
+		.line = -1,
+		.end_line = -1,
+		.column = -1,
+		.end_column = -1,
+	};
+
+	return add_frame(c, parent, &frame);
+}
+
+static __u32 named_node(struct collector *c, __u32 parent, enum frame_kind kind, const char *name,
+			int pid, int tid)
+{
+	struct profile_frame frame = {
+		.kind = kind,
+		.name = profile__string(c->profile, name),
+		.line = -1,
+		.end_line = -1,
+		.column = -1,
+		.end_column = -1,
+		.pid = pid,
+		.tid = tid,
+	};
+
+	return add_frame(c, parent, &frame);
+}
+
+/* The node of the sampled thread below that of its process. */
+static __u32 thread_node(struct collector *c, struct process *p, const struct event_sample *event,
+			 const char *comm)
+{
+	if (!p->node)
+		p->node = named_node(c, 0, FRAME_PROCESS, p->info.comm[0] ? p->info.comm : comm,
+				     p->pid, 0);
+	return named_node(c, p->node, FRAME_THREAD, comm, p->pid, event->tid);
+}
+
+/* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
+static void unknown_frame(struct collector *c, struct profile_frame *frame)
+{
+	frame->name = profile__string(c->profile, "<unknown function>");
+	profile__accounts(c->profile)->unknown_frames++;
+}
+
+static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
+			 const struct event_sample *event, const struct frame *f)
+{
+	struct code_query query = {
+		.code_addr = f->code_addr,
+		.interp_addr = event->interp_addr,
+		.code_generation = event->code_generation,
+		.fingerprint = f->fingerprint,
+		.instr_off = f->instr_off,
+	};
+	struct profile_frame frame = { .kind = FRAME_PYTHON };
+	struct source_position position = { -1, -1, -1, -1 };
+	struct code_symbol code;
+
+	if (symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
+		frame.name = profile__string(c->profile, code.qualname);
+		frame.file = profile__string(c->profile, code.filename);
+		frame.first_line = code.first_line;
+	} else {
+		unknown_frame(c, &frame);
+	}
+	frame.line = position.line;
+	frame.end_line = position.end_line;
+	frame.column = position.column;
+	frame.end_column = position.end_column;
+	return add_frame(c, parent, &frame);
+}
+
+/* Names the frames that are new since the thread's last stack; the node of the leaf. */
+static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
+			const struct event_sample *event, struct stack *stack)
+{
+	__u32 kept = stack->root_tag == root ? stack->kept : 0;
+	__u32 node = kept ? stack->tags[kept - 1] : root;
+
+	for (__u32 i = kept; i < stack->cnt; i++) {
+		if (stack->frames[i].code_addr)
+			node = python_node(c, p, node, event, &stack->frames[i]);
+		stack->tags[i] = node;
+	}
+	stack->root_tag = root;
+	return node;
+}
+
+/* The node that a complete or truncated sample counts at. */
+static __u32 sample_node(struct collector *c, struct process *p, const struct event_sample *event,
+			 const struct frame *frames, const char *comm)
+{
+	__u32 root = thread_node(c, p, event, comm), node;
+	struct stack *stack;
+	char mark[64];
+
+	if (event->reason == REASON_NO_RUNTIME)
+		return add_mark(c, root, "[interpreter not running]");
+	if (event->reason == REASON_NATIVE_THREAD)
+		return add_mark(c, root, "[native thread]");
+	if (event->outcome == OUTCOME_TRUNCATED) {
+		snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(event->reason));
+		root = add_mark(c, root, mark);
+	}
+	stack = stacks__merge(c->stacks, event, frames);
+	if (!stack)
+		return 0;
+	node = stack_node(c, p, root, event, stack);
+	return node == root ? add_mark(c, root, "[no Python frame]") : node;
+}
+
+static void report_sample(struct collector *c, const struct event_sample *event, __u32 node,
+			  const char *comm)
+{
+	struct profile_sample sample = {
+		.time_ns = event->time_ns,
+		.period = event->period,
+		.node = node,
+		.cpu = event->cpu,
+		.pid = event->pid,
+		.tid = event->tid,
+		.comm = comm,
+		.event = c->config.event_name,
+	};
+
+	if (c->config.on_sample)
+		c->config.on_sample(c->config.on_sample_ctx, c->profile, &sample);
+}
+
+void collector__sample(struct collector *c, const struct event_sample *event,
+		       const struct frame *frames)
+{
+	struct accounts *accounts = profile__accounts(c->profile);
+	struct process *p = processes__find(c->processes, event->pid);
+	char comm[4 * sizeof(event->comm)];
+	__u32 node;
+
+	if (!p) {
+		/* Its exit was handled already: an interrupt on the way out. */
+		accounts->reasons[REASON_EXITING]++;
+		return;
+	}
+	if (event->outcome == OUTCOME_LOST) {
+		accounts->reasons[event->reason]++;
+		return;
+	}
+	if (!(event->flags & SAMPLE_HAS_SLOT))
+		sampler__add_thread(c->sampler, event->pid, event->tid, event->thread_start_ns);
+	printable_into(comm, sizeof(comm), event->comm);
+	node = sample_node(c, p, event, frames, comm);
+	if (!node) {
+		accounts->reasons[REASON_BAD_RECORD]++;
+		return;
+	}
+	accounts->reasons[event->reason]++;
+	profile__add(c->profile, node, event->period);
+	if (!c->first_sample_ns)
+		c->first_sample_ns = event->time_ns;
+	report_sample(c, event, node, comm);
+}
+
+void collector__bad_record(struct collector *c)
+{
+	profile__accounts(c->profile)->reasons[REASON_BAD_RECORD]++;
+}
+
+void collector__thread_gone(struct collector *c, const struct event_task *event)
+{
+	stacks__remove_thread(c->stacks, event->tid);
+}
+
+void collector__process_gone(struct collector *c, struct process *process)
+{
+	stacks__remove_process(c->stacks, process->pid);
+}
+
+struct profile *collector__profile(struct collector *c)
+{
+	return c->profile;
+}
+
+__u64 collector__first_sample_ns(const struct collector *c)
+{
+	return c->first_sample_ns;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * collector.h - records in, profile out: merge the stack, name what is new in it, count.
+ *
+ * Must hold: every sample record adds exactly one to the accounts, and every complete or truncated
+ * one exactly one sample to the profile.
+ */
+#ifndef KRAIT_SESSION_COLLECTOR_H
+#define KRAIT_SESSION_COLLECTOR_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "profile/profile.h"
+
+struct collector;
+struct process;
+struct processes;
+struct sampler;
+
+/* Called for each sample that is in the profile, in the order of the records. */
+typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
+				    const struct profile_sample *sample);
+
+struct collector_config {
+	const char *event_name;
+	collector_sample_fn on_sample;
+	void *on_sample_ctx;
+};
+
+struct collector *collector__new(const struct collector_config *config);
+void collector__free(struct collector *c);
+
+/* Borrowed; both must outlive the collector's use. */
+void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler);
+
+void collector__sample(struct collector *c, const struct event_sample *event,
+		       const struct frame *frames);
+void collector__bad_record(struct collector *c);
+void collector__thread_gone(struct collector *c, const struct event_task *event);
+void collector__process_gone(struct collector *c, struct process *process);
+
+struct profile *collector__profile(struct collector *c);
+/* Time of the first sample, CLOCK_MONOTONIC; 0 none yet. */
+__u64 collector__first_sample_ns(const struct collector *c);
+
+#endif /* KRAIT_SESSION_COLLECTOR_H */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "sampler/sampler.h"
+#include "symbol/symbolizer.h"
+#include "target/elf_cache.h"
+#include "target/remote.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* /proc/PID/stat counts clock ticks of 10 ms (USER_HZ 100 on all our architectures). */
+#define NS_PER_TICK 10000000ULL
+
+/* First pause before a process is looked at again; it doubles up to the longest. */
+#define RETRY_FIRST_NS 1000000ULL
+#define RETRY_LONGEST_NS 1000000000ULL
+/* With "all", a process that is not Python after this many looks (about a minute) is left alone. */
+#define RETRY_MAX_ALL 70
+/* Distinct reasons remembered for the closing report. */
+#define MAX_REFUSALS 16
+
+struct entry {
+	struct process process;
+	UT_hash_handle hh;
+};
+
+struct refusal {
+	char why[256];
+	unsigned cnt;
+	pid_t pid; /* one of them */
+};
+
+struct processes {
+	struct processes_config config;
+	struct elf_cache *cache;
+	struct entry *by_pid;
+	process_gone_fn gone;
+	void *gone_ctx;
+	unsigned tracked_cnt, seen_cnt, refusal_cnt;
+	struct refusal refusals[MAX_REFUSALS];
+	char why[256];
+};
+
+struct processes *processes__new(const struct processes_config *config)
+{
+	struct processes *ps = calloc(1, sizeof(*ps));
+
+	if (!ps)
+		return NULL;
+	ps->config = *config;
+	ps->cache = elf_cache__new();
+	if (!ps->cache) {
+		free(ps);
+		return NULL;
+	}
+	return ps;
+}
+
+static struct entry *find_entry(struct processes *ps, pid_t pid)
+{
+	struct entry *e;
+
+	HASH_FIND_INT(ps->by_pid, &pid, e);
+	return e;
+}
+
+/* Back to a process of which nothing is known. */
+static void forget_image(struct processes *ps, struct entry *e)
+{
+	struct process *p = &e->process;
+	__u64 dropped;
+
+	if (p->state == PROCESS_TRACKED) {
+		if (ps->gone)
+			ps->gone(ps->gone_ctx, p);
+		sampler__untrack(ps->config.sampler, p->pid, &dropped);
+		ps->tracked_cnt--;
+	}
+	symbolizer__free(p->symbolizer);
+	remote__close(p->remote);
+	p->symbolizer = NULL;
+	p->remote = NULL;
+	p->node = 0;
+	p->state = PROCESS_PENDING;
+	p->attempts = 0;
+	p->retry_ns = 0;
+}
+
+static void remove_entry(struct processes *ps, struct entry *e)
+{
+	forget_image(ps, e);
+	HASH_DEL(ps->by_pid, e);
+	free(e);
+}
+
+void processes__free(struct processes *ps)
+{
+	struct entry *e, *next;
+
+	if (!ps)
+		return;
+	HASH_ITER(hh, ps->by_pid, e, next)
+		remove_entry(ps, e);
+	elf_cache__free(ps->cache);
+	free(ps);
+}
+
+static struct entry *add_entry(struct processes *ps, pid_t pid)
+{
+	struct entry *e = find_entry(ps, pid);
+
+	if (e)
+		return e;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->process.pid = pid;
+	HASH_ADD(hh, ps->by_pid, process.pid, sizeof(pid_t), e);
+	return e;
+}
+
+static void note_refusal(struct processes *ps, const struct process *p)
+{
+	unsigned i = 0;
+
+	while (i < ps->refusal_cnt && strcmp(ps->refusals[i].why, p->info.why))
+		i++;
+	if (i == MAX_REFUSALS)
+		return;
+	if (i == ps->refusal_cnt) {
+		memcpy(ps->refusals[i].why, p->info.why, sizeof(p->info.why));
+		ps->refusals[i].pid = p->pid;
+		ps->refusal_cnt++;
+	}
+	ps->refusals[i].cnt++;
+}
+
+/* Where an address alone does not identify a code object, the kernel takes fingerprints. */
+static __u32 track_flags(const struct py_offsets *offsets)
+{
+	return offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0;
+}
+
+/* p->info is filled: opens its memory and hands it to the kernel. */
+static int start_tracking(struct processes *ps, struct process *p)
+{
+	int err;
+
+	p->remote = remote__open(p->pid);
+	if (!p->remote)
+		return -errno;
+	p->symbolizer = symbolizer__new(&p->info.offsets, remote__memory(p->remote));
+	if (!p->symbolizer)
+		return -ENOMEM;
+	err = sampler__track(ps->config.sampler, p->pid, p->info.start_ticks, p->info.runtime_addr,
+			     &p->info.offsets, track_flags(&p->info.offsets));
+	if (err)
+		return err;
+	p->state = PROCESS_TRACKED;
+	ps->tracked_cnt++;
+	ps->seen_cnt++;
+	log_debug("processes", "%d is CPython %u.%u (%s)", p->pid, p->info.offsets.version >> 24,
+		  (p->info.offsets.version >> 16) & 255, p->info.file);
+	return 0;
+}
+
+static void plan_retry(struct processes *ps, struct process *p)
+{
+	__u64 pause = RETRY_LONGEST_NS;
+
+	if (p->attempts < 10)
+		pause = RETRY_FIRST_NS << p->attempts;
+	if (pause > RETRY_LONGEST_NS)
+		pause = RETRY_LONGEST_NS;
+	p->attempts++;
+	p->retry_ns = 0;
+	if (!ps->config.all || p->attempts < RETRY_MAX_ALL)
+		p->retry_ns = clock_monotonic_ns() + pause;
+}
+
+/* Looks at the process and acts on what it is. -ESRCH: the entry is gone. */
+static int look_at(struct processes *ps, struct entry *e)
+{
+	struct process *p = &e->process;
+	int err = py_process_identify(p->pid, ps->cache, &p->info);
+
+	if (!err) {
+		err = start_tracking(ps, p);
+		if (err)
+			snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s",
+				 strerror(-err));
+	}
+	memcpy(ps->why, p->info.why, sizeof(ps->why));
+	if (!err)
+		return 0;
+	if (err == -ESRCH) {
+		remove_entry(ps, e);
+	} else if (err == -ENOEXEC) {
+		plan_retry(ps, p);
+	} else {
+		p->state = PROCESS_REFUSED;
+		p->retry_ns = 0;
+		note_refusal(ps, p);
+		log_debug("processes", "%d is not sampled: %s", p->pid, p->info.why);
+	}
+	return err;
+}
+
+static int scan_one(pid_t pid, void *ctx)
+{
+	struct processes *ps = ctx;
+	struct entry *e;
+
+	if (pid == getpid() || find_entry(ps, pid))
+		return 0;
+	e = add_entry(ps, pid);
+	/* What is not Python when we come may be left alone: exec tells when that changes. */
+	if (e && look_at(ps, e) == -ENOEXEC)
+		remove_entry(ps, e);
+	return 0;
+}
+
+void processes__scan(struct processes *ps)
+{
+	process_each(scan_one, ps);
+}
+
+int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
+{
+	struct entry *e = find_entry(ps, pid);
+	int err = 0;
+
+	if (!e) {
+		e = add_entry(ps, pid);
+		err = e ? look_at(ps, e) : -ENOMEM;
+	}
+	*ret_why = ps->why;
+	return err;
+}
+
+/* A child has its parent's image: it is ready at once, without a look at its memory. */
+static void on_fork(struct processes *ps, const struct event_task *event)
+{
+	struct entry *parent = find_entry(ps, event->parent_pid), *child;
+	struct process *p;
+
+	if ((pid_t)event->pid == getpid() || find_entry(ps, event->pid))
+		return;
+	if (!parent)
+		return;
+	child = add_entry(ps, event->pid);
+	if (!child || parent->process.state != PROCESS_TRACKED)
+		return; /* its exec will tell */
+	p = &child->process;
+	p->info = parent->process.info;
+	p->info.pid = event->pid;
+	p->info.start_ticks = event->start_ns / NS_PER_TICK;
+	if (start_tracking(ps, p))
+		remove_entry(ps, child);
+}
+
+static void on_exec(struct processes *ps, const struct event_task *event)
+{
+	struct entry *e = find_entry(ps, event->pid);
+
+	if (!e && ps->config.all && (pid_t)event->pid != getpid())
+		e = add_entry(ps, event->pid);
+	if (!e)
+		return;
+	forget_image(ps, e);
+	look_at(ps, e);
+}
+
+void processes__event(struct processes *ps, const struct event_task *event)
+{
+	struct entry *e;
+
+	if (event->type == EVENT_FORK) {
+		on_fork(ps, event);
+	} else if (event->type == EVENT_EXEC) {
+		on_exec(ps, event);
+	} else if (event->type == EVENT_EXIT) {
+		e = find_entry(ps, event->pid);
+		if (e)
+			remove_entry(ps, e);
+	} else if (event->type == EVENT_THREAD_EXIT) {
+		sampler__remove_thread(ps->config.sampler, event->tid, event->start_ns);
+	}
+}
+
+__u64 processes__retry(struct processes *ps, __u64 now_ns)
+{
+	struct entry *e, *next;
+	__u64 soonest = 0;
+
+	HASH_ITER(hh, ps->by_pid, e, next) {
+		struct process *p = &e->process;
+
+		if (p->state != PROCESS_PENDING || !p->retry_ns)
+			continue;
+		if (p->retry_ns <= now_ns && look_at(ps, e) != -ENOEXEC)
+			continue;
+		if (p->retry_ns && (!soonest || p->retry_ns < soonest))
+			soonest = p->retry_ns;
+	}
+	return soonest;
+}
+
+struct process *processes__find(struct processes *ps, pid_t pid)
+{
+	struct entry *e = find_entry(ps, pid);
+
+	return e && e->process.state == PROCESS_TRACKED ? &e->process : NULL;
+}
+
+void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx)
+{
+	ps->gone = fn;
+	ps->gone_ctx = ctx;
+}
+
+unsigned processes__followed_cnt(const struct processes *ps)
+{
+	return HASH_COUNT(ps->by_pid);
+}
+
+unsigned processes__tracked_cnt(const struct processes *ps)
+{
+	return ps->tracked_cnt;
+}
+
+unsigned processes__seen_cnt(const struct processes *ps)
+{
+	return ps->seen_cnt;
+}
+
+void processes__print_refused(const struct processes *ps, FILE *out)
+{
+	for (unsigned i = 0; i < ps->refusal_cnt; i++) {
+		const struct refusal *r = &ps->refusals[i];
+
+		fprintf(out, "krait: not sampled: %s (pid %d", r->why, r->pid);
+		if (r->cnt > 1)
+			fprintf(out, " and %u more", r->cnt - 1);
+		fputs(")\n", out);
+	}
+}

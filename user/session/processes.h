@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * processes.h - the processes that this session follows, and what is known of each.
+ *
+ * Which ones: all of them, or the given ones and their descendants. A followed process need not be
+ * Python (yet): a shell that starts one, or an interpreter whose library is not mapped at exec. It
+ * is looked at again with growing pauses until it is Python, or has gone.
+ *
+ * Must hold: a process is tracked in the kernel exactly while it is PROCESS_TRACKED here; what a
+ * process leaves behind (interrupts lost in the ring) goes to the accounts.
+ */
+#ifndef KRAIT_SESSION_PROCESSES_H
+#define KRAIT_SESSION_PROCESSES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "target/process.h"
+
+struct processes;
+struct sampler;
+struct symbolizer;
+struct event_task;
+
+enum process_state {
+	PROCESS_PENDING, /* not Python as far as we can see; to be looked at again */
+	PROCESS_TRACKED,
+	PROCESS_REFUSED, /* Python, but not to be sampled: info.why says why */
+};
+
+struct process {
+	pid_t pid;
+	enum process_state state;
+	struct py_process info;
+	struct remote *remote;
+	struct symbolizer *symbolizer;
+	__u32 node; /* of the profile; 0 not there yet */
+	__u32 attempts;
+	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
+};
+
+struct processes_config {
+	bool all; /* every process of the machine; otherwise those added and their descendants */
+	struct sampler *sampler; /* borrowed */
+};
+
+struct processes *processes__new(const struct processes_config *config);
+void processes__free(struct processes *ps);
+
+/* Looks at every process there is; for "all". */
+void processes__scan(struct processes *ps);
+/*
+ * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify();
+ * -ENOEXEC means that it is followed but not Python now.
+ */
+int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
+
+/* Takes in a process event. */
+void processes__event(struct processes *ps, const struct event_task *event);
+/* Looks again at those that are due; the time of the next one, or 0. */
+__u64 processes__retry(struct processes *ps, __u64 now_ns);
+
+/* The tracked process of that pid, or NULL. */
+struct process *processes__find(struct processes *ps, pid_t pid);
+
+/* Called when a process goes, before its memory and names are dropped. */
+typedef void (*process_gone_fn)(void *ctx, struct process *process);
+void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx);
+
+/* Processes that are followed now, Python or not. */
+unsigned processes__followed_cnt(const struct processes *ps);
+unsigned processes__tracked_cnt(const struct processes *ps);
+/* How many were ever tracked. */
+unsigned processes__seen_cnt(const struct processes *ps);
+/* One line per distinct reason why Python processes were not sampled. */
+void processes__print_refused(const struct processes *ps, FILE *out);
+
+#endif /* KRAIT_SESSION_PROCESSES_H */

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "session/child.h"
+#include "session/processes.h"
+#include "session/progress.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* Records wait at most this long: short enough that a process is mostly still there to be read. */
+#define DRAIN_NS (50 * 1000000ULL)
+#define PROGRESS_NS (250 * 1000000ULL)
+/* After Ctrl-C the command, which got it too, has this long to end and give its exit code. */
+#define CHILD_GRACE_MS 2000
+
+struct session {
+	const struct session_config *config;
+	struct collector *collector;
+	struct sampler *sampler;
+	struct processes *processes;
+	struct child *child;
+	sigset_t old_mask;
+	int signal_fd;
+	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
+	__u64 progress_samples; /* at the last progress line */
+};
+
+static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+{
+	struct session *s = ctx;
+
+	collector__sample(s->collector, event, frames);
+}
+
+static void on_task(void *ctx, const struct event_task *event)
+{
+	struct session *s = ctx;
+
+	if (event->type == EVENT_THREAD_EXIT)
+		collector__thread_gone(s->collector, event);
+	processes__event(s->processes, event);
+}
+
+static void on_bad_record(void *ctx)
+{
+	struct session *s = ctx;
+
+	collector__bad_record(s->collector);
+}
+
+static void on_process_gone(void *ctx, struct process *process)
+{
+	struct session *s = ctx;
+
+	collector__process_gone(s->collector, process);
+}
+
+/* From here on SIGINT, SIGTERM and SIGHUP are read from a descriptor. */
+static int catch_signals(struct session *s)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, &s->old_mask);
+	s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signal_fd < 0 ? -errno : 0;
+}
+
+static int build(struct session *s, struct error *err)
+{
+	struct sampler_handler handler = {
+		.sample = on_sample,
+		.task = on_task,
+		.bad_record = on_bad_record,
+		.ctx = s,
+	};
+	struct processes_config processes = { .all = s->config->all };
+
+	if (catch_signals(s))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
+	s->sampler = sampler__new(&s->config->sampler, &handler, err);
+	if (!s->sampler)
+		return -1;
+	processes.sampler = s->sampler;
+	s->processes = processes__new(&processes);
+	s->collector = collector__new(&s->config->collector);
+	if (!s->processes || !s->collector)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	processes__on_gone(s->processes, on_process_gone, s);
+	collector__connect(s->collector, s->processes, s->sampler);
+	return 0;
+}
+
+struct session *session__new(const struct session_config *config, struct error *err)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	s->config = config;
+	s->signal_fd = -1;
+	s->created_ns = clock_monotonic_ns();
+	if (build(s, err)) {
+		session__free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* The processes go first: letting go of them talks to the sampler and the collector. */
+void session__free(struct session *s)
+{
+	if (!s)
+		return;
+	processes__free(s->processes);
+	sampler__free(s->sampler);
+	collector__free(s->collector);
+	child__free(s->child);
+	if (s->signal_fd >= 0) {
+		close(s->signal_fd);
+		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	}
+	free(s);
+}
+
+static int explain_target(struct error *err, pid_t pid, int result, const char *why)
+{
+	if (result == -EACCES || result == -EPERM)
+		return error_set(err, -result, EXIT_CODE_PERMISSION,
+				 "process %d may not be read: %s (try: sudo krait ...)", pid, why);
+	if (result == -ESRCH)
+		return error_set(err, -result, EXIT_CODE_TARGET, "no process %d", pid);
+	return error_set(err, -result, EXIT_CODE_TARGET, "process %d cannot be sampled: %s", pid,
+			 why);
+}
+
+/* Every one of -p must be there and be Python; a mistyped pid must not go unnoticed. */
+static int follow_pids(struct session *s, struct error *err)
+{
+	const char *why;
+
+	for (size_t i = 0; i < s->config->pid_cnt; i++) {
+		int result = processes__follow(s->processes, s->config->pids[i], &why);
+
+		if (result)
+			return explain_target(err, s->config->pids[i], result, why);
+	}
+	return 0;
+}
+
+static int follow_targets(struct session *s, struct error *err)
+{
+	const char *why;
+
+	if (s->config->all)
+		processes__scan(s->processes);
+	if (follow_pids(s, err))
+		return -1;
+	if (!s->config->command)
+		return 0;
+	s->child = child__launch(s->config->command, &s->old_mask, err);
+	if (!s->child)
+		return -1;
+	/* It is krait itself still, so not Python; what counts is that it is followed. */
+	processes__follow(s->processes, child__pid(s->child), &why);
+	return 0;
+}
+
+static void show_progress(struct session *s, __u64 now_ns)
+{
+	struct profile *profile = collector__profile(s->collector);
+	const struct accounts *a = profile__accounts_of(profile);
+	struct progress p = {
+		.seconds = (double)(now_ns - s->started_ns) / NS_PER_SEC,
+		.processes = processes__tracked_cnt(s->processes),
+		.lost = accounts_total(a, OUTCOME_LOST),
+	};
+	double interval = (double)(now_ns - s->progress_ns) / NS_PER_SEC;
+
+	p.samples = accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
+	p.interrupts = p.samples + p.lost;
+	p.rate = interval > 0 ? (double)(p.samples - s->progress_samples) / interval : 0;
+	s->progress_samples = p.samples;
+	s->progress_ns = now_ns;
+	progress_print(stderr, &p);
+}
+
+/* Process events that the ring had no room for: look at everything again. */
+static void catch_up(struct session *s)
+{
+	__u64 counters[COUNTER_CNT];
+
+	if (sampler__counters(s->sampler, counters) ||
+	    counters[COUNTER_EVENTS_DROPPED] == s->events_dropped)
+		return;
+	s->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+	log_debug("session", "%llu process events dropped so far, scanning", s->events_dropped);
+	if (s->config->all)
+		processes__scan(s->processes);
+}
+
+static __u64 earlier(__u64 a, __u64 b)
+{
+	return b && b < a ? b : a;
+}
+
+/* Sleeps until something happens or until_ns. */
+static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
+{
+	struct pollfd fds[] = {
+		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
+		{ .fd = s->signal_fd, .events = POLLIN },
+		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
+	};
+	__u64 now_ns = clock_monotonic_ns();
+	struct timespec timeout = { 0 };
+
+	if (until_ns > now_ns) {
+		timeout.tv_sec = (until_ns - now_ns) / NS_PER_SEC;
+		timeout.tv_nsec = (until_ns - now_ns) % NS_PER_SEC;
+	}
+	*ret_signal = ppoll(fds, 3, &timeout, NULL) > 0 && fds[1].revents;
+}
+
+static bool is_over(struct session *s, __u64 end_ns, __u64 now_ns, bool signalled)
+{
+	if (signalled || (end_ns && now_ns >= end_ns))
+		return true;
+	if (s->child)
+		return child__ended(s->child, 0);
+	return !s->config->all && !processes__followed_cnt(s->processes);
+}
+
+static void loop(struct session *s)
+{
+	__u64 end_ns = s->config->duration_ns ? s->started_ns + s->config->duration_ns : 0;
+	__u64 now_ns = s->started_ns, retry_ns = 0, wake_ns;
+	bool signalled = false;
+
+	while (!is_over(s, end_ns, now_ns, signalled)) {
+		wake_ns = earlier(now_ns + DRAIN_NS, end_ns);
+		wait_for_work(s, earlier(wake_ns, retry_ns), &signalled);
+		sampler__drain(s->sampler);
+		now_ns = clock_monotonic_ns();
+		retry_ns = processes__retry(s->processes, now_ns);
+		if (now_ns - s->progress_ns < PROGRESS_NS)
+			continue;
+		catch_up(s);
+		if (s->config->progress)
+			show_progress(s, now_ns);
+		else
+			s->progress_ns = now_ns;
+	}
+	if (signalled && s->child)
+		child__ended(s->child, CHILD_GRACE_MS);
+}
+
+/* No interrupt comes any more: take what is left and close the books. */
+static void finish(struct session *s)
+{
+	struct accounts *a = profile__accounts(collector__profile(s->collector));
+	__u64 counters[COUNTER_CNT];
+
+	sampler__stop(s->sampler);
+	s->stopped_ns = clock_monotonic_ns();
+	sampler__drain(s->sampler);
+	if (s->config->progress)
+		progress_clear(stderr);
+	if (sampler__counters(s->sampler, counters))
+		return;
+	a->interrupts = counters[COUNTER_INTERRUPTS];
+	a->reasons[REASON_RING_FULL] += counters[COUNTER_REASON + REASON_RING_FULL];
+	a->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+}
+
+int session__run(struct session *s, struct error *err)
+{
+	int result = follow_targets(s, err);
+
+	if (result)
+		return result;
+	result = sampler__start(s->sampler, err);
+	if (result)
+		return result;
+	s->started_ns = s->progress_ns = clock_monotonic_ns();
+	if (s->child)
+		result = child__go(s->child, err);
+	if (!result)
+		loop(s);
+	finish(s);
+	return result;
+}
+
+struct profile *session__profile(struct session *s)
+{
+	return collector__profile(s->collector);
+}
+
+void session__stats(const struct session *s, struct session_stats *ret)
+{
+	const struct accounts *a = profile__accounts_of(collector__profile(s->collector));
+	__u64 first_ns = collector__first_sample_ns(s->collector);
+
+	*ret = (struct session_stats){
+		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
+		.first_sample_seconds = -1,
+		.processes = processes__seen_cnt(s->processes),
+		.samples = accounts_total(a, OUTCOME_COMPLETE) +
+			   accounts_total(a, OUTCOME_TRUNCATED),
+	};
+	if (first_ns)
+		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
+	if (s->child && child__ended(s->child, 0)) {
+		ret->child_ended = true;
+		ret->child_exit_code = child__exit_code(s->child);
+	}
+}
+
+void session__print_refused(const struct session *s, FILE *out)
+{
+	processes__print_refused(s->processes, out);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * clock.h - now, on the clock that the kernel programs stamp records with.
+ */
+#ifndef KRAIT_UTIL_CLOCK_H
+#define KRAIT_UTIL_CLOCK_H
+
+#include <linux/types.h>
+#include <time.h>
+
+#define NS_PER_SEC 1000000000ULL
+
+/* CLOCK_MONOTONIC, as bpf_ktime_get_ns(). */
+static inline __u64 clock_monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
+}
+
+#endif /* KRAIT_UTIL_CLOCK_H */

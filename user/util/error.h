@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * error.h - why a stage failed, in one sentence for the user, with the exit code it leads to.
+ *
+ * The stage that knows the cause writes it; main prints it once. The codes are krait's documented
+ * contract (README, "Exit codes").
+ */
+#ifndef KRAIT_UTIL_ERROR_H
+#define KRAIT_UTIL_ERROR_H
+
+#include <stdarg.h>
+
+enum exit_code {
+	EXIT_CODE_OK = 0,
+	EXIT_CODE_LOSSY = 1, /* finished, but more was lost than the limit allows */
+	EXIT_CODE_USAGE = 2,
+	EXIT_CODE_TARGET = 3, /* no such process, or not Python */
+	EXIT_CODE_PERMISSION = 4,
+	EXIT_CODE_KERNEL = 5, /* the kernel lacks something */
+	EXIT_CODE_EMPTY = 6, /* no samples */
+	EXIT_CODE_OUTPUT = 7, /* a file could not be read or written */
+};
+
+struct error {
+	enum exit_code code;
+	char text[512];
+};
+
+/* Fills *err and returns -errnum, for "return error_set(...)". */
+int error_set(struct error *err, int errnum, enum exit_code code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5), nonnull(1)));
+
+#endif /* KRAIT_UTIL_ERROR_H */
