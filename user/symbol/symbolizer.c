@@ -51,7 +51,7 @@ struct entry {
 	struct code_head head;
 	struct code_body body;
 	size_t footprint;
-	bool used; /* since the last search for a victim */
+	bool used; /* again after it came, since the last search for a victim */
 	/* The answer given last: a frame further down stays where it is for many samples. */
 	__s32 last_instr_off;
 	struct source_position last_position;
@@ -268,6 +268,7 @@ static int revalidate(struct symbolizer *s, const struct code_query *q, struct e
 	if (!code_head_equal(&head, &e->head))
 		return 0;
 	e->last_generation = generation;
+	e->used = true;
 	return 1;
 }
 
@@ -357,6 +358,7 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 	struct entry *e = find(s, query->code_addr);
 
 	if (e && is_proved(s, e, query)) {
+		e->used = true;
 		s->stats.hits++;
 	} else if (is_refused(s, query)) {
 		s->stats.unreadable++;
@@ -367,7 +369,6 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 		if (status != SYMBOL_OK)
 			return status;
 	}
-	e->used = true;
 	*ret_code = (struct code_symbol){ e->body.qualname, e->body.filename, e->head.first_line,
 					  e->serial };
 	if (e->last_instr_off != query->instr_off) {
