@@ -10,6 +10,7 @@
 
 static const struct emitter_ops *const emitters[] = {
 	&folded_emitter,
+	&html_emitter,
 	&perf_script_emitter,
 	NULL,
 };

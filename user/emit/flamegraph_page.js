@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_page.js - what the user does to the graph. One state, one function that redraws.
+ * Names are put into the page as text only.
+ */
+(() => {
+	'use strict';
+
+	const ROWS_MAX = 300; /* of the table: more than anybody reads, few enough to be instant */
+	const $ = id => document.getElementById(id);
+	const M = KraitModel;
+	const data = JSON.parse($('data').textContent);
+	const { meta, accounts } = data;
+	const allFrames = M.readFrames(data);
+	const stage = $('stage'), canvas = $('canvas');
+	const view = KraitCanvas(canvas, stage, $('spacer'));
+	const number = new Intl.NumberFormat('en');
+	const state = { tree: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
+		rootLabel: '', labelOf: nameOf, whereOf, test: null, chosen: null, sort: 'self', folded: 0 };
+	let pending = 0;
+
+	const samples = n => number.format(n) + (n === 1 ? ' sample' : ' samples');
+	const percent = (n, of) => {
+		const p = of > 0 ? 100 * n / of : 0;
+		return (p > 0 && p < 0.05 ? '<0.1' : p.toFixed(1)) + '\u2009%';
+	};
+	const frameOf = node => state.tree.frames[state.tree.frame[node]];
+
+	function nameOf(f) {
+		if (f.kind === M.PROCESS && f.pid > 0)
+			return `${f.name} (${f.pid})`;
+		return f.kind === M.THREAD && f.tid > 0 ? `${f.name} (${f.tid})` : f.name;
+	}
+
+	function lineOf(f) {
+		return f.line > 0 ? f.line : f.firstLine;
+	}
+
+	function whereOf(f) {
+		return f.file && f.kind === M.PYTHON ? f.path + (lineOf(f) > 0 ? ':' + lineOf(f) : '') : '';
+	}
+
+	function element(tag, className, text) {
+		const e = document.createElement(tag);
+		if (className)
+			e.className = className;
+		if (text !== undefined)
+			e.textContent = text;
+		return e;
+	}
+
+	/* ---- what is said about a node ---- */
+
+	function describe(node) {
+		const { tree, zoom } = state, f = frameOf(node);
+		const whole = tree.total[0];
+		let counts = `${samples(tree.total[node])} · ${percent(tree.total[node], whole)} total · ` +
+			`${percent(tree.self[node], whole)} self`;
+
+		if (zoom && node >= zoom)
+			counts += ` · ${percent(tree.total[node], tree.total[zoom])} of the zoomed frame`;
+		if (!node)
+			return { name: 'all', where: '', counts: samples(whole) };
+		let where = f.kind === M.PYTHON ? f.file : '';
+		if (where && f.line > 0)
+			where += `:${f.line}`;
+		else if (where && f.firstLine > 0)
+			where += `:${f.firstLine}`;
+		if (f.kind === M.PROCESS)
+			where = 'process';
+		else if (f.kind === M.THREAD)
+			where = 'thread';
+		return { name: nameOf(f), where, counts };
+	}
+
+	function fill(box, d) {
+		const top = element('div'), bottom = element('div', '', d.counts);
+		top.append(element('span', 'name', d.name), ' ', element('span', 'file', d.where));
+		box.replaceChildren(top, bottom);
+	}
+
+	function showDetail() {
+		fill($('detail'), describe(state.hover >= 0 ? state.hover : state.focus));
+	}
+
+	function announce() {
+		const d = describe(state.focus);
+		$('live').textContent = `${d.name}, ${d.where ? d.where + ', ' : ''}${d.counts}`;
+	}
+
+	function showTip(x, y) {
+		const tip = $('tip');
+
+		tip.hidden = state.hover < 0;
+		if (tip.hidden)
+			return;
+		fill(tip, describe(state.hover));
+		const w = tip.offsetWidth, h = tip.offsetHeight;
+		tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - w - 6)) + 'px';
+		tip.style.top = (y + 20 + h < innerHeight ? y + 20 : Math.max(4, y - h - 12)) + 'px';
+	}
+
+	/* ---- drawing ---- */
+
+	function redraw() {
+		if (pending)
+			return;
+		pending = requestAnimationFrame(() => {
+			pending = 0;
+			view.draw(state);
+			showDetail();
+		});
+	}
+
+	function relayout() {
+		view.setScene(state);
+		view.resize();
+		state.folded = view.layout();
+		$('hidden').textContent = state.folded ?
+			`${number.format(state.folded)} boxes narrower than ${view.NARROW} px are folded; zoom in to see them` : '';
+		redraw();
+	}
+
+	function rebuild() {
+		state.tree = M.buildTree(data, allFrames,
+			{ roots: $('roots').value, lines: $('lines').value === 'line' });
+		state.rootLabel = `all · ${samples(state.tree.total[0])}`;
+		state.zoom = state.focus = 0;
+		state.hover = -1;
+		rematch();
+		zoomTo(0);
+	}
+
+	function zoomTo(node) {
+		state.zoom = state.focus = node;
+		state.hover = -1;
+		$('tip').hidden = true;
+		$('reset').disabled = !node;
+		relayout();
+		view.reveal(node, true);
+		showMatched();
+		showTable();
+		announce();
+	}
+
+	function focusOn(node) {
+		if (node < 0)
+			return;
+		/* A frame outside of the zoomed one is shown by zooming out. */
+		if (node >= state.tree.end[state.zoom])
+			zoomTo(0);
+		state.focus = node;
+		state.hover = -1;
+		$('tip').hidden = true;
+		view.reveal(node, false);
+		redraw();
+		announce();
+	}
+
+	/* ---- search ---- */
+
+	function rematch() {
+		state.matches = state.test ? Uint8Array.from(state.tree.frames, f => state.test(f) ? 1 : 0) : null;
+	}
+
+	function showMatched() {
+		const out = $('matched'), { tree, zoom } = state;
+
+		$('clear').hidden = !state.test && !$('search').value;
+		if (out.classList.contains('bad'))
+			return;
+		out.textContent = state.matches ?
+			`${percent(M.countMatches(tree, zoom, state.matches), tree.total[zoom])} matched` : '';
+		out.title = state.matches && zoom ? 'Share of the zoomed frame' : '';
+	}
+
+	function setTest(test, chosen) {
+		state.test = test;
+		state.chosen = chosen;
+		rematch();
+		showMatched();
+		showTable();
+		redraw();
+	}
+
+	function search() {
+		const text = $('search').value, test = text ? M.makeMatcher(text) : null;
+		const bad = Boolean(text && !test);
+
+		$('search').setAttribute('aria-invalid', String(bad));
+		$('matched').classList.toggle('bad', bad);
+		if (bad)
+			$('matched').textContent = 'no valid expression';
+		setTest(test, null);
+	}
+
+	function clearSearch() {
+		$('search').value = '';
+		search();
+	}
+
+	function highlight(f) {
+		const same = g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
+			g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
+		const again = state.chosen && same(state.chosen);
+
+		clearSearch();
+		if (!again)
+			setTest(same, f);
+	}
+
+	/* Next box in sight that matches, in reading order, around the end. */
+	function nextMatch(step) {
+		const { tree, zoom, matches, focus } = state, least = view.NARROW * tree.total[zoom] / view.width();
+		const cnt = tree.end[zoom] - zoom;
+
+		if (!matches)
+			return;
+		for (let k = 1; k <= cnt; k++) {
+			const i = zoom + (((focus - zoom + step * k) % cnt) + cnt) % cnt;
+			if (i && matches[tree.frame[i]] && tree.total[i] >= least) {
+				focusOn(i);
+				return;
+			}
+		}
+	}
+
+	function largestMatch() {
+		const { tree, zoom, matches } = state;
+		let best = -1;
+
+		for (let i = Math.max(zoom, 1); matches && i < tree.end[zoom]; i++)
+			if (matches[tree.frame[i]] && (best < 0 || tree.total[i] > tree.total[best]))
+				best = i;
+		focusOn(best);
+	}
+
+	/* ---- the table ---- */
+
+	function tableRows() {
+		const { tree, zoom, sort } = state, { self, total } = M.countFrames(tree, zoom);
+		const rows = [];
+
+		tree.frames.forEach((f, i) => {
+			if (f.kind === M.PYTHON ? total[i] > 0 : self[i] > 0)
+				rows.push({ f, self: self[i], total: total[i] });
+		});
+		const other = sort === 'total' ? 'self' : 'total';
+		return rows.sort((a, b) => (sort === 'name' ? 0 : b[sort] - a[sort] || b[other] - a[other]) ||
+			(a.f.name < b.f.name ? -1 : a.f.name > b.f.name ? 1 : b.self - a.self));
+	}
+
+	function numberCell(n, of) {
+		const cell = element('td', 'number', percent(n, of)), bar = element('i');
+		bar.style.width = Math.min(100, of ? 100 * n / of : 0) + '%';
+		cell.title = samples(n);
+		cell.append(bar);
+		return cell;
+	}
+
+	function showTable() {
+		if ($('panel').hidden || !state.tree)
+			return;
+		const { tree, zoom } = state, rows = tableRows();
+		const body = document.createDocumentFragment();
+
+		for (const row of rows.slice(0, ROWS_MAX)) {
+			const line = element('tr'), cell = element('td');
+			line.append(numberCell(row.self, tree.total[zoom]), numberCell(row.total, tree.total[zoom]));
+			const name = element('button', 'name', nameOf(row.f));
+			name.type = 'button';
+			name.setAttribute('aria-pressed', String(row.f === state.chosen));
+			cell.append(name, element('span', 'file', whereOf(row.f)));
+			cell.title = row.f.file;
+			line.classList.toggle('chosen', state.chosen === row.f);
+			line.append(cell);
+			line.frame = row.f;
+			body.append(line);
+		}
+		$('functions').replaceChildren(body);
+		const more = rows.length > ROWS_MAX ? `, the first ${ROWS_MAX}` : '';
+		$('scope').textContent = (zoom ? `Within ${nameOf(frameOf(zoom))}: ` : 'Whole recording: ') +
+			`${samples(tree.total[zoom])}, ${number.format(rows.length)} functions${more}`;
+		for (const b of document.querySelectorAll('#panel th button')) {
+			if (b.dataset.sort === state.sort)
+				b.parentNode.setAttribute('aria-sort', state.sort === 'name' ? 'ascending' : 'descending');
+			else
+				b.parentNode.removeAttribute('aria-sort');
+		}
+	}
+
+	function toggleTable() {
+		$('panel').hidden = !$('panel').hidden;
+		$('table-button').setAttribute('aria-expanded', String(!$('panel').hidden));
+		showTable();
+		relayout();
+	}
+
+	/* ---- keyboard and mouse ---- */
+
+	function neighbour(step) {
+		const { tree, zoom, focus } = state, depth = tree.depth[focus];
+		const least = view.NARROW * tree.total[zoom] / view.width();
+
+		for (let i = focus + step; i > zoom && i < tree.end[zoom]; i += step)
+			if (tree.depth[i] === depth && tree.total[i] >= least)
+				return i;
+		return -1;
+	}
+
+	function callee() {
+		const { tree, focus, zoom } = state;
+		if (focus < zoom) { /* a caller of the zoomed frame: one step back towards it */
+			let i = zoom;
+			while (tree.parent[i] !== focus)
+				i = tree.parent[i];
+			return i;
+		}
+		return focus + 1 < tree.end[focus] ? focus + 1 : -1;
+	}
+
+	function flip() {
+		state.flame = !state.flame;
+		$('flip').textContent = state.flame ? 'Icicle' : 'Flame';
+		relayout();
+		view.reveal(state.zoom, true);
+	}
+
+	function escape() {
+		if (state.zoom)
+			zoomTo(0);
+		else
+			clearSearch();
+	}
+
+	function openHelp() {
+		$('help').showModal();
+	}
+
+	function startSearch() {
+		$('search').focus();
+		$('search').select();
+	}
+
+	const keys = {
+		ArrowUp: () => focusOn(state.flame ? callee() : state.tree.parent[state.focus]),
+		ArrowDown: () => focusOn(state.flame ? state.tree.parent[state.focus] : callee()),
+		ArrowLeft: () => focusOn(neighbour(-1)),
+		ArrowRight: () => focusOn(neighbour(1)),
+		Home: () => focusOn(state.zoom),
+		Enter: () => zoomTo(state.focus),
+		' ': () => zoomTo(state.focus),
+		Backspace: () => zoomTo(Math.max(0, state.tree.parent[state.zoom])),
+		h: () => state.focus && highlight(frameOf(state.focus)),
+	};
+	const anywhere = {
+		'/': startSearch, Escape: escape, i: flip, t: toggleTable, '?': openHelp,
+		n: () => nextMatch(1), N: () => nextMatch(-1),
+	};
+
+	function onKey(event) {
+		const typing = event.target === $('search'), control = event.ctrlKey || event.metaKey;
+
+		if ($('help').open)
+			return;
+		if (control && event.key === 'f' && !event.altKey) {
+			/* A second Ctrl-F in the field is the browser's own. */
+			if (typing)
+				return;
+			startSearch();
+		} else if (typing) {
+			if (event.key === 'Enter')
+				largestMatch();
+			else if (event.key === 'Escape')
+				clearSearch();
+			else
+				return;
+			stage.focus();
+		} else if (control || event.altKey || event.target.tagName === 'SELECT') {
+			return;
+		} else if (keys[event.key] && event.target === stage) {
+			keys[event.key]();
+		} else if (anywhere[event.key]) {
+			anywhere[event.key]();
+		} else {
+			return;
+		}
+		event.preventDefault();
+	}
+
+	function onMove(event) {
+		const box = canvas.getBoundingClientRect();
+		const node = view.nodeAt(event.clientX - box.left, event.clientY - box.top);
+
+		canvas.classList.toggle('over', node >= 0);
+		if (node !== state.hover) {
+			state.hover = node;
+			redraw();
+		}
+		showTip(event.clientX, event.clientY);
+	}
+
+	function onLeave() {
+		state.hover = -1;
+		$('tip').hidden = true;
+		redraw();
+	}
+
+	function onClick(event) {
+		const box = canvas.getBoundingClientRect();
+		const node = view.nodeAt(event.clientX - box.left, event.clientY - box.top);
+
+		if (node >= 0)
+			zoomTo(node);
+	}
+
+	/* ---- the header ---- */
+
+	function addMeta(label, value) {
+		if (!value)
+			return;
+		const item = element('li', '', label ? label + ' ' : '');
+		item.append(element('b', '', value));
+		$('meta').append(item);
+	}
+
+	function duration(ms) {
+		const s = ms / 1000;
+		return !ms ? '' : s < 60 ? `${s.toFixed(s < 10 ? 2 : 1)} s` :
+			`${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+	}
+
+	function showHeader() {
+		const title = meta.title || meta.commandLine || 'CPU profile';
+
+		$('title').textContent = $('title').title = title;
+		document.title = `${title} - krait`;
+		addMeta('', samples(state.tree.total[0]));
+		addMeta('in', duration(meta.milliseconds));
+		addMeta('at', meta.frequency ? `${number.format(meta.frequency)} Hz` : '');
+		addMeta('on', meta.host);
+		addMeta('kernel', meta.kernel);
+		addMeta('', meta.date);
+		if (meta.title)
+			addMeta('command', meta.commandLine);
+		addMeta('', accounts.interrupts ? accounts.text : '');
+		addMeta('', accounts.unknownFrames ? `${number.format(accounts.unknownFrames)} unknown frames` : '');
+		addMeta('', accounts.eventsDropped ?
+			`${number.format(accounts.eventsDropped)} process events dropped` : '');
+
+		const lost = accounts.lost / (accounts.interrupts || 1);
+		const cut = accounts.truncated / (accounts.interrupts || 1);
+		const share = [];
+		if (lost > 0.01)
+			share.push(`${percent(lost, 1)} of the interrupts were lost, so shares below are of the rest.`);
+		if (cut > 0.01)
+			share.push(`${percent(cut, 1)} of the stacks have no root; they are below a box that says so.`);
+		$('loss').hidden = !share.length;
+		$('loss').textContent = share.join(' ');
+	}
+
+	/* Whose code the samples end in; a colour and its share. */
+	function showLegend() {
+		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
+			unknown: 'no file', mark: 'marks' };
+		const sums = {}, { tree } = state, items = document.createDocumentFragment();
+
+		for (let i = 0; i < tree.cnt; i++) {
+			const { category } = frameOf(i);
+			sums[category] = (sums[category] || 0) + tree.self[i];
+		}
+		for (const category of Object.keys(names)) {
+			if (!sums[category])
+				continue;
+			const item = element('li'), color = element('i');
+			color.style.background = view.legendFill(category);
+			item.title = 'Share of samples in functions of this kind themselves';
+			item.append(color, `${names[category]} ${percent(sums[category], tree.total[0])}`);
+			items.append(item);
+		}
+		$('legend').replaceChildren(items);
+	}
+
+	/* ---- start ---- */
+
+	function hasSeveral(kind) {
+		return allFrames.filter(f => f.kind === kind).length > 1;
+	}
+
+	function start() {
+		const dark = matchMedia('(prefers-color-scheme: dark)');
+		const hasLevel = kind => allFrames.some(f => f.kind === kind);
+
+		$('roots').options[1].disabled = !hasLevel(M.PROCESS);
+		$('roots').options[2].disabled = !hasLevel(M.THREAD);
+		if (meta.threads && hasLevel(M.THREAD))
+			$('roots').value = 'thread';
+		else if (hasSeveral(M.PROCESS))
+			$('roots').value = 'process';
+		$('lines').value = meta.lines ? 'line' : 'function';
+		rebuild();
+		showHeader();
+		showLegend();
+
+		$('roots').addEventListener('change', rebuild);
+		$('lines').addEventListener('change', rebuild);
+		$('flip').addEventListener('click', flip);
+		$('reset').addEventListener('click', () => { zoomTo(0); stage.focus(); });
+		$('search').addEventListener('input', search);
+		$('clear').addEventListener('click', () => { clearSearch(); stage.focus(); });
+		$('table-button').addEventListener('click', toggleTable);
+		$('help-button').addEventListener('click', openHelp);
+		$('functions').addEventListener('click', event => {
+			const row = event.target.closest('tr');
+			if (row)
+				highlight(row.frame);
+		});
+		for (const b of document.querySelectorAll('#panel th button')) {
+			b.addEventListener('click', () => {
+				state.sort = b.dataset.sort;
+				showTable();
+			});
+		}
+		canvas.addEventListener('mousemove', onMove);
+		canvas.addEventListener('mouseleave', onLeave);
+		canvas.addEventListener('click', onClick);
+		stage.addEventListener('scroll', () => { onLeave(); });
+		stage.addEventListener('focus', () => { state.focused = true; redraw(); });
+		stage.addEventListener('blur', () => { state.focused = false; redraw(); });
+		document.addEventListener('keydown', onKey);
+		dark.addEventListener('change', () => { view.readTheme(); showLegend(); relayout(); });
+		new ResizeObserver(relayout).observe(stage);
+	}
+
+	start();
+
+	/* For scripts and tests: what is drawn where. */
+	window.krait = {
+		state,
+		boxes: () => {
+			const list = [];
+			for (let i = 0; i < state.tree.cnt; i++)
+				list.push(Object.assign({ node: i, name: i ? nameOf(frameOf(i)) : 'all',
+					where: i ? whereOf(frameOf(i)) : '', total: state.tree.total[i],
+					self: state.tree.self[i], depth: state.tree.depth[i] }, view.boxOf(i)));
+			return list;
+		},
+		functions: () => tableRows().map(r => ({ name: r.f.name, self: r.self, total: r.total })),
+	};
+})();

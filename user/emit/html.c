@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * html.c - the flame graph: one file that needs no other and no network.
+ *
+ * The page is the template flamegraph.html with the style sheet, the scripts and the data put in
+ * at its markers. The data is the finest view (process, thread, line); the page merges it to what
+ * is asked for, by the same rules as view.c, so its numbers are those of the other outputs.
+ *
+ * Must hold: no byte of a name can end the <script> that holds the data (put_json() sees to it),
+ * and the page makes text of names only by textContent and canvas, never markup.
+ */
+#include "emit/formats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "emit/escape.h"
+#include "emit/label.h"
+#include "util/cleanup.h"
+
+/*
+ * Nodes in one page, about 15 MB and two seconds to open. A larger tree loses its smallest
+ * subtrees, which become one mark per parent that says so; counts stay true.
+ */
+#define HTML_MAX_NODES (1U << 20)
+#define FOLDED_AWAY "[small stacks, not kept in this page]"
+
+#define ASSET(name, file)                                                                          \
+	extern const char name[], name##_end[];                                                    \
+	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" KRAIT_SRCDIR "/user/emit/" file     \
+		"\"\n" #name "_end:\n.popsection\n")
+
+ASSET(flamegraph_html, "flamegraph.html");
+ASSET(flamegraph_css, "flamegraph.css");
+ASSET(flamegraph_model_js, "flamegraph_model.js");
+ASSET(flamegraph_canvas_js, "flamegraph_canvas.js");
+ASSET(flamegraph_page_js, "flamegraph_page.js");
+
+struct emitter {
+	FILE *out;
+	const struct emit_options *options;
+};
+
+static int html_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct emitter *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->out = out;
+	e->options = options;
+	*ret = e;
+	return 0;
+}
+
+static int html_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
+{
+	(void)e;
+	(void)p;
+	(void)s;
+	return 0;
+}
+
+static void html_free(struct emitter *e)
+{
+	free(e);
+}
+
+static int put_field(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "\"%s\":", name);
+	if (put_json(out, value ? value : ""))
+		return -ENOMEM;
+	fputs(",", out);
+	return 0;
+}
+
+static void put_number(FILE *out, const char *name, __u64 value)
+{
+	fprintf(out, "\"%s\":%llu,", name, (unsigned long long)value);
+}
+
+static int put_accounts(FILE *out, const struct accounts *a)
+{
+	char books[512];
+	int i;
+
+	accounts_format(a, books, sizeof(books));
+	fputs("\"accounts\":{", out);
+	put_number(out, "interrupts", a->interrupts);
+	for (i = 0; i < OUTCOME_CNT; i++)
+		put_number(out, outcome_name((enum outcome)i), accounts_total(a, (enum outcome)i));
+	put_number(out, "unknownFrames", a->unknown_frames);
+	put_number(out, "eventsDropped", a->events_dropped);
+	fputs("\"text\":", out);
+	if (put_json(out, books))
+		return -ENOMEM;
+	fputs("},\n", out);
+	return 0;
+}
+
+static int put_meta(FILE *out, const struct emit_options *o, const struct profile *p)
+{
+	char date[64] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (localtime_r(&now, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S %z", &tm);
+	fputs("\"meta\":{", out);
+	if (put_field(out, "title", o->title) || put_field(out, "commandLine", o->command_line) ||
+	    put_field(out, "host", o->host) || put_field(out, "kernel", o->kernel) ||
+	    put_field(out, "date", date) || put_field(out, "version", KRAIT_VERSION))
+		return -ENOMEM;
+	put_number(out, "frequency", o->frequency);
+	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",
+		o->threads ? "true" : "false");
+	/* milliseconds: a decimal point would depend on the locale */
+	fprintf(out, "\"milliseconds\":%lld},\n",
+		o->seconds > 0 && o->seconds < 1e9 ? (long long)llround(o->seconds * 1000) : 0LL);
+	return put_accounts(out, profile__accounts_of(p));
+}
+
+/* Number of the string in the page; strings get them in the order in which they are met. */
+static __u32 page_string(__u32 *numbers, __u32 *order, __u32 *cnt, __u32 string)
+{
+	if (!numbers[string]) {
+		order[*cnt] = string;
+		numbers[string] = ++*cnt;
+	}
+	return numbers[string] - 1;
+}
+
+/* "frames": 7 numbers each, "strings" after them. Strings of frames only, not all of the profile. */
+static int put_frames(FILE *out, const struct view *v)
+{
+	__u32 max = 0, cnt = 0, i, none;
+	cleanup_free __u32 *numbers = NULL, *order = NULL;
+
+	for (i = 0; i < v->frame_cnt; i++) {
+		max = v->frames[i].name > max ? v->frames[i].name : max;
+		max = v->frames[i].file > max ? v->frames[i].file : max;
+	}
+	numbers = calloc((size_t)max + 1, sizeof(*numbers));
+	order = calloc((size_t)max + 1, sizeof(*order));
+	if (!numbers || !order)
+		return -ENOMEM;
+	fputs("\"frames\":[", out);
+	for (i = 0; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+		__u32 name = page_string(numbers, order, &cnt, f->name);
+		__u32 file = page_string(numbers, order, &cnt, f->file);
+
+		fprintf(out, "%s%d,%u,%u,%d,%d,%d,%d", i ? "," : "", (int)f->kind, name, file,
+			f->first_line, f->line, f->pid, f->tid);
+	}
+	/* One more, for the subtrees left out; its name is the last string. */
+	none = page_string(numbers, order, &cnt, 0);
+	fprintf(out, ",%d,%u,%u,-1,-1,-1,-1],\n\"strings\":[", (int)FRAME_MARK, cnt, none);
+	for (i = 0; i < cnt; i++) {
+		if (put_json(out, profile__text(v->profile, order[i])))
+			return -ENOMEM;
+		fputs(",\n", out);
+	}
+	return put_json(out, FOLDED_AWAY) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
+}
+
+/* The smallest total that a node must have for the tree to fit. */
+static __u64 least_total(const struct view *v, __u32 max)
+{
+	__u64 least = 1;
+	__u32 i, cnt = v->node_cnt;
+
+	while (cnt > max) {
+		least *= 2;
+		for (i = cnt = 0; i < v->node_cnt; i++)
+			cnt += v->nodes[i].total >= least;
+	}
+	return least;
+}
+
+/* "nodes": depth, frame, self of each, depth first. */
+static void put_nodes(FILE *out, const struct view *v)
+{
+	__u64 least = least_total(v, HTML_MAX_NODES), away = 0;
+	__u32 i, next;
+
+	fprintf(out, "\"nodes\":[0,0,%llu", (unsigned long long)v->nodes[0].self);
+	for (i = 1; i < v->node_cnt; i = next) {
+		const struct view_node *n = &v->nodes[i];
+
+		next = i + 1;
+		if (n->total >= least) {
+			fprintf(out, ",%u,%u,%llu", n->depth, n->frame,
+				(unsigned long long)n->self);
+			continue;
+		}
+		away += n->total;
+		next = n->end;
+		/* Neighbours left out are one mark. */
+		if (next < v->node_cnt && v->nodes[next].parent == n->parent &&
+		    v->nodes[next].total < least)
+			continue;
+		fprintf(out, ",%u,%u,%llu", n->depth, v->frame_cnt, (unsigned long long)away);
+		away = 0;
+	}
+	fputs("]", out);
+}
+
+static int put_data(struct emitter *e, const struct profile *p)
+{
+	const struct view_options options = {
+		.lines = true,
+		.processes = !e->options->no_process,
+		.threads = true,
+		.ids = true,
+		.order = VIEW_BY_COUNT,
+	};
+	cleanup_view struct view *v = NULL;
+	int err;
+
+	err = view__new(&v, p, &options);
+	if (err)
+		return err;
+	fputs("{", e->out);
+	err = put_meta(e->out, e->options, p);
+	if (!err)
+		err = put_frames(e->out, v);
+	if (!err)
+		put_nodes(e->out, v);
+	fputs("}", e->out);
+	return err;
+}
+
+static int html_finish(struct emitter *e, const struct profile *p)
+{
+	static const struct {
+		const char *marker, *start, *end; /* start NULL: the data */
+	} parts[] = {
+		{ "/*KRAIT:CSS*/", flamegraph_css, flamegraph_css_end },
+		{ "{/*KRAIT:DATA*/}", NULL, NULL },
+		{ "/*KRAIT:MODEL*/", flamegraph_model_js, flamegraph_model_js_end },
+		{ "/*KRAIT:CANVAS*/", flamegraph_canvas_js, flamegraph_canvas_js_end },
+		{ "/*KRAIT:PAGE*/", flamegraph_page_js, flamegraph_page_js_end },
+	};
+	const char *at = flamegraph_html, *marker;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && !err; i++) {
+		marker = memmem(at, (size_t)(flamegraph_html_end - at), parts[i].marker,
+				strlen(parts[i].marker));
+		if (!marker)
+			return -EINVAL;
+		fwrite(at, 1, (size_t)(marker - at), e->out);
+		at = marker + strlen(parts[i].marker);
+		if (parts[i].start)
+			fwrite(parts[i].start, 1, (size_t)(parts[i].end - parts[i].start), e->out);
+		else
+			err = put_data(e, p);
+	}
+	fwrite(at, 1, (size_t)(flamegraph_html_end - at), e->out);
+	if (err)
+		return err;
+	errno = 0;
+	if (fflush(e->out) || ferror(e->out))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+const struct emitter_ops html_emitter = {
+	.name = "html",
+	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
+	.open = html_open,
+	.sample = html_sample,
+	.finish = html_finish,
+	.free = html_free,
+};
