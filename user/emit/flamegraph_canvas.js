@@ -8,7 +8,8 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	const ROW = 20, FONT_SIZE = 12, PAD = 5;
 	const NARROW = 0.3; /* px; narrower boxes are folded */
-	const HUES = { own: [16, 36], package: [92, 70], stdlib: [192, 46], unknown: [268, 36] };
+	/* First hue and range, in oklch, where equal lightness looks equally light. */
+	const HUES = { own: [38, 58], package: [132, 52], stdlib: [226, 46], unknown: [300, 30] };
 	const context = canvas.getContext('2d');
 	const fills = new Map();
 	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null;
@@ -21,7 +22,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			back: value('--back'), text: value('--box-text'), ink: value('--text'),
 			muted: value('--muted'), focus: value('--focus'), match: value('--match'),
 			grey: value('--box-grey'), mark: value('--box-mark'), line: value('--line'),
-			light: parseFloat(value('--box-light')), saturation: value('--box-saturation'),
+			light: parseFloat(value('--box-light')), chroma: value('--box-chroma'),
 			mono: value('--mono'),
 		};
 		fills.clear();
@@ -46,8 +47,8 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		let fill = fills.get(key);
 		if (!fill) {
 			const [hue, span] = HUES[f.category];
-			const light = theme.light + hash(f.name) % 9 - 4;
-			fill = `hsl(${hue + hash(f.module) % span} ${theme.saturation} ${light}%)`;
+			const light = theme.light + hash(f.name) % 7 - 3;
+			fill = `oklch(${light}% ${theme.chroma} ${hue + hash(f.module) % span})`;
 			fills.set(key, fill);
 		}
 		return fill;
@@ -57,7 +58,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		if (category === 'mark')
 			return theme.mark;
 		const [hue, span] = HUES[category];
-		return `hsl(${hue + span / 2} ${theme.saturation} ${theme.light}%)`;
+		return `oklch(${theme.light}% ${theme.chroma} ${hue + span / 2})`;
 	}
 
 	function resize() {
@@ -134,13 +135,15 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	function drawText(f, label, where, x, y, w) {
 		const left = Math.max(x, 0) + PAD, room = Math.min(x + w, width) - left - PAD + 2;
 
-		if (room < 3 * charWidth)
+		if (room < 4 * charWidth)
 			return;
+		/* What does not fit loses its qualifiers first: "Query.parse" is told by "parse". */
 		let text = cut(label, room);
 		if (text !== label && f.kind === KraitModel.PYTHON) {
 			const last = label.slice(label.lastIndexOf('.') + 1);
-			if (last.length < label.length && context.measureText('…' + last).width <= room)
-				text = '…' + last;
+			text = cut(last.length < label.length && last ? '…' + last : label, room);
+			if (text.startsWith('…') && text.endsWith('…'))
+				text = cut(last, room);
 		}
 		context.fillText(text, left, y + ROW / 2);
 		if (!where || text !== label)
@@ -161,8 +164,9 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.globalAlpha = scene.matches && !matched ? 0.45 : node < scene.zoom ? 0.6 : 1;
 		context.fillStyle = matched ? theme.match : root ? theme.grey : fillOf(f);
 		context.fillRect(x, y, w - Math.min(1, w * 0.25), ROW - 1);
-		if (w < 3 * charWidth)
+		if (w < 4 * charWidth)
 			return;
+		context.globalAlpha = Math.max(context.globalAlpha, 0.75);
 		context.fillStyle = matched ? theme.back : theme.text;
 		drawText(f, root ? scene.rootLabel : scene.labelOf(f), root ? '' : scene.whereOf(f), x, y, w);
 	}
@@ -228,6 +232,11 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.globalAlpha = 1;
 		context.fillStyle = theme.back;
 		context.fillRect(0, 0, width, height);
+		if (!scene.tree.total[0]) {
+			context.fillStyle = theme.muted;
+			context.fillText('No samples were recorded.', 14, ROW * 1.5);
+			return;
+		}
 		drawTree();
 		if (scene.hover >= 0)
 			outline(scene.hover, theme.ink, 1);
@@ -271,5 +280,6 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	readTheme();
 	return { readTheme, resize, layout, draw, nodeAt, reveal, boxOf, legendFill, fillOf, NARROW,
-		setScene: next => { scene = next; }, width: () => width };
+		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > height,
+		levels };
 };

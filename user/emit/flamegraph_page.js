@@ -60,7 +60,8 @@
 		if (zoom && node >= zoom)
 			counts += ` · ${percent(tree.total[node], tree.total[zoom])} of the zoomed frame`;
 		if (!node)
-			return { name: 'all', where: '', counts: samples(whole) };
+			return { name: 'all', where: samples(whole),
+				counts: 'Click a box to zoom in; / searches, ? shows all keys.' };
 		let where = f.kind === M.PYTHON ? f.file : '';
 		if (where && f.line > 0)
 			where += `:${f.line}`;
@@ -116,8 +117,13 @@
 		view.setScene(state);
 		view.resize();
 		state.folded = view.layout();
-		$('hidden').textContent = state.folded ?
-			`${number.format(state.folded)} boxes narrower than ${view.NARROW} px are folded; zoom in to see them` : '';
+		const notes = [];
+		if (view.overflows())
+			notes.push(`${number.format(view.levels())} levels deep`);
+		if (state.folded)
+			notes.push(`${number.format(state.folded)} boxes below ${view.NARROW} px folded`);
+		$('hidden').textContent = notes.join(' · ');
+		$('hidden').title = state.folded ? 'Zoom in to see them' : '';
 		redraw();
 	}
 
@@ -434,6 +440,7 @@
 		const title = meta.title || meta.commandLine || 'CPU profile';
 
 		$('title').textContent = $('title').title = title;
+		$('brand').hidden = title.startsWith('krait');
 		document.title = `${title} - krait`;
 		addMeta('', samples(state.tree.total[0]));
 		addMeta('in', duration(meta.milliseconds));

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The flame graph page in a real browser: numbers, zoom, search, keyboard, no network, no errors.
+
+The pages are made by tests/unit/test_html, which needs no recording and no root.
+With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import chromium  # noqa: E402
+
+ROOT = os.environ.get("KRAIT_ROOT") or os.path.dirname(os.path.dirname(sys.path[0]))
+BUILD = os.environ.get("KRAIT_BUILD") or os.path.join(ROOT, "build")
+count = failed = 0
+
+
+def check(ok, name, why=""):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok:
+        print("# " + str(why).replace("\n", "\n# "))
+
+
+def equal(got, want, name):
+    check(got == want, name, f"got {got!r}, expected {want!r}")
+
+
+def make_pages(folder):
+    maker = os.path.join(BUILD, "tests/unit/test_html")
+    if not os.path.exists(maker):
+        subprocess.run(["make", "-C", ROOT, os.path.relpath(maker, ROOT)], check=True,
+                       stdout=subprocess.DEVNULL)
+    subprocess.run([maker], check=True, env={**os.environ, "KRAIT_PAGES": folder},
+                   stdout=subprocess.DEVNULL)
+
+
+class Page:
+    def __init__(self, browser, folder, name):
+        self.browser, self.path = browser, os.path.join(folder, name + ".html")
+        browser.open(self.path)
+
+    def text(self, element):
+        return self.browser.run(f"document.getElementById('{element}').textContent")
+
+    def box(self, name):
+        """The widest box of that name: {node, x, y, w, h, total, ...}, from the canvas' corner."""
+        return self.browser.run(
+            "krait.boxes().filter(b => b.name === %r).sort((a, b) => b.w - a.w)[0]" % name)
+
+    def at(self, name):
+        corner = self.browser.run(
+            "(r => ({x: r.left, y: r.top}))(document.getElementById('canvas').getBoundingClientRect())")
+        box = self.box(name)
+        return corner["x"] + box["x"] + box["w"] / 2, corner["y"] + box["y"] + box["h"] / 2
+
+    def click(self, name):
+        self.browser.click(*self.at(name))
+
+    def state(self):
+        """Names of the zoomed and of the focused frame."""
+        return self.browser.run(
+            "(b => [b[krait.state.zoom].name, b[krait.state.focus].name])(krait.boxes())")
+
+    def press(self, element):
+        self.browser.run(f"document.getElementById('{element}').click()")
+        self.browser.settle()
+
+    def choose(self, element, value):
+        self.browser.run(f"""(s => {{ s.value = '{value}'; s.dispatchEvent(new Event('change')); }})
+            (document.getElementById('{element}'))""")
+        self.browser.settle()
+
+    def focus(self):
+        self.browser.run("document.getElementById('stage').focus()")
+        self.browser.settle()
+
+    def names(self, depth):
+        return self.browser.run(f"krait.boxes().filter(b => b.depth === {depth}).map(b => b.name)")
+
+    def clean(self, name):
+        equal(self.browser.errors, [], f"{name}: no error on the console")
+        equal(self.browser.requests, ["file://" + self.path],
+              f"{name}: nothing but the file is loaded")
+
+
+def small_page(browser, folder):
+    page = Page(browser, folder, "small")
+    check("1,000 samples" in page.text("meta"), "the header has the number of samples",
+          page.text("meta"))
+    check("1002 interrupts = 997 complete" in page.text("meta"), "the header has the accounts")
+    check(browser.run("document.getElementById('loss').hidden"), "a loss of 0.2 % is no alarm")
+    equal(browser.run("document.title"), "krait record -o shop.html -- python3 main.py - krait",
+          "the title is the command line")
+
+    page.press("table-button")
+    equal(browser.run("[...document.querySelectorAll('#functions tr')].slice(0, 2).map(r => "
+                      "[...r.cells].slice(0, 2).map(c => c.title).join() + ' ' + "
+                      "r.querySelector('.name').textContent)"),
+          ["270 samples,413 samples Cart.total", "167 samples,167 samples JSONEncoder.iterencode"],
+          "the table has self and total of the hottest functions")
+    browser.run("document.querySelector('#functions .name').click()")
+    browser.settle()
+    check(page.text("matched").startswith("41.3"), "a click in the table highlights the function",
+          page.text("matched"))
+    page.press("table-button")
+    page.press("clear")
+    equal(page.text("matched"), "", "clearing the search ends the highlight")
+
+    page.focus()
+    browser.key("/")
+    browser.type("encode|total")
+    equal(page.text("matched").replace("\u2009", " "), "58.0 % matched",
+          "search counts each sample once, nested matches too")
+    browser.key("Escape")
+    equal(page.text("matched"), "", "Escape in the field clears the search")
+    browser.key("f", modifiers=2)
+    browser.type("walk(")
+    equal(browser.run("document.getElementById('search').getAttribute('aria-invalid')"), "true",
+          "Ctrl-F searches, and a bad expression is said to be one")
+    browser.key("Escape")
+
+    page.click("dumps")
+    equal(page.state(), ["dumps", "dumps"], "a click zooms")
+    box = page.box("dumps")
+    equal([box["x"], box["w"]], [0, browser.run("innerWidth")], "the zoomed frame fills the width")
+    check("100.0" in page.text("detail") and "json/__init__.py:183" in page.text("detail"),
+          "the detail line has file, line and share", page.text("detail"))
+    page.focus()
+    browser.key("Escape")
+    equal(page.state(), ["all", "all"], "Escape zooms out")
+
+    path = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowUp",
+                "ArrowLeft", "ArrowRight"):
+        browser.key(key)
+        path.append(page.state()[1])
+    equal(path, ["<module>", "Server.run", "Cart.total", "dumps", "JSONEncoder.encode", "dumps",
+                 "Cart.total", "dumps"], "arrow keys move between callers, callees and neighbours")
+    check("dumps" in page.text("live"), "the focused frame is announced", page.text("live"))
+    browser.key("Enter")
+    equal(page.state()[0], "dumps", "Enter zooms")
+    browser.key("Backspace")
+    equal(page.state()[0], "Server.run", "Backspace zooms out by one")
+    page.press("reset")
+    equal(page.state()[0], "all", "the button zooms out")
+    check(browser.run("document.getElementById('reset').disabled"), "and then has nothing to do")
+
+    before = page.box("Server.run")["y"]
+    browser.key("i")
+    check(page.box("Server.run")["y"] < page.box("<module>")["y"] and
+          page.box("Server.run")["y"] != before, "the graph can stand on its root")
+    page.click("dumps")
+    equal(page.state()[0], "dumps", "a click finds its box in a flame graph too")
+    browser.key("Escape")
+    browser.key("i")
+
+    equal(page.names(1), ["<module>", "Thread._bootstrap", "[truncated: depth]"],
+          "merged, the first level is functions")
+    page.choose("roots", "process")
+    equal(page.names(1), ["python3 shop (4711)"], "by process, it is processes")
+    page.choose("roots", "thread")
+    equal(page.names(2), ["MainThread (4711)", "worker (4720)"], "by thread, threads are below")
+    total = browser.run("krait.boxes()[0].total")
+    page.choose("roots", "merged")
+    page.choose("lines", "line")
+    equal([b for b in browser.run("krait.boxes().map(b => b.name + ' ' + b.where)")
+           if b.startswith("Cart.total ")], ["Cart.total cart.py:58", "Cart.total cart.py:61"],
+          "by line, a function has a box per line")
+    equal([total, browser.run("krait.boxes()[0].total")], [1000, 1000], "no sample is ever lost")
+    page.choose("lines", "function")
+    browser.move(*page.at("Template.render"))
+    check("Template.render" in page.text("tip") and "9.6" in page.text("tip"),
+          "hovering shows the frame", page.text("tip"))
+    page.clean("small")
+
+
+def hostile_page(browser, folder):
+    page = Page(browser, folder, "hostile")
+    names = page.names(1)
+    for name in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
+                 "new\\nline", "bidi\\u202eesrever", "escape\\x1b[31mred", "bad utf-8 \\xff\\xc3(",
+                 "[unnamed]", "数える", "__proto__", "back\\slash\\u003c"):
+        check(name in names, f"{name!r} is text", names)
+    page.press("table-button")
+    page.focus()
+    browser.key("/")
+    browser.type("img src")
+    equal(browser.run("document.querySelectorAll('img, body script').length"), 4,
+          "no name became markup")
+    page.clean("hostile")
+
+
+def deep_page(browser, folder):
+    page = Page(browser, folder, "deep")
+    check("2,001 levels" in page.text("hidden"), "the depth is said", page.text("hidden"))
+    page.focus()
+    browser.key("/")
+    browser.type("level_1999")
+    browser.key("Enter")
+    equal(page.state()[1], "level_1999", "Enter in the search goes to the match")
+    box, height = page.box("level_1999"), browser.run("document.getElementById('stage').clientHeight")
+    check(0 <= box["y"] <= height - box["h"], "and scrolls to it, 2,000 frames down", box)
+    browser.key("Enter")
+    equal(page.state()[0], "level_1999", "which can be zoomed")
+    equal(browser.run("krait.functions().find(f => f.name === 'level_1999').total"), 100,
+          "with its samples")
+    page.focus()
+    browser.key("Escape")
+    equal(browser.run("krait.functions().find(f => f.name === 'recurse')"),
+          {"name": "recurse", "self": 50, "total": 50}, "recursion counts once")
+    page.clean("deep")
+
+
+def large_pages(browser, folder):
+    page = Page(browser, folder, "large")
+    check("3.0" in page.text("loss") and not browser.run("document.getElementById('loss').hidden"),
+          "a loss of 3 % is an alarm", page.text("loss"))
+    page.clean("large")
+    page = Page(browser, folder, "huge")
+    check(re.search(r"boxes below 0\.3 px folded", page.text("hidden")),
+          "what is too narrow is folded and counted", page.text("hidden"))
+    spent = browser.run("""(async () => {
+        const start = performance.now();
+        document.getElementById('search').value = 'encode';
+        document.getElementById('search').dispatchEvent(new Event('input'));
+        await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+        return performance.now() - start;
+    })()""")
+    check(spent < 1000, f"a search in 300,000 nodes shows within a second ({spent:.0f} ms)")
+    page.clean("huge")
+    page = Page(browser, folder, "empty")
+    page.focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter", "Escape", "n"):
+        browser.key(key)
+    check("0 samples" in page.text("meta"), "an empty recording is shown as such")
+    page.clean("empty")
+
+
+def screenshots(browser, folder, target):
+    for name in ("small", "hostile", "deep", "large", "huge", "empty"):
+        for width, height in ((1280, 720), (420, 760)):
+            for dark in (False, True):
+                browser.size(width, height)
+                browser.dark(dark)
+                browser.open(os.path.join(folder, name + ".html"))
+                browser.screenshot(f"{target}/{name}-{width}-{'dark' if dark else 'light'}.png")
+
+
+def main():
+    path = chromium.find()
+    if not path:
+        print("1..0 # SKIP no Chromium (Debian package chromium)")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="krait-pages-") as folder:
+        make_pages(folder)
+        browser = chromium.Browser(path)
+        try:
+            browser.size(1280, 720)
+            browser.dark(False)
+            for part in (small_page, hostile_page, deep_page, large_pages):
+                try:
+                    part(browser, folder)
+                except Exception as error:  # one page that fails must not hide the others
+                    check(False, part.__name__, repr(error))
+            if target := os.environ.get("KRAIT_SHOTS"):
+                os.makedirs(target, exist_ok=True)
+                screenshots(browser, folder, target)
+        finally:
+            browser.close()
+    print(f"1..{count}")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
