@@ -129,6 +129,7 @@ __u64 image_type(struct image *image, const char *name)
 
 void image_put_code(struct image *image, __u64 addr, const struct image_code *code)
 {
+	put_u64(image, addr, 1); /* references */
 	put_u64(image, addr + 8, image->code_type_addr);
 	put_u64(image, addr + 112, code->filename_addr);
 	put_u64(image, addr + 128, code->qualname_addr);

@@ -145,6 +145,14 @@ static void replace(struct image *image, void *arg)
 	set_generation(f, f->generation + 1);
 }
 
+static void undo(struct fixture *f)
+{
+	image_put_code(f->image, f->addr, &f->old);
+	memcpy(image_at(f->image, f->old.qualname_addr + 40), "old", 3);
+	set_generation(f, 5);
+	f->image->change_at = 0;
+}
+
 static __u64 serial_of(struct fixture *f, struct code_query q)
 {
 	struct source_position position;
@@ -184,10 +192,55 @@ static void test_unchanged_object_is_confirmed_by_its_head(void **state)
 	reads = f->image->reads;
 	assert_name(f, query_at(f, 7), "old");
 	assert_int_equal(f->image->reads, reads + 2); /* generation, head */
-	for (__u64 generation = 5; generation <= 9; generation++)
+	for (__u64 generation = 5; generation < 9; generation++)
 		assert_int_equal(serial_of(f, query_at(f, generation)), serial);
 	assert_int_equal(f->image->reads, reads + 2);
-	assert_int_equal(symbolizer__stats(f->s)->revalidations, 1);
+	/* Generation 9 was not over when the look began. */
+	assert_name(f, query_at(f, 9), "old");
+	assert_name(f, query_at(f, 9), "old");
+	assert_int_equal(f->image->reads, reads + 3);
+	assert_int_equal(symbolizer__stats(f->s)->revalidations, 2);
+}
+
+/* The object is dead when it is looked at, but nothing has used its memory yet. */
+static void test_look_at_a_corpse_proves_nothing_for_later(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_name(f, query_at(f, 5), "old");
+	set_generation(f, 8);
+	assert_name(f, query_at(f, 7), "old");
+	image_put_code(f->image, f->addr, &f->new);
+	assert_name(f, query_at(f, 8), "new");
+
+	undo(f);
+	restart(f);
+	set_generation(f, 8);
+	assert_status(f, query_at(f, 7), SYMBOL_STALE);
+	image_put_code(f->image, f->addr, &f->new);
+	assert_name(f, query_at(f, 8), "new");
+}
+
+/* As the allocator leaves it: only the word of the reference count is another one. */
+static void test_dead_object_is_stale(void **state)
+{
+	static const __u64 words[] = { 0, 0x7f0012345670ULL, 0x5500000000ULL };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		undo(f);
+		restart(f);
+		memcpy(image_at(f->image, f->addr), &words[i], 8);
+		set_generation(f, 6);
+		assert_status(f, query_at(f, 5), SYMBOL_STALE);
+		assert_status(f, query_by(f, &f->old), SYMBOL_STALE);
+	}
+	undo(f);
+	restart(f);
+	assert_name(f, query_at(f, 5), "old");
+	set_generation(f, 7);
+	memcpy(image_at(f->image, f->addr), &words[1], 8);
+	assert_status(f, query_at(f, 6), SYMBOL_STALE);
 }
 
 static void test_generation_is_read_once_for_a_batch(void **state)
@@ -344,14 +397,6 @@ static void assert_old_or_nothing(struct fixture *f, struct code_query q, unsign
 	if (name)
 		assert_string_equal(name, "old");
 	*ok += name != NULL;
-}
-
-static void undo(struct fixture *f)
-{
-	image_put_code(f->image, f->addr, &f->old);
-	memcpy(image_at(f->image, f->old.qualname_addr + 40), "old", 3);
-	set_generation(f, 5);
-	f->image->change_at = 0;
 }
 
 /* The object goes before the n-th read of a first look: the answer is "old" or there is none. */
@@ -652,6 +697,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(test_same_generation_is_a_hit_without_reads),
 		TEST(test_unchanged_object_is_confirmed_by_its_head),
+		TEST(test_look_at_a_corpse_proves_nothing_for_later),
+		TEST(test_dead_object_is_stale),
 		TEST(test_generation_is_read_once_for_a_batch),
 		TEST(test_replaced_object_has_its_own_name_and_serial),
 		TEST(test_replaced_since_the_interrupt_is_stale),

@@ -40,6 +40,22 @@ static __s32 version_offset(const struct py_offsets *offsets)
 	return offsets->code.firstlineno + CO_VERSION_DISTANCE;
 }
 
+/*
+ * GIL builds have the count in the low half of the word before ob_type; from 3.14 on flags are in
+ * the top 16 bits. CPython's allocator links free blocks through their first word, that of the C
+ * library overwrites ob_type too.
+ */
+static bool is_alive(const struct py_offsets *offsets, const __u8 *window)
+{
+	__u64 word;
+
+	if (offsets->flags & PYOFF_FREE_THREADED)
+		return true;
+	if (!load(window, offsets->object.ob_type - 8, &word, sizeof(word)))
+		return true;
+	return (__u32)word && !(word >> 32 & 0xffff);
+}
+
 int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u64 code_addr,
 		   struct code_head *ret)
 {
@@ -64,6 +80,7 @@ int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u
 	    !load(window, offsets->code.firstlineno, &head.first_line, sizeof(head.first_line)))
 		return -ENOTSUP;
 	load(window, version_offset(offsets), &head.version, sizeof(head.version));
+	head.alive = is_alive(offsets, window);
 	head.fingerprint = code_fingerprint(head.qualname_addr, head.filename_addr,
 					    head.linetable_addr, (__u32)head.first_line);
 	*ret = head;

@@ -33,6 +33,11 @@ struct code_head {
 	 */
 	__u32 version;
 	__u32 fingerprint; /* fingerprint.h, never 0 */
+	/*
+	 * False if this is what a dead object left behind: its reference count is 0 or overwritten
+	 * by the allocator. True proves nothing.
+	 */
+	bool alive;
 };
 
 struct code_body {

@@ -2,15 +2,21 @@
 /*
  * symbolizer.c - the cache of code objects and the proof that a cached one is the right one.
  *
- * With a fingerprint in the query, taken in the interrupt, the object must have that fingerprint.
- * Otherwise code_object_generation decides. It grows when any code object of the interpreter dies,
- * so an entry carries the range of generations in which its object is known to have been alive:
- *  - [g, g] when it is read: g is taken after the strings, and either is the generation of the
- *    interrupt (nothing died since) or the head is found unchanged after that (so it was alive at
- *    g, although that says nothing about the interrupt: this query is stale, later ones are not);
- *  - up to g' when a later look finds the same head, g' having been taken before the look.
- * In a program that makes and drops code objects all the time, one look for each new generation
- * keeps the names of the others.
+ * A query says that a code object was alive at an address at the moment of an interrupt. What is
+ * there now need not be that object, and need not be alive: the memory of a dead one stays as it
+ * was until it is used again. There are three proofs, and no answer without one:
+ *  - the fingerprint that was taken in the interrupt is that of the object that is now alive there;
+ *  - code_object_generation, which grows when any code object of the interpreter dies, is still
+ *    that of the interrupt after everything was read: so nothing died meanwhile;
+ *  - the same head (with co_version, which no two objects share) was there before the interrupt and
+ *    is there after it.
+ *
+ * So an entry has a range of generations, from that of its first proof, or of its first sight, to
+ * that of the last. A look that finds the head unchanged extends it to the query's generation, and
+ * to all that were over when the look began: no interrupt of theirs is still to come. In a program
+ * that makes and drops code objects all the time, that keeps the names of all others for one look
+ * for each new generation. There, no first look is proved by its generation; the query is stale
+ * then, and the entry is first sight for those that follow.
  *
  * A layout that has no generation and a query without a fingerprint leave nothing to prove
  * anything with: the address alone decides then. The kernel side takes fingerprints for all such
@@ -46,7 +52,8 @@
 struct entry {
 	__u64 code_addr;
 	__u64 interp_addr; /* of the generations; 0 none */
-	__u64 first_generation, last_generation;
+	/* Queries in [first, end) are proved; later ones take a look, earlier ones are stale. */
+	__u64 first_generation, end_generation;
 	__u64 serial;
 	struct code_head head;
 	struct code_body body;
@@ -239,7 +246,7 @@ static bool is_proved(const struct symbolizer *s, const struct entry *e, const s
 	if (!has_generation(s))
 		return true;
 	return e->interp_addr == q->interp_addr && e->first_generation <= q->code_generation &&
-	       q->code_generation <= e->last_generation;
+	       q->code_generation < e->end_generation;
 }
 
 /*
@@ -267,7 +274,10 @@ static int revalidate(struct symbolizer *s, const struct code_query *q, struct e
 	s->stats.revalidations++;
 	if (!code_head_equal(&head, &e->head))
 		return 0;
-	e->last_generation = generation;
+	if (!head.alive)
+		return -EAGAIN;
+	/* The generation that is going on may yet see another object here. */
+	e->end_generation = generation > q->code_generation ? generation : generation + 1;
 	e->used = true;
 	return 1;
 }
@@ -287,6 +297,8 @@ static int read_entry(struct symbolizer *s, const struct code_query *q, struct e
 		return -EAGAIN;
 	s->stats.reads++;
 	err = code_head_check_type(&s->memory, &s->offsets, &e->head, s->type_addr);
+	if (!err && !e->head.alive)
+		err = -EAGAIN;
 	if (!err)
 		err = code_body_read(&s->memory, &s->offsets, &e->head, &e->body);
 	if (!err && has_generation(s) && (q->interp_addr || !q->fingerprint))
@@ -298,13 +310,16 @@ static int read_entry(struct symbolizer *s, const struct code_query *q, struct e
 	e->last_instr_off = FRAME_INSTR_UNKNOWN;
 	e->last_position = (struct source_position){ -1, -1, -1, -1 };
 	e->interp_addr = has_generation(s) ? q->interp_addr : 0;
-	e->first_generation = e->last_generation = generation;
-	*ret_proved = q->fingerprint || !has_generation(s) || generation == q->code_generation;
-	if (!e->interp_addr || generation != q->code_generation) {
-		err = code_head_read(&s->memory, &s->offsets, q->code_addr, &again);
-		if (!err && !code_head_equal(&again, &e->head))
-			err = -EAGAIN;
+	e->first_generation = e->end_generation = generation;
+	if (e->interp_addr && generation == q->code_generation) {
+		e->end_generation++;
+		*ret_proved = true;
+		return 0;
 	}
+	*ret_proved = q->fingerprint || !has_generation(s);
+	err = code_head_read(&s->memory, &s->offsets, q->code_addr, &again);
+	if (!err && (!again.alive || !code_head_equal(&again, &e->head)))
+		err = -EAGAIN;
 	return err;
 }
 
@@ -331,6 +346,15 @@ static int load(struct symbolizer *s, const struct code_query *q, struct entry *
 	return 0;
 }
 
+/* Whether what is at the address need not be what was there at the interrupt. */
+static bool is_past(struct symbolizer *s, const struct code_query *q)
+{
+	__u64 generation;
+
+	return has_generation(s) && !read_generation(s, q, &generation) &&
+	       generation != q->code_generation;
+}
+
 static enum symbol_status consult_memory(struct symbolizer *s, const struct code_query *q,
 					 struct entry **e)
 {
@@ -338,7 +362,7 @@ static enum symbol_status consult_memory(struct symbolizer *s, const struct code
 
 	if (err == 0)
 		err = load(s, q, e);
-	if (err == -EAGAIN) {
+	if (err == -EAGAIN || (err == -EINVAL && is_past(s, q))) {
 		s->stats.stale++;
 		return SYMBOL_STALE;
 	}
