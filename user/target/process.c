@@ -2,8 +2,9 @@
 /*
  * One pass over the mappings. A file is looked at when its first executable or writable part
  * appears after the mapping of its beginning: a file without is data to whoever mapped it (a
- * debugger, say). Text that was moved to huge pages does not hide it. The executable comes first in the address space in practice, so for most
- * Python processes the pass ends after a few lines. Nothing is kept per mapping.
+ * debugger, say). Text that was moved to huge pages does not hide it. The executable comes first in
+ * the address space in practice, so for most Python processes the pass ends after a few lines.
+ * Nothing is kept per mapping.
  */
 #include "target/process.h"
 
@@ -52,7 +53,7 @@ static int lookup(struct identify *s, const char *path, __u64 inode, struct stat
 /*
  * Through map_files, which is the mapped file itself whatever became of its name and whosever the
  * mount namespace; it needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Without, by name: the
- * executable's link, then the path as seen from the target's root.
+ * executable's link, the path as seen from the target's root, the path as we see it.
  */
 static int lookup_mapped(struct identify *s, const struct mapping *m, struct stat *st,
 			 const struct elf_runtime **ret)
@@ -69,7 +70,11 @@ static int lookup_mapped(struct identify *s, const struct mapping *m, struct sta
 	if (r == 0 || r == -ENOEXEC)
 		return r;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	return lookup(s, path, m->inode, st, ret);
+	r = lookup(s, path, m->inode, st, ret);
+	if (r == 0 || r == -ENOEXEC)
+		return r;
+	/* The list names what we can reach as we would: the file of a changed root, say. */
+	return lookup(s, m->path, m->inode, st, ret);
 }
 
 static enum py_build build_of(const struct identify *s, const struct stat *st)

@@ -33,7 +33,7 @@ struct py_process {
 	bool initialised; /* interpreters_head was set when we looked */
 	struct py_offsets offsets;
 	enum py_build build;
-	char file[256]; /* ELF file that holds the runtime, as the target's maps name it */
+	char file[256]; /* ELF file that holds the runtime, as /proc/PID/maps shows it to us */
 	char comm[16];
 	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */
 };

@@ -14,8 +14,9 @@
 #define LEVEL_FINAL 0xf
 
 /*
- * Pre-releases whose table is known to be laid out as the final's, by PY_VERSION_HEX. Empty: CPython
- * changed the layout up to 3.15.0b4 and nobody has checked what came between that and the final.
+ * Pre-releases whose table is known to be laid out as the final's, by PY_VERSION_HEX. Empty:
+ * CPython changed the layout up to 3.15.0b4 and nobody has checked what came between that and the
+ * final.
  */
 static const __u32 known_prereleases[] = { 0 };
 

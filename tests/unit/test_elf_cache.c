@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "py_tables.h"
+#include "support_elf.h"
+#include "target/elf_cache.h"
+
+struct fixture {
+	struct elf_cache *cache;
+	char dir[32];
+	char path[64];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	f->cache = elf_cache__new();
+	snprintf(f->dir, sizeof(f->dir), "/tmp/krait-elf-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/file", f->dir);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	unlink(f->path);
+	rmdir(f->dir);
+	elf_cache__free(f->cache);
+	free(f);
+	return 0;
+}
+
+static struct elf_spec python_spec(void)
+{
+	return (struct elf_spec){
+		.section = true,
+		.table = py_table_3_15_2,
+		.table_len = sizeof(py_table_3_15_2),
+		.build_id = 0x11,
+	};
+}
+
+static void write_file(const char *path, const void *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), (ssize_t)len);
+	close(fd);
+}
+
+static void write_elf(const char *path, const struct elf_spec *spec)
+{
+	__u8 *image = elf_image_new(spec);
+
+	write_file(path, image, ELF_IMAGE_SIZE);
+	free(image);
+}
+
+static int get(struct fixture *f, const struct elf_runtime **ret)
+{
+	struct stat st;
+
+	assert_int_equal(stat(f->path, &st), 0);
+	return elf_cache__get(f->cache, f->path, &st, ret);
+}
+
+static void an_unchanged_file_is_opened_once(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_cache_stats *stats = elf_cache__stats(f->cache);
+	const struct elf_runtime *e;
+	struct elf_spec spec = python_spec();
+
+	write_elf(f->path, &spec);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(get(f, &e), 0);
+		assert_memory_equal(e->table, py_table_3_15_2, sizeof(py_table_3_15_2));
+	}
+	assert_int_equal(stats->opened, 1);
+	assert_int_equal(stats->hits, 9);
+}
+
+static void a_file_without_runtime_is_remembered_too(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+
+	write_file(f->path, "no elf file", 11);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(get(f, &e), -ENOEXEC);
+	assert_int_equal(elf_cache__stats(f->cache)->opened, 1);
+}
+
+static void a_changed_file_is_read_again(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+	struct elf_spec spec = python_spec();
+
+	write_file(f->path, "no elf file", 11);
+	assert_int_equal(get(f, &e), -ENOEXEC);
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	spec.vaddr = 0x400000;
+	unlink(f->path);
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	assert_int_equal(e->load_vaddr, 0x400000);
+}
+
+static void a_copy_is_known_by_its_build_id(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e, *copy;
+	struct elf_spec spec = python_spec();
+
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	unlink(f->path);
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &copy), 0);
+	assert_ptr_equal(e, copy);
+	assert_int_equal(elf_cache__stats(f->cache)->build_id_hits, 1);
+}
+
+static void a_build_id_alone_proves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+	struct elf_spec spec = python_spec();
+
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	unlink(f->path);
+	spec.table = py_table_3_14_10;
+	spec.table_len = sizeof(py_table_3_14_10);
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	assert_memory_equal(e->table, py_table_3_14_10, sizeof(py_table_3_14_10));
+	assert_int_equal(elf_cache__stats(f->cache)->build_id_hits, 0);
+}
+
+static void more_runtimes_than_places_are_still_right(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 100; i++) {
+			struct elf_spec spec = python_spec();
+
+			spec.build_id = (__u8)i;
+			spec.vaddr = 0x10000ULL * (__u64)i;
+			write_elf(f->path, &spec);
+			assert_int_equal(get(f, &e), 0);
+			assert_int_equal(e->load_vaddr, 0x10000 * i);
+			assert_int_equal(e->build_id[0], i);
+		}
+}
+
+/* The identity is what the caller saw: the file itself is not there to be asked. */
+static void many_files_do_not_grow_it(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+
+	write_file(f->path, "no elf file", 11);
+	for (int i = 0; i < 20000; i++) {
+		struct timespec times[2] = { { .tv_sec = i }, { .tv_sec = i } };
+
+		assert_int_equal(utimensat(AT_FDCWD, f->path, times, 0), 0);
+		assert_int_equal(get(f, &e), -ENOEXEC);
+	}
+	assert_true(elf_cache__stats(f->cache)->evicted > 10000);
+}
+
+static void a_device_or_fifo_is_not_opened(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+
+	assert_int_equal(mkfifo(f->path, 0600), 0);
+	assert_int_equal(get(f, &e), -ENOEXEC);
+	assert_int_equal(elf_cache__stats(f->cache)->opened, 0);
+}
+
+static void a_file_that_is_gone_is_not_remembered(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+	struct elf_spec spec = python_spec();
+	struct stat st;
+
+	write_elf(f->path, &spec);
+	assert_int_equal(stat(f->path, &st), 0);
+	assert_int_equal(elf_cache__get(f->cache, "/tmp/krait-no-such-file", &st, &e), -ENOENT);
+	assert_int_equal(elf_cache__get(f->cache, f->path, &st, &e), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(an_unchanged_file_is_opened_once),
+		TEST(a_file_without_runtime_is_remembered_too),
+		TEST(a_changed_file_is_read_again),
+		TEST(a_copy_is_known_by_its_build_id),
+		TEST(a_build_id_alone_proves_nothing),
+		TEST(more_runtimes_than_places_are_still_right),
+		TEST(many_files_do_not_grow_it),
+		TEST(a_device_or_fifo_is_not_opened),
+		TEST(a_file_that_is_gone_is_not_remembered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
