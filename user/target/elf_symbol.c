@@ -263,7 +263,7 @@ int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 
 		if (r)
 			return r;
-		if (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM)
+		if (shdr.sh_type != SHT_SYMTAB)
 			continue;
 		r = table_lookup(f, &shdr, name, ret);
 		if (r != -ENOENT)

@@ -3,8 +3,8 @@
  * elf_symbol.h - finds one data symbol by name in an ELF file.
  *
  * First by the hash table of the dynamic segment: a few reads, and it works without section
- * headers. Then, for a program that exports nothing, by going through the symbol tables that the
- * section headers name; that reads each table once and is linear.
+ * headers. Then, for a program that exports nothing, by going through .symtab; that reads the names
+ * once and is linear.
  */
 #ifndef KRAIT_TARGET_ELF_SYMBOL_H
 #define KRAIT_TARGET_ELF_SYMBOL_H
