@@ -14,8 +14,8 @@
 #include "abi.h"
 #include "util/memory.h"
 
-#define IMAGE_ADDR   0x7f0000000000ULL
-#define IMAGE_SIZE   (1u << 20)
+#define IMAGE_ADDR 0x7f0000000000ULL
+#define IMAGE_SIZE (1u << 20)
 #define IMAGE_INTERP (IMAGE_ADDR + 64) /* its generation is at + 24 */
 
 struct image {

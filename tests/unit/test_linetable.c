@@ -19,9 +19,9 @@
 #include "symbol/linetable.h"
 #include "util/cleanup.h"
 
-#define HEAD(form, units) (0x80 | (form) << 3 | ((units) - 1))
-#define PYTHONS_MAX       16
-#define RANDOM_TABLES     20000
+#define HEAD(form, units) (0x80 | (form) << 3 | ((units)-1))
+#define PYTHONS_MAX 16
+#define RANDOM_TABLES 20000
 
 #ifdef __SANITIZE_ADDRESS__
 #define ONE_IN "8"
@@ -104,9 +104,9 @@ static void test_empty_table_knows_nothing(void **state)
 /* Each in memory of exactly its size, so that the sanitizer sees a byte too many. */
 static void test_cut_anywhere_ends_there(void **state)
 {
-	static const __u8 bytes[] = { HEAD(2, 1),  1,	     HEAD(11, 1), 1,	    2,
-				      HEAD(13, 1), 0x40 | 2, 1,		  HEAD(14, 1), 0x40, 1,
-				      0x40,	   0x40,     1,		  1,	    0x41, 2 };
+	static const __u8 bytes[] = { HEAD(2, 1), 1, HEAD(11, 1), 1,	2, HEAD(13, 1),
+				      0x40 | 2,	  1, HEAD(14, 1), 0x40, 1, 0x40,
+				      0x40,	  1, 1,		  0x41, 2 };
 	struct linetable whole = make_table(bytes, sizeof(bytes), 1);
 
 	for (__u32 size = 0; size < sizeof(bytes); size++) {
@@ -154,8 +154,8 @@ static void test_number_of_more_than_32_bits_ends_the_table(void **state)
 
 static void test_line_beyond_int_is_unknown(void **state)
 {
-	static const __u8 bytes[] = { HEAD(14, 1), 2, 0, 1, 1, HEAD(14, 1), 3, 1, 1, 1,
-				      HEAD(13, 1), 3 };
+	static const __u8 bytes[] = { HEAD(14, 1), 2, 0, 1, 1,		 HEAD(14, 1),
+				      3,	   1, 1, 1, HEAD(13, 1), 3 };
 	struct linetable t = make_table(bytes, sizeof(bytes), INT_MAX);
 
 	assert_position(linetable_lookup(&t, 0), -1, -1, 0, 0);

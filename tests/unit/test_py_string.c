@@ -63,13 +63,19 @@ static void test_what_is_no_character_is_replaced(void **state)
 	static const __u16 surrogates[] = { 'a', 0xd800, 0xdfff, 'b' };
 	static const __u32 beyond[] = { 0x110000, 0xffffffff, 0xdc80, 'c' };
 
-	assert_text(*state, image_string(*state, 2, surrogates, 4), "a\xef\xbf\xbd\xef\xbf\xbd" "b");
-	assert_text(*state, image_string(*state, 4, beyond, 4), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" "c");
+	assert_text(*state, image_string(*state, 2, surrogates, 4),
+		    "a\xef\xbf\xbd\xef\xbf\xbd"
+		    "b");
+	assert_text(*state, image_string(*state, 4, beyond, 4),
+		    "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+		    "c");
 }
 
 static void test_nul_does_not_cut_and_controls_stay(void **state)
 {
-	assert_text(*state, image_string(*state, 0, "a\0b\n\x1b[0m", 8), "a\xe2\x90\x80" "b\n\x1b[0m");
+	assert_text(*state, image_string(*state, 0, "a\0b\n\x1b[0m", 8),
+		    "a\xe2\x90\x80"
+		    "b\n\x1b[0m");
 }
 
 static void test_long_string_is_cut_between_characters(void **state)
@@ -110,7 +116,10 @@ static void test_what_is_not_a_compact_string_is_refused(void **state)
 {
 	static const __u32 states[] = {
 		1 << 2, /* legacy */
-		0 << 2 | 1 << 5, 3 << 2 | 1 << 5, 5 << 2 | 1 << 5, 7 << 2 | 1 << 5, /* kind */
+		0 << 2 | 1 << 5,
+		3 << 2 | 1 << 5,
+		5 << 2 | 1 << 5,
+		7 << 2 | 1 << 5, /* kind */
 		2 << 2 | 1 << 5 | 1 << 6, /* ASCII with two bytes */
 	};
 	struct image *image = *state;

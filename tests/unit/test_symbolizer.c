@@ -575,7 +575,7 @@ static void test_unknown_instruction_has_no_position(void **state)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-#define MANY_ADDR  0x100000000ULL
+#define MANY_ADDR 0x100000000ULL
 #define TABLE_ADDR 0x200000000ULL
 
 /* As many code objects as anyone asks for: all like "old", with a line table of any size. */

@@ -117,8 +117,8 @@ static bool interrupt(struct live *l, __u64 addr, struct code_query *ret)
 	*ret = (struct code_query){ .code_addr = addr, .interp_addr = l->interp_addr };
 	if (has_generation(l)) {
 		ret->code_generation = read_u64(
-			l, l->interp_addr +
-				   (__u64)l->process.offsets.interp.code_object_generation);
+			l,
+			l->interp_addr + (__u64)l->process.offsets.interp.code_object_generation);
 		return true;
 	}
 	if (code_head_read(l->memory, &l->process.offsets, addr, &head))
@@ -199,8 +199,8 @@ static void check_kept(struct live *l)
 		assert_int_equal(symbol.first_line, told.first_line);
 		units += check_positions(l, q, told.rest);
 		objects++;
-		assert_int_equal(
-			code_head_read(l->memory, &l->process.offsets, told.addr, &head), 0);
+		assert_int_equal(code_head_read(l->memory, &l->process.offsets, told.addr, &head),
+				 0);
 		l->code_type_addr = head.type_addr;
 	}
 	assert_true(objects >= 14);
@@ -266,7 +266,8 @@ static bool stop_and_look(struct live *l, struct code_query *ret, char *ret_name
 	assert_true(WIFSTOPPED(status));
 	tstate_addr = read_u64(l, l->interp_addr + (__u64)offsets->interp.threads_head);
 	frame_addr = read_u64(l, tstate_addr + (__u64)offsets->thread.current_frame);
-	if (!interrupt(l, read_u64(l, frame_addr + (__u64)offsets->frame.executable) & ~7ULL, ret) ||
+	if (!interrupt(l, read_u64(l, frame_addr + (__u64)offsets->frame.executable) & ~7ULL,
+		       ret) ||
 	    code_head_read(l->memory, offsets, ret->code_addr, &head) ||
 	    code_head_check_type(l->memory, offsets, &head, l->code_type_addr))
 		return false;

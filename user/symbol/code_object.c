@@ -19,9 +19,9 @@
  * co_version is the sixth int behind co_firstlineno from 3.12 on (Include/cpython/code.h: first
  * line, nlocalsplus, framesize, nlocals, ncellvars, nfreevars, version), in both builds.
  */
-#define VERSION_CO_VERSION        0x030c0000
+#define VERSION_CO_VERSION 0x030c0000
 #define VERSION_CO_VERSION_BEFORE 0x03100000
-#define CO_VERSION_DISTANCE       24
+#define CO_VERSION_DISTANCE 24
 
 #define BYTES_HEADER_MAX 64
 

@@ -207,8 +207,8 @@ static bool is_refused(struct symbolizer *s, const struct code_query *q)
 
 static void refuse(struct symbolizer *s, const struct code_query *q)
 {
-	*refused_slot(s, q) = (struct refused){ q->code_addr, q->code_generation, q->fingerprint,
-						REFUSALS_MAX };
+	*refused_slot(s, q) =
+		(struct refused){ q->code_addr, q->code_generation, q->fingerprint, REFUSALS_MAX };
 }
 
 /* ---- proof ----------------------------------------------------------------------------------- */
