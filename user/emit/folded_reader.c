@@ -92,6 +92,13 @@ static int cut_count(struct line *l, __u64 *ret)
 	return 0;
 }
 
+/* "[truncated: depth]", but not what perf prints for a function without a name. */
+static bool is_mark(const char *frame, size_t len)
+{
+	return len > 2 && frame[0] == '[' && frame[len - 1] == ']' &&
+	       !(len == strlen("[unknown]") && !memcmp(frame, "[unknown]", len));
+}
+
 /* Parses "NAME (FILE:LINE)" in place. */
 static __u32 add_frame(struct profile *p, char *text, bool process)
 {
@@ -107,7 +114,7 @@ static __u32 add_frame(struct profile *p, char *text, bool process)
 	char *open = NULL, *at, *colon, *end;
 	long line;
 
-	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
+	if (is_mark(text, len))
 		f.kind = FRAME_MARK;
 	for (at = text; (at = strstr(at, " (")); at++)
 		open = at;
@@ -142,7 +149,8 @@ static int add_stack(struct profile *p, char *text, __u64 count)
 
 	if (text[first]) {
 		second = strcspn(text + first + 1, ";");
-		process = !has_file(text, first) && has_file(text + first + 1, second);
+		process = !has_file(text, first) &&
+			  (has_file(text + first + 1, second) || is_mark(text + first + 1, second));
 	}
 	for (; at; at = next) {
 		next = strchr(at, ';');

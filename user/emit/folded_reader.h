@@ -3,8 +3,8 @@
  * folded_reader.h - folded stacks of any tool into a profile.
  *
  * A line that is no stack is skipped and counted, never guessed. "NAME (FILE:LINE)" becomes a
- * function with file and line; a first frame without a file, above one that has one, is a process;
- * "[…]" is a mark.
+ * function with file and line; "[…]" is a mark; a first frame without a file, above a frame with one
+ * or a mark, is a process.
  */
 #ifndef KRAIT_EMIT_FOLDED_READER_H
 #define KRAIT_EMIT_FOLDED_READER_H

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_folded_reader.c - any bytes as folded text: counts are kept, and all outputs can be written.
+ */
+#include <linux/types.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emit/emitter.h"
+#include "emit/folded_reader.h"
+#include "emit/summary.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_out(const struct profile *p, const char *format)
+{
+	const struct emit_options options = { .lines = true };
+	const struct emitter_ops *ops = emitter_by_name(format);
+	struct emitter *e;
+	FILE *out = fopen("/dev/null", "w");
+
+	if (!out || ops->open(&e, out, &options) || ops->finish(e, p))
+		abort();
+	ops->free(e);
+	fclose(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct summary_options options = { .width = 80 };
+	struct folded_stats stats;
+	struct profile *p;
+	__u64 sum = 0;
+	FILE *in, *out;
+	__u32 i;
+
+	if (!size)
+		return 0;
+	p = profile__new();
+	in = fmemopen((void *)(uintptr_t)data, size, "r");
+	out = fopen("/dev/null", "w");
+	if (!p || !in || !out || folded_read(p, in, &stats))
+		abort();
+	for (i = 0; i <= profile__node_cnt(p); i++)
+		sum += profile__node_at(p, i)->self;
+	if (sum != stats.samples || stats.stacks + stats.malformed > stats.lines)
+		abort();
+	if (summary_table(out, p, &options) || summary_tree(out, p, &options))
+		abort();
+	write_out(p, "folded");
+	write_out(p, "html");
+	fclose(in);
+	fclose(out);
+	profile__free(p);
+	return 0;
+}

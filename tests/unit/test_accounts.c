@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_accounts.c - names, sums and the line of text.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "profile/accounts.h"
+
+static void every_reason_has_a_name_of_its_own(void **state)
+{
+	int i, j;
+
+	for (i = 0; i < REASON_CNT; i++) {
+		const char *name = reason_name((enum reason)i);
+
+		assert_string_not_equal(name, "unknown");
+		assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz "), strlen(name));
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(name, reason_name((enum reason)j));
+	}
+	assert_string_equal(reason_name(REASON_CNT), "unknown");
+	assert_int_equal(reason_outcome(REASON_CNT), OUTCOME_LOST);
+}
+
+static void reasons_belong_to_the_outcomes_of_the_abi(void **state)
+{
+	assert_int_equal(reason_outcome(REASON_PYTHON), OUTCOME_COMPLETE);
+	assert_int_equal(reason_outcome(REASON_NATIVE_THREAD), OUTCOME_COMPLETE);
+	assert_int_equal(reason_outcome(REASON_DEPTH), OUTCOME_TRUNCATED);
+	assert_int_equal(reason_outcome(REASON_NO_BASE), OUTCOME_TRUNCATED);
+	assert_int_equal(reason_outcome(REASON_EXITING), OUTCOME_LOST);
+	assert_int_equal(reason_outcome(REASON_BAD_RECORD), OUTCOME_LOST);
+}
+
+static void the_three_outcomes_sum_up_to_all_reasons(void **state)
+{
+	struct accounts a = { 0 };
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < REASON_CNT; i++)
+		a.interrupts += a.reasons[i] = 1ULL << i;
+	for (i = 0; i < OUTCOME_CNT; i++)
+		sum += accounts_total(&a, (enum outcome)i);
+	assert_int_equal(sum, a.interrupts);
+	assert_int_equal(accounts_balance(&a), 0);
+}
+
+static void the_line_is_as_documented(void **state)
+{
+	struct accounts a = { .interrupts = 4970 };
+	char buf[256];
+
+	a.reasons[REASON_PYTHON] = 4968;
+	a.reasons[REASON_RING_FULL] = 2;
+	accounts_format(&a, buf, sizeof(buf));
+	assert_string_equal(buf,
+			    "4970 interrupts = 4968 complete + 0 truncated + 2 lost (ring full 2)");
+}
+
+static void all_reasons_but_the_ordinary_one_are_said(void **state)
+{
+	struct accounts a = { .interrupts = 20 };
+	char buf[256];
+
+	a.reasons[REASON_PYTHON] = 10;
+	a.reasons[REASON_NATIVE_THREAD] = 4;
+	a.reasons[REASON_DEPTH] = 1;
+	a.reasons[REASON_EXITING] = 2;
+	a.reasons[REASON_CYCLE] = 3;
+	accounts_format(&a, buf, sizeof(buf));
+	assert_string_equal(buf, "20 interrupts = 14 complete (native thread 4) + "
+				 "1 truncated (depth 1) + 5 lost (exiting 2, cycle 3)");
+}
+
+static void books_that_do_not_balance_say_so(void **state)
+{
+	struct accounts a = { .interrupts = 5 };
+	char buf[256];
+
+	a.reasons[REASON_PYTHON] = 3;
+	assert_int_equal(accounts_balance(&a), 2);
+	accounts_format(&a, buf, sizeof(buf));
+	assert_string_equal(buf,
+			    "5 interrupts = 3 complete + 0 truncated + 0 lost + 2 unaccounted");
+	a.reasons[REASON_PYTHON] = 6;
+	assert_int_equal(accounts_balance(&a), -1);
+	accounts_format(&a, buf, sizeof(buf));
+	assert_string_equal(buf,
+			    "5 interrupts = 6 complete + 0 truncated + 0 lost - 1 unaccounted");
+}
+
+static void a_small_buffer_is_cut_and_terminated(void **state)
+{
+	struct accounts a = { .interrupts = 4970 };
+	char buf[256];
+	size_t size;
+
+	for (size = 0; size < sizeof(buf); size++) {
+		memset(buf, 'x', sizeof(buf));
+		accounts_format(&a, buf, size);
+		if (size)
+			assert_true(strlen(buf) < size);
+		assert_int_equal(buf[size], 'x');
+	}
+}
+
+static void the_lost_share_of_nothing_is_0(void **state)
+{
+	struct accounts a = { 0 };
+
+	assert_true(accounts_lost_share(&a) == 0);
+	a.interrupts = 200;
+	a.reasons[REASON_RING_FULL] = 3;
+	assert_true(accounts_lost_share(&a) > 0.0149 && accounts_lost_share(&a) < 0.0151);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_reason_has_a_name_of_its_own),
+		cmocka_unit_test(reasons_belong_to_the_outcomes_of_the_abi),
+		cmocka_unit_test(the_three_outcomes_sum_up_to_all_reasons),
+		cmocka_unit_test(the_line_is_as_documented),
+		cmocka_unit_test(all_reasons_but_the_ordinary_one_are_said),
+		cmocka_unit_test(books_that_do_not_balance_say_so),
+		cmocka_unit_test(a_small_buffer_is_cut_and_terminated),
+		cmocka_unit_test(the_lost_share_of_nothing_is_0),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_perf_script.c - perf-script text, read back by the rules of stackcollapse-perf.pl.
+ */
+#include <regex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support_profile.h"
+
+static const struct emit_options options = {
+	.command_line = "krait record -o out.script",
+	.host = "ada-laptop",
+	.kernel = "6.18.5",
+};
+
+struct collapsed {
+	unsigned samples;
+	unsigned frames; /* of all samples */
+	char last[65536]; /* the last sample: "comm;root;...;leaf" */
+};
+
+static void prepend(char *stack, size_t size, const char *name)
+{
+	size_t len = strlen(stack), add = strlen(name) + 1;
+
+	assert_true(len + add < size);
+	memmove(stack + add, stack, len + 1);
+	memcpy(stack, name, add - 1);
+	stack[add - 1] = ';';
+}
+
+/* As the script does: ";" to ":", no quotes. What it would cut, at "(" and "->", must not be. */
+static void clean(char *symbol)
+{
+	char *from, *to, *offset = strstr(symbol, "+0x");
+
+	if (offset)
+		*offset = '\0';
+	assert_null(strstr(symbol, "->"));
+	assert_null(strchr(symbol, '('));
+	assert_true(*symbol);
+	for (from = to = symbol; *from; from++)
+		if (*from != '"' && *from != '\'')
+			*to++ = *from == ';' ? ':' : *from;
+	*to = '\0';
+}
+
+/* Fails for a line that is neither a comment, nor a header, nor a frame, nor blank. */
+static void collapse(const char *text, struct collapsed *c)
+{
+	char *copy = strdup(text), *rest = copy, *line, comm[64] = "", stack[65536] = "";
+	regmatch_t m[4];
+	regex_t header, frame;
+	bool inside = false;
+
+	assert_int_equal(regcomp(&header,
+				 "^([^ ]+) +([0-9]+)/([0-9]+) +\\[[0-9]+\\] +[0-9]+\\.[0-9]{6}: "
+				 "+[0-9]+ [^ :]+: $",
+				 REG_EXTENDED),
+			 0);
+	assert_int_equal(regcomp(&frame, "^\t *([0-9a-f]+) (.+) \\(([^ \t]*)\\)$", REG_EXTENDED),
+			 0);
+	memset(c, 0, sizeof(*c));
+	while ((line = strsep(&rest, "\n"))) {
+		if (*line == '#')
+			continue;
+		if (!*line) {
+			if (inside) {
+				prepend(stack, sizeof(stack), comm);
+				stack[strlen(stack) - 1] = '\0';
+				strcpy(c->last, stack);
+				c->samples++;
+			}
+			inside = false;
+			*stack = '\0';
+		} else if (!regexec(&header, line, 4, m, 0)) {
+			assert_false(inside);
+			inside = true;
+			line[m[1].rm_eo] = '\0';
+			snprintf(comm, sizeof(comm), "%s", line);
+		} else if (!regexec(&frame, line, 4, m, 0)) {
+			assert_true(inside);
+			line[m[2].rm_eo] = '\0';
+			clean(line + m[2].rm_so);
+			prepend(stack, sizeof(stack), line + m[2].rm_so);
+			c->frames++;
+		} else {
+			fail_msg("unrecognized line: %s", line);
+		}
+	}
+	assert_false(inside);
+	regfree(&header);
+	regfree(&frame);
+	free(copy);
+}
+
+static void a_sample_is_as_perf_prints_it(void **state)
+{
+	const struct emit_options lines = { .lines = true,
+					    .host = "ada-laptop",
+					    .kernel = "6.18.5",
+					    .command_line = "krait record\n-o out.script" };
+	struct profile *p = profile__new();
+	__u32 node = push(p, 0, add_process(p, "python3", 4711));
+	char *text;
+
+	node = push(p, node, add_thread(p, "main", 4711, 4711));
+	node = push(p, node, add_function(p, "<module>", "/home/ada/my shop/main.py", 1, 88));
+	node = push(p, node, add_function(p, "Cart.total.<locals>.<genexpr>", "<template>", 5, 7));
+	add_samples(p, push(p, node, add_mark(p, "[truncated: depth]")), 1);
+	profile__accounts(p)->interrupts = profile__accounts(p)->reasons[REASON_DEPTH] = 1;
+	text = emit_text("script", p, &options);
+	assert_golden("small.script", text);
+	free(text);
+	text = emit_text("script", p, &lines);
+	assert_golden("small-lines.script", text);
+	free(text);
+	profile__free(p);
+}
+
+static unsigned visible_depth(const struct profile *p, __u32 node)
+{
+	unsigned depth = 0;
+
+	for (; node; node = profile__node_at(p, node)->parent) {
+		enum frame_kind kind = profile__frame_at(p, profile__node_at(p, node)->frame)->kind;
+
+		depth += kind == FRAME_PYTHON || kind == FRAME_MARK;
+	}
+	return depth;
+}
+
+static void every_sample_and_frame_survives_stackcollapse(void **state)
+{
+	struct profile *profiles[] = { small_profile(), hostile_profile(), deep_profile(2000),
+				       large_profile(3000) };
+	struct collapsed *c = malloc(sizeof(*c));
+	size_t i;
+	__u32 node;
+
+	for (i = 0; i < 4; i++) {
+		char *text = emit_text("script", profiles[i], &options);
+		unsigned frames = 0;
+
+		for (node = 1; node <= profile__node_cnt(profiles[i]); node++)
+			frames += visible_depth(profiles[i], node) *
+				  (unsigned)profile__node_at(profiles[i], node)->self;
+		collapse(text, c);
+		assert_int_equal(c->samples, sample_cnt(profiles[i]));
+		assert_int_equal(c->frames, frames);
+		free(text);
+		profile__free(profiles[i]);
+	}
+	free(c);
+}
+
+static void the_stack_is_leaf_first_and_collapses_to_root_first(void **state)
+{
+	struct collapsed *c = malloc(sizeof(*c));
+	struct profile *p = small_profile();
+	char *text = emit_text("script", p, &options);
+
+	collapse(text, c);
+	assert_string_equal(c->last, "py_thon;Thread._bootstrap;Thread.run;worker;get");
+	free(text);
+	free(c);
+	profile__free(p);
+}
+
+static void the_accounts_are_a_comment_at_the_end(void **state)
+{
+	struct profile *p = small_profile();
+	char *text = emit_text("script", p, &options);
+	const char *last = strrchr(text, '#');
+
+	assert_string_equal(last, "# krait: 1002 interrupts = 997 complete + "
+				  "3 truncated (depth 3) + 2 lost (ring full 2)\n");
+	free(text);
+	profile__free(p);
+}
+
+static void a_recording_without_samples_is_a_header_and_the_accounts(void **state)
+{
+	struct collapsed *c = malloc(sizeof(*c));
+	struct profile *p = profile__new();
+	char *text = emit_text("script", p, &options);
+
+	collapse(text, c);
+	assert_int_equal(c->samples, 0);
+	assert_true(strncmp(text, "# ========\n", 11) == 0);
+	free(text);
+	free(c);
+	profile__free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sample_is_as_perf_prints_it),
+		cmocka_unit_test(every_sample_and_frame_survives_stackcollapse),
+		cmocka_unit_test(the_stack_is_leaf_first_and_collapses_to_root_first),
+		cmocka_unit_test(the_accounts_are_a_comment_at_the_end),
+		cmocka_unit_test(a_recording_without_samples_is_a_header_and_the_accounts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

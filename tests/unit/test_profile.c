@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_profile.c - ids, interning and the tree.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "profile/strtab.h"
+#include "support_profile.h"
+
+static void equal_strings_have_one_id_and_keep_their_address(void **state)
+{
+	struct profile *p = profile__new();
+	const char *first;
+	char text[32];
+	__u32 id, i;
+
+	assert_int_equal(profile__string(p, ""), 0);
+	assert_string_equal(profile__text(p, 0), "");
+	id = profile__string(p, "hello");
+	first = profile__text(p, id);
+	assert_int_not_equal(id, 0);
+	for (i = 0; i < 20000; i++) {
+		snprintf(text, sizeof(text), "string %u", i);
+		assert_int_equal(profile__string(p, text), id + 1 + i);
+	}
+	assert_int_equal(profile__string(p, "hello"), id);
+	assert_int_equal(profile__string(p, "string 777"), id + 778);
+	assert_ptr_equal(profile__text(p, id), first);
+	assert_string_equal(profile__text(p, 0xffffffff), "");
+	profile__free(p);
+}
+
+static void a_string_may_be_a_prefix_of_another_or_very_long(void **state)
+{
+	static char text[200000];
+	struct strtab t;
+	__u32 whole, half;
+
+	memset(text, 'a', sizeof(text) - 1);
+	assert_int_equal(strtab_init(&t), 0);
+	whole = strtab_add(&t, text, sizeof(text) - 1);
+	half = strtab_add(&t, text, sizeof(text) / 2);
+	assert_int_not_equal(whole, half);
+	assert_int_equal(strlen(strtab_text(&t, half)), sizeof(text) / 2);
+	assert_int_equal(strtab_add(&t, text, sizeof(text) - 1), whole);
+	strtab_free(&t);
+}
+
+static void frames_differ_by_any_member(void **state)
+{
+	struct profile *p = profile__new();
+	const struct profile_frame base = { .kind = FRAME_PYTHON,
+					    .name = 1,
+					    .file = 2,
+					    .first_line = 3,
+					    .line = 4,
+					    .end_line = 5,
+					    .column = 6,
+					    .end_column = 7,
+					    .pid = 8,
+					    .tid = 9 };
+	struct profile_frame f[10];
+	__u32 id = profile__frame(p, &base), i, j;
+
+	for (i = 0; i < 10; i++)
+		f[i] = base;
+	f[0].kind = FRAME_MARK;
+	f[1].name = f[2].file = 99;
+	f[3].first_line = f[4].line = f[5].end_line = f[6].column = 99;
+	f[7].end_column = f[8].pid = f[9].tid = -1;
+	assert_int_equal(profile__frame(p, &base), id);
+	for (i = 0; i < 10; i++) {
+		assert_int_equal(profile__frame(p, &f[i]), id + 1 + i);
+		for (j = 0; j <= i; j++)
+			assert_int_equal(profile__frame(p, &f[j]), id + 1 + j);
+	}
+	assert_int_equal(profile__frame_cnt(p), 11);
+	assert_memory_equal(profile__frame_at(p, id), &base, sizeof(base));
+	profile__free(p);
+}
+
+static void parents_come_before_their_children(void **state)
+{
+	struct profile *p = large_profile(5000);
+	__u32 i;
+
+	for (i = 1; i <= profile__node_cnt(p); i++) {
+		const struct profile_node *n = profile__node_at(p, i);
+
+		assert_true(n->parent < i);
+		assert_int_equal(n->depth, profile__node_at(p, n->parent)->depth + 1);
+		assert_int_equal(profile__child(p, n->parent, n->frame), i);
+	}
+	profile__free(p);
+}
+
+static void self_counts_sum_up_to_the_samples_added(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 f = add_function(p, "f", "f.py", 1, 1), node = push(p, push(p, 0, f), f);
+
+	profile__add(p, node, 7);
+	profile__add_many(p, node, 10, 70);
+	profile__add(p, 0, 1);
+	profile__add(p, 12345, 1); /* a node that is none counts at the root */
+	assert_int_equal(sample_cnt(p), 13);
+	assert_int_equal(profile__node_at(p, node)->self, 11);
+	assert_int_equal(profile__node_at(p, node)->self_weight, 77);
+	profile__free(p);
+}
+
+static void children_of_unknown_nodes_and_frames_are_refused(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 f = add_function(p, "f", "f.py", 1, 1);
+
+	assert_int_equal(profile__child(p, 0, 0), 0);
+	assert_int_equal(profile__child(p, 0, f + 1), 0);
+	assert_int_equal(profile__child(p, 5, f), 0);
+	assert_int_equal(profile__node_cnt(p), 0);
+	profile__free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_strings_have_one_id_and_keep_their_address),
+		cmocka_unit_test(a_string_may_be_a_prefix_of_another_or_very_long),
+		cmocka_unit_test(frames_differ_by_any_member),
+		cmocka_unit_test(parents_come_before_their_children),
+		cmocka_unit_test(self_counts_sum_up_to_the_samples_added),
+		cmocka_unit_test(children_of_unknown_nodes_and_frames_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

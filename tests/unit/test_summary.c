@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_summary.c - the table and the tree as text, and that their numbers are those of the rest.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "emit/escape.h"
+#include "emit/folded_reader.h"
+#include "emit/summary.h"
+#include "support_profile.h"
+
+static char *print(struct profile *p, const struct summary_options *o, bool tree)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal((tree ? summary_tree : summary_table)(out, p, o), 0);
+	fclose(out);
+	return text;
+}
+
+static void golden(const char *name, struct profile *p, const struct summary_options *o, bool tree)
+{
+	char *text = print(p, o, tree);
+
+	assert_golden(name, text);
+	free(text);
+	profile__free(p);
+}
+
+static void a_piped_table_is_plain_and_as_wide_as_needed(void **state)
+{
+	const struct summary_options o = { .limit = 20 };
+
+	golden("small-summary.txt", small_profile(), &o, false);
+}
+
+static void by_total_and_by_line(void **state)
+{
+	const struct summary_options o = { .sort = SUMMARY_TOTAL, .lines = true, .limit = 5 };
+
+	golden("small-summary-total-lines.txt", small_profile(), &o, false);
+}
+
+static void the_tree_is_cut_at_the_least_share(void **state)
+{
+	const struct summary_options o = { .min_percent = 5, .tree_processes = true };
+
+	golden("small-tree.txt", small_profile(), &o, true);
+}
+
+static void hostile_names_are_harmless(void **state)
+{
+	const struct summary_options o = { 0 };
+
+	golden("hostile-summary.txt", hostile_profile(), &o, false);
+}
+
+static void a_row_fits_the_terminal(void **state)
+{
+	unsigned width;
+
+	for (width = 60; width < 140; width += 7) {
+		const struct summary_options o = { .width = width };
+		struct profile *p = small_profile();
+		char *text = print(p, &o, false), *line, *rest = text;
+
+		while ((line = strsep(&rest, "\n")) && !strstr(line, " samples"))
+			assert_true(text_width(line) <= width);
+		free(text);
+		profile__free(p);
+	}
+}
+
+static void colours_only_when_asked_for(void **state)
+{
+	struct summary_options o = { .color = true };
+	struct profile *p = small_profile();
+	char *text = print(p, &o, false);
+
+	assert_non_null(strstr(text, "\x1b["));
+	free(text);
+	o.color = false;
+	text = print(p, &o, false);
+	assert_null(strchr(text, '\x1b'));
+	free(text);
+	profile__free(p);
+}
+
+static void a_file_is_no_terminal(void **state)
+{
+	struct summary_options o;
+	FILE *out = tmpfile();
+
+	summary_options_init(&o, out);
+	assert_int_equal(o.width, 0);
+	assert_false(o.color);
+	fclose(out);
+}
+
+static void a_tree_of_2000_levels_stays_readable(void **state)
+{
+	const struct summary_options o = { .width = 100 };
+	struct profile *p = deep_profile(2000);
+	char *text = print(p, &o, true), *line, *rest = text;
+	unsigned lines = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		assert_true(strlen(line) < 100);
+		lines++;
+	}
+	assert_true(lines > 4000);
+	free(text);
+	profile__free(p);
+}
+
+/* Samples of the third column, over all rows. */
+static __u64 sum_of_rows(const char *text)
+{
+	unsigned long long sum = 0, samples;
+	double self, total;
+	const char *line;
+
+	for (line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+		if (sscanf(line, " %lf%% %lf%% %llu", &self, &total, &samples) == 3)
+			sum += samples;
+	return sum;
+}
+
+static void summary_and_folded_text_agree(void **state)
+{
+	struct profile *profiles[] = { small_profile(), deep_profile(300), large_profile(3000) };
+	const struct emit_options options = { .lines = true };
+	const struct summary_options o = { .lines = true };
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		char *folded = emit_text("folded", profiles[i], &options), *direct, *read;
+		FILE *in = fmemopen(folded, strlen(folded), "r");
+		struct profile *p = profile__new();
+		struct folded_stats stats;
+
+		assert_int_equal(folded_read(p, in, &stats), 0);
+		fclose(in);
+		direct = print(profiles[i], &o, false);
+		read = print(p, &o, false);
+		assert_int_equal(sum_of_rows(direct), sample_cnt(profiles[i]));
+		assert_int_equal(sum_of_rows(read), sample_cnt(profiles[i]));
+		free(direct);
+		free(read);
+		free(folded);
+		profile__free(p);
+		profile__free(profiles[i]);
+	}
+}
+
+static void paths_are_short_and_still_told_apart(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "/home/ada/shop/cart.py", "cart.py" },
+		{ "/usr/lib/python3.14/json/decoder.py", "json/decoder.py" },
+		{ "/opt/lib/python3.13t/re/__init__.py", "re/__init__.py" },
+		{ "/v/lib/python3.14/site-packages/django/db/models.py", "django/db/models.py" },
+		{ "/usr/lib/python3/dist-packages/apt/cache.py", "apt/cache.py" },
+		{ "/home/ada/shop/web/__init__.py", "web/__init__.py" },
+		{ "/__main__.py", "__main__.py" },
+		{ "/home/python3.py", "python3.py" },
+		{ "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>" },
+		{ "rel/a.py", "rel/a.py" },
+		{ "/dir/", "/dir/" },
+		{ "", "" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(short_path(cases[i][0]), cases[i][1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_piped_table_is_plain_and_as_wide_as_needed),
+		cmocka_unit_test(by_total_and_by_line),
+		cmocka_unit_test(the_tree_is_cut_at_the_least_share),
+		cmocka_unit_test(hostile_names_are_harmless),
+		cmocka_unit_test(a_row_fits_the_terminal),
+		cmocka_unit_test(colours_only_when_asked_for),
+		cmocka_unit_test(a_file_is_no_terminal),
+		cmocka_unit_test(a_tree_of_2000_levels_stays_readable),
+		cmocka_unit_test(summary_and_folded_text_agree),
+		cmocka_unit_test(paths_are_short_and_still_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
