@@ -1,0 +1,32 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Exact stacks of one thread, on every interpreter: unusual names, every kind of call, very short
+calls. The oracle is the target's own trace (tests/targets/oracle.py)."""
+import harness as h
+
+# Target and seconds: enough that each hot function of it runs in many interrupts.
+TARGETS = [("names.py", "1500ms"), ("flow.py", "1500ms"), ("pairs.py", "1s")]
+
+
+def check_target(tap, python, script, duration):
+    name = "%s: %s" % (python.name, script)
+    with h.start(python, script) as target:
+        recording = h.record("-p", str(target.pid), "-d", duration)
+        tap.equal(recording.code, 0, name + ": exit code", recording.err)
+        tap.ok(target.alive(), name + ": the target runs on")
+    h.check_accounts(tap, name, recording, complete=0.99)
+    h.check_stacks(tap, name, recording, target.oracle)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap):
+        for script, duration in TARGETS:
+            check_target(tap, python, script, duration)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
