@@ -103,6 +103,18 @@ static void unknown_frame(struct collector *c, struct profile_frame *frame)
 	profile__accounts(c->profile)->unknown_frames++;
 }
 
+/*
+ * Under a class that is called, the interpreter keeps a frame of its own which only checks that
+ * __init__ gave None (_Py_InitCleanup, Python/specialize.c, 3.13+). No source has
+ * it, and CPython shows it nowhere. Its code starts at line 0, as no compiled function does.
+ */
+static bool is_init_check(const struct code_symbol *code)
+{
+	return code->first_line == 0 && !strcmp(code->qualname, "__init__") &&
+	       !strcmp(code->filename, "__init__");
+}
+
+/* The node of the frame below that of its caller; the caller's own where it shall not be seen. */
 static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 			 const struct event_sample *event, const struct frame *f)
 {
@@ -118,6 +130,8 @@ static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 	struct code_symbol code;
 
 	if (symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
+		if (is_init_check(&code))
+			return parent;
 		frame.name = profile__string(c->profile, code.qualname);
 		frame.file = profile__string(c->profile, code.filename);
 		frame.first_line = code.first_line;
