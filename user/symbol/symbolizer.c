@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbolizer.c - the cache of code objects and the proof that a cached one is the right one.
+ * symbolizer.c - the proof that what is cached, or read now, is the object that was interrupted.
  *
  * A query says that a code object was alive at an address at the moment of an interrupt. What is
  * there now need not be that object, and need not be alive: the memory of a dead one stays as it
@@ -21,49 +21,18 @@
  * A layout that has no generation and a query without a fingerprint leave nothing to prove
  * anything with: the address alone decides then. The kernel side takes fingerprints for all such
  * layouts, so this is for tools that stop the target.
- *
- * Entries go by second chance, in the order in which they came: as good as least recently used
- * here, and a hit costs one store.
  */
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "symbol/code_object.h"
-#include "util/cleanup.h"
+#include "symbol/code_cache.h"
 
-/* Out of memory leaves the element out instead of ending the program. */
-#define HASH_NONFATAL_OOM 1
-/* Code objects are 16-byte aligned and 200 to 10000 bytes apart. */
-#define HASH_FUNCTION(key, len, hash) ((hash) = hash_addr(key))
-#include <uthash.h>
-
-/* More than any program seen runs (Django, 6000 modules: about 50000 that exist). */
-#define ENTRIES_MAX 65536
-/* One entry is about 0.5 KB; the rest is for generated code with line tables up to 4 MiB. */
-#define ENTRIES_MAX_BYTES (128u << 20)
 /* Unreadable addresses remembered; there are none in a program that is well. */
 #define REFUSED_CNT 64
 /* Then look again: at 1 kHz once a second. */
 #define REFUSALS_MAX 1024
-
-struct entry {
-	__u64 code_addr;
-	__u64 interp_addr; /* of the generations; 0 none */
-	/* Queries in [first, end) are proved; later ones take a look, earlier ones are stale. */
-	__u64 first_generation, end_generation;
-	__u64 serial;
-	struct code_head head;
-	struct code_body body;
-	size_t footprint;
-	bool used; /* again after it came, since the last search for a victim */
-	/* The answer given last: a frame further down stays where it is for many samples. */
-	__s32 last_instr_off;
-	struct source_position last_position;
-	UT_hash_handle hh;
-};
 
 /* A query that could not be answered for want of readable memory. */
 struct refused {
@@ -76,23 +45,13 @@ struct refused {
 struct symbolizer {
 	struct py_offsets offsets;
 	struct memory memory;
-	struct entry *entries;
-	size_t footprint;
-	__u64 last_serial;
+	struct code_cache cache;
 	__u64 type_addr; /* PyCode_Type, 0 until a whole code object was read */
 	/* The generation as last read: a lower bound that serves all frames of a batch. */
 	__u64 seen_interp_addr, seen_generation;
 	struct refused refused[REFUSED_CNT];
 	struct symbolizer_stats stats;
 };
-
-static unsigned int hash_addr(const void *key)
-{
-	__u64 addr;
-
-	memcpy(&addr, key, sizeof(addr));
-	return (unsigned int)(((addr >> 4) * 0x9e3779b97f4a7c15ULL) >> 32);
-}
 
 struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struct memory *memory)
 {
@@ -105,93 +64,19 @@ struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struc
 	return s;
 }
 
-static void entry_free(struct entry *e)
-{
-	if (!e)
-		return;
-	code_body_deinit(&e->body);
-	free(e);
-}
-
-static void forget(struct symbolizer *s, struct entry *e)
-{
-	HASH_DEL(s->entries, e);
-	s->footprint -= e->footprint;
-	entry_free(e);
-}
-
 void symbolizer__free(struct symbolizer *s)
 {
-	struct entry *e, *next;
-
 	if (!s)
 		return;
-	HASH_ITER(hh, s->entries, e, next)
-		forget(s, e);
+	code_cache_clear(&s->cache);
 	free(s);
 }
 
-/* ---- cache ----------------------------------------------------------------------------------- */
-
-static struct entry *find(struct symbolizer *s, __u64 code_addr)
-{
-	struct entry *e;
-
-	HASH_FIND(hh, s->entries, &code_addr, sizeof(code_addr), e);
-	return e;
-}
-
-static int append(struct symbolizer *s, struct entry *e)
-{
-	HASH_ADD(hh, s->entries, code_addr, sizeof(e->code_addr), e);
-	if (!e->hh.tbl)
-		return -ENOMEM;
-	s->footprint += e->footprint;
-	return 0;
-}
-
-/* The oldest one that was not used since it was last looked at here. */
-static void evict(struct symbolizer *s)
-{
-	struct entry *e = s->entries;
-
-	while (e->used) {
-		e->used = false;
-		HASH_DEL(s->entries, e);
-		s->footprint -= e->footprint;
-		if (append(s, e)) {
-			entry_free(e);
-			return;
-		}
-		e = s->entries;
-	}
-	forget(s, e);
-	s->stats.evictions++;
-}
-
-/* Takes *e over, on failure too. */
-static int insert(struct symbolizer *s, struct entry *e)
-{
-	struct entry *old = find(s, e->code_addr);
-	int err;
-
-	if (old)
-		forget(s, old);
-	e->footprint = sizeof(*e) + strlen(e->body.qualname) + strlen(e->body.filename) + 2 +
-		       linetable_footprint(&e->body.lines);
-	while (s->entries && (HASH_COUNT(s->entries) >= ENTRIES_MAX ||
-			      s->footprint + e->footprint > ENTRIES_MAX_BYTES))
-		evict(s);
-	e->serial = ++s->last_serial;
-	err = append(s, e);
-	if (err)
-		entry_free(e);
-	return err;
-}
+/* ---- addresses that cannot be read ----------------------------------------------------------- */
 
 static struct refused *refused_slot(struct symbolizer *s, const struct code_query *q)
 {
-	return &s->refused[hash_addr(&q->code_addr) % REFUSED_CNT];
+	return &s->refused[code_addr_hash(q->code_addr) % REFUSED_CNT];
 }
 
 static bool is_refused(struct symbolizer *s, const struct code_query *q)
@@ -239,7 +124,8 @@ static int read_generation(struct symbolizer *s, const struct code_query *q, __u
 	return 0;
 }
 
-static bool is_proved(const struct symbolizer *s, const struct entry *e, const struct code_query *q)
+static bool is_proved(const struct symbolizer *s, const struct code_entry *e,
+		      const struct code_query *q)
 {
 	if (q->fingerprint)
 		return e->head.fingerprint == q->fingerprint;
@@ -253,7 +139,7 @@ static bool is_proved(const struct symbolizer *s, const struct entry *e, const s
  * Looks whether the object of a cached entry is still there. 1: it is, and the entry now covers the
  * query; 0: another one is; -EAGAIN: nothing can be said about the time of the query.
  */
-static int revalidate(struct symbolizer *s, const struct code_query *q, struct entry *e)
+static int revalidate(struct symbolizer *s, const struct code_query *q, struct code_entry *e)
 {
 	__u64 generation = s->seen_generation;
 	struct code_head head;
@@ -283,7 +169,7 @@ static int revalidate(struct symbolizer *s, const struct code_query *q, struct e
 }
 
 /* Reads the object into e. *ret_proved says whether it is the one of the query. */
-static int read_entry(struct symbolizer *s, const struct code_query *q, struct entry *e,
+static int read_entry(struct symbolizer *s, const struct code_query *q, struct code_entry *e,
 		      bool *ret_proved)
 {
 	struct code_head again;
@@ -323,9 +209,9 @@ static int read_entry(struct symbolizer *s, const struct code_query *q, struct e
 	return err;
 }
 
-static int load(struct symbolizer *s, const struct code_query *q, struct entry **ret)
+static int load(struct symbolizer *s, const struct code_query *q, struct code_entry **ret)
 {
-	struct entry *e = calloc(1, sizeof(*e));
+	struct code_entry *e = calloc(1, sizeof(*e));
 	bool proved;
 	int err;
 
@@ -333,11 +219,12 @@ static int load(struct symbolizer *s, const struct code_query *q, struct entry *
 		return -ENOMEM;
 	err = read_entry(s, q, e, &proved);
 	if (err) {
-		entry_free(e);
+		code_entry_free(e);
 		return err;
 	}
 	s->type_addr = e->head.type_addr;
-	err = insert(s, e);
+	err = code_cache_insert(&s->cache, e);
+	s->stats.evictions = s->cache.evictions;
 	if (err)
 		return err;
 	if (!proved)
@@ -356,7 +243,7 @@ static bool is_past(struct symbolizer *s, const struct code_query *q)
 }
 
 static enum symbol_status consult_memory(struct symbolizer *s, const struct code_query *q,
-					 struct entry **e)
+					 struct code_entry **e)
 {
 	int err = *e ? revalidate(s, q, *e) : 0;
 
@@ -379,7 +266,7 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 				       struct code_symbol *ret_code,
 				       struct source_position *ret_position)
 {
-	struct entry *e = find(s, query->code_addr);
+	struct code_entry *e = code_cache_find(&s->cache, query->code_addr);
 
 	if (e && is_proved(s, e, query)) {
 		e->used = true;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * code_cache.h - code objects that were read, by address, in bounded memory.
+ *
+ * Owns the entries and decides which go; knows nothing of when an entry may be used. Entries go by
+ * second chance in the order in which they came: as good as least recently used here, and a use
+ * costs one store.
+ */
+#ifndef KRAIT_SYMBOL_CODE_CACHE_H
+#define KRAIT_SYMBOL_CODE_CACHE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Out of memory leaves the element out instead of ending the program. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "symbol/code_object.h"
+#include "symbol/symbolizer.h"
+
+/* More than any program seen runs (Django, 6000 modules: about 50000 that exist). */
+#define CODE_CACHE_MAX 65536
+/* An entry is about 0.5 KB; the rest is for generated code with line tables of up to 4 MiB. */
+#define CODE_CACHE_MAX_BYTES (128u << 20)
+
+struct code_entry {
+	__u64 code_addr; /* the key */
+	__u64 serial; /* given by the cache, never twice */
+	struct code_head head;
+	struct code_body body;
+	bool used; /* again after it came; set by whoever uses it */
+
+	/* The rest is the symbolizer's; the cache does not look at it. */
+	__u64 interp_addr; /* of the generations; 0 none */
+	/* Queries in [first, end) are proved; later ones take a look, earlier ones are stale. */
+	__u64 first_generation, end_generation;
+	/* The answer given last: a frame further down stays where it is for many samples. */
+	__s32 last_instr_off;
+	struct source_position last_position;
+
+	size_t footprint;
+	UT_hash_handle hh;
+};
+
+struct code_cache {
+	struct code_entry *entries; /* hash table and list, oldest first */
+	size_t footprint;
+	__u64 last_serial;
+	__u64 evictions;
+};
+
+struct code_entry *code_cache_find(const struct code_cache *cache, __u64 code_addr);
+
+/*
+ * Takes over e (from calloc), on failure too, in place of what had its address. 0 or -ENOMEM. Any
+ * other entry may be gone afterwards.
+ */
+int code_cache_insert(struct code_cache *cache, struct code_entry *e)
+	__attribute__((warn_unused_result));
+
+void code_cache_clear(struct code_cache *cache);
+void code_entry_free(struct code_entry *e);
+
+/* Spreads addresses, of which the low bits say little. */
+static inline __u32 code_addr_hash(__u64 addr)
+{
+	return (__u32)(((addr >> 4) * 0x9e3779b97f4a7c15ULL) >> 32);
+}
+
+#endif /* KRAIT_SYMBOL_CODE_CACHE_H */
