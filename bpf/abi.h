@@ -22,6 +22,9 @@
 #define KRAIT_MAX_LAYOUTS 64
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_SLOTS 16384
+/* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
+#define KRAIT_MAX_ANCHORS 4096
+#define KRAIT_ANCHOR_FRAMES 128
 
 /*
  * Bytes read in one go at the start of a PyThreadState, an interpreter frame and a code object.
@@ -95,7 +98,7 @@ _Static_assert(sizeof(struct proc_info) == 40, "struct proc_info is shared with 
 struct thread_ref {
 	__u64 start_ns; /* task start, boot clock: a reused tid does not match */
 	__u32 slot; /* index into the map slots */
-	__u32 pad_;
+	__u32 anchor; /* index into the map anchors, or KRAIT_NO_ANCHOR */
 };
 _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared with BPF");
 
@@ -107,6 +110,45 @@ struct thread_slot {
 	__u64 pad_;
 };
 _Static_assert(sizeof(struct thread_slot) == 32, "struct thread_slot is shared with BPF");
+
+#define KRAIT_NO_ANCHOR (~0U)
+
+/*
+ * One thread's anchor: what user space wrote into PyThreadState.last_profiled_frame, and what the
+ * program has made of it. Each side writes its own part only. The protocol is in anchor.h.
+ */
+struct anchor {
+	/* user space */
+	__u64 epoch; /* 0 off or being written; otherwise a number never used in this slot before */
+	__u64 tstate_addr; /* the thread state that was meant */
+	__u64 written_addr; /* the frame */
+	__u64 written_seq; /* last_profiled_frame_seq right before the write */
+	/* the program */
+	__u64 state_epoch; /* the epoch that the rest belongs to */
+	__u32 state; /* enum anchor_state */
+	__u32 addr_cnt; /* of addrs */
+	__u32 deltas; /* since the last audit */
+	__u32 pad_;
+	__u64 addrs[KRAIT_ANCHOR_FRAMES]; /* the anchor, its caller ... to the first entry frame */
+};
+_Static_assert(sizeof(struct anchor) == 56 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");
+
+enum anchor_state {
+	ANCHOR_WRITTEN, /* nobody has met it yet */
+	ANCHOR_CONFIRMED, /* met alive: every pop of it is seen from then on */
+	ANCHOR_OVER, /* no good any more, until user space writes another */
+};
+
+/* What a sample says of the thread's anchor. */
+enum anchor_note {
+	ANCHOR_NOTE_NONE, /* full walk, nothing to say */
+	ANCHOR_NOTE_DELTA, /* stops at the anchor: anchor_steps below the confirmed one */
+	ANCHOR_NOTE_CONFIRM, /* full walk that met it: frames[anchor_index] */
+	ANCHOR_NOTE_AUDIT, /* full walk although a delta was possible; index and steps valid */
+	ANCHOR_NOTE_SLID, /* it has left the stack, or slid to an entry frame */
+	ANCHOR_NOTE_FOREIGN, /* somebody else writes last_profiled_frame */
+	ANCHOR_NOTE_CNT
+};
 
 /* How an interrupt of a tracked process ended. Every one ends as exactly one of the three. */
 enum outcome {
@@ -137,6 +179,7 @@ enum reason {
 	REASON_NO_LAYOUT, /* krait's own maps are inconsistent */
 	REASON_RING_FULL, /* no room in the ring buffer: user space is too slow */
 	REASON_BAD_RECORD, /* user space got a record that makes no sense */
+	REASON_NO_CACHE, /* a delta whose base user space does not have */
 	REASON_CNT
 };
 
@@ -166,7 +209,7 @@ enum event_type {
 	EVENT_EXEC,
 	EVENT_FORK,
 	EVENT_EXIT, /* of a process (its last thread) */
-	EVENT_THREAD_EXIT, /* of a thread that has a slot */
+	EVENT_THREAD_EXIT, /* of a thread of a tracked process */
 	EVENT_CNT
 };
 
@@ -188,10 +231,15 @@ struct event_sample {
 	__u8 reason; /* enum reason */
 	__u8 event; /* index of the perf event, in the order of -e */
 	__u8 flags; /* enum sample_flag */
-	__u32 pad_;
+	__u8 anchor; /* enum anchor_note */
+	__u8 pad_[3];
+	__u64 thread_ptr; /* thread pointer, which is the PyThreadState's thread_id */
+	__u64 anchor_epoch; /* with a note other than none */
+	__u32 anchor_index; /* of the anchor in frames[] */
+	__u32 anchor_steps; /* frames that it has slid towards the root since it was confirmed */
 	char comm[16]; /* of the thread */
 };
-_Static_assert(sizeof(struct event_sample) == 96, "struct event_sample is shared with BPF");
+_Static_assert(sizeof(struct event_sample) == 120, "struct event_sample is shared with BPF");
 
 enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */

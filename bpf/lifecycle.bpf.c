@@ -15,6 +15,7 @@
 #include "read.h"
 #include "thread.h"
 #include "walk.h"
+#include "anchor.h"
 #include "maps.h"
 #include "task.h"
 
@@ -62,11 +63,12 @@ SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 tid = BPF_CORE_READ(task, pid);
+	__u32 pid = BPF_CORE_READ(task, tgid);
 
 	if (BPF_CORE_READ(task, signal, live.counter) == 0)
 		return emit_task(task, EVENT_EXIT, 0);
-	if (bpf_map_lookup_elem(&threads, &tid))
+	/* By process, not by slot: a thread that got its slot late must still give it back. */
+	if (bpf_map_lookup_elem(&procs, &pid))
 		return emit_task(task, EVENT_THREAD_EXIT, 0);
 	return 0;
 }

@@ -38,10 +38,20 @@ struct {
 	__type(value, struct thread_slot);
 } slots SEC(".maps") __weak;
 
+/* Mapped by user space, which writes its part of each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KRAIT_MAX_ANCHORS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct anchor);
+} anchors SEC(".maps") __weak;
+
 /* What one interrupt needs beyond the 512 bytes of BPF stack. */
 struct scratch {
 	struct thread_search search;
 	struct walker walker;
+	struct anchor_plan plan;
 	struct event_sample event;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind event: they leave as one record */
 };
@@ -72,6 +82,9 @@ struct {
 
 /* Wake user space when this much is waiting; below that its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
+
+/* One delta in so many is walked to its end all the same and compared; 0 never. */
+const volatile __u32 audit_every __weak = 64;
 
 static __always_inline void count(__u32 counter)
 {

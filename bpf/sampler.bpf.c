@@ -18,6 +18,7 @@
 #include "read.h"
 #include "thread.h"
 #include "walk.h"
+#include "anchor.h"
 #include "maps.h"
 #include "task.h"
 
@@ -97,23 +98,28 @@ static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool h
 	}
 }
 
-/* The thread's slot, or NULL where user space has not given it one yet. */
-static __always_inline struct thread_slot *find_slot(__u32 tid, __u64 start_ns)
+/* What belongs to the sampled thread; NULL where user space has not given it one. */
+struct thread_maps {
+	struct thread_slot *slot;
+	struct anchor *anchor;
+};
+
+static __always_inline void find_thread_maps(struct thread_maps *m, __u32 tid, __u64 start_ns)
 {
 	struct thread_ref *ref = bpf_map_lookup_elem(&threads, &tid);
-	struct thread_slot *slot;
 	__u32 index;
 
 	if (!ref || ref->start_ns != start_ns)
-		return NULL;
+		return;
 	index = ref->slot;
-	slot = bpf_map_lookup_elem(&slots, &index);
-	if (slot && slot->start_ns != start_ns) {
-		slot->start_ns = start_ns;
-		slot->tstate_addr = 0;
-		slot->interp_addr = 0;
+	m->slot = bpf_map_lookup_elem(&slots, &index);
+	index = ref->anchor;
+	m->anchor = bpf_map_lookup_elem(&anchors, &index);
+	if (m->slot && m->slot->start_ns != start_ns) {
+		m->slot->start_ns = start_ns;
+		m->slot->tstate_addr = 0;
+		m->slot->interp_addr = 0;
 	}
-	return slot;
 }
 
 /* Leaves the thread state in search; the reason says whether there is one. */
@@ -139,12 +145,37 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, const struct proc_i
 	return t->reason;
 }
 
+/* What the thread says of its anchor, and what follows. The epoch is read last: see anchor.h. */
+static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor,
+					const struct py_offsets *off)
+{
+	struct anchor_plan *plan = &s->plan;
+
+	plan->tstate_addr = s->search.tstate_addr;
+	plan->lpf_addr = THREAD_FIELD(&s->search, off, last_profiled_frame);
+	plan->seq = THREAD_FIELD(&s->search, off, last_profiled_frame_seq);
+	plan->audit_every = audit_every;
+	barrier();
+	plan->epoch = *(volatile __u64 *)&anchor->epoch;
+	anchor_decide(anchor, plan);
+	anchor_aim(plan, &s->walker);
+}
+
+static __always_inline void note_anchor(struct event_sample *event, const struct scratch *s)
+{
+	event->anchor = s->plan.note;
+	event->anchor_epoch = s->plan.epoch;
+	event->anchor_steps = s->plan.steps;
+	event->anchor_index = s->walker.mark_index;
+}
+
 static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_info *proc,
-					 bool has_loop)
+					 struct anchor *anchor, bool has_loop)
 {
 	struct thread_search *t = &c->s->search;
 	struct event_sample *event = &c->s->event;
 	const struct py_offsets *off = c->off;
+	bool has_anchor = anchor && off->thread.last_profiled_frame != PYOFF_ABSENT;
 	__u64 base_addr = 0;
 
 	event->tstate_addr = t->tstate_addr;
@@ -157,17 +188,23 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 		base_addr = THREAD_FIELD(t, off, base_frame);
 	walk_begin(&c->s->walker, THREAD_FIELD(t, off, current_frame), base_addr,
 		   proc->flags & PROC_FINGERPRINT);
+	if (has_anchor)
+		plan_anchor(c->s, anchor, off);
 	walk_frames(c, proc->layout, has_loop);
 	event->frame_cnt = c->s->walker.frame_cnt;
+	if (has_anchor) {
+		anchor_settle(anchor, &c->s->plan, &c->s->walker);
+		note_anchor(event, c->s);
+	}
 	return c->s->walker.reason;
 }
 
 /* Finds the thread and walks it; the result is the reason of the outcome. */
 static __always_inline __u32 take_stack(struct scratch *s, const struct proc_info *proc,
-					struct task_struct *task, bool has_loop)
+					struct thread_maps *m, struct task_struct *task,
+					bool has_loop)
 {
 	struct loop_ctx c = { .s = s };
-	struct thread_slot *slot;
 	__u32 layout = proc->layout, reason;
 
 	if (task_is_exiting(task))
@@ -177,14 +214,15 @@ static __always_inline __u32 take_stack(struct scratch *s, const struct proc_inf
 	c.off = bpf_map_lookup_elem(&layouts, &layout);
 	if (!c.off)
 		return REASON_NO_LAYOUT;
-	slot = find_slot(s->event.tid, s->event.thread_start_ns);
-	if (slot)
+	find_thread_maps(m, s->event.tid, s->event.thread_start_ns);
+	if (m->slot)
 		s->event.flags |= SAMPLE_HAS_SLOT;
 	s->search.thread_ptr = task_thread_pointer(task);
-	reason = find_thread(&c, proc, slot, has_loop);
+	s->event.thread_ptr = s->search.thread_ptr;
+	reason = find_thread(&c, proc, m->slot, has_loop);
 	if (reason != REASON_PYTHON)
 		return reason;
-	return walk_thread(&c, proc, has_loop);
+	return walk_thread(&c, proc, m->anchor, has_loop);
 }
 
 static __always_inline enum outcome outcome_of(__u32 reason)
@@ -210,11 +248,16 @@ static __always_inline void begin_event(struct event_sample *event, struct task_
 	event->frame_cnt = 0;
 	event->event = 0;
 	event->flags = 0;
-	event->pad_ = 0;
+	event->anchor = ANCHOR_NOTE_NONE;
+	event->thread_ptr = 0;
+	event->anchor_epoch = 0;
+	event->anchor_index = 0;
+	event->anchor_steps = 0;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-static __always_inline void emit_event(struct scratch *s, struct proc_info *proc, __u32 reason)
+static __always_inline void emit_event(struct scratch *s, struct proc_info *proc,
+				       struct anchor *anchor, __u32 reason)
 {
 	struct event_sample *event = &s->event;
 	__u64 flags = BPF_RB_NO_WAKEUP;
@@ -234,6 +277,8 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 	if (bpf_ringbuf_output(&ring, event, sizeof(*event) + frame_cnt * sizeof(struct frame),
 			       flags)) {
 		__sync_fetch_and_add(&proc->dropped, 1);
+		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)
+			anchor_unsent(anchor, &s->plan);
 		count(COUNTER_REASON + REASON_RING_FULL);
 		return;
 	}
@@ -244,6 +289,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason;
+	struct thread_maps m = {};
 	struct task_struct *task;
 	struct proc_info *proc;
 	struct scratch *s;
@@ -259,8 +305,8 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 		return 0;
 	count(COUNTER_INTERRUPTS);
 	begin_event(&s->event, task, pid_tgid, ctx->sample_period);
-	reason = take_stack(s, proc, task, has_loop);
-	emit_event(s, proc, reason);
+	reason = take_stack(s, proc, &m, task, has_loop);
+	emit_event(s, proc, m.anchor, reason);
 	return 0;
 }
 

@@ -21,6 +21,11 @@
 
 #define TAG_BITS 7ULL
 
+/* As ANCHOR_CHECK in anchor.h: the model test shows what each is good for. */
+#ifndef WALK_CHECK
+#define WALK_CHECK(name, condition) (condition)
+#endif
+
 /* _PyInterpreterFrame.owner, enum _frameowner */
 #define OWNER_THREAD 0
 #define OWNER_GENERATOR 1
@@ -38,7 +43,14 @@ struct walker {
 	__u32 fingerprints; /* take one of each code object */
 	__u32 last_owner;
 	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
+	__u64 mark_addr; /* a frame to look out for (the anchor), 0 none */
+	__u32 stop_at_mark; /* the walk is over there */
+	__u32 mark_met; /* 1 once visited, as a Python frame */
+	__u32 mark_index; /* of it in the frames */
+	__u32 chain_open; /* callers of the mark still go to chain */
+	__u32 chain_cnt;
 	__u32 pad_;
+	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
 	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
 	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 };
@@ -55,6 +67,12 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 	w->fingerprints = fingerprints;
 	w->last_owner = OWNER_INTERPRETER;
 	w->reason = REASON_PYTHON;
+	w->mark_addr = 0;
+	w->stop_at_mark = 0;
+	w->mark_met = 0;
+	w->mark_index = 0;
+	w->chain_open = 0;
+	w->chain_cnt = 0;
 }
 
 static __always_inline int walk_end(struct walker *w, __u32 reason)
@@ -108,6 +126,28 @@ static __always_inline void walk_python_frame(struct walker *w, const struct py_
 }
 
 /*
+ * Looks out for the mark and collects the addresses from there on. An entry frame ends the chain and
+ * is never the mark: its address on the C stack comes back in later, different calls. 1 to stop.
+ */
+static __always_inline int walk_mark(struct walker *w, const struct frame *node, __u32 index)
+{
+	if (!WALK_CHECK(ENTRY_FRAME, node->code_addr != 0)) {
+		w->chain_open = 0;
+		return 0;
+	}
+	if (node->frame_addr == w->mark_addr && !w->mark_met) {
+		w->mark_met = 1;
+		w->mark_index = index;
+		w->chain_open = 1;
+	}
+	if (!w->chain_open)
+		return 0;
+	if (w->chain_cnt < KRAIT_ANCHOR_FRAMES)
+		w->chain[w->chain_cnt++ & (KRAIT_ANCHOR_FRAMES - 1)] = node->frame_addr;
+	return w->stop_at_mark;
+}
+
+/*
  * Visits one frame and writes at most one struct frame at frames[frame_cnt]. 0 to go on, 1 when the
  * walk is over and w->reason says how.
  */
@@ -147,6 +187,8 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	w->last_owner = owner;
 	w->last_addr = addr;
 	w->next_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
+	if (w->mark_addr && walk_mark(w, out, index))
+		return walk_end(w, REASON_PYTHON);
 	return 0;
 }
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * anchor.h - may this walk stop before the root?
+ *
+ * CPython 3.15 keeps PyThreadState.last_profiled_frame (lpf) for profilers: on every pop of a Python
+ * frame it does "if (lpf == frame) { lpf = frame->previous; seq++; }" (pycore_interpframe.h,
+ * _PyThreadState_UpdateLastProfiledFrame()). User space writes a frame's address there. Once that
+ * frame is known to be alive, everything below it is known not to change, and the walk may stop.
+ * Three things have made impossible stacks of this idea:
+ *
+ *  - User space writes late: the frame may be gone, and its address in use again, with no trace in
+ *    seq. So a written anchor is worth nothing until an interrupt of the thread meets it on a full
+ *    walk of its own. From then on the interpreter itself reports every pop of it.
+ *  - Leaving a C-level eval loop updates nothing: an lpf that has slid to an entry frame stays there,
+ *    dead, and the next entry frame at that C stack address looks alike. So the chain that is
+ *    trusted ends before the first entry frame.
+ *  - Others write the same field. So its value and the count of pops must be exactly what follows
+ *    from what was confirmed. Any one write of somebody else between two samples breaks that; it
+ *    ends the anchor, and user space makes sure that it is alone before it writes again.
+ *
+ * The sides meet in the epoch: user space sets it to 0, writes the rest of its part and lpf, and then
+ * sets a number never used before. The program reads it after it has read lpf: as long as it is the
+ * one that the program's own state belongs to, no write of ours has begun.
+ *
+ * An epoch goes from written to confirmed to over and never back, but for a confirming record that
+ * found no room in the ring buffer: it has not confirmed anything.
+ */
+#ifndef KRAIT_ANCHOR_H
+#define KRAIT_ANCHOR_H
+
+/*
+ * Every check that keeps wrong stacks out goes through this. The model test (tests/unit/test_anchor.c)
+ * takes them away one at a time and must then see stacks that never were.
+ */
+#ifndef ANCHOR_CHECK
+#define ANCHOR_CHECK(name, condition) (condition)
+#endif
+
+/* What the interrupt has read of the thread, and what follows from it for the walk. */
+struct anchor_plan {
+	__u64 tstate_addr;
+	__u64 lpf_addr, seq; /* from one read of the thread state */
+	__u64 epoch; /* read after that */
+	__u32 audit_every; /* one delta in so many is an audit; 0 never */
+	/* filled by anchor_decide() */
+	__u32 confirm; /* meeting lpf on the full walk confirms it */
+	__u32 delta; /* lpf is alive: if it is met, all below is known ... */
+	__u32 audit; /* ... but this walk goes on to the end */
+	__u32 steps; /* index of lpf in addrs */
+	__u32 note; /* enum anchor_note */
+};
+
+static __always_inline void anchor_over(struct anchor *a, struct anchor_plan *p, __u32 note)
+{
+	a->state = ANCHOR_OVER;
+	p->note = note;
+}
+
+/*
+ * Nothing has met it yet. Exactly what was written is taken and nothing else: not for the truth of
+ * this stack, which a full walk gives, but to keep away from other profilers' anchors.
+ */
+static __always_inline void anchor_decide_written(struct anchor *a, struct anchor_plan *p)
+{
+	if (p->lpf_addr == a->written_addr && p->seq == a->written_seq)
+		p->confirm = 1;
+	else
+		anchor_over(a, p, p->seq == a->written_seq ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
+}
+
+/* Met once: by now lpf must be just as many frames down the chain as there were pops. */
+static __always_inline void anchor_decide_confirmed(struct anchor *a, struct anchor_plan *p)
+{
+	__u64 steps = p->seq - a->written_seq;
+
+	if (!ANCHOR_CHECK(CHAIN_END, steps < a->addr_cnt)) {
+		/* Past an entry frame there are no pops; past the part that we hold there may be. */
+		bool slid = steps == a->addr_cnt || a->addr_cnt == KRAIT_ANCHOR_FRAMES;
+
+		anchor_over(a, p, slid ? ANCHOR_NOTE_SLID : ANCHOR_NOTE_FOREIGN);
+		return;
+	}
+	if (!ANCHOR_CHECK(CHAIN_ADDR, a->addrs[steps & (KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr)) {
+		anchor_over(a, p, ANCHOR_NOTE_FOREIGN);
+		return;
+	}
+	p->delta = 1;
+	p->steps = (__u32)steps;
+	p->audit = p->audit_every && ++a->deltas >= p->audit_every;
+	if (p->audit)
+		a->deltas = 0;
+}
+
+/* Before the walk. Without a reason for more it is a full walk. */
+static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *p)
+{
+	p->confirm = 0;
+	p->delta = 0;
+	p->audit = 0;
+	p->steps = 0;
+	p->note = ANCHOR_NOTE_NONE;
+	if (!ANCHOR_CHECK(EPOCH_SET, p->epoch != 0) ||
+	    !ANCHOR_CHECK(THREAD_STATE, a->tstate_addr == p->tstate_addr))
+		return;
+	if (!ANCHOR_CHECK(EPOCH_SAME, a->state_epoch == p->epoch)) {
+		a->state_epoch = p->epoch;
+		a->state = ANCHOR_WRITTEN;
+		a->addr_cnt = 0;
+		a->deltas = 0;
+	}
+	if (a->state == ANCHOR_WRITTEN)
+		anchor_decide_written(a, p);
+	else if (a->state == ANCHOR_CONFIRMED)
+		anchor_decide_confirmed(a, p);
+}
+
+/* Tells the walk what to look out for. After walk_begin(). */
+static __always_inline void anchor_aim(const struct anchor_plan *p, struct walker *w)
+{
+	if (p->confirm || p->delta)
+		w->mark_addr = p->lpf_addr;
+	w->stop_at_mark = p->delta && !p->audit;
+}
+
+/* After the walk: what it has proved. Only a whole chain proves anything. */
+static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *p,
+					  const struct walker *w)
+{
+	if (!ANCHOR_CHECK(MET, w->mark_met) || !ANCHOR_CHECK(WHOLE, w->reason == REASON_PYTHON))
+		return; /* between two stores of a return, or on another chain now: a full walk */
+	if (p->delta) {
+		p->note = p->audit ? ANCHOR_NOTE_AUDIT : ANCHOR_NOTE_DELTA;
+	} else if (p->confirm) {
+		__builtin_memcpy(a->addrs, w->chain, sizeof(a->addrs));
+		a->addr_cnt = w->chain_cnt;
+		a->state = ANCHOR_CONFIRMED;
+		p->note = ANCHOR_NOTE_CONFIRM;
+	}
+}
+
+/* The record did not reach user space: what it would have confirmed is not. */
+static __always_inline void anchor_unsent(struct anchor *a, const struct anchor_plan *p)
+{
+	if (ANCHOR_CHECK(SENT, p->note == ANCHOR_NOTE_CONFIRM))
+		a->state = ANCHOR_WRITTEN;
+}
+
+#endif /* KRAIT_ANCHOR_H */
