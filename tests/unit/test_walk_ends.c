@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_walk_ends.c - bpf/walk.h: where a walk ends, and why, when the chain or the memory is
+ * not what it should be.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support_walker.h"
+
+static void a_null_current_frame_lacks_its_base_on_3_15(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	walk_fixture_begin(x, 2);
+	fake_put(x->fake, x->tstate_addr + x->fake->offsets.thread.current_frame, 0);
+	walk_now(x);
+	assert_walk(&x->result, &x->stack, REASON_NO_BASE, 0);
+}
+
+static void a_chain_that_ends_in_a_python_frame_is_truncated(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		fake_put(x->fake, MEMBER(x, 3, previous), 0);
+		walk_now(x);
+		assert_walk(&x->result, &x->stack, REASON_NO_BASE, 4);
+	}
+}
+
+static void only_the_base_frame_ends_a_stack_on_3_15(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	walk_fixture_begin(x, 2);
+	usual_stack(x);
+	fake_put(x->fake, MEMBER(x, 2, previous), 0); /* an entry frame, but not the base */
+	walk_now(x);
+	assert_walk(&x->result, &x->stack, REASON_NO_BASE, 3);
+}
+
+static void an_entry_frame_ends_a_stack_before_3_15(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for (int v = 0; v < 2; v++) {
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		fake_put(x->fake, MEMBER(x, 2, previous), 0);
+		walk_now(x);
+		assert_walk(&x->result, &x->stack, REASON_PYTHON, 3);
+	}
+}
+
+static void an_owner_that_is_none_ends_the_walk(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		for (int owner = 0; owner < 256; owner++) {
+			bool known = owner < 5 && owner != FAKE_FRAME_OBJECT;
+
+			fake_put_u8(x->fake, MEMBER(x, 4, owner), owner);
+			walk_now(x);
+			assert_int_equal(x->result.reason,
+					 known ? REASON_PYTHON : REASON_BAD_FRAME);
+			assert_int_equal(x->result.frame_cnt, known ? x->stack.cnt : 4);
+		}
+	}
+}
+
+static void a_misaligned_frame_ends_the_walk(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		for (int bits = 1; bits < 8; bits++) {
+			fake_put(x->fake, MEMBER(x, 1, previous),
+				 fake_expected(&x->stack, 2)->frame_addr | bits);
+			walk_now(x);
+			assert_walk(&x->result, &x->stack, REASON_BAD_FRAME, 2);
+		}
+	}
+}
+
+static void a_fault_at_any_frame_keeps_the_leaf_side(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		for (__u32 n = 1; n <= x->stack.cnt; n++) {
+			fake_heal(x->fake);
+			x->fake->fail_at = n;
+			host_walk(x->fake, x->tstate_addr, false, &x->result);
+			assert_walk(&x->result, &x->stack, REASON_FRAME_FAULT, n - 1);
+		}
+	}
+}
+
+static void a_fault_at_any_read_with_fingerprints_is_no_worse(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		__u32 python = 5;
+
+		walk_fixture_begin(x, v);
+		usual_stack(x);
+		for (__u32 n = 1; n <= x->stack.cnt + python; n++) {
+			fake_heal(x->fake);
+			x->fake->fail_at = n;
+			host_walk(x->fake, x->tstate_addr, true, &x->result);
+			assert_true(x->result.reason == REASON_FRAME_FAULT ||
+				    x->result.reason == REASON_PYTHON);
+			assert_true(x->result.reason == REASON_FRAME_FAULT ||
+				    x->result.frame_cnt == x->stack.cnt);
+			for (__u32 i = 0; i < x->result.frame_cnt; i++)
+				assert_int_equal(x->result.frames[i].code_addr,
+						 fake_expected(&x->stack, i)->code_addr);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_null_current_frame_lacks_its_base_on_3_15),
+		cmocka_unit_test(a_chain_that_ends_in_a_python_frame_is_truncated),
+		cmocka_unit_test(only_the_base_frame_ends_a_stack_on_3_15),
+		cmocka_unit_test(an_entry_frame_ends_a_stack_before_3_15),
+		cmocka_unit_test(an_owner_that_is_none_ends_the_walk),
+		cmocka_unit_test(a_misaligned_frame_ends_the_walk),
+		cmocka_unit_test(a_fault_at_any_frame_keeps_the_leaf_side),
+		cmocka_unit_test(a_fault_at_any_read_with_fingerprints_is_no_worse),
+	};
+
+	return cmocka_run_group_tests_name("walk: ends", tests, walk_fixture_new,
+					   walk_fixture_free);
+}
