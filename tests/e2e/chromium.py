@@ -25,7 +25,7 @@ def find():
 
 
 class Browser:
-    def __init__(self, path, timeout=60):
+    def __init__(self, path, *flags, timeout=60):
         self.timeout, self.last_id, self.buffer = timeout, 0, b""
         self.requests, self.errors, self.session = [], [], None
         self.profile = tempfile.mkdtemp(prefix="krait-chromium-")
@@ -33,7 +33,7 @@ class Browser:
         self.reply, reply_write = os.pipe()
         # The browser wants its ends as descriptors 3 and 4; a shell puts them there.
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{command_read} 4>&{reply_write}', "sh", path, *FLAGS,
+            ["sh", "-c", f'exec "$@" 3<&{command_read} 4>&{reply_write}', "sh", path, *FLAGS, *flags,
              f"--user-data-dir={self.profile}", "about:blank"],
             pass_fds=(command_read, reply_write), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -98,10 +98,10 @@ class Browser:
                 return reply["result"]
             self._note(reply)
 
-    def open(self, path):
+    def open(self, path, fragment=""):
         self.requests.clear()
         self.errors.clear()
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        self.call("Page.navigate", url="file://" + os.path.abspath(path) + fragment)
         deadline = time.monotonic() + self.timeout
         while self._note(self._read(deadline)) != "Page.loadEventFired":
             pass

@@ -2,8 +2,8 @@
 /*
  * test_html.c - the page: its data is sound, agrees with the profile, and cannot break out.
  *
- * With KRAIT_PAGES=DIR it writes the pages that tests/e2e/test_flamegraph_page.py opens in a
- * browser, and does nothing else.
+ * With KRAIT_PAGES=DIR it writes the files that tests/e2e/test_flamegraph_page.py and
+ * test_speedscope.py open in a browser, and does nothing else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,18 +126,18 @@ static void a_full_disk_is_reported(void **state)
 	profile__free(p);
 }
 
-static void write_page(const char *dir, const char *name, struct profile *p)
+static void write_file(const char *dir, const char *name, const char *format, struct profile *p)
 {
-	char path[512], *page = emit_text("html", p, &options);
+	char path[512], *text = emit_text(format, p, &options);
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/%s.html", dir, name);
+	snprintf(path, sizeof(path), "%s/%s.%s", dir, name, format);
 	out = fopen(path, "w");
-	if (!out || fputs(page, out) < 0 || fclose(out)) {
+	if (!out || fputs(text, out) < 0 || fclose(out)) {
 		perror(path);
 		exit(1);
 	}
-	free(page);
+	free(text);
 	profile__free(p);
 }
 
@@ -155,11 +155,15 @@ int main(void)
 
 	if (!dir)
 		return cmocka_run_group_tests(tests, NULL, NULL);
-	write_page(dir, "small", small_profile());
-	write_page(dir, "hostile", hostile_profile());
-	write_page(dir, "deep", deep_profile(2000));
-	write_page(dir, "large", large_profile(10000));
-	write_page(dir, "huge", large_profile(300000));
-	write_page(dir, "empty", profile__new());
+	write_file(dir, "small", "html", small_profile());
+	write_file(dir, "hostile", "html", hostile_profile());
+	write_file(dir, "deep", "html", deep_profile(2000));
+	write_file(dir, "large", "html", large_profile(10000));
+	write_file(dir, "huge", "html", large_profile(300000));
+	write_file(dir, "empty", "html", profile__new());
+	write_file(dir, "small", "folded", small_profile());
+	write_file(dir, "small", "script", small_profile());
+	write_file(dir, "hostile", "folded", hostile_profile());
+	write_file(dir, "hostile", "script", hostile_profile());
 	return 0;
 }
