@@ -63,22 +63,18 @@ static size_t parse(FILE *list, struct python *pythons, size_t cap, int minor)
 
 size_t pythons_find(struct python *pythons, size_t cap, int minor)
 {
-	const char *env = getenv("KRAIT_PYTHONS");
+	const char *file = getenv("KRAIT_PYTHONS");
 	size_t cnt = 0;
 	FILE *list;
 
-	if (env && *env) {
-		list = fmemopen((void *)env, strlen(env), "r");
-		if (list) {
-			cnt = parse(list, pythons, cap, minor);
+	list = file ? fopen(file, "re") :
+		      popen(KRAIT_SRCDIR "/scripts/pythons --list 2>/dev/null", "re");
+	if (list) {
+		cnt = parse(list, pythons, cap, minor);
+		if (file)
 			fclose(list);
-		}
-	} else {
-		list = popen(KRAIT_SRCDIR "/scripts/pythons --list 2>/dev/null", "r");
-		if (list) {
-			cnt = parse(list, pythons, cap, minor);
+		else
 			pclose(list);
-		}
 	}
 	if (!cnt)
 		printf("# skipped: no interpreter of 3.%d or newer (scripts/pythons)\n", minor);

@@ -2,8 +2,8 @@
 /*
  * support_pythons.h - the interpreters that unit tests may compare with.
  *
- * The list is that of scripts/pythons, from KRAIT_PYTHONS or asked for (nothing is made then). One
- * executable for each version. What cannot be run here is named in a diagnostic line.
+ * The list is that of scripts/pythons: the file KRAIT_PYTHONS, or asked for (none is made then).
+ * One executable for each version. What cannot be run here is named in a diagnostic line.
  */
 #ifndef KRAIT_TESTS_SUPPORT_PYTHONS_H
 #define KRAIT_TESTS_SUPPORT_PYTHONS_H

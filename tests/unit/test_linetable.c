@@ -24,9 +24,9 @@
 #define RANDOM_TABLES 20000
 
 #ifdef __SANITIZE_ADDRESS__
-#define ONE_IN "8"
+#define SANITIZED true
 #else
-#define ONE_IN "1"
+#define SANITIZED false
 #endif
 
 static struct linetable make_table(const __u8 *bytes, __u32 size, int first_line)
@@ -307,7 +307,9 @@ static void check_object(FILE *in, const struct dump_header *header, struct tall
 
 static void check_python(const struct python *python)
 {
-	const char *one_in = getenv("KRAIT_FULL") ? "1" : ONE_IN;
+	/* Everything in a plain build for what krait supports; KRAIT_FULL=1 for all everywhere. */
+	bool sample = SANITIZED || strncmp(python->version, "3.12", 4) <= 0;
+	const char *one_in = sample && !getenv("KRAIT_FULL") ? "8" : "1";
 	struct tally tally = { 0 };
 	struct dump_header header;
 	double start = now_ns();
@@ -324,8 +326,8 @@ static void check_python(const struct python *python)
 	assert_int_equal(header.first_line, tally.objects);
 	assert_int_equal(script_end(&script), 0);
 	assert_true(tally.objects > 100);
-	printf("# %s: %u modules, %lu code objects, %lu units, largest table %u bytes, %.1f s\n",
-	       python->version, tally.modules, tally.objects, tally.units, tally.largest,
+	printf("# %s: one in %s: %u modules, %lu code objects, %lu units, largest table %u bytes, %.1f s\n",
+	       python->version, one_in, tally.modules, tally.objects, tally.units, tally.largest,
 	       (now_ns() - start) / 1e9);
 }
 
