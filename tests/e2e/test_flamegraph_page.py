@@ -223,6 +223,13 @@ def large_pages(browser, folder):
     check("3.0" in page.text("loss") and not browser.run("document.getElementById('loss').hidden"),
           "a loss of 3 % is an alarm", page.text("loss"))
     page.clean("large")
+    browser.size(420, 760)
+    page.press("table-button")
+    equal(browser.run("['stage', 'panel'].map(id => document.getElementById(id)).every(e => "
+                      "e.clientHeight > 60 && e.getBoundingClientRect().bottom <= "
+                      "document.querySelector('footer').getBoundingClientRect().top + 1)"), True,
+          "graph and table share a narrow window")
+    browser.size(1280, 720)
     page = Page(browser, folder, "huge")
     check(re.search(r"boxes below 0\.3 px folded", page.text("hidden")),
           "what is too narrow is folded and counted", page.text("hidden"))

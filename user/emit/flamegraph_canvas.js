@@ -81,7 +81,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	/* In pixels from the top of all rows, whether in sight or not. */
 	function topOf(depth) {
-		return (scene.flame ? Math.max(levels(), Math.floor(height / ROW)) - 1 - depth : depth) * ROW;
+		return scene.flame ? Math.max(levels() * ROW, height) - (depth + 1) * ROW : depth * ROW;
 	}
 
 	function boxOf(node) {
@@ -246,8 +246,9 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	function nodeAt(x, y) {
 		const { tree, zoom } = scene, scale = width / (tree.total[zoom] || 1);
-		const row = Math.floor((y + stage.scrollTop) / ROW);
-		const depth = scene.flame ? Math.max(levels(), Math.floor(height / ROW)) - 1 - row : row;
+		const below = scene.flame ? Math.max(levels() * ROW, height) - 1 - y - stage.scrollTop :
+			y + stage.scrollTop;
+		const depth = Math.floor(below / ROW);
 		const sample = tree.start[zoom] + x / scale;
 		let node = zoom;
 

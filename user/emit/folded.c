@@ -3,8 +3,8 @@
  * folded.c - one line per stack: "process;[thread;]frame;frame COUNT", root first.
  *
  * Read by flamegraph.pl, inferno, speedscope, Firefox Profiler and krait report. The accounts are
- * not in this format: speedscope takes a file for folded only if every line ends in a count, and
- * flamegraph.pl warns of any other. They are in the summary and in all other outputs.
+ * not in it: the format has no comments, and flamegraph.pl and inferno warn of every line that does
+ * not end in a count (speedscope skips it). They are in the summary and in all other outputs.
  */
 #include "emit/formats.h"
 
