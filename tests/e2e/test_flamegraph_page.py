@@ -99,6 +99,12 @@ def small_page(browser, folder):
     equal(browser.run("document.title"), "krait record -o shop.html -- python3 main.py - krait",
           "the title is the command line")
 
+    with open(os.path.join(ROOT, "tests/golden/small-summary.txt"), encoding="utf-8") as file:
+        rows = re.findall(r"^ *[\d.]+% +([\d.]+)% +(\d+)  (.*?)(?:  .*)?$", file.read(), re.M)
+    equal(sorted((f["name"], str(f["self"]), f"{f['total'] / 10:.1f}")
+                 for f in browser.run("krait.functions()") if f["self"] or f["name"][0] != "["),
+          sorted((name, self, total) for total, self, name in rows),
+          "all functions have the numbers of the text summary")
     page.press("table-button")
     equal(browser.run("[...document.querySelectorAll('#functions tr')].slice(0, 2).map(r => "
                       "[...r.cells].slice(0, 2).map(c => c.title).join() + ' ' + "
@@ -192,7 +198,7 @@ def hostile_page(browser, folder):
     page.focus()
     browser.key("/")
     browser.type("img src")
-    equal(browser.run("document.querySelectorAll('img, body script').length"), 4,
+    equal(browser.run("document.querySelectorAll('img, body script').length"), 6,
           "no name became markup")
     page.clean("hostile")
 

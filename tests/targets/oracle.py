@@ -97,14 +97,29 @@ class Oracle:
         return {"codes": codes, "nodes": nodes, "hot": self.hot}
 
 
+def of_frame(frame):
+    """The oracle of a thread that stays in that frame."""
+    oracle = Oracle()
+    oracle.note(frame)
+    return oracle
+
+
+def tell(*oracles):
+    """Prints the oracles, each also as a dictionary."""
+    sys.stdout.reconfigure(encoding="utf-8")
+    documents = [o if isinstance(o, dict) else o.as_json() for o in oracles]
+    sys.stdout.write("".join("ORACLE %s\n" % json.dumps(d) for d in documents))
+
+
+def say_ready():
+    """The recording may begin."""
+    sys.stdout.write("READY\n")
+    sys.stdout.flush()
+
+
 def say(*oracles):
-    """The oracles, then the word that the recording may begin."""
-    if not sys.flags.utf8_mode:
-        sys.stdout.reconfigure(encoding="utf-8")
-    for oracle in oracles:
-        document = oracle if isinstance(oracle, dict) else oracle.as_json()
-        print("ORACLE " + json.dumps(document))
-    print("READY", flush=True)
+    tell(*oracles)
+    say_ready()
 
 
 def run(scenarios, hot, small=2, big=1000):

@@ -1,0 +1,84 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Exact stacks of many threads, of threads without the GIL, of sub-interpreters, and stacks that
+are deeper than what krait follows, on every interpreter."""
+import re
+
+import harness as h
+
+
+def check_threads(tap, python):
+    """Each of fifty threads has functions that no other has: a mixture is not in the oracle."""
+    name = python.name + ": threads.py"
+    with h.start(python, "threads.py") as target:
+        recording = h.record("-p", str(target.pid), "-d", "2s")
+    tap.equal(recording.code, 0, name + ": exit code", recording.err)
+    h.check_accounts(tap, name, recording, complete=0.99)
+    h.check_stacks(tap, name, recording, target.oracle)
+
+
+def check_release(tap, python):
+    """While a thread has released the GIL, the interpreter knows no current thread state."""
+    name = python.name + ": release.py"
+    with h.start(python, "release.py") as target:
+        recording = h.record("-p", str(target.pid), "-d", "1s")
+    h.check_accounts(tap, name, recording, complete=0.99)
+    h.check_stacks(tap, name, recording, target.oracle)
+
+
+def is_visit(frames):
+    """A stack of the third interpreter of interps.py. The string that is executed there each time
+    is dropped when it has run, and then nothing proves at first that an older function lives on."""
+    unknown = "<unknown function>"
+    names = [re.sub(r" \(<(script|string)>:\d+\)$", "", f) for f in frames]
+    visit = ["<module>", "visited", "visited_leaf"]
+    return frames == ["[no Python frame]"] or \
+        len(names) <= 3 and all(n in (unknown, v) for n, v in zip(names, visit))
+
+
+def check_interpreters(tap, python):
+    """The stack is that of the interpreter in which the thread is, and no other's."""
+    name = python.name + ": interps.py"
+    with h.start(python, "interps.py") as target:
+        recording = h.record("-p", str(target.pid), "-d", "1500ms")
+    h.check_accounts(tap, name, recording, complete=0.98)
+    illegal, leaves = target.oracle.judge(recording.stacks)
+    visits = [s for s in illegal if is_visit(s[0][1:])]
+    illegal = [s for s in illegal if s not in visits]
+    tap.ok(not illegal, name + ": every stack is one the target can have", h.show(illegal))
+    missing = [hot for hot in target.oracle.hot if hot not in leaves]
+    tap.ok(not missing, name + ": every interpreter was seen at work", missing)
+    seen = sum(n for s, n in visits if s[-1].startswith("visited_leaf "))
+    unknown = sum(n for s, n in visits if s[-1] == "<unknown function>")
+    tap.ok(seen > unknown, name + ": an interpreter entered for moments has its names",
+           h.show(visits))
+
+
+def check_deep(tap, python):
+    """What is beyond krait's limit is missing at the root and is said to be missing."""
+    name = python.name + ": deep.py"
+    with h.start(python, "deep.py") as target:
+        recording = h.record("-p", str(target.pid), "-d", "500ms", lines=False)
+    h.check_accounts(tap, name, recording)
+    tap.ok(recording.stats.get("truncated.depth") == recording.samples() > 0,
+           name + ": every sample is truncated", recording.err)
+    wrong = [s for s, _ in recording.stacks
+             if s[1] != "[truncated: depth]" or s[-1] != "bottom (deep.py)" or len(s) < 1024 or
+             set(s[2:-1]) != {"descend (deep.py)"}]
+    tap.ok(not wrong, name + ": the leaf side is there, and the mark", h.show([(w, 1) for w in wrong]))
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap):
+        check_threads(tap, python)
+        check_release(tap, python)
+        check_interpreters(tap, python)
+        check_deep(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
