@@ -96,6 +96,20 @@ static void an_empty_profile_gives_a_page(void **state)
 	check_page(profile__new());
 }
 
+static void a_tree_beyond_the_bound_loses_boxes_but_no_samples(void **state)
+{
+	struct profile *p = large_profile(1200000);
+	char *page = emit_text("html", p, &options), *data = page_data(page);
+	unsigned nodes;
+
+	assert_int_equal(self_sum(data, &nodes), sample_cnt(p));
+	assert_true(nodes < profile__node_cnt(p));
+	assert_true(nodes > 1000);
+	free(data);
+	free(page);
+	profile__free(p);
+}
+
 static void a_page_loads_nothing(void **state)
 {
 	struct profile *p = small_profile();
@@ -148,6 +162,7 @@ int main(void)
 		cmocka_unit_test(hostile_names_stay_inside_the_data),
 		cmocka_unit_test(stacks_of_2000_frames_are_kept_whole),
 		cmocka_unit_test(an_empty_profile_gives_a_page),
+		cmocka_unit_test(a_tree_beyond_the_bound_loses_boxes_but_no_samples),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),
 	};

@@ -6,82 +6,24 @@
 (() => {
 	'use strict';
 
-	const ROWS_MAX = 300; /* of the table: more than anybody reads, few enough to be instant */
 	const $ = id => document.getElementById(id);
 	const M = KraitModel;
+	const { number, samples, percent, nameOf, whereOf } = KraitText;
 	const data = JSON.parse($('data').textContent);
 	const { meta, accounts } = data;
 	const allFrames = M.readFrames(data);
 	const stage = $('stage'), canvas = $('canvas');
 	const view = KraitCanvas(canvas, stage, $('spacer'));
-	const number = new Intl.NumberFormat('en');
 	const state = { tree: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
 		rootLabel: '', labelOf: nameOf, whereOf, test: null, chosen: null, sort: 'self', folded: 0 };
 	let pending = 0;
 
-	const samples = n => number.format(n) + (n === 1 ? ' sample' : ' samples');
-	const percent = (n, of) => {
-		const p = of > 0 ? 100 * n / of : 0;
-		return (p > 0 && p < 0.05 ? '<0.1' : p.toFixed(1)) + '\u2009%';
-	};
 	const frameOf = node => state.tree.frames[state.tree.frame[node]];
 
-	function nameOf(f) {
-		if (f.kind === M.PROCESS && f.pid > 0)
-			return `${f.name} (${f.pid})`;
-		return f.kind === M.THREAD && f.tid > 0 ? `${f.name} (${f.tid})` : f.name;
-	}
-
-	function lineOf(f) {
-		return f.line > 0 ? f.line : f.firstLine;
-	}
-
-	function whereOf(f) {
-		return f.file && f.kind === M.PYTHON ? f.path + (lineOf(f) > 0 ? ':' + lineOf(f) : '') : '';
-	}
-
-	function element(tag, className, text) {
-		const e = document.createElement(tag);
-		if (className)
-			e.className = className;
-		if (text !== undefined)
-			e.textContent = text;
-		return e;
-	}
-
-	/* ---- what is said about a node ---- */
-
-	function describe(node) {
-		const { tree, zoom } = state, f = frameOf(node);
-		const whole = tree.total[0];
-		let counts = `${samples(tree.total[node])} · ${percent(tree.total[node], whole)} total · ` +
-			`${percent(tree.self[node], whole)} self`;
-
-		if (zoom && node >= zoom)
-			counts += ` · ${percent(tree.total[node], tree.total[zoom])} of the zoomed frame`;
-		if (!node)
-			return { name: 'all', where: samples(whole),
-				counts: 'Click a box to zoom in; / searches, ? shows all keys.' };
-		let where = f.kind === M.PYTHON ? f.file : '';
-		if (where && f.line > 0)
-			where += `:${f.line}`;
-		else if (where && f.firstLine > 0)
-			where += `:${f.firstLine}`;
-		if (f.kind === M.PROCESS)
-			where = 'process';
-		else if (f.kind === M.THREAD)
-			where = 'thread';
-		return { name: nameOf(f), where, counts };
-	}
-
-	function fill(box, d) {
-		const top = element('div'), bottom = element('div', '', d.counts);
-		top.append(element('span', 'name', d.name), ' ', element('span', 'file', d.where));
-		box.replaceChildren(top, bottom);
-	}
+	const describe = node => KraitText.describe(state.tree, state.zoom, node);
 
 	function showDetail() {
-		fill($('detail'), describe(state.hover >= 0 ? state.hover : state.focus));
+		KraitText.fill($('detail'), describe(state.hover >= 0 ? state.hover : state.focus));
 	}
 
 	function announce() {
@@ -95,7 +37,7 @@
 		tip.hidden = state.hover < 0;
 		if (tip.hidden)
 			return;
-		fill(tip, describe(state.hover));
+		KraitText.fill(tip, describe(state.hover));
 		const w = tip.offsetWidth, h = tip.offsetHeight;
 		tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - w - 6)) + 'px';
 		tip.style.top = (y + 20 + h < innerHeight ? y + 20 : Math.max(4, y - h - 12)) + 'px';
@@ -243,56 +185,9 @@
 
 	/* ---- the table ---- */
 
-	function tableRows() {
-		const { tree, zoom, sort } = state, { self, total } = M.countFrames(tree, zoom);
-		const rows = [];
-
-		tree.frames.forEach((f, i) => {
-			if (f.kind === M.PYTHON ? total[i] > 0 : self[i] > 0)
-				rows.push({ f, self: self[i], total: total[i] });
-		});
-		const other = sort === 'total' ? 'self' : 'total';
-		return rows.sort((a, b) => (sort === 'name' ? 0 : b[sort] - a[sort] || b[other] - a[other]) ||
-			(a.f.name < b.f.name ? -1 : a.f.name > b.f.name ? 1 : b.self - a.self));
-	}
-
-	function numberCell(n, of) {
-		const cell = element('td', 'number', percent(n, of)), bar = element('i');
-		bar.style.width = Math.min(100, of ? 100 * n / of : 0) + '%';
-		cell.title = samples(n);
-		cell.append(bar);
-		return cell;
-	}
-
 	function showTable() {
-		if ($('panel').hidden || !state.tree)
-			return;
-		const { tree, zoom } = state, rows = tableRows();
-		const body = document.createDocumentFragment();
-
-		for (const row of rows.slice(0, ROWS_MAX)) {
-			const line = element('tr'), cell = element('td');
-			line.append(numberCell(row.self, tree.total[zoom]), numberCell(row.total, tree.total[zoom]));
-			const name = element('button', 'name', nameOf(row.f));
-			name.type = 'button';
-			name.setAttribute('aria-pressed', String(row.f === state.chosen));
-			cell.append(name, element('span', 'file', whereOf(row.f)));
-			cell.title = row.f.file;
-			line.classList.toggle('chosen', state.chosen === row.f);
-			line.append(cell);
-			line.frame = row.f;
-			body.append(line);
-		}
-		$('functions').replaceChildren(body);
-		const more = rows.length > ROWS_MAX ? `, the first ${ROWS_MAX}` : '';
-		$('scope').textContent = (zoom ? `Within ${nameOf(frameOf(zoom))}: ` : 'Whole recording: ') +
-			`${samples(tree.total[zoom])}, ${number.format(rows.length)} functions${more}`;
-		for (const b of document.querySelectorAll('#panel th button')) {
-			if (b.dataset.sort === state.sort)
-				b.parentNode.setAttribute('aria-sort', state.sort === 'name' ? 'ascending' : 'descending');
-			else
-				b.parentNode.removeAttribute('aria-sort');
-		}
+		if (!$('panel').hidden && state.tree)
+			KraitTable.show(state);
 	}
 
 	function toggleTable() {
@@ -420,78 +315,14 @@
 			zoomTo(node);
 	}
 
-	/* ---- the header ---- */
-
-	function addMeta(label, value) {
-		if (!value)
-			return;
-		const item = element('li', '', label ? label + ' ' : '');
-		item.append(element('b', '', value));
-		$('meta').append(item);
-	}
-
-	function duration(ms) {
-		const s = ms / 1000;
-		return !ms ? '' : s < 60 ? `${s.toFixed(s < 10 ? 2 : 1)} s` :
-			`${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
-	}
-
-	function showHeader() {
-		const title = meta.title || meta.commandLine || 'CPU profile';
-
-		$('title').textContent = $('title').title = title;
-		$('brand').hidden = title.startsWith('krait');
-		document.title = `${title} - krait`;
-		addMeta('', samples(state.tree.total[0]));
-		addMeta('in', duration(meta.milliseconds));
-		addMeta('at', meta.frequency ? `${number.format(meta.frequency)} Hz` : '');
-		addMeta('on', meta.host);
-		addMeta('kernel', meta.kernel);
-		addMeta('', meta.date);
-		if (meta.title)
-			addMeta('command', meta.commandLine);
-		addMeta('', accounts.interrupts ? accounts.text : '');
-		addMeta('', accounts.unknownFrames ? `${number.format(accounts.unknownFrames)} unknown frames` : '');
-		addMeta('', accounts.eventsDropped ?
-			`${number.format(accounts.eventsDropped)} process events dropped` : '');
-
-		const lost = accounts.lost / (accounts.interrupts || 1);
-		const cut = accounts.truncated / (accounts.interrupts || 1);
-		const share = [];
-		if (lost > 0.01)
-			share.push(`${percent(lost, 1)} of the interrupts were lost, so shares below are of the rest.`);
-		if (cut > 0.01)
-			share.push(`${percent(cut, 1)} of the stacks have no root; they are below a box that says so.`);
-		$('loss').hidden = !share.length;
-		$('loss').textContent = share.join(' ');
-	}
-
-	/* Whose code the samples end in; a colour and its share. */
-	function showLegend() {
-		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
-			unknown: 'no file', mark: 'marks' };
-		const sums = {}, { tree } = state, items = document.createDocumentFragment();
-
-		for (let i = 0; i < tree.cnt; i++) {
-			const { category } = frameOf(i);
-			sums[category] = (sums[category] || 0) + tree.self[i];
-		}
-		for (const category of Object.keys(names)) {
-			if (!sums[category])
-				continue;
-			const item = element('li'), color = element('i');
-			color.style.background = view.legendFill(category);
-			item.title = 'Share of samples in functions of this kind themselves';
-			item.append(color, `${names[category]} ${percent(sums[category], tree.total[0])}`);
-			items.append(item);
-		}
-		$('legend').replaceChildren(items);
-	}
-
 	/* ---- start ---- */
 
 	function hasSeveral(kind) {
 		return allFrames.filter(f => f.kind === kind).length > 1;
+	}
+
+	function showLegend() {
+		KraitText.showLegend(state.tree, view.legendFill);
 	}
 
 	function start() {
@@ -506,7 +337,7 @@
 			$('roots').value = 'process';
 		$('lines').value = meta.lines ? 'line' : 'function';
 		rebuild();
-		showHeader();
+		KraitText.showHeader(meta, accounts, state.tree.total[0]);
 		showLegend();
 
 		$('roots').addEventListener('change', rebuild);
@@ -552,6 +383,6 @@
 					self: state.tree.self[i], depth: state.tree.depth[i] }, view.boxOf(i)));
 			return list;
 		},
-		functions: () => tableRows().map(r => ({ name: r.f.name, self: r.self, total: r.total })),
+		functions: () => KraitTable.rowsOf(state.tree, state.zoom, state.sort).map(r => ({ name: r.f.name, self: r.self, total: r.total })),
 	};
 })();

@@ -37,6 +37,8 @@ ASSET(flamegraph_html, "flamegraph.html");
 ASSET(flamegraph_css, "flamegraph.css");
 ASSET(flamegraph_model_js, "flamegraph_model.js");
 ASSET(flamegraph_canvas_js, "flamegraph_canvas.js");
+ASSET(flamegraph_text_js, "flamegraph_text.js");
+ASSET(flamegraph_table_js, "flamegraph_table.js");
 ASSET(flamegraph_page_js, "flamegraph_page.js");
 
 struct emitter {
@@ -244,6 +246,8 @@ static int html_finish(struct emitter *e, const struct profile *p)
 		{ "{/*KRAIT:DATA*/}", NULL, NULL },
 		{ "/*KRAIT:MODEL*/", flamegraph_model_js, flamegraph_model_js_end },
 		{ "/*KRAIT:CANVAS*/", flamegraph_canvas_js, flamegraph_canvas_js_end },
+		{ "/*KRAIT:TEXT*/", flamegraph_text_js, flamegraph_text_js_end },
+		{ "/*KRAIT:TABLE*/", flamegraph_table_js, flamegraph_table_js_end },
 		{ "/*KRAIT:PAGE*/", flamegraph_page_js, flamegraph_page_js_end },
 	};
 	const char *at = flamegraph_html, *marker;
