@@ -1,0 +1,128 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait record -- COMMAND on every interpreter: children that fork, spawn and exec are followed,
+and the command notices nothing. Each process says which stacks it can have while it works; what
+runs before and after (imports, the end of the interpreter) is not judged."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import harness as h
+
+# What to start, its exit code, and the functions that must be seen.
+CASES = [
+    ("work", 7, {"parent_leaf"}),
+    ("fork", 3, {"parent_leaf", "child_leaf"}),
+    ("mp-fork", 0, {"parent_leaf", "child_leaf"}),
+    ("mp-spawn", 0, {"parent_leaf", "child_leaf"}),
+    ("exec", 9, {"parent_leaf", "successor_leaf"}),
+    ("kill", 128 + signal.SIGKILL, {"parent_leaf"}),
+]
+
+
+def read_oracles(folder):
+    oracle = h.Oracle()
+    for path in glob.glob(os.path.join(folder, "oracle-*")):
+        with open(path, encoding="utf-8") as f:
+            oracle.add(json.load(f))
+    return oracle
+
+
+def leaf_name(stack):
+    return stack[-1].split(" (")[0]
+
+
+def check_case(tap, python, what, code, hot, wrap=lambda command: command):
+    """Stacks that end in one of the functions at work must be those that their process noted."""
+    name = "%s: children.py %s" % (python.name, what)
+    folder = python.scratch()
+    command = python.command(python.target("children.py"), what, python.inside(folder))
+    recording = h.record(command=wrap(command))
+    oracle = read_oracles(folder)
+    shutil.rmtree(folder)
+    tap.equal(recording.code, code, name + ": exit code", recording.err)
+    h.check_accounts(tap, name, recording, complete=0.95)
+    working = [s for s in recording.stacks if leaf_name(s[0]) in hot]
+    illegal, leaves = oracle.judge(working)
+    tap.ok(not illegal, name + ": every stack is one the target can have", h.show(illegal))
+    tap.equal(set(leaves), hot, name + ": every process was seen at work", recording.err)
+    return recording
+
+
+def check_shell(tap, python):
+    """The interpreter is started by a shell that waits for it."""
+    def wrap(command):
+        return ["sh", "-c", 'true; "$@"; exit $?', "sh", *command]
+
+    check_case(tap, python, "work", 7, {"parent_leaf"}, wrap)
+
+
+def check_short_lives(tap, python):
+    """Processes and threads that end at once: nothing is counted twice or forgotten."""
+    name = python.name + ": children.py exit"
+    recording = h.record("-F", "5000", command=python.command(
+        python.target("children.py"), "exit", "/tmp"))
+    tap.equal(recording.code, 0, name + ": exit code", recording.err)
+    h.check_accounts(tap, name, recording)
+
+
+def check_end_during_recording(tap, python):
+    """A process of -p that ends: the recording ends too, complete and with code 0."""
+    name = python.name + ": -p of a process that ends"
+    with h.start(python, "pairs.py") as target:
+        folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
+        h.folders.append(folder)
+        path = os.path.join(folder, "x.folded")
+        krait = subprocess.Popen([h.KRAIT, "record", "--stats", "--lines", "-q", "-o", path,
+                                  "-p", str(target.pid)], stderr=subprocess.PIPE, encoding="utf-8")
+        try:
+            krait.communicate(timeout=1)
+        except subprocess.TimeoutExpired:
+            pass
+        target.stop()
+        _, err = krait.communicate(timeout=h.PATIENCE_SECS)
+        recording = h.Recording(krait.returncode, "", err, folder)
+        tap.equal(recording.code, 0, name + ": exit code", err)
+        h.check_accounts(tap, name, recording, complete=0.98)
+        illegal, _ = target.oracle.judge(recording.stacks)
+        tap.ok(recording.samples() and not illegal,
+               name + ": every stack is one the target can have", h.show(illegal))
+
+
+def check_untouched(tap, python):
+    """Arguments, standard input and output, and environment of the command are its own."""
+    script = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() * 2); " \
+             "sys.stdout.write(repr(sys.argv[1:])); sys.stderr.write('own error'); sys.exit(42)"
+    arguments = ["-p", "--lines", "", "a b", "--", "ü\n", "$HOME"]
+    command = python.command("-X", "utf8", "-c", script, *arguments)
+    plain = subprocess.run(command, input=b"\0in\xff\n", capture_output=True)
+    folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
+    h.folders.append(folder)
+    path = os.path.join(folder, "x.folded")
+    krait = subprocess.run([h.KRAIT, "record", "-q", "-o", path, "--", *command],
+                           input=b"\0in\xff\n", capture_output=True)
+    name = python.name + ": the command of record"
+    tap.equal(krait.stdout, plain.stdout, name + " has its output and its arguments")
+    tap.equal(krait.returncode, 42, name + " has its exit code", krait.stderr)
+    tap.ok(b"own error" in krait.stderr, name + " has its standard error", krait.stderr)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap):
+        for what, code, hot in CASES:
+            check_case(tap, python, what, code, hot)
+        check_shell(tap, python)
+        check_short_lives(tap, python)
+        check_end_during_recording(tap, python)
+        check_untouched(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
