@@ -28,6 +28,7 @@ static const struct {
 	[REASON_NO_LAYOUT] = { "no layout", OUTCOME_LOST },
 	[REASON_RING_FULL] = { "ring full", OUTCOME_LOST },
 	[REASON_BAD_RECORD] = { "bad record", OUTCOME_LOST },
+	[REASON_NO_CACHE] = { "no cache", OUTCOME_LOST },
 };
 
 const char *reason_name(enum reason reason)
@@ -54,8 +55,8 @@ const char *outcome_name(enum outcome outcome)
 
 enum outcome reason_outcome(enum reason reason)
 {
-	/* A reason that nobody knows cannot count as a good sample. */
-	if ((unsigned)reason >= REASON_CNT)
+	/* A reason that has no name here cannot count as a good sample. */
+	if ((unsigned)reason >= REASON_CNT || !reasons[reason].name)
 		return OUTCOME_LOST;
 	return reasons[reason].outcome;
 }
@@ -66,7 +67,7 @@ __u64 accounts_total(const struct accounts *a, enum outcome outcome)
 	int i;
 
 	for (i = 0; i < REASON_CNT; i++)
-		if (reasons[i].outcome == outcome)
+		if (reason_outcome((enum reason)i) == outcome)
 			sum += a->reasons[i];
 	return sum;
 }
@@ -118,9 +119,10 @@ static void line_add_reasons(struct line *l, const struct accounts *a, enum outc
 	int i;
 
 	for (i = 0; i < REASON_CNT; i++) {
-		if (i == REASON_PYTHON || !a->reasons[i] || reasons[i].outcome != outcome)
+		if (i == REASON_PYTHON || !a->reasons[i] ||
+		    reason_outcome((enum reason)i) != outcome)
 			continue;
-		line_add(l, "%s%s %llu", separator, reasons[i].name,
+		line_add(l, "%s%s %llu", separator, reason_name((enum reason)i),
 			 (unsigned long long)a->reasons[i]);
 		separator = ", ";
 	}
