@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support_twin.h - runs the twin of the sampling programs in this process, and compares what it says
+ * with what the same headers say on the host.
+ *
+ * Header only: the Makefile links one test with one object, and two tests share this.
+ */
+#ifndef KRAIT_TESTS_SUPPORT_TWIN_H
+#define KRAIT_TESTS_SUPPORT_TWIN_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "sampler/record.h"
+#include "sampler/sampler.h"
+#include "support_walker.h"
+#include "twin.skel.h"
+
+#define TWIN_PERIOD 0x1234567ULL
+
+struct twin_test {
+	struct twin *skel;
+	struct ring_buffer *ring;
+	struct fake *fake;
+	struct fake_stack stack;
+	struct walk_result host;
+	struct proc_info proc;
+	__u32 pid;
+	int records, bad_records;
+	struct event_sample event;
+	struct frame frames[KRAIT_MAX_FRAMES];
+};
+
+static void twin_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+{
+	struct twin_test *t = ctx;
+
+	t->records++;
+	t->event = *event;
+	memcpy(t->frames, frames, event->frame_cnt * sizeof(*frames));
+}
+
+static void twin_task(void *ctx, const struct event_task *event)
+{
+}
+
+static void twin_bad_record(void *ctx)
+{
+	((struct twin_test *)ctx)->bad_records++;
+}
+
+static int twin_record(void *ctx, void *data, size_t size)
+{
+	struct sampler_handler handler = { twin_sample, twin_task, twin_bad_record, ctx };
+
+	record_dispatch(&handler, data, size);
+	return 0;
+}
+
+/* Start of this process as the kernel program computes it: field 22 of stat. */
+static __u64 twin_start_ticks(void)
+{
+	unsigned long long ticks = 0;
+	FILE *f = fopen("/proc/self/stat", "re");
+	char line[1024], *rest;
+
+	if (!f || !fgets(line, sizeof(line), f))
+		abort();
+	fclose(f);
+	rest = strrchr(line, ')');
+	if (!rest || sscanf(rest + 1,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+			    "%*d %*d %*d %llu",
+			    &ticks) != 1)
+		abort();
+	return ticks;
+}
+
+static int twin_load(struct twin_test *t)
+{
+	struct twin *skel = t->skel = twin__open();
+
+	if (!skel)
+		return -1;
+	bpf_program__set_autoload(skel->progs.sample_loop, false);
+	bpf_program__set_autoload(skel->progs.sample_bounded, false);
+	bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
+	bpf_map__set_max_entries(skel->maps.ring, 1 << 20);
+	return twin__load(skel);
+}
+
+static int twin_new(void **state)
+{
+	struct twin_test *t = calloc(1, sizeof(*t));
+
+	*state = t;
+	if (!t || twin_load(t))
+		return -1;
+	t->ring = ring_buffer__new(bpf_map__fd(t->skel->maps.ring), twin_record, t, NULL);
+	t->pid = getpid();
+	return t->ring ? 0 : -1;
+}
+
+static int twin_free(void **state)
+{
+	struct twin_test *t = *state;
+
+	ring_buffer__free(t->ring);
+	twin__destroy(t->skel);
+	if (t->fake)
+		fake_free(t->fake);
+	free(t);
+	return 0;
+}
+
+static __u64 twin_self(void)
+{
+	return (__u64)(unsigned long)__builtin_thread_pointer();
+}
+
+static void twin_put(const struct bpf_map *map, __u32 key, const void *value)
+{
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), &key, value, BPF_ANY), 0);
+}
+
+/* An interpreter of that version at real addresses, tracked; nothing in it. */
+static void twin_begin(struct twin_test *t, int version)
+{
+	if (t->fake)
+		fake_free(t->fake);
+	t->fake = fake_new(&fake_versions[version], 0, 4 << 20);
+	t->proc = (struct proc_info){ .runtime_addr = t->fake->runtime_addr,
+				      .start_ticks = twin_start_ticks() };
+	twin_put(t->skel->maps.layouts, 0, &t->fake->offsets);
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+}
+
+/* One interrupt of this thread; the records that came of it. */
+static int twin_interrupt(struct twin_test *t, bool has_loop)
+{
+	__u64 ctx[64];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = sizeof(ctx));
+	struct bpf_program *program = has_loop ? t->skel->progs.twin_loop :
+						 t->skel->progs.twin_bounded;
+
+	for (size_t i = 0; i < sizeof(ctx) / sizeof(ctx[0]); i++)
+		ctx[i] = TWIN_PERIOD;
+	t->records = 0;
+	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(program), &opts), 0);
+	assert_int_equal(opts.retval, 0);
+	assert_true(ring_buffer__consume(t->ring) >= 0);
+	assert_int_equal(t->bad_records, 0);
+	return t->records;
+}
+
+static void assert_twin_says(struct twin_test *t, __u32 reason)
+{
+	bool lost = reason > REASON_NO_BASE;
+
+	assert_int_equal(t->event.reason, reason);
+	assert_int_equal(t->event.outcome, lost				 ? OUTCOME_LOST :
+					   reason > REASON_NATIVE_THREAD ? OUTCOME_TRUNCATED :
+									   OUTCOME_COMPLETE);
+	assert_int_equal(t->event.pid, t->pid);
+	assert_int_equal(t->event.tid, gettid());
+	assert_int_equal(t->event.period, TWIN_PERIOD);
+}
+
+/* Both flavours say what the host says; the reason, for more checks. */
+static __u32 assert_twins_agree(struct twin_test *t)
+{
+	for (int has_loop = 0; has_loop < 2; has_loop++) {
+		host_sample(t->fake, twin_self(), NULL, &t->host);
+		assert_int_equal(twin_interrupt(t, has_loop), 1);
+		assert_twin_says(t, t->host.reason);
+		if (t->host.reason > REASON_NO_BASE) {
+			assert_int_equal(t->event.frame_cnt, 0);
+			continue;
+		}
+		assert_int_equal(t->event.tstate_addr, t->host.tstate_addr);
+		assert_int_equal(t->event.interp_addr, t->host.interp_addr);
+		assert_int_equal(t->event.frame_cnt, t->host.frame_cnt);
+		for (__u32 i = 0; i < t->host.frame_cnt; i++)
+			assert_memory_equal(&t->frames[i], &t->host.frames[i],
+					    sizeof(struct frame));
+	}
+	return t->host.reason;
+}
+
+/* Says so and ends the process where the twin cannot run. */
+static void twin_skip_if_impossible(void)
+{
+	const char *why = NULL;
+
+	if (geteuid())
+		why = "not root";
+	else if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) != 1)
+		why = "this kernel has no syscall programs (5.14)";
+	else if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_SYSCALL, BPF_FUNC_loop, NULL) != 1)
+		why = "this kernel has no bpf_loop (5.17)";
+	if (!why)
+		return;
+	printf("1..0 # SKIP %s\n", why);
+	exit(0);
+}
+
+#endif /* KRAIT_TESTS_SUPPORT_TWIN_H */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_twin.c - the sampling program in the kernel, over fake interpreters in this process's memory:
+ * what it says must be what the same headers say on the host.
+ */
+#include "support_twin.h"
+
+/* This thread has the one state of the one interpreter. */
+static void begin_with_thread(struct twin_test *t, int version)
+{
+	twin_begin(t, version);
+	fake_stack_begin(&t->stack, t->fake,
+			 fake_thread(t->fake, fake_interp(t->fake), twin_self(),
+				     FAKE_STATUS_BOUND));
+}
+
+static void push_frames(struct twin_test *t, __u32 cnt)
+{
+	if (t->stack.cnt < 2)
+		fake_push_entry(&t->stack);
+	while (t->stack.cnt < cnt) {
+		if (t->stack.cnt % 7 == 0)
+			fake_push_entry(&t->stack);
+		else
+			fake_push(&t->stack, t->stack.cnt % 5 ? FAKE_THREAD : FAKE_GENERATOR,
+				  fake_code(t->fake), 2 * t->stack.cnt);
+	}
+}
+
+static void assert_whole(struct twin_test *t)
+{
+	assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
+	assert_int_equal(t->event.frame_cnt, t->stack.cnt);
+	for (__u32 i = 0; i < t->stack.cnt; i++)
+		assert_memory_equal(&t->frames[i], fake_expected(&t->stack, i),
+				    sizeof(struct frame));
+}
+
+static void finds_whole_stacks_of_every_version(void **state)
+{
+	struct twin_test *t = *state;
+
+	for_each_version(v)
+	{
+		begin_with_thread(t, v);
+		assert_whole(t);
+		push_frames(t, 3);
+		assert_whole(t);
+		push_frames(t, 100);
+		assert_whole(t);
+		push_frames(t, 1000);
+		assert_whole(t);
+	}
+}
+
+static void finds_the_deepest_stack_and_truncates_a_deeper_one(void **state)
+{
+	struct twin_test *t = *state;
+
+	for_each_version(v)
+	{
+		begin_with_thread(t, v);
+		push_frames(t, KRAIT_MAX_FRAMES);
+		assert_whole(t);
+		fake_push(&t->stack, FAKE_THREAD, t->fake->code_addr, 6);
+		assert_int_equal(assert_twins_agree(t), REASON_DEPTH);
+		assert_int_equal(t->event.frame_cnt, KRAIT_MAX_FRAMES);
+		push_frames(t, 3000);
+		assert_int_equal(assert_twins_agree(t), REASON_DEPTH);
+	}
+}
+
+static void circles_of_frames_end(void **state)
+{
+	static const __u32 lengths[] = { 1, 2, 3, 4, 5, 64, 100, 1023, 1024, 2047, 2048, 2900 };
+	struct twin_test *t = *state;
+
+	begin_with_thread(t, 1);
+	push_frames(t, 3000);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		__u64 link_addr = fake_expected(&t->stack, lengths[i] - 1)->frame_addr +
+				  t->fake->offsets.frame.previous;
+		__u64 link = fake_get(t->fake, link_addr);
+
+		fake_put(t->fake, link_addr, fake_expected(&t->stack, 0)->frame_addr);
+		assert_int_not_equal(assert_twins_agree(t), REASON_PYTHON);
+		fake_put(t->fake, link_addr, link);
+	}
+}
+
+static void fingerprints_are_those_of_user_space(void **state)
+{
+	struct twin_test *t = *state;
+
+	for_each_version(v)
+	{
+		begin_with_thread(t, v);
+		push_frames(t, 20);
+		t->proc.flags = PROC_FINGERPRINT;
+		twin_put(t->skel->maps.procs, t->pid, &t->proc);
+		assert_int_equal(twin_interrupt(t, true), 1);
+		for (__u32 i = 0; i < t->event.frame_cnt; i++) {
+			__u64 addr = t->frames[i].code_addr;
+
+			assert_int_equal(t->frames[i].fingerprint,
+					 addr ? fake_fingerprint(t->fake, addr) : 0);
+		}
+	}
+}
+
+static void threads_are_found_as_on_the_host(void **state)
+{
+	struct twin_test *t = *state;
+
+	for_each_version(v)
+	{
+		__u64 interp_addr, tstate_addr;
+
+		twin_begin(t, v);
+		assert_int_equal(assert_twins_agree(t), REASON_NO_RUNTIME);
+		interp_addr = fake_interp(t->fake);
+		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
+		for (int i = 1; i < 20; i++)
+			fake_thread(t->fake, interp_addr, twin_self() + 64 * i, FAKE_STATUS_BOUND);
+		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
+		fake_stack_begin(&t->stack, t->fake,
+				 fake_thread(t->fake, fake_interp(t->fake), twin_self(),
+					     FAKE_STATUS_IDLE));
+		assert_whole(t);
+		tstate_addr = fake_thread(t->fake, interp_addr, twin_self(), FAKE_STATUS_BOUND);
+		fake_stack_begin(&t->stack, t->fake, tstate_addr);
+		push_frames(t, 10);
+		assert_whole(t);
+		fake_put(t->fake, tstate_addr + t->fake->offsets.thread.prev, interp_addr);
+		assert_int_equal(assert_twins_agree(t), REASON_THREAD_TORN);
+	}
+}
+
+static void a_slot_remembers_the_state_until_it_goes(void **state)
+{
+	struct twin_test *t = *state;
+	__u32 tid = gettid();
+
+	for_each_version(v)
+	{
+		struct thread_ref ref = { .slot = 7 };
+		struct thread_slot slot;
+		__u32 key = ref.slot;
+
+		begin_with_thread(t, v);
+		push_frames(t, 10);
+		assert_whole(t);
+		assert_false(t->event.flags & SAMPLE_HAS_SLOT);
+		ref.start_ns = t->event.thread_start_ns;
+		twin_put(t->skel->maps.threads, tid, &ref);
+		for (int i = 0; i < 3; i++) {
+			assert_whole(t);
+			assert_true(t->event.flags & SAMPLE_HAS_SLOT);
+		}
+		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.slots), &key, &slot),
+				 0);
+		assert_int_equal(slot.tstate_addr, t->stack.tstate_addr);
+		fake_unlink_thread(t->fake, t->stack.tstate_addr);
+		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
+		ref.start_ns++; /* of a thread that had this id before */
+		twin_put(t->skel->maps.threads, tid, &ref);
+		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
+		assert_false(t->event.flags & SAMPLE_HAS_SLOT);
+		bpf_map_delete_elem(bpf_map__fd(t->skel->maps.threads), &tid);
+	}
+}
+
+static void a_process_with_a_new_image_is_not_walked(void **state)
+{
+	struct twin_test *t = *state;
+
+	begin_with_thread(t, 2);
+	t->proc.stale = 1;
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	assert_int_equal(twin_interrupt(t, true), 1);
+	assert_twin_says(t, REASON_EXECED);
+}
+
+static void an_untracked_process_leaves_no_record(void **state)
+{
+	struct twin_test *t = *state;
+
+	begin_with_thread(t, 2);
+	t->proc.start_ticks++; /* a process that had this id before */
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	assert_int_equal(twin_interrupt(t, true), 0);
+	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.procs), &t->pid);
+	assert_int_equal(twin_interrupt(t, false), 0);
+}
+
+static void a_layout_that_is_not_there_is_an_error(void **state)
+{
+	struct twin_test *t = *state;
+
+	begin_with_thread(t, 2);
+	t->proc.layout = KRAIT_MAX_LAYOUTS;
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	assert_int_equal(twin_interrupt(t, true), 1);
+	assert_twin_says(t, REASON_NO_LAYOUT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_whole_stacks_of_every_version),
+		cmocka_unit_test(finds_the_deepest_stack_and_truncates_a_deeper_one),
+		cmocka_unit_test(circles_of_frames_end),
+		cmocka_unit_test(fingerprints_are_those_of_user_space),
+		cmocka_unit_test(threads_are_found_as_on_the_host),
+		cmocka_unit_test(a_slot_remembers_the_state_until_it_goes),
+		cmocka_unit_test(a_process_with_a_new_image_is_not_walked),
+		cmocka_unit_test(an_untracked_process_leaves_no_record),
+		cmocka_unit_test(a_layout_that_is_not_there_is_an_error),
+	};
+
+	twin_skip_if_impossible();
+	return cmocka_run_group_tests_name("sampler twin", tests, twin_new, twin_free);
+}
