@@ -219,6 +219,16 @@ def deep_page(browser, folder):
           "with its samples")
     page.focus()
     browser.key("Escape")
+    browser.key("i")
+    bottom = browser.run("document.getElementById('stage').clientHeight")
+    equal(page.box("all")["y"], bottom - 20, "a deep flame graph starts at its root")
+    browser.key("ArrowUp")
+    equal(page.state()[1], "level_0", "where the callee is above")
+    browser.key("i")
+    equal(browser.run("['a\\\\-b', 'a(', 'É', 'é'].map(t => KraitModel.makeMatcher(t))"
+                      ".map(m => m && [m({name: 'a-b É', file: ''}), m({name: 'A-B é', file: ''})])"),
+          [[True, True], None, [True, False], [True, True]],
+          "expressions are lenient, capitals make them strict")
     equal(browser.run("krait.functions().find(f => f.name === 'recurse')"),
           {"name": "recurse", "self": 50, "total": 50}, "recursion counts once")
     page.clean("deep")

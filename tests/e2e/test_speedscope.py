@@ -25,7 +25,7 @@ def find_speedscope():
         os.makedirs(folder, exist_ok=True)
         try:
             subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund",
-                            "--ignore-scripts", f"speedscope@{VERSION}"], timeout=120,
+                            "--ignore-scripts", "--fetch-retries=0", f"speedscope@{VERSION}"], timeout=120,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             pass

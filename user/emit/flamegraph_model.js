@@ -222,11 +222,17 @@ const KraitModel = (() => {
 	 * ".py" it looks at the file too. null for a regular expression that is none.
 	 */
 	function makeMatcher(text) {
+		const flags = /\p{Lu}/u.test(text.replace(/\\./g, '')) ? '' : 'i';
 		let regex;
 		try {
-			regex = new RegExp(text, /\p{Lu}/u.test(text.replace(/\\./g, '')) ? 'u' : 'iu');
+			regex = new RegExp(text, flags + 'u');
 		} catch (_) {
-			return null;
+			try {
+				/* "u" refuses what most people get away with, such as "\-". */
+				regex = new RegExp(text, flags);
+			} catch (__) {
+				return null;
+			}
 		}
 		const files = /\/|\.py/.test(text.replace(/\\/g, ''));
 		return f => regex.test(f.name) || (files && regex.test(f.file));

@@ -22,7 +22,7 @@
 #include "util/cleanup.h"
 
 /*
- * Nodes in one page, about 15 MB and two seconds to open. A larger tree loses its smallest
+ * Nodes in one page, about 10 MB and one second to open. A larger tree loses its smallest
  * subtrees, which become one mark per parent that says so; counts stay true.
  */
 #define HTML_MAX_NODES (1U << 20)
