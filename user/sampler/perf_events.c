@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,6 +36,8 @@ int cpu_list_parse(const char *text, int *ret_cpus, int max)
 			if (end == text || last < first)
 				return -EINVAL;
 		}
+		if (last > INT_MAX)
+			return -EINVAL;
 		for (long cpu = first; cpu <= last; cpu++) {
 			if (cnt == max)
 				return -EINVAL;

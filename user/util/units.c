@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 struct unit {
@@ -21,8 +22,9 @@ static int parse(const char *text, const struct unit *units, __u64 *ret)
 	errno = 0;
 	value = strtod(text, &end);
 	/* strtod() also takes white space, hexadecimal, "inf" and "nan". */
-	if (end == text || errno || !isfinite(value) || !((*text >= '0' && *text <= '9') ||
-							  *text == '.'))
+	if (end == text || errno || !isfinite(value) ||
+	    !((*text >= '0' && *text <= '9') || *text == '.') || memchr(text, 'x', end - text) ||
+	    memchr(text, 'X', end - text))
 		return -EINVAL;
 	for (const struct unit *u = units; u->name; u++) {
 		if (strcasecmp(end, u->name))
@@ -39,8 +41,8 @@ static int parse(const char *text, const struct unit *units, __u64 *ret)
 int parse_duration(const char *text, __u64 *ret_ns)
 {
 	static const struct unit units[] = {
-		{ "", 1e9 },	{ "ns", 1 },	{ "us", 1e3 },	{ "ms", 1e6 },	  { "s", 1e9 },
-		{ "sec", 1e9 }, { "m", 60e9 },	{ "min", 60e9 }, { "h", 3600e9 }, { 0 },
+		{ "", 1e9 },	{ "ns", 1 },   { "us", 1e3 },	{ "ms", 1e6 },	 { "s", 1e9 },
+		{ "sec", 1e9 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { 0 },
 	};
 
 	return parse(text, units, ret_ns);
@@ -58,14 +60,8 @@ int parse_rate(const char *text, __u64 *ret)
 int parse_size(const char *text, __u64 *ret)
 {
 	static const struct unit units[] = {
-		{ "", 1 },
-		{ "k", 1 << 10 },
-		{ "kib", 1 << 10 },
-		{ "m", 1 << 20 },
-		{ "mib", 1 << 20 },
-		{ "g", 1 << 30 },
-		{ "gib", 1 << 30 },
-		{ 0 },
+		{ "", 1 },	    { "k", 1 << 10 }, { "kib", 1 << 10 }, { "m", 1 << 20 },
+		{ "mib", 1 << 20 }, { "g", 1 << 30 }, { "gib", 1 << 30 }, { 0 },
 	};
 
 	return parse(text, units, ret);
