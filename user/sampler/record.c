@@ -15,6 +15,11 @@ static bool sample_is_sane(const struct event_sample *event, size_t size)
 	       memchr(event->comm, '\0', sizeof(event->comm));
 }
 
+static bool task_is_sane(const struct event_task *event, size_t size)
+{
+	return size >= sizeof(*event) && event->size == sizeof(*event);
+}
+
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
 {
 	__u32 type = EVENT_CNT;
@@ -25,7 +30,7 @@ void record_dispatch(const struct sampler_handler *handler, const void *data, si
 		const struct event_sample *event = data;
 
 		handler->sample(handler->ctx, event, (const struct frame *)(event + 1));
-	} else if (type > EVENT_SAMPLE && type < EVENT_CNT && size >= sizeof(struct event_task)) {
+	} else if (type > EVENT_SAMPLE && type < EVENT_CNT && task_is_sane(data, size)) {
 		handler->task(handler->ctx, data);
 	} else {
 		handler->bad_record(handler->ctx);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_record.c - what does not add up reaches nobody but bad_record().
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "sampler/record.h"
+#include "sampler/sampler.h"
+
+#define FRAMES 5
+
+struct sample_record {
+	struct event_sample event;
+	struct frame frames[FRAMES];
+};
+
+struct calls {
+	int samples, tasks, bad;
+	struct event_sample event;
+	struct frame frames[FRAMES];
+	struct event_task task;
+};
+
+static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+{
+	struct calls *calls = ctx;
+
+	calls->samples++;
+	calls->event = *event;
+	if (event->frame_cnt <= FRAMES)
+		memcpy(calls->frames, frames, event->frame_cnt * sizeof(*frames));
+}
+
+static void on_task(void *ctx, const struct event_task *event)
+{
+	struct calls *calls = ctx;
+
+	calls->tasks++;
+	calls->task = *event;
+}
+
+static void on_bad(void *ctx)
+{
+	((struct calls *)ctx)->bad++;
+}
+
+/* A copy that ends where the record ends, so that the sanitizer sees one byte too many. */
+static struct calls dispatch(const void *data, size_t size)
+{
+	struct calls calls = { 0 };
+	struct sampler_handler handler = { on_sample, on_task, on_bad, &calls };
+	void *copy = malloc(size ? size : 1);
+
+	memcpy(copy, data, size);
+	record_dispatch(&handler, copy, size);
+	free(copy);
+	assert_int_equal(calls.samples + calls.tasks + calls.bad, 1);
+	return calls;
+}
+
+static struct sample_record good_sample(__u32 frame_cnt)
+{
+	struct sample_record r;
+
+	memset(&r, 0, sizeof(r));
+	r.event.type = EVENT_SAMPLE;
+	r.event.size = sizeof(r.event) + frame_cnt * sizeof(struct frame);
+	r.event.frame_cnt = frame_cnt;
+	r.event.reason = REASON_PYTHON;
+	strcpy(r.event.comm, "python3");
+	for (__u32 i = 0; i < FRAMES; i++)
+		r.frames[i].code_addr = 0x1000 + i;
+	return r;
+}
+
+static struct event_task good_task(__u32 type)
+{
+	return (struct event_task){ .type = type, .size = sizeof(struct event_task), .pid = 77 };
+}
+
+static void a_sample_arrives_whole(void **state)
+{
+	for (__u32 cnt = 0; cnt <= FRAMES; cnt++) {
+		struct sample_record r = good_sample(cnt);
+		struct calls calls = dispatch(&r, r.event.size);
+
+		assert_int_equal(calls.samples, 1);
+		assert_memory_equal(&calls.event, &r.event, sizeof(r.event));
+		assert_memory_equal(calls.frames, r.frames, cnt * sizeof(struct frame));
+	}
+}
+
+static void a_task_event_arrives_whole(void **state)
+{
+	for (__u32 type = EVENT_EXEC; type < EVENT_CNT; type++) {
+		struct event_task task = good_task(type);
+		struct calls calls = dispatch(&task, sizeof(task));
+
+		assert_int_equal(calls.tasks, 1);
+		assert_memory_equal(&calls.task, &task, sizeof(task));
+	}
+}
+
+static void a_sample_that_is_cut_anywhere_is_bad(void **state)
+{
+	struct sample_record r = good_sample(FRAMES);
+
+	for (size_t size = 0; size < r.event.size; size++)
+		assert_int_equal(dispatch(&r, size).bad, 1);
+}
+
+static void a_task_event_that_is_cut_anywhere_is_bad(void **state)
+{
+	for (__u32 type = EVENT_EXEC; type < EVENT_CNT; type++) {
+		struct event_task task = good_task(type);
+
+		for (size_t size = 0; size < sizeof(task); size++)
+			assert_int_equal(dispatch(&task, size).bad, 1);
+	}
+}
+
+static void a_type_that_is_none_is_bad(void **state)
+{
+	static const __u32 types[] = { EVENT_CNT, EVENT_CNT + 1, 255, 1U << 31, ~0U };
+	struct sample_record r = good_sample(FRAMES);
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		r.event.type = types[i];
+		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
+	}
+}
+
+static void a_frame_count_that_is_not_the_size_is_bad(void **state)
+{
+	static const __u32 counts[] = { 0,	  FRAMES - 1, FRAMES + 1, KRAIT_MAX_FRAMES + 1,
+					1U << 29, 0xaaaaaaaa, ~0U };
+	struct sample_record r = good_sample(FRAMES);
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		r.event.frame_cnt = counts[i];
+		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
+	}
+}
+
+/* 24 x 0x15555556 overflows 32 bits to 16: neither count nor size may be believed alone. */
+static void counts_that_overflow_with_their_size_are_bad(void **state)
+{
+	struct sample_record r = good_sample(FRAMES);
+
+	for (__u32 cnt = 0x0aaaaaa0; cnt < 0x0aaaaac0; cnt++) {
+		r.event.frame_cnt = cnt;
+		r.event.size = (__u32)(sizeof(r.event) + cnt * sizeof(struct frame));
+		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
+	}
+}
+
+static void a_size_that_is_not_the_records_is_bad(void **state)
+{
+	static const __u32 sizes[] = { 0, 4, sizeof(struct event_sample), ~0U };
+	struct sample_record r = good_sample(FRAMES);
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		r.event.size = sizes[i];
+		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
+	}
+}
+
+static void a_task_event_of_another_size_is_bad(void **state)
+{
+	static const __u32 sizes[] = { 0, 8, sizeof(struct event_task) - 1,
+				       sizeof(struct event_task) + 8, ~0U };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct event_task task = good_task(EVENT_FORK);
+
+		task.size = sizes[i];
+		assert_int_equal(dispatch(&task, sizeof(task)).bad, 1);
+	}
+}
+
+static void an_outcome_or_reason_that_is_none_is_bad(void **state)
+{
+	struct sample_record r = good_sample(0);
+
+	for (int i = 0; i < 256; i++) {
+		r.event.outcome = i;
+		r.event.reason = REASON_PYTHON;
+		assert_int_equal(dispatch(&r, r.event.size).bad, i >= OUTCOME_CNT);
+		r.event.outcome = OUTCOME_COMPLETE;
+		r.event.reason = i;
+		if (i <= REASON_NATIVE_THREAD)
+			assert_int_equal(dispatch(&r, r.event.size).bad, 0);
+		if (i >= REASON_CNT)
+			assert_int_equal(dispatch(&r, r.event.size).bad, 1);
+	}
+}
+
+static void a_name_without_an_end_is_bad(void **state)
+{
+	struct sample_record r = good_sample(1);
+
+	memset(r.event.comm, 'x', sizeof(r.event.comm));
+	assert_int_equal(dispatch(&r, r.event.size).bad, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sample_arrives_whole),
+		cmocka_unit_test(a_task_event_arrives_whole),
+		cmocka_unit_test(a_sample_that_is_cut_anywhere_is_bad),
+		cmocka_unit_test(a_task_event_that_is_cut_anywhere_is_bad),
+		cmocka_unit_test(a_type_that_is_none_is_bad),
+		cmocka_unit_test(a_frame_count_that_is_not_the_size_is_bad),
+		cmocka_unit_test(counts_that_overflow_with_their_size_are_bad),
+		cmocka_unit_test(a_size_that_is_not_the_records_is_bad),
+		cmocka_unit_test(a_task_event_of_another_size_is_bad),
+		cmocka_unit_test(an_outcome_or_reason_that_is_none_is_bad),
+		cmocka_unit_test(a_name_without_an_end_is_bad),
+	};
+
+	return cmocka_run_group_tests_name("sampler/record", tests, NULL, NULL);
+}
