@@ -121,6 +121,17 @@ struct session *session__new(const struct session_config *config, struct error *
 	return s;
 }
 
+/* The signals that ended the recording have done their work: they must not end krait, too. */
+static void release_signals(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info))
+		;
+	close(s->signal_fd);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
 /* The processes go first: letting go of them talks to the sampler and the collector. */
 void session__free(struct session *s)
 {
@@ -130,10 +141,8 @@ void session__free(struct session *s)
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	child__free(s->child);
-	if (s->signal_fd >= 0) {
-		close(s->signal_fd);
-		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
-	}
+	if (s->signal_fd >= 0)
+		release_signals(s);
 	free(s);
 }
 
