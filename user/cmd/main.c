@@ -69,13 +69,13 @@ int main(int argc, char **argv)
 
 	/* A reader that goes away is an error of that write, not the end of a recording. */
 	signal(SIGPIPE, SIG_IGN);
-	if (!name)
+	if (!name || !*name)
 		return print_usage(stderr);
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return print_usage(stdout);
 	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version"))
 		return puts("krait " KRAIT_VERSION) < 0;
-	command = name[0] ? find_command(name) : NULL;
+	command = find_command(name);
 	if (!command)
 		return EXIT_CODE_USAGE;
 	argv[1] = (char *)command->full_name;
