@@ -1,0 +1,385 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait record from outside: exit codes and what it says when something is wrong, outputs that
+cannot be written, signals, terminals, missing permissions and kernels that lack something."""
+import glob
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import harness as h
+
+USAGE, TARGET, PERMISSION, KERNEL, EMPTY, OUTPUT = 2, 3, 4, 5, 6, 7
+
+
+class Folder:
+    """A working folder that goes with the test."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="krait-e2e-")
+        return self
+
+    def __exit__(self, *exc):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __call__(self, name):
+        return os.path.join(self.path, name)
+
+
+def fails(tap, name, done, code, *words):
+    """The documented exit code, and one line on stderr that has the words."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("krait")]
+    tap.equal(done.returncode, code, name + ": exit code", done.stderr)
+    tap.ok(lines and all(word in done.stderr for word in words), name + ": says why", words,
+           done.stderr)
+
+
+# ---- arguments ------------------------------------------------------------------------------------
+
+
+def check_usage(tap):
+    cases = {
+        "no target": ["record"],
+        "two targets": ["record", "-a", "-p", "1"],
+        "bad pid": ["record", "-p", "abc"],
+        "negative pid": ["record", "-p", "-1"],
+        "pid zero": ["record", "-p", "0"],
+        "huge pid": ["record", "-p", "99999999999999999999"],
+        "bad rate": ["record", "-a", "-F", "fast"],
+        "rate zero": ["record", "-a", "-F", "0"],
+        "bad time": ["record", "-a", "-d", "1 fortnight"],
+        "unknown option": ["record", "--frobnicate"],
+        "unknown format": ["record", "-a", "-o", "x.folded", "-f", "nonsense"],
+        "unknown suffix": ["record", "-a", "-o", "x.unknown"],
+        "unknown command": ["frobnicate"],
+        "no command": [],
+        "empty command": [""],
+        "loss beyond 100 %": ["record", "-a", "--max-loss", "101"],
+    }
+    with Folder() as folder:
+        for name, arguments in cases.items():
+            done = h.run_krait(*arguments, cwd=folder.path)
+            tap.ok(done.returncode == USAGE and done.stderr, "usage: " + name, done)
+        tap.equal(os.listdir(folder.path), [], "usage: errors leave no file behind")
+        for arguments in (["--help"], ["record", "--help"], ["--version"]):
+            done = h.run_krait(*arguments)
+            tap.ok(done.returncode == 0 and done.stdout and not done.stderr,
+                   "usage: " + " ".join(arguments), done)
+
+
+# ---- targets --------------------------------------------------------------------------------------
+
+
+def unused_pid():
+    """A process that has just ended, and was waited for."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def check_targets(tap):
+    with Folder() as folder:
+        output = ("-d", "100ms", "-o", folder("x.folded"))
+        pid = str(unused_pid())
+        fails(tap, "a process that is not there", h.run_krait("record", "-p", pid, *output),
+              TARGET, pid)
+        sleep = subprocess.Popen(["sleep", "60"])
+        time.sleep(0.1)
+        try:
+            fails(tap, "a process that is not Python",
+                  h.run_krait("record", "-p", str(sleep.pid), *output), TARGET, str(sleep.pid),
+                  "sleep")
+        finally:
+            h.end_child(sleep)
+        fails(tap, "a kernel thread", h.run_krait("record", "-p", "2", *output), TARGET, "kernel")
+        tap.equal(os.listdir(folder.path), [], "a target that cannot be recorded leaves no file")
+        done = h.run_krait("record", "-o", folder("x.folded"), "--", "/nonexistent/command")
+        fails(tap, "a command that is not there", done, 127, "/nonexistent/command")
+        done = h.run_krait("record", "-o", folder("x.folded"), "--", "/etc/passwd")
+        fails(tap, "a command that is not executable", done, 126, "/etc/passwd")
+        done = h.run_krait("record", "-o", folder("x.folded"), "--", "true")
+        tap.equal(done.returncode, 0, "a command that is not Python passes its code on: 0",
+                  done.stderr)
+        done = h.run_krait("record", "-o", folder("x.folded"), "--", "sh", "-c", "exit 33")
+        tap.equal(done.returncode, 33, "a command that is not Python passes its code on: 33",
+                  done.stderr)
+
+
+def check_old(tap):
+    """Every interpreter that krait does not support is refused by its version."""
+    seen = set()
+    with Folder() as folder:
+        for python in h.all_interpreters():
+            if python.minor in h.MINORS or python.minor in seen:
+                continue
+            seen.add(python.minor)
+            script = "print('READY', flush=True); import sys; sys.stdin.read()"
+            with h.Target(python.command("-c", script)) as target:
+                done = h.run_krait("record", "-p", str(target.pid), "-d", "100ms", "-o",
+                                   folder("x.folded"))
+            # Before 3.11 nothing in the file tells the version for certain.
+            fails(tap, "CPython %s" % python.version, done, TARGET,
+                  python.minor if python.minor in ("3.11", "3.12") else "3.")
+    if "3.11" not in seen:
+        tap.skip("CPython 3.11", "no such interpreter")
+
+
+# ---- outputs --------------------------------------------------------------------------------------
+
+
+def check_unwritable(tap):
+    """What cannot be opened is said before anything is recorded."""
+    begin = time.monotonic()
+    done = h.run_krait("record", "-a", "-d", "50s", "-o", "/nonexistent/folder/x.folded")
+    fails(tap, "an output in no folder", done, OUTPUT, "/nonexistent/folder/x.folded")
+    tap.ok(time.monotonic() - begin < 40, "an output in no folder: nothing is recorded first")
+    with Folder() as folder:
+        fails(tap, "an output that is a folder",
+              h.run_krait("record", "-a", "-d", "50s", "-f", "folded", "-o", folder.path), OUTPUT,
+              folder.path)
+        marker = folder("ran")
+        done = h.run_krait("record", "-o", "/nonexistent/x.folded", "--", "touch", marker)
+        tap.ok(done.returncode == OUTPUT and not os.path.exists(marker),
+               "an output that cannot be opened: the command does not run", done.stderr)
+
+
+def full_disk(target, kib, name):
+    """A shell line that records onto a file system of that size, and says what became of it."""
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    saved = tempfile.mkdtemp(prefix="krait-e2e-")
+    line = 'mount -t tmpfs -o size=%dk none "$1" && head -c 1M /dev/zero >"$1/ballast"; ' \
+           'TMPDIR="$2" "$3" record -p "$4" -d 500ms --lines -o "$1/%s"' % (kib, name)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", line, "sh", folder, saved, h.KRAIT,
+                           str(target.pid)], capture_output=True, timeout=h.PATIENCE_SECS,
+                          encoding="utf-8")
+    os.rmdir(folder)
+    return done, saved
+
+
+def check_full(tap, python):
+    """No room: exit code, message, and the recording saved elsewhere, whole."""
+    with h.start(python, "flow.py") as target:
+        done, saved = full_disk(target, 64, "x.folded")
+        fails(tap, "a full disk", done, OUTPUT, "No space left", "wrote " + saved)
+        files = glob.glob(saved + "/*")
+        tap.equal(len(files), 1, "a full disk: the recording is saved elsewhere", files)
+        stacks = h.parse_folded(files[0]) if files else []
+        illegal, _ = target.oracle.judge(stacks)
+        tap.ok(stacks and not illegal, "a full disk: what is saved is right", h.show(illegal))
+        shutil.rmtree(saved)
+        done, saved = full_disk(target, 64, "x.script")
+        fails(tap, "a full disk, format that streams", done, OUTPUT, "No space left")
+        shutil.rmtree(saved)
+        done = h.run_krait("record", "-p", str(target.pid), "-d", "200ms", "-f", "folded", "-o",
+                           "/dev/full")
+        fails(tap, "/dev/full", done, OUTPUT, "No space left")
+        for saved in re.findall(r"wrote (\S+/krait-\S+)", done.stderr):
+            os.unlink(saved)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([h.KRAIT, "record", "-q", "-p", str(target.pid), "-d", "200ms",
+                                   "-f", "folded", "-o", "-"], stdout=full, stderr=subprocess.PIPE,
+                                  encoding="utf-8", timeout=h.PATIENCE_SECS)
+        fails(tap, "standard output that is full", done, OUTPUT, "No space left")
+
+
+def check_closed_pipe(tap, python):
+    """A reader that has seen enough is not a failure."""
+    with h.start(python, "flow.py") as target:
+        for form in ("folded", "script"):
+            read_fd, write_fd = os.pipe()
+            os.close(read_fd)
+            done = subprocess.run([h.KRAIT, "record", "-q", "-p", str(target.pid), "-d", "300ms",
+                                   "-f", form, "-o", "-"], stdout=write_fd,
+                                  stderr=subprocess.PIPE, encoding="utf-8",
+                                  timeout=h.PATIENCE_SECS)
+            os.close(write_fd)
+            tap.ok(done.returncode == 0 and not done.stderr, "a closed pipe: " + form, done)
+
+
+# ---- signals and terminals ------------------------------------------------------------------------
+
+
+def bpf_programs():
+    """Names of the loaded BPF programs."""
+    text = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True,
+                          check=True).stdout
+    return [p.get("name", "") for p in json.loads(text)]
+
+
+def ours(names):
+    return [n for n in names if n.startswith("sample_")]
+
+
+def interrupted(target, number, path, *options):
+    """krait, ended by a signal in the middle of its recording."""
+    krait = subprocess.Popen([h.KRAIT, "record", "-p", str(target.pid), "--stats", "--lines", "-o",
+                              path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             encoding="utf-8")
+    try:
+        krait.communicate(timeout=0.8)
+    except subprocess.TimeoutExpired:
+        pass
+    krait.send_signal(number)
+    out, err = krait.communicate(timeout=h.PATIENCE_SECS)
+    return subprocess.CompletedProcess([], krait.returncode, out, err)
+
+
+def check_signals(tap, python):
+    with h.start(python, "pairs.py") as target, Folder() as folder:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            name = signal.Signals(number).name
+            done = interrupted(target, number, folder("x.folded"))
+            stacks = h.parse_folded(folder("x.folded"))
+            stats = h.parse_stats(done.stderr)
+            tap.equal(done.returncode, 0, name + ": code 0", done.stderr)
+            tap.ok(stacks and sum(n for _, n in stacks) == stats["interrupts"] - sum(
+                v for k, v in stats.items() if k.startswith(h.LOST)), name + ": the file is whole",
+                   done.stderr)
+            illegal, _ = target.oracle.judge(stacks)
+            tap.ok(not illegal, name + ": every stack is right", h.show(illegal))
+            tap.ok(folder("x.folded") in done.stderr, name + ": the last line names the file")
+
+
+def check_killed(tap, python):
+    """krait killed outright: the target notices nothing, nothing stays in the kernel."""
+    before = ours(bpf_programs())
+    with h.start(python, "pairs.py") as target, Folder() as folder:
+        krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(target.pid), "-o",
+                                  folder("x.script")])
+        deadline = time.monotonic() + h.PATIENCE_SECS
+        while len(ours(bpf_programs())) <= len(before) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        tap.ok(len(ours(bpf_programs())) > len(before), "killed: it was recording", bpf_programs())
+        h.end_child(krait)
+        # Programs and maps are freed by a worker of the kernel, soon after.
+        while len(ours(bpf_programs())) > len(before) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        tap.equal(ours(bpf_programs()), before, "killed: no BPF program is left")
+        tap.ok(target.alive(), "killed: the target runs on")
+        again = h.record("-p", str(target.pid), "-d", "300ms")
+        tap.equal(again.code, 0, "killed: a second krait works", again.err)
+        illegal, _ = target.oracle.judge(again.stacks)
+        tap.ok(again.stacks and not illegal, "killed: and is right", h.show(illegal))
+
+
+def on_terminal(*command):
+    """Runs a command on a terminal of its own; its exit code and what it wrote."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        try:
+            os.execv(command[0], command)
+        finally:
+            os._exit(126)
+    text = b""
+    deadline = time.monotonic() + h.PATIENCE_SECS
+    while time.monotonic() < deadline:
+        if not select.select([fd], [], [], 1)[0]:
+            continue
+        try:
+            more = os.read(fd, 65536)
+        except OSError:
+            break
+        if not more:
+            break
+        text += more
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(fd)
+    return code, text.decode("utf-8", "replace")
+
+
+def check_terminal(tap, python):
+    with h.start(python, "pairs.py") as target, Folder() as folder:
+        line = ["record", "-p", str(target.pid), "-d", "1s", "-o", folder("x.folded")]
+        done = h.run_krait(*line)
+        tap.ok(done.returncode == 0 and "\x1b" not in done.stderr + done.stdout and
+               "\r" not in done.stderr, "no terminal: no progress line, no escape codes", done)
+        krait = os.path.abspath(h.KRAIT)
+        code, text = on_terminal(krait, *line)
+        tap.ok(code == 0 and re.search(r"\r\x1b\[K.*samples", text),
+               "on a terminal there is a progress line", repr(text))
+        code, text = on_terminal(krait, *line, "-q")
+        tap.ok(code == 0 and text == "", "on a terminal with -q there is nothing", repr(text))
+
+
+# ---- permissions and kernels ----------------------------------------------------------------------
+
+
+def shell(line, *arguments):
+    return subprocess.run(["sh", "-c", line, "sh", *arguments], capture_output=True,
+                          encoding="utf-8", timeout=h.PATIENCE_SECS)
+
+
+def check_permissions(tap, python):
+    with h.start(python, "pairs.py") as target, Folder() as folder:
+        os.chmod(folder.path, 0o777)
+        # Where krait lies may not be open to nobody.
+        krait = shutil.copy(h.KRAIT, folder("krait"))
+        pid, output = str(target.pid), folder("x.folded")
+        done = shell('exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1" record -p "$2" '
+                     '-d 100ms -o "$3"', krait, pid, output)
+        fails(tap, "as nobody", done, PERMISSION, "root")
+        tap.ok(not os.path.exists(output), "as nobody: no file is left behind")
+        done = shell('exec unshare -m sh -c \'mount -t tmpfs none /sys/kernel/btf && '
+                     'exec "$1" record -p "$2" -d 100ms -o "$3"\' sh "$@"', krait, pid, output)
+        fails(tap, "no BTF", done, KERNEL, "BTF")
+        done = shell('exec unshare -pf --mount-proc "$1" record -a -d 100ms -o "$2"', krait, output)
+        fails(tap, "in a pid namespace of its own", done, PERMISSION, "namespace")
+        tap.ok(target.alive(), "permissions: the target runs on")
+
+
+def check_empty(tap, python):
+    """A process that does nothing gives no samples, and that is said."""
+    with Folder() as folder:
+        script = "print('READY', flush=True); import sys; sys.stdin.read()"
+        with h.Target(python.command("-c", script)) as target:
+            time.sleep(0.2)
+            done = h.run_krait("record", "-p", str(target.pid), "-d", "200ms", "-o",
+                               folder("x.folded"))
+        fails(tap, "a process that sleeps", done, EMPTY, "no samples")
+
+
+def check_list(tap, python):
+    """-p of several processes, given together and apart; prefixes of the subcommand."""
+    with h.start(python, "pairs.py") as one, h.start(python, "flow.py") as two, \
+            Folder() as folder:
+        pids = "%d,%d" % (one.pid, two.pid)
+        done = h.run_krait("rec", "-q", "--stats", "-p", pids, "-d", "500ms", "-o",
+                           folder("x.script"))
+        with open(folder("x.script"), encoding="utf-8") as f:
+            found = {int(pid) for pid in re.findall(r"^\S+ +(\d+)/\d+ +\[", f.read(), re.M)}
+        tap.equal(done.returncode, 0, "several processes: exit code", done.stderr)
+        tap.equal(found, {one.pid, two.pid}, "several processes: all are sampled")
+        done = h.run_krait("record", "-p", "%s,%d" % (pids, unused_pid()), "-d", "100ms", "-o",
+                           folder("y.folded"))
+        fails(tap, "several processes, one of which is not there", done, TARGET)
+
+
+def main():
+    tap = h.Tap()
+    check_usage(tap)
+    if os.environ.get("KRAIT_CAN_BPF", "1") != "1":
+        tap.skip("recordings", "need root and BPF")
+        tap.done()
+        return
+    python = h.newest(h.interpreters(tap))
+    check_targets(tap)
+    check_old(tap)
+    check_unwritable(tap)
+    if python:
+        for check in (check_full, check_closed_pipe, check_signals, check_killed, check_terminal,
+                      check_permissions, check_empty, check_list):
+            check(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
