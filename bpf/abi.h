@@ -23,8 +23,8 @@
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_SLOTS 16384
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
-#define KRAIT_MAX_ANCHORS 4096
-#define KRAIT_ANCHOR_FRAMES 128
+#define KRAIT_MAX_ANCHORS 1024
+#define KRAIT_ANCHOR_FRAMES 1024
 
 /*
  * Bytes read in one go at the start of a PyThreadState, an interpreter frame and a code object.
@@ -115,23 +115,23 @@ _Static_assert(sizeof(struct thread_slot) == 32, "struct thread_slot is shared w
 
 /*
  * One thread's anchor: what user space wrote into PyThreadState.last_profiled_frame, and what the
- * program has made of it. Each side writes its own part only. The protocol is in anchor.h.
+ * program has made of it. The protocol is in anchor.h.
  */
 struct anchor {
-	/* user space */
+	/* user space, while epoch is 0 */
 	__u64 epoch; /* 0 off or being written; otherwise a number never used in this slot before */
-	__u64 tstate_addr; /* the thread state that was meant */
-	__u64 written_addr; /* the frame */
-	__u64 written_seq; /* last_profiled_frame_seq right before the write */
-	/* the program */
-	__u64 state_epoch; /* the epoch that the rest belongs to */
-	__u32 state; /* enum anchor_state */
+	__u64 tstate_addr; /* the thread state that is meant */
+	/* user space's belief until it is confirmed, the program's knowledge from then on */
+	__u64 seq; /* last_profiled_frame_seq that belongs to addrs[0] */
 	__u32 addr_cnt; /* of addrs */
+	/* the program */
+	__u32 state; /* enum anchor_state */
+	__u64 state_epoch; /* the epoch that the state belongs to */
 	__u32 deltas; /* since the last audit */
 	__u32 pad_;
 	__u64 addrs[KRAIT_ANCHOR_FRAMES]; /* the anchor, its caller ... to the first entry frame */
 };
-_Static_assert(sizeof(struct anchor) == 56 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");
+_Static_assert(sizeof(struct anchor) == 48 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");
 
 enum anchor_state {
 	ANCHOR_WRITTEN, /* nobody has met it yet */

@@ -18,8 +18,8 @@
  *    from what was confirmed. Any one write of somebody else between two samples breaks that; it
  *    ends the anchor, and user space makes sure that it is alone before it writes again.
  *
- * The sides meet in the epoch: user space sets it to 0, writes the rest of its part and lpf, and then
- * sets a number never used before. The program reads it after it has read lpf: as long as it is the
+ * The sides meet in the epoch: user space sets it to 0, writes the other fields and lpf, and then sets
+ * a number never used before. The program reads it after it has read lpf: as long as it is the
  * one that the program's own state belongs to, no write of ours has begun.
  *
  * An epoch goes from written to confirmed to over and never back, but for a confirming record that
@@ -57,35 +57,33 @@ static __always_inline void anchor_over(struct anchor *a, struct anchor_plan *p,
 }
 
 /*
- * Nothing has met it yet. Exactly what was written is taken and nothing else: not for the truth of
- * this stack, which a full walk gives, but to keep away from other profilers' anchors.
+ * Where has it got to? lpf must be just as many frames down the chain as there were pops. The chain
+ * of a confirmed anchor is the truth. That of one that is only written is what user space believed:
+ * good enough to tell our anchor from somebody else's, while the full walk has the last word.
  */
-static __always_inline void anchor_decide_written(struct anchor *a, struct anchor_plan *p)
+static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *p)
 {
-	if (p->lpf_addr == a->written_addr && p->seq == a->written_seq)
-		p->confirm = 1;
-	else
-		anchor_over(a, p, p->seq == a->written_seq ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
-}
-
-/* Met once: by now lpf must be just as many frames down the chain as there were pops. */
-static __always_inline void anchor_decide_confirmed(struct anchor *a, struct anchor_plan *p)
-{
-	__u64 steps = p->seq - a->written_seq;
+	bool confirmed = a->state == ANCHOR_CONFIRMED;
+	__u64 steps = p->seq - a->seq;
 
 	if (!ANCHOR_CHECK(CHAIN_END, steps < a->addr_cnt)) {
 		/* Past an entry frame there are no pops; past the part that we hold there may be. */
-		bool slid = steps == a->addr_cnt || a->addr_cnt == KRAIT_ANCHOR_FRAMES;
+		bool slid = !confirmed || steps == a->addr_cnt || a->addr_cnt == KRAIT_ANCHOR_FRAMES;
 
 		anchor_over(a, p, slid ? ANCHOR_NOTE_SLID : ANCHOR_NOTE_FOREIGN);
 		return;
 	}
 	if (!ANCHOR_CHECK(CHAIN_ADDR, a->addrs[steps & (KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr)) {
-		anchor_over(a, p, ANCHOR_NOTE_FOREIGN);
+		anchor_over(a, p, confirmed || !steps ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
 		return;
 	}
-	p->delta = 1;
+	p->confirm = !confirmed;
+	p->delta = confirmed;
 	p->steps = (__u32)steps;
+}
+
+static __always_inline void anchor_plan_audit(struct anchor *a, struct anchor_plan *p)
+{
 	p->audit = p->audit_every && ++a->deltas >= p->audit_every;
 	if (p->audit)
 		a->deltas = 0;
@@ -105,13 +103,12 @@ static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *
 	if (!ANCHOR_CHECK(EPOCH_SAME, a->state_epoch == p->epoch)) {
 		a->state_epoch = p->epoch;
 		a->state = ANCHOR_WRITTEN;
-		a->addr_cnt = 0;
 		a->deltas = 0;
 	}
-	if (a->state == ANCHOR_WRITTEN)
-		anchor_decide_written(a, p);
-	else if (a->state == ANCHOR_CONFIRMED)
-		anchor_decide_confirmed(a, p);
+	if (a->state != ANCHOR_OVER)
+		anchor_locate(a, p);
+	if (p->delta)
+		anchor_plan_audit(a, p);
 }
 
 /* Tells the walk what to look out for. After walk_begin(). */
@@ -131,8 +128,9 @@ static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *
 	if (p->delta) {
 		p->note = p->audit ? ANCHOR_NOTE_AUDIT : ANCHOR_NOTE_DELTA;
 	} else if (p->confirm) {
-		__builtin_memcpy(a->addrs, w->chain, sizeof(a->addrs));
+		copy_words(a->addrs, w->chain, w->chain_cnt, KRAIT_ANCHOR_FRAMES);
 		a->addr_cnt = w->chain_cnt;
+		a->seq = p->seq;
 		a->state = ANCHOR_CONFIRMED;
 		p->note = ANCHOR_NOTE_CONFIRM;
 	}

@@ -23,10 +23,23 @@ static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
 	return krait_host_read(dst, size, addr);
 }
+
+static __always_inline void copy_words(__u64 *dst, const __u64 *src, __u32 cnt, __u32 max)
+{
+	memcpy(dst, src, (cnt < max ? cnt : max) * sizeof(*dst));
+}
 #else
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
 	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+
+/* Of our own memory, by a helper: clang would unroll a copy of this size. At most max words. */
+static __always_inline void copy_words(__u64 *dst, const __u64 *src, __u32 cnt, __u32 max)
+{
+	if (cnt > max)
+		cnt = max;
+	bpf_probe_read_kernel(dst, cnt * sizeof(*dst), src);
 }
 #endif
 

@@ -36,8 +36,8 @@ static char *join(int argc, char **argv)
 
 	if (!f)
 		return NULL;
-	fputs("krait", f);
-	for (int i = 0; i < argc; i++)
+	fputs(argv[0], f);
+	for (int i = 1; i < argc; i++)
 		fprintf(f, " %s", argv[i]);
 	fclose(f);
 	return line;
@@ -87,6 +87,7 @@ static int start(struct recording *r, struct error *err)
 			.event_name = "cpu-clock",
 			.frequency = o->frequency,
 			.ring_bytes = o->ring_bytes,
+			.audit_every = o->audit_every,
 		},
 		.collector = {
 			.event_name = "cpu-clock",
@@ -94,6 +95,7 @@ static int start(struct recording *r, struct error *err)
 			.on_sample_ctx = r->outputs,
 		},
 		.duration_ns = o->duration_ns,
+		.anchors = o->anchors,
 		.progress = !o->quiet && isatty(STDERR_FILENO),
 	};
 	r->session = session__new(&r->config, err);
@@ -115,6 +117,19 @@ static void print_summary(struct recording *r, const struct session_stats *stats
 	session__print_refused(r->session, stderr);
 }
 
+static void print_anchor_stats(const struct session_stats *stats)
+{
+	const struct stacks_stats *s = &stats->stacks;
+	const struct anchoring_stats *a = &stats->anchoring;
+
+	fprintf(stderr, "full %llu\ndelta %llu\nframes_new %llu\nframes_reused %llu\n", s->full,
+		s->delta, s->frames_new, s->frames_reused);
+	fprintf(stderr, "confirmed %llu\nunconfirmed %llu\nforeign %llu\n", s->confirmed,
+		a->slid + a->foreign, a->foreign);
+	fprintf(stderr, "writes %llu\nwrites_refused %llu\naudited %llu\nmismatched %llu\n",
+		a->writes, a->refused, s->audited, s->mismatched);
+}
+
 static void print_stats(struct recording *r, const struct session_stats *stats)
 {
 	const struct accounts *a = profile__accounts_of(session__profile(r->session));
@@ -125,6 +140,7 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 			a->reasons[i]);
 	fprintf(stderr, "balance %lld\nunknown_frames %llu\nevents_dropped %llu\n",
 		accounts_balance(a), a->unknown_frames, a->events_dropped);
+	print_anchor_stats(stats);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }

@@ -14,9 +14,10 @@
 #define DEFAULT_HZ 997
 #define DEFAULT_HZ_ALL 99
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
+#define DEFAULT_AUDIT_EVERY 64
 #define DEFAULT_OUTPUT "krait.html"
 
-enum { KEY_RING = 256, KEY_MAX_LOSS, KEY_LINES, KEY_NO_PROCESS, KEY_STATS };
+enum { KEY_RING = 256, KEY_MAX_LOSS, KEY_LINES, KEY_NO_PROCESS, KEY_STATS, KEY_ANCHORS, KEY_AUDIT };
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
@@ -38,6 +39,10 @@ static const struct argp_option options[] = {
 	{ "verbose", 'v', 0, 0, "say more on stderr" },
 	{ 0, 0, 0, 0, "Tuning:", 4 },
 	{ "ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and krait (default 4M for each CPU)" },
+	{ "anchors", KEY_ANCHORS, "MODE", 0,
+	  "auto, on or off: on CPython 3.15 write last_profiled_frame so that only what is new on a stack "
+	  "need be walked (default auto: where that saves something)" },
+	{ "audit", KEY_AUDIT, "N", 0, "walk one such stack in N to the root and compare (default 64; 0 none)" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
 	{ 0 },
 };
@@ -78,6 +83,28 @@ static void parse_percent(double *ret, const char *text, struct argp_state *stat
 	*ret = strtod(text, &end);
 	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
 		argp_error(state, "--max-loss takes a percentage, 0 to 100: \"%s\"", text);
+}
+
+static void parse_anchors(struct record_options *o, const char *text, struct argp_state *state)
+{
+	if (!strcmp(text, "auto"))
+		o->anchors = ANCHOR_MODE_AUTO;
+	else if (!strcmp(text, "on"))
+		o->anchors = ANCHOR_MODE_ON;
+	else if (!strcmp(text, "off"))
+		o->anchors = ANCHOR_MODE_OFF;
+	else
+		argp_error(state, "--anchors is auto, on or off: \"%s\"", text);
+}
+
+static void parse_audit(struct record_options *o, const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long every = strtoul(text, &end, 10);
+
+	if (end == text || *end || text[0] == '-' || every > 1000000)
+		argp_error(state, "--audit takes a number: \"%s\"", text);
+	o->audit_every = (__u32)every;
 }
 
 static void add_output(struct record_options *o, const char *path, struct argp_state *state)
@@ -132,6 +159,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (parse_size(arg, &o->ring_bytes))
 			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
 		break;
+	case KEY_ANCHORS: parse_anchors(o, arg, state); break;
+	case KEY_AUDIT: parse_audit(o, arg, state); break;
 	case ARGP_KEY_ARGS:
 		o->command = state->argv + state->next;
 		break;
@@ -147,6 +176,7 @@ void record_options_parse(struct record_options *ret, int argc, char **argv)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
+	ret->audit_every = DEFAULT_AUDIT_EVERY;
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	/* In order: what follows the command's name belongs to the command. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);

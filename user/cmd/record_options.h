@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "session/anchoring.h"
+
 #define RECORD_MAX_PIDS 256
 #define RECORD_MAX_OUTPUTS 16
 
@@ -25,6 +27,8 @@ struct record_options {
 	const char *format; /* NULL: by suffix */
 	__u64 ring_bytes; /* 0: default */
 	double max_loss_percent;
+	enum anchor_mode anchors;
+	__u32 audit_every; /* deltas for each one that is checked; 0 none */
 	bool lines, threads, no_process, quiet, stats;
 	int verbose;
 };

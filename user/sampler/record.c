@@ -6,12 +6,23 @@
 
 #include "sampler/sampler.h"
 
+/* The notes that speak of a frame name one that is there. */
+static bool anchor_is_sane(const struct event_sample *event)
+{
+	bool names_frame = event->anchor == ANCHOR_NOTE_DELTA ||
+			   event->anchor == ANCHOR_NOTE_CONFIRM ||
+			   event->anchor == ANCHOR_NOTE_AUDIT;
+
+	return event->anchor < ANCHOR_NOTE_CNT &&
+	       (!names_frame || event->anchor_index < event->frame_cnt);
+}
+
 static bool sample_is_sane(const struct event_sample *event, size_t size)
 {
 	return size >= sizeof(*event) && event->size <= size &&
 	       event->frame_cnt <= KRAIT_MAX_FRAMES &&
 	       event->size == sizeof(*event) + event->frame_cnt * sizeof(struct frame) &&
-	       event->outcome < OUTCOME_CNT && event->reason < REASON_CNT &&
+	       anchor_is_sane(event) && event->outcome < OUTCOME_CNT && event->reason < REASON_CNT &&
 	       memchr(event->comm, '\0', sizeof(event->comm));
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "krait.skel.h"
+#include "sampler/anchors.h"
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
 #include "sampler/record.h"
@@ -31,6 +32,7 @@ struct sampler {
 	struct perf_events *events;
 	struct ring_buffer *ring;
 	struct slots *slots;
+	struct anchors *anchors;
 	__u32 layout_cnt;
 	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
 };
@@ -78,6 +80,7 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->wakeup_bytes = bytes / 4;
+	skel->rodata->audit_every = s->config.audit_every;
 	return err;
 }
 
@@ -127,7 +130,8 @@ static int prepare(struct sampler *s, struct error *err)
 		return result;
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), on_record, s, NULL);
-	if (!s->slots || !s->ring)
+	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
+	if (!s->slots || !s->ring || !s->anchors)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
 	return follow_processes(s, err);
@@ -160,6 +164,7 @@ void sampler__free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
+	anchors__free(s->anchors);
 	free(s);
 }
 
@@ -238,6 +243,16 @@ int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns)
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns)
 {
 	slots__remove(s->slots, tid, start_ns);
+}
+
+struct anchors *sampler__anchors(struct sampler *s)
+{
+	return s->anchors;
+}
+
+int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	return slots__set_anchor(s->slots, tid, start_ns, anchor);
 }
 
 int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT])

@@ -19,6 +19,7 @@
 #include "abi.h"
 #include "util/error.h"
 
+struct anchors;
 struct sampler;
 
 struct sampler_config {
@@ -28,6 +29,7 @@ struct sampler_config {
 	__u64 frequency; /* Hz; 0: use period */
 	__u64 period; /* events, ns for cpu-clock */
 	size_t ring_bytes; /* 0: sized from the number of CPUs */
+	__u32 audit_every; /* one delta in so many is checked; 0 none */
 };
 
 /* Called in the order in which the kernel wrote the records. */
@@ -65,6 +67,10 @@ void sampler__untrack(struct sampler *s, pid_t pid, __u64 *ret_dropped);
 /* Gives the thread a slot; without one it is searched for at every sample. */
 int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns);
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);
+
+/* The anchors, and the tie of one to a thread that has a slot (KRAIT_NO_ANCHOR: none). */
+struct anchors *sampler__anchors(struct sampler *s);
+int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor);
 
 /* Sums over all CPUs. */
 int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT]);

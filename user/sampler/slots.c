@@ -59,7 +59,7 @@ void slots__free(struct slots *slots)
 
 int slots__add(struct slots *slots, pid_t pid, pid_t tid, __u64 start_ns)
 {
-	struct thread_ref ref = { .start_ns = start_ns };
+	struct thread_ref ref = { .start_ns = start_ns, .anchor = KRAIT_NO_ANCHOR };
 	struct slot_owner *owner;
 
 	HASH_FIND_INT(slots->by_tid, &tid, owner);
@@ -83,6 +83,18 @@ int slots__add(struct slots *slots, pid_t pid, pid_t tid, __u64 start_ns)
 	slots->free_cnt--;
 	HASH_ADD_INT(slots->by_tid, tid, owner);
 	return 0;
+}
+
+int slots__set_anchor(struct slots *slots, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	struct thread_ref ref = { .start_ns = start_ns, .anchor = anchor };
+	struct slot_owner *owner;
+
+	HASH_FIND_INT(slots->by_tid, &tid, owner);
+	if (!owner || owner->start_ns != start_ns)
+		return -ENOENT;
+	ref.slot = owner->slot;
+	return bpf_map_update_elem(slots->threads_fd, &tid, &ref, BPF_EXIST) ? -errno : 0;
 }
 
 void slots__remove(struct slots *slots, pid_t tid, __u64 start_ns)

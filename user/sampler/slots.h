@@ -21,6 +21,8 @@ void slots__free(struct slots *slots);
 
 /* 0, also when the thread has one already; -ENOSPC when all are taken. */
 int slots__add(struct slots *slots, pid_t pid, pid_t tid, __u64 start_ns);
+/* Ties an anchor to the thread (KRAIT_NO_ANCHOR: none). -ENOENT if it has no slot. */
+int slots__set_anchor(struct slots *slots, pid_t tid, __u64 start_ns, __u32 anchor);
 void slots__remove(struct slots *slots, pid_t tid, __u64 start_ns);
 /* All threads of a process. */
 void slots__remove_process(struct slots *slots, pid_t pid);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/collector.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/sampler.h"
+#include "session/anchoring.h"
 #include "session/processes.h"
 #include "stack/stacks.h"
 #include "symbol/symbolizer.h"
@@ -17,6 +19,7 @@ struct collector {
 	struct stacks *stacks;
 	struct processes *processes;
 	struct sampler *sampler;
+	struct anchoring *anchoring;
 	__u64 first_sample_ns;
 };
 
@@ -44,10 +47,12 @@ void collector__free(struct collector *c)
 	free(c);
 }
 
-void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler)
+void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
+			struct anchoring *anchoring)
 {
 	c->processes = processes;
 	c->sampler = sampler;
+	c->anchoring = anchoring;
 }
 
 static __u32 add_frame(struct collector *c, __u32 parent, const struct profile_frame *frame)
@@ -161,26 +166,47 @@ static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 	return node;
 }
 
-/* The node that a complete or truncated sample counts at. */
-static __u32 sample_node(struct collector *c, struct process *p, const struct event_sample *event,
-			 const struct frame *frames, const char *comm)
+/* What stands for a sample without Python frames, or NULL where there are some. */
+static const char *frameless(const struct event_sample *event)
 {
-	__u32 root = thread_node(c, p, event, comm), node;
-	struct stack *stack;
+	if (event->reason == REASON_NO_RUNTIME)
+		return "[interpreter not running]";
+	return event->reason == REASON_NATIVE_THREAD ? "[native thread]" : NULL;
+}
+
+static __u32 root_node(struct collector *c, struct process *p, const struct event_sample *event,
+		       const char *comm)
+{
+	__u32 root = thread_node(c, p, event, comm);
 	char mark[64];
 
-	if (event->reason == REASON_NO_RUNTIME)
-		return add_mark(c, root, "[interpreter not running]");
-	if (event->reason == REASON_NATIVE_THREAD)
-		return add_mark(c, root, "[native thread]");
-	if (event->outcome == OUTCOME_TRUNCATED) {
-		snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(event->reason));
-		root = add_mark(c, root, mark);
-	}
-	stack = stacks__merge(c->stacks, event, frames);
-	if (!stack)
+	if (event->outcome != OUTCOME_TRUNCATED)
+		return root;
+	snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(event->reason));
+	return add_mark(c, root, mark);
+}
+
+/*
+ * The node that a complete or truncated sample counts at; 0 when it is lost after all, *reason saying
+ * why.
+ */
+static __u32 sample_node(struct collector *c, struct process *p, const struct event_sample *event,
+			 const struct frame *frames, const char *comm, enum reason *reason)
+{
+	__u32 root = root_node(c, p, event, comm), node;
+	struct stack *stack;
+	int err;
+
+	if (frameless(event))
+		return add_mark(c, root, frameless(event));
+	err = stacks__merge(c->stacks, event, frames, &stack);
+	if (err) {
+		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
+		anchoring__reset(c->anchoring, event);
 		return 0;
+	}
 	node = stack_node(c, p, root, event, stack);
+	anchoring__sample(c->anchoring, p, event, stack);
 	return node == root ? add_mark(c, root, "[no Python frame]") : node;
 }
 
@@ -208,6 +234,7 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	struct accounts *accounts = profile__accounts(c->profile);
 	struct process *p = processes__find(c->processes, event->pid);
 	char comm[4 * sizeof(event->comm)];
+	enum reason reason = event->reason;
 	__u32 node;
 
 	if (!p) {
@@ -222,12 +249,10 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	if (!(event->flags & SAMPLE_HAS_SLOT))
 		sampler__add_thread(c->sampler, event->pid, event->tid, event->thread_start_ns);
 	printable_into(comm, sizeof(comm), event->comm);
-	node = sample_node(c, p, event, frames, comm);
-	if (!node) {
-		accounts->reasons[REASON_BAD_RECORD]++;
+	node = sample_node(c, p, event, frames, comm, &reason);
+	accounts->reasons[reason]++;
+	if (!node)
 		return;
-	}
-	accounts->reasons[event->reason]++;
 	profile__add(c->profile, node, event->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = event->time_ns;
@@ -242,11 +267,18 @@ void collector__bad_record(struct collector *c)
 void collector__thread_gone(struct collector *c, const struct event_task *event)
 {
 	stacks__remove_thread(c->stacks, event->tid);
+	anchoring__thread_gone(c->anchoring, event->tid);
 }
 
 void collector__process_gone(struct collector *c, struct process *process)
 {
 	stacks__remove_process(c->stacks, process->pid);
+	anchoring__process_gone(c->anchoring, process->pid);
+}
+
+const struct stacks_stats *collector__stacks_stats(const struct collector *c)
+{
+	return stacks__stats(c->stacks);
 }
 
 struct profile *collector__profile(struct collector *c)

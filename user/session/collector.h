@@ -13,6 +13,7 @@
 #include "abi.h"
 #include "profile/profile.h"
 
+struct anchoring;
 struct collector;
 struct process;
 struct processes;
@@ -31,8 +32,9 @@ struct collector_config {
 struct collector *collector__new(const struct collector_config *config);
 void collector__free(struct collector *c);
 
-/* Borrowed; both must outlive the collector's use. */
-void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler);
+/* Borrowed; they must outlive the collector's use. */
+void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
+			struct anchoring *anchoring);
 
 void collector__sample(struct collector *c, const struct event_sample *event,
 		       const struct frame *frames);
@@ -40,6 +42,7 @@ void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, const struct event_task *event);
 void collector__process_gone(struct collector *c, struct process *process);
 
+const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 struct profile *collector__profile(struct collector *c);
 /* Time of the first sample, CLOCK_MONOTONIC; 0 none yet. */
 __u64 collector__first_sample_ns(const struct collector *c);

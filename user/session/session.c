@@ -27,6 +27,7 @@ struct session {
 	struct collector *collector;
 	struct sampler *sampler;
 	struct processes *processes;
+	struct anchoring *anchoring;
 	struct child *child;
 	sigset_t old_mask;
 	int signal_fd;
@@ -96,10 +97,11 @@ static int build(struct session *s, struct error *err)
 	processes.sampler = s->sampler;
 	s->processes = processes__new(&processes);
 	s->collector = collector__new(&s->config->collector);
-	if (!s->processes || !s->collector)
+	s->anchoring = anchoring__new(s->config->anchors, s->sampler);
+	if (!s->processes || !s->collector || !s->anchoring)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	processes__on_gone(s->processes, on_process_gone, s);
-	collector__connect(s->collector, s->processes, s->sampler);
+	collector__connect(s->collector, s->processes, s->sampler, s->anchoring);
 	return 0;
 }
 
@@ -138,6 +140,7 @@ void session__free(struct session *s)
 	if (!s)
 		return;
 	processes__free(s->processes);
+	anchoring__free(s->anchoring);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	child__free(s->child);
@@ -264,6 +267,7 @@ static void loop(struct session *s)
 		wake_ns = earlier(now_ns + DRAIN_NS, end_ns);
 		wait_for_work(s, earlier(wake_ns, retry_ns), &signalled);
 		sampler__drain(s->sampler);
+		anchoring__flush(s->anchoring);
 		now_ns = clock_monotonic_ns();
 		retry_ns = processes__retry(s->processes, now_ns);
 		if (now_ns - s->progress_ns < PROGRESS_NS)
@@ -287,6 +291,7 @@ static void finish(struct session *s)
 	sampler__stop(s->sampler);
 	s->stopped_ns = clock_monotonic_ns();
 	sampler__drain(s->sampler);
+	anchoring__detach(s->anchoring);
 	if (s->config->progress)
 		progress_clear(stderr);
 	if (sampler__counters(s->sampler, counters))
@@ -331,6 +336,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 		.samples = accounts_total(a, OUTCOME_COMPLETE) +
 			   accounts_total(a, OUTCOME_TRUNCATED),
 	};
+	ret->stacks = *collector__stacks_stats(s->collector);
+	ret->anchoring = *anchoring__stats(s->anchoring);
 	if (first_ns)
 		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
 	if (s->child && child__ended(s->child, 0)) {

@@ -19,7 +19,9 @@
 #include <sys/types.h>
 
 #include "sampler/sampler.h"
+#include "session/anchoring.h"
 #include "session/collector.h"
+#include "stack/stacks.h"
 
 struct session;
 
@@ -32,6 +34,7 @@ struct session_config {
 	struct collector_config collector;
 	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
 	bool progress; /* a live line on stderr */
+	enum anchor_mode anchors;
 };
 
 struct session_stats {
@@ -39,6 +42,8 @@ struct session_stats {
 	double first_sample_seconds; /* from session__new() to the first sample; < 0 none */
 	unsigned processes; /* sampled in all */
 	__u64 samples;
+	struct stacks_stats stacks;
+	struct anchoring_stats anchoring;
 	bool child_ended;
 	int child_exit_code; /* valid if child_ended */
 };

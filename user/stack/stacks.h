@@ -2,16 +2,20 @@
 /*
  * stacks.h - the last whole stack of every thread, root first.
  *
- * Merging a record into it tells how many frames on the root side are what they were, so whoever
- * names frames does so for the new ones only. A tag of each frame belongs to that consumer.
+ * A record is a full walk, or a delta that ends at the thread's anchor (bpf/anchor.h): then the rest
+ * is what a full walk that confirmed this anchor had below it. Merging also tells how many frames on
+ * the root side are what they were, so whoever names frames does so for the new ones only. A tag of
+ * each frame belongs to that consumer.
  *
- * Must hold: bounded memory (the least recently sampled threads are forgotten, which costs time,
- * never truth); a reused thread id inherits nothing.
+ * Must hold: a delta whose base is not here is refused, never guessed; bounded memory (the least
+ * recently sampled threads are forgotten, which costs time, never truth); a reused thread id
+ * inherits nothing.
  */
 #ifndef KRAIT_STACK_STACKS_H
 #define KRAIT_STACK_STACKS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "abi.h"
@@ -28,6 +32,16 @@ struct stack {
 	__u32 root_tag; /* the consumer's, for what the stack as a whole hangs on; 0 at first */
 	__u32 cnt;
 	__u32 kept; /* frames on the root side that did not change since the last record */
+	__u32 survived; /* kept, and the next ones if only their position in the code has changed */
+	__u32 reused; /* frames that the record did not carry: a delta's base */
+	bool mismatch; /* an audit has found the base to be wrong */
+};
+
+struct stacks_stats {
+	__u64 full, delta; /* records */
+	__u64 frames_new, frames_reused; /* frames that records carried, and that they did not */
+	__u64 confirmed, audited, mismatched, no_base;
+	__u64 evicted; /* threads forgotten for want of memory */
 };
 
 /* NULL and errno on failure. */
@@ -35,12 +49,19 @@ struct stacks *stacks__new(void);
 void stacks__free(struct stacks *stacks);
 
 /*
- * Takes in the frames of a record (leaf first, as they come). NULL when out of memory. A change of
- * the code generation keeps nothing: the same address may mean another code object.
+ * Takes in the frames of a record (leaf first, as they come).
+ *  0        *ret is the thread's whole stack
+ *  -ESTALE  a delta whose base is not here, or not the one it was taken against
+ *  -ENOMEM
+ * Frames of a full walk are not "kept" over a change of the code generation: the same address may
+ * mean another code object. Those of a delta's base are alive and are.
  */
-struct stack *stacks__merge(struct stacks *stacks, const struct event_sample *event,
-			    const struct frame *frames);
+int stacks__merge(struct stacks *stacks, const struct event_sample *event,
+		  const struct frame *frames, struct stack **ret)
+	__attribute__((warn_unused_result));
 void stacks__remove_thread(struct stacks *stacks, pid_t tid);
 void stacks__remove_process(struct stacks *stacks, pid_t pid);
+
+const struct stacks_stats *stacks__stats(const struct stacks *stacks);
 
 #endif /* KRAIT_STACK_STACKS_H */
