@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_abi.c - what bpf/abi.h promises beyond what it asserts itself.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <linux/types.h>
+#include <cmocka.h>
+
+/* Padding that is not written out is an error right here, at compile time. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+#include "abi.h"
+#pragma GCC diagnostic pop
+
+#include "fingerprint.h"
+#include "read.h"
+
+static bool power_of_two(__u64 n)
+{
+	return n && !(n & (n - 1));
+}
+
+static void records_are_made_of_whole_words(void **state)
+{
+	/* The ring buffer aligns records to 8; frames follow the header without a gap. */
+	assert_int_equal(sizeof(struct event_sample) % 8, 0);
+	assert_int_equal(sizeof(struct event_task) % 8, 0);
+	assert_int_equal(sizeof(struct frame) % 8, 0);
+	assert_int_equal(offsetof(struct event_sample, type), offsetof(struct event_task, type));
+	assert_int_equal(offsetof(struct event_sample, size), offsetof(struct event_task, size));
+}
+
+static void limits_that_serve_as_masks_are_powers_of_two(void **state)
+{
+	assert_true(power_of_two(KRAIT_MAX_FRAMES));
+	assert_true(power_of_two(KRAIT_THREAD_WINDOW));
+	assert_true(power_of_two(FRAME_WINDOW_MASK + 1));
+	assert_true(power_of_two(CODE_WINDOW_MASK + 1));
+	assert_true(FRAME_WINDOW_MASK + 1 >= KRAIT_FRAME_WINDOW);
+	assert_true(CODE_WINDOW_MASK + 1 >= KRAIT_CODE_WINDOW);
+}
+
+static void reasons_are_grouped_by_their_outcome(void **state)
+{
+	assert_int_equal(REASON_PYTHON, 0);
+	assert_true(REASON_NO_RUNTIME < REASON_DEPTH && REASON_NATIVE_THREAD < REASON_DEPTH);
+	assert_true(REASON_FRAME_FAULT < REASON_EXITING && REASON_NO_BASE < REASON_EXITING);
+	assert_true(REASON_CNT <= 256);
+	assert_int_equal(COUNTER_CNT, COUNTER_REASON + REASON_CNT);
+}
+
+static void a_fingerprint_is_never_none_and_depends_on_each_part(void **state)
+{
+	const __u32 first = code_fingerprint(1, 2, 3, 4);
+
+	assert_true(code_fingerprint(0, 0, 0, 0) != 0);
+	assert_int_equal(code_fingerprint(1, 2, 3, 4), first);
+	assert_int_not_equal(code_fingerprint(2, 2, 3, 4), first);
+	assert_int_not_equal(code_fingerprint(1, 3, 3, 4), first);
+	assert_int_not_equal(code_fingerprint(1, 2, 4, 4), first);
+	assert_int_not_equal(code_fingerprint(1, 2, 3, 5), first);
+	assert_int_not_equal(code_fingerprint(2, 1, 3, 4), first);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	__u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Code objects made one after the other, of one file: what a reused address sees. */
+static void fingerprints_of_neighbours_differ(void **state)
+{
+	enum { CNT = 20000 };
+	static __u32 values[CNT];
+	int same = 0;
+
+	for (__u32 i = 0; i < CNT; i++)
+		values[i] = code_fingerprint(0x7f0000001000 + 64 * i, 0x7f0000000040,
+					     0x7f0000900000 + 96 * i, 1 + i / 3);
+	qsort(values, CNT, sizeof(values[0]), by_value);
+	for (int i = 1; i < CNT; i++)
+		same += values[i] == values[i - 1];
+	/* 31 bits: a pair in 20,000 by chance has a probability of 1 in 10. */
+	assert_in_range(same, 0, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_are_made_of_whole_words),
+		cmocka_unit_test(limits_that_serve_as_masks_are_powers_of_two),
+		cmocka_unit_test(reasons_are_grouped_by_their_outcome),
+		cmocka_unit_test(a_fingerprint_is_never_none_and_depends_on_each_part),
+		cmocka_unit_test(fingerprints_of_neighbours_differ),
+	};
+
+	return cmocka_run_group_tests_name("bpf/abi.h", tests, NULL, NULL);
+}

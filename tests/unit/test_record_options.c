@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_record_options.c - the command line of krait record. argp ends the process on errors, so each
+ * command line is parsed in a child.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "cmd/record_options.h"
+
+#define MAX_ARGS 32
+
+struct parsed {
+	struct record_options options; /* shared with the child; strings are valid in both */
+	char *argv[MAX_ARGS];
+	char line[1024];
+	int argc, exit_code;
+	char err[4096];
+};
+
+static struct parsed *p;
+
+static int setup(void **state)
+{
+	p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	return munmap(p, sizeof(*p));
+}
+
+static void split(const char *line)
+{
+	memset(p, 0, sizeof(*p));
+	snprintf(p->line, sizeof(p->line), "krait_record %s", line);
+	for (char *word = strtok(p->line, " "); word; word = strtok(NULL, " ")) {
+		assert_in_range(p->argc, 0, MAX_ARGS - 2);
+		p->argv[p->argc++] = word;
+	}
+}
+
+static void parse_in_child(int err_fd)
+{
+	dup2(err_fd, STDOUT_FILENO);
+	dup2(err_fd, STDERR_FILENO);
+	record_options_parse(&p->options, p->argc, p->argv);
+	_exit(99);
+}
+
+/* Parses in a child; the exit code, or 99 when the line is good. */
+static int parse(const char *line)
+{
+	size_t len = 0;
+	int fds[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	split(line);
+	assert_int_equal(pipe(fds), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		parse_in_child(fds[1]);
+	close(fds[1]);
+	while ((n = read(fds[0], p->err + len, sizeof(p->err) - 1 - len)) > 0)
+		len += (size_t)n;
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static const struct record_options *good(const char *line)
+{
+	int code = parse(line);
+
+	if (code != 99)
+		fail_msg("\"%s\": exit code %d, %s", line, code, p->err);
+	return &p->options;
+}
+
+static void assert_refused(const char *line, const char *message)
+{
+	int code = parse(line);
+
+	if (code != 2 || !strstr(p->err, message))
+		fail_msg("\"%s\": exit code %d, not \"%s\" but %s", line, code, message, p->err);
+}
+
+static void a_process_is_sampled_densely_and_a_machine_rarely(void **state)
+{
+	assert_int_equal(good("-p 1")->frequency, 997);
+	assert_int_equal(good("-- true")->frequency, 997);
+	assert_int_equal(good("-a")->frequency, 99);
+	assert_int_equal(good("-a -F 10k")->frequency, 10000);
+	assert_int_equal(good("-r 500 -p 1")->frequency, 500);
+	assert_int_equal(good("--freq=1234hz -p 1")->frequency, 1234);
+	assert_int_equal(good("--rate 7 -p 1")->frequency, 7);
+}
+
+static void processes_come_in_lists_and_repeatedly(void **state)
+{
+	const struct record_options *o = good("-p 12,34 -p 56 --pid=4194304");
+
+	assert_int_equal(o->pid_cnt, 4);
+	assert_int_equal(o->pids[0], 12);
+	assert_int_equal(o->pids[1], 34);
+	assert_int_equal(o->pids[2], 56);
+	assert_int_equal(o->pids[3], 4194304);
+	assert_false(o->all);
+	assert_null(o->command);
+}
+
+static void a_command_keeps_its_own_options(void **state)
+{
+	const struct record_options *o = good("-d 5s -- python3 -a -p 7 -- x");
+
+	assert_ptr_equal(o->command, p->argv + 4);
+	assert_string_equal(o->command[0], "python3");
+	assert_string_equal(o->command[1], "-a");
+	assert_string_equal(o->command[4], "--");
+	assert_null(o->command[6]);
+	assert_false(o->all);
+	assert_int_equal(o->pid_cnt, 0);
+	assert_int_equal(o->duration_ns, 5000000000ULL);
+	assert_string_equal(good("python3 -d 5s")->command[0], "python3");
+	assert_int_equal(good("python3 -d 5s")->duration_ns, 0);
+}
+
+static void outputs_have_a_default_and_come_repeatedly(void **state)
+{
+	const struct record_options *o = good("-a");
+
+	assert_int_equal(o->output_cnt, 1);
+	assert_string_equal(o->outputs[0], "krait.html");
+	o = good("-a -o - -o x.folded --output=y.html");
+	assert_int_equal(o->output_cnt, 3);
+	assert_string_equal(o->outputs[0], "-");
+	assert_string_equal(o->outputs[2], "y.html");
+	assert_string_equal(good("-a -o - -f folded")->format, "folded");
+}
+
+static void the_other_options_arrive(void **state)
+{
+	const struct record_options *o =
+		good("-a -tqvv --lines --no-process --stats --ring-size 8M --max-loss 2.5");
+
+	assert_true(o->all && o->threads && o->quiet && o->lines && o->no_process && o->stats);
+	assert_int_equal(o->verbose, 2);
+	assert_int_equal(o->ring_bytes, 8 << 20);
+	assert_true(o->max_loss_percent == 2.5);
+	o = good("-a");
+	assert_false(o->threads || o->quiet || o->lines || o->no_process || o->stats || o->verbose);
+	assert_int_equal(o->ring_bytes, 0);
+	assert_true(o->max_loss_percent == 1.0);
+}
+
+static void exactly_one_kind_of_target_is_needed(void **state)
+{
+	assert_refused("", "what shall be recorded? -a, -p PID or -- COMMAND");
+	assert_refused("-F 99", "what shall be recorded?");
+	assert_refused("--", "what shall be recorded?");
+	assert_refused("-a -p 1", "exclude each other");
+	assert_refused("-a -- true", "exclude each other");
+	assert_refused("-p 1 true", "exclude each other");
+}
+
+static void bad_process_ids_are_refused(void **state)
+{
+	static const char *const bad[] = { "x",	 "0",	"-1",	"1x",	   "1,,2",
+					   ",1", "1;2", "0x10", "4194305", "99999999999999999999",
+					   "1.5" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "--pid=%s", bad[i]);
+		assert_refused(line, "-p takes process ids");
+	}
+}
+
+static void bad_numbers_are_refused_with_an_example(void **state)
+{
+	assert_refused("-a -F 0", "a rate is a number of Hz, such as 997 or 10k: \"0\"");
+	assert_refused("-a -F fast", "a rate is a number of Hz");
+	assert_refused("-a -F 0x10", "a rate is a number of Hz");
+	assert_refused("-a -d 10x", "a time is a number with ms, s, m or h: \"10x\"");
+	assert_refused("-a -d -1", "a time is a number");
+	assert_refused("-a --ring-size lots", "a size is a number with k, M or G: \"lots\"");
+	assert_refused("-a --max-loss 101", "--max-loss takes a percentage");
+	assert_refused("-a --max-loss -1", "--max-loss takes a percentage");
+	assert_refused("-a --max-loss nan", "--max-loss takes a percentage");
+	assert_refused("-a --max-loss 5%", "--max-loss takes a percentage");
+}
+
+static void a_format_goes_with_one_output(void **state)
+{
+	assert_refused("-a -f folded -o a -o b", "-f goes with one -o");
+}
+
+static void too_many_are_refused(void **state)
+{
+	char line[1024] = "-a";
+
+	for (int i = 0; i < RECORD_MAX_OUTPUTS + 1; i++)
+		strcat(line, " -ox");
+	assert_refused(line, "more than 16 outputs");
+	strcpy(line, "-p1");
+	for (int i = 0; i < RECORD_MAX_PIDS; i++)
+		strcat(line, ",1");
+	assert_refused(line, "more than 256 processes; use -a");
+}
+
+static void what_argp_refuses_is_a_usage_error_too(void **state)
+{
+	assert_refused("-a --nonsense", "unrecognized option");
+	assert_refused("-a -F", "requires an argument");
+}
+
+static void help_is_no_error(void **state)
+{
+	assert_int_equal(parse("--help"), 0);
+	assert_non_null(strstr(p->err, "krait record -a -d 10s"));
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_process_is_sampled_densely_and_a_machine_rarely),
+		T(processes_come_in_lists_and_repeatedly),
+		T(a_command_keeps_its_own_options),
+		T(outputs_have_a_default_and_come_repeatedly),
+		T(the_other_options_arrive),
+		T(exactly_one_kind_of_target_is_needed),
+		T(bad_process_ids_are_refused),
+		T(bad_numbers_are_refused_with_an_example),
+		T(a_format_goes_with_one_output),
+		T(too_many_are_refused),
+		T(what_argp_refuses_is_a_usage_error_too),
+		T(help_is_no_error),
+	};
+
+	return cmocka_run_group_tests_name("cmd/record_options", tests, setup, teardown);
+}
