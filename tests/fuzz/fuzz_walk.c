@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_walk.c - the search for a thread state and the walk, over memory that is the fuzz input: it
+ * repeats all over the address space, but for the upper half, which is not present.
+ */
+#include <linux/types.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "fingerprint.h"
+#include "read.h"
+#include "thread.h"
+#include "walk.h"
+
+static const struct py_offsets off = {
+	.interp = { .next = 8, .threads_head = 16 },
+	.thread = { .prev = 0,
+		    .next = 8,
+		    .interp = 16,
+		    .current_frame = 72,
+		    .base_frame = 80,
+		    .thread_id = 24,
+		    .status = 32 },
+	.frame = { .previous = 8, .executable = 0, .instr_ptr = 56, .owner = 74 },
+	.code = { .filename = 112, .qualname = 128, .linetable = 136, .firstlineno = 68 },
+};
+
+static const uint8_t *memory;
+static size_t memory_size;
+static unsigned reads;
+
+int krait_host_read(void *dst, __u32 size, __u64 addr)
+{
+	reads++;
+	for (__u32 i = 0; i < size; i++)
+		((__u8 *)dst)[i] = memory[(addr + i) % memory_size];
+	return addr >> 63 ? -EFAULT : 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct frame frames[KRAIT_MAX_FRAMES];
+	struct thread_search t = { .thread_ptr = 0 };
+	struct walker w;
+
+	if (!size)
+		return 0;
+	memory = data;
+	memory_size = size;
+	reads = 0;
+	if (!thread_search_begin(&t, &off, 0)) {
+		for (int i = 0; i < KRAIT_MAX_THREADS && !thread_step(&t, &off); i++)
+			;
+	}
+	if (t.reason >= REASON_CNT || reads > 2 + 2 * KRAIT_MAX_THREADS)
+		abort();
+	walk_begin(&w, THREAD_FIELD(&t, &off, current_frame), THREAD_FIELD(&t, &off, base_frame),
+		   1);
+	for (int i = 0; i <= KRAIT_MAX_FRAMES && !walk_step(&w, &off, frames); i++)
+		;
+	if (w.reason >= REASON_CNT || w.frame_cnt > KRAIT_MAX_FRAMES)
+		abort();
+	return 0;
+}
