@@ -194,6 +194,13 @@ check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 check-e2e: all ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
+$(O)/tests/bpf/verifier_stats: $(O)/tests/bpf/verifier_stats.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+verify: $(O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the BPF programs; UPDATE=1 accepts it
+	@UPDATE=$(UPDATE) scripts/verify $(O)/tests/bpf/verifier_stats $(O)/bpf/krait.bpf.o
+
 # Fuzzers are linked with a library that clang has instrumented, in a build of its own.
 $(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
 	$(call say,LINK,$@)
@@ -240,5 +247,5 @@ help: ## this text
 
 -include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-unit check-asan check-root check-e2e fuzz coverage lint format \
+.PHONY: all demo check check-unit check-asan check-root check-e2e verify fuzz coverage lint format \
 	build-unit build-bpf-tests build-fuzzers install uninstall dist clean help

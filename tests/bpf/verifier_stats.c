@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verifier_stats.c - what the verifier of this kernel says of each program of a BPF object.
+ *
+ * usage: verifier_stats FILE...
+ * One line for each program: its name, and how many instructions the verifier has processed, or "-"
+ * where this kernel refuses it (sample_loop needs 5.17). Nothing is attached.
+ */
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_STATS 4 /* BPF_LOG_STATS, include/linux/bpf_verifier.h */
+
+static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+/* Loads that one program of a fresh copy of the object. Instructions, or -1. */
+static long processed(const char *path, const char *name)
+{
+	static char log[16 << 20]; /* what is short here is refused by the kernel */
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_program *program;
+	const char *line;
+	long cnt = -1;
+
+	if (!object)
+		return -1;
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
+	program = bpf_object__find_program_by_name(object, name);
+	bpf_program__set_log_level(program, LOG_STATS);
+	bpf_program__set_log_buf(program, log, sizeof(log));
+	log[0] = '\0';
+	if (!bpf_object__load(object)) {
+		line = strstr(log, "processed ");
+		if (!line || sscanf(line, "processed %ld insns", &cnt) != 1)
+			cnt = -1;
+	}
+	bpf_object__close(object);
+	return cnt;
+}
+
+static int print_object(const char *path)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_program *program;
+
+	if (!object) {
+		fprintf(stderr, "%s: cannot be opened\n", path);
+		return 1;
+	}
+	bpf_object__for_each_program(program, object) {
+		const char *name = bpf_program__name(program);
+		long cnt = processed(path, name);
+
+		if (cnt < 0)
+			printf("%s -\n", name);
+		else
+			printf("%s %ld\n", name, cnt);
+	}
+	bpf_object__close(object);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	libbpf_set_print(silent);
+	for (int i = 1; i < argc; i++)
+		failed |= print_object(argv[i]);
+	return failed;
+}
