@@ -160,6 +160,7 @@ static int judge(struct recording *r, const struct session_stats *stats)
 		return stats->child_exit_code;
 	if (!stats->samples) {
 		log_error(NULL, "no samples: %s",
+			  a->interrupts ? "every interrupt was lost (--stats says why)" :
 			  stats->processes ? "the processes used no CPU time" :
 					     "no Python process ran meanwhile (see -v)");
 		return EXIT_CODE_EMPTY;
