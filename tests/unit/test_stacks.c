@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_stacks.c - whole stacks from full records: what is kept, and for whom. Deltas are in the test
+ * of the anchors.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "stack/stacks.h"
+
+#define PID 100
+#define TID 101
+
+struct fixture {
+	struct stacks *stacks;
+	struct event_sample event;
+	struct frame frames[KRAIT_MAX_FRAMES]; /* leaf first, as a record has them */
+};
+
+static int setup(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	x->stacks = stacks__new();
+	x->event = (struct event_sample){ .pid = PID, .tid = TID, .thread_start_ns = 7 };
+	*state = x;
+	return x->stacks ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	stacks__free(x->stacks);
+	free(x);
+	return 0;
+}
+
+static struct frame frame_of(char name)
+{
+	return (struct frame){ .code_addr = 0x1000 + (__u64)name,
+			       .frame_addr = 0x7f0000 + 16 * (__u64)name,
+			       .instr_off = 2 * name };
+}
+
+/* Merges the stack named root first, one letter a frame, and checks that it comes out so. */
+static struct stack *merge(struct fixture *x, const char *names)
+{
+	struct stack *stack = NULL;
+
+	x->event.frame_cnt = strlen(names);
+	for (__u32 i = 0; i < x->event.frame_cnt; i++)
+		x->frames[i] = frame_of(names[x->event.frame_cnt - 1 - i]);
+	assert_int_equal(stacks__merge(x->stacks, &x->event, x->frames, &stack), 0);
+	assert_int_equal(stack->cnt, strlen(names));
+	for (__u32 i = 0; i < stack->cnt; i++) {
+		struct frame expected = frame_of(names[i]);
+
+		assert_memory_equal(&stack->frames[i], &expected, sizeof(expected));
+	}
+	return stack;
+}
+
+static __u32 kept(struct fixture *x, const char *names)
+{
+	return merge(x, names)->kept;
+}
+
+static void a_first_stack_keeps_nothing(void **state)
+{
+	assert_int_equal(kept(*state, "abc"), 0);
+}
+
+static void the_root_side_that_is_the_same_is_kept(void **state)
+{
+	struct fixture *x = *state;
+
+	merge(x, "abcd");
+	assert_int_equal(kept(x, "abcd"), 4);
+	assert_int_equal(kept(x, "abcx"), 3);
+	assert_int_equal(kept(x, "ab"), 2);
+	assert_int_equal(kept(x, "abcd"), 2);
+	assert_int_equal(kept(x, "xbcd"), 0);
+	assert_int_equal(kept(x, "bcd"), 0);
+	assert_int_equal(kept(x, ""), 0);
+	assert_int_equal(kept(x, "bcd"), 0);
+}
+
+static void any_difference_of_a_frame_ends_what_is_kept(void **state)
+{
+	struct fixture *x = *state;
+
+	for (size_t byte = 0; byte < sizeof(struct frame); byte++) {
+		struct stack *stack;
+
+		merge(x, "abcd");
+		((char *)&x->frames[1])[byte] ^= 1; /* c */
+		assert_int_equal(stacks__merge(x->stacks, &x->event, x->frames, &stack), 0);
+		assert_int_equal(stack->kept, 2);
+		assert_memory_equal(&stack->frames[2], &x->frames[1], sizeof(struct frame));
+	}
+}
+
+static void a_frame_whose_position_has_moved_has_survived(void **state)
+{
+	struct fixture *x = *state;
+	struct stack *stack;
+
+	merge(x, "abcd");
+	x->frames[1].instr_off += 2;
+	x->frames[0].instr_off += 2;
+	assert_int_equal(stacks__merge(x->stacks, &x->event, x->frames, &stack), 0);
+	assert_int_equal(stack->kept, 2);
+	assert_int_equal(stack->survived, 4);
+	x->frames[1].frame_addr += 16;
+	assert_int_equal(stacks__merge(x->stacks, &x->event, x->frames, &stack), 0);
+	assert_int_equal(stack->survived, 2);
+}
+
+static void tags_of_kept_frames_are_as_the_consumer_left_them(void **state)
+{
+	struct fixture *x = *state;
+	struct stack *stack = merge(x, "abc");
+
+	assert_int_equal(stack->root_tag, 0);
+	stack->root_tag = 99;
+	for (__u32 i = 0; i < 3; i++)
+		stack->tags[i] = 10 + i;
+	stack = merge(x, "abxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	assert_int_equal(stack->kept, 2);
+	assert_int_equal(stack->tags[0], 10);
+	assert_int_equal(stack->tags[1], 11);
+	assert_int_equal(stack->root_tag, 99);
+}
+
+static void a_new_code_generation_or_interpreter_keeps_nothing(void **state)
+{
+	struct fixture *x = *state;
+
+	merge(x, "abc");
+	x->event.code_generation++;
+	assert_int_equal(kept(x, "abc"), 0);
+	assert_int_equal(kept(x, "abc"), 3);
+	x->event.interp_addr += 8;
+	assert_int_equal(kept(x, "abc"), 0);
+	assert_int_equal(kept(x, "abc"), 3);
+}
+
+static void threads_do_not_mix(void **state)
+{
+	struct fixture *x = *state;
+
+	merge(x, "abc");
+	x->event.tid++;
+	assert_int_equal(kept(x, "abc"), 0);
+	merge(x, "axy");
+	x->event.tid--;
+	assert_int_equal(kept(x, "abc"), 3);
+}
+
+static void a_reused_thread_id_inherits_nothing(void **state)
+{
+	struct fixture *x = *state;
+
+	merge(x, "abc")->root_tag = 5;
+	x->event.thread_start_ns++;
+	assert_int_equal(merge(x, "abc")->root_tag, 0);
+	assert_int_equal(kept(x, "abc"), 3);
+	x->event.thread_start_ns--;
+	assert_int_equal(kept(x, "abc"), 0);
+}
+
+static void what_is_removed_is_forgotten(void **state)
+{
+	struct fixture *x = *state;
+
+	merge(x, "abc");
+	x->event.tid = TID + 1;
+	merge(x, "abc");
+	x->event.tid = TID + 2;
+	x->event.pid = PID + 1;
+	merge(x, "abc");
+	stacks__remove_thread(x->stacks, TID + 1);
+	stacks__remove_thread(x->stacks, TID + 77);
+	assert_int_equal(kept(x, "abc"), 3);
+	stacks__remove_process(x->stacks, PID + 1);
+	assert_int_equal(kept(x, "abc"), 0);
+	x->event.pid = PID;
+	x->event.tid = TID + 1;
+	assert_int_equal(kept(x, "abc"), 0);
+	x->event.tid = TID;
+	assert_int_equal(kept(x, "abc"), 3);
+}
+
+static void merge_deep(struct fixture *x, __u32 cnt)
+{
+	struct stack *stack;
+
+	x->event.frame_cnt = cnt;
+	for (__u32 i = 0; i < cnt; i++)
+		x->frames[i] = (struct frame){ .code_addr = 64 + i, .frame_addr = 640 + i };
+	assert_int_equal(stacks__merge(x->stacks, &x->event, x->frames, &stack), 0);
+	assert_int_equal(stack->cnt, cnt);
+	assert_int_equal(stack->frames[0].code_addr, 64 + cnt - 1);
+}
+
+static void the_threads_sampled_longest_ago_are_forgotten_first(void **state)
+{
+	struct fixture *x = *state;
+	const __u32 fit = STACKS_MAX_FRAMES / KRAIT_MAX_FRAMES;
+
+	for (__u32 i = 0; i < fit; i++) {
+		x->event.tid = 1000 + i;
+		merge_deep(x, KRAIT_MAX_FRAMES);
+	}
+	assert_int_equal(stacks__stats(x->stacks)->evicted, 0);
+	x->event.tid = 1000; /* the oldest one is sampled again */
+	merge_deep(x, KRAIT_MAX_FRAMES);
+	x->event.tid = 5000;
+	merge_deep(x, KRAIT_MAX_FRAMES);
+	assert_int_equal(stacks__stats(x->stacks)->evicted, 1);
+	x->event.tid = 1000;
+	merge_deep(x, KRAIT_MAX_FRAMES);
+	assert_int_equal(stacks__stats(x->stacks)->evicted, 1);
+	x->event.tid = 1001; /* this one had to go */
+	merge_deep(x, 1);
+	x->event.tid = 5000;
+	merge_deep(x, KRAIT_MAX_FRAMES);
+	assert_int_equal(stacks__stats(x->stacks)->evicted, 2);
+}
+
+static void random_stacks_come_out_as_they_went_in(void **state)
+{
+	struct fixture *x = *state;
+	char last[8][41] = { "" };
+	unsigned seed = 42;
+
+	for (int n = 0; n < 20000; n++) {
+		int thread = rand_r(&seed) % 8, len = rand_r(&seed) % 40;
+		__u32 same = 0;
+		char names[41];
+
+		for (int i = 0; i < len; i++)
+			names[i] = last[thread][i] && rand_r(&seed) % 20 ? last[thread][i] :
+									   'a' + rand_r(&seed) % 26;
+		names[len] = '\0';
+		while (names[same] && names[same] == last[thread][same])
+			same++;
+		x->event.tid = TID + thread;
+		assert_int_equal(kept(x, names), same);
+		strcpy(last[thread], names);
+	}
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_first_stack_keeps_nothing),
+		T(the_root_side_that_is_the_same_is_kept),
+		T(any_difference_of_a_frame_ends_what_is_kept),
+		T(a_frame_whose_position_has_moved_has_survived),
+		T(tags_of_kept_frames_are_as_the_consumer_left_them),
+		T(a_new_code_generation_or_interpreter_keeps_nothing),
+		T(threads_do_not_mix),
+		T(a_reused_thread_id_inherits_nothing),
+		T(what_is_removed_is_forgotten),
+		T(the_threads_sampled_longest_ago_are_forgotten_first),
+		T(random_stacks_come_out_as_they_went_in),
+	};
+
+	return cmocka_run_group_tests_name("stack/stacks", tests, NULL, NULL);
+}
