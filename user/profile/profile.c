@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,20 @@
 #define PROFILE_MAX_NODES (16U << 20)
 #define PROFILE_MAX_FRAMES (4U << 20)
 #define PROFILE_MIN_CAP 256U
+/* More than any program has; 48 MiB. And the bytes of all line tables. */
+#define PROFILE_MAX_CODES (1U << 20)
+#define PROFILE_MAX_LINES (256UL << 20)
 
 struct profile {
 	struct strtab strings;
 	struct profile_frame *frames; /* [0] is unused */
 	struct profile_node *nodes; /* [0] is the root */
+	struct profile_code *codes; /* [0] is unused */
 	__u32 frame_cnt, frame_cap;
+	__u32 code_cnt, code_cap;
 	__u32 node_cnt, node_cap; /* cnt without [0] */
-	struct idindex frame_index, node_index;
+	struct idindex frame_index, node_index, code_index;
+	size_t lines_size; /* of all codes */
 	struct accounts accounts;
 };
 
@@ -38,12 +45,13 @@ struct profile *profile__new(void)
 		return NULL;
 	p->frames = calloc(PROFILE_MIN_CAP, sizeof(*p->frames));
 	p->nodes = calloc(PROFILE_MIN_CAP, sizeof(*p->nodes));
-	if (strtab_init(&p->strings) || !p->frames || !p->nodes) {
+	p->codes = calloc(PROFILE_MIN_CAP, sizeof(*p->codes));
+	if (strtab_init(&p->strings) || !p->frames || !p->nodes || !p->codes) {
 		profile__free(p);
 		errno = ENOMEM;
 		return NULL;
 	}
-	p->frame_cap = p->node_cap = PROFILE_MIN_CAP;
+	p->frame_cap = p->node_cap = p->code_cap = PROFILE_MIN_CAP;
 	return p;
 }
 
@@ -54,6 +62,10 @@ void profile__free(struct profile *p)
 	strtab_free(&p->strings);
 	free(p->frames);
 	free(p->nodes);
+	for (__u32 i = 1; i <= p->code_cnt; i++)
+		free((void *)p->codes[i].lines);
+	free(p->codes);
+	idindex_free(&p->code_index);
 	idindex_free(&p->frame_index);
 	idindex_free(&p->node_index);
 	free(p);
@@ -86,7 +98,7 @@ static int same_frame(const struct profile_frame *a, const struct profile_frame 
 	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
 	       a->first_line == b->first_line && a->line == b->line && a->end_line == b->end_line &&
 	       a->column == b->column && a->end_column == b->end_column && a->pid == b->pid &&
-	       a->tid == b->tid;
+	       a->tid == b->tid && a->code == b->code && a->unit == b->unit;
 }
 
 static __u32 hash_frame(const struct profile_frame *f)
@@ -95,7 +107,8 @@ static __u32 hash_frame(const struct profile_frame *f)
 			      f->file,		(__u32)f->first_line,
 			      (__u32)f->line,	(__u32)f->end_line,
 			      (__u32)f->column, (__u32)f->end_column,
-			      (__u32)f->pid,	(__u32)f->tid };
+			      (__u32)f->pid,	(__u32)f->tid,
+			      f->code,		(__u32)f->unit };
 
 	return idindex_hash_bytes(key, sizeof(key), 0);
 }
@@ -113,6 +126,47 @@ __u32 profile__frame(struct profile *p, const struct profile_frame *frame)
 	p->frames[++p->frame_cnt] = *frame;
 	idindex_insert(&p->frame_index, hash, p->frame_cnt);
 	return p->frame_cnt;
+}
+
+static bool same_code(const struct profile_code *a, const struct profile_code *b)
+{
+	return a->name == b->name && a->file == b->file && a->first_line == b->first_line &&
+	       a->unit_cnt == b->unit_cnt && a->lines_size == b->lines_size &&
+	       (!a->lines_size || !memcmp(a->lines, b->lines, a->lines_size));
+}
+
+/* The copy of the line table, which stays empty where it finds no room. */
+static void copy_lines(struct profile *p, struct profile_code *code,
+		       const struct profile_code *from)
+{
+	__u8 *copy = NULL;
+
+	if (from->lines_size && from->lines_size <= PROFILE_MAX_LINES - p->lines_size)
+		copy = malloc(from->lines_size);
+	code->lines = copy;
+	code->lines_size = copy ? from->lines_size : 0;
+	if (!copy)
+		return;
+	memcpy(copy, from->lines, from->lines_size);
+	p->lines_size += from->lines_size;
+}
+
+__u32 profile__code(struct profile *p, const struct profile_code *code)
+{
+	const __u32 key[] = { code->name, code->file, (__u32)code->first_line, code->unit_cnt };
+	__u32 hash = idindex_hash_bytes(code->lines, code->lines_size,
+					idindex_hash_bytes(key, sizeof(key), 0));
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&p->code_index, hash,
+			 slot) if (same_code(&p->codes[slot->id], code)) return slot->id;
+	if (reserve(&p->codes, sizeof(*p->codes), p->code_cnt, &p->code_cap, PROFILE_MAX_CODES,
+		    &p->code_index))
+		return 0;
+	p->codes[++p->code_cnt] = *code;
+	copy_lines(p, &p->codes[p->code_cnt], code);
+	idindex_insert(&p->code_index, hash, p->code_cnt);
+	return p->code_cnt;
 }
 
 __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame)
@@ -177,6 +231,16 @@ __u32 profile__node_cnt(const struct profile *p)
 __u32 profile__frame_cnt(const struct profile *p)
 {
 	return p->frame_cnt;
+}
+
+const struct profile_code *profile__code_at(const struct profile *p, __u32 code)
+{
+	return &p->codes[code <= p->code_cnt ? code : 0];
+}
+
+__u32 profile__code_cnt(const struct profile *p)
+{
+	return p->code_cnt;
 }
 
 struct accounts *profile__accounts(struct profile *p)

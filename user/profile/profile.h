@@ -8,6 +8,9 @@
  * Root children are processes, their children threads, then Python frames root first:
  *     (root) -> process -> thread -> <module> -> main -> leaf
  *
+ * Frames of Python also say which code object they are in and where: that is what gives them an
+ * address in a capture.
+ *
  * Must hold: Σ self counts over all nodes, the root included, = number of samples added. (A sample
  * is at the root only where there was no room for its stack.)
  */
@@ -28,6 +31,15 @@ enum frame_kind {
 	FRAME_MARK, /* krait's own remark, e.g. "[truncated: depth]"; shown, not a function */
 };
 
+/* One distinct code object, of however many processes. */
+struct profile_code {
+	__u32 name, file; /* string ids */
+	int first_line;
+	__u32 unit_cnt; /* code units (2 bytes of bytecode) that lines covers */
+	const __u8 *lines; /* co_linetable (symbol/linetable.h), NULL unknown */
+	__u32 lines_size;
+};
+
 /* One distinct frame. Two frames are the same when all members are. */
 struct profile_frame {
 	enum frame_kind kind;
@@ -36,6 +48,8 @@ struct profile_frame {
 	int first_line; /* of the function */
 	int line, end_line, column, end_column; /* -1 unknown */
 	int pid, tid;
+	__u32 code; /* code id, 0 none */
+	int unit; /* code unit within it, -1 unknown */
 };
 
 struct profile_node {
@@ -65,6 +79,8 @@ void profile__free(struct profile *p);
 __u32 profile__string(struct profile *p, const char *text);
 __u32 profile__frame(struct profile *p, const struct profile_frame *frame);
 __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
+/* Copies the lines; leaves them out where there is no room. */
+__u32 profile__code(struct profile *p, const struct profile_code *code);
 
 /* Counts one sample of the given weight at the node. */
 void profile__add(struct profile *p, __u32 node, __u64 weight);
@@ -78,6 +94,8 @@ const struct profile_node *profile__node_at(const struct profile *p, __u32 node)
 /* Nodes are numbered 1 .. count in order of creation: a parent comes before its children. */
 __u32 profile__node_cnt(const struct profile *p);
 __u32 profile__frame_cnt(const struct profile *p);
+const struct profile_code *profile__code_at(const struct profile *p, __u32 code);
+__u32 profile__code_cnt(const struct profile *p);
 
 /* The accounts that go with these stacks; the caller fills them in. */
 struct accounts *profile__accounts(struct profile *p);

@@ -10,6 +10,7 @@
 #include "session/anchoring.h"
 #include "session/processes.h"
 #include "stack/stacks.h"
+#include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
 #include "util/printable.h"
 
@@ -119,6 +120,40 @@ static bool is_init_check(const struct code_symbol *code)
 	       !strcmp(code->filename, "__init__");
 }
 
+/* The code object of the profile that this is; 0 where there is no room. */
+static __u32 add_code(struct collector *c, const struct code_symbol *code)
+{
+	struct profile_code new = {
+		.name = profile__string(c->profile, code->qualname),
+		.file = profile__string(c->profile, code->filename),
+		.first_line = code->first_line,
+		.unit_cnt = linetable_unit_cnt(code->lines),
+		.lines = code->lines->bytes,
+		.lines_size = code->lines->size,
+	};
+
+	return profile__code(c->profile, &new);
+}
+
+static void name_frame(struct collector *c, struct profile_frame *frame,
+		       const struct code_symbol *code)
+{
+	const struct profile_code *known;
+
+	if (!*code->tag)
+		*code->tag = add_code(c, code);
+	frame->first_line = code->first_line;
+	frame->code = *code->tag;
+	if (frame->code) {
+		known = profile__code_at(c->profile, frame->code);
+		frame->name = known->name;
+		frame->file = known->file;
+	} else {
+		frame->name = profile__string(c->profile, code->qualname);
+		frame->file = profile__string(c->profile, code->filename);
+	}
+}
+
 /* The node of the frame below that of its caller; the caller's own where it shall not be seen. */
 static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 			 const struct event_sample *event, const struct frame *f)
@@ -130,16 +165,16 @@ static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 		.fingerprint = f->fingerprint,
 		.instr_off = f->instr_off,
 	};
-	struct profile_frame frame = { .kind = FRAME_PYTHON };
+	struct profile_frame frame = { .kind = FRAME_PYTHON, .unit = -1 };
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
 
 	if (symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
 		if (is_init_check(&code))
 			return parent;
-		frame.name = profile__string(c->profile, code.qualname);
-		frame.file = profile__string(c->profile, code.filename);
-		frame.first_line = code.first_line;
+		name_frame(c, &frame, &code);
+		if (f->instr_off >= 0)
+			frame.unit = f->instr_off / 2;
 	} else {
 		unknown_frame(c, &frame);
 	}

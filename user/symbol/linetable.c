@@ -223,6 +223,23 @@ struct source_position linetable_lookup(const struct linetable *t, __u32 unit)
 	return UNKNOWN;
 }
 
+__u32 linetable_unit_cnt(const struct linetable *t)
+{
+	const struct linetable_mark *mark = t->mark_cnt ? &t->marks[t->mark_cnt - 1] : NULL;
+	struct linetable_entry entry;
+	struct linetable_cursor c;
+
+	linetable_cursor_init(&c, t->bytes, t->size, t->first_line);
+	if (mark) {
+		c.offset = mark->offset;
+		c.unit = mark->unit;
+		c.line = mark->line;
+	}
+	while (linetable_next(&c, &entry))
+		;
+	return c.unit;
+}
+
 size_t linetable_footprint(const struct linetable *t)
 {
 	return t->size + t->mark_cnt * sizeof(*t->marks);

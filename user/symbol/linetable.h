@@ -72,6 +72,9 @@ void linetable_deinit(struct linetable *t);
 /* Position of one code unit (2 bytes of bytecode); all -1 where the table has none. */
 struct source_position linetable_lookup(const struct linetable *t, __u32 unit);
 
+/* Code units that the table covers. */
+__u32 linetable_unit_cnt(const struct linetable *t);
+
 /* Heap bytes held. */
 size_t linetable_footprint(const struct linetable *t);
 

@@ -281,7 +281,7 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 			return status;
 	}
 	*ret_code = (struct code_symbol){ e->body.qualname, e->body.filename, e->head.first_line,
-					  e->serial };
+					  e->serial,	    &e->body.lines,   &e->tag };
 	if (e->last_instr_off != query->instr_off) {
 		/* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
 		e->last_position = linetable_lookup(&e->body.lines, (__u32)query->instr_off / 2);

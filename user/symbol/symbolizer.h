@@ -18,6 +18,7 @@
 #include "abi.h"
 #include "util/memory.h"
 
+struct linetable;
 struct symbolizer;
 
 /* 1-based lines, 0-based byte columns as code.co_positions() gives them; -1 where unknown. */
@@ -31,6 +32,8 @@ struct code_symbol {
 	const char *filename; /* UTF-8, never NULL, "" unknown */
 	int first_line;
 	__u64 serial; /* unique per distinct code object in this symbolizer, never reused, > 0 */
+	const struct linetable *lines; /* never NULL, may be empty */
+	__u32 *tag; /* the consumer's, 0 at first; forgotten when the code object is */
 };
 
 struct code_query {
