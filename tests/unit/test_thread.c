@@ -87,6 +87,7 @@ static void a_state_that_is_not_bound_is_still_the_threads(void **state)
 		__u64 interp_addr, tstate_addr;
 
 		search_fixture_begin(x, v);
+		add_others(x, fake_interp(x->fake), 2); /* searched after mine */
 		interp_addr = add_others(x, fake_interp(x->fake), 2);
 		tstate_addr = fake_thread(x->fake, interp_addr, SELF, FAKE_STATUS_IDLE);
 		add_others(x, interp_addr, 2);

@@ -53,6 +53,9 @@ static void assert_truth(struct fixture *x)
 	if (x->mine.tstate_addr) {
 		assert_walk(&x->result, &x->mine, REASON_PYTHON, x->mine.cnt);
 		assert_int_equal(x->result.tstate_addr, x->mine.tstate_addr);
+		assert_int_equal(x->result.interp_addr,
+				 fake_get(x->fake,
+					  x->mine.tstate_addr + x->fake->offsets.thread.interp));
 	} else {
 		assert_int_equal(x->result.reason, REASON_NATIVE_THREAD);
 	}
