@@ -26,31 +26,38 @@ def check_release(tap, python):
     h.check_stacks(tap, name, recording, target.oracle)
 
 
+UNKNOWN = "<unknown function>"
+
+
 def is_visit(frames):
     """A stack of the third interpreter of interps.py. The string that is executed there each time
-    is dropped when it has run, and then nothing proves at first that an older function lives on."""
-    unknown = "<unknown function>"
+    is dropped when it has run."""
     names = [re.sub(r" \(<(script|string)>:\d+\)$", "", f) for f in frames]
     visit = ["<module>", "visited", "visited_leaf"]
     return frames == ["[no Python frame]"] or \
-        len(names) <= 3 and all(n in (unknown, v) for n, v in zip(names, visit))
+        len(names) <= 3 and all(n in (UNKNOWN, v) for n, v in zip(names, visit))
 
 
 def check_interpreters(tap, python):
-    """The stack is that of the interpreter in which the thread is, and no other's."""
+    """The stack is that of the interpreter in which the thread is, and no other's. Code objects
+    die there all the time, so at first sight nothing proves that another one has lived on: a few
+    frames may be unknown, but none may have a name that is wrong."""
     name = python.name + ": interps.py"
     with h.start(python, "interps.py") as target:
         recording = h.record("-p", str(target.pid), "-d", "1500ms")
     h.check_accounts(tap, name, recording, complete=0.98)
     illegal, leaves = target.oracle.judge(recording.stacks)
     visits = [s for s in illegal if is_visit(s[0][1:])]
-    illegal = [s for s in illegal if s not in visits]
+    unknown = [s for s in illegal if s not in visits and UNKNOWN in s[0]]
+    illegal = [s for s in illegal if s not in visits and s not in unknown]
     tap.ok(not illegal, name + ": every stack is one the target can have", h.show(illegal))
+    tap.ok(sum(n for _, n in unknown) <= 0.02 * recording.samples(),
+           name + ": few frames are unknown", h.show(unknown))
     missing = [hot for hot in target.oracle.hot if hot not in leaves]
     tap.ok(not missing, name + ": every interpreter was seen at work", missing)
     seen = sum(n for s, n in visits if s[-1].startswith("visited_leaf "))
-    unknown = sum(n for s, n in visits if s[-1] == "<unknown function>")
-    tap.ok(seen > unknown, name + ": an interpreter entered for moments has its names",
+    unseen = sum(n for s, n in visits if s[-1] == UNKNOWN)
+    tap.ok(seen > unseen, name + ": an interpreter entered for moments has its names",
            h.show(visits))
 
 

@@ -1,0 +1,89 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Exact stacks when only what is new on a stack is walked (CPython 3.15 and later): densely
+sampled, on targets that do everything to make a remembered frame the wrong one."""
+import harness as h
+
+FIRST_MINOR = 15
+# Target, rate, and whether its stacks stay long enough that anchors must pay.
+CASES = [
+    ("towers.py", "997", False),
+    ("towers.py", "7000", True),
+    ("flow.py", "7000", True),
+    ("threads.py", "7000", True),
+    ("pairs.py", "7000", False),
+]
+
+
+def check_counters(tap, name, recording, used):
+    stats = recording.stats
+    tap.equal((stats.get("mismatched"), stats.get("foreign")), (0, 0),
+              name + ": audits find no difference", recording.err)
+    tap.equal(stats.get("full", 0) + stats.get("delta", 0),
+              stats.get("complete.python", 0) + recording.total(h.TRUNCATED),
+              name + ": every stack is a full one or a delta", recording.err)
+    if used:
+        tap.ok(stats.get("delta", 0) > 0 and stats.get("writes", 0) > 0,
+               name + ": anchors were used", recording.err)
+
+
+def check_on(tap, python):
+    for script, rate, used in CASES:
+        name = "%s: %s at %s Hz with anchors" % (python.name, script, rate)
+        with h.start(python, script) as target:
+            # A thread younger than a second is left alone, so that comes first.
+            r = h.record("-p", str(target.pid), "-d", "2s", "-F", rate, "--anchors", "on")
+            tap.ok(target.alive(), name + ": the target runs on")
+        tap.equal(r.code, 0, name + ": exit code", r.err)
+        h.check_accounts(tap, name, r, complete=0.99)
+        h.check_stacks(tap, name, r, target.oracle)
+        check_counters(tap, name, r, used)
+
+
+def check_two(tap, python):
+    """Two krait on one process: each finds the other's writes, none shows a wrong stack."""
+    name = python.name + ": two recordings at once"
+    with h.start(python, "towers.py") as target:
+        folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
+        h.folders.append(folder)
+        path = h.os.path.join(folder, "x.folded")
+        other = h.subprocess.Popen(
+            [h.KRAIT, "record", "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
+             "-F", "3000", "--anchors", "on", "--max-loss", "100", "-o", path],
+            stderr=h.subprocess.PIPE, encoding="utf-8")
+        r = h.record("-p", str(target.pid), "-d", "2s", "-F", "3000", "--anchors", "on")
+        _, err = other.communicate(timeout=h.PATIENCE_SECS)
+        recordings = [r, h.Recording(other.returncode, "", err, folder)]
+    for i, one in enumerate(recordings):
+        part = "%s, number %d" % (name, i + 1)
+        tap.equal(one.code, 0, part + ": exit code", one.err)
+        h.check_accounts(tap, part, one)
+        illegal, _ = target.oracle.judge(one.stacks)
+        tap.ok(one.stacks and not illegal, part + ": every stack is one the target can have",
+               h.show(illegal), one.err)
+
+
+def check_off(tap, python):
+    """Nothing is written where that was not asked for, or before 3.15."""
+    name = python.name + ": anchors off"
+    with h.start(python, "flow.py") as target:
+        r = h.record("-p", str(target.pid), "-d", "300ms", "--anchors",
+                     "off" if int(python.minor.split(".")[1]) >= FIRST_MINOR else "on")
+    tap.equal((r.code, r.stats.get("writes"), r.stats.get("delta")), (0, 0, 0),
+              name + ": nothing is written", r.err)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap):
+        check_off(tap, python)
+        if int(python.minor.split(".")[1]) >= FIRST_MINOR:
+            check_on(tap, python)
+            check_two(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
