@@ -63,6 +63,7 @@ struct py_offsets {
 	} frame; /* _PyInterpreterFrame */
 	struct {
 		__s32 filename, name, qualname, linetable, firstlineno, code_adaptive, tlbc;
+		__s32 version; /* co_version, 3.12+ */
 	} code; /* PyCodeObject */
 	struct {
 		__s32 ob_type, tp_name;
@@ -73,7 +74,6 @@ struct py_offsets {
 	struct {
 		__s32 ob_size, ob_sval;
 	} bytes; /* PyBytesObject */
-	__s32 pad_;
 };
 _Static_assert(sizeof(struct py_offsets) == 160, "struct py_offsets is shared with BPF");
 
@@ -187,6 +187,8 @@ enum reason {
 enum counter {
 	COUNTER_INTERRUPTS, /* of tracked processes */
 	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */
+	COUNTER_CODE_SENT, /* snapshots of code objects */
+	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
 	COUNTER_REASON, /* + enum reason */
 	COUNTER_CNT = COUNTER_REASON + REASON_CNT
 };
@@ -210,6 +212,7 @@ enum event_type {
 	EVENT_FORK,
 	EVENT_EXIT, /* of a process (its last thread) */
 	EVENT_THREAD_EXIT, /* of a thread of a tracked process */
+	EVENT_CODE, /* a code object seen for the first time */
 	EVENT_CNT
 };
 
@@ -245,6 +248,36 @@ enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
 };
+
+/* Parts of a snapshot: the object, its type's name pointer and name, two strings, line table. */
+#define CODE_REGIONS 6
+/* The largest part: longer names and line tables are read by user space. Powers of two. */
+#define CODE_REGION_MAX 4096
+#define CODE_DATA_SIZE 8192
+
+/*
+ * Snapshot of a code object: regions of the target's memory as they were in one interrupt, which
+ * comes before the sample that refers to it.
+ */
+struct event_code {
+	__u32 type; /* EVENT_CODE */
+	__u32 size; /* of the record: this header and data_size bytes */
+	__u64 code_addr;
+	__u32 pid; /* host tgid */
+	__u32 fingerprint;
+	__u32 region_cnt;
+	__u32 data_size;
+	__u32 has_lines; /* the line table is among the regions */
+	__u32 pad_;
+	struct {
+		__u64 addr;
+		__u32 size;
+		__u32 pos; /* in data */
+	} regions[CODE_REGIONS];
+	__u8 data[CODE_DATA_SIZE + CODE_REGION_MAX];
+};
+#define CODE_EVENT_HEADER 136
+_Static_assert(__builtin_offsetof(struct event_code, data) == CODE_EVENT_HEADER, "event_code");
 
 /* A process or thread came, changed or went. */
 struct event_task {

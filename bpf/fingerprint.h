@@ -2,7 +2,8 @@
 /*
  * fingerprint.h - tells two code objects at the same address apart.
  *
- * The pointers to qualname, filename and line table and the first line, mixed to 32 bits. The
+ * The pointers to qualname, filename and line table, the first line and (from 3.12 on) co_version,
+ * mixed to 32 bits. The
  * kernel takes it in the interrupt, user space from the same window of the object; both call this.
  * Never 0, which means "not taken".
  */
@@ -25,6 +26,15 @@ static inline __u32 code_fingerprint(__u64 qualname_addr, __u64 filename_addr, _
 	hash = fingerprint_mix(hash, linetable_addr);
 	hash = fingerprint_mix(hash, first_line);
 	return (__u32)(hash >> 32) | 1;
+}
+
+/*
+ * Takes in co_version, where there is one (3.12+): each new code object of an interpreter gets the
+ * next number, so it tells objects apart whose memory and strings were all used again.
+ */
+static inline __u32 fingerprint_add(__u32 fingerprint, __u32 version)
+{
+	return (__u32)(fingerprint_mix(fingerprint, version) >> 32) | 1;
 }
 
 #endif /* KRAIT_FINGERPRINT_H */

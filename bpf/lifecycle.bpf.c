@@ -16,6 +16,7 @@
 #include "thread.h"
 #include "walk.h"
 #include "anchor.h"
+#include "codedef.h"
 #include "maps.h"
 #include "task.h"
 

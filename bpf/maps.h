@@ -47,11 +47,22 @@ struct {
 	__type(value, struct anchor);
 } anchors SEC(".maps") __weak;
 
+/* Direct-mapped tables of codedef.h: 1 MiB each. */
+#define CODE_TABLE_SIZE (1 << 17)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CODE_TABLE_SIZE);
+	__type(key, __u32);
+	__type(value, __u64);
+} fingerprints SEC(".maps") __weak, described SEC(".maps") __weak;
+
 /* What one interrupt needs beyond the 512 bytes of BPF stack. */
 struct scratch {
 	struct thread_search search;
 	struct walker walker;
 	struct anchor_plan plan;
+	struct describer describer;
+	struct event_code code;
 	struct event_sample event;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind event: they leave as one record */
 };
@@ -82,6 +93,9 @@ struct {
 
 /* Wake user space when this much is waiting; below that its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
+
+/* Snapshots of code objects that one sample may send: as many as a deep import has new frames. */
+const volatile __u32 max_definitions __weak = 32;
 
 /* One delta in so many is walked to its end all the same and compared; 0 never. */
 const volatile __u32 audit_every __weak = 64;

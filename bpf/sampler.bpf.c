@@ -19,6 +19,7 @@
 #include "thread.h"
 #include "walk.h"
 #include "anchor.h"
+#include "codedef.h"
 #include "maps.h"
 #include "task.h"
 
@@ -40,6 +41,72 @@ static long walk_loop(__u32 index, void *data)
 	struct loop_ctx *c = data;
 
 	return walk_step(&c->s->walker, c->off, c->s->frames);
+}
+
+static __always_inline __u64 *code_word(void *table, __u64 key)
+{
+	__u32 index = key & (CODE_TABLE_SIZE - 1);
+
+	return bpf_map_lookup_elem(table, &index);
+}
+
+/* Sends a snapshot of the frame's code object, unless that was done before. */
+static __always_inline void define_code(struct scratch *s, const struct py_offsets *off,
+					const struct frame *f)
+{
+	struct describer *d = &s->describer;
+	__u64 key = describer_key(d, f->code_addr, f->fingerprint | 1ULL << 32);
+	__u64 *word = code_word(&described, key);
+	__u32 size;
+
+	if (!word || *word == key)
+		return;
+	d->left--;
+	*word = key;
+	if (describe_snapshot(d, off, f, &s->code))
+		return;
+	s->code.pid = s->event.pid;
+	size = s->code.data_size;
+	if (size > CODE_DATA_SIZE)
+		return;
+	if (bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + size, BPF_RB_NO_WAKEUP)) {
+		*word = 0;
+		count(COUNTER_CODE_DROPPED);
+		return;
+	}
+	count(COUNTER_CODE_SENT);
+}
+
+/* One frame of the sample: its fingerprint, and a snapshot if it is new. 1 when all are done. */
+static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
+{
+	struct describer *d = &s->describer;
+	__u32 index = d->index;
+	struct frame *f;
+	__u64 key, *word;
+
+	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
+		return 1;
+	d->index = index + 1;
+	f = &s->frames[index & (KRAIT_MAX_FRAMES - 1)];
+	if (!f->code_addr)
+		return 0;
+	if (!f->fingerprint) {
+		key = describer_key(d, f->code_addr, d->generation);
+		word = code_word(&fingerprints, key);
+		if (word)
+			f->fingerprint = describe_fingerprint(d, off, f->code_addr, key, word);
+	}
+	if (f->fingerprint && d->left)
+		define_code(s, off, f);
+	return 0;
+}
+
+static long describe_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return describe_step(c->s, c->off);
 }
 
 /*
@@ -69,6 +136,13 @@ __noinline int bounded_walk_step(__u32 cpu, __u32 layout)
 	return loop_ctx_of(&c, cpu, layout) ? walk_step(&c.s->walker, c.off, c.s->frames) : 1;
 }
 
+__noinline int bounded_describe_step(__u32 cpu, __u32 layout)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, cpu, layout) ? describe_step(c.s, c.off) : 1;
+}
+
 static __always_inline void search_threads(struct loop_ctx *c, __u32 layout, bool has_loop)
 {
 	__u32 cpu = c->s->event.cpu;
@@ -94,6 +168,25 @@ static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool h
 	}
 	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
 		if (bounded_walk_step(cpu, layout))
+			return;
+	}
+}
+
+/* After the walk, so that the frames above an anchor are all there is to describe. */
+static __always_inline void describe_frames(struct loop_ctx *c, const struct proc_info *proc,
+					    bool has_loop)
+{
+	struct event_sample *event = &c->s->event;
+	__u32 cpu = event->cpu;
+
+	describe_begin(&c->s->describer, (__u64)event->pid << 32 ^ proc->start_ticks,
+		       event->code_generation, event->frame_cnt, max_definitions);
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, c, 0);
+		return;
+	}
+	for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
+		if (bounded_describe_step(cpu, proc->layout))
 			return;
 	}
 }
@@ -145,6 +238,13 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, const struct proc_i
 	return t->reason;
 }
 
+static __always_inline enum outcome outcome_of(__u32 reason)
+{
+	if (reason <= REASON_NATIVE_THREAD)
+		return OUTCOME_COMPLETE;
+	return reason <= REASON_NO_BASE ? OUTCOME_TRUNCATED : OUTCOME_LOST;
+}
+
 /* What the thread says of its anchor, and what follows. The epoch is read last: see anchor.h. */
 static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor,
 					const struct py_offsets *off)
@@ -192,6 +292,8 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 		plan_anchor(c->s, anchor, off);
 	walk_frames(c, proc->layout, has_loop);
 	event->frame_cnt = c->s->walker.frame_cnt;
+	if (outcome_of(c->s->walker.reason) != OUTCOME_LOST)
+		describe_frames(c, proc, has_loop);
 	if (has_anchor) {
 		anchor_settle(anchor, &c->s->plan, &c->s->walker);
 		note_anchor(event, c->s);
@@ -223,13 +325,6 @@ static __always_inline __u32 take_stack(struct scratch *s, const struct proc_inf
 	if (reason != REASON_PYTHON)
 		return reason;
 	return walk_thread(&c, proc, m->anchor, has_loop);
-}
-
-static __always_inline enum outcome outcome_of(__u32 reason)
-{
-	if (reason <= REASON_NATIVE_THREAD)
-		return OUTCOME_COMPLETE;
-	return reason <= REASON_NO_BASE ? OUTCOME_TRUNCATED : OUTCOME_LOST;
 }
 
 static __always_inline void begin_event(struct event_sample *event, struct task_struct *task,

@@ -101,16 +101,28 @@ static __always_inline int walk_in_circle(struct walker *w, __u64 addr)
 	return 0;
 }
 
+/* Of the code object whose first KRAIT_CODE_WINDOW bytes the window holds. */
+static __always_inline __u32 window_fingerprint(const __u8 *window, const struct py_offsets *off)
+{
+	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
+	__u32 fingerprint =
+		code_fingerprint(window_u64(window, name, CODE_WINDOW_MASK),
+				 window_u64(window, off->code.filename, CODE_WINDOW_MASK),
+				 window_u64(window, off->code.linetable, CODE_WINDOW_MASK),
+				 window_u32(window, off->code.firstlineno, CODE_WINDOW_MASK));
+
+	if (off->code.version == PYOFF_ABSENT)
+		return fingerprint;
+	return fingerprint_add(fingerprint,
+			       window_u32(window, off->code.version, CODE_WINDOW_MASK));
+}
+
 static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
 					      __u64 code_addr)
 {
 	if (read_user(w->code_window, KRAIT_CODE_WINDOW, code_addr))
 		return 0;
-	return code_fingerprint(window_u64(w->code_window, off->code.qualname, CODE_WINDOW_MASK),
-				window_u64(w->code_window, off->code.filename, CODE_WINDOW_MASK),
-				window_u64(w->code_window, off->code.linetable, CODE_WINDOW_MASK),
-				window_u32(w->code_window, off->code.firstlineno,
-					     CODE_WINDOW_MASK));
+	return window_fingerprint(w->code_window, off);
 }
 
 static __always_inline void walk_python_frame(struct walker *w, const struct py_offsets *off,

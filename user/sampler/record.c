@@ -31,6 +31,21 @@ static bool task_is_sane(const struct event_task *event, size_t size)
 	return size >= sizeof(*event) && event->size == sizeof(*event);
 }
 
+/* Every region lies within the data that came with it. */
+static bool code_is_sane(const struct event_code *event, size_t size)
+{
+	if (size < CODE_EVENT_HEADER || event->size > size || event->region_cnt > CODE_REGIONS ||
+	    event->data_size > CODE_DATA_SIZE ||
+	    event->size != CODE_EVENT_HEADER + event->data_size)
+		return false;
+	for (__u32 i = 0; i < event->region_cnt; i++) {
+		if (event->regions[i].pos > event->data_size ||
+		    event->regions[i].size > event->data_size - event->regions[i].pos)
+			return false;
+	}
+	return true;
+}
+
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
 {
 	__u32 type = EVENT_CNT;
@@ -41,7 +56,9 @@ void record_dispatch(const struct sampler_handler *handler, const void *data, si
 		const struct event_sample *event = data;
 
 		handler->sample(handler->ctx, event, (const struct frame *)(event + 1));
-	} else if (type > EVENT_SAMPLE && type < EVENT_CNT && task_is_sane(data, size)) {
+	} else if (type == EVENT_CODE && code_is_sane(data, size)) {
+		handler->code(handler->ctx, data);
+	} else if (type > EVENT_SAMPLE && type < EVENT_CODE && task_is_sane(data, size)) {
 		handler->task(handler->ctx, data);
 	} else {
 		handler->bad_record(handler->ctx);

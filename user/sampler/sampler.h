@@ -36,6 +36,8 @@ struct sampler_config {
 struct sampler_handler {
 	void (*sample)(void *ctx, const struct event_sample *event, const struct frame *frames);
 	void (*task)(void *ctx, const struct event_task *event);
+	/* data is cut to event->data_size. */
+	void (*code)(void *ctx, const struct event_code *event);
 	void (*bad_record)(void *ctx);
 	void *ctx;
 };

@@ -12,6 +12,7 @@
 #include "session/child.h"
 #include "session/processes.h"
 #include "session/progress.h"
+#include "symbol/symbolizer.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -51,6 +52,15 @@ static void on_task(void *ctx, const struct event_task *event)
 	processes__event(s->processes, event);
 }
 
+static void on_code(void *ctx, const struct event_code *event)
+{
+	struct session *s = ctx;
+	struct process *process = processes__find(s->processes, event->pid);
+
+	if (process)
+		symbolizer__define(process->symbolizer, event);
+}
+
 static void on_bad_record(void *ctx)
 {
 	struct session *s = ctx;
@@ -84,6 +94,7 @@ static int build(struct session *s, struct error *err)
 	struct sampler_handler handler = {
 		.sample = on_sample,
 		.task = on_task,
+		.code = on_code,
 		.bad_record = on_bad_record,
 		.ctx = s,
 	};

@@ -15,14 +15,6 @@
 /* Before 3.11 a line table is a list of (bytes, lines), and there are no qualified names. */
 #define VERSION_LINETABLE 0x030b0000
 
-/*
- * co_version is the sixth int behind co_firstlineno from 3.12 on (Include/cpython/code.h: first
- * line, nlocalsplus, framesize, nlocals, ncellvars, nfreevars, version), in both builds.
- */
-#define VERSION_CO_VERSION 0x030c0000
-#define VERSION_CO_VERSION_BEFORE 0x03100000
-#define CO_VERSION_DISTANCE 24
-
 #define BYTES_HEADER_MAX 64
 
 static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
@@ -31,13 +23,6 @@ static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
 		return false;
 	memcpy(ret, window + offset, len);
 	return true;
-}
-
-static __s32 version_offset(const struct py_offsets *offsets)
-{
-	if (offsets->version < VERSION_CO_VERSION || offsets->version >= VERSION_CO_VERSION_BEFORE)
-		return PYOFF_ABSENT;
-	return offsets->code.firstlineno + CO_VERSION_DISTANCE;
 }
 
 /*
@@ -79,10 +64,12 @@ int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u
 		  sizeof(head.linetable_addr)) ||
 	    !load(window, offsets->code.firstlineno, &head.first_line, sizeof(head.first_line)))
 		return -ENOTSUP;
-	load(window, version_offset(offsets), &head.version, sizeof(head.version));
+	load(window, offsets->code.version, &head.version, sizeof(head.version));
 	head.alive = is_alive(offsets, window);
 	head.fingerprint = code_fingerprint(head.qualname_addr, head.filename_addr,
 					    head.linetable_addr, (__u32)head.first_line);
+	if (offsets->code.version != PYOFF_ABSENT)
+		head.fingerprint = fingerprint_add(head.fingerprint, head.version);
 	*ret = head;
 	return 0;
 }

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 
 #include "symbol/code_cache.h"
+#include "symbol/snapshot.h"
 
 /* Unreadable addresses remembered; there are none in a program that is well. */
 #define REFUSED_CNT 64
@@ -260,6 +261,44 @@ static enum symbol_status consult_memory(struct symbolizer *s, const struct code
 		return SYMBOL_UNREADABLE;
 	}
 	return SYMBOL_OK;
+}
+
+/* Reads the object of a snapshot into e. */
+static int read_snapshot(struct symbolizer *s, const struct event_code *event, struct code_entry *e)
+{
+	struct memory memory = snapshot_memory(event);
+	int err = code_head_read(&memory, &s->offsets, event->code_addr, &e->head);
+
+	if (!err && e->head.fingerprint != event->fingerprint)
+		err = -EINVAL;
+	if (!err)
+		err = code_head_check_type(&memory, &s->offsets, &e->head, s->type_addr);
+	if (!err)
+		err = code_body_read(&memory, &s->offsets, &e->head, &e->body);
+	return err;
+}
+
+void symbolizer__define(struct symbolizer *s, const struct event_code *event)
+{
+	struct code_entry *e = code_cache_find(&s->cache, event->code_addr);
+
+	/* Names without lines come only if the line table was too long for a record. */
+	if ((e && e->head.fingerprint == event->fingerprint) || !event->has_lines)
+		return;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return;
+	e->code_addr = event->code_addr;
+	e->last_instr_off = FRAME_INSTR_UNKNOWN;
+	e->last_position = (struct source_position){ -1, -1, -1, -1 };
+	if (read_snapshot(s, event, e)) {
+		code_entry_free(e);
+		return;
+	}
+	s->type_addr = e->head.type_addr;
+	if (!code_cache_insert(&s->cache, e))
+		s->stats.defined++;
+	s->stats.evictions = s->cache.evictions;
 }
 
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,

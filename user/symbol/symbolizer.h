@@ -52,6 +52,7 @@ enum symbol_status {
 
 struct symbolizer_stats {
 	__u64 hits, reads, revalidations, evictions, unreadable, stale;
+	__u64 defined; /* by snapshots */
 };
 
 /* Copies *offsets; borrows *memory's ctx until free. NULL and errno on failure. */
@@ -65,6 +66,13 @@ void symbolizer__free(struct symbolizer *s);
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
 				       struct code_symbol *ret_code,
 				       struct source_position *ret_position);
+
+/*
+ * Takes in what the kernel saw of a code object, in the interrupt of a sample that follows. A
+ * snapshot that makes no sense, or lacks a part, changes nothing: the object is then read from the
+ * target as any other.
+ */
+void symbolizer__define(struct symbolizer *s, const struct event_code *event);
 
 const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
 

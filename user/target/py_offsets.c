@@ -174,6 +174,11 @@ static int derive(struct parser *p)
 	/* PyCompactUnicodeObject adds a Py_ssize_t and a char pointer to PyASCIIObject. */
 	__s32 compact = o->unicode.ascii_size + 16;
 
+	/*
+	 * co_version is the sixth int behind co_firstlineno (Include/cpython/code.h, 3.12 to 3.15:
+	 * nlocalsplus, framesize, nlocals, ncellvars, nfreevars, version), in both builds.
+	 */
+	o->code.version = o->code.firstlineno + 24;
 	if (o->unicode.compact_size == PYOFF_ABSENT)
 		o->unicode.compact_size = compact;
 	if (o->unicode.compact_size != compact || (__u64)compact > size)
