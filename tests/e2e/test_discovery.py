@@ -1,0 +1,117 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait finds interpreters by what they are: under another name, deleted or replaced while they
+run, in namespaces of their own, all of a machine at once. The stacks must be right each time."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import harness as h
+
+
+def check(tap, name, target, pid=None):
+    """The stacks of a target that runs pairs.py."""
+    recording = h.record("-p", str(pid or target.pid), "-d", "300ms")
+    tap.equal(recording.code, 0, name + ": exit code", recording.err)
+    h.check_accounts(tap, name, recording, complete=0.98)
+    illegal, leaves = target.oracle.judge(recording.stacks)
+    tap.ok(leaves and not illegal, name + ": every stack is one the target can have",
+           h.show(illegal))
+
+
+def copied(python, name):
+    """A copy of the interpreter under another name, beside the original's root."""
+    folder = python.scratch()
+    path = os.path.join(folder, name)
+    shutil.copy2(python.root.rstrip("/") + python.path, path)
+    return folder, path
+
+
+def check_files(tap, python):
+    """Its name says nothing, and it may be gone or another file by now."""
+    folder, path = copied(python, "no_snake (1)")
+    other = h.Interpreter(python.version, python.kind, python.root, python.inside(path))
+    environment = dict(os.environ, PYTHONHOME="/usr")
+    try:
+        with h.start(other, "pairs.py", env=environment) as target:
+            check(tap, python.name + " under another name", target)
+            os.unlink(path)
+            check(tap, python.name + ", deleted", target)
+            shutil.copy2("/bin/true", path)
+            check(tap, python.name + ", replaced", target)
+    finally:
+        shutil.rmtree(folder)
+
+
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as f:
+        return int(f.read().split()[0])
+
+
+def check_namespaces(tap, python):
+    """A target with pid and mount namespaces of its own, as in a container."""
+    command = ["unshare", "-mpf", "--kill-child", *python.command(python.target("pairs.py"))]
+    with h.Target(command) as target:
+        check(tap, python.name + " in namespaces of its own", target, child_of(target.pid))
+
+
+def check_names(tap, python):
+    """The name of the process breaks neither /proc parsing nor lines of output."""
+    # argv[0] is not the name that counts: it is that of the file, or what the process sets.
+    script = "import ctypes; ctypes.CDLL(None).prctl(15, %r); import sys; sys.argv = [%r]; " \
+             "import runpy; sys.path.insert(0, %r); runpy.run_path(%r, run_name='__main__')"
+    target = python.target("pairs.py")
+    for comm in (b"a) R 1 (b", b"semi;colon 7", b"\n\x1b[31m\xff"):
+        line = script % (comm, target, python.targets, target)
+        with h.Target(python.command("-c", line)) as running:
+            check(tap, "%s named %r" % (python.name, comm), running)
+
+
+def check_all(tap, pythons):
+    """All of them in one recording of the machine."""
+    targets = [h.start(python, "pairs.py") for python in pythons]
+    try:
+        done = h.record("-a", "-F", "997", "-d", "2s", outputs=("x.folded", "x.script"))
+    finally:
+        for target in targets:
+            target.stop()
+    h.check_accounts(tap, "-a", done)
+    with open(done.path("x.script"), encoding="utf-8") as f:
+        seen = {int(pid) for pid in re.findall(r"^\S+ +(\d+)/\d+ +\[", f.read(), re.M)}
+    for python, target in zip(pythons, targets):
+        tap.ok(target.pid in seen, "-a: %s was seen" % python.name, done.err)
+
+
+def check_start(tap, python):
+    """A process that starts while -a records is sampled from its first milliseconds on."""
+    line = 'sleep 0.5; exec "$@"'
+    krait = subprocess.Popen([h.KRAIT, "record", "-a", "-q", "-F", "997", "-d", "2s", "-f",
+                              "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
+    late = subprocess.Popen(["sh", "-c", line, "sh",
+                             *python.command(python.target("pairs.py"))],
+                            stdout=subprocess.DEVNULL)
+    out, _ = krait.communicate(timeout=h.PATIENCE_SECS)
+    h.end_child(late)
+    tap.ok("pairs (pairs.py)" in out, "-a: %s that starts meanwhile was seen" % python.name)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    pythons = h.interpreters(tap)
+    for python in pythons:
+        if python.root != "/":
+            check_files(tap, python)
+        check_namespaces(tap, python)
+    if pythons:
+        check_names(tap, h.newest(pythons))
+        check_all(tap, pythons)
+        check_start(tap, h.newest(pythons))
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
