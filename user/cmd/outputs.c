@@ -10,6 +10,7 @@
 
 #include "util/error.h"
 #include "util/log.h"
+#include "util/owner.h"
 #include "util/units.h"
 
 #define MAX_OUTPUTS 16
@@ -60,25 +61,14 @@ void outputs__free(struct outputs *o)
 	free(o);
 }
 
-/* Behind sudo the file belongs to the user who asked for it. */
-static void give_to_user(FILE *file)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-
-	if (geteuid() || !uid || !gid)
-		return;
-	if (fchown(fileno(file), (uid_t)strtoul(uid, NULL, 10), (gid_t)strtoul(gid, NULL, 10)))
-		log_debug("outputs", "chown to the user behind sudo: %s", strerror(errno));
-}
-
 static const struct emitter_ops *choose_format(const char *path, const char *format,
 					       struct error *err)
 {
 	const struct emitter_ops *ops = format ? emitter_by_name(format) : emitter_by_suffix(path);
 
 	if (!ops && format)
-		error_set(err, EINVAL, EXIT_CODE_USAGE, "no format \"%s\" (see krait record --help)",
-			  format);
+		error_set(err, EINVAL, EXIT_CODE_USAGE,
+			  "no format \"%s\" (see krait record --help)", format);
 	else if (!ops)
 		error_set(err, EINVAL, EXIT_CODE_USAGE,
 			  "%s: no format has this suffix; name one with -f", path);
@@ -99,7 +89,7 @@ static int open_output(struct output *out, struct error *err)
 		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", out->path,
 				 strerror(errno));
 	if (!is_stdout(out))
-		give_to_user(out->file);
+		owner_give(fileno(out->file));
 	result = out->ops->open(&out->emitter, out->file, out->options);
 	if (result)
 		return error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", out->path,
@@ -142,7 +132,8 @@ static void say_written(const struct output *out, const char *path)
 		format_size(size, sizeof(size), (__u64)st.st_size);
 	log_info(NULL, "wrote %s (%s)%s%s", path, size,
 		 strcmp(out->ops->name, "html") ? "" : ": open it in a browser",
-		 strcmp(out->ops->name, "folded") ? "" : ": krait report FILE, or any flame graph tool");
+		 strcmp(out->ops->name, "folded") ? "" :
+						    ": krait report FILE, or any flame graph tool");
 }
 
 /* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */
@@ -166,7 +157,7 @@ static bool save_elsewhere(struct output *out, const struct profile *p)
 		other.file = fd < 0 ? NULL : fdopen(fd, "w");
 		if (!other.file)
 			continue;
-		give_to_user(other.file);
+		owner_give(fileno(other.file));
 		other.err = other.ops->open(&other.emitter, other.file, other.options);
 		if (!other.err)
 			other.err = other.ops->finish(other.emitter, p);

@@ -9,10 +9,7 @@
 #include "emit/formats.h"
 
 static const struct emitter_ops *const emitters[] = {
-	&folded_emitter,
-	&html_emitter,
-	&perf_script_emitter,
-	NULL,
+	&perf_data_emitter, &folded_emitter, &html_emitter, &perf_script_emitter, NULL,
 };
 
 const struct emitter_ops *const *emitter_all(void)

@@ -7,6 +7,7 @@
 
 #include "emit/emitter.h"
 
+extern const struct emitter_ops perf_data_emitter;
 extern const struct emitter_ops folded_emitter;
 extern const struct emitter_ops perf_script_emitter;
 extern const struct emitter_ops html_emitter;

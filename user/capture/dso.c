@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dso.c - hands out addresses; dso_elf.c writes what is behind them.
+ */
+#include "capture/dso.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* Units of one code object that get a slot of their own; generated code has 100,000. */
+#define MAX_UNITS (1U << 20)
+#define FUNCTION_ALIGN 16U
+
+/* An array that is indexed by an id and grows with it; new elements are 0. */
+struct id_map {
+	__u32 *values;
+	__u32 cnt;
+};
+
+struct dso {
+	struct dso_function *functions;
+	__u32 function_cnt, function_cap;
+	struct id_map by_code; /* index of the function + 1 */
+	struct id_map by_frame; /* offset of the slot, 0 not there yet */
+	__u32 end;
+	__u8 build_id[DSO_BUILD_ID_SIZE];
+};
+
+void dso__free(struct dso *d)
+{
+	if (!d)
+		return;
+	free(d->functions);
+	free(d->by_code.values);
+	free(d->by_frame.values);
+	free(d);
+}
+
+static __u32 *id_map_at(struct id_map *m, __u32 id)
+{
+	__u32 cnt = m->cnt ? m->cnt : 1024;
+	__u32 *values;
+
+	if (id < m->cnt)
+		return &m->values[id];
+	while (cnt <= id)
+		cnt *= 2;
+	values = reallocarray(m->values, cnt, sizeof(*values));
+	if (!values)
+		return NULL;
+	memset(values + m->cnt, 0, (cnt - m->cnt) * sizeof(*values));
+	m->values = values;
+	m->cnt = cnt;
+	return &m->values[id];
+}
+
+static struct dso_function *add_function(struct dso *d, __u32 slot_cnt)
+{
+	__u32 cap = d->function_cap ? d->function_cap * 2 : 256;
+	__u32 offset = (d->end + FUNCTION_ALIGN - 1) / FUNCTION_ALIGN * FUNCTION_ALIGN;
+	struct dso_function *grown;
+
+	if (slot_cnt * DSO_SLOT > DSO_MAX_TEXT - offset)
+		return NULL;
+	if (d->function_cnt == d->function_cap) {
+		grown = reallocarray(d->functions, cap, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		d->functions = grown;
+		d->function_cap = cap;
+	}
+	d->functions[d->function_cnt] =
+		(struct dso_function){ .offset = offset, .slot_cnt = slot_cnt };
+	d->end = offset + slot_cnt * DSO_SLOT;
+	return &d->functions[d->function_cnt++];
+}
+
+/* The function of a code object, which has a slot more than units. */
+static const struct dso_function *code_function(struct dso *d, const struct profile *p, __u32 code)
+{
+	__u32 units = profile__code_at(p, code)->unit_cnt;
+	__u32 *index = id_map_at(&d->by_code, code);
+	struct dso_function *f;
+
+	if (!index)
+		return NULL;
+	if (*index)
+		return &d->functions[*index - 1];
+	f = add_function(d, (units < MAX_UNITS ? units : MAX_UNITS) + 1);
+	if (!f)
+		return NULL;
+	f->code = code;
+	*index = d->function_cnt;
+	return f;
+}
+
+/* The first slot is for what finds no room any more; its symbol says so. */
+struct dso *dso__new(void)
+{
+	struct dso *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->end = DSO_TEXT_OFFSET;
+	if (add_function(d, 1) &&
+	    getrandom(d->build_id, sizeof(d->build_id), 0) == sizeof(d->build_id))
+		return d;
+	dso__free(d);
+	return NULL;
+}
+
+static __u32 place(struct dso *d, const struct profile *p, __u32 frame)
+{
+	const struct profile_frame *pf = profile__frame_at(p, frame);
+	const struct dso_function *f;
+	struct dso_function *own;
+	__u32 unit;
+
+	if (pf->code) {
+		f = code_function(d, p, pf->code);
+		if (!f)
+			return DSO_TEXT_OFFSET;
+		unit = pf->unit >= 0 ? (__u32)pf->unit : f->slot_cnt;
+		return f->offset + DSO_SLOT * (unit < f->slot_cnt - 1 ? unit : f->slot_cnt - 1);
+	}
+	own = frame ? add_function(d, 1) : NULL;
+	if (!own)
+		return DSO_TEXT_OFFSET;
+	own->frame = frame;
+	return own->offset;
+}
+
+__u64 dso__address(struct dso *d, const struct profile *p, __u32 frame)
+{
+	__u32 *offset = id_map_at(&d->by_frame, frame);
+
+	if (!offset)
+		return 0;
+	if (!*offset)
+		*offset = place(d, p, frame);
+	return DSO_BASE + *offset + 1;
+}
+
+const __u8 *dso__build_id(const struct dso *d)
+{
+	return d->build_id;
+}
+
+const struct dso_function *dso__functions(const struct dso *d, __u32 *ret_cnt)
+{
+	*ret_cnt = d->function_cnt;
+	return d->functions;
+}
+
+__u32 dso__end(const struct dso *d)
+{
+	return d->end;
+}

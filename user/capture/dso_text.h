@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dso_text.h - what the functions of the DSO are called, and their DWARF.
+ *
+ * Must hold: all texts are printable (util/printable.h): tools pass them on line by line.
+ */
+#ifndef KRAIT_CAPTURE_DSO_TEXT_H
+#define KRAIT_CAPTURE_DSO_TEXT_H
+
+#include "capture/dso.h"
+#include "util/bytes.h"
+
+/*
+ * The symbol: "py::QUALNAME:FILE", or the text of a mark; without the characters that perf's
+ * consumers take for syntax. NULL when out of memory.
+ */
+char *dso_symbol(const struct profile *p, const struct dso_function *f)
+	__attribute__((warn_unused_result));
+
+struct dwarf {
+	struct bytes info, abbrev, line, aranges;
+};
+
+/* Functions with a file, and for each slot line and column; 0 or -ENOMEM. */
+int dwarf_build(struct dwarf *ret, const struct dso *d, const struct profile *p)
+	__attribute__((warn_unused_result));
+void dwarf_free(struct dwarf *w);
+
+#endif /* KRAIT_CAPTURE_DSO_TEXT_H */

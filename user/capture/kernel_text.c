@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "capture/kernel_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+
+int kernel_text_find(__u64 *ret_start, __u64 *ret_size)
+{
+	cleanup_fclose FILE *f = fopen("/proc/kallsyms", "re");
+	__u64 start = 0, end = 0;
+	char line[512];
+
+	if (!f)
+		return -errno;
+	while (!end && fgets(line, sizeof(line), f)) {
+		char *name = strrchr(line, ' ');
+
+		if (!name || name[1] != '_')
+			continue;
+		if (!start && !strcmp(name, " _text\n"))
+			start = strtoull(line, NULL, 16);
+		else if (!strcmp(name, " _etext\n"))
+			end = strtoull(line, NULL, 16);
+	}
+	if (!start || end <= start)
+		return -EACCES;
+	*ret_start = start;
+	*ret_size = end - start;
+	return 0;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_data.c - perf.data: samples as they come, the DSO beside the file.
+ *
+ * A frame of Python is an address in the DSO of the recording (capture/dso.h), so a stack is an
+ * ordinary call chain. Processes and threads are announced when they are first met.
+ *
+ * The DSO is rewritten every few seconds while it grows, and complete at the end: a krait that is
+ * killed leaves a capture of which at most the newest functions have no name.
+ */
+#include "emit/formats.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "capture/dso.h"
+#include "capture/dso_store.h"
+#include "capture/kernel_text.h"
+#include "capture/perf_format.h"
+#include "capture/perf_writer.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#define FLUSH_NS NS_PER_SEC
+/* The DSO of 20,000 functions takes 0.1 s to write: 2 % at the most. */
+#define STORE_NS (5 * NS_PER_SEC)
+/* A process is announced that long before its first sample: records come in about their order. */
+#define LEAD_NS 1000000ULL
+
+struct task {
+	int tid; /* the key; that of a process is its main thread's */
+	__u32 image; /* main thread: frame of the process, which changes with its name */
+	char comm[64];
+	UT_hash_handle hh;
+};
+
+struct emitter {
+	const struct emit_options *options;
+	struct perf_writer *writer;
+	struct perf_writer_event event;
+	struct dso *dso;
+	char dso_path[PATH_MAX];
+	struct task *tasks;
+	__u64 *chain;
+	__u32 chain_cap;
+	__u64 flushed_ns, stored_ns;
+	__u32 stored_end; /* of the DSO when it was last written */
+	__u32 max_depth;
+};
+
+static void perf_data_free(struct emitter *e)
+{
+	struct task *t, *next;
+
+	if (!e)
+		return;
+	HASH_ITER(hh, e->tasks, t, next) {
+		HASH_DEL(e->tasks, t);
+		free(t);
+	}
+	perf_writer__free(e->writer);
+	dso__free(e->dso);
+	free(e->chain);
+	free(e);
+}
+
+static int start_writer(struct emitter *e, FILE *out)
+{
+	const struct perf_writer_config config = {
+		.events = &e->event,
+		.event_cnt = 1,
+		.host = e->options->host,
+		.kernel = e->options->kernel,
+		.command_line = e->options->command_line,
+	};
+	__u64 start, size;
+	int err = perf_writer__new(&e->writer, out, &config);
+
+	if (!err && !kernel_text_find(&start, &size))
+		err = perf_writer__kernel(e->writer, start, size);
+	return err;
+}
+
+static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct emitter *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->options = options;
+	e->event = (struct perf_writer_event){
+		.name = "cpu-clock",
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.frequency = options->frequency ? options->frequency : 1,
+	};
+	e->dso = dso__new();
+	err = e->dso ? 0 : -ENOMEM;
+	if (!err)
+		err = dso_store_choose(e->dso_path, sizeof(e->dso_path), fileno(out), e->dso);
+	if (!err)
+		err = start_writer(e, out);
+	if (!err)
+		err = perf_writer__flush(e->writer);
+	if (err)
+		perf_data_free(e);
+	else
+		*ret = e;
+	return err;
+}
+
+/* ---- processes and threads -------------------------------------------------------------------- */
+
+static struct task *find_task(struct emitter *e, int tid)
+{
+	struct task *t;
+
+	HASH_FIND_INT(e->tasks, &tid, t);
+	return t;
+}
+
+static struct task *add_task(struct emitter *e, int tid)
+{
+	struct task *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	HASH_ADD_INT(e->tasks, tid, t);
+	return t;
+}
+
+static int name_task(struct emitter *e, struct task *t, const struct perf_stamp *stamp,
+		     const char *comm, bool exec)
+{
+	snprintf(t->comm, sizeof(t->comm), "%s", comm);
+	return perf_writer__comm(e->writer, stamp, comm, exec);
+}
+
+/* The process has a name of its own: that of its main thread when it started. */
+static int announce_process(struct emitter *e, const struct profile *p,
+			    const struct perf_stamp *sample, __u32 image)
+{
+	const char *name = profile__text(p, profile__frame_at(p, image)->name);
+	struct perf_stamp stamp = *sample;
+	const struct perf_mapping mapping = {
+		.start = DSO_BASE,
+		.size = DSO_MAX_TEXT,
+		.build_id = dso__build_id(e->dso),
+		.path = e->dso_path,
+	};
+	struct task *t = find_task(e, stamp.pid);
+	bool again = t && t->image;
+	int err;
+
+	if (!t)
+		t = add_task(e, stamp.pid);
+	if (!t)
+		return -ENOMEM;
+	t->image = image;
+	stamp.tid = stamp.pid;
+	err = name_task(e, t, &stamp, name, again);
+	return err ? err : perf_writer__mapping(e->writer, &stamp, &mapping);
+}
+
+static int announce(struct emitter *e, const struct profile *p, const struct profile_sample *s,
+		    const struct perf_stamp *sample, __u32 image)
+{
+	struct perf_stamp stamp = *sample;
+	struct task *t = find_task(e, s->pid);
+	int err = 0;
+
+	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
+	if (!t || t->image != image)
+		err = announce_process(e, p, &stamp, image);
+	t = find_task(e, s->tid);
+	if (!t && !err) {
+		t = add_task(e, s->tid);
+		err = t ? perf_writer__thread(e->writer, &stamp) : -ENOMEM;
+	}
+	if (!err && strcmp(t->comm, s->comm))
+		err = name_task(e, t, &stamp, s->comm, false);
+	return err;
+}
+
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+static int reserve_chain(struct emitter *e, __u32 depth)
+{
+	__u64 *grown;
+
+	if (depth <= e->chain_cap)
+		return 0;
+	grown = reallocarray(e->chain, (size_t)depth * 2, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	e->chain = grown;
+	e->chain_cap = depth * 2;
+	return 0;
+}
+
+/* Addresses of the stack, leaf first; the frame of the process, too. */
+static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 node,
+			    __u32 *ret_image)
+{
+	const struct profile_node *n;
+	unsigned cnt = 0;
+
+	*ret_image = 0;
+	e->chain[cnt++] = (__u64)PERF_CONTEXT_USER;
+	for (; node; node = n->parent) {
+		enum frame_kind kind;
+
+		n = profile__node_at(p, node);
+		kind = profile__frame_at(p, n->frame)->kind;
+		if (kind == FRAME_PROCESS)
+			*ret_image = n->frame;
+		else if (kind != FRAME_THREAD && cnt < PERF_WRITER_MAX_CHAIN)
+			e->chain[cnt++] = dso__address(e->dso, p, n->frame);
+	}
+	/* Not even a mark: what found no room in the profile. */
+	if (cnt == 1)
+		e->chain[cnt++] = dso__address(e->dso, p, 0);
+	return cnt;
+}
+
+static int store(struct emitter *e, const struct profile *p);
+
+static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
+{
+	int err = 0;
+
+	if (!e->flushed_ns)
+		e->flushed_ns = e->stored_ns = now_ns;
+	if (now_ns - e->flushed_ns >= FLUSH_NS && now_ns > e->flushed_ns) {
+		e->flushed_ns = now_ns;
+		err = perf_writer__flush(e->writer);
+	}
+	if (now_ns - e->stored_ns >= STORE_NS && now_ns > e->stored_ns) {
+		e->stored_ns = now_ns;
+		if (!err && e->stored_end != dso__end(e->dso))
+			err = store(e, p);
+	}
+	return err;
+}
+
+static int perf_data_sample(struct emitter *e, const struct profile *p,
+			    const struct profile_sample *s)
+{
+	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
+	__u32 depth = profile__node_at(p, s->node)->depth, image;
+	unsigned cnt;
+	int err = reserve_chain(e, depth + 2);
+
+	if (err)
+		return err;
+	cnt = build_chain(e, p, s->node, &image);
+	if (cnt - 1 > e->max_depth)
+		e->max_depth = cnt - 1;
+	err = announce(e, p, s, &stamp, image);
+	if (!err)
+		err = perf_writer__sample(e->writer, &stamp, 0, s->period, e->chain[1], e->chain,
+					  cnt);
+	return err ? err : keep_up(e, p, s->time_ns);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* The accounts, for those who read the capture with krait. */
+static char *make_notes(const struct emitter *e, const struct profile *p)
+{
+	const struct accounts *a = profile__accounts_of(p);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "milliseconds %lld\ninterrupts %llu\n",
+		(long long)(e->options->seconds * 1000), a->interrupts);
+	for (int i = 0; i < REASON_CNT; i++)
+		fprintf(out, "%s.%s %llu\n", outcome_name(reason_outcome((enum reason)i)),
+			reason_name((enum reason)i), a->reasons[i]);
+	fprintf(out, "unknown_frames %llu\nevents_dropped %llu\n", a->unknown_frames,
+		a->events_dropped);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int store(struct emitter *e, const struct profile *p)
+{
+	cleanup_free char *notes = make_notes(e, p);
+
+	if (!notes)
+		return -ENOMEM;
+	e->stored_end = dso__end(e->dso);
+	return dso_store_write(e->dso_path, e->dso, p, notes);
+}
+
+static int perf_data_finish(struct emitter *e, const struct profile *p)
+{
+	const struct perf_mapping object = {
+		.build_id = dso__build_id(e->dso),
+		.path = e->dso_path,
+	};
+	__u64 lost = accounts_total(profile__accounts_of(p), OUTCOME_LOST);
+	int err = store(e, p), cached;
+
+	/* Only "perf archive" and captures that are moved need it. */
+	cached = err ? 0 : dso_store_cache(e->dso_path, e->dso);
+	if (cached)
+		log_debug("perf.data", "build-id cache: %s", strerror(-cached));
+	if (!err && lost)
+		err = perf_writer__lost(e->writer, lost);
+	return err ? err : perf_writer__finish(e->writer, &object);
+}
+
+const struct emitter_ops perf_data_emitter = {
+	.name = "perf",
+	.suffixes = (const char *const[]){ ".data", NULL },
+	.streams = true,
+	.open = perf_data_open,
+	.sample = perf_data_sample,
+	.finish = perf_data_finish,
+	.free = perf_data_free,
+};
