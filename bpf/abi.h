@@ -21,6 +21,7 @@
 /* Distinct interpreter layouts (builds) known at once. */
 #define KRAIT_MAX_LAYOUTS 64
 #define KRAIT_MAX_PROCS 16384
+#define KRAIT_MAX_BINARIES 256
 #define KRAIT_MAX_SLOTS 16384
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
@@ -80,19 +81,41 @@ _Static_assert(sizeof(struct py_offsets) == 160, "struct py_offsets is shared wi
 enum proc_flag {
 	/* Read a fingerprint of every code object: its address alone does not identify it. */
 	PROC_FINGERPRINT = 1 << 0,
+	/* Sampled. Without it the process is only followed: it may become Python, or start one. */
+	PROC_PYTHON = 1 << 1,
 };
 
-/* Value of the map procs, keyed by host tgid. Created and deleted by user space only. */
+/*
+ * Value of the map procs, keyed by host tgid. User space creates entries; at fork, exec and exit the
+ * process event programs, which run in process context, copy, replace and delete them.
+ */
 struct proc_info {
 	__u64 runtime_addr; /* &_PyRuntime in the target */
 	__u64 start_ticks; /* start of the process, clock ticks (100 Hz) since boot */
 	__u64 dropped; /* interrupts lost because the ring buffer was full; kernel adds */
 	__u32 layout; /* index into the map layouts */
 	__u32 flags; /* enum proc_flag */
-	__u32 stale; /* set by the exec program: the image is gone */
+	__u32 seen; /* the kernel sets it once the runtime could be read */
 	__u32 pad_;
 };
 _Static_assert(sizeof(struct proc_info) == 40, "struct proc_info is shared with BPF");
+
+/* Key of the map binaries: an executable that has the interpreter in itself. */
+struct binary_key {
+	__u64 inode;
+	__u64 size; /* of the file: an inode number may come back for another one */
+	__u32 dev; /* as the kernel has it: major << 20 | minor */
+	__u32 pad_;
+};
+_Static_assert(sizeof(struct binary_key) == 24, "struct binary_key is shared with BPF");
+
+/* What is known of it before it runs. Written by user space only. */
+struct binary_info {
+	__u64 runtime_delta; /* &_PyRuntime - mm->start_code, modulo 2^64; the same in every process */
+	__u32 layout;
+	__u32 flags; /* enum proc_flag */
+};
+_Static_assert(sizeof(struct binary_info) == 16, "struct binary_info is shared with BPF");
 
 /* Value of the map threads, keyed by host tid. Created and deleted by user space only. */
 struct thread_ref {
@@ -112,6 +135,7 @@ struct thread_slot {
 _Static_assert(sizeof(struct thread_slot) == 32, "struct thread_slot is shared with BPF");
 
 #define KRAIT_NO_ANCHOR (~0U)
+#define KRAIT_NO_LAYOUT (~0U)
 
 /*
  * One thread's anchor: what user space wrote into PyThreadState.last_profiled_frame, and what the
@@ -163,13 +187,13 @@ enum reason {
 	REASON_PYTHON, /* a whole Python stack, possibly empty between two calls */
 	REASON_NO_RUNTIME, /* interpreter not initialised yet, or finalised */
 	REASON_NATIVE_THREAD, /* the thread has no Python thread state */
+	REASON_EXITING, /* the task is exiting: its memory, and Python with it, is gone */
+	REASON_EXECING, /* the process is just getting a new image */
 
 	REASON_DEPTH, /* deeper than KRAIT_MAX_FRAMES */
 	REASON_FRAME_FAULT, /* a frame's memory is not present */
 	REASON_NO_BASE, /* the chain ended before the thread's base frame */
 
-	REASON_EXITING, /* the task is exiting, its memory is gone */
-	REASON_EXECED, /* the process has a new image that is not resolved yet */
 	REASON_RUNTIME_FAULT, /* _PyRuntime or an interpreter state is not readable */
 	REASON_THREAD_FAULT, /* a thread state is not readable */
 	REASON_THREAD_TORN, /* the thread list changed while it was searched */
@@ -180,6 +204,7 @@ enum reason {
 	REASON_RING_FULL, /* no room in the ring buffer: user space is too slow */
 	REASON_BAD_RECORD, /* user space got a record that makes no sense */
 	REASON_NO_CACHE, /* a delta whose base user space does not have */
+	REASON_NO_PROCESS, /* user space has missed that this process began */
 	REASON_CNT
 };
 
@@ -288,8 +313,9 @@ struct event_task {
 	__u32 pid; /* of the task (the child for a fork) */
 	__u32 tid;
 	__u32 parent_pid;
-	__u32 pad_;
+	__u32 layout; /* exec of a known binary: its layout, else KRAIT_NO_LAYOUT */
+	char comm[16];
 };
-_Static_assert(sizeof(struct event_task) == 40, "struct event_task is shared with BPF");
+_Static_assert(sizeof(struct event_task) == 56, "struct event_task is shared with BPF");
 
 #endif /* KRAIT_ABI_H */

@@ -3,9 +3,10 @@
  * maps.h - all maps, the knobs that user space sets before loading, and the counters. Weak: every
  * unit includes them, and bpftool joins them into one.
  *
- * Must hold: the programs never insert into or delete from a hash (no allocation and no bucket lock
- * in an interrupt, bpf.md section 5); they write only values that belong to this CPU or this thread,
- * and add to counters.
+ * Must hold: the sampling program never inserts into or deletes from a hash (no allocation and no
+ * bucket lock in an interrupt, bpf.md section 5); it writes only values that belong to this CPU or
+ * this thread, and adds to counters. Process event programs run in process context; they alone, and
+ * user space, change procs.
  */
 #ifndef KRAIT_MAPS_H
 #define KRAIT_MAPS_H
@@ -16,6 +17,13 @@ struct {
 	__type(key, __u32); /* host tgid */
 	__type(value, struct proc_info);
 } procs SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_BINARIES);
+	__type(key, struct binary_key);
+	__type(value, struct binary_info);
+} binaries SEC(".maps") __weak;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -95,7 +103,10 @@ struct {
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 
 /* Snapshots of code objects that one sample may send: as many as a deep import has new frames. */
-const volatile __u32 max_definitions __weak = 32;
+const volatile __u32 max_definitions __weak = 64;
+
+/* Every process is followed, not only those in procs and their descendants. */
+const volatile bool follow_all __weak = false;
 
 /* One delta in so many is walked to its end all the same and compared; 0 never. */
 const volatile __u32 audit_every __weak = 64;

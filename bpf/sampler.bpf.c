@@ -216,7 +216,7 @@ static __always_inline void find_thread_maps(struct thread_maps *m, __u32 tid, _
 }
 
 /* Leaves the thread state in search; the reason says whether there is one. */
-static __always_inline __u32 find_thread(struct loop_ctx *c, const struct proc_info *proc,
+static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *proc,
 					 struct thread_slot *slot, bool has_loop)
 {
 	struct thread_search *t = &c->s->search;
@@ -229,6 +229,11 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, const struct proc_i
 		if (t->reason != REASON_THREAD_TORN && t->reason != REASON_THREAD_FAULT)
 			break;
 	}
+	/* The page of _PyRuntime is not there before the interpreter has first written to it. */
+	if (t->reason != REASON_RUNTIME_FAULT)
+		proc->seen = 1;
+	else if (!proc->seen)
+		t->reason = REASON_NO_RUNTIME;
 	if (slot) {
 		bool found = t->reason == REASON_PYTHON && thread_is_bound(t, c->off);
 
@@ -240,7 +245,7 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, const struct proc_i
 
 static __always_inline enum outcome outcome_of(__u32 reason)
 {
-	if (reason <= REASON_NATIVE_THREAD)
+	if (reason <= REASON_EXECING)
 		return OUTCOME_COMPLETE;
 	return reason <= REASON_NO_BASE ? OUTCOME_TRUNCATED : OUTCOME_LOST;
 }
@@ -302,7 +307,7 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 }
 
 /* Finds the thread and walks it; the result is the reason of the outcome. */
-static __always_inline __u32 take_stack(struct scratch *s, const struct proc_info *proc,
+static __always_inline __u32 take_stack(struct scratch *s, struct proc_info *proc,
 					struct thread_maps *m, struct task_struct *task,
 					bool has_loop)
 {
@@ -311,8 +316,8 @@ static __always_inline __u32 take_stack(struct scratch *s, const struct proc_inf
 
 	if (task_is_exiting(task))
 		return REASON_EXITING;
-	if (proc->stale)
-		return REASON_EXECED;
+	if (task_is_execing(task))
+		return REASON_EXECING;
 	c.off = bpf_map_lookup_elem(&layouts, &layout);
 	if (!c.off)
 		return REASON_NO_LAYOUT;
@@ -390,7 +395,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	struct scratch *s;
 
 	proc = bpf_map_lookup_elem(&procs, &pid);
-	if (!proc)
+	if (!proc || !(proc->flags & PROC_PYTHON))
 		return 0;
 	task = (struct task_struct *)bpf_get_current_task();
 	if (process_start_ticks(task) != proc->start_ticks)

@@ -18,6 +18,25 @@ static __always_inline bool task_is_exiting(struct task_struct *task)
 	return (BPF_CORE_READ(task, flags) & PF_EXITING) || !BPF_CORE_READ(task, mm);
 }
 
+/* Between the old image and the new one. The bit is looked up: kernels may lose it. */
+static __always_inline bool task_is_execing(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->in_execve))
+		return false;
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+/* The file that the task executes. */
+static __always_inline void task_binary(struct task_struct *task, struct binary_key *ret)
+{
+	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
+
+	ret->inode = BPF_CORE_READ(inode, i_ino);
+	ret->size = BPF_CORE_READ(inode, i_size);
+	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->pad_ = 0;
+}
+
 /* Start of the task, ns on the boot clock; with the tid it names a thread for ever. */
 static __always_inline __u64 task_start_ns(struct task_struct *task)
 {

@@ -7,7 +7,8 @@
 #define CODE_OFFSETS(adaptive)                                                                     \
 	{                                                                                          \
 		.filename = 112, .name = 120, .qualname = 128, .linetable = 136,                   \
-		.firstlineno = 68, .code_adaptive = adaptive, .tlbc = PYOFF_ABSENT                 \
+		.firstlineno = 68, .code_adaptive = adaptive, .tlbc = PYOFF_ABSENT,                \
+		.version = PYOFF_ABSENT                                                            \
 	}
 
 #define FRAME_OFFSETS(owner_, localsplus_)                                                         \

@@ -19,6 +19,7 @@ const struct py_offsets image_offsets = {
 		  .qualname = 128,
 		  .linetable = 136,
 		  .firstlineno = 68,
+		  .version = CO_VERSION,
 		  .code_adaptive = 208,
 		  .tlbc = PYOFF_ABSENT },
 	.object = { .ob_type = 8, .tp_name = 24 },

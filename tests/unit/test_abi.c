@@ -49,8 +49,9 @@ static void limits_that_serve_as_masks_are_powers_of_two(void **state)
 static void reasons_are_grouped_by_their_outcome(void **state)
 {
 	assert_int_equal(REASON_PYTHON, 0);
-	assert_true(REASON_NO_RUNTIME < REASON_DEPTH && REASON_NATIVE_THREAD < REASON_DEPTH);
-	assert_true(REASON_FRAME_FAULT < REASON_EXITING && REASON_NO_BASE < REASON_EXITING);
+	assert_true(REASON_NO_RUNTIME < REASON_DEPTH && REASON_EXECING < REASON_DEPTH);
+	assert_true(REASON_FRAME_FAULT < REASON_RUNTIME_FAULT &&
+		    REASON_NO_BASE < REASON_RUNTIME_FAULT);
 	assert_true(REASON_CNT <= 256);
 	assert_int_equal(COUNTER_CNT, COUNTER_REASON + REASON_CNT);
 }

@@ -32,7 +32,7 @@ static void reasons_belong_to_the_outcomes_of_the_abi(void **state)
 	assert_int_equal(reason_outcome(REASON_NATIVE_THREAD), OUTCOME_COMPLETE);
 	assert_int_equal(reason_outcome(REASON_DEPTH), OUTCOME_TRUNCATED);
 	assert_int_equal(reason_outcome(REASON_NO_BASE), OUTCOME_TRUNCATED);
-	assert_int_equal(reason_outcome(REASON_EXITING), OUTCOME_LOST);
+	assert_int_equal(reason_outcome(REASON_EXITING), OUTCOME_COMPLETE);
 	assert_int_equal(reason_outcome(REASON_BAD_RECORD), OUTCOME_LOST);
 }
 
@@ -70,11 +70,11 @@ static void all_reasons_but_the_ordinary_one_are_said(void **state)
 	a.reasons[REASON_PYTHON] = 10;
 	a.reasons[REASON_NATIVE_THREAD] = 4;
 	a.reasons[REASON_DEPTH] = 1;
-	a.reasons[REASON_EXITING] = 2;
+	a.reasons[REASON_RUNTIME_FAULT] = 2;
 	a.reasons[REASON_CYCLE] = 3;
 	accounts_format(&a, buf, sizeof(buf));
 	assert_string_equal(buf, "20 interrupts = 14 complete (native thread 4) + "
-				 "1 truncated (depth 1) + 5 lost (exiting 2, cycle 3)");
+				 "1 truncated (depth 1) + 5 lost (runtime fault 2, cycle 3)");
 }
 
 static void books_that_do_not_balance_say_so(void **state)

@@ -70,8 +70,10 @@ static void test_whole_object(void **state)
 	assert_int_equal(f->head.version, 77);
 	assert_int_equal(f->head.type_addr, f->image->code_type_addr);
 	assert_int_equal(f->head.fingerprint,
-			 code_fingerprint(f->code.qualname_addr, f->code.filename_addr,
-					  f->code.linetable_addr, 40));
+			 fingerprint_add(code_fingerprint(f->code.qualname_addr,
+							  f->code.filename_addr,
+							  f->code.linetable_addr, 40),
+					 77));
 	assert_int_equal(linetable_lookup(&f->body.lines, 7).line, 42);
 	assert_int_equal(linetable_lookup(&f->body.lines, 8).line, 43);
 }
@@ -193,6 +195,7 @@ static void test_line_table_in_an_older_format_leaves_the_names(void **state)
 
 	offsets.version = 0x030a0df0;
 	offsets.code.qualname = PYOFF_ABSENT;
+	offsets.code.version = PYOFF_ABSENT;
 	offsets.code.name = 128;
 	assert_int_equal(code_head_read(&f->image->memory, &offsets, f->addr, &f->head), 0);
 	assert_int_equal(f->head.version, 0);

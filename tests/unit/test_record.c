@@ -25,6 +25,7 @@ struct calls {
 	struct event_sample event;
 	struct frame frames[FRAMES];
 	struct event_task task;
+	int codes;
 };
 
 static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
@@ -45,6 +46,11 @@ static void on_task(void *ctx, const struct event_task *event)
 	calls->task = *event;
 }
 
+static void on_code(void *ctx, const struct event_code *event)
+{
+	((struct calls *)ctx)->codes++;
+}
+
 static void on_bad(void *ctx)
 {
 	((struct calls *)ctx)->bad++;
@@ -54,13 +60,13 @@ static void on_bad(void *ctx)
 static struct calls dispatch(const void *data, size_t size)
 {
 	struct calls calls = { 0 };
-	struct sampler_handler handler = { on_sample, on_task, on_bad, &calls };
+	struct sampler_handler handler = { on_sample, on_task, on_code, on_bad, &calls };
 	void *copy = malloc(size ? size : 1);
 
 	memcpy(copy, data, size);
 	record_dispatch(&handler, copy, size);
 	free(copy);
-	assert_int_equal(calls.samples + calls.tasks + calls.bad, 1);
+	assert_int_equal(calls.samples + calls.tasks + calls.codes + calls.bad, 1);
 	return calls;
 }
 
@@ -98,7 +104,7 @@ static void a_sample_arrives_whole(void **state)
 
 static void a_task_event_arrives_whole(void **state)
 {
-	for (__u32 type = EVENT_EXEC; type < EVENT_CNT; type++) {
+	for (__u32 type = EVENT_EXEC; type < EVENT_CODE; type++) {
 		struct event_task task = good_task(type);
 		struct calls calls = dispatch(&task, sizeof(task));
 

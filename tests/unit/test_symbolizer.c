@@ -72,8 +72,10 @@ static int teardown(void **state)
 
 static __u32 fingerprint_of(const struct image_code *code)
 {
-	return code_fingerprint(code->qualname_addr, code->filename_addr, code->linetable_addr,
-				(__u32)code->first_line);
+	__u32 fingerprint = code_fingerprint(code->qualname_addr, code->filename_addr,
+					     code->linetable_addr, (__u32)code->first_line);
+
+	return fingerprint_add(fingerprint, code->version);
 }
 
 static struct code_query query_at(const struct fixture *f, __u64 generation)

@@ -14,11 +14,11 @@ static const struct {
 	[REASON_PYTHON] = { "python", OUTCOME_COMPLETE },
 	[REASON_NO_RUNTIME] = { "no runtime", OUTCOME_COMPLETE },
 	[REASON_NATIVE_THREAD] = { "native thread", OUTCOME_COMPLETE },
+	[REASON_EXITING] = { "exiting", OUTCOME_COMPLETE },
+	[REASON_EXECING] = { "execing", OUTCOME_COMPLETE },
 	[REASON_DEPTH] = { "depth", OUTCOME_TRUNCATED },
 	[REASON_FRAME_FAULT] = { "frame fault", OUTCOME_TRUNCATED },
 	[REASON_NO_BASE] = { "no base", OUTCOME_TRUNCATED },
-	[REASON_EXITING] = { "exiting", OUTCOME_LOST },
-	[REASON_EXECED] = { "execed", OUTCOME_LOST },
 	[REASON_RUNTIME_FAULT] = { "runtime fault", OUTCOME_LOST },
 	[REASON_THREAD_FAULT] = { "thread fault", OUTCOME_LOST },
 	[REASON_THREAD_TORN] = { "thread torn", OUTCOME_LOST },
@@ -28,6 +28,7 @@ static const struct {
 	[REASON_NO_LAYOUT] = { "no layout", OUTCOME_LOST },
 	[REASON_RING_FULL] = { "ring full", OUTCOME_LOST },
 	[REASON_BAD_RECORD] = { "bad record", OUTCOME_LOST },
+	[REASON_NO_PROCESS] = { "no process", OUTCOME_LOST },
 	[REASON_NO_CACHE] = { "no cache", OUTCOME_LOST },
 };
 

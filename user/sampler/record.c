@@ -28,7 +28,8 @@ static bool sample_is_sane(const struct event_sample *event, size_t size)
 
 static bool task_is_sane(const struct event_task *event, size_t size)
 {
-	return size >= sizeof(*event) && event->size == sizeof(*event);
+	return size >= sizeof(*event) && event->size == sizeof(*event) &&
+	       memchr(event->comm, '\0', sizeof(event->comm));
 }
 
 /* Every region lies within the data that came with it. */

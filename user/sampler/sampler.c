@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "krait.skel.h"
@@ -81,6 +82,7 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->wakeup_bytes = bytes / 4;
 	skel->rodata->audit_every = s->config.audit_every;
+	skel->rodata->follow_all = s->config.follow_all;
 	return err;
 }
 
@@ -207,32 +209,61 @@ static int layout_index(struct sampler *s, const struct py_offsets *offsets)
 	return i;
 }
 
-int sampler__track(struct sampler *s, pid_t pid, __u64 start_ticks, __u64 runtime_addr,
-		   const struct py_offsets *offsets, __u32 flags)
+int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
+		   const struct py_offsets *offsets)
 {
+	struct proc_info full = *info;
 	int layout = layout_index(s, offsets);
-	struct proc_info info = {
-		.runtime_addr = runtime_addr,
-		.start_ticks = start_ticks,
-		.layout = layout,
-		.flags = flags,
-	};
 
 	if (layout < 0)
 		return layout;
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info, BPF_ANY))
+	full.layout = layout;
+	full.flags |= PROC_PYTHON;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &full, BPF_ANY))
 		return errno == E2BIG ? -ENOSPC : -errno;
 	return 0;
 }
 
-void sampler__untrack(struct sampler *s, pid_t pid, __u64 *ret_dropped)
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks)
+{
+	struct proc_info info = { .start_ticks = start_ticks };
+
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info, BPF_ANY) ? -errno :
+											     0;
+}
+
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks)
 {
 	int fd = bpf_map__fd(s->skel->maps.procs);
 	struct proc_info info;
 
-	*ret_dropped = bpf_map_lookup_elem(fd, &pid, &info) ? 0 : info.dropped;
-	bpf_map_delete_elem(fd, &pid);
+	if (!bpf_map_lookup_elem(fd, &pid, &info) && info.start_ticks == start_ticks)
+		bpf_map_delete_elem(fd, &pid);
 	slots__remove_process(s->slots, pid);
+}
+
+int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 delta,
+			  const struct py_offsets *offsets, __u32 flags)
+{
+	struct binary_key key = {
+		.inode = binary->inode,
+		.size = binary->size,
+		.dev = major(binary->dev) << 20 | minor(binary->dev),
+	};
+	struct binary_info info = { .runtime_delta = delta, .flags = flags | PROC_PYTHON };
+	int layout = layout_index(s, offsets);
+
+	if (layout < 0)
+		return layout;
+	info.layout = layout;
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.binaries), &key, &info, BPF_ANY) ?
+		       -errno :
+		       0;
+}
+
+const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index)
+{
+	return index < s->layout_cnt ? &s->layouts[index] : NULL;
 }
 
 int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns)

@@ -13,6 +13,7 @@
 #define KRAIT_SAMPLER_SAMPLER_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -29,6 +30,7 @@ struct sampler_config {
 	__u64 frequency; /* Hz; 0: use period */
 	__u64 period; /* events, ns for cpu-clock */
 	size_t ring_bytes; /* 0: sized from the number of CPUs */
+	bool follow_all; /* every process, not only those tracked or watched and their children */
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
 };
 
@@ -56,15 +58,32 @@ int sampler__fd(const struct sampler *s);
 /* Hands out all records that are waiting. Their number, or -errno. */
 int sampler__drain(struct sampler *s);
 
+/* An executable, as stat() says it. */
+struct binary {
+	dev_t dev;
+	ino_t inode;
+	off_t size;
+};
+
 /*
- * Interrupts of the process count and are walked from now on. flags: enum proc_flag. -ENOSPC when
- * a map is full.
+ * Interrupts of the process count and are walked from now on, and so are those of its children. info:
+ * runtime_addr, start_ticks and flags (PROC_PYTHON is added). -ENOSPC when a map is full.
  */
-int sampler__track(struct sampler *s, pid_t pid, __u64 start_ticks, __u64 runtime_addr,
-		   const struct py_offsets *offsets, __u32 flags)
-	__attribute__((warn_unused_result));
-/* Forgets the process and its threads. The interrupts that the ring had no room for go to *dropped. */
-void sampler__untrack(struct sampler *s, pid_t pid, __u64 *ret_dropped);
+int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
+		   const struct py_offsets *offsets) __attribute__((warn_unused_result));
+/* Follows a process that is not Python: its children, and what it executes. */
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks);
+/* Forgets the process, unless the pid is another one's by now, and its threads. */
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks);
+/*
+ * Processes that execute this file from now on are tracked from their first instruction. delta:
+ * &_PyRuntime - start of code, the same in each.
+ */
+int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 delta,
+			  const struct py_offsets *offsets, __u32 flags);
+
+/* The layout that the kernel has under this number (event_task.layout), or NULL. */
+const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index);
 
 /* Gives the thread a slot; without one it is searched for at every sample. */
 int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns);

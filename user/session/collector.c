@@ -204,9 +204,18 @@ static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 /* What stands for a sample without Python frames, or NULL where there are some. */
 static const char *frameless(const struct event_sample *event)
 {
-	if (event->reason == REASON_NO_RUNTIME)
+	switch (event->reason) {
+	case REASON_NO_RUNTIME:
 		return "[interpreter not running]";
-	return event->reason == REASON_NATIVE_THREAD ? "[native thread]" : NULL;
+	case REASON_NATIVE_THREAD:
+		return "[native thread]";
+	case REASON_EXITING:
+		return "[exiting]";
+	case REASON_EXECING:
+		return "[exec]";
+	default:
+		return NULL;
+	}
 }
 
 static __u32 root_node(struct collector *c, struct process *p, const struct event_sample *event,
@@ -273,8 +282,7 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	__u32 node;
 
 	if (!p) {
-		/* Its exit was handled already: an interrupt on the way out. */
-		accounts->reasons[REASON_EXITING]++;
+		accounts->reasons[REASON_NO_PROCESS]++;
 		return;
 	}
 	if (event->outcome == OUTCOME_LOST) {

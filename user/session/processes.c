@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "sampler/sampler.h"
 #include "symbol/symbolizer.h"
 #include "target/elf_cache.h"
+#include "target/proc.h"
 #include "target/remote.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/printable.h"
 
 /* /proc/PID/stat counts clock ticks of 10 ms (USER_HZ 100 on all our architectures). */
 #define NS_PER_TICK 10000000ULL
@@ -74,12 +77,10 @@ static struct entry *find_entry(struct processes *ps, pid_t pid)
 static void forget_image(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
-	__u64 dropped;
 
 	if (p->state == PROCESS_TRACKED) {
 		if (ps->gone)
 			ps->gone(ps->gone_ctx, p);
-		sampler__untrack(ps->config.sampler, p->pid, &dropped);
 		ps->tracked_cnt--;
 	}
 	symbolizer__free(p->symbolizer);
@@ -95,6 +96,7 @@ static void forget_image(struct processes *ps, struct entry *e)
 static void remove_entry(struct processes *ps, struct entry *e)
 {
 	forget_image(ps, e);
+	sampler__untrack(ps->config.sampler, e->process.pid, e->process.info.start_ticks);
 	HASH_DEL(ps->by_pid, e);
 	free(e);
 }
@@ -147,27 +149,69 @@ static __u32 track_flags(const struct py_offsets *offsets)
 	return offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0;
 }
 
-/* p->info is filled: opens its memory and hands it to the kernel. */
-static int start_tracking(struct processes *ps, struct process *p)
+/* The memory of a process that has gone. */
+static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
 {
-	int err;
+	return -ESRCH;
+}
+
+/* p->info is filled: from now on its records are named. */
+static int open_process(struct processes *ps, struct process *p)
+{
+	static const struct memory nothing = { .read = read_nothing };
 
 	p->remote = remote__open(p->pid);
-	if (!p->remote)
-		return -errno;
-	p->symbolizer = symbolizer__new(&p->info.offsets, remote__memory(p->remote));
+	p->symbolizer = symbolizer__new(&p->info.offsets,
+					p->remote ? remote__memory(p->remote) : &nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
-	err = sampler__track(ps->config.sampler, p->pid, p->info.start_ticks, p->info.runtime_addr,
-			     &p->info.offsets, track_flags(&p->info.offsets));
-	if (err)
-		return err;
 	p->state = PROCESS_TRACKED;
 	ps->tracked_cnt++;
 	ps->seen_cnt++;
 	log_debug("processes", "%d is CPython %u.%u (%s)", p->pid, p->info.offsets.version >> 24,
 		  (p->info.offsets.version >> 16) & 255, p->info.file);
 	return 0;
+}
+
+/* The next process that executes this file is ready at its first instruction. */
+static void learn_binary(struct processes *ps, const struct process *p)
+{
+	struct proc_stat proc;
+	struct binary binary;
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	if (p->info.build != PY_BUILD_EXE || proc_stat_read(p->pid, &proc) || stat(path, &st) ||
+	    proc.start_ticks != p->info.start_ticks || proc.start_code <= 1)
+		return;
+	binary = (struct binary){ st.st_dev, st.st_ino, st.st_size };
+	sampler__learn_binary(ps->config.sampler, &binary,
+			      p->info.runtime_addr - proc.start_code, &p->info.offsets,
+			      track_flags(&p->info.offsets));
+}
+
+/* p->info is filled: hands the process to the kernel, too. */
+static int start_tracking(struct processes *ps, struct process *p)
+{
+	struct proc_info info = {
+		.runtime_addr = p->info.runtime_addr,
+		.start_ticks = p->info.start_ticks,
+		.flags = track_flags(&p->info.offsets),
+	};
+	int err = sampler__track(ps->config.sampler, p->pid, &info, &p->info.offsets);
+
+	if (err)
+		return err;
+	learn_binary(ps, p);
+	return open_process(ps, p);
+}
+
+/* Not Python, but what it starts, or becomes, may be. */
+static void watch(struct processes *ps, struct process *p)
+{
+	if (!ps->config.all && !process_start_ticks(p->pid, &p->info.start_ticks))
+		sampler__watch(ps->config.sampler, p->pid, p->info.start_ticks);
 }
 
 static void plan_retry(struct processes *ps, struct process *p)
@@ -202,8 +246,12 @@ static int look_at(struct processes *ps, struct entry *e)
 	if (err == -ESRCH) {
 		remove_entry(ps, e);
 	} else if (err == -ENOEXEC) {
+		/* Once: it would take away what the kernel has found out meanwhile. */
+		if (!p->attempts)
+			watch(ps, p);
 		plan_retry(ps, p);
 	} else {
+		watch(ps, p);
 		p->state = PROCESS_REFUSED;
 		p->retry_ns = 0;
 		note_refusal(ps, p);
@@ -244,25 +292,56 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	return err;
 }
 
+/* An event of a pid that we still know says that the process of that pid has gone. */
+static struct entry *begin_entry(struct processes *ps, pid_t pid)
+{
+	struct entry *e = find_entry(ps, pid);
+
+	if (e)
+		remove_entry(ps, e);
+	return add_entry(ps, pid);
+}
+
 /* A child has its parent's image: it is ready at once, without a look at its memory. */
 static void on_fork(struct processes *ps, const struct event_task *event)
 {
 	struct entry *parent = find_entry(ps, event->parent_pid), *child;
+	__u64 start_ticks = event->start_ns / NS_PER_TICK;
 	struct process *p;
 
-	if ((pid_t)event->pid == getpid() || find_entry(ps, event->pid))
+	if (!parent || (pid_t)event->pid == getpid())
 		return;
-	if (!parent)
+	child = find_entry(ps, event->pid);
+	if (child && child->process.info.start_ticks == start_ticks)
+		return; /* a scan was faster */
+	child = begin_entry(ps, event->pid);
+	if (!child)
 		return;
-	child = add_entry(ps, event->pid);
-	if (!child || parent->process.state != PROCESS_TRACKED)
-		return; /* its exec will tell */
 	p = &child->process;
+	p->info.start_ticks = start_ticks;
+	if (parent->process.state != PROCESS_TRACKED)
+		return; /* its exec will tell */
 	p->info = parent->process.info;
 	p->info.pid = event->pid;
-	p->info.start_ticks = event->start_ns / NS_PER_TICK;
-	if (start_tracking(ps, p))
+	p->info.start_ticks = start_ticks;
+	if (open_process(ps, p))
 		remove_entry(ps, child);
+}
+
+/* The kernel has resolved it already: nothing needs to be read, the process may even have gone. */
+static void on_known_exec(struct processes *ps, struct entry *e, const struct event_task *event)
+{
+	struct process *p = &e->process;
+
+	p->info = (struct py_process){
+		.pid = event->pid,
+		.start_ticks = event->start_ns / NS_PER_TICK,
+		.offsets = *sampler__layout(ps->config.sampler, event->layout),
+		.build = PY_BUILD_EXE,
+	};
+	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
+	if (open_process(ps, p))
+		remove_entry(ps, e);
 }
 
 static void on_exec(struct processes *ps, const struct event_task *event)
@@ -274,7 +353,10 @@ static void on_exec(struct processes *ps, const struct event_task *event)
 	if (!e)
 		return;
 	forget_image(ps, e);
-	look_at(ps, e);
+	if (sampler__layout(ps->config.sampler, event->layout))
+		on_known_exec(ps, e, event);
+	else
+		look_at(ps, e);
 }
 
 void processes__event(struct processes *ps, const struct event_task *event)

@@ -6,8 +6,11 @@
  * Python (yet): a shell that starts one, or an interpreter whose library is not mapped at exec. It
  * is looked at again with growing pauses until it is Python, or has gone.
  *
- * Must hold: a process is tracked in the kernel exactly while it is PROCESS_TRACKED here; what a
- * process leaves behind (interrupts lost in the ring) goes to the accounts.
+ * The kernel is ahead: it knows a fork, and an exec of a known binary, before user space hears of it
+ * (bpf/lifecycle.bpf.c). A process that has gone by then still gets its place here, for its records
+ * come behind the event.
+ *
+ * Must hold: events are taken in order, so a record always finds the process that it belongs to.
  */
 #ifndef KRAIT_SESSION_PROCESSES_H
 #define KRAIT_SESSION_PROCESSES_H
@@ -34,7 +37,7 @@ struct process {
 	pid_t pid;
 	enum process_state state;
 	struct py_process info;
-	struct remote *remote;
+	struct remote *remote; /* NULL when it had gone before we looked: names come with records */
 	struct symbolizer *symbolizer;
 	__u32 node; /* of the profile; 0 not there yet */
 	__u32 attempts;

@@ -99,10 +99,12 @@ static int build(struct session *s, struct error *err)
 		.ctx = s,
 	};
 	struct processes_config processes = { .all = s->config->all };
+	struct sampler_config sampler = s->config->sampler;
 
 	if (catch_signals(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
-	s->sampler = sampler__new(&s->config->sampler, &handler, err);
+	sampler.follow_all = s->config->all;
+	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
 	processes.sampler = s->sampler;

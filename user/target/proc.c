@@ -61,13 +61,15 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 		return -EINVAL;
 	stat.state = p[2];
 	p += 3;
-	for (int field = 4; field <= 22; field++) {
+	for (int field = 4; field <= 26; field++) {
 		if (!next_number(&p, end, &value))
 			return -EINVAL;
 		if (field == 9)
 			stat.kernel_thread = value & KERNEL_PF_KTHREAD;
+		else if (field == 22)
+			stat.start_ticks = value;
 	}
-	stat.start_ticks = value;
+	stat.start_code = value;
 	*ret = stat;
 	return 0;
 }
