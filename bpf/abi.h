@@ -277,8 +277,8 @@ enum sample_flag {
 /* Parts of a snapshot: the object, its type's name pointer and name, two strings, line table. */
 #define CODE_REGIONS 6
 /* The largest part: longer names and line tables are read by user space. Powers of two. */
-#define CODE_REGION_MAX 4096
-#define CODE_DATA_SIZE 8192
+#define CODE_REGION_MAX 8192
+#define CODE_DATA_SIZE 16384
 
 /*
  * Snapshot of a code object: regions of the target's memory as they were in one interrupt, which

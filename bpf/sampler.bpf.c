@@ -230,9 +230,9 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 			break;
 	}
 	/* The page of _PyRuntime is not there before the interpreter has first written to it. */
-	if (t->reason != REASON_RUNTIME_FAULT)
+	if (t->interp_addr)
 		proc->seen = 1;
-	else if (!proc->seen)
+	else if (t->reason == REASON_RUNTIME_FAULT && !proc->seen)
 		t->reason = REASON_NO_RUNTIME;
 	if (slot) {
 		bool found = t->reason == REASON_PYTHON && thread_is_bound(t, c->off);

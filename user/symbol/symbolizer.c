@@ -268,22 +268,38 @@ static int read_snapshot(struct symbolizer *s, const struct event_code *event, s
 {
 	struct memory memory = snapshot_memory(event);
 	int err = code_head_read(&memory, &s->offsets, event->code_addr, &e->head);
+	struct code_head head = e->head;
+
+	if (!event->has_lines)
+		head.linetable_addr = 0;
 
 	if (!err && e->head.fingerprint != event->fingerprint)
 		err = -EINVAL;
 	if (!err)
 		err = code_head_check_type(&memory, &s->offsets, &e->head, s->type_addr);
 	if (!err)
-		err = code_body_read(&memory, &s->offsets, &e->head, &e->body);
+		err = code_body_read(&memory, &s->offsets, &head, &e->body);
 	return err;
+}
+
+/* A line table that was too long for a record may still be read from the target. */
+static bool load_with_lines(struct symbolizer *s, const struct event_code *event)
+{
+	struct code_query query = {
+		.code_addr = event->code_addr,
+		.fingerprint = event->fingerprint,
+		.instr_off = FRAME_INSTR_UNKNOWN,
+	};
+	struct code_entry *e;
+
+	return !event->has_lines && !load(s, &query, &e);
 }
 
 void symbolizer__define(struct symbolizer *s, const struct event_code *event)
 {
 	struct code_entry *e = code_cache_find(&s->cache, event->code_addr);
 
-	/* Names without lines come only if the line table was too long for a record. */
-	if ((e && e->head.fingerprint == event->fingerprint) || !event->has_lines)
+	if ((e && e->head.fingerprint == event->fingerprint) || load_with_lines(s, event))
 		return;
 	e = calloc(1, sizeof(*e));
 	if (!e)

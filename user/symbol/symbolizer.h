@@ -69,8 +69,8 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 
 /*
  * Takes in what the kernel saw of a code object, in the interrupt of a sample that follows. A
- * snapshot that makes no sense, or lacks a part, changes nothing: the object is then read from the
- * target as any other.
+ * snapshot that makes no sense changes nothing: the object is then read from the target as any
+ * other. One without line table gives names without lines, if the target is gone.
  */
 void symbolizer__define(struct symbolizer *s, const struct event_code *event);
 
