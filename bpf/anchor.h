@@ -68,7 +68,8 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 
 	if (!ANCHOR_CHECK(CHAIN_END, steps < a->addr_cnt)) {
 		/* Past an entry frame there are no pops; past the part that we hold there may be. */
-		bool slid = !confirmed || steps == a->addr_cnt || a->addr_cnt == KRAIT_ANCHOR_FRAMES;
+		bool slid = !confirmed || steps == a->addr_cnt ||
+			    a->addr_cnt == KRAIT_ANCHOR_FRAMES;
 
 		anchor_over(a, p, slid ? ANCHOR_NOTE_SLID : ANCHOR_NOTE_FOREIGN);
 		return;

@@ -58,7 +58,7 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 #define CODE_WINDOW_MASK 255
 
 #ifdef KRAIT_HOST
-#define DEFINE_WINDOW_GET(name, type)                                                                    \
+#define DEFINE_WINDOW_GET(name, type)                                                              \
 	static __always_inline type window_##name(const __u8 *window, __s32 offset, __u32 mask)    \
 	{                                                                                          \
 		type value;                                                                        \
@@ -66,7 +66,7 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 		return value;                                                                      \
 	}
 #else
-#define DEFINE_WINDOW_GET(name, type)                                                                    \
+#define DEFINE_WINDOW_GET(name, type)                                                              \
 	static __always_inline type window_##name(const __u8 *window, __s32 offset, __u32 mask)    \
 	{                                                                                          \
 		return *(const type *)(window + ((__u32)offset & mask));                           \

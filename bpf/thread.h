@@ -76,8 +76,8 @@ static __always_inline int thread_still_valid(struct thread_search *t, const str
 }
 
 /* Starts a search at the first interpreter. 0, or 1 when it is over already. */
-static __always_inline int thread_search_begin(struct thread_search *t, const struct py_offsets *off,
-					       __u64 runtime_addr)
+static __always_inline int thread_search_begin(struct thread_search *t,
+					       const struct py_offsets *off, __u64 runtime_addr)
 {
 	t->tstate_addr = 0;
 	t->prev_addr = 0;

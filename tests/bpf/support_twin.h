@@ -179,9 +179,9 @@ static void assert_twin_says(struct twin_test *t, __u32 reason)
 	bool lost = reason > REASON_NO_BASE;
 
 	assert_int_equal(t->event.reason, reason);
-	assert_int_equal(t->event.outcome, lost				 ? OUTCOME_LOST :
+	assert_int_equal(t->event.outcome, lost			   ? OUTCOME_LOST :
 					   reason > REASON_EXECING ? OUTCOME_TRUNCATED :
-									   OUTCOME_COMPLETE);
+								     OUTCOME_COMPLETE);
 	assert_int_equal(t->event.pid, t->pid);
 	assert_int_equal(t->event.tid, gettid());
 	assert_int_equal(t->event.period, TWIN_PERIOD);

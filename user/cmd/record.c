@@ -155,12 +155,13 @@ static int judge(struct recording *r, const struct session_stats *stats)
 		log_warn(NULL, "the accounts do not balance by %lld interrupts: please report this",
 			 accounts_balance(a));
 	if (lost > r->options.max_loss_percent)
-		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile may be biased", lost);
+		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile may be biased",
+			 lost);
 	if (stats->child_ended)
 		return stats->child_exit_code;
 	if (!stats->samples) {
 		log_error(NULL, "no samples: %s",
-			  a->interrupts ? "every interrupt was lost (--stats says why)" :
+			  a->interrupts	   ? "every interrupt was lost (--stats says why)" :
 			  stats->processes ? "the processes used no CPU time" :
 					     "no Python process ran meanwhile (see -v)");
 		return EXIT_CODE_EMPTY;
@@ -213,8 +214,9 @@ int cmd_record(int argc, char **argv)
 	if (!r)
 		return EXIT_CODE_KERNEL;
 	record_options_parse(&r->options, argc, argv);
-	log_set_level(r->options.quiet ? LOG_LEVEL_ERROR :
-		      r->options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	log_set_level(r->options.quiet	 ? LOG_LEVEL_ERROR :
+		      r->options.verbose ? LOG_LEVEL_DEBUG :
+					   LOG_LEVEL_INFO);
 	r->command_line = join(argc, argv);
 	uname(&r->host);
 	code = record(r);

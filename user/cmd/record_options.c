@@ -24,12 +24,15 @@ static const struct argp_option options[] = {
 	{ "all", 'a', 0, 0, "every Python process of this machine, also those that start later" },
 	{ "pid", 'p', "PID[,PID...]", 0, "these processes, and those they start" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
-	{ "freq", 'F', "HZ", 0, "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
+	{ "freq", 'F', "HZ", 0,
+	  "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
 	{ "rate", 'r', "HZ", OPTION_ALIAS },
-	{ "duration", 'd', "TIME", 0, "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
+	{ "duration", 'd', "TIME", 0,
+	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
-	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT ")" },
+	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
+	  ")" },
 	{ "format", 'f', "NAME", 0, "html, folded or script, whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
@@ -38,11 +41,13 @@ static const struct argp_option options[] = {
 	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
 	{ "verbose", 'v', 0, 0, "say more on stderr" },
 	{ 0, 0, 0, 0, "Tuning:", 4 },
-	{ "ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and krait (default 4M for each CPU)" },
+	{ "ring-size", KEY_RING, "BYTES", 0,
+	  "of the buffer between kernel and krait (default 4M for each CPU)" },
 	{ "anchors", KEY_ANCHORS, "MODE", 0,
 	  "auto, on or off: on CPython 3.15 write last_profiled_frame so that only what is new on a stack "
 	  "need be walked (default auto: where that saves something)" },
-	{ "audit", KEY_AUDIT, "N", 0, "walk one such stack in N to the root and compare (default 64; 0 none)" },
+	{ "audit", KEY_AUDIT, "N", 0,
+	  "walk one such stack in N to the root and compare (default 64; 0 none)" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
 	{ 0 },
 };
@@ -68,7 +73,8 @@ static void parse_pids(struct record_options *o, const char *text, struct argp_s
 		long pid = strtol(text, &end, 10);
 
 		if (end == text || pid <= 0 || pid > 4194304 || (*end && *end != ','))
-			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"", text);
+			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"",
+				   text);
 		if (o->pid_cnt == RECORD_MAX_PIDS)
 			argp_error(state, "more than %d processes; use -a", RECORD_MAX_PIDS);
 		o->pids[o->pid_cnt++] = (pid_t)pid;
@@ -135,37 +141,67 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct record_options *o = state->input;
 
 	switch (key) {
-	case 'a': o->all = true; break;
-	case 'p': parse_pids(o, arg, state); break;
+	case 'a':
+		o->all = true;
+		break;
+	case 'p':
+		parse_pids(o, arg, state);
+		break;
 	case 'F':
 	case 'r':
 		if (parse_rate(arg, &o->frequency))
-			argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"", arg);
+			argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"",
+				   arg);
 		break;
 	case 'd':
 		if (parse_duration(arg, &o->duration_ns))
 			argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", arg);
 		break;
-	case 'o': add_output(o, arg, state); break;
-	case 'f': o->format = arg; break;
-	case 't': o->threads = true; break;
-	case 'q': o->quiet = true; break;
-	case 'v': o->verbose++; break;
-	case KEY_LINES: o->lines = true; break;
-	case KEY_NO_PROCESS: o->no_process = true; break;
-	case KEY_STATS: o->stats = true; break;
-	case KEY_MAX_LOSS: parse_percent(&o->max_loss_percent, arg, state); break;
+	case 'o':
+		add_output(o, arg, state);
+		break;
+	case 'f':
+		o->format = arg;
+		break;
+	case 't':
+		o->threads = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose++;
+		break;
+	case KEY_LINES:
+		o->lines = true;
+		break;
+	case KEY_NO_PROCESS:
+		o->no_process = true;
+		break;
+	case KEY_STATS:
+		o->stats = true;
+		break;
+	case KEY_MAX_LOSS:
+		parse_percent(&o->max_loss_percent, arg, state);
+		break;
 	case KEY_RING:
 		if (parse_size(arg, &o->ring_bytes))
 			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
 		break;
-	case KEY_ANCHORS: parse_anchors(o, arg, state); break;
-	case KEY_AUDIT: parse_audit(o, arg, state); break;
+	case KEY_ANCHORS:
+		parse_anchors(o, arg, state);
+		break;
+	case KEY_AUDIT:
+		parse_audit(o, arg, state);
+		break;
 	case ARGP_KEY_ARGS:
 		o->command = state->argv + state->next;
 		break;
-	case ARGP_KEY_END: check(o, state); break;
-	default: return ARGP_ERR_UNKNOWN;
+	case ARGP_KEY_END:
+		check(o, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }

@@ -22,8 +22,8 @@ static bool sample_is_sane(const struct event_sample *event, size_t size)
 	return size >= sizeof(*event) && event->size <= size &&
 	       event->frame_cnt <= KRAIT_MAX_FRAMES &&
 	       event->size == sizeof(*event) + event->frame_cnt * sizeof(struct frame) &&
-	       anchor_is_sane(event) && event->outcome < OUTCOME_CNT && event->reason < REASON_CNT &&
-	       memchr(event->comm, '\0', sizeof(event->comm));
+	       anchor_is_sane(event) && event->outcome < OUTCOME_CNT &&
+	       event->reason < REASON_CNT && memchr(event->comm, '\0', sizeof(event->comm));
 }
 
 static bool task_is_sane(const struct event_task *event, size_t size)

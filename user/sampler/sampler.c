@@ -228,8 +228,9 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks)
 {
 	struct proc_info info = { .start_ticks = start_ticks };
 
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info, BPF_ANY) ? -errno :
-											     0;
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info, BPF_ANY) ?
+		       -errno :
+		       0;
 }
 
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks)

@@ -275,8 +275,8 @@ static void write_one(struct anchoring *a, struct anchored *t, __u64 now_ns)
 		return;
 	if (prepare(a, t))
 		return; /* all in use, or no slot yet: there is always the full walk */
-	err = anchors__write(sampler__anchors(a->sampler), t->index, &t->target,
-			     t->addrs, emptying ? 0 : t->addr_cnt, ours);
+	err = anchors__write(sampler__anchors(a->sampler), t->index, &t->target, t->addrs,
+			     emptying ? 0 : t->addr_cnt, ours);
 	if (!err && !emptying) {
 		a->stats.writes++;
 		t->hold = HOLD_OWNED;
@@ -330,9 +330,8 @@ void anchoring__detach(struct anchoring *a)
 	struct anchored *t, *next;
 
 	HASH_ITER(hh, a->by_tid, t, next) {
-		if (t->hold == HOLD_OWNED &&
-		    anchors__write(sampler__anchors(a->sampler), t->index, &t->target, NULL, 0,
-				   true))
+		if (t->hold == HOLD_OWNED && anchors__write(sampler__anchors(a->sampler), t->index,
+							    &t->target, NULL, 0, true))
 			log_debug("anchoring", "thread %d: its anchor could not be cleared",
 				  t->tid);
 	}

@@ -161,8 +161,8 @@ static int open_process(struct processes *ps, struct process *p)
 	static const struct memory nothing = { .read = read_nothing };
 
 	p->remote = remote__open(p->pid);
-	p->symbolizer = symbolizer__new(&p->info.offsets,
-					p->remote ? remote__memory(p->remote) : &nothing);
+	p->symbolizer =
+		symbolizer__new(&p->info.offsets, p->remote ? remote__memory(p->remote) : &nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
 	p->state = PROCESS_TRACKED;
@@ -186,9 +186,8 @@ static void learn_binary(struct processes *ps, const struct process *p)
 	    proc.start_ticks != p->info.start_ticks || proc.start_code <= 1)
 		return;
 	binary = (struct binary){ st.st_dev, st.st_ino, st.st_size };
-	sampler__learn_binary(ps->config.sampler, &binary,
-			      p->info.runtime_addr - proc.start_code, &p->info.offsets,
-			      track_flags(&p->info.offsets));
+	sampler__learn_binary(ps->config.sampler, &binary, p->info.runtime_addr - proc.start_code,
+			      &p->info.offsets, track_flags(&p->info.offsets));
 }
 
 /* p->info is filled: hands the process to the kernel, too. */

@@ -346,8 +346,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
 		.first_sample_seconds = -1,
 		.processes = processes__seen_cnt(s->processes),
-		.samples = accounts_total(a, OUTCOME_COMPLETE) +
-			   accounts_total(a, OUTCOME_TRUNCATED),
+		.samples =
+			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED),
 	};
 	ret->stacks = *collector__stacks_stats(s->collector);
 	ret->anchoring = *anchoring__stats(s->anchoring);

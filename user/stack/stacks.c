@@ -169,8 +169,7 @@ static bool audit_agrees(const struct thread *t, const struct event_sample *even
 	if (root_cnt != b->frames.cnt - 1 - event->anchor_steps)
 		return false;
 	for (__u32 i = 0; i < root_cnt; i++) {
-		if (memcmp(&b->frames.list[i], &frames[event->frame_cnt - 1 - i],
-			   sizeof(*frames)))
+		if (memcmp(&b->frames.list[i], &frames[event->frame_cnt - 1 - i], sizeof(*frames)))
 			return false;
 	}
 	return true;
