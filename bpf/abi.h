@@ -34,22 +34,48 @@
 #define KRAIT_THREAD_WINDOW 256
 #define KRAIT_FRAME_WINDOW 80
 #define KRAIT_CODE_WINDOW 192
+/* The same of a PyFrameObject and its code object, 3.8 to 3.10. */
+#define KRAIT_OLD_FRAME_WINDOW 128
+#define KRAIT_OLD_CODE_WINDOW 144
+/* And of a _PyCFrame, 3.11 and 3.12. */
+#define KRAIT_CFRAME_WINDOW 24
 
 #define PYOFF_ABSENT (-1)
 
 enum py_offsets_flag {
 	PYOFF_FREE_THREADED = 1 << 0,
+	/* PyThreadState.cframe leads to the current frame (3.11, 3.12). */
+	PYOFF_CFRAME = 1 << 1,
+	/*
+	 * No PyThreadState._status (3.8 to 3.11): _PyRuntime.gilstate.tstate_current tells which
+	 * of a thread's states is the active one, while the thread holds the GIL.
+	 */
+	PYOFF_TSTATE_CURRENT = 1 << 2,
+};
+
+/* How frames are linked, and what they say of themselves. */
+enum py_frame_kind {
+	/* 3.12+: owner tells frames from entry frames; the chain has both. */
+	PY_FRAME_OWNER,
+	/* 3.11: no entry frames; is_entry is set in a frame that C called. */
+	PY_FRAME_IS_ENTRY,
+	/* 3.8 to 3.10: PyFrameObject by f_back, each in an eval loop of its own; f_lasti. */
+	PY_FRAME_OBJECT,
 };
 
 /*
  * Where things are in one interpreter build, in bytes from the start of the named C struct.
- * Filled by user/target from _Py_DebugOffsets (3.13+), grouped as CPython's own structs are.
+ * Filled by user/target from _Py_DebugOffsets (3.13+), from checked tables or from DWARF (3.8 to
+ * 3.12), grouped as CPython's own structs are. A member has the name that it has in the newest
+ * version; what older ones call it is in user/target/py_tables.c.
  */
 struct py_offsets {
 	__u32 version; /* PY_VERSION_HEX */
 	__u32 flags; /* enum py_offsets_flag */
+	__u32 frame_kind; /* enum py_frame_kind */
+	__u32 lasti_shift; /* PY_FRAME_OBJECT: f_lasti counts 1 << lasti_shift bytes */
 	struct {
-		__s32 interpreters_head, finalizing;
+		__s32 interpreters_head, finalizing, tstate_current;
 	} runtime; /* _PyRuntimeState */
 	struct {
 		__s32 id, next, threads_head, code_object_generation;
@@ -57,14 +83,18 @@ struct py_offsets {
 	struct {
 		__s32 prev, next, interp, current_frame, base_frame;
 		__s32 last_profiled_frame, last_profiled_frame_seq;
-		__s32 thread_id, native_thread_id, status;
+		__s32 thread_id, native_thread_id, status, cframe;
 	} thread; /* PyThreadState */
 	struct {
-		__s32 previous, executable, instr_ptr, owner, tlbc_index, localsplus;
-	} frame; /* _PyInterpreterFrame */
+		__s32 current_frame, previous;
+	} cframe; /* _PyCFrame */
+	struct {
+		__s32 previous, executable, instr_ptr, owner, tlbc_index, localsplus, is_entry;
+	} frame; /* _PyInterpreterFrame, PyFrameObject */
 	struct {
 		__s32 filename, name, qualname, linetable, firstlineno, code_adaptive, tlbc;
 		__s32 version; /* co_version, 3.12+ */
+		__s32 bytecode; /* co_code, where nothing else says how long the code is (3.8, 3.9) */
 	} code; /* PyCodeObject */
 	struct {
 		__s32 ob_type, tp_name;
@@ -76,7 +106,11 @@ struct py_offsets {
 		__s32 ob_size, ob_sval;
 	} bytes; /* PyBytesObject */
 };
-_Static_assert(sizeof(struct py_offsets) == 160, "struct py_offsets is shared with BPF");
+_Static_assert(sizeof(struct py_offsets) == 192, "struct py_offsets is shared with BPF");
+
+/* Bytes to read of a code object: the older ones are smaller. */
+#define PYOFF_CODE_WINDOW(off)                                                                     \
+	((off)->frame_kind == PY_FRAME_OBJECT ? KRAIT_OLD_CODE_WINDOW : KRAIT_CODE_WINDOW)
 
 enum proc_flag {
 	/* Read a fingerprint of every code object: its address alone does not identify it. */
@@ -230,6 +264,8 @@ struct frame {
 };
 _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 #define FRAME_INSTR_UNKNOWN (-1)
+/* Called but not begun: CPython gives it the first line (3.8 to 3.12). */
+#define FRAME_INSTR_BEFORE (-2)
 
 enum event_type {
 	EVENT_SAMPLE,
@@ -274,8 +310,11 @@ enum sample_flag {
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
 };
 
-/* Parts of a snapshot: the object, its type's name pointer and name, two strings, line table. */
-#define CODE_REGIONS 6
+/*
+ * Parts of a snapshot: the object, its type's name pointer and name, two strings, line table, and the
+ * header of the bytecode (3.8, 3.9).
+ */
+#define CODE_REGIONS 7
 /* The largest part: longer names and line tables are read by user space. Powers of two. */
 #define CODE_REGION_MAX 8192
 #define CODE_DATA_SIZE 16384
@@ -301,7 +340,7 @@ struct event_code {
 	} regions[CODE_REGIONS];
 	__u8 data[CODE_DATA_SIZE + CODE_REGION_MAX];
 };
-#define CODE_EVENT_HEADER 136
+#define CODE_EVENT_HEADER 152
 _Static_assert(__builtin_offsetof(struct event_code, data) == CODE_EVENT_HEADER, "event_code");
 
 /* A process or thread came, changed or went. */

@@ -92,11 +92,15 @@ static __always_inline int snapshot_code(struct event_code *event, const struct 
 	event->region_cnt = 0;
 	event->data_size = 0;
 	event->has_lines = 0;
-	if (snapshot_add(event, code_addr, KRAIT_CODE_WINDOW) ||
+	if (snapshot_add(event, code_addr, PYOFF_CODE_WINDOW(off)) ||
 	    snapshot_type(event, off, window_u64(window, off->object.ob_type, CODE_WINDOW_MASK)) ||
 	    snapshot_string(event, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
 	    snapshot_string(event, off, CODE_FIELD(window, off, filename)))
 		return 1;
+	/* The line table of 3.8 and 3.9 ends with the code: its length, from the object's header. */
+	if (off->frame_kind == PY_FRAME_OBJECT && off->code.bytecode != PYOFF_ABSENT &&
+	    snapshot_add(event, CODE_FIELD(window, off, bytecode), BYTES_HEADER))
+		return 0;
 	snapshot_bytes(event, off, CODE_FIELD(window, off, linetable));
 	return 0;
 }
@@ -128,9 +132,10 @@ static __always_inline void describe_begin(struct describer *d, __u64 process, _
 }
 
 /* Reads the object into d->window. 0, or 1 if it is not there. */
-static __always_inline int describe_read(struct describer *d, __u64 code_addr)
+static __always_inline int describe_read(struct describer *d, const struct py_offsets *off,
+					 __u64 code_addr)
 {
-	return read_user(d->window, KRAIT_CODE_WINDOW, code_addr);
+	return read_user(d->window, PYOFF_CODE_WINDOW(off), code_addr);
 }
 
 /* word: where the fingerprint of this object is remembered. 0 if the object cannot be read. */
@@ -142,7 +147,7 @@ static __always_inline __u32 describe_fingerprint(struct describer *d, const str
 
 	if (known >> 32 == key >> 32 && (__u32)known)
 		return (__u32)known;
-	if (describe_read(d, code_addr))
+	if (describe_read(d, off, code_addr))
 		return 0;
 	fingerprint = window_fingerprint(d->window, off);
 	*word = (key & ~0xffffffffULL) | fingerprint;
@@ -153,7 +158,8 @@ static __always_inline __u32 describe_fingerprint(struct describer *d, const str
 static __always_inline int describe_snapshot(struct describer *d, const struct py_offsets *off,
 					     const struct frame *f, struct event_code *event)
 {
-	if (describe_read(d, f->code_addr) || snapshot_code(event, off, d->window, f->code_addr))
+	if (describe_read(d, off, f->code_addr) ||
+	    snapshot_code(event, off, d->window, f->code_addr))
 		return 1;
 	event->type = EVENT_CODE;
 	event->size = CODE_EVENT_HEADER + event->data_size;

@@ -18,7 +18,6 @@ int krait_host_read(void *dst, __u32 size, __u64 addr);
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
-#define barrier() asm volatile("" ::: "memory")
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
@@ -57,6 +56,7 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 #define THREAD_WINDOW_MASK (KRAIT_THREAD_WINDOW - 1)
 #define FRAME_WINDOW_MASK 127
 #define CODE_WINDOW_MASK 255
+#define CFRAME_WINDOW_MASK 31
 
 #ifdef KRAIT_HOST
 #define DEFINE_WINDOW_GET(name, type)                                                              \

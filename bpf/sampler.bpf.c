@@ -281,6 +281,7 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 	struct event_sample *event = &c->s->event;
 	const struct py_offsets *off = c->off;
 	bool has_anchor = anchor && off->thread.last_profiled_frame != PYOFF_ABSENT;
+	struct thread_top top = {};
 	__u64 base_addr = 0;
 
 	event->tstate_addr = t->tstate_addr;
@@ -291,8 +292,10 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 		return REASON_RUNTIME_FAULT;
 	if (off->thread.base_frame != PYOFF_ABSENT)
 		base_addr = THREAD_FIELD(t, off, base_frame);
-	walk_begin(&c->s->walker, THREAD_FIELD(t, off, current_frame), base_addr,
-		   proc->flags & PROC_FINGERPRINT);
+	if (thread_top(t, off, &top))
+		return REASON_THREAD_FAULT;
+	walk_begin(&c->s->walker, top.frame_addr, base_addr, proc->flags & PROC_FINGERPRINT);
+	walk_begin_cframe(&c->s->walker, top.cframe_addr, top.cframe_previous_addr);
 	if (has_anchor)
 		plan_anchor(c->s, anchor, off);
 	walk_frames(c, proc->layout, has_loop);
@@ -325,6 +328,7 @@ static __always_inline __u32 take_stack(struct scratch *s, struct proc_info *pro
 	if (m->slot)
 		s->event.flags |= SAMPLE_HAS_SLOT;
 	s->search.thread_ptr = task_thread_pointer(task);
+	s->search.runtime_addr = proc->runtime_addr;
 	s->event.thread_ptr = s->search.thread_ptr;
 	reason = find_thread(&c, proc, m->slot, has_loop);
 	if (reason != REASON_PYTHON)

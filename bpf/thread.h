@@ -8,6 +8,12 @@
  * when _Py_tss_tstate is NULL. A thread with several states (sub-interpreters) means the one it
  * activated last: that one has the bit bound_gilstate (Python/pystate.c, tstate_activate()).
  *
+ * Before 3.12 there is no such bit (PYOFF_TSTATE_CURRENT). A thread that holds the GIL has its
+ * active state in _PyRuntime.gilstate.tstate_current, and no search is needed. For one that does
+ * not, it is the state that has a frame, in the newest interpreter: interpreters are entered from
+ * older ones, and an idle state has none. What was remembered is good only while there is one
+ * interpreter, which has one state for each thread.
+ *
  * Only this thread is stopped: others may link and unlink states meanwhile. So every step checks
  * the back link, and a mismatch is "torn", tried again once, never believed. A state remembered
  * from the last sample is believed only while its neighbour in the list still points at it.
@@ -22,7 +28,8 @@
 
 /* Result and loop state of one search; in per-CPU memory. */
 struct thread_search {
-	__u64 thread_ptr; /* whom to look for */
+	__u64 thread_ptr; /* whom to look for; set by the caller */
+	__u64 runtime_addr; /* likewise, before thread_still_valid() */
 	__u64 tstate_addr; /* state to visit next, then the one found */
 	__u64 prev_addr; /* its predecessor in the list, 0 at the head */
 	__u64 interp_addr;
@@ -31,6 +38,7 @@ struct thread_search {
 	__u32 reason; /* enum reason, valid when thread_step() returned 1 */
 	__u32 pad_;
 	__u8 window[WINDOW_SIZE(KRAIT_THREAD_WINDOW)]; /* of tstate_addr */
+	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 
 static __always_inline int thread_search_end(struct thread_search *t, __u32 reason)
@@ -48,19 +56,79 @@ static __always_inline int thread_window(struct thread_search *t, __u64 tstate_a
 
 #define THREAD_FIELD(t, off, field) window_u64((t)->window, (off)->thread.field, THREAD_WINDOW_MASK)
 
-static __always_inline int thread_is_bound(const struct thread_search *t,
-					   const struct py_offsets *off)
+/* Where a walk of the thread state begins. */
+struct thread_top {
+	__u64 frame_addr; /* 0 idle */
+	__u64 cframe_addr, cframe_previous_addr; /* PYOFF_CFRAME: the C activation; else 0 */
+};
+
+/* Of the state in the window. 0, or -1 where the C stack of another thread says nothing. */
+static __always_inline int thread_top(struct thread_search *t, const struct py_offsets *off,
+				      struct thread_top *ret)
 {
+	ret->cframe_addr = 0;
+	ret->cframe_previous_addr = 0;
+	if (!(off->flags & PYOFF_CFRAME)) {
+		ret->frame_addr = THREAD_FIELD(t, off, current_frame);
+		return 0;
+	}
+	ret->cframe_addr = THREAD_FIELD(t, off, cframe);
+	if ((ret->cframe_addr & 7) ||
+	    read_user(t->cframe_window, KRAIT_CFRAME_WINDOW, ret->cframe_addr))
+		return -1;
+	ret->frame_addr =
+		window_u64(t->cframe_window, off->cframe.current_frame, CFRAME_WINDOW_MASK);
+	ret->cframe_previous_addr =
+		window_u64(t->cframe_window, off->cframe.previous, CFRAME_WINDOW_MASK);
+	return 0;
+}
+
+/* Is the state in the window the one that its thread has activated last? */
+static __always_inline int thread_is_bound(struct thread_search *t, const struct py_offsets *off)
+{
+	struct thread_top top;
+
+	if (off->flags & PYOFF_TSTATE_CURRENT)
+		return !thread_top(t, off, &top) && top.frame_addr;
 	return window_u32(t->window, off->thread.status, THREAD_WINDOW_MASK) &
 	       STATUS_BOUND_GILSTATE;
+}
+
+/* Is this the only interpreter? */
+static __always_inline int thread_interp_is_alone(const struct py_offsets *off, __u64 runtime_addr,
+						  __u64 interp_addr)
+{
+	__u64 head_addr = 0, next_addr = 0;
+
+	return !read_user_u64(&head_addr, runtime_addr + off->runtime.interpreters_head) &&
+	       head_addr == interp_addr &&
+	       !read_user_u64(&next_addr, interp_addr + off->interp.next) && !next_addr;
+}
+
+/* The state that holds the GIL is ours, because only we can have put one with our id there. */
+static __always_inline int thread_has_gil(struct thread_search *t, const struct py_offsets *off,
+					  __u64 runtime_addr)
+{
+	__u64 tstate_addr = 0;
+
+	if (read_user_u64(&tstate_addr, runtime_addr + off->runtime.tstate_current) ||
+	    !tstate_addr || thread_window(t, tstate_addr) ||
+	    THREAD_FIELD(t, off, thread_id) != t->thread_ptr)
+		return 0;
+	t->tstate_addr = tstate_addr;
+	t->interp_addr = THREAD_FIELD(t, off, interp);
+	return 1;
 }
 
 /* Is the remembered state still this thread's, still the active one, still in the list? 1 yes. */
 static __always_inline int thread_still_valid(struct thread_search *t, const struct py_offsets *off,
 					      __u64 tstate_addr, __u64 interp_addr)
 {
+	__u32 current_tells = off->flags & PYOFF_TSTATE_CURRENT;
 	__u64 prev_addr, link_addr = 0;
 
+	if (current_tells && thread_has_gil(t, off, t->runtime_addr))
+		return 1;
 	if (!tstate_addr || thread_window(t, tstate_addr))
 		return 0;
 	if (THREAD_FIELD(t, off, thread_id) != t->thread_ptr ||
@@ -69,6 +137,8 @@ static __always_inline int thread_still_valid(struct thread_search *t, const str
 	prev_addr = THREAD_FIELD(t, off, prev);
 	if (read_user_u64(&link_addr, prev_addr ? prev_addr + off->thread.next :
 						  interp_addr + off->interp.threads_head))
+		return 0;
+	if (current_tells && !thread_interp_is_alone(off, t->runtime_addr, interp_addr))
 		return 0;
 	t->tstate_addr = tstate_addr;
 	t->interp_addr = interp_addr;
@@ -84,6 +154,8 @@ static __always_inline int thread_search_begin(struct thread_search *t,
 	t->candidate_addr = 0;
 	t->candidate_interp_addr = 0;
 	t->interp_addr = 0;
+	if (off->flags & PYOFF_TSTATE_CURRENT && thread_has_gil(t, off, runtime_addr))
+		return thread_search_end(t, REASON_PYTHON);
 	t->reason = REASON_THREAD_LIMIT;
 	if (read_user_u64(&t->interp_addr, runtime_addr + off->runtime.interpreters_head))
 		return thread_search_end(t, REASON_RUNTIME_FAULT);

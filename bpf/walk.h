@@ -6,13 +6,24 @@
  * can go wrong is memory that is not present, an interrupt between two stores of a call or return,
  * and a target that lies. Each ends the walk with its own reason.
  *
- * CPython 3.13 to 3.15, Include/internal/pycore_frame.h and pycore_interpframe_structs.h:
+ * CPython 3.12 to 3.15, Include/internal/pycore_frame.h and pycore_interpframe_structs.h
+ * (PY_FRAME_OWNER):
  *  - owner 0 and 1 (thread, generator) are Python frames; f_executable carries tag bits (3.14+);
  *    f_executable 0 is a frame that is being cleared, emitted as all zeroes;
  *  - owner 3 (and 4 in 3.14) is an entry frame on the C stack, one per activation of the eval loop:
  *    emitted with code_addr 0, its address being the join point with native frames;
  *  - owner 2 (frame object) is never on a live chain;
  *  - on 3.15 the last node is PyThreadState.base_frame, before that an entry frame.
+ * CPython 3.11 (PY_FRAME_IS_ENTRY) has no entry frames, but marks each frame that C called. Behind
+ * such a frame one is emitted in their place; its address is that of the activation's _PyCFrame,
+ * which is on the C stack, too.
+ * CPython 3.8 to 3.10 (PY_FRAME_OBJECT): each frame has an activation of its own, of which there is
+ * no trace in the interpreter's memory. The chain ends where f_back is NULL.
+ *
+ * 3.11 and 3.12 keep the current frame in the _PyCFrame, and make that known before it is filled: an
+ * interrupt in these few instructions sees what an earlier activation left in that place. So on
+ * the way down the frame that an activation was called from must be the one that is current in the
+ * activation before; else the sample is lost (REASON_BAD_FRAME).
  *
  * Must hold: at most KRAIT_MAX_FRAMES steps; the only effect is on struct walker and its output.
  */
@@ -31,6 +42,7 @@
 #define OWNER_GENERATOR 1
 #define OWNER_INTERPRETER 3
 #define OWNER_CSTACK 4
+#define OWNER_NONE 255
 
 /* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
 struct walker {
@@ -42,6 +54,8 @@ struct walker {
 	__u32 frame_cnt; /* frames written */
 	__u32 fingerprints; /* take one of each code object */
 	__u32 last_owner;
+	__u32 entry_due; /* PY_FRAME_IS_ENTRY: the next node is the last frame's entry frame */
+	__u64 cframe_addr, cframe_previous_addr; /* the activation that is walked; 0 none */
 	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
 	__u64 mark_addr; /* a frame to look out for (the anchor), 0 none */
 	__u32 stop_at_mark; /* the walk is over there */
@@ -53,6 +67,7 @@ struct walker {
 	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
 	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
 	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
+	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 
 static __always_inline void walk_begin(struct walker *w, __u64 current_frame_addr,
@@ -66,6 +81,9 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 	w->frame_cnt = 0;
 	w->fingerprints = fingerprints;
 	w->last_owner = OWNER_INTERPRETER;
+	w->entry_due = 0;
+	w->cframe_addr = 0;
+	w->cframe_previous_addr = 0;
 	w->reason = REASON_PYTHON;
 	w->mark_addr = 0;
 	w->stop_at_mark = 0;
@@ -75,6 +93,14 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 	w->chain_cnt = 0;
 }
 
+/* PYOFF_CFRAME: the activations to follow beside the frames. After walk_begin(). */
+static __always_inline void walk_begin_cframe(struct walker *w, __u64 cframe_addr,
+					      __u64 cframe_previous_addr)
+{
+	w->cframe_addr = cframe_addr;
+	w->cframe_previous_addr = cframe_previous_addr;
+}
+
 static __always_inline int walk_end(struct walker *w, __u32 reason)
 {
 	w->reason = reason;
@@ -82,8 +108,10 @@ static __always_inline int walk_end(struct walker *w, __u32 reason)
 }
 
 /* The chain has ended: was that its true end? An idle thread's chain is empty before 3.15. */
-static __always_inline int walk_finish(struct walker *w)
+static __always_inline int walk_finish(struct walker *w, const struct py_offsets *off)
 {
+	if (off->frame_kind == PY_FRAME_OBJECT)
+		return walk_end(w, REASON_PYTHON);
 	if (w->base_addr)
 		return walk_end(w, w->last_addr == w->base_addr ? REASON_PYTHON : REASON_NO_BASE);
 	return walk_end(w, w->last_owner >= OWNER_INTERPRETER ? REASON_PYTHON : REASON_NO_BASE);
@@ -101,7 +129,7 @@ static __always_inline int walk_in_circle(struct walker *w, __u64 addr)
 	return 0;
 }
 
-/* Of the code object whose first KRAIT_CODE_WINDOW bytes the window holds. */
+/* Of the code object whose first PYOFF_CODE_WINDOW() bytes the window holds. */
 static __always_inline __u32 window_fingerprint(const __u8 *window, const struct py_offsets *off)
 {
 	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
@@ -120,20 +148,43 @@ static __always_inline __u32 window_fingerprint(const __u8 *window, const struct
 static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
 					      __u64 code_addr)
 {
-	if (read_user(w->code_window, KRAIT_CODE_WINDOW, code_addr))
+	if (read_user(w->code_window, PYOFF_CODE_WINDOW(off), code_addr))
 		return 0;
 	return window_fingerprint(w->code_window, off);
+}
+
+/*
+ * instr_ptr is the instruction itself. prev_instr (3.11, 3.12) and f_lasti are the one begun last,
+ * which is one unit before the first where none was: there both make FRAME_INSTR_BEFORE.
+ */
+static __always_inline __s32 walk_instr(const struct walker *w, const struct py_offsets *off,
+					__u64 code_addr)
+{
+	__u64 instr_off;
+
+	if (off->frame_kind == PY_FRAME_OBJECT) {
+		__s32 lasti =
+			(__s32)window_u32(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+
+		if (lasti < 0)
+			return lasti == -1 ? FRAME_INSTR_BEFORE : FRAME_INSTR_UNKNOWN;
+		return lasti < (1 << 29) ? lasti << (off->lasti_shift & 1) : FRAME_INSTR_UNKNOWN;
+	}
+	instr_off = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK) -
+		    (code_addr + off->code.code_adaptive);
+	if (instr_off < (1U << 30))
+		return (__s32)instr_off;
+	if (off->flags & PYOFF_CFRAME && instr_off == (__u64)FRAME_INSTR_BEFORE)
+		return FRAME_INSTR_BEFORE;
+	return FRAME_INSTR_UNKNOWN;
 }
 
 static __always_inline void walk_python_frame(struct walker *w, const struct py_offsets *off,
 					      __u64 addr, __u64 code_addr, struct frame *out)
 {
-	__u64 instr_addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
-	__u64 instr_off = instr_addr - (code_addr + off->code.code_adaptive);
-
 	out->code_addr = code_addr;
 	out->frame_addr = code_addr ? addr : 0;
-	out->instr_off = instr_off < (1U << 30) ? (__s32)instr_off : FRAME_INSTR_UNKNOWN;
+	out->instr_off = walk_instr(w, off, code_addr);
 	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
 }
 
@@ -160,6 +211,74 @@ static __always_inline int walk_mark(struct walker *w, const struct frame *node,
 }
 
 /*
+ * Leaves an activation by its entry frame. What it was called from, w->next_addr, must be current in
+ * the activation before. 0, or 1 when the walk is over.
+ */
+static __always_inline int walk_leave_cframe(struct walker *w, const struct py_offsets *off)
+{
+	__u64 addr = w->cframe_previous_addr;
+
+	if (!addr || addr & TAG_BITS)
+		return walk_end(w, REASON_BAD_FRAME);
+	if (read_user(w->cframe_window, KRAIT_CFRAME_WINDOW, addr))
+		return walk_end(w, REASON_FRAME_FAULT);
+	if (!WALK_CHECK(CFRAME, window_u64(w->cframe_window, off->cframe.current_frame,
+					   CFRAME_WINDOW_MASK) == w->next_addr))
+		return walk_end(w, REASON_BAD_FRAME);
+	w->cframe_addr = addr;
+	w->cframe_previous_addr =
+		window_u64(w->cframe_window, off->cframe.previous, CFRAME_WINDOW_MASK);
+	return 0;
+}
+
+static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
+{
+	out->code_addr = 0;
+	out->frame_addr = addr;
+	out->instr_off = FRAME_INSTR_UNKNOWN;
+	out->fingerprint = 0;
+}
+
+/* The entry frame that 3.11 does not have. */
+static __always_inline int walk_implied_entry(struct walker *w, const struct py_offsets *off,
+					      struct frame *frames)
+{
+	struct frame *out = &frames[w->frame_cnt & (KRAIT_MAX_FRAMES - 1)];
+
+	if (w->frame_cnt >= KRAIT_MAX_FRAMES)
+		return walk_end(w, REASON_DEPTH);
+	walk_entry_frame(out, w->cframe_addr);
+	w->frame_cnt++;
+	w->entry_due = 0;
+	w->last_owner = OWNER_INTERPRETER;
+	return walk_leave_cframe(w, off);
+}
+
+static __always_inline int walk_read_frame(struct walker *w, const struct py_offsets *off,
+					   __u64 addr)
+{
+	if (off->frame_kind == PY_FRAME_OBJECT)
+		return read_user(w->frame_window, KRAIT_OLD_FRAME_WINDOW, addr);
+	return read_user(w->frame_window, KRAIT_FRAME_WINDOW, addr);
+}
+
+/* What the frame in the window is. */
+static __always_inline __u32 walk_owner(struct walker *w, const struct py_offsets *off)
+{
+	__u32 owner;
+
+	if (off->frame_kind == PY_FRAME_OBJECT)
+		return OWNER_THREAD;
+	owner = window_u8(w->frame_window, off->frame.owner, FRAME_WINDOW_MASK);
+	if (off->frame_kind == PY_FRAME_IS_ENTRY) {
+		w->entry_due = window_u8(w->frame_window, off->frame.is_entry, FRAME_WINDOW_MASK) &
+			       1;
+		return owner <= OWNER_GENERATOR ? owner : OWNER_NONE;
+	}
+	return owner;
+}
+
+/*
  * Visits one frame and writes at most one struct frame at frames[frame_cnt]. 0 to go on, 1 when the
  * walk is over and w->reason says how.
  */
@@ -170,28 +289,27 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	__u32 owner, index = w->frame_cnt;
 	struct frame *out;
 
+	if (w->entry_due)
+		return walk_implied_entry(w, off, frames);
 	if (!addr)
-		return walk_finish(w);
+		return walk_finish(w, off);
 	if (index >= KRAIT_MAX_FRAMES)
 		return walk_end(w, REASON_DEPTH);
 	if (addr & TAG_BITS)
 		return walk_end(w, REASON_BAD_FRAME);
 	if (walk_in_circle(w, addr))
 		return walk_end(w, REASON_CYCLE);
-	if (read_user(w->frame_window, KRAIT_FRAME_WINDOW, addr))
+	if (walk_read_frame(w, off, addr))
 		return walk_end(w, REASON_FRAME_FAULT);
 
-	owner = window_u8(w->frame_window, off->frame.owner, FRAME_WINDOW_MASK);
+	owner = walk_owner(w, off);
 	code_addr = window_u64(w->frame_window, off->frame.executable, FRAME_WINDOW_MASK) &
 		    ~TAG_BITS;
 	out = &frames[index & (KRAIT_MAX_FRAMES - 1)];
 	if (owner == OWNER_THREAD || owner == OWNER_GENERATOR) {
 		walk_python_frame(w, off, addr, code_addr, out);
 	} else if (owner == OWNER_INTERPRETER || owner == OWNER_CSTACK) {
-		out->code_addr = 0;
-		out->frame_addr = addr;
-		out->instr_off = FRAME_INSTR_UNKNOWN;
-		out->fingerprint = 0;
+		walk_entry_frame(out, addr);
 	} else {
 		return walk_end(w, REASON_BAD_FRAME);
 	}
@@ -201,6 +319,8 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	w->next_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
 	if (w->mark_addr && walk_mark(w, out, index))
 		return walk_end(w, REASON_PYTHON);
+	if (w->cframe_addr && owner >= OWNER_INTERPRETER)
+		return walk_leave_cframe(w, off);
 	return 0;
 }
 

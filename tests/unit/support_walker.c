@@ -36,13 +36,19 @@ static void walk(struct fake *f, struct thread_search *t, bool fingerprints,
 		 struct walk_result *ret)
 {
 	const struct py_offsets *off = &f->offsets;
+	struct thread_top top;
 	__u64 base_addr = 0;
 	struct walker w;
 
 	memset(&w, 0x77, sizeof(w));
 	if (off->thread.base_frame != PYOFF_ABSENT)
 		base_addr = THREAD_FIELD(t, off, base_frame);
-	walk_begin(&w, THREAD_FIELD(t, off, current_frame), base_addr, fingerprints);
+	if (thread_top(t, off, &top)) {
+		ret->reason = REASON_THREAD_FAULT;
+		return;
+	}
+	walk_begin(&w, top.frame_addr, base_addr, fingerprints);
+	walk_begin_cframe(&w, top.cframe_addr, top.cframe_previous_addr);
 	w.reason = REASON_DEPTH;
 	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
 		if (walk_step(&w, off, ret->frames))
@@ -80,6 +86,7 @@ void host_search(struct fake *f, __u64 thread_ptr, struct walk_result *ret)
 
 	memset(&t, 0x77, sizeof(t));
 	t.thread_ptr = thread_ptr;
+	t.runtime_addr = f->runtime_addr;
 	result_begin(ret);
 	ret->reason = search(f, &t);
 	ret->tstate_addr = t.tstate_addr;
@@ -92,6 +99,7 @@ bool host_still_valid(struct fake *f, __u64 thread_ptr, __u64 tstate_addr, __u64
 
 	memset(&t, 0x77, sizeof(t));
 	t.thread_ptr = thread_ptr;
+	t.runtime_addr = f->runtime_addr;
 	return thread_still_valid(&t, &f->offsets, tstate_addr, interp_addr);
 }
 
@@ -120,6 +128,7 @@ void host_sample(struct fake *f, __u64 thread_ptr, struct thread_slot *slot,
 
 	memset(&t, 0x77, sizeof(t));
 	t.thread_ptr = thread_ptr;
+	t.runtime_addr = f->runtime_addr;
 	result_begin(ret);
 	ret->reason = find_thread(f, &t, slot);
 	if (ret->reason != REASON_PYTHON)

@@ -188,8 +188,9 @@ static void test_line_table_of_impossible_size_leaves_the_names(void **state)
 	assert_names_without_lines(f);
 }
 
-static void test_line_table_in_an_older_format_leaves_the_names(void **state)
+static void test_line_table_of_3_10_is_understood(void **state)
 {
+	static const __u8 old_lines[] = { 4, 0, 2, 3, 6, 0x80, 4, 0xff };
 	struct fixture *f = *state;
 	struct py_offsets offsets = image_offsets;
 
@@ -197,11 +198,17 @@ static void test_line_table_in_an_older_format_leaves_the_names(void **state)
 	offsets.code.qualname = PYOFF_ABSENT;
 	offsets.code.version = PYOFF_ABSENT;
 	offsets.code.name = 128;
+	f->code.linetable_addr = image_bytes(f->image, old_lines, sizeof(old_lines));
+	image_put_code(f->image, f->addr, &f->code);
 	assert_int_equal(code_head_read(&f->image->memory, &offsets, f->addr, &f->head), 0);
 	assert_int_equal(f->head.version, 0);
 	assert_int_equal(code_body_read(&f->image->memory, &offsets, &f->head, &f->body), 0);
 	assert_string_equal(f->body.qualname, "Class.method");
-	assert_int_equal(linetable_lookup(&f->body.lines, 0).line, -1);
+	assert_int_equal(linetable_lookup(&f->body.lines, 1).line, f->code.first_line);
+	assert_int_equal(linetable_lookup(&f->body.lines, 2).line, f->code.first_line + 3);
+	assert_int_equal(linetable_lookup(&f->body.lines, 3).line, -1);
+	assert_int_equal(linetable_lookup(&f->body.lines, 6).line, f->code.first_line + 2);
+	assert_int_equal(linetable_lookup(&f->body.lines, 8).line, -1);
 }
 
 static void test_fault_at_any_read_gives_nothing(void **state)
@@ -232,7 +239,7 @@ int main(void)
 		TEST(test_offsets_beyond_the_window_are_refused),
 		TEST(test_filename_that_is_no_string_is_unknown),
 		TEST(test_line_table_of_impossible_size_leaves_the_names),
-		TEST(test_line_table_in_an_older_format_leaves_the_names),
+		TEST(test_line_table_of_3_10_is_understood),
 		TEST(test_fault_at_any_read_gives_nothing),
 	};
 

@@ -420,6 +420,32 @@ static void of_two_copies_the_live_one_wins(void **state)
 	}
 }
 
+/* 3.8 to 3.12 have no debug offsets: tables, checked against the process. */
+static void a_python_without_debug_offsets_is_identified_by_its_table(void **state)
+{
+	struct fixture *f = *state;
+	struct python all[PYTHON_MAX];
+	size_t cnt = pythons_find(all, PYTHON_MAX, 8);
+
+	for (size_t i = 0; i < cnt; i++) {
+		char version[24];
+		pid_t pid;
+
+		if (atoi(all[i].version + 2) >= 13)
+			continue;
+		pid = start_python(&all[i]);
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(identify(f, pid), 0);
+			assert_true(f->process.initialised);
+			assert_int_equal(f->process.source, PY_SOURCE_TABLE);
+			assert_int_equal(f->process.version, f->process.offsets.version);
+			py_version_format(f->process.version, version, sizeof(version));
+			assert_string_equal(version, all[i].version);
+		}
+		stop(pid);
+	}
+}
+
 static void an_older_python_is_refused_by_name(void **state)
 {
 	struct fixture *f = *state;
@@ -428,19 +454,18 @@ static void an_older_python_is_refused_by_name(void **state)
 	bool seen = false;
 
 	for (size_t i = 0; i < cnt; i++) {
-		int minor = atoi(all[i].version + 2);
-		char version[32];
+		char version[40];
 		pid_t pid;
 
-		if (minor >= 13)
+		if (atoi(all[i].version + 2) >= 8)
 			continue;
 		seen = true;
 		pid = start_python(&all[i]);
 		assert_int_equal(identify(f, pid), -ENOTSUP);
-		assert_non_null(strstr(f->process.why, "has no debug offsets; krait supports"));
-		snprintf(version, sizeof(version), "CPython 3.%d (", minor);
-		assert_non_null(strstr(f->process.why,
-				       minor >= 11 ? version : "CPython older than 3.11 ("));
+		assert_non_null(strstr(f->process.why, "no debug offsets; krait supports 3.8 to"));
+		snprintf(version, sizeof(version), "CPython %s (", all[i].version);
+		assert_non_null(strstr(f->process.why, version));
+		assert_int_equal(f->process.source, PY_SOURCE_NONE);
 		stop(pid);
 	}
 	if (!seen)
@@ -594,6 +619,7 @@ int main(void)
 		cmocka_unit_test(without_privilege_own_processes_are_identified),
 		cmocka_unit_test(without_privilege_a_deleted_library_is_found_in_memory),
 		cmocka_unit_test(of_two_copies_the_live_one_wins),
+		cmocka_unit_test(a_python_without_debug_offsets_is_identified_by_its_table),
 		cmocka_unit_test(an_older_python_is_refused_by_name),
 		cmocka_unit_test(what_is_not_python_says_what_was_inspected),
 		cmocka_unit_test(a_runtime_mapped_as_data_is_none),

@@ -310,7 +310,7 @@ static void versions_read_as_python_writes_them(void **state)
 	} cases[] = {
 		{ 0x030d12f0, "3.13.18" },	  { 0x030f00c1, "3.15.0rc1" },
 		{ 0x031000a2, "3.16.0a2" },	  { 0x030e00b4, "3.14.0b4" },
-		{ 0xffffff1f, "255.255.255?15" },
+		{ 0xffffff1f, "255.255.255?15" }, { 0x0308fff0, "3.8" },
 	};
 	char text[24], tiny[4];
 

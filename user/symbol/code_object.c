@@ -9,13 +9,17 @@
 #include <string.h>
 
 #include "fingerprint.h"
+#include "symbol/linetable_old.h"
 #include "symbol/py_string.h"
 #include "util/cleanup.h"
 
-/* Before 3.11 a line table is a list of (bytes, lines), and there are no qualified names. */
-#define VERSION_LINETABLE 0x030b0000
+/* The formats of line tables: co_lnotab before that of 3.10, which is before today's. */
+#define VERSION_3_10 0x030a0000
+#define VERSION_3_11 0x030b0000
 
 #define BYTES_HEADER_MAX 64
+/* Bytecode of one code object; a sane one has less than 1 MiB. */
+#define CODE_MAX_SZ (64 << 20)
 
 static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
 {
@@ -44,7 +48,7 @@ static bool is_alive(const struct py_offsets *offsets, const __u8 *window)
 int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u64 code_addr,
 		   struct code_head *ret)
 {
-	__u8 window[KRAIT_CODE_WINDOW];
+	__u8 window[KRAIT_CODE_WINDOW] = { 0 };
 	struct code_head head = { 0 };
 	__s32 name = offsets->code.qualname;
 	int err;
@@ -53,7 +57,7 @@ int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u
 		return -EINVAL;
 	if (name == PYOFF_ABSENT)
 		name = offsets->code.name;
-	err = memory_read(m, code_addr, window, sizeof(window));
+	err = memory_read(m, code_addr, window, PYOFF_CODE_WINDOW(offsets));
 	if (err)
 		return err;
 	if (!load(window, offsets->object.ob_type, &head.type_addr, sizeof(head.type_addr)) ||
@@ -65,6 +69,9 @@ int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u
 	    !load(window, offsets->code.firstlineno, &head.first_line, sizeof(head.first_line)))
 		return -ENOTSUP;
 	load(window, offsets->code.version, &head.version, sizeof(head.version));
+	if (offsets->frame_kind == PY_FRAME_OBJECT)
+		load(window, offsets->code.bytecode, &head.bytecode_addr,
+		     sizeof(head.bytecode_addr));
 	head.alive = is_alive(offsets, window);
 	head.fingerprint = code_fingerprint(head.qualname_addr, head.filename_addr,
 					    head.linetable_addr, (__u32)head.first_line);
@@ -134,19 +141,46 @@ static int read_bytes(const struct memory *m, const struct py_offsets *offsets, 
 	return 0;
 }
 
+/* Replaces the table of an older version by what it says in the format of 3.11. */
+static int translate(const struct memory *m, const struct py_offsets *offsets,
+		     const struct code_head *head, __u8 **bytes, __u32 *size)
+{
+	__u8 *translated = NULL;
+	__s64 code_size;
+	int err;
+
+	if (offsets->version >= VERSION_3_10) {
+		err = linetable_from_3_10(*bytes, *size, &translated, size);
+	} else {
+		err = memory_read(m, head->bytecode_addr + (__u64)offsets->bytes.ob_size,
+				  &code_size, sizeof(code_size));
+		if (!err && (code_size < 0 || code_size > CODE_MAX_SZ))
+			err = -EINVAL;
+		if (!err)
+			err = linetable_from_lnotab(*bytes, *bytes ? *size : 0, (__u32)code_size,
+						    &translated, size);
+	}
+	if (err)
+		return err;
+	free(*bytes);
+	*bytes = translated;
+	return 0;
+}
+
 static int read_lines(const struct memory *m, const struct py_offsets *offsets,
 		      const struct code_head *head, struct linetable *ret)
 {
-	__u8 *bytes;
+	cleanup_free __u8 *bytes = NULL;
 	__u32 size;
 	int err;
 
-	if (offsets->version < VERSION_LINETABLE)
-		return -ENOTSUP;
 	err = read_bytes(m, offsets, head->linetable_addr, &bytes, &size);
-	if (err)
-		return err;
-	return linetable_init(ret, bytes, size, head->first_line);
+	if (!err && offsets->version < VERSION_3_11)
+		err = translate(m, offsets, head, &bytes, &size);
+	/* Where all code is on its first line, co_lnotab is empty. */
+	if (err == -EINVAL && offsets->version < VERSION_3_10)
+		err = translate(m, offsets, head, &bytes, &size);
+	return err ? err : linetable_init(ret, take_ptr(&bytes), size, head->first_line);
 }
 
 int code_body_read(const struct memory *m, const struct py_offsets *offsets,

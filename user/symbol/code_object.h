@@ -23,6 +23,7 @@
 #define LINETABLE_MAX_SZ (4u << 20)
 
 struct code_head {
+	__u64 bytecode_addr; /* 3.8, 3.9: how long the code is; 0 elsewhere */
 	__u64 type_addr;
 	__u64 qualname_addr, filename_addr, linetable_addr;
 	int first_line;

@@ -317,6 +317,17 @@ void symbolizer__define(struct symbolizer *s, const struct event_code *event)
 	s->stats.evictions = s->cache.evictions;
 }
 
+/* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
+static struct source_position position_of(const struct code_entry *e, __s32 instr_off)
+{
+	int line = e->head.first_line;
+
+	/* As PyCode_Addr2Line() does. */
+	if (instr_off == FRAME_INSTR_BEFORE)
+		return (struct source_position){ line, line, -1, -1 };
+	return linetable_lookup(&e->body.lines, (__u32)instr_off / 2);
+}
+
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
 				       struct code_symbol *ret_code,
 				       struct source_position *ret_position)
@@ -338,8 +349,7 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 	*ret_code = (struct code_symbol){ e->body.qualname, e->body.filename, e->head.first_line,
 					  e->serial,	    &e->body.lines,   &e->tag };
 	if (e->last_instr_off != query->instr_off) {
-		/* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
-		e->last_position = linetable_lookup(&e->body.lines, (__u32)query->instr_off / 2);
+		e->last_position = position_of(e, query->instr_off);
 		e->last_instr_off = query->instr_off;
 	}
 	*ret_position = e->last_position;

@@ -210,3 +210,14 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 	file_add(c, &key, runtime);
 	return result(c, runtime, ret);
 }
+
+void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
+		     const struct py_offsets *offsets, enum py_source source)
+{
+	for (int i = 0; i < RUNTIME_CNT; i++) {
+		if (&c->runtimes[i].facts != elf)
+			continue;
+		c->runtimes[i].facts.proved = *offsets;
+		c->runtimes[i].facts.proved_by = source;
+	}
+}

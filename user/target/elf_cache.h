@@ -37,6 +37,14 @@ void elf_cache__free(struct elf_cache *c);
 int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 		   const struct elf_runtime **ret) __attribute__((warn_unused_result, nonnull));
 
+/*
+ * A process of that file has proved the offsets: the next one need not, which may not even have begun
+ * to. elf is what elf_cache__get() gave last.
+ */
+void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
+		     const struct py_offsets *offsets, enum py_source source)
+	__attribute__((nonnull));
+
 const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_ELF_CACHE_H */

@@ -7,6 +7,7 @@
 
 #include "target/elf_file.h"
 #include "target/elf_symbol.h"
+#include "target/elf_version.h"
 
 #define RUNTIME_SECTION ".PyRuntime"
 #define RUNTIME_SYMBOL "_PyRuntime"
@@ -136,18 +137,6 @@ static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
 	return r;
 }
 
-/* 3.11 and later define "const unsigned long Py_Version" (Python/getversion.c). */
-static void find_version(struct elf_file *f, struct elf_runtime *ret)
-{
-	Elf64_Sym sym;
-	__u64 version;
-
-	if (elf_symbol_dynamic(f, "Py_Version", &sym) && elf_symbol_tables(f, "Py_Version", &sym))
-		return;
-	if (!elf_file_read_vaddr(f, sym.st_value, &version, sizeof(version)) && version <= ~0U)
-		ret->py_version = (__u32)version;
-}
-
 int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 {
 	__u64 len;
@@ -168,7 +157,7 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 			return r;
 	}
 	if (!py_table_has_cookie(ret->table, ret->table_len))
-		find_version(f, ret);
+		ret->py_version = elf_version_find(f);
 	return 0;
 }
 

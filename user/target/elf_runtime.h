@@ -25,11 +25,14 @@ struct elf_runtime {
 	__u64 table_off; /* of the table in the file */
 	__u64 file_size;
 	__u64 headers_hash; /* of the ELF and program headers */
-	__u32 py_version; /* the value of Py_Version (3.11 and later), 0 unknown */
+	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only without a table */
 	__u32 table_len; /* bytes in table; 0 where the file does not hold the content */
 	__u32 build_id_len;
 	__u8 build_id[ELF_BUILD_ID_MAX];
 	__u8 table[PY_TABLE_MAX];
+	/* Not of the file: offsets without a table that a process has proved (elf_cache__keep()). */
+	struct py_offsets proved;
+	enum py_source proved_by;
 };
 
 struct elf_file;

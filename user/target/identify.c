@@ -2,11 +2,15 @@
 #include "target/identify.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "target/elf_cache.h"
 #include "target/py_offsets.h"
 #include "target/remote.h"
+#include "target/unpublished.h"
 #include "util/memory.h"
 
 /*
@@ -39,6 +43,7 @@ static int weight(int result, bool initialised)
 	case 0:
 		return initialised ? 5 : 4;
 	case -ENOTSUP:
+	case -EAGAIN:
 		return 3;
 	case -ENODATA:
 		return 2;
@@ -61,21 +66,56 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	p->runtime_addr = copy->addr;
 	p->initialised = initialised;
 	p->build = copy->build;
+	p->version = s->version;
+	p->source = s->source;
 	snprintf(p->file, sizeof(p->file), "%s", copy->file);
 	snprintf(p->why, sizeof(p->why), "%s", why);
 	if (offsets)
 		p->offsets = *offsets;
 }
 
-static void propose_unsupported(struct identify *s, const struct copy *copy, __u32 version)
+/* A copy without a table. */
+static void inspect_unpublished(struct identify *s, const struct mapping *m,
+				const struct copy *copy, const struct elf_runtime *elf)
 {
-	char why[256], name[32] = "older than 3.11";
+	char path[PATH_MAX + 32], root[32], version[32] = "older than 3.8", why[256];
+	struct unpublished u = {
+		.elf = elf, .runtime_addr = copy->addr, .path = path, .root = root
+	};
+	int r, pid = (int)s->found->pid;
 
-	if (version >> 24 == 3)
-		snprintf(name, sizeof(name), "%u.%u", version >> 24, version >> 16 & 0xff);
-	snprintf(why, sizeof(why), "CPython %s (%.120s) has no debug offsets; krait supports %s",
-		 name, copy->file, PY_SUPPORTED);
-	propose(s, -ENOTSUP, false, copy, NULL, why);
+	if (!s->remote)
+		s->remote = remote__open(s->found->pid);
+	if (!s->remote) {
+		if (errno == EACCES)
+			propose(s, -EACCES, false, copy, NULL, "");
+		return;
+	}
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, m->start, m->end);
+	if (access(path, R_OK)) /* which needs a privilege; the name does not */
+		snprintf(path, sizeof(path), "%s%s", root, m->path);
+	if (elf->py_version)
+		py_version_format(elf->py_version, version, sizeof(version));
+	u.memory = remote__memory(s->remote);
+	r = unpublished_find(&u);
+	s->version = elf->py_version;
+	s->source = r ? PY_SOURCE_NONE : u.source;
+	if (!r) {
+		if (!elf->proved_by)
+			elf_cache__keep(s->cache, elf, &u.offsets, u.source);
+		propose(s, 0, u.initialised, copy, &u.offsets, "");
+	} else if (r == -EAGAIN) {
+		snprintf(why, sizeof(why), "CPython %s (%.120s) has not begun to run", version,
+			 copy->file);
+		propose(s, -EAGAIN, false, copy, NULL, why);
+	} else if (r == -EPERM || r == -EACCES) {
+		propose(s, -EACCES, false, copy, NULL, "");
+	} else if (r == -ENOTSUP) {
+		snprintf(why, sizeof(why), "CPython %.20s (%.80s): %.140s", version, copy->file,
+			 u.why);
+		propose(s, -ENOTSUP, false, copy, NULL, why);
+	}
 }
 
 /* The live table of a copy. 0 even when it is refused; -errno when there is nothing to look at. */
@@ -88,6 +128,8 @@ static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 
 
 	if (r == -ENOEXEC)
 		return r;
+	s->version = py_table_version(table, PY_TABLE_MAX);
+	s->source = r ? PY_SOURCE_NONE : PY_SOURCE_PUBLISHED;
 	if (r) {
 		snprintf(why, sizeof(why), "%.80s: %s", copy->file, what);
 		propose(s, r, false, copy, NULL, why);
@@ -113,8 +155,8 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 	__u8 table[PY_TABLE_MAX];
 	int r;
 
-	if (elf->table_len && !has_table) {
-		propose_unsupported(s, &copy, elf->py_version);
+	if (elf->table_len && !has_table && !(copy.addr % 8)) {
+		inspect_unpublished(s, m, &copy, elf);
 		return;
 	}
 	r = copy.addr % 8 ? -EFAULT : live_read(s, copy.addr, table, sizeof(table));
@@ -124,7 +166,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 		return; /* mapped but not loaded, or gone: search() tells which */
 	if (!py_table_has_cookie(table, sizeof(table))) {
 		if (!has_table)
-			propose_unsupported(s, &copy, elf->py_version);
+			inspect_unpublished(s, m, &copy, elf);
 		return;
 	}
 	if (has_table &&

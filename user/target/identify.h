@@ -21,10 +21,12 @@ struct remote;
 struct identify {
 	struct elf_cache *cache;
 	struct py_process *found; /* the best so far */
-	int result; /* for it: 0, -ENOTSUP, -ENODATA, -EACCES; -ENOEXEC nothing yet */
+	int result; /* for it: 0, -ENOTSUP, -EAGAIN, -ENODATA, -EACCES; -ENOEXEC nothing yet */
 	bool done; /* nothing better can come */
 	unsigned inspected, unopened; /* files */
 	char first[128]; /* name of the first file inspected */
+	__u32 version; /* of the copy that is looked at */
+	enum py_source source;
 	struct remote *remote; /* opened when first needed */
 };
 

@@ -189,7 +189,7 @@ static int search(struct identify *s)
 		return refuse(p, r, "its mappings could not be read: %s", strerror(-r));
 	if (s->result == -ENOEXEC && !*p->why)
 		explain_none(s);
-	return s->result;
+	return s->result == -EAGAIN ? -ENOEXEC : s->result;
 }
 
 int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "target/py_offsets.h"
 
 struct elf_cache;
 
@@ -32,6 +32,8 @@ struct py_process {
 	__u64 runtime_addr; /* &_PyRuntime in the target */
 	bool initialised; /* interpreters_head was set when we looked */
 	struct py_offsets offsets;
+	enum py_source source; /* of the offsets */
+	__u32 version; /* PY_VERSION_HEX as far as it could be found out, on failure too; 0 unknown */
 	enum py_build build;
 	char file[256]; /* ELF file that holds the runtime, as /proc/PID/maps shows it to us */
 	char comm[16];
@@ -43,7 +45,8 @@ struct py_process {
  * result is
  *  -ESRCH    no such process, or it went away meanwhile
  *  -EACCES   its maps or memory may not be read
- *  -ENOEXEC  not Python: no mapped file has a runtime (may change: exec, dlopen)
+ *  -ENOEXEC  not Python: no mapped file has a runtime (may change: exec, dlopen), or too young
+ *            to tell: a version without debug offsets that has not begun to run
  *  -ENOTSUP  Python, but of a version or layout that krait does not know; why names it
  *  -ENODATA  a runtime was found but its table is garbage
  *  -ENOMEM   and other system errors

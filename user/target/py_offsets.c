@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/elf_version.h"
 #include "target/py_layouts.h"
 
 /* Positions that every version shares. */
@@ -53,9 +54,14 @@ void py_version_format(__u32 version, char *ret, size_t size)
 {
 	static const char *const levels[16] = { [0xa] = "a", [0xb] = "b", [0xc] = "rc" };
 	unsigned level = version >> 4 & 0xf;
-	int n = snprintf(ret, size, "%u.%u.%u", version >> 24, version >> 16 & 0xff,
-			 version >> 8 & 0xff);
+	unsigned micro = version >> 8 & 0xff;
+	int n;
 
+	if (micro == ELF_VERSION_MICRO_UNKNOWN && level == LEVEL_FINAL) {
+		snprintf(ret, size, "%u.%u", version >> 24, version >> 16 & 0xff);
+		return;
+	}
+	n = snprintf(ret, size, "%u.%u.%u", version >> 24, version >> 16 & 0xff, micro);
 	if (level != LEVEL_FINAL && n > 0 && (size_t)n < size)
 		snprintf(ret + n, size - (size_t)n, "%s%u", levels[level] ? levels[level] : "?",
 			 version & 0xf);
@@ -179,6 +185,12 @@ static int derive(struct parser *p)
 	 * nlocalsplus, framesize, nlocals, ncellvars, nfreevars, version), in both builds.
 	 */
 	o->code.version = o->code.firstlineno + 24;
+	o->runtime.tstate_current = PYOFF_ABSENT;
+	o->thread.cframe = PYOFF_ABSENT;
+	o->cframe.current_frame = PYOFF_ABSENT;
+	o->cframe.previous = PYOFF_ABSENT;
+	o->frame.is_entry = PYOFF_ABSENT;
+	o->code.bytecode = PYOFF_ABSENT;
 	if (o->unicode.compact_size == PYOFF_ABSENT)
 		o->unicode.compact_size = compact;
 	if (o->unicode.compact_size != compact || (__u64)compact > size)

@@ -24,7 +24,7 @@
 #define PY_TABLE_MAX 1024
 
 /* What krait supports, for messages. */
-#define PY_SUPPORTED "3.13 to 3.15"
+#define PY_SUPPORTED "3.8 to 3.15"
 
 /* "xdebugpy" at the beginning. */
 bool py_table_has_cookie(const void *table, size_t len) __attribute__((nonnull));
@@ -32,7 +32,15 @@ bool py_table_has_cookie(const void *table, size_t len) __attribute__((nonnull))
 /* PY_VERSION_HEX as the table gives it, 0 if too short. */
 __u32 py_table_version(const void *table, size_t len) __attribute__((nonnull));
 
-/* "3.15.0rc1"; at least 24 bytes are enough for every version. */
+/* Offsets and where they come from. */
+enum py_source {
+	PY_SOURCE_NONE,
+	PY_SOURCE_PUBLISHED, /* _Py_DebugOffsets in the process */
+	PY_SOURCE_TABLE, /* py_tables.c, verified in the process */
+	PY_SOURCE_DWARF, /* debug information of the build, verified in the process */
+};
+
+/* "3.15.0rc1", "3.8" if the micro version is unknown; 24 bytes are enough for every version. */
 void py_version_format(__u32 version, char *ret, size_t size) __attribute__((nonnull));
 
 /*

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/dwarf_offsets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target/dwarf_struct.h"
+#include "target/py_tables.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+/* Real files take 0.1 to 2 s and up to 300 MiB; a server may have to be asked first. */
+#define SECONDS_MAX 60
+#define MEMORY_MAX (4ULL << 30)
+
+enum owner {
+	RUNTIME,
+	INTERP,
+	THREAD,
+	CFRAME,
+	FRAME,
+	OLD_FRAME,
+	CODE,
+	OBJECT,
+	TYPE,
+	ASCII,
+	COMPACT,
+	BYTES,
+	OWNER_CNT
+};
+
+static const char *const names[OWNER_CNT][2] = {
+	[RUNTIME] = { "pyruntimestate", "_PyRuntimeState" },
+	[INTERP] = { "_is", "PyInterpreterState" },
+	[THREAD] = { "_ts", "PyThreadState" },
+	[CFRAME] = { "_PyCFrame", NULL },
+	[FRAME] = { "_PyInterpreterFrame", NULL },
+	[OLD_FRAME] = { "_frame", "PyFrameObject" },
+	[CODE] = { "PyCodeObject", NULL },
+	[OBJECT] = { "_object", "PyObject" },
+	[TYPE] = { "_typeobject", "PyTypeObject" },
+	[ASCII] = { "PyASCIIObject", NULL },
+	[COMPACT] = { "PyCompactUnicodeObject", NULL },
+	[BYTES] = { "PyBytesObject", NULL },
+};
+
+/* A member of struct py_offsets in the minor versions from..to; what is not listed is absent. */
+struct member {
+	size_t dest;
+	enum owner owner;
+	unsigned from, to;
+	const char *path; /* NULL for the size of the struct */
+	unsigned window; /* it ends before this, 0 anywhere */
+	unsigned width; /* and alignment */
+};
+
+#define LAST 99
+#define ROW(dest, owner, from, to, path, window, width)                                            \
+	{                                                                                          \
+		offsetof(struct py_offsets, dest), owner, from, to, path, window, width            \
+	}
+#define IN_THREAD(dest, from, to, path, width)                                                     \
+	ROW(thread.dest, THREAD, from, to, path, KRAIT_THREAD_WINDOW, width)
+#define IN_FRAME(dest, from, to, path, width)                                                      \
+	ROW(frame.dest, FRAME, from, to, path, KRAIT_FRAME_WINDOW, width)
+#define IN_OLD_FRAME(dest, path, width)                                                            \
+	ROW(frame.dest, OLD_FRAME, 8, 10, path, KRAIT_OLD_FRAME_WINDOW, width)
+#define IN_CFRAME(dest, path) ROW(cframe.dest, CFRAME, 11, 12, path, KRAIT_CFRAME_WINDOW, 8)
+/* In 3.8 to 3.10 the window is smaller; is_sane() looks at that. */
+#define IN_CODE(dest, from, to, path, width)                                                       \
+	ROW(code.dest, CODE, from, to, path, KRAIT_CODE_WINDOW, width)
+
+static const struct member members[] = {
+	ROW(runtime.interpreters_head, RUNTIME, 8, LAST, "interpreters.head", 0, 8),
+	ROW(runtime.finalizing, RUNTIME, 8, 8, "finalizing", 0, 8),
+	ROW(runtime.finalizing, RUNTIME, 9, LAST, "_finalizing", 0, 8),
+	ROW(runtime.tstate_current, RUNTIME, 8, 11, "gilstate.tstate_current", 0, 8),
+	ROW(interp.id, INTERP, 8, LAST, "id", 0, 8),
+	ROW(interp.next, INTERP, 8, LAST, "next", 0, 8),
+	ROW(interp.threads_head, INTERP, 8, 10, "tstate_head", 0, 8),
+	ROW(interp.threads_head, INTERP, 11, LAST, "threads.head", 0, 8),
+	ROW(interp.code_object_generation, INTERP, 14, LAST, "_code_object_generation", 0, 8),
+	IN_THREAD(prev, 8, LAST, "prev", 8),
+	IN_THREAD(next, 8, LAST, "next", 8),
+	IN_THREAD(interp, 8, LAST, "interp", 8),
+	IN_THREAD(current_frame, 8, 10, "frame", 8),
+	IN_THREAD(current_frame, 13, LAST, "current_frame", 8),
+	IN_THREAD(base_frame, 15, LAST, "base_frame", 8),
+	IN_THREAD(last_profiled_frame, 15, LAST, "last_profiled_frame", 8),
+	IN_THREAD(last_profiled_frame_seq, 15, LAST, "last_profiled_frame_seq", 8),
+	IN_THREAD(thread_id, 8, LAST, "thread_id", 8),
+	IN_THREAD(native_thread_id, 11, LAST, "native_thread_id", 8),
+	IN_THREAD(status, 12, LAST, "_status", 4),
+	IN_THREAD(cframe, 11, 12, "cframe", 8),
+	IN_CFRAME(current_frame, "current_frame"),
+	IN_CFRAME(previous, "previous"),
+	IN_OLD_FRAME(previous, "f_back", 8),
+	IN_OLD_FRAME(executable, "f_code", 8),
+	IN_OLD_FRAME(instr_ptr, "f_lasti", 4),
+	IN_FRAME(previous, 11, LAST, "previous", 8),
+	IN_FRAME(executable, 11, 12, "f_code", 8),
+	IN_FRAME(executable, 13, LAST, "f_executable", 8),
+	IN_FRAME(instr_ptr, 11, 12, "prev_instr", 8),
+	IN_FRAME(instr_ptr, 13, LAST, "instr_ptr", 8),
+	IN_FRAME(owner, 11, LAST, "owner", 1),
+	IN_FRAME(is_entry, 11, 11, "is_entry", 1),
+	ROW(frame.localsplus, FRAME, 11, LAST, "localsplus", 0, 8),
+	IN_CODE(filename, 8, LAST, "co_filename", 8),
+	IN_CODE(name, 8, LAST, "co_name", 8),
+	IN_CODE(qualname, 11, LAST, "co_qualname", 8),
+	IN_CODE(linetable, 8, 9, "co_lnotab", 8),
+	IN_CODE(linetable, 10, LAST, "co_linetable", 8),
+	IN_CODE(firstlineno, 8, LAST, "co_firstlineno", 4),
+	IN_CODE(bytecode, 8, 9, "co_code", 8),
+	IN_CODE(version, 12, LAST, "co_version", 4),
+	ROW(code.code_adaptive, CODE, 11, LAST, "co_code_adaptive", 0, 1),
+	ROW(object.ob_type, OBJECT, 8, LAST, "ob_type", 0, 8),
+	ROW(object.tp_name, TYPE, 8, LAST, "tp_name", 0, 8),
+	ROW(unicode.state, ASCII, 8, LAST, "state", 0, 4),
+	ROW(unicode.length, ASCII, 8, LAST, "length", 0, 8),
+	ROW(unicode.ascii_size, ASCII, 8, LAST, NULL, 0, 1),
+	ROW(unicode.compact_size, COMPACT, 8, LAST, NULL, 0, 1),
+	ROW(bytes.ob_size, BYTES, 8, LAST, "ob_base.ob_size", 0, 8),
+	ROW(bytes.ob_sval, BYTES, 8, LAST, "ob_sval", 0, 1),
+};
+#define MEMBER_CNT (sizeof(members) / sizeof(members[0]))
+
+static bool is_sane(const struct member *m, long offset, unsigned minor)
+{
+	unsigned window = m->window;
+
+	if (m->owner == CODE && window && minor <= 10)
+		window = KRAIT_OLD_CODE_WINDOW;
+	return offset >= 0 && offset % m->width == 0 && offset < 1 << 20 &&
+	       (!window || (unsigned long)offset + m->width <= window);
+}
+
+/* What is no number: flags and kinds are those of the minor version. */
+static void begin(struct py_offsets *o, unsigned minor, __u32 version)
+{
+	const struct py_offsets *table = py_tables_find(minor);
+
+	for (size_t i = 0; i < sizeof(*o) / sizeof(__s32); i++)
+		((__s32 *)o)[i] = PYOFF_ABSENT;
+	o->version = version;
+	o->flags = table ? table->flags : 0;
+	o->frame_kind = table ? table->frame_kind : PY_FRAME_OWNER;
+	o->lasti_shift = table ? table->lasti_shift : 0;
+}
+
+static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret, char *why,
+		  size_t why_size)
+{
+	unsigned minor = version >> 16 & 0xff;
+	struct py_offsets o;
+
+	begin(&o, minor, version);
+	for (size_t i = 0; i < MEMBER_CNT; i++) {
+		const struct member *m = &members[i];
+		long offset;
+
+		if (minor < m->from || minor > m->to)
+			continue;
+		offset = m->path ? dwarf_member_offset(&s[m->owner], m->path) :
+				   dwarf_struct_size(&s[m->owner]);
+		if (!is_sane(m, offset, minor)) {
+			snprintf(why, why_size, "its debug information lacks %s.%s",
+				 names[m->owner][0], m->path ? m->path : "size");
+			return -ENOENT;
+		}
+		*(__s32 *)((char *)&o + m->dest) = (__s32)offset;
+	}
+	*ret = o;
+	return 0;
+}
+
+int dwarf_offsets_parse(const char *path, const char *root, __u32 version, struct py_offsets *ret,
+			char *why, size_t why_size)
+{
+	char folders[512], *folders_at = folders;
+	const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &folders_at,
+	};
+	struct dwarf_struct s[OWNER_CNT];
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *module;
+	int r = -ENOENT;
+
+	snprintf(folders, sizeof(folders), "+:.debug:/usr/lib/debug:%.400s/usr/lib/debug",
+		 strcmp(root, "/") ? root : "");
+	for (int i = 0; i < OWNER_CNT; i++)
+		s[i] = (struct dwarf_struct){ .names = { names[i][0], names[i][1] } };
+	snprintf(why, why_size, "there is no debug information of it");
+	module = dwfl ? dwfl_report_offline(dwfl, "", path, -1) : NULL;
+	if (module && !dwfl_report_end(dwfl, NULL, NULL)) {
+		dwarf_structs_find(module, s, OWNER_CNT);
+		if (s[RUNTIME].found || s[THREAD].found)
+			r = derive(s, version, ret, why, why_size);
+	}
+	dwfl_end(dwfl);
+	return r;
+}
+
+/* ---- in a process of its own ----------------------------------------------------------------- */
+
+struct answer {
+	int result;
+	struct py_offsets offsets;
+	char why[96];
+};
+
+static void limit(void)
+{
+	const struct rlimit seconds = { SECONDS_MAX, SECONDS_MAX }, none = { 0, 0 };
+	const struct rlimit bytes = { MEMORY_MAX, MEMORY_MAX };
+
+	setrlimit(RLIMIT_CPU, &seconds);
+	setrlimit(RLIMIT_CORE, &none);
+#ifndef __SANITIZE_ADDRESS__ /* its shadow takes 20 TiB of addresses */
+	setrlimit(RLIMIT_AS, &bytes);
+#else
+	(void)bytes;
+#endif
+}
+
+/* Reads the answer until it is whole, the other side is gone, or it has taken too long. */
+static int receive(int fd, struct answer *ret)
+{
+	__u64 end = clock_monotonic_ns() + SECONDS_MAX * NS_PER_SEC;
+	size_t len = 0;
+
+	while (len < sizeof(*ret)) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		__u64 now = clock_monotonic_ns();
+		ssize_t n;
+
+		if (now >= end || poll(&p, 1, (int)((end - now) / 1000000) + 1) == 0)
+			return -ETIMEDOUT;
+		n = read(fd, (char *)ret + len, sizeof(*ret) - len);
+		if (n > 0)
+			len += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			return -ENODATA;
+	}
+	return 0;
+}
+
+int dwarf_offsets_read(const char *path, const char *root, __u32 version, struct py_offsets *ret,
+		       char *why, size_t why_size)
+{
+	struct answer a = { .result = -ENODATA };
+	int fds[2], r;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		limit();
+		a.result =
+			dwarf_offsets_parse(path, root, version, &a.offsets, a.why, sizeof(a.why));
+		_exit(write(fds[1], &a, sizeof(a)) != sizeof(a));
+	}
+	close(fds[1]);
+	r = pid < 0 ? -errno : receive(fds[0], &a);
+	close(fds[0]);
+	if (pid > 0) {
+		if (r)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (r) {
+		snprintf(why, why_size, "its debug information %s",
+			 r == -ETIMEDOUT ? "takes too long to read" : "could not be parsed");
+		return r;
+	}
+	snprintf(why, why_size, "%.95s", a.why);
+	if (!a.result)
+		*ret = a.offsets;
+	return a.result;
+}

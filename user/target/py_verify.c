@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/py_verify.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/memory.h"
+
+/* Looked at of each list; more would prove nothing new. */
+#define INTERPS_MAX 64
+#define THREADS_MAX 1024
+#define FRAMES_MAX 4096
+/* Looks, and the pause between two: threads come and go, and a stack changes all the time. */
+#define LOOKS 8
+#define PAUSE_US 500
+
+struct verifier {
+	const struct memory *m;
+	const struct py_offsets *o;
+	unsigned threads, self_pointers; /* thread states; of them with a thread's pointer */
+	unsigned with_frames, with_code;
+	char *why;
+	size_t why_size;
+};
+
+static int wrong(struct verifier *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static int wrong(struct verifier *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(v->why, v->why_size, fmt, ap);
+	va_end(ap);
+	return -ENODATA;
+}
+
+/* An address that is not there is wrong; a process that is not there is something else. */
+static int get(struct verifier *v, __u64 addr, __s32 offset, __u64 *ret, const char *what)
+{
+	int r;
+
+	if (addr % 8)
+		return wrong(v, "%s is at an odd address", what);
+	r = memory_read(v->m, addr + (__u64)offset, ret, sizeof(*ret));
+	return r == -EFAULT ? wrong(v, "%s is not readable", what) : r;
+}
+
+/* The frame that the thread is in, 0 none. */
+static int top_frame(struct verifier *v, __u64 tstate_addr, __u64 *ret)
+{
+	__u64 cframe_addr;
+	int r;
+
+	if (!(v->o->flags & PYOFF_CFRAME))
+		return get(v, tstate_addr, v->o->thread.current_frame, ret, "the current frame");
+	r = get(v, tstate_addr, v->o->thread.cframe, &cframe_addr, "the C frame");
+	return r ? r : get(v, cframe_addr, v->o->cframe.current_frame, ret, "the current frame");
+}
+
+/* Is it a code object, by the name of its type? */
+static int is_code(struct verifier *v, __u64 addr, bool *ret)
+{
+	char name[sizeof("code")];
+	__u64 type_addr, name_addr;
+	int r = get(v, addr, v->o->object.ob_type, &type_addr, "a type");
+
+	if (!r)
+		r = get(v, type_addr, v->o->object.tp_name, &name_addr, "a type's name");
+	if (!r)
+		r = memory_read(v->m, name_addr, name, sizeof(name));
+	*ret = !r && !memcmp(name, "code", sizeof(name));
+	return r == -EFAULT ? -ENODATA : r;
+}
+
+/* The outermost code object of a running thread stays, whatever happens above it. */
+static int check_frames(struct verifier *v, __u64 tstate_addr)
+{
+	__u64 addr, code_addr = 0, next;
+	bool found = false;
+	int r = top_frame(v, tstate_addr, &addr);
+
+	if (r || !addr)
+		return r;
+	v->with_frames++;
+	for (unsigned i = 0; !r && addr && i < FRAMES_MAX; i++, addr = next) {
+		__u64 code;
+		__u8 owner = 0;
+
+		r = get(v, addr, v->o->frame.executable, &code, "a frame's code");
+		if (!r)
+			r = get(v, addr, v->o->frame.previous, &next, "a frame's caller");
+		if (!r && v->o->frame.owner != PYOFF_ABSENT)
+			r = memory_read(v->m, addr + (__u64)v->o->frame.owner, &owner, 1);
+		if (!r && owner < 2)
+			code_addr = code & ~7ULL;
+	}
+	if (!r && code_addr)
+		r = is_code(v, code_addr, &found);
+	if (!r && !found)
+		r = wrong(v, "the outermost frame has no code object");
+	v->with_code += !r;
+	return r == -ENODATA || r == -EFAULT ? 0 : r;
+}
+
+/* The thread control block begins with its own address (x86-64 psABI, TLS variant II). */
+static int check_thread_id(struct verifier *v, __u64 tstate_addr)
+{
+	__u64 thread_id, self;
+	int r = get(v, tstate_addr, v->o->thread.thread_id, &thread_id, "a thread id");
+
+	if (r || !thread_id || thread_id % 8)
+		return r;
+	/* A thread that is gone leaves its state behind at times; its memory may be gone, too. */
+	r = memory_read(v->m, thread_id, &self, sizeof(self));
+	v->self_pointers += !r && self == thread_id;
+	return r == -EFAULT ? 0 : r;
+}
+
+static int check_threads(struct verifier *v, __u64 interp_addr)
+{
+	__u64 addr, prev_addr = 0, link, next;
+	int r = get(v, interp_addr, v->o->interp.threads_head, &addr, "the list of threads");
+
+	for (unsigned i = 0; !r && addr && i < THREADS_MAX; i++, prev_addr = addr, addr = next) {
+		r = get(v, addr, v->o->thread.prev, &link, "a thread state");
+		if (!r && link != prev_addr)
+			r = wrong(v, "a thread state does not point back");
+		if (!r)
+			r = get(v, addr, v->o->thread.interp, &link, "a thread state");
+		if (!r && link != interp_addr)
+			r = wrong(v, "a thread state is of another interpreter");
+		if (!r)
+			r = check_thread_id(v, addr);
+		if (!r)
+			r = check_frames(v, addr);
+		if (!r)
+			r = get(v, addr, v->o->thread.next, &next, "a thread state");
+		v->threads += !r;
+	}
+	return r;
+}
+
+static int check_interps(struct verifier *v, __u64 runtime_addr)
+{
+	__u64 addr;
+	int r = get(v, runtime_addr, v->o->runtime.interpreters_head, &addr, "the runtime");
+
+	if (!r && !addr)
+		return -EAGAIN;
+	for (unsigned i = 0; !r && addr && i < INTERPS_MAX; i++) {
+		r = check_threads(v, addr);
+		if (!r)
+			r = get(v, addr, v->o->interp.next, &addr, "an interpreter");
+	}
+	if (!r && !v->threads)
+		return -EAGAIN;
+	if (!r && !v->self_pointers)
+		return wrong(v, "no thread id is that of a thread");
+	if (!r && v->with_frames && !v->with_code)
+		return wrong(v, "no frame has a code object");
+	return r;
+}
+
+/* The state that holds the GIL is on the lists: so its own fields are where they should be. */
+static int check_current(struct verifier *v, __u64 runtime_addr)
+{
+	__u64 tstate_addr, interp_addr, threads_addr;
+	int r;
+
+	if (!(v->o->flags & PYOFF_TSTATE_CURRENT))
+		return 0;
+	r = get(v, runtime_addr, v->o->runtime.tstate_current, &tstate_addr, "the runtime");
+	if (r || !tstate_addr)
+		return r;
+	r = get(v, tstate_addr, v->o->thread.interp, &interp_addr, "the current thread state");
+	if (!r)
+		r = get(v, interp_addr, v->o->interp.threads_head, &threads_addr,
+			"the interpreter of the current thread state");
+	for (unsigned i = 0; !r && threads_addr && i < THREADS_MAX; i++) {
+		if (threads_addr == tstate_addr)
+			return 0;
+		r = get(v, threads_addr, v->o->thread.next, &threads_addr, "a thread state");
+	}
+	return r ? r : wrong(v, "the current thread state is not on the list");
+}
+
+int py_verify(const struct memory *m, const struct py_offsets *o, __u64 runtime_addr, char *why,
+	      size_t why_size)
+{
+	int r = -ENODATA;
+
+	for (int look = 0; r == -ENODATA && look < LOOKS; look++) {
+		struct verifier v = { .m = m, .o = o, .why = why, .why_size = why_size };
+
+		if (look)
+			usleep(PAUSE_US);
+		r = check_interps(&v, runtime_addr);
+		if (!r)
+			r = check_current(&v, runtime_addr);
+	}
+	return r;
+}

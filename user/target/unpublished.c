@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/unpublished.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "target/dwarf_offsets.h"
+#include "target/elf_runtime.h"
+#include "target/py_tables.h"
+#include "target/py_verify.h"
+#include "util/memory.h"
+
+#define LEVEL_FINAL 0xf
+
+static bool is_known_minor(__u32 version)
+{
+	return version >> 24 == 3 && py_tables_find(version >> 16 & 0xff);
+}
+
+/* What another process of this file has proved holds for one that has not begun to run. */
+static int take_proved(struct unpublished *u)
+{
+	const struct py_offsets *o = &u->elf->proved;
+	__u64 head_addr;
+	int r = memory_read(u->memory, u->runtime_addr + (__u64)o->runtime.interpreters_head,
+			    &head_addr, sizeof(head_addr));
+
+	if (r)
+		return r;
+	u->offsets = *o;
+	u->source = u->elf->proved_by;
+	u->initialised = head_addr != 0;
+	return 0;
+}
+
+static int try_offsets(struct unpublished *u, const struct py_offsets *o, enum py_source source)
+{
+	char what[96];
+	int r;
+
+	r = py_verify(u->memory, o, u->runtime_addr, what, sizeof(what));
+	if (r == -ENODATA)
+		snprintf(u->why, sizeof(u->why), "krait's %s do not fit it: %s",
+			 source == PY_SOURCE_TABLE ? "offsets" : "offsets from its DWARF", what);
+	if (r)
+		return r;
+	u->offsets = *o;
+	u->offsets.version = u->elf->py_version;
+	u->source = source;
+	u->initialised = true;
+	return 0;
+}
+
+static int try_table(struct unpublished *u)
+{
+	__u32 version = u->elf->py_version;
+
+	if ((version >> 4 & 0xf) != LEVEL_FINAL) {
+		snprintf(u->why, sizeof(u->why), "krait does not know the layout of pre-releases");
+		return -ENODATA;
+	}
+	return try_offsets(u, py_tables_find(version >> 16 & 0xff), PY_SOURCE_TABLE);
+}
+
+static int try_dwarf(struct unpublished *u)
+{
+	struct py_offsets o;
+	char what[96];
+	size_t len;
+	int r;
+
+	r = dwarf_offsets_read(u->path, u->root, u->elf->py_version, &o, what, sizeof(what));
+	if (!r)
+		return try_offsets(u, &o, PY_SOURCE_DWARF);
+	for (len = 0; u->why[len]; len++)
+		;
+	snprintf(u->why + len, sizeof(u->why) - len, ", and %s", what);
+	return -ENODATA;
+}
+
+int unpublished_find(struct unpublished *u)
+{
+	int r;
+
+	if (u->elf->proved_by)
+		return take_proved(u);
+	if (!u->elf->py_version) {
+		snprintf(u->why, sizeof(u->why), "its version could not be found out");
+		return -ENOTSUP;
+	}
+	if (!is_known_minor(u->elf->py_version)) {
+		snprintf(u->why, sizeof(u->why), "it publishes no debug offsets; krait supports %s",
+			 PY_SUPPORTED);
+		return -ENOTSUP;
+	}
+	r = try_table(u);
+	if (r == -ENODATA)
+		r = try_dwarf(u);
+	return r == -ENODATA ? -ENOTSUP : r;
+}

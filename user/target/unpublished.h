@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unpublished.h - offsets of an interpreter that does not publish them: CPython 3.8 to 3.12.
+ *
+ * First what a process of the same file has proved already, then the table of the minor version,
+ * then the debug information of the build. Nothing is used that the process does not prove
+ * (py_verify.h); a pre-release has no table.
+ */
+#ifndef KRAIT_TARGET_UNPUBLISHED_H
+#define KRAIT_TARGET_UNPUBLISHED_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "target/py_offsets.h"
+
+struct elf_runtime;
+struct memory;
+
+/* One copy of the runtime in one process. */
+struct unpublished {
+	const struct memory *memory;
+	const struct elf_runtime *elf;
+	__u64 runtime_addr;
+	const char *path; /* the file, where we can open it */
+	const char *root; /* of the process: debug information may be there, too */
+
+	struct py_offsets offsets; /* with 0 only */
+	enum py_source source;
+	bool initialised;
+	char why[192]; /* otherwise */
+};
+
+/*
+ *  0         offsets, source and initialised are filled
+ *  -EAGAIN   not initialised yet: nothing can be proved
+ *  -ENOTSUP  a version that has no table and no debug information, or a build that fits neither
+ *  -errno    memory could not be read
+ */
+int unpublished_find(struct unpublished *u) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_TARGET_UNPUBLISHED_H */
