@@ -22,7 +22,9 @@ TARGETS = os.path.join(ROOT, "tests", "targets")
 TARGETS_IN_ROOT = "/opt/krait/targets"
 # Nothing here takes nearly as long; on a busy machine it may.
 PATIENCE_SECS = 60
-MINORS = ("3.13", "3.14", "3.15")
+MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+# Kinds of each that are looked for: what Debian or pyenv have.
+KINDS = {"3.8": ("shared",), "3.9": ("shared",), "3.10": ("shared",), "3.12": ("shared",)}
 
 
 # ---- TAP ------------------------------------------------------------------------------------------
@@ -136,7 +138,7 @@ def interpreters(tap):
     """The supported ones; a minor or kind that is not there is a skip that names it."""
     found = [p for p in all_interpreters() if p.minor in MINORS]
     for minor in MINORS:
-        for kind in ("exe", "shared"):
+        for kind in KINDS.get(minor, ("exe", "shared")):
             if not any(p.minor == minor and p.kind == kind for p in found):
                 tap.skip("%s %s" % (minor, kind), "no such interpreter (scripts/pythons)")
     for python in found:

@@ -6,16 +6,24 @@ import json
 import os
 import sys
 import threading
+import time
 
 import oracle
 
-import _interpreters
+try:
+    import _interpreters
+except ImportError:  # before 3.13
+    import _xxsubinterpreters
+
+    class _interpreters:
+        create = staticmethod(_xxsubinterpreters.create)
+        exec = staticmethod(_xxsubinterpreters.run_string)
 
 # Runs in the sub-interpreter: says its oracle through a pipe, then works for ever.
 PERMANENT = """
 import sys
 sys.path.insert(0, %(folder)r)
-import json, os
+import json, os, time
 import oracle
 
 def sub%(i)d_leaf(n):
@@ -32,6 +40,7 @@ own = oracle.Oracle()
 own.hot = ["sub%(i)d_leaf"]
 for n in own.rounds(3, 1000, sub%(i)d_ready):
     sub%(i)d_middle(n)
+    time.sleep(0)
 """
 # Runs once in the interpreter that is entered again and again.
 SETUP = """
@@ -51,11 +60,13 @@ def main_leaf(n):
 
 def start_sub(i, fd):
     values = {"i": i, "fd": fd, "folder": os.path.dirname(os.path.abspath(__file__))}
-    interpreter = _interpreters.create()
     script = PERMANENT % values
-    threading.Thread(
-        target=_interpreters.exec, args=(interpreter, script), daemon=True
-    ).start()
+
+    def run():
+        # Before 3.13 an interpreter has one thread state, that of the thread that made it.
+        _interpreters.exec(_interpreters.create(), script)
+
+    threading.Thread(target=run, daemon=True).start()
 
 
 def main():
@@ -76,6 +87,7 @@ def main():
     for n in own.rounds(2, 20000, ready):
         main_leaf(n)
         _interpreters.exec(visited, "visited(%d)" % n)
+        time.sleep(0)  # from 3.9 to 3.11 no other interpreter's thread gets the GIL otherwise
 
 
 if __name__ == "__main__":

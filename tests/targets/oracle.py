@@ -9,7 +9,7 @@ stack that is not a path of the trie has never existed.
 Only what is below is noted: a target must take the same paths in all rounds, so it makes no
 garbage cycles whose finalizers run anywhere (the collector is off).
 
-Runs inside the target: CPython 3.13 and later, also in a sub-interpreter.
+Runs inside the target: CPython 3.8 and later, also in a sub-interpreter.
 """
 import dis
 import gc
@@ -25,11 +25,33 @@ SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERA
 def loop_lines(code):
     """Lines of the body of the first loop in code: where its time is spent."""
     instructions = list(dis.get_instructions(code))
+    at = lines_by_offset(code)
     for i in instructions:
-        if i.opname.startswith("JUMP_BACKWARD"):
-            body = [j for j in instructions if i.jump_target <= j.offset <= i.offset]
-            return sorted({j.positions.lineno for j in body if j.positions.lineno})
+        if i.opname in ("JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT") or \
+                i.opname.startswith(("JUMP_BACKWARD_", "POP_JUMP_BACKWARD")):
+            target = i.jump_target if hasattr(i, "jump_target") else i.argval
+            if target <= i.offset:
+                body = [j.offset for j in instructions if target <= j.offset <= i.offset]
+                return sorted({at[offset] for offset in body if at.get(offset)})
     return []
+
+
+def lines_by_offset(code):
+    """Offset of each instruction to its line, by the interpreter's own account."""
+    if hasattr(code, "co_positions"):
+        return {2 * i: p[0] for i, p in enumerate(code.co_positions())}
+    if hasattr(code, "co_lines"):
+        return {o: line for start, end, line in code.co_lines() for o in range(start, end, 2)}
+    found, line, starts = {}, None, dict(dis.findlinestarts(code))
+    for offset in range(0, len(code.co_code), 2):
+        line = starts.get(offset, line)
+        found[offset] = line
+    return found
+
+
+def qualified_name(code):
+    """As krait can know it: there is no co_qualname before 3.11."""
+    return getattr(code, "co_qualname", code.co_name)
 
 
 class Oracle:
@@ -71,7 +93,9 @@ class Oracle:
 
     def as_json(self):
         def lines(code):
-            return sorted({line for _, _, line in code.co_lines() if line})
+            # A frame that has not begun has the first line, up to 3.12.
+            return sorted({line for line in lines_by_offset(code).values() if line} |
+                          {code.co_firstlineno})
 
         def suspends(code):
             return bool(code.co_flags & SUSPENDS)
@@ -83,7 +107,7 @@ class Oracle:
 
         codes = [
             {
-                "name": c.co_qualname,
+                "name": qualified_name(c),
                 "file": c.co_filename,
                 "lines": lines(c),
                 "loop": loop_lines(c),
@@ -94,7 +118,9 @@ class Oracle:
             for c in self.codes
         ]
         nodes = [list(key) for key in self.nodes]
-        return {"codes": codes, "nodes": nodes, "hot": self.hot}
+        # Before 3.11 the name of a function has no more than its last part.
+        hot = self.hot if sys.version_info >= (3, 11) else [h.split(".")[-1] for h in self.hot]
+        return {"codes": codes, "nodes": nodes, "hot": hot}
 
 
 def of_frame(frame):

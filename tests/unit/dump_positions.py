@@ -5,7 +5,8 @@
 #
 # For each code object: u32 size of the line table, s32 first line, u32 code units, the table, and
 # runs (u32 units, s32 line, end line, column, end column; None is -1). Last: u32 0xffffffff, s32
-# code objects, u32 modules.
+# code objects, u32 modules. Before 3.11 there are lines only: the end line is the line.
+import dis
 import os
 import struct
 import sys
@@ -19,12 +20,32 @@ header = struct.Struct("<IiI")
 run = struct.Struct("<I4i")
 
 
+def positions_3_10(code):
+    for start, end, line in code.co_lines():
+        yield from [(line, line, None, None)] * ((end - start) // 2)
+
+
+def positions_3_8(code):
+    """The table is public, but its interpreter is addr2line() inside; findlinestarts() leaves out
+    what repeats a line."""
+    starts, line = dict(dis.findlinestarts(code)), code.co_firstlineno
+    for offset in range(0, len(code.co_code), 2):
+        line = starts.get(offset, line)
+        yield line, line, None, None
+
+
+def positions(code):
+    if hasattr(code, "co_positions"):
+        return code.co_positions()
+    return positions_3_10(code) if hasattr(code, "co_lines") else positions_3_8(code)
+
+
 def dump(code):
     units = len(code.co_code) // 2
-    table = code.co_linetable
+    table = code.co_lnotab if sys.version_info < (3, 10) else code.co_linetable
     parts = [header.pack(len(table), code.co_firstlineno, units), table]
     last, length, total = None, 0, 0
-    for position in code.co_positions():
+    for position in positions(code):
         if position != last:
             if length:
                 parts.append(run.pack(length, *[-1 if v is None else v for v in last]))
