@@ -17,7 +17,9 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "record", "krait record", "sample processes and write a profile", cmd_record },
-	{ "report", "krait report", "print the hottest functions of a folded profile", cmd_report },
+	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree", cmd_report },
+	{ "script", "krait script", "print every sample as text", cmd_script },
+	{ "convert", "krait convert", "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.c - "krait report": the hottest functions, or the call tree, of folded stacks.
+ * report.c - "krait report": the hottest functions, lines, threads or processes of a capture or of
+ * folded stacks, or its call tree.
  */
 #include "cmd/commands.h"
 
@@ -9,37 +10,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/folded_reader.h"
+#include "cmd/input.h"
 #include "emit/summary.h"
-#include "profile/profile.h"
-#include "util/cleanup.h"
+#include "emit/tasks.h"
 #include "util/error.h"
 #include "util/log.h"
 
 /* Nodes of the tree below this share say little and hide the rest. */
 #define TREE_MIN_PERCENT 1.0
+/* What perf report and perf script show of a stack unless told otherwise. */
+#define PERF_MAX_STACK 127
 
 enum option_key {
 	OPTION_TREE = 256,
 	OPTION_LINES,
 	OPTION_MIN_PERCENT,
+	OPTION_BY,
+	OPTION_CHILDREN,
 };
 
+enum report_by { BY_FUNCTION, BY_LINE, BY_THREAD, BY_PROCESS, BY_CNT };
+
+static const char *const by_names[BY_CNT] = { "function", "line", "thread", "process" };
+
 struct report_options {
+	struct input_options input;
 	struct summary_options summary;
-	const char *path;
+	enum report_by by;
 	bool tree, min_given;
 };
 
 static const struct argp_option option_table[] = {
+	{ 0, 0, 0, 0, "Report:", 2 },
+	{ "by", OPTION_BY, "WHAT", 0,
+	  "a row for each function, line, thread or process (default function)", 0 },
 	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
+	{ "children", OPTION_CHILDREN, NULL, 0,
+	  "as --sort total: what a function and all that it calls take", 0 },
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
-	{ "lines", OPTION_LINES, NULL, 0, "one row per line, not per function", 0 },
+	{ "lines", OPTION_LINES, NULL, 0, "one row or node per line, not per function", 0 },
 	{ "tree", OPTION_TREE, NULL, 0, "print the call tree", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
 	  "leave out what has less of the samples (default 1 with --tree, else 0)", 0 },
 	{ 0 }
 };
+
+static enum report_by parse_by(const char *arg, struct argp_state *state)
+{
+	for (int i = 0; i < BY_CNT; i++) {
+		if (*arg && !strncmp(by_names[i], arg, strlen(arg)))
+			return (enum report_by)i;
+	}
+	argp_error(state, "--by is function, line, thread or process, not \"%s\"", arg);
+	return BY_FUNCTION;
+}
+
+static void parse_min_percent(struct report_options *o, const char *arg, struct argp_state *state)
+{
+	char *end;
+
+	o->summary.min_percent = strtod(arg, &end);
+	o->min_given = true;
+	if (end == arg || (*end && strcmp(end, "%")) ||
+	    !(o->summary.min_percent >= 0 && o->summary.min_percent <= 100))
+		argp_error(state, "--min-percent is from 0 to 100, not \"%s\"", arg);
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -47,6 +82,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	char *end;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->input;
+		return 0;
 	case 's':
 		if (strcmp(arg, "self") && strcmp(arg, "total"))
 			argp_error(state, "--sort is self or total, not \"%s\"", arg);
@@ -58,6 +96,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (errno || *end || end == arg || *arg == '-')
 			argp_error(state, "--limit is a number of rows, not \"%s\"", arg);
 		return 0;
+	case OPTION_BY:
+		o->by = parse_by(arg, state);
+		return 0;
+	case OPTION_CHILDREN:
+		o->summary.sort = SUMMARY_TOTAL;
+		return 0;
 	case OPTION_TREE:
 		o->tree = true;
 		return 0;
@@ -65,75 +109,49 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->summary.lines = true;
 		return 0;
 	case OPTION_MIN_PERCENT:
-		o->summary.min_percent = strtod(arg, &end);
-		o->min_given = true;
-		if (end == arg || (*end && strcmp(end, "%")) ||
-		    !(o->summary.min_percent >= 0 && o->summary.min_percent <= 100))
-			argp_error(state, "--min-percent is from 0 to 100, not \"%s\"", arg);
+		parse_min_percent(o, arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->path)
+		if (o->input.path)
 			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
-		o->path = arg;
+		o->input.path = arg;
 		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which FILE? (\"-\" is the standard input)");
-		return EINVAL;
+	case ARGP_KEY_END:
+		if (o->tree && o->by > BY_LINE)
+			argp_error(state, "--tree is by function or by line");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
-	.args_doc = "FILE",
-	.doc = "Print the hottest functions of folded stacks, of krait or any other tool."
+	.args_doc = "[FILE]",
+	.doc = "Print the hottest functions of a capture, or of folded stacks of any tool."
 	       "\vexamples:\n"
-	       "  krait report out.folded\n"
-	       "  krait report --tree --min-percent 2 out.folded\n"
+	       "  krait report                              of perf.data\n"
+	       "  krait report --by line -n 40 other.data\n"
+	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
+	.children = children,
 };
 
-static int read_file(struct profile *p, const char *path)
+static int print_report(const struct report_options *o, const struct profile *p)
 {
-	bool is_stdin = !strcmp(path, "-");
-	cleanup_fclose FILE *file = is_stdin ? NULL : fopen(path, "re");
-	const char *name = is_stdin ? "standard input" : path;
-	struct folded_stats stats;
-	int err;
-
-	if (!is_stdin && !file) {
-		log_error("report", "cannot open %s: %s", path, strerror(errno));
-		return EXIT_CODE_OUTPUT;
-	}
-	err = folded_read(p, is_stdin ? stdin : file, &stats);
-	if (err) {
-		log_error("report", "cannot read %s, line %llu: %s", name,
-			  (unsigned long long)stats.lines, strerror(-err));
-		return EXIT_CODE_OUTPUT;
-	}
-	if (stats.malformed)
-		log_warn("report",
-			 "%s: %llu of %llu lines are no folded stacks, the first is line %llu",
-			 name, (unsigned long long)stats.malformed, (unsigned long long)stats.lines,
-			 (unsigned long long)stats.first_malformed);
-	if (!stats.stacks && stats.malformed) {
-		log_error("report", "%s is not a file of folded stacks (lines \"a;b;c COUNT\")",
-			  name);
-		return EXIT_CODE_OUTPUT;
-	}
-	if (!stats.samples) {
-		log_error("report", "%s has no samples", name);
-		return EXIT_CODE_EMPTY;
-	}
-	return EXIT_CODE_OK;
+	if (o->tree)
+		return summary_tree(stdout, p, &o->summary);
+	if (o->by >= BY_THREAD)
+		return tasks_table(stdout, p, &o->summary, o->by == BY_THREAD);
+	return summary_table(stdout, p, &o->summary);
 }
 
 int cmd_report(int argc, char **argv)
 {
 	struct report_options o = { 0 };
-	struct profile *p;
+	struct input in;
 	int err, code;
 
 	summary_options_init(&o.summary, stdout);
@@ -142,20 +160,22 @@ int cmd_report(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	if (o.tree && !o.min_given)
 		o.summary.min_percent = TREE_MIN_PERCENT;
-	p = profile__new();
-	if (!p) {
-		log_error("report", "out of memory");
-		return EXIT_CODE_OUTPUT;
-	}
-	code = read_file(p, o.path);
+	if (o.by == BY_LINE)
+		o.summary.lines = true;
+	code = input__load(&in, &o.input, NULL, NULL);
 	if (code == EXIT_CODE_OK) {
-		err = (o.tree ? summary_tree : summary_table)(stdout, p, &o.summary);
+		err = print_report(&o, in.profile);
 		/* A reader such as head that has seen enough is no error. */
 		if (err && err != -EPIPE) {
 			log_error("report", "cannot write: %s", strerror(-err));
 			code = EXIT_CODE_OUTPUT;
 		}
+		if (in.stats.max_depth > PERF_MAX_STACK)
+			log_info(NULL,
+				 "stacks are up to %u frames deep; perf shows them whole "
+				 "with --max-stack %u",
+				 in.stats.max_depth, in.stats.max_depth);
 	}
-	profile__free(p);
+	input__free(&in);
 	return code;
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_import.h - a perf.data file into a profile.
+ *
+ * Addresses in krait's own DSO become functions again, with file, line and column. Addresses in
+ * other objects stand for the object, "[libc.so.6]", one mark for each run of them.
+ *
+ * Must hold: every sample that is read and not filtered out is one sample of the profile, and is
+ * handed to on_sample.
+ */
+#ifndef KRAIT_CAPTURE_PERF_IMPORT_H
+#define KRAIT_CAPTURE_PERF_IMPORT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "capture/perf_reader.h"
+#include "profile/profile.h"
+
+struct error;
+
+/* What to take; zero and NULL take all. */
+struct perf_filter {
+	int pid, tid;
+	const char *comm; /* name of the thread or of the process */
+	const char *event; /* NULL: the first event that has samples */
+	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
+};
+
+struct perf_import_config {
+	const char *path; /* of the file, for messages and to find the DSO beside it */
+	struct perf_filter filter;
+	void (*on_sample)(void *ctx, const struct profile *p, const struct profile_sample *s);
+	void *ctx;
+};
+
+struct perf_import_stats {
+	struct perf_read_stats read;
+	struct perf_read_facts facts;
+	__u64 samples, filtered, other_events, lost, unresolved; /* unresolved: frames */
+	__u64 first_ns, last_ns;
+	__u64 frequency; /* Hz, 0 unknown */
+	double seconds; /* of the recording, where known, or else between first and last sample */
+	unsigned max_depth;
+	bool is_krait; /* it has a DSO of krait */
+	char missing_dso[256]; /* path of a DSO of krait that was not found */
+	char event[128];
+};
+
+/* 0, or -errno with *err filled. *in is borrowed. */
+int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
+		struct perf_import_stats *ret_stats, struct error *err)
+	__attribute__((warn_unused_result));
+
+#endif /* KRAIT_CAPTURE_PERF_IMPORT_H */

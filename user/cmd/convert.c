@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * convert.c - "krait convert": a capture, or folded stacks, into other formats.
+ */
+#include "cmd/commands.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/input.h"
+#include "cmd/outputs.h"
+#include "util/error.h"
+#include "util/log.h"
+
+#define MAX_OUTPUTS 16
+
+struct convert {
+	struct input_options input;
+	struct emit_options emit;
+	struct outputs *outputs;
+	const char *paths[MAX_OUTPUTS];
+	unsigned path_cnt;
+	const char *format;
+	bool quiet;
+};
+
+enum { KEY_LINES = 256, KEY_NO_PROCESS };
+
+static const struct argp_option option_table[] = {
+	{ 0, 0, 0, 0, "Output:", 2 },
+	{ "output", 'o', "FILE", 0,
+	  "the suffix tells the format; may be given several times, - is stdout", 0 },
+	{ "format", 'f', "NAME", 0,
+	  "html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix", 0 },
+	{ "lines", KEY_LINES, NULL, 0, "folded: one entry for each line, not for each function",
+	  0 },
+	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
+	{ "no-process", KEY_NO_PROCESS, NULL, 0, "folded and html: merge all processes", 0 },
+	{ "quiet", 'q', NULL, 0, "say only what went wrong", 0 },
+	{ 0 },
+};
+
+static void add_path(struct convert *c, const char *path, struct argp_state *state)
+{
+	if (c->path_cnt == MAX_OUTPUTS)
+		argp_error(state, "more than %d outputs", MAX_OUTPUTS);
+	c->paths[c->path_cnt++] = path;
+}
+
+static void check(struct convert *c, struct argp_state *state)
+{
+	if (!c->path_cnt && !c->format)
+		argp_error(state, "into what? -o out.html, or -f FORMAT for the standard output");
+	if (!c->path_cnt)
+		add_path(c, "-", state);
+	if (c->format && c->path_cnt > 1)
+		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct convert *c = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->input;
+		break;
+	case 'o':
+		add_path(c, arg, state);
+		break;
+	case 'f':
+		c->format = arg;
+		break;
+	case 't':
+		c->emit.threads = true;
+		break;
+	case 'q':
+		c->quiet = true;
+		break;
+	case KEY_LINES:
+		c->emit.lines = true;
+		break;
+	case KEY_NO_PROCESS:
+		c->emit.no_process = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (c->input.path)
+			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
+		c->input.path = arg;
+		break;
+	case ARGP_KEY_END:
+		check(c, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp parser = {
+	option_table,
+	parse_option,
+	"[FILE]",
+	"Turn a capture, or folded stacks, into other formats."
+	"\vexamples:\n"
+	"  krait convert -o flame.html                      perf.data as a flame graph\n"
+	"  krait convert old.data -o p.pb.gz -o p.speedscope.json\n"
+	"  krait convert --tid 1234 -f folded | flamegraph.pl > graph.svg\n"
+	"\n"
+	"Suffixes: .html flame graph; .folded, .txt one stack a line; .pb.gz pprof; "
+	".speedscope.json; .firefox.json for profiler.firefox.com; .callgrind, callgrind.out.* for "
+	"KCachegrind; .script perf script text.\n",
+	children,
+	NULL,
+	NULL
+};
+
+static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
+{
+	outputs__sample(ctx, p, s);
+}
+
+/* A profile without single samples gives each of its stacks as so many of them. */
+static void replay(struct convert *c, const struct profile *p)
+{
+	struct profile_sample s = { .event = "cpu-clock", .comm = "folded", .pid = 1, .tid = 1 };
+
+	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
+		const struct profile_node *n = profile__node_at(p, s.node);
+
+		s.period = n->self ? n->self_weight / n->self : 0;
+		for (__u64 i = 0; i < n->self; i++, s.time_ns++)
+			outputs__sample(c->outputs, p, &s);
+	}
+}
+
+/* An output is emptied when it is opened: it must not be the input. */
+static bool is_input(const struct convert *c, const char *path)
+{
+	struct stat in, out;
+
+	return !stat(c->input.path ? c->input.path : INPUT_DEFAULT, &in) && !stat(path, &out) &&
+	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
+
+static int convert(struct convert *c)
+{
+	struct error err;
+	struct input in;
+	int code = EXIT_CODE_OK;
+
+	for (unsigned i = 0; i < c->path_cnt; i++) {
+		if (is_input(c, c->paths[i])) {
+			log_error(NULL, "%s is the input", c->paths[i]);
+			outputs__discard(c->outputs);
+			return EXIT_CODE_USAGE;
+		}
+		if (outputs__add(c->outputs, c->paths[i], c->format, &c->emit, &err)) {
+			log_error(NULL, "%s", err.text);
+			outputs__discard(c->outputs);
+			return err.code;
+		}
+	}
+	code = input__load(&in, &c->input, on_sample, c->outputs);
+	if (code == EXIT_CODE_OK) {
+		input__describe(&in, &c->emit);
+		if (!in.is_capture)
+			replay(c, in.profile);
+		if (outputs__finish(c->outputs, in.profile, c->quiet, &err)) {
+			log_error(NULL, "%s", err.text);
+			code = err.code;
+		}
+	} else {
+		outputs__discard(c->outputs);
+	}
+	input__free(&in);
+	return code;
+}
+
+int cmd_convert(int argc, char **argv)
+{
+	struct convert c = { .emit = { .title = "krait" } };
+	int code;
+
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
+		return EXIT_CODE_USAGE;
+	c.outputs = outputs__new();
+	if (!c.outputs)
+		return EXIT_CODE_OUTPUT;
+	code = convert(&c);
+	outputs__free(c.outputs);
+	return code;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/folded_reader.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "util/log.h"
+
+enum { KEY_PID = 1000, KEY_TID, KEY_COMM, KEY_EVENT, KEY_TIME };
+
+static const struct argp_option options[] = {
+	{ 0, 0, 0, 0, "Input:", 1 },
+	{ "input", 'i', "FILE", 0,
+	  "a perf.data capture or folded stacks, - for stdin (default " INPUT_DEFAULT ")" },
+	{ "pid", KEY_PID, "PID", 0, "only this process" },
+	{ "tid", KEY_TID, "TID", 0, "only this thread" },
+	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
+	{ "event", KEY_EVENT, "NAME", 0, "of a capture with several (default: the first one)" },
+	{ "time", KEY_TIME, "FROM,TO", 0,
+	  "only these seconds since the first sample; either may be left out" },
+	{ 0 },
+};
+
+int input_parse_id(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	long id = strtol(text, &end, 10);
+
+	if (end == text || *end || id <= 0 || id > 4194304)
+		argp_error(state, "%s is a number: \"%s\"", what, text);
+	return (int)id;
+}
+
+static void parse_time(struct perf_filter *f, const char *text, struct argp_state *state)
+{
+	char *end;
+
+	f->from_seconds = *text == ',' ? 0 : strtod(text, &end);
+	if (*text == ',')
+		end = (char *)text;
+	if (*end == ',' && end[1])
+		f->to_seconds = strtod(end + 1, &end);
+	else if (*end == ',')
+		end++;
+	if (*end || !(f->from_seconds >= 0) || f->to_seconds < 0 ||
+	    (f->to_seconds > 0 && f->to_seconds <= f->from_seconds))
+		argp_error(state, "--time is two numbers of seconds, such as 2.5,10 or 5, : \"%s\"",
+			   text);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct input_options *o = state->input;
+
+	switch (key) {
+	case 'i':
+		o->path = arg;
+		o->path_given = true;
+		break;
+	case KEY_PID:
+		o->filter.pid = input_parse_id(arg, "--pid", state);
+		break;
+	case KEY_TID:
+		o->filter.tid = input_parse_id(arg, "--tid", state);
+		break;
+	case KEY_COMM:
+		o->filter.comm = arg;
+		break;
+	case KEY_EVENT:
+		o->filter.event = arg;
+		break;
+	case KEY_TIME:
+		parse_time(&o->filter, arg, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp input_argp = { options, parse_option, 0, 0, 0, 0, 0 };
+
+/* ---- folded ----------------------------------------------------------------------------------- */
+
+static int load_folded(struct input *in, FILE *file, const char *name)
+{
+	struct folded_stats stats;
+	int err = folded_read(in->profile, file, &stats);
+
+	if (err) {
+		log_error(NULL, "cannot read %s, line %llu: %s", name, stats.lines, strerror(-err));
+		return EXIT_CODE_OUTPUT;
+	}
+	if (stats.malformed)
+		log_warn(NULL,
+			 "%s: %llu of %llu lines are no folded stacks, the first is line %llu",
+			 name, stats.malformed, stats.lines, stats.first_malformed);
+	if (!stats.stacks && stats.malformed) {
+		log_error(NULL,
+			  "%s is neither a perf.data capture nor folded stacks (lines \"a;b;c "
+			  "COUNT\")",
+			  name);
+		return EXIT_CODE_OUTPUT;
+	}
+	if (!stats.samples) {
+		log_error(NULL, "%s has no samples", name);
+		return EXIT_CODE_EMPTY;
+	}
+	return EXIT_CODE_OK;
+}
+
+/* ---- captures --------------------------------------------------------------------------------- */
+
+static void say_oddities(const struct perf_import_stats *s, const char *name)
+{
+	if (s->read.unfinished)
+		log_warn(NULL, "%s: its writer did not finish; this is what it had flushed", name);
+	if (s->read.cut)
+		log_warn(NULL, "%s: it ends in the middle of a record; what is before is used",
+			 name);
+	if (s->read.skipped)
+		log_warn(NULL, "%s: %llu of %llu records make no sense and are skipped", name,
+			 s->read.skipped, s->read.records);
+	if (*s->missing_dso)
+		log_warn(NULL,
+			 "the names of Python functions are not here: %s (from another "
+			 "machine? unpack what perf archive has made into ~/.debug)",
+			 s->missing_dso);
+	else if (s->unresolved)
+		log_warn(NULL, "%llu frames have no name: krait was killed before it wrote them",
+			 s->unresolved);
+	if (s->other_events)
+		log_info(NULL,
+			 "counting %s only; %llu samples of other events are left out (--event)",
+			 s->event, s->other_events);
+}
+
+static int load_capture(struct input *in, FILE *file, const struct input_options *o,
+			const char *name, input_sample_fn fn, void *ctx)
+{
+	const struct perf_import_config config = {
+		.path = name,
+		.filter = o->filter,
+		.on_sample = fn,
+		.ctx = ctx,
+	};
+	struct error err;
+
+	in->is_capture = true;
+	if (perf_import(in->profile, file, &config, &in->stats, &err)) {
+		log_error(NULL, "%s", err.text);
+		return err.code;
+	}
+	say_oddities(&in->stats, name);
+	if (in->stats.samples)
+		return EXIT_CODE_OK;
+	if (in->stats.filtered)
+		log_error(NULL, "%s: none of its %llu samples is wanted by the options", name,
+			  in->stats.filtered);
+	else if (in->stats.other_events)
+		log_error(NULL, "%s: no samples of an event %s", name, o->filter.event);
+	else
+		log_error(NULL, "%s has no samples", name);
+	return EXIT_CODE_EMPTY;
+}
+
+/* Looks at the first bytes and puts them back, which glibc can do with any number. */
+static bool is_capture(FILE *file)
+{
+	static const char magics[][8] = { "PERFILE2", "2ELIFREP" };
+	char start[8];
+	size_t n = fread(start, 1, sizeof(start), file);
+	bool found = n == sizeof(start) && (!memcmp(start, magics[0], sizeof(start)) ||
+					    !memcmp(start, magics[1], sizeof(start)));
+
+	while (n)
+		ungetc(start[--n], file);
+	return found;
+}
+
+int input__load(struct input *ret, const struct input_options *o, input_sample_fn fn, void *ctx)
+{
+	const char *path = o->path ? o->path : INPUT_DEFAULT;
+	bool is_stdin = !strcmp(path, "-");
+	cleanup_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
+	FILE *file = is_stdin ? stdin : opened;
+	const char *name = is_stdin ? "standard input" : path;
+
+	*ret = (struct input){ .profile = profile__new() };
+	if (!ret->profile) {
+		log_error(NULL, "out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	if (!file) {
+		log_error(NULL, "cannot open %s: %s%s", path, strerror(errno),
+			  o->path ? "" : " (record one first: krait record -p PID)");
+		return EXIT_CODE_OUTPUT;
+	}
+	setvbuf(file, NULL, _IOFBF, 1 << 18);
+	if (!is_capture(file))
+		return load_folded(ret, file, name);
+	return load_capture(ret, file, o, name, fn, ctx);
+}
+
+void input__free(struct input *in)
+{
+	profile__free(in->profile);
+	in->profile = NULL;
+}
+
+void input__describe(const struct input *in, struct emit_options *ret)
+{
+	const struct perf_read_facts *f = &in->stats.facts;
+
+	ret->title = "krait";
+	if (!in->is_capture)
+		return;
+	ret->command_line = f->command_line;
+	ret->host = f->host;
+	ret->kernel = f->kernel;
+	ret->seconds = in->stats.seconds;
+	ret->frequency = in->stats.frequency;
+}

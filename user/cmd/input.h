@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * input.h - the profile that a command is to work on: a perf.data capture, or folded stacks.
+ *
+ * What the file is decides its content, not its name. The options are the same for all commands
+ * that read one: input_argp is their table, as an argp child.
+ */
+#ifndef KRAIT_CMD_INPUT_H
+#define KRAIT_CMD_INPUT_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "capture/perf_import.h"
+#include "emit/emitter.h"
+#include "profile/profile.h"
+
+#define INPUT_DEFAULT "perf.data"
+
+struct input_options {
+	const char *path; /* NULL: INPUT_DEFAULT; "-": the standard input */
+	struct perf_filter filter;
+	bool path_given;
+};
+
+struct input {
+	struct profile *profile;
+	bool is_capture;
+	struct perf_import_stats stats; /* of a capture */
+};
+
+/* -i, --pid, --tid, --comm, --event, --time; its input is a struct input_options. */
+extern const struct argp input_argp;
+
+typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);
+
+/*
+ * Reads it all, with fn (may be NULL) called for each sample of a capture. What is odd about the
+ * file is said on stderr. EXIT_CODE_OK, or another one after an error message.
+ */
+int input__load(struct input *ret, const struct input_options *o, input_sample_fn fn, void *ctx)
+	__attribute__((warn_unused_result));
+void input__free(struct input *in);
+
+/* What outputs say of the recording; strings live as long as *in. */
+void input__describe(const struct input *in, struct emit_options *ret);
+
+/* A pid or tid on a command line; ends the program with a message if it is none. */
+int input_parse_id(const char *text, const char *what, struct argp_state *state);
+
+#endif /* KRAIT_CMD_INPUT_H */

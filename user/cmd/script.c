@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * script.c - "krait script": every sample of a capture as "perf script" prints it, without perf.
+ */
+#include "cmd/commands.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/input.h"
+#include "util/error.h"
+#include "util/log.h"
+
+struct script {
+	struct input_options input;
+	struct emit_options emit;
+	struct emitter *emitter;
+	const struct emitter_ops *ops;
+	int err;
+};
+
+static const struct argp_option option_table[] = {
+	{ 0, 0, 0, 0, "Output:", 2 },
+	{ "lines", 'l', NULL, 0, "a line with file and line below each frame", 0 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct script *s = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &s->input;
+		break;
+	case 'l':
+		s->emit.lines = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (s->input.path)
+			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
+		s->input.path = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp parser = {
+	option_table,
+	parse_option,
+	"[FILE]",
+	"Print every sample of a capture with its stack, as perf script does."
+	"\vexamples:\n"
+	"  krait script | less\n"
+	"  krait script --tid 1234 --time 2,3 --lines\n"
+	"  krait script | stackcollapse-perf.pl | flamegraph.pl > graph.svg\n",
+	children,
+	NULL,
+	NULL
+};
+
+static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *sample)
+{
+	struct script *s = ctx;
+
+	if (!s->err)
+		s->err = s->ops->sample(s->emitter, p, sample);
+}
+
+int cmd_script(int argc, char **argv)
+{
+	struct script s = { .ops = emitter_by_name("script") };
+	struct input in;
+	int code;
+
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (argp_parse(&parser, argc, argv, 0, NULL, &s))
+		return EXIT_CODE_USAGE;
+	if (s.ops->open(&s.emitter, stdout, &s.emit))
+		return EXIT_CODE_OUTPUT;
+	code = input__load(&in, &s.input, on_sample, &s);
+	if (code == EXIT_CODE_OK && !in.is_capture) {
+		log_error(NULL, "folded stacks have no single samples; krait report reads them");
+		code = EXIT_CODE_USAGE;
+	}
+	if (code == EXIT_CODE_OK && !s.err)
+		s.err = s.ops->finish(s.emitter, in.profile);
+	if (s.err && s.err != -EPIPE) {
+		log_error(NULL, "cannot write: %s", strerror(-s.err));
+		code = EXIT_CODE_OUTPUT;
+	}
+	s.ops->free(s.emitter);
+	input__free(&in);
+	return code;
+}
