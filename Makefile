@@ -36,6 +36,7 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= bpftool
 CLANG_FORMAT ?= clang-format
 PKG_CONFIG ?= pkg-config
+PROTOC_C ?= protoc-c
 INSTALL ?= install
 PREFIX ?= /usr/local
 FUZZ_SECS ?= 60
@@ -69,7 +70,9 @@ BPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/bpf/%.o)
 TWIN_OBJ := $(TWIN_SRC:%.c=$(O)/%.o)
 TWIN_SKEL := $(TWIN_SRC:tests/bpf/%.bpf.c=$(O)/gen/%.skel.h)
 SKEL := $(if $(BPF_SRC),$(O)/gen/krait.skel.h)
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
+PROTO_SRC := $(wildcard user/*/*.proto)
+PROTO_HDR := $(PROTO_SRC:user/%.proto=$(O)/gen/%.pb-c.h)
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
 TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
@@ -83,7 +86,7 @@ WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializ
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
 
-PKGS := libbpf libelf libdw zlib
+PKGS := libbpf libelf libdw zlib libprotobuf-c
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS))
 OPT := $(if $(DEBUG),-O0,-O2)
@@ -133,13 +136,22 @@ $(O)/gen/%.skel.h: $(O)/tests/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*) > $@
 
+$(O)/gen/%.pb-c.h $(O)/gen/%.pb-c.c &: user/%.proto
+	$(call say,PROTOC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=user --c_out=$(O)/gen $<
+
+$(O)/gen/%.o: $(O)/gen/%.c
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
 $(O)/%.o: %.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 $(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
-$(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS)
+$(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS) | $(PROTO_HDR)
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
 

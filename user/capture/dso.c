@@ -77,7 +77,7 @@ static struct dso_function *add_function(struct dso *d, __u32 slot_cnt)
 	return &d->functions[d->function_cnt++];
 }
 
-/* The function of a code object, which has a slot more than units. */
+/* The function of a code object, which has two slots more than units. */
 static const struct dso_function *code_function(struct dso *d, const struct profile *p, __u32 code)
 {
 	__u32 units = profile__code_at(p, code)->unit_cnt;
@@ -88,7 +88,7 @@ static const struct dso_function *code_function(struct dso *d, const struct prof
 		return NULL;
 	if (*index)
 		return &d->functions[*index - 1];
-	f = add_function(d, (units < MAX_UNITS ? units : MAX_UNITS) + 1);
+	f = add_function(d, (units < MAX_UNITS ? units : MAX_UNITS) + 2);
 	if (!f)
 		return NULL;
 	f->code = code;
@@ -122,8 +122,10 @@ static __u32 place(struct dso *d, const struct profile *p, __u32 frame)
 		f = code_function(d, p, pf->code);
 		if (!f)
 			return DSO_TEXT_OFFSET;
-		unit = pf->unit >= 0 ? (__u32)pf->unit : f->slot_cnt;
-		return f->offset + DSO_SLOT * (unit < f->slot_cnt - 1 ? unit : f->slot_cnt - 1);
+		unit = pf->unit >= 0 && (__u32)pf->unit < f->slot_cnt - 2 ? (__u32)pf->unit :
+		       pf->line > 0					  ? f->slot_cnt - 2 :
+									    f->slot_cnt - 1;
+		return f->offset + DSO_SLOT * unit;
 	}
 	own = frame ? add_function(d, 1) : NULL;
 	if (!own)

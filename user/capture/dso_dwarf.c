@@ -144,13 +144,14 @@ struct line_state {
 	struct bytes *b;
 	__u32 unit;
 	int line, column;
+	bool started;
 };
 
 static void put_row(struct line_state *s, __u32 unit, int line, int column)
 {
 	line = line > 0 ? line : 0;
 	column = column >= 0 && line ? column + 1 : 0;
-	if (unit && s->line == line && s->column == column)
+	if (s->started && s->line == line && s->column == column)
 		return;
 	if (unit != s->unit) {
 		bytes_u8(s->b, DW_LNS_advance_pc);
@@ -165,7 +166,7 @@ static void put_row(struct line_state *s, __u32 unit, int line, int column)
 		bytes_uleb(s->b, (__u64)column);
 	}
 	bytes_u8(s->b, DW_LNS_copy);
-	*s = (struct line_state){ s->b, unit, line, column };
+	*s = (struct line_state){ s->b, unit, line, column, true };
 }
 
 static void put_code_rows(struct line_state *s, const struct profile_code *code, __u32 unit_cnt)
@@ -178,7 +179,8 @@ static void put_code_rows(struct line_state *s, const struct profile_code *code,
 		put_row(s, entry.unit, entry.position.line, entry.position.column);
 	if (c.unit < unit_cnt)
 		put_row(s, c.unit, 0, 0);
-	put_row(s, unit_cnt, 0, 0);
+	put_row(s, unit_cnt, code->first_line, -1);
+	put_row(s, unit_cnt + 1, 0, -1);
 }
 
 static void put_sequence(struct bytes *b, const struct profile *p, const struct dso_function *f)
@@ -191,7 +193,7 @@ static void put_sequence(struct bytes *b, const struct profile *p, const struct 
 	bytes_u8(b, DW_LNE_set_address);
 	bytes_u64(b, f->offset);
 	if (f->code)
-		put_code_rows(&s, profile__code_at(p, f->code), f->slot_cnt - 1);
+		put_code_rows(&s, profile__code_at(p, f->code), f->slot_cnt - 2);
 	else
 		put_row(&s, 0, frame->line, frame->column);
 	bytes_u8(b, DW_LNS_advance_pc);

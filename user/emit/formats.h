@@ -11,5 +11,9 @@ extern const struct emitter_ops perf_data_emitter;
 extern const struct emitter_ops folded_emitter;
 extern const struct emitter_ops perf_script_emitter;
 extern const struct emitter_ops html_emitter;
+extern const struct emitter_ops pprof_emitter;
+extern const struct emitter_ops speedscope_emitter;
+extern const struct emitter_ops firefox_emitter;
+extern const struct emitter_ops callgrind_emitter;
 
 #endif /* KRAIT_EMIT_FORMATS_H */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * callgrind.c - callgrind's profile format, for KCachegrind and callgrind_annotate.
+ *
+ * Costs are samples: of each function by line, and of each call from a line of one function to
+ * another function what was seen below it. Recursion counts once: a call inside the same call adds
+ * nothing. "calls=" is 1, as sampling does not count calls.
+ */
+#include "emit/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/label.h"
+#include "emit/places.h"
+#include "profile/view.h"
+#include "util/cleanup.h"
+#include "util/printable.h"
+
+struct emitter {
+	FILE *out;
+	const struct emit_options *options;
+};
+
+/* From a line of a function to a function. */
+struct call {
+	__u32 from; /* view frame */
+	__u32 to; /* function */
+	__u32 covered; /* one past the last node below the outermost such call */
+	__u64 samples;
+};
+
+struct graph {
+	struct view *view;
+	struct places functions;
+	__u32 *function_of; /* by view frame */
+	struct call *calls; /* [0] is unused */
+	__u32 call_cnt, call_cap;
+	struct idindex index;
+	char *function_named, *file_named; /* by function, by string: its name was given */
+};
+
+static void callgrind_free(struct emitter *e)
+{
+	free(e);
+}
+
+static int callgrind_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct emitter *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->out = out;
+	e->options = options;
+	*ret = e;
+	return 0;
+}
+
+static int callgrind_sample(struct emitter *e, const struct profile *p,
+			    const struct profile_sample *s)
+{
+	return 0;
+}
+
+/* ---- the graph -------------------------------------------------------------------------------- */
+
+static int add_functions(struct graph *g)
+{
+	const struct view *v = g->view;
+
+	g->function_of = calloc(v->frame_cnt, sizeof(*g->function_of));
+	if (!g->function_of)
+		return -ENOMEM;
+	for (__u32 i = 0; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+		const struct place place = { f->kind, f->name, f->file, f->first_line, -1 };
+
+		g->function_of[i] = places_add(&g->functions, &place);
+		if (g->function_of[i] == PLACE_NONE)
+			return -ENOMEM;
+	}
+	g->function_named = calloc(g->functions.cnt + 1, 1);
+	return g->function_named ? 0 : -ENOMEM;
+}
+
+static struct call *get_call(struct graph *g, __u32 from, __u32 to)
+{
+	__u32 hash = idindex_hash_pair(from, to), cap = g->call_cap ? g->call_cap * 2 : 256;
+	const struct idindex_slot *slot;
+	struct call *grown;
+
+	idindex_for_each(&g->index, hash,
+			 slot) if (g->calls[slot->id].from == from &&
+				   g->calls[slot->id].to == to) return &g->calls[slot->id];
+	if (g->call_cnt + 1 >= g->call_cap) {
+		grown = reallocarray(g->calls, cap, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		g->calls = grown;
+		g->call_cap = cap;
+	}
+	if (idindex_reserve(&g->index))
+		return NULL;
+	g->calls[++g->call_cnt] = (struct call){ .from = from, .to = to };
+	idindex_insert(&g->index, hash, g->call_cnt);
+	return &g->calls[g->call_cnt];
+}
+
+static int add_calls(struct graph *g)
+{
+	const struct view *v = g->view;
+
+	for (__u32 i = 1; i < v->node_cnt; i++) {
+		const struct view_node *n = &v->nodes[i];
+		struct call *call;
+
+		if (!n->parent)
+			continue;
+		call = get_call(g, v->nodes[n->parent].frame, g->function_of[n->frame]);
+		if (!call)
+			return -ENOMEM;
+		if (i < call->covered)
+			continue;
+		call->samples += n->total;
+		call->covered = n->end;
+	}
+	return 0;
+}
+
+static int compare_frames(const void *a, const void *b, void *ctx)
+{
+	const struct graph *g = ctx;
+	__u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
+
+	if (g->function_of[x] != g->function_of[y])
+		return g->function_of[x] < g->function_of[y] ? -1 : 1;
+	return (g->view->frames[x].line > g->view->frames[y].line) -
+	       (g->view->frames[x].line < g->view->frames[y].line);
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+static int put_text(FILE *out, const char *text)
+{
+	cleanup_free char *safe = printable(text);
+
+	if (!safe)
+		return -ENOMEM;
+	fputs(safe, out);
+	return 0;
+}
+
+/* "fl=(1) NAME", later "fl=(1)". */
+static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
+{
+	__u32 file = g->functions.list[function].file;
+	const char *text = profile__text(g->view->profile, file);
+
+	fprintf(out, "%s=(%u)", key, file + 1);
+	if (!g->file_named[file]) {
+		g->file_named[file] = 1;
+		putc(' ', out);
+		if (put_text(out, *text ? text : "???"))
+			return -ENOMEM;
+	}
+	putc('\n', out);
+	return 0;
+}
+
+static int put_function(struct graph *g, FILE *out, const char *key, __u32 function)
+{
+	const struct place *place = &g->functions.list[function];
+	const char *text = profile__text(g->view->profile, place->name);
+
+	fprintf(out, "%s=(%u)", key, function + 1);
+	if (!g->function_named[function]) {
+		g->function_named[function] = 1;
+		putc(' ', out);
+		if (function == g->function_of[0])
+			text = LABEL_NO_STACK;
+		if (put_text(out, *text ? text : LABEL_NO_NAME))
+			return -ENOMEM;
+	}
+	putc('\n', out);
+	return 0;
+}
+
+static int line_of(const struct view_frame *f)
+{
+	return f->line > 0 ? f->line : f->first_line > 0 ? f->first_line : 0;
+}
+
+static int put_call(struct graph *g, FILE *out, const struct call *call)
+{
+	const struct place *to = &g->functions.list[call->to];
+	int err = put_file(g, out, "cfi", call->to);
+
+	if (!err)
+		err = put_function(g, out, "cfn", call->to);
+	fprintf(out, "calls=1 %d\n%d %llu\n", to->first_line > 0 ? to->first_line : 0,
+		line_of(&g->view->frames[call->from]), call->samples);
+	return err;
+}
+
+/* Calls of one caller's line stand together in g->calls; the first of each is at first[]. */
+static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 *first)
+{
+	const struct view *v = g->view;
+	__u32 current = PLACE_NONE;
+	int err = 0;
+
+	for (__u32 i = 0; i < v->frame_cnt && !err; i++) {
+		__u32 frame = order[i], function = g->function_of[frame], c;
+		const struct view_frame *f = &v->frames[frame];
+
+		if (!f->self && !first[frame])
+			continue;
+		if (function != current) {
+			putc('\n', out);
+			err = put_file(g, out, "fl", function);
+			if (!err)
+				err = put_function(g, out, "fn", function);
+			current = function;
+		}
+		if (f->self)
+			fprintf(out, "%d %llu\n", line_of(f), f->self);
+		for (c = first[frame]; !err && c && c <= g->call_cnt && g->calls[c].from == frame;
+		     c++)
+			err = put_call(g, out, &g->calls[c]);
+	}
+	return err;
+}
+
+static int put_header(FILE *out, const struct emit_options *o, __u64 total)
+{
+	int err = 0;
+
+	fputs("version: 1\ncreator: krait " KRAIT_VERSION "\n", out);
+	if (o->command_line && *o->command_line) {
+		fputs("cmd: ", out);
+		err = put_text(out, o->command_line);
+		putc('\n', out);
+	}
+	fprintf(out, "positions: line\nevents: Samples\nsummary: %llu\n", total);
+	return err;
+}
+
+static int write_graph(struct graph *g, struct emitter *e)
+{
+	const struct view *v = g->view;
+	cleanup_free __u32 *order = calloc(v->frame_cnt, sizeof(*order));
+	cleanup_free __u32 *first = calloc(v->frame_cnt, sizeof(*first));
+	__u32 max_file = 0;
+	int err;
+
+	if (!order || !first)
+		return -ENOMEM;
+	for (__u32 i = 0; i < v->frame_cnt; i++) {
+		order[i] = i;
+		max_file = v->frames[i].file > max_file ? v->frames[i].file : max_file;
+	}
+	g->file_named = calloc((size_t)max_file + 1, 1);
+	if (!g->file_named)
+		return -ENOMEM;
+	qsort_r(order, v->frame_cnt, sizeof(*order), compare_frames, g);
+	if (g->call_cnt)
+		qsort(g->calls + 1, g->call_cnt, sizeof(*g->calls), compare_calls);
+	for (__u32 i = g->call_cnt; i > 0; i--)
+		first[g->calls[i].from] = i;
+	err = put_header(e->out, e->options, v->nodes[0].total);
+	if (!err)
+		err = put_body(g, e->out, order, first);
+	fprintf(e->out, "\ntotals: %llu\n", v->nodes[0].total);
+	return err;
+}
+
+static int callgrind_finish(struct emitter *e, const struct profile *p)
+{
+	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
+	struct graph g = { 0 };
+	int err = view__new(&g.view, p, &options);
+
+	if (!err)
+		err = add_functions(&g);
+	if (!err)
+		err = add_calls(&g);
+	if (!err)
+		err = write_graph(&g, e);
+	errno = 0;
+	if (!err && (fflush(e->out) || ferror(e->out)))
+		err = errno ? -errno : -EIO;
+	view__free(g.view);
+	places_free(&g.functions);
+	idindex_free(&g.index);
+	free(g.function_of);
+	free(g.calls);
+	free(g.function_named);
+	free(g.file_named);
+	return err;
+}
+
+const struct emitter_ops callgrind_emitter = {
+	.name = "callgrind",
+	.suffixes = (const char *const[]){ ".callgrind", ".callgrind.out", NULL },
+	.open = callgrind_open,
+	.sample = callgrind_sample,
+	.finish = callgrind_finish,
+	.free = callgrind_free,
+};

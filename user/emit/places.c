@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/places.h"
+
+#include <stdlib.h>
+
+#include "emit/label.h"
+
+static bool same(const struct place *a, const struct place *b)
+{
+	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
+	       a->first_line == b->first_line && a->line == b->line;
+}
+
+__u32 places_add(struct places *x, const struct place *place)
+{
+	const __u32 key[] = { (__u32)place->kind,	place->name,	    place->file,
+			      (__u32)place->first_line, (__u32)place->line, 0 };
+	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
+	const struct idindex_slot *slot;
+	struct place *grown;
+
+	/* Ids of an index start at 1. */
+	idindex_for_each(&x->index, hash,
+			 slot) if (same(&x->list[slot->id - 1], place)) return slot->id -
+		1;
+	if (x->cnt == x->cap) {
+		grown = reallocarray(x->list, x->cap ? (size_t)x->cap * 2 : 256, sizeof(*grown));
+		if (!grown)
+			return PLACE_NONE;
+		x->list = grown;
+		x->cap = x->cap ? x->cap * 2 : 256;
+	}
+	if (idindex_reserve(&x->index))
+		return PLACE_NONE;
+	x->list[x->cnt] = *place;
+	idindex_insert(&x->index, hash, x->cnt + 1);
+	return x->cnt++;
+}
+
+__u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines)
+{
+	const struct place place = {
+		.kind = frame->kind,
+		.name = frame->name,
+		.file = frame->file,
+		.first_line = frame->first_line > 0 ? frame->first_line : -1,
+		.line = lines && frame->line > 0 ? frame->line : -1,
+	};
+
+	return places_add(x, &place);
+}
+
+void places_free(struct places *x)
+{
+	free(x->list);
+	idindex_free(&x->index);
+	*x = (struct places){ 0 };
+}
+
+const char *place_name(const struct profile *p, const struct place *place)
+{
+	const char *name = profile__text(p, place->name);
+
+	return *name ? name : LABEL_NO_NAME;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * places.h - functions, or lines of them, numbered from 0 in the order in which they are met.
+ *
+ * The frames of a profile are finer than outputs want (column, code unit): here they merge.
+ */
+#ifndef KRAIT_EMIT_PLACES_H
+#define KRAIT_EMIT_PLACES_H
+
+#include <stdbool.h>
+
+#include "profile/idindex.h"
+#include "profile/profile.h"
+
+struct place {
+	enum frame_kind kind;
+	__u32 name, file; /* string ids */
+	int first_line, line; /* -1 unknown; line is -1 for functions */
+};
+
+/* All zero is an empty one. */
+struct places {
+	struct place *list;
+	__u32 cnt, cap;
+	struct idindex index;
+};
+
+#define PLACE_NONE (~0U)
+
+/* The number of the place, PLACE_NONE when out of memory. */
+__u32 places_add(struct places *x, const struct place *place);
+/* That of a frame; lines: keep its line. */
+__u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines);
+void places_free(struct places *x);
+#define cleanup_places __attribute__((cleanup(places_free)))
+
+/* What to call it, never empty; not printable yet. */
+const char *place_name(const struct profile *p, const struct place *place);
+
+/* Processes and threads are levels of the tree, but not code. */
+static inline bool is_code(const struct profile_frame *f)
+{
+	return f->kind != FRAME_PROCESS && f->kind != FRAME_THREAD;
+}
+
+#endif /* KRAIT_EMIT_PLACES_H */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * speedscope.c - speedscope's own JSON: a profile for each thread, samples in order of time.
+ *
+ * Equal stacks that follow one another are one sample of their summed weight: what the views show
+ * is the same, and files are a fraction in size.
+ */
+#include "emit/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emit/places.h"
+#include "emit/timeline.h"
+#include "util/cleanup.h"
+#include "util/json.h"
+
+#define SCHEMA "https://www.speedscope.app/file-format-schema.json"
+
+struct emitter {
+	FILE *out;
+	const struct emit_options *options;
+	struct timeline *timeline;
+};
+
+struct writer {
+	struct json json;
+	const struct profile *profile;
+	struct places places;
+	__u32 *place_of; /* by profile frame; PLACE_NONE for what is no code */
+	__u32 *path;
+};
+
+static void speedscope_free(struct emitter *e)
+{
+	timeline__free(e->timeline);
+	free(e);
+}
+
+static int speedscope_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct emitter *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->out = out;
+	e->options = options;
+	e->timeline = timeline__new();
+	if (!e->timeline) {
+		free(e);
+		return -ENOMEM;
+	}
+	*ret = e;
+	return 0;
+}
+
+static int speedscope_sample(struct emitter *e, const struct profile *p,
+			     const struct profile_sample *s)
+{
+	return timeline__add(e->timeline, s);
+}
+
+static void put_frames(struct writer *w)
+{
+	struct json *j = &w->json;
+
+	json_put_object(j, "shared");
+	json_put_array(j, "frames");
+	for (__u32 i = 0; i < w->places.cnt; i++) {
+		const struct place *place = &w->places.list[i];
+		const char *file = profile__text(w->profile, place->file);
+		int line = place->line > 0 ? place->line : place->first_line;
+
+		json_newline(j);
+		json_open_object(j);
+		json_put_string(j, "name", place_name(w->profile, place));
+		if (*file)
+			json_put_string(j, "file", file);
+		if (*file && line > 0)
+			json_put_number(j, "line", line);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	json_close_object(j);
+}
+
+/* Root first. */
+static void put_stack(struct writer *w, __u32 node)
+{
+	__u32 cnt = 0;
+
+	for (; node; node = profile__node_at(w->profile, node)->parent) {
+		__u32 place = w->place_of[profile__node_at(w->profile, node)->frame];
+
+		if (place != PLACE_NONE)
+			w->path[cnt++] = place;
+	}
+	json_open_array(&w->json);
+	while (cnt)
+		json_number(&w->json, w->path[--cnt]);
+	json_close_array(&w->json);
+}
+
+static void put_name(struct writer *w, const struct timeline_thread *t, bool several)
+{
+	char name[160];
+
+	if (several)
+		snprintf(name, sizeof(name), "Process %d Thread %d \"%s\"", t->pid, t->tid,
+			 t->name);
+	else
+		snprintf(name, sizeof(name), "Thread %d \"%s\"", t->tid, t->name);
+	json_put_string(&w->json, "name", name);
+}
+
+static void put_thread(struct writer *w, const struct timeline_thread *t, bool several)
+{
+	struct json *j = &w->json;
+	__u64 sum = 0;
+
+	json_newline(j);
+	json_open_object(j);
+	json_put_string(j, "type", "sampled");
+	put_name(w, t, several);
+	json_put_string(j, "unit", "nanoseconds");
+	json_put_array(j, "samples");
+	for (size_t i = 0; i < t->cnt; i++) {
+		if (i && t->samples[i].node == t->samples[i - 1].node)
+			continue;
+		put_stack(w, t->samples[i].node);
+		json_newline(j);
+	}
+	json_close_array(j);
+	json_put_array(j, "weights");
+	for (size_t i = 0, next; i < t->cnt; i = next) {
+		__u64 weight = 0;
+
+		for (next = i; next < t->cnt && t->samples[next].node == t->samples[i].node; next++)
+			weight += t->samples[next].weight;
+		json_number(j, (__s64)weight);
+		sum += weight;
+	}
+	json_close_array(j);
+	json_put_number(j, "startValue", 0);
+	json_put_number(j, "endValue", (__s64)sum);
+	json_close_object(j);
+}
+
+static int prepare(struct writer *w, const struct emit_options *o)
+{
+	__u32 cnt = profile__frame_cnt(w->profile), depth = 0;
+
+	w->place_of = calloc((size_t)cnt + 1, sizeof(*w->place_of));
+	if (!w->place_of)
+		return -ENOMEM;
+	for (__u32 i = 0; i <= cnt; i++) {
+		const struct profile_frame *f = profile__frame_at(w->profile, i);
+
+		w->place_of[i] = PLACE_NONE;
+		if (!i || !is_code(f))
+			continue;
+		w->place_of[i] = places_add_frame(&w->places, f, o->lines);
+		if (w->place_of[i] == PLACE_NONE)
+			return -ENOMEM;
+	}
+	for (__u32 i = 1; i <= profile__node_cnt(w->profile); i++) {
+		if (profile__node_at(w->profile, i)->depth > depth)
+			depth = profile__node_at(w->profile, i)->depth;
+	}
+	w->path = calloc((size_t)depth + 1, sizeof(*w->path));
+	return w->path ? 0 : -ENOMEM;
+}
+
+static void put_all(struct writer *w, struct emitter *e)
+{
+	struct json *j = &w->json;
+	size_t cnt, busiest = 0;
+	struct timeline_thread *threads = timeline__threads(e->timeline, &cnt);
+
+	for (size_t i = 0; i < cnt; i++)
+		busiest = threads[i].cnt > threads[busiest].cnt ? i : busiest;
+	json_open_object(j);
+	json_put_string(j, "$schema", SCHEMA);
+	json_put_string(j, "exporter", "krait " KRAIT_VERSION);
+	json_put_string(j, "name", e->options->title ? e->options->title : "krait");
+	json_put_number(j, "activeProfileIndex", (__s64)busiest);
+	put_frames(w);
+	json_put_array(j, "profiles");
+	for (size_t i = 0; i < cnt; i++)
+		put_thread(w, &threads[i], threads[0].pid != threads[cnt - 1].pid);
+	json_close_array(j);
+	json_close_object(j);
+	json_newline(j);
+}
+
+static int speedscope_finish(struct emitter *e, const struct profile *p)
+{
+	struct writer w = { .json = { .out = e->out }, .profile = p };
+	int err = prepare(&w, e->options);
+
+	if (!err) {
+		put_all(&w, e);
+		errno = 0;
+		if (w.json.failed)
+			err = -ENOMEM;
+		else if (fflush(e->out) || ferror(e->out))
+			err = errno ? -errno : -EIO;
+	}
+	places_free(&w.places);
+	free(w.place_of);
+	free(w.path);
+	return err;
+}
+
+const struct emitter_ops speedscope_emitter = {
+	.name = "speedscope",
+	.suffixes = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
+	.streams = true,
+	.open = speedscope_open,
+	.sample = speedscope_sample,
+	.finish = speedscope_finish,
+	.free = speedscope_free,
+};

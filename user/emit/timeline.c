@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "profile/idindex.h"
+#include "util/clock.h"
+
+struct timeline {
+	struct timeline_thread *threads;
+	__u32 cnt, cap;
+	struct idindex index; /* ids are indexes + 1 */
+	__u64 first_ns, sample_cnt;
+	__s64 wall_offset_ns;
+};
+
+struct timeline *timeline__new(void)
+{
+	struct timeline *t = calloc(1, sizeof(*t));
+	struct timespec now;
+
+	if (!t)
+		return NULL;
+	clock_gettime(CLOCK_REALTIME, &now);
+	t->wall_offset_ns =
+		(__s64)now.tv_sec * (__s64)NS_PER_SEC + now.tv_nsec - (__s64)clock_monotonic_ns();
+	return t;
+}
+
+void timeline__free(struct timeline *t)
+{
+	if (!t)
+		return;
+	for (__u32 i = 0; i < t->cnt; i++)
+		free(t->threads[i].samples);
+	free(t->threads);
+	idindex_free(&t->index);
+	free(t);
+}
+
+static struct timeline_thread *get_thread(struct timeline *t, int pid, int tid)
+{
+	__u32 hash = idindex_hash_pair((__u32)pid, (__u32)tid);
+	const struct idindex_slot *slot;
+	struct timeline_thread *grown;
+
+	idindex_for_each(&t->index, hash, slot)
+	{
+		struct timeline_thread *old = &t->threads[slot->id - 1];
+
+		if (old->pid == pid && old->tid == tid)
+			return old;
+	}
+	if (t->cnt == t->cap) {
+		grown = reallocarray(t->threads, t->cap ? t->cap * 2 : 16, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		t->threads = grown;
+		t->cap = t->cap ? t->cap * 2 : 16;
+	}
+	if (idindex_reserve(&t->index))
+		return NULL;
+	t->threads[t->cnt] = (struct timeline_thread){ .pid = pid, .tid = tid };
+	idindex_insert(&t->index, hash, t->cnt + 1);
+	return &t->threads[t->cnt++];
+}
+
+int timeline__add(struct timeline *t, const struct profile_sample *s)
+{
+	struct timeline_thread *thread = get_thread(t, s->pid, s->tid);
+	struct timeline_sample *grown;
+	size_t cap;
+
+	if (!thread)
+		return -ENOMEM;
+	if (t->sample_cnt == TIMELINE_MAX_SAMPLES)
+		return -E2BIG;
+	if (thread->cnt == thread->cap) {
+		cap = thread->cap ? thread->cap * 2 : 64;
+		grown = reallocarray(thread->samples, cap, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		thread->samples = grown;
+		thread->cap = cap;
+	}
+	if (s->comm && strcmp(thread->name, s->comm))
+		snprintf(thread->name, sizeof(thread->name), "%s", s->comm);
+	thread->samples[thread->cnt++] = (struct timeline_sample){ s->time_ns, s->period, s->node };
+	if (!t->sample_cnt++ || s->time_ns < t->first_ns)
+		t->first_ns = s->time_ns;
+	return 0;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct timeline_thread *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct timeline_sample *x = a, *y = b;
+
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* They come in nearly the order of time, and mostly in just that. */
+static void sort_samples(struct timeline_thread *thread)
+{
+	for (size_t i = 1; i < thread->cnt; i++) {
+		if (thread->samples[i].time_ns < thread->samples[i - 1].time_ns) {
+			qsort(thread->samples, thread->cnt, sizeof(*thread->samples),
+			      compare_samples);
+			return;
+		}
+	}
+}
+
+struct timeline_thread *timeline__threads(struct timeline *t, size_t *ret_cnt)
+{
+	if (t->cnt)
+		qsort(t->threads, t->cnt, sizeof(*t->threads), compare_threads);
+	/* The index does not know of the new order. */
+	idindex_free(&t->index);
+	for (__u32 i = 0; i < t->cnt; i++)
+		sort_samples(&t->threads[i]);
+	*ret_cnt = t->cnt;
+	return t->threads;
+}
+
+__u64 timeline__first_ns(const struct timeline *t)
+{
+	return t->first_ns;
+}
+
+__s64 timeline__wall_offset_ns(const struct timeline *t)
+{
+	return t->wall_offset_ns;
+}
+
+const char *timeline_process_name(const struct profile *p, __u32 node)
+{
+	for (; node; node = profile__node_at(p, node)->parent) {
+		const struct profile_frame *f =
+			profile__frame_at(p, profile__node_at(p, node)->frame);
+
+		if (f->kind == FRAME_PROCESS)
+			return profile__text(p, f->name);
+	}
+	return "";
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timeline.h - the samples of each thread, kept for formats that are written thread by thread.
+ */
+#ifndef KRAIT_EMIT_TIMELINE_H
+#define KRAIT_EMIT_TIMELINE_H
+
+#include "profile/profile.h"
+
+/* 24 bytes each: 2.4 GB. What comes after is not kept, and is counted. */
+#define TIMELINE_MAX_SAMPLES 100000000ULL
+
+struct timeline_sample {
+	__u64 time_ns, weight;
+	__u32 node;
+};
+
+struct timeline_thread {
+	int pid, tid;
+	char name[64]; /* the last one it had */
+	struct timeline_sample *samples; /* in order of time, once sorted */
+	size_t cnt, cap;
+};
+
+struct timeline;
+
+/* NULL and errno on failure. */
+struct timeline *timeline__new(void);
+void timeline__free(struct timeline *t);
+/* 0, -ENOMEM, -E2BIG. */
+int timeline__add(struct timeline *t, const struct profile_sample *s);
+/* Threads by pid and tid, each with its samples by time. */
+struct timeline_thread *timeline__threads(struct timeline *t, size_t *ret_cnt);
+/* Of all samples. */
+__u64 timeline__first_ns(const struct timeline *t);
+/* What to add to times to have them since 1970. */
+__s64 timeline__wall_offset_ns(const struct timeline *t);
+/* Name of a process: that of its first frame in the profile above a node, "" if there is none. */
+const char *timeline_process_name(const struct profile *p, __u32 node);
+
+#endif /* KRAIT_EMIT_TIMELINE_H */
