@@ -143,7 +143,7 @@ static void outputs_have_a_default_and_come_repeatedly(void **state)
 	const struct record_options *o = good("-a");
 
 	assert_int_equal(o->output_cnt, 1);
-	assert_string_equal(o->outputs[0], "krait.html");
+	assert_string_equal(o->outputs[0], "perf.data");
 	o = good("-a -o - -o x.folded --output=y.html");
 	assert_int_equal(o->output_cnt, 3);
 	assert_string_equal(o->outputs[0], "-");

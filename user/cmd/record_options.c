@@ -15,7 +15,7 @@
 #define DEFAULT_HZ_ALL 99
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
 #define DEFAULT_AUDIT_EVERY 64
-#define DEFAULT_OUTPUT "krait.html"
+#define DEFAULT_OUTPUT "perf.data"
 
 enum { KEY_RING = 256, KEY_MAX_LOSS, KEY_LINES, KEY_NO_PROCESS, KEY_STATS, KEY_ANCHORS, KEY_AUDIT };
 
@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
 	  ")" },
-	{ "format", 'f', "NAME", 0, "html, folded or script, whatever the suffix" },
+	{ "format", 'f', "NAME", 0, "perf, html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
@@ -56,12 +56,14 @@ static const char doc[] =
 	"Record Python stacks, exact and without stopping anything."
 	"\v"
 	"Examples:\n"
-	"  krait record -a -d 10s                    the whole machine -> krait.html\n"
+	"  krait record -a -d 10s                    the whole machine -> perf.data\n"
+	"  krait record -o flame.html -p 1234        as a flame graph\n"
 	"  krait record -p 1234 -o out.folded        one process and its children, until Ctrl-C\n"
 	"  krait record -F 10k -- python3 app.py     a command; its exit code is passed on\n"
 	"  krait record -a -f script -o - | less     every sample as perf script prints it\n"
 	"\n"
-	"Suffixes: .html flame graph; .folded, .txt one stack a line; .script perf script text.\n"
+	"Suffixes: .data perf.data, for krait report, perf and others; .html flame graph; .folded, .txt one "
+	"stack a line; .pb.gz pprof; .speedscope.json; .firefox.json; .callgrind; .script perf script text.\n"
 	"Exit codes: 0 fine (or the command's own); 1 more lost than --max-loss; 2 usage; 3 no such "
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
