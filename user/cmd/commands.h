@@ -6,6 +6,7 @@
 #ifndef KRAIT_CMD_COMMANDS_H
 #define KRAIT_CMD_COMMANDS_H
 
+int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_script(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct command {
 	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree", cmd_report },
 	{ "script", "krait script", "print every sample as text", cmd_script },
 	{ "convert", "krait convert", "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
+	{ "list", "krait list", "list Python processes and how they would be profiled", cmd_list },
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -139,6 +139,7 @@ static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
 
 int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 {
+	Elf64_Sym total;
 	__u64 len;
 	int r = find_vaddr(f, &ret->runtime_vaddr);
 
@@ -156,6 +157,8 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 		if (r)
 			return r;
 	}
+	/* Py_REF_DEBUG, Objects/object.c: from 3.12 on kept for old extensions of such builds. */
+	ret->debug = !elf_symbol_dynamic(f, "_Py_RefTotal", &total);
 	if (!py_table_has_cookie(ret->table, ret->table_len))
 		ret->py_version = elf_version_find(f);
 	return 0;

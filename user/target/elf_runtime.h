@@ -12,6 +12,7 @@
 #define KRAIT_TARGET_ELF_RUNTIME_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "target/py_offsets.h"
@@ -26,6 +27,7 @@ struct elf_runtime {
 	__u64 file_size;
 	__u64 headers_hash; /* of the ELF and program headers */
 	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only without a table */
+	bool debug; /* built --with-pydebug: it counts references */
 	__u32 table_len; /* bytes in table; 0 where the file does not hold the content */
 	__u32 build_id_len;
 	__u8 build_id[ELF_BUILD_ID_MAX];

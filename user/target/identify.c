@@ -25,6 +25,7 @@ struct copy {
 	__u64 addr;
 	const char *file;
 	enum py_build build;
+	bool debug;
 };
 
 static int live_read(struct identify *s, __u64 addr, void *buf, size_t len)
@@ -66,6 +67,7 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	p->runtime_addr = copy->addr;
 	p->initialised = initialised;
 	p->build = copy->build;
+	p->debug = copy->debug;
 	p->version = s->version;
 	p->source = s->source;
 	snprintf(p->file, sizeof(p->file), "%s", copy->file);
@@ -151,6 +153,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 		.addr = elf_runtime_addr(elf, m->start),
 		.file = m->path,
 		.build = build,
+		.debug = elf->debug,
 	};
 	__u8 table[PY_TABLE_MAX];
 	int r;

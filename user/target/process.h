@@ -35,6 +35,7 @@ struct py_process {
 	enum py_source source; /* of the offsets */
 	__u32 version; /* PY_VERSION_HEX as far as it could be found out, on failure too; 0 unknown */
 	enum py_build build;
+	bool debug; /* built with assertions (--with-pydebug) */
 	char file[256]; /* ELF file that holds the runtime, as /proc/PID/maps shows it to us */
 	char comm[16];
 	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */

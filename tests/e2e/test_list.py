@@ -1,0 +1,122 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait list: every interpreter as it is, as a table and as JSON, with and without root; and how
+record refuses what list says cannot be profiled."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import harness as h
+
+WAIT = "import sys; print('READY', flush=True); sys.stdin.read()"
+
+
+def listed(*args, **options):
+    done = h.run_krait("list", "--json", *args, **options)
+    return done, json.loads(done.stdout)
+
+
+def check_each(tap, python):
+    name = python.name
+    minor = int(python.minor.split(".")[1])
+    with h.Target(python.command("-c", WAIT)) as target:
+        done, rows = listed(str(target.pid))
+        row = rows[0]
+        tap.equal(done.returncode, 0, name + ": exit code", done.stderr)
+        tap.equal((row["pid"], row["ns_pid"], row["user"]), (target.pid, target.pid, "root"),
+                  name + ": whose it is")
+        tap.equal((row["version"], row["build"]), (python.version, python.kind),
+                  name + ": version and build")
+        tap.equal(row["how"], "table" if minor < 13 else "published offsets", name + ": how")
+        tap.ok(row["command"].endswith("-B -c " + WAIT), name + ": its command", row["command"])
+        done = h.run_krait("list")
+        lines = [line.split() for line in done.stdout.splitlines()]
+        rows = [line for line in lines if line and line[0] == str(target.pid)]
+        tap.ok(len(rows) == 1 and rows[0][3] == python.version, name + ": a row of the table",
+               done.stdout)
+
+
+def check_refused(tap):
+    """An interpreter too old to be known, and a process that is no Python, by name."""
+    old = [p for p in h.all_interpreters() if int(p.minor.split(".")[1]) < 8]
+    if not old:
+        tap.skip("older than 3.8", "no such interpreter")
+    for python in old[:1]:
+        with h.Target(python.command("-c", WAIT)) as target:
+            done, rows = listed(str(target.pid))
+            tap.equal((done.returncode, rows[0]["how"], rows[0]["version"]),
+                      (3, None, python.version), python.name + ": is refused")
+            tap.ok("supports 3.8 to" in rows[0]["why"], python.name + ": and why", rows[0]["why"])
+            recording = h.record("-p", str(target.pid), "-d", "1s")
+            tap.equal(recording.code, 3, python.name + ": by record, too", recording.err)
+            tap.ok("CPython " + python.version in recording.err, python.name + ": by name",
+                   recording.err)
+    with subprocess.Popen(["sleep", "60"]) as process:
+        done, rows = listed(str(process.pid))
+        tap.equal((done.returncode, rows[0]["how"]), (3, None), "sleep is no Python")
+        tap.ok("Python runtime" in rows[0]["why"], "and list says so", rows[0]["why"])
+        process.kill()
+    tap.equal(h.run_krait("list", "x").returncode, 2, "a PID is a number")
+
+
+def check_namespaces(tap, python):
+    """A process of a pid namespace has two numbers."""
+    command = ["unshare", "--pid", "--fork", "--kill-child", *python.command("-c", WAIT)]
+    try:
+        target = h.Target(command)
+    except (OSError, RuntimeError) as error:
+        tap.skip("pid namespaces", error)
+        return
+    with target:
+        rows = [r for r in listed()[1] if r["ns_pid"] == 1 and r["pid"] != 1 and
+                r["command"].endswith(WAIT)]
+        tap.ok(rows and rows[0]["how"], "a process in a pid namespace has its number there", rows)
+
+
+def check_unprivileged(tap, python):
+    """Without root: what one may read, and how many others there are."""
+    if python.root != "/" or python.path.startswith("/root/"):
+        tap.skip("without root", "nobody cannot run " + python.path)
+        return
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    os.chmod(folder, 0o755)
+    krait = shutil.copy(h.KRAIT, os.path.join(folder, "krait"))
+    os.chmod(krait, 0o755)
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    with h.Target(python.command("-c", WAIT)) as other:
+        own = subprocess.Popen([python.path, "-B", "-c", WAIT], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, **nobody)
+        own.stdout.readline()
+        done = subprocess.run([krait, "list", "--json"], capture_output=True, encoding="utf-8",
+                              **nobody)
+        rows = {r["pid"]: r for r in json.loads(done.stdout)}
+        tap.equal(done.returncode, 0, "without root: exit code", done.stderr)
+        tap.ok(rows.get(own.pid, {}).get("how"), "without root: one's own processes", rows)
+        tap.ok(other.pid not in rows and "may not be read" in done.stderr,
+               "without root: others are counted", rows, done.stderr)
+        own.kill()
+        own.communicate()
+    shutil.rmtree(folder)
+
+
+def main():
+    tap = h.Tap()
+    if os.geteuid():
+        tap.skip("list", "need root")
+    else:
+        pythons = h.interpreters(tap)
+        for python in pythons:
+            check_each(tap, python)
+        check_refused(tap)
+        if pythons:
+            check_namespaces(tap, h.newest(pythons))
+        for python in [p for p in pythons if p.path.startswith("/usr/bin/") and p.root == "/"][:1]:
+            check_unprivileged(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

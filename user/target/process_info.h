@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process_info.h - what a person wants to know of a process: whose it is, what it runs, where.
+ *
+ * Must hold: texts are the process's own choice, cut to fit and not made printable here.
+ */
+#ifndef KRAIT_TARGET_PROCESS_INFO_H
+#define KRAIT_TARGET_PROCESS_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define CONTAINER_ID_MAX 65
+
+struct process_info {
+	pid_t pid, ns_pid; /* ours; in its innermost pid namespace, 0 unknown */
+	uid_t uid;
+	bool has_uid;
+	char user[33]; /* by our user database, else the number; "" unknown */
+	char command[512]; /* arguments with a blank between, or [name] of a process without any */
+	char container[CONTAINER_ID_MAX]; /* "" none that we can tell */
+};
+
+/* What cannot be read is left out. -ESRCH if the process is gone. */
+int process_info_read(pid_t pid, struct process_info *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * The container in a text such as /proc/PID/cgroup: the last run of 64 hexadecimal digits (Docker,
+ * containerd, CRI-O, Podman, Kubernetes), or the name behind "lxc.payload." or "/lxc/". False and ""
+ * if there is none.
+ */
+bool container_id_find(const char *text, char ret[static CONTAINER_ID_MAX])
+	__attribute__((nonnull));
+
+/* The last number of the line NSpid: in a text such as /proc/PID/status; 0 none. */
+pid_t ns_pid_find(const char *status) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_PROCESS_INFO_H */
