@@ -125,15 +125,28 @@ void outputs__sample(struct outputs *o, const struct profile *p, const struct pr
 
 static void say_written(const struct output *out, const char *path)
 {
+	static const struct {
+		const char *format, *next;
+	} hints[] = {
+		{ "perf", ": krait report, krait convert -o flame.html, or perf report" },
+		{ "html", ": open it in a browser" },
+		{ "folded", ": krait report FILE, or any flame graph tool" },
+		{ "pprof", ": go tool pprof -http=: FILE" },
+		{ "speedscope", ": drop it on speedscope.app" },
+		{ "firefox", ": load it in profiler.firefox.com" },
+		{ "callgrind", ": kcachegrind FILE" },
+	};
+	const char *next = "";
 	char size[32] = "";
 	struct stat st;
 
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		if (!strcmp(out->ops->name, hints[i].format))
+			next = hints[i].next;
+	}
 	if (!stat(path, &st))
 		format_size(size, sizeof(size), (__u64)st.st_size);
-	log_info(NULL, "wrote %s (%s)%s%s", path, size,
-		 strcmp(out->ops->name, "html") ? "" : ": open it in a browser",
-		 strcmp(out->ops->name, "folded") ? "" :
-						    ": krait report FILE, or any flame graph tool");
+	log_info(NULL, "wrote %s (%s)%s", path, size, next);
 }
 
 /* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */

@@ -25,6 +25,8 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+/* Frames of a stack that perf report and perf script show unless told otherwise. */
+#define PERF_MAX_STACK 127
 #define FLUSH_NS NS_PER_SEC
 /* The DSO of 20,000 functions takes 0.1 s to write: 2 % at the most. */
 #define STORE_NS (5 * NS_PER_SEC)
@@ -318,6 +320,9 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 	cached = err ? 0 : dso_store_cache(e->dso_path, e->dso);
 	if (cached)
 		log_debug("perf.data", "build-id cache: %s", strerror(-cached));
+	if (e->max_depth > PERF_MAX_STACK)
+		log_info(NULL, "stacks are up to %u frames deep: perf shows them whole with "
+			 "--max-stack %u", e->max_depth, e->max_depth);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);
 	return err ? err : perf_writer__finish(e->writer, &object);
