@@ -136,7 +136,7 @@ def all_interpreters():
 
 def interpreters(tap):
     """The supported ones; a minor or kind that is not there is a skip that names it."""
-    found = [p for p in all_interpreters() if p.minor in MINORS]
+    found = [p for p in all_interpreters() if p.minor in MINORS and p.kind != "debug"]
     for minor in MINORS:
         for kind in KINDS.get(minor, ("exe", "shared")):
             if not any(p.minor == minor and p.kind == kind for p in found):
