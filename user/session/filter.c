@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/filter.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "target/context.h"
+
+static bool name_matches(const struct filter *f, const char *comm, const char *script)
+{
+	const char *slash = strrchr(script, '/');
+
+	for (size_t i = 0; i < f->name_cnt; i++) {
+		const char *pattern = f->names[i];
+
+		if (!fnmatch(pattern, comm, 0))
+			return true;
+		if (*script &&
+		    (!fnmatch(pattern, script, 0) || (slash && !fnmatch(pattern, slash + 1, 0))))
+			return true;
+	}
+	return !f->name_cnt;
+}
+
+static bool cgroup_matches(const struct filter *f, const char *text)
+{
+	for (size_t i = 0; i < f->cgroup_cnt; i++) {
+		if (cgroup_is_below(text, f->cgroups[i]))
+			return true;
+	}
+	return !f->cgroup_cnt;
+}
+
+static bool user_matches(const struct filter *f, uid_t uid)
+{
+	for (size_t i = 0; i < f->user_cnt; i++) {
+		if (f->users[i] == uid)
+			return true;
+	}
+	return !f->user_cnt;
+}
+
+bool filter_matches(const struct filter *f, pid_t pid, const char *comm)
+{
+	char cgroups[CGROUP_TEXT_MAX];
+	struct context context;
+
+	if (filter_is_empty(f))
+		return true;
+	context_read(pid, &context, cgroups);
+	return name_matches(f, comm, context.script) && cgroup_matches(f, cgroups) &&
+	       user_matches(f, context.uid);
+}

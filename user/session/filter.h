@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter.h - which Python processes of the machine are wanted: by name, control group, user.
+ *
+ * Several values of one kind are alternatives; of different kinds all must hold. The look at a
+ * process is at its exec, or when it is first seen: a name that it gives itself later does not count.
+ * A child that was forked off is what its parent is.
+ */
+#ifndef KRAIT_SESSION_FILTER_H
+#define KRAIT_SESSION_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define FILTER_MAX 16
+
+struct filter {
+	/* Patterns (fnmatch) of the command, of the script's file name or path, or of the module. */
+	const char *names[FILTER_MAX];
+	const char *cgroups[FILTER_MAX]; /* these groups and those below */
+	uid_t users[FILTER_MAX]; /* effective */
+	size_t name_cnt, cgroup_cnt, user_cnt;
+};
+
+static inline bool filter_is_empty(const struct filter *f)
+{
+	return !f->name_cnt && !f->cgroup_cnt && !f->user_cnt;
+}
+
+/* Is the process wanted? One that has gone before it could be looked at has only its command. */
+bool filter_matches(const struct filter *f, pid_t pid, const char *comm) __attribute__((nonnull));
+
+#endif /* KRAIT_SESSION_FILTER_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/label.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "target/context.h"
+#include "util/printable.h"
+
+static const struct {
+	const char *name;
+	enum label_part part;
+} parts_by_name[] = {
+	{ "pid", LABEL_PID },	    { "nspid", LABEL_NSPID },	      { "user", LABEL_USER },
+	{ "script", LABEL_SCRIPT }, { "container", LABEL_CONTAINER }, { "cgroup", LABEL_CGROUP },
+};
+
+unsigned label_part(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof(parts_by_name) / sizeof(parts_by_name[0]); i++) {
+		if (strlen(parts_by_name[i].name) == len &&
+		    !memcmp(parts_by_name[i].name, name, len))
+			return parts_by_name[i].part;
+	}
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void put(FILE *out, const char **separator, const char *what, const char *raw)
+{
+	char text[256];
+
+	printable_into(text, sizeof(text), raw);
+	fprintf(out, "%s%s%s", *separator, what, text);
+	*separator = ", ";
+}
+
+static void put_number(FILE *out, const char **separator, const char *what, unsigned long number)
+{
+	fprintf(out, "%s%s%lu", *separator, what, number);
+	*separator = ", ";
+}
+
+static void put_container(FILE *out, const char **separator, const struct container *c)
+{
+	fprintf(out, "%s%s %.12s", *separator, c->runtime, c->id);
+	*separator = ", ";
+}
+
+void process_label(char *buf, size_t size, unsigned parts, const char *comm, int pid,
+		   const struct context *context)
+{
+	const char *separator = " [";
+	FILE *out = fmemopen(buf, size, "w");
+
+	snprintf(buf, size, "%s", comm);
+	if (!out)
+		return;
+	fputs(comm, out);
+	if (parts & LABEL_PID)
+		put_number(out, &separator, "pid ", (unsigned long)pid);
+	if (parts & LABEL_NSPID && context->ns_pid)
+		put_number(out, &separator, "nspid ", (unsigned long)context->ns_pid);
+	if (parts & LABEL_USER && context->known)
+		put_number(out, &separator, "user ", context->uid);
+	if (parts & LABEL_SCRIPT && context->script[0])
+		put(out, &separator, "", base_name(context->script));
+	if (parts & LABEL_CONTAINER && context->container.id[0])
+		put_container(out, &separator, &context->container);
+	if (parts & LABEL_CGROUP && context->cgroup[0])
+		put(out, &separator, "", context->cgroup);
+	if (*separator == ',')
+		fputc(']', out);
+	fclose(out);
+	buf[size - 1] = '\0';
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * label.h - what the frame of a process is called: its command, and on request what tells it from
+ * others of that command.
+ */
+#ifndef KRAIT_SESSION_LABEL_H
+#define KRAIT_SESSION_LABEL_H
+
+#include <stddef.h>
+
+enum label_part {
+	LABEL_PID = 1 << 0, /* of the host */
+	LABEL_NSPID = 1 << 1, /* as the process sees it */
+	LABEL_USER = 1 << 2,
+	LABEL_SCRIPT = 1 << 3,
+	LABEL_CONTAINER = 1 << 4, /* runtime and the first 12 characters of the id */
+	LABEL_CGROUP = 1 << 5,
+};
+
+struct context;
+
+/* The part with that name, or 0. */
+unsigned label_part(const char *name, size_t len) __attribute__((nonnull));
+
+/* "python3 [pid 12, docker 0123456789ab]"; all that the process chose is made printable. */
+void process_label(char *buf, size_t size, unsigned parts, const char *comm, int pid,
+		   const struct context *context) __attribute__((nonnull));
+
+#endif /* KRAIT_SESSION_LABEL_H */

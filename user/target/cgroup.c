@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/cgroup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/param.h>
+
+#define MOUNT_POINT "/sys/fs/cgroup"
+
+#define ID_CHARS                                                                                   \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"                                     \
+	"0123456789_.-"
+
+/* What stands before an id of 64 digits. Longer names first where one is part of another. */
+static const struct {
+	const char *prefix, *runtime;
+} runtimes[] = {
+	{ "cri-containerd", "containerd" },
+	{ "nerdctl", "containerd" },
+	{ "docker", "docker" },
+	{ "crio", "cri-o" },
+	{ "libpod", "podman" },
+};
+
+/*
+ * Takes the next line "NUMBER:CONTROLLERS:PATH" off *text. False at the end; a line that is not one
+ * has no path.
+ */
+static bool next_path(const char **text, const char **ret, size_t *ret_len)
+{
+	const char *line = *text, *end = strchrnul(line, '\n');
+	const char *colon = memchr(line, ':', (size_t)(end - line));
+
+	if (!*line)
+		return false;
+	if (colon)
+		colon = memchr(colon + 1, ':', (size_t)(end - colon - 1));
+	*ret = colon ? colon + 1 : end;
+	*ret_len = (size_t)(end - *ret);
+	*text = *end ? end + 1 : end;
+	return true;
+}
+
+void cgroup_path(const char *text, char *ret, size_t size)
+{
+	const char *line = text, *path, *best = "";
+	size_t len, best_len = 0;
+
+	for (; next_path(&text, &path, &len); line = text) {
+		bool second = !strncmp(line, "0::", 3);
+
+		if ((second && len > 1) || len > best_len) {
+			best = path;
+			best_len = len;
+		}
+		if (second && len > 1)
+			break;
+	}
+	if (size)
+		snprintf(ret, size, "%.*s", (int)MIN(best_len, size), best);
+}
+
+bool cgroup_is_below(const char *text, const char *path)
+{
+	size_t len, prefix_len;
+	const char *found;
+
+	if (!strncmp(path, MOUNT_POINT "/", sizeof(MOUNT_POINT)))
+		path += sizeof(MOUNT_POINT) - 1;
+	prefix_len = strlen(path);
+	while (prefix_len && path[prefix_len - 1] == '/')
+		prefix_len--;
+	while (next_path(&text, &found, &len)) {
+		if (len >= prefix_len && !memcmp(found, path, prefix_len) &&
+		    (len == prefix_len || found[prefix_len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_hex(const char *s, size_t len)
+{
+	return strspn(s, "0123456789abcdef") >= len;
+}
+
+static bool has_prefix(const char *s, size_t len, const char *prefix)
+{
+	size_t prefix_len = strlen(prefix);
+
+	return len >= prefix_len && !memcmp(s, prefix, prefix_len);
+}
+
+static void take_id(struct container *ret, const char *runtime, const char *id, size_t len)
+{
+	if (!len || len >= sizeof(ret->id) || strspn(id, ID_CHARS) < len)
+		return;
+	memcpy(ret->id, id, len);
+	ret->id[len] = '\0';
+	ret->runtime = runtime;
+}
+
+/* An id of 64 digits at the end of a name such as docker-ID.scope, x.slice:cri-containerd:ID, ID. */
+static void hex_id(const char *name, size_t len, const char *parents, struct container *ret)
+{
+	const char *runtime = "container", *id, *slice;
+
+	if (len > 6 && !memcmp(name + len - 6, ".scope", 6))
+		len -= 6;
+	if (len < 64 || !is_hex(name + len - 64, 64))
+		return;
+	id = name + len - 64;
+	if (id == name) {
+		if (strstr(parents, "docker"))
+			runtime = "docker";
+		else if (strstr(parents, "libpod"))
+			runtime = "podman";
+		take_id(ret, runtime, id, 64);
+		return;
+	}
+	if (id[-1] != '-' && id[-1] != ':')
+		return;
+	slice = memrchr(name, ':', (size_t)(id - name - 1));
+	if (slice)
+		name = slice + 1;
+	/* What watches a container is not in it. */
+	if (memmem(name, (size_t)(id - name), "conmon", 6))
+		return;
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+		if (has_prefix(name, (size_t)(id - name), runtimes[i].prefix)) {
+			runtime = runtimes[i].runtime;
+			break;
+		}
+	}
+	take_id(ret, runtime, id, 64);
+}
+
+/* lxc.payload.NAME, /lxc/NAME */
+static void lxc_name(const char *name, size_t len, const char *path, struct container *ret)
+{
+	static const char payload[] = "lxc.payload.";
+
+	if (has_prefix(name, len, payload))
+		take_id(ret, "lxc", name + sizeof(payload) - 1, len - (sizeof(payload) - 1));
+	else if (name - path >= 5 && !memcmp(name - 5, "/lxc/", 5))
+		take_id(ret, "lxc", name, len);
+}
+
+void container_of_cgroup(const char *path, struct container *ret)
+{
+	const char *name = path, *end;
+
+	*ret = (struct container){ .runtime = "" };
+	/* From the outside to the inside; the last one counts. */
+	while (*name) {
+		end = strchrnul(name, '/');
+		hex_id(name, (size_t)(end - name), path, ret);
+		lxc_name(name, (size_t)(end - name), path, ret);
+		name = *end ? end + 1 : end;
+	}
+}
