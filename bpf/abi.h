@@ -22,6 +22,8 @@
 #define KRAIT_MAX_LAYOUTS 64
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_BINARIES 256
+/* Functions of libraries where the interpreter begins: six each. */
+#define KRAIT_MAX_ENTRIES 512
 #define KRAIT_MAX_SLOTS 16384
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
@@ -143,9 +145,13 @@ struct binary_key {
 };
 _Static_assert(sizeof(struct binary_key) == 24, "struct binary_key is shared with BPF");
 
-/* What is known of it before it runs. Written by user space only. */
+/*
+ * What is known of an interpreter before it runs: of an executable (map binaries), or of a function
+ * of a shared library that begins it (map entries). Written by user space only.
+ */
 struct binary_info {
-	__u64 runtime_delta; /* &_PyRuntime - mm->start_code, modulo 2^64; the same in every process */
+	/* &_PyRuntime - mm->start_code or - the function, modulo 2^64; the same in every process */
+	__u64 runtime_delta;
 	__u32 layout;
 	__u32 flags; /* enum proc_flag */
 };
@@ -273,6 +279,7 @@ enum event_type {
 	EVENT_FORK,
 	EVENT_EXIT, /* of a process (its last thread) */
 	EVENT_THREAD_EXIT, /* of a thread of a tracked process */
+	EVENT_RUNTIME, /* an interpreter in a known library begins */
 	EVENT_CODE, /* a code object seen for the first time */
 	EVENT_CNT
 };
@@ -352,9 +359,11 @@ struct event_task {
 	__u32 pid; /* of the task (the child for a fork) */
 	__u32 tid;
 	__u32 parent_pid;
-	__u32 layout; /* exec of a known binary: its layout, else KRAIT_NO_LAYOUT */
+	__u32 layout; /* exec of a known binary, runtime: its layout, else KRAIT_NO_LAYOUT */
 	char comm[16];
+	__u64 runtime_addr; /* with a layout */
+	__u64 dropped; /* exit: as in struct proc_info */
 };
-_Static_assert(sizeof(struct event_task) == 56, "struct event_task is shared with BPF");
+_Static_assert(sizeof(struct event_task) == 72, "struct event_task is shared with BPF");
 
 #endif /* KRAIT_ABI_H */

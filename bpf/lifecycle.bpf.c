@@ -3,14 +3,16 @@
  * lifecycle.bpf.c - processes come, change and go; nothing is polled, and nothing waits for user space.
  *
  * A forked child is its parent's copy: its entry is there before it runs. An exec of a binary whose
- * interpreter is known is resolved on the spot; any other leaves an entry that is only followed. An
- * exit deletes. Each event also wakes user space, which looks at the process itself.
+ * interpreter is known is resolved on the spot; any other leaves an entry that is only followed, until
+ * a known library in it begins an interpreter. An exit deletes. Each event also wakes user space,
+ * which looks at the process itself.
  *
  * These programs run in process context, so changing a hash is safe here, unlike in the sampler.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
 
 #include "abi.h"
 #include "fingerprint.h"
@@ -22,56 +24,96 @@
 #include "maps.h"
 #include "task.h"
 
-static __always_inline int emit_task(struct task_struct *task, __u32 type, __u32 parent_pid,
-				     __u32 layout)
+static __always_inline void begin_task(struct event_task *event, struct task_struct *task,
+				       __u32 type)
 {
-	struct event_task event = {
+	*event = (struct event_task){
 		.type = type,
-		.size = sizeof(event),
+		.size = sizeof(*event),
 		.time_ns = bpf_ktime_get_ns(),
 		.start_ns = task_start_ns(task),
 		.pid = BPF_CORE_READ(task, tgid),
 		.tid = BPF_CORE_READ(task, pid),
-		.parent_pid = parent_pid,
-		.layout = layout,
+		.layout = KRAIT_NO_LAYOUT,
 	};
+	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+}
 
-	BPF_CORE_READ_STR_INTO(&event.comm, task, comm);
-	if (bpf_ringbuf_output(&ring, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+static __always_inline int emit_task(struct event_task *event)
+{
+	if (bpf_ringbuf_output(&ring, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
 		count(COUNTER_EVENTS_DROPPED);
 	return 0;
 }
 
-/* The new image: known, then its layout is the result, or to be found out by user space. */
-static __always_inline __u32 resolve_exec(struct task_struct *task, __u32 pid)
+/* Puts a process whose interpreter is known in its place, and says so. */
+static __always_inline void enter_proc(struct event_task *event, struct proc_info *proc,
+				       const struct binary_info *known, __u64 base_addr)
 {
+	__u32 pid = event->pid;
+
+	proc->runtime_addr = base_addr + known->runtime_delta;
+	proc->layout = known->layout;
+	proc->flags = known->flags;
+	if (bpf_map_update_elem(&procs, &pid, proc, BPF_ANY))
+		return;
+	event->runtime_addr = proc->runtime_addr;
+	event->layout = proc->layout;
+}
+
+/* The new image: known, or to be found out by user space. */
+static __always_inline void resolve_exec(struct task_struct *task, struct event_task *event)
+{
+	__u32 pid = event->pid;
 	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
 	struct proc_info proc = { .start_ticks = process_start_ticks(task) };
 	struct binary_info *binary;
 	struct binary_key key;
 
 	if (!old && !follow_all)
-		return KRAIT_NO_LAYOUT;
+		return;
 	task_binary(task, &key);
 	binary = bpf_map_lookup_elem(&binaries, &key);
-	if (binary) {
-		proc.runtime_addr = BPF_CORE_READ(task, mm, start_code) + binary->runtime_delta;
-		proc.layout = binary->layout;
-		proc.flags = binary->flags;
-	} else if (!old) {
-		return KRAIT_NO_LAYOUT;
-	}
-	bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
-	return binary ? proc.layout : KRAIT_NO_LAYOUT;
+	if (binary)
+		enter_proc(event, &proc, binary, BPF_CORE_READ(task, mm, start_code));
+	else if (old)
+		bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
 }
 
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 layout = resolve_exec(task, BPF_CORE_READ(task, tgid));
+	struct event_task event;
 
-	return emit_task(task, EVENT_EXEC, BPF_CORE_READ(task, real_parent, tgid), layout);
+	begin_task(&event, task, EVENT_EXEC);
+	event.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	resolve_exec(task, &event);
+	return emit_task(&event);
+}
+
+/*
+ * A function of a known library that begins an interpreter. The library may be that of the program,
+ * or have been loaded by it much later. A process that runs an interpreter already keeps that one.
+ */
+SEC("uprobe")
+int runtime_begin(struct pt_regs *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct proc_info proc = { .start_ticks = process_start_ticks(task) };
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, cookie = bpf_get_attach_cookie(ctx);
+	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
+	struct binary_info *known = bpf_map_lookup_elem(&entries, &cookie);
+	struct event_task event;
+
+	if (!known || (!old && !follow_all))
+		return 0;
+	if (old && old->flags & PROC_PYTHON &&
+	    (old->seen || old->runtime_addr == PT_REGS_IP(ctx) + known->runtime_delta))
+		return 0;
+	begin_task(&event, task, EVENT_RUNTIME);
+	enter_proc(&event, &proc, known, PT_REGS_IP(ctx));
+	return emit_task(&event);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -80,6 +122,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	__u32 parent_pid = BPF_CORE_READ(parent, tgid), pid = BPF_CORE_READ(child, tgid);
+	struct event_task event;
 	struct proc_info *known;
 
 	if ((__u32)BPF_CORE_READ(child, pid) != pid)
@@ -92,7 +135,9 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		proc.dropped = 0;
 		bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
 	}
-	return emit_task(child, EVENT_FORK, parent_pid, KRAIT_NO_LAYOUT);
+	begin_task(&event, child, EVENT_FORK);
+	event.parent_pid = parent_pid;
+	return emit_task(&event);
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -100,13 +145,19 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, tgid);
+	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+	struct event_task event;
 
 	if (BPF_CORE_READ(task, signal, live.counter) == 0) {
+		begin_task(&event, task, EVENT_EXIT);
+		if (proc)
+			event.dropped = proc->dropped;
 		bpf_map_delete_elem(&procs, &pid);
-		return emit_task(task, EVENT_EXIT, 0, KRAIT_NO_LAYOUT);
+		return emit_task(&event);
 	}
 	/* By process, not by slot: a thread that got its slot late must still give it back. */
-	if (bpf_map_lookup_elem(&procs, &pid))
-		return emit_task(task, EVENT_THREAD_EXIT, 0, KRAIT_NO_LAYOUT);
-	return 0;
+	if (!proc)
+		return 0;
+	begin_task(&event, task, EVENT_THREAD_EXIT);
+	return emit_task(&event);
 }

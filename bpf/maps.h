@@ -27,6 +27,13 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KRAIT_MAX_ENTRIES);
+	__type(key, __u32); /* attach cookie of the probe on the function */
+	__type(value, struct binary_info);
+} entries SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KRAIT_MAX_LAYOUTS);
 	__type(key, __u32);
 	__type(value, struct py_offsets);

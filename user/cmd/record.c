@@ -13,6 +13,7 @@
 #include "cmd/outputs.h"
 #include "cmd/record_options.h"
 #include "emit/summary.h"
+#include "profile/losses.h"
 #include "session/session.h"
 #include "util/cleanup.h"
 #include "util/log.h"
@@ -78,6 +79,7 @@ static int start(struct recording *r, struct error *err)
 
 	r->config = (struct session_config){
 		.all = o->all,
+		.filter = o->filter,
 		.pids = o->pids,
 		.pid_cnt = o->pid_cnt,
 		.command = o->command,
@@ -91,6 +93,7 @@ static int start(struct recording *r, struct error *err)
 		},
 		.collector = {
 			.event_name = "cpu-clock",
+			.label = o->label,
 			.on_sample = on_sample,
 			.on_sample_ctx = r->outputs,
 		},
@@ -138,8 +141,12 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 	for (int i = 0; i < REASON_CNT; i++)
 		fprintf(stderr, "%s.%s %llu\n", outcome_name(reason_outcome(i)), reason_name(i),
 			a->reasons[i]);
-	fprintf(stderr, "balance %lld\nunknown_frames %llu\nevents_dropped %llu\n",
-		accounts_balance(a), a->unknown_frames, a->events_dropped);
+	fprintf(stderr,
+		"balance %lld\nunwanted %llu\nunknown_frames %llu\nunknown_samples %llu\n"
+		"events_dropped %llu\n",
+		accounts_balance(a), a->unwanted, a->unknown_frames, a->unknown_samples,
+		a->events_dropped);
+	losses_print(session__losses(r->session), stderr);
 	print_anchor_stats(stats);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);

@@ -3,10 +3,12 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emit/emitter.h"
+#include "session/label.h"
 #include "util/error.h"
 #include "util/units.h"
 
@@ -17,12 +19,24 @@
 #define DEFAULT_AUDIT_EVERY 64
 #define DEFAULT_OUTPUT "perf.data"
 
+enum {
+	KEY_NAME = 512,
+	KEY_CGROUP,
+	KEY_USER,
+	KEY_LABEL,
+};
+
 enum { KEY_RING = 256, KEY_MAX_LOSS, KEY_LINES, KEY_NO_PROCESS, KEY_STATS, KEY_ANCHORS, KEY_AUDIT };
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
 	{ "all", 'a', 0, 0, "every Python process of this machine, also those that start later" },
 	{ "pid", 'p', "PID[,PID...]", 0, "these processes, and those they start" },
+	{ "name", KEY_NAME, "GLOB", 0,
+	  "of all, those whose command, script or module matches; may be given several times" },
+	{ "cgroup", KEY_CGROUP, "PATH", 0,
+	  "of all, those in this control group (a container, a service) or below" },
+	{ "user", KEY_USER, "NAME", 0, "of all, those of this user (name or number)" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "freq", 'F', "HZ", 0,
 	  "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
@@ -36,6 +50,8 @@ static const struct argp_option options[] = {
 	{ "format", 'f', "NAME", 0, "perf, html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
+	{ "label", KEY_LABEL, "PARTS", 0,
+	  "tell processes apart by these: pid, nspid, user, script, container, cgroup" },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "quiet", 'q', 0, 0, "only errors: no progress, no summary" },
 	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
@@ -84,6 +100,47 @@ static void parse_pids(struct record_options *o, const char *text, struct argp_s
 	}
 }
 
+static void add_filter(const char *list[FILTER_MAX], size_t *cnt, const char *text,
+		       struct argp_state *state)
+{
+	if (!*text)
+		argp_error(state, "--name and --cgroup take a pattern and a path, not nothing");
+	if (*cnt == FILTER_MAX)
+		argp_error(state, "more than %d filters of a kind", FILTER_MAX);
+	list[(*cnt)++] = text;
+}
+
+static void parse_user(struct filter *f, const char *text, struct argp_state *state)
+{
+	const struct passwd *user = getpwnam(text);
+	unsigned long uid = user ? user->pw_uid : 0;
+	char *end = "";
+
+	if (!user)
+		uid = strtoul(text, &end, 10);
+	if (!user && (*text < '0' || *text > '9' || *end || uid >= (uid_t)-1))
+		argp_error(state, "there is no user \"%s\"", text);
+	if (f->user_cnt == FILTER_MAX)
+		argp_error(state, "more than %d users", FILTER_MAX);
+	f->users[f->user_cnt++] = (uid_t)uid;
+}
+
+static void parse_label(unsigned *ret, const char *text, struct argp_state *state)
+{
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		unsigned part = label_part(text, len);
+
+		if (!part)
+			argp_error(state,
+				   "--label takes pid, nspid, user, script, container, cgroup: "
+				   "\"%s\"",
+				   text);
+		*ret |= part;
+		text += len + (text[len] == ',');
+	}
+}
+
 static void parse_percent(double *ret, const char *text, struct argp_state *state)
 {
 	char *end;
@@ -124,10 +181,19 @@ static void add_output(struct record_options *o, const char *path, struct argp_s
 
 static void check(struct record_options *o, struct argp_state *state)
 {
-	int targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
+	int targets;
+
+	/* They choose among all. */
+	if (!o->pid_cnt && !o->command && !filter_is_empty(&o->filter))
+		o->all = true;
+	targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
 
 	if (targets == 0)
 		argp_error(state, "what shall be recorded? -a, -p PID or -- COMMAND");
+	if (!o->all && !filter_is_empty(&o->filter))
+		argp_error(
+			state,
+			"--name, --cgroup and --user choose among all; not with -p or a command");
 	if (targets > 1)
 		argp_error(state, "-a, -p and a command exclude each other");
 	if (!o->output_cnt)
@@ -185,6 +251,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_MAX_LOSS:
 		parse_percent(&o->max_loss_percent, arg, state);
+		break;
+	case KEY_NAME:
+		add_filter(o->filter.names, &o->filter.name_cnt, arg, state);
+		break;
+	case KEY_CGROUP:
+		add_filter(o->filter.cgroups, &o->filter.cgroup_cnt, arg, state);
+		break;
+	case KEY_USER:
+		parse_user(&o->filter, arg, state);
+		break;
+	case KEY_LABEL:
+		parse_label(&o->label, arg, state);
 		break;
 	case KEY_RING:
 		if (parse_size(arg, &o->ring_bytes))

@@ -11,12 +11,15 @@
 #include <sys/types.h>
 
 #include "session/anchoring.h"
+#include "session/filter.h"
 
 #define RECORD_MAX_PIDS 256
 #define RECORD_MAX_OUTPUTS 16
 
 struct record_options {
 	bool all;
+	struct filter filter;
+	unsigned label; /* enum label_part */
 	pid_t pids[RECORD_MAX_PIDS];
 	size_t pid_cnt;
 	char **command; /* NULL none */

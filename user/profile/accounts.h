@@ -17,7 +17,9 @@
 struct accounts {
 	__u64 interrupts; /* of tracked processes, counted by the kernel */
 	__u64 reasons[REASON_CNT]; /* how each of them ended */
-	__u64 unknown_frames; /* frames shown as <unknown function> (not lost samples) */
+	__u64 unknown_frames; /* distinct places in the tree of <unknown function> */
+	__u64 unknown_samples; /* samples with at least one such frame; not lost */
+	__u64 unwanted; /* interrupts of processes that the filter excludes; not in interrupts */
 	__u64 events_dropped; /* process events lost: a process may have been seen late */
 };
 

@@ -3,21 +3,36 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "sampler/sampler.h"
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/log.h"
 
 /* More than any machine that Linux runs on (NR_CPUS is at most 8192). */
 #define MAX_CPUS 8192
 
+#define CPUS_ONLINE "/sys/devices/system/cpu/online"
+/* sysfs gives at most a page. */
+#define CPU_LIST_MAX 4096
+
+struct cpu_event {
+	int cpu;
+	struct bpf_link *link;
+};
+
 struct perf_events {
-	int link_cnt;
-	struct bpf_link *links[];
+	struct sampler_config config;
+	const struct bpf_program *program;
+	int cnt;
+	struct cpu_event *list;
+	char online[CPU_LIST_MAX]; /* the list that was acted on */
 };
 
 int cpu_list_parse(const char *text, int *ret_cpus, int max)
@@ -52,15 +67,24 @@ int cpu_list_parse(const char *text, int *ret_cpus, int max)
 	return cnt;
 }
 
-static int online_cpus(int *ret_cpus, int max)
+static int read_online(char ret[CPU_LIST_MAX])
 {
-	cleanup_fclose FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	cleanup_free char *line = NULL;
-	size_t size = 0;
+	cleanup_close int fd = open(CPUS_ONLINE, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret, CPU_LIST_MAX - 1);
 
-	if (!f || getline(&line, &size, f) < 0)
+	if (n <= 0)
 		return -ENOENT;
-	return cpu_list_parse(line, ret_cpus, max);
+	ret[n] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+	return 0;
+}
+
+/* text gets the list as it was read. */
+static int online_cpus(char text[CPU_LIST_MAX], int *ret_cpus, int max)
+{
+	int err = read_online(text);
+
+	return err ? err : cpu_list_parse(text, ret_cpus, max);
 }
 
 /* 0 or the limit in the sysctl; for the message only. */
@@ -125,23 +149,67 @@ static int open_one(const struct sampler_config *config, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int attach_one(struct perf_events *events, const struct sampler_config *config,
-		      const struct bpf_program *program, int cpu, struct error *err)
+static int attach_one(struct perf_events *events, int cpu, struct error *err)
 {
+	const struct sampler_config *config = &events->config;
 	cleanup_close int fd = open_one(config, cpu);
-	struct bpf_link *link;
+	struct cpu_event *new;
 
 	if (fd == -ENODEV && config->event_type == PERF_TYPE_SOFTWARE)
 		return 0; /* the CPU went offline meanwhile */
 	if (fd < 0)
 		return explain_open(err, config, -fd);
-	link = bpf_program__attach_perf_event(program, fd);
-	if (!link)
+	new = realloc(events->list, (events->cnt + 1) * sizeof(*new));
+	if (!new)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	events->list = new;
+	new += events->cnt;
+	new->cpu = cpu;
+	new->link = bpf_program__attach_perf_event(events->program, fd);
+	if (!new->link)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot attach the BPF program to %s on CPU %d: %s",
 				 config->event_name, cpu, strerror(errno));
 	take_fd(&fd); /* the link closes it */
-	events->links[events->link_cnt++] = link;
+	events->cnt++;
+	return 0;
+}
+
+static bool has_event(const struct perf_events *events, int cpu)
+{
+	for (int i = 0; i < events->cnt; i++) {
+		if (events->list[i].cpu == cpu)
+			return true;
+	}
+	return false;
+}
+
+static bool has_cpu(const int *cpus, int cnt, int cpu)
+{
+	for (int i = 0; i < cnt; i++) {
+		if (cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+/* An event of a CPU that went does not come back with it. */
+static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
+{
+	for (int i = events->cnt - 1; i >= 0; i--) {
+		if (has_cpu(cpus, cnt, events->list[i].cpu))
+			continue;
+		bpf_link__destroy(events->list[i].link);
+		events->list[i] = events->list[--events->cnt];
+	}
+}
+
+static int attach_all(struct perf_events *events, const int *cpus, int cnt, struct error *err)
+{
+	for (int i = 0; i < cnt; i++) {
+		if (!has_event(events, cpus[i]) && attach_one(events, cpus[i], err))
+			return -1;
+	}
 	return 0;
 }
 
@@ -149,33 +217,49 @@ struct perf_events *perf_events__new(const struct sampler_config *config,
 				     const struct bpf_program *program, struct error *err)
 {
 	cleanup_free int *cpus = calloc(MAX_CPUS, sizeof(*cpus));
-	struct perf_events *events;
-	int cnt = cpus ? online_cpus(cpus, MAX_CPUS) : -ENOMEM;
+	struct perf_events *events = calloc(1, sizeof(*events));
+	int cnt = cpus && events ? online_cpus(events->online, cpus, MAX_CPUS) : -ENOMEM;
 
 	if (cnt <= 0) {
 		error_set(err, cnt ? -cnt : ENOENT, EXIT_CODE_KERNEL,
-			  "cannot tell which CPUs are online (/sys/devices/system/cpu/online)");
+			  "cannot tell which CPUs are online (" CPUS_ONLINE ")");
+		free(events);
 		return NULL;
 	}
-	events = calloc(1, sizeof(*events) + cnt * sizeof(events->links[0]));
-	if (!events) {
-		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	events->config = *config;
+	events->program = program;
+	if (attach_all(events, cpus, cnt, err)) {
+		perf_events__free(events);
 		return NULL;
-	}
-	for (int i = 0; i < cnt; i++) {
-		if (attach_one(events, config, program, cpus[i], err)) {
-			perf_events__free(events);
-			return NULL;
-		}
 	}
 	return events;
+}
+
+void perf_events__follow_cpus(struct perf_events *events)
+{
+	cleanup_free int *cpus = NULL;
+	char online[CPU_LIST_MAX];
+	struct error err;
+	int cnt;
+
+	if (read_online(online) || !strcmp(online, events->online))
+		return;
+	cpus = calloc(MAX_CPUS, sizeof(*cpus));
+	cnt = cpus ? online_cpus(events->online, cpus, MAX_CPUS) : -ENOMEM;
+	if (cnt <= 0)
+		return;
+	log_debug("perf_events", "CPUs online: %s", events->online);
+	drop_gone(events, cpus, cnt);
+	if (attach_all(events, cpus, cnt, &err))
+		log_warn("perf_events", "a CPU that came is not sampled: %s", err.text);
 }
 
 void perf_events__free(struct perf_events *events)
 {
 	if (!events)
 		return;
-	for (int i = 0; i < events->link_cnt; i++)
-		bpf_link__destroy(events->links[i]);
+	for (int i = 0; i < events->cnt; i++)
+		bpf_link__destroy(events->list[i].link);
+	free(events->list);
 	free(events);
 }

@@ -2,6 +2,8 @@
 /*
  * perf_events.h - the interrupts: one perf event on each online CPU, with a BPF program attached.
  *
+ * CPUs come and go: one that went takes its event along, and one that comes gets a new one.
+ *
  * Must hold: after perf_events__free() no further interrupt runs the program.
  */
 #ifndef KRAIT_SAMPLER_PERF_EVENTS_H
@@ -18,6 +20,8 @@ struct sampler_config;
 struct perf_events *perf_events__new(const struct sampler_config *config,
 				     const struct bpf_program *program, struct error *err);
 void perf_events__free(struct perf_events *events);
+/* To be called now and then: reads one line of sysfs, and acts when it has changed. */
+void perf_events__follow_cpus(struct perf_events *events);
 
 /*
  * Parses a CPU list such as "0-3,8" (sysfs) into the numbers of at most max CPUs. Their count, or

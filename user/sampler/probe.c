@@ -69,6 +69,8 @@ int probe_features(struct features *ret, struct error *err)
 				 "no kernel type information at " KERNEL_BTF
 				 " (the kernel needs CONFIG_DEBUG_INFO_BTF; distributions' kernels "
 				 "from 5.10 have it)");
+	ret->cookies = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie,
+					       NULL) == 1;
 	ret->bpf_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
 	return 0;
 }

@@ -11,6 +11,7 @@ struct error;
 
 struct features {
 	bool bpf_loop; /* 5.17+; otherwise loops are bounded ones */
+	bool cookies; /* 5.15+; otherwise an interpreter in a library is found a little later */
 };
 
 /* Refuses, with the next step to take, where krait cannot work at all. */

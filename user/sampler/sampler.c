@@ -16,6 +16,7 @@
 #include "sampler/probe.h"
 #include "sampler/record.h"
 #include "sampler/slots.h"
+#include "sampler/uprobes.h"
 #include "util/log.h"
 
 /*
@@ -34,6 +35,7 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct slots *slots;
 	struct anchors *anchors;
+	struct uprobes *uprobes; /* NULL where the kernel cannot */
 	__u32 layout_cnt;
 	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
 };
@@ -78,6 +80,7 @@ static int configure(struct sampler *s, const struct features *features)
 	s->program = features->bpf_loop ? skel->progs.sample_loop : skel->progs.sample_bounded;
 	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
+	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
 	err |= bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->wakeup_bytes = bytes / 4;
@@ -133,6 +136,9 @@ static int prepare(struct sampler *s, struct error *err)
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), on_record, s, NULL);
 	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
+	if (bpf_program__autoload(s->skel->progs.runtime_begin))
+		s->uprobes = uprobes__new(s->skel->progs.runtime_begin,
+					  bpf_map__fd(s->skel->maps.entries));
 	if (!s->slots || !s->ring || !s->anchors)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
@@ -163,6 +169,7 @@ void sampler__free(struct sampler *s)
 	if (!s)
 		return;
 	perf_events__free(s->events);
+	uprobes__free(s->uprobes);
 	ring_buffer__free(s->ring);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
@@ -180,6 +187,12 @@ void sampler__stop(struct sampler *s)
 {
 	perf_events__free(s->events);
 	s->events = NULL;
+}
+
+void sampler__follow_cpus(struct sampler *s)
+{
+	if (s->events)
+		perf_events__follow_cpus(s->events);
 }
 
 int sampler__fd(const struct sampler *s)
@@ -226,11 +239,14 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks)
 {
-	struct proc_info info = { .start_ticks = start_ticks };
+	int fd = bpf_map__fd(s->skel->maps.procs);
+	struct proc_info info;
 
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info, BPF_ANY) ?
-		       -errno :
-		       0;
+	/* What the kernel has found out meanwhile is better. */
+	if (!bpf_map_lookup_elem(fd, &pid, &info) && info.start_ticks == start_ticks)
+		return 0;
+	info = (struct proc_info){ .start_ticks = start_ticks };
+	return bpf_map_update_elem(fd, &pid, &info, BPF_ANY) ? -errno : 0;
 }
 
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks)
@@ -241,6 +257,16 @@ void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks)
 	if (!bpf_map_lookup_elem(fd, &pid, &info) && info.start_ticks == start_ticks)
 		bpf_map_delete_elem(fd, &pid);
 	slots__remove_process(s->slots, pid);
+}
+
+__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ticks)
+{
+	struct proc_info info;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info) ||
+	    info.start_ticks != start_ticks)
+		return 0;
+	return info.dropped;
 }
 
 int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 delta,
@@ -260,6 +286,17 @@ int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 
 	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.binaries), &key, &info, BPF_ANY) ?
 		       -errno :
 		       0;
+}
+
+int sampler__learn_library(struct sampler *s, int fd, const struct py_offsets *offsets, __u32 flags)
+{
+	struct binary_info info = { .flags = flags | PROC_PYTHON };
+	int layout = layout_index(s, offsets);
+
+	if (layout < 0 || !s->uprobes)
+		return layout < 0 ? layout : -EOPNOTSUPP;
+	info.layout = layout;
+	return uprobes__attach(s->uprobes, fd, &info);
 }
 
 const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index)

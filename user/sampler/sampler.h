@@ -52,6 +52,8 @@ void sampler__free(struct sampler *s);
 /* Starts the perf events, one on each online CPU. */
 int sampler__start(struct sampler *s, struct error *err) __attribute__((warn_unused_result));
 void sampler__stop(struct sampler *s);
+/* Follows CPUs that came online or went; cheap when none did. */
+void sampler__follow_cpus(struct sampler *s);
 
 /* Readable when much is waiting or a process event came. */
 int sampler__fd(const struct sampler *s);
@@ -75,12 +77,21 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks);
 /* Forgets the process, unless the pid is another one's by now, and its threads. */
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks);
+/* Interrupts of it that found the ring buffer full; until it exits, when the event says it. */
+__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ticks);
 /*
  * Processes that execute this file from now on are tracked from their first instruction. delta:
  * &_PyRuntime - start of code, the same in each.
  */
 int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 delta,
 			  const struct py_offsets *offsets, __u32 flags);
+
+/*
+ * Processes in which a library begins an interpreter are tracked from that call on. fd: the library,
+ * open for reading. 0, or -errno; krait finds them without, if a few milliseconds later.
+ */
+int sampler__learn_library(struct sampler *s, int fd, const struct py_offsets *offsets,
+			   __u32 flags);
 
 /* The layout that the kernel has under this number (event_task.layout), or NULL. */
 const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +41,8 @@ static _Noreturn void child_main(char *const argv[], const sigset_t *mask, int g
 	_exit(errnum == ENOENT ? 127 : 126);
 }
 
-struct child *child__launch(char *const argv[], const sigset_t *mask, struct error *err)
+struct child *child__launch(char *const argv[], const sigset_t *mask, const struct rlimit *files,
+			    struct error *err)
 {
 	int go[2] = { -1, -1 }, failure[2] = { -1, -1 };
 	struct child *c = calloc(1, sizeof(*c));
@@ -53,6 +55,7 @@ struct child *child__launch(char *const argv[], const sigset_t *mask, struct err
 	if (c->pid == 0) {
 		close(go[1]);
 		close(failure[0]);
+		setrlimit(RLIMIT_NOFILE, files);
 		child_main(argv, mask, go[0], failure[1]);
 	}
 	close(go[0]);

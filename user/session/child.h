@@ -14,9 +14,11 @@
 
 struct child;
 struct error;
+struct rlimit;
 
-/* mask: the signal mask that the command shall run with. NULL with *err filled. */
-struct child *child__launch(char *const argv[], const sigset_t *mask, struct error *err);
+/* mask, files: the signal mask and the limit that the command shall run with. NULL with *err filled. */
+struct child *child__launch(char *const argv[], const sigset_t *mask, const struct rlimit *files,
+			    struct error *err);
 /* Fails, with *err filled and the shell's code 126 or 127, when the command cannot be executed. */
 int child__go(struct child *c, struct error *err) __attribute__((warn_unused_result));
 void child__free(struct child *c);

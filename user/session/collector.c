@@ -7,12 +7,19 @@
 #include <string.h>
 
 #include "sampler/sampler.h"
+#include "profile/losses.h"
 #include "session/anchoring.h"
+#include "session/label.h"
 #include "session/processes.h"
 #include "stack/stacks.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
+#include "target/context.h"
+#include "util/log.h"
 #include "util/printable.h"
+
+/* With -v so many functions that remain unknown are named by address. */
+#define UNKNOWN_LOGGED_MAX 64
 
 struct collector {
 	struct collector_config config;
@@ -21,7 +28,12 @@ struct collector {
 	struct processes *processes;
 	struct sampler *sampler;
 	struct anchoring *anchoring;
+	struct losses losses;
 	__u64 first_sample_ns;
+	/* One bit for each node of the profile: a function on the way there is unknown. */
+	__u8 *unknown;
+	__u32 unknown_cap; /* nodes */
+	unsigned unknown_logged;
 };
 
 struct collector *collector__new(const struct collector_config *config)
@@ -45,6 +57,7 @@ void collector__free(struct collector *c)
 		return;
 	profile__free(c->profile);
 	stacks__free(c->stacks);
+	free(c->unknown);
 	free(c);
 }
 
@@ -92,21 +105,59 @@ static __u32 named_node(struct collector *c, __u32 parent, enum frame_kind kind,
 	return add_frame(c, parent, &frame);
 }
 
+static __u32 process_node(struct collector *c, const struct process *p, const char *comm)
+{
+	struct context context = { .known = false };
+	char label[512];
+
+	if (!c->config.label)
+		return named_node(c, 0, FRAME_PROCESS, comm, p->pid, 0);
+	context_read(p->pid, &context, NULL);
+	process_label(label, sizeof(label), c->config.label, comm, p->pid, &context);
+	return named_node(c, 0, FRAME_PROCESS, label, p->pid, 0);
+}
+
 /* The node of the sampled thread below that of its process. */
 static __u32 thread_node(struct collector *c, struct process *p, const struct event_sample *event,
 			 const char *comm)
 {
 	if (!p->node)
-		p->node = named_node(c, 0, FRAME_PROCESS, p->info.comm[0] ? p->info.comm : comm,
-				     p->pid, 0);
+		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : comm);
 	return named_node(c, p->node, FRAME_THREAD, comm, p->pid, event->tid);
 }
 
 /* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
-static void unknown_frame(struct collector *c, struct profile_frame *frame)
+static void unknown_frame(struct collector *c, const struct process *p, const struct frame *f,
+			  struct profile_frame *frame)
 {
 	frame->name = profile__string(c->profile, "<unknown function>");
 	profile__accounts(c->profile)->unknown_frames++;
+	if (c->unknown_logged++ < UNKNOWN_LOGGED_MAX)
+		log_debug("collector", "unknown function: pid %d, code %#llx", p->pid,
+			  f->code_addr);
+}
+
+static bool is_unknown(const struct collector *c, __u32 node)
+{
+	return node < c->unknown_cap && c->unknown[node / 8] >> node % 8 & 1;
+}
+
+static void set_unknown(struct collector *c, __u32 node)
+{
+	__u32 cap = c->unknown_cap ? c->unknown_cap : 8192;
+	__u8 *more;
+
+	while (cap <= node)
+		cap *= 2;
+	if (cap > c->unknown_cap) {
+		more = realloc(c->unknown, cap / 8);
+		if (!more)
+			return; /* one too few is counted */
+		memset(more + c->unknown_cap / 8, 0, (cap - c->unknown_cap) / 8);
+		c->unknown = more;
+		c->unknown_cap = cap;
+	}
+	c->unknown[node / 8] |= 1U << node % 8;
 }
 
 /*
@@ -168,6 +219,8 @@ static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 	struct profile_frame frame = { .kind = FRAME_PYTHON, .unit = -1 };
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
+	bool unknown = is_unknown(c, parent);
+	__u32 node;
 
 	if (symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
 		if (is_init_check(&code))
@@ -176,13 +229,17 @@ static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 		if (f->instr_off >= 0)
 			frame.unit = f->instr_off / 2;
 	} else {
-		unknown_frame(c, &frame);
+		unknown_frame(c, p, f, &frame);
+		unknown = true;
 	}
 	frame.line = position.line;
 	frame.end_line = position.end_line;
 	frame.column = position.column;
 	frame.end_column = position.end_column;
-	return add_frame(c, parent, &frame);
+	node = add_frame(c, parent, &frame);
+	if (unknown)
+		set_unknown(c, node);
+	return node;
 }
 
 /* Names the frames that are new since the thread's last stack; the node of the leaf. */
@@ -282,11 +339,15 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	__u32 node;
 
 	if (!p) {
-		accounts->reasons[REASON_NO_PROCESS]++;
+		if (processes__unwanted(c->processes, event->pid))
+			accounts->unwanted++;
+		else
+			accounts->reasons[REASON_NO_PROCESS]++;
 		return;
 	}
 	if (event->outcome == OUTCOME_LOST) {
 		accounts->reasons[event->reason]++;
+		p->reasons[event->reason]++;
 		return;
 	}
 	if (!(event->flags & SAMPLE_HAS_SLOT))
@@ -294,8 +355,10 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	printable_into(comm, sizeof(comm), event->comm);
 	node = sample_node(c, p, event, frames, comm, &reason);
 	accounts->reasons[reason]++;
+	p->reasons[reason]++;
 	if (!node)
 		return;
+	accounts->unknown_samples += is_unknown(c, node);
 	profile__add(c->profile, node, event->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = event->time_ns;
@@ -317,11 +380,21 @@ void collector__process_gone(struct collector *c, struct process *process)
 {
 	stacks__remove_process(c->stacks, process->pid);
 	anchoring__process_gone(c->anchoring, process->pid);
+	if (!process->exited)
+		process->reasons[REASON_RING_FULL] +=
+			sampler__dropped(c->sampler, process->pid, process->info.start_ticks);
+	losses_add(&c->losses, process->pid, process->info.comm, process->reasons);
+	memset(process->reasons, 0, sizeof(process->reasons));
 }
 
 const struct stacks_stats *collector__stacks_stats(const struct collector *c)
 {
 	return stacks__stats(c->stacks);
+}
+
+const struct losses *collector__losses(const struct collector *c)
+{
+	return &c->losses;
 }
 
 struct profile *collector__profile(struct collector *c)

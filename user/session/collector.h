@@ -25,6 +25,7 @@ typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
 
 struct collector_config {
 	const char *event_name;
+	unsigned label; /* enum label_part, of process frames */
 	collector_sample_fn on_sample;
 	void *on_sample_ctx;
 };
@@ -43,6 +44,8 @@ void collector__thread_gone(struct collector *c, const struct event_task *event)
 void collector__process_gone(struct collector *c, struct process *process);
 
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
+struct losses;
+const struct losses *collector__losses(const struct collector *c);
 struct profile *collector__profile(struct collector *c);
 /* Time of the first sample, CLOCK_MONOTONIC; 0 none yet. */
 __u64 collector__first_sample_ns(const struct collector *c);

@@ -2,6 +2,8 @@
 #include "session/processes.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,10 +11,12 @@
 #include <uthash.h>
 
 #include "sampler/sampler.h"
+#include "session/filter.h"
 #include "symbol/symbolizer.h"
 #include "target/elf_cache.h"
 #include "target/proc.h"
 #include "target/remote.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/printable.h"
@@ -190,6 +194,38 @@ static void learn_binary(struct processes *ps, const struct process *p)
 			      &p->info.offsets, track_flags(&p->info.offsets));
 }
 
+/* The next process in which this library begins an interpreter is ready at that moment. */
+static void learn_library(struct processes *ps, const struct process *p)
+{
+	cleanup_close int fd = -1;
+	char path[PATH_MAX];
+	int err;
+
+	if (p->info.build != PY_BUILD_SHARED || !p->info.map_start)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid, p->info.map_start,
+		 p->info.map_end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", p->pid, p->info.file);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	if (fd < 0)
+		return;
+	err = sampler__learn_library(ps->config.sampler, fd, &p->info.offsets,
+				     track_flags(&p->info.offsets));
+	if (err)
+		log_debug("processes", "%s is not probed: %s", p->info.file, strerror(-err));
+}
+
+/* The kernel may know it already, as it knows nothing of the filter. */
+static void leave_alone(struct processes *ps, struct process *p)
+{
+	p->state = PROCESS_UNWANTED;
+	p->retry_ns = 0;
+	sampler__untrack(ps->config.sampler, p->pid, p->info.start_ticks);
+}
+
 /* p->info is filled: hands the process to the kernel, too. */
 static int start_tracking(struct processes *ps, struct process *p)
 {
@@ -203,6 +239,7 @@ static int start_tracking(struct processes *ps, struct process *p)
 	if (err)
 		return err;
 	learn_binary(ps, p);
+	learn_library(ps, p);
 	return open_process(ps, p);
 }
 
@@ -233,6 +270,10 @@ static int look_at(struct processes *ps, struct entry *e)
 	struct process *p = &e->process;
 	int err = py_process_identify(p->pid, ps->cache, &p->info);
 
+	if (!err && !filter_matches(ps->config.filter, p->pid, p->info.comm)) {
+		leave_alone(ps, p);
+		return 0;
+	}
 	if (!err) {
 		err = start_tracking(ps, p);
 		if (err)
@@ -318,6 +359,8 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 		return;
 	p = &child->process;
 	p->info.start_ticks = start_ticks;
+	if (parent->process.state == PROCESS_UNWANTED)
+		leave_alone(ps, p);
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
@@ -327,20 +370,41 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 		remove_entry(ps, child);
 }
 
-/* The kernel has resolved it already: nothing needs to be read, the process may even have gone. */
-static void on_known_exec(struct processes *ps, struct entry *e, const struct event_task *event)
+/*
+ * The kernel has resolved it already, by its executable or by a probe: nothing needs to be read, the
+ * process may even have gone.
+ */
+static void on_known_image(struct processes *ps, struct entry *e, const struct event_task *event)
 {
 	struct process *p = &e->process;
 
 	p->info = (struct py_process){
 		.pid = event->pid,
 		.start_ticks = event->start_ns / NS_PER_TICK,
+		.runtime_addr = event->runtime_addr,
 		.offsets = *sampler__layout(ps->config.sampler, event->layout),
-		.build = PY_BUILD_EXE,
+		.build = event->type == EVENT_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
 	};
 	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
-	if (open_process(ps, p))
+	if (!filter_matches(ps->config.filter, p->pid, event->comm))
+		leave_alone(ps, p);
+	else if (open_process(ps, p))
 		remove_entry(ps, e);
+}
+
+/* An interpreter begins in a library. A look at the process may have been faster. */
+static void on_runtime(struct processes *ps, const struct event_task *event)
+{
+	struct entry *e = find_entry(ps, event->pid);
+
+	if (!e && ps->config.all && (pid_t)event->pid != getpid())
+		e = add_entry(ps, event->pid);
+	if (!e || !sampler__layout(ps->config.sampler, event->layout) ||
+	    (e->process.state == PROCESS_TRACKED &&
+	     e->process.info.runtime_addr == event->runtime_addr))
+		return;
+	forget_image(ps, e);
+	on_known_image(ps, e, event);
 }
 
 static void on_exec(struct processes *ps, const struct event_task *event)
@@ -353,23 +417,32 @@ static void on_exec(struct processes *ps, const struct event_task *event)
 		return;
 	forget_image(ps, e);
 	if (sampler__layout(ps->config.sampler, event->layout))
-		on_known_exec(ps, e, event);
+		on_known_image(ps, e, event);
 	else
 		look_at(ps, e);
 }
 
+static void on_end(struct processes *ps, const struct event_task *event)
+{
+	struct entry *e = find_entry(ps, event->pid);
+
+	if (!e)
+		return;
+	e->process.reasons[REASON_RING_FULL] += event->dropped;
+	e->process.exited = true;
+	remove_entry(ps, e);
+}
+
 void processes__event(struct processes *ps, const struct event_task *event)
 {
-	struct entry *e;
-
 	if (event->type == EVENT_FORK) {
 		on_fork(ps, event);
 	} else if (event->type == EVENT_EXEC) {
 		on_exec(ps, event);
+	} else if (event->type == EVENT_RUNTIME) {
+		on_runtime(ps, event);
 	} else if (event->type == EVENT_EXIT) {
-		e = find_entry(ps, event->pid);
-		if (e)
-			remove_entry(ps, e);
+		on_end(ps, event);
 	} else if (event->type == EVENT_THREAD_EXIT) {
 		sampler__remove_thread(ps->config.sampler, event->tid, event->start_ns);
 	}
@@ -398,6 +471,23 @@ struct process *processes__find(struct processes *ps, pid_t pid)
 	struct entry *e = find_entry(ps, pid);
 
 	return e && e->process.state == PROCESS_TRACKED ? &e->process : NULL;
+}
+
+bool processes__unwanted(struct processes *ps, pid_t pid)
+{
+	struct entry *e = find_entry(ps, pid);
+
+	return e && e->process.state == PROCESS_UNWANTED;
+}
+
+void processes__close_books(struct processes *ps)
+{
+	struct entry *e, *next;
+
+	HASH_ITER(hh, ps->by_pid, e, next) {
+		if (e->process.state == PROCESS_TRACKED && ps->gone)
+			ps->gone(ps->gone_ctx, &e->process);
+	}
 }
 
 void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx)

@@ -22,6 +22,7 @@
 
 #include "target/process.h"
 
+struct filter;
 struct processes;
 struct sampler;
 struct symbolizer;
@@ -31,6 +32,7 @@ enum process_state {
 	PROCESS_PENDING, /* not Python as far as we can see; to be looked at again */
 	PROCESS_TRACKED,
 	PROCESS_REFUSED, /* Python, but not to be sampled: info.why says why */
+	PROCESS_UNWANTED, /* Python, but not what the filter asks for */
 };
 
 struct process {
@@ -42,10 +44,13 @@ struct process {
 	__u32 node; /* of the profile; 0 not there yet */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
+	__u64 reasons[REASON_CNT]; /* how its interrupts ended */
+	bool exited; /* reasons are whole */
 };
 
 struct processes_config {
 	bool all; /* every process of the machine; otherwise those added and their descendants */
+	const struct filter *filter; /* borrowed */
 	struct sampler *sampler; /* borrowed */
 };
 
@@ -67,6 +72,11 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns);
 
 /* The tracked process of that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);
+
+/* A process that is there, Python, and not wanted: its interrupts are none of ours. */
+bool processes__unwanted(struct processes *ps, pid_t pid);
+/* Calls gone for each process that is tracked; they stay. */
+void processes__close_books(struct processes *ps);
 
 /* Called when a process goes, before its memory and names are dropped. */
 typedef void (*process_gone_fn)(void *ctx, struct process *process);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 #define PROGRESS_NS (250 * 1000000ULL)
 /* After Ctrl-C the command, which got it too, has this long to end and give its exit code. */
 #define CHILD_GRACE_MS 2000
+/* Of descriptors: what KRAIT_MAX_PROCS processes need, and some. */
+#define FILES_MAX 32768
 
 struct session {
 	const struct session_config *config;
@@ -31,6 +34,7 @@ struct session {
 	struct anchoring *anchoring;
 	struct child *child;
 	sigset_t old_mask;
+	struct rlimit old_files; /* before it was raised: the command gets it back */
 	int signal_fd;
 	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
 	__u64 progress_samples; /* at the last progress line */
@@ -89,6 +93,19 @@ static int catch_signals(struct session *s)
 	return s->signal_fd < 0 ? -errno : 0;
 }
 
+/* One descriptor for each process, CPU and probe. */
+static void raise_files_limit(struct session *s)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &s->old_files))
+		return;
+	files = s->old_files;
+	files.rlim_cur = files.rlim_max < FILES_MAX ? files.rlim_max : FILES_MAX;
+	if (files.rlim_cur > s->old_files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler = {
@@ -103,11 +120,13 @@ static int build(struct session *s, struct error *err)
 
 	if (catch_signals(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
+	raise_files_limit(s);
 	sampler.follow_all = s->config->all;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
 	processes.sampler = s->sampler;
+	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
 	s->collector = collector__new(&s->config->collector);
 	s->anchoring = anchoring__new(s->config->anchors, s->sampler);
@@ -197,7 +216,7 @@ static int follow_targets(struct session *s, struct error *err)
 		return -1;
 	if (!s->config->command)
 		return 0;
-	s->child = child__launch(s->config->command, &s->old_mask, err);
+	s->child = child__launch(s->config->command, &s->old_mask, &s->old_files, err);
 	if (!s->child)
 		return -1;
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
@@ -286,6 +305,7 @@ static void loop(struct session *s)
 		if (now_ns - s->progress_ns < PROGRESS_NS)
 			continue;
 		catch_up(s);
+		sampler__follow_cpus(s->sampler);
 		if (s->config->progress)
 			show_progress(s, now_ns);
 		else
@@ -309,7 +329,8 @@ static void finish(struct session *s)
 		progress_clear(stderr);
 	if (sampler__counters(s->sampler, counters))
 		return;
-	a->interrupts = counters[COUNTER_INTERRUPTS];
+	processes__close_books(s->processes);
+	a->interrupts = counters[COUNTER_INTERRUPTS] - a->unwanted;
 	a->reasons[REASON_RING_FULL] += counters[COUNTER_REASON + REASON_RING_FULL];
 	a->events_dropped = counters[COUNTER_EVENTS_DROPPED];
 }
@@ -330,6 +351,11 @@ int session__run(struct session *s, struct error *err)
 		loop(s);
 	finish(s);
 	return result;
+}
+
+const struct losses *session__losses(const struct session *s)
+{
+	return collector__losses(s->collector);
 }
 
 struct profile *session__profile(struct session *s)

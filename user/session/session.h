@@ -21,12 +21,14 @@
 #include "sampler/sampler.h"
 #include "session/anchoring.h"
 #include "session/collector.h"
+#include "session/filter.h"
 #include "stack/stacks.h"
 
 struct session;
 
 struct session_config {
 	bool all;
+	struct filter filter; /* of all */
 	const pid_t *pids; /* or these, and their descendants */
 	size_t pid_cnt;
 	char *const *command; /* or this one, NULL-terminated; NULL none */
@@ -54,6 +56,7 @@ struct session *session__new(const struct session_config *config, struct error *
 int session__run(struct session *s, struct error *err) __attribute__((warn_unused_result));
 void session__free(struct session *s);
 
+const struct losses *session__losses(const struct session *s);
 struct profile *session__profile(struct session *s);
 void session__stats(const struct session *s, struct session_stats *ret);
 /* Python processes that were there but not sampled, one line per reason. */

@@ -11,14 +11,16 @@
 
 struct dynamic {
 	__u64 symtab, strtab, strsz, gnu_hash, hash; /* link-time addresses, 0 none */
+	bool functions; /* what is looked for; otherwise objects */
 };
 
-static bool is_definition(const Elf64_Sym *sym)
+static bool is_definition(const Elf64_Sym *sym, bool functions)
 {
 	unsigned type = ELF64_ST_TYPE(sym->st_info);
 
-	return sym->st_shndx != SHN_UNDEF && sym->st_value != 0 &&
-	       (type == STT_OBJECT || type == STT_NOTYPE);
+	if (sym->st_shndx == SHN_UNDEF || sym->st_value == 0)
+		return false;
+	return functions ? type == STT_FUNC : type == STT_OBJECT || type == STT_NOTYPE;
 }
 
 static void dynamic_note(struct dynamic *d, const Elf64_Dyn *dyn)
@@ -85,7 +87,7 @@ static int dynamic_check(struct elf_file *f, const struct dynamic *d, __u64 i, c
 		return r;
 	if (sym.st_name >= d->strsz || !elf_file_offset(f, d->strtab + sym.st_name, &off, &have))
 		return -ENODATA;
-	if (!is_definition(&sym) || !elf_file_string_is(f, off, name))
+	if (!is_definition(&sym, d->functions) || !elf_file_string_is(f, off, name))
 		return -ENOENT;
 	*ret = sym;
 	return 0;
@@ -177,7 +179,7 @@ static int sysv_lookup(struct elf_file *f, const struct dynamic *d, const char *
 	return r ? r : -ENOENT;
 }
 
-int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
+static int dynamic_lookup(struct elf_file *f, const char *name, bool functions, Elf64_Sym *ret)
 {
 	struct dynamic d;
 	int r = dynamic_read(f, &d);
@@ -186,9 +188,20 @@ int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
 		return r;
 	if (!d.symtab || !d.strtab)
 		return -ENOENT;
+	d.functions = functions;
 	if (d.gnu_hash)
 		return gnu_lookup(f, &d, name, ret);
 	return d.hash ? sysv_lookup(f, &d, name, ret) : -ENOENT;
+}
+
+int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
+{
+	return dynamic_lookup(f, name, false, ret);
+}
+
+int elf_symbol_function(struct elf_file *f, const char *name, Elf64_Sym *ret)
+{
+	return dynamic_lookup(f, name, true, ret);
 }
 
 /*
@@ -246,7 +259,8 @@ static int table_lookup(struct elf_file *f, const Elf64_Shdr *symtab, const char
 			return r;
 		for (unsigned j = 0; j < n; j++)
 			for (int k = 0; k < cnt; k++)
-				if (syms[j].st_name == places[k] && is_definition(&syms[j])) {
+				if (syms[j].st_name == places[k] &&
+				    is_definition(&syms[j], false)) {
 					*ret = syms[j];
 					return 0;
 				}

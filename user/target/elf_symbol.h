@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_symbol.h - finds one data symbol by name in an ELF file.
+ * elf_symbol.h - finds one symbol by name in an ELF file.
  *
  * First by the hash table of the dynamic segment: a few reads, and it works without section
  * headers. Then, for a program that exports nothing, by going through .symtab; that reads the names
@@ -13,6 +13,9 @@
 
 /* The definition of an object. 0, -ENOENT, or -errno. */
 int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* The definition of a function that the file exports. */
+int elf_symbol_function(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
 int elf_symbol_tables(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));

@@ -23,6 +23,7 @@
 /* One copy of the runtime. */
 struct copy {
 	__u64 addr;
+	__u64 map_start, map_end; /* as in struct py_process */
 	const char *file;
 	enum py_build build;
 	bool debug;
@@ -68,6 +69,8 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	p->initialised = initialised;
 	p->build = copy->build;
 	p->debug = copy->debug;
+	p->map_start = copy->map_start;
+	p->map_end = copy->map_end;
 	p->version = s->version;
 	p->source = s->source;
 	snprintf(p->file, sizeof(p->file), "%s", copy->file);
@@ -151,6 +154,8 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 	bool has_table = py_table_has_cookie(elf->table, elf->table_len);
 	struct copy copy = {
 		.addr = elf_runtime_addr(elf, m->start),
+		.map_start = m->start,
+		.map_end = m->end,
 		.file = m->path,
 		.build = build,
 		.debug = elf->debug,

@@ -36,6 +36,7 @@ struct py_process {
 	__u32 version; /* PY_VERSION_HEX as far as it could be found out, on failure too; 0 unknown */
 	enum py_build build;
 	bool debug; /* built with assertions (--with-pydebug) */
+	__u64 map_start, map_end; /* the mapping of that file's beginning; 0 unknown */
 	char file[256]; /* ELF file that holds the runtime, as /proc/PID/maps shows it to us */
 	char comm[16];
 	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */
