@@ -17,10 +17,14 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "record", "krait record", "sample processes and write a profile", cmd_record },
-	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree", cmd_report },
+	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree",
+	  cmd_report },
 	{ "script", "krait script", "print every sample as text", cmd_script },
-	{ "convert", "krait convert", "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
+	{ "convert", "krait convert",
+	  "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
 	{ "list", "krait list", "list Python processes and how they would be profiled", cmd_list },
+	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
+	{ "diff", "krait diff", "compare two captures", cmd_diff },
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_perf_reader.c - any bytes as perf.data: no sample is lost or made up, and whatever the
+ * profile has become can be written.
+ */
+#include <linux/types.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/perf_import.h"
+#include "emit/summary.h"
+#include "util/error.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
+{
+	__u64 *cnt = ctx;
+
+	if (s->node > profile__node_cnt(p) || !s->comm)
+		abort();
+	++*cnt;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct summary_options options = { .width = 80 };
+	struct perf_import_stats stats;
+	struct perf_import_config config = { .path = "fuzz", .on_sample = on_sample };
+	struct error err = { .text = "" };
+	__u64 sum = 0, cnt = 0;
+	struct profile *p;
+	FILE *in, *out;
+
+	if (!size)
+		return 0;
+	config.ctx = &cnt;
+	p = profile__new();
+	in = fmemopen((void *)(uintptr_t)data, size, "r");
+	out = fopen("/dev/null", "w");
+	if (!p || !in || !out)
+		abort();
+	if (perf_import(p, in, &config, &stats, &err)) {
+		if (!*err.text)
+			abort();
+	} else {
+		for (__u32 i = 0; i <= profile__node_cnt(p); i++)
+			sum += profile__node_at(p, i)->self;
+		if (sum != stats.samples || cnt != stats.samples)
+			abort();
+		if (summary_table(out, p, &options))
+			abort();
+	}
+	fclose(in);
+	fclose(out);
+	profile__free(p);
+	return 0;
+}

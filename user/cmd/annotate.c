@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * annotate.c - "krait annotate": source lines with the samples of each.
+ */
+#include "cmd/commands.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/input.h"
+#include "emit/annotate.h"
+#include "emit/summary.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/owner.h"
+
+#define DEFAULT_FILES 3
+#define DEFAULT_CONTEXT 4
+
+struct annotate_command {
+	struct input_options input;
+	struct annotate_options annotate;
+	const char *output;
+};
+
+static const struct argp_option option_table[] = {
+	{ 0, 0, 0, 0, "Output:", 2 },
+	{ "output", 'o', "FILE", 0, "write there; a page if it ends in .html", 0 },
+	{ "context", 'C', "LINES", 0,
+	  "lines around those with samples, 0 for whole files (default 4)", 0 },
+	{ "limit", 'n', "FILES", 0, "without a name: so many of the hottest files (default 3)", 0 },
+	{ "source", 's', "DIR", 0, "where source files are that are not where they were", 0 },
+	{ 0 },
+};
+
+static unsigned parse_count(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || value > 1000000)
+		argp_error(state, "not a number: \"%s\"", text);
+	return (unsigned)value;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct annotate_command *c = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->input;
+		break;
+	case 'o':
+		c->output = arg;
+		break;
+	case 'C':
+		c->annotate.context = parse_count(arg, state);
+		break;
+	case 'n':
+		c->annotate.limit = parse_count(arg, state);
+		break;
+	case 's':
+		c->annotate.source_dir = arg;
+		break;
+	case ARGP_KEY_ARG:
+		if (c->annotate.what)
+			argp_error(state,
+				   "one NAME, please: \"%s\" is the second (-i names the file)",
+				   arg);
+		c->annotate.what = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp parser = {
+	option_table,
+	parse_option,
+	"[NAME]",
+	"Print source lines with their samples. NAME is a function, with or without its class, or a file."
+	"\vexamples:\n"
+	"  krait annotate                        the hottest files of perf.data\n"
+	"  krait annotate Cart.total -i other.data\n"
+	"  krait annotate models.py -C 0 -o models.html\n",
+	children,
+	NULL,
+	NULL
+};
+
+static int write_annotation(struct annotate_command *c, const struct profile *p)
+{
+	size_t len = c->output ? strlen(c->output) : 0;
+	cleanup_fclose FILE *file = c->output ? fopen(c->output, "we") : NULL;
+	int err;
+
+	if (c->output && !file) {
+		log_error(NULL, "%s: %s", c->output, strerror(errno));
+		return EXIT_CODE_OUTPUT;
+	}
+	if (file)
+		owner_give(fileno(file));
+	c->annotate.html = len > 5 && !strcmp(c->output + len - 5, ".html");
+	err = annotate(file ? file : stdout, p, &c->annotate);
+	if (err == -ENOENT) {
+		log_error(NULL,
+			  c->annotate.what ? "no samples in a function or file \"%s\"" :
+					     "no samples with a line%s",
+			  c->annotate.what ? c->annotate.what : "");
+		return EXIT_CODE_EMPTY;
+	}
+	if (err && err != -EPIPE) {
+		log_error(NULL, "cannot write: %s", strerror(-err));
+		return EXIT_CODE_OUTPUT;
+	}
+	return EXIT_CODE_OK;
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+	struct annotate_command c = {
+		.annotate = { .limit = DEFAULT_FILES, .context = DEFAULT_CONTEXT },
+	};
+	struct summary_options terminal;
+	struct input in;
+	int code;
+
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
+		return EXIT_CODE_USAGE;
+	summary_options_init(&terminal, stdout);
+	c.annotate.color = terminal.color && !c.output;
+	code = input__load(&in, &c.input, NULL, NULL);
+	if (code == EXIT_CODE_OK)
+		code = write_annotation(&c, in.profile);
+	input__free(&in);
+	return code;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * diff.c - "krait diff": what has changed from one capture to another.
+ */
+#include "cmd/commands.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/input.h"
+#include "emit/diff.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/owner.h"
+
+#define DEFAULT_ROWS 20
+#define DEFAULT_MIN_POINTS 0.05
+
+struct diff_command {
+	struct input_options input;
+	struct diff_options diff;
+	const char *paths[2];
+	const char *output;
+};
+
+static const struct argp_option option_table[] = {
+	{ 0, 0, 0, 0, "Output:", 2 },
+	{ "output", 'o', "FILE", 0, "write there; a flame graph if it ends in .html", 0 },
+	{ "sort", 's', "self|total", 0, "order by the change of self or of total (default self)",
+	  0 },
+	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
+	{ "min-points", 'm', "POINTS", 0,
+	  "leave out what has changed by less, in percentage points (default 0.05)", 0 },
+	{ 0 },
+};
+
+static void parse_numbers(struct diff_command *c, int key, const char *arg,
+			  struct argp_state *state)
+{
+	char *end;
+	double value = strtod(arg, &end);
+
+	if (end == arg || *end || !(value >= 0 && value <= 1e6))
+		argp_error(state, "not a number: \"%s\"", arg);
+	if (key == 'n')
+		c->diff.limit = (unsigned)value;
+	else
+		c->diff.min_points = value;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct diff_command *c = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->input;
+		break;
+	case 'o':
+		c->output = arg;
+		break;
+	case 's':
+		if (strcmp(arg, "self") && strcmp(arg, "total"))
+			argp_error(state, "--sort is self or total, not \"%s\"", arg);
+		c->diff.by_total = !strcmp(arg, "total");
+		break;
+	case 'n':
+	case 'm':
+		parse_numbers(c, key, arg, state);
+		break;
+	case ARGP_KEY_ARG:
+		if (state->arg_num > 1)
+			argp_error(state, "two files, please: \"%s\" is the third", arg);
+		c->paths[state->arg_num] = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!c->paths[0])
+			argp_error(state, "which two captures?");
+		if (c->input.path)
+			argp_error(state, "the two files are arguments, not -i");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp parser = {
+	option_table,
+	parse_option,
+	"A [B]",
+	"Compare two captures, or folded stacks: B (default " INPUT_DEFAULT
+	") with A, by shares of the samples."
+	"\vexamples:\n"
+	"  krait diff before.data after.data\n"
+	"  krait diff before.data after.data -o diff.html    a flame graph, red and blue\n"
+	"  krait diff --sort total --comm worker old.data\n",
+	children,
+	NULL,
+	NULL
+};
+
+static int write_diff(struct diff_command *c, const struct profile *a, const struct profile *b)
+{
+	cleanup_fclose FILE *file = c->output ? fopen(c->output, "we") : NULL;
+	size_t len = c->output ? strlen(c->output) : 0;
+	bool page = len > 5 && !strcmp(c->output + len - 5, ".html");
+	int err;
+
+	if (c->output && !file) {
+		log_error(NULL, "%s: %s", c->output, strerror(errno));
+		return EXIT_CODE_OUTPUT;
+	}
+	if (file)
+		owner_give(fileno(file));
+	err = (page ? diff_page : diff_table)(file ? file : stdout, a, b, &c->diff);
+	if (err && err != -EPIPE) {
+		log_error(NULL, "cannot write: %s", strerror(-err));
+		return EXIT_CODE_OUTPUT;
+	}
+	return EXIT_CODE_OK;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff_command c = {
+		.diff = { .limit = DEFAULT_ROWS, .min_points = DEFAULT_MIN_POINTS },
+		.paths = { NULL, INPUT_DEFAULT },
+	};
+	struct input in[2] = { 0 };
+	int code = EXIT_CODE_OK;
+
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
+		return EXIT_CODE_USAGE;
+	for (int i = 0; i < 2 && code == EXIT_CODE_OK; i++) {
+		c.input.path = c.paths[i];
+		code = input__load(&in[i], &c.input, NULL, NULL);
+	}
+	c.diff.name_a = c.paths[0];
+	c.diff.name_b = c.paths[1];
+	if (code == EXIT_CODE_OK)
+		code = write_diff(&c, in[0].profile, in[1].profile);
+	input__free(&in[0]);
+	input__free(&in[1]);
+	return code;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * annotate.c - counts by (file, line) from a view by lines, then the files from the hottest on.
+ */
+#include "emit/annotate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/escape.h"
+#include "profile/view.h"
+#include "util/cleanup.h"
+
+/* A line with more is red; with more than a tenth of it, yellow. */
+#define HOT_PERCENT 10.0
+#define MAX_SOURCE_LINES 1000000
+
+struct line_count {
+	__u32 file; /* string id */
+	int line;
+	__u64 self, total;
+};
+
+struct file_count {
+	__u32 file, first, cnt; /* of the lines */
+	__u64 self;
+};
+
+struct annotation {
+	FILE *out;
+	const struct profile *profile;
+	const struct annotate_options *options;
+	struct line_count *lines;
+	struct file_count *files;
+	__u32 line_cnt, file_cnt;
+	double all; /* samples */
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+static bool is_wanted(const struct annotation *a, const struct view *v, const struct view_frame *f)
+{
+	const char *what = a->options->what;
+	const char *name = view_name(v, f), *dot;
+
+	if (f->kind != FRAME_PYTHON || f->line <= 0 || !f->file)
+		return false;
+	if (!what || !strcmp(name, what) || ends_with(view_file(v, f), what))
+		return true;
+	dot = strrchr(name, '.');
+	return dot && !strcmp(dot + 1, what);
+}
+
+static int compare_lines(const void *x, const void *y)
+{
+	const struct line_count *a = x, *b = y;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static int compare_files(const void *x, const void *y)
+{
+	const struct file_count *a = x, *b = y;
+
+	if (a->self != b->self)
+		return a->self > b->self ? -1 : 1;
+	return (a->file > b->file) - (a->file < b->file);
+}
+
+/* A line that two functions share (a lambda, a comprehension) adds up. */
+static void merge_lines(struct annotation *a)
+{
+	__u32 cnt = 0;
+
+	qsort(a->lines, a->line_cnt, sizeof(*a->lines), compare_lines);
+	for (__u32 i = 0; i < a->line_cnt; i++) {
+		if (cnt && !compare_lines(&a->lines[cnt - 1], &a->lines[i])) {
+			a->lines[cnt - 1].self += a->lines[i].self;
+			a->lines[cnt - 1].total += a->lines[i].total;
+		} else {
+			a->lines[cnt++] = a->lines[i];
+		}
+	}
+	a->line_cnt = cnt;
+}
+
+static int count_lines(struct annotation *a)
+{
+	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
+	cleanup_view struct view *v = NULL;
+	int err = view__new(&v, a->profile, &options);
+
+	if (err)
+		return err;
+	a->lines = calloc(v->frame_cnt, sizeof(*a->lines));
+	a->files = calloc(v->frame_cnt, sizeof(*a->files));
+	if (!a->lines || !a->files)
+		return -ENOMEM;
+	a->all = v->nodes[0].total ? (double)v->nodes[0].total : 1;
+	for (__u32 i = 1; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+
+		if (f->total && is_wanted(a, v, f))
+			a->lines[a->line_cnt++] =
+				(struct line_count){ f->file, f->line, f->self, f->total };
+	}
+	merge_lines(a);
+	for (__u32 i = 0; i < a->line_cnt; i++) {
+		if (!a->file_cnt || a->files[a->file_cnt - 1].file != a->lines[i].file)
+			a->files[a->file_cnt++] =
+				(struct file_count){ .file = a->lines[i].file, .first = i };
+		a->files[a->file_cnt - 1].cnt++;
+		a->files[a->file_cnt - 1].self += a->lines[i].self;
+	}
+	qsort(a->files, a->file_cnt, sizeof(*a->files), compare_files);
+	return 0;
+}
+
+/* ---- source ----------------------------------------------------------------------------------- */
+
+static FILE *open_source(const struct annotation *a, const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char other[PATH_MAX];
+	FILE *f = path[0] == '<' ? NULL : fopen(path, "re");
+
+	if (f || !a->options->source_dir)
+		return f;
+	snprintf(other, sizeof(other), "%s/%s", a->options->source_dir, path);
+	f = fopen(other, "re");
+	if (f)
+		return f;
+	snprintf(other, sizeof(other), "%s/%s", a->options->source_dir, base ? base + 1 : path);
+	return fopen(other, "re");
+}
+
+static int put_html(FILE *out, const char *text)
+{
+	cleanup_free char *copy = NULL;
+	size_t size;
+	FILE *f = open_memstream(&copy, &size);
+	int err = f ? put_printable(f, text) : -ENOMEM;
+
+	if (f && fclose(f))
+		err = -ENOMEM;
+	for (const char *s = copy; !err && *s; s++) {
+		if (*s == '<')
+			fputs("&lt;", out);
+		else if (*s == '&')
+			fputs("&amp;", out);
+		else
+			putc(*s, out);
+	}
+	return err;
+}
+
+static void expand_tabs(const char *text, char *ret, size_t size)
+{
+	size_t at = 0;
+
+	for (; *text && at + 9 < size; text++) {
+		if (*text != '\t') {
+			ret[at++] = *text;
+			continue;
+		}
+		do
+			ret[at++] = ' ';
+		while (at % 8);
+	}
+	ret[at] = '\0';
+}
+
+static void put_number(FILE *out, double percent, __u64 samples)
+{
+	if (samples)
+		fprintf(out, "%6.2f%% %8llu", percent, samples);
+	else
+		fprintf(out, "%7s %8s", "", "");
+}
+
+static int put_line(const struct annotation *a, int number, const char *text,
+		    const struct line_count *count)
+{
+	double self = count ? 100 * (double)count->self / a->all : 0;
+	const char *heat = self >= HOT_PERCENT ? "\x1b[31m" : self > 0 ? "\x1b[33m" : "";
+	char line[4096];
+	int err;
+
+	expand_tabs(text, line, sizeof(line));
+	if (a->options->html) {
+		fprintf(a->out, "<tr%s><td>", count ? " class=hit" : "");
+		if (count && count->self)
+			fprintf(a->out, "<i style=\"opacity:%d%%\"></i>%.2f%%",
+				(int)(self > 40 ? 100 : 10 + self * 2), self);
+		fputs("<td>", a->out);
+		if (count)
+			fprintf(a->out, "%.2f%%", 100 * (double)count->total / a->all);
+		fprintf(a->out, "<td>%d<td>", number);
+		err = put_html(a->out, line);
+		putc('\n', a->out);
+		return err;
+	}
+	if (a->options->color && *heat)
+		fputs(heat, a->out);
+	put_number(a->out, self, count ? count->self : 0);
+	if (a->options->color && *heat)
+		fputs("\x1b[0m", a->out);
+	if (count)
+		fprintf(a->out, " %6.2f%%", 100 * (double)count->total / a->all);
+	else
+		fprintf(a->out, " %7s", "");
+	fprintf(a->out, " %6d  ", number);
+	err = put_printable(a->out, line);
+	putc('\n', a->out);
+	return err;
+}
+
+/* Whether a line is near enough to one with samples; counts are in order, *at moves on. */
+static bool is_near(const struct annotation *a, const struct file_count *f, int number, __u32 at)
+{
+	int context = (int)a->options->context;
+
+	if (!context)
+		return true;
+	return (at < f->cnt && a->lines[f->first + at].line - number <= context) ||
+	       (at > 0 && number - a->lines[f->first + at - 1].line <= context);
+}
+
+static int put_source(const struct annotation *a, const struct file_count *f, FILE *source)
+{
+	cleanup_free char *text = NULL;
+	size_t size = 0;
+	__u32 at = 0;
+	bool gap = false;
+	int err = 0;
+
+	for (int number = 1; !err && number < MAX_SOURCE_LINES; number++) {
+		ssize_t n = getline(&text, &size, source);
+		const struct line_count *count = &a->lines[f->first + at];
+		bool hit = at < f->cnt && count->line == number;
+
+		if (n < 0)
+			break;
+		while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+			text[--n] = '\0';
+		if (!is_near(a, f, number, at)) {
+			gap = true;
+			continue;
+		}
+		if (gap && !a->options->html)
+			fprintf(a->out, "%32s  ...\n", "");
+		gap = false;
+		err = put_line(a, number, text, hit ? count : NULL);
+		at += hit;
+	}
+	/* The file is shorter than it was: what is left has no text. */
+	for (; at < f->cnt && !err; at++)
+		err = put_line(a, a->lines[f->first + at].line, "(beyond the end of the file)",
+			       &a->lines[f->first + at]);
+	return err;
+}
+
+static int put_file(const struct annotation *a, const struct file_count *f)
+{
+	const char *path = profile__text(a->profile, f->file);
+	cleanup_fclose FILE *source = open_source(a, path);
+	double percent = 100 * (double)f->self / a->all;
+	int err;
+
+	fputs(a->options->html ? "<h2>" : "", a->out);
+	err = a->options->html ? put_html(a->out, path) : put_printable(a->out, path);
+	fprintf(a->out, ": %llu samples, %.1f%%%s\n", f->self, percent,
+		a->options->html ? "</h2>\n<table>" : "");
+	if (!a->options->html)
+		fprintf(a->out, "   Self  Samples   Total   Line  %s\n",
+			source ? "Source" : "Source (the file is not here: see --source)");
+	if (source && !err)
+		err = put_source(a, f, source);
+	for (__u32 i = 0; !source && !err && i < f->cnt; i++)
+		err = put_line(a, a->lines[f->first + i].line, "", &a->lines[f->first + i]);
+	fputs(a->options->html ? "</table>\n" : "\n", a->out);
+	return err;
+}
+
+static const char page_start[] =
+	"<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><title>krait annotate</title>\n"
+	"<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
+	"'unsafe-inline'\">\n<style>body{font:14px sans-serif;margin:1em}table{border-collapse:"
+	"collapse;font:13px monospace}td{padding:0 .6em;white-space:pre;position:relative}"
+	"td:nth-child(-n+3){text-align:right;color:#666}tr.hit td:nth-child(-n+3){color:#000}"
+	"i{position:absolute;inset:0;background:#f43;z-index:-1}h2{font-size:15px}"
+	"@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}tr.hit "
+	"td:nth-child(-n+3){color:#fff}}</style>\n<p>Self, total, line, source. Percent of all "
+	"samples.</p>\n";
+
+int annotate(FILE *out, const struct profile *p, const struct annotate_options *o)
+{
+	struct annotation a = { .out = out, .profile = p, .options = o };
+	__u32 shown;
+	int err = count_lines(&a);
+
+	shown = !o->what && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
+	if (!err && !a.file_cnt)
+		err = -ENOENT;
+	if (!err && o->html)
+		fputs(page_start, out);
+	for (__u32 i = 0; i < shown && !err; i++)
+		err = put_file(&a, &a.files[i]);
+	free(a.lines);
+	free(a.files);
+	errno = 0;
+	if (!err && (fflush(out) || ferror(out)))
+		err = errno ? -errno : -EIO;
+	return err;
+}

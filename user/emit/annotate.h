@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * annotate.h - source text with the samples of each line beside it, on a terminal or as a page.
+ */
+#ifndef KRAIT_EMIT_ANNOTATE_H
+#define KRAIT_EMIT_ANNOTATE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct annotate_options {
+	const char *what; /* a function's name or the end of a file's path; NULL: the hottest */
+	const char *source_dir; /* where to look when the recorded path is not here; NULL nowhere */
+	unsigned limit; /* files, if what is NULL */
+	unsigned context; /* lines kept around a line with samples; 0: the whole file */
+	bool html, color;
+};
+
+/* 0; -ENOENT: nothing of that name has samples; -errno. */
+int annotate(FILE *out, const struct profile *p, const struct annotate_options *o)
+	__attribute__((warn_unused_result));
+
+#endif /* KRAIT_EMIT_ANNOTATE_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * diff.h - two profiles compared: what takes a larger or smaller share of the samples than before.
+ *
+ * Shares, not counts: recordings differ in length. Functions are the same by name and file, so
+ * edits above a function do not make it another one.
+ */
+#ifndef KRAIT_EMIT_DIFF_H
+#define KRAIT_EMIT_DIFF_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct diff_options {
+	bool by_total; /* order by the change of the total, not of self */
+	unsigned limit; /* rows; 0 all */
+	double min_points; /* of change, in percentage points, to be shown */
+	const char *name_a, *name_b;
+};
+
+/* Both 0 or -errno. */
+int diff_table(FILE *out, const struct profile *a, const struct profile *b,
+	       const struct diff_options *o) __attribute__((warn_unused_result));
+/* A flame graph as wide as b; red has grown, blue has shrunk, yellow is new. */
+int diff_page(FILE *out, const struct profile *a, const struct profile *b,
+	      const struct diff_options *o) __attribute__((warn_unused_result));
+
+#endif /* KRAIT_EMIT_DIFF_H */
