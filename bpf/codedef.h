@@ -30,8 +30,10 @@ static __always_inline int snapshot_add(struct event_code *event, __u64 addr, __
 
 	if (index >= CODE_REGIONS || pos >= CODE_DATA_SIZE || size > CODE_REGION_MAX)
 		return 1;
-	if (read_user(&event->data[pos & (CODE_DATA_SIZE - 1)], size, addr))
+	if (read_user(&event->data[masked(pos, CODE_DATA_SIZE - 1)], at_most(size, CODE_REGION_MAX),
+		      addr))
 		return 1;
+	index = at_most(index, CODE_REGIONS - 1);
 	event->regions[index].addr = addr;
 	event->regions[index].size = size;
 	event->regions[index].pos = pos;

@@ -49,6 +49,23 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 }
 
 /*
+ * value & mask, also where a comparison has shown that it changes nothing. clang would leave it out
+ * there; but verifiers before 6.8 forget the comparison when it was made on another copy of value.
+ */
+static __always_inline __u32 masked(__u32 value, __u32 mask)
+{
+	asm volatile("" : "+r"(value));
+	return value & mask;
+}
+
+/* The same for a limit: of a number that was spilled to the stack, verifiers before 5.16 know nothing. */
+static __always_inline __u32 at_most(__u32 value, __u32 max)
+{
+	asm volatile("" : "+r"(value));
+	return value < max ? value : max;
+}
+
+/*
  * A window is the start of a C struct of the target, read in one go. Offsets come from a map, so
  * the verifier needs the mask; user space has refused layouts in which it would change anything.
  */

@@ -69,7 +69,8 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 	size = s->code.data_size;
 	if (size > CODE_DATA_SIZE)
 		return;
-	if (bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + size, BPF_RB_NO_WAKEUP)) {
+	if (bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE),
+			       BPF_RB_NO_WAKEUP)) {
 		*word = 0;
 		count(COUNTER_CODE_DROPPED);
 		return;
@@ -88,7 +89,7 @@ static __always_inline int describe_step(struct scratch *s, const struct py_offs
 	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
 		return 1;
 	d->index = index + 1;
-	f = &s->frames[index & (KRAIT_MAX_FRAMES - 1)];
+	f = &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)];
 	if (!f->code_addr)
 		return 0;
 	if (!f->fingerprint) {
@@ -372,13 +373,13 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 	/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
 	if (event->outcome == OUTCOME_LOST)
 		event->frame_cnt = 0;
-	frame_cnt = event->frame_cnt;
-	if (frame_cnt > KRAIT_MAX_FRAMES)
-		frame_cnt = KRAIT_MAX_FRAMES;
+	frame_cnt = at_most(event->frame_cnt, KRAIT_MAX_FRAMES);
 	event->size = sizeof(*event) + frame_cnt * sizeof(struct frame);
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&ring, event, sizeof(*event) + frame_cnt * sizeof(struct frame),
+	if (bpf_ringbuf_output(&ring, event,
+			       sizeof(*event) + at_most(frame_cnt, KRAIT_MAX_FRAMES) *
+							sizeof(struct frame),
 			       flags)) {
 		__sync_fetch_and_add(&proc->dropped, 1);
 		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)

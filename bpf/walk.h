@@ -206,7 +206,7 @@ static __always_inline int walk_mark(struct walker *w, const struct frame *node,
 	if (!w->chain_open)
 		return 0;
 	if (w->chain_cnt < KRAIT_ANCHOR_FRAMES)
-		w->chain[w->chain_cnt++ & (KRAIT_ANCHOR_FRAMES - 1)] = node->frame_addr;
+		w->chain[masked(w->chain_cnt++, KRAIT_ANCHOR_FRAMES - 1)] = node->frame_addr;
 	return w->stop_at_mark;
 }
 
@@ -243,7 +243,7 @@ static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
 static __always_inline int walk_implied_entry(struct walker *w, const struct py_offsets *off,
 					      struct frame *frames)
 {
-	struct frame *out = &frames[w->frame_cnt & (KRAIT_MAX_FRAMES - 1)];
+	struct frame *out = &frames[masked(w->frame_cnt, KRAIT_MAX_FRAMES - 1)];
 
 	if (w->frame_cnt >= KRAIT_MAX_FRAMES)
 		return walk_end(w, REASON_DEPTH);
@@ -305,7 +305,7 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	owner = walk_owner(w, off);
 	code_addr = window_u64(w->frame_window, off->frame.executable, FRAME_WINDOW_MASK) &
 		    ~TAG_BITS;
-	out = &frames[index & (KRAIT_MAX_FRAMES - 1)];
+	out = &frames[masked(index, KRAIT_MAX_FRAMES - 1)];
 	if (owner == OWNER_THREAD || owner == OWNER_GENERATOR) {
 		walk_python_frame(w, off, addr, code_addr, out);
 	} else if (owner == OWNER_INTERPRETER || owner == OWNER_CSTACK) {
