@@ -47,15 +47,17 @@ check(code == 0 and "  Cart.total" in out and "dumps" not in out, "the tree is c
 code, out, err = report("-", text="a;b 3\nnonsense\n")
 check(code == 0 and "1 of 2 lines" in err and "line 2" in err, "bad lines are said", err)
 code, out, err = report("-", text="nonsense\n")
-check(code == 7 and not out and "not a file of folded stacks" in err, "no folded text: 7",
+check(code == 7 and not out and "neither a perf.data capture nor folded" in err, "no folded text: 7",
       (code, err))
 code, out, err = report("-", text="")
 check(code == 6 and "no samples" in err, "no samples: 6", (code, err))
 code, out, err = report("/nonexistent.folded")
 check(code == 7 and "No such file" in err, "no such file: 7", (code, err))
+code, out, err = report()
+check(code == 7 and "cannot open perf.data" in err, "perf.data unless told otherwise", (code, err))
 code, out, err = report("/")
 check(code == 7 and "Is a directory" in err, "a folder: 7", (code, err))
-for args in ([], ["a", "b"], ["--sort", "name", SMALL], ["-n", "many", SMALL],
+for args in (["a", "b"], ["--sort", "name", SMALL], ["-n", "many", SMALL],
              ["--min-percent", "200", SMALL], ["--nonsense"]):
     code, out, err = report(*args)
     check(code == 2 and err and not out, f"usage: {' '.join(args) or 'no file'}", (code, err))

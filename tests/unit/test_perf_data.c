@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_perf_data.c - captures written and read back: nothing is lost on the way, whatever the names,
+ * and damaged files say so.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "capture/perf_format.h"
+#include "capture/perf_import.h"
+#include "support_profile.h"
+#include "util/error.h"
+
+static struct emit_options options = {
+	.command_line = "krait record -o x.data",
+	.host = "ada-laptop",
+	.kernel = "6.18.5",
+	.seconds = 2.5,
+	.frequency = 997,
+};
+
+/* A folder of its own, also for what goes into the build-id cache. */
+struct capture {
+	char folder[64], path[96];
+	FILE *file;
+};
+
+static void capture_open(struct capture *c)
+{
+	strcpy(c->folder, "/tmp/krait-test-XXXXXX");
+	assert_non_null(mkdtemp(c->folder));
+	setenv("PERF_BUILDID_DIR", c->folder, 1);
+	snprintf(c->path, sizeof(c->path), "%s/x.data", c->folder);
+	c->file = fopen(c->path, "w+");
+	assert_non_null(c->file);
+}
+
+static void capture_close(struct capture *c)
+{
+	char command[128];
+
+	fclose(c->file);
+	snprintf(command, sizeof(command), "rm -rf %s", c->folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* The process and thread that a node hangs on. */
+static void find_task(const struct profile *p, __u32 node, struct profile_sample *s,
+		      const char **ret_comm)
+{
+	for (; node; node = profile__node_at(p, node)->parent) {
+		const struct profile_frame *f =
+			profile__frame_at(p, profile__node_at(p, node)->frame);
+
+		if (f->kind == FRAME_THREAD) {
+			s->tid = f->tid;
+			*ret_comm = profile__text(p, f->name);
+		}
+		if (f->kind == FRAME_PROCESS) {
+			s->pid = f->pid;
+			if (!s->tid)
+				s->tid = f->pid;
+		}
+	}
+}
+
+static void write_capture(FILE *out, const struct profile *p)
+{
+	const struct emitter_ops *ops = emitter_by_name("perf");
+	struct profile_sample s = { .period = 1003009, .cpu = 1, .event = "cpu-clock" };
+	struct emitter *e;
+
+	assert_int_equal(ops->open(&e, out, &options), 0);
+	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
+		char comm[64];
+		const char *name = "?";
+
+		s.pid = s.tid = 0;
+		find_task(p, s.node, &s, &name);
+		snprintf(comm, sizeof(comm), "%s", name);
+		s.comm = comm;
+		for (__u64 k = 0; k < profile__node_at(p, s.node)->self; k++) {
+			s.time_ns += s.period;
+			assert_int_equal(ops->sample(e, p, &s), 0);
+		}
+	}
+	assert_int_equal(ops->finish(e, p), 0);
+	ops->free(e);
+}
+
+static struct profile *read_capture(const struct capture *c, struct perf_import_stats *stats)
+{
+	const struct perf_import_config config = { .path = c->path };
+	FILE *in = fopen(c->path, "r");
+	struct profile *p = profile__new();
+	struct error err;
+
+	assert_non_null(in);
+	if (perf_import(p, in, &config, stats, &err))
+		fail_msg("%s", err.text);
+	fclose(in);
+	return p;
+}
+
+/* What goes in comes out: by function and by line, process by process. */
+static void assert_survives(struct profile *p)
+{
+	const struct emit_options forms[] = { { .lines = true },
+					      { .no_process = true },
+					      { .lines = true, .no_process = true } };
+	struct perf_import_stats stats;
+	struct profile *again;
+	struct capture c;
+
+	capture_open(&c);
+	write_capture(c.file, p);
+	again = read_capture(&c, &stats);
+	assert_int_equal(stats.samples, sample_cnt(p));
+	assert_int_equal(sample_cnt(again), sample_cnt(p));
+	assert_int_equal(stats.unresolved, 0);
+	assert_int_equal(stats.read.skipped, 0);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		char *want = emit_text("folded", p, &forms[i]);
+		char *got = emit_text("folded", again, &forms[i]);
+
+		assert_string_equal(got, want);
+		free(want);
+		free(got);
+	}
+	profile__free(again);
+	profile__free(p);
+	capture_close(&c);
+}
+
+static void a_small_profile_survives(void **state)
+{
+	assert_survives(small_profile());
+}
+
+static void hostile_names_survive(void **state)
+{
+	assert_survives(hostile_profile());
+}
+
+static void deep_stacks_survive(void **state)
+{
+	assert_survives(deep_profile(2000));
+}
+
+static void a_large_profile_survives(void **state)
+{
+	assert_survives(large_profile(3000));
+}
+
+static void facts_and_accounts_survive(void **state)
+{
+	struct profile *p = small_profile(), *again;
+	struct perf_import_stats stats;
+	char want[512], got[512];
+	struct capture c;
+
+	capture_open(&c);
+	write_capture(c.file, p);
+	again = read_capture(&c, &stats);
+	assert_string_equal(stats.facts.host, options.host);
+	assert_string_equal(stats.facts.kernel, options.kernel);
+	assert_string_equal(stats.facts.command_line, options.command_line);
+	assert_string_equal(stats.event, "cpu-clock");
+	assert_int_equal(stats.frequency, 997);
+	assert_true(stats.seconds == 2.5);
+	assert_int_equal(stats.lost, accounts_total(profile__accounts_of(p), OUTCOME_LOST));
+	accounts_format(profile__accounts_of(p), want, sizeof(want));
+	accounts_format(profile__accounts_of(again), got, sizeof(got));
+	assert_string_equal(got, want);
+	profile__free(p);
+	profile__free(again);
+	capture_close(&c);
+}
+
+static void a_code_object_gives_each_unit_its_line(void **state)
+{
+	/* Two entries without columns: units 0-3 on line 11, units 4-5 on line 9. */
+	static const __u8 lines[] = { 0x80 | 13 << 3 | 3, 2, 0x80 | 13 << 3 | 1, 5 };
+	struct profile *p = profile__new();
+	const struct profile_code code = {
+		.name = profile__string(p, "f"),
+		.file = profile__string(p, "/a.py"),
+		.first_line = 10,
+		.unit_cnt = 6,
+		.lines = lines,
+		.lines_size = sizeof(lines),
+	};
+	struct profile_frame f = { .name = code.name,
+				   .file = code.file,
+				   .first_line = 10,
+				   .end_line = -1,
+				   .column = -1,
+				   .end_column = -1,
+				   .code = profile__code(p, &code) };
+	const int want[] = { 11, 11, 11, 11, 9, 9 };
+	__u32 thread = push(p, push(p, 0, add_process(p, "py", 5)), add_thread(p, "py", 5, 5));
+
+	for (f.unit = 0; f.unit < 6; f.unit++) {
+		f.line = want[f.unit];
+		add_samples(p, push(p, thread, profile__frame(p, &f)), (unsigned)f.unit + 1);
+	}
+	/* Somewhere in it, and before its first instruction. */
+	f.unit = -1;
+	f.line = -1;
+	add_samples(p, push(p, thread, profile__frame(p, &f)), 10);
+	f.line = 10;
+	add_samples(p, push(p, thread, profile__frame(p, &f)), 20);
+	assert_survives(p);
+}
+
+static void a_pipe_gives_what_a_file_gives(void **state)
+{
+	const struct perf_import_config config = { .path = "pipe" };
+	struct profile *p = small_profile(), *again = profile__new();
+	struct perf_import_stats stats;
+	struct capture c;
+	struct error err;
+	char *text = NULL, *want, *got;
+	size_t size;
+	FILE *out = open_memstream(&text, &size), *in;
+
+	capture_open(&c);
+	setenv("HOME", c.folder, 1);
+	write_capture(out, p);
+	fclose(out);
+	in = fmemopen(text, size, "r");
+	assert_int_equal(perf_import(again, in, &config, &stats, &err), 0);
+	want = emit_text("folded", p, &(struct emit_options){ .lines = true });
+	got = emit_text("folded", again, &(struct emit_options){ .lines = true });
+	assert_string_equal(got, want);
+	assert_string_equal(stats.facts.host, options.host);
+	fclose(in);
+	free(text);
+	free(want);
+	free(got);
+	profile__free(p);
+	profile__free(again);
+	capture_close(&c);
+}
+
+/* Every shorter file and one with a damaged byte is an error or fewer samples, never a crash. */
+static void damaged_files_give_less(void **state)
+{
+	struct profile *p = small_profile();
+	struct capture c;
+	char *text;
+	long size;
+
+	capture_open(&c);
+	write_capture(c.file, p);
+	size = ftell(c.file);
+	fseek(c.file, 0, SEEK_END);
+	size = ftell(c.file);
+	text = malloc((size_t)size);
+	rewind(c.file);
+	assert_int_equal(fread(text, 1, (size_t)size, c.file), size);
+	for (long cut = 1; cut < size; cut += cut < 400 ? 7 : size / 50) {
+		const struct perf_import_config config = { .path = c.path };
+		struct perf_import_stats stats;
+		struct profile *again = profile__new();
+		struct error err = { .text = "" };
+		FILE *in = fmemopen(text, (size_t)cut, "r");
+
+		if (perf_import(again, in, &config, &stats, &err))
+			assert_true(*err.text);
+		else
+			assert_true(stats.samples <= sample_cnt(p));
+		fclose(in);
+		profile__free(again);
+		text[cut] ^= 0x55;
+		in = fmemopen(text, (size_t)size, "r");
+		again = profile__new();
+		if (!perf_import(again, in, &config, &stats, &err))
+			assert_int_equal(sample_cnt(again), stats.samples);
+		text[cut] ^= 0x55;
+		fclose(in);
+		profile__free(again);
+	}
+	free(text);
+	profile__free(p);
+	capture_close(&c);
+}
+
+static void a_writer_that_dies_leaves_its_samples(void **state)
+{
+	const struct emitter_ops *ops = emitter_by_name("perf");
+	struct profile_sample s = { .period = 1, .pid = 4711, .tid = 4711, .comm = "x" };
+	struct profile *p = small_profile(), *again;
+	struct perf_import_stats stats;
+	struct capture c;
+	struct emitter *e;
+
+	capture_open(&c);
+	assert_int_equal(ops->open(&e, c.file, &options), 0);
+	for (s.node = 3; s.time_ns < 20000000000ULL; s.time_ns += 10000000)
+		assert_int_equal(ops->sample(e, p, &s), 0);
+	again = read_capture(&c, &stats);
+	/* All but those since the last flush, a second ago. */
+	assert_true(stats.samples >= 1899);
+	assert_int_equal(stats.unresolved, 0);
+	assert_int_equal(accounts_balance(profile__accounts_of(again)), 0);
+	ops->free(e);
+	profile__free(p);
+	profile__free(again);
+	capture_close(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_small_profile_survives),
+		cmocka_unit_test(hostile_names_survive),
+		cmocka_unit_test(deep_stacks_survive),
+		cmocka_unit_test(a_large_profile_survives),
+		cmocka_unit_test(facts_and_accounts_survive),
+		cmocka_unit_test(a_code_object_gives_each_unit_its_line),
+		cmocka_unit_test(a_pipe_gives_what_a_file_gives),
+		cmocka_unit_test(damaged_files_give_less),
+		cmocka_unit_test(a_writer_that_dies_leaves_its_samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
