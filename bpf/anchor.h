@@ -74,7 +74,8 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 		anchor_over(a, p, slid ? ANCHOR_NOTE_SLID : ANCHOR_NOTE_FOREIGN);
 		return;
 	}
-	if (!ANCHOR_CHECK(CHAIN_ADDR, a->addrs[masked(steps, KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr)) {
+	if (!ANCHOR_CHECK(CHAIN_ADDR,
+			  a->addrs[masked(steps, KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr)) {
 		anchor_over(a, p, confirmed || !steps ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "util/error.h"
+#include "util/log.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -56,6 +57,14 @@ static int probe_pid_namespace(struct error *err)
 			 "processes; run it in the host's (docker: --pid=host --privileged)");
 }
 
+/* One line, which the kernel matrix (scripts/vm) shows. */
+static void log_features(const struct features *f)
+{
+	static const char *const says[] = { "no", "yes" };
+
+	log_debug("features", "bpf_loop %s, cookies %s", says[f->bpf_loop], says[f->cookies]);
+}
+
 int probe_features(struct features *ret, struct error *err)
 {
 	int result = probe_pid_namespace(err);
@@ -72,5 +81,6 @@ int probe_features(struct features *ret, struct error *err)
 	ret->cookies = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie,
 					       NULL) == 1;
 	ret->bpf_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+	log_features(ret);
 	return 0;
 }

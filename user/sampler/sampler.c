@@ -17,6 +17,7 @@
 #include "sampler/record.h"
 #include "sampler/slots.h"
 #include "sampler/uprobes.h"
+#include "util/cleanup.h"
 #include "util/log.h"
 
 /*
@@ -48,15 +49,40 @@ static int on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* Lines of a verifier's log that -v shows: the end of it has the reason. */
+#define VERIFIER_LINES 40
+
+/* The verifier's reason for refusing a program; libbpf's callback has no context. */
+static char verifier_says[160];
+
+/* A log ends with the reason, and a line of statistics. */
+static void note_verifier(const char *line)
+{
+	if (*line && strncmp(line, "processed ", 10) && strncmp(line, "--", 2) &&
+	    strncmp(line, "libbpf: ", 8))
+		snprintf(verifier_says, sizeof(verifier_says), "%s", line);
+}
+
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	char line[1024];
+	cleanup_free char *text = NULL;
+	char *rest, *line;
+	bool is_log;
+	int left = 0;
 
-	vsnprintf(line, sizeof(line), fmt, ap);
-	line[strcspn(line, "\n")] = '\0';
+	/* Each relocation of each program is a line there. */
+	if (level == LIBBPF_DEBUG || vasprintf(&text, fmt, ap) < 0)
+		return 0;
+	is_log = strstr(text, "BEGIN PROG LOAD LOG");
+	for (const char *c = text; *c; c++)
+		left += *c == '\n';
 	/* Its warnings repeat what our own error says, in the words of an expert. */
-	log_debug("libbpf", "%s", line);
-	(void)level;
+	for (rest = text; (line = strsep(&rest, "\n")); left--) {
+		if (is_log)
+			note_verifier(line);
+		if (*line && left <= VERIFIER_LINES)
+			log_debug("libbpf", "%s", line);
+	}
 	return 0;
 }
 
@@ -101,7 +127,14 @@ static int load(struct sampler *s, struct error *err)
 	if (!s->skel || configure(s, &features))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
 				 strerror(errno));
+	verifier_says[0] = '\0';
 	result = krait_bpf__load(s->skel);
+	if (result && verifier_says[0])
+		return error_set(
+			err, -result, EXIT_CODE_KERNEL,
+			"this kernel's verifier refuses krait's BPF programs: %s (all of it: -v; "
+			"please report it)",
+			verifier_says);
 	if (result == -EPERM || result == -EACCES)
 		return error_set(err, -result, EXIT_CODE_PERMISSION,
 				 "the kernel refuses to load BPF programs: %s (see -v)",
