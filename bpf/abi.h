@@ -16,6 +16,9 @@
 
 /* Nodes (frames and entry frames) of a stack before it is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048
+/* Native frames of a stack before it is "truncated", and frames of the kernel (its own limit). */
+#define KRAIT_MAX_NATIVE 128
+#define KRAIT_MAX_KERNEL 127
 /* Thread states looked at in one search before it is "lost: thread list too long". */
 #define KRAIT_MAX_THREADS 8192
 /* Distinct interpreter layouts (builds) known at once. */
@@ -273,6 +276,25 @@ _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 /* Called but not begun: CPython gives it the first line (3.8 to 3.12). */
 #define FRAME_INSTR_BEFORE (-2)
 
+/* A frame of native code, leaf first. */
+struct native_frame {
+	__u64 ip; /* of the leaf; of a caller: where it goes on */
+	__u64 frame_addr; /* its frame pointer: where on the stack it lies; 0 unknown */
+};
+_Static_assert(sizeof(struct native_frame) == 16, "struct native_frame is shared with BPF");
+_Static_assert(KRAIT_MAX_NATIVE < 256 && KRAIT_MAX_KERNEL < 256, "counted in a __u8");
+
+/* How the native part of a stack ended. */
+enum native_reason {
+	NATIVE_NONE, /* it was not asked for, or there is none: the task is exiting */
+	NATIVE_COMPLETE, /* at a frame pointer of 0, as threads start with; may be one by chance */
+	NATIVE_NO_FRAME_POINTER, /* code that keeps none */
+	NATIVE_FAULT, /* the stack's memory is not present */
+	NATIVE_LIMIT, /* deeper than KRAIT_MAX_NATIVE */
+	NATIVE_NO_REGS, /* the user registers could not be found */
+	NATIVE_REASON_CNT
+};
+
 enum event_type {
 	EVENT_SAMPLE,
 	EVENT_EXEC,
@@ -284,7 +306,10 @@ enum event_type {
 	EVENT_CNT
 };
 
-/* The record of one interrupt: this header and frame_cnt times struct frame. */
+/*
+ * The record of one interrupt: this header, frame_cnt times struct frame, native_cnt times struct
+ * native_frame, and kernel_cnt addresses (__u64), each leaf first.
+ */
 struct event_sample {
 	__u32 type; /* EVENT_SAMPLE */
 	__u32 size; /* of the record, bytes */
@@ -303,7 +328,9 @@ struct event_sample {
 	__u8 event; /* index of the perf event, in the order of -e */
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */
-	__u8 pad_[3];
+	__u8 native_reason; /* enum native_reason */
+	__u8 native_cnt;
+	__u8 kernel_cnt;
 	__u64 thread_ptr; /* thread pointer, which is the PyThreadState's thread_id */
 	__u64 anchor_epoch; /* with a note other than none */
 	__u32 anchor_index; /* of the anchor in frames[] */

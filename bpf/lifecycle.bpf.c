@@ -21,8 +21,9 @@
 #include "walk.h"
 #include "anchor.h"
 #include "codedef.h"
-#include "maps.h"
+#include "native.h"
 #include "task.h"
+#include "maps.h"
 
 static __always_inline void begin_task(struct event_task *event, struct task_struct *task,
 				       __u32 type)

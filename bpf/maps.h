@@ -78,8 +78,12 @@ struct scratch {
 	struct anchor_plan plan;
 	struct describer describer;
 	struct event_code code;
+	struct native_walk native;
+	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
 	struct event_sample event;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind event: they leave as one record */
+	/* Room behind the frames: what is native follows them wherever they end. */
+	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL];
 };
 
 /*
@@ -114,6 +118,12 @@ const volatile __u32 max_definitions __weak = 64;
 
 /* Every process is followed, not only those in procs and their descendants. */
 const volatile bool follow_all __weak = false;
+
+/* Native frames of user mode, and frames of the kernel, are taken too. */
+const volatile bool want_native __weak = true, want_kernel __weak = true;
+
+/* The kernel has bpf_task_pt_regs() (5.15+). */
+const volatile bool has_task_regs __weak = false;
 
 /* One delta in so many is walked to its end all the same and compared; 0 never. */
 const volatile __u32 audit_every __weak = 64;

@@ -20,8 +20,9 @@
 #include "walk.h"
 #include "anchor.h"
 #include "codedef.h"
-#include "maps.h"
+#include "native.h"
 #include "task.h"
+#include "maps.h"
 
 /* The pair that the loop callbacks need; map values, so the verifier follows them. */
 struct loop_ctx {
@@ -41,6 +42,32 @@ static long walk_loop(__u32 index, void *data)
 	struct loop_ctx *c = data;
 
 	return walk_step(&c->s->walker, c->off, c->s->frames);
+}
+
+/* The record's words behind the header; frames are the first of them. */
+#define FRAME_WORDS (sizeof(struct frame) / sizeof(__u64))
+#define BODY_WORDS (FRAME_WORDS * KRAIT_MAX_FRAMES + 2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL)
+
+/* Keeps the compiler from checking a bound in one register and using another. */
+#define keep_bound(var) asm volatile("" : "+r"(var))
+
+/* One native frame, behind the Python frames and the native frames before it. 1 when it is over. */
+static __always_inline int native_next(struct scratch *s)
+{
+	__u64 pos = s->event.frame_cnt * FRAME_WORDS + 2 * s->native.cnt;
+	__u64 *words = (__u64 *)s->frames;
+
+	keep_bound(pos);
+	if (pos > BODY_WORDS - 2)
+		return 1;
+	return native_step(&s->native, (struct native_frame *)&words[pos]);
+}
+
+static long native_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return native_next(c->s);
 }
 
 static __always_inline __u64 *code_word(void *table, __u64 key)
@@ -142,6 +169,13 @@ __noinline int bounded_describe_step(__u32 cpu, __u32 layout)
 	struct loop_ctx c;
 
 	return loop_ctx_of(&c, cpu, layout) ? describe_step(c.s, c.off) : 1;
+}
+
+__noinline int bounded_native_step(__u32 cpu)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &cpu);
+
+	return s ? native_next(s) : 1;
 }
 
 static __always_inline void search_threads(struct loop_ctx *c, __u32 layout, bool has_loop)
@@ -354,6 +388,9 @@ static __always_inline void begin_event(struct event_sample *event, struct task_
 	event->event = 0;
 	event->flags = 0;
 	event->anchor = ANCHOR_NOTE_NONE;
+	event->native_reason = NATIVE_NONE;
+	event->native_cnt = 0;
+	event->kernel_cnt = 0;
 	event->thread_ptr = 0;
 	event->anchor_epoch = 0;
 	event->anchor_index = 0;
@@ -361,26 +398,104 @@ static __always_inline void begin_event(struct event_sample *event, struct task_
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-static __always_inline void emit_event(struct scratch *s, struct proc_info *proc,
-				       struct anchor *anchor, __u32 reason)
+/* The user registers: those of the interrupt, or what the kernel saved when it was entered. */
+static __always_inline int find_regs(const void *ctx, struct scratch *s, struct task_struct *task,
+				     struct native_regs *ret)
+{
+	if (!(s->event.flags & SAMPLE_KERNEL)) {
+		ret->ip = context_reg(ctx, REG_IP);
+		ret->sp = context_reg(ctx, REG_SP);
+		ret->fp = context_reg(ctx, REG_FP);
+		return 0;
+	}
+	if (bpf_probe_read_kernel(s->regs, sizeof(s->regs), task_saved_regs(task, has_task_regs)))
+		return -1;
+	*ret = (struct native_regs){ s->regs[REG_IP], s->regs[REG_SP], s->regs[REG_FP] };
+	return MODE_IS_USER(s->regs[REG_MODE]) ? 0 : -1;
+}
+
+static __always_inline void walk_native(const void *ctx, struct scratch *s,
+					struct task_struct *task, bool has_loop)
+{
+	struct loop_ctx c = { .s = s };
+	struct native_regs regs;
+
+	if (find_regs(ctx, s, task, &regs)) {
+		s->event.native_reason = NATIVE_NO_REGS;
+		return;
+	}
+	native_begin(&s->native, &regs);
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_NATIVE, native_loop, &c, 0);
+	} else {
+		for (int i = 0; i < KRAIT_MAX_NATIVE; i++) {
+			if (bounded_native_step(s->event.cpu))
+				break;
+		}
+	}
+	s->event.native_reason = s->native.reason;
+	s->event.native_cnt = s->native.cnt;
+}
+
+/* Syscall programs, which the tests' twins are, have no such helper. */
+#ifndef KRAIT_NO_KERNEL_STACK
+static __always_inline void walk_kernel(void *ctx, struct scratch *s)
+{
+	__u64 pos = s->event.frame_cnt * FRAME_WORDS + 2 * s->event.native_cnt;
+	__u64 *words = (__u64 *)s->frames;
+	long size;
+
+	keep_bound(pos);
+	if (pos > BODY_WORDS - KRAIT_MAX_KERNEL)
+		return;
+	size = bpf_get_stack(ctx, &words[pos], KRAIT_MAX_KERNEL * sizeof(__u64), 0);
+	if (size > 0)
+		s->event.kernel_cnt = size / sizeof(__u64);
+}
+#else
+#define walk_kernel(ctx, s)
+#endif
+
+/* Behind the Python frames, whose number is settled: what is native, as far as it is wanted. */
+static __always_inline void take_native(void *ctx, struct scratch *s, struct task_struct *task,
+					bool has_loop)
 {
 	struct event_sample *event = &s->event;
-	__u64 flags = BPF_RB_NO_WAKEUP;
-	__u32 frame_cnt;
 
+	if (event->outcome == OUTCOME_LOST)
+		return;
+	if (want_native && event->reason != REASON_EXITING && event->reason != REASON_EXECING)
+		walk_native(ctx, s, task, has_loop);
+	if (want_kernel && event->flags & SAMPLE_KERNEL)
+		walk_kernel(ctx, s);
+}
+
+static __always_inline void settle_outcome(struct event_sample *event, __u32 reason)
+{
 	event->reason = reason;
 	event->outcome = outcome_of(reason);
 	/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
 	if (event->outcome == OUTCOME_LOST)
 		event->frame_cnt = 0;
-	frame_cnt = at_most(event->frame_cnt, KRAIT_MAX_FRAMES);
-	event->size = sizeof(*event) + frame_cnt * sizeof(struct frame);
+	if (event->frame_cnt > KRAIT_MAX_FRAMES)
+		event->frame_cnt = KRAIT_MAX_FRAMES;
+}
+
+static __always_inline void emit_event(struct scratch *s, struct proc_info *proc,
+				       struct anchor *anchor)
+{
+	struct event_sample *event = &s->event;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u64 words = event->frame_cnt * FRAME_WORDS + 2 * event->native_cnt + event->kernel_cnt;
+	__u32 reason = event->reason;
+
+	keep_bound(words);
+	if (words > BODY_WORDS)
+		words = BODY_WORDS;
+	event->size = sizeof(*event) + words * sizeof(__u64);
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&ring, event,
-			       sizeof(*event) + at_most(frame_cnt, KRAIT_MAX_FRAMES) *
-							sizeof(struct frame),
-			       flags)) {
+	if (bpf_ringbuf_output(&ring, event, sizeof(*event) + words * sizeof(__u64), flags)) {
 		__sync_fetch_and_add(&proc->dropped, 1);
 		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(anchor, &s->plan);
@@ -410,8 +525,12 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 		return 0;
 	count(COUNTER_INTERRUPTS);
 	begin_event(&s->event, task, pid_tgid, ctx->sample_period);
+	if (!MODE_IS_USER(context_reg(ctx, REG_MODE)))
+		s->event.flags |= SAMPLE_KERNEL;
 	reason = take_stack(s, proc, &m, task, has_loop);
-	emit_event(s, proc, m.anchor, reason);
+	settle_outcome(&s->event, reason);
+	take_native(ctx, s, task, has_loop);
+	emit_event(s, proc, m.anchor);
 	return 0;
 }
 

@@ -61,4 +61,46 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 #endif
 }
 
+/*
+ * User registers as the kernel saves them: an array of words whose order is ABI (asm/ptrace.h). By
+ * number and not by name: newer kernels have made some members narrower, and a narrow load from the
+ * context of a perf event program is refused.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define TASK_REGS_WORDS 21
+#define REG_FP 4
+#define REG_IP 16
+#define REG_MODE 17 /* cs */
+#define REG_SP 19
+#define MODE_IS_USER(mode) (((mode)&3) == 3)
+#elif defined(__TARGET_ARCH_arm64)
+#define TASK_REGS_WORDS 34
+#define REG_FP 29
+#define REG_IP 32
+#define REG_MODE 33 /* pstate */
+#define REG_SP 31
+#define MODE_IS_USER(mode) (((mode)&15) == 0)
+#endif
+
+/* From the context: in one instruction, as the verifier wants it and the compiler would not do it. */
+static __always_inline __u64 context_reg(const void *ctx, const int number)
+{
+	__u64 value;
+
+	asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(number * 8));
+	return value;
+}
+
+/* Kernel stacks are that long where bpf_task_pt_regs() is missing, but in debugging kernels. */
+#define TASK_STACK_SIZE 16384
+
+/* Where the registers of user mode are while the task is in the kernel. */
+static __always_inline const void *task_saved_regs(struct task_struct *task, bool has_helper)
+{
+	if (has_helper)
+		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (const char *)BPF_CORE_READ(task, stack) + TASK_STACK_SIZE -
+	       bpf_core_type_size(struct pt_regs);
+}
+
 #endif /* KRAIT_TASK_H */

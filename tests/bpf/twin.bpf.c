@@ -5,6 +5,7 @@
  * The kernel has no test run for perf event programs. This is the very same source, entered where
  * sample_loop() and sample_bounded() enter it; the interrupted thread is the test's own.
  */
+#define KRAIT_NO_KERNEL_STACK
 #include "sampler.bpf.c"
 
 SEC("syscall")

@@ -96,6 +96,11 @@ static int start(struct recording *r, struct error *err)
 			.label = o->label,
 			.on_sample = on_sample,
 			.on_sample_ctx = r->outputs,
+			.mixed = {
+				.native = o->native,
+				.kernel = o->kernel,
+				.interpreter = o->interpreter_frames,
+			},
 		},
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
@@ -133,6 +138,17 @@ static void print_anchor_stats(const struct session_stats *stats)
 		a->writes, a->refused, s->audited, s->mismatched);
 }
 
+static void print_native_stats(const struct mixed_stats *m)
+{
+	fprintf(stderr, "native.samples %llu\nnative.complete %llu\n", m->samples, m->complete);
+	for (int i = NATIVE_COMPLETE + 1; i < NATIVE_REASON_CNT; i++)
+		fprintf(stderr, "native.truncated.%s %llu\n",
+			native_reason_name((enum native_reason)i), m->truncated[i]);
+	fprintf(stderr, "native.unknown %llu\nnative.frames %llu\n", m->unknown, m->frames);
+	fprintf(stderr, "kernel.samples %llu\nkernel.frames %llu\n", m->kernel_samples,
+		m->kernel_frames);
+}
+
 static void print_stats(struct recording *r, const struct session_stats *stats)
 {
 	const struct accounts *a = profile__accounts_of(session__profile(r->session));
@@ -148,6 +164,8 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 		a->events_dropped);
 	losses_print(session__losses(r->session), stderr);
 	print_anchor_stats(stats);
+	if (r->options.native || r->options.kernel)
+		print_native_stats(&stats->mixed);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }

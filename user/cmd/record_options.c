@@ -20,13 +20,24 @@
 #define DEFAULT_OUTPUT "perf.data"
 
 enum {
+	KEY_RING = 256,
+	KEY_MAX_LOSS,
+	KEY_LINES,
+	KEY_NO_PROCESS,
+	KEY_STATS,
+	KEY_ANCHORS,
+	KEY_AUDIT,
+	KEY_NO_NATIVE,
+	KEY_NO_KERNEL,
+	KEY_INTERPRETER
+};
+
+enum {
 	KEY_NAME = 512,
 	KEY_CGROUP,
 	KEY_USER,
 	KEY_LABEL,
 };
-
-enum { KEY_RING = 256, KEY_MAX_LOSS, KEY_LINES, KEY_NO_PROCESS, KEY_STATS, KEY_ANCHORS, KEY_AUDIT };
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
@@ -43,11 +54,20 @@ static const struct argp_option options[] = {
 	{ "rate", 'r', "HZ", OPTION_ALIAS },
 	{ "duration", 'd', "TIME", 0,
 	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
+	{ "native", 'n', 0, 0,
+	  "also the C side of each stack, by frame pointers: extensions and libraries between the "
+	  "Python frames, [truncated] where a library keeps none" },
+	{ "no-native", KEY_NO_NATIVE, 0, 0, "Python only" },
+	{ "kernel", 'k', 0, 0, "also the kernel's frames, where a sample hit it" },
+	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "none of the kernel" },
+	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
+	  "with -n, also the interpreter's own C functions, which are folded into Python's" },
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
 	  ")" },
-	{ "format", 'f', "NAME", 0, "perf, html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix" },
+	{ "format", 'f', "NAME", 0,
+	  "perf, html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "label", KEY_LABEL, "PARTS", 0,
@@ -267,6 +287,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_RING:
 		if (parse_size(arg, &o->ring_bytes))
 			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
+		break;
+	case 'n':
+		o->native = true;
+		break;
+	case KEY_NO_NATIVE:
+		o->native = false;
+		break;
+	case 'k':
+		o->kernel = true;
+		break;
+	case KEY_NO_KERNEL:
+		o->kernel = false;
+		break;
+	case KEY_INTERPRETER:
+		o->native = true;
+		o->interpreter_frames = true;
 		break;
 	case KEY_ANCHORS:
 		parse_anchors(o, arg, state);

@@ -33,6 +33,7 @@ struct record_options {
 	enum anchor_mode anchors;
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */
 	bool lines, threads, no_process, quiet, stats;
+	bool native, kernel, interpreter_frames;
 	int verbose;
 };
 

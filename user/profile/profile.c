@@ -98,17 +98,19 @@ static int same_frame(const struct profile_frame *a, const struct profile_frame 
 	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
 	       a->first_line == b->first_line && a->line == b->line && a->end_line == b->end_line &&
 	       a->column == b->column && a->end_column == b->end_column && a->pid == b->pid &&
-	       a->tid == b->tid && a->code == b->code && a->unit == b->unit;
+	       a->tid == b->tid && a->code == b->code && a->unit == b->unit &&
+	       a->address == b->address;
 }
 
 static __u32 hash_frame(const struct profile_frame *f)
 {
-	const __u32 key[] = { (__u32)f->kind,	f->name,
-			      f->file,		(__u32)f->first_line,
-			      (__u32)f->line,	(__u32)f->end_line,
-			      (__u32)f->column, (__u32)f->end_column,
-			      (__u32)f->pid,	(__u32)f->tid,
-			      f->code,		(__u32)f->unit };
+	const __u32 key[] = { (__u32)f->kind,	 f->name,
+			      f->file,		 (__u32)f->first_line,
+			      (__u32)f->line,	 (__u32)f->end_line,
+			      (__u32)f->column,	 (__u32)f->end_column,
+			      (__u32)f->pid,	 (__u32)f->tid,
+			      f->code,		 (__u32)f->unit,
+			      (__u32)f->address, (__u32)(f->address >> 32) };
 
 	return idindex_hash_bytes(key, sizeof(key), 0);
 }

@@ -5,7 +5,7 @@
  *
  * Ids are small integers that stay valid for the life of the profile; 0 is "none" (for strings the
  * empty string, for nodes the root). A stack is a node: the path from the root to it.
- * Root children are processes, their children threads, then Python frames root first:
+ * Root children are processes, their children threads, then Python frames root first, with native frames between:
  *     (root) -> process -> thread -> <module> -> main -> leaf
  *
  * Frames of Python also say which code object they are in and where: that is what gives them an
@@ -29,6 +29,8 @@ enum frame_kind {
 	FRAME_PROCESS, /* name is the command, pid its host pid */
 	FRAME_THREAD, /* name is the thread's name, pid the process, tid its host tid */
 	FRAME_MARK, /* krait's own remark, e.g. "[truncated: depth]"; shown, not a function */
+	FRAME_NATIVE, /* file is the library or executable */
+	FRAME_KERNEL, /* file is "[kernel.kallsyms]" or the module, "[ext4]" */
 };
 
 /* One distinct code object, of however many processes. */
@@ -50,6 +52,7 @@ struct profile_frame {
 	int pid, tid;
 	__u32 code; /* code id, 0 none */
 	int unit; /* code unit within it, -1 unknown */
+	__u64 address; /* native and kernel, where outputs want it: as the call chain has it; else 0 */
 };
 
 struct profile_node {

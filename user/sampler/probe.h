@@ -11,6 +11,7 @@ struct error;
 
 struct features {
 	bool bpf_loop; /* 5.17+; otherwise loops are bounded ones */
+	bool task_regs; /* 5.15+; otherwise user registers are looked for on the kernel's stack */
 	bool cookies; /* 5.15+; otherwise an interpreter in a library is found a little later */
 };
 

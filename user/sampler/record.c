@@ -17,13 +17,20 @@ static bool anchor_is_sane(const struct event_sample *event)
 	       (!names_frame || event->anchor_index < event->frame_cnt);
 }
 
+static size_t sample_size(const struct event_sample *event)
+{
+	return sizeof(*event) + event->frame_cnt * sizeof(struct frame) +
+	       event->native_cnt * sizeof(struct native_frame) + event->kernel_cnt * sizeof(__u64);
+}
+
 static bool sample_is_sane(const struct event_sample *event, size_t size)
 {
 	return size >= sizeof(*event) && event->size <= size &&
-	       event->frame_cnt <= KRAIT_MAX_FRAMES &&
-	       event->size == sizeof(*event) + event->frame_cnt * sizeof(struct frame) &&
-	       anchor_is_sane(event) && event->outcome < OUTCOME_CNT &&
-	       event->reason < REASON_CNT && memchr(event->comm, '\0', sizeof(event->comm));
+	       event->frame_cnt <= KRAIT_MAX_FRAMES && event->native_cnt <= KRAIT_MAX_NATIVE &&
+	       event->kernel_cnt <= KRAIT_MAX_KERNEL && event->size == sample_size(event) &&
+	       event->native_reason < NATIVE_REASON_CNT && anchor_is_sane(event) &&
+	       event->outcome < OUTCOME_CNT && event->reason < REASON_CNT &&
+	       memchr(event->comm, '\0', sizeof(event->comm));
 }
 
 static bool task_is_sane(const struct event_task *event, size_t size)

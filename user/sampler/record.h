@@ -7,9 +7,25 @@
 #ifndef KRAIT_SAMPLER_RECORD_H
 #define KRAIT_SAMPLER_RECORD_H
 
+#include <linux/types.h>
 #include <stddef.h>
 
+#include "abi.h"
+
 struct sampler_handler;
+
+/* The parts of a sample that has been checked, behind its frames. */
+static inline const struct native_frame *sample_native(const struct event_sample *event,
+						       const struct frame *frames)
+{
+	return (const struct native_frame *)(frames + event->frame_cnt);
+}
+
+static inline const __u64 *sample_kernel(const struct event_sample *event,
+					 const struct frame *frames)
+{
+	return (const __u64 *)(sample_native(event, frames) + event->native_cnt);
+}
 
 /* data is 8-byte aligned, as the ring buffer delivers it. */
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size);

@@ -112,6 +112,9 @@ static int configure(struct sampler *s, const struct features *features)
 	skel->rodata->wakeup_bytes = bytes / 4;
 	skel->rodata->audit_every = s->config.audit_every;
 	skel->rodata->follow_all = s->config.follow_all;
+	skel->rodata->want_native = s->config.native;
+	skel->rodata->want_kernel = s->config.kernel;
+	skel->rodata->has_task_regs = features->task_regs;
 	return err;
 }
 

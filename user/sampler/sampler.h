@@ -32,6 +32,7 @@ struct sampler_config {
 	size_t ring_bytes; /* 0: sized from the number of CPUs */
 	bool follow_all; /* every process, not only those tracked or watched and their children */
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
+	bool native, kernel; /* also take native frames of user mode, and those of the kernel */
 };
 
 /* Called in the order in which the kernel wrote the records. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "profile/losses.h"
 #include "session/anchoring.h"
@@ -18,6 +19,8 @@
 #include "util/log.h"
 #include "util/printable.h"
 
+#define NO_PYTHON_FRAME "[no Python frame]"
+
 /* With -v so many functions that remain unknown are named by address. */
 #define UNKNOWN_LOGGED_MAX 64
 
@@ -28,6 +31,7 @@ struct collector {
 	struct processes *processes;
 	struct sampler *sampler;
 	struct anchoring *anchoring;
+	struct mixed *mixed; /* NULL: Python frames only */
 	struct losses losses;
 	__u64 first_sample_ns;
 	/* One bit for each node of the profile: a function on the way there is unknown. */
@@ -45,7 +49,10 @@ struct collector *collector__new(const struct collector_config *config)
 	c->config = *config;
 	c->profile = profile__new();
 	c->stacks = stacks__new();
-	if (c->profile && c->stacks)
+	if (c->profile && (config->mixed.native || config->mixed.kernel))
+		c->mixed = mixed__new(&config->mixed, c->profile);
+	if (c->profile && c->stacks &&
+	    (c->mixed || !(config->mixed.native || config->mixed.kernel)))
 		return c;
 	collector__free(c);
 	return NULL;
@@ -55,6 +62,7 @@ void collector__free(struct collector *c)
 {
 	if (!c)
 		return;
+	mixed__free(c->mixed);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
 	free(c->unknown);
@@ -258,6 +266,104 @@ static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 	return node;
 }
 
+/* ---- native frames between ------------------------------------------------------------------- */
+
+/*
+ * How many items of the joined stack, on the root side, are the same as in the thread's last one: all
+ * Python frames among them are kept, and what is between them is as it was. Renews the trail.
+ */
+static __u32 follow_trail(struct collector *c, const struct join *j, struct stack *stack,
+			  __u32 kept)
+{
+	struct stack_trail *trail = &stack->trail;
+	__u32 same = 0, step = 0, before = 0;
+	bool differs = false;
+
+	if (trail->cap < j->cnt) {
+		struct trail_step *grown = reallocarray(trail->steps, j->cnt, sizeof(*grown));
+
+		if (!grown)
+			return 0;
+		trail->steps = grown;
+		trail->cap = j->cnt;
+	}
+	for (__u32 i = 0; i < j->cnt; i++) {
+		const struct join_item *item = &j->items[i];
+		struct trail_step now = { .kind = item->kind, .before = before };
+
+		if (item->kind == JOIN_PYTHON) {
+			before = item->index + 1;
+			differs = differs || item->index >= kept;
+		} else {
+			now.address = mixed__address(c->mixed, item);
+			differs = differs || step >= trail->cnt ||
+				  memcmp(&trail->steps[step], &now, sizeof(now));
+			trail->steps[step++] = now;
+		}
+		if (!differs && item->kind == JOIN_PYTHON)
+			same = i + 1;
+	}
+	trail->cnt = step;
+	return same;
+}
+
+/* The native frames of a sample that has no Python ones, below the mark that says why. */
+static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
+			    const struct event_sample *event, const struct frame *frames)
+{
+	const struct join *j;
+
+	if (!c->mixed || mixed__join(c->mixed, p, event, sample_native(event, frames),
+				     sample_kernel(event, frames), NULL, 0, &j))
+		return node;
+	for (__u32 i = 0; i < j->cnt; i++)
+		node = profile__child(c->profile, node, mixed__frame(c->mixed, &j->items[i]));
+	return node;
+}
+
+static bool has_python(const struct stack *stack)
+{
+	for (__u32 i = stack->cnt; i-- > 0;) {
+		if (stack->frames[i].code_addr)
+			return true;
+	}
+	return false;
+}
+
+/* As stack_node(), with what is native between the Python frames. 0 when out of memory. */
+static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
+			const struct event_sample *event, const struct frame *frames,
+			struct stack *stack)
+{
+	__u32 kept = stack->root_tag == root ? stack->kept : 0, node = root, i;
+	const struct join *j;
+
+	if (!has_python(stack)) {
+		stack->root_tag = 0;
+		return frameless_node(c, p, add_mark(c, root, NO_PYTHON_FRAME), event, frames);
+	}
+	stack->own_tags = true;
+	if (mixed__join(c->mixed, p, event, sample_native(event, frames),
+			sample_kernel(event, frames), stack->frames, stack->cnt, &j))
+		return 0;
+	i = follow_trail(c, j, stack, kept);
+	if (i)
+		node = stack->tags[j->items[i - 1].index];
+	for (; i < j->cnt; i++) {
+		const struct join_item *item = &j->items[i];
+
+		if (item->kind == JOIN_PYTHON) {
+			if (stack->frames[item->index].code_addr)
+				node = python_node(c, p, node, event, &stack->frames[item->index]);
+			stack->tags[item->index] = node;
+		} else {
+			node = profile__child(c->profile, node, mixed__frame(c->mixed, item));
+		}
+	}
+	stack->root_tag = root;
+	return node;
+}
+
 /* What stands for a sample without Python frames, or NULL where there are some. */
 static const char *frameless(const struct event_sample *event)
 {
@@ -299,16 +405,17 @@ static __u32 sample_node(struct collector *c, struct process *p, const struct ev
 	int err;
 
 	if (frameless(event))
-		return add_mark(c, root, frameless(event));
+		return frameless_node(c, p, add_mark(c, root, frameless(event)), event, frames);
 	err = stacks__merge(c->stacks, event, frames, &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		anchoring__reset(c->anchoring, event);
 		return 0;
 	}
-	node = stack_node(c, p, root, event, stack);
+	node = c->mixed ? mixed_node(c, p, root, event, frames, stack) :
+			  stack_node(c, p, root, event, stack);
 	anchoring__sample(c->anchoring, p, event, stack);
-	return node == root ? add_mark(c, root, "[no Python frame]") : node;
+	return node == root ? add_mark(c, root, NO_PYTHON_FRAME) : node;
 }
 
 static void report_sample(struct collector *c, const struct event_sample *event, __u32 node,
@@ -390,6 +497,18 @@ void collector__process_gone(struct collector *c, struct process *process)
 const struct stacks_stats *collector__stacks_stats(const struct collector *c)
 {
 	return stacks__stats(c->stacks);
+}
+
+struct native_files *collector__native_files(struct collector *c)
+{
+	return c->mixed ? mixed__files(c->mixed) : NULL;
+}
+
+const struct mixed_stats *collector__mixed_stats(const struct collector *c)
+{
+	static const struct mixed_stats none;
+
+	return c->mixed ? mixed__stats(c->mixed) : &none;
 }
 
 const struct losses *collector__losses(const struct collector *c)

@@ -12,6 +12,7 @@
 
 #include "abi.h"
 #include "profile/profile.h"
+#include "session/mixed.h"
 
 struct anchoring;
 struct collector;
@@ -28,6 +29,7 @@ struct collector_config {
 	unsigned label; /* enum label_part, of process frames */
 	collector_sample_fn on_sample;
 	void *on_sample_ctx;
+	struct mixed_options mixed;
 };
 
 struct collector *collector__new(const struct collector_config *config);
@@ -43,6 +45,9 @@ void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, const struct event_task *event);
 void collector__process_gone(struct collector *c, struct process *process);
 
+/* See mixed__files(). */
+struct native_files *collector__native_files(struct collector *c);
+const struct mixed_stats *collector__mixed_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 struct losses;
 const struct losses *collector__losses(const struct collector *c);

@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "sampler/sampler.h"
+#include "symbol/native.h"
 #include "session/filter.h"
 #include "symbol/symbolizer.h"
 #include "target/elf_cache.h"
@@ -89,6 +90,8 @@ static void forget_image(struct processes *ps, struct entry *e)
 	}
 	symbolizer__free(p->symbolizer);
 	remote__close(p->remote);
+	native__free(p->native);
+	p->native = NULL;
 	p->symbolizer = NULL;
 	p->remote = NULL;
 	p->node = 0;
@@ -159,8 +162,21 @@ static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
 	return -ESRCH;
 }
 
+/* parent: whose memory a forked process has, or NULL. */
+static void open_native(struct processes *ps, struct process *p, const struct process *parent)
+{
+	__u64 runtime_addr = p->info.build == PY_BUILD_EXE ? 0 : p->info.runtime_addr;
+
+	if (!ps->config.native_files)
+		return;
+	if (parent && parent->native)
+		p->native = native__fork(parent->native, p->pid);
+	else
+		p->native = native__new(ps->config.native_files, p->pid, runtime_addr);
+}
+
 /* p->info is filled: from now on its records are named. */
-static int open_process(struct processes *ps, struct process *p)
+static int open_process(struct processes *ps, struct process *p, const struct process *parent)
 {
 	static const struct memory nothing = { .read = read_nothing };
 
@@ -169,6 +185,7 @@ static int open_process(struct processes *ps, struct process *p)
 		symbolizer__new(&p->info.offsets, p->remote ? remote__memory(p->remote) : &nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
+	open_native(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	ps->tracked_cnt++;
 	ps->seen_cnt++;
@@ -240,7 +257,7 @@ static int start_tracking(struct processes *ps, struct process *p)
 		return err;
 	learn_binary(ps, p);
 	learn_library(ps, p);
-	return open_process(ps, p);
+	return open_process(ps, p, NULL);
 }
 
 /* Not Python, but what it starts, or becomes, may be. */
@@ -366,7 +383,7 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	p->info = parent->process.info;
 	p->info.pid = event->pid;
 	p->info.start_ticks = start_ticks;
-	if (open_process(ps, p))
+	if (open_process(ps, p, &parent->process))
 		remove_entry(ps, child);
 }
 
@@ -388,7 +405,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct e
 	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
 	if (!filter_matches(ps->config.filter, p->pid, event->comm))
 		leave_alone(ps, p);
-	else if (open_process(ps, p))
+	else if (open_process(ps, p, NULL))
 		remove_entry(ps, e);
 }
 

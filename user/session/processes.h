@@ -23,6 +23,8 @@
 #include "target/process.h"
 
 struct filter;
+struct native;
+struct native_files;
 struct processes;
 struct sampler;
 struct symbolizer;
@@ -41,6 +43,7 @@ struct process {
 	struct py_process info;
 	struct remote *remote; /* NULL when it had gone before we looked: names come with records */
 	struct symbolizer *symbolizer;
+	struct native *native; /* NULL where native frames are not wanted */
 	__u32 node; /* of the profile; 0 not there yet */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
@@ -52,6 +55,7 @@ struct processes_config {
 	bool all; /* every process of the machine; otherwise those added and their descendants */
 	const struct filter *filter; /* borrowed */
 	struct sampler *sampler; /* borrowed */
+	struct native_files *native_files; /* borrowed; NULL: no native frames */
 };
 
 struct processes *processes__new(const struct processes_config *config);

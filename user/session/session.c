@@ -122,13 +122,16 @@ static int build(struct session *s, struct error *err)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
 	raise_files_limit(s);
 	sampler.follow_all = s->config->all;
+	sampler.native = s->config->collector.mixed.native;
+	sampler.kernel = s->config->collector.mixed.kernel;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
+	s->collector = collector__new(&s->config->collector);
 	processes.sampler = s->sampler;
+	processes.native_files = s->collector ? collector__native_files(s->collector) : NULL;
 	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
-	s->collector = collector__new(&s->config->collector);
 	s->anchoring = anchoring__new(s->config->anchors, s->sampler);
 	if (!s->processes || !s->collector || !s->anchoring)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
@@ -377,6 +380,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	};
 	ret->stacks = *collector__stacks_stats(s->collector);
 	ret->anchoring = *anchoring__stats(s->anchoring);
+	ret->mixed = *collector__mixed_stats(s->collector);
 	if (first_ns)
 		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
 	if (s->child && child__ended(s->child, 0)) {

@@ -46,6 +46,7 @@ struct session_stats {
 	__u64 samples;
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
+	struct mixed_stats mixed;
 	bool child_ended;
 	int child_exit_code; /* valid if child_ended */
 };

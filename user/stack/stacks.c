@@ -53,6 +53,7 @@ static void thread_free(struct stacks *stacks, struct thread *t)
 	HASH_DEL(stacks->by_tid, t);
 	frames_free(&t->frames);
 	frames_free(&t->base.frames);
+	free(t->stack.trail.steps);
 	free(t);
 }
 
@@ -225,7 +226,7 @@ static int merge_full(struct stacks *stacks, struct thread *t, const struct even
 static bool restore_base(struct thread *t, __u32 cnt)
 {
 	const struct base *b = &t->base;
-	bool tags = b->root_tag == t->stack.root_tag;
+	bool tags = b->root_tag == t->stack.root_tag && !t->stack.own_tags;
 
 	if (t->shared >= cnt)
 		return true;

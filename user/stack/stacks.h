@@ -25,6 +25,18 @@
 
 struct stacks;
 
+/* What the consumer showed between the Python frames of a stack; its own, kept with the thread. */
+struct stack_trail {
+	struct trail_step *steps;
+	__u32 cnt, cap;
+};
+
+struct trail_step {
+	__u64 address;
+	__u32 kind;
+	__u32 before; /* frames of the stack on its root side */
+};
+
 /* One thread's stack; owned by struct stacks, valid until the next call. */
 struct stack {
 	const struct frame *frames; /* root first */
@@ -35,6 +47,8 @@ struct stack {
 	__u32 survived; /* kept, and the next ones if only their position in the code has changed */
 	__u32 reused; /* frames that the record did not carry: a delta's base */
 	bool mismatch; /* an audit has found the base to be wrong */
+	struct stack_trail trail;
+	bool own_tags; /* set by the consumer: its tags depend on more, so a base's do not come back */
 };
 
 struct stacks_stats {

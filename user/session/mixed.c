@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/mixed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/processes.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/native.h"
+
+#define KALLSYMS "/proc/kallsyms"
+
+struct mixed {
+	struct mixed_options options;
+	struct profile *profile;
+	struct native_files *files;
+	struct kernel_symbols *kernel_symbols;
+	__u32 kernel_frame, unknown_frame, mark_frame; /* 0 not made yet */
+	struct mixed_stats stats;
+
+	/* The stack that is being joined. */
+	struct native_frame natives[KRAIT_MAX_NATIVE];
+	struct native_symbol *symbols[KRAIT_MAX_NATIVE]; /* NULL unknown */
+	__u8 origins[KRAIT_MAX_NATIVE];
+	__u32 native_cnt;
+	const __u64 *kernel;
+	struct join join;
+};
+
+struct mixed *mixed__new(const struct mixed_options *options, struct profile *profile)
+{
+	struct mixed *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->options = *options;
+	m->profile = profile;
+	m->kernel_symbols = kernel_symbols__new(KALLSYMS);
+	m->files = options->native ? native_files__new() : NULL;
+	if (m->kernel_symbols && (m->files || !options->native))
+		return m;
+	mixed__free(m);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void mixed__free(struct mixed *m)
+{
+	if (!m)
+		return;
+	join_free(&m->join);
+	kernel_symbols__free(m->kernel_symbols);
+	native_files__free(m->files);
+	free(m);
+}
+
+struct native_files *mixed__files(struct mixed *m)
+{
+	return m->files;
+}
+
+/* ---- joining ---------------------------------------------------------------------------------- */
+
+/* Where a caller goes on may be the first instruction of another function: the call is before. */
+static struct native_symbol *resolve(const struct mixed *m, struct native *native, __u32 i,
+				     __u64 now_ns)
+{
+	return native__find(native, m->natives[i].ip - (i > 0), now_ns);
+}
+
+/*
+ * A caller that is in no code says that the frame above it has no frame pointer, but something that
+ * looked like one: the chain ends there.
+ */
+static void take_natives(struct mixed *m, struct native *native, const struct event_sample *event,
+			 const struct native_frame *natives, enum native_reason *reason)
+{
+	m->native_cnt = 0;
+	for (__u32 i = 0; i < event->native_cnt; i++) {
+		m->natives[i] = natives[i];
+		m->symbols[i] = resolve(m, native, i, event->time_ns);
+		if (!m->symbols[i] && i) {
+			m->natives[i - 1].frame_addr = 0;
+			*reason = NATIVE_NO_FRAME_POINTER;
+			return;
+		}
+		m->origins[i] = m->symbols[i] ? native_file__origin(m->symbols[i]->file) :
+						ORIGIN_OTHER;
+		m->native_cnt++;
+	}
+}
+
+static void count(struct mixed *m, enum native_reason reason)
+{
+	m->stats.samples++;
+	if (m->join.complete)
+		m->stats.complete++;
+	else if (reason == NATIVE_COMPLETE)
+		m->stats.truncated[NATIVE_NO_FRAME_POINTER]++;
+	else
+		m->stats.truncated[reason]++;
+}
+
+int mixed__join(struct mixed *m, struct process *p, const struct event_sample *event,
+		const struct native_frame *natives, const __u64 *kernel, const struct frame *frames,
+		__u32 frame_cnt, const struct join **ret)
+{
+	enum native_reason reason = event->native_reason;
+	unsigned mapping_cnt = 0;
+	struct join_input in = {
+		.frames = frames,
+		.frame_cnt = frame_cnt,
+		.natives = m->natives,
+		.origins = m->origins,
+		.kernel_cnt = event->kernel_cnt,
+		.interpreter = m->options.interpreter,
+	};
+	__u32 serial;
+	int err;
+
+	m->native_cnt = 0;
+	m->kernel = kernel;
+	if (p->native && reason != NATIVE_NONE) {
+		take_natives(m, p->native, event, natives, &reason);
+		native__mappings(p->native, &mapping_cnt, &serial);
+		m->stats.unknown += !mapping_cnt;
+	}
+	m->stats.frames += event->native_cnt;
+	m->stats.kernel_frames += event->kernel_cnt;
+	m->stats.kernel_samples += event->kernel_cnt > 0;
+	in.taken = mapping_cnt > 0;
+	in.native_cnt = in.taken ? m->native_cnt : 0;
+	in.ended = reason == NATIVE_COMPLETE;
+	err = join_stacks(&m->join, &in);
+	if (err)
+		return err;
+	if (in.taken)
+		count(m, reason);
+	*ret = &m->join;
+	return 0;
+}
+
+/* ---- frames ----------------------------------------------------------------------------------- */
+
+static __u32 make_frame(struct mixed *m, enum frame_kind kind, const char *name, const char *file,
+			__u64 address)
+{
+	struct profile_frame frame = {
+		.kind = kind,
+		.name = profile__string(m->profile, name),
+		.file = profile__string(m->profile, file),
+		.first_line = -1,
+		.line = -1,
+		.end_line = -1,
+		.column = -1,
+		.end_column = -1,
+		.unit = -1,
+		.address = m->options.addresses ? address : 0,
+	};
+
+	return profile__frame(m->profile, &frame);
+}
+
+__u64 mixed__address(const struct mixed *m, const struct join_item *item)
+{
+	if (item->kind == JOIN_NATIVE)
+		return m->natives[item->index].ip;
+	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
+}
+
+static __u32 unknown_frame(struct mixed *m)
+{
+	if (!m->unknown_frame)
+		m->unknown_frame = make_frame(m, FRAME_MARK, "[unknown]", "", 0);
+	return m->unknown_frame;
+}
+
+static __u32 native_node(struct mixed *m, const struct join_item *item)
+{
+	struct native_symbol *s = m->symbols[item->index];
+
+	if (!s)
+		return unknown_frame(m);
+	if (m->options.addresses)
+		return make_frame(m, FRAME_NATIVE, s->name, native_file__name(s->file),
+				  m->natives[item->index].ip);
+	if (!s->tag)
+		s->tag = make_frame(m, FRAME_NATIVE, s->name, native_file__name(s->file), 0);
+	return s->tag;
+}
+
+static __u32 kernel_node(struct mixed *m, const struct join_item *item)
+{
+	__u64 address = m->kernel[item->index];
+	/* The leaf is at its own address, the others go on behind a call. */
+	struct kernel_symbol *s =
+		kernel_symbols__find(m->kernel_symbols, address - (item->index > 0));
+	char module[128];
+
+	if (s && !*s->module)
+		snprintf(module, sizeof(module), "[kernel.kallsyms]");
+	else if (s)
+		snprintf(module, sizeof(module), "[%s]", s->module);
+	if (s && m->options.addresses)
+		return make_frame(m, FRAME_KERNEL, s->name, module, address);
+	if (s && !s->tag)
+		s->tag = make_frame(m, FRAME_KERNEL, s->name, module, 0);
+	if (s)
+		return s->tag;
+	if (m->options.addresses)
+		return make_frame(m, FRAME_KERNEL, "[kernel]", "", address);
+	if (!m->kernel_frame)
+		m->kernel_frame = make_frame(m, FRAME_KERNEL, "[kernel]", "", 0);
+	return m->kernel_frame;
+}
+
+__u32 mixed__frame(struct mixed *m, const struct join_item *item)
+{
+	if (item->kind == JOIN_NATIVE)
+		return native_node(m, item);
+	if (item->kind == JOIN_KERNEL)
+		return kernel_node(m, item);
+	if (!m->mark_frame)
+		m->mark_frame = make_frame(m, FRAME_MARK, "[truncated]", "", 0);
+	return m->mark_frame;
+}
+
+const struct mixed_stats *mixed__stats(const struct mixed *m)
+{
+	return &m->stats;
+}
+
+const char *native_reason_name(enum native_reason reason)
+{
+	static const char *const names[NATIVE_REASON_CNT] = {
+		[NATIVE_NONE] = "none",
+		[NATIVE_COMPLETE] = "complete",
+		[NATIVE_NO_FRAME_POINTER] = "no frame pointer",
+		[NATIVE_FAULT] = "fault",
+		[NATIVE_LIMIT] = "depth",
+		[NATIVE_NO_REGS] = "no registers",
+	};
+
+	return reason < NATIVE_REASON_CNT ? names[reason] : "unknown";
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mixed.h - the native and kernel part of a sample: resolved, joined with Python, as frames of the
+ * profile.
+ *
+ * Must hold: whatever the native part is like, the Python frames are in the result, in order.
+ */
+#ifndef KRAIT_SESSION_MIXED_H
+#define KRAIT_SESSION_MIXED_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "abi.h"
+#include "profile/profile.h"
+#include "stack/join.h"
+
+struct mixed;
+struct native_files;
+struct process;
+
+struct mixed_options {
+	bool native, kernel; /* they are in the records */
+	bool interpreter; /* show the interpreter's own frames */
+	bool addresses; /* outputs want addresses: every place is a frame, not every function */
+};
+
+struct mixed_stats {
+	__u64 samples; /* with a native part */
+	__u64 complete;
+	__u64 truncated[NATIVE_REASON_CNT]; /* by how the chain ended */
+	__u64 frames; /* native ones that records carried */
+	__u64 unknown; /* samples of processes whose mappings nobody could read in time */
+	__u64 kernel_samples, kernel_frames;
+};
+
+/* The profile is borrowed. NULL and errno on failure. */
+struct mixed *mixed__new(const struct mixed_options *options, struct profile *profile);
+void mixed__free(struct mixed *m);
+
+/* For struct processes_config: NULL where no native frames are wanted. */
+struct native_files *mixed__files(struct mixed *m);
+
+/*
+ * Takes in a record. frames: the whole Python stack, root first. *ret: the merged stack, valid until
+ * the next call. 0 or -ENOMEM.
+ */
+int mixed__join(struct mixed *m, struct process *p, const struct event_sample *event,
+		const struct native_frame *natives, const __u64 *kernel, const struct frame *frames,
+		__u32 frame_cnt, const struct join **ret) __attribute__((warn_unused_result));
+
+/* Of the stack joined last. The address tells it from others; the frame is one of the profile. */
+__u64 mixed__address(const struct mixed *m, const struct join_item *item);
+__u32 mixed__frame(struct mixed *m, const struct join_item *item);
+
+const struct mixed_stats *mixed__stats(const struct mixed *m);
+/* What a reason of truncation is called. */
+const char *native_reason_name(enum native_reason reason);
+
+#endif /* KRAIT_SESSION_MIXED_H */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * join.h - native and Python frames as one stack, by where they lie.
+ *
+ * An activation of the interpreter's eval loop keeps an entry frame among its locals; the Python
+ * frames above it, down to the next entry frame, ran in that activation. The chain of frame pointers
+ * says in which native frame an entry frame lies: with fp[0] < fp[1] < ..., leaf first, entry frame E
+ * belongs to frame i where fp[i-1] < E < fp[i]. No names, no counting: a stripped binary, a tail-calling
+ * or a compiled eval loop join as well.
+ *
+ * What belongs to the interpreter itself is left out unless asked for. A function without a frame
+ * pointer that eval has called has the fp of eval, and hides it: it is known by not being of the
+ * interpreter, and goes above the Python frames of that activation instead of below.
+ *
+ * Where the native chain ends early, the Python frames that it did not reach follow below a mark: C
+ * code may be anywhere between them.
+ *
+ * Must hold: every Python frame is in the result once, in order; so is every native frame that is
+ * wanted.
+ */
+#ifndef KRAIT_STACK_JOIN_H
+#define KRAIT_STACK_JOIN_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "abi.h"
+
+/* Whose code a native frame is in. */
+enum native_origin {
+	ORIGIN_OTHER, /* extensions, libraries, an application that embeds Python */
+	ORIGIN_INTERPRETER,
+	ORIGIN_LIBC, /* at the root: how processes and threads begin */
+};
+
+struct join_input {
+	const struct frame *frames; /* root first, entry frames among them */
+	__u32 frame_cnt;
+	const struct native_frame *natives; /* leaf first */
+	const __u8 *origins; /* enum native_origin of each */
+	__u32 native_cnt;
+	__u32 kernel_cnt; /* frames of the kernel, above all others */
+	bool taken; /* there is a native part at all; otherwise nothing is missing */
+	bool ended; /* the native chain came to its end (NATIVE_COMPLETE) */
+	bool interpreter; /* show the interpreter's own frames and the start code, too */
+};
+
+enum join_kind {
+	JOIN_PYTHON,
+	JOIN_NATIVE,
+	JOIN_KERNEL,
+	JOIN_TRUNCATED, /* native frames are missing here */
+};
+
+struct join_item {
+	__u32 kind; /* enum join_kind */
+	__u32 index; /* in frames, natives, or the kernel's list; 0 of a mark */
+};
+
+/* Room for the result, owned by the caller and used again and again; all zeroes at first. */
+struct join {
+	struct join_item *items; /* root first; items with JOIN_PYTHON are no entry frames */
+	__u32 cnt, cap;
+	bool complete; /* every activation was found in the native chain, which came to its end */
+};
+
+/* 0 or -ENOMEM. */
+int join_stacks(struct join *j, const struct join_input *in) __attribute__((warn_unused_result));
+void join_free(struct join *j);
+
+#endif /* KRAIT_STACK_JOIN_H */

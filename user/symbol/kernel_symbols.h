@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kernel_symbols.h - names of the kernel's code, from /proc/kallsyms as it is when first asked.
+ */
+#ifndef KRAIT_SYMBOL_KERNEL_SYMBOLS_H
+#define KRAIT_SYMBOL_KERNEL_SYMBOLS_H
+
+#include <linux/types.h>
+
+struct kernel_symbols;
+
+struct kernel_symbol {
+	__u64 start;
+	const char *name;
+	const char *module; /* "" for the kernel itself */
+	__u32 tag; /* the consumer's; 0 at first */
+};
+
+/* Of a file like /proc/kallsyms, read at the first look-up. NULL and errno on failure. */
+struct kernel_symbols *kernel_symbols__new(const char *path);
+void kernel_symbols__free(struct kernel_symbols *s);
+
+/* NULL where it is not known, or hidden from us (kptr_restrict). Valid until free. */
+struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr);
+
+#endif /* KRAIT_SYMBOL_KERNEL_SYMBOLS_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * native.h - addresses of one process's native code to functions.
+ *
+ * The process's executable mappings are read when it is met and again when an address lies outside of
+ * all of them (a library was loaded meanwhile), at most every NATIVE_REFRESH_NS. Answers are cached by
+ * address. Mappings of a process that has gone before anyone looked stay unknown.
+ *
+ * NEEDSWORK: another library at the place of one that was unloaded is noticed only when the mappings
+ * are read for some other reason.
+ */
+#ifndef KRAIT_SYMBOL_NATIVE_H
+#define KRAIT_SYMBOL_NATIVE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "symbol/native_files.h"
+
+#define NATIVE_REFRESH_NS 100000000ULL
+/* Executable ones; more are left out. A process with a thousand libraries has a thousand. */
+#define NATIVE_MAPPINGS_MAX 16384
+
+struct native;
+
+struct native_mapping {
+	__u64 start, end, offset;
+	struct native_file *file;
+};
+
+/*
+ * runtime_addr: of the interpreter, or 0 where it is in the executable. files is borrowed. NULL and
+ * errno on failure.
+ */
+struct native *native__new(struct native_files *files, pid_t pid, __u64 runtime_addr);
+/* A child that has its parent's memory. */
+struct native *native__fork(const struct native *parent, pid_t pid);
+void native__free(struct native *n);
+
+/* The function, or NULL where the address is in no code of the process. */
+struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
+
+/* All mappings by address. *ret_serial is another one after every change. */
+const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,
+					      __u32 *ret_serial);
+
+#endif /* KRAIT_SYMBOL_NATIVE_H */

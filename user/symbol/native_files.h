@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * native_files.h - the ELF files that native code of all processes is in, and its functions.
+ *
+ * A file is known by what stat() says of it, so fifty processes with one library share its symbols,
+ * which are read when the first address in it is asked for, through the process that asks. A function is made once: its name is what
+ * the file has, demangled, or "[libfoo.so]+0x1f00" where it has none.
+ *
+ * Must hold: what was handed out stays valid until free; memory grows with the number of different
+ * functions that were seen, up to NATIVE_SYMBOLS_MAX; then they are one for each file.
+ */
+#ifndef KRAIT_SYMBOL_NATIVE_FILES_H
+#define KRAIT_SYMBOL_NATIVE_FILES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "stack/join.h"
+#include "symbol/elf_symbols.h"
+
+/* About 200 bytes each. */
+#define NATIVE_SYMBOLS_MAX (1U << 20)
+/* Files whose symbols are open at once; each holds a descriptor. */
+#define NATIVE_FILES_OPEN 400
+
+struct native_files;
+struct native_file;
+
+struct native_symbol {
+	const char *name;
+	const struct native_file *file;
+	__u32 tag; /* the consumer's; 0 at first */
+};
+
+/* NULL and errno on failure. */
+struct native_files *native_files__new(void);
+void native_files__free(struct native_files *f);
+
+/*
+ * The file that path leads to; name: what its process calls it. Where it cannot be opened, or is none
+ * ("[vdso]", ""), it is known by that name alone. NULL when out of memory.
+ */
+struct native_file *native_files__get(struct native_files *f, const char *path, const char *name);
+/* Nobody has tried to open it yet, and native_files__open() may. */
+bool native_file__is_closed(const struct native_file *file);
+/* By the first of the paths that leads to that very file. */
+void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
+			unsigned path_cnt);
+/* The code at that offset in the file. NULL when out of memory. */
+struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
+					 __u64 offset);
+
+/* Is this the file that path leads to? */
+bool native_file__is(const struct native_file *file, const char *path);
+const char *native_file__name(const struct native_file *file);
+enum native_origin native_file__origin(const struct native_file *file);
+/* The interpreter is in it. */
+void native_file__set_interpreter(struct native_file *file);
+/* Its build ID, or NULL. */
+const __u8 *native_file__build_id(const struct native_file *file, unsigned *ret_size);
+
+#endif /* KRAIT_SYMBOL_NATIVE_FILES_H */
