@@ -153,6 +153,7 @@ $(O)/%.o: %.c
 $(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
 $(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS) | $(PROTO_HDR)
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
+$(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
 
 # Built anew each time, so that the member of a removed source does not live on.

@@ -72,7 +72,8 @@ def main():
         browser = chromium.Browser(path, "--allow-file-access-from-files")
         try:
             cases = [(name, True) for name in ("small.folded", "hostile.folded", "small.script",
-                                               "hostile.script")] + [("bad.json", False)]
+                                               "hostile.script", "small.speedscope",
+                                               "hostile.speedscope")] + [("bad.json", False)]
             for number, (name, good) in enumerate(cases, 1):
                 got = outcome(browser, page, os.path.join(folder, name))
                 ok = got.endswith(" - speedscope") == good

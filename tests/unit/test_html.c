@@ -172,6 +172,8 @@ int main(void)
 		return cmocka_run_group_tests(tests, NULL, NULL);
 	write_file(dir, "small", "html", small_profile());
 	write_file(dir, "hostile", "html", hostile_profile());
+	write_file(dir, "small", "speedscope", small_profile());
+	write_file(dir, "hostile", "speedscope", hostile_profile());
 	write_file(dir, "deep", "html", deep_profile(2000));
 	write_file(dir, "large", "html", large_profile(10000));
 	write_file(dir, "huge", "html", large_profile(300000));

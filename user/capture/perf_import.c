@@ -378,7 +378,7 @@ static void fill_accounts(struct import *im)
 	__u64 value;
 
 	/* A krait that was killed has not closed its books. */
-	if (!dso || !dso_reader__note(dso, "interrupts", &value) || !value) {
+	if (!dso || !dso_reader__note(dso, "interrupts", &value) || value < im->stats->samples) {
 		a->interrupts = im->stats->samples + im->stats->lost;
 		a->reasons[REASON_PYTHON] = im->stats->samples;
 		a->reasons[REASON_RING_FULL] = im->stats->lost;

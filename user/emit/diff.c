@@ -46,13 +46,13 @@ static void diff_free(struct diff *d)
 	free(d->place_of);
 }
 
-/* Functions by name and file only; no levels for processes and threads, whose ids differ. */
+/* Functions by name and the end of the file's path: checkouts differ, line numbers move. */
 static __u32 common_frame(struct diff *d, const struct profile *p, const struct profile_frame *f)
 {
 	const struct profile_frame frame = {
 		.kind = f->kind,
 		.name = profile__string(d->both, profile__text(p, f->name)),
-		.file = profile__string(d->both, profile__text(p, f->file)),
+		.file = profile__string(d->both, short_path(profile__text(p, f->file))),
 		.first_line = -1,
 		.line = -1,
 		.end_line = -1,

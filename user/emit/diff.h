@@ -2,8 +2,8 @@
 /*
  * diff.h - two profiles compared: what takes a larger or smaller share of the samples than before.
  *
- * Shares, not counts: recordings differ in length. Functions are the same by name and file, so
- * edits above a function do not make it another one.
+ * Shares, not counts: recordings differ in length. Functions are the same by name and short
+ * path, so edits above a function, or another checkout, do not make it another one.
  */
 #ifndef KRAIT_EMIT_DIFF_H
 #define KRAIT_EMIT_DIFF_H

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_formats.c - speedscope, Firefox Profiler, callgrind, pprof: fixed texts for a small profile,
+ * and sums that hold for all.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <cmocka.h>
+
+#include "emit/pprof.pb-c.h"
+#include "support_profile.h"
+
+static const struct emit_options options = { .title = "krait", .command_line = "krait record" };
+
+/* A few samples of two threads; names with what JSON and markup use. */
+static struct profile *tiny_profile(void)
+{
+	struct profile *p = profile__new();
+	__u32 process = push(p, 0, add_process(p, "python3", 7));
+	__u32 thread = push(p, process, add_thread(p, "main", 4711, 4712));
+	__u32 node = push(p, thread, add_function(p, "<module>", "/app/a \"b\".py", 1, 9));
+
+	add_samples(p, push(p, node, add_function(p, "</script>\n", "/app/c.py", 3, 4)), 2);
+	add_samples(p, push(p, node, add_function(p, "</script>\n", "/app/c.py", 3, 5)), 1);
+	add_samples(p, push(p, thread, add_mark(p, "[native thread]")), 1);
+	return p;
+}
+
+static void speedscope_is_as_expected(void **state)
+{
+	struct profile *p = tiny_profile();
+	char *text = emit_text("speedscope", p, &options);
+
+	assert_golden("tiny.speedscope.json", text);
+	free(text);
+	profile__free(p);
+}
+
+static void callgrind_is_as_expected(void **state)
+{
+	struct profile *p = tiny_profile();
+	char *text = emit_text("callgrind", p, &options);
+
+	assert_golden("tiny.callgrind", text);
+	free(text);
+	profile__free(p);
+}
+
+static unsigned long occurrences(const char *text, const char *what)
+{
+	unsigned long cnt = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		cnt++;
+	return cnt;
+}
+
+/* The start time is that of the machine, so there is no fixed text. */
+static void firefox_has_every_name_once(void **state)
+{
+	struct profile *p = tiny_profile();
+	char *text = emit_text("firefox", p, &options);
+
+	assert_int_equal(occurrences(text, "\\u003c/script\\u003e\\\\n"), 1);
+	assert_int_equal(occurrences(text, "\\u003cmodule\\u003e"), 1);
+	assert_int_equal(occurrences(text, "</script>"), 0);
+	assert_non_null(strstr(text, "\"preprocessedProfileVersion\":61"));
+	assert_non_null(strstr(text, "\"weightType\":\"samples\",\"length\":4"));
+	free(text);
+	profile__free(p);
+}
+
+static Krait__Pprof__Profile *unpack(const struct profile *p)
+{
+	const struct emitter_ops *ops = emitter_by_name("pprof");
+	static __u8 plain[8 << 20];
+	z_stream zip = { 0 };
+	struct emitter *e;
+	char *packed = NULL;
+	size_t size;
+	FILE *out = open_memstream(&packed, &size);
+	Krait__Pprof__Profile *profile;
+
+	assert_int_equal(ops->open(&e, out, &options), 0);
+	assert_int_equal(ops->finish(e, p), 0);
+	ops->free(e);
+	fclose(out);
+	assert_int_equal(inflateInit2(&zip, 15 + 16), Z_OK);
+	zip.next_in = (void *)packed;
+	zip.avail_in = (unsigned)size;
+	zip.next_out = plain;
+	zip.avail_out = sizeof(plain);
+	assert_int_equal(inflate(&zip, Z_FINISH), Z_STREAM_END);
+	profile = krait__pprof__profile__unpack(NULL, zip.total_out, plain);
+	inflateEnd(&zip);
+	free(packed);
+	return profile;
+}
+
+static void pprof_refers_to_what_is_there(void **state)
+{
+	struct profile *profiles[] = { tiny_profile(), small_profile(), hostile_profile(),
+				       deep_profile(1500), large_profile(2000) };
+
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		Krait__Pprof__Profile *profile = unpack(profiles[i]);
+		__u64 sum = 0;
+
+		assert_non_null(profile);
+		assert_string_equal(profile->string_table[0], "");
+		for (size_t s = 0; s < profile->n_sample; s++) {
+			const Krait__Pprof__Sample *sample = profile->sample[s];
+
+			assert_int_equal(sample->n_value, 2);
+			sum += (__u64)sample->value[0];
+			for (size_t l = 0; l < sample->n_location_id; l++)
+				assert_in_range(sample->location_id[l], 1, profile->n_location);
+		}
+		assert_int_equal(sum, sample_cnt(profiles[i]));
+		for (size_t l = 0; l < profile->n_location; l++)
+			assert_in_range(profile->location[l]->line[0]->function_id, 1,
+					profile->n_function);
+		for (size_t f = 0; f < profile->n_function; f++) {
+			assert_in_range(profile->function[f]->name, 1, profile->n_string_table - 1);
+			assert_in_range(profile->function[f]->filename, 0,
+					profile->n_string_table - 1);
+		}
+		krait__pprof__profile__free_unpacked(profile, NULL);
+		profile__free(profiles[i]);
+	}
+}
+
+/* Self costs: lines of two numbers that do not follow "calls=". */
+static void callgrind_costs_add_up(void **state)
+{
+	struct profile *profiles[] = { small_profile(), hostile_profile(), deep_profile(1500),
+				       large_profile(2000) };
+
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		char *text = emit_text("callgrind", profiles[i], &options), *rest = text, *line;
+		unsigned long long sum = 0, cost, totals = 0;
+		bool call = false;
+		int at;
+
+		while ((line = strsep(&rest, "\n"))) {
+			if (sscanf(line, "%d %llu", &at, &cost) == 2 && !call)
+				sum += cost;
+			call = !strncmp(line, "calls=", 6);
+			sscanf(line, "totals: %llu", &totals);
+		}
+		assert_int_equal(sum, sample_cnt(profiles[i]));
+		assert_int_equal(totals, sum);
+		free(text);
+		profile__free(profiles[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(speedscope_is_as_expected),
+		cmocka_unit_test(callgrind_is_as_expected),
+		cmocka_unit_test(firefox_has_every_name_once),
+		cmocka_unit_test(pprof_refers_to_what_is_there),
+		cmocka_unit_test(callgrind_costs_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
