@@ -15,12 +15,15 @@
  *    dead, and the next entry frame at that C stack address looks alike. So the chain that is
  *    trusted ends before the first entry frame.
  *  - Others write the same field. So its value and the count of pops must be exactly what follows
- *    from what was confirmed. Any one write of somebody else between two samples breaks that; it
- *    ends the anchor, and user space makes sure that it is alone before it writes again.
+ *    from what was confirmed. One write of somebody else between two samples breaks that when it is
+ *    0 or a frame that is on the stack then; it ends the anchor, and user space makes sure that it is
+ *    alone before it writes again. Two writes, or a late one of a dead frame whose address comes back
+ *    right above one of ours, can escape; the audit is for those.
  *
  * The sides meet in the epoch: user space sets it to 0, writes the other fields and lpf, and then sets
- * a number never used before. The program reads it after it has read lpf: as long as it is the
- * one that the program's own state belongs to, no write of ours has begun.
+ * a number never used before. The program reads it after it has read lpf, and again after it has read
+ * the other fields: as long as it is the one that the program's own state belongs to, no write of
+ * ours has begun.
  *
  * An epoch goes from written to confirmed to over and never back, but for a confirming record that
  * found no room in the ring buffer: it has not confirmed anything.
@@ -91,6 +94,20 @@ static __always_inline void anchor_plan_audit(struct anchor *a, struct anchor_pl
 		a->deltas = 0;
 }
 
+/*
+ * What was read of the anchor is consistent only if user space has not begun to write it meanwhile.
+ * If it has, the epoch of our state is over, and the fields may be half those of the next one.
+ */
+static __always_inline void anchor_recheck(const struct anchor *a, struct anchor_plan *p)
+{
+	barrier();
+	if (ANCHOR_CHECK(EPOCH_STILL, *(const volatile __u64 *)&a->epoch == p->epoch))
+		return;
+	p->confirm = 0;
+	p->delta = 0;
+	p->note = ANCHOR_NOTE_NONE;
+}
+
 /* Before the walk. Without a reason for more it is a full walk. */
 static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *p)
 {
@@ -109,6 +126,7 @@ static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *
 	}
 	if (a->state != ANCHOR_OVER)
 		anchor_locate(a, p);
+	anchor_recheck(a, p);
 	if (p->delta)
 		anchor_plan_audit(a, p);
 }

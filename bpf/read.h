@@ -18,6 +18,7 @@ int krait_host_read(void *dst, __u32 size, __u64 addr);
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
+#define barrier() asm volatile("" ::: "memory")
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
