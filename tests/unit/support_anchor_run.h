@@ -31,6 +31,7 @@ enum mutant {
 	MUTANT_SENT,
 	MUTANT_ENTRY_FRAME,
 	MUTANT_BASE_EPOCH,
+	MUTANT_CFRAME, /* of 3.11 and 3.12, which have no anchors */
 	MUTANT_READ_AFTER, /* the epoch is read before the thread state, not after it */
 };
 
