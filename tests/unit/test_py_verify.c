@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_py_verify.c - user/target/py_verify.c: right tables are believed, wrong ones are not.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support_fake_interpreter.h"
+#include "read.h"
+#include "target/py_tables.h"
+#include "target/py_verify.h"
+#include "util/memory.h"
+
+struct fixture {
+	struct fake_version version;
+	struct fake *fake;
+	struct memory memory;
+	__u64 interp_addr, tstate_addr, frame_addr, code_addr, type_addr;
+	char why[96];
+};
+
+#define for_each_old(minor) for (unsigned minor = 8; minor <= 12; minor++)
+
+static int read_fake(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	return krait_host_read(buf, (__u32)len, addr);
+}
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct fixture));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *x = *state;
+
+	if (x->fake)
+		fake_free(x->fake);
+	free(x);
+	return 0;
+}
+
+static __u64 add_thread(struct fixture *x, __u64 interp_addr)
+{
+	__u64 control_block_addr = fake_alloc(x->fake, 64), cframe_addr = fake_alloc(x->fake, 24);
+	__u64 addr = fake_thread(x->fake, interp_addr, control_block_addr, 0);
+
+	fake_put(x->fake, control_block_addr, control_block_addr);
+	if (x->version.offsets.flags & PYOFF_CFRAME)
+		fake_put(x->fake, addr + x->version.offsets.thread.cframe, cframe_addr);
+	return addr;
+}
+
+/* A thread in one frame. */
+static void put_frame(struct fixture *x)
+{
+	const struct py_offsets *o = &x->version.offsets;
+	__u64 name_addr = fake_alloc(x->fake, 16);
+
+	x->frame_addr = fake_alloc(x->fake, 384);
+	x->code_addr = fake_code(x->fake);
+	x->type_addr = fake_alloc(x->fake, 416);
+	memcpy(fake_at(x->fake, name_addr), "code", 5);
+	fake_put(x->fake, x->type_addr + o->object.tp_name, name_addr);
+	fake_put(x->fake, x->code_addr + o->object.ob_type, x->type_addr);
+	fake_put(x->fake, x->frame_addr + o->frame.executable, x->code_addr);
+	if (o->flags & PYOFF_CFRAME)
+		fake_put(x->fake,
+			 fake_get(x->fake, x->tstate_addr + o->thread.cframe) +
+				 o->cframe.current_frame,
+			 x->frame_addr);
+	else
+		fake_put(x->fake, x->tstate_addr + o->thread.current_frame, x->frame_addr);
+}
+
+static void begin(struct fixture *x, unsigned minor)
+{
+	if (x->fake)
+		fake_free(x->fake);
+	x->version = (struct fake_version){
+		.name = "old",
+		.offsets = *py_tables_find(minor),
+		.thread_size = 384,
+	};
+	x->fake = fake_new(&x->version, 0x7f5500000000, 1 << 20);
+	x->memory = (struct memory){ .read = read_fake };
+	fake_alloc(x->fake, 1024); /* more of the runtime */
+}
+
+static void begin_running(struct fixture *x, unsigned minor)
+{
+	begin(x, minor);
+	x->interp_addr = fake_interp(x->fake);
+	add_thread(x, x->interp_addr);
+	x->tstate_addr = add_thread(x, x->interp_addr);
+	put_frame(x);
+}
+
+static int verify(struct fixture *x, const struct py_offsets *o)
+{
+	x->why[0] = '\0';
+	return py_verify(&x->memory, o, x->fake->runtime_addr, x->why, sizeof(x->why));
+}
+
+static void the_right_table_is_believed(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		begin_running(x, minor);
+		assert_int_equal(verify(x, &x->version.offsets), 0);
+	}
+}
+
+static void an_idle_or_second_interpreter_does_not_matter(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		begin_running(x, minor);
+		add_thread(x, fake_interp(x->fake));
+		fake_interp(x->fake);
+		assert_int_equal(verify(x, &x->version.offsets), 0);
+	}
+}
+
+static void what_has_not_begun_cannot_be_verified(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		begin(x, minor);
+		assert_int_equal(verify(x, &x->version.offsets), -EAGAIN);
+		fake_interp(x->fake);
+		assert_int_equal(verify(x, &x->version.offsets), -EAGAIN);
+	}
+}
+
+/* Tables of 3.8 to 3.10 say the same of what is in these lists; all others differ. */
+static void another_version_is_not_believed(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		begin_running(x, minor);
+		for (unsigned other = 8; other <= 12; other++) {
+			if (minor == other || (minor <= 10 && other <= 10))
+				continue;
+			assert_int_not_equal(verify(x, py_tables_find(other)), 0);
+		}
+	}
+}
+
+static void each_broken_link_is_named(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		const struct py_offsets *o = &x->version.offsets;
+
+		begin_running(x, minor);
+		fake_put(x->fake, x->tstate_addr + o->thread.prev, 8);
+		assert_int_equal(verify(x, o), -ENODATA);
+		assert_string_equal(x->why, "a thread state does not point back");
+		begin_running(x, minor);
+		fake_put(x->fake, x->tstate_addr + o->thread.interp, 8);
+		assert_int_equal(verify(x, o), -ENODATA);
+		assert_string_equal(x->why, "a thread state is of another interpreter");
+		begin_running(x, minor);
+		fake_put(x->fake, x->tstate_addr + o->thread.next, 0x10);
+		assert_int_equal(verify(x, o), -ENODATA);
+		assert_string_equal(x->why, "a thread state is not readable");
+		begin_running(x, minor);
+		fake_put(x->fake, x->interp_addr + o->interp.threads_head, 0x7f5500000001);
+		assert_int_equal(verify(x, o), -ENODATA);
+	}
+}
+
+static void thread_ids_must_be_those_of_threads(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		const struct py_offsets *o = &x->version.offsets;
+
+		begin(x, minor);
+		x->interp_addr = fake_interp(x->fake);
+		x->tstate_addr = add_thread(x, x->interp_addr);
+		fake_put(x->fake, x->tstate_addr + o->thread.thread_id, x->tstate_addr);
+		assert_int_equal(verify(x, o), -ENODATA);
+		assert_string_equal(x->why, "no thread id is that of a thread");
+		/* One that is gone does not matter where another is there. */
+		add_thread(x, x->interp_addr);
+		fake_put(x->fake, x->tstate_addr + o->thread.thread_id, 0x5000);
+		assert_int_equal(verify(x, o), 0);
+	}
+}
+
+/* As with Py_TRACE_REFS, where every object begins 16 bytes later. */
+static void the_outermost_frame_must_have_a_code_object(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		begin_running(x, minor);
+		memcpy(fake_at(x->fake, fake_get(x->fake, x->type_addr + 24)), "dict", 5);
+		assert_int_equal(verify(x, &x->version.offsets), -ENODATA);
+		assert_string_equal(x->why, "no frame has a code object");
+	}
+}
+
+static void the_current_state_must_be_on_the_list(void **state)
+{
+	struct fixture *x = *state;
+
+	for (unsigned minor = 8; minor <= 11; minor++) {
+		const struct py_offsets *o = &x->version.offsets;
+		__u64 at;
+
+		begin_running(x, minor);
+		at = x->fake->runtime_addr + o->runtime.tstate_current;
+		fake_put(x->fake, at, x->tstate_addr);
+		assert_int_equal(verify(x, o), 0);
+		fake_put(x->fake, at, x->interp_addr);
+		assert_int_equal(verify(x, o), -ENODATA);
+		fake_put(x->fake, at, 0xdead0000);
+		assert_int_equal(verify(x, o), -ENODATA);
+	}
+}
+
+static void lists_without_end_come_to_an_end(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_old(minor)
+	{
+		const struct py_offsets *o = &x->version.offsets;
+
+		begin_running(x, minor);
+		fake_put(x->fake, x->interp_addr + o->interp.next, x->interp_addr);
+		fake_put(x->fake, x->frame_addr + o->frame.previous, x->frame_addr);
+		assert_int_equal(verify(x, o), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_right_table_is_believed),
+		cmocka_unit_test(an_idle_or_second_interpreter_does_not_matter),
+		cmocka_unit_test(what_has_not_begun_cannot_be_verified),
+		cmocka_unit_test(another_version_is_not_believed),
+		cmocka_unit_test(each_broken_link_is_named),
+		cmocka_unit_test(thread_ids_must_be_those_of_threads),
+		cmocka_unit_test(the_outermost_frame_must_have_a_code_object),
+		cmocka_unit_test(the_current_state_must_be_on_the_list),
+		cmocka_unit_test(lists_without_end_come_to_an_end),
+	};
+
+	return cmocka_run_group_tests_name("user/target/py_verify.c", tests, setup, teardown);
+}
