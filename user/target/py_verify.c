@@ -23,6 +23,8 @@ struct verifier {
 	const struct py_offsets *o;
 	unsigned threads, self_pointers; /* thread states; of them with a thread's pointer */
 	unsigned with_frames, with_code;
+	__u64 current_addr; /* the state that holds the GIL, 0 unknown */
+	bool current_seen;
 	char *why;
 	size_t why_size;
 };
@@ -141,6 +143,7 @@ static int check_threads(struct verifier *v, __u64 interp_addr)
 		if (!r)
 			r = get(v, addr, v->o->thread.next, &next, "a thread state");
 		v->threads += !r;
+		v->current_seen |= addr == v->current_addr;
 	}
 	return r;
 }
@@ -166,27 +169,19 @@ static int check_interps(struct verifier *v, __u64 runtime_addr)
 	return r;
 }
 
-/* The state that holds the GIL is on the lists: so its own fields are where they should be. */
-static int check_current(struct verifier *v, __u64 runtime_addr)
+/* The state that holds the GIL must be on the lists, and nothing else may be there. */
+static int check_all(struct verifier *v, __u64 runtime_addr)
 {
-	__u64 tstate_addr, interp_addr, threads_addr;
-	int r;
+	int r = 0;
 
-	if (!(v->o->flags & PYOFF_TSTATE_CURRENT))
-		return 0;
-	r = get(v, runtime_addr, v->o->runtime.tstate_current, &tstate_addr, "the runtime");
-	if (r || !tstate_addr)
-		return r;
-	r = get(v, tstate_addr, v->o->thread.interp, &interp_addr, "the current thread state");
+	if (v->o->flags & PYOFF_TSTATE_CURRENT)
+		r = get(v, runtime_addr, v->o->runtime.tstate_current, &v->current_addr,
+			"the runtime");
 	if (!r)
-		r = get(v, interp_addr, v->o->interp.threads_head, &threads_addr,
-			"the interpreter of the current thread state");
-	for (unsigned i = 0; !r && threads_addr && i < THREADS_MAX; i++) {
-		if (threads_addr == tstate_addr)
-			return 0;
-		r = get(v, threads_addr, v->o->thread.next, &threads_addr, "a thread state");
-	}
-	return r ? r : wrong(v, "the current thread state is not on the list");
+		r = check_interps(v, runtime_addr);
+	if (!r && v->current_addr && !v->current_seen && v->threads < THREADS_MAX)
+		r = wrong(v, "the current thread state is not on the lists");
+	return r;
 }
 
 int py_verify(const struct memory *m, const struct py_offsets *o, __u64 runtime_addr, char *why,
@@ -199,9 +194,7 @@ int py_verify(const struct memory *m, const struct py_offsets *o, __u64 runtime_
 
 		if (look)
 			usleep(PAUSE_US);
-		r = check_interps(&v, runtime_addr);
-		if (!r)
-			r = check_current(&v, runtime_addr);
+		r = check_all(&v, runtime_addr);
 	}
 	return r;
 }
