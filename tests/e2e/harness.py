@@ -396,6 +396,9 @@ class Oracle:
         """(illegal stacks, {qualname: [samples as leaf, of them in the lines of its loop]})."""
         illegal, leaves = [], {}
         for stack, count in stacks:
+            # Between two stores of a yield the callers are not known: the stack says it is cut.
+            if stack[process_frames:][:1] == ["[truncated: no base]"]:
+                continue
             codes = self.leaves(stack[process_frames:])
             if not codes:
                 illegal.append((stack, count))

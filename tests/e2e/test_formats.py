@@ -44,7 +44,9 @@ def as_folded(samples):
     """The counts of the folded file as the script has them, for names of ordinary letters."""
     counts = collections.Counter()
     for comm, _, _, _, _, frames in samples:
-        labels = [h.label(symbol, dso, line) for symbol, dso, line in frames]
+        # What krait says of a stack is no code: it has no file.
+        labels = [h.label(symbol, "" if dso == "krait" else dso, line)
+                  for symbol, dso, line in frames]
         counts[";".join([comm, *labels])] += 1
     return counts
 

@@ -66,7 +66,7 @@ def fork(folder):
         child_main(folder)
         os._exit(3)
     work(folder, ["parent_leaf"], parent_leaf)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return os.WEXITSTATUS(os.waitpid(pid, 0)[1])
 
 
 def multiprocess(folder, method):
