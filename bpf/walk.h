@@ -222,8 +222,8 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 		return walk_end(w, REASON_BAD_FRAME);
 	if (read_user(w->cframe_window, KRAIT_CFRAME_WINDOW, addr))
 		return walk_end(w, REASON_FRAME_FAULT);
-	if (!WALK_CHECK(CFRAME, window_u64(w->cframe_window, off->cframe.current_frame,
-					   CFRAME_WINDOW_MASK) == w->next_addr))
+	if (window_u64(w->cframe_window, off->cframe.current_frame, CFRAME_WINDOW_MASK) !=
+	    w->next_addr)
 		return walk_end(w, REASON_BAD_FRAME);
 	w->cframe_addr = addr;
 	w->cframe_previous_addr =
