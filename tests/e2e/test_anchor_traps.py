@@ -16,7 +16,7 @@ import harness as h
 import slots
 
 FULL = os.environ.get("KRAIT_FULL") == "1"
-SECS = "10s" if FULL else "500ms"
+SECS = "10s" if FULL else "400ms"
 KILLS = 200 if FULL else 20
 RATES = ("997", "10000", "50000")
 SCENARIOS = ("direct", "callbacks", "generators", "coroutines", "exceptions")
@@ -116,7 +116,7 @@ def check_greenlets(tap, python):
 
 
 def check_threads(tap, python, env=None):
-    crowd = 10000 if FULL else 800
+    crowd = 10000 if FULL else 600
     for rate in RATES[:2]:
         name = "%s: %d threads that come and go at %s Hz" % (python.name, crowd, rate)
         with h.start(python, "brief.py", str(crowd), "3", env=env) as target:
@@ -173,7 +173,7 @@ def check_sampling(tap, python):
         for rate in RATES[:None if FULL else 2]:
             part = "%s at %s Hz" % (name, rate)
             other = run_sampling(python, target.pid, 10 if FULL else 1)
-            r = record(target, rate, "12s" if FULL else "1500ms")
+            r = record(target, rate, "12s" if FULL else "1200ms")
             said, _ = other.communicate(timeout=h.PATIENCE_SECS)
             tap.equal(other.returncode, 0, part + ": profiling.sampling ends well", said)
             check(tap, part, target, r, deltas=False)
