@@ -39,5 +39,7 @@ void outputs__discard(struct outputs *o);
 
 /* Does one of them write to stdout? */
 bool outputs__use_stdout(const struct outputs *o);
+/* One of them wants native frames by address. */
+bool outputs__use_addresses(const struct outputs *o);
 
 #endif /* KRAIT_CMD_OUTPUTS_H */

@@ -100,6 +100,7 @@ static int start(struct recording *r, struct error *err)
 				.native = o->native,
 				.kernel = o->kernel,
 				.interpreter = o->interpreter_frames,
+				.addresses = outputs__use_addresses(r->outputs),
 			},
 		},
 		.duration_ns = o->duration_ns,

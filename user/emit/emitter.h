@@ -31,6 +31,7 @@ struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
 	bool streams; /* wants every sample() */
+	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);

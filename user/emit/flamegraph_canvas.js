@@ -9,7 +9,10 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	const ROW = 20, FONT_SIZE = 12, PAD = 5;
 	const NARROW = 0.3; /* px; narrower boxes are folded */
 	/* First hue and range, in oklch, where equal lightness looks equally light. */
-	const HUES = { own: [38, 58], package: [132, 52], stdlib: [226, 46], unknown: [300, 30] };
+	const HUES = {
+		own: [38, 58], package: [132, 52], stdlib: [226, 46], unknown: [300, 30],
+		native: [188, 30], kernel: [336, 30],
+	};
 	const context = canvas.getContext('2d');
 	const fills = new Map();
 	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null;

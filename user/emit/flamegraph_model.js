@@ -9,7 +9,7 @@
 const KraitModel = (() => {
 	'use strict';
 
-	const PYTHON = 0, PROCESS = 1, THREAD = 2, MARK = 3;
+	const PYTHON = 0, PROCESS = 1, THREAD = 2, MARK = 3, NATIVE = 4, KERNEL = 5;
 	const FRAME_FIELDS = 7, NODE_FIELDS = 3;
 
 	/* As short_path() in escape.c. */
@@ -28,6 +28,10 @@ const KraitModel = (() => {
 			return ['task', ''];
 		if (kind === MARK)
 			return ['mark', ''];
+		if (kind === NATIVE)
+			return ['native', shortPath(file)];
+		if (kind === KERNEL)
+			return ['kernel', file];
 		let m = file.match(/^.*\/(?:site|dist)-packages\/([^/]+)/);
 		if (m)
 			return ['package', m[1]];
@@ -238,7 +242,7 @@ const KraitModel = (() => {
 		return f => regex.test(f.name) || (files && regex.test(f.file));
 	}
 
-	return { PYTHON, PROCESS, THREAD, MARK, readFrames, buildTree, countFrames, countMatches,
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, readFrames, buildTree, countFrames, countMatches,
 		makeMatcher, shortPath };
 })();
 

@@ -15,7 +15,7 @@ const KraitTable = (() => {
 		const rows = [];
 
 		tree.frames.forEach((f, i) => {
-			if (f.kind === M.PYTHON ? total[i] > 0 : self[i] > 0)
+			if (f.kind === M.PYTHON || f.kind === M.NATIVE || f.kind === M.KERNEL ? total[i] > 0 : self[i] > 0)
 				rows.push({ f, self: self[i], total: total[i] });
 		});
 		const other = sort === 'total' ? 'self' : 'total';

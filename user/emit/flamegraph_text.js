@@ -27,7 +27,7 @@ const KraitText = (() => {
 	}
 
 	function whereOf(f) {
-		return f.file && f.kind === M.PYTHON ? f.path + (lineOf(f) > 0 ? ':' + lineOf(f) : '') : '';
+		return f.file && f.kind === M.NATIVE ? f.path : f.file && f.kind === M.PYTHON ? f.path + (lineOf(f) > 0 ? ':' + lineOf(f) : '') : '';
 	}
 
 	function element(tag, className, text) {
@@ -118,7 +118,7 @@ const KraitText = (() => {
 	/* Whose code the samples end in; a colour and its share. */
 	function showLegend(tree, fillOf) {
 		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
-			unknown: 'no file', mark: 'marks' };
+			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'marks' };
 		const sums = {}, items = document.createDocumentFragment();
 
 		for (let i = 0; i < tree.cnt; i++) {

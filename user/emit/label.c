@@ -24,7 +24,10 @@ int put_label(FILE *out, const struct view *v, const struct view_frame *f)
 	int err;
 
 	err = put_printable(out, label_name(v, f));
-	if (err || f->kind != FRAME_PYTHON || !*file)
+	/* As stackcollapse-perf.pl marks it; what colours flame graphs goes by that. */
+	if (!err && f->kind == FRAME_KERNEL)
+		fputs("_[k]", out);
+	if (err || (f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || !*file)
 		return err;
 	fputs(" (", out);
 	err = put_printable(out, short_path(file));

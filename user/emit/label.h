@@ -17,7 +17,10 @@
 /* What a frame is called, never empty; not printable yet. */
 const char *label_name(const struct view *v, const struct view_frame *f);
 
-/* "qualname (file.py:LINE)", "qualname (file.py)", "qualname"; printable. 0 or -ENOMEM. */
+/*
+ * "qualname (file.py:LINE)", "qualname (file.py)", "qualname"; "deflate (libz.so.1)"; "vfs_read_[k]" of
+ * the kernel. Printable. 0 or -ENOMEM.
+ */
 int put_label(FILE *out, const struct view *v, const struct view_frame *f);
 
 /*

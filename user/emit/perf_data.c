@@ -21,6 +21,7 @@
 #include "capture/kernel_text.h"
 #include "capture/perf_format.h"
 #include "capture/perf_writer.h"
+#include "symbol/native.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -36,6 +37,7 @@
 struct task {
 	int tid; /* the key; that of a process is its main thread's */
 	__u32 image; /* main thread: frame of the process, which changes with its name */
+	__u32 native_serial; /* main thread: of the mappings that were announced; 0 none */
 	char comm[64];
 	UT_hash_handle hh;
 };
@@ -49,6 +51,7 @@ struct emitter {
 	struct task *tasks;
 	__u64 *chain;
 	__u32 chain_cap;
+	bool in_user; /* the last address put there was not the kernel's */
 	__u64 flushed_ns, stored_ns;
 	__u32 stored_end; /* of the DSO when it was last written */
 	__u32 max_depth;
@@ -164,10 +167,39 @@ static int announce_process(struct emitter *e, const struct profile *p,
 		t = add_task(e, stamp.pid);
 	if (!t)
 		return -ENOMEM;
+	t->native_serial = 0; /* another image has other mappings */
 	t->image = image;
 	stamp.tid = stamp.pid;
 	err = name_task(e, t, &stamp, name, again);
 	return err ? err : perf_writer__mapping(e->writer, &stamp, &mapping);
+}
+
+/* What else the process has mapped, for whoever looks up names of native code. */
+static int announce_mappings(struct emitter *e, struct task *t, const struct perf_stamp *stamp,
+			     const struct native *native)
+{
+	unsigned cnt, size;
+	__u32 serial;
+	const struct native_mapping *list = native__mappings(native, &cnt, &serial);
+	int err = 0;
+
+	if (t->native_serial == serial)
+		return 0;
+	t->native_serial = serial;
+	for (unsigned i = 0; i < cnt && !err; i++) {
+		const __u8 *id = native_file__build_id(list[i].file, &size);
+		const char *path = native_file__name(list[i].file);
+		const struct perf_mapping mapping = {
+			.start = list[i].start,
+			.size = list[i].end - list[i].start,
+			.offset = list[i].offset,
+			.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
+			.path = *path ? path : "//anon",
+		};
+
+		err = perf_writer__mapping(e->writer, stamp, &mapping);
+	}
+	return err;
 }
 
 static int announce(struct emitter *e, const struct profile *p, const struct profile_sample *s,
@@ -180,6 +212,9 @@ static int announce(struct emitter *e, const struct profile *p, const struct pro
 	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
 	if (!t || t->image != image)
 		err = announce_process(e, p, &stamp, image);
+	t = find_task(e, s->pid);
+	if (t && !err && s->native)
+		err = announce_mappings(e, t, &stamp, s->native);
 	t = find_task(e, s->tid);
 	if (!t && !err) {
 		t = add_task(e, s->tid);
@@ -206,6 +241,18 @@ static int reserve_chain(struct emitter *e, __u32 depth)
 	return 0;
 }
 
+/* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
+static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool kernel)
+{
+	if (cnt + 2 > PERF_WRITER_MAX_CHAIN)
+		return cnt;
+	if (!cnt || (!kernel && e->chain[0] == (__u64)PERF_CONTEXT_KERNEL && !e->in_user))
+		e->chain[cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+	e->in_user = !kernel;
+	e->chain[cnt++] = address;
+	return cnt;
+}
+
 /* Addresses of the stack, leaf first; the frame of the process, too. */
 static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 node,
 			    __u32 *ret_image)
@@ -214,21 +261,21 @@ static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 no
 	unsigned cnt = 0;
 
 	*ret_image = 0;
-	e->chain[cnt++] = (__u64)PERF_CONTEXT_USER;
+	e->in_user = false;
 	for (; node; node = n->parent) {
-		enum frame_kind kind;
+		const struct profile_frame *f;
 
 		n = profile__node_at(p, node);
-		kind = profile__frame_at(p, n->frame)->kind;
-		if (kind == FRAME_PROCESS)
+		f = profile__frame_at(p, n->frame);
+		if (f->kind == FRAME_PROCESS)
 			*ret_image = n->frame;
-		else if (kind != FRAME_THREAD && cnt < PERF_WRITER_MAX_CHAIN)
-			e->chain[cnt++] = dso__address(e->dso, p, n->frame);
+		else if (f->address)
+			cnt = put_address(e, cnt, f->address, f->kind == FRAME_KERNEL);
+		else if (f->kind != FRAME_THREAD)
+			cnt = put_address(e, cnt, dso__address(e->dso, p, n->frame), false);
 	}
 	/* Not even a mark: what found no room in the profile. */
-	if (cnt == 1)
-		e->chain[cnt++] = dso__address(e->dso, p, 0);
-	return cnt;
+	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, p, 0), false);
 }
 
 static int store(struct emitter *e, const struct profile *p);
@@ -257,7 +304,7 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
 	__u32 depth = profile__node_at(p, s->node)->depth, image;
 	unsigned cnt;
-	int err = reserve_chain(e, depth + 2);
+	int err = reserve_chain(e, depth + 4);
 
 	if (err)
 		return err;
@@ -321,8 +368,10 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 	if (cached)
 		log_debug("perf.data", "build-id cache: %s", strerror(-cached));
 	if (e->max_depth > PERF_MAX_STACK)
-		log_info(NULL, "stacks are up to %u frames deep: perf shows them whole with "
-			 "--max-stack %u", e->max_depth, e->max_depth);
+		log_info(NULL,
+			 "stacks are up to %u frames deep: perf shows them whole with "
+			 "--max-stack %u",
+			 e->max_depth, e->max_depth);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);
 	return err ? err : perf_writer__finish(e->writer, &object);
@@ -332,6 +381,7 @@ const struct emitter_ops perf_data_emitter = {
 	.name = "perf",
 	.suffixes = (const char *const[]){ ".data", NULL },
 	.streams = true,
+	.addresses = true,
 	.open = perf_data_open,
 	.sample = perf_data_sample,
 	.finish = perf_data_finish,

@@ -12,7 +12,7 @@
  * they carry where it was recorded and, at the end, the accounts. Process and thread are in the
  * header of a sample and hence not frames.
  *
- * An address stands for a frame, not for memory: the same frame has the same address.
+ * An address of Python stands for a frame, not for memory: the same frame has the same address.
  */
 #include "emit/formats.h"
 
@@ -119,17 +119,26 @@ static void put_header(struct emitter *e)
 	fputs("# ========\n#\n", e->out);
 }
 
+/* Modules and the kernel itself are in brackets, by which readers know them. */
+static int put_dso(struct emitter *e, const struct profile_frame *f, const char *file)
+{
+	if (f->kind == FRAME_KERNEL)
+		return put_word(e, file, "[kernel.kallsyms]");
+	return put_word(e, file, f->kind == FRAME_MARK ? "krait" : "python");
+}
+
 static int put_frame(struct emitter *e, const struct profile *p, __u32 id)
 {
 	const struct profile_frame *f = profile__frame_at(p, id);
 	const char *file = profile__text(p, f->file);
 	int err;
 
-	fprintf(e->out, "\t%16llx ", (unsigned long long)(ADDRESS_BASE + id * ADDRESS_STEP));
+	fprintf(e->out, "\t%16llx ",
+		(unsigned long long)(f->address ? f->address : ADDRESS_BASE + id * ADDRESS_STEP));
 	err = put_symbol(e, profile__text(p, f->name));
 	fputs("+0x0 (", e->out);
 	if (!err)
-		err = put_word(e, file, f->kind == FRAME_MARK ? "krait" : "python");
+		err = put_dso(e, f, file);
 	fputs(")\n", e->out);
 	if (!err && e->options->lines && *file && f->line > 0) {
 		fputs("  ", e->out);
@@ -161,7 +170,7 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 
 		n = profile__node_at(p, node);
 		kind = profile__frame_at(p, n->frame)->kind;
-		if (kind == FRAME_PYTHON || kind == FRAME_MARK)
+		if (kind != FRAME_PROCESS && kind != FRAME_THREAD)
 			err = put_frame(e, p, n->frame);
 	}
 	putc('\n', e->out);

@@ -204,7 +204,10 @@ static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
 	for (i = 0; i < v->frame_cnt; i++) {
 		const struct view_frame *f = &v->frames[i];
 
-		if (f->kind == FRAME_PYTHON ? !f->total : !f->self)
+		bool function = f->kind == FRAME_PYTHON || f->kind == FRAME_NATIVE ||
+				f->kind == FRAME_KERNEL;
+
+		if (function ? !f->total : !f->self)
 			continue;
 		if (percent(t, f->total) >= t->options->min_percent)
 			rows[cnt++] = i;

@@ -22,6 +22,7 @@
 
 #include "profile/accounts.h"
 
+struct native;
 struct profile;
 
 enum frame_kind {
@@ -72,6 +73,7 @@ struct profile_sample {
 	int pid, tid; /* host */
 	const char *comm; /* of the thread, UTF-8 and printable */
 	const char *event; /* "cpu-clock" */
+	const struct native *native; /* of the process (symbol/native.h); NULL none */
 };
 
 /* NULL and errno on failure. */

@@ -418,8 +418,8 @@ static __u32 sample_node(struct collector *c, struct process *p, const struct ev
 	return node == root ? add_mark(c, root, NO_PYTHON_FRAME) : node;
 }
 
-static void report_sample(struct collector *c, const struct event_sample *event, __u32 node,
-			  const char *comm)
+static void report_sample(struct collector *c, const struct process *p,
+			  const struct event_sample *event, __u32 node, const char *comm)
 {
 	struct profile_sample sample = {
 		.time_ns = event->time_ns,
@@ -430,6 +430,7 @@ static void report_sample(struct collector *c, const struct event_sample *event,
 		.tid = event->tid,
 		.comm = comm,
 		.event = c->config.event_name,
+		.native = p->native,
 	};
 
 	if (c->config.on_sample)
@@ -469,7 +470,7 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	profile__add(c->profile, node, event->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = event->time_ns;
-	report_sample(c, event, node, comm);
+	report_sample(c, p, event, node, comm);
 }
 
 void collector__bad_record(struct collector *c)
