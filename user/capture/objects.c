@@ -5,10 +5,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "capture/dso_reader.h"
 #include "capture/dso_store.h"
+#include "capture/kernel_text.h"
 #include "profile/idindex.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/native_files.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
 
@@ -22,6 +26,7 @@ struct object {
 	unsigned build_id_size;
 	struct dso_reader *dso; /* if it is one of krait's */
 	bool is_dso; /* by its name; dso may be missing */
+	struct native_file *native; /* NULL where it is another file now, or gone */
 	__u32 frame; /* that stands for all of it; 0 not made yet */
 };
 
@@ -44,6 +49,8 @@ struct objects {
 	struct answer *answers; /* [0] is unused */
 	__u32 answer_cnt, answer_cap;
 	struct idindex index;
+	struct native_files *files;
+	struct kernel_symbols *kernel; /* NULL: of another kernel */
 	__u32 kernel_frame, unknown_frame;
 	__u64 unresolved;
 };
@@ -54,6 +61,11 @@ struct objects *objects__new(struct profile *p, const char *capture_path)
 
 	if (!o)
 		return NULL;
+	o->files = native_files__new();
+	if (!o->files) {
+		free(o);
+		return NULL;
+	}
 	o->profile = p;
 	o->capture_path = capture_path;
 	return o;
@@ -70,6 +82,8 @@ void objects__free(struct objects *o)
 	free(o->list);
 	free(o->answers);
 	idindex_free(&o->index);
+	native_files__free(o->files);
+	kernel_symbols__free(o->kernel);
 	free(o);
 }
 
@@ -107,6 +121,30 @@ static void open_dso(struct objects *o, struct object *new)
 	new->dso = NULL;
 }
 
+/* Names are taken from the file only if it is the one that was recorded. */
+static struct native_file *open_native(struct objects *o, const struct object *new)
+{
+	const char *const paths[] = { new->path };
+	struct native_file *file;
+	const __u8 *id;
+	struct stat st;
+	unsigned size;
+
+	/* A capture may name anything, also what blocks or acts when it is opened. */
+	if (new->path[0] != '/' || stat(new->path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	file = native_files__get(o->files, new->path, new->path);
+	if (!file)
+		return NULL;
+	if (native_file__is_closed(file))
+		native_files__open(o->files, file, paths, 1);
+	id = native_file__build_id(file, &size);
+	if (!id ||
+	    (new->build_id_size && (size != new->build_id_size || memcmp(id, new->build_id, size))))
+		return NULL;
+	return file;
+}
+
 static int find_object(struct objects *o, const struct perf_read *record, __u32 *ret)
 {
 	struct object *grown, *new;
@@ -139,6 +177,8 @@ static int find_object(struct objects *o, const struct perf_read *record, __u32 
 	memcpy(new->build_id, record->build_id, sizeof(new->build_id));
 	if (new->is_dso)
 		open_dso(o, new);
+	else
+		new->native = open_native(o, new);
 	*ret = o->cnt++;
 	return 0;
 }
@@ -245,12 +285,63 @@ static __u32 object_frame(struct objects *o, struct object *object)
 	return object->frame;
 }
 
+static __u32 native_frame(struct objects *o, enum frame_kind kind, const char *name,
+			  const char *file)
+{
+	const struct profile_frame frame = {
+		.kind = kind,
+		.name = profile__string(o->profile, name),
+		.file = profile__string(o->profile, file),
+		.first_line = -1,
+		.line = -1,
+		.end_line = -1,
+		.column = -1,
+		.end_column = -1,
+		.unit = -1,
+	};
+
+	return profile__frame(o->profile, &frame);
+}
+
+void objects__set_kernel(struct objects *o, __u64 text_start)
+{
+	__u64 start, size;
+
+	if (!o->kernel && !kernel_text_find(&start, &size) && start == text_start)
+		o->kernel = kernel_symbols__new("/proc/kallsyms");
+}
+
+static __u32 kernel_frame(struct objects *o, __u64 address)
+{
+	struct kernel_symbol *s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
+
+	char module[128] = "[kernel.kallsyms]";
+
+	if (s && *s->module)
+		snprintf(module, sizeof(module), "[%s]", s->module);
+	if (s && !s->tag)
+		s->tag = native_frame(o, FRAME_KERNEL, s->name, module);
+	if (s)
+		return s->tag;
+	if (!o->kernel_frame)
+		o->kernel_frame = mark(o, "[kernel]");
+	return o->kernel_frame;
+}
+
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 {
 	struct profile_frame frame = { .end_line = -1, .end_column = -1, .unit = -1 };
 	struct dso_place_info place;
 	char text[64];
 
+	if (object->native) {
+		struct native_symbol *s = native_files__find(o->files, object->native, offset);
+
+		if (s && !s->tag)
+			s->tag = native_frame(o, FRAME_NATIVE, s->name, object->path);
+		if (s)
+			return s->tag;
+	}
 	if (!object->is_dso)
 		return object_frame(o, object);
 	if (!object->dso || !dso_reader__find(object->dso, offset, &place)) {
@@ -307,11 +398,8 @@ __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address,
 {
 	unsigned at;
 
-	if (kernel) {
-		if (!o->kernel_frame)
-			o->kernel_frame = mark(o, "[kernel]");
-		return o->kernel_frame;
-	}
+	if (kernel)
+		return kernel_frame(o, address);
 	at = first_behind(m, address);
 	if (at < m->cnt && m->list[at].start <= address)
 		return answer(o, m->list[at].object,

@@ -28,6 +28,9 @@ int mappings_add(struct mappings *m, struct objects *o, const struct perf_read *
 int mappings_copy(struct mappings *to, const struct mappings *from);
 void mappings_free(struct mappings *m);
 
+/* The kernel's code began there: its names are known if this kernel is that one, in the same place. */
+void objects__set_kernel(struct objects *o, __u64 text_start);
+
 /* The frame of an address, 0 when out of memory. */
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel);
 

@@ -157,8 +157,11 @@ static int on_mapping(struct import *im, const struct perf_read *r)
 	struct process *p;
 	int err;
 
-	if (r->in_kernel)
+	if (r->in_kernel) {
+		if (!strncmp(r->text, "[kernel.kallsyms]", strlen("[kernel.kallsyms]")))
+			objects__set_kernel(im->objects, r->start);
 		return 0;
+	}
 	p = get_process(im, r->pid);
 	if (!p)
 		return -ENOMEM;
@@ -252,8 +255,9 @@ static __u32 stack_node(struct import *im, struct process *p, struct thread *t, 
 	for (unsigned i = kept; i < cnt; i++) {
 		__u64 address = im->scratch[i];
 		/* The upper half of the address space belongs to the kernel everywhere. */
-		__u32 frame = objects__frame(im->objects, p ? &p->mappings : &im->none, address,
-					     address >> 63);
+		/* All but the leaf go on behind a call, which may be the last of its function. */
+		__u32 frame = objects__frame(im->objects, p ? &p->mappings : &im->none,
+					     address - (i + 1 < cnt), address >> 63);
 		const struct profile_node *n = profile__node_at(im->profile, node);
 
 		/* One mark stands for a run of addresses without names. */

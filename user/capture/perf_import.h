@@ -3,7 +3,8 @@
  * perf_import.h - a perf.data file into a profile.
  *
  * Addresses in krait's own DSO become functions again, with file, line and column. Addresses in
- * other objects stand for the object, "[libc.so.6]", one mark for each run of them.
+ * other objects are named by their symbols where the same file is here, and the same kernel runs;
+ * else the object stands for them, "[libc.so.6]", one mark for each run of them.
  *
  * Must hold: every sample that is read and not filtered out is one sample of the profile, and is
  * handed to on_sample.
