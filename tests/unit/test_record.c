@@ -166,6 +166,34 @@ static void counts_that_overflow_with_their_size_are_bad(void **state)
 	}
 }
 
+/* Two Python frames, two native ones (16 bytes), two of the kernel (8 bytes): nine words behind. */
+static void native_frames_are_behind_and_count(void **state)
+{
+	struct sample_record r = good_sample(2);
+	__u32 plain = r.event.size;
+	struct calls calls;
+
+	r.event.native_cnt = 2;
+	r.event.kernel_cnt = 2;
+	r.event.native_reason = NATIVE_COMPLETE;
+	r.event.size = plain + 2 * sizeof(struct native_frame) + 2 * sizeof(__u64);
+	calls = dispatch(&r, r.event.size);
+	assert_int_equal(calls.samples, 1);
+	assert_ptr_equal(sample_native(&r.event, r.frames), &r.frames[2]);
+	assert_ptr_equal(sample_kernel(&r.event, r.frames), (char *)&r.frames[2] + 32);
+	for (__u32 native = 0; native < 5; native++) {
+		for (__u32 kernel = 0; kernel < 5; kernel++) {
+			r.event.native_cnt = native;
+			r.event.kernel_cnt = kernel;
+			/* Four words and two: other counts of the same size are as good. */
+			assert_int_equal(dispatch(&r, r.event.size).bad, 2 * native + kernel != 6);
+		}
+	}
+	r.event.native_cnt = r.event.kernel_cnt = 2;
+	r.event.native_reason = NATIVE_REASON_CNT;
+	assert_int_equal(dispatch(&r, r.event.size).bad, 1);
+}
+
 static void a_size_that_is_not_the_records_is_bad(void **state)
 {
 	static const __u32 sizes[] = { 0, 4, sizeof(struct event_sample), ~0U };
@@ -225,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_type_that_is_none_is_bad),
 		cmocka_unit_test(a_frame_count_that_is_not_the_size_is_bad),
 		cmocka_unit_test(counts_that_overflow_with_their_size_are_bad),
+		cmocka_unit_test(native_frames_are_behind_and_count),
 		cmocka_unit_test(a_size_that_is_not_the_records_is_bad),
 		cmocka_unit_test(a_task_event_of_another_size_is_bad),
 		cmocka_unit_test(an_outcome_or_reason_that_is_none_is_bad),

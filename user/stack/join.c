@@ -17,6 +17,7 @@ struct joiner {
 	struct join *out;
 	const struct join_input *in;
 	__u32 next; /* native frame that comes next */
+	__u64 entry_addr; /* of the activation placed last */
 	__u32 left; /* frames on the root side that are not looked at yet */
 	bool broken; /* natives are over, or there are none */
 };
@@ -67,16 +68,29 @@ static __u32 owner_of(const struct joiner *j, __u64 entry_addr)
 	const struct native_frame *natives = j->in->natives;
 	__u32 cnt = j->in->native_cnt, i = j->next ? j->next - 1 : 0;
 
-	if (!entry_addr || (i && natives[i - 1].frame_addr > entry_addr))
+	/* Not growing: on another stack, or none at all. */
+	if (entry_addr <= j->entry_addr || (i && natives[i - 1].frame_addr > entry_addr))
 		return cnt;
 	while (i < cnt && natives[i].frame_addr <= entry_addr)
 		i++;
 	return i;
 }
 
+/* Where the natives end without how processes and threads begin. */
+static __u32 root_end(const struct joiner *j)
+{
+	__u32 end = j->in->native_cnt;
+
+	if (j->in->interpreter)
+		return end;
+	while (end > j->next && j->in->origins[end - 1] == ORIGIN_LIBC)
+		end--;
+	return end;
+}
+
 static void break_off(struct joiner *j)
 {
-	put_natives(j, j->in->native_cnt);
+	put_natives(j, j->in->ended ? root_end(j) : j->in->native_cnt);
 	j->broken = true;
 	/* Nothing but the interpreter at the leaf: that is what the Python frame stands for. */
 	if (j->out->cnt || j->in->interpreter)
@@ -92,18 +106,14 @@ static void place(struct joiner *j, const struct activation *a)
 	else if (!j->broken)
 		break_off(j);
 	put_python(j, a);
+	j->entry_addr = a->entry_addr;
 }
 
 /* What is left is below all Python: an application that embeds it, and the start of the thread. */
 static void put_root(struct joiner *j)
 {
-	__u32 end = j->in->native_cnt;
-
-	if (!j->in->interpreter) {
-		while (end > j->next && j->in->origins[end - 1] == ORIGIN_LIBC)
-			end--;
-	}
-	put_natives(j, end);
+	if (!j->broken)
+		put_natives(j, root_end(j));
 	if (j->in->interpreter && !j->broken && !j->out->complete && j->in->native_cnt)
 		put(j, JOIN_TRUNCATED, 0);
 }

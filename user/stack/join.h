@@ -40,7 +40,7 @@ struct join_input {
 	const __u8 *origins; /* enum native_origin of each */
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
-	bool taken; /* there is a native part at all; otherwise nothing is missing */
+	bool taken; /* there is a native part; otherwise natives are not looked at, and none is missing */
 	bool ended; /* the native chain came to its end (NATIVE_COMPLETE) */
 	bool interpreter; /* show the interpreter's own frames and the start code, too */
 };

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_join.c - native and Python frames become one stack, by where they lie.
+ *
+ * Stacks are drawn: "m" a Python frame, "E40" an entry frame at 40 (root first); "i30" a native frame
+ * of the interpreter with its frame pointer at 30, "x20" one of an extension, "c90" one of the C
+ * library, "x-" one whose frame pointer is not known (leaf first). The result is written root first:
+ * Python frames by their index, native ones by letter and index, "k0" of the kernel, "!" the mark.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "stack/join.h"
+
+#define MAX 64
+
+struct drawing {
+	const char *what, *python, *native, *result;
+	const char *with_interpreter; /* the same with all frames; NULL not looked at */
+	__u32 kernel_cnt;
+	bool broken; /* the chain has no good end */
+	bool incomplete;
+};
+
+static __u32 parse_python(const char *text, struct frame *ret)
+{
+	__u32 cnt = 0;
+
+	for (const char *s = text; *s; s++) {
+		if (*s == 'm')
+			ret[cnt++] = (struct frame){ .code_addr = 1, .frame_addr = 5 };
+		else if (*s == 'z')
+			ret[cnt++] = (struct frame){ 0 };
+		else if (*s == 'E')
+			ret[cnt++] = (struct frame){ .frame_addr = strtoul(s + 1, NULL, 10) };
+	}
+	return cnt;
+}
+
+static __u32 parse_native(const char *text, struct native_frame *ret, __u8 *origins)
+{
+	__u32 cnt = 0;
+
+	for (const char *s = text; *s; s++) {
+		if (*s != 'i' && *s != 'x' && *s != 'c')
+			continue;
+		origins[cnt] = *s == 'i' ? ORIGIN_INTERPRETER :
+			       *s == 'c' ? ORIGIN_LIBC :
+					   ORIGIN_OTHER;
+		ret[cnt].ip = 0x1000 + cnt;
+		ret[cnt].frame_addr = s[1] == '-' ? 0 : strtoul(s + 1, NULL, 10);
+		cnt++;
+	}
+	return cnt;
+}
+
+static void write_result(char *ret, size_t size, const struct join *j, const __u8 *origins)
+{
+	static const char letters[] = "xic";
+	size_t len = 0;
+
+	ret[0] = '\0';
+	for (__u32 i = 0; i < j->cnt; i++) {
+		const struct join_item *item = &j->items[i];
+		const char *blank = i ? " " : "";
+
+		if (item->kind == JOIN_TRUNCATED)
+			len += snprintf(ret + len, size - len, "%s!", blank);
+		else if (item->kind == JOIN_PYTHON)
+			len += snprintf(ret + len, size - len, "%s%u", blank, item->index);
+		else
+			len += snprintf(ret + len, size - len, "%s%c%u", blank,
+					item->kind == JOIN_KERNEL ? 'k' :
+								    letters[origins[item->index]],
+					item->index);
+	}
+}
+
+static void check(const struct drawing *d, bool interpreter, const char *expected)
+{
+	struct native_frame natives[MAX];
+	struct frame frames[MAX];
+	struct join j = { 0 };
+	__u8 origins[MAX];
+	char result[512];
+	struct join_input in = {
+		.frames = frames,
+		.frame_cnt = parse_python(d->python, frames),
+		.natives = natives,
+		.native_cnt = parse_native(d->native, natives, origins),
+		.origins = origins,
+		.kernel_cnt = d->kernel_cnt,
+		.taken = true,
+		.ended = !d->broken,
+		.interpreter = interpreter,
+	};
+
+	/* Twice with the same memory, as it is used. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(join_stacks(&j, &in), 0);
+		write_result(result, sizeof(result), &j, origins);
+		if (strcmp(result, expected))
+			fail_msg("%s: got \"%s\", want \"%s\"", d->what, result, expected);
+		if (j.complete == d->incomplete)
+			fail_msg("%s: complete is %d", d->what, j.complete);
+	}
+	join_free(&j);
+}
+
+static void check_all(const struct drawing *d, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		check(&d[i], false, d[i].result);
+		if (d[i].with_interpreter)
+			check(&d[i], true, d[i].with_interpreter);
+	}
+}
+#define CHECK(drawings) check_all(drawings, sizeof(drawings) / sizeof((drawings)[0]))
+
+/* Five times Python calls C and C calls Python: eval at 20, 40, 60, 80, 100. */
+#define FIVE_PYTHON "E5 E95 m E75 mm E55 m E35 m E15 mm"
+#define FIVE_NATIVE "i20 x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 c0"
+
+static void whole_stacks(void **state)
+{
+	static const struct drawing d[] = {
+		{ "Python only, leaf in eval", "E5 E35 mm", "i40 i50 c60 c0", "2 3",
+		  "c3 c2 i1 i0 2 3" },
+		{ "leaf in an interpreter's helper", "E5 E35 m", "i10 i20 i40 c0", "2",
+		  "c3 i2 2 i1 i0" },
+		{ "leaf in an extension", "E5 E35 m", "x10 x20 i30 i40 c0", "2 x1 x0",
+		  "c4 i3 2 i2 x1 x0" },
+		{ "leaf in the C library, called by an extension", "E5 E35 m", "c10 x20 i40 c0",
+		  "2 x1 c0" },
+		{ "leaf in the kernel", "E5 E35 m", "c10 i40 c0", "2 c0 k1 k0", NULL, 2 },
+		{ "five levels, leaf in Python", FIVE_PYTHON, FIVE_NATIVE,
+		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12",
+		  "c11 i10 2 x9 i8 4 5 x7 x6 i5 7 x4 i3 i2 9 x1 i0 11 12" },
+		{ "five levels, leaf in C", FIVE_PYTHON, "x3 i7 " FIVE_NATIVE,
+		  "2 x11 4 5 x9 x8 7 x6 9 x3 11 12 x0" },
+		{ "an application that embeds Python", "E5 E35 m", "i40 i50 x60 x70 c80 c0",
+		  "x3 x2 2", "c5 c4 x3 x2 i1 i0 2" },
+		{ "no Python at all", "", "x10 x20 c30", "x1 x0" },
+		{ "an idle thread", "E5", "c10 i20 c30", "c0" },
+		{ "a frame that is being cleared", "E5 E35 mz", "i40 c0", "2 3" },
+		{ "two entry frames in one native frame", "E5 E35 m E33 m", "x10 i40 c0", "2 4 x0",
+		  "c2 i1 2 4 x0" },
+		{ "the interrupt hit the first instruction of an extension's function", "E5 E35 m",
+		  "x40 i50 c0", "2 x0", "c2 i1 2 x0" },
+		{ "an extension without frame pointer calls back", "E5 E55 m E35 m",
+		  "i40 x60 i70 c0", "2 x1 4" },
+	};
+
+	CHECK(d);
+}
+
+static void truncated_stacks(void **state)
+{
+	static const struct drawing d[] = {
+		{ "only the leaf, in the interpreter", "E5 E35 mm", "i-", "2 3", "2 3 ! i0", 0,
+		  true, true },
+		{ "only the leaf, in an extension", "E5 E35 mm", "x-", "2 3 ! x0", "2 3 ! x0", 0,
+		  true, true },
+		{ "the kernel, and no more", "E5 E35 m", "c-", "2 ! c0 k0", NULL, 1, true, true },
+		{ "two frames", "E5 E35 m", "x10 x-", "2 ! x1 x0", NULL, 0, true, true },
+		{ "ended by a zero that was no end", "E5 E35 m", "x10 x0", "2 ! x1 x0", NULL, 0,
+		  false, true },
+		{ "before the first eval", FIVE_PYTHON, "x-", "2 4 5 7 9 11 12 ! x0", NULL, 0, true,
+		  true },
+		{ "behind the first eval", FIVE_PYTHON, "i20 x-", "2 4 5 7 9 ! x1 11 12", NULL, 0,
+		  true, true },
+		{ "behind the first eval, nothing of others", FIVE_PYTHON, "i20 i-",
+		  "2 4 5 7 9 ! 11 12", NULL, 0, true, true },
+		{ "behind the second", FIVE_PYTHON, "i20 x30 i40 i45 x-", "2 4 5 7 ! x4 9 x1 11 12",
+		  NULL, 0, true, true },
+		{ "behind the third", FIVE_PYTHON, "i20 x30 i40 i45 x50 i60 x65 x-",
+		  "2 4 5 ! x7 x6 7 x4 9 x1 11 12", NULL, 0, true, true },
+		{ "behind the fourth", FIVE_PYTHON, "i20 x30 i40 i45 x50 i60 x65 x70 i80 x-",
+		  "2 ! x9 4 5 x7 x6 7 x4 9 x1 11 12", NULL, 0, true, true },
+		{ "behind the fifth, in the interpreter", FIVE_PYTHON,
+		  "i20 x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 i-",
+		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12",
+		  "! i11 i10 2 x9 i8 4 5 x7 x6 i5 7 x4 i3 i2 9 x1 i0 11 12", 0, true, true },
+		{ "behind the fifth, in the C library", FIVE_PYTHON,
+		  "i20 x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 c-",
+		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12", NULL, 0, true, false },
+		{ "entry frames that do not go up", "E5 E15 m E35 m", "i40 x60 i80 c0", "2 ! x1 4",
+		  NULL, 0, false, true },
+		{ "a Python chain without its root", "mm", "i20 x30 c0", "0 1 ! x1", NULL, 0, false,
+		  true },
+		{ "no native frame at all", "E5 E35 m", "", "2", NULL, 0, true, true },
+		{ "no native frame below the kernel's", "E5 E35 m", "", "2 ! k0", NULL, 1, true,
+		  true },
+	};
+
+	CHECK(d);
+}
+
+/* Whatever the addresses, Python is whole and in order, and each native frame is there once. */
+static void nothing_is_lost_or_doubled(void **state)
+{
+	struct native_frame natives[MAX];
+	struct frame frames[MAX];
+	__u8 origins[MAX];
+	struct join j = { 0 };
+
+	srandom(7);
+	for (int round = 0; round < 20000; round++) {
+		struct join_input in = { .frames = frames,
+					 .natives = natives,
+					 .origins = origins,
+					 .frame_cnt = random() % 12,
+					 .native_cnt = random() % 12,
+					 .kernel_cnt = random() % 3,
+					 .taken = random() % 4,
+					 .ended = random() % 2,
+					 .interpreter = true };
+		__u32 pythons = 0, seen = 0, last_native = MAX, last = 0, marks = 0, native = 0;
+		bool order = true;
+
+		for (__u32 i = 0; i < in.frame_cnt; i++) {
+			frames[i] = (struct frame){ .code_addr = random() % 2,
+						    .frame_addr = random() % 50 };
+			pythons += frames[i].code_addr || !frames[i].frame_addr;
+		}
+		for (__u32 i = 0; i < in.native_cnt; i++) {
+			natives[i].frame_addr = random() % 50;
+			origins[i] = random() % 3;
+		}
+		assert_int_equal(join_stacks(&j, &in), 0);
+		for (__u32 i = 0; i < j.cnt; i++) {
+			const struct join_item *item = &j.items[i];
+
+			if (item->kind == JOIN_PYTHON) {
+				order = order && (!seen || item->index > last);
+				last = item->index;
+				seen++;
+			} else if (item->kind == JOIN_NATIVE) {
+				order = order && item->index < last_native;
+				last_native = item->index;
+				native++;
+			} else if (item->kind == JOIN_TRUNCATED) {
+				marks++;
+			}
+		}
+		assert_true(order);
+		assert_int_equal(seen, pythons);
+		assert_int_equal(native, in.taken ? in.native_cnt : 0);
+		assert_true(marks <= 1);
+	}
+	join_free(&j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_stacks),
+		cmocka_unit_test(truncated_stacks),
+		cmocka_unit_test(nothing_is_lost_or_doubled),
+	};
+
+	return cmocka_run_group_tests_name("stack/join", tests, NULL, NULL);
+}
