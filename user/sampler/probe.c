@@ -57,12 +57,45 @@ static int probe_pid_namespace(struct error *err)
 			 "processes; run it in the host's (docker: --pid=host --privileged)");
 }
 
+/*
+ * Kernels that keep secrets even from root let no BPF program read memory. Tried out: libbpf's probe
+ * of a helper (1.1) does not know the words with which kernels since 6.8 refuse one.
+ */
+static int probe_lockdown(struct error *err)
+{
+	/* bpf_probe_read_kernel(fp - 8, 8, NULL) */
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 10 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 0 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "krait_probe", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), NULL);
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (errno == EPERM || errno == EACCES)
+		return 0; /* a right is missing, which loading explains */
+	return error_set(
+		err, errno, EXIT_CODE_KERNEL,
+		"this kernel does not let BPF programs read memory: it is older than 5.5, or "
+		"in lockdown (if /sys/kernel/security/lockdown says [confidentiality], boot "
+		"with lockdown=integrity or none)");
+}
+
 /* One line, which the kernel matrix (scripts/vm) shows. */
 static void log_features(const struct features *f)
 {
 	static const char *const says[] = { "no", "yes" };
 
-	log_debug("features", "bpf_loop %s, cookies %s", says[f->bpf_loop], says[f->cookies]);
+	log_debug("features", "bpf_loop %s, task_regs %s, cookies %s", says[f->bpf_loop],
+		  says[f->task_regs], says[f->cookies]);
 }
 
 int probe_features(struct features *ret, struct error *err)
@@ -78,6 +111,9 @@ int probe_features(struct features *ret, struct error *err)
 				 "no kernel type information at " KERNEL_BTF
 				 " (the kernel needs CONFIG_DEBUG_INFO_BTF; distributions' kernels "
 				 "from 5.10 have it)");
+	result = probe_lockdown(err);
+	if (result)
+		return result;
 	ret->cookies = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie,
 					       NULL) == 1;
 	ret->bpf_loop = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
