@@ -50,7 +50,8 @@ struct emitter {
 	char dso_path[PATH_MAX];
 	struct task *tasks;
 	__u64 *chain;
-	__u32 chain_cap;
+	__u32 chain_cap, chain_cnt;
+	__u32 chain_node, chain_image; /* what the chain is of: a stack often comes again at once */
 	bool in_user; /* the last address put there was not the kernel's */
 	__u64 flushed_ns, stored_ns;
 	__u32 stored_end; /* of the DSO when it was last written */
@@ -302,19 +303,20 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 			    const struct profile_sample *s)
 {
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
-	__u32 depth = profile__node_at(p, s->node)->depth, image;
-	unsigned cnt;
-	int err = reserve_chain(e, depth + 4);
+	int err = reserve_chain(e, profile__node_at(p, s->node)->depth + 4);
 
 	if (err)
 		return err;
-	cnt = build_chain(e, p, s->node, &image);
-	if (cnt - 1 > e->max_depth)
-		e->max_depth = cnt - 1;
-	err = announce(e, p, s, &stamp, image);
+	if (!e->chain_cnt || e->chain_node != s->node) {
+		e->chain_node = s->node;
+		e->chain_cnt = build_chain(e, p, s->node, &e->chain_image);
+		if (e->chain_cnt - 1 > e->max_depth)
+			e->max_depth = e->chain_cnt - 1;
+	}
+	err = announce(e, p, s, &stamp, e->chain_image);
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, 0, s->period, e->chain[1], e->chain,
-					  cnt);
+					  e->chain_cnt);
 	return err ? err : keep_up(e, p, s->time_ns);
 }
 
