@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_cgroup.c - containers by the names of their groups, and what else /proc says of a process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "target/cgroup.h"
+#include "target/context.h"
+
+#define HEX "0123456789abcdef"
+#define ID HEX HEX HEX HEX
+#define POD "pod0e5f3a1c-8d8b-4a53-9a55-aaaaaaaaaaaa"
+
+static const struct {
+	const char *path, *runtime, *id;
+} containers[] = {
+	{ "/docker/" ID, "docker", ID },
+	{ "/system.slice/docker-" ID ".scope", "docker", ID },
+	{ "/docker/" ID "/init.scope", "docker", ID },
+	{ "/kubepods/burstable/" POD "/" ID, "container", ID },
+	{ "/kubepods.slice/kubepods-burstable.slice/x.slice/cri-containerd-" ID ".scope",
+	  "containerd", ID },
+	{ "/system.slice/containerd.service/kubepods-x.slice:cri-containerd:" ID, "containerd",
+	  ID },
+	{ "/kubepods.slice/" POD ".slice/crio-" ID ".scope", "cri-o", ID },
+	{ "/machine.slice/libpod-" ID ".scope", "podman", ID },
+	{ "/machine.slice/libpod-" ID ".scope/container", "podman", ID },
+	{ "/libpod_parent/libpod-" ID, "podman", ID },
+	{ "/user.slice/nerdctl-" ID ".scope", "containerd", ID },
+	{ "/lxc/web", "lxc", "web" },
+	{ "/lxc.payload.web-1/system.slice", "lxc", "web-1" },
+	{ "/docker/" ID "/docker/" HEX HEX HEX "ffffffffffffffff", "docker",
+	  HEX HEX HEX "ffffffffffffffff" },
+	{ "/../docker-" ID ".scope", "docker", ID },
+	/* What is none. */
+	{ "", "", "" },
+	{ "/", "", "" },
+	{ "/user.slice/user-1000.slice/session-2.scope", "", "" },
+	{ "/machine.slice/libpod-conmon-" ID ".scope", "", "" },
+	{ "/crio-conmon-" ID ".scope", "", "" },
+	{ "/docker/" ID "0", "", "" },
+	{ "/docker/" HEX HEX HEX "ABCDEFABCDEFABCD", "", "" },
+	{ "/lxc/a\033[31m", "", "" },
+	{ "/lxc/" ID "0", "", "" },
+	{ "/lxc/", "", "" },
+};
+
+static void a_container_is_known_by_the_name_of_its_group(void **state)
+{
+	for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++) {
+		struct container c;
+
+		container_of_cgroup(containers[i].path, &c);
+		if (strcmp(c.id, containers[i].id) || strcmp(c.runtime, containers[i].runtime))
+			fail_msg("%s: %s %s", containers[i].path, c.runtime, c.id);
+	}
+}
+
+static void the_path_that_says_most_counts(void **state)
+{
+	char path[64], tiny[4];
+
+	cgroup_path("3:cpu:/a\n2:memory:/a/longer\n0::/\n", path, sizeof(path));
+	assert_string_equal(path, "/a/longer");
+	cgroup_path("2:memory:/a/longer\n0::/b\n", path, sizeof(path));
+	assert_string_equal(path, "/b");
+	cgroup_path("0::/b", path, sizeof(path));
+	assert_string_equal(path, "/b");
+	cgroup_path("1:name=systemd:/with:colon\n", path, sizeof(path));
+	assert_string_equal(path, "/with:colon");
+	cgroup_path("0::/abcdef\n", tiny, sizeof(tiny));
+	assert_string_equal(tiny, "/ab");
+	cgroup_path("nonsense\n:\n::\n", path, sizeof(path));
+	assert_string_equal(path, "");
+	cgroup_path("", path, sizeof(path));
+	assert_string_equal(path, "");
+}
+
+static void a_group_holds_those_below_it_and_no_others(void **state)
+{
+	static const char text[] = "4:memory:/one\n0::/app.slice/web.service\n";
+
+	assert_true(cgroup_is_below(text, "/app.slice"));
+	assert_true(cgroup_is_below(text, "/app.slice/"));
+	assert_true(cgroup_is_below(text, "/app.slice/web.service"));
+	assert_true(cgroup_is_below(text, "/sys/fs/cgroup/app.slice"));
+	assert_true(cgroup_is_below(text, "/one"));
+	assert_true(cgroup_is_below(text, "/"));
+	assert_false(cgroup_is_below(text, "/app"));
+	assert_false(cgroup_is_below(text, "/app.slice/web"));
+	assert_false(cgroup_is_below(text, "/app.slice/web.service/x"));
+	assert_false(cgroup_is_below("", "/"));
+}
+
+static void status_tells_the_effective_user_and_the_inner_pid(void **state)
+{
+	struct context c = { .ns_pid = 0 };
+
+	context_parse_status("Name:\tUid:\nUid:\t1\t1000\t3\t4\nNSpid:\t70\t12\t5\nX:\t1\n", &c);
+	assert_int_equal(c.uid, 1000);
+	assert_int_equal(c.ns_pid, 5);
+	c = (struct context){ .ns_pid = 0, .uid = 7 };
+	context_parse_status("Name:\tx\nNSpid:\n", &c);
+	assert_int_equal(c.ns_pid, 0);
+	assert_int_equal(c.uid, 7);
+}
+
+static void arguments_tell_the_script_or_the_module(void **state)
+{
+	static const struct {
+		const char *args;
+		size_t len;
+		const char *script;
+	} cases[] = {
+#define ARGS(text) text, sizeof(text)
+		{ ARGS("python3\0/srv/app.py\0x"), "/srv/app.py" },
+		{ ARGS("python3\0-B\0-X\0dev\0app.py"), "app.py" },
+		{ ARGS("python3\0-Xdev\0app.py"), "app.py" },
+		{ ARGS("python3\0-W\0error\0-m\0http.server\0-d"), "http.server" },
+		{ ARGS("python3\0-c\0pass\0app.py"), "" },
+		{ ARGS("python3\0-"), "" },
+		{ ARGS("python3"), "" },
+		{ ARGS("python3\0-m"), "" },
+		{ ARGS("python3\0-W"), "" },
+		{ "", 0, "" },
+		{ "no end", 6, "" },
+	};
+	char script[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* As context_read() gives it: with a NUL behind. */
+		char args[64] = "";
+
+		memcpy(args, cases[i].args, cases[i].len);
+		context_parse_arguments(args, cases[i].len, script, sizeof(script));
+		assert_string_equal(script, cases[i].script);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_container_is_known_by_the_name_of_its_group),
+		cmocka_unit_test(the_path_that_says_most_counts),
+		cmocka_unit_test(a_group_holds_those_below_it_and_no_others),
+		cmocka_unit_test(status_tells_the_effective_user_and_the_inner_pid),
+		cmocka_unit_test(arguments_tell_the_script_or_the_module),
+	};
+
+	return cmocka_run_group_tests_name("target/cgroup", tests, NULL, NULL);
+}
