@@ -9,8 +9,9 @@
 #include "emit/formats.h"
 
 static const struct emitter_ops *const emitters[] = {
-	&perf_data_emitter, &folded_emitter,	 &html_emitter,	   &perf_script_emitter, &pprof_emitter,
-	&speedscope_emitter, &firefox_emitter, &callgrind_emitter, NULL,
+	&perf_data_emitter,   &folded_emitter,	  &html_emitter,
+	&perf_script_emitter, &pprof_emitter,	  &speedscope_emitter,
+	&firefox_emitter,     &callgrind_emitter, NULL,
 };
 
 const struct emitter_ops *const *emitter_all(void)
