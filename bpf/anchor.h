@@ -14,11 +14,11 @@
  *  - Leaving a C-level eval loop updates nothing: an lpf that has slid to an entry frame stays there,
  *    dead, and the next entry frame at that C stack address looks alike. So the chain that is
  *    trusted ends before the first entry frame.
- *  - Others write the same field. So its value and the count of pops must be exactly what follows
- *    from what was confirmed. One write of somebody else between two samples breaks that when it is
- *    0 or a frame that is on the stack then; it ends the anchor, and user space makes sure that it is
- *    alone before it writes again. Two writes, or a late one of a dead frame whose address comes back
- *    right above one of ours, can escape; the audit is for those.
+ *  - Others write the same field. So a walk stops only where lpf and seq are what they were when it
+ *    was confirmed; after a slide, which must be along the chain, it is met on a full walk again. Any
+ *    one write of somebody else between two samples breaks that, also a late one of a dead frame whose
+ *    address comes back; it ends the anchor, and user space makes sure that it is alone before it
+ *    writes again. Two writes between two samples can escape; the audit is for those.
  *
  * The sides meet in the epoch: user space sets it to 0, writes the other fields and lpf, and then sets
  * a number never used before. The program reads it after it has read lpf, and again after it has read
@@ -60,6 +60,17 @@ static __always_inline void anchor_over(struct anchor *a, struct anchor_plan *p,
 }
 
 /*
+ * Between the two stores of a pop: lpf has moved on, seq has not yet. Nothing is believed now, and
+ * nothing is over for good.
+ */
+static __always_inline bool anchor_is_sliding(const struct anchor *a, const struct anchor_plan *p,
+					      __u64 steps)
+{
+	return steps + 1 < a->addr_cnt &&
+	       a->addrs[masked(steps + 1, KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr;
+}
+
+/*
  * Where has it got to? lpf must be just as many frames down the chain as there were pops. The chain
  * of a confirmed anchor is the truth. That of one that is only written is what user space believed:
  * good enough to tell our anchor from somebody else's, while the full walk has the last word.
@@ -69,7 +80,7 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 	bool confirmed = a->state == ANCHOR_CONFIRMED;
 	__u64 steps = p->seq - a->seq;
 
-	if (!ANCHOR_CHECK(CHAIN_END, steps < a->addr_cnt)) {
+	if (steps >= a->addr_cnt) {
 		/* Past an entry frame there are no pops; past the part that we hold there may be. */
 		bool slid = !confirmed || steps == a->addr_cnt ||
 			    a->addr_cnt == KRAIT_ANCHOR_FRAMES;
@@ -79,11 +90,17 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 	}
 	if (!ANCHOR_CHECK(CHAIN_ADDR,
 			  a->addrs[masked(steps, KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr)) {
+		if (anchor_is_sliding(a, p, steps)) {
+			/* Or somebody's write: it has to be met anew in either case. */
+			a->state = ANCHOR_WRITTEN;
+			return;
+		}
 		anchor_over(a, p, confirmed || !steps ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
 		return;
 	}
-	p->confirm = !confirmed;
-	p->delta = confirmed;
+	/* One that has slid is met again before it is believed: see above, "Others". */
+	p->delta = confirmed && ANCHOR_CHECK(NOT_SLID, steps == 0);
+	p->confirm = !p->delta;
 	p->steps = (__u32)steps;
 }
 

@@ -20,8 +20,8 @@
 
 enum mutant {
 	MUTANT_NONE,
-	MUTANT_CHAIN_END,
 	MUTANT_CHAIN_ADDR,
+	MUTANT_NOT_SLID,
 	MUTANT_EPOCH_SET,
 	MUTANT_THREAD_STATE,
 	MUTANT_EPOCH_SAME,
@@ -88,7 +88,7 @@ static struct run {
 	struct model_thread *sampled; /* inside a sample of it */
 	struct record queue[QUEUE];
 	__u32 queue_at, queue_cnt;
-	bool with_strangers, with_dead_strangers;
+	bool with_strangers;
 	__u32 fault_after; /* reads */
 	__u32 sample_chance, user_patience,
 		stranger_chance; /* one in so many; changes all the time */
@@ -96,7 +96,7 @@ static struct run {
 	struct record record;
 	__u64 samples, complete, truncated, dropped, deltas_over, wrong, lost, lost_explained,
 		evicted;
-	__u64 foreign_writes, notes[ANCHOR_NOTE_CNT], frames_kept, slid_deltas;
+	__u64 foreign_writes, notes[ANCHOR_NOTE_CNT], frames_kept, slid_confirms;
 } run;
 
 static bool one_in(__u32 n)
@@ -133,8 +133,7 @@ static void stranger_writes(struct model_thread *t)
 	case 0:
 		break;
 	case 1:
-		if (run.with_dead_strangers)
-			addr = dead_addr(t);
+		addr = dead_addr(t);
 		break;
 	default:
 		addr = c->nodes[node].frame_addr;

@@ -51,7 +51,7 @@ static void note_anchor(struct event_sample *event, const struct anchor_plan *pl
 	event->anchor_steps = plan->steps;
 	event->anchor_index = run.walker.mark_index;
 	run.notes[plan->note]++;
-	run.slid_deltas += plan->note == ANCHOR_NOTE_DELTA && plan->steps;
+	run.slid_confirms += plan->note == ANCHOR_NOTE_CONFIRM && plan->steps;
 }
 
 static void begin_event(struct event_sample *event, const struct model_thread *t)

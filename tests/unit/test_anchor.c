@@ -48,10 +48,11 @@ static void report(void)
 	       " %llu dropped\n",
 	       run.m->steps, run.m->pops, run.m->slides, run.samples, run.complete, run.truncated,
 	       run.dropped);
-	printf("# %llu deltas (%llu after slides), %llu confirmed, %llu audits, %llu slid off,"
+	printf("# %llu deltas, %llu confirmed after slides of %llu, %llu audits, %llu slid off,"
 	       " %llu foreign after %llu writes of the other\n",
-	       n[ANCHOR_NOTE_DELTA], run.slid_deltas, n[ANCHOR_NOTE_CONFIRM], n[ANCHOR_NOTE_AUDIT],
-	       n[ANCHOR_NOTE_SLID], n[ANCHOR_NOTE_FOREIGN], run.foreign_writes);
+	       n[ANCHOR_NOTE_DELTA], run.slid_confirms, n[ANCHOR_NOTE_CONFIRM],
+	       n[ANCHOR_NOTE_AUDIT], n[ANCHOR_NOTE_SLID], n[ANCHOR_NOTE_FOREIGN],
+	       run.foreign_writes);
 	printf("# %llu writes, %llu too late; %llu threads forgotten, %llu deltas lost for that\n",
 	       run.sides[0].writer.writes + run.sides[1].writer.writes,
 	       run.sides[0].writer.stale + run.sides[1].writer.stale, run.evicted,
@@ -65,7 +66,7 @@ static void check_effect(__u64 steps)
 	__u64 least = steps / 10000;
 
 	assert_true(run.notes[ANCHOR_NOTE_DELTA] > 5 * least);
-	assert_true(run.slid_deltas > least);
+	assert_true(run.slid_confirms > least);
 	assert_true(run.notes[ANCHOR_NOTE_CONFIRM] > least);
 	assert_true(run.notes[ANCHOR_NOTE_AUDIT] > least / 4);
 	assert_true(run.notes[ANCHOR_NOTE_SLID] > least);
@@ -80,7 +81,6 @@ static void check_run(__u64 seed)
 
 	printf("# KRAIT_SEED=%llu\n", seed);
 	run_begin(seed, &(struct without){ 0 });
-	run.with_dead_strangers = number_from("KRAIT_DEAD", 0);
 	run_steps(steps, failures);
 	report();
 	assert_int_equal(failures(), 0);
@@ -127,10 +127,13 @@ static void check_mutant(const struct without *w)
 	fail();
 }
 
+/*
+ * Not among them is NOT_SLID, the full walk after a slide: without it the model is wrong only once in
+ * 40 million steps (5 wrong and 2 lost in 2 x 100 million, with late foreign writes of dead frames).
+ */
 static void every_check_is_needed(void **state)
 {
 	static const struct without mutants[] = {
-		{ "the end of the chain", MUTANT_CHAIN_END },
 		{ "the address in the chain", MUTANT_CHAIN_ADDR },
 		{ "epoch 0", MUTANT_EPOCH_SET },
 		{ "a new state for a new epoch", MUTANT_EPOCH_SAME },
