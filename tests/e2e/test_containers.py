@@ -1,0 +1,147 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes in containers: files that exist only there, pids and groups of their own, users; krait
+chooses among all processes by these, and tells processes apart."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+import harness as h
+
+NOBODY = 65534
+
+
+def hidden(python):
+    """A command that runs the interpreter from files which no other mount namespace has."""
+    root = python.root.rstrip("/")
+    place = root + "/mnt"
+    script = "set -e; mount -t tmpfs none %s; cp %s%s %s/hidden; " % (place, root, python.path, place)
+    inside = "/mnt/hidden"
+    if python.kind == "shared":
+        script += "cp -L %s/usr/lib/*/libpython%s.so.1.0 %s/; " % (root, python.minor, place)
+        inside = "/usr/bin/env LD_LIBRARY_PATH=/mnt PYTHONHOME=/usr " + inside
+    script += "exec chroot %s %s -B %s" % (root, inside, python.target("pairs.py"))
+    return ["unshare", "-mpf", "--kill-child", "sh", "-c", script]
+
+
+def check_hidden(tap, python):
+    name = python.name + " that exists only in its container"
+    with h.Target(hidden(python)) as target:
+        r = h.record("-a", "--name", "pairs.py", "--label", "nspid", "-F", "997", "-d", "500ms")
+    h.check_accounts(tap, name, r, complete=0.98)
+    stacks = [s for s in r.stacks if s[0][0].endswith("[nspid_1]")]
+    illegal, leaves = target.oracle.judge(stacks)
+    tap.ok(leaves and not illegal, name + ": known by its own pid, its stacks are right",
+           h.show(illegal), r.err)
+
+
+def check_late(tap, python):
+    """Started in its container while krait records."""
+    name = python.name + " that starts in its container"
+    krait = subprocess.Popen([h.KRAIT, "record", "--name", "*.py", "-q", "-F", "997", "-d", "3s",
+                              "-f", "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
+    time.sleep(1)
+    with h.Target(hidden(python)):
+        out, _ = krait.communicate(timeout=h.PATIENCE_SECS)
+    tap.ok("pairs (pairs.py)" in out, name + " was seen")
+
+
+def group_of_test():
+    """A new control group, wherever this machine has some; its path and the folder."""
+    for mount in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"):
+        folder = "%s/krait-%d" % (mount, os.getpid())
+        try:
+            if os.path.exists(mount + "/cgroup.procs"):
+                os.mkdir(folder)
+                return "/krait-%d" % os.getpid(), folder
+        except OSError:
+            pass
+    return None, None
+
+
+def processes_of(r):
+    """Names of processes, as krait labels them."""
+    return {s[0] for s, _ in r.stacks}
+
+
+def pids_of(r, ours):
+    """Which of ours are there: on a busy machine others may be like them."""
+    found = {int(re.sub(r".*pid_(\d+).*", r"\1", p)) for p in processes_of(r)}
+    return found & {target.pid for target in ours if target}
+
+
+def check_filters(tap, python):
+    """Four of the same interpreter; each filter finds its own."""
+    group, folder = group_of_test()
+    script = "import sys\nprint('READY', flush=True)\nwhile True: sum(range(1000))\n"
+    plain = named = user = grouped = None
+    everything = ("--label", "pid", "-F", "997", "-d", "500ms")
+    try:
+        plain = h.Target(python.command("-c", script))
+        named = h.start(python, "pairs.py")
+        user = h.Target(["chroot", "--userspec=%d" % NOBODY, python.root, python.path, "-B", "-c",
+                         script])
+        if folder:
+            grouped = h.Target(["sh", "-c", "echo $$ >%s/cgroup.procs; exec \"$@\"" % folder,
+                                "sh", *python.command("-c", script)])
+        r = h.record("--name", "pairs.*", *everything)
+        ours = (plain, named, user, grouped)
+        tap.equal(pids_of(r, ours), {named.pid}, python.name + ": --name by script", r.err)
+        h.check_accounts(tap, python.name + ": --name", r)
+        r = h.record("--name", "no such", *everything)
+        tap.equal(r.code, 6, python.name + ": --name that nothing has", r.err)
+        if grouped:
+            for path in (group, "/sys/fs/cgroup" + group + "/"):
+                r = h.record("-a", "--cgroup", path, *everything)
+                tap.equal(pids_of(r, ours), {grouped.pid},
+                          "%s: --cgroup %s" % (python.name, path), r.err)
+        r = h.record("--user", "nobody", *everything)
+        tap.equal(pids_of(r, ours), {user.pid}, python.name + ": --user", r.err)
+        r = h.record("-a", "--user", "0", "--name", "python*", *everything)
+        found = pids_of(r, ours)
+        tap.ok(plain.pid in found and user.pid not in found, python.name + ": --user and --name",
+               found, r.err)
+    finally:
+        for target in (plain, named, user, grouped):
+            if target:
+                target.stop()
+        if folder:
+            time.sleep(0.1)
+            os.rmdir(folder)
+
+
+def check_excluded(tap, python):
+    """What starts meanwhile and is not wanted is not in the books."""
+    krait = subprocess.Popen([h.KRAIT, "record", "--name", "nothing", "-q", "--stats", "-F", "997",
+                              "-d", "2s", "-o", "/dev/null", "-f", "folded"],
+                             stderr=subprocess.PIPE, encoding="utf-8")
+    time.sleep(1)
+    for _ in range(4):
+        subprocess.run(python.command("-S", "-c", "sum(range(300000))"), check=True)
+    _, err = krait.communicate(timeout=h.PATIENCE_SECS)
+    stats = h.parse_stats(err)
+    tap.ok(krait.returncode == 6 and stats["interrupts"] == 0 and stats["balance"] == 0,
+           python.name + ": what the filter excludes is not in the books", err)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    pythons = h.interpreters(tap)
+    full = os.environ.get("KRAIT_FULL") == "1"
+    for python in [p for p in pythons if p.root != "/"][:None if full else 2]:
+        check_hidden(tap, python)
+    for kind in ("exe", "shared"):
+        some = [p for p in pythons if p.kind == kind and p.root != "/"]
+        if some:
+            check_late(tap, some[0])
+            check_filters(tap, some[0])
+            check_excluded(tap, some[0])
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
