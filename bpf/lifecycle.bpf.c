@@ -40,9 +40,10 @@ static __always_inline void begin_task(struct event_task *event, struct task_str
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
 }
 
-static __always_inline int emit_task(struct event_task *event)
+/* What begins is looked at at once; what ends can wait for user space's next turn. */
+static __always_inline int emit_task(struct event_task *event, __u64 flags)
 {
-	if (bpf_ringbuf_output(&ring, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&ring, event, sizeof(*event), flags))
 		count(COUNTER_EVENTS_DROPPED);
 	return 0;
 }
@@ -90,7 +91,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	begin_task(&event, task, EVENT_EXEC);
 	event.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
 	resolve_exec(task, &event);
-	return emit_task(&event);
+	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
 }
 
 /*
@@ -114,7 +115,7 @@ int runtime_begin(struct pt_regs *ctx)
 		return 0;
 	begin_task(&event, task, EVENT_RUNTIME);
 	enter_proc(&event, &proc, known, PT_REGS_IP(ctx));
-	return emit_task(&event);
+	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -123,22 +124,21 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	__u32 parent_pid = BPF_CORE_READ(parent, tgid), pid = BPF_CORE_READ(child, tgid);
+	struct proc_info *known, proc;
 	struct event_task event;
-	struct proc_info *known;
 
 	if ((__u32)BPF_CORE_READ(child, pid) != pid)
 		return 0; /* a thread */
 	known = bpf_map_lookup_elem(&procs, &parent_pid);
-	if (known) {
-		struct proc_info proc = *known;
-
-		proc.start_ticks = process_start_ticks(child);
-		proc.dropped = 0;
-		bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
-	}
+	if (!known)
+		return 0; /* not followed, or not Python: its exec tells, or a probe */
+	proc = *known;
+	proc.start_ticks = process_start_ticks(child);
+	proc.dropped = 0;
+	bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
 	begin_task(&event, child, EVENT_FORK);
 	event.parent_pid = parent_pid;
-	return emit_task(&event);
+	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -154,11 +154,11 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		if (proc)
 			event.dropped = proc->dropped;
 		bpf_map_delete_elem(&procs, &pid);
-		return emit_task(&event);
+		return emit_task(&event, BPF_RB_NO_WAKEUP);
 	}
 	/* By process, not by slot: a thread that got its slot late must still give it back. */
 	if (!proc)
 		return 0;
 	begin_task(&event, task, EVENT_THREAD_EXIT);
-	return emit_task(&event);
+	return emit_task(&event, BPF_RB_NO_WAKEUP);
 }

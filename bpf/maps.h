@@ -113,6 +113,9 @@ struct {
 /* Wake user space when this much is waiting; below that its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 
+/* Samples and snapshots leave the rest of the ring buffer to process events. */
+const volatile __u64 sample_bytes_max __weak = ~0ULL;
+
 /* Snapshots of code objects that one sample may send: as many as a deep import has new frames. */
 const volatile __u32 max_definitions __weak = 64;
 

@@ -96,7 +96,8 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 	size = s->code.data_size;
 	if (size > CODE_DATA_SIZE)
 		return;
-	if (bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE),
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > sample_bytes_max ||
+	    bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE),
 			       BPF_RB_NO_WAKEUP)) {
 		*word = 0;
 		count(COUNTER_CODE_DROPPED);
@@ -485,7 +486,7 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 				       struct anchor *anchor)
 {
 	struct event_sample *event = &s->event;
-	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	__u64 words = event->frame_cnt * FRAME_WORDS + 2 * event->native_cnt + event->kernel_cnt;
 	__u32 reason = event->reason;
 
@@ -493,9 +494,10 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 	if (words > BODY_WORDS)
 		words = BODY_WORDS;
 	event->size = sizeof(*event) + words * sizeof(__u64);
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)
+	if (waiting > wakeup_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&ring, event, sizeof(*event) + words * sizeof(__u64), flags)) {
+	if (waiting > sample_bytes_max ||
+	    bpf_ringbuf_output(&ring, event, sizeof(*event) + words * sizeof(__u64), flags)) {
 		__sync_fetch_and_add(&proc->dropped, 1);
 		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(anchor, &s->plan);

@@ -110,6 +110,7 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->wakeup_bytes = bytes / 4;
+	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->audit_every = s->config.audit_every;
 	skel->rodata->follow_all = s->config.follow_all;
 	skel->rodata->want_native = s->config.native;
