@@ -19,6 +19,8 @@
 /* Native frames of a stack before it is "truncated", and frames of the kernel (its own limit). */
 #define KRAIT_MAX_NATIVE 128
 #define KRAIT_MAX_KERNEL 127
+/* Words at the stack pointer: one is the return address where the leaf has no frame (yet). */
+#define KRAIT_LEAF_WORDS 2
 /* Thread states looked at in one search before it is "lost: thread list too long". */
 #define KRAIT_MAX_THREADS 8192
 /* Distinct interpreter layouts (builds) known at once. */
@@ -335,9 +337,10 @@ struct event_sample {
 	__u64 anchor_epoch; /* with a note other than none */
 	__u32 anchor_index; /* of the anchor in frames[] */
 	__u32 anchor_steps; /* frames that it has slid towards the root since it was confirmed */
+	__u64 leaf[KRAIT_LEAF_WORDS]; /* with native frames: what is at the stack pointer */
 	char comm[16]; /* of the thread */
 };
-_Static_assert(sizeof(struct event_sample) == 120, "struct event_sample is shared with BPF");
+_Static_assert(sizeof(struct event_sample) == 136, "struct event_sample is shared with BPF");
 
 enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */

@@ -8,7 +8,8 @@
  * native and Python frames by these addresses (user/stack/join.h).
  *
  * A function without a frame of its own, at its first instruction or by the compiler's choice, has
- * its caller's fp: at the leaf its ip is noted with that fp, and the chain goes on as perf's does. A
+ * its caller's fp: at the leaf its ip is noted with that fp, and the chain goes on as perf's does;
+ * user space puts the caller in between where .eh_frame says that it may (session/mixed.c). A
  * function that uses the register for something else ends the chain. That is where rows made of
  * .eh_frame will take over: native_step() has the place.
  *

@@ -392,6 +392,7 @@ static __always_inline void begin_event(struct event_sample *event, struct task_
 	event->native_reason = NATIVE_NONE;
 	event->native_cnt = 0;
 	event->kernel_cnt = 0;
+	event->leaf[0] = event->leaf[1] = 0;
 	event->thread_ptr = 0;
 	event->anchor_epoch = 0;
 	event->anchor_index = 0;
@@ -425,6 +426,8 @@ static __always_inline void walk_native(const void *ctx, struct scratch *s,
 		s->event.native_reason = NATIVE_NO_REGS;
 		return;
 	}
+	if (read_user(s->event.leaf, sizeof(s->event.leaf), regs.sp))
+		s->event.leaf[0] = s->event.leaf[1] = 0;
 	native_begin(&s->native, &regs);
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_NATIVE, native_loop, &c, 0);

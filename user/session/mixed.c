@@ -11,6 +11,10 @@
 
 #define KALLSYMS "/proc/kallsyms"
 
+/* Those of a record, and the caller of a leaf without a frame, which lies below all others. */
+#define MIXED_NATIVES (KRAIT_MAX_NATIVE + 1)
+#define LEAF_FRAME_ADDR 1
+
 struct mixed {
 	struct mixed_options options;
 	struct profile *profile;
@@ -20,9 +24,9 @@ struct mixed {
 	struct mixed_stats stats;
 
 	/* The stack that is being joined. */
-	struct native_frame natives[KRAIT_MAX_NATIVE];
-	struct native_symbol *symbols[KRAIT_MAX_NATIVE]; /* NULL unknown */
-	__u8 origins[KRAIT_MAX_NATIVE];
+	struct native_frame natives[MIXED_NATIVES];
+	struct native_symbol *symbols[MIXED_NATIVES]; /* NULL unknown */
+	__u8 origins[MIXED_NATIVES];
 	__u32 native_cnt;
 	const __u64 *kernel;
 	struct join join;
@@ -70,24 +74,54 @@ static struct native_symbol *resolve(const struct mixed *m, struct native *nativ
 }
 
 /*
+ * The leaf may have no frame of its own, at its first instructions or because it needs none: then the
+ * chain goes on at its caller's caller. .eh_frame says so, and where its return address is. The leaf
+ * then lies below all other frames. The caller's address, or 0.
+ */
+static __u64 hidden_caller(struct native *native, const struct event_sample *event, __u64 ip)
+{
+	int word = native__return_word(native, ip);
+
+	if (word < 0 || word >= KRAIT_LEAF_WORDS || !event->leaf[word])
+		return 0;
+	return native__find(native, event->leaf[word] - 1, event->time_ns) ? event->leaf[word] : 0;
+}
+
+/* The record's frames, and the one that it cannot have. */
+static void copy_natives(struct mixed *m, struct native *native, const struct event_sample *event,
+			 const struct native_frame *natives)
+{
+	__u64 caller = event->native_cnt ? hidden_caller(native, event, natives[0].ip) : 0;
+
+	m->native_cnt = 0;
+	if (caller) {
+		m->natives[m->native_cnt++] =
+			(struct native_frame){ natives[0].ip, LEAF_FRAME_ADDR };
+		m->natives[m->native_cnt++] =
+			(struct native_frame){ caller, natives[0].frame_addr };
+	}
+	for (__u32 i = caller ? 1 : 0; i < event->native_cnt; i++)
+		m->natives[m->native_cnt++] = natives[i];
+}
+
+/*
  * A caller that is in no code says that the frame above it has no frame pointer, but something that
  * looked like one: the chain ends there.
  */
 static void take_natives(struct mixed *m, struct native *native, const struct event_sample *event,
 			 const struct native_frame *natives, enum native_reason *reason)
 {
-	m->native_cnt = 0;
-	for (__u32 i = 0; i < event->native_cnt; i++) {
-		m->natives[i] = natives[i];
+	copy_natives(m, native, event, natives);
+	for (__u32 i = 0; i < m->native_cnt; i++) {
 		m->symbols[i] = resolve(m, native, i, event->time_ns);
 		if (!m->symbols[i] && i) {
 			m->natives[i - 1].frame_addr = 0;
+			m->native_cnt = i;
 			*reason = NATIVE_NO_FRAME_POINTER;
 			return;
 		}
 		m->origins[i] = m->symbols[i] ? native_file__origin(m->symbols[i]->file) :
 						ORIGIN_OTHER;
-		m->native_cnt++;
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/elf_symbols.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -122,6 +123,45 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 	*ret_start = file_offset - offset;
 	return name;
 }
+
+#ifdef __x86_64__
+#define DWARF_RSP 7
+
+/* The frame's address is right above the return address, and is the stack pointer plus so much. */
+static int word_of(Dwarf_Frame *frame)
+{
+	Dwarf_Op *ops;
+	size_t cnt;
+
+	if (dwarf_frame_cfa(frame, &ops, &cnt) || cnt != 1 || ops[0].atom != DW_OP_bregx ||
+	    ops[0].number != DWARF_RSP || !ops[0].number2 || ops[0].number2 % 8 ||
+	    ops[0].number2 > 1024)
+		return -1;
+	return (int)(ops[0].number2 / 8) - 1;
+}
+
+int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
+{
+	GElf_Addr bias, cfi_bias, address;
+	Elf *elf = dwfl_module_getelf(s->module, &bias);
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(s->module, &cfi_bias);
+	Dwarf_Frame *frame;
+	int word;
+
+	if (!elf || !cfi || !address_of(elf, file_offset, &address) ||
+	    dwarf_cfi_addrframe(cfi, address + bias - cfi_bias, &frame))
+		return -1;
+	word = word_of(frame);
+	free(frame);
+	return word;
+}
+#else
+/* The return address is in a register, which records do not have. */
+int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
+{
+	return -1;
+}
+#endif
 
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])
 {

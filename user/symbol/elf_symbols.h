@@ -24,6 +24,12 @@ void elf_symbols__free(struct elf_symbols *s);
 const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
 	__attribute__((nonnull));
 
+/*
+ * Where the return address is when the code at that offset has not made a frame of its own: words
+ * above the stack pointer. -1 where it has, or nothing is known (.eh_frame).
+ */
+int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset) __attribute__((nonnull));
+
 /* Bytes of the build ID, up to BUILD_ID_MAX; 0 none. */
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])
 	__attribute__((nonnull));

@@ -225,6 +225,13 @@ struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
 	return symbol;
 }
 
+int native__return_word(const struct native *n, __u64 ip)
+{
+	const struct native_mapping *m = find_mapping(n, ip);
+
+	return m ? native_file__return_word(m->file, ip - m->start + m->offset) : -1;
+}
+
 const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,
 					      __u32 *ret_serial)
 {

@@ -167,6 +167,11 @@ bool native_file__is(const struct native_file *file, const char *path)
 	return !memcmp(&identity, &file->identity, sizeof(identity));
 }
 
+int native_file__return_word(struct native_file *file, __u64 offset)
+{
+	return file->symbols ? elf_symbols__return_word(file->symbols, offset) : -1;
+}
+
 const char *native_file__name(const struct native_file *file)
 {
 	return file->name;

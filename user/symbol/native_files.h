@@ -53,6 +53,8 @@ struct native_symbol *native_files__find(struct native_files *f, struct native_f
 
 /* Is this the file that path leads to? */
 bool native_file__is(const struct native_file *file, const char *path);
+/* See elf_symbols__return_word(). */
+int native_file__return_word(struct native_file *file, __u64 offset);
 const char *native_file__name(const struct native_file *file);
 enum native_origin native_file__origin(const struct native_file *file);
 /* The interpreter is in it. */

@@ -1,0 +1,226 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Native and kernel frames between those of Python: five levels of C that calls Python that calls C,
+exact in every sample where the interpreter keeps frame pointers; libraries below the function that
+calls them; and Python that is exact whatever the native part is like."""
+import os
+import re
+import shutil
+import subprocess
+
+import harness as h
+
+TRUNCATED = "[truncated]"
+# Built with frame pointers (PEP 831); others are truncated where C calls Python.
+FRAME_POINTERS = ("3.15",)
+LEVELS = 5
+
+
+def build(python):
+    """A folder with the extension, as this machine sees it; None without a compiler."""
+    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+    if not compiler:
+        return None
+    folder = python.scratch()
+    subprocess.check_call([compiler, "-O1", "-fPIC", "-shared", "-fno-omit-frame-pointer",
+                           "-mno-omit-leaf-frame-pointer", "-fno-optimize-sibling-calls",
+                           os.path.join(h.TARGETS, "mixed.c"), "-o",
+                           os.path.join(folder, "mixed_native.so")])
+    return folder
+
+
+def plain(frame):
+    """A frame without its file."""
+    return re.sub(r" \([^()]*\)$", "", frame)
+
+
+def legal_stacks():
+    """Every stack of mixed.py, root first: at each level it can be in C or in Python."""
+    stack, legal = ["<module>", "main"], {("<module>",), ("<module>", "main")}
+    for level in range(1, LEVELS + 1):
+        stack = stack + ["native%d" % level]
+        legal |= {tuple(stack), tuple(stack + ["work"])}
+        stack = stack + ["call_back"]
+        legal.add(tuple(stack))
+        stack = stack + ["python%d" % level]
+        legal |= {tuple(stack), tuple(stack + ["spin"])}
+    return legal
+
+
+def shown(stack):
+    """The names without what may be at the leaf of any stack: the kernel, and the C library and the
+    loader, which the interpreter calls, with a mark before them."""
+    stack = list(stack)
+    while re.search(r"_\[k\]$| \((libc\.so|ld-)[^()]*\)$", stack[-1]):
+        stack.pop()
+        if stack[-1] == TRUNCATED:
+            stack.pop()
+    return tuple(plain(f) for f in stack)
+
+
+def is_legal(stack, legal):
+    """At the first instruction of a C function its caller is not to be seen yet."""
+    return stack in legal or any(len(c) == len(stack) + 1 and c[-1] == stack[-1] and
+                                 c[:-2] == stack[:-1] for c in legal
+                                 if stack[-1] in ("work", "call_back"))
+
+
+def python_part(stack):
+    return tuple(f for f in stack if re.match(r"(<module>|main|spin|python\d)$", f))
+
+
+def native_mark_fits(stack, legal):
+    """Some legal stack has what is shown, with native frames left out only where a mark, or a
+    Python frame below it, is."""
+    names = [f for f in stack if f != TRUNCATED]
+    for candidate in legal:
+        rest = iter(candidate)
+        if python_part(candidate) == python_part(stack) and all(f in rest for f in names):
+            return True
+    return False
+
+
+def check_mixed(tap, python):
+    folder = build(python)
+    name = python.name + ": mixed.py"
+    if not folder:
+        tap.skip(name, "no C compiler")
+        return
+    try:
+        with h.start(python, "mixed.py", python.inside(folder)) as target:
+            r = h.record("-n", "-k", "-p", str(target.pid), "-d", "2s", lines=False)
+    finally:
+        shutil.rmtree(folder)
+    h.check_accounts(tap, name, r, complete=0.99)
+    legal = legal_stacks()
+    stacks = [(shown(s[1:]), n) for s, n in r.stacks]
+    wrong_python = [(s, n) for s, n in stacks if python_part(s) not in
+                    {python_part(c) for c in legal}]
+    tap.ok(stacks and not wrong_python, name + ": the Python part is exact", h.show(wrong_python))
+    if python.minor in FRAME_POINTERS:
+        wrong = [(s, n) for s, n in stacks if not is_legal(s, legal)]
+        tap.ok(not wrong, name + ": the order is exact in every sample", h.show(wrong))
+        early = sum(n for s, n in stacks if s not in legal)
+        tap.ok(early <= 0.01 * r.samples(), name + ": hardly a caller is missing", early)
+        deepest = {s[-2] for s, n in stacks if s[-1] == "work" and s in legal}
+        tap.equal(deepest, {"native%d" % i for i in range(1, LEVELS + 1)},
+                  name + ": all levels were seen at work in C")
+        tap.equal(r.stats.get("native.complete"), r.stats.get("native.samples"),
+                  name + ": every native stack is complete")
+        return
+    wrong = [(s, n) for s, n in stacks if not native_mark_fits(s, legal)]
+    tap.ok(not wrong, name + ": what is native is in its place", h.show(wrong))
+    unmarked = [(s, n) for s, n in stacks if s not in legal and TRUNCATED not in s and
+                not is_legal(s, legal) and s[-1] in ("work", "call_back")]
+    tap.ok(not unmarked, name + ": what is missing has a mark", h.show(unmarked))
+    truncated = r.total("native.truncated.")
+    tap.equal(r.stats.get("native.complete") + truncated, r.stats.get("native.samples"),
+              name + ": every native stack is complete or truncated")
+
+
+LIBRARIES = {
+    "in_hashlib": r"libcrypto|_hashlib|_sha2|libssl",
+    "in_zlib": r"libz\.so|zlib\.cpython",
+    "in_sqlite": r"libsqlite3|_sqlite3",
+    "in_sleep": r"libc\.so|ld-linux|vdso",
+}
+
+
+def check_inside(tap, python):
+    """The Python function is right above the native frames, whatever those are able to say."""
+    name = python.name + ": inside.py"
+    with h.start(python, "inside.py", *LIBRARIES) as target:
+        r = h.record("-n", "-k", "-t", "-p", str(target.pid), "-d", "2s", lines=False)
+    h.check_accounts(tap, name, r, complete=0.98)
+    for function, library in LIBRARIES.items():
+        mine = [(s, n) for s, n in r.stacks if any(plain(f) == function for f in s)]
+        tops = [(s, n, max(i for i, f in enumerate(s) if plain(f) == function)) for s, n in mine]
+        inside = sum(n for s, n, at in tops if any(re.search(library, f) for f in s[at + 1:]))
+        above = [(s, n) for s, n, at in tops
+                 if any(re.search(r"\.py\)$", f) for f in s[at + 1:])]
+        total = sum(n for _, n in mine)
+        tap.ok((total > 5 or function == "in_sleep") and not above, "%s: nothing of Python is below %s" % (name, function),
+               total, h.show(above))
+        wanted = 0 if function == "in_sleep" else 0.8
+        static = python.minor in FRAME_POINTERS or function != "in_hashlib"
+        tap.ok(not static or inside >= wanted * total,
+               "%s: %s is above its library" % (name, function),
+               "%d of %d" % (inside, total), h.show(mine))
+
+
+def check_kernel(tap, python):
+    """System calls end in frames of the kernel, below the Python function that makes them."""
+    name = python.name + ": kernel"
+    with h.start(python, "inside.py", "in_read") as target:
+        r = h.record("-k", "-p", str(target.pid), "-d", "1s", lines=False)
+    reads = [(s, n) for s, n in r.stacks if any(plain(f) == "in_read" for f in s)]
+    total, kernel = sum(n for _, n in reads), 0
+    for stack, count in reads:
+        at = [plain(f) for f in stack].index("in_read")
+        if any(re.search(r"read.*_\[k\]$", f) for f in stack[at + 1:]):
+            kernel += count
+    tap.ok(total > 100 and kernel > 0.7 * total, name + ": read() is below in_read()",
+           "%d of %d" % (kernel, total), h.show(reads))
+    misplaced = [(s, n) for s, n in r.stacks
+                 if any(a.endswith("_[k]") and not b.endswith("_[k]") for a, b in zip(s, s[1:]))]
+    tap.ok(not misplaced, name + ": nothing is above the kernel", h.show(misplaced))
+
+
+def check_off(tap, python):
+    """Without the options there is nothing of it, and --no-native takes -n back."""
+    name = python.name + ": off"
+    with h.start(python, "inside.py", "in_zlib", "in_read") as target:
+        for options in ((), ("-n", "-k", "--no-native", "--no-kernel")):
+            r = h.record(*options, "-p", str(target.pid), "-d", "500ms", lines=False)
+            foreign = [(s, n) for s, n in r.stacks if any("_[k]" in f or ".so" in f for f in s)]
+            tap.ok(r.samples() > 10 and not foreign, "%s: Python only with %s" % (name, options),
+                   h.show(foreign))
+
+
+def check_perf(tap, python):
+    """perf names the native frames of a capture itself, in the same samples."""
+    name = python.name + ": perf"
+    folder = build(python)
+    if not shutil.which("perf") or not folder:
+        tap.skip(name, "no perf, or no C compiler")
+        return
+    try:
+        with h.start(python, "mixed.py", python.inside(folder)) as target:
+            r = h.record("-n", "-k", "-p", str(target.pid), "-d", "1s", lines=False,
+                         outputs=("x.folded", "x.data"))
+        text = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", r.path("x.data")],
+                              capture_output=True, encoding="utf-8", check=False).stdout
+    finally:
+        shutil.rmtree(folder)
+    legal, wrong, total = legal_stacks(), [], 0
+    for sample in filter(None, text.split("\n\n")):
+        names = [line.split(None, 1)[1] for line in sample.strip("\n").splitlines()
+                 if not line.split()[0].startswith("ffffffff")]
+        stack = tuple(re.sub(r"^py::([^:]*):.*", r"\1", n) for n in reversed(names))
+        total += 1
+        if not is_legal(stack, legal):
+            wrong.append((stack, 1))
+    tap.equal(total, r.samples(), name + ": all samples are there")
+    tap.ok(total and not wrong, name + ": perf shows the stacks that krait shows", h.show(wrong))
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    # Before 3.13 there are no entry frames: nothing to join by.
+    pythons = [p for p in h.interpreters(tap) if int(p.minor.split(".")[1]) >= 13]
+    for python in pythons:
+        check_mixed(tap, python)
+    for minor in sorted({p.minor for p in pythons}):
+        check_inside(tap, next(p for p in pythons if p.minor == minor))
+    if pythons:
+        newest = h.newest(pythons)
+        check_kernel(tap, newest)
+        check_off(tap, newest)
+        check_perf(tap, newest)
+    tap.done()
+    h.cleanup()
+
+
+if __name__ == "__main__":
+    main()
