@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A program that becomes Python late: it loads libpython (first argument) long after its start, and
+ * then calls into it from its main thread and from threads that Python has not made, each call with a
+ * thread state of its own (PyGILState). No headers of Python, so everything is looked up by name.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int (*run)(const char *);
+static int (*ensure)(void);
+static void (*release)(int);
+
+static void *symbol(void *library, const char *name)
+{
+	void *found = dlsym(library, name);
+
+	if (!found) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	return found;
+}
+
+static void *foreign(void *arg)
+{
+	for (int i = 0; i < 60; i++) {
+		int state = ensure();
+
+		run("foreign_top()");
+		release(state);
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[3];
+	void *library;
+
+	usleep(300000);
+	library = dlopen(argc > 1 ? argv[1] : "", RTLD_NOW | RTLD_GLOBAL);
+	if (!library) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 1;
+	}
+	run = (int (*)(const char *))symbol(library, "PyRun_SimpleString");
+	ensure = (int (*)(void))symbol(library, "PyGILState_Ensure");
+	release = (void (*)(int))symbol(library, "PyGILState_Release");
+	((void (*)(int))symbol(library, "Py_InitializeEx"))(0);
+	run("import time\n"
+	    "def work(ms):\n"
+	    "    end = time.monotonic() + ms / 1000\n"
+	    "    while time.monotonic() < end: sum(range(100))\n"
+	    "def foreign_top(): work(5)\n"
+	    "def main_top(): work(300)\n"
+	    "main_top()\n");
+	((void *(*)(void))symbol(library, "PyEval_SaveThread"))();
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, foreign, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
