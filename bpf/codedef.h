@@ -71,16 +71,20 @@ static __always_inline void snapshot_bytes(struct event_code *event, const struc
 		event->has_lines = 1;
 }
 
-/* Of the object's type what shows that it is PyCode_Type: the pointer to its name, and the name. */
-static __always_inline int snapshot_type(struct event_code *event, const struct py_offsets *off,
-					 __u64 type_addr)
+/*
+ * Of the object's type what shows that it is PyCode_Type: the pointer to its name, and the name. The
+ * name is in read-only data of a file, which a forked child has not in its page tables: left out
+ * then, as user space knows the type from the parent.
+ */
+static __always_inline void snapshot_type(struct event_code *event, const struct py_offsets *off,
+					  __u64 type_addr)
 {
 	__u64 name_addr = 0;
 
 	if (!type_addr || read_user_u64(&name_addr, type_addr + off->object.tp_name))
-		return 1;
-	return snapshot_add(event, type_addr + off->object.tp_name, sizeof(name_addr)) ||
-	       snapshot_add(event, name_addr, TYPE_NAME_SIZE);
+		return;
+	if (!snapshot_add(event, type_addr + off->object.tp_name, sizeof(name_addr)))
+		snapshot_add(event, name_addr, TYPE_NAME_SIZE);
 }
 
 #define CODE_FIELD(window, off, field) window_u64(window, (off)->code.field, CODE_WINDOW_MASK)
@@ -94,9 +98,10 @@ static __always_inline int snapshot_code(struct event_code *event, const struct 
 	event->region_cnt = 0;
 	event->data_size = 0;
 	event->has_lines = 0;
-	if (snapshot_add(event, code_addr, PYOFF_CODE_WINDOW(off)) ||
-	    snapshot_type(event, off, window_u64(window, off->object.ob_type, CODE_WINDOW_MASK)) ||
-	    snapshot_string(event, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
+	if (snapshot_add(event, code_addr, PYOFF_CODE_WINDOW(off)))
+		return 1;
+	snapshot_type(event, off, window_u64(window, off->object.ob_type, CODE_WINDOW_MASK));
+	if (snapshot_string(event, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
 	    snapshot_string(event, off, CODE_FIELD(window, off, filename)))
 		return 1;
 	/* The line table of 3.8 and 3.9 ends with the code: its length, from the object's header. */

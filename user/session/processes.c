@@ -185,6 +185,8 @@ static int open_process(struct processes *ps, struct process *p, const struct pr
 		symbolizer__new(&p->info.offsets, p->remote ? remote__memory(p->remote) : &nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
+	if (parent)
+		symbolizer__inherit(p->symbolizer, parent->symbolizer);
 	open_native(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	ps->tracked_cnt++;

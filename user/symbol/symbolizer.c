@@ -317,6 +317,11 @@ void symbolizer__define(struct symbolizer *s, const struct event_code *event)
 	s->stats.evictions = s->cache.evictions;
 }
 
+void symbolizer__inherit(struct symbolizer *s, const struct symbolizer *parent)
+{
+	s->type_addr = parent->type_addr;
+}
+
 /* Two bytes a unit; what is below 0 is beyond any table as unsigned. */
 static struct source_position position_of(const struct code_entry *e, __s32 instr_off)
 {

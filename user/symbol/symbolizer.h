@@ -73,6 +73,8 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
  * other. One without line table gives names without lines, if the target is gone.
  */
 void symbolizer__define(struct symbolizer *s, const struct event_code *event);
+/* A forked child's: what code objects look like there is known from its parent. */
+void symbolizer__inherit(struct symbolizer *s, const struct symbolizer *parent);
 
 const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
 
