@@ -55,8 +55,9 @@ static const struct argp_option options[] = {
 	{ "duration", 'd', "TIME", 0,
 	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
 	{ "native", 'n', 0, 0,
-	  "also the C side of each stack, by frame pointers: extensions and libraries between the "
-	  "Python frames, [truncated] where a library keeps none" },
+	  "also the C side of each stack: extensions and libraries between the Python frames. By "
+	  "frame pointers, as CPython has them from 3.15 on: below older ones, and in libraries "
+	  "without, most stacks have a [truncated] in them, so it is off unless asked for" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0, "Python only" },
 	{ "kernel", 'k', 0, 0, "also the kernel's frames, where a sample hit it" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "none of the kernel" },

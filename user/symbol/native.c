@@ -9,13 +9,16 @@
 
 #include "target/maps.h"
 
-/* Answers by address; 32 KiB a process. */
+/* Answers by address; 48 KiB a process. */
 #define CACHE_BITS 11
 
 struct cached {
 	__u64 ip;
 	struct native_symbol *symbol; /* NULL: free */
+	int return_word; /* WORD_NOT_ASKED until it was */
 };
+
+#define WORD_NOT_ASKED (-2)
 
 struct native {
 	struct native_files *files;
@@ -202,9 +205,14 @@ static const struct native_mapping *find_mapping(const struct native *n, __u64 i
 	return NULL;
 }
 
+static struct cached *cache_slot(struct native *n, __u64 ip)
+{
+	return &n->cache[(ip * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_BITS)];
+}
+
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
 {
-	struct cached *c = &n->cache[(ip * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_BITS)];
+	struct cached *c = cache_slot(n, ip);
 	const struct native_mapping *m;
 	struct native_symbol *symbol;
 
@@ -221,15 +229,23 @@ struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
 		open_symbols(n, m);
 	symbol = native_files__find(n->files, m->file, ip - m->start + m->offset);
 	if (symbol)
-		*c = (struct cached){ ip, symbol };
+		*c = (struct cached){ ip, symbol, WORD_NOT_ASKED };
 	return symbol;
 }
 
-int native__return_word(const struct native *n, __u64 ip)
+int native__return_word(struct native *n, __u64 ip)
 {
-	const struct native_mapping *m = find_mapping(n, ip);
+	struct cached *c = cache_slot(n, ip);
+	const struct native_mapping *m;
+	int word;
 
-	return m ? native_file__return_word(m->file, ip - m->start + m->offset) : -1;
+	if (c->symbol && c->ip == ip && c->return_word != WORD_NOT_ASKED)
+		return c->return_word;
+	m = find_mapping(n, ip);
+	word = m ? native_file__return_word(m->file, ip - m->start + m->offset) : -1;
+	if (c->symbol && c->ip == ip)
+		c->return_word = word;
+	return word;
 }
 
 const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,

@@ -42,7 +42,7 @@ void native__free(struct native *n);
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
 
 /* Of code that was found: where its return address is; see elf_symbols__return_word(). */
-int native__return_word(const struct native *n, __u64 ip);
+int native__return_word(struct native *n, __u64 ip);
 
 /* All mappings by address. *ret_serial is another one after every change. */
 const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,

@@ -43,11 +43,17 @@ struct native_file {
 struct native_files {
 	struct native_file *files;
 	__u32 open_cnt, symbol_cnt;
+	bool skip_interpreter;
 };
 
 struct native_files *native_files__new(void)
 {
 	return calloc(1, sizeof(struct native_files));
+}
+
+void native_files__skip_interpreter(struct native_files *f)
+{
+	f->skip_interpreter = true;
 }
 
 static void function_free(struct function *fn)
@@ -262,6 +268,8 @@ struct native_symbol *native_files__find(struct native_files *f, struct native_f
 	__u64 start = file->identity.name_hash ? 0 : offset;
 	struct function *fn;
 
+	if (f->skip_interpreter && file->origin == ORIGIN_INTERPRETER)
+		return rest_of(file);
 	if (file->symbols)
 		name = elf_symbols__find(file->symbols, offset, &start);
 	HASH_FIND(hh, file->functions, &start, sizeof(start), fn);

@@ -35,6 +35,8 @@ struct native_symbol {
 
 /* NULL and errno on failure. */
 struct native_files *native_files__new(void);
+/* The interpreter's functions are not shown: they need no names, which take long to find. */
+void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);
 
 /*
