@@ -29,6 +29,9 @@ int put_label(FILE *out, const struct view *v, const struct view_frame *f)
 		fputs("_[k]", out);
 	if (err || (f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || !*file)
 		return err;
+	/* Code without a symbol is called after its file already. */
+	if (f->kind == FRAME_NATIVE && *label_name(v, f) == '[')
+		return 0;
 	fputs(" (", out);
 	err = put_printable(out, short_path(file));
 	if (f->line > 0)
