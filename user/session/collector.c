@@ -446,11 +446,14 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	enum reason reason = event->reason;
 	__u32 node;
 
+	if (!p && processes__unwanted(c->processes, event->pid)) {
+		accounts->unwanted++;
+		return;
+	}
+	if (!p)
+		p = processes__adopt(c->processes, event->pid, event->thread_start_ns);
 	if (!p) {
-		if (processes__unwanted(c->processes, event->pid))
-			accounts->unwanted++;
-		else
-			accounts->reasons[REASON_NO_PROCESS]++;
+		accounts->reasons[REASON_NO_PROCESS]++;
 		return;
 	}
 	if (event->outcome == OUTCOME_LOST) {

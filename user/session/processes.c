@@ -492,6 +492,21 @@ struct process *processes__find(struct processes *ps, pid_t pid)
 	return e && e->process.state == PROCESS_TRACKED ? &e->process : NULL;
 }
 
+struct process *processes__adopt(struct processes *ps, pid_t pid, __u64 thread_start_ns)
+{
+	struct entry *e = find_entry(ps, pid);
+
+	if (!e)
+		e = add_entry(ps, pid);
+	if (!e || e->process.state != PROCESS_PENDING || look_at(ps, e))
+		return NULL;
+	log_debug("processes", "%d was not known, its records were", pid);
+	if (e->process.state != PROCESS_TRACKED ||
+	    e->process.info.start_ticks > thread_start_ns / NS_PER_TICK)
+		return NULL;
+	return &e->process;
+}
+
 bool processes__unwanted(struct processes *ps, pid_t pid)
 {
 	struct entry *e = find_entry(ps, pid);

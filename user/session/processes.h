@@ -77,6 +77,11 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns);
 /* The tracked process of that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);
 
+/*
+ * A record came of a process that is not known here, although the kernel side knows it: looks at it.
+ * NULL if it has gone, or another has its pid. thread_start_ns: of the record.
+ */
+struct process *processes__adopt(struct processes *ps, pid_t pid, __u64 thread_start_ns);
 /* A process that is there, Python, and not wanted: its interrupts are none of ours. */
 bool processes__unwanted(struct processes *ps, pid_t pid);
 /* Calls gone for each process that is tracked; they stay. */
