@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * loops.h - the loops of the sampling program, each in two flavours.
+ *
+ * A step (thread_step(), walk_step() ...) does one turn and says when it is over. bpf_loop() (5.17+)
+ * calls it from a callback that is verified once; the bounded for loop runs on older kernels.
+ *
+ * Must hold: both flavours call the same step, so they find the same.
+ */
+#ifndef KRAIT_LOOPS_H
+#define KRAIT_LOOPS_H
+
+/* The pair that the loop callbacks need; map values, so the verifier follows them. */
+struct loop_ctx {
+	struct scratch *s;
+	const struct py_offsets *off;
+};
+
+static long thread_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return thread_step(&c->s->search, c->off);
+}
+
+static long walk_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return walk_step(&c->s->walker, c->off, c->s->frames);
+}
+
+/* The record's words behind the header; frames are the first of them. */
+#define FRAME_WORDS (sizeof(struct frame) / sizeof(__u64))
+#define BODY_WORDS (FRAME_WORDS * KRAIT_MAX_FRAMES + 2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL)
+
+/* Keeps the compiler from checking a bound in one register and using another. */
+#define keep_bound(var) asm volatile("" : "+r"(var))
+
+/* One native frame, behind the Python frames and the native frames before it. 1 when it is over. */
+static __always_inline int native_next(struct scratch *s)
+{
+	__u64 pos = s->event.frame_cnt * FRAME_WORDS + 2 * s->native.cnt;
+	__u64 *words = (__u64 *)s->frames;
+
+	keep_bound(pos);
+	if (pos > BODY_WORDS - 2)
+		return 1;
+	return native_step(&s->native, (struct native_frame *)&words[pos]);
+}
+
+static long native_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return native_next(c->s);
+}
+
+static __always_inline __u64 *code_word(void *table, __u64 key)
+{
+	__u32 index = key & (CODE_TABLE_SIZE - 1);
+
+	return bpf_map_lookup_elem(table, &index);
+}
+
+/* Sends a snapshot of the frame's code object, unless that was done before. */
+static __always_inline void define_code(struct scratch *s, const struct py_offsets *off,
+					const struct frame *f)
+{
+	struct describer *d = &s->describer;
+	__u64 key = describer_key(d, f->code_addr, f->fingerprint | 1ULL << 32);
+	__u64 *word = code_word(&described, key);
+	__u32 size;
+
+	if (!word || *word == key)
+		return;
+	d->left--;
+	*word = key;
+	if (describe_snapshot(d, off, f, &s->code))
+		return;
+	s->code.pid = s->event.pid;
+	size = s->code.data_size;
+	if (size > CODE_DATA_SIZE)
+		return;
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > sample_bytes_max ||
+	    bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE),
+			       BPF_RB_NO_WAKEUP)) {
+		*word = 0;
+		count(COUNTER_CODE_DROPPED);
+		return;
+	}
+	count(COUNTER_CODE_SENT);
+}
+
+/* One frame of the sample: its fingerprint, and a snapshot if it is new. 1 when all are done. */
+static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
+{
+	struct describer *d = &s->describer;
+	__u32 index = d->index;
+	struct frame *f;
+	__u64 key, *word;
+
+	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
+		return 1;
+	d->index = index + 1;
+	f = &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)];
+	if (!f->code_addr)
+		return 0;
+	if (!f->fingerprint) {
+		key = describer_key(d, f->code_addr, d->generation);
+		word = code_word(&fingerprints, key);
+		if (word)
+			f->fingerprint = describe_fingerprint(d, off, f->code_addr, key, word);
+	}
+	if (f->fingerprint && d->left)
+		define_code(s, off, f);
+	return 0;
+}
+
+static long describe_loop(__u32 index, void *data)
+{
+	struct loop_ctx *c = data;
+
+	return describe_step(c->s, c->off);
+}
+
+/*
+ * Without bpf_loop() the verifier walks every iteration. A step as a global function is verified once
+ * (5.6+) and costs an iteration a handful of instructions; it takes scalars only.
+ */
+#define BOUNDED_THREADS 1024
+
+static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 cpu, __u32 layout)
+{
+	c->s = bpf_map_lookup_elem(&scratch, &cpu);
+	c->off = bpf_map_lookup_elem(&layouts, &layout);
+	return c->s && c->off;
+}
+
+__noinline int bounded_thread_step(__u32 cpu, __u32 layout)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, cpu, layout) ? thread_step(&c.s->search, c.off) : 1;
+}
+
+__noinline int bounded_walk_step(__u32 cpu, __u32 layout)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, cpu, layout) ? walk_step(&c.s->walker, c.off, c.s->frames) : 1;
+}
+
+__noinline int bounded_describe_step(__u32 cpu, __u32 layout)
+{
+	struct loop_ctx c;
+
+	return loop_ctx_of(&c, cpu, layout) ? describe_step(c.s, c.off) : 1;
+}
+
+__noinline int bounded_native_step(__u32 cpu)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &cpu);
+
+	return s ? native_next(s) : 1;
+}
+
+static __always_inline void search_threads(struct loop_ctx *c, __u32 layout, bool has_loop)
+{
+	__u32 cpu = c->s->event.cpu;
+
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_THREADS, thread_loop, c, 0);
+		return;
+	}
+	for (int i = 0; i < BOUNDED_THREADS; i++) {
+		if (bounded_thread_step(cpu, layout))
+			return;
+	}
+}
+
+static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool has_loop)
+{
+	__u32 cpu = c->s->event.cpu;
+
+	c->s->walker.reason = REASON_DEPTH;
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_FRAMES + 1, walk_loop, c, 0);
+		return;
+	}
+	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
+		if (bounded_walk_step(cpu, layout))
+			return;
+	}
+}
+
+/* After the walk, so that the frames above an anchor are all there is to describe. */
+static __always_inline void describe_frames(struct loop_ctx *c, const struct proc_info *proc,
+					    bool has_loop)
+{
+	struct event_sample *event = &c->s->event;
+	__u32 cpu = event->cpu;
+
+	describe_begin(&c->s->describer, (__u64)event->pid << 32 ^ proc->start_ticks,
+		       event->code_generation, event->frame_cnt, max_definitions);
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, c, 0);
+		return;
+	}
+	for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
+		if (bounded_describe_step(cpu, proc->layout))
+			return;
+	}
+}
+
+#endif /* KRAIT_LOOPS_H */
