@@ -51,6 +51,7 @@ struct processes {
 	process_gone_fn gone;
 	void *gone_ctx;
 	unsigned tracked_cnt, seen_cnt, refusal_cnt;
+	unsigned unreadable_cnt; /* may be Python or not */
 	struct refusal refusals[MAX_REFUSALS];
 	char why[256];
 };
@@ -313,7 +314,10 @@ static int look_at(struct processes *ps, struct entry *e)
 		watch(ps, p);
 		p->state = PROCESS_REFUSED;
 		p->retry_ns = 0;
-		note_refusal(ps, p);
+		if (err == -EACCES)
+			ps->unreadable_cnt++;
+		else
+			note_refusal(ps, p);
 		log_debug("processes", "%d is not sampled: %s", p->pid, p->info.why);
 	}
 	return err;
@@ -555,4 +559,8 @@ void processes__print_refused(const struct processes *ps, FILE *out)
 			fprintf(out, " and %u more", r->cnt - 1);
 		fputs(")\n", out);
 	}
+	if (ps->unreadable_cnt)
+		fprintf(out, "krait: %u process%s may not be read, Python or not (-v names %s)\n",
+			ps->unreadable_cnt, ps->unreadable_cnt == 1 ? "" : "es",
+			ps->unreadable_cnt == 1 ? "it" : "them");
 }
