@@ -172,23 +172,6 @@ static int on_mapping(struct import *im, const struct perf_read *r)
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
-static __u32 task_node(struct import *im, __u32 parent, enum frame_kind kind, const char *name,
-		       int pid, int tid)
-{
-	const struct profile_frame frame = {
-		.kind = kind,
-		.name = profile__string(im->profile, name),
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-		.pid = pid,
-		.tid = tid,
-	};
-
-	return profile__child(im->profile, parent, profile__frame(im->profile, &frame));
-}
-
 static bool is_marker(__u64 address)
 {
 	return address >= (__u64)PERF_CONTEXT_MAX;
@@ -324,10 +307,12 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		return 0;
 	}
 	if (!t->node) {
+		__u32 process = profile__named_child(im->profile, 0, FRAME_PROCESS,
+						     p ? p->name : t->comm, r->pid, 0);
+
 		t->cnt = 0;
-		t->node = task_node(
-			im, task_node(im, 0, FRAME_PROCESS, p ? p->name : t->comm, r->pid, 0),
-			FRAME_THREAD, t->comm, r->pid, r->tid);
+		t->node = profile__named_child(im->profile, process, FRAME_THREAD, t->comm, r->pid,
+					       r->tid);
 	}
 	cnt = turn_round(im, r);
 	if (cnt > im->stats->max_depth)

@@ -254,3 +254,20 @@ const struct accounts *profile__accounts_of(const struct profile *p)
 {
 	return &p->accounts;
 }
+
+__u32 profile__named_child(struct profile *p, __u32 parent_node, enum frame_kind kind,
+			   const char *name, int pid, int tid)
+{
+	const struct profile_frame frame = {
+		.kind = kind,
+		.name = profile__string(p, name),
+		.line = -1,
+		.end_line = -1,
+		.column = -1,
+		.end_column = -1,
+		.pid = pid,
+		.tid = tid,
+	};
+
+	return profile__child(p, parent_node, profile__frame(p, &frame));
+}

@@ -87,6 +87,13 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
 /* Copies the lines; leaves them out where there is no room. */
 __u32 profile__code(struct profile *p, const struct profile_code *code);
 
+/*
+ * The child for a frame that is no code: a process, a thread or a mark. pid and tid as its kind has
+ * them, else 0.
+ */
+__u32 profile__named_child(struct profile *p, __u32 parent_node, enum frame_kind kind,
+			   const char *name, int pid, int tid);
+
 /* Counts one sample of the given weight at the node. */
 void profile__add(struct profile *p, __u32 node, __u64 weight);
 /* The same for many at once, as files of other tools have them; weight is their sum. */

@@ -84,33 +84,7 @@ static __u32 add_frame(struct collector *c, __u32 parent, const struct profile_f
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
 {
-	struct profile_frame frame = {
-		.kind = FRAME_MARK,
-		.name = profile__string(c->profile, text),
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-	};
-
-	return add_frame(c, parent, &frame);
-}
-
-static __u32 named_node(struct collector *c, __u32 parent, enum frame_kind kind, const char *name,
-			int pid, int tid)
-{
-	struct profile_frame frame = {
-		.kind = kind,
-		.name = profile__string(c->profile, name),
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-		.pid = pid,
-		.tid = tid,
-	};
-
-	return add_frame(c, parent, &frame);
+	return profile__named_child(c->profile, parent, FRAME_MARK, text, 0, 0);
 }
 
 static __u32 process_node(struct collector *c, const struct process *p, const char *comm)
@@ -119,10 +93,10 @@ static __u32 process_node(struct collector *c, const struct process *p, const ch
 	char label[512];
 
 	if (!c->config.label)
-		return named_node(c, 0, FRAME_PROCESS, comm, p->pid, 0);
+		return profile__named_child(c->profile, 0, FRAME_PROCESS, comm, p->pid, 0);
 	context_read(p->pid, &context, NULL);
 	process_label(label, sizeof(label), c->config.label, comm, p->pid, &context);
-	return named_node(c, 0, FRAME_PROCESS, label, p->pid, 0);
+	return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
 }
 
 /* The node of the sampled thread below that of its process. */
@@ -131,7 +105,7 @@ static __u32 thread_node(struct collector *c, struct process *p, const struct ev
 {
 	if (!p->node)
 		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : comm);
-	return named_node(c, p->node, FRAME_THREAD, comm, p->pid, event->tid);
+	return profile__named_child(c->profile, p->node, FRAME_THREAD, comm, p->pid, event->tid);
 }
 
 /* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
