@@ -97,7 +97,7 @@ static const struct argp parser = {
 	") with A, by shares of the samples."
 	"\vexamples:\n"
 	"  krait diff before.data after.data\n"
-	"  krait diff before.data after.data -o diff.html    a flame graph, red and blue\n"
+	"  krait diff before.data after.data -o diff.html   a red and blue flame graph\n"
 	"  krait diff --sort total --comm worker old.data\n",
 	children,
 	NULL,

@@ -75,16 +75,17 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[PID...]",
 	.doc = "List Python processes and how krait would profile them.\v"
-	       "Columns: PID here, NSPID in the process's own namespace, USER, VERSION of CPython,\n"
-	       "BUILD (exe: the interpreter is in the executable; shared: in a library; debug;\n"
-	       "free-threaded), HOW its layout is known, CONTAINER, COMMAND.\n\n"
+	       "Columns: PID here, NSPID in the process's own namespace, USER, VERSION of\n"
+	       "CPython, BUILD (exe: the interpreter is in the executable; shared: in a\n"
+	       "library; debug; free-threaded), HOW its layout is known, CONTAINER, COMMAND.\n\n"
 	       "HOW is one of\n"
 	       "  published offsets  the interpreter describes itself (3.13 and later)\n"
-	       "  table              krait knows the version; verified in the process (3.8 to 3.12)\n"
-	       "  DWARF              read from the debug information of the build, and verified\n"
+	       "  table              krait knows the version (3.8 to 3.12); it is verified in\n"
+	       "                     the process\n"
+	       "  DWARF              read from the build's debug information, and verified\n"
 	       "  no                 it cannot be profiled; the line below says why\n\n"
-	       "With PIDs the exit code is 3 if one of them cannot be profiled, 4 if that takes more\n"
-	       "rights.\n\n"
+	       "With PIDs the exit code is 3 if one of them cannot be profiled, 4 if that\n"
+	       "takes more rights.\n\n"
 	       "examples:\n"
 	       "  sudo krait list\n"
 	       "  krait list --json | jq '.[] | select(.how == null)'\n",
@@ -204,10 +205,9 @@ static void finish(struct list *l)
 		puts("no Python process");
 	}
 	if (l->unreadable && !l->pid_cnt)
-		log_warn("list",
-			 "%u process%s may not be read, Python or not: run as root to see %s",
-			 l->unreadable, l->unreadable == 1 ? "" : "es",
-			 l->unreadable == 1 ? "it" : "them");
+		log_warn("list", "%u process%s may not be read, Python or not: %s", l->unreadable,
+			 l->unreadable == 1 ? "" : "es",
+			 geteuid() ? "run as root" : "not even by root, here");
 }
 
 int cmd_list(int argc, char **argv)
