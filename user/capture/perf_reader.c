@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_reader.c - finds the records and what describes them; perf_decode.c takes them apart.
+ * perf_reader.c - finds the records and what describes them; perf_decode.c, perf_attrs.c and
+ * perf_description.c take them apart.
  */
 #include "capture/perf_reader.h"
 
@@ -8,33 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/perf_attrs.h"
 #include "capture/perf_decode.h"
-#include "util/bytes.h"
+#include "capture/perf_description.h"
 #include "util/cleanup.h"
 #include "util/error.h"
-#include "util/printable.h"
 
-/* perf has one id for each event, CPU and thread. */
-#define MAX_IDS (1U << 20)
 /* The features that are read are texts and numbers. */
 #define MAX_FEATURE (1U << 20)
 #define MAX_RECORD 65536
-#define LEAST_ATTR PERF_ATTR_SIZE_VER0
-
-struct id {
-	__u64 id;
-	unsigned event;
-};
 
 struct perf_reader {
 	FILE *in;
 	bool pipe;
 	__u64 left; /* bytes of records; ~0 up to the end of the file */
-	struct perf_read_event events[PERF_READER_MAX_EVENTS];
-	unsigned event_cnt;
-	struct id *ids;
-	unsigned id_cnt, id_cap, last_id;
-	bool ids_sorted;
+	struct perf_attrs attrs;
 	struct perf_read_facts facts;
 	struct perf_read_stats stats;
 	__u64 record[MAX_RECORD / sizeof(__u64)];
@@ -44,81 +33,8 @@ void perf_reader__free(struct perf_reader *r)
 {
 	if (!r)
 		return;
-	free(r->ids);
+	perf_attrs_free(&r->attrs);
 	free(r);
-}
-
-/* ---- events ----------------------------------------------------------------------------------- */
-
-static int compare_ids(const void *a, const void *b)
-{
-	const struct id *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-static unsigned event_by_id(void *ctx, __u64 id)
-{
-	struct perf_reader *r = ctx;
-	const struct id key = { .id = id };
-	const struct id *found;
-
-	if (r->last_id < r->id_cnt && r->ids_sorted && r->ids[r->last_id].id == id)
-		return r->ids[r->last_id].event;
-	if (!r->id_cnt)
-		return 0;
-	if (!r->ids_sorted)
-		qsort(r->ids, r->id_cnt, sizeof(*r->ids), compare_ids);
-	r->ids_sorted = true;
-	found = bsearch(&key, r->ids, r->id_cnt, sizeof(*r->ids), compare_ids);
-	if (!found)
-		return 0;
-	r->last_id = (unsigned)(found - r->ids);
-	return found->event;
-}
-
-static int add_id(struct perf_reader *r, __u64 id, unsigned event)
-{
-	unsigned cap = r->id_cap ? r->id_cap * 2 : 64;
-	struct id *grown;
-
-	if (r->id_cnt == MAX_IDS)
-		return -E2BIG;
-	if (r->id_cnt == r->id_cap) {
-		grown = reallocarray(r->ids, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		r->ids = grown;
-		r->id_cap = cap;
-	}
-	r->ids[r->id_cnt++] = (struct id){ id, event };
-	r->ids_sorted = false;
-	return 0;
-}
-
-static int add_event(struct perf_reader *r, const __u8 *bytes, size_t size)
-{
-	struct perf_event_attr attr = { 0 };
-	struct perf_read_event *e = &r->events[r->event_cnt];
-
-	if (r->event_cnt == PERF_READER_MAX_EVENTS)
-		return -E2BIG;
-	memcpy(&attr, bytes, size < sizeof(attr) ? size : sizeof(attr));
-	*e = (struct perf_read_event){
-		.type = attr.type,
-		.config = attr.config,
-		.sample_type = attr.sample_type,
-		.read_format = attr.read_format,
-		.value = attr.sample_period,
-		.is_frequency = attr.freq,
-		.has_trailer = attr.sample_id_all,
-	};
-	if (attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_CPU_CLOCK)
-		snprintf(e->name, sizeof(e->name), "cpu-clock");
-	else
-		snprintf(e->name, sizeof(e->name), "event-%u", r->event_cnt);
-	r->event_cnt++;
-	return 0;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -147,14 +63,14 @@ static int read_ids(struct perf_reader *r, const struct perf_section *s, unsigne
 
 	if (!s->size)
 		return 0;
-	if (s->size / sizeof(__u64) > MAX_IDS)
+	if (s->size / sizeof(__u64) > PERF_ATTRS_MAX_IDS)
 		return -E2BIG;
 	ids = malloc(s->size);
 	if (!ids)
 		return -ENOMEM;
 	err = read_at(r, s->offset, ids, s->size);
 	for (__u64 i = 0; i < s->size / sizeof(__u64) && !err; i++)
-		err = add_id(r, ids[i], event);
+		err = perf_attrs_add_id(&r->attrs, ids[i], event);
 	return err;
 }
 
@@ -172,7 +88,7 @@ static int read_attrs(struct perf_reader *r, const struct perf_file_header *h)
 
 		err = read_at(r, h->attrs.offset + i * h->attr_size, buf, h->attr_size);
 		if (!err)
-			err = add_event(r, buf, attr_size);
+			err = perf_attrs_add(&r->attrs, buf, attr_size);
 		memcpy(&ids, buf + attr_size, sizeof(ids));
 		if (!err)
 			err = read_ids(r, &ids, (unsigned)i);
@@ -181,79 +97,6 @@ static int read_attrs(struct perf_reader *r, const struct perf_file_header *h)
 }
 
 /* ---- features --------------------------------------------------------------------------------- */
-
-static void take_text(struct cursor *c, char *ret, size_t size)
-{
-	__u32 len = cursor_u32(c);
-	const char *text = cursor_take(c, len);
-	char copy[PERF_READER_TEXT];
-
-	if (!text)
-		return;
-	snprintf(copy, sizeof(copy), "%.*s", (int)(len < sizeof(copy) ? len : sizeof(copy) - 1),
-		 text);
-	printable_into(ret, size, copy);
-}
-
-static void take_command_line(struct cursor *c, char *ret, size_t size)
-{
-	__u32 cnt = cursor_u32(c);
-	size_t len = 0;
-
-	for (__u32 i = 0; i < cnt && c->ok && len + 2 < size; i++) {
-		if (i)
-			ret[len++] = ' ';
-		ret[len] = '\0';
-		take_text(c, ret + len, size - len);
-		len += strlen(ret + len);
-	}
-}
-
-static void take_event_names(struct perf_reader *r, struct cursor *c)
-{
-	__u32 cnt = cursor_u32(c), attr_size = cursor_u32(c);
-
-	for (__u32 i = 0; i < cnt && i < r->event_cnt && c->ok; i++) {
-		char name[sizeof(r->events[0].name)] = "";
-		__u32 ids;
-
-		cursor_take(c, attr_size);
-		ids = cursor_u32(c);
-		take_text(c, name, sizeof(name));
-		cursor_take(c, (size_t)ids * sizeof(__u64));
-		if (c->ok && *name)
-			memcpy(r->events[i].name, name, sizeof(name));
-	}
-}
-
-static void take_feature(struct perf_reader *r, unsigned feature, struct cursor *c)
-{
-	struct perf_read_facts *f = &r->facts;
-
-	switch (feature) {
-	case PERF_FEATURE_HOSTNAME:
-		take_text(c, f->host, sizeof(f->host));
-		break;
-	case PERF_FEATURE_OSRELEASE:
-		take_text(c, f->kernel, sizeof(f->kernel));
-		break;
-	case PERF_FEATURE_VERSION:
-		take_text(c, f->version, sizeof(f->version));
-		break;
-	case PERF_FEATURE_CMDLINE:
-		take_command_line(c, f->command_line, sizeof(f->command_line));
-		break;
-	case PERF_FEATURE_EVENT_DESC:
-		take_event_names(r, c);
-		break;
-	case PERF_FEATURE_SAMPLE_TIME:
-		f->first_ns = cursor_u64(c);
-		f->last_ns = cursor_u64(c);
-		break;
-	default:
-		break;
-	}
-}
 
 /* What cannot be read of them is left out: they only describe. */
 static void read_features(struct perf_reader *r, const struct perf_file_header *h)
@@ -276,7 +119,7 @@ static void read_features(struct perf_reader *r, const struct perf_file_header *
 		if (!payload || read_at(r, s.offset, payload, s.size))
 			continue;
 		c = (struct cursor){ payload, payload + s.size, true };
-		take_feature(r, i, &c);
+		perf_description_take(&r->facts, &r->attrs, i, &c);
 	}
 }
 
@@ -293,7 +136,8 @@ static int open_file(struct perf_reader *r, const char *name, struct error *err)
 	if (read_all(r, &h, sizeof(h)))
 		return error_set(err, ENODATA, EXIT_CODE_OUTPUT, "%s: ends within its header",
 				 name);
-	if (h.size < sizeof(h) || h.attr_size < LEAST_ATTR + sizeof(struct perf_section) ||
+	if (h.size < sizeof(h) ||
+	    h.attr_size < PERF_ATTRS_LEAST_SIZE + sizeof(struct perf_section) ||
 	    h.attr_size > 4096 || h.data.offset < sizeof(h) ||
 	    h.data.size > ~0ULL - h.data.offset || h.attrs.offset > ~0ULL >> 1)
 		return error_set(err, EINVAL, EXIT_CODE_OUTPUT,
@@ -351,15 +195,15 @@ static int take_attr(struct perf_reader *r, const __u8 *body, size_t size)
 	__u32 attr_size;
 	int err;
 
-	if (size < LEAST_ATTR)
+	if (size < PERF_ATTRS_LEAST_SIZE)
 		return -EINVAL;
 	memcpy(&attr_size, body + offsetof(struct perf_event_attr, size), sizeof(attr_size));
-	if (attr_size < LEAST_ATTR || attr_size > size)
+	if (attr_size < PERF_ATTRS_LEAST_SIZE || attr_size > size)
 		return -EINVAL;
-	err = add_event(r, body, attr_size);
+	err = perf_attrs_add(&r->attrs, body, attr_size);
 	cursor_take(&c, attr_size);
 	while (!err && c.end - c.at >= (long)sizeof(__u64))
-		err = add_id(r, cursor_u64(&c), r->event_cnt - 1);
+		err = perf_attrs_add_id(&r->attrs, cursor_u64(&c), r->attrs.cnt - 1);
 	return err;
 }
 
@@ -379,7 +223,7 @@ static int take_description(struct perf_reader *r, const __u8 *record, size_t si
 		return 0;
 	feature = cursor_u64(&c);
 	if (c.ok && feature < PERF_FEATURE_CNT)
-		take_feature(r, (unsigned)feature, &c);
+		perf_description_take(&r->facts, &r->attrs, (unsigned)feature, &c);
 	return 1;
 }
 
@@ -435,8 +279,8 @@ static int skip_auxtrace(struct perf_reader *r, size_t size)
 
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 {
-	const struct decoder decoder = { r->events, r->event_cnt ? r->event_cnt : 1, event_by_id,
-					 r };
+	const struct decoder decoder = { r->attrs.events, r->attrs.cnt ? r->attrs.cnt : 1,
+					 perf_attrs_by_id, &r->attrs };
 	size_t size;
 	int result;
 
@@ -469,8 +313,8 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt)
 {
-	*ret_cnt = r->event_cnt;
-	return r->events;
+	*ret_cnt = r->attrs.cnt;
+	return r->attrs.events;
 }
 
 const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r)

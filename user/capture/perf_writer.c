@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_writer.c - header, ids and attributes first, then the records, at the end the features.
+ * perf_writer.c - the records, one after the other, and when what is around them is written.
  */
 #include "capture/perf_writer.h"
 
@@ -13,13 +13,10 @@
 #include <unistd.h>
 
 #include "capture/dso.h"
-#include "capture/perf_features.h"
+#include "capture/perf_layout.h"
 #include "util/bytes.h"
 #include "util/clock.h"
 
-#define SAMPLE_TYPE                                                                                \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |             \
-	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER)
 #define BUFFER_SIZE (256U << 10)
 
 struct perf_writer {
@@ -27,11 +24,11 @@ struct perf_writer {
 	struct perf_event_attr *attrs;
 	FILE *out, *spool; /* spool: records on their way into a pipe, NULL for a file */
 	struct bytes record; /* scratch */
-	__u64 data_offset, data_size;
+	__u64 data_size;
 	__u64 first_ns, last_ns, wall_ns, clock_ns;
 };
 
-/* The body of a sample in front of its chain, by SAMPLE_TYPE. */
+/* The body of a sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE. */
 struct sample_head {
 	struct perf_event_header header;
 	__u64 id, ip;
@@ -40,27 +37,6 @@ struct sample_head {
 	__u32 cpu, reserved;
 	__u64 period, nr;
 };
-
-static void fill_attr(struct perf_event_attr *a, const struct perf_writer_event *e)
-{
-	*a = (struct perf_event_attr){
-		.type = e->type,
-		.size = PERF_ATTR_SIZE,
-		.config = e->config,
-		.sample_period = e->frequency ? e->frequency : e->period,
-		.sample_type = SAMPLE_TYPE,
-		.read_format = PERF_FORMAT_ID,
-		.mmap = 1,
-		.comm = 1,
-		.freq = e->frequency != 0,
-		.task = 1,
-		.sample_id_all = 1,
-		.mmap2 = 1,
-		.comm_exec = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-}
 
 static FILE *stream(const struct perf_writer *w)
 {
@@ -82,39 +58,12 @@ static bool is_rewritable(FILE *out)
 	       lseek(fd, 0, SEEK_CUR) == 0;
 }
 
-static struct perf_file_header make_header(const struct perf_writer *w)
-{
-	unsigned cnt = w->config.event_cnt;
-
-	return (struct perf_file_header){
-		.magic = PERF_MAGIC,
-		.size = sizeof(struct perf_file_header),
-		.attr_size = PERF_ATTR_SIZE + sizeof(struct perf_section),
-		.attrs = { sizeof(struct perf_file_header) + cnt * sizeof(__u64),
-			   cnt * (PERF_ATTR_SIZE + sizeof(struct perf_section)) },
-		.data = { w->data_offset, w->data_size },
-	};
-}
-
 static void put_front(struct perf_writer *w)
 {
-	struct perf_file_header header;
-	unsigned cnt = w->config.event_cnt;
-	struct bytes b = { 0 };
+	cleanup_bytes struct bytes b = { 0 };
 
-	w->data_offset = sizeof(header) +
-			 cnt * (sizeof(__u64) + PERF_ATTR_SIZE + sizeof(struct perf_section));
-	header = make_header(w);
-	bytes_put(&b, &header, sizeof(header));
-	for (unsigned i = 0; i < cnt; i++)
-		bytes_u64(&b, i + 1);
-	for (unsigned i = 0; i < cnt; i++) {
-		bytes_put(&b, &w->attrs[i], PERF_ATTR_SIZE);
-		bytes_u64(&b, sizeof(header) + i * sizeof(__u64));
-		bytes_u64(&b, sizeof(__u64));
-	}
+	perf_layout_front(&b, w->attrs, w->config.event_cnt);
 	fwrite(b.data, 1, b.len, w->out);
-	bytes_free(&b);
 }
 
 int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writer_config *config)
@@ -132,7 +81,7 @@ int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writ
 		return -ENOMEM;
 	}
 	for (unsigned i = 0; i < config->event_cnt; i++)
-		fill_attr(&w->attrs[i], &config->events[i]);
+		perf_layout_attr(&w->attrs[i], &config->events[i]);
 	clock_gettime(CLOCK_REALTIME, &now);
 	w->clock_ns = clock_monotonic_ns();
 	w->wall_ns = (__u64)now.tv_sec * NS_PER_SEC + (__u64)now.tv_nsec;
@@ -309,7 +258,8 @@ int perf_writer__lost(struct perf_writer *w, __u64 cnt)
 
 int perf_writer__flush(struct perf_writer *w)
 {
-	struct perf_file_header header = make_header(w);
+	const struct perf_file_header header =
+		perf_layout_header(w->config.event_cnt, w->data_size);
 
 	if (w->spool)
 		return 0;
@@ -323,82 +273,31 @@ int perf_writer__flush(struct perf_writer *w)
 
 static int finish_file(struct perf_writer *w, const struct perf_facts *facts)
 {
-	struct perf_file_header header = make_header(w);
-	struct bytes sections = { 0 }, payloads = { 0 }, one = { 0 };
-	__u64 offset = w->data_offset + w->data_size;
-	unsigned cnt = 0;
-	int err;
+	struct perf_file_header header = perf_layout_header(w->config.event_cnt, w->data_size);
+	cleanup_bytes struct bytes end = { 0 };
 
-	for (const enum perf_feature *f = perf_features; *f; f++)
-		cnt++;
-	for (const enum perf_feature *f = perf_features; *f; f++) {
-		one.len = 0;
-		perf_feature_put(&one, *f, facts);
-		if (!one.len)
-			continue;
-		header.features[*f / 64] |= 1ULL << *f % 64;
-		/* The table has a place for each, used or not: offsets do not depend on it. */
-		bytes_u64(&sections, offset + cnt * sizeof(struct perf_section) + payloads.len);
-		bytes_u64(&sections, one.len);
-		bytes_put(&payloads, one.data, one.len);
-	}
-	bytes_fill(&sections, 0, cnt * sizeof(struct perf_section) - sections.len);
-	err = sections.failed || payloads.failed || one.failed ? -ENOMEM : 0;
+	perf_layout_end(&end, &header, facts);
+	if (end.failed)
+		return -ENOMEM;
 	errno = 0;
-	if (!err &&
-	    (fwrite(sections.data, 1, sections.len, w->out) != sections.len ||
-	     fwrite(payloads.data, 1, payloads.len, w->out) != payloads.len || fflush(w->out) ||
-	     pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header)))
-		err = errno ? -errno : -EIO;
-	bytes_free(&sections);
-	bytes_free(&payloads);
-	bytes_free(&one);
-	return err;
-}
-
-static void put_pipe_front(struct perf_writer *w, const struct perf_facts *facts, struct bytes *b)
-{
-	size_t start;
-
-	bytes_u64(b, PERF_MAGIC);
-	bytes_u64(b, PERF_PIPE_HEADER_SIZE);
-	for (unsigned i = 0; i < w->config.event_cnt; i++) {
-		bytes_u32(b, PERF_USER_HEADER_ATTR);
-		bytes_u16(b, 0);
-		bytes_u16(b, sizeof(struct perf_event_header) + PERF_ATTR_SIZE + sizeof(__u64));
-		bytes_put(b, &w->attrs[i], PERF_ATTR_SIZE);
-		bytes_u64(b, i + 1);
-	}
-	for (const enum perf_feature *f = perf_features; *f; f++) {
-		/* Build IDs are in MMAP2 here. */
-		if (*f == PERF_FEATURE_BUILD_ID)
-			continue;
-		start = b->len;
-		bytes_u32(b, PERF_USER_HEADER_FEATURE);
-		bytes_u32(b, 0);
-		bytes_u64(b, *f);
-		perf_feature_put(b, *f, facts);
-		bytes_fill(b, 0, (8 - (b->len - start) % 8) % 8);
-		if (b->len - start == 16)
-			b->len = start;
-		else
-			bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
-	}
+	if (fwrite(end.data, 1, end.len, w->out) != end.len || fflush(w->out) ||
+	    pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
+		return errno ? -errno : -EIO;
+	return 0;
 }
 
 static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
 {
-	struct bytes front = { 0 };
+	cleanup_bytes struct bytes front = { 0 };
 	char buf[65536];
 	size_t n;
 	int err;
 
-	put_pipe_front(w, facts, &front);
+	perf_layout_pipe_front(&front, facts);
 	err = front.failed ? -ENOMEM : 0;
 	errno = 0;
 	if (!err && fwrite(front.data, 1, front.len, w->out) != front.len)
 		err = errno ? -errno : -EIO;
-	bytes_free(&front);
 	if (!err && (fflush(w->spool) || fseek(w->spool, 0, SEEK_SET)))
 		err = errno ? -errno : -EIO;
 	while (!err && (n = fread(buf, 1, sizeof(buf), w->spool))) {
