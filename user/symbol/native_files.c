@@ -223,19 +223,6 @@ const __u8 *native_file__build_id(const struct native_file *file, unsigned *ret_
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* "[libfoo.so]+0x1f00", "[vdso]", "[anonymous]". */
-static char *name_without_symbol(const struct native_file *file, __u64 offset)
-{
-	const char *base = base_name(file->name);
-	char *text;
-
-	if (!*base)
-		return strdup("[anonymous]");
-	if (file->identity.name_hash && base[0] == '[')
-		return strdup(base);
-	return asprintf(&text, "[%s]+0x%llx", base, (unsigned long long)offset) < 0 ? NULL : text;
-}
-
 static struct function *new_function(struct native_file *file, __u64 start, char *name)
 {
 	struct function *fn = name ? calloc(1, sizeof(*fn)) : NULL;
@@ -250,14 +237,24 @@ static struct function *new_function(struct native_file *file, __u64 start, char
 	return fn;
 }
 
-/* What all further functions of the file are. */
+/*
+ * "[libfoo.so]", "[vdso]", "[anonymous]": what all code is that has no name of its own. One for each
+ * file, since an entry for each address would bury a stripped library's time in a thousand rows.
+ */
+static char *name_of_rest(const struct native_file *file)
+{
+	const char *base = *file->name ? base_name(file->name) : "anonymous";
+	char *text;
+
+	if (base[0] == '[')
+		return strdup(base);
+	return asprintf(&text, "[%s]", base) < 0 ? NULL : text;
+}
+
 static struct native_symbol *rest_of(struct native_file *file)
 {
-	char *name;
-
-	if (!file->rest &&
-	    asprintf(&name, "[%s]", *file->name ? base_name(file->name) : "anonymous") >= 0)
-		file->rest = new_function(file, 0, name);
+	if (!file->rest)
+		file->rest = new_function(file, 0, name_of_rest(file));
 	return file->rest ? &file->rest->symbol : NULL;
 }
 
@@ -265,19 +262,21 @@ struct native_symbol *native_files__find(struct native_files *f, struct native_f
 					 __u64 offset)
 {
 	const char *name = NULL;
-	__u64 start = file->identity.name_hash ? 0 : offset;
+	__u64 start = 0;
 	struct function *fn;
 
 	if (f->skip_interpreter && file->origin == ORIGIN_INTERPRETER)
 		return rest_of(file);
 	if (file->symbols)
 		name = elf_symbols__find(file->symbols, offset, &start);
+	if (!name)
+		return rest_of(file);
 	HASH_FIND(hh, file->functions, &start, sizeof(start), fn);
 	if (fn)
 		return &fn->symbol;
 	if (f->symbol_cnt == NATIVE_SYMBOLS_MAX)
 		return rest_of(file);
-	fn = new_function(file, start, name ? demangle(name) : name_without_symbol(file, offset));
+	fn = new_function(file, start, demangle(name));
 	if (!fn)
 		return NULL;
 	HASH_ADD(hh, file->functions, start, sizeof(fn->start), fn);

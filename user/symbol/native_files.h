@@ -3,8 +3,8 @@
  * native_files.h - the ELF files that native code of all processes is in, and its functions.
  *
  * A file is known by what stat() says of it, so fifty processes with one library share its symbols,
- * which are read when the first address in it is asked for, through the process that asks. A function is made once: its name is what
- * the file has, demangled, or "[libfoo.so]+0x1f00" where it has none.
+ * which are read when the first address in it is asked for, through the process that asks. A function
+ * is made once: its name is what the file has, demangled. All code without a name is "[libfoo.so]".
  *
  * Must hold: what was handed out stays valid until free; memory grows with the number of different
  * functions that were seen, up to NATIVE_SYMBOLS_MAX; then they are one for each file.
