@@ -157,6 +157,22 @@ static void a_large_profile_survives(void **state)
 	assert_survives(large_profile(3000));
 }
 
+/* More functions than one generation of the DSO takes, each met in some sample. */
+static void many_functions_survive(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 thread = push(p, push(p, 0, add_process(p, "py", 5)), add_thread(p, "py", 5, 5));
+
+	for (int i = 0; i < 20000; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "f%d", i);
+		add_samples(p, push(p, thread, add_function(p, name, "/srv/a.py", i + 1, i + 1)),
+			    1);
+	}
+	assert_survives(p);
+}
+
 static void facts_and_accounts_survive(void **state)
 {
 	struct profile *p = small_profile(), *again;
@@ -308,6 +324,7 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 	/* All but those since the last flush, a second ago. */
 	assert_true(stats.samples >= 1899);
 	assert_int_equal(stats.unresolved, 0);
+	assert_true(stats.read.unfinished);
 	assert_int_equal(accounts_balance(profile__accounts_of(again)), 0);
 	ops->free(e);
 	profile__free(p);
@@ -322,6 +339,7 @@ int main(void)
 		cmocka_unit_test(hostile_names_survive),
 		cmocka_unit_test(deep_stacks_survive),
 		cmocka_unit_test(a_large_profile_survives),
+		cmocka_unit_test(many_functions_survive),
 		cmocka_unit_test(facts_and_accounts_survive),
 		cmocka_unit_test(a_code_object_gives_each_unit_its_line),
 		cmocka_unit_test(a_pipe_gives_what_a_file_gives),

@@ -4,6 +4,7 @@
  */
 #include "capture/dso.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +14,30 @@
 #define MAX_UNITS (1U << 20)
 #define FUNCTION_ALIGN 16U
 
+_Static_assert(DSO_FULL_TEXT + DSO_TEXT_OFFSET + (MAX_UNITS + 2) * DSO_SLOT + FUNCTION_ALIGN <
+		       DSO_STRIDE - 0x1000,
+	       "the last function of a generation stays in its range");
+_Static_assert((__u64)DSO_MAX_GENERATIONS *DSO_STRIDE <= 1ULL << 32, "a place has 32 bits");
+
 /* An array that is indexed by an id and grows with it; new elements are 0. */
 struct id_map {
 	__u32 *values;
 	__u32 cnt;
 };
 
+struct generation {
+	__u32 first; /* index of its first function */
+	__u32 end; /* of its last slot, as an offset */
+	__u8 build_id[DSO_BUILD_ID_SIZE];
+};
+
 struct dso {
 	struct dso_function *functions;
 	__u32 function_cnt, function_cap;
 	struct id_map by_code; /* index of the function + 1 */
-	struct id_map by_frame; /* offset of the slot, 0 not there yet */
-	__u32 end;
-	__u8 build_id[DSO_BUILD_ID_SIZE];
+	struct id_map by_frame; /* place of the slot, counted from DSO_BASE; 0 not there yet */
+	struct generation generations[DSO_MAX_GENERATIONS];
+	__u32 generation_cnt;
 };
 
 void dso__free(struct dso *d)
@@ -56,14 +68,43 @@ static __u32 *id_map_at(struct id_map *m, __u32 id)
 	return &m->values[id];
 }
 
+/* The first four bytes, of which files are named, are different within a recording. */
+static void make_build_id(struct dso *d, __u8 *id)
+{
+	__u32 number;
+
+	memcpy(id, d->generations[0].build_id, DSO_BUILD_ID_SIZE);
+	memcpy(&number, id, sizeof(number));
+	number = htobe32(be32toh(number) + d->generation_cnt);
+	memcpy(id, &number, sizeof(number));
+}
+
+/* The generation that has room for one more function, NULL if there is none. */
+static struct generation *open_generation(struct dso *d)
+{
+	struct generation *g = &d->generations[d->generation_cnt - 1];
+
+	if (d->function_cnt - g->first < DSO_FULL_FUNCTIONS &&
+	    g->end < DSO_TEXT_OFFSET + DSO_FULL_TEXT)
+		return g;
+	if (d->generation_cnt == DSO_MAX_GENERATIONS)
+		return NULL;
+	g = &d->generations[d->generation_cnt];
+	*g = (struct generation){ .first = d->function_cnt, .end = DSO_TEXT_OFFSET };
+	make_build_id(d, g->build_id);
+	d->generation_cnt++;
+	return g;
+}
+
 static struct dso_function *add_function(struct dso *d, __u32 slot_cnt)
 {
-	__u32 cap = d->function_cap ? d->function_cap * 2 : 256;
-	__u32 offset = (d->end + FUNCTION_ALIGN - 1) / FUNCTION_ALIGN * FUNCTION_ALIGN;
+	__u32 cap = d->function_cap ? d->function_cap * 2 : 256, offset;
+	struct generation *g = open_generation(d);
 	struct dso_function *grown;
 
-	if (slot_cnt * DSO_SLOT > DSO_MAX_TEXT - offset)
+	if (!g)
 		return NULL;
+	offset = (g->end + FUNCTION_ALIGN - 1) / FUNCTION_ALIGN * FUNCTION_ALIGN;
 	if (d->function_cnt == d->function_cap) {
 		grown = reallocarray(d->functions, cap, sizeof(*grown));
 		if (!grown)
@@ -71,9 +112,12 @@ static struct dso_function *add_function(struct dso *d, __u32 slot_cnt)
 		d->functions = grown;
 		d->function_cap = cap;
 	}
-	d->functions[d->function_cnt] =
-		(struct dso_function){ .offset = offset, .slot_cnt = slot_cnt };
-	d->end = offset + slot_cnt * DSO_SLOT;
+	d->functions[d->function_cnt] = (struct dso_function){
+		.generation = d->generation_cnt - 1,
+		.offset = offset,
+		.slot_cnt = slot_cnt,
+	};
+	g->end = offset + slot_cnt * DSO_SLOT;
 	return &d->functions[d->function_cnt++];
 }
 
@@ -103,9 +147,10 @@ struct dso *dso__new(void)
 
 	if (!d)
 		return NULL;
-	d->end = DSO_TEXT_OFFSET;
+	d->generation_cnt = 1;
+	d->generations[0].end = DSO_TEXT_OFFSET;
 	if (add_function(d, 1) &&
-	    getrandom(d->build_id, sizeof(d->build_id), 0) == sizeof(d->build_id))
+	    getrandom(d->generations[0].build_id, DSO_BUILD_ID_SIZE, 0) == DSO_BUILD_ID_SIZE)
 		return d;
 	dso__free(d);
 	return NULL;
@@ -125,38 +170,46 @@ static __u32 place(struct dso *d, const struct profile *p, __u32 frame)
 		unit = pf->unit >= 0 && (__u32)pf->unit < f->slot_cnt - 2 ? (__u32)pf->unit :
 		       pf->line > 0					  ? f->slot_cnt - 2 :
 									    f->slot_cnt - 1;
-		return f->offset + DSO_SLOT * unit;
+		return f->generation * DSO_STRIDE + f->offset + DSO_SLOT * unit;
 	}
 	own = frame ? add_function(d, 1) : NULL;
 	if (!own)
 		return DSO_TEXT_OFFSET;
 	own->frame = frame;
-	return own->offset;
+	return own->generation * DSO_STRIDE + own->offset;
 }
 
 __u64 dso__address(struct dso *d, const struct profile *p, __u32 frame)
 {
-	__u32 *offset = id_map_at(&d->by_frame, frame);
+	__u32 *at = id_map_at(&d->by_frame, frame);
 
-	if (!offset)
+	if (!at)
 		return 0;
-	if (!*offset)
-		*offset = place(d, p, frame);
-	return DSO_BASE + *offset + 1;
+	if (!*at)
+		*at = place(d, p, frame);
+	return DSO_BASE + *at + 1;
 }
 
-const __u8 *dso__build_id(const struct dso *d)
+__u32 dso__generations(const struct dso *d)
 {
-	return d->build_id;
+	return d->generation_cnt;
 }
 
-const struct dso_function *dso__functions(const struct dso *d, __u32 *ret_cnt)
+const __u8 *dso__build_id(const struct dso *d, __u32 generation)
 {
-	*ret_cnt = d->function_cnt;
-	return d->functions;
+	return d->generations[generation].build_id;
 }
 
-__u32 dso__end(const struct dso *d)
+const struct dso_function *dso__functions(const struct dso *d, __u32 generation, __u32 *ret_cnt)
 {
-	return d->end;
+	__u32 end = generation + 1 < d->generation_cnt ? d->generations[generation + 1].first :
+							 d->function_cnt;
+
+	*ret_cnt = end - d->generations[generation].first;
+	return d->functions + d->generations[generation].first;
+}
+
+__u32 dso__end(const struct dso *d, __u32 generation)
+{
+	return d->generations[generation].end;
 }

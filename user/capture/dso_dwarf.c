@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_dwarf.c - DWARF 4 for the functions of a DSO.
+ * dso_dwarf.c - DWARF 4 for the functions of one generation.
  *
  * A compilation unit for each run of functions of one file: units must be contiguous, and functions
  * come in the order in which they were first seen. A sequence of line rows for each function.
@@ -243,11 +243,11 @@ static int put_unit(struct dwarf *w, const struct profile *p, const struct unit 
 	return put_info(w, p, u, file, line_offset);
 }
 
-int dwarf_build(struct dwarf *ret, const struct dso *d, const struct profile *p)
+int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const struct profile *p)
 {
 	struct dwarf w = { 0 };
 	__u32 cnt, i, next;
-	const struct dso_function *functions = dso__functions(d, &cnt);
+	const struct dso_function *functions = dso__functions(d, generation, &cnt);
 	int err = 0;
 
 	put_abbrevs(&w.abbrev);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_elf.c - the DSO as an ELF file, by libelf, with the layout of our choice: file offset, address
+ * dso_elf.c - a generation of the DSO as an ELF file, by libelf, with the layout of our choice: file offset, address
  * and offset in the mapping are all the same, which is what perf converts between.
  *
  * Two empty functions follow the last one: hotspot 1.6 does not find the last two of a library.
@@ -78,6 +78,7 @@ char *dso_symbol(const struct profile *p, const struct dso_function *f)
 
 struct image {
 	const struct dso *dso;
+	__u32 generation;
 	const struct profile *profile;
 	Elf *elf;
 	struct bytes text, note, symtab, strtab, names, all_names;
@@ -110,8 +111,8 @@ static void put_symbol(struct image *m, const char *name, __u64 value, __u64 siz
 
 static int put_symbols(struct image *m)
 {
-	__u32 cnt, end = dso__end(m->dso);
-	const struct dso_function *functions = dso__functions(m->dso, &cnt);
+	__u32 cnt, end = dso__end(m->dso, m->generation);
+	const struct dso_function *functions = dso__functions(m->dso, m->generation, &cnt);
 
 	bytes_fill(&m->symtab, 0, sizeof(Elf64_Sym));
 	bytes_u8(&m->strtab, 0);
@@ -130,7 +131,7 @@ static int put_symbols(struct image *m)
 static void put_text(struct image *m)
 {
 	const __u8 nop[] = NOP;
-	__u32 end = dso__end(m->dso) + DUMMY_CNT * DSO_SLOT;
+	__u32 end = dso__end(m->dso, m->generation) + DUMMY_CNT * DSO_SLOT;
 
 	for (__u32 at = DSO_TEXT_OFFSET; at < end; at += DSO_SLOT)
 		bytes_put(&m->text, nop, sizeof(nop));
@@ -225,7 +226,7 @@ static int add_names(struct image *m)
 
 static int add_headers(struct image *m)
 {
-	__u64 text_end = dso__end(m->dso) + DUMMY_CNT * DSO_SLOT;
+	__u64 text_end = dso__end(m->dso, m->generation) + DUMMY_CNT * DSO_SLOT;
 	Elf64_Ehdr *ehdr = elf64_newehdr(m->elf);
 	Elf64_Phdr *phdr = ehdr ? elf64_newphdr(m->elf, 2) : NULL;
 
@@ -257,11 +258,11 @@ static int build(struct image *m, const char *notes)
 	size_t last;
 	int err;
 
-	put_note(&m->note, dso__build_id(m->dso));
+	put_note(&m->note, dso__build_id(m->dso, m->generation));
 	put_text(m);
 	err = put_symbols(m);
 	if (!err)
-		err = dwarf_build(&m->dwarf, m->dso, m->profile);
+		err = dwarf_build(&m->dwarf, m->dso, m->generation, m->profile);
 	if (!err)
 		err = add_headers(m);
 	if (!err)
@@ -281,9 +282,10 @@ static int build(struct image *m, const char *notes)
 	return 0;
 }
 
-int dso__write(const struct dso *d, const struct profile *p, const char *notes, int fd)
+int dso__write(const struct dso *d, __u32 generation, const struct profile *p, const char *notes,
+	       int fd)
 {
-	struct image m = { .dso = d, .profile = p };
+	struct image m = { .dso = d, .generation = generation, .profile = p };
 	int err = -EIO;
 
 	if (elf_version(EV_CURRENT) != EV_NONE)

@@ -120,7 +120,7 @@ static int read_symbols(struct dso_reader *r)
 		const char *name;
 		GElf_Sym sym;
 
-		if (!gelf_getsym(data, (int)i, &sym) || sym.st_size > DSO_MAX_TEXT)
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_size > DSO_STRIDE)
 			continue;
 		name = elf_strptr(r->elf, shdr.sh_link, sym.st_name);
 		if (name)

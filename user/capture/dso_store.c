@@ -95,27 +95,28 @@ static int choose_cache(char *folder, size_t size)
 	return set_path(folder, size, "/var/tmp/krait-%u", (unsigned)geteuid());
 }
 
-int dso_store_choose(char *path, size_t size, int fd, const struct dso *d)
+int dso_store_choose(char *folder, size_t size, int fd)
 {
-	char folder[PATH_MAX], hex[HEX_SIZE];
-	bool beside = !choose_beside(folder, sizeof(folder), fd) && !owner_make_folders(folder);
-	int err = 0;
+	int err;
 
-	if (beside) {
+	if (!choose_beside(folder, size, fd) && !owner_make_folders(folder)) {
 		remove_stale(folder);
-	} else {
-		err = choose_cache(folder, sizeof(folder));
-		if (!err)
-			err = owner_make_folders(folder);
+		return 0;
 	}
-	to_hex(hex, dso__build_id(d), DSO_BUILD_ID_SIZE);
-	if (!err)
-		err = set_path(path, size, "%s/python-%.*s.so", folder, NAME_HEX, hex);
-	return err;
+	err = choose_cache(folder, size);
+	return err ? err : owner_make_folders(folder);
 }
 
-int dso_store_write(const char *path, const struct dso *d, const struct profile *p,
-		    const char *notes)
+int dso_store_path(char *path, size_t size, const char *folder, const __u8 *build_id)
+{
+	char hex[HEX_SIZE];
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	return set_path(path, size, "%s/python-%.*s.so", folder, NAME_HEX, hex);
+}
+
+int dso_store_write(const char *path, const struct dso *d, __u32 generation,
+		    const struct profile *p, const char *notes)
 {
 	cleanup_close int fd = -1;
 	char part[PATH_MAX];
@@ -128,7 +129,7 @@ int dso_store_write(const char *path, const struct dso *d, const struct profile 
 	if (fd < 0)
 		return -errno;
 	owner_give(fd);
-	err = dso__write(d, p, notes, fd);
+	err = dso__write(d, generation, p, notes, fd);
 	if (!err && rename(part, path))
 		err = -errno;
 	if (err)
@@ -166,13 +167,13 @@ static int copy_file(const char *from, const char *to)
 }
 
 /* DIR/PATH/ID/elf, and the link DIR/.build-id/ID[0:2]/ID[2:] that points to its folder. */
-int dso_store_cache(const char *path, const struct dso *d)
+int dso_store_cache(const char *path, const __u8 *build_id)
 {
 	char folder[PATH_MAX], object[PATH_MAX], elf[PATH_MAX], link_path[PATH_MAX];
 	char target[PATH_MAX], hex[HEX_SIZE];
 	int err = cache_folder(folder, sizeof(folder));
 
-	to_hex(hex, dso__build_id(d), DSO_BUILD_ID_SIZE);
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
 	if (!err)
 		err = set_path(object, sizeof(object), "%s%s/%s", folder, path, hex);
 	if (!err)

@@ -21,8 +21,8 @@ struct dwarf {
 	struct bytes info, abbrev, line, aranges;
 };
 
-/* Functions with a file, and for each slot line and column; 0 or -ENOMEM. */
-int dwarf_build(struct dwarf *ret, const struct dso *d, const struct profile *p)
+/* Functions of a generation with a file, and for each slot line and column; 0 or -ENOMEM. */
+int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const struct profile *p)
 	__attribute__((warn_unused_result));
 void dwarf_free(struct dwarf *w);
 

@@ -411,7 +411,7 @@ __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address,
 
 const struct dso_reader *objects__dso(const struct objects *o)
 {
-	for (__u32 i = 0; i < o->cnt; i++) {
+	for (__u32 i = o->cnt; i-- > 0;) {
 		if (o->list[i].dso)
 			return o->list[i].dso;
 	}

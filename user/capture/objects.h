@@ -34,7 +34,7 @@ void objects__set_kernel(struct objects *o, __u64 text_start);
 /* The frame of an address, 0 when out of memory. */
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel);
 
-/* A DSO of krait that was opened, or NULL; path of one that was not found, or NULL. */
+/* The newest DSO of krait that was opened, or NULL; path of one that was not found, or NULL. */
 const struct dso_reader *objects__dso(const struct objects *o);
 const char *objects__missing(const struct objects *o);
 __u64 objects__unresolved(const struct objects *o);

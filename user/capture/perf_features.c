@@ -73,8 +73,8 @@ void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct p
 {
 	switch (feature) {
 	case PERF_FEATURE_BUILD_ID:
-		if (f->object)
-			put_build_id(b, f->object);
+		for (unsigned i = 0; i < f->object_cnt; i++)
+			put_build_id(b, &f->objects[i]);
 		break;
 	case PERF_FEATURE_HOSTNAME:
 		put_known(b, f->config->host);

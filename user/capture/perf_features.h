@@ -12,7 +12,8 @@
 struct perf_facts {
 	const struct perf_writer_config *config;
 	const struct perf_event_attr *attrs; /* one for each event; ids are 1, 2 … */
-	const struct perf_mapping *object; /* for BUILD_ID, or NULL */
+	const struct perf_mapping *objects; /* for BUILD_ID */
+	unsigned object_cnt;
 	__u64 first_ns, last_ns; /* of the samples */
 	__u64 wall_ns, clock_ns; /* one moment, on both clocks */
 };

@@ -394,6 +394,9 @@ static void finish(struct import *im)
 	s->facts = *perf_reader__facts(im->reader);
 	s->seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC;
 	s->is_krait = missing || objects__dso(im->objects);
+	/* The features are the last thing that krait writes. */
+	if (s->is_krait && !*s->facts.version)
+		s->read.unfinished = true;
 	s->unresolved = objects__unresolved(im->objects);
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);

@@ -309,12 +309,13 @@ static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
 	return err;
 }
 
-int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *m)
+int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt)
 {
 	const struct perf_facts facts = {
 		.config = &w->config,
 		.attrs = w->attrs,
-		.object = m,
+		.objects = list,
+		.object_cnt = cnt,
 		.first_ns = w->first_ns,
 		.last_ns = w->last_ns,
 		.wall_ns = w->wall_ns,

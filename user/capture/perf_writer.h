@@ -74,7 +74,7 @@ int perf_writer__lost(struct perf_writer *w, __u64 cnt);
 
 /* What was written so far can be read after this. */
 int perf_writer__flush(struct perf_writer *w);
-/* Writes what belongs at the end. m: NULL, or the object with a build ID to be archived. */
-int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *m);
+/* Writes what belongs at the end. list: objects with a build ID that are to be archived. */
+int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt);
 
 #endif /* KRAIT_CAPTURE_PERF_WRITER_H */

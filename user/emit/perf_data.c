@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_data.c - perf.data: samples as they come, the DSO beside the file.
+ * perf_data.c - perf.data: samples as they come, the DSOs beside the file.
  *
- * A frame of Python is an address in the DSO of the recording (capture/dso.h), so a stack is an
+ * A frame of Python is an address in a DSO of the recording (capture/dso.h), so a stack is an
  * ordinary call chain. Processes and threads are announced when they are first met.
  *
- * The DSO is rewritten every few seconds while it grows, and complete at the end: a krait that is
- * killed leaves a capture of which at most the newest functions have no name.
+ * Every second the file is brought up to date, the DSOs first: a krait that is killed leaves a capture
+ * in which every sample that is there has its names.
  */
 #include "emit/formats.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
-#include "capture/dso.h"
-#include "capture/dso_store.h"
+#include "capture/dso_files.h"
 #include "capture/kernel_text.h"
 #include "capture/perf_format.h"
 #include "capture/perf_writer.h"
@@ -28,9 +26,8 @@
 
 /* Frames of a stack that perf report and perf script show unless told otherwise. */
 #define PERF_MAX_STACK 127
+/* Also how much a krait that is killed loses. Where new code never ends, 4 % go into the DSO. */
 #define FLUSH_NS NS_PER_SEC
-/* The DSO of 20,000 functions takes 0.1 s to write: 2 % at the most. */
-#define STORE_NS (5 * NS_PER_SEC)
 /* A process is announced that long before its first sample: records come in about their order. */
 #define LEAD_NS 1000000ULL
 
@@ -38,6 +35,7 @@ struct task {
 	int tid; /* the key; that of a process is its main thread's */
 	__u32 image; /* main thread: frame of the process, which changes with its name */
 	__u32 native_serial; /* main thread: of the mappings that were announced; 0 none */
+	__u32 generations; /* main thread: of the DSO, that were announced */
 	char comm[64];
 	UT_hash_handle hh;
 };
@@ -46,15 +44,14 @@ struct emitter {
 	const struct emit_options *options;
 	struct perf_writer *writer;
 	struct perf_writer_event event;
-	struct dso *dso;
-	char dso_path[PATH_MAX];
+	struct dso_files *files;
+	struct dso *dso; /* theirs */
 	struct task *tasks;
 	__u64 *chain;
 	__u32 chain_cap, chain_cnt;
 	__u32 chain_node, chain_image; /* what the chain is of: a stack often comes again at once */
 	bool in_user; /* the last address put there was not the kernel's */
-	__u64 flushed_ns, stored_ns;
-	__u32 stored_end; /* of the DSO when it was last written */
+	__u64 flushed_ns;
 	__u32 max_depth;
 };
 
@@ -69,7 +66,7 @@ static void perf_data_free(struct emitter *e)
 		free(t);
 	}
 	perf_writer__free(e->writer);
-	dso__free(e->dso);
+	dso_files__free(e->files);
 	free(e->chain);
 	free(e);
 }
@@ -105,12 +102,11 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.frequency = options->frequency ? options->frequency : 1,
 	};
-	e->dso = dso__new();
-	err = e->dso ? 0 : -ENOMEM;
-	if (!err)
-		err = dso_store_choose(e->dso_path, sizeof(e->dso_path), fileno(out), e->dso);
-	if (!err)
+	err = dso_files__new(&e->files, fileno(out));
+	if (!err) {
+		e->dso = dso_files__dso(e->files);
 		err = start_writer(e, out);
+	}
 	if (!err)
 		err = perf_writer__flush(e->writer);
 	if (err)
@@ -154,25 +150,31 @@ static int announce_process(struct emitter *e, const struct profile *p,
 {
 	const char *name = profile__text(p, profile__frame_at(p, image)->name);
 	struct perf_stamp stamp = *sample;
-	const struct perf_mapping mapping = {
-		.start = DSO_BASE,
-		.size = DSO_MAX_TEXT,
-		.build_id = dso__build_id(e->dso),
-		.path = e->dso_path,
-	};
 	struct task *t = find_task(e, stamp.pid);
 	bool again = t && t->image;
-	int err;
 
 	if (!t)
 		t = add_task(e, stamp.pid);
 	if (!t)
 		return -ENOMEM;
-	t->native_serial = 0; /* another image has other mappings */
+	t->native_serial = t->generations = 0; /* another image has other mappings */
 	t->image = image;
 	stamp.tid = stamp.pid;
-	err = name_task(e, t, &stamp, name, again);
-	return err ? err : perf_writer__mapping(e->writer, &stamp, &mapping);
+	return name_task(e, t, &stamp, name, again);
+}
+
+/* The DSOs that the process does not have yet. */
+static int announce_dsos(struct emitter *e, struct task *t, const struct perf_stamp *stamp)
+{
+	struct perf_mapping mapping;
+	int err = 0;
+
+	for (; t->generations < dso__generations(e->dso) && !err; t->generations++) {
+		err = dso_files__mapping(e->files, t->generations, &mapping);
+		if (!err)
+			err = perf_writer__mapping(e->writer, stamp, &mapping);
+	}
+	return err;
 }
 
 /* What else the process has mapped, for whoever looks up names of native code. */
@@ -214,6 +216,8 @@ static int announce(struct emitter *e, const struct profile *p, const struct pro
 	if (!t || t->image != image)
 		err = announce_process(e, p, &stamp, image);
 	t = find_task(e, s->pid);
+	if (t && !err)
+		err = announce_dsos(e, t, &stamp);
 	if (t && !err && s->native)
 		err = announce_mappings(e, t, &stamp, s->native);
 	t = find_task(e, s->tid);
@@ -279,24 +283,21 @@ static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 no
 	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, p, 0), false);
 }
 
-static int store(struct emitter *e, const struct profile *p);
+typedef int (*store_fn)(struct dso_files *f, const struct profile *p, const char *notes);
+
+static int store(struct emitter *e, const struct profile *p, store_fn fn);
 
 static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 {
 	int err = 0;
 
-	if (!e->flushed_ns)
-		e->flushed_ns = e->stored_ns = now_ns;
-	if (now_ns - e->flushed_ns >= FLUSH_NS && now_ns > e->flushed_ns) {
-		e->flushed_ns = now_ns;
-		err = perf_writer__flush(e->writer);
-	}
-	if (now_ns - e->stored_ns >= STORE_NS && now_ns > e->stored_ns) {
-		e->stored_ns = now_ns;
-		if (!err && e->stored_end != dso__end(e->dso))
-			err = store(e, p);
-	}
-	return err;
+	/* The first sample at once: a header without any says that nothing was flushed. */
+	if (e->flushed_ns && (now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS))
+		return 0;
+	e->flushed_ns = now_ns;
+	if (dso_files__is_behind(e->files))
+		err = store(e, p, dso_files__store);
+	return err ? err : perf_writer__flush(e->writer);
 }
 
 static int perf_data_sample(struct emitter *e, const struct profile *p,
@@ -346,29 +347,30 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 	return text;
 }
 
-static int store(struct emitter *e, const struct profile *p)
+static int store(struct emitter *e, const struct profile *p, store_fn fn)
 {
 	cleanup_free char *notes = make_notes(e, p);
 
-	if (!notes)
-		return -ENOMEM;
-	e->stored_end = dso__end(e->dso);
-	return dso_store_write(e->dso_path, e->dso, p, notes);
+	return notes ? fn(e->files, p, notes) : -ENOMEM;
+}
+
+/* All that perf archive should carry are the DSOs. */
+static int finish_writer(struct emitter *e)
+{
+	__u32 cnt = dso__generations(e->dso);
+	cleanup_free struct perf_mapping *list = calloc(cnt, sizeof(*list));
+	int err = list ? 0 : -ENOMEM;
+
+	for (__u32 i = 0; i < cnt && !err; i++)
+		err = dso_files__mapping(e->files, i, &list[i]);
+	return err ? err : perf_writer__finish(e->writer, list, cnt);
 }
 
 static int perf_data_finish(struct emitter *e, const struct profile *p)
 {
-	const struct perf_mapping object = {
-		.build_id = dso__build_id(e->dso),
-		.path = e->dso_path,
-	};
 	__u64 lost = accounts_total(profile__accounts_of(p), OUTCOME_LOST);
-	int err = store(e, p), cached;
+	int err = store(e, p, dso_files__finish);
 
-	/* Only "perf archive" and captures that are moved need it. */
-	cached = err ? 0 : dso_store_cache(e->dso_path, e->dso);
-	if (cached)
-		log_debug("perf.data", "build-id cache: %s", strerror(-cached));
 	if (e->max_depth > PERF_MAX_STACK)
 		log_info(NULL,
 			 "stacks are up to %u frames deep: perf shows them whole with "
@@ -376,7 +378,7 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 			 e->max_depth, e->max_depth);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);
-	return err ? err : perf_writer__finish(e->writer, &object);
+	return err ? err : finish_writer(e);
 }
 
 const struct emitter_ops perf_data_emitter = {

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A krait that is killed at any moment leaves a capture that opens, for krait and for perf, in which
+every sample has its names; a long one is in several libraries, which perf archive carries."""
+import collections
+import glob
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness as h  # noqa: E402
+
+# New functions without end, 60 deep: thousands a second find their way into samples.
+SOURCE = """
+import sys
+print("READY", flush=True)
+turn = 0
+while True:
+    source = "def f%d_0(n):\\n    for i in range(n): pass\\n" % turn
+    for i in range(1, 60):
+        source += "def f%d_%d(n):\\n    f%d_%d(n)\\n" % (turn, i, turn, i - 1)
+    space = {}
+    exec(compile(source, "/srv/made.py", "exec"), space)
+    space["f%d_59" % turn](40000)
+    turn += 1
+"""
+
+
+def run(*args, **options):
+    return subprocess.run(args, capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS,
+                          errors="surrogateescape", **options)
+
+
+def perf_samples(path, *options):
+    """{leaf symbol: samples}, and all symbols, as perf has them."""
+    done = run("perf", "script", *options, "-F", "comm,ip,sym,dso", "-i", path)
+    counts, symbols, fresh = collections.Counter(), set(), False
+    for line in done.stdout.splitlines():
+        match = re.match(r"\s+[0-9a-f]+ (.*) \((.*)\)$", line)
+        if match:
+            symbols.add(match.group(1))
+            counts[match.group(1)] += fresh
+        fresh = bool(line) and not line[0].isspace()
+    return counts, symbols, done.stderr
+
+
+def record_for(seconds, target, path, number):
+    """Records and ends krait with that signal after so many seconds of work."""
+    krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(target.pid), "-o", path],
+                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
+    deadline = time.monotonic() + h.PATIENCE_SECS
+    # From the first flush on: what a killed krait has not written yet is not there.
+    while (not os.path.exists(path) or os.path.getsize(path) < 500) and \
+            time.monotonic() < deadline and krait.poll() is None:
+        time.sleep(0.01)
+    time.sleep(seconds)
+    code = h.end_child(krait, number)
+    err = krait.stderr.read()
+    krait.stderr.close()
+    return code, err
+
+
+def check_kill(tap, target, folder, number):
+    path = os.path.join(folder, "killed%d.data" % number)
+    seconds = random.uniform(0.0, 3.0)
+    name = "killed after %.2f s: " % seconds
+    code, err = record_for(seconds, target, path, signal.SIGKILL)
+    tap.ok(code == -signal.SIGKILL and target.alive(), name + "the target goes on", code, err)
+    report = h.run_krait("report", "-i", path)
+    tap.ok(report.returncode == 0 and "did not finish" in report.stderr and
+           "no name" not in report.stderr and "are not here" not in report.stderr,
+           name + "krait reports what there is, and says so", report.stdout[-500:], report.stderr)
+    folded = h.run_krait("convert", "-q", "-i", path, "-f", "folded", "-o", "-").stdout
+    leaves = collections.Counter()
+    for line in folded.splitlines():
+        stack, _, count = line.rpartition(" ")
+        leaves[stack.split(";")[-1].split(" (")[0]] += int(count)
+    total = sum(leaves.values())
+    tap.ok(total > 0 and "[python 0x" not in folded, name + "each frame has its name",
+           folded[:1000])
+    if shutil.which("perf"):
+        counts, symbols, err = perf_samples(path, "--max-stack", "200")
+        got = collections.Counter()
+        for symbol, count in counts.items():
+            got[re.sub(r"^py::(.*?):.*$", r"\1", symbol)] += count
+        tap.equal(got, leaves, name + "perf has the same samples of the same functions", err)
+        tap.ok("[unknown]" not in symbols, name + "perf knows all names", sorted(symbols)[:20])
+    else:
+        tap.skip(name + "perf", "no perf (Debian package linux-perf)")
+
+
+def check_generations(tap, target, folder):
+    """Ended as it should be: several libraries, the older ones as small as they may be."""
+    path = os.path.join(folder, "long.data")
+    code, err = record_for(2.5, target, path, signal.SIGTERM)
+    libraries = glob.glob(path + ".krait/python-*.so")
+    tap.ok(code == 0 and len(libraries) > 1, "a recording with many functions is in several libraries",
+           code, err, libraries)
+    largest = max(os.path.getsize(p) for p in libraries)
+    tap.ok(largest < 16 << 20, "none of them is large", largest)
+    return path
+
+
+def check_archive(tap, path, folder):
+    """perf archive carries them to another home, where they give all names again."""
+    if not shutil.which("perf"):
+        return tap.skip("perf archive", "no perf (Debian package linux-perf)")
+    here, symbols, _ = perf_samples(path)
+    done = run("perf", "archive", path, cwd=folder)
+    archive = next(iter(glob.glob(path + ".tar.*")), None)
+    if not tap.ok(archive, "perf archive packs the libraries", done.stdout, done.stderr):
+        return None
+    shutil.rmtree(path + ".krait")
+    shutil.rmtree(os.path.join(folder, ".debug"))
+    _, nothing, _ = perf_samples(path)
+    there = os.path.join(folder, "there")
+    os.makedirs(os.path.join(there, ".debug"))
+    os.environ["HOME"] = there
+    run("tar", "xf", archive, "-C", os.path.join(there, ".debug"))
+    elsewhere, again, err = perf_samples(path)
+    tap.ok(elsewhere == here and again == symbols and nothing != symbols,
+           "perf has all names from the archive alone", err, sorted(symbols - again)[:10])
+    done = h.run_krait("report", "-i", path)
+    tap.ok(done.returncode == 0 and "name" not in done.stderr, "and so has krait", done.stderr)
+    return None
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    pythons = h.interpreters(tap)
+    python = h.newest([p for p in pythons if p.root == "/"] or pythons)
+    if not python:
+        tap.skip("killed", "no interpreter")
+        tap.done()
+        return
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    h.folders.append(folder)
+    # perf and krait have their build-id cache there.
+    os.environ["HOME"] = folder
+    os.environ.pop("PERF_BUILDID_DIR", None)
+    scratch = python.scratch()
+    h.folders.append(scratch)
+    with open(os.path.join(scratch, "made.py"), "w", encoding="utf-8") as f:
+        f.write(SOURCE)
+    script = python.inside(os.path.join(scratch, "made.py"))
+    with h.Target(python.command(script)) as target:
+        for number in range(3):
+            check_kill(tap, target, folder, number)
+        path = check_generations(tap, target, folder)
+    check_archive(tap, path, folder)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

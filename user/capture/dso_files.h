@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dso_files.h - the DSOs of a recording, and which of their files are behind.
+ *
+ * Must hold: after a store, every address that was given until then has a name on disk. A store
+ * writes the generations that have grown since the last one, so the newest and those that were
+ * filled in between, and no other.
+ */
+#ifndef KRAIT_CAPTURE_DSO_FILES_H
+#define KRAIT_CAPTURE_DSO_FILES_H
+
+#include "capture/dso.h"
+#include "capture/perf_writer.h"
+
+struct dso_files;
+
+/* For a capture that is written to fd. 0 or -errno. */
+int dso_files__new(struct dso_files **ret, int fd) __attribute__((warn_unused_result));
+void dso_files__free(struct dso_files *f);
+
+/* To ask it for addresses. */
+struct dso *dso_files__dso(struct dso_files *f);
+
+/* The mapping of a generation; its strings are good until free. 0 or -errno. */
+int dso_files__mapping(struct dso_files *f, __u32 generation, struct perf_mapping *ret)
+	__attribute__((warn_unused_result));
+
+/* An address was given that no file knows yet. */
+bool dso_files__is_behind(const struct dso_files *f);
+/* notes: text for the newest one's DSO_NOTES_SECTION. 0 or -errno. */
+int dso_files__store(struct dso_files *f, const struct profile *p, const char *notes)
+	__attribute__((warn_unused_result));
+/* The last store: the newest one is written with its notes in any case. 0 or -errno. */
+int dso_files__finish(struct dso_files *f, const struct profile *p, const char *notes)
+	__attribute__((warn_unused_result));
+
+#endif /* KRAIT_CAPTURE_DSO_FILES_H */
