@@ -207,6 +207,11 @@ check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 check-e2e: all ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
+check-nogil: all build-unit ## builds free-threaded interpreters, once, 5 minutes each, and tests on them
+	@scripts/install-deps test
+	@scripts/pythons-nogil
+	@KRAIT_KINDS='^(nogil-|refs)' $(RUN) unit e2e
+
 check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debian's kernels 5.10 to sid's, in QEMU
 	@scripts/install-deps vm
 	@O=$(O) V=$(V) scripts/vm
@@ -264,5 +269,5 @@ help: ## this text
 
 -include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-unit check-asan check-root check-e2e check-vm verify fuzz coverage lint \
+.PHONY: all demo check check-unit check-asan check-root check-e2e check-nogil check-vm verify fuzz coverage lint \
 	format build-unit build-bpf-tests build-fuzzers install uninstall dist clean help

@@ -115,6 +115,13 @@ struct py_offsets {
 };
 _Static_assert(sizeof(struct py_offsets) == 192, "struct py_offsets is shared with BPF");
 
+/*
+ * PyASCIIObject.state begins with interned: two bits, or a byte in free-threaded builds from 3.14 on.
+ * Behind it are kind (3 bits), compact and ascii (1 each).
+ */
+#define PYOFF_STRING_STATE_SHIFT(off)                                                              \
+	((off)->flags & PYOFF_FREE_THREADED && (off)->version >= 0x030e0000 ? 8 : 2)
+
 /* Bytes to read of a code object: the older ones are smaller. */
 #define PYOFF_CODE_WINDOW(off)                                                                     \
 	((off)->frame_kind == PY_FRAME_OBJECT ? KRAIT_OLD_CODE_WINDOW : KRAIT_CODE_WINDOW)

@@ -20,7 +20,9 @@
 
 /* Header of the longest PyUnicode we know (free-threaded PyCompactUnicodeObject: 72 bytes). */
 #define STRING_HEADER_MAX 128
-#define BYTES_HEADER 32
+/* PyBytes to its first byte: 32, free-threaded 48; up to ob_size it is the same in all old ones. */
+#define BYTES_HEADER_MAX 64
+#define OLD_BYTES_HEADER 32
 #define TYPE_NAME_SIZE 8
 
 /* Appends a region of the target's memory to the snapshot. 0, or 1 when it cannot be had whole. */
@@ -52,7 +54,7 @@ static __always_inline int snapshot_string(struct event_code *event, const struc
 	if (!addr || read_user_u64(&length, addr + off->unicode.length) ||
 	    read_user(&state, sizeof(state), addr + off->unicode.state))
 		return 1;
-	kind = (off->flags & PYOFF_FREE_THREADED ? state >> 8 : state >> 2) & 7;
+	kind = state >> PYOFF_STRING_STATE_SHIFT(off) & 7;
 	if (length > CODE_REGION_MAX || kind > 4 || header > STRING_HEADER_MAX)
 		return 1;
 	return snapshot_add(event, addr, header + (__u32)length * kind);
@@ -62,12 +64,13 @@ static __always_inline int snapshot_string(struct event_code *event, const struc
 static __always_inline void snapshot_bytes(struct event_code *event, const struct py_offsets *off,
 					   __u64 addr)
 {
+	__u32 header = off->bytes.ob_sval;
 	__u64 size = 0;
 
-	if (!addr || read_user_u64(&size, addr + off->bytes.ob_size) ||
-	    size > CODE_REGION_MAX - BYTES_HEADER)
+	if (!addr || header > BYTES_HEADER_MAX || read_user_u64(&size, addr + off->bytes.ob_size) ||
+	    size > CODE_REGION_MAX - BYTES_HEADER_MAX)
 		return;
-	if (!snapshot_add(event, addr, BYTES_HEADER + (__u32)size))
+	if (!snapshot_add(event, addr, header + (__u32)size))
 		event->has_lines = 1;
 }
 
@@ -106,7 +109,7 @@ static __always_inline int snapshot_code(struct event_code *event, const struct 
 		return 1;
 	/* The line table of 3.8 and 3.9 ends with the code: its length, from the object's header. */
 	if (off->frame_kind == PY_FRAME_OBJECT && off->code.bytecode != PYOFF_ABSENT &&
-	    snapshot_add(event, CODE_FIELD(window, off, bytecode), BYTES_HEADER))
+	    snapshot_add(event, CODE_FIELD(window, off, bytecode), OLD_BYTES_HEADER))
 		return 0;
 	snapshot_bytes(event, off, CODE_FIELD(window, off, linetable));
 	return 0;

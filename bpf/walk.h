@@ -154,13 +154,38 @@ static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_
 }
 
 /*
+ * Where the bytecode begins that the frame runs. A free-threaded interpreter (3.14+) gives each thread
+ * that runs a function a copy of its own: co_tlbc leads to { Py_ssize_t size; char *entries[size] }
+ * (_PyCodeArray, Include/cpython/code.h), of which frame.tlbc_index is the one in use; 0 is the code
+ * object's own. 0 where that cannot be told. A thread that enters another's generator stores instr_ptr
+ * before tlbc_index: copies do not overlap, so in between the offset is of no instruction.
+ */
+static __always_inline __u64 walk_bytecode(const struct walker *w, const struct py_offsets *off,
+					   __u64 code_addr)
+{
+	__u64 array_addr = 0, size = 0, addr = 0;
+	__u32 index;
+
+	if (off->frame.tlbc_index == PYOFF_ABSENT)
+		return code_addr + off->code.code_adaptive;
+	index = window_u32(w->frame_window, off->frame.tlbc_index, FRAME_WINDOW_MASK);
+	if (!index)
+		return code_addr + off->code.code_adaptive;
+	if (read_user_u64(&array_addr, code_addr + off->code.tlbc) || array_addr & TAG_BITS ||
+	    read_user_u64(&size, array_addr) || index >= size ||
+	    read_user_u64(&addr, array_addr + 8 + 8ULL * index))
+		return 0;
+	return addr;
+}
+
+/*
  * instr_ptr is the instruction itself. prev_instr (3.11, 3.12) and f_lasti are the one begun last,
  * which is one unit before the first where none was: there both make FRAME_INSTR_BEFORE.
  */
 static __always_inline __s32 walk_instr(const struct walker *w, const struct py_offsets *off,
 					__u64 code_addr)
 {
-	__u64 instr_off;
+	__u64 bytecode_addr, instr_off;
 
 	if (off->frame_kind == PY_FRAME_OBJECT) {
 		__s32 lasti =
@@ -170,9 +195,10 @@ static __always_inline __s32 walk_instr(const struct walker *w, const struct py_
 			return lasti == -1 ? FRAME_INSTR_BEFORE : FRAME_INSTR_UNKNOWN;
 		return lasti < (1 << 29) ? lasti << (off->lasti_shift & 1) : FRAME_INSTR_UNKNOWN;
 	}
+	bytecode_addr = walk_bytecode(w, off, code_addr);
 	instr_off = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK) -
-		    (code_addr + off->code.code_adaptive);
-	if (instr_off < (1U << 30))
+		    bytecode_addr;
+	if (bytecode_addr && instr_off < (1U << 30))
 		return (__s32)instr_off;
 	if (off->flags & PYOFF_CFRAME && instr_off == (__u64)FRAME_INSTR_BEFORE)
 		return FRAME_INSTR_BEFORE;

@@ -25,6 +25,8 @@ PATIENCE_SECS = 60
 MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 # Kinds of each that are looked for: what Debian or pyenv have.
 KINDS = {"3.8": ("shared",), "3.9": ("shared",), "3.10": ("shared",), "3.12": ("shared",)}
+# Kinds of those that have a free-threaded build, too (scripts/pythons-nogil).
+NOGIL = {minor: ("nogil-exe", "nogil-shared") for minor in ("3.13", "3.14", "3.15")}
 
 
 # ---- TAP ------------------------------------------------------------------------------------------
@@ -76,6 +78,9 @@ class Interpreter:
         self.version, self.kind, self.root, self.path = version, kind, root, path
         self.minor = ".".join(version.split(".")[:2])
         self.name = "%s %s" % (version, kind)
+        self.free_threaded = kind.startswith("nogil-")
+        # Where the interpreter is: "exe" or "shared".
+        self.build = kind.split("-")[-1]
         self.targets = TARGETS if root == "/" else TARGETS_IN_ROOT
 
     def command(self, *args):
@@ -136,11 +141,12 @@ def all_interpreters():
 
 def interpreters(tap):
     """The supported ones; a minor or kind that is not there is a skip that names it."""
-    found = [p for p in all_interpreters() if p.minor in MINORS and p.kind != "debug"]
+    found = [p for p in all_interpreters() if p.minor in MINORS and p.kind not in ("debug", "refs")]
     for minor in MINORS:
-        for kind in KINDS.get(minor, ("exe", "shared")):
+        for kind in KINDS.get(minor, ("exe", "shared")) + NOGIL.get(minor, ()):
             if not any(p.minor == minor and p.kind == kind for p in found):
-                tap.skip("%s %s" % (minor, kind), "no such interpreter (scripts/pythons)")
+                script = "pythons-nogil" if kind.startswith("nogil") else "pythons"
+                tap.skip("%s %s" % (minor, kind), "no such interpreter (scripts/%s)" % script)
     for python in found:
         python.refresh_targets()
     return found

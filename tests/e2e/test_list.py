@@ -27,15 +27,17 @@ def check_each(tap, python):
         tap.equal(done.returncode, 0, name + ": exit code", done.stderr)
         tap.equal((row["pid"], row["ns_pid"], row["user"]), (target.pid, target.pid, "root"),
                   name + ": whose it is")
-        tap.equal((row["version"], row["build"]), (python.version, python.kind),
+        tap.equal((row["version"], row["build"], row["free_threaded"]),
+                  (python.version, python.build, python.free_threaded),
                   name + ": version and build")
         tap.equal(row["how"], "table" if minor < 13 else "published offsets", name + ": how")
         tap.ok(row["command"].endswith("-B -c " + WAIT), name + ": its command", row["command"])
         done = h.run_krait("list")
         lines = [line.split() for line in done.stdout.splitlines()]
         rows = [line for line in lines if line and line[0] == str(target.pid)]
-        tap.ok(len(rows) == 1 and rows[0][3] == python.version, name + ": a row of the table",
-               done.stdout)
+        build = python.build + (",free-threaded" if python.free_threaded else "")
+        tap.ok(len(rows) == 1 and rows[0][3:5] == [python.version, build],
+               name + ": a row of the table", done.stdout)
 
 
 def check_refused(tap):

@@ -227,6 +227,37 @@ static void test_fault_at_any_read_gives_nothing(void **state)
 	}
 }
 
+/* Free-threaded builds count the maker's references (32 bits) and the others' (2 flag bits below). */
+static void test_references_of_free_threaded_builds(void **state)
+{
+	static const struct {
+		__u32 local;
+		__s64 shared;
+		bool alive;
+	} counts[] = {
+		{ 1, 0, true },
+		{ 0, 1 << 2 | 3, true }, /* merged: the maker has gone */
+		{ 0, (1LL << 58) | 3, true }, /* deferred */
+		{ 5, -(4 << 2), true }, /* references handed to other threads */
+		{ ~0U, 0, true }, /* immortal */
+		{ 0, 3, false },
+		{ 0, 0, false },
+		{ 0, -(1 << 2) | 3, false },
+	};
+	struct fixture *f = *state;
+	struct py_offsets offsets = image_offsets;
+	__u64 addr = image_alloc(f->image, 256);
+
+	offsets.flags = PYOFF_FREE_THREADED;
+	offsets.object.ob_type = 24;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		memcpy(image_at(f->image, addr + 12), &counts[i].local, 4);
+		memcpy(image_at(f->image, addr + 16), &counts[i].shared, 8);
+		assert_int_equal(code_head_read(&f->image->memory, &offsets, addr, &f->head), 0);
+		assert_int_equal(f->head.alive, counts[i].alive);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +271,7 @@ int main(void)
 		TEST(test_filename_that_is_no_string_is_unknown),
 		TEST(test_line_table_of_impossible_size_leaves_the_names),
 		TEST(test_line_table_of_3_10_is_understood),
+		TEST(test_references_of_free_threaded_builds),
 		TEST(test_fault_at_any_read_gives_nothing),
 	};
 

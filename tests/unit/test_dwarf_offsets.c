@@ -154,8 +154,8 @@ static void compare_python(const struct python *p)
 
 	snprintf(path, sizeof(path), "%s%s", root, p->path);
 	compare(p->root, path);
-	snprintf(path, sizeof(path), "%s%.*s/../lib/libpython3.%d.so.1.0", root, folder, p->path,
-		 minor);
+	snprintf(path, sizeof(path), "%s%.*s/../lib/libpython3.%d%s.so.1.0", root, folder, p->path,
+		 minor, strncmp(p->kind, "nogil", 5) ? "" : "t");
 	compare(p->root, path);
 	snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/libpython3.%d.so.1.0", root,
 		 minor);

@@ -152,21 +152,29 @@ static void test_layout_that_says_nothing_is_refused(void **state)
 	assert_null(text);
 }
 
-/* Header 32 bytes, interned a whole byte: kind at bit 8, compact 11, ASCII 12. */
-static void test_free_threaded_layout(void **state)
+static struct py_offsets free_threaded_offsets(__u32 version)
 {
-	struct image *image = *state;
 	struct py_offsets offsets = image_offsets;
-	__u64 addr = image_alloc(image, 128), length = 2;
-	__u32 bits = 3 | 2 << 8 | 1 << 11;
-	__u16 data[] = { 0x416, 0x2603 };
-	cleanup_free char *text = NULL;
 
+	offsets.version = version;
 	offsets.flags = PYOFF_FREE_THREADED;
 	offsets.unicode.length = 32;
 	offsets.unicode.state = 48;
 	offsets.unicode.ascii_size = 56;
 	offsets.unicode.compact_size = 72;
+	return offsets;
+}
+
+/* Header 32 bytes, interned a whole byte: kind at bit 8, compact 11, ASCII 12. */
+static void test_free_threaded_layout(void **state)
+{
+	struct image *image = *state;
+	struct py_offsets offsets = free_threaded_offsets(0x030e0af0);
+	__u64 addr = image_alloc(image, 128), length = 2;
+	__u32 bits = 3 | 2 << 8 | 1 << 11;
+	__u16 data[] = { 0x416, 0x2603 };
+	cleanup_free char *text = NULL;
+
 	memcpy(image_at(image, addr + 32), &length, 8);
 	memcpy(image_at(image, addr + 48), &bits, 4);
 	memcpy(image_at(image, addr + 72), data, 4);
@@ -175,6 +183,22 @@ static void test_free_threaded_layout(void **state)
 	free(take_ptr(&text));
 
 	bits = 1 | 1 << 8 | 1 << 11 | 1 << 12;
+	memcpy(image_at(image, addr + 48), &bits, 4);
+	memcpy(image_at(image, addr + 56), "ok", 2);
+	assert_int_equal(py_string_read(&image->memory, &offsets, addr, &text), 0);
+	assert_string_equal(text, "ok");
+}
+
+/* 3.13 has two bits for interned in all builds: kind at bit 2, compact 5, ASCII 6. */
+static void test_free_threaded_layout_of_3_13(void **state)
+{
+	struct image *image = *state;
+	struct py_offsets offsets = free_threaded_offsets(0x030d0ff0);
+	__u64 addr = image_alloc(image, 128), length = 2;
+	__u32 bits = 3 | 1 << 2 | 1 << 5 | 1 << 6;
+	cleanup_free char *text = NULL;
+
+	memcpy(image_at(image, addr + 32), &length, 8);
 	memcpy(image_at(image, addr + 48), &bits, 4);
 	memcpy(image_at(image, addr + 56), "ok", 2);
 	assert_int_equal(py_string_read(&image->memory, &offsets, addr, &text), 0);
@@ -205,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_a_compact_string_is_refused),
 		cmocka_unit_test(test_layout_that_says_nothing_is_refused),
 		cmocka_unit_test(test_free_threaded_layout),
+		cmocka_unit_test(test_free_threaded_layout_of_3_13),
 		cmocka_unit_test(test_fault_at_any_read_gives_nothing),
 	};
 

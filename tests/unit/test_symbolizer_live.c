@@ -28,7 +28,7 @@
 #include "target/remote.h"
 #include "util/cleanup.h"
 
-enum { PYTHONS_MAX = 16, REPLACEMENTS = 2000, HISTORY = 4, HEADS = 1000, CHURN_MS = 500 };
+enum { PYTHONS_MAX = 32, REPLACEMENTS = 2000, HISTORY = 4, HEADS = 1000, CHURN_MS = 500 };
 
 struct live {
 	const struct python *python;
@@ -252,7 +252,8 @@ static void check_replaced(struct live *l)
 	printf("# %s: %d replaced, %u looks at a reused address, %u named, %u wrong, %llu stale\n",
 	       l->python->version, REPLACEMENTS, same_addr, named, wrong,
 	       (unsigned long long)symbolizer__stats(l->s)->stale);
-	assert_true(same_addr > 0);
+	/* Free-threaded builds leave dead code objects to the collector. */
+	assert_true(same_addr > 0 || l->process.offsets.flags & PYOFF_FREE_THREADED);
 	assert_int_equal(wrong, 0);
 }
 

@@ -30,6 +30,22 @@ static bool load(const __u8 *window, __s32 offset, void *ret, size_t len)
 }
 
 /*
+ * Free-threaded builds count the references of the thread that made the object (ob_ref_local, 32
+ * bits) and those of all others (ob_ref_shared, signed, with two flags below it) in front of ob_type.
+ * An object dies when the first are none and the second sum up to none.
+ */
+static bool is_shared_alive(const struct py_offsets *offsets, const __u8 *window)
+{
+	__s64 shared;
+	__u32 local;
+
+	if (!load(window, offsets->object.ob_type - 12, &local, sizeof(local)) ||
+	    !load(window, offsets->object.ob_type - 8, &shared, sizeof(shared)))
+		return true;
+	return local || shared >> 2 > 0;
+}
+
+/*
  * GIL builds have the count in the low half of the word before ob_type; from 3.14 on flags are in
  * the top 16 bits. CPython's allocator links free blocks through their first word, that of the C
  * library overwrites ob_type too.
@@ -39,7 +55,7 @@ static bool is_alive(const struct py_offsets *offsets, const __u8 *window)
 	__u64 word;
 
 	if (offsets->flags & PYOFF_FREE_THREADED)
-		return true;
+		return is_shared_alive(offsets, window);
 	if (!load(window, offsets->object.ob_type - 8, &word, sizeof(word)))
 		return true;
 	return (__u32)word && !(word >> 32 & 0xffff);

@@ -27,17 +27,6 @@ struct string_header {
 	__u64 data_addr;
 };
 
-/*
- * Bit-fields of PyASCIIObject.state (Include/cpython/unicodeobject.h): interned:2, kind:3,
- * compact:1, ascii:1. In free-threaded builds interned is a whole byte from 3.14 on.
- */
-static unsigned int state_shift(const struct py_offsets *offsets)
-{
-	if (!(offsets->flags & PYOFF_FREE_THREADED))
-		return 2;
-	return offsets->version >= 0x030e0000 ? 8 : 2;
-}
-
 static bool header_fits(__s32 offset, size_t len)
 {
 	return offset >= 0 && (size_t)offset + len <= HEADER_MAX;
@@ -69,7 +58,7 @@ static int read_header(const struct memory *m, const struct py_offsets *offsets,
 	memcpy(&state, raw + offsets->unicode.state, sizeof(state));
 	memcpy(&length, raw + offsets->unicode.length, sizeof(length));
 
-	state >>= state_shift(offsets);
+	state >>= PYOFF_STRING_STATE_SHIFT(offsets);
 	ret->kind = state & 7;
 	compact = state >> 3 & 1;
 	ascii = state >> 4 & 1;

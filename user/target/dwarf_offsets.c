@@ -60,6 +60,7 @@ struct member {
 	const char *path; /* NULL for the size of the struct */
 	unsigned window; /* it ends before this, 0 anywhere */
 	unsigned width; /* and alignment */
+	bool free_threaded; /* only such builds have it */
 };
 
 #define LAST 99
@@ -112,6 +113,8 @@ static const struct member members[] = {
 	IN_FRAME(instr_ptr, 13, LAST, "instr_ptr", 8),
 	IN_FRAME(owner, 11, LAST, "owner", 1),
 	IN_FRAME(is_entry, 11, 11, "is_entry", 1),
+	{ offsetof(struct py_offsets, frame.tlbc_index), FRAME, 14, LAST, "tlbc_index",
+	  KRAIT_FRAME_WINDOW, 4, true },
 	ROW(frame.localsplus, FRAME, 11, LAST, "localsplus", 0, 8),
 	IN_CODE(filename, 8, LAST, "co_filename", 8),
 	IN_CODE(name, 8, LAST, "co_name", 8),
@@ -121,6 +124,7 @@ static const struct member members[] = {
 	IN_CODE(firstlineno, 8, LAST, "co_firstlineno", 4),
 	IN_CODE(bytecode, 8, 9, "co_code", 8),
 	IN_CODE(version, 12, LAST, "co_version", 4),
+	{ offsetof(struct py_offsets, code.tlbc), CODE, 14, LAST, "co_tlbc", 0, 8, true },
 	ROW(code.code_adaptive, CODE, 11, LAST, "co_code_adaptive", 0, 1),
 	ROW(object.ob_type, OBJECT, 8, LAST, "ob_type", 0, 8),
 	ROW(object.tp_name, TYPE, 8, LAST, "tp_name", 0, 8),
@@ -163,11 +167,15 @@ static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret,
 	struct py_offsets o;
 
 	begin(&o, minor, version);
+	/* The thread that owns an object: what makes references of others different. */
+	if (dwarf_member_offset(&s[OBJECT], "ob_tid") >= 0)
+		o.flags |= PYOFF_FREE_THREADED;
 	for (size_t i = 0; i < MEMBER_CNT; i++) {
 		const struct member *m = &members[i];
 		long offset;
 
-		if (minor < m->from || minor > m->to)
+		if (minor < m->from || minor > m->to ||
+		    (m->free_threaded && !(o.flags & PYOFF_FREE_THREADED)))
 			continue;
 		offset = m->path ? dwarf_member_offset(&s[m->owner], m->path) :
 				   dwarf_struct_size(&s[m->owner]);
