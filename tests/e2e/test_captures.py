@@ -11,13 +11,17 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import consumers  # noqa: E402
 import harness  # noqa: E402
+from consumers import merge, run  # noqa: E402
 
+# Syntax of one output or another.
+ODD = ("a;b", "x -> y", "two words", "</script>", "quo\"te's", "new\nline", "(paren)", "bell\a",
+       "back\\slash", "tab\there", "é→ü", "%s%n", "&amp; <b>", "[mark]", "name 12", "")
 SOURCE = """
 import threading, time
 def leaf(n):
@@ -37,8 +41,7 @@ def named(name):
     hot.__code__ = hot.__code__.replace(co_name=name, **({"co_qualname": name} if hasattr(
         hot.__code__, "co_qualname") else {}))
     return hot
-ODD = [named(n) for n in ("a;b", "x -> y", "two words", "</script>", 'quo"te\\'s', "new\\nline",
-                          "(paren)", "bell\\a", "back\\\\slash")]
+ODD = [named(n) for n in """ + repr(ODD) + """]
 def worker():
     while time.time() < END:
         mid(3000)
@@ -56,11 +59,6 @@ FORMATS = ("x.folded", "x.data", "x.pb.gz", "x.speedscope.json", "x.firefox.json
            "x.html")
 
 
-def run(*args, timeout=60, **options):
-    return subprocess.run(args, capture_output=True, timeout=timeout, encoding="utf-8",
-                          errors="surrogateescape", **options)
-
-
 def functions_of_folded(path):
     """{function: samples that end in it}, by name without the file."""
     counts = collections.Counter()
@@ -69,182 +67,97 @@ def functions_of_folded(path):
     return counts
 
 
-def plain(name):
-    """A name as all formats can have it: what some must replace is the same character here."""
-    return re.sub(r"[\s;:\"'`()\[\]=>-]", "_", name)
-
-
-def merge(counts):
-    merged = collections.Counter()
-    for name, count in counts.items():
-        merged[plain(name)] += count
-    return merged
-
-
-# ---- consumers ------------------------------------------------------------------------------------
-
-
-def perf_counts(script):
-    """Leaf functions of perf script's text; the first frame of each sample."""
-    counts, fresh = collections.Counter(), False
-    for line in script.splitlines():
-        if line and not line[0].isspace():
-            fresh = True
-        elif fresh and line.startswith("\t"):
-            symbol = re.match(r"\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \(.*\)$", line).group(1)
-            match = re.match(r"py::(.*?):[</].*$", symbol)
-            counts[match.group(1) if match else symbol] += 1
-            fresh = False
-    return counts
-
-
-def speedscope_counts(path, period):
-    with open(path, encoding="utf-8") as f:
-        document = json.load(f)
-    counts, names = collections.Counter(), [f["name"] for f in document["shared"]["frames"]]
-    for profile in document["profiles"]:
-        for stack, weight in zip(profile["samples"], profile["weights"]):
-            counts[names[stack[-1]]] += weight / period
-    return collections.Counter({k: round(v) for k, v in counts.items()})
-
-
-def firefox_counts(path):
-    with open(path, encoding="utf-8") as f:
-        document = json.load(f)
-    shared, counts = document["shared"], collections.Counter()
-    for thread in document["threads"]:
-        for stack in thread["samples"]["stack"]:
-            function = shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]
-            counts[shared["stringArray"][shared["funcTable"]["name"][function]]] += 1
-    return counts
-
-
-def pprof_program():
-    """Debian 12's golang has it as a program of its own; it is unpacked into the cache."""
-    for version in ("1.19", "1.24"):
-        path = f"/usr/lib/go-{version}/pkg/tool/linux_amd64/pprof"
-        if os.path.exists(path):
-            return path
-    cache = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "pprof")
-    path = os.path.join(cache, "usr/lib/go-1.19/pkg/tool/linux_amd64/pprof")
-    if not os.path.exists(path) and shutil.which("apt-get"):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)
-            run("apt-get", "-q", "download", "golang-1.19-go", cwd=folder, timeout=120)
-            for package in os.listdir(folder):
-                run("dpkg", "-x", os.path.join(folder, package), cache)
-    return path if os.path.exists(path) else None
-
-
-def pprof_counts(program, path):
-    done = run(program, "-top", "-nodecount=10000", "-nodefraction=0", "-sample_index=samples", path)
-    counts = collections.Counter()
-    for line in done.stdout.splitlines():
-        match = re.match(r"\s*(\d+)\s+[\d.]+%\s+[\d.]+%\s+\d+\s+[\d.]+%\s+(.*)$", line)
-        if match and int(match.group(1)):
-            counts[re.sub(r" \(inline\)$", "", match.group(2))] += int(match.group(1))
-    return counts, done.stderr
-
-
-def callgrind_counts(path):
-    """As callgrind_annotate adds them up: self costs of each function."""
-    counts, names, function, called = collections.Counter(), {}, None, False
-    with open(path, encoding="utf-8") as f:
-        for line in f:
-            match = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
-            if match:
-                if match.group(3) is not None:
-                    names[match.group(2)] = match.group(3)
-                if match.group(1) == "fn":
-                    function = names[match.group(2)]
-            elif line.startswith("calls="):
-                called = True
-            elif re.match(r"\d+ \d+$", line):
-                if not called:
-                    counts[function] += int(line.split()[1])
-                called = False
-    return counts
-
-
 # ---- tests ----------------------------------------------------------------------------------------
 
 
-def check_perf(tap, recording, want):
-    if not shutil.which("perf"):
-        return tap.skip("perf", "no perf (Debian package linux-perf)")
+def each(tap, name, programs, check, package):
+    """check(label, command) for each release that is here."""
+    for label, command in programs:
+        if command:
+            check(name + label, command)
+        else:
+            tap.skip(name + label, "not here (%s)" % package)
+
+
+def check_perf(tap, recording, want, name, perf):
     data = recording.path("x.data")
-    script = run("perf", "script", "--max-stack", "2100", "-F", "comm,tid,time,event,ip,sym,symoff,dso",
+    script = run(*perf, "script", "--max-stack", "2100", "-F", "comm,tid,time,event,ip,sym,symoff,dso",
                  "-i", data)
-    tap.equal(merge(perf_counts(script.stdout)), want, "perf script: each sample, each function",
-              script.stderr)
-    lines = run("perf", "script", "-F", "ip,sym,srcline", "-i", data)
-    tap.ok("target.py:6" in lines.stdout, "perf script: source lines", lines.stdout[:2000])
-    report = run("perf", "report", "--stdio", "-g", "none", "-F", "sample,symbol", "-i", data)
-    counts = collections.Counter()
-    for match in re.finditer(r"^\s+(\d+)\s+\[\.\] (?:py::)?(.*?)(?::[</].*)?\s*$", report.stdout, re.M):
-        counts[match.group(2)] += int(match.group(1))
-    tap.equal(merge(counts), want, "perf report: each function", report.stdout[:3000])
+    tap.equal(merge(consumers.perf_script_counts(script.stdout)), want,
+              name + " script: each sample, each function", script.stderr)
+    lines = run(*perf, "script", "-F", "ip,sym,srcline", "-i", data)
+    tap.ok("target.py:6" in lines.stdout, name + " script: source lines", lines.stdout[:2000])
+    report = run(*perf, "report", "--stdio", "-g", "none", "--no-children", "-F", "sample,symbol", "-i",
+                 data)
+    tap.equal(merge(consumers.perf_report_counts(report.stdout)), want,
+              name + " report: each function", report.stdout[:3000])
     tap.ok("Total Lost Samples: %d" % recording.total(harness.LOST) in report.stdout,
-           "perf report: losses", report.stdout[:300])
+           name + " report: losses", report.stdout[:300])
     symbol = re.search(r"py::leaf:/\S*target.py", script.stdout)
-    annotated = run("perf", "annotate", "--stdio", "-i", data, symbol.group(0) if symbol else "?")
-    tap.ok("s += i * i" in annotated.stdout, "perf annotate: Python source", annotated.stderr)
-    listed = run("perf", "evlist", "-v", "-i", data)
-    tap.ok("cpu-clock" in listed.stdout, "perf evlist", listed.stderr)
+    annotated = run(*perf, "annotate", "--stdio", "-i", data, symbol.group(0) if symbol else "?")
+    tap.ok("s += i * i" in annotated.stdout, name + " annotate: Python source", annotated.stderr)
+    listed = run(*perf, "evlist", "-v", "-i", data)
+    tap.ok("cpu-clock" in listed.stdout, name + " evlist", listed.stderr)
 
 
-def check_stackcollapse(tap, recording, want):
-    """As stackcollapse-perf.pl reads perf script's text, ours and perf's."""
+def check_script(tap, recording, want):
+    """As stackcollapse-perf.pl reads perf script's text."""
     ours = harness.run_krait("script", "-i", recording.path("x.data"))
-    tap.equal(merge(perf_counts(ours.stdout)), want, "krait script: each sample, each function",
-              ours.stderr)
+    tap.equal(merge(consumers.perf_script_counts(ours.stdout)), want,
+              "krait script: each sample, each function", ours.stderr)
 
 
-def check_formats(tap, recording, want):
-    program = pprof_program()
-    if program:
-        counts, err = pprof_counts(program, recording.path("x.pb.gz"))
-        tap.equal(merge(counts), want, "go tool pprof -top", err)
-        lines = run(program, "-top", "-lines", recording.path("x.pb.gz"))
-        tap.ok("target.py:6" in lines.stdout, "go tool pprof -lines", lines.stdout[:2000])
-        with gzip.open(recording.path("x.pb.gz")) as f, open(recording.path("cut.pb.gz"), "wb") as out:
-            out.write(f.read()[:-7])
-        tap.ok(run(program, "-top", recording.path("cut.pb.gz")).returncode != 0,
-               "go tool pprof refuses a damaged one")
-    else:
-        tap.skip("go tool pprof", "no golang-1.19-go to unpack")
-    period = 1e9 / 997
-    tap.equal(merge(speedscope_counts(recording.path("x.speedscope.json"), period)), want,
-              "speedscope: each function")
-    tap.equal(merge(firefox_counts(recording.path("x.firefox.json"))), want,
-              "Firefox Profiler: each function")
-    tap.equal(merge(callgrind_counts(recording.path("x.callgrind"))), want,
-              "callgrind: each function")
-    if shutil.which("callgrind_annotate"):
-        done = run("callgrind_annotate", recording.path("x.callgrind"))
-        tap.ok(re.search(r"^\s*%s \(100" % "{:,}".format(sum(want.values())), done.stdout, re.M),
-               "callgrind_annotate: the total", done.stdout[:1500])
-    else:
-        tap.skip("callgrind_annotate", "no valgrind")
+def check_hotspot(tap, recording, want, name, parser):
+    out = recording.path("x.perfparser")
+    done = run(*parser, "--input", recording.path("x.data"), "--output", out)
+    if not tap.equal(done.returncode, 0, name + " reads the capture", done.stderr):
+        return
+    stream = consumers.Hotspot(out)
+    tap.equal(merge(stream.counts()), want, name + ": each sample, each function")
+    tap.ok(any(file.endswith("target.py") and line == 6 for file, line in stream.lines()),
+           name + ": source lines", sorted(stream.lines())[:50])
 
 
-def firefox_program():
-    """[node, script] of the Firefox Profiler's command line, installed once by npm."""
-    folder = os.path.join(harness.BUILD, "npm-firefox")
-    node = os.path.join(folder, "node_modules/node/bin/node")
-    script = os.path.join(folder, "node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js")
-    if not (os.path.exists(node) and os.path.exists(script)) and shutil.which("npm"):
-        os.makedirs(folder, exist_ok=True)
-        try:
-            run("npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--fetch-retries=0",
-                "node@24", "@firefox-devtools/profiler-cli@0.10.0", timeout=120)
-        except subprocess.TimeoutExpired:
-            pass
-    return [node, script] if os.path.exists(node) and os.path.exists(script) else None
+def check_samply(tap, recording, want):
+    program = consumers.samply()
+    if not program:
+        return tap.skip("samply", "not here (scripts/consumers)")
+    out = recording.path("samply.json")
+    done = run(*program, "import", "-s", "-o", out, recording.path("x.data"))
+    tap.equal(done.returncode, 0, "samply imports the capture", done.stderr)
+    counts, lines = consumers.samply_counts(program, out)
+    tap.equal(merge(counts), want, "samply: each sample, each function")
+    return tap.ok(any(file and file.endswith("target.py") and line == 6 for file, line in lines),
+                  "samply: source lines", sorted(lines, key=str)[:50])
+
+
+def check_pprof(tap, recording, want):
+    program = consumers.pprof()
+    if not program:
+        return tap.skip("go tool pprof", "not here (scripts/consumers)")
+    path = recording.path("x.pb.gz")
+    counts, said = consumers.pprof_counts(program, path)
+    tap.equal(merge(counts), want, "go tool pprof -top: each function", said)
+    counts, said = consumers.pprof_counts(program, path, "-lines")
+    tap.equal(merge(counts), want, "go tool pprof -top -lines: each function, over its lines", said)
+    tap.ok("target.py:6" in said, "go tool pprof -lines: source lines", said)
+    with gzip.open(path) as f, open(recording.path("cut.pb.gz"), "wb") as out:
+        out.write(f.read()[:-7])
+    return tap.ok(run(program, "-top", recording.path("cut.pb.gz")).returncode != 0,
+                  "go tool pprof refuses a damaged one")
+
+
+def check_callgrind(tap, recording, want):
+    program = consumers.callgrind()
+    if not program:
+        return tap.skip("callgrind_annotate", "not here (Debian package valgrind)")
+    counts, total, said = consumers.callgrind_counts(program, recording.path("x.callgrind"))
+    tap.equal(merge(counts), want, "callgrind_annotate: each function", said)
+    return tap.equal(total, sum(want.values()), "callgrind_annotate: the total", said)
 
 
 def check_firefox(tap, recording, want):
-    program = firefox_program()
+    program = consumers.firefox()
     if not program:
         return tap.skip("profiler-cli", "no npm packages node@24 and @firefox-devtools/profiler-cli")
     with open(recording.path("bad.json"), "w", encoding="utf-8") as f:
@@ -253,13 +166,30 @@ def check_firefox(tap, recording, want):
     tap.ok(bad.returncode != 0, "profiler-cli refuses a bad one", bad.stdout)
     loaded = run(*program, "load", recording.path("x.firefox.json"))
     tap.ok(loaded.returncode == 0, "profiler-cli loads it", loaded.stdout, loaded.stderr)
-    done = run(*program, "thread", "samples", "--include-idle")
-    match = re.search(r"leaf - total: ([\d,]+)", done.stdout)
-    with open(recording.path("x.firefox.json"), encoding="utf-8") as f:
-        most = max(t["samples"]["length"] for t in json.load(f)["threads"])
-    tap.ok(match and 0 < int(match.group(1).replace(",", "")) <= most, "profiler-cli: samples of leaf",
-           done.stdout[:2000], done.stderr)
-    run(*program, "stop", "--all")
+    tap.equal(merge(consumers.firefox_counts(program)), want,
+              "Firefox Profiler: each sample, each function")
+    return run(*program, "stop", "--all")
+
+
+def by_itself(name, path):
+    """What a file says of stacks and counts. Frames that a capture tells apart by their line and
+    column only are one in what is made of it, so the nodes of stacks are not the same."""
+    if name == "x.pb.gz":
+        program = consumers.pprof()
+        return program and consumers.pprof_counts(program, path, "-lines")[0]
+    if name == "x.speedscope.json":
+        return consumers.speedscope_counts(path, 1e9 / 997)
+    if name == "x.callgrind":
+        program = consumers.callgrind()
+        return program and consumers.callgrind_counts(program, path)[:2]
+    with open(path, encoding="utf-8") as f:
+        document = json.load(f)
+    shared, counts = document["shared"], collections.Counter()
+    for number, thread in enumerate(document["threads"]):
+        for stack in thread["samples"]["stack"]:
+            function = shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]
+            counts[number, shared["stringArray"][shared["funcTable"]["name"][function]]] += 1
+    return counts
 
 
 def check_convert(tap, recording):
@@ -274,8 +204,9 @@ def check_convert(tap, recording):
     tap.equal(done.returncode, 0, "krait convert to everything", done.stderr)
     with open(recording.path("x.folded")) as a, open(os.path.join(again, "x.folded")) as b:
         tap.equal(b.read(), a.read(), "converted folded stacks are those that were recorded")
-    for name, count in (("x.firefox.json", firefox_counts), ("x.callgrind", callgrind_counts)):
-        tap.equal(count(os.path.join(again, name)), count(recording.path(name)), "converted " + name)
+    for name in ("x.pb.gz", "x.speedscope.json", "x.firefox.json", "x.callgrind"):
+        path = os.path.join(again, name)
+        tap.equal(by_itself(name, path), by_itself(name, recording.path(name)), "converted " + name)
 
 
 def check_commands(tap, recording):
@@ -343,10 +274,20 @@ def main():
     recording = harness.record(outputs=FORMATS, command=python.command(script))
     want = merge(functions_of_folded(recording.path("x.folded")))
     tap.ok(sum(want.values()) > 300, "a recording with every output", recording.err)
-    check_perf(tap, recording, want)
-    check_stackcollapse(tap, recording, want)
-    check_formats(tap, recording, want)
+    odd = [consumers.plain(harness.printable(name) or "[unnamed]") for name in ODD]
+    tap.ok(all(want[name] for name in odd), "odd names are among the functions",
+           [name for name in odd if not want[name]])
+    each(tap, "perf", consumers.perfs(), lambda *a: check_perf(tap, recording, want, *a),
+         "Debian package linux-perf, scripts/consumers")
+    each(tap, "hotspot", consumers.hotspots(), lambda *a: check_hotspot(tap, recording, want, *a),
+         "scripts/consumers")
+    check_samply(tap, recording, want)
+    check_script(tap, recording, want)
+    check_pprof(tap, recording, want)
+    check_callgrind(tap, recording, want)
     check_firefox(tap, recording, want)
+    tap.equal(merge(consumers.speedscope_counts(recording.path("x.speedscope.json"), 1e9 / 997)), want,
+              "speedscope: each function")
     check_convert(tap, recording)
     check_commands(tap, recording)
     check_pipe(tap, python, script)

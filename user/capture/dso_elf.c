@@ -65,7 +65,8 @@ char *dso_symbol(const struct profile *p, const struct dso_function *f)
 	if (!f->code && frame->kind != FRAME_PYTHON)
 		n = asprintf(&text, "%s", name);
 	else
-		n = asprintf(&text, DSO_PYTHON_PREFIX "%s%s%s", name, *file ? ":" : "", file);
+		n = asprintf(&text, DSO_PYTHON_PREFIX "%s%s%s", *name ? name : DSO_NO_NAME,
+			     *file ? ":" : "", file);
 	if (n < 0) {
 		text = NULL;
 		return NULL;

@@ -261,7 +261,9 @@ bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info 
 		.column = -1,
 		.mark = strncmp(f->symbol, DSO_PYTHON_PREFIX, prefix) != 0,
 	};
-	if (!ret->mark)
+	if (!ret->mark && !strcmp(f->symbol + prefix, DSO_NO_NAME))
+		ret->name = "";
+	else if (!ret->mark)
 		ret->name = f->name ? f->name : f->symbol + prefix;
 	find_line(r, f, offset, ret);
 	return true;
