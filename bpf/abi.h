@@ -47,6 +47,27 @@
 /* And of a _PyCFrame, 3.11 and 3.12. */
 #define KRAIT_CFRAME_WINDOW 24
 
+/*
+ * A process is its pid and its start, ns on the boot clock. /proc has the start only in ticks of 10 ms:
+ * a whole number of ticks stands for any start within that tick.
+ */
+#define KRAIT_NS_PER_TICK 10000000ULL
+
+static inline int same_start(__u64 a, __u64 b)
+{
+	if (a == b)
+		return 1;
+	if (a % KRAIT_NS_PER_TICK && b % KRAIT_NS_PER_TICK)
+		return 0;
+	return a / KRAIT_NS_PER_TICK == b / KRAIT_NS_PER_TICK;
+}
+
+/* Of two processes of one pid: < 0 when that of a is the earlier one, 0 when they are the same. */
+static inline int start_order(__u64 a, __u64 b)
+{
+	return same_start(a, b) ? 0 : a < b ? -1 : 1;
+}
+
 #define PYOFF_ABSENT (-1)
 
 enum py_offsets_flag {
@@ -139,7 +160,7 @@ enum proc_flag {
  */
 struct proc_info {
 	__u64 runtime_addr; /* &_PyRuntime in the target */
-	__u64 start_ticks; /* start of the process, clock ticks (100 Hz) since boot */
+	__u64 start_ns; /* of the process: see same_start() */
 	__u64 dropped; /* interrupts lost because the ring buffer was full; kernel adds */
 	__u32 layout; /* index into the map layouts */
 	__u32 flags; /* enum proc_flag */
@@ -392,7 +413,7 @@ struct event_task {
 	__u32 type;
 	__u32 size;
 	__u64 time_ns;
-	__u64 start_ns; /* of the task (the child for a fork), boot clock */
+	__u64 start_ns; /* of the process (the child for a fork), of the thread for its exit */
 	__u32 pid; /* of the task (the child for a fork) */
 	__u32 tid;
 	__u32 parent_pid;

@@ -32,7 +32,8 @@ static __always_inline void begin_task(struct event_task *event, struct task_str
 		.type = type,
 		.size = sizeof(*event),
 		.time_ns = bpf_ktime_get_ns(),
-		.start_ns = task_start_ns(task),
+		.start_ns = type == EVENT_THREAD_EXIT ? task_start_ns(task) :
+							process_start_ns(task),
 		.pid = BPF_CORE_READ(task, tgid),
 		.tid = BPF_CORE_READ(task, pid),
 		.layout = KRAIT_NO_LAYOUT,
@@ -46,6 +47,14 @@ static __always_inline int emit_task(struct event_task *event, __u64 flags)
 	if (bpf_ringbuf_output(&ring, event, sizeof(*event), flags))
 		count(COUNTER_EVENTS_DROPPED);
 	return 0;
+}
+
+/* The entry of this process, and not of one that had its pid before. */
+static __always_inline struct proc_info *find_proc(__u32 pid, __u64 start_ns)
+{
+	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+
+	return proc && same_start(proc->start_ns, start_ns) ? proc : NULL;
 }
 
 /* Puts a process whose interpreter is known in its place, and says so. */
@@ -67,8 +76,8 @@ static __always_inline void enter_proc(struct event_task *event, struct proc_inf
 static __always_inline void resolve_exec(struct task_struct *task, struct event_task *event)
 {
 	__u32 pid = event->pid;
-	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
-	struct proc_info proc = { .start_ticks = process_start_ticks(task) };
+	struct proc_info *old = find_proc(pid, event->start_ns);
+	struct proc_info proc = { .start_ns = event->start_ns };
 	struct binary_info *binary;
 	struct binary_key key;
 
@@ -102,9 +111,9 @@ SEC("uprobe")
 int runtime_begin(struct pt_regs *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct proc_info proc = { .start_ticks = process_start_ticks(task) };
+	struct proc_info proc = { .start_ns = process_start_ns(task) };
 	__u32 pid = bpf_get_current_pid_tgid() >> 32, cookie = bpf_get_attach_cookie(ctx);
-	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
+	struct proc_info *old = find_proc(pid, proc.start_ns);
 	struct binary_info *known = bpf_map_lookup_elem(&entries, &cookie);
 	struct event_task event;
 
@@ -129,11 +138,11 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 
 	if ((__u32)BPF_CORE_READ(child, pid) != pid)
 		return 0; /* a thread */
-	known = bpf_map_lookup_elem(&procs, &parent_pid);
+	known = find_proc(parent_pid, process_start_ns(parent));
 	if (!known)
 		return 0; /* not followed, or not Python: its exec tells, or a probe */
 	proc = *known;
-	proc.start_ticks = process_start_ticks(child);
+	proc.start_ns = process_start_ns(child);
 	proc.dropped = 0;
 	bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
 	begin_task(&event, child, EVENT_FORK);
@@ -146,7 +155,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, tgid);
-	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+	struct proc_info *proc = find_proc(pid, process_start_ns(task));
 	struct event_task event;
 
 	if (BPF_CORE_READ(task, signal, live.counter) == 0) {

@@ -201,7 +201,7 @@ static __always_inline void describe_frames(struct loop_ctx *c, const struct pro
 	struct event_sample *event = &c->s->event;
 	__u32 cpu = event->cpu;
 
-	describe_begin(&c->s->describer, (__u64)event->pid << 32 ^ proc->start_ticks,
+	describe_begin(&c->s->describer, (__u64)event->pid << 32 ^ proc->start_ns,
 		       event->code_generation, event->frame_cnt, max_definitions);
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, c, 0);

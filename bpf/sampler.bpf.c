@@ -321,7 +321,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	if (!proc || !(proc->flags & PROC_PYTHON))
 		return 0;
 	task = (struct task_struct *)bpf_get_current_task();
-	if (process_start_ticks(task) != proc->start_ticks)
+	if (!same_start(process_start_ns(task), proc->start_ns))
 		return 0;
 	s = bpf_map_lookup_elem(&scratch, &cpu);
 	if (!s)

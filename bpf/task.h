@@ -9,9 +9,6 @@
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
 
-/* /proc/PID/stat counts in clock ticks of USER_HZ, 100 on every architecture of ours. */
-#define NS_PER_TICK 10000000ULL
-
 /* The memory is gone or on its way. */
 static __always_inline bool task_is_exiting(struct task_struct *task)
 {
@@ -43,10 +40,10 @@ static __always_inline __u64 task_start_ns(struct task_struct *task)
 	return BPF_CORE_READ(task, start_boottime);
 }
 
-/* As field 22 of /proc/PID/stat shows it (fs/proc/array.c, do_task_stat()). */
-static __always_inline __u64 process_start_ticks(struct task_struct *task)
+/* Of its process; field 22 of /proc/PID/stat in ticks (fs/proc/array.c, do_task_stat()). */
+static __always_inline __u64 process_start_ns(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, group_leader, start_boottime) / NS_PER_TICK;
+	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
 /* pthread_self() of the task: fs base, tpidr_el0. */

@@ -76,8 +76,8 @@ static int twin_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Start of this process as the kernel program computes it: field 22 of stat. */
-static __u64 twin_start_ticks(void)
+/* Start of this process, ns: field 22 of stat. */
+static __u64 twin_start_ns(void)
 {
 	unsigned long long ticks = 0;
 	FILE *f = fopen("/proc/self/stat", "re");
@@ -92,7 +92,7 @@ static __u64 twin_start_ticks(void)
 			    "%*d %*d %*d %llu",
 			    &ticks) != 1)
 		abort();
-	return ticks;
+	return ticks * KRAIT_NS_PER_TICK;
 }
 
 static int twin_load(struct twin_test *t)
@@ -149,7 +149,7 @@ static void twin_begin(struct twin_test *t, int version)
 		fake_free(t->fake);
 	t->fake = fake_new(&fake_versions[version], 0, 4 << 20);
 	t->proc = (struct proc_info){ .runtime_addr = t->fake->runtime_addr,
-				      .start_ticks = twin_start_ticks(),
+				      .start_ns = twin_start_ns(),
 				      .flags = PROC_PYTHON,
 				      .seen = 1 };
 	twin_put(t->skel->maps.layouts, 0, &t->fake->offsets);

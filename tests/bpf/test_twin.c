@@ -185,7 +185,7 @@ static void an_untracked_process_leaves_no_record(void **state)
 	struct twin_test *t = *state;
 
 	begin_with_thread(t, 2);
-	t->proc.start_ticks++; /* a process that had this id before */
+	t->proc.start_ns += KRAIT_NS_PER_TICK; /* a process that had this id before */
 	twin_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 0);
 	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.procs), &t->pid);

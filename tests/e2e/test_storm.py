@@ -193,6 +193,28 @@ def check_reuse(tap, python):
                "%s: %s was seen" % (name, which), r.err)
 
 
+def check_reborn(tap, python):
+    """One pid for all children of a process, many in each tick of the clock that /proc has. None is
+    taken for another: all their CPU time is sampled, and named."""
+    for mode, count, milliseconds in ("fork", 200, 2), ("exec", 60, 30):
+        name = "%s: children under one pid (%s)" % (python.name, mode)
+        krait = Krait("-a", "-F", "10000")
+        out = subprocess.run(python.command(python.target("reborn.py"), mode,
+                                            str(scale(count, 10 * count)), str(milliseconds)),
+                             capture_output=True, encoding="utf-8")
+        r = krait.end()
+        tap.equal((out.returncode, r.code), (0, 0), name + ": exit codes", out.stderr, r.err)
+        h.check_accounts(tap, name, r, complete=0.95)
+        seconds = sum(map(float, out.stdout.split()))
+        seen = [s for s in r.stacks if any(f.startswith("reborn_top ") for f in s[0])]
+        tap.ok(sum(n for _, n in seen) > 0.8 * 10000 * seconds,
+               name + ": all their work is sampled",
+               "%d samples of %.3f seconds" % (sum(n for _, n in seen), seconds), r.err)
+        nameless = sum(n for s, n in r.stacks if s[0].startswith("python") and
+                       any(f.startswith("<unknown") for f in s))
+        tap.ok(nameless < 0.02 * 10000 * seconds, name + ": functions have names", nameless, r.err)
+
+
 def bpf_ids(pid):
     """What the process holds: {("prog", 12), ...}."""
     found = set()
@@ -295,7 +317,7 @@ def main():
     for kind in ("exe", "shared"):
         check_storm(tap, next((p for p in pythons if p.kind == kind), first))
     for check in (check_many, check_crowd, check_prefork, check_kill_target, check_reuse,
-                  check_kill_krait, check_stopped, check_soak):
+                  check_reborn, check_kill_krait, check_stopped, check_soak):
         check(tap, first)
     h.cleanup()
     tap.done()

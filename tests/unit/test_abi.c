@@ -93,6 +93,22 @@ static void fingerprints_of_neighbours_differ(void **state)
 	assert_in_range(same, 0, 2);
 }
 
+/* A whole tick is what /proc says; anything else is exact. */
+static void starts_are_compared_as_exactly_as_they_are_known(void **state)
+{
+	const __u64 tick = 123456 * KRAIT_NS_PER_TICK;
+
+	assert_true(same_start(tick + 5, tick + 5));
+	assert_false(same_start(tick + 5, tick + 6));
+	assert_true(same_start(tick + 5, tick));
+	assert_true(same_start(tick, tick + KRAIT_NS_PER_TICK - 1));
+	assert_false(same_start(tick - 1, tick));
+	assert_false(same_start(tick, tick + KRAIT_NS_PER_TICK));
+	assert_int_equal(start_order(tick, tick + 7), 0);
+	assert_true(start_order(tick + 6, tick + 7) < 0);
+	assert_true(start_order(tick + KRAIT_NS_PER_TICK, tick + 7) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +117,7 @@ int main(void)
 		cmocka_unit_test(reasons_are_grouped_by_their_outcome),
 		cmocka_unit_test(a_fingerprint_is_never_none_and_depends_on_each_part),
 		cmocka_unit_test(fingerprints_of_neighbours_differ),
+		cmocka_unit_test(starts_are_compared_as_exactly_as_they_are_known),
 	};
 
 	return cmocka_run_group_tests_name("bpf/abi.h", tests, NULL, NULL);

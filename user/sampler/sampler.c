@@ -259,6 +259,30 @@ static int layout_index(struct sampler *s, const struct py_offsets *offsets)
 	return i;
 }
 
+static bool find_proc(const struct sampler *s, pid_t pid, struct proc_info *ret)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &pid, ret);
+}
+
+/* The kernel is ahead: it may have a later process of that pid already, which keeps its place. */
+static int enter_proc(struct sampler *s, pid_t pid, const struct proc_info *info)
+{
+	struct proc_info old;
+	bool known;
+
+	do {
+		known = find_proc(s, pid, &old);
+		if (known && start_order(info->start_ns, old.start_ns) < 0)
+			return -ESRCH;
+		if (!bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, info,
+					 known ? BPF_EXIST : BPF_NOEXIST))
+			return 0;
+	} while (errno == EEXIST); /* an exec of this very process, or its fork */
+	if (errno == E2BIG)
+		return -ENOSPC;
+	return errno == ENOENT ? -ESRCH : -errno;
+}
+
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 		   const struct py_offsets *offsets)
 {
@@ -269,39 +293,34 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 		return layout;
 	full.layout = layout;
 	full.flags |= PROC_PYTHON;
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, &full, BPF_ANY))
-		return errno == E2BIG ? -ENOSPC : -errno;
-	return 0;
+	return enter_proc(s, pid, &full);
 }
 
-int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks)
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns)
 {
-	int fd = bpf_map__fd(s->skel->maps.procs);
 	struct proc_info info;
 
 	/* What the kernel has found out meanwhile is better. */
-	if (!bpf_map_lookup_elem(fd, &pid, &info) && info.start_ticks == start_ticks)
+	if (find_proc(s, pid, &info) && same_start(info.start_ns, start_ns))
 		return 0;
-	info = (struct proc_info){ .start_ticks = start_ticks };
-	return bpf_map_update_elem(fd, &pid, &info, BPF_ANY) ? -errno : 0;
+	info = (struct proc_info){ .start_ns = start_ns };
+	return enter_proc(s, pid, &info);
 }
 
-void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks)
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 {
-	int fd = bpf_map__fd(s->skel->maps.procs);
 	struct proc_info info;
 
-	if (!bpf_map_lookup_elem(fd, &pid, &info) && info.start_ticks == start_ticks)
-		bpf_map_delete_elem(fd, &pid);
+	if (find_proc(s, pid, &info) && same_start(info.start_ns, start_ns))
+		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.procs), &pid);
 	slots__remove_process(s->slots, pid);
 }
 
-__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ticks)
+__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	struct proc_info info;
 
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &pid, &info) ||
-	    info.start_ticks != start_ticks)
+	if (!find_proc(s, pid, &info) || !same_start(info.start_ns, start_ns))
 		return 0;
 	return info.dropped;
 }

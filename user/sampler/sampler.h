@@ -70,16 +70,17 @@ struct binary {
 
 /*
  * Interrupts of the process count and are walked from now on, and so are those of its children. info:
- * runtime_addr, start_ticks and flags (PROC_PYTHON is added). -ENOSPC when a map is full.
+ * runtime_addr, start_ns and flags (PROC_PYTHON is added). -ENOSPC when a map is full, -ESRCH when it
+ * has gone. Starts of processes as same_start() has them.
  */
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 		   const struct py_offsets *offsets) __attribute__((warn_unused_result));
 /* Follows a process that is not Python: its children, and what it executes. */
-int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ticks);
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns);
 /* Forgets the process, unless the pid is another one's by now, and its threads. */
-void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ticks);
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns);
 /* Interrupts of it that found the ring buffer full; until it exits, when the event says it. */
-__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ticks);
+__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
 /*
  * Processes that execute this file from now on are tracked from their first instruction. delta:
  * &_PyRuntime - start of code, the same in each.

@@ -415,19 +415,17 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 		       const struct frame *frames)
 {
 	struct accounts *accounts = profile__accounts(c->profile);
-	struct process *p = processes__find(c->processes, event->pid);
+	struct process *p = processes__of_record(c->processes, event);
 	char comm[4 * sizeof(event->comm)];
 	enum reason reason = event->reason;
 	__u32 node;
 
-	if (!p && processes__unwanted(c->processes, event->pid)) {
-		accounts->unwanted++;
-		return;
-	}
-	if (!p)
-		p = processes__adopt(c->processes, event->pid, event->thread_start_ns);
 	if (!p) {
 		accounts->reasons[REASON_NO_PROCESS]++;
+		return;
+	}
+	if (p->state == PROCESS_UNWANTED) {
+		accounts->unwanted++;
 		return;
 	}
 	if (event->outcome == OUTCOME_LOST) {
@@ -467,7 +465,7 @@ void collector__process_gone(struct collector *c, struct process *process)
 	anchoring__process_gone(c->anchoring, process->pid);
 	if (!process->exited)
 		process->reasons[REASON_RING_FULL] +=
-			sampler__dropped(c->sampler, process->pid, process->info.start_ticks);
+			sampler__dropped(c->sampler, process->pid, process->start_ns);
 	losses_add(&c->losses, process->pid, process->info.comm, process->reasons);
 	memset(process->reasons, 0, sizeof(process->reasons));
 }

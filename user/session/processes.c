@@ -22,9 +22,6 @@
 #include "util/log.h"
 #include "util/printable.h"
 
-/* /proc/PID/stat counts clock ticks of 10 ms (USER_HZ 100 on all our architectures). */
-#define NS_PER_TICK 10000000ULL
-
 /* First pause before a process is looked at again; it doubles up to the longest. */
 #define RETRY_FIRST_NS 1000000ULL
 #define RETRY_LONGEST_NS 1000000000ULL
@@ -104,7 +101,7 @@ static void forget_image(struct processes *ps, struct entry *e)
 static void remove_entry(struct processes *ps, struct entry *e)
 {
 	forget_image(ps, e);
-	sampler__untrack(ps->config.sampler, e->process.pid, e->process.info.start_ticks);
+	sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
 	HASH_DEL(ps->by_pid, e);
 	free(e);
 }
@@ -121,16 +118,15 @@ void processes__free(struct processes *ps)
 	free(ps);
 }
 
-static struct entry *add_entry(struct processes *ps, pid_t pid)
+/* start_ns: 0 if it is not known yet. */
+static struct entry *add_entry(struct processes *ps, pid_t pid, __u64 start_ns)
 {
-	struct entry *e = find_entry(ps, pid);
+	struct entry *e = calloc(1, sizeof(*e));
 
-	if (e)
-		return e;
-	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
 	e->process.pid = pid;
+	e->process.start_ns = start_ns;
 	HASH_ADD(hh, ps->by_pid, process.pid, sizeof(pid_t), e);
 	return e;
 }
@@ -243,7 +239,7 @@ static void leave_alone(struct processes *ps, struct process *p)
 {
 	p->state = PROCESS_UNWANTED;
 	p->retry_ns = 0;
-	sampler__untrack(ps->config.sampler, p->pid, p->info.start_ticks);
+	sampler__untrack(ps->config.sampler, p->pid, p->start_ns);
 }
 
 /* p->info is filled: hands the process to the kernel, too. */
@@ -251,7 +247,7 @@ static int start_tracking(struct processes *ps, struct process *p)
 {
 	struct proc_info info = {
 		.runtime_addr = p->info.runtime_addr,
-		.start_ticks = p->info.start_ticks,
+		.start_ns = p->start_ns,
 		.flags = track_flags(&p->info.offsets),
 	};
 	int err = sampler__track(ps->config.sampler, p->pid, &info, &p->info.offsets);
@@ -266,8 +262,8 @@ static int start_tracking(struct processes *ps, struct process *p)
 /* Not Python, but what it starts, or becomes, may be. */
 static void watch(struct processes *ps, struct process *p)
 {
-	if (!ps->config.all && !process_start_ticks(p->pid, &p->info.start_ticks))
-		sampler__watch(ps->config.sampler, p->pid, p->info.start_ticks);
+	if (!ps->config.all && p->start_ns)
+		sampler__watch(ps->config.sampler, p->pid, p->start_ns);
 }
 
 static void plan_retry(struct processes *ps, struct process *p)
@@ -284,11 +280,22 @@ static void plan_retry(struct processes *ps, struct process *p)
 		p->retry_ns = clock_monotonic_ns() + pause;
 }
 
+/* Fills p->info. -ESRCH also when another process has the pid by now. */
+static int identify(struct processes *ps, struct process *p)
+{
+	int err = py_process_identify(p->pid, ps->cache, &p->info);
+	__u64 start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
+
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	return start_ns && !same_start(p->start_ns, start_ns) ? -ESRCH : err;
+}
+
 /* Looks at the process and acts on what it is. -ESRCH: the entry is gone. */
 static int look_at(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
-	int err = py_process_identify(p->pid, ps->cache, &p->info);
+	int err = identify(ps, p);
 
 	if (!err && !filter_matches(ps->config.filter, p->pid, p->info.comm)) {
 		leave_alone(ps, p);
@@ -330,7 +337,7 @@ static int scan_one(pid_t pid, void *ctx)
 
 	if (pid == getpid() || find_entry(ps, pid))
 		return 0;
-	e = add_entry(ps, pid);
+	e = add_entry(ps, pid, 0);
 	/* What is not Python when we come may be left alone: exec tells when that changes. */
 	if (e && look_at(ps, e) == -ENOEXEC)
 		remove_entry(ps, e);
@@ -348,47 +355,63 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	int err = 0;
 
 	if (!e) {
-		e = add_entry(ps, pid);
+		e = add_entry(ps, pid, 0);
 		err = e ? look_at(ps, e) : -ENOMEM;
 	}
 	*ret_why = ps->why;
 	return err;
 }
 
-/* An event of a pid that we still know says that the process of that pid has gone. */
-static struct entry *begin_entry(struct processes *ps, pid_t pid)
+/*
+ * The process that an event or record is about, or NULL. One that had the pid before goes: its end has
+ * not been told. *ret_past: another one has the pid by now, and a look at it came before its events.
+ */
+static struct entry *find_started(struct processes *ps, pid_t pid, __u64 start_ns, bool *ret_past)
 {
 	struct entry *e = find_entry(ps, pid);
+	int order = e && e->process.start_ns ? start_order(start_ns, e->process.start_ns) : 0;
 
-	if (e)
+	*ret_past = order < 0;
+	if (e && !order && start_ns % KRAIT_NS_PER_TICK)
+		e->process.start_ns = start_ns; /* exactly now */
+	if (order > 0)
 		remove_entry(ps, e);
-	return add_entry(ps, pid);
+	return order ? NULL : e;
+}
+
+/* As find_started(), for an event; one that is not there begins if every process is followed. */
+static struct entry *find_or_begin(struct processes *ps, const struct event_task *event)
+{
+	bool past;
+	struct entry *e = find_started(ps, event->pid, event->start_ns, &past);
+
+	if (!e && !past && ps->config.all && (pid_t)event->pid != getpid())
+		e = add_entry(ps, event->pid, event->start_ns);
+	return e;
 }
 
 /* A child has its parent's image: it is ready at once, without a look at its memory. */
 static void on_fork(struct processes *ps, const struct event_task *event)
 {
 	struct entry *parent = find_entry(ps, event->parent_pid), *child;
-	__u64 start_ticks = event->start_ns / NS_PER_TICK;
 	struct process *p;
+	bool past;
 
 	if (!parent || (pid_t)event->pid == getpid())
 		return;
-	child = find_entry(ps, event->pid);
-	if (child && child->process.info.start_ticks == start_ticks)
+	if (find_started(ps, event->pid, event->start_ns, &past) || past)
 		return; /* a scan was faster */
-	child = begin_entry(ps, event->pid);
+	child = add_entry(ps, event->pid, event->start_ns);
 	if (!child)
 		return;
 	p = &child->process;
-	p->info.start_ticks = start_ticks;
 	if (parent->process.state == PROCESS_UNWANTED)
 		leave_alone(ps, p);
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
 	p->info.pid = event->pid;
-	p->info.start_ticks = start_ticks;
+	p->info.start_ticks = event->start_ns / KRAIT_NS_PER_TICK;
 	if (open_process(ps, p, &parent->process))
 		remove_entry(ps, child);
 }
@@ -403,7 +426,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct e
 
 	p->info = (struct py_process){
 		.pid = event->pid,
-		.start_ticks = event->start_ns / NS_PER_TICK,
+		.start_ticks = event->start_ns / KRAIT_NS_PER_TICK,
 		.runtime_addr = event->runtime_addr,
 		.offsets = *sampler__layout(ps->config.sampler, event->layout),
 		.build = event->type == EVENT_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
@@ -418,10 +441,8 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct e
 /* An interpreter begins in a library. A look at the process may have been faster. */
 static void on_runtime(struct processes *ps, const struct event_task *event)
 {
-	struct entry *e = find_entry(ps, event->pid);
+	struct entry *e = find_or_begin(ps, event);
 
-	if (!e && ps->config.all && (pid_t)event->pid != getpid())
-		e = add_entry(ps, event->pid);
 	if (!e || !sampler__layout(ps->config.sampler, event->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == event->runtime_addr))
@@ -432,10 +453,8 @@ static void on_runtime(struct processes *ps, const struct event_task *event)
 
 static void on_exec(struct processes *ps, const struct event_task *event)
 {
-	struct entry *e = find_entry(ps, event->pid);
+	struct entry *e = find_or_begin(ps, event);
 
-	if (!e && ps->config.all && (pid_t)event->pid != getpid())
-		e = add_entry(ps, event->pid);
 	if (!e)
 		return;
 	forget_image(ps, e);
@@ -447,7 +466,8 @@ static void on_exec(struct processes *ps, const struct event_task *event)
 
 static void on_end(struct processes *ps, const struct event_task *event)
 {
-	struct entry *e = find_entry(ps, event->pid);
+	bool past;
+	struct entry *e = find_started(ps, event->pid, event->start_ns, &past);
 
 	if (!e)
 		return;
@@ -496,26 +516,45 @@ struct process *processes__find(struct processes *ps, pid_t pid)
 	return e && e->process.state == PROCESS_TRACKED ? &e->process : NULL;
 }
 
-struct process *processes__adopt(struct processes *ps, pid_t pid, __u64 thread_start_ns)
+/* The main thread is as old as its process, and no other is older. */
+static bool can_be_of(const struct event_sample *event, __u64 start_ns)
 {
-	struct entry *e = find_entry(ps, pid);
+	int order = start_order(event->thread_start_ns, start_ns);
 
-	if (!e)
-		e = add_entry(ps, pid);
-	if (!e || e->process.state != PROCESS_PENDING || look_at(ps, e))
-		return NULL;
-	log_debug("processes", "%d was not known, its records were", pid);
-	if (e->process.state != PROCESS_TRACKED ||
-	    e->process.info.start_ticks > thread_start_ns / NS_PER_TICK)
-		return NULL;
-	return &e->process;
+	return event->tid == event->pid ? order == 0 : order >= 0;
 }
 
-bool processes__unwanted(struct processes *ps, pid_t pid)
+/* The kernel knows it, we do not: the event that says so has been dropped. */
+static struct entry *adopt(struct processes *ps, const struct event_sample *event)
 {
-	struct entry *e = find_entry(ps, pid);
+	__u64 start_ticks;
+	struct entry *e;
 
-	return e && e->process.state == PROCESS_UNWANTED;
+	if (process_start_ticks(event->pid, &start_ticks) ||
+	    !can_be_of(event, start_ticks * KRAIT_NS_PER_TICK))
+		return NULL;
+	log_debug("processes", "%d was not known, its records were", event->pid);
+	e = add_entry(ps, event->pid, start_ticks * KRAIT_NS_PER_TICK);
+	return e && !look_at(ps, e) ? e : NULL;
+}
+
+struct process *processes__of_record(struct processes *ps, const struct event_sample *event)
+{
+	struct entry *e = find_entry(ps, event->pid);
+
+	if (e && !can_be_of(event, e->process.start_ns)) {
+		if (event->thread_start_ns < e->process.start_ns)
+			return NULL; /* a later process has the pid by now */
+		remove_entry(ps, e);
+		e = NULL;
+	}
+	if (!e)
+		e = adopt(ps, event);
+	else if (e->process.state == PROCESS_PENDING && look_at(ps, e))
+		return NULL;
+	if (!e || e->process.state == PROCESS_REFUSED)
+		return NULL;
+	return &e->process;
 }
 
 void processes__close_books(struct processes *ps)

@@ -28,6 +28,7 @@ struct native_files;
 struct processes;
 struct sampler;
 struct symbolizer;
+struct event_sample;
 struct event_task;
 
 enum process_state {
@@ -39,6 +40,7 @@ enum process_state {
 
 struct process {
 	pid_t pid;
+	__u64 start_ns; /* same_start(): with the pid it says which process this is */
 	enum process_state state;
 	struct py_process info;
 	struct remote *remote; /* NULL when it had gone before we looked: names come with records */
@@ -78,12 +80,10 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns);
 struct process *processes__find(struct processes *ps, pid_t pid);
 
 /*
- * A record came of a process that is not known here, although the kernel side knows it: looks at it.
- * NULL if it has gone, or another has its pid. thread_start_ns: of the record.
+ * The process of a sample: tracked, or unwanted, and then its interrupts are none of ours. One that
+ * only the kernel side knows is looked at. NULL if it has gone, or another has its pid.
  */
-struct process *processes__adopt(struct processes *ps, pid_t pid, __u64 thread_start_ns);
-/* A process that is there, Python, and not wanted: its interrupts are none of ours. */
-bool processes__unwanted(struct processes *ps, pid_t pid);
+struct process *processes__of_record(struct processes *ps, const struct event_sample *event);
 /* Calls gone for each process that is tracked; they stay. */
 void processes__close_books(struct processes *ps);
 
