@@ -85,6 +85,8 @@ def check_perf(tap, recording, want, name, perf):
                  "-i", data)
     tap.equal(merge(consumers.perf_script_counts(script.stdout)), want,
               name + " script: each sample, each function", script.stderr)
+    deepest = max(len(s.splitlines()) - 1 for s in script.stdout.split("\n\n"))
+    tap.ok(deepest > 200, name + " script: all frames with the --max-stack that krait names", deepest)
     lines = run(*perf, "script", "-F", "ip,sym,srcline", "-i", data)
     tap.ok("target.py:6" in lines.stdout, name + " script: source lines", lines.stdout[:2000])
     report = run(*perf, "report", "--stdio", "-g", "none", "--no-children", "-F", "sample,symbol", "-i",
@@ -214,8 +216,8 @@ def check_commands(tap, recording):
     for args in (("report",), ("report", "--tree"), ("report", "--by", "line"),
                  ("report", "--by", "thread"), ("report", "--by", "process"), ("report", "--children")):
         done = harness.run_krait(*args, "-i", data)
-        tap.ok(done.returncode == 0 and "%d samples" % total in done.stdout, "krait " + " ".join(args),
-               done.stdout, done.stderr)
+        tap.ok(done.returncode == 0 and "%d samples" % total in done.stdout and
+               "--max-stack" in done.stderr, "krait " + " ".join(args), done.stdout, done.stderr)
     done = harness.run_krait("annotate", "leaf", "-i", data)
     tap.ok(re.search(r"%.*\d  \s+s \+= i \* i$", done.stdout, re.M), "krait annotate", done.stdout,
            done.stderr)
@@ -274,6 +276,11 @@ def main():
     recording = harness.record(outputs=FORMATS, command=python.command(script))
     want = merge(functions_of_folded(recording.path("x.folded")))
     tap.ok(sum(want.values()) > 300, "a recording with every output", recording.err)
+    # deep() is called 200 times, perf shows 127 frames unless told otherwise.
+    depth = re.search(r"up to (\d+) frames deep: perf shows them whole with --max-stack (\d+)",
+                      recording.err)
+    tap.ok(depth and int(depth.group(1)) > 200 and depth.group(1) == depth.group(2),
+           "record says how perf shows deep stacks", recording.err)
     odd = [consumers.plain(harness.printable(name) or "[unnamed]") for name in ODD]
     tap.ok(all(want[name] for name in odd), "odd names are among the functions",
            [name for name in odd if not want[name]])

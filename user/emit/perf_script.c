@@ -13,6 +13,8 @@
  * header of a sample and hence not frames.
  *
  * An address of Python stands for a frame, not for memory: the same frame has the same address.
+ *
+ * The lines of a frame are made once and kept: a sample has many, and most were in others before.
  */
 #include "emit/formats.h"
 
@@ -33,10 +35,17 @@ struct emitter {
 	FILE *out;
 	const struct emit_options *options;
 	bool started;
+	char **lines; /* of each frame, NULL not made yet */
+	__u32 line_cnt;
 };
 
 static void script_free(struct emitter *e)
 {
+	if (!e)
+		return;
+	for (__u32 i = 0; i < e->line_cnt; i++)
+		free(e->lines[i]);
+	free(e->lines);
 	free(e);
 }
 
@@ -52,7 +61,7 @@ static int script_open(struct emitter **ret, FILE *out, const struct emit_option
 	return 0;
 }
 
-static int put_word(struct emitter *e, const char *text, const char *otherwise)
+static int put_word(FILE *out, const char *text, const char *otherwise)
 {
 	cleanup_free char *word = printable(*text ? text : otherwise);
 	char *s;
@@ -62,11 +71,11 @@ static int put_word(struct emitter *e, const char *text, const char *otherwise)
 	for (s = word; *s; s++)
 		if (*s == ' ' || *s == '(' || *s == ')')
 			*s = '_';
-	fputs(word, e->out);
+	fputs(word, out);
 	return 0;
 }
 
-static int put_symbol(struct emitter *e, const char *text)
+static int put_symbol(FILE *out, const char *text)
 {
 	cleanup_free char *symbol = printable(*text ? text : LABEL_NO_NAME);
 	const char *s;
@@ -76,23 +85,23 @@ static int put_symbol(struct emitter *e, const char *text)
 	for (s = symbol; *s; s++) {
 		switch (*s) {
 		case '(':
-			putc('[', e->out);
+			putc('[', out);
 			break;
 		case ')':
-			putc(']', e->out);
+			putc(']', out);
 			break;
 		case ';':
-			putc(':', e->out);
+			putc(':', out);
 			break;
 		case '"':
 		case '\'':
-			putc('`', e->out);
+			putc('`', out);
 			break;
 		case '-':
-			fputs(s[1] == '>' ? "=" : "-", e->out);
+			fputs(s[1] == '>' ? "=" : "-", out);
 			break;
 		default:
-			putc(*s, e->out);
+			putc(*s, out);
 		}
 	}
 	return 0;
@@ -120,32 +129,65 @@ static void put_header(struct emitter *e)
 }
 
 /* Modules and the kernel itself are in brackets, by which readers know them. */
-static int put_dso(struct emitter *e, const struct profile_frame *f, const char *file)
+static int put_dso(FILE *out, const struct profile_frame *f, const char *file)
 {
 	if (f->kind == FRAME_KERNEL)
-		return put_word(e, file, "[kernel.kallsyms]");
-	return put_word(e, file, f->kind == FRAME_MARK ? "krait" : "python");
+		return put_word(out, file, "[kernel.kallsyms]");
+	return put_word(out, file, f->kind == FRAME_MARK ? "krait" : "python");
 }
 
-static int put_frame(struct emitter *e, const struct profile *p, __u32 id)
+static int put_frame(FILE *out, const struct profile *p, __u32 id, bool lines)
 {
 	const struct profile_frame *f = profile__frame_at(p, id);
 	const char *file = profile__text(p, f->file);
 	int err;
 
-	fprintf(e->out, "\t%16llx ",
+	fprintf(out, "\t%16llx ",
 		(unsigned long long)(f->address ? f->address : ADDRESS_BASE + id * ADDRESS_STEP));
-	err = put_symbol(e, profile__text(p, f->name));
-	fputs("+0x0 (", e->out);
+	err = put_symbol(out, profile__text(p, f->name));
+	fputs("+0x0 (", out);
 	if (!err)
-		err = put_dso(e, f, file);
-	fputs(")\n", e->out);
-	if (!err && e->options->lines && *file && f->line > 0) {
-		fputs("  ", e->out);
-		err = put_word(e, file, "");
-		fprintf(e->out, ":%d\n", f->line);
+		err = put_dso(out, f, file);
+	fputs(")\n", out);
+	if (!err && lines && *file && f->line > 0) {
+		fputs("  ", out);
+		err = put_word(out, file, "");
+		fprintf(out, ":%d\n", f->line);
 	}
 	return err;
+}
+
+static int make_lines(struct emitter *e, const struct profile *p, __u32 id)
+{
+	size_t size;
+	FILE *out = open_memstream(&e->lines[id], &size);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = put_frame(out, p, id, e->options->lines);
+	if (!fclose(out) && !err)
+		return 0;
+	free(e->lines[id]);
+	e->lines[id] = NULL;
+	return -ENOMEM;
+}
+
+/* The lines of a frame, NULL when out of memory. */
+static const char *frame_lines(struct emitter *e, const struct profile *p, __u32 id)
+{
+	__u32 cnt = profile__frame_cnt(p) * 2 + 2;
+	char **grown;
+
+	if (id >= e->line_cnt) {
+		grown = reallocarray(e->lines, cnt, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		memset(grown + e->line_cnt, 0, (cnt - e->line_cnt) * sizeof(*grown));
+		e->lines = grown;
+		e->line_cnt = cnt;
+	}
+	return e->lines[id] || !make_lines(e, p, id) ? e->lines[id] : NULL;
 }
 
 static int check(FILE *out)
@@ -160,18 +202,24 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 	int err;
 
 	put_header(e);
-	err = put_word(e, s->comm ? s->comm : "", "python");
+	err = put_word(e->out, s->comm ? s->comm : "", "python");
 	fprintf(e->out, " %5d/%-5d [%03u] %5llu.%06llu: %10llu %s: \n", s->pid, s->tid, s->cpu,
 		(unsigned long long)(s->time_ns / 1000000000),
 		(unsigned long long)(s->time_ns % 1000000000 / 1000), (unsigned long long)s->period,
 		s->event ? s->event : "cpu-clock");
 	for (node = s->node; node && !err; node = n->parent) {
 		enum frame_kind kind;
+		const char *lines;
 
 		n = profile__node_at(p, node);
 		kind = profile__frame_at(p, n->frame)->kind;
-		if (kind != FRAME_PROCESS && kind != FRAME_THREAD)
-			err = put_frame(e, p, n->frame);
+		if (kind == FRAME_PROCESS || kind == FRAME_THREAD)
+			continue;
+		lines = frame_lines(e, p, n->frame);
+		if (lines)
+			fputs(lines, e->out);
+		else
+			err = -ENOMEM;
 	}
 	putc('\n', e->out);
 	return err ? err : check(e->out);

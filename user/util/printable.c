@@ -54,6 +54,16 @@ static bool is_harmless(__u32 c)
 	       !(c >= 0x2066 && c <= 0x2069);
 }
 
+/* Bytes at text that are shown as they are, without looking at what is not ASCII. */
+static size_t plain_prefix(const char *text)
+{
+	const char *s = text;
+
+	while (*s >= 0x20 && *s < 0x7f)
+		s++;
+	return (size_t)(s - text);
+}
+
 /* Writes what to show for the character at text and gives the number of bytes it has there. */
 static size_t next_piece(const char *text, char piece[static PIECE_MAX])
 {
@@ -83,9 +93,17 @@ void printable_into(char *buf, size_t size, const char *text)
 {
 	char piece[PIECE_MAX];
 
+	size_t plain;
+
 	if (!size)
 		return;
-	while (*text) {
+	plain = plain_prefix(text);
+	plain = plain < size ? plain : size - 1;
+	memcpy(buf, text, plain);
+	buf += plain;
+	size -= plain;
+	text += plain;
+	while (*text && size > 1) {
 		size_t len;
 
 		text += next_piece(text, piece);
@@ -102,10 +120,10 @@ void printable_into(char *buf, size_t size, const char *text)
 char *printable(const char *text)
 {
 	char piece[PIECE_MAX];
-	size_t size = 1;
+	size_t plain = plain_prefix(text), size = plain + 1;
 	char *copy;
 
-	for (const char *p = text; *p; size += strlen(piece))
+	for (const char *p = text + plain; *p; size += strlen(piece))
 		p += next_piece(p, piece);
 	copy = malloc(size);
 	if (copy)
