@@ -13,6 +13,7 @@
 #   SAN=address,undefined sanitizers for the user side, in build-asan; SAN=thread in build-tsan
 #   T=pattern             only test files whose path matches the extended regular expression
 #   FUZZ_SECS=60          seconds for each fuzzer
+#   B=--quick             options of the benchmark (scripts/bench --help)
 #   CC= CLANG= BPFTOOL= PREFIX= DESTDIR=   the usual
 
 VERSION := 0.1.0
@@ -223,6 +224,9 @@ $(O)/tests/bpf/verifier_stats: $(O)/tests/bpf/verifier_stats.o
 verify: $(O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the BPF programs; UPDATE=1 accepts it
 	@UPDATE=$(UPDATE) scripts/verify $(O)/tests/bpf/verifier_stats $(O)/bpf/krait.bpf.o
 
+bench: all ## krait beside other profilers: samples, truth, cost (20 min); B='--quick' and other options
+	@O=$(O) scripts/bench $(B)
+
 # Fuzzers are linked with a library that clang has instrumented, in a build of its own.
 $(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
 	$(call say,LINK,$@)
@@ -269,5 +273,5 @@ help: ## this text
 
 -include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-unit check-asan check-root check-e2e check-nogil check-vm verify fuzz coverage lint \
-	format build-unit build-bpf-tests build-fuzzers install uninstall dist clean help
+.PHONY: all demo check check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
+	coverage lint format build-unit build-bpf-tests build-fuzzers install uninstall dist clean help

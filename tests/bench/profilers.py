@@ -12,6 +12,7 @@ private_proc() once, before the targets are started.
 """
 import ctypes
 import glob
+import math
 import os
 import re
 import shutil
@@ -61,6 +62,11 @@ def first_line(*command):
     return ((done.stdout.strip() or done.stderr.strip()).splitlines() or [""])[0]
 
 
+def first_of(pids):
+    """For those that find children themselves."""
+    return str(pids).split(",", 1)[0]
+
+
 def frame(name, path, line):
     return h.label(name, os.path.basename(path), int(line))
 
@@ -80,10 +86,11 @@ class Profiler:
     wall       it looks at every thread each time; if not, only at time on a CPU
     qualified  its names are qualified
     children   it follows the children of the process
-    traces     it leaves something behind in the target, so that the next must not see the same one
+    endless    it can be told to run until SIGINT
+    children   it follows the children of a process
     """
 
-    name, wall, qualified, children, traces = "", False, True, True, False
+    name, wall, qualified, endless, children = "", False, True, True, True
 
     def __init__(self):
         self.why = ""  # why it cannot run here
@@ -107,7 +114,8 @@ class Profiler:
 
     def command(self, python, pid, rate, seconds, out):
         """The command line that profiles pid, a target run by python, into the file out, which
-        both sides can write (python.scratch())."""
+        both sides can write (python.scratch()). Where that has children that live, pid is a text,
+        "PARENT,CHILD,..."."""
         raise NotImplementedError
 
     def parse(self, out, text):
@@ -115,7 +123,7 @@ class Profiler:
         raise NotImplementedError
 
     def outputs(self, out):
-        """The files that were written."""
+        """The files that a run wrote."""
         return [out] if os.path.exists(out) else []
 
 
@@ -161,7 +169,7 @@ class KraitWithoutAnchors(Krait):
 class Sampling(Profiler):
     """profiling.sampling of CPython 3.15, in the same root folder as its target."""
 
-    name, wall, traces = "profiling.sampling", True, True
+    name, wall = "profiling.sampling", True
     options = ()
 
     def available(self, pythons):
@@ -173,10 +181,10 @@ class Sampling(Profiler):
         return not self.why
 
     def command(self, python, pid, rate, seconds, out):
-        duration = ["-d", str(max(1, round(seconds)))] if seconds else []
+        duration = ["-d", str(math.ceil(seconds))] if seconds else []
         return python.command("-m", "profiling.sampling", "attach", "--all-threads", "--no-gc",
                               *self.options, "-r", str(rate), *duration, "--collapsed", "-o",
-                              python.inside(out), str(pid))
+                              python.inside(out), first_of(pid))
 
     def parse(self, out, text):
         stacks = []
@@ -193,18 +201,18 @@ class Sampling(Profiler):
 
 
 class SamplingWithChildren(Sampling):
-    """A profiler for each child, which writes a file of its own beside."""
+    """A profiler for each child, which writes a file of its own beside and is not told of SIGINT."""
 
-    options = ("--subprocesses",)
+    options, endless = ("--subprocesses",), False
 
     def outputs(self, out):
         return glob.glob(glob.escape(os.path.splitext(out)[0]) + "*")
 
 
 class BlockingSampling(Sampling):
-    """Stops the target for each look."""
+    """Stops the target for each look. Children are not followed."""
 
-    name, options = "profiling.sampling --blocking", ("--blocking",)
+    name, options, children = "profiling.sampling --blocking", ("--blocking",), False
 
 
 class Austin(Profiler):
@@ -226,9 +234,10 @@ class Austin(Profiler):
         return bool(self.version)
 
     def command(self, python, pid, rate, seconds, out):
-        duration = ["-x", str(max(1, round(seconds)))] if seconds else []
+        duration = ["-x", str(math.ceil(seconds))] if seconds else []
         return ["chroot", python.root, AUSTIN_IN_ROOT, *self.follow, "-i", str(round(1e6 / rate)),
-                *duration, "-o", python.inside(out), "-p", str(pid)]
+                *duration, "-o", python.inside(out), "-p",
+                first_of(pid)]
 
     def parse(self, out, text):
         counts, valid, seconds = {}, 0, None
@@ -272,8 +281,8 @@ class PySpy(Profiler):
 
     def command(self, python, pid, rate, seconds, out):
         return ["py-spy", "record", "--subprocesses", "--idle", "--full-filenames", "-f", "raw",
-                "-r", str(rate), "-d", str(max(1, round(seconds or 3600))), "-o", out,
-                "-p", str(pid)]
+                "-r", str(rate), "-d", str(math.ceil(seconds or 3600)), "-o", out,
+                "-p", first_of(pid)]
 
     def parse(self, out, text):
         stacks = []
@@ -289,9 +298,9 @@ class PySpy(Profiler):
 
 
 class Perf(Profiler):
-    """perf record: no Python frames; the address alone."""
+    """perf record: no Python frames; the address alone. Only "sleep" tells how long it sampled."""
 
-    name, options = "perf record", ()
+    name, options, endless = "perf record", (), False
 
     def available(self, pythons):
         self.version = first_line("perf", "--version").split(" ")[-1]
@@ -303,12 +312,10 @@ class Perf(Profiler):
         return ["perf", "record", *self.options, "-F", str(rate), "-o", out, "-p", str(pid), *wait]
 
     def parse(self, out, text):
-        report = subprocess.run(["perf", "report", "--header", "--stats", "-i", out],
-                                capture_output=True, encoding="utf-8", errors="replace")
+        report = subprocess.run(["perf", "report", "--stats", "-i", out], capture_output=True,
+                                encoding="utf-8", errors="replace")
         samples = re.search(r"SAMPLE events: +(\d+)", report.stdout)
-        took = re.search(r"# sample duration : +([\d.]+) ms", report.stdout)
-        delivered = int(samples[1]) if samples else 0
-        return Profile(None, delivered, None, float(took[1]) / 1000 if took else None)
+        return Profile(None, int(samples[1]) if samples else 0, None)
 
 
 class PerfWithStacks(Perf):

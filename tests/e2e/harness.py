@@ -177,11 +177,11 @@ def read_line(stream, deadline):
 class Target:
     """A running target that has said READY, with the oracles that it printed before."""
 
-    def __init__(self, command, env=None):
+    def __init__(self, command, env=None, oracle=None):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0, env=env)
         self.pid = self.process.pid
-        self.oracle = Oracle()
+        self.oracle = oracle or Oracle()
         deadline = time.monotonic() + PATIENCE_SECS
         while True:
             line = read_line(self.process.stdout, deadline)

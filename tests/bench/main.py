@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line of scripts/bench: which runs, in which order, and what becomes of them."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+import profilers  # makes the harness of the end-to-end tests known
+import harness as h
+import measure
+import plan
+import results
+
+BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description="Runs krait beside every other profiler that is there, on the same targets, "
+                    "and shows what each delivers and costs. Asserts nothing.",
+        epilog="Targets: " + "; ".join("%s (%s)" % (w.name, w.what) for w in plan.WORKLOADS) + ".")
+    parser.add_argument("--quick", action="store_true", help="some minutes: few targets, one round")
+    parser.add_argument("--target", action="append", default=[], metavar="NAME",
+                        help="only this one; may be given several times")
+    parser.add_argument("--rate", action="append", default=[], type=int, metavar="HZ",
+                        help="only this one, of all targets; may be given several times")
+    parser.add_argument("--rival", action="append", metavar="NAME",
+                        help="beside krait only profilers with this in their name; none: \"\"")
+    parser.add_argument("--seconds", type=float, help="of each run (default 1.5, quick 1)")
+    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
+    parser.add_argument("--out", default=os.path.join(h.BUILD, "bench"), metavar="NAME",
+                        help="writes NAME.json and NAME.md (default build/bench)")
+    parser.add_argument("--compare", metavar="OLD.json", help="also show what has become worse")
+    parser.add_argument("--results", metavar="FILE.json", help="show these, measure nothing")
+    parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
+    options = parser.parse_args()
+    names = [w.name for w in plan.WORKLOADS]
+    for target in options.target:
+        if target not in names:
+            parser.error("no target %r; there are %s" % (target, ", ".join(names)))
+    options.seconds = options.seconds or (1.0 if options.quick else 1.5)
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    return options
+
+
+# ---- conditions -----------------------------------------------------------------------------------
+
+
+def now():
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+
+
+def load():
+    return "%.1f" % os.getloadavg()[0]
+
+
+def field(path, name):
+    with open(path, encoding="utf-8") as f:
+        return next((line.split(":")[1].strip() for line in f if line.startswith(name)), "?")
+
+
+def commit():
+    done = subprocess.run(["git", "-C", h.ROOT, "describe", "--always", "--dirty"],
+                          capture_output=True, encoding="utf-8")
+    return done.stdout.strip() or "unknown"
+
+
+def conditions(options, versions):
+    memory = int(field("/proc/meminfo", "MemTotal").split()[0]) >> 20
+    return {"processor": field("/proc/cpuinfo", "model name"), "cpus": os.cpu_count(),
+            "memory": "%d GiB" % memory, "kernel": os.uname().release, "start": now(),
+            "load_start": load(), "commit": commit(), "versions": versions,
+            "command": " ".join(["scripts/bench"] + sys.argv[1:]), "rounds": options.rounds,
+            "seconds": options.seconds}
+
+
+# ---- running --------------------------------------------------------------------------------------
+
+
+def wanted(options):
+    """Which profilers, at which rates: krait always."""
+    def want(profiler, rate=plan.USUAL_RATE):
+        if isinstance(profiler, profilers.Krait):
+            return True
+        if options.rival is not None:
+            return any(part and part in profiler.name for part in options.rival)
+        return rate == plan.USUAL_RATE or profiler.name not in plan.ONLY_USUALLY
+    return want
+
+
+def measure_all(options, pythons, document, save):
+    """Rounds of all cells; in each cell one profiler after another, each round in another order."""
+    cells, want = plan.cells(options.quick, options.target, options.rate), wanted(options)
+    for number in range(options.rounds):
+        for name, rate in cells:
+            workload = plan.workload(name)
+            there = [p for p in profilers.all_profilers(workload.family)
+                     if want(p, rate) and p.available(pythons)]
+            turn = number % len(there)
+            for profiler in there[turn:] + there[:turn]:
+                row = measure.run(profiler, profiler.python(pythons), workload, rate,
+                                  options.seconds)
+                document["runs"].append(row)
+                print("round %d: %s, %d Hz: %s%s" % (
+                    number + 1, name, rate, profiler.name,
+                    ": " + row["error"] if row["error"] else ""), file=sys.stderr)
+        save()
+
+
+def measured(options):
+    pythons = h.all_interpreters()
+    root = next((p.root for p in pythons if p.minor == "3.15" and p.root != "/"), "/")
+    profilers.private_proc(root)
+    everyone = [p for p in profilers.all_profilers() if wanted(options)(p)]
+    there = {p.name: p.version for p in everyone if p.available(pythons)}
+    document = {"conditions": conditions(options, there), "runs": [],
+                "missing": {p.name: p.why for p in everyone if p.name not in there}}
+
+    def save():
+        document["conditions"].update(end=now(), load_end=load())
+        write(options.out + ".json", json.dumps(document, indent=1))
+        write(options.out + ".md", results.markdown(document))
+
+    with open(BPF_STATS, "r+", encoding="ascii") as f:
+        before = f.read()
+        f.write("1")
+    try:
+        measure_all(options, pythons, document, save)
+    finally:
+        with open(BPF_STATS, "w", encoding="ascii") as f:
+            f.write(before)
+    print("krait: bench: wrote %s.json and %s.md" % (options.out, options.out), file=sys.stderr)
+    return document
+
+
+def write(path, text):
+    with open(path + ".new", "w", encoding="utf-8") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def main():
+    options = arguments()
+    document = read(options.results) if options.results else measured(options)
+    print(results.conditions(document) + "\n\n" + results.full_table(document))
+    if options.compare:
+        print("\nagainst %s: %s" % (options.compare,
+                                    results.comparison(read(options.compare), document)))
+    if options.readme:
+        path = os.path.join(h.ROOT, "README.md")
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        write(path, results.put_into(text, results.readme(document)))
+
+
+if __name__ == "__main__":
+    main()

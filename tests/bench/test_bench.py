@@ -1,0 +1,130 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""The benchmark itself: its statistics, how it reads profilers, and one short run, which must say
+all that it promises. No time is asserted."""
+import os
+import tempfile
+
+import profilers  # makes the harness of the end-to-end tests known
+import harness as h
+import measure
+import plan
+import results
+
+
+def row(profiler="krait", cost=0.01, **changes):
+    made = {"target": "calls", "rate": 997, "profiler": profiler, "python": "3.15.2", "error": None,
+            "asked": 1000, "delivered": 990, "complete": 980, "judged": 970, "wrong": 0,
+            "cpu_seconds": 0.05, "bpf_seconds": 0.01, "active_seconds": 1.0, "bytes": 500000,
+            "cpu_share": 0.02, "bpf_share": 0.01, "cost": cost, "drift": -0.01, "peak_kib": 2048}
+    return dict(made, **changes)
+
+
+def document(*rows, missing=()):
+    conditions = {"processor": "P", "cpus": 2, "memory": "1 GiB", "kernel": "6.1", "start": "then",
+                  "end": "later", "load_start": "0.1", "load_end": "0.2", "commit": "abc",
+                  "versions": {"krait": "0.1"}, "command": "scripts/bench", "rounds": 3,
+                  "seconds": 1.0}
+    return {"conditions": conditions, "runs": list(rows), "missing": dict(missing)}
+
+
+def check_statistics(tap):
+    three = [row(cost=0.03), row(cost=0.01, wrong=2), row(cost=0.02)]
+    entry = results.summaries(three + [row("perf record")])[0]
+    tap.equal((entry["cost"], round(entry["cost_spread"], 6), entry["judged"], entry["wrong"]),
+              (0.02, 0.01, 2910, 2), "medians, half ranges, and sums of what was judged")
+    failed = results.summaries([row(error="gone", cost=None), row()])[0]
+    tap.equal((failed["failed"], failed["error"], failed["cost"]), (1, "gone", 0.01),
+              "a run that failed is told and not counted")
+    tap.equal([results.percent(*p) for p in ((0, 9), (9999, 10000), (10, 10), (1, 3), (None, 1))],
+              ["0.0 %", "99.9 %", "100 %", "33.3 %", "-"], "shares are not rounded up to all")
+
+
+def check_tables(tap):
+    bad = dict(target="deep", rate=50000, profiler="austin", python="3.13", error="no samples")
+    both = document(row(), row("austin"), bad, missing={"py-spy": "not on PATH"})
+    text = results.markdown(both)
+    lines = text.splitlines()
+    tap.ok(any("deep, 50000" in x and "austin" in x and "failed" in x for x in lines) and
+           "austin on deep, 50000 Hz: 1 of 1 runs: no samples" in text,
+           "a profiler that failed is a row that says so", text)
+    tap.ok(any("py-spy" in x and "missing" in x for x in lines) and "missing: not on PATH" in text,
+           "a profiler that is missing is a row that says so", text)
+    tap.ok(all(x in text for x in ("kernel 6.1", "then to later", "load 0.1", "abc", "krait 0.1")),
+           "results name their conditions", text)
+    page = "before\n%s\nold\n%s\nafter" % (results.MARK, results.END_MARK)
+    new = results.put_into(page, results.readme(both))
+    tap.ok(new.startswith("before\n") and new.endswith("\nafter") and "old" not in new and
+           "calls, 997" in new and results.put_into(new, results.readme(both)) == new,
+           "README's part is replaced between its marks, again and again", new)
+
+
+def check_comparison(tap):
+    old = document(row(), row("perf record"))
+    tap.ok(all(c[-1] == 1 for c in results.compare(old, old)), "nothing is worse than itself")
+    worse = document(row(bytes=1000000, peak_kib=1024), row("perf record", error="gone"))
+    found = {(c[2], c[3]): c[-1] for c in results.compare(old, worse)}
+    tap.ok(found["krait", "bytes a sample"] > 1.9 and found["krait", "peak MiB"] < 0.7 and
+           found["perf record", "runs at all"] == float("inf") and
+           found["krait", "target CPU"] == 1, "ratios tell what is worse and what better", found)
+    text = results.comparison(old, worse)
+    tap.ok("2 worse" in text and "bytes a sample" in text and "target CPU" not in text,
+           "only what has changed by much is shown", text)
+
+
+def check_outputs(tap):
+    """Each profiler's text in the one form."""
+    path = os.path.join(tempfile.mkdtemp(prefix="krait-e2e-"), "out")
+    h.folders.append(os.path.dirname(path))
+    # What it is, its text, what it prints; the stack that is wanted.
+    cases = [
+        (profilers.Krait(), "<module> (a/b.py:1);C.f (b.py:12) 3\n",
+         "complete.python 3\ntruncated.depth 0\nseconds 1.5\n",
+         (["<module> (b.py:1)", "C.f (b.py:12)"], 3), (3, 3, 1.5)),
+        (profilers.Sampling(), "tid:7;b.py:<module>:1;b.py:C.f:12 3\n",
+         "Captured 1,003 samples in 1.50 seconds\n",
+         (["<module> (b.py:1)", "C.f (b.py:12)"], 3), (3, 3, 1.5)),
+        (profilers.Austin(), "# austin: 3.7.0\nP7;T0:7;/a/b.py:<module>:1;/a/b.py:C.f:12 100\n"
+         "P7;T0:7;/a/b.py:<module>:1;:INVALID: 100\n# duration: 1500000\n", "",
+         (["<module> (b.py:1)", "C.f (b.py:12)"], 1), (2, 1, 1.5)),
+        (profilers.PySpy(), "<module> (/a/b.py:1);f (/a/b.py:12) 3\n", "",
+         (["<module> (b.py:1)", "f (b.py:12)"], 3), (3, 3, None)),
+    ]
+    for profiler, text, said, stack, numbers in cases:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        got = profiler.parse(path, said)
+        tap.equal((got.stacks, (got.delivered, got.complete, got.seconds)), ([stack], numbers),
+                  "the output of %s is understood" % profiler.name)
+
+
+def check_run(tap, pythons):
+    """One short run of krait, whole."""
+    workload = plan.workload("calls")
+    krait = profilers.Krait()
+    python = krait.pick(pythons, "3.15") or krait.pick(pythons, "3.14", "3.13", "3.12", "3.11")
+    if not python:
+        return tap.skip("a short run", krait.why)
+    got = measure.run(krait, python, workload, 997, 0.5)
+    tap.ok(not got["error"] and got["delivered"] and got["asked"] > 0, "a short run has samples", got)
+    tap.ok(got.get("judged") and got.get("wrong") == 0, "and all are stacks that the target can have",
+           got)
+    entry = results.summaries([got])[0]
+    tap.ok(not [k for k, v in entry.items() if v is None and k != "error"] and
+           entry["peak_kib"] > 0 and entry["bytes"] > 0, "and all figures", entry)
+
+
+def main():
+    tap = h.Tap()
+    check_statistics(tap)
+    check_tables(tap)
+    check_comparison(tap)
+    check_outputs(tap)
+    if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") == "1":
+        check_run(tap, h.all_interpreters())
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
