@@ -30,6 +30,8 @@
 /* Functions of libraries where the interpreter begins: six each. */
 #define KRAIT_MAX_ENTRIES 512
 #define KRAIT_MAX_SLOTS 16384
+/* Perf events of one recording. */
+#define KRAIT_MAX_EVENTS 16
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
 #define KRAIT_ANCHOR_FRAMES 1024
@@ -281,15 +283,22 @@ enum reason {
 	REASON_CNT
 };
 
-/* Index into the per-CPU map counters: interrupts, then one counter per reason. */
+/* What is counted for each perf event: interrupts, then one counter per reason. */
+enum sample_counter {
+	EVENT_COUNTER_INTERRUPTS, /* of tracked processes */
+	EVENT_COUNTER_REASON, /* + enum reason */
+	EVENT_COUNTER_CNT = EVENT_COUNTER_REASON + REASON_CNT
+};
+
+/* Index into the per-CPU map counters. */
 enum counter {
-	COUNTER_INTERRUPTS, /* of tracked processes */
 	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */
 	COUNTER_CODE_SENT, /* snapshots of code objects */
 	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
-	COUNTER_REASON, /* + enum reason */
-	COUNTER_CNT = COUNTER_REASON + REASON_CNT
+	COUNTER_EVENT, /* EVENT_COUNTER_CNT for each perf event */
+	COUNTER_CNT = COUNTER_EVENT + KRAIT_MAX_EVENTS * EVENT_COUNTER_CNT
 };
+#define COUNTER_OF_EVENT(event, counter) (COUNTER_EVENT + (event)*EVENT_COUNTER_CNT + (counter))
 
 /*
  * One node of the chain, leaf first. An entry frame (C stack, owner >= 3) has code_addr 0; a frame
@@ -345,7 +354,7 @@ struct event_sample {
 	__u32 size; /* of the record, bytes */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 thread_start_ns; /* task start, boot clock */
-	__u64 period; /* of the perf event: ns for cpu-clock */
+	__u64 period; /* events that it stands for: ns for cpu-clock */
 	__u64 tstate_addr;
 	__u64 interp_addr;
 	__u64 code_generation; /* PyInterpreterState.code_object_generation; 0 before 3.14 */

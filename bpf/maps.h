@@ -125,6 +125,9 @@ const volatile bool follow_all __weak = false;
 /* Native frames of user mode, and frames of the kernel, are taken too. */
 const volatile bool want_native __weak = true, want_kernel __weak = true;
 
+/* There is more than one perf event, and each carries its index (task.h). */
+const volatile bool several_events __weak = false;
+
 /* The kernel has bpf_task_pt_regs() (5.15+). */
 const volatile bool has_task_regs __weak = false;
 
@@ -137,6 +140,11 @@ static __always_inline void count(__u32 counter)
 
 	if (value)
 		(*value)++;
+}
+
+static __always_inline void count_event(__u32 event, __u32 counter)
+{
+	count(COUNTER_OF_EVENT(event, counter));
 }
 
 #endif /* KRAIT_MAPS_H */

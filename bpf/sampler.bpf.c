@@ -171,7 +171,7 @@ static __always_inline __u32 take_stack(struct scratch *s, struct proc_info *pro
 }
 
 static __always_inline void begin_event(struct event_sample *event, struct task_struct *task,
-					__u64 pid_tgid, __u64 period)
+					__u64 pid_tgid, __u64 period, __u32 index)
 {
 	event->type = EVENT_SAMPLE;
 	event->time_ns = bpf_ktime_get_ns();
@@ -184,7 +184,7 @@ static __always_inline void begin_event(struct event_sample *event, struct task_
 	event->tid = (__u32)pid_tgid;
 	event->cpu = bpf_get_smp_processor_id();
 	event->frame_cnt = 0;
-	event->event = 0;
+	event->event = index;
 	event->flags = 0;
 	event->anchor = ANCHOR_NOTE_NONE;
 	event->native_reason = NATIVE_NONE;
@@ -302,16 +302,17 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 		__sync_fetch_and_add(&proc->dropped, 1);
 		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(anchor, &s->plan);
-		count(COUNTER_REASON + REASON_RING_FULL);
+		count_event(event->event, EVENT_COUNTER_REASON + REASON_RING_FULL);
 		return;
 	}
-	count(COUNTER_REASON + (reason < REASON_CNT ? reason : REASON_BAD_RECORD));
+	count_event(event->event,
+		    EVENT_COUNTER_REASON + (reason < REASON_CNT ? reason : REASON_BAD_RECORD));
 }
 
 static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason;
+	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason, index;
 	struct thread_maps m = {};
 	struct task_struct *task;
 	struct proc_info *proc;
@@ -326,8 +327,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	s = bpf_map_lookup_elem(&scratch, &cpu);
 	if (!s)
 		return 0;
-	count(COUNTER_INTERRUPTS);
-	begin_event(&s->event, task, pid_tgid, ctx->sample_period);
+	index = several_events ? event_index(ctx) : 0;
+	count_event(index, EVENT_COUNTER_INTERRUPTS);
+	begin_event(&s->event, task, pid_tgid, ctx->sample_period, index);
 	if (!MODE_IS_USER(context_reg(ctx, REG_MODE)))
 		s->event.flags |= SAMPLE_KERNEL;
 	reason = take_stack(s, proc, &m, task, has_loop);

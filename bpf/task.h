@@ -88,6 +88,18 @@ static __always_inline __u64 context_reg(const void *ctx, const int number)
 	return value;
 }
 
+/*
+ * The index that user space has given to the perf event: in a member of its attributes that means
+ * nothing where there is no ring buffer of perf's own. An attach cookie would need 5.15.
+ */
+static __always_inline __u32 event_index(const void *ctx)
+{
+	const struct bpf_perf_event_data_kern *kern = ctx;
+	__u32 index = BPF_CORE_READ(kern, event, attr.wakeup_events);
+
+	return index < KRAIT_MAX_EVENTS ? index : 0;
+}
+
 /* Kernel stacks are that long where bpf_task_pt_regs() is missing, but in debugging kernels. */
 #define TASK_STACK_SIZE 16384
 

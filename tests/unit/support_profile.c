@@ -265,12 +265,13 @@ __u64 sample_cnt(const struct profile *p)
 char *emit_text(const char *format, const struct profile *p, const struct emit_options *options)
 {
 	const struct emitter_ops *ops = emitter_by_name(format);
-	struct profile_sample s = { .period = 1003009,
-				    .pid = 4711,
-				    .tid = 4712,
-				    .cpu = 1,
-				    .comm = "py thon",
-				    .event = "cpu-clock" };
+	struct profile_sample s = {
+		.period = 1003009,
+		.pid = 4711,
+		.tid = 4712,
+		.cpu = 1,
+		.comm = "py thon",
+	};
 	struct emitter *e = NULL;
 	char *text = NULL;
 	size_t size = 0;

@@ -101,6 +101,41 @@ static Krait__Pprof__Profile *unpack(const struct profile *p)
 	return profile;
 }
 
+/* Of a clock as Go has it; of two events a pair of columns each. */
+static void pprof_has_sample_types_for_each_event(void **state)
+{
+	static const char *const names[] = { "cpu-clock-samples", "cpu-clock", "faults-samples",
+					     "faults" };
+	static const struct event_spec faults = { .name = "faults", .type = 1, .config = 2 };
+	struct profile *p = tiny_profile();
+	Krait__Pprof__Profile *profile = unpack(p);
+	__s64 sums[4] = { 0 };
+
+	assert_int_equal(profile->n_sample_type, 2);
+	assert_string_equal(profile->string_table[profile->sample_type[1]->type], "cpu");
+	krait__pprof__profile__free_unpacked(profile, NULL);
+	assert_int_equal(profile__set_event(p, 1, &faults), 0);
+	profile__count(p, 1, 3, 5);
+	profile__count(p, 1, 4, 5);
+	profile = unpack(p);
+	assert_int_equal(profile->n_sample_type, 4);
+	for (int i = 0; i < 4; i++)
+		assert_string_equal(profile->string_table[profile->sample_type[i]->type], names[i]);
+	assert_string_equal(profile->string_table[profile->sample_type[3]->unit], "count");
+	assert_string_equal(profile->string_table[profile->default_sample_type], "cpu-clock");
+	for (size_t s = 0; s < profile->n_sample; s++) {
+		assert_int_equal(profile->sample[s]->n_value, 4);
+		for (int i = 0; i < 4; i++)
+			sums[i] += profile->sample[s]->value[i];
+	}
+	assert_int_equal(sums[0], sample_cnt(p));
+	assert_int_equal(sums[1], profile__event_at(p, 0)->weight);
+	assert_int_equal(sums[2], 2);
+	assert_int_equal(sums[3], 10);
+	krait__pprof__profile__free_unpacked(profile, NULL);
+	profile__free(p);
+}
+
 static void pprof_refers_to_what_is_there(void **state)
 {
 	struct profile *profiles[] = { tiny_profile(), small_profile(), hostile_profile(),
@@ -166,6 +201,7 @@ int main(void)
 		cmocka_unit_test(callgrind_is_as_expected),
 		cmocka_unit_test(firefox_has_every_name_once),
 		cmocka_unit_test(pprof_refers_to_what_is_there),
+		cmocka_unit_test(pprof_has_sample_types_for_each_event),
 		cmocka_unit_test(callgrind_costs_add_up),
 	};
 

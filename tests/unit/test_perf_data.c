@@ -72,7 +72,7 @@ static void find_task(const struct profile *p, __u32 node, struct profile_sample
 static void write_capture(FILE *out, const struct profile *p)
 {
 	const struct emitter_ops *ops = emitter_by_name("perf");
-	struct profile_sample s = { .period = 1003009, .cpu = 1, .event = "cpu-clock" };
+	struct profile_sample s = { .period = 1003009, .cpu = 1 };
 	struct emitter *e;
 
 	assert_int_equal(ops->open(&e, out, &options), 0);
@@ -173,6 +173,60 @@ static void many_functions_survive(void **state)
 	assert_survives(p);
 }
 
+/* Each event comes back with its own name, period, counts and accounts. */
+static void events_stay_apart(void **state)
+{
+	static const struct event_spec specs[] = {
+		{ .name = "cpu-clock", .type = 1, .frequency = 997 },
+		{ .name = "faults", .type = 1, .config = 2, .period = 3, .exclude_kernel = true },
+	};
+	struct emit_options two = options;
+	struct profile *p = small_profile(), *again;
+	const struct emitter_ops *ops = emitter_by_name("perf");
+	struct profile_sample s = { .pid = 4711, .tid = 4711, .comm = "x", .node = 5 };
+	const struct profile_event *e;
+	struct perf_import_stats stats;
+	struct emitter *emitter;
+	struct capture c;
+
+	capture_open(&c);
+	two.events = specs;
+	two.event_cnt = 2;
+	assert_int_equal(profile__set_event(p, 1, &specs[1]), 0);
+	*profile__event_accounts(p, 1) =
+		(struct accounts){ .interrupts = 40,
+				   .reasons = { [REASON_PYTHON] = 30, [REASON_RING_FULL] = 10 } };
+	assert_int_equal(ops->open(&emitter, c.file, &two), 0);
+	for (int i = 0; i < 40; i++) {
+		s.time_ns += 1000;
+		s.event = i % 4 != 0; /* 10 of the first, 30 of the second */
+		s.period = s.event ? 3 : 1003009;
+		assert_int_equal(ops->sample(emitter, p, &s), 0);
+	}
+	assert_int_equal(ops->finish(emitter, p), 0);
+	ops->free(emitter);
+	again = read_capture(&c, &stats);
+	assert_int_equal(stats.events, 2);
+	assert_int_equal(stats.samples, 40);
+	assert_int_equal(profile__selected(again), 0);
+	assert_int_equal(sample_cnt(again), 10);
+	e = profile__event_at(again, 1);
+	assert_string_equal(e->spec.name, "faults");
+	assert_int_equal(e->spec.config, 2);
+	assert_int_equal(e->spec.period, 3);
+	assert_true(e->spec.exclude_kernel);
+	assert_int_equal(e->samples, 30);
+	assert_int_equal(e->weight, 90);
+	assert_int_equal(e->accounts.interrupts, 40);
+	assert_int_equal(e->accounts.reasons[REASON_RING_FULL], 10);
+	assert_int_equal(accounts_balance(&e->accounts), 0);
+	assert_int_equal(profile__select(again, 1), 0);
+	assert_int_equal(sample_cnt(again), 30);
+	profile__free(again);
+	profile__free(p);
+	capture_close(&c);
+}
+
 static void facts_and_accounts_survive(void **state)
 {
 	struct profile *p = small_profile(), *again;
@@ -186,7 +240,8 @@ static void facts_and_accounts_survive(void **state)
 	assert_string_equal(stats.facts.host, options.host);
 	assert_string_equal(stats.facts.kernel, options.kernel);
 	assert_string_equal(stats.facts.command_line, options.command_line);
-	assert_string_equal(stats.event, "cpu-clock");
+	assert_string_equal(profile__event_at(again, 0)->spec.name, "cpu-clock");
+	assert_int_equal(stats.events, 1);
 	assert_int_equal(stats.frequency, 997);
 	assert_true(stats.seconds == 2.5);
 	assert_int_equal(stats.lost, accounts_total(profile__accounts_of(p), OUTCOME_LOST));
@@ -341,6 +396,7 @@ int main(void)
 		cmocka_unit_test(a_large_profile_survives),
 		cmocka_unit_test(many_functions_survive),
 		cmocka_unit_test(facts_and_accounts_survive),
+		cmocka_unit_test(events_stay_apart),
 		cmocka_unit_test(a_code_object_gives_each_unit_its_line),
 		cmocka_unit_test(a_pipe_gives_what_a_file_gives),
 		cmocka_unit_test(damaged_files_give_less),

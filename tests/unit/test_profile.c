@@ -4,6 +4,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,68 @@ static void self_counts_sum_up_to_the_samples_added(void **state)
 	profile__free(p);
 }
 
+static const struct event_spec faults = { .name = "faults", .type = 1, .config = 2 };
+
+/* Two events over one tree: neither is ever in the other's counts, whichever is selected. */
+static void events_are_counted_apart(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 f = add_function(p, "f", "f.py", 1, 1), node = push(p, push(p, 0, f), f);
+	__u64 samples, weight;
+
+	assert_int_equal(profile__event_cnt(p), 1);
+	assert_int_equal(profile__set_event(p, 1, &faults), 0);
+	assert_int_equal(profile__event_cnt(p), 2);
+	profile__count(p, 0, node, 7);
+	profile__count(p, 1, node, 1);
+	profile__count(p, 1, 0, 1);
+	profile__event_accounts(p, 1)->interrupts = 2;
+	assert_int_equal(profile__node_at(p, node)->self, 1);
+	assert_int_equal(profile__node_at(p, node)->self_weight, 7);
+	assert_int_equal(profile__accounts_of(p)->interrupts, 0);
+	for (unsigned selected = 0; selected < 4; selected++) {
+		assert_int_equal(profile__select(p, selected % 2), 0);
+		profile__counts(p, node, 0, &samples, &weight);
+		assert_int_equal(samples, 1 + selected / 2);
+		assert_int_equal(weight, 7 + 7 * (selected / 2));
+		profile__counts(p, node, 1, &samples, &weight);
+		assert_int_equal(samples, 1);
+		assert_int_equal(weight, 1);
+		/* A node that is new counts for whoever is not selected, too. */
+		node = selected == 1 ? push(p, node, f) : node;
+		if (selected == 1) {
+			profile__count(p, 0, node, 14);
+			profile__count(p, 0, node, 0);
+			profile__count(p, 1, node, 1);
+		}
+	}
+	assert_int_equal(profile__selected(p), 1);
+	assert_int_equal(sample_cnt(p), 3);
+	assert_int_equal(profile__accounts_of(p)->interrupts, 2);
+	assert_int_equal(profile__event_at(p, 0)->samples, 3);
+	assert_int_equal(profile__event_at(p, 0)->weight, 21);
+	assert_int_equal(profile__set_event(p, PROFILE_MAX_EVENTS, &faults), -E2BIG);
+	profile__free(p);
+}
+
+/* Sampling by frequency: a sample stands for more or fewer events, and shares are of these. */
+static void samples_of_different_weight_count_by_weight(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 f = add_function(p, "f", "f.py", 1, 1), node = push(p, 0, f);
+
+	assert_int_equal(profile__set_event(p, 0, &faults), 0);
+	profile__add(p, node, 5);
+	profile__add_many(p, node, 2, 10);
+	assert_string_equal(profile__unit(p), "samples");
+	assert_int_equal(profile__self(p, node), 3);
+	profile__add(p, node, 6);
+	assert_string_equal(profile__unit(p), "events");
+	assert_int_equal(profile__self(p, node), 21);
+	assert_int_equal(sample_cnt(p), 4);
+	profile__free(p);
+}
+
 static void children_of_unknown_nodes_and_frames_are_refused(void **state)
 {
 	struct profile *p = profile__new();
@@ -134,6 +197,8 @@ int main(void)
 		cmocka_unit_test(frames_differ_by_any_member),
 		cmocka_unit_test(parents_come_before_their_children),
 		cmocka_unit_test(self_counts_sum_up_to_the_samples_added),
+		cmocka_unit_test(events_are_counted_apart),
+		cmocka_unit_test(samples_of_different_weight_count_by_weight),
 		cmocka_unit_test(children_of_unknown_nodes_and_frames_are_refused),
 	};
 

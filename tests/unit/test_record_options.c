@@ -17,14 +17,14 @@
 
 #include "cmd/record_options.h"
 
-#define MAX_ARGS 32
+#define MAX_ARGS 64
 
 struct parsed {
 	struct record_options options; /* shared with the child; strings are valid in both */
 	char *argv[MAX_ARGS];
 	char line[1024];
 	int argc, exit_code;
-	char err[4096];
+	char err[16384];
 };
 
 static struct parsed *p;
@@ -107,6 +107,60 @@ static void a_process_is_sampled_densely_and_a_machine_rarely(void **state)
 	assert_int_equal(good("-r 500 -p 1")->frequency, 500);
 	assert_int_equal(good("--freq=1234hz -p 1")->frequency, 1234);
 	assert_int_equal(good("--rate 7 -p 1")->frequency, 7);
+}
+
+static void events_come_in_lists_and_repeatedly(void **state)
+{
+	const struct record_options *o = good("-p 1");
+
+	assert_int_equal(o->event_cnt, 1);
+	assert_string_equal(o->events[0].name, "cpu-clock");
+	assert_int_equal(o->events[0].frequency, 997);
+	assert_int_equal(o->events[0].period, 0);
+	o = good("-p 1 -e faults,cs -e cycles:u");
+	assert_int_equal(o->event_cnt, 3);
+	assert_string_equal(o->events[0].name, "faults");
+	assert_string_equal(o->events[1].name, "cs");
+	assert_string_equal(o->events[2].name, "cycles:u");
+	assert_true(o->events[2].exclude_kernel);
+	assert_int_equal(o->events[2].frequency, 997);
+}
+
+/* What is counted gets the period, and a clock among it keeps its rate. */
+static void a_period_is_for_what_is_counted(void **state)
+{
+	const struct record_options *o = good("-p 1 -e cpu-clock,faults -c 1");
+
+	assert_int_equal(o->events[0].frequency, 997);
+	assert_int_equal(o->events[0].period, 0);
+	assert_int_equal(o->events[1].frequency, 0);
+	assert_int_equal(o->events[1].period, 1);
+	o = good("-p 1 -e cpu-clock,faults -c 10k -F 99");
+	assert_int_equal(o->events[0].frequency, 99);
+	assert_int_equal(o->events[1].period, 10000);
+	o = good("-p 1 -c 1000000");
+	assert_int_equal(o->events[0].period, 1000000);
+	assert_int_equal(o->events[0].frequency, 0);
+	assert_int_equal(o->frequency, 0);
+	assert_refused("-p 1 -c 5000", "counts nanoseconds, at least 10000");
+	assert_refused("-p 1 -c 10000 -F 99", "-F and -c exclude each other");
+	assert_refused("-p 1 -e cs -c 1 -F 99", "-F and -c exclude each other");
+	assert_refused("-p 1 -e cs -c 0", "a period is a number of events");
+	assert_refused("-p 1 -e cs -c often", "a period is a number of events");
+}
+
+static void bad_events_are_refused_by_name(void **state)
+{
+	char line[1024] = "-p 1";
+
+	assert_refused("-p 1 -e page-fault", "there is no event \"page-fault\"");
+	assert_refused("-p 1 -e cs,,faults", "there is no event \"\"");
+	assert_refused("-p 1 -e cs,faults,cs", "event cs is there twice");
+	assert_refused("-p 1 -e sched:sched_switch", "not tracepoints");
+	assert_refused("-p 1 -e cpu/event=0x3c,umask=0x1/,cs", "\"cpu/event=0x3c,umask=0x1/\"");
+	for (int i = 0; i <= KRAIT_MAX_EVENTS; i++)
+		sprintf(line + strlen(line), " -e r%x", i);
+	assert_refused(line, "more than 16 events");
 }
 
 static void processes_come_in_lists_and_repeatedly(void **state)
@@ -240,6 +294,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_process_is_sampled_densely_and_a_machine_rarely),
+		T(events_come_in_lists_and_repeatedly),
+		T(a_period_is_for_what_is_counted),
+		T(bad_events_are_refused_by_name),
 		T(processes_come_in_lists_and_repeatedly),
 		T(a_command_keeps_its_own_options),
 		T(outputs_have_a_default_and_come_repeatedly),

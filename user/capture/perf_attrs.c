@@ -73,6 +73,9 @@ int perf_attrs_add(struct perf_attrs *a, const __u8 *bytes, size_t size)
 		.read_format = attr.read_format,
 		.value = attr.sample_period,
 		.is_frequency = attr.freq,
+		.exclude_user = attr.exclude_user,
+		.exclude_kernel = attr.exclude_kernel,
+		.precise = attr.precise_ip,
 		.has_trailer = attr.sample_id_all,
 	};
 	if (attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_CPU_CLOCK)

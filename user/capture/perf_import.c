@@ -50,7 +50,7 @@ struct import {
 	struct mappings none;
 	__u64 *scratch; /* a chain turned round */
 	unsigned scratch_cap;
-	int event; /* that is counted, -1 not known yet */
+	unsigned event_cnt; /* that the profile has been told of */
 };
 
 /* ---- processes and threads -------------------------------------------------------------------- */
@@ -268,20 +268,37 @@ static bool is_wanted(const struct import *im, const struct perf_read *r, const 
 	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
 }
 
-static bool is_event(struct import *im, const struct perf_read *r)
+/* What the file says of its events, which in a pipe come one by one. */
+static int learn_events(struct import *im)
 {
 	unsigned cnt;
 	const struct perf_read_event *events = perf_reader__events(im->reader, &cnt);
-	const char *name = r->event < cnt ? events[r->event].name : "";
+	int err = 0;
 
-	if (im->event < 0 &&
-	    (!im->config->filter.event || !strcmp(name, im->config->filter.event))) {
-		im->event = (int)r->event;
-		snprintf(im->stats->event, sizeof(im->stats->event), "%s", name);
-		if (r->event < cnt && events[r->event].is_frequency)
-			im->stats->frequency = events[r->event].value;
+	for (; im->event_cnt < cnt && !err; im->event_cnt++) {
+		const struct perf_read_event *e = &events[im->event_cnt];
+		struct event_spec spec = {
+			.type = e->type,
+			.config = e->config,
+			.frequency = e->is_frequency ? e->value : 0,
+			.period = e->is_frequency ? 0 : e->value,
+			.exclude_user = e->exclude_user,
+			.exclude_kernel = e->exclude_kernel,
+			.precise = e->precise,
+		};
+
+		snprintf(spec.name, sizeof(spec.name), "%s", e->name);
+		err = profile__set_event(im->profile, im->event_cnt, &spec);
 	}
-	return im->event == (int)r->event;
+	return err;
+}
+
+/* The names may come behind the samples. */
+static bool is_event(const struct import *im, const struct perf_read *r)
+{
+	return !im->config->filter.event ||
+	       !strcmp(profile__event_at(im->profile, r->event)->spec.name,
+		       im->config->filter.event);
 }
 
 static int on_sample(struct import *im, const struct perf_read *r)
@@ -292,7 +309,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 	unsigned cnt;
 	__u32 node;
 
-	if (!t)
+	if (!t || learn_events(im))
 		return -ENOMEM;
 	if (!is_event(im, r)) {
 		im->stats->other_events++;
@@ -318,7 +335,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 	if (cnt > im->stats->max_depth)
 		im->stats->max_depth = cnt;
 	node = cnt ? stack_node(im, p, t, cnt) : 0;
-	profile__add(im->profile, node, r->period);
+	profile__count(im->profile, r->event, node, r->period);
 	im->stats->samples++;
 	sample = (struct profile_sample){
 		.time_ns = r->time_ns,
@@ -328,7 +345,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		.pid = r->pid,
 		.tid = r->tid,
 		.comm = t->comm,
-		.event = im->stats->event,
+		.event = r->event,
 	};
 	if (im->config->on_sample)
 		im->config->on_sample(im->config->ctx, im->profile, &sample);
@@ -358,31 +375,65 @@ static int take(struct import *im, const struct perf_read *r)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* The accounts, as the emitter of perf.data has put them into the DSO. */
-static void fill_accounts(struct import *im)
+/* The accounts of one event, as the emitter of perf.data has put them into the DSO. */
+static bool read_notes(const struct dso_reader *dso, unsigned event, const struct profile_event *e,
+		       struct accounts *a)
 {
-	struct accounts *a = profile__accounts(im->profile);
-	const struct dso_reader *dso = objects__dso(im->objects);
-	char name[128];
+	char prefix[32] = "", name[128];
 	__u64 value;
 
+	if (event)
+		snprintf(prefix, sizeof(prefix), "event%u.", event);
+	snprintf(name, sizeof(name), "%sinterrupts", prefix);
 	/* A krait that was killed has not closed its books. */
-	if (!dso || !dso_reader__note(dso, "interrupts", &value) || value < im->stats->samples) {
-		a->interrupts = im->stats->samples + im->stats->lost;
-		a->reasons[REASON_PYTHON] = im->stats->samples;
-		a->reasons[REASON_RING_FULL] = im->stats->lost;
-		return;
-	}
-	if (dso_reader__note(dso, "milliseconds", &value) && value)
-		im->stats->seconds = (double)value / 1000;
-	dso_reader__note(dso, "interrupts", &a->interrupts);
-	dso_reader__note(dso, "unknown_frames", &a->unknown_frames);
-	dso_reader__note(dso, "events_dropped", &a->events_dropped);
+	if (!dso_reader__note(dso, name, &value) || value < e->samples)
+		return false;
+	a->interrupts = value;
+	snprintf(name, sizeof(name), "%sunknown_frames", prefix);
+	dso_reader__note(dso, name, &a->unknown_frames);
+	snprintf(name, sizeof(name), "%sevents_dropped", prefix);
+	dso_reader__note(dso, name, &a->events_dropped);
 	for (int i = 0; i < REASON_CNT; i++) {
-		snprintf(name, sizeof(name), "%s.%s", outcome_name(reason_outcome((enum reason)i)),
-			 reason_name((enum reason)i));
+		snprintf(name, sizeof(name), "%s%s.%s", prefix,
+			 outcome_name(reason_outcome((enum reason)i)), reason_name((enum reason)i));
 		dso_reader__note(dso, name, &a->reasons[i]);
 	}
+	return true;
+}
+
+static void fill_accounts(struct import *im)
+{
+	const struct dso_reader *dso = objects__dso(im->objects);
+	unsigned first = profile__selected(im->profile);
+	__u64 value, lost = im->stats->lost;
+
+	if (dso && dso_reader__note(dso, "milliseconds", &value) && value)
+		im->stats->seconds = (double)value / 1000;
+	for (unsigned i = 0; i < profile__event_cnt(im->profile); i++) {
+		const struct profile_event *e = profile__event_at(im->profile, i);
+		struct accounts *a = profile__event_accounts(im->profile, i);
+
+		if (dso && read_notes(dso, i, e, a))
+			continue;
+		/* Whose the lost ones are is not said. */
+		a->reasons[REASON_PYTHON] = e->samples;
+		a->reasons[REASON_RING_FULL] = i == first ? lost : 0;
+		a->interrupts = e->samples + a->reasons[REASON_RING_FULL];
+	}
+}
+
+/* The first one with samples, as perf report begins with it. */
+static int select_event(struct import *im)
+{
+	int selected = -1;
+
+	for (unsigned i = 0; i < profile__event_cnt(im->profile); i++) {
+		if (!profile__event_at(im->profile, i)->samples)
+			continue;
+		selected = selected < 0 ? (int)i : selected;
+		im->stats->events++;
+	}
+	return selected < 0 ? 0 : profile__select(im->profile, (unsigned)selected);
 }
 
 static void finish(struct import *im)
@@ -400,6 +451,8 @@ static void finish(struct import *im)
 	s->unresolved = objects__unresolved(im->objects);
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
+	s->frequency =
+		profile__event_at(im->profile, profile__selected(im->profile))->spec.frequency;
 	/* Of a part of the samples, the books say nothing. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
 		fill_accounts(im);
@@ -429,7 +482,7 @@ static void import_free(struct import *im)
 int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
 		struct perf_import_stats *ret_stats, struct error *err)
 {
-	struct import im = { .profile = p, .config = config, .stats = ret_stats, .event = -1 };
+	struct import im = { .profile = p, .config = config, .stats = ret_stats };
 	struct perf_read record;
 	int result;
 
@@ -446,6 +499,10 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 			break;
 		result = take(&im, &record);
 	}
+	if (!result)
+		result = learn_events(&im);
+	if (!result)
+		result = select_event(&im);
 	if (!result)
 		finish(&im);
 	else if (result == -EPROTONOSUPPORT)

@@ -6,6 +6,9 @@
  * other objects are named by their symbols where the same file is here, and the same kernel runs;
  * else the object stands for them, "[libc.so.6]", one mark for each run of them.
  *
+ * Each event of the file is one of the profile, by the same number; the first that has samples is
+ * selected when all is read.
+ *
  * Must hold: every sample that is read and not filtered out is one sample of the profile, and is
  * handed to on_sample.
  */
@@ -25,7 +28,7 @@ struct error;
 struct perf_filter {
 	int pid, tid;
 	const char *comm; /* name of the thread or of the process */
-	const char *event; /* NULL: the first event that has samples */
+	const char *event; /* NULL: all, each apart */
 	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
 };
 
@@ -39,14 +42,15 @@ struct perf_import_config {
 struct perf_import_stats {
 	struct perf_read_stats read;
 	struct perf_read_facts facts;
-	__u64 samples, filtered, other_events, lost, unresolved; /* unresolved: frames */
+	__u64 samples, filtered, lost, unresolved; /* samples: of all events; unresolved: frames */
+	__u64 other_events; /* samples of events that were not asked for */
 	__u64 first_ns, last_ns;
 	__u64 frequency; /* Hz, 0 unknown */
 	double seconds; /* of the recording, where known, or else between first and last sample */
 	unsigned max_depth;
 	bool is_krait; /* it has a DSO of krait */
 	char missing_dso[256]; /* path of a DSO of krait that was not found */
-	char event[128];
+	unsigned events; /* of which there are samples */
 };
 
 /* 0, or -errno with *err filled. *in is borrowed. */

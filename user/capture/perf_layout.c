@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-void perf_layout_attr(struct perf_event_attr *a, const struct perf_writer_event *e)
+void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
 {
 	*a = (struct perf_event_attr){
 		.type = e->type,
@@ -12,6 +12,10 @@ void perf_layout_attr(struct perf_event_attr *a, const struct perf_writer_event 
 		.sample_period = e->frequency ? e->frequency : e->period,
 		.sample_type = PERF_LAYOUT_SAMPLE_TYPE,
 		.read_format = PERF_FORMAT_ID,
+		.exclude_user = e->exclude_user,
+		.exclude_kernel = e->exclude_kernel,
+		.exclude_hv = e->exclude_kernel,
+		.precise_ip = e->precise,
 		.mmap = 1,
 		.comm = 1,
 		.freq = e->frequency != 0,

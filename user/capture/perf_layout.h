@@ -16,7 +16,7 @@
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER)
 
-void perf_layout_attr(struct perf_event_attr *a, const struct perf_writer_event *e);
+void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e);
 
 /* Header of a file of cnt events with data_size bytes of records, without features. */
 struct perf_file_header perf_layout_header(unsigned cnt, __u64 data_size);

@@ -25,6 +25,8 @@ struct perf_read_event {
 	__u32 type;
 	__u64 config, sample_type, read_format, value;
 	bool is_frequency; /* value is in Hz */
+	bool exclude_user, exclude_kernel;
+	__u8 precise;
 	bool has_trailer; /* sample_id_all */
 };
 

@@ -17,19 +17,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct perf_writer;
+#include "util/event.h"
 
-struct perf_writer_event {
-	const char *name;
-	__u32 type; /* PERF_TYPE_* */
-	__u64 config;
-	__u64 frequency; /* Hz; or, if 0, */
-	__u64 period; /* events for each sample */
-};
+struct perf_writer;
 
 /* The strings and the list stay valid until free. */
 struct perf_writer_config {
-	const struct perf_writer_event *events;
+	const struct event_spec *events;
 	unsigned event_cnt; /* > 0; the first is the main one */
 	const char *host, *kernel, *command_line; /* NULL unknown */
 };

@@ -138,6 +138,8 @@ int cmd_annotate(int argc, char **argv)
 	c.annotate.color = terminal.color && !c.output;
 	code = input__load(&in, &c.input, NULL, NULL);
 	if (code == EXIT_CODE_OK)
+		input__say_event(&in);
+	if (code == EXIT_CODE_OK)
 		code = write_annotation(&c, in.profile);
 	input__free(&in);
 	return code;

@@ -126,7 +126,7 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 /* A profile without single samples gives each of its stacks as so many of them. */
 static void replay(struct convert *c, const struct profile *p)
 {
-	struct profile_sample s = { .event = "cpu-clock", .comm = "folded", .pid = 1, .tid = 1 };
+	struct profile_sample s = { .comm = "folded", .pid = 1, .tid = 1 };
 
 	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
 		const struct profile_node *n = profile__node_at(p, s.node);
@@ -169,6 +169,8 @@ static int convert(struct convert *c)
 		input__describe(&in, &c->emit);
 		if (!in.is_capture)
 			replay(c, in.profile);
+		if (outputs__single(c->outputs))
+			input__say_event(&in);
 		if (outputs__finish(c->outputs, in.profile, c->quiet, &err)) {
 			log_error(NULL, "%s", err.text);
 			code = err.code;

@@ -125,6 +125,24 @@ static int write_diff(struct diff_command *c, const struct profile *a, const str
 	return EXIT_CODE_OK;
 }
 
+/* Page faults are not compared with time. Folded stacks do not say what they count. */
+static int check_events(const struct input in[2])
+{
+	const struct event_spec *events[2];
+
+	for (int i = 0; i < 2; i++) {
+		input__say_event(&in[i]);
+		events[i] =
+			&profile__event_at(in[i].profile, profile__selected(in[i].profile))->spec;
+	}
+	if (!in[0].is_capture || !in[1].is_capture ||
+	    (events[0]->type == events[1]->type && events[0]->config == events[1]->config))
+		return EXIT_CODE_OK;
+	log_error(NULL, "A counts %s and B counts %s; --event chooses one that both have",
+		  events[0]->name, events[1]->name);
+	return EXIT_CODE_USAGE;
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	struct diff_command c = {
@@ -143,6 +161,8 @@ int cmd_diff(int argc, char **argv)
 	}
 	c.diff.name_a = c.paths[0];
 	c.diff.name_b = c.paths[1];
+	if (code == EXIT_CODE_OK)
+		code = check_events(in);
 	if (code == EXIT_CODE_OK)
 		code = write_diff(&c, in[0].profile, in[1].profile);
 	input__free(&in[0]);

@@ -19,7 +19,8 @@ static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "PID", 0, "only this process" },
 	{ "tid", KEY_TID, "TID", 0, "only this thread" },
 	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
-	{ "event", KEY_EVENT, "NAME", 0, "of a capture with several (default: the first one)" },
+	{ "event", KEY_EVENT, "NAME", 0,
+	  "of a capture with several, only this one (default: the first; report: all)" },
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "only these seconds since the first sample; either may be left out" },
 	{ 0 },
@@ -133,10 +134,16 @@ static void say_oddities(const struct perf_import_stats *s, const char *name)
 	else if (s->unresolved)
 		log_warn(NULL, "%llu frames have no name: krait was killed before it wrote them",
 			 s->unresolved);
-	if (s->other_events)
-		log_info(NULL,
-			 "counting %s only; %llu samples of other events are left out (--event)",
-			 s->event, s->other_events);
+}
+
+void input__say_event(const struct input *in)
+{
+	const struct profile_event *e =
+		profile__event_at(in->profile, profile__selected(in->profile));
+
+	if (in->stats.events > 1)
+		log_info(NULL, "%s only; %llu samples of other events are left out (--event)",
+			 e->spec.name, in->stats.samples - e->samples);
 }
 
 static int load_capture(struct input *in, FILE *file, const struct input_options *o,

@@ -42,6 +42,9 @@ int input__load(struct input *ret, const struct input_options *o, input_sample_f
 	__attribute__((warn_unused_result));
 void input__free(struct input *in);
 
+/* Says which event is shown, for what shows only one of several. */
+void input__say_event(const struct input *in);
+
 /* What outputs say of the recording; strings live as long as *in. */
 void input__describe(const struct input *in, struct emit_options *ret);
 

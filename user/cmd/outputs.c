@@ -240,6 +240,15 @@ bool outputs__use_addresses(const struct outputs *o)
 	return false;
 }
 
+bool outputs__single(const struct outputs *o)
+{
+	for (int i = 0; i < o->cnt; i++) {
+		if (!o->list[i].ops->all_events)
+			return true;
+	}
+	return false;
+}
+
 bool outputs__use_stdout(const struct outputs *o)
 {
 	for (int i = 0; i < o->cnt; i++) {

@@ -39,6 +39,8 @@ void outputs__discard(struct outputs *o);
 
 /* Does one of them write to stdout? */
 bool outputs__use_stdout(const struct outputs *o);
+/* One of them shows one event only, the one selected at finish. */
+bool outputs__single(const struct outputs *o);
 /* One of them wants native frames by address. */
 bool outputs__use_addresses(const struct outputs *o);
 

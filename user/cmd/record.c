@@ -3,7 +3,6 @@
  * record.c - krait record: options to a session, its profile to the outputs, its end to an exit code.
  */
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -56,7 +55,9 @@ static int open_outputs(struct recording *r, struct error *err)
 		.title = "krait",
 		.host = r->host.nodename,
 		.kernel = r->host.release,
-		.frequency = o->frequency,
+		.frequency = o->events[0].frequency,
+		.events = o->events,
+		.event_cnt = o->event_cnt,
 	};
 	r->outputs = outputs__new();
 	if (!r->outputs)
@@ -84,15 +85,14 @@ static int start(struct recording *r, struct error *err)
 		.pid_cnt = o->pid_cnt,
 		.command = o->command,
 		.sampler = {
-			.event_type = PERF_TYPE_SOFTWARE,
-			.event_config = PERF_COUNT_SW_CPU_CLOCK,
-			.event_name = "cpu-clock",
-			.frequency = o->frequency,
+			.events = o->events,
+			.event_cnt = o->event_cnt,
 			.ring_bytes = o->ring_bytes,
 			.audit_every = o->audit_every,
 		},
 		.collector = {
-			.event_name = "cpu-clock",
+			.events = o->events,
+			.event_cnt = o->event_cnt,
 			.label = o->label,
 			.on_sample = on_sample,
 			.on_sample_ctx = r->outputs,
@@ -111,6 +111,44 @@ static int start(struct recording *r, struct error *err)
 	return r->session ? 0 : -1;
 }
 
+/* "5602 samples", "5602 cpu-clock + 87 page-faults samples". */
+static void print_result(const struct recording *r, const struct session_stats *stats)
+{
+	const struct profile *p = session__profile(r->session);
+	const struct record_options *o = &r->options;
+	char counts[KRAIT_MAX_EVENTS * 64] = "", rate[64] = "", period[64] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < o->event_cnt && len < sizeof(counts); i++) {
+		const struct profile_event *e = profile__event_at(p, i);
+
+		len += (size_t)snprintf(counts + len, sizeof(counts) - len, "%s%llu%s%.40s",
+					i ? " + " : "", e->samples, o->event_cnt > 1 ? " " : "",
+					o->event_cnt > 1 ? e->spec.name : "");
+	}
+	if (o->frequency)
+		snprintf(rate, sizeof(rate), " at %llu Hz", o->frequency);
+	if (o->period)
+		snprintf(period, sizeof(period), ", one every %llu", o->period);
+	log_info(NULL, "%.1f s, %s samples of %u process%s%s%s", stats->seconds, counts,
+		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
+}
+
+static int print_tables(struct recording *r, FILE *out, const struct summary_options *summary)
+{
+	struct profile *p = session__profile(r->session);
+	int err = 0;
+
+	for (unsigned i = 0; i < r->options.event_cnt && !err; i++) {
+		err = profile__select(p, i);
+		if (r->options.event_cnt > 1)
+			fprintf(out, "%s# event %s\n", i ? "\n" : "", r->options.events[i].name);
+		if (!err)
+			err = summary_table(out, p, summary);
+	}
+	return err ? err : profile__select(p, 0);
+}
+
 static void print_summary(struct recording *r, const struct session_stats *stats)
 {
 	FILE *out = outputs__use_stdout(r->outputs) ? stderr : stdout;
@@ -118,11 +156,12 @@ static void print_summary(struct recording *r, const struct session_stats *stats
 
 	summary_options_init(&summary, out);
 	summary.lines = r->options.lines;
-	summary_table(out, session__profile(r->session), &summary);
+	if (print_tables(r, out, &summary))
+		log_debug("record", "the summary could not be printed");
 	fflush(out);
-	log_info(NULL, "%.1f s, %llu samples of %u process%s at %llu Hz", stats->seconds,
-		 stats->samples, stats->processes, stats->processes == 1 ? "" : "es",
-		 r->options.frequency);
+	print_result(r, stats);
+	if (r->options.event_cnt > 1 && outputs__single(r->outputs))
+		log_info(NULL, "outputs of one event have %s", r->options.events[0].name);
 	session__print_refused(r->session, stderr);
 }
 
@@ -150,19 +189,30 @@ static void print_native_stats(const struct mixed_stats *m)
 		m->kernel_frames);
 }
 
+/* Names of several events go in front: their accounts are not added up. */
+static void print_accounts(const struct profile_event *e, bool several)
+{
+	const struct accounts *a = &e->accounts;
+	const char *name = several ? e->spec.name : "", *dot = several ? "." : "";
+
+	fprintf(stderr, "%s%sinterrupts %llu\n", name, dot, a->interrupts);
+	for (int i = 0; i < REASON_CNT; i++)
+		fprintf(stderr, "%s%s%s.%s %llu\n", name, dot, outcome_name(reason_outcome(i)),
+			reason_name(i), a->reasons[i]);
+	fprintf(stderr,
+		"%s%sbalance %lld\n%s%sunwanted %llu\n%s%sunknown_frames %llu\n"
+		"%s%sunknown_samples %llu\n",
+		name, dot, accounts_balance(a), name, dot, a->unwanted, name, dot,
+		a->unknown_frames, name, dot, a->unknown_samples);
+}
+
 static void print_stats(struct recording *r, const struct session_stats *stats)
 {
-	const struct accounts *a = profile__accounts_of(session__profile(r->session));
+	const struct profile *p = session__profile(r->session);
 
-	fprintf(stderr, "interrupts %llu\n", a->interrupts);
-	for (int i = 0; i < REASON_CNT; i++)
-		fprintf(stderr, "%s.%s %llu\n", outcome_name(reason_outcome(i)), reason_name(i),
-			a->reasons[i]);
-	fprintf(stderr,
-		"balance %lld\nunwanted %llu\nunknown_frames %llu\nunknown_samples %llu\n"
-		"events_dropped %llu\n",
-		accounts_balance(a), a->unwanted, a->unknown_frames, a->unknown_samples,
-		a->events_dropped);
+	for (unsigned i = 0; i < r->options.event_cnt; i++)
+		print_accounts(profile__event_at(p, i), r->options.event_cnt > 1);
+	fprintf(stderr, "events_dropped %llu\n", profile__accounts_of(p)->events_dropped);
 	losses_print(session__losses(r->session), stderr);
 	print_anchor_stats(stats);
 	if (r->options.native || r->options.kernel)
@@ -171,28 +221,53 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 		stats->first_sample_seconds, stats->processes);
 }
 
-/* What the user should hear of losses, and the exit code when nothing else decides it. */
+/* What the user should hear of the losses of one event; their share in percent. */
+static double judge_event(const struct recording *r, const struct profile_event *e)
+{
+	double lost = 100 * accounts_lost_share(&e->accounts);
+
+	if (accounts_balance(&e->accounts))
+		log_warn(NULL,
+			 "the accounts of %s do not balance by %lld interrupts: please report this",
+			 e->spec.name, accounts_balance(&e->accounts));
+	if (lost > r->options.max_loss_percent)
+		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile%s%s may be biased",
+			 lost, r->options.event_cnt > 1 ? " of " : "",
+			 r->options.event_cnt > 1 ? e->spec.name : "");
+	return lost;
+}
+
+static const char *no_samples_of(const struct record_options *o)
+{
+	if (o->event_cnt == 1 && event_is_clock(&o->events[0]))
+		return "the processes used no CPU time";
+	return "the processes had none of these events";
+}
+
+/* The exit code when nothing else decides it. */
 static int judge(struct recording *r, const struct session_stats *stats)
 {
-	const struct accounts *a = profile__accounts_of(session__profile(r->session));
-	double lost = 100 * accounts_lost_share(a);
+	const struct profile *p = session__profile(r->session);
+	__u64 interrupts = 0;
+	double worst = 0;
 
-	if (accounts_balance(a))
-		log_warn(NULL, "the accounts do not balance by %lld interrupts: please report this",
-			 accounts_balance(a));
-	if (lost > r->options.max_loss_percent)
-		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile may be biased",
-			 lost);
+	for (unsigned i = 0; i < r->options.event_cnt; i++) {
+		const struct profile_event *e = profile__event_at(p, i);
+		double lost = judge_event(r, e);
+
+		worst = lost > worst ? lost : worst;
+		interrupts += e->accounts.interrupts;
+	}
 	if (stats->child_ended)
 		return stats->child_exit_code;
 	if (!stats->samples) {
 		log_error(NULL, "no samples: %s",
-			  a->interrupts	   ? "every interrupt was lost (--stats says why)" :
-			  stats->processes ? "the processes used no CPU time" :
+			  interrupts	   ? "every interrupt was lost (--stats says why)" :
+			  stats->processes ? no_samples_of(&r->options) :
 					     "no Python process ran meanwhile (see -v)");
 		return EXIT_CODE_EMPTY;
 	}
-	return lost > r->options.max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;
+	return worst > r->options.max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;
 }
 
 /* The command's own failure goes before krait's losses; a file that is not there before both. */

@@ -52,6 +52,16 @@ static const struct argp_option options[] = {
 	{ "freq", 'F', "HZ", 0,
 	  "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
 	{ "rate", 'r', "HZ", OPTION_ALIAS },
+	{ "event", 'e', "EVENT[,EVENT...]", 0,
+	  "what to count (default cpu-clock): any hardware or software event of perf list, such as "
+	  "page-faults, minor-faults, major-faults, context-switches (cs), cpu-migrations, cycles, "
+	  "instructions, cache-misses, LLC-load-misses, raw rNNN; :u or :k behind it for user or "
+	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
+	  "each apart; other outputs the first" },
+	{ "count", 'c', "PERIOD", 0,
+	  "a sample every so many events, instead of so many samples a second. Clocks beside other "
+	  "events keep their rate; alone they count nanoseconds" },
+	{ "period", 'c', "PERIOD", OPTION_ALIAS },
 	{ "duration", 'd', "TIME", 0,
 	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
 	{ "native", 'n', 0, 0,
@@ -97,6 +107,8 @@ static const char doc[] =
 	"  krait record -o flame.html -p 1234        as a flame graph\n"
 	"  krait record -p 1234 -o out.folded        it and its children, until Ctrl-C\n"
 	"  krait record -F 10k -- python3 app.py     a command, to its end\n"
+	"  krait record -e page-faults -c 1 -p 1234  who touches new memory, each fault\n"
+	"  krait record -e cpu-clock,context-switches -- python3 app.py\n"
 	"  krait record -a -f script -o - | less     every sample as perf script prints it\n"
 	"\n"
 	"Suffixes: .data perf.data, for krait report, perf and others; .html flame graph; .folded, .txt one "
@@ -193,6 +205,84 @@ static void parse_audit(struct record_options *o, const char *text, struct argp_
 	o->audit_every = (__u32)every;
 }
 
+static void add_events(struct record_options *o, const char *text, struct argp_state *state)
+{
+	int depth = 0;
+
+	for (;;) {
+		size_t len = 0;
+		int err;
+
+		/* A comma in "cpu/event=0x3c,umask=1/" is none of ours: refused as a whole. */
+		for (; text[len] && (text[len] != ',' || depth); len++)
+			depth ^= text[len] == '/';
+		if (o->event_cnt == KRAIT_MAX_EVENTS)
+			argp_error(state, "more than %d events", KRAIT_MAX_EVENTS);
+		err = event_parse(&o->events[o->event_cnt++], text, len);
+		if (err == -EOPNOTSUPP)
+			argp_error(state,
+				   "\"%.*s\": krait samples hardware and software events, not "
+				   "tracepoints or events of a named PMU (use rNNN)",
+				   (int)len, text);
+		if (err)
+			argp_error(state, "there is no event \"%.*s\" (see: perf list hw sw cache)",
+				   (int)len, text);
+		if (!text[len])
+			return;
+		text += len + 1;
+	}
+}
+
+static void parse_period(struct record_options *o, const char *text, struct argp_state *state)
+{
+	if (parse_rate(text, &o->period) || !o->period)
+		argp_error(state, "a period is a number of events, such as 1, 1000 or 10k: \"%s\"",
+			   text);
+}
+
+static void check_event(const struct record_options *o, unsigned index, struct argp_state *state)
+{
+	const struct event_spec *e = &o->events[index];
+
+	for (unsigned i = 0; i < index; i++) {
+		if (!strcmp(o->events[i].name, e->name))
+			argp_error(state, "event %s is there twice", e->name);
+	}
+	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
+		argp_error(state, "-c %llu: %s counts nanoseconds, at least %d for each sample",
+			   e->period, e->name, EVENT_CLOCK_MIN_NS);
+}
+
+/*
+ * A period is meant for what is counted one by one; with clocks among them, these keep a rate. So each
+ * event has the one or the other.
+ */
+static void settle_events(struct record_options *o, struct argp_state *state)
+{
+	bool clocks = false, others = false;
+
+	if (!o->event_cnt)
+		event_default(&o->events[o->event_cnt++]);
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		clocks = clocks || event_is_clock(&o->events[i]);
+		others = others || !event_is_clock(&o->events[i]);
+	}
+	if (o->period && o->frequency && !(clocks && others))
+		argp_error(state, "-F and -c exclude each other, unless there are both a clock, "
+				  "for -F, and another event, for -c");
+	if (!o->frequency && (!o->period || (clocks && others)))
+		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		struct event_spec *e = &o->events[i];
+
+		if (o->period && (!event_is_clock(e) || !others))
+			e->period = o->period;
+		else
+			e->frequency = o->frequency;
+		check_event(o, i, state);
+	}
+}
+
 static void add_output(struct record_options *o, const char *path, struct argp_state *state)
 {
 	if (o->output_cnt == RECORD_MAX_OUTPUTS)
@@ -221,8 +311,7 @@ static void check(struct record_options *o, struct argp_state *state)
 		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
 	if (o->format && o->output_cnt > 1)
 		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
-	if (!o->frequency)
-		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
+	settle_events(o, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -241,6 +330,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (parse_rate(arg, &o->frequency))
 			argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"",
 				   arg);
+		break;
+	case 'e':
+		add_events(o, arg, state);
+		break;
+	case 'c':
+		parse_period(o, arg, state);
 		break;
 	case 'd':
 		if (parse_duration(arg, &o->duration_ns))

@@ -10,8 +10,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "abi.h"
 #include "session/anchoring.h"
 #include "session/filter.h"
+#include "util/event.h"
 
 #define RECORD_MAX_PIDS 256
 #define RECORD_MAX_OUTPUTS 16
@@ -23,7 +25,10 @@ struct record_options {
 	pid_t pids[RECORD_MAX_PIDS];
 	size_t pid_cnt;
 	char **command; /* NULL none */
-	__u64 frequency; /* Hz */
+	struct event_spec events[KRAIT_MAX_EVENTS]; /* each with its rate or period */
+	unsigned event_cnt;
+	__u64 frequency; /* Hz; 0: none of them has one */
+	__u64 period; /* events for each sample; 0: none of them has one */
 	__u64 duration_ns; /* 0: no limit */
 	const char *outputs[RECORD_MAX_OUTPUTS];
 	size_t output_cnt;

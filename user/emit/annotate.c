@@ -278,10 +278,11 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 
 	fputs(a->options->html ? "<h2>" : "", a->out);
 	err = a->options->html ? put_html(a->out, path) : put_printable(a->out, path);
-	fprintf(a->out, ": %llu samples, %.1f%%%s\n", f->self, percent,
+	fprintf(a->out, ": %llu %s, %.1f%%%s\n", f->self, profile__unit(a->profile), percent,
 		a->options->html ? "</h2>\n<table>" : "");
 	if (!a->options->html)
-		fprintf(a->out, "   Self  Samples   Total   Line  %s\n",
+		fprintf(a->out, "   Self %8s   Total   Line  %s\n",
+			strcmp(profile__unit(a->profile), "events") ? "Samples" : "Events",
 			source ? "Source" : "Source (the file is not here: see --source)");
 	if (source && !err)
 		err = put_source(a, f, source);

@@ -242,7 +242,20 @@ static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 
 	return err;
 }
 
-static int put_header(FILE *out, const struct emit_options *o, __u64 total)
+/* A name for the cost that says what it is of. */
+static void put_event(FILE *out, const struct view *v)
+{
+	const struct event_spec *event =
+		&profile__event_at(v->profile, profile__selected(v->profile))->spec;
+
+	if (event_is_clock(event))
+		fputs("events: Samples\n", out);
+	else
+		fprintf(out, "event: Samples : %s of %s\nevents: Samples\n",
+			profile__unit(v->profile), event->name);
+}
+
+static int put_header(FILE *out, const struct emit_options *o, const struct view *v)
 {
 	int err = 0;
 
@@ -252,7 +265,9 @@ static int put_header(FILE *out, const struct emit_options *o, __u64 total)
 		err = put_text(out, o->command_line);
 		putc('\n', out);
 	}
-	fprintf(out, "positions: line\nevents: Samples\nsummary: %llu\n", total);
+	fputs("positions: line\n", out);
+	put_event(out, v);
+	fprintf(out, "summary: %llu\n", v->nodes[0].total);
 	return err;
 }
 
@@ -278,7 +293,7 @@ static int write_graph(struct graph *g, struct emitter *e)
 		qsort(g->calls + 1, g->call_cnt, sizeof(*g->calls), compare_calls);
 	for (__u32 i = g->call_cnt; i > 0; i--)
 		first[g->calls[i].from] = i;
-	err = put_header(e->out, e->options, v->nodes[0].total);
+	err = put_header(e->out, e->options, v);
 	if (!err)
 		err = put_body(g, e->out, order, first);
 	fprintf(e->out, "\ntotals: %llu\n", v->nodes[0].total);

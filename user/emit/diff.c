@@ -34,6 +34,7 @@ struct diff {
 	__u32 *place_of; /* by frame of both; PLACE_NONE for processes and threads */
 	__u32 node_cap;
 	double all[2];
+	const char *units[2]; /* what the counts are of */
 	const struct diff_options *options;
 };
 
@@ -85,6 +86,7 @@ static int add_profile(struct diff *d, const struct profile *p, int side)
 	cleanup_free __u32 *map = calloc((size_t)cnt + 1, sizeof(*map));
 	int err = map ? reserve_nodes(d, 256) : -ENOMEM;
 
+	d->units[side] = profile__unit(p);
 	for (__u32 i = 0; i <= cnt && !err; i++) {
 		const struct profile_node *n = profile__node_at(p, i);
 		const struct profile_frame *f = profile__frame_at(p, n->frame);
@@ -95,7 +97,7 @@ static int add_profile(struct diff *d, const struct profile *p, int side)
 			map[i] = profile__child(d->both, map[i], common_frame(d, p, f));
 		err = reserve_nodes(d, map[i] + 1);
 		if (!err)
-			d->nodes[map[i]].self[side] += n->self;
+			d->nodes[map[i]].self[side] += profile__self(p, i);
 	}
 	return err;
 }
@@ -230,8 +232,8 @@ static int write_table(struct diff *d, FILE *out)
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_changes, d);
 	shown = d->options->limit && d->options->limit < cnt ? d->options->limit : cnt;
-	fprintf(out, "A: %s, %llu samples\nB: %s, %llu samples\n", d->options->name_a,
-		d->nodes[0].total[0], d->options->name_b, d->nodes[0].total[1]);
+	fprintf(out, "A: %s, %llu %s\nB: %s, %llu %s\n", d->options->name_a, d->nodes[0].total[0],
+		d->units[0], d->options->name_b, d->nodes[0].total[1], d->units[1]);
 	fputs("   Self       A       B    Total       A       B  Function\n", out);
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_row(d, out, rows[i]);
@@ -336,14 +338,14 @@ static int put_head(const struct diff *d, FILE *out, __u32 depth)
 	      "</style>\n<p>From A, <b>",
 	      out);
 	err = put_markup(out, d->options->name_a, 500);
-	fprintf(out, "</b> (%llu samples), to B, <b>", d->nodes[0].total[0]);
+	fprintf(out, "</b> (%llu %s), to B, <b>", d->nodes[0].total[0], d->units[0]);
 	if (!err)
 		err = put_markup(out, d->options->name_b, 500);
 	fprintf(out,
-		"</b> (%llu samples). Width is the share in B. Red: a larger share than in A; "
+		"</b> (%llu %s). Width is the share in B. Red: a larger share than in A; "
 		"blue: a smaller one; yellow: not in A. What is only in A is not here: swap the two "
 		"to see it.</p>\n<svg width=100%% viewBox=\"0 0 %.0f %u\">\n",
-		d->nodes[0].total[1], PAGE_WIDTH, (depth + 1) * ROW_HEIGHT);
+		d->nodes[0].total[1], d->units[1], PAGE_WIDTH, (depth + 1) * ROW_HEIGHT);
 	return err;
 }
 

@@ -23,6 +23,9 @@ struct emit_options {
 	const char *host, *kernel; /* where it was recorded */
 	double seconds; /* length of the recording; set before finish */
 	unsigned long frequency; /* Hz asked for; 0 unknown */
+	/* What is going to be recorded, where that is known at open; else the profile knows at last. */
+	const struct event_spec *events;
+	unsigned event_cnt; /* 0 unknown */
 };
 
 struct emitter; /* each format's own state */
@@ -30,7 +33,8 @@ struct emitter; /* each format's own state */
 struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
-	bool streams; /* wants every sample() */
+	bool streams; /* wants every sample(), of every event */
+	bool all_events; /* shows all events, each apart; others the one selected at finish */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);

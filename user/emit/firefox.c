@@ -305,6 +305,21 @@ static void put_shared(struct writer *w)
 
 /* ---- threads ---------------------------------------------------------------------------------- */
 
+/* Where each sample stands for as many events as any other, its own number says nothing. */
+static void put_weights(struct writer *w, const struct timeline_thread *t)
+{
+	struct json *j = &w->json;
+
+	if (!profile__event_at(w->profile, profile__selected(w->profile))->uneven) {
+		json_put_null(j, "weight");
+		return;
+	}
+	json_put_array(j, "weight");
+	for (size_t i = 0; i < t->cnt; i++)
+		json_number(j, (__s64)t->samples[i].weight);
+	json_close_array(j);
+}
+
 static void put_samples(struct writer *w, const struct timeline_thread *t, __u64 zero_ns)
 {
 	struct json *j = &w->json;
@@ -319,7 +334,7 @@ static void put_samples(struct writer *w, const struct timeline_thread *t, __u64
 	for (size_t i = 0; i < t->cnt; i++)
 		json_ms(j, t->samples[i].time_ns - zero_ns);
 	json_close_array(j);
-	json_put_null(j, "weight");
+	put_weights(w, t);
 	json_put_string(j, "weightType", "samples");
 	json_put_number(j, "length", (__s64)t->cnt);
 	json_close_object(j);
@@ -369,6 +384,8 @@ static void put_meta(struct writer *w, const struct emitter *e)
 	__s64 start =
 		(__s64)timeline__first_ns(e->timeline) + timeline__wall_offset_ns(e->timeline);
 	__u64 hz = w->options->frequency ? w->options->frequency : 1000;
+	const struct profile_event *event =
+		profile__event_at(w->profile, profile__selected(w->profile));
 	struct json *j = &w->json;
 
 	json_put_object(j, "meta");
@@ -376,7 +393,7 @@ static void put_meta(struct writer *w, const struct emitter *e)
 	json_ms(j, NS_PER_SEC / hz);
 	json_put_number(j, "startTime", start / 1000000);
 	json_put_number(j, "processType", 0);
-	json_put_string(j, "product", "krait");
+	json_put_string(j, "product", event_is_clock(&event->spec) ? "krait" : event->spec.name);
 	json_put_number(j, "stackwalk", 1);
 	json_put_number(j, "version", GECKO_VERSION);
 	json_put_number(j, "preprocessedProfileVersion", PROCESSED_VERSION);
@@ -403,7 +420,8 @@ static void put_all(struct writer *w, struct emitter *e)
 	static const char *const empty[] = { "libs", "counters", "pages", "profilerOverhead" };
 	struct json *j = &w->json;
 	size_t cnt;
-	struct timeline_thread *threads = timeline__threads(e->timeline, &cnt);
+	struct timeline_thread *threads =
+		timeline__threads(e->timeline, profile__selected(w->profile), &cnt);
 
 	json_open_object(j);
 	put_meta(w, e);

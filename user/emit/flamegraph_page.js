@@ -336,6 +336,7 @@
 		else if (hasSeveral(M.PROCESS))
 			$('roots').value = 'process';
 		$('lines').value = meta.lines ? 'line' : 'function';
+		KraitText.setUnit(meta.unit);
 		rebuild();
 		KraitText.showHeader(meta, accounts, state.tree.total[0]);
 		showLegend();

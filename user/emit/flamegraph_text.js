@@ -10,7 +10,12 @@ const KraitText = (() => {
 	const M = KraitModel;
 	const number = new Intl.NumberFormat('en');
 
-	const samples = n => number.format(n) + (n === 1 ? ' sample' : ' samples');
+	/* What is counted: "samples", or "events" where samples stand for different numbers of them. */
+	let unit = 'samples';
+	const samples = n => number.format(n) + ' ' + (n === 1 ? unit.slice(0, -1) : unit);
+	const setUnit = name => {
+		unit = name || unit;
+	};
 	const percent = (n, of) => {
 		const p = of > 0 ? 100 * n / of : 0;
 		return (p > 0 && p < 0.05 ? '<0.1' : p.toFixed(1)) + '\u2009%';
@@ -91,7 +96,7 @@ const KraitText = (() => {
 		$('title').textContent = $('title').title = title;
 		$('brand').hidden = title.startsWith('krait');
 		document.title = `${title} - krait`;
-		addMeta('', samples(total));
+		addMeta('', samples(total) + (meta.event ? ` of ${meta.event}` : ''));
 		addMeta('in', duration(meta.milliseconds));
 		addMeta('at', meta.frequency ? `${number.format(meta.frequency)} Hz` : '');
 		addMeta('on', meta.host);
@@ -137,6 +142,6 @@ const KraitText = (() => {
 		$('legend').replaceChildren(items);
 	}
 
-	return { number, samples, percent, nameOf, whereOf, element, describe, fill, showHeader,
+	return { number, samples, setUnit, percent, nameOf, whereOf, element, describe, fill, showHeader,
 		showLegend };
 })();

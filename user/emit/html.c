@@ -106,6 +106,7 @@ static int put_accounts(FILE *out, const struct accounts *a)
 
 static int put_meta(FILE *out, const struct emit_options *o, const struct profile *p)
 {
+	const struct event_spec *event = &profile__event_at(p, profile__selected(p))->spec;
 	char date[64] = "";
 	time_t now = time(NULL);
 	struct tm tm;
@@ -116,6 +117,9 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct profil
 	if (put_field(out, "title", o->title) || put_field(out, "commandLine", o->command_line) ||
 	    put_field(out, "host", o->host) || put_field(out, "kernel", o->kernel) ||
 	    put_field(out, "date", date) || put_field(out, "version", KRAIT_VERSION))
+		return -ENOMEM;
+	if (put_field(out, "unit", profile__unit(p)) ||
+	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
 	put_number(out, "frequency", o->frequency);
 	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",

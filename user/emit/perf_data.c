@@ -42,8 +42,10 @@ struct task {
 
 struct emitter {
 	const struct emit_options *options;
-	struct perf_writer *writer;
-	struct perf_writer_event event;
+	FILE *out;
+	struct perf_writer *writer; /* NULL until it is known what there is to count */
+	struct event_spec *events; /* what the writer has been told */
+	unsigned event_cnt;
 	struct dso_files *files;
 	struct dso *dso; /* theirs */
 	struct task *tasks;
@@ -67,25 +69,45 @@ static void perf_data_free(struct emitter *e)
 	}
 	perf_writer__free(e->writer);
 	dso_files__free(e->files);
+	free(e->events);
 	free(e->chain);
 	free(e);
 }
 
-static int start_writer(struct emitter *e, FILE *out)
+/* At open where it is known what is going to be recorded; else of what the profile has. */
+static int list_events(struct emitter *e, const struct profile *p)
 {
-	const struct perf_writer_config config = {
-		.events = &e->event,
-		.event_cnt = 1,
+	e->event_cnt = p ? profile__event_cnt(p) : e->options->event_cnt;
+	e->events = calloc(e->event_cnt, sizeof(*e->events));
+	if (!e->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < e->event_cnt; i++) {
+		struct event_spec *event = &e->events[i];
+
+		*event = p ? profile__event_at(p, i)->spec : e->options->events[i];
+		if (!event->frequency && !event->period)
+			event->frequency = e->options->frequency ? e->options->frequency : 1;
+	}
+	return 0;
+}
+
+static int start_writer(struct emitter *e, const struct profile *p)
+{
+	struct perf_writer_config config = {
 		.host = e->options->host,
 		.kernel = e->options->kernel,
 		.command_line = e->options->command_line,
 	};
 	__u64 start, size;
-	int err = perf_writer__new(&e->writer, out, &config);
+	int err = list_events(e, p);
 
+	config.events = e->events;
+	config.event_cnt = e->event_cnt;
+	if (!err)
+		err = perf_writer__new(&e->writer, e->out, &config);
 	if (!err && !kernel_text_find(&start, &size))
 		err = perf_writer__kernel(e->writer, start, size);
-	return err;
+	return err ? err : perf_writer__flush(e->writer);
 }
 
 static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_options *options)
@@ -96,19 +118,13 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 	if (!e)
 		return -ENOMEM;
 	e->options = options;
-	e->event = (struct perf_writer_event){
-		.name = "cpu-clock",
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.frequency = options->frequency ? options->frequency : 1,
-	};
+	e->out = out;
 	err = dso_files__new(&e->files, fileno(out));
-	if (!err) {
-		e->dso = dso_files__dso(e->files);
-		err = start_writer(e, out);
-	}
 	if (!err)
-		err = perf_writer__flush(e->writer);
+		e->dso = dso_files__dso(e->files);
+	/* A recording that is killed at once leaves a file that opens. */
+	if (!err && options->event_cnt)
+		err = start_writer(e, NULL);
 	if (err)
 		perf_data_free(e);
 	else
@@ -304,8 +320,10 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 			    const struct profile_sample *s)
 {
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
-	int err = reserve_chain(e, profile__node_at(p, s->node)->depth + 4);
+	int err = e->writer ? 0 : start_writer(e, p);
 
+	if (!err)
+		err = reserve_chain(e, profile__node_at(p, s->node)->depth + 4);
 	if (err)
 		return err;
 	if (!e->chain_cnt || e->chain_node != s->node) {
@@ -316,30 +334,40 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 	}
 	err = announce(e, p, s, &stamp, e->chain_image);
 	if (!err)
-		err = perf_writer__sample(e->writer, &stamp, 0, s->period, e->chain[1], e->chain,
-					  e->chain_cnt);
+		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
+					  s->period, e->chain[1], e->chain, e->chain_cnt);
 	return err ? err : keep_up(e, p, s->time_ns);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
+/* Those of the first event have plain names. */
+static void put_notes(FILE *out, unsigned event, const struct accounts *a)
+{
+	char prefix[32] = "";
+
+	if (event)
+		snprintf(prefix, sizeof(prefix), "event%u.", event);
+	fprintf(out, "%sinterrupts %llu\n", prefix, a->interrupts);
+	for (int i = 0; i < REASON_CNT; i++)
+		fprintf(out, "%s%s.%s %llu\n", prefix, outcome_name(reason_outcome((enum reason)i)),
+			reason_name((enum reason)i), a->reasons[i]);
+	fprintf(out, "%sunknown_frames %llu\n%sevents_dropped %llu\n", prefix, a->unknown_frames,
+		prefix, a->events_dropped);
+}
+
 /* The accounts, for those who read the capture with krait. */
 static char *make_notes(const struct emitter *e, const struct profile *p)
 {
-	const struct accounts *a = profile__accounts_of(p);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "milliseconds %lld\ninterrupts %llu\n",
-		(long long)(e->options->seconds * 1000), a->interrupts);
-	for (int i = 0; i < REASON_CNT; i++)
-		fprintf(out, "%s.%s %llu\n", outcome_name(reason_outcome((enum reason)i)),
-			reason_name((enum reason)i), a->reasons[i]);
-	fprintf(out, "unknown_frames %llu\nevents_dropped %llu\n", a->unknown_frames,
-		a->events_dropped);
+	fprintf(out, "milliseconds %lld\n", (long long)(e->options->seconds * 1000));
+	for (unsigned i = 0; i < profile__event_cnt(p); i++)
+		put_notes(out, i, &profile__event_at(p, i)->accounts);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -368,8 +396,13 @@ static int finish_writer(struct emitter *e)
 
 static int perf_data_finish(struct emitter *e, const struct profile *p)
 {
-	__u64 lost = accounts_total(profile__accounts_of(p), OUTCOME_LOST);
-	int err = store(e, p, dso_files__finish);
+	int err = e->writer ? 0 : start_writer(e, p);
+	__u64 lost = 0;
+
+	if (!err)
+		err = store(e, p, dso_files__finish);
+	for (unsigned i = 0; i < profile__event_cnt(p); i++)
+		lost += accounts_total(&profile__event_at(p, i)->accounts, OUTCOME_LOST);
 
 	if (e->max_depth > PERF_MAX_STACK)
 		log_info(NULL,
@@ -385,6 +418,7 @@ const struct emitter_ops perf_data_emitter = {
 	.name = "perf",
 	.suffixes = (const char *const[]){ ".data", NULL },
 	.streams = true,
+	.all_events = true,
 	.addresses = true,
 	.open = perf_data_open,
 	.sample = perf_data_sample,

@@ -206,7 +206,7 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 	fprintf(e->out, " %5d/%-5d [%03u] %5llu.%06llu: %10llu %s: \n", s->pid, s->tid, s->cpu,
 		(unsigned long long)(s->time_ns / 1000000000),
 		(unsigned long long)(s->time_ns % 1000000000 / 1000), (unsigned long long)s->period,
-		s->event ? s->event : "cpu-clock");
+		profile__event_at(p, s->event)->spec.name);
 	for (node = s->node; node && !err; node = n->parent) {
 		enum frame_kind kind;
 		const char *lines;
@@ -227,11 +227,17 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 
 static int script_finish(struct emitter *e, const struct profile *p)
 {
+	unsigned cnt = profile__event_cnt(p);
 	char books[512];
 
 	put_header(e);
-	accounts_format(profile__accounts_of(p), books, sizeof(books));
-	fprintf(e->out, "# krait: %s\n", books);
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct profile_event *event = profile__event_at(p, i);
+
+		accounts_format(&event->accounts, books, sizeof(books));
+		fprintf(e->out, "# krait: %s%s%s\n", cnt > 1 ? event->spec.name : "",
+			cnt > 1 ? ": " : "", books);
+	}
 	fflush(e->out);
 	return check(e->out);
 }
@@ -240,6 +246,7 @@ const struct emitter_ops perf_script_emitter = {
 	.name = "script",
 	.suffixes = (const char *const[]){ ".script", ".perf.txt", NULL },
 	.streams = true,
+	.all_events = true,
 	.open = script_open,
 	.sample = script_sample,
 	.finish = script_finish,

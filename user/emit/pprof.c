@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pprof.c - pprof's protobuf, gzip'd: a sample for each stack and thread, a location for each line.
+ * pprof.c - pprof's protobuf, gzip'd: a sample for each stack and thread, a location for each line, two
+ * sample types for each event.
  *
  * The profile is packed piece by piece: protobuf allows a message to be put together from parts that
  * follow one another, so no table is in memory twice.
@@ -36,10 +37,17 @@ enum fixed_string {
 	STRING_PYTHON,
 	STRING_COMMENT,
 	STRING_BOOKS,
-	STRING_PROFILE, /* the first of the profile's */
+	STRING_COLUMNS, /* the first of the names of columns; the profile's follow them */
 };
 
 enum { MAX_LABELS = 3 };
+
+/* An event has one or two columns: its samples, and what they stand for. */
+struct column {
+	unsigned event;
+	bool weight;
+	int64_t type, unit; /* indexes of the string table */
+};
 
 struct emitter {
 	FILE *out;
@@ -54,6 +62,10 @@ struct writer {
 	__u32 *line_of; /* by profile frame; PLACE_NONE for what is no code */
 	uint64_t *path;
 	struct bytes scratch;
+	struct column *columns;
+	char **names; /* of the events' columns: strings behind the fixed ones */
+	unsigned column_cnt, name_cnt;
+	int64_t *values;
 	z_stream zip;
 	bool zipping;
 	int err;
@@ -125,37 +137,109 @@ static void put_part(struct writer *w, const Krait__Pprof__Profile *part)
 
 /* ---- parts ------------------------------------------------------------------------------------ */
 
+/* Strings of the profile come behind the names of columns. */
+static int64_t first_profile_string(const struct writer *w)
+{
+	return STRING_COLUMNS + (int64_t)w->name_cnt;
+}
+
+static int64_t add_name(struct writer *w, const char *name, const char *suffix)
+{
+	char text[EVENT_NAME_MAX + 32];
+
+	snprintf(text, sizeof(text), "%s%s", name, suffix);
+	w->names[w->name_cnt] = strdup(text);
+	if (!w->names[w->name_cnt])
+		w->err = -ENOMEM;
+	return STRING_COLUMNS + (int64_t)w->name_cnt++;
+}
+
+/*
+ * Of a clock alone: "samples" and "cpu", as Go has them. Else "page-faults-samples" and
+ * "page-faults", for each event that has samples.
+ */
+static int choose_columns(struct writer *w)
+{
+	unsigned cnt = profile__event_cnt(w->profile);
+
+	w->columns = calloc((size_t)cnt * 2, sizeof(*w->columns));
+	w->names = calloc((size_t)cnt * 2, sizeof(*w->names));
+	w->values = calloc((size_t)cnt * 2, sizeof(*w->values));
+	if (!w->columns || !w->names || !w->values)
+		return -ENOMEM;
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct profile_event *e = profile__event_at(w->profile, i);
+		bool clock = event_is_clock(&e->spec), plain = cnt == 1 && clock;
+
+		if (cnt > 1 && !e->samples)
+			continue;
+		w->columns[w->column_cnt++] = (struct column){
+			i, false, plain ? STRING_SAMPLES : add_name(w, e->spec.name, "-samples"),
+			STRING_COUNT
+		};
+		w->columns[w->column_cnt++] =
+			(struct column){ i, true,
+					 plain ? STRING_CPU : add_name(w, e->spec.name, ""),
+					 clock ? STRING_NANOSECONDS : STRING_COUNT };
+	}
+	return w->err;
+}
+
+static int put_columns(struct writer *w, Krait__Pprof__Profile *part)
+{
+	cleanup_free Krait__Pprof__ValueType *list = calloc(w->column_cnt + 1, sizeof(*list));
+	cleanup_free Krait__Pprof__ValueType **types = calloc(w->column_cnt + 1, sizeof(*types));
+
+	if (!list || !types)
+		return -ENOMEM;
+	for (unsigned i = 0; i < w->column_cnt; i++) {
+		krait__pprof__value_type__init(&list[i]);
+		list[i].type = w->columns[i].type;
+		list[i].unit = w->columns[i].unit;
+		types[i] = &list[i];
+	}
+	part->sample_type = types;
+	part->n_sample_type = w->column_cnt;
+	put_part(w, part);
+	return w->err;
+}
+
 static void put_head(struct writer *w, const struct emitter *e)
 {
 	const struct emit_options *o = e->options;
-	Krait__Pprof__ValueType samples = KRAIT__PPROF__VALUE_TYPE__INIT;
-	Krait__Pprof__ValueType cpu = KRAIT__PPROF__VALUE_TYPE__INIT;
-	Krait__Pprof__ValueType *types[] = { &samples, &cpu };
+	const struct profile_event *event =
+		profile__event_at(w->profile, profile__selected(w->profile));
+	Krait__Pprof__ValueType period = KRAIT__PPROF__VALUE_TYPE__INIT;
 	Krait__Pprof__Mapping mapping = KRAIT__PPROF__MAPPING__INIT;
 	Krait__Pprof__Mapping *mappings[] = { &mapping };
 	Krait__Pprof__Profile part = KRAIT__PPROF__PROFILE__INIT;
 	int64_t comments[] = { STRING_COMMENT, STRING_BOOKS };
 
-	samples.type = STRING_SAMPLES;
-	samples.unit = STRING_COUNT;
-	cpu.type = STRING_CPU;
-	cpu.unit = STRING_NANOSECONDS;
 	mapping.id = 1;
 	mapping.memory_limit = ~0ULL;
 	mapping.filename = STRING_PYTHON;
 	mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = 1;
-	part.sample_type = types;
-	part.n_sample_type = 2;
 	part.mapping = mappings;
 	part.n_mapping = 1;
 	part.time_nanos = e->start_ns;
 	part.duration_nanos = (int64_t)(o->seconds * (double)NS_PER_SEC);
-	part.period_type = &cpu;
-	part.period = o->frequency ? (int64_t)(NS_PER_SEC / o->frequency) : 0;
 	part.comment = comments;
 	part.n_comment = 2;
-	part.default_sample_type = STRING_CPU;
-	put_part(w, &part);
+	for (unsigned i = 0; i < w->column_cnt; i++) {
+		const struct column *c = &w->columns[i];
+
+		if (c->event != profile__selected(w->profile) || !c->weight)
+			continue;
+		period.type = c->type;
+		period.unit = c->unit;
+		part.period_type = &period;
+		part.default_sample_type = c->type;
+	}
+	if (event_is_clock(&event->spec) && o->frequency)
+		part.period = (int64_t)(NS_PER_SEC / o->frequency);
+	else if (!event->uneven)
+		part.period = (int64_t)event->sample_weight;
+	w->err = put_columns(w, &part);
 }
 
 /* The table is one run: what packs a string of it at a time is as good. */
@@ -174,18 +258,47 @@ static void put_string(struct writer *w, const char *text)
 	put_part(w, &part);
 }
 
+/* The accounts of all events in one line. */
+static char *make_books(const struct profile *p)
+{
+	unsigned cnt = profile__event_cnt(p);
+	char *text = NULL, books[512];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct profile_event *e = profile__event_at(p, i);
+
+		accounts_format(&e->accounts, books, sizeof(books));
+		fprintf(out, "%s%s%s%s", i ? "; " : "", cnt > 1 ? e->spec.name : "",
+			cnt > 1 ? ": " : "", books);
+	}
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 static void put_strings(struct writer *w, const struct emit_options *o)
 {
 	static const char *const fixed[] = { "",	  "samples",	 "count",
 					     "cpu",	  "nanoseconds", "pid",
 					     "thread_id", "thread_name", "python" };
-	char books[512];
+	cleanup_free char *books = make_books(w->profile);
 
+	if (!books) {
+		w->err = -ENOMEM;
+		return;
+	}
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		put_string(w, fixed[i]);
 	put_string(w, o->command_line ? o->command_line : "krait");
-	accounts_format(profile__accounts_of(w->profile), books, sizeof(books));
 	put_string(w, books);
+	for (unsigned i = 0; i < w->name_cnt && !w->err; i++)
+		put_string(w, w->names[i]);
 	for (__u32 i = 0; i < w->strings.cnt && !w->err; i++)
 		put_string(w, place_name(w->profile, &w->strings.list[i]));
 }
@@ -198,7 +311,7 @@ static int64_t string_index(struct writer *w, __u32 string)
 
 	if (at == PLACE_NONE)
 		w->err = -ENOMEM;
-	return at == PLACE_NONE ? STRING_EMPTY : STRING_PROFILE + (int64_t)at;
+	return at == PLACE_NONE ? STRING_EMPTY : first_profile_string(w) + (int64_t)at;
 }
 
 static void put_function(struct writer *w, __u32 i)
@@ -238,15 +351,33 @@ static void put_location(struct writer *w, __u32 i)
 	put_part(w, &part);
 }
 
+/* Whether the node has anything of any event. */
+static bool take_values(struct writer *w, __u32 node)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < w->column_cnt; i++) {
+		const struct column *c = &w->columns[i];
+		__u64 samples, weight;
+
+		profile__counts(w->profile, node, c->event, &samples, &weight);
+		w->values[i] = (int64_t)(c->weight ? weight : samples);
+		any = any || samples;
+	}
+	return any;
+}
+
 static void put_sample(struct writer *w, __u32 node)
 {
-	const struct profile_node *n = profile__node_at(w->profile, node);
+	const struct profile_node *n;
 	Krait__Pprof__Label labels[MAX_LABELS], *list[MAX_LABELS];
 	Krait__Pprof__Sample sample = KRAIT__PPROF__SAMPLE__INIT;
 	Krait__Pprof__Sample *samples[] = { &sample };
 	Krait__Pprof__Profile part = KRAIT__PPROF__PROFILE__INIT;
-	int64_t values[] = { (int64_t)n->self, (int64_t)n->self_weight };
 	size_t label_cnt = 0, depth = 0;
+
+	if (!take_values(w, node))
+		return;
 
 	for (; node; node = n->parent) {
 		const struct profile_frame *f;
@@ -270,8 +401,8 @@ static void put_sample(struct writer *w, __u32 node)
 	}
 	sample.location_id = w->path;
 	sample.n_location_id = depth;
-	sample.value = values;
-	sample.n_value = 2;
+	sample.value = w->values;
+	sample.n_value = w->column_cnt;
 	sample.label = list;
 	sample.n_label = label_cnt;
 	part.sample = samples;
@@ -300,7 +431,7 @@ static int prepare(struct writer *w)
 			depth = profile__node_at(w->profile, i)->depth;
 	}
 	w->path = calloc((size_t)depth + 1, sizeof(*w->path));
-	if (!w->path)
+	if (!w->path || choose_columns(w))
 		return -ENOMEM;
 	if (deflateInit2(&w->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
@@ -312,10 +443,8 @@ static int prepare(struct writer *w)
 static void put_all(struct writer *w, const struct emitter *e)
 {
 	put_head(w, e);
-	for (__u32 i = 0; i <= profile__node_cnt(w->profile) && !w->err; i++) {
-		if (profile__node_at(w->profile, i)->self)
-			put_sample(w, i);
-	}
+	for (__u32 i = 0; i <= profile__node_cnt(w->profile) && !w->err; i++)
+		put_sample(w, i);
 	for (__u32 i = 0; i < w->lines.cnt && !w->err; i++)
 		put_location(w, i);
 	for (__u32 i = 0; i < w->functions.cnt && !w->err; i++)
@@ -344,12 +473,18 @@ static int pprof_finish(struct emitter *e, const struct profile *p)
 	bytes_free(&w.scratch);
 	free(w.line_of);
 	free(w.path);
+	for (unsigned i = 0; i < w.name_cnt; i++)
+		free(w.names[i]);
+	free(w.names);
+	free(w.columns);
+	free(w.values);
 	return w.err;
 }
 
 const struct emitter_ops pprof_emitter = {
 	.name = "pprof",
 	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", NULL },
+	.all_events = true,
 	.open = pprof_open,
 	.sample = pprof_sample,
 	.finish = pprof_finish,

@@ -115,6 +115,8 @@ static void put_name(struct writer *w, const struct timeline_thread *t, bool sev
 
 static void put_thread(struct writer *w, const struct timeline_thread *t, bool several)
 {
+	const struct profile_event *event =
+		profile__event_at(w->profile, profile__selected(w->profile));
 	struct json *j = &w->json;
 	__u64 sum = 0;
 
@@ -122,7 +124,7 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, bool s
 	json_open_object(j);
 	json_put_string(j, "type", "sampled");
 	put_name(w, t, several);
-	json_put_string(j, "unit", "nanoseconds");
+	json_put_string(j, "unit", event_is_clock(&event->spec) ? "nanoseconds" : "none");
 	json_put_array(j, "samples");
 	for (size_t i = 0; i < t->cnt; i++) {
 		if (i && t->samples[i].node == t->samples[i - 1].node)
@@ -171,18 +173,30 @@ static int prepare(struct writer *w, const struct emit_options *o)
 	return w->path ? 0 : -ENOMEM;
 }
 
+/* "krait", "krait: page-faults". */
+static void put_title(struct writer *w, const char *title)
+{
+	const struct event_spec *event =
+		&profile__event_at(w->profile, profile__selected(w->profile))->spec;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s: %s", title, event->name);
+	json_put_string(&w->json, "name", event_is_clock(event) ? title : text);
+}
+
 static void put_all(struct writer *w, struct emitter *e)
 {
 	struct json *j = &w->json;
 	size_t cnt, busiest = 0;
-	struct timeline_thread *threads = timeline__threads(e->timeline, &cnt);
+	struct timeline_thread *threads =
+		timeline__threads(e->timeline, profile__selected(w->profile), &cnt);
 
 	for (size_t i = 0; i < cnt; i++)
 		busiest = threads[i].cnt > threads[busiest].cnt ? i : busiest;
 	json_open_object(j);
 	json_put_string(j, "$schema", SCHEMA);
 	json_put_string(j, "exporter", "krait " KRAIT_VERSION);
-	json_put_string(j, "name", e->options->title ? e->options->title : "krait");
+	put_title(w, e->options->title ? e->options->title : "krait");
 	json_put_number(j, "activeProfileIndex", (__s64)busiest);
 	put_frames(w);
 	json_put_array(j, "profiles");

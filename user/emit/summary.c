@@ -219,6 +219,21 @@ static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
 	return 0;
 }
 
+/* "5602 samples"; of what, unless it is time; and how many events they are, where that is not clear. */
+static void put_total(FILE *out, const struct profile *p, __u64 total)
+{
+	const struct profile_event *e = profile__event_at(p, profile__selected(p));
+
+	fprintf(out, "%llu %s", (unsigned long long)total, profile__unit(p));
+	if (!event_is_clock(&e->spec))
+		fprintf(out, " of %s", e->spec.name);
+	if (e->uneven)
+		fprintf(out, " in %llu samples", (unsigned long long)e->samples);
+	else if (!event_is_clock(&e->spec) && e->sample_weight > 1)
+		fprintf(out, ", each of %llu", (unsigned long long)e->sample_weight);
+	putc('\n', out);
+}
+
 static void put_accounts(FILE *out, const struct profile *p)
 {
 	const struct accounts *a = profile__accounts_of(p);
@@ -265,15 +280,16 @@ int summary_table(FILE *out, const struct profile *p, const struct summary_optio
 	err = measure(&t, rows, shown);
 	if (err)
 		return err;
-	fprintf(out, "%s  Self  Total  Samples  %-*s  %s%s\n", color(&t, BOLD),
-		(int)t.function_width, "Function", "File", color(&t, RESET));
+	fprintf(out, "%s  Self  Total %8s  %-*s  %s%s\n", color(&t, BOLD),
+		strcmp(profile__unit(p), "events") ? "Samples" : "Events", (int)t.function_width,
+		"Function", "File", color(&t, RESET));
 	for (i = 0; i < shown && !err; i++)
 		err = put_row(&t, &v->frames[rows[i]]);
 	if (err)
 		return err;
 	if (shown < cnt)
 		fprintf(out, "%s… %u more%s\n", color(&t, DIM), cnt - shown, color(&t, RESET));
-	fprintf(out, "%llu samples\n", (unsigned long long)v->nodes[0].total);
+	put_total(out, p, v->nodes[0].total);
 	put_accounts(out, p);
 	return flush(out);
 }
@@ -327,7 +343,7 @@ int summary_tree(FILE *out, const struct profile *p, const struct summary_option
 	if (hidden)
 		fprintf(out, "%s… %u nodes below %g %%%s\n", color(&t, DIM), hidden, o->min_percent,
 			color(&t, RESET));
-	fprintf(out, "%llu samples\n", (unsigned long long)v->nodes[0].total);
+	put_total(out, p, v->nodes[0].total);
 	put_accounts(out, p);
 	return flush(out);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emit/escape.h"
 #include "emit/label.h"
@@ -69,8 +70,8 @@ int tasks_table(FILE *out, const struct profile *p, const struct summary_options
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_totals, v);
 	shown = o->limit && o->limit < cnt ? o->limit : cnt;
-	fprintf(out, threads ? " Share  Samples      PID/TID      Thread\n" :
-			       " Share  Samples      PID  Process\n");
+	fprintf(out, " Share %8s  %s\n", strcmp(profile__unit(p), "events") ? "Samples" : "Events",
+		threads ? "    PID/TID      Thread" : "    PID  Process");
 	for (__u32 i = 0; i < shown && !err; i++) {
 		const struct view_node *n = &v->nodes[rows[i]];
 
@@ -79,7 +80,7 @@ int tasks_table(FILE *out, const struct profile *p, const struct summary_options
 	}
 	if (shown < cnt)
 		fprintf(out, "… %u more\n", cnt - shown);
-	fprintf(out, "%llu samples\n", v->nodes[0].total);
+	fprintf(out, "%llu %s\n", v->nodes[0].total, profile__unit(p));
 	errno = 0;
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;

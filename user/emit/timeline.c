@@ -89,7 +89,8 @@ int timeline__add(struct timeline *t, const struct profile_sample *s)
 	}
 	if (s->comm && strcmp(thread->name, s->comm))
 		snprintf(thread->name, sizeof(thread->name), "%s", s->comm);
-	thread->samples[thread->cnt++] = (struct timeline_sample){ s->time_ns, s->period, s->node };
+	thread->samples[thread->cnt++] =
+		(struct timeline_sample){ s->time_ns, s->period, s->node, s->event };
 	if (!t->sample_cnt++ || s->time_ns < t->first_ns)
 		t->first_ns = s->time_ns;
 	return 0;
@@ -123,8 +124,35 @@ static void sort_samples(struct timeline_thread *thread)
 	}
 }
 
-struct timeline_thread *timeline__threads(struct timeline *t, size_t *ret_cnt)
+static void keep_event(struct timeline_thread *thread, unsigned event)
 {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < thread->cnt; i++) {
+		if (thread->samples[i].event == event)
+			thread->samples[kept++] = thread->samples[i];
+	}
+	thread->cnt = kept;
+}
+
+/* Those that have nothing of the event go. */
+static void keep_threads(struct timeline *t, unsigned event)
+{
+	__u32 kept = 0;
+
+	for (__u32 i = 0; i < t->cnt; i++) {
+		keep_event(&t->threads[i], event);
+		if (t->threads[i].cnt)
+			t->threads[kept++] = t->threads[i];
+		else
+			free(t->threads[i].samples);
+	}
+	t->cnt = kept;
+}
+
+struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt)
+{
+	keep_threads(t, event);
 	if (t->cnt)
 		qsort(t->threads, t->cnt, sizeof(*t->threads), compare_threads);
 	/* The index does not know of the new order. */

@@ -13,6 +13,7 @@
 struct timeline_sample {
 	__u64 time_ns, weight;
 	__u32 node;
+	__u32 event; /* index of the profile's event */
 };
 
 struct timeline_thread {
@@ -29,8 +30,8 @@ struct timeline *timeline__new(void);
 void timeline__free(struct timeline *t);
 /* 0, -ENOMEM, -E2BIG. */
 int timeline__add(struct timeline *t, const struct profile_sample *s);
-/* Threads by pid and tid, each with its samples by time. */
-struct timeline_thread *timeline__threads(struct timeline *t, size_t *ret_cnt);
+/* Threads by pid and tid, each with its samples of one event by time; the others are dropped. */
+struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt);
 /* Of all samples. */
 __u64 timeline__first_ns(const struct timeline *t);
 /* What to add to times to have them since 1970. */

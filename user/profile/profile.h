@@ -11,16 +11,22 @@
  * Frames of Python also say which code object they are in and where: that is what gives them an
  * address in a capture.
  *
- * Must hold: Σ self counts over all nodes, the root included, = number of samples added. (A sample
- * is at the root only where there was no room for its stack.)
+ * Of several events (page faults, CPU time) each has counts, weights and accounts of its own over the
+ * same tree. They are never added up: what nodes say, and what an output of one event shows, is of the
+ * event that is selected. The first one is, unless somebody selects another.
+ *
+ * Must hold: Σ self counts over all nodes, the root included, = number of samples added to the
+ * selected event. (A sample is at the root only where there was no room for its stack.)
  */
 #ifndef KRAIT_PROFILE_PROFILE_H
 #define KRAIT_PROFILE_PROFILE_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "profile/accounts.h"
+#include "util/event.h"
 
 struct native;
 struct profile;
@@ -60,8 +66,24 @@ struct profile_node {
 	__u32 parent; /* node id, 0 = root */
 	__u32 frame; /* frame id */
 	__u32 depth; /* 1 for a child of the root */
+	/* of the selected event */
 	__u64 self; /* samples that end here */
 	__u64 self_weight; /* Σ period of these: ns for cpu-clock */
+};
+
+/* What perf allows in one file. */
+#define PROFILE_MAX_EVENTS 128
+
+struct profile_event {
+	struct event_spec spec;
+	__u64 samples, weight; /* Σ over all nodes */
+	/*
+	 * Samples stand for different numbers of events (sampling by frequency): shares are those of
+	 * the weights. Never set of a clock.
+	 */
+	bool uneven;
+	__u64 sample_weight; /* of the first sample */
+	struct accounts accounts;
 };
 
 /* One sample in time order, as emitters that stream want it. */
@@ -72,7 +94,7 @@ struct profile_sample {
 	__u32 cpu;
 	int pid, tid; /* host */
 	const char *comm; /* of the thread, UTF-8 and printable */
-	const char *event; /* "cpu-clock" */
+	unsigned event; /* index of the profile's event */
 	const struct native *native; /* of the process (symbol/native.h); NULL none */
 };
 
@@ -94,7 +116,29 @@ __u32 profile__code(struct profile *p, const struct profile_code *code);
 __u32 profile__named_child(struct profile *p, __u32 parent_node, enum frame_kind kind,
 			   const char *name, int pid, int tid);
 
-/* Counts one sample of the given weight at the node. */
+/*
+ * Event number index is this one; 0 is "cpu-clock" until told otherwise, and those before that were not
+ * told are, too. 0, or -ENOMEM, -E2BIG.
+ */
+int profile__set_event(struct profile *p, unsigned index, const struct event_spec *spec)
+	__attribute__((warn_unused_result));
+unsigned profile__event_cnt(const struct profile *p); /* at least 1 */
+const struct profile_event *profile__event_at(const struct profile *p, unsigned index);
+/* 0 or -ENOMEM, where all stays as it is. */
+int profile__select(struct profile *p, unsigned index) __attribute__((warn_unused_result));
+unsigned profile__selected(const struct profile *p);
+/*
+ * What shares of the selected event are shares of: "samples", or "events" where its samples stand for
+ * different numbers of them; and how many of these end at the node.
+ */
+const char *profile__unit(const struct profile *p);
+__u64 profile__self(const struct profile *p, __u32 node);
+/* What the node has of any event. */
+void profile__counts(const struct profile *p, __u32 node, unsigned event, __u64 *ret_samples,
+		     __u64 *ret_weight);
+
+/* Counts one sample of the given weight at the node, for an event or for the selected one. */
+void profile__count(struct profile *p, unsigned event, __u32 node, __u64 weight);
 void profile__add(struct profile *p, __u32 node, __u64 weight);
 /* The same for many at once, as files of other tools have them; weight is their sum. */
 void profile__add_many(struct profile *p, __u32 node, __u64 samples, __u64 weight);
@@ -109,8 +153,9 @@ __u32 profile__frame_cnt(const struct profile *p);
 const struct profile_code *profile__code_at(const struct profile *p, __u32 code);
 __u32 profile__code_cnt(const struct profile *p);
 
-/* The accounts that go with these stacks; the caller fills them in. */
+/* The accounts that go with these stacks, of the selected event or of any; the caller fills them in. */
 struct accounts *profile__accounts(struct profile *p);
+struct accounts *profile__event_accounts(struct profile *p, unsigned event);
 const struct accounts *profile__accounts_of(const struct profile *p);
 
 #endif /* KRAIT_PROFILE_PROFILE_H */

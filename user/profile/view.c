@@ -163,7 +163,7 @@ static int merge_nodes(struct builder *b)
 	if (!b->node_map || !b->drafts)
 		return -ENOMEM;
 	b->draft_cnt = 1;
-	b->drafts[0].self = profile__node_at(p, 0)->self;
+	b->drafts[0].self = profile__self(p, 0);
 	for (i = 1; i <= cnt; i++) {
 		const struct profile_node *n = profile__node_at(p, i);
 		__u32 frame = b->frame_map[n->frame];
@@ -174,7 +174,7 @@ static int merge_nodes(struct builder *b)
 		if (frame)
 			draft = draft_child(b, draft, frame);
 		b->node_map[i] = draft;
-		b->drafts[draft].self += n->self;
+		b->drafts[draft].self += profile__self(p, i);
 	}
 	idindex_free(&b->index);
 

@@ -9,8 +9,10 @@
  * the descendants of node i are i + 1 .. end - 1. So an output is one loop with a stack of
  * ancestors at most; nothing here or there recurses, stacks are thousands deep.
  *
+ * Counts are in the profile's unit: samples of the selected event, or the events that they stand for.
+ *
  * Must hold: total of a node = its self + Σ total of its children; total of the root = Σ self over
- * all nodes = samples in the profile = Σ self over all functions + self of the root.
+ * all nodes = samples (or events) in the profile = Σ self over all functions + self of the root.
  */
 #ifndef KRAIT_PROFILE_VIEW_H
 #define KRAIT_PROFILE_VIEW_H
@@ -40,8 +42,8 @@ struct view_frame {
 	int first_line; /* of the function; -1 unknown */
 	int line; /* -1 unless one entry per line */
 	int pid, tid; /* -1 unless ids */
-	__u64 self; /* samples that end here */
-	__u64 total; /* samples with it anywhere on the stack; recursion counts once */
+	__u64 self; /* of the unit: what ends here */
+	__u64 total; /* what has it anywhere on the stack; recursion counts once */
 };
 
 struct view_node {

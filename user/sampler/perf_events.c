@@ -24,6 +24,7 @@
 
 struct cpu_event {
 	int cpu;
+	unsigned index; /* of the event in the configuration */
 	struct bpf_link *link;
 };
 
@@ -98,7 +99,7 @@ static long max_sample_rate(void)
 	return rate;
 }
 
-static int explain_open(struct error *err, const struct sampler_config *config, int errnum)
+static int explain_open(struct error *err, const struct event_spec *event, int errnum)
 {
 	long limit = max_sample_rate();
 
@@ -110,75 +111,82 @@ static int explain_open(struct error *err, const struct sampler_config *config, 
 				 "CAP_PERFMON (try: sudo krait ...)",
 				 strerror(errnum));
 	case EINVAL:
-		if (config->frequency && limit && config->frequency > (__u64)limit)
+		if (event->frequency && limit && event->frequency > (__u64)limit)
 			return error_set(err, errnum, EXIT_CODE_USAGE,
 					 "%llu Hz is above this kernel's limit of %ld (raise it "
 					 "with: sysctl kernel.perf_event_max_sample_rate=%llu)",
-					 config->frequency, limit, config->frequency);
+					 event->frequency, limit, event->frequency);
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
 	case ENODEV:
 		return error_set(err, errnum, EXIT_CODE_KERNEL,
 				 "this machine has no event %s (%s); cpu-clock always works",
-				 config->event_name, strerror(errnum));
+				 event->name, strerror(errnum));
 	case EMFILE:
-		return error_set(err, errnum, EXIT_CODE_PERMISSION,
-				 "too few file descriptors for one per CPU (raise: ulimit -n)");
+		return error_set(
+			err, errnum, EXIT_CODE_PERMISSION,
+			"too few file descriptors for one per event and CPU (raise: ulimit -n)");
 	}
-	return error_set(err, errnum, EXIT_CODE_KERNEL, "perf_event_open for %s: %s",
-			 config->event_name, strerror(errnum));
+	return error_set(err, errnum, EXIT_CODE_KERNEL, "perf_event_open for %s: %s", event->name,
+			 strerror(errnum));
 }
 
-static int open_one(const struct sampler_config *config, int cpu)
+static int open_one(const struct event_spec *event, unsigned index, int cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = config->event_type,
-		.config = config->event_config,
+		.type = event->type,
+		.config = event->config,
+		.exclude_user = event->exclude_user,
+		.exclude_kernel = event->exclude_kernel,
+		.exclude_hv = event->exclude_kernel,
+		.precise_ip = event->precise,
+		.wakeup_events = index, /* read by event_index(), bpf/task.h */
 	};
 	int fd;
 
-	if (config->frequency) {
+	if (event->frequency) {
 		attr.freq = 1;
-		attr.sample_freq = config->frequency;
+		attr.sample_freq = event->frequency;
 	} else {
-		attr.sample_period = config->period;
+		attr.sample_period = event->period;
 	}
 	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static int attach_one(struct perf_events *events, int cpu, struct error *err)
+static int attach_one(struct perf_events *events, unsigned index, int cpu, struct error *err)
 {
-	const struct sampler_config *config = &events->config;
-	cleanup_close int fd = open_one(config, cpu);
+	const struct event_spec *event = &events->config.events[index];
+	cleanup_close int fd = open_one(event, index, cpu);
 	struct cpu_event *new;
 
-	if (fd == -ENODEV && config->event_type == PERF_TYPE_SOFTWARE)
+	if (fd == -ENODEV && event->type == PERF_TYPE_SOFTWARE)
 		return 0; /* the CPU went offline meanwhile */
 	if (fd < 0)
-		return explain_open(err, config, -fd);
+		return explain_open(err, event, -fd);
 	new = realloc(events->list, (events->cnt + 1) * sizeof(*new));
 	if (!new)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	events->list = new;
 	new += events->cnt;
 	new->cpu = cpu;
+	new->index = index;
 	new->link = bpf_program__attach_perf_event(events->program, fd);
 	if (!new->link)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
-				 "cannot attach the BPF program to %s on CPU %d: %s",
-				 config->event_name, cpu, strerror(errno));
+				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
+				 cpu, strerror(errno));
 	take_fd(&fd); /* the link closes it */
 	events->cnt++;
 	return 0;
 }
 
-static bool has_event(const struct perf_events *events, int cpu)
+static bool has_event(const struct perf_events *events, unsigned index, int cpu)
 {
 	for (int i = 0; i < events->cnt; i++) {
-		if (events->list[i].cpu == cpu)
+		if (events->list[i].cpu == cpu && events->list[i].index == index)
 			return true;
 	}
 	return false;
@@ -207,8 +215,10 @@ static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 static int attach_all(struct perf_events *events, const int *cpus, int cnt, struct error *err)
 {
 	for (int i = 0; i < cnt; i++) {
-		if (!has_event(events, cpus[i]) && attach_one(events, cpus[i], err))
-			return -1;
+		for (unsigned k = 0; k < events->config.event_cnt; k++) {
+			if (!has_event(events, k, cpus[i]) && attach_one(events, k, cpus[i], err))
+				return -1;
+		}
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_events.h - the interrupts: one perf event on each online CPU, with a BPF program attached.
+ * perf_events.h - the interrupts: perf events on each online CPU, with a BPF program attached.
  *
- * CPUs come and go: one that went takes its event along, and one that comes gets a new one.
+ * CPUs come and go: one that went takes its events along, and one that comes gets new ones.
  *
  * Also for -p: other tasks are interrupted, too. Measured (2-core VM, kernel 6.18, 2026-11-22): the
  * program's part of an interrupt that is none of ours is 0.1 to 0.25 us, the whole interrupt 1.5 to

@@ -29,8 +29,8 @@ static bool sample_is_sane(const struct event_sample *event, size_t size)
 	       event->frame_cnt <= KRAIT_MAX_FRAMES && event->native_cnt <= KRAIT_MAX_NATIVE &&
 	       event->kernel_cnt <= KRAIT_MAX_KERNEL && event->size == sample_size(event) &&
 	       event->native_reason < NATIVE_REASON_CNT && anchor_is_sane(event) &&
-	       event->outcome < OUTCOME_CNT && event->reason < REASON_CNT &&
-	       memchr(event->comm, '\0', sizeof(event->comm));
+	       event->event < KRAIT_MAX_EVENTS && event->outcome < OUTCOME_CNT &&
+	       event->reason < REASON_CNT && memchr(event->comm, '\0', sizeof(event->comm));
 }
 
 static bool task_is_sane(const struct event_task *event, size_t size)

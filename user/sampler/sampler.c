@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -113,6 +112,7 @@ static int configure(struct sampler *s, const struct features *features)
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->audit_every = s->config.audit_every;
 	skel->rodata->follow_all = s->config.follow_all;
+	skel->rodata->several_events = s->config.event_cnt > 1;
 	skel->rodata->want_native = s->config.native;
 	skel->rodata->want_kernel = s->config.kernel;
 	skel->rodata->has_task_regs = features->task_regs;

@@ -19,16 +19,14 @@
 
 #include "abi.h"
 #include "util/error.h"
+#include "util/event.h"
 
 struct anchors;
 struct sampler;
 
 struct sampler_config {
-	__u32 event_type; /* PERF_TYPE_* */
-	__u64 event_config; /* PERF_COUNT_* */
-	const char *event_name; /* for messages */
-	__u64 frequency; /* Hz; 0: use period */
-	__u64 period; /* events, ns for cpu-clock */
+	const struct event_spec *events; /* borrowed; records have their index in here */
+	unsigned event_cnt; /* 1 to KRAIT_MAX_EVENTS */
 	size_t ring_bytes; /* 0: sized from the number of CPUs */
 	bool follow_all; /* every process, not only those tracked or watched and their children */
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
@@ -50,7 +48,7 @@ struct sampler *sampler__new(const struct sampler_config *config,
 			     const struct sampler_handler *handler, struct error *err);
 void sampler__free(struct sampler *s);
 
-/* Starts the perf events, one on each online CPU. */
+/* Starts the perf events, one of each kind on each online CPU. */
 int sampler__start(struct sampler *s, struct error *err) __attribute__((warn_unused_result));
 void sampler__stop(struct sampler *s);
 /* Follows CPUs that came online or went; cheap when none did. */

@@ -40,6 +40,19 @@ struct collector {
 	unsigned unknown_logged;
 };
 
+static struct profile *new_profile(const struct collector_config *config)
+{
+	struct profile *p = profile__new();
+
+	for (unsigned i = 0; p && i < config->event_cnt; i++) {
+		if (profile__set_event(p, i, &config->events[i])) {
+			profile__free(p);
+			p = NULL;
+		}
+	}
+	return p;
+}
+
 struct collector *collector__new(const struct collector_config *config)
 {
 	struct collector *c = calloc(1, sizeof(*c));
@@ -47,7 +60,7 @@ struct collector *collector__new(const struct collector_config *config)
 	if (!c)
 		return NULL;
 	c->config = *config;
-	c->profile = profile__new();
+	c->profile = new_profile(config);
 	c->stacks = stacks__new();
 	if (c->profile && (config->mixed.native || config->mixed.kernel))
 		c->mixed = mixed__new(&config->mixed, c->profile);
@@ -109,11 +122,12 @@ static __u32 thread_node(struct collector *c, struct process *p, const struct ev
 }
 
 /* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
-static void unknown_frame(struct collector *c, const struct process *p, const struct frame *f,
+static void unknown_frame(struct collector *c, const struct process *p,
+			  const struct event_sample *event, const struct frame *f,
 			  struct profile_frame *frame)
 {
 	frame->name = profile__string(c->profile, "<unknown function>");
-	profile__accounts(c->profile)->unknown_frames++;
+	profile__event_accounts(c->profile, event->event)->unknown_frames++;
 	if (c->unknown_logged++ < UNKNOWN_LOGGED_MAX)
 		log_debug("collector", "unknown function: pid %d, code %#llx", p->pid,
 			  f->code_addr);
@@ -211,7 +225,7 @@ static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
 		if (f->instr_off >= 0)
 			frame.unit = f->instr_off / 2;
 	} else {
-		unknown_frame(c, p, f, &frame);
+		unknown_frame(c, p, event, f, &frame);
 		unknown = true;
 	}
 	frame.line = position.line;
@@ -403,7 +417,7 @@ static void report_sample(struct collector *c, const struct process *p,
 		.pid = event->pid,
 		.tid = event->tid,
 		.comm = comm,
-		.event = c->config.event_name,
+		.event = event->event,
 		.native = p->native,
 	};
 
@@ -414,7 +428,7 @@ static void report_sample(struct collector *c, const struct process *p,
 void collector__sample(struct collector *c, const struct event_sample *event,
 		       const struct frame *frames)
 {
-	struct accounts *accounts = profile__accounts(c->profile);
+	struct accounts *accounts = profile__event_accounts(c->profile, event->event);
 	struct process *p = processes__of_record(c->processes, event);
 	char comm[4 * sizeof(event->comm)];
 	enum reason reason = event->reason;
@@ -442,12 +456,13 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	if (!node)
 		return;
 	accounts->unknown_samples += is_unknown(c, node);
-	profile__add(c->profile, node, event->period);
+	profile__count(c->profile, event->event, node, event->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = event->time_ns;
 	report_sample(c, p, event, node, comm);
 }
 
+/* Whose interrupt it was is not to be known. */
 void collector__bad_record(struct collector *c)
 {
 	profile__accounts(c->profile)->reasons[REASON_BAD_RECORD]++;

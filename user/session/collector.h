@@ -25,7 +25,8 @@ typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
 				    const struct profile_sample *sample);
 
 struct collector_config {
-	const char *event_name;
+	const struct event_spec *events; /* in the order of event_sample.event */
+	unsigned event_cnt;
 	unsigned label; /* enum label_part, of process frames */
 	collector_sample_fn on_sample;
 	void *on_sample_ctx;

@@ -227,18 +227,30 @@ static int follow_targets(struct session *s, struct error *err)
 	return 0;
 }
 
+/* Samples of all events: how much there is, not what it says. */
+static void count_samples(const struct session *s, __u64 *ret_samples, __u64 *ret_lost)
+{
+	const struct profile *p = collector__profile(s->collector);
+
+	*ret_samples = *ret_lost = 0;
+	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
+		const struct accounts *a = &profile__event_at(p, i)->accounts;
+
+		*ret_samples +=
+			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
+		*ret_lost += accounts_total(a, OUTCOME_LOST);
+	}
+}
+
 static void show_progress(struct session *s, __u64 now_ns)
 {
-	struct profile *profile = collector__profile(s->collector);
-	const struct accounts *a = profile__accounts_of(profile);
 	struct progress p = {
 		.seconds = (double)(now_ns - s->started_ns) / NS_PER_SEC,
 		.processes = processes__tracked_cnt(s->processes),
-		.lost = accounts_total(a, OUTCOME_LOST),
 	};
 	double interval = (double)(now_ns - s->progress_ns) / NS_PER_SEC;
 
-	p.samples = accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
+	count_samples(s, &p.samples, &p.lost);
 	p.interrupts = p.samples + p.lost;
 	p.rate = interval > 0 ? (double)(p.samples - s->progress_samples) / interval : 0;
 	s->progress_samples = p.samples;
@@ -321,7 +333,7 @@ static void loop(struct session *s)
 /* No interrupt comes any more: take what is left and close the books. */
 static void finish(struct session *s)
 {
-	struct accounts *a = profile__accounts(collector__profile(s->collector));
+	struct profile *p = collector__profile(s->collector);
 	__u64 counters[COUNTER_CNT];
 
 	sampler__stop(s->sampler);
@@ -333,9 +345,15 @@ static void finish(struct session *s)
 	if (sampler__counters(s->sampler, counters))
 		return;
 	processes__close_books(s->processes);
-	a->interrupts = counters[COUNTER_INTERRUPTS] - a->unwanted;
-	a->reasons[REASON_RING_FULL] += counters[COUNTER_REASON + REASON_RING_FULL];
-	a->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
+		const __u64 *of_event = &counters[COUNTER_OF_EVENT(i, 0)];
+		struct accounts *a = profile__event_accounts(p, i);
+
+		a->interrupts = of_event[EVENT_COUNTER_INTERRUPTS] - a->unwanted;
+		a->reasons[REASON_RING_FULL] += of_event[EVENT_COUNTER_REASON + REASON_RING_FULL];
+		/* Of processes, not of perf events: all accounts say it. */
+		a->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+	}
 }
 
 int session__run(struct session *s, struct error *err)
@@ -368,16 +386,14 @@ struct profile *session__profile(struct session *s)
 
 void session__stats(const struct session *s, struct session_stats *ret)
 {
-	const struct accounts *a = profile__accounts_of(collector__profile(s->collector));
-	__u64 first_ns = collector__first_sample_ns(s->collector);
+	__u64 first_ns = collector__first_sample_ns(s->collector), lost;
 
 	*ret = (struct session_stats){
 		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
 		.first_sample_seconds = -1,
 		.processes = processes__seen_cnt(s->processes),
-		.samples =
-			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED),
 	};
+	count_samples(s, &ret->samples, &lost);
 	ret->stacks = *collector__stacks_stats(s->collector);
 	ret->anchoring = *anchoring__stats(s->anchoring);
 	ret->mixed = *collector__mixed_stats(s->collector);

@@ -43,7 +43,7 @@ struct session_stats {
 	double seconds; /* from the first interrupt enabled to the last */
 	double first_sample_seconds; /* from session__new() to the first sample; < 0 none */
 	unsigned processes; /* sampled in all */
-	__u64 samples;
+	__u64 samples; /* of all events */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
 	struct mixed_stats mixed;

@@ -1,0 +1,209 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""-e and -c: counts of page faults and context switches are the kernel's own, each event apart from
+the others in every output; stacks taken where the kernel switches tasks are those of the oracle."""
+import collections
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import harness as h
+
+BOTH = ("-e", "page-faults,context-switches", "-c", "1")
+
+
+def near(got, want):
+    """The calls that read the kernel's counters are in what they count."""
+    return abs(got - want) <= 0.02 * want + 5
+
+
+def of_function(stacks, name):
+    return sum(count for stack, count in stacks if re.match(name + r"\b", stack[-1]))
+
+
+def stats_of(recording, event):
+    """The accounts of one event of several."""
+    rest = {}
+    for line in recording.err.splitlines():
+        match = re.match(re.escape(event) + r"\.(.*) (-?\d+)$", line)
+        if match:
+            rest[match.group(1)] = int(match.group(2))
+    return rest
+
+
+def check_accounts(tap, name, recording, event):
+    stats = stats_of(recording, event)
+    reasons = sum(v for k, v in stats.items() if k.split(".")[0] in ("complete", "truncated", "lost"))
+    tap.ok(stats and stats["balance"] == 0 and stats["interrupts"] == reasons > 0,
+           "%s: the accounts of %s balance" % (name, event), stats, recording.err)
+    return sum(v for k, v in stats.items() if k.split(".")[0] in ("complete", "truncated"))
+
+
+def perf_events(path):
+    """{event: samples} as perf script has them; None without perf."""
+    if not shutil.which("perf"):
+        return None
+    done = subprocess.run(["perf", "script", "-i", path, "-F", "comm,tid,time,event"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8",
+                          errors="replace", check=True)
+    return collections.Counter(re.findall(r"([a-z:-]+):\s*$", done.stdout, re.M))
+
+
+def check_counts(tap, python):
+    name = python.name + ": events.py"
+    r = h.record(*BOTH, lines=False, command=python.command(python.target("events.py")),
+                 outputs=("x.folded", "x.data", "x.pb.gz", "x.speedscope.json", "x.script"))
+    match = re.search(r"^TOLD (.*)$", r.out, re.M)
+    if not tap.ok(r.code == 0 and match, name + ": records", r.out, r.err):
+        return
+    told = json.loads(match.group(1))
+    samples = {e: check_accounts(tap, name, r, e) for e in BOTH[1].split(",")}
+    got = of_function(r.stacks, "touch")
+    tap.ok(near(got, told["faults"]), name + ": each page fault is in its function",
+           "%d samples, the kernel says %d" % (got, told["faults"]), h.show(r.stacks))
+    tap.equal(r.samples(), samples["page-faults"], name + ": folded has the first event alone")
+    other = h.run_krait("convert", "--event", "context-switches", "-q", "-f", "folded", "-o",
+                        r.path("cs.folded"), r.path("x.data"))
+    stacks = h.parse_folded(r.path("cs.folded"))
+    got = of_function(stacks, "wait")
+    tap.ok(near(got, told["switches"]), name + ": each context switch is in its function",
+           "%d samples, the kernel says %d" % (got, told["switches"]), h.show(stacks), other.stderr)
+    tap.equal(sum(c for _, c in stacks), samples["context-switches"],
+              name + ": convert --event has the other one")
+    return r, samples
+
+
+def check_outputs(tap, r, samples):
+    """Every output has each event apart, or says which one it has."""
+    counts = perf_events(r.path("x.data"))
+    if counts is None:
+        tap.skip("perf script has both events", "no perf")
+    else:
+        tap.equal(dict(counts), samples, "perf script has both events with these counts")
+    with open(r.path("x.script"), encoding="utf-8") as f:
+        events = re.findall(r": +1 ([a-z-]+): $", f.read(), re.M)
+    tap.equal(dict(collections.Counter(events)), samples, "krait's script has both events")
+    with open(r.path("x.speedscope.json"), encoding="utf-8") as f:
+        document = json.load(f)
+    weights = sum(sum(p["weights"]) for p in document["profiles"])
+    tap.equal((weights, {p["unit"] for p in document["profiles"]}),
+              (samples["page-faults"], {"none"}), "speedscope has the first event, and no time")
+    tap.equal(document["name"], "krait: page-faults", "and says which")
+    with gzip.open(r.path("x.pb.gz")) as f:
+        packed = f.read()
+    tap.ok(all(b"\x32" + bytes([len(n)]) + n in packed for n in
+               (b"page-faults", b"page-faults-samples", b"context-switches")),
+           "pprof has sample types for both")
+    report = h.run_krait("report", r.path("x.data")).stdout
+    sections = re.split(r"^# event (\S+)\n", report, flags=re.M)[1:]
+    tap.equal(sections[::2], list(samples), "report has a section for each event", report)
+    totals = [int(re.search(r"^(\d+) samples of", s, re.M).group(1)) for s in sections[1::2]]
+    tap.equal(totals, list(samples.values()), "with its own total", report)
+    tap.ok("touch" in sections[1].splitlines()[1] and "wait" in sections[3].splitlines()[1],
+           "and its own hottest function", report)
+    one = h.run_krait("report", "--event", "context-switches", r.path("x.data"))
+    tap.ok("# event" not in one.stdout and "%d samples of context-switches" %
+           samples["context-switches"] in one.stdout, "report --event has that one", one.stdout)
+    html = h.run_krait("convert", "-o", r.path("y.html"), r.path("x.data"))
+    tap.ok("page-faults only; %d samples of other events" % samples["context-switches"]
+           in html.stderr, "convert says which event a page has", html.stderr)
+    diff = h.run_krait("diff", r.path("x.data"), r.path("x.data"), "--event", "nonsense")
+    tap.ok(diff.returncode == 6 and "no samples of an event nonsense" in diff.stderr,
+           "an event that is not there is named", diff.stderr)
+
+
+def check_oracle(tap, python, script, event):
+    """Stacks at task switches and page faults, of which some hit the kernel: all are legal."""
+    name = "%s: %s at %s" % (python.name, script, event)
+    with h.start(python, script) as target:
+        r = h.record("-p", str(target.pid), "-d", "600ms", "-e", event + ",cpu-clock", "-c", "1")
+    for part in (event, "cpu-clock"):
+        check_accounts(tap, name, r, part)
+    illegal, _ = target.oracle.judge(r.stacks)
+    tap.ok(r.stacks and not illegal, name + ": every stack is one the target can have",
+           "%d samples" % r.samples(), h.show(illegal), r.err)
+    tap.equal(stats_of(r, event).get("unknown_frames"), 0, name + ": no frame is unknown")
+
+
+def check_frequency(tap, python):
+    """Sampled by frequency, samples stand for many faults: shares are those of the faults."""
+    # The rate is that of the machine, which others use, too.
+    r = h.record("-e", "page-faults", "-F", "4000", lines=False,
+                 command=python.command(python.target("events.py")), outputs=("x.folded", "x.data"))
+    match = re.search(r"^TOLD (.*)$", r.out, re.M)
+    told = json.loads(match.group(1))["faults"] if match else 0
+    interrupts, got = r.stats.get("interrupts", 0), of_function(r.stacks, "touch")
+    tap.ok(0 < interrupts < told, "-F samples some of the page faults", r.err)
+    tap.ok(told / 2 < got < told * 2, "and counts what the samples stand for",
+           "%d, the kernel says %d" % (got, told), h.show(r.stacks))
+    report = h.run_krait("report", r.path("x.data")).stdout
+    tap.ok(re.search(r"^%d events of page-faults in %d samples$" % (r.samples(), interrupts),
+                     report, re.M), "report says both", report)
+
+
+def check_leaf(tap, python):
+    """The native and kernel part of a task switch goes from sleep() down to the scheduler."""
+    r = h.record("-n", "-k", *BOTH, "-e", "cpu-clock", lines=False,
+                 command=python.command(python.target("events.py")), outputs=("x.data",))
+    h.run_krait("convert", "--event", "context-switches", "-q", "-o", r.path("cs.folded"),
+                r.path("x.data"))
+    stacks = [(s, c) for s, c in h.parse_folded(r.path("cs.folded"))
+              if any(f.startswith("wait ") for f in s)]
+    whole = sum(c for s, c in stacks if any("libc.so" in f for f in s) and
+                any("schedule" in f or "nanosleep" in f for f in s if f.endswith("_[k]")))
+    total = sum(c for _, c in stacks)
+    tap.ok(total > 100 and whole > 0.9 * total,
+           python.name + ": task switches are seen from Python to the scheduler", h.show(stacks))
+    tap.equal(r.stats.get("native.truncated.no registers"), 0,
+              python.name + ": user registers are found in the kernel")
+
+
+def check_refusals(tap, python):
+    """An event that the machine lacks is one line and 5, one that is none is 2."""
+    command = python.command("-c", "pass")
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    path = os.path.join(folder, "x.folded")
+    none = h.run_krait("record", "-e", "page-fault", "-o", path, "--", *command)
+    tap.ok(none.returncode == 2 and 'no event "page-fault"' in none.stderr,
+           "an event that is none is refused", none.stderr)
+    # No machine has a PMU that knows the raw event with all bits set.
+    lacks = h.run_krait("record", "-e", "cpu-clock,rffffffffffffffff", "-o", path, "--", *command)
+    tap.ok(lacks.returncode == 5 and len(lacks.stderr.splitlines()) == 1 and
+           "rffffffffffffffff" in lacks.stderr, "an event that the machine lacks is one line",
+           lacks.returncode, lacks.stderr)
+    tap.ok(not os.path.exists(path), "and leaves no file")
+    shutil.rmtree(folder)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    pythons = h.interpreters(tap)
+    if not pythons:
+        tap.skip("all", "no interpreter (make pythons)")
+        return tap.done()
+    results = None
+    # How a layout is walked does not depend on the event: one of each kind of walk is enough.
+    for minor in ("3.8", "3.11", "3.12", "3.14", "3.15"):
+        for python in [p for p in pythons if p.minor == minor][:1]:
+            results = check_counts(tap, python) or results
+            check_oracle(tap, python, "threads.py", "context-switches")
+    if results:
+        check_outputs(tap, *results)
+    newest = h.newest(pythons)
+    check_oracle(tap, newest, "flow.py", "page-faults")
+    check_frequency(tap, newest)
+    check_refusals(tap, newest)
+    for python in pythons:
+        if python.minor == "3.15" and python.kind == "exe":
+            check_leaf(tap, python)
+    h.cleanup()
+    return tap.done()
+
+
+if __name__ == "__main__":
+    main()

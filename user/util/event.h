@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * event.h - what is counted: the kernel's perf events, by the names that perf gives them.
+ *
+ * Known are the hardware, hardware cache and software events of linux/perf_event.h, and raw ones.
+ * A tracepoint is none of them: the kernel lets only another kind of BPF program see it.
+ */
+#ifndef KRAIT_UTIL_EVENT_H
+#define KRAIT_UTIL_EVENT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define EVENT_NAME_MAX 128
+
+struct event_spec {
+	char name[EVENT_NAME_MAX]; /* as it was asked for, modifiers included */
+	__u32 type; /* PERF_TYPE_* */
+	__u64 config;
+	__u64 frequency; /* samples a second and CPU; or, if 0, */
+	__u64 period; /* events for each sample, ns for clocks */
+	bool exclude_user, exclude_kernel;
+	__u8 precise; /* precise_ip */
+};
+
+/*
+ * A name of len bytes, "faults", "cycles:u", "L1-dcache-load-misses", "r01c0". Rate and period are 0.
+ * 0; -EINVAL unknown; -EOPNOTSUPP a tracepoint or an event of a named PMU.
+ */
+int event_parse(struct event_spec *ret, const char *text, size_t len)
+	__attribute__((warn_unused_result));
+
+/* Its periods are nanoseconds, and all samples weigh the same. */
+bool event_is_clock(const struct event_spec *event);
+
+/* The shortest period of a clock that the kernel keeps to (perf_swevent_init_hrtimer()). */
+#define EVENT_CLOCK_MIN_NS 10000
+
+/* "cpu-clock", the event of all recordings that do not ask for another. */
+void event_default(struct event_spec *ret);
+
+#endif /* KRAIT_UTIL_EVENT_H */
