@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "support_pythons.h"
+#include "target/dwarf_jobs.h"
 #include "target/dwarf_offsets.h"
 #include "target/elf_runtime.h"
 #include "target/py_tables.h"
@@ -86,6 +87,21 @@ static const struct field {
 };
 #define FIELD_CNT (sizeof(fields) / sizeof(fields[0]))
 _Static_assert(FIELD_CNT * sizeof(__s32) == sizeof(struct py_offsets), "a member is missing");
+
+/* What dwarf_jobs says when it has read the file. */
+static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
+			      struct py_offsets *ret, char *why, size_t why_size)
+{
+	const struct dwarf_request request = { 1, path, root, version };
+	struct dwarf_jobs *jobs = dwarf_jobs__new();
+	int r;
+
+	assert_non_null(jobs);
+	while ((r = dwarf_jobs__get(jobs, &request, ret, why, why_size)) == -EINPROGRESS)
+		usleep(5000);
+	dwarf_jobs__free(jobs);
+	return r;
+}
 
 static __s32 value(const struct py_offsets *o, const struct field *f)
 {

@@ -23,6 +23,8 @@
 /* Of an id of 64 digits: as other tools show it. */
 #define CONTAINER_SHOWN 12
 #define PIDS_MAX 1024
+/* Between two looks at a process whose debug information is being read. */
+#define PAUSE_US 20000
 
 struct list {
 	bool json;
@@ -82,7 +84,8 @@ static const struct argp parser = {
 	       "  published offsets  the interpreter describes itself (3.13 and later)\n"
 	       "  table              krait knows the version (3.8 to 3.12); it is verified in\n"
 	       "                     the process\n"
-	       "  DWARF              read from the build's debug information, and verified\n"
+	       "  DWARF              read from the build's debug information, and verified; a\n"
+	       "                     debuginfod server is asked where DEBUGINFOD_URLS is set\n"
 	       "  no                 it cannot be profiled; the line below says why\n\n"
 	       "With PIDs the exit code is 3 if one of them cannot be profiled, 4 if that\n"
 	       "takes more rights.\n\n"
@@ -188,7 +191,8 @@ static int look_at(pid_t pid, void *ctx)
 
 	if (pid == getpid())
 		return 0;
-	r = py_process_identify(pid, l->cache, &p);
+	while ((r = py_process_identify(pid, l->cache, &p)) == -EINPROGRESS)
+		usleep(PAUSE_US);
 	l->unreadable += r == -EACCES;
 	/* Whatever is asked for is shown; else what is Python, be it too young to tell more. */
 	if (!r || l->pid_cnt || r == -ENOTSUP || r == -ENODATA || p.version)

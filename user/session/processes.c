@@ -25,6 +25,8 @@
 /* First pause before a process is looked at again; it doubles up to the longest. */
 #define RETRY_FIRST_NS 1000000ULL
 #define RETRY_LONGEST_NS 1000000000ULL
+/* The same while its debug information is being read. */
+#define RETRY_READING_NS 100000000ULL
 /* With "all", a process that is not Python after this many looks (about a minute) is left alone. */
 #define RETRY_MAX_ALL 70
 /* Distinct reasons remembered for the closing report. */
@@ -266,10 +268,21 @@ static void watch(struct processes *ps, struct process *p)
 		sampler__watch(ps->config.sampler, p->pid, p->start_ns);
 }
 
-static void plan_retry(struct processes *ps, struct process *p)
+/* Not Python yet, or not known yet: results after which a process is looked at again. */
+static bool may_change(int err)
+{
+	return err == -ENOEXEC || err == -EINPROGRESS;
+}
+
+static void plan_retry(struct processes *ps, struct process *p, int err)
 {
 	__u64 pause = RETRY_LONGEST_NS;
 
+	if (err == -EINPROGRESS) {
+		p->attempts += !p->attempts;
+		p->retry_ns = clock_monotonic_ns() + RETRY_READING_NS;
+		return;
+	}
 	if (p->attempts < 10)
 		pause = RETRY_FIRST_NS << p->attempts;
 	if (pause > RETRY_LONGEST_NS)
@@ -312,11 +325,11 @@ static int look_at(struct processes *ps, struct entry *e)
 		return 0;
 	if (err == -ESRCH) {
 		remove_entry(ps, e);
-	} else if (err == -ENOEXEC) {
+	} else if (may_change(err)) {
 		/* Once: it would take away what the kernel has found out meanwhile. */
 		if (!p->attempts)
 			watch(ps, p);
-		plan_retry(ps, p);
+		plan_retry(ps, p, err);
 	} else {
 		watch(ps, p);
 		p->state = PROCESS_REFUSED;
@@ -354,10 +367,10 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	struct entry *e = find_entry(ps, pid);
 	int err = 0;
 
-	if (!e) {
+	if (!e)
 		e = add_entry(ps, pid, 0);
+	if (!e || e->process.state == PROCESS_PENDING)
 		err = e ? look_at(ps, e) : -ENOMEM;
-	}
 	*ret_why = ps->why;
 	return err;
 }
@@ -407,6 +420,9 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	p = &child->process;
 	if (parent->process.state == PROCESS_UNWANTED)
 		leave_alone(ps, p);
+	/* Python, but its debug information is still being read: the child's, too. */
+	if (parent->process.state == PROCESS_PENDING && parent->process.info.version)
+		plan_retry(ps, p, -EINPROGRESS);
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
@@ -501,7 +517,7 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns)
 
 		if (p->state != PROCESS_PENDING || !p->retry_ns)
 			continue;
-		if (p->retry_ns <= now_ns && look_at(ps, e) != -ENOEXEC)
+		if (p->retry_ns <= now_ns && !may_change(look_at(ps, e)))
 			continue;
 		if (p->retry_ns && (!soonest || p->retry_ns < soonest))
 			soonest = p->retry_ns;

@@ -67,7 +67,8 @@ void processes__free(struct processes *ps);
 void processes__scan(struct processes *ps);
 /*
  * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify();
- * -ENOEXEC means that it is followed but not Python now.
+ * -ENOEXEC means that it is followed but not Python now, -EINPROGRESS that it is Python, but cannot be
+ * sampled before its debug information is read.
  */
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 

@@ -21,6 +21,8 @@
 /* Records wait at most this long: short enough that a process is mostly still there to be read. */
 #define DRAIN_NS (50 * 1000000ULL)
 #define PROGRESS_NS (250 * 1000000ULL)
+/* Pause between two looks whether debug information has been read. */
+#define READING_MS 20
 /* After Ctrl-C the command, which got it too, has this long to end and give its exit code. */
 #define CHILD_GRACE_MS 2000
 /* Of descriptors: what KRAIT_MAX_PROCS processes need, and some. */
@@ -195,6 +197,24 @@ static int explain_target(struct error *err, pid_t pid, int result, const char *
 			 why);
 }
 
+/*
+ * Debug information has to be read first: until then there is nothing to sample in that process, and
+ * whether it can be sampled is the answer that the user waits for. With more to sample, as with
+ * "all", recording begins at once.
+ */
+static int await_debug_information(struct session *s, pid_t pid, const char **ret_why)
+{
+	struct pollfd fd = { .fd = s->signal_fd, .events = POLLIN };
+	int result;
+
+	do {
+		if (poll(&fd, 1, READING_MS) > 0)
+			return -EINTR;
+		result = processes__follow(s->processes, pid, ret_why);
+	} while (result == -EINPROGRESS);
+	return result;
+}
+
 /* Every one of -p must be there and be Python; a mistyped pid must not go unnoticed. */
 static int follow_pids(struct session *s, struct error *err)
 {
@@ -203,6 +223,10 @@ static int follow_pids(struct session *s, struct error *err)
 	for (size_t i = 0; i < s->config->pid_cnt; i++) {
 		int result = processes__follow(s->processes, s->config->pids[i], &why);
 
+		if (result == -EINPROGRESS && !s->config->all)
+			result = await_debug_information(s, s->config->pids[i], &why);
+		else if (result == -EINPROGRESS)
+			result = 0;
 		if (result)
 			return explain_target(err, s->config->pids[i], result, why);
 	}

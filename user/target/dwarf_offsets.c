@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/dwarf_offsets.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "target/dwarf_struct.h"
 #include "target/py_tables.h"
-#include "util/cleanup.h"
-#include "util/clock.h"
-
-/* Real files take 0.1 to 2 s and up to 300 MiB; a server may have to be asked first. */
-#define SECONDS_MAX 60
-#define MEMORY_MAX (4ULL << 30)
 
 enum owner {
 	RUNTIME,
@@ -190,6 +179,21 @@ static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret,
 	return 0;
 }
 
+/* libdw asks servers through a library that need not be there. */
+static const char *servers_say(void)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+	void *library;
+
+	if (!servers || !*servers)
+		return "";
+	library = dlopen("libdebuginfod.so.1", RTLD_LAZY);
+	if (!library)
+		return " (and no libdebuginfod.so.1 to ask servers with)";
+	dlclose(library);
+	return ", nor do debuginfod servers have any";
+}
+
 int dwarf_offsets_parse(const char *path, const char *root, __u32 version, struct py_offsets *ret,
 			char *why, size_t why_size)
 {
@@ -208,7 +212,7 @@ int dwarf_offsets_parse(const char *path, const char *root, __u32 version, struc
 		 strcmp(root, "/") ? root : "");
 	for (int i = 0; i < OWNER_CNT; i++)
 		s[i] = (struct dwarf_struct){ .names = { names[i][0], names[i][1] } };
-	snprintf(why, why_size, "there is no debug information of it");
+	*why = '\0';
 	module = dwfl ? dwfl_report_offline(dwfl, "", path, -1) : NULL;
 	if (module && !dwfl_report_end(dwfl, NULL, NULL)) {
 		dwarf_structs_find(module, s, OWNER_CNT);
@@ -216,87 +220,7 @@ int dwarf_offsets_parse(const char *path, const char *root, __u32 version, struc
 			r = derive(s, version, ret, why, why_size);
 	}
 	dwfl_end(dwfl);
+	if (r && !*why)
+		snprintf(why, why_size, "there is no debug information of it%s", servers_say());
 	return r;
-}
-
-/* ---- in a process of its own ----------------------------------------------------------------- */
-
-struct answer {
-	int result;
-	struct py_offsets offsets;
-	char why[96];
-};
-
-static void limit(void)
-{
-	const struct rlimit seconds = { SECONDS_MAX, SECONDS_MAX }, none = { 0, 0 };
-	const struct rlimit bytes = { MEMORY_MAX, MEMORY_MAX };
-
-	setrlimit(RLIMIT_CPU, &seconds);
-	setrlimit(RLIMIT_CORE, &none);
-#ifndef __SANITIZE_ADDRESS__ /* its shadow takes 20 TiB of addresses */
-	setrlimit(RLIMIT_AS, &bytes);
-#else
-	(void)bytes;
-#endif
-}
-
-/* Reads the answer until it is whole, the other side is gone, or it has taken too long. */
-static int receive(int fd, struct answer *ret)
-{
-	__u64 end = clock_monotonic_ns() + SECONDS_MAX * NS_PER_SEC;
-	size_t len = 0;
-
-	while (len < sizeof(*ret)) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		__u64 now = clock_monotonic_ns();
-		ssize_t n;
-
-		if (now >= end || poll(&p, 1, (int)((end - now) / 1000000) + 1) == 0)
-			return -ETIMEDOUT;
-		n = read(fd, (char *)ret + len, sizeof(*ret) - len);
-		if (n > 0)
-			len += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			return -ENODATA;
-	}
-	return 0;
-}
-
-int dwarf_offsets_read(const char *path, const char *root, __u32 version, struct py_offsets *ret,
-		       char *why, size_t why_size)
-{
-	struct answer a = { .result = -ENODATA };
-	int fds[2], r;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		limit();
-		a.result =
-			dwarf_offsets_parse(path, root, version, &a.offsets, a.why, sizeof(a.why));
-		_exit(write(fds[1], &a, sizeof(a)) != sizeof(a));
-	}
-	close(fds[1]);
-	r = pid < 0 ? -errno : receive(fds[0], &a);
-	close(fds[0]);
-	if (pid > 0) {
-		if (r)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	if (r) {
-		snprintf(why, why_size, "its debug information %s",
-			 r == -ETIMEDOUT ? "takes too long to read" : "could not be parsed");
-		return r;
-	}
-	snprintf(why, why_size, "%.95s", a.why);
-	if (!a.result)
-		*ret = a.offsets;
-	return a.result;
 }

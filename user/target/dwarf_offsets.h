@@ -7,8 +7,8 @@
  * set. What the members mean must be known all the same, so only the minor versions that have a
  * table are read: this is for builds that the table does not fit.
  *
- * Must hold: the file is anybody's. It is parsed in a child process with limits on time and memory,
- * so that neither a crash nor an endless loop in there is ours.
+ * Must hold: the file is anybody's. It may make the parser crash or run for ever, so krait calls this in
+ * a process of its own only: dwarf_jobs.h.
  */
 #ifndef KRAIT_TARGET_DWARF_OFFSETS_H
 #define KRAIT_TARGET_DWARF_OFFSETS_H
@@ -20,12 +20,8 @@
 
 /*
  * 0 and *ret filled, with ret->version the one given; -ENOENT: there is no debug information, or not
- * all of it; -ETIMEDOUT; -ENODATA: it could not be parsed. why says which.
+ * all of it. why says which.
  */
-int dwarf_offsets_read(const char *path, const char *root, __u32 version, struct py_offsets *ret,
-		       char *why, size_t why_size) __attribute__((warn_unused_result, nonnull));
-
-/* The same in this process, for tests and where the file is one's own. */
 int dwarf_offsets_parse(const char *path, const char *root, __u32 version, struct py_offsets *ret,
 			char *why, size_t why_size) __attribute__((warn_unused_result, nonnull));
 

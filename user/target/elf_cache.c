@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "target/dwarf_jobs.h"
 #include "target/elf_file.h"
 #include "util/cleanup.h"
 
@@ -40,18 +41,35 @@ struct elf_cache {
 	__u64 now; /* lookups so far */
 	__u64 serial;
 	struct elf_cache_stats stats;
+	struct dwarf_jobs *dwarf_jobs;
 	struct file_entry files[SET_CNT][WAY_CNT];
 	struct runtime_entry runtimes[RUNTIME_CNT];
 };
 
 struct elf_cache *elf_cache__new(void)
 {
-	return calloc(1, sizeof(struct elf_cache));
+	struct elf_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->dwarf_jobs = dwarf_jobs__new();
+	if (!c->dwarf_jobs) {
+		free(c);
+		return NULL;
+	}
+	return c;
 }
 
 void elf_cache__free(struct elf_cache *c)
 {
+	if (c)
+		dwarf_jobs__free(c->dwarf_jobs);
 	free(c);
+}
+
+struct dwarf_jobs *elf_cache__dwarf_jobs(struct elf_cache *c)
+{
+	return c->dwarf_jobs;
 }
 
 const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c)

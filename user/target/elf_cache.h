@@ -18,6 +18,7 @@
 
 #include "target/elf_runtime.h"
 
+struct dwarf_jobs;
 struct elf_cache;
 
 struct elf_cache_stats {
@@ -44,6 +45,9 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
 		     const struct py_offsets *offsets, enum py_source source)
 	__attribute__((nonnull));
+
+/* Debug information of these files that is being read; valid as long as the cache. */
+struct dwarf_jobs *elf_cache__dwarf_jobs(struct elf_cache *c) __attribute__((nonnull));
 
 const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c) __attribute__((nonnull));
 

@@ -46,6 +46,7 @@ static int weight(int result, bool initialised)
 		return initialised ? 5 : 4;
 	case -ENOTSUP:
 	case -EAGAIN:
+	case -EINPROGRESS:
 		return 3;
 	case -ENODATA:
 		return 2;
@@ -85,7 +86,11 @@ static void inspect_unpublished(struct identify *s, const struct mapping *m,
 {
 	char path[PATH_MAX + 32], root[32], version[32] = "older than 3.8", why[256];
 	struct unpublished u = {
-		.elf = elf, .runtime_addr = copy->addr, .path = path, .root = root
+		.elf = elf,
+		.runtime_addr = copy->addr,
+		.path = path,
+		.root = root,
+		.jobs = elf_cache__dwarf_jobs(s->cache),
 	};
 	int r, pid = (int)s->found->pid;
 
@@ -116,10 +121,10 @@ static void inspect_unpublished(struct identify *s, const struct mapping *m,
 		propose(s, -EAGAIN, false, copy, NULL, why);
 	} else if (r == -EPERM || r == -EACCES) {
 		propose(s, -EACCES, false, copy, NULL, "");
-	} else if (r == -ENOTSUP) {
+	} else if (r == -ENOTSUP || r == -EINPROGRESS) {
 		snprintf(why, sizeof(why), "CPython %.20s (%.80s): %.140s", version, copy->file,
 			 u.why);
-		propose(s, -ENOTSUP, false, copy, NULL, why);
+		propose(s, r, false, copy, NULL, why);
 	}
 }
 

@@ -21,7 +21,7 @@ struct remote;
 struct identify {
 	struct elf_cache *cache;
 	struct py_process *found; /* the best so far */
-	int result; /* for it: 0, -ENOTSUP, -EAGAIN, -ENODATA, -EACCES; -ENOEXEC nothing yet */
+	int result; /* for it: 0, -ENOTSUP, -EAGAIN, -EINPROGRESS, -ENODATA, -EACCES; -ENOEXEC nothing yet */
 	bool done; /* nothing better can come */
 	unsigned inspected, unopened; /* files */
 	char first[128]; /* name of the first file inspected */

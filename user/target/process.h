@@ -49,6 +49,7 @@ struct py_process {
  *  -EACCES   its maps or memory may not be read
  *  -ENOEXEC  not Python: no mapped file has a runtime (may change: exec, dlopen), or too young
  *            to tell: a version without debug offsets that has not begun to run
+ *  -EINPROGRESS  Python, whose debug information is being read: ask again soon
  *  -ENOTSUP  Python, but of a version or layout that krait does not know; why names it
  *  -ENODATA  a runtime was found but its table is garbage
  *  -ENOMEM   and other system errors

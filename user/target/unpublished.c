@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "target/dwarf_offsets.h"
+#include "target/dwarf_jobs.h"
 #include "target/elf_runtime.h"
 #include "target/py_tables.h"
 #include "target/py_verify.h"
@@ -62,16 +62,36 @@ static int try_table(struct unpublished *u)
 	return try_offsets(u, py_tables_find(version >> 16 & 0xff), PY_SOURCE_TABLE);
 }
 
+/* Of builds with a build ID by that, of others by what their headers say. */
+static __u64 build_of(const struct elf_runtime *elf)
+{
+	__u64 hash = elf->headers_hash ^ elf->file_size << 32 ^ elf->py_version;
+
+	for (__u32 i = 0; i < elf->build_id_len && i < ELF_BUILD_ID_MAX; i++)
+		hash = (hash ^ elf->build_id[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
 static int try_dwarf(struct unpublished *u)
 {
+	const struct dwarf_request request = {
+		.build = build_of(u->elf),
+		.path = u->path,
+		.root = u->root,
+		.version = u->elf->py_version,
+	};
 	struct py_offsets o;
 	char what[96];
 	size_t len;
 	int r;
 
-	r = dwarf_offsets_read(u->path, u->root, u->elf->py_version, &o, what, sizeof(what));
+	r = dwarf_jobs__get(u->jobs, &request, &o, what, sizeof(what));
 	if (!r)
 		return try_offsets(u, &o, PY_SOURCE_DWARF);
+	if (r == -EINPROGRESS) {
+		snprintf(u->why, sizeof(u->why), "%s", what);
+		return r;
+	}
 	for (len = 0; u->why[len]; len++)
 		;
 	snprintf(u->why + len, sizeof(u->why) - len, ", and %s", what);
@@ -92,6 +112,10 @@ int unpublished_find(struct unpublished *u)
 		snprintf(u->why, sizeof(u->why), "it publishes no debug offsets; krait supports %s",
 			 PY_SUPPORTED);
 		return -ENOTSUP;
+	}
+	if (dwarf_jobs__is_running(u->jobs, build_of(u->elf))) {
+		snprintf(u->why, sizeof(u->why), "its debug information is still being read");
+		return -EINPROGRESS;
 	}
 	r = try_table(u);
 	if (r == -ENODATA)

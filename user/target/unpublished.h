@@ -14,6 +14,7 @@
 
 #include "target/py_offsets.h"
 
+struct dwarf_jobs;
 struct elf_runtime;
 struct memory;
 
@@ -21,6 +22,7 @@ struct memory;
 struct unpublished {
 	const struct memory *memory;
 	const struct elf_runtime *elf;
+	struct dwarf_jobs *jobs;
 	__u64 runtime_addr;
 	const char *path; /* the file, where we can open it */
 	const char *root; /* of the process: debug information may be there, too */
@@ -34,6 +36,7 @@ struct unpublished {
 /*
  *  0         offsets, source and initialised are filled
  *  -EAGAIN   not initialised yet: nothing can be proved
+ *  -EINPROGRESS  its debug information is being read: look again
  *  -ENOTSUP  a version that has no table and no debug information, or a build that fits neither
  *  -errno    memory could not be read
  */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dwarf_jobs.h - debug information that is being read, by processes of its own.
+ *
+ * To parse a large file takes a second or two, and a debuginfod server may have to be asked first,
+ * which can take a minute. Meanwhile krait samples on: nothing here waits.
+ *
+ * Must hold: the files are anybody's. They are parsed in child processes with limits on time and
+ * memory, so that neither a crash nor an endless loop in there is ours; the children end with krait.
+ * At most two run at once; the answers of the last few builds are remembered.
+ */
+#ifndef KRAIT_TARGET_DWARF_JOBS_H
+#define KRAIT_TARGET_DWARF_JOBS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+
+struct dwarf_jobs;
+
+/* A file to read; the strings are borrowed for the call. */
+struct dwarf_request {
+	__u64 build; /* names the build: the same file of another process is not read again */
+	const char *path;
+	const char *root; /* of the process, or "/" */
+	__u32 version; /* PY_VERSION_HEX */
+};
+
+/* NULL: out of memory. */
+struct dwarf_jobs *dwarf_jobs__new(void) __attribute__((warn_unused_result));
+/* Ends what is running. */
+void dwarf_jobs__free(struct dwarf_jobs *jobs);
+
+/*
+ * As dwarf_offsets_parse(), and
+ *  -EINPROGRESS  it is being read, or waits until another one is: ask again
+ *  -ETIMEDOUT    it took more than a minute
+ *  -ENODATA      it could not be parsed
+ */
+int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request,
+		    struct py_offsets *ret, char *why, size_t why_size)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Is that build being read, the answer still to come? */
+bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, __u64 build) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_DWARF_JOBS_H */
