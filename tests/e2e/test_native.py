@@ -6,7 +6,10 @@ calls them; and Python that is exact whatever the native part is like."""
 import os
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
+import time
 
 import harness as h
 
@@ -204,6 +207,32 @@ def check_perf(tap, python):
     tap.ok(total and not wrong, name + ": perf shows the stacks that krait shows", h.show(wrong))
 
 
+def check_unknown(tap, python):
+    """Of processes that have come and gone before krait could look: their native frames cannot be
+    told any more, and a mark says so. krait is held still meanwhile."""
+    name = python.name + ": unknown"
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    path = os.path.join(folder, "x.folded")
+    with h.start(python, "pairs.py"):
+        krait = subprocess.Popen([h.KRAIT, "record", "-a", "-n", "-F", "997", "--stats", "-q", "-o",
+                                  path], stderr=subprocess.PIPE, encoding="utf-8")
+        # It knows the interpreter when it has met the other process, and follows the next from exec.
+        time.sleep(1.5)
+        krait.send_signal(signal.SIGSTOP)
+        subprocess.run(python.command(python.target("flash.py"), "300", "gone"), check=True)
+        krait.send_signal(signal.SIGCONT)
+        krait.send_signal(signal.SIGINT)
+        stats = h.parse_stats(krait.communicate(timeout=h.PATIENCE_SECS)[1])
+    stacks = h.parse_folded(path)
+    shutil.rmtree(folder)
+    gone = [(s, n) for s, n in stacks if any(f.startswith("gone_leaf ") for f in s)]
+    marked = [(s, n) for s, n in stacks if s[-1] == "[unknown native frames]"]
+    tap.ok(sum(n for _, n in gone) > 20 and all(s in marked for s in gone),
+           name + ": a mark says that native frames are missing", h.show(gone))
+    tap.equal(sum(n for _, n in marked), stats.get("native.unknown"),
+              name + ": as many as are counted")
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -218,6 +247,7 @@ def main():
         check_kernel(tap, newest)
         check_off(tap, newest)
         check_perf(tap, newest)
+        check_unknown(tap, newest)
     tap.done()
     h.cleanup()
 

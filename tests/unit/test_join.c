@@ -5,7 +5,7 @@
  * Stacks are drawn: "m" a Python frame, "E40" an entry frame at 40 (root first); "i30" a native frame
  * of the interpreter with its frame pointer at 30, "x20" one of an extension, "c90" one of the C
  * library, "x-" one whose frame pointer is not known (leaf first). The result is written root first:
- * Python frames by their index, native ones by letter and index, "k0" of the kernel, "!" the mark.
+ * Python frames by their index, native ones by letter and index, "k0" of the kernel, "!" the mark of what is truncated, "?" that of what is unknown.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,6 +72,8 @@ static void write_result(char *ret, size_t size, const struct join *j, const __u
 
 		if (item->kind == JOIN_TRUNCATED)
 			len += snprintf(ret + len, size - len, "%s!", blank);
+		else if (item->kind == JOIN_UNKNOWN)
+			len += snprintf(ret + len, size - len, "%s?", blank);
 		else if (item->kind == JOIN_PYTHON)
 			len += snprintf(ret + len, size - len, "%s%u", blank, item->index);
 		else
@@ -202,6 +204,48 @@ static void truncated_stacks(void **state)
 	CHECK(d);
 }
 
+/* Nobody can say what the native frames are: one mark says that there were some. */
+static void unknown_natives_are_a_mark(void **state)
+{
+	static const struct {
+		bool taken, unknown;
+		__u32 kernel_cnt;
+		const char *python, *result;
+	} cases[] = {
+		{ false, true, 0, "E5 E35 mm", "2 3 ?" },
+		{ false, true, 1, "E5 E35 mm", "2 3 ? k0" },
+		{ false, true, 0, "E5 E35 m E20 m", "2 4 ?" },
+		{ false, true, 0, "", "?" },
+		{ false, false, 1, "E5 E35 m", "2 k0" },
+		{ true, true, 0, "E5 E35 m", "2 x0" },
+	};
+	struct native_frame natives[MAX];
+	struct frame frames[MAX];
+	struct join j = { 0 };
+	__u8 origins[MAX];
+	char result[512];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct join_input in = {
+			.frames = frames,
+			.frame_cnt = parse_python(cases[i].python, frames),
+			.natives = natives,
+			.native_cnt = parse_native("x10 i40 c0", natives, origins),
+			.origins = origins,
+			.kernel_cnt = cases[i].kernel_cnt,
+			.taken = cases[i].taken,
+			.unknown = cases[i].unknown,
+			.ended = true,
+		};
+
+		assert_int_equal(join_stacks(&j, &in), 0);
+		write_result(result, sizeof(result), &j, origins);
+		assert_string_equal(result, cases[i].result);
+		assert_int_equal(j.complete, cases[i].taken);
+	}
+	join_free(&j);
+}
+
 /* Whatever the addresses, Python is whole and in order, and each native frame is there once. */
 static void nothing_is_lost_or_doubled(void **state)
 {
@@ -219,6 +263,7 @@ static void nothing_is_lost_or_doubled(void **state)
 					 .native_cnt = random() % 12,
 					 .kernel_cnt = random() % 3,
 					 .taken = random() % 4,
+					 .unknown = random() % 2,
 					 .ended = random() % 2,
 					 .interpreter = true };
 		__u32 pythons = 0, seen = 0, last_native = MAX, last = 0, marks = 0, native = 0;
@@ -245,7 +290,7 @@ static void nothing_is_lost_or_doubled(void **state)
 				order = order && item->index < last_native;
 				last_native = item->index;
 				native++;
-			} else if (item->kind == JOIN_TRUNCATED) {
+			} else if (item->kind == JOIN_TRUNCATED || item->kind == JOIN_UNKNOWN) {
 				marks++;
 			}
 		}
@@ -253,6 +298,7 @@ static void nothing_is_lost_or_doubled(void **state)
 		assert_int_equal(seen, pythons);
 		assert_int_equal(native, in.taken ? in.native_cnt : 0);
 		assert_true(marks <= 1);
+		assert_true(marks || in.taken || !in.unknown);
 	}
 	join_free(&j);
 }
@@ -262,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_stacks),
 		cmocka_unit_test(truncated_stacks),
+		cmocka_unit_test(unknown_natives_are_a_mark),
 		cmocka_unit_test(nothing_is_lost_or_doubled),
 	};
 

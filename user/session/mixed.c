@@ -20,7 +20,8 @@ struct mixed {
 	struct profile *profile;
 	struct native_files *files;
 	struct kernel_symbols *kernel_symbols;
-	__u32 kernel_frame, unknown_frame, mark_frame; /* 0 not made yet */
+	/* 0 not made yet */
+	__u32 kernel_frame, unknown_frame, truncated_mark, unknown_mark;
 	struct mixed_stats stats;
 
 	/* The stack that is being joined. */
@@ -160,18 +161,20 @@ int mixed__join(struct mixed *m, struct process *p, const struct event_sample *e
 	if (p->native && reason != NATIVE_NONE) {
 		take_natives(m, p->native, event, natives, &reason);
 		native__mappings(p->native, &mapping_cnt, &serial);
-		m->stats.unknown += !mapping_cnt;
 	}
+	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
+	/* There is code at the leaf always, be it the interpreter's. */
+	in.unknown = m->options.native && !in.taken && reason != NATIVE_NONE;
+	m->stats.unknown += in.unknown && reason != NATIVE_NO_REGS;
 	m->stats.frames += event->native_cnt;
 	m->stats.kernel_frames += event->kernel_cnt;
 	m->stats.kernel_samples += event->kernel_cnt > 0;
-	in.taken = mapping_cnt > 0;
 	in.native_cnt = in.taken ? m->native_cnt : 0;
 	in.ended = reason == NATIVE_COMPLETE;
 	err = join_stacks(&m->join, &in);
 	if (err)
 		return err;
-	if (in.taken)
+	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
 	*ret = &m->join;
 	return 0;
@@ -257,9 +260,15 @@ __u32 mixed__frame(struct mixed *m, const struct join_item *item)
 		return native_node(m, item);
 	if (item->kind == JOIN_KERNEL)
 		return kernel_node(m, item);
-	if (!m->mark_frame)
-		m->mark_frame = make_frame(m, FRAME_MARK, "[truncated]", "", 0);
-	return m->mark_frame;
+	if (item->kind == JOIN_UNKNOWN) {
+		if (!m->unknown_mark)
+			m->unknown_mark =
+				make_frame(m, FRAME_MARK, "[unknown native frames]", "", 0);
+		return m->unknown_mark;
+	}
+	if (!m->truncated_mark)
+		m->truncated_mark = make_frame(m, FRAME_MARK, "[truncated]", "", 0);
+	return m->truncated_mark;
 }
 
 const struct mixed_stats *mixed__stats(const struct mixed *m)

@@ -147,12 +147,14 @@ int join_stacks(struct join *out, const struct join_input *in)
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
 	struct activation a;
 
-	/* Each frame once, and one mark. */
+	/* Each frame once, and one mark: where natives are unknown they are not truncated as well. */
 	if (reserve(out, in->frame_cnt + in->native_cnt + in->kernel_cnt + 1))
 		return -ENOMEM;
 	out->cnt = 0;
 	for (__u32 i = 0; i < in->kernel_cnt; i++)
 		put(&j, JOIN_KERNEL, i);
+	if (in->unknown && !in->taken)
+		put(&j, JOIN_UNKNOWN, 0);
 	while (next_activation(&j, &a)) {
 		/* The thread's base frame is not on the C stack, and has none above it. */
 		if (a.first < a.end)

@@ -41,6 +41,7 @@ struct join_input {
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
 	bool taken; /* there is a native part; otherwise natives are not looked at, and none is missing */
+	bool unknown; /* not taken, but there was one of which nobody can say what it is: a mark does */
 	bool ended; /* the native chain came to its end (NATIVE_COMPLETE) */
 	bool interpreter; /* show the interpreter's own frames and the start code, too */
 };
@@ -50,6 +51,7 @@ enum join_kind {
 	JOIN_NATIVE,
 	JOIN_KERNEL,
 	JOIN_TRUNCATED, /* native frames are missing here */
+	JOIN_UNKNOWN, /* native frames are missing, here and anywhere towards the root */
 };
 
 struct join_item {
