@@ -198,17 +198,17 @@ int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
 	return end_stamped(w, s);
 }
 
-int perf_writer__kernel(struct perf_writer *w, __u64 start, __u64 size)
+int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m)
 {
 	const struct perf_stamp stamp = { .pid = -1 };
 	struct bytes *b = start_record(w, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
 
 	bytes_u32(b, (__u32)-1);
 	bytes_u32(b, 0);
-	bytes_u64(b, start);
-	bytes_u64(b, size);
-	bytes_u64(b, start);
-	bytes_text(b, "[kernel.kallsyms]_text");
+	bytes_u64(b, m->start);
+	bytes_u64(b, m->size);
+	bytes_u64(b, m->offset);
+	bytes_text(b, m->path);
 	return end_stamped(w, &stamp);
 }
 

@@ -53,8 +53,8 @@ int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const c
 int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s);
 int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
 			 const struct perf_mapping *m);
-/* The kernel's text, as one mapping. */
-int perf_writer__kernel(struct perf_writer *w, __u64 start, __u64 size);
+/* The kernel's text or a module, "[ext4]". */
+int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m);
 
 /* Longest chain that fits a record. */
 #define PERF_WRITER_MAX_CHAIN 8000

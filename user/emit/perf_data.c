@@ -16,7 +16,7 @@
 #include <uthash.h>
 
 #include "capture/dso_files.h"
-#include "capture/kernel_text.h"
+#include "capture/kernel_maps.h"
 #include "capture/perf_format.h"
 #include "capture/perf_writer.h"
 #include "symbol/native.h"
@@ -46,6 +46,7 @@ struct emitter {
 	struct perf_writer *writer; /* NULL until it is known what there is to count */
 	struct event_spec *events; /* what the writer has been told */
 	unsigned event_cnt;
+	struct kernel_maps kernel; /* and this, as well */
 	struct dso_files *files;
 	struct dso *dso; /* theirs */
 	struct task *tasks;
@@ -70,6 +71,7 @@ static void perf_data_free(struct emitter *e)
 	perf_writer__free(e->writer);
 	dso_files__free(e->files);
 	free(e->events);
+	kernel_maps_free(&e->kernel);
 	free(e->chain);
 	free(e);
 }
@@ -98,15 +100,14 @@ static int start_writer(struct emitter *e, const struct profile *p)
 		.kernel = e->options->kernel,
 		.command_line = e->options->command_line,
 	};
-	__u64 start, size;
 	int err = list_events(e, p);
 
 	config.events = e->events;
 	config.event_cnt = e->event_cnt;
 	if (!err)
 		err = perf_writer__new(&e->writer, e->out, &config);
-	if (!err && !kernel_text_find(&start, &size))
-		err = perf_writer__kernel(e->writer, start, size);
+	if (!err)
+		err = kernel_maps_tell(&e->kernel, e->writer);
 	return err ? err : perf_writer__flush(e->writer);
 }
 
@@ -399,6 +400,9 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 	int err = e->writer ? 0 : start_writer(e, p);
 	__u64 lost = 0;
 
+	/* Modules that were loaded meanwhile. */
+	if (!err)
+		err = kernel_maps_tell(&e->kernel, e->writer);
 	if (!err)
 		err = store(e, p, dso_files__finish);
 	for (unsigned i = 0; i < profile__event_cnt(p); i++)
