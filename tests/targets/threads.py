@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fifty threads, each with functions of its own; the main thread waits in C meanwhile."""
+"""Fifty threads (or as many as the first argument says), each with functions of its own; the main
+thread waits in C meanwhile."""
 import functools
 import gc
 import sys
@@ -8,7 +9,7 @@ import time
 
 import oracle
 
-COUNT = 50
+COUNT = int(sys.argv[1]) if len(sys.argv) > 1 else 50
 # Each function has its own lines. The target's file is theirs, as far as anyone can see.
 SOURCE = "".join(
     """

@@ -1,0 +1,117 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""What only free-threaded interpreters have: threads that run at the same time, and bytecode of which
+each thread has a copy (3.14t, 3.15t). The copies are those of tests/targets/fake_nogil.c, laid out as
+the headers say; what runs at the same time is a real interpreter, where scripts/pythons-nogil has built
+one. (All other end-to-end tests run on that one, too.)"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import harness as h
+
+SOURCE = os.path.join(h.TARGETS, "fake_nogil.c")
+VERSIONS = {"14": "3.14.10", "15": "3.15.2"}
+LINES = {"first": 10, "second": 11, "third": 12}
+# A thread runs without a pause while its interrupts are this close. Two did so at once for a while:
+# with a GIL the other one sleeps.
+RATE, PAUSE_SECS, AT_ONCE_SECS = 10000, 0.0003, 0.001
+
+
+def build(folder, minor):
+    cc = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+    if not cc:
+        return None
+    program = os.path.join(folder, "fake-nogil-" + minor)
+    subprocess.run([cc, "-O1", "-w", "-rdynamic", "-DMINOR=" + minor, "-o", program, SOURCE,
+                    "-lpthread"], check=True)
+    return program
+
+
+def expected(program, lines):
+    process = os.path.basename(program)[:15]
+    work = {name: "work (fake.py%s)" % (":%d" % line if line else "") for name, line in lines.items()}
+    return sorted([process, name, "root (fake.py:20)", leaf] for name, leaf in work.items())
+
+
+def check_copies(tap, program, minor):
+    name = "a program like %st" % VERSIONS[minor]
+    for argument, lines in (("sound", LINES), ("no-copy", {**LINES, "second": 0, "third": 0})):
+        with h.Target([program, argument]) as target:
+            listed = h.run_krait("list", str(target.pid))
+            r = h.record("-p", str(target.pid), "-t", "-d", "400ms")
+        tap.ok(VERSIONS[minor] + " exe,free-threaded published offsets " in
+               " ".join(listed.stdout.split()), "%s, %s: list" % (name, argument), listed.stdout)
+        h.check_accounts(tap, "%s, %s" % (name, argument), r, complete=1.0)
+        tap.equal(sorted(s for s, _ in r.stacks), expected(program, lines),
+                  "%s, %s: each thread at its own line" % (name, argument), r.err)
+
+
+def interrupts(recording):
+    """[(seconds, CPU, tid)] of its script, in order."""
+    line = re.compile(r"^\S.*\s\d+/(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):", re.M)
+    with open(recording.path("x.script"), encoding="utf-8") as f:
+        found = line.findall(f.read())
+    return sorted((float(seconds), int(cpu), int(tid)) for tid, cpu, seconds in found)
+
+
+def runs(taken):
+    """{(CPU, tid): [[first, last]]}: when a thread ran on a CPU without a pause."""
+    found = {}
+    for seconds, cpu, tid in taken:
+        own = found.setdefault((cpu, tid), [])
+        if own and seconds - own[-1][1] < PAUSE_SECS:
+            own[-1][1] = seconds
+        else:
+            own.append([seconds, seconds])
+    return found
+
+
+def longest_at_once(taken):
+    """Seconds for which two threads ran on two CPUs."""
+    found, longest = runs(taken), 0
+    for (cpu, tid), mine in found.items():
+        for (other_cpu, other_tid), theirs in found.items():
+            if cpu < other_cpu and tid != other_tid:
+                longest = max([longest] + [min(a[1], b[1]) - max(a[0], b[0])
+                                           for a in mine for b in theirs])
+    return longest
+
+
+def check_parallel(tap, python):
+    """Two threads at once on two CPUs, each with its own exact stacks."""
+    name = python.name + ": two threads"
+    with h.start(python, "threads.py", "2") as target:
+        r = h.record("-p", str(target.pid), "-d", "2s", "-F", str(RATE),
+                     outputs=("x.folded", "x.script"))
+    h.check_accounts(tap, name, r, complete=0.98)
+    h.check_stacks(tap, name, r, target.oracle)
+    if len(os.sched_getaffinity(0)) < 2:
+        tap.skip(name + ": both at once", "one CPU")
+    else:
+        seconds = longest_at_once(interrupts(r))
+        tap.ok(seconds >= AT_ONCE_SECS, name + ": both at once", seconds, r.samples())
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    for minor in VERSIONS:
+        program = build(folder, minor)
+        if program:
+            check_copies(tap, program, minor)
+        else:
+            tap.skip("a program like %st" % VERSIONS[minor], "no C compiler")
+    for python in h.interpreters(tap):
+        if python.free_threaded:
+            check_parallel(tap, python)
+    shutil.rmtree(folder)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
