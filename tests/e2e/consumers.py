@@ -68,8 +68,8 @@ def perfs():
 
 def function_of(symbol):
     """Python functions are py::NAME:FILE."""
-    match = re.match(r"py::(.*?)(?::[</].*)?$", symbol)
-    return match.group(1) if match else symbol
+    match = re.match(r"py::(.*):[^:]*$|py::(.*)$", symbol)
+    return match.group(1) or match.group(2) or "" if match else symbol
 
 
 def perf_script_counts(text):

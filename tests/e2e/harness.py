@@ -234,7 +234,7 @@ def printable(text):
 
 
 def short_path(path):
-    """As user/emit/escape.c."""
+    """As user/util/short_path.c."""
     if not path.startswith("/"):
         return path
     match = re.match(r".*/(?:site|dist)-packages/(.*)", path, re.S) or \

@@ -95,7 +95,7 @@ def check_perf(tap, recording, want, name, perf):
               name + " report: each function", report.stdout[:3000])
     tap.ok("Total Lost Samples: %d" % recording.total(harness.LOST) in report.stdout,
            name + " report: losses", report.stdout[:300])
-    symbol = re.search(r"py::leaf:/\S*target.py", script.stdout)
+    symbol = re.search(r"py::leaf:\S*target.py", script.stdout)
     annotated = run(*perf, "annotate", "--stdio", "-i", data, symbol.group(0) if symbol else "?")
     tap.ok("s += i * i" in annotated.stdout, name + " annotate: Python source", annotated.stderr)
     listed = run(*perf, "evlist", "-v", "-i", data)

@@ -15,6 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import consumers  # noqa: E402
 import harness as h  # noqa: E402
 
 # New functions without end, 60 deep: thousands a second find their way into samples.
@@ -89,7 +90,7 @@ def check_kill(tap, target, folder, number):
         counts, symbols, err = perf_samples(path, "--max-stack", "200")
         got = collections.Counter()
         for symbol, count in counts.items():
-            got[re.sub(r"^py::(.*?):.*$", r"\1", symbol)] += count
+            got[consumers.function_of(symbol)] += count
         tap.equal(got, leaves, name + "perf has the same samples of the same functions", err)
         tap.ok("[unknown]" not in symbols, name + "perf knows all names", sorted(symbols)[:20])
     else:

@@ -14,6 +14,7 @@
 #include "emit/folded_reader.h"
 #include "emit/summary.h"
 #include "support_profile.h"
+#include "util/short_path.h"
 
 static char *print(struct profile *p, const struct summary_options *o, bool tree)
 {

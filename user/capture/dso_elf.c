@@ -16,6 +16,7 @@
 #include "capture/dso_text.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
+#include "util/short_path.h"
 
 #if defined(__aarch64__)
 #define MACHINE EM_AARCH64
@@ -66,7 +67,7 @@ char *dso_symbol(const struct profile *p, const struct dso_function *f)
 		n = asprintf(&text, "%s", name);
 	else
 		n = asprintf(&text, DSO_PYTHON_PREFIX "%s%s%s", *name ? name : DSO_NO_NAME,
-			     *file ? ":" : "", file);
+			     *file ? ":" : "", short_path(file));
 	if (n < 0) {
 		text = NULL;
 		return NULL;

@@ -12,7 +12,8 @@
 
 /*
  * The symbol: "py::QUALNAME:FILE", or the text of a mark; without the characters that perf's
- * consumers take for syntax. NULL when out of memory.
+ * consumers take for syntax. FILE is the short path: perf cuts symbols at the end, and of a whole one
+ * would show no more than where Python is installed. NULL when out of memory.
  */
 char *dso_symbol(const struct profile *p, const struct dso_function *f)
 	__attribute__((warn_unused_result));

@@ -13,6 +13,7 @@
 #include "emit/label.h"
 #include "emit/places.h"
 #include "util/cleanup.h"
+#include "util/short_path.h"
 
 #define ROW_HEIGHT 17
 #define PAGE_WIDTH 1600.0

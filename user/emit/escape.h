@@ -22,11 +22,4 @@ int put_json(FILE *out, const char *text);
 unsigned char_width(const char *text, size_t *ret_bytes);
 unsigned text_width(const char *text);
 
-/*
- * A path as short as it can be and still be told apart: relative to the standard library or to
- * site-packages, else its last component (with the directory of an __init__.py or __main__.py).
- * Points into the argument.
- */
-const char *short_path(const char *path);
-
 #endif /* KRAIT_EMIT_ESCAPE_H */

@@ -123,19 +123,23 @@ const KraitText = (() => {
 	/* Whose code the samples end in; a colour and its share. */
 	function showLegend(tree, fillOf) {
 		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
-			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'marks' };
-		const sums = {}, items = document.createDocumentFragment();
+			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'remarks' };
+		const sums = {}, seen = {}, items = document.createDocumentFragment();
 
 		for (let i = 0; i < tree.cnt; i++) {
 			const { category } = tree.frames[tree.frame[i]];
 			sums[category] = (sums[category] || 0) + tree.self[i];
+			/* A box that never is a leaf has a colour all the same. */
+			seen[category] = seen[category] || i > 0;
 		}
 		for (const category of Object.keys(names)) {
-			if (!sums[category])
+			if (!seen[category])
 				continue;
 			const item = element('li'), color = element('i');
 			color.style.background = fillOf(category);
-			item.title = 'Share of samples in functions of this kind themselves';
+			item.title = category === 'mark' ?
+				'What krait says in place of code: [truncated], [no Python frame] …' :
+				'Share of samples in functions of this kind themselves';
 			item.append(color, `${names[category]} ${percent(sums[category], tree.total[0])}`);
 			items.append(item);
 		}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "emit/escape.h"
+#include "util/short_path.h"
 
 const char *label_name(const struct view *v, const struct view_frame *f)
 {

@@ -14,6 +14,7 @@
 #include "emit/label.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
+#include "util/short_path.h"
 
 #define SUMMARY_ROWS 20
 /* "100.0% 100.0% 12345678  " */

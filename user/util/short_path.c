@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/short_path.h"
+
+#include <string.h>
+
+/* Just after the last occurrence of "/DIR/", NULL if there is none. */
+static const char *after_dir(const char *path, const char *dir)
+{
+	const char *found = NULL, *at;
+
+	for (at = path; (at = strstr(at, dir)); at++)
+		found = at + strlen(dir);
+	return found;
+}
+
+/* Just after "/lib/python3.14/" or "/lib64/python3.14t/", NULL if there is none. */
+static const char *after_stdlib(const char *path)
+{
+	const char *at = after_dir(path, "/python3.");
+	const char *end = at ? at + strspn(at, "0123456789tbdm") : NULL;
+
+	return end && end > at && *end == '/' ? end + 1 : NULL;
+}
+
+const char *short_path(const char *path)
+{
+	const char *s, *base, *parent;
+
+	if (path[0] != '/')
+		return path;
+	if ((s = after_dir(path, "/site-packages/")) || (s = after_dir(path, "/dist-packages/")))
+		return s;
+	s = after_stdlib(path);
+	if (s)
+		return s;
+	base = strrchr(path, '/') + 1;
+	if (strcmp(base, "__init__.py") && strcmp(base, "__main__.py"))
+		return *base ? base : path;
+	for (parent = base - 1; parent > path && parent[-1] != '/';)
+		parent--;
+	return parent == path ? base : parent;
+}

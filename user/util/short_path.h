@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * short_path.h - paths as people are shown them.
+ */
+#ifndef KRAIT_UTIL_SHORT_PATH_H
+#define KRAIT_UTIL_SHORT_PATH_H
+
+/*
+ * A path as short as it can be and still be told apart: relative to the standard library or to
+ * site-packages, else its last component (with the directory of an __init__.py or __main__.py).
+ * Points into the argument.
+ */
+const char *short_path(const char *path);
+
+#endif /* KRAIT_UTIL_SHORT_PATH_H */
