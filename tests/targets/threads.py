@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fifty threads (or as many as the first argument says), each with functions of its own; the main
-thread waits in C meanwhile."""
+"""Fifty threads, each with functions of its own; the main thread waits in C meanwhile. With a number
+as argument so many, one on each CPU in turn."""
 import functools
 import gc
+import os
 import sys
 import threading
 import time
@@ -29,8 +30,16 @@ def worker_{0:02}(rounds):
 exec(compile(SOURCE, "<workers>", "exec"))
 
 
-def wait_at(gate, own, primed):
+def pin(number):
+    """Keeps this thread on one CPU, so that it need not share one with its brothers."""
+    cpus = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cpus[number % len(cpus)]})
+
+
+def wait_at(number, gate, own, primed):
     """Where a thread waits for all others; its stack is legal, too."""
+    if len(sys.argv) > 1:
+        pin(number)
     own.note(sys._getframe())
     primed.append(own)
     gate.acquire()
@@ -45,7 +54,7 @@ def main():
         gate.acquire()
         own = oracle.Oracle()
         own.hot = ["leaf_%02d" % i]
-        rounds = own.rounds(3, 1000, functools.partial(wait_at, gate, own, primed))
+        rounds = own.rounds(3, 1000, functools.partial(wait_at, i, gate, own, primed))
         # The rounds of a thread begin in it, so that its own stacks are noted.
         function = globals()["worker_%02d" % i]
         threading.Thread(target=function, args=(rounds,), daemon=True).start()
