@@ -240,6 +240,15 @@ bool outputs__use_addresses(const struct outputs *o)
 	return false;
 }
 
+bool outputs__has(const struct outputs *o, const char *format)
+{
+	for (int i = 0; i < o->cnt; i++) {
+		if (!strcmp(o->list[i].ops->name, format))
+			return true;
+	}
+	return false;
+}
+
 bool outputs__single(const struct outputs *o)
 {
 	for (int i = 0; i < o->cnt; i++) {

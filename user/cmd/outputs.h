@@ -37,6 +37,8 @@ int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, stru
 /* Removes the files again that were created for nothing. */
 void outputs__discard(struct outputs *o);
 
+/* Is one of them of this format? */
+bool outputs__has(const struct outputs *o, const char *format);
 /* Does one of them write to stdout? */
 bool outputs__use_stdout(const struct outputs *o);
 /* One of them shows one event only, the one selected at finish. */

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "capture/perf_map.h"
 #include "cmd/outputs.h"
 #include "cmd/record_options.h"
 #include "emit/summary.h"
 #include "profile/losses.h"
 #include "session/session.h"
+#include "target/perf_map_file.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -25,6 +27,7 @@ struct recording {
 	struct emit_options emit;
 	struct session_config config;
 	struct session *session;
+	unsigned maps; /* perf maps that were written */
 };
 
 /* argv as one line, for headers. */
@@ -43,6 +46,26 @@ static char *join(int argc, char **argv)
 	return line;
 }
 
+/* What cannot be written is said; the capture has the names, too. */
+static FILE *open_map(void *ctx, int pid)
+{
+	struct recording *r = ctx;
+	char path[64];
+	int fd = perf_map_file_open(pid, PERF_MAP_FIRST_LINE, path, sizeof(path));
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "we");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	if (file)
+		r->maps++;
+	else if (fd == -EEXIST)
+		log_warn(NULL, "%s of process %d is there and not krait's: it stays as it is", path,
+			 pid);
+	else
+		log_warn(NULL, "%s of process %d: %s", path, pid, strerror(fd < 0 ? -fd : ENOMEM));
+	return file;
+}
+
 static int open_outputs(struct recording *r, struct error *err)
 {
 	const struct record_options *o = &r->options;
@@ -58,6 +81,8 @@ static int open_outputs(struct recording *r, struct error *err)
 		.frequency = o->events[0].frequency,
 		.events = o->events,
 		.event_cnt = o->event_cnt,
+		.open_map = o->perf_map ? open_map : NULL,
+		.open_map_ctx = r,
 	};
 	r->outputs = outputs__new();
 	if (!r->outputs)
@@ -66,6 +91,10 @@ static int open_outputs(struct recording *r, struct error *err)
 		if (outputs__add(r->outputs, o->outputs[i], o->format, &r->emit, err))
 			return -1;
 	}
+	if (o->perf_map && !outputs__has(r->outputs, "perf"))
+		return error_set(err, EINVAL, EXIT_CODE_USAGE,
+				 "--perf-map has names for the addresses of a perf.data, which is "
+				 "none of the outputs");
 	return 0;
 }
 
@@ -284,10 +313,14 @@ static int report(struct recording *r)
 	if (r->options.stats)
 		print_stats(r, &stats);
 	code = judge(r, &stats);
-	if (!outputs__finish(r->outputs, session__profile(r->session), r->options.quiet, &err))
-		return code;
-	log_error(NULL, "%s", err.text);
-	return err.code;
+	if (outputs__finish(r->outputs, session__profile(r->session), r->options.quiet, &err)) {
+		log_error(NULL, "%s", err.text);
+		code = err.code;
+	}
+	if (r->maps)
+		log_info(NULL, "wrote perf maps of %u process%s: /tmp/perf-PID.map", r->maps,
+			 r->maps == 1 ? "" : "es");
+	return code;
 }
 
 static int record(struct recording *r)

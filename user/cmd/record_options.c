@@ -29,7 +29,8 @@ enum {
 	KEY_AUDIT,
 	KEY_NO_NATIVE,
 	KEY_NO_KERNEL,
-	KEY_INTERPRETER
+	KEY_INTERPRETER,
+	KEY_PERF_MAP
 };
 
 enum {
@@ -84,6 +85,10 @@ static const struct argp_option options[] = {
 	{ "label", KEY_LABEL, "PARTS", 0,
 	  "tell processes apart by these: pid, nspid, user, script, container, cgroup" },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
+	{ "perf-map", KEY_PERF_MAP, 0, 0,
+	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
+	  "addresses of the capture's Python functions, for tools that do not read the capture's ELF "
+	  "files. They stay until they are removed or replaced by the next recording" },
 	{ "quiet", 'q', 0, 0, "only errors: no progress, no summary" },
 	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
 	{ "verbose", 'v', 0, 0, "say more on stderr" },
@@ -399,6 +404,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_INTERPRETER:
 		o->native = true;
 		o->interpreter_frames = true;
+		break;
+	case KEY_PERF_MAP:
+		o->perf_map = true;
 		break;
 	case KEY_ANCHORS:
 		parse_anchors(o, arg, state);

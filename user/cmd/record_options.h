@@ -37,7 +37,7 @@ struct record_options {
 	double max_loss_percent;
 	enum anchor_mode anchors;
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */
-	bool lines, threads, no_process, quiet, stats;
+	bool lines, threads, no_process, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;
 	int verbose;
 };

@@ -18,6 +18,7 @@
 #include "capture/dso_files.h"
 #include "capture/kernel_maps.h"
 #include "capture/perf_format.h"
+#include "capture/perf_map.h"
 #include "capture/perf_writer.h"
 #include "symbol/native.h"
 #include "util/cleanup.h"
@@ -403,6 +404,9 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 	/* Modules that were loaded meanwhile. */
 	if (!err)
 		err = kernel_maps_tell(&e->kernel, e->writer);
+	/* Before the DSO is complete: it may get a last address there. */
+	if (!err && e->options->open_map)
+		err = perf_maps_write(e->dso, p, e->options->open_map, e->options->open_map_ctx);
 	if (!err)
 		err = store(e, p, dso_files__finish);
 	for (unsigned i = 0; i < profile__event_cnt(p); i++)

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_perf_map.c - the text of perf maps, and where they may be written: the folder belongs to the
+ * profiled process, which may have put anything there.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "capture/perf_map.h"
+#include "support_profile.h"
+#include "target/perf_map_file.h"
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+struct text {
+	int pid;
+	char *text;
+	size_t size;
+};
+
+struct texts {
+	struct text list[8];
+	int cnt;
+	int refused; /* a pid for which there is no file */
+};
+
+static FILE *open_text(void *ctx, int pid)
+{
+	struct texts *t = ctx;
+	struct text *one = &t->list[t->cnt];
+
+	if (pid == t->refused)
+		return NULL;
+	assert_in_range(t->cnt++, 0, 7);
+	one->pid = pid;
+	return open_memstream(&one->text, &one->size);
+}
+
+static void free_texts(struct texts *t)
+{
+	for (int i = 0; i < t->cnt; i++)
+		free(t->list[i].text);
+	memset(t, 0, sizeof(*t));
+}
+
+/* Two processes that have one function in common. */
+static struct profile *two_processes(void)
+{
+	struct profile *p = profile__new();
+	__u32 both = add_function(p, "both", "/srv/a.py", 1, 2);
+	__u32 again = add_function(p, "both", "/srv/a.py", 1, 3);
+	__u32 one = push(p, push(p, 0, add_process(p, "py", 20)), add_thread(p, "py", 20, 20));
+	__u32 two = push(p, push(p, 0, add_process(p, "py", 10)), add_thread(p, "py", 10, 11));
+
+	add_samples(p, push(p, push(p, one, both), add_function(p, "secret", "/srv/b.py", 4, 5)),
+		    1);
+	add_samples(p, push(p, one, again), 1);
+	add_samples(p, push(p, push(p, two, both), add_mark(p, "[truncated]")), 1);
+	return p;
+}
+
+static void each_process_has_what_was_met_in_it(void **state)
+{
+	struct profile *p = two_processes();
+	struct dso *d = dso__new();
+	struct texts t = { 0 };
+
+	assert_int_equal(perf_maps_write(d, p, open_text, &t), 0);
+	assert_int_equal(t.cnt, 2);
+	assert_int_equal(t.list[0].pid, 10);
+	assert_int_equal(t.list[1].pid, 20);
+	for (int i = 0; i < 2; i++) {
+		unsigned long long last = 0, start, size;
+		char *line, *rest = NULL, name[128];
+
+		assert_memory_equal(t.list[i].text, PERF_MAP_FIRST_LINE,
+				    strlen(PERF_MAP_FIRST_LINE));
+		assert_non_null(strstr(t.list[i].text, "py::both:"));
+		for (line = strtok_r(t.list[i].text, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest)) {
+			assert_int_equal(sscanf(line, "%llx %llx %127[^\n]", &start, &size, name),
+					 3);
+			assert_true(start >= last && size >= 4 && !(size % 4));
+			last = start + size;
+			/* What only one of them has is not told of the other. */
+			assert_true(i || !strstr(name, "secret"));
+			assert_true(!i || !strstr(name, "truncated"));
+		}
+	}
+	free_texts(&t);
+	t.refused = 10;
+	assert_int_equal(perf_maps_write(d, p, open_text, &t), 0);
+	assert_int_equal(t.cnt, 1);
+	assert_non_null(strstr(t.list[0].text, "py::secret:"));
+	free_texts(&t);
+	dso__free(d);
+	profile__free(p);
+}
+
+/* Each place of a stack lies in a function of that name. */
+static void addresses_are_those_of_the_capture(void **state)
+{
+	struct profile *p = large_profile(3000);
+	struct dso *d = dso__new();
+	struct texts t = { 0 };
+	__u64 address, start, size;
+	int found = 0, asked = 0;
+
+	for (__u32 i = 1; i <= profile__frame_cnt(p); i++)
+		dso__address(d, p, i);
+	assert_int_equal(perf_maps_write(d, p, open_text, &t), 0);
+	assert_true(t.cnt > 0);
+	for (__u32 i = 1; i <= profile__node_cnt(p); i += 7) {
+		__u32 frame = profile__node_at(p, i)->frame;
+		const struct profile_frame *f = profile__frame_at(p, frame);
+
+		if (f->kind != FRAME_PYTHON)
+			continue;
+		asked++;
+		address = dso__address(d, p, frame);
+		for (int k = 0; k < t.cnt; k++) {
+			bool here = false;
+
+			for (const char *line = t.list[k].text; *line;
+			     line = strchr(line, '\n') + 1) {
+				if (sscanf(line, "%llx %llx ", &start, &size) == 2 &&
+				    address > start && address <= start + size)
+					here = true;
+			}
+			if (here) {
+				found++;
+				break;
+			}
+		}
+	}
+	assert_true(asked > 50);
+	assert_int_equal(found, asked);
+	free_texts(&t);
+	dso__free(d);
+	profile__free(p);
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+#define FIRST "100 4 first\n"
+
+struct root {
+	char path[64], tmp[80], map[96], other[96];
+	int fd;
+};
+
+static void root_open(struct root *r)
+{
+	strcpy(r->path, "/tmp/krait-test-XXXXXX");
+	assert_non_null(mkdtemp(r->path));
+	snprintf(r->tmp, sizeof(r->tmp), "%s/tmp", r->path);
+	snprintf(r->map, sizeof(r->map), "%s/perf-77.map", r->tmp);
+	snprintf(r->other, sizeof(r->other), "%s/other", r->path);
+	assert_int_equal(mkdir(r->tmp, 0700), 0);
+	r->fd = open(r->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(r->fd >= 0);
+}
+
+static void root_close(struct root *r)
+{
+	char command[128];
+
+	close(r->fd);
+	snprintf(command, sizeof(command), "rm -rf %s", r->path);
+	assert_int_equal(system(command), 0);
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void assert_content(const char *path, const char *text)
+{
+	char got[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(got, 1, sizeof(got) - 1, f) < sizeof(got));
+	fclose(f);
+	assert_string_equal(got, text);
+}
+
+/* Opens, and writes a word where it may. The result of opening. */
+static int try(const struct root *r, bool trusted)
+{
+	int fd = perf_map_file_open_at(r->fd, trusted, 77, FIRST);
+
+	if (fd < 0)
+		return fd;
+	assert_int_equal(write(fd, "new", 3), 3);
+	close(fd);
+	return 0;
+}
+
+static void a_map_is_a_new_file(void **state)
+{
+	struct stat st;
+	struct root r;
+
+	root_open(&r);
+	assert_int_equal(try(&r, false), 0);
+	assert_content(r.map, "new");
+	assert_int_equal(stat(r.map, &st), 0);
+	assert_int_equal(st.st_uid, geteuid());
+	root_close(&r);
+}
+
+static void only_our_own_is_replaced(void **state)
+{
+	struct root r;
+
+	root_open(&r);
+	put(r.map, FIRST "200 4 old\n");
+	assert_int_equal(try(&r, false), 0);
+	assert_content(r.map, "new");
+	put(r.map, "7f00 10 py::of_cpython:/a.py\n");
+	assert_int_equal(try(&r, false), -EEXIST);
+	assert_content(r.map, "7f00 10 py::of_cpython:/a.py\n");
+	put(r.map, "100");
+	assert_int_equal(try(&r, false), -EEXIST);
+	root_close(&r);
+}
+
+/* Whatever is in its place is neither followed nor written nor waited for. */
+static void traps_in_its_place_are_left_alone(void **state)
+{
+	struct root r;
+
+	root_open(&r);
+	put(r.other, FIRST);
+	assert_int_equal(symlink(r.other, r.map), 0);
+	assert_int_equal(try(&r, false), -EEXIST);
+	assert_content(r.other, FIRST);
+	assert_int_equal(unlink(r.map), 0);
+	assert_int_equal(link(r.other, r.map), 0);
+	assert_int_equal(try(&r, false), -EEXIST);
+	assert_content(r.other, FIRST);
+	assert_int_equal(unlink(r.map), 0);
+	assert_int_equal(symlink("/nowhere/at/all", r.map), 0);
+	assert_int_equal(try(&r, false), -EEXIST);
+	assert_int_equal(unlink(r.map), 0);
+	assert_int_equal(mkfifo(r.map, 0600), 0);
+	assert_int_equal(try(&r, false), -EEXIST);
+	assert_int_equal(unlink(r.map), 0);
+	assert_int_equal(mkdir(r.map, 0700), 0);
+	assert_int_equal(try(&r, false), -EEXIST);
+	root_close(&r);
+}
+
+/* A /tmp that leads elsewhere is followed below our own root only, and never out of it. */
+static void a_linked_folder_is_trusted_only_if_it_is_ours(void **state)
+{
+	struct root r;
+
+	root_open(&r);
+	assert_int_equal(rmdir(r.tmp), 0);
+	assert_int_equal(try(&r, false), -ENOENT);
+	assert_int_equal(mkdir(r.other, 0700), 0);
+	assert_int_equal(symlink("other", r.tmp), 0);
+	assert_int_equal(try(&r, false), -ELOOP);
+	assert_int_equal(try(&r, true), 0);
+	assert_content(r.map, "new");
+	assert_int_equal(unlink(r.tmp), 0);
+	assert_int_equal(symlink("../../../../../../etc", r.tmp), 0);
+	assert_int_equal(try(&r, false), -ELOOP);
+	assert_int_equal(try(&r, true), -ENOENT);
+	assert_int_equal(unlink(r.tmp), 0);
+	put(r.tmp, "a file");
+	assert_int_equal(try(&r, false), -ENOTDIR);
+	root_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_process_has_what_was_met_in_it),
+		cmocka_unit_test(addresses_are_those_of_the_capture),
+		cmocka_unit_test(a_map_is_a_new_file),
+		cmocka_unit_test(only_our_own_is_replaced),
+		cmocka_unit_test(traps_in_its_place_are_left_alone),
+		cmocka_unit_test(a_linked_folder_is_trusted_only_if_it_is_ours),
+	};
+
+	return cmocka_run_group_tests_name("perf map", tests, NULL, NULL);
+}
