@@ -11,22 +11,17 @@
 #include "capture/perf_reader.h"
 #include "profile/profile.h"
 
-struct objects;
 struct dso_reader;
-
-/* The mappings of one process, or of the kernel. All zero is none. */
-struct mappings {
-	struct mapping *list; /* by start; a later one takes the place of those it overlaps */
-	unsigned cnt, cap;
-};
+struct mappings;
+struct objects;
 
 /* capture_path: to look beside it; NULL nowhere. */
 struct objects *objects__new(struct profile *p, const char *capture_path);
 void objects__free(struct objects *o);
 
-int mappings_add(struct mappings *m, struct objects *o, const struct perf_read *record);
-int mappings_copy(struct mappings *to, const struct mappings *from);
-void mappings_free(struct mappings *m);
+/* The object that a mapping is of, as a number; opened when it is new. 0 or -errno. */
+int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
+	__attribute__((warn_unused_result));
 
 /* The kernel's code began there: its names are known if this kernel is that one, in the same place. */
 void objects__set_kernel(struct objects *o, __u64 text_start);

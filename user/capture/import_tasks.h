@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * import_tasks.h - the processes and threads of a capture that is read: names, mappings, and the
+ * last stack of each thread, of which what is the same from the root on need not be looked up again.
+ *
+ * Must hold: a last stack is forgotten when what it hangs on changes: the name of its thread or
+ * process, its process, or a mapping.
+ */
+#ifndef KRAIT_CAPTURE_IMPORT_TASKS_H
+#define KRAIT_CAPTURE_IMPORT_TASKS_H
+
+#include <uthash.h>
+
+#include "capture/mappings.h"
+#include "capture/objects.h"
+#include "capture/perf_reader.h"
+
+struct import_process {
+	int pid;
+	char name[64];
+	bool named;
+	struct mappings mappings;
+	UT_hash_handle hh;
+};
+
+struct import_thread {
+	int tid, pid;
+	char comm[64];
+	__u32 node; /* of the profile, 0 not there yet */
+	__u64 *chain; /* the last one, root first, addresses */
+	__u32 *nodes; /* that belong to it */
+	unsigned cnt, cap;
+	UT_hash_handle hh;
+};
+
+/* All zero is none. */
+struct import_tasks {
+	struct import_process *processes;
+	struct import_thread *threads;
+};
+
+void import_tasks_free(struct import_tasks *ts);
+
+/* Made when it is not there; NULL when out of memory, or when there are too many. */
+struct import_process *import_tasks_process(struct import_tasks *ts, int pid);
+struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int tid);
+
+/* What a record says of them. 0 or -ENOMEM. */
+int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r);
+int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r);
+/* A mapping that is not the kernel's. */
+int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
+			 const struct perf_read *r);
+
+/* Room for a stack of that depth. 0 or -ENOMEM. */
+int import_thread_reserve(struct import_thread *t, unsigned cnt);
+
+#endif /* KRAIT_CAPTURE_IMPORT_TASKS_H */
