@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -112,6 +113,10 @@ def measure_all(options, pythons, document, save):
 
 def measured(options):
     pythons = h.all_interpreters()
+    # A shell's background job ignores it, and so would all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # So that everything that was begun is ended, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("krait: bench: terminated"))
     root = next((p.root for p in pythons if p.minor == "3.15" and p.root != "/"), "/")
     profilers.private_proc(root)
     everyone = [p for p in profilers.all_profilers() if wanted(options)(p)]

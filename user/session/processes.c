@@ -95,6 +95,7 @@ static void forget_image(struct processes *ps, struct entry *e)
 	p->symbolizer = NULL;
 	p->remote = NULL;
 	p->node = 0;
+	p->parent_pid = 0;
 	p->state = PROCESS_PENDING;
 	p->attempts = 0;
 	p->retry_ns = 0;
@@ -185,7 +186,7 @@ static int open_process(struct processes *ps, struct process *p, const struct pr
 	if (!p->symbolizer)
 		return -ENOMEM;
 	if (parent)
-		symbolizer__inherit(p->symbolizer, parent->symbolizer);
+		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
 	open_native(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	ps->tracked_cnt++;
@@ -426,6 +427,7 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
+	p->parent_pid = event->parent_pid;
 	p->info.pid = event->pid;
 	p->info.start_ticks = event->start_ns / KRAIT_NS_PER_TICK;
 	if (open_process(ps, p, &parent->process))

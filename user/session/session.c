@@ -61,10 +61,15 @@ static void on_task(void *ctx, const struct event_task *event)
 static void on_code(void *ctx, const struct event_code *event)
 {
 	struct session *s = ctx;
-	struct process *process = processes__find(s->processes, event->pid);
+	struct process *process = processes__find(s->processes, event->pid), *parent = NULL;
 
-	if (process)
-		symbolizer__define(process->symbolizer, event);
+	if (!process)
+		return;
+	if (process->parent_pid)
+		parent = processes__find(s->processes, process->parent_pid);
+	if (parent)
+		symbolizer__inherit(process->symbolizer, parent->symbolizer, event);
+	symbolizer__define(process->symbolizer, event);
 }
 
 static void on_bad_record(void *ctx)

@@ -317,9 +317,20 @@ void symbolizer__define(struct symbolizer *s, const struct event_code *event)
 	s->stats.evictions = s->cache.evictions;
 }
 
-void symbolizer__inherit(struct symbolizer *s, const struct symbolizer *parent)
+void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
+			 const struct event_code *event)
 {
-	s->type_addr = parent->type_addr;
+	struct memory memory;
+	struct code_head head;
+
+	if (!s->type_addr)
+		s->type_addr = parent->type_addr;
+	if (s->type_addr || !event)
+		return;
+	memory = snapshot_memory(event);
+	if (!code_head_read(&memory, &s->offsets, event->code_addr, &head) &&
+	    !code_head_check_type(&parent->memory, &s->offsets, &head, 0))
+		s->type_addr = parent->type_addr = head.type_addr;
 }
 
 /* Two bytes a unit; what is below 0 is beyond any table as unsigned. */

@@ -73,8 +73,14 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
  * other. One without line table gives names without lines, if the target is gone.
  */
 void symbolizer__define(struct symbolizer *s, const struct event_code *event);
-/* A forked child's: what code objects look like there is known from its parent. */
-void symbolizer__inherit(struct symbolizer *s, const struct symbolizer *parent);
+/*
+ * A forked child's: what code objects look like there is known from its parent. Called again while
+ * the parent lives, with an object that is about to be defined: a snapshot cannot show the type's
+ * name, which is in a page of a file that a new child has not in its page tables, but the parent
+ * has it at the same address.
+ */
+void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
+			 const struct event_code *event);
 
 const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
 
