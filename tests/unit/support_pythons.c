@@ -53,8 +53,9 @@ static size_t parse(FILE *list, struct python *pythons, size_t cap, int minor)
 
 		if (sscanf(line, "%31[^\t]\t%15[^\t]\t%255[^\t]\t%255[^\t\n]", p->version, p->kind,
 			   p->root, p->path) != 4 ||
-		    sscanf(p->version, "3.%d", &have) != 1 || have < minor)
-			continue;
+		    sscanf(p->version, "3.%d", &have) != 1 || have < minor ||
+		    !strcmp(p->kind, "refs"))
+			continue; /* the latter is laid out as no other build of its version */
 		if (!is_listed(pythons, cnt, p->version) && is_runnable(p))
 			cnt++;
 	}
