@@ -187,13 +187,13 @@ build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
 
-check: ## all tests: unit, unit under sanitizers, in-kernel, end to end
+check: ## all tests: unit, unit under sanitizers, in-kernel, end to end, truth in short
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
 	+@$(MAKE) all build-unit build-bpf-tests
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
-	@$(RUN) unit asan bpf e2e
+	@$(RUN) unit asan bpf e2e truth
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
@@ -212,6 +212,9 @@ check-nogil: all build-unit ## builds free-threaded interpreters, once, 5 minute
 	@scripts/install-deps test
 	@scripts/pythons-nogil
 	@KRAIT_KINDS='^(nogil-|refs)' $(RUN) unit e2e
+
+check-truth: all ## is it true? targets that account for themselves, on every interpreter
+	@KRAIT_TRUTH=long KRAIT_TEST_SECS=1800 $(RUN) truth
 
 check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debian's kernels 5.10 to sid's, in QEMU
 	@scripts/install-deps vm

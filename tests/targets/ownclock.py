@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a target that accounts for itself reads its own clocks, and says what it found."""
+import json
+import resource
+import sys
+import time
+
+
+def cpu():
+    """ns of CPU time of this thread."""
+    return time.clock_gettime_ns(time.CLOCK_THREAD_CPUTIME_ID)
+
+
+def losses(who=resource.RUSAGE_SELF):
+    """How often the process, or thread, has lost its CPU."""
+    usage = resource.getrusage(who)
+    return usage.ru_nivcsw + usage.ru_nvcsw
+
+
+def ready():
+    """Work is about to begin: with --wait when a line comes on stdin, or half a second from now."""
+    sys.stdout.write("READY\n")
+    sys.stdout.flush()
+    if "--wait" in sys.argv:
+        sys.stdin.readline()
+    else:
+        time.sleep(0.5)
+
+
+def tell(document):
+    """The line that the tests of truth read."""
+    sys.stdout.write("TRUTH %s\n" % json.dumps(document))
+    sys.stdout.flush()

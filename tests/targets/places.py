@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Equal instructions on lines of their own, and side by side on one line, each clocked.
+
+usage: places.py SEED MILLISECONDS [--wait]
+
+Says READY, works for that much CPU time, prints TRUTH and a JSON document, and ends:
+
+    lines     {line: [seconds of each visit]}, of the function on_lines
+    columns   {"line:column": [seconds of each visit]}, of side_by_side, columns from 0 as
+              co_positions() has them; nothing before 3.11, which has none
+    clock_ns, switches, began, ended as visits.py
+"""
+import dis
+import random
+import sys
+import time
+
+import ownclock
+from ownclock import cpu
+
+TIMES_US = (20, 60, 150, 400)
+
+
+def on_lines(a, b, c):
+    one = cpu()
+    1.5 in a
+    two = cpu()
+    1.5 in b
+    three = cpu()
+    1.5 in c
+    return one, two, three, cpu()
+
+
+def side_by_side(a, b, c):
+    found = cpu(), 1.5 in a, cpu(), 1.5 in b, cpu(), 1.5 in c, cpu()
+    return found[::2]
+
+
+def haystack(us):
+    """A tuple in which to look for what is not there takes about so long."""
+    x, times = (2.5,) * 10000, []
+    for _ in range(5):
+        begin = cpu()
+        1.5 in x
+        times.append(cpu() - begin)
+    return (2.5,) * (10000 * us * 1000 // min(times))
+
+
+def places(function):
+    """(line, column) of the instructions that look into a, b and c, in that order."""
+    found = []
+    for i in dis.get_instructions(function):
+        if i.opname == "CONTAINS_OP" or (i.opname, i.argval) == ("COMPARE_OP", "in"):
+            position = getattr(i, "positions", None)
+            found.append((position.lineno if position else None,
+                          position.col_offset if position else None))
+    if not found[0][0]:
+        first = function.__code__.co_firstlineno
+        found = [(first + 2, None), (first + 4, None), (first + 6, None)]
+    return found
+
+
+def main():
+    numbers, hays = random.Random(int(sys.argv[1])), [haystack(us) for us in TIMES_US]
+    sums = {f: [[], [], []] for f in (on_lines, side_by_side)}
+    ownclock.ready()
+    switches, began, begin = ownclock.losses(), time.monotonic_ns(), cpu()
+    while cpu() - begin < int(sys.argv[2]) * 1000000:
+        function = numbers.choice((on_lines, side_by_side))
+        stamps = function(*numbers.choices(hays, k=3))
+        for i in range(3):
+            sums[function][i].append((stamps[i + 1] - stamps[i]) / 1e9)
+    ended, switches = time.monotonic_ns(), ownclock.losses() - switches
+    lines = {place[0]: times for place, times in zip(places(on_lines), sums[on_lines])}
+    columns = {"%d:%d" % place: times for place, times in zip(places(side_by_side),
+                                                              sums[side_by_side])
+               if place[1] is not None}
+    ownclock.tell({"lines": lines, "columns": columns, "clock_ns": 1000, "switches": switches,
+                   "began": began, "ended": ended})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Functions of one microsecond to ten milliseconds, each one instruction long, called by others.
+
+usage: sweep.py SEED MILLISECONDS [--wait] [--self]
+
+Says READY, works for that much CPU time, prints TRUTH and a JSON document, and ends:
+
+    lengths   of each length: name of the short function and of its caller, calls, CPU ns of all
+              batches, and what of a call can be its caller's, at least and at most, in ns
+    switches, began, ended as visits.py
+
+Where exactly between two instructions a call begins nobody can say: the loop alone is the caller's,
+a call of a function that does nothing may be all the caller's, and what is above that is not. After
+longer work both take more than in a tight loop, whose branches the CPU knows, but not twice as much.
+"""
+import random
+import sys
+import time
+
+import ownclock
+import selfsample
+from ownclock import cpu
+
+LENGTHS_US = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
+BATCH_NS = 10000000
+SOURCE = """
+def short_{0}(x):
+    1.5 in x
+
+def caller_{0}(n, x):
+    for _ in range(n):
+        short_{0}(x)
+"""
+exec(compile("".join(SOURCE.format(us) for us in LENGTHS_US), "<lengths>", "exec"))
+
+
+def nothing(x):
+    x
+
+
+def calls_nothing(n, x):
+    for _ in range(n):
+        nothing(x)
+
+
+def only_loops(n, x):
+    for _ in range(n):
+        pass
+
+
+def time_of(function, n, x):
+    begin = cpu()
+    function(n, x)
+    return cpu() - begin
+
+
+def haystack(us):
+    """A tuple in which to look for what is not there takes that long. It is one instruction, in
+    which the interpreter runs no handler of a signal."""
+    call, size = globals()["caller_%d" % us], 16
+    while True:
+        x, n = (2.5,) * size, max(1, 300 // us)
+        ns = min(time_of(call, n, x) for _ in range(3)) / n
+        if ns >= us * 1000:
+            return x[:int(size * us * 1000 / ns)]
+        size *= 2
+
+
+def work(seed, total_ns, haystacks):
+    """Batches of random size in random order: {us: [calls, ns]}; and the overheads, in between:
+    what a turn of the loop alone takes, and with a call of nothing, in ns."""
+    numbers, done = random.Random(seed), {us: [0, 0] for us in LENGTHS_US}
+    least, most = [0, 0], [0, 0]
+    begin = cpu()
+    while cpu() - begin < total_ns:
+        us = numbers.choice(LENGTHS_US)
+        n = max(1, int(numbers.uniform(0.2, 1.8) * BATCH_NS / (us * 1000)))
+        for function, x, calls, sums in ((globals()["caller_%d" % us], haystacks[us], n, done[us]),
+                                         (only_loops, (), 1000, least),
+                                         (calls_nothing, (), 1000, most)):
+            sums[1] += time_of(function, calls, x)
+            sums[0] += calls
+    return done, least[1] / least[0], most[1] / most[0]
+
+
+def main():
+    haystacks = {us: haystack(us) for us in LENGTHS_US}
+    ownclock.ready()
+    own = selfsample.start(1e-3) if "--self" in sys.argv else None
+    switches, began = ownclock.losses(), time.monotonic_ns()
+    done, least, most = work(int(sys.argv[1]), int(sys.argv[2]) * 1000000, haystacks)
+    ended, switches = time.monotonic_ns(), ownclock.losses() - switches
+    ownclock.tell({
+        "lengths": [{"us": us, "short": "short_%d" % us, "caller": "caller_%d" % us,
+                     "calls": calls, "ns": ns, "least": least / 2, "most": most * 2}
+                    for us, (calls, ns) in done.items()],
+        "began": began, "ended": ended, "switches": switches,
+        "self": selfsample.stop(own) if own is not None else [],
+    })
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""The same program twice, one function of it slower the second time by a known amount: its share of
+the samples must move as much as its time has, and the samples of the others not at all."""
+import stats
+import truth as t
+
+FACTOR = 1.5
+
+
+def times_of(run, name):
+    """Seconds of each visit to that function by its own clock."""
+    doc = run.truth
+    return [(v[2] - v[1]) / 1e9 for v in doc["visits"] if doc["names"][v[0]] == name]
+
+
+def change_of(name, before, after):
+    """By how many samples a function has changed, and by how many its time says."""
+    counts, variance, unsure, seconds = [], 0, 0, []
+    for run in (before, after):
+        visits = times_of(run, name)
+        counts.append(sum(t.visited(s[3], run.truth) == name for s in run.samples))
+        seconds.append(sum(visits))
+        unsure += len(visits) * 2 * run.truth["clock_ns"] / 1e9 / run.period
+        variance += sum(stats.visit_variance(v, run.period) for v in visits) + \
+            run.truth["switches"] / 4 * counts[-1] / len(run.samples)
+    expected = (seconds[1] - seconds[0]) / before.period
+    return stats.Verdict(name, counts[1] - counts[0], expected - unsure, expected + unsure, variance)
+
+
+def check(tap, python, rate, milliseconds, slow):
+    name = "%s at %d Hz, %s %g times slower" % (python.name, rate, slow, FACTOR)
+    before, after = t.run_parts(python, "visits.py", t.SEED, milliseconds,
+                                "%s=%g" % (slow, FACTOR), rate=rate)
+    verdicts = [change_of(n, before, after) for n in before.truth["names"]]
+    t.report(tap, True, name + ": each function's samples change as its time does", verdicts)
+    moved = verdicts[before.truth["names"].index(slow)]
+    tap.ok(moved.got > moved.slack, name + ": that is no chance (%+d samples)" % moved.got, moved)
+
+
+def main():
+    tap = t.begin()
+    for python in t.pythons(tap)[:None if t.LONG else 1]:
+        for slow in ("looping", "checksumming") if t.LONG else ("looping",):
+            check(tap, python, t.HIGH_RATE, 4000 if t.LONG else 1500, slow)
+    t.h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Samples times their period are the CPU time that the kernel has charged to each thread: nothing is
+lost and nothing is counted twice, however many threads there are and whoever has the GIL."""
+import stats
+import truth as t
+
+# Kinds of threads of tests/targets/burners.py, and CPU time of each in ms.
+CROWDS = [
+    ("one thread", ["python"], 1000),
+    ("one thread without the GIL", ["native"], 500),
+    ("two threads", ["python"] * 2, 500),
+    ("eight threads, with the GIL and without", ["python", "native", "mixed", "native"] * 2, 250),
+]
+
+
+def verdict_of(thread, run):
+    """utime + stime are of the same clock, cut to microseconds."""
+    counts = sum(period for tid, moment, period, _ in run.samples
+                 if tid == thread["tid"] and thread["began"] <= moment < thread["ended"])
+    seconds = thread["ns"] / 1e9
+    visits = thread["switches"] + 1
+    return stats.Verdict("%s %d" % (thread["kind"], thread["tid"]),
+                         round(counts / 1e9 / run.period), seconds / run.period,
+                         seconds / run.period, min(seconds / run.period, visits / 4))
+
+
+def check(tap, python, rate, crowd, kinds, milliseconds):
+    name = "%s at %d Hz: %s" % (python.name, rate, crowd)
+    run = t.run(python, "burners.py", milliseconds, *kinds, rate=rate)
+    threads = run.truth["threads"]
+    t.report(tap, len(threads) == len(kinds), name + ": samples are the time of the thread's clock",
+             [verdict_of(thread, run) for thread in threads])
+    off = [x for x in threads if abs(x["seconds"] - x["ns"] / 1e9) > 1e-3 + 1e-3 * x["seconds"]]
+    tap.ok(not off, name + ": which is its utime + stime", *off)
+    t.h.check_accounts(tap, name, run.recording, complete=0.98)
+
+
+def main():
+    tap = t.begin()
+    found = t.pythons(tap)
+    for python in found if t.LONG else found[:1]:
+        for crowd, kinds, milliseconds in CROWDS:
+            check(tap, python, t.RATE, crowd, kinds, milliseconds * (8 if t.LONG else 1))
+            if t.LONG:
+                check(tap, python, t.HIGH_RATE, crowd, kinds, milliseconds)
+    t.h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

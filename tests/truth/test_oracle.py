@@ -1,0 +1,94 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether the comparisons of the tests of truth are worth something: an exact sampler must pass them
+always, one that is a little wrong never. Samplers are computed here; test_sweep.py and
+test_periodic.py have real ones that are wrong."""
+import collections
+import random
+
+import stats
+import truth as t
+from test_shares import BETWEEN, verdicts_of
+
+# A bias that slips through one simulated recording in ten slips through once in so many with a
+# probability of 1 - 0.9 ** 90 > 0.9999: what passes below has a power of 90 % or more.
+BIASED_RUNS = 90
+EXACT_RUNS = 1000 if t.LONG else 200
+NAMES = ["f%d" % i for i in range(9)]
+PERIOD = 1 / t.HIGH_RATE
+OVERHEAD = 1.2e-6
+
+
+def plan(numbers, seconds=2.0):
+    """Visits as those of tests/targets/visits.py, with what is between them."""
+    found = []
+    while seconds > 0:
+        duration = numbers.uniform(*((5e-6, 2e-4) if numbers.random() < 0.5 else (2e-4, 6e-3)))
+        found += [(numbers.choice(NAMES), duration), (BETWEEN, numbers.expovariate(1 / OVERHEAD))]
+        seconds -= duration
+    return found
+
+
+def document(visits):
+    """What the target would say of them."""
+    return {
+        "names": NAMES,
+        "visits": [(NAMES.index(name), 0, d * 1e9, 0, 0) for name, d in visits if name != BETWEEN],
+        "cpu": sum(d for _, d in visits) * 1e9, "clock_ns": OVERHEAD * 1e9, "switches": 0,
+    }
+
+
+def is_found(doc, samples):
+    counts = collections.Counter(name for name, _ in samples)
+    return not all(v.good for v in verdicts_of(doc, counts, PERIOD))
+
+
+BIASES = [
+    ("a twentieth of one function's samples is missing",
+     lambda samples, numbers: stats.thinned(samples, "f3", 0.05, numbers)),
+    ("a twentieth of one function's samples is its caller's",
+     lambda samples, numbers: stats.shifted(samples, "f3", BETWEEN, 0.05, numbers)),
+    ("a twentieth of one function's samples is another's",
+     lambda samples, numbers: stats.shifted(samples, "f3", "f4", 0.05, numbers)),
+    ("the first 200 us of each visit are seen as its caller's",
+     lambda samples, numbers: stats.skidded(samples, BETWEEN, 2e-4)),
+]
+
+
+def check_power(tap, numbers):
+    false, missed = 0, [0] * len(BIASES)
+    for i in range(EXACT_RUNS):
+        visits = plan(numbers)
+        samples = stats.simulate(visits, PERIOD, numbers.random())
+        doc = document(visits)
+        false += is_found(doc, samples)
+        for j, (_, bias) in enumerate(BIASES if i < BIASED_RUNS else ()):
+            missed[j] += not is_found(doc, bias(samples, numbers))
+    tap.ok(not false, "an exact sampler passes each of %d simulated recordings" % EXACT_RUNS,
+           "not in %d" % false)
+    for (name, _), count in zip(BIASES, missed):
+        tap.ok(not count, "%s: found in each of %d simulated recordings" % (name, BIASED_RUNS),
+               "not in %d" % count)
+
+
+def check_bound(tap):
+    """The bound, against what it is known to be for coins: it must be above, and not far."""
+    for n in (20, 1000, 100000):
+        variance = n / 4
+        normal = 5.2 * variance ** 0.5
+        tap.ok(normal <= stats.bound(variance) < 1.6 * normal + stats.TERM,
+               "the bound for %d coins is a little above the normal one" % n,
+               stats.bound(variance), normal)
+
+
+def main():
+    tap = t.h.Tap()
+    print("# KRAIT_SEED=%d" % t.SEED)
+    numbers = random.Random(t.SEED)
+    check_bound(tap)
+    check_power(tap, numbers)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

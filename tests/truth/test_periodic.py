@@ -1,0 +1,71 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Four functions in turn, as regular as a clock. Where the clock is the sampler's own, a sampler of a
+fixed period sees one of the four always and the others never, and the comparison must say so; at
+another rate it must be right."""
+import collections
+
+import stats
+import truth as t
+
+# What reading the clocks between two functions takes at most.
+UNSURE_NS = 2000
+
+
+def verdicts_of(doc, counts, period, beat_hz):
+    """beat_hz: how often a second the sampler's phase goes round that of the target. The part of a
+    round at the end is in no proportion: as much as a quarter of its samples belongs to nobody."""
+    names, total = doc["names"], sum(doc["parts"])
+    samples = sum(counts.get(n, 0) for n in names)
+    each, beat = doc["turns"] / len(names), min(samples, 1 / period / beat_hz if beat_hz else 0)
+    found = []
+    for name, ns in zip(names, doc["parts"]):
+        p, unsure = ns / total, UNSURE_NS * each / total
+        variance = each * stats.visit_variance(ns / 1e9 / each, period) + doc["switches"] / 4 * p
+        slack = samples * unsure + beat * p * (1 - p)
+        found.append(stats.Verdict(name, counts.get(name, 0), samples * p - slack,
+                                   samples * p + slack, variance))
+    return found
+
+
+def record(python, hz, rate, milliseconds, *options):
+    """hz is that of the target; the kernel's period has whole nanoseconds."""
+    run = t.run(python, "periodic.py", 10 ** 9 // hz, milliseconds, rate=rate, options=options)
+    counts = collections.Counter(
+        next((f for f, _ in s[3] if f in run.truth["names"]), None) for s in run.samples)
+    return run, counts
+
+
+def check(tap, python, hz, rate, milliseconds, *options):
+    name = "%s: a target of %d Hz at %d Hz%s" % (python.name, hz, rate, "".join(
+        ", " + o for o in options))
+    run, counts = record(python, hz, rate, milliseconds, *options)
+    beat = 0 if options else min(rate % hz, hz - rate % hz)
+    t.report(tap, run.samples, name + ": the samples have the shares of the CPU time",
+             verdicts_of(run.truth, counts, run.period, beat))
+
+
+def check_alias(tap, python, milliseconds):
+    """The clock of both is CLOCK_MONOTONIC, so they do not even drift apart."""
+    run, counts = record(python, t.RATE, t.RATE, milliseconds)
+    verdicts = verdicts_of(run.truth, counts, run.period, 0)
+    bad = [v for v in verdicts if not v.good]
+    tap.ok(len(bad) >= 2, "%s: a target of exactly the sampling rate is found to be seen wrong" %
+           python.name, *verdicts)
+
+
+def main():
+    tap = t.begin()
+    python = t.pythons(tap)[0]
+    milliseconds = 4000 if t.LONG else 1000
+    check_alias(tap, python, milliseconds)
+    check(tap, python, t.RATE, 1009, milliseconds)
+    if t.LONG:
+        for hz in (1000, 500, 100, 50):
+            check(tap, python, hz, t.RATE, milliseconds)
+    t.h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Equal instructions on different lines, and on one line in different columns: each must have its own
+time and no sample may be where no instruction is. Read from the capture by perf and by the reader of
+debug information that LLVM has, so that neither is krait's own."""
+import collections
+import re
+import subprocess
+
+import stats
+import truth as t
+
+
+def leaves(path):
+    """[(seconds, dso, address)] of the samples of a capture, by perf script."""
+    done = subprocess.run(["perf", "script", "-i", path, "--ns", "-F", "time,ip,dso"],
+                          capture_output=True, encoding="utf-8", errors="replace",
+                          timeout=t.h.PATIENCE_SECS)
+    found = []
+    for block in done.stdout.split("\n\n"):
+        match = re.match(r"\s*([\d.]+):[^\n]*\n\s*([0-9a-f]+) \(([^\n]*)\)", block)
+        if match:
+            found.append((float(match[1]), match[3], int(match[2], 16)))
+    return found
+
+
+def places_of(dso, addresses):
+    """{address: (function, line, column from 1, 0 for none)}, by llvm-symbolizer."""
+    done = subprocess.run(["llvm-symbolizer", "--no-inlines", "-e", dso],
+                          input="".join("0x%x\n" % a for a in addresses), capture_output=True,
+                          encoding="utf-8", timeout=t.h.PATIENCE_SECS)
+    found = {}
+    for address, answer in zip(addresses, done.stdout.split("\n\n")):
+        function, place = answer.split("\n")
+        found[address] = (function, *map(int, place.split(":")[-2:]))
+    return found
+
+
+def count(path, truth):
+    """{(function, line, column)} of the samples while the target worked."""
+    seen = [(dso, address) for seconds, dso, address in leaves(path)
+            if truth["began"] <= seconds * 1e9 < truth["ended"]]
+    counts = collections.Counter()
+    for dso in {d for d, _ in seen}:
+        addresses = collections.Counter(a for d, a in seen if d == dso)
+        for address, place in places_of(dso, sorted(addresses)).items():
+            counts[place] += addresses[address]
+    return counts
+
+
+def verdicts_of(truth, times, counts, period):
+    cost = truth["clock_ns"] / 1e9
+    return stats.judge_shares(counts, {n: (sum(v) - len(v) * cost, sum(v)) for n, v in times.items()},
+                              times, truth["switches"], period)
+
+
+def of_function(counts, name):
+    """Of the samples of a function: {(line, column)}."""
+    found = collections.Counter()
+    for (function, line, column), n in counts.items():
+        if function.startswith("py::%s:" % name):
+            found[line, column] += n
+    return found
+
+
+def check(tap, python, rate, milliseconds):
+    name = "%s at %d Hz" % (python.name, rate)
+    recording = t.h.record("-F", str(rate), outputs=("x.data",), lines=False, timeout=240,
+                           command=python.command(python.target("places.py"), str(t.SEED),
+                                                  str(milliseconds)))
+    truth = t.parse_truth(recording.out)[0]
+    counts = count(recording.path("x.data"), truth)
+    lines, columns = of_function(counts, "on_lines"), collections.Counter()
+    by_line = collections.Counter()
+    for (line, _), n in lines.items():
+        by_line[str(line)] += n
+    t.report(tap, sum(by_line[x] for x in truth["lines"]) > 100,
+             name + ": each line has the samples of its time",
+             verdicts_of(truth, truth["lines"], by_line, 1 / rate))
+    if not truth["columns"]:
+        return
+    for (line, column), n in of_function(counts, "side_by_side").items():
+        columns["%d:%d" % (line, column - 1)] += n
+    t.report(tap, sum(columns[x] for x in truth["columns"]) > 100,
+             name + ": each column of one line has the samples of its time",
+             verdicts_of(truth, truth["columns"], columns, 1 / rate))
+    line = {x.split(":")[0] for x in truth["columns"]}
+    astray = {x: n for x, n in columns.items()
+              if x.split(":")[0] in line and not 0 <= int(x.split(":")[1]) < 80}
+    tap.ok(not astray, name + ": no sample of that line is without a column", astray)
+
+
+def main():
+    tap = t.begin()
+    for python in t.pythons(tap):
+        check(tap, python, t.HIGH_RATE, 4000 if t.LONG else 1500)
+    t.h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

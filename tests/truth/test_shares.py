@@ -1,0 +1,72 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""A target clocks each visit to its functions: their shares of the samples must be their shares of
+its CPU time, and each single sample must show the function that was visited at its moment."""
+import bisect
+import collections
+
+import stats
+import truth as t
+
+BETWEEN = "(between)"
+
+
+def share_verdicts(run):
+    """Of each function, and of what is between the visits."""
+    counts = collections.Counter(t.visited(s[3], run.truth) or BETWEEN for s in run.samples)
+    return verdicts_of(run.truth, counts, run.period)
+
+
+def verdicts_of(doc, counts, period):
+    """Reading the clock takes a moment, of which some is in the visit by the clock, though not in the
+    function: as much as is outside, which is known, or, to be sure, twice that."""
+    visits = {name: [] for name in doc["names"]}
+    for index, begin, end, _, _ in doc["visits"]:
+        visits[doc["names"][index]].append((end - begin) / 1e9)
+    cost = 2 * doc["clock_ns"] / 1e9
+    times = {n: (max(0, sum(v) - len(v) * cost), sum(v)) for n, v in visits.items()}
+    rest = doc["cpu"] / 1e9 - sum(most for _, most in times.values())
+    times[BETWEEN] = (max(0, rest), rest + len(doc["visits"]) * cost)
+    visits[BETWEEN] = [times[BETWEEN][1] / len(doc["visits"])] * len(doc["visits"])
+    return stats.judge_shares(counts, times, visits, doc["switches"], period)
+
+
+def check_moments(tap, name, run):
+    """No statistics: the stamp of a sample is taken while its thread stands still, by the clock that
+    the target reads at the begin and the end of each visit."""
+    doc, wrong, checked = run.truth, [], 0
+    begins = [v[3] for v in doc["visits"]]
+    for _, moment, _, stack in run.samples:
+        i = bisect.bisect_right(begins, moment) - 1
+        # The stamp is cut to a microsecond.
+        if i < 0 or not doc["visits"][i][3] < moment or moment + 1000 >= doc["visits"][i][4]:
+            continue
+        checked += 1
+        want, got = doc["names"][doc["visits"][i][0]], t.visited(stack, doc)
+        # Within the stamps, the caller still reads the other clock.
+        if got != want and (got or stack[0][0] not in ("visit", "cpu")):
+            wrong.append("%d ns into %s: %s" % (moment - doc["visits"][i][3], want, stack[:5]))
+    tap.ok(checked > 0.9 * len(run.samples) and not wrong,
+           "%s: each of %d samples is of the visit at its moment" % (name, checked), *wrong[:20])
+
+
+def check(tap, python, rate, milliseconds):
+    name = "%s at %d Hz" % (python.name, rate)
+    run = t.run(python, "visits.py", t.SEED, milliseconds, rate=rate)
+    t.report(tap, run.samples, "%s: %d samples have the shares of the CPU time" % (
+        name, len(run.samples)), share_verdicts(run))
+    check_moments(tap, name, run)
+
+
+def main():
+    tap = t.begin()
+    for i, python in enumerate(t.pythons(tap)):
+        if t.LONG or i == 0:
+            check(tap, python, t.RATE, 10000 if t.LONG else 3000)
+        check(tap, python, t.HIGH_RATE, 5000 if t.LONG else 2000)
+    t.h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of truth share: a target that accounts for itself, recorded, and its samples.
+
+Imported by the test_* files beside it; tests/e2e/harness.py has the rest.
+"""
+import json
+import os
+import random
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+
+import harness as h  # noqa: E402
+import stats  # noqa: E402
+
+# make check-truth: every interpreter, and longer; otherwise a minute's worth of make check.
+LONG = os.environ.get("KRAIT_TRUTH") == "long"
+# What krait takes by default, and ten times that, where small errors show.
+RATE, HIGH_RATE = 997, 9973
+# One for all of a run, so that it can be run again.
+SEED = int(os.environ.get("KRAIT_SEED") or random.SystemRandom().randrange(1 << 30))
+
+
+def begin():
+    """The TAP of a test file, with the seed."""
+    h.need_bpf()
+    tap = h.Tap()
+    print("# KRAIT_SEED=%d, false alarms below %g in a run" % (SEED, stats.FALSE_ALARM))
+    return tap
+
+
+def pythons(tap):
+    """All interpreters, or of those the newest with its own layout, and one that has none."""
+    found = h.interpreters(tap) if LONG else quiet_interpreters()
+    if LONG:
+        return found
+    old = [p for p in found if p.minor < "3.13"]
+    return found[:1] + old[:1]
+
+
+def quiet_interpreters():
+    """Without a skip for each that is not there: the end-to-end tests say it."""
+    found = [p for p in h.all_interpreters() if p.minor in h.MINORS and p.kind != "debug"]
+    for python in found:
+        python.refresh_targets()
+    return found
+
+
+def parse_truth(text):
+    """The documents of the lines TRUTH of a target's output."""
+    found = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("TRUTH ")]
+    if not found:
+        raise RuntimeError("the target said no TRUTH: %r" % text[-500:])
+    return found
+
+
+def stamped(path):
+    """Yields (thread, seconds of CLOCK_MONOTONIC, ns of the period, stack of (name, line), leaf
+    first) for each sample of a file of krait script --lines."""
+    head, stack = None, []
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            if line.startswith("\t"):
+                stack.append([line[18:].rpartition("+0x0 (")[0], 0])
+            elif line.startswith("  "):
+                stack[-1][1] = int(line.rpartition(":")[2])
+            elif line == "\n" and head:
+                yield (*head, stack)
+                head, stack = None, []
+            elif not line.startswith("#") and line != "\n":
+                found = re.match(r".*? +(\d+)/(\d+) +\[\d+\] +([\d.]+): +(\d+) ", line)
+                head, stack = (int(found[2]), float(found[3]), int(found[4])), []
+
+
+class Run:
+    """A recording of a target that accounts for itself, or of a part of its work.
+
+    samples: of that part: (thread, ns, period in ns, stack)."""
+
+    def __init__(self, recording, truth, samples):
+        self.recording, self.truth = recording, truth
+        self.samples = [s for s in samples if truth["began"] <= s[1] < truth["ended"]]
+        self.period = self.samples[0][2] / 1e9 if self.samples else 1 / RATE
+
+
+def run_parts(python, script, *args, rate=RATE, options=()):
+    """Records a command from its begin to its end; a Run for each TRUTH that it tells."""
+    recording = h.record("-F", str(rate), *options, outputs=("x.script", "x.folded"), timeout=240,
+                         command=python.command(python.target(script), *map(str, args)))
+    samples = [(tid, int(seconds * 1e9), period, stack)
+               for tid, seconds, period, stack in stamped(recording.path("x.script"))]
+    return [Run(recording, truth, samples) for truth in parse_truth(recording.out)]
+
+
+def run(*args, **options):
+    return run_parts(*args, **options)[0]
+
+
+def visited(stack, truth):
+    """The function of the target that the sample is in: the innermost of them. While a generator
+    yields, its caller may not be known: krait marks that, and what is there belongs to it."""
+    for name, _ in stack:
+        if name in truth["names"]:
+            return name
+    cut = stack[-1][0] == "[truncated: no base]"
+    return truth["inner"].get(stack[0][0]) if cut else None
+
+
+def report(tap, good, name, verdicts):
+    """One result for several comparisons; the worst is always shown."""
+    worst = max(verdicts, key=stats.Verdict.excess)
+    tap.ok(good and all(v.good for v in verdicts), name, *verdicts)
+    if worst.good:
+        print("#   %d compared, the worst at %.0f %% of what chance may add (%s)" % (
+            len(verdicts), 100 * worst.excess(), worst.name))
