@@ -280,7 +280,7 @@ char *emit_text(const char *format, const struct profile *p, const struct emit_o
 
 	assert_non_null(ops);
 	assert_int_equal(ops->open(&e, out, options), 0);
-	for (s.node = 0; s.node <= profile__node_cnt(p) && ops->streams; s.node++) {
+	for (s.node = 0; s.node <= profile__node_cnt(p) && ops->sample; s.node++) {
 		for (k = 0; k < profile__node_at(p, s.node)->self; k++) {
 			s.time_ns += s.period;
 			assert_int_equal(ops->sample(e, p, &s), 0);

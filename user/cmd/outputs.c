@@ -118,7 +118,7 @@ void outputs__sample(struct outputs *o, const struct profile *p, const struct pr
 	for (int i = 0; i < o->cnt; i++) {
 		struct output *out = &o->list[i];
 
-		if (out->ops->streams && !out->err)
+		if (out->ops->sample && !out->err)
 			out->err = out->ops->sample(out->emitter, p, s);
 	}
 }
@@ -196,7 +196,7 @@ static int finish_output(struct output *out, const struct profile *p, bool quiet
 	}
 	if (out->err == -EPIPE && is_stdout(out))
 		return 0; /* the reader has seen enough */
-	if (!out->ops->streams && !is_stdout(out) && save_elsewhere(out, p))
+	if (!out->ops->sample && !is_stdout(out) && save_elsewhere(out, p))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
 				 "%s: %s; saved elsewhere, see above", out->path,
 				 strerror(-out->err));

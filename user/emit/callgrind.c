@@ -12,16 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/at_end.h"
 #include "emit/label.h"
 #include "emit/places.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
-
-struct emitter {
-	FILE *out;
-	const struct emit_options *options;
-};
 
 /* From a line of a function to a function. */
 struct call {
@@ -40,29 +36,6 @@ struct graph {
 	struct idindex index;
 	char *function_named, *file_named; /* by function, by string: its name was given */
 };
-
-static void callgrind_free(struct emitter *e)
-{
-	free(e);
-}
-
-static int callgrind_open(struct emitter **ret, FILE *out, const struct emit_options *options)
-{
-	struct emitter *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->out = out;
-	e->options = options;
-	*ret = e;
-	return 0;
-}
-
-static int callgrind_sample(struct emitter *e, const struct profile *p,
-			    const struct profile_sample *s)
-{
-	return 0;
-}
 
 /* ---- the graph -------------------------------------------------------------------------------- */
 
@@ -328,8 +301,7 @@ static int callgrind_finish(struct emitter *e, const struct profile *p)
 const struct emitter_ops callgrind_emitter = {
 	.name = "callgrind",
 	.suffixes = (const char *const[]){ ".callgrind", ".callgrind.out", NULL },
-	.open = callgrind_open,
-	.sample = callgrind_sample,
+	.open = at_end_open,
 	.finish = callgrind_finish,
-	.free = callgrind_free,
+	.free = at_end_free,
 };

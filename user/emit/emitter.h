@@ -36,11 +36,11 @@ struct emitter; /* each format's own state */
 struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
-	bool streams; /* wants every sample(), of every event */
 	bool all_events; /* shows all events, each apart; others the one selected at finish */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
+	/* NULL, or called for every sample, of every event: the format streams. */
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
 	int (*finish)(struct emitter *e, const struct profile *p);
 	void (*free)(struct emitter *e);

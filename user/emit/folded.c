@@ -11,33 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emit/at_end.h"
 #include "emit/label.h"
 #include "util/cleanup.h"
-
-struct emitter {
-	FILE *out;
-	const struct emit_options *options;
-};
-
-static int folded_open(struct emitter **ret, FILE *out, const struct emit_options *options)
-{
-	struct emitter *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->out = out;
-	e->options = options;
-	*ret = e;
-	return 0;
-}
-
-static int folded_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
-{
-	(void)e;
-	(void)p;
-	(void)s;
-	return 0;
-}
 
 static void write_stacks(FILE *out, const struct view *v, char **labels, __u32 *path)
 {
@@ -87,16 +63,10 @@ static int folded_finish(struct emitter *e, const struct profile *p)
 	return 0;
 }
 
-static void folded_free(struct emitter *e)
-{
-	free(e);
-}
-
 const struct emitter_ops folded_emitter = {
 	.name = "folded",
 	.suffixes = (const char *const[]){ ".folded", ".txt", ".collapsed", NULL },
-	.open = folded_open,
-	.sample = folded_sample,
+	.open = at_end_open,
 	.finish = folded_finish,
-	.free = folded_free,
+	.free = at_end_free,
 };

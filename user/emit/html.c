@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "emit/at_end.h"
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "util/cleanup.h"
@@ -40,36 +41,6 @@ ASSET(flamegraph_canvas_js, "flamegraph_canvas.js");
 ASSET(flamegraph_text_js, "flamegraph_text.js");
 ASSET(flamegraph_table_js, "flamegraph_table.js");
 ASSET(flamegraph_page_js, "flamegraph_page.js");
-
-struct emitter {
-	FILE *out;
-	const struct emit_options *options;
-};
-
-static int html_open(struct emitter **ret, FILE *out, const struct emit_options *options)
-{
-	struct emitter *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->out = out;
-	e->options = options;
-	*ret = e;
-	return 0;
-}
-
-static int html_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
-{
-	(void)e;
-	(void)p;
-	(void)s;
-	return 0;
-}
-
-static void html_free(struct emitter *e)
-{
-	free(e);
-}
 
 static int put_field(FILE *out, const char *name, const char *value)
 {
@@ -282,8 +253,7 @@ static int html_finish(struct emitter *e, const struct profile *p)
 const struct emitter_ops html_emitter = {
 	.name = "html",
 	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
-	.open = html_open,
-	.sample = html_sample,
+	.open = at_end_open,
 	.finish = html_finish,
-	.free = html_free,
+	.free = at_end_free,
 };

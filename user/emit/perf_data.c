@@ -425,7 +425,6 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 const struct emitter_ops perf_data_emitter = {
 	.name = "perf",
 	.suffixes = (const char *const[]){ ".data", NULL },
-	.streams = true,
 	.all_events = true,
 	.addresses = true,
 	.open = perf_data_open,

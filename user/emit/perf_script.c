@@ -245,7 +245,6 @@ static int script_finish(struct emitter *e, const struct profile *p)
 const struct emitter_ops perf_script_emitter = {
 	.name = "script",
 	.suffixes = (const char *const[]){ ".script", ".perf.txt", NULL },
-	.streams = true,
 	.all_events = true,
 	.open = script_open,
 	.sample = script_sample,

@@ -91,11 +91,6 @@ static int pprof_open(struct emitter **ret, FILE *out, const struct emit_options
 	return 0;
 }
 
-static int pprof_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
-{
-	return 0;
-}
-
 /* ---- output ----------------------------------------------------------------------------------- */
 
 static void zip(struct writer *w, const void *data, size_t size, int flush)
@@ -486,7 +481,6 @@ const struct emitter_ops pprof_emitter = {
 	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", NULL },
 	.all_events = true,
 	.open = pprof_open,
-	.sample = pprof_sample,
 	.finish = pprof_finish,
 	.free = pprof_free,
 };

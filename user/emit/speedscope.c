@@ -10,18 +10,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "emit/by_thread.h"
 #include "emit/places.h"
-#include "emit/timeline.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
-
-struct emitter {
-	FILE *out;
-	const struct emit_options *options;
-	struct timeline *timeline;
-};
 
 struct writer {
 	struct json json;
@@ -30,35 +24,6 @@ struct writer {
 	__u32 *place_of; /* by profile frame; PLACE_NONE for what is no code */
 	__u32 *path;
 };
-
-static void speedscope_free(struct emitter *e)
-{
-	timeline__free(e->timeline);
-	free(e);
-}
-
-static int speedscope_open(struct emitter **ret, FILE *out, const struct emit_options *options)
-{
-	struct emitter *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->out = out;
-	e->options = options;
-	e->timeline = timeline__new();
-	if (!e->timeline) {
-		free(e);
-		return -ENOMEM;
-	}
-	*ret = e;
-	return 0;
-}
-
-static int speedscope_sample(struct emitter *e, const struct profile *p,
-			     const struct profile_sample *s)
-{
-	return timeline__add(e->timeline, s);
-}
 
 static void put_frames(struct writer *w)
 {
@@ -229,9 +194,8 @@ static int speedscope_finish(struct emitter *e, const struct profile *p)
 const struct emitter_ops speedscope_emitter = {
 	.name = "speedscope",
 	.suffixes = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
-	.streams = true,
-	.open = speedscope_open,
-	.sample = speedscope_sample,
+	.open = by_thread_open,
+	.sample = by_thread_sample,
 	.finish = speedscope_finish,
-	.free = speedscope_free,
+	.free = by_thread_free,
 };

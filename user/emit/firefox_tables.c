@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/firefox_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static __u32 add_string(struct places *x, __u32 string)
+{
+	const struct place place = { .name = string, .first_line = -1, .line = -1 };
+
+	return places_add(x, &place);
+}
+
+static int number_places(struct firefox_tables *t)
+{
+	__u32 cnt = profile__frame_cnt(t->profile);
+
+	t->line_of = calloc((size_t)cnt + 1, sizeof(*t->line_of));
+	t->function_of = calloc((size_t)cnt + 1, sizeof(*t->function_of));
+	t->source_of = calloc((size_t)cnt + 1, sizeof(*t->source_of));
+	if (!t->line_of || !t->function_of || !t->source_of)
+		return -ENOMEM;
+	t->line_of[0] = PLACE_NONE;
+	for (__u32 i = 1; i <= cnt; i++) {
+		const struct profile_frame *f = profile__frame_at(t->profile, i);
+		__u32 line, function, source;
+
+		t->line_of[i] = PLACE_NONE;
+		if (!is_code(f))
+			continue;
+		line = places_add_frame(&t->lines, f, true);
+		function = places_add_frame(&t->functions, f, false);
+		source = f->file ? add_string(&t->sources, f->file) : 0;
+		if (line == PLACE_NONE || function == PLACE_NONE || source == PLACE_NONE ||
+		    add_string(&t->names, f->name) == PLACE_NONE)
+			return -ENOMEM;
+		t->line_of[i] = line;
+		t->function_of[line] = function;
+		t->source_of[function] = f->file ? source : PLACE_NONE;
+	}
+	return 0;
+}
+
+static int number_stacks(struct firefox_tables *t)
+{
+	__u32 cnt = profile__node_cnt(t->profile), next = 0;
+
+	t->stack_of = calloc((size_t)cnt + 1, sizeof(*t->stack_of));
+	if (!t->stack_of)
+		return -ENOMEM;
+	t->stack_of[0] = PLACE_NONE;
+	for (__u32 i = 1; i <= cnt; i++) {
+		const struct profile_node *n = profile__node_at(t->profile, i);
+
+		t->stack_of[i] = t->line_of[n->frame] == PLACE_NONE ? t->stack_of[n->parent] :
+								      next++;
+	}
+	return 0;
+}
+
+void firefox_put_index(struct json *j, __u32 index)
+{
+	if (index == PLACE_NONE)
+		json_null(j);
+	else
+		json_number(j, index);
+}
+
+/* Columns of a table: "name": [value of 0, value of 1 …]. */
+static void put_same(struct json *j, const char *key, __u32 cnt, int value)
+{
+	json_put_array(j, key);
+	for (__u32 i = 0; i < cnt; i++)
+		json_number(j, value);
+	json_close_array(j);
+}
+
+static void put_nulls(struct json *j, const char *key, __u32 cnt)
+{
+	json_put_array(j, key);
+	for (__u32 i = 0; i < cnt; i++)
+		json_null(j);
+	json_close_array(j);
+}
+
+static void put_stack_table(struct firefox_tables *t, struct json *j)
+{
+	__u32 nodes = profile__node_cnt(t->profile), cnt = 0;
+
+	json_put_object(j, "stackTable");
+	json_put_array(j, "frame");
+	for (__u32 i = 1; i <= nodes; i++) {
+		__u32 line = t->line_of[profile__node_at(t->profile, i)->frame];
+
+		if (line == PLACE_NONE)
+			continue;
+		json_number(j, line);
+		cnt++;
+	}
+	json_close_array(j);
+	json_put_array(j, "prefix");
+	for (__u32 i = 1; i <= nodes; i++) {
+		const struct profile_node *n = profile__node_at(t->profile, i);
+
+		if (t->line_of[n->frame] != PLACE_NONE)
+			firefox_put_index(j, t->stack_of[n->parent]);
+	}
+	json_close_array(j);
+	json_put_number(j, "length", cnt);
+	json_close_object(j);
+}
+
+static void put_frame_table(struct firefox_tables *t, struct json *j)
+{
+	__u32 cnt = t->lines.cnt;
+
+	json_put_object(j, "frameTable");
+	put_same(j, "address", cnt, -1);
+	put_same(j, "inlineDepth", cnt, 0);
+	json_put_array(j, "category");
+	for (__u32 i = 0; i < cnt; i++)
+		json_number(j,
+			    t->lines.list[i].kind == FRAME_PYTHON ? FIREFOX_PYTHON : FIREFOX_OTHER);
+	json_close_array(j);
+	put_same(j, "subcategory", cnt, 0);
+	json_put_array(j, "func");
+	for (__u32 i = 0; i < cnt; i++)
+		json_number(j, t->function_of[i]);
+	json_close_array(j);
+	put_nulls(j, "nativeSymbol", cnt);
+	put_nulls(j, "innerWindowID", cnt);
+	json_put_array(j, "line");
+	for (__u32 i = 0; i < cnt; i++)
+		firefox_put_index(j, t->lines.list[i].line > 0 ? (__u32)t->lines.list[i].line :
+								 PLACE_NONE);
+	json_close_array(j);
+	put_nulls(j, "column", cnt);
+	json_put_number(j, "length", cnt);
+	json_close_object(j);
+}
+
+/* Strings: the names, then the files. */
+static void put_func_table(struct firefox_tables *t, struct json *j)
+{
+	__u32 cnt = t->functions.cnt;
+
+	json_put_object(j, "funcTable");
+	json_put_array(j, "name");
+	for (__u32 i = 0; i < cnt; i++)
+		json_number(j, add_string(&t->names, t->functions.list[i].name));
+	json_close_array(j);
+	json_put_array(j, "isJS");
+	for (__u32 i = 0; i < cnt; i++)
+		json_bool(j, false);
+	json_close_array(j);
+	json_put_array(j, "relevantForJS");
+	for (__u32 i = 0; i < cnt; i++)
+		json_bool(j, t->functions.list[i].kind == FRAME_PYTHON);
+	json_close_array(j);
+	put_same(j, "resource", cnt, -1);
+	json_put_array(j, "source");
+	for (__u32 i = 0; i < cnt; i++)
+		firefox_put_index(j, t->source_of[i]);
+	json_close_array(j);
+	json_put_array(j, "lineNumber");
+	for (__u32 i = 0; i < cnt; i++) {
+		int line = t->functions.list[i].first_line;
+
+		firefox_put_index(j, line > 0 ? (__u32)line : PLACE_NONE);
+	}
+	json_close_array(j);
+	put_nulls(j, "columnNumber", cnt);
+	json_put_number(j, "length", cnt);
+	json_close_object(j);
+}
+
+static void put_sources(struct firefox_tables *t, struct json *j)
+{
+	__u32 cnt = t->sources.cnt;
+
+	json_put_object(j, "sources");
+	put_nulls(j, "id", cnt);
+	json_put_array(j, "filename");
+	for (__u32 i = 0; i < cnt; i++)
+		json_number(j, t->names.cnt + i);
+	json_close_array(j);
+	put_same(j, "startLine", cnt, 1);
+	put_same(j, "startColumn", cnt, 1);
+	put_nulls(j, "sourceMapURL", cnt);
+	json_put_number(j, "length", cnt);
+	json_close_object(j);
+}
+
+int firefox_tables_build(struct firefox_tables *t)
+{
+	int err = number_places(t);
+
+	return err ? err : number_stacks(t);
+}
+
+void firefox_tables_free(struct firefox_tables *t)
+{
+	places_free(&t->lines);
+	places_free(&t->functions);
+	places_free(&t->sources);
+	places_free(&t->names);
+	free(t->line_of);
+	free(t->function_of);
+	free(t->source_of);
+	free(t->stack_of);
+}
+
+void firefox_put_empty(struct json *j, const char *name, const char *const *columns)
+{
+	json_put_object(j, name);
+	for (; *columns; columns++) {
+		json_put_array(j, *columns);
+		json_close_array(j);
+	}
+	json_put_number(j, "length", 0);
+	json_close_object(j);
+}
+
+void firefox_tables_put(struct firefox_tables *t, struct json *j)
+{
+	static const char *const resource[] = { "lib", "name", "host", "type", NULL };
+	static const char *const native[] = { "libIndex", "address", "name", "functionSize", NULL };
+
+	json_put_object(j, "shared");
+	put_stack_table(t, j);
+	json_newline(j);
+	put_frame_table(t, j);
+	json_newline(j);
+	put_func_table(t, j);
+	json_newline(j);
+	firefox_put_empty(j, "resourceTable", resource);
+	firefox_put_empty(j, "nativeSymbols", native);
+	put_sources(t, j);
+	json_put_array(j, "stringArray");
+	for (__u32 i = 0; i < t->names.cnt; i++) {
+		json_newline(j);
+		json_string(j, place_name(t->profile, &t->names.list[i]));
+	}
+	for (__u32 i = 0; i < t->sources.cnt; i++) {
+		json_newline(j);
+		json_string(j, profile__text(t->profile, t->sources.list[i].name));
+	}
+	json_close_array(j);
+	json_close_object(j);
+	json_newline(j);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * firefox_tables.h - what all threads of a Firefox profile share: stacks, frames, functions, sources
+ * and strings. A stack is a node of the profile's tree.
+ */
+#ifndef KRAIT_EMIT_FIREFOX_TABLES_H
+#define KRAIT_EMIT_FIREFOX_TABLES_H
+
+#include "emit/places.h"
+#include "profile/profile.h"
+#include "util/json.h"
+
+/* The categories of frames, by number in the profile's meta data. */
+enum firefox_category { FIREFOX_PYTHON, FIREFOX_OTHER };
+
+/* All zero but the profile, until built. */
+struct firefox_tables {
+	const struct profile *profile;
+	struct places lines, functions;
+	__u32 *line_of; /* by profile frame: index into lines, PLACE_NONE for what is no code */
+	__u32 *function_of; /* by index into lines */
+	__u32 *stack_of; /* by node: index into the stack table, PLACE_NONE for none */
+	struct places sources, names; /* of file and name strings; only their name counts */
+	__u32 *source_of; /* by function */
+};
+
+/* 0 or -ENOMEM. */
+int firefox_tables_build(struct firefox_tables *t) __attribute__((warn_unused_result));
+void firefox_tables_free(struct firefox_tables *t);
+/* The member "shared". */
+void firefox_tables_put(struct firefox_tables *t, struct json *j);
+
+/* A table that has columns (NULL-terminated), but no rows. */
+void firefox_put_empty(struct json *j, const char *name, const char *const *columns);
+/* An index, null for PLACE_NONE. */
+void firefox_put_index(struct json *j, __u32 index);
+
+#endif /* KRAIT_EMIT_FIREFOX_TABLES_H */
