@@ -14,7 +14,9 @@
 #include "thread.h"
 #include "walk.h"
 
+/* Free-threaded, so that the way to a thread's own bytecode is taken, too. */
 static const struct py_offsets off = {
+	.flags = PYOFF_FREE_THREADED,
 	.interp = { .next = 8, .threads_head = 16 },
 	.thread = { .prev = 0,
 		    .next = 8,
@@ -23,8 +25,13 @@ static const struct py_offsets off = {
 		    .base_frame = 80,
 		    .thread_id = 24,
 		    .status = 32 },
-	.frame = { .previous = 8, .executable = 0, .instr_ptr = 56, .owner = 74 },
-	.code = { .filename = 112, .qualname = 128, .linetable = 136, .firstlineno = 68 },
+	.frame = { .previous = 8, .executable = 0, .instr_ptr = 56, .owner = 78, .tlbc_index = 72 },
+	.code = { .filename = 128,
+		  .qualname = 144,
+		  .linetable = 152,
+		  .firstlineno = 84,
+		  .code_adaptive = 232,
+		  .tlbc = 224 },
 };
 
 static const uint8_t *memory;

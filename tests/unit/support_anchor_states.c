@@ -147,6 +147,7 @@ struct model *model_new(__u64 seed)
 	m->offsets.frame.executable = 8;
 	m->offsets.frame.instr_ptr = 16;
 	m->offsets.frame.owner = 24;
+	m->offsets.frame.tlbc_index = PYOFF_ABSENT;
 	m->offsets.code.code_adaptive = CODE_START;
 	fill(&m->free_states, MODEL_ADDR + STATES_AT, STATE_BYTES, STATE_CNT);
 	fill(&m->free_generators, MODEL_ADDR + GENERATORS_AT, FRAME_BYTES, MODEL_GENERATORS);
