@@ -227,7 +227,7 @@ struct anchor {
 	__u32 state; /* enum anchor_state */
 	__u64 state_epoch; /* the epoch that the state belongs to */
 	__u32 deltas; /* since the last audit */
-	__u32 pad_;
+	__u32 depth; /* nodes of the last walk that met the anchor and went to the root */
 	__u64 addrs[KRAIT_ANCHOR_FRAMES]; /* the anchor, its caller ... to the first entry frame */
 };
 _Static_assert(sizeof(struct anchor) == 48 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");

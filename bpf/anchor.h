@@ -39,12 +39,17 @@
 #define ANCHOR_CHECK(name, condition) (condition)
 #endif
 
+/* Steps of audit that audit_every deltas may cost. */
+#ifndef ANCHOR_AUDIT_DEPTH
+#define ANCHOR_AUDIT_DEPTH 128
+#endif
+
 /* What the interrupt has read of the thread, and what follows from it for the walk. */
 struct anchor_plan {
 	__u64 tstate_addr;
 	__u64 lpf_addr, seq; /* from one read of the thread state */
 	__u64 epoch; /* read after that */
-	__u32 audit_every; /* one delta in so many is an audit; 0 never */
+	__u32 audit_every; /* one delta in so many is an audit, fewer of deep stacks; 0 never */
 	/* filled by anchor_decide() */
 	__u32 confirm; /* meeting lpf on the full walk confirms it */
 	__u32 delta; /* lpf is alive: if it is met, all below is known ... */
@@ -104,11 +109,18 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 	p->steps = (__u32)steps;
 }
 
-static __always_inline void anchor_plan_audit(struct anchor *a, struct anchor_plan *p)
+/*
+ * An audit costs as many steps as the stack is deep, so it is the rarer the deeper that is: never more
+ * than ANCHOR_AUDIT_DEPTH steps for audit_every deltas. The count goes on from anchor to anchor: short
+ * lives do not escape.
+ */
+static __always_inline void anchor_plan_audit(const struct anchor *a, struct anchor_plan *p)
 {
-	p->audit = p->audit_every && ++a->deltas >= p->audit_every;
-	if (p->audit)
-		a->deltas = 0;
+	__u64 due = p->audit_every;
+
+	if (a->depth > ANCHOR_AUDIT_DEPTH)
+		due = due * a->depth / ANCHOR_AUDIT_DEPTH;
+	p->audit = due && a->deltas + 1 >= due;
 }
 
 /*
@@ -139,7 +151,6 @@ static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *
 	if (!ANCHOR_CHECK(EPOCH_SAME, a->state_epoch == p->epoch)) {
 		a->state_epoch = p->epoch;
 		a->state = ANCHOR_WRITTEN;
-		a->deltas = 0;
 	}
 	if (a->state != ANCHOR_OVER)
 		anchor_locate(a, p);
@@ -156,15 +167,34 @@ static __always_inline void anchor_aim(const struct anchor_plan *p, struct walke
 	w->stop_at_mark = p->delta && !p->audit;
 }
 
+/*
+ * After the walk, before its frames are used: an audit that could not reach the root, because the
+ * stack is too deep, is a delta.
+ */
+static __always_inline void anchor_shorten(struct anchor_plan *p, struct walker *w)
+{
+	if (!p->audit || !w->mark_met || w->reason != REASON_DEPTH)
+		return;
+	p->audit = 0;
+	w->frame_cnt = w->mark_index + 1;
+	w->reason = REASON_PYTHON;
+}
+
 /* After the walk: what it has proved. Only a whole chain proves anything. */
 static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *p,
 					  const struct walker *w)
 {
 	if (!ANCHOR_CHECK(MET, w->mark_met) || !ANCHOR_CHECK(WHOLE, w->reason == REASON_PYTHON))
 		return; /* between two stores of a return, or on another chain now: a full walk */
-	if (p->delta) {
-		p->note = p->audit ? ANCHOR_NOTE_AUDIT : ANCHOR_NOTE_DELTA;
+	if (p->delta && !p->audit) {
+		p->note = ANCHOR_NOTE_DELTA;
+		a->deltas++;
+	} else if (p->delta) {
+		p->note = ANCHOR_NOTE_AUDIT;
+		a->depth = w->frame_cnt;
+		a->deltas = 0;
 	} else if (p->confirm) {
+		a->depth = w->frame_cnt;
 		copy_words(a->addrs, w->chain, w->chain_cnt, KRAIT_ANCHOR_FRAMES);
 		a->addr_cnt = w->chain_cnt;
 		a->seq = p->seq;

@@ -131,7 +131,7 @@ const volatile bool several_events __weak = false;
 /* The kernel has bpf_task_pt_regs() (5.15+). */
 const volatile bool has_task_regs __weak = false;
 
-/* One delta in so many is walked to its end all the same and compared; 0 never. */
+/* One delta in so many is walked to its end all the same and compared, of deep stacks fewer; 0 never. */
 const volatile __u32 audit_every __weak = 64;
 
 static __always_inline void count(__u32 counter)

@@ -133,6 +133,8 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 	if (has_anchor)
 		plan_anchor(c->s, anchor, off);
 	walk_frames(c, proc->layout, has_loop);
+	if (has_anchor)
+		anchor_shorten(&c->s->plan, &c->s->walker);
 	event->frame_cnt = c->s->walker.frame_cnt;
 	if (outcome_of(c->s->walker.reason) != OUTCOME_LOST)
 		describe_frames(c, proc, has_loop);

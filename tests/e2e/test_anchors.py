@@ -63,6 +63,17 @@ def check_two(tap, python):
                h.show(illegal), one.err)
 
 
+def check_too_deep(tap, python):
+    """Where no full walk reaches the root no anchor would ever be believed: none is written."""
+    name = python.name + ": deep.py with anchors"
+    with h.start(python, "deep.py") as target:
+        h.time.sleep(1)
+        r = h.record("-p", str(target.pid), "-d", "500ms", "-F", "2000", "--anchors", "on")
+    h.check_accounts(tap, name, r)
+    tap.ok(r.stats.get("truncated.depth") and r.stats.get("writes") == 0,
+           name + ": nothing is written", r.err)
+
+
 def check_off(tap, python):
     """Nothing is written where that was not asked for, or before 3.15."""
     name = python.name + ": anchors off"
@@ -81,6 +92,7 @@ def main():
         if int(python.minor.split(".")[1]) >= FIRST_MINOR:
             check_on(tap, python)
             check_two(tap, python)
+            check_too_deep(tap, python)
     h.cleanup()
     tap.done()
 

@@ -16,6 +16,7 @@
 #undef KRAIT_ANCHOR_FRAMES
 #define KRAIT_ANCHOR_FRAMES 16
 #define AUDIT_EVERY 8
+#define ANCHOR_AUDIT_DEPTH 24
 #define QUEUE 32
 
 enum mutant {
@@ -97,6 +98,7 @@ static struct run {
 	__u64 samples, complete, truncated, dropped, deltas_over, wrong, lost, lost_explained,
 		evicted;
 	__u64 foreign_writes, notes[ANCHOR_NOTE_CNT], frames_kept, slid_confirms;
+	__u64 cut_audits; /* of stacks too deep for it */
 } run;
 
 static bool one_in(__u32 n)

@@ -84,6 +84,11 @@ static void walk(struct event_sample *event, const __u8 *window, struct side *x,
 		if (walk_step(w, off, run.record.frames))
 			break;
 	}
+	if (x) {
+		run.cut_audits += plan->audit;
+		anchor_shorten(plan, w);
+		run.cut_audits -= plan->audit;
+	}
 	event->reason = w->reason;
 	event->frame_cnt = w->frame_cnt;
 	event->outcome = w->reason == REASON_PYTHON ? OUTCOME_COMPLETE : OUTCOME_TRUNCATED;

@@ -48,10 +48,10 @@ static void report(void)
 	       " %llu dropped\n",
 	       run.m->steps, run.m->pops, run.m->slides, run.samples, run.complete, run.truncated,
 	       run.dropped);
-	printf("# %llu deltas, %llu confirmed after slides of %llu, %llu audits, %llu slid off,"
-	       " %llu foreign after %llu writes of the other\n",
+	printf("# %llu deltas, %llu confirmed after slides of %llu, %llu audits and %llu"
+	       " that were too deep, %llu slid off, %llu foreign after %llu writes of the other\n",
 	       n[ANCHOR_NOTE_DELTA], run.slid_confirms, n[ANCHOR_NOTE_CONFIRM],
-	       n[ANCHOR_NOTE_AUDIT], n[ANCHOR_NOTE_SLID], n[ANCHOR_NOTE_FOREIGN],
+	       n[ANCHOR_NOTE_AUDIT], run.cut_audits, n[ANCHOR_NOTE_SLID], n[ANCHOR_NOTE_FOREIGN],
 	       run.foreign_writes);
 	printf("# %llu writes, %llu too late; %llu threads forgotten, %llu deltas lost for that\n",
 	       run.sides[0].writer.writes + run.sides[1].writer.writes,
@@ -227,6 +227,37 @@ static void an_anchor_is_good_for_its_own_thread_state_only(void **state)
 	assert_true(wrong_cnt > 0);
 }
 
+/* ---- too deep --------------------------------------------------------------------------------- */
+
+static void call_to(struct model_thread *t, __u32 depth)
+{
+	while (model_truth(t)->cnt < depth)
+		assert_true(model_call(run.m, t, false));
+}
+
+/* The stack has grown beyond what a full walk holds, but not beyond what is left of one to its anchor. */
+static void an_audit_that_cannot_reach_the_root_is_a_delta(void **state)
+{
+	struct model_thread *t;
+
+	run_begin(1, &(struct without){ 0 });
+	run.m->between = quiet;
+	run.with_strangers = false;
+	t = &run.m->threads[0];
+	call_to(t, 40);
+	write_anchor(t, model_truth(t)->nodes[model_truth(t)->cnt - 20].frame_addr);
+	for (int i = 0; i < 8 * AUDIT_EVERY; i++) {
+		sample_and_read(t);
+		if (run.notes[ANCHOR_NOTE_DELTA] == 1)
+			call_to(t, KRAIT_MAX_FRAMES + 6);
+	}
+	assert_int_equal(failures(), 0);
+	assert_int_equal(run.truncated, 0);
+	assert_true(run.cut_audits > 0);
+	assert_int_equal(run.notes[ANCHOR_NOTE_AUDIT], 0);
+	run_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +265,7 @@ int main(void)
 		cmocka_unit_test(every_stack_of_restless_programs_is_true),
 		cmocka_unit_test(every_check_is_needed),
 		cmocka_unit_test(an_anchor_is_good_for_its_own_thread_state_only),
+		cmocka_unit_test(an_audit_that_cannot_reach_the_root_is_a_delta),
 	};
 
 	return cmocka_run_group_tests_name("anchor", tests, NULL, NULL);

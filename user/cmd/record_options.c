@@ -99,7 +99,8 @@ static const struct argp_option options[] = {
 	  "auto, on or off: on CPython 3.15 write last_profiled_frame so that only what is new on a stack "
 	  "need be walked (default auto: where that saves something)" },
 	{ "audit", KEY_AUDIT, "N", 0,
-	  "walk one such stack in N to the root and compare (default 64; 0 none)" },
+	  "walk one such stack in N to the root and compare (default 64; 0 none); of stacks deeper than "
+	  "128, one in N * depth / 128, so that this never costs more" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
 	{ 0 },
 };

@@ -220,6 +220,9 @@ void anchoring__sample(struct anchoring *a, const struct process *process,
 		refuse(a, t, "an audit found a wrong base");
 		return;
 	}
+	/* The root of a stack that is too deep is never met, so no anchor of it is ever confirmed. */
+	if (event->reason == REASON_DEPTH)
+		return;
 	frame = placement_observe(&t->placement, &sample, a->mode == ANCHOR_MODE_ON);
 	if (t->hold == HOLD_WATCH) {
 		end_watch(a, t, event->time_ns);
