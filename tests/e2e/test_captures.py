@@ -218,6 +218,21 @@ def check_commands(tap, recording):
         done = harness.run_krait(*args, "-i", data)
         tap.ok(done.returncode == 0 and "%d samples" % total in done.stdout and
                "--max-stack" in done.stderr, "krait " + " ".join(args), done.stdout, done.stderr)
+    done = harness.run_krait("report", "--function", "mid", "-i", data)
+    through = sum(n for frames, n in harness.parse_folded(recording.path("x.folded"))
+                  if any(f.startswith("mid (") for f in frames))
+    tap.ok("\n%d samples" % through in done.stdout, "krait report --function", through, done.stdout)
+    for args in (("--pid", "1"), ("--tid", "1"), ("--comm", "nobody"), ("--time", "1000")):
+        done = harness.run_krait("report", *args, "-i", data)
+        tap.ok(done.returncode == 6 and "none of its %d samples" % total in done.stderr,
+               "krait report %s: none" % args[0], done.stdout, done.stderr)
+    rows = {by: harness.run_krait("report", "-n", "0", "--by", by, "-i", data).stdout
+            for by in ("function", "line", "thread", "process")}
+    for by, column in (("function", 2), ("line", 2), ("thread", 1), ("process", 1)):
+        counts = [int(line.split()[column]) for line in rows[by].splitlines()
+                  if re.match(r" *[0-9.]+%", line)]
+        tap.equal(sum(counts), total, "krait report --by %s: rows add up" % by, rows[by])
+        tap.ok(by == "process" or len(counts) > 1, "krait report --by %s: several rows" % by, rows[by])
     done = harness.run_krait("annotate", "leaf", "-i", data)
     tap.ok(re.search(r"%.*\d  \s+s \+= i \* i$", done.stdout, re.M), "krait annotate", done.stdout,
            done.stderr)

@@ -44,6 +44,20 @@ check(code == 0 and out.splitlines()[1].endswith("server.py") and "13 more" in o
 code, out, err = report("--tree", "--min-percent", "20%", SMALL)
 check(code == 0 and "  Cart.total" in out and "dumps" not in out, "the tree is cut", out)
 
+code, out, err = report("--function", "Cart.total", SMALL)
+total = int(out.splitlines()[-1].split()[0])
+check(code == 0 and 0 < total < 1000 and out.splitlines()[1].split()[3] == "Cart.total" and
+      "100.0%" in out, "only stacks with a function", out)
+code, same, err = report("--function", "tot[a]l", SMALL)
+check((code, same) == (0, out), "by a pattern for the last part of its name", same)
+code, out, err = report("--function", "cart.py", SMALL)
+check(code == 0 and total <= int(out.splitlines()[-1].split()[0]) < 1000, "or by its file", out)
+code, out, err = report("--function", "nothing", SMALL)
+check(code == 6 and not out and "none of its 1000 samples" in err, "no such function: 6", (code, err))
+code, out, err = report("--pid", "1", SMALL)
+check(code == 2 and not out and "need a perf.data" in err, "what folded stacks do not tell: 2",
+      (code, err))
+
 code, out, err = report("-", text="a;b 3\nnonsense\n")
 check(code == 0 and "1 of 2 lines" in err and "line 2" in err, "bad lines are said", err)
 code, out, err = report("-", text="nonsense\n")

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p = profile__new();
 	in = fmemopen((void *)(uintptr_t)data, size, "r");
 	out = fopen("/dev/null", "w");
-	if (!p || !in || !out || folded_read(p, in, &stats))
+	if (!p || !in || !out || folded_read(p, in, NULL, &stats))
 		abort();
 	for (i = 0; i <= profile__node_cnt(p); i++)
 		sum += profile__node_at(p, i)->self;

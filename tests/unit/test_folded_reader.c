@@ -19,7 +19,7 @@ static struct profile *read_bytes(const char *text, size_t len, struct folded_st
 	FILE *in = fmemopen((void *)(uintptr_t)text, len, "r");
 
 	assert_non_null(in);
-	assert_int_equal(folded_read(p, in, stats), 0);
+	assert_int_equal(folded_read(p, in, NULL, stats), 0);
 	fclose(in);
 	return p;
 }
@@ -155,7 +155,7 @@ static void a_failing_file_is_an_error(void **state)
 	FILE *in = fopen("/", "r");
 
 	assert_non_null(in);
-	assert_true(folded_read(p, in, &stats) < 0);
+	assert_true(folded_read(p, in, NULL, &stats) < 0);
 	fclose(in);
 	profile__free(p);
 }

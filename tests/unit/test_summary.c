@@ -148,7 +148,7 @@ static void summary_and_folded_text_agree(void **state)
 		struct profile *p = profile__new();
 		struct folded_stats stats;
 
-		assert_int_equal(folded_read(p, in, &stats), 0);
+		assert_int_equal(folded_read(p, in, NULL, &stats), 0);
 		fclose(in);
 		direct = print(profiles[i], &o, false);
 		read = print(p, &o, false);

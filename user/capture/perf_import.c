@@ -13,6 +13,7 @@
 #include "capture/import_tasks.h"
 #include "capture/objects.h"
 #include "capture/perf_format.h"
+#include "profile/stack_filter.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/printable.h"
@@ -28,6 +29,7 @@ struct import {
 	__u64 *scratch; /* a chain turned round */
 	unsigned scratch_cap;
 	unsigned event_cnt; /* that the profile has been told of */
+	struct stack_filter *stacks; /* NULL: all are wanted */
 };
 
 /* ---- samples ---------------------------------------------------------------------------------- */
@@ -177,6 +179,10 @@ static int on_sample(struct import *im, const struct perf_read *r)
 	if (cnt > im->stats->max_depth)
 		im->stats->max_depth = cnt;
 	node = cnt ? stack_node(im, p, t, cnt) : 0;
+	if (im->stacks && !stack_filter__wants(im->stacks, im->profile, node)) {
+		im->stats->filtered++;
+		return 0;
+	}
 	profile__count(im->profile, r->event, node, r->period);
 	im->stats->samples++;
 	sample = (struct profile_sample){
@@ -266,6 +272,7 @@ static void finish(struct import *im)
 static void import_free(struct import *im)
 {
 	import_tasks_free(&im->tasks);
+	stack_filter__free(im->stacks);
 	objects__free(im->objects);
 	perf_reader__free(im->reader);
 	free(im->scratch);
@@ -283,7 +290,9 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	if (result)
 		return result;
 	im.objects = objects__new(p, config->path);
-	if (!im.objects)
+	if (config->filter.function)
+		im.stacks = stack_filter__new(config->filter.function);
+	if (!im.objects || (config->filter.function && !im.stacks))
 		result = -ENOMEM;
 	while (!result) {
 		result = perf_reader__next(im.reader, &record);

@@ -28,6 +28,7 @@ struct error;
 struct perf_filter {
 	int pid, tid;
 	const char *comm; /* name of the thread or of the process */
+	const char *function; /* only stacks that have it: a pattern of profile/stack_filter.h */
 	const char *event; /* NULL: all, each apart */
 	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
 };

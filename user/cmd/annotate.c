@@ -36,16 +36,6 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static unsigned parse_count(const char *text, struct argp_state *state)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end || *text == '-' || value > 1000000)
-		argp_error(state, "not a number: \"%s\"", text);
-	return (unsigned)value;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct annotate_command *c = state->input;
@@ -58,10 +48,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->output = arg;
 		break;
 	case 'C':
-		c->annotate.context = parse_count(arg, state);
+		c->annotate.context = input_parse_count(arg, "--context", state);
 		break;
 	case 'n':
-		c->annotate.limit = parse_count(arg, state);
+		c->annotate.limit = input_parse_count(arg, "--limit", state);
 		break;
 	case 's':
 		c->annotate.source_dir = arg;

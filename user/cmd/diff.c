@@ -37,18 +37,14 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static void parse_numbers(struct diff_command *c, int key, const char *arg,
-			  struct argp_state *state)
+static double parse_points(const char *arg, struct argp_state *state)
 {
 	char *end;
 	double value = strtod(arg, &end);
 
 	if (end == arg || *end || !(value >= 0 && value <= 1e6))
-		argp_error(state, "not a number: \"%s\"", arg);
-	if (key == 'n')
-		c->diff.limit = (unsigned)value;
-	else
-		c->diff.min_points = value;
+		argp_error(state, "--min-points is a number, not \"%s\"", arg);
+	return value;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -68,8 +64,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->diff.by_total = !strcmp(arg, "total");
 		break;
 	case 'n':
+		c->diff.limit = input_parse_count(arg, "--limit", state);
+		break;
 	case 'm':
-		parse_numbers(c, key, arg, state);
+		c->diff.min_points = parse_points(arg, state);
 		break;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)

@@ -10,7 +10,9 @@
 #include "util/error.h"
 #include "util/log.h"
 
-enum { KEY_PID = 1000, KEY_TID, KEY_COMM, KEY_EVENT, KEY_TIME };
+enum { KEY_PID = 1000, KEY_TID, KEY_COMM, KEY_FUNCTION, KEY_EVENT, KEY_TIME };
+
+#define NONE_WANTED "%s: none of its %llu samples is wanted by the options"
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Input:", 1 },
@@ -19,6 +21,9 @@ static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "PID", 0, "only this process" },
 	{ "tid", KEY_TID, "TID", 0, "only this thread" },
 	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
+	{ "function", KEY_FUNCTION, "NAME", 0,
+	  "only stacks with such a function, or one of such a file: Cart.total, 'test_*', "
+	  "cart.py" },
 	{ "event", KEY_EVENT, "NAME", 0,
 	  "of a capture with several, only this one (default: the first; report: all)" },
 	{ "time", KEY_TIME, "FROM,TO", 0,
@@ -34,6 +39,16 @@ int input_parse_id(const char *text, const char *what, struct argp_state *state)
 	if (end == text || *end || id <= 0 || id > 4194304)
 		argp_error(state, "%s is a number: \"%s\"", what, text);
 	return (int)id;
+}
+
+unsigned input_parse_count(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || value > 1000000000)
+		argp_error(state, "%s is a number, not \"%s\"", what, text);
+	return (unsigned)value;
 }
 
 static void parse_time(struct perf_filter *f, const char *text, struct argp_state *state)
@@ -71,6 +86,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_COMM:
 		o->filter.comm = arg;
 		break;
+	case KEY_FUNCTION:
+		o->filter.function = arg;
+		break;
 	case KEY_EVENT:
 		o->filter.event = arg;
 		break;
@@ -87,11 +105,32 @@ const struct argp input_argp = { options, parse_option, 0, 0, 0, 0, 0 };
 
 /* ---- folded ----------------------------------------------------------------------------------- */
 
-static int load_folded(struct input *in, FILE *file, const char *name)
+/* Folded stacks do not tell of whom and when they are. */
+static bool is_told_by_captures_only(const struct perf_filter *f)
 {
-	struct folded_stats stats;
-	int err = folded_read(in->profile, file, &stats);
+	return f->pid || f->tid || f->comm || f->event || f->from_seconds > 0 || f->to_seconds > 0;
+}
 
+static int load_folded(struct input *in, FILE *file, const struct perf_filter *filter,
+		       const char *name)
+{
+	struct stack_filter *stacks = NULL;
+	struct folded_stats stats;
+	int err;
+
+	if (is_told_by_captures_only(filter)) {
+		log_error(NULL,
+			  "%s: --pid, --tid, --comm, --event and --time need a perf.data capture; "
+			  "folded stacks do not tell",
+			  name);
+		return EXIT_CODE_USAGE;
+	}
+	if (filter->function && !(stacks = stack_filter__new(filter->function))) {
+		log_error(NULL, "out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	err = folded_read(in->profile, file, stacks, &stats);
+	stack_filter__free(stacks);
 	if (err) {
 		log_error(NULL, "cannot read %s, line %llu: %s", name, stats.lines, strerror(-err));
 		return EXIT_CODE_OUTPUT;
@@ -107,11 +146,13 @@ static int load_folded(struct input *in, FILE *file, const char *name)
 			  name);
 		return EXIT_CODE_OUTPUT;
 	}
-	if (!stats.samples) {
+	if (stats.samples)
+		return EXIT_CODE_OK;
+	if (stats.filtered)
+		log_error(NULL, NONE_WANTED, name, stats.filtered);
+	else
 		log_error(NULL, "%s has no samples", name);
-		return EXIT_CODE_EMPTY;
-	}
-	return EXIT_CODE_OK;
+	return EXIT_CODE_EMPTY;
 }
 
 /* ---- captures --------------------------------------------------------------------------------- */
@@ -166,8 +207,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 	if (in->stats.samples)
 		return EXIT_CODE_OK;
 	if (in->stats.filtered)
-		log_error(NULL, "%s: none of its %llu samples is wanted by the options", name,
-			  in->stats.filtered);
+		log_error(NULL, NONE_WANTED, name, in->stats.filtered);
 	else if (in->stats.other_events)
 		log_error(NULL, "%s: no samples of an event %s", name, o->filter.event);
 	else
@@ -209,7 +249,7 @@ int input__load(struct input *ret, const struct input_options *o, input_sample_f
 	}
 	setvbuf(file, NULL, _IOFBF, 1 << 18);
 	if (!is_capture(file))
-		return load_folded(ret, file, name);
+		return load_folded(ret, file, &o->filter, name);
 	return load_capture(ret, file, o, name, fn, ctx);
 }
 

@@ -29,7 +29,7 @@ struct input {
 	struct perf_import_stats stats; /* of a capture */
 };
 
-/* -i, --pid, --tid, --comm, --event, --time; its input is a struct input_options. */
+/* -i, --pid, --tid, --comm, --function, --event, --time; its input is a struct input_options. */
 extern const struct argp input_argp;
 
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);
@@ -50,5 +50,7 @@ void input__describe(const struct input *in, struct emit_options *ret);
 
 /* A pid or tid on a command line; ends the program with a message if it is none. */
 int input_parse_id(const char *text, const char *what, struct argp_state *state);
+/* A number of rows, lines or files, 0 included; likewise. */
+unsigned input_parse_count(const char *text, const char *what, struct argp_state *state);
 
 #endif /* KRAIT_CMD_INPUT_H */

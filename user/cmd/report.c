@@ -79,7 +79,6 @@ static void parse_min_percent(struct report_options *o, const char *arg, struct 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
-	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -91,10 +90,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->summary.sort = strcmp(arg, "self") ? SUMMARY_TOTAL : SUMMARY_SELF;
 		return 0;
 	case 'n':
-		errno = 0;
-		o->summary.limit = (unsigned)strtoul(arg, &end, 10);
-		if (errno || *end || end == arg || *arg == '-')
-			argp_error(state, "--limit is a number of rows, not \"%s\"", arg);
+		o->summary.limit = input_parse_count(arg, "--limit", state);
 		return 0;
 	case OPTION_BY:
 		o->by = parse_by(arg, state);
@@ -135,6 +131,7 @@ static const struct argp parser = {
 	       "  krait report                              of perf.data\n"
 	       "  krait report --by line -n 40 other.data\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
+	       "  krait report --children --function Cart.total    what it calls, who calls it\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = children,
 };

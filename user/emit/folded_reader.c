@@ -140,7 +140,8 @@ static bool has_file(const char *frame, size_t len)
 	return len > 4 && frame[len - 1] == ')' && memmem(frame, len, " (", 2);
 }
 
-static int add_stack(struct profile *p, char *text, __u64 count)
+/* *ret_node: its leaf. */
+static int add_stack(struct profile *p, char *text, __u32 *ret_node)
 {
 	char *next, *at = text;
 	size_t first = strcspn(text, ";"), second = 0;
@@ -161,15 +162,17 @@ static int add_stack(struct profile *p, char *text, __u64 count)
 		if (!node)
 			return -ENOMEM;
 	}
-	profile__add_many(p, node, count, count);
+	*ret_node = node;
 	return 0;
 }
 
-int folded_read(struct profile *p, FILE *in, struct folded_stats *ret_stats)
+int folded_read(struct profile *p, FILE *in, struct stack_filter *filter,
+		struct folded_stats *ret_stats)
 {
 	struct folded_stats *s = ret_stats;
 	struct line l = { 0 };
 	__u64 count;
+	__u32 node;
 	int err;
 
 	memset(s, 0, sizeof(*s));
@@ -177,14 +180,20 @@ int folded_read(struct profile *p, FILE *in, struct folded_stats *ret_stats)
 		s->lines++;
 		if (!l.bad && (!l.len || l.text[0] == '#'))
 			continue;
-		if (l.bad || cut_count(&l, &count) || count > FOLDED_MAX_SAMPLES - s->samples) {
+		if (l.bad || cut_count(&l, &count) ||
+		    count > FOLDED_MAX_SAMPLES - s->samples - s->filtered) {
 			if (!s->malformed++)
 				s->first_malformed = s->lines;
 			continue;
 		}
-		err = add_stack(p, l.text, count);
+		err = add_stack(p, l.text, &node);
 		if (err)
 			break;
+		if (filter && !stack_filter__wants(filter, p, node)) {
+			s->filtered += count;
+			continue;
+		}
+		profile__add_many(p, node, count, count);
 		s->stacks++;
 		s->samples += count;
 	}

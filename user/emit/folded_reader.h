@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
+#include "profile/stack_filter.h"
 
 /* 2,048 frames of 500 bytes; a longer line is malformed. */
 #define FOLDED_MAX_LINE (1UL << 20)
@@ -23,11 +24,14 @@ struct folded_stats {
 	__u64 lines; /* all, the good and the bad */
 	__u64 stacks; /* lines taken */
 	__u64 samples;
+	__u64 filtered; /* samples of stacks that are not wanted */
 	__u64 malformed;
 	__u64 first_malformed; /* number of the first such line, from 1; 0 none */
 };
 
 /* 0, or -errno if reading failed or memory ran out; stats are true in any case. */
-int folded_read(struct profile *p, FILE *in, struct folded_stats *ret_stats);
+/* filter: which stacks are wanted, NULL all. */
+int folded_read(struct profile *p, FILE *in, struct stack_filter *filter,
+		struct folded_stats *ret_stats);
 
 #endif /* KRAIT_EMIT_FOLDED_READER_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/stack_filter.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stack_filter {
+	const char *pattern;
+	bool *wanted; /* by node, for those before known */
+	__u32 known, cap;
+};
+
+struct stack_filter *stack_filter__new(const char *pattern)
+{
+	struct stack_filter *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->pattern = pattern;
+	return f;
+}
+
+void stack_filter__free(struct stack_filter *f)
+{
+	if (!f)
+		return;
+	free(f->wanted);
+	free(f);
+}
+
+static bool matches(const struct stack_filter *f, const struct profile *p, __u32 id)
+{
+	const struct profile_frame *frame = profile__frame_at(p, id);
+	const char *name = profile__text(p, frame->name), *file = profile__text(p, frame->file);
+	const char *dot = strrchr(name, '.'), *slash = strrchr(file, '/');
+
+	if (frame->kind == FRAME_PROCESS || frame->kind == FRAME_THREAD)
+		return false;
+	return !fnmatch(f->pattern, name, 0) || (dot && !fnmatch(f->pattern, dot + 1, 0)) ||
+	       (*file && !fnmatch(f->pattern, slash ? slash + 1 : file, 0));
+}
+
+/* Room to remember the answer for a node. */
+static bool reserve(struct stack_filter *f, __u32 node)
+{
+	bool *grown;
+
+	if (node < f->cap)
+		return true;
+	grown = reallocarray(f->wanted, (size_t)node * 2 + 64, sizeof(*grown));
+	if (!grown)
+		return false;
+	f->wanted = grown;
+	f->cap = node * 2 + 64;
+	return true;
+}
+
+/* A node is made after its parent, so answers can be found in the order of nodes. */
+bool stack_filter__wants(struct stack_filter *f, const struct profile *p, __u32 node)
+{
+	const struct profile_node *n;
+
+	if (!reserve(f, node)) {
+		for (; node; node = profile__node_at(p, node)->parent) {
+			if (matches(f, p, profile__node_at(p, node)->frame))
+				return true;
+		}
+		return false;
+	}
+	for (; f->known <= node; f->known++) {
+		n = profile__node_at(p, f->known);
+		f->wanted[f->known] = f->known && (f->wanted[n->parent] || matches(f, p, n->frame));
+	}
+	return f->wanted[node];
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_filter.h - tells stacks that have a certain function from those that do not.
+ *
+ * The function is a pattern as shells have it ("*", "?", "[a-z]") for its qualified name, the last part of
+ * that, or the name of its file without folders.
+ */
+#ifndef KRAIT_PROFILE_STACK_FILTER_H
+#define KRAIT_PROFILE_STACK_FILTER_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+struct stack_filter;
+
+/* The pattern stays valid until free. NULL and errno on failure. */
+struct stack_filter *stack_filter__new(const char *pattern);
+void stack_filter__free(struct stack_filter *f);
+/* Whether a frame between the root and this node is of such a function. Always for the same *p. */
+bool stack_filter__wants(struct stack_filter *f, const struct profile *p, __u32 node);
+
+#endif /* KRAIT_PROFILE_STACK_FILTER_H */
