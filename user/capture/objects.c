@@ -38,7 +38,8 @@ struct objects {
 	__u32 answer_cnt, answer_cap;
 	struct idindex index;
 	struct native_files *files;
-	struct kernel_symbols *kernel; /* NULL: of another kernel */
+	__u64 kernel_start; /* of its text; 0 not said, or looked at */
+	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
 	__u32 kernel_frame, unknown_frame;
 	__u64 unresolved;
 };
@@ -156,18 +157,28 @@ static __u32 native_frame(struct objects *o, enum frame_kind kind, const char *n
 
 void objects__set_kernel(struct objects *o, __u64 text_start)
 {
+	if (!o->kernel)
+		o->kernel_start = text_start;
+}
+
+/* It is a matter of 30 ms to look at what the running kernel is, and most captures need not know. */
+static void open_kernel(struct objects *o)
+{
 	__u64 start, size;
 
-	if (!o->kernel && !kernel_text_find(&start, &size) && start == text_start)
+	if (!o->kernel && !kernel_text_find(&start, &size) && start == o->kernel_start)
 		o->kernel = kernel_symbols__new("/proc/kallsyms");
+	o->kernel_start = 0;
 }
 
 static __u32 kernel_frame(struct objects *o, __u64 address)
 {
-	struct kernel_symbol *s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
-
 	char module[128] = "[kernel.kallsyms]";
+	struct kernel_symbol *s;
 
+	if (o->kernel_start)
+		open_kernel(o);
+	s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
 	if (s && *s->module)
 		snprintf(module, sizeof(module), "[%s]", s->module);
 	if (s && !s->tag)
