@@ -222,6 +222,18 @@ def firefox():
     return [node, script] if os.path.exists(node) and os.path.exists(script) else None
 
 
+def firefox_load(program, path):
+    """Loads a profile. It gives its own daemon half a second to start, which is not always enough on
+    a busy machine, and says so."""
+    for _ in range(10):
+        done = run(*program, "load", path)
+        if "did not become ready" not in done.stdout + done.stderr:
+            break
+        time.sleep(1)
+        run(*program, "stop", "--all")
+    return done
+
+
 def firefox_counts(program):
     """Of the profile that it has loaded, all threads."""
     counts = collections.Counter()

@@ -163,9 +163,9 @@ def check_firefox(tap, recording, want):
         return tap.skip("profiler-cli", "no npm packages node@24 and @firefox-devtools/profiler-cli")
     with open(recording.path("bad.json"), "w", encoding="utf-8") as f:
         f.write('{"meta": {"preprocessedProfileVersion": 61}}')
-    bad = run(*program, "load", recording.path("bad.json"))
+    bad = consumers.firefox_load(program, recording.path("bad.json"))
     tap.ok(bad.returncode != 0, "profiler-cli refuses a bad one", bad.stdout)
-    loaded = run(*program, "load", recording.path("x.firefox.json"))
+    loaded = consumers.firefox_load(program, recording.path("x.firefox.json"))
     tap.ok(loaded.returncode == 0, "profiler-cli loads it", loaded.stdout, loaded.stderr)
     tap.equal(merge(consumers.firefox_counts(program)), want,
               "Firefox Profiler: each sample, each function")
@@ -271,7 +271,7 @@ def check_pipe(tap, python, script):
 
 def check_depth(tap, python, script, folder):
     """deep() calls itself 200 times; perf shows 127 frames unless told otherwise."""
-    done = harness.run_krait("record", "-d", "500ms", "-o", os.path.join(folder, "deep.data"), "--",
+    done = harness.run_krait("record", "-o", os.path.join(folder, "deep.data"), "--",
                              *python.command(script))
     depth = re.search(r"up to (\d+) frames deep: perf shows them whole with --max-stack (\d+)",
                       done.stderr)
