@@ -235,6 +235,13 @@ def check_commands(tap, recording):
     done = harness.run_krait("annotate", "leaf", "-i", data)
     tap.ok(re.search(r"%.*\d  \s+s \+= i \* i$", done.stdout, re.M), "krait annotate", done.stdout,
            done.stderr)
+    page = recording.path("annotate.html")
+    done = harness.run_krait("annotate", "target.py", "-C", "0", "-i", data, "-o", page)
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    tap.ok(done.returncode == 0 and "s += i * i" in text and "&lt;/script" in text and
+           "</script" not in text, "krait annotate: a page, in which no source becomes markup",
+           done.stderr, text[-2000:])
     done = harness.run_krait("diff", data, recording.path("x.folded"), "-m", "0.01")
     tap.ok(done.returncode == 0 and "leaf" not in done.stdout and "mid" not in done.stdout,
            "krait diff with itself: nothing has changed", done.stdout, done.stderr)

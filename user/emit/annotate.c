@@ -235,6 +235,15 @@ static bool is_near(const struct annotation *a, const struct file_count *f, int 
 	       (at > 0 && number - a->lines[f->first + at - 1].line <= context);
 }
 
+/* Lines that are left out. */
+static void put_gap(const struct annotation *a)
+{
+	if (a->options->html)
+		fputs("<tr><td><td><td>&#8943;<td>\n", a->out);
+	else
+		fprintf(a->out, "%32s  ...\n", "");
+}
+
 static int put_source(const struct annotation *a, const struct file_count *f, FILE *source)
 {
 	cleanup_free char *text = NULL;
@@ -256,8 +265,8 @@ static int put_source(const struct annotation *a, const struct file_count *f, FI
 			gap = true;
 			continue;
 		}
-		if (gap && !a->options->html)
-			fprintf(a->out, "%32s  ...\n", "");
+		if (gap)
+			put_gap(a);
 		gap = false;
 		err = put_line(a, number, text, hit ? count : NULL);
 		at += hit;
@@ -269,6 +278,15 @@ static int put_source(const struct annotation *a, const struct file_count *f, FI
 	return err;
 }
 
+static void put_head(const struct annotation *a, const char *source)
+{
+	if (a->options->html)
+		fprintf(a->out, "</h2>\n<table><tr><th>Self<th>Total<th>Line<th>%s\n", source);
+	else
+		fprintf(a->out, "   Self %8s   Total   Line  %s\n",
+			strcmp(profile__unit(a->profile), "events") ? "Samples" : "Events", source);
+}
+
 static int put_file(const struct annotation *a, const struct file_count *f)
 {
 	const char *path = profile__text(a->profile, f->file);
@@ -278,12 +296,8 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 
 	fputs(a->options->html ? "<h2>" : "", a->out);
 	err = a->options->html ? put_html(a->out, path) : put_printable(a->out, path);
-	fprintf(a->out, ": %llu %s, %.1f%%%s\n", f->self, profile__unit(a->profile), percent,
-		a->options->html ? "</h2>\n<table>" : "");
-	if (!a->options->html)
-		fprintf(a->out, "   Self %8s   Total   Line  %s\n",
-			strcmp(profile__unit(a->profile), "events") ? "Samples" : "Events",
-			source ? "Source" : "Source (the file is not here: see --source)");
+	fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, profile__unit(a->profile), percent);
+	put_head(a, source ? "Source" : "Source (the file is not here: see --source)");
 	if (source && !err)
 		err = put_source(a, f, source);
 	for (__u32 i = 0; !source && !err && i < f->cnt; i++)
@@ -297,11 +311,13 @@ static const char page_start[] =
 	"<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
 	"'unsafe-inline'\">\n<style>body{font:14px sans-serif;margin:1em}table{border-collapse:"
 	"collapse;font:13px monospace}td{padding:0 .6em;white-space:pre;position:relative}"
+	"th{padding:0 .6em .2em;font:12px sans-serif;color:#666;text-align:left}"
+	"th:nth-child(-n+3){text-align:right}"
 	"td:nth-child(-n+3){text-align:right;color:#666}tr.hit td:nth-child(-n+3){color:#000}"
 	"i{position:absolute;inset:0;background:#f43;z-index:-1}h2{font-size:15px}"
 	"@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}tr.hit "
-	"td:nth-child(-n+3){color:#fff}}</style>\n<p>Self, total, line, source. Percent of all "
-	"samples.</p>\n";
+	"td:nth-child(-n+3){color:#fff}}</style>\n<p>Shares of all samples. Self: in the line itself; "
+	"total: also in what it calls.</p>\n";
 
 int annotate(FILE *out, const struct profile *p, const struct annotate_options *o)
 {

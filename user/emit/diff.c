@@ -13,6 +13,7 @@
 #include "emit/label.h"
 #include "emit/places.h"
 #include "util/cleanup.h"
+#include "util/printable.h"
 #include "util/short_path.h"
 
 #define ROW_HEIGHT 17
@@ -192,19 +193,28 @@ static int compare_changes(const void *a, const void *b, void *ctx)
 
 /* ---- table ------------------------------------------------------------------------------------ */
 
+/* The file to name beside a function; "" for code without a symbol, which is called after its own. */
+static const char *file_beside(const struct diff *d, enum frame_kind kind, __u32 name, __u32 file)
+{
+	bool named = kind == FRAME_NATIVE && *profile__text(d->both, name) == '[';
+
+	return named ? "" : short_path(profile__text(d->both, file));
+}
+
 static int put_row(const struct diff *d, FILE *out, __u32 place)
 {
 	const struct pair *f = &d->functions[place];
-	const char *file = profile__text(d->both, d->places.list[place].file);
+	const struct place *at = &d->places.list[place];
+	const char *file = file_beside(d, at->kind, at->name, at->file);
 	int err;
 
 	fprintf(out, "%+7.2f  %6.2f%% %6.2f%%  %+7.2f  %6.2f%% %6.2f%%  ", change(d, f->self),
 		share(d, f->self, 0), share(d, f->self, 1), change(d, f->total),
 		share(d, f->total, 0), share(d, f->total, 1));
-	err = put_printable(out, place_name(d->both, &d->places.list[place]));
+	err = put_printable(out, place_name(d->both, at));
 	if (!err && *file) {
 		fputs(" (", out);
-		err = put_printable(out, short_path(file));
+		err = put_printable(out, file);
 		putc(')', out);
 	}
 	putc('\n', out);
@@ -257,17 +267,19 @@ int diff_table(FILE *out, const struct profile *a, const struct profile *b,
 
 /* ---- page ------------------------------------------------------------------------------------- */
 
+/* At most limit columns; what is cut ends in dots. */
 static int put_markup(FILE *out, const char *text, size_t limit)
 {
-	cleanup_free char *copy = NULL;
-	size_t size, at = 0, bytes;
-	FILE *f = open_memstream(&copy, &size);
-	int err = f ? put_printable(f, text) : -ENOMEM;
+	cleanup_free char *copy = printable(text);
+	size_t at = 0, bytes, width = copy ? text_width(copy) : 0;
+	int err = copy ? 0 : -ENOMEM;
 
-	if (f && fclose(f))
-		err = -ENOMEM;
-	for (const char *s = copy; !err && *s && at < limit; s += bytes, at++) {
-		char_width(s, &bytes);
+	for (const char *s = copy; !err && *s; s += bytes) {
+		at += char_width(s, &bytes);
+		if (width > limit && at >= limit) {
+			fputs("\u2026", out);
+			break;
+		}
 		if (*s == '<')
 			fputs("&lt;", out);
 		else if (*s == '&')
@@ -300,15 +312,16 @@ static int put_box(const struct diff *d, FILE *out, __u32 node, double x, double
 	const struct profile_node *n = profile__node_at(d->both, node);
 	const struct profile_frame *f = profile__frame_at(d->both, n->frame);
 	const char *name = node ? profile__text(d->both, f->name) : "all";
+	const char *file = node ? file_beside(d, f->kind, f->name, f->file) : "";
 	const __u64 *total = d->nodes[node].total;
 	unsigned y = n->depth * ROW_HEIGHT;
 	int err;
 
 	fprintf(out, "<g><title>");
 	err = put_markup(out, *name ? name : LABEL_NO_NAME, 1000);
-	if (!err && node && f->file) {
+	if (!err && *file) {
 		fputs(" (", out);
-		err = put_markup(out, short_path(profile__text(d->both, f->file)), 1000);
+		err = put_markup(out, file, 1000);
 		putc(')', out);
 	}
 	fprintf(out,
