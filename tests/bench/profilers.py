@@ -23,6 +23,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import harness as h  # noqa: E402
 
 CLONE_NEWNS = 0x20000
+# CPython's own frame that checks what __init__ returns; krait does not show it.
+INIT_CHECK = "__init__:__init__:"
 # Where scripts/pythons --rivals unpacks it.
 AUSTIN_IN_ROOT = "/opt/krait/austin/usr/bin/austin"
 
@@ -191,9 +193,10 @@ class Sampling(Profiler):
         for path in self.outputs(out):
             for frames, count in h.parse_folded(path):
                 # file:name:line; a name may have colons in it.
-                parts = [re.match(r"([^:]*):(.*):(-?\d+)$", f) for f in frames[1:]]
+                frames = [f for f in frames[1:] if not f.startswith(INIT_CHECK)]
+                parts = [re.match(r"([^:]*):(.*):(-?\d+)$", f) for f in frames]
                 stacks.append(([frame(m[2], m[1], m[3]) if m else f
-                                for m, f in zip(parts, frames[1:])], count))
+                                for m, f in zip(parts, frames)], count))
         took = re.search(r"Captured [\d,.]+ samples? in ([\d,.]+) second", text)
         seconds = float(took[1].replace(",", "")) if took else None
         delivered = sum(count for _, count in stacks)

@@ -47,9 +47,9 @@ def main():
     while len(primed) < COUNT:
         time.sleep(0.01)
     oracle.tell(oracle.of_frame(sys._getframe()), *primed)
+    oracle.say_ready()
     for gate in gates:
         gate.release()
-    oracle.say_ready()
     sys.stdin.buffer.read()
 
 
