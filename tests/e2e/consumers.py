@@ -93,6 +93,19 @@ def perf_report_counts(text):
     return counts
 
 
+def stackcollapse_counts(perf, data):
+    """By the script that perf brings along; None where it has none, or no Python."""
+    script = "/usr/lib/perf-core/scripts/python/stackcollapse.py"
+    if perf != ["perf"] or not os.path.exists(script):
+        return None
+    counts = collections.Counter()
+    done = run(*perf, "script", "-s", script, "-i", data)
+    for line in done.stdout.splitlines():
+        stack, _, count = line.rpartition(" ")
+        counts[function_of(stack.split(";")[-1])] += int(count)
+    return counts if done.returncode == 0 else None
+
+
 # ---- hotspot --------------------------------------------------------------------------------------
 
 

@@ -88,6 +88,9 @@ def check_perf(tap, recording, want, name, perf):
     tap.ok(deepest > 200, name + " script: all frames with the --max-stack that krait names", deepest)
     lines = run(*perf, "script", "-F", "ip,sym,srcline", "-i", data)
     tap.ok("target.py:6" in lines.stdout, name + " script: source lines", lines.stdout[:2000])
+    collapsed = consumers.stackcollapse_counts(perf, data)
+    if collapsed is not None:
+        tap.equal(merge(collapsed), want, name + "'s stackcollapse.py: each function")
     report = run(*perf, "report", "--stdio", "-g", "none", "--no-children", "-F", "sample,symbol", "-i",
                  data)
     tap.equal(merge(consumers.perf_report_counts(report.stdout)), want,
