@@ -30,7 +30,7 @@ enum hold {
 };
 
 struct anchored {
-	pid_t tid;
+	pid_t tid, pid;
 	__u64 start_ns;
 	enum hold hold;
 	int index; /* of the anchor, < 0 none */
@@ -71,6 +71,7 @@ static void forget(struct anchoring *a, struct anchored *t)
 		anchors__give_back(sampler__anchors(a->sampler), t->index);
 	}
 	HASH_DEL(a->by_tid, t);
+	a->stats.threads--;
 	free(t->addrs);
 	free(t);
 }
@@ -108,9 +109,11 @@ static struct anchored *find_or_add(struct anchoring *a, const struct event_samp
 	if (!t)
 		return NULL;
 	t->tid = event->tid;
+	t->pid = event->pid;
 	t->start_ns = event->thread_start_ns;
 	t->index = -1;
 	HASH_ADD_INT(a->by_tid, tid, t);
+	a->stats.threads++;
 	return t;
 }
 
@@ -323,7 +326,7 @@ void anchoring__process_gone(struct anchoring *a, pid_t pid)
 	struct anchored *t, *next;
 
 	HASH_ITER(hh, a->by_tid, t, next) {
-		if (t->target.pid == pid)
+		if (t->pid == pid)
 			forget(a, t);
 	}
 }

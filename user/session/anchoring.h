@@ -31,6 +31,7 @@ enum anchor_mode {
 struct anchoring_stats {
 	__u64 writes, refused;
 	__u64 slid, foreign; /* anchors that ended, and why */
+	__u64 threads; /* known now */
 };
 
 /* NULL and errno on failure. */
