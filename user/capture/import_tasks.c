@@ -27,6 +27,7 @@ void import_tasks_free(struct import_tasks *ts)
 		free(t->nodes);
 		free(t);
 	}
+	import_stacks_free(&ts->stacks);
 }
 
 struct import_process *import_tasks_process(struct import_tasks *ts, int pid)
@@ -80,6 +81,7 @@ static void forget_process(struct import_tasks *ts, int pid)
 {
 	struct import_thread *t, *next;
 
+	import_stacks_clear(&ts->stacks);
 	HASH_ITER(hh, ts->threads, t, next) {
 		if (t->pid == pid)
 			forget_stack(t);

@@ -4,13 +4,14 @@
  * last stack of each thread, of which what is the same from the root on need not be looked up again.
  *
  * Must hold: a last stack is forgotten when what it hangs on changes: the name of its thread or
- * process, its process, or a mapping.
+ * process, its process, or a mapping; all stacks are, when a mapping changes.
  */
 #ifndef KRAIT_CAPTURE_IMPORT_TASKS_H
 #define KRAIT_CAPTURE_IMPORT_TASKS_H
 
 #include <uthash.h>
 
+#include "capture/import_stacks.h"
 #include "capture/mappings.h"
 #include "capture/objects.h"
 #include "capture/perf_reader.h"
@@ -37,6 +38,7 @@ struct import_thread {
 struct import_tasks {
 	struct import_process *processes;
 	struct import_thread *threads;
+	struct import_stacks stacks;
 };
 
 void import_tasks_free(struct import_tasks *ts);

@@ -71,9 +71,12 @@ static unsigned turn_round(struct import *im, const struct perf_read *r)
 static __u32 stack_node(struct import *im, struct import_process *p, struct import_thread *t,
 			unsigned cnt)
 {
+	struct import_stacks *stacks = &im->tasks.stacks;
+	__u32 node = import_stacks_find(stacks, t->node, im->scratch, cnt);
 	unsigned kept = 0;
-	__u32 node;
 
+	if (node)
+		return node;
 	while (kept < cnt && kept < t->cnt && t->chain[kept] == im->scratch[kept])
 		kept++;
 	if (import_thread_reserve(t, cnt))
@@ -98,6 +101,7 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 		}
 	}
 	t->cnt = cnt;
+	import_stacks_put(stacks, t->node, im->scratch, cnt, node);
 	return node;
 }
 
