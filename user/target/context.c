@@ -68,12 +68,19 @@ static bool takes_argument(const char *option)
 	       !strcmp(option, "--check-hash-based-pycs");
 }
 
+/* The argument behind that one; end where there is none, also where the last one was cut. */
+static const char *next_argument(const char *arg, const char *end)
+{
+	arg += strnlen(arg, (size_t)(end - arg));
+	return arg < end ? arg + 1 : end;
+}
+
 void context_parse_arguments(const char *args, size_t len, char *ret, size_t size)
 {
-	const char *end = args + len, *arg = args + strnlen(args, len) + 1;
+	const char *end = args + len, *arg;
 
 	*ret = '\0';
-	for (; arg < end; arg += strnlen(arg, (size_t)(end - arg)) + 1) {
+	for (arg = next_argument(args, end); arg < end; arg = next_argument(arg, end)) {
 		bool module = !strcmp(arg, "-m");
 
 		if (!strcmp(arg, "-c") || !strcmp(arg, "-"))
@@ -83,7 +90,7 @@ void context_parse_arguments(const char *args, size_t len, char *ret, size_t siz
 			return;
 		}
 		if (module || takes_argument(arg))
-			arg += strnlen(arg, (size_t)(end - arg)) + 1;
+			arg = next_argument(arg, end);
 		if (module && arg < end) {
 			snprintf(ret, size, "%s", arg);
 			return;

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_context.c - whose a process is and what it runs, by files that the process can shape.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "target/context.h"
+
+#define ARGS(text) text, sizeof(text) - 1
+
+static struct context parsed(const char *status)
+{
+	struct context c = { .uid = (uid_t)-1 };
+
+	context_parse_status(status, &c);
+	return c;
+}
+
+static void the_effective_user_and_the_innermost_pid_count(void **state)
+{
+	struct context c =
+		parsed("Name:\tpython3\nUid:\t1000\t33\t0\t0\nNSpid:\t4711\t12\t1\nX:\t1\n");
+
+	assert_int_equal(c.uid, 33);
+	assert_int_equal(c.ns_pid, 1);
+}
+
+static const char *pid_text(pid_t pid)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%d ", (int)pid);
+	return text;
+}
+
+static void a_status_cut_anywhere_is_read_as_far_as_it_goes(void **state)
+{
+	const char whole[] = "Name:\tx\nUid:\t1000\t33\t0\t0\nNSpid:\t4711\t82\n";
+
+	for (size_t len = 0; len < sizeof(whole); len++) {
+		char text[sizeof(whole)] = "";
+		struct context c;
+
+		memcpy(text, whole, len);
+		c = parsed(text);
+		assert_true(c.uid == (uid_t)-1 || c.uid == 0 || c.uid == 3 || c.uid == 33);
+		assert_true(c.ns_pid == 0 || c.ns_pid == 8 || c.ns_pid == 82 ||
+			    strstr("4 47 471 4711 ", pid_text(c.ns_pid)));
+	}
+	assert_int_equal(parsed("NSpid:\n").ns_pid, 0);
+	assert_int_equal(parsed("NSpid:\tx\n").ns_pid, 0);
+	assert_int_equal(parsed("").uid, (uid_t)-1);
+	/* A name in which such a line seems to begin stands behind its own key. */
+	assert_int_equal(parsed("Name:\tUid:\t7\t7\n").uid, (uid_t)-1);
+}
+
+static void script_is(const char *args, size_t len, const char *want)
+{
+	char got[16];
+
+	memset(got, '#', sizeof(got));
+	context_parse_arguments(args, len, got, sizeof(got));
+	assert_string_equal(got, want);
+}
+
+static void the_script_is_the_first_that_is_no_option(void **state)
+{
+	script_is(ARGS("python3\0app.py\0-x\0"), "app.py");
+	script_is(ARGS("python3\0-B\0-W\0error\0-X\0dev\0app.py\0"), "app.py");
+	script_is(ARGS("python3\0--check-hash-based-pycs\0never\0app.py\0"), "app.py");
+	script_is(ARGS("python3\0-m\0http.server\0"), "http.server");
+	script_is(ARGS("python3\0-c\0import x\0app.py\0"), "");
+	script_is(ARGS("python3\0-\0app.py\0"), "");
+}
+
+static void arguments_may_end_anywhere(void **state)
+{
+	script_is(ARGS(""), "");
+	script_is(ARGS("python3"), "");
+	script_is(ARGS("python3\0"), "");
+	/* What is cut may end in an option that wants another argument. */
+	script_is(ARGS("python3\0-m"), "");
+	script_is(ARGS("python3\0-W"), "");
+	script_is(ARGS("python3\0-m\0"), "");
+	script_is(ARGS("python3\0-W\0"), "");
+	script_is(ARGS("python3\0\0"), "");
+	script_is(ARGS("python3\0a/very/long/path/app.py\0"), "a/very/long/pat");
+}
+
+static void a_process_is_read_while_it_lives(void **state)
+{
+	struct context c;
+	char groups[CGROUP_TEXT_MAX];
+	int status;
+	pid_t pid;
+
+	context_read(getpid(), &c, groups);
+	assert_true(c.known);
+	assert_int_equal(c.uid, geteuid());
+	assert_int_equal(c.ns_pid, getpid());
+	assert_non_null(strchr(groups, ':'));
+
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	context_read(pid, &c, NULL);
+	assert_false(c.known);
+	assert_int_equal(c.uid, (uid_t)-1);
+	assert_string_equal(c.script, "");
+	assert_string_equal(c.cgroup, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_effective_user_and_the_innermost_pid_count),
+		cmocka_unit_test(a_status_cut_anywhere_is_read_as_far_as_it_goes),
+		cmocka_unit_test(the_script_is_the_first_that_is_no_option),
+		cmocka_unit_test(arguments_may_end_anywhere),
+		cmocka_unit_test(a_process_is_read_while_it_lives),
+	};
+
+	return cmocka_run_group_tests_name("user/target/context.c", tests, NULL, NULL);
+}
