@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_elf_symbols.c - names of code by file offset: of this program, and of files that are no ELF
+ * files, or hardly.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbol/elf_symbols.h"
+#include "util/cleanup.h"
+
+#define SELF "/proc/self/exe"
+#define SPOILED_RUNS 300
+
+/* The offset of its code section, where there is code of the C runtime. */
+static __u64 entry_offset(void)
+{
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr e;
+	Elf64_Phdr p;
+
+	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
+	for (int i = 0; i < e.e_phnum; i++) {
+		assert_int_equal(pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))),
+				 sizeof(p));
+		if (p.p_type == PT_LOAD && e.e_entry - p.p_vaddr < p.p_filesz)
+			return e.e_entry - p.p_vaddr + p.p_offset;
+	}
+	fail_msg("no code at the entry point");
+	return 0;
+}
+
+static void code_is_covered_from_its_beginning(void **state)
+{
+	struct elf_symbols *s = NULL;
+	__u64 entry = entry_offset(), start = 0;
+
+	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
+	assert_string_equal(elf_symbols__find(s, entry, &start), "_start");
+	assert_int_equal(start, entry);
+	start = 0;
+	assert_string_equal(elf_symbols__find(s, entry + 5, &start), "_start");
+	assert_int_equal(start, entry);
+	elf_symbols__free(s);
+}
+
+static void offsets_without_code_have_no_symbol(void **state)
+{
+	const __u64 offsets[] = { 0, 1, 64, 1ULL << 40, 1ULL << 63, ~0ULL };
+	struct elf_symbols *s = NULL;
+	__u64 start;
+
+	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		assert_null(elf_symbols__find(s, offsets[i], &start));
+		assert_int_equal(elf_symbols__return_word(s, offsets[i]), -1);
+	}
+	elf_symbols__free(s);
+	elf_symbols__free(NULL);
+}
+
+static void what_is_no_elf_file_is_refused(void **state)
+{
+	static const struct {
+		const char *path;
+		int err;
+	} files[] = {
+		{ "/nonexistent", -ENOENT }, { "/tmp", -ENOEXEC },
+		{ "/dev/zero", -ENOEXEC },   { "/dev/null", -ENOEXEC },
+		{ "/etc/passwd", -ENOEXEC }, { "/proc/self/maps", -ENOEXEC },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct elf_symbols *s = NULL;
+
+		assert_int_equal(elf_symbols__new(&s, files[i].path, "x"), files[i].err);
+		assert_null(s);
+	}
+}
+
+static int write_file(const void *data, size_t size, char path[64])
+{
+	int fd = memfd_create("krait-test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+/* Larger than any library: not even opened. */
+static void a_huge_file_is_not_read(void **state)
+{
+	char path[64];
+	cleanup_close int fd = write_file(ELFMAG, SELFMAG, path);
+	struct elf_symbols *s = NULL;
+
+	assert_int_equal(ftruncate(fd, 5LL << 30), 0);
+	assert_int_equal(elf_symbols__new(&s, path, "x"), -ENOEXEC);
+}
+
+static char *read_self(size_t *ret_size)
+{
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *data;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	data = malloc((size_t)st.st_size);
+	assert_non_null(data);
+	for (off_t at = 0; at < st.st_size;) {
+		ssize_t n = pread(fd, data + at, (size_t)(st.st_size - at), at);
+
+		assert_true(n > 0);
+		at += n;
+	}
+	*ret_size = (size_t)st.st_size;
+	return data;
+}
+
+/* Whatever it answers, it answers. */
+static void ask(const char *path)
+{
+	struct elf_symbols *s = NULL;
+	__u8 id[BUILD_ID_MAX];
+	__u64 start;
+
+	if (elf_symbols__new(&s, path, "x"))
+		return;
+	for (__u64 offset = 0; offset < 1 << 16; offset += 4099) {
+		elf_symbols__find(s, offset, &start);
+		assert_in_range(elf_symbols__return_word(s, offset) + 1, 0, 1024);
+	}
+	assert_in_range(elf_symbols__build_id(s, id), 0, BUILD_ID_MAX);
+	elf_symbols__free(s);
+}
+
+/* The header, the program headers and the section headers are where sizes and places are said. */
+static void spoiled_headers_do_no_harm(void **state)
+{
+	size_t size;
+	cleanup_free char *data = read_self(&size);
+	Elf64_Ehdr *e = (Elf64_Ehdr *)data;
+	size_t sections = e->e_shoff, sections_size = (size_t)e->e_shnum * e->e_shentsize;
+
+	srand(1);
+	for (int i = 0; i < SPOILED_RUNS; i++) {
+		bool front = i % 2;
+		size_t at = front ? SELFMAG + 4 + (size_t)rand() % 800 :
+				    sections + (size_t)rand() % sections_size;
+		char was = data[at], path[64];
+		int fd;
+
+		data[at] = (char)rand();
+		fd = write_file(data, size, path);
+		ask(path);
+		close(fd);
+		data[at] = was;
+	}
+}
+
+static void a_file_cut_anywhere_does_no_harm(void **state)
+{
+	size_t size;
+	cleanup_free char *data = read_self(&size);
+
+	for (size_t cut = 0; cut < size; cut += size / 50 + 1) {
+		char path[64];
+		cleanup_close int fd = write_file(data, cut, path);
+
+		ask(path);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_covered_from_its_beginning),
+		cmocka_unit_test(offsets_without_code_have_no_symbol),
+		cmocka_unit_test(what_is_no_elf_file_is_refused),
+		cmocka_unit_test(a_huge_file_is_not_read),
+		cmocka_unit_test(spoiled_headers_do_no_harm),
+		cmocka_unit_test(a_file_cut_anywhere_does_no_harm),
+	};
+
+	return cmocka_run_group_tests_name("user/symbol/elf_symbols.c", tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_native_process.c - addresses of live processes to native functions: of this one, of a child, of
+ * one that has gone, of libraries that come late.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbol/native.h"
+
+#define NS 1000000000ULL
+/* A library that this program does not use, small and everywhere with a C library. */
+#define LATE "libBrokenLocale.so.1"
+
+int a_function_of_this_program(int n);
+int __attribute__((noinline)) a_function_of_this_program(int n)
+{
+	return n + 1;
+}
+
+static int some_data = 1;
+
+static __u64 addr_of(const void *p)
+{
+	return (__u64)(uintptr_t)p;
+}
+
+static struct native_files *files;
+
+static int setup(void **state)
+{
+	files = native_files__new();
+	return !files;
+}
+
+static int teardown(void **state)
+{
+	native_files__free(files);
+	return 0;
+}
+
+static struct native *open_process(pid_t pid, const void *runtime)
+{
+	struct native *n = native__new(files, pid, runtime ? addr_of(runtime) : 0);
+
+	assert_non_null(n);
+	return n;
+}
+
+static void code_has_the_name_of_its_function(void **state)
+{
+	struct native *n = open_process(getpid(), NULL);
+	__u64 code = addr_of((void *)a_function_of_this_program);
+	struct native_symbol *s = native__find(n, code + 1, NS);
+
+	assert_string_equal(s->name, "a_function_of_this_program");
+	/* From the cache. */
+	assert_ptr_equal(native__find(n, code + 1, NS), s);
+	/* Of the C library, and not one that sanitizers put something before. */
+	assert_string_equal(native__find(n, addr_of(dlsym(RTLD_DEFAULT, "a64l")), NS)->name,
+			    "a64l");
+	native__free(n);
+}
+
+/* At its first instruction a function has made no frame yet: the return address is on top. */
+static void a_function_that_begins_has_its_return_address_on_top(void **state)
+{
+	struct native *n = open_process(getpid(), NULL);
+	__u64 code = addr_of((void *)a_function_of_this_program);
+
+	assert_non_null(native__find(n, code, NS));
+#ifdef __x86_64__
+	assert_int_equal(native__return_word(n, code), 0);
+	assert_int_equal(native__return_word(n, code), 0);
+#endif
+	assert_int_equal(native__return_word(n, 16), -1);
+	native__free(n);
+}
+
+static void the_kernels_page_has_its_name(void **state)
+{
+	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+	struct native *n = open_process(getpid(), NULL);
+
+	if (!vdso) {
+		native__free(n);
+		skip();
+	}
+	assert_string_equal(native__find(n, vdso + 64, NS)->name, "[vdso]");
+	native__free(n);
+}
+
+static void what_is_no_code_has_no_function(void **state)
+{
+	struct native *n = open_process(getpid(), NULL);
+	const __u64 addrs[] = { 0, 1, addr_of(&some_data), addr_of(n), 1ULL << 63, ~0ULL };
+
+	for (size_t i = 0; i < sizeof(addrs) / sizeof(addrs[0]); i++)
+		assert_null(native__find(n, addrs[i], NS + i * NS));
+	native__free(n);
+}
+
+/* The interpreter is where its data is, and in the executable where nothing else is said. */
+static void the_interpreter_is_in_the_file_of_its_data(void **state)
+{
+	__u64 code = addr_of((void *)a_function_of_this_program);
+	struct native_files *own = native_files__new();
+	struct native *n = native__new(own, getpid(), addr_of(&some_data));
+
+	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
+	native__free(n);
+	native_files__free(own);
+
+	own = native_files__new();
+	n = native__new(own, getpid(), 0);
+	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
+	native__free(n);
+	native_files__free(own);
+}
+
+static void mappings_are_in_order_and_cover_what_they_say(void **state)
+{
+	struct native *n = open_process(getpid(), NULL);
+	const struct native_mapping *m;
+	__u32 serial;
+	unsigned cnt;
+
+	m = native__mappings(n, &cnt, &serial);
+	assert_true(cnt >= 3); /* this program, the C library, the loader */
+	for (unsigned i = 0; i < cnt; i++) {
+		assert_true(m[i].start < m[i].end);
+		assert_true(!i || m[i - 1].end <= m[i].start);
+		assert_non_null(native_file__name(m[i].file));
+	}
+	native__free(n);
+}
+
+/* The mappings are read again for an address that nobody knows, but not each time. */
+static void a_library_that_comes_late_is_found_in_time(void **state)
+{
+	struct native *n = open_process(getpid(), NULL);
+	__u32 before, after;
+	unsigned cnt;
+	void *library;
+	Dl_info info;
+	__u64 code;
+
+	assert_null(native__find(n, 1, 10 * NS));
+	native__mappings(n, &cnt, &before);
+	library = dlopen(LATE, RTLD_NOW);
+	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
+		native__free(n);
+		skip();
+	}
+	code = addr_of(info.dli_saddr);
+	assert_null(native__find(n, code, 10 * NS + NATIVE_REFRESH_NS - 1));
+	native__mappings(n, &cnt, &after);
+	assert_int_equal(before, after);
+	assert_non_null(native__find(n, code, 10 * NS + NATIVE_REFRESH_NS));
+	native__mappings(n, &cnt, &after);
+	assert_int_not_equal(before, after);
+	native__free(n);
+}
+
+static pid_t dead_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+static void a_process_that_has_gone_has_no_functions(void **state)
+{
+	struct native *n = open_process(dead_child(), NULL);
+	__u32 serial;
+	unsigned cnt;
+
+	assert_null(native__find(n, addr_of((void *)a_function_of_this_program), NS));
+	native__mappings(n, &cnt, &serial);
+	assert_int_equal(cnt, 0);
+	native__free(n);
+	native__free(NULL);
+}
+
+/* What it had of its parent stays right when it has gone, and when the parent has. */
+static void a_child_has_its_parents_mappings(void **state)
+{
+	struct native *parent = open_process(getpid(), NULL);
+	struct native *child = native__fork(parent, dead_child());
+	__u64 code = addr_of((void *)a_function_of_this_program);
+
+	assert_non_null(child);
+	native__free(parent);
+	assert_string_equal(native__find(child, code, NS)->name, "a_function_of_this_program");
+	assert_null(native__find(child, 1, 2 * NS));
+	assert_string_equal(native__find(child, code, 3 * NS)->name, "a_function_of_this_program");
+	native__free(child);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_has_the_name_of_its_function),
+		cmocka_unit_test(a_function_that_begins_has_its_return_address_on_top),
+		cmocka_unit_test(the_kernels_page_has_its_name),
+		cmocka_unit_test(what_is_no_code_has_no_function),
+		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),
+		cmocka_unit_test(mappings_are_in_order_and_cover_what_they_say),
+		cmocka_unit_test(a_library_that_comes_late_is_found_in_time),
+		cmocka_unit_test(a_process_that_has_gone_has_no_functions),
+		cmocka_unit_test(a_child_has_its_parents_mappings),
+	};
+
+	return cmocka_run_group_tests_name("user/symbol/native.c", tests, setup, teardown);
+}
