@@ -208,10 +208,14 @@ check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 check-e2e: all ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
-check-nogil: all build-unit ## builds free-threaded interpreters, once, 5 minutes each, and tests on them
+# What runs on every interpreter; other tests take the newest one, and it does not matter which.
+NOGIL_TESTS := /test_(stacks|threads|nogil|dwarf|list|discovery|late|embedded|children|native|formats|$\
+	dwarf_offsets|process|symbolizer_live|linetable)(\.py)?$$
+
+check-nogil: all build-unit ## free-threaded interpreters, built once (5 minutes each), and tests on them
 	@scripts/install-deps test
 	@scripts/pythons-nogil
-	@KRAIT_KINDS='^(nogil-|refs)' $(RUN) unit e2e
+	@KRAIT_KINDS='^(nogil-|refs)' O=$(O) V=$(V) T='$(or $(T),$(NOGIL_TESTS))' scripts/run-tests unit e2e
 
 check-truth: all ## is it true? targets that account for themselves, on every interpreter
 	@KRAIT_TRUTH=long KRAIT_TEST_SECS=1800 $(RUN) truth

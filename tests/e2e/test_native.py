@@ -27,6 +27,7 @@ def build(python):
     folder = python.scratch()
     subprocess.check_call([compiler, "-O1", "-fPIC", "-shared", "-fno-omit-frame-pointer",
                            "-mno-omit-leaf-frame-pointer", "-fno-optimize-sibling-calls",
+                           *(["-DFREE_THREADED"] if python.free_threaded else []),
                            os.path.join(h.TARGETS, "mixed.c"), "-o",
                            os.path.join(folder, "mixed_native.so")])
     return folder

@@ -38,7 +38,8 @@ def expected(program, lines):
 
 def check_copies(tap, program, minor):
     name = "a program like %st" % VERSIONS[minor]
-    for argument, lines in (("sound", LINES), ("no-copy", {**LINES, "second": 0, "third": 0})):
+    for argument, lines in (("sound", LINES), ("one-copy", LINES),
+                            ("no-copy", {**LINES, "second": 0, "third": 0})):
         with h.Target([program, argument]) as target:
             listed = h.run_krait("list", str(target.pid))
             r = h.record("-p", str(target.pid), "-t", "-d", "400ms")

@@ -6,8 +6,9 @@
  * and a copy of the bytecode for each thread.
  *
  * Three threads run at once, "first", "second" and "third": all are in root (line 20), which called
- * work, each in its own copy of work, at the line 10, 11 or 12. With the argument "no-copy" the array
- * of copies is not there. It prints READY, then burns CPU time until it is killed.
+ * work, each in its own copy of work, at the line 10, 11 or 12. root is there -DDEPTH=N times (1). With
+ * the argument "no-copy" the array of copies is not there, with "one-copy" all threads use the first.
+ * It prints READY, then burns CPU time until it is killed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -50,6 +51,9 @@
 #define CODE_ADAPTIVE CODE(8)
 #define CODE_TLBC CODE(9)
 
+#ifndef DEPTH
+#define DEPTH 1
+#endif
 #define THREADS 3
 #define UNITS 8
 
@@ -57,7 +61,8 @@
 uint64_t _PyRuntime[1024];
 
 static char interp[32768], threads[THREADS][1024], entries[THREADS][128];
-static char frames[THREADS][2][128], codes[2][512], strings[3][128], lines[2][128], code_type[512];
+static char frames[THREADS][DEPTH + 1][128], codes[2][512], strings[3][128], lines[2][128],
+	code_type[512];
 static uint16_t copies[2][THREADS][UNITS];
 #ifdef BASE_FRAME
 static char bases[THREADS][128];
@@ -109,15 +114,18 @@ static void code(int i, const char *name, int first_line, const char *line_table
 	put(c, CODE_TLBC, addr(arrays[i]));
 }
 
-static void frame(int thread, int i, const char *previous, int unit)
+static char *frame(int thread, int i, const char *previous, int copy)
 {
+	int function = i == DEPTH; /* the last one is in work */
+	unsigned unit = function ? (unsigned)thread : 0;
 	char *f = frames[thread][i];
-	int32_t index = thread;
+	int32_t index = copy;
 
 	put(f, FRAME(0), addr(previous));
-	put(f, FRAME(1), addr(codes[i]) | 1); /* deferred */
-	put(f, FRAME(2), arrays[i][1 + thread] + 2 * (unsigned)unit);
+	put(f, FRAME(1), addr(codes[function]) | 1); /* deferred */
+	put(f, FRAME(2), arrays[function][1 + copy] + 2 * unit);
 	memcpy(f + FRAME(6), &index, sizeof(index));
+	return f;
 }
 
 /* The thread's state is linked before it runs; here it gets its identity. */
@@ -130,9 +138,9 @@ static void *burn(void *arg)
 	return NULL;
 }
 
-static void make_thread(int t)
+static void make_thread(int t, int copy)
 {
-	char *s = threads[t];
+	char *s = threads[t], *top = entries[t];
 	uint32_t status = 1 << 3; /* bound_gilstate */
 
 	if (t)
@@ -140,7 +148,7 @@ static void make_thread(int t)
 	if (t + 1 < THREADS)
 		put(s, THREAD(1), addr(threads[t + 1]));
 	put(s, THREAD(2), addr(interp));
-	put(s, THREAD(3), addr(frames[t][1]));
+	put(s, THREAD(3), addr(frames[t][DEPTH]));
 	memcpy(s + STATUS, &status, sizeof(status));
 	entries[t][FRAME(4)] = 3;
 #ifdef BASE_FRAME
@@ -148,15 +156,17 @@ static void make_thread(int t)
 	put(entries[t], FRAME(0), addr(bases[t]));
 	put(s, BASE_FRAME, addr(bases[t]));
 #endif
-	frame(t, 0, entries[t], 0);
-	frame(t, 1, frames[t][0], t);
+	for (int i = 0; i <= DEPTH; i++)
+		top = frame(t, i, top, copy);
 }
 
 int main(int argc, char **argv)
 {
 	static const char *const names[THREADS] = { "first", "second", "third" };
+	const char *what = argc > 1 ? argv[1] : "";
 	pthread_t thread;
 
+	memset(interp, 0, sizeof(interp)); /* what was never written is not there for BPF to read */
 	memcpy(_PyRuntime, table, sizeof(table));
 	put((char *)_PyRuntime, RUNTIME_HEAD, addr(interp));
 	put(interp, INTERP_THREADS, addr(threads[0]));
@@ -166,8 +176,8 @@ int main(int argc, char **argv)
 	code(0, "root", 20, "\xe8\x00", 2);
 	code(1, "work", 10, "\xe8\x00\xe8\x02\xe8\x02", 6);
 	for (int t = 0; t < THREADS; t++)
-		make_thread(t);
-	if (argc > 1 && !strcmp(argv[1], "no-copy"))
+		make_thread(t, strcmp(what, "one-copy") ? t : 0);
+	if (!strcmp(what, "no-copy"))
 		arrays[1][0] = 1;
 	for (int t = 0; t < THREADS; t++) {
 		if (pthread_create(&thread, NULL, burn, threads[t]))

@@ -3,15 +3,36 @@
  * mixed.c - an extension module whose functions work and call back into Python, for mixed.py.
  *
  * Built by the tests with frame pointers and without the headers of Python, so one file serves every
- * version: only the layout of PyModuleDef and PyMethodDef is needed, which has not changed.
+ * version: only the layout of PyModuleDef and PyMethodDef is needed, which has not changed. Built with
+ * -DFREE_THREADED for interpreters without a GIL, whose objects begin with other counts.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
+#ifdef FREE_THREADED
+	uintptr_t thread;
+	uint16_t flags;
+	uint8_t mutex, gc_bits;
+	uint32_t local_refcnt;
+	intptr_t shared_refcnt;
+#else
 	intptr_t refcnt;
+#endif
 	void *type;
 } object;
+
+#ifdef FREE_THREADED
+#define STATIC_OBJECT                                                                              \
+	{                                                                                          \
+		.local_refcnt = UINT32_MAX                                                         \
+	}
+#else
+#define STATIC_OBJECT                                                                              \
+	{                                                                                          \
+		.refcnt = 1                                                                        \
+	}
+#endif
 
 typedef struct {
 	const char *name;
@@ -79,7 +100,7 @@ static method methods[] = {
 };
 
 static module_def def = {
-	.base = { 1, NULL }, .name = "mixed_native", .size = -1, .methods = methods
+	.base = STATIC_OBJECT, .name = "mixed_native", .size = -1, .methods = methods
 };
 
 object *PyInit_mixed_native(void)
