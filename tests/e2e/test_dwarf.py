@@ -201,10 +201,10 @@ def count_by_pid(recording):
 
 def check_interpreter(tap, python, files):
     """A real one, its debug information in the file; then without, from a server."""
-    name = python.name + ": flow.py"
-    with h.start(python, "flow.py", env=NO_SERVERS) as target:
+    name = python.name + ": names.py"
+    with h.start(python, "names.py", env=NO_SERVERS) as target:
         tap.equal(listed(target.pid)[1]["how"], "DWARF", name + ": list")
-        r = h.record("-p", str(target.pid), "-d", "3s", env=NO_SERVERS)
+        r = h.record("-p", str(target.pid), "-d", "2s", env=NO_SERVERS)
     h.check_accounts(tap, name, r, complete=0.99)
     h.check_stacks(tap, name, r, target.oracle)
     # Beside the other, where it finds its library.
@@ -213,7 +213,7 @@ def check_interpreter(tap, python, files):
         files.split(python.path, stripped)
         bare = h.Interpreter(python.version, python.kind, python.root, stripped)
         with Server(files, stripped) as server, h.start(bare, "pairs.py") as target:
-            r = h.record("-p", str(target.pid), "-d", "1s", env=server.env)
+            r = h.record("-p", str(target.pid), "-d", "2s", env=server.env)
         name = python.name + " with debuginfod: pairs.py"
         h.check_accounts(tap, name, r, complete=0.99)
         h.check_stacks(tap, name, r, target.oracle)

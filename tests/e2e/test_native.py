@@ -185,8 +185,8 @@ def check_perf(tap, python):
     """perf names the native frames of a capture itself, in the same samples."""
     name = python.name + ": perf"
     folder = build(python)
-    if not shutil.which("perf") or not folder:
-        tap.skip(name, "no perf, or no C compiler")
+    if not shutil.which("perf") or not folder or python.minor not in FRAME_POINTERS:
+        tap.skip(name, "no perf, no C compiler, or no interpreter with frame pointers")
         return
     try:
         with h.start(python, "mixed.py", python.inside(folder)) as target:
