@@ -213,7 +213,8 @@ NOGIL_TESTS := /test_(stacks|threads|nogil|dwarf|list|discovery|late|embedded|ch
 	dwarf_offsets|process|symbolizer_live|linetable)(\.py)?$$
 
 check-nogil: all build-unit ## free-threaded interpreters, built once (5 minutes each), and tests on them
-	@scripts/install-deps test
+	@scripts/install-deps all
+	@scripts/install-deps nogil
 	@scripts/pythons-nogil
 	@KRAIT_KINDS='^(nogil-|refs)' O=$(O) V=$(V) T='$(or $(T),$(NOGIL_TESTS))' scripts/run-tests unit e2e
 

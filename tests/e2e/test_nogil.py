@@ -20,20 +20,21 @@ LINES = {"first": 10, "second": 11, "third": 12}
 RATE, PAUSE_SECS, AT_ONCE_SECS = 10000, 0.0003, 0.001
 
 
-def build(folder, minor):
+def build(folder, minor, *options):
     cc = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
     if not cc:
         return None
     program = os.path.join(folder, "fake-nogil-" + minor)
-    subprocess.run([cc, "-O1", "-w", "-rdynamic", "-DMINOR=" + minor, "-o", program, SOURCE,
-                    "-lpthread"], check=True)
+    subprocess.run([cc, "-O1", "-w", "-rdynamic", "-DMINOR=" + minor, *options, "-o",
+                    program, SOURCE, "-lpthread"], check=True)
     return program
 
 
-def expected(program, lines):
+def expected(program, lines, depth=1):
     process = os.path.basename(program)[:15]
     work = {name: "work (fake.py%s)" % (":%d" % line if line else "") for name, line in lines.items()}
-    return sorted([process, name, "root (fake.py:20)", leaf] for name, leaf in work.items())
+    roots = depth * ["root (fake.py:20)"]
+    return sorted([process, name, *roots, leaf] for name, leaf in work.items())
 
 
 def check_copies(tap, program, minor):
@@ -48,6 +49,20 @@ def check_copies(tap, program, minor):
         h.check_accounts(tap, "%s, %s" % (name, argument), r, complete=1.0)
         tap.equal(sorted(s for s, _ in r.stacks), expected(program, lines),
                   "%s, %s: each thread at its own line" % (name, argument), r.err)
+
+
+def check_anchors(tap, folder):
+    """3.15t has last_profiled_frame, too: of deep stacks only what is new is walked."""
+    name, depth = "a deep program like 3.15.2t", 100
+    program = build(folder, "15", "-DDEPTH=%d" % depth)
+    with h.Target([program, "sound"]) as target:
+        # A thread is given an anchor when it is a second old.
+        r = h.record("-p", str(target.pid), "-t", "-d", "3s", "--anchors", "on")
+    h.check_accounts(tap, name, r, complete=1.0)
+    tap.equal(sorted(s for s, _ in r.stacks), expected(program, LINES, depth),
+              name + ": each thread at its own line", r.err)
+    tap.ok(r.stats.get("delta", 0) > 100 and r.stats.get("mismatched") == 0,
+           name + ": anchors are met", r.err)
 
 
 def interrupts(recording):
@@ -112,6 +127,8 @@ def main():
             check_copies(tap, program, minor)
         else:
             tap.skip("a program like %st" % VERSIONS[minor], "no C compiler")
+    if program:
+        check_anchors(tap, folder)
     for python in h.interpreters(tap):
         if python.free_threaded:
             check_parallel(tap, python)
