@@ -36,8 +36,11 @@ def arguments():
                         help="writes NAME.json and NAME.md (default build/bench)")
     parser.add_argument("--compare", metavar="OLD.json", help="also show what has become worse")
     parser.add_argument("--results", metavar="FILE.json", help="show these, measure nothing")
-    parser.add_argument("--readme", action="store_true", help="put the tables into README.md")
+    parser.add_argument("--readme", nargs="?", const=True, metavar="FILE.json",
+                        help="put the tables into README.md, those of that file if there is one")
     options = parser.parse_args()
+    if isinstance(options.readme, str):
+        options.results = options.readme
     names = [w.name for w in plan.WORKLOADS]
     for target in options.target:
         if target not in names:

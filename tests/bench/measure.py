@@ -27,6 +27,7 @@ ALONE = 0.4
 # A profiler that has not ended by then has failed.
 PATIENCE_SECS = 40
 CPUCLOCK_SCHED = 2
+UNKNOWN = "<unknown function>"
 
 
 class ShortOracle(h.Oracle):
@@ -162,10 +163,14 @@ class Attached:
     def look(self):
         self.peak_kib = max(self.peak_kib, peak_kib(self.pid))
 
+    def is_alive(self):
+        """Not reaping it: only wait4() in end() tells what it has used."""
+        return not os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+
     def end(self, endless):
         """Asks it to end, or waits; its CPU seconds with all its children."""
         if endless:
-            self.process.send_signal(signal.SIGINT)
+            os.kill(self.pid, signal.SIGINT)
         self.asked_to_end = time.monotonic()
         while time.monotonic() - self.asked_to_end < PATIENCE_SECS:
             self.look()
@@ -195,11 +200,13 @@ def per_work(stretch):
 
 
 def judge(oracle, profile):
-    """(stacks that can be judged, those that never were, one of them). Frames in brackets are a
-    profiler's remark, such as [exiting]; their stacks do not claim to be whole Python stacks."""
+    """(stacks that can be judged, those that never were, one of them). A first frame in brackets
+    is a profiler's remark, such as [exiting]; such a stack, and one with a frame that is said to be
+    unknown, does not claim to be whole."""
     if profile.stacks is None or not oracle.codes:
         return None, None, None
-    plain = [(frames, n) for frames, n in profile.stacks if not frames[0].startswith("[")]
+    plain = [(frames, n) for frames, n in profile.stacks
+             if not frames[0].startswith("[") and UNKNOWN not in frames]
     illegal, _ = oracle.judge(plain, 0)
     worst = max(illegal, key=lambda s: s[1], default=None)
     example = ";".join(worst[0][-6:]) if worst else None
@@ -220,6 +227,14 @@ def stretch(readings):
     return tuple(b - a for a, b in zip(*readings))
 
 
+def wait_for_start(profiler, run):
+    """Until it samples; some cannot be asked, they get a fixed time."""
+    time.sleep(SETTLE_SECS)
+    while not profiler.started(run.pid) and run.is_alive() and \
+            time.monotonic() - run.started < PATIENCE_SECS / 4:
+        time.sleep(0.05)
+
+
 def observe(profiler, python, workload, rate, seconds, job):
     """What one profiler brings and costs; raises RuntimeError where it fails."""
     out = job.folder + "/out"
@@ -229,7 +244,7 @@ def observe(profiler, python, workload, rate, seconds, job):
     readings = [job.read()]
     run = Attached(profiler.command(python, pids, rate, limit, out), job.folder + "/log")
     try:
-        time.sleep(SETTLE_SECS)
+        wait_for_start(profiler, run)
         cpu, bpf = family_cpu(run.pid), bpf_seconds(run.pid)
         readings += job.readings(seconds)
         cpu, bpf = family_cpu(run.pid) - cpu, bpf_seconds(run.pid) - bpf

@@ -18,9 +18,9 @@ def median(values):
 
 
 def spread(values):
-    """Half of the distance between the smallest and the largest."""
+    """Half of the distance between the smallest and the largest, of two or more."""
     values = [v for v in values if v is not None and v == v]
-    return (max(values) - min(values)) / 2 if values else None
+    return (max(values) - min(values)) / 2 if len(values) > 1 else None
 
 
 def total(rows, key):
@@ -92,6 +92,8 @@ def signed(share):
 def cost(entry):
     if entry["cost"] is None:
         return "-"
+    if entry["cost_spread"] is None:
+        return signed(entry["cost"])
     return "%s ± %.1f" % (signed(entry["cost"]), 100 * entry["cost_spread"])
 
 

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a profiler is to the benchmark: how it is started on a running process, and what its output
+says, in one form for all.
+
+A profiler is attached to a process by its id and runs for SECONDS, or until SIGINT if that is None.
+What it wrote becomes a Profile: stacks, root first, without a frame for process or thread, each
+frame "qualified.name (file.py:line)" with no more than the last part of the file's path, which all
+of them know. That is the form in which labels of tests/e2e/harness.py are compared (short_oracle).
+
+Some run inside the root folder of scripts/pythons, beside their target, and need /proc there: call
+private_proc() once, before the targets are started.
+"""
+import ctypes
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
+import harness as h  # noqa: E402
+
+CLONE_NEWNS = 0x20000
+
+
+class Profile:
+    """What one run of a profiler brought.
+
+    stacks    [(frames, count)]; None where it cannot show Python's
+    delivered samples that have a stack, each thread of a look for itself
+    complete  of them, those said to be whole and named, and None where it does not say
+    seconds   it was sampling for so long by its own account, or None
+    """
+
+    def __init__(self, stacks, delivered, complete, seconds=None):
+        self.stacks, self.delivered, self.complete = stacks, delivered, complete
+        self.seconds = seconds
+
+
+def private_proc(root):
+    """From now on this process and its children have a mount namespace of their own, in which /proc
+    is mounted in root; for the rest of the machine nothing changes."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS):
+        raise OSError(ctypes.get_errno(), "unshare")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    if root != "/":
+        subprocess.run(["mount", "-t", "proc", "proc", root.rstrip("/") + "/proc"], check=True)
+
+
+def first_line(*command):
+    """The first line that a command prints, to either stream, or nothing."""
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace",
+                              timeout=h.PATIENCE_SECS)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ((done.stdout.strip() or done.stderr.strip()).splitlines() or [""])[0]
+
+
+def first_of(pids):
+    """For those that find children themselves."""
+    return str(pids).split(",", 1)[0]
+
+
+def frame(name, path, line):
+    return h.label(name, os.path.basename(path), int(line))
+
+
+def short_oracle(document, qualified=True):
+    """What a target says of itself (targets/oracle.py) in the form of a Profile's frames."""
+    codes = [dict(code, file=os.path.basename(code["file"])) for code in document["codes"]]
+    if not qualified:
+        codes = [dict(code, name=code["short"]) for code in codes]
+    return dict(document, codes=codes)
+
+
+class Profiler:
+    """One profiler. Subclasses say:
+
+    name       as it is chosen and shown
+    wall       it looks at every thread each time; if not, only at time on a CPU
+    qualified  its names are qualified
+    children   it follows the children of the process
+    endless    it can be told to run until SIGINT
+    children   it follows the children of a process
+    """
+
+    name, wall, qualified, endless, children = "", False, True, True, True
+
+    def __init__(self):
+        self.why = ""  # why it cannot run here
+        self.version = ""
+
+    def python(self, pythons):
+        """The interpreter that it can look into, of harness.all_interpreters()."""
+        return self.pick(pythons, "3.15")
+
+    def pick(self, pythons, *minors):
+        for minor in minors:
+            for python in pythons:
+                if (python.minor, python.kind) == (minor, "exe"):
+                    return python
+        self.why = self.why or "no Python %s (scripts/pythons)" % " or ".join(minors)
+        return None
+
+    def available(self, pythons):
+        """Whether it can run here; if so the version is known, if not why."""
+        raise NotImplementedError
+
+    def command(self, python, pid, rate, seconds, out):
+        """The command line that profiles pid, a target run by python, into the file out, which
+        both sides can write (python.scratch()). Where that has children that live, pid is a text,
+        "PARENT,CHILD,..."."""
+        raise NotImplementedError
+
+    def parse(self, out, text):
+        """The Profile of a run that wrote out and printed text (both streams)."""
+        raise NotImplementedError
+
+    def started(self, pid):
+        """Whether its process samples by now, as far as can be told from outside."""
+        return True
+
+    def outputs(self, out):
+        """The files that a run wrote."""
+        return [out] if os.path.exists(out) else []
