@@ -41,7 +41,8 @@ class Krait(Profiler):
 
     def command(self, python, pid, rate, seconds, out):
         duration = ["-d", "%dms" % round(seconds * 1000)] if seconds else []
-        return [h.KRAIT, "record", "-q", "--stats", "--max-loss", "100", "--lines", "--no-process",
+        return [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--max-loss", "100",
+                "--lines", "--no-process",
                 "--anchors", self.anchors, "-p", str(pid), "-F", str(rate), "-f", "folded",
                 "-o", out, *duration]
 

@@ -257,6 +257,7 @@ def label(name, path, line=0):
 
 # ---- recordings -----------------------------------------------------------------------------------
 
+PYTHON_ONLY = ("--no-native", "--no-kernel")
 COMPLETE, TRUNCATED, LOST = "complete.", "truncated.", "lost."
 
 
@@ -309,10 +310,12 @@ def run_krait(*args, timeout=PATIENCE_SECS, **options):
 
 
 def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENCE_SECS, **options):
-    """Runs krait record with --stats into a new folder, which cleanup() removes."""
+    """Runs krait record with --stats into a new folder, which cleanup() removes. Python frames only,
+    which is what the oracle knows, unless the arguments say something else."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     folders.append(folder)
-    line = ["record", "-q", "--stats", "--max-loss", "100"] + (["--lines"] if lines else [])
+    line = ["record", "-q", "--stats", "--max-loss", "100", *PYTHON_ONLY] + \
+        (["--lines"] if lines else [])
     for name in outputs:
         line += ["-o", os.path.join(folder, name)]
     line += list(args) + (["--", *command] if command else [])

@@ -121,7 +121,7 @@ def check_threads(tap, python, env=None):
         name = "%s: %d threads that come and go at %s Hz" % (python.name, crowd, rate)
         with h.start(python, "brief.py", str(crowd), "3", env=env) as target:
             krait = subprocess.Popen(
-                [h.KRAIT, "record", "-q", "--stats", "-p", str(target.pid), "-F", rate,
+                [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "-p", str(target.pid), "-F", rate,
                  "--anchors", "on", "--max-loss", "100", "-o", "-", "-f", "folded"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
             time.sleep(0.3)
@@ -186,7 +186,7 @@ def check_two(tap, python):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         other = subprocess.Popen(
-            [h.KRAIT, "record", "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
              "-F", "7000", "--anchors", "on", "-o", os.path.join(folder, "x.folded")],
             stderr=subprocess.PIPE, encoding="utf-8")
         r = record(target, "10000", "2s")
@@ -207,7 +207,7 @@ def check_kills(tap, python):
         time.sleep(AGE_SECS)
         left = 0
         for _ in range(KILLS):
-            krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(target.pid), "-F", "10000",
+            krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-p", str(target.pid), "-F", "10000",
                                       "--anchors", "on", "-o", "/dev/null", "-f", "folded"],
                                      stderr=subprocess.DEVNULL)
             time.sleep(rng.uniform(0.01, 0.6))

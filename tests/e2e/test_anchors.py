@@ -48,7 +48,7 @@ def check_two(tap, python):
         h.folders.append(folder)
         path = h.os.path.join(folder, "x.folded")
         other = h.subprocess.Popen(
-            [h.KRAIT, "record", "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
              "-F", "3000", "--anchors", "on", "--max-loss", "100", "-o", path],
             stderr=h.subprocess.PIPE, encoding="utf-8")
         r = h.record("-p", str(target.pid), "-d", "2s", "-F", "3000", "--anchors", "on")

@@ -76,7 +76,7 @@ def check_end_during_recording(tap, python):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         path = os.path.join(folder, "x.folded")
-        krait = subprocess.Popen([h.KRAIT, "record", "--stats", "--lines", "-q", "-o", path,
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "--lines", "-q", "-o", path,
                                   "-p", str(target.pid)], stderr=subprocess.PIPE, encoding="utf-8")
         try:
             krait.communicate(timeout=1)
@@ -102,7 +102,7 @@ def check_untouched(tap, python):
     folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)
     path = os.path.join(folder, "x.folded")
-    krait = subprocess.run([h.KRAIT, "record", "-q", "-o", path, "--", *command],
+    krait = subprocess.run([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-o", path, "--", *command],
                            input=b"\0in\xff\n", capture_output=True)
     name = python.name + ": the command of record"
     tap.equal(krait.stdout, plain.stdout, name + " has its output and its arguments")

@@ -155,7 +155,7 @@ def full_disk(target, kib, name):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     saved = tempfile.mkdtemp(prefix="krait-e2e-")
     line = 'mount -t tmpfs -o size=%dk none "$1" && head -c 1M /dev/zero >"$1/ballast"; ' \
-           'TMPDIR="$2" "$3" record -p "$4" -d 500ms --lines -o "$1/%s"' % (kib, name)
+           'TMPDIR="$2" "$3" record -p "$4" -d 500ms --lines --no-native --no-kernel -o "$1/%s"' % (kib, name)
     done = subprocess.run(["unshare", "-m", "sh", "-c", line, "sh", folder, saved, h.KRAIT,
                            str(target.pid)], capture_output=True, timeout=h.PATIENCE_SECS,
                           encoding="utf-8")
@@ -219,8 +219,8 @@ def ours(names):
 
 def interrupted(target, number, path, *options):
     """krait, ended by a signal in the middle of its recording."""
-    krait = subprocess.Popen([h.KRAIT, "record", "-p", str(target.pid), "--stats", "--lines", "-o",
-                              path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    krait = subprocess.Popen([h.KRAIT, "record", "-p", str(target.pid), "--stats", "--lines",
+                              *h.PYTHON_ONLY, "-o", path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              encoding="utf-8")
     try:
         krait.communicate(timeout=0.8)

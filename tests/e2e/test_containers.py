@@ -40,7 +40,7 @@ def check_hidden(tap, python):
 def check_late(tap, python):
     """Started in its container while krait records."""
     name = python.name + " that starts in its container"
-    krait = subprocess.Popen([h.KRAIT, "record", "--name", "*.py", "-q", "-F", "997", "-d", "3s",
+    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "*.py", "-q", "-F", "997", "-d", "3s",
                               "-f", "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
     time.sleep(1)
     with h.Target(hidden(python)):
@@ -114,7 +114,7 @@ def check_filters(tap, python):
 
 def check_excluded(tap, python):
     """What starts meanwhile and is not wanted is not in the books."""
-    krait = subprocess.Popen([h.KRAIT, "record", "--name", "nothing", "-q", "--stats", "-F", "997",
+    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--name", "nothing", "-q", "--stats", "-F", "997",
                               "-d", "2s", "-o", "/dev/null", "-f", "folded"],
                              stderr=subprocess.PIPE, encoding="utf-8")
     time.sleep(1)

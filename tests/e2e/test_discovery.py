@@ -87,7 +87,7 @@ def check_all(tap, pythons):
 def check_start(tap, python):
     """A process that starts while -a records is sampled from its first milliseconds on."""
     line = 'sleep 0.5; exec "$@"'
-    krait = subprocess.Popen([h.KRAIT, "record", "-a", "-q", "-F", "997", "-d", "2s", "-f",
+    krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-a", "-q", "-F", "997", "-d", "2s", "-f",
                               "folded", "-o", "-"], stdout=subprocess.PIPE, encoding="utf-8")
     late = subprocess.Popen(["sh", "-c", line, "sh",
                              *python.command(python.target("pairs.py"))],

@@ -157,7 +157,7 @@ def check_silent_server(tap, files):
         tap.ok(seen.get(good.pid, 0) > 100 and odd.pid not in seen,
                "a silent server: another process is sampled meanwhile", seen, r.err)
         server.asked.clear()
-        krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(odd.pid), "-o",
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-p", str(odd.pid), "-o",
                                   files.path("x.folded")], stderr=subprocess.PIPE, env=server.env)
         server.asked.wait(h.PATIENCE_SECS)
         krait.send_signal(h.signal.SIGINT)
@@ -170,7 +170,7 @@ def check_late_server(tap, files):
     """An answer that comes in the midst of a recording: the process is sampled from then on."""
     with Server(files, files.stripped, patient=False) as server, \
             h.Target([files.stripped]) as target:
-        krait = subprocess.Popen([h.KRAIT, "record", "-a", "-q", "-F", "997", "-f", "folded", "-o",
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-a", "-q", "-F", "997", "-f", "folded", "-o",
                                   "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  encoding="utf-8", env=server.env)
         server.asked.wait(h.PATIENCE_SECS)

@@ -54,7 +54,7 @@ def perf_samples(path, *options):
 
 def record_for(seconds, target, path, number):
     """Records and ends krait with that signal after so many seconds of work."""
-    krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(target.pid), "-o", path],
+    krait = subprocess.Popen([h.KRAIT, "record", "-q", *h.PYTHON_ONLY, "-p", str(target.pid), "-o", path],
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
     deadline = time.monotonic() + h.PATIENCE_SECS
     # From the first flush on: what a killed krait has not written yet is not there.

@@ -170,15 +170,59 @@ def check_kernel(tap, python):
     tap.ok(not misplaced, name + ": nothing is above the kernel", h.show(misplaced))
 
 
-def check_off(tap, python):
-    """Without the options there is nothing of it, and --no-native takes -n back."""
-    name = python.name + ": off"
+def foreign(stacks, what):
+    """Samples with such a frame."""
+    return sum(n for s, n in stacks if any(re.search(what, f) for f in s))
+
+
+def check_options(tap, python):
+    """Both are there unless they are not wanted, each by itself."""
+    name = python.name + ": options"
+    kernel, native = r"_\[k\]$", r"\.so"
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    path = os.path.join(folder, "x.folded")
     with h.start(python, "inside.py", "in_zlib", "in_read") as target:
-        for options in ((), ("-n", "-k", "--no-native", "--no-kernel")):
-            r = h.record(*options, "-p", str(target.pid), "-d", "500ms", lines=False)
-            foreign = [(s, n) for s, n in r.stacks if any("_[k]" in f or ".so" in f for f in s)]
-            tap.ok(r.samples() > 10 and not foreign, "%s: Python only with %s" % (name, options),
-                   h.show(foreign))
+        for options, want in (((), (True, True)), (("--no-native",), (False, True)),
+                              (("--no-kernel",), (True, False)), (h.PYTHON_ONLY, (False, False)),
+                              (("--no-native", "-n", "--no-kernel", "-k"), (True, True)),
+                              (("-n", "-k", *h.PYTHON_ONLY), (False, False))):
+            h.run_krait("record", "-q", *options, "-p", str(target.pid), "-d", "500ms", "-o", path)
+            stacks = h.parse_folded(path)
+            got = tuple(foreign(stacks, what) > 0 for what in (native, kernel))
+            tap.ok(sum(n for _, n in stacks) > 10 and got == want,
+                   "%s: native, kernel are %s with %s" % (name, want, " ".join(options) or "none"),
+                   h.show(stacks))
+    shutil.rmtree(folder)
+
+
+def check_folding(tap, python):
+    """What is left out of a capture afterwards is counted where Python called it: the same stacks as
+    without the frames, the same number."""
+    name = python.name + ": folding"
+    with h.start(python, "inside.py", "in_zlib", "in_read") as target:
+        r = h.record("-n", "-k", "-p", str(target.pid), "-d", "1s", lines=False,
+                     outputs=("x.folded", "x.data"))
+    names = {s[-1] for s, _ in r.stacks}
+    for option, what in (("--no-native", r"\.so|\[truncated\]"), ("--no-kernel", r"_\[k\]$")):
+        h.run_krait("convert", "-q", option, "-o", r.path("y.folded"), r.path("x.data"))
+        stacks = h.parse_folded(r.path("y.folded"))
+        tap.ok(foreign(r.stacks, what) > 10 and not foreign(stacks, what),
+               "%s: %s leaves none" % (name, option), h.show(stacks))
+        tap.equal(sum(n for _, n in stacks), r.samples(), "%s: %s loses none" % (name, option))
+    h.run_krait("convert", "-q", *h.PYTHON_ONLY, "-o", r.path("y.folded"), r.path("x.data"))
+    stacks = {";".join(s): n for s, n in h.parse_folded(r.path("y.folded"))}
+    want = {}
+    for s, n in r.stacks:
+        python_only = [f for f in s if not re.search(r"\.so|^\[truncated\]$|_\[k\]$", f)]
+        want[";".join(python_only)] = want.get(";".join(python_only), 0) + n
+    tap.equal(stacks, want, name + ": both give the stacks of Python", names)
+    note = h.run_krait("annotate", "-i", r.path("x.data"), "in_zlib").stdout
+    hot = re.search(r"^ *([0-9.]+)% +\d+ +([0-9.]+)% +22\b", note, re.M)
+    tap.ok(hot and hot.group(1) == hot.group(2) and float(hot.group(1)) > 5,
+           name + ": annotate gives a line what it calls", note)
+    refused = h.run_krait("report", "--no-native", r.path("x.folded"))
+    tap.ok(refused.returncode == 2 and "captures" in refused.stderr,
+           name + ": folded stacks cannot tell", refused.stderr)
 
 
 def check_perf(tap, python):
@@ -215,7 +259,7 @@ def check_unknown(tap, python):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     path = os.path.join(folder, "x.folded")
     with h.start(python, "pairs.py"):
-        krait = subprocess.Popen([h.KRAIT, "record", "-a", "-n", "-F", "997", "--stats", "-q", "-o",
+        krait = subprocess.Popen([h.KRAIT, "record", "-a", "-F", "997", "--stats", "-q", "-o",
                                   path], stderr=subprocess.PIPE, encoding="utf-8")
         # It knows the interpreter when it has met the other process, and follows the next from exec.
         time.sleep(1.5)
@@ -227,7 +271,7 @@ def check_unknown(tap, python):
     stacks = h.parse_folded(path)
     shutil.rmtree(folder)
     gone = [(s, n) for s, n in stacks if any(f.startswith("gone_leaf ") for f in s)]
-    marked = [(s, n) for s, n in stacks if s[-1] == "[unknown native frames]"]
+    marked = [(s, n) for s, n in stacks if "[unknown native frames]" in s]
     tap.ok(sum(n for _, n in gone) > 20 and all(s in marked for s in gone),
            name + ": a mark says that native frames are missing", h.show(gone))
     tap.equal(sum(n for _, n in marked), stats.get("native.unknown"),
@@ -246,7 +290,8 @@ def main():
     if pythons:
         newest = h.newest(pythons)
         check_kernel(tap, newest)
-        check_off(tap, newest)
+        check_options(tap, newest)
+        check_folding(tap, newest)
         check_perf(tap, newest)
         check_unknown(tap, newest)
     tap.done()

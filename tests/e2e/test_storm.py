@@ -30,7 +30,7 @@ class Krait:
         h.folders.append(self.folder)
         self.err = open(os.path.join(self.folder, "err"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [h.KRAIT, "record", "-q", "--stats", "--max-loss", "100", "-o",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--max-loss", "100", "-o",
              os.path.join(self.folder, "x.folded"), *args],
             stdout=subprocess.DEVNULL, stderr=self.err)
         self.pid = self.process.pid
@@ -149,7 +149,7 @@ def check_kill_target(tap, python):
     for i in range(scale(8, 60)):
         target = subprocess.Popen(python.command(python.target("flash.py"), "2000"))
         time.sleep(0.01 + 0.02 * (i % 4))
-        krait = subprocess.Popen([h.KRAIT, "record", "-q", "--stats", "-F", "2000", "-o",
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "-F", "2000", "-o",
                                   "/dev/null", "-f", "folded", "-p", str(target.pid)],
                                  stderr=subprocess.PIPE, encoding="utf-8")
         time.sleep(0.1 + random.random() * 0.5)
@@ -244,7 +244,7 @@ def check_kill_krait(tap, python):
     held, before = set(), set(os.listdir("/tmp"))
     with h.start(python, "crowd.py", "8", "4") as target:
         for i in range(scale(20, 100)):
-            krait = subprocess.Popen([h.KRAIT, "record", "-q", "-F", "5000", "--anchors", "on",
+            krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-F", "5000", "--anchors", "on",
                                       "-o", os.path.join(folder, "x.folded"),
                                       *(["-a"] if i % 2 else ["-p", str(target.pid)])],
                                      stderr=subprocess.DEVNULL)

@@ -109,6 +109,21 @@ static void a_process_is_sampled_densely_and_a_machine_rarely(void **state)
 	assert_int_equal(good("--rate 7 -p 1")->frequency, 7);
 }
 
+static void native_and_kernel_are_there_unless_not_wanted(void **state)
+{
+	const struct record_options *o = good("-p 1");
+
+	assert_true(o->native && o->kernel && !o->interpreter_frames);
+	o = good("-p 1 --no-native");
+	assert_true(!o->native && o->kernel);
+	o = good("-p 1 --no-kernel");
+	assert_true(o->native && !o->kernel);
+	o = good("-p 1 --no-native --no-kernel -n -k");
+	assert_true(o->native && o->kernel);
+	o = good("-p 1 --no-native --interpreter-frames");
+	assert_true(o->native && o->interpreter_frames);
+}
+
 static void events_come_in_lists_and_repeatedly(void **state)
 {
 	const struct record_options *o = good("-p 1");
@@ -294,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_process_is_sampled_densely_and_a_machine_rarely),
+		T(native_and_kernel_are_there_unless_not_wanted),
 		T(events_come_in_lists_and_repeatedly),
 		T(a_period_is_for_what_is_counted),
 		T(bad_events_are_refused_by_name),

@@ -256,6 +256,13 @@ static __u32 answer(struct objects *o, __u32 object, __u64 offset)
 	return frame;
 }
 
+bool objects__is_python(const struct objects *o, const struct mappings *m, __u64 address)
+{
+	const struct mapping *at = mappings_find(m, address);
+
+	return at && o->list[at->object].file.is_dso;
+}
+
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel)
 {
 	const struct mapping *at;

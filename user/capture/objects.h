@@ -26,6 +26,9 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 /* The kernel's code began there: its names are known if this kernel is that one, in the same place. */
 void objects__set_kernel(struct objects *o, __u64 text_start);
 
+/* Is the address one that krait has given to a place in Python, or to a mark? */
+bool objects__is_python(const struct objects *o, const struct mappings *m, __u64 address);
+
 /* The frame of an address, 0 when out of memory. */
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel);
 

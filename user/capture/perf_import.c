@@ -14,9 +14,13 @@
 #include "capture/objects.h"
 #include "capture/perf_format.h"
 #include "profile/stack_filter.h"
+#include "stack/join.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/printable.h"
+
+/* What stands for a stack of which no frame is wanted. */
+#define NO_FRAME "[no Python frame]"
 
 struct import {
 	struct profile *profile;
@@ -67,6 +71,39 @@ static unsigned turn_round(struct import *im, const struct perf_read *r)
 	return cnt;
 }
 
+/* A mark that says that native frames are missing goes with them. */
+static bool is_native_mark(const struct import *im, const struct profile_frame *f)
+{
+	const char *name = profile__text(im->profile, f->name);
+
+	return f->kind == FRAME_MARK &&
+	       (!strcmp(name, JOIN_TRUNCATED_TEXT) || !strcmp(name, JOIN_UNKNOWN_TEXT));
+}
+
+/* The child for an address, or the node itself where that frame is not wanted. */
+static __u32 frame_node(struct import *im, const struct mappings *mappings, __u32 node,
+			__u64 address)
+{
+	const struct perf_filter *filter = &im->config->filter;
+	/* The upper half of the address space belongs to the kernel everywhere. */
+	bool kernel = address >> 63;
+	const struct profile_frame *f;
+	__u32 frame;
+
+	if (kernel && filter->no_kernel)
+		return node;
+	if (!kernel && filter->no_native && !objects__is_python(im->objects, mappings, address))
+		return node;
+	frame = objects__frame(im->objects, mappings, address, kernel);
+	f = profile__frame_at(im->profile, frame);
+	if (filter->no_native && is_native_mark(im, f))
+		return node;
+	/* One mark stands for a run of addresses without names. */
+	if (f->kind == FRAME_MARK && profile__node_at(im->profile, node)->frame == frame)
+		return node;
+	return profile__child(im->profile, node, frame);
+}
+
 /* The node of the leaf; 0 where there is no room. */
 static __u32 stack_node(struct import *im, struct import_process *p, struct import_thread *t,
 			unsigned cnt)
@@ -84,15 +121,9 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 	node = kept ? t->nodes[kept - 1] : t->node;
 	for (unsigned i = kept; i < cnt; i++) {
 		__u64 address = im->scratch[i];
-		/* The upper half of the address space belongs to the kernel everywhere. */
-		/* All but the leaf go on behind a call, which may be the last of its function. */
-		__u32 frame = objects__frame(im->objects, p ? &p->mappings : &im->none,
-					     address - (i + 1 < cnt), address >> 63);
-		const struct profile_node *n = profile__node_at(im->profile, node);
 
-		/* One mark stands for a run of addresses without names. */
-		if (n->frame != frame || profile__frame_at(im->profile, frame)->kind != FRAME_MARK)
-			node = profile__child(im->profile, node, frame);
+		/* All but the leaf go on behind a call, which may be the last of its function. */
+		node = frame_node(im, p ? &p->mappings : &im->none, node, address - (i + 1 < cnt));
 		t->chain[i] = address;
 		t->nodes[i] = node;
 		if (!node) {
@@ -101,6 +132,8 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 		}
 	}
 	t->cnt = cnt;
+	if (node == t->node)
+		node = profile__named_child(im->profile, node, FRAME_MARK, NO_FRAME, 0, 0);
 	import_stacks_put(stacks, t->node, im->scratch, cnt, node);
 	return node;
 }

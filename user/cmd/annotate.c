@@ -74,7 +74,8 @@ static const struct argp parser = {
 	option_table,
 	parse_option,
 	"[NAME]",
-	"Print source lines with their samples. NAME is a function, with or without its class, or a file."
+	"Print source lines with their samples. NAME is a function, with or without its class, or a file. "
+	"What a line calls in C or in the kernel is its own."
 	"\vexamples:\n"
 	"  krait annotate                        the hottest files of perf.data\n"
 	"  krait annotate Cart.total -i other.data\n"
@@ -124,6 +125,8 @@ int cmd_annotate(int argc, char **argv)
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
 		return EXIT_CODE_USAGE;
+	/* C has no lines here: what a line of Python calls there is its own. */
+	c.input.filter.no_native = c.input.filter.no_kernel = c.input.may_fold = true;
 	summary_options_init(&terminal, stdout);
 	c.annotate.color = terminal.color && !c.output;
 	code = input__load(&in, &c.input, NULL, NULL);

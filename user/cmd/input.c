@@ -10,7 +10,16 @@
 #include "util/error.h"
 #include "util/log.h"
 
-enum { KEY_PID = 1000, KEY_TID, KEY_COMM, KEY_FUNCTION, KEY_EVENT, KEY_TIME };
+enum {
+	KEY_PID = 1000,
+	KEY_TID,
+	KEY_COMM,
+	KEY_FUNCTION,
+	KEY_EVENT,
+	KEY_TIME,
+	KEY_NO_NATIVE,
+	KEY_NO_KERNEL
+};
 
 #define NONE_WANTED "%s: none of its %llu samples is wanted by the options"
 
@@ -28,6 +37,9 @@ static const struct argp_option options[] = {
 	  "of a capture with several, only this one (default: the first; report: all)" },
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "only these seconds since the first sample; either may be left out" },
+	{ "no-native", KEY_NO_NATIVE, 0, 0,
+	  "no native frames: their samples are those of the Python function that called them" },
+	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no frames of the kernel, in the same way" },
 	{ 0 },
 };
 
@@ -91,6 +103,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_EVENT:
 		o->filter.event = arg;
+		break;
+	case KEY_NO_NATIVE:
+		o->filter.no_native = true;
+		break;
+	case KEY_NO_KERNEL:
+		o->filter.no_kernel = true;
 		break;
 	case KEY_TIME:
 		parse_time(&o->filter, arg, state);
@@ -248,6 +266,13 @@ int input__load(struct input *ret, const struct input_options *o, input_sample_f
 		return EXIT_CODE_OUTPUT;
 	}
 	setvbuf(file, NULL, _IOFBF, 1 << 18);
+	if (!is_capture(file) && (o->filter.no_native || o->filter.no_kernel) && !o->may_fold) {
+		log_error(NULL,
+			  "%s: folded stacks do not say what is native: --no-native and "
+			  "--no-kernel are for captures",
+			  name);
+		return EXIT_CODE_USAGE;
+	}
 	if (!is_capture(file))
 		return load_folded(ret, file, &o->filter, name);
 	return load_capture(ret, file, o, name, fn, ctx);

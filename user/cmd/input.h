@@ -20,6 +20,7 @@
 struct input_options {
 	const char *path; /* NULL: INPUT_DEFAULT; "-": the standard input */
 	struct perf_filter filter;
+	bool may_fold; /* no_native and no_kernel are no matter of folded stacks, which stay as they are */
 	bool path_given;
 };
 

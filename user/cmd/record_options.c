@@ -66,14 +66,15 @@ static const struct argp_option options[] = {
 	{ "duration", 'd', "TIME", 0,
 	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
 	{ "native", 'n', 0, 0,
-	  "also the C side of each stack: extensions and libraries between the Python frames. By "
-	  "frame pointers, as CPython has them from 3.15 on: below older ones, and in libraries "
-	  "without, most stacks have a [truncated] in them, so it is off unless asked for" },
-	{ "no-native", KEY_NO_NATIVE, 0, 0, "Python only" },
-	{ "kernel", 'k', 0, 0, "also the kernel's frames, where a sample hit it" },
+	  "also the C side of each stack (the default): extensions and libraries between the Python "
+	  "frames. By frame pointers, as CPython has them from 3.15 on; [truncated] says where code "
+	  "without them, or an older CPython, hides callers in C" },
+	{ "no-native", KEY_NO_NATIVE, 0, 0,
+	  "no native frames; krait report can leave them out, too" },
+	{ "kernel", 'k', 0, 0, "also the kernel's frames, where a sample hit it (the default)" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "none of the kernel" },
 	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
-	  "with -n, also the interpreter's own C functions, which are folded into Python's" },
+	  "also the interpreter's own C functions, which are folded into Python's" },
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
@@ -434,6 +435,7 @@ void record_options_parse(struct record_options *ret, int argc, char **argv)
 	memset(ret, 0, sizeof(*ret));
 	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
 	ret->audit_every = DEFAULT_AUDIT_EVERY;
+	ret->native = ret->kernel = true;
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	/* In order: what follows the command's name belongs to the command. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);

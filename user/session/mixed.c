@@ -262,12 +262,11 @@ __u32 mixed__frame(struct mixed *m, const struct join_item *item)
 		return kernel_node(m, item);
 	if (item->kind == JOIN_UNKNOWN) {
 		if (!m->unknown_mark)
-			m->unknown_mark =
-				make_frame(m, FRAME_MARK, "[unknown native frames]", "", 0);
+			m->unknown_mark = make_frame(m, FRAME_MARK, JOIN_UNKNOWN_TEXT, "", 0);
 		return m->unknown_mark;
 	}
 	if (!m->truncated_mark)
-		m->truncated_mark = make_frame(m, FRAME_MARK, "[truncated]", "", 0);
+		m->truncated_mark = make_frame(m, FRAME_MARK, JOIN_TRUNCATED_TEXT, "", 0);
 	return m->truncated_mark;
 }
 

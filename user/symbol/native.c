@@ -28,7 +28,7 @@ struct native {
 	__u32 serial;
 	struct native_mapping *mappings; /* by start */
 	unsigned cnt, cap;
-	struct cached cache[1 << CACHE_BITS];
+	struct cached *cache; /* 1 << CACHE_BITS; NULL until it is asked: most processes sleep */
 };
 
 /* ---- mappings --------------------------------------------------------------------------------- */
@@ -125,7 +125,8 @@ static void refresh(struct native *n, __u64 now_ns)
 		return;
 	read_mappings(n, &maps);
 	n->serial++;
-	memset(n->cache, 0, sizeof(n->cache));
+	if (n->cache)
+		memset(n->cache, 0, sizeof(*n->cache) << CACHE_BITS);
 }
 
 /* The executable's file, whatever it is called, where the interpreter is in it. */
@@ -182,6 +183,7 @@ void native__free(struct native *n)
 	if (!n)
 		return;
 	free(n->mappings);
+	free(n->cache);
 	free(n);
 }
 
@@ -205,8 +207,13 @@ static const struct native_mapping *find_mapping(const struct native *n, __u64 i
 	return NULL;
 }
 
+/* NULL when out of memory. */
 static struct cached *cache_slot(struct native *n, __u64 ip)
 {
+	if (!n->cache)
+		n->cache = calloc(1 << CACHE_BITS, sizeof(*n->cache));
+	if (!n->cache)
+		return NULL;
 	return &n->cache[(ip * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_BITS)];
 }
 
@@ -216,7 +223,7 @@ struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
 	const struct native_mapping *m;
 	struct native_symbol *symbol;
 
-	if (c->symbol && c->ip == ip)
+	if (c && c->symbol && c->ip == ip)
 		return c->symbol;
 	m = find_mapping(n, ip);
 	if (!m) {
@@ -228,7 +235,7 @@ struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
 	if (native_file__is_closed(m->file))
 		open_symbols(n, m);
 	symbol = native_files__find(n->files, m->file, ip - m->start + m->offset);
-	if (symbol)
+	if (symbol && c)
 		*c = (struct cached){ ip, symbol, WORD_NOT_ASKED };
 	return symbol;
 }
@@ -239,11 +246,11 @@ int native__return_word(struct native *n, __u64 ip)
 	const struct native_mapping *m;
 	int word;
 
-	if (c->symbol && c->ip == ip && c->return_word != WORD_NOT_ASKED)
+	if (c && c->symbol && c->ip == ip && c->return_word != WORD_NOT_ASKED)
 		return c->return_word;
 	m = find_mapping(n, ip);
 	word = m ? native_file__return_word(m->file, ip - m->start + m->offset) : -1;
-	if (c->symbol && c->ip == ip)
+	if (c && c->symbol && c->ip == ip)
 		c->return_word = word;
 	return word;
 }
