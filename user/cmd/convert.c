@@ -85,11 +85,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_PROCESS:
 		c->emit.no_process = true;
 		break;
-	case ARGP_KEY_ARG:
-		if (c->input.path)
-			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
-		c->input.path = arg;
-		break;
 	case ARGP_KEY_END:
 		check(c, state);
 		break;

@@ -113,6 +113,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TIME:
 		parse_time(&o->filter, arg, state);
 		break;
+	case ARGP_KEY_ARG: /* where the command has no use of its own for it */
+		if (o->path)
+			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
+		o->path = arg;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

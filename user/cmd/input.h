@@ -30,7 +30,10 @@ struct input {
 	struct perf_import_stats stats; /* of a capture */
 };
 
-/* -i, --pid, --tid, --comm, --function, --event, --time; its input is a struct input_options. */
+/*
+ * -i, --pid, --tid, --comm, --function, --event, --time, and FILE where the command leaves arguments to
+ * it; its input is a struct input_options.
+ */
 extern const struct argp input_argp;
 
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);

@@ -107,11 +107,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPTION_MIN_PERCENT:
 		parse_min_percent(o, arg, state);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->input.path)
-			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
-		o->input.path = arg;
-		return 0;
 	case ARGP_KEY_END:
 		if (o->tree && o->by > BY_LINE)
 			argp_error(state, "--tree is by function or by line");

@@ -37,11 +37,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'l':
 		s->emit.lines = true;
 		break;
-	case ARGP_KEY_ARG:
-		if (s->input.path)
-			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
-		s->input.path = arg;
-		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
