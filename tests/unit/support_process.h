@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support_process.h - live processes to identify: interpreters of scripts/pythons in their own roots,
+ * copies of them under other names, and what is not Python.
+ */
+#ifndef KRAIT_TESTS_SUPPORT_PROCESS_H
+#define KRAIT_TESTS_SUPPORT_PROCESS_H
+
+#include "support_pythons.h"
+#include "target/elf_cache.h"
+#include "target/process.h"
+
+#define PYTHON_MAX 32
+#define NOBODY 65534
+#define WAIT_CODE "import os, time; os.write(1, b'r'); time.sleep(60)"
+
+struct fixture {
+	struct elf_cache *cache;
+	struct python pythons[PYTHON_MAX]; /* 3.13 and later */
+	size_t cnt;
+	struct py_process process;
+};
+
+struct start {
+	const char *root, *path, *code;
+	const char *library_path; /* or NULL */
+	uid_t uid;
+};
+
+struct copied {
+	char dir[512], file[600]; /* as we see it */
+	struct python python; /* as it runs */
+};
+
+/* For cmocka: *state is the fixture. */
+int process_setup(void **state);
+int process_teardown(void **state);
+
+/* Starts and waits for the first byte of output. The pid, or -1 when it ended without. */
+pid_t process_start(const struct start *s);
+pid_t process_start_python(const struct python *p);
+pid_t process_start_sleep(void);
+void process_stop(pid_t pid);
+
+int process_identify(struct fixture *f, pid_t pid);
+/*
+ * Without the capability for map_files: as nobody, on a process of nobody. A child does it, since
+ * nobody cannot become root again.
+ */
+int identify_as_nobody(struct fixture *f, pid_t pid);
+void process_check_python(const struct fixture *f, const struct python *p);
+
+void copy_file(const char *from, const char *to);
+/* An executable that holds the interpreter, or NULL, and then it is said. */
+const struct python *find_exe(const struct fixture *f);
+/* Copied to a folder that nobody can name. */
+void copy_exe(const struct python *p, const char *name, struct copied *ret);
+void remove_copy(const struct copied *c);
+
+#endif /* KRAIT_TESTS_SUPPORT_PROCESS_H */

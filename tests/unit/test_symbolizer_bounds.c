@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_symbolizer_bounds.c - a process with any number of code objects and line tables of any size.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "support_symbolizer.h"
+#include "symbol/code_object.h"
+
+#define MANY_ADDR 0x100000000ULL
+#define TABLE_ADDR 0x200000000ULL
+
+/* As many code objects as anyone asks for: all like "old", with a line table of any size. */
+struct many {
+	struct fixture *f;
+	__u64 table_size;
+};
+
+static int read_many(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	struct many *many = ctx;
+	struct image *image = many->f->image;
+
+	if (addr == TABLE_ADDR + 16) {
+		memcpy(buf, &many->table_size, len);
+		return 0;
+	}
+	if (addr == TABLE_ADDR + 32) {
+		memset(buf, 0x80, len);
+		return 0;
+	}
+	if (addr >= MANY_ADDR && addr < TABLE_ADDR) {
+		memcpy(buf, image_at(image, many->f->addr), len);
+		if (many->table_size) {
+			__u64 table = TABLE_ADDR;
+
+			memcpy((char *)buf + 136, &table, 8);
+		}
+		return 0;
+	}
+	return image->memory.read(image, addr, buf, len);
+}
+
+static void use_many(struct fixture *f, struct many *many)
+{
+	many->f = f;
+	f->memory = (struct memory){ read_many, many };
+	fixture_restart(f);
+}
+
+static void test_number_of_objects_is_bounded_and_the_hot_one_stays(void **state)
+{
+	enum { BOUND = 65536, CNT = 200000 };
+	struct fixture *f = *state;
+	struct many many = { 0 };
+	__u64 hot;
+
+	use_many(f, &many);
+	hot = serial_of(f, query_at(f, 5));
+	for (int i = 0; i < CNT; i++) {
+		struct code_query q = query_at(f, 5);
+
+		q.code_addr = MANY_ADDR + (__u64)i * 256;
+		serial_of(f, q);
+		if (i % 1000 == 0)
+			assert_int_equal(serial_of(f, query_at(f, 5)), hot);
+	}
+	assert_int_equal(symbolizer__stats(f->s)->reads, CNT + 1);
+	assert_int_equal(symbolizer__stats(f->s)->evictions, CNT + 1 - BOUND);
+}
+
+static void test_bytes_of_line_tables_are_bounded(void **state)
+{
+	enum { CNT = 64 };
+	struct fixture *f = *state;
+	struct many many = { .table_size = LINETABLE_MAX_SZ };
+
+	use_many(f, &many);
+	for (int i = 0; i < CNT; i++) {
+		struct code_query q = query_at(f, 5);
+
+		q.code_addr = MANY_ADDR + (__u64)i * 256;
+		serial_of(f, q);
+	}
+	/* 4 MiB and as much for marks, of 128 MiB. */
+	assert_in_range(symbolizer__stats(f->s)->evictions, CNT - 32, CNT - 8);
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Printed, not asserted: a busy machine is no failure. */
+static void test_cost_of_a_hit(void **state)
+{
+	enum { ROUNDS = 2000 };
+	static const int counts[] = { 20, 2000 };
+	struct fixture *f = *state;
+	struct many many = { 0 };
+	struct source_position position;
+	struct code_symbol symbol;
+
+	use_many(f, &many);
+	for (size_t c = 0; c < 2; c++) {
+		double start = 0;
+
+		for (int round = 0; round < ROUNDS; round++) {
+			if (round == 1)
+				start = now_ns();
+			for (int i = 0; i < counts[c]; i++) {
+				struct code_query q = query_at(f, 5);
+
+				q.code_addr = MANY_ADDR + (__u64)i * 256;
+				symbolizer__resolve(f->s, &q, &symbol, &position);
+			}
+		}
+		printf("# hit, %d code objects: %.0f ns\n", counts[c],
+		       (now_ns() - start) / (ROUNDS - 1) / counts[c]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+		TEST(test_number_of_objects_is_bounded_and_the_hot_one_stays),
+		TEST(test_bytes_of_line_tables_are_bounded),
+		TEST(test_cost_of_a_hit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
