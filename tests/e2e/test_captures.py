@@ -15,8 +15,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import chromium  # noqa: E402
 import consumers  # noqa: E402
 import harness  # noqa: E402
+import speedscope  # noqa: E402
 from consumers import merge, run  # noqa: E402
 
 # Syntax of one output or another.
@@ -175,6 +177,22 @@ def check_firefox(tap, recording, want):
     return run(*program, "stop", "--all")
 
 
+def check_speedscope(tap, recording, want):
+    path = recording.path("x.speedscope.json")
+    tap.equal(merge(consumers.speedscope_counts(path, 1e9 / 997)), want, "speedscope JSON: each function")
+    program, page = chromium.find(), speedscope.find(harness.BUILD)
+    if not program or not page:
+        return tap.skip("speedscope", "no Chromium, or no npm package speedscope")
+    with open(path, encoding="utf-8") as f:
+        threads = len(json.load(f)["profiles"])
+    browser = chromium.Browser(program, "--allow-file-access-from-files")
+    try:
+        counts = speedscope.counts(browser, page, path, threads, 1e9 / 997)
+    finally:
+        browser.close()
+    return tap.equal(counts and merge(counts), want, "speedscope's page: each sample, each function")
+
+
 def by_itself(name, path):
     """What a file says of stacks and counts. Frames that a capture tells apart by their line and
     column only are one in what is made of it, so the nodes of stacks are not the same."""
@@ -322,8 +340,7 @@ def main():
     check_pprof(tap, recording, want)
     check_callgrind(tap, recording, want)
     check_firefox(tap, recording, want)
-    tap.equal(merge(consumers.speedscope_counts(recording.path("x.speedscope.json"), 1e9 / 997)), want,
-              "speedscope: each function")
+    check_speedscope(tap, recording, want)
     check_convert(tap, recording)
     check_commands(tap, recording)
     check_pipe(tap, python, script)

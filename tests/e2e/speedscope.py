@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""speedscope's own page in a browser: what its importer makes of a file, and what it then shows."""
+import base64
+import collections
+import os
+import re
+import shutil
+import subprocess
+import time
+
+VERSION = "1.25.0"
+UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def find(build):
+    """Its page, from the build folder, installed there when npm can; None where not."""
+    folder = os.path.join(build, "npm")
+    page = os.path.join(folder, "node_modules/speedscope/dist/release/index.html")
+    if not os.path.exists(page) and shutil.which("npm"):
+        os.makedirs(folder, exist_ok=True)
+        try:
+            subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund",
+                            "--ignore-scripts", "--fetch-retries=0", f"speedscope@{VERSION}"], timeout=120,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            pass
+    return page if os.path.exists(page) else None
+
+
+def show(browser, page, path):
+    """The title when the profile is shown, or what the page says instead."""
+    script = path + ".js"
+    with open(path, "rb") as file, open(script, "w") as out:
+        data = base64.b64encode(file.read()).decode()
+        out.write(f'speedscope.loadFileFromBase64("{os.path.basename(path)}", "{data}")')
+    browser.open("/dev/null")
+    browser.open(page, "#localProfilePath=" + script)
+    title = text = ""
+    for _ in range(50):
+        title = browser.run("document.title")
+        text = browser.run("document.body.innerText")
+        if title != "speedscope" or "went wrong" in text:
+            break
+        time.sleep(0.1)
+    return title if title.endswith(" - speedscope") and "went wrong" not in text else text
+
+
+def rows(browser):
+    """Of the sandwich view of the profile that is shown: [(self, symbol)], as texts."""
+    table = browser.run("[...document.querySelectorAll('tr')].map(r => [...r.children].map("
+                        "c => c.innerText))")
+    return [(row[1], row[2]) for row in table if len(row) == 3 and row[1].endswith("%)")]
+
+
+def counts(browser, page, path, threads, period_ns):
+    """{function: samples that end in it}, over so many threads, by the times that it shows."""
+    # All rows: those that are not in view are not in the page.
+    browser.size(1400, 12000)
+    if not show(browser, page, path).endswith(" - speedscope"):
+        return None
+    browser.key("3")
+    for _ in range(threads):
+        browser.key("p")
+    sums = collections.Counter()
+    for _ in range(threads):
+        time.sleep(0.5)
+        for own, symbol in rows(browser):
+            value, unit = re.match(r"([\d.,]+)(\D+?) ", own).groups()
+            sums[symbol] += float(value.replace(",", "")) * UNITS[unit]
+        browser.key("n")
+    return +collections.Counter({k: round(v / period_ns) for k, v in sums.items()})
