@@ -19,6 +19,8 @@
 #define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
 /* Of the build ID in the file's name: enough to tell recordings apart. */
 #define NAME_HEX 8
+/* What a file is called until it is whole. */
+#define PART ".part"
 
 static void to_hex(char *hex, const __u8 *id, size_t size)
 {
@@ -49,6 +51,15 @@ static bool is_presentable(const char *path)
 	return true;
 }
 
+/* "python-1a2b3c4d.so", or what a krait that was killed has left of one. */
+static bool is_ours(const char *name)
+{
+	size_t start = strlen("python-") + NAME_HEX;
+
+	return !strncmp(name, "python-", strlen("python-")) && strlen(name) > start &&
+	       (!strcmp(name + start, ".so") || !strcmp(name + start, ".so" PART));
+}
+
 /* DSOs of recordings that had this file before; the cache still has them. */
 static void remove_stale(const char *folder)
 {
@@ -56,11 +67,7 @@ static void remove_stale(const char *folder)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		size_t len = strlen(entry->d_name);
-
-		if (len == strlen("python-.so") + NAME_HEX &&
-		    !strncmp(entry->d_name, "python-", strlen("python-")) &&
-		    !strcmp(entry->d_name + len - strlen(".so"), ".so"))
+		if (is_ours(entry->d_name))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 }
@@ -120,7 +127,7 @@ int dso_store_write(const char *path, const struct dso *d, __u32 generation,
 {
 	cleanup_close int fd = -1;
 	char part[PATH_MAX];
-	int err = set_path(part, sizeof(part), "%s.part", path);
+	int err = set_path(part, sizeof(part), "%s" PART, path);
 
 	if (err)
 		return err;
