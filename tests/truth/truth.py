@@ -108,6 +108,11 @@ def visited(stack, truth):
     return truth["inner"].get(stack[0][0]) if cut else None
 
 
+def python_leaf(stack):
+    """The innermost function that has a line: of Python, not of the native code that it called."""
+    return next((name for name, line in stack if line > 0), None)
+
+
 def report(tap, good, name, verdicts):
     """One result for several comparisons; the worst is always shown."""
     worst = max(verdicts, key=stats.Verdict.excess)
