@@ -3,7 +3,7 @@
  * perf_data.c - perf.data: samples as they come, the DSOs beside the file.
  *
  * A frame of Python is an address in a DSO of the recording (capture/dso.h), so a stack is an
- * ordinary call chain. Processes and threads are announced when they are first met.
+ * ordinary call chain. What readers must know of its process comes first (perf_announcer.c).
  *
  * Every second the file is brought up to date, the DSOs first: a krait that is killed leaves a capture
  * in which every sample that is there has its names.
@@ -13,14 +13,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "capture/dso_files.h"
 #include "capture/kernel_maps.h"
 #include "capture/perf_format.h"
 #include "capture/perf_map.h"
 #include "capture/perf_writer.h"
-#include "symbol/native.h"
+#include "emit/perf_announcer.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -29,17 +28,6 @@
 #define PERF_MAX_STACK 127
 /* Also how much a krait that is killed loses. Where new code never ends, 4 % go into the DSO. */
 #define FLUSH_NS NS_PER_SEC
-/* A process is announced that long before its first sample: records come in about their order. */
-#define LEAD_NS 1000000ULL
-
-struct task {
-	int tid; /* the key; that of a process is its main thread's */
-	__u32 image; /* main thread: frame of the process, which changes with its name */
-	__u32 native_serial; /* main thread: of the mappings that were announced; 0 none */
-	__u32 generations; /* main thread: of the DSO, that were announced */
-	char comm[64];
-	UT_hash_handle hh;
-};
 
 struct emitter {
 	const struct emit_options *options;
@@ -50,7 +38,7 @@ struct emitter {
 	struct kernel_maps kernel; /* and this, as well */
 	struct dso_files *files;
 	struct dso *dso; /* theirs */
-	struct task *tasks;
+	struct announcer announcer;
 	__u64 *chain;
 	__u32 chain_cap, chain_cnt;
 	__u32 chain_node, chain_image; /* what the chain is of: a stack often comes again at once */
@@ -61,14 +49,9 @@ struct emitter {
 
 static void perf_data_free(struct emitter *e)
 {
-	struct task *t, *next;
-
 	if (!e)
 		return;
-	HASH_ITER(hh, e->tasks, t, next) {
-		HASH_DEL(e->tasks, t);
-		free(t);
-	}
+	announcer_free(&e->announcer);
 	perf_writer__free(e->writer);
 	dso_files__free(e->files);
 	free(e->events);
@@ -131,120 +114,6 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 		perf_data_free(e);
 	else
 		*ret = e;
-	return err;
-}
-
-/* ---- processes and threads -------------------------------------------------------------------- */
-
-static struct task *find_task(struct emitter *e, int tid)
-{
-	struct task *t;
-
-	HASH_FIND_INT(e->tasks, &tid, t);
-	return t;
-}
-
-static struct task *add_task(struct emitter *e, int tid)
-{
-	struct task *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->tid = tid;
-	HASH_ADD_INT(e->tasks, tid, t);
-	return t;
-}
-
-static int name_task(struct emitter *e, struct task *t, const struct perf_stamp *stamp,
-		     const char *comm, bool exec)
-{
-	snprintf(t->comm, sizeof(t->comm), "%s", comm);
-	return perf_writer__comm(e->writer, stamp, comm, exec);
-}
-
-/* The process has a name of its own: that of its main thread when it started. */
-static int announce_process(struct emitter *e, const struct profile *p,
-			    const struct perf_stamp *sample, __u32 image)
-{
-	const char *name = profile__text(p, profile__frame_at(p, image)->name);
-	struct perf_stamp stamp = *sample;
-	struct task *t = find_task(e, stamp.pid);
-	bool again = t && t->image;
-
-	if (!t)
-		t = add_task(e, stamp.pid);
-	if (!t)
-		return -ENOMEM;
-	t->native_serial = t->generations = 0; /* another image has other mappings */
-	t->image = image;
-	stamp.tid = stamp.pid;
-	return name_task(e, t, &stamp, name, again);
-}
-
-/* The DSOs that the process does not have yet. */
-static int announce_dsos(struct emitter *e, struct task *t, const struct perf_stamp *stamp)
-{
-	struct perf_mapping mapping;
-	int err = 0;
-
-	for (; t->generations < dso__generations(e->dso) && !err; t->generations++) {
-		err = dso_files__mapping(e->files, t->generations, &mapping);
-		if (!err)
-			err = perf_writer__mapping(e->writer, stamp, &mapping);
-	}
-	return err;
-}
-
-/* What else the process has mapped, for whoever looks up names of native code. */
-static int announce_mappings(struct emitter *e, struct task *t, const struct perf_stamp *stamp,
-			     const struct native *native)
-{
-	unsigned cnt, size;
-	__u32 serial;
-	const struct native_mapping *list = native__mappings(native, &cnt, &serial);
-	int err = 0;
-
-	if (t->native_serial == serial)
-		return 0;
-	t->native_serial = serial;
-	for (unsigned i = 0; i < cnt && !err; i++) {
-		const __u8 *id = native_file__build_id(list[i].file, &size);
-		const char *path = native_file__name(list[i].file);
-		const struct perf_mapping mapping = {
-			.start = list[i].start,
-			.size = list[i].end - list[i].start,
-			.offset = list[i].offset,
-			.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
-			.path = *path ? path : "//anon",
-		};
-
-		err = perf_writer__mapping(e->writer, stamp, &mapping);
-	}
-	return err;
-}
-
-static int announce(struct emitter *e, const struct profile *p, const struct profile_sample *s,
-		    const struct perf_stamp *sample, __u32 image)
-{
-	struct perf_stamp stamp = *sample;
-	struct task *t = find_task(e, s->pid);
-	int err = 0;
-
-	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
-	if (!t || t->image != image)
-		err = announce_process(e, p, &stamp, image);
-	t = find_task(e, s->pid);
-	if (t && !err)
-		err = announce_dsos(e, t, &stamp);
-	if (t && !err && s->native)
-		err = announce_mappings(e, t, &stamp, s->native);
-	t = find_task(e, s->tid);
-	if (!t && !err) {
-		t = add_task(e, s->tid);
-		err = t ? perf_writer__thread(e->writer, &stamp) : -ENOMEM;
-	}
-	if (!err && strcmp(t->comm, s->comm))
-		err = name_task(e, t, &stamp, s->comm, false);
 	return err;
 }
 
@@ -322,6 +191,7 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 			    const struct profile_sample *s)
 {
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
+	struct announcer_output to;
 	int err = e->writer ? 0 : start_writer(e, p);
 
 	if (!err)
@@ -334,7 +204,8 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 		if (e->chain_cnt - 1 > e->max_depth)
 			e->max_depth = e->chain_cnt - 1;
 	}
-	err = announce(e, p, s, &stamp, e->chain_image);
+	to = (struct announcer_output){ e->writer, e->files };
+	err = announcer_sample(&e->announcer, &to, p, s, &stamp, e->chain_image);
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
 					  s->period, e->chain[1], e->chain, e->chain_cnt);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/perf_announcer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "symbol/native.h"
+
+/* A process is announced that long before its first sample: records come in about their order. */
+#define LEAD_NS 1000000ULL
+
+struct announced_task {
+	int tid; /* the key; that of a process is its main thread's */
+	__u32 image; /* main thread: frame of the process, which changes with its name */
+	__u32 native_serial; /* main thread: of the mappings that were announced; 0 none */
+	__u32 generations; /* main thread: of the DSO, that were announced */
+	char comm[64];
+	UT_hash_handle hh;
+};
+
+void announcer_free(struct announcer *a)
+{
+	struct announced_task *t, *next;
+
+	HASH_ITER(hh, a->tasks, t, next) {
+		HASH_DEL(a->tasks, t);
+		free(t);
+	}
+}
+
+static struct announced_task *find_task(struct announcer *a, int tid)
+{
+	struct announced_task *t;
+
+	HASH_FIND_INT(a->tasks, &tid, t);
+	return t;
+}
+
+static struct announced_task *add_task(struct announcer *a, int tid)
+{
+	struct announced_task *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	HASH_ADD_INT(a->tasks, tid, t);
+	return t;
+}
+
+static int name_task(const struct announcer_output *to, struct announced_task *t,
+		     const struct perf_stamp *stamp, const char *comm, bool exec)
+{
+	snprintf(t->comm, sizeof(t->comm), "%s", comm);
+	return perf_writer__comm(to->writer, stamp, comm, exec);
+}
+
+/* The process has a name of its own: that of its main thread when it started. */
+static int announce_process(struct announcer *a, const struct announcer_output *to,
+			    const struct profile *p, const struct perf_stamp *sample, __u32 image)
+{
+	const char *name = profile__text(p, profile__frame_at(p, image)->name);
+	struct perf_stamp stamp = *sample;
+	struct announced_task *t = find_task(a, stamp.pid);
+	bool again = t && t->image;
+
+	if (!t)
+		t = add_task(a, stamp.pid);
+	if (!t)
+		return -ENOMEM;
+	t->native_serial = t->generations = 0; /* another image has other mappings */
+	t->image = image;
+	stamp.tid = stamp.pid;
+	return name_task(to, t, &stamp, name, again);
+}
+
+/* The DSOs that the process does not have yet. */
+static int announce_dsos(const struct announcer_output *to, struct announced_task *t,
+			 const struct perf_stamp *stamp)
+{
+	struct perf_mapping mapping;
+	int err = 0;
+
+	for (; t->generations < dso__generations(dso_files__dso(to->files)) && !err;
+	     t->generations++) {
+		err = dso_files__mapping(to->files, t->generations, &mapping);
+		if (!err)
+			err = perf_writer__mapping(to->writer, stamp, &mapping);
+	}
+	return err;
+}
+
+/* What else the process has mapped, for whoever looks up names of native code. */
+static int announce_mappings(const struct announcer_output *to, struct announced_task *t,
+			     const struct perf_stamp *stamp, const struct native *native)
+{
+	unsigned cnt, size;
+	__u32 serial;
+	const struct native_mapping *list = native__mappings(native, &cnt, &serial);
+	int err = 0;
+
+	if (t->native_serial == serial)
+		return 0;
+	t->native_serial = serial;
+	for (unsigned i = 0; i < cnt && !err; i++) {
+		const __u8 *id = native_file__build_id(list[i].file, &size);
+		const char *path = native_file__name(list[i].file);
+		const struct perf_mapping mapping = {
+			.start = list[i].start,
+			.size = list[i].end - list[i].start,
+			.offset = list[i].offset,
+			.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
+			.path = *path ? path : "//anon",
+		};
+
+		err = perf_writer__mapping(to->writer, stamp, &mapping);
+	}
+	return err;
+}
+
+int announcer_sample(struct announcer *a, const struct announcer_output *to,
+		     const struct profile *p, const struct profile_sample *s,
+		     const struct perf_stamp *sample, __u32 image)
+{
+	struct perf_stamp stamp = *sample;
+	struct announced_task *t = find_task(a, s->pid);
+	int err = 0;
+
+	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
+	if (!t || t->image != image)
+		err = announce_process(a, to, p, &stamp, image);
+	t = find_task(a, s->pid);
+	if (t && !err)
+		err = announce_dsos(to, t, &stamp);
+	if (t && !err && s->native)
+		err = announce_mappings(to, t, &stamp, s->native);
+	t = find_task(a, s->tid);
+	if (!t && !err) {
+		t = add_task(a, s->tid);
+		err = t ? perf_writer__thread(to->writer, &stamp) : -ENOMEM;
+	}
+	if (!err && strcmp(t->comm, s->comm))
+		err = name_task(to, t, &stamp, s->comm, false);
+	return err;
+}
