@@ -11,10 +11,9 @@ import truth as t
 BETWEEN = "(between)"
 
 
-def share_verdicts(run):
-    """Of each function, and of what is between the visits."""
-    counts = collections.Counter(t.visited(s[3], run.truth) or BETWEEN for s in run.samples)
-    return verdicts_of(run.truth, counts, run.period)
+def counts_of(run):
+    """Samples of each function, and of what is between the visits."""
+    return collections.Counter(t.visited(s[3], run.truth) or BETWEEN for s in run.samples)
 
 
 def verdicts_of(doc, counts, period):
@@ -50,12 +49,27 @@ def check_moments(tap, name, run):
            "%s: each of %d samples is of the visit at its moment" % (name, checked), *wrong[:20])
 
 
+def check_biased(tap, name, run):
+    """The same samples, a tenth of one function's lost, or given to its caller: that must be found."""
+    for victim in ("looping", "checksumming"):
+        counts = counts_of(run)
+        part = round(0.1 * counts[victim])
+        lost = dict(counts, **{victim: counts[victim] - part})
+        moved = dict(lost, **{BETWEEN: counts[BETWEEN] + part})
+        for what, biased in (("lost", lost), ("its caller's", moved)):
+            verdicts = verdicts_of(run.truth, biased, run.period)
+            tap.ok(not all(v.good for v in verdicts),
+                   "%s: it is found when a tenth of %s is %s" % (name, victim, what), *verdicts)
+
+
 def check(tap, python, rate, milliseconds, *options):
     name = " ".join(["%s at %d Hz" % (python.name, rate), *options])
     run = t.run(python, "visits.py", t.SEED, milliseconds, rate=rate, options=options)
     t.report(tap, run.samples, "%s: %d samples have the shares of the CPU time" % (
-        name, len(run.samples)), share_verdicts(run))
+        name, len(run.samples)), verdicts_of(run.truth, counts_of(run), run.period))
     check_moments(tap, name, run)
+    if rate == t.HIGH_RATE:
+        check_biased(tap, name, run)
 
 
 def main():
