@@ -111,8 +111,8 @@ def check_generations(tap, target, folder):
 
 def check_archive(tap, path, folder):
     """perf archive carries them to another home, where they give all names again."""
-    if not shutil.which("perf"):
-        return tap.skip("perf archive", "no perf (Debian package linux-perf)")
+    if not shutil.which("perf") or not shutil.which("bzip2"):
+        return tap.skip("perf archive", "no perf or no bzip2 (Debian packages linux-perf, bzip2)")
     here, symbols, _ = perf_samples(path)
     done = run("perf", "archive", path, cwd=folder)
     archive = next(iter(glob.glob(path + ".tar.*")), None)
