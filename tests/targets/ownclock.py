@@ -28,6 +28,9 @@ def ready():
 
 
 def tell(document):
-    """The line that the tests of truth read."""
-    sys.stdout.write("TRUTH %s\n" % json.dumps(document))
-    sys.stdout.flush()
+    """The line that the tests of truth read. In pieces that a pipe takes as a whole: what a profiler
+    that stops its target by ptrace cuts short is lost."""
+    text = "TRUTH %s\n" % json.dumps(document)
+    for at in range(0, len(text), 4096):
+        sys.stdout.write(text[at:at + 4096])
+        sys.stdout.flush()
