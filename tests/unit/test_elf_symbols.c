@@ -71,6 +71,40 @@ static void offsets_without_code_have_no_symbol(void **state)
 	elf_symbols__free(NULL);
 }
 
+/*
+ * An answer is that of all addresses between two boundaries of symbols: whichever of them is asked
+ * for first, the answers are the same.
+ */
+static void answers_do_not_depend_on_the_order_of_questions(void **state)
+{
+	struct elf_symbols *up = NULL, *down = NULL;
+	struct stat st;
+	int named = 0;
+
+	assert_int_equal(stat(SELF, &st), 0);
+	assert_int_equal(elf_symbols__new(&up, SELF, "self"), 0);
+	assert_int_equal(elf_symbols__new(&down, SELF, "self"), 0);
+	for (__u64 offset = (__u64)st.st_size; offset-- > 0;)
+		if (offset % 17 == 0)
+			elf_symbols__find(down, offset, &(__u64){ 0 });
+	for (__u64 offset = 0; offset < (__u64)st.st_size; offset += 17) {
+		__u64 a = 0, b = 0;
+		const char *x = elf_symbols__find(up, offset, &a);
+		const char *y = elf_symbols__find(down, offset, &b);
+
+		assert_int_equal(!x, !y);
+		assert_int_equal(a, b);
+		if (!x)
+			continue;
+		named++;
+		assert_string_equal(x, y);
+		assert_true(a <= offset);
+	}
+	assert_true(named > 1000);
+	elf_symbols__free(up);
+	elf_symbols__free(down);
+}
+
 static void what_is_no_elf_file_is_refused(void **state)
 {
 	static const struct {
@@ -188,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_covered_from_its_beginning),
 		cmocka_unit_test(offsets_without_code_have_no_symbol),
+		cmocka_unit_test(answers_do_not_depend_on_the_order_of_questions),
 		cmocka_unit_test(what_is_no_elf_file_is_refused),
 		cmocka_unit_test(a_huge_file_is_not_read),
 		cmocka_unit_test(spoiled_headers_do_no_harm),

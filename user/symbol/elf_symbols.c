@@ -11,12 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/symbol_parts.h"
+
 /* Larger files are not looked into; the largest libraries known have 2 GiB. */
 #define FILE_SIZE_MAX (4LL << 30)
 
 struct elf_symbols {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
+	struct symbol_parts parts;
 };
 
 /* The usual search, which would ask servers as well if the environment names some. */
@@ -84,6 +87,7 @@ void elf_symbols__free(struct elf_symbols *s)
 		return;
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
+	symbol_parts_free(&s->parts);
 	free(s);
 }
 
@@ -105,22 +109,40 @@ static bool address_of(Elf *elf, __u64 offset, GElf_Addr *ret)
 	return false;
 }
 
-const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
+/* The name and start of what covers the address; NULL none. */
+static const char *ask(struct elf_symbols *s, GElf_Addr address, GElf_Addr *ret_start)
 {
-	GElf_Addr bias, address;
 	GElf_Off offset;
 	GElf_Sym symbol;
+	const char *name =
+		dwfl_module_addrinfo(s->module, address, &offset, &symbol, NULL, NULL, NULL);
+
+	/* Without a size the nearest symbol is a guess, unless hand-written code has it close by. */
+	if (!name || !*name || (!symbol.st_size && offset >= SYMBOL_SIZELESS) ||
+	    (symbol.st_size && offset >= symbol.st_size))
+		return NULL;
+	*ret_start = address - offset;
+	return name;
+}
+
+const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
+{
+	GElf_Addr bias, address, start = 0;
+	struct symbol_part *part;
 	const char *name;
 	Elf *elf = dwfl_module_getelf(s->module, &bias);
 
 	if (!elf || !address_of(elf, file_offset, &address))
 		return NULL;
-	name = dwfl_module_addrinfo(s->module, address + bias, &offset, &symbol, NULL, NULL, NULL);
-	/* Without a size the nearest symbol is a guess, unless hand-written code has it close by. */
-	if (!name || !*name || (!symbol.st_size && offset >= 4096) ||
-	    (symbol.st_size && offset >= symbol.st_size))
-		return NULL;
-	*ret_start = file_offset - offset;
+	address += bias;
+	part = symbol_parts_find(&s->parts, s->module, address);
+	if (part && !part->asked) {
+		part->asked = true;
+		part->name = ask(s, address, &part->symbol_start);
+	}
+	name = part ? part->name : ask(s, address, &start);
+	if (name)
+		*ret_start = file_offset - (address - (part ? part->symbol_start : start));
 	return name;
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbol_parts.h - the parts of a module in which every address has the same symbols: they begin where
+ * a symbol begins or ends.
+ *
+ * elfutils goes through all symbols of a module for each address (libdwfl 0.188); a program has some
+ * hundred functions and many thousand addresses, so each part is asked for once.
+ */
+#ifndef KRAIT_SYMBOL_SYMBOL_PARTS_H
+#define KRAIT_SYMBOL_SYMBOL_PARTS_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+
+/* A symbol without a size is believed for so many bytes. */
+#define SYMBOL_SIZELESS 4096U
+
+struct symbol_part {
+	GElf_Addr start; /* up to the next one's */
+	bool asked;
+	const char *name; /* the answer; NULL none */
+	GElf_Addr symbol_start;
+};
+
+/* All zero at first. */
+struct symbol_parts {
+	struct symbol_part *list;
+	size_t cnt;
+	bool made;
+};
+
+/*
+ * The part of an address; NULL where there are no parts: too many symbols, or no memory. The module
+ * stays the same.
+ */
+struct symbol_part *symbol_parts_find(struct symbol_parts *p, Dwfl_Module *module,
+				      GElf_Addr address);
+void symbol_parts_free(struct symbol_parts *p);
+
+#endif /* KRAIT_SYMBOL_SYMBOL_PARTS_H */
