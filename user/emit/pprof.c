@@ -15,39 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <zlib.h>
 
 #include "emit/places.h"
 #include "emit/pprof.pb-c.h"
+#include "emit/pprof_columns.h"
 #include "util/bytes.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/gzip.h"
 #include "util/printable.h"
 
-/* Strings that are not of the profile come first. */
-enum fixed_string {
-	STRING_EMPTY,
-	STRING_SAMPLES,
-	STRING_COUNT,
-	STRING_CPU,
-	STRING_NANOSECONDS,
-	STRING_PID,
-	STRING_THREAD_ID,
-	STRING_THREAD_NAME,
-	STRING_PYTHON,
-	STRING_COMMENT,
-	STRING_BOOKS,
-	STRING_COLUMNS, /* the first of the names of columns; the profile's follow them */
-};
-
 enum { MAX_LABELS = 3 };
-
-/* An event has one or two columns: its samples, and what they stand for. */
-struct column {
-	unsigned event;
-	bool weight;
-	int64_t type, unit; /* indexes of the string table */
-};
 
 struct emitter {
 	FILE *out;
@@ -62,12 +40,9 @@ struct writer {
 	__u32 *line_of; /* by profile frame; PLACE_NONE for what is no code */
 	uint64_t *path;
 	struct bytes scratch;
-	struct column *columns;
-	char **names; /* of the events' columns: strings behind the fixed ones */
-	unsigned column_cnt, name_cnt;
-	int64_t *values;
-	z_stream zip;
-	bool zipping;
+	struct pprof_columns columns;
+	int64_t *values; /* of a sample, by column */
+	struct gzip zip;
 	int err;
 };
 
@@ -93,26 +68,10 @@ static int pprof_open(struct emitter **ret, FILE *out, const struct emit_options
 
 /* ---- output ----------------------------------------------------------------------------------- */
 
-static void zip(struct writer *w, const void *data, size_t size, int flush)
+static void take_error(struct writer *w, int err)
 {
-	__u8 buf[16384];
-	int result;
-
-	w->zip.next_in = (void *)(size_t)data;
-	w->zip.avail_in = (unsigned)size;
-	do {
-		size_t n;
-
-		w->zip.next_out = buf;
-		w->zip.avail_out = sizeof(buf);
-		result = deflate(&w->zip, flush);
-		n = sizeof(buf) - w->zip.avail_out;
-		if (result == Z_STREAM_ERROR || fwrite(buf, 1, n, w->out) != n) {
-			if (!w->err)
-				w->err = errno ? -errno : -EIO;
-			return;
-		}
-	} while (!w->zip.avail_out);
+	if (!w->err)
+		w->err = err;
 }
 
 /* Packs a part of the profile. */
@@ -127,7 +86,7 @@ static void put_part(struct writer *w, const Krait__Pprof__Profile *part)
 		return;
 	}
 	krait__pprof__profile__pack(part, w->scratch.data);
-	zip(w, w->scratch.data, size, Z_NO_FLUSH);
+	take_error(w, gzip_put(&w->zip, w->scratch.data, size));
 }
 
 /* ---- parts ------------------------------------------------------------------------------------ */
@@ -135,66 +94,24 @@ static void put_part(struct writer *w, const Krait__Pprof__Profile *part)
 /* Strings of the profile come behind the names of columns. */
 static int64_t first_profile_string(const struct writer *w)
 {
-	return STRING_COLUMNS + (int64_t)w->name_cnt;
-}
-
-static int64_t add_name(struct writer *w, const char *name, const char *suffix)
-{
-	char text[EVENT_NAME_MAX + 32];
-
-	snprintf(text, sizeof(text), "%s%s", name, suffix);
-	w->names[w->name_cnt] = strdup(text);
-	if (!w->names[w->name_cnt])
-		w->err = -ENOMEM;
-	return STRING_COLUMNS + (int64_t)w->name_cnt++;
-}
-
-/*
- * Of a clock alone: "samples" and "cpu", as Go has them. Else "page-faults-samples" and
- * "page-faults", for each event that has samples.
- */
-static int choose_columns(struct writer *w)
-{
-	unsigned cnt = profile__event_cnt(w->profile);
-
-	w->columns = calloc((size_t)cnt * 2, sizeof(*w->columns));
-	w->names = calloc((size_t)cnt * 2, sizeof(*w->names));
-	w->values = calloc((size_t)cnt * 2, sizeof(*w->values));
-	if (!w->columns || !w->names || !w->values)
-		return -ENOMEM;
-	for (unsigned i = 0; i < cnt; i++) {
-		const struct profile_event *e = profile__event_at(w->profile, i);
-		bool clock = event_is_clock(&e->spec), plain = cnt == 1 && clock;
-
-		if (cnt > 1 && !e->samples)
-			continue;
-		w->columns[w->column_cnt++] = (struct column){
-			i, false, plain ? STRING_SAMPLES : add_name(w, e->spec.name, "-samples"),
-			STRING_COUNT
-		};
-		w->columns[w->column_cnt++] =
-			(struct column){ i, true,
-					 plain ? STRING_CPU : add_name(w, e->spec.name, ""),
-					 clock ? STRING_NANOSECONDS : STRING_COUNT };
-	}
-	return w->err;
+	return STRING_COLUMNS + (int64_t)w->columns.name_cnt;
 }
 
 static int put_columns(struct writer *w, Krait__Pprof__Profile *part)
 {
-	cleanup_free Krait__Pprof__ValueType *list = calloc(w->column_cnt + 1, sizeof(*list));
-	cleanup_free Krait__Pprof__ValueType **types = calloc(w->column_cnt + 1, sizeof(*types));
+	cleanup_free Krait__Pprof__ValueType *list = calloc(w->columns.cnt + 1, sizeof(*list));
+	cleanup_free Krait__Pprof__ValueType **types = calloc(w->columns.cnt + 1, sizeof(*types));
 
 	if (!list || !types)
 		return -ENOMEM;
-	for (unsigned i = 0; i < w->column_cnt; i++) {
+	for (unsigned i = 0; i < w->columns.cnt; i++) {
 		krait__pprof__value_type__init(&list[i]);
-		list[i].type = w->columns[i].type;
-		list[i].unit = w->columns[i].unit;
+		list[i].type = w->columns.list[i].type;
+		list[i].unit = w->columns.list[i].unit;
 		types[i] = &list[i];
 	}
 	part->sample_type = types;
-	part->n_sample_type = w->column_cnt;
+	part->n_sample_type = w->columns.cnt;
 	put_part(w, part);
 	return w->err;
 }
@@ -220,8 +137,8 @@ static void put_head(struct writer *w, const struct emitter *e)
 	part.duration_nanos = (int64_t)(o->seconds * (double)NS_PER_SEC);
 	part.comment = comments;
 	part.n_comment = 2;
-	for (unsigned i = 0; i < w->column_cnt; i++) {
-		const struct column *c = &w->columns[i];
+	for (unsigned i = 0; i < w->columns.cnt; i++) {
+		const struct pprof_column *c = &w->columns.list[i];
 
 		if (c->event != profile__selected(w->profile) || !c->weight)
 			continue;
@@ -292,8 +209,8 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 		put_string(w, fixed[i]);
 	put_string(w, o->command_line ? o->command_line : "krait");
 	put_string(w, books);
-	for (unsigned i = 0; i < w->name_cnt && !w->err; i++)
-		put_string(w, w->names[i]);
+	for (unsigned i = 0; i < w->columns.name_cnt && !w->err; i++)
+		put_string(w, w->columns.names[i]);
 	for (__u32 i = 0; i < w->strings.cnt && !w->err; i++)
 		put_string(w, place_name(w->profile, &w->strings.list[i]));
 }
@@ -351,8 +268,8 @@ static bool take_values(struct writer *w, __u32 node)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < w->column_cnt; i++) {
-		const struct column *c = &w->columns[i];
+	for (unsigned i = 0; i < w->columns.cnt; i++) {
+		const struct pprof_column *c = &w->columns.list[i];
 		__u64 samples, weight;
 
 		profile__counts(w->profile, node, c->event, &samples, &weight);
@@ -397,7 +314,7 @@ static void put_sample(struct writer *w, __u32 node)
 	sample.location_id = w->path;
 	sample.n_location_id = depth;
 	sample.value = w->values;
-	sample.n_value = w->column_cnt;
+	sample.n_value = w->columns.cnt;
 	sample.label = list;
 	sample.n_label = label_cnt;
 	part.sample = samples;
@@ -426,13 +343,12 @@ static int prepare(struct writer *w)
 			depth = profile__node_at(w->profile, i)->depth;
 	}
 	w->path = calloc((size_t)depth + 1, sizeof(*w->path));
-	if (!w->path || choose_columns(w))
+	if (!w->path || pprof_columns_choose(&w->columns, w->profile))
 		return -ENOMEM;
-	if (deflateInit2(&w->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
+	w->values = calloc((size_t)w->columns.cnt + 1, sizeof(*w->values));
+	if (!w->values)
 		return -ENOMEM;
-	w->zipping = true;
-	return 0;
+	return gzip_open(&w->zip, w->out);
 }
 
 static void put_all(struct writer *w, const struct emitter *e)
@@ -447,7 +363,7 @@ static void put_all(struct writer *w, const struct emitter *e)
 	if (!w->err)
 		put_strings(w, e->options);
 	if (!w->err)
-		zip(w, "", 0, Z_FINISH);
+		take_error(w, gzip_end(&w->zip));
 }
 
 static int pprof_finish(struct emitter *e, const struct profile *p)
@@ -460,18 +376,14 @@ static int pprof_finish(struct emitter *e, const struct profile *p)
 		put_all(&w, e);
 	if (!w.err && (fflush(e->out) || ferror(e->out)))
 		w.err = errno ? -errno : -EIO;
-	if (w.zipping)
-		deflateEnd(&w.zip);
+	gzip_free(&w.zip);
 	places_free(&w.lines);
 	places_free(&w.functions);
 	places_free(&w.strings);
 	bytes_free(&w.scratch);
 	free(w.line_of);
 	free(w.path);
-	for (unsigned i = 0; i < w.name_cnt; i++)
-		free(w.names[i]);
-	free(w.names);
-	free(w.columns);
+	pprof_columns_free(&w.columns);
 	free(w.values);
 	return w.err;
 }
