@@ -46,8 +46,9 @@
 /* The same of a PyFrameObject and its code object, 3.8 to 3.10. */
 #define KRAIT_OLD_FRAME_WINDOW 128
 #define KRAIT_OLD_CODE_WINDOW 144
-/* And of a _PyCFrame, 3.11 and 3.12. */
+/* And of a _PyCFrame, 3.11 and 3.12; their PyThreadState, with the outermost one, is no larger. */
 #define KRAIT_CFRAME_WINDOW 24
+#define KRAIT_CFRAME_THREAD 384
 
 /*
  * A process is its pid and its start, ns on the boot clock. /proc has the start only in ticks of 10 ms:

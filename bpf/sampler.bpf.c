@@ -129,7 +129,7 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_i
 	if (thread_top(t, off, &top))
 		return REASON_THREAD_FAULT;
 	walk_begin(&c->s->walker, top.frame_addr, base_addr, proc->flags & PROC_FINGERPRINT);
-	walk_begin_cframe(&c->s->walker, top.cframe_addr, top.cframe_previous_addr);
+	walk_begin_cframe(&c->s->walker, t->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
 	if (has_anchor)
 		plan_anchor(c->s, anchor, off);
 	walk_frames(c, proc->layout, has_loop);

@@ -23,7 +23,10 @@
  * 3.11 and 3.12 keep the current frame in the _PyCFrame, and make that known before it is filled: an
  * interrupt in these few instructions sees what an earlier activation left in that place. So on
  * the way down the frame that an activation was called from must be the one that is current in the
- * activation before; else the sample is lost (REASON_BAD_FRAME).
+ * activation before, and the outermost activation must be the thread state's own (greenlet has one
+ * more above that); else the sample is lost (REASON_BAD_FRAME): 0.4 % where C calls Python all the
+ * time on 3.11, 1 % on 3.12. There is nothing to mend it with: compilers fill current_frame and previous
+ * with one store at the end, and until then the activation before is known to a register only.
  *
  * Must hold: at most KRAIT_MAX_FRAMES steps; the only effect is on struct walker and its output.
  */
@@ -56,6 +59,7 @@ struct walker {
 	__u32 last_owner;
 	__u32 entry_due; /* PY_FRAME_IS_ENTRY: the next node is the last frame's entry frame */
 	__u64 cframe_addr, cframe_previous_addr; /* the activation that is walked; 0 none */
+	__u64 tstate_addr; /* with it: which has the outermost activation in itself */
 	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
 	__u64 mark_addr; /* a frame to look out for (the anchor), 0 none */
 	__u32 stop_at_mark; /* the walk is over there */
@@ -84,6 +88,7 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 	w->entry_due = 0;
 	w->cframe_addr = 0;
 	w->cframe_previous_addr = 0;
+	w->tstate_addr = 0;
 	w->reason = REASON_PYTHON;
 	w->mark_addr = 0;
 	w->stop_at_mark = 0;
@@ -94,9 +99,10 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 }
 
 /* PYOFF_CFRAME: the activations to follow beside the frames. After walk_begin(). */
-static __always_inline void walk_begin_cframe(struct walker *w, __u64 cframe_addr,
-					      __u64 cframe_previous_addr)
+static __always_inline void walk_begin_cframe(struct walker *w, __u64 tstate_addr,
+					      __u64 cframe_addr, __u64 cframe_previous_addr)
 {
+	w->tstate_addr = tstate_addr;
 	w->cframe_addr = cframe_addr;
 	w->cframe_previous_addr = cframe_previous_addr;
 }
@@ -107,11 +113,25 @@ static __always_inline int walk_end(struct walker *w, __u32 reason)
 	return 1;
 }
 
+/* As walk_finish(), with activations: the outermost one must have been reached, too. */
+static __always_inline int walk_finish_cframe(struct walker *w, const struct py_offsets *off)
+{
+	if (w->last_owner < OWNER_INTERPRETER && off->frame_kind == PY_FRAME_OWNER)
+		return walk_end(w, REASON_NO_BASE); /* a generator that is just being left */
+	if (w->last_owner >= OWNER_INTERPRETER &&
+	    (w->cframe_addr - w->tstate_addr < KRAIT_CFRAME_THREAD ||
+	     w->cframe_previous_addr - w->tstate_addr < KRAIT_CFRAME_THREAD))
+		return walk_end(w, REASON_PYTHON);
+	return walk_end(w, REASON_BAD_FRAME);
+}
+
 /* The chain has ended: was that its true end? An idle thread's chain is empty before 3.15. */
 static __always_inline int walk_finish(struct walker *w, const struct py_offsets *off)
 {
 	if (off->frame_kind == PY_FRAME_OBJECT)
 		return walk_end(w, REASON_PYTHON);
+	if (w->cframe_addr)
+		return walk_finish_cframe(w, off);
 	if (w->base_addr)
 		return walk_end(w, w->last_addr == w->base_addr ? REASON_PYTHON : REASON_NO_BASE);
 	return walk_end(w, w->last_owner >= OWNER_INTERPRETER ? REASON_PYTHON : REASON_NO_BASE);

@@ -48,7 +48,7 @@ static void walk(struct fake *f, struct thread_search *t, bool fingerprints,
 		return;
 	}
 	walk_begin(&w, top.frame_addr, base_addr, fingerprints);
-	walk_begin_cframe(&w, top.cframe_addr, top.cframe_previous_addr);
+	walk_begin_cframe(&w, ret->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
 	w.reason = REASON_DEPTH;
 	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
 		if (walk_step(&w, off, ret->frames))
