@@ -75,10 +75,24 @@ def check_deep(tap, python):
     tap.ok(not wrong, name + ": the leaf side is there, and the mark", h.show([(w, 1) for w in wrong]))
 
 
+def check_cost(tap, python):
+    """A rate at which the walks take much of the program's time is told."""
+    said = []
+    with h.start(python, "deep.py") as target:
+        for rate in ("10k", "99"):
+            done = h.run_krait("record", "-p", str(target.pid), "-d", "300ms", "-F", rate,
+                               "-f", "folded", "-o", "/dev/null")
+            said.append("to walk at 10000 Hz cost" in done.stderr)
+    tap.equal(said, [True, False], python.name + ": a rate that costs much is told")
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
-    for python in h.interpreters(tap):
+    pythons = h.interpreters(tap)
+    if pythons:
+        check_cost(tap, h.newest(pythons))
+    for python in pythons:
         check_threads(tap, python)
         check_release(tap, python)
         check_interpreters(tap, python)

@@ -19,6 +19,11 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
+/* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
+#define SECONDS_PER_FRAME 55e-9
+/* It is worth a word from here on. */
+#define COSTLY_PERCENT 25
+
 struct recording {
 	struct record_options options;
 	struct outputs *outputs;
@@ -266,6 +271,26 @@ static double judge_event(const struct recording *r, const struct profile_event 
 	return lost;
 }
 
+/*
+ * What the walks take of the programs' time at this rate, at the most, says the user: their frames are
+ * most of what a sample costs, and krait does not lower the rate by itself.
+ */
+static void warn_of_cost(const struct record_options *o, const struct stacks_stats *stacks)
+{
+	__u64 records = stacks->full + stacks->delta;
+	double frames, percent;
+
+	if (!records || o->event_cnt > 1 || !o->frequency || !event_is_clock(&o->events[0]))
+		return;
+	frames = (double)stacks->frames_new / (double)records;
+	percent = 100 * frames * SECONDS_PER_FRAME * (double)o->frequency;
+	if (percent >= COSTLY_PERCENT)
+		log_warn(NULL,
+			 "%.0f frames to walk at %llu Hz cost the programs up to %.0f %% of their "
+			 "time: a lower --freq costs less",
+			 frames, o->frequency, percent);
+}
+
 static const char *no_samples_of(const struct record_options *o)
 {
 	if (o->event_cnt == 1 && event_is_clock(&o->events[0]))
@@ -287,6 +312,7 @@ static int judge(struct recording *r, const struct session_stats *stats)
 		worst = lost > worst ? lost : worst;
 		interrupts += e->accounts.interrupts;
 	}
+	warn_of_cost(&r->options, &stats->stacks);
 	if (stats->child_ended)
 		return stats->child_exit_code;
 	if (!stats->samples) {
