@@ -259,7 +259,7 @@ def observe(profiler, python, workload, rate, seconds, job):
     after = stretch(job.readings(seconds * ALONE))
     profile = profiler.parse(out, run.text())
     if not profile.delivered:
-        said = run.text().strip().splitlines()
+        said = run.text().replace(job.folder + "/", "").strip().splitlines()
         raise RuntimeError("no samples" + (": " + said[-1][:120] if said else ""))
     active = profile.seconds or limit or run.asked_to_end - run.started
     if profiler.wall:
