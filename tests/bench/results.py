@@ -226,7 +226,8 @@ FIGURES = [
 
 
 def compare(old, new):
-    """[(target, rate, profiler, figure, old, new, ratio)] of what both have, the worst first."""
+    """[(target, rate, profiler, figure, old, new, ratio)] of what both have: krait's first, of them the
+    worst first."""
     before = {(e["target"], e["rate"], e["profiler"]): e for e in summaries(old["runs"])}
     found = []
     for entry in summaries(new["runs"]):
@@ -241,7 +242,7 @@ def compare(old, new):
             a, b = figure(past), figure(entry)
             if a is not None and b is not None:
                 found.append((*key, what, a, b, (b + floor) / (a + floor)))
-    return sorted(found, key=lambda f: -f[-1])
+    return sorted(found, key=lambda f: (not f[2].startswith("krait"), -f[-1]))
 
 
 def comparison(old, new):
