@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Process events, in the order in which they happened. The processes themselves are ahead: by the time
+ * an event is read, its process may have gone, and another have its pid.
+ */
+#include "session/process_table.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+#include "session/filter.h"
+#include "util/printable.h"
+
+/*
+ * The process that an event or record is about, or NULL. One that had the pid before goes: its end has
+ * not been told. *ret_past: another one has the pid by now, and a look at it came before its events.
+ */
+static struct entry *find_started(struct processes *ps, pid_t pid, __u64 start_ns, bool *ret_past)
+{
+	struct entry *e = entry_find(ps, pid);
+	int order = e && e->process.start_ns ? start_order(start_ns, e->process.start_ns) : 0;
+
+	*ret_past = order < 0;
+	if (e && !order && start_ns % KRAIT_NS_PER_TICK)
+		e->process.start_ns = start_ns; /* exactly now */
+	if (order > 0)
+		entry_remove(ps, e);
+	return order ? NULL : e;
+}
+
+/* As find_started(), for an event; one that is not there begins if every process is followed. */
+static struct entry *find_or_begin(struct processes *ps, const struct event_task *event)
+{
+	bool past;
+	struct entry *e = find_started(ps, event->pid, event->start_ns, &past);
+
+	if (!e && !past && ps->config.all && (pid_t)event->pid != getpid())
+		e = entry_add(ps, event->pid, event->start_ns);
+	return e;
+}
+
+/* A child has its parent's image: it is ready at once, without a look at its memory. */
+static void on_fork(struct processes *ps, const struct event_task *event)
+{
+	struct entry *parent = entry_find(ps, event->parent_pid), *child;
+	struct process *p;
+	bool past;
+
+	if (!parent || (pid_t)event->pid == getpid())
+		return;
+	if (find_started(ps, event->pid, event->start_ns, &past) || past)
+		return; /* a scan was faster */
+	child = entry_add(ps, event->pid, event->start_ns);
+	if (!child)
+		return;
+	p = &child->process;
+	if (parent->process.state == PROCESS_UNWANTED)
+		entry_leave_alone(ps, p);
+	/* Python, but its debug information is still being read: the child's, too. */
+	if (parent->process.state == PROCESS_PENDING && parent->process.info.version)
+		entry_plan_retry(ps, p, -EINPROGRESS);
+	if (parent->process.state != PROCESS_TRACKED)
+		return; /* its exec will tell */
+	p->info = parent->process.info;
+	p->parent_pid = event->parent_pid;
+	p->info.pid = event->pid;
+	p->info.start_ticks = event->start_ns / KRAIT_NS_PER_TICK;
+	if (entry_open(ps, p, &parent->process))
+		entry_remove(ps, child);
+}
+
+/*
+ * The kernel has resolved it already, by its executable or by a probe: nothing needs to be read, the
+ * process may even have gone.
+ */
+static void on_known_image(struct processes *ps, struct entry *e, const struct event_task *event)
+{
+	struct process *p = &e->process;
+
+	p->info = (struct py_process){
+		.pid = event->pid,
+		.start_ticks = event->start_ns / KRAIT_NS_PER_TICK,
+		.runtime_addr = event->runtime_addr,
+		.offsets = *sampler__layout(ps->config.sampler, event->layout),
+		.build = event->type == EVENT_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
+	};
+	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
+	if (!filter_matches(ps->config.filter, p->pid, event->comm))
+		entry_leave_alone(ps, p);
+	else if (entry_open(ps, p, NULL))
+		entry_remove(ps, e);
+}
+
+/* An interpreter begins in a library. A look at the process may have been faster. */
+static void on_runtime(struct processes *ps, const struct event_task *event)
+{
+	struct entry *e = find_or_begin(ps, event);
+
+	if (!e || !sampler__layout(ps->config.sampler, event->layout) ||
+	    (e->process.state == PROCESS_TRACKED &&
+	     e->process.info.runtime_addr == event->runtime_addr))
+		return;
+	entry_forget_image(ps, e);
+	on_known_image(ps, e, event);
+}
+
+static void on_exec(struct processes *ps, const struct event_task *event)
+{
+	struct entry *e = find_or_begin(ps, event);
+
+	if (!e)
+		return;
+	entry_forget_image(ps, e);
+	if (sampler__layout(ps->config.sampler, event->layout))
+		on_known_image(ps, e, event);
+	else
+		entry_look_at(ps, e);
+}
+
+static void on_end(struct processes *ps, const struct event_task *event)
+{
+	bool past;
+	struct entry *e = find_started(ps, event->pid, event->start_ns, &past);
+
+	if (!e)
+		return;
+	e->process.reasons[REASON_RING_FULL] += event->dropped;
+	e->process.exited = true;
+	entry_remove(ps, e);
+}
+
+void processes__event(struct processes *ps, const struct event_task *event)
+{
+	if (event->type == EVENT_FORK) {
+		on_fork(ps, event);
+	} else if (event->type == EVENT_EXEC) {
+		on_exec(ps, event);
+	} else if (event->type == EVENT_RUNTIME) {
+		on_runtime(ps, event);
+	} else if (event->type == EVENT_EXIT) {
+		on_end(ps, event);
+	} else if (event->type == EVENT_THREAD_EXIT) {
+		sampler__remove_thread(ps->config.sampler, event->tid, event->start_ns);
+	}
+}

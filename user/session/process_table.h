@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process_table.h - what processes.c, which owns the table of followed processes, shares with
+ * process_events.c, which changes it as the kernel tells.
+ */
+#ifndef KRAIT_SESSION_PROCESS_TABLE_H
+#define KRAIT_SESSION_PROCESS_TABLE_H
+
+#include <uthash.h>
+
+#include "session/processes.h"
+#include "session/refusals.h"
+
+struct entry {
+	struct process process;
+	UT_hash_handle hh;
+};
+
+struct processes {
+	struct processes_config config;
+	struct elf_cache *cache;
+	struct entry *by_pid;
+	process_gone_fn gone;
+	void *gone_ctx;
+	unsigned tracked_cnt, seen_cnt;
+	struct refusals refusals;
+	char why[256];
+};
+
+struct entry *entry_find(struct processes *ps, pid_t pid);
+/* For a pid that has none. start_ns: 0 if it is not known yet. NULL when out of memory. */
+struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns);
+void entry_remove(struct processes *ps, struct entry *e);
+/* Back to a process of which nothing is known. */
+void entry_forget_image(struct processes *ps, struct entry *e);
+/* p->info is filled: from now on its records are named. parent: of a forked process, or NULL. */
+int entry_open(struct processes *ps, struct process *p, const struct process *parent);
+/* It is Python, and not what the filter asks for. */
+void entry_leave_alone(struct processes *ps, struct process *p);
+/* err: -ENOEXEC, -EINPROGRESS: when to look at it again. */
+void entry_plan_retry(struct processes *ps, struct process *p, int err);
+/* Looks at the process and acts on what it is. -ESRCH: the entry is gone. */
+int entry_look_at(struct processes *ps, struct entry *e);
+
+#endif /* KRAIT_SESSION_PROCESS_TABLE_H */

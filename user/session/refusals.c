@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/refusals.h"
+
+#include <errno.h>
+#include <string.h>
+
+void refusals_note(struct refusals *r, int err, const char *why, pid_t pid)
+{
+	unsigned i = 0;
+
+	if (err == -EACCES) {
+		r->unreadable_cnt++;
+		return;
+	}
+	while (i < r->cnt && strcmp(r->list[i].why, why))
+		i++;
+	if (i == REFUSALS_MAX)
+		return;
+	if (i == r->cnt) {
+		snprintf(r->list[i].why, sizeof(r->list[i].why), "%s", why);
+		r->list[i].pid = pid;
+		r->cnt++;
+	}
+	r->list[i].cnt++;
+}
+
+void refusals_print(const struct refusals *r, FILE *out)
+{
+	for (unsigned i = 0; i < r->cnt; i++) {
+		fprintf(out, "krait: not sampled: %s (pid %d", r->list[i].why, r->list[i].pid);
+		if (r->list[i].cnt > 1)
+			fprintf(out, " and %u more", r->list[i].cnt - 1);
+		fputs(")\n", out);
+	}
+	if (r->unreadable_cnt)
+		fprintf(out, "krait: %u process%s may not be read, Python or not (-v names %s)\n",
+			r->unreadable_cnt, r->unreadable_cnt == 1 ? "" : "es",
+			r->unreadable_cnt == 1 ? "it" : "them");
+}

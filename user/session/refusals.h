@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * refusals.h - why Python processes were not sampled, each reason once, for the closing report.
+ */
+#ifndef KRAIT_SESSION_REFUSALS_H
+#define KRAIT_SESSION_REFUSALS_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Distinct reasons remembered. */
+#define REFUSALS_MAX 16
+
+struct refusal {
+	char why[256];
+	unsigned cnt;
+	pid_t pid; /* one of them */
+};
+
+/* All zeroes at first. */
+struct refusals {
+	unsigned cnt;
+	struct refusal list[REFUSALS_MAX];
+	unsigned unreadable_cnt; /* processes that may be Python or not */
+};
+
+/* err: -EACCES where the process may not be read; why as in struct py_process. */
+void refusals_note(struct refusals *r, int err, const char *why, pid_t pid);
+/* One line per distinct reason. */
+void refusals_print(const struct refusals *r, FILE *out);
+
+#endif /* KRAIT_SESSION_REFUSALS_H */
