@@ -11,18 +11,13 @@
 #include "profile/losses.h"
 #include "session/anchoring.h"
 #include "session/label.h"
+#include "session/naming.h"
 #include "session/processes.h"
 #include "stack/stacks.h"
-#include "symbol/linetable.h"
-#include "symbol/symbolizer.h"
 #include "target/context.h"
-#include "util/log.h"
 #include "util/printable.h"
 
 #define NO_PYTHON_FRAME "[no Python frame]"
-
-/* With -v so many functions that remain unknown are named by address. */
-#define UNKNOWN_LOGGED_MAX 64
 
 struct collector {
 	struct collector_config config;
@@ -34,10 +29,7 @@ struct collector {
 	struct mixed *mixed; /* NULL: Python frames only */
 	struct losses losses;
 	__u64 first_sample_ns;
-	/* One bit for each node of the profile: a function on the way there is unknown. */
-	__u8 *unknown;
-	__u32 unknown_cap; /* nodes */
-	unsigned unknown_logged;
+	struct naming naming;
 };
 
 static struct profile *new_profile(const struct collector_config *config)
@@ -61,6 +53,7 @@ struct collector *collector__new(const struct collector_config *config)
 		return NULL;
 	c->config = *config;
 	c->profile = new_profile(config);
+	c->naming.profile = c->profile;
 	c->stacks = stacks__new();
 	if (c->profile && (config->mixed.native || config->mixed.kernel))
 		c->mixed = mixed__new(&config->mixed, c->profile);
@@ -78,7 +71,7 @@ void collector__free(struct collector *c)
 	mixed__free(c->mixed);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
-	free(c->unknown);
+	naming_clear(&c->naming);
 	free(c);
 }
 
@@ -88,11 +81,6 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 	c->processes = processes;
 	c->sampler = sampler;
 	c->anchoring = anchoring;
-}
-
-static __u32 add_frame(struct collector *c, __u32 parent, const struct profile_frame *frame)
-{
-	return profile__child(c->profile, parent, profile__frame(c->profile, frame));
 }
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
@@ -121,123 +109,6 @@ static __u32 thread_node(struct collector *c, struct process *p, const struct ev
 	return profile__named_child(c->profile, p->node, FRAME_THREAD, comm, p->pid, event->tid);
 }
 
-/* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
-static void unknown_frame(struct collector *c, const struct process *p,
-			  const struct event_sample *event, const struct frame *f,
-			  struct profile_frame *frame)
-{
-	frame->name = profile__string(c->profile, "<unknown function>");
-	profile__event_accounts(c->profile, event->event)->unknown_frames++;
-	if (c->unknown_logged++ < UNKNOWN_LOGGED_MAX)
-		log_debug("collector", "unknown function: pid %d, code %#llx", p->pid,
-			  f->code_addr);
-}
-
-static bool is_unknown(const struct collector *c, __u32 node)
-{
-	return node < c->unknown_cap && c->unknown[node / 8] >> node % 8 & 1;
-}
-
-static void set_unknown(struct collector *c, __u32 node)
-{
-	__u32 cap = c->unknown_cap ? c->unknown_cap : 8192;
-	__u8 *more;
-
-	while (cap <= node)
-		cap *= 2;
-	if (cap > c->unknown_cap) {
-		more = realloc(c->unknown, cap / 8);
-		if (!more)
-			return; /* one too few is counted */
-		memset(more + c->unknown_cap / 8, 0, (cap - c->unknown_cap) / 8);
-		c->unknown = more;
-		c->unknown_cap = cap;
-	}
-	c->unknown[node / 8] |= 1U << node % 8;
-}
-
-/*
- * Under a class that is called, the interpreter keeps a frame of its own which only checks that
- * __init__ gave None (_Py_InitCleanup, Python/specialize.c, 3.13+). No source has
- * it, and CPython shows it nowhere. Its code starts at line 0, as no compiled function does.
- */
-static bool is_init_check(const struct code_symbol *code)
-{
-	return code->first_line == 0 && !strcmp(code->qualname, "__init__") &&
-	       !strcmp(code->filename, "__init__");
-}
-
-/* The code object of the profile that this is; 0 where there is no room. */
-static __u32 add_code(struct collector *c, const struct code_symbol *code)
-{
-	struct profile_code new = {
-		.name = profile__string(c->profile, code->qualname),
-		.file = profile__string(c->profile, code->filename),
-		.first_line = code->first_line,
-		.unit_cnt = linetable_unit_cnt(code->lines),
-		.lines = code->lines->bytes,
-		.lines_size = code->lines->size,
-	};
-
-	return profile__code(c->profile, &new);
-}
-
-static void name_frame(struct collector *c, struct profile_frame *frame,
-		       const struct code_symbol *code)
-{
-	const struct profile_code *known;
-
-	if (!*code->tag)
-		*code->tag = add_code(c, code);
-	frame->first_line = code->first_line;
-	frame->code = *code->tag;
-	if (frame->code) {
-		known = profile__code_at(c->profile, frame->code);
-		frame->name = known->name;
-		frame->file = known->file;
-	} else {
-		frame->name = profile__string(c->profile, code->qualname);
-		frame->file = profile__string(c->profile, code->filename);
-	}
-}
-
-/* The node of the frame below that of its caller; the caller's own where it shall not be seen. */
-static __u32 python_node(struct collector *c, struct process *p, __u32 parent,
-			 const struct event_sample *event, const struct frame *f)
-{
-	struct code_query query = {
-		.code_addr = f->code_addr,
-		.interp_addr = event->interp_addr,
-		.code_generation = event->code_generation,
-		.fingerprint = f->fingerprint,
-		.instr_off = f->instr_off,
-	};
-	struct profile_frame frame = { .kind = FRAME_PYTHON, .unit = -1 };
-	struct source_position position = { -1, -1, -1, -1 };
-	struct code_symbol code;
-	bool unknown = is_unknown(c, parent);
-	__u32 node;
-
-	if (symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
-		if (is_init_check(&code))
-			return parent;
-		name_frame(c, &frame, &code);
-		if (f->instr_off >= 0)
-			frame.unit = f->instr_off / 2;
-	} else {
-		unknown_frame(c, p, event, f, &frame);
-		unknown = true;
-	}
-	frame.line = position.line;
-	frame.end_line = position.end_line;
-	frame.column = position.column;
-	frame.end_column = position.end_column;
-	node = add_frame(c, parent, &frame);
-	if (unknown)
-		set_unknown(c, node);
-	return node;
-}
-
 /* Names the frames that are new since the thread's last stack; the node of the leaf. */
 static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 			const struct event_sample *event, struct stack *stack)
@@ -247,7 +118,7 @@ static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 
 	for (__u32 i = kept; i < stack->cnt; i++) {
 		if (stack->frames[i].code_addr)
-			node = python_node(c, p, node, event, &stack->frames[i]);
+			node = naming_node(&c->naming, p, node, event, &stack->frames[i]);
 		stack->tags[i] = node;
 	}
 	stack->root_tag = root;
@@ -342,7 +213,8 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 
 		if (item->kind == JOIN_PYTHON) {
 			if (stack->frames[item->index].code_addr)
-				node = python_node(c, p, node, event, &stack->frames[item->index]);
+				node = naming_node(&c->naming, p, node, event,
+						   &stack->frames[item->index]);
 			stack->tags[item->index] = node;
 		} else {
 			node = profile__child(c->profile, node, mixed__frame(c->mixed, item));
@@ -455,7 +327,7 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	p->reasons[reason]++;
 	if (!node)
 		return;
-	accounts->unknown_samples += is_unknown(c, node);
+	accounts->unknown_samples += naming_is_unknown(&c->naming, node);
 	profile__count(c->profile, event->event, node, event->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = event->time_ns;
