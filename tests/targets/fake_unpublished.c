@@ -85,6 +85,7 @@ typedef struct _ts {
 	struct {
 		unsigned int initialized : 1, bound : 1, unbound : 1, bound_gilstate : 1;
 	} _status;
+	_PyCFrame root_cframe;
 } PyThreadState;
 
 struct _is {
@@ -124,7 +125,7 @@ static struct string strings[3];
 static PyBytesObject lines;
 static PyCodeObject codes[2];
 static _PyInterpreterFrame frames[3];
-static _PyCFrame cframes[2];
+static _PyCFrame cframe;
 
 static PyObject *make_string(struct string *s, const char *text)
 {
@@ -160,12 +161,12 @@ int main(void)
 		frames[i].prev_instr = (uint16_t *)codes[i].co_code_adaptive;
 	}
 	frames[2].owner = 3;
-	cframes[0].current_frame = &frames[0];
-	cframes[0].previous = &cframes[1];
+	cframe.current_frame = &frames[0];
+	cframe.previous = &thread.root_cframe;
 	thread.interp = &interp;
 	thread.thread_id = pthread_self();
 	thread._status.bound_gilstate = 1;
-	thread.cframe = &cframes[0];
+	thread.cframe = &cframe;
 	interp.threads.head = &thread;
 	_PyRuntime.pad[0] = _PyRuntime.pad[1] = 1;
 	_PyRuntime.interpreters.head = &interp;
