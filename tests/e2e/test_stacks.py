@@ -17,7 +17,9 @@ def check_target(tap, python, script, duration):
         recording = h.record("-p", str(target.pid), "-d", "%dms" % duration)
         tap.equal(recording.code, 0, name + ": exit code", recording.err)
         tap.ok(target.alive(), name + ": the target runs on")
-    h.check_accounts(tap, name, recording, complete=0.99)
+    # Where C calls Python all the time, 3.11 and 3.12 leave a moment that cannot be read (bpf/walk.h).
+    complete = 0.97 if python.minor in ("3.11", "3.12") else 0.99
+    h.check_accounts(tap, name, recording, complete=complete)
     h.check_stacks(tap, name, recording, target.oracle)
 
 
