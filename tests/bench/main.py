@@ -132,16 +132,23 @@ def measured(options):
         write(options.out + ".json", json.dumps(document, indent=1))
         write(options.out + ".md", results.markdown(document))
 
-    with open(BPF_STATS, "r+", encoding="ascii") as f:
-        before = f.read()
-        f.write("1")
+    before = exchange_bpf_stats("1")
     try:
         measure_all(options, pythons, document, save)
     finally:
-        with open(BPF_STATS, "w", encoding="ascii") as f:
-            f.write(before)
+        exchange_bpf_stats(before)
     print("krait: bench: wrote %s.json and %s.md" % (options.out, options.out), file=sys.stderr)
     return document
+
+
+def exchange_bpf_stats(value):
+    """Sets whether the kernel measures BPF programs, and returns what was set before. A write counts
+    only at the very beginning of the file, so it has an open of its own."""
+    with open(BPF_STATS, encoding="ascii") as f:
+        before = f.read()
+    with open(BPF_STATS, "w", encoding="ascii") as f:
+        f.write(value)
+    return before
 
 
 def write(path, text):
