@@ -189,9 +189,31 @@ static void children_of_unknown_nodes_and_frames_are_refused(void **state)
 	profile__free(p);
 }
 
+static void a_plain_frame_is_in_no_place_and_made_once(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 id = profile__plain_frame(p, FRAME_NATIVE, "memcpy", "/lib/libc.so.6", 0);
+	const struct profile_frame *f = profile__frame_at(p, id);
+
+	assert_int_not_equal(id, 0);
+	assert_int_equal(f->kind, FRAME_NATIVE);
+	assert_string_equal(profile__text(p, f->name), "memcpy");
+	assert_string_equal(profile__text(p, f->file), "/lib/libc.so.6");
+	assert_int_equal(f->first_line, -1);
+	assert_int_equal(f->line, -1);
+	assert_int_equal(f->column, -1);
+	assert_int_equal(f->unit, -1);
+	assert_int_equal(profile__plain_frame(p, FRAME_NATIVE, "memcpy", "/lib/libc.so.6", 0), id);
+	assert_int_not_equal(profile__plain_frame(p, FRAME_MARK, "memcpy", "", 0), id);
+	assert_int_not_equal(profile__plain_frame(p, FRAME_NATIVE, "memcpy", "/lib/libc.so.6", 16),
+			     id);
+	profile__free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_plain_frame_is_in_no_place_and_made_once),
 		cmocka_unit_test(equal_strings_have_one_id_and_keep_their_address),
 		cmocka_unit_test(a_string_may_be_a_prefix_of_another_or_very_long),
 		cmocka_unit_test(frames_differ_by_any_member),

@@ -107,18 +107,7 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 
 static __u32 mark(struct objects *o, const char *text)
 {
-	const struct profile_frame frame = {
-		.kind = FRAME_MARK,
-		.name = profile__string(o->profile, text),
-		.first_line = -1,
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-		.unit = -1,
-	};
-
-	return profile__frame(o->profile, &frame);
+	return profile__plain_frame(o->profile, FRAME_MARK, text, "", 0);
 }
 
 /* All addresses of an object whose symbols are not known here are the same frame. */
@@ -135,24 +124,6 @@ static __u32 object_frame(struct objects *o, struct object *object)
 		snprintf(text, sizeof(text), "[%s]", *name ? name : "unknown");
 	object->frame = mark(o, text);
 	return object->frame;
-}
-
-static __u32 native_frame(struct objects *o, enum frame_kind kind, const char *name,
-			  const char *file)
-{
-	const struct profile_frame frame = {
-		.kind = kind,
-		.name = profile__string(o->profile, name),
-		.file = profile__string(o->profile, file),
-		.first_line = -1,
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-		.unit = -1,
-	};
-
-	return profile__frame(o->profile, &frame);
 }
 
 void objects__set_kernel(struct objects *o, __u64 text_start)
@@ -182,7 +153,7 @@ static __u32 kernel_frame(struct objects *o, __u64 address)
 	if (s && *s->module)
 		snprintf(module, sizeof(module), "[%s]", s->module);
 	if (s && !s->tag)
-		s->tag = native_frame(o, FRAME_KERNEL, s->name, module);
+		s->tag = profile__plain_frame(o->profile, FRAME_KERNEL, s->name, module, 0);
 	if (s)
 		return s->tag;
 	if (!o->kernel_frame)
@@ -200,7 +171,8 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 		struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
 
 		if (s && !s->tag)
-			s->tag = native_frame(o, FRAME_NATIVE, s->name, object->file.path);
+			s->tag = profile__plain_frame(o->profile, FRAME_NATIVE, s->name,
+						      object->file.path, 0);
 		if (s)
 			return s->tag;
 	}

@@ -52,19 +52,8 @@ static void diff_free(struct diff *d)
 /* Functions by name and the end of the file's path: checkouts differ, line numbers move. */
 static __u32 common_frame(struct diff *d, const struct profile *p, const struct profile_frame *f)
 {
-	const struct profile_frame frame = {
-		.kind = f->kind,
-		.name = profile__string(d->both, profile__text(p, f->name)),
-		.file = profile__string(d->both, short_path(profile__text(p, f->file))),
-		.first_line = -1,
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-		.unit = -1,
-	};
-
-	return profile__frame(d->both, &frame);
+	return profile__plain_frame(d->both, f->kind, profile__text(p, f->name),
+				    short_path(profile__text(p, f->file)), 0);
 }
 
 static int reserve_nodes(struct diff *d, __u32 cnt)

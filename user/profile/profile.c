@@ -421,6 +421,25 @@ const struct accounts *profile__accounts_of(const struct profile *p)
 	return &p->events[p->selected].public.accounts;
 }
 
+__u32 profile__plain_frame(struct profile *p, enum frame_kind kind, const char *name,
+			   const char *file, __u64 address)
+{
+	const struct profile_frame frame = {
+		.kind = kind,
+		.name = profile__string(p, name),
+		.file = profile__string(p, file),
+		.first_line = -1,
+		.line = -1,
+		.end_line = -1,
+		.column = -1,
+		.end_column = -1,
+		.unit = -1,
+		.address = address,
+	};
+
+	return profile__frame(p, &frame);
+}
+
 __u32 profile__named_child(struct profile *p, __u32 parent_node, enum frame_kind kind,
 			   const char *name, int pid, int tid)
 {

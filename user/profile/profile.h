@@ -109,6 +109,9 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
 /* Copies the lines; leaves them out where there is no room. */
 __u32 profile__code(struct profile *p, const struct profile_code *code);
 
+/* A frame with a name and a file ("" unknown) and no place in it. 0 when out of memory. */
+__u32 profile__plain_frame(struct profile *p, enum frame_kind kind, const char *name,
+			   const char *file, __u64 address);
 /*
  * The child for a frame that is no code: a process, a thread or a mark. pid and tid as its kind has
  * them, else 0.

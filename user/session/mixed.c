@@ -185,20 +185,8 @@ int mixed__join(struct mixed *m, struct process *p, const struct event_sample *e
 static __u32 make_frame(struct mixed *m, enum frame_kind kind, const char *name, const char *file,
 			__u64 address)
 {
-	struct profile_frame frame = {
-		.kind = kind,
-		.name = profile__string(m->profile, name),
-		.file = profile__string(m->profile, file),
-		.first_line = -1,
-		.line = -1,
-		.end_line = -1,
-		.column = -1,
-		.end_column = -1,
-		.unit = -1,
-		.address = m->options.addresses ? address : 0,
-	};
-
-	return profile__frame(m->profile, &frame);
+	return profile__plain_frame(m->profile, kind, name, file,
+				    m->options.addresses ? address : 0);
 }
 
 __u64 mixed__address(const struct mixed *m, const struct join_item *item)
