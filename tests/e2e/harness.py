@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from tap import Tap
+
 KRAIT = os.environ.get("KRAIT", "build/krait")
 ROOT = os.environ.get("KRAIT_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
 BUILD = os.environ.get("KRAIT_BUILD", os.path.join(ROOT, "build"))
@@ -27,38 +29,6 @@ MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 KINDS = {"3.8": ("shared",), "3.9": ("shared",), "3.10": ("shared",), "3.12": ("shared",)}
 # Kinds of those that have a free-threaded build, too (scripts/pythons-nogil).
 NOGIL = {minor: ("nogil-exe", "nogil-shared") for minor in ("3.13", "3.14", "3.15")}
-
-
-# ---- TAP ------------------------------------------------------------------------------------------
-
-
-class Tap:
-    """Prints results as they come and the plan at the end."""
-
-    def __init__(self):
-        self.count = 0
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-    def ok(self, good, name, *details):
-        """One result; the details are printed only where it is bad."""
-        self.count += 1
-        print("%sok %d - %s" % ("" if good else "not ", self.count, name.replace("#", "")))
-        if not good:
-            for detail in details:
-                for line in str(detail).splitlines()[:40]:
-                    print("#   " + line[:2000])
-        sys.stdout.flush()
-        return bool(good)
-
-    def equal(self, got, want, name, *details):
-        return self.ok(got == want, name, "got  %r" % (got,), "want %r" % (want,), *details)
-
-    def skip(self, name, why):
-        self.count += 1
-        print("ok %d - %s # SKIP %s" % (self.count, name, why), flush=True)
-
-    def done(self):
-        print("1..%d" % self.count, flush=True)
 
 
 def need_bpf():

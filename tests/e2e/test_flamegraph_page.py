@@ -13,23 +13,12 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chromium  # noqa: E402
+from tap import Tap  # noqa: E402
 
 ROOT = os.environ.get("KRAIT_ROOT") or os.path.dirname(os.path.dirname(sys.path[0]))
 BUILD = os.environ.get("KRAIT_BUILD") or os.path.join(ROOT, "build")
-count = failed = 0
-
-
-def check(ok, name, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok:
-        print("# " + str(why).replace("\n", "\n# "))
-
-
-def equal(got, want, name):
-    check(got == want, name, f"got {got!r}, expected {want!r}")
+tap = Tap()
+check, equal = tap.ok, tap.equal
 
 
 def make_pages(folder):
@@ -297,8 +286,8 @@ def main():
                 screenshots(browser, folder, target)
         finally:
             browser.close()
-    print(f"1..{count}")
-    return failed > 0
+    tap.done()
+    return 0
 
 
 if __name__ == "__main__":

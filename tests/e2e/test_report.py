@@ -3,28 +3,21 @@
 """krait report: its text, its exit codes, and that it pipes cleanly."""
 import os
 import subprocess
-import sys
+
+from tap import Tap
 
 ROOT = os.environ.get("KRAIT_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 KRAIT = os.environ.get("KRAIT") or os.path.join(ROOT, "build/krait")
 SMALL = os.path.join(ROOT, "tests/golden/small.folded")
-count = failed = 0
+tap = Tap()
+check = tap.ok
 
 
 def report(*args, text=""):
     run = subprocess.run([KRAIT, "report", *args], input=text, capture_output=True, text=True,
                          timeout=60)
     return run.returncode, run.stdout, run.stderr
-
-
-def check(ok, name, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}")
-    if not ok:
-        print("# " + str(why).replace("\n", "\n# "))
 
 
 code, out, err = report(SMALL)
@@ -90,5 +83,4 @@ if os.path.exists("/dev/full"):
     run = subprocess.run([KRAIT, "report", SMALL], stdout=open("/dev/full", "w"),
                          stderr=subprocess.PIPE, text=True)
     check(run.returncode == 7 and "No space" in run.stderr, "a full disk: 7", run)
-print(f"1..{count}")
-sys.exit(failed > 0)
+tap.done()

@@ -9,6 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chromium  # noqa: E402
 import speedscope  # noqa: E402
+from tap import Tap  # noqa: E402
 
 ROOT = os.environ.get("KRAIT_ROOT") or os.path.dirname(os.path.dirname(sys.path[0]))
 BUILD = os.environ.get("KRAIT_BUILD") or os.path.join(ROOT, "build")
@@ -26,7 +27,7 @@ def main():
     if not os.path.exists(maker):
         subprocess.run(["make", "-C", ROOT, os.path.relpath(maker, ROOT)], check=True,
                        stdout=subprocess.DEVNULL)
-    failed = 0
+    tap = Tap()
     with tempfile.TemporaryDirectory(prefix="krait-speedscope-") as folder:
         subprocess.run([maker], check=True, env={**os.environ, "KRAIT_PAGES": folder},
                        stdout=subprocess.DEVNULL)
@@ -37,18 +38,14 @@ def main():
             cases = [(name, True) for name in ("small.folded", "hostile.folded", "small.script",
                                                "hostile.script", "small.speedscope",
                                                "hostile.speedscope")] + [("bad.json", False)]
-            for number, (name, good) in enumerate(cases, 1):
+            for name, good in cases:
                 got = speedscope.show(browser, page, os.path.join(folder, name))
-                ok = got.endswith(" - speedscope") == good
-                failed += not ok
-                print(f"{'ok' if ok else 'not ok'} {number} - {name} "
-                      f"{'opens' if good else 'does not open, so this test sees errors'}")
-                if not ok:
-                    print("# " + repr(got))
+                tap.ok(got.endswith(" - speedscope") == good, name + (
+                    " opens" if good else " does not open, so this test sees errors"), repr(got))
         finally:
             browser.close()
-    print(f"1..{len(cases)}")
-    return failed > 0
+    tap.done()
+    return 0
 
 
 if __name__ == "__main__":

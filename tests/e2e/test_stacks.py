@@ -4,15 +4,15 @@
 calls. The oracle is the target's own trace (tests/targets/oracle.py)."""
 import harness as h
 
-# Target and seconds: enough that each hot function of it runs in many interrupts.
-# And for how long, in ms.
-TARGETS = [("names.py", 1500), ("flow.py", 1500), ("pairs.py", 1000)]
+TARGETS = ("names.py", "flow.py", "pairs.py")
+# Each hot function of these runs in ten interrupts and more.
+DURATION_MS = 1500
 
 
-def check_target(tap, python, script, duration):
+def check_target(tap, python, script):
     name = "%s: %s" % (python.name, script)
-    if python.free_threaded:
-        duration *= 2  # 3.13's does not specialise: some rounds take longer than that
+    # 3.13's free-threaded one does not specialise: some rounds take longer than that.
+    duration = DURATION_MS * (2 if python.free_threaded else 1)
     with h.start(python, script) as target:
         recording = h.record("-p", str(target.pid), "-d", "%dms" % duration)
         tap.equal(recording.code, 0, name + ": exit code", recording.err)
@@ -27,8 +27,8 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     for python in h.interpreters(tap):
-        for script, duration in TARGETS:
-            check_target(tap, python, script, duration)
+        for script in TARGETS:
+            check_target(tap, python, script)
     h.cleanup()
     tap.done()
 
