@@ -69,11 +69,13 @@ static void find_task(const struct profile *p, __u32 node, struct profile_sample
 	}
 }
 
+/* Of two CPUs, whose records are not quite in the order of time: the first one, too, is later. */
 static void write_capture(FILE *out, const struct profile *p)
 {
 	const struct emitter_ops *ops = emitter_by_name("perf");
-	struct profile_sample s = { .period = 1003009, .cpu = 1 };
+	struct profile_sample s = { .period = 1003009 };
 	struct emitter *e;
+	__u64 number = 0;
 
 	assert_int_equal(ops->open(&e, out, &options), 0);
 	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
@@ -85,7 +87,9 @@ static void write_capture(FILE *out, const struct profile *p)
 		snprintf(comm, sizeof(comm), "%s", name);
 		s.comm = comm;
 		for (__u64 k = 0; k < profile__node_at(p, s.node)->self; k++) {
-			s.time_ns += s.period;
+			number++;
+			s.cpu = number % 2;
+			s.time_ns = (number + 2 * s.cpu) * s.period;
 			assert_int_equal(ops->sample(e, p, &s), 0);
 		}
 	}

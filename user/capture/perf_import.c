@@ -146,7 +146,8 @@ static bool is_wanted(const struct import *im, const struct perf_read *r,
 
 	return (!f->pid || f->pid == r->pid) && (!f->tid || f->tid == r->tid) &&
 	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
-	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
+	       (!(f->from_seconds > 0) || seconds >= f->from_seconds) &&
+	       (!(f->to_seconds > 0) || seconds < f->to_seconds);
 }
 
 /* What the file says of its events, which in a pipe come one by one. */
@@ -196,7 +197,8 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->other_events++;
 		return 0;
 	}
-	if (!im->stats->first_ns)
+	/* Of several CPUs the records are only nearly in order. */
+	if (!im->stats->first_ns || r->time_ns < im->stats->first_ns)
 		im->stats->first_ns = r->time_ns;
 	if (r->time_ns > im->stats->last_ns)
 		im->stats->last_ns = r->time_ns;
