@@ -52,10 +52,10 @@ def legal_stacks():
 
 
 def shown(stack):
-    """The names without what may be at the leaf of any stack: the kernel, and the C library and the
-    loader, which the interpreter calls, with a mark before them."""
+    """The names without what may be at the leaf of any stack: the kernel, the stub of a call, and the
+    C library and the loader, which the interpreter calls, with a mark before them."""
     stack = list(stack)
-    while re.search(r"_\[k\]$| \((libc\.so|ld-)[^()]*\)$", stack[-1]):
+    while re.search(r"_\[k\]$|@plt \(|[\[(](libc\.so|ld-)[^()]*[])]$", stack[-1]):
         stack.pop()
         if stack[-1] == TRUNCATED:
             stack.pop()
@@ -243,7 +243,7 @@ def check_perf(tap, python):
     legal, wrong, total = legal_stacks(), [], 0
     for sample in filter(None, text.split("\n\n")):
         names = [line.split(None, 1)[1] for line in sample.strip("\n").splitlines()
-                 if not line.split()[0].startswith("ffffffff")]
+                 if not line.split()[0].startswith("ffffffff") and not line.endswith("@plt")]
         stack = tuple(re.sub(r"^py::([^:]*):.*", r"\1", n) for n in reversed(names))
         total += 1
         if not is_legal(stack, legal):

@@ -105,6 +105,69 @@ static void answers_do_not_depend_on_the_order_of_questions(void **state)
 	elf_symbols__free(down);
 }
 
+static char *read_self(size_t *ret_size)
+{
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *data;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	data = malloc((size_t)st.st_size);
+	assert_non_null(data);
+	for (off_t at = 0; at < st.st_size;) {
+		ssize_t n = pread(fd, data + at, (size_t)(st.st_size - at), at);
+
+		assert_true(n > 0);
+		at += n;
+	}
+	*ret_size = (size_t)st.st_size;
+	return data;
+}
+
+/* Offsets and size of a section of this program, which is linked where its file has it. */
+static Elf64_Shdr section(const char *wanted)
+{
+	size_t size;
+	cleanup_free char *file = read_self(&size);
+	const Elf64_Ehdr *e = (void *)file;
+	const Elf64_Shdr *sections = (void *)(file + e->e_shoff);
+
+	for (int i = 0; i < e->e_shnum; i++)
+		if (!strcmp(file + sections[e->e_shstrndx].sh_offset + sections[i].sh_name, wanted))
+			return sections[i];
+	return (Elf64_Shdr){ .sh_size = 0 };
+}
+
+/* This program calls memfd_create() of the C library. */
+static void stubs_have_the_name_of_what_they_call(void **state)
+{
+	Elf64_Shdr plt = section(".plt");
+	struct elf_symbols *s = NULL;
+	int found = 0, known = 0;
+
+#ifndef __x86_64__
+	skip();
+#endif
+	assert_true(plt.sh_size >= 32);
+	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
+	/* The first entry is how the others call the dynamic loader. */
+	assert_null(elf_symbols__find(s, plt.sh_offset, &(__u64){ 0 }));
+	for (__u64 at = plt.sh_offset + 16; at < plt.sh_offset + plt.sh_size; at++) {
+		__u64 start = 0;
+		const char *name = elf_symbols__find(s, at, &start);
+
+		assert_non_null(name);
+		assert_string_equal(name + strlen(name) - 4, "@plt");
+		assert_int_equal(start, at - at % 16);
+		assert_int_equal(elf_symbols__return_word(s, at), at - start < 11 ? 0 : -1);
+		found += at == start;
+		known += at == start && !strcmp(name, "memfd_create@plt");
+	}
+	assert_int_equal(found, plt.sh_size / 16 - 1);
+	assert_int_equal(known, 1);
+	elf_symbols__free(s);
+}
+
 static void what_is_no_elf_file_is_refused(void **state)
 {
 	static const struct {
@@ -142,25 +205,6 @@ static void a_huge_file_is_not_read(void **state)
 
 	assert_int_equal(ftruncate(fd, 5LL << 30), 0);
 	assert_int_equal(elf_symbols__new(&s, path, "x"), -ENOEXEC);
-}
-
-static char *read_self(size_t *ret_size)
-{
-	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char *data;
-
-	assert_int_equal(fstat(fd, &st), 0);
-	data = malloc((size_t)st.st_size);
-	assert_non_null(data);
-	for (off_t at = 0; at < st.st_size;) {
-		ssize_t n = pread(fd, data + at, (size_t)(st.st_size - at), at);
-
-		assert_true(n > 0);
-		at += n;
-	}
-	*ret_size = (size_t)st.st_size;
-	return data;
 }
 
 /* Whatever it answers, it answers. */
@@ -223,6 +267,7 @@ int main(void)
 		cmocka_unit_test(code_is_covered_from_its_beginning),
 		cmocka_unit_test(offsets_without_code_have_no_symbol),
 		cmocka_unit_test(answers_do_not_depend_on_the_order_of_questions),
+		cmocka_unit_test(stubs_have_the_name_of_what_they_call),
 		cmocka_unit_test(what_is_no_elf_file_is_refused),
 		cmocka_unit_test(a_huge_file_is_not_read),
 		cmocka_unit_test(spoiled_headers_do_no_harm),

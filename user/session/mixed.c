@@ -83,7 +83,8 @@ static struct native_symbol *resolve(const struct mixed *m, struct native *nativ
  */
 static __u64 hidden_caller(struct native *native, const struct event_sample *event, __u64 ip)
 {
-	int word = native__return_word(native, ip);
+	/* Found first: of a file that nobody has opened yet nothing is known. */
+	int word = native__find(native, ip, event->time_ns) ? native__return_word(native, ip) : -1;
 
 	if (word < 0 || word >= KRAIT_LEAF_WORDS || !event->leaf[word])
 		return 0;

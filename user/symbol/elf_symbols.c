@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/plt.h"
 #include "symbol/symbol_parts.h"
 
 /* Larger files are not looked into; the largest libraries known have 2 GiB. */
@@ -20,6 +21,7 @@ struct elf_symbols {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	struct symbol_parts parts;
+	struct plt *plt; /* NULL before it is needed */
 };
 
 /* The usual search, which would ask servers as well if the environment names some. */
@@ -87,6 +89,7 @@ void elf_symbols__free(struct elf_symbols *s)
 		return;
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
+	plt__free(s->plt);
 	symbol_parts_free(&s->parts);
 	free(s);
 }
@@ -125,6 +128,14 @@ static const char *ask(struct elf_symbols *s, GElf_Addr address, GElf_Addr *ret_
 	return name;
 }
 
+/* The name and start of the stub at an address of the file; NULL none. */
+static const char *ask_plt(struct elf_symbols *s, Elf *elf, GElf_Addr address, GElf_Addr *ret_start)
+{
+	if (!s->plt)
+		s->plt = plt__new(elf);
+	return s->plt ? plt__find(s->plt, address, ret_start) : NULL;
+}
+
 const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
 {
 	GElf_Addr bias, address, start = 0;
@@ -134,6 +145,11 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 
 	if (!elf || !address_of(elf, file_offset, &address))
 		return NULL;
+	name = ask_plt(s, elf, address, &start);
+	if (name) {
+		*ret_start = file_offset - (address - start);
+		return name;
+	}
 	address += bias;
 	part = symbol_parts_find(&s->parts, s->module, address);
 	if (part && !part->asked) {
@@ -148,6 +164,8 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 
 #ifdef __x86_64__
 #define DWARF_RSP 7
+/* Where a stub that has not been bound yet has pushed its number (psABI for x86-64, 5.2). */
+#define PLT_PUSHED 11
 
 /* The frame's address is right above the return address, and is the stack pointer plus so much. */
 static int word_of(Dwarf_Frame *frame)
@@ -164,14 +182,17 @@ static int word_of(Dwarf_Frame *frame)
 
 int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
 {
-	GElf_Addr bias, cfi_bias, address;
+	GElf_Addr bias, cfi_bias, address, start;
 	Elf *elf = dwfl_module_getelf(s->module, &bias);
 	Dwarf_CFI *cfi = dwfl_module_eh_cfi(s->module, &cfi_bias);
 	Dwarf_Frame *frame;
 	int word;
 
-	if (!elf || !cfi || !address_of(elf, file_offset, &address) ||
-	    dwarf_cfi_addrframe(cfi, address + bias - cfi_bias, &frame))
+	if (!elf || !address_of(elf, file_offset, &address))
+		return -1;
+	if (ask_plt(s, elf, address, &start))
+		return address - start < PLT_PUSHED ? 0 : -1;
+	if (!cfi || dwarf_cfi_addrframe(cfi, address + bias - cfi_bias, &frame))
 		return -1;
 	word = word_of(frame);
 	free(frame);

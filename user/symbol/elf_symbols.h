@@ -3,7 +3,8 @@
  * elf_symbols.h - names of the code in one ELF file, by offset in that file.
  *
  * elfutils finds them: the symbol table, the one inside .gnu_debugdata, and separate debug files by
- * build ID or debug link. Nothing is fetched from the network.
+ * build ID or debug link. Nothing is fetched from the network. Stubs for functions of other files are
+ * "memcpy@plt" (plt.h).
  */
 #ifndef KRAIT_SYMBOL_ELF_SYMBOLS_H
 #define KRAIT_SYMBOL_ELF_SYMBOLS_H

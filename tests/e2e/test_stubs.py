@@ -1,0 +1,67 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Calls from one library to another go through stubs without symbols: named after the function, below
+the function that calls, however the library was linked."""
+import os
+import shutil
+import subprocess
+
+import harness as h
+
+LINKED = {
+    "lazily": ["-Wl,-z,lazy"],
+    "at once": ["-Wl,-z,now"],
+    "with marks for indirect branches": ["-fcf-protection=full", "-Wl,-z,ibtplt"],
+}
+
+
+def build(compiler, folder, options):
+    """Path of the library in folder."""
+    path = os.path.join(folder, "libstubs.so")
+    done = subprocess.run([compiler, "-O1", "-fno-builtin", "-fplt", "-fPIC", "-shared",
+                           "-fno-omit-frame-pointer", *options,
+                           os.path.join(h.TARGETS, "stubs.c"), "-o", path],
+                          stderr=subprocess.PIPE, text=True, check=False)
+    return path if done.returncode == 0 else None
+
+
+def check_stubs(tap, python, compiler, linked, options):
+    name = "linked " + linked
+    folder = python.scratch()
+    try:
+        if not build(compiler, folder, options):
+            tap.skip(name, "this compiler cannot")
+            return
+        library = os.path.join(python.inside(folder), "libstubs.so")
+        with h.start(python, "stubs.py", library) as target:
+            r = h.record("-n", "-p", str(target.pid), "-d", "1s", lines=False)
+    finally:
+        shutil.rmtree(folder)
+    h.check_accounts(tap, name, r, complete=0.99)
+    stubs = [(s, n) for s, n in r.stacks if "@plt" in s[-1]]
+    # One of the loop's seven instructions or so, and none of them takes long.
+    tap.ok(sum(n for _, n in stubs) > 0.01 * r.samples(), name + ": stubs were seen",
+           h.show(r.stacks))
+    tap.equal({s[-1] for s, _ in stubs}, {"labs@plt (libstubs.so)"},
+              name + ": they have the name of what they call")
+    tap.equal({s[-2] for s, _ in stubs}, {"calls (libstubs.so)"}, name + ": below who calls")
+    unnamed = [(s, n) for s, n in r.stacks if "[libstubs.so]" in s]
+    tap.ok(not unnamed, name + ": nothing of the library is without a name", h.show(unnamed))
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    python = next((p for p in h.interpreters(tap) if int(p.minor.split(".")[1]) >= 13), None)
+    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+    if not python or not compiler:
+        tap.skip("stubs", "no C compiler, or no interpreter from 3.13 on")
+    else:
+        for linked, options in LINKED.items():
+            check_stubs(tap, python, compiler, linked, options)
+    tap.done()
+    h.cleanup()
+
+
+if __name__ == "__main__":
+    main()
