@@ -37,9 +37,10 @@ static const struct argp_option options[] = {
 	  "of a capture with several, only this one (default: the first; report: all)" },
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "only these seconds since the first sample; either may be left out" },
+	{ "no-kernel", KEY_NO_KERNEL, 0, 0,
+	  "no frames of the kernel: their samples are those of the function that called it" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0,
 	  "no native frames: their samples are those of the Python function that called them" },
-	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no frames of the kernel, in the same way" },
 	{ 0 },
 };
 

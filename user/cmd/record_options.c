@@ -2,19 +2,15 @@
 #include "cmd/record_options.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/emitter.h"
+#include "cmd/record_events.h"
+#include "cmd/record_targets.h"
 #include "session/label.h"
 #include "util/error.h"
 #include "util/units.h"
 
-/* A process or a command may be sampled densely; a whole machine for long. */
-#define DEFAULT_HZ 997
-#define DEFAULT_HZ_ALL 99
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
 #define DEFAULT_AUDIT_EVERY 64
 #define DEFAULT_OUTPUT "perf.data"
@@ -43,7 +39,8 @@ enum {
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
 	{ "all", 'a', 0, 0, "every Python process of this machine, also those that start later" },
-	{ "pid", 'p', "PID[,PID...]", 0, "these processes, and those they start" },
+	{ "pid", 'p', "PID[,PID...]", 0,
+	  "these processes and their children, also those that start later" },
 	{ "name", KEY_NAME, "GLOB", 0,
 	  "of all, those whose command, script or module matches; may be given several times" },
 	{ "cgroup", KEY_CGROUP, "PATH", 0,
@@ -62,7 +59,7 @@ static const struct argp_option options[] = {
 	{ "count", 'c', "PERIOD", 0,
 	  "a sample every so many events, instead of so many samples a second. Clocks beside other "
 	  "events keep their rate; alone they count nanoseconds" },
-	{ "period", 'c', "PERIOD", OPTION_ALIAS },
+	{ "period", 'c', "PERIOD", OPTION_ALIAS | OPTION_HIDDEN },
 	{ "duration", 'd', "TIME", 0,
 	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
 	{ "native", 'n', 0, 0,
@@ -124,47 +121,6 @@ static const char doc[] =
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
 
-static void parse_pids(struct record_options *o, const char *text, struct argp_state *state)
-{
-	while (*text) {
-		char *end;
-		long pid = strtol(text, &end, 10);
-
-		if (end == text || pid <= 0 || pid > 4194304 || (*end && *end != ','))
-			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"",
-				   text);
-		if (o->pid_cnt == RECORD_MAX_PIDS)
-			argp_error(state, "more than %d processes; use -a", RECORD_MAX_PIDS);
-		o->pids[o->pid_cnt++] = (pid_t)pid;
-		text = *end ? end + 1 : end;
-	}
-}
-
-static void add_filter(const char *list[FILTER_MAX], size_t *cnt, const char *text,
-		       struct argp_state *state)
-{
-	if (!*text)
-		argp_error(state, "--name and --cgroup take a pattern and a path, not nothing");
-	if (*cnt == FILTER_MAX)
-		argp_error(state, "more than %d filters of a kind", FILTER_MAX);
-	list[(*cnt)++] = text;
-}
-
-static void parse_user(struct filter *f, const char *text, struct argp_state *state)
-{
-	const struct passwd *user = getpwnam(text);
-	unsigned long uid = user ? user->pw_uid : 0;
-	char *end = "";
-
-	if (!user)
-		uid = strtoul(text, &end, 10);
-	if (!user && (*text < '0' || *text > '9' || *end || uid >= (uid_t)-1))
-		argp_error(state, "there is no user \"%s\"", text);
-	if (f->user_cnt == FILTER_MAX)
-		argp_error(state, "more than %d users", FILTER_MAX);
-	f->users[f->user_cnt++] = (uid_t)uid;
-}
-
 static void parse_label(unsigned *ret, const char *text, struct argp_state *state)
 {
 	while (*text) {
@@ -212,84 +168,6 @@ static void parse_audit(struct record_options *o, const char *text, struct argp_
 	o->audit_every = (__u32)every;
 }
 
-static void add_events(struct record_options *o, const char *text, struct argp_state *state)
-{
-	int depth = 0;
-
-	for (;;) {
-		size_t len = 0;
-		int err;
-
-		/* A comma in "cpu/event=0x3c,umask=1/" is none of ours: refused as a whole. */
-		for (; text[len] && (text[len] != ',' || depth); len++)
-			depth ^= text[len] == '/';
-		if (o->event_cnt == KRAIT_MAX_EVENTS)
-			argp_error(state, "more than %d events", KRAIT_MAX_EVENTS);
-		err = event_parse(&o->events[o->event_cnt++], text, len);
-		if (err == -EOPNOTSUPP)
-			argp_error(state,
-				   "\"%.*s\": krait samples hardware and software events, not "
-				   "tracepoints or events of a named PMU (use rNNN)",
-				   (int)len, text);
-		if (err)
-			argp_error(state, "there is no event \"%.*s\" (see: perf list hw sw cache)",
-				   (int)len, text);
-		if (!text[len])
-			return;
-		text += len + 1;
-	}
-}
-
-static void parse_period(struct record_options *o, const char *text, struct argp_state *state)
-{
-	if (parse_rate(text, &o->period) || !o->period)
-		argp_error(state, "a period is a number of events, such as 1, 1000 or 10k: \"%s\"",
-			   text);
-}
-
-static void check_event(const struct record_options *o, unsigned index, struct argp_state *state)
-{
-	const struct event_spec *e = &o->events[index];
-
-	for (unsigned i = 0; i < index; i++) {
-		if (!strcmp(o->events[i].name, e->name))
-			argp_error(state, "event %s is there twice", e->name);
-	}
-	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
-		argp_error(state, "-c %llu: %s counts nanoseconds, at least %d for each sample",
-			   e->period, e->name, EVENT_CLOCK_MIN_NS);
-}
-
-/*
- * A period is meant for what is counted one by one; with clocks among them, these keep a rate. So each
- * event has the one or the other.
- */
-static void settle_events(struct record_options *o, struct argp_state *state)
-{
-	bool clocks = false, others = false;
-
-	if (!o->event_cnt)
-		event_default(&o->events[o->event_cnt++]);
-	for (unsigned i = 0; i < o->event_cnt; i++) {
-		clocks = clocks || event_is_clock(&o->events[i]);
-		others = others || !event_is_clock(&o->events[i]);
-	}
-	if (o->period && o->frequency && !(clocks && others))
-		argp_error(state, "-F and -c exclude each other, unless there are both a clock, "
-				  "for -F, and another event, for -c");
-	if (!o->frequency && (!o->period || (clocks && others)))
-		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
-	for (unsigned i = 0; i < o->event_cnt; i++) {
-		struct event_spec *e = &o->events[i];
-
-		if (o->period && (!event_is_clock(e) || !others))
-			e->period = o->period;
-		else
-			e->frequency = o->frequency;
-		check_event(o, i, state);
-	}
-}
-
 static void add_output(struct record_options *o, const char *path, struct argp_state *state)
 {
 	if (o->output_cnt == RECORD_MAX_OUTPUTS)
@@ -297,28 +175,14 @@ static void add_output(struct record_options *o, const char *path, struct argp_s
 	o->outputs[o->output_cnt++] = path;
 }
 
-static void check(struct record_options *o, struct argp_state *state)
+static void settle(struct record_options *o, struct argp_state *state)
 {
-	int targets;
-
-	/* They choose among all. */
-	if (!o->pid_cnt && !o->command && !filter_is_empty(&o->filter))
-		o->all = true;
-	targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
-
-	if (targets == 0)
-		argp_error(state, "what shall be recorded? -a, -p PID or -- COMMAND");
-	if (!o->all && !filter_is_empty(&o->filter))
-		argp_error(
-			state,
-			"--name, --cgroup and --user choose among all; not with -p or a command");
-	if (targets > 1)
-		argp_error(state, "-a, -p and a command exclude each other");
+	record_targets_settle(o, state);
 	if (!o->output_cnt)
 		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
 	if (o->format && o->output_cnt > 1)
 		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
-	settle_events(o, state);
+	record_events_settle(o, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -330,7 +194,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->all = true;
 		break;
 	case 'p':
-		parse_pids(o, arg, state);
+		record_targets_pids(o, arg, state);
 		break;
 	case 'F':
 	case 'r':
@@ -339,10 +203,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				   arg);
 		break;
 	case 'e':
-		add_events(o, arg, state);
+		record_events_add(o, arg, state);
 		break;
 	case 'c':
-		parse_period(o, arg, state);
+		record_events_period(o, arg, state);
 		break;
 	case 'd':
 		if (parse_duration(arg, &o->duration_ns))
@@ -376,13 +240,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_percent(&o->max_loss_percent, arg, state);
 		break;
 	case KEY_NAME:
-		add_filter(o->filter.names, &o->filter.name_cnt, arg, state);
+		record_targets_name(o, arg, state);
 		break;
 	case KEY_CGROUP:
-		add_filter(o->filter.cgroups, &o->filter.cgroup_cnt, arg, state);
+		record_targets_cgroup(o, arg, state);
 		break;
 	case KEY_USER:
-		parse_user(&o->filter, arg, state);
+		record_targets_user(o, arg, state);
 		break;
 	case KEY_LABEL:
 		parse_label(&o->label, arg, state);
@@ -420,7 +284,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->command = state->argv + state->next;
 		break;
 	case ARGP_KEY_END:
-		check(o, state);
+		settle(o, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

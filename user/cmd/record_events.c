@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record_events.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "util/units.h"
+
+/* A process or a command may be sampled densely; a whole machine for long. */
+#define DEFAULT_HZ 997
+#define DEFAULT_HZ_ALL 99
+
+void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
+{
+	int depth = 0;
+
+	for (;;) {
+		size_t len = 0;
+		int err;
+
+		/* A comma in "cpu/event=0x3c,umask=1/" is none of ours: refused as a whole. */
+		for (; text[len] && (text[len] != ',' || depth); len++)
+			depth ^= text[len] == '/';
+		if (o->event_cnt == KRAIT_MAX_EVENTS)
+			argp_error(state, "more than %d events", KRAIT_MAX_EVENTS);
+		err = event_parse(&o->events[o->event_cnt++], text, len);
+		if (err == -EOPNOTSUPP)
+			argp_error(state,
+				   "\"%.*s\": krait samples hardware and software events, not "
+				   "tracepoints or events of a named PMU (use rNNN)",
+				   (int)len, text);
+		if (err)
+			argp_error(state, "there is no event \"%.*s\" (see: perf list hw sw cache)",
+				   (int)len, text);
+		if (!text[len])
+			return;
+		text += len + 1;
+	}
+}
+
+void record_events_period(struct record_options *o, const char *text, struct argp_state *state)
+{
+	if (parse_rate(text, &o->period) || !o->period)
+		argp_error(state, "a period is a number of events, such as 1, 1000 or 10k: \"%s\"",
+			   text);
+}
+
+static void check_event(const struct record_options *o, unsigned index, struct argp_state *state)
+{
+	const struct event_spec *e = &o->events[index];
+
+	for (unsigned i = 0; i < index; i++) {
+		if (!strcmp(o->events[i].name, e->name))
+			argp_error(state, "event %s is there twice", e->name);
+	}
+	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
+		argp_error(state, "-c %llu: %s counts nanoseconds, at least %d for each sample",
+			   e->period, e->name, EVENT_CLOCK_MIN_NS);
+}
+
+void record_events_settle(struct record_options *o, struct argp_state *state)
+{
+	bool clocks = false, others = false;
+
+	if (!o->event_cnt)
+		event_default(&o->events[o->event_cnt++]);
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		clocks = clocks || event_is_clock(&o->events[i]);
+		others = others || !event_is_clock(&o->events[i]);
+	}
+	if (o->period && o->frequency && !(clocks && others))
+		argp_error(state, "-F and -c exclude each other, unless there are both a clock, "
+				  "for -F, and another event, for -c");
+	if (!o->frequency && (!o->period || (clocks && others)))
+		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
+	for (unsigned i = 0; i < o->event_cnt; i++) {
+		struct event_spec *e = &o->events[i];
+
+		if (o->period && (!event_is_clock(e) || !others))
+			e->period = o->period;
+		else
+			e->frequency = o->frequency;
+		check_event(o, i, state);
+	}
+}
