@@ -6,6 +6,8 @@ import stats
 import truth as t
 
 FACTOR = 1.5
+# Other load changes how much a program does, and that may hide what is slower.
+TRIES = 4
 
 
 def times_of(run, name):
@@ -30,11 +32,15 @@ def change_of(name, before, after):
 
 def check(tap, python, rate, milliseconds, slow):
     name = "%s at %d Hz, %s %g times slower" % (python.name, rate, slow, FACTOR)
-    before, after = t.run_parts(python, "visits.py", t.SEED, milliseconds,
-                                "%s=%g" % (slow, FACTOR), rate=rate)
-    verdicts = [change_of(n, before, after) for n in before.truth["names"]]
+    for _ in range(TRIES):
+        before, after = t.run_parts(python, "visits.py", t.SEED, milliseconds,
+                                    "%s=%g" % (slow, FACTOR), rate=rate)
+        verdicts = [change_of(n, before, after) for n in before.truth["names"]]
+        moved = verdicts[before.truth["names"].index(slow)]
+        # By the target's own clock, not by the samples, which are what is in question.
+        if moved.low > 2 * moved.slack:
+            break
     t.report(tap, True, name + ": each function's samples change as its time does", verdicts)
-    moved = verdicts[before.truth["names"].index(slow)]
     tap.ok(moved.got > moved.slack, name + ": that is no chance (%+d samples)" % moved.got, moved)
 
 
