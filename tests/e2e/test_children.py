@@ -92,6 +92,33 @@ def check_end_during_recording(tap, python):
                name + ": every stack is one the target can have", h.show(illegal))
 
 
+def check_family(tap, python):
+    """-p takes in the children that are there already, below a shell too, and those that come later;
+    not what has another parent."""
+    name = python.name + ": -p of a parent"
+    leaves = {"parent_leaf", "forked_leaf", "grandchild_leaf", "later_leaf"}
+    with h.start(python, "family.py") as stranger, h.start(python, "family.py") as target:
+        stranger.process.stdin.write(b"\n")
+        folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
+        h.folders.append(folder)
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "-q", "-d", "3s", "-o",
+                                  os.path.join(folder, "x.folded"), "-p", str(target.pid)],
+                                 stderr=subprocess.PIPE, encoding="utf-8")
+        try:
+            krait.communicate(timeout=1)
+        except subprocess.TimeoutExpired:
+            target.process.stdin.write(b"\n")
+        _, err = krait.communicate(timeout=h.PATIENCE_SECS)
+    recording = h.Recording(krait.returncode, "", err, folder)
+    h.check_accounts(tap, name, recording, complete=0.98)
+    found = {}
+    for stack, _ in recording.stacks:
+        for frame in stack[1:]:
+            found.setdefault(frame.split(" (")[0], set()).add(stack[0])
+    tap.equal({leaf: len(found.get(leaf, ())) for leaf in leaves}, dict.fromkeys(leaves, 1),
+              name + ": each process was seen, once", err, h.show(recording.stacks))
+
+
 def check_untouched(tap, python):
     """Arguments, standard input and output, and environment of the command are its own."""
     script = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() * 2); " \
@@ -120,6 +147,7 @@ def main():
         check_short_lives(tap, python)
         check_end_during_recording(tap, python)
         check_untouched(tap, python)
+        check_family(tap, python)
     h.cleanup()
     tap.done()
 

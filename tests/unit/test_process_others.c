@@ -106,6 +106,7 @@ static void stat_is_parsed_from_the_last_parenthesis(void **state)
 
 	assert_int_equal(proc_stat_parse(text, sizeof(text) - 1, &stat), 0);
 	assert_int_equal(stat.state, 'S');
+	assert_int_equal(stat.parent, 1);
 	assert_int_equal(stat.start_ticks, 987654321);
 	assert_int_equal(stat.start_code, 94000);
 	assert_false(stat.kernel_thread);

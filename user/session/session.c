@@ -3,26 +3,22 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "session/child.h"
 #include "session/processes.h"
 #include "session/progress.h"
+#include "session/signals.h"
+#include "session/targets.h"
 #include "symbol/symbolizer.h"
-#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
 
 /* Records wait at most this long: short enough that a process is mostly still there to be read. */
 #define DRAIN_NS (50 * 1000000ULL)
 #define PROGRESS_NS (250 * 1000000ULL)
-/* Pause between two looks whether debug information has been read. */
-#define READING_MS 20
 /* After Ctrl-C the command, which got it too, has this long to end and give its exit code. */
 #define CHILD_GRACE_MS 2000
 /* Of descriptors: what KRAIT_MAX_PROCS processes need, and some. */
@@ -35,9 +31,8 @@ struct session {
 	struct processes *processes;
 	struct anchoring *anchoring;
 	struct child *child;
-	sigset_t old_mask;
+	struct signals signals;
 	struct rlimit old_files; /* before it was raised: the command gets it back */
-	int signal_fd;
 	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
 	__u64 progress_samples; /* at the last progress line */
 };
@@ -86,20 +81,6 @@ static void on_process_gone(void *ctx, struct process *process)
 	collector__process_gone(s->collector, process);
 }
 
-/* From here on SIGINT, SIGTERM and SIGHUP are read from a descriptor. */
-static int catch_signals(struct session *s)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
-	sigprocmask(SIG_BLOCK, &mask, &s->old_mask);
-	s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd < 0 ? -errno : 0;
-}
-
 /* One descriptor for each process, CPU and probe. */
 static void raise_files_limit(struct session *s)
 {
@@ -125,7 +106,7 @@ static int build(struct session *s, struct error *err)
 	struct processes_config processes = { .all = s->config->all };
 	struct sampler_config sampler = s->config->sampler;
 
-	if (catch_signals(s))
+	if (signals_catch(&s->signals))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
 	raise_files_limit(s);
 	sampler.follow_all = s->config->all;
@@ -156,24 +137,13 @@ struct session *session__new(const struct session_config *config, struct error *
 		return NULL;
 	}
 	s->config = config;
-	s->signal_fd = -1;
+	s->signals.fd = -1;
 	s->created_ns = clock_monotonic_ns();
 	if (build(s, err)) {
 		session__free(s);
 		return NULL;
 	}
 	return s;
-}
-
-/* The signals that ended the recording have done their work: they must not end krait, too. */
-static void release_signals(struct session *s)
-{
-	struct signalfd_siginfo info;
-
-	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info))
-		;
-	close(s->signal_fd);
-	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 }
 
 /* The processes go first: letting go of them talks to the sampler and the collector. */
@@ -186,69 +156,23 @@ void session__free(struct session *s)
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	child__free(s->child);
-	if (s->signal_fd >= 0)
-		release_signals(s);
+	signals_release(&s->signals);
 	free(s);
-}
-
-static int explain_target(struct error *err, pid_t pid, int result, const char *why)
-{
-	if (result == -EACCES || result == -EPERM)
-		return error_set(err, -result, EXIT_CODE_PERMISSION,
-				 "process %d may not be read: %s (try: sudo krait ...)", pid, why);
-	if (result == -ESRCH)
-		return error_set(err, -result, EXIT_CODE_TARGET, "no process %d", pid);
-	return error_set(err, -result, EXIT_CODE_TARGET, "process %d cannot be sampled: %s", pid,
-			 why);
-}
-
-/*
- * Debug information has to be read first: until then there is nothing to sample in that process, and
- * whether it can be sampled is the answer that the user waits for. With more to sample, as with
- * "all", recording begins at once.
- */
-static int await_debug_information(struct session *s, pid_t pid, const char **ret_why)
-{
-	struct pollfd fd = { .fd = s->signal_fd, .events = POLLIN };
-	int result;
-
-	do {
-		if (poll(&fd, 1, READING_MS) > 0)
-			return -EINTR;
-		result = processes__follow(s->processes, pid, ret_why);
-	} while (result == -EINPROGRESS);
-	return result;
-}
-
-/* Every one of -p must be there and be Python; a mistyped pid must not go unnoticed. */
-static int follow_pids(struct session *s, struct error *err)
-{
-	const char *why;
-
-	for (size_t i = 0; i < s->config->pid_cnt; i++) {
-		int result = processes__follow(s->processes, s->config->pids[i], &why);
-
-		if (result == -EINPROGRESS && !s->config->all)
-			result = await_debug_information(s, s->config->pids[i], &why);
-		else if (result == -EINPROGRESS)
-			result = 0;
-		if (result)
-			return explain_target(err, s->config->pids[i], result, why);
-	}
-	return 0;
 }
 
 static int follow_targets(struct session *s, struct error *err)
 {
+	/* With more to sample, recording begins at once. */
+	int waits = s->config->all ? -1 : s->signals.fd;
 	const char *why;
 
 	if (s->config->all)
 		processes__scan(s->processes);
-	if (follow_pids(s, err))
+	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, waits, err))
 		return -1;
 	if (!s->config->command)
 		return 0;
-	s->child = child__launch(s->config->command, &s->old_mask, &s->old_files, err);
+	s->child = child__launch(s->config->command, &s->signals.old_mask, &s->old_files, err);
 	if (!s->child)
 		return -1;
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
@@ -311,7 +235,7 @@ static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 {
 	struct pollfd fds[] = {
 		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
-		{ .fd = s->signal_fd, .events = POLLIN },
+		{ .fd = s->signals.fd, .events = POLLIN },
 		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
 	};
 	__u64 now_ns = clock_monotonic_ns();

@@ -64,7 +64,9 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	for (int field = 4; field <= 26; field++) {
 		if (!next_number(&p, end, &value))
 			return -EINVAL;
-		if (field == 9)
+		if (field == 4)
+			stat.parent = (pid_t)value;
+		else if (field == 9)
 			stat.kernel_thread = value & KERNEL_PF_KTHREAD;
 		else if (field == 22)
 			stat.start_ticks = value;

@@ -14,6 +14,7 @@ struct proc_stat {
 	__u64 start_ticks; /* field 22, clock ticks since boot */
 	__u64 start_code; /* field 26, mm->start_code; 0 or 1 where it may not be seen */
 	char state; /* field 3 */
+	pid_t parent; /* field 4 */
 	bool kernel_thread;
 };
 

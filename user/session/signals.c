@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/signals.h"
+
+#include <errno.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+int signals_catch(struct signals *s)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, &s->old_mask);
+	s->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->fd < 0 ? -errno : 0;
+}
+
+void signals_release(struct signals *s)
+{
+	struct signalfd_siginfo info;
+
+	if (s->fd < 0)
+		return;
+	while (read(s->fd, &info, sizeof(info)) == sizeof(info))
+		;
+	close(s->fd);
+	s->fd = -1;
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}

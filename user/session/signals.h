@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * signals.h - the signals that end a recording: SIGINT, SIGTERM and SIGHUP are read from a descriptor
+ * while krait records, so that what was recorded is written.
+ */
+#ifndef KRAIT_SESSION_SIGNALS_H
+#define KRAIT_SESSION_SIGNALS_H
+
+#include <signal.h>
+
+struct signals {
+	sigset_t old_mask; /* a command that krait starts gets it back */
+	int fd; /* readable when one has come; -1 not caught */
+};
+
+/* 0 or -errno. */
+int signals_catch(struct signals *s);
+/* Those that have come have done their work: they must not end krait, too. */
+void signals_release(struct signals *s);
+
+#endif /* KRAIT_SESSION_SIGNALS_H */

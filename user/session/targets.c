@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/targets.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "target/proc.h"
+#include "target/process.h"
+
+/* Pause between two looks whether debug information has been read. */
+#define READING_MS 20
+/* Looks for children: one may start another before it is followed. */
+#define CHILDREN_LOOKS 3
+
+struct member {
+	pid_t pid, parent;
+	bool descends; /* from a named one */
+};
+
+/* All processes of the machine. */
+struct family {
+	struct member *list;
+	size_t cnt, cap;
+};
+
+static int explain_target(struct error *err, pid_t pid, int result, const char *why)
+{
+	if (result == -EACCES || result == -EPERM)
+		return error_set(err, -result, EXIT_CODE_PERMISSION,
+				 "process %d may not be read: %s (try: sudo krait ...)", pid, why);
+	if (result == -ESRCH)
+		return error_set(err, -result, EXIT_CODE_TARGET, "no process %d", pid);
+	return error_set(err, -result, EXIT_CODE_TARGET, "process %d cannot be sampled: %s", pid,
+			 why);
+}
+
+/*
+ * Debug information has to be read first: until then there is nothing to sample in that process, and
+ * whether it can be sampled is the answer that the user waits for.
+ */
+static int await_debug_information(struct processes *processes, pid_t pid, int signal_fd,
+				   const char **ret_why)
+{
+	struct pollfd fd = { .fd = signal_fd, .events = POLLIN };
+	int result;
+
+	do {
+		if (poll(&fd, 1, READING_MS) > 0)
+			return -EINTR;
+		result = processes__follow(processes, pid, ret_why);
+	} while (result == -EINPROGRESS);
+	return result;
+}
+
+static int add_member(pid_t pid, void *ctx)
+{
+	struct family *f = ctx;
+	struct proc_stat stat;
+
+	if (proc_stat_read(pid, &stat) || stat.kernel_thread)
+		return 0;
+	if (f->cnt == f->cap) {
+		size_t cap = f->cap ? 2 * f->cap : 256;
+		struct member *grown = reallocarray(f->list, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		f->list = grown;
+		f->cap = cap;
+	}
+	f->list[f->cnt++] = (struct member){ .pid = pid, .parent = stat.parent };
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static struct member *find(const struct family *f, pid_t pid)
+{
+	const struct member key = { .pid = pid };
+
+	return f->cnt ? bsearch(&key, f->list, f->cnt, sizeof(key), by_pid) : NULL;
+}
+
+/* Parents mostly have the lower pids, so few rounds are needed. */
+static void mark_descendants(struct family *f, const pid_t pids[], size_t cnt)
+{
+	bool more = true;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct member *named = find(f, pids[i]);
+
+		if (named)
+			named->descends = true;
+	}
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < f->cnt; i++) {
+			struct member *m = &f->list[i], *parent = find(f, m->parent);
+
+			if (m->descends || !parent || !parent->descends)
+				continue;
+			m->descends = more = true;
+		}
+	}
+}
+
+/* Are there any that were not followed before? */
+static bool follow_children(struct processes *processes, const pid_t pids[], size_t cnt)
+{
+	struct family f = { 0 };
+	bool found = false;
+
+	process_each(add_member, &f);
+	mark_descendants(&f, pids, cnt);
+	for (size_t i = 0; i < f.cnt; i++) {
+		if (f.list[i].descends && processes__take_in(processes, f.list[i].pid))
+			found = true;
+	}
+	free(f.list);
+	return found;
+}
+
+int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
+		   struct error *err)
+{
+	const char *why;
+
+	for (size_t i = 0; i < cnt; i++) {
+		int result = processes__follow(processes, pids[i], &why);
+
+		if (result == -EINPROGRESS)
+			result = signal_fd < 0 ? 0 :
+						 await_debug_information(processes, pids[i],
+									 signal_fd, &why);
+		if (result)
+			return explain_target(err, pids[i], result, why);
+	}
+	for (int look = 0; cnt && look < CHILDREN_LOOKS; look++)
+		if (!follow_children(processes, pids, cnt))
+			break;
+	return 0;
+}
