@@ -144,6 +144,65 @@ static void mappings_are_in_order_and_cover_what_they_say(void **state)
 	native__free(n);
 }
 
+/* Not even once in a while; what was code before, or runs there, still is. */
+static void data_does_not_make_it_read_at_all(void **state)
+{
+	struct native *n = open_process(getpid(), NULL);
+	__u64 late_code, now_ns = 10 * NS;
+	void *library = dlopen(LATE, RTLD_NOW);
+	Dl_info info;
+
+	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
+		native__free(n);
+		skip();
+	}
+	late_code = addr_of(info.dli_saddr);
+	for (; now_ns < 20 * NS; now_ns += NATIVE_REFRESH_NS) {
+		assert_null(native__find_caller(n, addr_of(&some_data), now_ns));
+		assert_null(native__find_caller(n, addr_of(&library), now_ns));
+	}
+	/* Nobody has looked meanwhile, so the first one who asks may. */
+	assert_non_null(native__find_caller(n, late_code, 10 * NS));
+	assert_non_null(
+		native__find_caller(n, addr_of((void *)a_function_of_this_program), now_ns));
+	native__free(n);
+	dlclose(library);
+}
+
+/* Of addresses that may be none, the rarer the longer nothing comes of it; what ran is looked up soon. */
+static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
+{
+	const __u64 nowhere = 1ULL << 56;
+	struct native *n = open_process(getpid(), NULL);
+	__u64 now_ns = 10 * NS, found_ns = 0;
+	void *library;
+	Dl_info info;
+
+	for (; now_ns < 100 * NS; now_ns += NATIVE_REFRESH_NS)
+		assert_null(native__find_caller(n, nowhere, now_ns));
+	library = dlopen(LATE, RTLD_NOW);
+	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
+		native__free(n);
+		skip();
+	}
+	for (; !found_ns && now_ns < 200 * NS; now_ns += NATIVE_REFRESH_NS)
+		if (native__find_caller(n, addr_of(info.dli_saddr), now_ns))
+			found_ns = now_ns;
+	assert_true(found_ns > 100 * NS + NATIVE_REFRESH_NS);
+	assert_true(found_ns <= 100 * NS + NATIVE_REFRESH_RARE_NS);
+	native__free(n);
+	dlclose(library);
+
+	n = open_process(getpid(), NULL);
+	for (now_ns = 10 * NS; now_ns < 100 * NS; now_ns += NATIVE_REFRESH_NS)
+		assert_null(native__find_caller(n, nowhere, now_ns));
+	library = dlopen(LATE, RTLD_NOW);
+	assert_true(dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info) != 0);
+	assert_non_null(native__find(n, addr_of(info.dli_saddr), now_ns + NATIVE_REFRESH_NS));
+	native__free(n);
+	dlclose(library);
+}
+
 /* The mappings are read again for an address that nobody knows, but not each time. */
 static void a_library_that_comes_late_is_found_in_time(void **state)
 {
@@ -218,6 +277,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_code_has_no_function),
 		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),
 		cmocka_unit_test(mappings_are_in_order_and_cover_what_they_say),
+		cmocka_unit_test(data_does_not_make_it_read_at_all),
+		cmocka_unit_test(doubtful_addresses_do_not_make_it_read_all_the_time),
 		cmocka_unit_test(a_library_that_comes_late_is_found_in_time),
 		cmocka_unit_test(a_process_that_has_gone_has_no_functions),
 		cmocka_unit_test(a_child_has_its_parents_mappings),

@@ -380,19 +380,26 @@ int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anch
 	return slots__set_anchor(s->slots, tid, start_ns, anchor);
 }
 
-int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT])
+int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
 {
 	int fd = bpf_map__fd(s->skel->maps.counters), cpus = libbpf_num_possible_cpus();
-	__u64 *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
-	int err = values ? 0 : -ENOMEM;
+	cleanup_free __u64 *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
 
-	for (__u32 i = 0; !err && i < COUNTER_CNT; i++) {
-		ret[i] = 0;
-		if (bpf_map_lookup_elem(fd, &i, values))
-			err = -errno;
-		for (int cpu = 0; !err && cpu < cpus; cpu++)
-			ret[i] += values[cpu];
-	}
-	free(values);
+	if (!values)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(fd, &counter, values))
+		return -errno;
+	*ret = 0;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		*ret += values[cpu];
+	return 0;
+}
+
+int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT])
+{
+	int err = 0;
+
+	for (__u32 i = 0; !err && i < COUNTER_CNT; i++)
+		err = sampler__counter(s, i, &ret[i]);
 	return err;
 }

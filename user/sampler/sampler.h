@@ -104,7 +104,8 @@ void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);
 struct anchors *sampler__anchors(struct sampler *s);
 int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor);
 
-/* Sums over all CPUs. */
+/* Sums over all CPUs: of all counters, or of one (enum counter). 0 or -errno. */
 int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT]);
+int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret);
 
 #endif /* KRAIT_SAMPLER_SAMPLER_H */

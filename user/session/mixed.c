@@ -73,7 +73,9 @@ struct native_files *mixed__files(struct mixed *m)
 static struct native_symbol *resolve(const struct mixed *m, struct native *native, __u32 i,
 				     __u64 now_ns)
 {
-	return native__find(native, m->natives[i].ip - (i > 0), now_ns);
+	if (!i)
+		return native__find(native, m->natives[i].ip, now_ns);
+	return native__find_caller(native, m->natives[i].ip - 1, now_ns);
 }
 
 /*
@@ -88,7 +90,9 @@ static __u64 hidden_caller(struct native *native, const struct event_sample *eve
 
 	if (word < 0 || word >= KRAIT_LEAF_WORDS || !event->leaf[word])
 		return 0;
-	return native__find(native, event->leaf[word] - 1, event->time_ns) ? event->leaf[word] : 0;
+	return native__find_caller(native, event->leaf[word] - 1, event->time_ns) ?
+		       event->leaf[word] :
+		       0;
 }
 
 /* The record's frames, and the one that it cannot have. */

@@ -214,12 +214,12 @@ static void show_progress(struct session *s, __u64 now_ns)
 /* Process events that the ring had no room for: look at everything again. */
 static void catch_up(struct session *s)
 {
-	__u64 counters[COUNTER_CNT];
+	__u64 dropped;
 
-	if (sampler__counters(s->sampler, counters) ||
-	    counters[COUNTER_EVENTS_DROPPED] == s->events_dropped)
+	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
+	    dropped == s->events_dropped)
 		return;
-	s->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+	s->events_dropped = dropped;
 	log_debug("session", "%llu process events dropped so far, scanning", s->events_dropped);
 	if (s->config->all)
 		processes__scan(s->processes);

@@ -3,8 +3,11 @@
  * native.h - addresses of one process's native code to functions.
  *
  * The process's executable mappings are read when it is met and again when an address lies outside of
- * all of them (a library was loaded meanwhile), at most every NATIVE_REFRESH_NS. Answers are cached by
- * address. Mappings of a process that has gone before anyone looked stay unknown.
+ * all of them (a library was loaded meanwhile), at most every NATIVE_REFRESH_NS. What a chain of frame
+ * pointers says is a caller is often no address of code at all: for one that is known to be of data they
+ * are not read again, and for others the rarer the longer nothing comes of it, up to
+ * NATIVE_REFRESH_RARE_NS. Answers are cached by address. Mappings of a process that has gone before
+ * anyone looked stay unknown.
  *
  * NEEDSWORK: another library at the place of one that was unloaded is noticed only when the mappings
  * are read for some other reason.
@@ -16,18 +19,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "symbol/code_maps.h"
 #include "symbol/native_files.h"
 
 #define NATIVE_REFRESH_NS 100000000ULL
-/* Executable ones; more are left out. A process with a thousand libraries has a thousand. */
-#define NATIVE_MAPPINGS_MAX 16384
-
+#define NATIVE_REFRESH_RARE_NS (128 * NATIVE_REFRESH_NS)
 struct native;
-
-struct native_mapping {
-	__u64 start, end, offset;
-	struct native_file *file;
-};
 
 /*
  * runtime_addr: of the interpreter, or 0 where it is in the executable. files is borrowed. NULL and
@@ -38,8 +35,10 @@ struct native *native__new(struct native_files *files, pid_t pid, __u64 runtime_
 struct native *native__fork(const struct native *parent, pid_t pid);
 void native__free(struct native *n);
 
-/* The function, or NULL where the address is in no code of the process. */
+/* The function that was running there, or NULL where the address is in no code of the process. */
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
+/* The same for what may be an address of code. */
+struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns);
 
 /* Of code that was found: where its return address is; see elf_symbols__return_word(). */
 int native__return_word(struct native *n, __u64 ip);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "symbol/code_maps.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "target/maps.h"
+
+static struct native_file *open_file(struct code_maps *c, const struct mapping *m)
+{
+	char path[64 + MAPS_LINE_MAX] = "";
+	struct stat st;
+
+	if (!m->inode)
+		return native_files__get(c->files, "", m->path);
+	/* The file itself, deleted or in another namespace; needs a privilege. */
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)c->pid, m->start, m->end);
+	if (stat(path, &st))
+		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)c->pid, m->path);
+	return native_files__get(c->files, path, m->path);
+}
+
+static int add_mapping(struct code_maps *c, const struct mapping *m)
+{
+	unsigned cap = c->cap ? c->cap * 2 : 32;
+	struct native_mapping *grown;
+	struct native_file *file = open_file(c, m);
+
+	if (!file)
+		return -ENOMEM;
+	if (c->cnt == CODE_MAPS_MAX)
+		return -E2BIG;
+	if (c->cnt == c->cap) {
+		grown = reallocarray(c->list, cap, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		c->list = grown;
+		c->cap = cap;
+	}
+	c->list[c->cnt++] = (struct native_mapping){ m->start, m->end, m->offset, file };
+	return 0;
+}
+
+/* What finds no room is not known to be data. */
+static void add_data(struct code_maps *c, const struct mapping *m)
+{
+	unsigned cap = c->data_cap ? c->data_cap * 2 : 32;
+	struct code_range *grown;
+
+	if (c->data_cnt && c->data[c->data_cnt - 1].end == m->start) {
+		c->data[c->data_cnt - 1].end = m->end;
+		return;
+	}
+	if (c->data_cnt == CODE_MAPS_MAX)
+		return;
+	if (c->data_cnt == c->data_cap) {
+		grown = reallocarray(c->data, cap, sizeof(*grown));
+		if (!grown)
+			return;
+		c->data = grown;
+		c->data_cap = cap;
+	}
+	c->data[c->data_cnt++] = (struct code_range){ m->start, m->end };
+}
+
+/* Is the interpreter's data in this mapping? Its code is in the same file. */
+static bool holds_runtime(const struct code_maps *c, const struct mapping *m)
+{
+	return c->runtime_addr && c->runtime_addr >= m->start && c->runtime_addr < m->end;
+}
+
+/*
+ * In the order of addresses; so a file that holds the interpreter is known by the time its data comes,
+ * behind its code. The data may continue in a mapping without a file, right behind one of the file.
+ */
+static void read_mappings(struct code_maps *c, struct maps *maps)
+{
+	struct mapping m;
+	__u64 inode = 0;
+	struct native_file *file = NULL;
+
+	c->cnt = c->data_cnt = 0;
+	while (maps_next(maps, &m) > 0) {
+		if (m.inode && m.inode != inode) {
+			inode = m.inode;
+			file = NULL;
+		}
+		if (m.prot & MAPPING_EXEC) {
+			if (add_mapping(c, &m))
+				return;
+			if (m.inode)
+				file = c->list[c->cnt - 1].file;
+		} else {
+			add_data(c, &m);
+		}
+		if (file && holds_runtime(c, &m))
+			native_file__set_interpreter(file);
+	}
+}
+
+static __u64 digest_of(const struct code_maps *c)
+{
+	__u64 digest = c->cnt;
+
+	for (unsigned i = 0; i < c->cnt; i++) {
+		const struct native_mapping *m = &c->list[i];
+		const __u64 words[] = { m->start, m->end, m->offset, (__u64)(uintptr_t)m->file };
+
+		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+			digest = (digest ^ words[k]) * 0x9e3779b97f4a7c15ULL;
+		digest ^= digest >> 32;
+	}
+	return digest;
+}
+
+int code_maps__read(struct code_maps *c)
+{
+	cleanup_maps struct maps maps = { .fd = -1 };
+	int err = maps_open(&maps, c->pid);
+	__u64 digest;
+
+	/* What a process had before it went is better than nothing. */
+	if (err)
+		return err;
+	read_mappings(c, &maps);
+	digest = digest_of(c);
+	if (c->serial && digest == c->digest)
+		return 0;
+	c->digest = digest;
+	c->serial++;
+	return 1;
+}
+
+int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid)
+{
+	struct native_mapping *list = calloc(parent->cnt + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	if (parent->cnt)
+		memcpy(list, parent->list, parent->cnt * sizeof(*list));
+	*ret = (struct code_maps){
+		.files = parent->files,
+		.pid = pid,
+		.runtime_addr = parent->runtime_addr,
+		.serial = 1,
+		.digest = parent->digest,
+		.list = list,
+		.cnt = parent->cnt,
+		.cap = parent->cnt + 1,
+	};
+	return 0;
+}
+
+void code_maps__free(struct code_maps *c)
+{
+	free(c->list);
+	free(c->data);
+}
+
+void code_maps__mark_executable(struct code_maps *c)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)c->pid);
+	for (unsigned i = 0; i < c->cnt; i++) {
+		if (native_file__is(c->list[i].file, path))
+			native_file__set_interpreter(c->list[i].file);
+	}
+}
+
+const struct native_mapping *code_maps__find(const struct code_maps *c, __u64 ip)
+{
+	unsigned low = 0, high = c->cnt;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		const struct native_mapping *m = &c->list[middle];
+
+		if (ip < m->start)
+			high = middle;
+		else if (ip >= m->end)
+			low = middle + 1;
+		else
+			return m;
+	}
+	return NULL;
+}
+
+bool code_maps__is_data(const struct code_maps *c, __u64 addr)
+{
+	unsigned low = 0, high = c->data_cnt;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (addr < c->data[middle].start)
+			high = middle;
+		else if (addr >= c->data[middle].end)
+			low = middle + 1;
+		else
+			return true;
+	}
+	return false;
+}
