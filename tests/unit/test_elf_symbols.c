@@ -138,34 +138,37 @@ static Elf64_Shdr section(const char *wanted)
 	return (Elf64_Shdr){ .sh_size = 0 };
 }
 
-/* This program calls memfd_create() of the C library. */
+/* Where stubs may be; which of these there are depends on how the program was linked. */
+static const char *const stub_sections[] = { ".plt", ".plt.sec", ".plt.got" };
+#define STUB_SECTIONS (sizeof(stub_sections) / sizeof(stub_sections[0]))
+
+/* This program calls memfd_create() of the C library, directly only with -fno-plt. */
 static void stubs_have_the_name_of_what_they_call(void **state)
 {
-	Elf64_Shdr plt = section(".plt");
 	struct elf_symbols *s = NULL;
-	int found = 0, known = 0;
+	int named = 0, known = 0;
 
-#ifndef __x86_64__
-	skip();
-#endif
-	assert_true(plt.sh_size >= 32);
 	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
-	/* The first entry is how the others call the dynamic loader. */
-	assert_null(elf_symbols__find(s, plt.sh_offset, &(__u64){ 0 }));
-	for (__u64 at = plt.sh_offset + 16; at < plt.sh_offset + plt.sh_size; at++) {
-		__u64 start = 0;
-		const char *name = elf_symbols__find(s, at, &start);
+	for (size_t i = 0; i < STUB_SECTIONS; i++) {
+		Elf64_Shdr plt = section(stub_sections[i]);
 
-		assert_non_null(name);
-		assert_string_equal(name + strlen(name) - 4, "@plt");
-		assert_int_equal(start, at - at % 16);
-		assert_int_equal(elf_symbols__return_word(s, at), at - start < 11 ? 0 : -1);
-		found += at == start;
-		known += at == start && !strcmp(name, "memfd_create@plt");
+		for (__u64 at = plt.sh_offset; at < plt.sh_offset + plt.sh_size; at++) {
+			__u64 start = 0;
+			const char *name = elf_symbols__find(s, at, &start);
+
+			if (!name || !strstr(name, "@plt"))
+				continue;
+			named++;
+			assert_true(start <= at && at - start < 16);
+			assert_int_equal(elf_symbols__return_word(s, at), at - start < 11 ? 0 : -1);
+			known += at == start && !strcmp(name, "memfd_create@plt");
+		}
 	}
-	assert_int_equal(found, plt.sh_size / 16 - 1);
-	assert_int_equal(known, 1);
 	elf_symbols__free(s);
+	if (!named)
+		skip();
+	assert_int_equal(known, 1);
+	assert_true(named >= 8 * 16);
 }
 
 static void what_is_no_elf_file_is_refused(void **state)
@@ -216,6 +219,13 @@ static void ask(const char *path)
 
 	if (elf_symbols__new(&s, path, "x"))
 		return;
+	/* As they are in the file that was not spoiled. */
+	for (size_t i = 0; i < STUB_SECTIONS; i++) {
+		Elf64_Shdr plt = section(stub_sections[i]);
+
+		for (__u64 at = 0; at < plt.sh_size; at += 16)
+			elf_symbols__find(s, plt.sh_offset + at, &start);
+	}
 	for (__u64 offset = 0; offset < 1 << 16; offset += 4099) {
 		elf_symbols__find(s, offset, &start);
 		assert_in_range(elf_symbols__return_word(s, offset) + 1, 0, 1024);
@@ -248,6 +258,34 @@ static void spoiled_headers_do_no_harm(void **state)
 	}
 }
 
+/* What stubs get their names from. */
+static void spoiled_relocations_do_no_harm(void **state)
+{
+	static const char *const names[] = { ".rela.plt", ".rela.dyn", ".dynsym", ".dynstr",
+					     ".plt",	  ".plt.sec",  ".plt.got" };
+	size_t size;
+	cleanup_free char *data = read_self(&size);
+
+	srand(2);
+	for (int i = 0; i < SPOILED_RUNS; i++) {
+		Elf64_Shdr spoiled = section(names[(size_t)i % (sizeof(names) / sizeof(names[0]))]);
+		char was[64], path[64];
+		size_t at;
+		int fd;
+
+		if (spoiled.sh_size < sizeof(was))
+			continue;
+		at = spoiled.sh_offset + (size_t)rand() % (spoiled.sh_size - sizeof(was) + 1);
+		memcpy(was, data + at, sizeof(was));
+		for (size_t k = 0; k < sizeof(was); k++)
+			data[at + k] = (char)(i % 3 ? rand() : 0xff);
+		fd = write_file(data, size, path);
+		ask(path);
+		close(fd);
+		memcpy(data + at, was, sizeof(was));
+	}
+}
+
 static void a_file_cut_anywhere_does_no_harm(void **state)
 {
 	size_t size;
@@ -271,6 +309,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_elf_file_is_refused),
 		cmocka_unit_test(a_huge_file_is_not_read),
 		cmocka_unit_test(spoiled_headers_do_no_harm),
+		cmocka_unit_test(spoiled_relocations_do_no_harm),
 		cmocka_unit_test(a_file_cut_anywhere_does_no_harm),
 	};
 

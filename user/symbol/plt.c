@@ -11,11 +11,13 @@
 #include "util/cleanup.h"
 
 #define SECTIONS_MAX 3
-/* More relocations with names than any library has. */
-#define WORDS_MAX (1U << 20)
+/* Bytes of relocations and symbols that one file may make krait look at: five times what any has. */
+#define LOOK_MAX (256ULL << 20)
 /* Stubs are as long as their section says, within these, or else the longest. */
 #define STUB_MIN 8
 #define STUB_MAX 16
+/* Bytes of "mov $n, %r11d". */
+#define MOV_R11D 6
 
 struct stubs {
 	GElf_Addr start;
@@ -26,7 +28,7 @@ struct stubs {
 /* A word of the global offset table. */
 struct word {
 	GElf_Addr address;
-	const char *symbol; /* the file's */
+	size_t strings, symbol; /* the section with the symbol's name, and where in it */
 	char *name; /* of the stub; NULL before anybody asked */
 };
 
@@ -35,6 +37,7 @@ struct plt {
 	struct stubs sections[SECTIONS_MAX];
 	unsigned section_cnt;
 	bool words_read;
+	GElf_Xword looked; /* bytes, of LOOK_MAX */
 	struct word *words; /* by address */
 	size_t word_cnt, word_capacity;
 };
@@ -88,7 +91,8 @@ struct plt *plt__new(Elf *elf)
 	if (!p)
 		return NULL;
 	p->elf = elf;
-	if (gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64)
+	if (gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
+	    header.e_ident[EI_DATA] == ELFDATA2LSB)
 		find_sections(p);
 	return p;
 }
@@ -110,8 +114,6 @@ static struct word *new_word(struct plt *p)
 	size_t capacity = p->word_capacity ? 2 * p->word_capacity : 64;
 	struct word *words;
 
-	if (p->word_cnt == WORDS_MAX)
-		return NULL;
 	if (p->word_cnt == p->word_capacity) {
 		words = reallocarray(p->words, capacity, sizeof(*words));
 		if (!words)
@@ -122,33 +124,40 @@ static struct word *new_word(struct plt *p)
 	return &p->words[p->word_cnt++];
 }
 
-/* The dynamic loader writes the address of a symbol there. */
-static void read_relocations(struct plt *p, Elf_Scn *section, const GElf_Shdr *shdr)
+/* Sections may overlap and name each other as they like: what is looked at has a limit. */
+static Elf_Data *look_at(struct plt *p, Elf_Scn *section, GElf_Shdr *ret_shdr)
 {
-	Elf_Data *relocations = elf_getdata(section, NULL), *symbols;
-	Elf_Scn *symbol_section = elf_getscn(p->elf, shdr->sh_link);
-	GElf_Shdr symbol_shdr;
+	if (!section || !gelf_getshdr(section, ret_shdr) ||
+	    ret_shdr->sh_size > LOOK_MAX - p->looked)
+		return NULL;
+	p->looked += ret_shdr->sh_size;
+	return elf_getdata(section, NULL);
+}
+
+/* The dynamic loader writes the address of a symbol there. */
+static void read_relocations(struct plt *p, Elf_Scn *section)
+{
+	GElf_Shdr shdr, symbol_shdr;
+	Elf_Data *relocations = look_at(p, section, &shdr), *symbols;
 	GElf_Rela r;
 	GElf_Sym symbol;
 
-	if (!relocations || !symbol_section || !gelf_getshdr(symbol_section, &symbol_shdr))
-		return;
-	symbols = elf_getdata(symbol_section, NULL);
+	symbols = relocations ? look_at(p, elf_getscn(p->elf, shdr.sh_link), &symbol_shdr) : NULL;
 	for (int i = 0; symbols && gelf_getrela(relocations, i, &r); i++) {
-		const char *name;
 		struct word *w;
 
 		if ((GELF_R_TYPE(r.r_info) != R_X86_64_JUMP_SLOT &&
 		     GELF_R_TYPE(r.r_info) != R_X86_64_GLOB_DAT) ||
-		    !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &symbol))
-			continue;
-		name = elf_strptr(p->elf, symbol_shdr.sh_link, symbol.st_name);
-		if (!name || !*name)
+		    !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &symbol) || !symbol.st_name)
 			continue;
 		w = new_word(p);
 		if (!w)
 			return;
-		*w = (struct word){ .address = r.r_offset, .symbol = name };
+		*w = (struct word){
+			.address = r.r_offset,
+			.strings = symbol_shdr.sh_link,
+			.symbol = symbol.st_name,
+		};
 	}
 }
 
@@ -165,16 +174,22 @@ static void read_words(struct plt *p)
 	GElf_Shdr shdr;
 
 	p->words_read = true;
-	while ((section = elf_nextscn(p->elf, section)))
-		if (gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_RELA)
-			read_relocations(p, section, &shdr);
+	while ((section = elf_nextscn(p->elf, section))) {
+		/* Those that are loaded: others are for linkers and debuggers. */
+		if (gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_RELA &&
+		    (shdr.sh_flags & SHF_ALLOC))
+			read_relocations(p, section);
+	}
 	if (p->word_cnt)
 		qsort(p->words, p->word_cnt, sizeof(*p->words), by_address);
 }
 
 /* ---- stubs ------------------------------------------------------------------------------------ */
 
-/* endbr64 and bnd are left out: "jmp *displacement(%rip)" is what all kinds of stubs have in common. */
+/*
+ * "jmp *displacement(%rip)" is what all kinds of stubs have in common; before it may be endbr64, the
+ * number of the symbol (mold: "mov $n, %r11d"), and bnd.
+ */
 static bool jumps_through(const unsigned char *code, size_t size, GElf_Addr address, GElf_Addr *ret)
 {
 	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, jump[] = { 0xff, 0x25 };
@@ -183,6 +198,8 @@ static bool jumps_through(const unsigned char *code, size_t size, GElf_Addr addr
 
 	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
 		at += sizeof(endbr64);
+	if (at + MOV_R11D < size && code[at] == 0x41 && code[at + 1] == 0xbb)
+		at += MOV_R11D;
 	if (at < size && code[at] == 0xf2)
 		at++;
 	if (at + sizeof(jump) + sizeof(displacement) > size ||
@@ -197,7 +214,8 @@ static bool jumps_through(const unsigned char *code, size_t size, GElf_Addr addr
 static const char *name_of(struct plt *p, GElf_Addr word_address)
 {
 	struct word key = { .address = word_address };
-	cleanup_free char *symbol = NULL;
+	cleanup_free char *plain = NULL;
+	const char *symbol;
 	struct word *w;
 
 	if (!p->words_read)
@@ -205,8 +223,9 @@ static const char *name_of(struct plt *p, GElf_Addr word_address)
 	w = p->word_cnt ? bsearch(&key, p->words, p->word_cnt, sizeof(key), by_address) : NULL;
 	if (!w || w->name)
 		return w ? w->name : NULL;
-	symbol = demangle(w->symbol);
-	if (!symbol || asprintf(&w->name, "%s@plt", symbol) < 0)
+	symbol = elf_strptr(p->elf, w->strings, w->symbol);
+	plain = symbol && *symbol ? demangle(symbol) : NULL;
+	if (!plain || asprintf(&w->name, "%s@plt", plain) < 0)
 		w->name = NULL;
 	return w->name;
 }
