@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -144,29 +145,54 @@ static void mappings_are_in_order_and_cover_what_they_say(void **state)
 	native__free(n);
 }
 
-/* Not even once in a while; what was code before, or runs there, still is. */
-static void data_does_not_make_it_read_at_all(void **state)
+/* A library has come meanwhile: had the mappings been read, it would be there. */
+static void data_does_not_make_it_read(void **state)
 {
 	struct native *n = open_process(getpid(), NULL);
-	__u64 late_code, now_ns = 10 * NS;
 	void *library = dlopen(LATE, RTLD_NOW);
-	Dl_info info;
+	__u64 now_ns = 10 * NS;
+	__u32 before, after;
+	unsigned cnt;
 
-	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
+	if (!library) {
 		native__free(n);
 		skip();
 	}
-	late_code = addr_of(info.dli_saddr);
+	native__mappings(n, &cnt, &before);
 	for (; now_ns < 20 * NS; now_ns += NATIVE_REFRESH_NS) {
 		assert_null(native__find_caller(n, addr_of(&some_data), now_ns));
 		assert_null(native__find_caller(n, addr_of(&library), now_ns));
 	}
-	/* Nobody has looked meanwhile, so the first one who asks may. */
-	assert_non_null(native__find_caller(n, late_code, 10 * NS));
-	assert_non_null(
-		native__find_caller(n, addr_of((void *)a_function_of_this_program), now_ns));
+	native__mappings(n, &cnt, &after);
+	assert_int_equal(after, before);
+	assert_null(native__find(n, addr_of(&some_data), now_ns));
+	native__mappings(n, &cnt, &after);
+	assert_int_not_equal(after, before);
 	native__free(n);
 	dlclose(library);
+}
+
+/* Not reaped yet: its mappings are gone, and what was known of them stays. */
+static void a_zombie_keeps_what_was_known(void **state)
+{
+	__u64 code = addr_of((void *)a_function_of_this_program);
+	struct native *n;
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	n = open_process(pid, NULL);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_null(native__find(n, 1, 10 * NS));
+	assert_string_equal(native__find(n, code, 20 * NS)->name, "a_function_of_this_program");
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_null(native__find(n, 1, 30 * NS));
+	assert_string_equal(native__find(n, code, 40 * NS)->name, "a_function_of_this_program");
+	native__free(n);
 }
 
 /* Of addresses that may be none, the rarer the longer nothing comes of it; what ran is looked up soon. */
@@ -277,7 +303,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_code_has_no_function),
 		cmocka_unit_test(the_interpreter_is_in_the_file_of_its_data),
 		cmocka_unit_test(mappings_are_in_order_and_cover_what_they_say),
-		cmocka_unit_test(data_does_not_make_it_read_at_all),
+		cmocka_unit_test(data_does_not_make_it_read),
+		cmocka_unit_test(a_zombie_keeps_what_was_known),
 		cmocka_unit_test(doubtful_addresses_do_not_make_it_read_all_the_time),
 		cmocka_unit_test(a_library_that_comes_late_is_found_in_time),
 		cmocka_unit_test(a_process_that_has_gone_has_no_functions),

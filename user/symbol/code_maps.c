@@ -77,29 +77,33 @@ static bool holds_runtime(const struct code_maps *c, const struct mapping *m)
  * In the order of addresses; so a file that holds the interpreter is known by the time its data comes,
  * behind its code. The data may continue in a mapping without a file, right behind one of the file.
  */
-static void read_mappings(struct code_maps *c, struct maps *maps)
+static int read_mappings(struct code_maps *c, struct maps *maps)
 {
 	struct mapping m;
 	__u64 inode = 0;
 	struct native_file *file = NULL;
+	int result;
 
-	c->cnt = c->data_cnt = 0;
-	while (maps_next(maps, &m) > 0) {
+	while ((result = maps_next(maps, &m)) > 0) {
 		if (m.inode && m.inode != inode) {
 			inode = m.inode;
 			file = NULL;
 		}
 		if (m.prot & MAPPING_EXEC) {
-			if (add_mapping(c, &m))
-				return;
+			int err = add_mapping(c, &m);
+
+			if (err)
+				return err == -E2BIG ? 0 : err;
 			if (m.inode)
 				file = c->list[c->cnt - 1].file;
-		} else {
+		} else if (m.prot) {
+			/* What is only reserved may become code. */
 			add_data(c, &m);
 		}
 		if (file && holds_runtime(c, &m))
 			native_file__set_interpreter(file);
 	}
+	return result;
 }
 
 static __u64 digest_of(const struct code_maps *c)
@@ -119,40 +123,51 @@ static __u64 digest_of(const struct code_maps *c)
 
 int code_maps__read(struct code_maps *c)
 {
+	struct code_maps next = {
+		.files = c->files,
+		.pid = c->pid,
+		.runtime_addr = c->runtime_addr,
+		.serial = c->serial,
+	};
 	cleanup_maps struct maps maps = { .fd = -1 };
-	int err = maps_open(&maps, c->pid);
-	__u64 digest;
+	int err = maps_open(&maps, c->pid), changed;
 
-	/* What a process had before it went is better than nothing. */
-	if (err)
-		return err;
-	read_mappings(c, &maps);
-	digest = digest_of(c);
-	if (c->serial && digest == c->digest)
-		return 0;
-	c->digest = digest;
-	c->serial++;
-	return 1;
+	if (!err)
+		err = read_mappings(&next, &maps);
+	/* A process that is going has none; what it had before is better than nothing. */
+	if (err || !next.cnt) {
+		code_maps__free(&next);
+		return err ? err : -ESRCH;
+	}
+	next.digest = digest_of(&next);
+	changed = !c->serial || next.digest != c->digest;
+	next.serial += changed;
+	code_maps__free(c);
+	*c = next;
+	return changed;
+}
+
+/* NULL also for nothing. */
+static void *copy_of(const void *list, size_t cnt, size_t size)
+{
+	void *copy = cnt ? calloc(cnt, size) : NULL;
+
+	return copy ? memcpy(copy, list, cnt * size) : NULL;
 }
 
 int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid)
 {
-	struct native_mapping *list = calloc(parent->cnt + 1, sizeof(*list));
-
-	if (!list)
+	*ret = *parent;
+	ret->pid = pid;
+	ret->serial = 1;
+	ret->cap = ret->cnt;
+	ret->data_cap = ret->data_cnt;
+	ret->list = copy_of(parent->list, parent->cnt, sizeof(*parent->list));
+	ret->data = copy_of(parent->data, parent->data_cnt, sizeof(*parent->data));
+	if ((!ret->list && ret->cnt) || (!ret->data && ret->data_cnt)) {
+		code_maps__free(ret);
 		return -ENOMEM;
-	if (parent->cnt)
-		memcpy(list, parent->list, parent->cnt * sizeof(*list));
-	*ret = (struct code_maps){
-		.files = parent->files,
-		.pid = pid,
-		.runtime_addr = parent->runtime_addr,
-		.serial = 1,
-		.digest = parent->digest,
-		.list = list,
-		.cnt = parent->cnt,
-		.cap = parent->cnt + 1,
-	};
+	}
 	return 0;
 }
 

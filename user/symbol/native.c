@@ -104,7 +104,15 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 	return &n->cache[(ip * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_BITS)];
 }
 
-static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, __u64 pause_ns)
+/* Until the mappings are read again for the sake of that address. */
+static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
+{
+	if (ran)
+		return NATIVE_REFRESH_NS;
+	return code_maps__is_data(&n->maps, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;
+}
+
+static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran)
 {
 	struct cached *c = cache_slot(n, ip);
 	const struct native_mapping *m;
@@ -114,7 +122,7 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, __u6
 		return c->symbol;
 	m = code_maps__find(&n->maps, ip);
 	if (!m) {
-		refresh(n, now_ns, pause_ns);
+		refresh(n, now_ns, pause_of(n, ip, ran));
 		m = code_maps__find(&n->maps, ip);
 	}
 	if (!m)
@@ -129,14 +137,12 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, __u6
 
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
 {
-	return find(n, ip, now_ns, NATIVE_REFRESH_NS);
+	return find(n, ip, now_ns, true);
 }
 
 struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns)
 {
-	if (code_maps__is_data(&n->maps, ip))
-		return NULL;
-	return find(n, ip, now_ns, n->pause_ns);
+	return find(n, ip, now_ns, false);
 }
 
 int native__return_word(struct native *n, __u64 ip)

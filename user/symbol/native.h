@@ -4,13 +4,13 @@
  *
  * The process's executable mappings are read when it is met and again when an address lies outside of
  * all of them (a library was loaded meanwhile), at most every NATIVE_REFRESH_NS. What a chain of frame
- * pointers says is a caller is often no address of code at all: for one that is known to be of data they
- * are not read again, and for others the rarer the longer nothing comes of it, up to
+ * pointers says is a caller is often no address of code at all: for one that was data they are read
+ * again every NATIVE_REFRESH_DATA_NS, and for others the rarer the longer nothing comes of it, up to
  * NATIVE_REFRESH_RARE_NS. Answers are cached by address. Mappings of a process that has gone before
  * anyone looked stay unknown.
  *
- * NEEDSWORK: another library at the place of one that was unloaded is noticed only when the mappings
- * are read for some other reason.
+ * NEEDSWORK: another library at the place of one that was unloaded, or of data, is noticed only when the
+ * mappings are read for some other reason.
  */
 #ifndef KRAIT_SYMBOL_NATIVE_H
 #define KRAIT_SYMBOL_NATIVE_H
@@ -24,6 +24,7 @@
 
 #define NATIVE_REFRESH_NS 100000000ULL
 #define NATIVE_REFRESH_RARE_NS (128 * NATIVE_REFRESH_NS)
+#define NATIVE_REFRESH_DATA_NS (640 * NATIVE_REFRESH_NS)
 struct native;
 
 /*
