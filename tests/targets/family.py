@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A process with a child, forked, and a grandchild that a shell has started, all at work when it says
-READY; one more child begins when a line is read. They end with the parent."""
+READY; when a line is read, one more child begins, and the shell starts one more. They end with the
+first of them."""
 import os
-import subprocess
 import sys
+import time
 
 
 def work(first):
@@ -15,6 +16,7 @@ def work(first):
             os._exit(0)
         for _ in range(10000):
             pass
+        time.sleep(0.001)  # all of them find a CPU
 
 
 def parent_leaf(first):
@@ -33,6 +35,10 @@ def later_leaf(first):
     work(first)
 
 
+def from_shell_leaf(first):
+    work(first)
+
+
 def fork(leaf):
     first = os.getpid()
     if not os.fork():
@@ -42,14 +48,17 @@ def fork(leaf):
 def main():
     if len(sys.argv) > 1:
         print("STARTED", flush=True)
-        grandchild_leaf(int(sys.argv[1]))
+        globals()[sys.argv[1]](int(sys.argv[2]))
+    import subprocess  # the others begin sooner without
     fork(forked_leaf)
-    # The shell waits for it; what is behind keeps it from becoming it.
-    shell = subprocess.Popen(["sh", "-c", '"$@"; exit $?', "sh", sys.executable, __file__,
-                              str(os.getpid())], stdout=subprocess.PIPE)
+    shell = subprocess.Popen(["sh", "-c", '"$0" "$1" grandchild_leaf $2 & read line; '
+                              '"$0" "$1" from_shell_leaf $2; exit $?', sys.executable, __file__,
+                              str(os.getpid())], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     shell.stdout.readline()
     print("READY", flush=True)
     sys.stdin.readline()
+    shell.stdin.write(b"\n")
+    shell.stdin.close()
     fork(later_leaf)
     parent_leaf(os.getpid())
 

@@ -232,22 +232,17 @@ int entry_look_at(struct processes *ps, struct entry *e)
 	return err;
 }
 
-bool processes__take_in(struct processes *ps, pid_t pid)
+static int scan_one(pid_t pid, void *ctx)
 {
+	struct processes *ps = ctx;
 	struct entry *e;
 
 	if (pid == getpid() || entry_find(ps, pid))
-		return false;
+		return 0;
 	e = entry_add(ps, pid, 0);
 	/* What is not Python when we come may be left alone: exec tells when that changes. */
 	if (e && entry_look_at(ps, e) == -ENOEXEC)
 		entry_remove(ps, e);
-	return entry_find(ps, pid);
-}
-
-static int scan_one(pid_t pid, void *ctx)
-{
-	processes__take_in(ctx, pid);
 	return 0;
 }
 

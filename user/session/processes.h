@@ -73,9 +73,6 @@ void processes__scan(struct processes *ps);
  */
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 
-/* Follows it if it is Python now, and not krait. True if it was not followed before. */
-bool processes__take_in(struct processes *ps, pid_t pid);
-
 /* Takes in a process event. */
 void processes__event(struct processes *ps, const struct event_task *event);
 /* Looks again at those that are due; the time of the next one, or 0. */

@@ -162,13 +162,11 @@ void session__free(struct session *s)
 
 static int follow_targets(struct session *s, struct error *err)
 {
-	/* With more to sample, recording begins at once. */
-	int waits = s->config->all ? -1 : s->signals.fd;
 	const char *why;
 
 	if (s->config->all)
 		processes__scan(s->processes);
-	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, waits, err))
+	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
 	if (!s->config->command)
 		return 0;
@@ -223,6 +221,7 @@ static void catch_up(struct session *s)
 	log_debug("session", "%llu process events dropped so far, scanning", s->events_dropped);
 	if (s->config->all)
 		processes__scan(s->processes);
+	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);
 }
 
 static __u64 earlier(__u64 a, __u64 b)

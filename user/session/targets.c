@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "target/proc.h"
 #include "target/process.h"
+#include "util/log.h"
 
 /* Pause between two looks whether debug information has been read. */
 #define READING_MS 20
@@ -110,20 +113,42 @@ static void mark_descendants(struct family *f, const pid_t pids[], size_t cnt)
 	}
 }
 
-/* Are there any that were not followed before? */
-static bool follow_children(struct processes *processes, const pid_t pids[], size_t cnt)
+/* krait, and who started it, would never end before krait does. */
+static void spare_krait(struct family *f)
 {
-	struct family f = { 0 };
-	bool found = false;
+	struct member *m = find(f, getpid());
 
-	process_each(add_member, &f);
+	for (size_t i = 0; m && i < f->cnt; i++, m = find(f, m->parent))
+		m->descends = false;
+}
+
+/* 1 if there are any that were not followed before, 0 if not, or -errno. */
+static int look_for_children(struct processes *processes, const pid_t pids[], size_t cnt)
+{
+	unsigned before = processes__followed_cnt(processes);
+	struct family f = { 0 };
+	int err = process_each(add_member, &f);
+	const char *why;
+
 	mark_descendants(&f, pids, cnt);
+	spare_krait(&f);
 	for (size_t i = 0; i < f.cnt; i++) {
-		if (f.list[i].descends && processes__take_in(processes, f.list[i].pid))
-			found = true;
+		if (f.list[i].descends)
+			processes__follow(processes, f.list[i].pid, &why);
 	}
 	free(f.list);
-	return found;
+	return err ? err : processes__followed_cnt(processes) > before;
+}
+
+void targets_follow_children(struct processes *processes, const pid_t pids[], size_t cnt)
+{
+	int result = cnt ? 1 : 0;
+
+	for (int look = 0; result > 0 && look < CHILDREN_LOOKS; look++)
+		result = look_for_children(processes, pids, cnt);
+	if (result < 0)
+		log_warn("targets", "children that were there before may be missing: %s",
+			 strerror(-result));
 }
 
 int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
@@ -135,14 +160,10 @@ int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, 
 		int result = processes__follow(processes, pids[i], &why);
 
 		if (result == -EINPROGRESS)
-			result = signal_fd < 0 ? 0 :
-						 await_debug_information(processes, pids[i],
-									 signal_fd, &why);
+			result = await_debug_information(processes, pids[i], signal_fd, &why);
 		if (result)
 			return explain_target(err, pids[i], result, why);
 	}
-	for (int look = 0; cnt && look < CHILDREN_LOOKS; look++)
-		if (!follow_children(processes, pids, cnt))
-			break;
+	targets_follow_children(processes, pids, cnt);
 	return 0;
 }
