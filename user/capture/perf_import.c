@@ -146,8 +146,7 @@ static bool is_wanted(const struct import *im, const struct perf_read *r,
 
 	return (!f->pid || f->pid == r->pid) && (!f->tid || f->tid == r->tid) &&
 	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
-	       (!(f->from_seconds > 0) || seconds >= f->from_seconds) &&
-	       (!(f->to_seconds > 0) || seconds < f->to_seconds);
+	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
 }
 
 /* What the file says of its events, which in a pipe come one by one. */
@@ -197,7 +196,10 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->other_events++;
 		return 0;
 	}
-	/* Of several CPUs the records are only nearly in order. */
+	/*
+	 * Of several CPUs the records are only nearly in order: the first ones of a file may be judged
+	 * by a later beginning, by microseconds.
+	 */
 	if (!im->stats->first_ns || r->time_ns < im->stats->first_ns)
 		im->stats->first_ns = r->time_ns;
 	if (r->time_ns > im->stats->last_ns)
