@@ -12,16 +12,21 @@ CROWDS = [
     ("two threads", ["python"] * 2, 500),
     ("eight threads, with the GIL and without", ["python", "native", "mixed", "native"] * 2, 250),
 ]
+# Of samples, for each time that a thread gets a CPU, at a rate of 10 kHz. Threads that hand the GIL
+# over wake up where the CPU's timer has just woken an idle CPU, so the tick before is none of theirs:
+# perf record -a at 9973 Hz has 0.3 to 0.6 % too few of such threads in every second run, too.
+LATE = 1 / 4
 
 
-def verdict_of(thread, run):
+def verdict_of(thread, run, rate):
     """utime + stime are of the same clock, cut to microseconds."""
     counts = sum(period for tid, moment, period, _ in run.samples
                  if tid == thread["tid"] and thread["began"] <= moment < thread["ended"])
     seconds = thread["ns"] / 1e9
     visits = thread["switches"] + 1
+    late = LATE * thread["switches"] if rate == t.HIGH_RATE else 0
     return stats.Verdict("%s %d" % (thread["kind"], thread["tid"]),
-                         round(counts / 1e9 / run.period), seconds / run.period,
+                         round(counts / 1e9 / run.period), seconds / run.period - late,
                          seconds / run.period, min(seconds / run.period, visits / 4))
 
 
@@ -30,7 +35,7 @@ def check(tap, python, rate, crowd, kinds, milliseconds):
     run = t.run(python, "burners.py", milliseconds, *kinds, rate=rate)
     threads = run.truth["threads"]
     t.report(tap, len(threads) == len(kinds), name + ": samples are the time of the thread's clock",
-             [verdict_of(thread, run) for thread in threads])
+             [verdict_of(thread, run, rate) for thread in threads])
     off = [x for x in threads if abs(x["seconds"] - x["ns"] / 1e9) > 1e-3 + 1e-3 * x["seconds"]]
     tap.ok(not off, name + ": which is its utime + stime", *off)
     t.h.check_accounts(tap, name, run.recording, complete=0.98)
