@@ -113,7 +113,7 @@ static void version_name(const struct py_process *p, char buf[static 24])
 static void print_row(struct list *l, const struct py_process *p, const struct process_info *i,
 		      bool good)
 {
-	char build[40], version[24], command[600], why[600];
+	char build[40], version[24], command[600], why[600], user[64], container[64];
 
 	if (!l->header)
 		printf("%7s %7s %-10s %-9s %-12s %-17s %-12s %s\n", "PID", "NSPID", "USER",
@@ -121,10 +121,11 @@ static void print_row(struct list *l, const struct py_process *p, const struct p
 	l->header = true;
 	version_name(p, version);
 	printable_into(command, sizeof(command), i->command);
-	printf("%7d %7d %-10s %-9s %-12s %-17s %-12.*s %s\n", (int)p->pid, (int)i->ns_pid,
-	       *i->user ? i->user : "?", version, *p->file ? build_name(p, build) : "-",
-	       how_names[good ? p->source : PY_SOURCE_NONE], CONTAINER_SHOWN,
-	       *i->container ? i->container : "-", command);
+	printable_into(user, sizeof(user), *i->user ? i->user : "?");
+	printable_into(container, sizeof(container), *i->container ? i->container : "-");
+	printf("%7d %7d %-10s %-9s %-12s %-17s %-12.*s %s\n", (int)p->pid, (int)i->ns_pid, user,
+	       version, *p->file ? build_name(p, build) : "-",
+	       how_names[good ? p->source : PY_SOURCE_NONE], CONTAINER_SHOWN, container, command);
 	if (good)
 		return;
 	printable_into(why, sizeof(why), p->why);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/accounts.h"
+#include "util/printable.h"
 
 /* Where a process with that many losses goes; NULL where those that are there have more. */
 static struct process_loss *find_place(struct losses *l, __u64 lost)
@@ -39,7 +40,7 @@ void losses_add(struct losses *l, int pid, const char *comm, const __u64 reasons
 		l->others += new.lost;
 		return;
 	}
-	snprintf(new.comm, sizeof(new.comm), "%s", comm);
+	printable_into(new.comm, sizeof(new.comm), comm);
 	memcpy(new.reasons, reasons, sizeof(new.reasons));
 	*place = new;
 }

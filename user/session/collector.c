@@ -93,8 +93,10 @@ static __u32 process_node(struct collector *c, const struct process *p, const ch
 	struct context context = { .known = false };
 	char label[512];
 
-	if (!c->config.label)
-		return profile__named_child(c->profile, 0, FRAME_PROCESS, comm, p->pid, 0);
+	if (!c->config.label) {
+		printable_into(label, sizeof(label), comm);
+		return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
+	}
 	context_read(p->pid, &context, NULL);
 	process_label(label, sizeof(label), c->config.label, comm, p->pid, &context);
 	return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);

@@ -41,6 +41,14 @@ static void put(FILE *out, const char **separator, const char *what, const char 
 	*separator = ", ";
 }
 
+static void put_name(FILE *out, const char *raw)
+{
+	char text[256];
+
+	printable_into(text, sizeof(text), raw);
+	fputs(text, out);
+}
+
 static void put_number(FILE *out, const char **separator, const char *what, unsigned long number)
 {
 	fprintf(out, "%s%s%lu", *separator, what, number);
@@ -49,7 +57,10 @@ static void put_number(FILE *out, const char **separator, const char *what, unsi
 
 static void put_container(FILE *out, const char **separator, const struct container *c)
 {
-	fprintf(out, "%s%s %.12s", *separator, c->runtime, c->id);
+	char id[64];
+
+	printable_into(id, sizeof(id), c->id);
+	fprintf(out, "%s%s %.12s", *separator, c->runtime, id);
 	*separator = ", ";
 }
 
@@ -59,10 +70,10 @@ void process_label(char *buf, size_t size, unsigned parts, const char *comm, int
 	const char *separator = " [";
 	FILE *out = fmemopen(buf, size, "w");
 
-	snprintf(buf, size, "%s", comm);
+	printable_into(buf, size, comm);
 	if (!out)
 		return;
-	fputs(comm, out);
+	put_name(out, comm);
 	if (parts & LABEL_PID)
 		put_number(out, &separator, "pid ", (unsigned long)pid);
 	if (parts & LABEL_NSPID && context->ns_pid)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "util/printable.h"
+
 void refusals_note(struct refusals *r, int err, const char *why, pid_t pid)
 {
 	unsigned i = 0;
@@ -26,8 +28,11 @@ void refusals_note(struct refusals *r, int err, const char *why, pid_t pid)
 
 void refusals_print(const struct refusals *r, FILE *out)
 {
+	char why[4 * sizeof(r->list[0].why)];
+
 	for (unsigned i = 0; i < r->cnt; i++) {
-		fprintf(out, "krait: not sampled: %s (pid %d", r->list[i].why, r->list[i].pid);
+		printable_into(why, sizeof(why), r->list[i].why);
+		fprintf(out, "krait: not sampled: %s (pid %d", why, r->list[i].pid);
 		if (r->list[i].cnt > 1)
 			fprintf(out, " and %u more", r->list[i].cnt - 1);
 		fputs(")\n", out);

@@ -4,6 +4,9 @@
  *
  * Errors are for the user and say what to do next; log_debug() shows with -v only. The level is
  * the one piece of process-wide state, set once by main before anything else runs.
+ *
+ * Must hold: a message is one line of printable text (printable.h), whatever names of files and
+ * processes it quotes; callers pass them raw.
  */
 #ifndef KRAIT_UTIL_LOG_H
 #define KRAIT_UTIL_LOG_H
