@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -22,6 +23,7 @@ static struct emit_options options = {
 	.kernel = "6.18.5",
 	.seconds = 2.5,
 	.frequency = 997,
+	.wall_offset_ns = 1771000000000000000LL,
 };
 
 /* A folder of its own, also for what goes into the build-id cache. */
@@ -242,6 +244,7 @@ static void facts_and_accounts_survive(void **state)
 	write_capture(c.file, p);
 	again = read_capture(&c, &stats);
 	assert_string_equal(stats.facts.host, options.host);
+	assert_int_equal(stats.facts.wall_offset_ns, options.wall_offset_ns);
 	assert_string_equal(stats.facts.kernel, options.kernel);
 	assert_string_equal(stats.facts.command_line, options.command_line);
 	assert_string_equal(profile__event_at(again, 0)->spec.name, "cpu-clock");
@@ -384,6 +387,10 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 	assert_true(stats.samples >= 1899);
 	assert_int_equal(stats.unresolved, 0);
 	assert_true(stats.read.unfinished);
+	/* Without a date of its own, it is as old as its file. */
+	assert_in_range(stats.facts.wall_offset_ns + (__s64)stats.last_ns,
+			((__s64)time(NULL) - 60) * 1000000000,
+			((__s64)time(NULL) + 1) * 1000000000);
 	assert_int_equal(accounts_balance(profile__accounts_of(again)), 0);
 	ops->free(e);
 	profile__free(p);

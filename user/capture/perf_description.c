@@ -50,6 +50,19 @@ static void take_event_names(struct perf_attrs *a, struct cursor *c)
 	}
 }
 
+/* One moment on both clocks. What lies before 1970 or behind 2554 is no date. */
+static void take_clock_data(struct perf_read_facts *f, struct cursor *c)
+{
+	__u32 version = cursor_u32(c);
+	__u64 wall_ns, clock_ns;
+
+	cursor_u32(c); /* which clock: that of the samples */
+	wall_ns = cursor_u64(c);
+	clock_ns = cursor_u64(c);
+	if (c->ok && version == 1 && wall_ns >> 63 == 0 && clock_ns < wall_ns)
+		f->wall_offset_ns = (__s64)(wall_ns - clock_ns);
+}
+
 void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsigned feature,
 			   struct cursor *c)
 {
@@ -72,6 +85,9 @@ void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsi
 	case PERF_FEATURE_SAMPLE_TIME:
 		f->first_ns = cursor_u64(c);
 		f->last_ns = cursor_u64(c);
+		break;
+	case PERF_FEATURE_CLOCK_DATA:
+		take_clock_data(f, c);
 		break;
 	default:
 		break;

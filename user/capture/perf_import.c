@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "capture/import_books.h"
 #include "capture/import_tasks.h"
@@ -27,6 +28,7 @@ struct import {
 	const struct perf_import_config *config;
 	struct perf_import_stats *stats;
 	struct perf_reader *reader;
+	FILE *in;
 	struct objects *objects;
 	struct import_tasks tasks;
 	struct mappings none;
@@ -288,6 +290,19 @@ static int select_event(struct import *im)
 	return selected < 0 ? 0 : profile__select(im->profile, (unsigned)selected);
 }
 
+/* A file that does not say when it was made was finished with its last sample. */
+static void date(struct import *im)
+{
+	struct perf_import_stats *s = im->stats;
+	int fd = fileno(im->in);
+	struct stat st;
+
+	if (!s->facts.wall_offset_ns && fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    st.st_mtim.tv_sec > 0 && s->last_ns < (__u64)st.st_mtim.tv_sec * NS_PER_SEC)
+		s->facts.wall_offset_ns = (__s64)((__u64)st.st_mtim.tv_sec * NS_PER_SEC +
+						  (__u64)st.st_mtim.tv_nsec - s->last_ns);
+}
+
 static void finish(struct import *im)
 {
 	struct perf_import_stats *s = im->stats;
@@ -296,6 +311,7 @@ static void finish(struct import *im)
 	s->read = *perf_reader__stats(im->reader);
 	s->facts = *perf_reader__facts(im->reader);
 	s->seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC;
+	date(im);
 	s->is_krait = missing || objects__dso(im->objects);
 	/* The features are the last thing that krait writes. */
 	if (s->is_krait && !*s->facts.version)
@@ -322,7 +338,7 @@ static void import_free(struct import *im)
 int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
 		struct perf_import_stats *ret_stats, struct error *err)
 {
-	struct import im = { .profile = p, .config = config, .stats = ret_stats };
+	struct import im = { .profile = p, .config = config, .stats = ret_stats, .in = in };
 	struct perf_read record;
 	int result;
 

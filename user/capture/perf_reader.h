@@ -34,6 +34,7 @@ struct perf_read_event {
 struct perf_read_facts {
 	char host[256], kernel[256], version[256], command_line[PERF_READER_TEXT];
 	__u64 first_ns, last_ns;
+	__s64 wall_offset_ns; /* from times of samples to nanoseconds since 1970 */
 };
 
 enum perf_read_kind {

@@ -25,7 +25,7 @@ struct perf_writer {
 	FILE *out, *spool; /* spool: records on their way into a pipe, NULL for a file */
 	struct bytes record; /* scratch */
 	__u64 data_size;
-	__u64 first_ns, last_ns, wall_ns, clock_ns;
+	__u64 first_ns, last_ns;
 };
 
 /* The body of a sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE. */
@@ -69,7 +69,6 @@ static void put_front(struct perf_writer *w)
 int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writer_config *config)
 {
 	struct perf_writer *w = calloc(1, sizeof(*w));
-	struct timespec now;
 
 	if (!w)
 		return -ENOMEM;
@@ -82,9 +81,6 @@ int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writ
 	}
 	for (unsigned i = 0; i < config->event_cnt; i++)
 		perf_layout_attr(&w->attrs[i], &config->events[i]);
-	clock_gettime(CLOCK_REALTIME, &now);
-	w->clock_ns = clock_monotonic_ns();
-	w->wall_ns = (__u64)now.tv_sec * NS_PER_SEC + (__u64)now.tv_nsec;
 	errno = 0;
 	if (is_rewritable(out)) {
 		put_front(w);
@@ -256,6 +252,14 @@ int perf_writer__lost(struct perf_writer *w, __u64 cnt)
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
+void perf_writer__describe(struct perf_writer *w, const struct perf_writer_config *config)
+{
+	w->config.host = config->host;
+	w->config.kernel = config->kernel;
+	w->config.command_line = config->command_line;
+	w->config.wall_offset_ns = config->wall_offset_ns;
+}
+
 int perf_writer__flush(struct perf_writer *w)
 {
 	const struct perf_file_header header =
@@ -311,6 +315,7 @@ static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
 
 int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt)
 {
+	__s64 offset_ns = w->config.wall_offset_ns;
 	const struct perf_facts facts = {
 		.config = &w->config,
 		.attrs = w->attrs,
@@ -318,8 +323,8 @@ int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, 
 		.object_cnt = cnt,
 		.first_ns = w->first_ns,
 		.last_ns = w->last_ns,
-		.wall_ns = w->wall_ns,
-		.clock_ns = w->clock_ns,
+		.wall_ns = w->first_ns + (__u64)(offset_ns ? offset_ns : clock_wall_offset_ns()),
+		.clock_ns = w->first_ns,
 	};
 
 	return w->spool ? finish_pipe(w, &facts) : finish_file(w, &facts);

@@ -26,6 +26,7 @@ struct perf_writer_config {
 	const struct event_spec *events;
 	unsigned event_cnt; /* > 0; the first is the main one */
 	const char *host, *kernel, *command_line; /* NULL unknown */
+	__s64 wall_offset_ns; /* from times of samples to those since 1970; 0 this machine's, now */
 };
 
 /* Whom and when a record is about. */
@@ -65,6 +66,9 @@ int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m);
 int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsigned event,
 			__u64 period, __u64 ip, const __u64 *chain, unsigned cnt);
 int perf_writer__lost(struct perf_writer *w, __u64 cnt);
+
+/* What the end of the file says of host, kernel, command line and date, where it is known late. */
+void perf_writer__describe(struct perf_writer *w, const struct perf_writer_config *config);
 
 /* What was written so far can be read after this. */
 int perf_writer__flush(struct perf_writer *w);

@@ -301,5 +301,8 @@ void input__describe(const struct input *in, struct emit_options *ret)
 	ret->host = f->host;
 	ret->kernel = f->kernel;
 	ret->seconds = in->stats.seconds;
+	ret->wall_offset_ns = f->wall_offset_ns;
+	if (f->wall_offset_ns)
+		ret->start_wall_ns = (__s64)in->stats.first_ns + f->wall_offset_ns;
 	ret->frequency = in->stats.frequency;
 }

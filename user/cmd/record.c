@@ -17,6 +17,7 @@
 #include "session/session.h"
 #include "target/perf_map_file.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 /* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
@@ -356,6 +357,8 @@ static int record(struct recording *r)
 
 	if (!result)
 		result = start(r, &err);
+	r->emit.wall_offset_ns = clock_wall_offset_ns();
+	r->emit.start_wall_ns = (__s64)clock_monotonic_ns() + r->emit.wall_offset_ns;
 	if (!result)
 		result = session__run(r->session, &err);
 	if (!result)

@@ -22,6 +22,8 @@ struct emit_options {
 	const char *title;
 	const char *host, *kernel; /* where it was recorded */
 	double seconds; /* length of the recording; set before finish */
+	/* When it began, in ns since 1970, and what to add to times of samples to have such; 0 unknown. */
+	__s64 start_wall_ns, wall_offset_ns;
 	unsigned long frequency; /* Hz asked for; 0 unknown */
 	/* What is going to be recorded, where that is known at open; else the profile knows at last. */
 	const struct event_spec *events;

@@ -104,8 +104,7 @@ static void put_category(struct json *j, const char *name, const char *color)
 
 static void put_meta(struct writer *w, const struct emitter *e)
 {
-	__s64 start =
-		(__s64)timeline__first_ns(e->timeline) + timeline__wall_offset_ns(e->timeline);
+	__s64 start = (__s64)timeline__first_ns(e->timeline) + w->options->wall_offset_ns;
 	__u64 hz = w->options->frequency ? w->options->frequency : 1000;
 	const struct profile_event *event =
 		profile__event_at(w->profile, profile__selected(w->profile));

@@ -20,6 +20,7 @@
 #include "emit/at_end.h"
 #include "emit/escape.h"
 #include "emit/label.h"
+#include "util/clock.h"
 #include "util/cleanup.h"
 
 /*
@@ -79,10 +80,10 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct profil
 {
 	const struct event_spec *event = &profile__event_at(p, profile__selected(p))->spec;
 	char date[64] = "";
-	time_t now = time(NULL);
+	time_t start = (time_t)(o->start_wall_ns / (__s64)NS_PER_SEC);
 	struct tm tm;
 
-	if (localtime_r(&now, &tm))
+	if (start && localtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S %z", &tm);
 	fputs("\"meta\":{", out);
 	if (put_field(out, "title", o->title) || put_field(out, "commandLine", o->command_line) ||

@@ -77,13 +77,19 @@ static int list_events(struct emitter *e, const struct profile *p)
 	return 0;
 }
 
+static struct perf_writer_config describe(const struct emit_options *o)
+{
+	return (struct perf_writer_config){
+		.host = o->host,
+		.kernel = o->kernel,
+		.command_line = o->command_line,
+		.wall_offset_ns = o->wall_offset_ns,
+	};
+}
+
 static int start_writer(struct emitter *e, const struct profile *p)
 {
-	struct perf_writer_config config = {
-		.host = e->options->host,
-		.kernel = e->options->kernel,
-		.command_line = e->options->command_line,
-	};
+	struct perf_writer_config config = describe(e->options);
 	int err = list_events(e, p);
 
 	config.events = e->events;
@@ -260,10 +266,13 @@ static int finish_writer(struct emitter *e)
 {
 	__u32 cnt = dso__generations(e->dso);
 	cleanup_free struct perf_mapping *list = calloc(cnt, sizeof(*list));
+	struct perf_writer_config config = describe(e->options);
 	int err = list ? 0 : -ENOMEM;
 
 	for (__u32 i = 0; i < cnt && !err; i++)
 		err = dso_files__mapping(e->files, i, &list[i]);
+	/* A capture that is converted says only when it was read what it is of. */
+	perf_writer__describe(e->writer, &config);
 	return err ? err : perf_writer__finish(e->writer, list, cnt);
 }
 

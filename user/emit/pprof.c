@@ -30,7 +30,6 @@ enum { MAX_LABELS = 3 };
 struct emitter {
 	FILE *out;
 	const struct emit_options *options;
-	__s64 start_ns; /* wall clock */
 };
 
 struct writer {
@@ -54,12 +53,9 @@ static void pprof_free(struct emitter *e)
 static int pprof_open(struct emitter **ret, FILE *out, const struct emit_options *options)
 {
 	struct emitter *e = calloc(1, sizeof(*e));
-	struct timespec now;
 
 	if (!e)
 		return -ENOMEM;
-	clock_gettime(CLOCK_REALTIME, &now);
-	e->start_ns = (__s64)now.tv_sec * (__s64)NS_PER_SEC + now.tv_nsec;
 	e->out = out;
 	e->options = options;
 	*ret = e;
@@ -133,7 +129,7 @@ static void put_head(struct writer *w, const struct emitter *e)
 	mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = 1;
 	part.mapping = mappings;
 	part.n_mapping = 1;
-	part.time_nanos = e->start_ns;
+	part.time_nanos = e->options->start_wall_ns;
 	part.duration_nanos = (int64_t)(o->seconds * (double)NS_PER_SEC);
 	part.comment = comments;
 	part.n_comment = 2;

@@ -15,20 +15,11 @@ struct timeline {
 	__u32 cnt, cap;
 	struct idindex index; /* ids are indexes + 1 */
 	__u64 first_ns, sample_cnt;
-	__s64 wall_offset_ns;
 };
 
 struct timeline *timeline__new(void)
 {
-	struct timeline *t = calloc(1, sizeof(*t));
-	struct timespec now;
-
-	if (!t)
-		return NULL;
-	clock_gettime(CLOCK_REALTIME, &now);
-	t->wall_offset_ns =
-		(__s64)now.tv_sec * (__s64)NS_PER_SEC + now.tv_nsec - (__s64)clock_monotonic_ns();
-	return t;
+	return calloc(1, sizeof(struct timeline));
 }
 
 void timeline__free(struct timeline *t)
@@ -166,11 +157,6 @@ struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, si
 __u64 timeline__first_ns(const struct timeline *t)
 {
 	return t->first_ns;
-}
-
-__s64 timeline__wall_offset_ns(const struct timeline *t)
-{
-	return t->wall_offset_ns;
 }
 
 const char *timeline_process_name(const struct profile *p, __u32 node)

@@ -19,4 +19,13 @@ static inline __u64 clock_monotonic_ns(void)
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 
+/* What to add to clock_monotonic_ns() to have nanoseconds since 1970, now. */
+static inline __s64 clock_wall_offset_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (__s64)ts.tv_sec * (__s64)NS_PER_SEC + ts.tv_nsec - (__s64)clock_monotonic_ns();
+}
+
 #endif /* KRAIT_UTIL_CLOCK_H */
