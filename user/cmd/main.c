@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * main.c - finds the subcommand, nothing else.
+ * main.c - finds the subcommand, or the role of a worker; nothing else.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/roles.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "worker/role.h"
 
 static const struct command {
 	const char *name;
@@ -71,9 +73,12 @@ static const struct command *find_command(const char *name)
 
 int main(int argc, char **argv)
 {
+	const struct role *role = roles_find(argv[0]);
 	const struct command *command;
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	if (role)
+		return role_main(role);
 	/* A reader that goes away is an error of that write, not the end of a recording. */
 	signal(SIGPIPE, SIG_IGN);
 	if (!name || !*name)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/roles.h"
+
+#include "target/prober_serve.h"
+#include "worker/role.h"
+
+static const struct role roles[] = {
+	{ "prober", prober_serve },
+};
+
+const struct role *roles_find(const char *argv0)
+{
+	return role_find(roles, sizeof(roles) / sizeof(roles[0]), argv0);
+}
