@@ -168,7 +168,7 @@ struct proc_info {
 	__u32 layout; /* index into the map layouts */
 	__u32 flags; /* enum proc_flag */
 	__u32 seen; /* the kernel sets it once the runtime could be read */
-	__u32 pad_;
+	__u32 owner; /* whose room it takes up: share.h; of the credentials that it began with */
 };
 _Static_assert(sizeof(struct proc_info) == 40, "struct proc_info is shared with BPF");
 
@@ -346,12 +346,20 @@ enum event_type {
 	EVENT_CNT
 };
 
+/* Every record begins with its type, its owner and its size. */
+struct event_header {
+	__u16 type; /* enum event_type */
+	__u16 owner;
+	__u32 size;
+};
+
 /*
  * The record of one interrupt: this header, frame_cnt times struct frame, native_cnt times struct
  * native_frame, and kernel_cnt addresses (__u64), each leaf first.
  */
 struct event_sample {
-	__u32 type; /* EVENT_SAMPLE */
+	__u16 type; /* EVENT_SAMPLE */
+	__u16 owner; /* share.h; as in struct proc_info */
 	__u32 size; /* of the record, bytes */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 thread_start_ns; /* task start, boot clock */
@@ -399,7 +407,8 @@ enum sample_flag {
  * comes before the sample that refers to it.
  */
 struct event_code {
-	__u32 type; /* EVENT_CODE */
+	__u16 type; /* EVENT_CODE */
+	__u16 owner;
 	__u32 size; /* of the record: this header and data_size bytes */
 	__u64 code_addr;
 	__u32 pid; /* host tgid */
@@ -420,7 +429,8 @@ _Static_assert(__builtin_offsetof(struct event_code, data) == CODE_EVENT_HEADER,
 
 /* A process or thread came, changed or went. */
 struct event_task {
-	__u32 type;
+	__u16 type;
+	__u16 owner;
 	__u32 size;
 	__u64 time_ns;
 	__u64 start_ns; /* of the process (the child for a fork), of the thread for its exit */
@@ -431,7 +441,9 @@ struct event_task {
 	char comm[16];
 	__u64 runtime_addr; /* with a layout */
 	__u64 dropped; /* exit: as in struct proc_info */
+	__u32 uid; /* of the task's real credentials, as the host has it */
+	__u32 pad_;
 };
-_Static_assert(sizeof(struct event_task) == 72, "struct event_task is shared with BPF");
+_Static_assert(sizeof(struct event_task) == 80, "struct event_task is shared with BPF");
 
 #endif /* KRAIT_ABI_H */

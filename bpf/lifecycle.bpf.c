@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi.h"
+#include "share.h"
 #include "fingerprint.h"
 #include "read.h"
 #include "thread.h"
@@ -25,11 +26,20 @@
 #include "task.h"
 #include "maps.h"
 
+/* Whose the task is: by the credentials that it has now. */
+static __always_inline __u32 task_owner(struct task_struct *task)
+{
+	struct owner_books *books = owner_books();
+
+	return books ? owner_of(&books->table, task_uid(task)) : OWNER_ROOT;
+}
+
 static __always_inline void begin_task(struct event_task *event, struct task_struct *task,
 				       __u32 type)
 {
 	*event = (struct event_task){
 		.type = type,
+		.owner = task_owner(task),
 		.size = sizeof(*event),
 		.time_ns = bpf_ktime_get_ns(),
 		.start_ns = type == EVENT_THREAD_EXIT ? task_start_ns(task) :
@@ -37,6 +47,7 @@ static __always_inline void begin_task(struct event_task *event, struct task_str
 		.pid = BPF_CORE_READ(task, tgid),
 		.tid = BPF_CORE_READ(task, pid),
 		.layout = KRAIT_NO_LAYOUT,
+		.uid = task_uid(task),
 	};
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
 }
@@ -77,7 +88,7 @@ static __always_inline void resolve_exec(struct task_struct *task, struct event_
 {
 	__u32 pid = event->pid;
 	struct proc_info *old = find_proc(pid, event->start_ns);
-	struct proc_info proc = { .start_ns = event->start_ns };
+	struct proc_info proc = { .start_ns = event->start_ns, .owner = event->owner };
 	struct binary_info *binary;
 	struct binary_key key;
 
@@ -123,6 +134,7 @@ int runtime_begin(struct pt_regs *ctx)
 	    (old->seen || old->runtime_addr == PT_REGS_IP(ctx) + known->runtime_delta))
 		return 0;
 	begin_task(&event, task, EVENT_RUNTIME);
+	proc.owner = event.owner;
 	enter_proc(&event, &proc, known, PT_REGS_IP(ctx));
 	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
 }
@@ -142,10 +154,11 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!known)
 		return 0; /* not followed, or not Python: its exec tells, or a probe */
 	proc = *known;
-	proc.start_ns = process_start_ns(child);
+	begin_task(&event, child, EVENT_FORK);
+	proc.start_ns = event.start_ns;
+	proc.owner = event.owner;
 	proc.dropped = 0;
 	bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
-	begin_task(&event, child, EVENT_FORK);
 	event.parent_pid = parent_pid;
 	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
 }

@@ -79,6 +79,7 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 	if (describe_snapshot(d, off, f, &s->code))
 		return;
 	s->code.pid = s->event.pid;
+	s->code.owner = s->event.owner;
 	size = s->code.data_size;
 	if (size > CODE_DATA_SIZE)
 		return;

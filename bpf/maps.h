@@ -62,6 +62,15 @@ struct {
 	__type(value, struct anchor);
 } anchors SEC(".maps") __weak;
 
+/* Which uid is which owner, and what each takes up: share.h. Mapped by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct owner_books);
+} owners SEC(".maps") __weak;
+
 /* Direct-mapped tables of codedef.h: 1 MiB each. */
 #define CODE_TABLE_SIZE (1 << 17)
 struct {
@@ -133,6 +142,13 @@ const volatile bool has_task_regs __weak = false;
 
 /* One delta in so many is walked to its end all the same and compared, of deep stacks fewer; 0 never. */
 const volatile __u32 audit_every __weak = 64;
+
+static __always_inline struct owner_books *owner_books(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&owners, &zero);
+}
 
 static __always_inline void count(__u32 counter)
 {

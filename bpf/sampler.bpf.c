@@ -14,6 +14,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "abi.h"
+#include "share.h"
 #include "fingerprint.h"
 #include "read.h"
 #include "thread.h"
@@ -332,6 +333,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	index = several_events ? event_index(ctx) : 0;
 	count_event(index, EVENT_COUNTER_INTERRUPTS);
 	begin_event(&s->event, task, pid_tgid, ctx->sample_period, index);
+	s->event.owner = proc->owner;
 	if (!MODE_IS_USER(context_reg(ctx, REG_MODE)))
 		s->event.flags |= SAMPLE_KERNEL;
 	reason = take_stack(s, proc, &m, task, has_loop);

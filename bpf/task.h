@@ -23,6 +23,12 @@ static __always_inline bool task_is_execing(struct task_struct *task)
 	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
+/* Its real uid, as the initial user namespace has it. */
+static __always_inline __u32 task_uid(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, real_cred, uid.val);
+}
+
 /* The file that the task executes. */
 static __always_inline void task_binary(struct task_struct *task, struct binary_key *ret)
 {

@@ -56,7 +56,7 @@ static bool code_is_sane(const struct event_code *event, size_t size)
 
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
 {
-	__u32 type = EVENT_CNT;
+	__u16 type = EVENT_CNT;
 
 	if (size >= sizeof(type))
 		memcpy(&type, data, sizeof(type));

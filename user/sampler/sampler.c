@@ -11,6 +11,7 @@
 
 #include "krait.skel.h"
 #include "sampler/anchors.h"
+#include "sampler/owner_books.h"
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
 #include "sampler/record.h"
@@ -35,6 +36,7 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct slots *slots;
 	struct anchors *anchors;
+	struct owner_books *books;
 	struct uprobes *uprobes; /* NULL where the kernel cannot */
 	__u32 layout_cnt;
 	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
@@ -43,7 +45,10 @@ struct sampler {
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
+	const struct event_header *header = data;
 
+	if (size >= sizeof(*header))
+		owner_books_consumed(s->books, header->owner, size);
 	record_dispatch(&s->handler, data, size);
 	return 0;
 }
@@ -172,11 +177,12 @@ static int prepare(struct sampler *s, struct error *err)
 		return result;
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), on_record, s, NULL);
+	s->books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
 	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))
 		s->uprobes = uprobes__new(s->skel->progs.runtime_begin,
 					  bpf_map__fd(s->skel->maps.entries));
-	if (!s->slots || !s->ring || !s->anchors)
+	if (!s->slots || !s->ring || !s->anchors || !s->books)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
 	return follow_processes(s, err);
@@ -208,6 +214,7 @@ void sampler__free(struct sampler *s)
 	perf_events__free(s->events);
 	uprobes__free(s->uprobes);
 	ring_buffer__free(s->ring);
+	owner_books_unmap(s->books);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
 	anchors__free(s->anchors);
@@ -358,6 +365,16 @@ int sampler__learn_library(struct sampler *s, int fd, const struct py_offsets *o
 const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index)
 {
 	return index < s->layout_cnt ? &s->layouts[index] : NULL;
+}
+
+unsigned sampler__owner(const struct sampler *s, __u32 uid)
+{
+	return owner_of(&s->books->table, uid);
+}
+
+const struct owner_books *sampler__owner_books(const struct sampler *s)
+{
+	return s->books;
 }
 
 int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns)

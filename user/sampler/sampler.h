@@ -22,6 +22,7 @@
 #include "util/event.h"
 
 struct anchors;
+struct owner_books;
 struct sampler;
 
 struct sampler_config {
@@ -95,6 +96,10 @@ int sampler__learn_library(struct sampler *s, int fd, const struct py_offsets *o
 
 /* The layout that the kernel has under this number (event_task.layout), or NULL. */
 const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index);
+
+/* The owner of a host uid (bpf/share.h), the same one all the time; and what each owner takes up. */
+unsigned sampler__owner(const struct sampler *s, __u32 uid);
+const struct owner_books *sampler__owner_books(const struct sampler *s);
 
 /* Gives the thread a slot; without one it is searched for at every sample. */
 int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_quota.c - one owner's greed costs nobody else: root's reserve, room for newcomers, books.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "util/quota.h"
+
+#define TOTAL 90000
+#define RESERVE 9000
+/* Of what is free one owner gets eight ninths, when the part for those who hold little is left out. */
+#define MOST(free) (((free)-TOTAL / OWNER_KEEP) / 9 * 8)
+#define LITTLE (TOTAL / OWNER_KEEP / OWNER_CNT)
+
+/* Takes one at a time until it is refused. */
+static __u64 take_all(struct quota *q, unsigned owner)
+{
+	__u64 n = 0;
+
+	while (!quota__take(q, owner, 1))
+		n++;
+	return n;
+}
+
+static __u64 sum(const struct quota *q)
+{
+	__u64 held = 0;
+
+	for (unsigned i = 0; i < OWNER_CNT; i++)
+		held += quota__held(q, i);
+	return held;
+}
+
+static void root_gets_what_there_is(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+
+	assert_int_equal(take_all(q, OWNER_ROOT), TOTAL);
+	assert_int_equal(quota__refused(q, OWNER_ROOT), 1);
+	assert_int_equal(take_all(q, 5), 0);
+	quota__free(q);
+}
+
+static void one_user_gets_most_of_it(void **state)
+{
+	struct quota *q = quota__new(TOTAL, 0);
+
+	assert_int_equal(take_all(q, 5), MOST(TOTAL));
+	assert_int_equal(quota__held(q, 5), MOST(TOTAL));
+	assert_int_equal(quota__refused(q, 5), 1);
+	quota__free(q);
+}
+
+static void all_users_together_leave_root_its_reserve(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+
+	for (unsigned i = 1; i < OWNER_CNT; i++)
+		take_all(q, i);
+	assert_true(quota__held_by_all(q) <= TOTAL - RESERVE);
+	assert_true(take_all(q, OWNER_ROOT) >= RESERVE);
+	assert_int_equal(quota__held_by_all(q), TOTAL);
+	assert_int_equal(sum(q), TOTAL);
+	quota__free(q);
+}
+
+/* What root holds counts towards its reserve: users lose no more than that. */
+static void the_reserve_is_there_once(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+
+	assert_int_equal(quota__take(q, OWNER_ROOT, RESERVE), 0);
+	assert_int_equal(take_all(q, 5), MOST(TOTAL - RESERVE));
+	quota__free(q);
+}
+
+/* One attacker may have as many uids as it likes. */
+static void a_newcomer_finds_room(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+
+	for (unsigned i = 1; i < OWNER_CNT - 1; i++)
+		take_all(q, i);
+	assert_true(LITTLE > 10);
+	assert_true(take_all(q, OWNER_CNT - 1) >= LITTLE);
+	assert_true(quota__held_by_all(q) <= TOTAL - RESERVE);
+	quota__free(q);
+}
+
+/* Of a handful of things a newcomer gets one. */
+static void a_newcomer_finds_room_where_there_is_little(void **state)
+{
+	struct quota *q = quota__new(64, 8);
+
+	for (unsigned i = 1; i < 1 + 3; i++)
+		assert_true(take_all(q, i) >= 1);
+	assert_int_equal(quota__take(q, 100, 1), 0);
+	assert_true(take_all(q, OWNER_ROOT) >= 8);
+	quota__free(q);
+}
+
+static void the_largest_holder_is_refused_first(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+
+	take_all(q, 7);
+	assert_int_equal(quota__largest(q), 7);
+	assert_int_equal(quota__take(q, 8, LITTLE), 0);
+	assert_int_equal(quota__take(q, 7, 1), -EDQUOT);
+	assert_int_equal(quota__take(q, 8, 1000), 0);
+	quota__free(q);
+}
+
+static void what_is_given_back_can_be_taken_again(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+	__u64 n = take_all(q, 5);
+
+	quota__give(q, 5, n);
+	assert_int_equal(quota__held_by_all(q), 0);
+	assert_int_equal(take_all(q, 5), n);
+	quota__give(q, 5, ~0ULL); /* more than it has */
+	assert_int_equal(quota__held_by_all(q), 0);
+	quota__give(q, ~0U, 1); /* nobody */
+	assert_int_equal(quota__held_by_all(q), 0);
+	quota__free(q);
+}
+
+static void too_much_at_once_is_refused_as_a_whole(void **state)
+{
+	struct quota *q = quota__new(TOTAL, RESERVE);
+
+	assert_int_equal(quota__take(q, OWNER_ROOT, TOTAL + 1), -EDQUOT);
+	assert_int_equal(quota__take(q, 5, ~0ULL), -EDQUOT);
+	assert_int_equal(quota__held_by_all(q), 0);
+	quota__free(q);
+}
+
+/* ---- owners ----------------------------------------------------------------------------------- */
+
+static void a_uid_keeps_its_owner(void **state)
+{
+	struct owner_table t = { 0 };
+	__u32 owner = owner_of(&t, 1000);
+
+	assert_int_equal(owner_of(&t, 0), OWNER_ROOT);
+	assert_in_range(owner, 1, OWNER_CNT - 1);
+	for (__u32 uid = 1; uid < 30; uid++)
+		assert_int_not_equal(owner_of(&t, uid), owner);
+	assert_int_not_equal(owner_of(&t, 65534), owner);
+	assert_int_equal(owner_of(&t, 1000), owner);
+	assert_false(t.shared[owner]);
+}
+
+/* As many as a machine has who log in there. */
+static void a_hundred_users_share_nothing(void **state)
+{
+	struct owner_table t = { 0 };
+
+	for (__u32 uid = 1000; uid < 1100; uid++) {
+		__u32 owner = owner_of(&t, uid);
+
+		assert_int_equal(t.uids[owner], uid);
+	}
+	for (unsigned i = 0; i < OWNER_CNT; i++)
+		assert_false(t.shared[i]);
+}
+
+static void more_uids_than_owners_share(void **state)
+{
+	struct owner_table t = { 0 };
+	__u32 first = owner_of(&t, 1000);
+
+	for (__u32 uid = 100000; uid < 165536; uid++)
+		assert_in_range(owner_of(&t, uid), 1, OWNER_CNT - 1);
+	assert_int_equal(owner_of(&t, 1000), first);
+	assert_int_equal(owner_of(&t, 0), OWNER_ROOT);
+	assert_int_equal(t.uids[OWNER_ROOT], 0);
+	assert_false(t.shared[OWNER_ROOT]);
+}
+
+static void an_owner_has_a_name(void **state)
+{
+	struct owner_table t = { 0 };
+	__u32 owner = owner_of(&t, 1000);
+	char name[64];
+
+	owner_name(&t, OWNER_ROOT, name, sizeof(name));
+	assert_string_equal(name, "root");
+	owner_name(&t, owner, name, sizeof(name));
+	assert_string_equal(name, "user 1000");
+	for (__u32 uid = 100000; uid < 165536; uid++)
+		owner_of(&t, uid);
+	owner_name(&t, owner, name, sizeof(name));
+	assert_string_equal(name, "user 1000 and others");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(root_gets_what_there_is),
+		cmocka_unit_test(one_user_gets_most_of_it),
+		cmocka_unit_test(all_users_together_leave_root_its_reserve),
+		cmocka_unit_test(the_reserve_is_there_once),
+		cmocka_unit_test(a_newcomer_finds_room),
+		cmocka_unit_test(a_newcomer_finds_room_where_there_is_little),
+		cmocka_unit_test(the_largest_holder_is_refused_first),
+		cmocka_unit_test(what_is_given_back_can_be_taken_again),
+		cmocka_unit_test(too_much_at_once_is_refused_as_a_whole),
+		cmocka_unit_test(a_uid_keeps_its_owner),
+		cmocka_unit_test(a_hundred_users_share_nothing),
+		cmocka_unit_test(more_uids_than_owners_share),
+		cmocka_unit_test(an_owner_has_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * owner_books.h - which uid is which owner, and what each has of the kernel side: the map owners, which
+ * the kernel and user space write both (bpf/share.h says who writes what).
+ *
+ * Must hold: what is consumed is never more than what was produced, each record being told once.
+ */
+#ifndef KRAIT_SAMPLER_OWNER_BOOKS_H
+#define KRAIT_SAMPLER_OWNER_BOOKS_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "share.h"
+
+/* Of the map owners, borrowed; NULL and errno on failure. */
+struct owner_books *owner_books_map(int fd);
+void owner_books_unmap(struct owner_books *books);
+
+/* A record of that size (without the ring buffer's own header) has left the ring buffer. Any thread. */
+void owner_books_consumed(struct owner_books *books, unsigned owner, size_t size);
+
+#endif /* KRAIT_SAMPLER_OWNER_BOOKS_H */
