@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "sampler/record.h"
+#include "share.h"
 #include "sampler/sampler.h"
 
 #define FRAMES 5
@@ -133,13 +134,26 @@ static void a_task_event_that_is_cut_anywhere_is_bad(void **state)
 
 static void a_type_that_is_none_is_bad(void **state)
 {
-	static const __u32 types[] = { EVENT_CNT, EVENT_CNT + 1, 255, 1U << 31, ~0U };
+	static const __u16 types[] = { EVENT_CNT, EVENT_CNT + 1, 255, 1U << 15, 0xffff };
 	struct sample_record r = good_sample(FRAMES);
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		r.event.type = types[i];
 		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	}
+}
+
+static void an_owner_that_is_none_is_bad(void **state)
+{
+	struct sample_record r = good_sample(FRAMES);
+	struct event_task task = good_task(EVENT_FORK);
+
+	r.event.owner = OWNER_CNT - 1;
+	assert_int_equal(dispatch(&r, sizeof(r)).bad, 0);
+	r.event.owner = OWNER_CNT;
+	assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
+	task.owner = 0xffff;
+	assert_int_equal(dispatch(&task, sizeof(task)).bad, 1);
 }
 
 static void a_frame_count_that_is_not_the_size_is_bad(void **state)
@@ -251,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_sample_that_is_cut_anywhere_is_bad),
 		cmocka_unit_test(a_task_event_that_is_cut_anywhere_is_bad),
 		cmocka_unit_test(a_type_that_is_none_is_bad),
+		cmocka_unit_test(an_owner_that_is_none_is_bad),
 		cmocka_unit_test(a_frame_count_that_is_not_the_size_is_bad),
 		cmocka_unit_test(counts_that_overflow_with_their_size_are_bad),
 		cmocka_unit_test(native_frames_are_behind_and_count),

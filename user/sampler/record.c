@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/sampler.h"
+#include "share.h"
 
 /* The notes that speak of a frame name one that is there. */
 static bool anchor_is_sane(const struct event_sample *event)
@@ -56,10 +57,12 @@ static bool code_is_sane(const struct event_code *event, size_t size)
 
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
 {
-	__u16 type = EVENT_CNT;
+	struct event_header header = { .type = EVENT_CNT };
+	__u16 type;
 
-	if (size >= sizeof(type))
-		memcpy(&type, data, sizeof(type));
+	if (size >= sizeof(header))
+		memcpy(&header, data, sizeof(header));
+	type = header.owner < OWNER_CNT ? header.type : EVENT_CNT;
 	if (type == EVENT_SAMPLE && sample_is_sane(data, size)) {
 		const struct event_sample *event = data;
 
