@@ -1,49 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/context.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "target/proc.h"
 #include "util/cleanup.h"
 
 /* Bytes of the command line that are looked at. */
 #define ARGUMENTS_MAX 4096
 
 /* A string, empty where there is nothing to read. Its length. */
-static size_t read_file(pid_t pid, const char *name, char *buf, size_t size)
+static size_t read_file(int dir, const char *name, char *buf, size_t size)
 {
-	cleanup_close int fd = -1;
-	char path[40];
-	size_t len = 0;
-	ssize_t n;
+	ssize_t n = proc_read(dir, name, buf, size);
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	buf[len] = '\0';
-	return len;
-}
-
-/* The value of a line that begins with key, or NULL. */
-static const char *status_value(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	while (text && strncmp(text, key, len)) {
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return text ? text + len : NULL;
+	return n > 0 ? (size_t)n : 0;
 }
 
 void context_parse_status(const char *text, struct context *ret)
 {
-	const char *uids = status_value(text, "Uid:"), *pids = status_value(text, "NSpid:");
+	const char *uids = proc_line_of(text, "Uid:"), *pids = proc_line_of(text, "NSpid:");
 	char *end;
 
 	if (uids) {
@@ -98,7 +77,7 @@ void context_parse_arguments(const char *args, size_t len, char *ret, size_t siz
 	}
 }
 
-void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
 {
 	char buf[ARGUMENTS_MAX], groups[CGROUP_TEXT_MAX];
 	size_t len;
@@ -106,11 +85,18 @@ void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_M
 	*ret = (struct context){ .uid = (uid_t)-1, .container = { .runtime = "" } };
 	if (!cgroup_text)
 		cgroup_text = groups;
-	ret->known = read_file(pid, "status", buf, sizeof(buf)) > 0;
+	ret->known = read_file(dir, "status", buf, sizeof(buf)) > 0;
 	context_parse_status(buf, ret);
-	len = read_file(pid, "cmdline", buf, sizeof(buf));
+	len = read_file(dir, "cmdline", buf, sizeof(buf));
 	context_parse_arguments(buf, len, ret->script, sizeof(ret->script));
-	read_file(pid, "cgroup", cgroup_text, CGROUP_TEXT_MAX);
+	read_file(dir, "cgroup", cgroup_text, CGROUP_TEXT_MAX);
 	cgroup_path(cgroup_text, ret->cgroup, sizeof(ret->cgroup));
 	container_of_cgroup(ret->cgroup, &ret->container);
+}
+
+void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+{
+	cleanup_close int dir = proc_open(pid);
+
+	context_read_at(dir, ret, cgroup_text);
 }

@@ -31,6 +31,10 @@ struct context {
 void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
 	__attribute__((nonnull(2)));
 
+/* The same relative to /proc/PID (proc.h). */
+void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
+	__attribute__((nonnull(2)));
+
 /* Uid and NSpid of such a file. */
 void context_parse_status(const char *text, struct context *ret) __attribute__((nonnull));
 

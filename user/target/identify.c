@@ -2,7 +2,7 @@
 #include "target/identify.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,13 +29,18 @@ struct copy {
 	bool debug;
 };
 
-static int live_read(struct identify *s, __u64 addr, void *buf, size_t len)
+const struct memory *identify_memory(struct identify *s)
 {
 	if (!s->remote)
-		s->remote = remote__open(s->found->pid);
-	if (!s->remote)
-		return -errno;
-	return memory_read(remote__memory(s->remote), addr, buf, len);
+		s->remote = remote__open_at(s->dir, s->found->dumpable);
+	return s->remote ? remote__memory(s->remote) : NULL;
+}
+
+static int live_read(struct identify *s, __u64 addr, void *buf, size_t len)
+{
+	const struct memory *memory = identify_memory(s);
+
+	return memory ? memory_read(memory, addr, buf, len) : -errno;
 }
 
 /* How much a result tells. What is less than what we have does not replace it. */
@@ -78,13 +83,17 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	snprintf(p->why, sizeof(p->why), "%s", why);
 	if (offsets)
 		p->offsets = *offsets;
+	p->file_remote = s->file_remote;
+	if (s->found_file >= 0)
+		close(s->found_file);
+	s->found_file = s->file >= 0 ? fcntl(s->file, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
 /* A copy without a table. */
-static void inspect_unpublished(struct identify *s, const struct mapping *m,
-				const struct copy *copy, const struct elf_runtime *elf)
+static void inspect_unpublished(struct identify *s, const struct copy *copy,
+				const struct elf_runtime *elf)
 {
-	char path[PATH_MAX + 32], root[32], version[32] = "older than 3.8", why[256];
+	char path[32], root[32], version[32] = "older than 3.8", why[256];
 	struct unpublished u = {
 		.elf = elf,
 		.runtime_addr = copy->addr,
@@ -92,22 +101,18 @@ static void inspect_unpublished(struct identify *s, const struct mapping *m,
 		.root = root,
 		.jobs = elf_cache__dwarf_jobs(s->cache),
 	};
-	int r, pid = (int)s->found->pid;
+	int r;
 
-	if (!s->remote)
-		s->remote = remote__open(s->found->pid);
-	if (!s->remote) {
+	u.memory = identify_memory(s);
+	if (!u.memory) {
 		if (errno == EACCES)
 			propose(s, -EACCES, false, copy, NULL, "");
 		return;
 	}
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, m->start, m->end);
-	if (access(path, R_OK)) /* which needs a privilege; the name does not */
-		snprintf(path, sizeof(path), "%s%s", root, m->path);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)s->found->pid);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->file);
 	if (elf->py_version)
 		py_version_format(elf->py_version, version, sizeof(version));
-	u.memory = remote__memory(s->remote);
 	r = unpublished_find(&u);
 	s->version = elf->py_version;
 	s->source = r ? PY_SOURCE_NONE : u.source;
@@ -169,7 +174,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 	int r;
 
 	if (elf->table_len && !has_table && !(copy.addr % 8)) {
-		inspect_unpublished(s, m, &copy, elf);
+		inspect_unpublished(s, &copy, elf);
 		return;
 	}
 	r = copy.addr % 8 ? -EFAULT : live_read(s, copy.addr, table, sizeof(table));
@@ -179,7 +184,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 		return; /* mapped but not loaded, or gone: search() tells which */
 	if (!py_table_has_cookie(table, sizeof(table))) {
 		if (!has_table)
-			inspect_unpublished(s, m, &copy, elf);
+			inspect_unpublished(s, &copy, elf);
 		return;
 	}
 	if (has_table &&
@@ -225,7 +230,7 @@ int identify_scan(struct identify *s)
 	char file[256] = "";
 	__u64 budget = SCAN_MAX, end = 0;
 	struct mapping m;
-	int r = maps_open(&maps, s->found->pid);
+	int r = maps_open_at(&maps, s->dir);
 
 	while (!r && budget && !s->done && (r = maps_next(&maps, &m)) > 0) {
 		r = 0;
@@ -240,10 +245,4 @@ int identify_scan(struct identify *s)
 			r = scan_range(s, &m, file, &budget);
 	}
 	return r == -EPERM ? -EACCES : r;
-}
-
-void identify_end(struct identify *s)
-{
-	remote__close(s->remote);
-	s->remote = NULL;
 }

@@ -17,6 +17,16 @@
 struct elf_cache;
 struct remote;
 
+/* Files of one process that are looked at; one with a thousand libraries has a thousand. */
+#define IDENTIFY_FILES_MAX 4096
+/* Of those without a runtime, the last ones are remembered. */
+#define IDENTIFY_EMPTY_MAX 16
+
+struct identify_empty {
+	__u64 inode;
+	__u32 dev_major, dev_minor;
+};
+
 /* One identification under way. */
 struct identify {
 	struct elf_cache *cache;
@@ -27,7 +37,14 @@ struct identify {
 	char first[128]; /* name of the first file inspected */
 	__u32 version; /* of the copy that is looked at */
 	enum py_source source;
+	int dir; /* of the process */
 	struct remote *remote; /* opened when first needed */
+	int file; /* O_PATH of the file that is looked at, or -1 */
+	bool file_remote; /* as in struct py_process */
+	int found_file; /* O_PATH of the best so far, or -1 */
+	struct identify_empty empty[IDENTIFY_EMPTY_MAX];
+	unsigned empty_at;
+	bool files_cut; /* there were more files */
 };
 
 /* The file mapped from its beginning at m->start has a runtime: looks at it in live memory. */
@@ -40,6 +57,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
  */
 int identify_scan(struct identify *s) __attribute__((warn_unused_result, nonnull));
 
-void identify_end(struct identify *s) __attribute__((nonnull));
+/* The memory, opened when first needed; NULL and errno on failure. */
+const struct memory *identify_memory(struct identify *s) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_IDENTIFY_H */

@@ -3,23 +3,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-int maps_open(struct maps *ret, pid_t pid)
-{
-	char path[32];
-	int fd;
+#include "target/proc.h"
+#include "util/cleanup.h"
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+int maps_open_at(struct maps *ret, int dir)
+{
+	int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+
 	maps_open_fd(ret, fd);
 	if (fd >= 0)
 		return 0;
 	if (errno == ENOENT)
 		return -ESRCH;
 	return errno == EPERM ? -EACCES : -errno;
+}
+
+int maps_open(struct maps *ret, pid_t pid)
+{
+	cleanup_close int dir = proc_open(pid);
+
+	if (dir >= 0)
+		return maps_open_at(ret, dir);
+	maps_open_fd(ret, -1);
+	return dir;
 }
 
 void maps_open_fd(struct maps *ret, int fd)

@@ -45,6 +45,8 @@ struct maps {
 
 /* 0, or -ESRCH, -EACCES, -errno. A kernel thread or a zombie may read as empty or as -ESRCH. */
 int maps_open(struct maps *ret, pid_t pid) __attribute__((warn_unused_result, nonnull));
+/* The same relative to /proc/PID (proc.h). */
+int maps_open_at(struct maps *ret, int dir) __attribute__((warn_unused_result, nonnull));
 /* The same from any file, which m then owns. */
 void maps_open_fd(struct maps *ret, int fd) __attribute__((nonnull));
 void maps_close(struct maps *m) __attribute__((nonnull));

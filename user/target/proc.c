@@ -14,22 +14,33 @@
 /* Of task_struct.flags, shown as field 9 (include/linux/sched.h). */
 #define KERNEL_PF_KTHREAD 0x00200000
 
-/* Reads /proc/PID/name whole, as a string. The length, -ESRCH, or -errno. */
-static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t size)
+int proc_open(pid_t pid)
 {
-	cleanup_close int fd = -1;
-	char path[40];
-	ssize_t n;
+	char path[32];
+	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+}
+
+ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
+{
+	cleanup_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	buf[0] = '\0';
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	n = read(fd, buf, size - 1);
-	if (n <= 0)
-		return n == 0 ? -ESRCH : -errno;
-	buf[n] = '\0';
-	return n;
+	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) != 0) {
+		if (n > 0)
+			len += (size_t)n;
+		else if (errno != EINTR)
+			break;
+	}
+	buf[len] = '\0';
+	return n < 0 && !len ? -errno : (ssize_t)len;
 }
 
 static bool next_number(const char **p, const char *end, __u64 *ret)
@@ -76,12 +87,19 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	return 0;
 }
 
-int proc_stat_read(pid_t pid, struct proc_stat *ret)
+int proc_stat_at(int dir, struct proc_stat *ret)
 {
 	char buf[1024];
-	ssize_t n = read_file(pid, "stat", buf, sizeof(buf));
+	ssize_t n = proc_read(dir, "stat", buf, sizeof(buf));
 
-	return n < 0 ? (int)n : proc_stat_parse(buf, (size_t)n, ret);
+	return n < 0 ? (int)n : n == 0 ? -ESRCH : proc_stat_parse(buf, (size_t)n, ret);
+}
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret)
+{
+	cleanup_close int dir = proc_open(pid);
+
+	return dir < 0 ? dir : proc_stat_at(dir, ret);
 }
 
 int process_start_ticks(pid_t pid, __u64 *ret)
@@ -94,18 +112,25 @@ int process_start_ticks(pid_t pid, __u64 *ret)
 	return r;
 }
 
-int process_comm(pid_t pid, char ret[16])
+int proc_comm_at(int dir, char ret[static 16])
 {
 	char buf[64];
-	ssize_t n = read_file(pid, "comm", buf, sizeof(buf));
+	ssize_t n = proc_read(dir, "comm", buf, sizeof(buf));
 
-	if (n < 0)
-		return (int)n;
+	if (n <= 0)
+		return n < 0 ? (int)n : -ESRCH;
 	if (buf[n - 1] == '\n')
 		buf[n - 1] = '\0';
 	/* The kernel keeps 15 bytes; names of kernel threads can be longer here. */
 	snprintf(ret, 16, "%.15s", buf);
 	return 0;
+}
+
+int process_comm(pid_t pid, char ret[16])
+{
+	cleanup_close int dir = proc_open(pid);
+
+	return dir < 0 ? dir : proc_comm_at(dir, ret);
 }
 
 int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.h - the few facts of /proc/PID/stat that tell one process from the next.
+ * proc.h - what /proc says of a process: which one it is, whose it is, what it is called.
+ *
+ * All of a process is read relative to one descriptor of its directory: when it has gone and another
+ * has its number, reads say -ESRCH and never what they find there.
+ *
+ * stat, status and comm come from the kernel alone. Everything else (cmdline, maps, mem, exe, root)
+ * can be made to wait for the process or its files, for ever: only a prober reads it (prober.h).
  */
 #ifndef KRAIT_TARGET_PROC_H
 #define KRAIT_TARGET_PROC_H
@@ -10,6 +16,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Of those that are kept; the digest is over all. */
+#define PROC_GROUPS_MAX 32
+
 struct proc_stat {
 	__u64 start_ticks; /* field 22, clock ticks since boot */
 	__u64 start_code; /* field 26, mm->start_code; 0 or 1 where it may not be seen */
@@ -18,11 +27,42 @@ struct proc_stat {
 	bool kernel_thread;
 };
 
+/* Whose it is, in ids of our own user namespace. */
+struct proc_ids {
+	uid_t uid, euid;
+	gid_t gid, egid;
+	__u32 group_cnt; /* supplementary ones, of which groups has the first */
+	gid_t groups[PROC_GROUPS_MAX];
+	__u64 digest; /* of all ids and capabilities; 0 never */
+};
+
+/* An O_PATH descriptor of /proc/PID. -ESRCH or -errno. */
+int proc_open(pid_t pid) __attribute__((warn_unused_result));
+/* A file in there, whole or its first size - 1 bytes, as a string. The length, -ESRCH or -errno. */
+ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
+	__attribute__((warn_unused_result, nonnull));
+
 /* 0, -ESRCH, or -errno. */
+int proc_stat_at(int dir, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
+int proc_ids_at(int dir, struct proc_ids *ret) __attribute__((warn_unused_result, nonnull));
+/* Name of the main thread as the kernel has it: any bytes, NUL-terminated. */
+int proc_comm_at(int dir, char ret[static 16]) __attribute__((warn_unused_result, nonnull));
+/* By number: of whichever process has it at that moment. */
 int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
+
+/*
+ * Would the kernel let its own user trace it? False for what set an id at exec, and whoever asked for
+ * that. Root's own processes always look as if it would.
+ */
+bool proc_is_dumpable(int dir, uid_t euid);
 
 /* Parses len bytes of such a file. 0 or -EINVAL. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	__attribute__((warn_unused_result, nonnull));
+/* Of a status file. -EINVAL where it has no ids. */
+int proc_ids_parse(const char *text, struct proc_ids *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* The rest of the line of such a text that begins with key; NULL if there is none. */
+const char *proc_line_of(const char *text, const char *key) __attribute__((nonnull(2)));
 
 #endif /* KRAIT_TARGET_PROC_H */

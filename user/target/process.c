@@ -4,21 +4,27 @@
  * appears after the mapping of its beginning: a file without is data to whoever mapped it (a
  * debugger, say). Text that was moved to huge pages does not hide it. The executable comes first in
  * the address space in practice, so for most Python processes the pass ends after a few lines.
- * Nothing is kept per mapping.
+ * Nothing is kept per mapping. A process chooses how many files it maps and how often: those without
+ * a runtime are looked at once, as long as they come close together, and all in all up to a bound.
  */
 #include "target/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "target/elf_cache.h"
 #include "target/identify.h"
 #include "target/maps.h"
+#include "target/open_file.h"
 #include "target/proc.h"
+#include "target/remote.h"
+#include "util/cleanup.h"
 
 /* The beginning of a mapped file, while its loaded parts are looked for. */
 struct base {
@@ -39,69 +45,103 @@ static bool is_loaded(const struct mapping *m)
 	       (m->prot & MAPPING_WRITE && !(m->prot & MAPPING_SHARED) && m->offset);
 }
 
-/* stat() that insists on the mapped file, where its inode can be compared. */
-static int lookup(struct identify *s, const char *path, __u64 inode, struct stat *st,
-		  const struct elf_runtime **ret)
+/* Takes fd over, where it is that file. */
+static int use_file(struct identify *s, int fd, __u64 inode, const struct stat *st,
+		    const struct elf_runtime **ret)
 {
-	if (stat(path, st))
-		return -errno;
-	if (inode && st->st_ino != inode)
+	char path[32];
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (inode && st->st_ino != inode) {
+		close(fd);
 		return -ESTALE;
-	return elf_cache__get(s->cache, path, st, ret);
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = elf_cache__get(s->cache, path, st, ret);
+	if (r) {
+		close(fd);
+		return r;
+	}
+	s->file = fd;
+	s->file_remote = open_file_is_remote(fd);
+	return 0;
 }
 
 /*
  * Through map_files, which is the mapped file itself whatever became of its name and whosever the
  * mount namespace; it needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Without, by name: the
- * executable's link, the path as seen from the target's root, the path as we see it.
+ * executable's link, the path as seen from the target's root, the path as we see it. On success
+ * s->file is the file.
  */
 static int lookup_mapped(struct identify *s, const struct mapping *m, struct stat *st,
 			 const struct elf_runtime **ret)
 {
-	char path[PATH_MAX + 32];
-	int r, pid = (int)s->found->pid;
+	cleanup_close int root = -1;
+	char name[64];
+	int r;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, m->start, m->end);
-	r = lookup(s, path, 0, st, ret);
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", m->start, m->end);
+	r = use_file(s, open_file_at(s->dir, name, st), 0, st, ret);
 	if (r == 0 || r == -ENOEXEC)
 		return r;
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	r = lookup(s, path, m->inode, st, ret);
+	r = use_file(s, open_file_at(s->dir, "exe", st), m->inode, st, ret);
 	if (r == 0 || r == -ENOEXEC)
 		return r;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	r = lookup(s, path, m->inode, st, ret);
+	root = openat(s->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0)
+		r = use_file(s, open_file_below(root, m->path, st), m->inode, st, ret);
 	if (r == 0 || r == -ENOEXEC)
 		return r;
 	/* The list names what we can reach as we would: the file of a changed root, say. */
-	return lookup(s, m->path, m->inode, st, ret);
+	return use_file(s, open_file_at(AT_FDCWD, m->path, st), m->inode, st, ret);
 }
 
 static enum py_build build_of(const struct identify *s, const struct stat *st)
 {
 	struct stat exe;
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)s->found->pid);
-	return !stat(path, &exe) && exe.st_dev == st->st_dev && exe.st_ino == st->st_ino ?
+	return !fstatat(s->dir, "exe", &exe, 0) && exe.st_dev == st->st_dev &&
+			       exe.st_ino == st->st_ino ?
 		       PY_BUILD_EXE :
 		       PY_BUILD_SHARED;
+}
+
+/* Files that a process maps again and again are looked at once, if there is nothing in them. */
+static bool is_known_empty(const struct identify *s, const struct mapping *m)
+{
+	for (int i = 0; i < IDENTIFY_EMPTY_MAX; i++)
+		if (s->empty[i].inode == m->inode && s->empty[i].dev_major == m->dev_major &&
+		    s->empty[i].dev_minor == m->dev_minor)
+			return true;
+	return false;
 }
 
 static void inspect_file(struct identify *s, const struct mapping *m)
 {
 	const struct elf_runtime *elf;
 	struct stat st;
-	int r = lookup_mapped(s, m, &st, &elf);
+	int r;
 
+	if (is_known_empty(s, m))
+		return;
+	if (s->inspected == IDENTIFY_FILES_MAX) {
+		s->files_cut = true;
+		return;
+	}
+	r = lookup_mapped(s, m, &st, &elf);
 	if (!s->inspected++)
 		snprintf(s->first, sizeof(s->first), "%s", m->path);
-	if (r == -ENOEXEC)
+	if (r) {
+		s->unopened += r != -ENOEXEC;
+		s->empty[s->empty_at++ % IDENTIFY_EMPTY_MAX] =
+			(struct identify_empty){ m->inode, m->dev_major, m->dev_minor };
 		return;
-	if (r)
-		s->unopened++;
-	else
-		identify_mapped(s, m, elf, build_of(s, &st));
+	}
+	identify_mapped(s, m, elf, build_of(s, &st));
+	close(s->file);
+	s->file = -1;
 }
 
 /* 0 when the whole list was seen or the search is over. */
@@ -110,7 +150,7 @@ static int inspect_maps(struct identify *s)
 	cleanup_maps struct maps maps;
 	struct base base = { .pending = false };
 	struct mapping m;
-	int r = maps_open(&maps, s->found->pid);
+	int r = maps_open_at(&maps, s->dir);
 
 	while (!r && !s->done && (r = maps_next(&maps, &m)) > 0) {
 		r = 0;
@@ -142,7 +182,9 @@ static void explain_none(struct identify *s)
 	if (s->inspected > 1)
 		snprintf(libraries, sizeof(libraries), " and %u %s", s->inspected - 1,
 			 s->inspected == 2 ? "library" : "libraries");
-	if (s->unopened)
+	if (s->files_cut)
+		snprintf(unopened, sizeof(unopened), " (it maps more files, which were not)");
+	else if (s->unopened)
 		snprintf(unopened, sizeof(unopened), " (%u could not be opened)", s->unopened);
 	snprintf(p->why, sizeof(p->why), "%.120s%s %s inspected, %s a Python runtime%s", s->first,
 		 libraries, s->inspected > 1 ? "were" : "was",
@@ -162,13 +204,12 @@ static int refuse(struct py_process *p, int r, const char *fmt, ...)
 	return r;
 }
 
-/* Is it the process that we began with, and does it still have memory? */
-static bool still_there(const struct py_process *p)
+/* Does it still have memory? */
+static bool still_there(int dir)
 {
 	struct proc_stat stat;
 
-	return !proc_stat_read(p->pid, &stat) && stat.start_ticks == p->start_ticks &&
-	       stat.state != 'Z' && stat.state != 'X';
+	return !proc_stat_at(dir, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
 static int search(struct identify *s)
@@ -178,11 +219,10 @@ static int search(struct identify *s)
 
 	if (!r && !s->done && s->result && s->unopened)
 		r = identify_scan(s);
-	identify_end(s);
 	if (r == -EACCES || s->result == -EACCES)
 		return refuse(p, -EACCES,
 			      "its memory may not be read: run as root or with CAP_SYS_PTRACE");
-	if (r == -ESRCH || !still_there(p))
+	if (r == -ESRCH || !still_there(s->dir))
 		return refuse(p, -ESRCH, "it has gone away meanwhile");
 	/* What was found counts, even if the list of mappings could not be read to its end. */
 	if (r && s->result == -ENOEXEC)
@@ -192,25 +232,114 @@ static int search(struct identify *s)
 	return s->result == -EAGAIN ? -ENOEXEC : s->result;
 }
 
-int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
+static void take_ids(int dir, struct py_process *ret)
 {
-	struct identify s = { .cache = cache, .found = ret, .result = -ENOEXEC };
-	struct proc_stat stat;
-	int r;
+	struct proc_ids ids;
 
-	*ret = (struct py_process){ .pid = pid };
-	r = proc_stat_read(pid, &stat);
+	if (proc_ids_at(dir, &ids))
+		return;
+	ret->has_ids = true;
+	ret->uid = ids.uid;
+	ret->euid = ids.euid;
+	ret->gid = ids.gid;
+	ret->egid = ids.egid;
+	ret->group_cnt = ids.group_cnt;
+	memcpy(ret->groups, ids.groups, sizeof(ret->groups));
+	ret->creds_digest = ids.digest;
+	ret->dumpable = proc_is_dumpable(dir, ids.euid);
+}
+
+/* Which process it is. 0, or the result of the whole. */
+static int begin(int dir, struct py_process *ret)
+{
+	struct proc_stat stat;
+	int r = dir < 0 ? dir : proc_stat_at(dir, &stat);
+
 	if (r == -ESRCH)
 		return refuse(ret, r, "there is no such process");
 	if (r)
 		return refuse(ret, r, "its status could not be read: %s", strerror(-r));
 	ret->start_ticks = stat.start_ticks;
 	/* A name is a comfort: without it the rest is still worth knowing. */
-	if (process_comm(pid, ret->comm))
+	if (proc_comm_at(dir, ret->comm))
 		ret->comm[0] = '\0';
 	if (stat.kernel_thread)
 		return refuse(ret, -ENOEXEC, "it is a kernel thread");
 	if (stat.state == 'Z' || stat.state == 'X')
 		return refuse(ret, -ESRCH, "it has exited and waits for its parent");
-	return search(&s);
+	take_ids(dir, ret);
+	return 0;
+}
+
+static void hand_out(struct identify *s, struct py_process_fds *fds)
+{
+	*fds = PY_PROCESS_NO_FDS;
+	fds->dir = take_fd(&s->dir);
+	if (s->remote)
+		fds->mem = fcntl(remote__fd(s->remote), F_DUPFD_CLOEXEC, 0);
+	if (s->found_file >= 0)
+		fds->file = open_file_read(s->found_file);
+}
+
+int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_process *ret,
+			    struct py_process_fds *fds)
+{
+	struct identify s = {
+		.cache = cache,
+		.found = ret,
+		.result = -ENOEXEC,
+		.dir = proc_open(pid),
+		.file = -1,
+		.found_file = -1,
+	};
+	int r;
+
+	*ret = (struct py_process){ .pid = pid };
+	*fds = PY_PROCESS_NO_FDS;
+	r = begin(s.dir, ret);
+	if (!r)
+		r = search(&s);
+	if (!r)
+		hand_out(&s, fds);
+	remote__close(s.remote);
+	cleanup_close_(&s.found_file);
+	cleanup_close_(&s.dir);
+	return r;
+}
+
+int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
+{
+	struct py_process_fds fds;
+	int r = py_process_identify_fds(pid, cache, ret, &fds);
+
+	py_process_fds_close(&fds);
+	return r;
+}
+
+int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fds)
+{
+	struct remote *remote;
+	int r;
+
+	*ret = (struct py_process){ .pid = pid };
+	*fds = PY_PROCESS_NO_FDS;
+	fds->dir = proc_open(pid);
+	r = begin(fds->dir, ret);
+	if (r) {
+		py_process_fds_close(fds);
+		return r;
+	}
+	remote = remote__open_at(fds->dir, ret->dumpable);
+	if (remote)
+		fds->mem = fcntl(remote__fd(remote), F_DUPFD_CLOEXEC, 0);
+	remote__close(remote);
+	return 0;
+}
+
+void py_process_fds_close(struct py_process_fds *fds)
+{
+	cleanup_close_(&fds->dir);
+	cleanup_close_(&fds->mem);
+	cleanup_close_(&fds->file);
+	*fds = PY_PROCESS_NO_FDS;
 }

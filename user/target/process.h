@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "target/proc.h"
 #include "target/py_offsets.h"
 
 struct elf_cache;
@@ -37,7 +38,16 @@ struct py_process {
 	enum py_build build;
 	bool debug; /* built with assertions (--with-pydebug) */
 	__u64 map_start, map_end; /* the mapping of that file's beginning; 0 unknown */
-	char file[256]; /* ELF file that holds the runtime, as /proc/PID/maps shows it to us */
+	bool file_remote; /* on FUSE or a network: whoever serves it decides when a read ends */
+	char file[256]; /* its name, as /proc/PID/maps shows it to us */
+	/* Whose it is, by host ids; has_ids says whether that could be found out. */
+	bool has_ids;
+	bool dumpable; /* as proc_is_dumpable() */
+	uid_t uid, euid;
+	gid_t gid, egid;
+	__u32 group_cnt; /* groups has the first PROC_GROUPS_MAX */
+	gid_t groups[PROC_GROUPS_MAX];
+	__u64 creds_digest; /* of all ids and capabilities; 0 unknown */
 	char comm[16];
 	char why[256]; /* on failure: one sentence, what was inspected and what was wrong */
 };
@@ -56,6 +66,27 @@ struct py_process {
  */
 int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
 	__attribute__((warn_unused_result, nonnull));
+
+/* Of a process that was identified, -1 for what there is not. */
+struct py_process_fds {
+	int dir; /* O_PATH of /proc/PID */
+	int mem; /* /proc/PID/mem, bound to the program image; maybe writable */
+	int file; /* the ELF file that holds the runtime, open for reading; a regular file */
+};
+#define PY_PROCESS_NO_FDS ((struct py_process_fds){ -1, -1, -1 })
+
+/* The same, with descriptors, which are the caller's on success and otherwise none. */
+int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_process *ret,
+			    struct py_process_fds *fds)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * Fills pid, start_ticks, comm and the ids, nothing of Python, and opens dir and mem (-1 where that is
+ * denied): for a process of which the rest is known. 0, -ESRCH, or -errno.
+ */
+int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fds)
+	__attribute__((warn_unused_result, nonnull));
+void py_process_fds_close(struct py_process_fds *fds) __attribute__((nonnull));
 
 /* Start time of a process in clock ticks since boot (stat field 22, parsed from the last ')'). */
 int process_start_ticks(pid_t pid, __u64 *ret) __attribute__((warn_unused_result, nonnull));

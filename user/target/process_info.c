@@ -3,36 +3,17 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "target/process.h"
+#include "target/proc.h"
 #include "util/cleanup.h"
 
 #define FILE_MAX 8192
 #define HEX_ID 64
-
-/* At most size - 1 bytes and a NUL; how many, or -errno. */
-static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t size)
-{
-	cleanup_close int fd = -1;
-	char path[40];
-	ssize_t n, len = 0;
-
-	buf[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while ((size_t)len < size - 1 && (n = read(fd, buf + len, size - 1 - (size_t)len)) > 0)
-		len += n;
-	buf[len] = '\0';
-	return len;
-}
 
 static size_t hex_run(const char *text)
 {
@@ -79,21 +60,9 @@ bool container_id_find(const char *text, char ret[static CONTAINER_ID_MAX])
 	return name_behind(text, "lxc.payload.", ret) || name_behind(text, "/lxc/", ret);
 }
 
-/* The rest of the line that begins with key; NULL if there is none. */
-static const char *line_of(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	while (text && strncmp(text, key, len)) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	return text ? text + len : NULL;
-}
-
 pid_t ns_pid_find(const char *status)
 {
-	const char *p = line_of(status, "NSpid:");
+	const char *p = proc_line_of(status, "NSpid:");
 	pid_t pid = 0;
 
 	while (p && *p && *p != '\n') {
@@ -110,24 +79,28 @@ pid_t ns_pid_find(const char *status)
 
 static void find_user(const char *status, struct process_info *ret)
 {
-	const char *p = line_of(status, "Uid:");
-	const struct passwd *user;
+	const char *p = proc_line_of(status, "Uid:");
 	unsigned uid;
 
 	if (!p || sscanf(p, "%*u %u", &uid) != 1)
 		return;
 	ret->uid = uid;
 	ret->has_uid = true;
-	user = getpwuid(uid);
-	if (user)
-		snprintf(ret->user, sizeof(ret->user), "%s", user->pw_name);
-	else
-		snprintf(ret->user, sizeof(ret->user), "%u", uid);
 }
 
-static void find_command(pid_t pid, struct process_info *ret)
+void process_info_name_user(struct process_info *info)
 {
-	ssize_t len = read_file(pid, "cmdline", ret->command, sizeof(ret->command));
+	const struct passwd *user = info->has_uid ? getpwuid(info->uid) : NULL;
+
+	if (user)
+		snprintf(info->user, sizeof(info->user), "%s", user->pw_name);
+	else if (info->has_uid)
+		snprintf(info->user, sizeof(info->user), "%u", info->uid);
+}
+
+static void find_command(int dir, struct process_info *ret)
+{
+	ssize_t len = proc_read(dir, "cmdline", ret->command, sizeof(ret->command));
 	char comm[16];
 
 	while (len > 0 && !ret->command[len - 1])
@@ -135,22 +108,33 @@ static void find_command(pid_t pid, struct process_info *ret)
 	for (ssize_t i = 0; i < len; i++)
 		if (!ret->command[i])
 			ret->command[i] = ' ';
-	if (len <= 0 && !process_comm(pid, comm))
+	if (len <= 0 && !proc_comm_at(dir, comm))
 		snprintf(ret->command, sizeof(ret->command), "[%s]", comm);
+}
+
+int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
+{
+	char text[FILE_MAX];
+	ssize_t len = proc_read(dir, "status", text, sizeof(text));
+
+	*ret = (struct process_info){ .pid = pid };
+	if (len == -ESRCH)
+		return -ESRCH;
+	ret->ns_pid = ns_pid_find(text);
+	find_user(text, ret);
+	find_command(dir, ret);
+	if (proc_read(dir, "cgroup", text, sizeof(text)) > 0)
+		container_id_find(text, ret->container);
+	return 0;
 }
 
 int process_info_read(pid_t pid, struct process_info *ret)
 {
-	char text[FILE_MAX];
-	ssize_t len = read_file(pid, "status", text, sizeof(text));
+	cleanup_close int dir = proc_open(pid);
 
 	*ret = (struct process_info){ .pid = pid };
-	if (len == -ENOENT || len == -ESRCH)
+	if (dir == -ESRCH || process_info_read_at(dir, pid, ret))
 		return -ESRCH;
-	ret->ns_pid = ns_pid_find(text);
-	find_user(text, ret);
-	find_command(pid, ret);
-	if (read_file(pid, "cgroup", text, sizeof(text)) > 0)
-		container_id_find(text, ret->container);
+	process_info_name_user(ret);
 	return 0;
 }

@@ -25,6 +25,11 @@ struct process_info {
 /* What cannot be read is left out. -ESRCH if the process is gone. */
 int process_info_read(pid_t pid, struct process_info *ret)
 	__attribute__((warn_unused_result, nonnull));
+/* The same relative to /proc/PID (proc.h), without the user's name. */
+int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* Fills user. Asks the user database, which is not for those who have little time. */
+void process_info_name_user(struct process_info *info) __attribute__((nonnull));
 
 /*
  * The container in a text such as /proc/PID/cgroup: the last run of 64 hexadecimal digits (Docker,

@@ -18,26 +18,26 @@ struct remote {
 	int fd; /* /proc/PID/mem, or -1: go by pid */
 };
 
-static ssize_t read_once(const struct remote *r, __u64 addr, void *buf, size_t len)
+static ssize_t read_by_pid(pid_t pid, __u64 addr, void *buf, size_t len)
 {
 	struct iovec local = { .iov_base = buf, .iov_len = len };
 	struct iovec theirs = { .iov_base = (void *)(uintptr_t)addr, .iov_len = len };
 
-	if (r->fd >= 0)
-		return pread(r->fd, buf, len, (off_t)addr);
-	return process_vm_readv(r->pid, &local, 1, &theirs, 1, 0);
+	return process_vm_readv(pid, &local, 1, &theirs, 1, 0);
 }
 
-static int remote_read(void *ctx, __u64 addr, void *buf, size_t len)
+/* fd -1: by pid. */
+static int read_all(int fd, pid_t pid, __u64 addr, void *buf, size_t len)
 {
-	const struct remote *r = ctx;
 	size_t done = 0;
 
 	/* Offsets of /proc/PID/mem are signed; user space never gets that high anyway. */
 	if (addr > LLONG_MAX || len > LLONG_MAX - addr)
 		return -EFAULT;
 	while (done < len) {
-		ssize_t n = read_once(r, addr + done, (char *)buf + done, len - done);
+		char *to = (char *)buf + done;
+		ssize_t n = fd >= 0 ? pread(fd, to, len - done, (off_t)(addr + done)) :
+				      read_by_pid(pid, addr + done, to, len - done);
 
 		if (n > 0)
 			done += (size_t)n;
@@ -49,6 +49,43 @@ static int remote_read(void *ctx, __u64 addr, void *buf, size_t len)
 			return errno == EACCES ? -EPERM : -errno;
 	}
 	return 0;
+}
+
+int remote_read_fd(int fd, __u64 addr, void *buf, size_t len)
+{
+	return fd < 0 ? -EPERM : read_all(fd, 0, addr, buf, len);
+}
+
+static int remote_read(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	const struct remote *r = ctx;
+
+	return read_all(r->fd, r->pid, addr, buf, len);
+}
+
+struct remote *remote__open_at(int dir, bool writable)
+{
+	struct remote *r = malloc(sizeof(*r));
+	int err;
+
+	if (!r)
+		return NULL;
+	*r = (struct remote){ .memory = { .read = remote_read, .ctx = r }, .fd = -1 };
+	if (writable)
+		r->fd = openat(dir, "mem", O_RDWR | O_CLOEXEC);
+	if (r->fd < 0)
+		r->fd = openat(dir, "mem", O_RDONLY | O_CLOEXEC);
+	if (r->fd >= 0)
+		return r;
+	err = errno;
+	free(r);
+	errno = err == ENOENT ? ESRCH : err == EPERM ? EACCES : err;
+	return NULL;
+}
+
+int remote__fd(const struct remote *r)
+{
+	return r->fd;
 }
 
 struct remote *remote__open(pid_t pid)
@@ -69,7 +106,7 @@ struct remote *remote__open(pid_t pid)
 		return r;
 	err = errno == ENOENT ? ESRCH : errno;
 	/* Address 0 is never mapped: EFAULT means that we could have read it. */
-	if (err != ESRCH && (read_once(r, 0, &probe, 1) >= 0 || errno == EFAULT))
+	if (err != ESRCH && (read_by_pid(pid, 0, &probe, 1) >= 0 || errno == EFAULT))
 		return r;
 	free(r);
 	errno = err == EPERM ? EACCES : err;

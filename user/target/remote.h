@@ -12,6 +12,8 @@
 #ifndef KRAIT_TARGET_REMOTE_H
 #define KRAIT_TARGET_REMOTE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "util/memory.h"
@@ -20,7 +22,18 @@ struct remote;
 
 /* NULL and errno: ESRCH no such process, EACCES its memory may not be read, ENOMEM. */
 struct remote *remote__open(pid_t pid) __attribute__((warn_unused_result));
+/*
+ * The same relative to /proc/PID (proc.h). writable: the descriptor may be written through, where that is
+ * allowed. There is no way round the descriptor: without one it is as if the memory may not be read.
+ */
+struct remote *remote__open_at(int dir, bool writable) __attribute__((warn_unused_result));
 void remote__close(struct remote *r);
+
+/* Of /proc/PID/mem, r's; -1 none. */
+int remote__fd(const struct remote *r) __attribute__((nonnull));
+/* From such a descriptor, borrowed. As the reads of a remote. */
+int remote_read_fd(int fd, __u64 addr, void *buf, size_t len)
+	__attribute__((warn_unused_result, nonnull));
 
 /* Lives as long as r. Reads give 0, -EFAULT, -ESRCH or -EPERM. */
 const struct memory *remote__memory(const struct remote *r) __attribute__((nonnull));

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The lines of /proc/PID/status that say whose a process is.
+ */
+#include "target/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The whole file: a process can have 65,536 groups, of ten digits each. */
+#define STATUS_MAX (1 << 20)
+
+const char *proc_line_of(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	while (text && strncmp(text, key, len)) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text ? text + len : NULL;
+}
+
+/* The next number of the line at *p, in decimal. */
+static bool next_id(const char **p, __u32 *ret)
+{
+	const char *s = *p + strspn(*p, " \t");
+	char *end;
+
+	if (*s < '0' || *s > '9')
+		return false;
+	*ret = (__u32)strtoul(s, &end, 10);
+	*p = end;
+	return true;
+}
+
+static __u64 digest_line(__u64 digest, const char *line)
+{
+	for (; line && *line && *line != '\n'; line++)
+		digest = (digest ^ (__u8)*line) * 0x100000001b3ULL;
+	return (digest ^ '\n') * 0x100000001b3ULL;
+}
+
+static __u64 digest_of(const char *text)
+{
+	static const char *const keys[] = { "Uid:",    "Gid:",	  "Groups:", "CapInh:",
+					    "CapPrm:", "CapEff:", "CapAmb:" };
+	__u64 digest = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		digest = digest_line(digest, proc_line_of(text, keys[i]));
+	return digest ? digest : 1;
+}
+
+int proc_ids_parse(const char *text, struct proc_ids *ret)
+{
+	const char *uids = proc_line_of(text, "Uid:"), *gids = proc_line_of(text, "Gid:"),
+		   *groups = proc_line_of(text, "Groups:");
+	__u32 id;
+
+	*ret = (struct proc_ids){ 0 };
+	if (!uids || !next_id(&uids, &ret->uid) || !next_id(&uids, &ret->euid) || !gids ||
+	    !next_id(&gids, &ret->gid) || !next_id(&gids, &ret->egid))
+		return -EINVAL;
+	while (groups && next_id(&groups, &id)) {
+		if (ret->group_cnt < PROC_GROUPS_MAX)
+			ret->groups[ret->group_cnt] = id;
+		ret->group_cnt++;
+	}
+	ret->digest = digest_of(text);
+	return 0;
+}
+
+int proc_ids_at(int dir, struct proc_ids *ret)
+{
+	char few[8192], *text = few;
+	ssize_t n = proc_read(dir, "status", few, sizeof(few));
+	int r;
+
+	if (n == sizeof(few) - 1) {
+		text = malloc(STATUS_MAX);
+		if (!text)
+			return -ENOMEM;
+		n = proc_read(dir, "status", text, STATUS_MAX);
+	}
+	r = n < 0 ? (int)n : n == 0 ? -ESRCH : proc_ids_parse(text, ret);
+	if (text != few)
+		free(text);
+	return r;
+}
+
+bool proc_is_dumpable(int dir, uid_t euid)
+{
+	struct stat st;
+
+	/* The kernel gives the files of what is not dumpable to root. */
+	return !fstatat(dir, "stat", &st, AT_SYMLINK_NOFOLLOW) && st.st_uid == euid;
+}
