@@ -11,15 +11,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/dso.h"
 #include "util/cleanup.h"
 
-/* A DSO is about 400 bytes a function. */
+/* A DSO is about 400 bytes a function, and 8 MB when it is full. */
 #define MAX_FUNCTIONS (4U << 20)
+#define MAX_FILE (64U << 20)
 
 struct function {
 	__u64 start, end;
@@ -70,6 +73,52 @@ static Elf_Scn *find_section(Elf *elf, const char *name, __u32 type, GElf_Shdr *
 			return scn;
 	}
 	return NULL;
+}
+
+/*
+ * krait writes its sections as they are. What is compressed may unpack to a thousand times its size,
+ * and what refers to another file makes libdw open that: neither is krait's.
+ */
+static bool has_foreign_section(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return true;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *text;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_flags & SHF_COMPRESSED)
+			return true;
+		text = elf_strptr(elf, names, shdr.sh_name);
+		if (!text || !strncmp(text, ".zdebug", 7) || !strncmp(text, ".gnu_debug", 10) ||
+		    !strcmp(text, ".debug_sup") || strstr(text, ".dwo"))
+			return true;
+	}
+	return false;
+}
+
+/* Never a device or a FIFO, which act when they are opened: a capture may name anything. */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), again;
+	char self[32];
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_FILE) {
+		close(fd);
+		return -ENOEXEC;
+	}
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	again = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (again < 0)
+		again = -errno;
+	close(fd);
+	return again;
 }
 
 static int read_notes(struct dso_reader *r)
@@ -199,13 +248,14 @@ int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *buil
 
 	if (!r)
 		return -ENOMEM;
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	r->fd = open_regular(path);
 	if (r->fd < 0)
-		err = -errno;
+		err = r->fd;
+	/* Never mapped: a file that is cut meanwhile would end krait. */
 	if (!err && elf_version(EV_CURRENT) != EV_NONE)
-		r->elf = elf_begin(r->fd, ELF_C_READ_MMAP, NULL);
+		r->elf = elf_begin(r->fd, ELF_C_READ, NULL);
 	if (!err && (!r->elf || elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &ehdr) ||
-		     ehdr.e_ident[EI_CLASS] != ELFCLASS64))
+		     ehdr.e_ident[EI_CLASS] != ELFCLASS64 || has_foreign_section(r->elf)))
 		err = -ENOEXEC;
 	if (!err)
 		err = check_build_id(r, build_id, build_id_size);

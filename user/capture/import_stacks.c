@@ -14,6 +14,9 @@ void import_stacks_free(struct import_stacks *s)
 
 void import_stacks_clear(struct import_stacks *s)
 {
+	if (++s->epoch)
+		return;
+	/* All numbers were used once. */
 	for (__u32 i = 0; s->places && i < IMPORT_STACKS_PLACES; i++)
 		s->places[i].node = 0;
 }
@@ -36,7 +39,8 @@ __u32 import_stacks_find(const struct import_stacks *s, __u32 thread, const __u6
 	if (!s->places || cnt > IMPORT_STACKS_DEPTH)
 		return 0;
 	p = place_of(s, thread, chain, cnt);
-	if (p->thread != thread || p->cnt != cnt || memcmp(p->chain, chain, cnt * sizeof(*chain)))
+	if (p->epoch != s->epoch || p->thread != thread || p->cnt != cnt ||
+	    memcmp(p->chain, chain, cnt * sizeof(*chain)))
 		return 0;
 	return p->node;
 }
@@ -66,4 +70,5 @@ void import_stacks_put(struct import_stacks *s, __u32 thread, const __u64 *chain
 	p->cnt = cnt;
 	p->thread = thread;
 	p->node = node;
+	p->epoch = s->epoch;
 }

@@ -20,11 +20,13 @@ struct import_stack {
 	__u32 cnt, cap;
 	__u32 thread; /* the node that it hangs on */
 	__u32 node; /* of its leaf; 0 none */
+	__u32 epoch; /* of the stacks, when it was put */
 };
 
 /* All zero is empty. */
 struct import_stacks {
 	struct import_stack *places; /* NULL until the first is put */
+	__u32 epoch; /* those of another one are forgotten */
 };
 
 void import_stacks_free(struct import_stacks *s);

@@ -18,7 +18,7 @@ void import_tasks_free(struct import_tasks *ts)
 
 	HASH_ITER(hh, ts->processes, p, next_process) {
 		HASH_DEL(ts->processes, p);
-		mappings_free(&p->mappings);
+		mappings_free(&p->mappings, &ts->mappings);
 		free(p);
 	}
 	HASH_ITER(hh, ts->threads, t, next_thread) {
@@ -58,8 +58,13 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 	struct import_process *p;
 
 	HASH_FIND_INT(ts->threads, &tid, t);
-	if (t && t->pid == pid)
+	p = import_tasks_process(ts, pid);
+	if (t && t->pid == pid) {
+		if (p && t->epoch != p->epoch)
+			forget_stack(t);
+		t->epoch = p ? p->epoch : 0;
 		return t;
+	}
 	if (!t) {
 		if (HASH_COUNT(ts->threads) >= MAX_TASKS)
 			return NULL;
@@ -69,23 +74,21 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 		t->tid = tid;
 		HASH_ADD_INT(ts->threads, tid, t);
 	}
-	p = import_tasks_process(ts, pid);
 	t->pid = pid;
+	t->epoch = p ? p->epoch : 0;
 	forget_stack(t);
 	snprintf(t->comm, sizeof(t->comm), "%s", p ? p->name : "");
 	return t;
 }
 
-/* All threads of the process hang on another node from now on, or have other mappings. */
-static void forget_process(struct import_tasks *ts, int pid)
+/*
+ * All threads of the process hang on another node from now on, or have other mappings: each notices
+ * when it is next asked for, as a hostile file may say so for each of a million threads.
+ */
+static void forget_process(struct import_tasks *ts, struct import_process *p)
 {
-	struct import_thread *t, *next;
-
 	import_stacks_clear(&ts->stacks);
-	HASH_ITER(hh, ts->threads, t, next) {
-		if (t->pid == pid)
-			forget_stack(t);
-	}
+	p->epoch++;
 }
 
 int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r)
@@ -100,7 +103,7 @@ int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r)
 	if (r->pid == r->tid && (!p->named || r->exec)) {
 		memcpy(p->name, t->comm, sizeof(p->name));
 		p->named = true;
-		forget_process(ts, r->pid);
+		forget_process(ts, p);
 	}
 	return 0;
 }
@@ -113,11 +116,13 @@ int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r)
 	if (r->pid != r->parent_pid) {
 		p = import_tasks_process(ts, r->pid);
 		parent = import_tasks_process(ts, r->parent_pid);
-		if (!p || !parent || mappings_copy(&p->mappings, &parent->mappings))
+		if (!p || !parent)
 			return -ENOMEM;
+		if (p != parent)
+			mappings_share(&p->mappings, &parent->mappings, &ts->mappings);
 		memcpy(p->name, parent->name, sizeof(p->name));
 		p->named = parent->named;
-		forget_process(ts, r->pid);
+		forget_process(ts, p);
 	}
 	t = import_tasks_thread(ts, r->pid, r->tid);
 	parent_thread = import_tasks_thread(ts, r->parent_pid, r->parent_tid);
@@ -139,8 +144,10 @@ int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 		return -ENOMEM;
 	err = objects__find(objects, r, &new.object);
 	if (!err)
-		err = mappings_add(&p->mappings, &new);
-	forget_process(ts, r->pid);
+		err = mappings_add(&p->mappings, &new, &ts->mappings);
+	if (err == -E2BIG)
+		ts->mappings.refused++;
+	forget_process(ts, p);
 	return err == -ENOMEM ? err : 0;
 }
 

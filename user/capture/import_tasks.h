@@ -21,12 +21,14 @@ struct import_process {
 	char name[64];
 	bool named;
 	struct mappings mappings;
+	__u32 epoch; /* the last stacks of its threads are of this one, or forgotten */
 	UT_hash_handle hh;
 };
 
 struct import_thread {
 	int tid, pid;
 	char comm[64];
+	__u32 epoch;
 	__u32 node; /* of the profile, 0 not there yet */
 	__u64 *chain; /* the last one, root first, addresses */
 	__u32 *nodes; /* that belong to it */
@@ -39,6 +41,7 @@ struct import_tasks {
 	struct import_process *processes;
 	struct import_thread *threads;
 	struct import_stacks stacks;
+	struct mappings_budget mappings;
 };
 
 void import_tasks_free(struct import_tasks *ts);

@@ -34,6 +34,7 @@ struct objects {
 	const char *capture_path;
 	struct object *list;
 	__u32 cnt, cap;
+	struct idindex by_name; /* ids are numbers + 1 */
 	struct answer *answers; /* [0] is unused */
 	__u32 answer_cnt, answer_cap;
 	struct idindex index;
@@ -70,6 +71,7 @@ void objects__free(struct objects *o)
 	free(o->list);
 	free(o->answers);
 	idindex_free(&o->index);
+	idindex_free(&o->by_name);
 	native_files__free(o->files);
 	kernel_symbols__free(o->kernel);
 	free(o);
@@ -77,12 +79,15 @@ void objects__free(struct objects *o)
 
 int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 {
+	__u32 hash = idindex_hash_bytes(record->text, strlen(record->text), record->build_id_size);
+	const struct idindex_slot *slot;
 	struct object *grown;
 	int err;
 
-	for (__u32 i = o->cnt; i-- > 0;) {
-		if (object_file_is(&o->list[i].file, record)) {
-			*ret = i;
+	idindex_for_each(&o->by_name, hash, slot)
+	{
+		if (object_file_is(&o->list[slot->id - 1].file, record)) {
+			*ret = slot->id - 1;
 			return 0;
 		}
 	}
@@ -95,11 +100,14 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 		o->list = grown;
 		o->cap = o->cap ? o->cap * 2 : 64;
 	}
+	if (idindex_reserve(&o->by_name))
+		return -ENOMEM;
 	o->list[o->cnt] = (struct object){ 0 };
 	err = object_file_open(&o->list[o->cnt].file, record, o->files, o->capture_path);
 	if (err)
 		return err;
 	*ret = o->cnt++;
+	idindex_insert(&o->by_name, hash, o->cnt);
 	return 0;
 }
 

@@ -317,6 +317,7 @@ static void finish(struct import *im)
 	if (s->is_krait && !*s->facts.version)
 		s->read.unfinished = true;
 	s->unresolved = objects__unresolved(im->objects);
+	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
 	s->frequency =

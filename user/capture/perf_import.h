@@ -46,6 +46,7 @@ struct perf_import_stats {
 	struct perf_read_stats read;
 	struct perf_read_facts facts;
 	__u64 samples, filtered, lost, unresolved; /* samples: of all events; unresolved: frames */
+	__u64 mappings_refused; /* for which there was no room: their addresses have no names */
 	__u64 other_events; /* samples of events that were not asked for */
 	__u64 first_ns, last_ns;
 	__u64 frequency; /* Hz, 0 unknown */

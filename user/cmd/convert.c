@@ -15,6 +15,8 @@
 #include "util/log.h"
 
 #define MAX_OUTPUTS 16
+/* Of folded stacks: 300 MB of Firefox's JSON, and three hours at 997 Hz. */
+#define REPLAY_MAX 10000000U
 
 struct convert {
 	struct input_options input;
@@ -118,11 +120,32 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 	outputs__sample(ctx, p, s);
 }
 
-/* A profile without single samples gives each of its stacks as so many of them. */
-static void replay(struct convert *c, const struct profile *p)
+static __u64 sample_cnt(const struct profile *p)
+{
+	__u64 cnt = 0;
+
+	for (__u32 i = 0; i <= profile__node_cnt(p); i++)
+		cnt += profile__node_at(p, i)->self;
+	return cnt;
+}
+
+/*
+ * A profile without single samples gives each of its stacks as so many of them: a line of 26 bytes
+ * may claim 10^18. EXIT_CODE_OK, or another one after an error message.
+ */
+static int replay(struct convert *c, const struct profile *p)
 {
 	struct profile_sample s = { .comm = "folded", .pid = 1, .tid = 1 };
 
+	if (!outputs__stream(c->outputs))
+		return EXIT_CODE_OK;
+	if (sample_cnt(p) > REPLAY_MAX) {
+		log_error(NULL,
+			  "%llu samples are more than krait writes one by one (%u); html, folded, "
+			  "pprof and callgrind take any number",
+			  sample_cnt(p), REPLAY_MAX);
+		return EXIT_CODE_OUTPUT;
+	}
 	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
 		const struct profile_node *n = profile__node_at(p, s.node);
 
@@ -130,6 +153,7 @@ static void replay(struct convert *c, const struct profile *p)
 		for (__u64 i = 0; i < n->self; i++, s.time_ns++)
 			outputs__sample(c->outputs, p, &s);
 	}
+	return EXIT_CODE_OK;
 }
 
 /* An output is emptied when it is opened: it must not be the input. */
@@ -163,7 +187,9 @@ static int convert(struct convert *c)
 	if (code == EXIT_CODE_OK) {
 		input__describe(&in, &c->emit);
 		if (!in.is_capture)
-			replay(c, in.profile);
+			code = replay(c, in.profile);
+	}
+	if (code == EXIT_CODE_OK) {
 		if (outputs__single(c->outputs))
 			input__say_event(&in);
 		if (outputs__finish(c->outputs, in.profile, c->quiet, &err)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/mappings.h"
 #include "emit/folded_reader.h"
 #include "util/cleanup.h"
 #include "util/error.h"
@@ -191,6 +192,11 @@ static void say_oddities(const struct perf_import_stats *s, const char *name)
 	if (s->read.skipped)
 		log_warn(NULL, "%s: %llu of %llu records make no sense and are skipped", name,
 			 s->read.skipped, s->read.records);
+	if (s->mappings_refused)
+		log_warn(NULL,
+			 "%s: %llu mappings are more than krait holds (%u MB in all, 65,536 a "
+			 "process): addresses in them have no names",
+			 name, s->mappings_refused, MAPPINGS_BYTES_MAX >> 20);
 	if (*s->missing_dso)
 		log_warn(NULL,
 			 "the names of Python functions are not here: %s (from another "

@@ -231,6 +231,15 @@ void outputs__discard(struct outputs *o)
 	}
 }
 
+bool outputs__stream(const struct outputs *o)
+{
+	for (int i = 0; i < o->cnt; i++) {
+		if (o->list[i].ops->sample)
+			return true;
+	}
+	return false;
+}
+
 bool outputs__use_addresses(const struct outputs *o)
 {
 	for (int i = 0; i < o->cnt; i++) {

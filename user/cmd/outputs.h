@@ -43,6 +43,8 @@ bool outputs__has(const struct outputs *o, const char *format);
 bool outputs__use_stdout(const struct outputs *o);
 /* One of them shows one event only, the one selected at finish. */
 bool outputs__single(const struct outputs *o);
+/* One of them writes sample by sample. */
+bool outputs__stream(const struct outputs *o);
 /* One of them wants native frames by address. */
 bool outputs__use_addresses(const struct outputs *o);
 
