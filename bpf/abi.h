@@ -281,6 +281,7 @@ enum reason {
 	REASON_BAD_RECORD, /* user space got a record that makes no sense */
 	REASON_NO_CACHE, /* a delta whose base user space does not have */
 	REASON_NO_PROCESS, /* user space has missed that this process began */
+	REASON_NO_ROOM, /* the profile has no room for its stack */
 	REASON_CNT
 };
 

@@ -12,6 +12,7 @@
 
 #include "profile/strtab.h"
 #include "support_profile.h"
+#include "util/quota.h"
 
 static void equal_strings_have_one_id_and_keep_their_address(void **state)
 {
@@ -177,6 +178,105 @@ static void samples_of_different_weight_count_by_weight(void **state)
 	profile__free(p);
 }
 
+/* ---- room ------------------------------------------------------------------------------------- */
+
+static const struct profile_limits few = { {
+	[PROFILE_NODES] = 1000,
+	[PROFILE_FRAMES] = 1000,
+	[PROFILE_CODES] = 10,
+	[PROFILE_LINE_BYTES] = 100,
+	[PROFILE_STRING_BYTES] = 100000,
+} };
+
+/* A chain of new nodes until one is refused; how many there were. */
+static unsigned fill(struct profile *p, unsigned owner, __u32 frame)
+{
+	__u32 node = 0, next;
+	unsigned cnt = 0;
+
+	profile__begin(p, owner);
+	while ((next = profile__child(p, node, frame))) {
+		node = next;
+		cnt++;
+	}
+	assert_true(profile__refused(p));
+	return cnt;
+}
+
+static void a_full_profile_says_so(void **state)
+{
+	struct profile *p = profile__new_limited(&few);
+	__u32 f = add_function(p, "f", "f.py", 1, 1);
+
+	profile__begin(p, OWNER_ROOT);
+	assert_int_not_equal(profile__child(p, 0, f), 0);
+	assert_false(profile__refused(p));
+	assert_int_equal(fill(p, OWNER_ROOT, f), 1000);
+	assert_int_equal(profile__node_cnt(p), 1000);
+	assert_int_equal(quota__held(profile__quota(p, PROFILE_NODES), OWNER_ROOT), 1000);
+	assert_int_equal(quota__refused(profile__quota(p, PROFILE_NODES), OWNER_ROOT), 1);
+	/* What is there already needs no room. */
+	profile__begin(p, OWNER_ROOT);
+	assert_int_equal(profile__child(p, 0, f), 1);
+	assert_false(profile__refused(p));
+	profile__free(p);
+}
+
+static void one_owners_flood_leaves_room_for_others(void **state)
+{
+	struct profile *p = profile__new_limited(&few);
+	__u32 f = add_function(p, "f", "f.py", 1, 1), g = add_function(p, "g", "f.py", 2, 2);
+	unsigned flood = fill(p, 5, f);
+
+	assert_in_range(flood, 600, 850);
+	assert_true(fill(p, 6, g) > 10);
+	profile__begin(p, OWNER_ROOT);
+	assert_int_not_equal(profile__child(p, profile__child(p, 0, g), f), 0);
+	assert_false(profile__refused(p));
+	profile__begin(p, 5);
+	assert_int_equal(profile__child(p, profile__node_cnt(p), f), 0);
+	assert_true(profile__refused(p));
+	profile__free(p);
+}
+
+/* A frame without its name would be another function: neither the one nor the other. */
+static void a_name_without_room_makes_no_frame(void **state)
+{
+	struct profile *p = profile__new_limited(&few);
+	char name[50000];
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	profile__begin(p, 5);
+	assert_int_not_equal(profile__string(p, name), 0);
+	name[0] = 'y';
+	assert_int_equal(profile__plain_frame(p, FRAME_NATIVE, name, "", 0), 0);
+	assert_true(profile__refused(p));
+	assert_int_equal(profile__frame_cnt(p), 0);
+	profile__begin(p, OWNER_ROOT);
+	assert_int_not_equal(profile__plain_frame(p, FRAME_NATIVE, "short", "", 0), 0);
+	profile__free(p);
+}
+
+/* Lines and code objects are left out, which makes no stack a wrong one. */
+static void code_without_room_is_no_loss(void **state)
+{
+	struct profile *p = profile__new_limited(&few);
+	static const __u8 lines[200];
+	struct profile_code code = { .lines = lines, .lines_size = sizeof(lines) };
+	__u32 id;
+
+	profile__begin(p, 5);
+	id = profile__code(p, &code);
+	assert_int_not_equal(id, 0);
+	assert_int_equal(profile__code_at(p, id)->lines_size, 0);
+	for (code.first_line = 1; profile__code(p, &code); code.first_line++)
+		;
+	assert_in_range(profile__code_cnt(p), 5, 9);
+	assert_false(profile__refused(p));
+	profile__free(p);
+}
+
 static void children_of_unknown_nodes_and_frames_are_refused(void **state)
 {
 	struct profile *p = profile__new();
@@ -221,6 +321,10 @@ int main(void)
 		cmocka_unit_test(self_counts_sum_up_to_the_samples_added),
 		cmocka_unit_test(events_are_counted_apart),
 		cmocka_unit_test(samples_of_different_weight_count_by_weight),
+		cmocka_unit_test(a_full_profile_says_so),
+		cmocka_unit_test(one_owners_flood_leaves_room_for_others),
+		cmocka_unit_test(a_name_without_room_makes_no_frame),
+		cmocka_unit_test(code_without_room_is_no_loss),
 		cmocka_unit_test(children_of_unknown_nodes_and_frames_are_refused),
 	};
 

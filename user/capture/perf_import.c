@@ -15,6 +15,7 @@
 #include "capture/objects.h"
 #include "capture/perf_format.h"
 #include "profile/stack_filter.h"
+#include "share.h"
 #include "stack/join.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -210,6 +211,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->filtered++;
 		return 0;
 	}
+	profile__begin(im->profile, OWNER_ROOT);
 	if (!t->node) {
 		__u32 process = profile__named_child(im->profile, 0, FRAME_PROCESS,
 						     p ? p->name : t->comm, r->pid, 0);

@@ -19,6 +19,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/quota.h"
 
 /* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
 #define SECONDS_PER_FRAME 55e-9
@@ -241,6 +242,15 @@ static void print_accounts(const struct profile_event *e, bool several)
 		a->unknown_frames, name, dot, a->unknown_samples);
 }
 
+/* How full the profile is. */
+static void print_room(const struct profile *p)
+{
+	for (int i = 0; i < PROFILE_RESOURCE_CNT; i++)
+		fprintf(stderr, "room.%s %llu of %llu\n", profile_resource_name(i),
+			quota__held_by_all(profile__quota(p, i)),
+			quota__total(profile__quota(p, i)));
+}
+
 static void print_stats(struct recording *r, const struct session_stats *stats)
 {
 	const struct profile *p = session__profile(r->session);
@@ -249,6 +259,7 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 		print_accounts(profile__event_at(p, i), r->options.event_cnt > 1);
 	fprintf(stderr, "events_dropped %llu\n", profile__accounts_of(p)->events_dropped);
 	losses_print(session__losses(r->session), stderr);
+	print_room(p);
 	print_anchor_stats(stats);
 	if (r->options.native || r->options.kernel)
 		print_native_stats(&stats->mixed);
@@ -313,6 +324,7 @@ static int judge(struct recording *r, const struct session_stats *stats)
 		worst = lost > worst ? lost : worst;
 		interrupts += e->accounts.interrupts;
 	}
+	session__warn_of_shortages(r->session);
 	warn_of_cost(&r->options, &stats->stacks);
 	if (stats->child_ended)
 		return stats->child_exit_code;

@@ -30,6 +30,7 @@ static const struct {
 	[REASON_BAD_RECORD] = { "bad record", OUTCOME_LOST },
 	[REASON_NO_PROCESS] = { "no process", OUTCOME_LOST },
 	[REASON_NO_CACHE] = { "no cache", OUTCOME_LOST },
+	[REASON_NO_ROOM] = { "no room", OUTCOME_LOST },
 };
 
 const char *reason_name(enum reason reason)

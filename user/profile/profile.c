@@ -12,18 +12,14 @@
 
 #include "profile/profile_tables.h"
 
-/*
- * What one profile may hold: about 700 MiB of stacks and 250 MiB of frames. Beyond, a stack ends
- * at the deepest node that there is room for, and profile__child() returns 0.
- */
-#define PROFILE_MAX_NODES (16U << 20)
-#define PROFILE_MAX_FRAMES (4U << 20)
 #define PROFILE_MIN_CAP 256U
-/* More than any program has; 48 MiB. And the bytes of all line tables. */
-#define PROFILE_MAX_CODES (1U << 20)
-#define PROFILE_MAX_LINES (256UL << 20)
 
 struct profile *profile__new(void)
+{
+	return profile__new_limited(profile_limits_default());
+}
+
+struct profile *profile__new_limited(const struct profile_limits *limits)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 
@@ -34,7 +30,8 @@ struct profile *profile__new(void)
 	p->codes = calloc(PROFILE_MIN_CAP, sizeof(*p->codes));
 	p->events = calloc(1, sizeof(*p->events));
 	p->event_cnt = p->events ? 1 : 0;
-	if (strtab_init(&p->strings) || !p->frames || !p->nodes || !p->codes || !p->events) {
+	if (strtab_init(&p->strings) || profile_room_init(p, limits) || !p->frames || !p->nodes ||
+	    !p->codes || !p->events) {
 		profile__free(p);
 		errno = ENOMEM;
 		return NULL;
@@ -49,6 +46,7 @@ void profile__free(struct profile *p)
 	if (!p)
 		return;
 	strtab_free(&p->strings);
+	profile_room_free(p);
 	free(p->frames);
 	free(p->nodes);
 	for (__u32 i = 1; i <= p->code_cnt; i++)
@@ -63,13 +61,11 @@ void profile__free(struct profile *p)
 	free(p);
 }
 
-/* Room for element number cnt + 1 of *array and its entry in the index. */
-static int reserve(void *array, size_t size, __u32 cnt, __u32 *cap, __u32 max, struct idindex *x)
+/* Memory for element number cnt + 1 of *array and its entry in the index. */
+static int grow(void *array, size_t size, __u32 cnt, __u32 *cap, struct idindex *x)
 {
 	void *grown;
 
-	if (cnt + 1 >= max)
-		return -ENOMEM;
 	if (cnt + 1 >= *cap) {
 		grown = reallocarray(*(void **)array, (size_t)*cap * 2, size);
 		if (!grown)
@@ -80,9 +76,30 @@ static int reserve(void *array, size_t size, __u32 cnt, __u32 *cap, __u32 max, s
 	return idindex_reserve(x);
 }
 
+/* The same, paid for. */
+static int reserve(struct profile *p, enum profile_resource resource, void *array, size_t size,
+		   __u32 cnt, __u32 *cap, struct idindex *x)
+{
+	int err = profile_room_take(p, resource, 1);
+
+	if (!err)
+		err = grow(array, size, cnt, cap, x);
+	if (err == -ENOMEM)
+		profile_room_give(p, resource, 1);
+	return err;
+}
+
 __u32 profile__string(struct profile *p, const char *text)
 {
-	return strtab_add(&p->strings, text, strlen(text));
+	size_t len = strlen(text);
+	__u32 id = strtab_find(&p->strings, text, len);
+
+	if (id || !len || profile_room_take(p, PROFILE_STRING_BYTES, len + STRTAB_OVERHEAD))
+		return id;
+	id = strtab_add(&p->strings, text, len);
+	if (!id)
+		profile_room_give(p, PROFILE_STRING_BYTES, len + STRTAB_OVERHEAD);
+	return id;
 }
 
 static int same_frame(const struct profile_frame *a, const struct profile_frame *b)
@@ -114,7 +131,10 @@ __u32 profile__frame(struct profile *p, const struct profile_frame *frame)
 
 	idindex_for_each(&p->frame_index, hash,
 			 slot) if (same_frame(&p->frames[slot->id], frame)) return slot->id;
-	if (reserve(&p->frames, sizeof(*p->frames), p->frame_cnt, &p->frame_cap, PROFILE_MAX_FRAMES,
+	/* Without its name it would be another one. */
+	if (p->refused)
+		return 0;
+	if (reserve(p, PROFILE_FRAMES, &p->frames, sizeof(*p->frames), p->frame_cnt, &p->frame_cap,
 		    &p->frame_index))
 		return 0;
 	p->frames[++p->frame_cnt] = *frame;
@@ -135,14 +155,15 @@ static void copy_lines(struct profile *p, struct profile_code *code,
 {
 	__u8 *copy = NULL;
 
-	if (from->lines_size && from->lines_size <= PROFILE_MAX_LINES - p->lines_size)
+	if (from->lines_size && !profile_room_take(p, PROFILE_LINE_BYTES, from->lines_size)) {
 		copy = malloc(from->lines_size);
+		if (!copy)
+			profile_room_give(p, PROFILE_LINE_BYTES, from->lines_size);
+	}
 	code->lines = copy;
 	code->lines_size = copy ? from->lines_size : 0;
-	if (!copy)
-		return;
-	memcpy(copy, from->lines, from->lines_size);
-	p->lines_size += from->lines_size;
+	if (copy)
+		memcpy(copy, from->lines, from->lines_size);
 }
 
 __u32 profile__code(struct profile *p, const struct profile_code *code)
@@ -154,7 +175,7 @@ __u32 profile__code(struct profile *p, const struct profile_code *code)
 
 	idindex_for_each(&p->code_index, hash,
 			 slot) if (same_code(&p->codes[slot->id], code)) return slot->id;
-	if (reserve(&p->codes, sizeof(*p->codes), p->code_cnt, &p->code_cap, PROFILE_MAX_CODES,
+	if (reserve(p, PROFILE_CODES, &p->codes, sizeof(*p->codes), p->code_cnt, &p->code_cap,
 		    &p->code_index))
 		return 0;
 	p->codes[++p->code_cnt] = *code;
@@ -175,9 +196,11 @@ __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame)
 		if (n->parent == parent_node && n->frame == frame)
 			return slot->id;
 	}
-	if (!frame || frame > p->frame_cnt || parent_node > p->node_cnt)
+	if (!frame || frame > p->frame_cnt || parent_node > p->node_cnt) {
+		p->refused = true;
 		return 0;
-	if (reserve(&p->nodes, sizeof(*p->nodes), p->node_cnt, &p->node_cap, PROFILE_MAX_NODES,
+	}
+	if (reserve(p, PROFILE_NODES, &p->nodes, sizeof(*p->nodes), p->node_cnt, &p->node_cap,
 		    &p->node_index))
 		return 0;
 	p->nodes[++p->node_cnt] = (struct profile_node){

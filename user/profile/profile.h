@@ -16,7 +16,8 @@
  * event that is selected. The first one is, unless somebody selects another.
  *
  * Must hold: Σ self counts over all nodes, the root included, = number of samples added to the
- * selected event. (A sample is at the root only where there was no room for its stack.)
+ * selected event. Who adds a sample asks profile__refused() before: one without room is lost, not counted
+ * somewhere else.
  */
 #ifndef KRAIT_PROFILE_PROFILE_H
 #define KRAIT_PROFILE_PROFILE_H
@@ -30,6 +31,7 @@
 
 struct native;
 struct profile;
+struct quota;
 
 enum frame_kind {
 	FRAME_PYTHON,
@@ -98,15 +100,42 @@ struct profile_sample {
 	const struct native *native; /* of the process (symbol/native.h); NULL none */
 };
 
+/* What a profile may hold of each. */
+enum profile_resource {
+	PROFILE_NODES,
+	PROFILE_FRAMES,
+	PROFILE_CODES,
+	PROFILE_LINE_BYTES,
+	PROFILE_STRING_BYTES,
+	PROFILE_RESOURCE_CNT
+};
+struct profile_limits {
+	__u64 max[PROFILE_RESOURCE_CNT];
+};
+/* In the file that has them: what a full profile takes. */
+const struct profile_limits *profile_limits_default(void);
+/* "stack nodes" */
+const char *profile_resource_name(enum profile_resource resource);
+
 /* NULL and errno on failure. */
 struct profile *profile__new(void);
+struct profile *profile__new_limited(const struct profile_limits *limits);
 void profile__free(struct profile *p);
 
-/* Interning: the id, or 0 when out of memory (also for the empty string, which is 0). */
+/*
+ * Who pays for what is added from here on (bpf/share.h); root, unless somebody says otherwise. One owner's
+ * quota being used up, only what is new and that owner's is refused.
+ */
+void profile__begin(struct profile *p, unsigned owner);
+/* Has anything found no room since profile__begin()? Then what was built is not the whole stack. */
+bool profile__refused(const struct profile *p);
+const struct quota *profile__quota(const struct profile *p, enum profile_resource resource);
+
+/* Interning: the id, or 0 where there is no room (also for the empty string, which is 0). */
 __u32 profile__string(struct profile *p, const char *text);
 __u32 profile__frame(struct profile *p, const struct profile_frame *frame);
 __u32 profile__child(struct profile *p, __u32 parent_node, __u32 frame);
-/* Copies the lines; leaves them out where there is no room. */
+/* Copies the lines; leaves them out where there is no room. 0 is no reason to be refused. */
 __u32 profile__code(struct profile *p, const struct profile_code *code);
 
 /* A frame with a name and a file ("" unknown) and no place in it. 0 when out of memory. */

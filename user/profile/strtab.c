@@ -52,8 +52,6 @@ static char *store(struct strtab *t, const char *text, size_t len)
 	size_t size;
 	char *copy;
 
-	if (len >= STRTAB_MAX_BYTES || t->bytes + len + 1 > STRTAB_MAX_BYTES)
-		return NULL;
 	if (!b || b->size - b->used < len + 1) {
 		size = len + 1 > STRTAB_BLOCK_BYTES ? len + 1 : STRTAB_BLOCK_BYTES;
 		b = malloc(sizeof(*b) + size);
@@ -68,7 +66,6 @@ static char *store(struct strtab *t, const char *text, size_t len)
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	b->used += len + 1;
-	t->bytes += len + 1;
 	return copy;
 }
 
@@ -86,17 +83,31 @@ static int grow(struct strtab *t)
 	return 0;
 }
 
-__u32 strtab_add(struct strtab *t, const char *text, size_t len)
+static __u32 find(const struct strtab *t, const char *text, size_t len, __u32 hash)
 {
 	const struct idindex_slot *slot;
-	__u32 hash;
+
+	idindex_for_each(&t->index, hash, slot) if (!strncmp(t->texts[slot->id], text, len) &&
+						    !t->texts[slot->id][len]) return slot->id;
+	return 0;
+}
+
+__u32 strtab_find(const struct strtab *t, const char *text, size_t len)
+{
+	return len ? find(t, text, len, idindex_hash_bytes(text, len, t->seed)) : 0;
+}
+
+__u32 strtab_add(struct strtab *t, const char *text, size_t len)
+{
+	__u32 hash, id;
 	char *copy;
 
 	if (!len)
 		return 0;
 	hash = idindex_hash_bytes(text, len, t->seed);
-	idindex_for_each(&t->index, hash, slot) if (!strncmp(t->texts[slot->id], text, len) &&
-						    !t->texts[slot->id][len]) return slot->id;
+	id = find(t, text, len, hash);
+	if (id)
+		return id;
 	if (grow(t) || idindex_reserve(&t->index))
 		return 0;
 	copy = store(t, text, len);

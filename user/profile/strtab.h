@@ -12,8 +12,8 @@
 
 #include "profile/idindex.h"
 
-/* Bytes of text in one table: a million long names; what comes after has id 0. */
-#define STRTAB_MAX_BYTES (256UL << 20)
+/* What one string takes up beside its text: its place in the list, and in the index. */
+#define STRTAB_OVERHEAD 32
 
 struct strtab_block;
 
@@ -22,13 +22,14 @@ struct strtab {
 	__u32 cnt, cap; /* ids given out, 0 included */
 	struct idindex index;
 	struct strtab_block *blocks; /* the newest first; they hold the bytes */
-	size_t bytes;
 	__u64 seed; /* so that no target can choose names that collide */
 };
 
 int strtab_init(struct strtab *t);
 void strtab_free(struct strtab *t);
-/* The id; 0 for the empty string, and when out of memory. */
+/* The id, 0 when it is not there (or empty). */
+__u32 strtab_find(const struct strtab *t, const char *text, size_t len);
+/* The id; 0 for the empty string, and when out of memory. Nothing here limits what is added. */
 __u32 strtab_add(struct strtab *t, const char *text, size_t len);
 const char *strtab_text(const struct strtab *t, __u32 id);
 

@@ -303,14 +303,14 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 	return enter_proc(s, pid, &full);
 }
 
-int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns)
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 {
 	struct proc_info info;
 
 	/* What the kernel has found out meanwhile is better. */
 	if (find_proc(s, pid, &info) && same_start(info.start_ns, start_ns))
 		return 0;
-	info = (struct proc_info){ .start_ns = start_ns };
+	info = (struct proc_info){ .start_ns = start_ns, .owner = owner };
 	return enter_proc(s, pid, &info);
 }
 

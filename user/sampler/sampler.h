@@ -75,7 +75,7 @@ struct binary {
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 		   const struct py_offsets *offsets) __attribute__((warn_unused_result));
 /* Follows a process that is not Python: its children, and what it executes. */
-int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns);
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner);
 /* Forgets the process, unless the pid is another one's by now, and its threads. */
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns);
 /* Interrupts of it that found the ring buffer full; until it exits, when the event says it. */

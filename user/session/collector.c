@@ -13,6 +13,7 @@
 #include "session/label.h"
 #include "session/naming.h"
 #include "session/processes.h"
+#include "share.h"
 #include "stack/stacks.h"
 #include "target/context.h"
 #include "util/printable.h"
@@ -29,6 +30,7 @@ struct collector {
 	struct mixed *mixed; /* NULL: Python frames only */
 	struct losses losses;
 	__u64 first_sample_ns;
+	__u64 no_room[OWNER_CNT]; /* samples, by owner */
 	struct naming naming;
 };
 
@@ -111,19 +113,19 @@ static __u32 thread_node(struct collector *c, struct process *p, const struct ev
 	return profile__named_child(c->profile, p->node, FRAME_THREAD, comm, p->pid, event->tid);
 }
 
-/* Names the frames that are new since the thread's last stack; the node of the leaf. */
+/* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
 static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 			const struct event_sample *event, struct stack *stack)
 {
 	__u32 kept = stack->root_tag == root ? stack->kept : 0;
 	__u32 node = kept ? stack->tags[kept - 1] : root;
 
-	for (__u32 i = kept; i < stack->cnt; i++) {
+	for (__u32 i = kept; i < stack->cnt && node; i++) {
 		if (stack->frames[i].code_addr)
 			node = naming_node(&c->naming, p, node, event, &stack->frames[i]);
 		stack->tags[i] = node;
 	}
-	stack->root_tag = root;
+	stack->root_tag = node ? root : 0;
 	return node;
 }
 
@@ -174,10 +176,11 @@ static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
 {
 	const struct join *j;
 
-	if (!c->mixed || mixed__join(c->mixed, p, event, sample_native(event, frames),
-				     sample_kernel(event, frames), NULL, 0, &j))
+	if (!c->mixed || !node ||
+	    mixed__join(c->mixed, p, event, sample_native(event, frames),
+			sample_kernel(event, frames), NULL, 0, &j))
 		return node;
-	for (__u32 i = 0; i < j->cnt; i++)
+	for (__u32 i = 0; i < j->cnt && node; i++)
 		node = profile__child(c->profile, node, mixed__frame(c->mixed, &j->items[i]));
 	return node;
 }
@@ -191,7 +194,7 @@ static bool has_python(const struct stack *stack)
 	return false;
 }
 
-/* As stack_node(), with what is native between the Python frames. 0 when out of memory. */
+/* As stack_node(), with what is native between the Python frames. */
 static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 			const struct event_sample *event, const struct frame *frames,
 			struct stack *stack)
@@ -204,13 +207,14 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 		return frameless_node(c, p, add_mark(c, root, NO_PYTHON_FRAME), event, frames);
 	}
 	stack->own_tags = true;
+	stack->root_tag = 0;
 	if (mixed__join(c->mixed, p, event, sample_native(event, frames),
 			sample_kernel(event, frames), stack->frames, stack->cnt, &j))
 		return 0;
 	i = follow_trail(c, j, stack, kept);
 	if (i)
 		node = stack->tags[j->items[i - 1].index];
-	for (; i < j->cnt; i++) {
+	for (; i < j->cnt && node; i++) {
 		const struct join_item *item = &j->items[i];
 
 		if (item->kind == JOIN_PYTHON) {
@@ -222,7 +226,8 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 			node = profile__child(c->profile, node, mixed__frame(c->mixed, item));
 		}
 	}
-	stack->root_tag = root;
+	if (node)
+		stack->root_tag = root;
 	return node;
 }
 
@@ -249,10 +254,26 @@ static __u32 root_node(struct collector *c, struct process *p, const struct even
 	__u32 root = thread_node(c, p, event, comm);
 	char mark[64];
 
-	if (event->outcome != OUTCOME_TRUNCATED)
+	if (!root || event->outcome != OUTCOME_TRUNCATED)
 		return root;
 	snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(event->reason));
 	return add_mark(c, root, mark);
+}
+
+/* The node of a stack that has been merged; 0 without room. */
+static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
+			 const struct event_sample *event, const struct frame *frames,
+			 struct stack *stack)
+{
+	__u32 node;
+
+	if (!root) {
+		stack->root_tag = 0;
+		return 0;
+	}
+	node = c->mixed ? mixed_node(c, p, root, event, frames, stack) :
+			  stack_node(c, p, root, event, stack);
+	return node == root ? add_mark(c, root, NO_PYTHON_FRAME) : node;
 }
 
 /*
@@ -267,17 +288,18 @@ static __u32 sample_node(struct collector *c, struct process *p, const struct ev
 	int err;
 
 	if (frameless(event))
-		return frameless_node(c, p, add_mark(c, root, frameless(event)), event, frames);
+		return root ? frameless_node(c, p, add_mark(c, root, frameless(event)), event,
+					     frames) :
+			      0;
 	err = stacks__merge(c->stacks, event, frames, &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		anchoring__reset(c->anchoring, event);
 		return 0;
 	}
-	node = c->mixed ? mixed_node(c, p, root, event, frames, stack) :
-			  stack_node(c, p, root, event, stack);
+	node = named_stack(c, p, root, event, frames, stack);
 	anchoring__sample(c->anchoring, p, event, stack);
-	return node == root ? add_mark(c, root, NO_PYTHON_FRAME) : node;
+	return node;
 }
 
 static void report_sample(struct collector *c, const struct process *p,
@@ -324,7 +346,12 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 	if (!(event->flags & SAMPLE_HAS_SLOT))
 		sampler__add_thread(c->sampler, event->pid, event->tid, event->thread_start_ns);
 	printable_into(comm, sizeof(comm), event->comm);
+	profile__begin(c->profile, event->owner);
 	node = sample_node(c, p, event, frames, comm, &reason);
+	if (!node && reason_outcome(reason) != OUTCOME_LOST) {
+		reason = REASON_NO_ROOM;
+		c->no_room[event->owner]++;
+	}
 	accounts->reasons[reason]++;
 	p->reasons[reason]++;
 	if (!node)
@@ -374,6 +401,11 @@ const struct mixed_stats *collector__mixed_stats(const struct collector *c)
 	static const struct mixed_stats none;
 
 	return c->mixed ? mixed__stats(c->mixed) : &none;
+}
+
+__u64 collector__no_room(const struct collector *c, unsigned owner)
+{
+	return c->no_room[owner];
 }
 
 const struct losses *collector__losses(const struct collector *c)

@@ -50,6 +50,8 @@ void collector__process_gone(struct collector *c, struct process *process);
 struct native_files *collector__native_files(struct collector *c);
 const struct mixed_stats *collector__mixed_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
+/* Samples of an owner (bpf/share.h) that found no room in the profile. */
+__u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;
 const struct losses *collector__losses(const struct collector *c);
 struct profile *collector__profile(struct collector *c);

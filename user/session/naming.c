@@ -131,7 +131,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	frame.column = position.column;
 	frame.end_column = position.end_column;
 	node = profile__child(n->profile, parent, profile__frame(n->profile, &frame));
-	if (unknown)
+	if (unknown && node)
 		set_unknown(n, node);
 	return node;
 }

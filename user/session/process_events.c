@@ -37,6 +37,8 @@ static struct entry *find_or_begin(struct processes *ps, const struct event_task
 
 	if (!e && !past && ps->config.all && (pid_t)event->pid != getpid())
 		e = entry_add(ps, event->pid, event->start_ns);
+	if (e)
+		e->process.owner = event->owner;
 	return e;
 }
 
@@ -55,6 +57,7 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	if (!child)
 		return;
 	p = &child->process;
+	p->owner = event->owner;
 	if (parent->process.state == PROCESS_UNWANTED)
 		entry_leave_alone(ps, p);
 	/* Python, but its debug information is still being read: the child's, too. */

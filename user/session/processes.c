@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/sampler.h"
@@ -155,7 +156,7 @@ void entry_leave_alone(struct processes *ps, struct process *p)
 static void watch(struct processes *ps, struct process *p)
 {
 	if (!ps->config.all && p->start_ns)
-		sampler__watch(ps->config.sampler, p->pid, p->start_ns);
+		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
 }
 
 /* Not Python yet, or not known yet: results after which a process is looked at again. */
@@ -183,6 +184,16 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 		p->retry_ns = clock_monotonic_ns() + pause;
 }
 
+/* Who pays for it: by the credentials that it has now. */
+static unsigned owner_now(const struct processes *ps, const struct process *p)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", p->pid);
+	return stat(path, &st) ? p->owner : sampler__owner(ps->config.sampler, st.st_uid);
+}
+
 /* Fills p->info. -ESRCH also when another process has the pid by now. */
 static int identify(struct processes *ps, struct process *p)
 {
@@ -191,6 +202,7 @@ static int identify(struct processes *ps, struct process *p)
 
 	if (!p->start_ns)
 		p->start_ns = start_ns;
+	p->owner = owner_now(ps, p);
 	return start_ns && !same_start(p->start_ns, start_ns) ? -ESRCH : err;
 }
 

@@ -10,6 +10,7 @@
 #include "session/child.h"
 #include "session/processes.h"
 #include "session/progress.h"
+#include "session/shortages.h"
 #include "session/signals.h"
 #include "session/targets.h"
 #include "symbol/symbolizer.h"
@@ -355,6 +356,11 @@ void session__stats(const struct session *s, struct session_stats *ret)
 		ret->child_ended = true;
 		ret->child_exit_code = child__exit_code(s->child);
 	}
+}
+
+void session__warn_of_shortages(const struct session *s)
+{
+	shortages_warn(s->collector, s->sampler);
 }
 
 void session__print_refused(const struct session *s, FILE *out)

@@ -60,6 +60,8 @@ void session__free(struct session *s);
 const struct losses *session__losses(const struct session *s);
 struct profile *session__profile(struct session *s);
 void session__stats(const struct session *s, struct session_stats *ret);
+/* Where room ended: whose samples were lost for that, and the remedy. */
+void session__warn_of_shortages(const struct session *s);
 /* Python processes that were there but not sampled, one line per reason. */
 void session__print_refused(const struct session *s, FILE *out);
 

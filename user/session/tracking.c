@@ -64,6 +64,7 @@ int tracking_begin(struct sampler *sampler, const struct process *p)
 		.runtime_addr = p->info.runtime_addr,
 		.start_ns = p->start_ns,
 		.flags = track_flags(&p->info.offsets),
+		.owner = p->owner,
 	};
 	int err = sampler__track(sampler, p->pid, &info, &p->info.offsets);
 

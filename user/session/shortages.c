@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/shortages.h"
+
+#include <stdio.h>
+
+#include "sampler/sampler.h"
+#include "session/collector.h"
+#include "util/log.h"
+#include "util/quota.h"
+
+/* What the owner was refused most often. */
+static enum profile_resource scarcest(const struct profile *p, unsigned owner)
+{
+	static const enum profile_resource asked[] = { PROFILE_NODES, PROFILE_FRAMES,
+						       PROFILE_STRING_BYTES };
+	enum profile_resource most = PROFILE_NODES;
+
+	for (unsigned i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		if (quota__refused(profile__quota(p, asked[i]), owner) >
+		    quota__refused(profile__quota(p, most), owner))
+			most = asked[i];
+	}
+	return most;
+}
+
+static void warn_of_profile(struct collector *c, unsigned owner, const char *name)
+{
+	const struct profile *p = collector__profile(c);
+	__u64 samples = collector__no_room(c, owner);
+	enum profile_resource resource = scarcest(p, owner);
+	const struct quota *q = profile__quota(p, resource);
+
+	if (samples)
+		log_warn(NULL,
+			 "%s holds %llu of %llu %s: %llu of its samples found no room and are "
+			 "lost (record fewer processes, -p or --user, or for a shorter time, -d)",
+			 name, quota__held(q, owner), quota__total(q),
+			 profile_resource_name(resource), samples);
+}
+
+void shortages_warn(struct collector *c, const struct sampler *sampler)
+{
+	const struct owner_books *books = sampler__owner_books(sampler);
+	char name[64];
+
+	for (unsigned owner = 0; owner < OWNER_CNT; owner++) {
+		owner_name(&books->table, owner, name, sizeof(name));
+		warn_of_profile(c, owner, name);
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * shortages.h - what room ended for, whose it was, and what the user can do: one warning for each.
+ */
+#ifndef KRAIT_SESSION_SHORTAGES_H
+#define KRAIT_SESSION_SHORTAGES_H
+
+struct collector;
+struct sampler;
+
+/* At the end of a recording, when all is counted. */
+void shortages_warn(struct collector *collector, const struct sampler *sampler);
+
+#endif /* KRAIT_SESSION_SHORTAGES_H */
