@@ -187,13 +187,13 @@ build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
 
-check: ## all tests: unit, unit under sanitizers, in-kernel, end to end, truth in short
+check: ## all tests: unit, unit under sanitizers, in-kernel, end to end, truth and attacks in short
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
 	+@$(MAKE) all build-unit build-bpf-tests
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
-	@$(RUN) unit asan bpf e2e truth
+	@$(RUN) unit asan bpf e2e truth attack
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
@@ -220,6 +220,9 @@ check-nogil: all build-unit ## free-threaded interpreters, built once (5 minutes
 
 check-truth: all ## is it true? targets that account for themselves, on every interpreter
 	@KRAIT_TRUTH=long KRAIT_TEST_SECS=1800 $(RUN) truth
+
+check-attack: all ## is it safe? hostile programs and files, and bystanders; KRAIT_FULL=1: longer and larger
+	@$(RUN) attack
 
 check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debian's kernels 5.10 to sid's, in QEMU
 	@scripts/install-deps vm
@@ -283,5 +286,5 @@ help: ## this text
 
 -include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
+.PHONY: all demo check check-attack check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
 	coverage lint format build-unit build-bpf-tests build-fuzzers install uninstall dist clean help

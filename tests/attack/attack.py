@@ -1,0 +1,542 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the attacks share: programs of other users, a recording as root that is watched from outside,
+and bystanders, who must not notice any of it.
+
+Imported by the test_* files beside it. Each attack is a scene:
+
+    with attack.Scene(tap, "A1: forged offsets", python) as scene:
+        scene.attacker("poison.py", "lpf", "144")
+        run = scene.record("-a", "--anchors", "on")
+
+which records the whole machine while one bystander works that was there before, and one that begins
+afterwards, and judges what must hold in every scene:
+
+- both bystanders live, end with 0, and their samples times the period are the CPU time that the
+  kernel has charged to them (user and system): |samples * period - time| <= 1 % of it + chance,
+  where chance is stats.bound() of tests/truth (Bernstein; a visit to the CPU is one term of variance
+  at most 1/4, so (switches + 1) / 4 in all), times the period;
+- every frame of theirs is one of their own functions;
+- krait begins and ends in time, by its own doing, and its memory, and that of each process that it
+  started, stays bounded.
+
+What else must hold (what krait says, its exit code) the test adds.
+"""
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for _folder in "e2e", "truth":
+    sys.path.insert(0, os.path.join(os.path.dirname(HERE), _folder))
+
+import harness as h  # noqa: E402
+import stats  # noqa: E402
+import tap as tap_module  # noqa: E402
+
+# krait runs in the folder of its outputs.
+h.KRAIT = os.path.abspath(h.KRAIT)
+PROGRAMS = os.path.join(HERE, "programs")
+LIBC = ctypes.CDLL(None, use_errno=True)
+FULL = os.environ.get("KRAIT_FULL") == "1"
+NOBODY = 65534
+# Users that are nobody's on this machine.
+BYSTANDER_UID, SPARE_UID = 61001, 61100
+RATE = 997
+# CPU time of each bystander in a scene.
+WORK_MS = 3000 if FULL else 900
+# A recording begins and ends in a fraction of a second; the machine may be busy.
+START_SECS, END_SECS = 20, 12
+MIB = 1024
+# Of krait, and of any process that it starts.
+MEMORY_KIB = 300 * MIB
+SHARE = 0.01
+
+
+# What is not mended yet, by the names of the scenes: its results are TODO, with who owes them.
+OWED = {
+    "A1": "FILES",
+    "A2": "PIPELINE",
+    "B1": "PROBER",
+}
+
+
+# ---- results --------------------------------------------------------------------------------------
+
+
+class Tap(tap_module.Tap):
+    """Results that may be marked as not yet mended: TAP's TODO, with the owner."""
+
+    def __init__(self):
+        super().__init__()
+        self.owner = None
+
+    def ok(self, good, name, *details):
+        if not self.owner:
+            return super().ok(good, name, *details)
+        self.count += 1
+        print("%sok %d - %s # TODO %s" % ("" if good else "not ", self.count,
+                                          name.replace("#", ""), self.owner), flush=True)
+        if not good:
+            lines = [line for d in details for line in str(d).splitlines()[:15]]
+            print("\n".join("#   " + line[:500] for line in lines), flush=True)
+        return bool(good)
+
+
+def owed(name):
+    """The owner, by the longest beginning of the name."""
+    found = [part for part in OWED if name.startswith(part)]
+    return OWED[max(found, key=len)] if found else None
+
+
+def begin(bpf=True):
+    if bpf:
+        h.need_bpf()
+    elif os.geteuid():
+        print("1..0 # SKIP need root")
+        sys.exit(0)
+    return Tap()
+
+
+def end(tap):
+    h.cleanup()
+    tap.done()
+
+
+# ---- interpreters and compilers -------------------------------------------------------------------
+
+
+def may_run(python):
+    """Whether a user without rights can run it: not what lies below /root."""
+    line = python_line(python, NOBODY, "-c", "pass")
+    return subprocess.run(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def pythons(*minors, build=None):
+    """Interpreters that users without rights can run, in the order of the minors."""
+    found = [p for p in h.all_interpreters() if p.minor in (minors or h.MINORS) and
+             p.kind in ("exe", "shared") and build in (None, p.build) and may_run(p)]
+    return sorted(found, key=lambda p: minors.index(p.minor)) if minors else found
+
+
+def python_of(tap, name, *minors, build="exe"):
+    """One of these, or a skip."""
+    found = pythons(*minors, build=build)
+    if not found:
+        tap.skip(name, "no interpreter %s that nobody may run" % " or ".join(minors))
+    return found[0] if found else None
+
+
+def as_user(uid, root="/"):
+    """In front of a command: it gets that user, its group, no other group, and no rights. The
+    process that results is the command itself."""
+    return ["chroot", "--userspec=%d:%d" % (uid, uid), "--groups=%d" % uid, root]
+
+
+def python_line(python, uid, *args):
+    return as_user(uid, python.root) + [python.path, "-B", *args]
+
+
+class Folder:
+    """A folder that the programs of a scene see, whatever their root, and may write to."""
+
+    def __init__(self, root="/"):
+        self.root = root.rstrip("/")
+        os.makedirs(self.root + "/tmp", exist_ok=True)
+        self.path = tempfile.mkdtemp(prefix="krait-attack-", dir=self.root + "/tmp")
+        os.chmod(self.path, 0o1777)
+        h.folders.append(self.path)
+
+    def inside(self, name=""):
+        """As the programs see it."""
+        return os.path.join(self.path[len(self.root):], name)
+
+    def outside(self, name=""):
+        return os.path.join(self.path, name)
+
+    def add(self, program):
+        """A program of tests/attack/programs; its path inside."""
+        shutil.copy(os.path.join(PROGRAMS, program), self.path)
+        os.chmod(self.outside(program), 0o755)
+        return self.inside(program)
+
+    def build(self, source, *options, name=None):
+        """A program in C, compiled; its path outside. Raises where there is no compiler."""
+        source = source if "/" in source else os.path.join(PROGRAMS, source)
+        target = self.outside(name or os.path.basename(source).rsplit(".", 1)[0])
+        subprocess.run([compiler(), "-O1", "-w", "-D_GNU_SOURCE", "-o", target, source, *options], check=True)
+        return target
+
+
+def why_no_fuse():
+    """root may do all that a user may where /dev/fuse is everybody's."""
+    return None if os.access("/dev/fuse", os.R_OK | os.W_OK) else "no /dev/fuse"
+
+
+def why_no_userfaultfd():
+    fd = LIBC.syscall(323 if os.uname().machine == "x86_64" else 282, os.O_CLOEXEC)
+    if fd < 0:
+        return "no userfaultfd"
+    os.close(fd)
+    return None
+
+
+def compiler():
+    return shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+
+
+# ---- processes ------------------------------------------------------------------------------------
+
+
+def proc_text(pid, name):
+    try:
+        with open("/proc/%s/%s" % (pid, name), encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def status(pid):
+    """/proc/PID/status as {name: value}."""
+    return dict(line.split(":\t", 1) for line in proc_text(pid, "status").splitlines() if ":\t" in line)
+
+
+def children(pid):
+    """All descendants of a process."""
+    found = []
+    for tid in os.listdir("/proc/%d/task" % pid) if os.path.exists("/proc/%d/task" % pid) else []:
+        for child in proc_text(pid, "task/%s/children" % tid).split():
+            found += [int(child)] + children(int(child))
+    return found
+
+
+def links(pid):
+    """What its descriptors are."""
+    found = []
+    try:
+        for fd in os.listdir("/proc/%d/fd" % pid):
+            try:
+                found.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
+            except OSError:
+                pass
+    except OSError:
+        pass
+    return found
+
+
+class Watch(threading.Thread):
+    """Looks at krait and its children until they end: peaks in KiB by name, and of each child what
+    rights and descriptors it had. The path of a peak is "krait" or "krait-parser" and the like."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.peaks, self.seen, self.ended = pid, {}, {}, threading.Event()
+        self.start()
+
+    def look(self, pid):
+        said = status(pid)
+        name = os.path.basename(proc_text(pid, "cmdline").split("\0")[0]) or said.get("Name", "?")
+        if pid != self.pid and name == "krait":
+            name = "krait (child)"
+        peak = said.get("VmHWM", "0 kB").split()
+        if peak and peak[0].isdigit():
+            self.peaks[name] = max(self.peaks.get(name, 0), int(peak[0]))
+        return name, said
+
+    def run(self):
+        while not self.ended.wait(0.03) and os.path.exists("/proc/%d/status" % self.pid):
+            for pid in [self.pid] + children(self.pid):
+                name, said = self.look(pid)
+                if pid not in self.seen and said and name != "krait":
+                    self.seen[pid] = (name, said, links(pid))
+
+    def stop(self):
+        self.ended.set()
+        self.join()
+
+
+class Krait:
+    """krait as root, while it runs and afterwards."""
+
+    def __init__(self, *args, folder=None, env=None, launch=()):
+        self.folder = folder or Folder().path
+        self.out_path, self.err_path = (os.path.join(self.folder, n) for n in ("out", "err"))
+        self.began = time.monotonic()
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen([*launch, h.KRAIT, *args], stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=err, env=env, cwd=self.folder)
+        self.pid = self.process.pid
+        self.watch = Watch(self.pid)
+        self.code, self.hung = None, False
+
+    def recording(self, timeout=START_SECS):
+        """Waits until it samples; whether it does."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if any("perf_event" in link for link in links(self.pid)):
+                time.sleep(0.15)
+                return True
+            time.sleep(0.02)
+        return False
+
+    def wait(self, timeout):
+        """Its end, or a kill: then it hung. Seconds that it took."""
+        began = time.monotonic()
+        try:
+            self.code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.hung = True
+            self.stacks = "\n".join(proc_text(self.pid, "task/%s/stack" % t)
+                                    for t in os.listdir("/proc/%d/task" % self.pid))
+            self.process.kill()
+            try:
+                self.code = self.process.wait(2)
+            except subprocess.TimeoutExpired:
+                self.code = "does not even end by SIGKILL"
+        self.watch.stop()
+        return time.monotonic() - began
+
+    def interrupt(self, timeout=END_SECS):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.wait(timeout)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    @property
+    def said(self):
+        text = []
+        for path in self.err_path, self.out_path:
+            with open(path, encoding="utf-8", errors="surrogateescape") as f:
+                text.append(f.read(1 << 20))
+        return "".join(text)
+
+    @property
+    def words(self):
+        """Without the counters of --stats."""
+        return "\n".join(x for x in self.said.splitlines() if not re.match(r"[a-z_. ]+ -?[\d.]+$", x))
+
+    @property
+    def stats(self):
+        return h.parse_stats(self.said)
+
+
+def krait(*args, timeout=START_SECS, **options):
+    """krait from its begin to its end, watched."""
+    k = Krait(*args, **options)
+    k.seconds = k.wait(timeout)
+    return k
+
+
+# ---- bystanders -----------------------------------------------------------------------------------
+
+
+class Bystander(h.Target):
+    def __init__(self, folder, python, uid=BYSTANDER_UID, depth=3):
+        self.file = folder.add("bystander.py")
+        super().__init__(python_line(python, uid, self.file, str(depth)))
+        self.truths = []
+
+    def work(self, ms=WORK_MS):
+        self.process.stdin.write(b"%d\n" % ms)
+
+    def tell(self, timeout=60):
+        line = h.read_line(self.process.stdout, time.monotonic() + timeout)
+        if not line.startswith("TRUTH "):
+            return None
+        self.truths.append(json.loads(line[6:]))
+        return self.truths[-1]
+
+    def finish(self):
+        """Its exit code, once it has nothing more to do."""
+        try:
+            self.process.stdin.close()
+            return self.process.wait(h.PATIENCE_SECS)
+        except (OSError, subprocess.TimeoutExpired):
+            return self.process.poll()
+
+
+HEAD = re.compile(r".*? +(\d+)/(\d+) +\[\d+\] +([\d.]+): +(\d+) ")
+
+
+def samples_of(path, pids):
+    """{pid: [(ns, period in ns, [(name, file), leaf first])]} of a file in the format script."""
+    found = {pid: [] for pid in pids}
+    sample = None
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            if line.startswith("\t"):
+                if sample:
+                    name, _, file = line[18:].rstrip("\n").rpartition("+0x0 (")
+                    sample[2].append((name, file[:-1]))
+            elif line[0] not in "#\n ":
+                head = HEAD.match(line)
+                sample = None
+                if head and int(head[1]) in found:
+                    sample = (int(float(head[3]) * 1e9), int(head[4]), [])
+                    found[int(head[1])].append(sample)
+    return found
+
+
+def judge_time(tap, name, samples, truth):
+    """Samples times the period against the kernel's account, by the formula above."""
+    inside = [s for s in samples if truth["began"] <= s[0] < truth["ended"]]
+    period = inside[0][1] if inside else 1e9 / RATE
+    got, want = sum(s[1] for s in inside), truth["ns"]
+    chance = stats.bound(min(want / period, (truth["switches"] + 1) / 4)) * period
+    return tap.ok(abs(got - want) <= SHARE * want + chance, name + ": its samples are its time",
+                  "%d samples, %.1f ms of %.1f ms, chance +-%.1f ms" % (
+                      len(inside), got / 1e6, want / 1e6, chance / 1e6))
+
+
+def judge_names(tap, name, samples, file):
+    """Every frame is a function of the bystander's file; the mark of a stack that is cut while a
+    call returns stands for its callers."""
+    foreign = {}
+    for _, _, stack in samples:
+        for function, path in stack:
+            if path == file and (function.startswith("bystander_") or function == "<module>"):
+                continue
+            if function != "[truncated: no base]":
+                foreign[(function, path)] = foreign.get((function, path), 0) + 1
+    return tap.ok(samples and not foreign, name + ": its functions have its names",
+                  "%d samples" % len(samples), sorted(foreign.items(), key=lambda x: -x[1])[:10])
+
+
+# ---- scenes ---------------------------------------------------------------------------------------
+
+
+class Scene:
+    """One attack, from its programs to its judgement. Whatever goes wrong in it is a failed result
+    and not the end of the file; all its programs end with it."""
+
+    def __init__(self, tap, name, python=None, bystanders=None, memory=MEMORY_KIB):
+        self.tap, self.name, self.python, self.memory = tap, name, python, memory
+        self.bystander_python = bystanders or python
+        self.programs, self.depth, self.host = [], 3, None
+        self.mounts = []
+        self.folder = Folder(python.root if python else "/")
+        self.home = self.folder if self.bystander_python == python else \
+            Folder(self.bystander_python.root if self.bystander_python else "/")
+
+    def __enter__(self):
+        self.tap.owner = owed(self.name)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        # All at once: one may wait for another.
+        for program in self.programs:
+            program.process.kill()
+        for program in self.programs:
+            program.stop()
+        for mount in self.mounts:
+            subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
+        if kind and issubclass(kind, Exception):
+            self.tap.ok(False, self.name + ": the scene can be played", "".join(
+                traceback.format_exception(kind, value, trace)))
+        self.tap.owner = None
+        return bool(kind) and issubclass(kind, Exception)
+
+    def folder_of_host(self):
+        """One in the root of this machine, for programs that are compiled here."""
+        if self.folder.root and not self.host:
+            self.host = Folder()
+        return self.host or self.folder
+
+    def mount_point(self):
+        """A folder that something will be mounted on."""
+        self.mounts.append(tempfile.mkdtemp(prefix="mnt-", dir=self.folder_of_host().path))
+        return self.mounts[-1]
+
+    def ok(self, good, what, *details):
+        return self.tap.ok(good, "%s: %s" % (self.name, what), *details)
+
+    def run(self, command, env=None):
+        """Starts a program that says READY."""
+        self.programs.append(h.Target([str(c) for c in command], env))
+        return self.programs[-1]
+
+    def attacker(self, script, *args, uid=NOBODY, python=None):
+        """A Python program of tests/attack/programs as a user without rights."""
+        return self.run(python_line(python or self.python, uid, self.folder.add(script),
+                                    *map(str, args)))
+
+    def native(self, program, *args, uid=NOBODY, root="/"):
+        """A built one; uid 0: it drops its rights itself."""
+        return self.run([*as_user(uid, root), program, *args] if uid else [program, *args])
+
+    def bystander(self, depth=None, uid=BYSTANDER_UID):
+        b = Bystander(self.home, self.bystander_python, uid, self.depth if depth is None else depth)
+        self.programs.append(b)
+        return b
+
+    def record(self, *args, codes=(0,), during=None, work=WORK_MS, both=True, rate=RATE,
+               outputs=("x.script",), start_secs=START_SECS, end_secs=END_SECS, env=None):
+        """Records, with a bystander from before (if both) and one from after the start, and judges.
+        during(krait): called while they work. Returns the finished Krait."""
+        early = [self.bystander()] if both else []
+        line = ["record", "--stats", "--max-loss", "100", *h.PYTHON_ONLY] + (["-F", str(rate)] if rate else [])
+        for name in outputs:
+            line += ["-o", name]
+        k = Krait(*line, *args, env=env)
+        began = k.recording(start_secs)
+        self.ok(began, "krait begins to sample", k.words, stuck(k))
+        truths = {}
+        try:
+            if began:
+                crowd = early + [self.bystander()]
+                for b in crowd:
+                    b.work(work)
+                if during:
+                    during(k)
+                truths = {b: b.tell() for b in crowd}
+                # The last samples are on their way.
+                time.sleep(0.1)
+        finally:
+            k.seconds = k.interrupt(end_secs)
+        self.judge_krait(k, codes, end_secs)
+        if began:
+            self.judge_bystanders(k, truths)
+        return k
+
+    def judge_krait(self, k, codes, secs):
+        self.ok(not k.hung and k.code in codes, "krait ends in time, with %s" % " or ".join(
+            map(str, codes)), "%s after %.1f s of %.1f" % (k.code, k.seconds, secs), k.words,
+            getattr(k, "stacks", ""))
+        fat = {n: kib for n, kib in k.watch.peaks.items() if kib > self.memory}
+        self.ok(not fat, "krait and its workers stay below %d MiB" % (self.memory // MIB), fat)
+
+    def judge_bystanders(self, k, truths):
+        path = k.path("x.script")
+        found = samples_of(path, [b.pid for b in truths]) if os.path.exists(path) else {}
+        for b, truth in truths.items():
+            who = "%s: the bystander from %s" % (self.name, "before" if b == list(truths)[0] and
+                                                 len(truths) > 1 else "after")
+            code = b.finish()
+            self.tap.ok(truth and code == 0, who + " lives", "ended with %s" % code)
+            if truth:
+                judge_time(self.tap, who, found.get(b.pid, []), truth)
+            judge_names(self.tap, who, [s for s in found.get(b.pid, []) if truth and
+                                        truth["began"] <= s[0] < truth["ended"]], b.file)
+
+    def says(self, k, pattern, what):
+        """krait says something; a regular expression."""
+        self.ok(re.search(pattern, k.said), "krait says " + what, pattern, k.words)
+
+
+def stuck(k):
+    """Where the threads of a krait that does not go on are."""
+    try:
+        return "\n".join(proc_text(k.pid, "task/%s/wchan" % t) for t in
+                         os.listdir("/proc/%d/task" % k.pid))
+    except OSError:
+        return ""

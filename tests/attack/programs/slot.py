@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Looks whether anybody writes its thread state's last_profiled_frame (CPython 3.15), at work deep
+down a stack that grows and shrinks; says so when stdin ends.
+
+    slot.py none|undumpable|setuid|seteuid    what it has done to its rights before"""
+import ctypes
+import os
+import select
+import sys
+import time
+
+LAST_PROFILED_FRAME = 88
+PR_SET_DUMPABLE = 4
+
+
+def change(what):
+    libc = ctypes.CDLL(None)
+    if what == "undumpable":
+        libc.prctl(PR_SET_DUMPABLE, 0)
+    elif what == "setuid":  # which makes it undumpable
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+    elif what == "seteuid":
+        os.seteuid(65534)
+        libc.prctl(PR_SET_DUMPABLE, 1)
+
+
+def leaf(slot):
+    until = time.perf_counter() + 0.02
+    seen = 0
+    while time.perf_counter() < until:
+        seen |= slot.value
+    return seen
+
+
+def down(depth, slot):
+    return down(depth - 1, slot) if depth else leaf(slot)
+
+
+def main():
+    change(sys.argv[1])
+    get = ctypes.pythonapi.PyThreadState_Get
+    get.restype = ctypes.c_void_p
+    slot = ctypes.c_uint64.from_address(get() + LAST_PROFILED_FRAME)
+    print("READY", flush=True)
+    seen = 0
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        for depth in 380, 390, 400:
+            seen |= down(depth, slot)
+    print("WRITTEN" if seen else "untouched", flush=True)
+
+
+sys.setrecursionlimit(2000)
+main()

@@ -1,0 +1,71 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""A2: the one write that krait ever makes goes to the process that was identified, or nowhere: not to a
+program that a hostile process has become meanwhile, least of all a setuid one."""
+import os
+import time
+
+import attack
+import harness as h
+
+# Each has to meet a moment.
+TRIES = 6 if attack.FULL else 3
+
+
+def line_of(target, secs):
+    return h.read_line(target.process.stdout, time.monotonic() + secs)
+
+
+def check_exec(tap, python, what, why_not, fuse):
+    """A reader of the thread state waits for a page while the process becomes a setuid program; its
+    page has come when krait writes."""
+    name = "A2: exec of a setuid program, by " + what
+    if why_not:
+        tap.skip(name, why_not)
+        return
+    with attack.Scene(tap, name, python) as scene:
+        program = scene.folder_of_host().build("late_page.c", "-lpthread")
+        victim = scene.folder_of_host().build("setuid_victim.c", "-static")
+        os.chmod(victim, 0o4755)
+        said = []
+
+        def attack_it(k):
+            # One that waits may keep krait from the next, so they come one after the other, too.
+            hostile = [scene.native(program, "exec", victim, *([scene.mount_point()] if fuse else []),
+                                    uid=0) for _ in range(TRIES)]
+            said.extend(line_of(t, 20) for t in hostile)
+
+        scene.record("-a", "--anchors", "on", during=attack_it)
+        scene.ok(len(said) == TRIES and all(line.startswith("VICTIM") for line in said),
+                 "the programs run to their end", said)
+        scene.ok(not any("WRITTEN" in line for line in said), "nobody writes into the setuid program",
+                 said)
+
+
+def check_rights(tap, python):
+    """Written are processes that are as they were: not one that is not dumpable, not one that has
+    changed its user."""
+    for what in "none", "undumpable", "setuid", "seteuid":
+        with attack.Scene(tap, "A2: who is written to: " + what, python) as scene:
+            pid = scene.attacker("slot.py", what, uid=0 if "set" in what else attack.NOBODY)
+            k = scene.record("-a", "--anchors", "on", both=False, work=2500)
+            pid.process.stdin.close()
+            seen = line_of(pid, 10)
+            if what == "none":
+                scene.ok(seen == "WRITTEN\n", "an ordinary process is", seen, k.words)
+            else:
+                scene.ok(seen == "untouched\n", "it is not", seen)
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "A2", "3.15")
+    if python and attack.compiler():
+        check_exec(tap, python, "userfaultfd", attack.why_no_userfaultfd(), False)
+        check_exec(tap, python, "FUSE", attack.why_no_fuse(), True)
+        check_rights(tap, python)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()

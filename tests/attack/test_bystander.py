@@ -1,0 +1,20 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bystanders with no attacker beside them, on each layout that the attacks forge: what the other
+files find is the attack's doing."""
+import attack
+
+
+def main():
+    tap = attack.begin()
+    for minor in ("3.15", "3.11"):
+        python = attack.python_of(tap, "bystanders alone on " + minor, minor)
+        if python:
+            with attack.Scene(tap, "nobody attacks, %s" % python.name, python) as scene:
+                scene.depth = 400
+                scene.record("-a")
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()

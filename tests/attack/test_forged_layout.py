@@ -1,0 +1,38 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""A1: a process forges what its own interpreter says in memory. What krait learns of a file comes
+from the file: nobody else's process is read, or written to, by the forger's word."""
+import attack
+
+# Offsets in the thread state where a write of eight bytes is felt by 3.15.
+WRITES = ("144", "152")
+
+
+def check(tap, what, *args, depth=400, options=(), minor="3.15", build="exe", said=None):
+    name = "A1, %s %s: %s" % (minor, build, what)
+    python = attack.python_of(tap, name, minor, build=build)
+    if not python:
+        return
+    with attack.Scene(tap, name, python) as scene:
+        scene.depth = depth
+        pid = scene.attacker("poison.py", *args).pid
+        # Half a second more: a thread is not written to before it is a second old.
+        k = scene.record("-a", *options, work=4000 if options else attack.WORK_MS, both=False)
+        if said:
+            scene.says(k, said % pid, "that it did not believe the process")
+
+
+def main():
+    tap = attack.begin()
+    refused = r"(?s)not sampled.*pid %d\b"
+    for offset in WRITES:
+        check(tap, "a write at %s" % offset, "lpf", offset, options=("--anchors", "on"), said=refused)
+    check(tap, "file names as functions", "names", said=refused)
+    check(tap, "another version", "version", said=refused)
+    check(tap, "file names as functions", "names", build="shared", said=refused)
+    check(tap, "another start of the program", "start", minor="3.11")
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""B1: memory and files that never come (userfaultfd, FUSE). Whoever reads them waits for ever and
+cannot be killed; krait goes on, ends, and names the process."""
+import os
+
+import attack
+
+SAYS = r"(?s)does not come back.*%d|%d.*does not come back"
+
+
+def check_list(scene, pid):
+    done = attack.krait("list", timeout=attack.END_SECS)
+    scene.ok(not done.hung and str(pid) in done.said, "krait list ends, and names the process",
+             "%s after %.1f s" % (done.code, done.seconds), done.words, getattr(done, "stacks", ""))
+
+
+def check(tap, python, what, fuse):
+    """Where the page is a file's, whoever reads waits in the state D; where it is userfaultfd's,
+    reading /proc/PID/mem only fails, and process_vm_readv() waits."""
+    name = "B1: %s never comes, by %s" % (what, "FUSE" if fuse else "userfaultfd")
+    why_not = attack.why_no_fuse() if fuse else attack.why_no_userfaultfd()
+    if why_not:
+        tap.skip(name, why_not)
+        return
+    with attack.Scene(tap, name, python) as scene:
+        host = scene.folder_of_host()
+        program, files = host.build("late_page.c", "-lpthread"), []
+        if fuse:
+            files = [scene.mount_point() + "/page"]
+            scene.run([host.build("stuck_fs.c"), os.path.dirname(files[0])])
+        hostile = scene.native(program, what, *files, uid=0)
+        check_list(scene, hostile.pid)
+        k = scene.record("-a")
+        if fuse and what == "runtime":  # the kernel does not read a command line from files
+            scene.says(k, SAYS % (hostile.pid, hostile.pid), "whose memory does not come")
+
+
+def check_flood(tap, python, cnt):
+    """More of them than krait may have helpers: nobody else waits."""
+    name = "B1: %d processes that hang their readers" % cnt
+    if attack.why_no_fuse():
+        tap.skip(name, attack.why_no_fuse())
+        return
+    with attack.Scene(tap, name, python) as scene:
+        host, mount = scene.folder_of_host(), scene.mount_point()
+        scene.run([host.build("stuck_fs.c"), mount])
+        program = host.build("late_page.c", "-lpthread")
+        pids = [scene.native(program, "runtime", mount + "/page", uid=0).pid for _ in range(cnt)]
+        for pid in pids:
+            os.kill(pid, attack.signal.SIGSTOP)  # their CPU time is of no interest
+        check_list(scene, pids[0])
+        scene.record("-a")
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "B1", "3.15")
+    if python and attack.compiler():
+        for what in "runtime", "argv", "thread":
+            check(tap, python, what, True)
+        check(tap, python, "runtime", False)
+        check_flood(tap, python, 50 if attack.FULL else 12)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()
