@@ -51,6 +51,7 @@ static void check_found(const struct elf_spec *spec)
 	assert_int_equal(read_spec(spec, &e), 0);
 	assert_int_equal(e.runtime_vaddr, spec->vaddr + RUNTIME_VADDR);
 	assert_int_equal(e.load_vaddr, spec->vaddr);
+	assert_int_equal(e.code_vaddr, spec->vaddr);
 	assert_int_equal(e.table_len, PY_TABLE_MAX);
 	assert_memory_equal(e.table, py_table_3_14_10, sizeof(py_table_3_14_10));
 	assert_int_equal(e.build_id_len, 20);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "support_process.h"
+#include "target/proc.h"
 #include "target/py_offsets.h"
 
 static void each_python_is_identified(void **state)
@@ -50,6 +51,73 @@ static void a_runtime_in_a_library_is_identified(void **state)
 		assert_int_equal(process_identify(f, pid), 0);
 		process_check_python(f, &p);
 		assert_non_null(strstr(f->process.file, "libpython3."));
+		process_stop(pid);
+	}
+}
+
+/* What a process makes of its own table is its own affair: nobody reads anything by it. */
+static void a_process_whose_memory_is_not_its_file_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < f->cnt; i++) {
+		const struct python *p = &f->pythons[i];
+		struct start s = {
+			.root = p->root,
+			.path = p->path,
+			.code = "import ctypes as c, os, time\n"
+				"a = c.addressof(c.c_char.in_dll(c.pythonapi, '_PyRuntime'))\n"
+				"c.CDLL(None).mprotect(c.c_void_p(a & ~4095), c.c_size_t(8192), 3)\n"
+				"c.c_uint64.from_address(a + 224).value += 8\n"
+				"os.write(1, b'r'); time.sleep(60)",
+		};
+		pid_t honest = process_start_python(p), pid = process_start(&s);
+
+		if (pid < 0) {
+			print_message("# skipped: %s has no ctypes\n", p->path);
+		} else {
+			assert_int_equal(process_identify(f, pid), -ENODATA);
+			assert_string_equal(f->process.why,
+					    "the runtime in its memory is not the one in its file");
+			assert_int_equal(f->process.version >> 16,
+					 0x300 + strtoul(p->version + 2, NULL, 10));
+			process_stop(pid);
+		}
+		assert_int_equal(process_identify(f, honest), 0);
+		assert_true(f->process.of_file);
+		process_stop(honest);
+	}
+}
+
+/* mm->start_code is anybody's to set (PR_SET_MM_MAP); at an exec it is what the file says. */
+static void the_start_of_code_is_what_the_kernel_makes_of_the_file(void **state)
+{
+	struct fixture *f = *state;
+	struct proc_stat stat;
+	pid_t pid;
+
+	for (size_t i = 0; i < f->cnt; i++) {
+		pid = process_start_python(&f->pythons[i]);
+		assert_int_equal(process_identify(f, pid), 0);
+		assert_int_equal(proc_stat_read(pid, &stat), 0);
+		if (f->process.build == PY_BUILD_EXE)
+			assert_int_equal(stat.start_code + f->process.code_delta,
+					 f->process.runtime_addr);
+		process_stop(pid);
+	}
+}
+
+static void anchors_are_for_the_layout_of_a_file(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < f->cnt; i++) {
+		pid_t pid = process_start_python(&f->pythons[i]);
+
+		assert_int_equal(process_identify(f, pid), 0);
+		assert_string_equal(f->process.anchors_why, "");
+		assert_int_equal(py_process_has_anchors(&f->process),
+				 f->process.version >= 0x030f0000);
 		process_stop(pid);
 	}
 }
@@ -158,6 +226,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_python_is_identified),
 		cmocka_unit_test(a_runtime_in_a_library_is_identified),
+		cmocka_unit_test(a_process_whose_memory_is_not_its_file_is_refused),
+		cmocka_unit_test(the_start_of_code_is_what_the_kernel_makes_of_the_file),
+		cmocka_unit_test(anchors_are_for_the_layout_of_a_file),
 		cmocka_unit_test(a_known_binary_takes_well_under_a_millisecond),
 		cmocka_unit_test(of_two_copies_the_live_one_wins),
 		cmocka_unit_test(a_python_without_debug_offsets_is_identified_by_its_table),

@@ -312,6 +312,44 @@ static void random_tables_never_crash_and_never_lie(void **state)
 	}
 }
 
+static void anchors_are_only_where_releases_have_them(void **state)
+{
+	struct py_offsets o;
+	struct table t = real(2);
+
+	assert_int_equal(parse(&t, &o, NULL), 0);
+	assert_string_equal(py_offsets_anchors_why(&o, true), "");
+	assert_string_not_equal(py_offsets_anchors_why(&o, false), "");
+	t.words[224 / 8] +=
+		8 * 7; /* last_profiled_frame: a word further on, nothing else is there */
+	assert_int_equal(parse(&t, &o, NULL), 0);
+	assert_int_equal(o.thread.last_profiled_frame, 144);
+	assert_string_not_equal(py_offsets_anchors_why(&o, true), "");
+	t = real(2);
+	t.words[232 / 8] += 8 * 7;
+	assert_int_equal(parse(&t, &o, NULL), 0);
+	assert_string_not_equal(py_offsets_anchors_why(&o, true), "");
+	/* There is nothing to say of what has none. */
+	t = real(1);
+	assert_int_equal(parse(&t, &o, NULL), 0);
+	assert_string_equal(py_offsets_anchors_why(&o, false), "");
+}
+
+/* Bytes that a file and a process share. */
+static void a_table_is_as_long_as_its_version_says(void **state)
+{
+	static const size_t sizes[] = { 584, 760, 888 };
+	__u64 words[PY_TABLE_MAX / 8] = { 0 };
+
+	for (size_t i = 0; i < REAL_CNT; i++) {
+		memcpy(words, real_tables[i].words, real_tables[i].len);
+		assert_int_equal(py_table_size(words, sizeof(words)), sizes[i]);
+		assert_int_equal(py_table_size(words, 100), 100);
+	}
+	words[1] = 0x031000f0;
+	assert_int_equal(py_table_size(words, sizeof(words)), 24);
+}
+
 static void versions_read_as_python_writes_them(void **state)
 {
 	static const struct {
@@ -349,6 +387,8 @@ int main(void)
 		cmocka_unit_test(what_the_kernel_reads_lies_in_its_windows),
 		cmocka_unit_test(fields_at_one_place_are_refused),
 		cmocka_unit_test(random_tables_never_crash_and_never_lie),
+		cmocka_unit_test(anchors_are_only_where_releases_have_them),
+		cmocka_unit_test(a_table_is_as_long_as_its_version_says),
 		cmocka_unit_test(versions_read_as_python_writes_them),
 	};
 

@@ -211,8 +211,7 @@ void anchoring__sample(struct anchoring *a, const struct process *process,
 	struct anchored *t;
 	int frame;
 
-	if (a->mode == ANCHOR_MODE_OFF ||
-	    process->info.offsets.thread.last_profiled_frame == PYOFF_ABSENT)
+	if (a->mode == ANCHOR_MODE_OFF || !py_process_has_anchors(&process->info))
 		return;
 	t = find_or_add(a, event);
 	if (!t || t->hold == HOLD_REFUSED)

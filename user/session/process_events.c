@@ -86,8 +86,11 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct e
 		.start_ticks = event->start_ns / KRAIT_NS_PER_TICK,
 		.runtime_addr = event->runtime_addr,
 		.offsets = *sampler__layout(ps->config.sampler, event->layout),
+		.of_file = true, /* nothing else is learned (tracking.c) */
 		.build = event->type == EVENT_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
 	};
+	snprintf(p->info.anchors_why, sizeof(p->info.anchors_why), "%s",
+		 py_offsets_anchors_why(&p->info.offsets, true));
 	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
 	if (!filter_matches(ps->config.filter, p->pid, event->comm))
 		entry_leave_alone(ps, p);

@@ -5,10 +5,10 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sampler/sampler.h"
 #include "session/processes.h"
-#include "target/proc.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -18,44 +18,57 @@ static __u32 track_flags(const struct py_offsets *offsets)
 	return offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0;
 }
 
-/* The next process that executes this file is ready at its first instruction. */
-static void learn_binary(struct sampler *sampler, const struct process *p)
+/*
+ * The next process that executes this file is ready at its first instruction. All of it is what the
+ * file says: the process that it was met in has no say in what others are.
+ */
+static void learn_binary(struct sampler *sampler, const struct py_process *p)
 {
-	struct proc_stat proc;
-	struct binary binary;
-	struct stat st;
-	char path[32];
+	const struct binary binary = { p->file_id.dev, p->file_id.ino, (off_t)p->file_id.size };
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	if (p->info.build != PY_BUILD_EXE || proc_stat_read(p->pid, &proc) || stat(path, &st) ||
-	    proc.start_ticks != p->info.start_ticks || proc.start_code <= 1)
-		return;
-	binary = (struct binary){ st.st_dev, st.st_ino, st.st_size };
-	sampler__learn_binary(sampler, &binary, p->info.runtime_addr - proc.start_code,
-			      &p->info.offsets, track_flags(&p->info.offsets));
+	if (p->of_file && p->build == PY_BUILD_EXE)
+		sampler__learn_binary(sampler, &binary, p->code_delta, &p->offsets,
+				      track_flags(&p->offsets));
+}
+
+/* The library itself, or -1: another file may be there by now. */
+static int open_library(const struct py_process *p)
+{
+	char path[PATH_MAX];
+	struct file_id id;
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid, p->map_start,
+		 p->map_end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", p->pid, p->file);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	if (fd < 0 || fstat(fd, &st))
+		return fd;
+	id = file_id_of(&st);
+	if (file_id_same(&id, &p->file_id))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* The next process in which this library begins an interpreter is ready at that moment. */
-static void learn_library(struct sampler *sampler, const struct process *p)
+static void learn_library(struct sampler *sampler, const struct py_process *p)
 {
 	cleanup_close int fd = -1;
-	char path[PATH_MAX];
 	int err;
 
-	if (p->info.build != PY_BUILD_SHARED || !p->info.map_start)
+	if (!p->of_file || p->build != PY_BUILD_SHARED || !p->map_start)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid, p->info.map_start,
-		 p->info.map_end);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", p->pid, p->info.file);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	}
+	fd = open_library(p);
 	if (fd < 0)
 		return;
-	err = sampler__learn_library(sampler, fd, &p->info.offsets, track_flags(&p->info.offsets));
+	err = sampler__learn_library(sampler, fd, &p->offsets, track_flags(&p->offsets));
 	if (err)
-		log_debug("tracking", "%s is not probed: %s", p->info.file, strerror(-err));
+		log_debug("tracking", "%s is not probed: %s", p->file, strerror(-err));
 }
 
 int tracking_begin(struct sampler *sampler, const struct process *p)
@@ -70,7 +83,7 @@ int tracking_begin(struct sampler *sampler, const struct process *p)
 
 	if (err)
 		return err;
-	learn_binary(sampler, p);
-	learn_library(sampler, p);
+	learn_binary(sampler, &p->info);
+	learn_library(sampler, &p->info);
 	return 0;
 }

@@ -19,13 +19,8 @@
 #define RUNTIME_CNT 64
 #define NO_RUNTIME (-1)
 
-struct file_key {
-	__u64 dev, ino, size;
-	__s64 mtime_sec, mtime_nsec, ctime_sec, ctime_nsec;
-};
-
 struct file_entry {
-	struct file_key key;
+	struct file_id key;
 	__u64 used; /* when, in lookups; 0 empty */
 	__u64 serial; /* of the runtime */
 	int runtime; /* index, or NO_RUNTIME */
@@ -77,27 +72,14 @@ const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c)
 	return &c->stats;
 }
 
-static struct file_key key_of(const struct stat *st)
-{
-	return (struct file_key){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size = (__u64)st->st_size,
-		.mtime_sec = st->st_mtim.tv_sec,
-		.mtime_nsec = st->st_mtim.tv_nsec,
-		.ctime_sec = st->st_ctim.tv_sec,
-		.ctime_nsec = st->st_ctim.tv_nsec,
-	};
-}
-
-static struct file_entry *set_of(struct elf_cache *c, const struct file_key *key)
+static struct file_entry *set_of(struct elf_cache *c, const struct file_id *key)
 {
 	__u64 h = (key->ino ^ key->dev << 40) * 0x9e3779b97f4a7c15ULL;
 
 	return c->files[(h >> 32) % SET_CNT];
 }
 
-static struct file_entry *file_find(struct elf_cache *c, const struct file_key *key)
+static struct file_entry *file_find(struct elf_cache *c, const struct file_id *key)
 {
 	struct file_entry *set = set_of(c, key);
 
@@ -114,7 +96,7 @@ static struct file_entry *file_find(struct elf_cache *c, const struct file_key *
 	return NULL;
 }
 
-static void file_add(struct elf_cache *c, const struct file_key *key, int runtime)
+static void file_add(struct elf_cache *c, const struct file_id *key, int runtime)
 {
 	struct file_entry *set = set_of(c, key), *victim = set;
 
@@ -133,24 +115,6 @@ static void file_add(struct elf_cache *c, const struct file_key *key, int runtim
 		.serial = runtime == NO_RUNTIME ? 0 : c->runtimes[runtime].serial,
 		.runtime = runtime,
 	};
-}
-
-/* The runtime with the same build ID, if everything else that we can see agrees. */
-static int runtime_find(struct elf_cache *c, struct elf_file *f, const struct elf_runtime *id)
-{
-	__u8 table[PY_TABLE_MAX];
-
-	for (int i = 0; id->build_id_len && i < RUNTIME_CNT; i++) {
-		const struct elf_runtime *e = &c->runtimes[i].facts;
-
-		if (c->runtimes[i].used && e->build_id_len == id->build_id_len &&
-		    !memcmp(e->build_id, id->build_id, id->build_id_len) &&
-		    e->file_size == id->file_size && e->headers_hash == id->headers_hash &&
-		    !elf_file_read(f, e->table_off, table, e->table_len) &&
-		    !memcmp(table, e->table, e->table_len))
-			return i;
-	}
-	return NO_RUNTIME;
 }
 
 static int runtime_add(struct elf_cache *c, const struct elf_runtime *facts)
@@ -175,14 +139,8 @@ static int inspect(struct elf_cache *c, int fd, int *ret)
 	*ret = NO_RUNTIME;
 	if (!r)
 		r = elf_runtime_identity(&f, &facts);
-	if (!r) {
-		*ret = runtime_find(c, &f, &facts);
-		if (*ret != NO_RUNTIME) {
-			c->stats.build_id_hits++;
-			return 0;
-		}
+	if (!r)
 		r = elf_runtime_find(&f, &facts);
-	}
 	if (!r)
 		*ret = runtime_add(c, &facts);
 	/* Malformed or too large to search is as good as none, and will be so next time. */
@@ -201,7 +159,7 @@ static int result(struct elf_cache *c, int runtime, const struct elf_runtime **r
 int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 		   const struct elf_runtime **ret)
 {
-	struct file_key key = key_of(st);
+	struct file_id key = file_id_of(st);
 	const struct file_entry *e;
 	cleanup_close int fd = -1;
 	struct stat opened;
@@ -224,7 +182,9 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 	if (r)
 		return r;
 	/* The path may lead elsewhere by now: what was read belongs to what was opened. */
-	key = key_of(&opened);
+	key = file_id_of(&opened);
+	if (runtime != NO_RUNTIME)
+		c->runtimes[runtime].facts.id = key;
 	file_add(c, &key, runtime);
 	return result(c, runtime, ret);
 }

@@ -2,11 +2,10 @@
 /*
  * elf_cache.h - remembers which files hold a Python runtime and where.
  *
- * First key: the file's identity (device, inode, size, mtime, ctime), so a file that has not
- * changed is opened once, whatever process maps it; "none" is remembered too, and most files are
- * that. Second key: the build ID, so that the copies of one interpreter in fifty containers are
- * searched once. A build ID is a claim, so a hit counts only if size, headers and the table's bytes
- * are the same as well: a crafted file cannot stand in for another.
+ * By the file's identity (device, inode, size, mtime, ctime) alone, so a file that has not changed is
+ * opened once, whatever process maps it; "none" is remembered too, and most files are that. A build ID
+ * is a claim: a crafted copy must not stand in for another file, so each copy is searched for itself,
+ * which takes less than a millisecond.
  *
  * Must hold: fixed memory; least recently used facts go first.
  */
@@ -22,7 +21,7 @@ struct dwarf_jobs;
 struct elf_cache;
 
 struct elf_cache_stats {
-	__u64 hits, opened, build_id_hits, evicted;
+	__u64 hits, opened, evicted;
 };
 
 /* NULL and errno on failure. */

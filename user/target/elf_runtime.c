@@ -95,6 +95,23 @@ static int find_load_vaddr(const struct elf_file *f, __u64 *ret)
 	return -ENOENT;
 }
 
+/*
+ * The link-time address that the kernel calls the start of code, in every process that executes the
+ * file: the lowest executable segment's, not rounded (fs/binfmt_elf.c, load_elf_binary()).
+ */
+static __u64 find_code_vaddr(const struct elf_file *f)
+{
+	__u64 lowest = ~0ULL;
+
+	for (unsigned i = 0; i < f->phdr_cnt; i++) {
+		const Elf64_Phdr *p = &f->phdrs[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_vaddr < lowest)
+			lowest = p->p_vaddr;
+	}
+	return lowest;
+}
+
 static int find_section(struct elf_file *f, __u64 *ret_vaddr)
 {
 	const __u64 wanted = SHF_ALLOC | SHF_WRITE;
@@ -150,6 +167,7 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 	r = find_load_vaddr(f, &ret->load_vaddr);
 	if (r)
 		return r;
+	ret->code_vaddr = find_code_vaddr(f);
 	/* A copy that the linker moved to .bss has no bytes in the file: only live memory tells. */
 	if (elf_file_offset(f, ret->runtime_vaddr, &ret->table_off, &len)) {
 		ret->table_len = len < sizeof(ret->table) ? (__u32)len : sizeof(ret->table);

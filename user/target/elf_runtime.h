@@ -15,14 +15,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "target/file_id.h"
 #include "target/py_offsets.h"
 
 /* GNU ld writes 20 bytes, lld up to 20, Go and custom linkers up to 32. */
 #define ELF_BUILD_ID_MAX 32
 
 struct elf_runtime {
+	struct file_id id; /* of the file, where it came from elf_cache.h */
 	__u64 runtime_vaddr; /* link-time address of _PyRuntime */
 	__u64 load_vaddr; /* link-time address of file offset 0 */
+	__u64 code_vaddr; /* what becomes mm->start_code: the lowest executable segment */
 	__u64 table_off; /* of the table in the file */
 	__u64 file_size;
 	__u64 headers_hash; /* of the ELF and program headers */

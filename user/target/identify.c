@@ -27,6 +27,7 @@ struct copy {
 	const char *file;
 	enum py_build build;
 	bool debug;
+	const struct elf_runtime *elf; /* what the file says; NULL where only the memory does */
 };
 
 const struct memory *identify_memory(struct identify *s)
@@ -79,14 +80,23 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	p->map_end = copy->map_end;
 	p->version = s->version;
 	p->source = s->source;
+	p->of_file = copy->elf && s->source != PY_SOURCE_DWARF;
+	if (copy->elf) {
+		p->file_id = copy->elf->id;
+		p->code_delta = copy->elf->runtime_vaddr - copy->elf->code_vaddr;
+	}
 	snprintf(p->file, sizeof(p->file), "%s", copy->file);
 	snprintf(p->why, sizeof(p->why), "%s", why);
-	if (offsets)
-		p->offsets = *offsets;
 	p->file_remote = s->file_remote;
 	if (s->found_file >= 0)
 		close(s->found_file);
 	s->found_file = s->file >= 0 ? fcntl(s->file, F_DUPFD_CLOEXEC, 0) : -1;
+	p->anchors_why[0] = '\0';
+	if (!offsets)
+		return;
+	p->offsets = *offsets;
+	snprintf(p->anchors_why, sizeof(p->anchors_why), "%s",
+		 py_offsets_anchors_why(offsets, p->of_file));
 }
 
 /* A copy without a table. */
@@ -117,7 +127,8 @@ static void inspect_unpublished(struct identify *s, const struct copy *copy,
 	s->version = elf->py_version;
 	s->source = r ? PY_SOURCE_NONE : u.source;
 	if (!r) {
-		if (!elf->proved_by)
+		/* Debug information may be of this process's own making: it proves nothing of others. */
+		if (!elf->proved_by && u.source == PY_SOURCE_TABLE)
 			elf_cache__keep(s->cache, elf, &u.offsets, u.source);
 		propose(s, 0, u.initialised, copy, &u.offsets, "");
 	} else if (r == -EAGAIN) {
@@ -133,17 +144,23 @@ static void inspect_unpublished(struct identify *s, const struct copy *copy,
 	}
 }
 
-/* The live table of a copy. 0 even when it is refused; -errno when there is nothing to look at. */
-static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 *table)
+/*
+ * A copy that has a table. That of the file is the one that is parsed: what a process has in its
+ * memory is its own affair, and only where no file says more it is taken, for that process.
+ * 0 even when it is refused; -errno when there is nothing to look at.
+ */
+static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 *live)
 {
+	const __u8 *table = copy->elf ? copy->elf->table : live;
+	size_t len = copy->elf ? copy->elf->table_len : PY_TABLE_MAX;
 	struct py_offsets offsets;
 	char what[160], why[256];
 	__u64 head = 0;
-	int r = py_offsets_parse(table, PY_TABLE_MAX, &offsets, what, sizeof(what));
+	int r = py_offsets_parse(table, len, &offsets, what, sizeof(what));
 
 	if (r == -ENOEXEC)
 		return r;
-	s->version = py_table_version(table, PY_TABLE_MAX);
+	s->version = py_table_version(table, len);
 	s->source = r ? PY_SOURCE_NONE : PY_SOURCE_PUBLISHED;
 	if (r) {
 		snprintf(why, sizeof(why), "%.80s: %s", copy->file, what);
@@ -158,6 +175,12 @@ static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 
 	return 0;
 }
 
+/* Nothing writes to the table while a program runs: another one is another runtime, or a forgery. */
+static bool is_table_of_file(const struct elf_runtime *elf, const __u8 *live)
+{
+	return !memcmp(elf->table, live, py_table_size(elf->table, elf->table_len));
+}
+
 void identify_mapped(struct identify *s, const struct mapping *m, const struct elf_runtime *elf,
 		     enum py_build build)
 {
@@ -169,6 +192,7 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 		.file = m->path,
 		.build = build,
 		.debug = elf->debug,
+		.elf = elf,
 	};
 	__u8 table[PY_TABLE_MAX];
 	int r;
@@ -187,10 +211,13 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 			inspect_unpublished(s, &copy, elf);
 		return;
 	}
-	if (has_table &&
-	    py_table_version(table, sizeof(table)) != py_table_version(elf->table, elf->table_len))
+	if (!has_table)
+		copy.elf = NULL; /* the file has no room for it: a copy in .bss */
+	s->version = py_table_version(has_table ? elf->table : table, PY_TABLE_MAX);
+	s->source = PY_SOURCE_NONE;
+	if (has_table && !is_table_of_file(elf, table))
 		propose(s, -ENODATA, false, &copy, NULL,
-			"the runtime in memory is not the one in its file");
+			"the runtime in its memory is not the one in its file");
 	else if (inspect_copy(s, &copy, table) == -ENOEXEC)
 		propose(s, -ENODATA, false, &copy, NULL, "the debug offsets are not sane");
 }

@@ -232,6 +232,11 @@ static int search(struct identify *s)
 	return s->result == -EAGAIN ? -ENOEXEC : s->result;
 }
 
+bool py_process_has_anchors(const struct py_process *p)
+{
+	return p->offsets.thread.last_profiled_frame != PYOFF_ABSENT && !*p->anchors_why;
+}
+
 static void take_ids(int dir, struct py_process *ret)
 {
 	struct proc_ids ids;

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "target/file_id.h"
 #include "target/proc.h"
 #include "target/py_offsets.h"
 
@@ -34,10 +35,18 @@ struct py_process {
 	bool initialised; /* interpreters_head was set when we looked */
 	struct py_offsets offsets;
 	enum py_source source; /* of the offsets */
+	/*
+	 * The offsets are what the file says, or krait's own for the version that the file says: they hold
+	 * for every process of it. Otherwise they come from this process, and are for it alone.
+	 */
+	bool of_file;
+	char anchors_why[96]; /* why nothing is written, where the version has anchors; "" it may be */
 	__u32 version; /* PY_VERSION_HEX as far as it could be found out, on failure too; 0 unknown */
 	enum py_build build;
 	bool debug; /* built with assertions (--with-pydebug) */
 	__u64 map_start, map_end; /* the mapping of that file's beginning; 0 unknown */
+	struct file_id file_id; /* with of_file: which one */
+	__u64 code_delta; /* with of_file: &_PyRuntime - mm->start_code, where it is what is executed */
 	bool file_remote; /* on FUSE or a network: whoever serves it decides when a read ends */
 	char file[256]; /* its name, as /proc/PID/maps shows it to us */
 	/* Whose it is, by host ids; has_ids says whether that could be found out. */
@@ -87,6 +96,9 @@ int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_proces
 int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fds)
 	__attribute__((warn_unused_result, nonnull));
 void py_process_fds_close(struct py_process_fds *fds) __attribute__((nonnull));
+
+/* May krait write last_profiled_frame there? */
+bool py_process_has_anchors(const struct py_process *p) __attribute__((nonnull));
 
 /* Start time of a process in clock ticks since boot (stat field 22, parsed from the last ')'). */
 int process_start_ticks(pid_t pid, __u64 *ret) __attribute__((warn_unused_result, nonnull));

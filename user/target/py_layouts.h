@@ -97,10 +97,18 @@ struct py_layout {
 	__u16 member[PYM_CNT]; /* position of the member's offset */
 };
 
+/* Where PyThreadState has what krait writes, in every release of a minor version. */
+struct py_anchor {
+	unsigned minor;
+	__s32 last_profiled_frame, last_profiled_frame_seq;
+};
+
 extern const struct py_struct_info py_structs[PYS_CNT];
 extern const struct py_member_info py_members[PYM_CNT];
 
 /* NULL where krait does not know 3.minor. */
 const struct py_layout *py_layout_find(unsigned minor);
+/* NULL where the minor version has none, or krait does not know where. */
+const struct py_anchor *py_anchor_find(unsigned minor);
 
 #endif /* KRAIT_TARGET_PY_LAYOUTS_H */

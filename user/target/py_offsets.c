@@ -50,6 +50,30 @@ __u32 py_table_version(const void *table, size_t len)
 	return version <= ~0U ? (__u32)version : 0;
 }
 
+size_t py_table_size(const void *table, size_t len)
+{
+	__u32 version = py_table_version(table, len);
+	const struct py_layout *layout = py_layout_find(version >> 16 & 0xff);
+	size_t size = version >> 24 == 3 && layout ? layout->table_size : POS_FREE_THREADED + 8;
+
+	return size < len ? size : len;
+}
+
+const char *py_offsets_anchors_why(const struct py_offsets *o, bool of_file)
+{
+	const struct py_anchor *known = py_anchor_find(o->version >> 16 & 0xff);
+
+	if (o->thread.last_profiled_frame == PYOFF_ABSENT)
+		return "";
+	if (!of_file)
+		return "its layout stands in its memory only, and not in a file";
+	if (o->version >> 24 != 3 || !known ||
+	    o->thread.last_profiled_frame != known->last_profiled_frame ||
+	    o->thread.last_profiled_frame_seq != known->last_profiled_frame_seq)
+		return "its layout is not that of a release that krait knows";
+	return "";
+}
+
 void py_version_format(__u32 version, char *ret, size_t size)
 {
 	static const char *const levels[16] = { [0xa] = "a", [0xb] = "b", [0xc] = "rc" };

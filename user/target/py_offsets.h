@@ -32,13 +32,27 @@ bool py_table_has_cookie(const void *table, size_t len) __attribute__((nonnull))
 /* PY_VERSION_HEX as the table gives it, 0 if too short. */
 __u32 py_table_version(const void *table, size_t len) __attribute__((nonnull));
 
+/*
+ * Bytes of the table itself, which a file and a process of it have in common: what follows changes
+ * while a program runs. Of a version that krait does not know, what names the version.
+ */
+size_t py_table_size(const void *table, size_t len) __attribute__((nonnull));
+
 /* Offsets and where they come from. */
 enum py_source {
 	PY_SOURCE_NONE,
-	PY_SOURCE_PUBLISHED, /* _Py_DebugOffsets in the process */
+	PY_SOURCE_PUBLISHED, /* _Py_DebugOffsets of the build */
 	PY_SOURCE_TABLE, /* py_tables.c, verified in the process */
 	PY_SOURCE_DWARF, /* debug information of the build, verified in the process */
 };
+
+/*
+ * Why krait writes no last_profiled_frame with these offsets, or "": also where the version has none.
+ * of_file: the file says them, and not only a process. Whatever says them, nothing is written anywhere
+ * else than where krait knows it to be in the released versions.
+ */
+const char *py_offsets_anchors_why(const struct py_offsets *o, bool of_file)
+	__attribute__((nonnull));
 
 /* "3.15.0rc1", "3.8" if the micro version is unknown; 24 bytes are enough for every version. */
 void py_version_format(__u32 version, char *ret, size_t size) __attribute__((nonnull));

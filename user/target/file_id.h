@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * file_id.h - which file, and in which state of it.
+ *
+ * The change time is the kernel's own: nobody sets it. While a file is open its inode number and its
+ * device's number are its own; afterwards both come back, those of file systems without a device soon.
+ */
+#ifndef KRAIT_TARGET_FILE_ID_H
+#define KRAIT_TARGET_FILE_ID_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Without padding: compared byte by byte. */
+struct file_id {
+	__u64 dev, ino, size;
+	__s64 mtime_sec, mtime_nsec, ctime_sec, ctime_nsec;
+};
+_Static_assert(sizeof(struct file_id) == 56, "struct file_id has no padding");
+
+static inline struct file_id file_id_of(const struct stat *st)
+{
+	return (struct file_id){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (__u64)st->st_size,
+		.mtime_sec = st->st_mtim.tv_sec,
+		.mtime_nsec = st->st_mtim.tv_nsec,
+		.ctime_sec = st->st_ctim.tv_sec,
+		.ctime_nsec = st->st_ctim.tv_nsec,
+	};
+}
+
+static inline bool file_id_same(const struct file_id *a, const struct file_id *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+#endif /* KRAIT_TARGET_FILE_ID_H */
