@@ -122,6 +122,9 @@ struct {
 /* Wake user space when this much is waiting; below that its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 
+/* Interrupts after that are not taken: -d is by the clock of the samples. User space sets it at the start. */
+volatile __u64 end_ns __weak = ~0ULL;
+
 /* Samples and snapshots leave the rest of the ring buffer to process events. */
 const volatile __u64 sample_bytes_max __weak = ~0ULL;
 

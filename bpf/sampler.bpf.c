@@ -26,6 +26,10 @@
 #include "maps.h"
 #include "loops.h"
 
+/* Below that many frames no anchor pays, and to a thread younger than that none is written. */
+#define WAKE_FRAMES 8
+#define WAKE_AGE_NS 1000000000LL
+
 /* What belongs to the sampled thread; NULL where user space has not given it one. */
 struct thread_maps {
 	struct thread_slot *slot;
@@ -177,7 +181,6 @@ static __always_inline void begin_event(struct event_sample *event, struct task_
 					__u64 pid_tgid, __u64 period, __u32 index)
 {
 	event->type = EVENT_SAMPLE;
-	event->time_ns = bpf_ktime_get_ns();
 	event->thread_start_ns = task_start_ns(task);
 	event->period = period;
 	event->tstate_addr = 0;
@@ -286,6 +289,17 @@ static __always_inline void settle_outcome(struct event_sample *event, __u32 rea
 		event->frame_cnt = KRAIT_MAX_FRAMES;
 }
 
+/*
+ * First seen of a thread that an anchor may be worth (user space has not given it a slot yet) and may be
+ * written to at once: user space should come. It does not where the machine has slept since the thread
+ * began, which sets the clocks apart; then its own next turn must do.
+ */
+static __always_inline bool is_new_and_old(const struct event_sample *event)
+{
+	return !(event->flags & SAMPLE_HAS_SLOT) && event->frame_cnt >= WAKE_FRAMES &&
+	       (__s64)(event->time_ns - event->thread_start_ns) > WAKE_AGE_NS;
+}
+
 static __always_inline void emit_event(struct scratch *s, struct proc_info *proc,
 				       struct anchor *anchor)
 {
@@ -298,7 +312,7 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 	if (words > BODY_WORDS)
 		words = BODY_WORDS;
 	event->size = sizeof(*event) + words * sizeof(__u64);
-	if (waiting > wakeup_bytes)
+	if (waiting > wakeup_bytes || is_new_and_old(event))
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (waiting > sample_bytes_max ||
 	    bpf_ringbuf_output(&ring, event, sizeof(*event) + words * sizeof(__u64), flags)) {
@@ -329,6 +343,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 		return 0;
 	s = bpf_map_lookup_elem(&scratch, &cpu);
 	if (!s)
+		return 0;
+	s->event.time_ns = bpf_ktime_get_ns();
+	if (s->event.time_ns > end_ns)
 		return 0;
 	index = several_events ? event_index(ctx) : 0;
 	count_event(index, EVENT_COUNTER_INTERRUPTS);

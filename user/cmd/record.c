@@ -19,6 +19,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/priority.h"
 #include "util/quota.h"
 
 /* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
@@ -35,6 +36,7 @@ struct recording {
 	struct session_config config;
 	struct session *session;
 	unsigned maps; /* perf maps that were written */
+	struct priority priority; /* before it was raised */
 };
 
 /* argv as one line, for headers. */
@@ -142,6 +144,7 @@ static int start(struct recording *r, struct error *err)
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
 		.progress = !o->quiet && isatty(STDERR_FILENO),
+		.priority = &r->priority,
 	};
 	r->session = session__new(&r->config, err);
 	return r->session ? 0 : -1;
@@ -389,6 +392,9 @@ int cmd_record(int argc, char **argv)
 	if (!r)
 		return EXIT_CODE_KERNEL;
 	record_options_parse(&r->options, argc, argv);
+	/* Before anything else: where there is a queue for the CPUs, each step would wait in it. */
+	if (r->options.realtime)
+		priority_raise(&r->priority);
 	log_set_level(r->options.quiet	 ? LOG_LEVEL_ERROR :
 		      r->options.verbose ? LOG_LEVEL_DEBUG :
 					   LOG_LEVEL_INFO);

@@ -26,7 +26,8 @@ enum {
 	KEY_NO_NATIVE,
 	KEY_NO_KERNEL,
 	KEY_INTERPRETER,
-	KEY_PERF_MAP
+	KEY_PERF_MAP,
+	KEY_NO_REALTIME
 };
 
 enum {
@@ -99,6 +100,10 @@ static const struct argp_option options[] = {
 	{ "audit", KEY_AUDIT, "N", 0,
 	  "walk one such stack in N to the root and compare (default 64; 0 none); of stacks deeper than "
 	  "128, one in N * depth / 128, so that this never costs more" },
+	{ "no-realtime", KEY_NO_REALTIME, 0, 0,
+	  "leave krait's own priority as it is. Otherwise krait runs as SCHED_RR 1 where it is permitted "
+	  "to, so that a machine with more to run than it can is recorded in time; a command that it "
+	  "starts does not" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
 	{ 0 },
 };
@@ -271,6 +276,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->native = true;
 		o->interpreter_frames = true;
 		break;
+	case KEY_NO_REALTIME:
+		o->realtime = false;
+		break;
 	case KEY_PERF_MAP:
 		o->perf_map = true;
 		break;
@@ -299,7 +307,7 @@ void record_options_parse(struct record_options *ret, int argc, char **argv)
 	memset(ret, 0, sizeof(*ret));
 	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
 	ret->audit_every = DEFAULT_AUDIT_EVERY;
-	ret->native = ret->kernel = true;
+	ret->native = ret->kernel = ret->realtime = true;
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	/* In order: what follows the command's name belongs to the command. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);

@@ -14,10 +14,14 @@
 #include "sampler/owner_books.h"
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
+#include "sampler/queue.h"
+#include "sampler/reader.h"
 #include "sampler/record.h"
+#include "sampler/ring.h"
 #include "sampler/slots.h"
 #include "sampler/uprobes.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 /*
@@ -26,6 +30,13 @@
  */
 #define RING_BYTES_PER_CPU (4UL << 20)
 #define RING_BYTES_MAX (256UL << 20)
+/*
+ * What may wait beyond the ring while names are read or a disk is slow, taken as needed: most of a
+ * second of the worst that one CPU can write.
+ */
+#define QUEUE_BYTES (64UL << 20)
+/* Records between two looks at the clock. */
+#define DRAIN_RECORDS 32
 
 struct sampler {
 	struct sampler_config config;
@@ -33,7 +44,9 @@ struct sampler {
 	struct krait_bpf *skel;
 	struct bpf_program *program;
 	struct perf_events *events;
-	struct ring_buffer *ring;
+	struct ring *ring;
+	struct queue *queue;
+	struct reader *reader; /* NULL before the start */
 	struct slots *slots;
 	struct anchors *anchors;
 	struct owner_books *books;
@@ -41,17 +54,6 @@ struct sampler {
 	__u32 layout_cnt;
 	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
 };
-
-static int on_record(void *ctx, void *data, size_t size)
-{
-	struct sampler *s = ctx;
-	const struct event_header *header = data;
-
-	if (size >= sizeof(*header))
-		owner_books_consumed(s->books, header->owner, size);
-	record_dispatch(&s->handler, data, size);
-	return 0;
-}
 
 /* Lines of a verifier's log that -v shows: the end of it has the reason. */
 #define VERIFIER_LINES 40
@@ -169,6 +171,16 @@ static int follow_processes(struct sampler *s, struct error *err)
 			 strerror(errno));
 }
 
+/* The second cursor is for whoever places anchors: see reader.h. */
+static int prepare_records(struct sampler *s)
+{
+	struct bpf_map *map = s->skel->maps.ring;
+
+	s->ring = ring__new(bpf_map__fd(map), bpf_map__max_entries(map), s->books);
+	s->queue = queue__new(QUEUE_BYTES, s->config.anchors ? 2 : 1);
+	return s->ring && s->queue ? 0 : -1;
+}
+
 static int prepare(struct sampler *s, struct error *err)
 {
 	int result = load(s, err);
@@ -176,13 +188,12 @@ static int prepare(struct sampler *s, struct error *err)
 	if (result)
 		return result;
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
-	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), on_record, s, NULL);
 	s->books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
 	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))
 		s->uprobes = uprobes__new(s->skel->progs.runtime_begin,
 					  bpf_map__fd(s->skel->maps.entries));
-	if (!s->slots || !s->ring || !s->anchors || !s->books)
+	if (!s->slots || !s->anchors || !s->books || prepare_records(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
 	return follow_processes(s, err);
@@ -213,7 +224,9 @@ void sampler__free(struct sampler *s)
 		return;
 	perf_events__free(s->events);
 	uprobes__free(s->uprobes);
-	ring_buffer__free(s->ring);
+	reader__free(s->reader);
+	queue__free(s->queue);
+	ring__free(s->ring);
 	owner_books_unmap(s->books);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
@@ -223,6 +236,10 @@ void sampler__free(struct sampler *s)
 
 int sampler__start(struct sampler *s, struct error *err)
 {
+	s->reader = reader__new(s->ring, s->queue);
+	if (!s->reader)
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot start a thread: %s",
+				 strerror(errno));
 	s->events = perf_events__new(&s->config, s->program, err);
 	return s->events ? 0 : -1;
 }
@@ -231,6 +248,13 @@ void sampler__stop(struct sampler *s)
 {
 	perf_events__free(s->events);
 	s->events = NULL;
+	if (s->reader)
+		reader__finish(s->reader);
+}
+
+void sampler__end_at(struct sampler *s, __u64 end_ns)
+{
+	s->skel->data->end_ns = end_ns;
 }
 
 void sampler__follow_cpus(struct sampler *s)
@@ -241,12 +265,42 @@ void sampler__follow_cpus(struct sampler *s)
 
 int sampler__fd(const struct sampler *s)
 {
-	return ring_buffer__epoll_fd(s->ring);
+	return queue__fd(s->queue, CURSOR_MAIN);
 }
 
-int sampler__drain(struct sampler *s)
+bool sampler__arm(struct sampler *s)
 {
-	return ring_buffer__consume(s->ring);
+	return queue__arm(s->queue, CURSOR_MAIN);
+}
+
+void sampler__disarm(struct sampler *s)
+{
+	queue__disarm(s->queue, CURSOR_MAIN);
+}
+
+bool sampler__drain(struct sampler *s, __u64 until_ns)
+{
+	unsigned cnt = 0;
+	const void *data;
+	size_t size;
+
+	while ((data = queue__peek(s->queue, CURSOR_MAIN, &size))) {
+		record_dispatch(&s->handler, data, size);
+		queue__pop(s->queue, CURSOR_MAIN);
+		if (++cnt % DRAIN_RECORDS == 0 && clock_monotonic_ns() >= until_ns)
+			return true;
+	}
+	return false;
+}
+
+bool sampler__is_drained(struct sampler *s)
+{
+	return queue__is_over(s->queue, CURSOR_MAIN);
+}
+
+struct queue *sampler__queue(struct sampler *s)
+{
+	return s->queue;
 }
 
 /* Index of the layout in the map, entered there if it is new; -ENOSPC when full. */

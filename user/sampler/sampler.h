@@ -3,8 +3,8 @@
  * sampler.h - the kernel side as an object: programs, maps, perf events, ring buffer.
  *
  * Life: new (load, attach process events) -> track processes -> start (interrupts begin) -> drain,
- * as often as its fd is readable or a timer says -> stop (interrupts end) -> drain -> counters ->
- * free. Freeing at any point is safe, and so is being killed: the kernel drops everything with the
+ * as often as its fd is readable or a timer says -> stop (interrupts end) -> drain until it is drained
+ * -> counters -> free. Freeing at any point is safe, and so is being killed: the kernel drops everything with the
  * last file descriptor.
  *
  * Must hold: only this module touches the maps' hashes; records are checked before anyone sees them.
@@ -23,6 +23,7 @@
 
 struct anchors;
 struct owner_books;
+struct queue;
 struct sampler;
 
 struct sampler_config {
@@ -31,6 +32,7 @@ struct sampler_config {
 	size_t ring_bytes; /* 0: sized from the number of CPUs */
 	bool follow_all; /* every process, not only those tracked or watched and their children */
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
+	bool anchors; /* somebody will read the queue for them: see sampler__queue() */
 	bool native, kernel; /* also take native frames of user mode, and those of the kernel */
 };
 
@@ -55,10 +57,23 @@ void sampler__stop(struct sampler *s);
 /* Follows CPUs that came online or went; cheap when none did. */
 void sampler__follow_cpus(struct sampler *s);
 
-/* Readable when much is waiting or a process event came. */
+/* Interrupts after that time, CLOCK_MONOTONIC, are not taken: not even counted. */
+void sampler__end_at(struct sampler *s, __u64 end_ns);
+
+/*
+ * A thread empties the ring buffer from the start on (reader.h), so records wait here as long as they
+ * must. To sleep until there are some: sampler__arm(), and if it says so, poll the descriptor, then
+ * sampler__disarm().
+ */
 int sampler__fd(const struct sampler *s);
-/* Hands out all records that are waiting. Their number, or -errno. */
-int sampler__drain(struct sampler *s);
+bool sampler__arm(struct sampler *s);
+void sampler__disarm(struct sampler *s);
+/* Hands out records until there are none, or that time has come; true in the second case. */
+bool sampler__drain(struct sampler *s, __u64 until_ns);
+/* After sampler__stop(): every record has been handed out. */
+bool sampler__is_drained(struct sampler *s);
+/* For the one who reads CURSOR_ANCHORS. */
+struct queue *sampler__queue(struct sampler *s);
 
 /* An executable, as stat() says it. */
 struct binary {

@@ -13,6 +13,7 @@
 
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/priority.h"
 
 struct child {
 	pid_t pid;
@@ -42,7 +43,7 @@ static _Noreturn void child_main(char *const argv[], const sigset_t *mask, int g
 }
 
 struct child *child__launch(char *const argv[], const sigset_t *mask, const struct rlimit *files,
-			    struct error *err)
+			    const struct priority *priority, struct error *err)
 {
 	int go[2] = { -1, -1 }, failure[2] = { -1, -1 };
 	struct child *c = calloc(1, sizeof(*c));
@@ -56,6 +57,7 @@ struct child *child__launch(char *const argv[], const sigset_t *mask, const stru
 		close(go[1]);
 		close(failure[0]);
 		setrlimit(RLIMIT_NOFILE, files);
+		priority_restore(priority);
 		child_main(argv, mask, go[0], failure[1]);
 	}
 	close(go[0]);

@@ -14,11 +14,15 @@
 
 struct child;
 struct error;
+struct priority;
 struct rlimit;
 
-/* mask, files: the signal mask and the limit that the command shall run with. NULL with *err filled. */
+/*
+ * mask, files, priority: the signal mask, limit and priority that the command shall run with. NULL with
+ * *err filled. What the child calls before exec is safe where other threads run.
+ */
 struct child *child__launch(char *const argv[], const sigset_t *mask, const struct rlimit *files,
-			    struct error *err);
+			    const struct priority *priority, struct error *err);
 /* Fails, with *err filled and the shell's code 126 or 127, when the command cannot be executed. */
 int child__go(struct child *c, struct error *err) __attribute__((warn_unused_result));
 void child__free(struct child *c);

@@ -6,22 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "session/child.h"
 #include "session/processes.h"
 #include "session/progress.h"
 #include "session/shortages.h"
 #include "session/signals.h"
+#include "session/starting.h"
 #include "session/targets.h"
 #include "symbol/symbolizer.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-/* Records wait at most this long: short enough that a process is mostly still there to be read. */
-#define DRAIN_NS (50 * 1000000ULL)
+/* Signals, timers and the end of the time are looked at this often, however many records wait. */
+#define TURN_NS (50 * 1000000ULL)
 #define PROGRESS_NS (250 * 1000000ULL)
 /* After Ctrl-C the command, which got it too, has this long to end and give its exit code. */
 #define CHILD_GRACE_MS 2000
+/* The ring's reader wakes us when it has moved the last records. */
+#define DRAIN_REST_MS 100
 /* Of descriptors: what KRAIT_MAX_PROCS processes need, and some. */
 #define FILES_MAX 32768
 
@@ -33,8 +37,10 @@ struct session {
 	struct anchoring *anchoring;
 	struct child *child;
 	struct signals signals;
+	struct starting *starting;
 	struct rlimit old_files; /* before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
+	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	__u64 progress_samples; /* at the last progress line */
 };
 
@@ -140,6 +146,8 @@ struct session *session__new(const struct session_config *config, struct error *
 	s->config = config;
 	s->signals.fd = -1;
 	s->created_ns = clock_monotonic_ns();
+	if (config->progress)
+		s->starting = starting__new(STDERR_FILENO);
 	if (build(s, err)) {
 		session__free(s);
 		return NULL;
@@ -147,11 +155,18 @@ struct session *session__new(const struct session_config *config, struct error *
 	return s;
 }
 
+static void end_starting(struct session *s)
+{
+	starting__free(s->starting);
+	s->starting = NULL;
+}
+
 /* The processes go first: letting go of them talks to the sampler and the collector. */
 void session__free(struct session *s)
 {
 	if (!s)
 		return;
+	end_starting(s);
 	processes__free(s->processes);
 	anchoring__free(s->anchoring);
 	sampler__free(s->sampler);
@@ -171,7 +186,8 @@ static int follow_targets(struct session *s, struct error *err)
 		return -1;
 	if (!s->config->command)
 		return 0;
-	s->child = child__launch(s->config->command, &s->signals.old_mask, &s->old_files, err);
+	s->child = child__launch(s->config->command, &s->signals.old_mask, &s->old_files,
+				 s->config->priority, err);
 	if (!s->child)
 		return -1;
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
@@ -230,7 +246,7 @@ static __u64 earlier(__u64 a, __u64 b)
 	return b && b < a ? b : a;
 }
 
-/* Sleeps until something happens or until_ns. */
+/* Sleeps until something happens or until_ns; records that wait already are something. */
 static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 {
 	struct pollfd fds[] = {
@@ -241,11 +257,12 @@ static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 	__u64 now_ns = clock_monotonic_ns();
 	struct timespec timeout = { 0 };
 
-	if (until_ns > now_ns) {
+	if (sampler__arm(s->sampler) && until_ns > now_ns) {
 		timeout.tv_sec = (until_ns - now_ns) / NS_PER_SEC;
 		timeout.tv_nsec = (until_ns - now_ns) % NS_PER_SEC;
 	}
 	*ret_signal = ppoll(fds, 3, &timeout, NULL) > 0 && fds[1].revents;
+	sampler__disarm(s->sampler);
 }
 
 static bool is_over(struct session *s, __u64 end_ns, __u64 now_ns, bool signalled)
@@ -259,14 +276,14 @@ static bool is_over(struct session *s, __u64 end_ns, __u64 now_ns, bool signalle
 
 static void loop(struct session *s)
 {
-	__u64 end_ns = s->config->duration_ns ? s->started_ns + s->config->duration_ns : 0;
+	__u64 end_ns = s->end_ns;
 	__u64 now_ns = s->started_ns, retry_ns = 0, wake_ns;
 	bool signalled = false;
 
 	while (!is_over(s, end_ns, now_ns, signalled)) {
-		wake_ns = earlier(now_ns + DRAIN_NS, end_ns);
+		wake_ns = earlier(s->progress_ns + PROGRESS_NS, end_ns);
 		wait_for_work(s, earlier(wake_ns, retry_ns), &signalled);
-		sampler__drain(s->sampler);
+		sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
 		anchoring__flush(s->anchoring);
 		now_ns = clock_monotonic_ns();
 		retry_ns = processes__retry(s->processes, now_ns);
@@ -283,6 +300,18 @@ static void loop(struct session *s)
 		child__ended(s->child, CHILD_GRACE_MS);
 }
 
+static void drain_rest(struct session *s)
+{
+	struct pollfd fd = { .fd = sampler__fd(s->sampler), .events = POLLIN };
+
+	while (!sampler__is_drained(s->sampler)) {
+		if (sampler__arm(s->sampler))
+			poll(&fd, 1, DRAIN_REST_MS);
+		sampler__disarm(s->sampler);
+		sampler__drain(s->sampler, ~0ULL);
+	}
+}
+
 /* No interrupt comes any more: take what is left and close the books. */
 static void finish(struct session *s)
 {
@@ -290,8 +319,8 @@ static void finish(struct session *s)
 	__u64 counters[COUNTER_CNT];
 
 	sampler__stop(s->sampler);
-	s->stopped_ns = clock_monotonic_ns();
-	sampler__drain(s->sampler);
+	s->stopped_ns = earlier(clock_monotonic_ns(), s->end_ns);
+	drain_rest(s);
 	anchoring__detach(s->anchoring);
 	if (s->config->progress)
 		progress_clear(stderr);
@@ -313,12 +342,16 @@ int session__run(struct session *s, struct error *err)
 {
 	int result = follow_targets(s, err);
 
-	if (result)
-		return result;
-	result = sampler__start(s->sampler, err);
+	if (!result)
+		result = sampler__start(s->sampler, err);
+	end_starting(s);
 	if (result)
 		return result;
 	s->started_ns = s->progress_ns = clock_monotonic_ns();
+	if (s->config->duration_ns) {
+		s->end_ns = s->started_ns + s->config->duration_ns;
+		sampler__end_at(s->sampler, s->end_ns);
+	}
 	if (s->child)
 		result = child__go(s->child, err);
 	if (!result)

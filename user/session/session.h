@@ -37,6 +37,7 @@ struct session_config {
 	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
 	bool progress; /* a live line on stderr */
 	enum anchor_mode anchors;
+	const struct priority *priority; /* that a launched command shall have */
 };
 
 struct session_stats {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -118,14 +119,23 @@ static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
 	return r;
 }
 
-/* A session of its own: what a terminal sends to krait is not for its workers. */
+/*
+ * A session of its own: what a terminal sends to krait is not for its workers. Nor is the priority that
+ * krait records with (util/priority.h).
+ */
 static int set_attributes(posix_spawnattr_t *attributes)
 {
+	static const struct sched_param ordinary = { .sched_priority = 0 };
+	short flags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK;
 	sigset_t none;
 	int r;
 
+	if (sched_getscheduler(0) == SCHED_RR)
+		flags |= POSIX_SPAWN_SETSCHEDULER;
 	sigemptyset(&none);
-	r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+	r = posix_spawnattr_setflags(attributes, flags);
+	r = r ? r : posix_spawnattr_setschedpolicy(attributes, SCHED_OTHER);
+	r = r ? r : posix_spawnattr_setschedparam(attributes, &ordinary);
 	return r ? r : posix_spawnattr_setsigmask(attributes, &none);
 }
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "sampler/queue.h"
+#include "sampler/ring.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define NS_PER_MS 1000000ULL
+/* Records wait at most this long: short enough that a process is mostly still there to be read. */
+#define TURN_NS (50 * NS_PER_MS)
+/* The same while a new thread's first samples come, and how long that is after each of them. */
+#define SHORT_TURN_NS (6 * NS_PER_MS)
+#define SHORT_TURNS_NS (100 * NS_PER_MS)
+/* This much wakes their readers before the turn is over. */
+#define WAKE_BYTES (4 * QUEUE_CHUNK)
+#define FULL_WAIT_MS 20
+
+enum order {
+	ORDER_NONE,
+	ORDER_FINISH,
+	ORDER_END,
+};
+
+struct reader {
+	struct ring *ring;
+	struct queue *queue;
+	pthread_t thread;
+	int fd; /* readable when there is an order */
+	enum order order;
+	/* of the thread */
+	__u64 short_until_ns, main_woken_ns;
+};
+
+static enum order order_of(const struct reader *r)
+{
+	return __atomic_load_n(&r->order, __ATOMIC_ACQUIRE);
+}
+
+static void give_order(struct reader *r, enum order order)
+{
+	__u64 one = 1;
+
+	__atomic_store_n(&r->order, order, __ATOMIC_RELEASE);
+	/* A full counter is readable, too. */
+	if (write(r->fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* Those who have something to do now; what is no hurry can wait for more. */
+static void wake_readers(struct reader *r, const struct ring_moved *m, __u64 now_ns)
+{
+	bool due = now_ns >= r->main_woken_ns + TURN_NS - NS_PER_MS;
+	size_t waiting = queue__waiting(r->queue, CURSOR_MAIN);
+
+	if (waiting && (due || m->task || waiting > WAKE_BYTES)) {
+		r->main_woken_ns = now_ns;
+		queue__wake(r->queue, CURSOR_MAIN);
+	}
+	/* Also where nothing is for it: what it has not passed is held. */
+	if (queue__cursors(r->queue) > CURSOR_ANCHORS &&
+	    (m->deep || queue__waiting(r->queue, CURSOR_ANCHORS) > WAKE_BYTES))
+		queue__wake(r->queue, CURSOR_ANCHORS);
+}
+
+static void wait_for_work(struct reader *r, __u64 now_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = ring__fd(r->ring), .events = POLLIN },
+		{ .fd = r->fd, .events = POLLIN },
+	};
+	struct timespec timeout = {
+		.tv_nsec = (long)(now_ns < r->short_until_ns ? SHORT_TURN_NS : TURN_NS),
+	};
+
+	if (ppoll(fds, 2, &timeout, NULL) > 0 && fds[0].revents)
+		ring__woken(r->ring);
+}
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+	struct ring_moved moved;
+	enum order order;
+	__u64 now_ns;
+
+	do {
+		/* Before the move: what was there when the order came is moved. */
+		order = order_of(r);
+		ring__move(r->ring, r->queue, &moved);
+		now_ns = clock_monotonic_ns();
+		if (moved.newcomer)
+			r->short_until_ns = now_ns + SHORT_TURNS_NS;
+		wake_readers(r, &moved, now_ns);
+		if (moved.full)
+			queue__wait_room(r->queue, FULL_WAIT_MS);
+		else if (order == ORDER_NONE)
+			wait_for_work(r, now_ns);
+	} while (order != ORDER_END && (order == ORDER_NONE || moved.full));
+	queue__close(r->queue);
+	return NULL;
+}
+
+struct reader *reader__new(struct ring *ring, struct queue *queue)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return NULL;
+	r->ring = ring;
+	r->queue = queue;
+	r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = r->fd < 0 ? errno : pthread_create(&r->thread, NULL, reader_main, r);
+	if (!err)
+		return r;
+	cleanup_close_(&r->fd);
+	free(r);
+	errno = err;
+	return NULL;
+}
+
+void reader__finish(struct reader *r)
+{
+	give_order(r, ORDER_FINISH);
+}
+
+void reader__free(struct reader *r)
+{
+	if (!r)
+		return;
+	give_order(r, ORDER_END);
+	pthread_join(r->thread, NULL);
+	close(r->fd);
+	free(r);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/ring.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "sampler/owner_books.h"
+#include "sampler/queue.h"
+#include "util/cleanup.h"
+
+/* Fewer frames in a record are not worth an anchor. */
+#define DEEP_FRAMES 8
+
+struct ring {
+	size_t page, bytes;
+	unsigned long *consumed; /* a page of its own, ours to write */
+	const unsigned long *produced; /* the kernel's, before the data */
+	const char *data; /* mapped twice in a row, so that no record is in two pieces */
+	struct owner_books *books;
+	int fd; /* epoll: readable only when the kernel says so, not whenever there is a record */
+};
+
+static int map_pages(struct ring *r, int map_fd)
+{
+	void *own = mmap(NULL, r->page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0), *theirs;
+
+	if (own == MAP_FAILED)
+		return -errno;
+	r->consumed = own;
+	theirs = mmap(NULL, r->page + 2 * r->bytes, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
+	if (theirs == MAP_FAILED)
+		return -errno;
+	r->produced = theirs;
+	r->data = (const char *)theirs + r->page;
+	return 0;
+}
+
+static int watch(struct ring *r, int map_fd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	r->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->fd < 0 || epoll_ctl(r->fd, EPOLL_CTL_ADD, map_fd, &event))
+		return -errno;
+	return 0;
+}
+
+struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books)
+{
+	struct ring *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return NULL;
+	r->page = (size_t)sysconf(_SC_PAGESIZE);
+	r->bytes = bytes;
+	r->books = books;
+	r->fd = -1;
+	err = map_pages(r, map_fd);
+	if (!err)
+		err = watch(r, map_fd);
+	if (!err)
+		return r;
+	ring__free(r);
+	errno = -err;
+	return NULL;
+}
+
+void ring__free(struct ring *r)
+{
+	if (!r)
+		return;
+	if (r->consumed)
+		munmap(r->consumed, r->page);
+	if (r->produced)
+		munmap((void *)r->produced, r->page + 2 * r->bytes);
+	cleanup_close_(&r->fd);
+	free(r);
+}
+
+int ring__fd(const struct ring *r)
+{
+	return r->fd;
+}
+
+void ring__woken(struct ring *r)
+{
+	struct epoll_event event;
+
+	epoll_wait(r->fd, &event, 1, 0);
+}
+
+static const struct queue_head *head_at(const struct ring *r, unsigned long pos)
+{
+	return (const struct queue_head *)(r->data + (pos & (r->bytes - 1)));
+}
+
+/* The header at pos is whole: no longer being written. */
+static bool is_there(const struct ring *r, unsigned long pos)
+{
+	return !(__atomic_load_n(&head_at(r, pos)->size, __ATOMIC_ACQUIRE) & BPF_RINGBUF_BUSY_BIT);
+}
+
+/* Little is checked here: what is wrong about a record its readers find. */
+static void note(const struct ring *r, struct ring_moved *m, const struct queue_head *head)
+{
+	const struct event_header *header = (const struct event_header *)(head + 1);
+	const struct event_sample *event = (const struct event_sample *)header;
+
+	if (queue_record_size(head) >= sizeof(*header))
+		owner_books_consumed(r->books, header->owner, queue_record_size(head));
+	if (queue_record_size(head) < sizeof(*event) || event->type != EVENT_SAMPLE) {
+		m->task = m->task || event->type != EVENT_CODE;
+		return;
+	}
+	m->newcomer = m->newcomer || !(event->flags & SAMPLE_HAS_SLOT);
+	m->deep = m->deep || event->frame_cnt >= DEEP_FRAMES || event->anchor > ANCHOR_NOTE_DELTA;
+}
+
+/* Bytes of whole records from pos on, at most room. */
+static size_t measure(const struct ring *r, unsigned long pos, unsigned long end, size_t room,
+		      struct ring_moved *m)
+{
+	size_t bytes = 0, stride;
+
+	while (pos + bytes < end && is_there(r, pos + bytes)) {
+		stride = queue_stride(head_at(r, pos + bytes));
+		if (bytes + stride > room)
+			break;
+		note(r, m, head_at(r, pos + bytes));
+		bytes += stride;
+	}
+	return bytes;
+}
+
+void ring__move(struct ring *r, struct queue *queue, struct ring_moved *ret)
+{
+	unsigned long pos = *r->consumed, end = __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
+
+	*ret = (struct ring_moved){ 0 };
+	while (pos < end && is_there(r, pos)) {
+		size_t room, bytes;
+		void *to = queue__room(queue, queue_stride(head_at(r, pos)), &room);
+
+		ret->full = !to;
+		if (!to)
+			return;
+		bytes = measure(r, pos, end, room, ret);
+		memcpy(to, head_at(r, pos), bytes);
+		pos += bytes;
+		__atomic_store_n(r->consumed, pos, __ATOMIC_RELEASE);
+		queue__commit(queue, bytes);
+		ret->bytes += bytes;
+		end = __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
+	}
+}

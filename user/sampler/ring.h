@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ring.h - user space's side of the kernel's ring buffer: moves what is there into the queue, in as few
+ * and as large pieces as there are.
+ *
+ * libbpf's own reader calls back once a record and gives each back at once; here a run of records is
+ * one copy, after which the kernel has all of its room again.
+ *
+ * Must hold: one thread moves; a record that is still being written, and all behind it, wait.
+ */
+#ifndef KRAIT_SAMPLER_RING_H
+#define KRAIT_SAMPLER_RING_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct owner_books;
+struct queue;
+struct ring;
+
+/* What one move has met. */
+struct ring_moved {
+	size_t bytes;
+	bool full; /* the queue had no room: there is more */
+	bool task; /* a process or thread came, changed or went */
+	bool newcomer; /* a sample of a thread that has no slot yet */
+	bool deep; /* a sample that an anchor may be worth, or that says something of one */
+};
+
+/*
+ * map_fd: of the map, borrowed; bytes: its size. books: borrowed, what is moved is no longer held in the
+ * ring by its owner. NULL and errno on failure.
+ */
+struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books);
+void ring__free(struct ring *r);
+
+/* Readable when the kernel has woken its reader since the last look (ring__woken()). */
+int ring__fd(const struct ring *r);
+void ring__woken(struct ring *r);
+
+/* Moves all that is there; *ret says what it was. */
+void ring__move(struct ring *r, struct queue *queue, struct ring_moved *ret);
+
+#endif /* KRAIT_SAMPLER_RING_H */

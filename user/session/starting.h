@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * starting.h - says on a terminal that krait is starting, where that takes more than a moment: on a
+ * machine whose CPUs have long queues nothing else would tell that it lives.
+ */
+#ifndef KRAIT_SESSION_STARTING_H
+#define KRAIT_SESSION_STARTING_H
+
+struct starting;
+
+/* fd: the terminal. NULL when there is no thread for it: then nothing is said. */
+struct starting *starting__new(int fd);
+/* It has started, or failed: takes back what was said. NULL: nothing. */
+void starting__free(struct starting *s);
+
+#endif /* KRAIT_SESSION_STARTING_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/priority.h"
+
+#include <errno.h>
+
+int priority_raise(struct priority *ret)
+{
+	struct sched_param lowest = { .sched_priority = 1 };
+
+	ret->raised = false;
+	ret->policy = sched_getscheduler(0);
+	if (ret->policy < 0 || sched_getparam(0, &ret->param))
+		return -errno;
+	/* Whoever started krait above all others knows why. */
+	if (ret->policy != SCHED_OTHER && ret->policy != SCHED_BATCH)
+		return 0;
+	if (sched_setscheduler(0, SCHED_RR, &lowest))
+		return -errno;
+	ret->raised = true;
+	return 0;
+}
+
+void priority_restore(const struct priority *p)
+{
+	if (p->raised)
+		sched_setscheduler(0, p->policy, &p->param);
+}
