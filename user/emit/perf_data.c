@@ -42,6 +42,8 @@ struct emitter {
 	__u64 *chain;
 	__u32 chain_cap, chain_cnt;
 	__u32 chain_node, chain_image; /* what the chain is of: a stack often comes again at once */
+	bool has_kernel,
+		kernel_told; /* there are addresses of the kernel; what is where was said */
 	bool in_user; /* the last address put there was not the kernel's */
 	__u64 flushed_ns;
 	__u32 max_depth;
@@ -96,8 +98,6 @@ static int start_writer(struct emitter *e, const struct profile *p)
 	config.event_cnt = e->event_cnt;
 	if (!err)
 		err = perf_writer__new(&e->writer, e->out, &config);
-	if (!err)
-		err = kernel_maps_tell(&e->kernel, e->writer);
 	return err ? err : perf_writer__flush(e->writer);
 }
 
@@ -147,6 +147,7 @@ static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool
 	if (!cnt || (!kernel && e->chain[0] == (__u64)PERF_CONTEXT_KERNEL && !e->in_user))
 		e->chain[cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
 	e->in_user = !kernel;
+	e->has_kernel = e->has_kernel || kernel;
 	e->chain[cnt++] = address;
 	return cnt;
 }
@@ -174,6 +175,18 @@ static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 no
 	}
 	/* Not even a mark: what found no room in the profile. */
 	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, p, 0), false);
+}
+
+/*
+ * Where the kernel's code is, before the first sample that has some: reading it takes a tenth of a second,
+ * which the start of a recording has not.
+ */
+static int tell_kernel(struct emitter *e)
+{
+	if (!e->has_kernel || e->kernel_told)
+		return 0;
+	e->kernel_told = true;
+	return kernel_maps_tell(&e->kernel, e->writer);
 }
 
 typedef int (*store_fn)(struct dso_files *f, const struct profile *p, const char *notes);
@@ -210,6 +223,9 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 		if (e->chain_cnt - 1 > e->max_depth)
 			e->max_depth = e->chain_cnt - 1;
 	}
+	err = tell_kernel(e);
+	if (err)
+		return err;
 	to = (struct announcer_output){ e->writer, e->files };
 	err = announcer_sample(&e->announcer, &to, p, s, &stamp, e->chain_image);
 	if (!err)
@@ -282,7 +298,7 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 	__u64 lost = 0;
 
 	/* Modules that were loaded meanwhile. */
-	if (!err)
+	if (!err && e->has_kernel)
 		err = kernel_maps_tell(&e->kernel, e->writer);
 	/* Before the DSO is complete: it may get a last address there. */
 	if (!err && e->options->open_map)

@@ -2,16 +2,19 @@
 #include "symbol/kernel_symbols.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/bytes.h"
 #include "util/cleanup.h"
 
 /* A kernel has about 200,000, and its modules as many again. */
 #define SYMBOLS_MAX (4U << 20)
+/* Of one read: the kernel gives as much as it likes, which is more than stdio asks it for. */
+#define PIECE (1UL << 20)
 
 struct kernel_symbols {
 	char *path;
@@ -46,19 +49,19 @@ void kernel_symbols__free(struct kernel_symbols *s)
 
 static int read_text(struct kernel_symbols *s)
 {
-	cleanup_fclose FILE *in = fopen(s->path, "re");
+	cleanup_close int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	cleanup_free char *piece = malloc(PIECE);
 	struct bytes b = { 0 };
-	char buf[65536];
-	size_t n;
+	ssize_t n = -1;
 
-	if (!in)
-		return -errno;
-	while ((n = fread(buf, 1, sizeof(buf), in)))
-		bytes_put(&b, buf, n);
+	if (fd < 0 || !piece)
+		return fd < 0 ? -errno : -ENOMEM;
+	while ((n = read(fd, piece, PIECE)) > 0)
+		bytes_put(&b, piece, (size_t)n);
 	bytes_put(&b, "", 1);
-	if (b.failed) {
+	if (b.failed || n < 0) {
 		bytes_free(&b);
-		return -ENOMEM;
+		return n < 0 ? -EIO : -ENOMEM;
 	}
 	s->text = (char *)b.data;
 	return 0;
