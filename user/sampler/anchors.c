@@ -7,12 +7,19 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include "util/quota.h"
+
 struct anchors {
 	struct anchor *map; /* shared with the kernel */
 	__u64 last_epoch;
+	struct quota *quota;
 	int free_cnt;
 	int free[KRAIT_MAX_ANCHORS];
+	unsigned owners[KRAIT_MAX_ANCHORS]; /* of those that are taken */
 };
+
+/* One anchor in so many is root's. */
+#define ROOT_RESERVE 8
 
 #define MAP_BYTES (KRAIT_MAX_ANCHORS * sizeof(struct anchor))
 
@@ -29,6 +36,11 @@ struct anchors *anchors__new(int fd)
 		return NULL;
 	}
 	a->map = map;
+	a->quota = quota__new(KRAIT_MAX_ANCHORS, KRAIT_MAX_ANCHORS / ROOT_RESERVE);
+	if (!a->quota) {
+		anchors__free(a);
+		return NULL;
+	}
 	for (int i = 0; i < KRAIT_MAX_ANCHORS; i++)
 		a->free[a->free_cnt++] = KRAIT_MAX_ANCHORS - 1 - i;
 	return a;
@@ -39,12 +51,19 @@ void anchors__free(struct anchors *a)
 	if (!a)
 		return;
 	munmap(a->map, MAP_BYTES);
+	quota__free(a->quota);
 	free(a);
 }
 
-int anchors__take(struct anchors *a)
+int anchors__take(struct anchors *a, unsigned owner)
 {
-	return a->free_cnt ? a->free[--a->free_cnt] : -ENOSPC;
+	int index;
+
+	if (quota__take(a->quota, owner, 1))
+		return -ENOSPC;
+	index = a->free[--a->free_cnt];
+	a->owners[index] = owner;
+	return index;
 }
 
 static void set_epoch(struct anchor *anchor, __u64 epoch)
@@ -60,6 +79,7 @@ void anchors__stop(struct anchors *a, int index)
 void anchors__give_back(struct anchors *a, int index)
 {
 	set_epoch(&a->map[index], 0);
+	quota__give(a->quota, a->owners[index], 1);
 	a->free[a->free_cnt++] = index;
 }
 

@@ -34,8 +34,8 @@ struct anchor_target {
 struct anchors *anchors__new(int fd);
 void anchors__free(struct anchors *a);
 
-/* An unused index, or -ENOSPC. */
-int anchors__take(struct anchors *a);
+/* An unused index, or -ENOSPC when the owner (bpf/share.h) has its share. */
+int anchors__take(struct anchors *a, unsigned owner);
 /* Ends what it was used for and gives it back. Writes nothing into the target. */
 void anchors__give_back(struct anchors *a, int index);
 

@@ -431,9 +431,14 @@ const struct owner_books *sampler__owner_books(const struct sampler *s)
 	return s->books;
 }
 
-int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns)
+int sampler__add_thread(struct sampler *s, const struct event_sample *event)
 {
-	return slots__add(s->slots, pid, tid, start_ns);
+	return slots__add(s->slots, event->owner, event->pid, event->tid, event->thread_start_ns);
+}
+
+__u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
+{
+	return slots__refused(s->slots, owner);
 }
 
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns)

@@ -116,8 +116,9 @@ const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index);
 unsigned sampler__owner(const struct sampler *s, __u32 uid);
 const struct owner_books *sampler__owner_books(const struct sampler *s);
 
-/* Gives the thread a slot; without one it is searched for at every sample. */
-int sampler__add_thread(struct sampler *s, pid_t pid, pid_t tid, __u64 start_ns);
+/* Gives the sampled thread a slot; without one it is searched for at every sample. */
+int sampler__add_thread(struct sampler *s, const struct event_sample *event);
+__u64 sampler__slots_refused(const struct sampler *s, unsigned owner);
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);
 
 /* The anchors, and the tie of one to a thread that has a slot (KRAIT_NO_ANCHOR: none). */

@@ -31,6 +31,7 @@ enum hold {
 
 struct anchored {
 	pid_t tid, pid;
+	unsigned owner; /* who pays for its anchor: bpf/share.h */
 	__u64 start_ns;
 	enum hold hold;
 	int index; /* of the anchor, < 0 none */
@@ -111,6 +112,7 @@ static struct anchored *find_or_add(struct anchoring *a, const struct event_samp
 	t->tid = event->tid;
 	t->pid = event->pid;
 	t->start_ns = event->thread_start_ns;
+	t->owner = event->owner;
 	t->index = -1;
 	HASH_ADD_INT(a->by_tid, tid, t);
 	a->stats.threads++;
@@ -252,7 +254,7 @@ static int prepare(struct anchoring *a, struct anchored *t)
 
 	if (t->index >= 0)
 		return 0;
-	t->index = anchors__take(sampler__anchors(a->sampler));
+	t->index = anchors__take(sampler__anchors(a->sampler), t->owner);
 	if (t->index < 0)
 		return t->index;
 	err = sampler__tie_anchor(a->sampler, t->tid, t->start_ns, (__u32)t->index);

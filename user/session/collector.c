@@ -344,7 +344,7 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 		return;
 	}
 	if (!(event->flags & SAMPLE_HAS_SLOT))
-		sampler__add_thread(c->sampler, event->pid, event->tid, event->thread_start_ns);
+		sampler__add_thread(c->sampler, event);
 	printable_into(comm, sizeof(comm), event->comm);
 	profile__begin(c->profile, event->owner);
 	node = sample_node(c, p, event, frames, comm, &reason);

@@ -133,7 +133,8 @@ static void fuse_serve(int until_fd, on_read_fn *on_read, void *ctx)
 		n = read(fuse, buf, sizeof(buf));
 		if (n < (ssize_t)sizeof(struct fuse_in_header))
 			break;
-		serve((struct fuse_in_header *)buf, buf + sizeof(struct fuse_in_header), on_read, ctx);
+		serve((struct fuse_in_header *)buf, buf + sizeof(struct fuse_in_header), on_read,
+		      ctx);
 	}
 	close(fuse); /* whoever waits gets an error */
 }

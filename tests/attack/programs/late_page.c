@@ -97,8 +97,8 @@ static void lose(int faults, char *page, unsigned long size, const char *path)
 {
 	int file = path ? open(path, O_RDONLY) : -1;
 
-	if (path && (file < 0 || mmap(page, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
-				      0) == MAP_FAILED))
+	if (path && (file < 0 || mmap(page, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+				      file, 0) == MAP_FAILED))
 		die(path);
 	if (path)
 		return;
@@ -168,8 +168,8 @@ static void page_goes(struct shared *s, int turn)
 {
 	if (s->faults >= 0)
 		madvise((void *)THREAD_AT, PAGE, MADV_DONTNEED);
-	else if (mmap((void *)THREAD_AT, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, s->file,
-		      (off_t)turn * 16 * (off_t)PAGE) == MAP_FAILED)
+	else if (mmap((void *)THREAD_AT, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+		      s->file, (off_t)turn * 16 * (off_t)PAGE) == MAP_FAILED)
 		die("mmap of a late file");
 }
 
@@ -183,8 +183,8 @@ static void page_comes(struct shared *s)
 
 static void become(int faults, char *program, const char *folder)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-				0);
+	struct shared *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct thread *t = move_thread();
 	char *args[] = { program, NULL }, path[4096];
 
