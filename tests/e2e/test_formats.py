@@ -96,13 +96,24 @@ def check_choices(tap, python):
 
 
 def check_owner(tap, python):
-    """Behind sudo the file is the user's."""
-    environment = dict(os.environ, SUDO_UID="1234", SUDO_GID="2345")
+    """Behind sudo the file is made as the user, so the folder must be his."""
+    environment = dict(os.environ, SUDO_UID="61234", SUDO_GID="62345")
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    h.folders.append(folder)
+    path = os.path.join(folder, "x.folded")
     with h.start(python, "pairs.py") as target:
-        r = h.record("-p", str(target.pid), "-d", "100ms", env=environment)
-    found = os.stat(r.path("x.folded"))
-    tap.equal((found.st_uid, found.st_gid), (1234, 2345), "behind sudo the file is the user's")
-    tap.ok(stat.S_ISREG(found.st_mode) and not found.st_mode & 0o111, "and an ordinary file")
+        refused = h.run_krait("record", "-q", "-p", str(target.pid), "-d", "100ms", "-o", path,
+                              env=environment)
+        os.chown(folder, 61234, 62345)
+        done = h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", "-o", path,
+                           env=environment)
+    tap.ok(refused.returncode == 7, "behind sudo a folder that the user may not write is refused",
+           refused.returncode, refused.stderr)
+    found = os.stat(path)
+    tap.equal((found.st_uid, found.st_gid), (61234, 62345), "behind sudo the file is the user's",
+              done.stderr)
+    tap.ok(stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) == 0o600,
+           "and an ordinary file that nobody else reads", oct(found.st_mode))
 
 
 def main():

@@ -11,36 +11,46 @@
 
 struct dso_files {
 	struct dso *dso;
-	char folder[PATH_MAX];
-	char *paths[DSO_MAX_GENERATIONS]; /* NULL not asked for yet */
+	struct dso_store store;
+	char *paths[DSO_MAX_GENERATIONS]; /* as records say them; NULL not asked for yet */
 	__u32 stored; /* generations before this one are on disk, whole */
 	__u32 stored_end; /* of that one, what is on disk */
 };
 
-int dso_files__new(struct dso_files **ret, int fd)
+int dso_files__new(struct dso_files **ret)
 {
 	struct dso_files *f = calloc(1, sizeof(*f));
-	int err;
 
 	if (!f)
 		return -ENOMEM;
 	f->dso = dso__new();
-	err = f->dso ? dso_store_choose(f->folder, sizeof(f->folder), fd) : -ENOMEM;
-	if (err)
-		dso_files__free(f);
-	else
+	if (f->dso) {
 		*ret = f;
-	return err;
+		return 0;
+	}
+	dso_files__free(f);
+	return -ENOMEM;
+}
+
+int dso_files__place(struct dso_files *f, int fd, const char *path)
+{
+	return dso_store_choose(&f->store, fd, path);
 }
 
 void dso_files__free(struct dso_files *f)
 {
 	if (!f)
 		return;
+	dso_store_discard(&f->store);
 	for (__u32 i = 0; i < DSO_MAX_GENERATIONS; i++)
 		free(f->paths[i]);
 	dso__free(f->dso);
 	free(f);
+}
+
+int dso_files__publish(struct dso_files *f, const char *kept_path)
+{
+	return dso_store_publish(&f->store, kept_path);
 }
 
 struct dso *dso_files__dso(struct dso_files *f)
@@ -55,7 +65,7 @@ static int name_file(struct dso_files *f, __u32 generation)
 
 	if (f->paths[generation])
 		return 0;
-	err = dso_store_path(path, sizeof(path), f->folder, dso__build_id(f->dso, generation));
+	err = dso_store_path(path, sizeof(path), f->store.name, dso__build_id(f->dso, generation));
 	if (err)
 		return err;
 	f->paths[generation] = strdup(path);
@@ -84,11 +94,21 @@ bool dso_files__is_behind(const struct dso_files *f)
 	return f->stored < newest || f->stored_end != dso__end(f->dso, newest);
 }
 
+/* Where the file is now. */
+static int path_now(const struct dso_files *f, __u32 generation, char *path, size_t size)
+{
+	return dso_store_path(path, size, f->store.folder, dso__build_id(f->dso, generation));
+}
+
 /* Only "perf archive" and captures that are moved need it. */
 static void put_into_cache(struct dso_files *f, __u32 generation)
 {
-	int err = dso_store_cache(f->paths[generation], dso__build_id(f->dso, generation));
+	const __u8 *id = dso__build_id(f->dso, generation);
+	char path[PATH_MAX];
+	int err = path_now(f, generation, path, sizeof(path));
 
+	if (!err)
+		err = dso_store_cache(path, f->paths[generation], id);
 	if (err)
 		log_debug("perf.data", "build-id cache: %s", strerror(-err));
 }
@@ -96,10 +116,15 @@ static void put_into_cache(struct dso_files *f, __u32 generation)
 static int store_one(struct dso_files *f, __u32 generation, const struct profile *p,
 		     const char *notes)
 {
+	char path[PATH_MAX];
 	int err = name_file(f, generation);
 
 	if (!err)
-		err = dso_store_write(f->paths[generation], f->dso, generation, p, notes);
+		err = dso_store_make(&f->store);
+	if (!err)
+		err = path_now(f, generation, path, sizeof(path));
+	if (!err)
+		err = dso_store_write(path, f->dso, generation, p, notes);
 	return err;
 }
 

@@ -14,9 +14,17 @@
 
 struct dso_files;
 
-/* For a capture that is written to fd. 0 or -errno. */
-int dso_files__new(struct dso_files **ret, int fd) __attribute__((warn_unused_result));
+/* 0 or -ENOMEM. */
+int dso_files__new(struct dso_files **ret) __attribute__((warn_unused_result));
+/* Before anything is asked for its path. fd, path: as for dso_store_choose(). 0 or -errno. */
+int dso_files__place(struct dso_files *f, int fd, const char *path)
+	__attribute__((warn_unused_result));
+/* Files that were not published are removed. */
 void dso_files__free(struct dso_files *f);
+
+/* The capture takes its name (dso_store_publish()). 0 or -errno. */
+int dso_files__publish(struct dso_files *f, const char *kept_path)
+	__attribute__((warn_unused_result));
 
 /* To ask it for addresses. */
 struct dso *dso_files__dso(struct dso_files *f);

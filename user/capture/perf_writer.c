@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@ struct perf_writer {
 	struct perf_event_attr *attrs;
 	FILE *out, *spool; /* spool: records on their way into a pipe, NULL for a file */
 	struct bytes record; /* scratch */
-	__u64 data_size;
+	__u64 data_size, flushed_size; /* flushed: as the header in the file says */
 	__u64 first_ns, last_ns;
 };
 
@@ -272,6 +273,46 @@ int perf_writer__flush(struct perf_writer *w)
 		return errno ? -errno : -EIO;
 	if (pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
 		return errno ? -errno : -EIO;
+	w->flushed_size = w->data_size;
+	return 0;
+}
+
+__u64 perf_writer__written(const struct perf_writer *w)
+{
+	const __u64 start = perf_layout_header(w->config.event_cnt, 0).data.offset;
+	struct stat st;
+
+	if (w->spool || fstat(fileno(w->out), &st) || (__u64)st.st_size < start)
+		return 0;
+	return (__u64)st.st_size - start;
+}
+
+__u64 perf_writer__flushed(const struct perf_writer *w)
+{
+	return w->flushed_size;
+}
+
+int perf_writer__cut(struct perf_writer *w, __u64 size)
+{
+	struct perf_file_header header = perf_layout_header(w->config.event_cnt, 0);
+	__u64 end = w->flushed_size, written = perf_writer__written(w);
+	struct perf_event_header next;
+	int fd = fileno(w->out);
+
+	if (w->spool)
+		return -ESPIPE;
+	__fpurge(w->out);
+	size = size < written ? size : written;
+	size = size < w->data_size ? size : w->data_size;
+	while (end + sizeof(next) <= size &&
+	       pread(fd, &next, sizeof(next), (off_t)(header.data.offset + end)) == sizeof(next) &&
+	       next.size >= sizeof(next) && end + next.size <= size)
+		end += next.size;
+	header = perf_layout_header(w->config.event_cnt, end);
+	if (ftruncate(fd, (off_t)(header.data.offset + end)) ||
+	    pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
+		return errno ? -errno : -EIO;
+	w->data_size = end;
 	return 0;
 }
 

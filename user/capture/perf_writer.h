@@ -72,6 +72,14 @@ void perf_writer__describe(struct perf_writer *w, const struct perf_writer_confi
 
 /* What was written so far can be read after this. */
 int perf_writer__flush(struct perf_writer *w);
+/* What a flush that failed has left: bytes of records in the file, and those that the header tells of. */
+__u64 perf_writer__written(const struct perf_writer *w);
+__u64 perf_writer__flushed(const struct perf_writer *w);
+/*
+ * After a failure: the file ends with the last whole record before that many bytes of records, and its
+ * header says so. Nothing can be written any more. 0 or -errno.
+ */
+int perf_writer__cut(struct perf_writer *w, __u64 size) __attribute__((warn_unused_result));
 /* Writes what belongs at the end. list: objects with a build ID that are to be archived. */
 int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt);
 

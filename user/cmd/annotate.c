@@ -15,7 +15,7 @@
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
-#include "util/owner.h"
+#include "util/output_file.h"
 
 #define DEFAULT_FILES 3
 #define DEFAULT_CONTEXT 4
@@ -87,18 +87,17 @@ static const struct argp parser = {
 
 static int write_annotation(struct annotate_command *c, const struct profile *p)
 {
-	size_t len = c->output ? strlen(c->output) : 0;
-	cleanup_fclose FILE *file = c->output ? fopen(c->output, "we") : NULL;
-	int err;
+	cleanup_output_file struct output_file *file = NULL;
+	const char *path = c->output ? c->output : "-";
+	size_t len = strlen(path);
+	int err = output_file__open(&file, path, false);
 
-	if (c->output && !file) {
-		log_error(NULL, "%s: %s", c->output, strerror(errno));
+	if (err) {
+		log_error(NULL, "%s: %s", path, output_file_strerror(err));
 		return EXIT_CODE_OUTPUT;
 	}
-	if (file)
-		owner_give(fileno(file));
-	c->annotate.html = len > 5 && !strcmp(c->output + len - 5, ".html");
-	err = annotate(file ? file : stdout, p, &c->annotate);
+	c->annotate.html = len > 5 && !strcmp(path + len - 5, ".html");
+	err = annotate(output_file__stream(file), p, &c->annotate);
 	if (err == -ENOENT) {
 		log_error(NULL,
 			  c->annotate.what ? "no samples in a function or file \"%s\"" :
@@ -106,8 +105,10 @@ static int write_annotation(struct annotate_command *c, const struct profile *p)
 			  c->annotate.what ? c->annotate.what : "");
 		return EXIT_CODE_EMPTY;
 	}
+	if (!err)
+		err = output_file__finish(file);
 	if (err && err != -EPIPE) {
-		log_error(NULL, "cannot write: %s", strerror(-err));
+		log_error(NULL, "cannot write: %s", output_file_strerror(err));
 		return EXIT_CODE_OUTPUT;
 	}
 	return EXIT_CODE_OK;

@@ -156,7 +156,7 @@ static int replay(struct convert *c, const struct profile *p)
 	return EXIT_CODE_OK;
 }
 
-/* An output is emptied when it is opened: it must not be the input. */
+/* It would be replaced by what was made of it, which nobody means. */
 static bool is_input(const struct convert *c, const char *path)
 {
 	struct stat in, out;
@@ -174,12 +174,10 @@ static int convert(struct convert *c)
 	for (unsigned i = 0; i < c->path_cnt; i++) {
 		if (is_input(c, c->paths[i])) {
 			log_error(NULL, "%s is the input", c->paths[i]);
-			outputs__discard(c->outputs);
 			return EXIT_CODE_USAGE;
 		}
-		if (outputs__add(c->outputs, c->paths[i], c->format, &c->emit, &err)) {
+		if (outputs__add(c->outputs, c->paths[i], c->format, false, &c->emit, &err)) {
 			log_error(NULL, "%s", err.text);
-			outputs__discard(c->outputs);
 			return err.code;
 		}
 	}
@@ -196,8 +194,6 @@ static int convert(struct convert *c)
 			log_error(NULL, "%s", err.text);
 			code = err.code;
 		}
-	} else {
-		outputs__discard(c->outputs);
 	}
 	input__free(&in);
 	return code;
@@ -211,7 +207,7 @@ int cmd_convert(int argc, char **argv)
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
 		return EXIT_CODE_USAGE;
-	c.outputs = outputs__new();
+	c.outputs = outputs__new(false);
 	if (!c.outputs)
 		return EXIT_CODE_OUTPUT;
 	code = convert(&c);

@@ -14,7 +14,7 @@
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
-#include "util/owner.h"
+#include "util/output_file.h"
 
 #define DEFAULT_ROWS 20
 #define DEFAULT_MIN_POINTS 0.05
@@ -104,20 +104,21 @@ static const struct argp parser = {
 
 static int write_diff(struct diff_command *c, const struct profile *a, const struct profile *b)
 {
-	cleanup_fclose FILE *file = c->output ? fopen(c->output, "we") : NULL;
-	size_t len = c->output ? strlen(c->output) : 0;
-	bool page = len > 5 && !strcmp(c->output + len - 5, ".html");
-	int err;
+	cleanup_output_file struct output_file *file = NULL;
+	const char *path = c->output ? c->output : "-";
+	size_t len = strlen(path);
+	bool page = len > 5 && !strcmp(path + len - 5, ".html");
+	int err = output_file__open(&file, path, false);
 
-	if (c->output && !file) {
-		log_error(NULL, "%s: %s", c->output, strerror(errno));
+	if (err) {
+		log_error(NULL, "%s: %s", path, output_file_strerror(err));
 		return EXIT_CODE_OUTPUT;
 	}
-	if (file)
-		owner_give(fileno(file));
-	err = (page ? diff_page : diff_table)(file ? file : stdout, a, b, &c->diff);
+	err = (page ? diff_page : diff_table)(output_file__stream(file), a, b, &c->diff);
+	if (!err)
+		err = output_file__finish(file);
 	if (err && err != -EPIPE) {
-		log_error(NULL, "cannot write: %s", strerror(-err));
+		log_error(NULL, "cannot write: %s", output_file_strerror(err));
 		return EXIT_CODE_OUTPUT;
 	}
 	return EXIT_CODE_OK;

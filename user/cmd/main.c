@@ -2,14 +2,16 @@
 /*
  * main.c - finds the subcommand, or the role of a worker; nothing else.
  */
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/commands.h"
 #include "cmd/roles.h"
+#include "util/environment.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/owner.h"
 #include "worker/role.h"
 
 static const struct command {
@@ -17,14 +19,16 @@ static const struct command {
 	const char *full_name; /* argv[0] of the command */
 	const char *help;
 	int (*run)(int argc, char **argv);
+	bool privileged; /* works with root's rights; others need none, and give them up */
 } commands[] = {
-	{ "record", "krait record", "sample processes and write a profile", cmd_record },
+	{ "record", "krait record", "sample processes and write a profile", cmd_record, true },
 	{ "report", "krait report", "print the hottest functions, lines, threads, or the call tree",
 	  cmd_report },
 	{ "script", "krait script", "print every sample as text", cmd_script },
 	{ "convert", "krait convert",
 	  "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
-	{ "list", "krait list", "list Python processes and how they would be profiled", cmd_list },
+	{ "list", "krait list", "list Python processes and how they would be profiled", cmd_list,
+	  true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
 };
@@ -71,16 +75,29 @@ static const struct command *find_command(const char *name)
 	return found;
 }
 
+static int take_rights(const struct command *command)
+{
+	int err = command->privileged ? owner_settle() : owner_become();
+
+	if (err)
+		log_error(NULL, "cannot take on the ids of the user behind sudo: %s",
+			  strerror(-err));
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	const struct role *role = roles_find(argv[0]);
 	const struct command *command;
 	const char *name = argc > 1 ? argv[1] : NULL;
+	struct error err;
 
 	if (role)
 		return role_main(role);
-	/* A reader that goes away is an error of that write, not the end of a recording. */
-	signal(SIGPIPE, SIG_IGN);
+	if (environment_prepare(&err)) {
+		log_error(NULL, "%s", err.text);
+		return err.code;
+	}
 	if (!name || !*name)
 		return print_usage(stderr);
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
@@ -90,6 +107,8 @@ int main(int argc, char **argv)
 	command = find_command(name);
 	if (!command)
 		return EXIT_CODE_USAGE;
+	if (take_rights(command))
+		return EXIT_CODE_PERMISSION;
 	argv[1] = (char *)command->full_name;
 	return command->run(argc - 1, argv + 1);
 }

@@ -8,36 +8,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/output_file.h"
 #include "util/owner.h"
 #include "util/units.h"
 
 #define MAX_OUTPUTS 16
+/* How often it is looked whether the reader of a pipe is still there. */
+#define READER_NS (NS_PER_SEC / 4)
 
 struct output {
 	const char *path;
 	const struct emitter_ops *ops;
 	const struct emit_options *options;
 	struct emitter *emitter;
-	FILE *file;
-	bool created; /* by us: it was not there before */
+	struct output_file *file;
+	struct emit_place place;
 	int err; /* the first failure */
 };
 
 struct outputs {
 	int cnt;
+	bool live;
+	__u64 looked_ns; /* at the readers of pipes, by the clock of the samples */
 	struct output list[MAX_OUTPUTS];
 };
 
-struct outputs *outputs__new(void)
+struct outputs *outputs__new(bool live)
 {
-	return calloc(1, sizeof(struct outputs));
+	struct outputs *o = calloc(1, sizeof(*o));
+
+	if (o)
+		o->live = live;
+	return o;
 }
 
 static bool is_stdout(const struct output *out)
 {
-	return !strcmp(out->path, "-");
+	return output_file__is_stdout(out->file);
 }
 
 static void close_output(struct output *out)
@@ -45,10 +55,7 @@ static void close_output(struct output *out)
 	if (out->emitter)
 		out->ops->free(out->emitter);
 	out->emitter = NULL;
-	if (out->file && !is_stdout(out) && fclose(out->file) && !out->err)
-		out->err = -errno;
-	else if (out->file && is_stdout(out) && fflush(out->file) && !out->err)
-		out->err = -errno;
+	output_file__free(out->file);
 	out->file = NULL;
 }
 
@@ -75,29 +82,43 @@ static const struct emitter_ops *choose_format(const char *path, const char *for
 	return ops;
 }
 
-static int open_output(struct output *out, struct error *err)
+static int publish(void *ctx)
 {
-	int result;
+	struct output *out = ctx;
 
-	if (is_stdout(out)) {
-		out->file = stdout;
-	} else {
-		out->created = access(out->path, F_OK) != 0;
-		out->file = fopen(out->path, "we");
-	}
-	if (!out->file)
-		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", out->path,
-				 strerror(errno));
-	if (!is_stdout(out))
-		owner_give(fileno(out->file));
-	result = out->ops->open(&out->emitter, out->file, out->options);
+	return output_file__publish(out->file);
+}
+
+static int start_emitter(struct output *out, bool live)
+{
+	FILE *file = output_file__stream(out->file);
+	int err = out->ops->open(&out->emitter, file, out->options);
+
+	out->place = (struct emit_place){
+		.name = output_file__name(out->file),
+		.kept_name = output_file__kept_name(out->file),
+		.publish = publish,
+		.ctx = out,
+		.early = live,
+	};
+	if (!err && out->ops->place)
+		err = out->ops->place(out->emitter, &out->place);
+	return err;
+}
+
+static int open_output(struct output *out, bool keep_old, bool live, struct error *err)
+{
+	int result = output_file__open(&out->file, out->path, keep_old);
+
+	if (!result)
+		result = start_emitter(out, live);
 	if (result)
 		return error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", out->path,
-				 strerror(-result));
+				 output_file_strerror(result));
 	return 0;
 }
 
-int outputs__add(struct outputs *o, const char *path, const char *format,
+int outputs__add(struct outputs *o, const char *path, const char *format, bool keep_old,
 		 const struct emit_options *options, struct error *err)
 {
 	struct output *out = &o->list[o->cnt];
@@ -110,18 +131,61 @@ int outputs__add(struct outputs *o, const char *path, const char *format,
 	out->path = path;
 	out->options = options;
 	o->cnt++;
-	return open_output(out, err);
+	return open_output(out, keep_old, o->live, err);
 }
 
-void outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s)
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+/* Said when it happens: what is recorded from then on is not written there. */
+static void fail(struct output *out, const struct profile *p, int err)
 {
+	out->err = err;
+	if (err == -EPIPE && is_stdout(out))
+		return; /* the reader has seen enough */
+	log_error(NULL, "%s: %s; nothing more goes there", out->path, output_file_strerror(err));
+	if (out->ops->rescue)
+		out->ops->rescue(out->emitter, p);
+}
+
+static void write_sample(struct outputs *o, struct output *out, const struct profile *p,
+			 const struct profile_sample *s)
+{
+	int err = out->ops->sample(out->emitter, p, s);
+
+	/* A format of one file can be read from its first sample on. */
+	if (!err && o->live && !out->ops->place)
+		err = output_file__publish(out->file);
+	if (err)
+		fail(out, p, err);
+}
+
+static void look_at_readers(struct outputs *o, const struct profile *p, __u64 now_ns)
+{
+	if (now_ns >= o->looked_ns && now_ns - o->looked_ns < READER_NS)
+		return;
+	o->looked_ns = now_ns;
+	for (int i = 0; i < o->cnt; i++) {
+		if (!o->list[i].err && output_file__is_deserted(o->list[i].file))
+			fail(&o->list[i], p, -EPIPE);
+	}
+}
+
+bool outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s)
+{
+	bool usable = false;
+
+	look_at_readers(o, p, s->time_ns);
 	for (int i = 0; i < o->cnt; i++) {
 		struct output *out = &o->list[i];
 
 		if (out->ops->sample && !out->err)
-			out->err = out->ops->sample(out->emitter, p, s);
+			write_sample(o, out, p, s);
+		usable = usable || !out->err;
 	}
+	return usable;
 }
+
+/* ---- the end ---------------------------------------------------------------------------------- */
 
 static void say_written(const struct output *out, const char *path)
 {
@@ -149,46 +213,72 @@ static void say_written(const struct output *out, const char *path)
 	log_info(NULL, "wrote %s (%s)%s", path, size, next);
 }
 
+static int save_at(struct output *out, const struct profile *p, char *path, size_t base_len)
+{
+	cleanup_owner struct owner_scope scope;
+	struct emitter *emitter = NULL;
+	int err = owner_enter(&scope);
+	int fd = err ? -1 : mkostemps(path, (int)base_len + 1, O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!file)
+		return -EIO;
+	err = out->ops->open(&emitter, file, out->options);
+	if (!err)
+		err = out->ops->finish(emitter, p);
+	if (emitter)
+		out->ops->free(emitter);
+	if (fclose(file) && !err)
+		err = -EIO;
+	if (err)
+		unlink(path);
+	return err;
+}
+
 /* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */
 static bool save_elsewhere(struct output *out, const struct profile *p)
 {
-	const char *dirs[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+	const char *dirs[] = { secure_getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
 	const char *base = strrchr(out->path, '/');
 	char path[512];
 
 	base = base ? base + 1 : out->path;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		struct output other = { .ops = out->ops, .options = out->options, .path = path };
-		int fd, n;
+		int n;
 
 		if (!dirs[i])
 			continue;
 		n = snprintf(path, sizeof(path), "%s/krait-XXXXXX-%s", dirs[i], base);
-		if (n < 0 || n >= (int)sizeof(path))
+		if (n < 0 || n >= (int)sizeof(path) || save_at(out, p, path, strlen(base)))
 			continue;
-		fd = mkostemps(path, (int)strlen(base) + 1, O_CLOEXEC);
-		other.file = fd < 0 ? NULL : fdopen(fd, "w");
-		if (!other.file)
-			continue;
-		owner_give(fileno(other.file));
-		other.err = other.ops->open(&other.emitter, other.file, other.options);
-		if (!other.err)
-			other.err = other.ops->finish(other.emitter, p);
-		close_output(&other);
-		if (!other.err) {
-			say_written(&other, path);
-			return true;
-		}
-		unlink(path);
+		say_written(out, path);
+		return true;
 	}
 	return false;
 }
 
+static int explain(struct output *out, const struct profile *p, bool saved, struct error *err)
+{
+	const char *why = output_file_strerror(out->err);
+
+	if (saved)
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
+				 "%s: %s; saved elsewhere, see above", out->path, why);
+	if (out->ops->sample && output_file__is_published(out->file))
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fitted",
+				 out->path, why);
+	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s%s", out->path, why,
+			 output_file__name(out->file) ? "; what was there stays" : "");
+}
+
 static int finish_output(struct output *out, const struct profile *p, bool quiet, struct error *err)
 {
+	bool ended_early = out->err, saved;
+
 	if (!out->err)
 		out->err = out->ops->finish(out->emitter, p);
-	close_output(out);
+	if (!out->err)
+		out->err = output_file__finish(out->file);
 	if (!out->err) {
 		if (!quiet && !is_stdout(out))
 			say_written(out, out->path);
@@ -196,21 +286,36 @@ static int finish_output(struct output *out, const struct profile *p, bool quiet
 	}
 	if (out->err == -EPIPE && is_stdout(out))
 		return 0; /* the reader has seen enough */
-	if (!out->ops->sample && !is_stdout(out) && save_elsewhere(out, p))
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
-				 "%s: %s; saved elsewhere, see above", out->path,
-				 strerror(-out->err));
-	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fitted",
-			 out->path, strerror(-out->err));
+	if (!ended_early && out->ops->rescue)
+		out->ops->rescue(out->emitter, p);
+	saved = !out->ops->sample && output_file__name(out->file) && save_elsewhere(out, p);
+	return explain(out, p, saved, err);
+}
+
+static bool is_empty(const struct profile *p)
+{
+	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
+		if (profile__event_at(p, i)->samples)
+			return false;
+	}
+	return true;
 }
 
 int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, struct error *err)
 {
+	bool empty = is_empty(p);
 	struct error one;
 	int result = 0;
 
 	for (int i = 0; i < o->cnt; i++) {
-		int failed = finish_output(&o->list[i], p, quiet, &one);
+		int failed;
+
+		/* What was there before is worth more. */
+		if (empty && output_file__name(o->list[i].file)) {
+			log_info(NULL, "%s was not written: there are no samples", o->list[i].path);
+			continue;
+		}
+		failed = finish_output(&o->list[i], p, quiet, &one);
 
 		if (failed && !result) {
 			result = failed;
@@ -220,15 +325,6 @@ int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, stru
 		}
 	}
 	return result;
-}
-
-void outputs__discard(struct outputs *o)
-{
-	for (int i = 0; i < o->cnt; i++) {
-		close_output(&o->list[i]);
-		if (o->list[i].created)
-			unlink(o->list[i].path);
-	}
 }
 
 bool outputs__stream(const struct outputs *o)

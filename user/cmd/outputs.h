@@ -2,11 +2,12 @@
 /*
  * outputs.h - the files of a recording: opened before it starts, finished when it ends.
  *
- * A path that cannot be written is refused before anything is recorded. When writing fails later
- * (disk full), formats that are written at the end are saved elsewhere; what a streaming format
- * has written stays.
+ * A path that cannot be written is refused before anything is recorded. What has that name stays until
+ * the new file is whole (util/output_file.h); of a recording, formats that stream take their name with
+ * the first samples. When writing fails later (disk full), it is said at once, formats that are written
+ * at the end are saved elsewhere, and what a streaming format has written stays.
  *
- * Must hold: a failing output never takes another one with it; files belong to the user behind sudo.
+ * Must hold: a failing output never takes another one with it; a command that fails changes no file.
  */
 #ifndef KRAIT_CMD_OUTPUTS_H
 #define KRAIT_CMD_OUTPUTS_H
@@ -18,25 +19,27 @@
 struct error;
 struct outputs;
 
-struct outputs *outputs__new(void);
+/* live: of a recording, which loses nothing when it is killed. */
+struct outputs *outputs__new(bool live);
+/* Those that are not finished are discarded. */
 void outputs__free(struct outputs *o);
 
 /*
- * Adds a file ("-" is stdout). format: a name for -f, or NULL to go by the suffix. *options as for
- * an emitter.
+ * Adds a file ("-" is stdout). format: a name for -f, or NULL to go by the suffix. keep_old: what has
+ * that name is kept as NAME.old. *options as for an emitter.
  */
-int outputs__add(struct outputs *o, const char *path, const char *format,
+int outputs__add(struct outputs *o, const char *path, const char *format, bool keep_old,
 		 const struct emit_options *options, struct error *err)
 	__attribute__((warn_unused_result));
 
-/* For the formats that stream. */
-void outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s);
-/* Writes the rest and says on stderr what is where. The first failure, with *err filled, or 0. */
+/* For the formats that stream. False when nothing more can be written to any output. */
+bool outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s);
+/*
+ * Writes the rest and says on stderr what is where; without samples no file is made. The first failure,
+ * with *err filled, or 0.
+ */
 int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, struct error *err)
 	__attribute__((warn_unused_result));
-/* Removes the files again that were created for nothing. */
-void outputs__discard(struct outputs *o);
-
 /* Is one of them of this format? */
 bool outputs__has(const struct outputs *o, const char *format);
 /* Does one of them write to stdout? */

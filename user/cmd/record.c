@@ -93,11 +93,12 @@ static int open_outputs(struct recording *r, struct error *err)
 		.open_map = o->perf_map ? open_map : NULL,
 		.open_map_ctx = r,
 	};
-	r->outputs = outputs__new();
+	r->outputs = outputs__new(true);
 	if (!r->outputs)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	for (size_t i = 0; i < o->output_cnt; i++) {
-		if (outputs__add(r->outputs, o->outputs[i], o->format, &r->emit, err))
+		if (outputs__add(r->outputs, o->outputs[i], o->format, o->default_output, &r->emit,
+				 err))
 			return -1;
 	}
 	if (o->perf_map && !outputs__has(r->outputs, "perf"))
@@ -109,7 +110,10 @@ static int open_outputs(struct recording *r, struct error *err)
 
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
 {
-	outputs__sample(ctx, profile, sample);
+	struct recording *r = ctx;
+
+	if (!outputs__sample(r->outputs, profile, sample))
+		session__end(r->session);
 }
 
 static int start(struct recording *r, struct error *err)
@@ -133,7 +137,7 @@ static int start(struct recording *r, struct error *err)
 			.event_cnt = o->event_cnt,
 			.label = o->label,
 			.on_sample = on_sample,
-			.on_sample_ctx = r->outputs,
+			.on_sample_ctx = r,
 			.mixed = {
 				.native = o->native,
 				.kernel = o->kernel,
@@ -190,7 +194,8 @@ static int print_tables(struct recording *r, FILE *out, const struct summary_opt
 
 static void print_summary(struct recording *r, const struct session_stats *stats)
 {
-	FILE *out = outputs__use_stdout(r->outputs) ? stderr : stdout;
+	/* The standard output of a command is the command's. */
+	FILE *out = outputs__use_stdout(r->outputs) || r->options.command ? stderr : stdout;
 	struct summary_options summary;
 
 	summary_options_init(&summary, out);
@@ -379,8 +384,6 @@ static int record(struct recording *r)
 	if (!result)
 		return report(r);
 	log_error(NULL, "%s", err.text);
-	if (r->outputs)
-		outputs__discard(r->outputs);
 	return err.code;
 }
 

@@ -183,8 +183,10 @@ static void add_output(struct record_options *o, const char *path, struct argp_s
 static void settle(struct record_options *o, struct argp_state *state)
 {
 	record_targets_settle(o, state);
-	if (!o->output_cnt)
+	if (!o->output_cnt) {
 		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
+		o->default_output = true;
+	}
 	if (o->format && o->output_cnt > 1)
 		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
 	record_events_settle(o, state);

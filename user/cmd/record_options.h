@@ -32,6 +32,7 @@ struct record_options {
 	__u64 duration_ns; /* 0: no limit */
 	const char *outputs[RECORD_MAX_OUTPUTS];
 	size_t output_cnt;
+	bool default_output; /* none was named: the earlier one is kept as perf.data.old */
 	const char *format; /* NULL: by suffix */
 	__u64 ring_bytes; /* 0: default */
 	double max_loss_percent;

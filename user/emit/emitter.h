@@ -33,6 +33,16 @@ struct emit_options {
 	void *open_map_ctx;
 };
 
+/* For a format that has more files than one: where they belong, and when they may be seen. */
+struct emit_place {
+	const char *name; /* the absolute path that the file will have; NULL it has none: a pipe */
+	const char *kept_name; /* what had that name gets this one; NULL it goes */
+	/* The file takes its name; early: may be called when the first samples can be read from it. */
+	int (*publish)(void *ctx);
+	void *ctx;
+	bool early;
+};
+
 struct emitter; /* each format's own state */
 
 struct emitter_ops {
@@ -42,8 +52,12 @@ struct emitter_ops {
 	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
+	/* NULL, or called after open, with what stays valid until free. */
+	int (*place)(struct emitter *e, const struct emit_place *place);
 	/* NULL, or called for every sample, of every event: the format streams. */
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
+	/* NULL, or called once when sample or finish has failed: makes the best of what is there. */
+	void (*rescue)(struct emitter *e, const struct profile *p);
 	int (*finish)(struct emitter *e, const struct profile *p);
 	void (*free)(struct emitter *e);
 };

@@ -36,6 +36,9 @@ struct emitter {
 	struct event_spec *events; /* what the writer has been told */
 	unsigned event_cnt;
 	struct kernel_maps kernel; /* and this, as well */
+	const struct emit_place *place; /* NULL: the file has its name already */
+	bool placed, published;
+	bool readable; /* the file on disk has samples, and their names are there as well */
 	struct dso_files *files;
 	struct dso *dso; /* theirs */
 	struct announcer announcer;
@@ -110,7 +113,7 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 		return -ENOMEM;
 	e->options = options;
 	e->out = out;
-	err = dso_files__new(&e->files, fileno(out));
+	err = dso_files__new(&e->files);
 	if (!err)
 		e->dso = dso_files__dso(e->files);
 	/* A recording that is killed at once leaves a file that opens. */
@@ -120,6 +123,15 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 		perf_data_free(e);
 	else
 		*ret = e;
+	return err;
+}
+
+static int perf_data_place(struct emitter *e, const struct emit_place *place)
+{
+	int err = dso_files__place(e->files, fileno(e->out), place ? place->name : NULL);
+
+	e->place = place;
+	e->placed = !err;
 	return err;
 }
 
@@ -193,6 +205,20 @@ typedef int (*store_fn)(struct dso_files *f, const struct profile *p, const char
 
 static int store(struct emitter *e, const struct profile *p, store_fn fn);
 
+/* Its libraries go first: whoever sees the file has the names. */
+static int publish(struct emitter *e)
+{
+	int err;
+
+	if (!e->place || e->published)
+		return 0;
+	err = dso_files__publish(e->files, e->place->kept_name);
+	if (!err)
+		err = e->place->publish(e->place->ctx);
+	e->published = !err;
+	return err;
+}
+
 static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 {
 	int err = 0;
@@ -203,7 +229,10 @@ static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 	e->flushed_ns = now_ns;
 	if (dso_files__is_behind(e->files))
 		err = store(e, p, dso_files__store);
-	return err ? err : perf_writer__flush(e->writer);
+	if (!err)
+		err = perf_writer__flush(e->writer);
+	e->readable = e->readable || !err;
+	return err || !e->place || !e->place->early ? err : publish(e);
 }
 
 static int perf_data_sample(struct emitter *e, const struct profile *p,
@@ -211,7 +240,10 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 {
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
 	struct announcer_output to;
-	int err = e->writer ? 0 : start_writer(e, p);
+	int err = e->placed ? 0 : perf_data_place(e, NULL);
+
+	if (!err && !e->writer)
+		err = start_writer(e, p);
 
 	if (!err)
 		err = reserve_chain(e, profile__node_at(p, s->node)->depth + 4);
@@ -294,8 +326,11 @@ static int finish_writer(struct emitter *e)
 
 static int perf_data_finish(struct emitter *e, const struct profile *p)
 {
-	int err = e->writer ? 0 : start_writer(e, p);
+	int err = e->placed ? 0 : perf_data_place(e, NULL);
 	__u64 lost = 0;
+
+	if (!err && !e->writer)
+		err = start_writer(e, p);
 
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->has_kernel)
@@ -315,7 +350,44 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 			 e->max_depth, e->max_depth);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);
-	return err ? err : finish_writer(e);
+	if (!err)
+		err = finish_writer(e);
+	return err ? err : publish(e);
+}
+
+/*
+ * A full disk. All that is in the file is kept if there is room for its names; else less and less of
+ * what came after the last flush, whose names are on disk.
+ */
+static int keep_what_fits(struct emitter *e, const struct profile *p)
+{
+	__u64 flushed = perf_writer__flushed(e->writer), size = perf_writer__written(e->writer);
+	int err;
+
+	do {
+		err = perf_writer__cut(e->writer, size);
+		if (!err && dso_files__is_behind(e->files))
+			err = store(e, p, dso_files__store);
+		if (!err)
+			return e->readable || perf_writer__written(e->writer) > flushed ? 0 :
+											  -ENODATA;
+		size = size > flushed ? flushed + (size - flushed) / 2 : 0;
+	} while (err == -ENOSPC && size > flushed);
+	err = perf_writer__cut(e->writer, flushed);
+	return err || e->readable ? err : -ENODATA;
+}
+
+static void perf_data_rescue(struct emitter *e, const struct profile *p)
+{
+	int err;
+
+	if (!e->writer || !e->place || !e->place->early)
+		return;
+	err = keep_what_fits(e, p);
+	if (!err)
+		err = publish(e);
+	if (err)
+		log_debug("perf.data", "what was written cannot be kept: %s", strerror(-err));
 }
 
 const struct emitter_ops perf_data_emitter = {
@@ -324,6 +396,8 @@ const struct emitter_ops perf_data_emitter = {
 	.all_events = true,
 	.addresses = true,
 	.open = perf_data_open,
+	.place = perf_data_place,
+	.rescue = perf_data_rescue,
 	.sample = perf_data_sample,
 	.finish = perf_data_finish,
 	.free = perf_data_free,

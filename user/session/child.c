@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/environment.h"
 #include "util/error.h"
+#include "util/owner.h"
 #include "util/priority.h"
 
 struct child {
@@ -34,9 +36,12 @@ static _Noreturn void child_main(char *const argv[], const sigset_t *mask, int g
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* krait gave up before it began */
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	execvp(argv[0], argv);
-	errnum = errno;
+	environment_restore();
+	errnum = -owner_restore_groups();
+	if (!errnum) {
+		execvp(argv[0], argv);
+		errnum = errno;
+	}
 	if (write(failure, &errnum, sizeof(errnum)) < 0)
 		_exit(126);
 	_exit(errnum == ENOENT ? 127 : 126);

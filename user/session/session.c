@@ -42,6 +42,7 @@ struct session {
 	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	__u64 progress_samples; /* at the last progress line */
+	bool unwanted; /* session__end() */
 };
 
 static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
@@ -161,6 +162,11 @@ static void end_starting(struct session *s)
 	s->starting = NULL;
 }
 
+void session__end(struct session *s)
+{
+	s->unwanted = true;
+}
+
 /* The processes go first: letting go of them talks to the sampler and the collector. */
 void session__free(struct session *s)
 {
@@ -267,7 +273,7 @@ static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 
 static bool is_over(struct session *s, __u64 end_ns, __u64 now_ns, bool signalled)
 {
-	if (signalled || (end_ns && now_ns >= end_ns))
+	if (s->unwanted || signalled || (end_ns && now_ns >= end_ns))
 		return true;
 	if (s->child)
 		return child__ended(s->child, 0);

@@ -56,6 +56,8 @@ struct session_stats {
 struct session *session__new(const struct session_config *config, struct error *err);
 /* 0, or a negative result with *err filled; the profile is usable in both cases. */
 int session__run(struct session *s, struct error *err) __attribute__((warn_unused_result));
+/* From a callback: nothing more is wanted; the recording ends as if its time were over. */
+void session__end(struct session *s);
 void session__free(struct session *s);
 
 const struct losses *session__losses(const struct session *s);

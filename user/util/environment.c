@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "util/error.h"
+
+/* Enough for krait's own buffers (paths of 4 KiB, several in a row) and for the libraries it calls. */
+#define STACK_MIN (1UL << 20)
+#define STACK_WANTED (8UL << 20)
+
+/* What the process was started with: a fact, once. */
+static struct rlimit started_stack;
+
+/*
+ * The next file that krait opens would be its output or its input. Opened the wrong way round, so that
+ * use of a descriptor that was closed still fails; a command that krait launches finds it closed.
+ */
+static int open_closed(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A reader that goes away, or a file that grows too large, is an error of that write, not the end. */
+static void ignore_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* The stack of the first thread grows up to the limit that is there when it does. */
+static int raise_stack(struct error *err)
+{
+	struct rlimit limit;
+	pthread_attr_t attr;
+	int failed;
+
+	if (getrlimit(RLIMIT_STACK, &limit))
+		return 0;
+	started_stack = limit;
+	if (limit.rlim_cur >= STACK_MIN)
+		return 0;
+	limit.rlim_cur = limit.rlim_max < STACK_WANTED ? limit.rlim_max : STACK_WANTED;
+	if (limit.rlim_cur < STACK_MIN)
+		limit.rlim_cur = limit.rlim_max = STACK_WANTED; /* root may */
+	if (setrlimit(RLIMIT_STACK, &limit))
+		return error_set(err, errno, EXIT_CODE_KERNEL,
+				 "a stack of %llu KiB is too small (ulimit -s): krait needs %lu",
+				 (unsigned long long)started_stack.rlim_cur >> 10, STACK_MIN >> 10);
+	/* The C library has taken the old limit as the size for threads. */
+	if (pthread_attr_init(&attr))
+		return 0;
+	failed = pthread_attr_setstacksize(&attr, STACK_MIN) || pthread_setattr_default_np(&attr);
+	pthread_attr_destroy(&attr);
+	return failed ? error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory") : 0;
+}
+
+/* Libraries read these by themselves. */
+static void forget_variables(void)
+{
+	static const char *const names[] = { "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH",
+					     "DEBUGINFOD_PROGRESS", "DEBUGINFOD_VERBOSE",
+					     "DEBUGINFOD_HEADERS_FILE" };
+
+	if (!getauxval(AT_SECURE))
+		return;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+}
+
+int environment_prepare(struct error *err)
+{
+	if (open_closed())
+		return error_set(err, errno, EXIT_CODE_KERNEL,
+				 "a standard descriptor is closed and /dev/null cannot be opened");
+	ignore_signals();
+	forget_variables();
+	return raise_stack(err);
+}
+
+void environment_restore(void)
+{
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	if (started_stack.rlim_cur || started_stack.rlim_max)
+		setrlimit(RLIMIT_STACK, &started_stack);
+}
