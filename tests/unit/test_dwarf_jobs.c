@@ -2,29 +2,46 @@
 /*
  * test_dwarf_jobs.c - reading debug information in other processes: nobody waits, answers are kept,
  * and what never ends is ended.
+ *
+ * This program is its own parser, which reads a file only once there is something in it.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "symbol/parser_jobs.h"
 #include "target/dwarf_jobs.h"
+#include "target/parser_starter.h"
+#include "worker/channel.h"
+#include "worker/role.h"
+#include "worker/worker.h"
 
 #define BUILDS 40
 
 struct fixture {
 	struct dwarf_jobs *jobs;
-	char folder[64], fifo[96];
+	char folder[64], slow[96];
 	char why[96];
 };
+
+/* What is in the slow file; empty: nothing comes of it. */
+static int let_it_answer(struct fixture *f, const char *content)
+{
+	FILE *file = fopen(f->slow, "we");
+
+	if (!file || fputs(content, file) < 0)
+		return -1;
+	return fclose(file);
+}
 
 static int setup(void **state)
 {
@@ -33,10 +50,10 @@ static int setup(void **state)
 	snprintf(f->folder, sizeof(f->folder), "/tmp/krait-test-XXXXXX");
 	if (!mkdtemp(f->folder))
 		return -1;
-	snprintf(f->fifo, sizeof(f->fifo), "%s/fifo", f->folder);
+	snprintf(f->slow, sizeof(f->slow), "%s/slow", f->folder);
 	f->jobs = dwarf_jobs__new();
 	*state = f;
-	return f->jobs ? mkfifo(f->fifo, 0600) : -1;
+	return f->jobs ? let_it_answer(f, "") : -1;
 }
 
 static int teardown(void **state)
@@ -44,7 +61,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	dwarf_jobs__free(f->jobs);
-	unlink(f->fifo);
+	unlink(f->slow);
 	rmdir(f->folder);
 	free(f);
 	return 0;
@@ -52,7 +69,9 @@ static int teardown(void **state)
 
 static int get(struct fixture *f, __u64 build, const char *path)
 {
-	const struct dwarf_request request = { build, path, "/", 0x030c07f0 };
+	const struct dwarf_request request = {
+		.build = build, .path = path, .root = "/", .version = 0x030c07f0
+	};
 	struct py_offsets unused;
 
 	return dwarf_jobs__get(f->jobs, &request, &unused, f->why, sizeof(f->why));
@@ -67,12 +86,6 @@ static int await(struct fixture *f, __u64 build, const char *path)
 	return r;
 }
 
-/* Children of this process, running or not waited for. */
-static bool has_children(void)
-{
-	return !waitid(P_ALL, 0, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT);
-}
-
 static void the_first_look_never_waits_and_the_answer_is_kept(void **state)
 {
 	struct fixture *f = *state;
@@ -82,55 +95,127 @@ static void the_first_look_never_waits_and_the_answer_is_kept(void **state)
 	assert_int_equal(await(f, 1, "/bin/true"), -ENOENT);
 	assert_string_equal(f->why, "there is no debug information of it");
 	assert_false(dwarf_jobs__is_running(f->jobs, 1));
-	assert_false(has_children());
 	/* The same build is not read again, whatever it is called by then. */
-	assert_int_equal(get(f, 1, f->fifo), -ENOENT);
-	assert_false(has_children());
+	assert_int_equal(get(f, 1, f->slow), -ENOENT);
 }
 
-/* To open a FIFO that nobody writes to takes for ever. */
 static void one_that_takes_for_ever_does_not_keep_others_waiting(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(get(f, 1, f->fifo), -EINPROGRESS);
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
 	for (__u64 build = 2; build < BUILDS; build++)
 		assert_int_equal(await(f, build, "/bin/true"), -ENOENT);
 	assert_true(dwarf_jobs__is_running(f->jobs, 1));
-	assert_int_equal(get(f, 1, f->fifo), -EINPROGRESS);
-	assert_true(has_children());
-	dwarf_jobs__free(f->jobs);
-	assert_false(has_children());
-	f->jobs = NULL;
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
 }
 
 static void two_run_at_once(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(get(f, 1, f->fifo), -EINPROGRESS);
-	assert_int_equal(get(f, 2, f->fifo), -EINPROGRESS);
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
+	assert_int_equal(get(f, 2, f->slow), -EINPROGRESS);
 	assert_int_equal(get(f, 3, "/bin/true"), -EINPROGRESS);
 	assert_true(dwarf_jobs__is_running(f->jobs, 1));
 	assert_true(dwarf_jobs__is_running(f->jobs, 2));
 	assert_false(dwarf_jobs__is_running(f->jobs, 3));
 }
 
-/* What the child finds is the answer, also when it comes late. */
 static void a_late_answer_is_an_answer(void **state)
 {
 	struct fixture *f = *state;
-	siginfo_t child = { 0 };
 
-	assert_int_equal(get(f, 1, f->fifo), -EINPROGRESS);
-	/* Ours is the only child; it opens the FIFO that we now open, and finds no ELF file. */
-	fclose(fopen(f->fifo, "we"));
-	assert_int_equal(waitid(P_ALL, 0, &child, WEXITED | WNOWAIT), 0);
-	assert_int_equal(await(f, 1, f->fifo), -ENOENT);
-	assert_false(has_children());
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
+	usleep(50000);
+	assert_true(dwarf_jobs__is_running(f->jobs, 1));
+	let_it_answer(f, "no ELF file");
+	assert_int_equal(await(f, 1, f->slow), -ENOENT);
 }
 
-int main(void)
+static void a_parser_that_dies_is_an_answer(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
+	let_it_answer(f, "!");
+	assert_int_equal(await(f, 1, f->slow), -ENODATA);
+	assert_string_equal(f->why, "its debug information could not be parsed");
+	assert_int_equal(await(f, 2, "/bin/true"), -ENOENT);
+}
+
+/* It is not to be believed what offsets it says. */
+static void an_answer_that_cannot_be_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
+	let_it_answer(f, "?");
+	assert_int_equal(await(f, 1, f->slow), -ENODATA);
+}
+
+/* A FIFO waits for a writer, a device acts when it is opened. */
+static void what_is_no_regular_file_is_not_opened(void **state)
+{
+	struct fixture *f = *state;
+	char fifo[96];
+
+	snprintf(fifo, sizeof(fifo), "%s/fifo", f->folder);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(await(f, 1, fifo), -ENOENT);
+	assert_int_equal(await(f, 2, "/dev/zero"), -ENOENT);
+	assert_int_equal(await(f, 3, "/"), -ENOENT);
+	unlink(fifo);
+}
+
+static void all_end_with_the_jobs(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
+	assert_int_equal(get(f, 2, f->slow), -EINPROGRESS);
+	dwarf_jobs__free(f->jobs);
+	f->jobs = NULL;
+	for (int i = 0; worker__dying() && i < 1000; i++)
+		usleep(10000);
+	assert_int_equal(worker__dying(), 0);
+}
+
+/* ---- a parser that waits for a file to have something in it ------------------------------------- */
+
+static void serve(int fd)
+{
+	struct parser_jobs *jobs = parser_jobs__new();
+	static struct parser_answer answer;
+	struct parser_request request;
+	unsigned fd_cnt = 2;
+	int fds[2];
+	ssize_t n = channel_recv(fd, &request, sizeof(request), fds, &fd_cnt, -1);
+	struct stat st = { 0 };
+	char first = 0;
+	size_t len;
+
+	if (n <= 0)
+		return;
+	while (!fstat(fds[0], &st) && !st.st_size)
+		poll(NULL, 0, 5);
+	if (pread(fds[0], &first, 1, 0) == 1 && first == '!')
+		return;
+	len = parser_jobs__answer(jobs, &request, (size_t)n, fds, fd_cnt, &answer);
+	if (first == '?') {
+		memset(&answer.dwarf, 0x7f, sizeof(answer.dwarf.offsets));
+		answer.result = 0;
+	}
+	if (channel_send(fd, &answer, len, NULL, 0))
+		return;
+}
+
+static int serve_slowly(int fd)
+{
+	return parser_starter_serve(fd, serve);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -138,7 +223,15 @@ int main(void)
 		TEST(one_that_takes_for_ever_does_not_keep_others_waiting),
 		TEST(two_run_at_once),
 		TEST(a_late_answer_is_an_answer),
+		TEST(a_parser_that_dies_is_an_answer),
+		TEST(an_answer_that_cannot_be_is_refused),
+		TEST(what_is_no_regular_file_is_not_opened),
+		TEST(all_end_with_the_jobs),
 	};
 
+	const struct role parser = { "parser", serve_slowly };
+
+	if (role_find(&parser, 1, argv[0]))
+		return role_main(&parser);
 	return cmocka_run_group_tests_name("user/target/dwarf_jobs.c", tests, NULL, NULL);
 }

@@ -20,8 +20,10 @@
 #include <cmocka.h>
 
 #include "support_pythons.h"
+#include "support_roles.h"
 #include "target/dwarf_jobs.h"
 #include "target/dwarf_offsets.h"
+#include "target/elf_file.h"
 #include "target/elf_runtime.h"
 #include "target/py_tables.h"
 #include "util/cleanup.h"
@@ -92,11 +94,18 @@ _Static_assert(FIELD_CNT * sizeof(__s32) == sizeof(struct py_offsets), "a member
 static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
 			      struct py_offsets *ret, char *why, size_t why_size)
 {
-	const struct dwarf_request request = { 1, path, root, version };
+	struct dwarf_request request = { 1, path, root, version, NULL, 0 };
 	struct dwarf_jobs *jobs = dwarf_jobs__new();
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct elf_runtime elf = { 0 };
+	struct elf_file file;
 	int r;
 
 	assert_non_null(jobs);
+	if (fd >= 0 && !elf_file_init(&file, fd) && !elf_runtime_identity(&file, &elf)) {
+		request.build_id = elf.build_id;
+		request.build_id_len = elf.build_id_len;
+	}
 	while ((r = dwarf_jobs__get(jobs, &request, ret, why, why_size)) == -EINPROGRESS)
 		usleep(5000);
 	dwarf_jobs__free(jobs);
@@ -226,7 +235,7 @@ static void debug_information_without_an_interpreter_is_refused(void **state)
 	assert_int_equal(o.version, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_without_debug_information_says_so),
@@ -234,5 +243,6 @@ int main(void)
 		cmocka_unit_test(the_offsets_in_use_are_those_of_the_dwarf),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests_name("user/target/dwarf_offsets.c", tests, NULL, NULL);
 }

@@ -24,6 +24,13 @@
 #define SELF "/proc/self/exe"
 #define SPOILED_RUNS 300
 
+static int open_symbols(struct elf_symbols **ret, const char *path)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : elf_symbols__new(ret, fd, -1);
+}
+
 /* The offset of its code section, where there is code of the C runtime. */
 static __u64 entry_offset(void)
 {
@@ -47,7 +54,7 @@ static void code_is_covered_from_its_beginning(void **state)
 	struct elf_symbols *s = NULL;
 	__u64 entry = entry_offset(), start = 0;
 
-	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
+	assert_int_equal(open_symbols(&s, SELF), 0);
 	assert_string_equal(elf_symbols__find(s, entry, &start), "_start");
 	assert_int_equal(start, entry);
 	start = 0;
@@ -62,7 +69,7 @@ static void offsets_without_code_have_no_symbol(void **state)
 	struct elf_symbols *s = NULL;
 	__u64 start;
 
-	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
+	assert_int_equal(open_symbols(&s, SELF), 0);
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		assert_null(elf_symbols__find(s, offsets[i], &start));
 		assert_int_equal(elf_symbols__return_word(s, offsets[i]), -1);
@@ -82,8 +89,8 @@ static void answers_do_not_depend_on_the_order_of_questions(void **state)
 	int named = 0;
 
 	assert_int_equal(stat(SELF, &st), 0);
-	assert_int_equal(elf_symbols__new(&up, SELF, "self"), 0);
-	assert_int_equal(elf_symbols__new(&down, SELF, "self"), 0);
+	assert_int_equal(open_symbols(&up, SELF), 0);
+	assert_int_equal(open_symbols(&down, SELF), 0);
 	for (__u64 offset = (__u64)st.st_size; offset-- > 0;)
 		if (offset % 17 == 0)
 			elf_symbols__find(down, offset, &(__u64){ 0 });
@@ -148,7 +155,7 @@ static void stubs_have_the_name_of_what_they_call(void **state)
 	struct elf_symbols *s = NULL;
 	int named = 0, known = 0;
 
-	assert_int_equal(elf_symbols__new(&s, SELF, "self"), 0);
+	assert_int_equal(open_symbols(&s, SELF), 0);
 	for (size_t i = 0; i < STUB_SECTIONS; i++) {
 		Elf64_Shdr plt = section(stub_sections[i]);
 
@@ -185,7 +192,7 @@ static void what_is_no_elf_file_is_refused(void **state)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct elf_symbols *s = NULL;
 
-		assert_int_equal(elf_symbols__new(&s, files[i].path, "x"), files[i].err);
+		assert_int_equal(open_symbols(&s, files[i].path), files[i].err);
 		assert_null(s);
 	}
 }
@@ -207,7 +214,7 @@ static void a_huge_file_is_not_read(void **state)
 	struct elf_symbols *s = NULL;
 
 	assert_int_equal(ftruncate(fd, 5LL << 30), 0);
-	assert_int_equal(elf_symbols__new(&s, path, "x"), -ENOEXEC);
+	assert_int_equal(open_symbols(&s, path), -ENOEXEC);
 }
 
 /* Whatever it answers, it answers. */
@@ -217,7 +224,7 @@ static void ask(const char *path)
 	__u8 id[BUILD_ID_MAX];
 	__u64 start;
 
-	if (elf_symbols__new(&s, path, "x"))
+	if (open_symbols(&s, path))
 		return;
 	/* As they are in the file that was not spoiled. */
 	for (size_t i = 0; i < STUB_SECTIONS; i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support_roles.h"
 #include "symbol/native_files.h"
 #include "target/maps.h"
 #include "util/cleanup.h"
@@ -44,7 +45,7 @@ static struct native_file *open_self(struct native_files *files)
 
 	assert_non_null(file);
 	assert_true(native_file__is_closed(file));
-	native_files__open(files, file, paths, 1);
+	native_files__open(files, file, paths, 1, NULL);
 	assert_false(native_file__is_closed(file));
 	return file;
 }
@@ -107,7 +108,7 @@ static void the_interpreter_needs_no_names_where_it_is_folded(void **state)
 	native_files__free(files);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_has_one_symbol_for_all_its_code),
@@ -117,5 +118,6 @@ int main(void)
 		cmocka_unit_test(the_interpreter_needs_no_names_where_it_is_folded),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

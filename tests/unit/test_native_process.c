@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_roles.h"
 #include "symbol/native.h"
 
 #define NS 1000000000ULL
@@ -294,7 +295,7 @@ static void a_child_has_its_parents_mappings(void **state)
 	native__free(child);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_has_the_name_of_its_function),
@@ -311,5 +312,6 @@ int main(void)
 		cmocka_unit_test(a_child_has_its_parents_mappings),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests_name("user/symbol/native.c", tests, setup, teardown);
 }

@@ -60,7 +60,7 @@ static struct native_file *open_native(struct native_files *files, const struct 
 	if (!file)
 		return NULL;
 	if (native_file__is_closed(file))
-		native_files__open(files, file, paths, 1);
+		native_files__open(files, file, paths, 1, NULL);
 	id = native_file__build_id(file, &size);
 	if (!id ||
 	    (new->build_id_size && (size != new->build_id_size || memcmp(id, new->build_id, size))))

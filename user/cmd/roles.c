@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/roles.h"
 
+#include "symbol/parser_jobs.h"
+#include "target/fetcher_serve.h"
 #include "target/prober_serve.h"
 #include "worker/role.h"
 
 static const struct role roles[] = {
+	{ "fetcher", fetcher_serve },
+	{ "parser", parser_serve },
 	{ "prober", prober_serve },
 };
 

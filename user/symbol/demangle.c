@@ -52,3 +52,8 @@ char *demangle(const char *name)
 	cut_rust_hash(plain);
 	return plain;
 }
+
+void demangle_prepare(void)
+{
+	find_function();
+}

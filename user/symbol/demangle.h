@@ -12,4 +12,7 @@
 /* Allocated; a copy of the name where it is not mangled. NULL when out of memory. */
 char *demangle(const char *name) __attribute__((warn_unused_result, nonnull));
 
+/* Loads the library now, for a process that cannot open files later. */
+void demangle_prepare(void);
+
 #endif /* KRAIT_SYMBOL_DEMANGLE_H */

@@ -4,77 +4,31 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "symbol/elf_bounds.h"
 #include "symbol/plt.h"
 #include "symbol/symbol_parts.h"
-
-/* Larger files are not looked into; the largest libraries known have 2 GiB. */
-#define FILE_SIZE_MAX (4LL << 30)
+#include "target/dwfl_file.h"
 
 struct elf_symbols {
-	Dwfl *dwfl;
-	Dwfl_Module *module;
+	struct dwfl_file file;
 	struct symbol_parts parts;
 	struct plt *plt; /* NULL before it is needed */
 };
 
-/* The usual search, which would ask servers as well if the environment names some. */
-static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-			   const char *file, const char *link, GElf_Word crc, char **ret_name)
-{
-	const char *servers = getenv("DEBUGINFOD_URLS");
-	int fd = dwfl_build_id_find_debuginfo(module, data, name, base, file, link, crc, ret_name);
-
-	if (fd >= 0 || (servers && *servers))
-		return fd;
-	return dwfl_standard_find_debuginfo(module, data, name, base, file, link, crc, ret_name);
-}
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = find_debug_file,
-	.section_address = dwfl_offline_section_address,
-};
-
-static int open_module(struct elf_symbols *s, const char *path, const char *name)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_SIZE_MAX) {
-		close(fd);
-		return -ENOEXEC;
-	}
-	s->dwfl = dwfl_begin(&callbacks);
-	if (s->dwfl) {
-		dwfl_report_begin(s->dwfl);
-		s->module = dwfl_report_elf(s->dwfl, "", name, fd, 0, false);
-	}
-	/* The descriptor is the module's from here on. */
-	if (!s->module) {
-		close(fd);
-		return -ENOEXEC;
-	}
-	dwfl_report_end(s->dwfl, NULL, NULL);
-	return 0;
-}
-
-int elf_symbols__new(struct elf_symbols **ret, const char *path, const char *name)
+int elf_symbols__new(struct elf_symbols **ret, int fd, int debug_fd)
 {
 	struct elf_symbols *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	err = open_module(s, path, name);
+	err = dwfl_file_open(&s->file, fd, debug_fd);
+	if (!err && elf_bounds_exceeded(fd, debug_fd))
+		err = -E2BIG;
 	if (err) {
 		elf_symbols__free(s);
 		return err;
@@ -87,8 +41,7 @@ void elf_symbols__free(struct elf_symbols *s)
 {
 	if (!s)
 		return;
-	if (s->dwfl)
-		dwfl_end(s->dwfl);
+	dwfl_file_close(&s->file);
 	plt__free(s->plt);
 	symbol_parts_free(&s->parts);
 	free(s);
@@ -118,7 +71,7 @@ static const char *ask(struct elf_symbols *s, GElf_Addr address, GElf_Addr *ret_
 	GElf_Off offset;
 	GElf_Sym symbol;
 	const char *name =
-		dwfl_module_addrinfo(s->module, address, &offset, &symbol, NULL, NULL, NULL);
+		dwfl_module_addrinfo(s->file.module, address, &offset, &symbol, NULL, NULL, NULL);
 
 	/* Without a size the nearest symbol is a guess, unless hand-written code has it close by. */
 	if (!name || !*name || (!symbol.st_size && offset >= SYMBOL_SIZELESS) ||
@@ -136,30 +89,84 @@ static const char *ask_plt(struct elf_symbols *s, Elf *elf, GElf_Addr address, G
 	return s->plt ? plt__find(s->plt, address, ret_start) : NULL;
 }
 
-const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
+/* Every address of the file that lies in one piece with this one, as an offset of the file. */
+static bool load_range(Elf *elf, __u64 offset, struct elf_place *ret)
 {
-	GElf_Addr bias, address, start = 0;
-	struct symbol_part *part;
-	const char *name;
-	Elf *elf = dwfl_module_getelf(s->module, &bias);
+	GElf_Phdr phdr;
+	size_t cnt;
 
-	if (!elf || !address_of(elf, file_offset, &address))
-		return NULL;
-	name = ask_plt(s, elf, address, &start);
-	if (name) {
-		*ret_start = file_offset - (address - start);
-		return name;
+	if (elf_getphdrnum(elf, &cnt))
+		return false;
+	for (size_t i = 0; i < cnt; i++) {
+		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_LOAD &&
+		    offset >= phdr.p_offset && offset - phdr.p_offset < phdr.p_filesz) {
+			ret->start = phdr.p_offset;
+			ret->end = phdr.p_offset + phdr.p_filesz;
+			return ret->end > offset;
+		}
 	}
+	return false;
+}
+
+/* Both are in the same piece: the range of addresses becomes one of offsets. */
+static void narrow(struct elf_place *place, __u64 offset, GElf_Addr address, GElf_Addr start,
+		   GElf_Addr end)
+{
+	if (address - start < offset - place->start)
+		place->start = offset - (address - start);
+	if (end - address < place->end - offset)
+		place->end = offset + (end - address);
+}
+
+void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_place *ret)
+{
+	GElf_Addr bias, address, start = 0, end;
+	struct symbol_part *part;
+	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
+
+	*ret = (struct elf_place){ .start = file_offset, .end = file_offset + 1 };
+	if (!ret->end) {
+		/* The last offset that there is: no file has it. */
+		ret->start--;
+		ret->end--;
+	}
+	if (!elf || !address_of(elf, file_offset, &address) || !load_range(elf, file_offset, ret))
+		return;
+	ret->name = ask_plt(s, elf, address, &start);
+	if (ret->name)
+		ret->symbol_start = file_offset - (address - start);
+	/* Stubs are alike in nothing. */
+	if (s->plt && plt__covers(s->plt, address)) {
+		ret->start = file_offset;
+		ret->end = file_offset + 1;
+	}
+	if (ret->name)
+		return;
 	address += bias;
-	part = symbol_parts_find(&s->parts, s->module, address);
-	if (part && !part->asked) {
+	part = symbol_parts_find(&s->parts, s->file.module, address, &end);
+	if (!part) {
+		ret->start = file_offset;
+		ret->end = file_offset + 1;
+		return;
+	}
+	if (!part->asked) {
 		part->asked = true;
 		part->name = ask(s, address, &part->symbol_start);
 	}
-	name = part ? part->name : ask(s, address, &start);
-	if (name)
-		*ret_start = file_offset - (address - (part ? part->symbol_start : start));
-	return name;
+	narrow(ret, file_offset, address, part->start, end);
+	ret->name = part->name;
+	if (ret->name)
+		ret->symbol_start = file_offset - (address - part->symbol_start);
+}
+
+const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
+{
+	struct elf_place place;
+
+	elf_symbols__place(s, file_offset, &place);
+	if (place.name)
+		*ret_start = place.symbol_start;
+	return place.name;
 }
 
 #ifdef __x86_64__
@@ -180,11 +187,13 @@ static int word_of(Dwarf_Frame *frame)
 	return (int)(ops[0].number2 / 8) - 1;
 }
 
-int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
+int elf_symbols__return_place(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start,
+			      __u64 *ret_end)
 {
-	GElf_Addr bias, cfi_bias, address, start;
-	Elf *elf = dwfl_module_getelf(s->module, &bias);
-	Dwarf_CFI *cfi = dwfl_module_eh_cfi(s->module, &cfi_bias);
+	struct elf_place place = { *ret_start, *ret_end, NULL, 0 };
+	GElf_Addr bias, cfi_bias, address, start, end;
+	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(s->file.module, &cfi_bias);
 	Dwarf_Frame *frame;
 	int word;
 
@@ -192,28 +201,63 @@ int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
 		return -1;
 	if (ask_plt(s, elf, address, &start))
 		return address - start < PLT_PUSHED ? 0 : -1;
-	if (!cfi || dwarf_cfi_addrframe(cfi, address + bias - cfi_bias, &frame))
+	if (!cfi)
 		return -1;
+	if (dwarf_cfi_addrframe(cfi, address + bias - cfi_bias, &frame)) {
+		*ret_start = file_offset;
+		*ret_end = file_offset + 1;
+		return -1;
+	}
 	word = word_of(frame);
+	dwarf_frame_info(frame, &start, &end, NULL);
 	free(frame);
+	address += bias - cfi_bias;
+	if (start <= address && address < end) {
+		narrow(&place, file_offset, address, start, end);
+	} else {
+		place.start = file_offset;
+		place.end = file_offset + 1;
+	}
+	*ret_start = place.start;
+	*ret_end = place.end;
 	return word;
 }
 #else
 /* The return address is in a register, which records do not have. */
-int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
+int elf_symbols__return_place(struct elf_symbols *s, __u64 file_offset, __u64 *start, __u64 *end)
 {
 	return -1;
 }
 #endif
 
+int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
+{
+	__u64 start = 0, end = ~0ULL;
+
+	return elf_symbols__return_place(s, file_offset, &start, &end);
+}
+
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])
 {
 	const unsigned char *bits;
 	GElf_Addr at;
-	int size = dwfl_module_build_id(s->module, &bits, &at);
+	int size = dwfl_module_build_id(s->file.module, &bits, &at);
 
 	if (size <= 0 || size > BUILD_ID_MAX)
 		return 0;
 	memcpy(ret, bits, (size_t)size);
 	return (unsigned)size;
+}
+
+bool elf_symbols__has_table(struct elf_symbols *s)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while (elf && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
 }

@@ -2,9 +2,12 @@
 /*
  * elf_symbols.h - names of the code in one ELF file, by offset in that file.
  *
- * elfutils finds them: the symbol table, the one inside .gnu_debugdata, and separate debug files by
- * build ID or debug link. Nothing is fetched from the network. Stubs for functions of other files are
- * "memcpy@plt" (plt.h).
+ * elfutils finds them: the symbol table, the one inside .gnu_debugdata, and that of a separate debug
+ * file. Nothing is opened here: both files come as descriptors, and nothing is fetched. Stubs for
+ * functions of other files are "memcpy@plt" (plt.h).
+ *
+ * Must hold: the file is anybody's. It may be cut while it is mapped, and make the parser run for long or
+ * crash it, so krait calls this in a parser only (parser_jobs.h); fuzzers and tests may.
  */
 #ifndef KRAIT_SYMBOL_ELF_SYMBOLS_H
 #define KRAIT_SYMBOL_ELF_SYMBOLS_H
@@ -16,10 +19,24 @@
 
 struct elf_symbols;
 
-/* Of the file that path leads to; name: what it is called, for debug links. 0 or -errno. */
-int elf_symbols__new(struct elf_symbols **ret, const char *path, const char *name)
+/*
+ * Of an open file; debug_fd: one with its debug information, used if it has the same build ID, or -1.
+ * Both stay the caller's. 0; -ENOEXEC: no ELF file, or one that is too large; -errno.
+ */
+int elf_symbols__new(struct elf_symbols **ret, int fd, int debug_fd)
 	__attribute__((warn_unused_result, nonnull));
 void elf_symbols__free(struct elf_symbols *s);
+
+/* What all offsets from start up to end have in common. */
+struct elf_place {
+	__u64 start, end;
+	const char *name; /* as it is in the file, NULL none; valid until free */
+	__u64 symbol_start; /* of what has the name */
+};
+
+/* What is at that offset; at least that offset itself is between start and end. */
+void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_place *ret)
+	__attribute__((nonnull));
 
 /* The symbol that covers the offset, as it is in the file, or NULL; valid until free. */
 const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
@@ -30,6 +47,12 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
  * above the stack pointer. -1 where it has, or nothing is known (.eh_frame).
  */
 int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset) __attribute__((nonnull));
+/* The same, and the offsets around that have the same answer: *start is raised, *end is lowered. */
+int elf_symbols__return_place(struct elf_symbols *s, __u64 file_offset, __u64 *start, __u64 *end)
+	__attribute__((nonnull));
+
+/* The file has a symbol table of its own. */
+bool elf_symbols__has_table(struct elf_symbols *s) __attribute__((nonnull));
 
 /* Bytes of the build ID, up to BUILD_ID_MAX; 0 none. */
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])

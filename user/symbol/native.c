@@ -30,14 +30,15 @@ struct native {
 /* The mapping's own link, the name in the process's root, and ours when it has gone. */
 static void open_symbols(struct native *n, const struct native_mapping *m)
 {
-	char link[64], path[64 + MAPS_LINE_MAX];
+	char link[64], root[32], path[64 + MAPS_LINE_MAX];
 	const char *name = native_file__name(m->file);
 	const char *const paths[] = { link, path, name };
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", (int)n->maps.pid, m->start,
 		 m->end);
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)n->maps.pid, name);
-	native_files__open(n->maps.files, m->file, paths, 3);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)n->maps.pid);
+	native_files__open(n->maps.files, m->file, paths, 3, root);
 }
 
 static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/native_files.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,9 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "symbol/demangle.h"
-#include "symbol/elf_symbols.h"
+#include "symbol/symbol_reader.h"
+#include "target/safe_open.h"
+#include "util/cleanup.h"
 
 /* As a key: no padding. The name only where there is no file. */
 struct identity {
@@ -27,14 +28,26 @@ struct function {
 	UT_hash_handle hh;
 };
 
+/* What the parser has said of offsets from start up to end. */
+struct range {
+	__u64 start, end;
+	struct function *function; /* NULL: no name */
+	int return_word;
+	bool named; /* function is what it is */
+};
+
 struct native_file {
+	struct native_files *files;
 	struct identity identity;
 	char *name;
 	enum native_origin origin;
 	bool tried; /* to open it */
-	struct elf_symbols *symbols;
-	__u8 build_id[BUILD_ID_MAX];
+	__u64 used; /* when it was asked last */
+	struct symbol_file symbols;
+	__u8 build_id[PARSER_BUILD_ID_MAX];
 	unsigned build_id_size;
+	struct range *ranges; /* by start, none overlap */
+	size_t range_cnt, range_cap;
 	struct function *functions;
 	struct function *rest; /* when there is no room for more */
 	UT_hash_handle hh;
@@ -42,13 +55,29 @@ struct native_file {
 
 struct native_files {
 	struct native_file *files;
+	struct symbol_reader *reader;
+	__u64 now; /* questions so far */
 	__u32 open_cnt, symbol_cnt;
 	bool skip_interpreter;
 };
 
 struct native_files *native_files__new(void)
 {
-	return calloc(1, sizeof(struct native_files));
+	struct native_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->reader = symbol_reader__new();
+	if (!f->reader) {
+		free(f);
+		return NULL;
+	}
+	return f;
+}
+
+void native_files__prepare(struct native_files *f)
+{
+	symbol_reader__prepare(f->reader);
 }
 
 void native_files__skip_interpreter(struct native_files *f)
@@ -73,7 +102,8 @@ static void file_free(struct native_file *file)
 		function_free(fn);
 	}
 	function_free(file->rest);
-	elf_symbols__free(file->symbols);
+	symbol_reader__close(file->files->reader, &file->symbols);
+	free(file->ranges);
 	free(file->name);
 	free(file);
 }
@@ -88,6 +118,7 @@ void native_files__free(struct native_files *f)
 		HASH_DEL(f->files, file);
 		file_free(file);
 	}
+	symbol_reader__free(f->reader);
 	free(f);
 }
 
@@ -127,19 +158,25 @@ static __u64 hash_text(const char *text)
 	return hash;
 }
 
+static void identity_of(struct identity *ret, const struct stat *st)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->dev = st->st_dev;
+	ret->inode = st->st_ino;
+	ret->size = (__u64)st->st_size;
+	ret->mtime_ns = (__u64)st->st_mtim.tv_sec * 1000000000ULL + (__u64)st->st_mtim.tv_nsec;
+}
+
 static void identify(struct identity *ret, const char *path, const char *name)
 {
 	struct stat st;
 
-	memset(ret, 0, sizeof(*ret));
-	if (!*path || stat(path, &st)) {
-		ret->name_hash = hash_text(name);
+	if (*path && !stat(path, &st)) {
+		identity_of(ret, &st);
 		return;
 	}
-	ret->dev = st.st_dev;
-	ret->inode = st.st_ino;
-	ret->size = (__u64)st.st_size;
-	ret->mtime_ns = (__u64)st.st_mtim.tv_sec * 1000000000ULL + (__u64)st.st_mtim.tv_nsec;
+	memset(ret, 0, sizeof(*ret));
+	ret->name_hash = hash_text(name);
 }
 
 struct native_file *native_files__get(struct native_files *f, const char *path, const char *name)
@@ -154,6 +191,8 @@ struct native_file *native_files__get(struct native_files *f, const char *path, 
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
+	file->files = f;
+	file->symbols.fd = file->symbols.debug_fd = -1;
 	file->identity = identity;
 	file->origin = origin_by_name(name);
 	file->name = strdup(name);
@@ -171,11 +210,6 @@ bool native_file__is(const struct native_file *file, const char *path)
 
 	identify(&identity, path, "");
 	return !memcmp(&identity, &file->identity, sizeof(identity));
-}
-
-int native_file__return_word(struct native_file *file, __u64 offset)
-{
-	return file->symbols ? elf_symbols__return_word(file->symbols, offset) : -1;
 }
 
 const char *native_file__name(const struct native_file *file)
@@ -198,21 +232,93 @@ bool native_file__is_closed(const struct native_file *file)
 	return !file->tried;
 }
 
-void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
-			unsigned path_cnt)
+/* The file that was asked longest ago may be opened again when it is asked. */
+static void close_oldest(struct native_files *f)
 {
-	file->tried = true;
-	if (f->open_cnt == NATIVE_FILES_OPEN || file->identity.name_hash)
-		return;
-	for (unsigned i = 0; i < path_cnt && !file->symbols; i++) {
-		if (native_file__is(file, paths[i]) &&
-		    elf_symbols__new(&file->symbols, paths[i], file->name))
-			file->symbols = NULL;
+	struct native_file *file, *next, *oldest = NULL;
+
+	HASH_ITER(hh, f->files, file, next) {
+		if (file->symbols.fd >= 0 && (!oldest || file->used < oldest->used))
+			oldest = file;
 	}
-	if (!file->symbols)
+	if (!oldest)
+		return;
+	symbol_reader__close(f->reader, &oldest->symbols);
+	oldest->tried = oldest->symbols.bad;
+	f->open_cnt--;
+}
+
+/* Symbols that distributions keep apart, here or in the root of the process. */
+static void add_debug_file(struct native_files *f, struct native_file *file, const char *root,
+			   struct parser_opened *opened)
+{
+	const char *const roots[] = { "/", root };
+	struct symbol_file *s = &file->symbols;
+
+	for (unsigned i = 0; i < 2 && s->debug_fd < 0 && opened->build_id_size; i++) {
+		cleanup_close int fd = roots[i] ? open(roots[i], O_PATH | O_DIRECTORY | O_CLOEXEC) :
+						  -1;
+
+		if (fd >= 0)
+			s->debug_fd = safe_open_debug(fd, opened->build_id, opened->build_id_size,
+						      s->owner);
+	}
+	if (s->debug_fd < 0) {
+		s->debug_fd = -1;
+		return;
+	}
+	/* Debug information that is too much is worth no symbol of the file itself. */
+	if (symbol_reader__open(f->reader, s, opened)) {
+		close(s->debug_fd);
+		s->debug_fd = -1;
+		s->bad = false;
+		if (symbol_reader__open(f->reader, s, opened))
+			s->bad = true;
+	}
+}
+
+/* A descriptor of that very file, by the first of the paths that leads to it. */
+static int open_by_path(struct native_file *file, const char *const paths[], unsigned path_cnt)
+{
+	for (unsigned i = 0; i < path_cnt; i++) {
+		struct identity identity;
+		struct stat st;
+		int fd = safe_open(AT_FDCWD, paths[i], &st);
+
+		if (fd < 0)
+			continue;
+		identity_of(&identity, &st);
+		if (!memcmp(&identity, &file->identity, sizeof(identity))) {
+			file->symbols.owner = st.st_uid;
+			file->symbols.size = (__u64)st.st_size;
+			return fd;
+		}
+		close(fd);
+	}
+	return -1;
+}
+
+void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
+			unsigned path_cnt, const char *root)
+{
+	struct parser_opened opened;
+
+	file->tried = true;
+	file->used = ++f->now;
+	if (file->identity.name_hash || file->symbols.bad)
+		return;
+	if (f->open_cnt == NATIVE_FILES_OPEN)
+		close_oldest(f);
+	file->symbols.fd = open_by_path(file, paths, path_cnt);
+	if (file->symbols.fd < 0)
 		return;
 	f->open_cnt++;
-	file->build_id_size = elf_symbols__build_id(file->symbols, file->build_id);
+	if (symbol_reader__open(f->reader, &file->symbols, &opened))
+		return;
+	if (!opened.has_symbols)
+		add_debug_file(f, file, root, &opened);
+	file->build_id_size = opened.build_id_size;
+	memcpy(file->build_id, opened.build_id, sizeof(file->build_id));
 }
 
 const __u8 *native_file__build_id(const struct native_file *file, unsigned *ret_size)
@@ -258,28 +364,114 @@ static struct native_symbol *rest_of(struct native_file *file)
 	return file->rest ? &file->rest->symbol : NULL;
 }
 
-struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
-					 __u64 offset)
+/* The function that starts there, which has that name. NULL where there is no room for more. */
+static struct function *function_at(struct native_files *f, struct native_file *file, __u64 start,
+				    const char *name)
 {
-	const char *name = NULL;
-	__u64 start = 0;
 	struct function *fn;
 
-	if (f->skip_interpreter && file->origin == ORIGIN_INTERPRETER)
-		return rest_of(file);
-	if (file->symbols)
-		name = elf_symbols__find(file->symbols, offset, &start);
-	if (!name)
-		return rest_of(file);
 	HASH_FIND(hh, file->functions, &start, sizeof(start), fn);
-	if (fn)
-		return &fn->symbol;
-	if (f->symbol_cnt == NATIVE_SYMBOLS_MAX)
-		return rest_of(file);
-	fn = new_function(file, start, demangle(name));
+	if (fn || f->symbol_cnt == NATIVE_SYMBOLS_MAX)
+		return fn;
+	fn = new_function(file, start, strdup(name));
 	if (!fn)
 		return NULL;
 	HASH_ADD(hh, file->functions, start, sizeof(fn->start), fn);
 	f->symbol_cnt++;
-	return &fn->symbol;
+	return fn;
+}
+
+/* ---- ranges ----------------------------------------------------------------------------------- */
+
+/* Index of the first range that ends behind the offset. */
+static size_t range_index(const struct native_file *file, __u64 offset)
+{
+	size_t low = 0, high = file->range_cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (file->ranges[middle].end <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct range *range_at(struct native_file *file, __u64 offset)
+{
+	size_t i = range_index(file, offset);
+
+	return i < file->range_cnt && file->ranges[i].start <= offset ? &file->ranges[i] : NULL;
+}
+
+/* Places it between its neighbours, which it may touch but not cover. NULL where there is no room. */
+static struct range *add_range(struct native_file *file, const struct range *new, __u64 offset)
+{
+	size_t i = range_index(file, offset), cap = file->range_cap ? 2 * file->range_cap : 64;
+	struct range *r;
+
+	if (file->range_cnt == NATIVE_RANGES_MAX)
+		return NULL;
+	if (file->range_cnt == file->range_cap) {
+		r = reallocarray(file->ranges, cap, sizeof(*r));
+		if (!r)
+			return NULL;
+		file->ranges = r;
+		file->range_cap = cap;
+	}
+	r = &file->ranges[i];
+	memmove(r + 1, r, (file->range_cnt - i) * sizeof(*r));
+	*r = *new;
+	if (i && r->start < r[-1].end)
+		r->start = r[-1].end;
+	if (i < file->range_cnt && r->end > r[1].start)
+		r->end = r[1].start;
+	file->range_cnt++;
+	return r;
+}
+
+/* What a parser says of an offset; kept unless the answer is only that there is none now. */
+static struct range *ask(struct native_files *f, struct native_file *file, __u64 offset, bool names)
+{
+	const struct parser_found *found;
+	const struct parser_place *p;
+	struct range *known = range_at(file, offset), new;
+
+	if (symbol_reader__find(f->reader, &file->symbols, &offset, 1, names, &found))
+		return NULL;
+	p = &found->places[0];
+	new = (struct range){ p->start, p->end, NULL, p->return_word, names };
+	if (p->name != PARSER_NO_NAME)
+		new.function = function_at(f, file, p->symbol_start, found->names + p->name);
+	if (!known)
+		return add_range(file, &new, offset);
+	known->named = names;
+	known->function = new.function;
+	return known;
+}
+
+struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
+					 __u64 offset)
+{
+	struct range *r;
+
+	if (f->skip_interpreter && file->origin == ORIGIN_INTERPRETER)
+		return rest_of(file);
+	file->used = ++f->now;
+	r = range_at(file, offset);
+	if (!r || !r->named)
+		r = ask(f, file, offset, true);
+	return r && r->function ? &r->function->symbol : rest_of(file);
+}
+
+int native_file__return_word(struct native_file *file, __u64 offset)
+{
+	struct range *r = range_at(file, offset);
+
+	file->used = ++file->files->now;
+	if (!r)
+		r = ask(file->files, file, offset, false);
+	return r ? r->return_word : -1;
 }

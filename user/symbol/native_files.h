@@ -6,8 +6,13 @@
  * which are read when the first address in it is asked for, through the process that asks. A function
  * is made once: its name is what the file has, demangled. All code without a name is "[libfoo.so]".
  *
+ * Parsers read the files (target/parser.h): one for root's and a few for those of others, by owner, so
+ * that nobody's file costs another's names. What they say is kept by ranges of offsets, so each is
+ * asked for once. A file that costs a parser its life or its time is not read again.
+ *
  * Must hold: what was handed out stays valid until free; memory grows with the number of different
- * functions that were seen, up to NATIVE_SYMBOLS_MAX; then they are one for each file.
+ * functions that were seen, up to NATIVE_SYMBOLS_MAX; then they are one for each file. A file's owner
+ * makes krait wait for no more than a tenth of the time, and NATIVE_WAIT_NS at first.
  */
 #ifndef KRAIT_SYMBOL_NATIVE_FILES_H
 #define KRAIT_SYMBOL_NATIVE_FILES_H
@@ -17,12 +22,14 @@
 #include <sys/types.h>
 
 #include "stack/join.h"
-#include "symbol/elf_symbols.h"
 
 /* About 200 bytes each. */
 #define NATIVE_SYMBOLS_MAX (1U << 20)
-/* Files whose symbols are open at once; each holds a descriptor. */
-#define NATIVE_FILES_OPEN 400
+/* Files whose symbols are open at once; each holds a descriptor or two. Others take their place. */
+#define NATIVE_FILES_OPEN 300
+/* Ranges of offsets with their answers, of one file and of all; 32 bytes each. */
+#define NATIVE_RANGES_MAX 65536
+#define NATIVE_WAIT_NS 5000000000ULL
 
 struct native_files;
 struct native_file;
@@ -35,6 +42,8 @@ struct native_symbol {
 
 /* NULL and errno on failure. */
 struct native_files *native_files__new(void);
+/* Has what it takes to start parsers started now, while krait has all its rights. */
+void native_files__prepare(struct native_files *f);
 /* The interpreter's functions are not shown: they need no names, which take long to find. */
 void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);
@@ -46,9 +55,12 @@ void native_files__free(struct native_files *f);
 struct native_file *native_files__get(struct native_files *f, const char *path, const char *name);
 /* Nobody has tried to open it yet, and native_files__open() may. */
 bool native_file__is_closed(const struct native_file *file);
-/* By the first of the paths that leads to that very file. */
+/*
+ * By the first of the paths that leads to that very file. root: where a separate file of symbols may be
+ * as well as here, NULL nowhere.
+ */
 void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
-			unsigned path_cnt);
+			unsigned path_cnt, const char *root);
 /* The code at that offset in the file. NULL when out of memory. */
 struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
 					 __u64 offset);

@@ -247,3 +247,11 @@ const char *plt__find(struct plt *p, GElf_Addr address, GElf_Addr *ret_start)
 	}
 	return NULL;
 }
+
+bool plt__covers(const struct plt *p, GElf_Addr address)
+{
+	for (unsigned i = 0; i < p->section_cnt; i++)
+		if (address - p->sections[i].start < p->sections[i].size)
+			return true;
+	return false;
+}

@@ -12,6 +12,7 @@
 #define KRAIT_SYMBOL_PLT_H
 
 #include <gelf.h>
+#include <stdbool.h>
 
 struct plt;
 
@@ -25,5 +26,8 @@ void plt__free(struct plt *p);
  */
 const char *plt__find(struct plt *p, GElf_Addr address, GElf_Addr *ret_start)
 	__attribute__((nonnull));
+
+/* Is the address in one of those sections, named or not? */
+bool plt__covers(const struct plt *p, GElf_Addr address) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_PLT_H */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 20 MB of parts; a library with more symbols is asked address by address. */
-#define SYMBOLS_MAX 250000
+/* 40 bytes each in up to three parts; a library with more symbols is not asked at all. */
+#define SYMBOLS_MAX 1000000
 /* Boundaries of sections; libraries have 30 sections. */
 #define SECTIONS_MAX 1024
 
@@ -75,7 +75,7 @@ static void make(struct symbol_parts *p, Dwfl_Module *module)
 }
 
 struct symbol_part *symbol_parts_find(struct symbol_parts *p, Dwfl_Module *module,
-				      GElf_Addr address)
+				      GElf_Addr address, GElf_Addr *ret_end)
 {
 	size_t low = 0, high;
 
@@ -89,6 +89,7 @@ struct symbol_part *symbol_parts_find(struct symbol_parts *p, Dwfl_Module *modul
 		else
 			high = middle;
 	}
+	*ret_end = low < p->cnt ? p->list[low].start : ~0ULL;
 	return low ? &p->list[low - 1] : NULL;
 }
 

@@ -30,11 +30,11 @@ struct symbol_parts {
 };
 
 /*
- * The part of an address; NULL where there are no parts: too many symbols, or no memory. The module
- * stays the same.
+ * The part of an address, and where the next one begins; NULL where there are no parts: too many
+ * symbols, or no memory. The module stays the same.
  */
 struct symbol_part *symbol_parts_find(struct symbol_parts *p, Dwfl_Module *module,
-				      GElf_Addr address);
+				      GElf_Addr address, GElf_Addr *ret_end);
 void symbol_parts_free(struct symbol_parts *p);
 
 #endif /* KRAIT_SYMBOL_SYMBOL_PARTS_H */

@@ -3,155 +3,229 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "target/dwarf_offsets.h"
-#include "util/clock.h"
+#include "target/fetcher.h"
+#include "target/parser.h"
+#include "target/safe_open.h"
+#include "util/cleanup.h"
 
-/* Real files take 0.1 to 2 s and up to 300 MiB; a server may have to be asked first. */
+/* Real files take 0.1 to 2 s; the bound is for slow machines. */
 #define SECONDS_MAX 60
-#define MEMORY_MAX (4ULL << 30)
 #define RUNNING_MAX 2
 /* Distinct builds without a table that run on one machine: two or three are many. */
 #define JOB_CNT 16
+#define DWARF_NONE "there is no debug information of it"
 
 struct answer {
 	int result;
 	struct py_offsets offsets;
-	char why[96];
+	char why[PARSER_WHY_MAX];
 };
 
 struct job {
 	__u64 build;
 	__u64 used; /* when, in requests; 0 empty */
-	pid_t pid; /* 0: it has answered */
-	int fd; /* of the answer, while it runs */
-	size_t len; /* bytes of the answer so far */
-	__u64 end_ns; /* when it has taken too long */
-	struct answer answer;
+	struct parser *parser; /* that reads the file, or NULL */
+	struct fetch *fetch; /* of debug information from a server, or NULL */
+	bool fetched; /* a server has been asked */
+	int fd; /* of the file, while it may be needed; -1 none */
+	__u32 version;
+	__u8 build_id[ELF_BUILD_ID_MAX];
+	__u32 build_id_len;
+	struct answer answer; /* when neither runs */
 };
 
 struct dwarf_jobs {
 	__u64 now; /* requests so far */
 	unsigned running;
+	struct parsers *parsers;
 	struct job jobs[JOB_CNT];
 };
 
 struct dwarf_jobs *dwarf_jobs__new(void)
 {
-	return calloc(1, sizeof(struct dwarf_jobs));
-}
+	struct dwarf_jobs *jobs = calloc(1, sizeof(*jobs));
 
-/* ---- the child ------------------------------------------------------------------------------- */
-
-static void limit(void)
-{
-	const struct rlimit seconds = { SECONDS_MAX, SECONDS_MAX }, none = { 0, 0 };
-	const struct rlimit bytes = { MEMORY_MAX, MEMORY_MAX };
-
-	setrlimit(RLIMIT_CPU, &seconds);
-	setrlimit(RLIMIT_CORE, &none);
-#ifndef __SANITIZE_ADDRESS__ /* its shadow takes 20 TiB of addresses */
-	setrlimit(RLIMIT_AS, &bytes);
-#else
-	(void)bytes;
-#endif
-}
-
-/* krait reads its signals from a descriptor; here they end the process. */
-static void die_by_signals(pid_t parent)
-{
-	sigset_t none;
-
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-}
-
-static void read_and_answer(const struct dwarf_request *request, int fd)
-{
-	struct answer a = { .result = -ENODATA };
-
-	limit();
-	a.result = dwarf_offsets_parse(request->path, request->root, request->version, &a.offsets,
-				       a.why, sizeof(a.why));
-	_exit(write(fd, &a, sizeof(a)) != sizeof(a));
-}
-
-/* ---- the parent ------------------------------------------------------------------------------ */
-
-static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_request *request)
-{
-	pid_t parent = getpid();
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK))
-		return -errno;
-	j->pid = fork();
-	if (j->pid == 0) {
-		die_by_signals(parent);
-		read_and_answer(request, fds[1]);
+	if (!jobs)
+		return NULL;
+	jobs->parsers = parsers__new();
+	if (!jobs->parsers) {
+		free(jobs);
+		return NULL;
 	}
-	close(fds[1]);
-	if (j->pid < 0) {
-		j->pid = 0;
-		close(fds[0]);
-		return -EAGAIN;
-	}
-	j->build = request->build;
-	j->fd = fds[0];
-	j->len = 0;
-	j->end_ns = clock_monotonic_ns() + SECONDS_MAX * NS_PER_SEC;
-	jobs->running++;
-	return 0;
+	for (int i = 0; i < JOB_CNT; i++)
+		jobs->jobs[i].fd = -1;
+	return jobs;
+}
+
+void dwarf_jobs__prepare(struct dwarf_jobs *jobs)
+{
+	parsers__prepare(jobs->parsers);
+}
+
+static bool is_running(const struct job *j)
+{
+	return j->parser || j->fetch;
 }
 
 static void end(struct dwarf_jobs *jobs, struct job *j)
 {
-	kill(j->pid, SIGKILL);
-	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(j->fd);
-	j->pid = 0;
-	jobs->running--;
+	jobs->running -= is_running(j);
+	parser__end(j->parser);
+	fetch__end(j->fetch);
+	if (j->fd >= 0)
+		close(j->fd);
+	j->parser = NULL;
+	j->fetch = NULL;
+	j->fd = -1;
 }
 
-static void fail(struct job *j, int result)
+static void finish(struct dwarf_jobs *jobs, struct job *j, int result, const char *why)
 {
+	end(jobs, j);
 	j->answer.result = result;
-	snprintf(j->answer.why, sizeof(j->answer.why), "its debug information %s",
-		 result == -ETIMEDOUT ? "takes too long to read" : "could not be parsed");
+	snprintf(j->answer.why, sizeof(j->answer.why), "%s", why);
 }
 
-/* Takes what the child has written. -EINPROGRESS, or 0 when it is over. */
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+/* Hands the file to a parser of its own. 0 or -errno. */
+static int parse(struct dwarf_jobs *jobs, struct job *j, int debug_fd)
+{
+	const struct parser_request request = { .job = PARSER_DWARF, .version = j->version };
+	const int fds[] = { j->fd, debug_fd };
+	struct parser *p = parser__start(jobs->parsers);
+	int err;
+
+	if (!p)
+		return -EAGAIN;
+	err = parser__ask(p, &request, fds, debug_fd < 0 ? 1 : 2);
+	if (err) {
+		parser__end(p);
+		return -EAGAIN;
+	}
+	parser__set_limits(p, SECONDS_MAX * 1000, SECONDS_MAX * 1000);
+	jobs->running += !is_running(j);
+	j->parser = p;
+	return 0;
+}
+
+/* A separate file here, or in the root of the process; -1 none. */
+static int find_debug_file(const struct dwarf_request *r, uid_t owner)
+{
+	const char *const roots[] = { "/", r->root };
+
+	for (unsigned i = 0; i < 2 && r->build_id_len; i++) {
+		cleanup_close int root = open(roots[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int fd = root < 0 ? -1 : safe_open_debug(root, r->build_id, r->build_id_len, owner);
+
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_request *r)
+{
+	cleanup_close int debug_fd = -1;
+	struct stat st;
+
+	j->build = r->build;
+	j->fetched = false;
+	j->version = r->version;
+	j->build_id_len = r->build_id_len < sizeof(j->build_id) ? r->build_id_len : 0;
+	memcpy(j->build_id, r->build_id, j->build_id_len);
+	j->fd = safe_open(AT_FDCWD, r->path, &st);
+	if (j->fd < 0) {
+		j->fd = -1;
+		finish(jobs, j, -ENOENT, DWARF_NONE);
+		return 0;
+	}
+	debug_fd = find_debug_file(r, st.st_uid);
+	if (!parse(jobs, j, debug_fd))
+		return 0;
+	end(jobs, j);
+	return -EAGAIN;
+}
+
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+/* There is none in the file: a server may have it. */
+static void try_servers(struct dwarf_jobs *jobs, struct job *j)
+{
+	char why[PARSER_WHY_MAX];
+
+	parser__end(j->parser);
+	j->parser = NULL;
+	j->fetch = fetch__start(j->build_id, j->build_id_len, why, sizeof(why));
+	if (j->fetch)
+		return;
+	jobs->running--; /* neither runs any more */
+	finish(jobs, j, -ENOENT, why);
+}
+
+static void take_answer(struct dwarf_jobs *jobs, struct job *j, const struct parser_answer *a)
+{
+	if (a->result == -ENOENT && !*a->dwarf.why && !j->fetched) {
+		try_servers(jobs, j);
+		return;
+	}
+	if (!a->result && !dwarf_offsets_are_sane(&a->dwarf.offsets, j->version)) {
+		finish(jobs, j, -ENODATA, "its debug information could not be parsed");
+		return;
+	}
+	if (!a->result)
+		j->answer.offsets = a->dwarf.offsets;
+	finish(jobs, j, a->result, *a->dwarf.why ? a->dwarf.why : DWARF_NONE);
+}
+
+static void look_at_parser(struct dwarf_jobs *jobs, struct job *j)
+{
+	const struct parser_answer *a;
+	int r = parser__answer(j->parser, 0, &a);
+
+	if (!r)
+		take_answer(jobs, j, a);
+	else if (r == -ETIMEDOUT)
+		finish(jobs, j, r, "its debug information takes too long to read");
+	else if (r != -EINPROGRESS)
+		finish(jobs, j, -ENODATA, "its debug information could not be parsed");
+}
+
+static void look_at_fetch(struct dwarf_jobs *jobs, struct job *j)
+{
+	cleanup_close int fd = -1;
+	char why[PARSER_WHY_MAX];
+	int r = fetch__result(j->fetch, &fd, why, sizeof(why));
+
+	if (r == -EINPROGRESS)
+		return;
+	if (r) {
+		finish(jobs, j, r, why);
+		return;
+	}
+	r = parse(jobs, j, fd);
+	fetch__end(j->fetch);
+	j->fetch = NULL;
+	j->fetched = true;
+	if (r) {
+		jobs->running--;
+		finish(jobs, j, -ENODATA, "its debug information could not be parsed");
+	}
+}
+
+/* -EINPROGRESS, or 0 when it is over. */
 static int collect(struct dwarf_jobs *jobs, struct job *j)
 {
-	ssize_t n;
-
-	do {
-		n = read(j->fd, (char *)&j->answer + j->len, sizeof(j->answer) - j->len);
-		j->len += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && j->len < sizeof(j->answer));
-	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		if (clock_monotonic_ns() < j->end_ns)
-			return -EINPROGRESS;
-		fail(j, -ETIMEDOUT);
-	} else if (j->len < sizeof(j->answer)) {
-		fail(j, -ENODATA);
-	}
-	j->answer.why[sizeof(j->answer.why) - 1] = '\0';
-	end(jobs, j);
-	return 0;
+	if (j->fetch)
+		look_at_fetch(jobs, j);
+	if (j->parser)
+		look_at_parser(jobs, j);
+	return is_running(j) ? -EINPROGRESS : 0;
 }
 
 void dwarf_jobs__free(struct dwarf_jobs *jobs)
@@ -159,8 +233,8 @@ void dwarf_jobs__free(struct dwarf_jobs *jobs)
 	if (!jobs)
 		return;
 	for (int i = 0; i < JOB_CNT; i++)
-		if (jobs->jobs[i].pid)
-			end(jobs, &jobs->jobs[i]);
+		end(jobs, &jobs->jobs[i]);
+	parsers__free(jobs->parsers);
 	free(jobs);
 }
 
@@ -174,7 +248,7 @@ static struct job *find(struct dwarf_jobs *jobs, __u64 build)
 
 		if (j->used && j->build == build)
 			return j;
-		if (!j->pid && (!victim || j->used < victim->used))
+		if (!is_running(j) && (!victim || j->used < victim->used))
 			victim = j;
 	}
 	if (victim)
@@ -195,7 +269,7 @@ int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request
 			return -EINPROGRESS;
 	}
 	j->used = ++jobs->now;
-	if (j->pid && collect(jobs, j))
+	if (is_running(j) && collect(jobs, j))
 		return -EINPROGRESS;
 	snprintf(why, why_size, "%s", j->answer.why);
 	if (!j->answer.result) {
@@ -210,7 +284,7 @@ bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, __u64 build)
 	for (int i = 0; i < JOB_CNT; i++) {
 		struct job *j = &jobs->jobs[i];
 
-		if (j->used && j->build == build && j->pid)
+		if (j->used && j->build == build && is_running(j))
 			return collect(jobs, j) == -EINPROGRESS;
 	}
 	return false;

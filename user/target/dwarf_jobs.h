@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwarf_jobs.h - debug information that is being read, by processes of its own.
+ * dwarf_jobs.h - debug information that is being read, by parsers (parser.h).
  *
  * To parse a large file takes a second or two, and a debuginfod server may have to be asked first,
  * which can take a minute. Meanwhile krait samples on: nothing here waits.
  *
- * Must hold: the files are anybody's. They are parsed in child processes with limits on time and
- * memory, so that neither a crash nor an endless loop in there is ours; the children end with krait.
- * At most two run at once; the answers of the last few builds are remembered.
+ * The information is in the file, or in a separate one with the same build ID: below /usr/lib/debug
+ * here or in the process's root (safe_open.h says whose it may be), or on a server (fetcher.h).
+ *
+ * Must hold: at most two jobs run at once; the answers of the last few builds are remembered.
  */
 #ifndef KRAIT_TARGET_DWARF_JOBS_H
 #define KRAIT_TARGET_DWARF_JOBS_H
@@ -26,15 +27,20 @@ struct dwarf_request {
 	const char *path;
 	const char *root; /* of the process, or "/" */
 	__u32 version; /* PY_VERSION_HEX */
+	const __u8 *build_id;
+	__u32 build_id_len; /* 0 none */
 };
 
 /* NULL: out of memory. */
 struct dwarf_jobs *dwarf_jobs__new(void) __attribute__((warn_unused_result));
+/* Has what it takes to start parsers started now, while krait has all its rights. */
+void dwarf_jobs__prepare(struct dwarf_jobs *jobs) __attribute__((nonnull));
 /* Ends what is running. */
 void dwarf_jobs__free(struct dwarf_jobs *jobs);
 
 /*
- * As dwarf_offsets_parse(), and
+ * 0 and *ret; otherwise why says why, and it is
+ *  -ENOENT       there is no debug information, or not all of it
  *  -EINPROGRESS  it is being read, or waits until another one is: ask again
  *  -ETIMEDOUT    it took more than a minute
  *  -ENODATA      it could not be parsed

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/dwarf_offsets.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "target/dwarf_struct.h"
+#include "target/dwfl_file.h"
 #include "target/py_tables.h"
 
 enum owner {
@@ -179,48 +179,43 @@ static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret,
 	return 0;
 }
 
-/* libdw asks servers through a library that need not be there. */
-static const char *servers_say(void)
+bool dwarf_offsets_are_sane(const struct py_offsets *o, __u32 version)
 {
-	const char *servers = getenv("DEBUGINFOD_URLS");
-	void *library;
+	unsigned minor = version >> 16 & 0xff;
+	struct py_offsets rest;
 
-	if (!servers || !*servers)
-		return "";
-	library = dlopen("libdebuginfod.so.1", RTLD_LAZY);
-	if (!library)
-		return " (and no libdebuginfod.so.1 to ask servers with)";
-	dlclose(library);
-	return ", nor do debuginfod servers have any";
+	begin(&rest, minor, version);
+	rest.flags |= o->flags & PYOFF_FREE_THREADED;
+	for (size_t i = 0; i < MEMBER_CNT; i++) {
+		const struct member *m = &members[i];
+		__s32 offset = *(const __s32 *)((const char *)o + m->dest);
+
+		if (minor < m->from || minor > m->to ||
+		    (m->free_threaded && !(rest.flags & PYOFF_FREE_THREADED)))
+			continue;
+		if (!is_sane(m, offset, minor))
+			return false;
+		*(__s32 *)((char *)&rest + m->dest) = offset;
+	}
+	/* And nothing else is said. */
+	return !memcmp(&rest, o, sizeof(rest));
 }
 
-int dwarf_offsets_parse(const char *path, const char *root, __u32 version, struct py_offsets *ret,
-			char *why, size_t why_size)
+int dwarf_offsets_parse(int fd, int debug_fd, __u32 version, struct py_offsets *ret, char *why,
+			size_t why_size)
 {
-	char folders[512], *folders_at = folders;
-	const Dwfl_Callbacks callbacks = {
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.section_address = dwfl_offline_section_address,
-		.debuginfo_path = &folders_at,
-	};
 	struct dwarf_struct s[OWNER_CNT];
-	Dwfl *dwfl = dwfl_begin(&callbacks);
-	Dwfl_Module *module;
+	struct dwfl_file file;
 	int r = -ENOENT;
 
-	snprintf(folders, sizeof(folders), "+:.debug:/usr/lib/debug:%.400s/usr/lib/debug",
-		 strcmp(root, "/") ? root : "");
 	for (int i = 0; i < OWNER_CNT; i++)
 		s[i] = (struct dwarf_struct){ .names = { names[i][0], names[i][1] } };
 	*why = '\0';
-	module = dwfl ? dwfl_report_offline(dwfl, "", path, -1) : NULL;
-	if (module && !dwfl_report_end(dwfl, NULL, NULL)) {
-		dwarf_structs_find(module, s, OWNER_CNT);
-		if (s[RUNTIME].found || s[THREAD].found)
-			r = derive(s, version, ret, why, why_size);
-	}
-	dwfl_end(dwfl);
-	if (r && !*why)
-		snprintf(why, why_size, "there is no debug information of it%s", servers_say());
+	if (dwfl_file_open(&file, fd, debug_fd))
+		return -ENOENT;
+	dwarf_structs_find(file.module, s, OWNER_CNT);
+	if (s[RUNTIME].found || s[THREAD].found)
+		r = derive(s, version, ret, why, why_size);
+	dwfl_file_close(&file);
 	return r;
 }

@@ -79,6 +79,8 @@ static int try_dwarf(struct unpublished *u)
 		.path = u->path,
 		.root = u->root,
 		.version = u->elf->py_version,
+		.build_id = u->elf->build_id,
+		.build_id_len = u->elf->build_id_len,
 	};
 	struct py_offsets o;
 	char what[96];

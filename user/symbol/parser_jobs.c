@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "symbol/parser_jobs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
+#include "target/dwarf_offsets.h"
+#include "target/parser_starter.h"
+#include "util/cleanup.h"
+#include "worker/channel.h"
+
+_Static_assert(PARSER_BUILD_ID_MAX == BUILD_ID_MAX, "two sizes of a build ID");
+
+struct parser_jobs {
+	struct elf_symbols *files[PARSER_FILES_MAX];
+	int debug_fds[PARSER_FILES_MAX]; /* borrowed by the symbols; -1 none */
+};
+
+struct parser_jobs *parser_jobs__new(void)
+{
+	struct parser_jobs *jobs = calloc(1, sizeof(*jobs));
+
+	for (int i = 0; jobs && i < PARSER_FILES_MAX; i++)
+		jobs->debug_fds[i] = -1;
+	return jobs;
+}
+
+static void close_file(struct parser_jobs *jobs, __u32 i)
+{
+	elf_symbols__free(jobs->files[i]);
+	jobs->files[i] = NULL;
+	if (jobs->debug_fds[i] >= 0)
+		close(jobs->debug_fds[i]);
+	jobs->debug_fds[i] = -1;
+}
+
+void parser_jobs__free(struct parser_jobs *jobs)
+{
+	for (__u32 i = 0; jobs && i < PARSER_FILES_MAX; i++)
+		close_file(jobs, i);
+	free(jobs);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------- */
+
+static int open_file(struct parser_jobs *jobs, __u32 i, const int *fds, unsigned fd_cnt,
+		     struct parser_opened *ret)
+{
+	int err;
+
+	close_file(jobs, i);
+	if (!fd_cnt)
+		return -EBADF;
+	if (fd_cnt > 1)
+		jobs->debug_fds[i] = dup(fds[1]);
+	err = elf_symbols__new(&jobs->files[i], fds[0], jobs->debug_fds[i]);
+	if (err) {
+		jobs->files[i] = NULL;
+		close_file(jobs, i);
+		return err;
+	}
+	*ret = (struct parser_opened){
+		.has_symbols = elf_symbols__has_table(jobs->files[i]),
+	};
+	ret->build_id_size = elf_symbols__build_id(jobs->files[i], ret->build_id);
+	return 0;
+}
+
+/* The name of a place, demangled and cut; false where there is no room. */
+static bool put_name(struct parser_found *found, struct parser_place *place, const char *name)
+{
+	cleanup_free char *plain = demangle(name);
+	size_t len = plain ? strlen(plain) : 0;
+
+	place->name = PARSER_NO_NAME;
+	if (!len)
+		return true;
+	if (len > PARSER_NAME_MAX) {
+		for (len = PARSER_NAME_MAX; len && (plain[len] & 0xc0) == 0x80;)
+			len--;
+	}
+	if (len + 1 > sizeof(found->names) - found->names_size)
+		return false;
+	place->name = found->names_size;
+	memcpy(found->names + found->names_size, plain, len);
+	found->names[found->names_size + len] = '\0';
+	found->names_size += (__u32)len + 1;
+	return true;
+}
+
+static bool find_place(struct elf_symbols *s, __u64 offset, bool names, struct parser_found *found)
+{
+	struct parser_place *ret = &found->places[found->cnt];
+	struct elf_place place = { .start = 0, .end = ~0ULL };
+
+	*ret = (struct parser_place){ .name = PARSER_NO_NAME };
+	elf_symbols__place(s, offset, &place);
+	if (!names)
+		place.name = NULL;
+	ret->symbol_start = place.symbol_start;
+	if (place.name && !put_name(found, ret, place.name))
+		return false;
+	ret->return_word = elf_symbols__return_place(s, offset, &place.start, &place.end);
+	ret->start = place.start;
+	ret->end = place.end;
+	found->cnt++;
+	return true;
+}
+
+static int find(struct parser_jobs *jobs, const struct parser_request *r,
+		struct parser_found *found)
+{
+	struct elf_symbols *s = jobs->files[r->file];
+
+	found->cnt = 0;
+	found->names_size = 0;
+	if (!s)
+		return -EBADF;
+	for (__u32 i = 0; i < r->cnt; i++) {
+		if (!find_place(s, r->offsets[i], r->names, found))
+			break;
+	}
+	return found->cnt ? 0 : -ENOBUFS;
+}
+
+static int facts(int fd, struct elf_runtime *ret)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = elf_runtime_read(fd, ret);
+	ret->proved_by = PY_SOURCE_NONE;
+	return r;
+}
+
+static int dwarf(const struct parser_request *r, const int *fds, unsigned fd_cnt,
+		 struct parser_dwarf *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return fd_cnt ? dwarf_offsets_parse(fds[0], fd_cnt > 1 ? fds[1] : -1, r->version,
+					    &ret->offsets, ret->why, sizeof(ret->why)) :
+			-EBADF;
+}
+
+size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t len,
+			   const int *fds, unsigned fd_cnt, struct parser_answer *answer)
+{
+	struct parser_request r = { 0 };
+
+	memcpy(&r, message, len < sizeof(r) ? len : sizeof(r));
+	if (!parser_request_check(&r, len))
+		return 0;
+	answer->job = r.job;
+	switch (r.job) {
+	case PARSER_FACTS:
+		answer->result = fd_cnt ? facts(fds[0], &answer->facts) : -EBADF;
+		break;
+	case PARSER_DWARF:
+		answer->result = dwarf(&r, fds, fd_cnt, &answer->dwarf);
+		break;
+	case PARSER_OPEN:
+		answer->result = open_file(jobs, r.file, fds, fd_cnt, &answer->opened);
+		break;
+	case PARSER_FIND:
+		answer->result = find(jobs, &r, &answer->found);
+		break;
+	case PARSER_CLOSE:
+		close_file(jobs, r.file);
+		return 0;
+	default:
+		return 0;
+	}
+	return parser_answer_size(answer);
+}
+
+/* ---- the process ------------------------------------------------------------------------------ */
+
+/* In the sandbox. What is no request ends it: krait sends none. */
+static void serve(int channel_fd)
+{
+	struct parser_jobs *jobs = parser_jobs__new();
+	struct parser_answer *answer = malloc(sizeof(*answer));
+	struct parser_request request;
+
+	while (jobs && answer) {
+		int fds[2] = { -1, -1 };
+		unsigned fd_cnt = 2;
+		ssize_t n = channel_recv(channel_fd, &request, sizeof(request), fds, &fd_cnt, -1);
+		size_t len;
+
+		if (n <= 0)
+			return;
+		len = parser_jobs__answer(jobs, &request, (size_t)n, fds, fd_cnt, answer);
+		for (unsigned i = 0; i < fd_cnt; i++)
+			close(fds[i]);
+		if ((!len && request.job != PARSER_CLOSE) ||
+		    (len && channel_send(channel_fd, answer, len, NULL, 0)))
+			return;
+	}
+}
+
+int parser_serve(int channel_fd)
+{
+	/* What it takes from libraries is loaded while there are files. */
+	demangle_prepare();
+	return parser_starter_serve(channel_fd, serve);
+}

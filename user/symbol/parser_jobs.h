@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * parser_jobs.h - what a parser does: a request and descriptors become an answer.
+ *
+ * Nothing here starts a process, opens a file or keeps more than the symbols of PARSER_FILES_MAX files,
+ * so tests and fuzzers call it as it is: parser_jobs__answer() takes any bytes for a request and any
+ * files for its descriptors.
+ */
+#ifndef KRAIT_SYMBOL_PARSER_JOBS_H
+#define KRAIT_SYMBOL_PARSER_JOBS_H
+
+#include <stddef.h>
+
+#include "target/parser_protocol.h"
+
+struct parser_jobs;
+
+/* NULL: out of memory. */
+struct parser_jobs *parser_jobs__new(void) __attribute__((warn_unused_result));
+void parser_jobs__free(struct parser_jobs *jobs);
+
+/*
+ * Fills *answer and says how many bytes of it are to be sent; 0: none, or the message is no request. The
+ * descriptors stay the caller's.
+ */
+size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t len,
+			   const int *fds, unsigned fd_cnt, struct parser_answer *answer)
+	__attribute__((warn_unused_result, nonnull));
+
+/* The role "parser" (worker/role.h): the starter of parsers, each of which answers requests. */
+int parser_serve(int channel_fd);
+
+#endif /* KRAIT_SYMBOL_PARSER_JOBS_H */

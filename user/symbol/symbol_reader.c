@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "symbol/symbol_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/parser.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* Root's, and those of other owners. */
+#define SYMBOL_PARSERS 4
+/* Owners that are remembered; those for whom krait has waited least are forgotten. */
+#define OWNERS_MAX 256
+/* Of all files that one parser has open: they are mapped, and it may have 1 GiB of addresses. */
+#define OPEN_BYTES_MAX (640ULL << 20)
+/* A parser is replaced in good time before the kernel ends it for its age. */
+#define PARSER_AGE_NS (300 * NS_PER_SEC)
+/* What krait waits for an owner: at first, and then one part in SHARE of the time. */
+#define WAIT_FIRST_NS (5 * NS_PER_SEC)
+#define SHARE 10
+
+struct symbol_parser {
+	struct parser *process; /* NULL: none runs */
+	uid_t owner;
+	__u64 used; /* when, in jobs */
+	__u64 bytes; /* of the open files */
+	struct symbol_file *files[PARSER_FILES_MAX];
+	__u64 files_used[PARSER_FILES_MAX];
+};
+
+struct waited {
+	uid_t owner;
+	__u64 ns;
+};
+
+struct symbol_reader {
+	struct parsers *parsers;
+	__u64 now; /* jobs so far */
+	__u64 begin_ns;
+	struct symbol_parser list[SYMBOL_PARSERS]; /* the first is root's */
+	struct waited waited[OWNERS_MAX];
+	unsigned owner_cnt;
+};
+
+struct symbol_reader *symbol_reader__new(void)
+{
+	struct symbol_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->begin_ns = clock_monotonic_ns();
+	r->parsers = parsers__new();
+	if (!r->parsers) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void symbol_reader__prepare(struct symbol_reader *r)
+{
+	parsers__prepare(r->parsers);
+}
+
+/* ---- parsers and what they have open ----------------------------------------------------------- */
+
+/* Its files stay known, and are opened again when they are asked. */
+static void end_parser(struct symbol_parser *p)
+{
+	for (int i = 0; i < PARSER_FILES_MAX; i++) {
+		if (p->files[i])
+			p->files[i]->parser = NULL;
+		p->files[i] = NULL;
+	}
+	parser__end(p->process);
+	p->process = NULL;
+	p->bytes = 0;
+}
+
+void symbol_reader__free(struct symbol_reader *r)
+{
+	if (!r)
+		return;
+	for (int i = 0; i < SYMBOL_PARSERS; i++)
+		end_parser(&r->list[i]);
+	parsers__free(r->parsers);
+	free(r);
+}
+
+/* The parser of an owner: its own, or the one that has been idle longest. Running, or NULL. */
+static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
+{
+	struct symbol_parser *p = &r->list[0];
+
+	if (owner) {
+		p = &r->list[1];
+		for (int i = 1; i < SYMBOL_PARSERS && p->owner != owner; i++)
+			if (r->list[i].owner == owner || r->list[i].used < p->used)
+				p = &r->list[i];
+	}
+	if (p->process && (p->owner != owner || parser__cpu_ns(p->process) > PARSER_AGE_NS))
+		end_parser(p);
+	if (!p->process)
+		p->process = parser__start(r->parsers);
+	p->owner = owner;
+	p->used = ++r->now;
+	return p->process ? p : NULL;
+}
+
+static void forget(struct symbol_parser *p, __u32 number)
+{
+	const struct parser_request request = { .job = PARSER_CLOSE, .file = number };
+
+	p->bytes -= p->files[number]->size;
+	p->files[number]->parser = NULL;
+	p->files[number] = NULL;
+	if (p->process && parser__ask(p->process, &request, NULL, 0))
+		end_parser(p);
+}
+
+/* A number for a file of that size: a free one, or that of the file that was asked longest ago. */
+static __u32 make_room(struct symbol_parser *p, __u64 size)
+{
+	for (;;) {
+		__u32 oldest = PARSER_FILES_MAX, free_one = PARSER_FILES_MAX;
+
+		for (__u32 i = 0; i < PARSER_FILES_MAX; i++) {
+			if (!p->files[i])
+				free_one = i;
+			else if (oldest == PARSER_FILES_MAX ||
+				 p->files_used[i] < p->files_used[oldest])
+				oldest = i;
+		}
+		if (oldest == PARSER_FILES_MAX ||
+		    (free_one != PARSER_FILES_MAX && p->bytes + size <= OPEN_BYTES_MAX))
+			return free_one;
+		forget(p, oldest);
+	}
+}
+
+/* ---- owners ----------------------------------------------------------------------------------- */
+
+static struct waited *waited_for(struct symbol_reader *r, uid_t owner)
+{
+	struct waited *least = &r->waited[0];
+
+	for (unsigned i = 0; i < r->owner_cnt; i++) {
+		if (r->waited[i].owner == owner)
+			return &r->waited[i];
+		if (r->waited[i].ns < least->ns)
+			least = &r->waited[i];
+	}
+	if (r->owner_cnt < OWNERS_MAX)
+		least = &r->waited[r->owner_cnt++];
+	*least = (struct waited){ .owner = owner };
+	return least;
+}
+
+static bool has_had_its_share(struct symbol_reader *r, uid_t owner)
+{
+	return owner && waited_for(r, owner)->ns >
+				WAIT_FIRST_NS + (clock_monotonic_ns() - r->begin_ns) / SHARE;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------- */
+
+/* The file in whose job it was is not asked again. */
+static int fail(struct symbol_parser *p, struct symbol_file *f, int err)
+{
+	log_debug("symbols", "a parser has %s in a file of user %u",
+		  err == -ETIMEDOUT ? "taken too long" : "died", f->owner);
+	f->bad = true;
+	end_parser(p);
+	return err;
+}
+
+/* One job and its answer. A parser that has gone before it was asked is no fault of the file. */
+static int do_job(struct symbol_parser *p, struct symbol_file *f,
+		  const struct parser_request *request, const struct parser_answer **ret)
+{
+	const int fds[] = { f->fd, f->debug_fd };
+	unsigned fd_cnt = request->job != PARSER_OPEN ? 0 : f->debug_fd < 0 ? 1 : 2;
+	int err = parser__ask(p->process, request, fds, fd_cnt);
+
+	if (err) {
+		end_parser(p);
+		return -EAGAIN;
+	}
+	do {
+		err = parser__answer(p->process, PARSER_WALL_MS, ret);
+	} while (err == -EINPROGRESS);
+	return err ? fail(p, f, err) : (*ret)->result;
+}
+
+static int open_file(struct symbol_reader *r, struct symbol_file *f,
+		     const struct parser_answer **ret)
+{
+	struct parser_request request = { .job = PARSER_OPEN };
+	struct symbol_parser *p = parser_of(r, f->owner);
+	int err;
+
+	if (!p)
+		return -EAGAIN;
+	request.file = make_room(p, f->size);
+	if (!p->process)
+		return -EAGAIN;
+	err = do_job(p, f, &request, ret);
+	if (err) {
+		f->bad |= err != -EAGAIN;
+		return err;
+	}
+	f->parser = p;
+	f->number = request.file;
+	p->files[f->number] = f;
+	p->files_used[f->number] = r->now;
+	p->bytes += f->size;
+	return 0;
+}
+
+static int find(struct symbol_reader *r, struct symbol_file *f, struct parser_request *request,
+		const struct parser_answer **ret)
+{
+	int err = f->parser ? 0 : open_file(r, f, ret);
+
+	if (err)
+		return err;
+	request->file = f->number;
+	f->parser->used = ++r->now;
+	f->parser->files_used[f->number] = r->now;
+	return do_job(f->parser, f, request, ret);
+}
+
+/* Counts what it takes, and starts once more where the parser was gone. */
+static int run(struct symbol_reader *r, struct symbol_file *f, struct parser_request *request,
+	       const struct parser_answer **ret)
+{
+	__u64 begin_ns;
+	int err = -EAGAIN;
+
+	if (f->bad || f->fd < 0)
+		return -ENOEXEC;
+	if (has_had_its_share(r, f->owner))
+		return -EAGAIN;
+	begin_ns = clock_monotonic_ns();
+	for (int i = 0; i < 2 && err == -EAGAIN; i++)
+		err = request ? find(r, f, request, ret) : open_file(r, f, ret);
+	if (f->owner)
+		waited_for(r, f->owner)->ns += clock_monotonic_ns() - begin_ns;
+	return err;
+}
+
+int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct parser_opened *ret)
+{
+	const struct parser_answer *answer;
+	int err;
+
+	if (f->parser)
+		forget(f->parser, f->number);
+	err = run(r, f, NULL, &answer);
+	if (!err)
+		*ret = answer->opened;
+	return err;
+}
+
+int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
+			__u32 cnt, bool names, const struct parser_found **ret)
+{
+	struct parser_request request = { .job = PARSER_FIND, .names = names, .cnt = cnt };
+	const struct parser_answer *answer;
+	int err;
+
+	if (!cnt || cnt > PARSER_PLACES_MAX)
+		return -EINVAL;
+	memcpy(request.offsets, offsets, cnt * sizeof(*offsets));
+	err = run(r, f, &request, &answer);
+	if (!err)
+		*ret = &answer->found;
+	return err;
+}
+
+void symbol_reader__close(struct symbol_reader *r, struct symbol_file *f)
+{
+	if (f->parser)
+		forget(f->parser, f->number);
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->debug_fd >= 0)
+		close(f->debug_fd);
+	f->fd = f->debug_fd = -1;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbol_reader.h - symbols of open files, read by parsers (target/parser.h).
+ *
+ * Root's files have a parser, and a few owners of others one each; owners take turns where they are
+ * more. A parser has some dozen files open; others take their place and are opened again when they are
+ * asked. So what a hostile file does to a parser costs files of the same owner a second of work, and
+ * nobody else's.
+ *
+ * Must hold: a file in whose job a parser has died or taken too long is never asked again. An owner
+ * other than root for whom krait has waited too long is not served until that is made up for.
+ */
+#ifndef KRAIT_SYMBOL_SYMBOL_READER_H
+#define KRAIT_SYMBOL_SYMBOL_READER_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "target/parser_protocol.h"
+
+struct symbol_reader;
+struct symbol_parser;
+
+/* A file, in its user's memory. The first four are the user's to set, all else is 0 at first. */
+struct symbol_file {
+	int fd, debug_fd; /* owned until symbol_reader__close(); -1 none */
+	uid_t owner;
+	__u64 size; /* bytes */
+	bool bad;
+	struct symbol_parser *parser; /* that has it open; NULL none */
+	__u32 number; /* there */
+};
+
+/* NULL: out of memory. */
+struct symbol_reader *symbol_reader__new(void) __attribute__((warn_unused_result));
+void symbol_reader__prepare(struct symbol_reader *r) __attribute__((nonnull));
+void symbol_reader__free(struct symbol_reader *r);
+
+/*
+ * Reads what the file is. 0 and *ret; -EAGAIN: not now, its owner has had its share; -errno: it is
+ * no file with symbols, or bad.
+ */
+int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct parser_opened *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * What is at these offsets, at most PARSER_PLACES_MAX. *ret has at least one answer and is valid until
+ * the next call. names: are they wanted? As above.
+ */
+int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
+			__u32 cnt, bool names, const struct parser_found **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Closes its descriptors, too. */
+void symbol_reader__close(struct symbol_reader *r, struct symbol_file *f) __attribute__((nonnull));
+
+#endif /* KRAIT_SYMBOL_SYMBOL_READER_H */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/fetcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "target/fetcher_serve.h"
+#include "target/safe_open.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "worker/channel.h"
+#include "worker/worker.h"
+
+#define SECONDS_MAX 60
+
+struct fetch {
+	struct worker *worker; /* NULL: the file is there */
+	int fd; /* of the file */
+	__u64 end_ns;
+	char path[PATH_MAX]; /* that the file is to have; "" none */
+	char unfinished[PATH_MAX + 16]; /* that it has until then */
+};
+
+/* ---- where answers are kept -------------------------------------------------------------------- */
+
+/* The folder of all, without a slash at the end. false: none. */
+static bool cache_folder(char *ret, size_t size)
+{
+	const char *own = secure_getenv("DEBUGINFOD_CACHE_PATH");
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	int len = -1;
+
+	if (own && *own == '/')
+		len = snprintf(ret, size, "%s", own);
+	else if (cache && *cache == '/')
+		len = snprintf(ret, size, "%s/debuginfod_client", cache);
+	else if (home && *home == '/')
+		len = snprintf(ret, size, "%s/.cache/debuginfod_client", home);
+	return len > 0 && len < (int)size;
+}
+
+/* The file of a build, and the folders that it is in are made. */
+static bool cache_path(char *ret, size_t size, const __u8 *build_id, __u32 build_id_len)
+{
+	size_t len;
+
+	if (!cache_folder(ret, size))
+		return false;
+	len = strlen(ret);
+	if (size - len < 2 * build_id_len + sizeof("//debuginfo"))
+		return false;
+	mkdir(ret, 0700);
+	ret[len++] = '/';
+	for (__u32 i = 0; i < build_id_len; i++)
+		len += (size_t)snprintf(ret + len, size - len, "%02x", build_id[i]);
+	mkdir(ret, 0700);
+	snprintf(ret + len, size - len, "/debuginfo");
+	return true;
+}
+
+/* A file to write to, in its place or, where none can be made there, in memory. */
+static int make_file(struct fetch *f)
+{
+	int fd = -1;
+
+	if (*f->path) {
+		snprintf(f->unfinished, sizeof(f->unfinished), "%s.XXXXXX", f->path);
+		fd = mkostemp(f->unfinished, O_CLOEXEC);
+	}
+	if (fd >= 0)
+		return fd;
+	*f->path = '\0';
+	return memfd_create("krait-debuginfo", MFD_CLOEXEC);
+}
+
+/* ---- fetching --------------------------------------------------------------------------------- */
+
+static int ask(struct fetch *f, const __u8 *build_id, __u32 build_id_len)
+{
+	struct fetcher_request request = { .build_id_len = build_id_len };
+	struct error err;
+
+	memcpy(request.build_id, build_id, build_id_len);
+	f->fd = make_file(f);
+	if (f->fd < 0)
+		return -errno;
+	f->worker = worker__start("fetcher", &err);
+	if (!f->worker)
+		return -EAGAIN;
+	f->end_ns = clock_monotonic_ns() + SECONDS_MAX * NS_PER_SEC;
+	return channel_send(worker__fd(f->worker), &request, sizeof(request), &f->fd, 1);
+}
+
+struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, size_t why_size)
+{
+	const char *servers = secure_getenv("DEBUGINFOD_URLS");
+	struct fetch *f;
+
+	snprintf(why, why_size, "there is no debug information of it");
+	if (!servers || !*servers || !build_id_len || build_id_len > ELF_BUILD_ID_MAX)
+		return NULL;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->fd = -1;
+	if (cache_path(f->path, sizeof(f->path), build_id, build_id_len))
+		f->fd = safe_open(AT_FDCWD, f->path, NULL);
+	else
+		*f->path = '\0';
+	if (f->fd >= 0 || !ask(f, build_id, build_id_len))
+		return f;
+	fetch__end(f);
+	return NULL;
+}
+
+static int say(char *why, size_t size, int result, const char *text)
+{
+	snprintf(why, size, "%s", text);
+	return result;
+}
+
+int fetch__result(struct fetch *f, int *ret_fd, char *why, size_t why_size)
+{
+	struct fetcher_answer answer = { .result = -EIO };
+	ssize_t n;
+
+	if (f->worker) {
+		n = channel_recv(worker__fd(f->worker), &answer, sizeof(answer), NULL, NULL, 0);
+		if (n == -ETIMEDOUT && clock_monotonic_ns() < f->end_ns)
+			return -EINPROGRESS;
+		if (n == -ETIMEDOUT)
+			return say(why, why_size, -ETIMEDOUT,
+				   "debuginfod servers take too long to answer");
+		if (n == sizeof(answer) && answer.result == -ENOSYS)
+			return say(why, why_size, -ENOENT,
+				   "there is no debug information of it (and no libcurl.so.4 "
+				   "to ask servers with)");
+		if (n != sizeof(answer) || answer.result)
+			return say(why, why_size, -ENOENT,
+				   "there is no debug information of it, nor do debuginfod "
+				   "servers have any");
+		if (*f->path && !rename(f->unfinished, f->path))
+			*f->unfinished = '\0';
+	}
+	*ret_fd = take_fd(&f->fd);
+	return 0;
+}
+
+void fetch__end(struct fetch *f)
+{
+	if (!f)
+		return;
+	worker__abandon(f->worker);
+	if (*f->unfinished)
+		unlink(f->unfinished);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/parser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "target/parser_starter.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "worker/channel.h"
+#include "worker/worker.h"
+
+#define NS_PER_MS 1000000ULL
+/* Between two looks at how much time a job has used. */
+#define LOOK_MS 20
+/* A starter that does not answer for so long is ended; it only forks. */
+#define STARTER_MS 10000
+
+struct parsers {
+	struct worker *starter; /* NULL before it is needed */
+};
+
+struct parser {
+	struct parsers *parsers; /* borrowed */
+	pid_t pid;
+	int fd;
+	struct parser_request request;
+	struct parser_answer answer;
+	__u64 begin_ns, begin_cpu_ns; /* of the job */
+	__u64 wall_ns, cpu_ns; /* that it may take */
+	__u64 idle_ns; /* that it was seen to wait for something */
+};
+
+struct parsers *parsers__new(void)
+{
+	return calloc(1, sizeof(struct parsers));
+}
+
+void parsers__prepare(struct parsers *p)
+{
+	struct error err;
+
+	if (p->starter)
+		return;
+	p->starter = worker__start("parser", &err);
+	if (!p->starter)
+		log_debug("parser", "%s", err.text);
+}
+
+static void end_starter(struct parsers *p)
+{
+	worker__abandon(p->starter);
+	p->starter = NULL;
+}
+
+void parsers__free(struct parsers *p)
+{
+	if (!p)
+		return;
+	end_starter(p);
+	free(p);
+}
+
+/* Our end does not wait, the parser's does. */
+static int make_channel(int *ret_ours, int *ret_theirs)
+{
+	int fds[2], size = 4 * CHANNEL_MAX;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	*ret_ours = fds[0];
+	*ret_theirs = fds[1];
+	for (int i = 0; i < 2; i++)
+		setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return fcntl(fds[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
+}
+
+/* 0 and the process that has the other end. */
+static int ask_starter(struct parsers *p, int theirs, pid_t *ret)
+{
+	const struct starter_request request = { .job = STARTER_START };
+	struct starter_answer answer;
+	ssize_t n;
+	int err;
+
+	parsers__prepare(p);
+	if (!p->starter)
+		return -ECHILD;
+	err = channel_send(worker__fd(p->starter), &request, sizeof(request), &theirs, 1);
+	if (err)
+		return err;
+	n = channel_recv(worker__fd(p->starter), &answer, sizeof(answer), NULL, NULL, STARTER_MS);
+	if (n != sizeof(answer))
+		return n < 0 ? (int)n : -EPROTO;
+	*ret = answer.pid;
+	return answer.pid > 0 ? 0 : -EAGAIN;
+}
+
+struct parser *parser__start(struct parsers *parsers)
+{
+	cleanup_close int ours = -1, theirs = -1;
+	cleanup_free struct parser *p = calloc(1, sizeof(*p));
+	int err = p ? make_channel(&ours, &theirs) : -ENOMEM;
+
+	if (!err)
+		err = ask_starter(parsers, theirs, &p->pid);
+	/* Once more: somebody may have ended it. */
+	if (err && err != -ENOMEM && err != -EAGAIN) {
+		end_starter(parsers);
+		err = ask_starter(parsers, theirs, &p->pid);
+	}
+	if (err) {
+		errno = -err;
+		return NULL;
+	}
+	p->parsers = parsers;
+	p->fd = take_fd(&ours);
+	return take_ptr(&p);
+}
+
+void parser__end(struct parser *p)
+{
+	struct starter_request request = { .job = STARTER_END };
+
+	if (!p)
+		return;
+	request.pid = p->pid;
+	/* A starter that does not listen ends with all that it has started. */
+	if (p->parsers->starter &&
+	    channel_send(worker__fd(p->parsers->starter), &request, sizeof(request), NULL, 0))
+		end_starter(p->parsers);
+	close(p->fd);
+	free(p);
+}
+
+pid_t parser__pid(const struct parser *p)
+{
+	return p->pid;
+}
+
+__u64 parser__cpu_ns(const struct parser *p)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(p->pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
+}
+
+void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)
+{
+	p->cpu_ns = cpu_ms * NS_PER_MS;
+	p->wall_ns = wall_ms * NS_PER_MS;
+}
+
+int parser__ask(struct parser *p, const struct parser_request *request, const int *fds,
+		unsigned fd_cnt)
+{
+	p->request = *request;
+	p->begin_ns = clock_monotonic_ns();
+	p->idle_ns = 0;
+	p->begin_cpu_ns = 0; /* looked at when it takes longer than usual */
+	parser__set_limits(p, PARSER_CPU_MS, PARSER_WALL_MS);
+	return channel_send(p->fd, request, parser_request_size(request), fds, fd_cnt);
+}
+
+/* Is there something that it waits for, other than a processor? It reads files, and they may hang. */
+static bool is_waiting(const struct parser *p)
+{
+	char path[32], stat[128];
+	const char *end;
+	cleanup_close int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (n <= 0)
+		return true;
+	stat[n] = '\0';
+	end = strrchr(stat, ')');
+	return !end || strncmp(end, ") R", 3) != 0;
+}
+
+/* A parser that waits for a processor is given more time than one that computes, or hangs. */
+static bool is_late(struct parser *p, __u64 waited_ns)
+{
+	__u64 cpu_ns = parser__cpu_ns(p);
+
+	if (!p->begin_cpu_ns)
+		p->begin_cpu_ns = cpu_ns ? cpu_ns : 1;
+	if (waited_ns && is_waiting(p))
+		p->idle_ns += waited_ns;
+	return p->idle_ns > PARSER_IDLE_MS * NS_PER_MS ||
+	       clock_monotonic_ns() - p->begin_ns > p->wall_ns ||
+	       (cpu_ns > p->begin_cpu_ns && cpu_ns - p->begin_cpu_ns > p->cpu_ns);
+}
+
+int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
+{
+	__u64 now_ns = clock_monotonic_ns(), end_ns = now_ns + wait_ms * NS_PER_MS;
+	ssize_t n;
+
+	for (;;) {
+		__u64 before_ns = now_ns;
+
+		n = channel_recv(p->fd, &p->answer, sizeof(p->answer), NULL, NULL,
+				 wait_ms < LOOK_MS ? (int)wait_ms : LOOK_MS);
+		if (n != -ETIMEDOUT)
+			break;
+		now_ns = clock_monotonic_ns();
+		if (is_late(p, now_ns - before_ns))
+			return -ETIMEDOUT;
+		if (now_ns >= end_ns)
+			return -EINPROGRESS;
+	}
+	if (n < 0)
+		return n == -EPIPE ? -EPIPE : -EPROTO;
+	if (!parser_answer_check(&p->answer, (size_t)n, &p->request))
+		return -EPROTO;
+	*ret = &p->answer;
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * parser.h - processes without rights that parse what others have written, as seen by krait.
+ *
+ * Parsers are forks of one starter, a worker of the role "parser" that keeps the rights to give
+ * them an id of their own and an empty root: krait itself has dropped those by the time it samples.
+ *
+ * Must hold: a job ends, by its answer or by the end of its parser: at the latest when it has used
+ * PARSER_CPU_MS of processor time, has waited PARSER_IDLE_MS for anything but a processor (a file on a
+ * file system that does not answer), or PARSER_WALL_MS have passed. A parser that dies, by a file that was
+ * cut, by its limits or by a defect, costs the answer and nothing else.
+ */
+#ifndef KRAIT_TARGET_PARSER_H
+#define KRAIT_TARGET_PARSER_H
+
+#include <linux/types.h>
+#include <sys/types.h>
+
+#include "target/parser_protocol.h"
+
+/* The symbols of the largest libraries take a second. */
+#define PARSER_CPU_MS 5000U
+#define PARSER_IDLE_MS 2000U
+#define PARSER_WALL_MS 15000U
+
+struct parsers;
+struct parser;
+
+/* NULL: out of memory. */
+struct parsers *parsers__new(void) __attribute__((warn_unused_result));
+/* Starts the starter, while krait has all its rights. Else it starts with the first parser. */
+void parsers__prepare(struct parsers *p) __attribute__((nonnull));
+/* Ends all that are left; NULL: nothing. */
+void parsers__free(struct parsers *p);
+
+/* NULL and errno where none can be started. */
+struct parser *parser__start(struct parsers *p) __attribute__((warn_unused_result, nonnull));
+/* Ends it, whatever it does. NULL: nothing. */
+void parser__end(struct parser *p);
+
+/* The processor time that it has used. */
+__u64 parser__cpu_ns(const struct parser *p) __attribute__((nonnull));
+pid_t parser__pid(const struct parser *p) __attribute__((nonnull));
+
+/*
+ * Hands it a job; the descriptors stay the caller's. One job at a time. 0; -EPIPE: it is dead, or
+ * -errno.
+ */
+int parser__ask(struct parser *p, const struct parser_request *request, const int *fds,
+		unsigned fd_cnt) __attribute__((warn_unused_result, nonnull(1, 2)));
+
+/*
+ * The answer, valid until the next job, once it is there; wait_ms: how long to wait for it.
+ *  0             *ret is filled, and sound
+ *  -EINPROGRESS  not yet
+ *  -ETIMEDOUT    it has taken too long: the parser is to be ended
+ *  -EPIPE        it has died
+ *  -EPROTO       the answer is none: the parser is to be ended
+ */
+int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Other bounds than the usual for the job that is running. */
+void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)
+	__attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_PARSER_H */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * parser_protocol.h - what krait asks a parser, and what that answers: one message each.
+ *
+ * A parser gets descriptors of files and numbers, never a path or a name. Its answers are as little to
+ * be trusted as the files: parser_answer_check() looks at lengths, ranges and ends of texts before
+ * anything is taken from one.
+ */
+#ifndef KRAIT_TARGET_PARSER_PROTOCOL_H
+#define KRAIT_TARGET_PARSER_PROTOCOL_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "target/elf_runtime.h"
+
+/* Of symbols, open in one parser at once; each holds up to two descriptors. */
+#define PARSER_FILES_MAX 64
+#define PARSER_PLACES_MAX 128
+/* Longer names are cut, where a character ends. */
+#define PARSER_NAME_MAX 4000
+/* Bytes of all names in one answer. */
+#define PARSER_NAMES_MAX 49152
+#define PARSER_BUILD_ID_MAX 20
+#define PARSER_WHY_MAX 96
+
+enum parser_job {
+	PARSER_NONE,
+	PARSER_FACTS, /* descriptor: a file. What elf_runtime_read() says */
+	PARSER_DWARF, /* descriptors: a file, and one with its debug information or none */
+	PARSER_OPEN, /* descriptors: as above. From now on the number stands for the file's symbols */
+	PARSER_FIND, /* what is at these offsets of an open file? */
+	PARSER_CLOSE, /* no answer */
+};
+
+struct parser_request {
+	__u32 job;
+	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, CLOSE */
+	__u32 version; /* PY_VERSION_HEX: DWARF */
+	__u32 names; /* are they wanted? FIND */
+	__u32 cnt; /* of offsets: FIND */
+	__u32 unused;
+	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
+};
+
+struct parser_opened {
+	__u32 build_id_size;
+	__u32 has_symbols; /* a symbol table of its own: separate ones need not be searched */
+	__u8 build_id[PARSER_BUILD_ID_MAX];
+	__u32 unused;
+};
+
+/* All offsets from start up to end are alike. */
+struct parser_place {
+	__u64 start, end;
+	__u64 symbol_start;
+	__s32 return_word; /* elf_symbols__return_word() */
+	__u32 name; /* where it is in names; PARSER_NO_NAME */
+};
+#define PARSER_NO_NAME (~0U)
+
+/* For the first cnt offsets, which may be fewer than asked for, but at least one. */
+struct parser_found {
+	__u32 cnt;
+	__u32 names_size;
+	struct parser_place places[PARSER_PLACES_MAX];
+	char names[PARSER_NAMES_MAX]; /* only names_size bytes are sent */
+};
+
+struct parser_dwarf {
+	struct py_offsets offsets; /* with 0 only */
+	char why[PARSER_WHY_MAX]; /* otherwise */
+};
+
+struct parser_answer {
+	__u32 job;
+	__s32 result; /* 0 or -errno; what follows is filled with 0 only, dwarf.why always */
+	union {
+		struct elf_runtime facts;
+		struct parser_dwarf dwarf;
+		struct parser_opened opened;
+		struct parser_found found;
+	};
+};
+
+/* Bytes of a request that is sent. */
+static inline size_t parser_request_size(const struct parser_request *r)
+{
+	return offsetof(struct parser_request, offsets) +
+	       (r->job == PARSER_FIND ? r->cnt * sizeof(r->offsets[0]) : 0);
+}
+
+/* Is this message a request? */
+bool parser_request_check(const struct parser_request *r, size_t len) __attribute__((nonnull));
+
+/*
+ * Is this an answer to that request that may be believed to be one? Facts and offsets are still those
+ * of the file: who uses them checks them against a live process.
+ */
+bool parser_answer_check(const struct parser_answer *a, size_t len,
+			 const struct parser_request *request) __attribute__((nonnull));
+
+/* Bytes of an answer that is sent. */
+size_t parser_answer_size(const struct parser_answer *a) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_PARSER_PROTOCOL_H */

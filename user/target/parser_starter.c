@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/parser_starter.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target/parser_protocol.h"
+#include "worker/channel.h"
+#include "worker/rights.h"
+#include "worker/role.h"
+#include "worker/sandbox.h"
+
+/* Parsers at once: a few for symbols and two for debug information. */
+#define PARSERS_MAX 32
+#define ROOM_FD (ROLE_CHANNEL_FD + 1)
+
+/*
+ * Memory: a file that does not fit is read in pieces. Time: krait ends a job much earlier; this is for
+ * one whose krait does not look any more.
+ */
+static const struct sandbox_limits limits = {
+	.memory = 1ULL << 30,
+	.cpu_seconds = 600,
+	.fds = 4 + 2 * (PARSER_FILES_MAX + 1),
+};
+
+struct starter {
+	int fd, room;
+	void (*serve)(int channel_fd);
+	struct {
+		pid_t pid; /* 0: free */
+		bool dying;
+	} parsers[PARSERS_MAX];
+};
+
+/* In the child. Its channel takes the place of the starter's. */
+static void become_parser(const struct starter *s, int channel)
+{
+	prctl(PR_SET_NAME, "krait-parse");
+	if (dup2(channel, ROLE_CHANNEL_FD) < 0 || (s->room >= 0 && dup2(s->room, ROOM_FD) < 0))
+		_exit(1);
+	close_range(s->room < 0 ? ROOM_FD : ROOM_FD + 1, ~0U, 0);
+	if (sandbox_enter(s->room < 0 ? -1 : ROOM_FD, &limits))
+		_exit(1);
+	close(ROOM_FD);
+	s->serve(ROLE_CHANNEL_FD);
+	_exit(0);
+}
+
+/* One that waits for memory that never comes cannot be ended, nor waited for. */
+static void reap(struct starter *s)
+{
+	for (int i = 0; i < PARSERS_MAX; i++) {
+		if (!s->parsers[i].dying || !waitpid(s->parsers[i].pid, NULL, WNOHANG))
+			continue;
+		s->parsers[i].pid = 0;
+		s->parsers[i].dying = false;
+	}
+}
+
+static pid_t start(struct starter *s, int channel)
+{
+	for (int i = 0; i < PARSERS_MAX; i++) {
+		pid_t pid;
+
+		if (s->parsers[i].pid)
+			continue;
+		pid = fork();
+		if (!pid)
+			become_parser(s, channel);
+		s->parsers[i].pid = pid > 0 ? pid : 0;
+		return s->parsers[i].pid;
+	}
+	return 0;
+}
+
+/* The number is the parser's own until we have waited for it. */
+static void end(struct starter *s, pid_t pid)
+{
+	for (int i = 0; i < PARSERS_MAX; i++) {
+		if (!pid || s->parsers[i].pid != pid)
+			continue;
+		kill(pid, SIGKILL);
+		s->parsers[i].dying = true;
+	}
+}
+
+int parser_starter_serve(int channel_fd, void (*serve)(int channel_fd))
+{
+	struct starter s = { .fd = channel_fd, .room = sandbox_room(), .serve = serve };
+
+	if (rights_keep(RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID) |
+			RIGHTS_BIT(CAP_SYS_CHROOT) | RIGHTS_BIT(CAP_KILL)))
+		return 1;
+	for (;;) {
+		struct starter_request request;
+		struct starter_answer answer = { 0 };
+		int channel = -1;
+		unsigned fd_cnt = 1;
+		ssize_t n =
+			channel_recv(channel_fd, &request, sizeof(request), &channel, &fd_cnt, -1);
+
+		if (n != sizeof(request))
+			return n == -EPIPE ? 0 : 1;
+		reap(&s);
+		if (request.job == STARTER_END)
+			end(&s, request.pid);
+		if (request.job == STARTER_START && fd_cnt == 1)
+			answer.pid = start(&s, channel);
+		if (fd_cnt)
+			close(channel);
+		if (request.job == STARTER_START &&
+		    channel_send(channel_fd, &answer, sizeof(answer), NULL, 0))
+			return 1;
+	}
+}

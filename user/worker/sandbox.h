@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sandbox.h - a process that may compute on descriptors that it is given, and nothing else.
+ *
+ * Who parses somebody else's file is in the hands of whoever wrote the file. So such a process has
+ *  - a user and group id that nobody else has: SANDBOX_ID_FIRST plus its process id, above all ranges
+ *    that systems hand out (subordinate ids end at 1,879,048,191, signed ids at 2,147,483,647). Where
+ *    that id does not exist (a user namespace), one of 65,520 to 65,533, which nobody hands out either;
+ *  - no capabilities, no groups, an empty folder that has no name as its root, no core file, no
+ *    tracing, no way to gain rights by exec, an end with its parent;
+ *  - limits on memory, processor time and descriptors;
+ *  - the system calls for memory, for reading descriptors and for its channel. All others fail.
+ * Without CAP_SETUID or CAP_SYS_CHROOT it keeps the user id that krait has; the empty root then comes
+ * from a user namespace, or Landlock forbids all files.
+ *
+ * Must hold: after success no file can be opened and no process be started, signalled or traced,
+ * whatever runs there.
+ */
+#ifndef KRAIT_WORKER_SANDBOX_H
+#define KRAIT_WORKER_SANDBOX_H
+
+#include <linux/types.h>
+
+#define SANDBOX_ID_FIRST 0xe0000000U
+
+struct sandbox_limits {
+	__u64 memory; /* bytes of address space; not under AddressSanitizer */
+	__u32 cpu_seconds; /* of its whole life */
+	__u32 fds;
+	__u64 file; /* bytes of a file that it writes; 0 none */
+};
+
+/* A descriptor of an empty folder without a name; -1 where none can be made. */
+int sandbox_room(void);
+
+/*
+ * For a process with one thread, once. room: from sandbox_room(), or -1. 0; -errno: the caller must
+ * not go on.
+ */
+int sandbox_enter(int room, const struct sandbox_limits *limits)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * The same for a process that has the network: it may also have threads and sockets, other than ones
+ * that listen, and read what is below these paths, where the kernel has Landlock. Without, it may read
+ * what everybody may. limits->file: bytes that it may write to a descriptor that it is given.
+ */
+int sandbox_enter_network(const struct sandbox_limits *limits, const char *const *readable,
+			  unsigned cnt) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_WORKER_SANDBOX_H */
