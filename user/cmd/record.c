@@ -14,6 +14,7 @@
 #include "cmd/record_options.h"
 #include "emit/summary.h"
 #include "profile/losses.h"
+#include "session/progress.h"
 #include "session/session.h"
 #include "target/perf_map_file.h"
 #include "util/cleanup.h"
@@ -147,7 +148,7 @@ static int start(struct recording *r, struct error *err)
 		},
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
-		.progress = !o->quiet && isatty(STDERR_FILENO),
+		.progress = !o->quiet && progress_suits(STDERR_FILENO, o->command),
 		.priority = &r->priority,
 	};
 	r->session = session__new(&r->config, err);

@@ -20,6 +20,8 @@
 struct line_count {
 	__u32 file; /* string id */
 	int line;
+	__u32 frame; /* of the view: one of those that are at this line */
+	__u32 covered; /* nodes before this one are below a node of this line */
 	__u64 self, total;
 };
 
@@ -76,44 +78,41 @@ static int compare_files(const void *x, const void *y)
 	return (a->file > b->file) - (a->file < b->file);
 }
 
-/* A line that two functions share (a lambda, a comprehension) adds up. */
-static void merge_lines(struct annotation *a)
+/* One entry for each line, also where several functions share it (a lambda, a comprehension). */
+static void merge_lines(struct annotation *a, __u32 *line_of)
 {
 	__u32 cnt = 0;
 
 	qsort(a->lines, a->line_cnt, sizeof(*a->lines), compare_lines);
 	for (__u32 i = 0; i < a->line_cnt; i++) {
-		if (cnt && !compare_lines(&a->lines[cnt - 1], &a->lines[i])) {
-			a->lines[cnt - 1].self += a->lines[i].self;
-			a->lines[cnt - 1].total += a->lines[i].total;
-		} else {
+		if (!cnt || compare_lines(&a->lines[cnt - 1], &a->lines[i]))
 			a->lines[cnt++] = a->lines[i];
-		}
+		line_of[a->lines[i].frame] = cnt; /* number from 1 */
 	}
 	a->line_cnt = cnt;
 }
 
-static int count_lines(struct annotation *a)
+/* A sample counts once at a line, however often the line is on its stack: at the outermost node. */
+static void count_nodes(struct annotation *a, const struct view *v, const __u32 *line_of)
 {
-	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
-	cleanup_view struct view *v = NULL;
-	int err = view__new(&v, a->profile, &options);
+	for (__u32 i = 1; i < v->node_cnt; i++) {
+		const struct view_node *n = &v->nodes[i];
+		__u32 number = line_of[n->frame];
+		struct line_count *line;
 
-	if (err)
-		return err;
-	a->lines = calloc(v->frame_cnt, sizeof(*a->lines));
-	a->files = calloc(v->frame_cnt, sizeof(*a->files));
-	if (!a->lines || !a->files)
-		return -ENOMEM;
-	a->all = v->nodes[0].total ? (double)v->nodes[0].total : 1;
-	for (__u32 i = 1; i < v->frame_cnt; i++) {
-		const struct view_frame *f = &v->frames[i];
-
-		if (f->total && is_wanted(a, v, f))
-			a->lines[a->line_cnt++] =
-				(struct line_count){ f->file, f->line, f->self, f->total };
+		if (!number)
+			continue;
+		line = &a->lines[number - 1];
+		line->self += n->self;
+		if (i < line->covered)
+			continue;
+		line->total += n->total;
+		line->covered = n->end;
 	}
-	merge_lines(a);
+}
+
+static void count_files(struct annotation *a)
+{
 	for (__u32 i = 0; i < a->line_cnt; i++) {
 		if (!a->file_cnt || a->files[a->file_cnt - 1].file != a->lines[i].file)
 			a->files[a->file_cnt++] =
@@ -122,6 +121,33 @@ static int count_lines(struct annotation *a)
 		a->files[a->file_cnt - 1].self += a->lines[i].self;
 	}
 	qsort(a->files, a->file_cnt, sizeof(*a->files), compare_files);
+}
+
+static int count_lines(struct annotation *a)
+{
+	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
+	cleanup_view struct view *v = NULL;
+	cleanup_free __u32 *line_of = NULL;
+	int err = view__new(&v, a->profile, &options);
+
+	if (err)
+		return err;
+	a->lines = calloc(v->frame_cnt, sizeof(*a->lines));
+	a->files = calloc(v->frame_cnt, sizeof(*a->files));
+	line_of = calloc(v->frame_cnt, sizeof(*line_of));
+	if (!a->lines || !a->files || !line_of)
+		return -ENOMEM;
+	a->all = v->nodes[0].total ? (double)v->nodes[0].total : 1;
+	for (__u32 i = 1; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+
+		if (f->total && is_wanted(a, v, f))
+			a->lines[a->line_cnt++] =
+				(struct line_count){ .file = f->file, .line = f->line, .frame = i };
+	}
+	merge_lines(a, line_of);
+	count_nodes(a, v, line_of);
+	count_files(a);
 	return 0;
 }
 

@@ -5,10 +5,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "session/child.h"
+#include "session/descriptors.h"
 #include "session/processes.h"
 #include "session/progress.h"
 #include "session/shortages.h"
@@ -26,8 +26,6 @@
 #define CHILD_GRACE_MS 2000
 /* The ring's reader wakes us when it has moved the last records. */
 #define DRAIN_REST_MS 100
-/* Of descriptors: what KRAIT_MAX_PROCS processes need, and some. */
-#define FILES_MAX 32768
 
 struct session {
 	const struct session_config *config;
@@ -38,6 +36,7 @@ struct session {
 	struct child *child;
 	struct signals signals;
 	struct starting *starting;
+	struct descriptors *descriptors;
 	struct rlimit old_files; /* before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
@@ -89,19 +88,6 @@ static void on_process_gone(void *ctx, struct process *process)
 	collector__process_gone(s->collector, process);
 }
 
-/* One descriptor for each process, CPU and probe. */
-static void raise_files_limit(struct session *s)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &s->old_files))
-		return;
-	files = s->old_files;
-	files.rlim_cur = files.rlim_max < FILES_MAX ? files.rlim_max : FILES_MAX;
-	if (files.rlim_cur > s->old_files.rlim_cur)
-		setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler = {
@@ -116,7 +102,9 @@ static int build(struct session *s, struct error *err)
 
 	if (signals_catch(&s->signals))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
-	raise_files_limit(s);
+	s->descriptors = descriptors__new(sampler.event_cnt, &s->old_files, err);
+	if (!s->descriptors)
+		return -1;
 	sampler.follow_all = s->config->all;
 	sampler.native = s->config->collector.mixed.native;
 	sampler.kernel = s->config->collector.mixed.kernel;
@@ -178,6 +166,7 @@ void session__free(struct session *s)
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	child__free(s->child);
+	descriptors__free(s->descriptors);
 	signals_release(&s->signals);
 	free(s);
 }
@@ -221,6 +210,7 @@ static void show_progress(struct session *s, __u64 now_ns)
 	struct progress p = {
 		.seconds = (double)(now_ns - s->started_ns) / NS_PER_SEC,
 		.processes = processes__tracked_cnt(s->processes),
+		.command = s->child,
 	};
 	double interval = (double)(now_ns - s->progress_ns) / NS_PER_SEC;
 
@@ -348,6 +338,7 @@ int session__run(struct session *s, struct error *err)
 {
 	int result = follow_targets(s, err);
 
+	descriptors__release(s->descriptors);
 	if (!result)
 		result = sampler__start(s->sampler, err);
 	end_starting(s);
