@@ -169,8 +169,12 @@ struct proc_info {
 	__u32 flags; /* enum proc_flag */
 	__u32 seen; /* the kernel sets it once the runtime could be read */
 	__u32 owner; /* whose room it takes up: share.h; of the credentials that it began with */
+	/* The kernel's: bytes that its snapshots of code objects may still take, and since when. */
+	__u64 code_ns;
+	__u32 code_bytes;
+	__u32 pad_;
 };
-_Static_assert(sizeof(struct proc_info) == 40, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 56, "struct proc_info is shared with BPF");
 
 /* Key of the map binaries: an executable that has the interpreter in itself. */
 struct binary_key {
@@ -302,6 +306,18 @@ enum counter {
 };
 #define COUNTER_OF_EVENT(event, counter) (COUNTER_EVENT + (event)*EVENT_COUNTER_CNT + (counter))
 
+/* The shortest period that a clock has, whatever it was asked for (kernel/events/core.c). */
+#define TICK_NS_MIN 10000
+
+/* What the timers of one CPU have done for one perf event; the kernel writes it. */
+struct tick {
+	__u64 grid_ns; /* when the last one was due: tick.h */
+	__u64 delivered; /* whatever ran there */
+	__u64 missed;
+	__u64 missed_here; /* of them those right before one that hit a process in procs */
+};
+_Static_assert(sizeof(struct tick) == 32, "struct tick is shared with BPF");
+
 /*
  * One node of the chain, leaf first. An entry frame (C stack, owner >= 3) has code_addr 0; a frame
  * that was just being cleared has frame_addr 0 too.
@@ -402,6 +418,12 @@ enum sample_flag {
 /* The largest part: longer names and line tables are read by user space. Powers of two. */
 #define CODE_REGION_MAX 8192
 #define CODE_DATA_SIZE 16384
+/*
+ * What the snapshots of one process may take: so much at once, and 2^CODE_RATE_SHIFT ns for each byte
+ * from then on (3.7 MiB a second). The largest imports have less; user space reads what is left out.
+ */
+#define CODE_BYTES_MAX (4U << 20)
+#define CODE_RATE_SHIFT 8
 
 /*
  * Snapshot of a code object: regions of the target's memory as they were in one interrupt, which

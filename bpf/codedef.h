@@ -12,8 +12,9 @@
  * address, fingerprint) have been described. No locks: a word is read and written whole, a collision
  * only costs a repeat, and a snapshot too many does no harm.
  *
- * Must hold: at most max_definitions snapshots per sample, each of bounded size and reads. What does
- * not fit is left out as a whole; user space then reads it from the target.
+ * Must hold: at most max_definitions snapshots per sample and CODE_BYTES_MAX bytes per process in a
+ * second, each of bounded size and reads. What does not fit is left out as a whole; user space then reads
+ * it from the target.
  */
 #ifndef KRAIT_CODEDEF_H
 #define KRAIT_CODEDEF_H
@@ -122,13 +123,21 @@ struct describer {
 	__u32 index; /* of the frame that is next */
 	__u32 frame_cnt;
 	__u32 left; /* snapshots that this sample may still send */
-	__u32 pad_;
+	__u32 bytes; /* that they may take */
 	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 };
 
 static __always_inline __u64 describer_key(const struct describer *d, __u64 code_addr, __u64 more)
 {
 	return fingerprint_mix(fingerprint_mix(fingerprint_mix(0, d->process), code_addr), more);
+}
+
+/* What the process may send by now. */
+static __always_inline __u32 describe_budget(const struct proc_info *proc, __u64 now_ns)
+{
+	__u64 bytes = proc->code_bytes + ((now_ns - proc->code_ns) >> CODE_RATE_SHIFT);
+
+	return bytes < CODE_BYTES_MAX ? bytes : CODE_BYTES_MAX;
 }
 
 static __always_inline void describe_begin(struct describer *d, __u64 process, __u64 generation,

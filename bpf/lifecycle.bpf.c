@@ -25,6 +25,7 @@
 #include "native.h"
 #include "task.h"
 #include "maps.h"
+#include "room.h"
 
 /* Whose the task is: by the credentials that it has now. */
 static __always_inline __u32 task_owner(struct task_struct *task)
@@ -55,9 +56,80 @@ static __always_inline void begin_task(struct event_task *event, struct task_str
 /* What begins is looked at at once; what ends can wait for user space's next turn. */
 static __always_inline int emit_task(struct event_task *event, __u64 flags)
 {
-	if (bpf_ringbuf_output(&ring, event, sizeof(*event), flags))
+	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	struct owner_books *books = owner_books();
+	struct owner_use *use;
+
+	if (!books)
+		return 0;
+	use = owner_use(books, event->owner);
+	if (!ring_allows(books, event->owner, sizeof(*event), waiting, ring_bytes_max) ||
+	    bpf_ringbuf_output(&ring, event, sizeof(*event), flags)) {
+		__sync_fetch_and_add(&use->events_dropped, 1);
 		count(COUNTER_EVENTS_DROPPED);
+		return 0;
+	}
+	ring_took(use, sizeof(*event));
 	return 0;
+}
+
+/* Takes the entry from one owner to another. */
+static __always_inline void move_proc(struct owner_books *books, __u32 from, __u32 to)
+{
+	if (from == to)
+		return;
+	__sync_fetch_and_add(&owner_use(books, from)->procs, -1);
+	__sync_fetch_and_add(&owner_use(books, to)->procs, 1);
+}
+
+static __always_inline bool may_add_proc(struct owner_books *books, __u32 owner)
+{
+	__s64 all = books->procs, roots = books->use[OWNER_ROOT].procs;
+	__s64 held = owner_use(books, owner)->procs;
+	__u64 free = share_free(owner, KRAIT_MAX_PROCS, all > 0 ? all : 0,
+				KRAIT_MAX_PROCS / ROOM_ROOT_RESERVE, roots > 0 ? roots : 0);
+
+	return share_allows(owner, held > 0 ? held : 0, 1, KRAIT_MAX_PROCS, free);
+}
+
+/*
+ * Enters a process or replaces it, at its owner's expense. User space may do the same at the same time:
+ * whoever inserts pays. 0, or -1 where there is no room.
+ */
+static __always_inline int put_proc(__u32 pid, const struct proc_info *proc)
+{
+	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
+	struct owner_books *books = owner_books();
+
+	if (!books)
+		return -1;
+	if (old) {
+		move_proc(books, old->owner, proc->owner);
+		return bpf_map_update_elem(&procs, &pid, proc, BPF_ANY) ? -1 : 0;
+	}
+	if (!may_add_proc(books, proc->owner) ||
+	    bpf_map_update_elem(&procs, &pid, proc, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&owner_use(books, proc->owner)->procs_refused, 1);
+		return -1;
+	}
+	__sync_fetch_and_add(&owner_use(books, proc->owner)->procs, 1);
+	__sync_fetch_and_add(&books->procs, 1);
+	return 0;
+}
+
+static __always_inline void delete_proc(__u32 pid)
+{
+	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
+	struct owner_books *books = owner_books();
+	__u32 owner;
+
+	if (!old || !books)
+		return;
+	owner = old->owner;
+	if (bpf_map_delete_elem(&procs, &pid))
+		return;
+	__sync_fetch_and_add(&owner_use(books, owner)->procs, -1);
+	__sync_fetch_and_add(&books->procs, -1);
 }
 
 /* The entry of this process, and not of one that had its pid before. */
@@ -77,7 +149,7 @@ static __always_inline void enter_proc(struct event_task *event, struct proc_inf
 	proc->runtime_addr = base_addr + known->runtime_delta;
 	proc->layout = known->layout;
 	proc->flags = known->flags;
-	if (bpf_map_update_elem(&procs, &pid, proc, BPF_ANY))
+	if (put_proc(pid, proc))
 		return;
 	event->runtime_addr = proc->runtime_addr;
 	event->layout = proc->layout;
@@ -99,7 +171,7 @@ static __always_inline void resolve_exec(struct task_struct *task, struct event_
 	if (binary)
 		enter_proc(event, &proc, binary, BPF_CORE_READ(task, mm, start_code));
 	else if (old)
-		bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
+		put_proc(pid, &proc);
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -158,7 +230,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.start_ns = event.start_ns;
 	proc.owner = event.owner;
 	proc.dropped = 0;
-	bpf_map_update_elem(&procs, &pid, &proc, BPF_ANY);
+	put_proc(pid, &proc);
 	event.parent_pid = parent_pid;
 	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
 }
@@ -175,7 +247,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		begin_task(&event, task, EVENT_EXIT);
 		if (proc)
 			event.dropped = proc->dropped;
-		bpf_map_delete_elem(&procs, &pid);
+		delete_proc(pid);
 		return emit_task(&event, BPF_RB_NO_WAKEUP);
 	}
 	/* By process, not by slot: a thread that got its slot late must still give it back. */

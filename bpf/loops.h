@@ -63,6 +63,31 @@ static __always_inline __u64 *code_word(void *table, __u64 key)
 	return bpf_map_lookup_elem(table, &index);
 }
 
+/* Sends the snapshot, if there is room for it. What is left of the budget is 0 when it is used up. */
+static __always_inline int send_code(struct scratch *s)
+{
+	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u32 size = s->code.data_size, owner = s->event.owner;
+	struct owner_books *books = owner_books();
+	struct describer *d = &s->describer;
+
+	if (!books || size > CODE_DATA_SIZE)
+		return 0;
+	size = CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE);
+	d->bytes = size < d->bytes ? d->bytes - size : 0;
+	if (!ring_wants_code(owner_use(books, owner), waiting) ||
+	    !ring_allows(books, owner, size, waiting, sample_bytes_max) ||
+	    bpf_ringbuf_output(&ring, &s->code, size, BPF_RB_NO_WAKEUP)) {
+		__sync_fetch_and_add(&owner_use(books, owner)->codes_dropped, 1);
+		count(COUNTER_CODE_DROPPED);
+		d->left = 0; /* no more in this sample: they cost reads */
+		return 1;
+	}
+	ring_took(owner_use(books, owner), size);
+	count(COUNTER_CODE_SENT);
+	return 0;
+}
+
 /* Sends a snapshot of the frame's code object, unless that was done before. */
 static __always_inline void define_code(struct scratch *s, const struct py_offsets *off,
 					const struct frame *f)
@@ -70,7 +95,6 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 	struct describer *d = &s->describer;
 	__u64 key = describer_key(d, f->code_addr, f->fingerprint | 1ULL << 32);
 	__u64 *word = code_word(&described, key);
-	__u32 size;
 
 	if (!word || *word == key)
 		return;
@@ -80,17 +104,8 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 		return;
 	s->code.pid = s->event.pid;
 	s->code.owner = s->event.owner;
-	size = s->code.data_size;
-	if (size > CODE_DATA_SIZE)
-		return;
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > sample_bytes_max ||
-	    bpf_ringbuf_output(&ring, &s->code, CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE),
-			       BPF_RB_NO_WAKEUP)) {
+	if (send_code(s))
 		*word = 0;
-		count(COUNTER_CODE_DROPPED);
-		return;
-	}
-	count(COUNTER_CODE_SENT);
 }
 
 /* One frame of the sample: its fingerprint, and a snapshot if it is new. 1 when all are done. */
@@ -113,7 +128,7 @@ static __always_inline int describe_step(struct scratch *s, const struct py_offs
 		if (word)
 			f->fingerprint = describe_fingerprint(d, off, f->code_addr, key, word);
 	}
-	if (f->fingerprint && d->left)
+	if (f->fingerprint && d->left && d->bytes)
 		define_code(s, off, f);
 	return 0;
 }
@@ -196,22 +211,26 @@ static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool h
 }
 
 /* After the walk, so that the frames above an anchor are all there is to describe. */
-static __always_inline void describe_frames(struct loop_ctx *c, const struct proc_info *proc,
+static __always_inline void describe_frames(struct loop_ctx *c, struct proc_info *proc,
 					    bool has_loop)
 {
+	struct describer *d = &c->s->describer;
 	struct event_sample *event = &c->s->event;
 	__u32 cpu = event->cpu;
 
-	describe_begin(&c->s->describer, (__u64)event->pid << 32 ^ proc->start_ns,
-		       event->code_generation, event->frame_cnt, max_definitions);
+	describe_begin(d, (__u64)event->pid << 32 ^ proc->start_ns, event->code_generation,
+		       event->frame_cnt, max_definitions);
+	d->bytes = describe_budget(proc, event->time_ns);
+	proc->code_ns = event->time_ns;
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, c, 0);
-		return;
+	} else {
+		for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
+			if (bounded_describe_step(cpu, proc->layout))
+				break;
+		}
 	}
-	for (int i = 0; i < KRAIT_MAX_FRAMES; i++) {
-		if (bounded_describe_step(cpu, proc->layout))
-			return;
-	}
+	proc->code_bytes = d->bytes;
 }
 
 #endif /* KRAIT_LOOPS_H */

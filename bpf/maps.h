@@ -113,6 +113,14 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
 
+/* What the timers of this CPU have done, by perf event: tick.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KRAIT_MAX_EVENTS);
+	__type(key, __u32);
+	__type(value, struct tick);
+} ticks SEC(".maps") __weak;
+
 /* Sized by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -125,8 +133,8 @@ const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 /* Interrupts after that are not taken: -d is by the clock of the samples. User space sets it at the start. */
 volatile __u64 end_ns __weak = ~0ULL;
 
-/* Samples and snapshots leave the rest of the ring buffer to process events. */
-const volatile __u64 sample_bytes_max __weak = ~0ULL;
+/* The size of the ring buffer; samples and snapshots leave the rest of it to process events. */
+const volatile __u64 ring_bytes_max __weak = 1 << 20, sample_bytes_max __weak = 15 << 16;
 
 /* Snapshots of code objects that one sample may send: as many as a deep import has new frames. */
 const volatile __u32 max_definitions __weak = 64;
@@ -140,18 +148,14 @@ const volatile bool want_native __weak = true, want_kernel __weak = true;
 /* There is more than one perf event, and each carries its index (task.h). */
 const volatile bool several_events __weak = false;
 
+/* A bit for each perf event that is a clock whose every tick comes here. */
+const volatile __u32 clock_events __weak = 0;
+
 /* The kernel has bpf_task_pt_regs() (5.15+). */
 const volatile bool has_task_regs __weak = false;
 
 /* One delta in so many is walked to its end all the same and compared, of deep stacks fewer; 0 never. */
 const volatile __u32 audit_every __weak = 64;
-
-static __always_inline struct owner_books *owner_books(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&owners, &zero);
-}
 
 static __always_inline void count(__u32 counter)
 {

@@ -24,6 +24,8 @@
 #include "native.h"
 #include "task.h"
 #include "maps.h"
+#include "room.h"
+#include "tick.h"
 #include "loops.h"
 
 /* Below that many frames no anchor pays, and to a thread younger than that none is written. */
@@ -113,7 +115,7 @@ static __always_inline void note_anchor(struct event_sample *event, const struct
 	event->anchor_index = s->walker.mark_index;
 }
 
-static __always_inline __u32 walk_thread(struct loop_ctx *c, const struct proc_info *proc,
+static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *proc,
 					 struct anchor *anchor, bool has_loop)
 {
 	struct thread_search *t = &c->s->search;
@@ -300,6 +302,26 @@ static __always_inline bool is_new_and_old(const struct event_sample *event)
 	       (__s64)(event->time_ns - event->thread_start_ns) > WAKE_AGE_NS;
 }
 
+/* Into the ring buffer, if its owner may still take room there. */
+static __always_inline int send_event(struct event_sample *event, __u64 words, __u64 waiting,
+				      __u64 flags)
+{
+	struct owner_books *books = owner_books();
+	__u64 size = sizeof(*event) + words * sizeof(__u64);
+	struct owner_use *use;
+
+	if (!books)
+		return -1;
+	use = owner_use(books, event->owner);
+	if (!ring_allows(books, event->owner, size, waiting, sample_bytes_max) ||
+	    bpf_ringbuf_output(&ring, event, size, flags)) {
+		__sync_fetch_and_add(&use->samples_dropped, 1);
+		return -1;
+	}
+	ring_took(use, size);
+	return 0;
+}
+
 static __always_inline void emit_event(struct scratch *s, struct proc_info *proc,
 				       struct anchor *anchor)
 {
@@ -314,8 +336,7 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 	event->size = sizeof(*event) + words * sizeof(__u64);
 	if (waiting > wakeup_bytes || is_new_and_old(event))
 		flags = BPF_RB_FORCE_WAKEUP;
-	if (waiting > sample_bytes_max ||
-	    bpf_ringbuf_output(&ring, event, sizeof(*event) + words * sizeof(__u64), flags)) {
+	if (send_event(event, words, waiting, flags)) {
 		__sync_fetch_and_add(&proc->dropped, 1);
 		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(anchor, &s->plan);
@@ -326,15 +347,36 @@ static __always_inline void emit_event(struct scratch *s, struct proc_info *proc
 		    EVENT_COUNTER_REASON + (reason < REASON_CNT ? reason : REASON_BAD_RECORD));
 }
 
+/* Notes the tick; NULL where the event is none that ticks, or not every tick comes here. */
+static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 period_ns,
+					      __u64 *ret_missed)
+{
+	struct tick *tick;
+
+	*ret_missed = 0;
+	if (!(clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1))
+		return NULL;
+	tick = bpf_map_lookup_elem(&ticks, &index);
+	if (tick)
+		*ret_missed = tick_missed(tick, now_ns, period_ns);
+	return tick;
+}
+
 static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason, index;
+	__u64 now_ns = bpf_ktime_get_ns(), missed;
 	struct thread_maps m = {};
+	struct tick *tick;
 	struct task_struct *task;
 	struct proc_info *proc;
 	struct scratch *s;
 
+	if (now_ns > end_ns)
+		return 0;
+	index = several_events ? event_index(ctx) : 0;
+	tick = take_tick(index, now_ns, ctx->sample_period, &missed);
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc || !(proc->flags & PROC_PYTHON))
 		return 0;
@@ -344,10 +386,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	s = bpf_map_lookup_elem(&scratch, &cpu);
 	if (!s)
 		return 0;
-	s->event.time_ns = bpf_ktime_get_ns();
-	if (s->event.time_ns > end_ns)
-		return 0;
-	index = several_events ? event_index(ctx) : 0;
+	if (tick)
+		tick->missed_here += missed;
+	s->event.time_ns = now_ns;
 	count_event(index, EVENT_COUNTER_INTERRUPTS);
 	begin_event(&s->event, task, pid_tgid, ctx->sample_period, index);
 	s->event.owner = proc->owner;

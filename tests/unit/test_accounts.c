@@ -119,9 +119,28 @@ static void the_lost_share_of_nothing_is_0(void **state)
 	assert_true(accounts_lost_share(&a) > 0.0149 && accounts_lost_share(&a) < 0.0151);
 }
 
+static void missed_ticks_are_beside_the_interrupts(void **state)
+{
+	struct accounts a = { .interrupts = 90, .ticks_asked = 250, .ticks_missed = 10 };
+	char buf[256];
+
+	a.reasons[REASON_PYTHON] = 90;
+	accounts_format(&a, buf, sizeof(buf));
+	assert_string_equal(buf, "90 interrupts = 90 complete + 0 truncated + 0 lost; "
+				 "10 of 100 timer ticks missed");
+	assert_int_equal(accounts_balance(&a), 0);
+	assert_true(accounts_missed_share(&a) > 0.0999 && accounts_missed_share(&a) < 0.1001);
+	a.ticks_missed = 0;
+	accounts_format(&a, buf, sizeof(buf));
+	assert_non_null(strstr(buf, "0 of 90 timer ticks missed"));
+	a = (struct accounts){ 0 };
+	assert_true(accounts_missed_share(&a) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(missed_ticks_are_beside_the_interrupts),
 		cmocka_unit_test(every_reason_has_a_name_of_its_own),
 		cmocka_unit_test(reasons_belong_to_the_outcomes_of_the_abi),
 		cmocka_unit_test(the_three_outcomes_sum_up_to_all_reasons),

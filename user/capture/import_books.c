@@ -5,29 +5,49 @@
 
 #include "capture/dso_reader.h"
 
+struct book {
+	const struct dso_reader *dso;
+	char prefix[32]; /* those of the first event have plain names */
+};
+
+static bool note(const struct book *b, const char *name, __u64 *ret)
+{
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s%s", b->prefix, name);
+	return dso_reader__note(b->dso, full, ret);
+}
+
+static void read_reasons(const struct book *b, struct accounts *a)
+{
+	char name[64];
+
+	for (int i = 0; i < REASON_CNT; i++) {
+		snprintf(name, sizeof(name), "%s.%s", outcome_name(reason_outcome((enum reason)i)),
+			 reason_name((enum reason)i));
+		note(b, name, &a->reasons[i]);
+	}
+}
+
 /* The accounts of one event, as the emitter of perf.data has put them into the DSO. */
 static bool read_notes(const struct dso_reader *dso, unsigned event, const struct profile_event *e,
 		       struct accounts *a)
 {
-	char prefix[32] = "", name[128];
+	struct book b = { .dso = dso };
 	__u64 value;
 
 	if (event)
-		snprintf(prefix, sizeof(prefix), "event%u.", event);
-	snprintf(name, sizeof(name), "%sinterrupts", prefix);
+		snprintf(b.prefix, sizeof(b.prefix), "event%u.", event);
 	/* A krait that was killed has not closed its books. */
-	if (!dso_reader__note(dso, name, &value) || value < e->samples)
+	if (!note(&b, "interrupts", &value) || value < e->samples)
 		return false;
 	a->interrupts = value;
-	snprintf(name, sizeof(name), "%sunknown_frames", prefix);
-	dso_reader__note(dso, name, &a->unknown_frames);
-	snprintf(name, sizeof(name), "%sevents_dropped", prefix);
-	dso_reader__note(dso, name, &a->events_dropped);
-	for (int i = 0; i < REASON_CNT; i++) {
-		snprintf(name, sizeof(name), "%s%s.%s", prefix,
-			 outcome_name(reason_outcome((enum reason)i)), reason_name((enum reason)i));
-		dso_reader__note(dso, name, &a->reasons[i]);
-	}
+	note(&b, "unknown_frames", &a->unknown_frames);
+	note(&b, "events_dropped", &a->events_dropped);
+	note(&b, "ticks_asked", &a->ticks_asked);
+	note(&b, "ticks_delivered", &a->ticks_delivered);
+	note(&b, "ticks_missed", &a->ticks_missed);
+	read_reasons(&b, a);
 	return true;
 }
 

@@ -251,6 +251,16 @@ static void print_accounts(const struct profile_event *e, bool several)
 		a->unknown_frames, name, dot, a->unknown_samples);
 }
 
+static void print_ticks(const struct profile_event *e, bool several)
+{
+	const struct accounts *a = &e->accounts;
+	const char *name = several ? e->spec.name : "", *dot = several ? "." : "";
+
+	fprintf(stderr, "%s%sticks_asked %llu\n%s%sticks_delivered %llu\n%s%sticks_missed %llu\n",
+		name, dot, a->ticks_asked, name, dot, a->ticks_delivered, name, dot,
+		a->ticks_missed);
+}
+
 /* How full the profile is. */
 static void print_room(const struct profile *p)
 {
@@ -266,6 +276,8 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 
 	for (unsigned i = 0; i < r->options.event_cnt; i++)
 		print_accounts(profile__event_at(p, i), r->options.event_cnt > 1);
+	for (unsigned i = 0; i < r->options.event_cnt; i++)
+		print_ticks(profile__event_at(p, i), r->options.event_cnt > 1);
 	fprintf(stderr, "events_dropped %llu\n", profile__accounts_of(p)->events_dropped);
 	losses_print(session__losses(r->session), stderr);
 	print_room(p);
@@ -274,6 +286,22 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 		print_native_stats(&stats->mixed);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
+}
+
+/*
+ * Ticks that never came are no losses of krait's, and what did come is no worse for it: a warning, but
+ * no reason to fail.
+ */
+static void judge_ticks(const struct recording *r, const struct profile_event *e)
+{
+	double missed = 100 * accounts_missed_share(&e->accounts);
+
+	if (missed > r->options.max_loss_percent)
+		log_warn(
+			NULL,
+			"%.1f %% of the timer's ticks never came while these programs ran: %llu beside "
+			"%llu interrupts (a lower --freq misses fewer)",
+			missed, e->accounts.ticks_missed, e->accounts.interrupts);
 }
 
 /* What the user should hear of the losses of one event; their share in percent. */
@@ -285,6 +313,7 @@ static double judge_event(const struct recording *r, const struct profile_event 
 		log_warn(NULL,
 			 "the accounts of %s do not balance by %lld interrupts: please report this",
 			 e->spec.name, accounts_balance(&e->accounts));
+	judge_ticks(r, e);
 	if (lost > r->options.max_loss_percent)
 		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile%s%s may be biased",
 			 lost, r->options.event_cnt > 1 ? " of " : "",

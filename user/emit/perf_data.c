@@ -281,6 +281,8 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 			reason_name((enum reason)i), a->reasons[i]);
 	fprintf(out, "%sunknown_frames %llu\n%sevents_dropped %llu\n", prefix, a->unknown_frames,
 		prefix, a->events_dropped);
+	fprintf(out, "%sticks_asked %llu\n%sticks_delivered %llu\n%sticks_missed %llu\n", prefix,
+		a->ticks_asked, prefix, a->ticks_delivered, prefix, a->ticks_missed);
 }
 
 /* The accounts, for those who read the capture with krait. */

@@ -91,6 +91,13 @@ double accounts_lost_share(const struct accounts *a)
 	return (double)accounts_total(a, OUTCOME_LOST) / (double)a->interrupts;
 }
 
+double accounts_missed_share(const struct accounts *a)
+{
+	__u64 due = a->interrupts + a->ticks_missed;
+
+	return due ? (double)a->ticks_missed / (double)due : 0;
+}
+
 /* Text that grows in a fixed buffer; what does not fit is cut. */
 struct line {
 	char *buf;
@@ -152,4 +159,8 @@ void accounts_format(const struct accounts *a, char *buf, size_t size)
 		line_add(&l, " %c %llu unaccounted", balance > 0 ? '+' : '-',
 			 balance > 0 ? (unsigned long long)balance :
 				       0 - (unsigned long long)balance);
+	if (a->ticks_asked)
+		line_add(&l, "; %llu of %llu timer ticks missed",
+			 (unsigned long long)a->ticks_missed,
+			 (unsigned long long)(a->interrupts + a->ticks_missed));
 }

@@ -3,7 +3,8 @@
  * accounts.h - where every interrupt went.
  *
  * Must hold at the end of a recording: interrupts = complete + truncated + lost, each the sum of
- * its reasons. accounts_balance() says so, and every output prints the accounts.
+ * its reasons. accounts_balance() says so, and every output prints the accounts. A tick that the machine
+ * was too busy for is no interrupt; those that were missed are said beside.
  */
 #ifndef KRAIT_PROFILE_ACCOUNTS_H
 #define KRAIT_PROFILE_ACCOUNTS_H
@@ -21,6 +22,10 @@ struct accounts {
 	__u64 unknown_samples; /* samples with at least one such frame; not lost */
 	__u64 unwanted; /* interrupts of processes that the filter excludes; not in interrupts */
 	__u64 events_dropped; /* process events lost: a process may have been seen late */
+	/* Of the timers of all CPUs, whatever ran there; 0 where the event is no clock. */
+	__u64 ticks_asked, ticks_delivered;
+	/* Interrupts that were due where the tracked processes ran, and never came; in none of the above. */
+	__u64 ticks_missed;
 };
 
 /* "python", "depth", "ring full", …: lower case, no punctuation; stable for scripts. */
@@ -34,9 +39,11 @@ __u64 accounts_total(const struct accounts *a, enum outcome outcome);
 __s64 accounts_balance(const struct accounts *a);
 /* Share of interrupts lost, 0..1; 0 when there were none. */
 double accounts_lost_share(const struct accounts *a);
+/* Share missed of the ticks that were due in the tracked processes, 0..1. */
+double accounts_missed_share(const struct accounts *a);
 /*
- * One line: "4970 interrupts = 4968 complete + 0 truncated + 2 lost (ring full 2)". Writes at most
- * size bytes, NUL-terminated.
+ * One line: "4970 interrupts = 4968 complete + 0 truncated + 2 lost (ring full 2); 30 of 5000 timer ticks
+ * missed", the latter of a clock only. Writes at most size bytes, NUL-terminated.
  */
 void accounts_format(const struct accounts *a, char *buf, size_t size);
 

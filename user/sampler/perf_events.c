@@ -12,6 +12,7 @@
 
 #include "sampler/sampler.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 
@@ -26,6 +27,7 @@ struct cpu_event {
 	int cpu;
 	unsigned index; /* of the event in the configuration */
 	struct bpf_link *link;
+	__u64 started_ns; /* CLOCK_MONOTONIC */
 };
 
 struct perf_events {
@@ -34,6 +36,7 @@ struct perf_events {
 	int cnt;
 	struct cpu_event *list;
 	char online[CPU_LIST_MAX]; /* the list that was acted on */
+	__u64 gone_ticks[KRAIT_MAX_EVENTS]; /* due on CPUs that went */
 };
 
 int cpu_list_parse(const char *text, int *ret_cpus, int max)
@@ -179,6 +182,7 @@ static int attach_one(struct perf_events *events, unsigned index, int cpu, struc
 				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
 				 cpu, strerror(errno));
 	take_fd(&fd); /* the link closes it */
+	new->started_ns = clock_monotonic_ns();
 	events->cnt++;
 	return 0;
 }
@@ -201,12 +205,37 @@ static bool has_cpu(const int *cpus, int cnt, int cpu)
 	return false;
 }
 
+/* The timer's period; perf_swevent_start_hrtimer() has no shorter one than TICK_NS_MIN. */
+static __u64 ticks_since(const struct event_spec *event, __u64 started_ns, __u64 until_ns)
+{
+	__u64 period_ns = event->frequency ? NS_PER_SEC / event->frequency : event->period;
+
+	if (period_ns < TICK_NS_MIN)
+		period_ns = TICK_NS_MIN;
+	return until_ns > started_ns ? (until_ns - started_ns) / period_ns : 0;
+}
+
+__u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns)
+{
+	__u64 ticks = events->gone_ticks[index];
+
+	for (int i = 0; i < events->cnt; i++) {
+		if (events->list[i].index == index)
+			ticks += ticks_since(&events->config.events[index],
+					     events->list[i].started_ns, until_ns);
+	}
+	return ticks;
+}
+
 /* An event of a CPU that went does not come back with it. */
 static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 {
 	for (int i = events->cnt - 1; i >= 0; i--) {
 		if (has_cpu(cpus, cnt, events->list[i].cpu))
 			continue;
+		events->gone_ticks[events->list[i].index] +=
+			ticks_since(&events->config.events[events->list[i].index],
+				    events->list[i].started_ns, clock_monotonic_ns());
 		bpf_link__destroy(events->list[i].link);
 		events->list[i] = events->list[--events->cnt];
 	}

@@ -37,4 +37,7 @@ void perf_events__follow_cpus(struct perf_events *events);
  */
 int cpu_list_parse(const char *text, int *ret_cpus, int max);
 
+/* Ticks that were due of a clock, on all CPUs, from the start of each until then (CLOCK_MONOTONIC). */
+__u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns);
+
 #endif /* KRAIT_SAMPLER_PERF_EVENTS_H */

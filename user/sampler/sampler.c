@@ -14,6 +14,7 @@
 #include "sampler/owner_books.h"
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
+#include "sampler/procs.h"
 #include "sampler/queue.h"
 #include "sampler/reader.h"
 #include "sampler/record.h"
@@ -50,6 +51,8 @@ struct sampler {
 	struct slots *slots;
 	struct anchors *anchors;
 	struct owner_books *books;
+	struct procs procs;
+	__u64 ticks_asked[KRAIT_MAX_EVENTS];
 	struct uprobes *uprobes; /* NULL where the kernel cannot */
 	__u32 layout_cnt;
 	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
@@ -103,6 +106,20 @@ static size_t ring_bytes(const struct sampler_config *config)
 	return bytes;
 }
 
+/* A bit for each event whose every tick calls the program: a clock that leaves nothing out. */
+static __u32 clock_events(const struct sampler_config *config)
+{
+	__u32 bits = 0;
+
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		if (event_is_clock(e) && !e->exclude_user && !e->exclude_kernel)
+			bits |= 1U << i;
+	}
+	return bits;
+}
+
 static int configure(struct sampler *s, const struct features *features)
 {
 	struct krait_bpf *skel = s->skel;
@@ -116,7 +133,9 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->wakeup_bytes = bytes / 4;
+	skel->rodata->ring_bytes_max = bytes;
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
+	skel->rodata->clock_events = clock_events(&s->config);
 	skel->rodata->audit_every = s->config.audit_every;
 	skel->rodata->follow_all = s->config.follow_all;
 	skel->rodata->several_events = s->config.event_cnt > 1;
@@ -189,6 +208,7 @@ static int prepare(struct sampler *s, struct error *err)
 		return result;
 	s->slots = slots__new(bpf_map__fd(s->skel->maps.threads));
 	s->books = owner_books_map(bpf_map__fd(s->skel->maps.owners));
+	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->books };
 	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))
 		s->uprobes = uprobes__new(s->skel->progs.runtime_begin,
@@ -246,6 +266,11 @@ int sampler__start(struct sampler *s, struct error *err)
 
 void sampler__stop(struct sampler *s)
 {
+	__u64 now_ns = clock_monotonic_ns(), end_ns = s->skel->data->end_ns;
+
+	for (unsigned i = 0; s->events && i < s->config.event_cnt; i++)
+		s->ticks_asked[i] =
+			perf_events__ticks(s->events, i, end_ns < now_ns ? end_ns : now_ns);
 	perf_events__free(s->events);
 	s->events = NULL;
 	if (s->reader)
@@ -320,30 +345,6 @@ static int layout_index(struct sampler *s, const struct py_offsets *offsets)
 	return i;
 }
 
-static bool find_proc(const struct sampler *s, pid_t pid, struct proc_info *ret)
-{
-	return !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &pid, ret);
-}
-
-/* The kernel is ahead: it may have a later process of that pid already, which keeps its place. */
-static int enter_proc(struct sampler *s, pid_t pid, const struct proc_info *info)
-{
-	struct proc_info old;
-	bool known;
-
-	do {
-		known = find_proc(s, pid, &old);
-		if (known && start_order(info->start_ns, old.start_ns) < 0)
-			return -ESRCH;
-		if (!bpf_map_update_elem(bpf_map__fd(s->skel->maps.procs), &pid, info,
-					 known ? BPF_EXIST : BPF_NOEXIST))
-			return 0;
-	} while (errno == EEXIST); /* an exec of this very process, or its fork */
-	if (errno == E2BIG)
-		return -ENOSPC;
-	return errno == ENOENT ? -ESRCH : -errno;
-}
-
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 		   const struct py_offsets *offsets)
 {
@@ -354,7 +355,7 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
 		return layout;
 	full.layout = layout;
 	full.flags |= PROC_PYTHON;
-	return enter_proc(s, pid, &full);
+	return procs_enter(&s->procs, pid, &full);
 }
 
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
@@ -362,18 +363,15 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 	struct proc_info info;
 
 	/* What the kernel has found out meanwhile is better. */
-	if (find_proc(s, pid, &info) && same_start(info.start_ns, start_ns))
+	if (procs_find(&s->procs, pid, &info) && same_start(info.start_ns, start_ns))
 		return 0;
 	info = (struct proc_info){ .start_ns = start_ns, .owner = owner };
-	return enter_proc(s, pid, &info);
+	return procs_enter(&s->procs, pid, &info);
 }
 
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 {
-	struct proc_info info;
-
-	if (find_proc(s, pid, &info) && same_start(info.start_ns, start_ns))
-		bpf_map_delete_elem(bpf_map__fd(s->skel->maps.procs), &pid);
+	procs_delete(&s->procs, pid, start_ns);
 	slots__remove_process(s->slots, pid);
 }
 
@@ -381,7 +379,7 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	struct proc_info info;
 
-	if (!find_proc(s, pid, &info) || !same_start(info.start_ns, start_ns))
+	if (!procs_find(&s->procs, pid, &info) || !same_start(info.start_ns, start_ns))
 		return 0;
 	return info.dropped;
 }
@@ -468,6 +466,26 @@ int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
 	*ret = 0;
 	for (int cpu = 0; cpu < cpus; cpu++)
 		*ret += values[cpu];
+	return 0;
+}
+
+int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)
+{
+	int fd = bpf_map__fd(s->skel->maps.ticks), cpus = libbpf_num_possible_cpus();
+	cleanup_free struct tick *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
+
+	*ret = (struct sampler_ticks){ 0 };
+	if (!values)
+		return -ENOMEM;
+	if (!(clock_events(&s->config) >> event & 1))
+		return 0;
+	if (bpf_map_lookup_elem(fd, &event, values))
+		return -errno;
+	ret->asked = s->ticks_asked[event];
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		ret->delivered += values[cpu].delivered;
+		ret->missed_here += values[cpu].missed_here;
+	}
 	return 0;
 }
 

@@ -125,6 +125,16 @@ void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);
 struct anchors *sampler__anchors(struct sampler *s);
 int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor);
 
+/* What the timers of a clock that was sampled have done, on all CPUs together. */
+struct sampler_ticks {
+	__u64 asked; /* due while it was on; 0 of events that are no clock */
+	__u64 delivered; /* whatever ran there */
+	__u64 missed_here; /* due right before one that hit a process that is followed, and never came */
+};
+/* After sampler__stop(). 0 or -errno. */
+int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)
+	__attribute__((warn_unused_result));
+
 /* Sums over all CPUs: of all counters, or of one (enum counter). 0 or -errno. */
 int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT]);
 int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret);

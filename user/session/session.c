@@ -308,6 +308,17 @@ static void drain_rest(struct session *s)
 	}
 }
 
+static void note_ticks(const struct session *s, unsigned event, struct accounts *a)
+{
+	struct sampler_ticks ticks;
+
+	if (sampler__ticks(s->sampler, event, &ticks))
+		return;
+	a->ticks_asked = ticks.asked;
+	a->ticks_delivered = ticks.delivered;
+	a->ticks_missed = ticks.missed_here;
+}
+
 /* No interrupt comes any more: take what is left and close the books. */
 static void finish(struct session *s)
 {
@@ -331,6 +342,7 @@ static void finish(struct session *s)
 		a->reasons[REASON_RING_FULL] += of_event[EVENT_COUNTER_REASON + REASON_RING_FULL];
 		/* Of processes, not of perf events: all accounts say it. */
 		a->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+		note_ticks(s, i, a);
 	}
 }
 

@@ -38,13 +38,54 @@ static void warn_of_profile(struct collector *c, unsigned owner, const char *nam
 			 profile_resource_name(resource), samples);
 }
 
+static __u64 interrupts(struct collector *c)
+{
+	const struct profile *p = collector__profile(c);
+	__u64 sum = 0;
+
+	for (unsigned i = 0; i < profile__event_cnt(p); i++)
+		sum += profile__event_at(p, i)->accounts.interrupts;
+	return sum;
+}
+
+/* One record in so many is not worth a line; --stats has it. */
+#define WORTH_A_LINE 1000
+
+static void warn_of_ring(const struct owner_use *use, const char *name, __u64 all)
+{
+	if (use->samples_dropped * WORTH_A_LINE > all)
+		log_warn(NULL,
+			 "%s: %llu samples found the ring buffer full (a larger --ring-size, or a "
+			 "lower --freq)",
+			 name, use->samples_dropped);
+	if (use->events_dropped)
+		log_warn(NULL,
+			 "%s: %llu process events found no room: processes may have been seen "
+			 "late",
+			 name, use->events_dropped);
+}
+
+static void warn_of_processes(const struct owner_use *use, const char *name, __u64 slots_refused)
+{
+	if (use->procs_refused)
+		log_warn(NULL,
+			 "%s: %llu processes began when there were too many to follow (%d at most, "
+			 "fewer of one user); they are not in the profile",
+			 name, use->procs_refused, KRAIT_MAX_PROCS);
+	if (slots_refused)
+		log_debug("shortages", "%s: threads found no slot %llu times", name, slots_refused);
+}
+
 void shortages_warn(struct collector *c, const struct sampler *sampler)
 {
 	const struct owner_books *books = sampler__owner_books(sampler);
+	__u64 all = interrupts(c);
 	char name[64];
 
 	for (unsigned owner = 0; owner < OWNER_CNT; owner++) {
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);
+		warn_of_ring(&books->use[owner], name, all);
+		warn_of_processes(&books->use[owner], name, sampler__slots_refused(sampler, owner));
 	}
 }
