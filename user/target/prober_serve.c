@@ -1,21 +1,234 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/prober_serve.h"
 
-#include "worker/channel.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/elf_cache.h"
+#include "target/open_file.h"
+#include "target/probe.h"
+#include "target/probe_anchor.h"
+#include "target/probe_maps.h"
+#include "target/remote.h"
+#include "util/cleanup.h"
 #include "worker/rights.h"
 
-/* To read any process's memory, files of any user, and mapped files whatever became of their names. */
+/*
+ * To read any process's memory, files of any user, and mapped files whatever became of their names.
+ * DAC_OVERRIDE is for one open: /proc/PID/mem of another user, for the anchors, can be opened for
+ * writing with nothing less.
+ */
 #define RIGHTS                                                                                     \
 	(RIGHTS_BIT(CAP_SYS_PTRACE) | RIGHTS_BIT(CAP_DAC_READ_SEARCH) |                            \
-	 RIGHTS_BIT(CAP_CHECKPOINT_RESTORE))
+	 RIGHTS_BIT(CAP_DAC_OVERRIDE) | RIGHTS_BIT(CAP_CHECKPOINT_RESTORE))
+
+struct server {
+	int channel;
+	struct elf_cache *cache; /* made when first needed */
+	struct {
+		struct probe_answer head;
+		union {
+			struct probe_found found;
+			struct probe_file file;
+			struct probe_anchor_state anchor;
+			__u8 bytes[PROBE_READ_MAX];
+		};
+	} answer;
+	int fds[PROBE_FDS_MAX]; /* to be sent, and closed then; -1 none */
+};
+_Static_assert(sizeof(((struct server *)0)->answer) <= CHANNEL_MAX, "an answer is one message");
+
+static void take_fds(struct server *s, const struct py_process_fds *fds)
+{
+	s->fds[0] = fds->dir;
+	s->fds[1] = fds->mem;
+	s->fds[2] = fds->file;
+}
+
+/* Is it the process that is meant? */
+static int check_start(const struct probe_request *r, int result, const struct py_process *p)
+{
+	return result != -ESRCH && r->start_ticks && r->start_ticks != p->start_ticks ? -ESRCH :
+											result;
+}
+
+static void add_context(struct probe_found *found, int dir)
+{
+	context_read_at(dir, &found->context, found->cgroups);
+	found->context.container.runtime = NULL;
+}
+
+static void add_info(struct probe_found *found, pid_t pid)
+{
+	cleanup_close int dir = proc_open(pid);
+
+	found->has_info = dir >= 0 && !process_info_read_at(dir, pid, &found->info);
+}
+
+static int answer_identify(struct server *s, const struct probe_request *r, bool python)
+{
+	struct probe_found *found = &s->answer.found;
+	struct py_process_fds fds = PY_PROCESS_NO_FDS;
+	int result = -ENOMEM;
+
+	memset(found, 0, sizeof(*found));
+	if (!s->cache)
+		s->cache = elf_cache__new();
+	if (!python)
+		result = py_process_open(r->pid, &found->process, &fds);
+	else if (s->cache)
+		result = py_process_identify_fds(r->pid, s->cache, &found->process, &fds);
+	result = check_start(r, result, &found->process);
+	if (!result)
+		add_context(found, fds.dir);
+	if (r->want_info)
+		add_info(found, r->pid);
+	if (result)
+		py_process_fds_close(&fds);
+	take_fds(s, &fds);
+	s->answer.head.len = sizeof(found->process);
+	if (!result || found->has_info)
+		s->answer.head.len = offsetof(struct probe_found, cgroups) +
+				     strnlen(found->cgroups, sizeof(found->cgroups) - 1) + 1;
+	return result;
+}
+
+static int answer_read(struct server *s, const struct probe_request *r, int mem)
+{
+	int result;
+
+	if (r->read.len > PROBE_READ_MAX)
+		return -EINVAL;
+	result = remote_read_fd(mem, r->read.addr, s->answer.bytes, r->read.len);
+	s->answer.head.len = result ? 0 : r->read.len;
+	return result;
+}
+
+/* The file itself, deleted or in another namespace, or by its name in the process's root. */
+static int open_mapped(const struct probe_request *r, int dir, struct stat *st)
+{
+	cleanup_close int root = -1;
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", r->file.start, r->file.end);
+	fd = open_file_at(dir, name, st);
+	if (fd >= 0 || fd == -ENOEXEC)
+		return fd;
+	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = open_file_below(root, r->file.path, st);
+	if (fd < 0 || !r->file.inode || st->st_ino == r->file.inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int answer_file(struct server *s, const struct probe_request *r, int dir)
+{
+	cleanup_close int fd = -1;
+	struct stat st;
+
+	if (!memchr(r->file.path, '\0', sizeof(r->file.path)))
+		return -EINVAL;
+	fd = open_mapped(r, dir, &st);
+	if (fd < 0)
+		return fd;
+	s->answer.file = (struct probe_file){ file_id_of(&st), open_file_is_remote(fd) };
+	s->answer.head.len = sizeof(s->answer.file);
+	s->fds[2] = open_file_read(fd);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
+static int answer_maps(struct server *s, int dir)
+{
+	s->fds[2] = probe_maps_list(dir);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
+static int answer_anchor(struct server *s, const struct probe_request *r, int dir, int mem)
+{
+	int result = probe_anchor_access(&r->anchor, dir, mem, r->op == PROBE_ANCHOR_WRITE,
+					 &s->answer.anchor);
+
+	s->answer.head.len = result && result != -EBUSY ? 0 : sizeof(s->answer.anchor);
+	return result;
+}
+
+static int answer(struct server *s, const struct probe_request *r, const int *fds, unsigned fd_cnt)
+{
+	switch (r->op) {
+	case PROBE_IDENTIFY:
+	case PROBE_OPEN:
+		return answer_identify(s, r, r->op == PROBE_IDENTIFY);
+	case PROBE_READ:
+		return fd_cnt == 1 ? answer_read(s, r, fds[0]) : -EINVAL;
+	case PROBE_MAPS:
+		return fd_cnt == 1 ? answer_maps(s, fds[0]) : -EINVAL;
+	case PROBE_FILE:
+		return fd_cnt == 1 ? answer_file(s, r, fds[0]) : -EINVAL;
+	case PROBE_ANCHOR_READ:
+	case PROBE_ANCHOR_WRITE:
+		return fd_cnt == 2 ? answer_anchor(s, r, fds[0], fds[1]) : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int send_answer(struct server *s)
+{
+	int fds[PROBE_FDS_MAX], r;
+	unsigned cnt = 0;
+
+	s->answer.head.fds = 0;
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++) {
+		if (s->fds[i] < 0)
+			continue;
+		s->answer.head.fds |= 1U << i;
+		fds[cnt++] = s->fds[i];
+	}
+	r = channel_send(s->channel, &s->answer, sizeof(s->answer.head) + s->answer.head.len, fds,
+			 cnt);
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
+		cleanup_close_(&s->fds[i]);
+	return r;
+}
+
+/* One request and its answer. False when the channel is closed. */
+static bool serve_one(struct server *s)
+{
+	struct probe_request r;
+	int fds[PROBE_FDS_MAX];
+	unsigned fd_cnt = PROBE_FDS_MAX;
+	ssize_t n = channel_recv(s->channel, &r, sizeof(r), fds, &fd_cnt, -1);
+
+	if (n < 0)
+		return false;
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
+		s->fds[i] = -1;
+	s->answer.head = (struct probe_answer){ .op = r.op };
+	s->answer.head.result = n == sizeof(r) ? answer(s, &r, fds, fd_cnt) : -EINVAL;
+	for (unsigned i = 0; i < fd_cnt; i++)
+		close(fds[i]);
+	return !send_answer(s);
+}
 
 int prober_serve(int channel_fd)
 {
-	char message[CHANNEL_MAX];
+	struct server *s = calloc(1, sizeof(*s));
 
-	if (rights_keep(RIGHTS))
+	if (!s || rights_keep(RIGHTS))
 		return 1;
-	while (channel_recv(channel_fd, message, sizeof(message), NULL, NULL, -1) > 0)
+	s->channel = channel_fd;
+	while (serve_one(s))
 		;
+	elf_cache__free(s->cache);
+	free(s);
 	return 0;
 }

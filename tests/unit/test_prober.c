@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_prober.c - processes are looked at by others than us: what comes back is the same, and what does not
+ * come back is given up, alone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "support_process.h"
+#include "support_roles.h"
+#include "support_stuck.h"
+#include "target/probed.h"
+#include "target/prober.h"
+#include "target/prober_judge.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "worker/worker.h"
+
+#define PAGE 4096
+#define PATIENCE_MS 20000
+
+/* What identification said. */
+struct seen {
+	int calls, result;
+	struct probe_found found;
+	int fds[PROBE_FDS_MAX];
+};
+
+static void note(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct seen *s = ctx;
+
+	s->calls++;
+	s->result = result;
+	memset(&s->found, 0, sizeof(s->found));
+	if (data)
+		memcpy(&s->found, data, len < sizeof(s->found) ? len : sizeof(s->found));
+	for (int i = 0; i < PROBE_FDS_MAX; i++)
+		s->fds[i] = take_fd(&fds[i]);
+}
+
+static void forget_fds(struct seen *s)
+{
+	for (int i = 0; i < PROBE_FDS_MAX; i++)
+		cleanup_close_(&s->fds[i]);
+}
+
+static void ask(struct prober *p, pid_t pid, struct seen *s)
+{
+	const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = pid };
+
+	*s = (struct seen){ .fds = { -1, -1, -1 } };
+	assert_int_equal(prober__ask(p, PROBER_LATER, &r, NULL, 0, note, s), 0);
+}
+
+static void await_all(struct prober *p)
+{
+	__u64 end_ns = clock_monotonic_ns() + PATIENCE_MS * 1000000ULL;
+
+	while (prober__pending(p) && clock_monotonic_ns() < end_ns)
+		prober__wait(p, 100);
+	assert_int_equal(prober__pending(p), 0);
+}
+
+static struct prober *new_prober(void)
+{
+	struct prober *p = prober__new(PROBERS_MAX);
+
+	assert_non_null(p);
+	return p;
+}
+
+/* A process with our memory that waits to be ended. */
+static pid_t sleeper(uid_t uid)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		if (uid && setuid(uid))
+			_exit(1);
+		/* Whoever changes ids is not dumpable any more, and outlives its parent. */
+		prctl(PR_SET_DUMPABLE, 1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void a_python_is_identified_with_descriptors(void **state)
+{
+	struct fixture *f = *state;
+	struct prober *p = new_prober();
+	struct stat exe, file;
+	struct seen s;
+	char path[64];
+
+	for (size_t i = 0; i < f->cnt; i++) {
+		pid_t pid = process_start_python(&f->pythons[i]);
+
+		ask(p, pid, &s);
+		await_all(p);
+		assert_int_equal(s.calls, 1);
+		assert_int_equal(s.result, 0);
+		f->process = s.found.process;
+		process_check_python(f, &f->pythons[i]);
+		assert_true(s.found.process.has_ids);
+		assert_int_equal(s.found.process.uid, getuid());
+		assert_true(s.found.process.dumpable);
+		assert_true(s.found.context.known);
+		assert_true(s.fds[0] >= 0 && s.fds[1] >= 0 && s.fds[2] >= 0);
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+		assert_int_equal(fstat(s.fds[2], &file), 0);
+		if (s.found.process.build == PY_BUILD_EXE && !stat(path, &exe))
+			assert_int_equal(file.st_ino, exe.st_ino);
+		forget_fds(&s);
+		process_stop(pid);
+	}
+	prober__free(p);
+}
+
+static void what_is_no_python_or_gone_has_no_descriptors(void **state)
+{
+	struct prober *p = new_prober();
+	pid_t pid = process_start_sleep();
+	struct seen none, gone;
+
+	ask(p, pid, &none);
+	ask(p, 0x7ffffff0, &gone);
+	await_all(p);
+	process_stop(pid);
+	assert_int_equal(none.result, -ENOEXEC);
+	assert_non_null(strstr(none.found.process.why, "sleep"));
+	assert_int_equal(gone.result, -ESRCH);
+	for (int i = 0; i < PROBE_FDS_MAX; i++) {
+		assert_true(none.fds[i] < 0);
+		assert_true(gone.fds[i] < 0);
+	}
+	prober__free(p);
+}
+
+static void another_process_of_that_number_is_not_taken_for_it(void **state)
+{
+	struct prober *p = new_prober();
+	pid_t pid = sleeper(0);
+	__u64 ticks;
+	struct probed *right, *wrong;
+
+	assert_int_equal(process_start_ticks(pid, &ticks), 0);
+	right = probed__open(p, pid, ticks);
+	wrong = probed__open(p, pid, ticks + 1);
+	assert_non_null(probed__ids(right, true));
+	assert_null(probed__ids(wrong, true));
+	probed__free(right);
+	probed__free(wrong);
+	end(pid);
+	prober__free(p);
+}
+
+static void many_are_asked_at_once(void **state)
+{
+	enum { MANY = 500 };
+	struct prober *p = new_prober();
+	struct seen *all = calloc(MANY, sizeof(*all));
+
+	for (int i = 0; i < MANY; i++)
+		ask(p, getpid(), &all[i]);
+	await_all(p);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(all[i].calls, 1);
+		assert_int_equal(all[i].result, -ENOEXEC);
+		assert_int_equal(all[i].found.process.pid, getpid());
+	}
+	free(all);
+	prober__free(p);
+}
+
+static void who_is_forgotten_is_not_called(void **state)
+{
+	struct prober *p = new_prober();
+	struct seen forgotten, other;
+
+	ask(p, getpid(), &forgotten);
+	ask(p, getpid(), &other);
+	prober__step(p);
+	prober__forget(p, &forgotten);
+	await_all(p);
+	assert_int_equal(forgotten.calls, 0);
+	assert_int_equal(other.calls, 1);
+	prober__free(p);
+}
+
+static void memory_is_read_through_it(void **state)
+{
+	static char text[3 * PROBE_READ_MAX], got[sizeof(text)];
+	struct prober *p = new_prober();
+	const struct memory *m;
+	struct probed *probed;
+	__u64 ticks;
+	pid_t pid;
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i * 7 / 3);
+	pid = sleeper(NOBODY);
+	assert_int_equal(process_start_ticks(pid, &ticks), 0);
+	probed = probed__open(p, pid, ticks);
+	m = probed__memory(probed);
+	assert_int_equal(memory_read(m, (__u64)(uintptr_t)text, got, sizeof(got)), 0);
+	assert_memory_equal(text, got, sizeof(got));
+	assert_int_equal(memory_read(m, 8, got, 8), -EFAULT);
+	/* Its first page is there, the next one is not: nothing of it counts. */
+	assert_int_equal(memory_read(m, ~0ULL - 4, got, 8), -EFAULT);
+	end(pid);
+	assert_int_equal(memory_read(m, (__u64)(uintptr_t)text, got, 8), -ESRCH);
+	probed__free(probed);
+	prober__free(p);
+}
+
+static void a_prober_that_dies_costs_one_answer(void **state)
+{
+	struct prober *p = new_prober();
+	struct pollfd fds[PROBERS_MAX];
+	struct seen s;
+	FILE *f;
+	int pid = 0;
+
+	ask(p, getpid(), &s);
+	await_all(p);
+	f = popen("pgrep -n krait-prober", "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	pclose(f);
+	kill(pid, SIGKILL);
+	ask(p, getpid(), &s);
+	await_all(p);
+	assert_int_equal(s.calls, 1);
+	ask(p, getpid(), &s);
+	await_all(p);
+	assert_int_equal(s.result, -ENOEXEC);
+	assert_int_equal(prober__poll(p, fds), 1);
+	prober__free(p);
+}
+
+/* ---- what does not come back ------------------------------------------------------------------ */
+
+/* A process that has a page which never comes. */
+struct trap {
+	char *page;
+	pid_t pid;
+};
+
+static void set_trap(struct trap *t, const struct stuck *stuck, uid_t uid)
+{
+	int fd = open(stuck->file, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	t->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(t->page, MAP_FAILED);
+	t->pid = sleeper(uid);
+	munmap(t->page, PAGE);
+	close(fd);
+}
+
+static struct probed *open_process(struct prober *p, pid_t pid)
+{
+	struct probed *probed;
+	__u64 ticks;
+
+	assert_int_equal(process_start_ticks(pid, &ticks), 0);
+	probed = probed__open(p, pid, ticks);
+	assert_non_null(probed__ids(probed, true));
+	return probed;
+}
+
+static void who_hangs_its_readers_keeps_nobody_else_waiting(void **state)
+{
+	struct prober *p = new_prober();
+	struct probed *hangs, *fine;
+	struct stuck stuck;
+	struct trap trap;
+	__u64 begin_ns;
+	pid_t pid;
+	char byte;
+
+	if (!stuck_mount(&stuck)) {
+		prober__free(p);
+		return;
+	}
+	set_trap(&trap, &stuck, 0);
+	pid = sleeper(0);
+	hangs = open_process(p, trap.pid);
+	fine = open_process(p, pid);
+	begin_ns = clock_monotonic_ns();
+	assert_int_equal(memory_read(probed__memory(hangs), (uintptr_t)trap.page, &byte, 1),
+			 -EAGAIN);
+	/* Not yet judged, but it is not asked again either; the other one is read at once. */
+	assert_int_equal(memory_read(probed__memory(hangs), (uintptr_t)&byte, &byte, 1), -EAGAIN);
+	assert_null(probed__refused(hangs));
+	assert_int_equal(memory_read(probed__memory(fine), (uintptr_t)&p, &byte, 1), 0);
+	assert_true(clock_monotonic_ns() - begin_ns < PROBER_HUNG_NS);
+	while (!probed__refused(hangs) &&
+	       clock_monotonic_ns() - begin_ns < PATIENCE_MS * 1000000ULL)
+		prober__wait(p, 50);
+	assert_string_equal(probed__refused(hangs), PROBED_HUNG);
+	assert_int_equal(memory_read(probed__memory(hangs), (uintptr_t)&p, &byte, 1), -EPERM);
+	assert_int_equal(memory_read(probed__memory(fine), (uintptr_t)&p, &byte, 1), 0);
+	assert_int_equal(prober__hung_cnt(p), 1);
+	probed__free(hangs);
+	probed__free(fine);
+	end(pid);
+	prober__free(p);
+	stuck_unmount(&stuck);
+	end(trap.pid);
+}
+
+static void after_a_few_the_owner_is_left_alone_but_not_root(void **state)
+{
+	struct trap traps[OFFENDERS_PATIENCE + 1];
+	struct stuck stuck;
+	struct probed *probed[OFFENDERS_PATIENCE];
+	struct prober *p = new_prober();
+	struct probe_request r = { .op = PROBE_IDENTIFY };
+	struct seen s = { 0 };
+	char byte;
+
+	if (!stuck_mount(&stuck)) {
+		prober__free(p);
+		return;
+	}
+	for (int i = 0; i < OFFENDERS_PATIENCE + 1; i++)
+		set_trap(&traps[i], &stuck, NOBODY);
+	for (int i = 0; i < OFFENDERS_PATIENCE; i++) {
+		probed[i] = open_process(p, traps[i].pid);
+		(void)memory_read(probed__memory(probed[i]), (uintptr_t)traps[i].page, &byte, 1);
+	}
+	for (int ms = 0; ms < PATIENCE_MS && prober__hung_cnt(p) < OFFENDERS_PATIENCE; ms += 50)
+		prober__wait(p, 50);
+	assert_int_equal(prober__hung_cnt(p), OFFENDERS_PATIENCE);
+	r.pid = traps[OFFENDERS_PATIENCE].pid;
+	assert_int_equal(prober__ask(p, PROBER_LATER, &r, NULL, 0, note, &s), -EUSERS);
+	r.pid = getpid();
+	assert_int_equal(prober__ask(p, PROBER_LATER, &r, NULL, 0, note, &s),
+			 getuid() ? -EUSERS : 0);
+	await_all(p);
+	for (int i = 0; i < OFFENDERS_PATIENCE; i++)
+		probed__free(probed[i]);
+	assert_true(worker__dying() >= OFFENDERS_PATIENCE);
+	stuck_unmount(&stuck);
+	for (int i = 0; i < OFFENDERS_PATIENCE + 1; i++)
+		end(traps[i].pid);
+	prober__free(p);
+}
+
+/* ---- mappings, files --------------------------------------------------------------------------- */
+
+static void mappings_are_those_of_the_process(void **state)
+{
+	struct prober *p = new_prober();
+	pid_t pid = sleeper(0);
+	struct probed *probed = open_process(p, pid);
+	__u64 here = (uintptr_t)mappings_are_those_of_the_process;
+	const struct probe_mapped_file *file;
+	struct probe_file opened;
+	struct probe_maps m;
+	struct stat st;
+	bool seen = false;
+
+	assert_int_equal(probed__maps(probed, &m), 0);
+	for (unsigned i = 0; i < m.mapping_cnt; i++) {
+		const struct probe_mapping *one = &m.mappings[i];
+		int fd;
+
+		if (here < one->start || here >= one->end)
+			continue;
+		seen = true;
+		assert_true(one->file > 0);
+		file = &m.files[one->file - 1];
+		assert_non_null(strstr(probe_maps_name(&m, file), "test_prober"));
+		assert_int_equal(stat("/proc/self/exe", &st), 0);
+		assert_true(file->has_id);
+		assert_int_equal(file->id.ino, st.st_ino);
+		fd = probed__open_mapped(probed, one, file->inode, probe_maps_name(&m, file),
+					 &opened);
+		assert_true(fd >= 0);
+		assert_true(file_id_same(&opened.id, &file->id));
+		assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+		close(fd);
+	}
+	assert_true(seen);
+	probe_maps_free(&m);
+	probed__free(probed);
+	end(pid);
+	prober__free(p);
+}
+
+static void a_fifo_under_the_name_of_a_file_is_not_opened(void **state)
+{
+	char name[] = "/tmp/krait-fifo-XXXXXX";
+	const struct probe_mapping none = { .start = 1, .end = 2 };
+	struct prober *p = new_prober();
+	struct probed *probed = open_process(p, getpid());
+	struct probe_file file;
+
+	close(mkstemp(name));
+	unlink(name);
+	assert_int_equal(mkfifo(name, 0666), 0);
+	assert_int_equal(probed__open_mapped(probed, &none, 0, name, &file), -ENOEXEC);
+	assert_int_equal(probed__open_mapped(probed, &none, 0, "/dev/null", &file), -ENOEXEC);
+	assert_int_equal(probed__open_mapped(probed, &none, 0, "/proc/self/fd/0", &file), -ELOOP);
+	unlink(name);
+	probed__free(probed);
+	prober__free(p);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_python_is_identified_with_descriptors),
+		cmocka_unit_test(what_is_no_python_or_gone_has_no_descriptors),
+		cmocka_unit_test(another_process_of_that_number_is_not_taken_for_it),
+		cmocka_unit_test(many_are_asked_at_once),
+		cmocka_unit_test(who_is_forgotten_is_not_called),
+		cmocka_unit_test(memory_is_read_through_it),
+		cmocka_unit_test(a_prober_that_dies_costs_one_answer),
+		cmocka_unit_test(who_hangs_its_readers_keeps_nobody_else_waiting),
+		cmocka_unit_test(after_a_few_the_owner_is_left_alone_but_not_root),
+		cmocka_unit_test(mappings_are_those_of_the_process),
+		cmocka_unit_test(a_fifo_under_the_name_of_a_file_is_not_opened),
+	};
+
+	become_worker(argv);
+	return cmocka_run_group_tests(tests, process_setup, process_teardown);
+}

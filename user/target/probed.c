@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/probed.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/prober.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+enum { DIR_FD, MEM_FD, FILE_FD };
+
+struct probed {
+	struct memory memory;
+	struct prober *prober; /* borrowed */
+	pid_t pid;
+	__u64 start_ticks;
+	bool opening; /* what follows is not known yet */
+	bool opened;
+	int fds[PROBE_FDS_MAX];
+	struct py_process ids;
+	struct context context;
+	char *cgroups;
+	int hung; /* 0, or why it is not read any more */
+
+	/* The call that is out. */
+	bool busy;
+	int result;
+	void *buf; /* NULL: nobody waits for it any more */
+	size_t size, len;
+	int came; /* a descriptor, -1 none */
+};
+
+static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	return -ESRCH;
+}
+
+const struct memory probed_nothing = { .read = read_nothing };
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static void take_found(struct probed *p, const struct probe_found *found, const char *cgroups,
+		       int fds[PROBE_FDS_MAX])
+{
+	p->ids = found->process;
+	p->context = found->context;
+	container_of_cgroup(p->context.cgroup, &p->context.container);
+	p->cgroups = strdup(cgroups);
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
+		p->fds[i] = take_fd(&fds[i]);
+	p->opened = true;
+}
+
+/* An answer that came through a channel: has it all that a found process has? */
+static bool is_whole(const void *data, size_t len)
+{
+	return data && len > offsetof(struct probe_found, cgroups) &&
+	       len <= sizeof(struct probe_found) && !((const char *)data)[len - 1];
+}
+
+static void note_end(struct probed *p, int result)
+{
+	if (result == -ETIMEDOUT || result == -EIO)
+		p->hung = -ETIMEDOUT;
+	else if (result == -EUSERS)
+		p->hung = result;
+}
+
+static void on_opened(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct probed *p = ctx;
+	const struct probe_found *found = data;
+
+	p->opening = false;
+	if (!result && is_whole(data, len))
+		take_found(p, found, found->cgroups, fds);
+	if (!data)
+		note_end(p, result);
+}
+
+static int probed_read(void *ctx, __u64 addr, void *buf, size_t len);
+
+static struct probed *make(struct prober *prober, pid_t pid, __u64 start_ticks)
+{
+	struct probed *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->memory = (struct memory){ .read = probed_read, .ctx = p };
+	p->prober = prober;
+	p->pid = pid;
+	p->start_ticks = start_ticks;
+	p->came = -1;
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
+		p->fds[i] = -1;
+	return p;
+}
+
+struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
+{
+	struct probe_request r = { .op = PROBE_OPEN, .pid = pid, .start_ticks = start_ticks };
+	struct probed *p = make(prober, pid, start_ticks);
+	int err;
+
+	if (!p)
+		return NULL;
+	err = prober__ask(prober, PROBER_NOW, &r, NULL, 0, on_opened, p);
+	p->opening = !err;
+	note_end(p, err);
+	if (!err)
+		prober__step(prober); /* it is sent now: the process may not live long */
+	return p;
+}
+
+struct probed *probed__new(struct prober *prober, const struct probe_found *found,
+			   int fds[PROBE_FDS_MAX])
+{
+	struct probed *p = make(prober, found->process.pid, found->process.start_ticks);
+
+	if (p)
+		take_found(p, found, found->cgroups, fds);
+	return p;
+}
+
+void probed__free(struct probed *p)
+{
+	if (!p)
+		return;
+	if (p->busy || p->opening)
+		prober__forget(p->prober, p);
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
+		cleanup_close_(&p->fds[i]);
+	cleanup_close_(&p->came);
+	free(p->cgroups);
+	free(p);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+/* Until the flag is false, or there is no use in waiting. */
+static void wait_for(struct prober *prober, const void *ctx, const bool *flag)
+{
+	__u64 end_ns = clock_monotonic_ns() + PROBER_WAIT_NS;
+
+	while (*flag && !prober__is_slow(prober, ctx) && clock_monotonic_ns() < end_ns)
+		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
+}
+
+/* Is it there to be asked? 0, -EAGAIN, -ETIMEDOUT, -EUSERS, -ESRCH. */
+static int await_open(struct probed *p)
+{
+	if (p->opening)
+		wait_for(p->prober, p, &p->opening);
+	if (p->hung)
+		return p->hung;
+	if (p->opening || p->busy)
+		return -EAGAIN;
+	return p->opened ? 0 : -ESRCH;
+}
+
+static void on_answer(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct probed *p = ctx;
+
+	p->busy = false;
+	p->result = result;
+	if (!data)
+		note_end(p, result);
+	if (!p->buf)
+		return;
+	p->len = len <= p->size ? len : 0;
+	if (data && p->len)
+		memcpy(p->buf, data, p->len);
+	p->came = take_fd(&fds[FILE_FD]);
+}
+
+/* Asks and waits. The answer is in buf, p->len bytes, and p->came. */
+static int call(struct probed *p, struct probe_request *r, unsigned fd, void *buf, size_t size)
+{
+	int err = await_open(p);
+
+	if (err)
+		return err;
+	if (p->fds[fd] < 0)
+		return -EPERM;
+	r->pid = p->pid;
+	r->start_ticks = p->start_ticks;
+	err = prober__ask(p->prober, PROBER_NOW, r, &p->fds[fd], 1, on_answer, p);
+	if (err) {
+		note_end(p, err);
+		return err;
+	}
+	p->busy = true;
+	p->buf = buf;
+	p->size = size;
+	p->len = 0;
+	cleanup_close_(&p->came);
+	p->came = -1;
+	wait_for(p->prober, p, &p->busy);
+	p->buf = NULL;
+	return p->busy ? -EAGAIN : p->result;
+}
+
+static int probed_read(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	struct probed *p = ctx;
+
+	for (size_t done = 0; done < len;) {
+		size_t part = len - done < PROBE_READ_MAX ? len - done : PROBE_READ_MAX;
+		struct probe_request r = { .op = PROBE_READ, .read = { addr + done, (__u32)part } };
+		int err = call(p, &r, MEM_FD, (char *)buf + done, part);
+
+		if (err)
+			return err == -ETIMEDOUT || err == -EUSERS ? -EPERM : err;
+		if (p->len != part)
+			return -EFAULT;
+		done += part;
+	}
+	return 0;
+}
+
+int probed__maps(struct probed *p, struct probe_maps *ret)
+{
+	struct probe_request r = { .op = PROBE_MAPS };
+	char none;
+	int err = call(p, &r, DIR_FD, &none, sizeof(none));
+
+	*ret = (struct probe_maps){ 0 };
+	if (!err)
+		err = p->came < 0 ? -EPROTO : probe_maps_read(p->came, ret);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
+int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 inode,
+			const char *name, struct probe_file *ret)
+{
+	struct probe_request r = { .op = PROBE_FILE,
+				   .file = { .start = m->start, .end = m->end, .inode = inode } };
+	int err;
+
+	/* A name that does not fit leaves the mapping's own link. */
+	if (strlen(name) < sizeof(r.file.path))
+		snprintf(r.file.path, sizeof(r.file.path), "%s", name);
+	err = call(p, &r, DIR_FD, ret, sizeof(*ret));
+	if (!err && (p->len != sizeof(*ret) || p->came < 0))
+		err = -EPROTO;
+	if (!err)
+		return take_fd(&p->came);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
+/* ---- what is known of it ---------------------------------------------------------------------- */
+
+const struct memory *probed__memory(const struct probed *p)
+{
+	return &p->memory;
+}
+
+const struct py_process *probed__ids(struct probed *p, bool wait)
+{
+	if (wait && p->opening)
+		wait_for(p->prober, p, &p->opening);
+	return p->opened ? &p->ids : NULL;
+}
+
+const struct context *probed__context(struct probed *p, bool wait, const char **ret_cgroups)
+{
+	if (!probed__ids(p, wait))
+		return NULL;
+	if (ret_cgroups)
+		*ret_cgroups = p->cgroups ? p->cgroups : "";
+	return &p->context;
+}
+
+const char *probed__refused(const struct probed *p)
+{
+	if (!p->hung)
+		return NULL;
+	return p->hung == -EUSERS ? PROBED_OWNER_REFUSED : PROBED_HUNG;
+}
+
+int probed__dir(const struct probed *p)
+{
+	return p->fds[DIR_FD];
+}
+
+int probed__mem(const struct probed *p)
+{
+	return p->fds[MEM_FD];
+}
+
+int probed__file(const struct probed *p)
+{
+	return p->fds[FILE_FD];
+}
+
+/* ---- anchors ---------------------------------------------------------------------------------- */
+
+struct anchor_call {
+	bool busy;
+	int result;
+	struct probe_anchor_state state;
+};
+
+static void on_anchor(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct anchor_call *c = ctx;
+
+	c->busy = false;
+	c->result = result;
+	if (data && len == sizeof(c->state))
+		memcpy(&c->state, data, sizeof(c->state));
+}
+
+int probed_anchor_access(struct prober *prober, pid_t pid, int dir, int mem,
+			 const struct probe_anchor *a, bool write, struct probe_anchor_state *ret)
+{
+	struct probe_request r = {
+		.op = write ? PROBE_ANCHOR_WRITE : PROBE_ANCHOR_READ,
+		.pid = pid,
+		.anchor = *a,
+	};
+	struct anchor_call c = { .busy = true };
+	const int fds[] = { dir, mem };
+	int err;
+
+	if (dir < 0 || mem < 0)
+		return -EPERM;
+	err = prober__ask(prober, PROBER_NOW, &r, fds, 2, on_anchor, &c);
+	if (err)
+		return err;
+	wait_for(prober, &c, &c.busy);
+	if (c.busy) {
+		prober__forget(prober, &c);
+		return -EAGAIN;
+	}
+	*ret = c.state;
+	return c.result;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * probed.h - a process as krait holds it: descriptors that stay its own, read through a prober.
+ *
+ * The descriptors are bound to one process and, mem, to one program image: after exec, exit or a
+ * reused number everything here says -ESRCH. krait itself reads nothing through them.
+ *
+ * A call waits for its answer, but not for a slow one (prober.h). While an older one is still out, and
+ * for good once one did not come back, the process is as if it could not be read: -EAGAIN, -ETIMEDOUT.
+ */
+#ifndef KRAIT_TARGET_PROBED_H
+#define KRAIT_TARGET_PROBED_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "target/probe.h"
+#include "target/probe_maps.h"
+#include "util/memory.h"
+
+/* Why a process is not read: for its user. */
+#define PROBED_HUNG "reading it does not come back; it is left alone"
+#define PROBED_OWNER_REFUSED                                                                       \
+	"reading other processes of its owner did not come back; it is left alone"
+
+struct prober;
+struct probed;
+
+/*
+ * Asks for the descriptors of a process and goes on: the first call waits for them. start_ticks: which
+ * process is meant. NULL: out of memory.
+ */
+struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
+	__attribute__((warn_unused_result, nonnull));
+/* Of one that was identified: takes the descriptors over. */
+struct probed *probed__new(struct prober *prober, const struct probe_found *found,
+			   int fds[PROBE_FDS_MAX]) __attribute__((warn_unused_result, nonnull));
+void probed__free(struct probed *p);
+
+/* Its memory; lives as long as p. Reads give 0, -EFAULT, -ESRCH, -EPERM or -EAGAIN. */
+const struct memory *probed__memory(const struct probed *p) __attribute__((nonnull));
+
+/*
+ * Whose it is, and where it runs: as it was when it was opened. NULL as long as that is not known;
+ * wait: for it, as a call does. cgroups may be NULL.
+ */
+const struct py_process *probed__ids(struct probed *p, bool wait) __attribute__((nonnull));
+const struct context *probed__context(struct probed *p, bool wait, const char **ret_cgroups)
+	__attribute__((nonnull(1)));
+
+/* Why it is not read any more: a sentence, or NULL. */
+const char *probed__refused(const struct probed *p) __attribute__((nonnull));
+
+/* Borrowed, -1 none. For other threads' probers: they take copies of their own. */
+int probed__dir(const struct probed *p) __attribute__((nonnull));
+int probed__mem(const struct probed *p) __attribute__((nonnull));
+/* The file that holds the runtime, where the process was identified. */
+int probed__file(const struct probed *p) __attribute__((nonnull));
+
+/* Its mappings. 0, or a reason why not. */
+int probed__maps(struct probed *p, struct probe_maps *ret)
+	__attribute__((warn_unused_result, nonnull));
+/*
+ * Opens the file of a mapping, through the process: a regular file, for reading, in *ret which file that
+ * is. A descriptor, now the caller's; -ENOEXEC where it is no regular file, or a reason why not.
+ */
+int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 inode,
+			const char *name, struct probe_file *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * The one write (probe_anchor.h), by whichever prober: the caller's own, in another thread. dir, mem:
+ * copies of a probed's. Waits for the answer as a call does. As probe_anchor_access().
+ */
+int probed_anchor_access(struct prober *prober, pid_t pid, int dir, int mem,
+			 const struct probe_anchor *a, bool write, struct probe_anchor_state *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Memory that nobody can read. */
+extern const struct memory probed_nothing;
+
+#endif /* KRAIT_TARGET_PROBED_H */
