@@ -40,10 +40,10 @@ static int insert(const struct procs *p, pid_t pid, const struct proc_info *info
 	if (!may_add(p, info->owner)) {
 		__atomic_fetch_add(&p->books->use[info->owner % OWNER_CNT].procs_refused, 1,
 				   __ATOMIC_RELAXED);
-		return -ENOSPC;
+		return -EDQUOT;
 	}
 	if (bpf_map_update_elem(p->fd, &pid, info, BPF_NOEXIST))
-		return errno == E2BIG ? -ENOSPC : -errno;
+		return errno == E2BIG ? -EDQUOT : -errno;
 	note(p, info->owner, 1);
 	return 0;
 }

@@ -23,7 +23,7 @@ struct procs {
 };
 
 bool procs_find(const struct procs *p, pid_t pid, struct proc_info *ret);
-/* -ENOSPC where there is no room for another process of its owner, -ESRCH when it has gone. */
+/* -EDQUOT where there is no room for another process of its owner, -ESRCH when it has gone. */
 int procs_enter(const struct procs *p, pid_t pid, const struct proc_info *info);
 /* Unless the pid is another one's by now. */
 void procs_delete(const struct procs *p, pid_t pid, __u64 start_ns);

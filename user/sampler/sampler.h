@@ -84,7 +84,8 @@ struct binary {
 
 /*
  * Interrupts of the process count and are walked from now on, and so are those of its children. info:
- * runtime_addr, start_ns and flags (PROC_PYTHON is added). -ENOSPC when a map is full, -ESRCH when it
+ * runtime_addr, start_ns and flags (PROC_PYTHON is added). -ENOSPC when there are too many layouts, -EDQUOT when its
+ * owner has its share of processes, -ESRCH when it
  * has gone. Starts of processes as same_start() has them.
  */
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/sampler.h"
@@ -184,16 +183,6 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 		p->retry_ns = clock_monotonic_ns() + pause;
 }
 
-/* Who pays for it: by the credentials that it has now. */
-static unsigned owner_now(const struct processes *ps, const struct process *p)
-{
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", p->pid);
-	return stat(path, &st) ? p->owner : sampler__owner(ps->config.sampler, st.st_uid);
-}
-
 /* Fills p->info. -ESRCH also when another process has the pid by now. */
 static int identify(struct processes *ps, struct process *p)
 {
@@ -202,7 +191,9 @@ static int identify(struct processes *ps, struct process *p)
 
 	if (!p->start_ns)
 		p->start_ns = start_ns;
-	p->owner = owner_now(ps, p);
+	/* Who pays for it follows the credentials. */
+	if (p->info.has_ids)
+		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
 	return start_ns && !same_start(p->start_ns, start_ns) ? -ESRCH : err;
 }
 
@@ -222,7 +213,8 @@ int entry_look_at(struct processes *ps, struct entry *e)
 			err = entry_open(ps, p, NULL);
 		if (err)
 			snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s",
-				 strerror(-err));
+				 err == -EDQUOT ? "its user has too many processes" :
+						  strerror(-err));
 	}
 	memcpy(ps->why, p->info.why, sizeof(ps->why));
 	if (!err)
