@@ -19,6 +19,7 @@
 #include "util/json.h"
 #include "util/log.h"
 #include "util/printable.h"
+#include "util/privileges.h"
 
 /* Of an id of 64 digits: as other tools show it. */
 #define CONTAINER_SHOWN 12
@@ -226,6 +227,11 @@ int cmd_list(int argc, char **argv)
 	if (!l.cache) {
 		log_error("list", "out of memory");
 		return EXIT_CODE_OUTPUT;
+	}
+	elf_cache__prepare(l.cache);
+	if (privileges_drop(&(const struct privileges_need){ 0 })) {
+		log_error("list", "cannot give up the rights that krait does not need");
+		return EXIT_CODE_KERNEL;
 	}
 	if (l.json)
 		json_open_array(&l.writer);

@@ -127,6 +127,7 @@ static int start(struct recording *r, struct error *err)
 		.pids = o->pids,
 		.pid_cnt = o->pid_cnt,
 		.command = o->command,
+		.perf_maps = o->perf_map,
 		.sampler = {
 			.events = o->events,
 			.event_cnt = o->event_cnt,

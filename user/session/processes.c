@@ -39,6 +39,16 @@ struct processes *processes__new(const struct processes_config *config)
 	return ps;
 }
 
+void processes__prepare(struct processes *ps)
+{
+	elf_cache__prepare(ps->cache);
+}
+
+void processes__connect(struct processes *ps, struct sampler *sampler)
+{
+	ps->config.sampler = sampler;
+}
+
 struct entry *entry_find(struct processes *ps, pid_t pid)
 {
 	struct entry *e;

@@ -63,6 +63,10 @@ struct processes_config {
 };
 
 struct processes *processes__new(const struct processes_config *config);
+/* Starts what they are looked at with, while krait has all its rights. */
+void processes__prepare(struct processes *ps);
+/* Before the first one is followed. */
+void processes__connect(struct processes *ps, struct sampler *sampler);
 void processes__free(struct processes *ps);
 
 /* Looks at every process there is; for "all". */

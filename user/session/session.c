@@ -15,9 +15,11 @@
 #include "session/signals.h"
 #include "session/starting.h"
 #include "session/targets.h"
+#include "symbol/native_files.h"
 #include "symbol/symbolizer.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/privileges.h"
 
 /* Signals, timers and the end of the time are looked at this often, however many records wait. */
 #define TURN_NS (50 * 1000000ULL)
@@ -88,6 +90,37 @@ static void on_process_gone(void *ctx, struct process *process)
 	collector__process_gone(s->collector, process);
 }
 
+/* Before krait changes: what it becomes, and what it can do, is what it would have without krait. */
+static int launch(struct session *s, struct error *err)
+{
+	if (!s->config->command)
+		return 0;
+	s->child = child__launch(s->config->command, &s->signals.old_mask, &s->old_files,
+				 s->config->priority, err);
+	return s->child ? 0 : -1;
+}
+
+/* Those that give what they start an id and a root of its own, for which krait has no rights later. */
+static void start_workers(struct session *s)
+{
+	struct native_files *files = collector__native_files(s->collector);
+
+	processes__prepare(s->processes);
+	if (files)
+		native_files__prepare(files);
+}
+
+static int give_up_rights(const struct session *s, struct error *err)
+{
+	const struct privileges_need need = { .sampling = true, .perf_maps = s->config->perf_maps };
+	int result = privileges_drop(&need);
+
+	return result ? error_set(err, -result, EXIT_CODE_KERNEL,
+				  "cannot give up the rights that krait does not need: %s",
+				  strerror(-result)) :
+			0;
+}
+
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler = {
@@ -105,19 +138,29 @@ static int build(struct session *s, struct error *err)
 	s->descriptors = descriptors__new(sampler.event_cnt, &s->old_files, err);
 	if (!s->descriptors)
 		return -1;
+	if (launch(s, err))
+		return -1;
+	s->collector = collector__new(&s->config->collector);
+	processes.native_files = s->collector ? collector__native_files(s->collector) : NULL;
+	processes.filter = &s->config->filter;
+	s->processes = processes__new(&processes);
+	if (!s->processes || !s->collector)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	start_workers(s);
+	/* Threads have the rights that their maker has: none before here. */
+	if (give_up_rights(s, err))
+		return -1;
+	if (s->config->progress)
+		s->starting = starting__new(STDERR_FILENO);
 	sampler.follow_all = s->config->all;
 	sampler.native = s->config->collector.mixed.native;
 	sampler.kernel = s->config->collector.mixed.kernel;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
-	s->collector = collector__new(&s->config->collector);
-	processes.sampler = s->sampler;
-	processes.native_files = s->collector ? collector__native_files(s->collector) : NULL;
-	processes.filter = &s->config->filter;
-	s->processes = processes__new(&processes);
+	processes__connect(s->processes, s->sampler);
 	s->anchoring = anchoring__new(s->config->anchors, s->sampler);
-	if (!s->processes || !s->collector || !s->anchoring)
+	if (!s->anchoring)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	processes__on_gone(s->processes, on_process_gone, s);
 	collector__connect(s->collector, s->processes, s->sampler, s->anchoring);
@@ -135,8 +178,6 @@ struct session *session__new(const struct session_config *config, struct error *
 	s->config = config;
 	s->signals.fd = -1;
 	s->created_ns = clock_monotonic_ns();
-	if (config->progress)
-		s->starting = starting__new(STDERR_FILENO);
 	if (build(s, err)) {
 		session__free(s);
 		return NULL;
@@ -179,14 +220,9 @@ static int follow_targets(struct session *s, struct error *err)
 		processes__scan(s->processes);
 	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
-	if (!s->config->command)
-		return 0;
-	s->child = child__launch(s->config->command, &s->signals.old_mask, &s->old_files,
-				 s->config->priority, err);
-	if (!s->child)
-		return -1;
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
-	processes__follow(s->processes, child__pid(s->child), &why);
+	if (s->child)
+		processes__follow(s->processes, child__pid(s->child), &why);
 	return 0;
 }
 

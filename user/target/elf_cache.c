@@ -55,6 +55,11 @@ struct elf_cache *elf_cache__new(void)
 	return c;
 }
 
+void elf_cache__prepare(struct elf_cache *c)
+{
+	dwarf_jobs__prepare(c->dwarf_jobs);
+}
+
 void elf_cache__free(struct elf_cache *c)
 {
 	if (c)

@@ -26,6 +26,8 @@ struct elf_cache_stats {
 
 /* NULL and errno on failure. */
 struct elf_cache *elf_cache__new(void) __attribute__((warn_unused_result));
+/* Starts what it works with, while krait has all its rights. */
+void elf_cache__prepare(struct elf_cache *cache);
 void elf_cache__free(struct elf_cache *c);
 
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/privileges.h"
 
 struct remote {
 	struct memory memory;
@@ -71,8 +73,12 @@ struct remote *remote__open_at(int dir, bool writable)
 	if (!r)
 		return NULL;
 	*r = (struct remote){ .memory = { .read = remote_read, .ctx = r }, .fd = -1 };
-	if (writable)
+	if (writable) {
+		/* The file is its user's, who need not be krait's. */
+		cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_DAC_OVERRIDE);
+
 		r->fd = openat(dir, "mem", O_RDWR | O_CLOEXEC);
+	}
 	if (r->fd < 0)
 		r->fd = openat(dir, "mem", O_RDONLY | O_CLOEXEC);
 	if (r->fd >= 0)
