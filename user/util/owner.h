@@ -18,10 +18,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "util/privileges.h"
+
 struct owner_scope {
 	uid_t uid;
 	gid_t gid;
 	__u32 caps[2]; /* effective ones */
+	struct privileges_loan loan; /* where the caller is root: of rights over files */
 	bool entered;
 };
 
