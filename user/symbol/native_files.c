@@ -11,12 +11,13 @@
 #include <uthash.h>
 
 #include "symbol/symbol_reader.h"
-#include "target/safe_open.h"
+#include "target/debug_file.h"
+#include "target/open_file.h"
 #include "util/cleanup.h"
 
 /* As a key: no padding. The name only where there is no file. */
 struct identity {
-	__u64 dev, inode, size, mtime_ns;
+	struct file_id id;
 	__u64 name_hash;
 };
 
@@ -42,6 +43,7 @@ struct native_file {
 	char *name;
 	enum native_origin origin;
 	bool tried; /* to open it */
+	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
 	__u64 used; /* when it was asked last */
 	struct symbol_file symbols;
 	__u8 build_id[PARSER_BUILD_ID_MAX];
@@ -158,33 +160,33 @@ static __u64 hash_text(const char *text)
 	return hash;
 }
 
-static void identity_of(struct identity *ret, const struct stat *st)
+static void identify(struct identity *ret, const struct file_id *id, const char *name)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->dev = st->st_dev;
-	ret->inode = st->st_ino;
-	ret->size = (__u64)st->st_size;
-	ret->mtime_ns = (__u64)st->st_mtim.tv_sec * 1000000000ULL + (__u64)st->st_mtim.tv_nsec;
+	if (id)
+		ret->id = *id;
+	else
+		ret->name_hash = hash_text(name) | 1; /* not that of a file */
 }
 
-static void identify(struct identity *ret, const char *path, const char *name)
+/* NULL where the path leads to nothing. */
+static const struct file_id *id_of_path(struct file_id *ret, const char *path)
 {
 	struct stat st;
 
-	if (*path && !stat(path, &st)) {
-		identity_of(ret, &st);
-		return;
-	}
-	memset(ret, 0, sizeof(*ret));
-	ret->name_hash = hash_text(name);
+	if (!*path || stat(path, &st))
+		return NULL;
+	*ret = file_id_of(&st);
+	return ret;
 }
 
-struct native_file *native_files__get(struct native_files *f, const char *path, const char *name)
+struct native_file *native_files__get_id(struct native_files *f, const struct file_id *id,
+					 const char *name)
 {
 	struct native_file *file;
 	struct identity identity;
 
-	identify(&identity, path, name);
+	identify(&identity, id, name);
 	HASH_FIND(hh, f->files, &identity, sizeof(identity), file);
 	if (file)
 		return file;
@@ -204,12 +206,28 @@ struct native_file *native_files__get(struct native_files *f, const char *path, 
 	return file;
 }
 
+struct native_file *native_files__get(struct native_files *f, const char *path, const char *name)
+{
+	struct file_id id;
+
+	return native_files__get_id(f, id_of_path(&id, path), name);
+}
+
+/* The change time may be another by now: the name may be gone. */
+static bool is_file(const struct native_file *file, const struct stat *st)
+{
+	struct file_id id = file_id_of(st);
+
+	id.ctime_sec = file->identity.id.ctime_sec;
+	id.ctime_nsec = file->identity.id.ctime_nsec;
+	return file_id_same(&id, &file->identity.id);
+}
+
 bool native_file__is(const struct native_file *file, const char *path)
 {
-	struct identity identity;
+	struct stat st;
 
-	identify(&identity, path, "");
-	return !memcmp(&identity, &file->identity, sizeof(identity));
+	return *path && !stat(path, &st) && is_file(file, &st);
 }
 
 const char *native_file__name(const struct native_file *file)
@@ -248,77 +266,91 @@ static void close_oldest(struct native_files *f)
 	f->open_cnt--;
 }
 
-/* Symbols that distributions keep apart, here or in the root of the process. */
-static void add_debug_file(struct native_files *f, struct native_file *file, const char *root,
-			   struct parser_opened *opened)
+/* Reads what the file is, and once more with debug information: that may be too much for a parser. */
+static void read_file(struct native_files *f, struct native_file *file)
 {
-	const char *const roots[] = { "/", root };
 	struct symbol_file *s = &file->symbols;
+	struct parser_opened opened;
+	int err = symbol_reader__open(f->reader, s, &opened);
 
-	for (unsigned i = 0; i < 2 && s->debug_fd < 0 && opened->build_id_size; i++) {
-		cleanup_close int fd = roots[i] ? open(roots[i], O_PATH | O_DIRECTORY | O_CLOEXEC) :
-						  -1;
-
-		if (fd >= 0)
-			s->debug_fd = safe_open_debug(fd, opened->build_id, opened->build_id_size,
-						      s->owner);
-	}
-	if (s->debug_fd < 0) {
-		s->debug_fd = -1;
-		return;
-	}
-	/* Debug information that is too much is worth no symbol of the file itself. */
-	if (symbol_reader__open(f->reader, s, opened)) {
+	if (err && s->debug_fd >= 0) {
 		close(s->debug_fd);
 		s->debug_fd = -1;
 		s->bad = false;
-		if (symbol_reader__open(f->reader, s, opened))
-			s->bad = true;
+		err = symbol_reader__open(f->reader, s, &opened);
 	}
+	if (err)
+		return;
+	file->wants_debug = !opened.has_symbols && opened.build_id_size && s->debug_fd < 0;
+	file->build_id_size = opened.build_id_size;
+	memcpy(file->build_id, opened.build_id, sizeof(file->build_id));
 }
 
-/* A descriptor of that very file, by the first of the paths that leads to it. */
-static int open_by_path(struct native_file *file, const char *const paths[], unsigned path_cnt)
+bool native_file__wants_debug(const struct native_file *file, uid_t *ret_owner)
 {
-	for (unsigned i = 0; i < path_cnt; i++) {
-		struct identity identity;
-		struct stat st;
-		int fd = safe_open(AT_FDCWD, paths[i], &st);
+	*ret_owner = file->symbols.owner;
+	return file->wants_debug;
+}
 
-		if (fd < 0)
-			continue;
-		identity_of(&identity, &st);
-		if (!memcmp(&identity, &file->identity, sizeof(identity))) {
-			file->symbols.owner = st.st_uid;
-			file->symbols.size = (__u64)st.st_size;
-			return fd;
-		}
+void native_files__add_debug(struct native_files *f, struct native_file *file, int fd)
+{
+	if (!file->wants_debug || file->symbols.debug_fd >= 0 || file->symbols.bad) {
 		close(fd);
+		return;
 	}
-	return -1;
+	file->symbols.debug_fd = fd;
+	file->wants_debug = false;
+	read_file(f, file);
+}
+
+void native_files__open_fd(struct native_files *f, struct native_file *file, int fd, bool remote)
+{
+	struct stat st;
+
+	file->tried = true;
+	file->used = ++f->now;
+	if (file->identity.name_hash || file->symbols.bad || file->symbols.fd >= 0 ||
+	    fstat(fd, &st) || !is_file(file, &st)) {
+		close(fd);
+		return;
+	}
+	if (f->open_cnt == NATIVE_FILES_OPEN)
+		close_oldest(f);
+	f->open_cnt++;
+	file->symbols.fd = fd;
+	/* Whoever serves it lets a parser wait: not with root's other files. */
+	file->symbols.owner = remote && !st.st_uid ? SYMBOL_OWNER_NOBODY : st.st_uid;
+	file->symbols.size = (__u64)st.st_size;
+	read_file(f, file);
+}
+
+static void open_debug(struct native_files *f, struct native_file *file, const char *root)
+{
+	const char *const roots[] = { "/", root };
+	uid_t owner;
+
+	for (unsigned i = 0; i < 2 && roots[i] && native_file__wants_debug(file, &owner); i++) {
+		int fd = debug_file_open(roots[i], file->build_id, file->build_id_size, owner);
+
+		if (fd >= 0)
+			native_files__add_debug(f, file, fd);
+	}
 }
 
 void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
 			unsigned path_cnt, const char *root)
 {
-	struct parser_opened opened;
-
 	file->tried = true;
-	file->used = ++f->now;
-	if (file->identity.name_hash || file->symbols.bad)
-		return;
-	if (f->open_cnt == NATIVE_FILES_OPEN)
-		close_oldest(f);
-	file->symbols.fd = open_by_path(file, paths, path_cnt);
-	if (file->symbols.fd < 0)
-		return;
-	f->open_cnt++;
-	if (symbol_reader__open(f->reader, &file->symbols, &opened))
-		return;
-	if (!opened.has_symbols)
-		add_debug_file(f, file, root, &opened);
-	file->build_id_size = opened.build_id_size;
-	memcpy(file->build_id, opened.build_id, sizeof(file->build_id));
+	for (unsigned i = 0; i < path_cnt && file->symbols.fd < 0; i++) {
+		struct stat st;
+		cleanup_close int path = open_file_at(AT_FDCWD, paths[i], &st);
+		int fd = path < 0 ? -1 : open_file_read(path);
+
+		if (fd >= 0)
+			native_files__open_fd(f, file, fd, open_file_is_remote(path));
+	}
+	if (file->symbols.fd >= 0)
+		open_debug(f, file, root);
 }
 
 const __u8 *native_file__build_id(const struct native_file *file, unsigned *ret_size)

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "stack/join.h"
+#include "target/file_id.h"
 
 /* About 200 bytes each. */
 #define NATIVE_SYMBOLS_MAX (1U << 20)
@@ -49,9 +50,12 @@ void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);
 
 /*
- * The file that path leads to; name: what its process calls it. Where it cannot be opened, or is none
- * ("[vdso]", ""), it is known by that name alone. NULL when out of memory.
+ * That file; name: what its process calls it. id NULL: where it cannot be opened, or is none ("[vdso]",
+ * ""), it is known by that name alone. NULL when out of memory.
  */
+struct native_file *native_files__get_id(struct native_files *f, const struct file_id *id,
+					 const char *name);
+/* The same of the file that path leads to, if it does. */
 struct native_file *native_files__get(struct native_files *f, const char *path, const char *name);
 /* Nobody has tried to open it yet, and native_files__open() may. */
 bool native_file__is_closed(const struct native_file *file);
@@ -61,6 +65,14 @@ bool native_file__is_closed(const struct native_file *file);
  */
 void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
 			unsigned path_cnt, const char *root);
+/* A descriptor of that very file, from a prober; it is ours now. remote: see open_file_is_remote(). */
+void native_files__open_fd(struct native_files *f, struct native_file *file, int fd, bool remote);
+/*
+ * Would symbols from elsewhere help (debug_file.h)? Then a descriptor of a file that belongs to root or
+ * to that owner; it is ours now.
+ */
+bool native_file__wants_debug(const struct native_file *file, uid_t *ret_owner);
+void native_files__add_debug(struct native_files *f, struct native_file *file, int fd);
 /* The code at that offset in the file. NULL when out of memory. */
 struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
 					 __u64 offset);

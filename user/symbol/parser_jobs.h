@@ -25,7 +25,7 @@ void parser_jobs__free(struct parser_jobs *jobs);
  */
 size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t len,
 			   const int *fds, unsigned fd_cnt, struct parser_answer *answer)
-	__attribute__((warn_unused_result, nonnull));
+	__attribute__((warn_unused_result, nonnull(1, 2, 6)));
 
 /* The role "parser" (worker/role.h): the starter of parsers, each of which answers requests. */
 int parser_serve(int channel_fd);

@@ -19,6 +19,9 @@
 
 #include "target/parser_protocol.h"
 
+/* Instead of a user, for files that have a parser apart from root's. */
+#define SYMBOL_OWNER_NOBODY ((uid_t)-2)
+
 struct symbol_reader;
 struct symbol_parser;
 

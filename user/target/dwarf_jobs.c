@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/debug_file.h"
 #include "target/dwarf_offsets.h"
 #include "target/fetcher.h"
+#include "target/open_file.h"
 #include "target/parser.h"
-#include "target/safe_open.h"
 #include "util/cleanup.h"
 
 /* Real files take 0.1 to 2 s; the bound is for slow machines. */
@@ -120,8 +121,7 @@ static int find_debug_file(const struct dwarf_request *r, uid_t owner)
 	const char *const roots[] = { "/", r->root };
 
 	for (unsigned i = 0; i < 2 && r->build_id_len; i++) {
-		cleanup_close int root = open(roots[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-		int fd = root < 0 ? -1 : safe_open_debug(root, r->build_id, r->build_id_len, owner);
+		int fd = debug_file_open(roots[i], r->build_id, r->build_id_len, owner);
 
 		if (fd >= 0)
 			return fd;
@@ -131,7 +131,7 @@ static int find_debug_file(const struct dwarf_request *r, uid_t owner)
 
 static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_request *r)
 {
-	cleanup_close int debug_fd = -1;
+	cleanup_close int file = -1, debug_fd = -1;
 	struct stat st;
 
 	j->build = r->build;
@@ -139,7 +139,8 @@ static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_requ
 	j->version = r->version;
 	j->build_id_len = r->build_id_len < sizeof(j->build_id) ? r->build_id_len : 0;
 	memcpy(j->build_id, r->build_id, j->build_id_len);
-	j->fd = safe_open(AT_FDCWD, r->path, &st);
+	file = open_file_at(AT_FDCWD, r->path, &st);
+	j->fd = file < 0 ? -1 : open_file_read(file);
 	if (j->fd < 0) {
 		j->fd = -1;
 		finish(jobs, j, -ENOENT, DWARF_NONE);

@@ -6,7 +6,7 @@
  * which can take a minute. Meanwhile krait samples on: nothing here waits.
  *
  * The information is in the file, or in a separate one with the same build ID: below /usr/lib/debug
- * here or in the process's root (safe_open.h says whose it may be), or on a server (fetcher.h).
+ * here or in the process's root (debug_file.h says whose it may be), or on a server (fetcher.h).
  *
  * Must hold: at most two jobs run at once; the answers of the last few builds are remembered.
  */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "target/fetcher_serve.h"
-#include "target/safe_open.h"
+#include "target/open_file.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -67,6 +67,16 @@ static bool cache_path(char *ret, size_t size, const __u8 *build_id, __u32 build
 	return true;
 }
 
+/* What has been fetched before, or -1. */
+static int open_kept(const char *path)
+{
+	struct stat st;
+	cleanup_close int fd = open_file_at(AT_FDCWD, path, &st);
+	int opened = fd < 0 || !st.st_size ? -1 : open_file_read(fd);
+
+	return opened < 0 ? -1 : opened;
+}
+
 /* A file to write to, in its place or, where none can be made there, in memory. */
 static int make_file(struct fetch *f)
 {
@@ -113,7 +123,7 @@ struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, 
 		return NULL;
 	f->fd = -1;
 	if (cache_path(f->path, sizeof(f->path), build_id, build_id_len))
-		f->fd = safe_open(AT_FDCWD, f->path, NULL);
+		f->fd = open_kept(f->path);
 	else
 		*f->path = '\0';
 	if (f->fd >= 0 || !ask(f, build_id, build_id_len))

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_parser_jobs.c - what a parser answers, and which answers are believed: in this process.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbol/parser_jobs.h"
+#include "util/cleanup.h"
+
+#define SELF "/proc/self/exe"
+
+static struct parser_jobs *jobs;
+static struct parser_answer answer;
+
+static int setup(void **state)
+{
+	jobs = parser_jobs__new();
+	return !jobs;
+}
+
+static int teardown(void **state)
+{
+	parser_jobs__free(jobs);
+	return 0;
+}
+
+/* Bytes of the answer, which is sound. */
+static size_t ask(const struct parser_request *r, int fd)
+{
+	size_t len = parser_jobs__answer(jobs, r, parser_request_size(r), &fd, fd >= 0, &answer);
+
+	assert_true(len > 0);
+	assert_true(parser_answer_check(&answer, len, r));
+	return len;
+}
+
+static int open_self(__u32 number)
+{
+	const struct parser_request r = { .job = PARSER_OPEN, .file = number };
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+
+	ask(&r, fd);
+	return answer.result;
+}
+
+/* Offset of the program's first instruction in its file. */
+static __u64 entry_offset(void)
+{
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr e;
+	Elf64_Phdr p;
+
+	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
+	for (int i = 0; i < e.e_phnum; i++) {
+		assert_int_equal(pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))),
+				 sizeof(p));
+		if (p.p_type == PT_LOAD && e.e_entry - p.p_vaddr < p.p_filesz)
+			return e.e_entry - p.p_vaddr + p.p_offset;
+	}
+	fail_msg("no code at the entry point");
+	return 0;
+}
+
+static void offsets_have_names_and_what_is_alike_around_them(void **state)
+{
+	__u64 entry = entry_offset();
+	struct parser_request r = {
+		.job = PARSER_FIND, .names = 1, .cnt = 3, .offsets = { entry, entry + 1, 0 }
+	};
+
+	assert_int_equal(open_self(0), 0);
+	assert_true(answer.opened.has_symbols);
+	assert_true(answer.opened.build_id_size >= 16);
+	ask(&r, -1);
+	assert_int_equal(answer.result, 0);
+	assert_int_equal(answer.found.cnt, 3);
+	for (int i = 0; i < 2; i++) {
+		const struct parser_place *p = &answer.found.places[i];
+
+		assert_string_equal(answer.found.names + p->name, "_start");
+		assert_int_equal(p->symbol_start, entry);
+		assert_true(p->start >= entry);
+	}
+	assert_int_equal(answer.found.places[2].name, PARSER_NO_NAME);
+	r.names = 0;
+	ask(&r, -1);
+	assert_int_equal(answer.found.places[0].name, PARSER_NO_NAME);
+	assert_int_equal(answer.found.names_size, 0);
+}
+
+/* What the parser says of a range is what it says of each offset in it. */
+static void a_range_is_all_alike(void **state)
+{
+	struct parser_request r = { .job = PARSER_FIND, .names = 1, .cnt = 1 };
+	__u64 at = entry_offset(), end = at + 20000, ranges = 0;
+
+	assert_int_equal(open_self(0), 0);
+	while (at < end) {
+		struct parser_place first;
+		char name[256] = "";
+
+		r.offsets[0] = at;
+		ask(&r, -1);
+		first = answer.found.places[0];
+		assert_true(first.start <= at);
+		if (first.name != PARSER_NO_NAME)
+			snprintf(name, sizeof(name), "%s", answer.found.names + first.name);
+		ranges++;
+		for (__u64 step = (first.end - at) / 5 + 1; at < first.end; at += step) {
+			const struct parser_place *p = &answer.found.places[0];
+
+			r.offsets[0] = at;
+			ask(&r, -1);
+			assert_int_equal(p->return_word, first.return_word);
+			assert_int_equal(p->name == PARSER_NO_NAME, !*name);
+			if (!*name)
+				continue;
+			assert_string_equal(answer.found.names + p->name, name);
+			assert_int_equal(p->symbol_start, first.symbol_start);
+		}
+		at = first.end;
+	}
+	assert_true(ranges > 50);
+}
+
+static void many_offsets_are_one_job(void **state)
+{
+	struct parser_request r = { .job = PARSER_FIND, .names = 1, .cnt = PARSER_PLACES_MAX };
+
+	assert_int_equal(open_self(PARSER_FILES_MAX - 1), 0);
+	r.file = PARSER_FILES_MAX - 1;
+	for (__u32 i = 0; i < r.cnt; i++)
+		r.offsets[i] = entry_offset() + i * 97;
+	ask(&r, -1);
+	assert_int_equal(answer.result, 0);
+	assert_int_equal(answer.found.cnt, PARSER_PLACES_MAX);
+}
+
+static void what_is_not_open_has_no_symbols(void **state)
+{
+	const struct parser_request find = { .job = PARSER_FIND, .file = 5, .cnt = 1 };
+	const struct parser_request shut = { .job = PARSER_CLOSE, .file = 5 };
+
+	ask(&find, -1);
+	assert_int_equal(answer.result, -EBADF);
+	assert_int_equal(open_self(5), 0);
+	assert_int_equal(
+		parser_jobs__answer(jobs, &shut, parser_request_size(&shut), NULL, 0, &answer), 0);
+	ask(&find, -1);
+	assert_int_equal(answer.result, -EBADF);
+}
+
+static void a_file_that_is_none_is_refused(void **state)
+{
+	const __u32 kinds[] = { PARSER_OPEN, PARSER_FACTS, PARSER_DWARF };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct parser_request r = { .job = kinds[i], .version = 0x030c07f0 };
+		cleanup_close int passwd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+		cleanup_close int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+		ask(&r, passwd);
+		assert_true(answer.result < 0);
+		ask(&r, zero);
+		assert_true(answer.result < 0);
+		ask(&r, -1);
+		assert_int_equal(answer.result, -EBADF);
+	}
+}
+
+/* A copy of this program, in memory. */
+static int copy_of_self(size_t *ret_size)
+{
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	int copy = memfd_create("krait-test", MFD_CLOEXEC);
+	char buf[65536];
+	ssize_t n;
+
+	*ret_size = 0;
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		assert_int_equal(write(copy, buf, (size_t)n), n);
+		*ret_size += (size_t)n;
+	}
+	return copy;
+}
+
+/* 1.5 GiB of symbols, which take no room on a disk. */
+static void a_symbol_table_without_end_is_refused(void **state)
+{
+	const struct parser_request r = { .job = PARSER_OPEN };
+	size_t size;
+	cleanup_close int fd = copy_of_self(&size);
+	Elf64_Ehdr e;
+	Elf64_Shdr s;
+
+	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
+	for (int i = 0; i < e.e_shnum; i++) {
+		off_t at = (off_t)(e.e_shoff + (size_t)i * sizeof(s));
+
+		assert_int_equal(pread(fd, &s, sizeof(s), at), sizeof(s));
+		if (s.sh_type != SHT_SYMTAB)
+			continue;
+		s.sh_offset = (size + 4095) & ~4095ULL;
+		s.sh_size = 1536ULL << 20;
+		assert_int_equal(pwrite(fd, &s, sizeof(s), at), sizeof(s));
+		assert_int_equal(ftruncate(fd, (off_t)(s.sh_offset + s.sh_size)), 0);
+		break;
+	}
+	ask(&r, fd);
+	assert_int_equal(answer.result, -E2BIG);
+}
+
+static void what_is_no_request_has_no_answer(void **state)
+{
+	struct parser_request r = { .job = PARSER_FIND, .cnt = 2 };
+
+	for (size_t len = 0; len < parser_request_size(&r); len++)
+		assert_int_equal(parser_jobs__answer(jobs, &r, len, NULL, 0, &answer), 0);
+	r.cnt = PARSER_PLACES_MAX + 1;
+	assert_int_equal(parser_jobs__answer(jobs, &r, sizeof(r), NULL, 0, &answer), 0);
+	r = (struct parser_request){ .job = 99 };
+	assert_int_equal(parser_jobs__answer(jobs, &r, parser_request_size(&r), NULL, 0, &answer),
+			 0);
+	r = (struct parser_request){ .job = PARSER_OPEN, .file = PARSER_FILES_MAX };
+	assert_int_equal(parser_jobs__answer(jobs, &r, parser_request_size(&r), NULL, 0, &answer),
+			 0);
+}
+
+/* One offset, found with the name "name". */
+static size_t make_answer(struct parser_request *r)
+{
+	*r = (struct parser_request){ .job = PARSER_FIND, .names = 1, .cnt = 1, .offsets = { 50 } };
+	memset(&answer, 0, sizeof(answer));
+	answer.job = PARSER_FIND;
+	answer.found.cnt = 1;
+	answer.found.places[0] = (struct parser_place){ 40, 60, 45, -1, 0 };
+	answer.found.names_size = 5;
+	memcpy(answer.found.names, "name", 5);
+	return parser_answer_size(&answer);
+}
+
+static void an_answer_that_cannot_be_is_not_believed(void **state)
+{
+	struct parser_request r;
+	struct parser_place *p = &answer.found.places[0];
+	size_t len = make_answer(&r);
+
+#define REFUSED(change)                                                                            \
+	do {                                                                                       \
+		make_answer(&r);                                                                   \
+		change;                                                                            \
+		assert_false(parser_answer_check(&answer, len, &r));                               \
+	} while (0)
+	assert_true(parser_answer_check(&answer, len, &r));
+	REFUSED(answer.job = PARSER_OPEN);
+	REFUSED(answer.result = 1);
+	REFUSED(answer.found.cnt = 0);
+	REFUSED(answer.found.cnt = 2);
+	REFUSED(answer.found.names_size = 4);
+	REFUSED(answer.found.names_size = ~0U);
+	REFUSED(answer.found.names[4] = 'x');
+	REFUSED(p->start = 51);
+	REFUSED(p->end = 50);
+	REFUSED(p->symbol_start = 51);
+	REFUSED(p->return_word = -2);
+	REFUSED(p->return_word = 129);
+	REFUSED(p->name = 5);
+	REFUSED(p->name = 4); /* no name is empty */
+	make_answer(&r);
+	for (size_t cut = 0; cut < len; cut++)
+		assert_false(parser_answer_check(&answer, cut, &r));
+	assert_false(parser_answer_check(&answer, len + 1, &r));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(offsets_have_names_and_what_is_alike_around_them),
+		TEST(a_range_is_all_alike),
+		TEST(many_offsets_are_one_job),
+		TEST(what_is_not_open_has_no_symbols),
+		TEST(a_file_that_is_none_is_refused),
+		TEST(a_symbol_table_without_end_is_refused),
+		TEST(what_is_no_request_has_no_answer),
+		TEST(an_answer_that_cannot_be_is_not_believed),
+	};
+
+	return cmocka_run_group_tests_name("user/symbol/parser_jobs.c", tests, NULL, NULL);
+}
