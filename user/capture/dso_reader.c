@@ -334,3 +334,8 @@ bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret)
 	}
 	return false;
 }
+
+const char *dso_reader__notes(const struct dso_reader *r)
+{
+	return r->notes ? r->notes : "";
+}

@@ -32,5 +32,7 @@ bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info 
 
 /* The value of a line "name value" of the notes; false if it is not there. */
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret);
+/* All of them, lines of text. */
+const char *dso_reader__notes(const struct dso_reader *r);
 
 #endif /* KRAIT_CAPTURE_DSO_READER_H */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "capture/dso_reader.h"
+#include "profile/identities.h"
 
 struct book {
 	const struct dso_reader *dso;
@@ -58,6 +59,8 @@ void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, d
 
 	if (dso && dso_reader__note(dso, "milliseconds", &value) && value)
 		*ret_seconds = (double)value / 1000;
+	if (dso)
+		identities_read(profile__identities(p), dso_reader__notes(dso));
 	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
 		const struct profile_event *e = profile__event_at(p, i);
 		struct accounts *a = profile__event_accounts(p, i);

@@ -11,7 +11,7 @@
 struct dso_reader;
 
 /*
- * Fills the accounts of all events. dso: NULL where there is none; lost: of all events, by the
+ * Fills the accounts of all events, and whose the processes were. dso: NULL where there is none; lost: of all events, by the
  * records. *ret_seconds is the length of the recording, untouched where it is not known.
  */
 void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, double *ret_seconds);

@@ -5,11 +5,11 @@
 #include "emit/annotate.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emit/escape.h"
+#include "emit/source_lookup.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
 
@@ -153,22 +153,6 @@ static int count_lines(struct annotation *a)
 
 /* ---- source ----------------------------------------------------------------------------------- */
 
-static FILE *open_source(const struct annotation *a, const char *path)
-{
-	const char *base = strrchr(path, '/');
-	char other[PATH_MAX];
-	FILE *f = path[0] == '<' ? NULL : fopen(path, "re");
-
-	if (f || !a->options->source_dir)
-		return f;
-	snprintf(other, sizeof(other), "%s/%s", a->options->source_dir, path);
-	f = fopen(other, "re");
-	if (f)
-		return f;
-	snprintf(other, sizeof(other), "%s/%s", a->options->source_dir, base ? base + 1 : path);
-	return fopen(other, "re");
-}
-
 static int put_html(FILE *out, const char *text)
 {
 	cleanup_free char *copy = NULL;
@@ -270,23 +254,34 @@ static void put_gap(const struct annotation *a)
 		fprintf(a->out, "%32s  ...\n", "");
 }
 
-static int put_source(const struct annotation *a, const struct file_count *f, FILE *source)
+/* The next line, cut to the size; NULL at the end. */
+static const char *take_line(const char *at, char *line, size_t size)
 {
-	cleanup_free char *text = NULL;
-	size_t size = 0;
+	size_t len = strcspn(at, "\n"), keep = len < size - 1 ? len : size - 1;
+
+	if (!*at)
+		return NULL;
+	memcpy(line, at, keep);
+	while (keep && line[keep - 1] == '\r')
+		keep--;
+	line[keep] = '\0';
+	return at + len + (at[len] == '\n');
+}
+
+static int put_source(const struct annotation *a, const struct file_count *f, const char *text)
+{
+	char line[4096];
 	__u32 at = 0;
 	bool gap = false;
 	int err = 0;
 
 	for (int number = 1; !err && number < MAX_SOURCE_LINES; number++) {
-		ssize_t n = getline(&text, &size, source);
 		const struct line_count *count = &a->lines[f->first + at];
 		bool hit = at < f->cnt && count->line == number;
 
-		if (n < 0)
+		text = take_line(text, line, sizeof(line));
+		if (!text)
 			break;
-		while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-			text[--n] = '\0';
 		if (!is_near(a, f, number, at)) {
 			gap = true;
 			continue;
@@ -294,7 +289,7 @@ static int put_source(const struct annotation *a, const struct file_count *f, FI
 		if (gap)
 			put_gap(a);
 		gap = false;
-		err = put_line(a, number, text, hit ? count : NULL);
+		err = put_line(a, number, line, hit ? count : NULL);
 		at += hit;
 	}
 	/* The file is shorter than it was: what is left has no text. */
@@ -316,14 +311,17 @@ static void put_head(const struct annotation *a, const char *source)
 static int put_file(const struct annotation *a, const struct file_count *f)
 {
 	const char *path = profile__text(a->profile, f->file);
-	cleanup_fclose FILE *source = open_source(a, path);
+	cleanup_free char *source = NULL;
 	double percent = 100 * (double)f->self / a->all;
-	int err;
+	int err, missing = source_lookup(&source, a->profile, f->file, a->options->source_dir);
+
+	if (missing == -ENOMEM)
+		return missing;
 
 	fputs(a->options->html ? "<h2>" : "", a->out);
 	err = a->options->html ? put_html(a->out, path) : put_printable(a->out, path);
 	fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, profile__unit(a->profile), percent);
-	put_head(a, source ? "Source" : "Source (the file is not here: see --source)");
+	put_head(a, source_lookup_say(missing));
 	if (source && !err)
 		err = put_source(a, f, source);
 	for (__u32 i = 0; !source && !err && i < f->cnt; i++)

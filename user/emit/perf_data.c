@@ -20,6 +20,7 @@
 #include "capture/perf_map.h"
 #include "capture/perf_writer.h"
 #include "emit/perf_announcer.h"
+#include "profile/identities.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -285,7 +286,7 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 		a->ticks_asked, prefix, a->ticks_delivered, prefix, a->ticks_missed);
 }
 
-/* The accounts, for those who read the capture with krait. */
+/* The accounts, and whose the processes were, for those who read the capture with krait. */
 static char *make_notes(const struct emitter *e, const struct profile *p)
 {
 	char *text = NULL;
@@ -297,6 +298,7 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 	fprintf(out, "milliseconds %lld\n", (long long)(e->options->seconds * 1000));
 	for (unsigned i = 0; i < profile__event_cnt(p); i++)
 		put_notes(out, i, &profile__event_at(p, i)->accounts);
+	identities_write(profile__identities_of(p), out);
 	if (fclose(out)) {
 		free(text);
 		return NULL;

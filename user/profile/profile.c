@@ -58,6 +58,7 @@ void profile__free(struct profile *p)
 	idindex_free(&p->code_index);
 	idindex_free(&p->frame_index);
 	idindex_free(&p->node_index);
+	identities_free(&p->identities);
 	free(p);
 }
 
@@ -283,4 +284,14 @@ __u32 profile__named_child(struct profile *p, __u32 parent_node, enum frame_kind
 	};
 
 	return profile__child(p, parent_node, profile__frame(p, &frame));
+}
+
+struct identities *profile__identities(struct profile *p)
+{
+	return &p->identities;
+}
+
+const struct identities *profile__identities_of(const struct profile *p)
+{
+	return &p->identities;
 }

@@ -109,6 +109,7 @@ enum profile_resource {
 	PROFILE_STRING_BYTES,
 	PROFILE_RESOURCE_CNT
 };
+struct identities;
 struct profile_limits {
 	__u64 max[PROFILE_RESOURCE_CNT];
 };
@@ -130,6 +131,10 @@ void profile__begin(struct profile *p, unsigned owner);
 /* Has anything found no room since profile__begin()? Then what was built is not the whole stack. */
 bool profile__refused(const struct profile *p);
 const struct quota *profile__quota(const struct profile *p, enum profile_resource resource);
+
+/* Whose its processes were, as far as that is known. */
+struct identities *profile__identities(struct profile *p);
+const struct identities *profile__identities_of(const struct profile *p);
 
 /* Interning: the id, or 0 where there is no room (also for the empty string, which is 0). */
 __u32 profile__string(struct profile *p, const char *text);

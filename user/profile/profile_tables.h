@@ -9,6 +9,7 @@
 #ifndef KRAIT_PROFILE_PROFILE_TABLES_H
 #define KRAIT_PROFILE_PROFILE_TABLES_H
 
+#include "profile/identities.h"
 #include "profile/idindex.h"
 #include "profile/profile.h"
 #include "profile/strtab.h"
@@ -39,6 +40,7 @@ struct profile {
 	struct quota *quotas[PROFILE_RESOURCE_CNT];
 	unsigned owner; /* who pays for what is added */
 	bool refused; /* since profile__begin() */
+	struct identities identities;
 };
 
 /* profile_room.c: quotas, and what is taken and given back for the owner that profile__begin() named. */

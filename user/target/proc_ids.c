@@ -99,3 +99,19 @@ bool proc_is_dumpable(int dir, uid_t euid)
 	/* The kernel gives the files of what is not dumpable to root. */
 	return !fstatat(dir, "stat", &st, AT_SYMLINK_NOFOLLOW) && st.st_uid == euid;
 }
+
+/* What the kernel has at hand: nobody is asked. */
+static bool is_same_file(int dir, const char *theirs, const char *ours)
+{
+	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+	struct statx a, b;
+
+	return !statx(dir, theirs, flags, STATX_INO, &a) &&
+	       !statx(AT_FDCWD, ours, flags, STATX_INO, &b) && a.stx_ino == b.stx_ino &&
+	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+}
+
+bool proc_has_our_root(int dir)
+{
+	return is_same_file(dir, "ns/mnt", "/proc/self/ns/mnt") && is_same_file(dir, "root", "/");
+}

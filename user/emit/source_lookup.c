@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/source_lookup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/source_file.h"
+#include "profile/identities.h"
+#include "util/cleanup.h"
+
+/* Whoever has samples in a file; the same ids only once. */
+struct readers {
+	const struct identity **list;
+	__u32 cnt;
+	bool unknown; /* of one of them at least nothing is known */
+};
+
+static int add_reader(struct readers *r, const struct identity *one)
+{
+	const struct identity **grown;
+
+	for (__u32 i = 0; i < r->cnt; i++) {
+		if (identity_is_same(r->list[i], one))
+			return 0;
+	}
+	grown = reallocarray(r->list, r->cnt + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	r->list = grown;
+	r->list[r->cnt++] = one;
+	return 0;
+}
+
+/* Of a pid that several processes had, it is not known whose the samples are: only what all could. */
+static int add_process(const struct profile *p, struct readers *r, int pid)
+{
+	const struct identities *set = profile__identities_of(p);
+	const struct identity *one = identities_find(set, pid, 0);
+
+	if (one && !identities_find(set, pid, 1))
+		return add_reader(r, one);
+	r->unknown = true;
+	return 0;
+}
+
+static int find_readers(const struct profile *p, __u32 file, struct readers *ret)
+{
+	__u32 cnt = profile__node_cnt(p);
+	cleanup_free int *pids = calloc((size_t)cnt + 1, sizeof(*pids));
+	int err = pids ? 0 : -ENOMEM, last = 0;
+
+	for (__u32 i = 1; i <= cnt && !err; i++) {
+		const struct profile_node *n = profile__node_at(p, i);
+		const struct profile_frame *f = profile__frame_at(p, n->frame);
+
+		pids[i] = f->kind == FRAME_PROCESS ? f->pid : pids[n->parent];
+		if (f->kind != FRAME_PYTHON || f->file != file || (ret->cnt && pids[i] == last))
+			continue;
+		last = pids[i];
+		err = add_process(p, ret, last);
+	}
+	return err;
+}
+
+/* One of those who ran it could read it, or everybody can. */
+static int read_as_recorded(const struct profile *p, __u32 file, const char *path, char **ret)
+{
+	struct readers readers = { 0 };
+	int err = find_readers(p, file, &readers), result = -EACCES;
+
+	for (__u32 i = 0; i < readers.cnt && !err && result; i++)
+		result = source_file_read(ret, path, readers.list[i]);
+	if (!err && result && (readers.unknown || !readers.cnt))
+		result = source_file_read(ret, path, NULL);
+	free(readers.list);
+	return err ? err : result;
+}
+
+int source_lookup(char **ret, const struct profile *p, __u32 file, const char *source_dir)
+{
+	const char *path = profile__text(p, file), *base = strrchr(path, '/');
+	int err = path[0] == '<' ? -ENOENT : read_as_recorded(p, file, path, ret);
+
+	if (err && source_dir)
+		err = source_file_read_below(ret, source_dir, path);
+	if (err && source_dir && base)
+		err = source_file_read_below(ret, source_dir, base + 1);
+	return err;
+}
+
+const char *source_lookup_say(int err)
+{
+	switch (err) {
+	case 0:
+		return "Source";
+	case -EACCES:
+	case -EPERM:
+		return "Source (not shown: those who ran it could not read it, or you cannot: see "
+		       "--source)";
+	case -EINVAL:
+		return "Source (not shown: it is no ordinary file)";
+	case -EFBIG:
+		return "Source (not shown: it is too large)";
+	default:
+		return "Source (the file is not here: see --source)";
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * source_lookup.h - the text of a source file of a profile: the recorded path as those could read it who
+ * have samples there, or else a folder that the caller names.
+ */
+#ifndef KRAIT_EMIT_SOURCE_LOOKUP_H
+#define KRAIT_EMIT_SOURCE_LOOKUP_H
+
+#include "profile/profile.h"
+
+/* file: a string id. source_dir: NULL nowhere. 0 and the text, which the caller frees, or -errno. */
+int source_lookup(char **ret, const struct profile *p, __u32 file, const char *source_dir)
+	__attribute__((warn_unused_result));
+/* What the head of the column says then. */
+const char *source_lookup_say(int err);
+
+#endif /* KRAIT_EMIT_SOURCE_LOOKUP_H */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/identities.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As many processes as are followed at a time; of more, files are shown that everybody may read. */
+#define MAX_IDENTITIES 32768
+
+void identities_free(struct identities *set)
+{
+	free(set->list);
+	*set = (struct identities){ 0 };
+}
+
+bool identity_is_same(const struct identity *a, const struct identity *b)
+{
+	return a->uid == b->uid && a->gid == b->gid && a->group_cnt == b->group_cnt &&
+	       !memcmp(a->groups, b->groups, a->group_cnt * sizeof(a->groups[0]));
+}
+
+/* Where those of a pid begin, or would. */
+static unsigned first_of(const struct identities *set, int pid)
+{
+	unsigned low = 0, high = set->cnt;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (set->list[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct identity *identities_find(const struct identities *set, int pid, unsigned n)
+{
+	unsigned i = first_of(set, pid);
+
+	return n < set->cnt - i && set->list[i + n].pid == pid ? &set->list[i + n] : NULL;
+}
+
+static bool reserve(struct identities *set)
+{
+	unsigned cap = set->cap ? set->cap * 2 : 16;
+	struct identity *grown;
+
+	if (set->cnt < set->cap)
+		return true;
+	if (set->cnt == MAX_IDENTITIES)
+		return false;
+	grown = reallocarray(set->list, cap, sizeof(*grown));
+	if (!grown)
+		return false;
+	set->list = grown;
+	set->cap = cap;
+	return true;
+}
+
+void identities_add(struct identities *set, const struct identity *one)
+{
+	unsigned i = first_of(set, one->pid);
+
+	for (; i < set->cnt && set->list[i].pid == one->pid; i++) {
+		if (identity_is_same(&set->list[i], one))
+			return;
+	}
+	if (!reserve(set))
+		return;
+	memmove(&set->list[i + 1], &set->list[i], (set->cnt - i) * sizeof(set->list[0]));
+	set->list[i] = *one;
+	set->cnt++;
+}
+
+void identities_write(const struct identities *set, FILE *out)
+{
+	for (unsigned i = 0; i < set->cnt; i++) {
+		const struct identity *one = &set->list[i];
+
+		fprintf(out, "ids %d %u %u", one->pid, one->uid, one->gid);
+		for (unsigned k = 0; k < one->group_cnt; k++)
+			fprintf(out, " %u", one->groups[k]);
+		putc('\n', out);
+	}
+}
+
+/* The next number of the line. */
+static bool take_id(const char **at, __u32 *ret)
+{
+	char *end;
+
+	if (**at != ' ' || (*at)[1] < '0' || (*at)[1] > '9')
+		return false;
+	*ret = (__u32)strtoul(*at + 1, &end, 10);
+	*at = end;
+	return true;
+}
+
+void identities_read(struct identities *set, const char *text)
+{
+	for (; text && *text; text = strchr(text, '\n'), text += text ? 1 : 0) {
+		struct identity one = { 0 };
+		const char *at = text + 3;
+		__u32 pid;
+
+		if (strncmp(text, "ids ", 4) || !take_id(&at, &pid) || !take_id(&at, &one.uid) ||
+		    !take_id(&at, &one.gid))
+			continue;
+		one.pid = (int)pid;
+		while (one.group_cnt < IDENTITY_GROUPS && take_id(&at, &one.groups[one.group_cnt]))
+			one.group_cnt++;
+		identities_add(set, &one);
+	}
+}
