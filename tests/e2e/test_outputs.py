@@ -291,6 +291,60 @@ def check_total(tap):
     tap.equal(rows, {1: "100.00", 2: "50.00", 3: "20.00"}, "annotate: totals of lines", done.stdout)
 
 
+SAYS = """
+import sys, time
+print("READY", flush=True)
+end = time.monotonic() + 60
+exec(compile("\\nwhile time.monotonic() < end: sum(range(99))\\n" * 2, sys.argv[1], "exec"))
+"""
+
+
+def check_sources(tap, python):
+    """Whatever a program says its code is from: what is shown is what it could read itself."""
+    if os.geteuid() or not shutil.which("setpriv") or python.root != "/":
+        return tap.skip("annotate: whose files", "needs root and setpriv")
+    folder = scratch()
+    os.chmod(folder, 0o711)
+    own, others = os.path.join(folder, "own"), os.path.join(folder, "others")
+    for path, uid in ((own, 61001), (others, 61002)):
+        os.mkdir(path, 0o700)
+        with open(os.path.join(path, "x.py"), "w", encoding="utf-8") as f:
+            f.write("first\nsecret = 1\nthird\n")
+        os.chown(path, uid, uid)
+    shutil.copy(os.path.join(others, "x.py"), os.path.join(others, "y.py"))
+    os.symlink(os.path.join(others, "x.py"), os.path.join(own, "link.py"))
+    os.mkfifo(os.path.join(own, "fifo"), 0o666)
+    os.chown(own, 61001, 61001)
+    cases = [(os.path.join(own, "x.py"), True), (os.path.join(others, "x.py"), False),
+             (os.path.join(own, "link.py"), False), (os.path.join(own, "fifo"), False),
+             ("/dev/zero", False), ("/etc/passwd", True), ("/etc/shadow", False)]
+    capture = os.path.join(folder, "x.data")
+    for path, shown in cases:
+        command = ["setpriv", "--reuid", "61001", "--regid", "61001", "--clear-groups",
+                   *python.command("-c", SAYS, path)]
+        with h.Target(command) as target:
+            h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", "-o", capture)
+        done = h.run_krait("annotate", "-C", "1", "-i", capture, os.path.basename(path))
+        rows = re.findall(r"^.*% +\d+  (.*)$", done.stdout, re.M)
+        tap.ok(done.returncode == 0 and rows and bool("".join(rows).strip()) == shown and
+               ("not shown" in done.stdout) != shown,
+               "annotate: %s is %s" % (path.replace(folder, ""), "shown" if shown else "not shown"),
+               done.stdout[:600], done.stderr)
+    folded = os.path.join(folder, "x.folded")
+    with open(folded, "w", encoding="utf-8") as f:
+        f.write("f (%s:2) 5\n" % os.path.join(own, "x.py"))
+    unknown = h.run_krait("annotate", "-i", folded).stdout
+    vouched = h.run_krait("annotate", "-i", folded, "--source", own).stdout
+    tap.ok("secret" not in unknown and "not shown" in unknown, "annotate: of whom nothing is known, "
+           "only what everybody may read is shown", unknown)
+    tap.ok("secret" in vouched, "annotate: but below a folder that the user names", vouched)
+    with open(folded, "w", encoding="utf-8") as f:
+        f.write("f (../others/y.py:2) 5\ng (link.py:2) 5\n")
+    vouched = h.run_krait("annotate", "-i", folded, "--source", own).stdout
+    tap.ok("secret" not in vouched, "annotate: nothing leads out of that", vouched)
+    return None
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -307,6 +361,7 @@ def main():
             check_limits(tap, target)
             check_terminal(tap, target, python)
         check_stdout(tap, python)
+        check_sources(tap, python)
     else:
         tap.skip("outputs", "no interpreter")
     h.cleanup()

@@ -8,12 +8,12 @@
 
 #include "sampler/record.h"
 #include "sampler/sampler.h"
-#include "profile/identities.h"
 #include "profile/losses.h"
 #include "session/anchoring.h"
 #include "session/label.h"
 #include "session/naming.h"
 #include "session/processes.h"
+#include "session/whose.h"
 #include "share.h"
 #include "stack/stacks.h"
 #include "target/context.h"
@@ -91,27 +91,12 @@ static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
 	return profile__named_child(c->profile, parent, FRAME_MARK, text, 0, 0);
 }
 
-/* What it can read, krait may show of it later. */
-static void keep_identity(struct collector *c, int pid, const struct py_process *info)
-{
-	struct identity one = { .pid = pid, .uid = info->euid, .gid = info->egid };
-
-	if (!info->has_ids || !info->same_root)
-		return;
-	while (one.group_cnt < info->group_cnt && one.group_cnt < IDENTITY_GROUPS &&
-	       one.group_cnt < PROC_GROUPS_MAX) {
-		one.groups[one.group_cnt] = info->groups[one.group_cnt];
-		one.group_cnt++;
-	}
-	identities_add(profile__identities(c->profile), &one);
-}
-
 static __u32 process_node(struct collector *c, const struct process *p, const char *comm)
 {
 	struct context context = { .known = false };
 	char label[512];
 
-	keep_identity(c, p->pid, &p->info);
+	whose_is(profile__identities(c->profile), &p->info);
 	if (!c->config.label) {
 		printable_into(label, sizeof(label), comm);
 		return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);

@@ -252,7 +252,6 @@ static void take_ids(int dir, struct py_process *ret)
 	memcpy(ret->groups, ids.groups, sizeof(ret->groups));
 	ret->creds_digest = ids.digest;
 	ret->dumpable = proc_is_dumpable(dir, ids.euid);
-	ret->same_root = proc_has_our_root(dir);
 }
 
 /* Which process it is. 0, or the result of the whole. */

@@ -51,7 +51,6 @@ struct py_process {
 	char file[256]; /* its name, as /proc/PID/maps shows it to us */
 	/* Whose it is, by host ids; has_ids says whether that could be found out. */
 	bool has_ids;
-	bool same_root; /* its paths are ours: same mounts, same root folder */
 	bool dumpable; /* as proc_is_dumpable() */
 	uid_t uid, euid;
 	gid_t gid, egid;
