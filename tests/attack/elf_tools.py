@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""ELF files that lie, made of ones that do not (64 bits, little-endian)."""
+import struct
+
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+PROGRAM = struct.Struct("<IIQQQQQQ")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+PT_LOAD, SHT_SYMTAB, SHT_STRTAB = 1, 2, 3
+
+
+class Elf:
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.data = f.read()
+        self.header = list(HEADER.unpack_from(self.data))
+        self.programs = [PROGRAM.unpack_from(self.data, self.header[5] + i * PROGRAM.size)
+                         for i in range(self.header[10])]
+        self.sections = [list(SECTION.unpack_from(self.data, self.header[6] + i * SECTION.size))
+                         for i in range(self.header[12])]
+
+    def loaded(self):
+        """The end of what is mapped."""
+        return max(p[2] + p[5] for p in self.programs if p[0] == PT_LOAD)
+
+    def name(self, section):
+        strings = self.sections[self.header[13]]
+        at = strings[4] + section[0]
+        return self.data[at:self.data.index(b"\0", at)].decode()
+
+    def section(self, name):
+        """Number of a section, and None."""
+        return next((i for i, s in enumerate(self.sections) if self.name(s) == name), None)
+
+    def write(self, path, tail=b"", size=0):
+        """With the sections as they are now, behind the file and tail; holes up to size."""
+        header = list(self.header)
+        body = self.data + tail
+        body += bytes(-len(body) % 8)
+        header[6], header[12] = len(body), len(self.sections)
+        body = HEADER.pack(*header) + body[HEADER.size:] + \
+            b"".join(SECTION.pack(*s) for s in self.sections)
+        with open(path, "wb") as f:
+            f.write(body)
+            if size:
+                f.truncate(size)
+
+
+def sparse_symbols(source, path, gib):
+    """A table of symbols of so many GiB that takes no room on the disk."""
+    elf = Elf(source)
+    begin = (len(elf.data) // 4096 + 20) * 4096
+    size = int(gib * (1 << 30)) // SYMBOL.size * SYMBOL.size
+    strings = elf.header[13]
+    elf.sections.append([0, SHT_SYMTAB, 0, 0, begin, size, strings, 1, 8, SYMBOL.size])
+    elf.write(path, size=begin + size)
+
+
+def mini_debug(source, path, packed):
+    """A section .gnu_debugdata of these bytes."""
+    elf = Elf(source)
+    strings = elf.sections[elf.header[13]]
+    names = elf.data[strings[4]:strings[4] + strings[5]] + b".gnu_debugdata\0"
+    tail = packed + names
+    begin = len(elf.data)
+    elf.sections.append([strings[5], 1, 0, 0, begin, len(packed), 0, 0, 1, 0])
+    strings[4], strings[5] = begin + len(packed), len(names)
+    elf.write(path, tail)
+
+
+def debug_link(source, path, name):
+    """A section .gnu_debuglink that names that file."""
+    elf = Elf(source)
+    strings = elf.sections[elf.header[13]]
+    names = elf.data[strings[4]:strings[4] + strings[5]] + b".gnu_debuglink\0"
+    link = name.encode() + b"\0"
+    link += bytes(-len(link) % 4) + b"\1\2\3\4"
+    begin = len(elf.data)
+    elf.sections.append([strings[5], 1, 0, 0, begin, len(link), 0, 0, 4, 0])
+    strings[4], strings[5] = begin + len(link), len(names)
+    elf.write(path, link + names)

@@ -1,0 +1,70 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""B4: small files that become large where they are read: packed symbols, tables without end, names
+that double. A recording ends in time and in little memory, and the bystanders keep their names."""
+import os
+import subprocess
+
+import attack
+import elf_tools
+
+# Of zeroes, packed.
+PACKED_MIB = 3000 if attack.FULL else 900
+SPARSE_GIB = 1.5
+
+
+def doubling(levels):
+    """A mangled name of a function of so many classes, each with the one before twice."""
+    def seq(n):
+        digits, n = "", n - 1
+        while n >= 0:
+            digits, n = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 36] + digits, n // 36 - 1
+        return "S%s_" % digits
+    name = "_Z1f1AIccE"
+    for level in range(levels):
+        last = seq(level + 1)
+        name += "S_I%s%sE" % (last, last)
+    return name
+
+
+def play(tap, python, name, make, symbol="library_spin"):
+    with attack.Scene(tap, "B4: " + name, python) as scene:
+        folder = scene.folder
+        path = make(folder)
+        scene.attacker("caller.py", symbol, folder.inside(os.path.basename(path)))
+        scene.record("-a", native=True)
+
+
+def plain(folder, *options):
+    return folder.build("library.c", "-shared", "-fPIC", *options, name="libbomb.so")
+
+
+def packed(folder):
+    path = plain(folder, "-s")
+    bomb = subprocess.run("head -c %dM /dev/zero | xz -0 -c" % PACKED_MIB, shell=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+    elf_tools.mini_debug(path, path, bomb)
+    return path
+
+
+def sparse(folder):
+    path = plain(folder, "-s")
+    elf_tools.sparse_symbols(path, path, SPARSE_GIB)
+    return path
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "B4", "3.15")
+    if python and attack.compiler():
+        play(tap, python, "packed symbols of %d MiB" % PACKED_MIB, packed)
+        play(tap, python, "a table of symbols of %g GiB" % SPARSE_GIB, sparse)
+        # Two GiB where a name is spelt out; 7 s.
+        name = doubling(26)
+        play(tap, python, "a name that doubles 26 times",
+             lambda folder: plain(folder, '-DSYMBOL="%s"' % name), name)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()

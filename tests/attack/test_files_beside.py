@@ -1,0 +1,123 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""B2: what lies beside a library, or stands in its place, is its owner's: krait neither waits for it
+nor opens it as root, for opening acts on some devices."""
+import ctypes
+import os
+import select
+import stat
+import subprocess
+
+import attack
+import elf_tools
+
+IN_OPEN = 0x20
+
+
+class Tripwire:
+    """Knows whether a file has been opened."""
+
+    def __init__(self, path):
+        self.fd = attack.LIBC.inotify_init1(os.O_CLOEXEC)
+        if attack.LIBC.inotify_add_watch(self.fd, path.encode(), IN_OPEN) < 0:
+            raise OSError(ctypes.get_errno(), "inotify")
+
+    def touched(self):
+        touched = bool(select.select([self.fd], [], [], 0)[0])
+        os.close(self.fd)
+        return touched
+
+
+def library(folder, link=None):
+    """One without symbols, so that whoever wants names searches elsewhere. Has a build ID."""
+    path = folder.build("library.c", "-shared", "-fPIC", "-s", "-Wl,--build-id", name="libevil.so")
+    if link:
+        elf_tools.debug_link(path, path, link)
+    os.chown(path, attack.NOBODY, attack.NOBODY)
+    return path
+
+
+def build_id(path):
+    text = subprocess.check_output(["readelf", "-n", path], encoding="utf-8")
+    return text.split("Build ID: ")[1].split()[0]
+
+
+def play(scene, args, *also):
+    scene.attacker("caller.py", *args)
+    return scene.record("-a", *also, native=True)
+
+
+def check_fifos(tap, python):
+    for name, link in ("libevil.so.debug", None), ("evil.debug", "evil.debug"), \
+            (".debug/evil.debug", "evil.debug"):
+        with attack.Scene(tap, "B2: a FIFO %s" % name, python) as scene:
+            path = library(scene.folder, link)
+            os.makedirs(os.path.dirname(scene.folder.outside(name)), exist_ok=True)
+            os.mkfifo(scene.folder.outside(name))
+            play(scene, ["spin_1", scene.folder.inside(os.path.basename(path))])
+
+
+def check_device(tap, python):
+    """A device node of root's alone, that a symbolic link beside the library points to."""
+    with attack.Scene(tap, "B2: a link to a device", python) as scene:
+        library(scene.folder)
+        secret = attack.Folder(python.root)
+        os.chmod(secret.path, 0o700)
+        os.mknod(secret.outside("device"), 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        links = ["libevil.so.debug", "other.debug"]
+        for name in links:
+            os.symlink(secret.outside("device"), scene.folder.outside(name))
+        wire = Tripwire(secret.outside("device"))
+        play(scene, ["spin_1", scene.folder.inside("libevil.so")])
+        scene.ok(not wire.touched(), "nobody opens it")
+
+
+def check_name(tap, python):
+    """The name of a mapped file is a FIFO by the time that krait reads it."""
+    with attack.Scene(tap, "B2: a FIFO in the place of the library", python) as scene:
+        library(scene.folder)
+        play(scene, ["fifo", scene.folder.inside("libevil.so")])
+
+
+def check_root(tap, python):
+    """A user is root of a user namespace and chooses its root folder: links there must not lead krait
+    to files of this machine."""
+    with attack.Scene(tap, "B2: the root of a user's own", python) as scene:
+        host = scene.folder_of_host()
+        source = os.path.join(attack.h.TARGETS, "fake_unpublished.c")
+        program = host.build(source, "-static", "-rdynamic", "-s", "-Wl,--build-id", "-lpthread",
+                             name="fake")
+        number = build_id(program)
+        secret = attack.Folder()
+        os.chmod(secret.path, 0o700)
+        with open(secret.outside("file"), "w", encoding="ascii") as f:
+            f.write("of root's alone")
+        root = host.outside("root")
+        folder = os.path.join(root, "usr/lib/debug/.build-id", number[:2])
+        os.makedirs(folder)
+        for name in number[2:] + ".debug", number[2:]:
+            os.symlink(secret.outside("file"), os.path.join(folder, name))
+        os.rename(program, os.path.join(root, "fake"))
+        os.symlink(secret.outside("file"), os.path.join(root, "fake.debug"))
+        subprocess.run(["chown", "-R", "65534:65534", root], check=True)
+        wire = Tripwire(secret.outside("file"))
+        # The namespace is the user's own right; where it is not, a plain chroot does as well.
+        scene.run([*attack.as_user(attack.NOBODY, root), "/fake"])
+        scene.record("-a", native=True)
+        attack.krait("list")
+        scene.ok(not wire.touched(), "nobody opens a file of this machine")
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "B2", "3.15")
+    if python and attack.compiler():
+        check_fifos(tap, python)
+        check_device(tap, python)
+        check_name(tap, python)
+        check_root(tap, python)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()
