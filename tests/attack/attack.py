@@ -69,6 +69,13 @@ OWED = {
     "B2": "PARSER",
     "B3": "PARSER",
     "B4": "PARSER",
+    "B5": "QUOTA",
+    "B6": "FILES",
+    "B7": "FILES",
+    "B8": "QUOTA",
+    "B9": "FILES",
+    "B10": "CAPTURE",
+    "B11": "PROBER",
 }
 
 
@@ -427,7 +434,7 @@ class Scene:
         self.tap, self.name, self.python, self.memory = tap, name, python, memory
         self.bystander_python = bystanders or python
         self.programs, self.depth, self.host = [], 3, None
-        self.mounts = []
+        self.mounts, self.uid = [], BYSTANDER_UID
         self.folder = Folder(python.root if python else "/")
         self.home = self.folder if self.bystander_python == python else \
             Folder(self.bystander_python.root if self.bystander_python else "/")
@@ -478,8 +485,8 @@ class Scene:
         """A built one; uid 0: it drops its rights itself."""
         return self.run([*as_user(uid, root), program, *args] if uid else [program, *args])
 
-    def bystander(self, depth=None, uid=BYSTANDER_UID):
-        b = Bystander(self.home, self.bystander_python, uid, self.depth if depth is None else depth)
+    def bystander(self, depth=None):
+        b = Bystander(self.home, self.bystander_python, self.uid, self.depth if depth is None else depth)
         self.programs.append(b)
         return b
 

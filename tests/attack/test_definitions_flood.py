@@ -1,0 +1,22 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""B8: code objects that are always new, with long tables, fill the ring buffer; threads that come and
+go fill it with events. What that costs, it costs the attacker."""
+import attack
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "B8", "3.15")
+    if python and attack.compiler():
+        for what, rate in ("codes", 5000), ("names", 5000), ("threads", 997), ("stacks", 5000):
+            with attack.Scene(tap, "B8: %s that are always new" % what, python,
+                              memory=500 * attack.MIB) as scene:
+                program = scene.folder_of_host().build("flood.c", "-lpthread")
+                scene.native(program, what)
+                scene.record("-a", rate=rate)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()

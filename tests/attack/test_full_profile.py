@@ -1,0 +1,55 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""B5: stacks that are always new fill the profile. What finds no room is lost, counted and said, with
+exit code 1, and it is the attacker's. A krait whose profile has a thousandth of the room (make builds
+it as krait-small) shows in a second what takes the other one minutes."""
+import os
+
+import attack
+import harness as h
+
+SMALL = os.path.join(h.BUILD, "krait-small")
+
+
+def check_accounts(scene, k):
+    stats = k.stats
+    interrupts = stats.get("interrupts", -1)
+    reasons = sum(v for name, v in stats.items() if name.startswith((h.COMPLETE, h.TRUNCATED, h.LOST)))
+    kept = sum(v for name, v in stats.items() if name.startswith((h.COMPLETE, h.TRUNCATED)))
+    written = sum(count for _, count in h.parse_folded(k.path("x.folded")))
+    scene.ok(interrupts == reasons, "every interrupt has a reason", "%d, %d" % (interrupts, reasons))
+    scene.ok(written == kept, "what is not lost is in the output",
+             "%d in the file, %d in the accounts" % (written, kept), k.words)
+    return interrupts - kept
+
+
+def play(tap, python, name, attackers, options=("--max-loss", "1"), bystander_uid=None):
+    with attack.Scene(tap, "B5: " + name, python) as scene:
+        if bystander_uid is not None:
+            scene.uid = bystander_uid
+        program = scene.folder_of_host().build("flood.c", "-lpthread")
+        for what, uid in attackers:
+            scene.native(program, what, uid=uid)
+        k = scene.record("-a", *options, codes=(1,), outputs=("x.script", "x.folded"))
+        lost = check_accounts(scene, k)
+        scene.ok(lost > 0, "something was lost", k.words)
+        scene.says(k, r"lost|no room", "that")
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "B5", "3.15")
+    if not os.path.exists(SMALL):
+        tap.skip("B5", "no krait-small (make build-attack)")
+    elif python and attack.compiler():
+        h.KRAIT = os.path.abspath(SMALL)
+        play(tap, python, "stacks of one user", [("stacks", attack.NOBODY)])
+        play(tap, python, "names of one user", [("names", attack.NOBODY)])
+        crowd = 30 if attack.FULL else 8
+        play(tap, python, "%d users against root" % crowd,
+             [("stacks", attack.SPARE_UID + i) for i in range(crowd)], bystander_uid=0)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()
