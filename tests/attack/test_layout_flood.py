@@ -10,7 +10,7 @@ import attack
 import harness as h
 
 COOKIE = b"xdebugpy"
-VERSION, THREAD_SIZE = 8, 176
+VERSION, INTERP_SIZE, GENERATION = 8, 48, 160
 
 
 def make(folder):
@@ -27,7 +27,8 @@ def variant(folder, program, at, index, what):
     if what == "version":
         struct.pack_into("<Q", copy, at + VERSION, 0x030f00f0 | (index % 200 + 3) << 8)
     else:
-        struct.pack_into("<Q", copy, at + THREAD_SIZE, 888 + 8 * index)
+        struct.pack_into("<Q", copy, at + INTERP_SIZE, 8192)
+        struct.pack_into("<Q", copy, at + GENERATION, 24 + 8 * index)
     path = folder.outside("%s-%d" % (what, index))
     with open(path, "wb") as f:
         f.write(copy)

@@ -19,7 +19,7 @@ def main():
                                 if python.root == "/" else python.root + python.path)
             elf.sections[elf.section(".PyRuntime")][3] += 4096
             copy = scene.folder.outside("python" + minor)
-            elf.write(copy)
+            elf.rewrite(copy)
             os.chmod(copy, 0o755)
             script = scene.folder.add("bystander.py")
             scene.run([*attack.as_user(attack.NOBODY, python.root), scene.folder.inside("python" + minor),
