@@ -168,6 +168,16 @@ $(O)/krait: $(MAIN_OBJ) $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# A profile with a thousandth of the room, for the attacks that fill it.
+$(O)/small/profile_room.o: user/profile/profile_room.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -DPROFILE_ROOM_SHIFT=10 -MMD -MP -c $< -o $@
+
+$(O)/krait-small: $(O)/small/profile_room.o $(MAIN_OBJ) $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
 $(O)/libsupport.a: $(SUPPORT_SRC:%.c=$(O)/%.o)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
@@ -186,11 +196,12 @@ ASAN = $(MAKE) SAN=address,undefined O=build-asan
 build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
+build-attack: $(O)/krait-small
 
 check: ## all tests: unit, unit under sanitizers, in-kernel, end to end, truth and attacks in short
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(MAKE) all build-unit build-bpf-tests
+	+@$(MAKE) all build-unit build-bpf-tests build-attack
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
 	@$(RUN) unit asan bpf e2e truth attack
@@ -221,7 +232,7 @@ check-nogil: all build-unit ## free-threaded interpreters, built once (5 minutes
 check-truth: all ## is it true? targets that account for themselves, on every interpreter
 	@KRAIT_TRUTH=long KRAIT_TEST_SECS=1800 $(RUN) truth
 
-check-attack: all ## is it safe? hostile programs and files, and bystanders; KRAIT_FULL=1: longer and larger
+check-attack: all build-attack ## is it safe? hostile programs and files, and bystanders; KRAIT_FULL=1: longer and larger
 	@$(RUN) attack
 
 check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debian's kernels 5.10 to sid's, in QEMU
@@ -284,7 +295,7 @@ help: ## this text
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		while IFS='|' read -r t h; do printf '  make %-12s %s\n' "$$t" "$$h"; done
 
--include $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(O)/small/profile_room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-attack check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack install uninstall dist clean help
