@@ -52,7 +52,7 @@ static int teardown(void **state)
 
 static struct native *open_process(pid_t pid, const void *runtime)
 {
-	struct native *n = native__new(files, pid, runtime ? addr_of(runtime) : 0);
+	struct native *n = native__new(files, NULL, pid, runtime ? addr_of(runtime) : 0);
 
 	assert_non_null(n);
 	return n;
@@ -116,14 +116,14 @@ static void the_interpreter_is_in_the_file_of_its_data(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
 	struct native_files *own = native_files__new();
-	struct native *n = native__new(own, getpid(), addr_of(&some_data));
+	struct native *n = native__new(own, NULL, getpid(), addr_of(&some_data));
 
 	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
 	native__free(n);
 	native_files__free(own);
 
 	own = native_files__new();
-	n = native__new(own, getpid(), 0);
+	n = native__new(own, NULL, getpid(), 0);
 	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
 	native__free(n);
 	native_files__free(own);
@@ -284,7 +284,7 @@ static void a_process_that_has_gone_has_no_functions(void **state)
 static void a_child_has_its_parents_mappings(void **state)
 {
 	struct native *parent = open_process(getpid(), NULL);
-	struct native *child = native__fork(parent, dead_child());
+	struct native *child = native__fork(parent, NULL, dead_child());
 	__u64 code = addr_of((void *)a_function_of_this_program);
 
 	assert_non_null(child);

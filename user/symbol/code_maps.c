@@ -2,6 +2,7 @@
 #include "symbol/code_maps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include <sys/stat.h>
 
 #include "target/maps.h"
+#include "target/probe_maps.h"
+#include "target/probed.h"
 
 static struct native_file *open_file(struct code_maps *c, const struct mapping *m)
 {
@@ -24,13 +27,12 @@ static struct native_file *open_file(struct code_maps *c, const struct mapping *
 	return native_files__get(c->files, path, m->path);
 }
 
-static int add_mapping(struct code_maps *c, const struct mapping *m)
+static int add_mapping(struct code_maps *c, const struct native_mapping *m)
 {
 	unsigned cap = c->cap ? c->cap * 2 : 32;
 	struct native_mapping *grown;
-	struct native_file *file = open_file(c, m);
 
-	if (!file)
+	if (!m->file)
 		return -ENOMEM;
 	if (c->cnt == CODE_MAPS_MAX)
 		return -E2BIG;
@@ -41,18 +43,18 @@ static int add_mapping(struct code_maps *c, const struct mapping *m)
 		c->list = grown;
 		c->cap = cap;
 	}
-	c->list[c->cnt++] = (struct native_mapping){ m->start, m->end, m->offset, file };
+	c->list[c->cnt++] = *m;
 	return 0;
 }
 
 /* What finds no room is not known to be data. */
-static void add_data(struct code_maps *c, const struct mapping *m)
+static void add_data(struct code_maps *c, __u64 start, __u64 end)
 {
 	unsigned cap = c->data_cap ? c->data_cap * 2 : 32;
 	struct code_range *grown;
 
-	if (c->data_cnt && c->data[c->data_cnt - 1].end == m->start) {
-		c->data[c->data_cnt - 1].end = m->end;
+	if (c->data_cnt && c->data[c->data_cnt - 1].end == start) {
+		c->data[c->data_cnt - 1].end = end;
 		return;
 	}
 	if (c->data_cnt == CODE_MAPS_MAX)
@@ -64,13 +66,13 @@ static void add_data(struct code_maps *c, const struct mapping *m)
 		c->data = grown;
 		c->data_cap = cap;
 	}
-	c->data[c->data_cnt++] = (struct code_range){ m->start, m->end };
+	c->data[c->data_cnt++] = (struct code_range){ start, end };
 }
 
 /* Is the interpreter's data in this mapping? Its code is in the same file. */
-static bool holds_runtime(const struct code_maps *c, const struct mapping *m)
+static bool holds_runtime(const struct code_maps *c, __u64 start, __u64 end)
 {
-	return c->runtime_addr && c->runtime_addr >= m->start && c->runtime_addr < m->end;
+	return c->runtime_addr && c->runtime_addr >= start && c->runtime_addr < end;
 }
 
 /*
@@ -90,7 +92,9 @@ static int read_mappings(struct code_maps *c, struct maps *maps)
 			file = NULL;
 		}
 		if (m.prot & MAPPING_EXEC) {
-			int err = add_mapping(c, &m);
+			const struct native_mapping code = { m.start, m.end, m.offset,
+							     open_file(c, &m) };
+			int err = add_mapping(c, &code);
 
 			if (err)
 				return err == -E2BIG ? 0 : err;
@@ -98,12 +102,70 @@ static int read_mappings(struct code_maps *c, struct maps *maps)
 				file = c->list[c->cnt - 1].file;
 		} else if (m.prot) {
 			/* What is only reserved may become code. */
-			add_data(c, &m);
+			add_data(c, m.start, m.end);
 		}
-		if (file && holds_runtime(c, &m))
+		if (file && holds_runtime(c, m.start, m.end))
 			native_file__set_interpreter(file);
 	}
 	return result;
+}
+
+/* The file of a mapping in a prober's list. */
+static struct native_file *probed_file(struct code_maps *c, const struct probe_maps *maps, __u32 i)
+{
+	const struct probe_mapped_file *f = &maps->files[i];
+	const char *name = probe_maps_name(maps, f);
+	/* One that cannot be looked at yet is known by its number for this process. */
+	const struct file_id guess = { .dev = NATIVE_DEV_UNKNOWN - (__u64)c->pid, .ino = f->inode };
+
+	return native_files__get_id(c->files, f->has_id ? &f->id : f->inode ? &guess : NULL, name);
+}
+
+/* The same, as a prober has read them. */
+static int take_mappings(struct code_maps *c, const struct probe_maps *maps)
+{
+	struct native_file *file = NULL;
+
+	for (__u32 i = 0; i < maps->mapping_cnt; i++) {
+		const struct probe_mapping *m = &maps->mappings[i];
+
+		if (m->prot & MAPPING_EXEC) {
+			struct native_mapping code = { m->start, m->end, m->offset, NULL };
+			int err;
+
+			code.file = m->file ? probed_file(c, maps, m->file - 1) :
+					      native_files__get_id(c->files, NULL, "");
+			err = add_mapping(c, &code);
+			if (err)
+				return err == -E2BIG ? 0 : err;
+			file = code.file;
+		} else {
+			add_data(c, m->start, m->end);
+		}
+		if (file && holds_runtime(c, m->start, m->end))
+			native_file__set_interpreter(file);
+	}
+	return 0;
+}
+
+static int read_probed(struct code_maps *c)
+{
+	struct probe_maps maps;
+	int err = probed__maps(c->probed, &maps);
+
+	if (err)
+		return err;
+	err = take_mappings(c, &maps);
+	probe_maps_free(&maps);
+	return err;
+}
+
+static int read_here(struct code_maps *c)
+{
+	cleanup_maps struct maps maps = { .fd = -1 };
+	int err = maps_open(&maps, c->pid);
+
+	return err ? err : read_mappings(c, &maps);
 }
 
 static __u64 digest_of(const struct code_maps *c)
@@ -125,15 +187,13 @@ int code_maps__read(struct code_maps *c)
 {
 	struct code_maps next = {
 		.files = c->files,
+		.probed = c->probed,
 		.pid = c->pid,
 		.runtime_addr = c->runtime_addr,
 		.serial = c->serial,
 	};
-	cleanup_maps struct maps maps = { .fd = -1 };
-	int err = maps_open(&maps, c->pid), changed;
+	int err = c->probed ? read_probed(&next) : read_here(&next), changed;
 
-	if (!err)
-		err = read_mappings(&next, &maps);
 	/* A process that is going has none; what it had before is better than nothing. */
 	if (err || !next.cnt) {
 		code_maps__free(&next);
@@ -155,10 +215,12 @@ static void *copy_of(const void *list, size_t cnt, size_t size)
 	return copy ? memcpy(copy, list, cnt * size) : NULL;
 }
 
-int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid)
+int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid,
+		    struct probed *probed)
 {
 	*ret = *parent;
 	ret->pid = pid;
+	ret->probed = probed;
 	ret->serial = 1;
 	ret->cap = ret->cnt;
 	ret->data_cap = ret->data_cnt;
@@ -177,13 +239,24 @@ void code_maps__free(struct code_maps *c)
 	free(c->data);
 }
 
+/* The executable: has a prober opened it? */
+static int executable(const struct code_maps *c, char path[64])
+{
+	if (c->probed)
+		return probed__file(c->probed);
+	snprintf(path, 64, "/proc/%d/exe", (int)c->pid);
+	return AT_FDCWD;
+}
+
 void code_maps__mark_executable(struct code_maps *c)
 {
-	char path[64];
+	char path[64] = "";
+	int fd = executable(c, path);
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)c->pid);
+	if (!*path && fd < 0)
+		return;
 	for (unsigned i = 0; i < c->cnt; i++) {
-		if (native_file__is(c->list[i].file, path))
+		if (native_file__is(c->list[i].file, fd, path))
 			native_file__set_interpreter(c->list[i].file);
 	}
 }

@@ -14,6 +14,8 @@
 
 #include "symbol/native_files.h"
 
+struct probed;
+
 /* Executable ones; more are left out. A process with a thousand libraries has a thousand. */
 #define CODE_MAPS_MAX 16384
 
@@ -26,9 +28,10 @@ struct code_range {
 	__u64 start, end;
 };
 
-/* The first three are the owner's to set, before anything else; all else 0 at first. */
+/* The first four are the owner's to set, before anything else; all else 0 at first. */
 struct code_maps {
 	struct native_files *files; /* borrowed */
+	struct probed *probed; /* borrowed; NULL: read here, for a process that is trusted */
 	pid_t pid;
 	__u64 runtime_addr; /* of the interpreter, 0 where it is in the executable */
 	__u32 serial; /* another one after every change; 0 never read */
@@ -42,7 +45,8 @@ struct code_maps {
 /* 1 if anything has changed, 0 if not, or -errno and all stays as it is. */
 int code_maps__read(struct code_maps *c);
 /* Of a child that has its parent's memory. 0 or -ENOMEM. */
-int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid);
+int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid,
+		    struct probed *probed);
 void code_maps__free(struct code_maps *c);
 
 /* The executable's file, whatever it is called, has the interpreter in it. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/native.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/debug_file.h"
 #include "target/maps.h"
+#include "target/probed.h"
 
 /* Answers by address; 48 KiB a process. */
 #define CACHE_BITS 11
@@ -16,24 +19,70 @@ struct cached {
 	int return_word; /* WORD_NOT_ASKED until it was */
 };
 
+/* Until a process that did not come back is asked for a file again. */
+#define OPEN_PAUSE_NS 1000000000ULL
+
 #define WORD_NOT_ASKED (-2)
 
 struct native {
 	struct code_maps maps;
 	__u64 read_ns; /* when the mappings were read last; 0 never */
+	__u64 open_ns; /* when files may be opened again */
 	__u64 pause_ns; /* until they are read again for a doubtful address */
 	struct cached *cache; /* 1 << CACHE_BITS; NULL until it is asked: most processes sleep */
 };
 
 /* ---- mappings --------------------------------------------------------------------------------- */
 
+/* A file with symbols for that one: here, or in the root of the process. */
+static void open_debug(struct native *n, struct native_file *file)
+{
+	unsigned size;
+	const __u8 *id = native_file__build_id(file, &size);
+	uid_t owner;
+	int fd;
+
+	if (!id || !native_file__wants_debug(file, &owner))
+		return;
+	fd = debug_file_open("/", id, size, owner);
+	if (fd < 0)
+		fd = probed__open_debug(n->maps.probed, id, size, owner);
+	if (fd >= 0)
+		native_files__add_debug(n->maps.files, file, fd);
+}
+
+/* Through a prober. What does not come now may come later. */
+static void open_probed(struct native *n, const struct native_mapping *m, __u64 now_ns)
+{
+	const struct probe_mapping at = { .start = m->start, .end = m->end, .offset = m->offset };
+	struct probe_file file;
+	int fd;
+
+	if (now_ns < n->open_ns || !native_file__inode(m->file))
+		return;
+	fd = probed__open_mapped(n->maps.probed, &at, native_file__inode(m->file),
+				 native_file__name(m->file), &file);
+	if (fd >= 0) {
+		native_files__open_fd(n->maps.files, m->file, fd, file.remote);
+		open_debug(n, m->file);
+	} else if (fd == -EAGAIN || fd == -ETIMEDOUT || fd == -EUSERS) {
+		n->open_ns = now_ns + OPEN_PAUSE_NS;
+	} else {
+		native_file__note_failure(m->file);
+	}
+}
+
 /* The mapping's own link, the name in the process's root, and ours when it has gone. */
-static void open_symbols(struct native *n, const struct native_mapping *m)
+static void open_symbols(struct native *n, const struct native_mapping *m, __u64 now_ns)
 {
 	char link[64], root[32], path[64 + MAPS_LINE_MAX];
 	const char *name = native_file__name(m->file);
 	const char *const paths[] = { link, path, name };
 
+	if (n->maps.probed) {
+		open_probed(n, m, now_ns);
+		return;
+	}
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", (int)n->maps.pid, m->start,
 		 m->end);
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)n->maps.pid, name);
@@ -54,13 +103,15 @@ static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
 		memset(n->cache, 0, sizeof(*n->cache) << CACHE_BITS);
 }
 
-struct native *native__new(struct native_files *files, pid_t pid, __u64 runtime_addr)
+struct native *native__new(struct native_files *files, struct probed *probed, pid_t pid,
+			   __u64 runtime_addr)
 {
 	struct native *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
 	n->maps.files = files;
+	n->maps.probed = probed;
 	n->maps.pid = pid;
 	n->maps.runtime_addr = runtime_addr;
 	n->pause_ns = NATIVE_REFRESH_NS;
@@ -70,14 +121,14 @@ struct native *native__new(struct native_files *files, pid_t pid, __u64 runtime_
 	return n;
 }
 
-struct native *native__fork(const struct native *parent, pid_t pid)
+struct native *native__fork(const struct native *parent, struct probed *probed, pid_t pid)
 {
 	struct native *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
 	n->pause_ns = NATIVE_REFRESH_NS;
-	if (code_maps__fork(&n->maps, &parent->maps, pid)) {
+	if (code_maps__fork(&n->maps, &parent->maps, pid, probed)) {
 		free(n);
 		return NULL;
 	}
@@ -129,7 +180,7 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 	if (!m)
 		return NULL;
 	if (native_file__is_closed(m->file))
-		open_symbols(n, m);
+		open_symbols(n, m, now_ns);
 	symbol = native_files__find(n->maps.files, m->file, ip - m->start + m->offset);
 	if (symbol && c)
 		*c = (struct cached){ ip, symbol, WORD_NOT_ASKED };

@@ -25,15 +25,19 @@
 #define NATIVE_REFRESH_NS 100000000ULL
 #define NATIVE_REFRESH_RARE_NS (128 * NATIVE_REFRESH_NS)
 #define NATIVE_REFRESH_DATA_NS (640 * NATIVE_REFRESH_NS)
+
 struct native;
+struct probed;
 
 /*
- * runtime_addr: of the interpreter, or 0 where it is in the executable. files is borrowed. NULL and
- * errno on failure.
+ * runtime_addr: of the interpreter, or 0 where it is in the executable. files and probed are borrowed;
+ * probed is what the process is read through, NULL only for one that is trusted. NULL and errno on
+ * failure.
  */
-struct native *native__new(struct native_files *files, pid_t pid, __u64 runtime_addr);
+struct native *native__new(struct native_files *files, struct probed *probed, pid_t pid,
+			   __u64 runtime_addr);
 /* A child that has its parent's memory. */
-struct native *native__fork(const struct native *parent, pid_t pid);
+struct native *native__fork(const struct native *parent, struct probed *probed, pid_t pid);
 void native__free(struct native *n);
 
 /* The function that was running there, or NULL where the address is in no code of the process. */

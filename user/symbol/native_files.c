@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -14,6 +15,9 @@
 #include "target/debug_file.h"
 #include "target/open_file.h"
 #include "util/cleanup.h"
+
+/* Processes that a file could not be opened through. */
+#define FAILURES_MAX 8
 
 /* As a key: no padding. The name only where there is no file. */
 struct identity {
@@ -43,6 +47,7 @@ struct native_file {
 	char *name;
 	enum native_origin origin;
 	bool tried; /* to open it */
+	unsigned failures; /* to do so */
 	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
 	__u64 used; /* when it was asked last */
 	struct symbol_file symbols;
@@ -223,11 +228,25 @@ static bool is_file(const struct native_file *file, const struct stat *st)
 	return file_id_same(&id, &file->identity.id);
 }
 
-bool native_file__is(const struct native_file *file, const char *path)
+static bool has_unknown_device(const struct native_file *file)
 {
-	struct stat st;
+	return file->identity.id.dev > NATIVE_DEV_UNKNOWN / 2;
+}
 
-	return *path && !stat(path, &st) && is_file(file, &st);
+bool native_file__is(const struct native_file *file, int dir_fd, const char *path)
+{
+	struct statx st;
+
+	return !statx(dir_fd, path, AT_STATX_DONT_SYNC | (*path ? 0 : AT_EMPTY_PATH), STATX_INO,
+		      &st) &&
+	       st.stx_ino == file->identity.id.ino &&
+	       (has_unknown_device(file) ||
+		makedev(st.stx_dev_major, st.stx_dev_minor) == file->identity.id.dev);
+}
+
+__u64 native_file__inode(const struct native_file *file)
+{
+	return file->identity.id.ino;
 }
 
 const char *native_file__name(const struct native_file *file)
@@ -248,6 +267,11 @@ void native_file__set_interpreter(struct native_file *file)
 bool native_file__is_closed(const struct native_file *file)
 {
 	return !file->tried;
+}
+
+void native_file__note_failure(struct native_file *file)
+{
+	file->tried = ++file->failures == FAILURES_MAX;
 }
 
 /* The file that was asked longest ago may be opened again when it is asked. */
@@ -310,7 +334,7 @@ void native_files__open_fd(struct native_files *f, struct native_file *file, int
 	file->tried = true;
 	file->used = ++f->now;
 	if (file->identity.name_hash || file->symbols.bad || file->symbols.fd >= 0 ||
-	    fstat(fd, &st) || !is_file(file, &st)) {
+	    fstat(fd, &st) || (!has_unknown_device(file) && !is_file(file, &st))) {
 		close(fd);
 		return;
 	}

@@ -49,6 +49,9 @@ void native_files__prepare(struct native_files *f);
 void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);
 
+/* In place of a device, with an inode: a file that nobody could look at so far. Less a process id. */
+#define NATIVE_DEV_UNKNOWN (~0ULL)
+
 /*
  * That file; name: what its process calls it. id NULL: where it cannot be opened, or is none ("[vdso]",
  * ""), it is known by that name alone. NULL when out of memory.
@@ -67,6 +70,8 @@ void native_files__open(struct native_files *f, struct native_file *file, const 
 			unsigned path_cnt, const char *root);
 /* A descriptor of that very file, from a prober; it is ours now. remote: see open_file_is_remote(). */
 void native_files__open_fd(struct native_files *f, struct native_file *file, int fd, bool remote);
+/* It could not be opened through one process; after a few of them nobody tries any more. */
+void native_file__note_failure(struct native_file *file);
 /*
  * Would symbols from elsewhere help (debug_file.h)? Then a descriptor of a file that belongs to root or
  * to that owner; it is ours now.
@@ -77,8 +82,13 @@ void native_files__add_debug(struct native_files *f, struct native_file *file, i
 struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
 					 __u64 offset);
 
-/* Is this the file that path leads to? */
-bool native_file__is(const struct native_file *file, const char *path);
+/*
+ * Is this the file that the path leads to, seen from dir_fd, or with an empty path that descriptor's?
+ * Does not ask who serves it, and looks at no times.
+ */
+bool native_file__is(const struct native_file *file, int dir_fd, const char *path);
+/* Its number, 0 where it is no file. */
+__u64 native_file__inode(const struct native_file *file);
 /* See elf_symbols__return_word(). */
 int native_file__return_word(struct native_file *file, __u64 offset);
 const char *native_file__name(const struct native_file *file);

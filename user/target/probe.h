@@ -29,6 +29,7 @@ enum probe_op {
 	PROBE_READ, /* mem. Answer: the bytes */
 	PROBE_MAPS, /* dir. Answer: a descriptor of a list (probe_maps.h) */
 	PROBE_FILE, /* dir. Answer: a struct probe_file and a descriptor of a mapped file */
+	PROBE_DEBUG, /* dir. Answer: a descriptor of a file in its root, debug_file_open() */
 	PROBE_ANCHOR_READ, /* dir, mem. Answer: a struct probe_anchor_state */
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
 	PROBE_OPS
@@ -62,6 +63,11 @@ struct probe_request {
 		__u64 inode;
 		char path[1024]; /* its name in the list of mappings */
 	} file;
+	struct {
+		__u8 build_id[32];
+		__u32 size;
+		uid_t owner;
+	} debug;
 	struct probe_anchor anchor;
 };
 

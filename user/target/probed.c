@@ -258,6 +258,26 @@ int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 i
 	return err;
 }
 
+int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_t owner)
+{
+	struct probe_request r = { .op = PROBE_DEBUG, .debug = { .owner = owner } };
+	char none;
+	int err;
+
+	if (size > sizeof(r.debug.build_id))
+		return -EINVAL;
+	memcpy(r.debug.build_id, build_id, size);
+	r.debug.size = (__u32)size;
+	err = call(p, &r, DIR_FD, &none, sizeof(none));
+	if (!err && p->came < 0)
+		err = -EPROTO;
+	if (!err)
+		return take_fd(&p->came);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
 /* ---- what is known of it ---------------------------------------------------------------------- */
 
 const struct memory *probed__memory(const struct probed *p)

@@ -69,6 +69,10 @@ int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 i
 			const char *name, struct probe_file *ret)
 	__attribute__((warn_unused_result, nonnull));
 
+/* Debug information in its root, as debug_file_open(): a descriptor, or a reason why not. */
+int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_t owner)
+	__attribute__((warn_unused_result, nonnull));
+
 /*
  * The one write (probe_anchor.h), by whichever prober: the caller's own, in another thread. dir, mem:
  * copies of a probed's. Waits for the answer as a call does. As probe_anchor_access().

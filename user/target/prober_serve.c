@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "target/debug_file.h"
 #include "target/elf_cache.h"
 #include "target/open_file.h"
 #include "target/probe.h"
@@ -109,7 +110,10 @@ static int answer_read(struct server *s, const struct probe_request *r, int mem)
 	return result;
 }
 
-/* The file itself, deleted or in another namespace, or by its name in the process's root. */
+/*
+ * The file itself, deleted or in another namespace, or by its name in the process's root; in ours when the
+ * process has gone. Whether it is that very file is for the one who asks to see.
+ */
 static int open_mapped(const struct probe_request *r, int dir, struct stat *st)
 {
 	cleanup_close int root = -1;
@@ -121,6 +125,8 @@ static int open_mapped(const struct probe_request *r, int dir, struct stat *st)
 	if (fd >= 0 || fd == -ENOEXEC)
 		return fd;
 	root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 && (errno == ESRCH || errno == ENOENT))
+		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
 	fd = open_file_below(root, r->file.path, st);
@@ -143,6 +149,17 @@ static int answer_file(struct server *s, const struct probe_request *r, int dir)
 	s->answer.file = (struct probe_file){ file_id_of(&st), open_file_is_remote(fd) };
 	s->answer.head.len = sizeof(s->answer.file);
 	s->fds[2] = open_file_read(fd);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
+static int answer_debug(struct server *s, const struct probe_request *r, int dir)
+{
+	char root[64];
+
+	if (r->debug.size > sizeof(r->debug.build_id))
+		return -EINVAL;
+	snprintf(root, sizeof(root), "/proc/self/fd/%d/root", dir);
+	s->fds[2] = debug_file_open(root, r->debug.build_id, r->debug.size, r->debug.owner);
 	return s->fds[2] < 0 ? s->fds[2] : 0;
 }
 
@@ -173,6 +190,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return fd_cnt == 1 ? answer_maps(s, fds[0]) : -EINVAL;
 	case PROBE_FILE:
 		return fd_cnt == 1 ? answer_file(s, r, fds[0]) : -EINVAL;
+	case PROBE_DEBUG:
+		return fd_cnt == 1 ? answer_debug(s, r, fds[0]) : -EINVAL;
 	case PROBE_ANCHOR_READ:
 	case PROBE_ANCHOR_WRITE:
 		return fd_cnt == 2 ? answer_anchor(s, r, fds[0], fds[1]) : -EINVAL;
