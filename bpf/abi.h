@@ -24,11 +24,11 @@
 /* Thread states looked at in one search before it is "lost: thread list too long". */
 #define KRAIT_MAX_THREADS 8192
 /* Distinct interpreter layouts (builds) known at once. */
-#define KRAIT_MAX_LAYOUTS 64
+#define KRAIT_MAX_LAYOUTS 128
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_BINARIES 256
 /* Functions of libraries where the interpreter begins: six each. */
-#define KRAIT_MAX_ENTRIES 512
+#define KRAIT_MAX_ENTRIES (6 * KRAIT_MAX_BINARIES)
 #define KRAIT_MAX_SLOTS 16384
 /* Perf events of one recording. */
 #define KRAIT_MAX_EVENTS 16
@@ -176,14 +176,18 @@ struct proc_info {
 };
 _Static_assert(sizeof(struct proc_info) == 56, "struct proc_info is shared with BPF");
 
-/* Key of the map binaries: an executable that has the interpreter in itself. */
+/*
+ * Key of the map binaries: an executable that has the interpreter in itself, as it was when it was
+ * read. User space keeps it open as long as the key is there, so inode and device are no other's.
+ */
 struct binary_key {
 	__u64 inode;
-	__u64 size; /* of the file: an inode number may come back for another one */
+	__u64 size;
+	__u64 ctime_sec; /* when the inode was changed last, which nobody can set */
+	__u32 ctime_nsec;
 	__u32 dev; /* as the kernel has it: major << 20 | minor */
-	__u32 pad_;
 };
-_Static_assert(sizeof(struct binary_key) == 24, "struct binary_key is shared with BPF");
+_Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
 
 /*
  * What is known of an interpreter before it runs: of an executable (map binaries), or of a function
@@ -194,8 +198,10 @@ struct binary_info {
 	__u64 runtime_delta;
 	__u32 layout;
 	__u32 flags; /* enum proc_flag */
+	__u32 file; /* which one: user space's number */
+	__u32 pad_;
 };
-_Static_assert(sizeof(struct binary_info) == 16, "struct binary_info is shared with BPF");
+_Static_assert(sizeof(struct binary_info) == 24, "struct binary_info is shared with BPF");
 
 /* Value of the map threads, keyed by host tid. Created and deleted by user space only. */
 struct thread_ref {
@@ -465,7 +471,7 @@ struct event_task {
 	__u64 runtime_addr; /* with a layout */
 	__u64 dropped; /* exit: as in struct proc_info */
 	__u32 uid; /* of the task's real credentials, as the host has it */
-	__u32 pad_;
+	__u32 file; /* with a layout: binary_info.file */
 };
 _Static_assert(sizeof(struct event_task) == 80, "struct event_task is shared with BPF");
 

@@ -153,6 +153,7 @@ static __always_inline void enter_proc(struct event_task *event, struct proc_inf
 		return;
 	event->runtime_addr = proc->runtime_addr;
 	event->layout = proc->layout;
+	event->file = known->file;
 }
 
 /* The new image: known, or to be found out by user space. */

@@ -29,6 +29,35 @@ static __always_inline __u32 task_uid(struct task_struct *task)
 	return BPF_CORE_READ(task, real_cred, uid.val);
 }
 
+/* What the change time of an inode has been called, up to 6.5 and up to 6.10. */
+struct inode___before_6_6 {
+	struct timespec64 i_ctime;
+} __attribute__((preserve_access_index));
+struct inode___before_6_11 {
+	struct timespec64 __i_ctime;
+} __attribute__((preserve_access_index));
+
+/* From 6.13 on a bit says that somebody has asked for the time (I_CTIME_QUERIED). */
+#define CTIME_NSEC_MASK ((1U << 30) - 1)
+
+static __always_inline void inode_ctime(struct inode *inode, struct binary_key *ret)
+{
+	if (bpf_core_field_exists(inode->i_ctime_sec)) {
+		ret->ctime_sec = BPF_CORE_READ(inode, i_ctime_sec);
+		ret->ctime_nsec = BPF_CORE_READ(inode, i_ctime_nsec) & CTIME_NSEC_MASK;
+	} else if (bpf_core_field_exists(((struct inode___before_6_11 *)inode)->__i_ctime)) {
+		struct inode___before_6_11 *old = (void *)inode;
+
+		ret->ctime_sec = BPF_CORE_READ(old, __i_ctime.tv_sec);
+		ret->ctime_nsec = BPF_CORE_READ(old, __i_ctime.tv_nsec);
+	} else {
+		struct inode___before_6_6 *old = (void *)inode;
+
+		ret->ctime_sec = BPF_CORE_READ(old, i_ctime.tv_sec);
+		ret->ctime_nsec = BPF_CORE_READ(old, i_ctime.tv_nsec);
+	}
+}
+
 /* The file that the task executes. */
 static __always_inline void task_binary(struct task_struct *task, struct binary_key *ret)
 {
@@ -37,7 +66,7 @@ static __always_inline void task_binary(struct task_struct *task, struct binary_
 	ret->inode = BPF_CORE_READ(inode, i_ino);
 	ret->size = BPF_CORE_READ(inode, i_size);
 	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	ret->pad_ = 0;
+	inode_ctime(inode, ret);
 }
 
 /* Start of the task, ns on the boot clock; with the tid it names a thread for ever. */

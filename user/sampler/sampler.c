@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "krait.skel.h"
 #include "sampler/anchors.h"
+#include "sampler/known_files.h"
+#include "sampler/layouts.h"
 #include "sampler/owner_books.h"
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
@@ -53,9 +54,9 @@ struct sampler {
 	struct owner_books *books;
 	struct procs procs;
 	__u64 ticks_asked[KRAIT_MAX_EVENTS];
-	struct uprobes *uprobes; /* NULL where the kernel cannot */
-	__u32 layout_cnt;
-	struct py_offsets layouts[KRAIT_MAX_LAYOUTS];
+	struct uprobes uprobes;
+	struct layouts *layouts;
+	struct known_files *known_files;
 };
 
 /* Lines of a verifier's log that -v shows: the end of it has the reason. */
@@ -211,9 +212,13 @@ static int prepare(struct sampler *s, struct error *err)
 	s->procs = (struct procs){ bpf_map__fd(s->skel->maps.procs), s->books };
 	s->anchors = anchors__new(bpf_map__fd(s->skel->maps.anchors));
 	if (bpf_program__autoload(s->skel->progs.runtime_begin))
-		s->uprobes = uprobes__new(s->skel->progs.runtime_begin,
-					  bpf_map__fd(s->skel->maps.entries));
-	if (!s->slots || !s->anchors || !s->books || prepare_records(s))
+		s->uprobes.program = s->skel->progs.runtime_begin;
+	s->uprobes.entries_fd = bpf_map__fd(s->skel->maps.entries);
+	s->layouts = layouts__new(bpf_map__fd(s->skel->maps.layouts));
+	if (s->layouts)
+		s->known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries), &s->uprobes,
+						  s->layouts);
+	if (!s->slots || !s->anchors || !s->books || !s->known_files || prepare_records(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
 	return follow_processes(s, err);
@@ -243,7 +248,8 @@ void sampler__free(struct sampler *s)
 	if (!s)
 		return;
 	perf_events__free(s->events);
-	uprobes__free(s->uprobes);
+	known_files__free(s->known_files);
+	layouts__free(s->layouts);
 	reader__free(s->reader);
 	queue__free(s->queue);
 	ring__free(s->ring);
@@ -328,32 +334,10 @@ struct queue *sampler__queue(struct sampler *s)
 	return s->queue;
 }
 
-/* Index of the layout in the map, entered there if it is new; -ENOSPC when full. */
-static int layout_index(struct sampler *s, const struct py_offsets *offsets)
-{
-	__u32 i = 0;
-
-	while (i < s->layout_cnt && memcmp(&s->layouts[i], offsets, sizeof(*offsets)))
-		i++;
-	if (i < s->layout_cnt)
-		return i;
-	if (i == KRAIT_MAX_LAYOUTS)
-		return -ENOSPC;
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.layouts), &i, offsets, BPF_ANY))
-		return -errno;
-	s->layouts[s->layout_cnt++] = *offsets;
-	return i;
-}
-
-int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
-		   const struct py_offsets *offsets)
+int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 {
 	struct proc_info full = *info;
-	int layout = layout_index(s, offsets);
 
-	if (layout < 0)
-		return layout;
-	full.layout = layout;
 	full.flags |= PROC_PYTHON;
 	return procs_enter(&s->procs, pid, &full);
 }
@@ -384,39 +368,14 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 	return info.dropped;
 }
 
-int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 delta,
-			  const struct py_offsets *offsets, __u32 flags)
+struct layouts *sampler__layouts(struct sampler *s)
 {
-	struct binary_key key = {
-		.inode = binary->inode,
-		.size = binary->size,
-		.dev = major(binary->dev) << 20 | minor(binary->dev),
-	};
-	struct binary_info info = { .runtime_delta = delta, .flags = flags | PROC_PYTHON };
-	int layout = layout_index(s, offsets);
-
-	if (layout < 0)
-		return layout;
-	info.layout = layout;
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.binaries), &key, &info, BPF_ANY) ?
-		       -errno :
-		       0;
+	return s->layouts;
 }
 
-int sampler__learn_library(struct sampler *s, int fd, const struct py_offsets *offsets, __u32 flags)
+struct known_files *sampler__known_files(struct sampler *s)
 {
-	struct binary_info info = { .flags = flags | PROC_PYTHON };
-	int layout = layout_index(s, offsets);
-
-	if (layout < 0 || !s->uprobes)
-		return layout < 0 ? layout : -EOPNOTSUPP;
-	info.layout = layout;
-	return uprobes__attach(s->uprobes, fd, &info);
-}
-
-const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index)
-{
-	return index < s->layout_cnt ? &s->layouts[index] : NULL;
+	return s->known_files;
 }
 
 unsigned sampler__owner(const struct sampler *s, __u32 uid)

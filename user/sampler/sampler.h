@@ -75,44 +75,24 @@ bool sampler__is_drained(struct sampler *s);
 /* For the one who reads CURSOR_ANCHORS. */
 struct queue *sampler__queue(struct sampler *s);
 
-/* An executable, as stat() says it. */
-struct binary {
-	dev_t dev;
-	ino_t inode;
-	off_t size;
-};
+/* What the kernel knows of interpreters: where things are in them, and which files have one. */
+struct layouts *sampler__layouts(struct sampler *s);
+struct known_files *sampler__known_files(struct sampler *s);
 
 /*
  * Interrupts of the process count and are walked from now on, and so are those of its children. info:
- * runtime_addr, start_ns and flags (PROC_PYTHON is added). -ENOSPC when there are too many layouts, -EDQUOT when its
- * owner has its share of processes, -ESRCH when it
+ * runtime_addr, start_ns, owner, layout (of layouts.h, with a user) and flags (PROC_PYTHON is added).
+ * -EDQUOT when its owner has its share of processes, -ESRCH when it
  * has gone. Starts of processes as same_start() has them.
  */
-int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info,
-		   const struct py_offsets *offsets) __attribute__((warn_unused_result));
+int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
+	__attribute__((warn_unused_result));
 /* Follows a process that is not Python: its children, and what it executes. */
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner);
 /* Forgets the process, unless the pid is another one's by now, and its threads. */
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns);
 /* Interrupts of it that found the ring buffer full; until it exits, when the event says it. */
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
-/*
- * Processes that execute this file from now on are tracked from their first instruction. delta:
- * &_PyRuntime - start of code, the same in each.
- */
-int sampler__learn_binary(struct sampler *s, const struct binary *binary, __u64 delta,
-			  const struct py_offsets *offsets, __u32 flags);
-
-/*
- * Processes in which a library begins an interpreter are tracked from that call on. fd: the library,
- * open for reading. 0, or -errno; krait finds them without, if a few milliseconds later.
- */
-int sampler__learn_library(struct sampler *s, int fd, const struct py_offsets *offsets,
-			   __u32 flags);
-
-/* The layout that the kernel has under this number (event_task.layout), or NULL. */
-const struct py_offsets *sampler__layout(const struct sampler *s, __u32 index);
-
 /* The owner of a host uid (bpf/share.h), the same one all the time; and what each owner takes up. */
 unsigned sampler__owner(const struct sampler *s, __u32 uid);
 const struct owner_books *sampler__owner_books(const struct sampler *s);

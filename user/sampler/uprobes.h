@@ -13,18 +13,32 @@
 #ifndef KRAIT_SAMPLER_UPROBES_H
 #define KRAIT_SAMPLER_UPROBES_H
 
-struct binary_info;
-struct bpf_program;
-struct uprobes;
+#include <linux/types.h>
 
-/* entries_fd: the map entries. NULL when out of memory. */
-struct uprobes *uprobes__new(const struct bpf_program *program, int entries_fd);
-void uprobes__free(struct uprobes *u);
+#include "target/elf_entries.h"
+
+struct binary_info;
+struct bpf_link;
+struct bpf_program;
+
+/* The program for them (NULL where the kernel cannot) and the map entries; both borrowed. */
+struct uprobes {
+	const struct bpf_program *program;
+	int entries_fd;
+};
+
+/* The probes of one file; all zero is none. */
+struct uprobe_set {
+	struct bpf_link *links[ELF_ENTRIES_MAX];
+};
 
 /*
- * Probes the library that fd has open, unless that was done before; runtime_delta of *info is filled
- * here. 0, -ENOENT when it exports no such function, -ENOSPC when there are too many, -errno.
+ * Probes the file that fd has open (O_PATH is enough) at each of the entries; runtime_delta of info is
+ * filled here. first: of the places in the map, ELF_ENTRIES_MAX of them. How many probes there are, or
+ * -errno where there is none.
  */
-int uprobes__attach(struct uprobes *u, int fd, const struct binary_info *info);
+int uprobes_attach(const struct uprobes *u, int fd, const struct elf_entry *entries, __u32 cnt,
+		   __u32 first, const struct binary_info *info, struct uprobe_set *ret);
+void uprobes_detach(struct uprobe_set *set);
 
 #endif /* KRAIT_SAMPLER_UPROBES_H */

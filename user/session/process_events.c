@@ -8,8 +8,13 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "sampler/known_files.h"
+#include "sampler/layouts.h"
 #include "sampler/sampler.h"
 #include "session/filter.h"
+#include "session/tracking.h"
+#include "util/clock.h"
+#include "util/log.h"
 #include "util/printable.h"
 
 /*
@@ -66,6 +71,7 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
+	tracking_known(ps->config.sampler, p, parent->process.layout);
 	p->parent_pid = event->parent_pid;
 	p->info.pid = event->pid;
 	p->info.start_ticks = event->start_ns / KRAIT_NS_PER_TICK;
@@ -79,18 +85,28 @@ static void on_fork(struct processes *ps, const struct event_task *event)
  */
 static void on_known_image(struct processes *ps, struct entry *e, const struct event_task *event)
 {
+	struct sampler *sampler = ps->config.sampler;
+	const struct known_file *file =
+		known_files__at(sampler__known_files(sampler), event->file, clock_monotonic_ns());
 	struct process *p = &e->process;
 
 	p->info = (struct py_process){
 		.pid = event->pid,
 		.start_ticks = event->start_ns / KRAIT_NS_PER_TICK,
 		.runtime_addr = event->runtime_addr,
-		.offsets = *sampler__layout(ps->config.sampler, event->layout),
+		.offsets = *layouts__at(sampler__layouts(sampler), event->layout),
 		.of_file = true, /* nothing else is learned (tracking.c) */
 		.build = event->type == EVENT_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
 	};
 	snprintf(p->info.anchors_why, sizeof(p->info.anchors_why), "%s",
 		 py_offsets_anchors_why(&p->info.offsets, true));
+	if (file) {
+		p->info.version = file->version;
+		p->info.debug = file->debug;
+		snprintf(p->info.file, sizeof(p->info.file), "%s", file->name);
+	}
+	log_debug("processes", "%d is known by its file", p->pid);
+	tracking_known(sampler, p, event->layout);
 	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
 	if (!filter_matches(ps->config.filter, p->pid, event->comm))
 		entry_leave_alone(ps, p);
@@ -103,7 +119,7 @@ static void on_runtime(struct processes *ps, const struct event_task *event)
 {
 	struct entry *e = find_or_begin(ps, event);
 
-	if (!e || !sampler__layout(ps->config.sampler, event->layout) ||
+	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), event->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == event->runtime_addr))
 		return;
@@ -118,7 +134,7 @@ static void on_exec(struct processes *ps, const struct event_task *event)
 	if (!e)
 		return;
 	entry_forget_image(ps, e);
-	if (sampler__layout(ps->config.sampler, event->layout))
+	if (layouts__at(sampler__layouts(ps->config.sampler), event->layout))
 		on_known_image(ps, e, event);
 	else
 		entry_look_at(ps, e);

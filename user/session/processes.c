@@ -70,6 +70,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	symbolizer__free(p->symbolizer);
 	remote__close(p->remote);
 	native__free(p->native);
+	tracking_end(ps->config.sampler, p);
 	p->native = NULL;
 	p->symbolizer = NULL;
 	p->remote = NULL;
@@ -109,6 +110,7 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns)
 		return NULL;
 	e->process.pid = pid;
 	e->process.start_ns = start_ns;
+	e->process.layout = KRAIT_NO_LAYOUT;
 	HASH_ADD(hh, ps->by_pid, process.pid, sizeof(pid_t), e);
 	return e;
 }
@@ -194,9 +196,9 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 }
 
 /* Fills p->info. -ESRCH also when another process has the pid by now. */
-static int identify(struct processes *ps, struct process *p)
+static int identify(struct processes *ps, struct process *p, struct py_process_fds *fds)
 {
-	int err = py_process_identify(p->pid, ps->cache, &p->info);
+	int err = py_process_identify_fds(p->pid, ps->cache, &p->info, fds);
 	__u64 start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
 
 	if (!p->start_ns)
@@ -211,20 +213,23 @@ static int identify(struct processes *ps, struct process *p)
 int entry_look_at(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
-	int err = identify(ps, p);
+	struct py_process_fds fds = PY_PROCESS_NO_FDS;
+	int err = identify(ps, p, &fds);
 
 	if (!err && !filter_matches(ps->config.filter, p->pid, p->info.comm)) {
+		py_process_fds_close(&fds);
 		entry_leave_alone(ps, p);
 		return 0;
 	}
 	if (!err) {
-		err = tracking_begin(ps->config.sampler, p);
-		if (!err)
-			err = entry_open(ps, p, NULL);
-		if (err)
+		err = tracking_begin(ps->config.sampler, p, fds.file);
+		py_process_fds_close(&fds);
+		if (!err && entry_open(ps, p, NULL)) {
+			tracking_end(ps->config.sampler, p);
+			err = -ENOMEM;
 			snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s",
-				 err == -EDQUOT ? "its user has too many processes" :
-						  strerror(-err));
+				 strerror(-err));
+		}
 	}
 	memcpy(ps->why, p->info.why, sizeof(ps->why));
 	if (!err)

@@ -42,6 +42,7 @@ struct process {
 	pid_t pid;
 	__u64 start_ns; /* same_start(): with the pid it says which process this is */
 	enum process_state state;
+	__u32 layout; /* of sampler/layouts.h, KRAIT_NO_LAYOUT: none */
 	unsigned owner; /* who pays for what it takes up: bpf/share.h */
 	pid_t parent_pid; /* whose memory it was forked with, 0 if its image is its own */
 	struct py_process info;

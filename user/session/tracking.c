@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/tracking.h"
 
-#include <fcntl.h>
-#include <limits.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "sampler/known_files.h"
+#include "sampler/layouts.h"
 #include "sampler/sampler.h"
 #include "session/processes.h"
-#include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/log.h"
+#include "util/quota.h"
 
 /* Where an address alone does not identify a code object, the kernel takes fingerprints. */
 static __u32 track_flags(const struct py_offsets *offsets)
@@ -19,59 +20,44 @@ static __u32 track_flags(const struct py_offsets *offsets)
 }
 
 /*
- * The next process that executes this file is ready at its first instruction. All of it is what the
- * file says: the process that it was met in has no say in what others are.
+ * The next process that executes this file, or in which this library begins an interpreter, is ready
+ * at its first instruction.
  */
-static void learn_binary(struct sampler *sampler, const struct py_process *p)
+static void learn(struct sampler *sampler, const struct process *p, int file_fd)
 {
-	const struct binary binary = { p->file_id.dev, p->file_id.ino, (off_t)p->file_id.size };
-
-	if (p->of_file && p->build == PY_BUILD_EXE)
-		sampler__learn_binary(sampler, &binary, p->code_delta, &p->offsets,
-				      track_flags(&p->offsets));
-}
-
-/* The library itself, or -1: another file may be there by now. */
-static int open_library(const struct py_process *p)
-{
-	char path[PATH_MAX];
-	struct file_id id;
 	struct stat st;
-	int fd;
+	int r;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid, p->map_start,
-		 p->map_end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", p->pid, p->file);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	}
-	if (fd < 0 || fstat(fd, &st))
-		return fd;
-	id = file_id_of(&st);
-	if (file_id_same(&id, &p->file_id))
-		return fd;
-	close(fd);
-	return -1;
+	if (file_fd < 0 || p->info.file_remote || fstat(file_fd, &st))
+		return;
+	r = known_files__learn(sampler__known_files(sampler), &p->info, file_fd,
+			       sampler__owner(sampler, st.st_uid), track_flags(&p->info.offsets),
+			       clock_monotonic_ns());
+	if (r < 0)
+		log_debug("tracking", "%s is not known from now on: %s", p->info.file,
+			  strerror(-r));
 }
 
-/* The next process in which this library begins an interpreter is ready at that moment. */
-static void learn_library(struct sampler *sampler, const struct py_process *p)
+static void explain(struct process *p, int err, const char *too_many)
 {
-	cleanup_close int fd = -1;
-	int err;
-
-	if (!p->of_file || p->build != PY_BUILD_SHARED || !p->map_start)
-		return;
-	fd = open_library(p);
-	if (fd < 0)
-		return;
-	err = sampler__learn_library(sampler, fd, &p->offsets, track_flags(&p->offsets));
-	if (err)
-		log_debug("tracking", "%s is not probed: %s", p->file, strerror(-err));
+	snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s",
+		 err == -EDQUOT ? too_many : strerror(-err));
 }
 
-int tracking_begin(struct sampler *sampler, const struct process *p)
+static int take_layout(struct sampler *sampler, struct process *p)
+{
+	struct layouts *layouts = sampler__layouts(sampler);
+	int layout = layouts__take(layouts, p->owner, &p->info.offsets, clock_monotonic_ns());
+	char too_many[64];
+
+	snprintf(too_many, sizeof(too_many), "its user has %llu other interpreter builds",
+		 quota__held(layouts__quota(layouts), p->owner));
+	if (layout < 0)
+		explain(p, layout, too_many);
+	return layout;
+}
+
+int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
 {
 	struct proc_info info = {
 		.runtime_addr = p->info.runtime_addr,
@@ -79,11 +65,30 @@ int tracking_begin(struct sampler *sampler, const struct process *p)
 		.flags = track_flags(&p->info.offsets),
 		.owner = p->owner,
 	};
-	int err = sampler__track(sampler, p->pid, &info, &p->info.offsets);
+	int layout = take_layout(sampler, p), err;
 
-	if (err)
+	if (layout < 0)
+		return layout;
+	info.layout = (__u32)layout;
+	err = sampler__track(sampler, p->pid, &info);
+	if (err) {
+		layouts__drop(sampler__layouts(sampler), info.layout, clock_monotonic_ns());
+		explain(p, err, "its user has too many processes");
 		return err;
-	learn_binary(sampler, &p->info);
-	learn_library(sampler, &p->info);
+	}
+	p->layout = info.layout;
+	learn(sampler, p, file_fd);
 	return 0;
+}
+
+void tracking_known(struct sampler *sampler, struct process *p, __u32 layout)
+{
+	layouts__use(sampler__layouts(sampler), layout);
+	p->layout = layout;
+}
+
+void tracking_end(struct sampler *sampler, struct process *p)
+{
+	layouts__drop(sampler__layouts(sampler), p->layout, clock_monotonic_ns());
+	p->layout = KRAIT_NO_LAYOUT;
 }

@@ -6,11 +6,21 @@
 #ifndef KRAIT_SESSION_TRACKING_H
 #define KRAIT_SESSION_TRACKING_H
 
+#include <linux/types.h>
+
 struct process;
 struct sampler;
 
-/* p->info and p->start_ns are filled. 0, or as sampler__track(). */
-int tracking_begin(struct sampler *sampler, const struct process *p)
+/*
+ * p->info, start_ns and owner are filled; file_fd: the file that holds the interpreter, borrowed, or
+ * -1. 0; or as sampler__track(), or -EDQUOT: its user has too many different interpreters. Then
+ * p->info.why says so.
+ */
+int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
 	__attribute__((warn_unused_result));
+/* The kernel has begun by itself, with that layout: of a known file, or of the process it forked from. */
+void tracking_known(struct sampler *sampler, struct process *p, __u32 layout);
+/* The process no longer needs its layout. */
+void tracking_end(struct sampler *sampler, struct process *p);
 
 #endif /* KRAIT_SESSION_TRACKING_H */

@@ -168,6 +168,8 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 	if (r)
 		return r;
 	ret->code_vaddr = find_code_vaddr(f);
+	if (f->ehdr.e_type == ET_DYN)
+		ret->entry_cnt = elf_entries_find(f, ret->runtime_vaddr, ret->entries);
 	/* A copy that the linker moved to .bss has no bytes in the file: only live memory tells. */
 	if (elf_file_offset(f, ret->runtime_vaddr, &ret->table_off, &len)) {
 		ret->table_len = len < sizeof(ret->table) ? (__u32)len : sizeof(ret->table);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "target/elf_entries.h"
 #include "target/file_id.h"
 #include "target/py_offsets.h"
 
@@ -29,6 +30,8 @@ struct elf_runtime {
 	__u64 table_off; /* of the table in the file */
 	__u64 file_size;
 	__u64 headers_hash; /* of the ELF and program headers */
+	__u32 entry_cnt; /* of entries: where an interpreter of a library begins */
+	struct elf_entry entries[ELF_ENTRIES_MAX];
 	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only without a table */
 	bool debug; /* built --with-pydebug: it counts references */
 	__u32 table_len; /* bytes in table; 0 where the file does not hold the content */

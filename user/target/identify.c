@@ -84,6 +84,8 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 	if (copy->elf) {
 		p->file_id = copy->elf->id;
 		p->code_delta = copy->elf->runtime_vaddr - copy->elf->code_vaddr;
+		p->entry_cnt = copy->elf->entry_cnt <= ELF_ENTRIES_MAX ? copy->elf->entry_cnt : 0;
+		memcpy(p->entries, copy->elf->entries, sizeof(p->entries));
 	}
 	snprintf(p->file, sizeof(p->file), "%s", copy->file);
 	snprintf(p->why, sizeof(p->why), "%s", why);

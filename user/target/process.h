@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "target/elf_entries.h"
 #include "target/file_id.h"
 #include "target/proc.h"
 #include "target/py_offsets.h"
@@ -47,6 +48,8 @@ struct py_process {
 	__u64 map_start, map_end; /* the mapping of that file's beginning; 0 unknown */
 	struct file_id file_id; /* with of_file: which one */
 	__u64 code_delta; /* with of_file: &_PyRuntime - mm->start_code, where it is what is executed */
+	__u32 entry_cnt; /* with of_file: of entries, */
+	struct elf_entry entries[ELF_ENTRIES_MAX]; /* where the interpreter of a library begins */
 	bool file_remote; /* on FUSE or a network: whoever serves it decides when a read ends */
 	char file[256]; /* its name, as /proc/PID/maps shows it to us */
 	/* Whose it is, by host ids; has_ids says whether that could be found out. */
