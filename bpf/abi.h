@@ -35,6 +35,9 @@
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
 #define KRAIT_ANCHOR_FRAMES 1024
+/* Fewer frames in a record are not worth an anchor, and to a younger thread none is written. */
+#define KRAIT_ANCHOR_WORTH 8
+#define KRAIT_ANCHOR_AGE_NS 1000000000ULL
 
 /*
  * Bytes read in one go at the start of a PyThreadState, an interpreter frame and a code object.
@@ -414,6 +417,7 @@ _Static_assert(sizeof(struct event_sample) == 136, "struct event_sample is share
 enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
+	SAMPLE_DUMPABLE = 1 << 2, /* its user may trace the process; told where an anchor may pay */
 };
 
 /*

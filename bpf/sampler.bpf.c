@@ -28,10 +28,6 @@
 #include "tick.h"
 #include "loops.h"
 
-/* Below that many frames no anchor pays, and to a thread younger than that none is written. */
-#define WAKE_FRAMES 8
-#define WAKE_AGE_NS 1000000000LL
-
 /* What belongs to the sampled thread; NULL where user space has not given it one. */
 struct thread_maps {
 	struct thread_slot *slot;
@@ -176,7 +172,11 @@ static __always_inline __u32 take_stack(struct scratch *s, struct proc_info *pro
 	reason = find_thread(&c, proc, m->slot, has_loop);
 	if (reason != REASON_PYTHON)
 		return reason;
-	return walk_thread(&c, proc, m->anchor, has_loop);
+	reason = walk_thread(&c, proc, m->anchor, has_loop);
+	if (c.off->thread.last_profiled_frame != PYOFF_ABSENT &&
+	    s->event.frame_cnt >= KRAIT_ANCHOR_WORTH && task_is_dumpable(task))
+		s->event.flags |= SAMPLE_DUMPABLE;
+	return reason;
 }
 
 static __always_inline void begin_event(struct event_sample *event, struct task_struct *task,
@@ -298,8 +298,8 @@ static __always_inline void settle_outcome(struct event_sample *event, __u32 rea
  */
 static __always_inline bool is_new_and_old(const struct event_sample *event)
 {
-	return !(event->flags & SAMPLE_HAS_SLOT) && event->frame_cnt >= WAKE_FRAMES &&
-	       (__s64)(event->time_ns - event->thread_start_ns) > WAKE_AGE_NS;
+	return !(event->flags & SAMPLE_HAS_SLOT) && event->frame_cnt >= KRAIT_ANCHOR_WORTH &&
+	       (__s64)(event->time_ns - event->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
 }
 
 /* Into the ring buffer, if its owner may still take room there. */

@@ -15,6 +15,38 @@ static __always_inline bool task_is_exiting(struct task_struct *task)
 	return (BPF_CORE_READ(task, flags) & PF_EXITING) || !BPF_CORE_READ(task, mm);
 }
 
+/* mm->flags is a word, and since 6.18 a bitmap that has the same bits in its first one. */
+struct mm_struct___word {
+	unsigned long flags;
+} __attribute__((preserve_access_index));
+
+struct mm_struct___bitmap {
+	struct {
+		unsigned long __mm_flags[1];
+	} flags;
+} __attribute__((preserve_access_index));
+
+#define MM_DUMPABLE_MASK 3 /* include/linux/mm_types.h, sched/coredump.h: its two lowest bits */
+#define MM_DUMPABLE_USER 1 /* SUID_DUMP_USER */
+
+/*
+ * May the task's own user trace it? Not what has changed its ids, by exec or afterwards, nor who has asked
+ * for that. /proc says it by the owner of its files, and there root's look the same in both cases.
+ */
+static __always_inline bool task_is_dumpable(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	const struct mm_struct___bitmap *bitmap = (const void *)mm;
+	const struct mm_struct___word *word = (const void *)mm;
+	unsigned long flags = 0;
+
+	if (bpf_core_field_exists(bitmap->flags))
+		bpf_core_read(&flags, sizeof(flags), &bitmap->flags);
+	else if (bpf_core_field_exists(word->flags))
+		bpf_core_read(&flags, sizeof(flags), &word->flags);
+	return (flags & MM_DUMPABLE_MASK) == MM_DUMPABLE_USER;
+}
+
 /* Between the old image and the new one. The bit is looked up: kernels may lose it. */
 static __always_inline bool task_is_execing(struct task_struct *task)
 {

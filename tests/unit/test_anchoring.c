@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_anchoring.c - what is known of threads goes with them, also of those that never got an anchor.
+ * test_anchoring.c - which threads are written to, and when: of admitted processes only, none that is
+ * young or not dumpable, none again that refused; an epoch only after the answer; all cleared at the end.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,64 +9,333 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/anchors.h"
 #include "session/anchoring.h"
-#include "session/processes.h"
 #include "stack/stacks.h"
+#include "util/clock.h"
 
 #define PROCESS_CNT 100
+#define DEPTH 300
+#define ASKS_MAX 4096
 
-/* A shallow stack, for which no anchor pays. */
-static void sample(struct anchoring *a, pid_t pid, pid_t tid)
+struct ask {
+	struct probe_request request;
+	probe_done_fn done;
+	void *ctx;
+};
+
+/* What a prober would have been asked. */
+struct fixture {
+	struct anchoring *anchoring;
+	struct anchors *anchors;
+	struct anchor *map;
+	struct stacks *stacks;
+	int fd, ties, ask_cnt, forgotten;
+	struct ask asks[ASKS_MAX];
+};
+
+static int ask(void *ctx, const struct probe_request *r, const int fds[2], probe_done_fn done,
+	       void *done_ctx)
 {
-	static const struct process process; /* all offsets are 0: the field is there */
-	struct frame frame = { .code_addr = 0x1000, .frame_addr = 0x2000 };
-	struct stack stack = { .frames = &frame, .cnt = 1 };
-	struct event_sample event = {
+	struct fixture *f = ctx;
+
+	assert_true(f->ask_cnt < ASKS_MAX);
+	f->asks[f->ask_cnt++] = (struct ask){ *r, done, done_ctx };
+	return 0;
+}
+
+static void forget(void *ctx, const void *done_ctx)
+{
+	struct fixture *f = ctx;
+
+	f->forgotten++;
+	for (int i = 0; i < f->ask_cnt; i++) {
+		if (f->asks[i].ctx == done_ctx)
+			f->asks[i].done = NULL;
+	}
+}
+
+static int tie(void *ctx, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	struct fixture *f = ctx;
+
+	f->ties += anchor == KRAIT_NO_ANCHOR ? -1 : 1;
+	return 0;
+}
+
+/* The answer to the oldest question. */
+static void answer(struct fixture *f, int result, __u64 lpf_addr, bool with_data)
+{
+	struct probe_anchor_state state = { .lpf_addr = lpf_addr, .seq = 77 };
+	struct ask a = f->asks[0];
+	int fds[PROBE_FDS_MAX] = { -1, -1, -1 };
+
+	assert_true(f->ask_cnt > 0);
+	memmove(f->asks, f->asks + 1, --f->ask_cnt * sizeof(*f->asks));
+	if (a.done)
+		a.done(a.ctx, result, with_data ? &state : NULL, with_data ? sizeof(state) : 0,
+		       fds);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct anchor_access access = { ask, forget, tie, f };
+	size_t bytes = KRAIT_MAX_ANCHORS * sizeof(struct anchor);
+
+	f->fd = memfd_create("anchors", 0);
+	assert_true(f->fd >= 0 && !ftruncate(f->fd, (off_t)bytes));
+	f->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+	assert_ptr_not_equal(f->map, MAP_FAILED);
+	f->anchors = anchors__new(f->fd);
+	f->stacks = stacks__new();
+	f->anchoring = anchoring__new(ANCHOR_MODE_ON, f->anchors, &access);
+	assert_true(f->anchors && f->stacks && f->anchoring);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	anchoring__free(f->anchoring);
+	assert_int_equal(f->ties, 0);
+	stacks__free(f->stacks);
+	anchors__free(f->anchors);
+	munmap(f->map, KRAIT_MAX_ANCHORS * sizeof(struct anchor));
+	close(f->fd);
+	free(f);
+	return 0;
+}
+
+static void admit(struct fixture *f, pid_t pid)
+{
+	const struct anchor_process process = {
+		.pid = pid, .start_ns = 1, .since_ns = 10, .creds_digest = 5, .dir = -1, .mem = -1
+	};
+
+	anchoring__admit(f->anchoring, &process);
+}
+
+static struct event_sample event_of(pid_t pid, pid_t tid)
+{
+	return (struct event_sample){
+		.time_ns = 100,
 		.pid = (__u32)pid,
 		.tid = (__u32)tid,
 		.thread_start_ns = 1,
-		.frame_cnt = 1,
+		.frame_cnt = DEPTH,
+		.tstate_addr = 0x7000,
+		.flags = SAMPLE_DUMPABLE,
 	};
+}
 
-	anchoring__sample(a, &process, &event, &stack);
+/* As the thread does it. */
+static void put(struct fixture *f, const struct event_sample *event)
+{
+	static struct frame frames[DEPTH];
+	struct stack *stack;
+
+	for (__u32 i = 0; i < DEPTH; i++)
+		frames[i] = (struct frame){ 0x1000 + i, 0x100000 - 64 * i, (__s32)i, 0 };
+	if (!anchoring__is_admitted(f->anchoring, event))
+		return;
+	assert_int_equal(stacks__merge(f->stacks, event, frames, &stack), 0);
+	anchoring__sample(f->anchoring, event, stack);
+}
+
+/* Samples enough for a decision. */
+static void put_many(struct fixture *f, struct event_sample event)
+{
+	for (int i = 0; i < 20; i++) {
+		event.time_ns += 1000000;
+		put(f, &event);
+	}
+	anchoring__flush(f->anchoring);
+}
+
+static void test_written_and_believed_after_the_answer(void **state)
+{
+	struct fixture *f = *state;
+	const struct probe_anchor *asked = &f->asks[0].request.anchor;
+
+	admit(f, 7);
+	put_many(f, event_of(7, 8));
+	assert_int_equal(f->ask_cnt, 1);
+	assert_int_equal(f->asks[0].request.op, PROBE_ANCHOR_WRITE);
+	assert_int_equal(f->asks[0].request.pid, 7);
+	assert_int_equal(asked->tstate_addr, 0x7000);
+	assert_int_equal(asked->creds_digest, 5);
+	assert_false(asked->foreign_ok);
+	assert_int_equal(f->map[0].epoch, 0);
+	assert_int_equal(f->map[0].addrs[0], asked->frame_addr);
+	put_many(f, event_of(7, 8)); /* one question at a time */
+	assert_int_equal(f->ask_cnt, 1);
+	answer(f, 0, 0, true);
+	assert_int_equal(f->map[0].seq, 77);
+	assert_int_not_equal(f->map[0].epoch, 0);
+	assert_int_equal(anchoring__stats(f->anchoring)->writes, 1);
+}
+
+static void test_who_is_not_written_to(void **state)
+{
+	struct fixture *f = *state;
+	struct event_sample event = event_of(7, 8);
+	struct timespec now;
+
+	put_many(f, event); /* not admitted */
+	assert_int_equal(f->ask_cnt, 0);
+	admit(f, 7);
+	event.time_ns = 5; /* before that: maybe another image */
+	put(f, &event);
+	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
+	event = event_of(7, 8);
+	event.flags = 0; /* not dumpable */
+	put_many(f, event);
+	assert_int_equal(f->ask_cnt, 0);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	event = event_of(7, 9);
+	event.thread_start_ns = (__u64)now.tv_sec * NS_PER_SEC; /* young */
+	put_many(f, event);
+	assert_int_equal(f->ask_cnt, 0);
+	put_many(f, event_of(7, 8));
+	assert_int_equal(f->ask_cnt, 1);
+}
+
+static void test_refused_once_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	admit(f, 7);
+	put_many(f, event_of(7, 8));
+	answer(f, -EPERM, 0, true);
+	assert_int_equal(f->ties, 0);
+	put_many(f, event_of(7, 8));
+	assert_int_equal(f->ask_cnt, 0);
+	put_many(f, event_of(7, 9)); /* its other threads are asked about */
+	assert_int_equal(f->ask_cnt, 1);
+}
+
+static void test_process_that_hangs_hangs_nobody_else(void **state)
+{
+	struct fixture *f = *state;
+
+	admit(f, 7);
+	admit(f, 17);
+	put_many(f, event_of(7, 8));
+	put_many(f, event_of(17, 18));
+	assert_int_equal(f->ask_cnt, 2); /* nobody waits for the first answer */
+	answer(f, -ETIMEDOUT, 0, false);
+	answer(f, 0, 0, true);
+	put_many(f, event_of(7, 9));
+	assert_int_equal(f->ask_cnt, 0);
+	assert_int_equal(anchoring__stats(f->anchoring)->writes, 1);
+}
+
+static void test_strangers_slot_is_emptied_and_watched(void **state)
+{
+	struct fixture *f = *state;
+	struct event_sample event = event_of(7, 8);
+
+	admit(f, 7);
+	put_many(f, event);
+	answer(f, -EBUSY, 0x5555, true);
+	anchoring__flush(f->anchoring);
+	assert_int_equal(f->ask_cnt, 1);
+	assert_int_equal(f->asks[0].request.anchor.frame_addr, 0);
+	assert_true(f->asks[0].request.anchor.foreign_ok);
+	answer(f, 0, 0x5555, true);
+	put_many(f, event);
+	assert_int_equal(f->ask_cnt, 0); /* not yet */
+	assert_int_equal(anchoring__stats(f->anchoring)->writes, 0);
+}
+
+static void test_what_is_gone_is_forgotten(void **state)
+{
+	struct fixture *f = *state;
+
+	admit(f, 7);
+	put_many(f, event_of(7, 8));
+	put_many(f, event_of(7, 9));
+	assert_int_equal(f->ties, 2);
+	anchoring__thread_gone(f->anchoring, 8);
+	assert_int_equal(f->ties, 1);
+	anchoring__process_gone(f->anchoring, 7, 1 + 2 * KRAIT_NS_PER_TICK, 1000); /* another one */
+	anchoring__process_gone(f->anchoring, 7, 1, 10); /* its earlier image */
+	assert_int_equal(f->ties, 1);
+	anchoring__process_gone(f->anchoring, 7, 1, 1000);
+	assert_int_equal(f->ties, 0);
+	assert_int_equal(f->forgotten, 2);
+	answer(f, 0, 0, true);
+	answer(f, 0, 0, true);
+	put_many(f, event_of(7, 9));
+	assert_int_equal(f->ask_cnt, 0);
 }
 
 static void test_process_takes_its_threads_along(void **state)
 {
-	struct anchoring *a = anchoring__new(ANCHOR_MODE_AUTO, NULL);
+	struct fixture *f = *state;
+	struct event_sample event;
 
-	assert_non_null(a);
 	for (pid_t pid = 1; pid <= PROCESS_CNT; pid++) {
-		sample(a, pid, pid);
-		sample(a, pid, PROCESS_CNT + pid);
+		admit(f, pid);
+		event = event_of(pid, pid);
+		put(f, &event);
+		event = event_of(pid, PROCESS_CNT + pid);
+		put(f, &event);
 	}
-	assert_int_equal(anchoring__stats(a)->threads, 2 * PROCESS_CNT);
-	anchoring__thread_gone(a, PROCESS_CNT + 1);
-	assert_int_equal(anchoring__stats(a)->threads, 2 * PROCESS_CNT - 1);
+	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT);
+	anchoring__thread_gone(f->anchoring, PROCESS_CNT + 1);
+	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
+	anchoring__process_gone(f->anchoring, PROCESS_CNT + 1, 1, 1000); /* none of that number */
+	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
 	for (pid_t pid = 1; pid <= PROCESS_CNT; pid++)
-		anchoring__process_gone(a, pid);
-	assert_int_equal(anchoring__stats(a)->threads, 0);
-	anchoring__free(a);
+		anchoring__process_gone(f->anchoring, pid, 1, 1000);
+	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
 }
 
-static void test_other_processes_end_without_it(void **state)
+static void test_all_is_cleared_at_the_end(void **state)
 {
-	struct anchoring *a = anchoring__new(ANCHOR_MODE_AUTO, NULL);
+	struct fixture *f = *state;
 
-	assert_non_null(a);
-	sample(a, 1, 7);
-	anchoring__process_gone(a, 2);
-	assert_int_equal(anchoring__stats(a)->threads, 1);
-	sample(a, 1, 7);
-	assert_int_equal(anchoring__stats(a)->threads, 1);
-	anchoring__free(a);
+	admit(f, 7);
+	put_many(f, event_of(7, 8));
+	put_many(f, event_of(7, 9));
+	answer(f, 0, 0, true); /* the other one's answer comes late */
+	assert_true(anchoring__detach(f->anchoring));
+	assert_int_equal(f->ask_cnt, 2);
+	answer(f, 0, 0, true);
+	assert_true(anchoring__detach(f->anchoring));
+	assert_int_equal(f->ask_cnt, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(f->asks[0].request.op, PROBE_ANCHOR_WRITE);
+		assert_int_equal(f->asks[0].request.anchor.frame_addr, 0);
+		assert_int_equal(f->map[i].epoch, 0);
+		answer(f, 0, 0, true);
+	}
+	assert_false(anchoring__detach(f->anchoring));
 }
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process_takes_its_threads_along),
-		cmocka_unit_test(test_other_processes_end_without_it),
+		TEST(test_written_and_believed_after_the_answer),
+		TEST(test_who_is_not_written_to),
+		TEST(test_refused_once_is_left_alone),
+		TEST(test_process_that_hangs_hangs_nobody_else),
+		TEST(test_strangers_slot_is_emptied_and_watched),
+		TEST(test_what_is_gone_is_forgotten),
+		TEST(test_process_takes_its_threads_along),
+		TEST(test_all_is_cleared_at_the_end),
 	};
 
 	return cmocka_run_group_tests_name("anchoring", tests, NULL, NULL);

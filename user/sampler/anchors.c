@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 
 #include "util/quota.h"
 
@@ -83,70 +82,19 @@ void anchors__give_back(struct anchors *a, int index)
 	a->free[a->free_cnt++] = index;
 }
 
-static int transfer(const struct anchor_target *t, __u64 addr, void *buf, size_t size, bool write)
-{
-	struct iovec local = { buf, size }, remote = { (void *)(unsigned long)addr, size };
-	ssize_t n = write ? process_vm_writev(t->pid, &local, 1, &remote, 1, 0) :
-			    process_vm_readv(t->pid, &local, 1, &remote, 1, 0);
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == size ? 0 : -EFAULT;
-}
-
-static __u64 field(const __u8 *window, __s32 offset)
-{
-	__u64 value;
-
-	memcpy(&value, window + offset, sizeof(value));
-	return value;
-}
-
-/* Reads the thread state; -ESTALE when it is not the one that was sampled. */
-static int read_thread(const struct anchor_target *t, __u64 *ret_lpf_addr, __u64 *ret_seq)
-{
-	const struct py_offsets *off = t->offsets;
-	__u8 window[KRAIT_THREAD_WINDOW];
-	int err = transfer(t, t->tstate_addr, window, sizeof(window), false);
-
-	if (err)
-		return err;
-	if (field(window, off->thread.thread_id) != t->thread_ptr ||
-	    field(window, off->thread.interp) != t->interp_addr)
-		return -ESTALE;
-	*ret_lpf_addr = field(window, off->thread.last_profiled_frame);
-	*ret_seq = field(window, off->thread.last_profiled_frame_seq);
-	return 0;
-}
-
-int anchors__read(const struct anchor_target *target, __u64 *ret_lpf_addr)
-{
-	__u64 seq;
-
-	return read_thread(target, ret_lpf_addr, &seq);
-}
-
-int anchors__write(struct anchors *a, int index, const struct anchor_target *target,
-		   const __u64 *addrs, __u32 cnt, bool foreign_ok)
+void anchors__begin(struct anchors *a, int index, __u64 tstate_addr, const __u64 *addrs, __u32 cnt)
 {
 	struct anchor *anchor = &a->map[index];
-	__u64 lpf_addr, seq, lpf_field_addr, frame_addr = cnt ? addrs[0] : 0;
-	int err;
 
 	set_epoch(anchor, 0);
-	err = read_thread(target, &lpf_addr, &seq);
-	if (err)
-		return err;
-	if (!foreign_ok && lpf_addr)
-		return -EBUSY;
-	anchor->tstate_addr = target->tstate_addr;
-	anchor->seq = seq;
+	anchor->tstate_addr = tstate_addr;
 	anchor->addr_cnt = cnt < KRAIT_ANCHOR_FRAMES ? cnt : KRAIT_ANCHOR_FRAMES;
 	if (cnt)
 		memcpy(anchor->addrs, addrs, anchor->addr_cnt * sizeof(*addrs));
-	lpf_field_addr = target->tstate_addr + target->offsets->thread.last_profiled_frame;
-	err = transfer(target, lpf_field_addr, &frame_addr, sizeof(frame_addr), true);
-	if (!err && cnt)
-		set_epoch(anchor, ++a->last_epoch);
-	return err;
+}
+
+void anchors__complete(struct anchors *a, int index, __u64 seq)
+{
+	a->map[index].seq = seq;
+	set_epoch(&a->map[index], ++a->last_epoch);
 }

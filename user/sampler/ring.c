@@ -14,9 +14,6 @@
 #include "sampler/queue.h"
 #include "util/cleanup.h"
 
-/* Fewer frames in a record are not worth an anchor. */
-#define DEEP_FRAMES 8
-
 struct ring {
 	size_t page, bytes;
 	unsigned long *consumed; /* a page of its own, ours to write */
@@ -120,7 +117,8 @@ static void note(const struct ring *r, struct ring_moved *m, const struct queue_
 		return;
 	}
 	m->newcomer = m->newcomer || !(event->flags & SAMPLE_HAS_SLOT);
-	m->deep = m->deep || event->frame_cnt >= DEEP_FRAMES || event->anchor > ANCHOR_NOTE_DELTA;
+	m->deep = m->deep || event->frame_cnt >= KRAIT_ANCHOR_WORTH ||
+		  event->anchor > ANCHOR_NOTE_DELTA;
 }
 
 /* Bytes of whole records from pos on, at most room. */

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ struct sampler {
 	struct queue *queue;
 	struct reader *reader; /* NULL before the start */
 	struct slots *slots;
+	pthread_mutex_t slots_lock; /* anchors are tied to them by another thread */
 	struct anchors *anchors;
 	struct owner_books *books;
 	struct procs procs;
@@ -235,6 +237,7 @@ struct sampler *sampler__new(const struct sampler_config *config,
 	}
 	s->config = *config;
 	s->handler = *handler;
+	pthread_mutex_init(&s->slots_lock, NULL);
 	if (prepare(s, err)) {
 		sampler__free(s);
 		return NULL;
@@ -256,6 +259,7 @@ void sampler__free(struct sampler *s)
 	owner_books_unmap(s->books);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
+	pthread_mutex_destroy(&s->slots_lock);
 	anchors__free(s->anchors);
 	free(s);
 }
@@ -356,7 +360,9 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	procs_delete(&s->procs, pid, start_ns);
+	pthread_mutex_lock(&s->slots_lock);
 	slots__remove_process(s->slots, pid);
+	pthread_mutex_unlock(&s->slots_lock);
 }
 
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
@@ -390,7 +396,12 @@ const struct owner_books *sampler__owner_books(const struct sampler *s)
 
 int sampler__add_thread(struct sampler *s, const struct event_sample *event)
 {
-	return slots__add(s->slots, event->owner, event->pid, event->tid, event->thread_start_ns);
+	int err;
+
+	pthread_mutex_lock(&s->slots_lock);
+	err = slots__add(s->slots, event->owner, event->pid, event->tid, event->thread_start_ns);
+	pthread_mutex_unlock(&s->slots_lock);
+	return err;
 }
 
 __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
@@ -400,7 +411,9 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
 
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns)
 {
+	pthread_mutex_lock(&s->slots_lock);
 	slots__remove(s->slots, tid, start_ns);
+	pthread_mutex_unlock(&s->slots_lock);
 }
 
 struct anchors *sampler__anchors(struct sampler *s)
@@ -410,7 +423,12 @@ struct anchors *sampler__anchors(struct sampler *s)
 
 int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor)
 {
-	return slots__set_anchor(s->slots, tid, start_ns, anchor);
+	int err;
+
+	pthread_mutex_lock(&s->slots_lock);
+	err = slots__set_anchor(s->slots, tid, start_ns, anchor);
+	pthread_mutex_unlock(&s->slots_lock);
+	return err;
 }
 
 int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)

@@ -97,7 +97,10 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
 unsigned sampler__owner(const struct sampler *s, __u32 uid);
 const struct owner_books *sampler__owner_books(const struct sampler *s);
 
-/* Gives the sampled thread a slot; without one it is searched for at every sample. */
+/*
+ * Gives the sampled thread a slot; without one it is searched for at every sample. This, the ties and the
+ * removals may be called by any thread.
+ */
 int sampler__add_thread(struct sampler *s, const struct event_sample *event);
 __u64 sampler__slots_refused(const struct sampler *s, unsigned owner);
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);

@@ -4,23 +4,29 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <uthash.h>
 
 #include "sampler/anchors.h"
-#include "sampler/sampler.h"
-#include "session/processes.h"
 #include "stack/placement.h"
 #include "stack/stacks.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-/* A younger thread may be gone, its thread state freed, between our look and our write. */
-#define MIN_AGE_NS NS_PER_SEC
+/*
+ * A thread younger than KRAIT_ANCHOR_AGE_NS may be gone, its thread state freed, between the look at it
+ * and the write: it gets none.
+ */
+
 /* How long an emptied slot must stay empty before krait uses it; doubles with every failure. */
 #define WATCH_MIN_NS (2 * NS_PER_SEC)
 #define WATCH_MAX_NS (64 * NS_PER_SEC)
-/* Writes in one batch, which comes after each 50 ms of records at the latest. */
+/* Writes in one batch. */
 #define MAX_BATCH 256
+/* Processes with descriptors for it: two each. */
+#define MAX_PROCESSES 2048
 
 enum hold {
 	HOLD_FRESH, /* never written */
@@ -29,64 +35,166 @@ enum hold {
 	HOLD_REFUSED, /* left alone for good */
 };
 
+enum asked {
+	ASKED_NOTHING,
+	ASKED_WRITE, /* of addrs */
+	ASKED_CLEAR,
+	ASKED_LOOK, /* has it stayed empty? */
+};
+
+struct admitted {
+	struct anchor_process process;
+	const char *refused; /* why it gets no anchors any more */
+	UT_hash_handle hh;
+};
+
 struct anchored {
+	struct anchoring *anchoring;
 	pid_t tid, pid;
 	unsigned owner; /* who pays for its anchor: bpf/share.h */
 	__u64 start_ns;
 	enum hold hold;
+	enum asked asked;
 	int index; /* of the anchor, < 0 none */
 	bool queued;
+	bool dumpable; /* when it was seen last */
 	__u32 addr_cnt; /* of addrs, to be written; 0 empties the slot */
 	__u64 *addrs; /* the frame to anchor at and its callers */
 	__u64 watch_ns, watch_until_ns;
-	struct py_offsets offsets;
-	struct anchor_target target;
+	__u64 tstate_addr, interp_addr, thread_ptr; /* as the last sample said */
 	struct placement placement;
 	UT_hash_handle hh;
 };
 
 struct anchoring {
 	enum anchor_mode mode;
-	struct sampler *sampler;
+	struct anchors *anchors;
+	struct anchor_access access;
+	struct admitted *by_pid, *last; /* last: found last */
 	struct anchored *by_tid;
 	struct anchoring_stats stats;
 	int batch_cnt;
 	pid_t batch[MAX_BATCH];
 };
 
-struct anchoring *anchoring__new(enum anchor_mode mode, struct sampler *sampler)
+struct anchoring *anchoring__new(enum anchor_mode mode, struct anchors *anchors,
+				 const struct anchor_access *access)
 {
 	struct anchoring *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return NULL;
 	a->mode = mode;
-	a->sampler = sampler;
+	a->anchors = anchors;
+	a->access = *access;
 	return a;
+}
+
+static void give_back(struct anchoring *a, struct anchored *t)
+{
+	if (t->index < 0)
+		return;
+	a->access.tie(a->access.ctx, t->tid, t->start_ns, KRAIT_NO_ANCHOR);
+	anchors__give_back(a->anchors, t->index);
+	t->index = -1;
 }
 
 static void forget(struct anchoring *a, struct anchored *t)
 {
-	if (t->index >= 0) {
-		sampler__tie_anchor(a->sampler, t->tid, t->start_ns, KRAIT_NO_ANCHOR);
-		anchors__give_back(sampler__anchors(a->sampler), t->index);
-	}
+	if (t->asked)
+		a->access.forget(a->access.ctx, t);
+	give_back(a, t);
 	HASH_DEL(a->by_tid, t);
 	a->stats.threads--;
 	free(t->addrs);
 	free(t);
 }
 
+static void dismiss(struct anchoring *a, struct admitted *p)
+{
+	if (a->last == p)
+		a->last = NULL;
+	HASH_DEL(a->by_pid, p);
+	cleanup_close_(&p->process.dir);
+	cleanup_close_(&p->process.mem);
+	free(p);
+}
+
 void anchoring__free(struct anchoring *a)
 {
 	struct anchored *t, *next;
+	struct admitted *p, *next_process;
 
 	if (!a)
 		return;
 	HASH_ITER(hh, a->by_tid, t, next)
 		forget(a, t);
+	HASH_ITER(hh, a->by_pid, p, next_process)
+		dismiss(a, p);
 	free(a);
 }
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+static void remove_process(struct anchoring *a, struct admitted *p);
+
+static struct admitted *find_process(struct anchoring *a, pid_t pid)
+{
+	struct admitted *p = a->last;
+
+	if (!p || p->process.pid != pid)
+		HASH_FIND(hh, a->by_pid, &pid, sizeof(pid), p);
+	if (p)
+		a->last = p;
+	return p;
+}
+
+void anchoring__admit(struct anchoring *a, const struct anchor_process *process)
+{
+	struct admitted *p = find_process(a, process->pid);
+
+	if (p)
+		remove_process(a, p);
+	p = HASH_COUNT(a->by_pid) < MAX_PROCESSES ? calloc(1, sizeof(*p)) : NULL;
+	if (!p) {
+		int dir = process->dir, mem = process->mem;
+
+		cleanup_close_(&dir);
+		cleanup_close_(&mem);
+		return;
+	}
+	p->process = *process;
+	HASH_ADD(hh, a->by_pid, process.pid, sizeof(pid_t), p);
+}
+
+bool anchoring__is_admitted(struct anchoring *a, const struct event_sample *event)
+{
+	const struct admitted *p = find_process(a, (pid_t)event->pid);
+
+	return p && event->time_ns >= p->process.since_ns &&
+	       start_order(event->thread_start_ns, p->process.start_ns) >= 0;
+}
+
+static void remove_process(struct anchoring *a, struct admitted *p)
+{
+	struct anchored *t, *next;
+
+	HASH_ITER(hh, a->by_tid, t, next) {
+		if (t->pid == p->process.pid)
+			forget(a, t);
+	}
+	dismiss(a, p);
+}
+
+void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u64 before_ns)
+{
+	struct admitted *p = find_process(a, pid);
+
+	if (p && same_start(p->process.start_ns, start_ns) && p->process.since_ns < before_ns)
+		remove_process(a, p);
+}
+
+/* ---- threads ---------------------------------------------------------------------------------- */
 
 static struct anchored *find(struct anchoring *a, pid_t tid, __u64 start_ns)
 {
@@ -109,6 +217,7 @@ static struct anchored *find_or_add(struct anchoring *a, const struct event_samp
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
+	t->anchoring = a;
 	t->tid = event->tid;
 	t->pid = event->pid;
 	t->start_ns = event->thread_start_ns;
@@ -159,37 +268,28 @@ static void watch(struct anchoring *a, struct anchored *t, __u64 now_ns)
 static void refuse(struct anchoring *a, struct anchored *t, const char *why)
 {
 	t->hold = HOLD_REFUSED;
-	if (t->index >= 0) {
-		sampler__tie_anchor(a->sampler, t->tid, t->start_ns, KRAIT_NO_ANCHOR);
-		anchors__give_back(sampler__anchors(a->sampler), t->index);
-		t->index = -1;
-	}
+	give_back(a, t);
 	log_debug("anchoring", "thread %d gets full walks only: %s", t->tid, why);
 }
 
-static void set_target(struct anchored *t, const struct process *p, const struct event_sample *e)
+/* None of its threads is asked about any more. */
+static void refuse_process(struct anchoring *a, pid_t pid, const char *why)
 {
-	t->offsets = p->info.offsets;
-	t->target = (struct anchor_target){
-		.pid = p->pid,
-		.tstate_addr = e->tstate_addr,
-		.interp_addr = e->interp_addr,
-		.thread_ptr = e->thread_ptr,
-		.offsets = &t->offsets,
-	};
+	struct admitted *p = find_process(a, pid);
+
+	if (!p || p->refused)
+		return;
+	p->refused = why;
+	log_warn("anchoring", "process %d gets full walks only: %s", pid, why);
 }
 
-/* The watch is over: was the slot left empty? */
-static void end_watch(struct anchoring *a, struct anchored *t, __u64 now_ns)
+static void take_sample(struct anchored *t, const struct event_sample *e)
 {
-	__u64 lpf_addr = 0;
-
-	if (now_ns < t->watch_until_ns)
-		return;
-	if (anchors__read(&t->target, &lpf_addr) || lpf_addr)
-		watch(a, t, now_ns);
-	else
-		t->hold = HOLD_FRESH;
+	t->tstate_addr = e->tstate_addr;
+	t->interp_addr = e->interp_addr;
+	t->thread_ptr = e->thread_ptr;
+	if (e->frame_cnt >= KRAIT_ANCHOR_WORTH)
+		t->dumpable = e->flags & SAMPLE_DUMPABLE;
 }
 
 /* Frames that the record would carry had it not been walked to the end for a check or a confirmation. */
@@ -200,8 +300,15 @@ static __u32 frames_above(const struct event_sample *event)
 	return whole ? event->anchor_index + 1 : event->frame_cnt;
 }
 
-void anchoring__sample(struct anchoring *a, const struct process *process,
-		       const struct event_sample *event, const struct stack *stack)
+/* Other notes are as rare as writes. */
+static void count_note(struct anchoring *a, __u32 note)
+{
+	a->stats.slid += note == ANCHOR_NOTE_SLID;
+	a->stats.foreign += note == ANCHOR_NOTE_FOREIGN;
+}
+
+void anchoring__sample(struct anchoring *a, const struct event_sample *event,
+		       const struct stack *stack)
 {
 	struct placement_sample sample = {
 		.time_ns = event->time_ns,
@@ -210,42 +317,50 @@ void anchoring__sample(struct anchoring *a, const struct process *process,
 		.confirmed = event->anchor == ANCHOR_NOTE_CONFIRM,
 		.over = event->anchor == ANCHOR_NOTE_SLID || event->anchor == ANCHOR_NOTE_FOREIGN,
 	};
-	struct anchored *t;
+	struct anchored *t = find_or_add(a, event);
 	int frame;
 
-	if (a->mode == ANCHOR_MODE_OFF || !py_process_has_anchors(&process->info))
-		return;
-	t = find_or_add(a, event);
 	if (!t || t->hold == HOLD_REFUSED)
 		return;
-	a->stats.slid += event->anchor == ANCHOR_NOTE_SLID;
-	a->stats.foreign += event->anchor == ANCHOR_NOTE_FOREIGN;
+	count_note(a, event->anchor);
 	if (stack->mismatch) {
 		refuse(a, t, "an audit found a wrong base");
 		return;
 	}
+	take_sample(t, event);
 	/* The root of a stack that is too deep is never met, so no anchor of it is ever confirmed. */
 	if (event->reason == REASON_DEPTH)
 		return;
 	frame = placement_observe(&t->placement, &sample, a->mode == ANCHOR_MODE_ON);
+	if (t->asked)
+		return; /* what comes of that is not known yet */
 	if (t->hold == HOLD_WATCH) {
-		end_watch(a, t, event->time_ns);
+		if (event->time_ns >= t->watch_until_ns)
+			enqueue(a, t);
 	} else if (event->anchor == ANCHOR_NOTE_FOREIGN) {
-		set_target(t, process, event);
 		watch(a, t, event->time_ns);
 	} else if (frame >= 0 && !set_addrs(t, stack, frame)) {
-		set_target(t, process, event);
 		enqueue(a, t);
 	}
 }
 
-void anchoring__reset(struct anchoring *a, const struct event_sample *event)
+void anchoring__short_sample(struct anchoring *a, const struct event_sample *event)
 {
 	struct anchored *t = find(a, event->tid, event->thread_start_ns);
 
-	if (t && t->index >= 0)
-		anchors__stop(sampler__anchors(a->sampler), t->index);
+	if (t)
+		placement_skip(&t->placement, event->frame_cnt);
 }
+
+void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns)
+{
+	struct anchored *t = find(a, tid, start_ns);
+
+	if (t && t->index >= 0)
+		anchors__stop(a->anchors, t->index);
+}
+
+/* ---- writes ----------------------------------------------------------------------------------- */
 
 /* An index and the tie to the thread, where they are still missing. */
 static int prepare(struct anchoring *a, struct anchored *t)
@@ -254,12 +369,12 @@ static int prepare(struct anchoring *a, struct anchored *t)
 
 	if (t->index >= 0)
 		return 0;
-	t->index = anchors__take(sampler__anchors(a->sampler), t->owner);
+	t->index = anchors__take(a->anchors, t->owner);
 	if (t->index < 0)
 		return t->index;
-	err = sampler__tie_anchor(a->sampler, t->tid, t->start_ns, (__u32)t->index);
+	err = a->access.tie(a->access.ctx, t->tid, t->start_ns, (__u32)t->index);
 	if (err) {
-		anchors__give_back(sampler__anchors(a->sampler), t->index);
+		anchors__give_back(a->anchors, t->index);
 		t->index = -1;
 	}
 	return err;
@@ -273,27 +388,107 @@ static __u64 boot_clock_ns(void)
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 
-static void write_one(struct anchoring *a, struct anchored *t, __u64 now_ns)
+/* The watch is over, or goes on, longer. */
+static void on_look(struct anchoring *a, struct anchored *t, int result,
+		    const struct probe_anchor_state *state)
 {
-	bool emptying = t->hold == HOLD_WATCH, ours = emptying || t->hold == HOLD_OWNED;
-	int err;
+	if (result || !state || state->lpf_addr)
+		watch(a, t, clock_monotonic_ns());
+	else
+		t->hold = HOLD_FRESH;
+}
 
-	if (t->hold == HOLD_REFUSED || boot_clock_ns() < t->start_ns + MIN_AGE_NS)
-		return;
-	if (prepare(a, t))
-		return; /* all in use, or no slot yet: there is always the full walk */
-	err = anchors__write(sampler__anchors(a->sampler), t->index, &t->target, t->addrs,
-			     emptying ? 0 : t->addr_cnt, ours);
-	if (!err && !emptying) {
+static void on_written(struct anchoring *a, struct anchored *t, int result,
+		       const struct probe_anchor_state *state)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	if (!result && state) {
+		anchors__complete(a->anchors, t->index, state->seq);
 		a->stats.writes++;
 		t->hold = HOLD_OWNED;
 		placement_written(&t->placement, now_ns);
-	} else if (err == -EBUSY) {
+	} else if (result == -EBUSY) {
 		watch(a, t, now_ns);
-	} else if (err && err != -ESTALE) {
+	} else if (result && result != -ESTALE && result != -EAGAIN) {
 		a->stats.refused++;
-		refuse(a, t, strerror(-err));
+		refuse(a, t, strerror(-result));
 	}
+}
+
+static void on_answer(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct anchored *t = ctx;
+	struct anchoring *a = t->anchoring;
+	const struct probe_anchor_state *state =
+		data && len == sizeof(struct probe_anchor_state) ? data : NULL;
+	enum asked asked = t->asked;
+
+	t->asked = ASKED_NOTHING;
+	if (!data && (result == -ETIMEDOUT || result == -EIO || result == -EUSERS)) {
+		refuse_process(a, t->pid, "writing an anchor does not come back");
+		a->stats.refused++;
+		refuse(a, t, strerror(-result));
+	} else if (asked == ASKED_LOOK) {
+		on_look(a, t, result, state);
+	} else if (asked == ASKED_WRITE) {
+		on_written(a, t, result, state);
+	} else if (result && result != -ESTALE && result != -EAGAIN && result != -ESRCH) {
+		a->stats.refused++;
+		refuse(a, t, strerror(-result));
+	}
+}
+
+static void ask(struct anchoring *a, struct anchored *t, const struct admitted *p, enum asked what)
+{
+	const struct py_offsets *off = &p->process.offsets;
+	const int fds[] = { p->process.dir, p->process.mem };
+	struct probe_request r = {
+		.op = what == ASKED_LOOK ? PROBE_ANCHOR_READ : PROBE_ANCHOR_WRITE,
+		.pid = t->pid,
+		.anchor = {
+			.tstate_addr = t->tstate_addr,
+			.interp_addr = t->interp_addr,
+			.thread_ptr = t->thread_ptr,
+			.thread_id = off->thread.thread_id,
+			.interp = off->thread.interp,
+			.last_profiled_frame = off->thread.last_profiled_frame,
+			.last_profiled_frame_seq = off->thread.last_profiled_frame_seq,
+			.creds_digest = p->process.creds_digest,
+			.frame_addr = what == ASKED_WRITE ? t->addrs[0] : 0,
+			.foreign_ok = what == ASKED_CLEAR || t->hold == HOLD_OWNED,
+		},
+	};
+	int err;
+
+	t->asked = what;
+	err = a->access.ask(a->access.ctx, &r, fds, on_answer, t);
+	if (err)
+		on_answer(t, err, NULL, 0, NULL);
+}
+
+/* What was decided on a while ago, if it still may be done. */
+static void act(struct anchoring *a, struct anchored *t, __u64 now_ns)
+{
+	const struct admitted *p = find_process(a, t->pid);
+
+	if (t->hold == HOLD_REFUSED || t->asked || !p || p->refused || !t->dumpable ||
+	    boot_clock_ns() < t->start_ns + KRAIT_ANCHOR_AGE_NS)
+		return;
+	if (t->hold == HOLD_WATCH && t->watch_until_ns <= now_ns) {
+		ask(a, t, p, ASKED_LOOK);
+		return;
+	}
+	if (t->hold == HOLD_WATCH) {
+		anchoring__reset(a, t->tid, t->start_ns);
+		ask(a, t, p, ASKED_CLEAR);
+		return;
+	}
+	/* All in use, or no slot yet: there is always the full walk. */
+	if (!t->addr_cnt || prepare(a, t))
+		return;
+	anchors__begin(a->anchors, t->index, t->tstate_addr, t->addrs, t->addr_cnt);
+	ask(a, t, p, ASKED_WRITE);
 }
 
 void anchoring__flush(struct anchoring *a)
@@ -309,7 +504,7 @@ void anchoring__flush(struct anchoring *a)
 		if (!t)
 			continue;
 		t->queued = false;
-		write_one(a, t, now_ns);
+		act(a, t, now_ns);
 	}
 }
 
@@ -322,26 +517,22 @@ void anchoring__thread_gone(struct anchoring *a, pid_t tid)
 		forget(a, t);
 }
 
-void anchoring__process_gone(struct anchoring *a, pid_t pid)
+bool anchoring__detach(struct anchoring *a)
 {
 	struct anchored *t, *next;
+	bool some = false;
 
 	HASH_ITER(hh, a->by_tid, t, next) {
-		if (t->pid == pid)
-			forget(a, t);
-	}
-}
+		const struct admitted *p = find_process(a, t->pid);
 
-void anchoring__detach(struct anchoring *a)
-{
-	struct anchored *t, *next;
-
-	HASH_ITER(hh, a->by_tid, t, next) {
-		if (t->hold == HOLD_OWNED && anchors__write(sampler__anchors(a->sampler), t->index,
-							    &t->target, NULL, 0, true))
-			log_debug("anchoring", "thread %d: its anchor could not be cleared",
-				  t->tid);
+		if (!t->asked && t->hold == HOLD_OWNED && p && !p->refused && t->dumpable) {
+			t->hold = HOLD_REFUSED;
+			anchoring__reset(a, t->tid, t->start_ns);
+			ask(a, t, p, ASKED_CLEAR);
+		}
+		some = some || t->asked;
 	}
+	return some;
 }
 
 const struct anchoring_stats *anchoring__stats(const struct anchoring *a)

@@ -2,24 +2,26 @@
 /*
  * anchoring.h - which threads get anchors: samples in, writes out.
  *
- * Decisions are made while records are read, writes in one batch after that. A thread that refuses
- * (no permission, gone) is left alone; where somebody else writes the same slot, krait empties it,
+ * Decisions are made while records are read; a write is asked for, and its answer comes when it comes
+ * (anchor_thread.h). A thread that refuses (no permission, gone) is left alone, and so are all of a
+ * process whose memory does not come back; where somebody else writes the same slot, krait empties it,
  * watches for a while that it stays empty, and only then goes on, with growing pauses.
  *
- * Must hold: nothing is written to a thread younger than a second; what krait wrote is cleared at the
- * end.
+ * Must hold: nothing is written to a thread younger than a second, nor to a process that is not
+ * admitted or not dumpable; what krait wrote is cleared at the end. One thread calls.
  */
 #ifndef KRAIT_SESSION_ANCHORING_H
 #define KRAIT_SESSION_ANCHORING_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "abi.h"
+#include "target/prober.h"
 
 struct anchoring;
-struct process;
-struct sampler;
+struct anchors;
 struct stack;
 
 enum anchor_mode {
@@ -34,22 +36,57 @@ struct anchoring_stats {
 	__u64 threads; /* known now */
 };
 
-/* NULL and errno on failure. */
-struct anchoring *anchoring__new(enum anchor_mode mode, struct sampler *sampler);
+/* A process whose threads may get anchors, as it was identified. */
+struct anchor_process {
+	pid_t pid;
+	__u64 start_ns; /* as in struct process */
+	__u64 since_ns; /* CLOCK_MONOTONIC: earlier samples may be of another image */
+	struct py_offsets offsets;
+	__u64 creds_digest;
+	int dir, mem; /* of /proc/PID, and its memory as it was then */
+};
+
+/* How a slot is read and written: by a prober, or by a test. As prober__ask() and prober__forget(). */
+struct anchor_access {
+	int (*ask)(void *ctx, const struct probe_request *r, const int fds[2], probe_done_fn done,
+		   void *done_ctx);
+	void (*forget)(void *ctx, const void *done_ctx);
+	/* Ties an anchor to a thread, as sampler__tie_anchor(). */
+	int (*tie)(void *ctx, pid_t tid, __u64 start_ns, __u32 anchor);
+	void *ctx;
+};
+
+/* anchors: borrowed. NULL and errno on failure. */
+struct anchoring *anchoring__new(enum anchor_mode mode, struct anchors *anchors,
+				 const struct anchor_access *access);
 void anchoring__free(struct anchoring *a);
 
+/* Threads of it may get anchors from now on. Takes over the descriptors, whatever comes of it. */
+void anchoring__admit(struct anchoring *a, const struct anchor_process *process);
+/* Is that sample one of an admitted process? */
+bool anchoring__is_admitted(struct anchoring *a, const struct event_sample *event);
+
 /* Takes in a sample that was merged into *stack. */
-void anchoring__sample(struct anchoring *a, const struct process *process,
-		       const struct event_sample *event, const struct stack *stack);
+void anchoring__sample(struct anchoring *a, const struct event_sample *event,
+		       const struct stack *stack);
+/* The same of one that carries so little that no anchor would make it shorter: it was not merged. */
+void anchoring__short_sample(struct anchoring *a, const struct event_sample *event);
 /* The base of the thread's deltas is lost: no more of them until there is a new one. */
-void anchoring__reset(struct anchoring *a, const struct event_sample *event);
-/* Writes what was decided on. Call it when all records are read. */
+void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns);
+/* Asks for what was decided on. */
 void anchoring__flush(struct anchoring *a);
 
 void anchoring__thread_gone(struct anchoring *a, pid_t tid);
-void anchoring__process_gone(struct anchoring *a, pid_t pid);
-/* Clears what krait wrote, in threads that live on. */
-void anchoring__detach(struct anchoring *a);
+/*
+ * That process, or its image, is no more, and not admitted any more if it was before that time: another
+ * image may be by now.
+ */
+void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u64 before_ns);
+/*
+ * Asks to clear what krait wrote, so that the targets do not slide anchors for nobody. True while some
+ * answers are out: to be called again then.
+ */
+bool anchoring__detach(struct anchoring *a);
 
 const struct anchoring_stats *anchoring__stats(const struct anchoring *a);
 

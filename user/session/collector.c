@@ -9,7 +9,8 @@
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "profile/losses.h"
-#include "session/anchoring.h"
+#include "session/admission.h"
+#include "session/anchor_thread.h"
 #include "session/label.h"
 #include "session/naming.h"
 #include "session/processes.h"
@@ -27,7 +28,7 @@ struct collector {
 	struct stacks *stacks;
 	struct processes *processes;
 	struct sampler *sampler;
-	struct anchoring *anchoring;
+	struct anchor_thread *anchors; /* NULL: there are none */
 	struct mixed *mixed; /* NULL: Python frames only */
 	struct losses losses;
 	__u64 first_sample_ns;
@@ -79,11 +80,11 @@ void collector__free(struct collector *c)
 }
 
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
-			struct anchoring *anchoring)
+			struct anchor_thread *anchors)
 {
 	c->processes = processes;
 	c->sampler = sampler;
-	c->anchoring = anchoring;
+	c->anchors = anchors;
 }
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
@@ -296,11 +297,11 @@ static __u32 sample_node(struct collector *c, struct process *p, const struct ev
 	err = stacks__merge(c->stacks, event, frames, &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
-		anchoring__reset(c->anchoring, event);
+		if (c->anchors)
+			anchor_thread__reset(c->anchors, event);
 		return 0;
 	}
 	node = named_stack(c, p, root, event, frames, stack);
-	anchoring__sample(c->anchoring, p, event, stack);
 	return node;
 }
 
@@ -345,6 +346,8 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 		p->reasons[event->reason]++;
 		return;
 	}
+	if (!p->offered)
+		admission_offer(c->anchors, p);
 	if (!(event->flags & SAMPLE_HAS_SLOT))
 		sampler__add_thread(c->sampler, event);
 	printable_into(comm, sizeof(comm), event->comm);
@@ -374,13 +377,11 @@ void collector__bad_record(struct collector *c)
 void collector__thread_gone(struct collector *c, const struct event_task *event)
 {
 	stacks__remove_thread(c->stacks, event->tid);
-	anchoring__thread_gone(c->anchoring, event->tid);
 }
 
 void collector__process_gone(struct collector *c, struct process *process)
 {
 	stacks__remove_process(c->stacks, process->pid);
-	anchoring__process_gone(c->anchoring, process->pid);
 	if (!process->exited)
 		process->reasons[REASON_RING_FULL] +=
 			sampler__dropped(c->sampler, process->pid, process->start_ns);

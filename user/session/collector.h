@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 #include "session/mixed.h"
 
-struct anchoring;
+struct anchor_thread;
 struct collector;
 struct process;
 struct processes;
@@ -36,9 +36,9 @@ struct collector_config {
 struct collector *collector__new(const struct collector_config *config);
 void collector__free(struct collector *c);
 
-/* Borrowed; they must outlive the collector's use. */
+/* Borrowed; they must outlive the collector's use. anchors: NULL where there are none. */
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
-			struct anchoring *anchoring);
+			struct anchor_thread *anchors);
 
 void collector__sample(struct collector *c, const struct event_sample *event,
 		       const struct frame *frames);

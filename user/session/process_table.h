@@ -22,6 +22,8 @@ struct processes {
 	struct entry *by_pid;
 	process_gone_fn gone;
 	void *gone_ctx;
+	process_gone_fn opened;
+	void *opened_ctx;
 	unsigned tracked_cnt, seen_cnt;
 	struct refusals refusals;
 	char why[256];

@@ -148,10 +148,13 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
 	open_native(ps, p, parent);
 	p->state = PROCESS_TRACKED;
+	p->offered = false;
 	ps->tracked_cnt++;
 	ps->seen_cnt++;
 	log_debug("processes", "%d is CPython %u.%u (%s)", p->pid, p->info.offsets.version >> 24,
 		  (p->info.offsets.version >> 16) & 255, p->info.file);
+	if (ps->opened)
+		ps->opened(ps->opened_ctx, p);
 	return 0;
 }
 
@@ -363,6 +366,12 @@ void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx)
 {
 	ps->gone = fn;
 	ps->gone_ctx = ctx;
+}
+
+void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx)
+{
+	ps->opened = fn;
+	ps->opened_ctx = ctx;
 }
 
 unsigned processes__followed_cnt(const struct processes *ps)

@@ -54,6 +54,7 @@ struct process {
 	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
 	__u64 reasons[REASON_CNT]; /* how its interrupts ended */
 	bool exited; /* reasons are whole */
+	bool offered; /* to whoever places anchors (admission.h) */
 };
 
 struct processes_config {
@@ -98,6 +99,9 @@ void processes__close_books(struct processes *ps);
 /* Called when a process goes, before its memory and names are dropped. */
 typedef void (*process_gone_fn)(void *ctx, struct process *process);
 void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx);
+
+/* Called when one is tracked from now on, before its first sample is seen. */
+void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx);
 
 /* Processes that are followed now, Python or not. */
 unsigned processes__followed_cnt(const struct processes *ps);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/admission.h"
+#include "session/anchor_thread.h"
 #include "session/child.h"
 #include "session/descriptors.h"
 #include "session/processes.h"
@@ -34,7 +36,7 @@ struct session {
 	struct collector *collector;
 	struct sampler *sampler;
 	struct processes *processes;
-	struct anchoring *anchoring;
+	struct anchor_thread *anchors; /* NULL: none are wanted */
 	struct child *child;
 	struct signals signals;
 	struct starting *starting;
@@ -121,6 +123,13 @@ static int give_up_rights(const struct session *s, struct error *err)
 			0;
 }
 
+static void on_process_opened(void *ctx, struct process *process)
+{
+	struct session *s = ctx;
+
+	admission_offer(s->anchors, process);
+}
+
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler = {
@@ -153,17 +162,21 @@ static int build(struct session *s, struct error *err)
 	if (s->config->progress)
 		s->starting = starting__new(STDERR_FILENO);
 	sampler.follow_all = s->config->all;
+	sampler.anchors = s->config->anchors != ANCHOR_MODE_OFF;
 	sampler.native = s->config->collector.mixed.native;
 	sampler.kernel = s->config->collector.mixed.kernel;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
 	processes__connect(s->processes, s->sampler);
-	s->anchoring = anchoring__new(s->config->anchors, s->sampler);
-	if (!s->anchoring)
-		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	processes__on_gone(s->processes, on_process_gone, s);
-	collector__connect(s->collector, s->processes, s->sampler, s->anchoring);
+	if (sampler.anchors) {
+		s->anchors = anchor_thread__new(s->config->anchors, s->sampler, err);
+		if (!s->anchors)
+			return -1;
+	}
+	processes__on_opened(s->processes, on_process_opened, s);
+	collector__connect(s->collector, s->processes, s->sampler, s->anchors);
 	return 0;
 }
 
@@ -203,7 +216,7 @@ void session__free(struct session *s)
 		return;
 	end_starting(s);
 	processes__free(s->processes);
-	anchoring__free(s->anchoring);
+	anchor_thread__free(s->anchors);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	child__free(s->child);
@@ -316,7 +329,6 @@ static void loop(struct session *s)
 		wake_ns = earlier(s->progress_ns + PROGRESS_NS, end_ns);
 		wait_for_work(s, earlier(wake_ns, retry_ns), &signalled);
 		sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
-		anchoring__flush(s->anchoring);
 		now_ns = clock_monotonic_ns();
 		retry_ns = processes__retry(s->processes, now_ns);
 		if (now_ns - s->progress_ns < PROGRESS_NS)
@@ -364,7 +376,8 @@ static void finish(struct session *s)
 	sampler__stop(s->sampler);
 	s->stopped_ns = earlier(clock_monotonic_ns(), s->end_ns);
 	drain_rest(s);
-	anchoring__detach(s->anchoring);
+	if (s->anchors)
+		anchor_thread__finish(s->anchors);
 	if (s->config->progress)
 		progress_clear(stderr);
 	if (sampler__counters(s->sampler, counters))
@@ -426,7 +439,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	};
 	count_samples(s, &ret->samples, &lost);
 	ret->stacks = *collector__stacks_stats(s->collector);
-	ret->anchoring = *anchoring__stats(s->anchoring);
+	if (s->anchors)
+		ret->anchoring = *anchor_thread__stats(s->anchors);
 	ret->mixed = *collector__mixed_stats(s->collector);
 	if (first_ns)
 		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;

@@ -80,6 +80,12 @@ int placement_observe(struct placement *p, const struct placement_sample *s, boo
 	return candidate;
 }
 
+void placement_skip(struct placement *p, __u32 emitted)
+{
+	p->samples_since_write++;
+	p->emitted_since_write += emitted;
+}
+
 void placement_pause(struct placement *p, __u64 now_ns, __u64 pause_ns)
 {
 	p->pause_ns = pause_ns;

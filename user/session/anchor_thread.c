@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/anchor_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/queue.h"
+#include "sampler/reader.h"
+#include "sampler/record.h"
+#include "sampler/sampler.h"
+#include "target/prober.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define NS_PER_MS 1000000ULL
+/* Records between two looks at what probers have answered. */
+#define TURN_RECORDS 512
+/* Sleeps are not longer, whatever else there is to wait for. */
+#define SLEEP_MS 1000
+/* For clearing all anchors at the end. */
+#define DETACH_NS (500 * NS_PER_MS)
+/* Probers: one, and one to go on with where that is kept waiting. */
+#define WORKERS 2
+
+/* What the main thread says. */
+struct letter {
+	struct letter *next;
+	bool admit; /* otherwise: reset */
+	struct anchor_process process;
+	pid_t tid;
+	__u64 start_ns;
+};
+
+struct anchor_thread {
+	struct sampler *sampler;
+	struct queue *queue;
+	struct anchoring *anchoring;
+	struct stacks *stacks;
+	struct prober *prober;
+	struct sampler_handler handler;
+	pthread_t thread;
+	bool started, finished;
+	bool quit; /* without clearing */
+
+	pthread_mutex_t lock; /* of the letters */
+	struct letter *first, **end;
+};
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+/* Shorter by an anchor only if it carries some frames, and news of one only if it says so. */
+static bool matters(const struct event_sample *event)
+{
+	return event->frame_cnt >= KRAIT_ANCHOR_WORTH || event->anchor > ANCHOR_NOTE_DELTA;
+}
+
+static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+{
+	struct anchor_thread *t = ctx;
+	struct stack *stack;
+	int err;
+
+	if (event->outcome == OUTCOME_LOST || !anchoring__is_admitted(t->anchoring, event))
+		return;
+	if (!(event->flags & SAMPLE_HAS_SLOT))
+		sampler__add_thread(t->sampler, event);
+	if (!matters(event)) {
+		anchoring__short_sample(t->anchoring, event);
+		return;
+	}
+	err = stacks__merge(t->stacks, event, frames, &stack);
+	if (err == -ESTALE)
+		anchoring__reset(t->anchoring, (pid_t)event->tid, event->thread_start_ns);
+	if (!err)
+		anchoring__sample(t->anchoring, event, stack);
+}
+
+static void on_task(void *ctx, const struct event_task *event)
+{
+	struct anchor_thread *t = ctx;
+
+	if (event->type == EVENT_THREAD_EXIT) {
+		anchoring__thread_gone(t->anchoring, (pid_t)event->tid);
+		stacks__remove_thread(t->stacks, (pid_t)event->tid);
+	} else if (event->type == EVENT_EXIT || event->type == EVENT_EXEC) {
+		anchoring__process_gone(t->anchoring, (pid_t)event->pid, event->start_ns,
+					event->time_ns);
+		stacks__remove_process(t->stacks, (pid_t)event->pid);
+	}
+}
+
+static void on_code(void *ctx, const struct event_code *event)
+{
+}
+
+/* The main thread counts it. */
+static void on_bad_record(void *ctx)
+{
+}
+
+/* ---- letters ---------------------------------------------------------------------------------- */
+
+static void post(struct anchor_thread *t, const struct letter *text)
+{
+	struct letter *l = malloc(sizeof(*l));
+
+	if (!l) {
+		int dir = text->process.dir, mem = text->process.mem;
+
+		if (text->admit) {
+			cleanup_close_(&dir);
+			cleanup_close_(&mem);
+		}
+		return;
+	}
+	*l = *text;
+	l->next = NULL;
+	pthread_mutex_lock(&t->lock);
+	*t->end = l;
+	t->end = &l->next;
+	pthread_mutex_unlock(&t->lock);
+	queue__wake(t->queue, CURSOR_ANCHORS);
+}
+
+void anchor_thread__admit(struct anchor_thread *t, const struct anchor_process *process)
+{
+	post(t, &(struct letter){ .admit = true, .process = *process });
+}
+
+void anchor_thread__reset(struct anchor_thread *t, const struct event_sample *event)
+{
+	post(t, &(struct letter){ .tid = (pid_t)event->tid, .start_ns = event->thread_start_ns });
+}
+
+static void read_letters(struct anchor_thread *t)
+{
+	struct letter *l, *next;
+
+	pthread_mutex_lock(&t->lock);
+	l = t->first;
+	t->first = NULL;
+	t->end = &t->first;
+	pthread_mutex_unlock(&t->lock);
+	for (; l; l = next) {
+		next = l->next;
+		if (l->admit)
+			anchoring__admit(t->anchoring, &l->process);
+		else
+			anchoring__reset(t->anchoring, l->tid, l->start_ns);
+		free(l);
+	}
+}
+
+static bool has_letters(struct anchor_thread *t)
+{
+	bool has;
+
+	pthread_mutex_lock(&t->lock);
+	has = t->first;
+	pthread_mutex_unlock(&t->lock);
+	return has;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------- */
+
+static bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+/* Some records; false when there are none left now. */
+static bool read_some(struct anchor_thread *t)
+{
+	const void *data;
+	size_t size;
+
+	for (unsigned i = 0; i < TURN_RECORDS; i++) {
+		data = queue__peek(t->queue, CURSOR_ANCHORS, &size);
+		if (!data)
+			return false;
+		record_dispatch(&t->handler, data, size);
+		queue__pop(t->queue, CURSOR_ANCHORS);
+	}
+	return true;
+}
+
+static int timeout_ms(__u64 until_ns)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	if (!until_ns || until_ns > now_ns + SLEEP_MS * NS_PER_MS)
+		return SLEEP_MS;
+	return until_ns > now_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
+/* until_ns: when the probers want to be looked at, 0 whenever. */
+static void sleep_until(struct anchor_thread *t, __u64 until_ns)
+{
+	struct pollfd fds[1 + PROBERS_MAX];
+	unsigned cnt = prober__poll(t->prober, fds + 1) + 1;
+
+	fds[0] = (struct pollfd){ .fd = queue__fd(t->queue, CURSOR_ANCHORS), .events = POLLIN };
+	if (queue__arm(t->queue, CURSOR_ANCHORS) && !has_letters(t) && !is_set(&t->quit))
+		poll(fds, cnt, timeout_ms(until_ns));
+	queue__disarm(t->queue, CURSOR_ANCHORS);
+}
+
+/* What does not answer by then has its anchor for good; it slides to the root as its frames return. */
+static void detach(struct anchor_thread *t)
+{
+	__u64 end_ns = clock_monotonic_ns() + DETACH_NS;
+
+	while (anchoring__detach(t->anchoring) && clock_monotonic_ns() < end_ns)
+		prober__wait(t->prober, 20);
+}
+
+static void *thread_main(void *arg)
+{
+	struct anchor_thread *t = arg;
+	__u64 until_ns;
+	bool more;
+
+	/* By this thread: a worker ends with the one that has started it. */
+	prober__prepare(t->prober);
+	while (!is_set(&t->quit) && !queue__is_over(t->queue, CURSOR_ANCHORS)) {
+		read_letters(t);
+		more = read_some(t);
+		anchoring__flush(t->anchoring);
+		until_ns = prober__pending(t->prober) ? prober__step(t->prober) : 0;
+		if (!more)
+			sleep_until(t, until_ns);
+	}
+	read_letters(t);
+	if (!is_set(&t->quit))
+		detach(t);
+	prober__free(t->prober);
+	t->prober = NULL;
+	return NULL;
+}
+
+/* ---- its life --------------------------------------------------------------------------------- */
+
+static int access_ask(void *ctx, const struct probe_request *r, const int fds[2],
+		      probe_done_fn done, void *done_ctx)
+{
+	struct anchor_thread *t = ctx;
+
+	return prober__ask(t->prober, PROBER_LATER, r, fds, 2, done, done_ctx);
+}
+
+static void access_forget(void *ctx, const void *done_ctx)
+{
+	struct anchor_thread *t = ctx;
+
+	if (t->prober)
+		prober__forget(t->prober, done_ctx);
+}
+
+static int access_tie(void *ctx, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	struct anchor_thread *t = ctx;
+
+	return sampler__tie_anchor(t->sampler, tid, start_ns, anchor);
+}
+
+static int build(struct anchor_thread *t, enum anchor_mode mode)
+{
+	const struct anchor_access access = { access_ask, access_forget, access_tie, t };
+
+	t->handler = (struct sampler_handler){
+		.sample = on_sample,
+		.task = on_task,
+		.code = on_code,
+		.bad_record = on_bad_record,
+		.ctx = t,
+	};
+	t->anchoring = anchoring__new(mode, sampler__anchors(t->sampler), &access);
+	t->stacks = stacks__new();
+	t->prober = prober__new(WORKERS);
+	if (!t->anchoring || !t->stacks || !t->prober)
+		return ENOMEM;
+	return pthread_create(&t->thread, NULL, thread_main, t);
+}
+
+struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *sampler,
+					 struct error *err)
+{
+	struct anchor_thread *t = calloc(1, sizeof(*t));
+	int errnum = ENOMEM;
+
+	if (t) {
+		pthread_mutex_init(&t->lock, NULL);
+		t->end = &t->first;
+		t->sampler = sampler;
+		t->queue = sampler__queue(sampler);
+		errnum = build(t, mode);
+		t->started = !errnum;
+	}
+	if (!errnum)
+		return t;
+	error_set(err, errnum, EXIT_CODE_KERNEL, "cannot start a thread: %s", strerror(errnum));
+	anchor_thread__free(t);
+	return NULL;
+}
+
+void anchor_thread__finish(struct anchor_thread *t)
+{
+	if (t->started && !t->finished)
+		pthread_join(t->thread, NULL);
+	t->finished = true;
+}
+
+void anchor_thread__free(struct anchor_thread *t)
+{
+	if (!t)
+		return;
+	__atomic_store_n(&t->quit, true, __ATOMIC_RELEASE);
+	queue__wake(t->queue, CURSOR_ANCHORS);
+	anchor_thread__finish(t);
+	if (t->anchoring)
+		read_letters(t); /* their descriptors */
+	anchoring__free(t->anchoring);
+	stacks__free(t->stacks);
+	prober__free(t->prober);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+const struct anchoring_stats *anchor_thread__stats(const struct anchor_thread *t)
+{
+	return anchoring__stats(t->anchoring);
+}
