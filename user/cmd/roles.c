@@ -9,7 +9,7 @@
 static const struct role roles[] = {
 	{ "fetcher", fetcher_serve },
 	{ "parser", parser_serve },
-	{ "prober", prober_serve },
+	{ "prober", prober_serve, .urgent = true },
 };
 
 const struct role *roles_find(const char *argv0)

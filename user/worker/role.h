@@ -13,6 +13,7 @@
 #ifndef KRAIT_WORKER_ROLE_H
 #define KRAIT_WORKER_ROLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* argv[0] of a worker is this and the role's name. */
@@ -24,6 +25,11 @@ struct role {
 	const char *name;
 	/* Answers messages until the channel closes. The exit code. */
 	int (*serve)(int channel_fd);
+	/*
+	 * krait waits for its answers, which are quick: it keeps krait's priority (util/priority.h) until
+	 * one is not. Others have the priority that krait was started with.
+	 */
+	bool urgent;
 };
 
 /* The role that argv0 names, or NULL. */

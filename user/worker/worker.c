@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -121,21 +120,15 @@ static int set_actions(posix_spawn_file_actions_t *actions, int theirs)
 
 /*
  * A session of its own: what a terminal sends to krait is not for its workers. Nor is the priority that
- * krait records with (util/priority.h).
+ * krait records with (util/priority.h); but krait waits until exec, so the role gives it back (role.c).
  */
 static int set_attributes(posix_spawnattr_t *attributes)
 {
-	static const struct sched_param ordinary = { .sched_priority = 0 };
-	short flags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK;
 	sigset_t none;
 	int r;
 
-	if (sched_getscheduler(0) == SCHED_RR)
-		flags |= POSIX_SPAWN_SETSCHEDULER;
 	sigemptyset(&none);
-	r = posix_spawnattr_setflags(attributes, flags);
-	r = r ? r : posix_spawnattr_setschedpolicy(attributes, SCHED_OTHER);
-	r = r ? r : posix_spawnattr_setschedparam(attributes, &ordinary);
+	r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
 	return r ? r : posix_spawnattr_setsigmask(attributes, &none);
 }
 
