@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capture/dso_store.h"
+#include "capture/kernel_names.h"
 #include "util/log.h"
 
 struct dso_files {
@@ -94,6 +95,11 @@ bool dso_files__is_behind(const struct dso_files *f)
 	return f->stored < newest || f->stored_end != dso__end(f->dso, newest);
 }
 
+void dso_files__outdate(struct dso_files *f)
+{
+	f->stored_end = 0;
+}
+
 /* Where the file is now. */
 static int path_now(const struct dso_files *f, __u32 generation, char *path, size_t size)
 {
@@ -134,7 +140,7 @@ int dso_files__store(struct dso_files *f, const struct profile *p, const char *n
 	int err = 0;
 
 	while (f->stored < newest) {
-		err = store_one(f, f->stored, p, "");
+		err = store_one(f, f->stored, p, kernel_names_part(notes));
 		if (err)
 			return err;
 		put_into_cache(f, f->stored);

@@ -35,7 +35,12 @@ int dso_files__mapping(struct dso_files *f, __u32 generation, struct perf_mappin
 
 /* An address was given that no file knows yet. */
 bool dso_files__is_behind(const struct dso_files *f);
-/* notes: text for the newest one's DSO_NOTES_SECTION. 0 or -errno. */
+/* What the notes say has changed: the next store writes the newest one, whether it has grown or not. */
+void dso_files__outdate(struct dso_files *f);
+/*
+ * notes: text for the newest one's DSO_NOTES_SECTION, of which the kernel's names go into those that are
+ * complete, too: who reads along has met no other when the next one is announced. 0 or -errno.
+ */
 int dso_files__store(struct dso_files *f, const struct profile *p, const char *notes)
 	__attribute__((warn_unused_result));
 /* The last store: the newest one is written with its notes in any case. 0 or -errno. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "capture/dso_store.h"
+#include "util/log.h"
 
 static const char *base_name(const char *path)
 {
@@ -86,6 +87,9 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 
 void object_file_close(struct object_file *f)
 {
+	if (f->kernel)
+		kernel_names_free(f->kernel);
+	free(f->kernel);
 	free(f->path);
 	dso_reader__free(f->dso);
 }
@@ -94,6 +98,19 @@ bool object_file_is(const struct object_file *f, const struct perf_read *record)
 {
 	return !strcmp(f->path, record->text) && f->build_id_size == record->build_id_size &&
 	       !memcmp(f->build_id, record->build_id, record->build_id_size);
+}
+
+const struct kernel_name *object_file_kernel(struct object_file *f, __u64 address)
+{
+	if (!f->dso)
+		return NULL;
+	if (!f->kernel) {
+		f->kernel = calloc(1, sizeof(*f->kernel));
+		/* What was read until memory ran out is good. */
+		if (f->kernel && kernel_names_read(f->kernel, dso_reader__notes(f->dso)))
+			log_debug("capture", "%s: out of memory", f->path);
+	}
+	return f->kernel ? kernel_names_find(f->kernel, address) : NULL;
 }
 
 const char *object_file_name(const struct object_file *f)

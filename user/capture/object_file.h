@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "capture/dso_reader.h"
+#include "capture/kernel_names.h"
 #include "capture/perf_reader.h"
 #include "symbol/native_files.h"
 
@@ -20,6 +21,7 @@ struct object_file {
 	__u8 build_id[20];
 	unsigned build_id_size;
 	struct dso_reader *dso; /* if it is one of krait's */
+	struct kernel_names *kernel; /* that the DSO has; NULL not asked for yet */
 	bool is_dso; /* by its name; dso may be missing */
 	struct native_file *native; /* NULL where it is another file now, or gone */
 };
@@ -31,6 +33,8 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 void object_file_close(struct object_file *f);
 /* The mapping is of this one. */
 bool object_file_is(const struct object_file *f, const struct perf_read *record);
+/* What the DSO calls an address of the kernel; NULL unknown. */
+const struct kernel_name *object_file_kernel(struct object_file *f, __u64 address);
 /* Its path without folders. */
 const char *object_file_name(const struct object_file *f);
 

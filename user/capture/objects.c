@@ -40,7 +40,9 @@ struct objects {
 	struct idindex index;
 	struct native_files *files;
 	__u64 kernel_start; /* of its text; 0 not said, or looked at */
+	bool same_kernel; /* the running one is that of the capture, but perhaps elsewhere */
 	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
+	struct idindex kernel_index; /* of answers for addresses of the kernel */
 	__u32 kernel_frame, unknown_frame;
 	__u64 unresolved;
 };
@@ -72,6 +74,7 @@ void objects__free(struct objects *o)
 	free(o->answers);
 	idindex_free(&o->index);
 	idindex_free(&o->by_name);
+	idindex_free(&o->kernel_index);
 	native_files__free(o->files);
 	kernel_symbols__free(o->kernel);
 	free(o);
@@ -136,8 +139,13 @@ static __u32 object_frame(struct objects *o, struct object *object)
 
 void objects__set_kernel(struct objects *o, __u64 text_start)
 {
-	if (!o->kernel)
+	if (!o->kernel && o->same_kernel)
 		o->kernel_start = text_start;
+}
+
+void objects__same_kernel(struct objects *o)
+{
+	o->same_kernel = true;
 }
 
 /* It is a matter of 30 ms to look at what the running kernel is, and most captures need not know. */
@@ -150,11 +158,27 @@ static void open_kernel(struct objects *o)
 	o->kernel_start = 0;
 }
 
-static __u32 kernel_frame(struct objects *o, __u64 address)
+/* The names that were stored when the capture was made; the newest DSO has most. */
+static __u32 stored_kernel_frame(struct objects *o, __u64 address)
 {
+	const struct kernel_name *name = NULL;
+
+	for (__u32 i = o->cnt; i-- > 0 && !name;) {
+		if (o->list[i].file.is_dso)
+			name = object_file_kernel(&o->list[i].file, address);
+	}
+	return name ? profile__plain_frame(o->profile, FRAME_KERNEL, name->name, name->module, 0) :
+		      0;
+}
+
+static __u32 resolve_kernel(struct objects *o, __u64 address)
+{
+	__u32 frame = stored_kernel_frame(o, address);
 	char module[128] = "[kernel.kallsyms]";
 	struct kernel_symbol *s;
 
+	if (frame)
+		return frame;
 	if (o->kernel_start)
 		open_kernel(o);
 	s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
@@ -233,6 +257,24 @@ static __u32 answer(struct objects *o, __u32 object, __u64 offset)
 		return frame;
 	o->answers[++o->answer_cnt] = (struct answer){ offset, object, frame };
 	idindex_insert(&o->index, hash, o->answer_cnt);
+	return frame;
+}
+
+static __u32 kernel_frame(struct objects *o, __u64 address)
+{
+	__u32 hash = idindex_hash_pair((__u32)(address >> 32), (__u32)address), frame;
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&o->kernel_index, hash, slot)
+	{
+		if (o->answers[slot->id].offset == address)
+			return o->answers[slot->id].frame;
+	}
+	frame = resolve_kernel(o, address);
+	if (!frame || reserve_answer(o) || idindex_reserve(&o->kernel_index))
+		return frame;
+	o->answers[++o->answer_cnt] = (struct answer){ .offset = address, .frame = frame };
+	idindex_insert(&o->kernel_index, hash, o->answer_cnt);
 	return frame;
 }
 

@@ -23,7 +23,9 @@ void objects__free(struct objects *o);
 int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 	__attribute__((warn_unused_result));
 
-/* The kernel's code began there: its names are known if this kernel is that one, in the same place. */
+/* The capture is of the kernel that runs here: its names may be asked for where it has none. */
+void objects__same_kernel(struct objects *o);
+/* The kernel's code began there; if it is elsewhere now, it is another boot. */
 void objects__set_kernel(struct objects *o, __u64 text_start);
 
 /* Is the address one that krait has given to a place in Python, or to a mark? */

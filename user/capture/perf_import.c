@@ -14,6 +14,7 @@
 #include "capture/import_tasks.h"
 #include "capture/objects.h"
 #include "capture/perf_format.h"
+#include "capture/running_kernel.h"
 #include "profile/stack_filter.h"
 #include "share.h"
 #include "stack/join.h"
@@ -293,16 +294,18 @@ static int select_event(struct import *im)
 }
 
 /* A file that does not say when it was made was finished with its last sample. */
-static void date(struct import *im)
+static void date(struct import *im, __u64 last_ns)
 {
 	struct perf_import_stats *s = im->stats;
 	int fd = fileno(im->in);
 	struct stat st;
 
-	if (!s->facts.wall_offset_ns && fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	    st.st_mtim.tv_sec > 0 && s->last_ns < (__u64)st.st_mtim.tv_sec * NS_PER_SEC)
+	s->facts = *perf_reader__facts(im->reader);
+	if (!s->facts.wall_offset_ns && last_ns && fd >= 0 && !fstat(fd, &st) &&
+	    S_ISREG(st.st_mode) && st.st_mtim.tv_sec > 0 &&
+	    last_ns < (__u64)st.st_mtim.tv_sec * NS_PER_SEC)
 		s->facts.wall_offset_ns = (__s64)((__u64)st.st_mtim.tv_sec * NS_PER_SEC +
-						  (__u64)st.st_mtim.tv_nsec - s->last_ns);
+						  (__u64)st.st_mtim.tv_nsec - last_ns);
 }
 
 static void finish(struct import *im)
@@ -311,9 +314,8 @@ static void finish(struct import *im)
 	const char *missing = objects__missing(im->objects);
 
 	s->read = *perf_reader__stats(im->reader);
-	s->facts = *perf_reader__facts(im->reader);
 	s->seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC;
-	date(im);
+	date(im, s->last_ns);
 	s->is_krait = missing || objects__dso(im->objects);
 	/* The features are the last thing that krait writes. */
 	if (s->is_krait && !*s->facts.version)
@@ -354,6 +356,9 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 		im.stacks = stack_filter__new(config->filter.function);
 	if (!im.objects || (config->filter.function && !im.stacks))
 		result = -ENOMEM;
+	date(&im, perf_reader__facts(im.reader)->last_ns);
+	if (!result && running_kernel_is(&ret_stats->facts))
+		objects__same_kernel(im.objects);
 	while (!result) {
 		result = perf_reader__next(im.reader, &record);
 		if (result <= 0)

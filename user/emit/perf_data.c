@@ -16,6 +16,7 @@
 
 #include "capture/dso_files.h"
 #include "capture/kernel_maps.h"
+#include "capture/kernel_names.h"
 #include "capture/perf_format.h"
 #include "capture/perf_map.h"
 #include "capture/perf_writer.h"
@@ -29,6 +30,8 @@
 #define PERF_MAX_STACK 127
 /* Also how much a krait that is killed loses. Where new code never ends, 4 % go into the DSO. */
 #define FLUSH_NS NS_PER_SEC
+/* Of names of the kernel, a krait that is killed loses those. */
+#define NAMES_NS (10 * NS_PER_SEC)
 
 struct emitter {
 	const struct emit_options *options;
@@ -36,6 +39,9 @@ struct emitter {
 	struct perf_writer *writer; /* NULL until it is known what there is to count */
 	struct event_spec *events; /* what the writer has been told */
 	unsigned event_cnt;
+	struct kernel_names kernel_names; /* of what was met, for those who may not know later */
+	__u32 stored_names; /* of them, on disk */
+	__u64 names_ns; /* when they were last stored for their own sake */
 	struct kernel_maps kernel; /* and this, as well */
 	const struct emit_place *place; /* NULL: the file has its name already */
 	bool placed, published;
@@ -62,6 +68,7 @@ static void perf_data_free(struct emitter *e)
 	dso_files__free(e->files);
 	free(e->events);
 	kernel_maps_free(&e->kernel);
+	kernel_names_free(&e->kernel_names);
 	free(e->chain);
 	free(e);
 }
@@ -165,6 +172,17 @@ static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool
 	return cnt;
 }
 
+/* As readers look it up: callers are behind their call. For want of memory it has no name later. */
+static void keep_name(struct emitter *e, const struct profile *p, const struct profile_frame *f,
+		      bool leaf)
+{
+	const char *module = profile__text(p, f->file);
+
+	if (*module && kernel_names_add(&e->kernel_names, f->address - !leaf,
+					profile__text(p, f->name), module))
+		log_debug("perf.data", "a name of the kernel found no memory");
+}
+
 /* Addresses of the stack, leaf first; the frame of the process, too. */
 static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 node,
 			    __u32 *ret_image)
@@ -179,6 +197,8 @@ static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 no
 
 		n = profile__node_at(p, node);
 		f = profile__frame_at(p, n->frame);
+		if (f->kind == FRAME_KERNEL && f->address)
+			keep_name(e, p, f, !cnt);
 		if (f->kind == FRAME_PROCESS)
 			*ret_image = n->frame;
 		else if (f->address)
@@ -220,6 +240,16 @@ static int publish(struct emitter *e)
 	return err;
 }
 
+/* There are new ones for hours, and a store is of all that the newest DSO has. */
+static bool names_are_behind(struct emitter *e, __u64 now_ns)
+{
+	if (e->stored_names == e->kernel_names.cnt ||
+	    (e->names_ns && now_ns < e->names_ns + NAMES_NS))
+		return false;
+	e->names_ns = now_ns;
+	return true;
+}
+
 static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 {
 	int err = 0;
@@ -228,6 +258,8 @@ static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 	if (e->flushed_ns && (now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS))
 		return 0;
 	e->flushed_ns = now_ns;
+	if (names_are_behind(e, now_ns))
+		dso_files__outdate(e->files);
 	if (dso_files__is_behind(e->files))
 		err = store(e, p, dso_files__store);
 	if (!err)
@@ -298,6 +330,7 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 	fprintf(out, "milliseconds %lld\n", (long long)(e->options->seconds * 1000));
 	for (unsigned i = 0; i < profile__event_cnt(p); i++)
 		put_notes(out, i, &profile__event_at(p, i)->accounts);
+	kernel_names_write(&e->kernel_names, out);
 	identities_write(profile__identities_of(p), out);
 	if (fclose(out)) {
 		free(text);
@@ -310,6 +343,7 @@ static int store(struct emitter *e, const struct profile *p, store_fn fn)
 {
 	cleanup_free char *notes = make_notes(e, p);
 
+	e->stored_names = e->kernel_names.cnt;
 	return notes ? fn(e->files, p, notes) : -ENOMEM;
 }
 
