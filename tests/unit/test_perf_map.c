@@ -167,6 +167,7 @@ static void root_open(struct root *r)
 	snprintf(r->map, sizeof(r->map), "%s/perf-77.map", r->tmp);
 	snprintf(r->other, sizeof(r->other), "%s/other", r->path);
 	assert_int_equal(mkdir(r->tmp, 0700), 0);
+	assert_int_equal(chmod(r->tmp, 01777), 0);
 	r->fd = open(r->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(r->fd >= 0);
 }
@@ -203,7 +204,13 @@ static void assert_content(const char *path, const char *text)
 /* Opens, and writes a word where it may. The result of opening. */
 static int try(const struct root *r, bool trusted)
 {
-	int fd = perf_map_file_open_at(r->fd, trusted, 77, FIRST);
+	const struct perf_map_place place = { .root_fd = r->fd,
+					      .trusted = trusted,
+					      .pid = 77,
+					      .known = true,
+					      .ids.euid = geteuid() };
+	char path[64];
+	int fd = perf_map_file_open(&place, FIRST, path, sizeof(path));
 
 	if (fd < 0)
 		return fd;
@@ -290,6 +297,26 @@ static void a_linked_folder_is_trusted_only_if_it_is_ours(void **state)
 	root_close(&r);
 }
 
+/* What anybody could move away, or what is no folder for that, is none to make files in. */
+static void a_folder_that_is_no_tmp_is_refused(void **state)
+{
+	struct root r;
+
+	root_open(&r);
+	assert_int_equal(chmod(r.tmp, 0777), 0);
+	assert_int_equal(try(&r, false), -EPERM);
+	assert_int_equal(chmod(r.tmp, 0755), 0);
+	assert_int_equal(try(&r, false), -EPERM);
+	assert_int_equal(try(&r, true), 0);
+	if (!geteuid()) {
+		assert_int_equal(unlink(r.map), 0);
+		assert_int_equal(chown(r.tmp, 61003, 61003), 0);
+		assert_int_equal(chmod(r.tmp, 01777), 0);
+		assert_int_equal(try(&r, false), -EPERM);
+	}
+	root_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +325,7 @@ int main(void)
 		cmocka_unit_test(a_map_is_a_new_file),
 		cmocka_unit_test(only_our_own_is_replaced),
 		cmocka_unit_test(traps_in_its_place_are_left_alone),
+		cmocka_unit_test(a_folder_that_is_no_tmp_is_refused),
 		cmocka_unit_test(a_linked_folder_is_trusted_only_if_it_is_ours),
 	};
 

@@ -69,6 +69,18 @@ static const struct dso_function *find_function(const struct dso *d, __u64 addre
 	return low && (list[low - 1].code || list[low - 1].frame) ? &list[low - 1] : NULL;
 }
 
+/*
+ * A file in a folder that a shell reads is a script. What would act there is replaced, but for the
+ * brackets of Python's own names, as in "<module>:x.py" and "f.<locals>.g".
+ */
+static void remove_shell_syntax(char *name)
+{
+	for (char *s = name; *s; s++) {
+		if (strchr("&|`$#;\\!*?~", *s) || (*s == '>' && s[1] && !strchr(":.", s[1])))
+			*s = '_';
+	}
+}
+
 /* One process; its places are in order, so those of a function follow one another. */
 static int write_one(FILE *out, const struct dso *d, const struct profile *p,
 		     const struct met *list, __u32 cnt)
@@ -86,6 +98,7 @@ static int write_one(FILE *out, const struct dso *d, const struct profile *p,
 		name = dso_symbol(p, f);
 		if (!name)
 			return -ENOMEM;
+		remove_shell_syntax(name);
 		fprintf(out, "%llx %x %s\n", dso_start(f->generation) + f->offset,
 			f->slot_cnt * DSO_SLOT, name);
 	}

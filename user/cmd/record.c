@@ -16,7 +16,7 @@
 #include "profile/losses.h"
 #include "session/progress.h"
 #include "session/session.h"
-#include "target/perf_map_file.h"
+#include "target/mapper.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -36,7 +36,8 @@ struct recording {
 	struct emit_options emit;
 	struct session_config config;
 	struct session *session;
-	unsigned maps; /* perf maps that were written */
+	struct mapper *mapper; /* NULL: no perf maps are wanted */
+	unsigned maps; /* that were written */
 	struct priority priority; /* before it was raised */
 };
 
@@ -61,7 +62,7 @@ static FILE *open_map(void *ctx, int pid)
 {
 	struct recording *r = ctx;
 	char path[64];
-	int fd = perf_map_file_open(pid, PERF_MAP_FIRST_LINE, path, sizeof(path));
+	int fd = mapper__open(r->mapper, pid, PERF_MAP_FIRST_LINE, path, sizeof(path));
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "we");
 
 	if (fd >= 0 && !file)
@@ -71,6 +72,9 @@ static FILE *open_map(void *ctx, int pid)
 	else if (fd == -EEXIST)
 		log_warn(NULL, "%s of process %d is there and not krait's: it stays as it is", path,
 			 pid);
+	else if (fd == -EPERM)
+		log_warn(NULL, "%s of process %d is not written: its /tmp is not the usual one",
+			 path, pid);
 	else
 		log_warn(NULL, "%s of process %d: %s", path, pid, strerror(fd < 0 ? -fd : ENOMEM));
 	return file;
@@ -127,7 +131,6 @@ static int start(struct recording *r, struct error *err)
 		.pids = o->pids,
 		.pid_cnt = o->pid_cnt,
 		.command = o->command,
-		.perf_maps = o->perf_map,
 		.sampler = {
 			.events = o->events,
 			.event_cnt = o->event_cnt,
@@ -152,6 +155,8 @@ static int start(struct recording *r, struct error *err)
 		.progress = !o->quiet && progress_suits(STDERR_FILENO, o->command),
 		.priority = &r->priority,
 	};
+	if (o->perf_map && !(r->mapper = mapper__new(err)))
+		return -1;
 	r->session = session__new(&r->config, err);
 	return r->session ? 0 : -1;
 }
@@ -437,6 +442,7 @@ int cmd_record(int argc, char **argv)
 	code = record(r);
 	session__free(r->session);
 	outputs__free(r->outputs);
+	mapper__free(r->mapper);
 	free(r->command_line);
 	free(r);
 	return code;

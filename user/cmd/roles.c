@@ -3,11 +3,13 @@
 
 #include "symbol/parser_jobs.h"
 #include "target/fetcher_serve.h"
+#include "target/mapper.h"
 #include "target/prober_serve.h"
 #include "worker/role.h"
 
 static const struct role roles[] = {
 	{ "fetcher", fetcher_serve },
+	{ "mapper", mapper_serve },
 	{ "parser", parser_serve },
 	{ "prober", prober_serve, .urgent = true },
 };

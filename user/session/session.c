@@ -112,9 +112,9 @@ static void start_workers(struct session *s)
 		native_files__prepare(files);
 }
 
-static int give_up_rights(const struct session *s, struct error *err)
+static int give_up_rights(struct error *err)
 {
-	const struct privileges_need need = { .sampling = true, .perf_maps = s->config->perf_maps };
+	const struct privileges_need need = { .sampling = true };
 	int result = privileges_drop(&need);
 
 	return result ? error_set(err, -result, EXIT_CODE_KERNEL,
@@ -157,7 +157,7 @@ static int build(struct session *s, struct error *err)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	start_workers(s);
 	/* Threads have the rights that their maker has: none before here. */
-	if (give_up_rights(s, err))
+	if (give_up_rights(err))
 		return -1;
 	if (s->config->progress)
 		s->starting = starting__new(STDERR_FILENO);

@@ -31,7 +31,6 @@ struct session_config {
 	struct filter filter; /* of all */
 	const pid_t *pids; /* or these, and their descendants */
 	size_t pid_cnt;
-	bool perf_maps; /* going to be written in other users' /tmp */
 	char *const *command; /* or this one, NULL-terminated; NULL none */
 	struct sampler_config sampler;
 	struct collector_config collector;

@@ -56,7 +56,11 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_
  */
 bool proc_is_dumpable(int dir, uid_t euid);
 
-/* Do paths mean to it what they mean to us? False where that cannot be told. Waits for no file system. */
+/*
+ * Is it in our mount namespace, and do paths mean to it what they mean to us, too (no chroot)? False
+ * where that cannot be told. Waits for no file system.
+ */
+bool proc_shares_mounts(int dir) __attribute__((warn_unused_result));
 bool proc_has_our_root(int dir) __attribute__((warn_unused_result));
 
 /* Parses len bytes of such a file. 0 or -EINVAL. */

@@ -111,7 +111,12 @@ static bool is_same_file(int dir, const char *theirs, const char *ours)
 	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
 }
 
+bool proc_shares_mounts(int dir)
+{
+	return is_same_file(dir, "ns/mnt", "/proc/self/ns/mnt");
+}
+
 bool proc_has_our_root(int dir)
 {
-	return is_same_file(dir, "ns/mnt", "/proc/self/ns/mnt") && is_same_file(dir, "root", "/");
+	return proc_shares_mounts(dir) && is_same_file(dir, "root", "/");
 }

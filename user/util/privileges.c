@@ -19,7 +19,6 @@ static const cap_value_t for_processes[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH
  * in any folder.
  */
 static const cap_value_t for_moments[] = { CAP_DAC_OVERRIDE };
-static const cap_value_t for_perf_maps[] = { CAP_SETUID, CAP_SETGID };
 
 /* Takes over those that the process has. 0 or -errno. */
 static int keep(cap_t new, cap_t old, const cap_value_t *list, size_t cnt, bool effective)
@@ -59,8 +58,6 @@ static int drop_capabilities(const struct privileges_need *need)
 		err = keep(new, old, for_processes, CNT(for_processes), true);
 	if (!err && need->sampling)
 		err = keep(new, old, for_sampling, CNT(for_sampling), true);
-	if (!err && need->perf_maps)
-		err = keep(new, old, for_perf_maps, CNT(for_perf_maps), true);
 	if (!err) {
 		drop_bounds(new);
 		(void)cap_reset_ambient();

@@ -16,7 +16,6 @@
 
 struct privileges_need {
 	bool sampling; /* BPF programs and perf events are going to be loaded */
-	bool perf_maps; /* files are going to be written in other users' /tmp */
 };
 
 /*
