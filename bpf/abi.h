@@ -21,8 +21,15 @@
 #define KRAIT_MAX_KERNEL 127
 /* Words at the stack pointer: one is the return address where the leaf has no frame (yet). */
 #define KRAIT_LEAF_WORDS 2
-/* Thread states looked at in one search before it is "lost: thread list too long". */
+/*
+ * Thread states looked at in one interrupt (27 ns each), if the process has not used up its budget: so
+ * many at once, and one for each 2^KRAIT_SEARCH_SHIFT ns (2.6 % of a CPU's time). Without it a search
+ * takes several interrupts, in parts.
+ */
 #define KRAIT_MAX_THREADS 8192
+#define KRAIT_SEARCH_PART 1024
+#define KRAIT_SEARCH_BUDGET 65536
+#define KRAIT_SEARCH_SHIFT 10
 /* Distinct interpreter layouts (builds) known at once. */
 #define KRAIT_MAX_LAYOUTS 128
 #define KRAIT_MAX_PROCS 16384
@@ -172,12 +179,12 @@ struct proc_info {
 	__u32 flags; /* enum proc_flag */
 	__u32 seen; /* the kernel sets it once the runtime could be read */
 	__u32 owner; /* whose room it takes up: share.h; of the credentials that it began with */
-	/* The kernel's: bytes that its snapshots of code objects may still take, and since when. */
-	__u64 code_ns;
+	/* The kernel's: what snapshots of code objects, and searches, may still take, and since when. */
+	__u64 code_ns, search_ns;
 	__u32 code_bytes;
-	__u32 pad_;
+	__u32 search_states;
 };
-_Static_assert(sizeof(struct proc_info) == 56, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 64, "struct proc_info is shared with BPF");
 
 /*
  * Key of the map binaries: an executable that has the interpreter in itself, as it was when it was
@@ -218,11 +225,17 @@ _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared wit
 struct thread_slot {
 	__u64 start_ns; /* whom the content belongs to */
 	__u64 tstate_addr; /* last thread state found, re-validated at each sample; 0 none */
-	__u64 interp_addr;
-	__u64 pad_;
+	__u64 interp_addr; /* of it, or of resume_addr */
+	/* A search that was broken off goes on here; 0 none. */
+	__u64 resume_addr, resume_prev_addr;
+	__u64 candidate_addr, candidate_interp_addr;
+	/* The list that was searched: its first state, and the one behind that. */
+	__u64 head_addr, head_next_addr;
+	__u64 native; /* nothing was found in that list */
 };
-_Static_assert(sizeof(struct thread_slot) == 32, "struct thread_slot is shared with BPF");
+_Static_assert(sizeof(struct thread_slot) == 80, "struct thread_slot is shared with BPF");
 
+#define KRAIT_NO_SLOT (~0U)
 #define KRAIT_NO_ANCHOR (~0U)
 #define KRAIT_NO_LAYOUT (~0U)
 
@@ -286,7 +299,7 @@ enum reason {
 	REASON_RUNTIME_FAULT, /* _PyRuntime or an interpreter state is not readable */
 	REASON_THREAD_FAULT, /* a thread state is not readable */
 	REASON_THREAD_TORN, /* the thread list changed while it was searched */
-	REASON_THREAD_LIMIT, /* the thread list is longer than KRAIT_MAX_THREADS */
+	REASON_THREAD_LIMIT, /* the thread list is long: the search goes on at the next sample */
 	REASON_BAD_FRAME, /* a frame that cannot be one: misaligned, or of no known owner */
 	REASON_CYCLE, /* the chain of frames runs in a circle */
 	REASON_NO_LAYOUT, /* krait's own maps are inconsistent */
@@ -310,6 +323,7 @@ enum counter {
 	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */
 	COUNTER_CODE_SENT, /* snapshots of code objects */
 	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
+	COUNTER_THREAD_STEPS, /* thread states looked at in searches */
 	COUNTER_EVENT, /* EVENT_COUNTER_CNT for each perf event */
 	COUNTER_CNT = COUNTER_EVENT + KRAIT_MAX_EVENTS * EVENT_COUNTER_CNT
 };

@@ -181,10 +181,9 @@ __noinline int bounded_native_step(__u32 cpu)
 	return s ? native_next(s) : 1;
 }
 
-static __always_inline void search_threads(struct loop_ctx *c, __u32 layout, bool has_loop)
+static __always_inline void search_threads(struct loop_ctx *c, __u32 cpu, __u32 layout,
+					   bool has_loop)
 {
-	__u32 cpu = c->s->event.cpu;
-
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_THREADS, thread_loop, c, 0);
 		return;
@@ -193,6 +192,52 @@ static __always_inline void search_threads(struct loop_ctx *c, __u32 layout, boo
 		if (bounded_thread_step(cpu, layout))
 			return;
 	}
+}
+
+static __always_inline int search_thread(__u32 cpu, __u32 layout, __u32 index, bool has_loop)
+{
+	struct thread_slot *slot = bpf_map_lookup_elem(&slots, &index);
+	struct thread_search *t;
+	struct proc_info *proc;
+	struct loop_ctx c;
+	__u64 now_ns;
+	__u32 pid;
+
+	if (!loop_ctx_of(&c, cpu, layout))
+		return REASON_NO_LAYOUT;
+	t = &c.s->search;
+	now_ns = c.s->event.time_ns;
+	pid = c.s->event.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc)
+		return REASON_NO_LAYOUT;
+	if (slot && thread_still_native(t, c.off, slot))
+		return REASON_NATIVE_THREAD;
+	thread_search_allow(t, proc, now_ns);
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (!thread_search_resume(t, c.off, attempt ? NULL : slot))
+			search_threads(&c, cpu, layout, has_loop);
+		if (!thread_search_again(t))
+			break;
+	}
+	thread_search_pay(t, proc, now_ns);
+	count_more(COUNTER_THREAD_STEPS, t->steps);
+	thread_search_settle(t, c.off, slot);
+	return t->reason;
+}
+
+/*
+ * The search of the lists for a thread whose state is not remembered: global functions, which are
+ * verified apart from what comes behind. index: of the thread's slot, KRAIT_NO_SLOT none.
+ */
+__noinline int search_thread_loop(__u32 cpu, __u32 layout, __u32 index)
+{
+	return search_thread(cpu, layout, index, true);
+}
+
+__noinline int search_thread_bounded(__u32 cpu, __u32 layout, __u32 index)
+{
+	return search_thread(cpu, layout, index, false);
 }
 
 static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool has_loop)

@@ -157,12 +157,17 @@ const volatile bool has_task_regs __weak = false;
 /* One delta in so many is walked to its end all the same and compared, of deep stacks fewer; 0 never. */
 const volatile __u32 audit_every __weak = 64;
 
-static __always_inline void count(__u32 counter)
+static __always_inline void count_more(__u32 counter, __u64 n)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
 
 	if (value)
-		(*value)++;
+		*value += n;
+}
+
+static __always_inline void count(__u32 counter)
+{
+	count_more(counter, 1);
 }
 
 static __always_inline void count_event(__u32 event, __u32 counter)

@@ -32,6 +32,7 @@
 struct thread_maps {
 	struct thread_slot *slot;
 	struct anchor *anchor;
+	__u32 index; /* of the slot, or KRAIT_NO_SLOT */
 };
 
 static __always_inline void find_thread_maps(struct thread_maps *m, __u32 tid, __u64 start_ns)
@@ -42,6 +43,7 @@ static __always_inline void find_thread_maps(struct thread_maps *m, __u32 tid, _
 	if (!ref || ref->start_ns != start_ns)
 		return;
 	index = ref->slot;
+	m->index = index;
 	m->slot = bpf_map_lookup_elem(&slots, &index);
 	index = ref->anchor;
 	m->anchor = bpf_map_lookup_elem(&anchors, &index);
@@ -49,35 +51,30 @@ static __always_inline void find_thread_maps(struct thread_maps *m, __u32 tid, _
 		m->slot->start_ns = start_ns;
 		m->slot->tstate_addr = 0;
 		m->slot->interp_addr = 0;
+		m->slot->resume_addr = 0;
+		m->slot->native = 0;
 	}
 }
 
 /* Leaves the thread state in search; the reason says whether there is one. */
 static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *proc,
-					 struct thread_slot *slot, bool has_loop)
+					 const struct thread_maps *m, bool has_loop)
 {
-	struct thread_search *t = &c->s->search;
+	const struct thread_slot *slot = m->slot;
+	struct scratch *s = c->s;
+	struct thread_search *t = &s->search;
+	__u32 reason;
 
 	if (slot && thread_still_valid(t, c->off, slot->tstate_addr, slot->interp_addr))
 		return REASON_PYTHON;
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (!thread_search_begin(t, c->off, proc->runtime_addr))
-			search_threads(c, proc->layout, has_loop);
-		if (t->reason != REASON_THREAD_TORN && t->reason != REASON_THREAD_FAULT)
-			break;
-	}
+	reason = has_loop ? search_thread_loop(s->event.cpu, proc->layout, m->index) :
+			    search_thread_bounded(s->event.cpu, proc->layout, m->index);
 	/* The page of _PyRuntime is not there before the interpreter has first written to it. */
 	if (t->interp_addr)
 		proc->seen = 1;
-	else if (t->reason == REASON_RUNTIME_FAULT && !proc->seen)
-		t->reason = REASON_NO_RUNTIME;
-	if (slot) {
-		bool found = t->reason == REASON_PYTHON && thread_is_bound(t, c->off);
-
-		slot->tstate_addr = found ? t->tstate_addr : 0;
-		slot->interp_addr = t->interp_addr;
-	}
-	return t->reason;
+	else if (reason == REASON_RUNTIME_FAULT && !proc->seen)
+		reason = REASON_NO_RUNTIME;
+	return reason;
 }
 
 static __always_inline enum outcome outcome_of(__u32 reason)
@@ -169,7 +166,7 @@ static __always_inline __u32 take_stack(struct scratch *s, struct proc_info *pro
 	s->search.thread_ptr = task_thread_pointer(task);
 	s->search.runtime_addr = proc->runtime_addr;
 	s->event.thread_ptr = s->search.thread_ptr;
-	reason = find_thread(&c, proc, m->slot, has_loop);
+	reason = find_thread(&c, proc, m, has_loop);
 	if (reason != REASON_PYTHON)
 		return reason;
 	reason = walk_thread(&c, proc, m->anchor, has_loop);
@@ -367,7 +364,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason, index;
 	__u64 now_ns = bpf_ktime_get_ns(), missed;
-	struct thread_maps m = {};
+	struct thread_maps m = { .index = KRAIT_NO_SLOT };
 	struct tick *tick;
 	struct task_struct *task;
 	struct proc_info *proc;

@@ -18,7 +18,12 @@
  * the back link, and a mismatch is "torn", tried again once, never believed. A state remembered
  * from the last sample is believed only while its neighbour in the list still points at it.
  *
- * Must hold: at most KRAIT_MAX_THREADS steps; reads only.
+ * The list of a program with thousands of threads is searched in parts, one in each interrupt, where the
+ * process has used up its budget: the slot says where to go on. New states are put at the head of a list, so what was searched in parts may have
+ * missed one: such a search says that there is none only where the list still begins as it did. The same
+ * tells, at the next sample of a thread of C, that it need not be searched again.
+ *
+ * Must hold: at most KRAIT_MAX_THREADS steps, and no more than the process may take; reads only.
  */
 #ifndef KRAIT_THREAD_H
 #define KRAIT_THREAD_H
@@ -35,8 +40,11 @@ struct thread_search {
 	__u64 interp_addr;
 	__u64 candidate_addr; /* of this thread, but not the one activated last */
 	__u64 candidate_interp_addr;
+	__u64 head_addr, head_next_addr; /* of the list, when the search began */
 	__u32 reason; /* enum reason, valid when thread_step() returned 1 */
-	__u32 pad_;
+	__u32 steps; /* that it took in this interrupt */
+	__u32 left; /* that it may still take; set by the caller */
+	__u32 resumed; /* it did not begin in this interrupt */
 	__u8 window[WINDOW_SIZE(KRAIT_THREAD_WINDOW)]; /* of tstate_addr */
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
@@ -154,6 +162,9 @@ static __always_inline int thread_search_begin(struct thread_search *t,
 	t->candidate_addr = 0;
 	t->candidate_interp_addr = 0;
 	t->interp_addr = 0;
+	t->head_addr = 0;
+	t->head_next_addr = 0;
+	t->resumed = 0;
 	if (off->flags & PYOFF_TSTATE_CURRENT && thread_has_gil(t, off, runtime_addr))
 		return thread_search_end(t, REASON_PYTHON);
 	t->reason = REASON_THREAD_LIMIT;
@@ -163,6 +174,7 @@ static __always_inline int thread_search_begin(struct thread_search *t,
 		return thread_search_end(t, REASON_NO_RUNTIME);
 	if (read_user_u64(&t->tstate_addr, t->interp_addr + off->interp.threads_head))
 		return thread_search_end(t, REASON_RUNTIME_FAULT);
+	t->head_addr = t->tstate_addr;
 	return 0;
 }
 
@@ -196,6 +208,10 @@ static __always_inline int thread_next_interp(struct thread_search *t, const str
 /* Visits one thread state (or goes to the next interpreter). 0 to go on, 1 when over. */
 static __always_inline int thread_step(struct thread_search *t, const struct py_offsets *off)
 {
+	if (!t->left)
+		return thread_search_end(t, REASON_THREAD_LIMIT);
+	t->left--;
+	t->steps++;
 	if (!t->tstate_addr)
 		return thread_next_interp(t, off);
 	if (thread_window(t, t->tstate_addr))
@@ -211,7 +227,115 @@ static __always_inline int thread_step(struct thread_search *t, const struct py_
 	}
 	t->prev_addr = t->tstate_addr;
 	t->tstate_addr = THREAD_FIELD(t, off, next);
+	if (t->prev_addr == t->head_addr)
+		t->head_next_addr = t->tstate_addr;
 	return 0;
+}
+
+/* ---- searches that take several interrupts ----------------------------------------------------- */
+
+/* A list that is searched in so many steps need not be remembered. */
+#define THREAD_SHORT_LIST 64
+
+/*
+ * Is there one interpreter only, whose list begins as it did, and not with this thread's state? Then
+ * nothing was added to it since. Uses the window.
+ */
+static __always_inline int thread_list_is_same(struct thread_search *t,
+					       const struct py_offsets *off, __u64 interp_addr,
+					       __u64 head_addr, __u64 head_next_addr)
+{
+	__u64 now_addr = 0;
+
+	return head_addr && thread_interp_is_alone(off, t->runtime_addr, interp_addr) &&
+	       !read_user_u64(&now_addr, interp_addr + off->interp.threads_head) &&
+	       now_addr == head_addr && !thread_window(t, head_addr) &&
+	       THREAD_FIELD(t, off, thread_id) != t->thread_ptr &&
+	       THREAD_FIELD(t, off, next) == head_next_addr;
+}
+
+/* Is it known that this thread has no state? */
+static __always_inline int thread_still_native(struct thread_search *t,
+					       const struct py_offsets *off,
+					       const struct thread_slot *slot)
+{
+	return slot->native && thread_list_is_same(t, off, slot->interp_addr, slot->head_addr,
+						   slot->head_next_addr);
+}
+
+/* Goes on with a search that was broken off, or begins one. slot may be NULL. As thread_search_begin(). */
+static __always_inline int thread_search_resume(struct thread_search *t,
+						const struct py_offsets *off,
+						const struct thread_slot *slot)
+{
+	if (!slot || !slot->resume_addr)
+		return thread_search_begin(t, off, t->runtime_addr);
+	t->tstate_addr = slot->resume_addr;
+	t->prev_addr = slot->resume_prev_addr;
+	t->interp_addr = slot->interp_addr;
+	t->candidate_addr = slot->candidate_addr;
+	t->candidate_interp_addr = slot->candidate_interp_addr;
+	t->head_addr = slot->head_addr;
+	t->head_next_addr = slot->head_next_addr;
+	t->reason = REASON_THREAD_LIMIT;
+	t->resumed = 1;
+	return 0;
+}
+
+/* After a search failed: is it worth another, from the beginning? */
+static __always_inline int thread_search_again(const struct thread_search *t)
+{
+	return t->reason == REASON_THREAD_TORN || t->reason == REASON_THREAD_FAULT;
+}
+
+/* How much may be searched in this interrupt; the caller notes what was. */
+static __always_inline void thread_search_allow(struct thread_search *t,
+						const struct proc_info *proc, __u64 now_ns)
+{
+	__u64 left = proc->search_states + ((now_ns - proc->search_ns) >> KRAIT_SEARCH_SHIFT);
+
+	t->steps = 0;
+	t->left = left < KRAIT_MAX_THREADS ? left : KRAIT_MAX_THREADS;
+	if (t->left < KRAIT_SEARCH_PART)
+		t->left = KRAIT_SEARCH_PART;
+}
+
+static __always_inline void thread_search_pay(const struct thread_search *t, struct proc_info *proc,
+					      __u64 now_ns)
+{
+	__u64 left = proc->search_states + ((now_ns - proc->search_ns) >> KRAIT_SEARCH_SHIFT);
+
+	if (left > KRAIT_SEARCH_BUDGET)
+		left = KRAIT_SEARCH_BUDGET;
+	proc->search_ns = now_ns;
+	proc->search_states = left > t->steps ? left - t->steps : 0;
+}
+
+/* The search is over for this interrupt: settles its reason, and what the slot remembers of it. */
+static __always_inline void thread_search_settle(struct thread_search *t,
+						 const struct py_offsets *off,
+						 struct thread_slot *slot)
+{
+	int bound = t->reason == REASON_PYTHON && thread_is_bound(t, off);
+	int limit = t->reason == REASON_THREAD_LIMIT;
+	int same = 0;
+
+	if (t->reason == REASON_NATIVE_THREAD && (t->resumed || t->steps > THREAD_SHORT_LIST)) {
+		same = thread_list_is_same(t, off, t->interp_addr, t->head_addr, t->head_next_addr);
+		if (t->resumed && !same)
+			t->reason = REASON_THREAD_LIMIT;
+	}
+	if (!slot)
+		return;
+	slot->tstate_addr = bound ? t->tstate_addr : 0;
+	slot->interp_addr = t->interp_addr;
+	slot->resume_addr = limit ? t->tstate_addr : 0;
+	slot->resume_prev_addr = t->prev_addr;
+	slot->candidate_addr = t->candidate_addr;
+	slot->candidate_interp_addr = t->candidate_interp_addr;
+	slot->head_addr = t->head_addr;
+	slot->head_next_addr = t->head_next_addr;
+	slot->native = same;
 }
 
 #endif /* KRAIT_THREAD_H */

@@ -59,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory = data;
 	memory_size = size;
 	reads = 0;
+	t.left = KRAIT_MAX_THREADS;
 	if (!thread_search_begin(&t, &off, 0)) {
 		for (int i = 0; i < KRAIT_MAX_THREADS && !thread_step(&t, &off); i++)
 			;

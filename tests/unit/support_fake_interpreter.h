@@ -44,6 +44,7 @@ struct fake {
 	__u64 code_addr; /* of the code object made last */
 	unsigned long reads;
 	unsigned long fail_at; /* the n-th read since then fails (1: the next); 0 none */
+	__u32 search_part; /* steps of a search in one interrupt; 0 as many as there can be */
 	struct {
 		__u64 addr, len;
 	} faults[FAKE_MAX_FAULTS];

@@ -69,14 +69,18 @@ void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct walk
 	walk(f, &t, fingerprints, ret);
 }
 
+static void steps(struct fake *f, struct thread_search *t)
+{
+	for (int i = 0; i < KRAIT_MAX_THREADS; i++) {
+		if (thread_step(t, &f->offsets))
+			break;
+	}
+}
+
 static __u32 search(struct fake *f, struct thread_search *t)
 {
-	if (!thread_search_begin(t, &f->offsets, f->runtime_addr)) {
-		for (int i = 0; i < KRAIT_MAX_THREADS; i++) {
-			if (thread_step(t, &f->offsets))
-				break;
-		}
-	}
+	if (!thread_search_begin(t, &f->offsets, f->runtime_addr))
+		steps(f, t);
 	return t->reason;
 }
 
@@ -105,17 +109,21 @@ bool host_still_valid(struct fake *f, __u64 thread_ptr, __u64 tstate_addr, __u64
 
 static __u32 find_thread(struct fake *f, struct thread_search *t, struct thread_slot *slot)
 {
-	if (slot && thread_still_valid(t, &f->offsets, slot->tstate_addr, slot->interp_addr))
-		return REASON_PYTHON;
-	search(f, t);
-	if (t->reason == REASON_THREAD_TORN || t->reason == REASON_THREAD_FAULT)
-		search(f, t);
-	if (slot) {
-		bool found = t->reason == REASON_PYTHON && thread_is_bound(t, &f->offsets);
+	const struct py_offsets *off = &f->offsets;
 
-		slot->tstate_addr = found ? t->tstate_addr : 0;
-		slot->interp_addr = t->interp_addr;
+	if (slot && thread_still_valid(t, off, slot->tstate_addr, slot->interp_addr))
+		return REASON_PYTHON;
+	if (slot && thread_still_native(t, off, slot))
+		return REASON_NATIVE_THREAD;
+	t->steps = 0;
+	t->left = f->search_part ? f->search_part : KRAIT_MAX_THREADS;
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (!thread_search_resume(t, off, attempt ? NULL : slot))
+			steps(f, t);
+		if (!thread_search_again(t))
+			break;
 	}
+	thread_search_settle(t, off, slot);
 	return t->reason;
 }
 

@@ -25,6 +25,7 @@
 
 /* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
 #define SECONDS_PER_FRAME 55e-9
+#define SECONDS_PER_STATE 27e-9
 /* It is worth a word from here on. */
 #define COSTLY_PERCENT 25
 
@@ -328,23 +329,26 @@ static double judge_event(const struct recording *r, const struct profile_event 
 }
 
 /*
- * What the walks take of the programs' time at this rate, at the most, says the user: their frames are
- * most of what a sample costs, and krait does not lower the rate by itself.
+ * What the walks take of the programs' time at this rate, at the most, says the user: their frames, and
+ * the thread states that were searched, are most of what a sample costs, and krait does not lower the
+ * rate by itself.
  */
-static void warn_of_cost(const struct record_options *o, const struct stacks_stats *stacks)
+static void warn_of_cost(const struct record_options *o, const struct session_stats *stats)
 {
-	__u64 records = stacks->full + stacks->delta;
-	double frames, percent;
+	__u64 records = stats->stacks.full + stats->stacks.delta;
+	double frames, states, percent;
 
 	if (!records || o->event_cnt > 1 || !o->frequency || !event_is_clock(&o->events[0]))
 		return;
-	frames = (double)stacks->frames_new / (double)records;
-	percent = 100 * frames * SECONDS_PER_FRAME * (double)o->frequency;
+	frames = (double)stats->stacks.frames_new / (double)records;
+	states = (double)stats->thread_steps / (double)records;
+	percent = 100 * (frames * SECONDS_PER_FRAME + states * SECONDS_PER_STATE) *
+		  (double)o->frequency;
 	if (percent >= COSTLY_PERCENT)
 		log_warn(NULL,
-			 "%.0f frames to walk at %llu Hz cost the programs up to %.0f %% of their "
-			 "time: a lower --freq costs less",
-			 frames, o->frequency, percent);
+			 "%.0f frames to walk and %.0f threads to search at %llu Hz cost the "
+			 "programs up to %.0f %% of their time: a lower --freq costs less",
+			 frames, states, o->frequency, percent);
 }
 
 static const char *no_samples_of(const struct record_options *o)
@@ -369,7 +373,7 @@ static int judge(struct recording *r, const struct session_stats *stats)
 		interrupts += e->accounts.interrupts;
 	}
 	session__warn_of_shortages(r->session);
-	warn_of_cost(&r->options, &stats->stacks);
+	warn_of_cost(&r->options, stats);
 	if (stats->child_ended)
 		return stats->child_exit_code;
 	if (!stats->samples) {

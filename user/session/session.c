@@ -42,7 +42,7 @@ struct session {
 	struct starting *starting;
 	struct descriptors *descriptors;
 	struct rlimit old_files; /* before it was raised: the command gets it back */
-	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped;
+	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped, thread_steps;
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	__u64 progress_samples; /* at the last progress line */
 	bool unwanted; /* session__end() */
@@ -382,6 +382,7 @@ static void finish(struct session *s)
 		progress_clear(stderr);
 	if (sampler__counters(s->sampler, counters))
 		return;
+	s->thread_steps = counters[COUNTER_THREAD_STEPS];
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
 		const __u64 *of_event = &counters[COUNTER_OF_EVENT(i, 0)];
@@ -438,6 +439,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 		.processes = processes__seen_cnt(s->processes),
 	};
 	count_samples(s, &ret->samples, &lost);
+	ret->thread_steps = s->thread_steps;
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)
 		ret->anchoring = *anchor_thread__stats(s->anchors);

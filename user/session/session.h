@@ -45,6 +45,7 @@ struct session_stats {
 	double first_sample_seconds; /* from session__new() to the first sample; < 0 none */
 	unsigned processes; /* sampled in all */
 	__u64 samples; /* of all events */
+	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
 	struct mixed_stats mixed;
