@@ -43,8 +43,6 @@ struct mixed *mixed__new(const struct mixed_options *options, struct profile *pr
 	m->profile = profile;
 	m->kernel_symbols = kernel_symbols__new(KALLSYMS);
 	m->files = options->native ? native_files__new() : NULL;
-	if (m->files)
-		native_files__prepare(m->files);
 	if (m->files && !options->interpreter)
 		native_files__skip_interpreter(m->files);
 	if (m->kernel_symbols && (m->files || !options->native))
