@@ -138,7 +138,8 @@ static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_requ
 	j->fetched = false;
 	j->version = r->version;
 	j->build_id_len = r->build_id_len < sizeof(j->build_id) ? r->build_id_len : 0;
-	memcpy(j->build_id, r->build_id, j->build_id_len);
+	if (j->build_id_len)
+		memcpy(j->build_id, r->build_id, j->build_id_len);
 	file = open_file_at(AT_FDCWD, r->path, &st);
 	j->fd = file < 0 ? -1 : open_file_read(file);
 	if (j->fd < 0) {
