@@ -150,8 +150,11 @@ static struct {
 
 static int parse(const char *path, int minor, struct py_offsets *ret, char why[96])
 {
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
 	memset(ret, 0, sizeof(*ret));
-	return dwarf_offsets_parse(path, "/", VERSION(minor), ret, why, 96);
+	assert_true(fd >= 0);
+	return dwarf_offsets_parse(fd, -1, VERSION(minor), ret, why, 96);
 }
 
 static struct py_offsets own(int minor)
