@@ -8,6 +8,7 @@
 #include <uthash.h>
 
 #include "symbol/native.h"
+#include "util/log.h"
 
 /* A process is announced that long before its first sample: records come in about their order. */
 #define LEAD_NS 1000000ULL
@@ -15,7 +16,7 @@
 struct announced_task {
 	int tid; /* the key; that of a process is its main thread's */
 	__u32 image; /* main thread: frame of the process, which changes with its name */
-	__u32 native_serial; /* main thread: of the mappings that were announced; 0 none */
+	struct announced_maps maps; /* main thread: that samples have hit */
 	__u32 generations; /* main thread: of the DSO, that were announced */
 	char comm[64];
 	UT_hash_handle hh;
@@ -27,8 +28,20 @@ void announcer_free(struct announcer *a)
 
 	HASH_ITER(hh, a->tasks, t, next) {
 		HASH_DEL(a->tasks, t);
+		announced_maps_free(&t->maps);
 		free(t);
 	}
+}
+
+void announcer_warn(const struct announcer *a)
+{
+	if (a->total.cut)
+		log_warn(
+			"perf.data",
+			"%u process%s had code in more places than the file has room for: %llu were "
+			"left out, and what ran there has no native names in other tools",
+			a->total.cut_processes, a->total.cut_processes == 1 ? "" : "es",
+			a->total.cut);
 }
 
 static struct announced_task *find_task(struct announcer *a, int tid)
@@ -70,7 +83,9 @@ static int announce_process(struct announcer *a, const struct announcer_output *
 		t = add_task(a, stamp.pid);
 	if (!t)
 		return -ENOMEM;
-	t->native_serial = t->generations = 0; /* another image has other mappings */
+	t->generations = 0; /* another image has other mappings */
+	announced_maps_clear(&t->maps);
+	a->epoch++;
 	t->image = image;
 	stamp.tid = stamp.pid;
 	return name_task(to, t, &stamp, name, again);
@@ -92,50 +107,69 @@ static int announce_dsos(const struct announcer_output *to, struct announced_tas
 	return err;
 }
 
-/* What else the process has mapped, for whoever looks up names of native code. */
-static int announce_mappings(const struct announcer_output *to, struct announced_task *t,
-			     const struct perf_stamp *stamp, const struct native *native)
+static int announce_mapping(const struct announcer_output *to, const struct perf_stamp *stamp,
+			    const struct native_mapping *m)
 {
-	unsigned cnt, size;
-	__u32 serial;
-	const struct native_mapping *list = native__mappings(native, &cnt, &serial);
+	unsigned size;
+	const __u8 *id = native_file__build_id(m->file, &size);
+	const char *path = native_file__name(m->file);
+	const struct perf_mapping mapping = {
+		.start = m->start,
+		.size = m->end - m->start,
+		.offset = m->offset,
+		.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
+		.path = *path ? path : "//anon",
+	};
+
+	return perf_writer__mapping(to->writer, stamp, &mapping);
+}
+
+/* This stack of that process, with its mappings as they are, has been seen to. */
+static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
+{
+	struct announced_stack *e =
+		&a->stacks[(node ^ (__u32)pid * 0x9e3779b1U) % ANNOUNCED_STACKS];
+	const struct announced_stack key = { pid, node, digest + a->epoch };
+	bool seen = !memcmp(e, &key, sizeof(key));
+
+	*e = key;
+	return seen;
+}
+
+/* Where the native code of the stack is, for whoever looks up its names. */
+static int announce_mappings(struct announcer *a, const struct announcer_output *to,
+			     struct announced_task *t, const struct perf_stamp *stamp,
+			     const struct native *native, const struct announcer_stack *stack)
+{
 	int err = 0;
 
-	if (t->native_serial == serial)
+	if (is_seen_to(a, t->tid, stack->node, native__digest(native)))
 		return 0;
-	t->native_serial = serial;
-	for (unsigned i = 0; i < cnt && !err; i++) {
-		const __u8 *id = native_file__build_id(list[i].file, &size);
-		const char *path = native_file__name(list[i].file);
-		const struct perf_mapping mapping = {
-			.start = list[i].start,
-			.size = list[i].end - list[i].start,
-			.offset = list[i].offset,
-			.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
-			.path = *path ? path : "//anon",
-		};
+	for (unsigned i = 0; i < stack->cnt && !err; i++) {
+		const struct native_mapping *m = native__mapping_at(native, stack->chain[i]);
+		int added = m ? announced_maps_add(&t->maps, &a->total, m) : 0;
 
-		err = perf_writer__mapping(to->writer, stamp, &mapping);
+		err = added > 0 ? announce_mapping(to, stamp, m) : added;
 	}
 	return err;
 }
 
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		     const struct profile *p, const struct profile_sample *s,
-		     const struct perf_stamp *sample, __u32 image)
+		     const struct perf_stamp *sample, const struct announcer_stack *stack)
 {
 	struct perf_stamp stamp = *sample;
 	struct announced_task *t = find_task(a, s->pid);
 	int err = 0;
 
 	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
-	if (!t || t->image != image)
-		err = announce_process(a, to, p, &stamp, image);
+	if (!t || t->image != stack->image)
+		err = announce_process(a, to, p, &stamp, stack->image);
 	t = find_task(a, s->pid);
 	if (t && !err)
 		err = announce_dsos(to, t, &stamp);
 	if (t && !err && s->native)
-		err = announce_mappings(to, t, &stamp, s->native);
+		err = announce_mappings(a, to, t, &stamp, s->native, stack);
 	t = find_task(a, s->tid);
 	if (!t && !err) {
 		t = add_task(a, s->tid);

@@ -272,6 +272,7 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 			    const struct profile_sample *s)
 {
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
+	struct announcer_stack stack;
 	struct announcer_output to;
 	int err = e->placed ? 0 : perf_data_place(e, NULL);
 
@@ -292,7 +293,8 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 	if (err)
 		return err;
 	to = (struct announcer_output){ e->writer, e->files };
-	err = announcer_sample(&e->announcer, &to, p, s, &stamp, e->chain_image);
+	stack = (struct announcer_stack){ s->node, e->chain_image, e->chain, e->chain_cnt };
+	err = announcer_sample(&e->announcer, &to, p, s, &stamp, &stack);
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
 					  s->period, e->chain[1], e->chain, e->chain_cnt);
@@ -386,6 +388,7 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 			 "stacks are up to %u frames deep: perf shows them whole with "
 			 "--max-stack %u",
 			 e->max_depth, e->max_depth);
+	announcer_warn(&e->announcer);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);
 	if (!err)

@@ -212,6 +212,16 @@ int native__return_word(struct native *n, __u64 ip)
 	return word;
 }
 
+const struct native_mapping *native__mapping_at(const struct native *n, __u64 ip)
+{
+	return code_maps__find(&n->maps, ip);
+}
+
+__u64 native__digest(const struct native *n)
+{
+	return n->maps.digest;
+}
+
 const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,
 					      __u32 *ret_serial)
 {

@@ -48,6 +48,10 @@ struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_
 /* Of code that was found: where its return address is; see elf_symbols__return_word(). */
 int native__return_word(struct native *n, __u64 ip);
 
+/* The mapping of code that has that address, as far as is known; NULL none. */
+const struct native_mapping *native__mapping_at(const struct native *n, __u64 ip);
+/* Another one after every change of the mappings, and for other mappings. */
+__u64 native__digest(const struct native *n);
 /* All mappings by address. *ret_serial is another one after every change. */
 const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,
 					      __u32 *ret_serial);
