@@ -5,6 +5,10 @@
  */
 #include "support_twin.h"
 
+#include <time.h>
+
+#include "share.h"
+
 /* This thread has the one state of the one interpreter. */
 static void begin_with_thread(struct twin_test *t, int version)
 {
@@ -203,6 +207,79 @@ static void a_layout_that_is_not_there_is_an_error(void **state)
 	assert_twin_says(t, REASON_NO_LAYOUT);
 }
 
+/* ---- shares ----------------------------------------------------------------------------------- */
+
+#define OWNER 5
+#define FIRES 100
+
+static struct owner_use twin_use(struct twin_test *t, __u32 owner)
+{
+	struct owner_books books;
+	__u32 key = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.owners), &key, &books), 0);
+	return books.use[owner];
+}
+
+static void twin_own(struct twin_test *t, __u32 owner)
+{
+	t->proc.owner = owner;
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+}
+
+/* Nobody reads: the owner that fills the ring loses its own samples, and others still find room. */
+static void who_holds_most_of_the_ring_loses_its_own(void **state)
+{
+	struct twin_test *t = *state;
+	struct owner_use before = twin_use(t, OWNER), use;
+	__u64 produced;
+
+	begin_with_thread(t, 1);
+	push_frames(t, 1000);
+	twin_own(t, OWNER);
+	for (int i = 0; i < FIRES; i++)
+		twin_fire(t, i % 2);
+	use = twin_use(t, OWNER);
+	produced = use.produced - before.produced;
+	assert_true(use.samples_dropped > FIRES / 2);
+	assert_in_range(produced, 512 << 10, 800 << 10);
+	for (__u32 owner = OWNER + 1; owner < OWNER + 4; owner++) {
+		twin_own(t, owner);
+		twin_fire(t, true);
+		assert_int_equal(twin_use(t, owner).samples_dropped, 0);
+	}
+	twin_own(t, OWNER_ROOT);
+	twin_fire(t, true);
+	assert_int_equal(twin_use(t, OWNER_ROOT).samples_dropped, 0);
+	assert_int_equal(twin_consume(t), FIRES + 4 - (int)use.samples_dropped);
+	assert_int_equal(t->event.owner, OWNER_ROOT);
+}
+
+/* A process that has sent much: its samples leave without snapshots, and these come later. */
+static void a_process_without_budget_sends_no_snapshots(void **state)
+{
+	struct twin_test *t = *state;
+	struct timespec now;
+	int codes = t->codes;
+	__u64 none = 0;
+
+	/* What other tests have described, at these addresses, counts no more. */
+	for (__u32 i = 0; i < bpf_map__max_entries(t->skel->maps.described); i++)
+		twin_put(t->skel->maps.described, i, &none);
+	begin_with_thread(t, 1);
+	push_frames(t, 40);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	t->proc.code_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
+	t->proc.code_bytes = 0;
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	assert_int_equal(twin_interrupt(t, true), 1);
+	assert_true(t->codes - codes < 10);
+	t->proc.code_bytes = CODE_BYTES_MAX;
+	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	assert_int_equal(twin_interrupt(t, true), 1);
+	assert_true(t->codes - codes > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +292,8 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_only_followed_leaves_no_record),
 		cmocka_unit_test(an_untracked_process_leaves_no_record),
 		cmocka_unit_test(a_layout_that_is_not_there_is_an_error),
+		cmocka_unit_test(a_process_without_budget_sends_no_snapshots),
+		cmocka_unit_test(who_holds_most_of_the_ring_loses_its_own),
 	};
 
 	twin_skip_if_impossible();
