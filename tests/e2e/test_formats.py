@@ -6,6 +6,7 @@ import collections
 import os
 import re
 import stat
+import tempfile
 
 import harness as h
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/input.h"
 #include "emit/annotate.h"
@@ -98,6 +99,12 @@ static int write_annotation(struct annotate_command *c, const struct profile *p)
 	}
 	c->annotate.html = len > 5 && !strcmp(path + len - 5, ".html");
 	err = annotate(output_file__stream(file), p, &c->annotate);
+	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
+	    !c->input.path) {
+		log_error(NULL, "\"%s\" is no function or file of the capture: -i %s reads it",
+			  c->annotate.what, c->annotate.what);
+		return EXIT_CODE_EMPTY;
+	}
 	if (err == -ENOENT) {
 		log_error(NULL,
 			  c->annotate.what ? "no samples in a function or file \"%s\"" :

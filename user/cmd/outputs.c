@@ -77,8 +77,12 @@ static const struct emitter_ops *choose_format(const char *path, const char *for
 		error_set(err, EINVAL, EXIT_CODE_USAGE,
 			  "no format \"%s\" (see krait record --help)", format);
 	else if (!ops)
-		error_set(err, EINVAL, EXIT_CODE_USAGE,
-			  "%s: no format has this suffix; name one with -f", path);
+		error_set(
+			err, EINVAL, EXIT_CODE_USAGE,
+			"%s: no format has this suffix; known are .data, .html, .folded, .txt, "
+			".pb.gz, .speedscope.json, .firefox.json, .callgrind and .script, or name "
+			"one with -f",
+			path);
 	return ops;
 }
 
@@ -190,23 +194,27 @@ bool outputs__sample(struct outputs *o, const struct profile *p, const struct pr
 static void say_written(const struct output *out, const char *path)
 {
 	static const struct {
-		const char *format, *next;
+		const char *format, *before, *after; /* the file's name is between them */
+		bool twice; /* and behind them */
 	} hints[] = {
-		{ "perf", ": krait report, krait convert -o flame.html, or perf report" },
-		{ "html", ": open it in a browser" },
-		{ "folded", ": krait report FILE, or any flame graph tool" },
-		{ "pprof", ": go tool pprof -http=: FILE" },
-		{ "speedscope", ": drop it on speedscope.app" },
-		{ "firefox", ": load it in profiler.firefox.com" },
-		{ "callgrind", ": kcachegrind FILE" },
+		{ "perf", "krait report ", ", or perf report -i ", true },
+		{ "html", "open it in a browser", NULL },
+		{ "folded", "krait report ", ", or any flame graph tool" },
+		{ "pprof", "go tool pprof -http=: ", "" },
+		{ "speedscope", "drop it on speedscope.app", NULL },
+		{ "firefox", "load it in profiler.firefox.com", NULL },
+		{ "callgrind", "kcachegrind ", "" },
 	};
-	const char *next = "";
-	char size[32] = "";
+	char size[32] = "", next[1024] = "";
 	struct stat st;
 
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		bool named = hints[i].after;
+
 		if (!strcmp(out->ops->name, hints[i].format))
-			next = hints[i].next;
+			snprintf(next, sizeof(next), ": %s%s%s%s", hints[i].before,
+				 named ? path : "", named ? hints[i].after : "",
+				 hints[i].twice ? path : "");
 	}
 	if (!stat(path, &st))
 		format_size(size, sizeof(size), (__u64)st.st_size);

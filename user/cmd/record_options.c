@@ -76,7 +76,8 @@ static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
-	  ")" },
+	  ", which keeps the one before as " DEFAULT_OUTPUT
+	  ".old). Files are for their owner only" },
 	{ "format", 'f', "NAME", 0,
 	  "perf, html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
@@ -87,8 +88,10 @@ static const struct argp_option options[] = {
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
 	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
 	  "addresses of the capture's Python functions, for tools that do not read the capture's ELF "
-	  "files. They stay until they are removed or replaced by the next recording" },
-	{ "quiet", 'q', 0, 0, "only errors: no progress, no summary" },
+	  "files. Made with the rights of the process; they stay until they are removed or replaced by the "
+	  "next recording" },
+	{ "quiet", 'q', 0, 0,
+	  "only errors: no progress, no summary (which goes to stderr where a command is launched)" },
 	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
 	{ "verbose", 'v', 0, 0, "say more on stderr" },
 	{ 0, 0, 0, 0, "Tuning:", 4 },

@@ -138,7 +138,8 @@ const KraitText = (() => {
 			const item = element('li'), color = element('i');
 			color.style.background = fillOf(category);
 			item.title = category === 'mark' ?
-				'What krait says in place of code: [truncated], [no Python frame] …' :
+				'What krait says in place of code. [truncated]: C code without frame pointers hides ' +
+				'its callers in C; no sample is lost by it' :
 				'Share of samples in functions of this kind themselves';
 			item.append(color, `${names[category]} ${percent(sums[category], tree.total[0])}`);
 			items.append(item);

@@ -13,6 +13,7 @@
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "profile/view.h"
+#include "stack/join.h"
 #include "util/cleanup.h"
 #include "util/short_path.h"
 
@@ -252,6 +253,24 @@ static void put_accounts(FILE *out, const struct profile *p)
 	putc('\n', out);
 }
 
+/* The mark is a word for what is hidden, not for what is missing: the sample itself is whole. */
+static void put_hidden(FILE *out, const struct view *v)
+{
+	for (__u32 i = 1; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+
+		if (f->kind != FRAME_MARK || !f->total ||
+		    strcmp(view_name(v, f), JOIN_TRUNCATED_TEXT))
+			continue;
+		fprintf(out,
+			JOIN_TRUNCATED_TEXT
+			" in %.1f%%: C code without frame pointers hides its callers "
+			"in C; nothing is lost\n",
+			100 * (double)f->total /
+				(double)(v->nodes[0].total ? v->nodes[0].total : 1));
+	}
+}
+
 static int flush(FILE *out)
 {
 	errno = 0;
@@ -292,6 +311,7 @@ int summary_table(FILE *out, const struct profile *p, const struct summary_optio
 		fprintf(out, "%s… %u more%s\n", color(&t, DIM), cnt - shown, color(&t, RESET));
 	put_total(out, p, v->nodes[0].total);
 	put_accounts(out, p);
+	put_hidden(out, v);
 	return flush(out);
 }
 
@@ -346,5 +366,6 @@ int summary_tree(FILE *out, const struct profile *p, const struct summary_option
 			color(&t, RESET));
 	put_total(out, p, v->nodes[0].total);
 	put_accounts(out, p);
+	put_hidden(out, v);
 	return flush(out);
 }
