@@ -127,16 +127,6 @@ static int find(struct parser_jobs *jobs, const struct parser_request *r,
 	return found->cnt ? 0 : -ENOBUFS;
 }
 
-static int facts(int fd, struct elf_runtime *ret)
-{
-	int r;
-
-	memset(ret, 0, sizeof(*ret));
-	r = elf_runtime_read(fd, ret);
-	ret->proved_by = PY_SOURCE_NONE;
-	return r;
-}
-
 static int dwarf(const struct parser_request *r, const int *fds, unsigned fd_cnt,
 		 struct parser_dwarf *ret)
 {
@@ -156,9 +146,6 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		return 0;
 	answer->job = r.job;
 	switch (r.job) {
-	case PARSER_FACTS:
-		answer->result = fd_cnt ? facts(fds[0], &answer->facts) : -EBADF;
-		break;
 	case PARSER_DWARF:
 		answer->result = dwarf(&r, fds, fd_cnt, &answer->dwarf);
 		break;

@@ -9,6 +9,7 @@
 
 #include "target/debug_file.h"
 #include "target/dwarf_offsets.h"
+#include "target/elf_runtime.h"
 #include "target/fetcher.h"
 #include "target/open_file.h"
 #include "target/parser.h"

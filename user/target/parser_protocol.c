@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "target/py_offsets.h"
-
 _Static_assert(sizeof(struct parser_answer) <= 65536, "longer than a message can be");
 
 bool parser_request_check(const struct parser_request *r, size_t len)
@@ -19,22 +17,15 @@ bool parser_request_check(const struct parser_request *r, size_t len)
 size_t parser_answer_size(const struct parser_answer *a)
 {
 	static const size_t sizes[] = {
-		[PARSER_FACTS] = sizeof(a->facts),
 		[PARSER_DWARF] = sizeof(a->dwarf),
 		[PARSER_OPEN] = sizeof(a->opened),
 		[PARSER_FIND] = offsetof(struct parser_found, names),
 	};
-	size_t size = offsetof(struct parser_answer, facts);
+	size_t size = offsetof(struct parser_answer, dwarf);
 
 	if (a->job >= sizeof(sizes) / sizeof(sizes[0]) || (a->result && a->job != PARSER_DWARF))
 		return size;
 	return size + sizes[a->job] + (a->job == PARSER_FIND ? a->found.names_size : 0);
-}
-
-static bool facts_are_sound(const struct elf_runtime *e)
-{
-	return e->build_id_len <= sizeof(e->build_id) && e->table_len <= sizeof(e->table) &&
-	       e->proved_by == PY_SOURCE_NONE && *(const __u8 *)&e->debug <= 1;
 }
 
 /* Within what the request asked for, each with a name that ends. */
@@ -61,7 +52,7 @@ static bool found_is_sound(const struct parser_found *f, const struct parser_req
 bool parser_answer_check(const struct parser_answer *a, size_t len,
 			 const struct parser_request *request)
 {
-	if (len < offsetof(struct parser_answer, facts) || len > sizeof(*a) ||
+	if (len < offsetof(struct parser_answer, dwarf) || len > sizeof(*a) ||
 	    a->job != request->job || a->result > 0)
 		return false;
 	if (a->job == PARSER_FIND && !a->result &&
@@ -74,12 +65,7 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 		return memchr(a->dwarf.why, '\0', sizeof(a->dwarf.why)) != NULL;
 	if (a->result)
 		return true;
-	switch (a->job) {
-	case PARSER_FACTS:
-		return facts_are_sound(&a->facts);
-	case PARSER_OPEN:
+	if (a->job == PARSER_OPEN)
 		return a->opened.build_id_size <= sizeof(a->opened.build_id);
-	default:
-		return found_is_sound(&a->found, request);
-	}
+	return found_is_sound(&a->found, request);
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "target/elf_runtime.h"
+#include "abi.h"
 
 /* Of symbols, open in one parser at once; each holds up to two descriptors. */
 #define PARSER_FILES_MAX 64
@@ -27,7 +27,6 @@
 
 enum parser_job {
 	PARSER_NONE,
-	PARSER_FACTS, /* descriptor: a file. What elf_runtime_read() says */
 	PARSER_DWARF, /* descriptors: a file, and one with its debug information or none */
 	PARSER_OPEN, /* descriptors: as above. From now on the number stands for the file's symbols */
 	PARSER_FIND, /* what is at these offsets of an open file? */
@@ -77,7 +76,6 @@ struct parser_answer {
 	__u32 job;
 	__s32 result; /* 0 or -errno; what follows is filled with 0 only, dwarf.why always */
 	union {
-		struct elf_runtime facts;
 		struct parser_dwarf dwarf;
 		struct parser_opened opened;
 		struct parser_found found;
@@ -95,7 +93,7 @@ static inline size_t parser_request_size(const struct parser_request *r)
 bool parser_request_check(const struct parser_request *r, size_t len) __attribute__((nonnull));
 
 /*
- * Is this an answer to that request that may be believed to be one? Facts and offsets are still those
+ * Is this an answer to that request that may be believed to be one? Offsets are still those
  * of the file: who uses them checks them against a live process.
  */
 bool parser_answer_check(const struct parser_answer *a, size_t len,
