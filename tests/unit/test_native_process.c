@@ -52,7 +52,7 @@ static int teardown(void **state)
 
 static struct native *open_process(pid_t pid, const void *runtime)
 {
-	struct native *n = native__new(files, NULL, pid, runtime ? addr_of(runtime) : 0);
+	struct native *n = native__new(files, NULL, pid, runtime ? addr_of(runtime) : 0, 0);
 
 	assert_non_null(n);
 	return n;
@@ -116,14 +116,14 @@ static void the_interpreter_is_in_the_file_of_its_data(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
 	struct native_files *own = native_files__new();
-	struct native *n = native__new(own, NULL, getpid(), addr_of(&some_data));
+	struct native *n = native__new(own, NULL, getpid(), addr_of(&some_data), 0);
 
 	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
 	native__free(n);
 	native_files__free(own);
 
 	own = native_files__new();
-	n = native__new(own, NULL, getpid(), 0);
+	n = native__new(own, NULL, getpid(), 0, 0);
 	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
 	native__free(n);
 	native_files__free(own);

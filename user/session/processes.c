@@ -131,7 +131,8 @@ static void open_native(struct processes *ps, struct process *p, const struct pr
 	if (parent && parent->native)
 		p->native = native__fork(parent->native, NULL, p->pid);
 	else
-		p->native = native__new(ps->config.native_files, NULL, p->pid, runtime_addr);
+		p->native =
+			native__new(ps->config.native_files, NULL, p->pid, runtime_addr, p->owner);
 }
 
 /* p->info is filled: from now on its records are named. */

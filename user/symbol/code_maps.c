@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "symbol/maps_room.h"
 #include "target/maps.h"
 #include "target/probe_maps.h"
 #include "target/probed.h"
@@ -183,10 +184,31 @@ static __u64 digest_of(const struct code_maps *c)
 	return digest;
 }
 
+/* What finds no room goes: data first, then code from its end. 0 or -ENOMEM. */
+static int take_room(struct code_maps *c)
+{
+	struct quota *q = native_files__room(c->files)->quota;
+	struct code_maps_users *users = calloc(1, sizeof(*users));
+
+	if (!users)
+		return -ENOMEM;
+	*users = (struct code_maps_users){ 1, c->owner, c->cnt + c->data_cnt };
+	if (quota__take(q, c->owner, users->ranges)) {
+		c->data_cnt = 0;
+		users->ranges = c->cnt;
+		while (users->ranges && quota__take(q, c->owner, users->ranges))
+			users->ranges /= 2;
+		c->cnt = users->ranges;
+	}
+	c->users = users;
+	return 0;
+}
+
 int code_maps__read(struct code_maps *c)
 {
 	struct code_maps next = {
 		.files = c->files,
+		.owner = c->owner,
 		.probed = c->probed,
 		.pid = c->pid,
 		.runtime_addr = c->runtime_addr,
@@ -195,6 +217,8 @@ int code_maps__read(struct code_maps *c)
 	int err = c->probed ? read_probed(&next) : read_here(&next), changed;
 
 	/* A process that is going has none; what it had before is better than nothing. */
+	if (!err && next.cnt)
+		err = take_room(&next);
 	if (err || !next.cnt) {
 		code_maps__free(&next);
 		return err ? err : -ESRCH;
@@ -207,34 +231,24 @@ int code_maps__read(struct code_maps *c)
 	return changed;
 }
 
-/* NULL also for nothing. */
-static void *copy_of(const void *list, size_t cnt, size_t size)
-{
-	void *copy = cnt ? calloc(cnt, size) : NULL;
-
-	return copy ? memcpy(copy, list, cnt * size) : NULL;
-}
-
-int code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid,
-		    struct probed *probed)
+void code_maps__fork(struct code_maps *ret, const struct code_maps *parent, pid_t pid,
+		     struct probed *probed)
 {
 	*ret = *parent;
 	ret->pid = pid;
 	ret->probed = probed;
 	ret->serial = 1;
-	ret->cap = ret->cnt;
-	ret->data_cap = ret->data_cnt;
-	ret->list = copy_of(parent->list, parent->cnt, sizeof(*parent->list));
-	ret->data = copy_of(parent->data, parent->data_cnt, sizeof(*parent->data));
-	if ((!ret->list && ret->cnt) || (!ret->data && ret->data_cnt)) {
-		code_maps__free(ret);
-		return -ENOMEM;
-	}
-	return 0;
+	if (ret->users)
+		ret->users->cnt++;
 }
 
 void code_maps__free(struct code_maps *c)
 {
+	if (c->users && --c->users->cnt)
+		return;
+	if (c->users)
+		quota__give(native_files__room(c->files)->quota, c->users->owner, c->users->ranges);
+	free(c->users);
 	free(c->list);
 	free(c->data);
 }

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "symbol/maps_room.h"
 #include "target/debug_file.h"
 #include "target/maps.h"
 #include "target/probed.h"
+#include "util/clock.h"
 
 /* Answers by address; 48 KiB a process. */
 #define CACHE_BITS 11
@@ -90,13 +93,34 @@ static void open_symbols(struct native *n, const struct native_mapping *m, __u64
 	native_files__open(n->maps.files, m->file, paths, 3, root);
 }
 
+static __u64 used_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
+}
+
+/* As code_maps__read(); it takes its owner's time. */
+static int read_maps(struct native *n, __u64 now_ns)
+{
+	__u64 before_ns = used_cpu_ns();
+	int changed = code_maps__read(&n->maps);
+
+	maps_room_was_read(native_files__room(n->maps.files), n->maps.owner, now_ns,
+			   used_cpu_ns() - before_ns);
+	return changed;
+}
+
 static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
 {
-	if (n->read_ns && now_ns < n->read_ns + pause_ns)
+	if (n->read_ns &&
+	    (now_ns < n->read_ns + pause_ns ||
+	     !maps_room_may_read(native_files__room(n->maps.files), n->maps.owner, now_ns)))
 		return;
 	n->read_ns = now_ns ? now_ns : 1;
 	n->pause_ns = n->pause_ns < NATIVE_REFRESH_RARE_NS ? 2 * n->pause_ns : n->pause_ns;
-	if (code_maps__read(&n->maps) <= 0)
+	if (read_maps(n, now_ns) <= 0)
 		return;
 	n->pause_ns = NATIVE_REFRESH_NS;
 	if (n->cache)
@@ -104,13 +128,14 @@ static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
 }
 
 struct native *native__new(struct native_files *files, struct probed *probed, pid_t pid,
-			   __u64 runtime_addr)
+			   __u64 runtime_addr, unsigned owner)
 {
 	struct native *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
 	n->maps.files = files;
+	n->maps.owner = owner;
 	n->maps.probed = probed;
 	n->maps.pid = pid;
 	n->maps.runtime_addr = runtime_addr;
@@ -128,10 +153,7 @@ struct native *native__fork(const struct native *parent, struct probed *probed, 
 	if (!n)
 		return NULL;
 	n->pause_ns = NATIVE_REFRESH_NS;
-	if (code_maps__fork(&n->maps, &parent->maps, pid, probed)) {
-		free(n);
-		return NULL;
-	}
+	code_maps__fork(&n->maps, &parent->maps, pid, probed);
 	return n;
 }
 

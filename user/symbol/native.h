@@ -30,12 +30,12 @@ struct native;
 struct probed;
 
 /*
- * runtime_addr: of the interpreter, or 0 where it is in the executable. files and probed are borrowed;
- * probed is what the process is read through, NULL only for one that is trusted. NULL and errno on
+ * owner: who pays for what it takes (bpf/share.h). runtime_addr: of the interpreter, or 0 where it is
+ * in the executable. files and probed are borrowed; probed is what the process is read through, NULL only for one that is trusted. NULL and errno on
  * failure.
  */
 struct native *native__new(struct native_files *files, struct probed *probed, pid_t pid,
-			   __u64 runtime_addr);
+			   __u64 runtime_addr, unsigned owner);
 /* A child that has its parent's memory. */
 struct native *native__fork(const struct native *parent, struct probed *probed, pid_t pid);
 void native__free(struct native *n);

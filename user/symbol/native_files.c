@@ -11,6 +11,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "symbol/maps_room.h"
 #include "symbol/symbol_reader.h"
 #include "target/debug_file.h"
 #include "target/open_file.h"
@@ -63,6 +64,7 @@ struct native_file {
 struct native_files {
 	struct native_file *files;
 	struct symbol_reader *reader;
+	struct maps_room room;
 	__u64 now; /* questions so far */
 	__u32 open_cnt, symbol_cnt;
 	bool skip_interpreter;
@@ -75,7 +77,8 @@ struct native_files *native_files__new(void)
 	if (!f)
 		return NULL;
 	f->reader = symbol_reader__new();
-	if (!f->reader) {
+	if (!f->reader || maps_room_init(&f->room)) {
+		symbol_reader__free(f->reader);
 		free(f);
 		return NULL;
 	}
@@ -126,7 +129,13 @@ void native_files__free(struct native_files *f)
 		file_free(file);
 	}
 	symbol_reader__free(f->reader);
+	maps_room_free(&f->room);
 	free(f);
+}
+
+struct maps_room *native_files__room(struct native_files *f)
+{
+	return &f->room;
 }
 
 /* ---- files ------------------------------------------------------------------------------------ */

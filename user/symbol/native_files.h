@@ -32,6 +32,7 @@
 #define NATIVE_RANGES_MAX 65536
 #define NATIVE_WAIT_NS 5000000000ULL
 
+struct maps_room;
 struct native_files;
 struct native_file;
 
@@ -43,6 +44,8 @@ struct native_symbol {
 
 /* NULL and errno on failure. */
 struct native_files *native_files__new(void);
+/* Room and time for the mappings of processes. */
+struct maps_room *native_files__room(struct native_files *f);
 /* Has what it takes to start parsers started now, while krait has all its rights. */
 void native_files__prepare(struct native_files *f);
 /* The interpreter's functions are not shown: they need no names, which take long to find. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * maps_room.h - what the mappings of all processes may take: memory, and time to read them.
+ *
+ * Must hold: one owner's (bpf/share.h) processes with tens of thousands of mappings, or thousands of
+ * such processes, leave room and time for those of others; what is cut is counted.
+ */
+#ifndef KRAIT_SYMBOL_MAPS_ROOM_H
+#define KRAIT_SYMBOL_MAPS_ROOM_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "util/quota.h"
+
+/* Ranges that are remembered, 16 to 32 bytes each: a process with a hundred libraries has 300. */
+#define MAPS_ROOM_MAX (1U << 20)
+/* Reading again takes an owner one part in so many of the time; less than the first is not counted. */
+#define MAPS_READ_PART 20
+#define MAPS_READ_LITTLE_NS 1000000ULL
+
+struct maps_room {
+	struct quota *quota; /* of ranges */
+	__u64 again_ns[OWNER_CNT]; /* when an owner's mappings may be read again */
+};
+
+/* 0 or -ENOMEM. */
+int maps_room_init(struct maps_room *r) __attribute__((warn_unused_result, nonnull));
+void maps_room_free(struct maps_room *r) __attribute__((nonnull));
+
+/* May mappings of that owner be read once more? Those of a process never seen are read always. */
+bool maps_room_may_read(const struct maps_room *r, unsigned owner, __u64 now_ns)
+	__attribute__((nonnull));
+/* They were, and that took so much processor time. */
+void maps_room_was_read(struct maps_room *r, unsigned owner, __u64 now_ns, __u64 took_ns)
+	__attribute__((nonnull));
+
+#endif /* KRAIT_SYMBOL_MAPS_ROOM_H */
