@@ -8,13 +8,14 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "target/elf_cache.h"
-#include "target/process.h"
-#include "target/process_info.h"
+#include "target/probed.h"
+#include "target/prober.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/json.h"
 #include "util/log.h"
@@ -25,17 +26,30 @@
 #define CONTAINER_SHOWN 12
 #define PIDS_MAX 1024
 /* Between two looks at a process whose debug information is being read. */
-#define PAUSE_US 20000
+#define PAUSE_NS 50000000ULL
 
 struct list {
 	bool json;
 	pid_t pids[PIDS_MAX]; /* only these, if any */
 	unsigned pid_cnt;
 
-	struct elf_cache *cache;
+	struct prober *prober;
+	struct row *rows; /* in the order of pids, or of the arguments */
+	size_t row_cnt, row_cap, printed;
 	struct json writer;
 	bool header; /* printed */
-	unsigned shown, unreadable, refused;
+	unsigned shown, unreadable, refused, left_alone;
+};
+
+/* A process that is being looked at. */
+struct row {
+	pid_t pid;
+	bool done;
+	int result;
+	__u64 again_ns; /* when to ask again; 0: it is asked */
+	struct py_process process;
+	struct process_info info;
+	bool has_info;
 };
 
 static const char *const how_names[] = {
@@ -111,6 +125,16 @@ static void version_name(const struct py_process *p, char buf[static 24])
 		strcpy(buf, "?");
 }
 
+/* Why its stacks are walked to the end each time, where that need not be; "" else. */
+static const char *walked_in_full(const struct py_process *p)
+{
+	if (p->offsets.thread.last_profiled_frame == PYOFF_ABSENT)
+		return "";
+	return *p->anchors_why ? p->anchors_why :
+	       p->dumpable     ? "" :
+				 "its rights do not let others write to it (not dumpable)";
+}
+
 static void print_row(struct list *l, const struct py_process *p, const struct process_info *i,
 		      bool good)
 {
@@ -127,10 +151,12 @@ static void print_row(struct list *l, const struct py_process *p, const struct p
 	printf("%7d %7d %-10s %-9s %-12s %-17s %-12.*s %s\n", (int)p->pid, (int)i->ns_pid, user,
 	       version, *p->file ? build_name(p, build) : "-",
 	       how_names[good ? p->source : PY_SOURCE_NONE], CONTAINER_SHOWN, container, command);
-	if (good)
-		return;
-	printable_into(why, sizeof(why), p->why);
-	printf("%7s %s\n", "", why);
+	if (!good) {
+		printable_into(why, sizeof(why), p->why);
+		printf("%7s %s\n", "", why);
+	} else if (*walked_in_full(p)) {
+		printf("%7s walked in full: %s\n", "", walked_in_full(p));
+	}
 }
 
 static void put_json(struct list *l, const struct py_process *p, const struct process_info *i,
@@ -167,39 +193,112 @@ static void put_json(struct list *l, const struct py_process *p, const struct pr
 		json_put_null(j, "how");
 	if (!good)
 		json_put_string(j, "why", p->why);
+	else if (*walked_in_full(p))
+		json_put_string(j, "walked_in_full", walked_in_full(p));
 	json_close_object(j);
 	json_newline(j);
 }
 
-static void show(struct list *l, const struct py_process *p, bool good)
+static void show(struct list *l, struct row *row)
 {
-	struct process_info info;
+	bool good = !row->result;
 
-	if (process_info_read(p->pid, &info) && !l->pid_cnt)
+	if (!row->has_info && process_info_glance(row->pid, &row->info) && !l->pid_cnt)
 		return; /* gone meanwhile */
+	process_info_name_user(&row->info);
 	l->shown++;
 	l->refused += !good;
 	if (l->json)
-		put_json(l, p, &info, good);
+		put_json(l, &row->process, &row->info, good);
 	else
-		print_row(l, p, &info, good);
+		print_row(l, &row->process, &row->info, good);
 }
 
-static int look_at(pid_t pid, void *ctx)
+/* Whatever is asked for is shown; else what is Python, be it too young to tell more, or hangs. */
+static void print_done(struct list *l, struct row *row)
+{
+	int r = row->result;
+
+	l->unreadable += r == -EACCES;
+	l->left_alone += r == -EUSERS;
+	if (!r || l->pid_cnt || r == -ENOTSUP || r == -ENODATA || r == -ETIMEDOUT ||
+	    row->process.version)
+		show(l, row);
+}
+
+static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	const struct probe_found *found = data;
+	struct row *row = ctx;
+
+	row->again_ns = result == -EINPROGRESS ? clock_monotonic_ns() + PAUSE_NS : 0;
+	row->done = result != -EINPROGRESS;
+	row->result = result;
+	if (data && len >= sizeof(found->process))
+		row->process = found->process;
+	else
+		snprintf(row->process.why, sizeof(row->process.why), "%s",
+			 result == -ETIMEDOUT ? PROBED_HUNG :
+			 result == -EUSERS    ? PROBED_OWNER_REFUSED :
+						strerror(-result));
+	row->has_info = data && len > offsetof(struct probe_found, cgroups) && found->has_info;
+	if (row->has_info)
+		row->info = found->info;
+}
+
+static void ask(struct list *l, struct row *row)
+{
+	const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = row->pid, .want_info = true };
+	int none[PROBE_FDS_MAX] = { -1, -1, -1 };
+	int err;
+
+	row->again_ns = 0;
+	err = prober__ask(l->prober, PROBER_LATER, &r, NULL, 0, on_looked, row);
+	if (err)
+		on_looked(row, err, NULL, 0, none);
+}
+
+static int add_row(pid_t pid, void *ctx)
 {
 	struct list *l = ctx;
-	struct py_process p;
-	int r;
+	struct row *grown;
 
-	if (pid == getpid())
+	if (pid == getpid() || prober__is_ours(l->prober, pid))
 		return 0;
-	while ((r = py_process_identify(pid, l->cache, &p)) == -EINPROGRESS)
-		usleep(PAUSE_US);
-	l->unreadable += r == -EACCES;
-	/* Whatever is asked for is shown; else what is Python, be it too young to tell more. */
-	if (!r || l->pid_cnt || r == -ENOTSUP || r == -ENODATA || p.version)
-		show(l, &p, !r);
+	if (l->row_cnt == l->row_cap) {
+		l->row_cap = l->row_cap ? 2 * l->row_cap : 256;
+		grown = reallocarray(l->rows, l->row_cap, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		l->rows = grown;
+	}
+	l->rows[l->row_cnt++] = (struct row){ .pid = pid, .process = { .pid = pid } };
 	return 0;
+}
+
+/* Those whose debug information is being read. */
+static void ask_again(struct list *l)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	for (size_t i = l->printed; i < l->row_cnt; i++)
+		if (l->rows[i].again_ns && l->rows[i].again_ns <= now_ns)
+			ask(l, &l->rows[i]);
+}
+
+/* All are looked at at once, and printed in their order. */
+static void look_at_all(struct list *l)
+{
+	for (size_t i = 0; i < l->row_cnt; i++)
+		ask(l, &l->rows[i]);
+	while (l->printed < l->row_cnt) {
+		prober__wait(l->prober, PAUSE_NS / 1000000);
+		while (l->printed < l->row_cnt && l->rows[l->printed].done)
+			print_done(l, &l->rows[l->printed++]);
+		ask_again(l);
+		if (!prober__pending(l->prober) && l->printed < l->row_cnt)
+			usleep(PAUSE_NS / 1000 / 2);
+	}
 }
 
 static void finish(struct list *l)
@@ -214,33 +313,44 @@ static void finish(struct list *l)
 		log_warn("list", "%u process%s may not be read, Python or not: %s", l->unreadable,
 			 l->unreadable == 1 ? "" : "es",
 			 geteuid() ? "run as root" : "not even by root, here");
+	if (l->left_alone && !l->pid_cnt)
+		log_warn(
+			"list",
+			"%u process%s left alone, Python or not: reading others of the same owners "
+			"does not come back",
+			l->left_alone, l->left_alone == 1 ? " was" : "es were");
 }
 
 int cmd_list(int argc, char **argv)
 {
 	struct list l = { .writer = { .out = stdout } };
+	int err = 0;
 
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (argp_parse(&parser, argc, argv, 0, NULL, &l))
 		return EXIT_CODE_USAGE;
-	l.cache = elf_cache__new();
-	if (!l.cache) {
-		log_error("list", "out of memory");
+	l.prober = prober__new(PROBERS_MAX);
+	for (unsigned i = 0; l.prober && i < l.pid_cnt && !err; i++)
+		err = add_row(l.pids[i], &l);
+	if (l.prober && !l.pid_cnt)
+		err = process_each(add_row, &l);
+	if (!l.prober || err) {
+		log_error("list", "%s", strerror(err ? -err : ENOMEM));
+		prober__free(l.prober);
+		free(l.rows);
 		return EXIT_CODE_OUTPUT;
 	}
-	elf_cache__prepare(l.cache);
+	prober__prepare(l.prober, true);
 	if (privileges_drop(&(const struct privileges_need){ 0 })) {
 		log_error("list", "cannot give up the rights that krait does not need");
 		return EXIT_CODE_KERNEL;
 	}
 	if (l.json)
 		json_open_array(&l.writer);
-	for (unsigned i = 0; i < l.pid_cnt; i++)
-		look_at(l.pids[i], &l);
-	if (!l.pid_cnt)
-		process_each(look_at, &l);
+	look_at_all(&l);
 	finish(&l);
-	elf_cache__free(l.cache);
+	prober__free(l.prober);
+	free(l.rows);
 	if (fflush(stdout) || ferror(stdout) || l.writer.failed) {
 		/* A reader such as head that has seen enough is no error. */
 		if (errno == EPIPE)

@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/admission.h"
 
+#include <fcntl.h>
+
 #include "session/anchor_thread.h"
 #include "session/processes.h"
+#include "target/probed.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-/* Of the process itself, not of one that it was forked from. False: not known, or not allowed. */
+/*
+ * Of the process itself, not of one that it was forked from: copies of what was opened when it was
+ * identified, for another thread. False: not known, or not allowed.
+ */
 static bool open_process(const struct process *p, struct anchor_process *ret)
 {
-	struct py_process_fds fds = PY_PROCESS_NO_FDS;
-	struct py_process ids = { 0 };
+	const struct py_process *ids = p->probed ? probed__ids(p->probed, false) : NULL;
+	int dir, mem;
 
-	if (py_process_open(p->pid, &ids, &fds) ||
-	    !same_start(ids.start_ticks * KRAIT_NS_PER_TICK, p->start_ns) || !ids.creds_digest ||
-	    fds.mem < 0) {
-		py_process_fds_close(&fds);
+	if (!ids || !ids->creds_digest || !ids->dumpable || probed__mem(p->probed) < 0)
+		return false;
+	dir = fcntl(probed__dir(p->probed), F_DUPFD_CLOEXEC, 0);
+	mem = fcntl(probed__mem(p->probed), F_DUPFD_CLOEXEC, 0);
+	if (dir < 0 || mem < 0) {
+		cleanup_close_(&dir);
+		cleanup_close_(&mem);
 		return false;
 	}
-	ret->creds_digest = ids.creds_digest;
-	ret->dir = fds.dir;
-	ret->mem = fds.mem;
+	ret->creds_digest = ids->creds_digest;
+	ret->dir = dir;
+	ret->mem = mem;
 	return true;
 }
 
@@ -33,7 +43,8 @@ void admission_offer(struct anchor_thread *t, struct process *p)
 		.offsets = p->info.offsets,
 	};
 
-	if (p->offered || !t)
+	/* Not before it is known: a later sample asks again. */
+	if (p->offered || !t || (p->probed && probed__is_opening(p->probed)))
 		return;
 	p->offered = true;
 	if (!py_process_has_anchors(&p->info))

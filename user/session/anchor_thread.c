@@ -225,7 +225,7 @@ static void *thread_main(void *arg)
 	bool more;
 
 	/* By this thread: a worker ends with the one that has started it. */
-	prober__prepare(t->prober);
+	prober__prepare(t->prober, false);
 	while (!is_set(&t->quit) && !queue__is_over(t->queue, CURSOR_ANCHORS)) {
 		read_letters(t);
 		more = read_some(t);

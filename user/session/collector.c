@@ -92,9 +92,10 @@ static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
 	return profile__named_child(c->profile, parent, FRAME_MARK, text, 0, 0);
 }
 
-static __u32 process_node(struct collector *c, const struct process *p, const char *comm)
+static __u32 process_node(struct collector *c, struct process *p, const char *comm)
 {
-	struct context context = { .known = false };
+	struct context context = { .uid = (uid_t)-1, .container = { .runtime = "" } };
+	const struct context *seen;
 	char label[512];
 
 	whose_is(profile__identities(c->profile), &p->info);
@@ -102,7 +103,9 @@ static __u32 process_node(struct collector *c, const struct process *p, const ch
 		printable_into(label, sizeof(label), comm);
 		return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
 	}
-	context_read(p->pid, &context, NULL);
+	seen = process_context(p);
+	if (seen)
+		context = *seen;
 	process_label(label, sizeof(label), c->config.label, comm, p->pid, &context);
 	return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
 }

@@ -40,14 +40,12 @@ static bool user_matches(const struct filter *f, uid_t uid)
 	return !f->user_cnt;
 }
 
-bool filter_matches(const struct filter *f, pid_t pid, const char *comm)
+bool filter_matches(const struct filter *f, const char *comm, const struct context *context,
+		    const char *cgroups)
 {
-	char cgroups[CGROUP_TEXT_MAX];
-	struct context context;
-
 	if (filter_is_empty(f))
 		return true;
-	context_read(pid, &context, cgroups);
-	return name_matches(f, comm, context.script) && cgroup_matches(f, cgroups) &&
-	       user_matches(f, context.uid);
+	return name_matches(f, comm, context ? context->script : "") &&
+	       cgroup_matches(f, context ? cgroups : "") &&
+	       user_matches(f, context ? context->uid : (uid_t)-1);
 }

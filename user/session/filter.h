@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct context;
+
 #define FILTER_MAX 16
 
 struct filter {
@@ -28,7 +30,11 @@ static inline bool filter_is_empty(const struct filter *f)
 	return !f->name_cnt && !f->cgroup_cnt && !f->user_cnt;
 }
 
-/* Is the process wanted? One that has gone before it could be looked at has only its command. */
-bool filter_matches(const struct filter *f, pid_t pid, const char *comm) __attribute__((nonnull));
+/*
+ * Is the process wanted? context: NULL of one that has gone before it could be looked at, which has only
+ * its command; cgroups: the text of its /proc/PID/cgroup.
+ */
+bool filter_matches(const struct filter *f, const char *comm, const struct context *context,
+		    const char *cgroups) __attribute__((nonnull(1, 2)));
 
 #endif /* KRAIT_SESSION_FILTER_H */

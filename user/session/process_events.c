@@ -13,6 +13,7 @@
 #include "sampler/sampler.h"
 #include "session/filter.h"
 #include "session/tracking.h"
+#include "target/probed.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/printable.h"
@@ -65,8 +66,9 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	p->owner = event->owner;
 	if (parent->process.state == PROCESS_UNWANTED)
 		entry_leave_alone(ps, p);
-	/* Python, but its debug information is still being read: the child's, too. */
-	if (parent->process.state == PROCESS_PENDING && parent->process.info.version)
+	/* Python perhaps, but that is still being found out: of the child, too. */
+	if (parent->process.state == PROCESS_PENDING &&
+	    (parent->process.asked || parent->process.info.version))
 		entry_plan_retry(ps, p, -EINPROGRESS);
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
@@ -77,6 +79,19 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 	p->info.start_ticks = event->start_ns / KRAIT_NS_PER_TICK;
 	if (entry_open(ps, p, &parent->process))
 		entry_remove(ps, child);
+}
+
+/* The filter asks for what has to be read; of a process that has gone it has only the command. */
+static bool matches(const struct filter *filter, struct process *p, const char *comm)
+{
+	const struct context *context = NULL;
+	const char *cgroups = "";
+
+	if (filter_is_empty(filter))
+		return true;
+	if (p->probed)
+		context = probed__context(p->probed, true, &cgroups);
+	return filter_matches(filter, comm, context, cgroups);
 }
 
 /*
@@ -108,7 +123,8 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct e
 	log_debug("processes", "%d is known by its file", p->pid);
 	tracking_known(sampler, p, event->layout);
 	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
-	if (!filter_matches(ps->config.filter, p->pid, event->comm))
+	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
+	if (!matches(ps->config.filter, p, event->comm))
 		entry_leave_alone(ps, p);
 	else if (entry_open(ps, p, NULL))
 		entry_remove(ps, e);
@@ -137,7 +153,7 @@ static void on_exec(struct processes *ps, const struct event_task *event)
 	if (layouts__at(sampler__layouts(ps->config.sampler), event->layout))
 		on_known_image(ps, e, event);
 	else
-		entry_look_at(ps, e);
+		entry_look_at(ps, e, true);
 }
 
 static void on_end(struct processes *ps, const struct event_task *event)

@@ -11,14 +11,21 @@
 #include "session/processes.h"
 #include "session/refusals.h"
 
+/* Somebody waits for the look at a process. */
+struct look {
+	bool done;
+	int result;
+};
+
 struct entry {
 	struct process process;
+	struct processes *table;
+	struct look *look; /* NULL: nobody waits */
 	UT_hash_handle hh;
 };
 
 struct processes {
 	struct processes_config config;
-	struct elf_cache *cache;
 	struct entry *by_pid;
 	process_gone_fn gone;
 	void *gone_ctx;
@@ -41,7 +48,10 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 void entry_leave_alone(struct processes *ps, struct process *p);
 /* err: -ENOEXEC, -EINPROGRESS: when to look at it again. */
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
-/* Looks at the process and acts on what it is. -ESRCH: the entry is gone. */
-int entry_look_at(struct processes *ps, struct entry *e);
+/*
+ * Has the process looked at, and acts on what it is. wait: a moment for that. -EINPROGRESS: that is to come;
+ * -ESRCH: the entry is gone, as it may be whenever a look has ended.
+ */
+int entry_look_at(struct processes *ps, struct entry *e, bool wait);
 
 #endif /* KRAIT_SESSION_PROCESS_TABLE_H */

@@ -11,9 +11,8 @@
 #include "session/tracking.h"
 #include "symbol/native.h"
 #include "symbol/symbolizer.h"
-#include "target/elf_cache.h"
-#include "target/proc.h"
-#include "target/remote.h"
+#include "target/probed.h"
+#include "target/prober.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -24,6 +23,9 @@
 #define RETRY_READING_NS 100000000ULL
 /* With "all", a process that is not Python after this many looks (about a minute) is left alone. */
 #define RETRY_MAX_ALL 70
+/* For a look that others wait for: what is slow goes on without them. */
+#define LOOK_PATIENCE_NS 20000000ULL
+
 struct processes *processes__new(const struct processes_config *config)
 {
 	struct processes *ps = calloc(1, sizeof(*ps));
@@ -31,17 +33,12 @@ struct processes *processes__new(const struct processes_config *config)
 	if (!ps)
 		return NULL;
 	ps->config = *config;
-	ps->cache = elf_cache__new();
-	if (!ps->cache) {
-		free(ps);
-		return NULL;
-	}
 	return ps;
 }
 
 void processes__prepare(struct processes *ps)
 {
-	elf_cache__prepare(ps->cache);
+	prober__prepare(ps->config.prober, true);
 }
 
 void processes__connect(struct processes *ps, struct sampler *sampler)
@@ -67,13 +64,19 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 			ps->gone(ps->gone_ctx, p);
 		ps->tracked_cnt--;
 	}
+	if (p->asked)
+		prober__forget(ps->config.prober, e);
+	p->asked = false;
+	p->watched = false;
+	if (p->probed && probed__refused(p->probed))
+		refusals_note(&ps->refusals, -ETIMEDOUT, probed__refused(p->probed), p->pid);
 	symbolizer__free(p->symbolizer);
-	remote__close(p->remote);
 	native__free(p->native);
 	tracking_end(ps->config.sampler, p);
+	probed__free(p->probed);
 	p->native = NULL;
 	p->symbolizer = NULL;
-	p->remote = NULL;
+	p->probed = NULL;
 	p->node = 0;
 	p->parent_pid = 0;
 	p->state = PROCESS_PENDING;
@@ -85,6 +88,8 @@ void entry_remove(struct processes *ps, struct entry *e)
 {
 	entry_forget_image(ps, e);
 	sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
+	if (e->look)
+		*e->look = (struct look){ true, -ESRCH };
 	HASH_DEL(ps->by_pid, e);
 	free(e);
 }
@@ -97,7 +102,6 @@ void processes__free(struct processes *ps)
 		return;
 	HASH_ITER(hh, ps->by_pid, e, next)
 		entry_remove(ps, e);
-	elf_cache__free(ps->cache);
 	free(ps);
 }
 
@@ -108,17 +112,12 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns)
 
 	if (!e)
 		return NULL;
+	e->table = ps;
 	e->process.pid = pid;
 	e->process.start_ns = start_ns;
 	e->process.layout = KRAIT_NO_LAYOUT;
 	HASH_ADD(hh, ps->by_pid, process.pid, sizeof(pid_t), e);
 	return e;
-}
-
-/* The memory of a process that has gone. */
-static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	return -ESRCH;
 }
 
 /* parent: whose memory a forked process has, or NULL. */
@@ -138,11 +137,10 @@ static void open_native(struct processes *ps, struct process *p, const struct pr
 /* p->info is filled: from now on its records are named. */
 int entry_open(struct processes *ps, struct process *p, const struct process *parent)
 {
-	static const struct memory nothing = { .read = read_nothing };
-
-	p->remote = remote__open(p->pid);
-	p->symbolizer =
-		symbolizer__new(&p->info.offsets, p->remote ? remote__memory(p->remote) : &nothing);
+	if (!p->probed)
+		p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
+	p->symbolizer = symbolizer__new(&p->info.offsets,
+					p->probed ? probed__memory(p->probed) : &probed_nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
 	if (parent)
@@ -167,10 +165,31 @@ void entry_leave_alone(struct processes *ps, struct process *p)
 	sampler__untrack(ps->config.sampler, p->pid, p->start_ns);
 }
 
-/* Not Python, but what it starts, or becomes, may be. */
+/* Who pays for it until it has been looked at. */
+static unsigned owner_now(const struct processes *ps, const struct process *p)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", p->pid);
+	return stat(path, &st) ? p->owner : sampler__owner(ps->config.sampler, st.st_uid);
+}
+
+/*
+ * Python or not, what it starts, or becomes, may be. Once: it would take away what the kernel has found
+ * out meanwhile. Before the look, which others need not wait for.
+ */
 static void watch(struct processes *ps, struct process *p)
 {
-	if (!ps->config.all && p->start_ns)
+	__u64 ticks;
+
+	if (ps->config.all || p->watched)
+		return;
+	p->watched = true;
+	p->owner = owner_now(ps, p);
+	if (!p->start_ns && !process_start_ticks(p->pid, &ticks))
+		p->start_ns = ticks * KRAIT_NS_PER_TICK;
+	if (p->start_ns)
 		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
 }
 
@@ -199,60 +218,145 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 		p->retry_ns = clock_monotonic_ns() + pause;
 }
 
-/* Fills p->info. -ESRCH also when another process has the pid by now. */
-static int identify(struct processes *ps, struct process *p, struct py_process_fds *fds)
+static int begin_tracking(struct processes *ps, struct process *p)
 {
-	int err = py_process_identify_fds(p->pid, ps->cache, &p->info, fds);
-	__u64 start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
+	int err = tracking_begin(ps->config.sampler, p, probed__file(p->probed));
 
-	if (!p->start_ns)
-		p->start_ns = start_ns;
-	/* Who pays for it follows the credentials. */
-	if (p->info.has_ids)
-		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
-	return start_ns && !same_start(p->start_ns, start_ns) ? -ESRCH : err;
+	probed__close_file(p->probed);
+	if (err || !entry_open(ps, p, NULL))
+		return err;
+	tracking_end(ps->config.sampler, p);
+	snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s", strerror(ENOMEM));
+	return -ENOMEM;
 }
 
-/* Looks at the process and acts on what it is. -ESRCH: the entry is gone. */
-int entry_look_at(struct processes *ps, struct entry *e)
+/* It is not to be sampled, or not now. */
+static void put_off(struct processes *ps, struct entry *e, int err)
 {
 	struct process *p = &e->process;
-	struct py_process_fds fds = PY_PROCESS_NO_FDS;
-	int err = identify(ps, p, &fds);
 
-	if (!err && !filter_matches(ps->config.filter, p->pid, p->info.comm)) {
-		py_process_fds_close(&fds);
-		entry_leave_alone(ps, p);
-		return 0;
-	}
-	if (!err) {
-		err = tracking_begin(ps->config.sampler, p, fds.file);
-		py_process_fds_close(&fds);
-		if (!err && entry_open(ps, p, NULL)) {
-			tracking_end(ps->config.sampler, p);
-			err = -ENOMEM;
-			snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s",
-				 strerror(-err));
-		}
-	}
-	memcpy(ps->why, p->info.why, sizeof(ps->why));
-	if (!err)
-		return 0;
-	if (err == -ESRCH) {
+	if (err == -ESRCH || (err == -ENOEXEC && p->scanned)) {
+		/* What is not Python when we come may be left alone: exec tells when that changes. */
 		entry_remove(ps, e);
 	} else if (may_change(err)) {
-		/* Once: it would take away what the kernel has found out meanwhile. */
-		if (!p->attempts)
-			watch(ps, p);
 		entry_plan_retry(ps, p, err);
 	} else {
-		watch(ps, p);
 		p->state = PROCESS_REFUSED;
 		p->retry_ns = 0;
 		refusals_note(&ps->refusals, err, p->info.why, p->pid);
 		log_debug("processes", "%d is not sampled: %s", p->pid, p->info.why);
 	}
+}
+
+/* p->info is filled, and with 0 p->probed. */
+static void act(struct processes *ps, struct entry *e, int err)
+{
+	struct process *p = &e->process;
+	struct look *look = e->look;
+	const char *cgroups;
+
+	/* Who pays for it follows the credentials. */
+	if (p->info.has_ids)
+		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
+	e->look = NULL;
+	if (!err && !filter_matches(ps->config.filter, p->info.comm,
+				    probed__context(p->probed, false, &cgroups), cgroups)) {
+		entry_leave_alone(ps, p);
+	} else {
+		if (!err)
+			err = begin_tracking(ps, p);
+		memcpy(ps->why, p->info.why, sizeof(ps->why));
+		if (err)
+			put_off(ps, e, err);
+	}
+	if (look)
+		*look = (struct look){ true, err };
+}
+
+/* Without an answer: why there is none. */
+static int explain_no_answer(struct process *p, int err)
+{
+	const char *why = err == -ETIMEDOUT ? PROBED_HUNG :
+			  err == -EUSERS    ? PROBED_OWNER_REFUSED :
+					      NULL;
+
+	p->info = (struct py_process){ .pid = p->pid };
+	if (why)
+		snprintf(p->info.why, sizeof(p->info.why), "%s", why);
+	else
+		snprintf(p->info.why, sizeof(p->info.why), "it cannot be looked at: %s",
+			 strerror(-err));
+	/* There was no prober to be had: there may be one later. */
+	return err == -EAGAIN ? -EINPROGRESS : err;
+}
+
+static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	const struct probe_found *found = data;
+	struct entry *e = ctx;
+	struct process *p = &e->process;
+	__u64 start_ns;
+
+	p->asked = false;
+	if (!data || len < sizeof(found->process)) {
+		act(e->table, e, explain_no_answer(p, data ? -EPROTO : result));
+		return;
+	}
+	p->info = found->process;
+	start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	/* Another process has the pid by now. */
+	if (start_ns && !same_start(p->start_ns, start_ns))
+		result = -ESRCH;
+	if (!result) {
+		p->probed = probed__new(e->table->config.prober, data, len, fds);
+		result = p->probed ? 0 : -ENOMEM;
+	}
+	act(e->table, e, result);
+}
+
+static int ask(struct processes *ps, struct entry *e)
+{
+	const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = e->process.pid };
+	int err;
+
+	if (e->process.asked)
+		return 0;
+	watch(ps, &e->process);
+	err = prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_looked, e);
+	e->process.asked = !err;
+	e->process.retry_ns = 0;
 	return err;
+}
+
+/* Without a step, which could end other looks: somebody goes through the table. */
+static void again(struct processes *ps, struct entry *e)
+{
+	int err = ask(ps, e);
+
+	if (err)
+		act(ps, e, explain_no_answer(&e->process, err));
+}
+
+int entry_look_at(struct processes *ps, struct entry *e, bool wait)
+{
+	__u64 end_ns = clock_monotonic_ns() + LOOK_PATIENCE_NS, now_ns;
+	struct look look = { .result = -EINPROGRESS };
+	int err;
+
+	e->look = &look;
+	err = ask(ps, e);
+	if (err)
+		act(ps, e, explain_no_answer(&e->process, err));
+	prober__step(ps->config.prober);
+	while (wait && !look.done && (now_ns = clock_monotonic_ns()) < end_ns)
+		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / 1000000) + 1);
+	if (!look.done) {
+		e->look = NULL;
+		snprintf(ps->why, sizeof(ps->why), "it is still being looked at");
+	}
+	return look.result;
 }
 
 static int scan_one(pid_t pid, void *ctx)
@@ -260,18 +364,23 @@ static int scan_one(pid_t pid, void *ctx)
 	struct processes *ps = ctx;
 	struct entry *e;
 
-	if (pid == getpid() || entry_find(ps, pid))
+	if (pid == getpid() || prober__is_ours(ps->config.prober, pid) || entry_find(ps, pid))
 		return 0;
 	e = entry_add(ps, pid, 0);
-	/* What is not Python when we come may be left alone: exec tells when that changes. */
-	if (e && entry_look_at(ps, e) == -ENOEXEC)
-		entry_remove(ps, e);
+	if (!e)
+		return 0;
+	e->process.scanned = true;
+	entry_look_at(ps, e, false);
 	return 0;
 }
 
-void processes__scan(struct processes *ps)
+void processes__scan(struct processes *ps, int wait_ms)
 {
+	__u64 end_ns = clock_monotonic_ns() + (__u64)wait_ms * 1000000, now_ns;
+
 	process_each(scan_one, ps);
+	while (prober__pending(ps->config.prober) && (now_ns = clock_monotonic_ns()) < end_ns)
+		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / 1000000) + 1);
 }
 
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
@@ -282,27 +391,45 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	if (!e)
 		e = entry_add(ps, pid, 0);
 	if (!e || e->process.state == PROCESS_PENDING)
-		err = e ? entry_look_at(ps, e) : -ENOMEM;
+		err = e ? entry_look_at(ps, e, true) : -ENOMEM;
 	*ret_why = ps->why;
 	return err;
 }
 
+static void earliest(__u64 *soonest, __u64 ns)
+{
+	if (ns && (!*soonest || ns < *soonest))
+		*soonest = ns;
+}
+
 __u64 processes__retry(struct processes *ps, __u64 now_ns)
 {
-	struct entry *e, *next;
 	__u64 soonest = 0;
+	struct entry *e, *next;
 
+	prober__step(ps->config.prober);
+	/* A look may end at once: then it is that entry that goes, or none. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		struct process *p = &e->process;
 
 		if (p->state != PROCESS_PENDING || !p->retry_ns)
 			continue;
-		if (p->retry_ns <= now_ns && !may_change(entry_look_at(ps, e)))
-			continue;
-		if (p->retry_ns && (!soonest || p->retry_ns < soonest))
-			soonest = p->retry_ns;
+		if (p->retry_ns > now_ns)
+			earliest(&soonest, p->retry_ns);
+		else
+			again(ps, e);
 	}
+	earliest(&soonest, prober__step(ps->config.prober));
 	return soonest;
+}
+
+const struct context *process_context(struct process *p)
+{
+	const struct py_process *ids = p->probed ? probed__ids(p->probed, true) : NULL;
+
+	if (ids && !p->info.has_ids)
+		py_process_copy_ids(&p->info, ids);
+	return ids ? probed__context(p->probed, false, NULL) : NULL;
 }
 
 struct process *processes__find(struct processes *ps, pid_t pid)
@@ -331,7 +458,7 @@ static struct entry *adopt(struct processes *ps, const struct event_sample *even
 		return NULL;
 	log_debug("processes", "%d was not known, its records were", event->pid);
 	e = entry_add(ps, event->pid, start_ticks * KRAIT_NS_PER_TICK);
-	return e && !entry_look_at(ps, e) ? e : NULL;
+	return e && !entry_look_at(ps, e, true) ? e : NULL;
 }
 
 struct process *processes__of_record(struct processes *ps, const struct event_sample *event)
@@ -346,7 +473,7 @@ struct process *processes__of_record(struct processes *ps, const struct event_sa
 	}
 	if (!e)
 		e = adopt(ps, event);
-	else if (e->process.state == PROCESS_PENDING && entry_look_at(ps, e))
+	else if (e->process.state == PROCESS_PENDING && entry_look_at(ps, e, true))
 		return NULL;
 	if (!e || e->process.state == PROCESS_REFUSED)
 		return NULL;

@@ -22,9 +22,12 @@
 
 #include "target/process.h"
 
+struct context;
 struct filter;
 struct native;
 struct native_files;
+struct probed;
+struct prober;
 struct processes;
 struct sampler;
 struct symbolizer;
@@ -46,7 +49,10 @@ struct process {
 	unsigned owner; /* who pays for what it takes up: bpf/share.h */
 	pid_t parent_pid; /* whose memory it was forked with, 0 if its image is its own */
 	struct py_process info;
-	struct remote *remote; /* NULL when it had gone before we looked: names come with records */
+	bool watched; /* the kernel side follows it, Python or not */
+	bool asked; /* a look at it is under way */
+	bool scanned; /* with the first look: if it is not Python, it is none of ours */
+	struct probed *probed; /* tracked ones have it */
 	struct symbolizer *symbolizer;
 	struct native *native; /* NULL where native frames are not wanted */
 	__u32 node; /* of the profile; 0 not there yet */
@@ -60,6 +66,7 @@ struct process {
 struct processes_config {
 	bool all; /* every process of the machine; otherwise those added and their descendants */
 	const struct filter *filter; /* borrowed */
+	struct prober *prober; /* borrowed */
 	struct sampler *sampler; /* borrowed */
 	struct native_files *native_files; /* borrowed; NULL: no native frames */
 };
@@ -71,19 +78,25 @@ void processes__prepare(struct processes *ps);
 void processes__connect(struct processes *ps, struct sampler *sampler);
 void processes__free(struct processes *ps);
 
-/* Looks at every process there is; for "all". */
-void processes__scan(struct processes *ps);
+/* Has every process looked at; for "all". wait_ms: for those that are looked at soon. */
+void processes__scan(struct processes *ps, int wait_ms);
 /*
  * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify();
- * -ENOEXEC means that it is followed but not Python now, -EINPROGRESS that it is Python, but cannot be
- * sampled before its debug information is read.
+ * -ENOEXEC means that it is followed but not Python now, -EINPROGRESS that it is not known yet, or
+ * cannot be sampled before its debug information is read.
  */
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 
 /* Takes in a process event. */
 void processes__event(struct processes *ps, const struct event_task *event);
-/* Looks again at those that are due; the time of the next one, or 0. */
+/* Takes in what looks have found, and looks again at those that are due; the time of the next one, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);
+
+/*
+ * Whose the process is and where it runs; NULL where it has gone before that could be found out. With that
+ * p->info has its ids.
+ */
+const struct context *process_context(struct process *p);
 
 /* The tracked process of that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);

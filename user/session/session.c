@@ -19,6 +19,7 @@
 #include "session/targets.h"
 #include "symbol/native_files.h"
 #include "symbol/symbolizer.h"
+#include "target/prober.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/privileges.h"
@@ -31,10 +32,17 @@
 /* The ring's reader wakes us when it has moved the last records. */
 #define DRAIN_REST_MS 100
 
+/*
+ * At the start, for looks at all processes: what is slow by then is sampled from when it is known. A
+ * prober does a few thousand a second.
+ */
+#define SCAN_WAIT_MS 300
+
 struct session {
 	const struct session_config *config;
 	struct collector *collector;
 	struct sampler *sampler;
+	struct prober *prober;
 	struct processes *processes;
 	struct anchor_thread *anchors; /* NULL: none are wanted */
 	struct child *child;
@@ -149,7 +157,11 @@ static int build(struct session *s, struct error *err)
 		return -1;
 	if (launch(s, err))
 		return -1;
+	s->prober = prober__new(PROBERS_MAX);
+	if (!s->prober)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	s->collector = collector__new(&s->config->collector);
+	processes.prober = s->prober;
 	processes.native_files = s->collector ? collector__native_files(s->collector) : NULL;
 	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
@@ -217,6 +229,7 @@ void session__free(struct session *s)
 	end_starting(s);
 	processes__free(s->processes);
 	anchor_thread__free(s->anchors);
+	prober__free(s->prober);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	child__free(s->child);
@@ -230,7 +243,7 @@ static int follow_targets(struct session *s, struct error *err)
 	const char *why;
 
 	if (s->config->all)
-		processes__scan(s->processes);
+		processes__scan(s->processes, SCAN_WAIT_MS);
 	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
@@ -282,7 +295,7 @@ static void catch_up(struct session *s)
 	s->events_dropped = dropped;
 	log_debug("session", "%llu process events dropped so far, scanning", s->events_dropped);
 	if (s->config->all)
-		processes__scan(s->processes);
+		processes__scan(s->processes, 0);
 	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);
 }
 
@@ -294,11 +307,12 @@ static __u64 earlier(__u64 a, __u64 b)
 /* Sleeps until something happens or until_ns; records that wait already are something. */
 static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[3 + PROBERS_MAX] = {
 		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
 		{ .fd = s->signals.fd, .events = POLLIN },
 		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
 	};
+	unsigned cnt = 3 + prober__poll(s->prober, fds + 3);
 	__u64 now_ns = clock_monotonic_ns();
 	struct timespec timeout = { 0 };
 
@@ -306,7 +320,7 @@ static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 		timeout.tv_sec = (until_ns - now_ns) / NS_PER_SEC;
 		timeout.tv_nsec = (until_ns - now_ns) % NS_PER_SEC;
 	}
-	*ret_signal = ppoll(fds, 3, &timeout, NULL) > 0 && fds[1].revents;
+	*ret_signal = ppoll(fds, cnt, &timeout, NULL) > 0 && fds[1].revents;
 	sampler__disarm(s->sampler);
 }
 

@@ -32,6 +32,7 @@ enum probe_op {
 	PROBE_DEBUG, /* dir. Answer: a descriptor of a file in its root, debug_file_open() */
 	PROBE_ANCHOR_READ, /* dir, mem. Answer: a struct probe_anchor_state */
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
+	PROBE_PREPARE, /* first of all, if at all: a prober that still has all rights starts what needs them */
 	PROBE_OPS
 };
 

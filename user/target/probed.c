@@ -109,7 +109,8 @@ struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
 
 	if (!p)
 		return NULL;
-	err = prober__ask(prober, PROBER_NOW, &r, NULL, 0, on_opened, p);
+	/* The prober that looks at processes may have the right to open one for writing. */
+	err = prober__ask(prober, PROBER_LATER, &r, NULL, 0, on_opened, p);
 	p->opening = !err;
 	note_end(p, err);
 	if (!err)
@@ -117,12 +118,12 @@ struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
 	return p;
 }
 
-struct probed *probed__new(struct prober *prober, const struct probe_found *found,
+struct probed *probed__new(struct prober *prober, const struct probe_found *found, size_t len,
 			   int fds[PROBE_FDS_MAX])
 {
 	struct probed *p = make(prober, found->process.pid, found->process.start_ticks);
 
-	if (p)
+	if (p && is_whole(found, len))
 		take_found(p, found, found->cgroups, fds);
 	return p;
 }
@@ -301,6 +302,11 @@ const struct context *probed__context(struct probed *p, bool wait, const char **
 	return &p->context;
 }
 
+bool probed__is_opening(const struct probed *p)
+{
+	return p->opening;
+}
+
 const char *probed__refused(const struct probed *p)
 {
 	if (!p->hung)
@@ -321,6 +327,12 @@ int probed__mem(const struct probed *p)
 int probed__file(const struct probed *p)
 {
 	return p->fds[FILE_FD];
+}
+
+void probed__close_file(struct probed *p)
+{
+	cleanup_close_(&p->fds[FILE_FD]);
+	p->fds[FILE_FD] = -1;
 }
 
 /* ---- anchors ---------------------------------------------------------------------------------- */

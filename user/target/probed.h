@@ -33,8 +33,8 @@ struct probed;
  */
 struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
 	__attribute__((warn_unused_result, nonnull));
-/* Of one that was identified: takes the descriptors over. */
-struct probed *probed__new(struct prober *prober, const struct probe_found *found,
+/* Of one that was identified, by the answer that says so: takes the descriptors over. */
+struct probed *probed__new(struct prober *prober, const struct probe_found *found, size_t len,
 			   int fds[PROBE_FDS_MAX]) __attribute__((warn_unused_result, nonnull));
 void probed__free(struct probed *p);
 
@@ -49,6 +49,9 @@ const struct py_process *probed__ids(struct probed *p, bool wait) __attribute__(
 const struct context *probed__context(struct probed *p, bool wait, const char **ret_cgroups)
 	__attribute__((nonnull(1)));
 
+/* The first answer is still out. */
+bool probed__is_opening(const struct probed *p) __attribute__((nonnull));
+
 /* Why it is not read any more: a sentence, or NULL. */
 const char *probed__refused(const struct probed *p) __attribute__((nonnull));
 
@@ -57,6 +60,7 @@ int probed__dir(const struct probed *p) __attribute__((nonnull));
 int probed__mem(const struct probed *p) __attribute__((nonnull));
 /* The file that holds the runtime, where the process was identified. */
 int probed__file(const struct probed *p) __attribute__((nonnull));
+void probed__close_file(struct probed *p) __attribute__((nonnull));
 
 /* Its mappings. 0, or a reason why not. */
 int probed__maps(struct probed *p, struct probe_maps *ret)

@@ -220,8 +220,8 @@ static void send_waiting(struct prober *p, enum prober_lane lane)
 	while (waiting->first && h->sent.cnt < WINDOW) {
 		struct call *c = waiting->first;
 
-		if (!c->done) {
-			free(queue_take(waiting));
+		if (!c->done || offenders_has(&p->offenders, c->owner)) {
+			finish(p, queue_take(waiting), -EUSERS, NULL, 0, NULL);
 			continue;
 		}
 		/* It has enough to do, or has died: its answers will tell. */
@@ -348,10 +348,18 @@ struct prober *prober__new(unsigned worker_max)
 	return p;
 }
 
-void prober__prepare(struct prober *p)
+static void on_prepared(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
-	if (!p->hands[0].worker)
+}
+
+void prober__prepare(struct prober *p, bool identify)
+{
+	const struct probe_request r = { .op = PROBE_PREPARE };
+
+	if (!identify && !p->hands[0].worker)
 		start(p, &p->hands[0], PROBER_LATER);
+	else if (identify && !prober__ask(p, PROBER_LATER, &r, NULL, 0, on_prepared, p))
+		prober__step(p);
 }
 
 static void drop_all(struct queue *q)
@@ -426,6 +434,14 @@ bool prober__is_slow(const struct prober *p, const void *ctx)
 		if (c && c->done && c->ctx == ctx && c->slow)
 			return true;
 	}
+	return false;
+}
+
+bool prober__is_ours(const struct prober *p, pid_t pid)
+{
+	for (unsigned i = 0; i < p->hand_max; i++)
+		if (p->hands[i].worker && worker__pid(p->hands[i].worker) == pid)
+			return true;
 	return false;
 }
 

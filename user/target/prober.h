@@ -55,8 +55,8 @@ typedef void (*probe_done_fn)(void *ctx, int result, const void *data, size_t le
 
 /* worker_max: 1 to PROBERS_MAX. NULL: out of memory. Starts nothing yet. */
 struct prober *prober__new(unsigned worker_max) __attribute__((warn_unused_result));
-/* Starts the first one, while krait has all its rights. */
-void prober__prepare(struct prober *p) __attribute__((nonnull));
+/* Starts the first one; identify: with what needs rights that krait is about to give up. */
+void prober__prepare(struct prober *p, bool identify) __attribute__((nonnull));
 /* Ends them; nobody is called any more. */
 void prober__free(struct prober *p);
 
@@ -80,6 +80,8 @@ unsigned prober__poll(const struct prober *p, struct pollfd fds[PROBERS_MAX])
 
 /* Is the request with that ctx one that is not answered soon, through no fault of ours? */
 bool prober__is_slow(const struct prober *p, const void *ctx) __attribute__((nonnull));
+/* Is that one of these processes? */
+bool prober__is_ours(const struct prober *p, pid_t pid) __attribute__((nonnull));
 /* Requests without an answer that somebody waits for. */
 unsigned prober__pending(const struct prober *p) __attribute__((nonnull));
 /* Processes that did not come back, so far. */

@@ -20,16 +20,17 @@
 #include "worker/rights.h"
 
 /*
- * To read any process's memory, files of any user, and mapped files whatever became of their names.
- * DAC_OVERRIDE is for one open: /proc/PID/mem of another user, for the anchors, can be opened for
- * writing with nothing less.
+ * To read any process's memory, files of any user, and mapped files whatever became of their names. For
+ * the moment of one open: /proc/PID/mem of another user can be opened for writing with nothing less.
  */
 #define RIGHTS                                                                                     \
 	(RIGHTS_BIT(CAP_SYS_PTRACE) | RIGHTS_BIT(CAP_DAC_READ_SEARCH) |                            \
-	 RIGHTS_BIT(CAP_DAC_OVERRIDE) | RIGHTS_BIT(CAP_CHECKPOINT_RESTORE))
+	 RIGHTS_BIT(CAP_CHECKPOINT_RESTORE))
+#define RIGHTS_FOR_MOMENTS RIGHTS_BIT(CAP_DAC_OVERRIDE)
 
 struct server {
 	int channel;
+	bool settled; /* it has only its own rights */
 	struct elf_cache *cache; /* made when first needed */
 	struct {
 		struct probe_answer head;
@@ -184,6 +185,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 	case PROBE_IDENTIFY:
 	case PROBE_OPEN:
 		return answer_identify(s, r, r->op == PROBE_IDENTIFY);
+	case PROBE_PREPARE:
+		return 0;
 	case PROBE_READ:
 		return fd_cnt == 1 ? answer_read(s, r, fds[0]) : -EINVAL;
 	case PROBE_MAPS:
@@ -219,6 +222,18 @@ static int send_answer(struct server *s)
 	return r;
 }
 
+/* Gives up what is not needed, before the first request. False: that cannot be done. */
+static bool settle(struct server *s, __u32 op)
+{
+	if (s->settled)
+		return true;
+	/* Those who parse debug information for it have an id of their own. */
+	if (op == PROBE_PREPARE && (s->cache = elf_cache__new()))
+		elf_cache__prepare(s->cache);
+	s->settled = !rights_keep_and_permit(RIGHTS, RIGHTS_FOR_MOMENTS);
+	return s->settled;
+}
+
 /* One request and its answer. False when the channel is closed. */
 static bool serve_one(struct server *s)
 {
@@ -227,7 +242,7 @@ static bool serve_one(struct server *s)
 	unsigned fd_cnt = PROBE_FDS_MAX;
 	ssize_t n = channel_recv(s->channel, &r, sizeof(r), fds, &fd_cnt, -1);
 
-	if (n < 0)
+	if (n < 0 || !settle(s, n == sizeof(r) ? r.op : 0))
 		return false;
 	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
 		s->fds[i] = -1;
@@ -242,7 +257,7 @@ int prober_serve(int channel_fd)
 {
 	struct server *s = calloc(1, sizeof(*s));
 
-	if (!s || rights_keep(RIGHTS))
+	if (!s)
 		return 1;
 	s->channel = channel_fd;
 	while (serve_one(s))

@@ -341,6 +341,19 @@ int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fd
 	return 0;
 }
 
+void py_process_copy_ids(struct py_process *to, const struct py_process *from)
+{
+	to->has_ids = from->has_ids;
+	to->dumpable = from->dumpable;
+	to->uid = from->uid;
+	to->euid = from->euid;
+	to->gid = from->gid;
+	to->egid = from->egid;
+	to->group_cnt = from->group_cnt;
+	memcpy(to->groups, from->groups, sizeof(to->groups));
+	to->creds_digest = from->creds_digest;
+}
+
 void py_process_fds_close(struct py_process_fds *fds)
 {
 	cleanup_close_(&fds->dir);

@@ -98,6 +98,9 @@ int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_proces
  */
 int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fds)
 	__attribute__((warn_unused_result, nonnull));
+/* Whose it is, from one that says it to one that is the same process. */
+void py_process_copy_ids(struct py_process *to, const struct py_process *from)
+	__attribute__((nonnull));
 void py_process_fds_close(struct py_process_fds *fds) __attribute__((nonnull));
 
 /* May krait write last_profiled_frame there? */

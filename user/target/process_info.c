@@ -98,21 +98,29 @@ void process_info_name_user(struct process_info *info)
 		snprintf(info->user, sizeof(info->user), "%u", info->uid);
 }
 
+static void use_name(int dir, struct process_info *ret)
+{
+	char comm[16];
+
+	if (!proc_comm_at(dir, comm))
+		snprintf(ret->command, sizeof(ret->command), "[%s]", comm);
+}
+
 static void find_command(int dir, struct process_info *ret)
 {
 	ssize_t len = proc_read(dir, "cmdline", ret->command, sizeof(ret->command));
-	char comm[16];
 
 	while (len > 0 && !ret->command[len - 1])
 		len--;
 	for (ssize_t i = 0; i < len; i++)
 		if (!ret->command[i])
 			ret->command[i] = ' ';
-	if (len <= 0 && !proc_comm_at(dir, comm))
-		snprintf(ret->command, sizeof(ret->command), "[%s]", comm);
+	if (len <= 0)
+		use_name(dir, ret);
 }
 
-int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
+/* All but the command. */
+static int find_facts(int dir, pid_t pid, struct process_info *ret)
 {
 	char text[FILE_MAX];
 	ssize_t len = proc_read(dir, "status", text, sizeof(text));
@@ -122,9 +130,28 @@ int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
 		return -ESRCH;
 	ret->ns_pid = ns_pid_find(text);
 	find_user(text, ret);
-	find_command(dir, ret);
 	if (proc_read(dir, "cgroup", text, sizeof(text)) > 0)
 		container_id_find(text, ret->container);
+	return 0;
+}
+
+int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
+{
+	int r = find_facts(dir, pid, ret);
+
+	if (!r)
+		find_command(dir, ret);
+	return r;
+}
+
+int process_info_glance(pid_t pid, struct process_info *ret)
+{
+	cleanup_close int dir = proc_open(pid);
+
+	*ret = (struct process_info){ .pid = pid };
+	if (dir < 0 || find_facts(dir, pid, ret))
+		return -ESRCH;
+	use_name(dir, ret);
 	return 0;
 }
 

@@ -28,6 +28,9 @@ int process_info_read(pid_t pid, struct process_info *ret)
 /* The same relative to /proc/PID (proc.h), without the user's name. */
 int process_info_read_at(int dir, pid_t pid, struct process_info *ret)
 	__attribute__((warn_unused_result, nonnull));
+/* The same of what the kernel alone knows: not the arguments, the name stands for them. Never waits. */
+int process_info_glance(pid_t pid, struct process_info *ret)
+	__attribute__((warn_unused_result, nonnull));
 /* Fills user. Asks the user database, which is not for those who have little time. */
 void process_info_name_user(struct process_info *info) __attribute__((nonnull));
 

@@ -44,8 +44,9 @@ __u64 rights_effective(void)
 	return get(&r) ? 0 : r.effective;
 }
 
-int rights_keep(__u64 keep)
+int rights_keep_and_permit(__u64 set_effective, __u64 for_moments)
 {
+	__u64 keep = set_effective | for_moments;
 	struct rights r;
 	int err = get(&r);
 
@@ -58,9 +59,14 @@ int rights_keep(__u64 keep)
 	}
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	r.permitted &= keep;
-	r.effective = r.permitted;
+	r.effective = r.permitted & set_effective;
 	r.inheritable = 0;
 	return set(&r);
+}
+
+int rights_keep(__u64 keep)
+{
+	return rights_keep_and_permit(keep, 0);
 }
 
 static __u64 set_inheritable(__u64 inheritable, bool permitted_too)

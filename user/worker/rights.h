@@ -25,6 +25,8 @@ __u64 rights_effective(void);
  * theirs.
  */
 int rights_keep(__u64 set) __attribute__((warn_unused_result));
+/* The same, and for_moments stay permitted, not effective: util/privileges.h borrows them. */
+int rights_keep_and_permit(__u64 set, __u64 for_moments) __attribute__((warn_unused_result));
 
 /*
  * Marks what the thread has as handed down, until rights_take_back() with the result. Where that fails,
