@@ -5,6 +5,8 @@
 
 #include "sampler/sampler.h"
 #include "session/collector.h"
+#include "symbol/maps_room.h"
+#include "symbol/native_files.h"
 #include "util/log.h"
 #include "util/quota.h"
 
@@ -76,6 +78,18 @@ static void warn_of_processes(const struct owner_use *use, const char *name, __u
 		log_debug("shortages", "%s: threads found no slot %llu times", name, slots_refused);
 }
 
+static void warn_of_mappings(struct collector *c, unsigned owner, const char *name)
+{
+	struct native_files *files = collector__native_files(c);
+	const struct quota *q = files ? native_files__room(files)->quota : NULL;
+
+	if (q && quota__refused(q, owner))
+		log_warn(NULL,
+			 "%s: its processes have more mappings than there is room for (%llu of "
+			 "%llu): some of their native code has no names",
+			 name, quota__held(q, owner), quota__total(q));
+}
+
 void shortages_warn(struct collector *c, const struct sampler *sampler)
 {
 	const struct owner_books *books = sampler__owner_books(sampler);
@@ -85,6 +99,7 @@ void shortages_warn(struct collector *c, const struct sampler *sampler)
 	for (unsigned owner = 0; owner < OWNER_CNT; owner++) {
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);
+		warn_of_mappings(c, owner, name);
 		warn_of_ring(&books->use[owner], name, all);
 		warn_of_processes(&books->use[owner], name, sampler__slots_refused(sampler, owner));
 	}
