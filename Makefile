@@ -192,6 +192,9 @@ $(UNIT_BIN) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/libsupport.a $(O)/libkrait.a
 
 RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 ASAN = $(MAKE) SAN=address,undefined O=build-asan
+# Fuzzers are linked with a library that clang has instrumented, in a build of its own.
+FUZZ = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) O=build-fuzz CC=$(CLANG) \
+	SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -Wno-error -Wno-missing-prototypes'
 
 build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
@@ -204,7 +207,9 @@ check: ## all tests: unit, unit under sanitizers, in-kernel, end to end, truth a
 	+@$(MAKE) all build-unit build-bpf-tests build-attack
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
-	@$(RUN) unit asan bpf e2e truth attack
+	@echo 'krait: check: building the fuzzers'
+	+@$(FUZZ) build-fuzzers
+	@$(RUN) unit asan fuzz bpf e2e truth attack
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
@@ -212,6 +217,10 @@ check-unit: build-unit ## unit tests only: no root, no interpreter
 check-asan: ## unit tests under the address and undefined-behaviour sanitizers
 	+@$(ASAN) build-unit
 	@$(RUN) asan
+
+check-fuzz: ## every fuzzer for a second
+	+@$(FUZZ) build-fuzzers
+	@$(RUN) fuzz
 
 check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 	@$(RUN) bpf
@@ -249,14 +258,12 @@ verify: $(O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the BPF 
 bench: all ## krait beside other profilers: samples, truth, cost (20 min); B='--quick' and other options
 	@O=$(O) scripts/bench $(B)
 
-# Fuzzers are linked with a library that clang has instrumented, in a build of its own.
 $(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
 fuzz: ## run every fuzzer for FUZZ_SECS seconds
-	+@$(MAKE) O=build-fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined \
-		CFLAGS='-Wno-error -Wno-missing-prototypes' build-fuzzers
+	+@$(FUZZ) build-fuzzers
 	@T='$(T)' scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_SRC:%.c=build-fuzz/%)
 
 # Without optimization gcc assumes the worst of the lengths of strings.
@@ -297,5 +304,5 @@ help: ## this text
 
 -include $(O)/small/profile_room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-attack check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
+.PHONY: all demo check check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
 	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack install uninstall dist clean help

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_elf_symbols.c - any bytes as a library: what is said of an offset holds around it, and names are
+ * texts.
+ */
+#include <linux/types.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/elf_symbols.h"
+
+#define STEPS 64U
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t ask(struct elf_symbols *s, __u64 offset)
+{
+	__u64 start = 0, end = ~0ULL;
+	struct elf_place place;
+
+	elf_symbols__place(s, offset, &place);
+	if (place.start > offset || place.end <= offset)
+		abort();
+	elf_symbols__return_place(s, offset, &start, &end);
+	if (start > offset || end <= offset)
+		abort();
+	return place.name ? strlen(place.name) : 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+	struct elf_symbols *s = NULL;
+	__u8 id[BUILD_ID_MAX];
+	size_t length = 0;
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (!elf_symbols__new(&s, fd, -1)) {
+		for (size_t i = 0; i < STEPS; i++)
+			length += ask(s, i * size / STEPS);
+		length += ask(s, 1ULL << 40);
+		if (elf_symbols__build_id(s, id) > BUILD_ID_MAX)
+			abort();
+		length += elf_symbols__has_table(s);
+		elf_symbols__free(s);
+	}
+	close(fd);
+	return length > 1UL << 40;
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every fuzzer, a second each, two at a time: that it builds, runs, and finds nothing at once.
+
+Hours of each are `make fuzz`. What is found stays in build-fuzz/tests/fuzz/, to be run again.
+"""
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build-fuzz" / "tests" / "fuzz"
+SECONDS = "1"
+AT_ONCE = 2
+# A small library for those that read ELF files: from nothing they would be at its magic for hours.
+LIBRARIES = ["/lib/x86_64-linux-gnu/libdl.so.2", "/lib/aarch64-linux-gnu/libdl.so.2"]
+OF_ELF = ["fuzz_elf_runtime", "fuzz_elf_symbols", "fuzz_plt"]
+
+
+def seed(name, corpus):
+    for library in LIBRARIES:
+        if name in OF_ELF and os.path.exists(library):
+            shutil.copy(library, corpus / "libdl")
+
+
+def run(name):
+    """The fuzzer's output where it has failed, else None."""
+    corpus = BUILD / "corpus" / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    seed(name, corpus)
+    command = [str(BUILD / name), f"-max_total_time={SECONDS}", "-timeout=10",
+               "-rss_limit_mb=2048", "-verbosity=0", f"-artifact_prefix={BUILD}/{name}-",
+               str(corpus)]
+    r = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, timeout=120)
+    return r.stdout.decode(errors="replace") if r.returncode else None
+
+
+def main():
+    names = sorted(p.stem for p in (ROOT / "tests" / "fuzz").glob("fuzz_*.c"))
+    failed = 0
+    if not BUILD.is_dir():
+        print("1..0 # SKIP the fuzzers are not built: make build-fuzz")
+        return 0
+    print(f"1..{len(names)}")
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for number, (name, output) in enumerate(zip(names, pool.map(run, names)), 1):
+            print(f"{'ok' if output is None else 'not ok'} {number} - {name}", flush=True)
+            if output is not None:
+                failed += 1
+                print("\n".join("# " + line for line in output.splitlines()[-40:]))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
