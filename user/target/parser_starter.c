@@ -29,7 +29,8 @@ static const struct sandbox_limits limits = {
 };
 
 struct starter {
-	int fd, room;
+	pid_t pid;
+	int room;
 	void (*serve)(int channel_fd);
 	struct {
 		pid_t pid; /* 0: free */
@@ -40,6 +41,9 @@ struct starter {
 /* In the child. Its channel takes the place of the starter's. */
 static void become_parser(const struct starter *s, int channel)
 {
+	/* The starter may be gone by now. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != s->pid)
+		_exit(1);
 	prctl(PR_SET_NAME, "krait-parse");
 	if (dup2(channel, ROLE_CHANNEL_FD) < 0 || (s->room >= 0 && dup2(s->room, ROOM_FD) < 0))
 		_exit(1);
@@ -91,7 +95,7 @@ static void end(struct starter *s, pid_t pid)
 
 int parser_starter_serve(int channel_fd, void (*serve)(int channel_fd))
 {
-	struct starter s = { .fd = channel_fd, .room = sandbox_room(), .serve = serve };
+	struct starter s = { .pid = getpid(), .room = sandbox_room(), .serve = serve };
 
 	if (rights_keep(RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID) |
 			RIGHTS_BIT(CAP_SYS_CHROOT) | RIGHTS_BIT(CAP_KILL)))

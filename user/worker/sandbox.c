@@ -263,7 +263,7 @@ static int forbid_rules(scmp_filter_ctx filter)
 	return err;
 }
 
-/* A change of credentials takes both back. */
+/* A change of credentials takes both back. So far the parent's end would have been ours. */
 static int seclude(pid_t parent)
 {
 	if (prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))

@@ -34,7 +34,7 @@ struct sandbox_limits {
 int sandbox_room(void);
 
 /*
- * For a process with one thread, once. room: from sandbox_room(), or -1. 0; -errno: the caller must
+ * For a process with one thread that ends with its parent (PR_SET_PDEATHSIG), once. room: from sandbox_room(), or -1. 0; -errno: the caller must
  * not go on.
  */
 int sandbox_enter(int room, const struct sandbox_limits *limits)
