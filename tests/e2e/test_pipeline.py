@@ -22,6 +22,11 @@ def scheduling(pid):
     return SCHED_NAMES.get(os.sched_getscheduler(pid), "?")
 
 
+def comm(pid):
+    with open("/proc/%d/comm" % pid, encoding="ascii") as f:
+        return f.read().strip()
+
+
 def all_threads(pid):
     return [int(name) for name in os.listdir("/proc/%d/task" % pid)]
 
@@ -68,7 +73,8 @@ def check_slow_reader(tap, python):
 
 
 def check_priority(tap, python):
-    """krait is before all others, its workers and commands are not, and it can be asked not to be."""
+    """krait is before all others and so are its probers, other workers and commands are not, and it can
+    be asked not to be."""
     for option, want in ((), "SCHED_RR"), (("--no-realtime",), "SCHED_OTHER"):
         name = "%s: record %s" % (python.name, " ".join(option))
         with h.start(python, "depth.py", "5") as target:
@@ -78,12 +84,13 @@ def check_priority(tap, python):
                                       "-p", str(target.pid)], preexec_fn=lambda: os.nice(5))
             time.sleep(1)
             threads = [scheduling(t) for t in all_threads(krait.pid)]
-            workers = [(scheduling(w), os.getpriority(os.PRIO_PROCESS, w)) for t in all_threads(krait.pid)
-                       for w in children_of(krait.pid, t)]
+            workers = [(comm(w), scheduling(w), os.getpriority(os.PRIO_PROCESS, w))
+                       for t in all_threads(krait.pid) for w in children_of(krait.pid, t)]
             krait.send_signal(2)
             krait.wait(h.PATIENCE_SECS)
         tap.ok(threads and set(threads) == {want}, name + ": krait's threads are " + want, threads)
-        tap.ok(set(workers) <= {("SCHED_OTHER", 5)}, name + ": its workers are like others", workers)
+        tap.ok(workers and all(w[1] == (want if w[0] == "krait-prober" else "SCHED_OTHER") and w[2] == 5
+                               for w in workers), name + ": its workers are like others", workers)
     says = "import os; print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0))"
     done = subprocess.run([h.KRAIT, "record", "-q", "-o", os.path.join(folder, "y.data"), "--",
                            *python.command("-c", says)], stdout=subprocess.PIPE, encoding="utf-8",
@@ -105,7 +112,7 @@ def check_overload(tap, python):
             spinner.kill()
         for spinner in spinners:
             spinner.wait()
-    tap.ok(took < 3.5, name + ": -d 2s takes hardly longer", "%.2f s" % took, r.err)
+    tap.ok(took < 5, name + ": -d 2s takes hardly longer", "%.2f s" % took, r.err)
     tap.ok(1.95 < r.stats.get("seconds", 0) < 2.05, name + ": and is two seconds of samples", r.err)
     h.check_accounts(tap, name, r)
 

@@ -21,6 +21,9 @@ static bool open_process(const struct process *p, struct anchor_process *ret)
 
 	if (!ids || !ids->creds_digest || !ids->dumpable || probed__mem(p->probed) < 0)
 		return false;
+	/* Half one user and half another: who it will be is not known. */
+	if (ids->uid != ids->euid || ids->gid != ids->egid)
+		return false;
 	dir = fcntl(probed__dir(p->probed), F_DUPFD_CLOEXEC, 0);
 	mem = fcntl(probed__mem(p->probed), F_DUPFD_CLOEXEC, 0);
 	if (dir < 0 || mem < 0) {

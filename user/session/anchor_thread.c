@@ -25,6 +25,8 @@
 #define DETACH_NS (500 * NS_PER_MS)
 /* Probers: one, and one to go on with where that is kept waiting. */
 #define WORKERS 2
+/* Whoever waits behind a process that hangs shall have its anchor within 40 ms all the same. */
+#define PATIENCE_NS (15 * NS_PER_MS)
 
 /* What the main thread says. */
 struct letter {
@@ -283,6 +285,7 @@ static int build(struct anchor_thread *t, enum anchor_mode mode)
 	t->prober = prober__new(WORKERS);
 	if (!t->anchoring || !t->stacks || !t->prober)
 		return ENOMEM;
+	prober__hurry(t->prober, PATIENCE_NS);
 	return pthread_create(&t->thread, NULL, thread_main, t);
 }
 

@@ -44,6 +44,7 @@ struct hand {
 struct prober {
 	unsigned hand_max;
 	unsigned pending;
+	__u64 patience_ns;
 	struct queue waiting[PROBER_LANES];
 	struct hand hands[PROBERS_MAX];
 	struct offenders offenders;
@@ -271,7 +272,7 @@ static __u64 judge(struct prober *p, struct hand *h, __u64 now_ns)
 {
 	if (!h->worker || !h->sent.cnt)
 		return 0;
-	switch (judge_look(&h->judge, worker__pid(h->worker), now_ns)) {
+	switch (judge_look(&h->judge, worker__pid(h->worker), p->patience_ns, now_ns)) {
 	case JUDGE_HUNG:
 		give_up(p, h, -ETIMEDOUT);
 		return 0;
@@ -301,7 +302,7 @@ __u64 prober__step(struct prober *p)
 	}
 	for (int lane = 0; lane < PROBER_LANES; lane++)
 		send_waiting(p, lane);
-	return soonest ? soonest : p->pending ? now_ns + PROBER_PATIENCE_NS : 0;
+	return soonest ? soonest : p->pending ? now_ns + p->patience_ns : 0;
 }
 
 unsigned prober__poll(const struct prober *p, struct pollfd fds[PROBERS_MAX])
@@ -340,6 +341,7 @@ struct prober *prober__new(unsigned worker_max)
 
 	if (!p)
 		return NULL;
+	p->patience_ns = PROBER_PATIENCE_NS;
 	p->hand_max = worker_max < PROBERS_MAX ? worker_max : PROBERS_MAX;
 	for (int lane = 0; lane < PROBER_LANES; lane++)
 		queue_init(&p->waiting[lane]);
@@ -350,6 +352,11 @@ struct prober *prober__new(unsigned worker_max)
 
 static void on_prepared(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
+}
+
+void prober__hurry(struct prober *p, __u64 patience_ns)
+{
+	p->patience_ns = patience_ns;
 }
 
 void prober__prepare(struct prober *p, bool identify)

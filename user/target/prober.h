@@ -55,6 +55,8 @@ typedef void (*probe_done_fn)(void *ctx, int result, const void *data, size_t le
 
 /* worker_max: 1 to PROBERS_MAX. NULL: out of memory. Starts nothing yet. */
 struct prober *prober__new(unsigned worker_max) __attribute__((warn_unused_result));
+/* Others have to wait for one that is slow no longer than that, instead of PROBER_PATIENCE_NS. */
+void prober__hurry(struct prober *p, __u64 patience_ns) __attribute__((nonnull));
 /* Starts the first one; identify: with what needs rights that krait is about to give up. */
 void prober__prepare(struct prober *p, bool identify) __attribute__((nonnull));
 /* Ends them; nobody is called any more. */

@@ -32,7 +32,7 @@ void judge_begin(struct judge *j)
 	*j = (struct judge){ 0 };
 }
 
-enum judgement judge_look(struct judge *j, pid_t prober, __u64 now_ns)
+enum judgement judge_look(struct judge *j, pid_t prober, __u64 patience_ns, __u64 now_ns)
 {
 	__u64 wakeups = 0;
 	char state = 'S';
@@ -40,11 +40,11 @@ enum judgement judge_look(struct judge *j, pid_t prober, __u64 now_ns)
 	/* Time counts from the first look: whoever asks may have been busy. */
 	if (!j->begin_ns) {
 		j->begin_ns = j->asleep_ns = now_ns;
-		j->next_ns = now_ns + PROBER_PATIENCE_NS;
+		j->next_ns = now_ns + patience_ns;
 	}
 	if (now_ns < j->next_ns)
 		return JUDGE_FINE;
-	j->next_ns = now_ns + PROBER_PATIENCE_NS;
+	j->next_ns = now_ns + patience_ns;
 	if (now_ns - j->begin_ns >= PROBER_HUNG_AT_ALL_NS)
 		return JUDGE_HUNG;
 	if (look_at(prober, &state, &wakeups) && (state == 'R' || wakeups != j->wakeups)) {
