@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_source_file.c - which source files are shown, by the ids of those who ran them, and how those are
+ * kept.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emit/source_file.h"
+
+static const struct identity root = { .pid = 1 };
+static const struct identity member = {
+	.pid = 2, .uid = 61001, .gid = 61001, .group_cnt = 1, .groups = { 61005 }
+};
+static const struct identity stranger = { .pid = 3, .uid = 61002, .gid = 61002 };
+
+struct tree {
+	char path[64], folder[80], file[96], link[96];
+};
+
+/* A folder and a file in it of one user and group. */
+static void tree_make(struct tree *t, mode_t folder_mode, mode_t file_mode)
+{
+	FILE *f;
+
+	strcpy(t->path, "/tmp/krait-test-XXXXXX");
+	assert_non_null(mkdtemp(t->path));
+	assert_int_equal(chmod(t->path, 0755), 0);
+	snprintf(t->folder, sizeof(t->folder), "%s/folder", t->path);
+	snprintf(t->file, sizeof(t->file), "%s/x.py", t->folder);
+	snprintf(t->link, sizeof(t->link), "%s/link.py", t->path);
+	assert_int_equal(mkdir(t->folder, 0700), 0);
+	f = fopen(t->file, "w");
+	assert_non_null(f);
+	fputs("text", f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(symlink("folder/../folder/./x.py", t->link), 0);
+	assert_int_equal(chmod(t->file, file_mode), 0);
+	assert_int_equal(chmod(t->folder, folder_mode), 0);
+	assert_int_equal(chown(t->file, 61001, 61005), 0);
+	assert_int_equal(chown(t->folder, 61001, 61005), 0);
+}
+
+static void tree_remove(struct tree *t)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", t->path);
+	assert_int_equal(system(command), 0);
+}
+
+static int try(const char *path, const struct identity *who)
+{
+	char *text = NULL;
+	int err = source_file_read(&text, path, who);
+
+	if (!err)
+		assert_string_equal(text, "text");
+	free(text);
+	return err;
+}
+
+static void what_the_ids_allow_is_shown(void **state)
+{
+	static const struct {
+		mode_t folder, file;
+		int root, member, stranger, unknown;
+	} cases[] = {
+		{ 0755, 0644, 0, 0, 0, 0 },
+		{ 0755, 0600, 0, 0, -EACCES, -EACCES },
+		{ 0700, 0644, 0, 0, -EACCES, -EACCES },
+		{ 0711, 0644, 0, 0, 0, 0 },
+		/* The owner's bits are the owner's, though others have more. */
+		{ 0755, 0044, 0, -EACCES, 0, 0 },
+		{ 0655, 0644, 0, -EACCES, 0, 0 },
+	};
+	struct tree t;
+
+	if (geteuid())
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tree_make(&t, cases[i].folder, cases[i].file);
+		for (int k = 0; k < 2; k++) {
+			const char *path = k ? t.link : t.file;
+
+			assert_int_equal(try(path, &root), cases[i].root);
+			assert_int_equal(try(path, &member), cases[i].member);
+			assert_int_equal(try(path, &stranger), cases[i].stranger);
+			assert_int_equal(try(path, NULL), cases[i].unknown);
+		}
+		tree_remove(&t);
+	}
+}
+
+static void groups_count(void **state)
+{
+	struct identity other = { .uid = 61003, .gid = 61005 };
+	struct tree t;
+
+	if (geteuid())
+		skip();
+	tree_make(&t, 0750, 0640);
+	assert_int_equal(try(t.file, &other), 0);
+	other.gid = 61006;
+	assert_int_equal(try(t.file, &other), -EACCES);
+	other.group_cnt = 2;
+	other.groups[1] = 61005;
+	assert_int_equal(try(t.file, &other), 0);
+	tree_remove(&t);
+}
+
+static void only_ordinary_files_are_read(void **state)
+{
+	char fifo[128], loop[128];
+	struct tree t;
+
+	if (geteuid())
+		skip();
+	tree_make(&t, 0755, 0644);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", t.path);
+	snprintf(loop, sizeof(loop), "%s/loop", t.path);
+	assert_int_equal(mkfifo(fifo, 0666), 0);
+	assert_int_equal(symlink("loop", loop), 0);
+	assert_int_equal(try(fifo, &root), -EINVAL);
+	assert_int_equal(try(loop, &root), -ELOOP);
+	assert_int_equal(try("/dev/zero", &root), -EINVAL);
+	assert_int_equal(try(t.folder, &root), -EISDIR);
+	assert_int_equal(try("/nonexistent/x.py", &root), -ENOENT);
+	strcat(t.file, "/y");
+	assert_int_equal(try(t.file, &root), -ENOTDIR);
+	t.file[strlen(t.file) - 2] = '\0';
+	assert_int_equal(truncate(t.file, SOURCE_FILE_MAX + 1), 0);
+	assert_int_equal(try(t.file, &root), -EFBIG);
+	tree_remove(&t);
+}
+
+static void nothing_leads_out_of_a_named_folder(void **state)
+{
+	char *text = NULL;
+	struct tree t;
+
+	if (geteuid())
+		skip();
+	tree_make(&t, 0700, 0600);
+	assert_int_equal(source_file_read_below(&text, t.folder, "x.py"), 0);
+	assert_string_equal(text, "text");
+	free(text);
+	assert_int_equal(source_file_read_below(&text, t.path, "/folder/x.py"), 0);
+	free(text);
+	assert_int_not_equal(source_file_read_below(&text, t.folder, "../link.py"), 0);
+	assert_int_not_equal(source_file_read_below(&text, t.folder, "/etc/passwd"), 0);
+	assert_int_equal(symlink("/etc/passwd", strcat(t.folder, "/out")), 0);
+	t.folder[strlen(t.folder) - 4] = '\0';
+	assert_int_not_equal(source_file_read_below(&text, t.folder, "out"), 0);
+	tree_remove(&t);
+}
+
+static void identities_survive_as_text(void **state)
+{
+	struct identities set = { 0 }, again = { 0 };
+	struct identity second = stranger;
+	const struct identity *got;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	second.pid = member.pid;
+	identities_add(&set, &stranger);
+	identities_add(&set, &member);
+	identities_add(&set, &member);
+	identities_add(&set, &second);
+	assert_int_equal(set.cnt, 3);
+	fputs("interrupts 5\nids 1\nids 7 x 3\nids -1 2 3\nids", f);
+	fputs("\n", f);
+	identities_write(&set, f);
+	assert_int_equal(fclose(f), 0);
+	identities_read(&again, text);
+	assert_int_equal(again.cnt, 3);
+	got = identities_find(&again, member.pid, 0);
+	assert_non_null(got);
+	assert_true(identity_is_same(got, &member) || identity_is_same(got, &second));
+	assert_non_null(identities_find(&again, member.pid, 1));
+	assert_null(identities_find(&again, member.pid, 2));
+	assert_true(identity_is_same(identities_find(&again, stranger.pid, 0), &stranger));
+	assert_null(identities_find(&again, 99, 0));
+	identities_free(&set);
+	identities_free(&again);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_ids_allow_is_shown),
+		cmocka_unit_test(groups_count),
+		cmocka_unit_test(only_ordinary_files_are_read),
+		cmocka_unit_test(nothing_leads_out_of_a_named_folder),
+		cmocka_unit_test(identities_survive_as_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
