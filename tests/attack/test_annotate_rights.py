@@ -1,0 +1,65 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""D1: a program says that its function is in a file of its choice: annotate as root must not print what
+that program's user could not read, nor hang, nor read without end."""
+import os
+
+import attack
+
+SECRET = "root:$6$of-roots-alone"
+
+
+def play(tap, python, name, path, prepare, hidden=True):
+    with attack.Scene(tap, "D1: " + name, python) as scene:
+        folder = scene.folder_of_host()
+        path = path or folder.outside("file")
+        prepare(path)
+        hostile = scene.attacker("elsewhere.py", path)
+        k = attack.krait("record", "-p", str(hostile.pid), "-d", "300ms", "-o", "x.data")
+        scene.ok(k.code == 0, "it is recorded", k.code, k.words)
+        for command in ["annotate", "-i", "x.data"], ["annotate", "-i", "x.data", "elsewhere"], \
+                ["annotate", "-i", "x.data", "-o", "x.html"]:
+            done = attack.krait(*command, folder=k.folder, timeout=10)
+            text = done.said
+            if os.path.exists(k.path("x.html")):
+                with open(k.path("x.html"), encoding="utf-8", errors="replace") as f:
+                    text += f.read(1 << 22)
+            scene.ok(not done.hung and done.code in (0, 6, 7), "%s ends" % " ".join(command[:1] + command[3:]),
+                     done.code, done.seconds, done.words[:500])
+            if hidden:
+                scene.ok(SECRET not in text, "%s does not print it" % " ".join(command[:1] + command[3:]))
+            peak = done.watch.peaks.get("krait", 0)
+            scene.ok(peak < 256 * attack.MIB, "and needs little memory", "%d KiB" % peak)
+
+
+def secret(path):
+    with open(path, "w", encoding="ascii") as f:
+        f.write((SECRET + "\n") * 40)
+    os.chmod(path, 0o600)
+
+
+def link_to_secret(path):
+    secret(path + ".secret")
+    os.symlink(path + ".secret", path)
+
+
+def sparse(path):
+    with open(path, "wb") as f:
+        f.truncate(8 << 30)
+
+
+def main():
+    tap = attack.begin()
+    # One that sees the same files as root.
+    python = attack.python_of(tap, "D1", "3.11")
+    if python:
+        play(tap, python, "a file of root's", None, secret)
+        play(tap, python, "a link to one", None, link_to_secret)
+        play(tap, python, "a device without end", "/dev/zero", lambda path: None, hidden=False)
+        play(tap, python, "a FIFO", None, os.mkfifo, hidden=False)
+        play(tap, python, "a file of 8 GiB without lines", None, sparse, hidden=False)
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()

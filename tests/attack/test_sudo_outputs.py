@@ -1,0 +1,211 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""C1 and C3 to C5: behind sudo krait writes with the rights of the user who called it, never through a
+link of his to a file of root's, gives nothing away, and destroys nothing when it fails."""
+import os
+import stat
+import subprocess
+import threading
+import time
+
+import attack
+
+USER = 65534
+SECRET = "of root's alone\n"
+
+
+def sudo(**more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
+    env.update(SUDO_UID=str(USER), SUDO_GID=str(USER), SUDO_USER="nobody", SUDO_COMMAND="krait")
+    return dict(env, **more)
+
+
+class Stage(attack.Scene):
+    """A folder of the user's, a file of root's, and a program to record."""
+
+    def __enter__(self):
+        super().__enter__()
+        self.secret = attack.Folder()
+        os.chmod(self.secret.path, 0o700)
+        self.mine = attack.Folder()
+        os.chown(self.mine.path, USER, USER)
+        os.chmod(self.mine.path, 0o755)
+        with open(self.secret.outside("file"), "w", encoding="ascii") as f:
+            f.write(SECRET)
+        os.chmod(self.secret.outside("file"), 0o600)
+        self.target = self.bystander()
+        self.target.work(60000)
+        return self
+
+    def record_here(self, *args, env=None, timeout=15, launch=(), folder=None):
+        return attack.krait("record", "-p", str(self.target.pid), "-d", "200ms", *args, env=env or sudo(),
+                            timeout=timeout, folder=folder or self.mine.path, launch=launch)
+
+    def secret_is_whole(self):
+        path = self.secret.outside("file")
+        said = os.stat(path)
+        with open(path, encoding="ascii", errors="replace") as f:
+            whole = f.read() == SECRET
+        self.ok(whole and said.st_uid == 0 and stat.S_IMODE(said.st_mode) == 0o600,
+                "root's file is as it was", said)
+
+
+def check_links(tap, python):
+    for name in "perf.data", "x.folded", "x.html":
+        with Stage(tap, "C1: %s is a link to root's file" % name, python) as s:
+            os.symlink(s.secret.outside("file"), s.mine.outside(name))
+            os.lchown(s.mine.outside(name), USER, USER)
+            s.record_here("-o", name)
+            s.secret_is_whole()
+    with Stage(tap, "C1: perf.data.krait is a link to root's folder", python) as s:
+        trap = s.secret.outside("folder")
+        os.mkdir(trap, 0o700)
+        kept = os.path.join(trap, "python-12345678.so")
+        with open(kept, "w", encoding="ascii") as f:
+            f.write(SECRET)
+        os.symlink(trap, s.mine.outside("perf.data.krait"))
+        s.record_here()
+        s.ok(os.listdir(trap) == ["python-12345678.so"] and os.stat(trap).st_uid == 0 and
+             os.stat(kept).st_uid == 0, "nothing in there is removed, made or given away", os.listdir(trap))
+    with Stage(tap, "C1: hard link to root's file", python) as s:
+        os.link(s.secret.outside("file"), s.mine.outside("perf.data"))
+        s.record_here()
+        s.secret_is_whole()
+
+
+def check_devices(tap, python):
+    with Stage(tap, "C1: the output is a device", python) as s:
+        device = s.secret.outside("null")
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        os.chmod(device, 0o666)
+        os.chmod(s.secret.path, 0o755)
+        k = s.record_here("-f", "folded", "-o", device)
+        said = os.stat(device)
+        s.ok(stat.S_ISCHR(said.st_mode) and said.st_uid == 0, "it is root's, and a device, as before", said)
+        s.ok(k.code == 0, "it takes the output", k.code, k.words)
+
+
+def check_home(tap, python):
+    """What krait keeps in the user's home is made as the user; one that leads elsewhere is not."""
+    with Stage(tap, "C1: ~/.debug is a link to root's folder", python) as s:
+        os.symlink(s.secret.path, s.mine.outside(".debug"))
+        s.record_here("-o", "y.data", env=sudo(HOME=s.mine.path))
+        s.ok(os.listdir(s.secret.path) == ["file"], "nothing is made in there", os.listdir(s.secret.path))
+    with Stage(tap, "C1: a home that is not there", python) as s:
+        s.record_here("-o", "y.data", env=sudo(HOME="/nonexistent-krait"))
+        s.ok(not os.path.exists("/nonexistent-krait") and not os.path.exists("/nonexistent"),
+             "is not made")
+
+
+def check_owner(tap, python):
+    with Stage(tap, "C1: ordinary outputs", python) as s:
+        k = s.record_here("-o", "z.data", "-o", "z.folded")
+        owners = {n: os.stat(s.mine.outside(n)).st_uid for n in ("z.data", "z.folded")
+                  if os.path.exists(s.mine.outside(n))}
+        s.ok(k.code == 0 and owners == {"z.data": USER, "z.folded": USER}, "are the user's", k.code, owners,
+             k.words)
+
+
+def check_environment(tap, python):
+    """What sudo did not say is not believed."""
+    with Stage(tap, "C1: odd SUDO variables", python) as s:
+        for name, value in ("SUDO_UID", "-1"), ("SUDO_UID", "4294967296"), ("SUDO_UID", "abc"), \
+                ("SUDO_GID", ""), ("SUDO_UID", "0x10"):
+            env = sudo()
+            env[name] = value
+            k = s.record_here("-o", "odd.folded", env=env)
+            s.ok(not k.hung and isinstance(k.code, int) and 0 <= k.code < 64, "%s=%s: no crash" % (name, value),
+                 k.code, k.words)
+        # Not root's: another user's word for who is behind him counts for nothing.
+        os.chmod(s.mine.path, 0o777)
+        capture = s.mine.outside("odd.data")
+        s.record_here("-o", "odd.data", env=os.environ.copy())
+        os.chmod(capture, 0o644)
+        done = attack.krait("report", "-i", capture, env=sudo(SUDO_UID="0"), folder=s.mine.path,
+                            launch=attack.as_user(USER))
+        s.ok(done.code in (0, 6, 7), "SUDO_UID=0 of a user is nothing", done.code, done.words)
+
+
+def check_race(tap, python):
+    """Somebody changes what is at the output's name all the time."""
+    with Stage(tap, "C1: a race for the name of the output", python) as s:
+        stop = threading.Event()
+        name = s.mine.outside("race.folded")
+
+        def swap():
+            while not stop.is_set():
+                for make in lambda: os.symlink(s.secret.outside("file"), name + ".new"), \
+                        lambda: open(name + ".new", "w").close():
+                    try:
+                        make()
+                        os.rename(name + ".new", name)
+                    except OSError:
+                        pass
+        thread = threading.Thread(target=swap)
+        thread.start()
+        for _ in range(8 if attack.FULL else 3):
+            s.record_here("-o", "race.folded")
+        stop.set()
+        thread.join()
+        s.secret_is_whole()
+
+
+def check_failures(tap, python):
+    """C3: what was there stays there where nothing comes of the command."""
+    with Stage(tap, "C3: a command that fails", python) as s:
+        for name in "old.folded", "perf.data", "old.html":
+            path = s.mine.outside(name)
+            with open(path, "w", encoding="ascii") as f:
+                f.write("what was there")
+            attack.krait("record", "-p", "999999", "-o", name, folder=s.mine.path)
+            attack.krait("record", "-o", name, "--", "/nonexistent", folder=s.mine.path)
+            attack.krait("convert", "nosuch.data", "-o", name, folder=s.mine.path)
+            with open(path, encoding="ascii", errors="replace") as f:
+                s.ok(f.read() == "what was there", name + " is as it was")
+
+
+def check_descriptors(tap, python):
+    """C4: standard descriptors that are closed are not the next file's."""
+    for which in "0", "1", "2":
+        with Stage(tap, "C4: descriptor %s is closed" % which, python) as s:
+            s.record_here("-o", "c.folded", launch=["sh", "-c", 'exec "$@" %s>&-' % which, "sh"])
+            with open(s.mine.outside("c.folded"), encoding="utf-8") as f:
+                lines = f.read().splitlines()
+            s.ok(lines and all(";" in line and line.rsplit(" ", 1)[1].isdigit() for line in lines),
+                 "nothing but stacks is in the output", lines[:5])
+
+
+def check_limits(tap, python):
+    """C5: a full disk is told at once; small limits get a clear message."""
+    with Stage(tap, "C5: a full disk", python) as s:
+        began = time.monotonic()
+        k = attack.krait("record", "-p", str(s.target.pid), "-d", "30s", "-o", "/dev/full", "-f", "script",
+                         folder=s.mine.path, timeout=25)
+        s.ok(k.code == 7 and time.monotonic() - began < 10, "krait ends at once, with 7", k.code, k.seconds,
+             k.words)
+        s.says(k, "No space left", "why")
+    for name, shell, codes in ("16 blocks a file", "ulimit -f 16", (0, 1, 6, 7)), \
+            ("20 descriptors", "ulimit -n 20", (0, 4, 5)), \
+            ("a stack of 64 KiB", "ulimit -s 64", (0, 4, 5)):
+        with Stage(tap, "C5: " + name, python) as s:
+            k = s.record_here("-o", "l.script", launch=["sh", "-c", shell + '; exec "$@"', "sh"])
+            s.ok(k.code in codes and "verifier" not in k.said, "ends without a crash, and no wrong reason",
+                 k.code, k.words)
+            s.ok(k.code == 0 or k.words.strip(), "says something", k.code)
+
+
+def main():
+    tap = attack.begin()
+    found = attack.pythons("3.15", "3.11", build="exe")
+    if not found:
+        tap.skip("C1", "no interpreter")
+    else:
+        subprocess.run(["rm", "-rf", "/nonexistent-krait"], check=True)
+        for check in check_links, check_devices, check_home, check_owner, check_environment, check_race, \
+                check_failures, check_descriptors, check_limits:
+            check(tap, found[0])
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()
