@@ -43,14 +43,15 @@ def check_exec(tap, python, what, why_not, fuse):
 
 
 def check_rights(tap, python):
-    """Written are processes that are as they were: not one that is not dumpable, not one that has
-    changed its user."""
+    """Written to are processes that are as they were when they were identified: not one that is no
+    longer dumpable, not one that has changed its user."""
     for what in "none", "undumpable", "setuid", "seteuid":
         with attack.Scene(tap, "A2: who is written to: " + what, python) as scene:
-            pid = scene.attacker("slot.py", what, uid=0 if "set" in what else attack.NOBODY)
-            k = scene.record("-a", "--anchors", "on", both=False, work=2500)
-            pid.process.stdin.close()
-            seen = line_of(pid, 10)
+            begun = []
+            k = scene.record("-a", "--anchors", "on", both=False, work=2500, during=lambda k: begun.append(
+                scene.attacker("slot.py", what, uid=0 if "set" in what else attack.NOBODY)))
+            begun[0].process.stdin.close()
+            seen = line_of(begun[0], 10)
             if what == "none":
                 scene.ok(seen == "WRITTEN\n", "an ordinary process is", seen, k.words)
             else:

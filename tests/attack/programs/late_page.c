@@ -154,6 +154,7 @@ static void answer(struct shared *s)
 {
 	struct uffd_msg msg;
 
+	drop_rights(); /* the other one may not send a signal to root's */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (s->faults < 0) {
 		fuse_serve(-1, on_read, s);

@@ -2,7 +2,8 @@
 """Looks whether anybody writes its thread state's last_profiled_frame (CPython 3.15), at work deep
 down a stack that grows and shrinks; says so when stdin ends.
 
-    slot.py none|undumpable|setuid|seteuid    what it has done to its rights before"""
+    slot.py none|undumpable|setuid|seteuid    what it does to its rights half a second later, before
+                                              its thread is old enough to be written to"""
 import ctypes
 import os
 import select
@@ -39,15 +40,17 @@ def down(depth, slot):
 
 
 def main():
-    change(sys.argv[1])
     get = ctypes.pythonapi.PyThreadState_Get
     get.restype = ctypes.c_void_p
     slot = ctypes.c_uint64.from_address(get() + LAST_PROFILED_FRAME)
     print("READY", flush=True)
-    seen = 0
+    seen, at = 0, time.monotonic() + 0.5
     while not select.select([sys.stdin], [], [], 0)[0]:
         for depth in 380, 390, 400:
             seen |= down(depth, slot)
+        if at and time.monotonic() > at:
+            change(sys.argv[1])
+            at = 0
     print("WRITTEN" if seen else "untouched", flush=True)
 
 

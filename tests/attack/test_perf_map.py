@@ -1,0 +1,86 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""A3: --perf-map writes into the /tmp of each process, and a user chooses what is there: a folder of
+root's, a link, a FIFO, a file system that never answers. Nothing is written that the process could not
+write itself."""
+import os
+import shutil
+import stat
+import subprocess
+
+import attack
+import harness as h
+
+# In a user's own mount namespace, before the program is there.
+SHELL = 'mount --bind "$1" /tmp && shift && exec "$@"'
+
+
+def may_unshare():
+    line = attack.as_user(attack.NOBODY) + ["unshare", "-Urm", "true"]
+    return subprocess.run(line, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def play(tap, python, name, prepare):
+    with attack.Scene(tap, "A3: /tmp is " + name, python) as scene:
+        # Not below /tmp, which the attacker covers.
+        folder = attack.tempfile.mkdtemp(prefix="krait-attack-", dir="/var/tmp")
+        h.folders.append(folder)
+        os.chmod(folder, 0o755)
+        for program in "script_names.py", "bystander.py":
+            shutil.copy(os.path.join(attack.PROGRAMS, program), folder)
+        victim = os.path.join(folder, "tmp")
+        os.mkdir(victim, 0o755)
+        prepare(victim)
+        before = state(victim)
+        scene.run([*attack.as_user(attack.NOBODY), "unshare", "-Urm", "sh", "-c", SHELL, "sh", victim,
+                             python.path, "-B", os.path.join(folder, "script_names.py")])
+        k = scene.record("-a", "--perf-map", outputs=("x.script", "x.data"))
+        scene.ok(state(victim) == before, "nothing is made in there", before, state(victim))
+        scene.ok(os.path.exists(k.path("x.data")), "the capture is there", k.words)
+        for b in scene.programs:
+            if isinstance(b, attack.Bystander):
+                path = "/tmp/perf-%d.map" % b.pid
+                if os.path.exists(path):
+                    os.unlink(path)
+
+
+def state(folder):
+    """Of root's files: what is in there."""
+    found = {}
+    for at, _, files in os.walk(folder):
+        for name in files:
+            said = os.lstat(os.path.join(at, name))
+            found[name] = (said.st_uid, said.st_size, stat.S_IFMT(said.st_mode))
+    return found
+
+
+def root_folder(path):
+    with open(os.path.join(path, "of-root"), "w", encoding="ascii") as f:
+        f.write("sourced by every shell")
+
+
+def open_folder(path):
+    # Neither sticky nor root's: anybody puts links there.
+    os.chown(path, attack.NOBODY, attack.NOBODY)
+    os.chmod(path, 0o777)
+    for pid in range(2, 32768):
+        os.symlink("/etc/krait-attack-nobody-made-this", os.path.join(path, "perf-%d.map" % pid))
+
+
+def main():
+    tap = attack.begin()
+    python = attack.python_of(tap, "A3", "3.11")
+    if python and not may_unshare():
+        tap.skip("A3", "users may not make namespaces here")
+    elif python:
+        play(tap, python, "a folder of root's", root_folder)
+        play(tap, python, "full of links", open_folder)
+        made = os.path.exists("/etc/krait-attack-nobody-made-this")
+        tap.ok(not made, "A3: no link was followed")
+        if made:
+            os.unlink("/etc/krait-attack-nobody-made-this")
+    attack.end(tap)
+
+
+if __name__ == "__main__":
+    main()
