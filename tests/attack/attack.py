@@ -65,13 +65,7 @@ SHARE = 0.01
 OWED = {
     "B1": "PROBER",
     "B2": "PARSER",
-    "B3": "PARSER",
-    "B4": "PARSER",
-    "B6": "FILES",
     "B8": "QUOTA",
-    "B9": "FILES",
-    "B10": "CAPTURE",
-    "B11": "PROBER",
 }
 
 

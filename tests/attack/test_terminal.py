@@ -28,8 +28,6 @@ def play(tap, python, what, options):
         odd = folder.outside(NAME)
         shutil.move(program, odd)
         hostile = scene.native(odd, "sound")
-        with open("/proc/%d/comm" % hostile.pid, "w", encoding="utf-8") as f:
-            f.write("\x1b[31mred")
         check_text(scene, "record -a", scene.record("-a", "-v"))
         one = attack.krait("record", "-p", str(hostile.pid), "-d", "200ms", "-v", "-o", "y.folded", "-o",
                            "y.data")
