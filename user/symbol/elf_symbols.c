@@ -100,9 +100,12 @@ static bool load_range(Elf *elf, __u64 offset, struct elf_place *ret)
 	for (size_t i = 0; i < cnt; i++) {
 		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_LOAD &&
 		    offset >= phdr.p_offset && offset - phdr.p_offset < phdr.p_filesz) {
+			/* A hostile file may claim to go on beyond the last offset that there is. */
+			if (phdr.p_filesz > ~0ULL - phdr.p_offset)
+				return false;
 			ret->start = phdr.p_offset;
 			ret->end = phdr.p_offset + phdr.p_filesz;
-			return ret->end > offset;
+			return true;
 		}
 	}
 	return false;
