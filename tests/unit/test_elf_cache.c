@@ -191,6 +191,76 @@ static void more_runtimes_than_places_are_still_right(void **state)
 		}
 }
 
+static unsigned open_cnt(void)
+{
+	unsigned cnt = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		cnt += fcntl(fd, F_GETFD) >= 0;
+	return cnt;
+}
+
+/* A file that comes to have the number of one that is known would be taken for it. */
+static void a_file_with_a_runtime_keeps_its_inode(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_runtime *e;
+	struct elf_spec spec = python_spec();
+	unsigned before = open_cnt();
+	struct stat st;
+	__u64 ino;
+
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	ino = e->id.ino;
+	assert_int_equal(open_cnt(), before + 1);
+	for (int i = 0; i < 200; i++) {
+		unlink(f->path);
+		write_file(f->path, "no elf file", 11);
+		assert_int_equal(stat(f->path, &st), 0);
+		assert_true(st.st_ino != ino);
+		assert_int_equal(get(f, &e), -ENOEXEC);
+	}
+	assert_int_equal(open_cnt(), before + 1);
+	for (int i = 0; i < 200; i++) {
+		unlink(f->path);
+		write_elf(f->path, &spec);
+		assert_int_equal(get(f, &e), 0);
+	}
+	assert_in_range(open_cnt(), before + 2, before + 64);
+}
+
+/* Whoever has most loses first. */
+static void many_files_of_one_user_do_not_push_out_anothers(void **state)
+{
+	struct fixture *f = *state;
+	const struct elf_cache_stats *stats = elf_cache__stats(f->cache);
+	const struct elf_runtime *e;
+	struct elf_spec spec = python_spec();
+	char path[80];
+	struct stat st;
+	__u64 opened;
+
+	if (geteuid()) {
+		print_message("# skipped: only root can make files of others\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s-of-root", f->path);
+	write_elf(path, &spec);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(elf_cache__get(f->cache, path, &st, &e), 0);
+	for (int i = 0; i < 300; i++) {
+		unlink(f->path);
+		write_elf(f->path, &spec);
+		assert_int_equal(chown(f->path, 65534, 65534), 0);
+		assert_int_equal(get(f, &e), 0);
+	}
+	opened = stats->opened;
+	assert_int_equal(elf_cache__get(f->cache, path, &st, &e), 0);
+	assert_int_equal(stats->opened, opened);
+	unlink(path);
+}
+
 /* The identity is what the caller saw: the file itself is not there to be asked. */
 static void many_files_do_not_grow_it(void **state)
 {
@@ -241,6 +311,8 @@ int main(void)
 		TEST(a_proof_is_of_one_file),
 		TEST(more_runtimes_than_places_are_still_right),
 		TEST(many_files_do_not_grow_it),
+		TEST(a_file_with_a_runtime_keeps_its_inode),
+		TEST(many_files_of_one_user_do_not_push_out_anothers),
 		TEST(a_device_or_fifo_is_not_opened),
 		TEST(a_file_that_is_gone_is_not_remembered),
 	};

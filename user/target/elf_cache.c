@@ -4,31 +4,42 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "target/dwarf_jobs.h"
 #include "target/elf_file.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 /* 8,192 files, about 600 KiB: a large host maps two or three thousand different libraries. */
 #define SET_CNT 1024
 #define WAY_CNT 8
-/* Distinct interpreters at once; as many as the kernel side holds layouts. */
+/* Files with an interpreter at once, each with a descriptor. */
 #define RUNTIME_CNT 64
+/*
+ * The number of a device without a disk (tmpfs, overlay, FUSE) is the next one's after an unmount, and
+ * what such a file had not, another of its number may have.
+ */
+#define NONE_NS (60 * NS_PER_SEC)
 #define NO_RUNTIME (-1)
 
 struct file_entry {
 	struct file_id key;
 	__u64 used; /* when, in lookups; 0 empty */
 	__u64 serial; /* of the runtime */
+	__u64 until_ns; /* how long it is believed; 0 for ever */
 	int runtime; /* index, or NO_RUNTIME */
 };
 
 struct runtime_entry {
 	__u64 used;
 	__u64 serial; /* changes when the place is given to another */
+	uid_t uid; /* whose the file is */
+	int fd; /* O_PATH: while it is open, its numbers are no other's */
 	struct elf_runtime facts;
 };
 
@@ -62,8 +73,12 @@ void elf_cache__prepare(struct elf_cache *c)
 
 void elf_cache__free(struct elf_cache *c)
 {
-	if (c)
-		dwarf_jobs__free(c->dwarf_jobs);
+	if (!c)
+		return;
+	dwarf_jobs__free(c->dwarf_jobs);
+	for (int i = 0; i < RUNTIME_CNT; i++)
+		if (c->runtimes[i].used)
+			close(c->runtimes[i].fd);
 	free(c);
 }
 
@@ -95,6 +110,8 @@ static struct file_entry *file_find(struct elf_cache *c, const struct file_id *k
 			continue;
 		if (e->runtime != NO_RUNTIME && c->runtimes[e->runtime].serial != e->serial)
 			continue; /* evicted since: as if unknown */
+		if (e->until_ns && clock_monotonic_ns() >= e->until_ns)
+			continue;
 		e->used = c->now;
 		return e;
 	}
@@ -120,18 +137,69 @@ static void file_add(struct elf_cache *c, const struct file_id *key, int runtime
 		.serial = runtime == NO_RUNTIME ? 0 : c->runtimes[runtime].serial,
 		.runtime = runtime,
 	};
+	if (runtime == NO_RUNTIME && !major(key->dev))
+		victim->until_ns = clock_monotonic_ns() + NONE_NS;
 }
 
-static int runtime_add(struct elf_cache *c, const struct elf_runtime *facts)
+static unsigned held_by(const struct elf_cache *c, uid_t uid)
 {
-	int victim = 0;
+	unsigned cnt = 0;
 
-	for (int i = 1; i < RUNTIME_CNT; i++)
-		if (c->runtimes[i].used < c->runtimes[victim].used)
-			victim = i;
-	c->runtimes[victim].serial = ++c->serial;
-	c->runtimes[victim].facts = *facts;
+	for (int i = 0; i < RUNTIME_CNT; i++)
+		cnt += c->runtimes[i].used && c->runtimes[i].uid == uid;
+	return cnt;
+}
+
+/* A free place, or of whoever has most files here the one that was asked for least lately. */
+static struct runtime_entry *runtime_place(struct elf_cache *c)
+{
+	struct runtime_entry *victim = NULL;
+	unsigned most = 0;
+
+	for (int i = 0; i < RUNTIME_CNT; i++) {
+		struct runtime_entry *e = &c->runtimes[i];
+		unsigned held = e->used ? held_by(c, e->uid) : 0;
+
+		if (!e->used)
+			return e;
+		if (held > most || (held == most && e->used < victim->used)) {
+			victim = e;
+			most = held;
+		}
+	}
+	close(victim->fd);
+	victim->used = 0;
 	return victim;
+}
+
+/* The index of what was found in the file that fd has open; or -errno. */
+static int runtime_add(struct elf_cache *c, int fd, const struct elf_runtime *facts)
+{
+	struct runtime_entry *e;
+	struct stat st;
+	char path[32];
+	int held;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	held = open(path, O_PATH | O_CLOEXEC);
+	if (held < 0)
+		held = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* without /proc */
+	if (held < 0)
+		return -EMFILE;
+	if (fstat(fd, &st)) {
+		close(held);
+		return -ESTALE;
+	}
+	e = runtime_place(c);
+	*e = (struct runtime_entry){
+		.used = c->now,
+		.serial = ++c->serial,
+		.uid = st.st_uid,
+		.fd = held,
+		.facts = *facts,
+	};
+	e->facts.id = file_id_of(&st);
+	return (int)(e - c->runtimes);
 }
 
 /* 0 and the index of the runtime or NO_RUNTIME; -errno when that could not be found out. */
@@ -146,8 +214,11 @@ static int inspect(struct elf_cache *c, int fd, int *ret)
 		r = elf_runtime_identity(&f, &facts);
 	if (!r)
 		r = elf_runtime_find(&f, &facts);
-	if (!r)
-		*ret = runtime_add(c, &facts);
+	if (!r) {
+		r = runtime_add(c, fd, &facts);
+		*ret = r < 0 ? NO_RUNTIME : r;
+		return r < 0 ? r : 0;
+	}
 	/* Malformed or too large to search is as good as none, and will be so next time. */
 	return r == -ENOEXEC || r == -ENOENT || r == -ENODATA || r == -E2BIG ? 0 : r;
 }
@@ -188,8 +259,8 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 		return r;
 	/* The path may lead elsewhere by now: what was read belongs to what was opened. */
 	key = file_id_of(&opened);
-	if (runtime != NO_RUNTIME)
-		c->runtimes[runtime].facts.id = key;
+	if (runtime != NO_RUNTIME && !file_id_same(&key, &c->runtimes[runtime].facts.id))
+		return -EAGAIN; /* it changed while it was read */
 	file_add(c, &key, runtime);
 	return result(c, runtime, ret);
 }

@@ -7,6 +7,12 @@
  * is a claim: a crafted copy must not stand in for another file, so each copy is searched for itself,
  * which takes less than a millisecond.
  *
+ * Numbers of inodes and devices come back. A file with a runtime is held open while it is known, so its
+ * numbers stay its own; there are 64 at most, and whoever's files are most of them loses one first.
+ * Files without, which are thousands, are not: the change time, which nobody can set, tells them from
+ * what has their number later. On devices without a disk, whose numbers anybody who may mount a tmpfs can
+ * make come back, "none" is believed for a minute only.
+ *
  * Must hold: fixed memory; least recently used facts go first.
  */
 #ifndef KRAIT_TARGET_ELF_CACHE_H
