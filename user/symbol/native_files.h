@@ -11,8 +11,8 @@
  * asked for once. A file that costs a parser its life or its time is not read again.
  *
  * Must hold: what was handed out stays valid until free; memory grows with the number of different
- * functions that were seen, up to NATIVE_SYMBOLS_MAX; then they are one for each file. A file's owner
- * makes krait wait for no more than a tenth of the time, and NATIVE_WAIT_NS at first.
+ * functions that were seen, up to NATIVE_SYMBOLS_MAX; then they are one for each file. An owner
+ * of files other than root makes krait wait for no more than a tenth of the time (symbol_reader.c).
  */
 #ifndef KRAIT_SYMBOL_NATIVE_FILES_H
 #define KRAIT_SYMBOL_NATIVE_FILES_H
@@ -30,7 +30,6 @@
 #define NATIVE_FILES_OPEN 300
 /* Ranges of offsets with their answers, of one file and of all; 32 bytes each. */
 #define NATIVE_RANGES_MAX 65536
-#define NATIVE_WAIT_NS 5000000000ULL
 
 struct maps_room;
 struct native_files;

@@ -18,9 +18,14 @@
 #define OPEN_BYTES_MAX (640ULL << 20)
 /* A parser is replaced in good time before the kernel ends it for its age. */
 #define PARSER_AGE_NS (300 * NS_PER_SEC)
-/* What krait waits for an owner: at first, and then one part in SHARE of the time. */
+/*
+ * What krait waits for an owner: at first, and then one part in SHARE of the time. For all but root
+ * together, since whoever has subordinate ids is many owners: one part in SHARE_ALL.
+ */
 #define WAIT_FIRST_NS (5 * NS_PER_SEC)
 #define SHARE 10
+#define WAIT_ALL_FIRST_NS (2 * WAIT_FIRST_NS)
+#define SHARE_ALL 3
 
 struct symbol_parser {
 	struct parser *process; /* NULL: none runs */
@@ -42,6 +47,7 @@ struct symbol_reader {
 	__u64 begin_ns;
 	struct symbol_parser list[SYMBOL_PARSERS]; /* the first is root's */
 	struct waited waited[OWNERS_MAX];
+	__u64 waited_ns; /* for all of them */
 	unsigned owner_cnt;
 };
 
@@ -161,8 +167,18 @@ static struct waited *waited_for(struct symbol_reader *r, uid_t owner)
 
 static bool has_had_its_share(struct symbol_reader *r, uid_t owner)
 {
-	return owner && waited_for(r, owner)->ns >
-				WAIT_FIRST_NS + (clock_monotonic_ns() - r->begin_ns) / SHARE;
+	__u64 time_ns = clock_monotonic_ns() - r->begin_ns;
+
+	return owner && (waited_for(r, owner)->ns > WAIT_FIRST_NS + time_ns / SHARE ||
+			 r->waited_ns > WAIT_ALL_FIRST_NS + time_ns / SHARE_ALL);
+}
+
+static void note_wait(struct symbol_reader *r, uid_t owner, __u64 ns)
+{
+	if (!owner)
+		return;
+	waited_for(r, owner)->ns += ns;
+	r->waited_ns += ns;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------- */
@@ -247,8 +263,7 @@ static int run(struct symbol_reader *r, struct symbol_file *f, struct parser_req
 	begin_ns = clock_monotonic_ns();
 	for (int i = 0; i < 2 && err == -EAGAIN; i++)
 		err = request ? find(r, f, request, ret) : open_file(r, f, ret);
-	if (f->owner)
-		waited_for(r, f->owner)->ns += clock_monotonic_ns() - begin_ns;
+	note_wait(r, f->owner, clock_monotonic_ns() - begin_ns);
 	return err;
 }
 
