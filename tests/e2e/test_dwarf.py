@@ -102,7 +102,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def has_client():
     try:
-        return bool(ctypes.CDLL("libdebuginfod.so.1"))
+        return bool(ctypes.CDLL("libcurl.so.4"))
     except OSError:
         return False
 
@@ -234,7 +234,7 @@ def main():
         check_silent_server(tap, files)
         check_late_server(tap, files)
     else:
-        tap.skip("debuginfod", "no libdebuginfod.so.1")
+        tap.skip("debuginfod", "no libcurl.so.4")
     refs = [p for p in h.all_interpreters() if p.kind == "refs"]
     if not refs:
         tap.skip("3.11 refs", "no such interpreter (scripts/pythons-nogil)")
