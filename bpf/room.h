@@ -39,10 +39,13 @@ static __always_inline __u64 ring_held(const struct owner_use *use)
 static __always_inline int ring_allows(struct owner_books *books, __u32 owner, __u64 size,
 				       __u64 waiting, __u64 limit)
 {
-	__u64 bytes = share_ring_bytes(size);
-	__u64 free = share_free(owner, limit, waiting, limit / ROOM_ROOT_RESERVE,
-				ring_held(&books->use[OWNER_ROOT]));
+	__u64 bytes = share_ring_bytes(size), free;
 
+	/* Nobody can have too much of what is nearly empty. */
+	if (waiting + bytes < limit / 16)
+		return 1;
+	free = share_free(owner, limit, waiting, limit / ROOM_ROOT_RESERVE,
+			  ring_held(&books->use[OWNER_ROOT]));
 	return share_allows(owner, ring_held(owner_use(books, owner)), bytes, limit, free);
 }
 
