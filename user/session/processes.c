@@ -128,10 +128,10 @@ static void open_native(struct processes *ps, struct process *p, const struct pr
 	if (!ps->config.native_files)
 		return;
 	if (parent && parent->native)
-		p->native = native__fork(parent->native, NULL, p->pid);
+		p->native = native__fork(parent->native, p->probed, p->pid);
 	else
-		p->native =
-			native__new(ps->config.native_files, NULL, p->pid, runtime_addr, p->owner);
+		p->native = native__new(ps->config.native_files, p->probed, p->pid, runtime_addr,
+					p->owner);
 }
 
 /* p->info is filled: from now on its records are named. */

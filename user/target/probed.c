@@ -155,7 +155,7 @@ static void wait_for(struct prober *prober, const void *ctx, const bool *flag)
 /* Is it there to be asked? 0, -EAGAIN, -ETIMEDOUT, -EUSERS, -ESRCH. */
 static int await_open(struct probed *p)
 {
-	if (p->opening)
+	if (p->opening && !prober__is_nested(p->prober))
 		wait_for(p->prober, p, &p->opening);
 	if (p->hung)
 		return p->hung;
@@ -288,7 +288,7 @@ const struct memory *probed__memory(const struct probed *p)
 
 const struct py_process *probed__ids(struct probed *p, bool wait)
 {
-	if (wait && p->opening)
+	if (wait && p->opening && !prober__is_nested(p->prober))
 		wait_for(p->prober, p, &p->opening);
 	return p->opened ? &p->ids : NULL;
 }

@@ -48,6 +48,7 @@ struct prober {
 	struct queue waiting[PROBER_LANES];
 	struct hand hands[PROBERS_MAX];
 	struct offenders offenders;
+	unsigned depth; /* of steps within steps: an answer makes somebody ask and wait */
 	bool failed; /* the last one could not be started, and that was said */
 	__u8 message[CHANNEL_MAX];
 };
@@ -290,10 +291,14 @@ __u64 prober__step(struct prober *p)
 {
 	__u64 soonest = 0, now_ns = clock_monotonic_ns();
 
+	p->depth++;
 	for (unsigned i = 0; i < p->hand_max; i++) {
 		struct hand *h = &p->hands[i];
 		__u64 next_ns;
 
+		/* One level is enough: what nobody waits for now comes later. */
+		if (p->depth > 1 && h->lane != PROBER_NOW)
+			continue;
 		while (h->worker && take_answer(p, h))
 			;
 		next_ns = judge(p, h, now_ns);
@@ -302,6 +307,7 @@ __u64 prober__step(struct prober *p)
 	}
 	for (int lane = 0; lane < PROBER_LANES; lane++)
 		send_waiting(p, lane);
+	p->depth--;
 	return soonest ? soonest : p->pending ? now_ns + p->patience_ns : 0;
 }
 
@@ -310,7 +316,7 @@ unsigned prober__poll(const struct prober *p, struct pollfd fds[PROBERS_MAX])
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < p->hand_max; i++)
-		if (p->hands[i].worker)
+		if (p->hands[i].worker && (!p->depth || p->hands[i].lane == PROBER_NOW))
 			fds[cnt++] = (struct pollfd){ worker__fd(p->hands[i].worker), POLLIN, 0 };
 	return cnt;
 }
@@ -442,6 +448,11 @@ bool prober__is_slow(const struct prober *p, const void *ctx)
 			return true;
 	}
 	return false;
+}
+
+bool prober__is_nested(const struct prober *p)
+{
+	return p->depth;
 }
 
 bool prober__is_ours(const struct prober *p, pid_t pid)

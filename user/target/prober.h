@@ -82,6 +82,8 @@ unsigned prober__poll(const struct prober *p, struct pollfd fds[PROBERS_MAX])
 
 /* Is the request with that ctx one that is not answered soon, through no fault of ours? */
 bool prober__is_slow(const struct prober *p, const void *ctx) __attribute__((nonnull));
+/* Called from a prober's answer: those of PROBER_LATER do not come before that is over. */
+bool prober__is_nested(const struct prober *p) __attribute__((nonnull));
 /* Is that one of these processes? */
 bool prober__is_ours(const struct prober *p, pid_t pid) __attribute__((nonnull));
 /* Requests without an answer that somebody waits for. */
