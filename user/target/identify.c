@@ -206,8 +206,15 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 	r = copy.addr % 8 ? -EFAULT : live_read(s, copy.addr, table, sizeof(table));
 	if (r == -EPERM || r == -EACCES)
 		propose(s, -EACCES, false, &copy, NULL, "");
+	if (r == -EFAULT && has_table) {
+		/* Not loaded yet, or kept from us (userfaultfd): it may come. */
+		s->version = py_table_version(elf->table, elf->table_len);
+		s->source = PY_SOURCE_NONE;
+		propose(s, -EAGAIN, false, &copy, NULL,
+			"the memory of its Python runtime cannot be read");
+	}
 	if (r)
-		return; /* mapped but not loaded, or gone: search() tells which */
+		return; /* or gone: search() tells which */
 	if (!py_table_has_cookie(table, sizeof(table))) {
 		if (!has_table)
 			inspect_unpublished(s, &copy, elf);
