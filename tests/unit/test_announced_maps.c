@@ -25,9 +25,9 @@ static int setup(void **state)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	f->files = native_files__new();
-	f->one = native_files__get_id(f->files, NULL, "one");
-	f->two = native_files__get_id(f->files, NULL, "two");
-	f->long_name = native_files__get_id(f->files, NULL, name);
+	f->one = native_files__get_id(f->files, NULL, "one", 0);
+	f->two = native_files__get_id(f->files, NULL, "two", 0);
+	f->long_name = native_files__get_id(f->files, NULL, name, 0);
 	*state = f;
 	return 0;
 }

@@ -124,6 +124,24 @@ static void one_owner_leaves_room_for_others(void **state)
 	munmap(area, PAGES * page);
 }
 
+static void many_files_of_one_leave_room_for_others(void **state)
+{
+	struct native_file *nameless = native_files__get_id(files, NULL, "", 0);
+	char name[3000];
+	unsigned cut = 0;
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (int i = 0; i < 40000; i++) {
+		snprintf(name, 16, "%015d", i);
+		name[15] = 'x';
+		cut += native_files__get_id(files, NULL, name, GREEDY) == nameless;
+	}
+	assert_in_range(cut, 1, 39999);
+	assert_string_equal(native_file__name(native_files__get_id(files, NULL, "mine", 9)),
+			    "mine");
+}
+
 static void reading_takes_a_part_of_the_time(void **state)
 {
 	struct maps_room *r = native_files__room(files);
@@ -144,6 +162,7 @@ int main(void)
 		TEST(children_share_what_their_parent_has),
 		TEST(a_child_that_changes_has_its_own),
 		TEST(one_owner_leaves_room_for_others),
+		TEST(many_files_of_one_leave_room_for_others),
 		TEST(reading_takes_a_part_of_the_time),
 	};
 

@@ -41,7 +41,7 @@ static __u64 offset_of(const void *code)
 static struct native_file *open_self(struct native_files *files)
 {
 	const char *const paths[] = { SELF };
-	struct native_file *file = native_files__get(files, SELF, "/opt/app/program");
+	struct native_file *file = native_files__get(files, SELF, "/opt/app/program", 0);
 
 	assert_non_null(file);
 	assert_true(native_file__is_closed(file));
@@ -78,8 +78,8 @@ static void code_without_a_name_is_one_entry_of_its_file(void **state)
 static void what_is_no_file_has_its_own_name(void **state)
 {
 	struct native_files *files = native_files__new();
-	struct native_file *vdso = native_files__get(files, "", "[vdso]");
-	struct native_file *nothing = native_files__get(files, "", "");
+	struct native_file *vdso = native_files__get(files, "", "[vdso]", 0);
+	struct native_file *nothing = native_files__get(files, "", "", 0);
 
 	assert_string_equal(native_files__find(files, vdso, 0x800)->name, "[vdso]");
 	assert_string_equal(native_files__find(files, nothing, 0x800)->name, "[anonymous]");
@@ -91,7 +91,7 @@ static void two_processes_share_a_file(void **state)
 	struct native_files *files = native_files__new();
 	struct native_file *file = open_self(files);
 
-	assert_ptr_equal(native_files__get(files, "/proc/self/exe", "/elsewhere/program"), file);
+	assert_ptr_equal(native_files__get(files, "/proc/self/exe", "/elsewhere/program", 0), file);
 	native_files__free(files);
 }
 

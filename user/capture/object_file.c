@@ -57,7 +57,7 @@ static struct native_file *open_native(struct native_files *files, const struct 
 	/* A capture may name anything, also what blocks or acts when it is opened. */
 	if (new->path[0] != '/' || stat(new->path, &st) || !S_ISREG(st.st_mode))
 		return NULL;
-	file = native_files__get(files, new->path, new->path);
+	file = native_files__get(files, new->path, new->path, 0);
 	if (!file)
 		return NULL;
 	if (native_file__is_closed(file))

@@ -81,13 +81,17 @@ static void warn_of_processes(const struct owner_use *use, const char *name, __u
 static void warn_of_mappings(struct collector *c, unsigned owner, const char *name)
 {
 	struct native_files *files = collector__native_files(c);
-	const struct quota *q = files ? native_files__room(files)->quota : NULL;
+	const struct maps_room *room = files ? native_files__room(files) : NULL;
+	const struct quota *q = room ? room->quota : NULL;
 
+	if (room && quota__refused(room->files, owner))
+		q = room->files;
 	if (q && quota__refused(q, owner))
 		log_warn(NULL,
 			 "%s: its processes have more mappings than there is room for (%llu of "
-			 "%llu): some of their native code has no names",
-			 name, quota__held(q, owner), quota__total(q));
+			 "%llu %s): some of their native code has no names",
+			 name, quota__held(q, owner), quota__total(q),
+			 q == room->files ? "units of file names" : "ranges");
 }
 
 void shortages_warn(struct collector *c, const struct sampler *sampler)

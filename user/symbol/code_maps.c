@@ -20,12 +20,12 @@ static struct native_file *open_file(struct code_maps *c, const struct mapping *
 	struct stat st;
 
 	if (!m->inode)
-		return native_files__get(c->files, "", m->path);
+		return native_files__get(c->files, "", m->path, c->owner);
 	/* The file itself, deleted or in another namespace; needs a privilege. */
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)c->pid, m->start, m->end);
 	if (stat(path, &st))
 		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)c->pid, m->path);
-	return native_files__get(c->files, path, m->path);
+	return native_files__get(c->files, path, m->path, c->owner);
 }
 
 static int add_mapping(struct code_maps *c, const struct native_mapping *m)
@@ -119,7 +119,11 @@ static struct native_file *probed_file(struct code_maps *c, const struct probe_m
 	/* One that cannot be looked at yet is known by its number for this process. */
 	const struct file_id guess = { .dev = NATIVE_DEV_UNKNOWN - (__u64)c->pid, .ino = f->inode };
 
-	return native_files__get_id(c->files, f->has_id ? &f->id : f->inode ? &guess : NULL, name);
+	return native_files__get_id(c->files,
+				    f->has_id ? &f->id :
+				    f->inode  ? &guess :
+						NULL,
+				    name, c->owner);
 }
 
 /* The same, as a prober has read them. */
@@ -135,7 +139,7 @@ static int take_mappings(struct code_maps *c, const struct probe_maps *maps)
 			int err;
 
 			code.file = m->file ? probed_file(c, maps, m->file - 1) :
-					      native_files__get_id(c->files, NULL, "");
+					      native_files__get_id(c->files, NULL, "", c->owner);
 			err = add_mapping(c, &code);
 			if (err)
 				return err == -E2BIG ? 0 : err;

@@ -15,12 +15,15 @@
 
 /* Ranges that are remembered, 16 to 32 bytes each: a process with a hundred libraries has 300. */
 #define MAPS_ROOM_MAX (1U << 20)
+/* Of 64 bytes: 64 MiB. A file takes 5 or 6. */
+#define MAPS_FILE_UNITS_MAX (1U << 20)
 /* Reading again takes an owner one part in so many of the time; less than the first is not counted. */
 #define MAPS_READ_PART 20
 #define MAPS_READ_LITTLE_NS 1000000ULL
 
 struct maps_room {
 	struct quota *quota; /* of ranges */
+	struct quota *files; /* of 64 bytes, for files that are mapped and their names */
 	__u64 again_ns[OWNER_CNT]; /* when an owner's mappings may be read again */
 };
 

@@ -194,8 +194,14 @@ static const struct file_id *id_of_path(struct file_id *ret, const char *path)
 	return ret;
 }
 
+/* What a file takes up: its record, and its name. */
+static __u64 units_of(const char *name)
+{
+	return 4 + strlen(name) / 64;
+}
+
 struct native_file *native_files__get_id(struct native_files *f, const struct file_id *id,
-					 const char *name)
+					 const char *name, unsigned owner)
 {
 	struct native_file *file;
 	struct identity identity;
@@ -204,6 +210,9 @@ struct native_file *native_files__get_id(struct native_files *f, const struct fi
 	HASH_FIND(hh, f->files, &identity, sizeof(identity), file);
 	if (file)
 		return file;
+	/* Without a room of its own it is nameless code, as others are; that one is always there. */
+	if (*name && quota__take(f->room.files, owner, units_of(name)))
+		return native_files__get_id(f, NULL, "", owner);
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
@@ -220,11 +229,12 @@ struct native_file *native_files__get_id(struct native_files *f, const struct fi
 	return file;
 }
 
-struct native_file *native_files__get(struct native_files *f, const char *path, const char *name)
+struct native_file *native_files__get(struct native_files *f, const char *path, const char *name,
+				      unsigned owner)
 {
 	struct file_id id;
 
-	return native_files__get_id(f, id_of_path(&id, path), name);
+	return native_files__get_id(f, id_of_path(&id, path), name, owner);
 }
 
 /* The change time may be another by now: the name may be gone. */

@@ -56,12 +56,14 @@ void native_files__free(struct native_files *f);
 
 /*
  * That file; name: what its process calls it. id NULL: where it cannot be opened, or is none ("[vdso]",
- * ""), it is known by that name alone. NULL when out of memory.
+ * ""), it is known by that name alone. owner: in whose process it was met (bpf/share.h), who pays for it until
+ * the end; one who has too many gets the nameless one, "". NULL when out of memory.
  */
 struct native_file *native_files__get_id(struct native_files *f, const struct file_id *id,
-					 const char *name);
+					 const char *name, unsigned owner);
 /* The same of the file that path leads to, if it does. */
-struct native_file *native_files__get(struct native_files *f, const char *path, const char *name);
+struct native_file *native_files__get(struct native_files *f, const char *path, const char *name,
+				      unsigned owner);
 /* Nobody has tried to open it yet, and native_files__open() may. */
 bool native_file__is_closed(const struct native_file *file);
 /*
