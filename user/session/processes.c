@@ -68,6 +68,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 		prober__forget(ps->config.prober, e);
 	p->asked = false;
 	p->watched = false;
+	p->scanned = false;
 	if (p->probed && probed__refused(p->probed))
 		refusals_note(&ps->refusals, -ETIMEDOUT, probed__refused(p->probed), p->pid);
 	symbolizer__free(p->symbolizer);
