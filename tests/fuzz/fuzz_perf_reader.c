@@ -11,9 +11,18 @@
 
 #include "capture/perf_import.h"
 #include "emit/summary.h"
+#include "support_roles.h"
 #include "util/error.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A capture names files, and a parser reads their symbols: this program is what is started for it. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	become_worker(*argv);
+	return 0;
+}
 
 static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
 {
