@@ -37,7 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct summary_options options = { .width = 80 };
 	struct perf_import_stats stats;
-	struct perf_import_config config = { .path = "fuzz", .on_sample = on_sample };
+	struct perf_import_config config = { .path = "fuzz",
+					     .alone = true,
+					     .on_sample = on_sample };
 	struct error err = { .text = "" };
 	__u64 sum = 0, cnt = 0;
 	struct profile *p;

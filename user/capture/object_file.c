@@ -78,6 +78,8 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 	if (!f->path)
 		return -ENOMEM;
 	memcpy(f->build_id, record->build_id, sizeof(f->build_id));
+	if (!files)
+		return 0;
 	if (f->is_dso)
 		open_dso(f, capture_path);
 	else

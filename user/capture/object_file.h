@@ -26,7 +26,8 @@ struct object_file {
 	struct native_file *native; /* NULL where it is another file now, or gone */
 };
 
-/* 0 or -ENOMEM. capture_path: to look beside it, NULL nowhere; native ones are owned by *files. */
+/* 0 or -ENOMEM. capture_path: to look beside it, NULL nowhere; native ones are owned by *files;
+ * files NULL: none is opened. */
 int object_file_open(struct object_file *f, const struct perf_read *record,
 		     struct native_files *files, const char *capture_path)
 	__attribute__((warn_unused_result));

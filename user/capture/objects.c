@@ -47,14 +47,14 @@ struct objects {
 	__u64 unresolved;
 };
 
-struct objects *objects__new(struct profile *p, const char *capture_path)
+struct objects *objects__new(struct profile *p, const char *capture_path, bool alone)
 {
 	struct objects *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
-	o->files = native_files__new();
-	if (!o->files) {
+	o->files = alone ? NULL : native_files__new();
+	if (!o->files && !alone) {
 		free(o);
 		return NULL;
 	}

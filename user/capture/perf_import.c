@@ -351,13 +351,13 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	result = perf_reader__open(&im.reader, in, config->path, err);
 	if (result)
 		return result;
-	im.objects = objects__new(p, config->path);
+	im.objects = objects__new(p, config->path, config->alone);
 	if (config->filter.function)
 		im.stacks = stack_filter__new(config->filter.function);
 	if (!im.objects || (config->filter.function && !im.stacks))
 		result = -ENOMEM;
 	date(&im, perf_reader__facts(im.reader)->last_ns);
-	if (!result && running_kernel_is(&ret_stats->facts))
+	if (!result && !config->alone && running_kernel_is(&ret_stats->facts))
 		objects__same_kernel(im.objects);
 	while (!result) {
 		result = perf_reader__next(im.reader, &record);

@@ -38,6 +38,7 @@ struct perf_filter {
 struct perf_import_config {
 	const char *path; /* of the file, for messages and to find the DSO beside it */
 	struct perf_filter filter;
+	bool alone; /* nothing else is looked at: what is named in other files, or here, has no names */
 	void (*on_sample)(void *ctx, const struct profile *p, const struct profile_sample *s);
 	void *ctx;
 };
