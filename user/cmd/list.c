@@ -130,9 +130,13 @@ static const char *walked_in_full(const struct py_process *p)
 {
 	if (p->offsets.thread.last_profiled_frame == PYOFF_ABSENT)
 		return "";
-	return *p->anchors_why ? p->anchors_why :
-	       p->dumpable     ? "" :
-				 "its rights do not let others write to it (not dumpable)";
+	if (*p->anchors_why)
+		return p->anchors_why;
+	if (!p->dumpable)
+		return "its rights do not let others write to it (not dumpable)";
+	if (p->uid != p->euid || p->gid != p->egid)
+		return "its real and effective user or group differ";
+	return "";
 }
 
 static void print_row(struct list *l, const struct py_process *p, const struct process_info *i,
