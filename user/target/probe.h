@@ -32,7 +32,8 @@ enum probe_op {
 	PROBE_DEBUG, /* dir. Answer: a descriptor of a file in its root, debug_file_open() */
 	PROBE_ANCHOR_READ, /* dir, mem. Answer: a struct probe_anchor_state */
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
-	PROBE_PREPARE, /* first of all, if at all: a prober that still has all rights starts what needs them */
+	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
+	PROBE_PREPARE,
 	PROBE_OPS
 };
 
@@ -54,6 +55,7 @@ struct probe_request {
 	__u32 op;
 	pid_t pid;
 	__u64 start_ticks; /* of the process that is meant; 0: whichever has the number */
+	bool want_parser; /* with PROBE_PREPARE */
 	bool want_info; /* with PROBE_IDENTIFY: info, whatever the result is */
 	struct {
 		__u64 addr;

@@ -367,11 +367,9 @@ void prober__hurry(struct prober *p, __u64 patience_ns)
 
 void prober__prepare(struct prober *p, bool identify)
 {
-	const struct probe_request r = { .op = PROBE_PREPARE };
+	const struct probe_request r = { .op = PROBE_PREPARE, .want_parser = identify };
 
-	if (!identify && !p->hands[0].worker)
-		start(p, &p->hands[0], PROBER_LATER);
-	else if (identify && !prober__ask(p, PROBER_LATER, &r, NULL, 0, on_prepared, p))
+	if (!prober__ask(p, PROBER_LATER, &r, NULL, 0, on_prepared, p))
 		prober__step(p);
 }
 

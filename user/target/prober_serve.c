@@ -223,12 +223,12 @@ static int send_answer(struct server *s)
 }
 
 /* Gives up what is not needed, before the first request. False: that cannot be done. */
-static bool settle(struct server *s, __u32 op)
+static bool settle(struct server *s, bool want_parser)
 {
 	if (s->settled)
 		return true;
 	/* Those who parse debug information for it have an id of their own. */
-	if (op == PROBE_PREPARE && (s->cache = elf_cache__new()))
+	if (want_parser && (s->cache = elf_cache__new()))
 		elf_cache__prepare(s->cache);
 	s->settled = !rights_keep_and_permit(RIGHTS, RIGHTS_FOR_MOMENTS);
 	return s->settled;
@@ -242,7 +242,7 @@ static bool serve_one(struct server *s)
 	unsigned fd_cnt = PROBE_FDS_MAX;
 	ssize_t n = channel_recv(s->channel, &r, sizeof(r), fds, &fd_cnt, -1);
 
-	if (n < 0 || !settle(s, n == sizeof(r) ? r.op : 0))
+	if (n < 0 || !settle(s, n == sizeof(r) && r.op == PROBE_PREPARE && r.want_parser))
 		return false;
 	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
 		s->fds[i] = -1;
