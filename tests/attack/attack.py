@@ -52,7 +52,7 @@ NOBODY = 65534
 BYSTANDER_UID, SPARE_UID = 61001, 61100
 RATE = 997
 # CPU time of each bystander in a scene.
-WORK_MS = 3000 if FULL else 900
+WORK_MS = 3000 if FULL else 700
 # A recording begins and ends in a fraction of a second; the machine may be busy.
 START_SECS, END_SECS = 20, 12
 MIB = 1024
@@ -63,8 +63,10 @@ SHARE = 0.01
 
 # What is not mended yet, by the names of the scenes: its results are TODO, with who owes them.
 OWED = {
-    "B1": "PROBER",
-    "B8": "QUOTA",
+    # At 5 kHz a tick that comes while the flood is described is delivered to whoever runs next: too
+    # many samples for the bystanders (+ 12 to 25 %), none lost.
+    "B8: codes": "QUOTA",
+    "B8: names": "QUOTA",
 }
 
 
@@ -281,7 +283,8 @@ class Krait:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self.process.poll() is None:
             if any("perf_event" in link for link in links(self.pid)):
-                time.sleep(0.15)
+                # It looks at those that are there already; on a busy machine that takes longer.
+                time.sleep(min(0.15 + 0.02 * os.getloadavg()[0], 1.5))
                 return True
             time.sleep(0.02)
         return False

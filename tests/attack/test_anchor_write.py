@@ -45,17 +45,21 @@ def check_exec(tap, python, what, why_not, fuse):
 def check_rights(tap, python):
     """Written to are processes that are as they were when they were identified: not one that is no
     longer dumpable, not one that has changed its user."""
-    for what in "none", "undumpable", "setuid", "seteuid":
-        with attack.Scene(tap, "A2: who is written to: " + what, python) as scene:
-            begun = []
-            k = scene.record("-a", "--anchors", "on", both=False, work=2500, during=lambda k: begun.append(
-                scene.attacker("slot.py", what, uid=0 if "set" in what else attack.NOBODY)))
-            begun[0].process.stdin.close()
-            seen = line_of(begun[0], 10)
-            if what == "none":
-                scene.ok(seen == "WRITTEN\n", "an ordinary process is", seen, k.words)
-            else:
-                scene.ok(seen == "untouched\n", "it is not", seen)
+    with attack.Scene(tap, "A2: who is written to", python) as scene:
+        begun = {}
+
+        def begin(k):
+            for what in "none", "undumpable", "setuid", "seteuid":
+                begun[what] = scene.attacker("slot.py", what, uid=0 if "set" in what else attack.NOBODY)
+            time.sleep(2)
+
+        k = scene.record("-a", "--anchors", "on", during=begin)
+        for program in begun.values():
+            program.process.stdin.close()
+        said = {what: line_of(program, 10) for what, program in begun.items()}
+        scene.ok(said["none"] == "WRITTEN\n", "an ordinary process is", said, k.words)
+        for what in "undumpable", "setuid", "seteuid":
+            scene.ok(said[what] == "untouched\n", "not one that is %s" % what, said)
 
 
 def main():

@@ -51,7 +51,8 @@ def main():
     if python:
         play(tap, python, "one that forged names", "poison.py", "names")
         play(tap, python, "one that forged where krait writes", "poison.py", "lpf", "144")
-        play(tap, python, "an ordinary one", "poison.py", "nothing")
+        if attack.FULL:
+            play(tap, python, "an ordinary one", "poison.py", "nothing")
     attack.end(tap)
 
 

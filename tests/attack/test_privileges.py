@@ -43,12 +43,13 @@ class Look:
         self.workers = {}
         for pid in attack.children(k.pid):
             name = attack.proc_text(pid, "cmdline").split("\0")[0]
+            starter = attack.status(pid).get("PPid", "").strip() == str(k.pid)
             root = "?"
             try:
                 root = os.readlink("/proc/%d/root" % pid)
             except OSError:
                 pass
-            if attack.children(pid):
+            if name == "krait-parser" and starter:
                 name += " (starter)"
             self.workers[pid] = (name, attack.status(pid), attack.links(pid), root)
 
