@@ -4,7 +4,7 @@
  * stack.
  *
  *   flood stacks    800 frames, of 64 functions in an order that is always new
- *   flood codes     64 functions that are always new, each with 15 KiB of lines
+ *   flood codes     64 functions that are always new, each with 8,000 bytes of lines
  *   flood names     likewise, with names of 900 bytes
  *   flood threads   as stacks, in threads that last for some milliseconds
  */
@@ -17,7 +17,7 @@
 
 #define DEPTH 800
 #define FUNCTIONS 64
-#define TABLE (15 << 10)
+#define TABLE 8000 /* the longest that the kernel side describes */
 #define NAME 900
 
 struct long_string {
