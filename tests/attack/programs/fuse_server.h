@@ -68,7 +68,8 @@ static void serve(struct fuse_in_header *in, void *arg, on_read_fn *on_read, voi
 				      .max_readahead = 4096,
 				      .max_write = 4096 };
 	struct fuse_attr_out attr = { .attr = attributes(in->nodeid) };
-	struct fuse_open_out opened = { 0 };
+	struct fuse_open_out opened = { .open_flags =
+						FOPEN_KEEP_CACHE }; /* else the next one waits */
 
 	switch (in->opcode) {
 	case FUSE_INIT:
