@@ -43,7 +43,9 @@ class Look:
         self.workers = {}
         for pid in attack.children(k.pid):
             name = attack.proc_text(pid, "cmdline").split("\0")[0]
-            starter = attack.status(pid).get("PPid", "").strip() == str(k.pid)
+            # Parsers are forks of a starter, which krait or a prober has started.
+            parent = attack.status(pid).get("PPid", "0").strip()
+            starter = attack.proc_text(parent, "cmdline").split("\0")[0] != "krait-parser"
             root = "?"
             try:
                 root = os.readlink("/proc/%d/root" % pid)
