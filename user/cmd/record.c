@@ -29,6 +29,9 @@
 /* It is worth a word from here on. */
 #define COSTLY_PERCENT 25
 
+/* Without a pause, once the recording is over: enough for the files of an ordinary one. */
+#define REALTIME_USEC 200000
+
 struct recording {
 	struct record_options options;
 	struct outputs *outputs;
@@ -421,8 +424,12 @@ static int record(struct recording *r)
 	r->emit.start_wall_ns = (__s64)clock_monotonic_ns() + r->emit.wall_offset_ns;
 	if (!result)
 		result = session__run(r->session, &err);
-	if (!result)
+	if (!result) {
+		/* Its threads have ended, and files may take long. */
+		if (r->priority.raised)
+			priority_bound(REALTIME_USEC);
 		return report(r);
+	}
 	log_error(NULL, "%s", err.text);
 	return err.code;
 }

@@ -2,6 +2,8 @@
 #include "util/priority.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 int priority_raise(struct priority *ret)
 {
@@ -24,4 +26,26 @@ void priority_restore(const struct priority *p)
 {
 	if (p->raised)
 		sched_setscheduler(0, p->policy, &p->param);
+}
+
+static void lower(int number)
+{
+	const struct sched_param ordinary = { .sched_priority = 0 };
+
+	sched_setscheduler(0, SCHED_OTHER, &ordinary);
+}
+
+void priority_bound(unsigned usec)
+{
+	struct rlimit limit;
+
+	if (sched_getscheduler(0) != SCHED_RR)
+		return;
+	if (!usec || getrlimit(RLIMIT_RTTIME, &limit) || signal(SIGXCPU, lower) == SIG_ERR) {
+		lower(0);
+		return;
+	}
+	limit.rlim_cur = usec < limit.rlim_max ? usec : limit.rlim_max;
+	if (setrlimit(RLIMIT_RTTIME, &limit))
+		lower(0);
 }

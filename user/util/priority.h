@@ -25,5 +25,10 @@ struct priority {
 int priority_raise(struct priority *ret);
 /* Back to that. Nothing where nothing was raised. Safe between fork and exec. */
 void priority_restore(const struct priority *p);
+/*
+ * A process of one thread that runs as SCHED_RR keeps that until it has worked for so many microseconds
+ * without a pause, and has ordinary priority from then on; 0: from now on. Uses SIGXCPU.
+ */
+void priority_bound(unsigned usec);
 
 #endif /* KRAIT_UTIL_PRIORITY_H */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "util/priority.h"
 #include "worker/rights.h"
 
 const struct role *role_find(const struct role *roles, size_t cnt, const char *argv0)
@@ -49,29 +50,12 @@ static int seclude(void)
 /* Of real time without a pause: what takes longer is in the hands of those whose files are read. */
 #define REALTIME_USEC 20000
 
-static void lower(int number)
-{
-	const struct sched_param ordinary = { .sched_priority = 0 };
-
-	sched_setscheduler(0, SCHED_OTHER, &ordinary);
-}
-
-/* Nobody gets more of a processor out of a worker of ours than out of any other process. */
-static void set_priority(bool urgent)
-{
-	const struct rlimit limit = { REALTIME_USEC, RLIM_INFINITY };
-
-	if (sched_getscheduler(0) != SCHED_RR)
-		return;
-	if (!urgent || signal(SIGXCPU, lower) == SIG_ERR || setrlimit(RLIMIT_RTTIME, &limit))
-		lower(0);
-}
-
 int role_main(const struct role *role)
 {
 	char name[32];
 
-	set_priority(role->urgent);
+	/* Nobody gets more of a processor out of a worker of ours than out of any other process. */
+	priority_bound(role->urgent ? REALTIME_USEC : 0);
 	signal(SIGPIPE, SIG_IGN);
 	snprintf(name, sizeof(name), ROLE_PREFIX "%s", role->name);
 	prctl(PR_SET_NAME, name);
