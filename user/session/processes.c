@@ -254,14 +254,16 @@ static void act(struct processes *ps, struct entry *e, int err)
 {
 	struct process *p = &e->process;
 	struct look *look = e->look;
-	const char *cgroups;
+	const struct context *context = NULL;
+	const char *cgroups = "";
 
 	/* Who pays for it follows the credentials. */
 	if (p->info.has_ids)
 		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
 	e->look = NULL;
-	if (!err && !filter_matches(ps->config.filter, p->info.comm,
-				    probed__context(p->probed, false, &cgroups), cgroups)) {
+	if (!err)
+		context = probed__context(p->probed, false, &cgroups);
+	if (!err && !filter_matches(ps->config.filter, p->info.comm, context, cgroups)) {
 		entry_leave_alone(ps, p);
 	} else {
 		if (!err)
