@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/syscall.h>
 
 #include "sampler/sampler.h"
@@ -15,6 +16,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/privileges.h"
 
 /* More than any machine that Linux runs on (NR_CPUS is at most 8192). */
 #define MAX_CPUS 8192
@@ -147,6 +149,7 @@ static int open_one(const struct event_spec *event, unsigned index, int cpu)
 		.precise_ip = event->precise,
 		.wakeup_events = index, /* read by event_index(), bpf/task.h */
 	};
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
 	int fd;
 
 	if (event->frequency) {

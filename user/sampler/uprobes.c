@@ -5,8 +5,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/capability.h>
 
 #include "abi.h"
+#include "util/privileges.h"
 
 _Static_assert(KRAIT_MAX_BINARIES *ELF_ENTRIES_MAX <= KRAIT_MAX_ENTRIES,
 	       "one entry for each probe");
@@ -18,6 +20,7 @@ static struct bpf_link *attach_at(const struct uprobes *u, const char *path,
 {
 	struct binary_info filled = *info;
 	DECLARE_LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = cookie);
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
 
 	filled.runtime_delta = entry->runtime_delta;
 	if (bpf_map_update_elem(u->entries_fd, &cookie, &filled, BPF_ANY))

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+
+#include "util/cleanup.h"
 
 #define CNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -19,6 +22,19 @@ static const cap_value_t for_processes[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH
  * in any folder.
  */
 static const cap_value_t for_moments[] = { CAP_DAC_OVERRIDE };
+/*
+ * The same, where the kernel asks for it when a perf event is opened: Debian's and Android's at their
+ * level 3 of kernel.perf_event_paranoid, which is their default.
+ */
+static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
+
+static bool events_need_admin(void)
+{
+	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level;
+
+	return f && fscanf(f, "%d", &level) == 1 && level > 2;
+}
 
 /* Takes over those that the process has. 0 or -errno. */
 static int keep(cap_t new, cap_t old, const cap_value_t *list, size_t cnt, bool effective)
@@ -58,6 +74,8 @@ static int drop_capabilities(const struct privileges_need *need)
 		err = keep(new, old, for_processes, CNT(for_processes), true);
 	if (!err && need->sampling)
 		err = keep(new, old, for_sampling, CNT(for_sampling), true);
+	if (!err && need->sampling && events_need_admin())
+		err = keep(new, old, for_events, CNT(for_events), false);
 	if (!err) {
 		drop_bounds(new);
 		(void)cap_reset_ambient();
