@@ -11,6 +11,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "target/context.h"
 #include "target/file_id.h"
@@ -94,5 +95,18 @@ struct probe_file {
 	struct file_id id;
 	bool remote; /* as open_file_is_remote() */
 };
+
+/* An answer as both ends keep it: what is behind the head lies where such structs may lie. */
+struct probe_message {
+	struct probe_answer head;
+	union {
+		struct probe_found found;
+		struct probe_file file;
+		struct probe_anchor_state anchor;
+		__u8 bytes[PROBE_READ_MAX];
+	}; /* only head.len bytes are sent */
+};
+_Static_assert(sizeof(struct probe_message) <= CHANNEL_MAX, "an answer is one message");
+_Static_assert(offsetof(struct probe_message, bytes) == sizeof(struct probe_answer), "no gap");
 
 #endif /* KRAIT_TARGET_PROBE_H */

@@ -50,7 +50,7 @@ struct prober {
 	struct offenders offenders;
 	unsigned depth; /* of steps within steps: an answer makes somebody ask and wait */
 	bool failed; /* the last one could not be started, and that was said */
-	__u8 message[CHANNEL_MAX];
+	struct probe_message message;
 };
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -149,11 +149,11 @@ static bool sort_fds(const struct probe_answer *a, int *came, unsigned cnt, int 
 /* One answer of that prober. False: there is none now. */
 static bool take_answer(struct prober *p, struct hand *h)
 {
-	const struct probe_answer *a = (const void *)p->message;
+	const struct probe_answer *a = &p->message.head;
 	int came[PROBE_FDS_MAX], fds[PROBE_FDS_MAX] = { -1, -1, -1 };
 	unsigned cnt = PROBE_FDS_MAX;
 	ssize_t n =
-		channel_recv(worker__fd(h->worker), p->message, sizeof(p->message), came, &cnt, 0);
+		channel_recv(worker__fd(h->worker), &p->message, sizeof(p->message), came, &cnt, 0);
 	struct call *c;
 	bool good;
 
@@ -174,7 +174,7 @@ static bool take_answer(struct prober *p, struct hand *h)
 	judge_begin(&h->judge);
 	if (h->aside)
 		dismiss(p, h);
-	finish(p, c, a->result, a + 1, a->len, fds);
+	finish(p, c, a->result, p->message.bytes, a->len, fds);
 	return h->worker;
 }
 

@@ -32,18 +32,9 @@ struct server {
 	int channel;
 	bool settled; /* it has only its own rights */
 	struct elf_cache *cache; /* made when first needed */
-	struct {
-		struct probe_answer head;
-		union {
-			struct probe_found found;
-			struct probe_file file;
-			struct probe_anchor_state anchor;
-			__u8 bytes[PROBE_READ_MAX];
-		};
-	} answer;
+	struct probe_message answer;
 	int fds[PROBE_FDS_MAX]; /* to be sent, and closed then; -1 none */
 };
-_Static_assert(sizeof(((struct server *)0)->answer) <= CHANNEL_MAX, "an answer is one message");
 
 static void take_fds(struct server *s, const struct py_process_fds *fds)
 {
