@@ -9,7 +9,7 @@ def main():
     tap = attack.begin()
     python = attack.python_of(tap, "B8", "3.15")
     if python and attack.compiler():
-        for what, rate in ("codes", 5000), ("names", 5000), ("threads", 997):
+        for what, rate in ("codes", 2000), ("names", 2000), ("threads", 997):
             with attack.Scene(tap, "B8: %s that are always new" % what, python,
                               memory=500 * attack.MIB) as scene:
                 program = scene.folder_of_host().build("flood.c", "-lpthread")
