@@ -14,6 +14,7 @@ import harness as h
 
 SOURCE = os.path.join(h.TARGETS, "fake_nogil.c")
 VERSIONS = {"14": "3.14.10", "15": "3.15.2"}
+TABLE_BYTES = {"14": 95 * 8, "15": 111 * 8}
 LINES = {"first": 10, "second": 11, "third": 12}
 # A thread runs without a pause while its interrupts are this close. Two did so at once for a while:
 # with a GIL the other one sleeps.
@@ -27,6 +28,20 @@ def build(folder, minor, *options):
     program = os.path.join(folder, "fake-nogil-" + minor)
     subprocess.run([cc, "-O1", "-w", "-rdynamic", "-DMINOR=" + minor, *options, "-o",
                     program, SOURCE, "-lpthread"], check=True)
+    return program
+
+
+def build_with_table(folder, minor, *options):
+    """As build(), with the table in the file: where it is in memory only, no anchor is written."""
+    mark = b"in here!"
+    program = build(folder, minor, "-DMARK=%d" % int.from_bytes(mark, "little"), *options)
+    version = tuple(int(n) for n in VERSIONS[minor].split("."))
+    head = b"xdebugpy" + bytes([0xf0, version[2], version[1], version[0], 0, 0, 0, 0])
+    with open(program, "r+b") as f:
+        data = f.read()
+        table = data.index(head)
+        f.seek(data.index(mark))
+        f.write(data[table:table + TABLE_BYTES[minor]])
     return program
 
 
@@ -54,7 +69,7 @@ def check_copies(tap, program, minor):
 def check_anchors(tap, folder):
     """3.15t has last_profiled_frame, too: of deep stacks only what is new is walked."""
     name, depth = "a deep program like 3.15.2t", 100
-    program = build(folder, "15", "-DDEPTH=%d" % depth)
+    program = build_with_table(folder, "15", "-DDEPTH=%d" % depth)
     with h.Target([program, "sound"]) as target:
         # A thread is given an anchor when it is a second old.
         r = h.record("-p", str(target.pid), "-t", "-d", "3s", "--anchors", "on")
