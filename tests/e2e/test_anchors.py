@@ -3,6 +3,7 @@
 """Exact stacks when only what is new on a stack is walked (CPython 3.15 and later): densely
 sampled, on targets that do everything to make a remembered frame the wrong one."""
 import harness as h
+import recorders
 
 FIRST_MINOR = 15
 # Target, rate, and whether its stacks stay long enough that anchors must pay.
@@ -15,29 +16,56 @@ CASES = [
 ]
 
 
-def check_counters(tap, name, recording, used):
+# Another krait on a shared machine may be gone the next time.
+TRIES = 3
+
+
+def anchors_of(stats):
+    """What matters here, in a line."""
+    return " ".join("%s %s" % (name, stats.get(name)) for name in
+                    ("full", "delta", "confirmed", "unconfirmed", "foreign", "writes", "writes_refused",
+                     "audited", "mismatched"))
+
+
+def is_undisturbed(stats, used):
+    return not stats.get("foreign") and \
+        (not used or (stats.get("delta", 0) > 0 and stats.get("writes", 0) > 0))
+
+
+def check_counters(tap, name, recording, used, others):
     stats = recording.stats
-    tap.equal((stats.get("mismatched"), stats.get("foreign")), (0, 0),
-              name + ": audits find no difference", recording.err)
+    tap.equal(stats.get("mismatched"), 0, name + ": audits find no difference", anchors_of(stats))
     tap.equal(stats.get("full", 0) + stats.get("delta", 0),
               stats.get("complete.python", 0) + recording.total(h.TRUNCATED),
               name + ": every stack is a full one or a delta", recording.err)
+    if others and not is_undisturbed(stats, used):
+        tap.skip(name + ": nobody else writes", "%d other krait at once: %s" % (others, anchors_of(stats)))
+        return
+    tap.equal(stats.get("foreign"), 0, name + ": nobody else writes", anchors_of(stats))
     if used:
         tap.ok(stats.get("delta", 0) > 0 and stats.get("writes", 0) > 0,
-               name + ": anchors were used", recording.err)
+               name + ": anchors were used", anchors_of(stats))
+
+
+def check_case(tap, python, script, rate, used):
+    name = "%s: %s at %s Hz with anchors" % (python.name, script, rate)
+    for _ in range(TRIES):
+        with h.start(python, script) as target, recorders.Others(1) as others:
+            # A thread younger than a second is left alone, so that comes first.
+            r = h.record("-p", str(target.pid), "-d", "2s", "-F", rate, "--anchors", "on")
+            alive = target.alive()
+        if not others.cnt or is_undisturbed(r.stats, used) or r.stats.get("mismatched"):
+            break
+    tap.ok(alive, name + ": the target runs on")
+    tap.equal(r.code, 0, name + ": exit code", r.err)
+    h.check_accounts(tap, name, r, complete=0.99)
+    h.check_stacks(tap, name, r, target.oracle)
+    check_counters(tap, name, r, used, others.cnt)
 
 
 def check_on(tap, python):
     for script, rate, used in CASES:
-        name = "%s: %s at %s Hz with anchors" % (python.name, script, rate)
-        with h.start(python, script) as target:
-            # A thread younger than a second is left alone, so that comes first.
-            r = h.record("-p", str(target.pid), "-d", "2s", "-F", rate, "--anchors", "on")
-            tap.ok(target.alive(), name + ": the target runs on")
-        tap.equal(r.code, 0, name + ": exit code", r.err)
-        h.check_accounts(tap, name, r, complete=0.99)
-        h.check_stacks(tap, name, r, target.oracle)
-        check_counters(tap, name, r, used)
+        check_case(tap, python, script, rate, used)
 
 
 def check_two(tap, python):

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Is another krait recording at the same time? On a machine that is shared a system-wide one writes
+anchors into the targets of a test. krait finds that, and leaves the thread alone for seconds."""
+import os
+import threading
+
+INTERVAL_SECS = 0.1
+
+
+def recorder(pid):
+    """Its parent's pid, or None where that is no krait that records."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            if b"record" not in f.read().split(b"\0"):
+                return None
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as f:
+            comm, _, rest = f.read().partition("(")[2].rpartition(")")
+    except OSError:
+        return None
+    return int(rest.split()[1]) if comm.startswith("krait") else None
+
+
+def recorders():
+    """Pids of krait that record; without children of theirs that are about to execute something else."""
+    parents = {int(pid): recorder(int(pid)) for pid in filter(str.isdigit, os.listdir("/proc"))}
+    found = {pid for pid, parent in parents.items() if parent is not None}
+    return {pid for pid in found if parents[pid] not in found}
+
+
+class Others:
+    """with Others(1) as others: one krait is ours in here. Then others.cnt says how many more there
+    were at once."""
+
+    def __init__(self, ours):
+        self.ours, self.cnt, self.over = ours, 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+
+    def watch(self):
+        while True:
+            self.cnt = max(self.cnt, len(recorders()) - self.ours)
+            if self.over.wait(INTERVAL_SECS):
+                break
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
