@@ -26,6 +26,14 @@
 /* For a look that others wait for: what is slow goes on without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
+/*
+ * Looks at a process's code objects, each some round trips to a prober: the kernel describes nearly all
+ * that are met, so a program needs some hundreds at once; one that makes code objects without end must
+ * not have krait burn a CPU.
+ */
+#define LOOKS_AT_ONCE 4096
+#define LOOKS_PER_SEC 256
+
 struct processes *processes__new(const struct processes_config *config)
 {
 	struct processes *ps = calloc(1, sizeof(*ps));
@@ -144,6 +152,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 					p->probed ? probed__memory(p->probed) : &probed_nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
+	symbolizer__bound_looks(p->symbolizer, LOOKS_AT_ONCE, LOOKS_PER_SEC);
 	if (parent)
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
 	open_native(ps, p, parent);

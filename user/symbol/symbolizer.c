@@ -36,6 +36,7 @@
 
 #include "symbol/code_cache.h"
 #include "symbol/snapshot.h"
+#include "util/clock.h"
 
 /* Unreadable addresses remembered; there are none in a program that is well. */
 #define REFUSED_CNT 64
@@ -58,6 +59,8 @@ struct symbolizer {
 	/* The generation as last read: a lower bound that serves all frames of a batch. */
 	__u64 seen_interp_addr, seen_generation;
 	struct refused refused[REFUSED_CNT];
+	__u32 looks_max, looks_per_sec, looks_left; /* looks_max: 0 unbounded */
+	__u64 looks_ns; /* when looks were last added */
 	struct symbolizer_stats stats;
 };
 
@@ -70,6 +73,12 @@ struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struc
 	s->offsets = *offsets;
 	s->memory = *memory;
 	return s;
+}
+
+void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec)
+{
+	s->looks_max = s->looks_left = at_once;
+	s->looks_per_sec = per_sec;
 }
 
 void symbolizer__free(struct symbolizer *s)
@@ -102,6 +111,27 @@ static void refuse(struct symbolizer *s, const struct code_query *q)
 {
 	*refused_slot(s, q) =
 		(struct refused){ q->code_addr, q->code_generation, q->fingerprint, REFUSALS_MAX };
+}
+
+/* Whether one more look is allowed now. */
+static bool take_look(struct symbolizer *s)
+{
+	__u64 now_ns, more;
+
+	if (!s->looks_max)
+		return true;
+	if (s->looks_left < s->looks_max / 2) {
+		now_ns = clock_monotonic_ns();
+		more = s->looks_ns ? (now_ns - s->looks_ns) * s->looks_per_sec / NS_PER_SEC : 0;
+		if (more || !s->looks_ns)
+			s->looks_ns = now_ns;
+		more += s->looks_left;
+		s->looks_left = more < s->looks_max ? (__u32)more : s->looks_max;
+	}
+	if (!s->looks_left)
+		return false;
+	s->looks_left--;
+	return true;
 }
 
 /* ---- proof ----------------------------------------------------------------------------------- */
@@ -253,8 +283,13 @@ static bool is_past(struct symbolizer *s, const struct code_query *q)
 static enum symbol_status consult_memory(struct symbolizer *s, const struct code_query *q,
 					 struct code_entry **e)
 {
-	int err = *e ? revalidate(s, q, *e) : 0;
+	int err;
 
+	if (!take_look(s)) {
+		s->stats.unreadable++;
+		return SYMBOL_UNREADABLE;
+	}
+	err = *e ? revalidate(s, q, *e) : 0;
 	if (err == 0)
 		err = load(s, q, e);
 	if (err == -EAGAIN || (err == -EINVAL && is_past(s, q))) {
@@ -336,7 +371,7 @@ void symbolizer__define(struct symbolizer *s, const struct event_code *event)
 		return;
 	e = new_entry(s, event, read_snapshot);
 	/* A line table that was too long for a record may still be read from the target. */
-	if (!event->has_lines)
+	if (!event->has_lines && take_look(s))
 		now = new_entry(s, event, read_defined);
 	if (now && (!e || agrees(now, e))) {
 		code_entry_free(e);

@@ -58,6 +58,11 @@ struct symbolizer_stats {
 /* Copies *offsets; borrows *memory's ctx until free. NULL and errno on failure. */
 struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struct memory *memory);
 void symbolizer__free(struct symbolizer *s);
+/*
+ * Looks into the target's memory, some reads each: so many at once, and so many a second from then on.
+ * Beyond, what the kernel has not described is SYMBOL_UNREADABLE. Unbounded before the call.
+ */
+void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec);
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for
