@@ -375,20 +375,20 @@ enum native_reason {
 	NATIVE_REASON_CNT
 };
 
-enum event_type {
-	EVENT_SAMPLE,
-	EVENT_EXEC,
-	EVENT_FORK,
-	EVENT_EXIT, /* of a process (its last thread) */
-	EVENT_THREAD_EXIT, /* of a thread of a tracked process */
-	EVENT_RUNTIME, /* an interpreter in a known library begins */
-	EVENT_CODE, /* a code object seen for the first time */
-	EVENT_CNT
+enum record_type {
+	RECORD_SAMPLE,
+	RECORD_EXEC,
+	RECORD_FORK,
+	RECORD_EXIT, /* of a process (its last thread) */
+	RECORD_THREAD_EXIT, /* of a thread of a tracked process */
+	RECORD_RUNTIME, /* an interpreter in a known library begins */
+	RECORD_CODE, /* a code object seen for the first time */
+	RECORD_TYPE_CNT
 };
 
 /* Every record begins with its type, its owner and its size. */
-struct event_header {
-	__u16 type; /* enum event_type */
+struct record_header {
+	__u16 type; /* enum record_type */
 	__u16 owner;
 	__u32 size;
 };
@@ -397,8 +397,8 @@ struct event_header {
  * The record of one interrupt: this header, frame_cnt times struct frame, native_cnt times struct
  * native_frame, and kernel_cnt addresses (__u64), each leaf first.
  */
-struct event_sample {
-	__u16 type; /* EVENT_SAMPLE */
+struct record_sample {
+	__u16 type; /* RECORD_SAMPLE */
 	__u16 owner; /* share.h; as in struct proc_info */
 	__u32 size; /* of the record, bytes */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -426,7 +426,7 @@ struct event_sample {
 	__u64 leaf[KRAIT_LEAF_WORDS]; /* with native frames: what is at the stack pointer */
 	char comm[16]; /* of the thread */
 };
-_Static_assert(sizeof(struct event_sample) == 136, "struct event_sample is shared with BPF");
+_Static_assert(sizeof(struct record_sample) == 136, "struct record_sample is shared with BPF");
 
 enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
@@ -453,8 +453,8 @@ enum sample_flag {
  * Snapshot of a code object: regions of the target's memory as they were in one interrupt, which
  * comes before the sample that refers to it.
  */
-struct event_code {
-	__u16 type; /* EVENT_CODE */
+struct record_code {
+	__u16 type; /* RECORD_CODE */
 	__u16 owner;
 	__u32 size; /* of the record: this header and data_size bytes */
 	__u64 code_addr;
@@ -471,11 +471,11 @@ struct event_code {
 	} regions[CODE_REGIONS];
 	__u8 data[CODE_DATA_SIZE + CODE_REGION_MAX];
 };
-#define CODE_EVENT_HEADER 152
-_Static_assert(__builtin_offsetof(struct event_code, data) == CODE_EVENT_HEADER, "event_code");
+#define CODE_RECORD_HEADER 152
+_Static_assert(__builtin_offsetof(struct record_code, data) == CODE_RECORD_HEADER, "record_code");
 
 /* A process or thread came, changed or went. */
-struct event_task {
+struct record_task {
 	__u16 type;
 	__u16 owner;
 	__u32 size;
@@ -491,6 +491,6 @@ struct event_task {
 	__u32 uid; /* of the task's real credentials, as the host has it */
 	__u32 file; /* with a layout: binary_info.file */
 };
-_Static_assert(sizeof(struct event_task) == 80, "struct event_task is shared with BPF");
+_Static_assert(sizeof(struct record_task) == 80, "struct record_task is shared with BPF");
 
 #endif /* KRAIT_ABI_H */

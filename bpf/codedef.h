@@ -27,26 +27,26 @@
 #define TYPE_NAME_SIZE 8
 
 /* Appends a region of the target's memory to the snapshot. 0, or 1 when it cannot be had whole. */
-static __always_inline int snapshot_add(struct event_code *event, __u64 addr, __u32 size)
+static __always_inline int snapshot_add(struct record_code *record, __u64 addr, __u32 size)
 {
-	__u32 index = event->region_cnt, pos = event->data_size;
+	__u32 index = record->region_cnt, pos = record->data_size;
 
 	if (index >= CODE_REGIONS || pos >= CODE_DATA_SIZE || size > CODE_REGION_MAX)
 		return 1;
-	if (read_user(&event->data[masked(pos, CODE_DATA_SIZE - 1)], at_most(size, CODE_REGION_MAX),
-		      addr))
+	if (read_user(&record->data[masked(pos, CODE_DATA_SIZE - 1)],
+		      at_most(size, CODE_REGION_MAX), addr))
 		return 1;
 	index = at_most(index, CODE_REGIONS - 1);
-	event->regions[index].addr = addr;
-	event->regions[index].size = size;
-	event->regions[index].pos = pos;
-	event->region_cnt = index + 1;
-	event->data_size = pos + size;
-	return event->data_size > CODE_DATA_SIZE;
+	record->regions[index].addr = addr;
+	record->regions[index].size = size;
+	record->regions[index].pos = pos;
+	record->region_cnt = index + 1;
+	record->data_size = pos + size;
+	return record->data_size > CODE_DATA_SIZE;
 }
 
 /* A PyUnicode: its header says how much there is. */
-static __always_inline int snapshot_string(struct event_code *event, const struct py_offsets *off,
+static __always_inline int snapshot_string(struct record_code *record, const struct py_offsets *off,
 					   __u64 addr)
 {
 	__u32 header = off->unicode.compact_size, state = 0, kind;
@@ -58,11 +58,11 @@ static __always_inline int snapshot_string(struct event_code *event, const struc
 	kind = state >> PYOFF_STRING_STATE_SHIFT(off) & 7;
 	if (length > CODE_REGION_MAX || kind > 4 || header > STRING_HEADER_MAX)
 		return 1;
-	return snapshot_add(event, addr, header + (__u32)length * kind);
+	return snapshot_add(record, addr, header + (__u32)length * kind);
 }
 
 /* A PyBytes: the line table. One that is too long is left out; names are worth having alone. */
-static __always_inline void snapshot_bytes(struct event_code *event, const struct py_offsets *off,
+static __always_inline void snapshot_bytes(struct record_code *record, const struct py_offsets *off,
 					   __u64 addr)
 {
 	__u32 header = off->bytes.ob_sval;
@@ -71,8 +71,8 @@ static __always_inline void snapshot_bytes(struct event_code *event, const struc
 	if (!addr || header > BYTES_HEADER_MAX || read_user_u64(&size, addr + off->bytes.ob_size) ||
 	    size > CODE_REGION_MAX - BYTES_HEADER_MAX)
 		return;
-	if (!snapshot_add(event, addr, header + (__u32)size))
-		event->has_lines = 1;
+	if (!snapshot_add(record, addr, header + (__u32)size))
+		record->has_lines = 1;
 }
 
 /*
@@ -80,39 +80,39 @@ static __always_inline void snapshot_bytes(struct event_code *event, const struc
  * name is in read-only data of a file, which a forked child has not in its page tables: left out
  * then, as user space knows the type from the parent.
  */
-static __always_inline void snapshot_type(struct event_code *event, const struct py_offsets *off,
+static __always_inline void snapshot_type(struct record_code *record, const struct py_offsets *off,
 					  __u64 type_addr)
 {
 	__u64 name_addr = 0;
 
 	if (!type_addr || read_user_u64(&name_addr, type_addr + off->object.tp_name))
 		return;
-	if (!snapshot_add(event, type_addr + off->object.tp_name, sizeof(name_addr)))
-		snapshot_add(event, name_addr, TYPE_NAME_SIZE);
+	if (!snapshot_add(record, type_addr + off->object.tp_name, sizeof(name_addr)))
+		snapshot_add(record, name_addr, TYPE_NAME_SIZE);
 }
 
 #define CODE_FIELD(window, off, field) window_u64(window, (off)->code.field, CODE_WINDOW_MASK)
 
 /* The window is that of the code object, just read. 0, or 1 when there is no snapshot of it. */
-static __always_inline int snapshot_code(struct event_code *event, const struct py_offsets *off,
+static __always_inline int snapshot_code(struct record_code *record, const struct py_offsets *off,
 					 const __u8 *window, __u64 code_addr)
 {
 	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
 
-	event->region_cnt = 0;
-	event->data_size = 0;
-	event->has_lines = 0;
-	if (snapshot_add(event, code_addr, PYOFF_CODE_WINDOW(off)))
+	record->region_cnt = 0;
+	record->data_size = 0;
+	record->has_lines = 0;
+	if (snapshot_add(record, code_addr, PYOFF_CODE_WINDOW(off)))
 		return 1;
-	snapshot_type(event, off, window_u64(window, off->object.ob_type, CODE_WINDOW_MASK));
-	if (snapshot_string(event, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
-	    snapshot_string(event, off, CODE_FIELD(window, off, filename)))
+	snapshot_type(record, off, window_u64(window, off->object.ob_type, CODE_WINDOW_MASK));
+	if (snapshot_string(record, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
+	    snapshot_string(record, off, CODE_FIELD(window, off, filename)))
 		return 1;
 	/* The line table of 3.8 and 3.9 ends with the code: its length, from the object's header. */
 	if (off->frame_kind == PY_FRAME_OBJECT && off->code.bytecode != PYOFF_ABSENT &&
-	    snapshot_add(event, CODE_FIELD(window, off, bytecode), OLD_BYTES_HEADER))
+	    snapshot_add(record, CODE_FIELD(window, off, bytecode), OLD_BYTES_HEADER))
 		return 0;
-	snapshot_bytes(event, off, CODE_FIELD(window, off, linetable));
+	snapshot_bytes(record, off, CODE_FIELD(window, off, linetable));
 	return 0;
 }
 
@@ -175,16 +175,16 @@ static __always_inline __u32 describe_fingerprint(struct describer *d, const str
 
 /* Fills the snapshot. 0, or 1 where user space has to read the object itself. */
 static __always_inline int describe_snapshot(struct describer *d, const struct py_offsets *off,
-					     const struct frame *f, struct event_code *event)
+					     const struct frame *f, struct record_code *record)
 {
 	if (describe_read(d, off, f->code_addr) ||
-	    snapshot_code(event, off, d->window, f->code_addr))
+	    snapshot_code(record, off, d->window, f->code_addr))
 		return 1;
-	event->type = EVENT_CODE;
-	event->size = CODE_EVENT_HEADER + event->data_size;
-	event->code_addr = f->code_addr;
-	event->fingerprint = f->fingerprint;
-	event->pad_ = 0;
+	record->type = RECORD_CODE;
+	record->size = CODE_RECORD_HEADER + record->data_size;
+	record->code_addr = f->code_addr;
+	record->fingerprint = f->fingerprint;
+	record->pad_ = 0;
 	return 0;
 }
 

@@ -35,26 +35,26 @@ static __always_inline __u32 task_owner(struct task_struct *task)
 	return books ? owner_of(&books->table, task_uid(task)) : OWNER_ROOT;
 }
 
-static __always_inline void begin_task(struct event_task *event, struct task_struct *task,
+static __always_inline void begin_task(struct record_task *record, struct task_struct *task,
 				       __u32 type)
 {
-	*event = (struct event_task){
+	*record = (struct record_task){
 		.type = type,
 		.owner = task_owner(task),
-		.size = sizeof(*event),
+		.size = sizeof(*record),
 		.time_ns = bpf_ktime_get_ns(),
-		.start_ns = type == EVENT_THREAD_EXIT ? task_start_ns(task) :
-							process_start_ns(task),
+		.start_ns = type == RECORD_THREAD_EXIT ? task_start_ns(task) :
+							 process_start_ns(task),
 		.pid = BPF_CORE_READ(task, tgid),
 		.tid = BPF_CORE_READ(task, pid),
 		.layout = KRAIT_NO_LAYOUT,
 		.uid = task_uid(task),
 	};
-	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 }
 
 /* What begins is looked at at once; what ends can wait for user space's next turn. */
-static __always_inline int emit_task(struct event_task *event, __u64 flags)
+static __always_inline int emit_task(struct record_task *record, __u64 flags)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	struct owner_books *books = owner_books();
@@ -62,14 +62,14 @@ static __always_inline int emit_task(struct event_task *event, __u64 flags)
 
 	if (!books)
 		return 0;
-	use = owner_use(books, event->owner);
-	if (!ring_allows(books, event->owner, sizeof(*event), waiting, ring_bytes_max) ||
-	    bpf_ringbuf_output(&ring, event, sizeof(*event), flags)) {
+	use = owner_use(books, record->owner);
+	if (!ring_allows(books, record->owner, sizeof(*record), waiting, ring_bytes_max) ||
+	    bpf_ringbuf_output(&ring, record, sizeof(*record), flags)) {
 		__sync_fetch_and_add(&use->events_dropped, 1);
 		count(COUNTER_EVENTS_DROPPED);
 		return 0;
 	}
-	ring_took(use, sizeof(*event));
+	ring_took(use, sizeof(*record));
 	return 0;
 }
 
@@ -141,27 +141,27 @@ static __always_inline struct proc_info *find_proc(__u32 pid, __u64 start_ns)
 }
 
 /* Puts a process whose interpreter is known in its place, and says so. */
-static __always_inline void enter_proc(struct event_task *event, struct proc_info *proc,
+static __always_inline void enter_proc(struct record_task *record, struct proc_info *proc,
 				       const struct binary_info *known, __u64 base_addr)
 {
-	__u32 pid = event->pid;
+	__u32 pid = record->pid;
 
 	proc->runtime_addr = base_addr + known->runtime_delta;
 	proc->layout = known->layout;
 	proc->flags = known->flags;
 	if (put_proc(pid, proc))
 		return;
-	event->runtime_addr = proc->runtime_addr;
-	event->layout = proc->layout;
-	event->file = known->file;
+	record->runtime_addr = proc->runtime_addr;
+	record->layout = proc->layout;
+	record->file = known->file;
 }
 
 /* The new image: known, or to be found out by user space. */
-static __always_inline void resolve_exec(struct task_struct *task, struct event_task *event)
+static __always_inline void resolve_exec(struct task_struct *task, struct record_task *record)
 {
-	__u32 pid = event->pid;
-	struct proc_info *old = find_proc(pid, event->start_ns);
-	struct proc_info proc = { .start_ns = event->start_ns, .owner = event->owner };
+	__u32 pid = record->pid;
+	struct proc_info *old = find_proc(pid, record->start_ns);
+	struct proc_info proc = { .start_ns = record->start_ns, .owner = record->owner };
 	struct binary_info *binary;
 	struct binary_key key;
 
@@ -170,7 +170,7 @@ static __always_inline void resolve_exec(struct task_struct *task, struct event_
 	task_binary(task, &key);
 	binary = bpf_map_lookup_elem(&binaries, &key);
 	if (binary)
-		enter_proc(event, &proc, binary, BPF_CORE_READ(task, mm, start_code));
+		enter_proc(record, &proc, binary, BPF_CORE_READ(task, mm, start_code));
 	else if (old)
 		put_proc(pid, &proc);
 }
@@ -179,12 +179,12 @@ SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	struct event_task event;
+	struct record_task record;
 
-	begin_task(&event, task, EVENT_EXEC);
-	event.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-	resolve_exec(task, &event);
-	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
+	begin_task(&record, task, RECORD_EXEC);
+	record.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	resolve_exec(task, &record);
+	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
 /*
@@ -199,17 +199,17 @@ int runtime_begin(struct pt_regs *ctx)
 	__u32 pid = bpf_get_current_pid_tgid() >> 32, cookie = bpf_get_attach_cookie(ctx);
 	struct proc_info *old = find_proc(pid, proc.start_ns);
 	struct binary_info *known = bpf_map_lookup_elem(&entries, &cookie);
-	struct event_task event;
+	struct record_task record;
 
 	if (!known || (!old && !follow_all))
 		return 0;
 	if (old && old->flags & PROC_PYTHON &&
 	    (old->seen || old->runtime_addr == PT_REGS_IP(ctx) + known->runtime_delta))
 		return 0;
-	begin_task(&event, task, EVENT_RUNTIME);
-	proc.owner = event.owner;
-	enter_proc(&event, &proc, known, PT_REGS_IP(ctx));
-	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
+	begin_task(&record, task, RECORD_RUNTIME);
+	proc.owner = record.owner;
+	enter_proc(&record, &proc, known, PT_REGS_IP(ctx));
+	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -219,7 +219,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	__u32 parent_pid = BPF_CORE_READ(parent, tgid), pid = BPF_CORE_READ(child, tgid);
 	struct proc_info *known, proc;
-	struct event_task event;
+	struct record_task record;
 
 	if ((__u32)BPF_CORE_READ(child, pid) != pid)
 		return 0; /* a thread */
@@ -227,13 +227,13 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!known)
 		return 0; /* not followed, or not Python: its exec tells, or a probe */
 	proc = *known;
-	begin_task(&event, child, EVENT_FORK);
-	proc.start_ns = event.start_ns;
-	proc.owner = event.owner;
+	begin_task(&record, child, RECORD_FORK);
+	proc.start_ns = record.start_ns;
+	proc.owner = record.owner;
 	proc.dropped = 0;
 	put_proc(pid, &proc);
-	event.parent_pid = parent_pid;
-	return emit_task(&event, BPF_RB_FORCE_WAKEUP);
+	record.parent_pid = parent_pid;
+	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -242,18 +242,18 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, tgid);
 	struct proc_info *proc = find_proc(pid, process_start_ns(task));
-	struct event_task event;
+	struct record_task record;
 
 	if (BPF_CORE_READ(task, signal, live.counter) == 0) {
-		begin_task(&event, task, EVENT_EXIT);
+		begin_task(&record, task, RECORD_EXIT);
 		if (proc)
-			event.dropped = proc->dropped;
+			record.dropped = proc->dropped;
 		delete_proc(pid);
-		return emit_task(&event, BPF_RB_NO_WAKEUP);
+		return emit_task(&record, BPF_RB_NO_WAKEUP);
 	}
 	/* By process, not by slot: a thread that got its slot late must still give it back. */
 	if (!proc)
 		return 0;
-	begin_task(&event, task, EVENT_THREAD_EXIT);
-	return emit_task(&event, BPF_RB_NO_WAKEUP);
+	begin_task(&record, task, RECORD_THREAD_EXIT);
+	return emit_task(&record, BPF_RB_NO_WAKEUP);
 }

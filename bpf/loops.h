@@ -40,7 +40,7 @@ static long walk_loop(__u32 index, void *data)
 /* One native frame, behind the Python frames and the native frames before it. 1 when it is over. */
 static __always_inline int native_next(struct scratch *s)
 {
-	__u64 pos = s->event.frame_cnt * FRAME_WORDS + 2 * s->native.cnt;
+	__u64 pos = s->record.frame_cnt * FRAME_WORDS + 2 * s->native.cnt;
 	__u64 *words = (__u64 *)s->frames;
 
 	keep_bound(pos);
@@ -67,13 +67,13 @@ static __always_inline __u64 *code_word(void *table, __u64 key)
 static __always_inline int send_code(struct scratch *s)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	__u32 size = s->code.data_size, owner = s->event.owner;
+	__u32 size = s->code.data_size, owner = s->record.owner;
 	struct owner_books *books = owner_books();
 	struct describer *d = &s->describer;
 
 	if (!books || size > CODE_DATA_SIZE)
 		return 0;
-	size = CODE_EVENT_HEADER + at_most(size, CODE_DATA_SIZE);
+	size = CODE_RECORD_HEADER + at_most(size, CODE_DATA_SIZE);
 	d->bytes = size < d->bytes ? d->bytes - size : 0;
 	if (!ring_wants_code(owner_use(books, owner), waiting) ||
 	    !ring_allows(books, owner, size, waiting, sample_bytes_max) ||
@@ -102,8 +102,8 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 	*word = key;
 	if (describe_snapshot(d, off, f, &s->code))
 		return;
-	s->code.pid = s->event.pid;
-	s->code.owner = s->event.owner;
+	s->code.pid = s->record.pid;
+	s->code.owner = s->record.owner;
 	if (send_code(s))
 		*word = 0;
 }
@@ -206,8 +206,8 @@ static __always_inline int search_thread(__u32 cpu, __u32 layout, __u32 index, b
 	if (!loop_ctx_of(&c, cpu, layout))
 		return REASON_NO_LAYOUT;
 	t = &c.s->search;
-	now_ns = c.s->event.time_ns;
-	pid = c.s->event.pid;
+	now_ns = c.s->record.time_ns;
+	pid = c.s->record.pid;
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc)
 		return REASON_NO_LAYOUT;
@@ -242,7 +242,7 @@ __noinline int search_thread_bounded(__u32 cpu, __u32 layout, __u32 index)
 
 static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool has_loop)
 {
-	__u32 cpu = c->s->event.cpu;
+	__u32 cpu = c->s->record.cpu;
 
 	c->s->walker.reason = REASON_DEPTH;
 	if (has_loop) {
@@ -260,13 +260,13 @@ static __always_inline void describe_frames(struct loop_ctx *c, struct proc_info
 					    bool has_loop)
 {
 	struct describer *d = &c->s->describer;
-	struct event_sample *event = &c->s->event;
-	__u32 cpu = event->cpu;
+	struct record_sample *record = &c->s->record;
+	__u32 cpu = record->cpu;
 
-	describe_begin(d, (__u64)event->pid << 32 ^ proc->start_ns, event->code_generation,
-		       event->frame_cnt, max_definitions);
-	d->bytes = describe_budget(proc, event->time_ns);
-	proc->code_ns = event->time_ns;
+	describe_begin(d, (__u64)record->pid << 32 ^ proc->start_ns, record->code_generation,
+		       record->frame_cnt, max_definitions);
+	d->bytes = describe_budget(proc, record->time_ns);
+	proc->code_ns = record->time_ns;
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_FRAMES, describe_loop, c, 0);
 	} else {

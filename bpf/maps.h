@@ -86,11 +86,11 @@ struct scratch {
 	struct walker walker;
 	struct anchor_plan plan;
 	struct describer describer;
-	struct event_code code;
+	struct record_code code;
 	struct native_walk native;
 	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
-	struct event_sample event;
-	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind event: they leave as one record */
+	struct record_sample record;
+	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
 	/* Room behind the frames: what is native follows them wherever they end. */
 	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL];
 };

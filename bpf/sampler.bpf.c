@@ -67,8 +67,8 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 
 	if (slot && thread_still_valid(t, c->off, slot->tstate_addr, slot->interp_addr))
 		return REASON_PYTHON;
-	reason = has_loop ? search_thread_loop(s->event.cpu, proc->layout, m->index) :
-			    search_thread_bounded(s->event.cpu, proc->layout, m->index);
+	reason = has_loop ? search_thread_loop(s->record.cpu, proc->layout, m->index) :
+			    search_thread_bounded(s->record.cpu, proc->layout, m->index);
 	/* The page of _PyRuntime is not there before the interpreter has first written to it. */
 	if (t->interp_addr)
 		proc->seen = 1;
@@ -100,28 +100,28 @@ static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor
 	anchor_aim(plan, &s->walker);
 }
 
-static __always_inline void note_anchor(struct event_sample *event, const struct scratch *s)
+static __always_inline void note_anchor(struct record_sample *record, const struct scratch *s)
 {
-	event->anchor = s->plan.note;
-	event->anchor_epoch = s->plan.epoch;
-	event->anchor_steps = s->plan.steps;
-	event->anchor_index = s->walker.mark_index;
+	record->anchor = s->plan.note;
+	record->anchor_epoch = s->plan.epoch;
+	record->anchor_steps = s->plan.steps;
+	record->anchor_index = s->walker.mark_index;
 }
 
 static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *proc,
 					 struct anchor *anchor, bool has_loop)
 {
 	struct thread_search *t = &c->s->search;
-	struct event_sample *event = &c->s->event;
+	struct record_sample *record = &c->s->record;
 	const struct py_offsets *off = c->off;
 	bool has_anchor = anchor && off->thread.last_profiled_frame != PYOFF_ABSENT;
 	struct thread_top top = {};
 	__u64 base_addr = 0;
 
-	event->tstate_addr = t->tstate_addr;
-	event->interp_addr = t->interp_addr;
+	record->tstate_addr = t->tstate_addr;
+	record->interp_addr = t->interp_addr;
 	if (off->interp.code_object_generation != PYOFF_ABSENT &&
-	    read_user_u64(&event->code_generation,
+	    read_user_u64(&record->code_generation,
 			  t->interp_addr + off->interp.code_object_generation))
 		return REASON_RUNTIME_FAULT;
 	if (off->thread.base_frame != PYOFF_ABSENT)
@@ -135,12 +135,12 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 	walk_frames(c, proc->layout, has_loop);
 	if (has_anchor)
 		anchor_shorten(&c->s->plan, &c->s->walker);
-	event->frame_cnt = c->s->walker.frame_cnt;
+	record->frame_cnt = c->s->walker.frame_cnt;
 	if (outcome_of(c->s->walker.reason) != OUTCOME_LOST)
 		describe_frames(c, proc, has_loop);
 	if (has_anchor) {
 		anchor_settle(anchor, &c->s->plan, &c->s->walker);
-		note_anchor(event, c->s);
+		note_anchor(record, c->s);
 	}
 	return c->s->walker.reason;
 }
@@ -160,54 +160,54 @@ static __always_inline __u32 take_stack(struct scratch *s, struct proc_info *pro
 	c.off = bpf_map_lookup_elem(&layouts, &layout);
 	if (!c.off)
 		return REASON_NO_LAYOUT;
-	find_thread_maps(m, s->event.tid, s->event.thread_start_ns);
+	find_thread_maps(m, s->record.tid, s->record.thread_start_ns);
 	if (m->slot)
-		s->event.flags |= SAMPLE_HAS_SLOT;
+		s->record.flags |= SAMPLE_HAS_SLOT;
 	s->search.thread_ptr = task_thread_pointer(task);
 	s->search.runtime_addr = proc->runtime_addr;
-	s->event.thread_ptr = s->search.thread_ptr;
+	s->record.thread_ptr = s->search.thread_ptr;
 	reason = find_thread(&c, proc, m, has_loop);
 	if (reason != REASON_PYTHON)
 		return reason;
 	reason = walk_thread(&c, proc, m->anchor, has_loop);
 	if (c.off->thread.last_profiled_frame != PYOFF_ABSENT &&
-	    s->event.frame_cnt >= KRAIT_ANCHOR_WORTH && task_is_dumpable(task))
-		s->event.flags |= SAMPLE_DUMPABLE;
+	    s->record.frame_cnt >= KRAIT_ANCHOR_WORTH && task_is_dumpable(task))
+		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;
 }
 
-static __always_inline void begin_event(struct event_sample *event, struct task_struct *task,
-					__u64 pid_tgid, __u64 period, __u32 index)
+static __always_inline void begin_record(struct record_sample *record, struct task_struct *task,
+					 __u64 pid_tgid, __u64 period, __u32 index)
 {
-	event->type = EVENT_SAMPLE;
-	event->thread_start_ns = task_start_ns(task);
-	event->period = period;
-	event->tstate_addr = 0;
-	event->interp_addr = 0;
-	event->code_generation = 0;
-	event->pid = pid_tgid >> 32;
-	event->tid = (__u32)pid_tgid;
-	event->cpu = bpf_get_smp_processor_id();
-	event->frame_cnt = 0;
-	event->event = index;
-	event->flags = 0;
-	event->anchor = ANCHOR_NOTE_NONE;
-	event->native_reason = NATIVE_NONE;
-	event->native_cnt = 0;
-	event->kernel_cnt = 0;
-	event->leaf[0] = event->leaf[1] = 0;
-	event->thread_ptr = 0;
-	event->anchor_epoch = 0;
-	event->anchor_index = 0;
-	event->anchor_steps = 0;
-	bpf_get_current_comm(event->comm, sizeof(event->comm));
+	record->type = RECORD_SAMPLE;
+	record->thread_start_ns = task_start_ns(task);
+	record->period = period;
+	record->tstate_addr = 0;
+	record->interp_addr = 0;
+	record->code_generation = 0;
+	record->pid = pid_tgid >> 32;
+	record->tid = (__u32)pid_tgid;
+	record->cpu = bpf_get_smp_processor_id();
+	record->frame_cnt = 0;
+	record->event = index;
+	record->flags = 0;
+	record->anchor = ANCHOR_NOTE_NONE;
+	record->native_reason = NATIVE_NONE;
+	record->native_cnt = 0;
+	record->kernel_cnt = 0;
+	record->leaf[0] = record->leaf[1] = 0;
+	record->thread_ptr = 0;
+	record->anchor_epoch = 0;
+	record->anchor_index = 0;
+	record->anchor_steps = 0;
+	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
 /* The user registers: those of the interrupt, or what the kernel saved when it was entered. */
 static __always_inline int find_regs(const void *ctx, struct scratch *s, struct task_struct *task,
 				     struct native_regs *ret)
 {
-	if (!(s->event.flags & SAMPLE_KERNEL)) {
+	if (!(s->record.flags & SAMPLE_KERNEL)) {
 		ret->ip = context_reg(ctx, REG_IP);
 		ret->sp = context_reg(ctx, REG_SP);
 		ret->fp = context_reg(ctx, REG_FP);
@@ -226,29 +226,29 @@ static __always_inline void walk_native(const void *ctx, struct scratch *s,
 	struct native_regs regs;
 
 	if (find_regs(ctx, s, task, &regs)) {
-		s->event.native_reason = NATIVE_NO_REGS;
+		s->record.native_reason = NATIVE_NO_REGS;
 		return;
 	}
-	if (read_user(s->event.leaf, sizeof(s->event.leaf), regs.sp))
-		s->event.leaf[0] = s->event.leaf[1] = 0;
+	if (read_user(s->record.leaf, sizeof(s->record.leaf), regs.sp))
+		s->record.leaf[0] = s->record.leaf[1] = 0;
 	native_begin(&s->native, &regs);
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_NATIVE, native_loop, &c, 0);
 	} else {
 		for (int i = 0; i < KRAIT_MAX_NATIVE; i++) {
-			if (bounded_native_step(s->event.cpu))
+			if (bounded_native_step(s->record.cpu))
 				break;
 		}
 	}
-	s->event.native_reason = s->native.reason;
-	s->event.native_cnt = s->native.cnt;
+	s->record.native_reason = s->native.reason;
+	s->record.native_cnt = s->native.cnt;
 }
 
 /* Syscall programs, which the tests' twins are, have no such helper. */
 #ifndef KRAIT_NO_KERNEL_STACK
 static __always_inline void walk_kernel(void *ctx, struct scratch *s)
 {
-	__u64 pos = s->event.frame_cnt * FRAME_WORDS + 2 * s->event.native_cnt;
+	__u64 pos = s->record.frame_cnt * FRAME_WORDS + 2 * s->record.native_cnt;
 	__u64 *words = (__u64 *)s->frames;
 	long size;
 
@@ -257,7 +257,7 @@ static __always_inline void walk_kernel(void *ctx, struct scratch *s)
 		return;
 	size = bpf_get_stack(ctx, &words[pos], KRAIT_MAX_KERNEL * sizeof(__u64), 0);
 	if (size > 0)
-		s->event.kernel_cnt = size / sizeof(__u64);
+		s->record.kernel_cnt = size / sizeof(__u64);
 }
 #else
 #define walk_kernel(ctx, s)
@@ -267,25 +267,25 @@ static __always_inline void walk_kernel(void *ctx, struct scratch *s)
 static __always_inline void take_native(void *ctx, struct scratch *s, struct task_struct *task,
 					bool has_loop)
 {
-	struct event_sample *event = &s->event;
+	struct record_sample *record = &s->record;
 
-	if (event->outcome == OUTCOME_LOST)
+	if (record->outcome == OUTCOME_LOST)
 		return;
-	if (want_native && event->reason != REASON_EXITING && event->reason != REASON_EXECING)
+	if (want_native && record->reason != REASON_EXITING && record->reason != REASON_EXECING)
 		walk_native(ctx, s, task, has_loop);
-	if (want_kernel && event->flags & SAMPLE_KERNEL)
+	if (want_kernel && record->flags & SAMPLE_KERNEL)
 		walk_kernel(ctx, s);
 }
 
-static __always_inline void settle_outcome(struct event_sample *event, __u32 reason)
+static __always_inline void settle_outcome(struct record_sample *record, __u32 reason)
 {
-	event->reason = reason;
-	event->outcome = outcome_of(reason);
+	record->reason = reason;
+	record->outcome = outcome_of(reason);
 	/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
-	if (event->outcome == OUTCOME_LOST)
-		event->frame_cnt = 0;
-	if (event->frame_cnt > KRAIT_MAX_FRAMES)
-		event->frame_cnt = KRAIT_MAX_FRAMES;
+	if (record->outcome == OUTCOME_LOST)
+		record->frame_cnt = 0;
+	if (record->frame_cnt > KRAIT_MAX_FRAMES)
+		record->frame_cnt = KRAIT_MAX_FRAMES;
 }
 
 /*
@@ -293,25 +293,25 @@ static __always_inline void settle_outcome(struct event_sample *event, __u32 rea
  * written to at once: user space should come. It does not where the machine has slept since the thread
  * began, which sets the clocks apart; then its own next turn must do.
  */
-static __always_inline bool is_new_and_old(const struct event_sample *event)
+static __always_inline bool is_new_and_old(const struct record_sample *record)
 {
-	return !(event->flags & SAMPLE_HAS_SLOT) && event->frame_cnt >= KRAIT_ANCHOR_WORTH &&
-	       (__s64)(event->time_ns - event->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
+	return !(record->flags & SAMPLE_HAS_SLOT) && record->frame_cnt >= KRAIT_ANCHOR_WORTH &&
+	       (__s64)(record->time_ns - record->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
 }
 
 /* Into the ring buffer, if its owner may still take room there. */
-static __always_inline int send_event(struct event_sample *event, __u64 words, __u64 waiting,
-				      __u64 flags)
+static __always_inline int send_record(struct record_sample *record, __u64 words, __u64 waiting,
+				       __u64 flags)
 {
 	struct owner_books *books = owner_books();
-	__u64 size = sizeof(*event) + words * sizeof(__u64);
+	__u64 size = sizeof(*record) + words * sizeof(__u64);
 	struct owner_use *use;
 
 	if (!books)
 		return -1;
-	use = owner_use(books, event->owner);
-	if (!ring_allows(books, event->owner, size, waiting, sample_bytes_max) ||
-	    bpf_ringbuf_output(&ring, event, size, flags)) {
+	use = owner_use(books, record->owner);
+	if (!ring_allows(books, record->owner, size, waiting, sample_bytes_max) ||
+	    bpf_ringbuf_output(&ring, record, size, flags)) {
 		__sync_fetch_and_add(&use->samples_dropped, 1);
 		return -1;
 	}
@@ -319,28 +319,28 @@ static __always_inline int send_event(struct event_sample *event, __u64 words, _
 	return 0;
 }
 
-static __always_inline void emit_event(struct scratch *s, struct proc_info *proc,
-				       struct anchor *anchor)
+static __always_inline void emit_record(struct scratch *s, struct proc_info *proc,
+					struct anchor *anchor)
 {
-	struct event_sample *event = &s->event;
+	struct record_sample *record = &s->record;
 	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	__u64 words = event->frame_cnt * FRAME_WORDS + 2 * event->native_cnt + event->kernel_cnt;
-	__u32 reason = event->reason;
+	__u64 words = record->frame_cnt * FRAME_WORDS + 2 * record->native_cnt + record->kernel_cnt;
+	__u32 reason = record->reason;
 
 	keep_bound(words);
 	if (words > BODY_WORDS)
 		words = BODY_WORDS;
-	event->size = sizeof(*event) + words * sizeof(__u64);
-	if (waiting > wakeup_bytes || is_new_and_old(event))
+	record->size = sizeof(*record) + words * sizeof(__u64);
+	if (waiting > wakeup_bytes || is_new_and_old(record))
 		flags = BPF_RB_FORCE_WAKEUP;
-	if (send_event(event, words, waiting, flags)) {
+	if (send_record(record, words, waiting, flags)) {
 		__sync_fetch_and_add(&proc->dropped, 1);
-		if (anchor && event->anchor == ANCHOR_NOTE_CONFIRM)
+		if (anchor && record->anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(anchor, &s->plan);
-		count_event(event->event, EVENT_COUNTER_REASON + REASON_RING_FULL);
+		count_event(record->event, EVENT_COUNTER_REASON + REASON_RING_FULL);
 		return;
 	}
-	count_event(event->event,
+	count_event(record->event,
 		    EVENT_COUNTER_REASON + (reason < REASON_CNT ? reason : REASON_BAD_RECORD));
 }
 
@@ -385,16 +385,16 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 		return 0;
 	if (tick)
 		tick->missed_here += missed;
-	s->event.time_ns = now_ns;
+	s->record.time_ns = now_ns;
 	count_event(index, EVENT_COUNTER_INTERRUPTS);
-	begin_event(&s->event, task, pid_tgid, ctx->sample_period, index);
-	s->event.owner = proc->owner;
+	begin_record(&s->record, task, pid_tgid, ctx->sample_period, index);
+	s->record.owner = proc->owner;
 	if (!MODE_IS_USER(context_reg(ctx, REG_MODE)))
-		s->event.flags |= SAMPLE_KERNEL;
+		s->record.flags |= SAMPLE_KERNEL;
 	reason = take_stack(s, proc, &m, task, has_loop);
-	settle_outcome(&s->event, reason);
+	settle_outcome(&s->record, reason);
 	take_native(ctx, s, task, has_loop);
-	emit_event(s, proc, m.anchor);
+	emit_record(s, proc, m.anchor);
 	return 0;
 }
 

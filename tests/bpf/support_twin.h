@@ -39,20 +39,20 @@ struct twin_test {
 	struct proc_info proc;
 	__u32 pid;
 	int records, bad_records, codes;
-	struct event_sample event;
+	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES];
 };
 
-static void twin_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+static void twin_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
 	struct twin_test *t = ctx;
 
 	t->records++;
-	t->event = *event;
-	memcpy(t->frames, frames, event->frame_cnt * sizeof(*frames));
+	t->record = *record;
+	memcpy(t->frames, frames, record->frame_cnt * sizeof(*frames));
 }
 
-static void twin_task(void *ctx, const struct event_task *event)
+static void twin_task(void *ctx, const struct record_task *record)
 {
 }
 
@@ -62,7 +62,7 @@ static void twin_bad_record(void *ctx)
 }
 
 /* Snapshots of the fake's code objects: symbol/ has the tests of what is in them. */
-static void twin_code(void *ctx, const struct event_code *event)
+static void twin_code(void *ctx, const struct record_code *record)
 {
 	((struct twin_test *)ctx)->codes++;
 }
@@ -190,13 +190,13 @@ static void assert_twin_says(struct twin_test *t, __u32 reason)
 {
 	bool lost = reason > REASON_NO_BASE;
 
-	assert_int_equal(t->event.reason, reason);
-	assert_int_equal(t->event.outcome, lost			   ? OUTCOME_LOST :
-					   reason > REASON_EXECING ? OUTCOME_TRUNCATED :
-								     OUTCOME_COMPLETE);
-	assert_int_equal(t->event.pid, t->pid);
-	assert_int_equal(t->event.tid, gettid());
-	assert_int_equal(t->event.period, TWIN_PERIOD);
+	assert_int_equal(t->record.reason, reason);
+	assert_int_equal(t->record.outcome, lost		    ? OUTCOME_LOST :
+					    reason > REASON_EXECING ? OUTCOME_TRUNCATED :
+								      OUTCOME_COMPLETE);
+	assert_int_equal(t->record.pid, t->pid);
+	assert_int_equal(t->record.tid, gettid());
+	assert_int_equal(t->record.period, TWIN_PERIOD);
 }
 
 /* Both flavours say what the host says; the reason, for more checks. */
@@ -207,12 +207,12 @@ static __u32 assert_twins_agree(struct twin_test *t)
 		assert_int_equal(twin_interrupt(t, has_loop), 1);
 		assert_twin_says(t, t->host.reason);
 		if (t->host.reason > REASON_NO_BASE) {
-			assert_int_equal(t->event.frame_cnt, 0);
+			assert_int_equal(t->record.frame_cnt, 0);
 			continue;
 		}
-		assert_int_equal(t->event.tstate_addr, t->host.tstate_addr);
-		assert_int_equal(t->event.interp_addr, t->host.interp_addr);
-		assert_int_equal(t->event.frame_cnt, t->host.frame_cnt);
+		assert_int_equal(t->record.tstate_addr, t->host.tstate_addr);
+		assert_int_equal(t->record.interp_addr, t->host.interp_addr);
+		assert_int_equal(t->record.frame_cnt, t->host.frame_cnt);
 		for (__u32 i = 0; i < t->host.frame_cnt; i++)
 			assert_memory_equal(&t->frames[i], &t->host.frames[i],
 					    offsetof(struct frame, fingerprint));

@@ -34,7 +34,7 @@ static void push_frames(struct twin_test *t, __u32 cnt)
 static void assert_whole(struct twin_test *t)
 {
 	assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
-	assert_int_equal(t->event.frame_cnt, t->stack.cnt);
+	assert_int_equal(t->record.frame_cnt, t->stack.cnt);
 	for (__u32 i = 0; i < t->stack.cnt; i++)
 		assert_memory_equal(&t->frames[i], fake_expected(&t->stack, i),
 				    offsetof(struct frame, fingerprint));
@@ -68,7 +68,7 @@ static void finds_the_deepest_stack_and_truncates_a_deeper_one(void **state)
 		assert_whole(t);
 		fake_push(&t->stack, FAKE_THREAD, t->fake->code_addr, 6);
 		assert_int_equal(assert_twins_agree(t), REASON_DEPTH);
-		assert_int_equal(t->event.frame_cnt, KRAIT_MAX_FRAMES);
+		assert_int_equal(t->record.frame_cnt, KRAIT_MAX_FRAMES);
 		push_frames(t, 3000);
 		assert_int_equal(assert_twins_agree(t), REASON_DEPTH);
 	}
@@ -103,7 +103,7 @@ static void fingerprints_are_those_of_user_space(void **state)
 		t->proc.flags = PROC_PYTHON | PROC_FINGERPRINT;
 		twin_put(t->skel->maps.procs, t->pid, &t->proc);
 		assert_int_equal(twin_interrupt(t, true), 1);
-		for (__u32 i = 0; i < t->event.frame_cnt; i++) {
+		for (__u32 i = 0; i < t->record.frame_cnt; i++) {
 			__u64 addr = t->frames[i].code_addr;
 
 			assert_int_equal(t->frames[i].fingerprint,
@@ -154,12 +154,12 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 		begin_with_thread(t, v);
 		push_frames(t, 10);
 		assert_whole(t);
-		assert_false(t->event.flags & SAMPLE_HAS_SLOT);
-		ref.start_ns = t->event.thread_start_ns;
+		assert_false(t->record.flags & SAMPLE_HAS_SLOT);
+		ref.start_ns = t->record.thread_start_ns;
 		twin_put(t->skel->maps.threads, tid, &ref);
 		for (int i = 0; i < 3; i++) {
 			assert_whole(t);
-			assert_true(t->event.flags & SAMPLE_HAS_SLOT);
+			assert_true(t->record.flags & SAMPLE_HAS_SLOT);
 		}
 		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.slots), &key, &slot),
 				 0);
@@ -169,7 +169,7 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 		ref.start_ns++; /* of a thread that had this id before */
 		twin_put(t->skel->maps.threads, tid, &ref);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
-		assert_false(t->event.flags & SAMPLE_HAS_SLOT);
+		assert_false(t->record.flags & SAMPLE_HAS_SLOT);
 		bpf_map_delete_elem(bpf_map__fd(t->skel->maps.threads), &tid);
 	}
 }
@@ -252,7 +252,7 @@ static void who_holds_most_of_the_ring_loses_its_own(void **state)
 	twin_fire(t, true);
 	assert_int_equal(twin_use(t, OWNER_ROOT).samples_dropped, 0);
 	assert_int_equal(twin_consume(t), FIRES + 4 - (int)use.samples_dropped);
-	assert_int_equal(t->event.owner, OWNER_ROOT);
+	assert_int_equal(t->record.owner, OWNER_ROOT);
 }
 
 /* Less than any snapshot of the image's code objects. */

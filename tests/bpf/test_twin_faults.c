@@ -63,7 +63,7 @@ static void a_frame_in_a_page_that_cannot_be_read_truncates(void **state)
 				continue; /* the base frame: inside of the thread state */
 			protect(t, addr);
 			assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-			assert_int_equal(t->event.frame_cnt, i);
+			assert_int_equal(t->record.frame_cnt, i);
 			unprotect(t, addr);
 			assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
 		}
@@ -83,7 +83,7 @@ static void a_frame_in_an_unmapped_page_truncates(void **state)
 		fake_fault(t->fake, addr, PAGE);
 		assert_int_equal(munmap(fake_at(t->fake, addr), PAGE), 0);
 		assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-		assert_int_equal(t->event.frame_cnt, 2);
+		assert_int_equal(t->record.frame_cnt, 2);
 	}
 }
 
@@ -98,7 +98,7 @@ static void a_frame_in_a_page_that_was_dropped_truncates(void **state)
 	fake_fault(t->fake, addr, PAGE);
 	assert_int_equal(madvise(fake_at(t->fake, addr), PAGE, MADV_DONTNEED), 0);
 	assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-	assert_int_equal(t->event.frame_cnt, 2);
+	assert_int_equal(t->record.frame_cnt, 2);
 }
 
 static void a_frame_that_reaches_into_such_a_page_truncates(void **state)
@@ -117,7 +117,7 @@ static void a_frame_that_reaches_into_such_a_page_truncates(void **state)
 		assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
 		protect(t, addr);
 		assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-		assert_int_equal(t->event.frame_cnt, 0);
+		assert_int_equal(t->record.frame_cnt, 0);
 		unprotect(t, addr);
 	}
 }
@@ -131,7 +131,7 @@ static void a_runtime_interpreter_or_thread_that_cannot_be_read_is_lost(void **s
 		__u64 head_addr;
 
 		begin_in_pages(t, v);
-		head_addr = t->event.interp_addr + t->fake->offsets.interp.threads_head;
+		head_addr = t->record.interp_addr + t->fake->offsets.interp.threads_head;
 		protect(t, t->fake->runtime_addr);
 		assert_int_equal(assert_twins_agree(t), REASON_RUNTIME_FAULT);
 		unprotect(t, t->fake->runtime_addr);
@@ -165,7 +165,7 @@ static void random_interpreters_give_what_the_host_gives(void **state)
 		twin_begin(t, rng_below(&rng, FAKE_VERSION_CNT));
 		fake_random(t->fake, &rng, twin_self(), &t->stack);
 		reasons |= 1U << assert_twins_agree(t);
-		assert_true(t->event.reason <= REASON_NATIVE_THREAD);
+		assert_true(t->record.reason <= REASON_NATIVE_THREAD);
 		for (int again = 0; again < 5; again++) {
 			fake_mutate(t->fake, &rng, 1 + rng_below(&rng, 40));
 			reasons |= 1U << assert_twins_agree(t);

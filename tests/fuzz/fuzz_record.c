@@ -11,26 +11,26 @@
 
 static volatile uint64_t sum;
 
-static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
-	if (event->outcome >= OUTCOME_CNT || event->reason >= REASON_CNT)
+	if (record->outcome >= OUTCOME_CNT || record->reason >= REASON_CNT)
 		abort();
-	sum += strlen(event->comm);
-	for (__u32 i = 0; i < event->frame_cnt; i++)
+	sum += strlen(record->comm);
+	for (__u32 i = 0; i < record->frame_cnt; i++)
 		sum += frames[i].code_addr + frames[i].fingerprint;
 }
 
-static void on_task(void *ctx, const struct event_task *event)
+static void on_task(void *ctx, const struct record_task *record)
 {
-	sum += event->pid + event->parent_pid + event->type;
+	sum += record->pid + record->parent_pid + record->type;
 }
 
 /* The texts and the line table that are claimed to be there are. */
-static void on_code(void *ctx, const struct event_code *event)
+static void on_code(void *ctx, const struct record_code *record)
 {
-	for (__u32 i = 0; i < event->region_cnt; i++) {
-		for (__u32 k = 0; k < event->regions[i].size; k++)
-			sum += event->data[event->regions[i].pos + k];
+	for (__u32 i = 0; i < record->region_cnt; i++) {
+		for (__u32 k = 0; k < record->regions[i].size; k++)
+			sum += record->data[record->regions[i].pos + k];
 	}
 }
 

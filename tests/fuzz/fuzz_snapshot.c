@@ -23,10 +23,10 @@ static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
 
 static const struct memory nothing = { .read = read_nothing };
 
-static void resolve(struct symbolizer *s, const struct event_code *event)
+static void resolve(struct symbolizer *s, const struct record_code *record)
 {
-	const struct code_query query = { .code_addr = event->code_addr,
-					  .fingerprint = event->fingerprint,
+	const struct code_query query = { .code_addr = record->code_addr,
+					  .fingerprint = record->fingerprint,
 					  .instr_off = 4 };
 	struct source_position position = { .line = -1 };
 	struct code_symbol symbol;
@@ -38,14 +38,14 @@ static void resolve(struct symbolizer *s, const struct event_code *event)
 		abort();
 }
 
-static void on_code(void *ctx, const struct event_code *event)
+static void on_code(void *ctx, const struct record_code *record)
 {
 	struct symbolizer *s = symbolizer__new(py_tables_find(*(const unsigned *)ctx), &nothing);
 
 	if (!s)
 		abort();
-	symbolizer__define(s, event);
-	resolve(s, event);
+	symbolizer__define(s, record);
+	resolve(s, record);
 	symbolizer__free(s);
 }
 
@@ -61,20 +61,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.bad_record = on_bad,
 		.ctx = &minor,
 	};
-	struct event_code *event = calloc(1, sizeof(*event));
+	struct record_code *record = calloc(1, sizeof(*record));
 	size_t len;
 
-	if (size < 2 || size - 1 > sizeof(*event)) {
-		free(event);
+	if (size < 2 || size - 1 > sizeof(*record)) {
+		free(record);
 		return 0;
 	}
-	memcpy(event, data + 1, size - 1);
-	len = size - 1 > CODE_EVENT_HEADER ? size - 1 : CODE_EVENT_HEADER;
-	event->type = EVENT_CODE;
-	event->size = (__u32)len;
-	event->data_size = (__u32)(len - CODE_EVENT_HEADER);
-	event->region_cnt %= CODE_REGIONS + 1;
-	record_dispatch(&handler, event, len);
-	free(event);
+	memcpy(record, data + 1, size - 1);
+	len = size - 1 > CODE_RECORD_HEADER ? size - 1 : CODE_RECORD_HEADER;
+	record->type = RECORD_CODE;
+	record->size = (__u32)len;
+	record->data_size = (__u32)(len - CODE_RECORD_HEADER);
+	record->region_cnt %= CODE_REGIONS + 1;
+	record_dispatch(&handler, record, len);
+	free(record);
 	return 0;
 }

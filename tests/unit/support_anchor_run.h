@@ -67,7 +67,7 @@ static bool is_away(enum mutant check)
 #include "../../user/stack/stacks.c"
 
 struct record {
-	struct event_sample event;
+	struct record_sample sample;
 	struct frame frames[KRAIT_MAX_FRAMES];
 	struct model_chain truth;
 	__u32 thread;
@@ -168,9 +168,9 @@ static void decide(struct side *x, const struct record *r, const struct stack *s
 		w->addrs[0] = dead_addr(&run.m->threads[r->thread]);
 	if (one_in(20))
 		w->addr_cnt = 1 + model_below(&run.m->rng, w->addr_cnt);
-	w->state_addr = r->event.tstate_addr;
-	w->interp_addr = r->event.interp_addr;
-	w->thread_id = r->event.thread_ptr;
+	w->state_addr = r->sample.tstate_addr;
+	w->interp_addr = r->sample.interp_addr;
+	w->thread_id = r->sample.thread_ptr;
 	w->pending = true;
 }
 
@@ -182,7 +182,7 @@ static bool is_true(const struct stack *stack, const struct frame *truth)
 static void judge(const struct record *r, const struct stack *stack)
 {
 	const struct model_chain *truth = &r->truth;
-	bool is_whole = r->event.outcome == OUTCOME_COMPLETE;
+	bool is_whole = r->sample.outcome == OUTCOME_COMPLETE;
 
 	run.complete += is_whole;
 	run.truncated += !is_whole;
@@ -197,16 +197,16 @@ static void consume(const struct record *r)
 	struct stack *stack;
 	int err;
 
-	if (x->start_ns != r->event.thread_start_ns) {
+	if (x->start_ns != r->sample.thread_start_ns) {
 		writer_forget(&x->writer);
-		x->start_ns = r->event.thread_start_ns;
+		x->start_ns = r->sample.thread_start_ns;
 	}
 	if (one_in(500)) {
-		stacks__remove_thread(run.stacks, (pid_t)r->event.tid);
+		stacks__remove_thread(run.stacks, (pid_t)r->sample.tid);
 		x->evicted_start_ns = x->start_ns;
 		run.evicted++;
 	}
-	err = stacks__merge(run.stacks, &r->event, r->frames, &stack);
+	err = stacks__merge(run.stacks, &r->sample, r->frames, &stack);
 	if (err) {
 		if (x->evicted_start_ns == x->start_ns)
 			run.lost_explained++;
@@ -215,7 +215,7 @@ static void consume(const struct record *r)
 		x->anchor.epoch = 0;
 		return;
 	}
-	if (r->event.anchor == ANCHOR_NOTE_CONFIRM)
+	if (r->sample.anchor == ANCHOR_NOTE_CONFIRM)
 		x->evicted_start_ns = 0;
 	run.frames_kept += stack->reused;
 	judge(r, stack);

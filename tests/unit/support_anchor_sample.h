@@ -37,29 +37,29 @@ static void emit(struct side *x, const struct anchor_plan *plan)
 
 	if (run.queue_cnt == QUEUE || one_in(24)) {
 		run.dropped++;
-		if (r->event.anchor == ANCHOR_NOTE_CONFIRM)
+		if (r->sample.anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(&x->anchor, plan);
 		return;
 	}
 	run.queue[(run.queue_at + run.queue_cnt++) % QUEUE] = *r;
 }
 
-static void note_anchor(struct event_sample *event, const struct anchor_plan *plan)
+static void note_anchor(struct record_sample *record, const struct anchor_plan *plan)
 {
-	event->anchor = plan->note;
-	event->anchor_epoch = plan->epoch;
-	event->anchor_steps = plan->steps;
-	event->anchor_index = run.walker.mark_index;
+	record->anchor = plan->note;
+	record->anchor_epoch = plan->epoch;
+	record->anchor_steps = plan->steps;
+	record->anchor_index = run.walker.mark_index;
 	run.notes[plan->note]++;
 	run.slid_confirms += plan->note == ANCHOR_NOTE_CONFIRM && plan->steps;
 }
 
-static void begin_event(struct event_sample *event, const struct model_thread *t)
+static void begin_record(struct record_sample *record, const struct model_thread *t)
 {
 	const struct model_state *s = &t->states[t->active];
 
-	*event = (struct event_sample){
-		.type = EVENT_SAMPLE,
+	*record = (struct record_sample){
+		.type = RECORD_SAMPLE,
 		.pid = 99,
 		.tid = 100 + t->index,
 		.thread_start_ns = t->start_ns,
@@ -69,7 +69,7 @@ static void begin_event(struct event_sample *event, const struct model_thread *t
 	};
 }
 
-static void walk(struct event_sample *event, const __u8 *window, struct side *x,
+static void walk(struct record_sample *record, const __u8 *window, struct side *x,
 		 struct anchor_plan *plan, __u64 early_epoch)
 {
 	const struct py_offsets *off = &run.m->offsets;
@@ -89,15 +89,15 @@ static void walk(struct event_sample *event, const __u8 *window, struct side *x,
 		anchor_shorten(plan, w);
 		run.cut_audits -= plan->audit;
 	}
-	event->reason = w->reason;
-	event->frame_cnt = w->frame_cnt;
-	event->outcome = w->reason == REASON_PYTHON ? OUTCOME_COMPLETE : OUTCOME_TRUNCATED;
+	record->reason = w->reason;
+	record->frame_cnt = w->frame_cnt;
+	record->outcome = w->reason == REASON_PYTHON ? OUTCOME_COMPLETE : OUTCOME_TRUNCATED;
 	assert_true(w->reason == REASON_PYTHON || w->reason == REASON_DEPTH ||
 		    w->reason == REASON_FRAME_FAULT);
 	if (!x)
 		return;
 	anchor_settle(&x->anchor, plan, w);
-	note_anchor(event, plan);
+	note_anchor(record, plan);
 }
 
 static void sample(struct model_thread *t)
@@ -111,14 +111,14 @@ static void sample(struct model_thread *t)
 	run.sampled = t;
 	run.fault_after = 0;
 	interleave();
-	begin_event(&run.record.event, t);
+	begin_record(&run.record.sample, t);
 	run.record.thread = t->index;
 	run.record.truth = *model_truth(t);
 	x->untouched[t->active] = model_active(t)->birth;
 	if (read_user(window, KRAIT_THREAD_WINDOW, plan.tstate_addr))
 		abort();
 	run.fault_after = one_in(24) ? 1 + model_below(&run.m->rng, 40) : 0;
-	walk(&run.record.event, window, with, &plan, early_epoch);
+	walk(&run.record.sample, window, with, &plan, early_epoch);
 	run.sampled = NULL;
 	run.fault_after = 0;
 	emit(x, &plan);

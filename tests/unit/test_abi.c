@@ -29,11 +29,11 @@ static bool power_of_two(__u64 n)
 static void records_are_made_of_whole_words(void **state)
 {
 	/* The ring buffer aligns records to 8; frames follow the header without a gap. */
-	assert_int_equal(sizeof(struct event_sample) % 8, 0);
-	assert_int_equal(sizeof(struct event_task) % 8, 0);
+	assert_int_equal(sizeof(struct record_sample) % 8, 0);
+	assert_int_equal(sizeof(struct record_task) % 8, 0);
 	assert_int_equal(sizeof(struct frame) % 8, 0);
-	assert_int_equal(offsetof(struct event_sample, type), offsetof(struct event_task, type));
-	assert_int_equal(offsetof(struct event_sample, size), offsetof(struct event_task, size));
+	assert_int_equal(offsetof(struct record_sample, type), offsetof(struct record_task, type));
+	assert_int_equal(offsetof(struct record_sample, size), offsetof(struct record_task, size));
 }
 
 static void limits_that_serve_as_masks_are_powers_of_two(void **state)
@@ -57,7 +57,7 @@ static void reasons_are_grouped_by_their_outcome(void **state)
 	assert_int_equal(COUNTER_OF_EVENT(1, EVENT_COUNTER_INTERRUPTS),
 			 COUNTER_OF_EVENT(0, EVENT_COUNTER_REASON + REASON_CNT));
 	assert_int_equal(COUNTER_CNT, COUNTER_OF_EVENT(KRAIT_MAX_EVENTS, 0));
-	assert_true(KRAIT_MAX_EVENTS <= 256); /* event_sample.event */
+	assert_true(KRAIT_MAX_EVENTS <= 256); /* record_sample.event */
 }
 
 static void a_fingerprint_is_never_none_and_depends_on_each_part(void **state)

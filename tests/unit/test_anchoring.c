@@ -125,9 +125,9 @@ static void admit(struct fixture *f, pid_t pid)
 	anchoring__admit(f->anchoring, &process);
 }
 
-static struct event_sample event_of(pid_t pid, pid_t tid)
+static struct record_sample event_of(pid_t pid, pid_t tid)
 {
-	return (struct event_sample){
+	return (struct record_sample){
 		.time_ns = 100,
 		.pid = (__u32)pid,
 		.tid = (__u32)tid,
@@ -139,25 +139,25 @@ static struct event_sample event_of(pid_t pid, pid_t tid)
 }
 
 /* As the thread does it. */
-static void put(struct fixture *f, const struct event_sample *event)
+static void put(struct fixture *f, const struct record_sample *record)
 {
 	static struct frame frames[DEPTH];
 	struct stack *stack;
 
 	for (__u32 i = 0; i < DEPTH; i++)
 		frames[i] = (struct frame){ 0x1000 + i, 0x100000 - 64 * i, (__s32)i, 0 };
-	if (!anchoring__is_admitted(f->anchoring, event))
+	if (!anchoring__is_admitted(f->anchoring, record))
 		return;
-	assert_int_equal(stacks__merge(f->stacks, event, frames, &stack), 0);
-	anchoring__sample(f->anchoring, event, stack);
+	assert_int_equal(stacks__merge(f->stacks, record, frames, &stack), 0);
+	anchoring__sample(f->anchoring, record, stack);
 }
 
 /* Samples enough for a decision. */
-static void put_many(struct fixture *f, struct event_sample event)
+static void put_many(struct fixture *f, struct record_sample record)
 {
 	for (int i = 0; i < 20; i++) {
-		event.time_ns += 1000000;
-		put(f, &event);
+		record.time_ns += 1000000;
+		put(f, &record);
 	}
 	anchoring__flush(f->anchoring);
 }
@@ -188,23 +188,23 @@ static void test_written_and_believed_after_the_answer(void **state)
 static void test_who_is_not_written_to(void **state)
 {
 	struct fixture *f = *state;
-	struct event_sample event = event_of(7, 8);
+	struct record_sample record = event_of(7, 8);
 	struct timespec now;
 
-	put_many(f, event); /* not admitted */
+	put_many(f, record); /* not admitted */
 	assert_int_equal(f->ask_cnt, 0);
 	admit(f, 7);
-	event.time_ns = 5; /* before that: maybe another image */
-	put(f, &event);
+	record.time_ns = 5; /* before that: maybe another image */
+	put(f, &record);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
-	event = event_of(7, 8);
-	event.flags = 0; /* not dumpable */
-	put_many(f, event);
+	record = event_of(7, 8);
+	record.flags = 0; /* not dumpable */
+	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0);
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	event = event_of(7, 9);
-	event.thread_start_ns = (__u64)now.tv_sec * NS_PER_SEC; /* young */
-	put_many(f, event);
+	record = event_of(7, 9);
+	record.thread_start_ns = (__u64)now.tv_sec * NS_PER_SEC; /* young */
+	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0);
 	put_many(f, event_of(7, 8));
 	assert_int_equal(f->ask_cnt, 1);
@@ -243,17 +243,17 @@ static void test_process_that_hangs_hangs_nobody_else(void **state)
 static void test_strangers_slot_is_emptied_and_watched(void **state)
 {
 	struct fixture *f = *state;
-	struct event_sample event = event_of(7, 8);
+	struct record_sample record = event_of(7, 8);
 
 	admit(f, 7);
-	put_many(f, event);
+	put_many(f, record);
 	answer(f, -EBUSY, 0x5555, true);
 	anchoring__flush(f->anchoring);
 	assert_int_equal(f->ask_cnt, 1);
 	assert_int_equal(f->asks[0].request.anchor.frame_addr, 0);
 	assert_true(f->asks[0].request.anchor.foreign_ok);
 	answer(f, 0, 0x5555, true);
-	put_many(f, event);
+	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0); /* not yet */
 	assert_int_equal(anchoring__stats(f->anchoring)->writes, 0);
 }
@@ -283,14 +283,14 @@ static void test_what_is_gone_is_forgotten(void **state)
 static void test_process_takes_its_threads_along(void **state)
 {
 	struct fixture *f = *state;
-	struct event_sample event;
+	struct record_sample record;
 
 	for (pid_t pid = 1; pid <= PROCESS_CNT; pid++) {
 		admit(f, pid);
-		event = event_of(pid, pid);
-		put(f, &event);
-		event = event_of(pid, PROCESS_CNT + pid);
-		put(f, &event);
+		record = event_of(pid, pid);
+		put(f, &record);
+		record = event_of(pid, PROCESS_CNT + pid);
+		put(f, &record);
 	}
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT);
 	anchoring__thread_gone(f->anchoring, PROCESS_CNT + 1);

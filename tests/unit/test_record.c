@@ -17,37 +17,37 @@
 #define FRAMES 5
 
 struct sample_record {
-	struct event_sample event;
+	struct record_sample record;
 	struct frame frames[FRAMES];
 };
 
 struct calls {
 	int samples, tasks, bad;
-	struct event_sample event;
+	struct record_sample record;
 	struct frame frames[FRAMES];
-	struct event_task task;
+	struct record_task task;
 	int codes;
 };
 
-static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
 	struct calls *calls = ctx;
 
 	calls->samples++;
-	calls->event = *event;
-	if (event->frame_cnt <= FRAMES)
-		memcpy(calls->frames, frames, event->frame_cnt * sizeof(*frames));
+	calls->record = *record;
+	if (record->frame_cnt <= FRAMES)
+		memcpy(calls->frames, frames, record->frame_cnt * sizeof(*frames));
 }
 
-static void on_task(void *ctx, const struct event_task *event)
+static void on_task(void *ctx, const struct record_task *record)
 {
 	struct calls *calls = ctx;
 
 	calls->tasks++;
-	calls->task = *event;
+	calls->task = *record;
 }
 
-static void on_code(void *ctx, const struct event_code *event)
+static void on_code(void *ctx, const struct record_code *record)
 {
 	((struct calls *)ctx)->codes++;
 }
@@ -76,37 +76,37 @@ static struct sample_record good_sample(__u32 frame_cnt)
 	struct sample_record r;
 
 	memset(&r, 0, sizeof(r));
-	r.event.type = EVENT_SAMPLE;
-	r.event.size = sizeof(r.event) + frame_cnt * sizeof(struct frame);
-	r.event.frame_cnt = frame_cnt;
-	r.event.reason = REASON_PYTHON;
-	strcpy(r.event.comm, "python3");
+	r.record.type = RECORD_SAMPLE;
+	r.record.size = sizeof(r.record) + frame_cnt * sizeof(struct frame);
+	r.record.frame_cnt = frame_cnt;
+	r.record.reason = REASON_PYTHON;
+	strcpy(r.record.comm, "python3");
 	for (__u32 i = 0; i < FRAMES; i++)
 		r.frames[i].code_addr = 0x1000 + i;
 	return r;
 }
 
-static struct event_task good_task(__u32 type)
+static struct record_task good_task(__u32 type)
 {
-	return (struct event_task){ .type = type, .size = sizeof(struct event_task), .pid = 77 };
+	return (struct record_task){ .type = type, .size = sizeof(struct record_task), .pid = 77 };
 }
 
 static void a_sample_arrives_whole(void **state)
 {
 	for (__u32 cnt = 0; cnt <= FRAMES; cnt++) {
 		struct sample_record r = good_sample(cnt);
-		struct calls calls = dispatch(&r, r.event.size);
+		struct calls calls = dispatch(&r, r.record.size);
 
 		assert_int_equal(calls.samples, 1);
-		assert_memory_equal(&calls.event, &r.event, sizeof(r.event));
+		assert_memory_equal(&calls.record, &r.record, sizeof(r.record));
 		assert_memory_equal(calls.frames, r.frames, cnt * sizeof(struct frame));
 	}
 }
 
 static void a_task_event_arrives_whole(void **state)
 {
-	for (__u32 type = EVENT_EXEC; type < EVENT_CODE; type++) {
-		struct event_task task = good_task(type);
+	for (__u32 type = RECORD_EXEC; type < RECORD_CODE; type++) {
+		struct record_task task = good_task(type);
 		struct calls calls = dispatch(&task, sizeof(task));
 
 		assert_int_equal(calls.tasks, 1);
@@ -118,14 +118,14 @@ static void a_sample_that_is_cut_anywhere_is_bad(void **state)
 {
 	struct sample_record r = good_sample(FRAMES);
 
-	for (size_t size = 0; size < r.event.size; size++)
+	for (size_t size = 0; size < r.record.size; size++)
 		assert_int_equal(dispatch(&r, size).bad, 1);
 }
 
 static void a_task_event_that_is_cut_anywhere_is_bad(void **state)
 {
-	for (__u32 type = EVENT_EXEC; type < EVENT_CNT; type++) {
-		struct event_task task = good_task(type);
+	for (__u32 type = RECORD_EXEC; type < RECORD_TYPE_CNT; type++) {
+		struct record_task task = good_task(type);
 
 		for (size_t size = 0; size < sizeof(task); size++)
 			assert_int_equal(dispatch(&task, size).bad, 1);
@@ -134,11 +134,12 @@ static void a_task_event_that_is_cut_anywhere_is_bad(void **state)
 
 static void a_type_that_is_none_is_bad(void **state)
 {
-	static const __u16 types[] = { EVENT_CNT, EVENT_CNT + 1, 255, 1U << 15, 0xffff };
+	static const __u16 types[] = { RECORD_TYPE_CNT, RECORD_TYPE_CNT + 1, 255, 1U << 15,
+				       0xffff };
 	struct sample_record r = good_sample(FRAMES);
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		r.event.type = types[i];
+		r.record.type = types[i];
 		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	}
 }
@@ -146,11 +147,11 @@ static void a_type_that_is_none_is_bad(void **state)
 static void an_owner_that_is_none_is_bad(void **state)
 {
 	struct sample_record r = good_sample(FRAMES);
-	struct event_task task = good_task(EVENT_FORK);
+	struct record_task task = good_task(RECORD_FORK);
 
-	r.event.owner = OWNER_CNT - 1;
+	r.record.owner = OWNER_CNT - 1;
 	assert_int_equal(dispatch(&r, sizeof(r)).bad, 0);
-	r.event.owner = OWNER_CNT;
+	r.record.owner = OWNER_CNT;
 	assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	task.owner = 0xffff;
 	assert_int_equal(dispatch(&task, sizeof(task)).bad, 1);
@@ -163,7 +164,7 @@ static void a_frame_count_that_is_not_the_size_is_bad(void **state)
 	struct sample_record r = good_sample(FRAMES);
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		r.event.frame_cnt = counts[i];
+		r.record.frame_cnt = counts[i];
 		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	}
 }
@@ -174,8 +175,8 @@ static void counts_that_overflow_with_their_size_are_bad(void **state)
 	struct sample_record r = good_sample(FRAMES);
 
 	for (__u32 cnt = 0x0aaaaaa0; cnt < 0x0aaaaac0; cnt++) {
-		r.event.frame_cnt = cnt;
-		r.event.size = (__u32)(sizeof(r.event) + cnt * sizeof(struct frame));
+		r.record.frame_cnt = cnt;
+		r.record.size = (__u32)(sizeof(r.record) + cnt * sizeof(struct frame));
 		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	}
 }
@@ -184,48 +185,48 @@ static void counts_that_overflow_with_their_size_are_bad(void **state)
 static void native_frames_are_behind_and_count(void **state)
 {
 	struct sample_record r = good_sample(2);
-	__u32 plain = r.event.size;
+	__u32 plain = r.record.size;
 	struct calls calls;
 
-	r.event.native_cnt = 2;
-	r.event.kernel_cnt = 2;
-	r.event.native_reason = NATIVE_COMPLETE;
-	r.event.size = plain + 2 * sizeof(struct native_frame) + 2 * sizeof(__u64);
-	calls = dispatch(&r, r.event.size);
+	r.record.native_cnt = 2;
+	r.record.kernel_cnt = 2;
+	r.record.native_reason = NATIVE_COMPLETE;
+	r.record.size = plain + 2 * sizeof(struct native_frame) + 2 * sizeof(__u64);
+	calls = dispatch(&r, r.record.size);
 	assert_int_equal(calls.samples, 1);
-	assert_ptr_equal(sample_native(&r.event, r.frames), &r.frames[2]);
-	assert_ptr_equal(sample_kernel(&r.event, r.frames), (char *)&r.frames[2] + 32);
+	assert_ptr_equal(sample_native(&r.record, r.frames), &r.frames[2]);
+	assert_ptr_equal(sample_kernel(&r.record, r.frames), (char *)&r.frames[2] + 32);
 	for (__u32 native = 0; native < 5; native++) {
 		for (__u32 kernel = 0; kernel < 5; kernel++) {
-			r.event.native_cnt = native;
-			r.event.kernel_cnt = kernel;
+			r.record.native_cnt = native;
+			r.record.kernel_cnt = kernel;
 			/* Four words and two: other counts of the same size are as good. */
-			assert_int_equal(dispatch(&r, r.event.size).bad, 2 * native + kernel != 6);
+			assert_int_equal(dispatch(&r, r.record.size).bad, 2 * native + kernel != 6);
 		}
 	}
-	r.event.native_cnt = r.event.kernel_cnt = 2;
-	r.event.native_reason = NATIVE_REASON_CNT;
-	assert_int_equal(dispatch(&r, r.event.size).bad, 1);
+	r.record.native_cnt = r.record.kernel_cnt = 2;
+	r.record.native_reason = NATIVE_REASON_CNT;
+	assert_int_equal(dispatch(&r, r.record.size).bad, 1);
 }
 
 static void a_size_that_is_not_the_records_is_bad(void **state)
 {
-	static const __u32 sizes[] = { 0, 4, sizeof(struct event_sample), ~0U };
+	static const __u32 sizes[] = { 0, 4, sizeof(struct record_sample), ~0U };
 	struct sample_record r = good_sample(FRAMES);
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		r.event.size = sizes[i];
+		r.record.size = sizes[i];
 		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	}
 }
 
 static void a_task_event_of_another_size_is_bad(void **state)
 {
-	static const __u32 sizes[] = { 0, 8, sizeof(struct event_task) - 1,
-				       sizeof(struct event_task) + 8, ~0U };
+	static const __u32 sizes[] = { 0, 8, sizeof(struct record_task) - 1,
+				       sizeof(struct record_task) + 8, ~0U };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct event_task task = good_task(EVENT_FORK);
+		struct record_task task = good_task(RECORD_FORK);
 
 		task.size = sizes[i];
 		assert_int_equal(dispatch(&task, sizeof(task)).bad, 1);
@@ -237,15 +238,15 @@ static void an_outcome_or_reason_that_is_none_is_bad(void **state)
 	struct sample_record r = good_sample(0);
 
 	for (int i = 0; i < 256; i++) {
-		r.event.outcome = i;
-		r.event.reason = REASON_PYTHON;
-		assert_int_equal(dispatch(&r, r.event.size).bad, i >= OUTCOME_CNT);
-		r.event.outcome = OUTCOME_COMPLETE;
-		r.event.reason = i;
+		r.record.outcome = i;
+		r.record.reason = REASON_PYTHON;
+		assert_int_equal(dispatch(&r, r.record.size).bad, i >= OUTCOME_CNT);
+		r.record.outcome = OUTCOME_COMPLETE;
+		r.record.reason = i;
 		if (i <= REASON_NATIVE_THREAD)
-			assert_int_equal(dispatch(&r, r.event.size).bad, 0);
+			assert_int_equal(dispatch(&r, r.record.size).bad, 0);
 		if (i >= REASON_CNT)
-			assert_int_equal(dispatch(&r, r.event.size).bad, 1);
+			assert_int_equal(dispatch(&r, r.record.size).bad, 1);
 	}
 }
 
@@ -253,8 +254,8 @@ static void a_name_without_an_end_is_bad(void **state)
 {
 	struct sample_record r = good_sample(1);
 
-	memset(r.event.comm, 'x', sizeof(r.event.comm));
-	assert_int_equal(dispatch(&r, r.event.size).bad, 1);
+	memset(r.record.comm, 'x', sizeof(r.record.comm));
+	assert_int_equal(dispatch(&r, r.record.size).bad, 1);
 }
 
 int main(void)

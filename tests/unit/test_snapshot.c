@@ -31,19 +31,19 @@ struct fixture {
 	struct image *image; /* the parent's memory; a child has the same at the same addresses */
 	struct image_code code;
 	struct symbolizer *parent, *child;
-	struct event_code event;
+	struct record_code record;
 	struct code_query query;
 };
 
 static void add_region(struct fixture *f, __u64 addr, __u32 size)
 {
-	__u32 i = f->event.region_cnt++;
+	__u32 i = f->record.region_cnt++;
 
-	f->event.regions[i].addr = addr;
-	f->event.regions[i].size = size;
-	f->event.regions[i].pos = f->event.data_size;
-	memcpy(f->event.data + f->event.data_size, image_at(f->image, addr), size);
-	f->event.data_size += size;
+	f->record.regions[i].addr = addr;
+	f->record.regions[i].size = size;
+	f->record.regions[i].pos = f->record.data_size;
+	memcpy(f->record.data + f->record.data_size, image_at(f->image, addr), size);
+	f->record.data_size += size;
 }
 
 /* What the kernel can read in a new child: the object and its strings, not the type's name. */
@@ -58,9 +58,9 @@ static int setup(void **state)
 				       image_ascii(f->image, "cart.py"),
 				       image_bytes(f->image, lines, sizeof(lines)), 10, 1 };
 	addr = image_code(f->image, &f->code);
-	f->event.type = EVENT_CODE;
-	f->event.code_addr = addr;
-	f->event.fingerprint =
+	f->record.type = RECORD_CODE;
+	f->record.code_addr = addr;
+	f->record.fingerprint =
 		fingerprint_add(code_fingerprint(f->code.qualname_addr, f->code.filename_addr,
 						 f->code.linetable_addr, 10),
 				f->code.version);
@@ -68,8 +68,8 @@ static int setup(void **state)
 	add_region(f, f->code.qualname_addr, STRING_SIZE);
 	add_region(f, f->code.filename_addr, STRING_SIZE);
 	add_region(f, f->code.linetable_addr, STRING_SIZE);
-	f->event.has_lines = 1;
-	f->query = (struct code_query){ addr, IMAGE_INTERP, 0, f->event.fingerprint, 4 };
+	f->record.has_lines = 1;
+	f->query = (struct code_query){ addr, IMAGE_INTERP, 0, f->record.fingerprint, 4 };
 	f->parent = symbolizer__new(&offsets, &f->image->memory);
 	f->child = symbolizer__new(&offsets, &nothing);
 	assert_non_null(f->parent);
@@ -106,7 +106,7 @@ static void test_snapshot_without_the_type_names_nothing(void **state)
 {
 	struct fixture *f = *state;
 
-	symbolizer__define(f->child, &f->event);
+	symbolizer__define(f->child, &f->record);
 	assert_false(is_named(f));
 }
 
@@ -118,7 +118,7 @@ static void test_snapshot_with_the_type_is_enough(void **state)
 	memcpy(&name, image_at(f->image, name_addr), sizeof(name));
 	add_region(f, name_addr, sizeof(name));
 	add_region(f, name, 8);
-	symbolizer__define(f->child, &f->event);
+	symbolizer__define(f->child, &f->record);
 	assert_true(is_named(f));
 }
 
@@ -128,8 +128,8 @@ static void test_parents_memory_shows_the_type(void **state)
 	struct fixture *f = *state;
 
 	symbolizer__inherit(f->child, f->parent, NULL);
-	symbolizer__inherit(f->child, f->parent, &f->event);
-	symbolizer__define(f->child, &f->event);
+	symbolizer__inherit(f->child, f->parent, &f->record);
+	symbolizer__define(f->child, &f->record);
 	assert_true(is_named(f));
 }
 
@@ -142,8 +142,8 @@ static void test_parent_that_has_another_type_there_proves_nothing(void **state)
 
 	memcpy(&name, image_at(f->image, other + tp_name), sizeof(name));
 	memcpy(image_at(f->image, f->image->code_type_addr + tp_name), &name, sizeof(name));
-	symbolizer__inherit(f->child, f->parent, &f->event);
-	symbolizer__define(f->child, &f->event);
+	symbolizer__inherit(f->child, f->parent, &f->record);
+	symbolizer__define(f->child, &f->record);
 	assert_false(is_named(f));
 }
 
@@ -153,8 +153,8 @@ static void test_parent_that_has_gone_proves_nothing(void **state)
 
 	f->image->fail_at = 1;
 	f->image->fail_with = -ESRCH;
-	symbolizer__inherit(f->child, f->parent, &f->event);
-	symbolizer__define(f->child, &f->event);
+	symbolizer__inherit(f->child, f->parent, &f->record);
+	symbolizer__define(f->child, &f->record);
 	assert_false(is_named(f));
 }
 

@@ -17,7 +17,7 @@
 
 struct fixture {
 	struct stacks *stacks;
-	struct event_sample event;
+	struct record_sample record;
 	struct frame frames[64];
 	struct stack *stack;
 };
@@ -27,7 +27,7 @@ static int setup(void **state)
 	struct fixture *x = calloc(1, sizeof(*x));
 
 	x->stacks = stacks__new();
-	x->event = (struct event_sample){
+	x->record = (struct record_sample){
 		.pid = 100, .tid = 101, .thread_start_ns = 7, .anchor_epoch = EPOCH
 	};
 	*state = x;
@@ -56,14 +56,14 @@ static struct frame frame_of(char name)
 /* A record of the frames named, root side first; anchor counts from the root side, too. */
 static int merge(struct fixture *x, __u8 note, const char *names, int anchor, __u32 steps)
 {
-	__u32 cnt = x->event.frame_cnt = strlen(names);
+	__u32 cnt = x->record.frame_cnt = strlen(names);
 
-	x->event.anchor = note;
-	x->event.anchor_index = anchor < 0 ? 0 : cnt - 1 - (__u32)anchor;
-	x->event.anchor_steps = steps;
+	x->record.anchor = note;
+	x->record.anchor_index = anchor < 0 ? 0 : cnt - 1 - (__u32)anchor;
+	x->record.anchor_steps = steps;
 	for (__u32 i = 0; i < cnt; i++)
 		x->frames[i] = frame_of(names[cnt - 1 - i]);
-	return stacks__merge(x->stacks, &x->event, x->frames, &x->stack);
+	return stacks__merge(x->stacks, &x->record, x->frames, &x->stack);
 }
 
 static void full(struct fixture *x, const char *names)
@@ -149,7 +149,7 @@ static void without_its_base_a_delta_is_refused(void **state)
 	full(x, "abcdef");
 	refuse(x, "dx", 0);
 	confirm(x);
-	x->event.anchor_epoch++;
+	x->record.anchor_epoch++;
 	refuse(x, "dx", 0);
 	confirm(x);
 	refuse(x, "ax", 4);
@@ -178,14 +178,14 @@ static void other_threads_have_other_bases(void **state)
 	struct fixture *x = *state;
 
 	confirm(x);
-	x->event.tid++;
+	x->record.tid++;
 	refuse(x, "dx", 0);
-	x->event.tid--;
+	x->record.tid--;
 	assert_int_equal(delta(x, "dx", 0), 0);
-	x->event.thread_start_ns++;
+	x->record.thread_start_ns++;
 	refuse(x, "dx", 0);
 	confirm(x);
-	stacks__remove_thread(x->stacks, (pid_t)x->event.tid);
+	stacks__remove_thread(x->stacks, (pid_t)x->record.tid);
 	refuse(x, "dx", 0);
 }
 
@@ -257,7 +257,7 @@ static void over_a_code_generation_only_the_base_is_kept(void **state)
 
 	confirm(x);
 	for (int i = 0; i < 3; i++) {
-		x->event.code_generation = i > 0;
+		x->record.code_generation = i > 0;
 		assert_int_equal(delta(x, "dxy", 0), 0);
 		assert_int_equal(x->stack->kept, i == 1 ? 3 : i == 2 ? 6 : 4);
 	}

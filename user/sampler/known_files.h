@@ -43,7 +43,7 @@ void known_files__free(struct known_files *k);
 
 /*
  * Makes the file of that process known, if it can be: fd has it open. owner: whose the file is; flags
- * for struct proc_info. Its number, which event_task.file will be; -EOPNOTSUPP it cannot be known,
+ * for struct proc_info. Its number, which record_task.file will be; -EOPNOTSUPP it cannot be known,
  * -EDQUOT its owner has too many, -errno.
  */
 int known_files__learn(struct known_files *k, const struct py_process *p, int fd, unsigned owner,

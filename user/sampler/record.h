@@ -15,16 +15,16 @@
 struct sampler_handler;
 
 /* The parts of a sample that has been checked, behind its frames. */
-static inline const struct native_frame *sample_native(const struct event_sample *event,
+static inline const struct native_frame *sample_native(const struct record_sample *record,
 						       const struct frame *frames)
 {
-	return (const struct native_frame *)(frames + event->frame_cnt);
+	return (const struct native_frame *)(frames + record->frame_cnt);
 }
 
-static inline const __u64 *sample_kernel(const struct event_sample *event,
+static inline const __u64 *sample_kernel(const struct record_sample *record,
 					 const struct frame *frames)
 {
-	return (const __u64 *)(sample_native(event, frames) + event->native_cnt);
+	return (const __u64 *)(sample_native(record, frames) + record->native_cnt);
 }
 
 /* data is 8-byte aligned, as the ring buffer delivers it. */

@@ -107,18 +107,18 @@ static bool is_there(const struct ring *r, unsigned long pos)
 /* Little is checked here: what is wrong about a record its readers find. */
 static void note(const struct ring *r, struct ring_moved *m, const struct queue_head *head)
 {
-	const struct event_header *header = (const struct event_header *)(head + 1);
-	const struct event_sample *event = (const struct event_sample *)header;
+	const struct record_header *header = (const struct record_header *)(head + 1);
+	const struct record_sample *record = (const struct record_sample *)header;
 
 	if (queue_record_size(head) >= sizeof(*header))
 		owner_books_consumed(r->books, header->owner, queue_record_size(head));
-	if (queue_record_size(head) < sizeof(*event) || event->type != EVENT_SAMPLE) {
-		m->task = m->task || event->type != EVENT_CODE;
+	if (queue_record_size(head) < sizeof(*record) || record->type != RECORD_SAMPLE) {
+		m->task = m->task || record->type != RECORD_CODE;
 		return;
 	}
-	m->newcomer = m->newcomer || !(event->flags & SAMPLE_HAS_SLOT);
-	m->deep = m->deep || event->frame_cnt >= KRAIT_ANCHOR_WORTH ||
-		  event->anchor > ANCHOR_NOTE_DELTA;
+	m->newcomer = m->newcomer || !(record->flags & SAMPLE_HAS_SLOT);
+	m->deep = m->deep || record->frame_cnt >= KRAIT_ANCHOR_WORTH ||
+		  record->anchor > ANCHOR_NOTE_DELTA;
 }
 
 /* Bytes of whole records from pos on, at most room. */

@@ -394,12 +394,13 @@ const struct owner_books *sampler__owner_books(const struct sampler *s)
 	return s->books;
 }
 
-int sampler__add_thread(struct sampler *s, const struct event_sample *event)
+int sampler__add_thread(struct sampler *s, const struct record_sample *record)
 {
 	int err;
 
 	pthread_mutex_lock(&s->slots_lock);
-	err = slots__add(s->slots, event->owner, event->pid, event->tid, event->thread_start_ns);
+	err = slots__add(s->slots, record->owner, record->pid, record->tid,
+			 record->thread_start_ns);
 	pthread_mutex_unlock(&s->slots_lock);
 	return err;
 }

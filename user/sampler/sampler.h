@@ -38,10 +38,10 @@ struct sampler_config {
 
 /* Called in the order in which the kernel wrote the records. */
 struct sampler_handler {
-	void (*sample)(void *ctx, const struct event_sample *event, const struct frame *frames);
-	void (*task)(void *ctx, const struct event_task *event);
+	void (*sample)(void *ctx, const struct record_sample *record, const struct frame *frames);
+	void (*task)(void *ctx, const struct record_task *record);
 	/* data is cut to event->data_size. */
-	void (*code)(void *ctx, const struct event_code *event);
+	void (*code)(void *ctx, const struct record_code *record);
 	void (*bad_record)(void *ctx);
 	void *ctx;
 };
@@ -101,7 +101,7 @@ const struct owner_books *sampler__owner_books(const struct sampler *s);
  * Gives the sampled thread a slot; without one it is searched for at every sample. This, the ties and the
  * removals may be called by any thread.
  */
-int sampler__add_thread(struct sampler *s, const struct event_sample *event);
+int sampler__add_thread(struct sampler *s, const struct record_sample *record);
 __u64 sampler__slots_refused(const struct sampler *s, unsigned owner);
 void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);
 

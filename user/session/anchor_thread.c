@@ -55,47 +55,47 @@ struct anchor_thread {
 /* ---- records ---------------------------------------------------------------------------------- */
 
 /* Shorter by an anchor only if it carries some frames, and news of one only if it says so. */
-static bool matters(const struct event_sample *event)
+static bool matters(const struct record_sample *record)
 {
-	return event->frame_cnt >= KRAIT_ANCHOR_WORTH || event->anchor > ANCHOR_NOTE_DELTA;
+	return record->frame_cnt >= KRAIT_ANCHOR_WORTH || record->anchor > ANCHOR_NOTE_DELTA;
 }
 
-static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
 	struct anchor_thread *t = ctx;
 	struct stack *stack;
 	int err;
 
-	if (event->outcome == OUTCOME_LOST || !anchoring__is_admitted(t->anchoring, event))
+	if (record->outcome == OUTCOME_LOST || !anchoring__is_admitted(t->anchoring, record))
 		return;
-	if (!(event->flags & SAMPLE_HAS_SLOT))
-		sampler__add_thread(t->sampler, event);
-	if (!matters(event)) {
-		anchoring__short_sample(t->anchoring, event);
+	if (!(record->flags & SAMPLE_HAS_SLOT))
+		sampler__add_thread(t->sampler, record);
+	if (!matters(record)) {
+		anchoring__short_sample(t->anchoring, record);
 		return;
 	}
-	err = stacks__merge(t->stacks, event, frames, &stack);
+	err = stacks__merge(t->stacks, record, frames, &stack);
 	if (err == -ESTALE)
-		anchoring__reset(t->anchoring, (pid_t)event->tid, event->thread_start_ns);
+		anchoring__reset(t->anchoring, (pid_t)record->tid, record->thread_start_ns);
 	if (!err)
-		anchoring__sample(t->anchoring, event, stack);
+		anchoring__sample(t->anchoring, record, stack);
 }
 
-static void on_task(void *ctx, const struct event_task *event)
+static void on_task(void *ctx, const struct record_task *record)
 {
 	struct anchor_thread *t = ctx;
 
-	if (event->type == EVENT_THREAD_EXIT) {
-		anchoring__thread_gone(t->anchoring, (pid_t)event->tid);
-		stacks__remove_thread(t->stacks, (pid_t)event->tid);
-	} else if (event->type == EVENT_EXIT || event->type == EVENT_EXEC) {
-		anchoring__process_gone(t->anchoring, (pid_t)event->pid, event->start_ns,
-					event->time_ns);
-		stacks__remove_process(t->stacks, (pid_t)event->pid);
+	if (record->type == RECORD_THREAD_EXIT) {
+		anchoring__thread_gone(t->anchoring, (pid_t)record->tid);
+		stacks__remove_thread(t->stacks, (pid_t)record->tid);
+	} else if (record->type == RECORD_EXIT || record->type == RECORD_EXEC) {
+		anchoring__process_gone(t->anchoring, (pid_t)record->pid, record->start_ns,
+					record->time_ns);
+		stacks__remove_process(t->stacks, (pid_t)record->pid);
 	}
 }
 
-static void on_code(void *ctx, const struct event_code *event)
+static void on_code(void *ctx, const struct record_code *record)
 {
 }
 
@@ -133,9 +133,9 @@ void anchor_thread__admit(struct anchor_thread *t, const struct anchor_process *
 	post(t, &(struct letter){ .admit = true, .process = *process });
 }
 
-void anchor_thread__reset(struct anchor_thread *t, const struct event_sample *event)
+void anchor_thread__reset(struct anchor_thread *t, const struct record_sample *record)
 {
-	post(t, &(struct letter){ .tid = (pid_t)event->tid, .start_ns = event->thread_start_ns });
+	post(t, &(struct letter){ .tid = (pid_t)record->tid, .start_ns = record->thread_start_ns });
 }
 
 static void read_letters(struct anchor_thread *t)

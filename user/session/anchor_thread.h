@@ -18,7 +18,7 @@
 
 struct anchor_thread;
 struct error;
-struct event_sample;
+struct record_sample;
 struct sampler;
 
 /* Not of ANCHOR_MODE_OFF. The sampler is borrowed, and has a queue with a cursor for anchors. NULL with
@@ -31,7 +31,7 @@ void anchor_thread__free(struct anchor_thread *t);
 /* Threads of that process may get anchors from now on. Takes over its descriptors. */
 void anchor_thread__admit(struct anchor_thread *t, const struct anchor_process *process);
 /* The main thread has no base for that thread's deltas any more. */
-void anchor_thread__reset(struct anchor_thread *t, const struct event_sample *event);
+void anchor_thread__reset(struct anchor_thread *t, const struct record_sample *record);
 
 /* After sampler__stop(): reads what is left, clears the anchors, ends. */
 void anchor_thread__finish(struct anchor_thread *t);

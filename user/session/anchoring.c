@@ -167,12 +167,12 @@ void anchoring__admit(struct anchoring *a, const struct anchor_process *process)
 	HASH_ADD(hh, a->by_pid, process.pid, sizeof(pid_t), p);
 }
 
-bool anchoring__is_admitted(struct anchoring *a, const struct event_sample *event)
+bool anchoring__is_admitted(struct anchoring *a, const struct record_sample *record)
 {
-	const struct admitted *p = find_process(a, (pid_t)event->pid);
+	const struct admitted *p = find_process(a, (pid_t)record->pid);
 
-	return p && event->time_ns >= p->process.since_ns &&
-	       start_order(event->thread_start_ns, p->process.start_ns) >= 0;
+	return p && record->time_ns >= p->process.since_ns &&
+	       start_order(record->thread_start_ns, p->process.start_ns) >= 0;
 }
 
 static void remove_process(struct anchoring *a, struct admitted *p)
@@ -208,9 +208,9 @@ static struct anchored *find(struct anchoring *a, pid_t tid, __u64 start_ns)
 	return t;
 }
 
-static struct anchored *find_or_add(struct anchoring *a, const struct event_sample *event)
+static struct anchored *find_or_add(struct anchoring *a, const struct record_sample *record)
 {
-	struct anchored *t = find(a, event->tid, event->thread_start_ns);
+	struct anchored *t = find(a, record->tid, record->thread_start_ns);
 
 	if (t)
 		return t;
@@ -218,10 +218,10 @@ static struct anchored *find_or_add(struct anchoring *a, const struct event_samp
 	if (!t)
 		return NULL;
 	t->anchoring = a;
-	t->tid = event->tid;
-	t->pid = event->pid;
-	t->start_ns = event->thread_start_ns;
-	t->owner = event->owner;
+	t->tid = record->tid;
+	t->pid = record->pid;
+	t->start_ns = record->thread_start_ns;
+	t->owner = record->owner;
 	t->index = -1;
 	HASH_ADD_INT(a->by_tid, tid, t);
 	a->stats.threads++;
@@ -283,7 +283,7 @@ static void refuse_process(struct anchoring *a, pid_t pid, const char *why)
 	log_warn("anchoring", "process %d gets full walks only: %s", pid, why);
 }
 
-static void take_sample(struct anchored *t, const struct event_sample *e)
+static void take_sample(struct anchored *t, const struct record_sample *e)
 {
 	t->tstate_addr = e->tstate_addr;
 	t->interp_addr = e->interp_addr;
@@ -293,11 +293,11 @@ static void take_sample(struct anchored *t, const struct event_sample *e)
 }
 
 /* Frames that the record would carry had it not been walked to the end for a check or a confirmation. */
-static __u32 frames_above(const struct event_sample *event)
+static __u32 frames_above(const struct record_sample *record)
 {
-	bool whole = event->anchor == ANCHOR_NOTE_AUDIT || event->anchor == ANCHOR_NOTE_CONFIRM;
+	bool whole = record->anchor == ANCHOR_NOTE_AUDIT || record->anchor == ANCHOR_NOTE_CONFIRM;
 
-	return whole ? event->anchor_index + 1 : event->frame_cnt;
+	return whole ? record->anchor_index + 1 : record->frame_cnt;
 }
 
 /* Other notes are as rare as writes. */
@@ -307,49 +307,49 @@ static void count_note(struct anchoring *a, __u32 note)
 	a->stats.foreign += note == ANCHOR_NOTE_FOREIGN;
 }
 
-void anchoring__sample(struct anchoring *a, const struct event_sample *event,
+void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 		       const struct stack *stack)
 {
 	struct placement_sample sample = {
-		.time_ns = event->time_ns,
+		.time_ns = record->time_ns,
 		.stack = stack,
-		.emitted = frames_above(event),
-		.confirmed = event->anchor == ANCHOR_NOTE_CONFIRM,
-		.over = event->anchor == ANCHOR_NOTE_SLID || event->anchor == ANCHOR_NOTE_FOREIGN,
+		.emitted = frames_above(record),
+		.confirmed = record->anchor == ANCHOR_NOTE_CONFIRM,
+		.over = record->anchor == ANCHOR_NOTE_SLID || record->anchor == ANCHOR_NOTE_FOREIGN,
 	};
-	struct anchored *t = find_or_add(a, event);
+	struct anchored *t = find_or_add(a, record);
 	int frame;
 
 	if (!t || t->hold == HOLD_REFUSED)
 		return;
-	count_note(a, event->anchor);
+	count_note(a, record->anchor);
 	if (stack->mismatch) {
 		refuse(a, t, "an audit found a wrong base");
 		return;
 	}
-	take_sample(t, event);
+	take_sample(t, record);
 	/* The root of a stack that is too deep is never met, so no anchor of it is ever confirmed. */
-	if (event->reason == REASON_DEPTH)
+	if (record->reason == REASON_DEPTH)
 		return;
 	frame = placement_observe(&t->placement, &sample, a->mode == ANCHOR_MODE_ON);
 	if (t->asked)
 		return; /* what comes of that is not known yet */
 	if (t->hold == HOLD_WATCH) {
-		if (event->time_ns >= t->watch_until_ns)
+		if (record->time_ns >= t->watch_until_ns)
 			enqueue(a, t);
-	} else if (event->anchor == ANCHOR_NOTE_FOREIGN) {
-		watch(a, t, event->time_ns);
+	} else if (record->anchor == ANCHOR_NOTE_FOREIGN) {
+		watch(a, t, record->time_ns);
 	} else if (frame >= 0 && !set_addrs(t, stack, frame)) {
 		enqueue(a, t);
 	}
 }
 
-void anchoring__short_sample(struct anchoring *a, const struct event_sample *event)
+void anchoring__short_sample(struct anchoring *a, const struct record_sample *record)
 {
-	struct anchored *t = find(a, event->tid, event->thread_start_ns);
+	struct anchored *t = find(a, record->tid, record->thread_start_ns);
 
 	if (t)
-		placement_skip(&t->placement, event->frame_cnt);
+		placement_skip(&t->placement, record->frame_cnt);
 }
 
 void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns)

@@ -64,13 +64,13 @@ void anchoring__free(struct anchoring *a);
 /* Threads of it may get anchors from now on. Takes over the descriptors, whatever comes of it. */
 void anchoring__admit(struct anchoring *a, const struct anchor_process *process);
 /* Is that sample one of an admitted process? */
-bool anchoring__is_admitted(struct anchoring *a, const struct event_sample *event);
+bool anchoring__is_admitted(struct anchoring *a, const struct record_sample *record);
 
 /* Takes in a sample that was merged into *stack. */
-void anchoring__sample(struct anchoring *a, const struct event_sample *event,
+void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 		       const struct stack *stack);
 /* The same of one that carries so little that no anchor would make it shorter: it was not merged. */
-void anchoring__short_sample(struct anchoring *a, const struct event_sample *event);
+void anchoring__short_sample(struct anchoring *a, const struct record_sample *record);
 /* The base of the thread's deltas is lost: no more of them until there is a new one. */
 void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns);
 /* Asks for what was decided on. */

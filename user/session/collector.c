@@ -111,24 +111,24 @@ static __u32 process_node(struct collector *c, struct process *p, const char *co
 }
 
 /* The node of the sampled thread below that of its process. */
-static __u32 thread_node(struct collector *c, struct process *p, const struct event_sample *event,
+static __u32 thread_node(struct collector *c, struct process *p, const struct record_sample *record,
 			 const char *comm)
 {
 	if (!p->node)
 		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : comm);
-	return profile__named_child(c->profile, p->node, FRAME_THREAD, comm, p->pid, event->tid);
+	return profile__named_child(c->profile, p->node, FRAME_THREAD, comm, p->pid, record->tid);
 }
 
 /* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
 static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
-			const struct event_sample *event, struct stack *stack)
+			const struct record_sample *record, struct stack *stack)
 {
 	__u32 kept = stack->root_tag == root ? stack->kept : 0;
 	__u32 node = kept ? stack->tags[kept - 1] : root;
 
 	for (__u32 i = kept; i < stack->cnt && node; i++) {
 		if (stack->frames[i].code_addr)
-			node = naming_node(&c->naming, p, node, event, &stack->frames[i]);
+			node = naming_node(&c->naming, p, node, record, &stack->frames[i]);
 		stack->tags[i] = node;
 	}
 	stack->root_tag = node ? root : 0;
@@ -178,13 +178,13 @@ static __u32 follow_trail(struct collector *c, const struct join *j, struct stac
 
 /* The native frames of a sample that has no Python ones, below the mark that says why. */
 static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
-			    const struct event_sample *event, const struct frame *frames)
+			    const struct record_sample *record, const struct frame *frames)
 {
 	const struct join *j;
 
 	if (!c->mixed || !node ||
-	    mixed__join(c->mixed, p, event, sample_native(event, frames),
-			sample_kernel(event, frames), NULL, 0, &j))
+	    mixed__join(c->mixed, p, record, sample_native(record, frames),
+			sample_kernel(record, frames), NULL, 0, &j))
 		return node;
 	for (__u32 i = 0; i < j->cnt && node; i++)
 		node = profile__child(c->profile, node, mixed__frame(c->mixed, &j->items[i]));
@@ -202,7 +202,7 @@ static bool has_python(const struct stack *stack)
 
 /* As stack_node(), with what is native between the Python frames. */
 static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
-			const struct event_sample *event, const struct frame *frames,
+			const struct record_sample *record, const struct frame *frames,
 			struct stack *stack)
 {
 	__u32 kept = stack->root_tag == root ? stack->kept : 0, node = root, i;
@@ -210,12 +210,12 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 
 	if (!has_python(stack)) {
 		stack->root_tag = 0;
-		return frameless_node(c, p, add_mark(c, root, NO_PYTHON_FRAME), event, frames);
+		return frameless_node(c, p, add_mark(c, root, NO_PYTHON_FRAME), record, frames);
 	}
 	stack->own_tags = true;
 	stack->root_tag = 0;
-	if (mixed__join(c->mixed, p, event, sample_native(event, frames),
-			sample_kernel(event, frames), stack->frames, stack->cnt, &j))
+	if (mixed__join(c->mixed, p, record, sample_native(record, frames),
+			sample_kernel(record, frames), stack->frames, stack->cnt, &j))
 		return 0;
 	i = follow_trail(c, j, stack, kept);
 	if (i)
@@ -225,7 +225,7 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 
 		if (item->kind == JOIN_PYTHON) {
 			if (stack->frames[item->index].code_addr)
-				node = naming_node(&c->naming, p, node, event,
+				node = naming_node(&c->naming, p, node, record,
 						   &stack->frames[item->index]);
 			stack->tags[item->index] = node;
 		} else {
@@ -238,9 +238,9 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 }
 
 /* What stands for a sample without Python frames, or NULL where there are some. */
-static const char *frameless(const struct event_sample *event)
+static const char *frameless(const struct record_sample *record)
 {
-	switch (event->reason) {
+	switch (record->reason) {
 	case REASON_NO_RUNTIME:
 		return "[interpreter not running]";
 	case REASON_NATIVE_THREAD:
@@ -254,21 +254,21 @@ static const char *frameless(const struct event_sample *event)
 	}
 }
 
-static __u32 root_node(struct collector *c, struct process *p, const struct event_sample *event,
+static __u32 root_node(struct collector *c, struct process *p, const struct record_sample *record,
 		       const char *comm)
 {
-	__u32 root = thread_node(c, p, event, comm);
+	__u32 root = thread_node(c, p, record, comm);
 	char mark[64];
 
-	if (!root || event->outcome != OUTCOME_TRUNCATED)
+	if (!root || record->outcome != OUTCOME_TRUNCATED)
 		return root;
-	snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(event->reason));
+	snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(record->reason));
 	return add_mark(c, root, mark);
 }
 
 /* The node of a stack that has been merged; 0 without room. */
 static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
-			 const struct event_sample *event, const struct frame *frames,
+			 const struct record_sample *record, const struct frame *frames,
 			 struct stack *stack)
 {
 	__u32 node;
@@ -277,8 +277,8 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
 		stack->root_tag = 0;
 		return 0;
 	}
-	node = c->mixed ? mixed_node(c, p, root, event, frames, stack) :
-			  stack_node(c, p, root, event, stack);
+	node = c->mixed ? mixed_node(c, p, root, record, frames, stack) :
+			  stack_node(c, p, root, record, stack);
 	return node == root ? add_mark(c, root, NO_PYTHON_FRAME) : node;
 }
 
@@ -286,40 +286,40 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
  * The node that a complete or truncated sample counts at; 0 when it is lost after all, *reason saying
  * why.
  */
-static __u32 sample_node(struct collector *c, struct process *p, const struct event_sample *event,
+static __u32 sample_node(struct collector *c, struct process *p, const struct record_sample *record,
 			 const struct frame *frames, const char *comm, enum reason *reason)
 {
-	__u32 root = root_node(c, p, event, comm), node;
+	__u32 root = root_node(c, p, record, comm), node;
 	struct stack *stack;
 	int err;
 
-	if (frameless(event))
-		return root ? frameless_node(c, p, add_mark(c, root, frameless(event)), event,
+	if (frameless(record))
+		return root ? frameless_node(c, p, add_mark(c, root, frameless(record)), record,
 					     frames) :
 			      0;
-	err = stacks__merge(c->stacks, event, frames, &stack);
+	err = stacks__merge(c->stacks, record, frames, &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		if (c->anchors)
-			anchor_thread__reset(c->anchors, event);
+			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	node = named_stack(c, p, root, event, frames, stack);
+	node = named_stack(c, p, root, record, frames, stack);
 	return node;
 }
 
 static void report_sample(struct collector *c, const struct process *p,
-			  const struct event_sample *event, __u32 node, const char *comm)
+			  const struct record_sample *record, __u32 node, const char *comm)
 {
 	struct profile_sample sample = {
-		.time_ns = event->time_ns,
-		.period = event->period,
+		.time_ns = record->time_ns,
+		.period = record->period,
 		.node = node,
-		.cpu = event->cpu,
-		.pid = event->pid,
-		.tid = event->tid,
+		.cpu = record->cpu,
+		.pid = record->pid,
+		.tid = record->tid,
 		.comm = comm,
-		.event = event->event,
+		.event = record->event,
 		.native = p->native,
 	};
 
@@ -327,13 +327,13 @@ static void report_sample(struct collector *c, const struct process *p,
 		c->config.on_sample(c->config.on_sample_ctx, c->profile, &sample);
 }
 
-void collector__sample(struct collector *c, const struct event_sample *event,
+void collector__sample(struct collector *c, const struct record_sample *record,
 		       const struct frame *frames)
 {
-	struct accounts *accounts = profile__event_accounts(c->profile, event->event);
-	struct process *p = processes__of_record(c->processes, event);
-	char comm[4 * sizeof(event->comm)];
-	enum reason reason = event->reason;
+	struct accounts *accounts = profile__event_accounts(c->profile, record->event);
+	struct process *p = processes__of_record(c->processes, record);
+	char comm[4 * sizeof(record->comm)];
+	enum reason reason = record->reason;
 	__u32 node;
 
 	if (!p) {
@@ -344,31 +344,31 @@ void collector__sample(struct collector *c, const struct event_sample *event,
 		accounts->unwanted++;
 		return;
 	}
-	if (event->outcome == OUTCOME_LOST) {
-		accounts->reasons[event->reason]++;
-		p->reasons[event->reason]++;
+	if (record->outcome == OUTCOME_LOST) {
+		accounts->reasons[record->reason]++;
+		p->reasons[record->reason]++;
 		return;
 	}
 	if (!p->offered)
 		admission_offer(c->anchors, p);
-	if (!(event->flags & SAMPLE_HAS_SLOT))
-		sampler__add_thread(c->sampler, event);
-	printable_into(comm, sizeof(comm), event->comm);
-	profile__begin(c->profile, event->owner);
-	node = sample_node(c, p, event, frames, comm, &reason);
+	if (!(record->flags & SAMPLE_HAS_SLOT))
+		sampler__add_thread(c->sampler, record);
+	printable_into(comm, sizeof(comm), record->comm);
+	profile__begin(c->profile, record->owner);
+	node = sample_node(c, p, record, frames, comm, &reason);
 	if (!node && reason_outcome(reason) != OUTCOME_LOST) {
 		reason = REASON_NO_ROOM;
-		c->no_room[event->owner]++;
+		c->no_room[record->owner]++;
 	}
 	accounts->reasons[reason]++;
 	p->reasons[reason]++;
 	if (!node)
 		return;
 	accounts->unknown_samples += naming_is_unknown(&c->naming, node);
-	profile__count(c->profile, event->event, node, event->period);
+	profile__count(c->profile, record->event, node, record->period);
 	if (!c->first_sample_ns)
-		c->first_sample_ns = event->time_ns;
-	report_sample(c, p, event, node, comm);
+		c->first_sample_ns = record->time_ns;
+	report_sample(c, p, record, node, comm);
 }
 
 /* Whose interrupt it was is not to be known. */
@@ -377,9 +377,9 @@ void collector__bad_record(struct collector *c)
 	profile__accounts(c->profile)->reasons[REASON_BAD_RECORD]++;
 }
 
-void collector__thread_gone(struct collector *c, const struct event_task *event)
+void collector__thread_gone(struct collector *c, const struct record_task *record)
 {
-	stacks__remove_thread(c->stacks, event->tid);
+	stacks__remove_thread(c->stacks, record->tid);
 }
 
 void collector__process_gone(struct collector *c, struct process *process)

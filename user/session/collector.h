@@ -25,7 +25,7 @@ typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
 				    const struct profile_sample *sample);
 
 struct collector_config {
-	const struct event_spec *events; /* in the order of event_sample.event */
+	const struct event_spec *events; /* in the order of record_sample.event */
 	unsigned event_cnt;
 	unsigned label; /* enum label_part, of process frames */
 	collector_sample_fn on_sample;
@@ -40,10 +40,10 @@ void collector__free(struct collector *c);
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors);
 
-void collector__sample(struct collector *c, const struct event_sample *event,
+void collector__sample(struct collector *c, const struct record_sample *record,
 		       const struct frame *frames);
 void collector__bad_record(struct collector *c);
-void collector__thread_gone(struct collector *c, const struct event_task *event);
+void collector__thread_gone(struct collector *c, const struct record_task *record);
 void collector__process_gone(struct collector *c, struct process *process);
 
 /* See mixed__files(). */

@@ -83,23 +83,23 @@ static struct native_symbol *resolve(const struct mixed *m, struct native *nativ
  * chain goes on at its caller's caller. .eh_frame says so, and where its return address is. The leaf
  * then lies below all other frames. The caller's address, or 0.
  */
-static __u64 hidden_caller(struct native *native, const struct event_sample *event, __u64 ip)
+static __u64 hidden_caller(struct native *native, const struct record_sample *record, __u64 ip)
 {
 	/* Found first: of a file that nobody has opened yet nothing is known. */
-	int word = native__find(native, ip, event->time_ns) ? native__return_word(native, ip) : -1;
+	int word = native__find(native, ip, record->time_ns) ? native__return_word(native, ip) : -1;
 
-	if (word < 0 || word >= KRAIT_LEAF_WORDS || !event->leaf[word])
+	if (word < 0 || word >= KRAIT_LEAF_WORDS || !record->leaf[word])
 		return 0;
-	return native__find_caller(native, event->leaf[word] - 1, event->time_ns) ?
-		       event->leaf[word] :
+	return native__find_caller(native, record->leaf[word] - 1, record->time_ns) ?
+		       record->leaf[word] :
 		       0;
 }
 
 /* The record's frames, and the one that it cannot have. */
-static void copy_natives(struct mixed *m, struct native *native, const struct event_sample *event,
+static void copy_natives(struct mixed *m, struct native *native, const struct record_sample *record,
 			 const struct native_frame *natives)
 {
-	__u64 caller = event->native_cnt ? hidden_caller(native, event, natives[0].ip) : 0;
+	__u64 caller = record->native_cnt ? hidden_caller(native, record, natives[0].ip) : 0;
 
 	m->native_cnt = 0;
 	if (caller) {
@@ -108,7 +108,7 @@ static void copy_natives(struct mixed *m, struct native *native, const struct ev
 		m->natives[m->native_cnt++] =
 			(struct native_frame){ caller, natives[0].frame_addr };
 	}
-	for (__u32 i = caller ? 1 : 0; i < event->native_cnt; i++)
+	for (__u32 i = caller ? 1 : 0; i < record->native_cnt; i++)
 		m->natives[m->native_cnt++] = natives[i];
 }
 
@@ -116,12 +116,12 @@ static void copy_natives(struct mixed *m, struct native *native, const struct ev
  * A caller that is in no code says that the frame above it has no frame pointer, but something that
  * looked like one: the chain ends there.
  */
-static void take_natives(struct mixed *m, struct native *native, const struct event_sample *event,
+static void take_natives(struct mixed *m, struct native *native, const struct record_sample *record,
 			 const struct native_frame *natives, enum native_reason *reason)
 {
-	copy_natives(m, native, event, natives);
+	copy_natives(m, native, record, natives);
 	for (__u32 i = 0; i < m->native_cnt; i++) {
-		m->symbols[i] = resolve(m, native, i, event->time_ns);
+		m->symbols[i] = resolve(m, native, i, record->time_ns);
 		if (!m->symbols[i] && i) {
 			m->natives[i - 1].frame_addr = 0;
 			m->native_cnt = i;
@@ -144,18 +144,18 @@ static void count(struct mixed *m, enum native_reason reason)
 		m->stats.truncated[reason]++;
 }
 
-int mixed__join(struct mixed *m, struct process *p, const struct event_sample *event,
+int mixed__join(struct mixed *m, struct process *p, const struct record_sample *record,
 		const struct native_frame *natives, const __u64 *kernel, const struct frame *frames,
 		__u32 frame_cnt, const struct join **ret)
 {
-	enum native_reason reason = event->native_reason;
+	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
 	struct join_input in = {
 		.frames = frames,
 		.frame_cnt = frame_cnt,
 		.natives = m->natives,
 		.origins = m->origins,
-		.kernel_cnt = event->kernel_cnt,
+		.kernel_cnt = record->kernel_cnt,
 		.interpreter = m->options.interpreter,
 	};
 	__u32 serial;
@@ -164,16 +164,16 @@ int mixed__join(struct mixed *m, struct process *p, const struct event_sample *e
 	m->native_cnt = 0;
 	m->kernel = kernel;
 	if (p->native && reason != NATIVE_NONE) {
-		take_natives(m, p->native, event, natives, &reason);
+		take_natives(m, p->native, record, natives, &reason);
 		native__mappings(p->native, &mapping_cnt, &serial);
 	}
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
 	/* There is code at the leaf always, be it the interpreter's. */
 	in.unknown = m->options.native && !in.taken && reason != NATIVE_NONE;
 	m->stats.unknown += in.unknown && reason != NATIVE_NO_REGS;
-	m->stats.frames += event->native_cnt;
-	m->stats.kernel_frames += event->kernel_cnt;
-	m->stats.kernel_samples += event->kernel_cnt > 0;
+	m->stats.frames += record->native_cnt;
+	m->stats.kernel_frames += record->kernel_cnt;
+	m->stats.kernel_samples += record->kernel_cnt > 0;
 	in.native_cnt = in.taken ? m->native_cnt : 0;
 	in.ended = reason == NATIVE_COMPLETE;
 	err = join_stacks(&m->join, &in);

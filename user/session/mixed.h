@@ -45,7 +45,7 @@ struct native_files *mixed__files(struct mixed *m);
  * Takes in a record. frames: the whole Python stack, root first. *ret: the merged stack, valid until
  * the next call. 0 or -ENOMEM.
  */
-int mixed__join(struct mixed *m, struct process *p, const struct event_sample *event,
+int mixed__join(struct mixed *m, struct process *p, const struct record_sample *record,
 		const struct native_frame *natives, const __u64 *kernel, const struct frame *frames,
 		__u32 frame_cnt, const struct join **ret) __attribute__((warn_unused_result));
 

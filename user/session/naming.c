@@ -23,11 +23,11 @@ void naming_clear(struct naming *n)
 
 /* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
 static void unknown_frame(struct naming *n, const struct process *p,
-			  const struct event_sample *event, const struct frame *f,
+			  const struct record_sample *record, const struct frame *f,
 			  struct profile_frame *frame)
 {
 	frame->name = profile__string(n->profile, "<unknown function>");
-	profile__event_accounts(n->profile, event->event)->unknown_frames++;
+	profile__event_accounts(n->profile, record->event)->unknown_frames++;
 	if (n->logged++ < UNKNOWN_LOGGED_MAX)
 		log_debug("naming", "unknown function: pid %d, code %#llx", p->pid, f->code_addr);
 }
@@ -101,12 +101,12 @@ static void name_frame(struct naming *n, struct profile_frame *frame,
 }
 
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
-		  const struct event_sample *event, const struct frame *f)
+		  const struct record_sample *record, const struct frame *f)
 {
 	struct code_query query = {
 		.code_addr = f->code_addr,
-		.interp_addr = event->interp_addr,
-		.code_generation = event->code_generation,
+		.interp_addr = record->interp_addr,
+		.code_generation = record->code_generation,
 		.fingerprint = f->fingerprint,
 		.instr_off = f->instr_off,
 	};
@@ -123,7 +123,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		if (f->instr_off >= 0)
 			frame.unit = f->instr_off / 2;
 	} else {
-		unknown_frame(n, p, event, f, &frame);
+		unknown_frame(n, p, record, f, &frame);
 		unknown = true;
 	}
 	frame.line = position.line;

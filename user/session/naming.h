@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-struct event_sample;
+struct record_sample;
 struct frame;
 struct process;
 struct profile;
@@ -29,7 +29,7 @@ void naming_clear(struct naming *n);
 
 /* The node of the frame below that of its caller; the caller's own where it shall not be seen. */
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
-		  const struct event_sample *event, const struct frame *f);
+		  const struct record_sample *record, const struct frame *f);
 /* Is one of the functions on the way to that node unknown? */
 bool naming_is_unknown(const struct naming *n, __u32 node);
 

@@ -36,34 +36,34 @@ static struct entry *find_started(struct processes *ps, pid_t pid, __u64 start_n
 }
 
 /* As find_started(), for an event; one that is not there begins if every process is followed. */
-static struct entry *find_or_begin(struct processes *ps, const struct event_task *event)
+static struct entry *find_or_begin(struct processes *ps, const struct record_task *record)
 {
 	bool past;
-	struct entry *e = find_started(ps, event->pid, event->start_ns, &past);
+	struct entry *e = find_started(ps, record->pid, record->start_ns, &past);
 
-	if (!e && !past && ps->config.all && (pid_t)event->pid != getpid())
-		e = entry_add(ps, event->pid, event->start_ns);
+	if (!e && !past && ps->config.all && (pid_t)record->pid != getpid())
+		e = entry_add(ps, record->pid, record->start_ns);
 	if (e)
-		e->process.owner = event->owner;
+		e->process.owner = record->owner;
 	return e;
 }
 
 /* A child has its parent's image: it is ready at once, without a look at its memory. */
-static void on_fork(struct processes *ps, const struct event_task *event)
+static void on_fork(struct processes *ps, const struct record_task *record)
 {
-	struct entry *parent = entry_find(ps, event->parent_pid), *child;
+	struct entry *parent = entry_find(ps, record->parent_pid), *child;
 	struct process *p;
 	bool past;
 
-	if (!parent || (pid_t)event->pid == getpid())
+	if (!parent || (pid_t)record->pid == getpid())
 		return;
-	if (find_started(ps, event->pid, event->start_ns, &past) || past)
+	if (find_started(ps, record->pid, record->start_ns, &past) || past)
 		return; /* a scan was faster */
-	child = entry_add(ps, event->pid, event->start_ns);
+	child = entry_add(ps, record->pid, record->start_ns);
 	if (!child)
 		return;
 	p = &child->process;
-	p->owner = event->owner;
+	p->owner = record->owner;
 	if (parent->process.state == PROCESS_UNWANTED)
 		entry_leave_alone(ps, p);
 	/* Python perhaps, but that is still being found out: of the child, too. */
@@ -74,9 +74,9 @@ static void on_fork(struct processes *ps, const struct event_task *event)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
 	tracking_known(ps->config.sampler, p, parent->process.layout);
-	p->parent_pid = event->parent_pid;
-	p->info.pid = event->pid;
-	p->info.start_ticks = event->start_ns / KRAIT_NS_PER_TICK;
+	p->parent_pid = record->parent_pid;
+	p->info.pid = record->pid;
+	p->info.start_ticks = record->start_ns / KRAIT_NS_PER_TICK;
 	if (entry_open(ps, p, &parent->process))
 		entry_remove(ps, child);
 }
@@ -98,20 +98,20 @@ static bool matches(const struct filter *filter, struct process *p, const char *
  * The kernel has resolved it already, by its executable or by a probe: nothing needs to be read, the
  * process may even have gone.
  */
-static void on_known_image(struct processes *ps, struct entry *e, const struct event_task *event)
+static void on_known_image(struct processes *ps, struct entry *e, const struct record_task *record)
 {
 	struct sampler *sampler = ps->config.sampler;
 	const struct known_file *file =
-		known_files__at(sampler__known_files(sampler), event->file, clock_monotonic_ns());
+		known_files__at(sampler__known_files(sampler), record->file, clock_monotonic_ns());
 	struct process *p = &e->process;
 
 	p->info = (struct py_process){
-		.pid = event->pid,
-		.start_ticks = event->start_ns / KRAIT_NS_PER_TICK,
-		.runtime_addr = event->runtime_addr,
-		.offsets = *layouts__at(sampler__layouts(sampler), event->layout),
+		.pid = record->pid,
+		.start_ticks = record->start_ns / KRAIT_NS_PER_TICK,
+		.runtime_addr = record->runtime_addr,
+		.offsets = *layouts__at(sampler__layouts(sampler), record->layout),
 		.of_file = true, /* nothing else is learned (tracking.c) */
-		.build = event->type == EVENT_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
+		.build = record->type == RECORD_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
 	};
 	snprintf(p->info.anchors_why, sizeof(p->info.anchors_why), "%s",
 		 py_offsets_anchors_why(&p->info.offsets, true));
@@ -121,64 +121,64 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct e
 		snprintf(p->info.file, sizeof(p->info.file), "%s", file->name);
 	}
 	log_debug("processes", "%d is known by its file", p->pid);
-	tracking_known(sampler, p, event->layout);
-	printable_into(p->info.comm, sizeof(p->info.comm), event->comm);
+	tracking_known(sampler, p, record->layout);
+	printable_into(p->info.comm, sizeof(p->info.comm), record->comm);
 	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
-	if (!matches(ps->config.filter, p, event->comm))
+	if (!matches(ps->config.filter, p, record->comm))
 		entry_leave_alone(ps, p);
 	else if (entry_open(ps, p, NULL))
 		entry_remove(ps, e);
 }
 
 /* An interpreter begins in a library. A look at the process may have been faster. */
-static void on_runtime(struct processes *ps, const struct event_task *event)
+static void on_runtime(struct processes *ps, const struct record_task *record)
 {
-	struct entry *e = find_or_begin(ps, event);
+	struct entry *e = find_or_begin(ps, record);
 
-	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), event->layout) ||
+	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), record->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
-	     e->process.info.runtime_addr == event->runtime_addr))
+	     e->process.info.runtime_addr == record->runtime_addr))
 		return;
 	entry_forget_image(ps, e);
-	on_known_image(ps, e, event);
+	on_known_image(ps, e, record);
 }
 
-static void on_exec(struct processes *ps, const struct event_task *event)
+static void on_exec(struct processes *ps, const struct record_task *record)
 {
-	struct entry *e = find_or_begin(ps, event);
+	struct entry *e = find_or_begin(ps, record);
 
 	if (!e)
 		return;
 	entry_forget_image(ps, e);
-	if (layouts__at(sampler__layouts(ps->config.sampler), event->layout))
-		on_known_image(ps, e, event);
+	if (layouts__at(sampler__layouts(ps->config.sampler), record->layout))
+		on_known_image(ps, e, record);
 	else
 		entry_look_at(ps, e, true);
 }
 
-static void on_end(struct processes *ps, const struct event_task *event)
+static void on_end(struct processes *ps, const struct record_task *record)
 {
 	bool past;
-	struct entry *e = find_started(ps, event->pid, event->start_ns, &past);
+	struct entry *e = find_started(ps, record->pid, record->start_ns, &past);
 
 	if (!e)
 		return;
-	e->process.reasons[REASON_RING_FULL] += event->dropped;
+	e->process.reasons[REASON_RING_FULL] += record->dropped;
 	e->process.exited = true;
 	entry_remove(ps, e);
 }
 
-void processes__event(struct processes *ps, const struct event_task *event)
+void processes__event(struct processes *ps, const struct record_task *record)
 {
-	if (event->type == EVENT_FORK) {
-		on_fork(ps, event);
-	} else if (event->type == EVENT_EXEC) {
-		on_exec(ps, event);
-	} else if (event->type == EVENT_RUNTIME) {
-		on_runtime(ps, event);
-	} else if (event->type == EVENT_EXIT) {
-		on_end(ps, event);
-	} else if (event->type == EVENT_THREAD_EXIT) {
-		sampler__remove_thread(ps->config.sampler, event->tid, event->start_ns);
+	if (record->type == RECORD_FORK) {
+		on_fork(ps, record);
+	} else if (record->type == RECORD_EXEC) {
+		on_exec(ps, record);
+	} else if (record->type == RECORD_RUNTIME) {
+		on_runtime(ps, record);
+	} else if (record->type == RECORD_EXIT) {
+		on_end(ps, record);
+	} else if (record->type == RECORD_THREAD_EXIT) {
+		sampler__remove_thread(ps->config.sampler, record->tid, record->start_ns);
 	}
 }

@@ -452,39 +452,39 @@ struct process *processes__find(struct processes *ps, pid_t pid)
 }
 
 /* The main thread is as old as its process, and no other is older. */
-static bool can_be_of(const struct event_sample *event, __u64 start_ns)
+static bool can_be_of(const struct record_sample *record, __u64 start_ns)
 {
-	int order = start_order(event->thread_start_ns, start_ns);
+	int order = start_order(record->thread_start_ns, start_ns);
 
-	return event->tid == event->pid ? order == 0 : order >= 0;
+	return record->tid == record->pid ? order == 0 : order >= 0;
 }
 
 /* The kernel knows it, we do not: the event that says so has been dropped. */
-static struct entry *adopt(struct processes *ps, const struct event_sample *event)
+static struct entry *adopt(struct processes *ps, const struct record_sample *record)
 {
 	__u64 start_ticks;
 	struct entry *e;
 
-	if (process_start_ticks(event->pid, &start_ticks) ||
-	    !can_be_of(event, start_ticks * KRAIT_NS_PER_TICK))
+	if (process_start_ticks(record->pid, &start_ticks) ||
+	    !can_be_of(record, start_ticks * KRAIT_NS_PER_TICK))
 		return NULL;
-	log_debug("processes", "%d was not known, its records were", event->pid);
-	e = entry_add(ps, event->pid, start_ticks * KRAIT_NS_PER_TICK);
+	log_debug("processes", "%d was not known, its records were", record->pid);
+	e = entry_add(ps, record->pid, start_ticks * KRAIT_NS_PER_TICK);
 	return e && !entry_look_at(ps, e, true) ? e : NULL;
 }
 
-struct process *processes__of_record(struct processes *ps, const struct event_sample *event)
+struct process *processes__of_record(struct processes *ps, const struct record_sample *record)
 {
-	struct entry *e = entry_find(ps, event->pid);
+	struct entry *e = entry_find(ps, record->pid);
 
-	if (e && !can_be_of(event, e->process.start_ns)) {
-		if (event->thread_start_ns < e->process.start_ns)
+	if (e && !can_be_of(record, e->process.start_ns)) {
+		if (record->thread_start_ns < e->process.start_ns)
 			return NULL; /* a later process has the pid by now */
 		entry_remove(ps, e);
 		e = NULL;
 	}
 	if (!e)
-		e = adopt(ps, event);
+		e = adopt(ps, record);
 	else if (e->process.state == PROCESS_PENDING && entry_look_at(ps, e, true))
 		return NULL;
 	if (!e || e->process.state == PROCESS_REFUSED)

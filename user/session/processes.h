@@ -31,8 +31,8 @@ struct prober;
 struct processes;
 struct sampler;
 struct symbolizer;
-struct event_sample;
-struct event_task;
+struct record_sample;
+struct record_task;
 
 enum process_state {
 	PROCESS_PENDING, /* not Python as far as we can see; to be looked at again */
@@ -88,7 +88,7 @@ void processes__scan(struct processes *ps, int wait_ms);
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 
 /* Takes in a process event. */
-void processes__event(struct processes *ps, const struct event_task *event);
+void processes__event(struct processes *ps, const struct record_task *record);
 /* Takes in what looks have found, and looks again at those that are due; the time of the next one, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);
 
@@ -105,7 +105,7 @@ struct process *processes__find(struct processes *ps, pid_t pid);
  * The process of a sample: tracked, or unwanted, and then its interrupts are none of ours. One that
  * only the kernel side knows is looked at. NULL if it has gone, or another has its pid.
  */
-struct process *processes__of_record(struct processes *ps, const struct event_sample *event);
+struct process *processes__of_record(struct processes *ps, const struct record_sample *record);
 /* Calls gone for each process that is tracked; they stay. */
 void processes__close_books(struct processes *ps);
 

@@ -56,34 +56,34 @@ struct session {
 	bool unwanted; /* session__end() */
 };
 
-static void on_sample(void *ctx, const struct event_sample *event, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
 	struct session *s = ctx;
 
-	collector__sample(s->collector, event, frames);
+	collector__sample(s->collector, record, frames);
 }
 
-static void on_task(void *ctx, const struct event_task *event)
+static void on_task(void *ctx, const struct record_task *record)
 {
 	struct session *s = ctx;
 
-	if (event->type == EVENT_THREAD_EXIT)
-		collector__thread_gone(s->collector, event);
-	processes__event(s->processes, event);
+	if (record->type == RECORD_THREAD_EXIT)
+		collector__thread_gone(s->collector, record);
+	processes__event(s->processes, record);
 }
 
-static void on_code(void *ctx, const struct event_code *event)
+static void on_code(void *ctx, const struct record_code *record)
 {
 	struct session *s = ctx;
-	struct process *process = processes__find(s->processes, event->pid), *parent = NULL;
+	struct process *process = processes__find(s->processes, record->pid), *parent = NULL;
 
 	if (!process)
 		return;
 	if (process->parent_pid)
 		parent = processes__find(s->processes, process->parent_pid);
 	if (parent)
-		symbolizer__inherit(process->symbolizer, parent->symbolizer, event);
-	symbolizer__define(process->symbolizer, event);
+		symbolizer__inherit(process->symbolizer, parent->symbolizer, record);
+	symbolizer__define(process->symbolizer, record);
 }
 
 static void on_bad_record(void *ctx)

@@ -95,13 +95,13 @@ static int reserve(struct stacks *stacks, struct thread *t, struct frames *f, __
 	return 0;
 }
 
-static struct thread *find_thread(struct stacks *stacks, const struct event_sample *event)
+static struct thread *find_thread(struct stacks *stacks, const struct record_sample *record)
 {
-	pid_t tid = event->tid;
+	pid_t tid = record->tid;
 	struct thread *t;
 
 	HASH_FIND_INT(stacks->by_tid, &tid, t);
-	if (t && t->start_ns != event->thread_start_ns) {
+	if (t && t->start_ns != record->thread_start_ns) {
 		thread_free(stacks, t);
 		t = NULL;
 	}
@@ -111,8 +111,8 @@ static struct thread *find_thread(struct stacks *stacks, const struct event_samp
 	if (!t)
 		return NULL;
 	t->tid = tid;
-	t->pid = event->pid;
-	t->start_ns = event->thread_start_ns;
+	t->pid = record->pid;
+	t->start_ns = record->thread_start_ns;
 	HASH_ADD_INT(stacks->by_tid, tid, t);
 	return t;
 }
@@ -159,64 +159,64 @@ static void settle_base_tags(struct thread *t)
 }
 
 /* An audit carries it all: is what the base would have given the truth? */
-static bool audit_agrees(const struct thread *t, const struct event_sample *event,
+static bool audit_agrees(const struct thread *t, const struct record_sample *record,
 			 const struct frame *frames)
 {
 	const struct base *b = &t->base;
-	__u32 root_cnt = event->frame_cnt - 1 - event->anchor_index;
+	__u32 root_cnt = record->frame_cnt - 1 - record->anchor_index;
 
-	if (b->epoch != event->anchor_epoch || event->anchor_steps >= b->frames.cnt)
+	if (b->epoch != record->anchor_epoch || record->anchor_steps >= b->frames.cnt)
 		return true; /* forgotten here: nothing to compare with */
-	if (root_cnt != b->frames.cnt - 1 - event->anchor_steps)
+	if (root_cnt != b->frames.cnt - 1 - record->anchor_steps)
 		return false;
 	for (__u32 i = 0; i < root_cnt; i++) {
-		if (memcmp(&b->frames.list[i], &frames[event->frame_cnt - 1 - i], sizeof(*frames)))
+		if (memcmp(&b->frames.list[i], &frames[record->frame_cnt - 1 - i], sizeof(*frames)))
 			return false;
 	}
 	return true;
 }
 
 /* The frames up to the anchor are the base from now on. */
-static int take_base(struct stacks *stacks, struct thread *t, const struct event_sample *event)
+static int take_base(struct stacks *stacks, struct thread *t, const struct record_sample *record)
 {
 	struct base *b = &t->base;
-	__u32 cnt = t->frames.cnt - event->anchor_index;
+	__u32 cnt = t->frames.cnt - record->anchor_index;
 
 	b->epoch = 0;
 	if (reserve(stacks, t, &b->frames, cnt))
 		return -ENOMEM;
 	memcpy(b->frames.list, t->frames.list, cnt * sizeof(*b->frames.list));
 	b->frames.cnt = cnt;
-	b->epoch = event->anchor_epoch;
+	b->epoch = record->anchor_epoch;
 	b->tags_pending = true;
 	t->shared = cnt;
 	stacks->stats.confirmed++;
 	return 0;
 }
 
-static int merge_full(struct stacks *stacks, struct thread *t, const struct event_sample *event,
+static int merge_full(struct stacks *stacks, struct thread *t, const struct record_sample *record,
 		      const struct frame *frames)
 {
 	struct stack *s = &t->stack;
 	__u32 same;
 
-	if (reserve(stacks, t, &t->frames, event->frame_cnt))
+	if (reserve(stacks, t, &t->frames, record->frame_cnt))
 		return -ENOMEM;
-	if (event->anchor == ANCHOR_NOTE_AUDIT) {
+	if (record->anchor == ANCHOR_NOTE_AUDIT) {
 		stacks->stats.audited++;
-		s->mismatch = !audit_agrees(t, event, frames);
+		s->mismatch = !audit_agrees(t, record, frames);
 		stacks->stats.mismatched += s->mismatch;
 	}
-	replace_top(t, 0, frames, event->frame_cnt, &same, &s->survived);
+	replace_top(t, 0, frames, record->frame_cnt, &same, &s->survived);
 	s->kept = same;
-	if (t->code_generation != event->code_generation || t->interp_addr != event->interp_addr)
+	if (t->code_generation != record->code_generation || t->interp_addr != record->interp_addr)
 		s->kept = 0;
 	if (t->shared > same)
 		t->shared = same;
 	stacks->stats.full++;
-	if (event->anchor == ANCHOR_NOTE_CONFIRM)
-		return take_base(stacks, t, event);
-	if (event->anchor == ANCHOR_NOTE_SLID || event->anchor == ANCHOR_NOTE_FOREIGN ||
+	if (record->anchor == ANCHOR_NOTE_CONFIRM)
+		return take_base(stacks, t, record);
+	if (record->anchor == ANCHOR_NOTE_SLID || record->anchor == ANCHOR_NOTE_FOREIGN ||
 	    s->mismatch)
 		t->base.epoch = 0;
 	return 0;
@@ -240,37 +240,37 @@ static bool restore_base(struct thread *t, __u32 cnt)
 }
 
 /* The anchor's own frame came with the record; it must be the one that the base has there. */
-static bool base_fits(const struct thread *t, const struct event_sample *event,
+static bool base_fits(const struct thread *t, const struct record_sample *record,
 		      const struct frame *frames)
 {
 	const struct base *b = &t->base;
 
-	return STACKS_CHECK(BASE_EPOCH, b->epoch == event->anchor_epoch) && b->epoch &&
-	       event->frame_cnt && event->anchor_steps < b->frames.cnt &&
-	       same_activation(&b->frames.list[b->frames.cnt - 1 - event->anchor_steps],
-			       &frames[event->frame_cnt - 1]);
+	return STACKS_CHECK(BASE_EPOCH, b->epoch == record->anchor_epoch) && b->epoch &&
+	       record->frame_cnt && record->anchor_steps < b->frames.cnt &&
+	       same_activation(&b->frames.list[b->frames.cnt - 1 - record->anchor_steps],
+			       &frames[record->frame_cnt - 1]);
 }
 
-static int merge_delta(struct stacks *stacks, struct thread *t, const struct event_sample *event,
+static int merge_delta(struct stacks *stacks, struct thread *t, const struct record_sample *record,
 		       const struct frame *frames)
 {
 	struct stack *s = &t->stack;
 	__u32 reused, same;
 	bool tags;
 
-	if (!base_fits(t, event, frames)) {
+	if (!base_fits(t, record, frames)) {
 		stacks->stats.no_base++;
 		t->base.epoch = 0;
 		return -ESTALE;
 	}
-	reused = t->base.frames.cnt - 1 - event->anchor_steps;
-	if (reserve(stacks, t, &t->frames, reused + event->frame_cnt))
+	reused = t->base.frames.cnt - 1 - record->anchor_steps;
+	if (reserve(stacks, t, &t->frames, reused + record->frame_cnt))
 		return -ENOMEM;
 	tags = restore_base(t, reused);
-	replace_top(t, reused, frames, event->frame_cnt, &same, &s->survived);
+	replace_top(t, reused, frames, record->frame_cnt, &same, &s->survived);
 	s->kept = tags ? same : t->shared;
 	/* Frames above the anchor may be new ones of reused code. */
-	if (t->code_generation != event->code_generation && s->kept > reused)
+	if (t->code_generation != record->code_generation && s->kept > reused)
 		s->kept = reused;
 	s->reused = reused;
 	t->shared = reused;
@@ -279,10 +279,10 @@ static int merge_delta(struct stacks *stacks, struct thread *t, const struct eve
 	return 0;
 }
 
-int stacks__merge(struct stacks *stacks, const struct event_sample *event,
+int stacks__merge(struct stacks *stacks, const struct record_sample *record,
 		  const struct frame *frames, struct stack **ret)
 {
-	struct thread *t = find_thread(stacks, event);
+	struct thread *t = find_thread(stacks, record);
 	int err;
 
 	if (!t)
@@ -291,15 +291,15 @@ int stacks__merge(struct stacks *stacks, const struct event_sample *event,
 	settle_base_tags(t);
 	t->stack.reused = 0;
 	t->stack.mismatch = false;
-	if (event->anchor == ANCHOR_NOTE_DELTA)
-		err = merge_delta(stacks, t, event, frames);
+	if (record->anchor == ANCHOR_NOTE_DELTA)
+		err = merge_delta(stacks, t, record, frames);
 	else
-		err = merge_full(stacks, t, event, frames);
+		err = merge_full(stacks, t, record, frames);
 	if (err)
 		return err;
-	stacks->stats.frames_new += event->frame_cnt;
-	t->code_generation = event->code_generation;
-	t->interp_addr = event->interp_addr;
+	stacks->stats.frames_new += record->frame_cnt;
+	t->code_generation = record->code_generation;
+	t->interp_addr = record->interp_addr;
 	t->stack.frames = t->frames.list;
 	t->stack.tags = t->frames.tags;
 	t->stack.cnt = t->frames.cnt;

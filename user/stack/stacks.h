@@ -70,7 +70,7 @@ void stacks__free(struct stacks *stacks);
  * Frames of a full walk are not "kept" over a change of the code generation: the same address may
  * mean another code object. Those of a delta's base are alive and are.
  */
-int stacks__merge(struct stacks *stacks, const struct event_sample *event,
+int stacks__merge(struct stacks *stacks, const struct record_sample *record,
 		  const struct frame *frames, struct stack **ret)
 	__attribute__((warn_unused_result));
 void stacks__remove_thread(struct stacks *stacks, pid_t tid);

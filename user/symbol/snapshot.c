@@ -6,21 +6,21 @@
 
 static int snapshot_read(void *ctx, __u64 addr, void *buf, size_t len)
 {
-	const struct event_code *event = ctx;
+	const struct record_code *record = ctx;
 
-	for (__u32 i = 0; i < event->region_cnt; i++) {
-		__u64 offset = addr - event->regions[i].addr;
-		__u32 size = event->regions[i].size;
+	for (__u32 i = 0; i < record->region_cnt; i++) {
+		__u64 offset = addr - record->regions[i].addr;
+		__u32 size = record->regions[i].size;
 
-		if (addr < event->regions[i].addr || offset > size || len > size - offset)
+		if (addr < record->regions[i].addr || offset > size || len > size - offset)
 			continue;
-		memcpy(buf, event->data + event->regions[i].pos + offset, len);
+		memcpy(buf, record->data + record->regions[i].pos + offset, len);
 		return 0;
 	}
 	return -EFAULT;
 }
 
-struct memory snapshot_memory(const struct event_code *event)
+struct memory snapshot_memory(const struct record_code *record)
 {
-	return (struct memory){ .read = snapshot_read, .ctx = (void *)event };
+	return (struct memory){ .read = snapshot_read, .ctx = (void *)record };
 }

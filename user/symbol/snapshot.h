@@ -12,7 +12,7 @@
 #include "abi.h"
 #include "util/memory.h"
 
-/* Borrows *event. A read that is not within one region is -EFAULT. */
-struct memory snapshot_memory(const struct event_code *event);
+/* Borrows *record. A read that is not within one region is -EFAULT. */
+struct memory snapshot_memory(const struct record_code *record);
 
 #endif /* KRAIT_SYMBOL_SNAPSHOT_H */

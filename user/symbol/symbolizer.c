@@ -306,16 +306,17 @@ static enum symbol_status consult_memory(struct symbolizer *s, const struct code
 }
 
 /* Reads the object of a snapshot into e. */
-static int read_snapshot(struct symbolizer *s, const struct event_code *event, struct code_entry *e)
+static int read_snapshot(struct symbolizer *s, const struct record_code *record,
+			 struct code_entry *e)
 {
-	struct memory memory = snapshot_memory(event);
-	int err = code_head_read(&memory, &s->offsets, event->code_addr, &e->head);
+	struct memory memory = snapshot_memory(record);
+	int err = code_head_read(&memory, &s->offsets, record->code_addr, &e->head);
 	struct code_head head = e->head;
 
-	if (!event->has_lines)
+	if (!record->has_lines)
 		head.linetable_addr = 0;
 
-	if (!err && e->head.fingerprint != event->fingerprint)
+	if (!err && e->head.fingerprint != record->fingerprint)
 		err = -EINVAL;
 	if (!err)
 		err = code_head_check_type(&memory, &s->offsets, &e->head, s->type_addr);
@@ -323,18 +324,19 @@ static int read_snapshot(struct symbolizer *s, const struct event_code *event, s
 		err = code_body_read(&memory, &s->offsets, &head, &e->body);
 	if (err)
 		return err;
-	e->code_addr = event->code_addr;
+	e->code_addr = record->code_addr;
 	e->last_instr_off = FRAME_INSTR_UNKNOWN;
 	e->last_position = (struct source_position){ -1, -1, -1, -1 };
 	return 0;
 }
 
 /* The same object as it is in the target now. */
-static int read_defined(struct symbolizer *s, const struct event_code *event, struct code_entry *e)
+static int read_defined(struct symbolizer *s, const struct record_code *record,
+			struct code_entry *e)
 {
 	const struct code_query query = {
-		.code_addr = event->code_addr,
-		.fingerprint = event->fingerprint,
+		.code_addr = record->code_addr,
+		.fingerprint = record->fingerprint,
 		.instr_off = FRAME_INSTR_UNKNOWN,
 	};
 	bool proved;
@@ -351,28 +353,28 @@ static bool agrees(const struct code_entry *now, const struct code_entry *snapsh
 }
 
 /* NULL when it cannot be read. */
-static struct code_entry *new_entry(struct symbolizer *s, const struct event_code *event,
-				    int (*read)(struct symbolizer *, const struct event_code *,
+static struct code_entry *new_entry(struct symbolizer *s, const struct record_code *record,
+				    int (*read)(struct symbolizer *, const struct record_code *,
 						struct code_entry *))
 {
 	struct code_entry *e = calloc(1, sizeof(*e));
 
-	if (!e || !read(s, event, e))
+	if (!e || !read(s, record, e))
 		return e;
 	code_entry_free(e);
 	return NULL;
 }
 
-void symbolizer__define(struct symbolizer *s, const struct event_code *event)
+void symbolizer__define(struct symbolizer *s, const struct record_code *record)
 {
-	struct code_entry *e = code_cache_find(&s->cache, event->code_addr), *now = NULL;
+	struct code_entry *e = code_cache_find(&s->cache, record->code_addr), *now = NULL;
 
-	if (e && e->head.fingerprint == event->fingerprint)
+	if (e && e->head.fingerprint == record->fingerprint)
 		return;
-	e = new_entry(s, event, read_snapshot);
+	e = new_entry(s, record, read_snapshot);
 	/* A line table that was too long for a record may still be read from the target. */
-	if (!event->has_lines && take_look(s))
-		now = new_entry(s, event, read_defined);
+	if (!record->has_lines && take_look(s))
+		now = new_entry(s, record, read_defined);
 	if (now && (!e || agrees(now, e))) {
 		code_entry_free(e);
 		e = now;
@@ -388,17 +390,17 @@ void symbolizer__define(struct symbolizer *s, const struct event_code *event)
 }
 
 void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
-			 const struct event_code *event)
+			 const struct record_code *record)
 {
 	struct memory memory;
 	struct code_head head;
 
 	if (!s->type_addr)
 		s->type_addr = parent->type_addr;
-	if (s->type_addr || !event)
+	if (s->type_addr || !record)
 		return;
-	memory = snapshot_memory(event);
-	if (!code_head_read(&memory, &s->offsets, event->code_addr, &head) &&
+	memory = snapshot_memory(record);
+	if (!code_head_read(&memory, &s->offsets, record->code_addr, &head) &&
 	    !code_head_check_type(&parent->memory, &s->offsets, &head, 0))
 		s->type_addr = parent->type_addr = head.type_addr;
 }

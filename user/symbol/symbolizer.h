@@ -77,7 +77,7 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
  * snapshot that makes no sense changes nothing: the object is then read from the target as any
  * other. One without line table gives names without lines, if the target is gone.
  */
-void symbolizer__define(struct symbolizer *s, const struct event_code *event);
+void symbolizer__define(struct symbolizer *s, const struct record_code *record);
 /*
  * A forked child's: what code objects look like there is known from its parent. Called again while
  * the parent lives, with an object that is about to be defined: a snapshot cannot show the type's
@@ -85,7 +85,7 @@ void symbolizer__define(struct symbolizer *s, const struct event_code *event);
  * has it at the same address.
  */
 void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
-			 const struct event_code *event);
+			 const struct record_code *record);
 
 const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
 
