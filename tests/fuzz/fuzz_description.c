@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/kernel_names.h"
-#include "capture/perf_description.h"
-#include "capture/perf_format.h"
+#include "dso/kernel_names.h"
+#include "perfdata/read_features.h"
+#include "perfdata/format.h"
 #include "util/printable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "emit/emitter.h"
-#include "emit/folded_reader.h"
+#include "import/folded_reader.h"
 #include "emit/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

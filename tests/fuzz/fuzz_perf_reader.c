@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/perf_import.h"
+#include "import/perf_import.h"
 #include "emit/summary.h"
 #include "support_roles.h"
 #include "util/error.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emit/announced_maps.h"
+#include "perfdata/announced_maps.h"
 #include "symbol/code_maps.h"
 
 struct fixture {

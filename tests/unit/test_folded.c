@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emit/folded_reader.h"
+#include "import/folded_reader.h"
 #include "support_profile.h"
 
 static void golden(const char *name, struct profile *p, const struct emit_options *options)

@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "capture/kernel_modules.h"
-#include "capture/perf_reader.h"
-#include "capture/perf_writer.h"
+#include "perfdata/kernel_modules.h"
+#include "perfdata/perf_reader.h"
+#include "perfdata/perf_writer.h"
 #include "util/error.h"
 
 static const char text[] = "virtio_net 98304 0 - Live 0xffffffffc0b00000\n"
@@ -118,5 +118,5 @@ int main(void)
 		cmocka_unit_test(a_capture_has_them_as_mappings_of_the_kernel),
 	};
 
-	return cmocka_run_group_tests_name("capture/kernel_modules", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("perfdata/kernel_modules", tests, NULL, NULL);
 }

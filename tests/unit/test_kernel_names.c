@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "capture/kernel_names.h"
-#include "capture/perf_import.h"
-#include "capture/running_kernel.h"
+#include "dso/kernel_names.h"
+#include "import/perf_import.h"
+#include "import/running_kernel.h"
 #include "support_profile.h"
 #include "util/clock.h"
 #include "util/error.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "capture/mappings.h"
+#include "import/mappings.h"
 #include "util/clock.h"
 
 #define SPACE 4096 /* pages of the model */

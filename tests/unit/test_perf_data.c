@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "capture/perf_format.h"
-#include "capture/perf_import.h"
+#include "perfdata/format.h"
+#include "import/perf_import.h"
 #include "support_profile.h"
 #include "util/error.h"
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "capture/perf_map.h"
+#include "perfmap/perf_map.h"
 #include "support_profile.h"
-#include "target/perf_map_file.h"
+#include "perfmap/perf_map_file.h"
 
 /* ---- text ------------------------------------------------------------------------------------- */
 

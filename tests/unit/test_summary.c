@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "emit/escape.h"
-#include "emit/folded_reader.h"
+#include "import/folded_reader.h"
 #include "emit/summary.h"
 #include "support_profile.h"
 #include "util/short_path.h"

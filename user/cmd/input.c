@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/mappings.h"
-#include "emit/folded_reader.h"
+#include "import/mappings.h"
+#include "import/folded_reader.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"

@@ -11,7 +11,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
-#include "capture/perf_import.h"
+#include "import/perf_import.h"
 #include "emit/emitter.h"
 #include "profile/profile.h"
 

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "capture/perf_map.h"
+#include "perfmap/perf_map.h"
 #include "cmd/outputs.h"
 #include "cmd/record_options.h"
 #include "emit/summary.h"
 #include "profile/losses.h"
 #include "session/progress.h"
 #include "session/session.h"
-#include "target/mapper.h"
+#include "perfmap/mapper.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"

@@ -3,7 +3,7 @@
 
 #include "symbol/parser_jobs.h"
 #include "target/fetcher_serve.h"
-#include "target/mapper.h"
+#include "perfmap/mapper.h"
 #include "target/prober_serve.h"
 #include "worker/role.h"
 

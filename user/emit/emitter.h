@@ -28,7 +28,7 @@ struct emit_options {
 	/* What is going to be recorded, where that is known at open; else the profile knows at last. */
 	const struct event_spec *events;
 	unsigned event_cnt; /* 0 unknown */
-	/* perf.data: gives a file for the perf map of a process (capture/perf_map.h); NULL not wanted */
+	/* perf.data: gives a file for the perf map of a process (perfmap/perf_map.h); NULL not wanted */
 	FILE *(*open_map)(void *ctx, int pid);
 	void *open_map_ctx;
 };

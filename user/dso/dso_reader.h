@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dso_reader.h - from an address in a recording's DSO back to function, file, line and column.
+ *
+ * Must hold: the file may be anything; what does not make sense in it resolves to nothing.
+ */
+#ifndef KRAIT_DSO_DSO_READER_H
+#define KRAIT_DSO_DSO_READER_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+struct dso_reader;
+
+struct dso_place_info {
+	const char *name; /* qualified name, or the text of a mark; owned by the reader */
+	const char *file; /* "" unknown */
+	int first_line, line, column; /* -1 unknown */
+	bool mark;
+};
+
+/*
+ * 0; -ENOENT; -ESTALE: another build ID than wanted (NULL: any will do); -ENOEXEC: no DSO of krait;
+ * -errno.
+ */
+int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *build_id,
+		     unsigned build_id_size) __attribute__((warn_unused_result));
+void dso_reader__free(struct dso_reader *r);
+
+/* offset: from the start of the file. False where there is no function. */
+bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret);
+
+/* The value of a line "name value" of the notes; false if it is not there. */
+bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret);
+/* All of them, lines of text. */
+const char *dso_reader__notes(const struct dso_reader *r);
+
+#endif /* KRAIT_DSO_DSO_READER_H */

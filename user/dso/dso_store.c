@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "dso/dso_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/owner.h"
+
+#define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
+/* Of the build ID in the file's name: enough to tell recordings apart. */
+#define NAME_HEX 8
+/* What a file is called until it is whole. */
+#define PART ".part"
+
+static void to_hex(char *hex, const __u8 *id, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+}
+
+/* snprintf() with -ENAMETOOLONG for what does not fit. */
+static int __attribute__((format(printf, 3, 4)))
+set_path(char *path, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(path, size, fmt, ap);
+	va_end(ap);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/* perf's text output is split at blanks, and the name of a DSO at ")". */
+static bool is_presentable(const char *path)
+{
+	for (; *path; path++) {
+		if (*path <= ' ' || *path == 0x7f || *path == ')' || *path == '(')
+			return false;
+	}
+	return true;
+}
+
+/* "python-1a2b3c4d.so", or what a krait that was killed has left of one. */
+static bool is_ours(const char *name)
+{
+	size_t start = strlen("python-") + NAME_HEX;
+
+	return !strncmp(name, "python-", strlen("python-")) && strlen(name) > start &&
+	       (!strcmp(name + start, ".so") || !strcmp(name + start, ".so" PART));
+}
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+static int open_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* One that is there is taken if it is a folder, and no link to one. */
+static int make_folder(const char *path)
+{
+	cleanup_close int fd = -1;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open_folder(path);
+	return fd < 0 ? fd : 0;
+}
+
+/* DSOs of krait's in a folder: removed, or moved into another one that is open. */
+static int empty_folder(const char *path, int to_fd)
+{
+	cleanup_close int fd = open_folder(path);
+	cleanup_closedir DIR *dir = NULL;
+	struct dirent *entry;
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	take_fd(&fd);
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		int from = dirfd(dir);
+
+		if (is_ours(name) &&
+		    (to_fd < 0 ? unlinkat(from, name, 0) : renameat(from, name, to_fd, name)))
+			err = -errno;
+	}
+	return err;
+}
+
+/* The name of an open file. */
+static int find_name(char *path, size_t size, int fd)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, size - 1);
+	if (n <= 0)
+		return -errno;
+	path[n] = '\0';
+	return 0;
+}
+
+/* What stands there and is no folder is in the way. */
+static int choose_beside(struct dso_store *s, int fd, const char *path)
+{
+	char name[PATH_MAX];
+	struct stat st;
+	int err;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (!path && !st.st_nlink))
+		return -ENOENT;
+	err = path ? set_path(name, sizeof(name), "%s", path) : find_name(name, sizeof(name), fd);
+	if (err)
+		return err;
+	if (name[0] != '/' || !is_presentable(name))
+		return -EINVAL;
+	err = set_path(s->name, sizeof(s->name), "%s.krait", name);
+	if (!err)
+		err = set_path(s->folder, sizeof(s->folder), "%s%s", s->name,
+			       path ? ".XXXXXX" : "");
+	if (!err && !lstat(s->name, &st) && !S_ISDIR(st.st_mode))
+		err = -ENOTDIR;
+	if (!err && !path)
+		err = make_folder(s->folder);
+	s->unpublished = !err && path;
+	s->made = !s->unpublished;
+	return err;
+}
+
+/* In /var/tmp anybody may have been quicker. */
+static int choose_shared(char *folder, size_t size)
+{
+	struct stat st;
+	int err = set_path(folder, size, "/var/tmp/krait-%u", (unsigned)owner_uid());
+
+	if (!err)
+		err = make_folder(folder);
+	if (!err && (lstat(folder, &st) || st.st_uid != owner_uid() || st.st_mode & 022))
+		err = -EPERM;
+	return err;
+}
+
+static int choose_cache(char *folder, size_t size)
+{
+	char home[PATH_MAX];
+	int err = owner_home(home, sizeof(home));
+
+	if (!err)
+		err = set_path(folder, size, "%s/.cache/krait", home);
+	if (!err && is_presentable(folder) && !owner_make_folders(home, folder))
+		return 0;
+	return choose_shared(folder, size);
+}
+
+int dso_store_choose(struct dso_store *s, int fd, const char *path)
+{
+	cleanup_owner struct owner_scope scope;
+	int err = owner_enter(&scope);
+
+	*s = (struct dso_store){ 0 };
+	if (err)
+		return err;
+	if (!choose_beside(s, fd, path)) {
+		/* DSOs of recordings that had this file before; the cache still has them. */
+		if (s->made)
+			empty_folder(s->folder, -1);
+		return 0;
+	}
+	s->unpublished = false;
+	s->made = true;
+	err = choose_cache(s->folder, sizeof(s->folder));
+	return err ? err : set_path(s->name, sizeof(s->name), "%s", s->folder);
+}
+
+int dso_store_make(struct dso_store *s)
+{
+	cleanup_owner struct owner_scope scope;
+	int err = owner_enter(&scope);
+
+	if (err || s->made)
+		return err;
+	if (!mkdtemp(s->folder))
+		return -errno;
+	s->made = true;
+	return 0;
+}
+
+/* What an earlier capture of this name has left gets out of the way. */
+static int move_old(const char *name, const char *kept_path)
+{
+	char kept[PATH_MAX];
+	int err;
+
+	if (!kept_path) {
+		empty_folder(name, -1);
+		return 0;
+	}
+	err = set_path(kept, sizeof(kept), "%s.krait", kept_path);
+	if (err)
+		return err;
+	/* Also when no capture has a folder now: the kept one of before has lost its capture. */
+	empty_folder(kept, -1);
+	return rename(name, kept) && errno != ENOENT ? -errno : 0;
+}
+
+int dso_store_publish(struct dso_store *s, const char *kept_path)
+{
+	cleanup_owner struct owner_scope scope;
+	cleanup_close int fd = -1;
+	int err = owner_enter(&scope);
+
+	if (err || !s->unpublished || !s->made)
+		return err;
+	err = move_old(s->name, kept_path);
+	if (!err && rename(s->folder, s->name)) {
+		/* There are files in it that are not krait's. */
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return -errno;
+		fd = open_folder(s->name);
+		err = fd < 0 ? fd : empty_folder(s->folder, fd);
+		rmdir(s->folder);
+	}
+	if (!err) {
+		strcpy(s->folder, s->name);
+		s->unpublished = false;
+	}
+	return err;
+}
+
+void dso_store_discard(struct dso_store *s)
+{
+	cleanup_owner struct owner_scope scope = { 0 };
+
+	if (owner_enter(&scope) || !s->unpublished || !s->made)
+		return;
+	empty_folder(s->folder, -1);
+	rmdir(s->folder);
+	s->unpublished = false;
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+int dso_store_path(char *path, size_t size, const char *folder, const __u8 *build_id)
+{
+	char hex[HEX_SIZE];
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	return set_path(path, size, "%s/python-%.*s.so", folder, NAME_HEX, hex);
+}
+
+int dso_store_write(const char *path, const struct dso *d, __u32 generation,
+		    const struct profile *p, const char *notes)
+{
+	cleanup_owner struct owner_scope scope;
+	cleanup_close int fd = -1;
+	char part[PATH_MAX];
+	int err = owner_enter(&scope);
+
+	if (!err)
+		err = set_path(part, sizeof(part), "%s" PART, path);
+	if (err)
+		return err;
+	unlink(part);
+	fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = dso__write(d, generation, p, notes, fd);
+	if (!err && rename(part, path))
+		err = -errno;
+	if (err)
+		unlink(part);
+	return err;
+}
+
+/* base: the folder that must be there, and is not made. */
+static int cache_folder(char *folder, size_t size, char *base, size_t base_size)
+{
+	const char *given = secure_getenv("PERF_BUILDID_DIR");
+	int err;
+
+	if (given && *given) {
+		err = set_path(base, base_size, "%s", *given == '/' ? "" : ".");
+		return err ? err : set_path(folder, size, "%s%s", *given == '/' ? "" : "./", given);
+	}
+	err = owner_home(base, base_size);
+	return err ? err : set_path(folder, size, "%s/.debug", base);
+}
+
+static int copy_file(const char *from, const char *to)
+{
+	cleanup_close int in = open(from, O_RDONLY | O_CLOEXEC);
+	cleanup_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char buf[8192];
+	ssize_t n;
+
+	if (in < 0 || out < 0)
+		return -errno;
+	while ((n = read(in, buf, sizeof(buf))) > 0) {
+		if (write(out, buf, (size_t)n) != n)
+			return errno ? -errno : -EIO;
+	}
+	return n ? -errno : 0;
+}
+
+/* DIR/NAME/ID/elf, and the link DIR/.build-id/ID[0:2]/ID[2:] that points to its folder. */
+int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
+{
+	char folder[PATH_MAX], base[PATH_MAX], object[PATH_MAX], target[PATH_MAX], hex[HEX_SIZE];
+	cleanup_owner struct owner_scope scope;
+	int err = owner_enter(&scope);
+
+	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
+	if (!err)
+		err = cache_folder(folder, sizeof(folder), base, sizeof(base));
+	if (!err)
+		err = set_path(object, sizeof(object), "%s%s/%s", folder, name, hex);
+	if (!err)
+		err = owner_make_folders(base, object);
+	if (!err)
+		err = set_path(object, sizeof(object), "%s%s/%s/elf", folder, name, hex);
+	if (!err && link(path, object))
+		err = copy_file(path, object);
+	if (!err)
+		err = set_path(object, sizeof(object), "%s/.build-id/%.2s", folder, hex);
+	if (!err)
+		err = owner_make_folders(base, object);
+	if (!err)
+		err = set_path(object, sizeof(object), "%s/.build-id/%.2s/%s", folder, hex,
+			       hex + 2);
+	if (!err)
+		err = set_path(target, sizeof(target), "../..%s/%s", name, hex);
+	if (!err && symlink(target, object))
+		err = -errno;
+	return err;
+}
+
+int dso_store_cached_path(char *path, size_t size, const __u8 *build_id, size_t build_id_size)
+{
+	char folder[PATH_MAX], base[PATH_MAX], hex[HEX_SIZE];
+	int err;
+
+	if (build_id_size < 2 || build_id_size > DSO_BUILD_ID_SIZE)
+		return -EINVAL;
+	err = cache_folder(folder, sizeof(folder), base, sizeof(base));
+	to_hex(hex, build_id, build_id_size);
+	return err ? err : set_path(path, size, "%s/.build-id/%.2s/%s/elf", folder, hex, hex + 2);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * folded_reader.h - folded stacks of any tool into a profile.
+ *
+ * A line that is no stack is skipped and counted, never guessed. "NAME (FILE:LINE)" becomes a
+ * function with file and line; "[…]" is a mark; a first frame without a file, above a frame with one
+ * or a mark, is a process.
+ */
+#ifndef KRAIT_IMPORT_FOLDED_READER_H
+#define KRAIT_IMPORT_FOLDED_READER_H
+
+#include <linux/types.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+#include "profile/stack_filter.h"
+
+/* 2,048 frames of 500 bytes; a longer line is malformed. */
+#define FOLDED_MAX_LINE (1UL << 20)
+/* So that no sum of counts overflows. */
+#define FOLDED_MAX_SAMPLES (1ULL << 62)
+
+struct folded_stats {
+	__u64 lines; /* all, the good and the bad */
+	__u64 stacks; /* lines taken */
+	__u64 samples;
+	__u64 filtered; /* samples of stacks that are not wanted */
+	__u64 malformed;
+	__u64 first_malformed; /* number of the first such line, from 1; 0 none */
+};
+
+/* 0, or -errno if reading failed or memory ran out; stats are true in any case. */
+/* filter: which stacks are wanted, NULL all. */
+int folded_read(struct profile *p, FILE *in, struct stack_filter *filter,
+		struct folded_stats *ret_stats);
+
+#endif /* KRAIT_IMPORT_FOLDED_READER_H */

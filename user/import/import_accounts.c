@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "import/import_accounts.h"
+
+#include <stdio.h>
+
+#include "dso/dso_reader.h"
+#include "profile/identities.h"
+
+struct book {
+	const struct dso_reader *dso;
+	char prefix[32]; /* those of the first event have plain names */
+};
+
+static bool note(const struct book *b, const char *name, __u64 *ret)
+{
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s%s", b->prefix, name);
+	return dso_reader__note(b->dso, full, ret);
+}
+
+static void read_reasons(const struct book *b, struct accounts *a)
+{
+	char name[64];
+
+	for (int i = 0; i < REASON_CNT; i++) {
+		snprintf(name, sizeof(name), "%s.%s", outcome_name(reason_outcome((enum reason)i)),
+			 reason_name((enum reason)i));
+		note(b, name, &a->reasons[i]);
+	}
+}
+
+/* The accounts of one event, as the emitter of perf.data has put them into the DSO. */
+static bool read_notes(const struct dso_reader *dso, unsigned event, const struct profile_event *e,
+		       struct accounts *a)
+{
+	struct book b = { .dso = dso };
+	__u64 value;
+
+	if (event)
+		snprintf(b.prefix, sizeof(b.prefix), "event%u.", event);
+	/* A krait that was killed has not closed its books. */
+	if (!note(&b, "interrupts", &value) || value < e->samples)
+		return false;
+	a->interrupts = value;
+	note(&b, "unknown_frames", &a->unknown_frames);
+	note(&b, "events_dropped", &a->events_dropped);
+	note(&b, "ticks_asked", &a->ticks_asked);
+	note(&b, "ticks_delivered", &a->ticks_delivered);
+	note(&b, "ticks_missed", &a->ticks_missed);
+	read_reasons(&b, a);
+	return true;
+}
+
+void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, double *ret_seconds)
+{
+	unsigned first = profile__selected(p);
+	__u64 value;
+
+	if (dso && dso_reader__note(dso, "milliseconds", &value) && value)
+		*ret_seconds = (double)value / 1000;
+	if (dso)
+		identities_read(profile__identities(p), dso_reader__notes(dso));
+	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
+		const struct profile_event *e = profile__event_at(p, i);
+		struct accounts *a = profile__event_accounts(p, i);
+
+		if (dso && read_notes(dso, i, e, a))
+			continue;
+		/* Whose the lost ones are is not said. */
+		a->reasons[REASON_PYTHON] = e->samples;
+		a->reasons[REASON_RING_FULL] = i == first ? lost : 0;
+		a->interrupts = e->samples + a->reasons[REASON_RING_FULL];
+	}
+}

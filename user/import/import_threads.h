@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * import_threads.h - the processes and threads of a capture that is read: names, mappings, and the
+ * last stack of each thread, of which what is the same from the root on need not be looked up again.
+ *
+ * Must hold: a last stack is forgotten when what it hangs on changes: the name of its thread or
+ * process, its process, or a mapping; all stacks are, when a mapping changes.
+ */
+#ifndef KRAIT_IMPORT_IMPORT_THREADS_H
+#define KRAIT_IMPORT_IMPORT_THREADS_H
+
+#include <uthash.h>
+
+#include "import/import_stacks.h"
+#include "import/mappings.h"
+#include "import/objects.h"
+#include "perfdata/perf_reader.h"
+
+struct import_process {
+	int pid;
+	char name[64];
+	bool named;
+	struct mappings mappings;
+	__u32 epoch; /* the last stacks of its threads are of this one, or forgotten */
+	UT_hash_handle hh;
+};
+
+struct import_thread {
+	int tid, pid;
+	char comm[64];
+	__u32 epoch;
+	__u32 node; /* of the profile, 0 not there yet */
+	__u64 *chain; /* the last one, root first, addresses */
+	__u32 *nodes; /* that belong to it */
+	unsigned cnt, cap;
+	UT_hash_handle hh;
+};
+
+/* All zero is none. */
+struct import_tasks {
+	struct import_process *processes;
+	struct import_thread *threads;
+	struct import_stacks stacks;
+	struct mappings_budget mappings;
+};
+
+void import_tasks_free(struct import_tasks *ts);
+
+/* Made when it is not there; NULL when out of memory, or when there are too many. */
+struct import_process *import_tasks_process(struct import_tasks *ts, int pid);
+struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int tid);
+
+/* What a record says of them. 0 or -ENOMEM. */
+int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r);
+int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r);
+/* A mapping that is not the kernel's. */
+int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
+			 const struct perf_read *r);
+
+/* Room for a stack of that depth. 0 or -ENOMEM. */
+int import_thread_reserve(struct import_thread *t, unsigned cnt);
+
+#endif /* KRAIT_IMPORT_IMPORT_THREADS_H */

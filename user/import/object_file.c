@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "import/object_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dso/dso_store.h"
+#include "util/log.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "python-1a2b3c4d.so", as dso_store.c calls them. */
+static bool looks_like_dso(const char *path)
+{
+	const char *name = base_name(path);
+
+	return !strncmp(name, "python-", 7) && strspn(name + 7, "0123456789abcdef") == 8 &&
+	       !strcmp(name + 15, ".so");
+}
+
+/* By its path, beside the capture wherever that is now, in the build-id cache. */
+static void open_dso(struct object_file *new, const char *capture_path)
+{
+	char path[PATH_MAX];
+
+	if (!dso_reader__open(&new->dso, new->path, new->build_id, new->build_id_size))
+		return;
+	if (capture_path &&
+	    snprintf(path, sizeof(path), "%s.krait/%s", capture_path, base_name(new->path)) <
+		    (int)sizeof(path) &&
+	    !dso_reader__open(&new->dso, path, new->build_id, new->build_id_size))
+		return;
+	if (!dso_store_cached_path(path, sizeof(path), new->build_id, new->build_id_size) &&
+	    !dso_reader__open(&new->dso, path, new->build_id, new->build_id_size))
+		return;
+	new->dso = NULL;
+}
+
+/* Names are taken from the file only if it is the one that was recorded. */
+static struct native_file *open_native(struct native_files *files, const struct object_file *new)
+{
+	const char *const paths[] = { new->path };
+	struct native_file *file;
+	const __u8 *id;
+	struct stat st;
+	unsigned size;
+
+	/* A capture may name anything, also what blocks or acts when it is opened. */
+	if (new->path[0] != '/' || stat(new->path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	file = native_files__get(files, new->path, new->path, 0);
+	if (!file)
+		return NULL;
+	if (native_file__is_closed(file))
+		native_files__open(files, file, paths, 1, NULL);
+	id = native_file__build_id(file, &size);
+	if (!id ||
+	    (new->build_id_size && (size != new->build_id_size || memcmp(id, new->build_id, size))))
+		return NULL;
+	return file;
+}
+
+int object_file_open(struct object_file *f, const struct perf_read *record,
+		     struct native_files *files, const char *capture_path)
+{
+	*f = (struct object_file){ .path = strdup(record->text),
+				   .build_id_size = record->build_id_size,
+				   .is_dso = looks_like_dso(record->text) };
+	if (!f->path)
+		return -ENOMEM;
+	memcpy(f->build_id, record->build_id, sizeof(f->build_id));
+	if (!files)
+		return 0;
+	if (f->is_dso)
+		open_dso(f, capture_path);
+	else
+		f->native = open_native(files, f);
+	return 0;
+}
+
+void object_file_close(struct object_file *f)
+{
+	if (f->kernel)
+		kernel_names_free(f->kernel);
+	free(f->kernel);
+	free(f->path);
+	dso_reader__free(f->dso);
+}
+
+bool object_file_is(const struct object_file *f, const struct perf_read *record)
+{
+	return !strcmp(f->path, record->text) && f->build_id_size == record->build_id_size &&
+	       !memcmp(f->build_id, record->build_id, record->build_id_size);
+}
+
+const struct kernel_name *object_file_kernel(struct object_file *f, __u64 address)
+{
+	if (!f->dso)
+		return NULL;
+	if (!f->kernel) {
+		f->kernel = calloc(1, sizeof(*f->kernel));
+		/* What was read until memory ran out is good. */
+		if (f->kernel && kernel_names_read(f->kernel, dso_reader__notes(f->dso)))
+			log_debug("capture", "%s: out of memory", f->path);
+	}
+	return f->kernel ? kernel_names_find(f->kernel, address) : NULL;
+}
+
+const char *object_file_name(const struct object_file *f)
+{
+	return base_name(f->path);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "import/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dso/dso_reader.h"
+#include "perfdata/kernel_text.h"
+#include "import/mappings.h"
+#include "import/object_file.h"
+#include "profile/idindex.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/native_files.h"
+#include "util/cleanup.h"
+#include "util/printable.h"
+
+/* A machine has some thousand; a hostile file may claim any number. */
+#define MAX_OBJECTS 65536
+
+struct object {
+	struct object_file file;
+	__u32 frame; /* that stands for all of it; 0 not made yet */
+};
+
+/* Answers given, by object and offset. */
+struct answer {
+	__u64 offset;
+	__u32 object, frame;
+};
+
+struct objects {
+	struct profile *profile;
+	const char *capture_path;
+	struct object *list;
+	__u32 cnt, cap;
+	struct idindex by_name; /* ids are numbers + 1 */
+	struct answer *answers; /* [0] is unused */
+	__u32 answer_cnt, answer_cap;
+	struct idindex index;
+	struct native_files *files;
+	__u64 kernel_start; /* of its text; 0 not said, or looked at */
+	bool same_kernel; /* the running one is that of the capture, but perhaps elsewhere */
+	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
+	struct idindex kernel_index; /* of answers for addresses of the kernel */
+	__u32 kernel_frame, unknown_frame;
+	__u64 unresolved;
+};
+
+struct objects *objects__new(struct profile *p, const char *capture_path, bool alone)
+{
+	struct objects *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->files = alone ? NULL : native_files__new();
+	if (!o->files && !alone) {
+		free(o);
+		return NULL;
+	}
+	o->profile = p;
+	o->capture_path = capture_path;
+	return o;
+}
+
+void objects__free(struct objects *o)
+{
+	if (!o)
+		return;
+	for (__u32 i = 0; i < o->cnt; i++) {
+		object_file_close(&o->list[i].file);
+	}
+	free(o->list);
+	free(o->answers);
+	idindex_free(&o->index);
+	idindex_free(&o->by_name);
+	idindex_free(&o->kernel_index);
+	native_files__free(o->files);
+	kernel_symbols__free(o->kernel);
+	free(o);
+}
+
+int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
+{
+	__u32 hash = idindex_hash_bytes(record->text, strlen(record->text), record->build_id_size);
+	const struct idindex_slot *slot;
+	struct object *grown;
+	int err;
+
+	idindex_for_each(&o->by_name, hash, slot)
+	{
+		if (object_file_is(&o->list[slot->id - 1].file, record)) {
+			*ret = slot->id - 1;
+			return 0;
+		}
+	}
+	if (o->cnt == MAX_OBJECTS)
+		return -E2BIG;
+	if (o->cnt == o->cap) {
+		grown = reallocarray(o->list, o->cap ? o->cap * 2 : 64, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		o->list = grown;
+		o->cap = o->cap ? o->cap * 2 : 64;
+	}
+	if (idindex_reserve(&o->by_name))
+		return -ENOMEM;
+	o->list[o->cnt] = (struct object){ 0 };
+	err = object_file_open(&o->list[o->cnt].file, record, o->files, o->capture_path);
+	if (err)
+		return err;
+	*ret = o->cnt++;
+	idindex_insert(&o->by_name, hash, o->cnt);
+	return 0;
+}
+
+/* ---- frames ----------------------------------------------------------------------------------- */
+
+static __u32 mark(struct objects *o, const char *text)
+{
+	return profile__plain_frame(o->profile, FRAME_MARK, text, "", 0);
+}
+
+/* All addresses of an object whose symbols are not known here are the same frame. */
+static __u32 object_frame(struct objects *o, struct object *object)
+{
+	cleanup_free char *name = printable(object_file_name(&object->file));
+	char text[300];
+
+	if (object->frame || !name)
+		return object->frame;
+	if (name[0] == '[')
+		snprintf(text, sizeof(text), "%s", name);
+	else
+		snprintf(text, sizeof(text), "[%s]", *name ? name : "unknown");
+	object->frame = mark(o, text);
+	return object->frame;
+}
+
+void objects__set_kernel(struct objects *o, __u64 text_start)
+{
+	if (!o->kernel && o->same_kernel)
+		o->kernel_start = text_start;
+}
+
+void objects__same_kernel(struct objects *o)
+{
+	o->same_kernel = true;
+}
+
+/* It is a matter of 30 ms to look at what the running kernel is, and most captures need not know. */
+static void open_kernel(struct objects *o)
+{
+	__u64 start, size;
+
+	if (!o->kernel && !kernel_text_find(&start, &size) && start == o->kernel_start)
+		o->kernel = kernel_symbols__new("/proc/kallsyms");
+	o->kernel_start = 0;
+}
+
+/* The names that were stored when the capture was made; the newest DSO has most. */
+static __u32 stored_kernel_frame(struct objects *o, __u64 address)
+{
+	const struct kernel_name *name = NULL;
+
+	for (__u32 i = o->cnt; i-- > 0 && !name;) {
+		if (o->list[i].file.is_dso)
+			name = object_file_kernel(&o->list[i].file, address);
+	}
+	return name ? profile__plain_frame(o->profile, FRAME_KERNEL, name->name, name->module, 0) :
+		      0;
+}
+
+static __u32 resolve_kernel(struct objects *o, __u64 address)
+{
+	__u32 frame = stored_kernel_frame(o, address);
+	char module[128] = "[kernel.kallsyms]";
+	struct kernel_symbol *s;
+
+	if (frame)
+		return frame;
+	if (o->kernel_start)
+		open_kernel(o);
+	s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
+	if (s && *s->module)
+		snprintf(module, sizeof(module), "[%s]", s->module);
+	if (s && !s->tag)
+		s->tag = profile__plain_frame(o->profile, FRAME_KERNEL, s->name, module, 0);
+	if (s)
+		return s->tag;
+	if (!o->kernel_frame)
+		o->kernel_frame = mark(o, "[kernel]");
+	return o->kernel_frame;
+}
+
+static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
+{
+	struct profile_frame frame = { .end_line = -1, .end_column = -1, .unit = -1 };
+	struct dso_place_info place;
+	char text[64];
+
+	if (object->file.native) {
+		struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
+
+		if (s && !s->tag)
+			s->tag = profile__plain_frame(o->profile, FRAME_NATIVE, s->name,
+						      object->file.path, 0);
+		if (s)
+			return s->tag;
+	}
+	if (!object->file.is_dso)
+		return object_frame(o, object);
+	if (!object->file.dso || !dso_reader__find(object->file.dso, offset, &place)) {
+		/* Without names, places can still be told apart. */
+		o->unresolved++;
+		snprintf(text, sizeof(text), "[python 0x%llx]", (unsigned long long)offset);
+		return mark(o, text);
+	}
+	frame.kind = place.mark ? FRAME_MARK : FRAME_PYTHON;
+	frame.name = profile__string(o->profile, place.name);
+	frame.file = profile__string(o->profile, place.file);
+	frame.first_line = place.first_line;
+	frame.line = place.line;
+	frame.column = place.column;
+	return profile__frame(o->profile, &frame);
+}
+
+static int reserve_answer(struct objects *o)
+{
+	__u32 cap = o->answer_cap ? o->answer_cap * 2 : 1024;
+	struct answer *grown;
+
+	if (o->answer_cnt + 1 >= o->answer_cap) {
+		grown = reallocarray(o->answers, cap, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		o->answers = grown;
+		o->answer_cap = cap;
+	}
+	return idindex_reserve(&o->index);
+}
+
+static __u32 answer(struct objects *o, __u32 object, __u64 offset)
+{
+	__u32 hash = idindex_hash_pair(object + (__u32)(offset >> 32), (__u32)offset), frame;
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&o->index, hash, slot)
+	{
+		const struct answer *a = &o->answers[slot->id];
+
+		if (a->object == object && a->offset == offset)
+			return a->frame;
+	}
+	frame = resolve(o, &o->list[object], offset);
+	if (!frame || reserve_answer(o))
+		return frame;
+	o->answers[++o->answer_cnt] = (struct answer){ offset, object, frame };
+	idindex_insert(&o->index, hash, o->answer_cnt);
+	return frame;
+}
+
+static __u32 kernel_frame(struct objects *o, __u64 address)
+{
+	__u32 hash = idindex_hash_pair((__u32)(address >> 32), (__u32)address), frame;
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&o->kernel_index, hash, slot)
+	{
+		if (o->answers[slot->id].offset == address)
+			return o->answers[slot->id].frame;
+	}
+	frame = resolve_kernel(o, address);
+	if (!frame || reserve_answer(o) || idindex_reserve(&o->kernel_index))
+		return frame;
+	o->answers[++o->answer_cnt] = (struct answer){ .offset = address, .frame = frame };
+	idindex_insert(&o->kernel_index, hash, o->answer_cnt);
+	return frame;
+}
+
+bool objects__is_python(const struct objects *o, const struct mappings *m, __u64 address)
+{
+	const struct mapping *at = mappings_find(m, address);
+
+	return at && o->list[at->object].file.is_dso;
+}
+
+__u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel)
+{
+	const struct mapping *at;
+
+	if (kernel)
+		return kernel_frame(o, address);
+	at = mappings_find(m, address);
+	if (at)
+		return answer(o, at->object, address - at->start + at->offset);
+	if (!o->unknown_frame)
+		o->unknown_frame = mark(o, "[unknown]");
+	return o->unknown_frame;
+}
+
+const struct dso_reader *objects__dso(const struct objects *o)
+{
+	for (__u32 i = o->cnt; i-- > 0;) {
+		if (o->list[i].file.dso)
+			return o->list[i].file.dso;
+	}
+	return NULL;
+}
+
+const char *objects__missing(const struct objects *o)
+{
+	for (__u32 i = 0; i < o->cnt; i++) {
+		if (o->list[i].file.is_dso && !o->list[i].file.dso)
+			return o->list[i].file.path;
+	}
+	return NULL;
+}
+
+__u64 objects__unresolved(const struct objects *o)
+{
+	return o->unresolved;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_import.c - hangs samples into the profile's tree; import_threads.c knows whose they are,
+ * objects.c what their addresses mean, import_accounts.c what was lost.
+ */
+#include "import/perf_import.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "import/import_accounts.h"
+#include "import/import_threads.h"
+#include "import/objects.h"
+#include "perfdata/format.h"
+#include "import/running_kernel.h"
+#include "profile/stack_filter.h"
+#include "share.h"
+#include "stack/join.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/printable.h"
+
+/* What stands for a stack of which no frame is wanted. */
+#define NO_FRAME "[no Python frame]"
+
+struct import {
+	struct profile *profile;
+	const struct perf_import_config *config;
+	struct perf_import_stats *stats;
+	struct perf_reader *reader;
+	FILE *in;
+	struct objects *objects;
+	struct import_tasks tasks;
+	struct mappings none;
+	__u64 *scratch; /* a chain turned round */
+	unsigned scratch_cap;
+	unsigned event_cnt; /* that the profile has been told of */
+	struct stack_filter *stacks; /* NULL: all are wanted */
+};
+
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+static bool is_marker(__u64 address)
+{
+	return address >= (__u64)PERF_CONTEXT_MAX;
+}
+
+/*
+ * Root first in scratch, without the markers: the kernel's code is known by its addresses. The
+ * number of entries.
+ */
+static unsigned turn_round(struct import *im, const struct perf_read *r)
+{
+	unsigned cnt = 0;
+
+	if (r->chain_cnt + 2 > im->scratch_cap) {
+		__u64 *grown = reallocarray(im->scratch, r->chain_cnt + 256, sizeof(*grown));
+
+		if (!grown)
+			return 0;
+		im->scratch = grown;
+		im->scratch_cap = r->chain_cnt + 256;
+	}
+	for (unsigned i = r->chain_cnt; i-- > 0;) {
+		__u64 address;
+
+		memcpy(&address, (const char *)r->chain + i * sizeof(address), sizeof(address));
+		if (!is_marker(address))
+			im->scratch[cnt++] = address;
+	}
+	if (!cnt)
+		im->scratch[cnt++] = r->ip;
+	return cnt;
+}
+
+/* A mark that says that native frames are missing goes with them. */
+static bool is_native_mark(const struct import *im, const struct profile_frame *f)
+{
+	const char *name = profile__text(im->profile, f->name);
+
+	return f->kind == FRAME_MARK &&
+	       (!strcmp(name, JOIN_TRUNCATED_TEXT) || !strcmp(name, JOIN_UNKNOWN_TEXT));
+}
+
+/* The child for an address, or the node itself where that frame is not wanted. */
+static __u32 frame_node(struct import *im, const struct mappings *mappings, __u32 node,
+			__u64 address)
+{
+	const struct perf_filter *filter = &im->config->filter;
+	/* The upper half of the address space belongs to the kernel everywhere. */
+	bool kernel = address >> 63;
+	const struct profile_frame *f;
+	__u32 frame;
+
+	if (kernel && filter->no_kernel)
+		return node;
+	if (!kernel && filter->no_native && !objects__is_python(im->objects, mappings, address))
+		return node;
+	frame = objects__frame(im->objects, mappings, address, kernel);
+	f = profile__frame_at(im->profile, frame);
+	if (filter->no_native && is_native_mark(im, f))
+		return node;
+	/* One mark stands for a run of addresses without names. */
+	if (f->kind == FRAME_MARK && profile__node_at(im->profile, node)->frame == frame)
+		return node;
+	return profile__child(im->profile, node, frame);
+}
+
+/* The node of the leaf; 0 where there is no room. */
+static __u32 stack_node(struct import *im, struct import_process *p, struct import_thread *t,
+			unsigned cnt)
+{
+	struct import_stacks *stacks = &im->tasks.stacks;
+	__u32 node = import_stacks_find(stacks, t->node, im->scratch, cnt);
+	unsigned kept = 0;
+
+	if (node)
+		return node;
+	while (kept < cnt && kept < t->cnt && t->chain[kept] == im->scratch[kept])
+		kept++;
+	if (import_thread_reserve(t, cnt))
+		return 0;
+	node = kept ? t->nodes[kept - 1] : t->node;
+	for (unsigned i = kept; i < cnt; i++) {
+		__u64 address = im->scratch[i];
+
+		/* All but the leaf go on behind a call, which may be the last of its function. */
+		node = frame_node(im, p ? &p->mappings : &im->none, node, address - (i + 1 < cnt));
+		t->chain[i] = address;
+		t->nodes[i] = node;
+		if (!node) {
+			t->cnt = 0;
+			return 0;
+		}
+	}
+	t->cnt = cnt;
+	if (node == t->node)
+		node = profile__named_child(im->profile, node, FRAME_MARK, NO_FRAME, 0, 0);
+	import_stacks_put(stacks, t->node, im->scratch, cnt, node);
+	return node;
+}
+
+static bool is_wanted(const struct import *im, const struct perf_read *r,
+		      const struct import_process *p, const struct import_thread *t)
+{
+	const struct perf_filter *f = &im->config->filter;
+	double seconds = (double)(__s64)(r->time_ns - im->stats->first_ns) / NS_PER_SEC;
+
+	return (!f->pid || f->pid == r->pid) && (!f->tid || f->tid == r->tid) &&
+	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
+	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
+}
+
+/* What the file says of its events, which in a pipe come one by one. */
+static int learn_events(struct import *im)
+{
+	unsigned cnt;
+	const struct perf_read_event *events = perf_reader__events(im->reader, &cnt);
+	int err = 0;
+
+	for (; im->event_cnt < cnt && !err; im->event_cnt++) {
+		const struct perf_read_event *e = &events[im->event_cnt];
+		struct event_spec spec = {
+			.type = e->type,
+			.config = e->config,
+			.frequency = e->is_frequency ? e->value : 0,
+			.period = e->is_frequency ? 0 : e->value,
+			.exclude_user = e->exclude_user,
+			.exclude_kernel = e->exclude_kernel,
+			.precise = e->precise,
+		};
+
+		snprintf(spec.name, sizeof(spec.name), "%s", e->name);
+		err = profile__set_event(im->profile, im->event_cnt, &spec);
+	}
+	return err;
+}
+
+/* The names may come behind the samples. */
+static bool is_event(const struct import *im, const struct perf_read *r)
+{
+	return !im->config->filter.event ||
+	       !strcmp(profile__event_at(im->profile, r->event)->spec.name,
+		       im->config->filter.event);
+}
+
+static int on_sample(struct import *im, const struct perf_read *r)
+{
+	struct import_process *p = import_tasks_process(&im->tasks, r->pid);
+	struct import_thread *t = import_tasks_thread(&im->tasks, r->pid, r->tid);
+	struct profile_sample sample;
+	unsigned cnt;
+	__u32 node;
+
+	if (!t || learn_events(im))
+		return -ENOMEM;
+	if (!is_event(im, r)) {
+		im->stats->other_events++;
+		return 0;
+	}
+	/*
+	 * Of several CPUs the records are only nearly in order: the first ones of a file may be judged
+	 * by a later beginning, by microseconds.
+	 */
+	if (!im->stats->first_ns || r->time_ns < im->stats->first_ns)
+		im->stats->first_ns = r->time_ns;
+	if (r->time_ns > im->stats->last_ns)
+		im->stats->last_ns = r->time_ns;
+	if (!is_wanted(im, r, p, t)) {
+		im->stats->filtered++;
+		return 0;
+	}
+	profile__begin(im->profile, OWNER_ROOT);
+	if (!t->node) {
+		__u32 process = profile__named_child(im->profile, 0, FRAME_PROCESS,
+						     p ? p->name : t->comm, r->pid, 0);
+
+		t->cnt = 0;
+		t->node = profile__named_child(im->profile, process, FRAME_THREAD, t->comm, r->pid,
+					       r->tid);
+	}
+	cnt = turn_round(im, r);
+	if (cnt > im->stats->max_depth)
+		im->stats->max_depth = cnt;
+	node = cnt ? stack_node(im, p, t, cnt) : 0;
+	if (im->stacks && !stack_filter__wants(im->stacks, im->profile, node)) {
+		im->stats->filtered++;
+		return 0;
+	}
+	profile__count(im->profile, r->event, node, r->period);
+	im->stats->samples++;
+	sample = (struct profile_sample){
+		.time_ns = r->time_ns,
+		.period = r->period,
+		.node = node,
+		.cpu = r->cpu,
+		.pid = r->pid,
+		.tid = r->tid,
+		.comm = t->comm,
+		.event = r->event,
+	};
+	if (im->config->on_sample)
+		im->config->on_sample(im->config->ctx, im->profile, &sample);
+	return 0;
+}
+
+static int on_mapping(struct import *im, const struct perf_read *r)
+{
+	if (r->in_kernel) {
+		if (!strncmp(r->text, "[kernel.kallsyms]", strlen("[kernel.kallsyms]")))
+			objects__set_kernel(im->objects, r->start);
+		return 0;
+	}
+	return import_tasks_mapping(&im->tasks, im->objects, r);
+}
+
+static int take(struct import *im, const struct perf_read *r)
+{
+	switch (r->kind) {
+	case PERF_READ_SAMPLE:
+		return on_sample(im, r);
+	case PERF_READ_COMM:
+		return import_tasks_comm(&im->tasks, r);
+	case PERF_READ_FORK:
+		return import_tasks_fork(&im->tasks, r);
+	case PERF_READ_MAPPING:
+		return on_mapping(im, r);
+	case PERF_READ_LOST:
+		im->stats->lost += r->lost;
+		return 0;
+	case PERF_READ_EXIT:
+	case PERF_READ_ROUND:
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+/* The first one with samples, as perf report begins with it. */
+static int select_event(struct import *im)
+{
+	int selected = -1;
+
+	for (unsigned i = 0; i < profile__event_cnt(im->profile); i++) {
+		if (!profile__event_at(im->profile, i)->samples)
+			continue;
+		selected = selected < 0 ? (int)i : selected;
+		im->stats->events++;
+	}
+	return selected < 0 ? 0 : profile__select(im->profile, (unsigned)selected);
+}
+
+/* A file that does not say when it was made was finished with its last sample. */
+static void date(struct import *im, __u64 last_ns)
+{
+	struct perf_import_stats *s = im->stats;
+	int fd = fileno(im->in);
+	struct stat st;
+
+	s->facts = *perf_reader__facts(im->reader);
+	if (!s->facts.wall_offset_ns && last_ns && fd >= 0 && !fstat(fd, &st) &&
+	    S_ISREG(st.st_mode) && st.st_mtim.tv_sec > 0 &&
+	    last_ns < (__u64)st.st_mtim.tv_sec * NS_PER_SEC)
+		s->facts.wall_offset_ns = (__s64)((__u64)st.st_mtim.tv_sec * NS_PER_SEC +
+						  (__u64)st.st_mtim.tv_nsec - last_ns);
+}
+
+static void finish(struct import *im)
+{
+	struct perf_import_stats *s = im->stats;
+	const char *missing = objects__missing(im->objects);
+
+	s->read = *perf_reader__stats(im->reader);
+	s->seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC;
+	date(im, s->last_ns);
+	s->is_krait = missing || objects__dso(im->objects);
+	/* The features are the last thing that krait writes. */
+	if (s->is_krait && !*s->facts.version)
+		s->read.unfinished = true;
+	s->unresolved = objects__unresolved(im->objects);
+	s->mappings_refused = im->tasks.mappings.refused;
+	if (missing)
+		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
+	s->frequency =
+		profile__event_at(im->profile, profile__selected(im->profile))->spec.frequency;
+	/* Of a part of the samples, the books say nothing. */
+	if (!s->filtered && !s->read.cut && !s->read.skipped)
+		import_books(im->profile, objects__dso(im->objects), s->lost, &s->seconds);
+}
+
+static void import_free(struct import *im)
+{
+	import_tasks_free(&im->tasks);
+	stack_filter__free(im->stacks);
+	objects__free(im->objects);
+	perf_reader__free(im->reader);
+	free(im->scratch);
+}
+
+int perf_import(struct profile *p, FILE *in, const struct perf_import_config *config,
+		struct perf_import_stats *ret_stats, struct error *err)
+{
+	struct import im = { .profile = p, .config = config, .stats = ret_stats, .in = in };
+	struct perf_read record;
+	int result;
+
+	*ret_stats = (struct perf_import_stats){ 0 };
+	result = perf_reader__open(&im.reader, in, config->path, err);
+	if (result)
+		return result;
+	im.objects = objects__new(p, config->path, config->alone);
+	if (config->filter.function)
+		im.stacks = stack_filter__new(config->filter.function);
+	if (!im.objects || (config->filter.function && !im.stacks))
+		result = -ENOMEM;
+	date(&im, perf_reader__facts(im.reader)->last_ns);
+	if (!result && !config->alone && running_kernel_is(&ret_stats->facts))
+		objects__same_kernel(im.objects);
+	while (!result) {
+		result = perf_reader__next(im.reader, &record);
+		if (result <= 0)
+			break;
+		result = take(&im, &record);
+	}
+	if (!result)
+		result = learn_events(&im);
+	if (!result)
+		result = select_event(&im);
+	if (!result)
+		finish(&im);
+	else if (result == -EPROTONOSUPPORT)
+		error_set(
+			err, -result, EXIT_CODE_OUTPUT,
+			"%s: compressed records (perf record -z); unpack them with: perf inject -i %s "
+			"-o plain.data",
+			config->path, config->path);
+	else
+		error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", config->path,
+			  strerror(-result));
+	import_free(&im);
+	return result;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perfdata/announce.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "symbol/native.h"
+#include "util/log.h"
+
+/* A process is announced that long before its first sample: records come in about their order. */
+#define LEAD_NS 1000000ULL
+
+struct announced_task {
+	int tid; /* the key; that of a process is its main thread's */
+	__u32 image; /* main thread: frame of the process, which changes with its name */
+	struct announced_maps maps; /* main thread: that samples have hit */
+	__u32 generations; /* main thread: of the DSO, that were announced */
+	char comm[64];
+	UT_hash_handle hh;
+};
+
+void announcer_free(struct announcer *a)
+{
+	struct announced_task *t, *next;
+
+	HASH_ITER(hh, a->tasks, t, next) {
+		HASH_DEL(a->tasks, t);
+		announced_maps_free(&t->maps);
+		free(t);
+	}
+}
+
+void announcer_warn(const struct announcer *a)
+{
+	if (a->total.cut)
+		log_warn(
+			"perf.data",
+			"%u process%s had code in more places than the file has room for: %llu were "
+			"left out, and what ran there has no native names in other tools",
+			a->total.cut_processes, a->total.cut_processes == 1 ? "" : "es",
+			a->total.cut);
+}
+
+static struct announced_task *find_task(struct announcer *a, int tid)
+{
+	struct announced_task *t;
+
+	HASH_FIND_INT(a->tasks, &tid, t);
+	return t;
+}
+
+static struct announced_task *add_task(struct announcer *a, int tid)
+{
+	struct announced_task *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	HASH_ADD_INT(a->tasks, tid, t);
+	return t;
+}
+
+static int name_task(const struct announcer_output *to, struct announced_task *t,
+		     const struct perf_stamp *stamp, const char *comm, bool exec)
+{
+	snprintf(t->comm, sizeof(t->comm), "%s", comm);
+	return perf_writer__comm(to->writer, stamp, comm, exec);
+}
+
+/* The process has a name of its own: that of its main thread when it started. */
+static int announce_process(struct announcer *a, const struct announcer_output *to,
+			    const struct profile *p, const struct perf_stamp *sample, __u32 image)
+{
+	const char *name = profile__text(p, profile__frame_at(p, image)->name);
+	struct perf_stamp stamp = *sample;
+	struct announced_task *t = find_task(a, stamp.pid);
+	bool again = t && t->image;
+
+	if (!t)
+		t = add_task(a, stamp.pid);
+	if (!t)
+		return -ENOMEM;
+	t->generations = 0; /* another image has other mappings */
+	announced_maps_clear(&t->maps);
+	a->epoch++;
+	t->image = image;
+	stamp.tid = stamp.pid;
+	return name_task(to, t, &stamp, name, again);
+}
+
+/* The DSOs that the process does not have yet. */
+static int announce_dsos(const struct announcer_output *to, struct announced_task *t,
+			 const struct perf_stamp *stamp)
+{
+	struct perf_mapping mapping;
+	int err = 0;
+
+	for (; t->generations < dso__generations(dso_files__dso(to->files)) && !err;
+	     t->generations++) {
+		err = dso_files__mapping(to->files, t->generations, &mapping);
+		if (!err)
+			err = perf_writer__mapping(to->writer, stamp, &mapping);
+	}
+	return err;
+}
+
+static int announce_mapping(const struct announcer_output *to, const struct perf_stamp *stamp,
+			    const struct native_mapping *m)
+{
+	unsigned size;
+	const __u8 *id = native_file__build_id(m->file, &size);
+	const char *path = native_file__name(m->file);
+	const struct perf_mapping mapping = {
+		.start = m->start,
+		.size = m->end - m->start,
+		.offset = m->offset,
+		.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
+		.path = *path ? path : "//anon",
+	};
+
+	return perf_writer__mapping(to->writer, stamp, &mapping);
+}
+
+/* This stack of that process, with its mappings as they are, has been seen to. */
+static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
+{
+	struct announced_stack *e =
+		&a->stacks[(node ^ (__u32)pid * 0x9e3779b1U) % ANNOUNCED_STACKS];
+	const struct announced_stack key = { pid, node, digest + a->epoch };
+	bool seen = !memcmp(e, &key, sizeof(key));
+
+	*e = key;
+	return seen;
+}
+
+/* Where the native code of the stack is, for whoever looks up its names. */
+static int announce_mappings(struct announcer *a, const struct announcer_output *to,
+			     struct announced_task *t, const struct perf_stamp *stamp,
+			     const struct native *native, const struct announcer_stack *stack)
+{
+	int err = 0;
+
+	if (is_seen_to(a, t->tid, stack->node, native__digest(native)))
+		return 0;
+	for (unsigned i = 0; i < stack->cnt && !err; i++) {
+		const struct native_mapping *m = native__mapping_at(native, stack->chain[i]);
+		int added = m ? announced_maps_add(&t->maps, &a->total, m) : 0;
+
+		err = added > 0 ? announce_mapping(to, stamp, m) : added;
+	}
+	return err;
+}
+
+int announcer_sample(struct announcer *a, const struct announcer_output *to,
+		     const struct profile *p, const struct profile_sample *s,
+		     const struct perf_stamp *sample, const struct announcer_stack *stack)
+{
+	struct perf_stamp stamp = *sample;
+	struct announced_task *t = find_task(a, s->pid);
+	int err = 0;
+
+	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
+	if (!t || t->image != stack->image)
+		err = announce_process(a, to, p, &stamp, stack->image);
+	t = find_task(a, s->pid);
+	if (t && !err)
+		err = announce_dsos(to, t, &stamp);
+	if (t && !err && s->native)
+		err = announce_mappings(a, to, t, &stamp, s->native, stack);
+	t = find_task(a, s->tid);
+	if (!t && !err) {
+		t = add_task(a, s->tid);
+		err = t ? perf_writer__thread(to->writer, &stamp) : -ENOMEM;
+	}
+	if (!err && strcmp(t->comm, s->comm))
+		err = name_task(to, t, &stamp, s->comm, false);
+	return err;
+}

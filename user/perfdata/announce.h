@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * announce.h - tells readers of a perf.data file of processes and threads, before their first
+ * sample and again when something changes: names, krait's DSOs, native mappings.
+ */
+#ifndef KRAIT_PERFDATA_ANNOUNCE_H
+#define KRAIT_PERFDATA_ANNOUNCE_H
+
+#include "dso/dso_files.h"
+#include "perfdata/announced_maps.h"
+#include "perfdata/perf_writer.h"
+#include "profile/profile.h"
+
+struct announced_task;
+
+/* Stacks whose mappings were looked up last; a power of two. */
+#define ANNOUNCED_STACKS 4096
+
+/* Without padding. */
+struct announced_stack {
+	int pid;
+	__u32 node;
+	__u64 mappings; /* of the process, as they were then */
+};
+
+/* All zero is none. */
+struct announcer {
+	struct announced_task *tasks; /* that readers know, by tid */
+	struct announced_total total; /* of mappings */
+	__u64 epoch; /* another one when a process gets another image */
+	struct announced_stack stacks[ANNOUNCED_STACKS];
+};
+
+/* What is about to be written. */
+struct announcer_stack {
+	__u32 node; /* of the profile */
+	__u32 image; /* frame of the process, which is another one when it has another name */
+	const __u64 *chain; /* addresses, with perf's marks in between */
+	unsigned cnt;
+};
+
+struct announcer_output {
+	struct perf_writer *writer;
+	struct dso_files *files;
+};
+
+void announcer_free(struct announcer *a);
+/* Says what had to be left out. */
+void announcer_warn(const struct announcer *a);
+
+/* To be called for each sample before it is written, when its addresses have been given. 0 or -errno. */
+int announcer_sample(struct announcer *a, const struct announcer_output *to,
+		     const struct profile *p, const struct profile_sample *s,
+		     const struct perf_stamp *sample, const struct announcer_stack *stack)
+	__attribute__((warn_unused_result));
+
+#endif /* KRAIT_PERFDATA_ANNOUNCE_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perfdata/announced_maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/code_maps.h"
+
+/* Of a record, beside the name. */
+#define RECORD_BYTES 112
+
+void announced_maps_free(struct announced_maps *a)
+{
+	free(a->list);
+	*a = (struct announced_maps){ .list = NULL };
+}
+
+void announced_maps_clear(struct announced_maps *a)
+{
+	a->cnt = 0;
+}
+
+/* The first one that ends behind addr. */
+static unsigned place_of(const struct announced_maps *a, __u64 addr)
+{
+	unsigned low = 0, high = a->cnt;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (a->list[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_told(const struct announced_map *e, const struct native_mapping *m)
+{
+	return e->start == m->start && e->end == m->end && e->offset == m->offset &&
+	       e->file == m->file;
+}
+
+static bool has_room(struct announced_maps *a, struct announced_total *total, size_t bytes)
+{
+	__u64 left = total->bytes < ANNOUNCED_ALL_BYTES ? ANNOUNCED_ALL_BYTES - total->bytes : 0;
+
+	if (a->bytes + bytes <= ANNOUNCED_PROCESS_BYTES &&
+	    a->bytes + bytes <= left / ANNOUNCED_PART)
+		return true;
+	total->cut++;
+	total->cut_processes += !a->cut;
+	a->cut = true;
+	return false;
+}
+
+/* In the place of those that it lies over, from first to behind last. */
+static int put(struct announced_maps *a, unsigned first, unsigned last,
+	       const struct native_mapping *m)
+{
+	unsigned cap = a->cap ? a->cap * 2 : 16;
+
+	if (first == last && a->cnt == a->cap) {
+		struct announced_map *grown = reallocarray(a->list, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		a->list = grown;
+		a->cap = cap;
+	}
+	memmove(&a->list[first + 1], &a->list[last], (a->cnt - last) * sizeof(*a->list));
+	a->cnt += 1 - (last - first);
+	a->list[first] = (struct announced_map){ m->start, m->end, m->offset, m->file };
+	return 1;
+}
+
+int announced_maps_add(struct announced_maps *a, struct announced_total *total,
+		       const struct native_mapping *m)
+{
+	unsigned first = place_of(a, m->start), last = first;
+	size_t bytes = RECORD_BYTES + strlen(native_file__name(m->file));
+
+	if (first < a->cnt && is_told(&a->list[first], m))
+		return 0;
+	if (!has_room(a, total, bytes))
+		return 0;
+	while (last < a->cnt && a->list[last].start < m->end)
+		last++;
+	a->bytes += bytes;
+	total->bytes += bytes;
+	return put(a, first, last, m);
+}

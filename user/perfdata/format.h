@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * format.h - what a perf.data file is made of, beyond <linux/perf_event.h>.
+ *
+ * Names and numbers are those of tools/perf (util/header.h, lib/perf/include/perf/event.h).
+ */
+#ifndef KRAIT_PERFDATA_FORMAT_H
+#define KRAIT_PERFDATA_FORMAT_H
+
+#include <linux/perf_event.h>
+#include <linux/types.h>
+
+#define PERF_MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
+#define PERF_MAGIC_SWAPPED 0x50455246494c4532ULL
+#define PERF_PIPE_HEADER_SIZE 16
+
+/* Fixed in size so that every perf since 4.1 reads it: PERF_ATTR_SIZE_VER5. */
+#define PERF_ATTR_SIZE 112
+
+struct perf_section {
+	__u64 offset, size;
+};
+
+struct perf_file_header {
+	__u64 magic;
+	__u64 size;
+	__u64 attr_size; /* of struct perf_event_attr and its section of ids */
+	struct perf_section attrs, data, event_types;
+	__u64 features[4];
+};
+_Static_assert(sizeof(struct perf_file_header) == 104, "struct perf_file_header is on disk");
+
+enum perf_feature {
+	PERF_FEATURE_BUILD_ID = 2,
+	PERF_FEATURE_HOSTNAME = 3,
+	PERF_FEATURE_OSRELEASE = 4,
+	PERF_FEATURE_VERSION = 5,
+	PERF_FEATURE_ARCH = 6,
+	PERF_FEATURE_NRCPUS = 7,
+	PERF_FEATURE_CMDLINE = 11,
+	PERF_FEATURE_EVENT_DESC = 12,
+	PERF_FEATURE_SAMPLE_TIME = 21,
+	PERF_FEATURE_CLOCKID = 23,
+	PERF_FEATURE_CLOCK_DATA = 29,
+	PERF_FEATURE_CNT = 256,
+};
+
+/* Records that user space adds to those of the kernel. */
+enum perf_user_record {
+	PERF_USER_HEADER_ATTR = 64,
+	PERF_USER_HEADER_BUILD_ID = 67,
+	PERF_USER_FINISHED_ROUND = 68,
+	PERF_USER_AUXTRACE = 71,
+	PERF_USER_HEADER_FEATURE = 80,
+	PERF_USER_COMPRESSED = 81,
+	PERF_USER_COMPRESSED2 = 83,
+};
+
+/* Newer than the headers of Debian 12. */
+#define PERF_CALLCHAIN_USER_DEFERRED ((__u64)-640)
+
+#endif /* KRAIT_PERFDATA_FORMAT_H */

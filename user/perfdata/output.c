@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * output.c - perf.data: samples as they come, the DSOs beside the file.
+ *
+ * A frame of Python is an address in a DSO of the recording (dso/dso.h), so a stack is an
+ * ordinary call chain. What readers must know of its process comes first (announce.c).
+ *
+ * Every second the file is brought up to date, the DSOs first: a krait that is killed leaves a capture
+ * in which every sample that is there has its names.
+ */
+#include "emit/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dso/dso_files.h"
+#include "perfdata/kernel_maps.h"
+#include "dso/kernel_names.h"
+#include "perfdata/format.h"
+#include "perfmap/perf_map.h"
+#include "perfdata/perf_writer.h"
+#include "perfdata/announce.h"
+#include "profile/identities.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* Frames of a stack that perf report and perf script show unless told otherwise. */
+#define PERF_MAX_STACK 127
+/* Also how much a krait that is killed loses. Where new code never ends, 4 % go into the DSO. */
+#define FLUSH_NS NS_PER_SEC
+/* Of names of the kernel, a krait that is killed loses those. */
+#define NAMES_NS (10 * NS_PER_SEC)
+
+struct emitter {
+	const struct emit_options *options;
+	FILE *out;
+	struct perf_writer *writer; /* NULL until it is known what there is to count */
+	struct event_spec *events; /* what the writer has been told */
+	unsigned event_cnt;
+	struct kernel_names kernel_names; /* of what was met, for those who may not know later */
+	__u32 stored_names; /* of them, on disk */
+	__u64 names_ns; /* when they were last stored for their own sake */
+	struct kernel_maps kernel; /* and this, as well */
+	const struct emit_place *place; /* NULL: the file has its name already */
+	bool placed, published;
+	bool readable; /* the file on disk has samples, and their names are there as well */
+	struct dso_files *files;
+	struct dso *dso; /* theirs */
+	struct announcer announcer;
+	__u64 *chain;
+	__u32 chain_cap, chain_cnt;
+	__u32 chain_node, chain_image; /* what the chain is of: a stack often comes again at once */
+	bool has_kernel,
+		kernel_told; /* there are addresses of the kernel; what is where was said */
+	bool in_user; /* the last address put there was not the kernel's */
+	__u64 flushed_ns;
+	__u32 max_depth;
+};
+
+static void perf_data_free(struct emitter *e)
+{
+	if (!e)
+		return;
+	announcer_free(&e->announcer);
+	perf_writer__free(e->writer);
+	dso_files__free(e->files);
+	free(e->events);
+	kernel_maps_free(&e->kernel);
+	kernel_names_free(&e->kernel_names);
+	free(e->chain);
+	free(e);
+}
+
+/* At open where it is known what is going to be recorded; else of what the profile has. */
+static int list_events(struct emitter *e, const struct profile *p)
+{
+	e->event_cnt = p ? profile__event_cnt(p) : e->options->event_cnt;
+	e->events = calloc(e->event_cnt, sizeof(*e->events));
+	if (!e->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < e->event_cnt; i++) {
+		struct event_spec *event = &e->events[i];
+
+		*event = p ? profile__event_at(p, i)->spec : e->options->events[i];
+		if (!event->frequency && !event->period)
+			event->frequency = e->options->frequency ? e->options->frequency : 1;
+	}
+	return 0;
+}
+
+static struct perf_writer_config describe(const struct emit_options *o)
+{
+	return (struct perf_writer_config){
+		.host = o->host,
+		.kernel = o->kernel,
+		.command_line = o->command_line,
+		.wall_offset_ns = o->wall_offset_ns,
+	};
+}
+
+static int start_writer(struct emitter *e, const struct profile *p)
+{
+	struct perf_writer_config config = describe(e->options);
+	int err = list_events(e, p);
+
+	config.events = e->events;
+	config.event_cnt = e->event_cnt;
+	if (!err)
+		err = perf_writer__new(&e->writer, e->out, &config);
+	return err ? err : perf_writer__flush(e->writer);
+}
+
+static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct emitter *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->options = options;
+	e->out = out;
+	err = dso_files__new(&e->files);
+	if (!err)
+		e->dso = dso_files__dso(e->files);
+	/* A recording that is killed at once leaves a file that opens. */
+	if (!err && options->event_cnt)
+		err = start_writer(e, NULL);
+	if (err)
+		perf_data_free(e);
+	else
+		*ret = e;
+	return err;
+}
+
+static int perf_data_place(struct emitter *e, const struct emit_place *place)
+{
+	int err = dso_files__place(e->files, fileno(e->out), place ? place->name : NULL);
+
+	e->place = place;
+	e->placed = !err;
+	return err;
+}
+
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+static int reserve_chain(struct emitter *e, __u32 depth)
+{
+	__u64 *grown;
+
+	if (depth <= e->chain_cap)
+		return 0;
+	grown = reallocarray(e->chain, (size_t)depth * 2, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	e->chain = grown;
+	e->chain_cap = depth * 2;
+	return 0;
+}
+
+/* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
+static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool kernel)
+{
+	if (cnt + 2 > PERF_WRITER_MAX_CHAIN)
+		return cnt;
+	if (!cnt || (!kernel && e->chain[0] == (__u64)PERF_CONTEXT_KERNEL && !e->in_user))
+		e->chain[cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+	e->in_user = !kernel;
+	e->has_kernel = e->has_kernel || kernel;
+	e->chain[cnt++] = address;
+	return cnt;
+}
+
+/* As readers look it up: callers are behind their call. For want of memory it has no name later. */
+static void keep_name(struct emitter *e, const struct profile *p, const struct profile_frame *f,
+		      bool leaf)
+{
+	const char *module = profile__text(p, f->file);
+
+	if (*module && kernel_names_add(&e->kernel_names, f->address - !leaf,
+					profile__text(p, f->name), module))
+		log_debug("perf.data", "a name of the kernel found no memory");
+}
+
+/* Addresses of the stack, leaf first; the frame of the process, too. */
+static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 node,
+			    __u32 *ret_image)
+{
+	const struct profile_node *n;
+	unsigned cnt = 0;
+
+	*ret_image = 0;
+	e->in_user = false;
+	for (; node; node = n->parent) {
+		const struct profile_frame *f;
+
+		n = profile__node_at(p, node);
+		f = profile__frame_at(p, n->frame);
+		if (f->kind == FRAME_KERNEL && f->address)
+			keep_name(e, p, f, !cnt);
+		if (f->kind == FRAME_PROCESS)
+			*ret_image = n->frame;
+		else if (f->address)
+			cnt = put_address(e, cnt, f->address, f->kind == FRAME_KERNEL);
+		else if (f->kind != FRAME_THREAD)
+			cnt = put_address(e, cnt, dso__address(e->dso, p, n->frame), false);
+	}
+	/* Not even a mark: what found no room in the profile. */
+	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, p, 0), false);
+}
+
+/*
+ * Where the kernel's code is, before the first sample that has some: reading it takes a tenth of a second,
+ * which the start of a recording has not.
+ */
+static int tell_kernel(struct emitter *e)
+{
+	if (!e->has_kernel || e->kernel_told)
+		return 0;
+	e->kernel_told = true;
+	return kernel_maps_tell(&e->kernel, e->writer);
+}
+
+typedef int (*store_fn)(struct dso_files *f, const struct profile *p, const char *notes);
+
+static int store(struct emitter *e, const struct profile *p, store_fn fn);
+
+/* Its libraries go first: whoever sees the file has the names. */
+static int publish(struct emitter *e)
+{
+	int err;
+
+	if (!e->place || e->published)
+		return 0;
+	err = dso_files__publish(e->files, e->place->kept_name);
+	if (!err)
+		err = e->place->publish(e->place->ctx);
+	e->published = !err;
+	return err;
+}
+
+/* There are new ones for hours, and a store is of all that the newest DSO has. */
+static bool names_are_behind(struct emitter *e, __u64 now_ns)
+{
+	if (e->stored_names == e->kernel_names.cnt ||
+	    (e->names_ns && now_ns < e->names_ns + NAMES_NS))
+		return false;
+	e->names_ns = now_ns;
+	return true;
+}
+
+static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
+{
+	int err = 0;
+
+	/* The first sample at once: a header without any says that nothing was flushed. */
+	if (e->flushed_ns && (now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS))
+		return 0;
+	e->flushed_ns = now_ns;
+	if (names_are_behind(e, now_ns))
+		dso_files__outdate(e->files);
+	if (dso_files__is_behind(e->files))
+		err = store(e, p, dso_files__store);
+	if (!err)
+		err = perf_writer__flush(e->writer);
+	e->readable = e->readable || !err;
+	return err || !e->place || !e->place->early ? err : publish(e);
+}
+
+static int perf_data_sample(struct emitter *e, const struct profile *p,
+			    const struct profile_sample *s)
+{
+	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
+	struct announcer_stack stack;
+	struct announcer_output to;
+	int err = e->placed ? 0 : perf_data_place(e, NULL);
+
+	if (!err && !e->writer)
+		err = start_writer(e, p);
+
+	if (!err)
+		err = reserve_chain(e, profile__node_at(p, s->node)->depth + 4);
+	if (err)
+		return err;
+	if (!e->chain_cnt || e->chain_node != s->node) {
+		e->chain_node = s->node;
+		e->chain_cnt = build_chain(e, p, s->node, &e->chain_image);
+		if (e->chain_cnt - 1 > e->max_depth)
+			e->max_depth = e->chain_cnt - 1;
+	}
+	err = tell_kernel(e);
+	if (err)
+		return err;
+	to = (struct announcer_output){ e->writer, e->files };
+	stack = (struct announcer_stack){ s->node, e->chain_image, e->chain, e->chain_cnt };
+	err = announcer_sample(&e->announcer, &to, p, s, &stamp, &stack);
+	if (!err)
+		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
+					  s->period, e->chain[1], e->chain, e->chain_cnt);
+	return err ? err : keep_up(e, p, s->time_ns);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* Those of the first event have plain names. */
+static void put_notes(FILE *out, unsigned event, const struct accounts *a)
+{
+	char prefix[32] = "";
+
+	if (event)
+		snprintf(prefix, sizeof(prefix), "event%u.", event);
+	fprintf(out, "%sinterrupts %llu\n", prefix, a->interrupts);
+	for (int i = 0; i < REASON_CNT; i++)
+		fprintf(out, "%s%s.%s %llu\n", prefix, outcome_name(reason_outcome((enum reason)i)),
+			reason_name((enum reason)i), a->reasons[i]);
+	fprintf(out, "%sunknown_frames %llu\n%sevents_dropped %llu\n", prefix, a->unknown_frames,
+		prefix, a->events_dropped);
+	fprintf(out, "%sticks_asked %llu\n%sticks_delivered %llu\n%sticks_missed %llu\n", prefix,
+		a->ticks_asked, prefix, a->ticks_delivered, prefix, a->ticks_missed);
+}
+
+/* The accounts, and whose the processes were, for those who read the capture with krait. */
+static char *make_notes(const struct emitter *e, const struct profile *p)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "milliseconds %lld\n", (long long)(e->options->seconds * 1000));
+	for (unsigned i = 0; i < profile__event_cnt(p); i++)
+		put_notes(out, i, &profile__event_at(p, i)->accounts);
+	kernel_names_write(&e->kernel_names, out);
+	identities_write(profile__identities_of(p), out);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int store(struct emitter *e, const struct profile *p, store_fn fn)
+{
+	cleanup_free char *notes = make_notes(e, p);
+
+	e->stored_names = e->kernel_names.cnt;
+	return notes ? fn(e->files, p, notes) : -ENOMEM;
+}
+
+/* All that perf archive should carry are the DSOs. */
+static int finish_writer(struct emitter *e)
+{
+	__u32 cnt = dso__generations(e->dso);
+	cleanup_free struct perf_mapping *list = calloc(cnt, sizeof(*list));
+	struct perf_writer_config config = describe(e->options);
+	int err = list ? 0 : -ENOMEM;
+
+	for (__u32 i = 0; i < cnt && !err; i++)
+		err = dso_files__mapping(e->files, i, &list[i]);
+	/* A capture that is converted says only when it was read what it is of. */
+	perf_writer__describe(e->writer, &config);
+	return err ? err : perf_writer__finish(e->writer, list, cnt);
+}
+
+static int perf_data_finish(struct emitter *e, const struct profile *p)
+{
+	int err = e->placed ? 0 : perf_data_place(e, NULL);
+	__u64 lost = 0;
+
+	if (!err && !e->writer)
+		err = start_writer(e, p);
+
+	/* Modules that were loaded meanwhile. */
+	if (!err && e->has_kernel)
+		err = kernel_maps_tell(&e->kernel, e->writer);
+	/* Before the DSO is complete: it may get a last address there. */
+	if (!err && e->options->open_map)
+		err = perf_maps_write(e->dso, p, e->options->open_map, e->options->open_map_ctx);
+	if (!err)
+		err = store(e, p, dso_files__finish);
+	for (unsigned i = 0; i < profile__event_cnt(p); i++)
+		lost += accounts_total(&profile__event_at(p, i)->accounts, OUTCOME_LOST);
+
+	if (e->max_depth > PERF_MAX_STACK)
+		log_info(NULL,
+			 "stacks are up to %u frames deep: perf shows them whole with "
+			 "--max-stack %u",
+			 e->max_depth, e->max_depth);
+	announcer_warn(&e->announcer);
+	if (!err && lost)
+		err = perf_writer__lost(e->writer, lost);
+	if (!err)
+		err = finish_writer(e);
+	return err ? err : publish(e);
+}
+
+/*
+ * A full disk. All that is in the file is kept if there is room for its names; else less and less of
+ * what came after the last flush, whose names are on disk.
+ */
+static int keep_what_fits(struct emitter *e, const struct profile *p)
+{
+	__u64 flushed = perf_writer__flushed(e->writer), size = perf_writer__written(e->writer);
+	int err;
+
+	do {
+		err = perf_writer__cut(e->writer, size);
+		if (!err && dso_files__is_behind(e->files))
+			err = store(e, p, dso_files__store);
+		if (!err)
+			return e->readable || perf_writer__written(e->writer) > flushed ? 0 :
+											  -ENODATA;
+		size = size > flushed ? flushed + (size - flushed) / 2 : 0;
+	} while (err == -ENOSPC && size > flushed);
+	err = perf_writer__cut(e->writer, flushed);
+	return err || e->readable ? err : -ENODATA;
+}
+
+static void perf_data_rescue(struct emitter *e, const struct profile *p)
+{
+	int err;
+
+	if (!e->writer || !e->place || !e->place->early)
+		return;
+	err = keep_what_fits(e, p);
+	if (!err)
+		err = publish(e);
+	if (err)
+		log_debug("perf.data", "what was written cannot be kept: %s", strerror(-err));
+}
+
+const struct emitter_ops perf_data_emitter = {
+	.name = "perf",
+	.suffixes = (const char *const[]){ ".data", NULL },
+	.all_events = true,
+	.addresses = true,
+	.open = perf_data_open,
+	.place = perf_data_place,
+	.rescue = perf_data_rescue,
+	.sample = perf_data_sample,
+	.finish = perf_data_finish,
+	.free = perf_data_free,
+};

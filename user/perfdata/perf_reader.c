@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_reader.c - finds the records and what describes them; read_record.c, read_events.c and
+ * read_features.c take them apart.
+ */
+#include "perfdata/perf_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata/read_events.h"
+#include "perfdata/read_record.h"
+#include "perfdata/read_features.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+
+/* The features that are read are texts and numbers. */
+#define MAX_FEATURE (1U << 20)
+#define MAX_RECORD 65536
+
+struct perf_reader {
+	FILE *in;
+	bool pipe;
+	__u64 left; /* bytes of records; ~0 up to the end of the file */
+	struct perf_attrs attrs;
+	struct perf_read_facts facts;
+	struct perf_read_stats stats;
+	__u64 record[MAX_RECORD / sizeof(__u64)];
+};
+
+void perf_reader__free(struct perf_reader *r)
+{
+	if (!r)
+		return;
+	perf_attrs_free(&r->attrs);
+	free(r);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static int read_all(struct perf_reader *r, void *buf, size_t size)
+{
+	errno = 0;
+	if (fread(buf, 1, size, r->in) == size)
+		return 0;
+	return ferror(r->in) && errno ? -errno : -ENODATA;
+}
+
+static int read_at(struct perf_reader *r, __u64 offset, void *buf, size_t size)
+{
+	if (offset > 1ULL << 62)
+		return -ENODATA;
+	if (fseeko(r->in, (off_t)offset, SEEK_SET))
+		return -errno;
+	return read_all(r, buf, size);
+}
+
+static int read_ids(struct perf_reader *r, const struct perf_section *s, unsigned event)
+{
+	cleanup_free __u64 *ids = NULL;
+	int err;
+
+	if (!s->size)
+		return 0;
+	if (s->size / sizeof(__u64) > PERF_ATTRS_MAX_IDS)
+		return -E2BIG;
+	ids = malloc(s->size);
+	if (!ids)
+		return -ENOMEM;
+	err = read_at(r, s->offset, ids, s->size);
+	for (__u64 i = 0; i < s->size / sizeof(__u64) && !err; i++)
+		err = perf_attrs_add_id(&r->attrs, ids[i], event);
+	return err;
+}
+
+static int read_attrs(struct perf_reader *r, const struct perf_file_header *h)
+{
+	size_t attr_size = h->attr_size - sizeof(struct perf_section);
+	__u64 cnt = h->attrs.size / h->attr_size;
+	__u8 buf[4096];
+	int err = 0;
+
+	if (!cnt || cnt > PERF_READER_MAX_EVENTS)
+		return -EINVAL;
+	for (__u64 i = 0; i < cnt && !err; i++) {
+		struct perf_section ids;
+
+		err = read_at(r, h->attrs.offset + i * h->attr_size, buf, h->attr_size);
+		if (!err)
+			err = perf_attrs_add(&r->attrs, buf, attr_size);
+		memcpy(&ids, buf + attr_size, sizeof(ids));
+		if (!err)
+			err = read_ids(r, &ids, (unsigned)i);
+	}
+	return err;
+}
+
+/* ---- features --------------------------------------------------------------------------------- */
+
+/* What cannot be read of them is left out: they only describe. */
+static void read_features(struct perf_reader *r, const struct perf_file_header *h)
+{
+	__u64 table = h->data.offset + h->data.size;
+
+	for (unsigned i = 0; i < PERF_FEATURE_CNT; i++) {
+		struct perf_section s;
+		cleanup_free __u8 *payload = NULL;
+		struct cursor c;
+
+		if (!(h->features[i / 64] & 1ULL << i % 64))
+			continue;
+		if (read_at(r, table, &s, sizeof(s)))
+			return;
+		table += sizeof(s);
+		if (s.size > MAX_FEATURE || !s.size)
+			continue;
+		payload = malloc(s.size);
+		if (!payload || read_at(r, s.offset, payload, s.size))
+			continue;
+		c = (struct cursor){ payload, payload + s.size, true };
+		perf_description_take(&r->facts, &r->attrs, i, &c);
+	}
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static int open_file(struct perf_reader *r, const char *name, struct error *err)
+{
+	struct perf_file_header h;
+	int result;
+
+	if (fseeko(r->in, 0, SEEK_SET))
+		return error_set(err, EINVAL, EXIT_CODE_OUTPUT,
+				 "%s: this layout cannot be read from a pipe; name the file", name);
+	if (read_all(r, &h, sizeof(h)))
+		return error_set(err, ENODATA, EXIT_CODE_OUTPUT, "%s: ends within its header",
+				 name);
+	if (h.size < sizeof(h) ||
+	    h.attr_size < PERF_ATTRS_LEAST_SIZE + sizeof(struct perf_section) ||
+	    h.attr_size > 4096 || h.data.offset < sizeof(h) ||
+	    h.data.size > ~0ULL - h.data.offset || h.attrs.offset > ~0ULL >> 1)
+		return error_set(err, EINVAL, EXIT_CODE_OUTPUT,
+				 "%s: its header makes no sense (damaged?)", name);
+	result = read_attrs(r, &h);
+	if (result)
+		return error_set(err, -result, EXIT_CODE_OUTPUT,
+				 "%s: its list of events cannot be read (damaged?)", name);
+	r->stats.unfinished = !h.data.size;
+	if (h.data.size)
+		read_features(r, &h);
+	r->left = h.data.size ? h.data.size : ~0ULL;
+	if (fseeko(r->in, (off_t)h.data.offset, SEEK_SET))
+		return error_set(err, errno, EXIT_CODE_OUTPUT, "%s: %s", name, strerror(errno));
+	return 0;
+}
+
+int perf_reader__open(struct perf_reader **ret, FILE *in, const char *name, struct error *err)
+{
+	struct perf_reader *r = calloc(1, sizeof(*r));
+	__u64 start[2];
+	int result;
+
+	if (!r)
+		return error_set(err, ENOMEM, EXIT_CODE_OUTPUT, "out of memory");
+	r->in = in;
+	result = read_all(r, start, sizeof(start));
+	if (result == -ENODATA || (!result && start[0] != PERF_MAGIC))
+		result = error_set(err, EINVAL, EXIT_CODE_OUTPUT, "%s: %s", name,
+				   !result && start[0] == PERF_MAGIC_SWAPPED ?
+					   "a perf.data of a machine with the other byte order" :
+					   "not a perf.data file");
+	else if (result)
+		result = error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", name,
+				   strerror(-result));
+	else if (start[1] == PERF_PIPE_HEADER_SIZE) {
+		r->pipe = true;
+		r->left = ~0ULL;
+	} else {
+		result = open_file(r, name, err);
+	}
+	if (result) {
+		perf_reader__free(r);
+		return result;
+	}
+	*ret = r;
+	return 0;
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+static int take_attr(struct perf_reader *r, const __u8 *body, size_t size)
+{
+	struct cursor c = { body, body + size, true };
+	__u32 attr_size;
+	int err;
+
+	if (size < PERF_ATTRS_LEAST_SIZE)
+		return -EINVAL;
+	memcpy(&attr_size, body + offsetof(struct perf_event_attr, size), sizeof(attr_size));
+	if (attr_size < PERF_ATTRS_LEAST_SIZE || attr_size > size)
+		return -EINVAL;
+	err = perf_attrs_add(&r->attrs, body, attr_size);
+	cursor_take(&c, attr_size);
+	while (!err && c.end - c.at >= (long)sizeof(__u64))
+		err = perf_attrs_add_id(&r->attrs, cursor_u64(&c), r->attrs.cnt - 1);
+	return err;
+}
+
+/* Records that describe others. 0: it was none. */
+static int take_description(struct perf_reader *r, const __u8 *record, size_t size)
+{
+	struct cursor c = { record + sizeof(struct perf_event_header), record + size, true };
+	struct perf_event_header header;
+	__u64 feature;
+
+	memcpy(&header, record, sizeof(header));
+	if (!r->pipe)
+		return 0;
+	if (header.type == PERF_USER_HEADER_ATTR)
+		return take_attr(r, c.at, (size_t)(c.end - c.at)) ? -EINVAL : 1;
+	if (header.type != PERF_USER_HEADER_FEATURE)
+		return 0;
+	feature = cursor_u64(&c);
+	if (c.ok && feature < PERF_FEATURE_CNT)
+		perf_description_take(&r->facts, &r->attrs, (unsigned)feature, &c);
+	return 1;
+}
+
+/* 1: r->record holds *ret_size bytes; 0: the end; -errno. */
+static int read_record(struct perf_reader *r, size_t *ret_size)
+{
+	struct perf_event_header header;
+	int err;
+
+	if (r->left < sizeof(header))
+		return 0;
+	err = read_all(r, &header, sizeof(header));
+	if (err == -ENODATA) {
+		r->stats.cut = r->left != ~0ULL;
+		return 0;
+	}
+	if (!err && (header.size < sizeof(header) || header.size > r->left)) {
+		/* Where the next one starts is anyone's guess. */
+		r->stats.skipped++;
+		r->stats.cut = true;
+		return 0;
+	}
+	memcpy(r->record, &header, sizeof(header));
+	if (!err)
+		err = read_all(r, (__u8 *)r->record + sizeof(header), header.size - sizeof(header));
+	if (err == -ENODATA) {
+		r->stats.cut = true;
+		return 0;
+	}
+	if (r->left != ~0ULL)
+		r->left -= header.size;
+	*ret_size = header.size;
+	return err ? err : 1;
+}
+
+static int skip_auxtrace(struct perf_reader *r, size_t size)
+{
+	__u64 extra;
+
+	if (size < sizeof(struct perf_event_header) + sizeof(extra))
+		return 0;
+	extra = r->record[1];
+	if (extra > r->left)
+		return 0;
+	if (r->left != ~0ULL)
+		r->left -= extra;
+	while (extra--) {
+		if (getc_unlocked(r->in) == EOF)
+			return 0;
+	}
+	return 1;
+}
+
+int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
+{
+	const struct decoder decoder = { r->attrs.events, r->attrs.cnt ? r->attrs.cnt : 1,
+					 perf_attrs_by_id, &r->attrs };
+	size_t size;
+	int result;
+
+	for (;;) {
+		const __u8 *record = (const __u8 *)r->record;
+		__u32 type;
+
+		result = read_record(r, &size);
+		if (result <= 0)
+			return result;
+		r->stats.records++;
+		memcpy(&type, record, sizeof(type));
+		if (type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2)
+			return -EPROTONOSUPPORT;
+		if (type == PERF_USER_AUXTRACE && !skip_auxtrace(r, size)) {
+			r->stats.cut = true;
+			return 0;
+		}
+		result = take_description(r, record, size);
+		if (!result)
+			result = perf_decode(&decoder, record, size, ret);
+		else if (result > 0)
+			continue;
+		if (result > 0)
+			return 1;
+		if (result < 0)
+			r->stats.skipped++;
+	}
+}
+
+const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt)
+{
+	*ret_cnt = r->attrs.cnt;
+	return r->attrs.events;
+}
+
+const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r)
+{
+	return &r->facts;
+}
+
+const struct perf_read_stats *perf_reader__stats(const struct perf_reader *r)
+{
+	return &r->stats;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_reader.h - the records of a perf.data file, of krait or of perf, one after the other.
+ *
+ * Reads the layout of files and that of pipes, in a stream: memory does not grow with the file.
+ *
+ * Must hold: the file may be anything. No length in it is trusted; a record that makes no sense is
+ * skipped and counted; a file that ends too early gives what is there.
+ */
+#ifndef KRAIT_PERFDATA_PERF_READER_H
+#define KRAIT_PERFDATA_PERF_READER_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct error;
+struct perf_reader;
+
+#define PERF_READER_MAX_EVENTS 128
+#define PERF_READER_TEXT 4096
+
+struct perf_read_event {
+	char name[128];
+	__u32 type;
+	__u64 config, sample_type, read_format, value;
+	bool is_frequency; /* value is in Hz */
+	bool exclude_user, exclude_kernel;
+	__u8 precise;
+	bool has_trailer; /* sample_id_all */
+};
+
+/* What the features say; "" or 0 where they do not. */
+struct perf_read_facts {
+	char host[256], kernel[256], version[256], command_line[PERF_READER_TEXT];
+	__u64 first_ns, last_ns;
+	__s64 wall_offset_ns; /* from times of samples to nanoseconds since 1970 */
+};
+
+enum perf_read_kind {
+	PERF_READ_SAMPLE,
+	PERF_READ_COMM,
+	PERF_READ_MAPPING,
+	PERF_READ_FORK,
+	PERF_READ_EXIT,
+	PERF_READ_LOST,
+	PERF_READ_ROUND, /* what follows is not older than the round before */
+};
+
+/* Pointers are good until the next call. */
+struct perf_read {
+	enum perf_read_kind kind;
+	int pid, tid;
+	__u32 cpu;
+	__u64 time_ns;
+	bool in_kernel; /* of a mapping: the kernel's own */
+	/* sample */
+	unsigned event;
+	__u64 ip, period;
+	const __u64 *chain; /* leaf first, with PERF_CONTEXT_* markers; may be unaligned */
+	unsigned chain_cnt;
+	/* comm: text; mapping: path in text */
+	const char *text;
+	bool exec;
+	__u64 start, size, offset;
+	__u8 build_id[20];
+	unsigned build_id_size;
+	/* fork */
+	int parent_pid, parent_tid;
+	/* lost */
+	__u64 lost;
+};
+
+struct perf_read_stats {
+	__u64 records, skipped; /* skipped: malformed */
+	bool cut; /* the file ends in the middle of something */
+	bool unfinished; /* its writer was killed */
+};
+
+/* 0, or -errno with *err filled. name is for messages. *in is borrowed. */
+int perf_reader__open(struct perf_reader **ret, FILE *in, const char *name, struct error *err)
+	__attribute__((warn_unused_result));
+void perf_reader__free(struct perf_reader *r);
+
+/* 1 and *ret; 0 at the end; -errno. */
+int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
+	__attribute__((warn_unused_result));
+
+/* In pipes, events and facts come with the records. */
+const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt);
+const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r);
+const struct perf_read_stats *perf_reader__stats(const struct perf_reader *r);
+
+#endif /* KRAIT_PERFDATA_PERF_READER_H */

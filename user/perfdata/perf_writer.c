@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_writer.c - the records, one after the other, and when what is around them is written.
+ */
+#include "perfdata/perf_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dso/dso.h"
+#include "perfdata/write_layout.h"
+#include "util/bytes.h"
+#include "util/clock.h"
+
+#define BUFFER_SIZE (256U << 10)
+
+struct perf_writer {
+	struct perf_writer_config config;
+	struct perf_event_attr *attrs;
+	FILE *out, *spool; /* spool: records on their way into a pipe, NULL for a file */
+	struct bytes record; /* scratch */
+	__u64 data_size, flushed_size; /* flushed: as the header in the file says */
+	__u64 first_ns, last_ns;
+};
+
+/* The body of a sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE. */
+struct sample_head {
+	struct perf_event_header header;
+	__u64 id, ip;
+	__u32 pid, tid;
+	__u64 time;
+	__u32 cpu, reserved;
+	__u64 period, nr;
+};
+
+static FILE *stream(const struct perf_writer *w)
+{
+	return w->spool ? w->spool : w->out;
+}
+
+static int stream_error(FILE *f)
+{
+	return ferror(f) ? (errno ? -errno : -EIO) : 0;
+}
+
+/* A header can be put right later only in a file that is ours from its start. */
+static bool is_rewritable(FILE *out)
+{
+	int fd = fileno(out), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+	struct stat st;
+
+	return flags >= 0 && !(flags & O_APPEND) && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       lseek(fd, 0, SEEK_CUR) == 0;
+}
+
+static void put_front(struct perf_writer *w)
+{
+	cleanup_bytes struct bytes b = { 0 };
+
+	perf_layout_front(&b, w->attrs, w->config.event_cnt);
+	fwrite(b.data, 1, b.len, w->out);
+}
+
+int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writer_config *config)
+{
+	struct perf_writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->config = *config;
+	w->out = out;
+	w->attrs = calloc(config->event_cnt, sizeof(*w->attrs));
+	if (!w->attrs) {
+		perf_writer__free(w);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < config->event_cnt; i++)
+		perf_layout_attr(&w->attrs[i], &config->events[i]);
+	errno = 0;
+	if (is_rewritable(out)) {
+		put_front(w);
+	} else {
+		w->spool = tmpfile();
+		if (!w->spool) {
+			perf_writer__free(w);
+			return errno ? -errno : -EIO;
+		}
+	}
+	setvbuf(stream(w), NULL, _IOFBF, BUFFER_SIZE);
+	*ret = w;
+	return stream_error(stream(w));
+}
+
+void perf_writer__free(struct perf_writer *w)
+{
+	if (!w)
+		return;
+	if (w->spool)
+		fclose(w->spool);
+	bytes_free(&w->record);
+	free(w->attrs);
+	free(w);
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+static struct bytes *start_record(struct perf_writer *w, __u32 type, __u16 misc)
+{
+	const struct perf_event_header header = { .type = type, .misc = misc };
+
+	w->record.len = 0;
+	bytes_put(&w->record, &header, sizeof(header));
+	return &w->record;
+}
+
+static int end_record(struct perf_writer *w)
+{
+	struct bytes *b = &w->record;
+
+	if (b->failed)
+		return -ENOMEM;
+	if (b->len > 0xfff8)
+		return -EMSGSIZE;
+	bytes_patch_u16(b, offsetof(struct perf_event_header, size), (__u16)b->len);
+	errno = 0;
+	fwrite(b->data, 1, b->len, stream(w));
+	w->data_size += b->len;
+	return stream_error(stream(w));
+}
+
+/* What all records but samples end with. */
+static int end_stamped(struct perf_writer *w, const struct perf_stamp *s)
+{
+	struct bytes *b = &w->record;
+
+	bytes_align(b, 8);
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u32(b, (__u32)s->tid);
+	bytes_u64(b, s->time_ns);
+	bytes_u32(b, s->cpu);
+	bytes_u32(b, 0);
+	bytes_u64(b, 1);
+	return end_record(w);
+}
+
+int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const char *comm,
+		      bool exec)
+{
+	struct bytes *b = start_record(w, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u32(b, (__u32)s->tid);
+	bytes_text(b, comm);
+	return end_stamped(w, s);
+}
+
+int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s)
+{
+	struct bytes *b = start_record(w, PERF_RECORD_FORK, 0);
+
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u32(b, (__u32)s->tid);
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u64(b, s->time_ns);
+	return end_stamped(w, s);
+}
+
+int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
+			 const struct perf_mapping *m)
+{
+	__u16 misc = PERF_RECORD_MISC_USER | (m->build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
+	struct bytes *b = start_record(w, PERF_RECORD_MMAP2, misc);
+
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u32(b, (__u32)s->pid);
+	bytes_u64(b, m->start);
+	bytes_u64(b, m->size);
+	bytes_u64(b, m->offset);
+	if (m->build_id) {
+		bytes_u32(b, DSO_BUILD_ID_SIZE);
+		bytes_put(b, m->build_id, DSO_BUILD_ID_SIZE);
+	} else {
+		bytes_fill(b, 0, 24);
+	}
+	bytes_u32(b, 5); /* PROT_READ | PROT_EXEC */
+	bytes_u32(b, 2); /* MAP_PRIVATE */
+	bytes_text(b, m->path);
+	return end_stamped(w, s);
+}
+
+int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m)
+{
+	const struct perf_stamp stamp = { .pid = -1 };
+	struct bytes *b = start_record(w, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+
+	bytes_u32(b, (__u32)-1);
+	bytes_u32(b, 0);
+	bytes_u64(b, m->start);
+	bytes_u64(b, m->size);
+	bytes_u64(b, m->offset);
+	bytes_text(b, m->path);
+	return end_stamped(w, &stamp);
+}
+
+int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsigned event,
+			__u64 period, __u64 ip, const __u64 *chain, unsigned cnt)
+{
+	struct sample_head head = {
+		.header = {
+			.type = PERF_RECORD_SAMPLE,
+			.misc = cnt && chain[0] == (__u64)PERF_CONTEXT_KERNEL ?
+					PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+			.size = (__u16)(sizeof(head) + cnt * sizeof(*chain)),
+		},
+		.id = event + 1,
+		.ip = ip,
+		.pid = (__u32)s->pid,
+		.tid = (__u32)s->tid,
+		.time = s->time_ns,
+		.cpu = s->cpu,
+		.period = period,
+		.nr = cnt,
+	};
+	FILE *f = stream(w);
+
+	if (cnt > PERF_WRITER_MAX_CHAIN)
+		return -EMSGSIZE;
+	fwrite_unlocked(&head, sizeof(head), 1, f);
+	fwrite_unlocked(chain, sizeof(*chain), cnt, f);
+	w->data_size += sizeof(head) + cnt * sizeof(*chain);
+	if (!w->first_ns || s->time_ns < w->first_ns)
+		w->first_ns = s->time_ns;
+	if (s->time_ns > w->last_ns)
+		w->last_ns = s->time_ns;
+	return ferror_unlocked(f) ? stream_error(f) : 0;
+}
+
+int perf_writer__lost(struct perf_writer *w, __u64 cnt)
+{
+	const struct perf_stamp stamp = { .pid = -1, .tid = -1, .time_ns = w->last_ns };
+	struct bytes *b = start_record(w, PERF_RECORD_LOST_SAMPLES, 0);
+
+	bytes_u64(b, cnt);
+	return end_stamped(w, &stamp);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+void perf_writer__describe(struct perf_writer *w, const struct perf_writer_config *config)
+{
+	w->config.host = config->host;
+	w->config.kernel = config->kernel;
+	w->config.command_line = config->command_line;
+	w->config.wall_offset_ns = config->wall_offset_ns;
+}
+
+int perf_writer__flush(struct perf_writer *w)
+{
+	const struct perf_file_header header =
+		perf_layout_header(w->config.event_cnt, w->data_size);
+
+	if (w->spool)
+		return 0;
+	errno = 0;
+	if (fflush(w->out))
+		return errno ? -errno : -EIO;
+	if (pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
+		return errno ? -errno : -EIO;
+	w->flushed_size = w->data_size;
+	return 0;
+}
+
+__u64 perf_writer__written(const struct perf_writer *w)
+{
+	const __u64 start = perf_layout_header(w->config.event_cnt, 0).data.offset;
+	struct stat st;
+
+	if (w->spool || fstat(fileno(w->out), &st) || (__u64)st.st_size < start)
+		return 0;
+	return (__u64)st.st_size - start;
+}
+
+__u64 perf_writer__flushed(const struct perf_writer *w)
+{
+	return w->flushed_size;
+}
+
+int perf_writer__cut(struct perf_writer *w, __u64 size)
+{
+	struct perf_file_header header = perf_layout_header(w->config.event_cnt, 0);
+	__u64 end = w->flushed_size, written = perf_writer__written(w);
+	struct perf_event_header next;
+	int fd = fileno(w->out);
+
+	if (w->spool)
+		return -ESPIPE;
+	__fpurge(w->out);
+	size = size < written ? size : written;
+	size = size < w->data_size ? size : w->data_size;
+	while (end + sizeof(next) <= size &&
+	       pread(fd, &next, sizeof(next), (off_t)(header.data.offset + end)) == sizeof(next) &&
+	       next.size >= sizeof(next) && end + next.size <= size)
+		end += next.size;
+	header = perf_layout_header(w->config.event_cnt, end);
+	if (ftruncate(fd, (off_t)(header.data.offset + end)) ||
+	    pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
+		return errno ? -errno : -EIO;
+	w->data_size = end;
+	return 0;
+}
+
+static int finish_file(struct perf_writer *w, const struct perf_facts *facts)
+{
+	struct perf_file_header header = perf_layout_header(w->config.event_cnt, w->data_size);
+	cleanup_bytes struct bytes end = { 0 };
+
+	perf_layout_end(&end, &header, facts);
+	if (end.failed)
+		return -ENOMEM;
+	errno = 0;
+	if (fwrite(end.data, 1, end.len, w->out) != end.len || fflush(w->out) ||
+	    pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
+{
+	cleanup_bytes struct bytes front = { 0 };
+	char buf[65536];
+	size_t n;
+	int err;
+
+	perf_layout_pipe_front(&front, facts);
+	err = front.failed ? -ENOMEM : 0;
+	errno = 0;
+	if (!err && fwrite(front.data, 1, front.len, w->out) != front.len)
+		err = errno ? -errno : -EIO;
+	if (!err && (fflush(w->spool) || fseek(w->spool, 0, SEEK_SET)))
+		err = errno ? -errno : -EIO;
+	while (!err && (n = fread(buf, 1, sizeof(buf), w->spool))) {
+		if (fwrite(buf, 1, n, w->out) != n)
+			err = errno ? -errno : -EIO;
+	}
+	if (!err && (ferror(w->spool) || fflush(w->out)))
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt)
+{
+	__s64 offset_ns = w->config.wall_offset_ns;
+	const struct perf_facts facts = {
+		.config = &w->config,
+		.attrs = w->attrs,
+		.objects = list,
+		.object_cnt = cnt,
+		.first_ns = w->first_ns,
+		.last_ns = w->last_ns,
+		.wall_ns = w->first_ns + (__u64)(offset_ns ? offset_ns : clock_wall_offset_ns()),
+		.clock_ns = w->first_ns,
+	};
+
+	return w->spool ? finish_pipe(w, &facts) : finish_file(w, &facts);
+}

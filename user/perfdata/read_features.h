@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * read_features.h - reads the features of a perf.data file: where and how it was made.
+ */
+#ifndef KRAIT_PERFDATA_READ_FEATURES_H
+#define KRAIT_PERFDATA_READ_FEATURES_H
+
+#include "perfdata/read_events.h"
+#include "perfdata/read_record.h"
+#include "perfdata/perf_reader.h"
+
+/*
+ * The payload of one feature: names of events go to *a, all else to *f. What makes no sense is left
+ * out, since nothing depends on it.
+ */
+void perf_description_take(struct perf_read_facts *f, struct perf_attrs *a, unsigned feature,
+			   struct cursor *c);
+
+#endif /* KRAIT_PERFDATA_READ_FEATURES_H */

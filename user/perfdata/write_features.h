@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * write_features.h - the feature sections of a perf.data file: where, when and how it was made.
+ */
+#ifndef KRAIT_PERFDATA_WRITE_FEATURES_H
+#define KRAIT_PERFDATA_WRITE_FEATURES_H
+
+#include "perfdata/format.h"
+#include "perfdata/perf_writer.h"
+#include "util/bytes.h"
+
+struct perf_facts {
+	const struct perf_writer_config *config;
+	const struct perf_event_attr *attrs; /* one for each event; ids are 1, 2 … */
+	const struct perf_mapping *objects; /* for BUILD_ID */
+	unsigned object_cnt;
+	__u64 first_ns, last_ns; /* of the samples */
+	__u64 wall_ns, clock_ns; /* one moment, on both clocks */
+};
+
+/* The features that are written, ascending; ends with 0. */
+extern const enum perf_feature perf_features[];
+
+/* The payload of one of them; empty if there is nothing to say. */
+void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct perf_facts *f);
+
+#endif /* KRAIT_PERFDATA_WRITE_FEATURES_H */

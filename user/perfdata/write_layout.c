@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perfdata/write_layout.h"
+
+#include <time.h>
+
+void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
+{
+	*a = (struct perf_event_attr){
+		.type = e->type,
+		.size = PERF_ATTR_SIZE,
+		.config = e->config,
+		.sample_period = e->frequency ? e->frequency : e->period,
+		.sample_type = PERF_LAYOUT_SAMPLE_TYPE,
+		.read_format = PERF_FORMAT_ID,
+		.exclude_user = e->exclude_user,
+		.exclude_kernel = e->exclude_kernel,
+		.exclude_hv = e->exclude_kernel,
+		.precise_ip = e->precise,
+		.mmap = 1,
+		.comm = 1,
+		.freq = e->frequency != 0,
+		.task = 1,
+		.sample_id_all = 1,
+		.mmap2 = 1,
+		.comm_exec = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+}
+
+static __u64 front_size(unsigned cnt)
+{
+	return sizeof(struct perf_file_header) +
+	       cnt * (sizeof(__u64) + PERF_ATTR_SIZE + sizeof(struct perf_section));
+}
+
+struct perf_file_header perf_layout_header(unsigned cnt, __u64 data_size)
+{
+	return (struct perf_file_header){
+		.magic = PERF_MAGIC,
+		.size = sizeof(struct perf_file_header),
+		.attr_size = PERF_ATTR_SIZE + sizeof(struct perf_section),
+		.attrs = { sizeof(struct perf_file_header) + cnt * sizeof(__u64),
+			   cnt * (PERF_ATTR_SIZE + sizeof(struct perf_section)) },
+		.data = { front_size(cnt), data_size },
+	};
+}
+
+/* Header, ids, and the attributes with where their ids are. */
+void perf_layout_front(struct bytes *b, const struct perf_event_attr *attrs, unsigned cnt)
+{
+	const struct perf_file_header header = perf_layout_header(cnt, 0);
+
+	bytes_put(b, &header, sizeof(header));
+	for (unsigned i = 0; i < cnt; i++)
+		bytes_u64(b, i + 1);
+	for (unsigned i = 0; i < cnt; i++) {
+		bytes_put(b, &attrs[i], PERF_ATTR_SIZE);
+		bytes_u64(b, sizeof(header) + i * sizeof(__u64));
+		bytes_u64(b, sizeof(__u64));
+	}
+}
+
+void perf_layout_end(struct bytes *b, struct perf_file_header *header,
+		     const struct perf_facts *facts)
+{
+	cleanup_bytes struct bytes payloads = { 0 };
+	__u64 at = header->data.offset + header->data.size;
+	size_t table = 0;
+
+	/* The table has a place for each, used or not: offsets do not depend on it. */
+	for (const enum perf_feature *f = perf_features; *f; f++)
+		table += sizeof(struct perf_section);
+	for (const enum perf_feature *f = perf_features; *f; f++) {
+		size_t start = payloads.len;
+
+		perf_feature_put(&payloads, *f, facts);
+		if (payloads.len == start)
+			continue;
+		header->features[*f / 64] |= 1ULL << *f % 64;
+		bytes_u64(b, at + table + start);
+		bytes_u64(b, payloads.len - start);
+	}
+	bytes_fill(b, 0, table - b->len);
+	bytes_put(b, payloads.data, payloads.len);
+	b->failed |= payloads.failed;
+}
+
+void perf_layout_pipe_front(struct bytes *b, const struct perf_facts *facts)
+{
+	size_t start;
+
+	bytes_u64(b, PERF_MAGIC);
+	bytes_u64(b, PERF_PIPE_HEADER_SIZE);
+	for (unsigned i = 0; i < facts->config->event_cnt; i++) {
+		bytes_u32(b, PERF_USER_HEADER_ATTR);
+		bytes_u16(b, 0);
+		bytes_u16(b, sizeof(struct perf_event_header) + PERF_ATTR_SIZE + sizeof(__u64));
+		bytes_put(b, &facts->attrs[i], PERF_ATTR_SIZE);
+		bytes_u64(b, i + 1);
+	}
+	for (const enum perf_feature *f = perf_features; *f; f++) {
+		/* Build IDs are in MMAP2 here. */
+		if (*f == PERF_FEATURE_BUILD_ID)
+			continue;
+		start = b->len;
+		bytes_u32(b, PERF_USER_HEADER_FEATURE);
+		bytes_u32(b, 0);
+		bytes_u64(b, *f);
+		perf_feature_put(b, *f, facts);
+		bytes_fill(b, 0, (8 - (b->len - start) % 8) % 8);
+		if (b->len - start == 16)
+			b->len = start;
+		else
+			bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
+	}
+}

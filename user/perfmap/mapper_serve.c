@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perfmap/mapper.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfmap/mapper_protocol.h"
+#include "perfmap/perf_map_file.h"
+#include "util/cleanup.h"
+#include "worker/channel.h"
+#include "worker/rights.h"
+
+/* What is left is what reads of other processes whose they are and where their root is. */
+#define KEPT                                                                                       \
+	(RIGHTS_BIT(CAP_SETUID) | RIGHTS_BIT(CAP_SETGID) | RIGHTS_BIT(CAP_SYS_PTRACE) |            \
+	 RIGHTS_BIT(CAP_DAC_READ_SEARCH))
+/* Children that do not even end when they are killed: then no more is tried. */
+#define MAX_STUCK 4
+
+static int answer(int channel, const struct mapper_request *r, int fd_or_error, const char *path)
+{
+	struct mapper_answer a = { .number = r->number,
+				   .error = fd_or_error < 0 ? fd_or_error : 0 };
+
+	snprintf(a.path, sizeof(a.path), "%s", path);
+	return channel_send(channel, &a, sizeof(a), fd_or_error < 0 ? NULL : &fd_or_error,
+			    fd_or_error < 0 ? 0 : 1);
+}
+
+/* The child: looks where it is, becomes the process's user, and only then touches anything there. */
+static _Noreturn void make_one(int channel, const struct mapper_request *r)
+{
+	char path[sizeof(((struct mapper_answer *)NULL)->path)] = "";
+	struct perf_map_place place;
+	int fd = perf_map_file_find(r->pid, &place);
+
+	if (!fd)
+		fd = perf_map_file_become(&place);
+	if (!fd)
+		fd = perf_map_file_open(&place, r->first_line, path, sizeof(path));
+	_exit(answer(channel, r, fd, path) ? 1 : 0);
+}
+
+/* False: it has not ended in time. */
+static bool await(pid_t pid, int timeout_ms, bool *ret_fine)
+{
+	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd fd = { .fd = pidfd, .events = POLLIN };
+	int status;
+
+	if (pidfd < 0 || poll(&fd, 1, timeout_ms) != 1 || waitpid(pid, &status, WNOHANG) != pid)
+		return false;
+	*ret_fine = WIFEXITED(status) && !WEXITSTATUS(status);
+	return true;
+}
+
+static unsigned reap(unsigned stuck)
+{
+	while (stuck && waitpid(-1, NULL, WNOHANG) > 0)
+		stuck--;
+	return stuck;
+}
+
+static void serve_one(int channel, const struct mapper_request *r, unsigned *stuck)
+{
+	bool fine = false;
+	pid_t pid;
+
+	*stuck = reap(*stuck);
+	pid = *stuck < MAX_STUCK ? fork() : -1;
+	if (pid < 0) {
+		(void)!answer(channel, r, -EAGAIN, "");
+		return;
+	}
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		make_one(channel, r);
+	}
+	if (!await(pid, MAPPER_MS, &fine)) {
+		kill(pid, SIGKILL);
+		(*stuck)++;
+		(void)!answer(channel, r, -ETIMEDOUT, "");
+	} else if (!fine) {
+		(void)!answer(channel, r, -EIO, "");
+	}
+}
+
+int mapper_serve(int channel_fd)
+{
+	struct mapper_request r;
+	unsigned stuck = 0;
+	ssize_t n;
+
+	if (rights_keep(KEPT))
+		return 1;
+	while ((n = channel_recv(channel_fd, &r, sizeof(r), NULL, NULL, -1)) > 0) {
+		if (n != sizeof(r))
+			return 1;
+		r.first_line[sizeof(r.first_line) - 1] = '\0';
+		serve_one(channel_fd, &r, &stuck);
+	}
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perf_map.c - one pass over the nodes says which function is in which process; sorted, that is the
+ * files one after the other.
+ */
+#include "perfmap/perf_map.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dso/dso_text.h"
+#include "util/cleanup.h"
+
+_Static_assert(DSO_BASE + DSO_TEXT_OFFSET == 0x100000001000ULL && DSO_SLOT == 4,
+	       "PERF_MAP_FIRST_LINE names the first slot");
+
+/* A place in Python that was met in a process. */
+struct met {
+	int pid;
+	__u64 address;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct met *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* pids: of each node; ret has room for one of each. The number. */
+static __u32 collect(struct dso *d, const struct profile *p, int *pids, struct met *ret)
+{
+	__u32 cnt = 0;
+
+	for (__u32 i = 1; i <= profile__node_cnt(p); i++) {
+		const struct profile_node *n = profile__node_at(p, i);
+		const struct profile_frame *f = profile__frame_at(p, n->frame);
+
+		pids[i] = f->kind == FRAME_PROCESS ? f->pid : pids[n->parent];
+		if (f->kind != FRAME_PROCESS && f->kind != FRAME_THREAD && !f->address)
+			ret[cnt++] = (struct met){ pids[i], dso__address(d, p, n->frame) };
+	}
+	qsort(ret, cnt, sizeof(*ret), compare);
+	return cnt;
+}
+
+/* NULL for what had no room, which each file has in any case. */
+static const struct dso_function *find_function(const struct dso *d, __u64 address)
+{
+	__u64 place = address - DSO_BASE;
+	__u32 cnt, low = 0, high, offset = (__u32)(place % DSO_STRIDE);
+	const struct dso_function *list;
+
+	if (address < DSO_BASE || place / DSO_STRIDE >= dso__generations(d))
+		return NULL;
+	list = dso__functions(d, (__u32)(place / DSO_STRIDE), &cnt);
+	for (high = cnt; low < high;) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (list[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && (list[low - 1].code || list[low - 1].frame) ? &list[low - 1] : NULL;
+}
+
+/*
+ * A file in a folder that a shell reads is a script. What would act there is replaced, but for the
+ * brackets of Python's own names, as in "<module>:x.py" and "f.<locals>.g".
+ */
+static void remove_shell_syntax(char *name)
+{
+	for (char *s = name; *s; s++) {
+		if (strchr("&|`$#;\\!*?~", *s) || (*s == '>' && s[1] && !strchr(":.", s[1])))
+			*s = '_';
+	}
+}
+
+/* One process; its places are in order, so those of a function follow one another. */
+static int write_one(FILE *out, const struct dso *d, const struct profile *p,
+		     const struct met *list, __u32 cnt)
+{
+	const struct dso_function *last = NULL, *f;
+
+	fputs(PERF_MAP_FIRST_LINE, out);
+	for (__u32 i = 0; i < cnt; i++) {
+		cleanup_free char *name = NULL;
+
+		f = find_function(d, list[i].address);
+		if (!f || f == last)
+			continue;
+		last = f;
+		name = dso_symbol(p, f);
+		if (!name)
+			return -ENOMEM;
+		remove_shell_syntax(name);
+		fprintf(out, "%llx %x %s\n", dso_start(f->generation) + f->offset,
+			f->slot_cnt * DSO_SLOT, name);
+	}
+	return 0;
+}
+
+static int write_and_close(FILE *out, const struct dso *d, const struct profile *p,
+			   const struct met *list, __u32 cnt)
+{
+	int err = write_one(out, d, p, list, cnt);
+
+	errno = 0;
+	if (fclose(out) && !err)
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+int perf_maps_write(struct dso *d, const struct profile *p, perf_map_open_fn open, void *ctx)
+{
+	size_t nodes = (size_t)profile__node_cnt(p) + 1;
+	cleanup_free int *pids = calloc(nodes, sizeof(*pids));
+	cleanup_free struct met *list = calloc(nodes, sizeof(*list));
+	__u32 cnt, next;
+	int result = 0;
+
+	if (!pids || !list)
+		return -ENOMEM;
+	cnt = collect(d, p, pids, list);
+	for (__u32 i = 0; i < cnt; i = next) {
+		FILE *out;
+		int err;
+
+		for (next = i + 1; next < cnt && list[next].pid == list[i].pid; next++)
+			;
+		out = open(ctx, list[i].pid);
+		err = out ? write_and_close(out, d, p, &list[i], next - i) : 0;
+		result = result ? result : err;
+	}
+	return result;
+}

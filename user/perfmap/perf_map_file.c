@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perfmap/perf_map_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "target/context.h"
+#include "util/cleanup.h"
+#include "util/owner.h"
+#include "worker/rights.h"
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
+/* The host id of uid 0 in its user namespace. */
+static uid_t root_of(int dir)
+{
+	char text[4096], *line;
+	unsigned inside, outside;
+
+	if (proc_read(dir, "uid_map", text, sizeof(text)) < 0)
+		return 0;
+	for (line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+		if (sscanf(line, "%u %u", &inside, &outside) == 2 && !inside)
+			return outside;
+	}
+	return 0;
+}
+
+int perf_map_file_find(pid_t pid, struct perf_map_place *ret)
+{
+	cleanup_close int dir = proc_open(pid);
+	struct context context = { .known = false };
+
+	*ret = (struct perf_map_place){ .root_fd = -1, .pid = pid, .trusted = true };
+	if (dir >= 0 && !proc_ids_at(dir, &ret->ids)) {
+		ret->known = true;
+		context_read_at(dir, &context, NULL);
+		if (context.known && context.ns_pid > 0)
+			ret->pid = context.ns_pid;
+		ret->trusted = proc_shares_mounts(dir); /* where perf looks */
+		ret->root_uid = root_of(dir);
+	}
+	ret->root_fd = openat(dir, ret->trusted ? "/" : "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return ret->root_fd < 0 ? -errno : 0;
+}
+
+/* An id that the process has already needs no right. */
+static int set_ids(const struct proc_ids *ids)
+{
+	size_t cnt = ids->group_cnt < PROC_GROUPS_MAX ? ids->group_cnt : PROC_GROUPS_MAX;
+	bool same = ids->euid == geteuid() && ids->egid == getegid();
+
+	if (setgroups(cnt, ids->groups) && !same)
+		return -errno;
+	if (setresgid(ids->egid, ids->egid, ids->egid) ||
+	    setresuid(ids->euid, ids->euid, ids->euid))
+		return -errno;
+	return 0;
+}
+
+int perf_map_file_become(const struct perf_map_place *place)
+{
+	int err = place->known ? set_ids(&place->ids) : owner_become();
+
+	return err ? err : rights_keep(0);
+}
+
+/* glibc has no such function before 2.43. */
+static int open_beneath(int root_fd, const char *path, bool trusted)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = trusted ? RESOLVE_IN_ROOT :
+				     RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Ours are regular files of our user, under one name, that begin with the line. */
+static bool is_ours(int dir_fd, const char *name, const char *first_line)
+{
+	cleanup_close int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	size_t len = strlen(first_line);
+	char start[128];
+	struct stat st;
+
+	return fd >= 0 && len <= sizeof(start) && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 1 && st.st_uid == geteuid() && read(fd, start, len) == (ssize_t)len &&
+	       !memcmp(start, first_line, len);
+}
+
+static int create(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A folder that is no /tmp: somebody else could move what is made there, or keep its maker waiting. */
+static int check_folder(int fd, const struct perf_map_place *place)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		return -errno;
+	if (fs.f_type == FUSE_SUPER_MAGIC || !(st.st_mode & S_ISVTX) ||
+	    (st.st_uid && st.st_uid != place->root_uid && st.st_uid != place->ids.euid))
+		return -EPERM;
+	return 0;
+}
+
+int perf_map_file_open(const struct perf_map_place *place, const char *first_line, char *ret_path,
+		       size_t size)
+{
+	cleanup_close int dir = open_beneath(place->root_fd, "tmp", place->trusted);
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "perf-%d.map", (int)place->pid);
+	snprintf(ret_path, size, "/tmp/%s", name);
+	if (dir < 0)
+		return dir;
+	fd = place->trusted ? 0 : check_folder(dir, place);
+	if (fd)
+		return fd;
+	fd = create(dir, name);
+	if (fd != -EEXIST || !is_ours(dir, name, first_line))
+		return fd;
+	/* Whoever is quicker has put a file there that is not ours: that is refused, not written. */
+	return unlinkat(dir, name, 0) ? -errno : create(dir, name);
+}
