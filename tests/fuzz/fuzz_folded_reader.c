@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emit/emitter.h"
+#include "cmd/formats.h"
 #include "import/folded_reader.h"
 #include "emit/summary.h"
 
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void write_out(const struct profile *p, const char *format)
 {
 	const struct emit_options options = { .lines = true };
-	const struct emitter_ops *ops = emitter_by_name(format);
+	const struct emitter_ops *ops = format_by_name(format);
 	struct emitter *e;
 	FILE *out = fopen("/dev/null", "w");
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cmd/formats.h"
 #include "support_profile.h"
 
 #define APP "/home/ada/shop"
@@ -264,7 +265,7 @@ __u64 sample_cnt(const struct profile *p)
 
 char *emit_text(const char *format, const struct profile *p, const struct emit_options *options)
 {
-	const struct emitter_ops *ops = emitter_by_name(format);
+	const struct emitter_ops *ops = format_by_name(format);
 	struct profile_sample s = {
 		.period = 1003009,
 		.pid = 4711,

@@ -11,6 +11,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
+#include "cmd/formats.h"
 #include "emit/pprof.pb-c.h"
 #include "support_profile.h"
 
@@ -76,7 +77,7 @@ static void firefox_has_every_name_once(void **state)
 
 static Krait__Pprof__Profile *unpack(const struct profile *p)
 {
-	const struct emitter_ops *ops = emitter_by_name("pprof");
+	const struct emitter_ops *ops = format_by_name("pprof");
 	static __u8 plain[8 << 20];
 	z_stream zip = { 0 };
 	struct emitter *e;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cmd/formats.h"
 #include "profile/view.h"
 #include "support_profile.h"
 
@@ -127,7 +128,7 @@ static void a_page_loads_nothing(void **state)
 
 static void a_full_disk_is_reported(void **state)
 {
-	const struct emitter_ops *ops = emitter_by_suffix("x.html");
+	const struct emitter_ops *ops = format_by_suffix("x.html");
 	struct profile *p = small_profile();
 	struct emitter *e;
 	FILE *out = fopen("/dev/full", "w");

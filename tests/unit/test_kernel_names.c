@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "cmd/formats.h"
 #include "dso/kernel_names.h"
 #include "import/perf_import.h"
 #include "import/running_kernel.h"
@@ -94,7 +95,7 @@ static void there_is_a_limit(void **state)
 static void write_capture(const char *path)
 {
 	const struct emit_options options = { .host = "elsewhere", .kernel = "1.2.3" };
-	const struct emitter_ops *ops = emitter_by_name("perf");
+	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .pid = 7, .tid = 7, .period = 1, .comm = "x", .time_ns = 5 };
 	struct profile *p = profile__new();
 	FILE *out = fopen(path, "w+");

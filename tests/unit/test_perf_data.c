@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "cmd/formats.h"
 #include "perfdata/format.h"
 #include "import/perf_import.h"
 #include "support_profile.h"
@@ -74,7 +75,7 @@ static void find_task(const struct profile *p, __u32 node, struct profile_sample
 /* Of two CPUs, whose records are not quite in the order of time: the first one, too, is later. */
 static void write_capture(FILE *out, const struct profile *p)
 {
-	const struct emitter_ops *ops = emitter_by_name("perf");
+	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .period = 1003009 };
 	struct emitter *e;
 	__u64 number = 0;
@@ -188,7 +189,7 @@ static void events_stay_apart(void **state)
 	};
 	struct emit_options two = options;
 	struct profile *p = small_profile(), *again;
-	const struct emitter_ops *ops = emitter_by_name("perf");
+	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .pid = 4711, .tid = 4711, .comm = "x", .node = 5 };
 	const struct profile_event *e;
 	struct perf_import_stats stats;
@@ -371,7 +372,7 @@ static void damaged_files_give_less(void **state)
 
 static void a_writer_that_dies_leaves_its_samples(void **state)
 {
-	const struct emitter_ops *ops = emitter_by_name("perf");
+	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .period = 1, .pid = 4711, .tid = 4711, .comm = "x" };
 	struct profile *p = small_profile(), *again;
 	struct perf_import_stats stats;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/formats.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -71,7 +72,7 @@ void outputs__free(struct outputs *o)
 static const struct emitter_ops *choose_format(const char *path, const char *format,
 					       struct error *err)
 {
-	const struct emitter_ops *ops = format ? emitter_by_name(format) : emitter_by_suffix(path);
+	const struct emitter_ops *ops = format ? format_by_name(format) : format_by_suffix(path);
 
 	if (!ops && format)
 		error_set(err, EINVAL, EXIT_CODE_USAGE,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/formats.h"
 #include "cmd/input.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -68,7 +69,7 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 
 int cmd_script(int argc, char **argv)
 {
-	struct script s = { .ops = emitter_by_name("script") };
+	struct script s = { .ops = format_by_name("script") };
 	struct input in;
 	int code;
 

@@ -73,19 +73,12 @@ static int name_file(struct dso_files *f, __u32 generation)
 	return f->paths[generation] ? 0 : -ENOMEM;
 }
 
-int dso_files__mapping(struct dso_files *f, __u32 generation, struct perf_mapping *ret)
+int dso_files__path(struct dso_files *f, __u32 generation, const char **ret)
 {
 	int err = name_file(f, generation);
 
-	if (err)
-		return err;
-	*ret = (struct perf_mapping){
-		.start = dso_start(generation),
-		.size = DSO_STRIDE,
-		.build_id = dso__build_id(f->dso, generation),
-		.path = f->paths[generation],
-	};
-	return 0;
+	*ret = err ? NULL : f->paths[generation];
+	return err;
 }
 
 bool dso_files__is_behind(const struct dso_files *f)

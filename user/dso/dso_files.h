@@ -10,7 +10,6 @@
 #define KRAIT_DSO_DSO_FILES_H
 
 #include "dso/dso.h"
-#include "perfdata/perf_writer.h"
 
 struct dso_files;
 
@@ -29,8 +28,8 @@ int dso_files__publish(struct dso_files *f, const char *kept_path)
 /* To ask it for addresses. */
 struct dso *dso_files__dso(struct dso_files *f);
 
-/* The mapping of a generation; its strings are good until free. 0 or -errno. */
-int dso_files__mapping(struct dso_files *f, __u32 generation, struct perf_mapping *ret)
+/* The path of a generation as records say it, good until free. 0 or -errno. */
+int dso_files__path(struct dso_files *f, __u32 generation, const char **ret)
 	__attribute__((warn_unused_result));
 
 /* An address was given that no file knows yet. */

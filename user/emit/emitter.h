@@ -62,10 +62,4 @@ struct emitter_ops {
 	void (*free)(struct emitter *e);
 };
 
-/* By -f name, or by the file name's suffix; NULL where none fits. */
-const struct emitter_ops *emitter_by_name(const char *name);
-const struct emitter_ops *emitter_by_suffix(const char *path);
-/* All formats, NULL-terminated, for --help. */
-const struct emitter_ops *const *emitter_all(void);
-
 #endif /* KRAIT_EMIT_EMITTER_H */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * formats.h - the emitters there are; emitter.c lists them, nobody else names them.
+ * formats.h - the emitters of this folder; cmd/formats.c lists them, nobody else names them.
  */
 #ifndef KRAIT_EMIT_FORMATS_H
 #define KRAIT_EMIT_FORMATS_H
 
 #include "emit/emitter.h"
 
-extern const struct emitter_ops perf_data_emitter;
 extern const struct emitter_ops folded_emitter;
 extern const struct emitter_ops perf_script_emitter;
 extern const struct emitter_ops html_emitter;

@@ -91,6 +91,18 @@ static int announce_process(struct announcer *a, const struct announcer_output *
 	return name_task(to, t, &stamp, name, again);
 }
 
+int announcer_dso(struct dso_files *files, __u32 generation, struct perf_mapping *ret)
+{
+	const struct dso *dso = dso_files__dso(files);
+
+	*ret = (struct perf_mapping){
+		.start = dso_start(generation),
+		.size = DSO_STRIDE,
+		.build_id = dso__build_id(dso, generation),
+	};
+	return dso_files__path(files, generation, &ret->path);
+}
+
 /* The DSOs that the process does not have yet. */
 static int announce_dsos(const struct announcer_output *to, struct announced_task *t,
 			 const struct perf_stamp *stamp)
@@ -100,7 +112,7 @@ static int announce_dsos(const struct announcer_output *to, struct announced_tas
 
 	for (; t->generations < dso__generations(dso_files__dso(to->files)) && !err;
 	     t->generations++) {
-		err = dso_files__mapping(to->files, t->generations, &mapping);
+		err = announcer_dso(to->files, t->generations, &mapping);
 		if (!err)
 			err = perf_writer__mapping(to->writer, stamp, &mapping);
 	}

@@ -44,6 +44,10 @@ struct announcer_output {
 	struct dso_files *files;
 };
 
+/* The mapping of a DSO, the same in every process; its strings are good until files are freed. 0 or -errno. */
+int announcer_dso(struct dso_files *files, __u32 generation, struct perf_mapping *ret)
+	__attribute__((warn_unused_result));
+
 void announcer_free(struct announcer *a);
 /* Says what had to be left out. */
 void announcer_warn(const struct announcer *a);

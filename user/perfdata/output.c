@@ -8,7 +8,7 @@
  * Every second the file is brought up to date, the DSOs first: a krait that is killed leaves a capture
  * in which every sample that is there has its names.
  */
-#include "emit/formats.h"
+#include "perfdata/output.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -358,7 +358,7 @@ static int finish_writer(struct emitter *e)
 	int err = list ? 0 : -ENOMEM;
 
 	for (__u32 i = 0; i < cnt && !err; i++)
-		err = dso_files__mapping(e->files, i, &list[i]);
+		err = announcer_dso(e->files, i, &list[i]);
 	/* A capture that is converted says only when it was read what it is of. */
 	perf_writer__describe(e->writer, &config);
 	return err ? err : perf_writer__finish(e->writer, list, cnt);

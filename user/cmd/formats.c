@@ -1,42 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * emitter.c - the list of formats, and which one a name or a file name means.
- */
-#include "emit/emitter.h"
+#include "cmd/formats.h"
 
 #include <string.h>
 
 #include "emit/formats.h"
+#include "perfdata/output.h"
 
-static const struct emitter_ops *const emitters[] = {
+static const struct emitter_ops *const formats[] = {
 	&perf_data_emitter,   &folded_emitter,	  &html_emitter,
 	&perf_script_emitter, &pprof_emitter,	  &speedscope_emitter,
 	&firefox_emitter,     &callgrind_emitter, NULL,
 };
 
-const struct emitter_ops *const *emitter_all(void)
-{
-	return emitters;
-}
-
-const struct emitter_ops *emitter_by_name(const char *name)
+const struct emitter_ops *format_by_name(const char *name)
 {
 	const struct emitter_ops *const *e;
 
-	for (e = emitters; *e; e++)
+	for (e = formats; *e; e++)
 		if (!strcmp((*e)->name, name))
 			return *e;
 	return NULL;
 }
 
 /* The longest suffix wins: ".perf.txt" before ".txt". */
-const struct emitter_ops *emitter_by_suffix(const char *path)
+const struct emitter_ops *format_by_suffix(const char *path)
 {
 	const struct emitter_ops *const *e, *best = NULL;
 	size_t len = strlen(path), best_len = 0;
 	const char *const *s;
 
-	for (e = emitters; *e; e++) {
+	for (e = formats; *e; e++) {
 		for (s = (*e)->suffixes; *s; s++) {
 			size_t n = strlen(*s);
 
