@@ -242,13 +242,15 @@ static void a_prober_that_dies_costs_one_answer(void **state)
 {
 	struct prober *p = new_prober();
 	struct pollfd fds[PROBERS_MAX];
+	char line[64];
 	struct seen s;
 	FILE *f;
 	int pid = 0;
 
 	ask(p, getpid(), &s);
 	await_all(p);
-	f = popen("pgrep -n krait-prober", "r");
+	snprintf(line, sizeof(line), "pgrep -P %d krait-prober", (int)getpid());
+	f = popen(line, "r");
 	assert_non_null(f);
 	assert_int_equal(fscanf(f, "%d", &pid), 1);
 	pclose(f);
