@@ -37,6 +37,9 @@ def check(tap, python, what, fuse):
         k = scene.record("-a")
         if fuse and what == "runtime":  # the kernel does not read a command line from files
             scene.says(k, SAYS % (hostile.pid, hostile.pid), "whose memory does not come")
+            # Over before anything is given up.
+            short = attack.krait("record", *attack.h.PYTHON_ONLY, "-a", "-d", "300ms", "-o", "x.script")
+            scene.says(short, SAYS % (hostile.pid, hostile.pid), "it after a moment, too")
 
 
 def check_flood(tap, python, cnt):

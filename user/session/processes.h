@@ -106,7 +106,7 @@ struct process *processes__find(struct processes *ps, pid_t pid);
  * only the kernel side knows is looked at. NULL if it has gone, or another has its pid.
  */
 struct process *processes__of_record(struct processes *ps, const struct record_sample *record);
-/* Calls gone for each process that is tracked; they stay. */
+/* Calls gone for each process that is tracked; they stay. From now on all refusals are known. */
 void processes__close_books(struct processes *ps);
 
 /* Called when a process goes, before its memory and names are dropped. */

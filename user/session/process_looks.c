@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Looks at processes: when, and what comes of each. A prober does the looking; until it has answered, the
+ * process is one that may be Python.
+ */
+#include "session/process_table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/sampler.h"
+#include "session/filter.h"
+#include "session/tracking.h"
+#include "target/probed.h"
+#include "target/prober.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* First pause before a process is looked at again; it doubles up to the longest. */
+#define RETRY_FIRST_NS 1000000ULL
+#define RETRY_LONGEST_NS 1000000000ULL
+/* The same while its debug information is being read. */
+#define RETRY_READING_NS 100000000ULL
+/* With "all", a process that is not Python after this many looks (about a minute) is left alone. */
+#define RETRY_MAX_ALL 70
+/* For a look that others wait for: what is slow goes on without them. */
+#define LOOK_PATIENCE_NS 20000000ULL
+
+/* Who pays for it until it has been looked at. */
+static unsigned owner_now(const struct processes *ps, const struct process *p)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", p->pid);
+	return stat(path, &st) ? p->owner : sampler__owner(ps->config.sampler, st.st_uid);
+}
+
+/*
+ * Python or not, what it starts, or becomes, may be. Once: it would take away what the kernel has found
+ * out meanwhile. Before the look, which others need not wait for.
+ */
+static void watch(struct processes *ps, struct process *p)
+{
+	__u64 ticks;
+
+	if (ps->config.all || p->watched)
+		return;
+	p->watched = true;
+	p->owner = owner_now(ps, p);
+	if (!p->start_ns && !process_start_ticks(p->pid, &ticks))
+		p->start_ns = ticks * KRAIT_NS_PER_TICK;
+	if (p->start_ns)
+		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
+}
+
+/* Not Python yet, or not known yet: results after which a process is looked at again. */
+static bool may_change(int err)
+{
+	return err == -ENOEXEC || err == -EINPROGRESS;
+}
+
+void entry_plan_retry(struct processes *ps, struct process *p, int err)
+{
+	__u64 pause = RETRY_LONGEST_NS;
+
+	if (err == -EINPROGRESS) {
+		p->attempts += !p->attempts;
+		p->retry_ns = clock_monotonic_ns() + RETRY_READING_NS;
+		return;
+	}
+	if (p->attempts < 10)
+		pause = RETRY_FIRST_NS << p->attempts;
+	if (pause > RETRY_LONGEST_NS)
+		pause = RETRY_LONGEST_NS;
+	p->attempts++;
+	p->retry_ns = 0;
+	if (!ps->config.all || p->attempts < RETRY_MAX_ALL)
+		p->retry_ns = clock_monotonic_ns() + pause;
+}
+
+static int begin_tracking(struct processes *ps, struct process *p)
+{
+	int err = tracking_begin(ps->config.sampler, p, probed__file(p->probed));
+
+	probed__close_file(p->probed);
+	if (err || !entry_open(ps, p, NULL))
+		return err;
+	tracking_end(ps->config.sampler, p);
+	snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+/* It is not to be sampled, or not now. */
+static void put_off(struct processes *ps, struct entry *e, int err)
+{
+	struct process *p = &e->process;
+
+	if (err == -ESRCH || (err == -ENOEXEC && p->scanned)) {
+		/* What is not Python when we come may be left alone: exec tells when that changes. */
+		entry_remove(ps, e);
+	} else if (may_change(err)) {
+		entry_plan_retry(ps, p, err);
+	} else {
+		p->state = PROCESS_REFUSED;
+		p->retry_ns = 0;
+		refusals_note(&ps->refusals, err, p->info.why, p->pid);
+		log_debug("processes", "%d is not sampled: %s", p->pid, p->info.why);
+	}
+}
+
+/* p->info is filled, and with 0 p->probed. */
+static void act(struct processes *ps, struct entry *e, int err)
+{
+	struct process *p = &e->process;
+	struct look *look = e->look;
+	const struct context *context = NULL;
+	const char *cgroups = "";
+
+	/* Who pays for it follows the credentials. */
+	if (p->info.has_ids)
+		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
+	e->look = NULL;
+	if (!err)
+		context = probed__context(p->probed, false, &cgroups);
+	if (!err && !filter_matches(ps->config.filter, p->info.comm, context, cgroups)) {
+		entry_leave_alone(ps, p);
+	} else {
+		if (!err)
+			err = begin_tracking(ps, p);
+		memcpy(ps->why, p->info.why, sizeof(ps->why));
+		if (err)
+			put_off(ps, e, err);
+	}
+	if (look)
+		*look = (struct look){ true, err };
+}
+
+/* Without an answer: why there is none. */
+static int explain_no_answer(struct process *p, int err)
+{
+	const char *why = err == -ETIMEDOUT ? PROBED_HUNG :
+			  err == -EUSERS    ? PROBED_OWNER_REFUSED :
+					      NULL;
+
+	p->info = (struct py_process){ .pid = p->pid };
+	if (why)
+		snprintf(p->info.why, sizeof(p->info.why), "%s", why);
+	else
+		snprintf(p->info.why, sizeof(p->info.why), "it cannot be looked at: %s",
+			 strerror(-err));
+	/* There was no prober to be had: there may be one later. */
+	return err == -EAGAIN ? -EINPROGRESS : err;
+}
+
+static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	const struct probe_found *found = data;
+	struct entry *e = ctx;
+	struct process *p = &e->process;
+	__u64 start_ns;
+
+	p->asked = false;
+	if (!data || len < sizeof(found->process)) {
+		act(e->table, e, explain_no_answer(p, data ? -EPROTO : result));
+		return;
+	}
+	p->info = found->process;
+	start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
+	if (!p->start_ns)
+		p->start_ns = start_ns;
+	/* Another process has the pid by now. */
+	if (start_ns && !same_start(p->start_ns, start_ns))
+		result = -ESRCH;
+	if (!result) {
+		p->probed = probed__new(e->table->config.prober, data, len, fds);
+		result = p->probed ? 0 : -ENOMEM;
+	}
+	act(e->table, e, result);
+}
+
+static int ask(struct processes *ps, struct entry *e)
+{
+	const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = e->process.pid };
+	int err;
+
+	if (e->process.asked)
+		return 0;
+	watch(ps, &e->process);
+	err = prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_looked, e);
+	e->process.asked = !err;
+	e->process.retry_ns = 0;
+	return err;
+}
+
+/* Without a step, which could end other looks: somebody goes through the table. */
+static void again(struct processes *ps, struct entry *e)
+{
+	int err = ask(ps, e);
+
+	if (err)
+		act(ps, e, explain_no_answer(&e->process, err));
+}
+
+int entry_look_at(struct processes *ps, struct entry *e, bool wait)
+{
+	__u64 end_ns = clock_monotonic_ns() + LOOK_PATIENCE_NS, now_ns;
+	struct look look = { .result = -EINPROGRESS };
+	int err;
+
+	e->look = &look;
+	err = ask(ps, e);
+	if (err)
+		act(ps, e, explain_no_answer(&e->process, err));
+	prober__step(ps->config.prober);
+	while (wait && !look.done && (now_ns = clock_monotonic_ns()) < end_ns)
+		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / 1000000) + 1);
+	if (!look.done) {
+		e->look = NULL;
+		snprintf(ps->why, sizeof(ps->why), "it is still being looked at");
+	}
+	return look.result;
+}
+
+static int scan_one(pid_t pid, void *ctx)
+{
+	struct processes *ps = ctx;
+	struct entry *e;
+
+	if (pid == getpid() || prober__is_ours(ps->config.prober, pid) || entry_find(ps, pid))
+		return 0;
+	e = entry_add(ps, pid, 0);
+	if (!e)
+		return 0;
+	e->process.scanned = true;
+	entry_look_at(ps, e, false);
+	return 0;
+}
+
+void processes__scan(struct processes *ps, int wait_ms)
+{
+	__u64 end_ns = clock_monotonic_ns() + (__u64)wait_ms * 1000000, now_ns;
+
+	process_each(scan_one, ps);
+	while (prober__pending(ps->config.prober) && (now_ns = clock_monotonic_ns()) < end_ns)
+		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / 1000000) + 1);
+}
+
+int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
+{
+	struct entry *e = entry_find(ps, pid);
+	int err = 0;
+
+	if (!e)
+		e = entry_add(ps, pid, 0);
+	if (!e || e->process.state == PROCESS_PENDING)
+		err = e ? entry_look_at(ps, e, true) : -ENOMEM;
+	*ret_why = ps->why;
+	return err;
+}
+
+static void earliest(__u64 *soonest, __u64 ns)
+{
+	if (ns && (!*soonest || ns < *soonest))
+		*soonest = ns;
+}
+
+__u64 processes__retry(struct processes *ps, __u64 now_ns)
+{
+	__u64 soonest = 0;
+	struct entry *e, *next;
+
+	prober__step(ps->config.prober);
+	/* A look may end at once: then it is that entry that goes, or none. */
+	HASH_ITER(hh, ps->by_pid, e, next) {
+		struct process *p = &e->process;
+
+		if (p->state != PROCESS_PENDING || !p->retry_ns)
+			continue;
+		if (p->retry_ns > now_ns)
+			earliest(&soonest, p->retry_ns);
+		else
+			again(ps, e);
+	}
+	earliest(&soonest, prober__step(ps->config.prober));
+	return soonest;
+}
