@@ -9,7 +9,7 @@
  * Must hold:
  *  - a remote address is a __u64 named *_addr, never a pointer;
  *  - an absent offset is PYOFF_ABSENT and never 0, since 0 is a valid offset;
- *  - reasons are append-only within a release: outputs print them by name.
+ *  - a reason keeps its number within a release, and its name for ever: outputs print the name.
  */
 #ifndef KRAIT_ABI_H
 #define KRAIT_ABI_H
@@ -284,19 +284,28 @@ enum outcome {
 	OUTCOME_CNT
 };
 
-/* Why. The first group belongs to complete, the second to truncated, the rest to lost. */
+/* The number of a reason has its outcome in it; a new reason goes behind the others of its outcome. */
+#define REASON_SHIFT 5
+#define REASON(outcome, number) ((outcome) << REASON_SHIFT | (number))
+
+/* Why. Numbers between those of two outcomes belong to no reason: see reason_is_known(). */
 enum reason {
-	REASON_PYTHON, /* a whole Python stack, possibly empty between two calls */
+	/* A whole Python stack, possibly empty between two calls. */
+	REASON_PYTHON = REASON(OUTCOME_COMPLETE, 0),
 	REASON_NO_RUNTIME, /* interpreter not initialised yet, or finalised */
 	REASON_NATIVE_THREAD, /* the thread has no Python thread state */
 	REASON_EXITING, /* the task is exiting: its memory, and Python with it, is gone */
 	REASON_EXECING, /* the process is just getting a new image */
+	REASON_COMPLETE_END,
 
-	REASON_DEPTH, /* deeper than KRAIT_MAX_FRAMES */
+	/* Deeper than KRAIT_MAX_FRAMES. */
+	REASON_DEPTH = REASON(OUTCOME_TRUNCATED, 0),
 	REASON_FRAME_FAULT, /* a frame's memory is not present */
 	REASON_NO_BASE, /* the chain ended before the thread's base frame */
+	REASON_TRUNCATED_END,
 
-	REASON_RUNTIME_FAULT, /* _PyRuntime or an interpreter state is not readable */
+	/* _PyRuntime or an interpreter state is not readable. */
+	REASON_RUNTIME_FAULT = REASON(OUTCOME_LOST, 0),
 	REASON_THREAD_FAULT, /* a thread state is not readable */
 	REASON_THREAD_TORN, /* the thread list changed while it was searched */
 	REASON_THREAD_LIMIT, /* the thread list is long: the search goes on at the next sample */
@@ -310,13 +319,32 @@ enum reason {
 	REASON_NO_ROOM, /* the profile has no room for its stack */
 	REASON_CNT
 };
+_Static_assert(REASON_COMPLETE_END <= REASON_DEPTH &&
+		       REASON_TRUNCATED_END <= REASON_RUNTIME_FAULT &&
+		       REASON_CNT <= REASON(OUTCOME_CNT, 0) && REASON_CNT <= 256,
+	       "reasons of an outcome have numbers of their own, and a __u8 holds them");
 
-/* What is counted for each perf event: interrupts, then one counter per reason. */
-enum sample_counter {
-	EVENT_COUNTER_INTERRUPTS, /* of tracked processes */
-	EVENT_COUNTER_REASON, /* + enum reason */
-	EVENT_COUNTER_CNT = EVENT_COUNTER_REASON + REASON_CNT
+static inline enum outcome reason_outcome(__u32 reason)
+{
+	return (enum outcome)(reason >> REASON_SHIFT);
+}
+
+static inline int reason_is_known(__u32 reason)
+{
+	return reason < REASON_COMPLETE_END ||
+	       (reason >= REASON_DEPTH && reason < REASON_TRUNCATED_END) ||
+	       (reason >= REASON_RUNTIME_FAULT && reason < REASON_CNT);
+}
+
+/*
+ * What a CPU counts for each perf event: how every interrupt ends is in its record, so what remains are
+ * those without one.
+ */
+struct event_counts {
+	__u64 interrupts; /* of tracked processes */
+	__u64 ring_full; /* of them those that found no room in the ring buffer */
 };
+_Static_assert(sizeof(struct event_counts) == 16, "struct event_counts is shared with BPF");
 
 /* Index into the per-CPU map counters. */
 enum counter {
@@ -324,10 +352,8 @@ enum counter {
 	COUNTER_CODE_SENT, /* snapshots of code objects */
 	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
 	COUNTER_THREAD_STEPS, /* thread states looked at in searches */
-	COUNTER_EVENT, /* EVENT_COUNTER_CNT for each perf event */
-	COUNTER_CNT = COUNTER_EVENT + KRAIT_MAX_EVENTS * EVENT_COUNTER_CNT
+	COUNTER_CNT
 };
-#define COUNTER_OF_EVENT(event, counter) (COUNTER_EVENT + (event)*EVENT_COUNTER_CNT + (counter))
 
 /* The shortest period that a clock has, whatever it was asked for (kernel/events/core.c). */
 #define TICK_NS_MIN 10000
@@ -411,8 +437,8 @@ struct record_sample {
 	__u32 tid; /* host tid */
 	__u32 cpu;
 	__u32 frame_cnt;
-	__u8 outcome; /* enum outcome */
-	__u8 reason; /* enum reason */
+	__u8 pad_;
+	__u8 reason; /* enum reason: the outcome, too */
 	__u8 event; /* index of the perf event, in the order of -e */
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */

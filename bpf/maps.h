@@ -113,6 +113,13 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KRAIT_MAX_EVENTS);
+	__type(key, __u32);
+	__type(value, struct event_counts);
+} event_counts SEC(".maps") __weak;
+
 /* What the timers of this CPU have done, by perf event: tick.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -168,11 +175,6 @@ static __always_inline void count_more(__u32 counter, __u64 n)
 static __always_inline void count(__u32 counter)
 {
 	count_more(counter, 1);
-}
-
-static __always_inline void count_event(__u32 event, __u32 counter)
-{
-	count(COUNTER_OF_EVENT(event, counter));
 }
 
 #endif /* KRAIT_MAPS_H */

@@ -77,13 +77,6 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 	return reason;
 }
 
-static __always_inline enum outcome outcome_of(__u32 reason)
-{
-	if (reason <= REASON_EXECING)
-		return OUTCOME_COMPLETE;
-	return reason <= REASON_NO_BASE ? OUTCOME_TRUNCATED : OUTCOME_LOST;
-}
-
 /* What the thread says of its anchor, and what follows. The epoch is read last: see anchor.h. */
 static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor,
 					const struct py_offsets *off)
@@ -136,7 +129,7 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 	if (has_anchor)
 		anchor_shorten(&c->s->plan, &c->s->walker);
 	record->frame_cnt = c->s->walker.frame_cnt;
-	if (outcome_of(c->s->walker.reason) != OUTCOME_LOST)
+	if (reason_outcome(c->s->walker.reason) != OUTCOME_LOST)
 		describe_frames(c, proc, has_loop);
 	if (has_anchor) {
 		anchor_settle(anchor, &c->s->plan, &c->s->walker);
@@ -269,7 +262,7 @@ static __always_inline void take_native(void *ctx, struct scratch *s, struct tas
 {
 	struct record_sample *record = &s->record;
 
-	if (record->outcome == OUTCOME_LOST)
+	if (reason_outcome(record->reason) == OUTCOME_LOST)
 		return;
 	if (want_native && record->reason != REASON_EXITING && record->reason != REASON_EXECING)
 		walk_native(ctx, s, task, has_loop);
@@ -277,12 +270,11 @@ static __always_inline void take_native(void *ctx, struct scratch *s, struct tas
 		walk_kernel(ctx, s);
 }
 
-static __always_inline void settle_outcome(struct record_sample *record, __u32 reason)
+static __always_inline void settle_reason(struct record_sample *record, __u32 reason)
 {
 	record->reason = reason;
-	record->outcome = outcome_of(reason);
 	/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
-	if (record->outcome == OUTCOME_LOST)
+	if (reason_outcome(reason) == OUTCOME_LOST)
 		record->frame_cnt = 0;
 	if (record->frame_cnt > KRAIT_MAX_FRAMES)
 		record->frame_cnt = KRAIT_MAX_FRAMES;
@@ -320,12 +312,11 @@ static __always_inline int send_record(struct record_sample *record, __u64 words
 }
 
 static __always_inline void emit_record(struct scratch *s, struct proc_info *proc,
-					struct anchor *anchor)
+					struct anchor *anchor, struct event_counts *counts)
 {
 	struct record_sample *record = &s->record;
 	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	__u64 words = record->frame_cnt * FRAME_WORDS + 2 * record->native_cnt + record->kernel_cnt;
-	__u32 reason = record->reason;
 
 	keep_bound(words);
 	if (words > BODY_WORDS)
@@ -337,11 +328,8 @@ static __always_inline void emit_record(struct scratch *s, struct proc_info *pro
 		__sync_fetch_and_add(&proc->dropped, 1);
 		if (anchor && record->anchor == ANCHOR_NOTE_CONFIRM)
 			anchor_unsent(anchor, &s->plan);
-		count_event(record->event, EVENT_COUNTER_REASON + REASON_RING_FULL);
-		return;
+		counts->ring_full++;
 	}
-	count_event(record->event,
-		    EVENT_COUNTER_REASON + (reason < REASON_CNT ? reason : REASON_BAD_RECORD));
 }
 
 /* Notes the tick; NULL where the event is none that ticks, or not every tick comes here. */
@@ -365,8 +353,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	__u32 pid = pid_tgid >> 32, cpu = bpf_get_smp_processor_id(), reason, index;
 	__u64 now_ns = bpf_ktime_get_ns(), missed;
 	struct thread_maps m = { .index = KRAIT_NO_SLOT };
-	struct tick *tick;
+	struct event_counts *counts;
 	struct task_struct *task;
+	struct tick *tick;
 	struct proc_info *proc;
 	struct scratch *s;
 
@@ -381,20 +370,21 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, bool has_loop
 	if (!same_start(process_start_ns(task), proc->start_ns))
 		return 0;
 	s = bpf_map_lookup_elem(&scratch, &cpu);
-	if (!s)
+	counts = bpf_map_lookup_elem(&event_counts, &index);
+	if (!s || !counts)
 		return 0;
 	if (tick)
 		tick->missed_here += missed;
 	s->record.time_ns = now_ns;
-	count_event(index, EVENT_COUNTER_INTERRUPTS);
+	counts->interrupts++;
 	begin_record(&s->record, task, pid_tgid, ctx->sample_period, index);
 	s->record.owner = proc->owner;
 	if (!MODE_IS_USER(context_reg(ctx, REG_MODE)))
 		s->record.flags |= SAMPLE_KERNEL;
 	reason = take_stack(s, proc, &m, task, has_loop);
-	settle_outcome(&s->record, reason);
+	settle_reason(&s->record, reason);
 	take_native(ctx, s, task, has_loop);
-	emit_record(s, proc, m.anchor);
+	emit_record(s, proc, m.anchor, counts);
 	return 0;
 }
 

@@ -159,22 +159,22 @@ static void random_interpreters_give_what_the_host_gives(void **state)
 {
 	struct twin_test *t = *state;
 	struct rng rng = rng_from_environment();
-	__u32 reasons = 0;
+	bool seen[REASON_CNT] = { false };
 
 	for (int i = 0; i < ROUNDS; i++) {
 		twin_begin(t, rng_below(&rng, FAKE_VERSION_CNT));
 		fake_random(t->fake, &rng, twin_self(), &t->stack);
-		reasons |= 1U << assert_twins_agree(t);
+		seen[assert_twins_agree(t)] = true;
 		assert_true(t->record.reason <= REASON_NATIVE_THREAD);
 		for (int again = 0; again < 5; again++) {
 			fake_mutate(t->fake, &rng, 1 + rng_below(&rng, 40));
-			reasons |= 1U << assert_twins_agree(t);
+			seen[assert_twins_agree(t)] = true;
 		}
 	}
-	assert_true(reasons & 1U << REASON_PYTHON);
-	assert_true(reasons & 1U << REASON_NATIVE_THREAD);
-	assert_true(reasons & 1U << REASON_THREAD_TORN);
-	assert_true(reasons & 1U << REASON_BAD_FRAME);
+	assert_true(seen[REASON_PYTHON]);
+	assert_true(seen[REASON_NATIVE_THREAD]);
+	assert_true(seen[REASON_THREAD_TORN]);
+	assert_true(seen[REASON_BAD_FRAME]);
 }
 
 int main(void)

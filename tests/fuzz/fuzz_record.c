@@ -13,7 +13,7 @@ static volatile uint64_t sum;
 
 static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
-	if (record->outcome >= OUTCOME_CNT || record->reason >= REASON_CNT)
+	if (!reason_is_known(record->reason))
 		abort();
 	sum += strlen(record->comm);
 	for (__u32 i = 0; i < record->frame_cnt; i++)

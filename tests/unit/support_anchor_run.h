@@ -182,7 +182,7 @@ static bool is_true(const struct stack *stack, const struct frame *truth)
 static void judge(const struct record *r, const struct stack *stack)
 {
 	const struct model_chain *truth = &r->truth;
-	bool is_whole = r->sample.outcome == OUTCOME_COMPLETE;
+	bool is_whole = reason_outcome(r->sample.reason) == OUTCOME_COMPLETE;
 
 	run.complete += is_whole;
 	run.truncated += !is_whole;

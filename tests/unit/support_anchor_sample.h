@@ -91,7 +91,6 @@ static void walk(struct record_sample *record, const __u8 *window, struct side *
 	}
 	record->reason = w->reason;
 	record->frame_cnt = w->frame_cnt;
-	record->outcome = w->reason == REASON_PYTHON ? OUTCOME_COMPLETE : OUTCOME_TRUNCATED;
 	assert_true(w->reason == REASON_PYTHON || w->reason == REASON_DEPTH ||
 		    w->reason == REASON_FRAME_FAULT);
 	if (!x)

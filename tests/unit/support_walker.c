@@ -28,7 +28,7 @@ static void result_check(const struct walk_result *ret)
 
 	memset(&canary, 0xee, sizeof(canary));
 	if (memcmp(&canary, &ret->canary, sizeof(canary)) || ret->frame_cnt > KRAIT_MAX_FRAMES ||
-	    ret->reason >= REASON_CNT)
+	    !reason_is_known(ret->reason))
 		abort();
 }
 

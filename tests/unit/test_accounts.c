@@ -12,18 +12,22 @@
 
 static void every_reason_has_a_name_of_its_own(void **state)
 {
-	int i, j;
+	int cnt = 0;
 
-	for (i = 0; i < REASON_CNT; i++) {
-		const char *name = reason_name((enum reason)i);
+	for_each_reason(r) {
+		const char *name = reason_name(r);
 
 		assert_string_not_equal(name, "unknown");
 		assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz "), strlen(name));
-		for (j = 0; j < i; j++)
-			assert_string_not_equal(name, reason_name((enum reason)j));
+		for_each_reason(other)
+			assert_int_equal(!strcmp(name, reason_name(other)), r == other);
+		cnt++;
 	}
+	assert_int_equal(cnt, REASON_COMPLETE_END + (REASON_TRUNCATED_END - REASON_DEPTH) +
+				      (REASON_CNT - REASON_RUNTIME_FAULT));
+	assert_string_equal(reason_name(REASON_COMPLETE_END), "unknown");
+	assert_string_equal(reason_name(REASON_TRUNCATED_END), "unknown");
 	assert_string_equal(reason_name(REASON_CNT), "unknown");
-	assert_int_equal(reason_outcome(REASON_CNT), OUTCOME_LOST);
 }
 
 static void reasons_belong_to_the_outcomes_of_the_abi(void **state)
@@ -39,12 +43,13 @@ static void reasons_belong_to_the_outcomes_of_the_abi(void **state)
 static void the_three_outcomes_sum_up_to_all_reasons(void **state)
 {
 	struct accounts a = { 0 };
-	__u64 sum = 0;
-	int i;
+	__u64 sum = 0, one = 1;
 
-	for (i = 0; i < REASON_CNT; i++)
-		a.interrupts += a.reasons[i] = 1ULL << i;
-	for (i = 0; i < OUTCOME_CNT; i++)
+	for_each_reason(r) {
+		a.interrupts += a.reasons[r] = one;
+		one *= 2;
+	}
+	for (int i = 0; i < OUTCOME_CNT; i++)
 		sum += accounts_total(&a, (enum outcome)i);
 	assert_int_equal(sum, a.interrupts);
 	assert_int_equal(accounts_balance(&a), 0);

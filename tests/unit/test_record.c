@@ -233,20 +233,19 @@ static void a_task_event_of_another_size_is_bad(void **state)
 	}
 }
 
-static void an_outcome_or_reason_that_is_none_is_bad(void **state)
+static void a_reason_that_is_none_is_bad(void **state)
 {
 	struct sample_record r = good_sample(0);
 
 	for (int i = 0; i < 256; i++) {
-		r.record.outcome = i;
-		r.record.reason = REASON_PYTHON;
-		assert_int_equal(dispatch(&r, r.record.size).bad, i >= OUTCOME_CNT);
-		r.record.outcome = OUTCOME_COMPLETE;
 		r.record.reason = i;
-		if (i <= REASON_NATIVE_THREAD)
-			assert_int_equal(dispatch(&r, r.record.size).bad, 0);
-		if (i >= REASON_CNT)
-			assert_int_equal(dispatch(&r, r.record.size).bad, 1);
+		assert_int_equal(dispatch(&r, r.record.size).bad, !reason_is_known(i));
+	}
+	for (__u32 i = 0; i < OUTCOME_CNT; i++) {
+		r.record.reason = REASON(i + 1, 0) - 1;
+		assert_int_equal(dispatch(&r, r.record.size).bad, 1);
+		r.record.reason = REASON(i, 0);
+		assert_int_equal(dispatch(&r, r.record.size).bad, 0);
 	}
 }
 
@@ -272,7 +271,7 @@ int main(void)
 		cmocka_unit_test(native_frames_are_behind_and_count),
 		cmocka_unit_test(a_size_that_is_not_the_records_is_bad),
 		cmocka_unit_test(a_task_event_of_another_size_is_bad),
-		cmocka_unit_test(an_outcome_or_reason_that_is_none_is_bad),
+		cmocka_unit_test(a_reason_that_is_none_is_bad),
 		cmocka_unit_test(a_name_without_an_end_is_bad),
 	};
 

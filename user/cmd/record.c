@@ -251,9 +251,9 @@ static void print_accounts(const struct profile_event *e, bool several)
 	const char *name = several ? e->spec.name : "", *dot = several ? "." : "";
 
 	fprintf(stderr, "%s%sinterrupts %llu\n", name, dot, a->interrupts);
-	for (int i = 0; i < REASON_CNT; i++)
-		fprintf(stderr, "%s%s%s.%s %llu\n", name, dot, outcome_name(reason_outcome(i)),
-			reason_name(i), a->reasons[i]);
+	for_each_reason(r)
+		fprintf(stderr, "%s%s%s.%s %llu\n", name, dot, outcome_name(reason_outcome(r)),
+			reason_name(r), a->reasons[r]);
 	fprintf(stderr,
 		"%s%sbalance %lld\n%s%sunwanted %llu\n%s%sunknown_frames %llu\n"
 		"%s%sunknown_samples %llu\n",

@@ -23,10 +23,10 @@ static void read_reasons(const struct book *b, struct accounts *a)
 {
 	char name[64];
 
-	for (int i = 0; i < REASON_CNT; i++) {
-		snprintf(name, sizeof(name), "%s.%s", outcome_name(reason_outcome((enum reason)i)),
-			 reason_name((enum reason)i));
-		note(b, name, &a->reasons[i]);
+	for_each_reason(r) {
+		snprintf(name, sizeof(name), "%s.%s", outcome_name(reason_outcome(r)),
+			 reason_name(r));
+		note(b, name, &a->reasons[r]);
 	}
 }
 

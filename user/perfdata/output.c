@@ -311,9 +311,9 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 	if (event)
 		snprintf(prefix, sizeof(prefix), "event%u.", event);
 	fprintf(out, "%sinterrupts %llu\n", prefix, a->interrupts);
-	for (int i = 0; i < REASON_CNT; i++)
-		fprintf(out, "%s%s.%s %llu\n", prefix, outcome_name(reason_outcome((enum reason)i)),
-			reason_name((enum reason)i), a->reasons[i]);
+	for_each_reason(r)
+		fprintf(out, "%s%s.%s %llu\n", prefix, outcome_name(reason_outcome(r)),
+			reason_name(r), a->reasons[r]);
 	fprintf(out, "%sunknown_frames %llu\n%sevents_dropped %llu\n", prefix, a->unknown_frames,
 		prefix, a->events_dropped);
 	fprintf(out, "%sticks_asked %llu\n%sticks_delivered %llu\n%sticks_missed %llu\n", prefix,

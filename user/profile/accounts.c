@@ -7,37 +7,34 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-static const struct {
-	const char *name;
-	enum outcome outcome;
-} reasons[REASON_CNT] = {
-	[REASON_PYTHON] = { "python", OUTCOME_COMPLETE },
-	[REASON_NO_RUNTIME] = { "no runtime", OUTCOME_COMPLETE },
-	[REASON_NATIVE_THREAD] = { "native thread", OUTCOME_COMPLETE },
-	[REASON_EXITING] = { "exiting", OUTCOME_COMPLETE },
-	[REASON_EXECING] = { "execing", OUTCOME_COMPLETE },
-	[REASON_DEPTH] = { "depth", OUTCOME_TRUNCATED },
-	[REASON_FRAME_FAULT] = { "frame fault", OUTCOME_TRUNCATED },
-	[REASON_NO_BASE] = { "no base", OUTCOME_TRUNCATED },
-	[REASON_RUNTIME_FAULT] = { "runtime fault", OUTCOME_LOST },
-	[REASON_THREAD_FAULT] = { "thread fault", OUTCOME_LOST },
-	[REASON_THREAD_TORN] = { "thread torn", OUTCOME_LOST },
-	[REASON_THREAD_LIMIT] = { "thread limit", OUTCOME_LOST },
-	[REASON_BAD_FRAME] = { "bad frame", OUTCOME_LOST },
-	[REASON_CYCLE] = { "cycle", OUTCOME_LOST },
-	[REASON_NO_LAYOUT] = { "no layout", OUTCOME_LOST },
-	[REASON_RING_FULL] = { "ring full", OUTCOME_LOST },
-	[REASON_BAD_RECORD] = { "bad record", OUTCOME_LOST },
-	[REASON_NO_PROCESS] = { "no process", OUTCOME_LOST },
-	[REASON_NO_CACHE] = { "no cache", OUTCOME_LOST },
-	[REASON_NO_ROOM] = { "no room", OUTCOME_LOST },
+static const char *const reason_names[REASON_CNT] = {
+	[REASON_PYTHON] = "python",
+	[REASON_NO_RUNTIME] = "no runtime",
+	[REASON_NATIVE_THREAD] = "native thread",
+	[REASON_EXITING] = "exiting",
+	[REASON_EXECING] = "execing",
+	[REASON_DEPTH] = "depth",
+	[REASON_FRAME_FAULT] = "frame fault",
+	[REASON_NO_BASE] = "no base",
+	[REASON_RUNTIME_FAULT] = "runtime fault",
+	[REASON_THREAD_FAULT] = "thread fault",
+	[REASON_THREAD_TORN] = "thread torn",
+	[REASON_THREAD_LIMIT] = "thread limit",
+	[REASON_BAD_FRAME] = "bad frame",
+	[REASON_CYCLE] = "cycle",
+	[REASON_NO_LAYOUT] = "no layout",
+	[REASON_RING_FULL] = "ring full",
+	[REASON_BAD_RECORD] = "bad record",
+	[REASON_NO_PROCESS] = "no process",
+	[REASON_NO_CACHE] = "no cache",
+	[REASON_NO_ROOM] = "no room",
 };
 
 const char *reason_name(enum reason reason)
 {
-	if ((unsigned)reason >= REASON_CNT || !reasons[reason].name)
+	if (!reason_is_known(reason) || !reason_names[reason])
 		return "unknown";
-	return reasons[reason].name;
+	return reason_names[reason];
 }
 
 const char *outcome_name(enum outcome outcome)
@@ -55,32 +52,23 @@ const char *outcome_name(enum outcome outcome)
 	return "unknown";
 }
 
-enum outcome reason_outcome(enum reason reason)
-{
-	/* A reason that has no name here cannot count as a good sample. */
-	if ((unsigned)reason >= REASON_CNT || !reasons[reason].name)
-		return OUTCOME_LOST;
-	return reasons[reason].outcome;
-}
-
 __u64 accounts_total(const struct accounts *a, enum outcome outcome)
 {
 	__u64 sum = 0;
-	int i;
 
-	for (i = 0; i < REASON_CNT; i++)
-		if (reason_outcome((enum reason)i) == outcome)
-			sum += a->reasons[i];
+	for_each_reason(r) {
+		if (reason_outcome(r) == outcome)
+			sum += a->reasons[r];
+	}
 	return sum;
 }
 
 __s64 accounts_balance(const struct accounts *a)
 {
 	__u64 sum = 0;
-	int i;
 
-	for (i = 0; i < REASON_CNT; i++)
-		sum += a->reasons[i];
+	for_each_reason(r)
+		sum += a->reasons[r];
 	return (__s64)(a->interrupts - sum);
 }
 
@@ -125,14 +113,12 @@ static void __attribute__((format(printf, 2, 3))) line_add(struct line *l, const
 static void line_add_reasons(struct line *l, const struct accounts *a, enum outcome outcome)
 {
 	const char *separator = " (";
-	int i;
 
-	for (i = 0; i < REASON_CNT; i++) {
-		if (i == REASON_PYTHON || !a->reasons[i] ||
-		    reason_outcome((enum reason)i) != outcome)
+	for_each_reason(r) {
+		if (r == REASON_PYTHON || !a->reasons[r] || reason_outcome(r) != outcome)
 			continue;
-		line_add(l, "%s%s %llu", separator, reason_name((enum reason)i),
-			 (unsigned long long)a->reasons[i]);
+		line_add(l, "%s%s %llu", separator, reason_name(r),
+			 (unsigned long long)a->reasons[r]);
 		separator = ", ";
 	}
 	if (*separator == ',')

@@ -31,7 +31,17 @@ struct accounts {
 /* "python", "depth", "ring full", …: lower case, no punctuation; stable for scripts. */
 const char *reason_name(enum reason reason);
 const char *outcome_name(enum outcome outcome);
-enum outcome reason_outcome(enum reason reason);
+
+/* Every reason that there is; between those of two outcomes there are numbers of none. */
+#define for_each_reason(r) for (enum reason r = REASON_PYTHON; r < REASON_CNT; r = reason_after(r))
+
+static inline enum reason reason_after(enum reason reason)
+{
+	do
+		reason++;
+	while (reason < REASON_CNT && !reason_is_known(reason));
+	return reason;
+}
 
 /* Sum of the reasons of one outcome. */
 __u64 accounts_total(const struct accounts *a, enum outcome outcome);

@@ -27,10 +27,10 @@ void losses_add(struct losses *l, int pid, const char *comm, const __u64 reasons
 {
 	struct process_loss new = { .pid = pid }, *place;
 
-	for (int i = 0; i < REASON_CNT; i++) {
-		new.interrupts += reasons[i];
-		if (reason_outcome((enum reason)i) == OUTCOME_LOST)
-			new.lost += reasons[i];
+	for_each_reason(r) {
+		new.interrupts += reasons[r];
+		if (reason_outcome(r) == OUTCOME_LOST)
+			new.lost += reasons[r];
 	}
 	if (!new.lost)
 		return;
@@ -50,10 +50,10 @@ static void print_one(const struct process_loss *p, FILE *out)
 	const char *separator = "";
 
 	fprintf(out, "lost by %d (%s): %llu of %llu (", p->pid, p->comm, p->lost, p->interrupts);
-	for (int i = 0; i < REASON_CNT; i++) {
-		if (!p->reasons[i] || reason_outcome((enum reason)i) != OUTCOME_LOST)
+	for_each_reason(r) {
+		if (!p->reasons[r] || reason_outcome(r) != OUTCOME_LOST)
 			continue;
-		fprintf(out, "%s%s %llu", separator, reason_name((enum reason)i), p->reasons[i]);
+		fprintf(out, "%s%s %llu", separator, reason_name(r), p->reasons[r]);
 		separator = ", ";
 	}
 	fputs(")\n", out);

@@ -31,8 +31,8 @@ static bool sample_is_sane(const struct record_sample *record, size_t size)
 	       record->frame_cnt <= KRAIT_MAX_FRAMES && record->native_cnt <= KRAIT_MAX_NATIVE &&
 	       record->kernel_cnt <= KRAIT_MAX_KERNEL && record->size == sample_size(record) &&
 	       record->native_reason < NATIVE_REASON_CNT && anchor_is_sane(record) &&
-	       record->event < KRAIT_MAX_EVENTS && record->outcome < OUTCOME_CNT &&
-	       record->reason < REASON_CNT && memchr(record->comm, '\0', sizeof(record->comm));
+	       record->event < KRAIT_MAX_EVENTS && reason_is_known(record->reason) &&
+	       memchr(record->comm, '\0', sizeof(record->comm));
 }
 
 static bool task_is_sane(const struct record_task *record, size_t size)

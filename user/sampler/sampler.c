@@ -467,11 +467,19 @@ int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks
 	return 0;
 }
 
-int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT])
+int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)
 {
-	int err = 0;
+	int fd = bpf_map__fd(s->skel->maps.event_counts), cpus = libbpf_num_possible_cpus();
+	cleanup_free struct event_counts *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
 
-	for (__u32 i = 0; !err && i < COUNTER_CNT; i++)
-		err = sampler__counter(s, i, &ret[i]);
-	return err;
+	*ret = (struct event_counts){ 0 };
+	if (!values)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(fd, &event, values))
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		ret->interrupts += values[cpu].interrupts;
+		ret->ring_full += values[cpu].ring_full;
+	}
+	return 0;
 }

@@ -119,8 +119,10 @@ struct sampler_ticks {
 int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)
 	__attribute__((warn_unused_result));
 
-/* Sums over all CPUs: of all counters, or of one (enum counter). 0 or -errno. */
-int sampler__counters(const struct sampler *s, __u64 ret[COUNTER_CNT]);
-int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret);
+/* Sums over all CPUs: of one counter (enum counter), of what is counted for one event. 0 or -errno. */
+int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
+	__attribute__((warn_unused_result));
+int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)
+	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_SAMPLER_SAMPLER_H */

@@ -66,7 +66,8 @@ static void on_sample(void *ctx, const struct record_sample *record, const struc
 	struct stack *stack;
 	int err;
 
-	if (record->outcome == OUTCOME_LOST || !anchoring__is_admitted(t->anchoring, record))
+	if (reason_outcome(record->reason) == OUTCOME_LOST ||
+	    !anchoring__is_admitted(t->anchoring, record))
 		return;
 	if (!(record->flags & SAMPLE_HAS_SLOT))
 		sampler__add_thread(t->sampler, record);

@@ -260,7 +260,7 @@ static __u32 root_node(struct collector *c, struct process *p, const struct reco
 	__u32 root = thread_node(c, p, record, comm);
 	char mark[64];
 
-	if (!root || record->outcome != OUTCOME_TRUNCATED)
+	if (!root || reason_outcome(record->reason) != OUTCOME_TRUNCATED)
 		return root;
 	snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(record->reason));
 	return add_mark(c, root, mark);
@@ -344,7 +344,7 @@ void collector__sample(struct collector *c, const struct record_sample *record,
 		accounts->unwanted++;
 		return;
 	}
-	if (record->outcome == OUTCOME_LOST) {
+	if (reason_outcome(record->reason) == OUTCOME_LOST) {
 		accounts->reasons[record->reason]++;
 		p->reasons[record->reason]++;
 		return;

@@ -385,7 +385,7 @@ static void note_ticks(const struct session *s, unsigned event, struct accounts 
 static void finish(struct session *s)
 {
 	struct profile *p = collector__profile(s->collector);
-	__u64 counters[COUNTER_CNT];
+	__u64 dropped;
 
 	sampler__stop(s->sampler);
 	s->stopped_ns = earlier(clock_monotonic_ns(), s->end_ns);
@@ -394,18 +394,20 @@ static void finish(struct session *s)
 		anchor_thread__finish(s->anchors);
 	if (s->config->progress)
 		progress_clear(stderr);
-	if (sampler__counters(s->sampler, counters))
+	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
+	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps))
 		return;
-	s->thread_steps = counters[COUNTER_THREAD_STEPS];
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
-		const __u64 *of_event = &counters[COUNTER_OF_EVENT(i, 0)];
 		struct accounts *a = profile__event_accounts(p, i);
+		struct event_counts counts;
 
-		a->interrupts = of_event[EVENT_COUNTER_INTERRUPTS] - a->unwanted;
-		a->reasons[REASON_RING_FULL] += of_event[EVENT_COUNTER_REASON + REASON_RING_FULL];
+		if (sampler__event_counts(s->sampler, i, &counts))
+			return;
+		a->interrupts = counts.interrupts - a->unwanted;
+		a->reasons[REASON_RING_FULL] += counts.ring_full;
 		/* Of processes, not of perf events: all accounts say it. */
-		a->events_dropped = counters[COUNTER_EVENTS_DROPPED];
+		a->events_dropped = dropped;
 		note_ticks(s, i, a);
 	}
 }
