@@ -108,7 +108,7 @@ enum py_frame_kind {
  * Where things are in one interpreter build, in bytes from the start of the named C struct.
  * Filled by user/target from _Py_DebugOffsets (3.13+), from checked tables or from DWARF (3.8 to
  * 3.12), grouped as CPython's own structs are. A member has the name that it has in the newest
- * version; what older ones call it is in user/target/py_tables.c.
+ * version; what older ones call it is in user/target/py_builtin_offsets.c.
  */
 struct py_offsets {
 	__u32 version; /* PY_VERSION_HEX */

@@ -12,7 +12,7 @@
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "symbol/symbolizer.h"
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,7 +40,8 @@ static void resolve(struct symbolizer *s, const struct record_code *record)
 
 static void on_code(void *ctx, const struct record_code *record)
 {
-	struct symbolizer *s = symbolizer__new(py_tables_find(*(const unsigned *)ctx), &nothing);
+	struct symbolizer *s =
+		symbolizer__new(py_builtin_offsets_find(*(const unsigned *)ctx), &nothing);
 
 	if (!s)
 		abort();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A program laid out as free-threaded CPython 3.14 (-DMINOR=14) or 3.15 (-DMINOR=15): the offsets that
- * it publishes are those of Debian's headers, tests/unit/py_tables_nogil.h, and all that lies at them is
+ * it publishes are those of Debian's headers, tests/unit/py_debug_tables_nogil.h, and all that lies at them is
  * as such builds have it: object headers of 32 bytes, f_executable tagged as deferred, interned a byte,
  * and a copy of the bytecode for each thread.
  *
@@ -17,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/py_tables_nogil.h"
+#include "../unit/py_debug_tables_nogil.h"
 
 /* Words of the table: where a value is published. */
 #define RUNTIME_HEAD table[40 / 8]
 #define INTERP_THREADS table[72 / 8]
 #define THREAD(i) table[184 / 8 + (i)] /* prev, next, interp, current_frame */
 #if MINOR == 14
-#define table py_table_3_14_10t
+#define table py_debug_table_3_14_10t
 #define THREAD_ID table[216 / 8]
 #define STATUS table[240 / 8]
 #define FRAME(i)                                                                                   \
@@ -36,7 +36,7 @@
 #define BYTES_VALUE table[608 / 8]
 #define UNICODE(i) table[624 / 8 + (i)] /* state, length, ascii_size */
 #else
-#define table py_table_3_15_2t
+#define table py_debug_table_3_15_2t
 #define BASE_FRAME table[216 / 8]
 #define THREAD_ID table[240 / 8]
 #define STATUS table[264 / 8]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_dwarf_offsets.c - the tables (py_tables.c), and what 3.13 and later publish, are what the
+ * test_dwarf_offsets.c - the tables (py_builtin_offsets.c), and what 3.13 and later publish, are what the
  * compiler wrote: compared with the DWARF of every interpreter of the machine that has any.
  *
  * KRAIT_DWARF_FILES names more files, separated by colons, each as ROOT=PATH (the folder below
@@ -25,7 +25,7 @@
 #include "target/dwarf_offsets.h"
 #include "target/elf_file.h"
 #include "target/elf_runtime.h"
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 #include "util/cleanup.h"
 
 #define PYTHONS_MAX 32
@@ -128,10 +128,10 @@ static int in_use(const struct elf_runtime *elf, struct py_offsets *ret, __u32 *
 
 	*version = elf->py_version;
 	if (elf->table_len && !elf->py_version) {
-		*version = py_table_version(elf->table, elf->table_len);
+		*version = py_debug_table_version(elf->table, elf->table_len);
 		return py_offsets_parse(elf->table, elf->table_len, ret, why, sizeof(why));
 	}
-	table = py_tables_find(*version >> 16 & 0xff);
+	table = py_builtin_offsets_find(*version >> 16 & 0xff);
 	if (!table)
 		return -ENOTSUP;
 	*ret = *table;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "py_tables.h"
+#include "py_debug_tables.h"
 #include "support_elf.h"
 #include "target/elf_cache.h"
 
@@ -49,8 +49,8 @@ static struct elf_spec python_spec(void)
 {
 	return (struct elf_spec){
 		.section = true,
-		.table = py_table_3_15_2,
-		.table_len = sizeof(py_table_3_15_2),
+		.table = py_debug_table_3_15_2,
+		.table_len = sizeof(py_debug_table_3_15_2),
 		.build_id = 0x11,
 	};
 }
@@ -90,7 +90,7 @@ static void an_unchanged_file_is_opened_once(void **state)
 	write_elf(f->path, &spec);
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(get(f, &e), 0);
-		assert_memory_equal(e->table, py_table_3_15_2, sizeof(py_table_3_15_2));
+		assert_memory_equal(e->table, py_debug_table_3_15_2, sizeof(py_debug_table_3_15_2));
 	}
 	assert_int_equal(stats->opened, 1);
 	assert_int_equal(stats->hits, 9);
@@ -149,7 +149,7 @@ static void a_copy_says_nothing_of_another(void **state)
 	write_elf(f->path, &spec);
 	assert_int_equal(get(f, &e), 0);
 	assert_int_equal(e->runtime_vaddr, vaddr);
-	assert_memory_equal(e->table, py_table_3_15_2, sizeof(py_table_3_15_2));
+	assert_memory_equal(e->table, py_debug_table_3_15_2, sizeof(py_debug_table_3_15_2));
 }
 
 /* What processes of one copy have proved is not believed of the other. */

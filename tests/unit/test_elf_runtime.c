@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "py_tables.h"
+#include "py_debug_tables.h"
 #include "support_elf.h"
 #include "target/elf_runtime.h"
 
@@ -21,8 +21,8 @@ static struct elf_spec spec_with_table(void)
 {
 	return (struct elf_spec){
 		.section = true,
-		.table = py_table_3_14_10,
-		.table_len = sizeof(py_table_3_14_10),
+		.table = py_debug_table_3_14_10,
+		.table_len = sizeof(py_debug_table_3_14_10),
 		.build_id = 0xab,
 	};
 }
@@ -53,7 +53,7 @@ static void check_found(const struct elf_spec *spec)
 	assert_int_equal(e.load_vaddr, spec->vaddr);
 	assert_int_equal(e.code_vaddr, spec->vaddr);
 	assert_int_equal(e.table_len, PY_TABLE_MAX);
-	assert_memory_equal(e.table, py_table_3_14_10, sizeof(py_table_3_14_10));
+	assert_memory_equal(e.table, py_debug_table_3_14_10, sizeof(py_debug_table_3_14_10));
 	assert_int_equal(e.build_id_len, 20);
 	assert_int_equal(e.build_id[19], 0xab);
 }
@@ -148,7 +148,7 @@ static void the_version_of_an_older_python_is_read(void **state)
 
 	assert_int_equal(read_spec(&spec, &e), 0);
 	assert_int_equal(e.py_version, 0x030c01f0);
-	assert_false(py_table_has_cookie(e.table, e.table_len));
+	assert_false(py_debug_table_has_cookie(e.table, e.table_len));
 }
 
 static void any_truncation_ends_well(void **state)

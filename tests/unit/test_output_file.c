@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "util/output_file.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 
 struct folder {
 	char path[64], file[96], other[96];
@@ -276,10 +276,10 @@ static void in_child(void (*fn)(const struct folder *f), const struct folder *f)
 static void write_as_the_user(const struct folder *f)
 {
 	struct output_file *o = NULL;
-	struct owner_scope scope;
+	struct sudo_user_scope scope;
 	struct stat st;
 
-	CHECK(owner_settle() == 0 && owner_uid() == 61001 && geteuid() == 0);
+	CHECK(sudo_user_settle() == 0 && sudo_user_uid() == 61001 && geteuid() == 0);
 	/* Root's folder, mode 0700. */
 	CHECK(output_file__open(&o, f->file, false) == -EACCES);
 	CHECK(!chown(f->path, 61001, 61002));
@@ -289,9 +289,9 @@ static void write_as_the_user(const struct folder *f)
 	/* The rights are root's again, and scopes nest. */
 	CHECK(!access("/root", R_OK | X_OK) && open(f->other, O_WRONLY | O_CREAT, 0600) >= 0);
 	CHECK(!stat(f->other, &st) && st.st_uid == 0);
-	CHECK(!owner_enter(&scope));
+	CHECK(!sudo_user_enter(&scope));
 	CHECK(open(f->other, O_WRONLY) < 0 && errno == EACCES);
-	owner_leave(&scope);
+	sudo_user_leave(&scope);
 	CHECK(open(f->other, O_WRONLY) >= 0);
 }
 
@@ -299,7 +299,7 @@ static void become_the_user(const struct folder *f)
 {
 	uid_t ids[3];
 
-	CHECK(owner_become() == 0);
+	CHECK(sudo_user_become() == 0);
 	CHECK(!getresuid(&ids[0], &ids[1], &ids[2]) && ids[0] == 61001 && ids[1] == 61001 &&
 	      ids[2] == 61001 && getegid() == 61002);
 	CHECK(setuid(0) && open(f->path, O_RDONLY) < 0);

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "py_tables.h"
-#include "py_tables_nogil.h"
-#include "target/py_layouts.h"
+#include "py_debug_tables.h"
+#include "py_debug_tables_nogil.h"
+#include "target/py_debug_offsets.h"
 #include "target/py_offsets.h"
 
 #define WORDS_MAX 111
@@ -25,9 +25,9 @@ static const struct {
 	size_t len;
 	unsigned minor;
 } real_tables[] = {
-	{ py_table_3_13_18, sizeof(py_table_3_13_18), 13 },
-	{ py_table_3_14_10, sizeof(py_table_3_14_10), 14 },
-	{ py_table_3_15_2, sizeof(py_table_3_15_2), 15 },
+	{ py_debug_table_3_13_18, sizeof(py_debug_table_3_13_18), 13 },
+	{ py_debug_table_3_14_10, sizeof(py_debug_table_3_14_10), 14 },
+	{ py_debug_table_3_15_2, sizeof(py_debug_table_3_15_2), 15 },
 };
 #define REAL_CNT (sizeof(real_tables) / sizeof(real_tables[0]))
 
@@ -113,10 +113,10 @@ static void a_free_threaded_table_tells_its_thread_local_code(void **state)
 		size_t len;
 		__s32 owner, tlbc_index, tlbc, code_adaptive;
 	} tables[] = {
-		{ py_table_3_13_15t, sizeof(py_table_3_13_15t), 70, PYOFF_ABSENT, PYOFF_ABSENT,
-		  216 },
-		{ py_table_3_14_10t, sizeof(py_table_3_14_10t), 78, 72, 224, 232 },
-		{ py_table_3_15_2t, sizeof(py_table_3_15_2t), 78, 72, 224, 232 },
+		{ py_debug_table_3_13_15t, sizeof(py_debug_table_3_13_15t), 70, PYOFF_ABSENT,
+		  PYOFF_ABSENT, 216 },
+		{ py_debug_table_3_14_10t, sizeof(py_debug_table_3_14_10t), 78, 72, 224, 232 },
+		{ py_debug_table_3_15_2t, sizeof(py_debug_table_3_15_2t), 78, 72, 224, 232 },
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -191,7 +191,7 @@ static void each_offset_out_of_range_is_refused(void **state)
 	static const __u64 bad[] = { 1 << 20, 1ULL << 31, ~0U, 1ULL << 32, 1ULL << 63, ~0ULL };
 
 	for (size_t i = 0; i < REAL_CNT; i++) {
-		const struct py_layout *layout = py_layout_find(real_tables[i].minor);
+		const struct py_debug_offsets *layout = py_debug_offsets_find(real_tables[i].minor);
 
 		for (int m = 0; m < PYM_CNT; m++) {
 			size_t pos = layout->member[m];
@@ -215,7 +215,7 @@ static void each_offset_out_of_range_is_refused(void **state)
 static void each_offset_that_ends_beyond_its_struct_is_refused(void **state)
 {
 	for (size_t i = 0; i < REAL_CNT; i++) {
-		const struct py_layout *layout = py_layout_find(real_tables[i].minor);
+		const struct py_debug_offsets *layout = py_debug_offsets_find(real_tables[i].minor);
 
 		for (int m = 0; m < PYM_CNT; m++) {
 			size_t pos = layout->member[m];
@@ -233,7 +233,7 @@ static void each_offset_that_ends_beyond_its_struct_is_refused(void **state)
 static void each_misaligned_offset_is_refused(void **state)
 {
 	for (size_t i = 0; i < REAL_CNT; i++) {
-		const struct py_layout *layout = py_layout_find(real_tables[i].minor);
+		const struct py_debug_offsets *layout = py_debug_offsets_find(real_tables[i].minor);
 
 		for (int m = 0; m < PYM_CNT; m++) {
 			struct table t = real(i);
@@ -258,7 +258,8 @@ static void each_struct_size_that_cannot_be_is_refused(void **state)
 				struct table t = real(i);
 				struct py_offsets o;
 
-				t.words[py_layout_find(real_tables[i].minor)->size[s] / 8] = bad[j];
+				t.words[py_debug_offsets_find(real_tables[i].minor)->size[s] / 8] =
+					bad[j];
 				assert_int_equal(parse(&t, &o, NULL), -ENODATA);
 			}
 }
@@ -343,11 +344,11 @@ static void a_table_is_as_long_as_its_version_says(void **state)
 
 	for (size_t i = 0; i < REAL_CNT; i++) {
 		memcpy(words, real_tables[i].words, real_tables[i].len);
-		assert_int_equal(py_table_size(words, sizeof(words)), sizes[i]);
-		assert_int_equal(py_table_size(words, 100), 100);
+		assert_int_equal(py_debug_table_size(words, sizeof(words)), sizes[i]);
+		assert_int_equal(py_debug_table_size(words, 100), 100);
 	}
 	words[1] = 0x031000f0;
-	assert_int_equal(py_table_size(words, sizeof(words)), 24);
+	assert_int_equal(py_debug_table_size(words, sizeof(words)), 24);
 }
 
 static void versions_read_as_python_writes_them(void **state)

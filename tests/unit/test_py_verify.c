@@ -13,7 +13,7 @@
 
 #include "support_fake_interpreter.h"
 #include "read.h"
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 #include "target/py_verify.h"
 #include "util/memory.h"
 
@@ -87,7 +87,7 @@ static void begin(struct fixture *x, unsigned minor)
 		fake_free(x->fake);
 	x->version = (struct fake_version){
 		.name = "old",
-		.offsets = *py_tables_find(minor),
+		.offsets = *py_builtin_offsets_find(minor),
 		.thread_size = 384,
 	};
 	x->fake = fake_new(&x->version, 0x7f5500000000, 1 << 20);
@@ -158,7 +158,7 @@ static void another_version_is_not_believed(void **state)
 		for (unsigned other = 8; other <= 12; other++) {
 			if (minor == other || (minor <= 10 && other <= 10))
 				continue;
-			assert_int_not_equal(verify(x, py_tables_find(other)), 0);
+			assert_int_not_equal(verify(x, py_builtin_offsets_find(other)), 0);
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_walk_old.c - bpf/walk.h and thread.h on the layouts of 3.8 to 3.12 (user/target/py_tables.c):
+ * test_walk_old.c - bpf/walk.h and thread.h on the layouts of 3.8 to 3.12 (user/target/py_builtin_offsets.c):
  * frame objects, C frames, thread states without status bits.
  */
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "support_walker.h"
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 
 /* Where PyThreadState has its own _PyCFrame: in 3.11; 3.12 has it a little before. */
 #define ROOT_CFRAME 336
@@ -65,7 +65,7 @@ static void begin(struct fixture *x, unsigned minor)
 		fake_free(x->fake);
 	x->version = (struct fake_version){
 		.name = "old",
-		.offsets = *py_tables_find(minor),
+		.offsets = *py_builtin_offsets_find(minor),
 		.thread_size = 384,
 		.frame_size = 384,
 	};

@@ -11,7 +11,7 @@
 #include "util/environment.h"
 #include "util/error.h"
 #include "util/log.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 #include "worker/role.h"
 
 static const struct command {
@@ -77,7 +77,7 @@ static const struct command *find_command(const char *name)
 
 static int take_rights(const struct command *command)
 {
-	int err = command->privileged ? owner_settle() : owner_become();
+	int err = command->privileged ? sudo_user_settle() : sudo_user_become();
 
 	if (err)
 		log_error(NULL, "cannot take on the ids of the user behind sudo: %s",

@@ -13,7 +13,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/output_file.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 #include "util/units.h"
 
 #define MAX_OUTPUTS 16
@@ -224,9 +224,9 @@ static void say_written(const struct output *out, const char *path)
 
 static int save_at(struct output *out, const struct profile *p, char *path, size_t base_len)
 {
-	cleanup_owner struct owner_scope scope;
+	cleanup_sudo_user struct sudo_user_scope scope;
 	struct emitter *emitter = NULL;
-	int err = owner_enter(&scope);
+	int err = sudo_user_enter(&scope);
 	int fd = err ? -1 : mkostemps(path, (int)base_len + 1, O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 

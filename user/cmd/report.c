@@ -12,7 +12,7 @@
 
 #include "cmd/input.h"
 #include "emit/summary.h"
-#include "emit/tasks.h"
+#include "emit/thread_table.h"
 #include "util/error.h"
 #include "util/log.h"
 
@@ -136,7 +136,7 @@ static int print_event(const struct report_options *o, const struct profile *p)
 	if (o->tree)
 		return summary_tree(stdout, p, &o->summary);
 	if (o->by >= BY_THREAD)
-		return tasks_table(stdout, p, &o->summary, o->by == BY_THREAD);
+		return thread_table(stdout, p, &o->summary, o->by == BY_THREAD);
 	return summary_table(stdout, p, &o->summary);
 }
 

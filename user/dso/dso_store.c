@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 
 #define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
 /* Of the build ID in the file's name: enough to tell recordings apart. */
@@ -149,11 +149,11 @@ static int choose_beside(struct dso_store *s, int fd, const char *path)
 static int choose_shared(char *folder, size_t size)
 {
 	struct stat st;
-	int err = set_path(folder, size, "/var/tmp/krait-%u", (unsigned)owner_uid());
+	int err = set_path(folder, size, "/var/tmp/krait-%u", (unsigned)sudo_user_uid());
 
 	if (!err)
 		err = make_folder(folder);
-	if (!err && (lstat(folder, &st) || st.st_uid != owner_uid() || st.st_mode & 022))
+	if (!err && (lstat(folder, &st) || st.st_uid != sudo_user_uid() || st.st_mode & 022))
 		err = -EPERM;
 	return err;
 }
@@ -161,19 +161,19 @@ static int choose_shared(char *folder, size_t size)
 static int choose_cache(char *folder, size_t size)
 {
 	char home[PATH_MAX];
-	int err = owner_home(home, sizeof(home));
+	int err = sudo_user_home(home, sizeof(home));
 
 	if (!err)
 		err = set_path(folder, size, "%s/.cache/krait", home);
-	if (!err && is_presentable(folder) && !owner_make_folders(home, folder))
+	if (!err && is_presentable(folder) && !sudo_user_make_folders(home, folder))
 		return 0;
 	return choose_shared(folder, size);
 }
 
 int dso_store_choose(struct dso_store *s, int fd, const char *path)
 {
-	cleanup_owner struct owner_scope scope;
-	int err = owner_enter(&scope);
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
 
 	*s = (struct dso_store){ 0 };
 	if (err)
@@ -192,8 +192,8 @@ int dso_store_choose(struct dso_store *s, int fd, const char *path)
 
 int dso_store_make(struct dso_store *s)
 {
-	cleanup_owner struct owner_scope scope;
-	int err = owner_enter(&scope);
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
 
 	if (err || s->made)
 		return err;
@@ -223,9 +223,9 @@ static int move_old(const char *name, const char *kept_path)
 
 int dso_store_publish(struct dso_store *s, const char *kept_path)
 {
-	cleanup_owner struct owner_scope scope;
+	cleanup_sudo_user struct sudo_user_scope scope;
 	cleanup_close int fd = -1;
-	int err = owner_enter(&scope);
+	int err = sudo_user_enter(&scope);
 
 	if (err || !s->unpublished || !s->made)
 		return err;
@@ -247,9 +247,9 @@ int dso_store_publish(struct dso_store *s, const char *kept_path)
 
 void dso_store_discard(struct dso_store *s)
 {
-	cleanup_owner struct owner_scope scope = { 0 };
+	cleanup_sudo_user struct sudo_user_scope scope = { 0 };
 
-	if (owner_enter(&scope) || !s->unpublished || !s->made)
+	if (sudo_user_enter(&scope) || !s->unpublished || !s->made)
 		return;
 	empty_folder(s->folder, -1);
 	rmdir(s->folder);
@@ -269,10 +269,10 @@ int dso_store_path(char *path, size_t size, const char *folder, const __u8 *buil
 int dso_store_write(const char *path, const struct dso *d, __u32 generation,
 		    const struct profile *p, const char *notes)
 {
-	cleanup_owner struct owner_scope scope;
+	cleanup_sudo_user struct sudo_user_scope scope;
 	cleanup_close int fd = -1;
 	char part[PATH_MAX];
-	int err = owner_enter(&scope);
+	int err = sudo_user_enter(&scope);
 
 	if (!err)
 		err = set_path(part, sizeof(part), "%s" PART, path);
@@ -300,7 +300,7 @@ static int cache_folder(char *folder, size_t size, char *base, size_t base_size)
 		err = set_path(base, base_size, "%s", *given == '/' ? "" : ".");
 		return err ? err : set_path(folder, size, "%s%s", *given == '/' ? "" : "./", given);
 	}
-	err = owner_home(base, base_size);
+	err = sudo_user_home(base, base_size);
 	return err ? err : set_path(folder, size, "%s/.debug", base);
 }
 
@@ -324,8 +324,8 @@ static int copy_file(const char *from, const char *to)
 int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
 {
 	char folder[PATH_MAX], base[PATH_MAX], object[PATH_MAX], target[PATH_MAX], hex[HEX_SIZE];
-	cleanup_owner struct owner_scope scope;
-	int err = owner_enter(&scope);
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
 
 	to_hex(hex, build_id, DSO_BUILD_ID_SIZE);
 	if (!err)
@@ -333,7 +333,7 @@ int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
 	if (!err)
 		err = set_path(object, sizeof(object), "%s%s/%s", folder, name, hex);
 	if (!err)
-		err = owner_make_folders(base, object);
+		err = sudo_user_make_folders(base, object);
 	if (!err)
 		err = set_path(object, sizeof(object), "%s%s/%s/elf", folder, name, hex);
 	if (!err && link(path, object))
@@ -341,7 +341,7 @@ int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
 	if (!err)
 		err = set_path(object, sizeof(object), "%s/.build-id/%.2s", folder, hex);
 	if (!err)
-		err = owner_make_folders(base, object);
+		err = sudo_user_make_folders(base, object);
 	if (!err)
 		err = set_path(object, sizeof(object), "%s/.build-id/%.2s/%s", folder, hex,
 			       hex + 2);

@@ -10,7 +10,7 @@
  * "perf.data.krait.aB3x9Z"; records name it as it will be.
  *
  * Must hold: a DSO appears at once and whole, also when it is replaced by a later state. All is made with
- * the caller's rights (util/owner.h), mode 0600, and never through a link that stands for the folder.
+ * the caller's rights (util/sudo_user.h), mode 0600, and never through a link that stands for the folder.
  */
 #ifndef KRAIT_DSO_DSO_STORE_H
 #define KRAIT_DSO_DSO_STORE_H

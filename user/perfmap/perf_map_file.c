@@ -15,7 +15,7 @@
 
 #include "target/context.h"
 #include "util/cleanup.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 #include "worker/rights.h"
 
 #ifndef FUSE_SUPER_MAGIC
@@ -71,7 +71,7 @@ static int set_ids(const struct proc_ids *ids)
 
 int perf_map_file_become(const struct perf_map_place *place)
 {
-	int err = place->known ? set_ids(&place->ids) : owner_become();
+	int err = place->known ? set_ids(&place->ids) : sudo_user_become();
 
 	return err ? err : rights_keep(0);
 }

@@ -14,7 +14,7 @@
 #include "util/cleanup.h"
 #include "util/environment.h"
 #include "util/error.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 #include "util/priority.h"
 
 struct child {
@@ -37,7 +37,7 @@ static _Noreturn void child_main(char *const argv[], const sigset_t *mask, int g
 		_exit(127); /* krait gave up before it began */
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	environment_restore();
-	errnum = -owner_restore_groups();
+	errnum = -sudo_user_restore_groups();
 	if (!errnum) {
 		execvp(argv[0], argv);
 		errnum = errno;

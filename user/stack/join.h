@@ -25,13 +25,7 @@
 #include <stdbool.h>
 
 #include "abi.h"
-
-/* Whose code a native frame is in. */
-enum native_origin {
-	ORIGIN_OTHER, /* extensions, libraries, an application that embeds Python */
-	ORIGIN_INTERPRETER,
-	ORIGIN_LIBC, /* at the root: how processes and threads begin */
-};
+#include "symbol/native_origin.h"
 
 struct join_input {
 	const struct frame *frames; /* root first, entry frames among them */

@@ -10,12 +10,12 @@
 
 #include "symbol/elf_bounds.h"
 #include "symbol/plt.h"
-#include "symbol/symbol_parts.h"
+#include "symbol/symbol_ranges.h"
 #include "target/dwfl_file.h"
 
 struct elf_symbols {
 	struct dwfl_file file;
-	struct symbol_parts parts;
+	struct symbol_ranges parts;
 	struct plt *plt; /* NULL before it is needed */
 };
 
@@ -43,7 +43,7 @@ void elf_symbols__free(struct elf_symbols *s)
 		return;
 	dwfl_file_close(&s->file);
 	plt__free(s->plt);
-	symbol_parts_free(&s->parts);
+	symbol_ranges_free(&s->parts);
 	free(s);
 }
 
@@ -124,7 +124,7 @@ static void narrow(struct elf_place *place, __u64 offset, GElf_Addr address, GEl
 void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_place *ret)
 {
 	GElf_Addr bias, address, start = 0, end;
-	struct symbol_part *part;
+	struct symbol_range *part;
 	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
 
 	*ret = (struct elf_place){ .start = file_offset, .end = file_offset + 1 };
@@ -146,7 +146,7 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 	if (ret->name)
 		return;
 	address += bias;
-	part = symbol_parts_find(&s->parts, s->file.module, address, &end);
+	part = symbol_ranges_find(&s->parts, s->file.module, address, &end);
 	if (!part) {
 		ret->start = file_offset;
 		ret->end = file_offset + 1;

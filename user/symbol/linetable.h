@@ -21,7 +21,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "symbol/symbolizer.h"
+/* 1-based lines, 0-based byte columns as code.co_positions() gives them; -1 where unknown. */
+struct source_position {
+	int line, end_line, column, end_column;
+};
 
 /* Entries between marks: a few dozen ns of decoding, for about the table's size again. */
 #define LINETABLE_STRIDE 8

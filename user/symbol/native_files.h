@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "stack/join.h"
+#include "symbol/native_origin.h"
 #include "target/file_id.h"
 
 /* About 200 bytes each. */

@@ -16,15 +16,10 @@
 #include <linux/types.h>
 
 #include "abi.h"
+#include "symbol/linetable.h"
 #include "util/memory.h"
 
-struct linetable;
 struct symbolizer;
-
-/* 1-based lines, 0-based byte columns as code.co_positions() gives them; -1 where unknown. */
-struct source_position {
-	int line, end_line, column, end_column;
-};
 
 /* A code object as names; owned by the symbolizer, valid until the next call that resolves. */
 struct code_symbol {

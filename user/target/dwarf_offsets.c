@@ -8,7 +8,7 @@
 
 #include "target/dwarf_struct.h"
 #include "target/dwfl_file.h"
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 
 enum owner {
 	RUNTIME,
@@ -139,7 +139,7 @@ static bool is_sane(const struct member *m, long offset, unsigned minor)
 /* What is no number: flags and kinds are those of the minor version. */
 static void begin(struct py_offsets *o, unsigned minor, __u32 version)
 {
-	const struct py_offsets *table = py_tables_find(minor);
+	const struct py_offsets *table = py_builtin_offsets_find(minor);
 
 	for (size_t i = 0; i < sizeof(*o) / sizeof(__s32); i++)
 		((__s32 *)o)[i] = PYOFF_ABSENT;

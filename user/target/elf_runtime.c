@@ -179,7 +179,7 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 	}
 	/* Py_REF_DEBUG, Objects/object.c: from 3.12 on kept for old extensions of such builds. */
 	ret->debug = !elf_symbol_dynamic(f, "_Py_RefTotal", &total);
-	if (!py_table_has_cookie(ret->table, ret->table_len))
+	if (!py_debug_table_has_cookie(ret->table, ret->table_len))
 		ret->py_version = elf_version_find(f);
 	return 0;
 }

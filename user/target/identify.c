@@ -162,7 +162,7 @@ static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 
 
 	if (r == -ENOEXEC)
 		return r;
-	s->version = py_table_version(table, len);
+	s->version = py_debug_table_version(table, len);
 	s->source = r ? PY_SOURCE_NONE : PY_SOURCE_PUBLISHED;
 	if (r) {
 		snprintf(why, sizeof(why), "%.80s: %s", copy->file, what);
@@ -180,13 +180,13 @@ static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 
 /* Nothing writes to the table while a program runs: another one is another runtime, or a forgery. */
 static bool is_table_of_file(const struct elf_runtime *elf, const __u8 *live)
 {
-	return !memcmp(elf->table, live, py_table_size(elf->table, elf->table_len));
+	return !memcmp(elf->table, live, py_debug_table_size(elf->table, elf->table_len));
 }
 
 void identify_mapped(struct identify *s, const struct mapping *m, const struct elf_runtime *elf,
 		     enum py_build build)
 {
-	bool has_table = py_table_has_cookie(elf->table, elf->table_len);
+	bool has_table = py_debug_table_has_cookie(elf->table, elf->table_len);
 	struct copy copy = {
 		.addr = elf_runtime_addr(elf, m->start),
 		.map_start = m->start,
@@ -208,21 +208,21 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 		propose(s, -EACCES, false, &copy, NULL, "");
 	if (r == -EFAULT && has_table) {
 		/* Not loaded yet, or kept from us (userfaultfd): it may come. */
-		s->version = py_table_version(elf->table, elf->table_len);
+		s->version = py_debug_table_version(elf->table, elf->table_len);
 		s->source = PY_SOURCE_NONE;
 		propose(s, -EAGAIN, false, &copy, NULL,
 			"the memory of its Python runtime cannot be read");
 	}
 	if (r)
 		return; /* or gone: search() tells which */
-	if (!py_table_has_cookie(table, sizeof(table))) {
+	if (!py_debug_table_has_cookie(table, sizeof(table))) {
 		if (!has_table)
 			inspect_unpublished(s, &copy, elf);
 		return;
 	}
 	if (!has_table)
 		copy.elf = NULL; /* the file has no room for it: a copy in .bss */
-	s->version = py_table_version(has_table ? elf->table : table, PY_TABLE_MAX);
+	s->version = py_debug_table_version(has_table ? elf->table : table, PY_TABLE_MAX);
 	s->source = PY_SOURCE_NONE;
 	if (has_table && !is_table_of_file(elf, table))
 		propose(s, -ENODATA, false, &copy, NULL,
@@ -250,9 +250,9 @@ static int scan_range(struct identify *s, const struct mapping *m, const char *f
 			struct copy copy = { .addr = addr + pos, .file = file };
 
 			/* These eight bytes can be a mere string: a version must follow. */
-			if (py_table_has_cookie(chunk + pos, len - pos) &&
+			if (py_debug_table_has_cookie(chunk + pos, len - pos) &&
 			    !live_read(s, copy.addr, table, sizeof(table)) &&
-			    py_table_version(table, sizeof(table)) >> 24 == 3)
+			    py_debug_table_version(table, sizeof(table)) >> 24 == 3)
 				(void)inspect_copy(s, &copy, table);
 		}
 		addr += len;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "target/elf_version.h"
-#include "target/py_layouts.h"
+#include "target/py_debug_offsets.h"
 
 /* Positions that every version shares. */
 #define POS_VERSION 8
@@ -23,7 +23,7 @@ static const __u32 known_prereleases[] = { 0 };
 
 struct parser {
 	const __u8 *table;
-	const struct py_layout *layout;
+	const struct py_debug_offsets *positions;
 	bool free_threaded;
 	struct py_offsets offsets;
 	char *why;
@@ -38,23 +38,24 @@ static __u64 word_at(const void *table, size_t pos)
 	return word;
 }
 
-bool py_table_has_cookie(const void *table, size_t len)
+bool py_debug_table_has_cookie(const void *table, size_t len)
 {
 	return len >= 8 && !memcmp(table, "xdebugpy", 8);
 }
 
-__u32 py_table_version(const void *table, size_t len)
+__u32 py_debug_table_version(const void *table, size_t len)
 {
 	__u64 version = len >= POS_VERSION + 8 ? word_at(table, POS_VERSION) : 0;
 
 	return version <= ~0U ? (__u32)version : 0;
 }
 
-size_t py_table_size(const void *table, size_t len)
+size_t py_debug_table_size(const void *table, size_t len)
 {
-	__u32 version = py_table_version(table, len);
-	const struct py_layout *layout = py_layout_find(version >> 16 & 0xff);
-	size_t size = version >> 24 == 3 && layout ? layout->table_size : POS_FREE_THREADED + 8;
+	__u32 version = py_debug_table_version(table, len);
+	const struct py_debug_offsets *positions = py_debug_offsets_find(version >> 16 & 0xff);
+	size_t size = version >> 24 == 3 && positions ? positions->table_size :
+							POS_FREE_THREADED + 8;
 
 	return size < len ? size : len;
 }
@@ -99,15 +100,15 @@ static bool prerelease_is_known(__u32 version)
 	return false;
 }
 
-/* The layout for the version, or NULL and why. */
-static const struct py_layout *select_layout(__u32 version, char *why, size_t why_size)
+/* The positions for the version, or NULL and why. */
+static const struct py_debug_offsets *select_positions(__u32 version, char *why, size_t why_size)
 {
-	const struct py_layout *layout = py_layout_find(version >> 16 & 0xff);
+	const struct py_debug_offsets *positions = py_debug_offsets_find(version >> 16 & 0xff);
 	bool final = (version >> 4 & 0xf) == LEVEL_FINAL;
 	char name[24];
 
 	py_version_format(version, name, sizeof(name));
-	if (version >> 24 != 3 || !layout) {
+	if (version >> 24 != 3 || !positions) {
 		snprintf(why, why_size,
 			 "CPython %s (0x%08x) is not known to this krait, which supports %s", name,
 			 version, PY_SUPPORTED);
@@ -119,7 +120,7 @@ static const struct py_layout *select_layout(__u32 version, char *why, size_t wh
 			 name, version);
 		return NULL;
 	}
-	return layout;
+	return positions;
 }
 
 static int refuse(struct parser *p, const char *where, const char *field, const char *what,
@@ -133,7 +134,7 @@ static int refuse(struct parser *p, const char *where, const char *field, const 
 static int check_structs(struct parser *p)
 {
 	for (int i = 0; i < PYS_CNT; i++) {
-		__u64 size = word_at(p->table, p->layout->size[i]);
+		__u64 size = word_at(p->table, p->positions->size[i]);
 
 		if (!size || size > py_structs[i].size_max)
 			return refuse(p, py_structs[i].name, "size", "cannot be", size);
@@ -143,7 +144,7 @@ static int check_structs(struct parser *p)
 
 static bool member_is_absent(const struct parser *p, enum py_member i)
 {
-	return !p->layout->member[i] ||
+	return !p->positions->member[i] ||
 	       (py_members[i].flags & PYM_FREE_THREADED && !p->free_threaded);
 }
 
@@ -161,8 +162,8 @@ static int parse_member(struct parser *p, enum py_member i)
 	*destination(p, i) = PYOFF_ABSENT;
 	if (member_is_absent(p, i))
 		return 0;
-	value = word_at(p->table, p->layout->member[i]);
-	size = word_at(p->table, p->layout->size[m->owner]);
+	value = word_at(p->table, p->positions->member[i]);
+	size = word_at(p->table, p->positions->size[m->owner]);
 	if (value > size || size - value < m->width)
 		return refuse(p, owner, m->name, "ends beyond its struct", value);
 	if (m->window && value + m->width > m->window)
@@ -200,7 +201,7 @@ static int check_overlaps(struct parser *p)
 static int derive(struct parser *p)
 {
 	struct py_offsets *o = &p->offsets;
-	__u64 size = word_at(p->table, p->layout->size[PYS_UNICODE]);
+	__u64 size = word_at(p->table, p->positions->size[PYS_UNICODE]);
 	/* PyCompactUnicodeObject adds a Py_ssize_t and a char pointer to PyASCIIObject. */
 	__s32 compact = o->unicode.ascii_size + 16;
 
@@ -234,15 +235,15 @@ int py_offsets_parse(const void *table, size_t len, struct py_offsets *ret, char
 	__u64 free_threaded;
 	int r;
 
-	if (!py_table_has_cookie(table, len) || len < POS_FREE_THREADED + 8) {
+	if (!py_debug_table_has_cookie(table, len) || len < POS_FREE_THREADED + 8) {
 		snprintf(why, why_size, "there are no debug offsets");
 		return -ENOEXEC;
 	}
-	p.offsets.version = py_table_version(table, len);
-	p.layout = select_layout(p.offsets.version, why, why_size);
-	if (!p.layout)
+	p.offsets.version = py_debug_table_version(table, len);
+	p.positions = select_positions(p.offsets.version, why, why_size);
+	if (!p.positions)
 		return -ENOTSUP;
-	if (len < p.layout->table_size)
+	if (len < p.positions->table_size)
 		return refuse(&p, "the table", "", "is cut short", len);
 	free_threaded = word_at(table, POS_FREE_THREADED);
 	if (free_threaded > 1)

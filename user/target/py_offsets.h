@@ -3,7 +3,7 @@
  * py_offsets.h - CPython's table of debug offsets, checked and normalised.
  *
  * _Py_DebugOffsets is the first member of _PyRuntime from 3.13 on. Its layout changes with every
- * minor version and is fixed within one; py_layouts.c has it as data. What a version does not tell
+ * minor version and is fixed within one; py_debug_offsets.c has it as data. What a version does not tell
  * is derived there or is PYOFF_ABSENT. An unknown version is refused by name, never mapped onto the
  * nearest one.
  *
@@ -27,22 +27,22 @@
 #define PY_SUPPORTED "3.8 to 3.15"
 
 /* "xdebugpy" at the beginning. */
-bool py_table_has_cookie(const void *table, size_t len) __attribute__((nonnull));
+bool py_debug_table_has_cookie(const void *table, size_t len) __attribute__((nonnull));
 
 /* PY_VERSION_HEX as the table gives it, 0 if too short. */
-__u32 py_table_version(const void *table, size_t len) __attribute__((nonnull));
+__u32 py_debug_table_version(const void *table, size_t len) __attribute__((nonnull));
 
 /*
  * Bytes of the table itself, which a file and a process of it have in common: what follows changes
  * while a program runs. Of a version that krait does not know, what names the version.
  */
-size_t py_table_size(const void *table, size_t len) __attribute__((nonnull));
+size_t py_debug_table_size(const void *table, size_t len) __attribute__((nonnull));
 
 /* Offsets and where they come from. */
 enum py_source {
 	PY_SOURCE_NONE,
 	PY_SOURCE_PUBLISHED, /* _Py_DebugOffsets of the build */
-	PY_SOURCE_TABLE, /* py_tables.c, verified in the process */
+	PY_SOURCE_TABLE, /* py_builtin_offsets.c, verified in the process */
 	PY_SOURCE_DWARF, /* debug information of the build, verified in the process */
 };
 

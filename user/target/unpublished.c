@@ -6,7 +6,7 @@
 
 #include "target/dwarf_jobs.h"
 #include "target/elf_runtime.h"
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 #include "target/py_verify.h"
 #include "util/memory.h"
 
@@ -14,7 +14,7 @@
 
 static bool is_known_minor(__u32 version)
 {
-	return version >> 24 == 3 && py_tables_find(version >> 16 & 0xff);
+	return version >> 24 == 3 && py_builtin_offsets_find(version >> 16 & 0xff);
 }
 
 /* What another process of this file has proved holds for one that has not begun to run. */
@@ -59,7 +59,7 @@ static int try_table(struct unpublished *u)
 		snprintf(u->why, sizeof(u->why), "krait does not know the layout of pre-releases");
 		return -ENODATA;
 	}
-	return try_offsets(u, py_tables_find(version >> 16 & 0xff), PY_SOURCE_TABLE);
+	return try_offsets(u, py_builtin_offsets_find(version >> 16 & 0xff), PY_SOURCE_TABLE);
 }
 
 /* Of builds with a build ID by that, of others by what their headers say. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
-#include "util/owner.h"
+#include "util/sudo_user.h"
 
 #define OLD ".old"
 #define MODE 0600
@@ -169,8 +169,8 @@ static int split(struct output_file *f, const char *path)
 
 static int open_named(struct output_file *f, const char *path)
 {
-	cleanup_owner struct owner_scope scope;
-	int err = owner_enter(&scope);
+	cleanup_sudo_user struct sudo_user_scope scope;
+	int err = sudo_user_enter(&scope);
 	struct stat st;
 	bool found;
 
@@ -212,13 +212,13 @@ int output_file__open(struct output_file **ret, const char *path, bool keep_old)
 
 void output_file__free(struct output_file *f)
 {
-	cleanup_owner struct owner_scope scope = { 0 };
+	cleanup_sudo_user struct sudo_user_scope scope = { 0 };
 
 	if (!f)
 		return;
 	if (f->stream && !f->is_stdout)
 		fclose(f->stream);
-	if (!owner_enter(&scope) && f->dir >= 0 && !f->published && *f->part)
+	if (!sudo_user_enter(&scope) && f->dir >= 0 && !f->published && *f->part)
 		unlinkat(f->dir, f->part, 0);
 	cleanup_close_(&f->dir);
 	free(f);
@@ -291,13 +291,13 @@ static int give_part(struct output_file *f)
 
 int output_file__publish(struct output_file *f)
 {
-	cleanup_owner struct owner_scope scope = { 0 };
+	cleanup_sudo_user struct sudo_user_scope scope = { 0 };
 	char old[NAME_MAX + 1];
 	int err, n;
 
 	if (f->dir < 0 || f->published)
 		return 0;
-	err = owner_enter(&scope);
+	err = sudo_user_enter(&scope);
 	if (!err && !*f->part)
 		err = give_part(f);
 	if (err)

@@ -6,7 +6,7 @@
  * leaves what was there, and nothing of its own. A device, a FIFO or the standard output ("-") is
  * written in place and never replaced.
  *
- * Must hold: all of it happens with the caller's rights (util/owner.h), mode 0600; nothing is written
+ * Must hold: all of it happens with the caller's rights (util/sudo_user.h), mode 0600; nothing is written
  * through a symbolic link that leads to an ordinary file, and nothing that was there is given away.
  */
 #ifndef KRAIT_UTIL_OUTPUT_FILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "emit/tasks.h"
+#include "emit/thread_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static int put_task(FILE *out, const struct view *v, const struct view_node *n)
 	return err;
 }
 
-int tasks_table(FILE *out, const struct profile *p, const struct summary_options *o, bool threads)
+int thread_table(FILE *out, const struct profile *p, const struct summary_options *o, bool threads)
 {
 	const struct view_options options = {
 		.processes = true,

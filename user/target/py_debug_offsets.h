@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_layouts.h - where each number stands in the debug offsets of each minor version: data only.
+ * py_debug_offsets.h - where each number stands in the debug offsets of each minor version: data only.
  *
- * A new minor version is one more table in py_layouts.c; a new member one more row in each list.
+ * A new minor version is one more table in py_debug_offsets.c; a new member one more row in each list.
  */
-#ifndef KRAIT_TARGET_PY_LAYOUTS_H
-#define KRAIT_TARGET_PY_LAYOUTS_H
+#ifndef KRAIT_TARGET_PY_DEBUG_OFFSETS_H
+#define KRAIT_TARGET_PY_DEBUG_OFFSETS_H
 
 #include <linux/types.h>
 #include <stddef.h>
@@ -90,7 +90,7 @@ struct py_struct_info {
 };
 
 /* One minor version. A position 0 means that the table lacks the member (the cookie is at 0). */
-struct py_layout {
+struct py_debug_offsets {
 	unsigned minor;
 	size_t table_size;
 	__u16 size[PYS_CNT]; /* position of the struct's size */
@@ -107,8 +107,8 @@ extern const struct py_struct_info py_structs[PYS_CNT];
 extern const struct py_member_info py_members[PYM_CNT];
 
 /* NULL where krait does not know 3.minor. */
-const struct py_layout *py_layout_find(unsigned minor);
+const struct py_debug_offsets *py_debug_offsets_find(unsigned minor);
 /* NULL where the minor version has none, or krait does not know where. */
 const struct py_anchor *py_anchor_find(unsigned minor);
 
-#endif /* KRAIT_TARGET_PY_LAYOUTS_H */
+#endif /* KRAIT_TARGET_PY_DEBUG_OFFSETS_H */

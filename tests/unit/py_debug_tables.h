@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_tables.h - the debug offsets of real interpreters as the linker wrote them, in table order:
+ * py_debug_tables.h - the debug offsets of real interpreters as the linker wrote them, in table order:
  * Debian amd64 3.13.18, 3.14.10 and 3.15.2. The first word is the cookie "xdebugpy".
  */
-#ifndef KRAIT_PY_TABLES_H
-#define KRAIT_PY_TABLES_H
+#ifndef KRAIT_PY_DEBUG_TABLES_H
+#define KRAIT_PY_DEBUG_TABLES_H
 
 #include <linux/types.h>
 
 #define PY_COOKIE 0x7970677562656478ULL /* little endian */
 
-static const __u64 py_table_3_13_18[73] = {
+static const __u64 py_debug_table_3_13_18[73] = {
 	PY_COOKIE, /* cookie */
 	0x30d12f0, /* version */
 	0, /* free_threaded */
@@ -86,7 +86,7 @@ static const __u64 py_table_3_13_18[73] = {
 	200, /* gc.collecting */
 };
 
-static const __u64 py_table_3_14_10[95] = {
+static const __u64 py_debug_table_3_14_10[95] = {
 	PY_COOKIE, /* cookie */
 	0x30e0af0, /* version */
 	0, /* free_threaded */
@@ -184,7 +184,7 @@ static const __u64 py_table_3_14_10[95] = {
 	512, /* debugger_support.debugger_script_path_size */
 };
 
-static const __u64 py_table_3_15_2[111] = {
+static const __u64 py_debug_table_3_15_2[111] = {
 	PY_COOKIE, /* cookie */
 	0x30f02f0, /* version */
 	0, /* free_threaded */
@@ -298,4 +298,4 @@ static const __u64 py_table_3_15_2[111] = {
 	512, /* debugger_support.debugger_script_path_size */
 };
 
-#endif /* KRAIT_PY_TABLES_H */
+#endif /* KRAIT_PY_DEBUG_TABLES_H */

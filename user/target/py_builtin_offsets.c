@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_tables.c - copied from CPython, and each number compared with the DWARF of a build of the tag
+ * py_builtin_offsets.c - copied from CPython, and each number compared with the DWARF of a build of the tag
  * named (tests/unit/test_dwarf_offsets.c does that again with every interpreter of the machine):
  *
  *                        3.8 (v3.8.18), 3.9 (v3.9.18)      3.10 (v3.10.13)
@@ -25,7 +25,7 @@
  * 3.11 and 3.12; linetable is co_lnotab in 3.8 and 3.9; finalizing is _finalizing from 3.9 on;
  * threads_head is tstate_head up to 3.10. There is no co_qualname before 3.11.
  */
-#include "target/py_tables.h"
+#include "target/py_builtin_offsets.h"
 
 #include <stddef.h>
 
@@ -199,7 +199,7 @@ static const struct py_offsets py_3_12 = {
 	.bytes = BYTES,
 };
 
-const struct py_offsets *py_tables_find(unsigned minor)
+const struct py_offsets *py_builtin_offsets_find(unsigned minor)
 {
 	static const struct py_offsets *const tables[] = {
 		[8] = &py_3_8, [9] = &py_3_9, [10] = &py_3_10, [11] = &py_3_11, [12] = &py_3_12,

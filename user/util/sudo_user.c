@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/owner.h"
+#include "util/sudo_user.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -91,7 +91,7 @@ static const struct caller *find(void)
 	return &caller;
 }
 
-uid_t owner_uid(void)
+uid_t sudo_user_uid(void)
 {
 	return find()->uid;
 }
@@ -120,19 +120,19 @@ static int set_groups(const gid_t *groups, int cnt)
 	return cnt < 0 || syscall(SYS_setgroups, (size_t)cnt, groups) ? -errno : 0;
 }
 
-int owner_enter(struct owner_scope *ret)
+int sudo_user_enter(struct sudo_user_scope *ret)
 {
 	struct __user_cap_data_struct caps[2] = { 0 };
 	const struct caller *c = find();
 
-	*ret = (struct owner_scope){ 0 };
+	*ret = (struct sudo_user_scope){ 0 };
 	if (!c->differs) {
 		ret->loan = privileges_borrow(CAP_DAC_OVERRIDE);
 		return 0;
 	}
 	if (get_caps(caps))
 		return -EPERM;
-	*ret = (struct owner_scope){
+	*ret = (struct sudo_user_scope){
 		.uid = (uid_t)setfsuid((uid_t)-1),
 		.gid = (gid_t)setfsgid((gid_t)-1),
 		.caps = { caps[0].effective, caps[1].effective },
@@ -142,18 +142,18 @@ int owner_enter(struct owner_scope *ret)
 	setfsuid(c->uid);
 	if ((uid_t)setfsuid((uid_t)-1) != c->uid || (gid_t)setfsgid((gid_t)-1) != c->gid ||
 	    get_caps(caps)) {
-		owner_leave(ret);
+		sudo_user_leave(ret);
 		return -EPERM;
 	}
 	caps[0].effective &= ~FILE_CAPS;
 	if (set_caps(caps)) {
-		owner_leave(ret);
+		sudo_user_leave(ret);
 		return -EPERM;
 	}
 	return 0;
 }
 
-void owner_leave(struct owner_scope *scope)
+void sudo_user_leave(struct sudo_user_scope *scope)
 {
 	struct __user_cap_data_struct caps[2] = { 0 };
 	int saved = errno;
@@ -173,7 +173,7 @@ void owner_leave(struct owner_scope *scope)
 	errno = saved;
 }
 
-int owner_settle(void)
+int sudo_user_settle(void)
 {
 	const struct caller *c = find();
 
@@ -185,7 +185,7 @@ int owner_settle(void)
 	return 0;
 }
 
-int owner_restore_groups(void)
+int sudo_user_restore_groups(void)
 {
 	const struct caller *c = find();
 
@@ -194,7 +194,7 @@ int owner_restore_groups(void)
 
 /* ---- for good --------------------------------------------------------------------------------- */
 
-int owner_become(void)
+int sudo_user_become(void)
 {
 	static const struct __user_cap_data_struct none[2];
 	const struct caller *c = find();
@@ -210,7 +210,7 @@ int owner_become(void)
 
 /* ---- folders ---------------------------------------------------------------------------------- */
 
-int owner_home(char *buf, size_t size)
+int sudo_user_home(char *buf, size_t size)
 {
 	const struct caller *c = find();
 	const char *home = c->differs ? NULL : getenv("HOME");
@@ -225,7 +225,7 @@ int owner_home(char *buf, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-int owner_make_folders(const char *base, const char *path)
+int sudo_user_make_folders(const char *base, const char *path)
 {
 	size_t len = strlen(path), start = strlen(base);
 	char part[PATH_MAX];

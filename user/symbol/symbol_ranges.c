@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "symbol/symbol_parts.h"
+#include "symbol/symbol_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 
 static int compare(const void *a, const void *b)
 {
-	const struct symbol_part *x = a, *y = b;
+	const struct symbol_range *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static size_t add_symbol(struct symbol_part *list, Dwfl_Module *module, int index)
+static size_t add_symbol(struct symbol_range *list, Dwfl_Module *module, int index)
 {
 	GElf_Addr start;
 	GElf_Sym symbol;
@@ -30,7 +30,7 @@ static size_t add_symbol(struct symbol_part *list, Dwfl_Module *module, int inde
 }
 
 /* A symbol without a size ends where its section does. At most max boundaries. */
-static size_t add_sections(struct symbol_part *list, Dwfl_Module *module, size_t max)
+static size_t add_sections(struct symbol_range *list, Dwfl_Module *module, size_t max)
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(module, &bias);
@@ -48,10 +48,10 @@ static size_t add_sections(struct symbol_part *list, Dwfl_Module *module, size_t
 }
 
 /* Sorted, each boundary once; the first is at 0, so that every address is in a part. */
-static void make(struct symbol_parts *p, Dwfl_Module *module)
+static void make(struct symbol_ranges *p, Dwfl_Module *module)
 {
 	int symbols = dwfl_module_getsymtab(module);
-	struct symbol_part *list;
+	struct symbol_range *list;
 	size_t cnt = 1, kept = 0;
 
 	p->made = true;
@@ -74,8 +74,8 @@ static void make(struct symbol_parts *p, Dwfl_Module *module)
 		p->list = list;
 }
 
-struct symbol_part *symbol_parts_find(struct symbol_parts *p, Dwfl_Module *module,
-				      GElf_Addr address, GElf_Addr *ret_end)
+struct symbol_range *symbol_ranges_find(struct symbol_ranges *p, Dwfl_Module *module,
+					GElf_Addr address, GElf_Addr *ret_end)
 {
 	size_t low = 0, high;
 
@@ -93,8 +93,8 @@ struct symbol_part *symbol_parts_find(struct symbol_parts *p, Dwfl_Module *modul
 	return low ? &p->list[low - 1] : NULL;
 }
 
-void symbol_parts_free(struct symbol_parts *p)
+void symbol_ranges_free(struct symbol_ranges *p)
 {
 	free(p->list);
-	*p = (struct symbol_parts){ 0 };
+	*p = (struct symbol_ranges){ 0 };
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * owner.h - whose rights krait opens and makes files with: the caller's. Behind sudo the caller is the
+ * sudo_user.h - whose rights krait opens and makes files with: the caller's. Behind sudo the caller is the
  * user who typed it, for a setuid krait the real user.
  *
  * SUDO_* counts only where the real user is root and the program gained nothing by being executed
@@ -10,8 +10,8 @@
  *
  * Ids of the file system belong to a thread. The caller's identity is looked up once.
  */
-#ifndef KRAIT_UTIL_OWNER_H
-#define KRAIT_UTIL_OWNER_H
+#ifndef KRAIT_UTIL_SUDO_USER_H
+#define KRAIT_UTIL_SUDO_USER_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 #include "util/privileges.h"
 
-struct owner_scope {
+struct sudo_user_scope {
 	uid_t uid;
 	gid_t gid;
 	__u32 caps[2]; /* effective ones */
@@ -29,36 +29,36 @@ struct owner_scope {
 };
 
 /*
- * From here to owner_leave() the calling thread opens and makes files as the caller, with none of
+ * From here to sudo_user_leave() the calling thread opens and makes files as the caller, with none of
  * root's rights over files. Scopes nest. 0, or -EPERM when the ids cannot be taken on.
  */
-int owner_enter(struct owner_scope *ret) __attribute__((warn_unused_result));
+int sudo_user_enter(struct sudo_user_scope *ret) __attribute__((warn_unused_result));
 /* Keeps errno. */
-void owner_leave(struct owner_scope *scope);
-#define cleanup_owner __attribute__((cleanup(owner_leave)))
+void sudo_user_leave(struct sudo_user_scope *scope);
+#define cleanup_sudo_user __attribute__((cleanup(sudo_user_leave)))
 
 /*
  * For a program that goes on as root: takes on the caller's groups and remembers his ids as saved ones,
- * so that owner_enter() works without CAP_SETUID and CAP_SETGID. Before threads and scopes. 0 or -errno.
+ * so that sudo_user_enter() works without CAP_SETUID and CAP_SETGID. Before threads and scopes. 0 or -errno.
  */
-int owner_settle(void) __attribute__((warn_unused_result));
+int sudo_user_settle(void) __attribute__((warn_unused_result));
 /* In a child that becomes another program: the groups that krait was started with. 0 or -errno. */
-int owner_restore_groups(void) __attribute__((warn_unused_result));
+int sudo_user_restore_groups(void) __attribute__((warn_unused_result));
 
 /*
  * For a program that needs no right of root at all: becomes the caller for good, without capabilities
  * (root himself keeps his). 0 or -errno.
  */
-int owner_become(void) __attribute__((warn_unused_result));
+int sudo_user_become(void) __attribute__((warn_unused_result));
 
-uid_t owner_uid(void);
+uid_t sudo_user_uid(void);
 /* The caller's home folder; it need not be there. 0, -ENOENT, -ENAMETOOLONG. */
-int owner_home(char *buf, size_t size) __attribute__((warn_unused_result));
+int sudo_user_home(char *buf, size_t size) __attribute__((warn_unused_result));
 
 /*
  * Makes the folders of path below base, mode 0700; base is not made. In a scope of the caller.
  * 0 or -errno.
  */
-int owner_make_folders(const char *base, const char *path) __attribute__((warn_unused_result));
+int sudo_user_make_folders(const char *base, const char *path) __attribute__((warn_unused_result));
 
-#endif /* KRAIT_UTIL_OWNER_H */
+#endif /* KRAIT_UTIL_SUDO_USER_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_layouts.c - positions in _Py_DebugOffsets, copied from CPython:
+ * py_debug_offsets.c - positions in _Py_DebugOffsets, copied from CPython:
  *  3.13  Include/internal/pycore_runtime.h, struct _Py_DebugOffsets (v3.13.0 and later)
  *  3.14  Include/internal/pycore_debug_offsets.h (v3.14.0 and later)
  *  3.15  Include/internal/pycore_debug_offsets.h (v3.15.0 and later)
  */
-#include "target/py_layouts.h"
+#include "target/py_debug_offsets.h"
 
 const struct py_struct_info py_structs[PYS_CNT] = {
 	[PYS_RUNTIME] = { "runtime_state", 1 << 20 },
@@ -72,7 +72,7 @@ const struct py_member_info py_members[PYM_CNT] = {
 	[PYM_BYTES_OB_SVAL] = MEMBER(BYTES, bytes, ob_sval, 1, 0, 0),
 };
 
-static const struct py_layout layouts[] = {
+static const struct py_debug_offsets minors[] = {
 	{
 		.minor = 13,
 		.table_size = 584,
@@ -226,11 +226,11 @@ static const struct py_layout layouts[] = {
 	},
 };
 
-const struct py_layout *py_layout_find(unsigned minor)
+const struct py_debug_offsets *py_debug_offsets_find(unsigned minor)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		if (layouts[i].minor == minor)
-			return &layouts[i];
+	for (size_t i = 0; i < sizeof(minors) / sizeof(minors[0]); i++)
+		if (minors[i].minor == minor)
+			return &minors[i];
 	return NULL;
 }
 

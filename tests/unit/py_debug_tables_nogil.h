@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_tables_nogil.h - the debug offsets of free-threaded builds, in table order. Those of 3.13.15t are
+ * py_debug_tables_nogil.h - the debug offsets of free-threaded builds, in table order. Those of 3.13.15t are
  * what the linker wrote (scripts/pythons-nogil); those of 3.14.10t and 3.15.2t were computed by
  * compiling _Py_DebugOffsets_INIT from Debian's headers of those versions with Py_GIL_DISABLED.
  */
-#ifndef KRAIT_PY_TABLES_NOGIL_H
-#define KRAIT_PY_TABLES_NOGIL_H
+#ifndef KRAIT_PY_DEBUG_TABLES_NOGIL_H
+#define KRAIT_PY_DEBUG_TABLES_NOGIL_H
 
-#include "py_tables.h"
+#include "py_debug_tables.h"
 
-static const __u64 py_table_3_13_15t[73] = {
+static const __u64 py_debug_table_3_13_15t[73] = {
 	PY_COOKIE, /* cookie */
 	0x30d0ff0, /* version */
 	1, /* free_threaded */
@@ -85,7 +85,7 @@ static const __u64 py_table_3_13_15t[73] = {
 	200, /* gc.collecting */
 };
 
-static const __u64 py_table_3_14_10t[95] = {
+static const __u64 py_debug_table_3_14_10t[95] = {
 	PY_COOKIE, /* cookie */
 	0x30e0af0, /* version */
 	1, /* free_threaded */
@@ -183,7 +183,7 @@ static const __u64 py_table_3_14_10t[95] = {
 	512, /* debugger_support.debugger_script_path_size */
 };
 
-static const __u64 py_table_3_15_2t[111] = {
+static const __u64 py_debug_table_3_15_2t[111] = {
 	PY_COOKIE, /* cookie */
 	0x30f02f0, /* version */
 	1, /* free_threaded */
@@ -297,4 +297,4 @@ static const __u64 py_table_3_15_2t[111] = {
 	512, /* debugger_support.debugger_script_path_size */
 };
 
-#endif /* KRAIT_PY_TABLES_NOGIL_H */
+#endif /* KRAIT_PY_DEBUG_TABLES_NOGIL_H */
