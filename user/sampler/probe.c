@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/kernel_btf.h"
 #include "util/error.h"
 #include "util/log.h"
-
-#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
 /* Inode of the first pid namespace, include/linux/proc_ns.h, PROC_PID_INIT_INO. */
 #define PID_NAMESPACE_INIT_INO 0xEFFFFFFCU

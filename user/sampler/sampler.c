@@ -17,6 +17,7 @@
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
 #include "sampler/procs.h"
+#include "sampler/programs.h"
 #include "sampler/queue.h"
 #include "sampler/reader.h"
 #include "sampler/record.h"
@@ -25,7 +26,6 @@
 #include "sampler/uprobes.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/log.h"
 
 /*
  * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
@@ -60,43 +60,6 @@ struct sampler {
 	struct layouts *layouts;
 	struct known_files *known_files;
 };
-
-/* Lines of a verifier's log that -v shows: the end of it has the reason. */
-#define VERIFIER_LINES 40
-
-/* The verifier's reason for refusing a program; libbpf's callback has no context. */
-static char verifier_says[160];
-
-/* A log ends with the reason, and a line of statistics. */
-static void note_verifier(const char *line)
-{
-	if (*line && strncmp(line, "processed ", 10) && strncmp(line, "--", 2) &&
-	    strncmp(line, "libbpf: ", 8))
-		snprintf(verifier_says, sizeof(verifier_says), "%s", line);
-}
-
-static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	cleanup_free char *text = NULL;
-	char *rest, *line;
-	bool is_log;
-	int left = 0;
-
-	/* Each relocation of each program is a line there. */
-	if (level == LIBBPF_DEBUG || vasprintf(&text, fmt, ap) < 0)
-		return 0;
-	is_log = strstr(text, "BEGIN PROG LOAD LOG");
-	for (const char *c = text; *c; c++)
-		left += *c == '\n';
-	/* Its warnings repeat what our own error says, in the words of an expert. */
-	for (rest = text; (line = strsep(&rest, "\n")); left--) {
-		if (is_log)
-			note_verifier(line);
-		if (*line && left <= VERIFIER_LINES)
-			log_debug("libbpf", "%s", line);
-	}
-	return 0;
-}
 
 static size_t ring_bytes(const struct sampler_config *config)
 {
@@ -150,33 +113,17 @@ static int configure(struct sampler *s, const struct features *features)
 
 static int load(struct sampler *s, struct error *err)
 {
+	cleanup_close int types_fd = -1;
 	struct features features;
 	int result = probe_features(&features, err);
 
 	if (result)
 		return result;
-	libbpf_set_print(print_libbpf);
-	s->skel = krait_bpf__open();
+	s->skel = programs_open(&types_fd);
 	if (!s->skel || configure(s, &features))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
 				 strerror(errno));
-	verifier_says[0] = '\0';
-	result = krait_bpf__load(s->skel);
-	if (result && verifier_says[0])
-		return error_set(
-			err, -result, EXIT_CODE_KERNEL,
-			"this kernel's verifier refuses krait's BPF programs: %s (all of it: -v; "
-			"please report it)",
-			verifier_says);
-	if (result == -EPERM || result == -EACCES)
-		return error_set(err, -result, EXIT_CODE_PERMISSION,
-				 "the kernel refuses to load BPF programs: %s (see -v)",
-				 strerror(-result));
-	if (result)
-		return error_set(err, -result, EXIT_CODE_KERNEL,
-				 "the kernel does not take krait's BPF programs: %s (see -v)",
-				 strerror(-result));
-	return 0;
+	return programs_load(s->skel, err);
 }
 
 /* Process events flow from here on, before anything is tracked: none is missed. */
