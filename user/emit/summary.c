@@ -13,7 +13,7 @@
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "profile/view.h"
-#include "stack/join.h"
+#include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/short_path.h"
 
@@ -260,10 +260,10 @@ static void put_hidden(FILE *out, const struct view *v)
 		const struct view_frame *f = &v->frames[i];
 
 		if (f->kind != FRAME_MARK || !f->total ||
-		    strcmp(view_name(v, f), JOIN_TRUNCATED_TEXT))
+		    strcmp(view_name(v, f), MARK_NATIVE_TRUNCATED))
 			continue;
 		fprintf(out,
-			JOIN_TRUNCATED_TEXT
+			MARK_NATIVE_TRUNCATED
 			" in %.1f%%: C code without frame pointers hides its callers "
 			"in C; nothing is lost\n",
 			100 * (double)f->total /

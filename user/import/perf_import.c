@@ -15,15 +15,12 @@
 #include "import/objects.h"
 #include "perfdata/format.h"
 #include "import/running_kernel.h"
+#include "profile/marks.h"
 #include "profile/stack_filter.h"
 #include "share.h"
-#include "stack/join.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/printable.h"
-
-/* What stands for a stack of which no frame is wanted. */
-#define NO_FRAME "[no Python frame]"
 
 struct import {
 	struct profile *profile;
@@ -78,10 +75,7 @@ static unsigned turn_round(struct import *im, const struct perf_read *r)
 /* A mark that says that native frames are missing goes with them. */
 static bool is_native_mark(const struct import *im, const struct profile_frame *f)
 {
-	const char *name = profile__text(im->profile, f->name);
-
-	return f->kind == FRAME_MARK &&
-	       (!strcmp(name, JOIN_TRUNCATED_TEXT) || !strcmp(name, JOIN_UNKNOWN_TEXT));
+	return f->kind == FRAME_MARK && mark_is_native(profile__text(im->profile, f->name));
 }
 
 /* The child for an address, or the node itself where that frame is not wanted. */
@@ -137,7 +131,7 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 	}
 	t->cnt = cnt;
 	if (node == t->node)
-		node = profile__named_child(im->profile, node, FRAME_MARK, NO_FRAME, 0, 0);
+		node = profile__named_child(im->profile, node, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
 	import_stacks_put(stacks, t->node, im->scratch, cnt, node);
 	return node;
 }

@@ -9,6 +9,7 @@
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "profile/losses.h"
+#include "profile/marks.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/label.h"
@@ -19,8 +20,6 @@
 #include "stack/stacks.h"
 #include "target/context.h"
 #include "util/printable.h"
-
-#define NO_PYTHON_FRAME "[no Python frame]"
 
 struct collector {
 	struct collector_config config;
@@ -210,7 +209,7 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 
 	if (!has_python(stack)) {
 		stack->root_tag = 0;
-		return frameless_node(c, p, add_mark(c, root, NO_PYTHON_FRAME), record, frames);
+		return frameless_node(c, p, add_mark(c, root, MARK_NO_PYTHON), record, frames);
 	}
 	stack->own_tags = true;
 	stack->root_tag = 0;
@@ -237,32 +236,15 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 	return node;
 }
 
-/* What stands for a sample without Python frames, or NULL where there are some. */
-static const char *frameless(const struct record_sample *record)
-{
-	switch (record->reason) {
-	case REASON_NO_RUNTIME:
-		return "[interpreter not running]";
-	case REASON_NATIVE_THREAD:
-		return "[native thread]";
-	case REASON_EXITING:
-		return "[exiting]";
-	case REASON_EXECING:
-		return "[exec]";
-	default:
-		return NULL;
-	}
-}
-
 static __u32 root_node(struct collector *c, struct process *p, const struct record_sample *record,
 		       const char *comm)
 {
 	__u32 root = thread_node(c, p, record, comm);
-	char mark[64];
+	char mark[MARK_SIZE];
 
 	if (!root || reason_outcome(record->reason) != OUTCOME_TRUNCATED)
 		return root;
-	snprintf(mark, sizeof(mark), "[truncated: %s]", reason_name(record->reason));
+	mark_truncated(mark, record->reason);
 	return add_mark(c, root, mark);
 }
 
@@ -279,7 +261,7 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
 	}
 	node = c->mixed ? mixed_node(c, p, root, record, frames, stack) :
 			  stack_node(c, p, root, record, stack);
-	return node == root ? add_mark(c, root, NO_PYTHON_FRAME) : node;
+	return node == root ? add_mark(c, root, MARK_NO_PYTHON) : node;
 }
 
 /*
@@ -293,9 +275,9 @@ static __u32 sample_node(struct collector *c, struct process *p, const struct re
 	struct stack *stack;
 	int err;
 
-	if (frameless(record))
-		return root ? frameless_node(c, p, add_mark(c, root, frameless(record)), record,
-					     frames) :
+	if (mark_of(record->reason))
+		return root ? frameless_node(c, p, add_mark(c, root, mark_of(record->reason)),
+					     record, frames) :
 			      0;
 	err = stacks__merge(c->stacks, record, frames, &stack);
 	if (err) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/frames.h"
+#include "profile/marks.h"
 #include "session/processes.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
@@ -20,8 +22,6 @@ struct mixed {
 	struct profile *profile;
 	struct native_files *files;
 	struct kernel_symbols *kernel_symbols;
-	/* 0 not made yet */
-	__u32 kernel_frame, unknown_frame, truncated_mark, unknown_mark;
 	struct mixed_stats stats;
 
 	/* The stack that is being joined. */
@@ -187,13 +187,6 @@ int mixed__join(struct mixed *m, struct process *p, const struct record_sample *
 
 /* ---- frames ----------------------------------------------------------------------------------- */
 
-static __u32 make_frame(struct mixed *m, enum frame_kind kind, const char *name, const char *file,
-			__u64 address)
-{
-	return profile__plain_frame(m->profile, kind, name, file,
-				    m->options.addresses ? address : 0);
-}
-
 __u64 mixed__address(const struct mixed *m, const struct join_item *item)
 {
 	if (item->kind == JOIN_NATIVE)
@@ -201,24 +194,17 @@ __u64 mixed__address(const struct mixed *m, const struct join_item *item)
 	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
 }
 
-static __u32 unknown_frame(struct mixed *m)
-{
-	if (!m->unknown_frame)
-		m->unknown_frame = make_frame(m, FRAME_MARK, "[unknown]", "", 0);
-	return m->unknown_frame;
-}
-
 static __u32 native_node(struct mixed *m, const struct join_item *item)
 {
 	struct native_symbol *s = m->symbols[item->index];
 
 	if (!s)
-		return unknown_frame(m);
+		return frame_unknown(m->profile);
 	if (m->options.addresses)
-		return make_frame(m, FRAME_NATIVE, s->name, native_file__name(s->file),
-				  m->natives[item->index].ip);
+		return frame_native(m->profile, s->name, native_file__name(s->file),
+				    m->natives[item->index].ip);
 	if (!s->tag)
-		s->tag = make_frame(m, FRAME_NATIVE, s->name, native_file__name(s->file), 0);
+		s->tag = frame_native(m->profile, s->name, native_file__name(s->file), 0);
 	return s->tag;
 }
 
@@ -228,23 +214,13 @@ static __u32 kernel_node(struct mixed *m, const struct join_item *item)
 	/* The leaf is at its own address, the others go on behind a call. */
 	struct kernel_symbol *s =
 		kernel_symbols__find(m->kernel_symbols, address - (item->index > 0));
-	char module[128];
 
-	if (s && !*s->module)
-		snprintf(module, sizeof(module), "[kernel.kallsyms]");
-	else if (s)
-		snprintf(module, sizeof(module), "[%s]", s->module);
-	if (s && m->options.addresses)
-		return make_frame(m, FRAME_KERNEL, s->name, module, address);
-	if (s && !s->tag)
-		s->tag = make_frame(m, FRAME_KERNEL, s->name, module, 0);
-	if (s)
-		return s->tag;
-	if (m->options.addresses)
-		return make_frame(m, FRAME_KERNEL, "[kernel]", "", address);
-	if (!m->kernel_frame)
-		m->kernel_frame = make_frame(m, FRAME_KERNEL, "[kernel]", "", 0);
-	return m->kernel_frame;
+	if (!s || m->options.addresses)
+		return frame_kernel(m->profile, s ? s->name : NULL, s ? s->module : "",
+				    m->options.addresses ? address : 0);
+	if (!s->tag)
+		s->tag = frame_kernel(m->profile, s->name, s->module, 0);
+	return s->tag;
 }
 
 __u32 mixed__frame(struct mixed *m, const struct join_item *item)
@@ -253,14 +229,8 @@ __u32 mixed__frame(struct mixed *m, const struct join_item *item)
 		return native_node(m, item);
 	if (item->kind == JOIN_KERNEL)
 		return kernel_node(m, item);
-	if (item->kind == JOIN_UNKNOWN) {
-		if (!m->unknown_mark)
-			m->unknown_mark = make_frame(m, FRAME_MARK, JOIN_UNKNOWN_TEXT, "", 0);
-		return m->unknown_mark;
-	}
-	if (!m->truncated_mark)
-		m->truncated_mark = make_frame(m, FRAME_MARK, JOIN_TRUNCATED_TEXT, "", 0);
-	return m->truncated_mark;
+	return frame_mark(m->profile,
+			  item->kind == JOIN_UNKNOWN ? MARK_NATIVE_UNKNOWN : MARK_NATIVE_TRUNCATED);
 }
 
 const struct mixed_stats *mixed__stats(const struct mixed *m)

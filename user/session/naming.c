@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "profile/marks.h"
 #include "profile/profile.h"
 #include "session/processes.h"
 #include "symbol/linetable.h"
@@ -26,7 +27,7 @@ static void unknown_frame(struct naming *n, const struct process *p,
 			  const struct record_sample *record, const struct frame *f,
 			  struct profile_frame *frame)
 {
-	frame->name = profile__string(n->profile, "<unknown function>");
+	frame->name = profile__string(n->profile, NAME_UNREADABLE);
 	profile__event_accounts(n->profile, record->event)->unknown_frames++;
 	if (n->logged++ < UNKNOWN_LOGGED_MAX)
 		log_debug("naming", "unknown function: pid %d, code %#llx", p->pid, f->code_addr);

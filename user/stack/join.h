@@ -40,10 +40,6 @@ struct join_input {
 	bool interpreter; /* show the interpreter's own frames and the start code, too */
 };
 
-/* What the marks are called, in every output. */
-#define JOIN_TRUNCATED_TEXT "[truncated]"
-#define JOIN_UNKNOWN_TEXT "[unknown native frames]"
-
 enum join_kind {
 	JOIN_PYTHON,
 	JOIN_NATIVE,

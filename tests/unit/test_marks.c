@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_marks.c - what stands for missing code: one text for each reason, one frame for the same thing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profile/accounts.h"
+#include "profile/frames.h"
+#include "profile/marks.h"
+
+static void a_reason_has_a_mark_where_there_is_no_python(void **state)
+{
+	assert_string_equal(mark_of(REASON_NO_RUNTIME), "[interpreter not running]");
+	assert_string_equal(mark_of(REASON_NATIVE_THREAD), "[native thread]");
+	assert_string_equal(mark_of(REASON_EXITING), "[exiting]");
+	assert_string_equal(mark_of(REASON_EXECING), "[exec]");
+	assert_null(mark_of(REASON_PYTHON));
+	assert_null(mark_of(REASON_DEPTH));
+	assert_null(mark_of(REASON_RING_FULL));
+}
+
+static void what_was_cut_says_why_and_fits(void **state)
+{
+	char text[MARK_SIZE];
+
+	for_each_reason(r) {
+		size_t len;
+
+		mark_truncated(text, r);
+		len = strlen(text);
+		assert_true(len < MARK_SIZE - 1);
+		assert_memory_equal(text, "[truncated: ", strlen("[truncated: "));
+		assert_int_equal(text[len - 1], ']');
+		assert_true(mark_is(text, len));
+		assert_false(mark_is_native(text));
+	}
+}
+
+static void marks_are_known_by_their_brackets(void **state)
+{
+	assert_true(mark_is("[exec] f", 6));
+	assert_false(mark_is("[exec] f", 8));
+	assert_false(mark_is("[]", 2));
+	assert_false(mark_is(MARK_UNKNOWN, strlen(MARK_UNKNOWN)));
+	assert_true(mark_is_native(MARK_NATIVE_TRUNCATED));
+	assert_true(mark_is_native(MARK_NATIVE_UNKNOWN));
+	assert_false(mark_is_native(MARK_NO_PYTHON));
+}
+
+static void assert_frame(const struct profile *p, __u32 id, enum frame_kind kind, const char *name,
+			 const char *file)
+{
+	const struct profile_frame *f = profile__frame_at(p, id);
+
+	assert_int_equal(f->kind, kind);
+	assert_string_equal(profile__text(p, f->name), name);
+	assert_string_equal(profile__text(p, f->file), file);
+}
+
+static void a_frame_of_the_kernel_is_one_whoever_asks(void **state)
+{
+	struct profile *p = profile__new();
+	__u32 itself = frame_kernel(p, "vfs_read", "", 0);
+	__u32 module = frame_kernel(p, "ext4_read", "ext4", 0);
+
+	assert_non_null(p);
+	assert_frame(p, itself, FRAME_KERNEL, "vfs_read", "[kernel.kallsyms]");
+	assert_frame(p, module, FRAME_KERNEL, "ext4_read", "[ext4]");
+	/* As a symbol has its module, and as a capture has stored it. */
+	assert_int_equal(frame_kernel(p, "vfs_read", "[kernel.kallsyms]", 0), itself);
+	assert_int_equal(frame_kernel(p, "ext4_read", "[ext4]", 0), module);
+	assert_frame(p, frame_kernel(p, NULL, "", 0), FRAME_KERNEL, NAME_KERNEL, "");
+	assert_int_not_equal(frame_kernel(p, NULL, "", 4096), frame_kernel(p, NULL, "", 8192));
+	profile__free(p);
+}
+
+static void an_address_in_nothing_is_a_mark(void **state)
+{
+	struct profile *p = profile__new();
+
+	assert_non_null(p);
+	assert_frame(p, frame_unknown(p), FRAME_MARK, MARK_UNKNOWN, "");
+	assert_frame(p, frame_native(p, "deflate", "/lib/libz.so.1", 0), FRAME_NATIVE, "deflate",
+		     "/lib/libz.so.1");
+	profile__free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reason_has_a_mark_where_there_is_no_python),
+		cmocka_unit_test(what_was_cut_says_why_and_fits),
+		cmocka_unit_test(marks_are_known_by_their_brackets),
+		cmocka_unit_test(a_frame_of_the_kernel_is_one_whoever_asks),
+		cmocka_unit_test(an_address_in_nothing_is_a_mark),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/marks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/accounts.h"
+
+const char *mark_of(enum reason reason)
+{
+	switch (reason) {
+	case REASON_NO_RUNTIME:
+		return "[interpreter not running]";
+	case REASON_NATIVE_THREAD:
+		return "[native thread]";
+	case REASON_EXITING:
+		return "[exiting]";
+	case REASON_EXECING:
+		return "[exec]";
+	default:
+		return NULL;
+	}
+}
+
+void mark_truncated(char text[MARK_SIZE], enum reason reason)
+{
+	snprintf(text, MARK_SIZE, "[truncated: %s]", reason_name(reason));
+}
+
+bool mark_is_native(const char *text)
+{
+	return !strcmp(text, MARK_NATIVE_TRUNCATED) || !strcmp(text, MARK_NATIVE_UNKNOWN);
+}
+
+bool mark_is(const char *frame, size_t len)
+{
+	static const char unknown[] = MARK_UNKNOWN;
+
+	return len > 2 && frame[0] == '[' && frame[len - 1] == ']' &&
+	       !(len == sizeof(unknown) - 1 && !memcmp(frame, unknown, len));
+}

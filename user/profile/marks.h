@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * marks.h - what krait says in a stack where code is missing: all texts in brackets, once.
+ *
+ * A recording, a capture that is read back and the page show the same text for the same thing. A text
+ * that other files have stored (a capture's DSO, folded stacks) can only be added to.
+ */
+#ifndef KRAIT_PROFILE_MARKS_H
+#define KRAIT_PROFILE_MARKS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+
+/* Whole stacks. */
+#define MARK_NO_PYTHON "[no Python frame]"
+#define MARK_NO_STACK "[no room for the stack]"
+/* Native frames that are missing: here; here and anywhere towards the root. */
+#define MARK_NATIVE_TRUNCATED "[truncated]"
+#define MARK_NATIVE_UNKNOWN "[unknown native frames]"
+/* An address that lies in nothing. */
+#define MARK_UNKNOWN "[unknown]"
+/* A place in Python whose function the DSO had no room for. */
+#define MARK_NO_FUNCTION "[no room for the function]"
+/* A place in Python whose DSO is missing: by its offset there. */
+#define MARK_PYTHON_FORMAT "[python 0x%llx]"
+
+/* In place of a name that is empty; that nobody can read; of the kernel's code without a symbol. */
+#define NAME_EMPTY "[unnamed]"
+#define NAME_UNREADABLE "<unknown function>"
+#define NAME_KERNEL "[kernel]"
+
+/* The longest text that mark_truncated() makes, with its end. */
+#define MARK_SIZE 64
+
+/* What stands for a sample that has no Python frames for that reason; NULL where it has some. */
+const char *mark_of(enum reason reason);
+/* "[truncated: depth]": what lies at the root of a stack that was cut. */
+void mark_truncated(char text[MARK_SIZE], enum reason reason);
+/* Says that native frames are missing: makes no sense in a stack without any. */
+bool mark_is_native(const char *text);
+/* Folded text: is that frame, of len bytes, a mark? perf has "[unknown]" for a function without a name. */
+bool mark_is(const char *frame, size_t len);
+
+#endif /* KRAIT_PROFILE_MARKS_H */
