@@ -16,6 +16,7 @@
 #include "profile/losses.h"
 #include "session/progress.h"
 #include "session/session.h"
+#include "symbol/kernel_symbols.h"
 #include "perfmap/mapper.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -40,6 +41,7 @@ struct recording {
 	struct emit_options emit;
 	struct session_config config;
 	struct session *session;
+	struct kernel_symbols *kernel_symbols;
 	struct mapper *mapper; /* NULL: no perf maps are wanted */
 	unsigned maps; /* that were written */
 	struct priority priority; /* before it was raised */
@@ -101,6 +103,7 @@ static int open_outputs(struct recording *r, struct error *err)
 		.event_cnt = o->event_cnt,
 		.open_map = o->perf_map ? open_map : NULL,
 		.open_map_ctx = r,
+		.kernel_symbols = r->kernel_symbols,
 	};
 	r->outputs = outputs__new(true);
 	if (!r->outputs)
@@ -152,6 +155,7 @@ static int start(struct recording *r, struct error *err)
 				.kernel = o->kernel,
 				.interpreter = o->interpreter_frames,
 				.addresses = outputs__use_addresses(r->outputs),
+				.kernel_symbols = r->kernel_symbols,
 			},
 		},
 		.duration_ns = o->duration_ns,
@@ -416,8 +420,11 @@ static int report(struct recording *r)
 static int record(struct recording *r)
 {
 	struct error err = { .code = EXIT_CODE_KERNEL };
-	int result = open_outputs(r, &err);
+	int result;
 
+	r->kernel_symbols = kernel_symbols__new(KALLSYMS);
+	result = r->kernel_symbols ? open_outputs(r, &err) :
+				     error_set(&err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	if (!result)
 		result = start(r, &err);
 	r->emit.wall_offset_ns = clock_wall_offset_ns();
@@ -454,6 +461,7 @@ int cmd_record(int argc, char **argv)
 	session__free(r->session);
 	outputs__free(r->outputs);
 	mapper__free(r->mapper);
+	kernel_symbols__free(r->kernel_symbols);
 	free(r->command_line);
 	free(r);
 	return code;

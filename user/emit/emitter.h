@@ -14,6 +14,8 @@
 
 #include "profile/profile.h"
 
+struct kernel_symbols;
+
 struct emit_options {
 	bool lines; /* one entry per line, not per function */
 	bool threads; /* thread names as frames below the process */
@@ -31,6 +33,8 @@ struct emit_options {
 	/* perf.data: gives a file for the perf map of a process (perfmap/perf_map.h); NULL not wanted */
 	FILE *(*open_map)(void *ctx, int pid);
 	void *open_map_ctx;
+	/* Borrowed: of the kernel that is recorded; NULL: of some other, or nothing of it is */
+	struct kernel_symbols *kernel_symbols;
 };
 
 /* For a format that has more files than one: where they belong, and when they may be seen. */

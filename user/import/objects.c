@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "dso/dso_reader.h"
-#include "perfdata/kernel_text.h"
 #include "import/mappings.h"
 #include "import/object_file.h"
 #include "profile/idindex.h"
@@ -148,13 +147,16 @@ void objects__same_kernel(struct objects *o)
 	o->same_kernel = true;
 }
 
-/* It is a matter of 30 ms to look at what the running kernel is, and most captures need not know. */
+/* Most captures need not know what the running kernel is, and reading that takes a while. */
 static void open_kernel(struct objects *o)
 {
+	struct kernel_symbols *running = kernel_symbols__new(KALLSYMS);
 	__u64 start, size;
 
-	if (!o->kernel && !kernel_text_find(&start, &size) && start == o->kernel_start)
-		o->kernel = kernel_symbols__new("/proc/kallsyms");
+	if (running && !kernel_symbols__text(running, &start, &size) && start == o->kernel_start)
+		o->kernel = running;
+	else
+		kernel_symbols__free(running);
 	o->kernel_start = 0;
 }
 

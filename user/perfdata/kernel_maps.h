@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct kernel_module;
+struct kernel_symbols;
 struct perf_writer;
 
 /* What was told already; all zero at first. */
@@ -20,8 +21,11 @@ struct kernel_maps {
 	int module_cnt;
 };
 
-/* Writes what is new since the last call. 0 or -errno; what is hidden from us is left out. */
-int kernel_maps_tell(struct kernel_maps *k, struct perf_writer *w)
+/*
+ * Writes what is new since the last call. symbols: of the running kernel, NULL: only modules. 0 or -errno;
+ * what is hidden from us is left out.
+ */
+int kernel_maps_tell(struct kernel_maps *k, struct kernel_symbols *symbols, struct perf_writer *w)
 	__attribute__((warn_unused_result));
 void kernel_maps_free(struct kernel_maps *k);
 

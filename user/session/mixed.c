@@ -11,8 +11,6 @@
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
 
-#define KALLSYMS "/proc/kallsyms"
-
 /* Those of a record, and the caller of a leaf without a frame, which lies below all others. */
 #define MIXED_NATIVES (KRAIT_MAX_NATIVE + 1)
 #define LEAF_FRAME_ADDR 1
@@ -21,7 +19,6 @@ struct mixed {
 	struct mixed_options options;
 	struct profile *profile;
 	struct native_files *files;
-	struct kernel_symbols *kernel_symbols;
 	struct mixed_stats stats;
 
 	/* The stack that is being joined. */
@@ -41,11 +38,10 @@ struct mixed *mixed__new(const struct mixed_options *options, struct profile *pr
 		return NULL;
 	m->options = *options;
 	m->profile = profile;
-	m->kernel_symbols = kernel_symbols__new(KALLSYMS);
 	m->files = options->native ? native_files__new() : NULL;
 	if (m->files && !options->interpreter)
 		native_files__skip_interpreter(m->files);
-	if (m->kernel_symbols && (m->files || !options->native))
+	if (m->files || !options->native)
 		return m;
 	mixed__free(m);
 	errno = ENOMEM;
@@ -57,7 +53,6 @@ void mixed__free(struct mixed *m)
 	if (!m)
 		return;
 	join_free(&m->join);
-	kernel_symbols__free(m->kernel_symbols);
 	native_files__free(m->files);
 	free(m);
 }
@@ -213,7 +208,7 @@ static __u32 kernel_node(struct mixed *m, const struct join_item *item)
 	__u64 address = m->kernel[item->index];
 	/* The leaf is at its own address, the others go on behind a call. */
 	struct kernel_symbol *s =
-		kernel_symbols__find(m->kernel_symbols, address - (item->index > 0));
+		kernel_symbols__find(m->options.kernel_symbols, address - (item->index > 0));
 
 	if (!s || m->options.addresses)
 		return frame_kernel(m->profile, s ? s->name : NULL, s ? s->module : "",

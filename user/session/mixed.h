@@ -17,12 +17,14 @@
 
 struct mixed;
 struct native_files;
+struct kernel_symbols;
 struct process;
 
 struct mixed_options {
 	bool native, kernel; /* they are in the records */
 	bool interpreter; /* show the interpreter's own frames */
 	bool addresses; /* outputs want addresses: every place is a frame, not every function */
+	struct kernel_symbols *kernel_symbols; /* borrowed */
 };
 
 struct mixed_stats {

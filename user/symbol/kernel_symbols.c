@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "util/bytes.h"
 #include "util/cleanup.h"
 
 /* A kernel has about 200,000, and its modules as many again. */
 #define SYMBOLS_MAX (4U << 20)
-/* Of one read: the kernel gives as much as it likes, which is more than stdio asks it for. */
-#define PIECE (1UL << 20)
+/* For a text of 5 MB: memory that is not written to costs nothing. */
+#define TEXT_FIRST (8UL << 20)
+#define TEXT_MAX (1UL << 30)
 
 struct kernel_symbols {
 	char *path;
@@ -22,6 +22,7 @@ struct kernel_symbols {
 	char *text; /* the names, as the lines had them */
 	struct kernel_symbol *list; /* by start */
 	size_t cnt, cap;
+	__u64 text_start, text_end; /* of the kernel's own code; 0 not known */
 };
 
 struct kernel_symbols *kernel_symbols__new(const char *path)
@@ -47,24 +48,30 @@ void kernel_symbols__free(struct kernel_symbols *s)
 	free(s);
 }
 
-static int read_text(struct kernel_symbols *s)
+/* The length of the text; what is behind it is zero. */
+static ssize_t read_text(struct kernel_symbols *s)
 {
 	cleanup_close int fd = open(s->path, O_RDONLY | O_CLOEXEC);
-	cleanup_free char *piece = malloc(PIECE);
-	struct bytes b = { 0 };
-	ssize_t n = -1;
+	size_t len = 0, cap = 0;
+	ssize_t n = 1;
 
-	if (fd < 0 || !piece)
-		return fd < 0 ? -errno : -ENOMEM;
-	while ((n = read(fd, piece, PIECE)) > 0)
-		bytes_put(&b, piece, (size_t)n);
-	bytes_put(&b, "", 1);
-	if (b.failed || n < 0) {
-		bytes_free(&b);
-		return n < 0 ? -EIO : -ENOMEM;
+	if (fd < 0)
+		return -errno;
+	while (n > 0) {
+		if (len + 1 >= cap) {
+			char *grown;
+
+			cap = cap ? 2 * cap : TEXT_FIRST;
+			grown = cap > TEXT_MAX ? NULL : realloc(s->text, cap);
+			if (!grown)
+				return -ENOMEM;
+			s->text = grown;
+		}
+		n = read(fd, s->text + len, cap - len - 1);
+		len += n > 0 ? (size_t)n : 0;
 	}
-	s->text = (char *)b.data;
-	return 0;
+	s->text[len] = '\0';
+	return n < 0 ? -EIO : (ssize_t)len;
 }
 
 static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol)
@@ -85,25 +92,54 @@ static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol)
 	return 0;
 }
 
-/* "ffffffff81000000 T name\t[module]"; code only. */
-static bool parse_line(char *line, struct kernel_symbol *ret)
+/* The kernel writes small letters; strtoull() takes three times as long. */
+static __u64 parse_hex(const char *at, const char **ret_end)
 {
-	char *at, *tab;
+	__u64 value = 0;
 
-	ret->start = strtoull(line, &at, 16);
+	for (;; at++) {
+		if (*at >= '0' && *at <= '9')
+			value = value << 4 | (__u64)(*at - '0');
+		else if (*at >= 'a' && *at <= 'f')
+			value = value << 4 | (__u64)(*at - 'a' + 10);
+		else
+			break;
+	}
+	*ret_end = at;
+	return value;
+}
+
+/* "ffffffff81000000 T name\t[module]"; code only. */
+static bool parse_line(char *line, char *end, struct kernel_symbol *ret)
+{
+	const char *at;
+	char *tab;
+
+	ret->start = parse_hex(line, &at);
 	if (!ret->start || at[0] != ' ' || !at[1] || !strchr("tTwW", at[1]) || at[2] != ' ')
 		return false;
 	ret->name = at + 3;
 	ret->module = "";
-	tab = strchr(at + 3, '\t');
+	tab = memchr(at + 3, '\t', (size_t)(end - at - 3));
 	if (!tab)
 		return true;
 	*tab = '\0';
-	if (tab[1] == '[' && tab[strlen(tab + 1)] == ']') {
-		tab[strlen(tab + 1)] = '\0';
+	if (tab[1] == '[' && end[-1] == ']') {
+		end[-1] = '\0';
 		ret->module = tab + 2;
 	}
 	return true;
+}
+
+/* The linker's own symbols, include/asm-generic/sections.h. */
+static void note_text(struct kernel_symbols *s, const struct kernel_symbol *symbol)
+{
+	if (*symbol->name != '_' || *symbol->module)
+		return;
+	if (!s->text_start && !strcmp(symbol->name, "_text"))
+		s->text_start = symbol->start;
+	else if (!strcmp(symbol->name, "_etext"))
+		s->text_end = symbol->start;
 }
 
 static int compare(const void *a, const void *b)
@@ -116,25 +152,48 @@ static int compare(const void *a, const void *b)
 static void load(struct kernel_symbols *s)
 {
 	struct kernel_symbol symbol = { 0 };
-	char *line, *rest;
+	bool sorted = true;
+	ssize_t len;
+	char *line, *end, *text_end;
 
-	s->loaded = true;
-	if (read_text(s))
+	if (s->loaded)
 		return;
-	for (line = strtok_r(s->text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		if (parse_line(line, &symbol) && add(s, &symbol))
+	s->loaded = true;
+	len = read_text(s);
+	if (len < 0)
+		return;
+	text_end = s->text + len;
+	for (line = s->text; line < text_end; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(text_end - line));
+		if (!end)
+			end = text_end;
+		*end = '\0';
+		if (!parse_line(line, end, &symbol))
+			continue;
+		note_text(s, &symbol);
+		sorted = sorted && (!s->cnt || s->list[s->cnt - 1].start <= symbol.start);
+		if (add(s, &symbol))
 			break;
 	}
-	if (s->cnt)
+	if (!sorted)
 		qsort(s->list, s->cnt, sizeof(*s->list), compare);
+}
+
+int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_size)
+{
+	load(s);
+	if (!s->text_start || s->text_end <= s->text_start)
+		return -EACCES;
+	*ret_start = s->text_start;
+	*ret_size = s->text_end - s->text_start;
+	return 0;
 }
 
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr)
 {
 	size_t low = 0, high;
 
-	if (!s->loaded)
-		load(s);
+	load(s);
 	high = s->cnt;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

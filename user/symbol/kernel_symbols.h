@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * kernel_symbols.h - names of the kernel's code, from /proc/kallsyms as it is when first asked.
+ *
+ * The kernel puts that file together as it is read, which takes it 40 ms: it is read once, for all who
+ * ask, and not before there is something to ask for.
  */
 #ifndef KRAIT_SYMBOL_KERNEL_SYMBOLS_H
 #define KRAIT_SYMBOL_KERNEL_SYMBOLS_H
 
 #include <linux/types.h>
+
+#define KALLSYMS "/proc/kallsyms"
 
 struct kernel_symbols;
 
@@ -22,5 +27,9 @@ void kernel_symbols__free(struct kernel_symbols *s);
 
 /* NULL where it is not known, or hidden from us (kptr_restrict). Valid until free. */
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr);
+
+/* Where the kernel's own code is, from _text to _etext. 0, or -EACCES where that is hidden from us. */
+int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_size)
+	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_SYMBOL_KERNEL_SYMBOLS_H */

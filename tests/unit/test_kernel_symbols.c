@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_kernel_symbols.c - names and the place of the kernel's code, from a text like /proc/kallsyms.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbol/kernel_symbols.h"
+
+static const char text[] = "0000000000000000 D per_cpu_start\n"
+			   "ffffffff81000000 T _text\n"
+			   "ffffffff81000000 T startup_64\n"
+			   "ffffffff81000abc t local\n"
+			   "ffffffff81000abc T global\n"
+			   "ffffffff82000000 T _etext\n"
+			   "ffffffff82200000 D data\n"
+			   "no line at all\n"
+			   "ffffffffc0b00100 t later\t[module]\n"
+			   "ffffffffc0a00000 W earlier\t[other]\n"
+			   "ffffffffc0c00000 T _etext\t[other]";
+
+static struct kernel_symbols *open_text(const char *content)
+{
+	char path[] = "/tmp/krait-test-XXXXXX";
+	int fd = mkstemp(path);
+	struct kernel_symbols *s;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+	close(fd);
+	s = kernel_symbols__new(path);
+	assert_non_null(s);
+	kernel_symbols__find(s, 1); /* reads it */
+	unlink(path);
+	return s;
+}
+
+static void assert_name(struct kernel_symbols *s, __u64 addr, const char *name, const char *module)
+{
+	const struct kernel_symbol *found = kernel_symbols__find(s, addr);
+
+	assert_non_null(found);
+	assert_string_equal(found->name, name);
+	assert_string_equal(found->module, module);
+}
+
+static void code_is_found_by_address_whatever_the_order_of_the_lines(void **state)
+{
+	struct kernel_symbols *s = open_text(text);
+
+	assert_null(kernel_symbols__find(s, 0xffffffff80ffffffULL));
+	assert_name(s, 0xffffffff81000000ULL, "_text", "");
+	assert_name(s, 0xffffffff81000abdULL, "local", "");
+	assert_name(s, 0xffffffff82200000ULL, "_etext", ""); /* data is no code */
+	assert_name(s, 0xffffffffc0a00010ULL, "earlier", "other");
+	assert_name(s, 0xffffffffc0b00100ULL, "later", "module");
+	kernel_symbols__free(s);
+}
+
+static void the_place_of_the_code_is_the_kernels_own(void **state)
+{
+	struct kernel_symbols *s = open_text(text);
+	__u64 start, size;
+
+	assert_int_equal(kernel_symbols__text(s, &start, &size), 0);
+	assert_int_equal(start, 0xffffffff81000000ULL);
+	assert_int_equal(size, 0x1000000);
+	kernel_symbols__free(s);
+}
+
+static void addresses_that_are_hidden_are_nowhere(void **state)
+{
+	struct kernel_symbols *s = open_text("0000000000000000 T _text\n"
+					     "0000000000000000 T _etext\n");
+	__u64 start, size;
+
+	assert_int_equal(kernel_symbols__text(s, &start, &size), -EACCES);
+	assert_null(kernel_symbols__find(s, 0xffffffff81000000ULL));
+	kernel_symbols__free(s);
+	s = open_text("");
+	assert_int_equal(kernel_symbols__text(s, &start, &size), -EACCES);
+	kernel_symbols__free(s);
+}
+
+/* The file is longer than what is read at once, and than what there is room for at first. */
+static void a_long_file_is_read_whole(void **state)
+{
+	char path[] = "/tmp/krait-test-XXXXXX";
+	FILE *f = fdopen(mkstemp(path), "w");
+	struct kernel_symbols *s;
+
+	for (unsigned i = 1; i <= 300000; i++)
+		fprintf(f, "%016x T a_function_with_a_number_%u\n", i * 16, i);
+	fclose(f);
+	s = kernel_symbols__new(path);
+	assert_name(s, 16, "a_function_with_a_number_1", "");
+	assert_name(s, 200000 * 16 + 3, "a_function_with_a_number_200000", "");
+	assert_name(s, 300000 * 16, "a_function_with_a_number_300000", "");
+	unlink(path);
+	kernel_symbols__free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_found_by_address_whatever_the_order_of_the_lines),
+		cmocka_unit_test(the_place_of_the_code_is_the_kernels_own),
+		cmocka_unit_test(addresses_that_are_hidden_are_nowhere),
+		cmocka_unit_test(a_long_file_is_read_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
