@@ -77,7 +77,8 @@ struct record {
 struct side {
 	struct anchor anchor;
 	struct writer writer;
-	__u64 start_ns; /* whose anchor it is */
+	__u64 start_ns; /* whose anchor and stack it is */
+	struct last_stack *stack;
 	__u64 evicted_start_ns; /* whose stack user space has forgotten */
 	__u64 untouched[MODEL_STATES]; /* birth of the state, if nobody has written since a sample */
 };
@@ -199,14 +200,15 @@ static void consume(const struct record *r)
 
 	if (x->start_ns != r->sample.thread_start_ns) {
 		writer_forget(&x->writer);
+		stacks__forget(run.stacks, &x->stack);
 		x->start_ns = r->sample.thread_start_ns;
 	}
 	if (one_in(500)) {
-		stacks__remove_thread(run.stacks, (pid_t)r->sample.tid);
+		stacks__forget(run.stacks, &x->stack);
 		x->evicted_start_ns = x->start_ns;
 		run.evicted++;
 	}
-	err = stacks__merge(run.stacks, &r->sample, r->frames, &stack);
+	err = stacks__merge(run.stacks, &x->stack, &r->sample, r->frames, &stack);
 	if (err) {
 		if (x->evicted_start_ns == x->start_ns)
 			run.lost_explained++;

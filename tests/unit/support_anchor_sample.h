@@ -160,6 +160,8 @@ static void run_begin(__u64 seed, const struct without *w)
 
 static void run_end(void)
 {
+	for (int i = 0; i < MODEL_THREADS; i++)
+		stacks__forget(run.stacks, &run.sides[i].stack);
 	stacks__free(run.stacks);
 	model_free(run.m);
 	without = (struct without){ 0 };

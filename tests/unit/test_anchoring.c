@@ -18,7 +18,6 @@
 
 #include "sampler/anchors.h"
 #include "session/anchoring.h"
-#include "stack/stacks.h"
 #include "util/clock.h"
 
 #define PROCESS_CNT 100
@@ -36,8 +35,7 @@ struct fixture {
 	struct anchoring *anchoring;
 	struct anchors *anchors;
 	struct anchor *map;
-	struct stacks *stacks;
-	int fd, ties, ask_cnt, forgotten;
+	int fd, ties, slots, ask_cnt, forgotten;
 	struct ask asks[ASKS_MAX];
 };
 
@@ -62,9 +60,28 @@ static void forget(void *ctx, const void *done_ctx)
 	}
 }
 
-static int tie(void *ctx, pid_t tid, __u64 start_ns, __u32 anchor)
+static int add(void *ctx, const struct record_sample *record, __u32 *slot)
 {
 	struct fixture *f = ctx;
+
+	f->slots += *slot == KRAIT_NO_SLOT;
+	*slot = record->tid;
+	return 0;
+}
+
+static void give_back(void *ctx, __u32 slot, pid_t tid, __u64 start_ns)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(slot, tid);
+	f->slots--;
+}
+
+static int tie(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(slot, tid);
 
 	f->ties += anchor == KRAIT_NO_ANCHOR ? -1 : 1;
 	return 0;
@@ -87,7 +104,7 @@ static void answer(struct fixture *f, int result, __u64 lpf_addr, bool with_data
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	const struct anchor_access access = { ask, forget, tie, f };
+	const struct anchor_access access = { ask, forget, add, give_back, tie, f };
 	size_t bytes = KRAIT_MAX_ANCHORS * sizeof(struct anchor);
 
 	f->fd = memfd_create("anchors", 0);
@@ -95,9 +112,8 @@ static int set_up(void **state)
 	f->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
 	assert_ptr_not_equal(f->map, MAP_FAILED);
 	f->anchors = anchors__new(f->fd);
-	f->stacks = stacks__new();
 	f->anchoring = anchoring__new(ANCHOR_MODE_ON, f->anchors, &access);
-	assert_true(f->anchors && f->stacks && f->anchoring);
+	assert_true(f->anchors && f->anchoring);
 	*state = f;
 	return 0;
 }
@@ -108,7 +124,7 @@ static int tear_down(void **state)
 
 	anchoring__free(f->anchoring);
 	assert_int_equal(f->ties, 0);
-	stacks__free(f->stacks);
+	assert_int_equal(f->slots, 0);
 	anchors__free(f->anchors);
 	munmap(f->map, KRAIT_MAX_ANCHORS * sizeof(struct anchor));
 	close(f->fd);
@@ -142,14 +158,10 @@ static struct record_sample event_of(pid_t pid, pid_t tid)
 static void put(struct fixture *f, const struct record_sample *record)
 {
 	static struct frame frames[DEPTH];
-	struct stack *stack;
 
 	for (__u32 i = 0; i < DEPTH; i++)
 		frames[i] = (struct frame){ 0x1000 + i, 0x100000 - 64 * i, (__s32)i, 0 };
-	if (!anchoring__is_admitted(f->anchoring, record))
-		return;
-	assert_int_equal(stacks__merge(f->stacks, record, frames, &stack), 0);
-	anchoring__sample(f->anchoring, record, stack);
+	anchoring__sample(f->anchoring, record, frames);
 }
 
 /* Samples enough for a decision. */
@@ -266,7 +278,9 @@ static void test_what_is_gone_is_forgotten(void **state)
 	put_many(f, event_of(7, 8));
 	put_many(f, event_of(7, 9));
 	assert_int_equal(f->ties, 2);
-	anchoring__thread_gone(f->anchoring, 8);
+	anchoring__thread_gone(f->anchoring, 8, 2); /* an earlier one */
+	assert_int_equal(f->ties, 2);
+	anchoring__thread_gone(f->anchoring, 8, 1);
 	assert_int_equal(f->ties, 1);
 	anchoring__process_gone(f->anchoring, 7, 1 + 2 * KRAIT_NS_PER_TICK, 1000); /* another one */
 	anchoring__process_gone(f->anchoring, 7, 1, 10); /* its earlier image */
@@ -293,13 +307,15 @@ static void test_process_takes_its_threads_along(void **state)
 		put(f, &record);
 	}
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT);
-	anchoring__thread_gone(f->anchoring, PROCESS_CNT + 1);
+	anchoring__thread_gone(f->anchoring, PROCESS_CNT + 1, 1);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
 	anchoring__process_gone(f->anchoring, PROCESS_CNT + 1, 1, 1000); /* none of that number */
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 2 * PROCESS_CNT - 1);
+	assert_int_equal(f->slots, 2 * PROCESS_CNT - 1);
 	for (pid_t pid = 1; pid <= PROCESS_CNT; pid++)
 		anchoring__process_gone(f->anchoring, pid, 1, 1000);
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
+	assert_int_equal(f->slots, 0);
 }
 
 static void test_all_is_cleared_at_the_end(void **state)

@@ -14,12 +14,12 @@
 
 #include "stack/stacks.h"
 
-#define PID 100
 #define TID 101
 
 struct fixture {
 	struct stacks *stacks;
-	struct record_sample record;
+	struct last_stack *last[8192]; /* by tid */
+	struct record_sample event;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* leaf first, as a record has them */
 };
 
@@ -28,7 +28,7 @@ static int setup(void **state)
 	struct fixture *x = calloc(1, sizeof(*x));
 
 	x->stacks = stacks__new();
-	x->record = (struct record_sample){ .pid = PID, .tid = TID, .thread_start_ns = 7 };
+	x->event = (struct record_sample){ .tid = TID, .thread_start_ns = 7 };
 	*state = x;
 	return x->stacks ? 0 : -1;
 }
@@ -37,6 +37,8 @@ static int teardown(void **state)
 {
 	struct fixture *x = *state;
 
+	for (int i = 0; i < 8192; i++)
+		stacks__forget(x->stacks, &x->last[i]);
 	stacks__free(x->stacks);
 	free(x);
 	return 0;
@@ -54,10 +56,11 @@ static struct stack *merge(struct fixture *x, const char *names)
 {
 	struct stack *stack = NULL;
 
-	x->record.frame_cnt = strlen(names);
-	for (__u32 i = 0; i < x->record.frame_cnt; i++)
-		x->frames[i] = frame_of(names[x->record.frame_cnt - 1 - i]);
-	assert_int_equal(stacks__merge(x->stacks, &x->record, x->frames, &stack), 0);
+	x->event.frame_cnt = strlen(names);
+	for (__u32 i = 0; i < x->event.frame_cnt; i++)
+		x->frames[i] = frame_of(names[x->event.frame_cnt - 1 - i]);
+	assert_int_equal(
+		stacks__merge(x->stacks, &x->last[x->event.tid], &x->event, x->frames, &stack), 0);
 	assert_int_equal(stack->cnt, strlen(names));
 	for (__u32 i = 0; i < stack->cnt; i++) {
 		struct frame expected = frame_of(names[i]);
@@ -101,7 +104,9 @@ static void any_difference_of_a_frame_ends_what_is_kept(void **state)
 
 		merge(x, "abcd");
 		((char *)&x->frames[1])[byte] ^= 1; /* c */
-		assert_int_equal(stacks__merge(x->stacks, &x->record, x->frames, &stack), 0);
+		assert_int_equal(stacks__merge(x->stacks, &x->last[x->event.tid], &x->event,
+					       x->frames, &stack),
+				 0);
 		assert_int_equal(stack->kept, 2);
 		assert_memory_equal(&stack->frames[2], &x->frames[1], sizeof(struct frame));
 	}
@@ -115,11 +120,13 @@ static void a_frame_whose_position_has_moved_has_survived(void **state)
 	merge(x, "abcd");
 	x->frames[1].instr_off += 2;
 	x->frames[0].instr_off += 2;
-	assert_int_equal(stacks__merge(x->stacks, &x->record, x->frames, &stack), 0);
+	assert_int_equal(
+		stacks__merge(x->stacks, &x->last[x->event.tid], &x->event, x->frames, &stack), 0);
 	assert_int_equal(stack->kept, 2);
 	assert_int_equal(stack->survived, 4);
 	x->frames[1].frame_addr += 16;
-	assert_int_equal(stacks__merge(x->stacks, &x->record, x->frames, &stack), 0);
+	assert_int_equal(
+		stacks__merge(x->stacks, &x->last[x->event.tid], &x->event, x->frames, &stack), 0);
 	assert_int_equal(stack->survived, 2);
 }
 
@@ -144,10 +151,10 @@ static void a_new_code_generation_or_interpreter_keeps_nothing(void **state)
 	struct fixture *x = *state;
 
 	merge(x, "abc");
-	x->record.code_generation++;
+	x->event.code_generation++;
 	assert_int_equal(kept(x, "abc"), 0);
 	assert_int_equal(kept(x, "abc"), 3);
-	x->record.interp_addr += 8;
+	x->event.interp_addr += 8;
 	assert_int_equal(kept(x, "abc"), 0);
 	assert_int_equal(kept(x, "abc"), 3);
 }
@@ -157,44 +164,26 @@ static void threads_do_not_mix(void **state)
 	struct fixture *x = *state;
 
 	merge(x, "abc");
-	x->record.tid++;
+	x->event.tid++;
 	assert_int_equal(kept(x, "abc"), 0);
 	merge(x, "axy");
-	x->record.tid--;
+	x->event.tid--;
 	assert_int_equal(kept(x, "abc"), 3);
 }
 
-static void a_reused_thread_id_inherits_nothing(void **state)
+static void what_is_forgotten_is_gone(void **state)
 {
 	struct fixture *x = *state;
 
 	merge(x, "abc")->root_tag = 5;
-	x->record.thread_start_ns++;
+	x->event.tid = TID + 1;
+	merge(x, "abc");
+	stacks__forget(x->stacks, &x->last[TID]);
+	assert_null(x->last[TID]);
+	stacks__forget(x->stacks, &x->last[TID + 77]);
+	assert_int_equal(kept(x, "abc"), 3);
+	x->event.tid = TID;
 	assert_int_equal(merge(x, "abc")->root_tag, 0);
-	assert_int_equal(kept(x, "abc"), 3);
-	x->record.thread_start_ns--;
-	assert_int_equal(kept(x, "abc"), 0);
-}
-
-static void what_is_removed_is_forgotten(void **state)
-{
-	struct fixture *x = *state;
-
-	merge(x, "abc");
-	x->record.tid = TID + 1;
-	merge(x, "abc");
-	x->record.tid = TID + 2;
-	x->record.pid = PID + 1;
-	merge(x, "abc");
-	stacks__remove_thread(x->stacks, TID + 1);
-	stacks__remove_thread(x->stacks, TID + 77);
-	assert_int_equal(kept(x, "abc"), 3);
-	stacks__remove_process(x->stacks, PID + 1);
-	assert_int_equal(kept(x, "abc"), 0);
-	x->record.pid = PID;
-	x->record.tid = TID + 1;
-	assert_int_equal(kept(x, "abc"), 0);
-	x->record.tid = TID;
 	assert_int_equal(kept(x, "abc"), 3);
 }
 
@@ -202,10 +191,11 @@ static void merge_deep(struct fixture *x, __u32 cnt)
 {
 	struct stack *stack;
 
-	x->record.frame_cnt = cnt;
+	x->event.frame_cnt = cnt;
 	for (__u32 i = 0; i < cnt; i++)
 		x->frames[i] = (struct frame){ .code_addr = 64 + i, .frame_addr = 640 + i };
-	assert_int_equal(stacks__merge(x->stacks, &x->record, x->frames, &stack), 0);
+	assert_int_equal(
+		stacks__merge(x->stacks, &x->last[x->event.tid], &x->event, x->frames, &stack), 0);
 	assert_int_equal(stack->cnt, cnt);
 	assert_int_equal(stack->frames[0].code_addr, 64 + cnt - 1);
 }
@@ -216,21 +206,21 @@ static void the_threads_sampled_longest_ago_are_forgotten_first(void **state)
 	const __u32 fit = STACKS_MAX_FRAMES / KRAIT_MAX_FRAMES;
 
 	for (__u32 i = 0; i < fit; i++) {
-		x->record.tid = 1000 + i;
+		x->event.tid = 1000 + i;
 		merge_deep(x, KRAIT_MAX_FRAMES);
 	}
 	assert_int_equal(stacks__stats(x->stacks)->evicted, 0);
-	x->record.tid = 1000; /* the oldest one is sampled again */
+	x->event.tid = 1000; /* the oldest one is sampled again */
 	merge_deep(x, KRAIT_MAX_FRAMES);
-	x->record.tid = 5000;
-	merge_deep(x, KRAIT_MAX_FRAMES);
-	assert_int_equal(stacks__stats(x->stacks)->evicted, 1);
-	x->record.tid = 1000;
+	x->event.tid = 5000;
 	merge_deep(x, KRAIT_MAX_FRAMES);
 	assert_int_equal(stacks__stats(x->stacks)->evicted, 1);
-	x->record.tid = 1001; /* this one had to go */
+	x->event.tid = 1000;
+	merge_deep(x, KRAIT_MAX_FRAMES);
+	assert_int_equal(stacks__stats(x->stacks)->evicted, 1);
+	x->event.tid = 1001; /* this one had to go */
 	merge_deep(x, 1);
-	x->record.tid = 5000;
+	x->event.tid = 5000;
 	merge_deep(x, KRAIT_MAX_FRAMES);
 	assert_int_equal(stacks__stats(x->stacks)->evicted, 2);
 }
@@ -252,7 +242,7 @@ static void random_stacks_come_out_as_they_went_in(void **state)
 		names[len] = '\0';
 		while (names[same] && names[same] == last[thread][same])
 			same++;
-		x->record.tid = TID + thread;
+		x->event.tid = TID + thread;
 		assert_int_equal(kept(x, names), same);
 		strcpy(last[thread], names);
 	}
@@ -270,8 +260,7 @@ int main(void)
 		T(tags_of_kept_frames_are_as_the_consumer_left_them),
 		T(a_new_code_generation_or_interpreter_keeps_nothing),
 		T(threads_do_not_mix),
-		T(a_reused_thread_id_inherits_nothing),
-		T(what_is_removed_is_forgotten),
+		T(what_is_forgotten_is_gone),
 		T(the_threads_sampled_longest_ago_are_forgotten_first),
 		T(random_stacks_come_out_as_they_went_in),
 	};

@@ -17,7 +17,9 @@
 
 struct fixture {
 	struct stacks *stacks;
-	struct record_sample record;
+	struct last_stack *last[2]; /* of two threads */
+	int thread;
+	struct record_sample event;
 	struct frame frames[64];
 	struct stack *stack;
 };
@@ -27,9 +29,7 @@ static int setup(void **state)
 	struct fixture *x = calloc(1, sizeof(*x));
 
 	x->stacks = stacks__new();
-	x->record = (struct record_sample){
-		.pid = 100, .tid = 101, .thread_start_ns = 7, .anchor_epoch = EPOCH
-	};
+	x->event = (struct record_sample){ .anchor_epoch = EPOCH };
 	*state = x;
 	return x->stacks ? 0 : -1;
 }
@@ -38,6 +38,8 @@ static int teardown(void **state)
 {
 	struct fixture *x = *state;
 
+	for (int i = 0; i < 2; i++)
+		stacks__forget(x->stacks, &x->last[i]);
 	stacks__free(x->stacks);
 	free(x);
 	return 0;
@@ -56,14 +58,14 @@ static struct frame frame_of(char name)
 /* A record of the frames named, root side first; anchor counts from the root side, too. */
 static int merge(struct fixture *x, __u8 note, const char *names, int anchor, __u32 steps)
 {
-	__u32 cnt = x->record.frame_cnt = strlen(names);
+	__u32 cnt = x->event.frame_cnt = strlen(names);
 
-	x->record.anchor = note;
-	x->record.anchor_index = anchor < 0 ? 0 : cnt - 1 - (__u32)anchor;
-	x->record.anchor_steps = steps;
+	x->event.anchor = note;
+	x->event.anchor_index = anchor < 0 ? 0 : cnt - 1 - (__u32)anchor;
+	x->event.anchor_steps = steps;
 	for (__u32 i = 0; i < cnt; i++)
 		x->frames[i] = frame_of(names[cnt - 1 - i]);
-	return stacks__merge(x->stacks, &x->record, x->frames, &x->stack);
+	return stacks__merge(x->stacks, &x->last[x->thread], &x->event, x->frames, &x->stack);
 }
 
 static void full(struct fixture *x, const char *names)
@@ -149,7 +151,7 @@ static void without_its_base_a_delta_is_refused(void **state)
 	full(x, "abcdef");
 	refuse(x, "dx", 0);
 	confirm(x);
-	x->record.anchor_epoch++;
+	x->event.anchor_epoch++;
 	refuse(x, "dx", 0);
 	confirm(x);
 	refuse(x, "ax", 4);
@@ -178,14 +180,11 @@ static void other_threads_have_other_bases(void **state)
 	struct fixture *x = *state;
 
 	confirm(x);
-	x->record.tid++;
+	x->thread = 1;
 	refuse(x, "dx", 0);
-	x->record.tid--;
+	x->thread = 0;
 	assert_int_equal(delta(x, "dx", 0), 0);
-	x->record.thread_start_ns++;
-	refuse(x, "dx", 0);
-	confirm(x);
-	stacks__remove_thread(x->stacks, (pid_t)x->record.tid);
+	stacks__forget(x->stacks, &x->last[0]);
 	refuse(x, "dx", 0);
 }
 
@@ -257,7 +256,7 @@ static void over_a_code_generation_only_the_base_is_kept(void **state)
 
 	confirm(x);
 	for (int i = 0; i < 3; i++) {
-		x->record.code_generation = i > 0;
+		x->event.code_generation = i > 0;
 		assert_int_equal(delta(x, "dxy", 0), 0);
 		assert_int_equal(x->stack->kept, i == 1 ? 3 : i == 2 ? 6 : 4);
 	}

@@ -307,9 +307,6 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	procs_delete(&s->procs, pid, start_ns);
-	pthread_mutex_lock(&s->slots_lock);
-	slots__remove_process(s->slots, pid);
-	pthread_mutex_unlock(&s->slots_lock);
 }
 
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
@@ -341,13 +338,13 @@ const struct owner_books *sampler__owner_books(const struct sampler *s)
 	return s->books;
 }
 
-int sampler__add_thread(struct sampler *s, const struct record_sample *record)
+int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)
 {
 	int err;
 
 	pthread_mutex_lock(&s->slots_lock);
-	err = slots__add(s->slots, record->owner, record->pid, record->tid,
-			 record->thread_start_ns);
+	err = slots__add(s->slots, record->owner, (pid_t)record->tid, record->thread_start_ns,
+			 slot);
 	pthread_mutex_unlock(&s->slots_lock);
 	return err;
 }
@@ -357,10 +354,10 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
 	return slots__refused(s->slots, owner);
 }
 
-void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns)
+void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns)
 {
 	pthread_mutex_lock(&s->slots_lock);
-	slots__remove(s->slots, tid, start_ns);
+	slots__remove(s->slots, slot, tid, start_ns);
 	pthread_mutex_unlock(&s->slots_lock);
 }
 
@@ -369,12 +366,12 @@ struct anchors *sampler__anchors(struct sampler *s)
 	return s->anchors;
 }
 
-int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor)
+int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 {
 	int err;
 
 	pthread_mutex_lock(&s->slots_lock);
-	err = slots__set_anchor(s->slots, tid, start_ns, anchor);
+	err = slots__set_anchor(s->slots, slot, tid, start_ns, anchor);
 	pthread_mutex_unlock(&s->slots_lock);
 	return err;
 }

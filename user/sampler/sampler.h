@@ -38,10 +38,10 @@ struct sampler_config {
 
 /* Called in the order in which the kernel wrote the records. */
 struct sampler_handler {
-	void (*sample)(void *ctx, const struct record_sample *record, const struct frame *frames);
-	void (*task)(void *ctx, const struct record_task *record);
+	void (*sample)(void *ctx, const struct record_sample *event, const struct frame *frames);
+	void (*task)(void *ctx, const struct record_task *event);
 	/* data is cut to event->data_size. */
-	void (*code)(void *ctx, const struct record_code *record);
+	void (*code)(void *ctx, const struct record_code *event);
 	void (*bad_record)(void *ctx);
 	void *ctx;
 };
@@ -89,7 +89,7 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 	__attribute__((warn_unused_result));
 /* Follows a process that is not Python: its children, and what it executes. */
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner);
-/* Forgets the process, unless the pid is another one's by now, and its threads. */
+/* Forgets the process, unless the pid is another one's by now. Its threads keep their slots. */
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns);
 /* Interrupts of it that found the ring buffer full; until it exits, when the event says it. */
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
@@ -98,16 +98,17 @@ unsigned sampler__owner(const struct sampler *s, __u32 uid);
 const struct owner_books *sampler__owner_books(const struct sampler *s);
 
 /*
- * Gives the sampled thread a slot; without one it is searched for at every sample. This, the ties and the
- * removals may be called by any thread.
+ * Gives the sampled thread a slot; without one it is searched for at every sample. *slot: as slots.h
+ * has it, KRAIT_NO_SLOT at first. This, the ties and the removals may be called by any thread.
  */
-int sampler__add_thread(struct sampler *s, const struct record_sample *record);
+int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot);
 __u64 sampler__slots_refused(const struct sampler *s, unsigned owner);
-void sampler__remove_thread(struct sampler *s, pid_t tid, __u64 start_ns);
+/* Gives the slot back, if it is still that thread's. */
+void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns);
 
 /* The anchors, and the tie of one to a thread that has a slot (KRAIT_NO_ANCHOR: none). */
 struct anchors *sampler__anchors(struct sampler *s);
-int sampler__tie_anchor(struct sampler *s, pid_t tid, __u64 start_ns, __u32 anchor);
+int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
 
 /* What the timers of a clock that was sampled have done, on all CPUs together. */
 struct sampler_ticks {

@@ -3,8 +3,8 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "abi.h"
 #include "util/quota.h"
@@ -12,21 +12,19 @@
 /* One slot in so many is root's. */
 #define ROOT_RESERVE 8
 
-struct slot_thread {
-	pid_t tid;
-	pid_t pid;
+/* Whose a slot is; start_ns 0: nobody's. */
+struct slot {
 	__u64 start_ns;
-	__u32 slot;
+	pid_t tid;
 	unsigned owner;
-	UT_hash_handle hh;
 };
 
 struct slots {
 	int threads_fd;
 	struct quota *quota;
-	struct slot_thread *by_tid;
 	__u32 free_cnt;
 	__u32 free[KRAIT_MAX_SLOTS]; /* a stack; slot numbers never given out or given back */
+	struct slot list[KRAIT_MAX_SLOTS];
 };
 
 struct slots *slots__new(int threads_fd)
@@ -47,65 +45,65 @@ struct slots *slots__new(int threads_fd)
 	return slots;
 }
 
-static void slot_release(struct slots *slots, struct slot_thread *thread)
-{
-	bpf_map_delete_elem(slots->threads_fd, &thread->tid);
-	slots->free[slots->free_cnt++] = thread->slot;
-	quota__give(slots->quota, thread->owner, 1);
-	HASH_DEL(slots->by_tid, thread);
-	free(thread);
-}
-
 void slots__free(struct slots *slots)
 {
-	struct slot_thread *thread, *next;
-
 	if (!slots)
 		return;
-	HASH_ITER(hh, slots->by_tid, thread, next) {
-		HASH_DEL(slots->by_tid, thread);
-		free(thread);
-	}
 	quota__free(slots->quota);
 	free(slots);
 }
 
-/* The thread has what it needs from here on, or gives all of it back. */
-static int enter(struct slots *slots, struct slot_thread *thread)
+static bool is_of(const struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns)
 {
-	struct thread_ref ref = { .start_ns = thread->start_ns, .anchor = KRAIT_NO_ANCHOR };
-
-	thread->slot = ref.slot = slots->free[slots->free_cnt - 1];
-	if (bpf_map_update_elem(slots->threads_fd, &thread->tid, &ref, BPF_ANY))
-		return -errno;
-	slots->free_cnt--;
-	HASH_ADD_INT(slots->by_tid, tid, thread);
-	return 0;
+	return slot < KRAIT_MAX_SLOTS && slots->list[slot].tid == tid &&
+	       slots->list[slot].start_ns == start_ns;
 }
 
-int slots__add(struct slots *slots, unsigned owner, pid_t pid, pid_t tid, __u64 start_ns)
+static void release(struct slots *slots, __u32 slot)
 {
-	struct slot_thread *thread;
+	struct slot *s = &slots->list[slot];
+
+	bpf_map_delete_elem(slots->threads_fd, &s->tid);
+	quota__give(slots->quota, s->owner, 1);
+	*s = (struct slot){ .start_ns = 0 };
+	slots->free[slots->free_cnt++] = slot;
+}
+
+/* The slot of that thread; one of an earlier thread of its id is given back. */
+static __u32 find(struct slots *slots, pid_t tid, __u64 start_ns)
+{
+	struct thread_ref ref;
+
+	if (bpf_map_lookup_elem(slots->threads_fd, &tid, &ref) || ref.slot >= KRAIT_MAX_SLOTS)
+		return KRAIT_NO_SLOT;
+	if (is_of(slots, ref.slot, tid, start_ns))
+		return ref.slot;
+	release(slots, ref.slot);
+	return KRAIT_NO_SLOT;
+}
+
+int slots__add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns, __u32 *slot)
+{
+	struct thread_ref ref = { .start_ns = start_ns, .anchor = KRAIT_NO_ANCHOR };
 	int err;
 
-	HASH_FIND_INT(slots->by_tid, &tid, thread);
-	if (thread && thread->start_ns == start_ns)
+	if (is_of(slots, *slot, tid, start_ns))
 		return 0;
-	if (thread)
-		slot_release(slots, thread);
+	*slot = find(slots, tid, start_ns);
+	if (*slot != KRAIT_NO_SLOT)
+		return 0;
 	if (quota__take(slots->quota, owner, 1))
 		return -ENOSPC;
-	thread = calloc(1, sizeof(*thread));
-	if (thread)
-		*thread = (struct slot_thread){
-			.tid = tid, .pid = pid, .start_ns = start_ns, .owner = owner
-		};
-	err = thread ? enter(slots, thread) : -ENOMEM;
-	if (err) {
+	ref.slot = slots->free[slots->free_cnt - 1];
+	if (bpf_map_update_elem(slots->threads_fd, &tid, &ref, BPF_ANY)) {
+		err = -errno;
 		quota__give(slots->quota, owner, 1);
-		free(thread);
+		return err;
 	}
-	return err;
+	slots->free_cnt--;
+	slots->list[ref.slot] = (struct slot){ start_ns, tid, owner };
+	*slot = ref.slot;
+	return 0;
 }
 
 __u64 slots__refused(const struct slots *slots, unsigned owner)
@@ -113,33 +111,17 @@ __u64 slots__refused(const struct slots *slots, unsigned owner)
 	return quota__refused(slots->quota, owner);
 }
 
-int slots__set_anchor(struct slots *slots, pid_t tid, __u64 start_ns, __u32 anchor)
+int slots__set_anchor(struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 {
-	struct thread_ref ref = { .start_ns = start_ns, .anchor = anchor };
-	struct slot_thread *thread;
+	struct thread_ref ref = { .start_ns = start_ns, .slot = slot, .anchor = anchor };
 
-	HASH_FIND_INT(slots->by_tid, &tid, thread);
-	if (!thread || thread->start_ns != start_ns)
+	if (!is_of(slots, slot, tid, start_ns))
 		return -ENOENT;
-	ref.slot = thread->slot;
 	return bpf_map_update_elem(slots->threads_fd, &tid, &ref, BPF_EXIST) ? -errno : 0;
 }
 
-void slots__remove(struct slots *slots, pid_t tid, __u64 start_ns)
+void slots__remove(struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns)
 {
-	struct slot_thread *thread;
-
-	HASH_FIND_INT(slots->by_tid, &tid, thread);
-	if (thread && thread->start_ns == start_ns)
-		slot_release(slots, thread);
-}
-
-void slots__remove_process(struct slots *slots, pid_t pid)
-{
-	struct slot_thread *thread, *next;
-
-	HASH_ITER(hh, slots->by_tid, thread, next) {
-		if (thread->pid == pid)
-			slot_release(slots, thread);
-	}
+	if (is_of(slots, slot, tid, start_ns))
+		release(slots, slot);
 }

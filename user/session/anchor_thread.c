@@ -41,7 +41,6 @@ struct anchor_thread {
 	struct sampler *sampler;
 	struct queue *queue;
 	struct anchoring *anchoring;
-	struct stacks *stacks;
 	struct prober *prober;
 	struct sampler_handler handler;
 	pthread_t thread;
@@ -54,46 +53,23 @@ struct anchor_thread {
 
 /* ---- records ---------------------------------------------------------------------------------- */
 
-/* Shorter by an anchor only if it carries some frames, and news of one only if it says so. */
-static bool matters(const struct record_sample *record)
-{
-	return record->frame_cnt >= KRAIT_ANCHOR_WORTH || record->anchor > ANCHOR_NOTE_DELTA;
-}
-
 static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
 {
 	struct anchor_thread *t = ctx;
-	struct stack *stack;
-	int err;
 
-	if (reason_outcome(record->reason) == OUTCOME_LOST ||
-	    !anchoring__is_admitted(t->anchoring, record))
-		return;
-	if (!(record->flags & SAMPLE_HAS_SLOT))
-		sampler__add_thread(t->sampler, record);
-	if (!matters(record)) {
-		anchoring__short_sample(t->anchoring, record);
-		return;
-	}
-	err = stacks__merge(t->stacks, record, frames, &stack);
-	if (err == -ESTALE)
-		anchoring__reset(t->anchoring, (pid_t)record->tid, record->thread_start_ns);
-	if (!err)
-		anchoring__sample(t->anchoring, record, stack);
+	if (reason_outcome(record->reason) != OUTCOME_LOST)
+		anchoring__sample(t->anchoring, record, frames);
 }
 
 static void on_task(void *ctx, const struct record_task *record)
 {
 	struct anchor_thread *t = ctx;
 
-	if (record->type == RECORD_THREAD_EXIT) {
-		anchoring__thread_gone(t->anchoring, (pid_t)record->tid);
-		stacks__remove_thread(t->stacks, (pid_t)record->tid);
-	} else if (record->type == RECORD_EXIT || record->type == RECORD_EXEC) {
+	if (record->type == RECORD_THREAD_EXIT)
+		anchoring__thread_gone(t->anchoring, (pid_t)record->tid, record->start_ns);
+	else if (record->type == RECORD_EXIT || record->type == RECORD_EXEC)
 		anchoring__process_gone(t->anchoring, (pid_t)record->pid, record->start_ns,
 					record->time_ns);
-		stacks__remove_process(t->stacks, (pid_t)record->pid);
-	}
 }
 
 static void on_code(void *ctx, const struct record_code *record)
@@ -263,16 +239,37 @@ static void access_forget(void *ctx, const void *done_ctx)
 		prober__forget(t->prober, done_ctx);
 }
 
-static int access_tie(void *ctx, pid_t tid, __u64 start_ns, __u32 anchor)
+static int access_add(void *ctx, const struct record_sample *record, __u32 *slot)
 {
 	struct anchor_thread *t = ctx;
 
-	return sampler__tie_anchor(t->sampler, tid, start_ns, anchor);
+	return sampler__add_thread(t->sampler, record, slot);
+}
+
+static void access_remove(void *ctx, __u32 slot, pid_t tid, __u64 start_ns)
+{
+	struct anchor_thread *t = ctx;
+
+	sampler__remove_thread(t->sampler, slot, tid, start_ns);
+}
+
+static int access_tie(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	struct anchor_thread *t = ctx;
+
+	return sampler__tie_anchor(t->sampler, slot, tid, start_ns, anchor);
 }
 
 static int build(struct anchor_thread *t, enum anchor_mode mode)
 {
-	const struct anchor_access access = { access_ask, access_forget, access_tie, t };
+	const struct anchor_access access = {
+		.ask = access_ask,
+		.forget = access_forget,
+		.add = access_add,
+		.remove = access_remove,
+		.tie = access_tie,
+		.ctx = t,
+	};
 
 	t->handler = (struct sampler_handler){
 		.sample = on_sample,
@@ -282,9 +279,8 @@ static int build(struct anchor_thread *t, enum anchor_mode mode)
 		.ctx = t,
 	};
 	t->anchoring = anchoring__new(mode, sampler__anchors(t->sampler), &access);
-	t->stacks = stacks__new();
 	t->prober = prober__new(WORKERS);
-	if (!t->anchoring || !t->stacks || !t->prober)
+	if (!t->anchoring || !t->prober)
 		return ENOMEM;
 	prober__hurry(t->prober, PATIENCE_NS);
 	return pthread_create(&t->thread, NULL, thread_main, t);
@@ -328,7 +324,6 @@ void anchor_thread__free(struct anchor_thread *t)
 	if (t->anchoring)
 		read_letters(t); /* their descriptors */
 	anchoring__free(t->anchoring);
-	stacks__free(t->stacks);
 	prober__free(t->prober);
 	pthread_mutex_destroy(&t->lock);
 	free(t);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <time.h>
 #include <uthash.h>
 
@@ -27,6 +28,8 @@
 #define MAX_BATCH 256
 /* Processes with descriptors for it: two each. */
 #define MAX_PROCESSES 2048
+/* Threads whose ends were dropped are known until their process ends. */
+#define MAX_THREADS (2 * KRAIT_MAX_SLOTS)
 
 enum hold {
 	HOLD_FRESH, /* never written */
@@ -45,14 +48,18 @@ enum asked {
 struct admitted {
 	struct anchor_process process;
 	const char *refused; /* why it gets no anchors any more */
+	TAILQ_HEAD(, anchored) threads;
 	UT_hash_handle hh;
 };
 
 struct anchored {
 	struct anchoring *anchoring;
-	pid_t tid, pid;
+	struct admitted *process;
+	pid_t tid;
 	unsigned owner; /* who pays for its anchor: bpf/share.h */
 	__u64 start_ns;
+	__u32 slot;
+	struct last_stack *stack;
 	enum hold hold;
 	enum asked asked;
 	int index; /* of the anchor, < 0 none */
@@ -63,6 +70,7 @@ struct anchored {
 	__u64 watch_ns, watch_until_ns;
 	__u64 tstate_addr, interp_addr, thread_ptr; /* as the last sample said */
 	struct placement placement;
+	TAILQ_ENTRY(anchored) of_process;
 	UT_hash_handle hh;
 };
 
@@ -70,8 +78,9 @@ struct anchoring {
 	enum anchor_mode mode;
 	struct anchors *anchors;
 	struct anchor_access access;
-	struct admitted *by_pid, *last; /* last: found last */
+	struct admitted *by_pid;
 	struct anchored *by_tid;
+	struct stacks *stacks;
 	struct anchoring_stats stats;
 	int batch_cnt;
 	pid_t batch[MAX_BATCH];
@@ -82,8 +91,12 @@ struct anchoring *anchoring__new(enum anchor_mode mode, struct anchors *anchors,
 {
 	struct anchoring *a = calloc(1, sizeof(*a));
 
-	if (!a)
+	if (a)
+		a->stacks = stacks__new();
+	if (!a || !a->stacks) {
+		free(a);
 		return NULL;
+	}
 	a->mode = mode;
 	a->anchors = anchors;
 	a->access = *access;
@@ -94,7 +107,7 @@ static void give_back(struct anchoring *a, struct anchored *t)
 {
 	if (t->index < 0)
 		return;
-	a->access.tie(a->access.ctx, t->tid, t->start_ns, KRAIT_NO_ANCHOR);
+	a->access.tie(a->access.ctx, t->slot, t->tid, t->start_ns, KRAIT_NO_ANCHOR);
 	anchors__give_back(a->anchors, t->index);
 	t->index = -1;
 }
@@ -104,16 +117,22 @@ static void forget(struct anchoring *a, struct anchored *t)
 	if (t->asked)
 		a->access.forget(a->access.ctx, t);
 	give_back(a, t);
+	a->access.remove(a->access.ctx, t->slot, t->tid, t->start_ns);
+	stacks__forget(a->stacks, &t->stack);
+	TAILQ_REMOVE(&t->process->threads, t, of_process);
 	HASH_DEL(a->by_tid, t);
 	a->stats.threads--;
 	free(t->addrs);
 	free(t);
 }
 
+/* It takes its threads along. */
 static void dismiss(struct anchoring *a, struct admitted *p)
 {
-	if (a->last == p)
-		a->last = NULL;
+	struct anchored *t;
+
+	while ((t = TAILQ_FIRST(&p->threads)))
+		forget(a, t);
 	HASH_DEL(a->by_pid, p);
 	cleanup_close_(&p->process.dir);
 	cleanup_close_(&p->process.mem);
@@ -122,30 +141,23 @@ static void dismiss(struct anchoring *a, struct admitted *p)
 
 void anchoring__free(struct anchoring *a)
 {
-	struct anchored *t, *next;
-	struct admitted *p, *next_process;
+	struct admitted *p, *next;
 
 	if (!a)
 		return;
-	HASH_ITER(hh, a->by_tid, t, next)
-		forget(a, t);
-	HASH_ITER(hh, a->by_pid, p, next_process)
+	HASH_ITER(hh, a->by_pid, p, next)
 		dismiss(a, p);
+	stacks__free(a->stacks);
 	free(a);
 }
 
 /* ---- processes -------------------------------------------------------------------------------- */
 
-static void remove_process(struct anchoring *a, struct admitted *p);
-
 static struct admitted *find_process(struct anchoring *a, pid_t pid)
 {
-	struct admitted *p = a->last;
+	struct admitted *p;
 
-	if (!p || p->process.pid != pid)
-		HASH_FIND(hh, a->by_pid, &pid, sizeof(pid), p);
-	if (p)
-		a->last = p;
+	HASH_FIND(hh, a->by_pid, &pid, sizeof(pid), p);
 	return p;
 }
 
@@ -154,7 +166,7 @@ void anchoring__admit(struct anchoring *a, const struct anchor_process *process)
 	struct admitted *p = find_process(a, process->pid);
 
 	if (p)
-		remove_process(a, p);
+		dismiss(a, p);
 	p = HASH_COUNT(a->by_pid) < MAX_PROCESSES ? calloc(1, sizeof(*p)) : NULL;
 	if (!p) {
 		int dir = process->dir, mem = process->mem;
@@ -164,26 +176,15 @@ void anchoring__admit(struct anchoring *a, const struct anchor_process *process)
 		return;
 	}
 	p->process = *process;
+	TAILQ_INIT(&p->threads);
 	HASH_ADD(hh, a->by_pid, process.pid, sizeof(pid_t), p);
 }
 
-bool anchoring__is_admitted(struct anchoring *a, const struct record_sample *record)
+/* Is the sample one of the process as it was admitted? */
+static bool is_of(const struct admitted *p, const struct record_sample *record)
 {
-	const struct admitted *p = find_process(a, (pid_t)record->pid);
-
-	return p && record->time_ns >= p->process.since_ns &&
+	return record->time_ns >= p->process.since_ns &&
 	       start_order(record->thread_start_ns, p->process.start_ns) >= 0;
-}
-
-static void remove_process(struct anchoring *a, struct admitted *p)
-{
-	struct anchored *t, *next;
-
-	HASH_ITER(hh, a->by_tid, t, next) {
-		if (t->pid == p->process.pid)
-			forget(a, t);
-	}
-	dismiss(a, p);
 }
 
 void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u64 before_ns)
@@ -191,7 +192,7 @@ void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u
 	struct admitted *p = find_process(a, pid);
 
 	if (p && same_start(p->process.start_ns, start_ns) && p->process.since_ns < before_ns)
-		remove_process(a, p);
+		dismiss(a, p);
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */
@@ -208,23 +209,42 @@ static struct anchored *find(struct anchoring *a, pid_t tid, __u64 start_ns)
 	return t;
 }
 
-static struct anchored *find_or_add(struct anchoring *a, const struct record_sample *record)
+/* Of an admitted process, or NULL. Only what has a slot can be tied to an anchor. */
+static struct anchored *add(struct anchoring *a, const struct record_sample *record)
 {
-	struct anchored *t = find(a, record->tid, record->thread_start_ns);
+	struct admitted *p = find_process(a, (pid_t)record->pid);
+	struct anchored *t;
 
-	if (t)
-		return t;
+	if (!p || !is_of(p, record) || HASH_COUNT(a->by_tid) >= MAX_THREADS)
+		return NULL;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
 	t->anchoring = a;
-	t->tid = record->tid;
-	t->pid = record->pid;
+	t->process = p;
+	t->tid = (pid_t)record->tid;
 	t->start_ns = record->thread_start_ns;
 	t->owner = record->owner;
 	t->index = -1;
+	t->slot = KRAIT_NO_SLOT;
 	HASH_ADD_INT(a->by_tid, tid, t);
+	TAILQ_INSERT_TAIL(&p->threads, t, of_process);
 	a->stats.threads++;
+	return t;
+}
+
+static struct anchored *find_or_add(struct anchoring *a, const struct record_sample *record)
+{
+	struct anchored *t;
+
+	if (!a->by_pid)
+		return NULL;
+	t = find(a, (pid_t)record->tid, record->thread_start_ns);
+	if (!t)
+		t = add(a, record);
+	/* An anchor is tied to a slot, so the number is needed whoever gave the thread its slot. */
+	if (t && (t->slot == KRAIT_NO_SLOT || !(record->flags & SAMPLE_HAS_SLOT)))
+		a->access.add(a->access.ctx, record, &t->slot);
 	return t;
 }
 
@@ -273,14 +293,12 @@ static void refuse(struct anchoring *a, struct anchored *t, const char *why)
 }
 
 /* None of its threads is asked about any more. */
-static void refuse_process(struct anchoring *a, pid_t pid, const char *why)
+static void refuse_process(struct admitted *p, const char *why)
 {
-	struct admitted *p = find_process(a, pid);
-
-	if (!p || p->refused)
+	if (p->refused)
 		return;
 	p->refused = why;
-	log_warn("anchoring", "process %d gets full walks only: %s", pid, why);
+	log_warn("anchoring", "process %d gets full walks only: %s", p->process.pid, why);
 }
 
 static void take_sample(struct anchored *t, const struct record_sample *e)
@@ -307,8 +325,8 @@ static void count_note(struct anchoring *a, __u32 note)
 	a->stats.foreign += note == ANCHOR_NOTE_FOREIGN;
 }
 
-void anchoring__sample(struct anchoring *a, const struct record_sample *record,
-		       const struct stack *stack)
+static void consider(struct anchoring *a, struct anchored *t, const struct record_sample *record,
+		     const struct stack *stack)
 {
 	struct placement_sample sample = {
 		.time_ns = record->time_ns,
@@ -317,10 +335,9 @@ void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 		.confirmed = record->anchor == ANCHOR_NOTE_CONFIRM,
 		.over = record->anchor == ANCHOR_NOTE_SLID || record->anchor == ANCHOR_NOTE_FOREIGN,
 	};
-	struct anchored *t = find_or_add(a, record);
 	int frame;
 
-	if (!t || t->hold == HOLD_REFUSED)
+	if (t->hold == HOLD_REFUSED)
 		return;
 	count_note(a, record->anchor);
 	if (stack->mismatch) {
@@ -344,20 +361,44 @@ void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 	}
 }
 
-void anchoring__short_sample(struct anchoring *a, const struct record_sample *record)
+/* Shorter by an anchor only if it carries some frames, and news of one only if it says so. */
+static bool matters(const struct record_sample *record)
 {
-	struct anchored *t = find(a, record->tid, record->thread_start_ns);
+	return record->frame_cnt >= KRAIT_ANCHOR_WORTH || record->anchor > ANCHOR_NOTE_DELTA;
+}
 
-	if (t)
+static void stop(struct anchoring *a, const struct anchored *t)
+{
+	if (t->index >= 0)
+		anchors__stop(a->anchors, t->index);
+}
+
+void anchoring__sample(struct anchoring *a, const struct record_sample *record,
+		       const struct frame *frames)
+{
+	struct anchored *t = find_or_add(a, record);
+	struct stack *stack;
+	int err;
+
+	if (!t)
+		return;
+	if (!matters(record)) {
 		placement_skip(&t->placement, record->frame_cnt);
+		return;
+	}
+	err = stacks__merge(a->stacks, &t->stack, record, frames, &stack);
+	if (err == -ESTALE)
+		stop(a, t);
+	if (!err)
+		consider(a, t, record, stack);
 }
 
 void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns)
 {
 	struct anchored *t = find(a, tid, start_ns);
 
-	if (t && t->index >= 0)
-		anchors__stop(a->anchors, t->index);
+	if (t)
+		stop(a, t);
 }
 
 /* ---- writes ----------------------------------------------------------------------------------- */
@@ -372,7 +413,7 @@ static int prepare(struct anchoring *a, struct anchored *t)
 	t->index = anchors__take(a->anchors, t->owner);
 	if (t->index < 0)
 		return t->index;
-	err = a->access.tie(a->access.ctx, t->tid, t->start_ns, (__u32)t->index);
+	err = a->access.tie(a->access.ctx, t->slot, t->tid, t->start_ns, (__u32)t->index);
 	if (err) {
 		anchors__give_back(a->anchors, t->index);
 		t->index = -1;
@@ -426,7 +467,7 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 
 	t->asked = ASKED_NOTHING;
 	if (!data && (result == -ETIMEDOUT || result == -EIO || result == -EUSERS)) {
-		refuse_process(a, t->pid, "writing an anchor does not come back");
+		refuse_process(t->process, "writing an anchor does not come back");
 		a->stats.refused++;
 		refuse(a, t, strerror(-result));
 	} else if (asked == ASKED_LOOK) {
@@ -439,13 +480,14 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 	}
 }
 
-static void ask(struct anchoring *a, struct anchored *t, const struct admitted *p, enum asked what)
+static void ask(struct anchoring *a, struct anchored *t, enum asked what)
 {
+	const struct admitted *p = t->process;
 	const struct py_offsets *off = &p->process.offsets;
 	const int fds[] = { p->process.dir, p->process.mem };
 	struct probe_request r = {
 		.op = what == ASKED_LOOK ? PROBE_ANCHOR_READ : PROBE_ANCHOR_WRITE,
-		.pid = t->pid,
+		.pid = p->process.pid,
 		.anchor = {
 			.tstate_addr = t->tstate_addr,
 			.interp_addr = t->interp_addr,
@@ -470,25 +512,23 @@ static void ask(struct anchoring *a, struct anchored *t, const struct admitted *
 /* What was decided on a while ago, if it still may be done. */
 static void act(struct anchoring *a, struct anchored *t, __u64 now_ns)
 {
-	const struct admitted *p = find_process(a, t->pid);
-
-	if (t->hold == HOLD_REFUSED || t->asked || !p || p->refused || !t->dumpable ||
+	if (t->hold == HOLD_REFUSED || t->asked || t->process->refused || !t->dumpable ||
 	    boot_clock_ns() < t->start_ns + KRAIT_ANCHOR_AGE_NS)
 		return;
 	if (t->hold == HOLD_WATCH && t->watch_until_ns <= now_ns) {
-		ask(a, t, p, ASKED_LOOK);
+		ask(a, t, ASKED_LOOK);
 		return;
 	}
 	if (t->hold == HOLD_WATCH) {
-		anchoring__reset(a, t->tid, t->start_ns);
-		ask(a, t, p, ASKED_CLEAR);
+		stop(a, t);
+		ask(a, t, ASKED_CLEAR);
 		return;
 	}
 	/* All in use, or no slot yet: there is always the full walk. */
 	if (!t->addr_cnt || prepare(a, t))
 		return;
 	anchors__begin(a->anchors, t->index, t->tstate_addr, t->addrs, t->addr_cnt);
-	ask(a, t, p, ASKED_WRITE);
+	ask(a, t, ASKED_WRITE);
 }
 
 void anchoring__flush(struct anchoring *a)
@@ -508,12 +548,12 @@ void anchoring__flush(struct anchoring *a)
 	}
 }
 
-void anchoring__thread_gone(struct anchoring *a, pid_t tid)
+void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns)
 {
 	struct anchored *t;
 
 	HASH_FIND_INT(a->by_tid, &tid, t);
-	if (t)
+	if (t && t->start_ns == start_ns)
 		forget(a, t);
 }
 
@@ -523,12 +563,10 @@ bool anchoring__detach(struct anchoring *a)
 	bool some = false;
 
 	HASH_ITER(hh, a->by_tid, t, next) {
-		const struct admitted *p = find_process(a, t->pid);
-
-		if (!t->asked && t->hold == HOLD_OWNED && p && !p->refused && t->dumpable) {
+		if (!t->asked && t->hold == HOLD_OWNED && !t->process->refused && t->dumpable) {
 			t->hold = HOLD_REFUSED;
-			anchoring__reset(a, t->tid, t->start_ns);
-			ask(a, t, p, ASKED_CLEAR);
+			stop(a, t);
+			ask(a, t, ASKED_CLEAR);
 		}
 		some = some || t->asked;
 	}

@@ -20,9 +20,10 @@
 #include "abi.h"
 #include "target/prober.h"
 
+struct anchored;
 struct anchoring;
 struct anchors;
-struct stack;
+struct frame;
 
 enum anchor_mode {
 	ANCHOR_MODE_AUTO, /* where it pays */
@@ -51,8 +52,10 @@ struct anchor_access {
 	int (*ask)(void *ctx, const struct probe_request *r, const int fds[2], probe_done_fn done,
 		   void *done_ctx);
 	void (*forget)(void *ctx, const void *done_ctx);
-	/* Ties an anchor to a thread, as sampler__tie_anchor(). */
-	int (*tie)(void *ctx, pid_t tid, __u64 start_ns, __u32 anchor);
+	/* As sampler__add_thread(), sampler__remove_thread() and sampler__tie_anchor(). */
+	int (*add)(void *ctx, const struct record_sample *record, __u32 *slot);
+	void (*remove)(void *ctx, __u32 slot, pid_t tid, __u64 start_ns);
+	int (*tie)(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
 	void *ctx;
 };
 
@@ -63,20 +66,18 @@ void anchoring__free(struct anchoring *a);
 
 /* Threads of it may get anchors from now on. Takes over the descriptors, whatever comes of it. */
 void anchoring__admit(struct anchoring *a, const struct anchor_process *process);
-/* Is that sample one of an admitted process? */
-bool anchoring__is_admitted(struct anchoring *a, const struct record_sample *record);
-
-/* Takes in a sample that was merged into *stack. */
+/*
+ * Takes in a sample. One that carries so little that no anchor would make it shorter, and has no news
+ * of one, is not merged.
+ */
 void anchoring__sample(struct anchoring *a, const struct record_sample *record,
-		       const struct stack *stack);
-/* The same of one that carries so little that no anchor would make it shorter: it was not merged. */
-void anchoring__short_sample(struct anchoring *a, const struct record_sample *record);
+		       const struct frame *frames);
 /* The base of the thread's deltas is lost: no more of them until there is a new one. */
 void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns);
 /* Asks for what was decided on. */
 void anchoring__flush(struct anchoring *a);
 
-void anchoring__thread_gone(struct anchoring *a, pid_t tid);
+void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns);
 /*
  * That process, or its image, is no more, and not admitted any more if it was before that time: another
  * image may be by now.

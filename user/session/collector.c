@@ -109,13 +109,19 @@ static __u32 process_node(struct collector *c, struct process *p, const char *co
 	return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
 }
 
-/* The node of the sampled thread below that of its process. */
-static __u32 thread_node(struct collector *c, struct process *p, const struct record_sample *record,
-			 const char *comm)
+/* The node of the sampled thread below that of its process; it is another one when the name changes. */
+static __u32 thread_node(struct collector *c, struct thread *t, const struct record_sample *record)
 {
+	struct process *p = t->process;
+
+	if (t->node && !memcmp(t->comm, record->comm, sizeof(t->comm)))
+		return t->node;
+	memcpy(t->comm, record->comm, sizeof(t->comm));
+	printable_into(t->name, sizeof(t->name), record->comm);
 	if (!p->node)
-		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : comm);
-	return profile__named_child(c->profile, p->node, FRAME_THREAD, comm, p->pid, record->tid);
+		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : t->name);
+	t->node = profile__named_child(c->profile, p->node, FRAME_THREAD, t->name, p->pid, t->tid);
+	return t->node;
 }
 
 /* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
@@ -236,10 +242,9 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 	return node;
 }
 
-static __u32 root_node(struct collector *c, struct process *p, const struct record_sample *record,
-		       const char *comm)
+static __u32 root_node(struct collector *c, struct thread *t, const struct record_sample *record)
 {
-	__u32 root = thread_node(c, p, record, comm);
+	__u32 root = thread_node(c, t, record);
 	char mark[MARK_SIZE];
 
 	if (!root || reason_outcome(record->reason) != OUTCOME_TRUNCATED)
@@ -268,10 +273,11 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
  * The node that a complete or truncated sample counts at; 0 when it is lost after all, *reason saying
  * why.
  */
-static __u32 sample_node(struct collector *c, struct process *p, const struct record_sample *record,
-			 const struct frame *frames, const char *comm, enum reason *reason)
+static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
+			 const struct frame *frames, enum reason *reason)
 {
-	__u32 root = root_node(c, p, record, comm), node;
+	__u32 root = root_node(c, t, record);
+	struct process *p = t->process;
 	struct stack *stack;
 	int err;
 
@@ -279,19 +285,18 @@ static __u32 sample_node(struct collector *c, struct process *p, const struct re
 		return root ? frameless_node(c, p, add_mark(c, root, mark_of(record->reason)),
 					     record, frames) :
 			      0;
-	err = stacks__merge(c->stacks, record, frames, &stack);
+	err = stacks__merge(c->stacks, &t->stack, record, frames, &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		if (c->anchors)
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	node = named_stack(c, p, root, record, frames, stack);
-	return node;
+	return named_stack(c, p, root, record, frames, stack);
 }
 
-static void report_sample(struct collector *c, const struct process *p,
-			  const struct record_sample *record, __u32 node, const char *comm)
+static void report_sample(struct collector *c, const struct thread *t,
+			  const struct record_sample *record, __u32 node)
 {
 	struct profile_sample sample = {
 		.time_ns = record->time_ns,
@@ -300,48 +305,74 @@ static void report_sample(struct collector *c, const struct process *p,
 		.cpu = record->cpu,
 		.pid = record->pid,
 		.tid = record->tid,
-		.comm = comm,
+		.comm = t->name,
 		.event = record->event,
-		.native = p->native,
+		.native = t->process->native,
 	};
 
 	if (c->config.on_sample)
 		c->config.on_sample(c->config.on_sample_ctx, c->profile, &sample);
 }
 
+/*
+ * Counts what is none of the profile's: the process is not there or not wanted, or the kernel has lost
+ * the stack. p: NULL is not there.
+ */
+static bool is_other(struct collector *c, struct process *p, const struct record_sample *record)
+{
+	struct accounts *accounts = profile__event_accounts(c->profile, record->event);
+
+	if (!p) {
+		accounts->reasons[REASON_NO_PROCESS]++;
+	} else if (p->state == PROCESS_UNWANTED) {
+		accounts->unwanted++;
+	} else if (reason_outcome(record->reason) == OUTCOME_LOST) {
+		accounts->reasons[record->reason]++;
+		p->reasons[record->reason]++;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Into the profile. The node that it counts at, or 0, *reason saying why it is lost after all. */
+static __u32 take_sample(struct collector *c, struct thread *t, const struct record_sample *record,
+			 const struct frame *frames, enum reason *reason)
+{
+	__u32 node;
+
+	/* An exiting thread needs none any more, and might not give it back. */
+	if (!(record->flags & SAMPLE_HAS_SLOT) && record->reason != REASON_EXITING)
+		sampler__add_thread(c->sampler, record, &t->slot);
+	profile__begin(c->profile, record->owner);
+	node = sample_node(c, t, record, frames, reason);
+	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {
+		*reason = REASON_NO_ROOM;
+		c->no_room[record->owner]++;
+	}
+	return node;
+}
+
 void collector__sample(struct collector *c, const struct record_sample *record,
 		       const struct frame *frames)
 {
 	struct accounts *accounts = profile__event_accounts(c->profile, record->event);
-	struct process *p = processes__of_record(c->processes, record);
-	char comm[4 * sizeof(record->comm)];
+	struct threads *threads = processes__threads(c->processes);
+	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
+	struct process *p = t ? t->process : processes__of_record(c->processes, record);
 	enum reason reason = record->reason;
-	__u32 node;
+	__u32 node = 0;
 
-	if (!p) {
-		accounts->reasons[REASON_NO_PROCESS]++;
+	if (is_other(c, p, record))
 		return;
-	}
-	if (p->state == PROCESS_UNWANTED) {
-		accounts->unwanted++;
-		return;
-	}
-	if (reason_outcome(record->reason) == OUTCOME_LOST) {
-		accounts->reasons[record->reason]++;
-		p->reasons[record->reason]++;
-		return;
-	}
+	if (!t)
+		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
 	if (!p->offered)
 		admission_offer(c->anchors, p);
-	if (!(record->flags & SAMPLE_HAS_SLOT))
-		sampler__add_thread(c->sampler, record);
-	printable_into(comm, sizeof(comm), record->comm);
-	profile__begin(c->profile, record->owner);
-	node = sample_node(c, p, record, frames, comm, &reason);
-	if (!node && reason_outcome(reason) != OUTCOME_LOST) {
+	if (t)
+		node = take_sample(c, t, record, frames, &reason);
+	else
 		reason = REASON_NO_ROOM;
-		c->no_room[record->owner]++;
-	}
 	accounts->reasons[reason]++;
 	p->reasons[reason]++;
 	if (!node)
@@ -350,7 +381,7 @@ void collector__sample(struct collector *c, const struct record_sample *record,
 	profile__count(c->profile, record->event, node, record->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = record->time_ns;
-	report_sample(c, p, record, node, comm);
+	report_sample(c, t, record, node);
 }
 
 /* Whose interrupt it was is not to be known. */
@@ -359,14 +390,13 @@ void collector__bad_record(struct collector *c)
 	profile__accounts(c->profile)->reasons[REASON_BAD_RECORD]++;
 }
 
-void collector__thread_gone(struct collector *c, const struct record_task *record)
+void collector__thread_gone(struct collector *c, struct thread *thread)
 {
-	stacks__remove_thread(c->stacks, record->tid);
+	stacks__forget(c->stacks, &thread->stack);
 }
 
 void collector__process_gone(struct collector *c, struct process *process)
 {
-	stacks__remove_process(c->stacks, process->pid);
 	if (!process->exited)
 		process->reasons[REASON_RING_FULL] +=
 			sampler__dropped(c->sampler, process->pid, process->start_ns);

@@ -19,6 +19,7 @@ struct collector;
 struct process;
 struct processes;
 struct sampler;
+struct thread;
 
 /* Called for each sample that is in the profile, in the order of the records. */
 typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
@@ -43,7 +44,7 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 void collector__sample(struct collector *c, const struct record_sample *record,
 		       const struct frame *frames);
 void collector__bad_record(struct collector *c);
-void collector__thread_gone(struct collector *c, const struct record_task *record);
+void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
 
 /* See mixed__files(). */

@@ -168,6 +168,15 @@ static void on_end(struct processes *ps, const struct record_task *record)
 	entry_remove(ps, e);
 }
 
+/* One that was never sampled is not there. */
+static void on_thread_end(struct processes *ps, const struct record_task *record)
+{
+	struct thread *t = threads__find(ps->threads, (pid_t)record->tid, record->start_ns);
+
+	if (t)
+		threads__remove(ps->threads, t);
+}
+
 void processes__event(struct processes *ps, const struct record_task *record)
 {
 	if (record->type == RECORD_FORK) {
@@ -179,6 +188,6 @@ void processes__event(struct processes *ps, const struct record_task *record)
 	} else if (record->type == RECORD_EXIT) {
 		on_end(ps, record);
 	} else if (record->type == RECORD_THREAD_EXIT) {
-		sampler__remove_thread(ps->config.sampler, record->tid, record->start_ns);
+		on_thread_end(ps, record);
 	}
 }

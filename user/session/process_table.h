@@ -27,6 +27,7 @@ struct entry {
 struct processes {
 	struct processes_config config;
 	struct entry *by_pid;
+	struct threads *threads;
 	process_gone_fn gone;
 	void *gone_ctx;
 	process_gone_fn opened;

@@ -28,8 +28,12 @@ struct processes *processes__new(const struct processes_config *config)
 {
 	struct processes *ps = calloc(1, sizeof(*ps));
 
-	if (!ps)
+	if (ps)
+		ps->threads = threads__new();
+	if (!ps || !ps->threads) {
+		free(ps);
 		return NULL;
+	}
 	ps->config = *config;
 	return ps;
 }
@@ -66,6 +70,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
 
+	threads__remove_all(ps->threads, p);
 	if (p->state == PROCESS_TRACKED) {
 		if (ps->gone)
 			ps->gone(ps->gone_ctx, p);
@@ -109,6 +114,7 @@ void processes__free(struct processes *ps)
 		return;
 	HASH_ITER(hh, ps->by_pid, e, next)
 		entry_remove(ps, e);
+	threads__free(ps->threads);
 	free(ps);
 }
 
@@ -123,6 +129,7 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns)
 	e->process.pid = pid;
 	e->process.start_ns = start_ns;
 	e->process.layout = KRAIT_NO_LAYOUT;
+	TAILQ_INIT(&e->process.threads);
 	HASH_ADD(hh, ps->by_pid, process.pid, sizeof(pid_t), e);
 	return e;
 }
@@ -157,7 +164,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	p->state = PROCESS_TRACKED;
 	p->offered = false;
 	ps->tracked_cnt++;
-	ps->seen_cnt++;
+	p->image = ++ps->seen_cnt;
 	log_debug("processes", "%d is CPython %u.%u (%s)", p->pid, p->info.offsets.version >> 24,
 		  (p->info.offsets.version >> 16) & 255, p->info.file);
 	if (ps->opened)
@@ -228,6 +235,11 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 	if (!e || e->process.state == PROCESS_REFUSED)
 		return NULL;
 	return &e->process;
+}
+
+struct threads *processes__threads(struct processes *ps)
+{
+	return ps->threads;
 }
 
 /* The look at it had no answer by the end, through no fault of krait's. */

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "session/threads.h"
 #include "target/process.h"
 
 struct context;
@@ -56,6 +57,8 @@ struct process {
 	struct symbolizer *symbolizer;
 	struct native *native; /* NULL where native frames are not wanted */
 	__u32 node; /* of the profile; 0 not there yet */
+	__u32 image; /* no other image of the recording has that number; a fork is another one */
+	struct thread_list threads; /* that were sampled */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
 	__u64 reasons[REASON_CNT]; /* how its interrupts ended */
@@ -100,6 +103,8 @@ const struct context *process_context(struct process *p);
 
 /* The tracked process of that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);
+
+struct threads *processes__threads(struct processes *ps);
 
 /*
  * The process of a sample: tracked, or unwanted, and then its interrupts are none of ours. One that

@@ -67,8 +67,6 @@ static void on_task(void *ctx, const struct record_task *record)
 {
 	struct session *s = ctx;
 
-	if (record->type == RECORD_THREAD_EXIT)
-		collector__thread_gone(s->collector, record);
 	processes__event(s->processes, record);
 }
 
@@ -91,6 +89,15 @@ static void on_bad_record(void *ctx)
 	struct session *s = ctx;
 
 	collector__bad_record(s->collector);
+}
+
+/* However it ends, and whatever ends it. */
+static void on_thread_gone(void *ctx, struct thread *thread)
+{
+	struct session *s = ctx;
+
+	sampler__remove_thread(s->sampler, thread->slot, thread->tid, thread->start_ns);
+	collector__thread_gone(s->collector, thread);
 }
 
 static void on_process_gone(void *ctx, struct process *process)
@@ -182,6 +189,7 @@ static int build(struct session *s, struct error *err)
 		return -1;
 	processes__connect(s->processes, s->sampler);
 	processes__on_gone(s->processes, on_process_gone, s);
+	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
 	if (sampler.anchors) {
 		s->anchors = anchor_thread__new(s->config->anchors, s->sampler, err);
 		if (!s->anchors)

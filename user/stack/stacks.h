@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stacks.h - the last whole stack of every thread, root first.
+ * stacks.h - the last whole stack of a thread, root first.
  *
  * A record is a full walk, or a delta that ends at the thread's anchor (bpf/anchor.h): then the rest
  * is what a full walk that confirmed this anchor had below it. Merging also tells how many frames on
  * the root side are what they were, so whoever names frames does so for the new ones only. A tag of
  * each frame belongs to that consumer.
  *
- * Must hold: a delta whose base is not here is refused, never guessed; bounded memory (the least
- * recently sampled threads are forgotten, which costs time, never truth); a reused thread id
- * inherits nothing.
+ * Whoever keeps the thread keeps its stack, and forgets it with the thread; struct stacks bounds the
+ * memory of all of them together.
+ *
+ * Must hold: a delta whose base is not here is refused, never guessed; bounded memory (the stacks of
+ * the least recently sampled threads are emptied, which costs time, never truth).
  */
 #ifndef KRAIT_STACK_STACKS_H
 #define KRAIT_STACK_STACKS_H
 
 #include <linux/types.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "abi.h"
 
@@ -24,6 +25,7 @@
 #define STACKS_MAX_FRAMES (1U << 20)
 
 struct stacks;
+struct last_stack;
 
 /* What the consumer showed between the Python frames of a stack; its own, kept with the thread. */
 struct stack_trail {
@@ -37,7 +39,7 @@ struct trail_step {
 	__u32 before; /* frames of the stack on its root side */
 };
 
-/* One thread's stack; owned by struct stacks, valid until the next call. */
+/* One thread's stack; valid until the next call. */
 struct stack {
 	const struct frame *frames; /* root first */
 	__u32 *tags; /* the consumer's, one per frame; those of kept frames are as it left them */
@@ -55,26 +57,28 @@ struct stacks_stats {
 	__u64 full, delta; /* records */
 	__u64 frames_new, frames_reused; /* frames that records carried, and that they did not */
 	__u64 confirmed, audited, mismatched, no_base;
-	__u64 evicted; /* threads forgotten for want of memory */
+	__u64 evicted; /* stacks emptied for want of memory */
 };
 
 /* NULL and errno on failure. */
 struct stacks *stacks__new(void);
+/* Every stack has been forgotten. */
 void stacks__free(struct stacks *stacks);
 
 /*
- * Takes in the frames of a record (leaf first, as they come).
+ * Takes in the frames of a record (leaf first, as they come). *of: the stack of that thread, NULL before
+ * its first record.
  *  0        *ret is the thread's whole stack
  *  -ESTALE  a delta whose base is not here, or not the one it was taken against
  *  -ENOMEM
  * Frames of a full walk are not "kept" over a change of the code generation: the same address may
  * mean another code object. Those of a delta's base are alive and are.
  */
-int stacks__merge(struct stacks *stacks, const struct record_sample *record,
+int stacks__merge(struct stacks *stacks, struct last_stack **of, const struct record_sample *record,
 		  const struct frame *frames, struct stack **ret)
 	__attribute__((warn_unused_result));
-void stacks__remove_thread(struct stacks *stacks, pid_t tid);
-void stacks__remove_process(struct stacks *stacks, pid_t pid);
+/* The thread has gone, or has another image. *of is NULL then. */
+void stacks__forget(struct stacks *stacks, struct last_stack **of);
 
 const struct stacks_stats *stacks__stats(const struct stacks *stacks);
 
