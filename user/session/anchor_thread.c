@@ -23,7 +23,10 @@
 #define SLEEP_MS 1000
 /* For clearing all anchors at the end. */
 #define DETACH_NS (500 * NS_PER_MS)
-/* Probers: one, and one to go on with where that is kept waiting. */
+/*
+ * Probers: one, and one to go on with where that is kept waiting. The first is started with the first
+ * anchor, which most recordings never want.
+ */
 #define WORKERS 2
 /* Whoever waits behind a process that hangs shall have its anchor within 40 ms all the same. */
 #define PATIENCE_NS (15 * NS_PER_MS)
@@ -203,8 +206,6 @@ static void *thread_main(void *arg)
 	__u64 until_ns;
 	bool more;
 
-	/* By this thread: a worker ends with the one that has started it. */
-	prober__prepare(t->prober, false);
 	while (!is_set(&t->quit) && !queue__is_over(t->queue, CURSOR_ANCHORS)) {
 		read_letters(t);
 		more = read_some(t);
