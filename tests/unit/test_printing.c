@@ -18,7 +18,7 @@
 #include "emit/summary.h"
 #include "profile/losses.h"
 #include "session/label.h"
-#include "session/refusals.h"
+#include "follow/refusals.h"
 #include "support_profile.h"
 #include "target/context.h"
 #include "util/error.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 
 struct fixture {
 	struct threads *threads;

@@ -12,7 +12,7 @@
 
 #include "abi.h"
 #include "session/anchoring.h"
-#include "session/filter.h"
+#include "follow/filter.h"
 #include "util/event.h"
 
 #define RECORD_MAX_PIDS 256

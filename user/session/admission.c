@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "session/anchor_thread.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 #include "target/probed.h"
 #include "util/cleanup.h"
 #include "util/clock.h"

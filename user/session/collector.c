@@ -14,7 +14,7 @@
 #include "session/anchor_thread.h"
 #include "session/label.h"
 #include "session/naming.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 #include "session/whose.h"
 #include "share.h"
 #include "stack/stacks.h"

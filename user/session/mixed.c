@@ -7,7 +7,7 @@
 
 #include "profile/frames.h"
 #include "profile/marks.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
 

@@ -7,7 +7,7 @@
 #include "abi.h"
 #include "profile/marks.h"
 #include "profile/profile.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
 #include "util/log.h"

@@ -21,7 +21,7 @@
 #include "sampler/sampler.h"
 #include "session/anchoring.h"
 #include "session/collector.h"
-#include "session/filter.h"
+#include "follow/filter.h"
 #include "stack/stacks.h"
 
 struct session;

@@ -3,13 +3,13 @@
  * process_table.h - what processes.c, which owns the table of followed processes, shares with
  * process_events.c, which changes it as the kernel tells.
  */
-#ifndef KRAIT_SESSION_PROCESS_TABLE_H
-#define KRAIT_SESSION_PROCESS_TABLE_H
+#ifndef KRAIT_FOLLOW_PROCESS_TABLE_H
+#define KRAIT_FOLLOW_PROCESS_TABLE_H
 
 #include <uthash.h>
 
-#include "session/processes.h"
-#include "session/refusals.h"
+#include "follow/processes.h"
+#include "follow/refusals.h"
 
 /* Somebody waits for the look at a process. */
 struct look {
@@ -55,4 +55,4 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err);
  */
 int entry_look_at(struct processes *ps, struct entry *e, bool wait);
 
-#endif /* KRAIT_SESSION_PROCESS_TABLE_H */
+#endif /* KRAIT_FOLLOW_PROCESS_TABLE_H */

@@ -12,15 +12,15 @@
  *
  * Must hold: events are taken in order, so a record always finds the process that it belongs to.
  */
-#ifndef KRAIT_SESSION_PROCESSES_H
-#define KRAIT_SESSION_PROCESSES_H
+#ifndef KRAIT_FOLLOW_PROCESSES_H
+#define KRAIT_FOLLOW_PROCESSES_H
 
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "session/threads.h"
+#include "follow/threads.h"
 #include "target/process.h"
 
 struct context;
@@ -129,4 +129,4 @@ unsigned processes__seen_cnt(const struct processes *ps);
 /* One line per distinct reason why Python processes were not sampled. */
 void processes__print_refused(const struct processes *ps, FILE *out);
 
-#endif /* KRAIT_SESSION_PROCESSES_H */
+#endif /* KRAIT_FOLLOW_PROCESSES_H */

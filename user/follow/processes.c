@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/process_table.h"
+#include "follow/process_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "sampler/sampler.h"
-#include "session/filter.h"
-#include "session/tracking.h"
+#include "follow/filter.h"
+#include "follow/tracking.h"
 #include "symbol/native.h"
 #include "symbol/symbolizer.h"
 #include "target/probed.h"

@@ -2,8 +2,8 @@
 /*
  * refusals.h - why Python processes were not sampled, each reason once, for the closing report.
  */
-#ifndef KRAIT_SESSION_REFUSALS_H
-#define KRAIT_SESSION_REFUSALS_H
+#ifndef KRAIT_FOLLOW_REFUSALS_H
+#define KRAIT_FOLLOW_REFUSALS_H
 
 #include <stdio.h>
 #include <sys/types.h>
@@ -29,4 +29,4 @@ void refusals_note(struct refusals *r, int err, const char *why, pid_t pid);
 /* One line per distinct reason. */
 void refusals_print(const struct refusals *r, FILE *out);
 
-#endif /* KRAIT_SESSION_REFUSALS_H */
+#endif /* KRAIT_FOLLOW_REFUSALS_H */

@@ -3,7 +3,7 @@
  * Process events, in the order in which they happened. The processes themselves are ahead: by the time
  * an event is read, its process may have gone, and another have its pid.
  */
-#include "session/process_table.h"
+#include "follow/process_table.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
 #include "sampler/sampler.h"
-#include "session/filter.h"
-#include "session/tracking.h"
+#include "follow/filter.h"
+#include "follow/tracking.h"
 #include "target/probed.h"
 #include "util/clock.h"
 #include "util/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/refusals.h"
+#include "follow/refusals.h"
 
 #include <errno.h>
 #include <string.h>

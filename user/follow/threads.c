@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/threads.h"
+#include "follow/threads.h"
 
 #include <stdlib.h>
 
 #include "abi.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 
 struct threads {
 	struct thread *by_tid;

@@ -6,8 +6,8 @@
  * process is at its exec, or when it is first seen: a name that it gives itself later does not count.
  * A child that was forked off is what its parent is.
  */
-#ifndef KRAIT_SESSION_FILTER_H
-#define KRAIT_SESSION_FILTER_H
+#ifndef KRAIT_FOLLOW_FILTER_H
+#define KRAIT_FOLLOW_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,4 +37,4 @@ static inline bool filter_is_empty(const struct filter *f)
 bool filter_matches(const struct filter *f, const char *comm, const struct context *context,
 		    const char *cgroups) __attribute__((nonnull(1, 2)));
 
-#endif /* KRAIT_SESSION_FILTER_H */
+#endif /* KRAIT_FOLLOW_FILTER_H */

@@ -8,8 +8,8 @@
  * Must hold: a reused thread id inherits nothing; memory is bounded (beyond THREADS_MAX the thread sampled
  * longest ago goes, which costs time, never truth).
  */
-#ifndef KRAIT_SESSION_THREADS_H
-#define KRAIT_SESSION_THREADS_H
+#ifndef KRAIT_FOLLOW_THREADS_H
+#define KRAIT_FOLLOW_THREADS_H
 
 #include <linux/types.h>
 #include <sys/queue.h>
@@ -58,4 +58,4 @@ void threads__remove_all(struct threads *ts, struct process *p);
 
 unsigned threads__cnt(const struct threads *ts);
 
-#endif /* KRAIT_SESSION_THREADS_H */
+#endif /* KRAIT_FOLLOW_THREADS_H */

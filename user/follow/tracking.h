@@ -3,8 +3,8 @@
  * tracking.h - hands a Python process to the kernel side, and what others can be known by: its
  * executable, or the library that its interpreter is in.
  */
-#ifndef KRAIT_SESSION_TRACKING_H
-#define KRAIT_SESSION_TRACKING_H
+#ifndef KRAIT_FOLLOW_TRACKING_H
+#define KRAIT_FOLLOW_TRACKING_H
 
 #include <linux/types.h>
 
@@ -23,4 +23,4 @@ void tracking_known(struct sampler *sampler, struct process *p, __u32 layout);
 /* The process no longer needs its layout. */
 void tracking_end(struct sampler *sampler, struct process *p);
 
-#endif /* KRAIT_SESSION_TRACKING_H */
+#endif /* KRAIT_FOLLOW_TRACKING_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/filter.h"
+#include "follow/filter.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * already. Each named one must be there and be a Python that krait knows: a mistyped pid must not go
  * unnoticed. A child need not be: a shell may start one later, and events tell.
  */
-#ifndef KRAIT_SESSION_TARGETS_H
-#define KRAIT_SESSION_TARGETS_H
+#ifndef KRAIT_FOLLOW_TARGETS_H
+#define KRAIT_FOLLOW_TARGETS_H
 
-#include "session/processes.h"
+#include "follow/processes.h"
 #include "util/error.h"
 
 /*
@@ -19,4 +19,4 @@ int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, 
 /* Looks for children again. */
 void targets_follow_children(struct processes *processes, const pid_t pids[], size_t cnt);
 
-#endif /* KRAIT_SESSION_TARGETS_H */
+#endif /* KRAIT_FOLLOW_TARGETS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/targets.h"
+#include "follow/targets.h"
 
 #include <errno.h>
 #include <poll.h>

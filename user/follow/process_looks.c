@@ -3,15 +3,15 @@
  * Looks at processes: when, and what comes of each. A prober does the looking; until it has answered, the
  * process is one that may be Python.
  */
-#include "session/process_table.h"
+#include "follow/process_table.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/sampler.h"
-#include "session/filter.h"
-#include "session/tracking.h"
+#include "follow/filter.h"
+#include "follow/tracking.h"
 #include "target/probed.h"
 #include "target/prober.h"
 #include "util/clock.h"

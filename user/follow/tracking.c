@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/tracking.h"
+#include "follow/tracking.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
 #include "sampler/sampler.h"
-#include "session/processes.h"
+#include "follow/processes.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/quota.h"
