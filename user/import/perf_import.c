@@ -266,6 +266,7 @@ static int take(struct import *im, const struct perf_read *r)
 		return 0;
 	case PERF_READ_EXIT:
 	case PERF_READ_ROUND:
+	case PERF_READ_OTHER:
 		return 0;
 	}
 	return 0;

@@ -59,4 +59,11 @@ enum perf_user_record {
 /* Newer than the headers of Debian 12. */
 #define PERF_CALLCHAIN_USER_DEFERRED ((__u64)-640)
 
+/* One event as a file has it: its attribute, PERF_ATTR_SIZE bytes of it, and the ids that mean it. */
+struct perf_raw_event {
+	struct perf_event_attr attr;
+	const __u64 *ids;
+	unsigned id_cnt;
+};
+
 #endif /* KRAIT_PERFDATA_FORMAT_H */

@@ -295,7 +295,9 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 		memcpy(&type, record, sizeof(type));
 		if (type == PERF_USER_COMPRESSED || type == PERF_USER_COMPRESSED2)
 			return -EPROTONOSUPPORT;
-		if (type == PERF_USER_AUXTRACE && !skip_auxtrace(r, size)) {
+		if (type == PERF_USER_AUXTRACE) {
+			if (skip_auxtrace(r, size))
+				continue;
 			r->stats.cut = true;
 			return 0;
 		}
@@ -304,11 +306,19 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 			result = perf_decode(&decoder, record, size, ret);
 		else if (result > 0)
 			continue;
-		if (result > 0)
+		if (result >= 0) {
+			ret->kind = result ? ret->kind : PERF_READ_OTHER;
+			ret->raw = record;
+			ret->raw_size = size;
 			return 1;
-		if (result < 0)
-			r->stats.skipped++;
+		}
+		r->stats.skipped++;
 	}
+}
+
+bool perf_reader__raw_event(struct perf_reader *r, unsigned index, struct perf_raw_event *ret)
+{
+	return perf_attrs_raw(&r->attrs, index, ret);
 }
 
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt)

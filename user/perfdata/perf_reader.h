@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "perfdata/format.h"
+
 struct error;
 struct perf_reader;
 
@@ -45,11 +47,15 @@ enum perf_read_kind {
 	PERF_READ_EXIT,
 	PERF_READ_LOST,
 	PERF_READ_ROUND, /* what follows is not older than the round before */
+	PERF_READ_OTHER, /* of no interest to krait */
 };
 
 /* Pointers are good until the next call. */
 struct perf_read {
 	enum perf_read_kind kind;
+	/* The whole record as it is in the file, for those who pass it on (perf_writer__raw()). */
+	const void *raw;
+	size_t raw_size;
 	int pid, tid;
 	__u32 cpu;
 	__u64 time_ns;
@@ -82,12 +88,17 @@ int perf_reader__open(struct perf_reader **ret, FILE *in, const char *name, stru
 	__attribute__((warn_unused_result));
 void perf_reader__free(struct perf_reader *r);
 
-/* 1 and *ret; 0 at the end; -errno. */
+/*
+ * 1 and *ret; 0 at the end; -errno. Every record that is whole is handed out, but those that describe
+ * the file (attributes and features in a pipe) and the data of traces (AUXTRACE).
+ */
 int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 	__attribute__((warn_unused_result));
 
 /* In pipes, events and facts come with the records. */
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt);
+/* Event number index as the file has it; false where there is none. */
+bool perf_reader__raw_event(struct perf_reader *r, unsigned index, struct perf_raw_event *ret);
 const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r);
 const struct perf_read_stats *perf_reader__stats(const struct perf_reader *r);
 

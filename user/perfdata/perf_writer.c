@@ -22,7 +22,8 @@
 
 struct perf_writer {
 	struct perf_writer_config config;
-	struct perf_event_attr *attrs;
+	struct perf_raw_event *events;
+	__u64 *ids; /* of krait's own events: 1, 2 ... */
 	FILE *out, *spool; /* spool: records on their way into a pipe, NULL for a file */
 	struct bytes record; /* scratch */
 	__u64 data_size, flushed_size; /* flushed: as the header in the file says */
@@ -63,25 +64,46 @@ static void put_front(struct perf_writer *w)
 {
 	cleanup_bytes struct bytes b = { 0 };
 
-	perf_layout_front(&b, w->attrs, w->config.event_cnt);
+	perf_layout_front(&b, w->events, w->config.event_cnt);
 	fwrite(b.data, 1, b.len, w->out);
+}
+
+/* A file of krait's has one id for each event. */
+static int list_events(struct perf_writer *w, const struct perf_writer_config *config)
+{
+	w->events = calloc(config->event_cnt, sizeof(*w->events));
+	w->ids = calloc(config->event_cnt, sizeof(*w->ids));
+	if (!w->events || !w->ids)
+		return -ENOMEM;
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (config->raw_events) {
+			w->events[i] = config->raw_events[i];
+			if (w->events[i].id_cnt > PERF_LAYOUT_MAX_IDS)
+				return -E2BIG;
+			continue;
+		}
+		w->ids[i] = i + 1;
+		perf_layout_attr(&w->events[i].attr, &config->events[i]);
+		w->events[i].ids = &w->ids[i];
+		w->events[i].id_cnt = 1;
+	}
+	return 0;
 }
 
 int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writer_config *config)
 {
 	struct perf_writer *w = calloc(1, sizeof(*w));
+	int err;
 
 	if (!w)
 		return -ENOMEM;
 	w->config = *config;
 	w->out = out;
-	w->attrs = calloc(config->event_cnt, sizeof(*w->attrs));
-	if (!w->attrs) {
+	err = list_events(w, config);
+	if (err) {
 		perf_writer__free(w);
-		return -ENOMEM;
+		return err;
 	}
-	for (unsigned i = 0; i < config->event_cnt; i++)
-		perf_layout_attr(&w->attrs[i], &config->events[i]);
 	errno = 0;
 	if (is_rewritable(out)) {
 		put_front(w);
@@ -104,7 +126,8 @@ void perf_writer__free(struct perf_writer *w)
 	if (w->spool)
 		fclose(w->spool);
 	bytes_free(&w->record);
-	free(w->attrs);
+	free(w->events);
+	free(w->ids);
 	free(w);
 }
 
@@ -134,18 +157,31 @@ static int end_record(struct perf_writer *w)
 	return stream_error(stream(w));
 }
 
-/* What all records but samples end with. */
+/* What all records but samples end with: of the first event, in the order of perf_event_open(2). */
 static int end_stamped(struct perf_writer *w, const struct perf_stamp *s)
 {
+	const struct perf_raw_event *e = &w->events[0];
+	const __u64 fields = e->attr.sample_id_all ? e->attr.sample_type : 0;
+	const __u64 id = e->id_cnt ? e->ids[0] : 0;
 	struct bytes *b = &w->record;
 
 	bytes_align(b, 8);
-	bytes_u32(b, (__u32)s->pid);
-	bytes_u32(b, (__u32)s->tid);
-	bytes_u64(b, s->time_ns);
-	bytes_u32(b, s->cpu);
-	bytes_u32(b, 0);
-	bytes_u64(b, 1);
+	if (fields & PERF_SAMPLE_TID) {
+		bytes_u32(b, (__u32)s->pid);
+		bytes_u32(b, (__u32)s->tid);
+	}
+	if (fields & PERF_SAMPLE_TIME)
+		bytes_u64(b, s->time_ns);
+	if (fields & PERF_SAMPLE_ID)
+		bytes_u64(b, id);
+	if (fields & PERF_SAMPLE_STREAM_ID)
+		bytes_u64(b, id);
+	if (fields & PERF_SAMPLE_CPU) {
+		bytes_u32(b, s->cpu);
+		bytes_u32(b, 0);
+	}
+	if (fields & PERF_SAMPLE_IDENTIFIER)
+		bytes_u64(b, id);
 	return end_record(w);
 }
 
@@ -230,16 +266,38 @@ int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsig
 	};
 	FILE *f = stream(w);
 
+	if (w->config.raw_events)
+		return -EINVAL;
 	if (cnt > PERF_WRITER_MAX_CHAIN)
 		return -EMSGSIZE;
 	fwrite_unlocked(&head, sizeof(head), 1, f);
 	fwrite_unlocked(chain, sizeof(*chain), cnt, f);
 	w->data_size += sizeof(head) + cnt * sizeof(*chain);
-	if (!w->first_ns || s->time_ns < w->first_ns)
-		w->first_ns = s->time_ns;
-	if (s->time_ns > w->last_ns)
-		w->last_ns = s->time_ns;
+	perf_writer__saw(w, s->time_ns);
 	return ferror_unlocked(f) ? stream_error(f) : 0;
+}
+
+void perf_writer__saw(struct perf_writer *w, __u64 time_ns)
+{
+	if (!w->first_ns || time_ns < w->first_ns)
+		w->first_ns = time_ns;
+	if (time_ns > w->last_ns)
+		w->last_ns = time_ns;
+}
+
+int perf_writer__raw(struct perf_writer *w, const void *record, size_t size)
+{
+	struct perf_event_header header;
+
+	if (size < sizeof(header))
+		return -EINVAL;
+	memcpy(&header, record, sizeof(header));
+	if (header.size != size || size % sizeof(__u64))
+		return -EINVAL;
+	errno = 0;
+	fwrite(record, 1, size, stream(w));
+	w->data_size += size;
+	return stream_error(stream(w));
 }
 
 int perf_writer__lost(struct perf_writer *w, __u64 cnt)
@@ -261,10 +319,14 @@ void perf_writer__describe(struct perf_writer *w, const struct perf_writer_confi
 	w->config.wall_offset_ns = config->wall_offset_ns;
 }
 
+static struct perf_file_header header_of(const struct perf_writer *w, __u64 data_size)
+{
+	return perf_layout_header(w->events, w->config.event_cnt, data_size);
+}
+
 int perf_writer__flush(struct perf_writer *w)
 {
-	const struct perf_file_header header =
-		perf_layout_header(w->config.event_cnt, w->data_size);
+	const struct perf_file_header header = header_of(w, w->data_size);
 
 	if (w->spool)
 		return 0;
@@ -279,7 +341,7 @@ int perf_writer__flush(struct perf_writer *w)
 
 __u64 perf_writer__written(const struct perf_writer *w)
 {
-	const __u64 start = perf_layout_header(w->config.event_cnt, 0).data.offset;
+	const __u64 start = header_of(w, 0).data.offset;
 	struct stat st;
 
 	if (w->spool || fstat(fileno(w->out), &st) || (__u64)st.st_size < start)
@@ -294,7 +356,7 @@ __u64 perf_writer__flushed(const struct perf_writer *w)
 
 int perf_writer__cut(struct perf_writer *w, __u64 size)
 {
-	struct perf_file_header header = perf_layout_header(w->config.event_cnt, 0);
+	struct perf_file_header header = header_of(w, 0);
 	__u64 end = w->flushed_size, written = perf_writer__written(w);
 	struct perf_event_header next;
 	int fd = fileno(w->out);
@@ -308,7 +370,7 @@ int perf_writer__cut(struct perf_writer *w, __u64 size)
 	       pread(fd, &next, sizeof(next), (off_t)(header.data.offset + end)) == sizeof(next) &&
 	       next.size >= sizeof(next) && end + next.size <= size)
 		end += next.size;
-	header = perf_layout_header(w->config.event_cnt, end);
+	header = header_of(w, end);
 	if (ftruncate(fd, (off_t)(header.data.offset + end)) ||
 	    pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
 		return errno ? -errno : -EIO;
@@ -318,7 +380,7 @@ int perf_writer__cut(struct perf_writer *w, __u64 size)
 
 static int finish_file(struct perf_writer *w, const struct perf_facts *facts)
 {
-	struct perf_file_header header = perf_layout_header(w->config.event_cnt, w->data_size);
+	struct perf_file_header header = header_of(w, w->data_size);
 	cleanup_bytes struct bytes end = { 0 };
 
 	perf_layout_end(&end, &header, facts);
@@ -359,7 +421,7 @@ int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, 
 	__s64 offset_ns = w->config.wall_offset_ns;
 	const struct perf_facts facts = {
 		.config = &w->config,
-		.attrs = w->attrs,
+		.events = w->events,
 		.objects = list,
 		.object_cnt = cnt,
 		.first_ns = w->first_ns,

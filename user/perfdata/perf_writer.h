@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "perfdata/format.h"
 #include "util/event.h"
 
 struct perf_writer;
@@ -25,6 +26,8 @@ struct perf_writer;
 struct perf_writer_config {
 	const struct event_spec *events;
 	unsigned event_cnt; /* > 0; the first is the main one */
+	/* The events of a file whose records are passed on, as many; NULL: as krait writes them. */
+	const struct perf_raw_event *raw_events;
 	const char *host, *kernel, *command_line; /* NULL unknown */
 	__s64 wall_offset_ns; /* from times of samples to those since 1970; 0 this machine's, now */
 };
@@ -42,7 +45,7 @@ struct perf_mapping {
 	const char *path;
 };
 
-/* 0 or -errno. *out is borrowed; nothing else may write to it. */
+/* 0 or -errno; -E2BIG: an event has too many ids. *out is borrowed; nothing else may write to it. */
 int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writer_config *config)
 	__attribute__((warn_unused_result));
 void perf_writer__free(struct perf_writer *w);
@@ -66,6 +69,14 @@ int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m);
 int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsigned event,
 			__u64 period, __u64 ip, const __u64 *chain, unsigned cnt);
 int perf_writer__lost(struct perf_writer *w, __u64 cnt);
+/*
+ * A record of the file that raw_events are of, byte for byte; krait's own records, which end as those of
+ * that file do, may stand between them, but samples. 0, or -EINVAL: it is no record.
+ */
+int perf_writer__raw(struct perf_writer *w, const void *record, size_t size)
+	__attribute__((warn_unused_result));
+/* Of samples that were passed on: when the first and the last was taken, for the end of the file. */
+void perf_writer__saw(struct perf_writer *w, __u64 time_ns);
 
 /* What the end of the file says of host, kernel, command line and date, where it is known late. */
 void perf_writer__describe(struct perf_writer *w, const struct perf_writer_config *config);

@@ -62,10 +62,12 @@ static void put_event_desc(struct bytes *b, const struct perf_facts *f)
 	bytes_u32(b, f->config->event_cnt);
 	bytes_u32(b, PERF_ATTR_SIZE);
 	for (unsigned i = 0; i < f->config->event_cnt; i++) {
-		bytes_put(b, &f->attrs[i], PERF_ATTR_SIZE);
-		bytes_u32(b, 1);
+		const struct perf_raw_event *e = &f->events[i];
+
+		bytes_put(b, &e->attr, PERF_ATTR_SIZE);
+		bytes_u32(b, e->id_cnt);
 		put_string(b, f->config->events[i].name);
-		bytes_u64(b, i + 1);
+		bytes_put(b, e->ids, e->id_cnt * sizeof(*e->ids));
 	}
 }
 

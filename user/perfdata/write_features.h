@@ -11,7 +11,7 @@
 
 struct perf_facts {
 	const struct perf_writer_config *config;
-	const struct perf_event_attr *attrs; /* one for each event; ids are 1, 2 … */
+	const struct perf_raw_event *events; /* as many as the configuration has */
 	const struct perf_mapping *objects; /* for BUILD_ID */
 	unsigned object_cnt;
 	__u64 first_ns, last_ns; /* of the samples */

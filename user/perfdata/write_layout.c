@@ -28,36 +28,37 @@ void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
 	};
 }
 
-static __u64 front_size(unsigned cnt)
+struct perf_file_header perf_layout_header(const struct perf_raw_event *events, unsigned cnt,
+					   __u64 data_size)
 {
-	return sizeof(struct perf_file_header) +
-	       cnt * (sizeof(__u64) + PERF_ATTR_SIZE + sizeof(struct perf_section));
-}
+	const __u64 attrs_size = cnt * (PERF_ATTR_SIZE + sizeof(struct perf_section));
+	__u64 attrs = sizeof(struct perf_file_header);
 
-struct perf_file_header perf_layout_header(unsigned cnt, __u64 data_size)
-{
+	for (unsigned i = 0; i < cnt; i++)
+		attrs += events[i].id_cnt * sizeof(__u64);
 	return (struct perf_file_header){
 		.magic = PERF_MAGIC,
 		.size = sizeof(struct perf_file_header),
 		.attr_size = PERF_ATTR_SIZE + sizeof(struct perf_section),
-		.attrs = { sizeof(struct perf_file_header) + cnt * sizeof(__u64),
-			   cnt * (PERF_ATTR_SIZE + sizeof(struct perf_section)) },
-		.data = { front_size(cnt), data_size },
+		.attrs = { attrs, attrs_size },
+		.data = { attrs + attrs_size, data_size },
 	};
 }
 
 /* Header, ids, and the attributes with where their ids are. */
-void perf_layout_front(struct bytes *b, const struct perf_event_attr *attrs, unsigned cnt)
+void perf_layout_front(struct bytes *b, const struct perf_raw_event *events, unsigned cnt)
 {
-	const struct perf_file_header header = perf_layout_header(cnt, 0);
+	const struct perf_file_header header = perf_layout_header(events, cnt, 0);
+	__u64 ids = sizeof(header);
 
 	bytes_put(b, &header, sizeof(header));
 	for (unsigned i = 0; i < cnt; i++)
-		bytes_u64(b, i + 1);
+		bytes_put(b, events[i].ids, events[i].id_cnt * sizeof(__u64));
 	for (unsigned i = 0; i < cnt; i++) {
-		bytes_put(b, &attrs[i], PERF_ATTR_SIZE);
-		bytes_u64(b, sizeof(header) + i * sizeof(__u64));
-		bytes_u64(b, sizeof(__u64));
+		bytes_put(b, &events[i].attr, PERF_ATTR_SIZE);
+		bytes_u64(b, ids);
+		bytes_u64(b, events[i].id_cnt * sizeof(__u64));
+		ids += events[i].id_cnt * sizeof(__u64);
 	}
 }
 
@@ -93,11 +94,14 @@ void perf_layout_pipe_front(struct bytes *b, const struct perf_facts *facts)
 	bytes_u64(b, PERF_MAGIC);
 	bytes_u64(b, PERF_PIPE_HEADER_SIZE);
 	for (unsigned i = 0; i < facts->config->event_cnt; i++) {
+		const struct perf_raw_event *e = &facts->events[i];
+		size_t ids_size = e->id_cnt * sizeof(*e->ids);
+
 		bytes_u32(b, PERF_USER_HEADER_ATTR);
 		bytes_u16(b, 0);
-		bytes_u16(b, sizeof(struct perf_event_header) + PERF_ATTR_SIZE + sizeof(__u64));
-		bytes_put(b, &facts->attrs[i], PERF_ATTR_SIZE);
-		bytes_u64(b, i + 1);
+		bytes_u16(b, (__u16)(sizeof(struct perf_event_header) + PERF_ATTR_SIZE + ids_size));
+		bytes_put(b, &e->attr, PERF_ATTR_SIZE);
+		bytes_put(b, e->ids, ids_size);
 	}
 	for (const enum perf_feature *f = perf_features; *f; f++) {
 		/* Build IDs are in MMAP2 here. */

@@ -18,10 +18,14 @@
 
 void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e);
 
+/* Ids of one event that fit its record in a pipe. */
+#define PERF_LAYOUT_MAX_IDS 8000
+
 /* Header of a file of cnt events with data_size bytes of records, without features. */
-struct perf_file_header perf_layout_header(unsigned cnt, __u64 data_size);
+struct perf_file_header perf_layout_header(const struct perf_raw_event *events, unsigned cnt,
+					   __u64 data_size);
 /* All that is in front of the records of a file. */
-void perf_layout_front(struct bytes *b, const struct perf_event_attr *attrs, unsigned cnt);
+void perf_layout_front(struct bytes *b, const struct perf_raw_event *events, unsigned cnt);
 /* All that is behind them, into an empty *b; *header, of the whole file, learns what that is. */
 void perf_layout_end(struct bytes *b, struct perf_file_header *header,
 		     const struct perf_facts *facts);
