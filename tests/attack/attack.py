@@ -62,12 +62,7 @@ SHARE = 0.01
 
 
 # What is not mended yet, by the names of the scenes: its results are TODO, with who owes them.
-OWED = {
-    # Seen in one of two runs on a quiet machine: while probers hang, the bystanders lack 50 ms (their
-    # process is looked at late), and once a process was said to be unreadable, not to hang.
-    "B1: 12 processes that hang their readers": "PROBER",
-    "B1: runtime never comes, by FUSE: krait says": "PROBER",
-}
+OWED = {}
 
 
 # ---- results --------------------------------------------------------------------------------------

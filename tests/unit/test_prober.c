@@ -353,10 +353,10 @@ static void after_a_few_the_owner_is_left_alone_but_not_root(void **state)
 	}
 	for (int i = 0; i < OFFENDERS_PATIENCE + 1; i++)
 		set_trap(&traps[i], &stuck, NOBODY);
-	for (int i = 0; i < OFFENDERS_PATIENCE; i++) {
+	for (int i = 0; i < OFFENDERS_PATIENCE; i++)
 		probed[i] = open_process(p, traps[i].pid);
+	for (int i = 0; i < OFFENDERS_PATIENCE; i++)
 		(void)memory_read(probed__memory(probed[i]), (uintptr_t)traps[i].page, &byte, 1);
-	}
 	for (int ms = 0; ms < PATIENCE_MS && prober__hung_cnt(p) < OFFENDERS_PATIENCE; ms += 50)
 		prober__wait(p, 50);
 	assert_int_equal(prober__hung_cnt(p), OFFENDERS_PATIENCE);

@@ -24,6 +24,9 @@
 #define RETRY_READING_NS 100000000ULL
 /* With "all", a process that is not Python after this many looks (about a minute) is left alone. */
 #define RETRY_MAX_ALL 70
+/* How much longer a scan takes where processes keep probers waiting: nobody else is sampled later for that. */
+#define SCAN_HUNG_NS 2000000000ULL
+#define NS_PER_MS 1000000ULL
 /* For a look that others wait for: what is slow goes on without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
@@ -214,7 +217,8 @@ int entry_look_at(struct processes *ps, struct entry *e, bool wait)
 	if (err)
 		act(ps, e, explain_no_answer(&e->process, err));
 	prober__step(ps->config.prober);
-	while (wait && !look.done && (now_ns = clock_monotonic_ns()) < end_ns)
+	while (wait && !look.done && !prober__is_slow(ps->config.prober, e) &&
+	       (now_ns = clock_monotonic_ns()) < end_ns)
 		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / 1000000) + 1);
 	if (!look.done) {
 		e->look = NULL;
@@ -240,11 +244,19 @@ static int scan_one(pid_t pid, void *ctx)
 
 void processes__scan(struct processes *ps, int wait_ms)
 {
-	__u64 end_ns = clock_monotonic_ns() + (__u64)wait_ms * 1000000, now_ns;
+	struct prober *prober = ps->config.prober;
+	__u64 begin_ns = clock_monotonic_ns(), end_ns, now_ns;
 
 	process_each(scan_one, ps);
-	while (prober__pending(ps->config.prober) && (now_ns = clock_monotonic_ns()) < end_ns)
-		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / 1000000) + 1);
+	while (prober__others_wait(prober)) {
+		end_ns = begin_ns + (__u64)wait_ms * NS_PER_MS;
+		if (wait_ms && (prober__slow_cnt(prober) || prober__hung_cnt(prober)))
+			end_ns += SCAN_HUNG_NS;
+		now_ns = clock_monotonic_ns();
+		if (now_ns >= end_ns)
+			return;
+		prober__wait(prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
+	}
 }
 
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)

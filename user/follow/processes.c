@@ -245,8 +245,12 @@ struct threads *processes__threads(struct processes *ps)
 /* The look at it had no answer by the end, through no fault of krait's. */
 static void note_unanswered(struct processes *ps, const struct entry *e)
 {
-	if (e->process.asked && prober__is_slow(ps->config.prober, e))
-		refusals_note(&ps->refusals, -ETIMEDOUT, PROBED_HUNG_SO_FAR, e->process.pid);
+	struct prober *prober = ps->config.prober;
+
+	if (e->process.asked && prober__is_slow(prober, e))
+		refusals_note(&ps->refusals, -ETIMEDOUT,
+			      prober__is_parked(prober, e) ? PROBED_PARKED : PROBED_HUNG_SO_FAR,
+			      e->process.pid);
 }
 
 void processes__close_books(struct processes *ps)

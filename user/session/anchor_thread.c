@@ -261,7 +261,7 @@ static int access_tie(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 an
 	return sampler__tie_anchor(t->sampler, slot, tid, start_ns, anchor);
 }
 
-static int build(struct anchor_thread *t, enum anchor_mode mode)
+static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probers_alive)
 {
 	const struct anchor_access access = {
 		.ask = access_ask,
@@ -284,11 +284,12 @@ static int build(struct anchor_thread *t, enum anchor_mode mode)
 	if (!t->anchoring || !t->prober)
 		return ENOMEM;
 	prober__hurry(t->prober, PATIENCE_NS);
+	prober__share(t->prober, probers_alive);
 	return pthread_create(&t->thread, NULL, thread_main, t);
 }
 
 struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *sampler,
-					 struct error *err)
+					 unsigned *probers_alive, struct error *err)
 {
 	struct anchor_thread *t = calloc(1, sizeof(*t));
 	int errnum = ENOMEM;
@@ -298,7 +299,7 @@ struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *
 		t->end = &t->first;
 		t->sampler = sampler;
 		t->queue = sampler__queue(sampler);
-		errnum = build(t, mode);
+		errnum = build(t, mode, probers_alive);
 		t->started = !errnum;
 	}
 	if (!errnum)

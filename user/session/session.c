@@ -43,6 +43,7 @@ struct session {
 	struct collector *collector;
 	struct sampler *sampler;
 	struct prober *prober;
+	unsigned probers_alive; /* those of the anchors' thread, too */
 	struct processes *processes;
 	struct anchor_thread *anchors; /* NULL: none are wanted */
 	struct child *child;
@@ -167,6 +168,7 @@ static int build(struct session *s, struct error *err)
 	s->prober = prober__new(PROBERS_MAX);
 	if (!s->prober)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	prober__share(s->prober, &s->probers_alive);
 	s->collector = collector__new(&s->config->collector);
 	processes.prober = s->prober;
 	processes.native_files = s->collector ? collector__native_files(s->collector) : NULL;
@@ -191,7 +193,8 @@ static int build(struct session *s, struct error *err)
 	processes__on_gone(s->processes, on_process_gone, s);
 	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
 	if (sampler.anchors) {
-		s->anchors = anchor_thread__new(s->config->anchors, s->sampler, err);
+		s->anchors =
+			anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive, err);
 		if (!s->anchors)
 			return -1;
 	}

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/prober_judge.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "target/proc.h"
 #include "target/prober.h"
@@ -57,11 +55,14 @@ enum judgement judge_look(struct judge *j, pid_t prober, __u64 patience_ns, __u6
 
 uid_t offenders_owner(pid_t pid)
 {
-	struct stat st;
-	char path[32];
+	cleanup_close int dir = proc_open(pid);
+	const char *uids;
+	char text[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &st) ? 0 : st.st_uid;
+	if (dir < 0 || proc_read(dir, "status", text, sizeof(text)) <= 0)
+		return 0;
+	uids = proc_line_of(text, "Uid:\t");
+	return uids ? (uid_t)strtoul(uids, NULL, 10) : 0;
 }
 
 static const struct offender *find(const struct offenders *o, uid_t uid)

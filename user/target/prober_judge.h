@@ -48,7 +48,10 @@ struct offenders {
 	struct offender list[OFFENDERS_MAX];
 };
 
-/* Whose process it is at this moment; root's where it has gone. */
+/*
+ * Who has started it: its real user, since whoever asks not to be dumpable has a /proc of root's. Root where
+ * it has gone.
+ */
 uid_t offenders_owner(pid_t pid);
 /* A process of that owner did not come back. */
 void offenders_note(struct offenders *o, uid_t uid);

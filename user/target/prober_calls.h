@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * prober_calls.h - requests to probers that have no answer yet, in queues.
+ */
+#ifndef KRAIT_TARGET_PROBER_CALLS_H
+#define KRAIT_TARGET_PROBER_CALLS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "target/prober.h"
+
+struct call {
+	struct call *next;
+	probe_done_fn done; /* NULL: forgotten */
+	void *ctx;
+	int fds[PROBE_FDS_MAX];
+	unsigned fd_cnt;
+	uid_t owner; /* of the process; call_owner() */
+	bool has_owner;
+	bool slow; /* it has kept a prober waiting */
+	bool again; /* it was given up once, to make room */
+	struct probe_request request;
+};
+
+struct calls {
+	struct call *first, **end;
+	unsigned cnt;
+};
+
+void calls_init(struct calls *q);
+void calls_add(struct calls *q, struct call *c);
+/* The first one, or NULL. */
+struct call *calls_take(struct calls *q);
+/* All of from, in front of what is there. */
+void calls_put_back(struct calls *q, struct calls *from);
+/* None with that ctx calls anybody any more. How many those were. */
+unsigned calls_forget(struct calls *q, const void *ctx);
+bool calls_has(const struct calls *q, const void *ctx);
+/* Frees them; nobody is called. */
+void calls_drop(struct calls *q);
+
+/* Whose process it is: found out when it matters, which is seldom. */
+uid_t call_owner(struct call *c);
+
+/* Nothing may be asked while it is out: a write that is asked twice may come late, over another's. */
+static inline bool call_is_alone(const struct call *c)
+{
+	return c->request.op == PROBE_ANCHOR_WRITE || c->request.op == PROBE_PREPARE;
+}
+
+#endif /* KRAIT_TARGET_PROBER_CALLS_H */
