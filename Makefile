@@ -169,12 +169,12 @@ $(O)/krait: $(MAIN_OBJ) $(O)/libkrait.a
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # A profile with a thousandth of the room, for the attacks that fill it.
-$(O)/small/profile_room.o: user/profile/profile_room.c
+$(O)/small/room.o: user/profile/room.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DPROFILE_ROOM_SHIFT=10 -MMD -MP -c $< -o $@
 
-$(O)/krait-small: $(O)/small/profile_room.o $(MAIN_OBJ) $(O)/libkrait.a
+$(O)/krait-small: $(O)/small/room.o $(MAIN_OBJ) $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -302,7 +302,7 @@ help: ## this text
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		while IFS='|' read -r t h; do printf '  make %-12s %s\n' "$$t" "$$h"; done
 
--include $(O)/small/profile_room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
 	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack install uninstall dist clean help

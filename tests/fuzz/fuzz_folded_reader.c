@@ -20,7 +20,7 @@ static void write_out(const struct profile *p, const char *format)
 	struct emitter *e;
 	FILE *out = fopen("/dev/null", "w");
 
-	if (!out || ops->open(&e, out, &options) || ops->finish(e, p))
+	if (!out || ops->open(&e, out, &options) || ops->finish(e, p, 0))
 		abort();
 	ops->free(e);
 	fclose(out);
@@ -40,13 +40,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p = profile__new();
 	in = fmemopen((void *)(uintptr_t)data, size, "r");
 	out = fopen("/dev/null", "w");
-	if (!p || !in || !out || folded_read(p, in, NULL, &stats))
+	if (!p || !in || !out || folded_read(profile__counts(p, 0), in, NULL, &stats))
 		abort();
-	for (i = 0; i <= profile__node_cnt(p); i++)
-		sum += profile__node_at(p, i)->self;
+	for (i = 0; i <= dict__node_cnt(p->dict); i++)
+		sum += counts__at(profile__counts(p, 0), i).samples;
 	if (sum != stats.samples || stats.stacks + stats.malformed > stats.lines)
 		abort();
-	if (summary_table(out, p, &options) || summary_tree(out, p, &options))
+	if (summary_table(out, profile__counts(p, 0), &options) ||
+	    summary_tree(out, profile__counts(p, 0), &options))
 		abort();
 	write_out(p, "folded");
 	write_out(p, "html");

@@ -28,7 +28,7 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 {
 	__u64 *cnt = ctx;
 
-	if (s->node > profile__node_cnt(p) || !s->comm)
+	if (s->node > dict__node_cnt(p->dict) || !s->comm)
 		abort();
 	++*cnt;
 }
@@ -57,11 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!*err.text)
 			abort();
 	} else {
-		for (__u32 i = 0; i <= profile__node_cnt(p); i++)
-			sum += profile__node_at(p, i)->self;
+		for (__u32 i = 0; i <= dict__node_cnt(p->dict); i++)
+			sum += counts__at(profile__counts(p, 0), i).samples;
 		if (sum != stats.samples || cnt != stats.samples)
 			abort();
-		if (summary_table(out, p, &options))
+		if (summary_table(out, profile__counts(p, 0), &options))
 			abort();
 	}
 	fclose(in);

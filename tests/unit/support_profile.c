@@ -43,30 +43,23 @@ __u32 add_function(struct profile *p, const char *name, const char *file, int fi
 	struct profile_frame f = { .kind = FRAME_PYTHON,
 				   .first_line = first ? first : -1,
 				   .line = line ? line : -1,
-				   .end_line = -1,
 				   .column = -1,
-				   .end_column = -1,
 				   .pid = -1,
 				   .tid = -1 };
 
-	f.name = profile__string(p, name);
-	f.file = profile__string(p, file);
-	return profile__frame(p, &f);
+	f.name = dict__string(p->dict, name);
+	f.file = dict__string(p->dict, file);
+	return dict__frame(p->dict, &f);
 }
 
 static __u32 add_other(struct profile *p, enum frame_kind kind, const char *name, int pid, int tid)
 {
-	struct profile_frame f = { .kind = kind,
-				   .first_line = -1,
-				   .line = -1,
-				   .end_line = -1,
-				   .column = -1,
-				   .end_column = -1,
-				   .pid = pid,
-				   .tid = tid };
+	struct profile_frame f = {
+		.kind = kind, .first_line = -1, .line = -1, .column = -1, .pid = pid, .tid = tid
+	};
 
-	f.name = profile__string(p, name);
-	return profile__frame(p, &f);
+	f.name = dict__string(p->dict, name);
+	return dict__frame(p->dict, &f);
 }
 
 __u32 add_process(struct profile *p, const char *name, int pid)
@@ -86,7 +79,7 @@ __u32 add_mark(struct profile *p, const char *name)
 
 __u32 push(struct profile *p, __u32 parent, __u32 frame)
 {
-	__u32 node = profile__child(p, parent, frame);
+	__u32 node = dict__child(p->dict, parent, frame);
 
 	assert_int_not_equal(node, 0);
 	return node;
@@ -95,12 +88,12 @@ __u32 push(struct profile *p, __u32 parent, __u32 frame)
 void add_samples(struct profile *p, __u32 node, unsigned cnt)
 {
 	while (cnt--)
-		profile__add(p, node, 1000000);
+		profile__count(p, 0, node, 1000000);
 }
 
 static void account(struct profile *p, __u64 lost, __u64 truncated)
 {
-	struct accounts *a = profile__accounts(p);
+	struct accounts *a = &profile__counts(p, 0)->accounts;
 
 	a->interrupts = sample_cnt(p) + lost;
 	a->reasons[REASON_PYTHON] = sample_cnt(p) - truncated;
@@ -231,7 +224,7 @@ struct profile *large_profile(unsigned nodes)
 	unsigned depth;
 	__u32 node;
 
-	while (profile__node_cnt(p) < nodes) {
+	while (dict__node_cnt(p->dict) < nodes) {
 		int pid = 100 + (int)random_below(&seed, 4),
 		    tid = pid + (int)random_below(&seed, 3);
 		__u64 shape = random_below(&seed, 9);
@@ -258,8 +251,8 @@ __u64 sample_cnt(const struct profile *p)
 	__u64 sum = 0;
 	__u32 i;
 
-	for (i = 0; i <= profile__node_cnt(p); i++)
-		sum += profile__node_at(p, i)->self;
+	for (i = 0; i <= dict__node_cnt(p->dict); i++)
+		sum += counts__at(profile__counts(p, 0), i).samples;
 	return sum;
 }
 
@@ -281,13 +274,13 @@ char *emit_text(const char *format, const struct profile *p, const struct emit_o
 
 	assert_non_null(ops);
 	assert_int_equal(ops->open(&e, out, options), 0);
-	for (s.node = 0; s.node <= profile__node_cnt(p) && ops->sample; s.node++) {
-		for (k = 0; k < profile__node_at(p, s.node)->self; k++) {
+	for (s.node = 0; s.node <= dict__node_cnt(p->dict) && ops->sample; s.node++) {
+		for (k = 0; k < counts__at(profile__counts(p, 0), s.node).samples; k++) {
 			s.time_ns += s.period;
 			assert_int_equal(ops->sample(e, p, &s), 0);
 		}
 	}
-	assert_int_equal(ops->finish(e, p), 0);
+	assert_int_equal(ops->finish(e, p, 0), 0);
 	ops->free(e);
 	assert_int_equal(fclose(out), 0);
 	return text;

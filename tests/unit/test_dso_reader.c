@@ -34,8 +34,8 @@ static void write_dso(__u64 *ret)
 	strcpy(path, "/tmp/krait-test-XXXXXX");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
-	*ret = dso__address(d, p, frame) - DSO_BASE;
-	assert_int_equal(dso__write(d, 0, p, "interrupts 7\n", fd), 0);
+	*ret = dso__address(d, p->dict, frame) - DSO_BASE;
+	assert_int_equal(dso__write(d, 0, p->dict, "interrupts 7\n", fd), 0);
 	close(fd);
 	dso__free(d);
 	profile__free(p);

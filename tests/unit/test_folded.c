@@ -92,7 +92,7 @@ static void a_name_never_splits_into_two_frames(void **state)
 		assert_null(strchr(semicolon + 1, ';'));
 		lines++;
 	}
-	assert_int_equal(lines, profile__node_cnt(p) - 1);
+	assert_int_equal(lines, dict__node_cnt(p->dict) - 1);
 	free(text);
 	profile__free(p);
 }
@@ -103,7 +103,7 @@ static void a_stack_without_room_is_a_line_too(void **state)
 	struct profile *p = profile__new();
 	char *text;
 
-	profile__add_many(p, 0, 5, 5);
+	counts__add(profile__counts(p, 0), 0, 5, 5);
 	text = emit_text("folded", p, &options);
 	assert_string_equal(text, "[no room for the stack] 5\n");
 	free(text);

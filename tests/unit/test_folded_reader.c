@@ -19,7 +19,7 @@ static struct profile *read_bytes(const char *text, size_t len, struct folded_st
 	FILE *in = fmemopen((void *)(uintptr_t)text, len, "r");
 
 	assert_non_null(in);
-	assert_int_equal(folded_read(p, in, NULL, stats), 0);
+	assert_int_equal(folded_read(profile__counts(p, 0), in, NULL, stats), 0);
 	fclose(in);
 	return p;
 }
@@ -60,10 +60,10 @@ static void frames_are_taken_apart(void **state)
 		snprintf(line, sizeof(line), "root;%s 7\n", cases[i].frame);
 		p = read_text(line, &stats);
 		assert_int_equal(stats.stacks, 1);
-		assert_int_equal(profile__node_at(p, 2)->self, 7);
-		f = profile__frame_at(p, profile__node_at(p, 2)->frame);
-		assert_string_equal(profile__text(p, f->name), cases[i].name);
-		assert_string_equal(profile__text(p, f->file), cases[i].file);
+		assert_int_equal(counts__at(profile__counts(p, 0), 2).samples, 7);
+		f = dict__frame_at(p->dict, dict__node_at(p->dict, 2)->frame);
+		assert_string_equal(dict__text(p->dict, f->name), cases[i].name);
+		assert_string_equal(dict__text(p->dict, f->file), cases[i].file);
 		assert_int_equal(f->line, cases[i].line);
 		assert_int_equal(f->kind, FRAME_PYTHON);
 		profile__free(p);
@@ -77,9 +77,12 @@ static void a_process_and_a_mark_are_recognised(void **state)
 				      "main;work 2\n",
 				      &stats);
 
-	assert_int_equal(profile__frame_at(p, profile__node_at(p, 1)->frame)->kind, FRAME_PROCESS);
-	assert_int_equal(profile__frame_at(p, profile__node_at(p, 3)->frame)->kind, FRAME_MARK);
-	assert_int_equal(profile__frame_at(p, profile__node_at(p, 4)->frame)->kind, FRAME_PYTHON);
+	assert_int_equal(dict__frame_at(p->dict, dict__node_at(p->dict, 1)->frame)->kind,
+			 FRAME_PROCESS);
+	assert_int_equal(dict__frame_at(p->dict, dict__node_at(p->dict, 3)->frame)->kind,
+			 FRAME_MARK);
+	assert_int_equal(dict__frame_at(p->dict, dict__node_at(p->dict, 4)->frame)->kind,
+			 FRAME_PYTHON);
 	profile__free(p);
 }
 
@@ -155,7 +158,7 @@ static void a_failing_file_is_an_error(void **state)
 	FILE *in = fopen("/", "r");
 
 	assert_non_null(in);
-	assert_true(folded_read(p, in, NULL, &stats) < 0);
+	assert_true(folded_read(profile__counts(p, 0), in, NULL, &stats) < 0);
 	fclose(in);
 	profile__free(p);
 }

@@ -87,7 +87,7 @@ static Krait__Pprof__Profile *unpack(const struct profile *p)
 	Krait__Pprof__Profile *profile;
 
 	assert_int_equal(ops->open(&e, out, &options), 0);
-	assert_int_equal(ops->finish(e, p), 0);
+	assert_int_equal(ops->finish(e, p, 0), 0);
 	ops->free(e);
 	fclose(out);
 	assert_int_equal(inflateInit2(&zip, 15 + 16), Z_OK);
@@ -130,7 +130,7 @@ static void pprof_has_sample_types_for_each_event(void **state)
 			sums[i] += profile->sample[s]->value[i];
 	}
 	assert_int_equal(sums[0], sample_cnt(p));
-	assert_int_equal(sums[1], profile__event_at(p, 0)->weight);
+	assert_int_equal(sums[1], profile__counts(p, 0)->weight);
 	assert_int_equal(sums[2], 2);
 	assert_int_equal(sums[3], 10);
 	krait__pprof__profile__free_unpacked(profile, NULL);

@@ -65,7 +65,7 @@ static void check_page(struct profile *p)
 	assert_true(strncmp(page, "<!DOCTYPE html>", 15) == 0);
 	assert_null(strstr(page, "KRAIT:"));
 	assert_int_equal(self_sum(data, &nodes), sample_cnt(p));
-	assert_int_equal(nodes, profile__node_cnt(p) + 1);
+	assert_int_equal(nodes, dict__node_cnt(p->dict) + 1);
 	/* Nothing in the data can start markup or end a line of script. */
 	for (s = data; *s; s++) {
 		assert_int_not_equal(*s, '<');
@@ -104,7 +104,7 @@ static void a_tree_beyond_the_bound_loses_boxes_but_no_samples(void **state)
 	unsigned nodes;
 
 	assert_int_equal(self_sum(data, &nodes), sample_cnt(p));
-	assert_true(nodes < profile__node_cnt(p));
+	assert_true(nodes < dict__node_cnt(p->dict));
 	assert_true(nodes > 1000);
 	free(data);
 	free(page);
@@ -135,7 +135,7 @@ static void a_full_disk_is_reported(void **state)
 
 	assert_non_null(out);
 	assert_int_equal(ops->open(&e, out, &options), 0);
-	assert_true(ops->finish(e, p) < 0);
+	assert_true(ops->finish(e, p, 0) < 0);
 	ops->free(e);
 	fclose(out);
 	profile__free(p);

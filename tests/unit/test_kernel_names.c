@@ -18,6 +18,7 @@
 #include "dso/kernel_names.h"
 #include "import/perf_import.h"
 #include "import/running_kernel.h"
+#include "profile/frames.h"
 #include "support_profile.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -105,14 +106,14 @@ static void write_capture(const char *path)
 	s.node = push(p, s.node, add_thread(p, "x", 7, 7));
 	s.node = push(p, s.node, add_function(p, "work", "work.py", 1, 2));
 	s.node = push(p, s.node,
-		      profile__plain_frame(p, FRAME_KERNEL, "ext4_read", "[ext4]", CALLER));
-	s.node =
-		push(p, s.node,
-		     profile__plain_frame(p, FRAME_KERNEL, "copy_page", "[kernel.kallsyms]", LEAF));
+		      dict__plain_frame(p->dict, FRAME_KERNEL, "ext4_read", "[ext4]", CALLER));
+	s.node = push(p, s.node,
+		      dict__plain_frame(p->dict, FRAME_KERNEL, "copy_page", "[kernel.kallsyms]",
+					LEAF));
 	add_samples(p, s.node, 1);
 	assert_int_equal(ops->open(&e, out, &options), 0);
 	assert_int_equal(ops->sample(e, p, &s), 0);
-	assert_int_equal(ops->finish(e, p), 0);
+	assert_int_equal(ops->finish(e, p, 0), 0);
 	ops->free(e);
 	fclose(out);
 	profile__free(p);

@@ -53,42 +53,42 @@ static void marks_are_known_by_their_brackets(void **state)
 	assert_false(mark_is_native(MARK_NO_PYTHON));
 }
 
-static void assert_frame(const struct profile *p, __u32 id, enum frame_kind kind, const char *name,
+static void assert_frame(const struct dict *d, __u32 id, enum frame_kind kind, const char *name,
 			 const char *file)
 {
-	const struct profile_frame *f = profile__frame_at(p, id);
+	const struct profile_frame *f = dict__frame_at(d, id);
 
 	assert_int_equal(f->kind, kind);
-	assert_string_equal(profile__text(p, f->name), name);
-	assert_string_equal(profile__text(p, f->file), file);
+	assert_string_equal(dict__text(d, f->name), name);
+	assert_string_equal(dict__text(d, f->file), file);
 }
 
 static void a_frame_of_the_kernel_is_one_whoever_asks(void **state)
 {
-	struct profile *p = profile__new();
-	__u32 itself = frame_kernel(p, "vfs_read", "", 0);
-	__u32 module = frame_kernel(p, "ext4_read", "ext4", 0);
+	struct dict *d = dict__new(profile_limits_default());
+	__u32 itself = frame_kernel(d, "vfs_read", "", 0);
+	__u32 module = frame_kernel(d, "ext4_read", "ext4", 0);
 
-	assert_non_null(p);
-	assert_frame(p, itself, FRAME_KERNEL, "vfs_read", "[kernel.kallsyms]");
-	assert_frame(p, module, FRAME_KERNEL, "ext4_read", "[ext4]");
+	assert_non_null(d);
+	assert_frame(d, itself, FRAME_KERNEL, "vfs_read", "[kernel.kallsyms]");
+	assert_frame(d, module, FRAME_KERNEL, "ext4_read", "[ext4]");
 	/* As a symbol has its module, and as a capture has stored it. */
-	assert_int_equal(frame_kernel(p, "vfs_read", "[kernel.kallsyms]", 0), itself);
-	assert_int_equal(frame_kernel(p, "ext4_read", "[ext4]", 0), module);
-	assert_frame(p, frame_kernel(p, NULL, "", 0), FRAME_KERNEL, NAME_KERNEL, "");
-	assert_int_not_equal(frame_kernel(p, NULL, "", 4096), frame_kernel(p, NULL, "", 8192));
-	profile__free(p);
+	assert_int_equal(frame_kernel(d, "vfs_read", "[kernel.kallsyms]", 0), itself);
+	assert_int_equal(frame_kernel(d, "ext4_read", "[ext4]", 0), module);
+	assert_frame(d, frame_kernel(d, NULL, "", 0), FRAME_KERNEL, NAME_KERNEL, "");
+	assert_int_not_equal(frame_kernel(d, NULL, "", 4096), frame_kernel(d, NULL, "", 8192));
+	dict__free(d);
 }
 
 static void an_address_in_nothing_is_a_mark(void **state)
 {
-	struct profile *p = profile__new();
+	struct dict *d = dict__new(profile_limits_default());
 
-	assert_non_null(p);
-	assert_frame(p, frame_unknown(p), FRAME_MARK, MARK_UNKNOWN, "");
-	assert_frame(p, frame_native(p, "deflate", "/lib/libz.so.1", 0), FRAME_NATIVE, "deflate",
+	assert_non_null(d);
+	assert_frame(d, frame_unknown(d), FRAME_MARK, MARK_UNKNOWN, "");
+	assert_frame(d, frame_native(d, "deflate", "/lib/libz.so.1", 0), FRAME_NATIVE, "deflate",
 		     "/lib/libz.so.1");
-	profile__free(p);
+	dict__free(d);
 }
 
 int main(void)

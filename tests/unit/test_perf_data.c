@@ -56,13 +56,13 @@ static void capture_close(struct capture *c)
 static void find_task(const struct profile *p, __u32 node, struct profile_sample *s,
 		      const char **ret_comm)
 {
-	for (; node; node = profile__node_at(p, node)->parent) {
+	for (; node; node = dict__node_at(p->dict, node)->parent) {
 		const struct profile_frame *f =
-			profile__frame_at(p, profile__node_at(p, node)->frame);
+			dict__frame_at(p->dict, dict__node_at(p->dict, node)->frame);
 
 		if (f->kind == FRAME_THREAD) {
 			s->tid = f->tid;
-			*ret_comm = profile__text(p, f->name);
+			*ret_comm = dict__text(p->dict, f->name);
 		}
 		if (f->kind == FRAME_PROCESS) {
 			s->pid = f->pid;
@@ -81,7 +81,7 @@ static void write_capture(FILE *out, const struct profile *p)
 	__u64 number = 0;
 
 	assert_int_equal(ops->open(&e, out, &options), 0);
-	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
+	for (s.node = 0; s.node <= dict__node_cnt(p->dict); s.node++) {
 		char comm[64];
 		const char *name = "?";
 
@@ -89,14 +89,14 @@ static void write_capture(FILE *out, const struct profile *p)
 		find_task(p, s.node, &s, &name);
 		snprintf(comm, sizeof(comm), "%s", name);
 		s.comm = comm;
-		for (__u64 k = 0; k < profile__node_at(p, s.node)->self; k++) {
+		for (__u64 k = 0; k < counts__at(profile__counts(p, 0), s.node).samples; k++) {
 			number++;
 			s.cpu = number % 2;
 			s.time_ns = (number + 2 * s.cpu) * s.period;
 			assert_int_equal(ops->sample(e, p, &s), 0);
 		}
 	}
-	assert_int_equal(ops->finish(e, p), 0);
+	assert_int_equal(ops->finish(e, p, 0), 0);
 	ops->free(e);
 }
 
@@ -191,7 +191,7 @@ static void events_stay_apart(void **state)
 	struct profile *p = small_profile(), *again;
 	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .pid = 4711, .tid = 4711, .comm = "x", .node = 5 };
-	const struct profile_event *e;
+	const struct counts *e;
 	struct perf_import_stats stats;
 	struct emitter *emitter;
 	struct capture c;
@@ -200,7 +200,7 @@ static void events_stay_apart(void **state)
 	two.events = specs;
 	two.event_cnt = 2;
 	assert_int_equal(profile__set_event(p, 1, &specs[1]), 0);
-	*profile__event_accounts(p, 1) =
+	profile__counts(p, 1)->accounts =
 		(struct accounts){ .interrupts = 40,
 				   .reasons = { [REASON_PYTHON] = 30, [REASON_RING_FULL] = 10 } };
 	assert_int_equal(ops->open(&emitter, c.file, &two), 0);
@@ -210,25 +210,23 @@ static void events_stay_apart(void **state)
 		s.period = s.event ? 3 : 1003009;
 		assert_int_equal(ops->sample(emitter, p, &s), 0);
 	}
-	assert_int_equal(ops->finish(emitter, p), 0);
+	assert_int_equal(ops->finish(emitter, p, 0), 0);
 	ops->free(emitter);
 	again = read_capture(&c, &stats);
 	assert_int_equal(stats.events, 2);
 	assert_int_equal(stats.samples, 40);
-	assert_int_equal(profile__selected(again), 0);
 	assert_int_equal(sample_cnt(again), 10);
-	e = profile__event_at(again, 1);
-	assert_string_equal(e->spec.name, "faults");
-	assert_int_equal(e->spec.config, 2);
-	assert_int_equal(e->spec.period, 3);
-	assert_true(e->spec.exclude_kernel);
+	e = profile__counts(again, 1);
+	assert_string_equal(e->event.name, "faults");
+	assert_int_equal(e->event.config, 2);
+	assert_int_equal(e->event.period, 3);
+	assert_true(e->event.exclude_kernel);
 	assert_int_equal(e->samples, 30);
 	assert_int_equal(e->weight, 90);
 	assert_int_equal(e->accounts.interrupts, 40);
 	assert_int_equal(e->accounts.reasons[REASON_RING_FULL], 10);
 	assert_int_equal(accounts_balance(&e->accounts), 0);
-	assert_int_equal(profile__select(again, 1), 0);
-	assert_int_equal(sample_cnt(again), 30);
+	assert_int_equal(stats.event, 0);
 	profile__free(again);
 	profile__free(p);
 	capture_close(&c);
@@ -248,13 +246,14 @@ static void facts_and_accounts_survive(void **state)
 	assert_int_equal(stats.facts.wall_offset_ns, options.wall_offset_ns);
 	assert_string_equal(stats.facts.kernel, options.kernel);
 	assert_string_equal(stats.facts.command_line, options.command_line);
-	assert_string_equal(profile__event_at(again, 0)->spec.name, "cpu-clock");
+	assert_string_equal(profile__counts(again, 0)->event.name, "cpu-clock");
 	assert_int_equal(stats.events, 1);
 	assert_int_equal(stats.frequency, 997);
 	assert_true(stats.seconds == 2.5);
-	assert_int_equal(stats.lost, accounts_total(profile__accounts_of(p), OUTCOME_LOST));
-	accounts_format(profile__accounts_of(p), want, sizeof(want));
-	accounts_format(profile__accounts_of(again), got, sizeof(got));
+	assert_int_equal(stats.lost,
+			 accounts_total(&profile__counts(p, 0)->accounts, OUTCOME_LOST));
+	accounts_format(&profile__counts(p, 0)->accounts, want, sizeof(want));
+	accounts_format(&profile__counts(again, 0)->accounts, got, sizeof(got));
 	assert_string_equal(got, want);
 	profile__free(p);
 	profile__free(again);
@@ -267,8 +266,8 @@ static void a_code_object_gives_each_unit_its_line(void **state)
 	static const __u8 lines[] = { 0x80 | 13 << 3 | 3, 2, 0x80 | 13 << 3 | 1, 5 };
 	struct profile *p = profile__new();
 	const struct profile_code code = {
-		.name = profile__string(p, "f"),
-		.file = profile__string(p, "/a.py"),
+		.name = dict__string(p->dict, "f"),
+		.file = dict__string(p->dict, "/a.py"),
 		.first_line = 10,
 		.unit_cnt = 6,
 		.lines = lines,
@@ -277,23 +276,21 @@ static void a_code_object_gives_each_unit_its_line(void **state)
 	struct profile_frame f = { .name = code.name,
 				   .file = code.file,
 				   .first_line = 10,
-				   .end_line = -1,
 				   .column = -1,
-				   .end_column = -1,
-				   .code = profile__code(p, &code) };
+				   .code = dict__code(p->dict, &code) };
 	const int want[] = { 11, 11, 11, 11, 9, 9 };
 	__u32 thread = push(p, push(p, 0, add_process(p, "py", 5)), add_thread(p, "py", 5, 5));
 
 	for (f.unit = 0; f.unit < 6; f.unit++) {
 		f.line = want[f.unit];
-		add_samples(p, push(p, thread, profile__frame(p, &f)), (unsigned)f.unit + 1);
+		add_samples(p, push(p, thread, dict__frame(p->dict, &f)), (unsigned)f.unit + 1);
 	}
 	/* Somewhere in it, and before its first instruction. */
 	f.unit = -1;
 	f.line = -1;
-	add_samples(p, push(p, thread, profile__frame(p, &f)), 10);
+	add_samples(p, push(p, thread, dict__frame(p->dict, &f)), 10);
 	f.line = 10;
-	add_samples(p, push(p, thread, profile__frame(p, &f)), 20);
+	add_samples(p, push(p, thread, dict__frame(p->dict, &f)), 20);
 	assert_survives(p);
 }
 
@@ -392,7 +389,7 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 	assert_in_range(stats.facts.wall_offset_ns + (__s64)stats.last_ns,
 			((__s64)time(NULL) - 60) * 1000000000,
 			((__s64)time(NULL) + 1) * 1000000000);
-	assert_int_equal(accounts_balance(profile__accounts_of(again)), 0);
+	assert_int_equal(accounts_balance(&profile__counts(again, 0)->accounts), 0);
 	ops->free(e);
 	profile__free(p);
 	profile__free(again);

@@ -75,7 +75,7 @@ static void each_process_has_what_was_met_in_it(void **state)
 	struct dso *d = dso__new();
 	struct texts t = { 0 };
 
-	assert_int_equal(perf_maps_write(d, p, open_text, &t), 0);
+	assert_int_equal(perf_maps_write(d, p->dict, open_text, &t), 0);
 	assert_int_equal(t.cnt, 2);
 	assert_int_equal(t.list[0].pid, 10);
 	assert_int_equal(t.list[1].pid, 20);
@@ -99,7 +99,7 @@ static void each_process_has_what_was_met_in_it(void **state)
 	}
 	free_texts(&t);
 	t.refused = 10;
-	assert_int_equal(perf_maps_write(d, p, open_text, &t), 0);
+	assert_int_equal(perf_maps_write(d, p->dict, open_text, &t), 0);
 	assert_int_equal(t.cnt, 1);
 	assert_non_null(strstr(t.list[0].text, "py::secret:"));
 	free_texts(&t);
@@ -116,18 +116,18 @@ static void addresses_are_those_of_the_capture(void **state)
 	__u64 address, start, size;
 	int found = 0, asked = 0;
 
-	for (__u32 i = 1; i <= profile__frame_cnt(p); i++)
-		dso__address(d, p, i);
-	assert_int_equal(perf_maps_write(d, p, open_text, &t), 0);
+	for (__u32 i = 1; i <= dict__frame_cnt(p->dict); i++)
+		dso__address(d, p->dict, i);
+	assert_int_equal(perf_maps_write(d, p->dict, open_text, &t), 0);
 	assert_true(t.cnt > 0);
-	for (__u32 i = 1; i <= profile__node_cnt(p); i += 7) {
-		__u32 frame = profile__node_at(p, i)->frame;
-		const struct profile_frame *f = profile__frame_at(p, frame);
+	for (__u32 i = 1; i <= dict__node_cnt(p->dict); i += 7) {
+		__u32 frame = dict__node_at(p->dict, i)->frame;
+		const struct profile_frame *f = dict__frame_at(p->dict, frame);
 
 		if (f->kind != FRAME_PYTHON)
 			continue;
 		asked++;
-		address = dso__address(d, p, frame);
+		address = dso__address(d, p->dict, frame);
 		for (int k = 0; k < t.cnt; k++) {
 			bool here = false;
 

@@ -113,7 +113,8 @@ static void a_sample_is_as_perf_prints_it(void **state)
 	node = push(p, node, add_function(p, "<module>", "/home/ada/my shop/main.py", 1, 88));
 	node = push(p, node, add_function(p, "Cart.total.<locals>.<genexpr>", "<template>", 5, 7));
 	add_samples(p, push(p, node, add_mark(p, "[truncated: depth]")), 1);
-	profile__accounts(p)->interrupts = profile__accounts(p)->reasons[REASON_DEPTH] = 1;
+	profile__counts(p, 0)->accounts.interrupts =
+		profile__counts(p, 0)->accounts.reasons[REASON_DEPTH] = 1;
 	text = emit_text("script", p, &options);
 	assert_golden("small.script", text);
 	free(text);
@@ -127,8 +128,9 @@ static unsigned visible_depth(const struct profile *p, __u32 node)
 {
 	unsigned depth = 0;
 
-	for (; node; node = profile__node_at(p, node)->parent) {
-		enum frame_kind kind = profile__frame_at(p, profile__node_at(p, node)->frame)->kind;
+	for (; node; node = dict__node_at(p->dict, node)->parent) {
+		enum frame_kind kind =
+			dict__frame_at(p->dict, dict__node_at(p->dict, node)->frame)->kind;
 
 		depth += kind == FRAME_PYTHON || kind == FRAME_MARK;
 	}
@@ -147,9 +149,10 @@ static void every_sample_and_frame_survives_stackcollapse(void **state)
 		char *text = emit_text("script", profiles[i], &options);
 		unsigned frames = 0;
 
-		for (node = 1; node <= profile__node_cnt(profiles[i]); node++)
-			frames += visible_depth(profiles[i], node) *
-				  (unsigned)profile__node_at(profiles[i], node)->self;
+		for (node = 1; node <= dict__node_cnt(profiles[i]->dict); node++)
+			frames +=
+				visible_depth(profiles[i], node) *
+				(unsigned)counts__at(profile__counts(profiles[i], 0), node).samples;
 		collapse(text, c);
 		assert_int_equal(c->samples, sample_cnt(profiles[i]));
 		assert_int_equal(c->frames, frames);

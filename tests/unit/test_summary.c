@@ -22,7 +22,7 @@ static char *print(struct profile *p, const struct summary_options *o, bool tree
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal((tree ? summary_tree : summary_table)(out, p, o), 0);
+	assert_int_equal((tree ? summary_tree : summary_table)(out, profile__counts(p, 0), o), 0);
 	fclose(out);
 	return text;
 }
@@ -148,7 +148,7 @@ static void summary_and_folded_text_agree(void **state)
 		struct profile *p = profile__new();
 		struct folded_stats stats;
 
-		assert_int_equal(folded_read(p, in, NULL, &stats), 0);
+		assert_int_equal(folded_read(profile__counts(p, 0), in, NULL, &stats), 0);
 		fclose(in);
 		direct = print(profiles[i], &o, false);
 		read = print(p, &o, false);

@@ -16,7 +16,7 @@ static struct view *view_of(const struct profile *p, struct view_options options
 {
 	struct view *v = NULL;
 
-	assert_int_equal(view__new(&v, p, &options), 0);
+	assert_int_equal(view__new(&v, profile__counts(p, 0), &options), 0);
 	return v;
 }
 
@@ -45,7 +45,7 @@ static void check_view(const struct view *v)
 		assert_true(v->frames[i].total >= v->frames[i].self);
 		assert_true(v->frames[i].total <= v->nodes[0].total);
 	}
-	assert_int_equal(self, sample_cnt(v->profile));
+	assert_int_equal(self, v->counts->samples);
 	assert_int_equal(v->nodes[0].total, self);
 	assert_int_equal(frames, self);
 }
@@ -57,7 +57,7 @@ static void all_views_of_all_profiles_hold_the_invariants(void **state)
 	size_t i;
 	int bits;
 
-	profile__add(profiles[4], 0, 1);
+	profile__count(profiles[4], 0, 0, 1);
 	for (i = 0; i < 5; i++) {
 		for (bits = 0; bits < 32; bits++) {
 			struct view *v =

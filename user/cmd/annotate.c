@@ -86,7 +86,7 @@ static const struct argp parser = {
 	NULL
 };
 
-static int write_annotation(struct annotate_command *c, const struct profile *p)
+static int write_annotation(struct annotate_command *c, const struct counts *counts)
 {
 	cleanup_output_file struct output_file *file = NULL;
 	const char *path = c->output ? c->output : "-";
@@ -98,7 +98,7 @@ static int write_annotation(struct annotate_command *c, const struct profile *p)
 		return EXIT_CODE_OUTPUT;
 	}
 	c->annotate.html = len > 5 && !strcmp(path + len - 5, ".html");
-	err = annotate(output_file__stream(file), p, &c->annotate);
+	err = annotate(output_file__stream(file), counts, &c->annotate);
 	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
 	    !c->input.path) {
 		log_error(NULL, "\"%s\" is no function or file of the capture: -i %s reads it",
@@ -137,11 +137,11 @@ int cmd_annotate(int argc, char **argv)
 	c.input.filter.no_native = c.input.filter.no_kernel = c.input.may_fold = true;
 	summary_options_init(&terminal, stdout);
 	c.annotate.color = terminal.color && !c.output;
-	code = input__load(&in, &c.input, NULL, NULL);
+	code = input__load(&in, &c.input, NULL, NULL, NULL);
 	if (code == EXIT_CODE_OK)
 		input__say_event(&in);
 	if (code == EXIT_CODE_OK)
-		code = write_annotation(&c, in.profile);
+		code = write_annotation(&c, profile__counts(in.profile, in.event));
 	input__free(&in);
 	return code;
 }

@@ -120,37 +120,29 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 	outputs__sample(ctx, p, s);
 }
 
-static __u64 sample_cnt(const struct profile *p)
-{
-	__u64 cnt = 0;
-
-	for (__u32 i = 0; i <= profile__node_cnt(p); i++)
-		cnt += profile__node_at(p, i)->self;
-	return cnt;
-}
-
 /*
  * A profile without single samples gives each of its stacks as so many of them: a line of 26 bytes
  * may claim 10^18. EXIT_CODE_OK, or another one after an error message.
  */
 static int replay(struct convert *c, const struct profile *p)
 {
+	const struct counts *counts = profile__counts(p, 0);
 	struct profile_sample s = { .comm = "folded", .pid = 1, .tid = 1 };
 
 	if (!outputs__stream(c->outputs))
 		return EXIT_CODE_OK;
-	if (sample_cnt(p) > REPLAY_MAX) {
+	if (counts->samples > REPLAY_MAX) {
 		log_error(NULL,
 			  "%llu samples are more than krait writes one by one (%u); html, folded, "
 			  "pprof and callgrind take any number",
-			  sample_cnt(p), REPLAY_MAX);
+			  counts->samples, REPLAY_MAX);
 		return EXIT_CODE_OUTPUT;
 	}
-	for (s.node = 0; s.node <= profile__node_cnt(p); s.node++) {
-		const struct profile_node *n = profile__node_at(p, s.node);
+	for (s.node = 0; s.node <= dict__node_cnt(p->dict); s.node++) {
+		struct node_count n = counts__at(counts, s.node);
 
-		s.period = n->self ? n->self_weight / n->self : 0;
-		for (__u64 i = 0; i < n->self; i++, s.time_ns++)
+		s.period = n.samples ? n.weight / n.samples : 0;
+		for (__u64 i = 0; i < n.samples; i++, s.time_ns++)
 			outputs__sample(c->outputs, p, &s);
 	}
 	return EXIT_CODE_OK;
@@ -181,7 +173,7 @@ static int convert(struct convert *c)
 			return err.code;
 		}
 	}
-	code = input__load(&in, &c->input, on_sample, c->outputs);
+	code = input__load(&in, &c->input, NULL, on_sample, c->outputs);
 	if (code == EXIT_CODE_OK) {
 		input__describe(&in, &c->emit);
 		if (!in.is_capture)
@@ -190,7 +182,7 @@ static int convert(struct convert *c)
 	if (code == EXIT_CODE_OK) {
 		if (outputs__single(c->outputs))
 			input__say_event(&in);
-		if (outputs__finish(c->outputs, in.profile, c->quiet, &err)) {
+		if (outputs__finish(c->outputs, in.profile, in.event, c->quiet, &err)) {
 			log_error(NULL, "%s", err.text);
 			code = err.code;
 		}

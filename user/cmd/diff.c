@@ -102,7 +102,7 @@ static const struct argp parser = {
 	NULL
 };
 
-static int write_diff(struct diff_command *c, const struct profile *a, const struct profile *b)
+static int write_diff(struct diff_command *c, const struct counts *a, const struct counts *b)
 {
 	cleanup_output_file struct output_file *file = NULL;
 	const char *path = c->output ? c->output : "-";
@@ -131,8 +131,7 @@ static int check_events(const struct input in[2])
 
 	for (int i = 0; i < 2; i++) {
 		input__say_event(&in[i]);
-		events[i] =
-			&profile__event_at(in[i].profile, profile__selected(in[i].profile))->spec;
+		events[i] = &profile__counts(in[i].profile, in[i].event)->event;
 	}
 	if (!in[0].is_capture || !in[1].is_capture ||
 	    (events[0]->type == events[1]->type && events[0]->config == events[1]->config))
@@ -156,15 +155,17 @@ int cmd_diff(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	for (int i = 0; i < 2 && code == EXIT_CODE_OK; i++) {
 		c.input.path = c.paths[i];
-		code = input__load(&in[i], &c.input, NULL, NULL);
+		code = input__load(&in[i], &c.input, i ? &in[0] : NULL, NULL, NULL);
 	}
 	c.diff.name_a = c.paths[0];
 	c.diff.name_b = c.paths[1];
 	if (code == EXIT_CODE_OK)
 		code = check_events(in);
 	if (code == EXIT_CODE_OK)
-		code = write_diff(&c, in[0].profile, in[1].profile);
-	input__free(&in[0]);
+		code = write_diff(&c, profile__counts(in[0].profile, in[0].event),
+				  profile__counts(in[1].profile, in[1].event));
+	/* The second one is over the first one's dictionary. */
 	input__free(&in[1]);
+	input__free(&in[0]);
 	return code;
 }

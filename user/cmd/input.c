@@ -154,7 +154,7 @@ static int load_folded(struct input *in, FILE *file, const struct perf_filter *f
 		log_error(NULL, "out of memory");
 		return EXIT_CODE_OUTPUT;
 	}
-	err = folded_read(in->profile, file, stacks, &stats);
+	err = folded_read(profile__counts(in->profile, 0), file, stacks, &stats);
 	stack_filter__free(stacks);
 	if (err) {
 		log_error(NULL, "cannot read %s, line %llu: %s", name, stats.lines, strerror(-err));
@@ -209,12 +209,11 @@ static void say_oddities(const struct perf_import_stats *s, const char *name)
 
 void input__say_event(const struct input *in)
 {
-	const struct profile_event *e =
-		profile__event_at(in->profile, profile__selected(in->profile));
+	const struct counts *c = profile__counts(in->profile, in->event);
 
 	if (in->stats.events > 1)
 		log_info(NULL, "%s only; %llu samples of other events are left out (--event)",
-			 e->spec.name, in->stats.samples - e->samples);
+			 c->event.name, in->stats.samples - c->samples);
 }
 
 static int load_capture(struct input *in, FILE *file, const struct input_options *o,
@@ -233,6 +232,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 		log_error(NULL, "%s", err.text);
 		return err.code;
 	}
+	in->event = in->stats.event;
 	say_oddities(&in->stats, name);
 	if (in->stats.samples)
 		return EXIT_CODE_OK;
@@ -259,7 +259,8 @@ static bool is_capture(FILE *file)
 	return found;
 }
 
-int input__load(struct input *ret, const struct input_options *o, input_sample_fn fn, void *ctx)
+int input__load(struct input *ret, const struct input_options *o, const struct input *beside,
+		input_sample_fn fn, void *ctx)
 {
 	const char *path = o->path ? o->path : INPUT_DEFAULT;
 	bool is_stdin = !strcmp(path, "-");
@@ -267,7 +268,8 @@ int input__load(struct input *ret, const struct input_options *o, input_sample_f
 	FILE *file = is_stdin ? stdin : opened;
 	const char *name = is_stdin ? "standard input" : path;
 
-	*ret = (struct input){ .profile = profile__new() };
+	*ret = (struct input){ .profile = beside ? profile__new_beside(beside->profile) :
+						   profile__new() };
 	if (!ret->profile) {
 		log_error(NULL, "out of memory");
 		return EXIT_CODE_OUTPUT;

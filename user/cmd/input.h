@@ -26,6 +26,7 @@ struct input_options {
 
 struct input {
 	struct profile *profile;
+	unsigned event; /* number of the one that is shown where only one is */
 	bool is_capture;
 	struct perf_import_stats stats; /* of a capture */
 };
@@ -39,11 +40,11 @@ extern const struct argp input_argp;
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);
 
 /*
- * Reads it all, with fn (may be NULL) called for each sample of a capture. What is odd about the
+ * Reads it all, over the dictionary of beside where that is not NULL, with fn (may be NULL) called for each sample of a capture. What is odd about the
  * file is said on stderr. EXIT_CODE_OK, or another one after an error message.
  */
-int input__load(struct input *ret, const struct input_options *o, input_sample_fn fn, void *ctx)
-	__attribute__((warn_unused_result));
+int input__load(struct input *ret, const struct input_options *o, const struct input *beside,
+		input_sample_fn fn, void *ctx) __attribute__((warn_unused_result));
 void input__free(struct input *in);
 
 /* Says which event is shown, for what shows only one of several. */

@@ -222,7 +222,8 @@ static void say_written(const struct output *out, const char *path)
 	log_info(NULL, "wrote %s (%s)%s", path, size, next);
 }
 
-static int save_at(struct output *out, const struct profile *p, char *path, size_t base_len)
+static int save_at(struct output *out, const struct profile *p, unsigned event, char *path,
+		   size_t base_len)
 {
 	cleanup_sudo_user struct sudo_user_scope scope;
 	struct emitter *emitter = NULL;
@@ -234,7 +235,7 @@ static int save_at(struct output *out, const struct profile *p, char *path, size
 		return -EIO;
 	err = out->ops->open(&emitter, file, out->options);
 	if (!err)
-		err = out->ops->finish(emitter, p);
+		err = out->ops->finish(emitter, p, event);
 	if (emitter)
 		out->ops->free(emitter);
 	if (fclose(file) && !err)
@@ -245,7 +246,7 @@ static int save_at(struct output *out, const struct profile *p, char *path, size
 }
 
 /* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */
-static bool save_elsewhere(struct output *out, const struct profile *p)
+static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event)
 {
 	const char *dirs[] = { secure_getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
 	const char *base = strrchr(out->path, '/');
@@ -258,7 +259,7 @@ static bool save_elsewhere(struct output *out, const struct profile *p)
 		if (!dirs[i])
 			continue;
 		n = snprintf(path, sizeof(path), "%s/krait-XXXXXX-%s", dirs[i], base);
-		if (n < 0 || n >= (int)sizeof(path) || save_at(out, p, path, strlen(base)))
+		if (n < 0 || n >= (int)sizeof(path) || save_at(out, p, event, path, strlen(base)))
 			continue;
 		say_written(out, path);
 		return true;
@@ -280,12 +281,13 @@ static int explain(struct output *out, const struct profile *p, bool saved, stru
 			 output_file__name(out->file) ? "; what was there stays" : "");
 }
 
-static int finish_output(struct output *out, const struct profile *p, bool quiet, struct error *err)
+static int finish_output(struct output *out, const struct profile *p, unsigned event, bool quiet,
+			 struct error *err)
 {
 	bool ended_early = out->err, saved;
 
 	if (!out->err)
-		out->err = out->ops->finish(out->emitter, p);
+		out->err = out->ops->finish(out->emitter, p, event);
 	if (!out->err)
 		out->err = output_file__finish(out->file);
 	if (!out->err) {
@@ -297,20 +299,21 @@ static int finish_output(struct output *out, const struct profile *p, bool quiet
 		return 0; /* the reader has seen enough */
 	if (!ended_early && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
-	saved = !out->ops->sample && output_file__name(out->file) && save_elsewhere(out, p);
+	saved = !out->ops->sample && output_file__name(out->file) && save_elsewhere(out, p, event);
 	return explain(out, p, saved, err);
 }
 
 static bool is_empty(const struct profile *p)
 {
-	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
-		if (profile__event_at(p, i)->samples)
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		if (profile__counts(p, i)->samples)
 			return false;
 	}
 	return true;
 }
 
-int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, struct error *err)
+int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, bool quiet,
+		    struct error *err)
 {
 	bool empty = is_empty(p);
 	struct error one;
@@ -324,7 +327,7 @@ int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, stru
 			log_info(NULL, "%s was not written: there are no samples", o->list[i].path);
 			continue;
 		}
-		failed = finish_output(&o->list[i], p, quiet, &one);
+		failed = finish_output(&o->list[i], p, event, quiet, &one);
 
 		if (failed && !result) {
 			result = failed;

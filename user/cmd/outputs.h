@@ -38,13 +38,13 @@ bool outputs__sample(struct outputs *o, const struct profile *p, const struct pr
  * Writes the rest and says on stderr what is where; without samples no file is made. The first failure,
  * with *err filled, or 0.
  */
-int outputs__finish(struct outputs *o, const struct profile *p, bool quiet, struct error *err)
-	__attribute__((warn_unused_result));
+int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, bool quiet,
+		    struct error *err) __attribute__((warn_unused_result));
 /* Is one of them of this format? */
 bool outputs__has(const struct outputs *o, const char *format);
 /* Does one of them write to stdout? */
 bool outputs__use_stdout(const struct outputs *o);
-/* One of them shows one event only, the one selected at finish. */
+/* One of them shows one event only, the one that finish is given. */
 bool outputs__single(const struct outputs *o);
 /* One of them writes sample by sample. */
 bool outputs__stream(const struct outputs *o);

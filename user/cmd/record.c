@@ -178,11 +178,11 @@ static void print_result(const struct recording *r, const struct session_stats *
 	size_t len = 0;
 
 	for (unsigned i = 0; i < o->event_cnt && len < sizeof(counts); i++) {
-		const struct profile_event *e = profile__event_at(p, i);
+		const struct counts *e = profile__counts(p, i);
 
 		len += (size_t)snprintf(counts + len, sizeof(counts) - len, "%s%llu%s%.40s",
 					i ? " + " : "", e->samples, o->event_cnt > 1 ? " " : "",
-					o->event_cnt > 1 ? e->spec.name : "");
+					o->event_cnt > 1 ? e->event.name : "");
 	}
 	if (o->frequency)
 		snprintf(rate, sizeof(rate), " at %llu Hz", o->frequency);
@@ -198,13 +198,11 @@ static int print_tables(struct recording *r, FILE *out, const struct summary_opt
 	int err = 0;
 
 	for (unsigned i = 0; i < r->options.event_cnt && !err; i++) {
-		err = profile__select(p, i);
 		if (r->options.event_cnt > 1)
 			fprintf(out, "%s# event %s\n", i ? "\n" : "", r->options.events[i].name);
-		if (!err)
-			err = summary_table(out, p, summary);
+		err = summary_table(out, profile__counts(p, i), summary);
 	}
-	return err ? err : profile__select(p, 0);
+	return err;
 }
 
 static void print_summary(struct recording *r, const struct session_stats *stats)
@@ -249,10 +247,10 @@ static void print_native_stats(const struct mixed_stats *m)
 }
 
 /* Names of several events go in front: their accounts are not added up. */
-static void print_accounts(const struct profile_event *e, bool several)
+static void print_accounts(const struct counts *e, bool several)
 {
 	const struct accounts *a = &e->accounts;
-	const char *name = several ? e->spec.name : "", *dot = several ? "." : "";
+	const char *name = several ? e->event.name : "", *dot = several ? "." : "";
 
 	fprintf(stderr, "%s%sinterrupts %llu\n", name, dot, a->interrupts);
 	for_each_reason(r)
@@ -265,10 +263,10 @@ static void print_accounts(const struct profile_event *e, bool several)
 		a->unknown_frames, name, dot, a->unknown_samples);
 }
 
-static void print_ticks(const struct profile_event *e, bool several)
+static void print_ticks(const struct counts *e, bool several)
 {
 	const struct accounts *a = &e->accounts;
-	const char *name = several ? e->spec.name : "", *dot = several ? "." : "";
+	const char *name = several ? e->event.name : "", *dot = several ? "." : "";
 
 	fprintf(stderr, "%s%sticks_asked %llu\n%s%sticks_delivered %llu\n%s%sticks_missed %llu\n",
 		name, dot, a->ticks_asked, name, dot, a->ticks_delivered, name, dot,
@@ -276,12 +274,12 @@ static void print_ticks(const struct profile_event *e, bool several)
 }
 
 /* How full the profile is. */
-static void print_room(const struct profile *p)
+static void print_room(const struct dict *dict)
 {
 	for (int i = 0; i < PROFILE_RESOURCE_CNT; i++)
 		fprintf(stderr, "room.%s %llu of %llu\n", profile_resource_name(i),
-			quota__held_by_all(profile__quota(p, i)),
-			quota__total(profile__quota(p, i)));
+			quota__held_by_all(dict__quota(dict, i)),
+			quota__total(dict__quota(dict, i)));
 }
 
 static void print_stats(struct recording *r, const struct session_stats *stats)
@@ -289,12 +287,12 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
 	const struct profile *p = session__profile(r->session);
 
 	for (unsigned i = 0; i < r->options.event_cnt; i++)
-		print_accounts(profile__event_at(p, i), r->options.event_cnt > 1);
+		print_accounts(profile__counts(p, i), r->options.event_cnt > 1);
 	for (unsigned i = 0; i < r->options.event_cnt; i++)
-		print_ticks(profile__event_at(p, i), r->options.event_cnt > 1);
-	fprintf(stderr, "events_dropped %llu\n", profile__accounts_of(p)->events_dropped);
+		print_ticks(profile__counts(p, i), r->options.event_cnt > 1);
+	fprintf(stderr, "events_dropped %llu\n", profile__counts(p, 0)->accounts.events_dropped);
 	losses_print(session__losses(r->session), stderr);
-	print_room(p);
+	print_room(p->dict);
 	print_anchor_stats(stats);
 	if (r->options.native || r->options.kernel)
 		print_native_stats(&stats->mixed);
@@ -306,7 +304,7 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
  * Ticks that never came are no losses of krait's, and what did come is no worse for it: a warning, but
  * no reason to fail.
  */
-static void judge_ticks(const struct recording *r, const struct profile_event *e)
+static void judge_ticks(const struct recording *r, const struct counts *e)
 {
 	double missed = 100 * accounts_missed_share(&e->accounts);
 
@@ -319,19 +317,19 @@ static void judge_ticks(const struct recording *r, const struct profile_event *e
 }
 
 /* What the user should hear of the losses of one event; their share in percent. */
-static double judge_event(const struct recording *r, const struct profile_event *e)
+static double judge_event(const struct recording *r, const struct counts *e)
 {
 	double lost = 100 * accounts_lost_share(&e->accounts);
 
 	if (accounts_balance(&e->accounts))
 		log_warn(NULL,
 			 "the accounts of %s do not balance by %lld interrupts: please report this",
-			 e->spec.name, accounts_balance(&e->accounts));
+			 e->event.name, accounts_balance(&e->accounts));
 	judge_ticks(r, e);
 	if (lost > r->options.max_loss_percent)
 		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile%s%s may be biased",
 			 lost, r->options.event_cnt > 1 ? " of " : "",
-			 r->options.event_cnt > 1 ? e->spec.name : "");
+			 r->options.event_cnt > 1 ? e->event.name : "");
 	return lost;
 }
 
@@ -373,7 +371,7 @@ static int judge(struct recording *r, const struct session_stats *stats)
 	double worst = 0;
 
 	for (unsigned i = 0; i < r->options.event_cnt; i++) {
-		const struct profile_event *e = profile__event_at(p, i);
+		const struct counts *e = profile__counts(p, i);
 		double lost = judge_event(r, e);
 
 		worst = lost > worst ? lost : worst;
@@ -407,7 +405,7 @@ static int report(struct recording *r)
 	if (r->options.stats)
 		print_stats(r, &stats);
 	code = judge(r, &stats);
-	if (outputs__finish(r->outputs, session__profile(r->session), r->options.quiet, &err)) {
+	if (outputs__finish(r->outputs, session__profile(r->session), 0, r->options.quiet, &err)) {
 		log_error(NULL, "%s", err.text);
 		code = err.code;
 	}

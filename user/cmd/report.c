@@ -131,31 +131,29 @@ static const struct argp parser = {
 	.children = children,
 };
 
-static int print_event(const struct report_options *o, const struct profile *p)
+static int print_event(const struct report_options *o, const struct counts *c)
 {
 	if (o->tree)
-		return summary_tree(stdout, p, &o->summary);
+		return summary_tree(stdout, c, &o->summary);
 	if (o->by >= BY_THREAD)
-		return thread_table(stdout, p, &o->summary, o->by == BY_THREAD);
-	return summary_table(stdout, p, &o->summary);
+		return thread_table(stdout, c, &o->summary, o->by == BY_THREAD);
+	return summary_table(stdout, c, &o->summary);
 }
 
 /* A section for each event that has samples. */
 static int print_report(const struct report_options *o, struct input *in)
 {
-	unsigned cnt = profile__event_cnt(in->profile), printed = 0;
+	unsigned cnt = in->profile->event_cnt, printed = 0;
 	int err = 0;
 
 	for (unsigned i = 0; i < cnt && !err; i++) {
-		const struct profile_event *e = profile__event_at(in->profile, i);
+		const struct counts *c = profile__counts(in->profile, i);
 
-		if (cnt > 1 && !e->samples)
+		if (cnt > 1 && !c->samples)
 			continue;
-		err = profile__select(in->profile, i);
-		if (!err && in->stats.events > 1)
-			printf("%s# event %s\n", printed++ ? "\n" : "", e->spec.name);
-		if (!err)
-			err = print_event(o, in->profile);
+		if (in->stats.events > 1)
+			printf("%s# event %s\n", printed++ ? "\n" : "", c->event.name);
+		err = print_event(o, c);
 	}
 	return err;
 }
@@ -174,7 +172,7 @@ int cmd_report(int argc, char **argv)
 		o.summary.min_percent = TREE_MIN_PERCENT;
 	if (o.by == BY_LINE)
 		o.summary.lines = true;
-	code = input__load(&in, &o.input, NULL, NULL);
+	code = input__load(&in, &o.input, NULL, NULL, NULL);
 	if (code == EXIT_CODE_OK) {
 		err = print_report(&o, &in);
 		/* A reader such as head that has seen enough is no error. */

@@ -78,13 +78,13 @@ int cmd_script(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	if (s.ops->open(&s.emitter, stdout, &s.emit))
 		return EXIT_CODE_OUTPUT;
-	code = input__load(&in, &s.input, on_sample, &s);
+	code = input__load(&in, &s.input, NULL, on_sample, &s);
 	if (code == EXIT_CODE_OK && !in.is_capture) {
 		log_error(NULL, "folded stacks have no single samples; krait report reads them");
 		code = EXIT_CODE_USAGE;
 	}
 	if (code == EXIT_CODE_OK && !s.err)
-		s.err = s.ops->finish(s.emitter, in.profile);
+		s.err = s.ops->finish(s.emitter, in.profile, in.event);
 	if (s.err && s.err != -EPIPE) {
 		log_error(NULL, "cannot write: %s", strerror(-s.err));
 		code = EXIT_CODE_OUTPUT;

@@ -122,9 +122,9 @@ static struct dso_function *add_function(struct dso *d, __u32 slot_cnt)
 }
 
 /* The function of a code object, which has two slots more than units. */
-static const struct dso_function *code_function(struct dso *d, const struct profile *p, __u32 code)
+static const struct dso_function *code_function(struct dso *d, const struct dict *dict, __u32 code)
 {
-	__u32 units = profile__code_at(p, code)->unit_cnt;
+	__u32 units = dict__code_at(dict, code)->unit_cnt;
 	__u32 *index = id_map_at(&d->by_code, code);
 	struct dso_function *f;
 
@@ -156,15 +156,15 @@ struct dso *dso__new(void)
 	return NULL;
 }
 
-static __u32 place(struct dso *d, const struct profile *p, __u32 frame)
+static __u32 place(struct dso *d, const struct dict *dict, __u32 frame)
 {
-	const struct profile_frame *pf = profile__frame_at(p, frame);
+	const struct profile_frame *pf = dict__frame_at(dict, frame);
 	const struct dso_function *f;
 	struct dso_function *own;
 	__u32 unit;
 
 	if (pf->code) {
-		f = code_function(d, p, pf->code);
+		f = code_function(d, dict, pf->code);
 		if (!f)
 			return DSO_TEXT_OFFSET;
 		unit = pf->unit >= 0 && (__u32)pf->unit < f->slot_cnt - 2 ? (__u32)pf->unit :
@@ -179,14 +179,14 @@ static __u32 place(struct dso *d, const struct profile *p, __u32 frame)
 	return own->generation * DSO_STRIDE + own->offset;
 }
 
-__u64 dso__address(struct dso *d, const struct profile *p, __u32 frame)
+__u64 dso__address(struct dso *d, const struct dict *dict, __u32 frame)
 {
 	__u32 *at = id_map_at(&d->by_frame, frame);
 
 	if (!at)
 		return 0;
 	if (!*at)
-		*at = place(d, p, frame);
+		*at = place(d, dict, frame);
 	return DSO_BASE + *at + 1;
 }
 

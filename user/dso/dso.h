@@ -23,7 +23,7 @@
 
 #include <linux/types.h>
 
-#include "profile/profile.h"
+#include "profile/dict.h"
 
 /* Where the first is in every process: far from what kernels map, on x86-64 and arm64. */
 #define DSO_BASE 0x100000000000ULL
@@ -63,7 +63,7 @@ struct dso *dso__new(void);
 void dso__free(struct dso *d);
 
 /* The address of a frame, of any kind that is not raw; 0 when out of memory. */
-__u64 dso__address(struct dso *d, const struct profile *p, __u32 frame);
+__u64 dso__address(struct dso *d, const struct dict *dict, __u32 frame);
 
 /* At least 1; all but the last are complete. */
 __u32 dso__generations(const struct dso *d);
@@ -74,7 +74,7 @@ const struct dso_function *dso__functions(const struct dso *d, __u32 generation,
 __u32 dso__end(const struct dso *d, __u32 generation);
 
 /* Writes a generation as an ELF file; notes: text for DSO_NOTES_SECTION. 0 or -errno. */
-int dso__write(const struct dso *d, __u32 generation, const struct profile *p, const char *notes,
+int dso__write(const struct dso *d, __u32 generation, const struct dict *dict, const char *notes,
 	       int fd) __attribute__((warn_unused_result));
 
 /* Where a generation is in every process. */

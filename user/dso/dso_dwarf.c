@@ -29,11 +29,11 @@ struct unit {
 	const struct dso_function *first, *last;
 };
 
-static __u32 function_file(const struct profile *p, const struct dso_function *f)
+static __u32 function_file(const struct dict *dict, const struct dso_function *f)
 {
 	if (f->code)
-		return profile__code_at(p, f->code)->file;
-	return profile__frame_at(p, f->frame)->file;
+		return dict__code_at(dict, f->code)->file;
+	return dict__frame_at(dict, f->frame)->file;
 }
 
 static void put_abbrevs(struct bytes *b)
@@ -81,13 +81,13 @@ static void put_abbrevs(struct bytes *b)
 	bytes_put(b, abbrevs, sizeof(abbrevs));
 }
 
-static int put_function(struct bytes *b, const struct profile *p, const struct dso_function *f)
+static int put_function(struct bytes *b, const struct dict *dict, const struct dso_function *f)
 {
-	const struct profile_code *code = profile__code_at(p, f->code);
-	const struct profile_frame *frame = profile__frame_at(p, f->frame);
+	const struct profile_code *code = dict__code_at(dict, f->code);
+	const struct profile_frame *frame = dict__frame_at(dict, f->frame);
 	int first_line = f->code ? code->first_line : frame->first_line;
-	cleanup_free char *name = printable(profile__text(p, f->code ? code->name : frame->name));
-	cleanup_free char *symbol = dso_symbol(p, f);
+	cleanup_free char *name = printable(dict__text(dict, f->code ? code->name : frame->name));
+	cleanup_free char *symbol = dso_symbol(dict, f);
 
 	if (!name || !symbol)
 		return -ENOMEM;
@@ -101,7 +101,7 @@ static int put_function(struct bytes *b, const struct profile *p, const struct d
 	return 0;
 }
 
-static int put_info(struct dwarf *w, const struct profile *p, const struct unit *u,
+static int put_info(struct dwarf *w, const struct dict *dict, const struct unit *u,
 		    const char *file, size_t line_offset)
 {
 	struct bytes *b = &w->info;
@@ -121,7 +121,7 @@ static int put_info(struct dwarf *w, const struct profile *p, const struct unit 
 	bytes_u64(b, u->first->offset);
 	bytes_u64(b, end - u->first->offset);
 	for (const struct dso_function *f = u->first; f <= u->last && !err; f++)
-		err = put_function(b, p, f);
+		err = put_function(b, dict, f);
 	bytes_uleb(b, 0);
 	bytes_patch_u32(b, start, (__u32)(b->len - start - 4));
 
@@ -183,9 +183,9 @@ static void put_code_rows(struct line_state *s, const struct profile_code *code,
 	put_row(s, unit_cnt + 1, 0, -1);
 }
 
-static void put_sequence(struct bytes *b, const struct profile *p, const struct dso_function *f)
+static void put_sequence(struct bytes *b, const struct dict *dict, const struct dso_function *f)
 {
-	const struct profile_frame *frame = profile__frame_at(p, f->frame);
+	const struct profile_frame *frame = dict__frame_at(dict, f->frame);
 	struct line_state s = { .b = b, .line = 1 };
 
 	bytes_u8(b, 0);
@@ -193,7 +193,7 @@ static void put_sequence(struct bytes *b, const struct profile *p, const struct 
 	bytes_u8(b, DW_LNE_set_address);
 	bytes_u64(b, f->offset);
 	if (f->code)
-		put_code_rows(&s, profile__code_at(p, f->code), f->slot_cnt - 2);
+		put_code_rows(&s, dict__code_at(dict, f->code), f->slot_cnt - 2);
 	else
 		put_row(&s, 0, frame->line, frame->column);
 	bytes_u8(b, DW_LNS_advance_pc);
@@ -203,7 +203,7 @@ static void put_sequence(struct bytes *b, const struct profile *p, const struct 
 	bytes_u8(b, DW_LNE_end_sequence);
 }
 
-static void put_lines(struct bytes *b, const struct profile *p, const struct unit *u,
+static void put_lines(struct bytes *b, const struct dict *dict, const struct unit *u,
 		      const char *file)
 {
 	static const __u8 opcode_lengths[] = { 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
@@ -228,22 +228,22 @@ static void put_lines(struct bytes *b, const struct profile *p, const struct uni
 	bytes_u8(b, 0);
 	bytes_patch_u32(b, header, (__u32)(b->len - header - 4));
 	for (const struct dso_function *f = u->first; f <= u->last; f++)
-		put_sequence(b, p, f);
+		put_sequence(b, dict, f);
 	bytes_patch_u32(b, start, (__u32)(b->len - start - 4));
 }
 
-static int put_unit(struct dwarf *w, const struct profile *p, const struct unit *u)
+static int put_unit(struct dwarf *w, const struct dict *dict, const struct unit *u)
 {
-	cleanup_free char *file = printable(profile__text(p, u->file));
+	cleanup_free char *file = printable(dict__text(dict, u->file));
 	size_t line_offset = w->line.len;
 
 	if (!file)
 		return -ENOMEM;
-	put_lines(&w->line, p, u, file);
-	return put_info(w, p, u, file, line_offset);
+	put_lines(&w->line, dict, u, file);
+	return put_info(w, dict, u, file, line_offset);
 }
 
-int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const struct profile *p)
+int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const struct dict *dict)
 {
 	struct dwarf w = { 0 };
 	__u32 cnt, i, next;
@@ -252,14 +252,15 @@ int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const 
 
 	put_abbrevs(&w.abbrev);
 	for (i = 0; i < cnt && !err; i = next) {
-		struct unit u = { .file = function_file(p, &functions[i]), .first = &functions[i] };
+		struct unit u = { .file = function_file(dict, &functions[i]),
+				  .first = &functions[i] };
 
 		for (next = i + 1; next < cnt; next++)
-			if (function_file(p, &functions[next]) != u.file)
+			if (function_file(dict, &functions[next]) != u.file)
 				break;
 		u.last = &functions[next - 1];
 		if (u.file)
-			err = put_unit(&w, p, &u);
+			err = put_unit(&w, dict, &u);
 	}
 	if (w.info.failed || w.abbrev.failed || w.line.failed || w.aranges.failed)
 		err = -ENOMEM;

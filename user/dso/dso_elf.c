@@ -51,12 +51,12 @@ static void remove_syntax(char *symbol)
 	}
 }
 
-char *dso_symbol(const struct profile *p, const struct dso_function *f)
+char *dso_symbol(const struct dict *dict, const struct dso_function *f)
 {
-	const struct profile_code *code = profile__code_at(p, f->code);
-	const struct profile_frame *frame = profile__frame_at(p, f->frame);
-	const char *name = profile__text(p, f->code ? code->name : frame->name);
-	const char *file = profile__text(p, f->code ? code->file : frame->file);
+	const struct profile_code *code = dict__code_at(dict, f->code);
+	const struct profile_frame *frame = dict__frame_at(dict, f->frame);
+	const char *name = dict__text(dict, f->code ? code->name : frame->name);
+	const char *file = dict__text(dict, f->code ? code->file : frame->file);
 	cleanup_free char *text = NULL;
 	char *symbol;
 	int n;
@@ -81,7 +81,7 @@ char *dso_symbol(const struct profile *p, const struct dso_function *f)
 struct image {
 	const struct dso *dso;
 	__u32 generation;
-	const struct profile *profile;
+	const struct dict *dict;
 	Elf *elf;
 	struct bytes text, note, symtab, strtab, names, all_names;
 	struct dwarf dwarf;
@@ -119,7 +119,7 @@ static int put_symbols(struct image *m)
 	bytes_fill(&m->symtab, 0, sizeof(Elf64_Sym));
 	bytes_u8(&m->strtab, 0);
 	for (__u32 i = 0; i < cnt; i++) {
-		cleanup_free char *name = dso_symbol(m->profile, &functions[i]);
+		cleanup_free char *name = dso_symbol(m->dict, &functions[i]);
 
 		if (!name)
 			return -ENOMEM;
@@ -264,7 +264,7 @@ static int build(struct image *m, const char *notes)
 	put_text(m);
 	err = put_symbols(m);
 	if (!err)
-		err = dwarf_build(&m->dwarf, m->dso, m->generation, m->profile);
+		err = dwarf_build(&m->dwarf, m->dso, m->generation, m->dict);
 	if (!err)
 		err = add_headers(m);
 	if (!err)
@@ -284,10 +284,10 @@ static int build(struct image *m, const char *notes)
 	return 0;
 }
 
-int dso__write(const struct dso *d, __u32 generation, const struct profile *p, const char *notes,
+int dso__write(const struct dso *d, __u32 generation, const struct dict *dict, const char *notes,
 	       int fd)
 {
-	struct image m = { .dso = d, .generation = generation, .profile = p };
+	struct image m = { .dso = d, .generation = generation, .dict = dict };
 	int err = -EIO;
 
 	if (elf_version(EV_CURRENT) != EV_NONE)

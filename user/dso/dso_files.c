@@ -112,7 +112,7 @@ static void put_into_cache(struct dso_files *f, __u32 generation)
 		log_debug("perf.data", "build-id cache: %s", strerror(-err));
 }
 
-static int store_one(struct dso_files *f, __u32 generation, const struct profile *p,
+static int store_one(struct dso_files *f, __u32 generation, const struct dict *dict,
 		     const char *notes)
 {
 	char path[PATH_MAX];
@@ -123,17 +123,17 @@ static int store_one(struct dso_files *f, __u32 generation, const struct profile
 	if (!err)
 		err = path_now(f, generation, path, sizeof(path));
 	if (!err)
-		err = dso_store_write(path, f->dso, generation, p, notes);
+		err = dso_store_write(path, f->dso, generation, dict, notes);
 	return err;
 }
 
-int dso_files__store(struct dso_files *f, const struct profile *p, const char *notes)
+int dso_files__store(struct dso_files *f, const struct dict *dict, const char *notes)
 {
 	__u32 newest = dso__generations(f->dso) - 1;
 	int err = 0;
 
 	while (f->stored < newest) {
-		err = store_one(f, f->stored, p, kernel_names_part(notes));
+		err = store_one(f, f->stored, dict, kernel_names_part(notes));
 		if (err)
 			return err;
 		put_into_cache(f, f->stored);
@@ -141,18 +141,18 @@ int dso_files__store(struct dso_files *f, const struct profile *p, const char *n
 		f->stored_end = 0;
 	}
 	if (dso_files__is_behind(f))
-		err = store_one(f, newest, p, notes);
+		err = store_one(f, newest, dict, notes);
 	if (!err)
 		f->stored_end = dso__end(f->dso, newest);
 	return err;
 }
 
-int dso_files__finish(struct dso_files *f, const struct profile *p, const char *notes)
+int dso_files__finish(struct dso_files *f, const struct dict *dict, const char *notes)
 {
 	int err;
 
 	f->stored_end = 0;
-	err = dso_files__store(f, p, notes);
+	err = dso_files__store(f, dict, notes);
 	if (!err)
 		put_into_cache(f, f->stored);
 	return err;

@@ -40,10 +40,10 @@ void dso_files__outdate(struct dso_files *f);
  * notes: text for the newest one's DSO_NOTES_SECTION, of which the kernel's names go into those that are
  * complete, too: who reads along has met no other when the next one is announced. 0 or -errno.
  */
-int dso_files__store(struct dso_files *f, const struct profile *p, const char *notes)
+int dso_files__store(struct dso_files *f, const struct dict *dict, const char *notes)
 	__attribute__((warn_unused_result));
 /* The last store: the newest one is written with its notes in any case. 0 or -errno. */
-int dso_files__finish(struct dso_files *f, const struct profile *p, const char *notes)
+int dso_files__finish(struct dso_files *f, const struct dict *dict, const char *notes)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_DSO_DSO_FILES_H */

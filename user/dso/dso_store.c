@@ -267,7 +267,7 @@ int dso_store_path(char *path, size_t size, const char *folder, const __u8 *buil
 }
 
 int dso_store_write(const char *path, const struct dso *d, __u32 generation,
-		    const struct profile *p, const char *notes)
+		    const struct dict *dict, const char *notes)
 {
 	cleanup_sudo_user struct sudo_user_scope scope;
 	cleanup_close int fd = -1;
@@ -282,7 +282,7 @@ int dso_store_write(const char *path, const struct dso *d, __u32 generation,
 	fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = dso__write(d, generation, p, notes, fd);
+	err = dso__write(d, generation, dict, notes, fd);
 	if (!err && rename(part, path))
 		err = -errno;
 	if (err)

@@ -50,7 +50,7 @@ int dso_store_path(char *path, size_t size, const char *folder, const __u8 *buil
 	__attribute__((warn_unused_result));
 /* Writes, or replaces, the file of a generation. 0 or -errno. */
 int dso_store_write(const char *path, const struct dso *d, __u32 generation,
-		    const struct profile *p, const char *notes) __attribute__((warn_unused_result));
+		    const struct dict *dict, const char *notes) __attribute__((warn_unused_result));
 /* Puts a file that will not change any more into the build-id cache as well, by its name in records.
  * 0 or -errno. */
 int dso_store_cache(const char *path, const char *name, const __u8 *build_id)

@@ -15,7 +15,7 @@
  * consumers take for syntax. FILE is the short path: perf cuts symbols at the end, and of a whole one
  * would show no more than where Python is installed. NULL when out of memory.
  */
-char *dso_symbol(const struct profile *p, const struct dso_function *f)
+char *dso_symbol(const struct dict *dict, const struct dso_function *f)
 	__attribute__((warn_unused_result));
 
 struct dwarf {
@@ -23,7 +23,7 @@ struct dwarf {
 };
 
 /* Functions of a generation with a file, and for each slot line and column; 0 or -ENOMEM. */
-int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const struct profile *p)
+int dwarf_build(struct dwarf *ret, const struct dso *d, __u32 generation, const struct dict *dict)
 	__attribute__((warn_unused_result));
 void dwarf_free(struct dwarf *w);
 

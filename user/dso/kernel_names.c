@@ -27,8 +27,7 @@ const struct kernel_name *kernel_names_find(const struct kernel_names *k, __u64 
 {
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&k->index, hash_of(address), slot)
-	{
+	idindex_for_each(&k->index, hash_of(address), slot) {
 		if (k->list[slot->id - 1].address == address)
 			return &k->list[slot->id - 1];
 	}

@@ -32,7 +32,7 @@ struct file_count {
 
 struct annotation {
 	FILE *out;
-	const struct profile *profile;
+	const struct counts *counts;
 	const struct annotate_options *options;
 	struct line_count *lines;
 	struct file_count *files;
@@ -128,7 +128,7 @@ static int count_lines(struct annotation *a)
 	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
 	cleanup_view struct view *v = NULL;
 	cleanup_free __u32 *line_of = NULL;
-	int err = view__new(&v, a->profile, &options);
+	int err = view__new(&v, a->counts, &options);
 
 	if (err)
 		return err;
@@ -305,22 +305,23 @@ static void put_head(const struct annotation *a, const char *source)
 		fprintf(a->out, "</h2>\n<table><tr><th>Self<th>Total<th>Line<th>%s\n", source);
 	else
 		fprintf(a->out, "   Self %8s   Total   Line  %s\n",
-			strcmp(profile__unit(a->profile), "events") ? "Samples" : "Events", source);
+			strcmp(counts__share_unit(a->counts), "events") ? "Samples" : "Events",
+			source);
 }
 
 static int put_file(const struct annotation *a, const struct file_count *f)
 {
-	const char *path = profile__text(a->profile, f->file);
+	const char *path = dict__text(a->counts->dict, f->file);
 	cleanup_free char *source = NULL;
 	double percent = 100 * (double)f->self / a->all;
-	int err, missing = source_lookup(&source, a->profile, f->file, a->options->source_dir);
+	int err, missing = source_lookup(&source, a->counts->dict, f->file, a->options->source_dir);
 
 	if (missing == -ENOMEM)
 		return missing;
 
 	fputs(a->options->html ? "<h2>" : "", a->out);
 	err = a->options->html ? put_html(a->out, path) : put_printable(a->out, path);
-	fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, profile__unit(a->profile), percent);
+	fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, counts__share_unit(a->counts), percent);
 	put_head(a, source_lookup_say(missing));
 	if (source && !err)
 		err = put_source(a, f, source);
@@ -343,9 +344,9 @@ static const char page_start[] =
 	"td:nth-child(-n+3){color:#fff}}</style>\n<p>Shares of all samples. Self: in the line itself; "
 	"total: also in what it calls.</p>\n";
 
-int annotate(FILE *out, const struct profile *p, const struct annotate_options *o)
+int annotate(FILE *out, const struct counts *c, const struct annotate_options *o)
 {
-	struct annotation a = { .out = out, .profile = p, .options = o };
+	struct annotation a = { .out = out, .counts = c, .options = o };
 	__u32 shown;
 	int err = count_lines(&a);
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "profile/profile.h"
+#include "profile/counts.h"
 
 struct annotate_options {
 	const char *what; /* a function's name or the end of a file's path; NULL: the hottest */
@@ -19,7 +19,7 @@ struct annotate_options {
 };
 
 /* 0; -ENOENT: nothing of that name has samples; -errno. */
-int annotate(FILE *out, const struct profile *p, const struct annotate_options *o)
+int annotate(FILE *out, const struct counts *c, const struct annotate_options *o)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_EMIT_ANNOTATE_H */

@@ -64,9 +64,9 @@ static struct call *get_call(struct graph *g, __u32 from, __u32 to)
 	const struct idindex_slot *slot;
 	struct call *grown;
 
-	idindex_for_each(&g->index, hash,
-			 slot) if (g->calls[slot->id].from == from &&
-				   g->calls[slot->id].to == to) return &g->calls[slot->id];
+	idindex_for_each(&g->index, hash, slot)
+		if (g->calls[slot->id].from == from && g->calls[slot->id].to == to)
+			return &g->calls[slot->id];
 	if (g->call_cnt + 1 >= g->call_cap) {
 		grown = reallocarray(g->calls, cap, sizeof(*grown));
 		if (!grown)
@@ -138,7 +138,7 @@ static int put_text(FILE *out, const char *text)
 static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
 {
 	__u32 file = g->functions.list[function].file;
-	const char *text = profile__text(g->view->profile, file);
+	const char *text = dict__text(g->view->dict, file);
 
 	fprintf(out, "%s=(%u)", key, file + 1);
 	if (!g->file_named[file]) {
@@ -154,7 +154,7 @@ static int put_file(struct graph *g, FILE *out, const char *key, __u32 function)
 static int put_function(struct graph *g, FILE *out, const char *key, __u32 function)
 {
 	const struct place *place = &g->functions.list[function];
-	const char *text = profile__text(g->view->profile, place->name);
+	const char *text = dict__text(g->view->dict, place->name);
 
 	fprintf(out, "%s=(%u)", key, function + 1);
 	if (!g->function_named[function]) {
@@ -218,14 +218,13 @@ static int put_body(struct graph *g, FILE *out, const __u32 *order, const __u32 
 /* A name for the cost that says what it is of. */
 static void put_event(FILE *out, const struct view *v)
 {
-	const struct event_spec *event =
-		&profile__event_at(v->profile, profile__selected(v->profile))->spec;
+	const struct event_spec *event = &v->counts->event;
 
 	if (event_is_clock(event))
 		fputs("events: Samples\n", out);
 	else
 		fprintf(out, "event: Samples : %s of %s\nevents: Samples\n",
-			profile__unit(v->profile), event->name);
+			counts__share_unit(v->counts), event->name);
 }
 
 static int put_header(FILE *out, const struct emit_options *o, const struct view *v)
@@ -273,11 +272,11 @@ static int write_graph(struct graph *g, struct emitter *e)
 	return err;
 }
 
-static int callgrind_finish(struct emitter *e, const struct profile *p)
+static int callgrind_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
 	struct graph g = { 0 };
-	int err = view__new(&g.view, p, &options);
+	int err = view__new(&g.view, profile__counts(p, event), &options);
 
 	if (!err)
 		err = add_functions(&g);

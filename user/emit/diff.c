@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diff.c - both profiles are put into a third one, whose nodes and functions have two counts each.
+ * diff.c - two counts over one dictionary, merged by function: a tree whose nodes and functions have two
+ * numbers each.
  */
 #include "emit/diff.h"
 
@@ -10,8 +11,9 @@
 #include <string.h>
 
 #include "emit/escape.h"
-#include "emit/label.h"
 #include "emit/places.h"
+#include "profile/strtab.h"
+#include "profile/idtable.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
 #include "util/short_path.h"
@@ -23,136 +25,156 @@
 #define LEAST_TEXT_WIDTH 30.0
 #define CHARACTER_WIDTH 7.0
 
-/* Of one function, or of one node: samples in the first and the second profile. */
+/* Of one function, or of one node: samples before and after. */
 struct pair {
 	__u64 self[2], total[2];
 };
 
+/* A function below its callers; parents come before their children. */
+struct node {
+	__u32 parent; /* 0 is the root */
+	__u32 function; /* place */
+	__u32 depth;
+	struct pair n;
+};
+
 struct diff {
-	struct profile *both;
-	struct pair *nodes; /* by node of both */
+	const struct counts *counts[2];
+	const struct dict *dict; /* of both */
+	struct strtab files; /* their short paths */
+	struct places places; /* their file is one of those */
+	struct idtable nodes; /* of struct node; [0] is the root */
 	struct pair *functions; /* by place */
-	struct places places;
-	__u32 *place_of; /* by frame of both; PLACE_NONE for processes and threads */
-	__u32 node_cap;
 	double all[2];
-	const char *units[2]; /* what the counts are of */
 	const struct diff_options *options;
 };
 
+static struct node *nodes(const struct diff *d)
+{
+	return d->nodes.items;
+}
+
 static void diff_free(struct diff *d)
 {
-	profile__free(d->both);
+	idtable_free(&d->nodes);
 	places_free(&d->places);
-	free(d->nodes);
+	strtab_free(&d->files);
 	free(d->functions);
-	free(d->place_of);
 }
 
 /* Functions by name and the end of the file's path: checkouts differ, line numbers move. */
-static __u32 common_frame(struct diff *d, const struct profile *p, const struct profile_frame *f)
+static __u32 function_of(struct diff *d, const struct profile_frame *f)
 {
-	return profile__plain_frame(d->both, f->kind, profile__text(p, f->name),
-				    short_path(profile__text(p, f->file)), 0);
+	const char *file = short_path(dict__text(d->dict, f->file));
+	const struct place place = {
+		.kind = f->kind,
+		.name = f->name,
+		.file = strtab_add(&d->files, file, strlen(file), 0),
+		.first_line = -1,
+		.line = -1,
+	};
+
+	return *file && !place.file ? PLACE_NONE : places_add(&d->places, &place);
 }
 
-static int reserve_nodes(struct diff *d, __u32 cnt)
+static int add_child(struct diff *d, __u32 parent, __u32 function, __u32 *ret)
 {
-	struct pair *grown;
+	__u32 hash = idindex_hash_pair(parent, function);
+	const struct node new = { parent, function, nodes(d)[parent].depth + 1, { { 0 } } };
+	const struct idindex_slot *slot;
 
-	if (cnt < d->node_cap)
-		return 0;
-	grown = reallocarray(d->nodes, (size_t)cnt * 2, sizeof(*grown));
-	if (!grown)
+	if (function == PLACE_NONE)
 		return -ENOMEM;
-	memset(grown + d->node_cap, 0, ((size_t)cnt * 2 - d->node_cap) * sizeof(*grown));
-	d->nodes = grown;
-	d->node_cap = cnt * 2;
+	idindex_for_each(&d->nodes.index, hash, slot) {
+		const struct node *n = &nodes(d)[slot->id];
+
+		*ret = slot->id;
+		if (n->parent == parent && n->function == function)
+			return 0;
+	}
+	if (idtable_reserve(&d->nodes))
+		return -ENOMEM;
+	*ret = idtable_add(&d->nodes, hash, &new, 0);
 	return 0;
 }
 
-static int add_profile(struct diff *d, const struct profile *p, int side)
+/* The tree, with what ends at each node. */
+static int merge(struct diff *d)
 {
-	__u32 cnt = profile__node_cnt(p);
+	__u32 cnt = dict__node_cnt(d->dict);
 	cleanup_free __u32 *map = calloc((size_t)cnt + 1, sizeof(*map));
-	int err = map ? reserve_nodes(d, 256) : -ENOMEM;
+	int err = map ? 0 : -ENOMEM;
 
-	d->units[side] = profile__unit(p);
 	for (__u32 i = 0; i <= cnt && !err; i++) {
-		const struct profile_node *n = profile__node_at(p, i);
-		const struct profile_frame *f = profile__frame_at(p, n->frame);
+		const struct profile_node *n = dict__node_at(d->dict, i);
+		const struct profile_frame *f = dict__frame_at(d->dict, n->frame);
 
 		if (i)
 			map[i] = map[n->parent];
 		if (i && is_code(f))
-			map[i] = profile__child(d->both, map[i], common_frame(d, p, f));
-		err = reserve_nodes(d, map[i] + 1);
-		if (!err)
-			d->nodes[map[i]].self[side] += profile__self(p, i);
+			err = add_child(d, map[i], function_of(d, f), &map[i]);
+		for (int side = 0; side < 2 && !err; side++)
+			nodes(d)[map[i]].n.self[side] += counts__self(d->counts[side], i);
 	}
 	return err;
 }
 
 /* A function's total is that of its outermost nodes: recursion counts once. */
-static bool is_outermost(const struct diff *d, __u32 node, __u32 place)
+static bool is_outermost(const struct diff *d, __u32 node)
 {
+	__u32 function = nodes(d)[node].function;
+
 	for (;;) {
-		node = profile__node_at(d->both, node)->parent;
+		node = nodes(d)[node].parent;
 		if (!node)
 			return true;
-		if (d->place_of[profile__node_at(d->both, node)->frame] == place)
+		if (nodes(d)[node].function == function)
 			return false;
 	}
 }
 
 static int sum_up(struct diff *d)
 {
-	__u32 cnt = profile__node_cnt(d->both), frames = profile__frame_cnt(d->both);
-
-	d->place_of = calloc((size_t)frames + 1, sizeof(*d->place_of));
-	d->functions = calloc((size_t)frames + 1, sizeof(*d->functions));
-	if (!d->place_of || !d->functions)
+	d->functions = calloc((size_t)d->places.cnt + 1, sizeof(*d->functions));
+	if (!d->functions)
 		return -ENOMEM;
-	for (__u32 i = 1; i <= frames; i++) {
-		d->place_of[i] = places_add_frame(&d->places, profile__frame_at(d->both, i), false);
-		if (d->place_of[i] == PLACE_NONE)
-			return -ENOMEM;
-	}
-	for (__u32 i = cnt + 1; i-- > 0;) {
-		struct pair *n = &d->nodes[i];
+	for (__u32 i = d->nodes.cnt + 1; i-- > 0;) {
+		struct node *n = &nodes(d)[i];
 
 		for (int side = 0; side < 2; side++) {
-			n->total[side] += n->self[side];
+			n->n.total[side] += n->n.self[side];
 			if (i)
-				d->nodes[profile__node_at(d->both, i)->parent].total[side] +=
-					n->total[side];
+				nodes(d)[n->parent].n.total[side] += n->n.total[side];
 		}
 	}
-	for (__u32 i = 1; i <= cnt; i++) {
-		__u32 place = d->place_of[profile__node_at(d->both, i)->frame];
-		bool outermost = is_outermost(d, i, place);
+	for (__u32 i = 1; i <= d->nodes.cnt; i++) {
+		const struct node *n = &nodes(d)[i];
+		bool outermost = is_outermost(d, i);
 
 		for (int side = 0; side < 2; side++) {
-			d->functions[place].self[side] += d->nodes[i].self[side];
+			d->functions[n->function].self[side] += n->n.self[side];
 			if (outermost)
-				d->functions[place].total[side] += d->nodes[i].total[side];
+				d->functions[n->function].total[side] += n->n.total[side];
 		}
 	}
 	for (int side = 0; side < 2; side++)
-		d->all[side] = d->nodes[0].total[side] ? (double)d->nodes[0].total[side] : 1;
+		d->all[side] = nodes(d)->n.total[side] ? (double)nodes(d)->n.total[side] : 1;
 	return 0;
 }
 
-static int diff_init(struct diff *d, const struct profile *a, const struct profile *b)
+static int diff_init(struct diff *d, const struct counts *a, const struct counts *b)
 {
-	int err;
+	int err = a->dict == b->dict ? 0 : -EINVAL;
 
-	d->both = profile__new();
-	if (!d->both)
-		return -ENOMEM;
-	err = add_profile(d, a, 0);
+	d->counts[0] = a;
+	d->counts[1] = b;
+	d->dict = a->dict;
 	if (!err)
-		err = add_profile(d, b, 1);
+		err = strtab_init(&d->files);
+	if (!err)
+		err = idtable_init(&d->nodes, sizeof(struct node));
+	if (!err)
+		err = merge(d);
 	return err ? err : sum_up(d);
 }
 
@@ -183,24 +205,24 @@ static int compare_changes(const void *a, const void *b, void *ctx)
 /* ---- table ------------------------------------------------------------------------------------ */
 
 /* The file to name beside a function; "" for code without a symbol, which is called after its own. */
-static const char *file_beside(const struct diff *d, enum frame_kind kind, __u32 name, __u32 file)
+static const char *file_beside(const struct diff *d, const struct place *at)
 {
-	bool named = kind == FRAME_NATIVE && *profile__text(d->both, name) == '[';
+	bool named = at->kind == FRAME_NATIVE && *dict__text(d->dict, at->name) == '[';
 
-	return named ? "" : short_path(profile__text(d->both, file));
+	return named ? "" : strtab_text(&d->files, at->file);
 }
 
 static int put_row(const struct diff *d, FILE *out, __u32 place)
 {
 	const struct pair *f = &d->functions[place];
 	const struct place *at = &d->places.list[place];
-	const char *file = file_beside(d, at->kind, at->name, at->file);
+	const char *file = file_beside(d, at);
 	int err;
 
 	fprintf(out, "%+7.2f  %6.2f%% %6.2f%%  %+7.2f  %6.2f%% %6.2f%%  ", change(d, f->self),
 		share(d, f->self, 0), share(d, f->self, 1), change(d, f->total),
 		share(d, f->total, 0), share(d, f->total, 1));
-	err = put_printable(out, place_name(d->both, at));
+	err = put_printable(out, place_name(d->dict, at));
 	if (!err && *file) {
 		fputs(" (", out);
 		err = put_printable(out, file);
@@ -232,8 +254,9 @@ static int write_table(struct diff *d, FILE *out)
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_changes, d);
 	shown = d->options->limit && d->options->limit < cnt ? d->options->limit : cnt;
-	fprintf(out, "A: %s, %llu %s\nB: %s, %llu %s\n", d->options->name_a, d->nodes[0].total[0],
-		d->units[0], d->options->name_b, d->nodes[0].total[1], d->units[1]);
+	fprintf(out, "A: %s, %llu %s\nB: %s, %llu %s\n", d->options->name_a, nodes(d)->n.total[0],
+		counts__share_unit(d->counts[0]), d->options->name_b, nodes(d)->n.total[1],
+		counts__share_unit(d->counts[1]));
 	fputs("   Self       A       B    Total       A       B  Function\n", out);
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_row(d, out, rows[i]);
@@ -242,7 +265,7 @@ static int write_table(struct diff *d, FILE *out)
 	return check(out, err);
 }
 
-int diff_table(FILE *out, const struct profile *a, const struct profile *b,
+int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	       const struct diff_options *o)
 {
 	struct diff d = { .options = o };
@@ -298,16 +321,16 @@ static void put_color(const struct diff *d, FILE *out, const __u64 total[2])
 
 static int put_box(const struct diff *d, FILE *out, __u32 node, double x, double width)
 {
-	const struct profile_node *n = profile__node_at(d->both, node);
-	const struct profile_frame *f = profile__frame_at(d->both, n->frame);
-	const char *name = node ? profile__text(d->both, f->name) : "all";
-	const char *file = node ? file_beside(d, f->kind, f->name, f->file) : "";
-	const __u64 *total = d->nodes[node].total;
+	const struct node *n = &nodes(d)[node];
+	const struct place *at = node ? &d->places.list[n->function] : NULL;
+	const char *name = at ? place_name(d->dict, at) : "all";
+	const char *file = at ? file_beside(d, at) : "";
+	const __u64 *total = n->n.total;
 	unsigned y = n->depth * ROW_HEIGHT;
 	int err;
 
 	fprintf(out, "<g><title>");
-	err = put_markup(out, *name ? name : LABEL_NO_NAME, 1000);
+	err = put_markup(out, name, 1000);
 	if (!err && *file) {
 		fputs(" (", out);
 		err = put_markup(out, file, 1000);
@@ -322,8 +345,7 @@ static int put_box(const struct diff *d, FILE *out, __u32 node, double x, double
 	fputs("\"/>", out);
 	if (!err && width >= LEAST_TEXT_WIDTH) {
 		fprintf(out, "<text x=%.1f y=%u>", x + 3, y + 12);
-		err = put_markup(out, *name ? name : LABEL_NO_NAME,
-				 (size_t)((width - 6) / CHARACTER_WIDTH));
+		err = put_markup(out, name, (size_t)((width - 6) / CHARACTER_WIDTH));
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
@@ -341,37 +363,38 @@ static int put_head(const struct diff *d, FILE *out, __u32 depth)
 	      "</style>\n<p>From A, <b>",
 	      out);
 	err = put_markup(out, d->options->name_a, 500);
-	fprintf(out, "</b> (%llu %s), to B, <b>", d->nodes[0].total[0], d->units[0]);
+	fprintf(out, "</b> (%llu %s), to B, <b>", nodes(d)->n.total[0],
+		counts__share_unit(d->counts[0]));
 	if (!err)
 		err = put_markup(out, d->options->name_b, 500);
 	fprintf(out,
 		"</b> (%llu %s). Width is the share in B. Red: a larger share than in A; "
 		"blue: a smaller one; yellow: not in A. What is only in A is not here: swap the two "
 		"to see it.</p>\n<svg width=100%% viewBox=\"0 0 %.0f %u\">\n",
-		d->nodes[0].total[1], d->units[1], PAGE_WIDTH, (depth + 1) * ROW_HEIGHT);
+		nodes(d)->n.total[1], counts__share_unit(d->counts[1]), PAGE_WIDTH,
+		(depth + 1) * ROW_HEIGHT);
 	return err;
 }
 
 static int write_page(struct diff *d, FILE *out)
 {
-	__u32 cnt = profile__node_cnt(d->both), depth = 0;
+	__u32 cnt = d->nodes.cnt, depth = 0;
 	cleanup_free double *starts = calloc((size_t)cnt + 1, sizeof(*starts));
 	int err;
 
 	if (!starts)
 		return -ENOMEM;
 	for (__u32 i = 1; i <= cnt; i++) {
-		const struct profile_node *n = profile__node_at(d->both, i);
+		const struct node *n = &nodes(d)[i];
 
-		if (n->depth > depth &&
-		    PAGE_WIDTH * share(d, d->nodes[i].total, 1) / 100 >= LEAST_WIDTH)
+		if (n->depth > depth && PAGE_WIDTH * share(d, n->n.total, 1) / 100 >= LEAST_WIDTH)
 			depth = n->depth;
 	}
 	err = put_head(d, out, depth);
 	/* Parents come before their children: starts[] is where the next child goes. */
 	for (__u32 i = 0; i <= cnt && !err; i++) {
-		__u32 parent = profile__node_at(d->both, i)->parent;
-		double width = PAGE_WIDTH * share(d, d->nodes[i].total, 1) / 100;
+		__u32 parent = nodes(d)[i].parent;
+		double width = PAGE_WIDTH * share(d, nodes(d)[i].n.total, 1) / 100;
 		double x = i ? starts[parent] : 0;
 
 		if (i)
@@ -384,7 +407,7 @@ static int write_page(struct diff *d, FILE *out)
 	return check(out, err);
 }
 
-int diff_page(FILE *out, const struct profile *a, const struct profile *b,
+int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	      const struct diff_options *o)
 {
 	struct diff d = { .options = o };

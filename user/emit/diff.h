@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diff.h - two profiles compared: what takes a larger or smaller share of the samples than before.
+ * diff.h - two counts over one dictionary compared: what takes a larger or smaller share of the samples than before.
  *
  * Shares, not counts: recordings differ in length. Functions are the same by name and short
  * path, so edits above a function, or another checkout, do not make it another one.
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "profile/profile.h"
+#include "profile/counts.h"
 
 struct diff_options {
 	bool by_total; /* order by the change of the total, not of self */
@@ -20,11 +20,11 @@ struct diff_options {
 	const char *name_a, *name_b;
 };
 
-/* Both 0 or -errno. */
-int diff_table(FILE *out, const struct profile *a, const struct profile *b,
+/* Both 0, -EINVAL where they have not one dictionary, or -errno. */
+int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	       const struct diff_options *o) __attribute__((warn_unused_result));
 /* A flame graph as wide as b; red has grown, blue has shrunk, yellow is new. */
-int diff_page(FILE *out, const struct profile *a, const struct profile *b,
+int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	      const struct diff_options *o) __attribute__((warn_unused_result));
 
 #endif /* KRAIT_EMIT_DIFF_H */

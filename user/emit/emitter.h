@@ -52,7 +52,7 @@ struct emitter; /* each format's own state */
 struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
-	bool all_events; /* shows all events, each apart; others the one selected at finish */
+	bool all_events; /* shows all events, each apart; others the one that finish is given */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
@@ -62,7 +62,8 @@ struct emitter_ops {
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
 	/* NULL, or called once when sample or finish has failed: makes the best of what is there. */
 	void (*rescue)(struct emitter *e, const struct profile *p);
-	int (*finish)(struct emitter *e, const struct profile *p);
+	/* event: the number of the one to show, for formats that show only one. */
+	int (*finish)(struct emitter *e, const struct profile *p, unsigned event);
 	void (*free)(struct emitter *e);
 };
 

@@ -21,7 +21,8 @@
 
 struct writer {
 	struct json json;
-	const struct profile *profile;
+	const struct dict *dict;
+	const struct counts *counts; /* of the event that is shown */
 	const struct emit_options *options;
 	struct firefox_tables tables;
 };
@@ -33,7 +34,7 @@ static void put_weights(struct writer *w, const struct timeline_thread *t)
 {
 	struct json *j = &w->json;
 
-	if (!profile__event_at(w->profile, profile__selected(w->profile))->uneven) {
+	if (!w->counts->uneven) {
 		json_put_null(j, "weight");
 		return;
 	}
@@ -67,7 +68,7 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, __u64 
 {
 	static const char *const markers[] = { "data",	"name",	    "startTime", "endTime",
 					       "phase", "category", NULL };
-	const char *process = t->cnt ? timeline_process_name(w->profile, t->samples[0].node) : "";
+	const char *process = t->cnt ? timeline_process_name(w->dict, t->samples[0].node) : "";
 	struct json *j = &w->json;
 	char pid[16];
 
@@ -106,8 +107,7 @@ static void put_meta(struct writer *w, const struct emitter *e)
 {
 	__s64 start = (__s64)timeline__first_ns(e->timeline) + w->options->wall_offset_ns;
 	__u64 hz = w->options->frequency ? w->options->frequency : 1000;
-	const struct profile_event *event =
-		profile__event_at(w->profile, profile__selected(w->profile));
+	const struct event_spec *event = &w->counts->event;
 	struct json *j = &w->json;
 
 	json_put_object(j, "meta");
@@ -115,7 +115,7 @@ static void put_meta(struct writer *w, const struct emitter *e)
 	json_ms(j, NS_PER_SEC / hz);
 	json_put_number(j, "startTime", start / 1000000);
 	json_put_number(j, "processType", 0);
-	json_put_string(j, "product", event_is_clock(&event->spec) ? "krait" : event->spec.name);
+	json_put_string(j, "product", event_is_clock(event) ? "krait" : event->name);
 	json_put_number(j, "stackwalk", 1);
 	json_put_number(j, "version", GECKO_VERSION);
 	json_put_number(j, "preprocessedProfileVersion", PROCESSED_VERSION);
@@ -137,13 +137,12 @@ static void put_meta(struct writer *w, const struct emitter *e)
 	json_newline(j);
 }
 
-static void put_all(struct writer *w, struct emitter *e)
+static void put_all(struct writer *w, struct emitter *e, unsigned event)
 {
 	static const char *const empty[] = { "libs", "counters", "pages", "profilerOverhead" };
 	struct json *j = &w->json;
 	size_t cnt;
-	struct timeline_thread *threads =
-		timeline__threads(e->timeline, profile__selected(w->profile), &cnt);
+	struct timeline_thread *threads = timeline__threads(e->timeline, event, &cnt);
 
 	json_open_object(j);
 	put_meta(w, e);
@@ -160,16 +159,17 @@ static void put_all(struct writer *w, struct emitter *e)
 	json_newline(j);
 }
 
-static int firefox_finish(struct emitter *e, const struct profile *p)
+static int firefox_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	struct writer w = { .json = { .out = e->out },
-			    .profile = p,
+			    .dict = p->dict,
+			    .counts = profile__counts(p, event),
 			    .options = e->options,
-			    .tables = { .profile = p } };
+			    .tables = { .dict = p->dict } };
 	int err = firefox_tables_build(&w.tables);
 
 	if (!err) {
-		put_all(&w, e);
+		put_all(&w, e, event);
 		errno = 0;
 		if (w.json.failed)
 			err = -ENOMEM;

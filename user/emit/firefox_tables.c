@@ -13,7 +13,7 @@ static __u32 add_string(struct places *x, __u32 string)
 
 static int number_places(struct firefox_tables *t)
 {
-	__u32 cnt = profile__frame_cnt(t->profile);
+	__u32 cnt = dict__frame_cnt(t->dict);
 
 	t->line_of = calloc((size_t)cnt + 1, sizeof(*t->line_of));
 	t->function_of = calloc((size_t)cnt + 1, sizeof(*t->function_of));
@@ -22,7 +22,7 @@ static int number_places(struct firefox_tables *t)
 		return -ENOMEM;
 	t->line_of[0] = PLACE_NONE;
 	for (__u32 i = 1; i <= cnt; i++) {
-		const struct profile_frame *f = profile__frame_at(t->profile, i);
+		const struct profile_frame *f = dict__frame_at(t->dict, i);
 		__u32 line, function, source;
 
 		t->line_of[i] = PLACE_NONE;
@@ -43,14 +43,14 @@ static int number_places(struct firefox_tables *t)
 
 static int number_stacks(struct firefox_tables *t)
 {
-	__u32 cnt = profile__node_cnt(t->profile), next = 0;
+	__u32 cnt = dict__node_cnt(t->dict), next = 0;
 
 	t->stack_of = calloc((size_t)cnt + 1, sizeof(*t->stack_of));
 	if (!t->stack_of)
 		return -ENOMEM;
 	t->stack_of[0] = PLACE_NONE;
 	for (__u32 i = 1; i <= cnt; i++) {
-		const struct profile_node *n = profile__node_at(t->profile, i);
+		const struct profile_node *n = dict__node_at(t->dict, i);
 
 		t->stack_of[i] = t->line_of[n->frame] == PLACE_NONE ? t->stack_of[n->parent] :
 								      next++;
@@ -85,12 +85,12 @@ static void put_nulls(struct json *j, const char *key, __u32 cnt)
 
 static void put_stack_table(struct firefox_tables *t, struct json *j)
 {
-	__u32 nodes = profile__node_cnt(t->profile), cnt = 0;
+	__u32 nodes = dict__node_cnt(t->dict), cnt = 0;
 
 	json_put_object(j, "stackTable");
 	json_put_array(j, "frame");
 	for (__u32 i = 1; i <= nodes; i++) {
-		__u32 line = t->line_of[profile__node_at(t->profile, i)->frame];
+		__u32 line = t->line_of[dict__node_at(t->dict, i)->frame];
 
 		if (line == PLACE_NONE)
 			continue;
@@ -100,7 +100,7 @@ static void put_stack_table(struct firefox_tables *t, struct json *j)
 	json_close_array(j);
 	json_put_array(j, "prefix");
 	for (__u32 i = 1; i <= nodes; i++) {
-		const struct profile_node *n = profile__node_at(t->profile, i);
+		const struct profile_node *n = dict__node_at(t->dict, i);
 
 		if (t->line_of[n->frame] != PLACE_NONE)
 			firefox_put_index(j, t->stack_of[n->parent]);
@@ -239,11 +239,11 @@ void firefox_tables_put(struct firefox_tables *t, struct json *j)
 	json_put_array(j, "stringArray");
 	for (__u32 i = 0; i < t->names.cnt; i++) {
 		json_newline(j);
-		json_string(j, place_name(t->profile, &t->names.list[i]));
+		json_string(j, place_name(t->dict, &t->names.list[i]));
 	}
 	for (__u32 i = 0; i < t->sources.cnt; i++) {
 		json_newline(j);
-		json_string(j, profile__text(t->profile, t->sources.list[i].name));
+		json_string(j, dict__text(t->dict, t->sources.list[i].name));
 	}
 	json_close_array(j);
 	json_close_object(j);

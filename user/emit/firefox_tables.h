@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * firefox_tables.h - what all threads of a Firefox profile share: stacks, frames, functions, sources
- * and strings. A stack is a node of the profile's tree.
+ * and strings. A stack is a node of the dictionary.
  */
 #ifndef KRAIT_EMIT_FIREFOX_TABLES_H
 #define KRAIT_EMIT_FIREFOX_TABLES_H
 
 #include "emit/places.h"
-#include "profile/profile.h"
+#include "profile/dict.h"
 #include "util/json.h"
 
 /* The categories of frames, by number in the profile's meta data. */
 enum firefox_category { FIREFOX_PYTHON, FIREFOX_OTHER };
 
-/* All zero but the profile, until built. */
+/* All zero but the dictionary, until built. */
 struct firefox_tables {
-	const struct profile *profile;
+	const struct dict *dict;
 	struct places lines, functions;
-	__u32 *line_of; /* by profile frame: index into lines, PLACE_NONE for what is no code */
+	__u32 *line_of; /* by frame of the dictionary: index into lines, PLACE_NONE for what is no code */
 	__u32 *function_of; /* by index into lines */
 	__u32 *stack_of; /* by node: index into the stack table, PLACE_NONE for none */
 	struct places sources, names; /* of file and name strings; only their name counts */

@@ -34,7 +34,7 @@ static void write_stacks(FILE *out, const struct view *v, char **labels, __u32 *
 	}
 }
 
-static int folded_finish(struct emitter *e, const struct profile *p)
+static int folded_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	const struct view_options options = {
 		.lines = e->options->lines,
@@ -47,7 +47,7 @@ static int folded_finish(struct emitter *e, const struct profile *p)
 	char **labels = NULL;
 	int err;
 
-	err = view__new(&v, p, &options);
+	err = view__new(&v, profile__counts(p, event), &options);
 	if (err)
 		return err;
 	path = calloc((size_t)v->max_depth + 1, sizeof(*path));

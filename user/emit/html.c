@@ -76,9 +76,9 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	return 0;
 }
 
-static int put_meta(FILE *out, const struct emit_options *o, const struct profile *p)
+static int put_meta(FILE *out, const struct emit_options *o, const struct counts *c)
 {
-	const struct event_spec *event = &profile__event_at(p, profile__selected(p))->spec;
+	const struct event_spec *event = &c->event;
 	char date[64] = "";
 	time_t start = (time_t)(o->start_wall_ns / (__s64)NS_PER_SEC);
 	struct tm tm;
@@ -90,7 +90,7 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct profil
 	    put_field(out, "host", o->host) || put_field(out, "kernel", o->kernel) ||
 	    put_field(out, "date", date) || put_field(out, "version", KRAIT_VERSION))
 		return -ENOMEM;
-	if (put_field(out, "unit", profile__unit(p)) ||
+	if (put_field(out, "unit", counts__share_unit(c)) ||
 	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
 	put_number(out, "frequency", o->frequency);
@@ -99,7 +99,7 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct profil
 	/* milliseconds: a decimal point would depend on the locale */
 	fprintf(out, "\"milliseconds\":%lld},\n",
 		o->seconds > 0 && o->seconds < 1e9 ? (long long)llround(o->seconds * 1000) : 0LL);
-	return put_accounts(out, profile__accounts_of(p));
+	return put_accounts(out, &c->accounts);
 }
 
 /* Number of the string in the page; strings get them in the order in which they are met. */
@@ -112,7 +112,7 @@ static __u32 page_string(__u32 *numbers, __u32 *order, __u32 *cnt, __u32 string)
 	return numbers[string] - 1;
 }
 
-/* "frames": 7 numbers each, "strings" after them. Strings of frames only, not all of the profile. */
+/* "frames": 7 numbers each, "strings" after them. Strings of frames only, not all there are. */
 static int put_frames(FILE *out, const struct view *v)
 {
 	__u32 max = 0, cnt = 0, i, none;
@@ -139,7 +139,7 @@ static int put_frames(FILE *out, const struct view *v)
 	none = page_string(numbers, order, &cnt, 0);
 	fprintf(out, ",%d,%u,%u,-1,-1,-1,-1],\n\"strings\":[", (int)FRAME_MARK, cnt, none);
 	for (i = 0; i < cnt; i++) {
-		if (put_json(out, profile__text(v->profile, order[i])))
+		if (put_json(out, dict__text(v->dict, order[i])))
 			return -ENOMEM;
 		fputs(",\n", out);
 	}
@@ -188,7 +188,7 @@ static void put_nodes(FILE *out, const struct view *v)
 	fputs("]", out);
 }
 
-static int put_data(struct emitter *e, const struct profile *p)
+static int put_data(struct emitter *e, const struct counts *c)
 {
 	const struct view_options options = {
 		.lines = true,
@@ -200,11 +200,11 @@ static int put_data(struct emitter *e, const struct profile *p)
 	cleanup_view struct view *v = NULL;
 	int err;
 
-	err = view__new(&v, p, &options);
+	err = view__new(&v, c, &options);
 	if (err)
 		return err;
 	fputs("{", e->out);
-	err = put_meta(e->out, e->options, p);
+	err = put_meta(e->out, e->options, c);
 	if (!err)
 		err = put_frames(e->out, v);
 	if (!err)
@@ -213,7 +213,7 @@ static int put_data(struct emitter *e, const struct profile *p)
 	return err;
 }
 
-static int html_finish(struct emitter *e, const struct profile *p)
+static int html_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	static const struct {
 		const char *marker, *start, *end; /* start NULL: the data */
@@ -240,7 +240,7 @@ static int html_finish(struct emitter *e, const struct profile *p)
 		if (parts[i].start)
 			fwrite(parts[i].start, 1, (size_t)(parts[i].end - parts[i].start), e->out);
 		else
-			err = put_data(e, p);
+			err = put_data(e, profile__counts(p, event));
 	}
 	fwrite(at, 1, (size_t)(flamegraph_html_end - at), e->out);
 	if (err)

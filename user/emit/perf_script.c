@@ -136,15 +136,15 @@ static int put_dso(FILE *out, const struct profile_frame *f, const char *file)
 	return put_word(out, file, f->kind == FRAME_MARK ? "krait" : "python");
 }
 
-static int put_frame(FILE *out, const struct profile *p, __u32 id, bool lines)
+static int put_frame(FILE *out, const struct dict *dict, __u32 id, bool lines)
 {
-	const struct profile_frame *f = profile__frame_at(p, id);
-	const char *file = profile__text(p, f->file);
+	const struct profile_frame *f = dict__frame_at(dict, id);
+	const char *file = dict__text(dict, f->file);
 	int err;
 
 	fprintf(out, "\t%16llx ",
 		(unsigned long long)(f->address ? f->address : ADDRESS_BASE + id * ADDRESS_STEP));
-	err = put_symbol(out, profile__text(p, f->name));
+	err = put_symbol(out, dict__text(dict, f->name));
 	fputs("+0x0 (", out);
 	if (!err)
 		err = put_dso(out, f, file);
@@ -157,7 +157,7 @@ static int put_frame(FILE *out, const struct profile *p, __u32 id, bool lines)
 	return err;
 }
 
-static int make_lines(struct emitter *e, const struct profile *p, __u32 id)
+static int make_lines(struct emitter *e, const struct dict *dict, __u32 id)
 {
 	size_t size;
 	FILE *out = open_memstream(&e->lines[id], &size);
@@ -165,7 +165,7 @@ static int make_lines(struct emitter *e, const struct profile *p, __u32 id)
 
 	if (!out)
 		return -ENOMEM;
-	err = put_frame(out, p, id, e->options->lines);
+	err = put_frame(out, dict, id, e->options->lines);
 	if (!fclose(out) && !err)
 		return 0;
 	free(e->lines[id]);
@@ -174,9 +174,9 @@ static int make_lines(struct emitter *e, const struct profile *p, __u32 id)
 }
 
 /* The lines of a frame, NULL when out of memory. */
-static const char *frame_lines(struct emitter *e, const struct profile *p, __u32 id)
+static const char *frame_lines(struct emitter *e, const struct dict *dict, __u32 id)
 {
-	__u32 cnt = profile__frame_cnt(p) * 2 + 2;
+	__u32 cnt = dict__frame_cnt(dict) * 2 + 2;
 	char **grown;
 
 	if (id >= e->line_cnt) {
@@ -187,7 +187,7 @@ static const char *frame_lines(struct emitter *e, const struct profile *p, __u32
 		e->lines = grown;
 		e->line_cnt = cnt;
 	}
-	return e->lines[id] || !make_lines(e, p, id) ? e->lines[id] : NULL;
+	return e->lines[id] || !make_lines(e, dict, id) ? e->lines[id] : NULL;
 }
 
 static int check(FILE *out)
@@ -206,16 +206,16 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 	fprintf(e->out, " %5d/%-5d [%03u] %5llu.%06llu: %10llu %s: \n", s->pid, s->tid, s->cpu,
 		(unsigned long long)(s->time_ns / 1000000000),
 		(unsigned long long)(s->time_ns % 1000000000 / 1000), (unsigned long long)s->period,
-		profile__event_at(p, s->event)->spec.name);
+		profile__counts(p, s->event)->event.name);
 	for (node = s->node; node && !err; node = n->parent) {
 		enum frame_kind kind;
 		const char *lines;
 
-		n = profile__node_at(p, node);
-		kind = profile__frame_at(p, n->frame)->kind;
+		n = dict__node_at(p->dict, node);
+		kind = dict__frame_at(p->dict, n->frame)->kind;
 		if (kind == FRAME_PROCESS || kind == FRAME_THREAD)
 			continue;
-		lines = frame_lines(e, p, n->frame);
+		lines = frame_lines(e, p->dict, n->frame);
 		if (lines)
 			fputs(lines, e->out);
 		else
@@ -225,17 +225,17 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 	return err ? err : check(e->out);
 }
 
-static int script_finish(struct emitter *e, const struct profile *p)
+static int script_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
-	unsigned cnt = profile__event_cnt(p);
+	unsigned cnt = p->event_cnt;
 	char books[512];
 
 	put_header(e);
 	for (unsigned i = 0; i < cnt; i++) {
-		const struct profile_event *event = profile__event_at(p, i);
+		const struct counts *c = profile__counts(p, i);
 
-		accounts_format(&event->accounts, books, sizeof(books));
-		fprintf(e->out, "# krait: %s%s%s\n", cnt > 1 ? event->spec.name : "",
+		accounts_format(&c->accounts, books, sizeof(books));
+		fprintf(e->out, "# krait: %s%s%s\n", cnt > 1 ? c->event.name : "",
 			cnt > 1 ? ": " : "", books);
 	}
 	fflush(e->out);

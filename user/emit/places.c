@@ -20,9 +20,9 @@ __u32 places_add(struct places *x, const struct place *place)
 	struct place *grown;
 
 	/* Ids of an index start at 1. */
-	idindex_for_each(&x->index, hash,
-			 slot) if (same(&x->list[slot->id - 1], place)) return slot->id -
-		1;
+	idindex_for_each(&x->index, hash, slot)
+		if (same(&x->list[slot->id - 1], place))
+			return slot->id - 1;
 	if (x->cnt == x->cap) {
 		grown = reallocarray(x->list, x->cap ? (size_t)x->cap * 2 : 256, sizeof(*grown));
 		if (!grown)
@@ -57,9 +57,9 @@ void places_free(struct places *x)
 	*x = (struct places){ 0 };
 }
 
-const char *place_name(const struct profile *p, const struct place *place)
+const char *place_name(const struct dict *dict, const struct place *place)
 {
-	const char *name = profile__text(p, place->name);
+	const char *name = dict__text(dict, place->name);
 
 	return *name ? name : LABEL_NO_NAME;
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "profile/idindex.h"
-#include "profile/profile.h"
+#include "profile/dict.h"
 
 struct place {
 	enum frame_kind kind;
@@ -35,7 +35,7 @@ void places_free(struct places *x);
 #define cleanup_places __attribute__((cleanup(places_free)))
 
 /* What to call it, never empty; not printable yet. */
-const char *place_name(const struct profile *p, const struct place *place);
+const char *place_name(const struct dict *dict, const struct place *place);
 
 /* Processes and threads are levels of the tree, but not code. */
 static inline bool is_code(const struct profile_frame *f)

@@ -35,8 +35,10 @@ struct emitter {
 struct writer {
 	FILE *out;
 	const struct profile *profile;
+	const struct dict *dict; /* its */
+	unsigned event; /* shown first */
 	struct places lines, functions, strings;
-	__u32 *line_of; /* by profile frame; PLACE_NONE for what is no code */
+	__u32 *line_of; /* by frame of the dictionary; PLACE_NONE for what is no code */
 	uint64_t *path;
 	struct bytes scratch;
 	struct pprof_columns columns;
@@ -115,8 +117,7 @@ static int put_columns(struct writer *w, Krait__Pprof__Profile *part)
 static void put_head(struct writer *w, const struct emitter *e)
 {
 	const struct emit_options *o = e->options;
-	const struct profile_event *event =
-		profile__event_at(w->profile, profile__selected(w->profile));
+	const struct counts *shown = profile__counts(w->profile, w->event);
 	Krait__Pprof__ValueType period = KRAIT__PPROF__VALUE_TYPE__INIT;
 	Krait__Pprof__Mapping mapping = KRAIT__PPROF__MAPPING__INIT;
 	Krait__Pprof__Mapping *mappings[] = { &mapping };
@@ -136,17 +137,17 @@ static void put_head(struct writer *w, const struct emitter *e)
 	for (unsigned i = 0; i < w->columns.cnt; i++) {
 		const struct pprof_column *c = &w->columns.list[i];
 
-		if (c->event != profile__selected(w->profile) || !c->weight)
+		if (c->event != w->event || !c->weight)
 			continue;
 		period.type = c->type;
 		period.unit = c->unit;
 		part.period_type = &period;
 		part.default_sample_type = c->type;
 	}
-	if (event_is_clock(&event->spec) && o->frequency)
+	if (event_is_clock(&shown->event) && o->frequency)
 		part.period = (int64_t)(NS_PER_SEC / o->frequency);
-	else if (!event->uneven)
-		part.period = (int64_t)event->sample_weight;
+	else if (!shown->uneven)
+		part.period = (int64_t)shown->sample_weight;
 	w->err = put_columns(w, &part);
 }
 
@@ -169,7 +170,7 @@ static void put_string(struct writer *w, const char *text)
 /* The accounts of all events in one line. */
 static char *make_books(const struct profile *p)
 {
-	unsigned cnt = profile__event_cnt(p);
+	unsigned cnt = p->event_cnt;
 	char *text = NULL, books[512];
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -177,10 +178,10 @@ static char *make_books(const struct profile *p)
 	if (!out)
 		return NULL;
 	for (unsigned i = 0; i < cnt; i++) {
-		const struct profile_event *e = profile__event_at(p, i);
+		const struct counts *e = profile__counts(p, i);
 
 		accounts_format(&e->accounts, books, sizeof(books));
-		fprintf(out, "%s%s%s%s", i ? "; " : "", cnt > 1 ? e->spec.name : "",
+		fprintf(out, "%s%s%s%s", i ? "; " : "", cnt > 1 ? e->event.name : "",
 			cnt > 1 ? ": " : "", books);
 	}
 	if (fclose(out)) {
@@ -208,7 +209,7 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 	for (unsigned i = 0; i < w->columns.name_cnt && !w->err; i++)
 		put_string(w, w->columns.names[i]);
 	for (__u32 i = 0; i < w->strings.cnt && !w->err; i++)
-		put_string(w, place_name(w->profile, &w->strings.list[i]));
+		put_string(w, place_name(w->dict, &w->strings.list[i]));
 }
 
 /* Its index in the string table; that of the empty string when out of memory. */
@@ -266,11 +267,10 @@ static bool take_values(struct writer *w, __u32 node)
 
 	for (unsigned i = 0; i < w->columns.cnt; i++) {
 		const struct pprof_column *c = &w->columns.list[i];
-		__u64 samples, weight;
+		struct node_count n = counts__at(profile__counts(w->profile, c->event), node);
 
-		profile__counts(w->profile, node, c->event, &samples, &weight);
-		w->values[i] = (int64_t)(c->weight ? weight : samples);
-		any = any || samples;
+		w->values[i] = (int64_t)(c->weight ? n.weight : n.samples);
+		any = any || n.samples;
 	}
 	return any;
 }
@@ -290,8 +290,8 @@ static void put_sample(struct writer *w, __u32 node)
 	for (; node; node = n->parent) {
 		const struct profile_frame *f;
 
-		n = profile__node_at(w->profile, node);
-		f = profile__frame_at(w->profile, n->frame);
+		n = dict__node_at(w->dict, node);
+		f = dict__frame_at(w->dict, n->frame);
 		if (is_code(f))
 			w->path[depth++] = w->line_of[n->frame] + 1;
 		else if (f->kind == FRAME_THREAD && label_cnt == 0) {
@@ -322,21 +322,21 @@ static void put_sample(struct writer *w, __u32 node)
 
 static int prepare(struct writer *w)
 {
-	__u32 cnt = profile__frame_cnt(w->profile), depth = 0;
+	__u32 cnt = dict__frame_cnt(w->dict), depth = 0;
 
 	w->line_of = calloc((size_t)cnt + 1, sizeof(*w->line_of));
 	if (!w->line_of)
 		return -ENOMEM;
 	for (__u32 i = 1; i <= cnt; i++) {
-		const struct profile_frame *f = profile__frame_at(w->profile, i);
+		const struct profile_frame *f = dict__frame_at(w->dict, i);
 
 		w->line_of[i] = is_code(f) ? places_add_frame(&w->lines, f, true) : PLACE_NONE;
 		if (is_code(f) && w->line_of[i] == PLACE_NONE)
 			return -ENOMEM;
 	}
-	for (__u32 i = 1; i <= profile__node_cnt(w->profile); i++) {
-		if (profile__node_at(w->profile, i)->depth > depth)
-			depth = profile__node_at(w->profile, i)->depth;
+	for (__u32 i = 1; i <= dict__node_cnt(w->dict); i++) {
+		if (dict__node_at(w->dict, i)->depth > depth)
+			depth = dict__node_at(w->dict, i)->depth;
 	}
 	w->path = calloc((size_t)depth + 1, sizeof(*w->path));
 	if (!w->path || pprof_columns_choose(&w->columns, w->profile))
@@ -350,7 +350,7 @@ static int prepare(struct writer *w)
 static void put_all(struct writer *w, const struct emitter *e)
 {
 	put_head(w, e);
-	for (__u32 i = 0; i <= profile__node_cnt(w->profile) && !w->err; i++)
+	for (__u32 i = 0; i <= dict__node_cnt(w->dict) && !w->err; i++)
 		put_sample(w, i);
 	for (__u32 i = 0; i < w->lines.cnt && !w->err; i++)
 		put_location(w, i);
@@ -362,9 +362,9 @@ static void put_all(struct writer *w, const struct emitter *e)
 		take_error(w, gzip_end(&w->zip));
 }
 
-static int pprof_finish(struct emitter *e, const struct profile *p)
+static int pprof_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
-	struct writer w = { .out = e->out, .profile = p };
+	struct writer w = { .out = e->out, .profile = p, .dict = p->dict, .event = event };
 
 	errno = 0;
 	w.err = prepare(&w);

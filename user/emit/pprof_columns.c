@@ -31,25 +31,25 @@ static int64_t add_name(struct pprof_columns *c, const char *name, const char *s
  */
 int pprof_columns_choose(struct pprof_columns *c, const struct profile *p)
 {
-	unsigned cnt = profile__event_cnt(p);
+	unsigned cnt = p->event_cnt;
 
 	c->list = calloc((size_t)cnt * 2, sizeof(*c->list));
 	c->names = calloc((size_t)cnt * 2, sizeof(*c->names));
 	if (!c->list || !c->names)
 		return -ENOMEM;
 	for (unsigned i = 0; i < cnt; i++) {
-		const struct profile_event *e = profile__event_at(p, i);
-		bool clock = event_is_clock(&e->spec), plain = cnt == 1 && clock;
+		const struct counts *e = profile__counts(p, i);
+		bool clock = event_is_clock(&e->event), plain = cnt == 1 && clock;
 
 		if (cnt > 1 && !e->samples)
 			continue;
 		c->list[c->cnt++] = (struct pprof_column){
-			i, false, plain ? STRING_SAMPLES : add_name(c, e->spec.name, "-samples"),
+			i, false, plain ? STRING_SAMPLES : add_name(c, e->event.name, "-samples"),
 			STRING_COUNT
 		};
 		c->list[c->cnt++] =
 			(struct pprof_column){ i, true,
-					       plain ? STRING_CPU : add_name(c, e->spec.name, ""),
+					       plain ? STRING_CPU : add_name(c, e->event.name, ""),
 					       clock ? STRING_NANOSECONDS : STRING_COUNT };
 	}
 	return c->failed ? -ENOMEM : 0;

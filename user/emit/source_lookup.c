@@ -33,9 +33,9 @@ static int add_reader(struct readers *r, const struct identity *one)
 }
 
 /* Of a pid that several processes had, it is not known whose the samples are: only what all could. */
-static int add_process(const struct profile *p, struct readers *r, int pid)
+static int add_process(const struct dict *dict, struct readers *r, int pid)
 {
-	const struct identities *set = profile__identities_of(p);
+	const struct identities *set = dict__identities_of(dict);
 	const struct identity *one = identities_find(set, pid, 0);
 
 	if (one && !identities_find(set, pid, 1))
@@ -44,30 +44,30 @@ static int add_process(const struct profile *p, struct readers *r, int pid)
 	return 0;
 }
 
-static int find_readers(const struct profile *p, __u32 file, struct readers *ret)
+static int find_readers(const struct dict *dict, __u32 file, struct readers *ret)
 {
-	__u32 cnt = profile__node_cnt(p);
+	__u32 cnt = dict__node_cnt(dict);
 	cleanup_free int *pids = calloc((size_t)cnt + 1, sizeof(*pids));
 	int err = pids ? 0 : -ENOMEM, last = 0;
 
 	for (__u32 i = 1; i <= cnt && !err; i++) {
-		const struct profile_node *n = profile__node_at(p, i);
-		const struct profile_frame *f = profile__frame_at(p, n->frame);
+		const struct profile_node *n = dict__node_at(dict, i);
+		const struct profile_frame *f = dict__frame_at(dict, n->frame);
 
 		pids[i] = f->kind == FRAME_PROCESS ? f->pid : pids[n->parent];
 		if (f->kind != FRAME_PYTHON || f->file != file || (ret->cnt && pids[i] == last))
 			continue;
 		last = pids[i];
-		err = add_process(p, ret, last);
+		err = add_process(dict, ret, last);
 	}
 	return err;
 }
 
 /* One of those who ran it could read it, or everybody can. */
-static int read_as_recorded(const struct profile *p, __u32 file, const char *path, char **ret)
+static int read_as_recorded(const struct dict *dict, __u32 file, const char *path, char **ret)
 {
 	struct readers readers = { 0 };
-	int err = find_readers(p, file, &readers), result = -EACCES;
+	int err = find_readers(dict, file, &readers), result = -EACCES;
 
 	for (__u32 i = 0; i < readers.cnt && !err && result; i++)
 		result = source_file_read(ret, path, readers.list[i]);
@@ -77,10 +77,10 @@ static int read_as_recorded(const struct profile *p, __u32 file, const char *pat
 	return err ? err : result;
 }
 
-int source_lookup(char **ret, const struct profile *p, __u32 file, const char *source_dir)
+int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *source_dir)
 {
-	const char *path = profile__text(p, file), *base = strrchr(path, '/');
-	int err = path[0] == '<' ? -ENOENT : read_as_recorded(p, file, path, ret);
+	const char *path = dict__text(dict, file), *base = strrchr(path, '/');
+	int err = path[0] == '<' ? -ENOENT : read_as_recorded(dict, file, path, ret);
 
 	if (err && source_dir)
 		err = source_file_read_below(ret, source_dir, path);

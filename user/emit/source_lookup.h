@@ -6,10 +6,10 @@
 #ifndef KRAIT_EMIT_SOURCE_LOOKUP_H
 #define KRAIT_EMIT_SOURCE_LOOKUP_H
 
-#include "profile/profile.h"
+#include "profile/dict.h"
 
 /* file: a string id. source_dir: NULL nowhere. 0 and the text, which the caller frees, or -errno. */
-int source_lookup(char **ret, const struct profile *p, __u32 file, const char *source_dir)
+int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *source_dir)
 	__attribute__((warn_unused_result));
 /* What the head of the column says then. */
 const char *source_lookup_say(int err);

@@ -19,9 +19,10 @@
 
 struct writer {
 	struct json json;
-	const struct profile *profile;
+	const struct dict *dict;
+	const struct counts *counts; /* of the event that is shown */
 	struct places places;
-	__u32 *place_of; /* by profile frame; PLACE_NONE for what is no code */
+	__u32 *place_of; /* by frame of the dictionary; PLACE_NONE for what is no code */
 	__u32 *path;
 };
 
@@ -33,12 +34,12 @@ static void put_frames(struct writer *w)
 	json_put_array(j, "frames");
 	for (__u32 i = 0; i < w->places.cnt; i++) {
 		const struct place *place = &w->places.list[i];
-		const char *file = profile__text(w->profile, place->file);
+		const char *file = dict__text(w->dict, place->file);
 		int line = place->line > 0 ? place->line : place->first_line;
 
 		json_newline(j);
 		json_open_object(j);
-		json_put_string(j, "name", place_name(w->profile, place));
+		json_put_string(j, "name", place_name(w->dict, place));
 		if (*file)
 			json_put_string(j, "file", file);
 		if (*file && line > 0)
@@ -54,8 +55,8 @@ static void put_stack(struct writer *w, __u32 node)
 {
 	__u32 cnt = 0;
 
-	for (; node; node = profile__node_at(w->profile, node)->parent) {
-		__u32 place = w->place_of[profile__node_at(w->profile, node)->frame];
+	for (; node; node = dict__node_at(w->dict, node)->parent) {
+		__u32 place = w->place_of[dict__node_at(w->dict, node)->frame];
 
 		if (place != PLACE_NONE)
 			w->path[cnt++] = place;
@@ -80,8 +81,6 @@ static void put_name(struct writer *w, const struct timeline_thread *t, bool sev
 
 static void put_thread(struct writer *w, const struct timeline_thread *t, bool several)
 {
-	const struct profile_event *event =
-		profile__event_at(w->profile, profile__selected(w->profile));
 	struct json *j = &w->json;
 	__u64 sum = 0;
 
@@ -89,7 +88,7 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, bool s
 	json_open_object(j);
 	json_put_string(j, "type", "sampled");
 	put_name(w, t, several);
-	json_put_string(j, "unit", event_is_clock(&event->spec) ? "nanoseconds" : "none");
+	json_put_string(j, "unit", event_is_clock(&w->counts->event) ? "nanoseconds" : "none");
 	json_put_array(j, "samples");
 	for (size_t i = 0; i < t->cnt; i++) {
 		if (i && t->samples[i].node == t->samples[i - 1].node)
@@ -115,13 +114,13 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, bool s
 
 static int prepare(struct writer *w, const struct emit_options *o)
 {
-	__u32 cnt = profile__frame_cnt(w->profile), depth = 0;
+	__u32 cnt = dict__frame_cnt(w->dict), depth = 0;
 
 	w->place_of = calloc((size_t)cnt + 1, sizeof(*w->place_of));
 	if (!w->place_of)
 		return -ENOMEM;
 	for (__u32 i = 0; i <= cnt; i++) {
-		const struct profile_frame *f = profile__frame_at(w->profile, i);
+		const struct profile_frame *f = dict__frame_at(w->dict, i);
 
 		w->place_of[i] = PLACE_NONE;
 		if (!i || !is_code(f))
@@ -130,9 +129,9 @@ static int prepare(struct writer *w, const struct emit_options *o)
 		if (w->place_of[i] == PLACE_NONE)
 			return -ENOMEM;
 	}
-	for (__u32 i = 1; i <= profile__node_cnt(w->profile); i++) {
-		if (profile__node_at(w->profile, i)->depth > depth)
-			depth = profile__node_at(w->profile, i)->depth;
+	for (__u32 i = 1; i <= dict__node_cnt(w->dict); i++) {
+		if (dict__node_at(w->dict, i)->depth > depth)
+			depth = dict__node_at(w->dict, i)->depth;
 	}
 	w->path = calloc((size_t)depth + 1, sizeof(*w->path));
 	return w->path ? 0 : -ENOMEM;
@@ -141,20 +140,18 @@ static int prepare(struct writer *w, const struct emit_options *o)
 /* "krait", "krait: page-faults". */
 static void put_title(struct writer *w, const char *title)
 {
-	const struct event_spec *event =
-		&profile__event_at(w->profile, profile__selected(w->profile))->spec;
+	const struct event_spec *event = &w->counts->event;
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s: %s", title, event->name);
 	json_put_string(&w->json, "name", event_is_clock(event) ? title : text);
 }
 
-static void put_all(struct writer *w, struct emitter *e)
+static void put_all(struct writer *w, struct emitter *e, unsigned event)
 {
 	struct json *j = &w->json;
 	size_t cnt, busiest = 0;
-	struct timeline_thread *threads =
-		timeline__threads(e->timeline, profile__selected(w->profile), &cnt);
+	struct timeline_thread *threads = timeline__threads(e->timeline, event, &cnt);
 
 	for (size_t i = 0; i < cnt; i++)
 		busiest = threads[i].cnt > threads[busiest].cnt ? i : busiest;
@@ -172,13 +169,15 @@ static void put_all(struct writer *w, struct emitter *e)
 	json_newline(j);
 }
 
-static int speedscope_finish(struct emitter *e, const struct profile *p)
+static int speedscope_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
-	struct writer w = { .json = { .out = e->out }, .profile = p };
+	struct writer w = { .json = { .out = e->out },
+			    .dict = p->dict,
+			    .counts = profile__counts(p, event) };
 	int err = prepare(&w, e->options);
 
 	if (!err) {
-		put_all(&w, e);
+		put_all(&w, e, event);
 		errno = 0;
 		if (w.json.failed)
 			err = -ENOMEM;

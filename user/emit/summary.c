@@ -222,23 +222,21 @@ static int pick_rows(const struct table *t, __u32 **ret, __u32 *ret_cnt)
 }
 
 /* "5602 samples"; of what, unless it is time; and how many events they are, where that is not clear. */
-static void put_total(FILE *out, const struct profile *p, __u64 total)
+static void put_total(FILE *out, const struct counts *c, __u64 total)
 {
-	const struct profile_event *e = profile__event_at(p, profile__selected(p));
-
-	fprintf(out, "%llu %s", (unsigned long long)total, profile__unit(p));
-	if (!event_is_clock(&e->spec))
-		fprintf(out, " of %s", e->spec.name);
-	if (e->uneven)
-		fprintf(out, " in %llu samples", (unsigned long long)e->samples);
-	else if (!event_is_clock(&e->spec) && e->sample_weight > 1)
-		fprintf(out, ", each of %llu", (unsigned long long)e->sample_weight);
+	fprintf(out, "%llu %s", (unsigned long long)total, counts__share_unit(c));
+	if (!event_is_clock(&c->event))
+		fprintf(out, " of %s", c->event.name);
+	if (c->uneven)
+		fprintf(out, " in %llu samples", (unsigned long long)c->samples);
+	else if (!event_is_clock(&c->event) && c->sample_weight > 1)
+		fprintf(out, ", each of %llu", (unsigned long long)c->sample_weight);
 	putc('\n', out);
 }
 
-static void put_accounts(FILE *out, const struct profile *p)
+static void put_accounts(FILE *out, const struct counts *c)
 {
-	const struct accounts *a = profile__accounts_of(p);
+	const struct accounts *a = &c->accounts;
 	char books[512];
 
 	if (!a->interrupts)
@@ -279,7 +277,7 @@ static int flush(FILE *out)
 	return 0;
 }
 
-int summary_table(FILE *out, const struct profile *p, const struct summary_options *o)
+int summary_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
 	const struct view_options options = { .lines = o->lines, .order = VIEW_BY_COUNT };
 	struct table t = { .out = out, .options = o };
@@ -288,7 +286,7 @@ int summary_table(FILE *out, const struct profile *p, const struct summary_optio
 	__u32 cnt, shown, i;
 	int err;
 
-	err = view__new(&v, p, &options);
+	err = view__new(&v, c, &options);
 	if (err)
 		return err;
 	t.view = v;
@@ -301,16 +299,16 @@ int summary_table(FILE *out, const struct profile *p, const struct summary_optio
 	if (err)
 		return err;
 	fprintf(out, "%s  Self  Total %8s  %-*s  %s%s\n", color(&t, BOLD),
-		strcmp(profile__unit(p), "events") ? "Samples" : "Events", (int)t.function_width,
-		"Function", "File", color(&t, RESET));
+		strcmp(counts__share_unit(c), "events") ? "Samples" : "Events",
+		(int)t.function_width, "Function", "File", color(&t, RESET));
 	for (i = 0; i < shown && !err; i++)
 		err = put_row(&t, &v->frames[rows[i]]);
 	if (err)
 		return err;
 	if (shown < cnt)
 		fprintf(out, "%s… %u more%s\n", color(&t, DIM), cnt - shown, color(&t, RESET));
-	put_total(out, p, v->nodes[0].total);
-	put_accounts(out, p);
+	put_total(out, c, v->nodes[0].total);
+	put_accounts(out, c);
 	put_hidden(out, v);
 	return flush(out);
 }
@@ -326,7 +324,7 @@ static void put_indent(const struct table *t, __u32 depth)
 		fprintf(t->out, "%*s[%u] ", (int)limit * 2, "", depth);
 }
 
-int summary_tree(FILE *out, const struct profile *p, const struct summary_options *o)
+int summary_tree(FILE *out, const struct counts *c, const struct summary_options *o)
 {
 	const struct view_options options = { .lines = o->lines,
 					      .processes = o->tree_processes,
@@ -336,7 +334,7 @@ int summary_tree(FILE *out, const struct profile *p, const struct summary_option
 	__u32 i, hidden = 0;
 	int err;
 
-	err = view__new(&v, p, &options);
+	err = view__new(&v, c, &options);
 	if (err)
 		return err;
 	t.view = v;
@@ -364,8 +362,8 @@ int summary_tree(FILE *out, const struct profile *p, const struct summary_option
 	if (hidden)
 		fprintf(out, "%s… %u nodes below %g %%%s\n", color(&t, DIM), hidden, o->min_percent,
 			color(&t, RESET));
-	put_total(out, p, v->nodes[0].total);
-	put_accounts(out, p);
+	put_total(out, c, v->nodes[0].total);
+	put_accounts(out, c);
 	put_hidden(out, v);
 	return flush(out);
 }

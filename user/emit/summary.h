@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "profile/profile.h"
+#include "profile/counts.h"
 
 enum summary_sort {
 	SUMMARY_SELF,
@@ -31,7 +31,7 @@ struct summary_options {
 void summary_options_init(struct summary_options *o, FILE *out);
 
 /* 0 or -errno. Both end with the accounts where there are any. */
-int summary_table(FILE *out, const struct profile *p, const struct summary_options *o);
-int summary_tree(FILE *out, const struct profile *p, const struct summary_options *o);
+int summary_table(FILE *out, const struct counts *c, const struct summary_options *o);
+int summary_tree(FILE *out, const struct counts *c, const struct summary_options *o);
 
 #endif /* KRAIT_EMIT_SUMMARY_H */

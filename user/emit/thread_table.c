@@ -42,7 +42,7 @@ static int put_task(FILE *out, const struct view *v, const struct view_node *n)
 	return err;
 }
 
-int thread_table(FILE *out, const struct profile *p, const struct summary_options *o, bool threads)
+int thread_table(FILE *out, const struct counts *c, const struct summary_options *o, bool threads)
 {
 	const struct view_options options = {
 		.processes = true,
@@ -55,7 +55,7 @@ int thread_table(FILE *out, const struct profile *p, const struct summary_option
 	cleanup_free __u32 *rows = NULL;
 	__u32 cnt = 0, shown;
 	double total;
-	int err = view__new(&v, p, &options);
+	int err = view__new(&v, c, &options);
 
 	if (err)
 		return err;
@@ -70,7 +70,8 @@ int thread_table(FILE *out, const struct profile *p, const struct summary_option
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_totals, v);
 	shown = o->limit && o->limit < cnt ? o->limit : cnt;
-	fprintf(out, " Share %8s  %s\n", strcmp(profile__unit(p), "events") ? "Samples" : "Events",
+	fprintf(out, " Share %8s  %s\n",
+		strcmp(counts__share_unit(c), "events") ? "Samples" : "Events",
 		threads ? "    PID/TID      Thread" : "    PID  Process");
 	for (__u32 i = 0; i < shown && !err; i++) {
 		const struct view_node *n = &v->nodes[rows[i]];
@@ -80,7 +81,7 @@ int thread_table(FILE *out, const struct profile *p, const struct summary_option
 	}
 	if (shown < cnt)
 		fprintf(out, "… %u more\n", cnt - shown);
-	fprintf(out, "%llu %s\n", v->nodes[0].total, profile__unit(p));
+	fprintf(out, "%llu %s\n", v->nodes[0].total, counts__share_unit(c));
 	errno = 0;
 	if (!err && (fflush(out) || ferror(out)))
 		err = errno ? -errno : -EIO;

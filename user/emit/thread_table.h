@@ -8,6 +8,6 @@
 #include "emit/summary.h"
 
 /* Takes limit, min_percent and color of the options. 0 or -errno. */
-int thread_table(FILE *out, const struct profile *p, const struct summary_options *o, bool threads);
+int thread_table(FILE *out, const struct counts *c, const struct summary_options *o, bool threads);
 
 #endif /* KRAIT_EMIT_THREAD_TABLE_H */

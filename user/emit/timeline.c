@@ -39,8 +39,7 @@ static struct timeline_thread *get_thread(struct timeline *t, int pid, int tid)
 	const struct idindex_slot *slot;
 	struct timeline_thread *grown;
 
-	idindex_for_each(&t->index, hash, slot)
-	{
+	idindex_for_each(&t->index, hash, slot) {
 		struct timeline_thread *old = &t->threads[slot->id - 1];
 
 		if (old->pid == pid && old->tid == tid)
@@ -159,14 +158,14 @@ __u64 timeline__first_ns(const struct timeline *t)
 	return t->first_ns;
 }
 
-const char *timeline_process_name(const struct profile *p, __u32 node)
+const char *timeline_process_name(const struct dict *dict, __u32 node)
 {
-	for (; node; node = profile__node_at(p, node)->parent) {
+	for (; node; node = dict__node_at(dict, node)->parent) {
 		const struct profile_frame *f =
-			profile__frame_at(p, profile__node_at(p, node)->frame);
+			dict__frame_at(dict, dict__node_at(dict, node)->frame);
 
 		if (f->kind == FRAME_PROCESS)
-			return profile__text(p, f->name);
+			return dict__text(dict, f->name);
 	}
 	return "";
 }

@@ -34,7 +34,7 @@ int timeline__add(struct timeline *t, const struct profile_sample *s);
 struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt);
 /* Of all samples. */
 __u64 timeline__first_ns(const struct timeline *t);
-/* Name of a process: that of its first frame in the profile above a node, "" if there is none. */
-const char *timeline_process_name(const struct profile *p, __u32 node);
+/* Name of a process: that of its first frame above a node, "" if there is none. */
+const char *timeline_process_name(const struct dict *dict, __u32 node);
 
 #endif /* KRAIT_EMIT_TIMELINE_H */

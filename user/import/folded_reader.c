@@ -100,14 +100,12 @@ static bool is_mark(const char *frame, size_t len)
 }
 
 /* Parses "NAME (FILE:LINE)" in place. */
-static __u32 add_frame(struct profile *p, char *text, bool process)
+static __u32 add_frame(struct dict *dict, char *text, bool process)
 {
 	struct profile_frame f = { .kind = process ? FRAME_PROCESS : FRAME_PYTHON,
 				   .first_line = -1,
 				   .line = -1,
-				   .end_line = -1,
 				   .column = -1,
-				   .end_column = -1,
 				   .pid = -1,
 				   .tid = -1 };
 	size_t len = strlen(text);
@@ -129,10 +127,10 @@ static __u32 add_frame(struct profile *p, char *text, bool process)
 				*colon = '\0';
 			}
 		}
-		f.file = profile__string(p, open + 2);
+		f.file = dict__string(dict, open + 2);
 	}
-	f.name = profile__string(p, text);
-	return profile__frame(p, &f);
+	f.name = dict__string(dict, text);
+	return dict__frame(dict, &f);
 }
 
 static bool has_file(const char *frame, size_t len)
@@ -141,7 +139,7 @@ static bool has_file(const char *frame, size_t len)
 }
 
 /* *ret_node: its leaf. */
-static int add_stack(struct profile *p, char *text, __u32 *ret_node)
+static int add_stack(struct dict *dict, char *text, __u32 *ret_node)
 {
 	char *next, *at = text;
 	size_t first = strcspn(text, ";"), second = 0;
@@ -157,8 +155,8 @@ static int add_stack(struct profile *p, char *text, __u32 *ret_node)
 		next = strchr(at, ';');
 		if (next)
 			*next++ = '\0';
-		frame = add_frame(p, at, process && at == text);
-		node = frame ? profile__child(p, node, frame) : 0;
+		frame = add_frame(dict, at, process && at == text);
+		node = frame ? dict__child(dict, node, frame) : 0;
 		if (!node)
 			return -ENOMEM;
 	}
@@ -166,7 +164,7 @@ static int add_stack(struct profile *p, char *text, __u32 *ret_node)
 	return 0;
 }
 
-int folded_read(struct profile *p, FILE *in, struct stack_filter *filter,
+int folded_read(struct counts *c, FILE *in, struct stack_filter *filter,
 		struct folded_stats *ret_stats)
 {
 	struct folded_stats *s = ret_stats;
@@ -186,14 +184,14 @@ int folded_read(struct profile *p, FILE *in, struct stack_filter *filter,
 				s->first_malformed = s->lines;
 			continue;
 		}
-		err = add_stack(p, l.text, &node);
+		err = add_stack(c->dict, l.text, &node);
 		if (err)
 			break;
-		if (filter && !stack_filter__wants(filter, p, node)) {
+		if (filter && !stack_filter__wants(filter, c->dict, node)) {
 			s->filtered += count;
 			continue;
 		}
-		profile__add_many(p, node, count, count);
+		counts__add(c, node, count, count);
 		s->stacks++;
 		s->samples += count;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * folded_reader.h - folded stacks of any tool into a profile.
+ * folded_reader.h - counts the folded stacks of any tool.
  *
  * A line that is no stack is skipped and counted, never guessed. "NAME (FILE:LINE)" becomes a
  * function with file and line; "[…]" is a mark; a first frame without a file, above a frame with one
@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <stdio.h>
 
-#include "profile/profile.h"
+#include "profile/counts.h"
 #include "profile/stack_filter.h"
 
 /* 2,048 frames of 500 bytes; a longer line is malformed. */
@@ -29,9 +29,8 @@ struct folded_stats {
 	__u64 first_malformed; /* number of the first such line, from 1; 0 none */
 };
 
-/* 0, or -errno if reading failed or memory ran out; stats are true in any case. */
-/* filter: which stacks are wanted, NULL all. */
-int folded_read(struct profile *p, FILE *in, struct stack_filter *filter,
+/* filter: which stacks are wanted, NULL all. 0, or -errno if reading failed or memory ran out; stats are true in any case. */
+int folded_read(struct counts *c, FILE *in, struct stack_filter *filter,
 		struct folded_stats *ret_stats);
 
 #endif /* KRAIT_IMPORT_FOLDED_READER_H */

@@ -31,16 +31,16 @@ static void read_reasons(const struct book *b, struct accounts *a)
 }
 
 /* The accounts of one event, as the emitter of perf.data has put them into the DSO. */
-static bool read_notes(const struct dso_reader *dso, unsigned event, const struct profile_event *e,
-		       struct accounts *a)
+static bool read_notes(const struct dso_reader *dso, unsigned event, struct counts *c)
 {
 	struct book b = { .dso = dso };
+	struct accounts *a = &c->accounts;
 	__u64 value;
 
 	if (event)
 		snprintf(b.prefix, sizeof(b.prefix), "event%u.", event);
 	/* A krait that was killed has not closed its books. */
-	if (!note(&b, "interrupts", &value) || value < e->samples)
+	if (!note(&b, "interrupts", &value) || value < c->samples)
 		return false;
 	a->interrupts = value;
 	note(&b, "unknown_frames", &a->unknown_frames);
@@ -52,24 +52,24 @@ static bool read_notes(const struct dso_reader *dso, unsigned event, const struc
 	return true;
 }
 
-void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, double *ret_seconds)
+void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
+		  double *ret_seconds)
 {
-	unsigned first = profile__selected(p);
 	__u64 value;
 
 	if (dso && dso_reader__note(dso, "milliseconds", &value) && value)
 		*ret_seconds = (double)value / 1000;
 	if (dso)
-		identities_read(profile__identities(p), dso_reader__notes(dso));
-	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
-		const struct profile_event *e = profile__event_at(p, i);
-		struct accounts *a = profile__event_accounts(p, i);
+		identities_read(dict__identities(p->dict), dso_reader__notes(dso));
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		struct counts *c = profile__counts(p, i);
+		struct accounts *a = &c->accounts;
 
-		if (dso && read_notes(dso, i, e, a))
+		if (dso && read_notes(dso, i, c))
 			continue;
 		/* Whose the lost ones are is not said. */
-		a->reasons[REASON_PYTHON] = e->samples;
+		a->reasons[REASON_PYTHON] = c->samples;
 		a->reasons[REASON_RING_FULL] = i == first ? lost : 0;
-		a->interrupts = e->samples + a->reasons[REASON_RING_FULL];
+		a->interrupts = c->samples + a->reasons[REASON_RING_FULL];
 	}
 }

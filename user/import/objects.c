@@ -8,6 +8,7 @@
 #include "dso/dso_reader.h"
 #include "import/mappings.h"
 #include "import/object_file.h"
+#include "profile/frames.h"
 #include "profile/idindex.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native_files.h"
@@ -29,7 +30,7 @@ struct answer {
 };
 
 struct objects {
-	struct profile *profile;
+	struct dict *dict;
 	const char *capture_path;
 	struct object *list;
 	__u32 cnt, cap;
@@ -46,7 +47,7 @@ struct objects {
 	__u64 unresolved;
 };
 
-struct objects *objects__new(struct profile *p, const char *capture_path, bool alone)
+struct objects *objects__new(struct dict *dict, const char *capture_path, bool alone)
 {
 	struct objects *o = calloc(1, sizeof(*o));
 
@@ -57,7 +58,7 @@ struct objects *objects__new(struct profile *p, const char *capture_path, bool a
 		free(o);
 		return NULL;
 	}
-	o->profile = p;
+	o->dict = dict;
 	o->capture_path = capture_path;
 	return o;
 }
@@ -86,8 +87,7 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 	struct object *grown;
 	int err;
 
-	idindex_for_each(&o->by_name, hash, slot)
-	{
+	idindex_for_each(&o->by_name, hash, slot) {
 		if (object_file_is(&o->list[slot->id - 1].file, record)) {
 			*ret = slot->id - 1;
 			return 0;
@@ -117,7 +117,7 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 
 static __u32 mark(struct objects *o, const char *text)
 {
-	return profile__plain_frame(o->profile, FRAME_MARK, text, "", 0);
+	return dict__plain_frame(o->dict, FRAME_MARK, text, "", 0);
 }
 
 /* All addresses of an object whose symbols are not known here are the same frame. */
@@ -169,8 +169,7 @@ static __u32 stored_kernel_frame(struct objects *o, __u64 address)
 		if (o->list[i].file.is_dso)
 			name = object_file_kernel(&o->list[i].file, address);
 	}
-	return name ? profile__plain_frame(o->profile, FRAME_KERNEL, name->name, name->module, 0) :
-		      0;
+	return name ? dict__plain_frame(o->dict, FRAME_KERNEL, name->name, name->module, 0) : 0;
 }
 
 static __u32 resolve_kernel(struct objects *o, __u64 address)
@@ -187,7 +186,7 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 	if (s && *s->module)
 		snprintf(module, sizeof(module), "[%s]", s->module);
 	if (s && !s->tag)
-		s->tag = profile__plain_frame(o->profile, FRAME_KERNEL, s->name, module, 0);
+		s->tag = dict__plain_frame(o->dict, FRAME_KERNEL, s->name, module, 0);
 	if (s)
 		return s->tag;
 	if (!o->kernel_frame)
@@ -197,7 +196,7 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 {
-	struct profile_frame frame = { .end_line = -1, .end_column = -1, .unit = -1 };
+	struct profile_frame frame = { .unit = -1 };
 	struct dso_place_info place;
 	char text[64];
 
@@ -205,8 +204,8 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 		struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
 
 		if (s && !s->tag)
-			s->tag = profile__plain_frame(o->profile, FRAME_NATIVE, s->name,
-						      object->file.path, 0);
+			s->tag = dict__plain_frame(o->dict, FRAME_NATIVE, s->name,
+						   object->file.path, 0);
 		if (s)
 			return s->tag;
 	}
@@ -219,12 +218,12 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 		return mark(o, text);
 	}
 	frame.kind = place.mark ? FRAME_MARK : FRAME_PYTHON;
-	frame.name = profile__string(o->profile, place.name);
-	frame.file = profile__string(o->profile, place.file);
+	frame.name = dict__string(o->dict, place.name);
+	frame.file = dict__string(o->dict, place.file);
 	frame.first_line = place.first_line;
 	frame.line = place.line;
 	frame.column = place.column;
-	return profile__frame(o->profile, &frame);
+	return dict__frame(o->dict, &frame);
 }
 
 static int reserve_answer(struct objects *o)
@@ -247,8 +246,7 @@ static __u32 answer(struct objects *o, __u32 object, __u64 offset)
 	__u32 hash = idindex_hash_pair(object + (__u32)(offset >> 32), (__u32)offset), frame;
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&o->index, hash, slot)
-	{
+	idindex_for_each(&o->index, hash, slot) {
 		const struct answer *a = &o->answers[slot->id];
 
 		if (a->object == object && a->offset == offset)
@@ -267,8 +265,7 @@ static __u32 kernel_frame(struct objects *o, __u64 address)
 	__u32 hash = idindex_hash_pair((__u32)(address >> 32), (__u32)address), frame;
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&o->kernel_index, hash, slot)
-	{
+	idindex_for_each(&o->kernel_index, hash, slot) {
 		if (o->answers[slot->id].offset == address)
 			return o->answers[slot->id].frame;
 	}

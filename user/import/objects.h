@@ -9,14 +9,14 @@
 #include <stdbool.h>
 
 #include "perfdata/perf_reader.h"
-#include "profile/profile.h"
+#include "profile/dict.h"
 
 struct dso_reader;
 struct mappings;
 struct objects;
 
 /* capture_path: to look beside it; NULL nowhere. alone: no file is opened. */
-struct objects *objects__new(struct profile *p, const char *capture_path, bool alone);
+struct objects *objects__new(struct dict *dict, const char *capture_path, bool alone);
 void objects__free(struct objects *o);
 
 /* The object that a mapping is of, as a number; opened when it is new. 0 or -errno. */

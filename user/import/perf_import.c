@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_import.c - hangs samples into the profile's tree; import_threads.c knows whose they are,
+ * perf_import.c - hangs samples into the tree of stacks; import_threads.c knows whose they are,
  * objects.c what their addresses mean, import_accounts.c what was lost.
  */
 #include "import/perf_import.h"
@@ -15,6 +15,7 @@
 #include "import/objects.h"
 #include "perfdata/format.h"
 #include "import/running_kernel.h"
+#include "profile/frames.h"
 #include "profile/marks.h"
 #include "profile/stack_filter.h"
 #include "share.h"
@@ -75,7 +76,7 @@ static unsigned turn_round(struct import *im, const struct perf_read *r)
 /* A mark that says that native frames are missing goes with them. */
 static bool is_native_mark(const struct import *im, const struct profile_frame *f)
 {
-	return f->kind == FRAME_MARK && mark_is_native(profile__text(im->profile, f->name));
+	return f->kind == FRAME_MARK && mark_is_native(dict__text(im->profile->dict, f->name));
 }
 
 /* The child for an address, or the node itself where that frame is not wanted. */
@@ -93,13 +94,13 @@ static __u32 frame_node(struct import *im, const struct mappings *mappings, __u3
 	if (!kernel && filter->no_native && !objects__is_python(im->objects, mappings, address))
 		return node;
 	frame = objects__frame(im->objects, mappings, address, kernel);
-	f = profile__frame_at(im->profile, frame);
+	f = dict__frame_at(im->profile->dict, frame);
 	if (filter->no_native && is_native_mark(im, f))
 		return node;
 	/* One mark stands for a run of addresses without names. */
-	if (f->kind == FRAME_MARK && profile__node_at(im->profile, node)->frame == frame)
+	if (f->kind == FRAME_MARK && dict__node_at(im->profile->dict, node)->frame == frame)
 		return node;
-	return profile__child(im->profile, node, frame);
+	return dict__child(im->profile->dict, node, frame);
 }
 
 /* The node of the leaf; 0 where there is no room. */
@@ -131,7 +132,7 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 	}
 	t->cnt = cnt;
 	if (node == t->node)
-		node = profile__named_child(im->profile, node, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
+		node = dict__named_child(im->profile->dict, node, FRAME_MARK, MARK_NO_PYTHON, 0, 0);
 	import_stacks_put(stacks, t->node, im->scratch, cnt, node);
 	return node;
 }
@@ -176,7 +177,7 @@ static int learn_events(struct import *im)
 static bool is_event(const struct import *im, const struct perf_read *r)
 {
 	return !im->config->filter.event ||
-	       !strcmp(profile__event_at(im->profile, r->event)->spec.name,
+	       !strcmp(profile__counts(im->profile, r->event)->event.name,
 		       im->config->filter.event);
 }
 
@@ -206,20 +207,20 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->filtered++;
 		return 0;
 	}
-	profile__begin(im->profile, OWNER_ROOT);
+	dict__begin(im->profile->dict, OWNER_ROOT);
 	if (!t->node) {
-		__u32 process = profile__named_child(im->profile, 0, FRAME_PROCESS,
-						     p ? p->name : t->comm, r->pid, 0);
+		__u32 process = dict__named_child(im->profile->dict, 0, FRAME_PROCESS,
+						  p ? p->name : t->comm, r->pid, 0);
 
 		t->cnt = 0;
-		t->node = profile__named_child(im->profile, process, FRAME_THREAD, t->comm, r->pid,
-					       r->tid);
+		t->node = dict__named_child(im->profile->dict, process, FRAME_THREAD, t->comm,
+					    r->pid, r->tid);
 	}
 	cnt = turn_round(im, r);
 	if (cnt > im->stats->max_depth)
 		im->stats->max_depth = cnt;
 	node = cnt ? stack_node(im, p, t, cnt) : 0;
-	if (im->stacks && !stack_filter__wants(im->stacks, im->profile, node)) {
+	if (im->stacks && !stack_filter__wants(im->stacks, im->profile->dict, node)) {
 		im->stats->filtered++;
 		return 0;
 	}
@@ -275,17 +276,15 @@ static int take(struct import *im, const struct perf_read *r)
 /* ---- the whole -------------------------------------------------------------------------------- */
 
 /* The first one with samples, as perf report begins with it. */
-static int select_event(struct import *im)
+static void choose_event(struct import *im)
 {
-	int selected = -1;
 
-	for (unsigned i = 0; i < profile__event_cnt(im->profile); i++) {
-		if (!profile__event_at(im->profile, i)->samples)
+	for (unsigned i = 0; i < im->profile->event_cnt; i++) {
+		if (!profile__counts(im->profile, i)->samples)
 			continue;
-		selected = selected < 0 ? (int)i : selected;
-		im->stats->events++;
+		if (!im->stats->events++)
+			im->stats->event = i;
 	}
-	return selected < 0 ? 0 : profile__select(im->profile, (unsigned)selected);
 }
 
 /* A file that does not say when it was made was finished with its last sample. */
@@ -319,11 +318,11 @@ static void finish(struct import *im)
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
-	s->frequency =
-		profile__event_at(im->profile, profile__selected(im->profile))->spec.frequency;
+	s->frequency = profile__counts(im->profile, s->event)->event.frequency;
 	/* Of a part of the samples, the books say nothing. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
-		import_books(im->profile, objects__dso(im->objects), s->lost, &s->seconds);
+		import_books(im->profile, objects__dso(im->objects), s->lost, s->event,
+			     &s->seconds);
 }
 
 static void import_free(struct import *im)
@@ -346,7 +345,7 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	result = perf_reader__open(&im.reader, in, config->path, err);
 	if (result)
 		return result;
-	im.objects = objects__new(p, config->path, config->alone);
+	im.objects = objects__new(p->dict, config->path, config->alone);
 	if (config->filter.function)
 		im.stacks = stack_filter__new(config->filter.function);
 	if (!im.objects || (config->filter.function && !im.stacks))
@@ -362,11 +361,10 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	}
 	if (!result)
 		result = learn_events(&im);
-	if (!result)
-		result = select_event(&im);
-	if (!result)
+	if (!result) {
+		choose_event(&im);
 		finish(&im);
-	else if (result == -EPROTONOSUPPORT)
+	} else if (result == -EPROTONOSUPPORT)
 		error_set(
 			err, -result, EXIT_CODE_OUTPUT,
 			"%s: compressed records (perf record -z); unpack them with: perf inject -i %s "

@@ -6,8 +6,7 @@
  * other objects are named by their symbols where the same file is here, and the same kernel runs;
  * else the object stands for them, "[libc.so.6]", one mark for each run of them.
  *
- * Each event of the file is one of the profile, by the same number; the first that has samples is
- * selected when all is read.
+ * Each event of the file is one of the profile, by the same number.
  *
  * Must hold: every sample that is read and not filtered out is one sample of the profile, and is
  * handed to on_sample.
@@ -56,6 +55,7 @@ struct perf_import_stats {
 	bool is_krait; /* it has a DSO of krait */
 	char missing_dso[256]; /* path of a DSO of krait that was not found */
 	unsigned events; /* of which there are samples */
+	unsigned event; /* number of the first of these */
 };
 
 /* 0, or -errno with *err filled. *in is borrowed. */

@@ -72,9 +72,9 @@ static int name_task(const struct announcer_output *to, struct announced_task *t
 
 /* The process has a name of its own: that of its main thread when it started. */
 static int announce_process(struct announcer *a, const struct announcer_output *to,
-			    const struct profile *p, const struct perf_stamp *sample, __u32 image)
+			    const struct dict *dict, const struct perf_stamp *sample, __u32 image)
 {
-	const char *name = profile__text(p, profile__frame_at(p, image)->name);
+	const char *name = dict__text(dict, dict__frame_at(dict, image)->name);
 	struct perf_stamp stamp = *sample;
 	struct announced_task *t = find_task(a, stamp.pid);
 	bool again = t && t->image;
@@ -167,7 +167,7 @@ static int announce_mappings(struct announcer *a, const struct announcer_output 
 }
 
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
-		     const struct profile *p, const struct profile_sample *s,
+		     const struct dict *dict, const struct profile_sample *s,
 		     const struct perf_stamp *sample, const struct announcer_stack *stack)
 {
 	struct perf_stamp stamp = *sample;
@@ -176,7 +176,7 @@ int announcer_sample(struct announcer *a, const struct announcer_output *to,
 
 	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
 	if (!t || t->image != stack->image)
-		err = announce_process(a, to, p, &stamp, stack->image);
+		err = announce_process(a, to, dict, &stamp, stack->image);
 	t = find_task(a, s->pid);
 	if (t && !err)
 		err = announce_dsos(to, t, &stamp);

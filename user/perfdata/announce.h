@@ -54,7 +54,7 @@ void announcer_warn(const struct announcer *a);
 
 /* To be called for each sample before it is written, when its addresses have been given. 0 or -errno. */
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
-		     const struct profile *p, const struct profile_sample *s,
+		     const struct dict *dict, const struct profile_sample *s,
 		     const struct perf_stamp *sample, const struct announcer_stack *stack)
 	__attribute__((warn_unused_result));
 

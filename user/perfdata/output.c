@@ -76,14 +76,14 @@ static void perf_data_free(struct emitter *e)
 /* At open where it is known what is going to be recorded; else of what the profile has. */
 static int list_events(struct emitter *e, const struct profile *p)
 {
-	e->event_cnt = p ? profile__event_cnt(p) : e->options->event_cnt;
+	e->event_cnt = p ? p->event_cnt : e->options->event_cnt;
 	e->events = calloc(e->event_cnt, sizeof(*e->events));
 	if (!e->events)
 		return -ENOMEM;
 	for (unsigned i = 0; i < e->event_cnt; i++) {
 		struct event_spec *event = &e->events[i];
 
-		*event = p ? profile__event_at(p, i)->spec : e->options->events[i];
+		*event = p ? profile__counts(p, i)->event : e->options->events[i];
 		if (!event->frequency && !event->period)
 			event->frequency = e->options->frequency ? e->options->frequency : 1;
 	}
@@ -173,18 +173,18 @@ static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool
 }
 
 /* As readers look it up: callers are behind their call. For want of memory it has no name later. */
-static void keep_name(struct emitter *e, const struct profile *p, const struct profile_frame *f,
+static void keep_name(struct emitter *e, const struct dict *dict, const struct profile_frame *f,
 		      bool leaf)
 {
-	const char *module = profile__text(p, f->file);
+	const char *module = dict__text(dict, f->file);
 
 	if (*module && kernel_names_add(&e->kernel_names, f->address - !leaf,
-					profile__text(p, f->name), module))
+					dict__text(dict, f->name), module))
 		log_debug("perf.data", "a name of the kernel found no memory");
 }
 
 /* Addresses of the stack, leaf first; the frame of the process, too. */
-static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 node,
+static unsigned build_chain(struct emitter *e, const struct dict *dict, __u32 node,
 			    __u32 *ret_image)
 {
 	const struct profile_node *n;
@@ -195,19 +195,19 @@ static unsigned build_chain(struct emitter *e, const struct profile *p, __u32 no
 	for (; node; node = n->parent) {
 		const struct profile_frame *f;
 
-		n = profile__node_at(p, node);
-		f = profile__frame_at(p, n->frame);
+		n = dict__node_at(dict, node);
+		f = dict__frame_at(dict, n->frame);
 		if (f->kind == FRAME_KERNEL && f->address)
-			keep_name(e, p, f, !cnt);
+			keep_name(e, dict, f, !cnt);
 		if (f->kind == FRAME_PROCESS)
 			*ret_image = n->frame;
 		else if (f->address)
 			cnt = put_address(e, cnt, f->address, f->kind == FRAME_KERNEL);
 		else if (f->kind != FRAME_THREAD)
-			cnt = put_address(e, cnt, dso__address(e->dso, p, n->frame), false);
+			cnt = put_address(e, cnt, dso__address(e->dso, dict, n->frame), false);
 	}
 	/* Not even a mark: what found no room in the profile. */
-	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, p, 0), false);
+	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, dict, 0), false);
 }
 
 /*
@@ -222,7 +222,7 @@ static int tell_kernel(struct emitter *e)
 	return kernel_maps_tell(&e->kernel, e->options->kernel_symbols, e->writer);
 }
 
-typedef int (*store_fn)(struct dso_files *f, const struct profile *p, const char *notes);
+typedef int (*store_fn)(struct dso_files *f, const struct dict *dict, const char *notes);
 
 static int store(struct emitter *e, const struct profile *p, store_fn fn);
 
@@ -280,12 +280,12 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 		err = start_writer(e, p);
 
 	if (!err)
-		err = reserve_chain(e, profile__node_at(p, s->node)->depth + 4);
+		err = reserve_chain(e, dict__node_at(p->dict, s->node)->depth + 4);
 	if (err)
 		return err;
 	if (!e->chain_cnt || e->chain_node != s->node) {
 		e->chain_node = s->node;
-		e->chain_cnt = build_chain(e, p, s->node, &e->chain_image);
+		e->chain_cnt = build_chain(e, p->dict, s->node, &e->chain_image);
 		if (e->chain_cnt - 1 > e->max_depth)
 			e->max_depth = e->chain_cnt - 1;
 	}
@@ -294,7 +294,7 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 		return err;
 	to = (struct announcer_output){ e->writer, e->files };
 	stack = (struct announcer_stack){ s->node, e->chain_image, e->chain, e->chain_cnt };
-	err = announcer_sample(&e->announcer, &to, p, s, &stamp, &stack);
+	err = announcer_sample(&e->announcer, &to, p->dict, s, &stamp, &stack);
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
 					  s->period, e->chain[1], e->chain, e->chain_cnt);
@@ -330,10 +330,10 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 	if (!out)
 		return NULL;
 	fprintf(out, "milliseconds %lld\n", (long long)(e->options->seconds * 1000));
-	for (unsigned i = 0; i < profile__event_cnt(p); i++)
-		put_notes(out, i, &profile__event_at(p, i)->accounts);
+	for (unsigned i = 0; i < p->event_cnt; i++)
+		put_notes(out, i, &profile__counts(p, i)->accounts);
 	kernel_names_write(&e->kernel_names, out);
-	identities_write(profile__identities_of(p), out);
+	identities_write(dict__identities_of(p->dict), out);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -346,7 +346,7 @@ static int store(struct emitter *e, const struct profile *p, store_fn fn)
 	cleanup_free char *notes = make_notes(e, p);
 
 	e->stored_names = e->kernel_names.cnt;
-	return notes ? fn(e->files, p, notes) : -ENOMEM;
+	return notes ? fn(e->files, p->dict, notes) : -ENOMEM;
 }
 
 /* All that perf archive should carry are the DSOs. */
@@ -364,7 +364,7 @@ static int finish_writer(struct emitter *e)
 	return err ? err : perf_writer__finish(e->writer, list, cnt);
 }
 
-static int perf_data_finish(struct emitter *e, const struct profile *p)
+static int perf_data_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	int err = e->placed ? 0 : perf_data_place(e, NULL);
 	__u64 lost = 0;
@@ -377,11 +377,12 @@ static int perf_data_finish(struct emitter *e, const struct profile *p)
 		err = kernel_maps_tell(&e->kernel, e->options->kernel_symbols, e->writer);
 	/* Before the DSO is complete: it may get a last address there. */
 	if (!err && e->options->open_map)
-		err = perf_maps_write(e->dso, p, e->options->open_map, e->options->open_map_ctx);
+		err = perf_maps_write(e->dso, p->dict, e->options->open_map,
+				      e->options->open_map_ctx);
 	if (!err)
 		err = store(e, p, dso_files__finish);
-	for (unsigned i = 0; i < profile__event_cnt(p); i++)
-		lost += accounts_total(&profile__event_at(p, i)->accounts, OUTCOME_LOST);
+	for (unsigned i = 0; i < p->event_cnt; i++)
+		lost += accounts_total(&profile__counts(p, i)->accounts, OUTCOME_LOST);
 
 	if (e->max_depth > PERF_MAX_STACK)
 		log_info(NULL,

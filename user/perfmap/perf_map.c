@@ -32,17 +32,17 @@ static int compare(const void *a, const void *b)
 }
 
 /* pids: of each node; ret has room for one of each. The number. */
-static __u32 collect(struct dso *d, const struct profile *p, int *pids, struct met *ret)
+static __u32 collect(struct dso *d, const struct dict *dict, int *pids, struct met *ret)
 {
 	__u32 cnt = 0;
 
-	for (__u32 i = 1; i <= profile__node_cnt(p); i++) {
-		const struct profile_node *n = profile__node_at(p, i);
-		const struct profile_frame *f = profile__frame_at(p, n->frame);
+	for (__u32 i = 1; i <= dict__node_cnt(dict); i++) {
+		const struct profile_node *n = dict__node_at(dict, i);
+		const struct profile_frame *f = dict__frame_at(dict, n->frame);
 
 		pids[i] = f->kind == FRAME_PROCESS ? f->pid : pids[n->parent];
 		if (f->kind != FRAME_PROCESS && f->kind != FRAME_THREAD && !f->address)
-			ret[cnt++] = (struct met){ pids[i], dso__address(d, p, n->frame) };
+			ret[cnt++] = (struct met){ pids[i], dso__address(d, dict, n->frame) };
 	}
 	qsort(ret, cnt, sizeof(*ret), compare);
 	return cnt;
@@ -82,7 +82,7 @@ static void remove_shell_syntax(char *name)
 }
 
 /* One process; its places are in order, so those of a function follow one another. */
-static int write_one(FILE *out, const struct dso *d, const struct profile *p,
+static int write_one(FILE *out, const struct dso *d, const struct dict *dict,
 		     const struct met *list, __u32 cnt)
 {
 	const struct dso_function *last = NULL, *f;
@@ -95,7 +95,7 @@ static int write_one(FILE *out, const struct dso *d, const struct profile *p,
 		if (!f || f == last)
 			continue;
 		last = f;
-		name = dso_symbol(p, f);
+		name = dso_symbol(dict, f);
 		if (!name)
 			return -ENOMEM;
 		remove_shell_syntax(name);
@@ -105,10 +105,10 @@ static int write_one(FILE *out, const struct dso *d, const struct profile *p,
 	return 0;
 }
 
-static int write_and_close(FILE *out, const struct dso *d, const struct profile *p,
+static int write_and_close(FILE *out, const struct dso *d, const struct dict *dict,
 			   const struct met *list, __u32 cnt)
 {
-	int err = write_one(out, d, p, list, cnt);
+	int err = write_one(out, d, dict, list, cnt);
 
 	errno = 0;
 	if (fclose(out) && !err)
@@ -116,9 +116,9 @@ static int write_and_close(FILE *out, const struct dso *d, const struct profile 
 	return err;
 }
 
-int perf_maps_write(struct dso *d, const struct profile *p, perf_map_open_fn open, void *ctx)
+int perf_maps_write(struct dso *d, const struct dict *dict, perf_map_open_fn open, void *ctx)
 {
-	size_t nodes = (size_t)profile__node_cnt(p) + 1;
+	size_t nodes = (size_t)dict__node_cnt(dict) + 1;
 	cleanup_free int *pids = calloc(nodes, sizeof(*pids));
 	cleanup_free struct met *list = calloc(nodes, sizeof(*list));
 	__u32 cnt, next;
@@ -126,7 +126,7 @@ int perf_maps_write(struct dso *d, const struct profile *p, perf_map_open_fn ope
 
 	if (!pids || !list)
 		return -ENOMEM;
-	cnt = collect(d, p, pids, list);
+	cnt = collect(d, dict, pids, list);
 	for (__u32 i = 0; i < cnt; i = next) {
 		FILE *out;
 		int err;
@@ -134,7 +134,7 @@ int perf_maps_write(struct dso *d, const struct profile *p, perf_map_open_fn ope
 		for (next = i + 1; next < cnt && list[next].pid == list[i].pid; next++)
 			;
 		out = open(ctx, list[i].pid);
-		err = out ? write_and_close(out, d, p, &list[i], next - i) : 0;
+		err = out ? write_and_close(out, d, dict, &list[i], next - i) : 0;
 		result = result ? result : err;
 	}
 	return result;

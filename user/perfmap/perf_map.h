@@ -21,7 +21,7 @@ typedef FILE *(*perf_map_open_fn)(void *ctx, int pid);
  * Writes one for each process of the profile: what its samples have on their stacks, and nothing of
  * others. 0, or the first -errno of writing.
  */
-int perf_maps_write(struct dso *d, const struct profile *p, perf_map_open_fn open, void *ctx)
+int perf_maps_write(struct dso *d, const struct dict *dict, perf_map_open_fn open, void *ctx)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_PERFMAP_PERF_MAP_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * accounts.c - names of reasons, and the books of a recording as one line of text.
+ * accounts.c - names of reasons, and the accounts of a recording as one line of text.
  */
 #include "profile/accounts.h"
 
@@ -50,6 +50,20 @@ const char *outcome_name(enum outcome outcome)
 		break;
 	}
 	return "unknown";
+}
+
+void accounts_add(struct accounts *a, const struct accounts *more)
+{
+	a->interrupts += more->interrupts;
+	for_each_reason(r)
+		a->reasons[r] += more->reasons[r];
+	a->unknown_frames += more->unknown_frames;
+	a->unknown_samples += more->unknown_samples;
+	a->unwanted += more->unwanted;
+	a->events_dropped += more->events_dropped;
+	a->ticks_asked += more->ticks_asked;
+	a->ticks_delivered += more->ticks_delivered;
+	a->ticks_missed += more->ticks_missed;
 }
 
 __u64 accounts_total(const struct accounts *a, enum outcome outcome)

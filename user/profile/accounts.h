@@ -28,6 +28,9 @@ struct accounts {
 	__u64 ticks_missed;
 };
 
+/* Those of other interrupts, too. */
+void accounts_add(struct accounts *a, const struct accounts *more);
+
 /* "python", "depth", "ring full", …: lower case, no punctuation; stable for scripts. */
 const char *reason_name(enum reason reason);
 const char *outcome_name(enum outcome outcome);

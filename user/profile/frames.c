@@ -8,30 +8,62 @@
 /* As perf calls the object that is not a module. */
 #define KERNEL_ITSELF "[kernel.kallsyms]"
 
-__u32 frame_kernel(struct profile *p, const char *name, const char *module, __u64 address)
+__u32 dict__plain_frame(struct dict *d, enum frame_kind kind, const char *name, const char *file,
+			__u64 address)
+{
+	const struct profile_frame frame = {
+		.kind = kind,
+		.name = dict__string(d, name),
+		.file = dict__string(d, file),
+		.first_line = -1,
+		.line = -1,
+		.column = -1,
+		.unit = -1,
+		.address = address,
+	};
+
+	return dict__frame(d, &frame);
+}
+
+__u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind, const char *name,
+			int pid, int tid)
+{
+	const struct profile_frame frame = {
+		.kind = kind,
+		.name = dict__string(d, name),
+		.line = -1,
+		.column = -1,
+		.pid = pid,
+		.tid = tid,
+	};
+
+	return dict__child(d, parent_node, dict__frame(d, &frame));
+}
+
+__u32 frame_kernel(struct dict *dict, const char *name, const char *module, __u64 address)
 {
 	char file[128];
 
 	if (!name)
-		return profile__plain_frame(p, FRAME_KERNEL, NAME_KERNEL, "", address);
+		return dict__plain_frame(dict, FRAME_KERNEL, NAME_KERNEL, "", address);
 	if (!*module || *module == '[')
-		return profile__plain_frame(p, FRAME_KERNEL, name, *module ? module : KERNEL_ITSELF,
-					    address);
+		return dict__plain_frame(dict, FRAME_KERNEL, name, *module ? module : KERNEL_ITSELF,
+					 address);
 	snprintf(file, sizeof(file), "[%s]", module);
-	return profile__plain_frame(p, FRAME_KERNEL, name, file, address);
+	return dict__plain_frame(dict, FRAME_KERNEL, name, file, address);
 }
 
-__u32 frame_native(struct profile *p, const char *name, const char *path, __u64 address)
+__u32 frame_native(struct dict *dict, const char *name, const char *path, __u64 address)
 {
-	return profile__plain_frame(p, FRAME_NATIVE, name, path, address);
+	return dict__plain_frame(dict, FRAME_NATIVE, name, path, address);
 }
 
-__u32 frame_unknown(struct profile *p)
+__u32 frame_unknown(struct dict *dict)
 {
-	return frame_mark(p, MARK_UNKNOWN);
+	return frame_mark(dict, MARK_UNKNOWN);
 }
 
-__u32 frame_mark(struct profile *p, const char *text)
+__u32 frame_mark(struct dict *dict, const char *text)
 {
-	return profile__plain_frame(p, FRAME_MARK, text, "", 0);
+	return dict__plain_frame(dict, FRAME_MARK, text, "", 0);
 }

@@ -9,15 +9,25 @@
 #ifndef KRAIT_PROFILE_FRAMES_H
 #define KRAIT_PROFILE_FRAMES_H
 
-#include "profile/profile.h"
+#include "profile/dict.h"
+
+/* A frame with a name and a file ("" unknown) and no place in it. 0 where there is no room. */
+__u32 dict__plain_frame(struct dict *d, enum frame_kind kind, const char *name, const char *file,
+			__u64 address);
+/*
+ * The child for a frame that is no code: a process, a thread or a mark. pid and tid as its kind has
+ * them, else 0.
+ */
+__u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind, const char *name,
+			int pid, int tid);
 
 /* name NULL: code of the kernel without a symbol. module: "ext4", "[ext4]", or "" for the kernel itself. */
-__u32 frame_kernel(struct profile *p, const char *name, const char *module, __u64 address);
+__u32 frame_kernel(struct dict *dict, const char *name, const char *module, __u64 address);
 /* name: "[libfoo.so]" where the code has none (native_unnamed()); path: of the file, "" unknown. */
-__u32 frame_native(struct profile *p, const char *name, const char *path, __u64 address);
+__u32 frame_native(struct dict *dict, const char *name, const char *path, __u64 address);
 /* An address that lies in nothing that the process has mapped. */
-__u32 frame_unknown(struct profile *p);
+__u32 frame_unknown(struct dict *dict);
 /* A text of marks.h. */
-__u32 frame_mark(struct profile *p, const char *text);
+__u32 frame_mark(struct dict *dict, const char *text);
 
 #endif /* KRAIT_PROFILE_FRAMES_H */

@@ -54,6 +54,25 @@ void idindex_free(struct idindex *x)
 	memset(x, 0, sizeof(*x));
 }
 
+void idindex_clear(struct idindex *x, __u32 cnt)
+{
+	size_t now = x->slots ? (size_t)x->mask + 1 : 0, wanted = IDINDEX_MIN_SLOTS;
+	struct idindex_slot *slots = NULL;
+
+	while (wanted < (size_t)cnt * 2)
+		wanted *= 2;
+	if (wanted < now)
+		slots = calloc(wanted, sizeof(*slots));
+	if (slots) {
+		free(x->slots);
+		x->slots = slots;
+		x->mask = (__u32)(wanted - 1);
+	} else if (now) {
+		memset(x->slots, 0, now * sizeof(*x->slots));
+	}
+	x->used = 0;
+}
+
 static __u64 mix(__u64 h, __u64 word)
 {
 	h = (h ^ word) * 0x9e3779b97f4a7c15ULL;

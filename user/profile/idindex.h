@@ -35,6 +35,8 @@ int idindex_reserve(struct idindex *x) __attribute__((warn_unused_result));
 /* There must be room, and the id must not be in yet. */
 void idindex_insert(struct idindex *x, __u32 hash, __u32 id);
 void idindex_free(struct idindex *x);
+/* Empties it, and keeps room for cnt ids; what is beyond that is given back where that is possible. */
+void idindex_clear(struct idindex *x, __u32 cnt);
 
 __u32 idindex_hash_bytes(const void *data, size_t len, __u64 seed);
 

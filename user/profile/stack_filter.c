@@ -28,10 +28,10 @@ void stack_filter__free(struct stack_filter *f)
 	free(f);
 }
 
-static bool matches(const struct stack_filter *f, const struct profile *p, __u32 id)
+static bool matches(const struct stack_filter *f, const struct dict *dict, __u32 id)
 {
-	const struct profile_frame *frame = profile__frame_at(p, id);
-	const char *name = profile__text(p, frame->name), *file = profile__text(p, frame->file);
+	const struct profile_frame *frame = dict__frame_at(dict, id);
+	const char *name = dict__text(dict, frame->name), *file = dict__text(dict, frame->file);
 	const char *dot = strrchr(name, '.'), *slash = strrchr(file, '/');
 
 	if (frame->kind == FRAME_PROCESS || frame->kind == FRAME_THREAD)
@@ -56,20 +56,21 @@ static bool reserve(struct stack_filter *f, __u32 node)
 }
 
 /* A node is made after its parent, so answers can be found in the order of nodes. */
-bool stack_filter__wants(struct stack_filter *f, const struct profile *p, __u32 node)
+bool stack_filter__wants(struct stack_filter *f, const struct dict *dict, __u32 node)
 {
 	const struct profile_node *n;
 
 	if (!reserve(f, node)) {
-		for (; node; node = profile__node_at(p, node)->parent) {
-			if (matches(f, p, profile__node_at(p, node)->frame))
+		for (; node; node = dict__node_at(dict, node)->parent) {
+			if (matches(f, dict, dict__node_at(dict, node)->frame))
 				return true;
 		}
 		return false;
 	}
 	for (; f->known <= node; f->known++) {
-		n = profile__node_at(p, f->known);
-		f->wanted[f->known] = f->known && (f->wanted[n->parent] || matches(f, p, n->frame));
+		n = dict__node_at(dict, f->known);
+		f->wanted[f->known] = f->known &&
+				      (f->wanted[n->parent] || matches(f, dict, n->frame));
 	}
 	return f->wanted[node];
 }

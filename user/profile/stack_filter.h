@@ -10,14 +10,14 @@
 
 #include <stdbool.h>
 
-#include "profile/profile.h"
+#include "profile/dict.h"
 
 struct stack_filter;
 
 /* The pattern stays valid until free. NULL and errno on failure. */
 struct stack_filter *stack_filter__new(const char *pattern);
 void stack_filter__free(struct stack_filter *f);
-/* Whether a frame between the root and this node is of such a function. Always for the same *p. */
-bool stack_filter__wants(struct stack_filter *f, const struct profile *p, __u32 node);
+/* Whether a frame between the root and this node is of such a function. Always for the same dictionary. */
+bool stack_filter__wants(struct stack_filter *f, const struct dict *dict, __u32 node);
 
 #endif /* KRAIT_PROFILE_STACK_FILTER_H */

@@ -25,7 +25,8 @@ int strtab_init(struct strtab *t)
 	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
 		t->seed = 0;
 	t->texts = calloc(STRTAB_MIN_CAP, sizeof(*t->texts));
-	if (!t->texts)
+	t->owners = calloc(STRTAB_MIN_CAP, sizeof(*t->owners));
+	if (!t->texts || !t->owners)
 		return -ENOMEM;
 	t->cap = STRTAB_MIN_CAP;
 	t->texts[0] = "";
@@ -42,6 +43,7 @@ void strtab_free(struct strtab *t)
 		free(b);
 	}
 	free(t->texts);
+	free(t->owners);
 	idindex_free(&t->index);
 	memset(t, 0, sizeof(*t));
 }
@@ -72,6 +74,7 @@ static char *store(struct strtab *t, const char *text, size_t len)
 static int grow(struct strtab *t)
 {
 	const char **texts;
+	__u8 *owners;
 
 	if (t->cnt < t->cap)
 		return 0;
@@ -79,6 +82,10 @@ static int grow(struct strtab *t)
 	if (!texts)
 		return -ENOMEM;
 	t->texts = texts;
+	owners = reallocarray(t->owners, (size_t)t->cap * 2, sizeof(*owners));
+	if (!owners)
+		return -ENOMEM;
+	t->owners = owners;
 	t->cap *= 2;
 	return 0;
 }
@@ -87,8 +94,9 @@ static __u32 find(const struct strtab *t, const char *text, size_t len, __u32 ha
 {
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&t->index, hash, slot) if (!strncmp(t->texts[slot->id], text, len) &&
-						    !t->texts[slot->id][len]) return slot->id;
+	idindex_for_each(&t->index, hash, slot)
+		if (!strncmp(t->texts[slot->id], text, len) && !t->texts[slot->id][len])
+			return slot->id;
 	return 0;
 }
 
@@ -97,7 +105,7 @@ __u32 strtab_find(const struct strtab *t, const char *text, size_t len)
 	return len ? find(t, text, len, idindex_hash_bytes(text, len, t->seed)) : 0;
 }
 
-__u32 strtab_add(struct strtab *t, const char *text, size_t len)
+__u32 strtab_add(struct strtab *t, const char *text, size_t len, unsigned owner)
 {
 	__u32 hash, id;
 	char *copy;
@@ -114,6 +122,7 @@ __u32 strtab_add(struct strtab *t, const char *text, size_t len)
 	if (!copy)
 		return 0;
 	t->texts[t->cnt] = copy;
+	t->owners[t->cnt] = (__u8)owner;
 	idindex_insert(&t->index, hash, t->cnt);
 	return t->cnt++;
 }

@@ -20,8 +20,8 @@ struct draft {
 
 struct builder {
 	struct view *view;
-	__u32 *frame_map; /* profile frame -> view frame, 0 where its level is left out */
-	__u32 *node_map; /* profile node -> draft */
+	__u32 *frame_map; /* frame of the dictionary -> view frame, 0 where its level is left out */
+	__u32 *node_map; /* its node -> draft */
 	struct draft *drafts; /* [0] is the root */
 	__u32 draft_cnt;
 	__u32 *children; /* drafts grouped by parent, in order within a group */
@@ -43,12 +43,12 @@ static void builder_free(struct builder *b)
 
 const char *view_name(const struct view *v, const struct view_frame *f)
 {
-	return profile__text(v->profile, f->name);
+	return dict__text(v->dict, f->name);
 }
 
 const char *view_file(const struct view *v, const struct view_frame *f)
 {
-	return profile__text(v->profile, f->file);
+	return dict__text(v->dict, f->file);
 }
 
 static int compare_int(int a, int b)
@@ -106,8 +106,9 @@ static __u32 merge_frame(struct builder *b, const struct view_frame *f)
 	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&b->index, hash,
-			 slot) if (!view_frame_compare(v, &v->frames[slot->id], f)) return slot->id;
+	idindex_for_each(&b->index, hash, slot)
+		if (!view_frame_compare(v, &v->frames[slot->id], f))
+			return slot->id;
 	v->frames[v->frame_cnt] = *f;
 	idindex_insert(&b->index, hash, v->frame_cnt);
 	return v->frame_cnt++;
@@ -116,7 +117,7 @@ static __u32 merge_frame(struct builder *b, const struct view_frame *f)
 static int merge_frames(struct builder *b)
 {
 	struct view *v = b->view;
-	__u32 cnt = profile__frame_cnt(v->profile), i;
+	__u32 cnt = dict__frame_cnt(v->dict), i;
 
 	b->frame_map = calloc((size_t)cnt + 1, sizeof(*b->frame_map));
 	v->frames = calloc((size_t)cnt + 1, sizeof(*v->frames));
@@ -127,7 +128,7 @@ static int merge_frames(struct builder *b)
 	};
 	v->frame_cnt = 1;
 	for (i = 1; i <= cnt; i++) {
-		const struct profile_frame *f = profile__frame_at(v->profile, i);
+		const struct profile_frame *f = dict__frame_at(v->dict, i);
 		struct view_frame projected = project(&v->options, f);
 
 		if (!level_shown(&v->options, f->kind))
@@ -145,9 +146,9 @@ static __u32 draft_child(struct builder *b, __u32 parent, __u32 frame)
 	__u32 hash = idindex_hash_pair(parent, frame);
 	const struct idindex_slot *slot;
 
-	idindex_for_each(&b->index, hash,
-			 slot) if (b->drafts[slot->id].parent == parent &&
-				   b->drafts[slot->id].frame == frame) return slot->id;
+	idindex_for_each(&b->index, hash, slot)
+		if (b->drafts[slot->id].parent == parent && b->drafts[slot->id].frame == frame)
+			return slot->id;
 	b->drafts[b->draft_cnt] = (struct draft){ .parent = parent, .frame = frame };
 	idindex_insert(&b->index, hash, b->draft_cnt);
 	return b->draft_cnt++;
@@ -155,17 +156,18 @@ static __u32 draft_child(struct builder *b, __u32 parent, __u32 frame)
 
 static int merge_nodes(struct builder *b)
 {
-	const struct profile *p = b->view->profile;
-	__u32 cnt = profile__node_cnt(p), i;
+	const struct counts *c = b->view->counts;
+	const struct dict *dict = c->dict;
+	__u32 cnt = dict__node_cnt(dict), i;
 
 	b->node_map = calloc((size_t)cnt + 1, sizeof(*b->node_map));
 	b->drafts = calloc((size_t)cnt + 1, sizeof(*b->drafts));
 	if (!b->node_map || !b->drafts)
 		return -ENOMEM;
 	b->draft_cnt = 1;
-	b->drafts[0].self = profile__self(p, 0);
+	b->drafts[0].self = counts__self(c, 0);
 	for (i = 1; i <= cnt; i++) {
-		const struct profile_node *n = profile__node_at(p, i);
+		const struct profile_node *n = dict__node_at(dict, i);
 		__u32 frame = b->frame_map[n->frame];
 		__u32 draft = b->node_map[n->parent];
 
@@ -174,7 +176,7 @@ static int merge_nodes(struct builder *b)
 		if (frame)
 			draft = draft_child(b, draft, frame);
 		b->node_map[i] = draft;
-		b->drafts[draft].self += profile__self(p, i);
+		b->drafts[draft].self += counts__self(c, i);
 	}
 	idindex_free(&b->index);
 
@@ -306,14 +308,15 @@ static int count_frames(struct view *v)
 	return 0;
 }
 
-int view__new(struct view **ret, const struct profile *p, const struct view_options *options)
+int view__new(struct view **ret, const struct counts *c, const struct view_options *options)
 {
 	struct view *v = calloc(1, sizeof(*v));
 	struct builder b = { .view = v };
 	int err = -ENOMEM;
 
 	if (v) {
-		v->profile = p;
+		v->counts = c;
+		v->dict = c->dict;
 		v->options = *options;
 		err = merge_frames(&b);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * view.h - the profile as an output wants it: frames merged by function or by line, with or
+ * view.h - counts as an output wants them: frames merged by function or by line, with or
  * without process and thread levels, children in a fixed order, totals and a flat table.
  *
  * All outputs and the summary take their numbers from here, which is why they agree.
@@ -9,10 +9,10 @@
  * the descendants of node i are i + 1 .. end - 1. So an output is one loop with a stack of
  * ancestors at most; nothing here or there recurses, stacks are thousands deep.
  *
- * Counts are in the profile's unit: samples of the selected event, or the events that they stand for.
+ * Numbers are in the unit of their shares: samples, or the events that these stand for.
  *
  * Must hold: total of a node = its self + Σ total of its children; total of the root = Σ self over
- * all nodes = samples (or events) in the profile = Σ self over all functions + self of the root.
+ * all nodes = samples (or events) counted = Σ self over all functions + self of the root.
  */
 #ifndef KRAIT_PROFILE_VIEW_H
 #define KRAIT_PROFILE_VIEW_H
@@ -20,7 +20,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "profile/profile.h"
+#include "profile/counts.h"
 
 enum view_order {
 	VIEW_BY_NAME, /* as strcmp() orders: the same profile gives the same text */
@@ -38,7 +38,7 @@ struct view_options {
 /* A function, or one line of it; also a process, a thread or a mark. */
 struct view_frame {
 	enum frame_kind kind;
-	__u32 name, file; /* string ids of the profile */
+	__u32 name, file; /* string ids of the dictionary */
 	int first_line; /* of the function; -1 unknown */
 	int line; /* -1 unless one entry per line */
 	int pid, tid; /* -1 unless ids */
@@ -54,9 +54,10 @@ struct view_node {
 	__u64 self, total;
 };
 
-/* The profile must outlive the view and not change meanwhile. */
+/* The counts and their dictionary must outlive the view and not change meanwhile. */
 struct view {
-	const struct profile *profile;
+	const struct counts *counts;
+	const struct dict *dict; /* theirs */
 	struct view_options options;
 	struct view_node *nodes;
 	struct view_frame *frames; /* [0] stands for the root */
@@ -65,7 +66,7 @@ struct view {
 };
 
 /* 0 or -ENOMEM. */
-int view__new(struct view **ret, const struct profile *p, const struct view_options *options)
+int view__new(struct view **ret, const struct counts *c, const struct view_options *options)
 	__attribute__((warn_unused_result));
 void view__free(struct view *v);
 

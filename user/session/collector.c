@@ -8,6 +8,7 @@
 
 #include "sampler/record.h"
 #include "sampler/sampler.h"
+#include "profile/frames.h"
 #include "profile/losses.h"
 #include "profile/marks.h"
 #include "session/admission.h"
@@ -59,7 +60,7 @@ struct collector *collector__new(const struct collector_config *config)
 	c->naming.profile = c->profile;
 	c->stacks = stacks__new();
 	if (c->profile && (config->mixed.native || config->mixed.kernel))
-		c->mixed = mixed__new(&config->mixed, c->profile);
+		c->mixed = mixed__new(&config->mixed, c->profile->dict);
 	if (c->profile && c->stacks &&
 	    (c->mixed || !(config->mixed.native || config->mixed.kernel)))
 		return c;
@@ -74,7 +75,6 @@ void collector__free(struct collector *c)
 	mixed__free(c->mixed);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
-	naming_clear(&c->naming);
 	free(c);
 }
 
@@ -88,7 +88,7 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
 {
-	return profile__named_child(c->profile, parent, FRAME_MARK, text, 0, 0);
+	return dict__named_child(c->profile->dict, parent, FRAME_MARK, text, 0, 0);
 }
 
 static __u32 process_node(struct collector *c, struct process *p, const char *comm)
@@ -97,16 +97,16 @@ static __u32 process_node(struct collector *c, struct process *p, const char *co
 	const struct context *seen;
 	char label[512];
 
-	whose_is(profile__identities(c->profile), &p->info);
+	whose_is(dict__identities(c->profile->dict), &p->info);
 	if (!c->config.label) {
 		printable_into(label, sizeof(label), comm);
-		return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
+		return dict__named_child(c->profile->dict, 0, FRAME_PROCESS, label, p->pid, 0);
 	}
 	seen = process_context(p);
 	if (seen)
 		context = *seen;
 	process_label(label, sizeof(label), c->config.label, comm, p->pid, &context);
-	return profile__named_child(c->profile, 0, FRAME_PROCESS, label, p->pid, 0);
+	return dict__named_child(c->profile->dict, 0, FRAME_PROCESS, label, p->pid, 0);
 }
 
 /* The node of the sampled thread below that of its process; it is another one when the name changes. */
@@ -120,7 +120,8 @@ static __u32 thread_node(struct collector *c, struct thread *t, const struct rec
 	printable_into(t->name, sizeof(t->name), record->comm);
 	if (!p->node)
 		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : t->name);
-	t->node = profile__named_child(c->profile, p->node, FRAME_THREAD, t->name, p->pid, t->tid);
+	t->node =
+		dict__named_child(c->profile->dict, p->node, FRAME_THREAD, t->name, p->pid, t->tid);
 	return t->node;
 }
 
@@ -192,7 +193,7 @@ static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
 			sample_kernel(record, frames), NULL, 0, &j))
 		return node;
 	for (__u32 i = 0; i < j->cnt && node; i++)
-		node = profile__child(c->profile, node, mixed__frame(c->mixed, &j->items[i]));
+		node = dict__child(c->profile->dict, node, mixed__frame(c->mixed, &j->items[i]));
 	return node;
 }
 
@@ -234,7 +235,7 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 						   &stack->frames[item->index]);
 			stack->tags[item->index] = node;
 		} else {
-			node = profile__child(c->profile, node, mixed__frame(c->mixed, item));
+			node = dict__child(c->profile->dict, node, mixed__frame(c->mixed, item));
 		}
 	}
 	if (node)
@@ -320,7 +321,7 @@ static void report_sample(struct collector *c, const struct thread *t,
  */
 static bool is_other(struct collector *c, struct process *p, const struct record_sample *record)
 {
-	struct accounts *accounts = profile__event_accounts(c->profile, record->event);
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
 
 	if (!p) {
 		accounts->reasons[REASON_NO_PROCESS]++;
@@ -344,7 +345,7 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 	/* An exiting thread needs none any more, and might not give it back. */
 	if (!(record->flags & SAMPLE_HAS_SLOT) && record->reason != REASON_EXITING)
 		sampler__add_thread(c->sampler, record, &t->slot);
-	profile__begin(c->profile, record->owner);
+	dict__begin(c->profile->dict, record->owner);
 	node = sample_node(c, t, record, frames, reason);
 	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {
 		*reason = REASON_NO_ROOM;
@@ -356,7 +357,7 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 void collector__sample(struct collector *c, const struct record_sample *record,
 		       const struct frame *frames)
 {
-	struct accounts *accounts = profile__event_accounts(c->profile, record->event);
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
 	struct threads *threads = processes__threads(c->processes);
 	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
 	struct process *p = t ? t->process : processes__of_record(c->processes, record);
@@ -377,7 +378,7 @@ void collector__sample(struct collector *c, const struct record_sample *record,
 	p->reasons[reason]++;
 	if (!node)
 		return;
-	accounts->unknown_samples += naming_is_unknown(&c->naming, node);
+	accounts->unknown_samples += dict__node_at(c->profile->dict, node)->unknown;
 	profile__count(c->profile, record->event, node, record->period);
 	if (!c->first_sample_ns)
 		c->first_sample_ns = record->time_ns;
@@ -387,7 +388,7 @@ void collector__sample(struct collector *c, const struct record_sample *record,
 /* Whose interrupt it was is not to be known. */
 void collector__bad_record(struct collector *c)
 {
-	profile__accounts(c->profile)->reasons[REASON_BAD_RECORD]++;
+	profile__counts(c->profile, 0)->accounts.reasons[REASON_BAD_RECORD]++;
 }
 
 void collector__thread_gone(struct collector *c, struct thread *thread)

@@ -17,7 +17,7 @@
 
 struct mixed {
 	struct mixed_options options;
-	struct profile *profile;
+	struct dict *dict;
 	struct native_files *files;
 	struct mixed_stats stats;
 
@@ -30,14 +30,14 @@ struct mixed {
 	struct join join;
 };
 
-struct mixed *mixed__new(const struct mixed_options *options, struct profile *profile)
+struct mixed *mixed__new(const struct mixed_options *options, struct dict *dict)
 {
 	struct mixed *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
 	m->options = *options;
-	m->profile = profile;
+	m->dict = dict;
 	m->files = options->native ? native_files__new() : NULL;
 	if (m->files && !options->interpreter)
 		native_files__skip_interpreter(m->files);
@@ -194,12 +194,12 @@ static __u32 native_node(struct mixed *m, const struct join_item *item)
 	struct native_symbol *s = m->symbols[item->index];
 
 	if (!s)
-		return frame_unknown(m->profile);
+		return frame_unknown(m->dict);
 	if (m->options.addresses)
-		return frame_native(m->profile, s->name, native_file__name(s->file),
+		return frame_native(m->dict, s->name, native_file__name(s->file),
 				    m->natives[item->index].ip);
 	if (!s->tag)
-		s->tag = frame_native(m->profile, s->name, native_file__name(s->file), 0);
+		s->tag = frame_native(m->dict, s->name, native_file__name(s->file), 0);
 	return s->tag;
 }
 
@@ -211,10 +211,10 @@ static __u32 kernel_node(struct mixed *m, const struct join_item *item)
 		kernel_symbols__find(m->options.kernel_symbols, address - (item->index > 0));
 
 	if (!s || m->options.addresses)
-		return frame_kernel(m->profile, s ? s->name : NULL, s ? s->module : "",
+		return frame_kernel(m->dict, s ? s->name : NULL, s ? s->module : "",
 				    m->options.addresses ? address : 0);
 	if (!s->tag)
-		s->tag = frame_kernel(m->profile, s->name, s->module, 0);
+		s->tag = frame_kernel(m->dict, s->name, s->module, 0);
 	return s->tag;
 }
 
@@ -224,7 +224,7 @@ __u32 mixed__frame(struct mixed *m, const struct join_item *item)
 		return native_node(m, item);
 	if (item->kind == JOIN_KERNEL)
 		return kernel_node(m, item);
-	return frame_mark(m->profile,
+	return frame_mark(m->dict,
 			  item->kind == JOIN_UNKNOWN ? MARK_NATIVE_UNKNOWN : MARK_NATIVE_TRUNCATED);
 }
 

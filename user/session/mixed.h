@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "abi.h"
-#include "profile/profile.h"
+#include "profile/dict.h"
 #include "stack/join.h"
 
 struct mixed;
@@ -36,8 +36,8 @@ struct mixed_stats {
 	__u64 kernel_samples, kernel_frames;
 };
 
-/* The profile is borrowed. NULL and errno on failure. */
-struct mixed *mixed__new(const struct mixed_options *options, struct profile *profile);
+/* The dictionary is borrowed. NULL and errno on failure. */
+struct mixed *mixed__new(const struct mixed_options *options, struct dict *dict);
 void mixed__free(struct mixed *m);
 
 /* For struct processes_config: NULL where no native frames are wanted. */

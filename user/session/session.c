@@ -269,8 +269,8 @@ static void count_samples(const struct session *s, __u64 *ret_samples, __u64 *re
 	const struct profile *p = collector__profile(s->collector);
 
 	*ret_samples = *ret_lost = 0;
-	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
-		const struct accounts *a = &profile__event_at(p, i)->accounts;
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		const struct accounts *a = &profile__counts(p, i)->accounts;
 
 		*ret_samples +=
 			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
@@ -409,8 +409,8 @@ static void finish(struct session *s)
 	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps))
 		return;
 	processes__close_books(s->processes);
-	for (unsigned i = 0; i < profile__event_cnt(p); i++) {
-		struct accounts *a = profile__event_accounts(p, i);
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		struct accounts *a = &profile__counts(p, i)->accounts;
 		struct event_counts counts;
 
 		if (sampler__event_counts(s->sampler, i, &counts))

@@ -11,15 +11,15 @@
 #include "util/quota.h"
 
 /* What the owner was refused most often. */
-static enum profile_resource scarcest(const struct profile *p, unsigned owner)
+static enum profile_resource scarcest(const struct dict *dict, unsigned owner)
 {
 	static const enum profile_resource asked[] = { PROFILE_NODES, PROFILE_FRAMES,
 						       PROFILE_STRING_BYTES };
 	enum profile_resource most = PROFILE_NODES;
 
 	for (unsigned i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-		if (quota__refused(profile__quota(p, asked[i]), owner) >
-		    quota__refused(profile__quota(p, most), owner))
+		if (quota__refused(dict__quota(dict, asked[i]), owner) >
+		    quota__refused(dict__quota(dict, most), owner))
 			most = asked[i];
 	}
 	return most;
@@ -27,10 +27,10 @@ static enum profile_resource scarcest(const struct profile *p, unsigned owner)
 
 static void warn_of_profile(struct collector *c, unsigned owner, const char *name)
 {
-	const struct profile *p = collector__profile(c);
+	const struct dict *dict = collector__profile(c)->dict;
 	__u64 samples = collector__no_room(c, owner);
-	enum profile_resource resource = scarcest(p, owner);
-	const struct quota *q = profile__quota(p, resource);
+	enum profile_resource resource = scarcest(dict, owner);
+	const struct quota *q = dict__quota(dict, resource);
 
 	if (samples)
 		log_warn(NULL,
@@ -45,8 +45,8 @@ static __u64 interrupts(struct collector *c)
 	const struct profile *p = collector__profile(c);
 	__u64 sum = 0;
 
-	for (unsigned i = 0; i < profile__event_cnt(p); i++)
-		sum += profile__event_at(p, i)->accounts.interrupts;
+	for (unsigned i = 0; i < p->event_cnt; i++)
+		sum += profile__counts(p, i)->accounts.interrupts;
 	return sum;
 }
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/counts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTS_MIN_CAP 256U
+
+static struct label_count *labelled(const struct counts *c)
+{
+	return c->labelled.items;
+}
+
+/* ---- a holder of its nodes and labels --------------------------------------------------------- */
+
+static struct counts *counts_of(struct dict_holder *h)
+{
+	return (struct counts *)((char *)h - offsetof(struct counts, holder));
+}
+
+static void mark(struct dict_holder *h, struct dict_map *live)
+{
+	const struct counts *c = counts_of(h);
+
+	for (__u32 i = 1; i < c->cap; i++) {
+		if (c->by_node[i].samples)
+			live->nodes[i] = 1;
+	}
+	for (__u32 i = 1; i <= c->labelled.cnt; i++)
+		live->strings[labelled(c)[i].label] = 1;
+}
+
+static void move(struct dict_holder *h, const struct dict_map *ids)
+{
+	struct counts *c = counts_of(h);
+
+	/* New ids are in the same order, and none is larger than the old one. */
+	for (__u32 i = 1; i < c->cap; i++) {
+		struct node_count n = c->by_node[i];
+
+		c->by_node[i] = (struct node_count){ 0 };
+		if (n.samples)
+			c->by_node[ids->nodes[i]] = n;
+	}
+	for (__u32 i = 1; i <= c->labelled.cnt; i++) {
+		labelled(c)[i].node = ids->nodes[labelled(c)[i].node];
+		labelled(c)[i].label = ids->strings[labelled(c)[i].label];
+	}
+	idindex_clear(&c->labelled.index, c->labelled.cnt);
+	for (__u32 i = 1; i <= c->labelled.cnt; i++)
+		idtable_index(&c->labelled,
+			      idindex_hash_pair(labelled(c)[i].node, labelled(c)[i].label), i);
+}
+
+/* ---- counting --------------------------------------------------------------------------------- */
+
+struct counts *counts__new(struct dict *dict, const struct event_spec *event)
+{
+	struct counts *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->by_node = calloc(COUNTS_MIN_CAP, sizeof(*c->by_node));
+	if (!c->by_node) {
+		free(c);
+		return NULL;
+	}
+	c->cap = COUNTS_MIN_CAP;
+	c->event = *event;
+	c->dict = dict;
+	c->holder = (struct dict_holder){ .mark = mark, .move = move };
+	dict__hold(dict, &c->holder);
+	return c;
+}
+
+void counts__free(struct counts *c)
+{
+	if (!c)
+		return;
+	dict__release(c->dict, &c->holder);
+	free(c->by_node);
+	idtable_free(&c->labelled);
+	free(c);
+}
+
+static int reserve(struct counts *c, __u32 node)
+{
+	__u32 cap = c->cap;
+	struct node_count *grown;
+
+	while (cap <= node)
+		cap *= 2;
+	if (cap == c->cap)
+		return 0;
+	grown = reallocarray(c->by_node, cap, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + c->cap, 0, (cap - c->cap) * sizeof(*grown));
+	c->by_node = grown;
+	c->cap = cap;
+	return 0;
+}
+
+static void count_total(struct counts *c, __u64 samples, __u64 weight)
+{
+	if (!samples)
+		return;
+	if (!c->samples)
+		c->sample_weight = weight / samples;
+	if (!event_is_clock(&c->event) && weight != c->sample_weight * samples)
+		c->uneven = true;
+	c->samples += samples;
+	c->weight += weight;
+}
+
+void counts__add(struct counts *c, __u32 node, __u64 samples, __u64 weight)
+{
+	/* Without room for more nodes: at the root, which is always there. */
+	if (node > dict__node_cnt(c->dict) || reserve(c, node))
+		node = 0;
+	count_total(c, samples, weight);
+	c->by_node[node].samples += samples;
+	c->by_node[node].weight += weight;
+}
+
+/* NULL where there is no room for the pair. */
+static struct label_count *find_labelled(struct counts *c, __u32 node, __u32 label)
+{
+	__u32 hash = idindex_hash_pair(node, label);
+	const struct label_count new = { .node = node, .label = label };
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&c->labelled.index, hash, slot) {
+		struct label_count *l = &labelled(c)[slot->id];
+
+		if (l->node == node && l->label == label)
+			return l;
+	}
+	if (!c->labelled.items && idtable_init(&c->labelled, sizeof(new)))
+		return NULL;
+	if (c->labelled.cnt == COUNTS_MAX_LABELLED || idtable_reserve(&c->labelled))
+		return NULL;
+	return &labelled(c)[idtable_add(&c->labelled, hash, &new, 0)];
+}
+
+void counts__add_labelled(struct counts *c, __u32 node, __u32 label, __u64 samples, __u64 weight)
+{
+	struct label_count *l;
+
+	counts__add(c, node, samples, weight);
+	if (!label)
+		return;
+	l = find_labelled(c, node, label);
+	if (l) {
+		l->n.samples += samples;
+		l->n.weight += weight;
+	} else {
+		c->unlabelled += samples;
+	}
+}
+
+/* Nanoseconds are nanoseconds, whatever the clock; an event is only the same event. */
+static bool same_unit(const struct event_spec *a, const struct event_spec *b)
+{
+	if (event_is_clock(a) || event_is_clock(b))
+		return event_is_clock(a) && event_is_clock(b);
+	return a->type == b->type && a->config == b->config;
+}
+
+static void merge_window(struct counts *c, const struct counts *from)
+{
+	if (!from->to_ns)
+		return;
+	if (!c->to_ns || from->from_ns < c->from_ns)
+		c->from_ns = from->from_ns;
+	if (from->to_ns > c->to_ns)
+		c->to_ns = from->to_ns;
+}
+
+int counts__merge(struct counts *c, const struct counts *from)
+{
+	if (c->dict != from->dict || !same_unit(&c->event, &from->event))
+		return -EINVAL;
+	if (reserve(c, from->cap - 1))
+		return -ENOMEM;
+	for (__u32 i = 0; i < from->cap; i++) {
+		c->by_node[i].samples += from->by_node[i].samples;
+		c->by_node[i].weight += from->by_node[i].weight;
+	}
+	for (__u32 i = 1; i <= from->labelled.cnt; i++) {
+		const struct label_count *l = &labelled(from)[i];
+		struct label_count *own = find_labelled(c, l->node, l->label);
+
+		if (own) {
+			own->n.samples += l->n.samples;
+			own->n.weight += l->n.weight;
+		} else {
+			c->unlabelled += l->n.samples;
+		}
+	}
+	c->unlabelled += from->unlabelled;
+	c->uneven = c->uneven || from->uneven ||
+		    (c->samples && from->samples && !event_is_clock(&c->event) &&
+		     c->sample_weight != from->sample_weight);
+	if (!c->samples)
+		c->sample_weight = from->sample_weight;
+	c->samples += from->samples;
+	c->weight += from->weight;
+	accounts_add(&c->accounts, &from->accounts);
+	merge_window(c, from);
+	return 0;
+}
+
+const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cnt)
+{
+	*ret_cnt = c->labelled.cnt;
+	return labelled(c);
+}
+
+const char *counts__share_unit(const struct counts *c)
+{
+	return c->uneven ? "events" : "samples";
+}
+
+__u64 counts__self(const struct counts *c, __u32 node)
+{
+	struct node_count n = counts__at(c, node);
+
+	return c->uneven ? n.weight : n.samples;
+}

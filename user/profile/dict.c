@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dict.c - tables indexed by id, each with an index over its keys. Children are found by (parent,
+ * frame), the one look-up that has to be fast.
+ */
+#include "profile/dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/identities.h"
+#include "profile/strtab.h"
+#include "profile/idtable.h"
+
+struct dict {
+	struct strtab strings;
+	struct idtable frames, nodes, codes; /* of struct profile_… */
+	struct room room;
+	struct identities identities;
+	struct dict_holder *holders;
+	__u32 epoch; /* another one after each dict__forget() */
+};
+
+static struct profile_frame *frames(const struct dict *d)
+{
+	return d->frames.items;
+}
+
+static struct profile_node *nodes(const struct dict *d)
+{
+	return d->nodes.items;
+}
+
+static struct profile_code *codes(const struct dict *d)
+{
+	return d->codes.items;
+}
+
+struct dict *dict__new(const struct profile_limits *limits)
+{
+	struct dict *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	if (strtab_init(&d->strings) || idtable_init(&d->frames, sizeof(struct profile_frame)) ||
+	    idtable_init(&d->nodes, sizeof(struct profile_node)) ||
+	    idtable_init(&d->codes, sizeof(struct profile_code)) || room_init(&d->room, limits)) {
+		dict__free(d);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return d;
+}
+
+void dict__free(struct dict *d)
+{
+	if (!d)
+		return;
+	for (__u32 i = 1; i <= d->codes.cnt; i++)
+		free((void *)codes(d)[i].lines);
+	strtab_free(&d->strings);
+	idtable_free(&d->frames);
+	idtable_free(&d->nodes);
+	idtable_free(&d->codes);
+	room_free(&d->room);
+	identities_free(&d->identities);
+	free(d);
+}
+
+void dict__begin(struct dict *d, unsigned owner)
+{
+	room_begin(&d->room, owner);
+}
+
+bool dict__refused(const struct dict *d)
+{
+	return d->room.refused;
+}
+
+const struct quota *dict__quota(const struct dict *d, enum profile_resource resource)
+{
+	return d->room.quotas[resource];
+}
+
+struct identities *dict__identities(struct dict *d)
+{
+	return &d->identities;
+}
+
+const struct identities *dict__identities_of(const struct dict *d)
+{
+	return &d->identities;
+}
+
+/* ---- interning -------------------------------------------------------------------------------- */
+
+/* One more in the table, paid for. */
+static int reserve(struct dict *d, enum profile_resource resource, struct idtable *t)
+{
+	if (room_take(&d->room, resource, 1))
+		return -EDQUOT;
+	if (!idtable_reserve(t))
+		return 0;
+	room_untake(&d->room, resource, 1);
+	return -ENOMEM;
+}
+
+__u32 dict__string(struct dict *d, const char *text)
+{
+	size_t len = strlen(text);
+	__u32 id = strtab_find(&d->strings, text, len);
+
+	if (id || !len || room_take(&d->room, PROFILE_STRING_BYTES, len + STRTAB_OVERHEAD))
+		return id;
+	id = strtab_add(&d->strings, text, len, d->room.owner);
+	if (!id)
+		room_untake(&d->room, PROFILE_STRING_BYTES, len + STRTAB_OVERHEAD);
+	return id;
+}
+
+static bool same_frame(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
+	       a->first_line == b->first_line && a->line == b->line && a->column == b->column &&
+	       a->pid == b->pid && a->tid == b->tid && a->code == b->code && a->unit == b->unit &&
+	       a->address == b->address && a->unknown == b->unknown;
+}
+
+static __u32 hash_frame(const struct profile_frame *f)
+{
+	const __u32 key[] = { (__u32)f->kind | (__u32)f->unknown << 31,
+			      f->name,
+			      f->file,
+			      (__u32)f->first_line,
+			      (__u32)f->line,
+			      (__u32)f->column,
+			      (__u32)f->pid,
+			      (__u32)f->tid,
+			      f->code,
+			      (__u32)f->unit,
+			      (__u32)f->address,
+			      (__u32)(f->address >> 32) };
+
+	return idindex_hash_bytes(key, sizeof(key), 0);
+}
+
+__u32 dict__frame(struct dict *d, const struct profile_frame *frame)
+{
+	__u32 hash = hash_frame(frame);
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&d->frames.index, hash, slot)
+		if (same_frame(&frames(d)[slot->id], frame))
+			return slot->id;
+	/* Without its name it would be another one. */
+	if (d->room.refused || reserve(d, PROFILE_FRAMES, &d->frames))
+		return 0;
+	return idtable_add(&d->frames, hash, frame, d->room.owner);
+}
+
+static bool same_code(const struct profile_code *a, const struct profile_code *b)
+{
+	return a->name == b->name && a->file == b->file && a->first_line == b->first_line &&
+	       a->unit_cnt == b->unit_cnt && a->lines_size == b->lines_size &&
+	       (!a->lines_size || !memcmp(a->lines, b->lines, a->lines_size));
+}
+
+static __u32 hash_code(const struct profile_code *c)
+{
+	const __u32 key[] = { c->name, c->file, (__u32)c->first_line, c->unit_cnt };
+
+	return idindex_hash_bytes(c->lines, c->lines_size, idindex_hash_bytes(key, sizeof(key), 0));
+}
+
+/* The lines become a copy, or stay out where they find no room. */
+static void copy_lines(struct dict *d, struct profile_code *code)
+{
+	__u8 *copy = NULL;
+
+	if (code->lines_size && !room_take(&d->room, PROFILE_LINE_BYTES, code->lines_size)) {
+		copy = malloc(code->lines_size);
+		if (copy)
+			memcpy(copy, code->lines, code->lines_size);
+		else
+			room_untake(&d->room, PROFILE_LINE_BYTES, code->lines_size);
+	}
+	code->lines = copy;
+	code->lines_size = copy ? code->lines_size : 0;
+}
+
+__u32 dict__code(struct dict *d, const struct profile_code *code)
+{
+	__u32 hash = hash_code(code);
+	const struct idindex_slot *slot;
+	struct profile_code own = *code;
+
+	idindex_for_each(&d->codes.index, hash, slot)
+		if (same_code(&codes(d)[slot->id], code))
+			return slot->id;
+	if (reserve(d, PROFILE_CODES, &d->codes))
+		return 0;
+	copy_lines(d, &own);
+	return idtable_add(&d->codes, hash, &own, d->room.owner);
+}
+
+__u32 dict__child(struct dict *d, __u32 parent_node, __u32 frame)
+{
+	__u32 hash = idindex_hash_pair(parent_node, frame);
+	const struct idindex_slot *slot;
+	struct profile_node new;
+
+	idindex_for_each(&d->nodes.index, hash, slot) {
+		const struct profile_node *n = &nodes(d)[slot->id];
+
+		if (n->parent == parent_node && n->frame == frame)
+			return slot->id;
+	}
+	if (!frame || frame > d->frames.cnt || parent_node > d->nodes.cnt) {
+		d->room.refused = true;
+		return 0;
+	}
+	if (reserve(d, PROFILE_NODES, &d->nodes))
+		return 0;
+	new = (struct profile_node){
+		.parent = parent_node,
+		.frame = frame,
+		.depth = nodes(d)[parent_node].depth + 1U,
+		.unknown = nodes(d)[parent_node].unknown || frames(d)[frame].unknown,
+	};
+	return idtable_add(&d->nodes, hash, &new, d->room.owner);
+}
+
+/* ---- access ----------------------------------------------------------------------------------- */
+
+const char *dict__text(const struct dict *d, __u32 string)
+{
+	return strtab_text(&d->strings, string);
+}
+
+const struct profile_frame *dict__frame_at(const struct dict *d, __u32 frame)
+{
+	return &frames(d)[frame <= d->frames.cnt ? frame : 0];
+}
+
+const struct profile_node *dict__node_at(const struct dict *d, __u32 node)
+{
+	return &nodes(d)[node <= d->nodes.cnt ? node : 0];
+}
+
+const struct profile_code *dict__code_at(const struct dict *d, __u32 code)
+{
+	return &codes(d)[code <= d->codes.cnt ? code : 0];
+}
+
+__u32 dict__node_cnt(const struct dict *d)
+{
+	return d->nodes.cnt;
+}
+
+__u32 dict__frame_cnt(const struct dict *d)
+{
+	return d->frames.cnt;
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------- */
+
+dict_tag dict__tag(const struct dict *d, __u32 id)
+{
+	return id ? (__u64)d->epoch << 32 | id : 0;
+}
+
+__u32 dict__tagged(const struct dict *d, dict_tag tag)
+{
+	return tag >> 32 == d->epoch ? (__u32)tag : 0;
+}
+
+void dict__hold(struct dict *d, struct dict_holder *h)
+{
+	h->next = d->holders;
+	d->holders = h;
+}
+
+void dict__release(struct dict *d, struct dict_holder *h)
+{
+	for (struct dict_holder **at = &d->holders; *at; at = &(*at)->next) {
+		if (*at == h) {
+			*at = h->next;
+			return;
+		}
+	}
+}
+
+/* By id: 1 or the new id for what stays, 0 for what goes. */
+struct forgetting {
+	struct dict_map public;
+	__u32 *frames, *codes;
+	struct strtab strings;
+};
+
+static void forgetting_free(struct forgetting *f)
+{
+	free(f->public.nodes);
+	free(f->public.strings);
+	free(f->frames);
+	free(f->codes);
+	strtab_free(&f->strings);
+}
+
+static int forgetting_init(struct forgetting *f, const struct dict *d)
+{
+	f->public.nodes = calloc((size_t)d->nodes.cnt + 1, sizeof(__u32));
+	f->public.strings = calloc(d->strings.cnt, sizeof(__u32));
+	f->frames = calloc((size_t)d->frames.cnt + 1, sizeof(__u32));
+	f->codes = calloc((size_t)d->codes.cnt + 1, sizeof(__u32));
+	if (!f->public.nodes || !f->public.strings || !f->frames || !f->codes)
+		return -ENOMEM;
+	return strtab_init(&f->strings);
+}
+
+/* What the marked nodes are made of. */
+static void mark_parts(const struct dict *d, struct forgetting *f)
+{
+	__u32 *strings = f->public.strings;
+
+	for (__u32 i = d->nodes.cnt; i; i--) {
+		if (!f->public.nodes[i])
+			continue;
+		f->public.nodes[nodes(d)[i].parent] = 1;
+		f->frames[nodes(d)[i].frame] = 1;
+	}
+	for (__u32 i = 1; i <= d->frames.cnt; i++) {
+		const struct profile_frame *frame = &frames(d)[i];
+
+		if (f->frames[i])
+			strings[frame->name] = strings[frame->file] = f->codes[frame->code] = 1;
+	}
+	for (__u32 i = 1; i <= d->codes.cnt; i++) {
+		if (f->codes[i])
+			strings[codes(d)[i].name] = strings[codes(d)[i].file] = 1;
+	}
+}
+
+static int copy_strings(const struct dict *d, struct forgetting *f)
+{
+	f->public.strings[0] = 0;
+	for (__u32 i = 1; i < d->strings.cnt; i++) {
+		const char *text = strtab_text(&d->strings, i);
+
+		if (!f->public.strings[i])
+			continue;
+		f->public.strings[i] =
+			strtab_add(&f->strings, text, strlen(text), d->strings.owners[i]);
+		if (!f->public.strings[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void give_back(struct dict *d, const struct forgetting *f)
+{
+	for (__u32 i = 1; i < d->strings.cnt; i++) {
+		if (!f->public.strings[i])
+			room_give(&d->room, PROFILE_STRING_BYTES, d->strings.owners[i],
+				  strlen(strtab_text(&d->strings, i)) + STRTAB_OVERHEAD);
+	}
+	for (__u32 i = 1; i <= d->codes.cnt; i++) {
+		const struct profile_code *code = &codes(d)[i];
+
+		if (f->codes[i])
+			continue;
+		room_give(&d->room, PROFILE_CODES, d->codes.owners[i], 1);
+		room_give(&d->room, PROFILE_LINE_BYTES, d->codes.owners[i], code->lines_size);
+		free((void *)code->lines);
+	}
+	for (__u32 i = 1; i <= d->frames.cnt; i++) {
+		if (!f->frames[i])
+			room_give(&d->room, PROFILE_FRAMES, d->frames.owners[i], 1);
+	}
+	for (__u32 i = 1; i <= d->nodes.cnt; i++) {
+		if (!f->public.nodes[i])
+			room_give(&d->room, PROFILE_NODES, d->nodes.owners[i], 1);
+	}
+}
+
+static void compact(struct dict *d, struct forgetting *f)
+{
+	const __u32 *strings = f->public.strings;
+	struct strtab old = d->strings;
+
+	d->strings = f->strings;
+	f->strings = old;
+	idtable_compact(&d->codes, f->codes);
+	for (__u32 i = 1; i <= d->codes.cnt; i++) {
+		struct profile_code *code = &codes(d)[i];
+
+		code->name = strings[code->name];
+		code->file = strings[code->file];
+		idtable_index(&d->codes, hash_code(code), i);
+	}
+	idtable_compact(&d->frames, f->frames);
+	for (__u32 i = 1; i <= d->frames.cnt; i++) {
+		struct profile_frame *frame = &frames(d)[i];
+
+		frame->name = strings[frame->name];
+		frame->file = strings[frame->file];
+		frame->code = f->codes[frame->code];
+		idtable_index(&d->frames, hash_frame(frame), i);
+	}
+	idtable_compact(&d->nodes, f->public.nodes);
+	for (__u32 i = 1; i <= d->nodes.cnt; i++) {
+		struct profile_node *n = &nodes(d)[i];
+
+		n->parent = f->public.nodes[n->parent];
+		n->frame = f->frames[n->frame];
+		idtable_index(&d->nodes, idindex_hash_pair(n->parent, n->frame), i);
+	}
+	d->epoch++;
+}
+
+int dict__forget(struct dict *d)
+{
+	struct forgetting f = { 0 };
+	int err;
+
+	for (struct dict_holder *h = d->holders; h; h = h->next) {
+		if (!h->mark)
+			return -EBUSY;
+	}
+	err = forgetting_init(&f, d);
+	if (!err) {
+		for (struct dict_holder *h = d->holders; h; h = h->next)
+			h->mark(h, &f.public);
+		mark_parts(d, &f);
+		err = copy_strings(d, &f);
+	}
+	if (!err) {
+		give_back(d, &f);
+		compact(d, &f);
+		for (struct dict_holder *h = d->holders; h; h = h->next)
+			h->move(h, &f.public);
+	}
+	forgetting_free(&f);
+	return err;
+}
