@@ -59,15 +59,15 @@ static void in_child(int (*check)(void))
 			return __LINE__;                                                           \
 	} while (0)
 
-static int drop_for(bool sampling, unsigned long long wanted)
+static int drop_to(const struct privileges_need *need, unsigned long long wanted,
+		   unsigned long long permitted)
 {
-	const struct privileges_need need = { .sampling = sampling };
 	unsigned long long before = status("CapPrm", 16);
 	struct rlimit core;
 
-	CHECK(!privileges_drop(&need));
+	CHECK(!privileges_drop(need));
 	CHECK(status("CapEff", 16) == (before & wanted));
-	CHECK(status("CapPrm", 16) == (before & (wanted | PERMITTED)));
+	CHECK(status("CapPrm", 16) == (before & (wanted | permitted)));
 	CHECK(status("CapInh", 16) == 0);
 	CHECK(status("CapAmb", 16) == 0);
 	CHECK(status("NoNewPrivs", 10) == 1);
@@ -76,8 +76,21 @@ static int drop_for(bool sampling, unsigned long long wanted)
 	CHECK(!prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
 #endif
 	if (before & BIT(CAP_SETPCAP))
-		CHECK(!(status("CapBnd", 16) & ~(wanted | PERMITTED)));
+		CHECK(!(status("CapBnd", 16) & ~(wanted | permitted)));
 	return 0;
+}
+
+static int drop_for(bool sampling, unsigned long long wanted)
+{
+	return drop_to(&(const struct privileges_need){ .sampling = sampling }, wanted, PERMITTED);
+}
+
+/* To end the command it may take a right that nothing else needs. */
+static int check_command(void)
+{
+	const struct privileges_need need = { .sampling = true, .command = true };
+
+	return drop_to(&need, EFFECTIVE | SAMPLING, PERMITTED | BIT(CAP_KILL));
 }
 
 static int check_sampling(void)
@@ -142,6 +155,11 @@ static void a_recording_keeps_what_it_needs(void **state)
 	in_child(check_sampling);
 }
 
+static void with_a_command_krait_may_end_it(void **state)
+{
+	in_child(check_command);
+}
+
 static void a_list_keeps_less(void **state)
 {
 	in_child(check_listing);
@@ -161,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_keeps_what_it_needs),
+		cmocka_unit_test(with_a_command_krait_may_end_it),
 		cmocka_unit_test(a_list_keeps_less),
 		cmocka_unit_test(without_rights_nothing_fails_or_is_gained),
 		cmocka_unit_test(what_is_gone_does_not_come_back),

@@ -62,7 +62,8 @@ static const struct argp_option options[] = {
 	  "events keep their rate; alone they count nanoseconds" },
 	{ "period", 'c', "PERIOD", OPTION_ALIAS | OPTION_HIDDEN },
 	{ "duration", 'd', "TIME", 0,
-	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end)" },
+	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end). A command that runs on "
+	  "gets SIGTERM then, and a signal that only krait gets" },
 	{ "native", 'n', 0, 0,
 	  "also the C side of each stack (the default): extensions and libraries between the Python "
 	  "frames. By frame pointers, as CPython has them from 3.15 on; [truncated] says where code "

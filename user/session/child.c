@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "util/error.h"
 #include "util/sudo_user.h"
 #include "util/priority.h"
+#include "util/privileges.h"
 
 struct child {
 	pid_t pid;
@@ -130,6 +132,14 @@ bool child__ended(struct child *c, int timeout_ms)
 	if (!c->ended && poll(&fd, 1, timeout_ms) == 1)
 		c->ended = waitpid(c->pid, &c->status, WNOHANG) == c->pid;
 	return c->ended;
+}
+
+bool child__stop(struct child *c, int signal, int timeout_ms)
+{
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_KILL);
+
+	(void)syscall(SYS_pidfd_send_signal, c->pidfd, signal, NULL, 0);
+	return child__ended(c, timeout_ms);
 }
 
 int child__exit_code(const struct child *c)

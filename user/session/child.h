@@ -32,6 +32,11 @@ pid_t child__pid(const struct child *c);
 int child__fd(const struct child *c);
 /* Takes note of the end, waiting at most timeout_ms for it. True when it has ended. */
 bool child__ended(struct child *c, int timeout_ms);
+/*
+ * Sends it that signal, and gives it timeout_ms to end; it may not, as it may do with the signal what it
+ * likes. True when it has ended.
+ */
+bool child__stop(struct child *c, int signal, int timeout_ms);
 /* Its exit code, 128 + n for signal n; valid once ended. */
 int child__exit_code(const struct child *c);
 

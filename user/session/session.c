@@ -27,7 +27,7 @@
 /* Signals, timers and the end of the time are looked at this often, however many records wait. */
 #define TURN_NS (50 * 1000000ULL)
 #define PROGRESS_NS (250 * 1000000ULL)
-/* After Ctrl-C the command, which got it too, has this long to end and give its exit code. */
+/* After Ctrl-C, or a signal of ours, the command has this long to end. */
 #define CHILD_GRACE_MS 2000
 /* The ring's reader wakes us when it has moved the last records. */
 #define DRAIN_REST_MS 100
@@ -55,6 +55,9 @@ struct session {
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	__u64 progress_samples; /* at the last progress line */
 	bool unwanted; /* session__end() */
+	int signal; /* that has ended it, 0 none */
+	bool from_terminal; /* to the command as well */
+	bool stopped_child;
 };
 
 static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
@@ -128,9 +131,9 @@ static void start_workers(struct session *s)
 		native_files__prepare(files);
 }
 
-static int give_up_rights(struct error *err)
+static int give_up_rights(const struct session *s, struct error *err)
 {
-	const struct privileges_need need = { .sampling = true };
+	const struct privileges_need need = { .sampling = true, .command = s->child };
 	int result = privileges_drop(&need);
 
 	return result ? error_set(err, -result, EXIT_CODE_KERNEL,
@@ -178,7 +181,7 @@ static int build(struct session *s, struct error *err)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	start_workers(s);
 	/* Threads have the rights that their maker has: none before here. */
-	if (give_up_rights(err))
+	if (give_up_rights(s, err))
 		return -1;
 	if (s->config->progress)
 		s->starting = starting__new(STDERR_FILENO);
@@ -365,7 +368,10 @@ static void loop(struct session *s)
 		else
 			s->progress_ns = now_ns;
 	}
-	if (signalled && s->child)
+	if (signalled)
+		s->signal = signals_take(&s->signals, &s->from_terminal);
+	/* It got it, too, and gives its exit code. */
+	if (s->from_terminal && s->child)
 		child__ended(s->child, CHILD_GRACE_MS);
 }
 
@@ -423,6 +429,22 @@ static void finish(struct session *s)
 	}
 }
 
+/*
+ * The command that was started to be recorded is not left behind; but a profile that cannot be written is
+ * no reason to end somebody's work.
+ */
+static void stop_child(struct session *s)
+{
+	if (!s->child || child__ended(s->child, 0))
+		return;
+	if (!s->unwanted && !s->from_terminal) {
+		s->stopped_child = true;
+		if (child__stop(s->child, s->signal ? s->signal : SIGTERM, CHILD_GRACE_MS))
+			return;
+	}
+	log_warn(NULL, "%s goes on as process %d", s->config->command[0], child__pid(s->child));
+}
+
 int session__run(struct session *s, struct error *err)
 {
 	int result = follow_targets(s, err);
@@ -443,6 +465,8 @@ int session__run(struct session *s, struct error *err)
 	if (!result)
 		loop(s);
 	finish(s);
+	if (!result)
+		stop_child(s);
 	return result;
 }
 
@@ -473,7 +497,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->mixed = *collector__mixed_stats(s->collector);
 	if (first_ns)
 		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
-	if (s->child && child__ended(s->child, 0)) {
+	if (s->child && !s->stopped_child && child__ended(s->child, 0)) {
 		ret->child_ended = true;
 		ret->child_exit_code = child__exit_code(s->child);
 	}

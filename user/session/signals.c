@@ -18,6 +18,17 @@ int signals_catch(struct signals *s)
 	return s->fd < 0 ? -errno : 0;
 }
 
+int signals_take(struct signals *s, bool *ret_from_terminal)
+{
+	struct signalfd_siginfo info;
+
+	*ret_from_terminal = false;
+	if (read(s->fd, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	*ret_from_terminal = info.ssi_code == SI_KERNEL;
+	return (int)info.ssi_signo;
+}
+
 void signals_release(struct signals *s)
 {
 	struct signalfd_siginfo info;

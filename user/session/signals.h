@@ -7,6 +7,7 @@
 #define KRAIT_SESSION_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 struct signals {
 	sigset_t old_mask; /* a command that krait starts gets it back */
@@ -15,6 +16,11 @@ struct signals {
 
 /* 0 or -errno. */
 int signals_catch(struct signals *s);
+/*
+ * The first that has come since the last call, 0 none. *ret_from_terminal: the kernel has sent it, as for
+ * Ctrl-C, and so to all that run there; not to krait alone.
+ */
+int signals_take(struct signals *s, bool *ret_from_terminal);
 /* Those that have come have done their work: they must not end krait, too. */
 void signals_release(struct signals *s);
 

@@ -28,6 +28,9 @@ static const cap_value_t for_moments[] = { CAP_DAC_OVERRIDE };
  */
 static const cap_value_t for_events[] = { CAP_SYS_ADMIN };
 
+/* The same, when the recording ends before the command: it may have become another user. */
+static const cap_value_t for_command[] = { CAP_KILL };
+
 static bool events_need_admin(void)
 {
 	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -76,6 +79,8 @@ static int drop_capabilities(const struct privileges_need *need)
 		err = keep(new, old, for_sampling, CNT(for_sampling), true);
 	if (!err && need->sampling && events_need_admin())
 		err = keep(new, old, for_events, CNT(for_events), false);
+	if (!err && need->command)
+		err = keep(new, old, for_command, CNT(for_command), false);
 	if (!err) {
 		drop_bounds(new);
 		(void)cap_reset_ambient();

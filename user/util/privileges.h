@@ -16,6 +16,7 @@
 
 struct privileges_need {
 	bool sampling; /* BPF programs and perf events are going to be loaded */
+	bool command; /* one has been launched, and krait may have to end it */
 };
 
 /*

@@ -1,0 +1,83 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait record -- COMMAND that ends before its command: nothing is left behind, and nobody's work is
+ended without a word."""
+import os
+import signal
+import subprocess
+import time
+
+import harness as h
+
+WORK = "import os, signal, sys, time\n%sprint(os.getpid(), flush=True)\nwhile True: sum(range(1000))"
+OTHER = "os.setresuid(65533, 65533, 65533)\n"
+IGNORES = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+SAYS = "signal.signal(signal.SIGINT, lambda *a: (print('interrupted', flush=True), sys.exit(5)))\n"
+
+
+class Run:
+    """krait with a command that says its pid and works on for ever."""
+
+    def __init__(self, python, before, *args):
+        folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
+        h.folders.append(folder)
+        self.output = os.path.join(folder, "x.folded")
+        self.krait = subprocess.Popen(
+            [h.KRAIT, "record", *h.PYTHON_ONLY, *args, "-o", self.output, "--",
+             *python.command("-c", WORK % before)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True)
+        self.pid = int(self.krait.stdout.readline())
+
+    def is_alive(self):
+        try:
+            with open("/proc/%d/stat" % self.pid, encoding="utf-8", errors="replace") as f:
+                return f.read().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    def end(self, patience=20):
+        """Until krait itself has ended; the command has what it says, too, as long as it lives."""
+        deadline = time.monotonic() + patience
+        while self.krait.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        alive = self.is_alive()
+        for pid in {self.pid, self.krait.pid}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        self.out, self.err = self.krait.communicate()
+        return alive
+
+
+def check(tap, name, run, alive):
+    tap.equal(run.end(), alive, name + ": the command %s" % ("goes on" if alive else "has ended"), run.err)
+    tap.equal(run.krait.returncode, 0, name + ": exit code", run.err)
+    tap.ok(h.parse_folded(run.output), name + ": the profile is there", run.err)
+    tap.equal("goes on as process %d" % run.pid in run.err, alive, name + ": krait says when it does", run.err)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    python = h.newest(h.interpreters(tap))
+    if python:
+        check(tap, "-d", Run(python, "", "-d", "500ms"), False)
+        check(tap, "-d, a command of another user",
+              Run(python, OTHER, "-d", "500ms"), False)
+        check(tap, "-d, a command that ignores SIGTERM", Run(python, IGNORES, "-d", "500ms"), True)
+        run = Run(python, "")
+        time.sleep(0.5)
+        run.krait.send_signal(signal.SIGTERM)
+        check(tap, "SIGTERM to krait alone", run, False)
+        run = Run(python, SAYS)
+        time.sleep(0.5)
+        run.krait.send_signal(signal.SIGINT)
+        check(tap, "SIGINT to krait alone", run, False)
+        tap.equal(run.out, "interrupted\n", "SIGINT to krait alone: the command gets it, too")
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
