@@ -16,16 +16,30 @@
 
 #include "abi.h"
 #include "share.h"
-#include "fingerprint.h"
 #include "read.h"
-#include "thread.h"
-#include "walk.h"
-#include "anchor.h"
-#include "codedef.h"
-#include "native.h"
 #include "task.h"
-#include "maps.h"
+#include "procs.h"
 #include "room.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_BINARIES);
+	__type(key, struct binary_key);
+	__type(value, struct binary_info);
+} binaries SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KRAIT_MAX_ENTRIES);
+	__type(key, __u32); /* attach cookie of the probe on the function */
+	__type(value, struct binary_info);
+} entries SEC(".maps");
+
+/* The size of the ring buffer: process events may fill it. */
+const volatile __u64 ring_bytes_max = 1 << 20;
+
+/* Every process is followed, not only those in procs and their descendants. */
+const volatile bool follow_all = false;
 
 /* Whose the task is: by the credentials that it has now. */
 static __always_inline __u32 task_owner(struct task_struct *task)

@@ -55,9 +55,9 @@ static __always_inline void ring_took(struct owner_use *use, __u64 size)
 }
 
 /* Is there room for snapshots of this owner's code objects? */
-static __always_inline int ring_wants_code(const struct owner_use *use, __u64 waiting)
+static __always_inline int ring_wants_code(const struct owner_use *use, __u64 waiting, __u64 limit)
 {
-	return waiting < sample_bytes_max / 2 || ring_held(use) < sample_bytes_max / 16;
+	return waiting < limit / 2 || ring_held(use) < limit / 16;
 }
 
 #endif /* KRAIT_ROOM_H */

@@ -26,6 +26,7 @@
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "support_walker.h"
+#include "twin.h"
 #include "twin.skel.h"
 
 #define TWIN_PERIOD 0x1234567ULL
@@ -43,13 +44,13 @@ struct twin_test {
 	struct frame frames[KRAIT_MAX_FRAMES];
 };
 
-static void twin_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
+static void twin_sample(void *ctx, const struct record_sample *record)
 {
 	struct twin_test *t = ctx;
 
 	t->records++;
 	t->record = *record;
-	memcpy(t->frames, frames, record->frame_cnt * sizeof(*frames));
+	memcpy(t->frames, record__frames(record), record->cnt[SECTION_FRAMES] * sizeof(*t->frames));
 }
 
 static void twin_task(void *ctx, const struct record_task *record)
@@ -101,9 +102,8 @@ static int twin_load(struct twin_test *t)
 
 	if (!skel)
 		return -1;
-	bpf_program__set_autoload(skel->progs.sample_loop, false);
-	bpf_program__set_autoload(skel->progs.sample_bounded, false);
-	bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
+	skel->rodata->cpu_cnt = libbpf_num_possible_cpus();
+	bpf_map__set_max_entries(skel->maps.scratch, CONTEXT_CNT * libbpf_num_possible_cpus());
 	bpf_map__set_max_entries(skel->maps.ring, 1 << 20);
 	return twin__load(skel);
 }
@@ -159,13 +159,11 @@ static void twin_begin(struct twin_test *t, int version)
 /* One interrupt of this thread, whose records stay in the ring. */
 static void twin_fire(struct twin_test *t, bool has_loop)
 {
-	__u64 ctx[64];
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = sizeof(ctx));
+	struct twin_args args = { TWIN_PERIOD, TWIN_PERIOD, TWIN_PERIOD, TWIN_PERIOD };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &args, .ctx_size_in = sizeof(args));
 	struct bpf_program *program = has_loop ? t->skel->progs.twin_loop :
 						 t->skel->progs.twin_bounded;
 
-	for (size_t i = 0; i < sizeof(ctx) / sizeof(ctx[0]); i++)
-		ctx[i] = TWIN_PERIOD;
 	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(program), &opts), 0);
 	assert_int_equal(opts.retval, 0);
 }
@@ -202,12 +200,12 @@ static __u32 assert_twins_agree(struct twin_test *t)
 		assert_int_equal(twin_interrupt(t, has_loop), 1);
 		assert_twin_says(t, t->host.reason);
 		if (reason_outcome(t->host.reason) == OUTCOME_LOST) {
-			assert_int_equal(t->record.frame_cnt, 0);
+			assert_int_equal(t->record.cnt[SECTION_FRAMES], 0);
 			continue;
 		}
 		assert_int_equal(t->record.tstate_addr, t->host.tstate_addr);
 		assert_int_equal(t->record.interp_addr, t->host.interp_addr);
-		assert_int_equal(t->record.frame_cnt, t->host.frame_cnt);
+		assert_int_equal(t->record.cnt[SECTION_FRAMES], t->host.frame_cnt);
 		for (__u32 i = 0; i < t->host.frame_cnt; i++)
 			assert_memory_equal(&t->frames[i], &t->host.frames[i],
 					    offsetof(struct frame, fingerprint));

@@ -34,7 +34,7 @@ static void push_frames(struct twin_test *t, __u32 cnt)
 static void assert_whole(struct twin_test *t)
 {
 	assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
-	assert_int_equal(t->record.frame_cnt, t->stack.cnt);
+	assert_int_equal(t->record.cnt[SECTION_FRAMES], t->stack.cnt);
 	for (__u32 i = 0; i < t->stack.cnt; i++)
 		assert_memory_equal(&t->frames[i], fake_expected(&t->stack, i),
 				    offsetof(struct frame, fingerprint));
@@ -68,7 +68,7 @@ static void finds_the_deepest_stack_and_truncates_a_deeper_one(void **state)
 		assert_whole(t);
 		fake_push(&t->stack, FAKE_THREAD, t->fake->code_addr, 6);
 		assert_int_equal(assert_twins_agree(t), REASON_DEPTH);
-		assert_int_equal(t->record.frame_cnt, KRAIT_MAX_FRAMES);
+		assert_int_equal(t->record.cnt[SECTION_FRAMES], KRAIT_MAX_FRAMES);
 		push_frames(t, 3000);
 		assert_int_equal(assert_twins_agree(t), REASON_DEPTH);
 	}
@@ -103,7 +103,7 @@ static void fingerprints_are_those_of_user_space(void **state)
 		t->proc.flags = PROC_PYTHON | PROC_FINGERPRINT;
 		twin_put(t->skel->maps.procs, t->pid, &t->proc);
 		assert_int_equal(twin_interrupt(t, true), 1);
-		for (__u32 i = 0; i < t->record.frame_cnt; i++) {
+		for (__u32 i = 0; i < t->record.cnt[SECTION_FRAMES]; i++) {
 			__u64 addr = t->frames[i].code_addr;
 
 			assert_int_equal(t->frames[i].fingerprint,

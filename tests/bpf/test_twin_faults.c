@@ -63,7 +63,7 @@ static void a_frame_in_a_page_that_cannot_be_read_truncates(void **state)
 				continue; /* the base frame: inside of the thread state */
 			protect(t, addr);
 			assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-			assert_int_equal(t->record.frame_cnt, i);
+			assert_int_equal(t->record.cnt[SECTION_FRAMES], i);
 			unprotect(t, addr);
 			assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
 		}
@@ -83,7 +83,7 @@ static void a_frame_in_an_unmapped_page_truncates(void **state)
 		fake_fault(t->fake, addr, PAGE);
 		assert_int_equal(munmap(fake_at(t->fake, addr), PAGE), 0);
 		assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-		assert_int_equal(t->record.frame_cnt, 2);
+		assert_int_equal(t->record.cnt[SECTION_FRAMES], 2);
 	}
 }
 
@@ -98,7 +98,7 @@ static void a_frame_in_a_page_that_was_dropped_truncates(void **state)
 	fake_fault(t->fake, addr, PAGE);
 	assert_int_equal(madvise(fake_at(t->fake, addr), PAGE, MADV_DONTNEED), 0);
 	assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-	assert_int_equal(t->record.frame_cnt, 2);
+	assert_int_equal(t->record.cnt[SECTION_FRAMES], 2);
 }
 
 static void a_frame_that_reaches_into_such_a_page_truncates(void **state)
@@ -117,7 +117,7 @@ static void a_frame_that_reaches_into_such_a_page_truncates(void **state)
 		assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
 		protect(t, addr);
 		assert_int_equal(assert_twins_agree(t), REASON_FRAME_FAULT);
-		assert_int_equal(t->record.frame_cnt, 0);
+		assert_int_equal(t->record.cnt[SECTION_FRAMES], 0);
 		unprotect(t, addr);
 	}
 }

@@ -1,21 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * twin.bpf.c - the sampling programs as syscall programs, which a test can run when it likes.
+ * twin.bpf.c - sampling programs that a test can run when it likes, on its own thread.
  *
- * The kernel has no test run for perf event programs. This is the very same source, entered where
- * sample_loop() and sample_bounded() enter it; the interrupted thread is the test's own.
+ * The kernel has no test run for perf event programs. These are other entry points of sample.h, so all
+ * behind them is the same: syscall programs.
  */
-#define KRAIT_NO_KERNEL_STACK
-#include "sampler.bpf.c"
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
 
-SEC("syscall")
-int twin_loop(struct bpf_perf_event_data *ctx)
+#include "sample.h"
+#include "twin.h"
+
+static __always_inline int on_twin(struct twin_args *args, bool has_loop)
 {
-	return sample(ctx, true);
+	struct proc_info *proc = tracked_process();
+	struct trigger t = {
+		.ctx = args,
+		.now_ns = bpf_ktime_get_ns(),
+		.period = args->period,
+		.context = CONTEXT_EVENT,
+		.regs = { args->ip, args->sp, args->fp },
+		.has_loop = has_loop,
+	};
+
+	if (proc)
+		take_sample(&t, proc);
+	return 0;
 }
 
 SEC("syscall")
-int twin_bounded(struct bpf_perf_event_data *ctx)
+int twin_loop(struct twin_args *args)
 {
-	return sample(ctx, false);
+	return on_twin(args, true);
 }
+
+SEC("syscall")
+int twin_bounded(struct twin_args *args)
+{
+	return on_twin(args, false);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -11,13 +11,20 @@
 
 static volatile uint64_t sum;
 
-static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record)
 {
+	const unsigned char *bytes = (const unsigned char *)record;
+
 	if (!reason_is_known(record->reason))
 		abort();
 	sum += strlen(record->comm);
-	for (__u32 i = 0; i < record->frame_cnt; i++)
-		sum += frames[i].code_addr + frames[i].fingerprint;
+	for (enum record_section section = 0; section < SECTION_CNT; section++) {
+		__u32 cnt;
+
+		bytes = record__section(record, section, &cnt);
+		for (__u32 i = 0; i < cnt * section_unit(section); i++)
+			sum += bytes[i];
+	}
 }
 
 static void on_task(void *ctx, const struct record_task *record)

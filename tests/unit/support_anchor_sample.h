@@ -90,7 +90,7 @@ static void walk(struct record_sample *record, const __u8 *window, struct side *
 		run.cut_audits -= plan->audit;
 	}
 	record->reason = w->reason;
-	record->frame_cnt = w->frame_cnt;
+	record->cnt[SECTION_FRAMES] = w->frame_cnt;
 	assert_true(w->reason == REASON_PYTHON || w->reason == REASON_DEPTH ||
 		    w->reason == REASON_FRAME_FAULT);
 	if (!x)

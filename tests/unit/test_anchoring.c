@@ -148,7 +148,7 @@ static struct record_sample event_of(pid_t pid, pid_t tid)
 		.pid = (__u32)pid,
 		.tid = (__u32)tid,
 		.thread_start_ns = 1,
-		.frame_cnt = DEPTH,
+		.cnt[SECTION_FRAMES] = DEPTH,
 		.tstate_addr = 0x7000,
 		.flags = SAMPLE_DUMPABLE,
 	};

@@ -27,16 +27,22 @@ struct calls {
 	struct frame frames[FRAMES];
 	struct record_task task;
 	int codes;
+	size_t sections[SECTION_CNT]; /* where they begin */
 };
 
-static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record)
 {
 	struct calls *calls = ctx;
+	__u32 cnt;
 
 	calls->samples++;
 	calls->record = *record;
-	if (record->frame_cnt <= FRAMES)
-		memcpy(calls->frames, frames, record->frame_cnt * sizeof(*frames));
+	for (enum record_section section = 0; section < SECTION_CNT; section++)
+		calls->sections[section] =
+			(const char *)record__section(record, section, &cnt) - (const char *)record;
+	if (record->cnt[SECTION_FRAMES] <= FRAMES)
+		memcpy(calls->frames, record__frames(record),
+		       record->cnt[SECTION_FRAMES] * sizeof(*calls->frames));
 }
 
 static void on_task(void *ctx, const struct record_task *record)
@@ -78,7 +84,7 @@ static struct sample_record good_sample(__u32 frame_cnt)
 	memset(&r, 0, sizeof(r));
 	r.record.type = RECORD_SAMPLE;
 	r.record.size = sizeof(r.record) + frame_cnt * sizeof(struct frame);
-	r.record.frame_cnt = frame_cnt;
+	r.record.cnt[SECTION_FRAMES] = frame_cnt;
 	r.record.reason = REASON_PYTHON;
 	strcpy(r.record.comm, "python3");
 	for (__u32 i = 0; i < FRAMES; i++)
@@ -105,8 +111,11 @@ static void a_sample_arrives_whole(void **state)
 
 static void a_task_event_arrives_whole(void **state)
 {
-	for (__u32 type = RECORD_EXEC; type < RECORD_CODE; type++) {
-		struct record_task task = good_task(type);
+	static const __u32 types[] = { RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECORD_THREAD_EXIT,
+				       RECORD_RUNTIME };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct record_task task = good_task(types[i]);
 		struct calls calls = dispatch(&task, sizeof(task));
 
 		assert_int_equal(calls.tasks, 1);
@@ -160,53 +169,65 @@ static void an_owner_that_is_none_is_bad(void **state)
 static void a_frame_count_that_is_not_the_size_is_bad(void **state)
 {
 	static const __u32 counts[] = { 0,	  FRAMES - 1, FRAMES + 1, KRAIT_MAX_FRAMES + 1,
-					1U << 29, 0xaaaaaaaa, ~0U };
+					1U << 15, 0xaaaa,     0xffff };
 	struct sample_record r = good_sample(FRAMES);
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		r.record.frame_cnt = counts[i];
+		r.record.cnt[SECTION_FRAMES] = counts[i];
 		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
 	}
 }
 
-/* 24 x 0x15555556 overflows 32 bits to 16: neither count nor size may be believed alone. */
-static void counts_that_overflow_with_their_size_are_bad(void **state)
-{
-	struct sample_record r = good_sample(FRAMES);
-
-	for (__u32 cnt = 0x0aaaaaa0; cnt < 0x0aaaaac0; cnt++) {
-		r.record.frame_cnt = cnt;
-		r.record.size = (__u32)(sizeof(r.record) + cnt * sizeof(struct frame));
-		assert_int_equal(dispatch(&r, sizeof(r)).bad, 1);
-	}
-}
-
-/* Two Python frames, two native ones (16 bytes), two of the kernel (8 bytes): nine words behind. */
-static void native_frames_are_behind_and_count(void **state)
+/* Two Python frames, two native ones (16 bytes), two of the kernel (8), one word of the stack. */
+static void sections_follow_each_other_and_count(void **state)
 {
 	struct sample_record r = good_sample(2);
 	__u32 plain = r.record.size;
 	struct calls calls;
 
-	r.record.native_cnt = 2;
-	r.record.kernel_cnt = 2;
+	r.record.cnt[SECTION_NATIVE] = 2;
+	r.record.cnt[SECTION_KERNEL] = 2;
+	r.record.cnt[SECTION_LEAF] = 1;
 	r.record.native_reason = NATIVE_COMPLETE;
-	r.record.size = plain + 2 * sizeof(struct native_frame) + 2 * sizeof(__u64);
+	r.record.size = plain + 2 * 16 + 2 * 8 + 8;
 	calls = dispatch(&r, r.record.size);
 	assert_int_equal(calls.samples, 1);
-	assert_ptr_equal(sample_native(&r.record, r.frames), &r.frames[2]);
-	assert_ptr_equal(sample_kernel(&r.record, r.frames), (char *)&r.frames[2] + 32);
+	assert_int_equal(calls.sections[SECTION_FRAMES], sizeof(r.record));
+	assert_int_equal(calls.sections[SECTION_NATIVE], plain);
+	assert_int_equal(calls.sections[SECTION_KERNEL], plain + 32);
+	assert_int_equal(calls.sections[SECTION_LEAF], plain + 48);
 	for (__u32 native = 0; native < 5; native++) {
 		for (__u32 kernel = 0; kernel < 5; kernel++) {
-			r.record.native_cnt = native;
-			r.record.kernel_cnt = kernel;
+			r.record.cnt[SECTION_NATIVE] = native;
+			r.record.cnt[SECTION_KERNEL] = kernel;
 			/* Four words and two: other counts of the same size are as good. */
 			assert_int_equal(dispatch(&r, r.record.size).bad, 2 * native + kernel != 6);
 		}
 	}
-	r.record.native_cnt = r.record.kernel_cnt = 2;
+	r.record.cnt[SECTION_NATIVE] = r.record.cnt[SECTION_KERNEL] = 2;
 	r.record.native_reason = NATIVE_REASON_CNT;
 	assert_int_equal(dispatch(&r, r.record.size).bad, 1);
+}
+
+/* As long as it may be, it arrives; one more is bad, though the size would be right. */
+static void a_section_that_is_too_long_is_bad(void **state)
+{
+	static const __u32 max[SECTION_CNT] = { KRAIT_MAX_FRAMES, KRAIT_MAX_NATIVE,
+						KRAIT_MAX_KERNEL, KRAIT_LEAF_WORDS };
+	static char bytes[sizeof(struct record_sample) + 24 * (KRAIT_MAX_FRAMES + 1)];
+	struct record_sample *record = (struct record_sample *)bytes;
+
+	for (enum record_section section = 0; section < SECTION_CNT; section++) {
+		for (__u32 more = 0; more < 2; more++) {
+			*record = good_sample(0).record;
+			record->cnt[section] = max[section] + more;
+			record->size += record->cnt[section] * section_unit(section);
+			assert_int_equal(dispatch(record, record->size).bad, more);
+		}
+		record->cnt[section] = 0xffff;
+		record->size = sizeof(*record) + 0xffff * section_unit(section);
+		assert_int_equal(dispatch(record, sizeof(bytes)).bad, 1);
+	}
 }
 
 static void a_size_that_is_not_the_records_is_bad(void **state)
@@ -267,8 +288,8 @@ int main(void)
 		cmocka_unit_test(a_type_that_is_none_is_bad),
 		cmocka_unit_test(an_owner_that_is_none_is_bad),
 		cmocka_unit_test(a_frame_count_that_is_not_the_size_is_bad),
-		cmocka_unit_test(counts_that_overflow_with_their_size_are_bad),
-		cmocka_unit_test(native_frames_are_behind_and_count),
+		cmocka_unit_test(sections_follow_each_other_and_count),
+		cmocka_unit_test(a_section_that_is_too_long_is_bad),
 		cmocka_unit_test(a_size_that_is_not_the_records_is_bad),
 		cmocka_unit_test(a_task_event_of_another_size_is_bad),
 		cmocka_unit_test(a_reason_that_is_none_is_bad),

@@ -56,9 +56,9 @@ static struct stack *merge(struct fixture *x, const char *names)
 {
 	struct stack *stack = NULL;
 
-	x->event.frame_cnt = strlen(names);
-	for (__u32 i = 0; i < x->event.frame_cnt; i++)
-		x->frames[i] = frame_of(names[x->event.frame_cnt - 1 - i]);
+	x->event.cnt[SECTION_FRAMES] = strlen(names);
+	for (__u32 i = 0; i < x->event.cnt[SECTION_FRAMES]; i++)
+		x->frames[i] = frame_of(names[x->event.cnt[SECTION_FRAMES] - 1 - i]);
 	assert_int_equal(
 		stacks__merge(x->stacks, &x->last[x->event.tid], &x->event, x->frames, &stack), 0);
 	assert_int_equal(stack->cnt, strlen(names));
@@ -191,7 +191,7 @@ static void merge_deep(struct fixture *x, __u32 cnt)
 {
 	struct stack *stack;
 
-	x->event.frame_cnt = cnt;
+	x->event.cnt[SECTION_FRAMES] = cnt;
 	for (__u32 i = 0; i < cnt; i++)
 		x->frames[i] = (struct frame){ .code_addr = 64 + i, .frame_addr = 640 + i };
 	assert_int_equal(

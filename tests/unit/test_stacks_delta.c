@@ -58,7 +58,7 @@ static struct frame frame_of(char name)
 /* A record of the frames named, root side first; anchor counts from the root side, too. */
 static int merge(struct fixture *x, __u8 note, const char *names, int anchor, __u32 steps)
 {
-	__u32 cnt = x->event.frame_cnt = strlen(names);
+	__u32 cnt = x->event.cnt[SECTION_FRAMES] = strlen(names);
 
 	x->event.anchor = note;
 	x->event.anchor_index = anchor < 0 ? 0 : cnt - 1 - (__u32)anchor;

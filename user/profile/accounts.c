@@ -28,6 +28,7 @@ static const char *const reason_names[REASON_CNT] = {
 	[REASON_NO_PROCESS] = "no process",
 	[REASON_NO_CACHE] = "no cache",
 	[REASON_NO_ROOM] = "no room",
+	[REASON_NESTED] = "nested",
 };
 
 const char *reason_name(enum reason reason)

@@ -7,6 +7,40 @@
 #include "sampler/sampler.h"
 #include "share.h"
 
+/* The most that a record has of each. */
+static const __u16 cnt_max[SECTION_CNT] = {
+	[SECTION_FRAMES] = KRAIT_MAX_FRAMES,
+	[SECTION_NATIVE] = KRAIT_MAX_NATIVE,
+	[SECTION_KERNEL] = KRAIT_MAX_KERNEL,
+	[SECTION_LEAF] = KRAIT_LEAF_WORDS,
+};
+
+/* Bytes of the header and the sections before that one. */
+static size_t section_start(const struct record_sample *record, enum record_section section)
+{
+	size_t size = sizeof(*record);
+
+	for (enum record_section before = 0; before < section; before++)
+		size += (size_t)record->cnt[before] * section_unit(before);
+	return size;
+}
+
+const void *record__section(const struct record_sample *record, enum record_section section,
+			    __u32 *ret_cnt)
+{
+	*ret_cnt = record->cnt[section];
+	return (const char *)record + section_start(record, section);
+}
+
+static bool sections_are_sane(const struct record_sample *record)
+{
+	for (enum record_section section = 0; section < SECTION_CNT; section++) {
+		if (record->cnt[section] > cnt_max[section])
+			return false;
+	}
+	return record->size == section_start(record, SECTION_CNT);
+}
+
 /* The notes that speak of a frame name one that is there. */
 static bool anchor_is_sane(const struct record_sample *record)
 {
@@ -15,21 +49,12 @@ static bool anchor_is_sane(const struct record_sample *record)
 			   record->anchor == ANCHOR_NOTE_AUDIT;
 
 	return record->anchor < ANCHOR_NOTE_CNT &&
-	       (!names_frame || record->anchor_index < record->frame_cnt);
-}
-
-static size_t sample_size(const struct record_sample *record)
-{
-	return sizeof(*record) + record->frame_cnt * sizeof(struct frame) +
-	       record->native_cnt * sizeof(struct native_frame) +
-	       record->kernel_cnt * sizeof(__u64);
+	       (!names_frame || record->anchor_index < record->cnt[SECTION_FRAMES]);
 }
 
 static bool sample_is_sane(const struct record_sample *record, size_t size)
 {
-	return size >= sizeof(*record) && record->size <= size &&
-	       record->frame_cnt <= KRAIT_MAX_FRAMES && record->native_cnt <= KRAIT_MAX_NATIVE &&
-	       record->kernel_cnt <= KRAIT_MAX_KERNEL && record->size == sample_size(record) &&
+	return size >= sizeof(*record) && record->size <= size && sections_are_sane(record) &&
 	       record->native_reason < NATIVE_REASON_CNT && anchor_is_sane(record) &&
 	       record->event < KRAIT_MAX_EVENTS && reason_is_known(record->reason) &&
 	       memchr(record->comm, '\0', sizeof(record->comm));
@@ -56,23 +81,59 @@ static bool code_is_sane(const struct record_code *record, size_t size)
 	return true;
 }
 
+static bool give_sample(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	if (!sample_is_sane(data, size))
+		return false;
+	handler->sample(handler->ctx, data);
+	return true;
+}
+
+static bool give_task(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	if (!task_is_sane(data, size))
+		return false;
+	handler->task(handler->ctx, data);
+	return true;
+}
+
+static bool give_code(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	if (!code_is_sane(data, size))
+		return false;
+	handler->code(handler->ctx, data);
+	return true;
+}
+
+/* Hands it out if it is what it says. */
+static bool give(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	struct record_header header;
+
+	if (size < sizeof(header))
+		return false;
+	memcpy(&header, data, sizeof(header));
+	if (header.owner >= OWNER_CNT)
+		return false;
+	switch ((enum record_type)header.type) {
+	case RECORD_SAMPLE:
+		return give_sample(handler, data, size);
+	case RECORD_EXEC:
+	case RECORD_FORK:
+	case RECORD_EXIT:
+	case RECORD_THREAD_EXIT:
+	case RECORD_RUNTIME:
+		return give_task(handler, data, size);
+	case RECORD_CODE:
+		return give_code(handler, data, size);
+	case RECORD_TYPE_CNT:
+		break;
+	}
+	return false;
+}
+
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size)
 {
-	struct record_header header = { .type = RECORD_TYPE_CNT };
-	__u16 type;
-
-	if (size >= sizeof(header))
-		memcpy(&header, data, sizeof(header));
-	type = header.owner < OWNER_CNT ? header.type : RECORD_TYPE_CNT;
-	if (type == RECORD_SAMPLE && sample_is_sane(data, size)) {
-		const struct record_sample *record = data;
-
-		handler->sample(handler->ctx, record, (const struct frame *)(record + 1));
-	} else if (type == RECORD_CODE && code_is_sane(data, size)) {
-		handler->code(handler->ctx, data);
-	} else if (type > RECORD_SAMPLE && type < RECORD_CODE && task_is_sane(data, size)) {
-		handler->task(handler->ctx, data);
-	} else {
+	if (!give(handler, data, size))
 		handler->bad_record(handler->ctx);
-	}
 }

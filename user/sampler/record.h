@@ -14,17 +14,18 @@
 
 struct sampler_handler;
 
-/* The parts of a sample that has been checked, behind its frames. */
-static inline const struct native_frame *sample_native(const struct record_sample *record,
-						       const struct frame *frames)
-{
-	return (const struct native_frame *)(frames + record->frame_cnt);
-}
+/*
+ * A section of a record that was handed out: its elements, which lie behind the record, and how many there
+ * are. Without any, *ret_cnt is 0 and what is returned must not be looked at.
+ */
+const void *record__section(const struct record_sample *record, enum record_section section,
+			    __u32 *ret_cnt);
 
-static inline const __u64 *sample_kernel(const struct record_sample *record,
-					 const struct frame *frames)
+static inline const struct frame *record__frames(const struct record_sample *record)
 {
-	return (const __u64 *)(sample_native(record, frames) + record->native_cnt);
+	__u32 cnt;
+
+	return record__section(record, SECTION_FRAMES, &cnt);
 }
 
 /* data is 8-byte aligned, as the ring buffer delivers it. */

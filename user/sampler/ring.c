@@ -117,7 +117,7 @@ static void note(const struct ring *r, struct ring_moved *m, const struct queue_
 		return;
 	}
 	m->newcomer = m->newcomer || !(record->flags & SAMPLE_HAS_SLOT);
-	m->deep = m->deep || record->frame_cnt >= KRAIT_ANCHOR_WORTH ||
+	m->deep = m->deep || record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH ||
 		  record->anchor > ANCHOR_NOTE_DELTA;
 }
 

@@ -89,15 +89,16 @@ static __u32 clock_events(const struct sampler_config *config)
 static int configure(struct sampler *s, const struct features *features)
 {
 	struct krait_bpf *skel = s->skel;
+	int cpus = libbpf_num_possible_cpus(), err = 0;
 	size_t bytes = ring_bytes(&s->config);
-	int err = 0;
 
 	s->program = features->bpf_loop ? skel->progs.sample_loop : skel->progs.sample_bounded;
 	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
-	err |= bpf_map__set_max_entries(skel->maps.scratch, libbpf_num_possible_cpus());
+	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus); /* CONTEXT_EVENT only */
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
+	skel->rodata->cpu_cnt = cpus;
 	skel->rodata->wakeup_bytes = bytes / 4;
 	skel->rodata->ring_bytes_max = bytes;
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
@@ -424,6 +425,7 @@ int sampler__event_counts(const struct sampler *s, unsigned event, struct event_
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		ret->interrupts += values[cpu].interrupts;
 		ret->ring_full += values[cpu].ring_full;
+		ret->nested += values[cpu].nested;
 	}
 	return 0;
 }

@@ -38,10 +38,10 @@ struct sampler_config {
 
 /* Called in the order in which the kernel wrote the records. */
 struct sampler_handler {
-	void (*sample)(void *ctx, const struct record_sample *event, const struct frame *frames);
-	void (*task)(void *ctx, const struct record_task *event);
-	/* data is cut to event->data_size. */
-	void (*code)(void *ctx, const struct record_code *event);
+	void (*sample)(void *ctx, const struct record_sample *record);
+	void (*task)(void *ctx, const struct record_task *record);
+	/* data is cut to record->data_size. */
+	void (*code)(void *ctx, const struct record_code *record);
 	void (*bad_record)(void *ctx);
 	void *ctx;
 };

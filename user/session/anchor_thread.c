@@ -56,12 +56,12 @@ struct anchor_thread {
 
 /* ---- records ---------------------------------------------------------------------------------- */
 
-static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record)
 {
 	struct anchor_thread *t = ctx;
 
 	if (reason_outcome(record->reason) != OUTCOME_LOST)
-		anchoring__sample(t->anchoring, record, frames);
+		anchoring__sample(t->anchoring, record, record__frames(record));
 }
 
 static void on_task(void *ctx, const struct record_task *record)

@@ -306,7 +306,7 @@ static void take_sample(struct anchored *t, const struct record_sample *e)
 	t->tstate_addr = e->tstate_addr;
 	t->interp_addr = e->interp_addr;
 	t->thread_ptr = e->thread_ptr;
-	if (e->frame_cnt >= KRAIT_ANCHOR_WORTH)
+	if (e->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH)
 		t->dumpable = e->flags & SAMPLE_DUMPABLE;
 }
 
@@ -315,7 +315,7 @@ static __u32 frames_above(const struct record_sample *record)
 {
 	bool whole = record->anchor == ANCHOR_NOTE_AUDIT || record->anchor == ANCHOR_NOTE_CONFIRM;
 
-	return whole ? record->anchor_index + 1 : record->frame_cnt;
+	return whole ? record->anchor_index + 1 : record->cnt[SECTION_FRAMES];
 }
 
 /* Other notes are as rare as writes. */
@@ -364,7 +364,8 @@ static void consider(struct anchoring *a, struct anchored *t, const struct recor
 /* Shorter by an anchor only if it carries some frames, and news of one only if it says so. */
 static bool matters(const struct record_sample *record)
 {
-	return record->frame_cnt >= KRAIT_ANCHOR_WORTH || record->anchor > ANCHOR_NOTE_DELTA;
+	return record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH ||
+	       record->anchor > ANCHOR_NOTE_DELTA;
 }
 
 static void stop(struct anchoring *a, const struct anchored *t)
@@ -383,7 +384,7 @@ void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 	if (!t)
 		return;
 	if (!matters(record)) {
-		placement_skip(&t->placement, record->frame_cnt);
+		placement_skip(&t->placement, record->cnt[SECTION_FRAMES]);
 		return;
 	}
 	err = stacks__merge(a->stacks, &t->stack, record, frames, &stack);

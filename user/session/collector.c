@@ -184,13 +184,11 @@ static __u32 follow_trail(struct collector *c, const struct join *j, struct stac
 
 /* The native frames of a sample that has no Python ones, below the mark that says why. */
 static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
-			    const struct record_sample *record, const struct frame *frames)
+			    const struct record_sample *record)
 {
 	const struct join *j;
 
-	if (!c->mixed || !node ||
-	    mixed__join(c->mixed, p, record, sample_native(record, frames),
-			sample_kernel(record, frames), NULL, 0, &j))
+	if (!c->mixed || !node || mixed__join(c->mixed, p, record, NULL, 0, &j))
 		return node;
 	for (__u32 i = 0; i < j->cnt && node; i++)
 		node = dict__child(c->profile->dict, node, mixed__frame(c->mixed, &j->items[i]));
@@ -208,20 +206,18 @@ static bool has_python(const struct stack *stack)
 
 /* As stack_node(), with what is native between the Python frames. */
 static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
-			const struct record_sample *record, const struct frame *frames,
-			struct stack *stack)
+			const struct record_sample *record, struct stack *stack)
 {
 	__u32 kept = stack->root_tag == root ? stack->kept : 0, node = root, i;
 	const struct join *j;
 
 	if (!has_python(stack)) {
 		stack->root_tag = 0;
-		return frameless_node(c, p, add_mark(c, root, MARK_NO_PYTHON), record, frames);
+		return frameless_node(c, p, add_mark(c, root, MARK_NO_PYTHON), record);
 	}
 	stack->own_tags = true;
 	stack->root_tag = 0;
-	if (mixed__join(c->mixed, p, record, sample_native(record, frames),
-			sample_kernel(record, frames), stack->frames, stack->cnt, &j))
+	if (mixed__join(c->mixed, p, record, stack->frames, stack->cnt, &j))
 		return 0;
 	i = follow_trail(c, j, stack, kept);
 	if (i)
@@ -256,8 +252,7 @@ static __u32 root_node(struct collector *c, struct thread *t, const struct recor
 
 /* The node of a stack that has been merged; 0 without room. */
 static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
-			 const struct record_sample *record, const struct frame *frames,
-			 struct stack *stack)
+			 const struct record_sample *record, struct stack *stack)
 {
 	__u32 node;
 
@@ -265,7 +260,7 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
 		stack->root_tag = 0;
 		return 0;
 	}
-	node = c->mixed ? mixed_node(c, p, root, record, frames, stack) :
+	node = c->mixed ? mixed_node(c, p, root, record, stack) :
 			  stack_node(c, p, root, record, stack);
 	return node == root ? add_mark(c, root, MARK_NO_PYTHON) : node;
 }
@@ -275,7 +270,7 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
  * why.
  */
 static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
-			 const struct frame *frames, enum reason *reason)
+			 enum reason *reason)
 {
 	__u32 root = root_node(c, t, record);
 	struct process *p = t->process;
@@ -284,16 +279,16 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 
 	if (mark_of(record->reason))
 		return root ? frameless_node(c, p, add_mark(c, root, mark_of(record->reason)),
-					     record, frames) :
+					     record) :
 			      0;
-	err = stacks__merge(c->stacks, &t->stack, record, frames, &stack);
+	err = stacks__merge(c->stacks, &t->stack, record, record__frames(record), &stack);
 	if (err) {
 		*reason = err == -ESTALE ? REASON_NO_CACHE : REASON_BAD_RECORD;
 		if (c->anchors)
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	return named_stack(c, p, root, record, frames, stack);
+	return named_stack(c, p, root, record, stack);
 }
 
 static void report_sample(struct collector *c, const struct thread *t,
@@ -338,7 +333,7 @@ static bool is_other(struct collector *c, struct process *p, const struct record
 
 /* Into the profile. The node that it counts at, or 0, *reason saying why it is lost after all. */
 static __u32 take_sample(struct collector *c, struct thread *t, const struct record_sample *record,
-			 const struct frame *frames, enum reason *reason)
+			 enum reason *reason)
 {
 	__u32 node;
 
@@ -346,7 +341,7 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 	if (!(record->flags & SAMPLE_HAS_SLOT) && record->reason != REASON_EXITING)
 		sampler__add_thread(c->sampler, record, &t->slot);
 	dict__begin(c->profile->dict, record->owner);
-	node = sample_node(c, t, record, frames, reason);
+	node = sample_node(c, t, record, reason);
 	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {
 		*reason = REASON_NO_ROOM;
 		c->no_room[record->owner]++;
@@ -354,8 +349,7 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 	return node;
 }
 
-void collector__sample(struct collector *c, const struct record_sample *record,
-		       const struct frame *frames)
+void collector__sample(struct collector *c, const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
 	struct threads *threads = processes__threads(c->processes);
@@ -371,7 +365,7 @@ void collector__sample(struct collector *c, const struct record_sample *record,
 	if (!p->offered)
 		admission_offer(c->anchors, p);
 	if (t)
-		node = take_sample(c, t, record, frames, &reason);
+		node = take_sample(c, t, record, &reason);
 	else
 		reason = REASON_NO_ROOM;
 	accounts->reasons[reason]++;

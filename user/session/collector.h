@@ -41,8 +41,7 @@ void collector__free(struct collector *c);
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors);
 
-void collector__sample(struct collector *c, const struct record_sample *record,
-		       const struct frame *frames);
+void collector__sample(struct collector *c, const struct record_sample *record);
 void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);

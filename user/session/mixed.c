@@ -8,6 +8,7 @@
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "follow/processes.h"
+#include "sampler/record.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
 
@@ -82,19 +83,20 @@ static __u64 hidden_caller(struct native *native, const struct record_sample *re
 {
 	/* Found first: of a file that nobody has opened yet nothing is known. */
 	int word = native__find(native, ip, record->time_ns) ? native__return_word(native, ip) : -1;
+	__u32 cnt;
+	const __u64 *leaf = record__section(record, SECTION_LEAF, &cnt);
 
-	if (word < 0 || word >= KRAIT_LEAF_WORDS || !record->leaf[word])
+	if (word < 0 || (__u32)word >= cnt || !leaf[word])
 		return 0;
-	return native__find_caller(native, record->leaf[word] - 1, record->time_ns) ?
-		       record->leaf[word] :
-		       0;
+	return native__find_caller(native, leaf[word] - 1, record->time_ns) ? leaf[word] : 0;
 }
 
 /* The record's frames, and the one that it cannot have. */
-static void copy_natives(struct mixed *m, struct native *native, const struct record_sample *record,
-			 const struct native_frame *natives)
+static void copy_natives(struct mixed *m, struct native *native, const struct record_sample *record)
 {
-	__u64 caller = record->native_cnt ? hidden_caller(native, record, natives[0].ip) : 0;
+	__u32 cnt;
+	const struct native_frame *natives = record__section(record, SECTION_NATIVE, &cnt);
+	__u64 caller = cnt ? hidden_caller(native, record, natives[0].ip) : 0;
 
 	m->native_cnt = 0;
 	if (caller) {
@@ -103,7 +105,7 @@ static void copy_natives(struct mixed *m, struct native *native, const struct re
 		m->natives[m->native_cnt++] =
 			(struct native_frame){ caller, natives[0].frame_addr };
 	}
-	for (__u32 i = caller ? 1 : 0; i < record->native_cnt; i++)
+	for (__u32 i = caller ? 1 : 0; i < cnt; i++)
 		m->natives[m->native_cnt++] = natives[i];
 }
 
@@ -112,9 +114,9 @@ static void copy_natives(struct mixed *m, struct native *native, const struct re
  * looked like one: the chain ends there.
  */
 static void take_natives(struct mixed *m, struct native *native, const struct record_sample *record,
-			 const struct native_frame *natives, enum native_reason *reason)
+			 enum native_reason *reason)
 {
-	copy_natives(m, native, record, natives);
+	copy_natives(m, native, record);
 	for (__u32 i = 0; i < m->native_cnt; i++) {
 		m->symbols[i] = resolve(m, native, i, record->time_ns);
 		if (!m->symbols[i] && i) {
@@ -140,8 +142,7 @@ static void count(struct mixed *m, enum native_reason reason)
 }
 
 int mixed__join(struct mixed *m, struct process *p, const struct record_sample *record,
-		const struct native_frame *natives, const __u64 *kernel, const struct frame *frames,
-		__u32 frame_cnt, const struct join **ret)
+		const struct frame *frames, __u32 frame_cnt, const struct join **ret)
 {
 	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
@@ -150,25 +151,24 @@ int mixed__join(struct mixed *m, struct process *p, const struct record_sample *
 		.frame_cnt = frame_cnt,
 		.natives = m->natives,
 		.origins = m->origins,
-		.kernel_cnt = record->kernel_cnt,
 		.interpreter = m->options.interpreter,
 	};
 	__u32 serial;
 	int err;
 
 	m->native_cnt = 0;
-	m->kernel = kernel;
+	m->kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	if (p->native && reason != NATIVE_NONE) {
-		take_natives(m, p->native, record, natives, &reason);
+		take_natives(m, p->native, record, &reason);
 		native__mappings(p->native, &mapping_cnt, &serial);
 	}
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
 	/* There is code at the leaf always, be it the interpreter's. */
 	in.unknown = m->options.native && !in.taken && reason != NATIVE_NONE;
 	m->stats.unknown += in.unknown && reason != NATIVE_NO_REGS;
-	m->stats.frames += record->native_cnt;
-	m->stats.kernel_frames += record->kernel_cnt;
-	m->stats.kernel_samples += record->kernel_cnt > 0;
+	m->stats.frames += record->cnt[SECTION_NATIVE];
+	m->stats.kernel_frames += in.kernel_cnt;
+	m->stats.kernel_samples += in.kernel_cnt > 0;
 	in.native_cnt = in.taken ? m->native_cnt : 0;
 	in.ended = reason == NATIVE_COMPLETE;
 	err = join_stacks(&m->join, &in);

@@ -48,8 +48,8 @@ struct native_files *mixed__files(struct mixed *m);
  * the next call. 0 or -ENOMEM.
  */
 int mixed__join(struct mixed *m, struct process *p, const struct record_sample *record,
-		const struct native_frame *natives, const __u64 *kernel, const struct frame *frames,
-		__u32 frame_cnt, const struct join **ret) __attribute__((warn_unused_result));
+		const struct frame *frames, __u32 frame_cnt, const struct join **ret)
+	__attribute__((warn_unused_result));
 
 /* Of the stack joined last. The address tells it from others; the frame is one of the profile. */
 __u64 mixed__address(const struct mixed *m, const struct join_item *item);

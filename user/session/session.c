@@ -60,11 +60,11 @@ struct session {
 	bool stopped_child;
 };
 
-static void on_sample(void *ctx, const struct record_sample *record, const struct frame *frames)
+static void on_sample(void *ctx, const struct record_sample *record)
 {
 	struct session *s = ctx;
 
-	collector__sample(s->collector, record, frames);
+	collector__sample(s->collector, record);
 }
 
 static void on_task(void *ctx, const struct record_task *record)
@@ -423,6 +423,7 @@ static void finish(struct session *s)
 			return;
 		a->interrupts = counts.interrupts - a->unwanted;
 		a->reasons[REASON_RING_FULL] += counts.ring_full;
+		a->reasons[REASON_NESTED] += counts.nested;
 		/* Of processes, not of perf events: all accounts say it. */
 		a->events_dropped = dropped;
 		note_ticks(s, i, a);

@@ -159,14 +159,15 @@ static bool audit_agrees(const struct last_stack *l, const struct record_sample 
 			 const struct frame *frames)
 {
 	const struct base *b = &l->base;
-	__u32 root_cnt = record->frame_cnt - 1 - record->anchor_index;
+	__u32 root_cnt = record->cnt[SECTION_FRAMES] - 1 - record->anchor_index;
 
 	if (b->epoch != record->anchor_epoch || record->anchor_steps >= b->frames.cnt)
 		return true; /* forgotten here: nothing to compare with */
 	if (root_cnt != b->frames.cnt - 1 - record->anchor_steps)
 		return false;
 	for (__u32 i = 0; i < root_cnt; i++) {
-		if (memcmp(&b->frames.list[i], &frames[record->frame_cnt - 1 - i], sizeof(*frames)))
+		if (memcmp(&b->frames.list[i], &frames[record->cnt[SECTION_FRAMES] - 1 - i],
+			   sizeof(*frames)))
 			return false;
 	}
 	return true;
@@ -197,14 +198,14 @@ static int merge_full(struct stacks *stacks, struct last_stack *l,
 	struct stack *s = &l->stack;
 	__u32 same;
 
-	if (reserve(stacks, l, &l->frames, record->frame_cnt))
+	if (reserve(stacks, l, &l->frames, record->cnt[SECTION_FRAMES]))
 		return -ENOMEM;
 	if (record->anchor == ANCHOR_NOTE_AUDIT) {
 		stacks->stats.audited++;
 		s->mismatch = !audit_agrees(l, record, frames);
 		stacks->stats.mismatched += s->mismatch;
 	}
-	replace_top(l, 0, frames, record->frame_cnt, &same, &s->survived);
+	replace_top(l, 0, frames, record->cnt[SECTION_FRAMES], &same, &s->survived);
 	s->kept = same;
 	if (l->code_generation != record->code_generation || l->interp_addr != record->interp_addr)
 		s->kept = 0;
@@ -243,9 +244,9 @@ static bool base_fits(const struct last_stack *l, const struct record_sample *re
 	const struct base *b = &l->base;
 
 	return STACKS_CHECK(BASE_EPOCH, b->epoch == record->anchor_epoch) && b->epoch &&
-	       record->frame_cnt && record->anchor_steps < b->frames.cnt &&
+	       record->cnt[SECTION_FRAMES] && record->anchor_steps < b->frames.cnt &&
 	       same_activation(&b->frames.list[b->frames.cnt - 1 - record->anchor_steps],
-			       &frames[record->frame_cnt - 1]);
+			       &frames[record->cnt[SECTION_FRAMES] - 1]);
 }
 
 static int merge_delta(struct stacks *stacks, struct last_stack *l,
@@ -261,10 +262,10 @@ static int merge_delta(struct stacks *stacks, struct last_stack *l,
 		return -ESTALE;
 	}
 	reused = l->base.frames.cnt - 1 - record->anchor_steps;
-	if (reserve(stacks, l, &l->frames, reused + record->frame_cnt))
+	if (reserve(stacks, l, &l->frames, reused + record->cnt[SECTION_FRAMES]))
 		return -ENOMEM;
 	tags = restore_base(l, reused);
-	replace_top(l, reused, frames, record->frame_cnt, &same, &s->survived);
+	replace_top(l, reused, frames, record->cnt[SECTION_FRAMES], &same, &s->survived);
 	s->kept = tags ? same : l->shared;
 	/* Frames above the anchor may be new ones of reused code. */
 	if (l->code_generation != record->code_generation && s->kept > reused)
@@ -293,7 +294,7 @@ int stacks__merge(struct stacks *stacks, struct last_stack **of, const struct re
 		err = merge_full(stacks, l, record, frames);
 	if (err)
 		return err;
-	stacks->stats.frames_new += record->frame_cnt;
+	stacks->stats.frames_new += record->cnt[SECTION_FRAMES];
 	l->code_generation = record->code_generation;
 	l->interp_addr = record->interp_addr;
 	l->stack.frames = l->frames.list;

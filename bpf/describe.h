@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * describe.h - sends a snapshot of each code object that a sample is the first to show (codedef.h).
+ *
+ * Must hold: a snapshot goes into the ring before the sample that it is for. Only where a sample interrupts
+ * another one, and both meet the same new object, the inner one leaves before the outer one's snapshot; user
+ * space reads the object itself then.
+ */
+#ifndef KRAIT_DESCRIBE_H
+#define KRAIT_DESCRIBE_H
+
+static __always_inline __u64 *code_word(void *table, __u64 key)
+{
+	__u32 index = key & (CODE_TABLE_SIZE - 1);
+
+	return bpf_map_lookup_elem(table, &index);
+}
+
+/* Sends the snapshot, if there is room for it. What is left of the budget is 0 when it is used up. */
+static __always_inline int send_code(struct scratch *s)
+{
+	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u32 size = s->code.data_size, owner = s->record.owner;
+	struct owner_books *books = owner_books();
+	struct describer *d = &s->describer;
+
+	if (!books || size > CODE_DATA_SIZE)
+		return 0;
+	size = CODE_RECORD_HEADER + at_most(size, CODE_DATA_SIZE);
+	d->bytes = size < d->bytes ? d->bytes - size : 0;
+	if (!ring_wants_code(owner_use(books, owner), waiting, sample_bytes_max) ||
+	    !ring_allows(books, owner, size, waiting, sample_bytes_max) ||
+	    bpf_ringbuf_output(&ring, &s->code, size, BPF_RB_NO_WAKEUP)) {
+		__sync_fetch_and_add(&owner_use(books, owner)->codes_dropped, 1);
+		count(COUNTER_CODE_DROPPED);
+		d->left = 0; /* no more in this sample: they cost reads */
+		return 1;
+	}
+	ring_took(owner_use(books, owner), size);
+	count(COUNTER_CODE_SENT);
+	return 0;
+}
+
+/* Sends a snapshot of the frame's code object, unless that was done before. */
+static __always_inline void define_code(struct scratch *s, const struct py_offsets *off,
+					const struct frame *f)
+{
+	struct describer *d = &s->describer;
+	__u64 key = describer_key(d, f->code_addr, f->fingerprint | 1ULL << 32);
+	__u64 *word = code_word(&described, key);
+
+	if (!word || *word == key)
+		return;
+	d->left--;
+	*word = key;
+	if (describe_snapshot(d, off, f, &s->code))
+		return;
+	s->code.pid = s->record.pid;
+	s->code.owner = s->record.owner;
+	if (send_code(s))
+		*word = 0;
+}
+
+/* One frame of the sample: its fingerprint, and a snapshot if it is new. 1 when all are done. */
+static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
+{
+	struct describer *d = &s->describer;
+	__u32 index = d->index;
+	struct frame *f;
+	__u64 key, *word;
+
+	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
+		return 1;
+	d->index = index + 1;
+	f = &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)];
+	if (!f->code_addr)
+		return 0;
+	if (!f->fingerprint) {
+		key = describer_key(d, f->code_addr, d->generation);
+		word = code_word(&fingerprints, key);
+		if (word)
+			f->fingerprint = describe_fingerprint(d, off, f->code_addr, key, word);
+	}
+	if (f->fingerprint && d->left && d->bytes)
+		define_code(s, off, f);
+	return 0;
+}
+
+/* Before the steps: what the sample has to describe, and what that may cost. */
+static __always_inline void describe_plan(struct scratch *s, struct proc_info *proc)
+{
+	const struct record_sample *record = &s->record;
+
+	describe_begin(&s->describer, (__u64)record->pid << 32 ^ proc->start_ns,
+		       record->code_generation, s->walker.frame_cnt, max_definitions);
+	s->describer.bytes = describe_budget(proc, record->time_ns);
+	proc->code_ns = record->time_ns;
+}
+
+static __always_inline void describe_settle(const struct scratch *s, struct proc_info *proc)
+{
+	proc->code_bytes = s->describer.bytes;
+}
+
+#endif /* KRAIT_DESCRIBE_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * offsets.h - where things are in one interpreter build. Part of abi.h, which includes it.
+ *
+ * Must hold: an absent offset is PYOFF_ABSENT and never 0, since 0 is a valid offset.
+ */
+#ifndef KRAIT_OFFSETS_H
+#define KRAIT_OFFSETS_H
+
+#define PYOFF_ABSENT (-1)
+
+enum py_offsets_flag {
+	PYOFF_FREE_THREADED = 1 << 0,
+	/* PyThreadState.cframe leads to the current frame (3.11, 3.12). */
+	PYOFF_CFRAME = 1 << 1,
+	/*
+	 * No PyThreadState._status (3.8 to 3.11): _PyRuntime.gilstate.tstate_current tells which
+	 * of a thread's states is the active one, while the thread holds the GIL.
+	 */
+	PYOFF_TSTATE_CURRENT = 1 << 2,
+};
+
+/* How frames are linked, and what they say of themselves. */
+enum py_frame_kind {
+	/* 3.12+: owner tells frames from entry frames; the chain has both. */
+	PY_FRAME_OWNER,
+	/* 3.11: no entry frames; is_entry is set in a frame that C called. */
+	PY_FRAME_IS_ENTRY,
+	/* 3.8 to 3.10: PyFrameObject by f_back, each in an eval loop of its own; f_lasti. */
+	PY_FRAME_OBJECT,
+};
+
+/*
+ * Where things are in one interpreter build, in bytes from the start of the named C struct.
+ * Filled by user/target from _Py_DebugOffsets (3.13+), from checked tables or from DWARF (3.8 to
+ * 3.12), grouped as CPython's own structs are. A member has the name that it has in the newest
+ * version; what older ones call it is in user/target/py_builtin_offsets.c.
+ */
+struct py_offsets {
+	__u32 version; /* PY_VERSION_HEX */
+	__u32 flags; /* enum py_offsets_flag */
+	__u32 frame_kind; /* enum py_frame_kind */
+	__u32 lasti_shift; /* PY_FRAME_OBJECT: f_lasti counts 1 << lasti_shift bytes */
+	struct {
+		__s32 interpreters_head, finalizing, tstate_current;
+	} runtime; /* _PyRuntimeState */
+	struct {
+		__s32 id, next, threads_head, code_object_generation;
+	} interp; /* PyInterpreterState */
+	struct {
+		__s32 prev, next, interp, current_frame, base_frame;
+		__s32 last_profiled_frame, last_profiled_frame_seq;
+		__s32 thread_id, native_thread_id, status, cframe;
+	} thread; /* PyThreadState */
+	struct {
+		__s32 current_frame, previous;
+	} cframe; /* _PyCFrame */
+	struct {
+		__s32 previous, executable, instr_ptr, owner, tlbc_index, localsplus, is_entry;
+	} frame; /* _PyInterpreterFrame, PyFrameObject */
+	struct {
+		__s32 filename, name, qualname, linetable, firstlineno, code_adaptive, tlbc;
+		__s32 version; /* co_version, 3.12+ */
+		__s32 bytecode; /* co_code, where nothing else says how long the code is (3.8, 3.9) */
+	} code; /* PyCodeObject */
+	struct {
+		__s32 ob_type, tp_name;
+	} object; /* PyObject, PyTypeObject */
+	struct {
+		__s32 state, length, ascii_size, compact_size;
+	} unicode; /* PyASCIIObject, PyCompactUnicodeObject */
+	struct {
+		__s32 ob_size, ob_sval;
+	} bytes; /* PyBytesObject */
+};
+_Static_assert(sizeof(struct py_offsets) == 192, "struct py_offsets is shared with BPF");
+
+/*
+ * PyASCIIObject.state begins with interned: two bits, or a byte in free-threaded builds from 3.14 on.
+ * Behind it are kind (3 bits), compact and ascii (1 each).
+ */
+#define PYOFF_STRING_STATE_SHIFT(off)                                                              \
+	((off)->flags & PYOFF_FREE_THREADED && (off)->version >= 0x030e0000 ? 8 : 2)
+
+/* Bytes to read of a code object: the older ones are smaller. */
+#define PYOFF_CODE_WINDOW(off)                                                                     \
+	((off)->frame_kind == PY_FRAME_OBJECT ? KRAIT_OLD_CODE_WINDOW : KRAIT_CODE_WINDOW)
+
+#endif /* KRAIT_OFFSETS_H */

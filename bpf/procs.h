@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * procs.h - the maps that every program has to do with: who is followed, at whose expense, the ring buffer
+ * and the counters. Weak: each unit has them, and bpftool joins them into one.
+ *
+ * Must hold: programs of process events, which run in process context, and user space alone change procs; a
+ * sampling program only reads it, and adds to the numbers of an entry.
+ */
+#ifndef KRAIT_PROCS_H
+#define KRAIT_PROCS_H
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_PROCS);
+	__type(key, __u32); /* host tgid */
+	__type(value, struct proc_info);
+} procs SEC(".maps") __weak;
+
+/* Which uid is which owner, and what each takes up: share.h. Mapped by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct owner_books);
+} owners SEC(".maps") __weak;
+
+/* Sized by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTER_CNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps") __weak;
+
+/* Samples and snapshots may fill so much of the ring buffer; the rest is for process events. */
+const volatile __u64 sample_bytes_max __weak = 15 << 16;
+
+/* Atomically: a program that interrupts another one on this CPU may count the same. */
+static __always_inline void count_more(__u32 counter, __u64 n)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		__sync_fetch_and_add(value, n);
+}
+
+static __always_inline void count(__u32 counter)
+{
+	count_more(counter, 1);
+}
+
+#endif /* KRAIT_PROCS_H */

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * python_stack.h - the Python side of a sample: which thread state is this thread's, and what frames has it?
+ *
+ * Must hold: a thread's slot and anchor are used by one program at a time. One that interrupts another on the
+ * same thread, whatever context it is in, does without: it searches the lists and walks to the root.
+ */
+#ifndef KRAIT_PYTHON_STACK_H
+#define KRAIT_PYTHON_STACK_H
+
+static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
+{
+	slot->start_ns = start_ns;
+	slot->tstate_addr = 0;
+	slot->interp_addr = 0;
+	slot->resume_addr = 0;
+	slot->native = 0;
+	slot->taken = 0;
+}
+
+/*
+ * A program that interrupts this one between any two of its steps gives back what it takes before this one
+ * goes on, and no other CPU runs the thread: so looking and taking need not be one step.
+ */
+static __always_inline void take_thread_maps(struct scratch *s)
+{
+	__u32 tid = s->record.tid, index;
+	__u64 start_ns = s->record.thread_start_ns;
+	struct thread_ref *ref = bpf_map_lookup_elem(&threads, &tid);
+	struct thread_slot *slot;
+
+	if (!ref || ref->start_ns != start_ns)
+		return;
+	s->record.flags |= SAMPLE_HAS_SLOT;
+	index = ref->slot;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot)
+		return;
+	if (slot->start_ns != start_ns)
+		begin_slot(slot, start_ns);
+	if (slot->taken)
+		return;
+	slot->taken = 1;
+	barrier();
+	s->slot_index = index;
+	s->anchor_index = ref->anchor;
+}
+
+static __always_inline struct thread_slot *slot_of(const struct scratch *s)
+{
+	__u32 index = s->slot_index;
+
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+static __always_inline struct anchor *anchor_of(const struct scratch *s)
+{
+	__u32 index = s->anchor_index;
+
+	return bpf_map_lookup_elem(&anchors, &index);
+}
+
+/* Not before the record has left: the next one may be a delta to what it confirms. */
+static __always_inline void give_back_thread_maps(struct scratch *s)
+{
+	struct thread_slot *slot = slot_of(s);
+
+	barrier();
+	if (slot)
+		slot->taken = 0;
+}
+
+/* Leaves the thread state in search; the reason says whether there is one. */
+static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *proc, bool has_loop)
+{
+	struct scratch *s = c->s;
+	const struct thread_slot *slot = slot_of(s);
+	struct thread_search *t = &s->search;
+	__u32 reason;
+
+	if (slot && thread_still_valid(t, c->off, slot->tstate_addr, slot->interp_addr))
+		return REASON_PYTHON;
+	reason = has_loop ? search_thread_loop(s->index, proc->layout, s->slot_index) :
+			    search_thread_bounded(s->index, proc->layout, s->slot_index);
+	/* The page of _PyRuntime is not there before the interpreter has first written to it. */
+	if (t->interp_addr)
+		proc->seen = 1;
+	else if (reason == REASON_RUNTIME_FAULT && !proc->seen)
+		reason = REASON_NO_RUNTIME;
+	return reason;
+}
+
+/* What the thread says of its anchor, and what follows. The epoch is read last: see anchor.h. */
+static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor,
+					const struct py_offsets *off)
+{
+	struct anchor_plan *plan = &s->plan;
+
+	plan->tstate_addr = s->search.tstate_addr;
+	plan->lpf_addr = THREAD_FIELD(&s->search, off, last_profiled_frame);
+	plan->seq = THREAD_FIELD(&s->search, off, last_profiled_frame_seq);
+	plan->audit_every = audit_every;
+	barrier();
+	plan->epoch = *(volatile __u64 *)&anchor->epoch;
+	anchor_decide(anchor, plan);
+	anchor_aim(plan, &s->walker);
+}
+
+static __always_inline void note_anchor(struct record_sample *record, const struct scratch *s)
+{
+	record->anchor = s->plan.note;
+	record->anchor_epoch = s->plan.epoch;
+	record->anchor_steps = s->plan.steps;
+	record->anchor_index = s->walker.mark_index;
+}
+
+static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *proc, bool has_loop)
+{
+	struct anchor *anchor = anchor_of(c->s);
+	struct thread_search *t = &c->s->search;
+	struct record_sample *record = &c->s->record;
+	const struct py_offsets *off = c->off;
+	bool has_anchor = anchor && off->thread.last_profiled_frame != PYOFF_ABSENT;
+	struct thread_top top = {};
+	__u64 base_addr = 0;
+
+	record->tstate_addr = t->tstate_addr;
+	record->interp_addr = t->interp_addr;
+	if (off->interp.code_object_generation != PYOFF_ABSENT &&
+	    read_user_u64(&record->code_generation,
+			  t->interp_addr + off->interp.code_object_generation))
+		return REASON_RUNTIME_FAULT;
+	if (off->thread.base_frame != PYOFF_ABSENT)
+		base_addr = THREAD_FIELD(t, off, base_frame);
+	if (thread_top(t, off, &top))
+		return REASON_THREAD_FAULT;
+	walk_begin(&c->s->walker, top.frame_addr, base_addr, proc->flags & PROC_FINGERPRINT);
+	walk_begin_cframe(&c->s->walker, t->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
+	if (has_anchor)
+		plan_anchor(c->s, anchor, off);
+	walk_frames(c, proc->layout, has_loop);
+	if (has_anchor)
+		anchor_shorten(&c->s->plan, &c->s->walker);
+	if (reason_outcome(c->s->walker.reason) != OUTCOME_LOST)
+		describe_frames(c, proc, has_loop);
+	if (has_anchor) {
+		anchor_settle(anchor, &c->s->plan, &c->s->walker);
+		note_anchor(record, c->s);
+	}
+	return c->s->walker.reason;
+}
+
+/* Leaves Python's frames in s->frames; the result is the reason of the outcome. */
+static __always_inline __u32 take_python(struct scratch *s, struct proc_info *proc,
+					 struct task_struct *task, bool has_loop)
+{
+	struct loop_ctx c = { .s = s };
+	__u32 layout = proc->layout, reason;
+
+	s->slot_index = KRAIT_NO_SLOT;
+	s->anchor_index = KRAIT_NO_ANCHOR;
+	s->walker.frame_cnt = 0;
+	if (task_is_exiting(task))
+		return REASON_EXITING;
+	if (task_is_execing(task))
+		return REASON_EXECING;
+	c.off = bpf_map_lookup_elem(&layouts, &layout);
+	if (!c.off)
+		return REASON_NO_LAYOUT;
+	take_thread_maps(s);
+	s->search.thread_ptr = task_thread_pointer(task);
+	s->search.runtime_addr = proc->runtime_addr;
+	s->record.thread_ptr = s->search.thread_ptr;
+	reason = find_thread(&c, proc, has_loop);
+	if (reason != REASON_PYTHON)
+		return reason;
+	reason = walk_thread(&c, proc, has_loop);
+	if (c.off->thread.last_profiled_frame != PYOFF_ABSENT &&
+	    s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH && task_is_dumpable(task))
+		s->record.flags |= SAMPLE_DUMPABLE;
+	return reason;
+}
+
+#endif /* KRAIT_PYTHON_STACK_H */

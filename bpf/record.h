@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * record.h - the records of the ring buffer. Part of abi.h, which includes it.
+ *
+ * Each begins with a struct record_header. That of an interrupt, struct record_sample, is followed by
+ * sections: arrays of one kind of element each, in the order of enum record_section, and record_sample.cnt says
+ * how many elements each has. A new kind of content is a new section: a number and a size here, one
+ * section_append() in BPF (section.h), one record__section() in user space (sampler/record.h).
+ *
+ * Must hold: a reason keeps its number within a release, and its name for ever: outputs print the name.
+ */
+#ifndef KRAIT_RECORD_H
+#define KRAIT_RECORD_H
+
+/* What a sample says of the thread's anchor. */
+enum anchor_note {
+	ANCHOR_NOTE_NONE, /* full walk, nothing to say */
+	ANCHOR_NOTE_DELTA, /* stops at the anchor: anchor_steps below the confirmed one */
+	ANCHOR_NOTE_CONFIRM, /* full walk that met it: frames[anchor_index] */
+	ANCHOR_NOTE_AUDIT, /* full walk although a delta was possible; index and steps valid */
+	ANCHOR_NOTE_SLID, /* it has left the stack, or slid to an entry frame */
+	ANCHOR_NOTE_FOREIGN, /* somebody else writes last_profiled_frame */
+	ANCHOR_NOTE_CNT
+};
+
+/* How an interrupt of a tracked process ended. Every one ends as exactly one of the three. */
+enum outcome {
+	OUTCOME_COMPLETE,
+	OUTCOME_TRUNCATED, /* the leaf side is there and true, the root is missing */
+	OUTCOME_LOST,
+	OUTCOME_CNT
+};
+
+/* The number of a reason has its outcome in it; a new reason goes behind the others of its outcome. */
+#define REASON_SHIFT 5
+#define REASON(outcome, number) ((outcome) << REASON_SHIFT | (number))
+
+/* Why. Numbers between those of two outcomes belong to no reason: see reason_is_known(). */
+enum reason {
+	/* A whole Python stack, possibly empty between two calls. */
+	REASON_PYTHON = REASON(OUTCOME_COMPLETE, 0),
+	REASON_NO_RUNTIME, /* interpreter not initialised yet, or finalised */
+	REASON_NATIVE_THREAD, /* the thread has no Python thread state */
+	REASON_EXITING, /* the task is exiting: its memory, and Python with it, is gone */
+	REASON_EXECING, /* the process is just getting a new image */
+	REASON_COMPLETE_END,
+
+	/* Deeper than KRAIT_MAX_FRAMES. */
+	REASON_DEPTH = REASON(OUTCOME_TRUNCATED, 0),
+	REASON_FRAME_FAULT, /* a frame's memory is not present */
+	REASON_NO_BASE, /* the chain ended before the thread's base frame */
+	REASON_TRUNCATED_END,
+
+	/* _PyRuntime or an interpreter state is not readable. */
+	REASON_RUNTIME_FAULT = REASON(OUTCOME_LOST, 0),
+	REASON_THREAD_FAULT, /* a thread state is not readable */
+	REASON_THREAD_TORN, /* the thread list changed while it was searched */
+	REASON_THREAD_LIMIT, /* the thread list is long: the search goes on at the next sample */
+	REASON_BAD_FRAME, /* a frame that cannot be one: misaligned, or of no known owner */
+	REASON_CYCLE, /* the chain of frames runs in a circle */
+	REASON_NO_LAYOUT, /* krait's own maps are inconsistent */
+	REASON_RING_FULL, /* no room in the ring buffer: user space is too slow */
+	REASON_BAD_RECORD, /* user space got a record that makes no sense */
+	REASON_NO_CACHE, /* a delta whose base user space does not have */
+	REASON_NO_PROCESS, /* user space has missed that this process began */
+	REASON_NO_ROOM, /* the profile has no room for its stack */
+	REASON_NESTED, /* it interrupted one that uses the same memory */
+	REASON_CNT
+};
+_Static_assert(REASON_COMPLETE_END <= REASON_DEPTH &&
+		       REASON_TRUNCATED_END <= REASON_RUNTIME_FAULT &&
+		       REASON_CNT <= REASON(OUTCOME_CNT, 0) && REASON_CNT <= 256,
+	       "reasons of an outcome have numbers of their own, and a __u8 holds them");
+
+static inline enum outcome reason_outcome(__u32 reason)
+{
+	return (enum outcome)(reason >> REASON_SHIFT);
+}
+
+static inline int reason_is_known(__u32 reason)
+{
+	return reason < REASON_COMPLETE_END ||
+	       (reason >= REASON_DEPTH && reason < REASON_TRUNCATED_END) ||
+	       (reason >= REASON_RUNTIME_FAULT && reason < REASON_CNT);
+}
+
+/*
+ * One node of the chain, leaf first. An entry frame (C stack, owner >= 3) has code_addr 0; a frame
+ * that was just being cleared has frame_addr 0 too.
+ */
+struct frame {
+	__u64 code_addr; /* PyCodeObject */
+	__u64 frame_addr; /* _PyInterpreterFrame */
+	__s32 instr_off; /* bytes from the first code unit; FRAME_INSTR_UNKNOWN if out of range */
+	__u32 fingerprint; /* of the code object where PROC_FINGERPRINT, else 0 */
+};
+_Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
+#define FRAME_INSTR_UNKNOWN (-1)
+/* Called but not begun: CPython gives it the first line (3.8 to 3.12). */
+#define FRAME_INSTR_BEFORE (-2)
+
+/* A frame of native code, leaf first. */
+struct native_frame {
+	__u64 ip; /* of the leaf; of a caller: where it goes on */
+	__u64 frame_addr; /* its frame pointer: where on the stack it lies; 0 unknown */
+};
+_Static_assert(sizeof(struct native_frame) == 16, "struct native_frame is shared with BPF");
+
+/* How the native part of a stack ended. */
+enum native_reason {
+	NATIVE_NONE, /* it was not asked for, or there is none: the task is exiting */
+	NATIVE_COMPLETE, /* at a frame pointer of 0, as threads start with; may be one by chance */
+	NATIVE_NO_FRAME_POINTER, /* code that keeps none */
+	NATIVE_FAULT, /* the stack's memory is not present */
+	NATIVE_LIMIT, /* deeper than KRAIT_MAX_NATIVE */
+	NATIVE_NO_REGS, /* the user registers could not be found */
+	NATIVE_REASON_CNT
+};
+
+enum record_type {
+	RECORD_SAMPLE,
+	RECORD_EXEC,
+	RECORD_FORK,
+	RECORD_EXIT, /* of a process (its last thread) */
+	RECORD_THREAD_EXIT, /* of a thread of a tracked process */
+	RECORD_RUNTIME, /* an interpreter in a known library begins */
+	RECORD_CODE, /* a code object seen for the first time */
+	RECORD_TYPE_CNT
+};
+
+/* Every record begins with its type, its owner and its size. */
+struct record_header {
+	__u16 type; /* enum record_type */
+	__u16 owner;
+	__u32 size;
+};
+
+/* What follows the header of a sample, in this order; where it says so, leaf first. */
+enum record_section {
+	SECTION_FRAMES, /* struct frame: Python's, leaf first */
+	SECTION_NATIVE, /* struct native_frame, leaf first */
+	SECTION_KERNEL, /* __u64: addresses, leaf first */
+	SECTION_LEAF, /* __u64: what is at the user stack pointer, with native frames */
+	SECTION_CNT
+};
+
+/* Size of one element. */
+static inline __u32 section_unit(enum record_section section)
+{
+	switch (section) {
+	case SECTION_FRAMES:
+		return sizeof(struct frame);
+	case SECTION_NATIVE:
+		return sizeof(struct native_frame);
+	case SECTION_KERNEL:
+	case SECTION_LEAF:
+		return sizeof(__u64);
+	case SECTION_CNT:
+		break;
+	}
+	return 0;
+}
+
+/* The record of one interrupt. */
+struct record_sample {
+	__u16 type; /* RECORD_SAMPLE */
+	__u16 owner; /* share.h; as in struct proc_info */
+	__u32 size; /* of the record with its sections, bytes */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 thread_start_ns; /* task start, boot clock */
+	__u64 period; /* events that it stands for: ns for cpu-clock */
+	__u64 tstate_addr;
+	__u64 interp_addr;
+	__u64 code_generation; /* PyInterpreterState.code_object_generation; 0 before 3.14 */
+	__u64 thread_ptr; /* thread pointer, which is the PyThreadState's thread_id */
+	__u64 anchor_epoch; /* with a note other than none */
+	__u32 pid; /* host tgid */
+	__u32 tid; /* host tid */
+	__u32 cpu;
+	__u16 anchor_index; /* of the anchor in the frames */
+	__u16 anchor_steps; /* frames that it has slid towards the root since it was confirmed */
+	__u8 reason; /* enum reason: the outcome, too */
+	__u8 event; /* index of the perf event, in the order of -e */
+	__u8 flags; /* enum sample_flag */
+	__u8 anchor; /* enum anchor_note */
+	__u8 native_reason; /* enum native_reason */
+	__u8 pad_[3];
+	__u16 cnt[SECTION_CNT]; /* elements of each section */
+	char comm[16]; /* of the thread */
+};
+_Static_assert(sizeof(struct record_sample) == 120, "struct record_sample is shared with BPF");
+_Static_assert(KRAIT_MAX_FRAMES < 1 << 16 && KRAIT_ANCHOR_FRAMES < 1 << 16, "counted in a __u16");
+
+enum sample_flag {
+	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
+	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
+	SAMPLE_DUMPABLE = 1 << 2, /* its user may trace the process; told where an anchor may pay */
+};
+
+/*
+ * Parts of a snapshot: the object, its type's name pointer and name, two strings, line table, and the
+ * header of the bytecode (3.8, 3.9).
+ */
+#define CODE_REGIONS 7
+/* The largest part: longer names and line tables are read by user space. Powers of two. */
+#define CODE_REGION_MAX 8192
+#define CODE_DATA_SIZE 16384
+/*
+ * What the snapshots of one process may take: so much at once, and 2^CODE_RATE_SHIFT ns for each byte
+ * from then on (3.7 MiB a second). The largest imports have less; user space reads what is left out.
+ */
+#define CODE_BYTES_MAX (4U << 20)
+#define CODE_RATE_SHIFT 8
+
+/*
+ * Snapshot of a code object: regions of the target's memory as they were in one interrupt, which
+ * comes before the sample that refers to it.
+ */
+struct record_code {
+	__u16 type; /* RECORD_CODE */
+	__u16 owner;
+	__u32 size; /* of the record: this header and data_size bytes */
+	__u64 code_addr;
+	__u32 pid; /* host tgid */
+	__u32 fingerprint;
+	__u32 region_cnt;
+	__u32 data_size;
+	__u32 has_lines; /* the line table is among the regions */
+	__u32 pad_;
+	struct {
+		__u64 addr;
+		__u32 size;
+		__u32 pos; /* in data */
+	} regions[CODE_REGIONS];
+	__u8 data[CODE_DATA_SIZE + CODE_REGION_MAX];
+};
+#define CODE_RECORD_HEADER 152
+_Static_assert(__builtin_offsetof(struct record_code, data) == CODE_RECORD_HEADER, "record_code");
+
+/* A process or thread came, changed or went. */
+struct record_task {
+	__u16 type;
+	__u16 owner;
+	__u32 size;
+	__u64 time_ns;
+	__u64 start_ns; /* of the process (the child for a fork), of the thread for its exit */
+	__u32 pid; /* of the task (the child for a fork) */
+	__u32 tid;
+	__u32 parent_pid;
+	__u32 layout; /* exec of a known binary, runtime: its layout, else KRAIT_NO_LAYOUT */
+	char comm[16];
+	__u64 runtime_addr; /* with a layout */
+	__u64 dropped; /* exit: as in struct proc_info */
+	__u32 uid; /* of the task's real credentials, as the host has it */
+	__u32 file; /* with a layout: binary_info.file */
+};
+_Static_assert(sizeof(struct record_task) == 80, "struct record_task is shared with BPF");
+
+#endif /* KRAIT_RECORD_H */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * sample.h - something has interrupted a thread: one record.
+ *
+ * tracked process? -> memory -> thread state -> Python frames -> native frames -> ring buffer. Whatever goes
+ * wrong on the way, the record leaves all the same, with its reason; only a full ring buffer, and memory that
+ * is in use, leave nothing but a count.
+ *
+ * An entry point (sampler.bpf.c) asks for the tracked_process(), makes a struct trigger of its own context and
+ * calls take_sample(). Nothing here knows what kind of program it is in.
+ */
+#ifndef KRAIT_SAMPLE_H
+#define KRAIT_SAMPLE_H
+
+#include "abi.h"
+#include "share.h"
+#include "fingerprint.h"
+#include "read.h"
+#include "thread.h"
+#include "walk.h"
+#include "anchor.h"
+#include "codedef.h"
+#include "native.h"
+#include "task.h"
+#include "procs.h"
+#include "room.h"
+#include "maps.h"
+#include "scratch.h"
+#include "section.h"
+#include "describe.h"
+#include "loops.h"
+
+/* What an entry point knows of the interrupt. The thread is the current one. */
+struct trigger {
+	void *ctx; /* the program's own, for bpf_get_stack() */
+	__u64 now_ns; /* CLOCK_MONOTONIC */
+	__u64 period; /* what it stands for, in units of the event */
+	__u32 event; /* index of the event */
+	enum sample_context context; /* that the program runs in: scratch.h */
+	bool in_kernel; /* the interrupted code is the kernel's: regs are none */
+	struct native_regs regs; /* of the interrupted code */
+	/* Constants of the program: */
+	bool has_loop; /* bpf_loop() is there (5.17+) */
+	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
+};
+
+#include "python_stack.h"
+#include "native_stack.h"
+
+static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
+					 const struct proc_info *proc, struct task_struct *task)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	record->type = RECORD_SAMPLE;
+	record->owner = proc->owner;
+	record->size = sizeof(*record);
+	record->time_ns = t->now_ns;
+	record->thread_start_ns = task_start_ns(task);
+	record->period = t->period;
+	record->tstate_addr = 0;
+	record->interp_addr = 0;
+	record->code_generation = 0;
+	record->thread_ptr = 0;
+	record->anchor_epoch = 0;
+	record->pid = pid_tgid >> 32;
+	record->tid = (__u32)pid_tgid;
+	record->cpu = bpf_get_smp_processor_id();
+	record->anchor_index = 0;
+	record->anchor_steps = 0;
+	record->event = t->event;
+	record->flags = t->in_kernel ? SAMPLE_KERNEL : 0;
+	record->anchor = ANCHOR_NOTE_NONE;
+	record->native_reason = NATIVE_NONE;
+	for (int i = 0; i < SECTION_CNT; i++)
+		record->cnt[i] = 0;
+	bpf_get_current_comm(record->comm, sizeof(record->comm));
+}
+
+/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
+static __always_inline void settle_python(struct scratch *s, __u32 reason)
+{
+	__u32 cnt = s->walker.frame_cnt;
+
+	s->record.reason = reason;
+	if (reason_outcome(reason) != OUTCOME_LOST)
+		section_append(&s->record, SECTION_FRAMES,
+			       cnt < KRAIT_MAX_FRAMES ? cnt : KRAIT_MAX_FRAMES);
+}
+
+/*
+ * First seen of a thread that an anchor may be worth (user space has not given it a slot yet) and may be
+ * written to at once: user space should come. It does not where the machine has slept since the thread
+ * began, which sets the clocks apart; then its own next turn must do.
+ */
+static __always_inline bool is_new_and_old(const struct record_sample *record)
+{
+	return !(record->flags & SAMPLE_HAS_SLOT) &&
+	       record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH &&
+	       (__s64)(record->time_ns - record->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
+}
+
+/* Into the ring buffer, if its owner may still take room there. */
+static __always_inline int send_record(struct record_sample *record)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	struct owner_books *books = owner_books();
+	__u64 size = record_size(record);
+	struct owner_use *use;
+
+	if (!books)
+		return -1;
+	if (waiting > wakeup_bytes || is_new_and_old(record))
+		flags = BPF_RB_FORCE_WAKEUP;
+	use = owner_use(books, record->owner);
+	if (!ring_allows(books, record->owner, size, waiting, sample_bytes_max) ||
+	    bpf_ringbuf_output(&ring, record, size, flags)) {
+		__sync_fetch_and_add(&use->samples_dropped, 1);
+		return -1;
+	}
+	ring_took(use, size);
+	return 0;
+}
+
+static __always_inline void emit_record(struct scratch *s, struct proc_info *proc,
+					struct event_counts *counts)
+{
+	struct anchor *anchor;
+
+	if (!send_record(&s->record))
+		return;
+	__sync_fetch_and_add(&proc->dropped, 1);
+	anchor = anchor_of(s);
+	if (anchor && s->record.anchor == ANCHOR_NOTE_CONFIRM)
+		anchor_unsent(anchor, &s->plan);
+	counts->ring_full++;
+}
+
+/* The process of the current thread, if its interrupts are wanted. */
+static __always_inline struct proc_info *tracked_process(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
+
+	if (!proc || !(proc->flags & PROC_PYTHON))
+		return NULL;
+	return same_start(process_start_ns(task), proc->start_ns) ? proc : NULL;
+}
+
+/* proc: what tracked_process() has found. */
+static __always_inline void take_sample(const struct trigger *t, struct proc_info *proc)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u32 event = t->event;
+	struct event_counts *counts = bpf_map_lookup_elem(&event_counts, &event);
+	struct scratch *s;
+
+	if (!counts)
+		return;
+	counts->interrupts++;
+	s = scratch_take(t->context);
+	if (!s) {
+		counts->nested++;
+		return;
+	}
+	begin_record(&s->record, t, proc, task);
+	settle_python(s, take_python(s, proc, task, t->has_loop));
+	take_native_and_kernel(t, s, task);
+	emit_record(s, proc, counts);
+	give_back_thread_maps(s);
+	scratch_give_back(s);
+}
+
+#endif /* KRAIT_SAMPLE_H */

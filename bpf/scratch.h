@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * scratch.h - what one sample needs beyond the 512 bytes of BPF stack, and whose turn it is to use it.
+ *
+ * A sampling program can be interrupted by another one on its CPU: one on a scheduler's switch by a perf
+ * event's, which may be an NMI. So each CPU has memory for each context, and a context is a set of programs
+ * of which a CPU runs one at a time:
+ *  - perf events: the kernel itself lets only one of their programs run on a CPU, whatever they come as
+ *    (bpf_prog_active; bpf_overflow_handler() in kernel/events/core.c);
+ *  - a tracepoint that fires with interrupts off, such as sched_switch: on a CPU it cannot meet itself.
+ * A program that can be preempted needs more than a context: another thread's may run before it ends.
+ *
+ * Must hold: nobody gets memory that is in use. That contexts are as described is the rule, taken is the
+ * lock: where the rule is broken, the inner interrupt is lost and counted, and the outer one stays whole.
+ */
+#ifndef KRAIT_SCRATCH_H
+#define KRAIT_SCRATCH_H
+
+struct scratch {
+	__u32 taken;
+	__u32 index; /* of this memory in the map */
+	/* Of the thread, as far as this sample has them for itself; else KRAIT_NO_SLOT, KRAIT_NO_ANCHOR. */
+	__u32 slot_index, anchor_index;
+	struct thread_search search;
+	struct walker walker;
+	struct anchor_plan plan;
+	struct describer describer;
+	struct record_code code;
+	struct native_walk native;
+	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
+	__u64 leaf_addr; /* its stack pointer there */
+	struct record_sample record;
+	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
+	/* Room behind the frames: other sections follow them wherever they end. */
+	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + KRAIT_LEAF_WORDS];
+};
+
+/*
+ * By context and CPU; sized by user space. Not a per-CPU map: the kernel refuses those with values over
+ * 32 KiB (PCPU_MIN_UNIT_SIZE).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps") __weak;
+
+/* Possible CPUs. */
+const volatile __u32 cpu_cnt __weak = 1;
+
+/* Memory for one sample, or NULL. */
+static __always_inline struct scratch *scratch_take(__u32 context)
+{
+	__u32 index = context * cpu_cnt + bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &index);
+
+	if (!s || s->taken)
+		return NULL;
+	s->taken = 1;
+	barrier();
+	s->index = index;
+	return s;
+}
+
+static __always_inline void scratch_give_back(struct scratch *s)
+{
+	barrier();
+	s->taken = 0;
+}
+
+#endif /* KRAIT_SCRATCH_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * section.h - building a record: header first, then one section after the other (record.h).
+ *
+ * record.size is where the next section begins. Whoever has something to add writes it to section_room(),
+ * in place, and then says what and how much it is with section_append().
+ *
+ * Must hold: sections come in the order of enum record_section; nothing is written behind the room of struct scratch.
+ */
+#ifndef KRAIT_SECTION_H
+#define KRAIT_SECTION_H
+
+/* Room for sections, in words. */
+#define BODY_WORDS                                                                                 \
+	((sizeof(struct scratch) - __builtin_offsetof(struct scratch, frames)) / sizeof(__u64))
+
+/* Keeps the compiler from checking a bound in one register and using another. */
+#define keep_bound(var) asm volatile("" : "+r"(var))
+
+/* Where the next section goes, skip words further on; NULL where fewer than cnt words are left. */
+static __always_inline __u64 *section_room(struct scratch *s, __u64 skip, __u64 cnt)
+{
+	__u64 pos = (s->record.size - sizeof(s->record)) / sizeof(__u64) + skip;
+
+	keep_bound(pos);
+	if (pos > BODY_WORDS - cnt)
+		return NULL;
+	return (__u64 *)s->frames + pos;
+}
+
+static __always_inline void section_append(struct record_sample *record,
+					   enum record_section section, __u32 cnt)
+{
+	record->cnt[section] = cnt;
+	record->size += cnt * section_unit(section);
+}
+
+/* Bytes of the whole record. */
+static __always_inline __u64 record_size(const struct record_sample *record)
+{
+	__u64 size = record->size;
+
+	keep_bound(size);
+	if (size > sizeof(*record) + BODY_WORDS * sizeof(__u64))
+		size = sizeof(*record) + BODY_WORDS * sizeof(__u64);
+	return size;
+}
+
+#endif /* KRAIT_SECTION_H */
