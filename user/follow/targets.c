@@ -5,19 +5,29 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target/proc.h"
 #include "target/process.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 /* Pause between two looks whether debug information has been read. */
 #define READING_MS 20
 /* Looks for children: one may start another before it is followed. */
 #define CHILDREN_LOOKS 3
+/*
+ * What has just been started is given this long to become Python, and what has just executed another
+ * program, which nobody can see, a little. Starting an interpreter takes 20 ms, on a busy machine more.
+ */
+#define YOUNG_NS (2 * NS_PER_SEC)
+#define PATIENCE_NS (NS_PER_SEC * 3 / 10)
+#define BECOMING_MS 50
 
 struct member {
 	pid_t pid, parent;
+	__u64 start_ticks;
 	bool descends; /* from a named one */
 };
 
@@ -72,7 +82,7 @@ static int add_member(pid_t pid, void *ctx)
 		f->list = grown;
 		f->cap = cap;
 	}
-	f->list[f->cnt++] = (struct member){ .pid = pid, .parent = stat.parent };
+	f->list[f->cnt++] = (struct member){ pid, stat.parent, stat.start_ticks, false };
 	return 0;
 }
 
@@ -151,6 +161,96 @@ void targets_follow_children(struct processes *processes, const pid_t pids[], si
 			 strerror(-result));
 }
 
+/* What one look at a named process and its children has found. */
+struct look_result {
+	bool python; /* one is sampled from now on */
+	pid_t reading; /* its debug information has to be read first; 0 none */
+	unsigned cnt;
+	__u64 youngest_ns; /* CLOCK_BOOTTIME */
+	int refused; /* why one that is Python is not sampled, 0 none is */
+	char why[256];
+};
+
+static void look_at_family(struct processes *processes, pid_t pid, struct look_result *ret)
+{
+	struct family f = { 0 };
+	const char *why;
+
+	*ret = (struct look_result){ 0 };
+	(void)process_each(add_member, &f);
+	mark_descendants(&f, &pid, 1);
+	spare_krait(&f);
+	for (size_t i = 0; i < f.cnt; i++) {
+		__u64 start_ns = f.list[i].start_ticks * KRAIT_NS_PER_TICK;
+		int result;
+
+		if (!f.list[i].descends)
+			continue;
+		ret->cnt++;
+		if (start_ns > ret->youngest_ns)
+			ret->youngest_ns = start_ns;
+		result = processes__follow(processes, f.list[i].pid, &why);
+		if (processes__find(processes, f.list[i].pid)) {
+			ret->python = true;
+		} else if (result == -EINPROGRESS) {
+			ret->reading = f.list[i].pid;
+		} else if (result && result != -ENOEXEC && result != -ESRCH && !ret->refused) {
+			ret->refused = result;
+			snprintf(ret->why, sizeof(ret->why), "%s", why);
+		}
+	}
+	free(f.list);
+}
+
+static __u64 now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
+}
+
+static bool is_worth_waiting(const struct look_result *look, __u64 waited_ns)
+{
+	return waited_ns < PATIENCE_NS ||
+	       (waited_ns < YOUNG_NS && now_ns(CLOCK_BOOTTIME) - look->youngest_ns < YOUNG_NS);
+}
+
+/*
+ * The process is not Python, now: what runs one (timeout, sudo, a shell, a bootloader) has a child that
+ * is, or will, and an interpreter that has just been started is not one yet.
+ */
+static int await_python(struct processes *processes, pid_t pid, int signal_fd, struct error *err)
+{
+	struct pollfd fd = { .fd = signal_fd, .events = POLLIN };
+	__u64 begin_ns = clock_monotonic_ns();
+	struct look_result look;
+	const char *why;
+
+	for (;;) {
+		look_at_family(processes, pid, &look);
+		if (look.python)
+			return 0;
+		if (look.reading)
+			return await_debug_information(processes, look.reading, signal_fd, &why) ?
+				       explain_target(err, look.reading, -ENOTSUP, why) :
+				       0;
+		if (!is_worth_waiting(&look, clock_monotonic_ns() - begin_ns))
+			break;
+		if (poll(&fd, 1, BECOMING_MS) > 0)
+			return explain_target(err, pid, -EINTR, "interrupted");
+	}
+	if (!look.cnt)
+		return explain_target(err, pid, -ESRCH, "");
+	if (look.refused)
+		return explain_target(err, pid, look.refused, look.why);
+	if (look.cnt > 1)
+		return explain_target(err, pid, -ENOEXEC,
+				      "neither it nor any process below it is Python");
+	(void)processes__follow(processes, pid, &why);
+	return explain_target(err, pid, -ENOEXEC, why);
+}
+
 int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
 		   struct error *err)
 {
@@ -161,7 +261,9 @@ int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, 
 
 		if (result == -EINPROGRESS)
 			result = await_debug_information(processes, pids[i], signal_fd, &why);
-		if (result)
+		if (result == -ENOEXEC && await_python(processes, pids[i], signal_fd, err))
+			return -1;
+		if (result && result != -ENOEXEC)
 			return explain_target(err, pids[i], result, why);
 	}
 	targets_follow_children(processes, pids, cnt);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * targets.h - the processes that the user named, and their children of any generation that are there
- * already. Each named one must be there and be a Python that krait knows: a mistyped pid must not go
- * unnoticed. A child need not be: a shell may start one later, and events tell.
+ * already. Each named one must be there and be a Python that krait knows, or be on the way to it: have just
+ * been started, or have such a child, as a shell, sudo or timeout has. A mistyped pid must not go
+ * unnoticed. Other children may be what they are: a shell may start one later, and events tell.
  */
 #ifndef KRAIT_FOLLOW_TARGETS_H
 #define KRAIT_FOLLOW_TARGETS_H
@@ -11,8 +12,8 @@
 #include "util/error.h"
 
 /*
- * Follows them. Where debug information has to be read first, it waits until it has been, or signal_fd
- * is readable. 0, or -1 and *err says which and why.
+ * Follows them. Where debug information has to be read first, it waits until it has been, and up to two
+ * seconds for what has just been started; not when signal_fd is readable. 0, or -1 and *err says which and why.
  */
 int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
 		   struct error *err);
