@@ -41,6 +41,7 @@ struct recording {
 	struct emit_options emit;
 	struct session_config config;
 	struct session *session;
+	struct dict_holder holder; /* for outputs that have written ids already */
 	struct kernel_symbols *kernel_symbols;
 	struct mapper *mapper; /* NULL: no perf maps are wanted */
 	unsigned maps; /* that were written */
@@ -166,7 +167,11 @@ static int start(struct recording *r, struct error *err)
 	if (o->perf_map && !(r->mapper = mapper__new(err)))
 		return -1;
 	r->session = session__new(&r->config, err);
-	return r->session ? 0 : -1;
+	if (!r->session)
+		return -1;
+	if (outputs__stream(r->outputs))
+		dict__hold(session__profile(r->session)->dict, &r->holder);
+	return 0;
 }
 
 /* "5602 samples", "5602 cpu-clock + 87 page-faults samples". */
@@ -456,6 +461,8 @@ int cmd_record(int argc, char **argv)
 	r->command_line = join(argc, argv);
 	uname(&r->host);
 	code = record(r);
+	if (r->session)
+		dict__release(session__profile(r->session)->dict, &r->holder);
 	session__free(r->session);
 	outputs__free(r->outputs);
 	mapper__free(r->mapper);

@@ -56,7 +56,7 @@ struct process {
 	struct probed *probed; /* tracked ones have it */
 	struct symbolizer *symbolizer;
 	struct native *native; /* NULL where native frames are not wanted */
-	__u32 node; /* of the profile; 0 not there yet */
+	__u64 node; /* the collector's tag; 0 not there yet */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	struct thread_list threads; /* that were sampled */
 	__u32 attempts;

@@ -30,7 +30,7 @@ struct thread {
 	__u32 slot; /* sampler/slots.h, KRAIT_NO_SLOT: none */
 	char comm[16]; /* of the kernel, that node and name were made with */
 	char name[64]; /* printable */
-	__u32 node; /* of the profile; 0 not there yet */
+	__u64 node; /* the collector's tag; 0 not there yet */
 	struct last_stack *stack; /* NULL before the first one */
 	TAILQ_ENTRY(thread) of_process, by_use;
 	UT_hash_handle hh;

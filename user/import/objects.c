@@ -188,7 +188,7 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 	if (s && !s->tag)
 		s->tag = dict__plain_frame(o->dict, FRAME_KERNEL, s->name, module, 0);
 	if (s)
-		return s->tag;
+		return (__u32)s->tag;
 	if (!o->kernel_frame)
 		o->kernel_frame = mark(o, "[kernel]");
 	return o->kernel_frame;
@@ -207,7 +207,7 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 			s->tag = dict__plain_frame(o->dict, FRAME_NATIVE, s->name,
 						   object->file.path, 0);
 		if (s)
-			return s->tag;
+			return (__u32)s->tag;
 	}
 	if (!object->file.is_dso)
 		return object_frame(o, object);

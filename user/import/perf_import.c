@@ -25,6 +25,7 @@
 
 struct import {
 	struct profile *profile;
+	struct dict_holder holder; /* what has been read refers to each other by ids */
 	const struct perf_import_config *config;
 	struct perf_import_stats *stats;
 	struct perf_reader *reader;
@@ -327,6 +328,7 @@ static void finish(struct import *im)
 
 static void import_free(struct import *im)
 {
+	dict__release(im->profile->dict, &im->holder);
 	import_tasks_free(&im->tasks);
 	stack_filter__free(im->stacks);
 	objects__free(im->objects);
@@ -345,6 +347,7 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 	result = perf_reader__open(&im.reader, in, config->path, err);
 	if (result)
 		return result;
+	dict__hold(p->dict, &im.holder);
 	im.objects = objects__new(p->dict, config->path, config->alone);
 	if (config->filter.function)
 		im.stacks = stack_filter__new(config->filter.function);

@@ -112,24 +112,29 @@ static __u32 process_node(struct collector *c, struct process *p, const char *co
 /* The node of the sampled thread below that of its process; it is another one when the name changes. */
 static __u32 thread_node(struct collector *c, struct thread *t, const struct record_sample *record)
 {
+	struct dict *dict = c->profile->dict;
 	struct process *p = t->process;
+	__u32 node = dict__tagged(dict, t->node), parent = dict__tagged(dict, p->node);
 
-	if (t->node && !memcmp(t->comm, record->comm, sizeof(t->comm)))
-		return t->node;
+	if (node && !memcmp(t->comm, record->comm, sizeof(t->comm)))
+		return node;
 	memcpy(t->comm, record->comm, sizeof(t->comm));
 	printable_into(t->name, sizeof(t->name), record->comm);
-	if (!p->node)
-		p->node = process_node(c, p, p->info.comm[0] ? p->info.comm : t->name);
-	t->node =
-		dict__named_child(c->profile->dict, p->node, FRAME_THREAD, t->name, p->pid, t->tid);
-	return t->node;
+	if (!parent) {
+		parent = process_node(c, p, p->info.comm[0] ? p->info.comm : t->name);
+		p->node = dict__tag(dict, parent);
+	}
+	node = dict__named_child(dict, parent, FRAME_THREAD, t->name, p->pid, t->tid);
+	t->node = dict__tag(dict, node);
+	return node;
 }
 
 /* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
 static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 			const struct record_sample *record, struct stack *stack)
 {
-	__u32 kept = stack->root_tag == root ? stack->kept : 0;
+	__u64 tag = dict__tag(c->profile->dict, root);
+	__u32 kept = stack->root_tag == tag ? stack->kept : 0;
 	__u32 node = kept ? stack->tags[kept - 1] : root;
 
 	for (__u32 i = kept; i < stack->cnt && node; i++) {
@@ -137,7 +142,7 @@ static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
 			node = naming_node(&c->naming, p, node, record, &stack->frames[i]);
 		stack->tags[i] = node;
 	}
-	stack->root_tag = node ? root : 0;
+	stack->root_tag = node ? tag : 0;
 	return node;
 }
 
@@ -208,7 +213,8 @@ static bool has_python(const struct stack *stack)
 static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 			const struct record_sample *record, struct stack *stack)
 {
-	__u32 kept = stack->root_tag == root ? stack->kept : 0, node = root, i;
+	__u64 tag = dict__tag(c->profile->dict, root);
+	__u32 kept = stack->root_tag == tag ? stack->kept : 0, node = root, i;
 	const struct join *j;
 
 	if (!has_python(stack)) {
@@ -235,7 +241,7 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 		}
 	}
 	if (node)
-		stack->root_tag = root;
+		stack->root_tag = tag;
 	return node;
 }
 

@@ -192,15 +192,19 @@ __u64 mixed__address(const struct mixed *m, const struct join_item *item)
 static __u32 native_node(struct mixed *m, const struct join_item *item)
 {
 	struct native_symbol *s = m->symbols[item->index];
+	__u32 frame;
 
 	if (!s)
 		return frame_unknown(m->dict);
 	if (m->options.addresses)
 		return frame_native(m->dict, s->name, native_file__name(s->file),
 				    m->natives[item->index].ip);
-	if (!s->tag)
-		s->tag = frame_native(m->dict, s->name, native_file__name(s->file), 0);
-	return s->tag;
+	frame = dict__tagged(m->dict, s->tag);
+	if (!frame) {
+		frame = frame_native(m->dict, s->name, native_file__name(s->file), 0);
+		s->tag = dict__tag(m->dict, frame);
+	}
+	return frame;
 }
 
 static __u32 kernel_node(struct mixed *m, const struct join_item *item)
@@ -209,13 +213,17 @@ static __u32 kernel_node(struct mixed *m, const struct join_item *item)
 	/* The leaf is at its own address, the others go on behind a call. */
 	struct kernel_symbol *s =
 		kernel_symbols__find(m->options.kernel_symbols, address - (item->index > 0));
+	__u32 frame;
 
 	if (!s || m->options.addresses)
 		return frame_kernel(m->dict, s ? s->name : NULL, s ? s->module : "",
 				    m->options.addresses ? address : 0);
-	if (!s->tag)
-		s->tag = frame_kernel(m->dict, s->name, s->module, 0);
-	return s->tag;
+	frame = dict__tagged(m->dict, s->tag);
+	if (!frame) {
+		frame = frame_kernel(m->dict, s->name, s->module, 0);
+		s->tag = dict__tag(m->dict, frame);
+	}
+	return frame;
 }
 
 __u32 mixed__frame(struct mixed *m, const struct join_item *item)

@@ -57,10 +57,12 @@ static void name_frame(struct naming *n, struct profile_frame *frame,
 {
 	const struct profile_code *known;
 
-	if (!*code->tag)
-		*code->tag = add_code(n, code);
+	frame->code = dict__tagged(n->profile->dict, *code->tag);
+	if (!frame->code) {
+		frame->code = add_code(n, code);
+		*code->tag = dict__tag(n->profile->dict, frame->code);
+	}
 	frame->first_line = code->first_line;
-	frame->code = *code->tag;
 	if (frame->code) {
 		known = dict__code_at(n->profile->dict, frame->code);
 		frame->name = known->name;

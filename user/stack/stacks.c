@@ -17,7 +17,7 @@
 struct base {
 	__u64 epoch; /* 0 none */
 	struct frames frames; /* the last one is the anchor */
-	__u32 root_tag; /* that the tags were made under */
+	__u64 root_tag; /* that the tags were made under */
 	bool tags_pending; /* the consumer has not had the chance to set them yet */
 };
 

@@ -43,7 +43,7 @@ struct trail_step {
 struct stack {
 	const struct frame *frames; /* root first */
 	__u32 *tags; /* the consumer's, one per frame; those of kept frames are as it left them */
-	__u32 root_tag; /* the consumer's, for what the stack as a whole hangs on; 0 at first */
+	__u64 root_tag; /* the consumer's, for what the stack as a whole hangs on; 0 at first */
 	__u32 cnt;
 	__u32 kept; /* frames on the root side that did not change since the last record */
 	__u32 survived; /* kept, and the next ones if only their position in the code has changed */

@@ -39,7 +39,7 @@ struct code_entry {
 	/* The answer given last: a frame further down stays where it is for many samples. */
 	__s32 last_instr_off;
 	struct source_position last_position;
-	__u32 tag; /* the consumer's */
+	__u64 tag; /* the consumer's */
 
 	size_t footprint;
 	UT_hash_handle hh;

@@ -18,7 +18,7 @@ struct kernel_symbol {
 	__u64 start;
 	const char *name;
 	const char *module; /* "" for the kernel itself */
-	__u32 tag; /* the consumer's; 0 at first */
+	__u64 tag; /* the consumer's; 0 at first */
 };
 
 /* Of a file like /proc/kallsyms, read at the first look-up. NULL and errno on failure. */

@@ -38,7 +38,7 @@ struct native_file;
 struct native_symbol {
 	const char *name;
 	const struct native_file *file;
-	__u32 tag; /* the consumer's; 0 at first */
+	__u64 tag; /* the consumer's; 0 at first */
 };
 
 /* NULL and errno on failure. */

@@ -28,7 +28,7 @@ struct code_symbol {
 	int first_line;
 	__u64 serial; /* unique per distinct code object in this symbolizer, never reused, > 0 */
 	const struct linetable *lines; /* never NULL, may be empty */
-	__u32 *tag; /* the consumer's, 0 at first; forgotten when the code object is */
+	__u64 *tag; /* the consumer's, 0 at first; forgotten when the code object is */
 };
 
 struct code_query {
