@@ -57,7 +57,7 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util worker target sampler symbol stack profile dso perfmap emit perfdata import follow session cmd
+STAGES := util worker target sampler symbol stack profile dso perfmap emit perfdata import walk follow session cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
@@ -98,7 +98,7 @@ DEFINES := -D_GNU_SOURCE -DKRAIT_VERSION='"$(VERSION)"' -DKRAIT_SRCDIR='"$(CURDI
 	-iquote user -iquote bpf -iquote $(O)/gen
 ALL_CFLAGS = -std=gnu11 $(OPT) -g $(WARN_USER) $(SAN_FLAGS) $(PKG_CFLAGS) $(DEFINES) \
 	$(CPPFLAGS) $(CFLAGS)
-TEST_CFLAGS := -DKRAIT_HOST -iquote tests/unit -iquote tests/bpf
+TEST_CFLAGS := -iquote tests/unit -iquote tests/bpf
 LIBS = $(PKG_LIBS) -lpthread -lm
 
 .DELETE_ON_ERROR:

@@ -3,22 +3,28 @@
  * read.h - the one primitive that reads the target's memory, and typed looks into what it read.
  *
  * In the kernel it reads the interrupted thread's own user memory and never sleeps: what is not
- * present is a fault. Built for the host (KRAIT_HOST) the test supplies the memory, so the very
- * same walker runs over images with injected faults.
+ * present is a fault. Built for the host, whoever begins a walk says what memory it is of: a live
+ * process, a core file, an image of a test with faults.
  */
 #ifndef KRAIT_READ_H
 #define KRAIT_READ_H
 
-#ifdef KRAIT_HOST
+#ifndef __bpf__
 #include <string.h>
 
-/* Supplied by the test: 0, or -EFAULT. */
-int krait_host_read(void *dst, __u32 size, __u64 addr);
+#include "util/memory.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
 #define barrier() asm volatile("" ::: "memory")
+
+/* A member of what is walked with: to be set before anything else. */
+#define READ_MEMBER const struct memory *memory;
+#define read_from(x, dst, size, addr) memory_read((x)->memory, addr, dst, size)
+
+/* Where there is no such member: supplied by the test. 0, or -EFAULT. */
+int krait_host_read(void *dst, __u32 size, __u64 addr);
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
@@ -30,6 +36,9 @@ static __always_inline void copy_words(__u64 *dst, const __u64 *src, __u32 cnt, 
 	memcpy(dst, src, (cnt < max ? cnt : max) * sizeof(*dst));
 }
 #else
+#define READ_MEMBER
+#define read_from(x, dst, size, addr) read_user(dst, size, addr)
+
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 {
 	return bpf_probe_read_user(dst, size, (const void *)addr);
@@ -48,6 +57,8 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 {
 	return read_user(dst, sizeof(*dst), addr);
 }
+
+#define read_from_u64(x, dst, addr) read_from(x, dst, sizeof(__u64), addr)
 
 /*
  * value & mask, also where a comparison has shown that it changes nothing. clang would leave it out
@@ -76,7 +87,7 @@ static __always_inline __u32 at_most(__u32 value, __u32 max)
 #define CODE_WINDOW_MASK 255
 #define CFRAME_WINDOW_MASK 31
 
-#ifdef KRAIT_HOST
+#ifndef __bpf__
 #define DEFINE_WINDOW_GET(name, type)                                                              \
 	static __always_inline type window_##name(const __u8 *window, __s32 offset, __u32 mask)    \
 	{                                                                                          \

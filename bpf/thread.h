@@ -33,6 +33,7 @@
 
 /* Result and loop state of one search; in per-CPU memory. */
 struct thread_search {
+	READ_MEMBER
 	__u64 thread_ptr; /* whom to look for; set by the caller */
 	__u64 runtime_addr; /* likewise, before thread_still_valid() */
 	__u64 tstate_addr; /* state to visit next, then the one found */
@@ -59,7 +60,7 @@ static __always_inline int thread_window(struct thread_search *t, __u64 tstate_a
 {
 	if (tstate_addr & 7)
 		return -1;
-	return read_user(t->window, KRAIT_THREAD_WINDOW, tstate_addr);
+	return read_from(t, t->window, KRAIT_THREAD_WINDOW, tstate_addr);
 }
 
 #define THREAD_FIELD(t, off, field) window_u64((t)->window, (off)->thread.field, THREAD_WINDOW_MASK)
@@ -82,7 +83,7 @@ static __always_inline int thread_top(struct thread_search *t, const struct py_o
 	}
 	ret->cframe_addr = THREAD_FIELD(t, off, cframe);
 	if ((ret->cframe_addr & 7) ||
-	    read_user(t->cframe_window, KRAIT_CFRAME_WINDOW, ret->cframe_addr))
+	    read_from(t, t->cframe_window, KRAIT_CFRAME_WINDOW, ret->cframe_addr))
 		return -1;
 	ret->frame_addr =
 		window_u64(t->cframe_window, off->cframe.current_frame, CFRAME_WINDOW_MASK);
@@ -103,14 +104,15 @@ static __always_inline int thread_is_bound(struct thread_search *t, const struct
 }
 
 /* Is this the only interpreter? */
-static __always_inline int thread_interp_is_alone(const struct py_offsets *off, __u64 runtime_addr,
+static __always_inline int thread_interp_is_alone(const struct thread_search *t,
+						  const struct py_offsets *off, __u64 runtime_addr,
 						  __u64 interp_addr)
 {
 	__u64 head_addr = 0, next_addr = 0;
 
-	return !read_user_u64(&head_addr, runtime_addr + off->runtime.interpreters_head) &&
+	return !read_from_u64(t, &head_addr, runtime_addr + off->runtime.interpreters_head) &&
 	       head_addr == interp_addr &&
-	       !read_user_u64(&next_addr, interp_addr + off->interp.next) && !next_addr;
+	       !read_from_u64(t, &next_addr, interp_addr + off->interp.next) && !next_addr;
 }
 
 /* The state that holds the GIL is ours, because only we can have put one with our id there. */
@@ -119,7 +121,7 @@ static __always_inline int thread_has_gil(struct thread_search *t, const struct 
 {
 	__u64 tstate_addr = 0;
 
-	if (read_user_u64(&tstate_addr, runtime_addr + off->runtime.tstate_current) ||
+	if (read_from_u64(t, &tstate_addr, runtime_addr + off->runtime.tstate_current) ||
 	    !tstate_addr || thread_window(t, tstate_addr) ||
 	    THREAD_FIELD(t, off, thread_id) != t->thread_ptr)
 		return 0;
@@ -143,10 +145,11 @@ static __always_inline int thread_still_valid(struct thread_search *t, const str
 	    THREAD_FIELD(t, off, interp) != interp_addr || !thread_is_bound(t, off))
 		return 0;
 	prev_addr = THREAD_FIELD(t, off, prev);
-	if (read_user_u64(&link_addr, prev_addr ? prev_addr + off->thread.next :
-						  interp_addr + off->interp.threads_head))
+	if (read_from_u64(t, &link_addr,
+			  prev_addr ? prev_addr + off->thread.next :
+				      interp_addr + off->interp.threads_head))
 		return 0;
-	if (current_tells && !thread_interp_is_alone(off, t->runtime_addr, interp_addr))
+	if (current_tells && !thread_interp_is_alone(t, off, t->runtime_addr, interp_addr))
 		return 0;
 	t->tstate_addr = tstate_addr;
 	t->interp_addr = interp_addr;
@@ -168,11 +171,11 @@ static __always_inline int thread_search_begin(struct thread_search *t,
 	if (off->flags & PYOFF_TSTATE_CURRENT && thread_has_gil(t, off, runtime_addr))
 		return thread_search_end(t, REASON_PYTHON);
 	t->reason = REASON_THREAD_LIMIT;
-	if (read_user_u64(&t->interp_addr, runtime_addr + off->runtime.interpreters_head))
+	if (read_from_u64(t, &t->interp_addr, runtime_addr + off->runtime.interpreters_head))
 		return thread_search_end(t, REASON_RUNTIME_FAULT);
 	if (!t->interp_addr)
 		return thread_search_end(t, REASON_NO_RUNTIME);
-	if (read_user_u64(&t->tstate_addr, t->interp_addr + off->interp.threads_head))
+	if (read_from_u64(t, &t->tstate_addr, t->interp_addr + off->interp.threads_head))
 		return thread_search_end(t, REASON_RUNTIME_FAULT);
 	t->head_addr = t->tstate_addr;
 	return 0;
@@ -194,13 +197,13 @@ static __always_inline int thread_next_interp(struct thread_search *t, const str
 {
 	__u64 next_addr = 0;
 
-	if (read_user_u64(&next_addr, t->interp_addr + off->interp.next))
+	if (read_from_u64(t, &next_addr, t->interp_addr + off->interp.next))
 		return thread_search_end(t, REASON_RUNTIME_FAULT);
 	if (!next_addr)
 		return thread_search_finish(t);
 	t->interp_addr = next_addr;
 	t->prev_addr = 0;
-	if (read_user_u64(&t->tstate_addr, next_addr + off->interp.threads_head))
+	if (read_from_u64(t, &t->tstate_addr, next_addr + off->interp.threads_head))
 		return thread_search_end(t, REASON_RUNTIME_FAULT);
 	return 0;
 }
@@ -247,8 +250,8 @@ static __always_inline int thread_list_is_same(struct thread_search *t,
 {
 	__u64 now_addr = 0;
 
-	return head_addr && thread_interp_is_alone(off, t->runtime_addr, interp_addr) &&
-	       !read_user_u64(&now_addr, interp_addr + off->interp.threads_head) &&
+	return head_addr && thread_interp_is_alone(t, off, t->runtime_addr, interp_addr) &&
+	       !read_from_u64(t, &now_addr, interp_addr + off->interp.threads_head) &&
 	       now_addr == head_addr && !thread_window(t, head_addr) &&
 	       THREAD_FIELD(t, off, thread_id) != t->thread_ptr &&
 	       THREAD_FIELD(t, off, next) == head_next_addr;

@@ -49,6 +49,7 @@
 
 /* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
 struct walker {
+	READ_MEMBER
 	__u64 next_addr; /* frame to visit next, 0 at the end of the chain */
 	__u64 last_addr; /* frame visited last */
 	__u64 base_addr; /* where a complete chain ends (3.15), or 0 */
@@ -168,7 +169,7 @@ static __always_inline __u32 window_fingerprint(const __u8 *window, const struct
 static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
 					      __u64 code_addr)
 {
-	if (read_user(w->code_window, PYOFF_CODE_WINDOW(off), code_addr))
+	if (read_from(w, w->code_window, PYOFF_CODE_WINDOW(off), code_addr))
 		return 0;
 	return window_fingerprint(w->code_window, off);
 }
@@ -191,9 +192,9 @@ static __always_inline __u64 walk_bytecode(const struct walker *w, const struct 
 	index = window_u32(w->frame_window, off->frame.tlbc_index, FRAME_WINDOW_MASK);
 	if (!index)
 		return code_addr + off->code.code_adaptive;
-	if (read_user_u64(&array_addr, code_addr + off->code.tlbc) || array_addr & TAG_BITS ||
-	    read_user_u64(&size, array_addr) || index >= size ||
-	    read_user_u64(&addr, array_addr + 8 + 8ULL * index))
+	if (read_from_u64(w, &array_addr, code_addr + off->code.tlbc) || array_addr & TAG_BITS ||
+	    read_from_u64(w, &size, array_addr) || index >= size ||
+	    read_from_u64(w, &addr, array_addr + 8 + 8ULL * index))
 		return 0;
 	return addr;
 }
@@ -266,7 +267,7 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 
 	if (!addr || addr & TAG_BITS)
 		return walk_end(w, REASON_BAD_FRAME);
-	if (read_user(w->cframe_window, KRAIT_CFRAME_WINDOW, addr))
+	if (read_from(w, w->cframe_window, KRAIT_CFRAME_WINDOW, addr))
 		return walk_end(w, REASON_FRAME_FAULT);
 	if (window_u64(w->cframe_window, off->cframe.current_frame, CFRAME_WINDOW_MASK) !=
 	    w->next_addr)
@@ -304,8 +305,8 @@ static __always_inline int walk_read_frame(struct walker *w, const struct py_off
 					   __u64 addr)
 {
 	if (off->frame_kind == PY_FRAME_OBJECT)
-		return read_user(w->frame_window, KRAIT_OLD_FRAME_WINDOW, addr);
-	return read_user(w->frame_window, KRAIT_FRAME_WINDOW, addr);
+		return read_from(w, w->frame_window, KRAIT_OLD_FRAME_WINDOW, addr);
+	return read_from(w, w->frame_window, KRAIT_FRAME_WINDOW, addr);
 }
 
 /* What the frame in the window is. */

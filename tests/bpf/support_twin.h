@@ -36,7 +36,7 @@ struct twin_test {
 	struct ring_buffer *ring;
 	struct fake *fake;
 	struct fake_stack stack;
-	struct walk_result host;
+	struct stack_walk_result host;
 	struct proc_info proc;
 	__u32 pid;
 	int records, bad_records, codes;

@@ -34,15 +34,15 @@ static const struct py_offsets off = {
 		  .tlbc = 224 },
 };
 
-static const uint8_t *memory;
-static size_t memory_size;
+static const uint8_t *bytes;
+static size_t byte_cnt;
 static unsigned reads;
 
-int krait_host_read(void *dst, __u32 size, __u64 addr)
+static int read_input(void *ctx, __u64 addr, void *dst, size_t size)
 {
 	reads++;
-	for (__u32 i = 0; i < size; i++)
-		((__u8 *)dst)[i] = memory[(addr + i) % memory_size];
+	for (size_t i = 0; i < size; i++)
+		((__u8 *)dst)[i] = bytes[(addr + i) % byte_cnt];
 	return addr >> 63 ? -EFAULT : 0;
 }
 
@@ -50,14 +50,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct memory input = { .read = read_input };
 	static struct frame frames[KRAIT_MAX_FRAMES];
-	struct thread_search t = { .thread_ptr = 0 };
-	struct walker w;
+	struct thread_search t = { .memory = &input };
+	struct walker w = { .memory = &input };
 
 	if (!size)
 		return 0;
-	memory = data;
-	memory_size = size;
+	bytes = data;
+	byte_cnt = size;
 	reads = 0;
 	t.left = KRAIT_MAX_THREADS;
 	if (!thread_search_begin(&t, &off, 0)) {

@@ -8,15 +8,17 @@
 
 #include "support_anchor_run.h"
 
-int krait_host_read(void *dst, __u32 size, __u64 addr)
+static int read_model(void *ctx, __u64 addr, void *dst, size_t size)
 {
-	int err = model_read(run.m, dst, size, addr);
+	int err = model_read(run.m, dst, (__u32)size, addr);
 
 	if (run.fault_after && !--run.fault_after)
 		return -EFAULT;
 	interleave();
 	return err;
 }
+
+static const struct memory model_memory = { .read = read_model };
 
 static void plan_anchor(struct anchor *a, struct anchor_plan *plan, const __u8 *window,
 			__u64 early_epoch)
@@ -75,6 +77,7 @@ static void walk(struct record_sample *record, const __u8 *window, struct side *
 	const struct py_offsets *off = &run.m->offsets;
 	struct walker *w = &run.walker;
 
+	w->memory = &model_memory;
 	walk_begin(w, window_u64(window, off->thread.current_frame, THREAD_WINDOW_MASK),
 		   window_u64(window, off->thread.base_frame, THREAD_WINDOW_MASK), 0);
 	if (x)
@@ -114,7 +117,7 @@ static void sample(struct model_thread *t)
 	run.record.thread = t->index;
 	run.record.truth = *model_truth(t);
 	x->untouched[t->active] = model_active(t)->birth;
-	if (read_user(window, KRAIT_THREAD_WINDOW, plan.tstate_addr))
+	if (memory_read(&model_memory, plan.tstate_addr, window, KRAIT_THREAD_WINDOW))
 		abort();
 	run.fault_after = one_in(24) ? 1 + model_below(&run.m->rng, 40) : 0;
 	walk(&run.record.sample, window, with, &plan, early_epoch);

@@ -11,14 +11,13 @@
 
 enum { RUNTIME_SIZE = 1024, INTERP_SIZE = 8192, CODE_SIZE = 256, BASE_FRAME_AT = 888 };
 
-static struct fake *current;
-
-int krait_host_read(void *dst, __u32 size, __u64 addr)
+static int read_image(void *ctx, __u64 addr, void *dst, size_t size)
 {
-	struct fake *f = current;
-	bool fails = f->fail_at && --f->fail_at == 0;
+	struct fake *f = ctx;
+	bool is_free = f->free_reads && f->free_reads--;
+	bool fails = !is_free && f->fail_at && --f->fail_at == 0;
 
-	f->reads++;
+	f->reads += !is_free;
 	memset(dst, 0xaa, size); /* nobody may depend on what a failed read leaves */
 	for (int i = 0; i < f->fault_cnt; i++)
 		fails |= addr < f->faults[i].addr + f->faults[i].len &&
@@ -45,15 +44,13 @@ struct fake *fake_new(const struct fake_version *version, __u64 addr, size_t siz
 		abort();
 	f->addr = addr ? addr : (__u64)(unsigned long)f->bytes;
 	f->runtime_addr = fake_alloc(f, RUNTIME_SIZE);
-	current = f;
+	f->memory = (struct memory){ read_image, f };
 	return f;
 }
 
 void fake_free(struct fake *f)
 {
 	munmap(f->bytes, f->size);
-	if (current == f)
-		current = NULL;
 	free(f);
 }
 

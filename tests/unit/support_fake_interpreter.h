@@ -3,8 +3,7 @@
  * support_fake_interpreter.h - a CPython runtime made of bytes: interpreters, thread states, frames
  * and code objects, laid out as 3.13, 3.14 and 3.15 lay them out, at remote addresses of our choice.
  *
- * The image that was made last is what krait_host_read() reads, so the walker's headers run over it;
- * a read can be made to fail by its number or by its address. Laid out at its own address, the image
+ * The walker runs over its memory; a read can be made to fail by its number or by its address. Laid out at its own address, the image
  * is also what a BPF program reads in this very process (tests/bpf).
  */
 #ifndef KRAIT_TESTS_SUPPORT_FAKE_INTERPRETER_H
@@ -15,6 +14,7 @@
 #include <stddef.h>
 
 #include "abi.h"
+#include "util/memory.h"
 
 struct fake_version {
 	const char *name;
@@ -35,6 +35,7 @@ enum { FAKE_THREAD, FAKE_GENERATOR, FAKE_FRAME_OBJECT, FAKE_ENTRY, FAKE_CSTACK }
 #define FAKE_MAX_FAULTS 4
 
 struct fake {
+	struct memory memory; /* of this image, with its faults */
 	const struct fake_version *version;
 	struct py_offsets offsets;
 	__u64 addr; /* remote address of bytes[0] */
@@ -43,6 +44,7 @@ struct fake {
 	__u64 runtime_addr;
 	__u64 code_addr; /* of the code object made last */
 	unsigned long reads;
+	unsigned long free_reads; /* the next ones neither count nor fail */
 	unsigned long fail_at; /* the n-th read since then fails (1: the next); 0 none */
 	__u32 search_part; /* steps of a search in one interrupt; 0 as many as there can be */
 	struct {

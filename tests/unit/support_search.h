@@ -13,7 +13,7 @@
 
 struct search_fixture {
 	struct fake *fake;
-	struct walk_result result;
+	struct stack_walk_result result;
 };
 
 /* The group's setup and teardown. */

@@ -10,148 +10,81 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fingerprint.h"
-#include "read.h"
-#include "thread.h"
-#include "walk.h"
+/* A result, and what must stay as it is. */
+struct guarded {
+	struct stack_walk_result result;
+	struct frame canary;
+};
 
-static void result_begin(struct walk_result *ret)
+static struct stack_walk walk_of(struct fake *f)
 {
-	memset(ret, 0xee, sizeof(*ret));
-	ret->frame_cnt = 0;
-	ret->tstate_addr = ret->interp_addr = 0;
+	return (struct stack_walk){
+		.memory = &f->memory,
+		.offsets = &f->offsets,
+		.runtime_addr = f->runtime_addr,
+		.search_part = f->search_part,
+		.garbage = 0x77,
+	};
 }
 
-static void result_check(const struct walk_result *ret)
+static void guard(struct guarded *g)
+{
+	memset(g, 0xee, sizeof(*g));
+}
+
+static void check(const struct guarded *g, struct stack_walk_result *ret)
 {
 	struct frame canary;
 
 	memset(&canary, 0xee, sizeof(canary));
-	if (memcmp(&canary, &ret->canary, sizeof(canary)) || ret->frame_cnt > KRAIT_MAX_FRAMES ||
-	    !reason_is_known(ret->reason))
+	if (memcmp(&canary, &g->canary, sizeof(canary)) || g->result.frame_cnt > KRAIT_MAX_FRAMES ||
+	    !reason_is_known(g->result.reason))
 		abort();
+	*ret = g->result;
 }
 
-static void walk(struct fake *f, struct thread_search *t, bool fingerprints,
-		 struct walk_result *ret)
+void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct stack_walk_result *ret)
 {
-	const struct py_offsets *off = &f->offsets;
-	struct thread_top top;
-	__u64 base_addr = 0;
-	struct walker w;
+	struct stack_walk x = walk_of(f);
+	struct guarded g;
 
-	memset(&w, 0x77, sizeof(w));
-	if (off->thread.base_frame != PYOFF_ABSENT)
-		base_addr = THREAD_FIELD(t, off, base_frame);
-	if (thread_top(t, off, &top)) {
-		ret->reason = REASON_THREAD_FAULT;
-		return;
-	}
-	walk_begin(&w, top.frame_addr, base_addr, fingerprints);
-	walk_begin_cframe(&w, ret->tstate_addr, top.cframe_addr, top.cframe_previous_addr);
-	w.reason = REASON_DEPTH;
-	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
-		if (walk_step(&w, off, ret->frames))
-			break;
-	}
-	ret->reason = w.reason;
-	ret->frame_cnt = w.frame_cnt;
-	result_check(ret);
+	x.fingerprints = fingerprints;
+	f->free_reads = 1; /* of the state itself: the walk begins behind it */
+	guard(&g);
+	stack_walk_state(&x, tstate_addr, &g.result);
+	check(&g, ret);
 }
 
-void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct walk_result *ret)
+void host_search(struct fake *f, __u64 thread_ptr, struct stack_walk_result *ret)
 {
-	struct thread_search t;
+	const struct stack_walk x = walk_of(f);
+	struct guarded g;
 
-	result_begin(ret);
-	ret->tstate_addr = tstate_addr;
-	memcpy(t.window, fake_at(f, tstate_addr), KRAIT_THREAD_WINDOW);
-	walk(f, &t, fingerprints, ret);
-}
-
-static void steps(struct fake *f, struct thread_search *t)
-{
-	for (int i = 0; i < KRAIT_MAX_THREADS; i++) {
-		if (thread_step(t, &f->offsets))
-			break;
-	}
-}
-
-static __u32 search(struct fake *f, struct thread_search *t)
-{
-	if (!thread_search_begin(t, &f->offsets, f->runtime_addr))
-		steps(f, t);
-	return t->reason;
-}
-
-void host_search(struct fake *f, __u64 thread_ptr, struct walk_result *ret)
-{
-	struct thread_search t;
-
-	memset(&t, 0x77, sizeof(t));
-	t.thread_ptr = thread_ptr;
-	t.runtime_addr = f->runtime_addr;
-	result_begin(ret);
-	ret->reason = search(f, &t);
-	ret->tstate_addr = t.tstate_addr;
-	ret->interp_addr = t.interp_addr;
+	guard(&g);
+	stack_walk_search(&x, thread_ptr, &g.result);
+	check(&g, ret);
 }
 
 bool host_still_valid(struct fake *f, __u64 thread_ptr, __u64 tstate_addr, __u64 interp_addr)
 {
-	struct thread_search t;
+	const struct stack_walk x = walk_of(f);
 
-	memset(&t, 0x77, sizeof(t));
-	t.thread_ptr = thread_ptr;
-	t.runtime_addr = f->runtime_addr;
-	return thread_still_valid(&t, &f->offsets, tstate_addr, interp_addr);
-}
-
-static __u32 find_thread(struct fake *f, struct thread_search *t, struct thread_slot *slot)
-{
-	const struct py_offsets *off = &f->offsets;
-
-	if (slot && thread_still_valid(t, off, slot->tstate_addr, slot->interp_addr))
-		return REASON_PYTHON;
-	if (slot && thread_still_native(t, off, slot))
-		return REASON_NATIVE_THREAD;
-	t->steps = 0;
-	t->left = f->search_part ? f->search_part : KRAIT_MAX_THREADS;
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (!thread_search_resume(t, off, attempt ? NULL : slot))
-			steps(f, t);
-		if (!thread_search_again(t))
-			break;
-	}
-	thread_search_settle(t, off, slot);
-	return t->reason;
+	return stack_walk_still_valid(&x, thread_ptr, tstate_addr, interp_addr);
 }
 
 void host_sample(struct fake *f, __u64 thread_ptr, struct thread_slot *slot,
-		 struct walk_result *ret)
+		 struct stack_walk_result *ret)
 {
-	__s32 generation_off = f->offsets.interp.code_object_generation;
-	struct thread_search t;
-	__u64 generation;
+	const struct stack_walk x = walk_of(f);
+	struct guarded g;
 
-	memset(&t, 0x77, sizeof(t));
-	t.thread_ptr = thread_ptr;
-	t.runtime_addr = f->runtime_addr;
-	result_begin(ret);
-	ret->reason = find_thread(f, &t, slot);
-	if (ret->reason != REASON_PYTHON)
-		return;
-	ret->tstate_addr = t.tstate_addr;
-	ret->interp_addr = t.interp_addr;
-	if (generation_off != PYOFF_ABSENT &&
-	    read_user_u64(&generation, t.interp_addr + generation_off)) {
-		ret->reason = REASON_RUNTIME_FAULT;
-		return;
-	}
-	walk(f, &t, false, ret);
+	guard(&g);
+	stack_walk_thread(&x, thread_ptr, slot, &g.result);
+	check(&g, ret);
 }
 
-void assert_walk(struct walk_result *result, struct fake_stack *s, __u32 reason, __u32 frame_cnt)
+void assert_walk(struct stack_walk_result *result, struct fake_stack *s, __u32 reason,
+		 __u32 frame_cnt)
 {
 	assert_int_equal(result->reason, reason);
 	assert_int_equal(result->frame_cnt, frame_cnt);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support_walker.h - the walker's headers, run on the host over a fake interpreter.
- *
- * The loops are those of sampler.bpf.c; tests/bpf proves that both say the same of the same memory.
+ * support_walker.h - the walker (user/walk/) over a fake interpreter.
  */
 #ifndef KRAIT_TESTS_SUPPORT_WALKER_H
 #define KRAIT_TESTS_SUPPORT_WALKER_H
@@ -10,33 +8,24 @@
 #include <linux/types.h>
 
 #include "support_fake_interpreter.h"
+#include "walk/stack_walk.h"
 
-struct walk_result {
-	__u32 reason; /* enum reason */
-	__u32 frame_cnt;
-	__u64 tstate_addr, interp_addr;
-	struct frame frames[KRAIT_MAX_FRAMES];
-	struct frame canary; /* host_walk() aborts when it was written */
-};
-
-/* Walks a thread state's frames as they are now. */
-void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct walk_result *ret);
-/* Searches all lists once, without trying again. */
-void host_search(struct fake *f, __u64 thread_ptr, struct walk_result *ret);
-/* Is what was remembered still this thread's active state? */
+/* As stack_walk_*() of that image; aborts when something behind the result was written. */
+void host_walk(struct fake *f, __u64 tstate_addr, bool fingerprints, struct stack_walk_result *ret);
+void host_search(struct fake *f, __u64 thread_ptr, struct stack_walk_result *ret);
 bool host_still_valid(struct fake *f, __u64 thread_ptr, __u64 tstate_addr, __u64 interp_addr);
-/* All of an interrupt. slot: what is remembered of the thread, or NULL. */
 void host_sample(struct fake *f, __u64 thread_ptr, struct thread_slot *slot,
-		 struct walk_result *ret);
+		 struct stack_walk_result *ret);
 
 /* Fails the test unless the result is the whole stack of s, or its leaf side with that reason. */
-void assert_walk(struct walk_result *result, struct fake_stack *s, __u32 reason, __u32 frame_cnt);
+void assert_walk(struct stack_walk_result *result, struct fake_stack *s, __u32 reason,
+		 __u32 frame_cnt);
 
 /* A thread of one interpreter, for tests of the walk; the group's setup and teardown. */
 struct walk_fixture {
 	struct fake *fake;
 	struct fake_stack stack;
-	struct walk_result result;
+	struct stack_walk_result result;
 	__u64 tstate_addr;
 };
 int walk_fixture_new(void **state);

@@ -27,11 +27,6 @@ struct fixture {
 
 #define for_each_old(minor) for (unsigned minor = 8; minor <= 12; minor++)
 
-static int read_fake(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	return krait_host_read(buf, (__u32)len, addr);
-}
-
 static int setup(void **state)
 {
 	*state = calloc(1, sizeof(struct fixture));
@@ -91,7 +86,7 @@ static void begin(struct fixture *x, unsigned minor)
 		.thread_size = 384,
 	};
 	x->fake = fake_new(&x->version, 0x7f5500000000, 1 << 20);
-	x->memory = (struct memory){ .read = read_fake };
+	x->memory = x->fake->memory;
 	fake_alloc(x->fake, 1024); /* more of the runtime */
 }
 

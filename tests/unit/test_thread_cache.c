@@ -20,7 +20,7 @@
 struct fixture {
 	struct fake *fake;
 	struct fake_stack stack;
-	struct walk_result result;
+	struct stack_walk_result result;
 	const struct py_offsets *off;
 	__u64 interp_addr, head_addr, mine_addr, tail_addr;
 	struct thread_slot slot;

@@ -26,7 +26,7 @@ struct fixture {
 	__u64 frame_addr, cframe_addr; /* the current ones */
 	struct frame nodes[NODES_MAX]; /* what a walk should find, root first */
 	__u32 cnt;
-	struct walk_result result;
+	struct stack_walk_result result;
 };
 
 #define OFF(x) (&(x)->fake->offsets)

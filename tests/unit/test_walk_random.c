@@ -21,7 +21,7 @@ struct fixture {
 	struct rng rng;
 	struct fake *fake;
 	struct fake_stack mine;
-	struct walk_result result;
+	struct stack_walk_result result;
 };
 
 static int setup(void **state)

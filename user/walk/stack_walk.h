@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_walk.h - the kernel's own walker over memory that can be read from here: a process, a core file,
+ * an image of a test.
+ *
+ * The steps are those of bpf/thread.h and bpf/walk.h, the loops those of bpf/sampler.bpf.c; tests/bpf
+ * proves that both find the same in the same memory. In a thread that runs meanwhile nothing holds
+ * still: what is found is a stack only if the memory did not change.
+ *
+ * Must hold: at most KRAIT_MAX_THREADS and KRAIT_MAX_FRAMES steps, whatever the memory says.
+ */
+#ifndef KRAIT_WALK_STACK_WALK_H
+#define KRAIT_WALK_STACK_WALK_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct memory;
+
+/* One interpreter. All is borrowed. */
+struct stack_walk {
+	const struct memory *memory;
+	const struct py_offsets *offsets;
+	__u64 runtime_addr; /* of _PyRuntime */
+	__u32 search_part; /* thread states that one search may visit; 0: KRAIT_MAX_THREADS */
+	bool fingerprints; /* take one of each code object */
+	__u8 garbage; /* tests: what is in scratch memory, as the kernel's is never cleared */
+};
+
+/* Of stack_walk_thread(), the frames count only where the reason's outcome is not lost. */
+struct stack_walk_result {
+	enum reason reason;
+	__u32 frame_cnt;
+	__u64 tstate_addr, interp_addr;
+	struct frame frames[KRAIT_MAX_FRAMES]; /* leaf first */
+};
+
+/*
+ * The stack of the thread with that thread pointer. slot: what is remembered of it from the last time,
+ * and what is to be; NULL nothing.
+ */
+void stack_walk_thread(const struct stack_walk *x, __u64 thread_ptr, struct thread_slot *slot,
+		       struct stack_walk_result *ret);
+/* The stack of a thread state. */
+void stack_walk_state(const struct stack_walk *x, __u64 tstate_addr, struct stack_walk_result *ret);
+/* The thread's active state, by all lists, and without trying again: *ret without frames. */
+void stack_walk_search(const struct stack_walk *x, __u64 thread_ptr, struct stack_walk_result *ret);
+/* Is what was remembered still this thread's active state? */
+bool stack_walk_still_valid(const struct stack_walk *x, __u64 thread_ptr, __u64 tstate_addr,
+			    __u64 interp_addr);
+
+#endif /* KRAIT_WALK_STACK_WALK_H */
