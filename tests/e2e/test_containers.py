@@ -93,10 +93,12 @@ def check_filters(tap, python):
         r = h.record("--name", "no such", *everything)
         tap.equal(r.code, 6, python.name + ": --name that nothing has", r.err)
         if grouped:
-            for path in (group, "/sys/fs/cgroup" + group + "/"):
+            for path in (group, group[1:], folder + "/"):
                 r = h.record("-a", "--cgroup", path, *everything)
                 tap.equal(pids_of(r, ours), {grouped.pid},
                           "%s: --cgroup %s" % (python.name, path), r.err)
+        r = h.record("-a", "--cgroup", "no.such.slice", *everything)
+        tap.ok(r.code == 3 and "no.such.slice" in r.err, python.name + ": --cgroup that there is not", r.err)
         r = h.record("--user", "nobody", *everything)
         tap.equal(pids_of(r, ours), {user.pid}, python.name + ": --user", r.err)
         r = h.record("-a", "--user", "0", "--name", "python*", *everything)

@@ -6,7 +6,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -82,6 +86,9 @@ static void the_path_that_says_most_counts(void **state)
 	assert_string_equal(path, "");
 }
 
+static const char *const folders[] = { "unified", "unified/app.slice", "unified/app.slice/web",
+				       "cpu,cpuacct", "cpu,cpuacct/old" };
+
 static void a_group_holds_those_below_it_and_no_others(void **state)
 {
 	static const char text[] = "4:memory:/one\n0::/app.slice/web.service\n";
@@ -89,13 +96,59 @@ static void a_group_holds_those_below_it_and_no_others(void **state)
 	assert_true(cgroup_is_below(text, "/app.slice"));
 	assert_true(cgroup_is_below(text, "/app.slice/"));
 	assert_true(cgroup_is_below(text, "/app.slice/web.service"));
-	assert_true(cgroup_is_below(text, "/sys/fs/cgroup/app.slice"));
+	assert_true(cgroup_is_below(text, "app.slice"));
+	assert_true(cgroup_is_below(text, "app.slice/web.service/"));
+	assert_true(cgroup_is_below(text, "one"));
 	assert_true(cgroup_is_below(text, "/one"));
 	assert_true(cgroup_is_below(text, "/"));
+	assert_true(cgroup_is_below(text, ""));
+	assert_false(cgroup_is_below(text, "web.service"));
+	assert_false(cgroup_is_below(text, "app"));
 	assert_false(cgroup_is_below(text, "/app"));
 	assert_false(cgroup_is_below(text, "/app.slice/web"));
 	assert_false(cgroup_is_below(text, "/app.slice/web.service/x"));
 	assert_false(cgroup_is_below("", "/"));
+}
+
+/* Hierarchies of both versions, one within another's folder, as systemd's "hybrid" has them. */
+static void a_group_is_found_by_what_a_user_calls_it(void **state)
+{
+	char root[] = "/tmp/krait-test-XXXXXX", mounts[64], name[128];
+	FILE *f;
+
+	assert_non_null(mkdtemp(root));
+	snprintf(mounts, sizeof(mounts), "%s/mounts", root);
+	f = fopen(mounts, "w");
+	fprintf(f,
+		"tmpfs %s tmpfs rw 0 0\ncgroup2 %s/unified cgroup2 rw 0 0\ncgroup %s/cpu,cpuacct cgroup "
+		"rw,cpu,cpuacct 0 0\n",
+		root, root, root);
+	fclose(f);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(name, sizeof(name), "%s/%s", root, folders[i]);
+		assert_int_equal(mkdir(name, 0700), 0);
+	}
+	assert_string_equal(cgroup_find("app.slice", mounts), "app.slice");
+	assert_string_equal(cgroup_find("/app.slice/", mounts), "/app.slice/");
+	assert_string_equal(cgroup_find("/app.slice/web", mounts), "/app.slice/web");
+	assert_string_equal(cgroup_find("old", mounts), "old");
+	snprintf(name, sizeof(name), "%s/unified/app.slice/web", root);
+	assert_string_equal(cgroup_find(name, mounts), "/app.slice/web");
+	snprintf(name, sizeof(name), "%s/cpu,cpuacct/old/", root);
+	assert_string_equal(cgroup_find(name, mounts), "/old/");
+	snprintf(name, sizeof(name), "%s/unified", root);
+	assert_string_equal(cgroup_find(name, mounts), "");
+	assert_null(cgroup_find("web", mounts));
+	assert_null(cgroup_find("/app", mounts));
+	snprintf(name, sizeof(name), "%s/unified/old", root);
+	assert_null(cgroup_find(name, mounts));
+	assert_string_equal(cgroup_find("/any", "/dev/null"), "/any");
+	unlink(mounts);
+	for (size_t i = sizeof(folders) / sizeof(folders[0]); i-- > 0;) {
+		snprintf(name, sizeof(name), "%s/%s", root, folders[i]);
+		rmdir(name);
+	}
+	rmdir(root);
 }
 
 static void status_tells_the_effective_user_and_the_inner_pid(void **state)
@@ -149,6 +202,7 @@ int main(void)
 		cmocka_unit_test(a_container_is_known_by_the_name_of_its_group),
 		cmocka_unit_test(the_path_that_says_most_counts),
 		cmocka_unit_test(a_group_holds_those_below_it_and_no_others),
+		cmocka_unit_test(a_group_is_found_by_what_a_user_calls_it),
 		cmocka_unit_test(status_tells_the_effective_user_and_the_inner_pid),
 		cmocka_unit_test(arguments_tell_the_script_or_the_module),
 	};

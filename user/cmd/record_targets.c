@@ -4,6 +4,9 @@
 #include <pwd.h>
 #include <stdlib.h>
 
+#include "target/cgroup.h"
+#include "util/error.h"
+
 void record_targets_pids(struct record_options *o, const char *text, struct argp_state *state)
 {
 	while (*text) {
@@ -37,7 +40,17 @@ void record_targets_name(struct record_options *o, const char *text, struct argp
 
 void record_targets_cgroup(struct record_options *o, const char *text, struct argp_state *state)
 {
-	add_filter(o->filter.cgroups, &o->filter.cgroup_cnt, text, state);
+	const char *path = cgroup_find(text, "/proc/self/mounts");
+
+	if (*text && !path)
+		argp_failure(state, EXIT_CODE_TARGET, 0,
+			     "there is no control group \"%s\" (systemd-cgls, or the folders below "
+			     "/sys/fs/cgroup, show which there are)",
+			     text);
+	/* The root of a hierarchy. */
+	if (*text && !*path)
+		path = "/";
+	add_filter(o->filter.cgroups, &o->filter.cgroup_cnt, *text ? path : text, state);
 }
 
 void record_targets_user(struct record_options *o, const char *text, struct argp_state *state)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/cgroup.h"
 
+#include <limits.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
-
-#define MOUNT_POINT "/sys/fs/cgroup"
+#include <sys/stat.h>
 
 #define ID_CHARS                                                                                   \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"                                     \
@@ -60,22 +61,70 @@ void cgroup_path(const char *text, char *ret, size_t size)
 		snprintf(ret, size, "%.*s", (int)MIN(best_len, size), best);
 }
 
+static size_t length_without_slashes(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len && path[len - 1] == '/')
+		len--;
+	return len;
+}
+
 bool cgroup_is_below(const char *text, const char *path)
 {
-	size_t len, prefix_len;
 	const char *found;
+	size_t len, prefix_len;
 
-	if (!strncmp(path, MOUNT_POINT "/", sizeof(MOUNT_POINT)))
-		path += sizeof(MOUNT_POINT) - 1;
-	prefix_len = strlen(path);
-	while (prefix_len && path[prefix_len - 1] == '/')
-		prefix_len--;
+	path += *path == '/';
+	prefix_len = length_without_slashes(path);
 	while (next_path(&text, &found, &len)) {
+		if (len && *found == '/') {
+			found++;
+			len--;
+		}
 		if (len >= prefix_len && !memcmp(found, path, prefix_len) &&
-		    (len == prefix_len || found[prefix_len] == '/'))
+		    (!prefix_len || len == prefix_len || found[prefix_len] == '/'))
 			return true;
 	}
 	return false;
+}
+
+static bool is_folder(const char *parent, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return snprintf(path, sizeof(path), "%s/%s", parent, name) < (int)sizeof(path) &&
+	       !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+const char *cgroup_find(const char *name, const char *mounts)
+{
+	FILE *f = setmntent(mounts, "re");
+	const char *inside = NULL, *found = NULL;
+	size_t best = 0, cnt = 0;
+	const struct mntent *m;
+
+	while (f && (m = getmntent(f))) {
+		size_t len = strlen(m->mnt_dir);
+
+		if (strncmp(m->mnt_type, "cgroup", strlen("cgroup")))
+			continue;
+		cnt++;
+		/* The innermost: /sys/fs/cgroup/unified may be in /sys/fs/cgroup. */
+		if (len > best && !strncmp(name, m->mnt_dir, len) &&
+		    (!name[len] || name[len] == '/')) {
+			best = len;
+			inside = is_folder(name, "") ? name + len : NULL;
+		}
+		if (is_folder(m->mnt_dir, name))
+			found = name;
+	}
+	if (f)
+		endmntent(f);
+	if (!cnt)
+		return name;
+	return best ? inside : found;
 }
 
 static bool is_hex(const char *s, size_t len)

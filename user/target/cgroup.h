@@ -27,8 +27,18 @@ struct container {
  */
 void cgroup_path(const char *text, char *ret, size_t size) __attribute__((nonnull));
 
-/* Is the process in the group path or below, in any hierarchy? /sys/fs/cgroup may be in front. */
+/*
+ * Is the process in the group path or below, in any hierarchy? The path is as in such a file, the first
+ * slash may be missing.
+ */
 bool cgroup_is_below(const char *text, const char *path) __attribute__((nonnull));
+
+/*
+ * What a user calls a group: as in such a file, without the first slash, or its folder. The part that
+ * cgroup_is_below() takes, or NULL where no hierarchy that mounts names has that group. mounts: a file
+ * like /proc/self/mounts; one without hierarchies has every group.
+ */
+const char *cgroup_find(const char *name, const char *mounts) __attribute__((nonnull));
 
 /* The innermost container that the path names. */
 void container_of_cgroup(const char *path, struct container *ret) __attribute__((nonnull));
