@@ -67,21 +67,38 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int get(struct fixture *f, __u64 build, const char *path)
+static struct file_id number(__u64 ino)
+{
+	return (struct file_id){ .ino = ino };
+}
+
+static int get_of(struct fixture *f, uid_t uid, __u64 ino, const char *path)
 {
 	const struct dwarf_request request = {
-		.build = build, .path = path, .root = "/", .version = 0x030c07f0
+		.file = number(ino), .uid = uid, .path = path, .root = "/", .version = 0x030c07f0
 	};
 	struct py_offsets unused;
 
 	return dwarf_jobs__get(f->jobs, &request, &unused, f->why, sizeof(f->why));
 }
 
-static int await(struct fixture *f, __u64 build, const char *path)
+static int get(struct fixture *f, __u64 ino, const char *path)
+{
+	return get_of(f, 0, ino, path);
+}
+
+static bool is_running(struct fixture *f, __u64 ino)
+{
+	const struct file_id file = number(ino);
+
+	return dwarf_jobs__is_running(f->jobs, &file);
+}
+
+static int await(struct fixture *f, __u64 ino, const char *path)
 {
 	int r;
 
-	while ((r = get(f, build, path)) == -EINPROGRESS)
+	while ((r = get(f, ino, path)) == -EINPROGRESS)
 		usleep(1000);
 	return r;
 }
@@ -94,8 +111,8 @@ static void the_first_look_never_waits_and_the_answer_is_kept(void **state)
 	assert_non_null(strstr(f->why, "still being read"));
 	assert_int_equal(await(f, 1, "/bin/true"), -ENOENT);
 	assert_string_equal(f->why, "there is no debug information of it");
-	assert_false(dwarf_jobs__is_running(f->jobs, 1));
-	/* The same build is not read again, whatever it is called by then. */
+	assert_false(is_running(f, 1));
+	/* The same file is not read again, whatever it is called by then. */
 	assert_int_equal(get(f, 1, f->slow), -ENOENT);
 }
 
@@ -106,20 +123,50 @@ static void one_that_takes_for_ever_does_not_keep_others_waiting(void **state)
 	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
 	for (__u64 build = 2; build < BUILDS; build++)
 		assert_int_equal(await(f, build, "/bin/true"), -ENOENT);
-	assert_true(dwarf_jobs__is_running(f->jobs, 1));
+	assert_true(is_running(f, 1));
 	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
 }
 
-static void two_run_at_once(void **state)
+static void two_run_at_once_and_one_more_of_roots(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
-	assert_int_equal(get(f, 2, f->slow), -EINPROGRESS);
-	assert_int_equal(get(f, 3, "/bin/true"), -EINPROGRESS);
-	assert_true(dwarf_jobs__is_running(f->jobs, 1));
-	assert_true(dwarf_jobs__is_running(f->jobs, 2));
-	assert_false(dwarf_jobs__is_running(f->jobs, 3));
+	assert_int_equal(get_of(f, 1000, 1, f->slow), -EINPROGRESS);
+	assert_int_equal(get_of(f, 1001, 2, f->slow), -EINPROGRESS);
+	assert_int_equal(get_of(f, 1002, 3, f->slow), -EINPROGRESS);
+	assert_true(is_running(f, 1));
+	assert_true(is_running(f, 2));
+	assert_false(is_running(f, 3));
+	assert_int_equal(get(f, 4, f->slow), -EINPROGRESS);
+	assert_true(is_running(f, 4));
+	assert_int_equal(get(f, 5, f->slow), -EINPROGRESS);
+	assert_false(is_running(f, 5));
+}
+
+static void one_user_never_keeps_another_waiting(void **state)
+{
+	struct fixture *f = *state;
+
+	for (__u64 ino = 1; ino < 6; ino++)
+		assert_int_equal(get_of(f, 1000, ino, f->slow), -EINPROGRESS);
+	for (__u64 ino = 2; ino < 6; ino++)
+		assert_false(is_running(f, ino));
+	while (get_of(f, 1001, 7, "/bin/true") == -EINPROGRESS)
+		usleep(1000);
+	assert_true(is_running(f, 1));
+}
+
+/* Nor does one that has answers for many files cost another its own. */
+static void who_has_most_answers_loses_one_first(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(await(f, 1, "/bin/true"), -ENOENT);
+	for (__u64 ino = 2; ino < 40; ino++)
+		while (get_of(f, 1000, ino, "/bin/true") == -EINPROGRESS)
+			usleep(1000);
+	/* It would be -EINPROGRESS had it been forgotten. */
+	assert_int_equal(get(f, 1, "/bin/true"), -ENOENT);
 }
 
 static void a_late_answer_is_an_answer(void **state)
@@ -128,7 +175,7 @@ static void a_late_answer_is_an_answer(void **state)
 
 	assert_int_equal(get(f, 1, f->slow), -EINPROGRESS);
 	usleep(50000);
-	assert_true(dwarf_jobs__is_running(f->jobs, 1));
+	assert_true(is_running(f, 1));
 	let_it_answer(f, "no ELF file");
 	assert_int_equal(await(f, 1, f->slow), -ENOENT);
 }
@@ -221,7 +268,9 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(the_first_look_never_waits_and_the_answer_is_kept),
 		TEST(one_that_takes_for_ever_does_not_keep_others_waiting),
-		TEST(two_run_at_once),
+		TEST(two_run_at_once_and_one_more_of_roots),
+		TEST(one_user_never_keeps_another_waiting),
+		TEST(who_has_most_answers_loses_one_first),
 		TEST(a_late_answer_is_an_answer),
 		TEST(a_parser_that_dies_is_an_answer),
 		TEST(an_answer_that_cannot_be_is_refused),

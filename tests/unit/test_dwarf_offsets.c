@@ -94,7 +94,9 @@ _Static_assert(FIELD_CNT * sizeof(__s32) == sizeof(struct py_offsets), "a member
 static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
 			      struct py_offsets *ret, char *why, size_t why_size)
 {
-	struct dwarf_request request = { 1, path, root, version, NULL, 0 };
+	struct dwarf_request request = {
+		.file = { .ino = 1 }, .path = path, .root = root, .version = version
+	};
 	struct dwarf_jobs *jobs = dwarf_jobs__new();
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_runtime elf = { 0 };

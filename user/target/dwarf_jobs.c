@@ -14,11 +14,14 @@
 #include "target/open_file.h"
 #include "target/parser.h"
 #include "util/cleanup.h"
+#include "util/quota.h"
 
 /* Real files take 0.1 to 2 s; the bound is for slow machines. */
 #define SECONDS_MAX 60
 #define RUNNING_MAX 2
-/* Distinct builds without a table that run on one machine: two or three are many. */
+/* Of jobs, for root alone. */
+#define ROOT_RESERVE 1
+/* Distinct files without a table that run on one machine: two or three are many. */
 #define JOB_CNT 16
 #define DWARF_NONE "there is no debug information of it"
 
@@ -29,12 +32,13 @@ struct answer {
 };
 
 struct job {
-	__u64 build;
+	struct file_id file;
+	unsigned owner; /* who pays for it: bpf/share.h */
 	__u64 used; /* when, in requests; 0 empty */
 	struct parser *parser; /* that reads the file, or NULL */
 	struct fetch *fetch; /* of debug information from a server, or NULL */
 	bool fetched; /* a server has been asked */
-	int fd; /* of the file, while it may be needed; -1 none */
+	int fd; /* of the file, -1 none: while it is open, its numbers are no other's */
 	__u32 version;
 	__u8 build_id[ELF_BUILD_ID_MAX];
 	__u32 build_id_len;
@@ -43,7 +47,8 @@ struct job {
 
 struct dwarf_jobs {
 	__u64 now; /* requests so far */
-	unsigned running;
+	struct quota *running; /* those that run, by owner */
+	struct owner_table owners;
 	struct parsers *parsers;
 	struct job jobs[JOB_CNT];
 };
@@ -54,13 +59,14 @@ struct dwarf_jobs *dwarf_jobs__new(void)
 
 	if (!jobs)
 		return NULL;
-	jobs->parsers = parsers__new();
-	if (!jobs->parsers) {
-		free(jobs);
-		return NULL;
-	}
 	for (int i = 0; i < JOB_CNT; i++)
 		jobs->jobs[i].fd = -1;
+	jobs->parsers = parsers__new();
+	jobs->running = quota__new(RUNNING_MAX + ROOT_RESERVE, ROOT_RESERVE);
+	if (!jobs->parsers || !jobs->running) {
+		dwarf_jobs__free(jobs);
+		return NULL;
+	}
 	return jobs;
 }
 
@@ -74,28 +80,35 @@ static bool is_running(const struct job *j)
 	return j->parser || j->fetch;
 }
 
-static void end(struct dwarf_jobs *jobs, struct job *j)
+/* It runs no longer. */
+static void stop(struct dwarf_jobs *jobs, struct job *j)
 {
-	jobs->running -= is_running(j);
+	if (is_running(j))
+		quota__give(jobs->running, j->owner, 1);
 	parser__end(j->parser);
 	fetch__end(j->fetch);
-	if (j->fd >= 0)
-		close(j->fd);
 	j->parser = NULL;
 	j->fetch = NULL;
+}
+
+static void forget(struct dwarf_jobs *jobs, struct job *j)
+{
+	stop(jobs, j);
+	cleanup_close_(&j->fd);
 	j->fd = -1;
+	j->used = 0;
 }
 
 static void finish(struct dwarf_jobs *jobs, struct job *j, int result, const char *why)
 {
-	end(jobs, j);
+	stop(jobs, j);
 	j->answer.result = result;
 	snprintf(j->answer.why, sizeof(j->answer.why), "%s", why);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* Hands the file to a parser of its own. 0 or -errno. */
+/* Hands the file to a parser of its own; it is paid for. 0 or -errno. */
 static int parse(struct dwarf_jobs *jobs, struct job *j, int debug_fd)
 {
 	const struct parser_request request = { .job = PARSER_DWARF, .version = j->version };
@@ -111,7 +124,6 @@ static int parse(struct dwarf_jobs *jobs, struct job *j, int debug_fd)
 		return -EAGAIN;
 	}
 	parser__set_limits(p, SECONDS_MAX * 1000, SECONDS_MAX * 1000);
-	jobs->running += !is_running(j);
 	j->parser = p;
 	return 0;
 }
@@ -135,7 +147,7 @@ static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_requ
 	cleanup_close int file = -1, debug_fd = -1;
 	struct stat st;
 
-	j->build = r->build;
+	j->file = r->file;
 	j->fetched = false;
 	j->version = r->version;
 	j->build_id_len = r->build_id_len < sizeof(j->build_id) ? r->build_id_len : 0;
@@ -148,10 +160,12 @@ static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_requ
 		finish(jobs, j, -ENOENT, DWARF_NONE);
 		return 0;
 	}
+	if (quota__take(jobs->running, j->owner, 1))
+		return -EAGAIN;
 	debug_fd = find_debug_file(r, st.st_uid);
 	if (!parse(jobs, j, debug_fd))
 		return 0;
-	end(jobs, j);
+	quota__give(jobs->running, j->owner, 1);
 	return -EAGAIN;
 }
 
@@ -167,7 +181,7 @@ static void try_servers(struct dwarf_jobs *jobs, struct job *j)
 	j->fetch = fetch__start(j->build_id, j->build_id_len, why, sizeof(why));
 	if (j->fetch)
 		return;
-	jobs->running--; /* neither runs any more */
+	quota__give(jobs->running, j->owner, 1); /* neither runs any more */
 	finish(jobs, j, -ENOENT, why);
 }
 
@@ -216,7 +230,7 @@ static void look_at_fetch(struct dwarf_jobs *jobs, struct job *j)
 	j->fetch = NULL;
 	j->fetched = true;
 	if (r) {
-		jobs->running--;
+		quota__give(jobs->running, j->owner, 1);
 		finish(jobs, j, -ENODATA, "its debug information could not be parsed");
 	}
 }
@@ -236,40 +250,78 @@ void dwarf_jobs__free(struct dwarf_jobs *jobs)
 	if (!jobs)
 		return;
 	for (int i = 0; i < JOB_CNT; i++)
-		end(jobs, &jobs->jobs[i]);
+		forget(jobs, &jobs->jobs[i]);
 	parsers__free(jobs->parsers);
+	quota__free(jobs->running);
 	free(jobs);
 }
 
-/* The job of that build, or the one to give up for it; NULL while all are running. */
-static struct job *find(struct dwarf_jobs *jobs, __u64 build)
+static struct job *find(struct dwarf_jobs *jobs, const struct file_id *file)
+{
+	for (int i = 0; i < JOB_CNT; i++)
+		if (jobs->jobs[i].used && file_id_same(&jobs->jobs[i].file, file))
+			return &jobs->jobs[i];
+	return NULL;
+}
+
+static unsigned held_by(const struct dwarf_jobs *jobs, unsigned owner)
+{
+	unsigned cnt = 0;
+
+	for (int i = 0; i < JOB_CNT; i++)
+		cnt += jobs->jobs[i].used && jobs->jobs[i].owner == owner;
+	return cnt;
+}
+
+/*
+ * A free place, or of whoever has most answers here the one that was asked for least lately. There are
+ * more places than jobs that run.
+ */
+static struct job *take_place(struct dwarf_jobs *jobs)
 {
 	struct job *victim = NULL;
+	unsigned most = 0;
 
 	for (int i = 0; i < JOB_CNT; i++) {
 		struct job *j = &jobs->jobs[i];
+		unsigned held = j->used ? held_by(jobs, j->owner) : 0;
 
-		if (j->used && j->build == build)
+		if (!j->used)
 			return j;
-		if (!is_running(j) && (!victim || j->used < victim->used))
-			victim = j;
+		if (is_running(j) || held < most || (held == most && j->used > victim->used))
+			continue;
+		victim = j;
+		most = held;
 	}
-	if (victim)
-		victim->used = 0;
+	forget(jobs, victim);
 	return victim;
+}
+
+/* No answer is given up for one that cannot begin. */
+static bool may_run(struct dwarf_jobs *jobs, unsigned owner)
+{
+	if (quota__take(jobs->running, owner, 1))
+		return false;
+	quota__give(jobs->running, owner, 1);
+	return true;
 }
 
 int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request,
 		    struct py_offsets *ret, char *why, size_t why_size)
 {
-	struct job *j = find(jobs, request->build);
+	struct job *j = find(jobs, &request->file);
+	unsigned owner = owner_of(&jobs->owners, request->uid);
 
 	snprintf(why, why_size, "its debug information is still being read");
-	if (!j)
-		return -EINPROGRESS;
-	if (!j->used) {
-		if (jobs->running >= RUNNING_MAX || start(jobs, j, request))
+	if (!j) {
+		if (!may_run(jobs, owner))
 			return -EINPROGRESS;
+		j = take_place(jobs);
+		j->owner = owner;
+		if (start(jobs, j, request)) {
+			forget(jobs, j);
+			return -EINPROGRESS;
+		}
 	}
 	j->used = ++jobs->now;
 	if (is_running(j) && collect(jobs, j))
@@ -282,13 +334,9 @@ int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request
 	return j->answer.result;
 }
 
-bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, __u64 build)
+bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, const struct file_id *file)
 {
-	for (int i = 0; i < JOB_CNT; i++) {
-		struct job *j = &jobs->jobs[i];
+	struct job *j = find(jobs, file);
 
-		if (j->used && j->build == build && is_running(j))
-			return collect(jobs, j) == -EINPROGRESS;
-	}
-	return false;
+	return j && is_running(j) && collect(jobs, j) == -EINPROGRESS;
 }

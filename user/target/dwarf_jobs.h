@@ -8,7 +8,9 @@
  * The information is in the file, or in a separate one with the same build ID: below /usr/lib/debug
  * here or in the process's root (debug_file.h says whose it may be), or on a server (fetcher.h).
  *
- * Must hold: at most two jobs run at once; the answers of the last few builds are remembered.
+ * Must hold: at most two jobs run at once, of two users, and one more of root's; the answers for the last
+ * few files are remembered, and who has most of them loses one first. A file is held open as long: no
+ * other has its numbers meanwhile.
  */
 #ifndef KRAIT_TARGET_DWARF_JOBS_H
 #define KRAIT_TARGET_DWARF_JOBS_H
@@ -17,14 +19,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <sys/types.h>
+
 #include "abi.h"
+#include "target/file_id.h"
 
 struct dwarf_jobs;
 
 /* A file to read; the strings are borrowed for the call. */
 struct dwarf_request {
-	__u64 build; /* names the build: the same file of another process is not read again */
-	const char *path;
+	struct file_id file; /* the same one of another process is not read again */
+	uid_t uid; /* of the process: who pays for it */
+	const char *path; /* of that file */
 	const char *root; /* of the process, or "/" */
 	__u32 version; /* PY_VERSION_HEX */
 	const __u8 *build_id;
@@ -49,7 +55,8 @@ int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request
 		    struct py_offsets *ret, char *why, size_t why_size)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Is that build being read, the answer still to come? */
-bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, __u64 build) __attribute__((nonnull));
+/* Is that file being read, the answer still to come? */
+bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, const struct file_id *file)
+	__attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_DWARF_JOBS_H */

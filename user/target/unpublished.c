@@ -62,20 +62,11 @@ static int try_table(struct unpublished *u)
 	return try_offsets(u, py_builtin_offsets_find(version >> 16 & 0xff), PY_SOURCE_TABLE);
 }
 
-/* Of builds with a build ID by that, of others by what their headers say. */
-static __u64 build_of(const struct elf_runtime *elf)
-{
-	__u64 hash = elf->headers_hash ^ elf->file_size << 32 ^ elf->py_version;
-
-	for (__u32 i = 0; i < elf->build_id_len && i < ELF_BUILD_ID_MAX; i++)
-		hash = (hash ^ elf->build_id[i]) * 0x100000001b3ULL;
-	return hash;
-}
-
 static int try_dwarf(struct unpublished *u)
 {
 	const struct dwarf_request request = {
-		.build = build_of(u->elf),
+		.file = u->elf->id,
+		.uid = u->uid,
 		.path = u->path,
 		.root = u->root,
 		.version = u->elf->py_version,
@@ -115,7 +106,7 @@ int unpublished_find(struct unpublished *u)
 			 PY_SUPPORTED);
 		return -ENOTSUP;
 	}
-	if (dwarf_jobs__is_running(u->jobs, build_of(u->elf))) {
+	if (dwarf_jobs__is_running(u->jobs, &u->elf->id)) {
 		snprintf(u->why, sizeof(u->why), "its debug information is still being read");
 		return -EINPROGRESS;
 	}

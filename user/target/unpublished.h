@@ -11,6 +11,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "target/py_offsets.h"
 
@@ -24,6 +25,7 @@ struct unpublished {
 	const struct elf_runtime *elf;
 	struct dwarf_jobs *jobs;
 	__u64 runtime_addr;
+	uid_t uid; /* of the process */
 	const char *path; /* the file, where we can open it */
 	const char *root; /* of the process: debug information may be there, too */
 
