@@ -13,6 +13,7 @@
 
 #include "support_symbolizer.h"
 #include "symbol/code_object.h"
+#include "symbol/look_budget.h"
 
 #define MANY_ADDR 0x100000000ULL
 #define TABLE_ADDR 0x200000000ULL
@@ -130,12 +131,58 @@ static void test_cost_of_a_hit(void **state)
 	}
 }
 
+/* Looks at code objects that are always new until one is refused. */
+static unsigned looks_allowed(struct fixture *f, __u64 from, unsigned most)
+{
+	enum symbol_status status;
+
+	for (unsigned i = 0; i < most; i++) {
+		struct code_query q = query_at(f, 5);
+
+		q.code_addr = from + (__u64)i * 256;
+		if (!fixture_resolve(f, q, &status)) {
+			assert_int_equal(status, SYMBOL_UNREADABLE);
+			return i;
+		}
+	}
+	return most;
+}
+
+static void test_looks_are_bounded_of_a_process_and_of_its_owner(void **state)
+{
+	enum { OF_ONE = 100, OF_ALL = 250 };
+	struct fixture *f = *state;
+	struct look_budget owner = look_budget_of(OF_ALL, 1), other = look_budget_of(OF_ALL, 1);
+	struct many many = { 0 };
+	unsigned sum = 0;
+
+	use_many(f, &many);
+	for (int process = 0; process < 5; process++) {
+		unsigned cnt;
+
+		fixture_restart(f);
+		symbolizer__bound_looks(f->s, OF_ONE, 1, &owner);
+		cnt = looks_allowed(f, MANY_ADDR, 1000);
+		assert_true(cnt <= OF_ONE + 1);
+		sum += cnt;
+	}
+	/* A second may have passed. */
+	assert_in_range(sum, OF_ALL, OF_ALL + 2);
+	fixture_restart(f);
+	symbolizer__bound_looks(f->s, OF_ONE, 1, &other);
+	assert_in_range(looks_allowed(f, MANY_ADDR, 1000), OF_ONE, OF_ONE + 1);
+	fixture_restart(f);
+	symbolizer__bound_looks(f->s, 0, 0, NULL);
+	assert_int_equal(looks_allowed(f, MANY_ADDR, 1000), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 		TEST(test_number_of_objects_is_bounded_and_the_hot_one_stays),
 		TEST(test_bytes_of_line_tables_are_bounded),
+		TEST(test_looks_are_bounded_of_a_process_and_of_its_owner),
 		TEST(test_cost_of_a_hit),
 	};
 

@@ -42,7 +42,7 @@ static struct entry *find_or_begin(struct processes *ps, const struct record_tas
 	struct entry *e = find_started(ps, record->pid, record->start_ns, &past);
 
 	if (!e && !past && ps->config.all && (pid_t)record->pid != getpid())
-		e = entry_add(ps, record->pid, record->start_ns);
+		e = entry_add(ps, record->pid, record->start_ns, record->owner);
 	if (e)
 		e->process.owner = record->owner;
 	return e;
@@ -59,7 +59,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 		return;
 	if (find_started(ps, record->pid, record->start_ns, &past) || past)
 		return; /* a scan was faster */
-	child = entry_add(ps, record->pid, record->start_ns);
+	child = entry_add(ps, record->pid, record->start_ns, record->owner);
 	if (!child)
 		return;
 	p = &child->process;

@@ -14,6 +14,7 @@
 #include "follow/tracking.h"
 #include "target/probed.h"
 #include "target/prober.h"
+#include "target/proc.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -30,14 +31,9 @@
 /* For a look that others wait for: what is slow goes on without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
-/* Who pays for it until it has been looked at. */
-static unsigned owner_now(const struct processes *ps, const struct process *p)
+unsigned entry_owner_now(const struct processes *ps, pid_t pid)
 {
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", p->pid);
-	return stat(path, &st) ? p->owner : sampler__owner(ps->config.sampler, st.st_uid);
+	return sampler__owner(ps->config.sampler, proc_owner(pid));
 }
 
 /*
@@ -51,7 +47,7 @@ static void watch(struct processes *ps, struct process *p)
 	if (ps->config.all || p->watched)
 		return;
 	p->watched = true;
-	p->owner = owner_now(ps, p);
+	p->owner = entry_owner_now(ps, p->pid);
 	if (!p->start_ns && !process_start_ticks(p->pid, &ticks))
 		p->start_ns = ticks * KRAIT_NS_PER_TICK;
 	if (p->start_ns)
@@ -234,7 +230,7 @@ static int scan_one(pid_t pid, void *ctx)
 
 	if (pid == getpid() || prober__is_ours(ps->config.prober, pid) || entry_find(ps, pid))
 		return 0;
-	e = entry_add(ps, pid, 0);
+	e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
 	if (!e)
 		return 0;
 	e->process.scanned = true;
@@ -265,7 +261,7 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	int err = 0;
 
 	if (!e)
-		e = entry_add(ps, pid, 0);
+		e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
 	if (!e || e->process.state == PROCESS_PENDING)
 		err = e ? entry_look_at(ps, e, true) : -ENOMEM;
 	*ret_why = ps->why;

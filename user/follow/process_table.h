@@ -10,6 +10,8 @@
 
 #include "follow/processes.h"
 #include "follow/refusals.h"
+#include "share.h"
+#include "symbol/look_budget.h"
 
 /* Somebody waits for the look at a process. */
 struct look {
@@ -21,6 +23,7 @@ struct entry {
 	struct process process;
 	struct processes *table;
 	struct look *look; /* NULL: nobody waits */
+	unsigned payer; /* who has the room that it takes: bpf/share.h */
 	UT_hash_handle hh;
 };
 
@@ -28,6 +31,8 @@ struct processes {
 	struct processes_config config;
 	struct entry *by_pid;
 	struct threads *threads;
+	struct quota *room; /* entries, by owner */
+	struct look_budget looks[OWNER_CNT]; /* at code objects, by owner; unbounded for root */
 	process_gone_fn gone;
 	void *gone_ctx;
 	process_gone_fn opened;
@@ -38,8 +43,13 @@ struct processes {
 };
 
 struct entry *entry_find(struct processes *ps, pid_t pid);
-/* For a pid that has none. start_ns: 0 if it is not known yet. NULL when out of memory. */
-struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns);
+/*
+ * For a pid that has none. start_ns: 0 if it is not known yet; owner: who pays for it. NULL when out of memory,
+ * or when the owner has too many.
+ */
+struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigned owner);
+/* Who pays for it until it has been looked at. */
+unsigned entry_owner_now(const struct processes *ps, pid_t pid);
 void entry_remove(struct processes *ps, struct entry *e);
 /* Back to a process of which nothing is known. */
 void entry_forget_image(struct processes *ps, struct entry *e);

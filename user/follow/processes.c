@@ -15,6 +15,11 @@
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/quota.h"
+
+/* Processes that are followed, Python or not: twice as many as the kernel side tracks. */
+#define ENTRIES_MAX (2 * KRAIT_MAX_PROCS)
+#define ROOT_RESERVE (ENTRIES_MAX / 8)
 
 /*
  * Looks at a process's code objects, each some round trips to a prober: the kernel describes nearly all
@@ -23,18 +28,26 @@
  */
 #define LOOKS_AT_ONCE 4096
 #define LOOKS_PER_SEC 256
+/* The same of all processes of one owner but root: eight of them that start together have all they need. */
+#define OWNER_LOOKS_AT_ONCE (8 * LOOKS_AT_ONCE)
+#define OWNER_LOOKS_PER_SEC (4 * LOOKS_PER_SEC)
 
 struct processes *processes__new(const struct processes_config *config)
 {
 	struct processes *ps = calloc(1, sizeof(*ps));
 
-	if (ps)
-		ps->threads = threads__new();
-	if (!ps || !ps->threads) {
-		free(ps);
+	if (!ps)
+		return NULL;
+	ps->threads = threads__new();
+	ps->room = quota__new(ENTRIES_MAX, ROOT_RESERVE);
+	if (!ps->threads || !ps->room) {
+		processes__free(ps);
 		return NULL;
 	}
 	ps->config = *config;
+	for (unsigned i = 0; i < OWNER_CNT; i++)
+		if (i != OWNER_ROOT)
+			ps->looks[i] = look_budget_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
 	return ps;
 }
 
@@ -103,6 +116,7 @@ void entry_remove(struct processes *ps, struct entry *e)
 	if (e->look)
 		*e->look = (struct look){ true, -ESRCH };
 	HASH_DEL(ps->by_pid, e);
+	quota__give(ps->room, e->payer, 1);
 	free(e);
 }
 
@@ -115,17 +129,19 @@ void processes__free(struct processes *ps)
 	HASH_ITER(hh, ps->by_pid, e, next)
 		entry_remove(ps, e);
 	threads__free(ps->threads);
+	quota__free(ps->room);
 	free(ps);
 }
 
-/* start_ns: 0 if it is not known yet. */
-struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns)
+struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigned owner)
 {
-	struct entry *e = calloc(1, sizeof(*e));
+	struct entry *e = quota__take(ps->room, owner, 1) ? NULL : calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
 	e->table = ps;
+	e->payer = owner;
+	e->process.owner = owner;
 	e->process.pid = pid;
 	e->process.start_ns = start_ns;
 	e->process.layout = KRAIT_NO_LAYOUT;
@@ -157,7 +173,8 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 					p->probed ? probed__memory(p->probed) : &probed_nothing);
 	if (!p->symbolizer)
 		return -ENOMEM;
-	symbolizer__bound_looks(p->symbolizer, LOOKS_AT_ONCE, LOOKS_PER_SEC);
+	symbolizer__bound_looks(p->symbolizer, LOOKS_AT_ONCE, LOOKS_PER_SEC,
+				&ps->looks[p->owner % OWNER_CNT]);
 	if (parent)
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
 	open_native(ps, p, parent);
@@ -214,7 +231,7 @@ static struct entry *adopt(struct processes *ps, const struct record_sample *rec
 	    !can_be_of(record, start_ticks * KRAIT_NS_PER_TICK))
 		return NULL;
 	log_debug("processes", "%d was not known, its records were", record->pid);
-	e = entry_add(ps, record->pid, start_ticks * KRAIT_NS_PER_TICK);
+	e = entry_add(ps, record->pid, start_ticks * KRAIT_NS_PER_TICK, record->owner);
 	return e && !entry_look_at(ps, e, true) ? e : NULL;
 }
 
@@ -295,4 +312,9 @@ unsigned processes__seen_cnt(const struct processes *ps)
 void processes__print_refused(const struct processes *ps, FILE *out)
 {
 	refusals_print(&ps->refusals, out);
+}
+
+__u64 processes__room_refused(const struct processes *ps, unsigned owner)
+{
+	return quota__refused(ps->room, owner);
 }

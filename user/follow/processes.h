@@ -126,6 +126,8 @@ unsigned processes__followed_cnt(const struct processes *ps);
 unsigned processes__tracked_cnt(const struct processes *ps);
 /* How many were ever tracked. */
 unsigned processes__seen_cnt(const struct processes *ps);
+/* How often one of that owner's was not followed, since there were too many. */
+__u64 processes__room_refused(const struct processes *ps, unsigned owner);
 /* One line per distinct reason why Python processes were not sampled. */
 void processes__print_refused(const struct processes *ps, FILE *out);
 

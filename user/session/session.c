@@ -506,7 +506,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 
 void session__warn_of_shortages(const struct session *s)
 {
-	shortages_warn(s->collector, s->sampler);
+	shortages_warn(s->collector, s->processes, s->sampler);
 }
 
 void session__print_refused(const struct session *s, FILE *out)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "follow/processes.h"
 #include "sampler/sampler.h"
 #include "session/collector.h"
 #include "symbol/maps_room.h"
@@ -67,13 +68,20 @@ static void warn_of_ring(const struct owner_use *use, const char *name, __u64 al
 			 name, use->events_dropped);
 }
 
-static void warn_of_processes(const struct owner_use *use, const char *name, __u64 slots_refused)
+static void warn_of_processes(const struct owner_use *use, const char *name, bool room_refused,
+			      __u64 slots_refused)
 {
 	if (use->procs_refused)
 		log_warn(NULL,
 			 "%s: %llu processes began when there were too many to follow (%d at most, "
 			 "fewer of one user); they are not in the profile",
 			 name, use->procs_refused, KRAIT_MAX_PROCS);
+	else if (room_refused)
+		log_warn(
+			NULL,
+			"%s has more processes than krait looks at (fewer of one user than of all); "
+			"some are not in the profile",
+			name);
 	if (slots_refused)
 		log_debug("shortages", "%s: threads found no slot %llu times", name, slots_refused);
 }
@@ -94,7 +102,8 @@ static void warn_of_mappings(struct collector *c, unsigned owner, const char *na
 			 q == room->files ? "units of file names" : "ranges");
 }
 
-void shortages_warn(struct collector *c, const struct sampler *sampler)
+void shortages_warn(struct collector *c, const struct processes *processes,
+		    const struct sampler *sampler)
 {
 	const struct owner_books *books = sampler__owner_books(sampler);
 	__u64 all = interrupts(c);
@@ -105,6 +114,8 @@ void shortages_warn(struct collector *c, const struct sampler *sampler)
 		warn_of_profile(c, owner, name);
 		warn_of_mappings(c, owner, name);
 		warn_of_ring(&books->use[owner], name, all);
-		warn_of_processes(&books->use[owner], name, sampler__slots_refused(sampler, owner));
+		warn_of_processes(&books->use[owner], name,
+				  processes__room_refused(processes, owner),
+				  sampler__slots_refused(sampler, owner));
 	}
 }

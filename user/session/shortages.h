@@ -6,9 +6,11 @@
 #define KRAIT_SESSION_SHORTAGES_H
 
 struct collector;
+struct processes;
 struct sampler;
 
 /* At the end of a recording, when all is counted. */
-void shortages_warn(struct collector *collector, const struct sampler *sampler);
+void shortages_warn(struct collector *collector, const struct processes *processes,
+		    const struct sampler *sampler);
 
 #endif /* KRAIT_SESSION_SHORTAGES_H */

@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "symbol/code_cache.h"
+#include "symbol/look_budget.h"
 #include "symbol/snapshot.h"
 #include "util/clock.h"
 
@@ -59,8 +60,8 @@ struct symbolizer {
 	/* The generation as last read: a lower bound that serves all frames of a batch. */
 	__u64 seen_interp_addr, seen_generation;
 	struct refused refused[REFUSED_CNT];
-	__u32 looks_max, looks_per_sec, looks_left; /* looks_max: 0 unbounded */
-	__u64 looks_ns; /* when looks were last added */
+	struct look_budget looks;
+	struct look_budget *owner_looks; /* of all processes of its owner; NULL none */
 	struct symbolizer_stats stats;
 };
 
@@ -75,10 +76,11 @@ struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struc
 	return s;
 }
 
-void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec)
+void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
+			     struct look_budget *owner)
 {
-	s->looks_max = s->looks_left = at_once;
-	s->looks_per_sec = per_sec;
+	s->looks = look_budget_of(at_once, per_sec);
+	s->owner_looks = owner;
 }
 
 void symbolizer__free(struct symbolizer *s)
@@ -116,21 +118,11 @@ static void refuse(struct symbolizer *s, const struct code_query *q)
 /* Whether one more look is allowed now. */
 static bool take_look(struct symbolizer *s)
 {
-	__u64 now_ns, more;
-
-	if (!s->looks_max)
-		return true;
-	if (s->looks_left < s->looks_max / 2) {
-		now_ns = clock_monotonic_ns();
-		more = s->looks_ns ? (now_ns - s->looks_ns) * s->looks_per_sec / NS_PER_SEC : 0;
-		if (more || !s->looks_ns)
-			s->looks_ns = now_ns;
-		more += s->looks_left;
-		s->looks_left = more < s->looks_max ? (__u32)more : s->looks_max;
-	}
-	if (!s->looks_left)
+	if (!look_budget_has(&s->looks) || (s->owner_looks && !look_budget_has(s->owner_looks)))
 		return false;
-	s->looks_left--;
+	look_budget_take(&s->looks);
+	if (s->owner_looks)
+		look_budget_take(s->owner_looks);
 	return true;
 }
 

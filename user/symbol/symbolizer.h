@@ -19,6 +19,7 @@
 #include "symbol/linetable.h"
 #include "util/memory.h"
 
+struct look_budget;
 struct symbolizer;
 
 /* A code object as names; owned by the symbolizer, valid until the next call that resolves. */
@@ -54,10 +55,12 @@ struct symbolizer_stats {
 struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struct memory *memory);
 void symbolizer__free(struct symbolizer *s);
 /*
- * Looks into the target's memory, some reads each: so many at once, and so many a second from then on.
- * Beyond, what the kernel has not described is SYMBOL_UNREADABLE. Unbounded before the call.
+ * Looks into the target's memory, some reads each: so many at once, and so many a second from then on; and
+ * not more than are left of owner, borrowed, what all processes of its owner have; NULL none. Beyond, what the
+ * kernel has not described is SYMBOL_UNREADABLE. Unbounded before the call.
  */
-void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec);
+void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
+			     struct look_budget *owner);
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "target/prober_judge.h"
+#include "target/proc.h"
 
 void calls_init(struct calls *q)
 {
@@ -76,7 +76,7 @@ void calls_drop(struct calls *q)
 uid_t call_owner(struct call *c)
 {
 	if (!c->has_owner)
-		c->owner = offenders_owner(c->request.pid);
+		c->owner = proc_owner(c->request.pid);
 	c->has_owner = true;
 	return c->owner;
 }

@@ -53,18 +53,6 @@ enum judgement judge_look(struct judge *j, pid_t prober, __u64 patience_ns, __u6
 	return now_ns - j->asleep_ns >= PROBER_HUNG_NS ? JUDGE_HUNG : JUDGE_SLOW;
 }
 
-uid_t offenders_owner(pid_t pid)
-{
-	cleanup_close int dir = proc_open(pid);
-	const char *uids;
-	char text[1024];
-
-	if (dir < 0 || proc_read(dir, "status", text, sizeof(text)) <= 0)
-		return 0;
-	uids = proc_line_of(text, "Uid:\t");
-	return uids ? (uid_t)strtoul(uids, NULL, 10) : 0;
-}
-
 static const struct offender *find(const struct offenders *o, uid_t uid)
 {
 	for (unsigned i = 0; i < o->cnt; i++)

@@ -48,11 +48,6 @@ struct offenders {
 	struct offender list[OFFENDERS_MAX];
 };
 
-/*
- * Who has started it: its real user, since whoever asks not to be dumpable has a /proc of root's. Root where
- * it has gone.
- */
-uid_t offenders_owner(pid_t pid);
 /* A process of that owner did not come back. */
 void offenders_note(struct offenders *o, uid_t uid);
 /* Is it an owner whose processes are left alone? Never root. */

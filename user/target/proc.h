@@ -51,6 +51,12 @@ int proc_comm_at(int dir, char ret[static 16]) __attribute__((warn_unused_result
 int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
 
 /*
+ * Who has started it: its real user, since whoever asks not to be dumpable has a /proc of root's. Root where
+ * it has gone. By number, as above.
+ */
+uid_t proc_owner(pid_t pid);
+
+/*
  * Would the kernel let its own user trace it? False for what set an id at exec, and whoever asked for
  * that. Root's own processes always look as if it would.
  */

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "util/cleanup.h"
+
 /* The whole file: a process can have 65,536 groups, of ten digits each. */
 #define STATUS_MAX (1 << 20)
 
@@ -119,4 +121,19 @@ bool proc_shares_mounts(int dir)
 bool proc_has_our_root(int dir)
 {
 	return proc_shares_mounts(dir) && is_same_file(dir, "root", "/");
+}
+
+uid_t proc_owner(pid_t pid)
+{
+	cleanup_close int dir = proc_open(pid);
+	const char *uids;
+	char text[1024];
+	struct stat st;
+
+	if (dir < 0 || fstat(dir, &st))
+		return 0;
+	if (st.st_uid || proc_read(dir, "status", text, sizeof(text)) <= 0)
+		return st.st_uid;
+	uids = proc_line_of(text, "Uid:\t");
+	return uids ? (uid_t)strtoul(uids, NULL, 10) : 0;
 }
