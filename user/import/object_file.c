@@ -10,13 +10,7 @@
 
 #include "dso/dso_store.h"
 #include "util/log.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+#include "util/short_path.h"
 
 /* "python-1a2b3c4d.so", as dso_store.c calls them. */
 static bool looks_like_dso(const char *path)
@@ -113,9 +107,4 @@ const struct kernel_name *object_file_kernel(struct object_file *f, __u64 addres
 			log_debug("capture", "%s: out of memory", f->path);
 	}
 	return f->kernel ? kernel_names_find(f->kernel, address) : NULL;
-}
-
-const char *object_file_name(const struct object_file *f)
-{
-	return base_name(f->path);
 }

@@ -36,7 +36,4 @@ void object_file_close(struct object_file *f);
 bool object_file_is(const struct object_file *f, const struct perf_read *record);
 /* What the DSO calls an address of the kernel; NULL unknown. */
 const struct kernel_name *object_file_kernel(struct object_file *f, __u64 address);
-/* Its path without folders. */
-const char *object_file_name(const struct object_file *f);
-
 #endif /* KRAIT_IMPORT_OBJECT_FILE_H */

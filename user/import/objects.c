@@ -9,11 +9,12 @@
 #include "import/mappings.h"
 #include "import/object_file.h"
 #include "profile/frames.h"
+#include "profile/frames.h"
 #include "profile/idindex.h"
+#include "profile/marks.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native_files.h"
 #include "util/cleanup.h"
-#include "util/printable.h"
 
 /* A machine has some thousand; a hostile file may claim any number. */
 #define MAX_OBJECTS 65536
@@ -43,7 +44,7 @@ struct objects {
 	bool same_kernel; /* the running one is that of the capture, but perhaps elsewhere */
 	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
 	struct idindex kernel_index; /* of answers for addresses of the kernel */
-	__u32 kernel_frame, unknown_frame;
+	__u32 unknown_frame; /* 0 not made yet */
 	__u64 unresolved;
 };
 
@@ -115,24 +116,18 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 
 /* ---- frames ----------------------------------------------------------------------------------- */
 
-static __u32 mark(struct objects *o, const char *text)
-{
-	return dict__plain_frame(o->dict, FRAME_MARK, text, "", 0);
-}
-
-/* All addresses of an object whose symbols are not known here are the same frame. */
+/*
+ * All addresses of an object whose symbols are not known here are the same frame, as in the recording:
+ * "[libfoo.so]".
+ */
 static __u32 object_frame(struct objects *o, struct object *object)
 {
-	cleanup_free char *name = printable(object_file_name(&object->file));
-	char text[300];
+	/* Memory without a file, as perf writes it. */
+	const char *path = strcmp(object->file.path, "//anon") ? object->file.path : "";
+	cleanup_free char *name = object->frame ? NULL : native_unnamed(path);
 
-	if (object->frame || !name)
-		return object->frame;
-	if (name[0] == '[')
-		snprintf(text, sizeof(text), "%s", name);
-	else
-		snprintf(text, sizeof(text), "[%s]", *name ? name : "unknown");
-	object->frame = mark(o, text);
+	if (name)
+		object->frame = frame_native(o->dict, name, path, 0);
 	return object->frame;
 }
 
@@ -169,13 +164,12 @@ static __u32 stored_kernel_frame(struct objects *o, __u64 address)
 		if (o->list[i].file.is_dso)
 			name = object_file_kernel(&o->list[i].file, address);
 	}
-	return name ? dict__plain_frame(o->dict, FRAME_KERNEL, name->name, name->module, 0) : 0;
+	return name ? frame_kernel(o->dict, name->name, name->module, 0) : 0;
 }
 
 static __u32 resolve_kernel(struct objects *o, __u64 address)
 {
 	__u32 frame = stored_kernel_frame(o, address);
-	char module[128] = "[kernel.kallsyms]";
 	struct kernel_symbol *s;
 
 	if (frame)
@@ -183,15 +177,11 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 	if (o->kernel_start)
 		open_kernel(o);
 	s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
-	if (s && *s->module)
-		snprintf(module, sizeof(module), "[%s]", s->module);
-	if (s && !s->tag)
-		s->tag = dict__plain_frame(o->dict, FRAME_KERNEL, s->name, module, 0);
-	if (s)
-		return (__u32)s->tag;
-	if (!o->kernel_frame)
-		o->kernel_frame = mark(o, "[kernel]");
-	return o->kernel_frame;
+	if (!s)
+		return frame_kernel(o->dict, NULL, "", 0);
+	if (!s->tag)
+		s->tag = frame_kernel(o->dict, s->name, s->module, 0);
+	return (__u32)s->tag;
 }
 
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
@@ -204,8 +194,7 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 		struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
 
 		if (s && !s->tag)
-			s->tag = dict__plain_frame(o->dict, FRAME_NATIVE, s->name,
-						   object->file.path, 0);
+			s->tag = frame_native(o->dict, s->name, object->file.path, 0);
 		if (s)
 			return (__u32)s->tag;
 	}
@@ -214,8 +203,8 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 	if (!object->file.dso || !dso_reader__find(object->file.dso, offset, &place)) {
 		/* Without names, places can still be told apart. */
 		o->unresolved++;
-		snprintf(text, sizeof(text), "[python 0x%llx]", (unsigned long long)offset);
-		return mark(o, text);
+		snprintf(text, sizeof(text), MARK_PYTHON_FORMAT, (unsigned long long)offset);
+		return frame_mark(o->dict, text);
 	}
 	frame.kind = place.mark ? FRAME_MARK : FRAME_PYTHON;
 	frame.name = dict__string(o->dict, place.name);
@@ -294,7 +283,7 @@ __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address,
 	if (at)
 		return answer(o, at->object, address - at->start + at->offset);
 	if (!o->unknown_frame)
-		o->unknown_frame = mark(o, "[unknown]");
+		o->unknown_frame = frame_unknown(o->dict);
 	return o->unknown_frame;
 }
 

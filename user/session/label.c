@@ -6,6 +6,7 @@
 
 #include "target/context.h"
 #include "util/printable.h"
+#include "util/short_path.h"
 
 static const struct {
 	const char *name;
@@ -25,11 +26,12 @@ unsigned label_part(const char *name, size_t len)
 	return 0;
 }
 
-static const char *base_name(const char *path)
+/* A folder that is run stays as it was typed. */
+static const char *script_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *name = base_name(path);
 
-	return slash && slash[1] ? slash + 1 : path;
+	return *name ? name : path;
 }
 
 static void put(FILE *out, const char **separator, const char *what, const char *raw)
@@ -81,7 +83,7 @@ void process_label(char *buf, size_t size, unsigned parts, const char *comm, int
 	if (parts & LABEL_USER && context->known)
 		put_number(out, &separator, "user ", context->uid);
 	if (parts & LABEL_SCRIPT && context->script[0])
-		put(out, &separator, "", base_name(context->script));
+		put(out, &separator, "", script_name(context->script));
 	if (parts & LABEL_CONTAINER && context->container.id[0])
 		put_container(out, &separator, &context->container);
 	if (parts & LABEL_CGROUP && context->cgroup[0])

@@ -16,6 +16,7 @@
 #include "target/debug_file.h"
 #include "target/open_file.h"
 #include "util/cleanup.h"
+#include "util/short_path.h"
 
 /* Processes that a file could not be opened through. */
 #define FAILURES_MAX 8
@@ -139,13 +140,6 @@ struct maps_room *native_files__room(struct native_files *f)
 }
 
 /* ---- files ------------------------------------------------------------------------------------ */
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -418,13 +412,9 @@ static struct function *new_function(struct native_file *file, __u64 start, char
 	return fn;
 }
 
-/*
- * "[libfoo.so]", "[vdso]", "[anonymous]": what all code is that has no name of its own. One for each
- * file, since an entry for each address would bury a stripped library's time in a thousand rows.
- */
-static char *name_of_rest(const struct native_file *file)
+char *native_unnamed(const char *path)
 {
-	const char *base = *file->name ? base_name(file->name) : "anonymous";
+	const char *base = *path ? base_name(path) : "anonymous";
 	char *text;
 
 	if (base[0] == '[')
@@ -435,7 +425,7 @@ static char *name_of_rest(const struct native_file *file)
 static struct native_symbol *rest_of(struct native_file *file)
 {
 	if (!file->rest)
-		file->rest = new_function(file, 0, name_of_rest(file));
+		file->rest = new_function(file, 0, native_unnamed(file->name));
 	return file->rest ? &file->rest->symbol : NULL;
 }
 

@@ -102,4 +102,11 @@ void native_file__set_interpreter(struct native_file *file);
 /* Its build ID, or NULL. */
 const __u8 *native_file__build_id(const struct native_file *file, unsigned *ret_size);
 
+/*
+ * "[libfoo.so]", "[vdso]", "[anonymous]" for "": what all code of a file is that has no name of its own.
+ * One for each file, since an entry for each address would bury a stripped library's time in a thousand
+ * rows. The caller's to free; NULL without memory.
+ */
+char *native_unnamed(const char *path);
+
 #endif /* KRAIT_SYMBOL_NATIVE_FILES_H */

@@ -40,3 +40,10 @@ const char *short_path(const char *path)
 		parent--;
 	return parent == path ? base : parent;
 }
+
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

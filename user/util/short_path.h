@@ -12,4 +12,7 @@
  */
 const char *short_path(const char *path);
 
+/* What follows the last slash; the whole path where there is none. Points into the argument. */
+const char *base_name(const char *path);
+
 #endif /* KRAIT_UTIL_SHORT_PATH_H */

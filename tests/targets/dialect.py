@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames of every kind for about SECONDS: Python, a library with and one without symbols (LIBRARY), and
+the kernel. usage: dialect.py LIBRARY SECONDS"""
+import ctypes
+import os
+import sys
+import tempfile
+import time
+import zlib
+
+nested = ctypes.PyDLL(sys.argv[1]).nested
+
+
+def native():
+    nested(200000)
+    zlib.compress(b"x" * 100000)
+
+
+def kernel(path):
+    for _ in range(10):
+        with open(path, "wb") as f:
+            f.write(b"x" * 100000)
+        os.listdir("/proc")
+
+
+def main(path):
+    end = time.monotonic() + float(sys.argv[2])
+    while time.monotonic() < end:
+        native()
+        kernel(path)
+
+
+with tempfile.NamedTemporaryFile() as scratch:
+    main(scratch.name)
