@@ -13,6 +13,18 @@ WORK = "import os, signal, sys, time\n%sprint(os.getpid(), flush=True)\nwhile Tr
 OTHER = "os.setresuid(65533, 65533, 65533)\n"
 IGNORES = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 SAYS = "signal.signal(signal.SIGINT, lambda *a: (print('interrupted', flush=True), sys.exit(5)))\n"
+# 150 processes that work until it is told to end.
+STARTS = """import subprocess
+running = []
+def end(*args):
+    for one in running: one.kill()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+print(os.getpid(), flush=True)
+for i in range(150):
+    running.append(subprocess.Popen([sys.executable, "-c", "import time\\ne = time.time() + 12\\nwhile time.time() < e: pass"],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+"""
 
 
 class Run:
@@ -22,6 +34,7 @@ class Run:
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         self.output = os.path.join(folder, "x.folded")
+        self.begin = time.monotonic()
         self.krait = subprocess.Popen(
             [h.KRAIT, "record", *h.PYTHON_ONLY, *args, "-o", self.output, "--",
              *python.command("-c", WORK % before)],
@@ -40,6 +53,7 @@ class Run:
         deadline = time.monotonic() + patience
         while self.krait.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
+        self.secs = time.monotonic() - self.begin
         alive = self.is_alive()
         for pid in {self.pid, self.krait.pid}:
             try:
@@ -55,6 +69,13 @@ def check(tap, name, run, alive):
     tap.equal(run.krait.returncode, 0, name + ": exit code", run.err)
     tap.ok(h.parse_folded(run.output), name + ": the profile is there", run.err)
     tap.equal("goes on as process %d" % run.pid in run.err, alive, name + ": krait says when it does", run.err)
+
+
+def check_many(tap, python):
+    """More start during the recording than there are processors: it ends when it should."""
+    run = Run(python, STARTS, "-d", "3s")
+    alive = run.end(60)
+    tap.ok(not alive and run.secs < 6, "-d 3s with 150 started processes", "%.1f s" % run.secs, run.err)
 
 
 def main():
@@ -75,6 +96,7 @@ def main():
         run.krait.send_signal(signal.SIGINT)
         check(tap, "SIGINT to krait alone", run, False)
         tap.equal(run.out, "interrupted\n", "SIGINT to krait alone: the command gets it, too")
+        check_many(tap, python)
     h.cleanup()
     tap.done()
 
