@@ -4,7 +4,8 @@
 #
 #   make                  build/krait
 #   make demo             install what is missing, build, profile a small program
-#   make check            everything that is tested, on a fresh machine too
+#   make check            every kind of test, on a fresh machine too, in some minutes
+#   make check-all        the same on every interpreter that is here
 #
 # Knobs:
 #   V=1                   show commands; test runs show each test
@@ -191,9 +192,14 @@ $(UNIT_BIN) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/libsupport.a $(O)/libkrait.a
 # ---- test -------------------------------------------------------------------------------------
 
 RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
-ASAN = $(MAKE) SAN=address,undefined O=build-asan
+# A build within make check takes all CPUs, unless make was given a number of jobs.
+BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+ASAN = $(BUILD) SAN=address,undefined O=build-asan
+# Without optimization gcc assumes the worst of the lengths of strings, and of what reallocarray() refuses.
+COV = $(BUILD) O=build-cov OPT=-O0 LDFLAGS=--coverage \
+	CFLAGS='--coverage -Wno-format-truncation -Wno-use-after-free'
 # Fuzzers are linked with a library that clang has instrumented, in a build of its own.
-FUZZ = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) O=build-fuzz CC=$(CLANG) \
+FUZZ = $(BUILD) O=build-fuzz CC=$(CLANG) \
 	SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -Wno-error -Wno-missing-prototypes'
 
 build-unit: $(UNIT_BIN)
@@ -201,15 +207,20 @@ build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
 build-attack: $(O)/krait-small
 
-check: ## all tests: unit, unit under sanitizers, in-kernel, end to end, truth and attacks in short
+check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
+	@$(RUN) unit asan fuzz bpf e2e truth attack
+
+check-all: check-built ## check on every interpreter that is here; KRAIT_FULL=1: longer and larger, too
+	@$(RUN) --all unit asan fuzz bpf e2e truth attack
+
+check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(MAKE) all build-unit build-bpf-tests build-attack
+	+@$(BUILD) all build-unit build-bpf-tests build-attack $(O)/tests/bpf/verifier_stats
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
 	@echo 'krait: check: building the fuzzers'
 	+@$(FUZZ) build-fuzzers
-	@$(RUN) unit asan fuzz bpf e2e truth attack
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
@@ -239,7 +250,7 @@ check-nogil: all build-unit ## free-threaded interpreters, built once (5 minutes
 	@KRAIT_KINDS='^(nogil-|refs)' O=$(O) V=$(V) T='$(or $(T),$(NOGIL_TESTS))' scripts/run-tests unit e2e
 
 check-truth: all ## is it true? targets that account for themselves, on every interpreter
-	@KRAIT_TRUTH=long KRAIT_TEST_SECS=1800 $(RUN) truth
+	@KRAIT_TRUTH=long KRAIT_TEST_SECS=1800 $(RUN) --all truth
 
 check-attack: all build-attack ## is it safe? hostile programs and files, and bystanders; KRAIT_FULL=1: longer and larger
 	@$(RUN) attack
@@ -266,11 +277,9 @@ fuzz: ## run every fuzzer for FUZZ_SECS seconds
 	+@$(FUZZ) build-fuzzers
 	@T='$(T)' scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_SRC:%.c=build-fuzz/%)
 
-# Without optimization gcc assumes the worst of the lengths of strings.
 coverage: ## line coverage of the unit tests, by gcov; fails where too little of some folders is tested
-	+@$(MAKE) O=build-cov CFLAGS='--coverage -O0 -Wno-format-truncation' LDFLAGS=--coverage build-unit
-	@find build-cov -name '*.gcda' -delete
-	@O=build-cov V=$(V) scripts/run-tests unit
+	+@$(COV) build-unit
+	@$(RUN) cov
 	@scripts/run-tests --coverage build-cov
 
 lint: ## formatting, shell scripts, direction of includes
@@ -304,5 +313,5 @@ help: ## this text
 
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
+.PHONY: all demo check check-all check-built check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
 	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack install uninstall dist clean help

@@ -105,7 +105,11 @@ def check_run(tap, pythons):
     python = krait.pick(pythons, "3.15") or krait.pick(pythons, "3.14", "3.13", "3.12", "3.11")
     if not python:
         return tap.skip("a short run", krait.why)
-    got = measure.run(krait, python, workload, 997, 0.5)
+    for seconds in (0.5, 2, 8):
+        got = measure.run(krait, python, workload, 997, seconds)
+        # A busy machine may not let the target do anything in a moment, so what it costs is not known.
+        if got["error"] or results.summaries([got])[0]["cost"] is not None:
+            break
     tap.ok(not got["error"] and got["delivered"] and got["asked"] > 0, "a short run has samples", got)
     tap.ok(got.get("judged") and got.get("wrong") == 0, "and all are stacks that the target can have",
            got)

@@ -5,6 +5,7 @@ other profilers, killed at any moment; and what is left in the target afterwards
 
 KRAIT_FULL=1 in the environment: longer recordings, more kills, more threads.
 """
+# run-tests: beside own recordings
 import os
 import random
 import re

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks when only what is new on a stack is walked (CPython 3.15 and later): densely
 sampled, on targets that do everything to make a remembered frame the wrong one."""
+# run-tests: beside own recordings
 import harness as h
 import recorders
 

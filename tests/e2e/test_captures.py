@@ -5,6 +5,7 @@
 One recording writes every format at once; what real consumers say of each is compared with the
 folded stacks. A consumer that is not here is a skip that names it.
 """
+# run-tests: beside others
 import collections
 import gzip
 import json

@@ -3,6 +3,7 @@
 """krait record -- COMMAND on every interpreter: children that fork, spawn and exec are followed,
 and the command notices nothing. Each process says which stacks it can have while it works; what
 runs before and after (imports, the end of the interpreter) is not judged."""
+# run-tests: beside others
 import glob
 import json
 import os
@@ -76,20 +77,20 @@ def check_end_during_recording(tap, python):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         path = os.path.join(folder, "x.folded")
-        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "--lines", "-q", "-o", path,
-                                  "-p", str(target.pid)], stderr=subprocess.PIPE, encoding="utf-8")
-        try:
-            krait.communicate(timeout=1)
-        except subprocess.TimeoutExpired:
-            pass
-        target.stop()
-        _, err = krait.communicate(timeout=h.PATIENCE_SECS)
+        with subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "--lines", "-q", "-o", path,
+                               "-p", str(target.pid)], stderr=subprocess.PIPE, encoding="utf-8") as krait:
+            h.wait_until(lambda: h.is_sampling(krait), krait)
+            end = h.cpu_seconds(target.pid) + 0.6
+            h.wait_until(lambda: h.cpu_seconds(target.pid) >= end, krait)
+            target.stop()
+            _, err = krait.communicate(timeout=h.PATIENCE_SECS)
         recording = h.Recording(krait.returncode, "", err, folder)
         tap.equal(recording.code, 0, name + ": exit code", err)
-        h.check_accounts(tap, name, recording, complete=0.98)
-        illegal, _ = target.oracle.judge(recording.stacks)
-        tap.ok(recording.samples() and not illegal,
-               name + ": every stack is one the target can have", h.show(illegal))
+        h.check_accounts(tap, name, recording, complete=h.complete_part(python))
+        # The kernel takes its memory away while it still runs.
+        stacks = [s for s in recording.stacks if s[0][1:] != ["[exiting]"]]
+        illegal, _ = target.oracle.judge(stacks)
+        tap.ok(stacks and not illegal, name + ": every stack is one the target can have", h.show(illegal))
 
 
 def check_family(tap, python):
@@ -147,12 +148,15 @@ def main():
     for python in pythons[:2]:
         check_family(tap, python)
     for python in pythons:
-        for what, code, hot in CASES:
+        # How processes come and go depends on the kernel; what they leave in memory on the version.
+        thorough = h.is_all() or python is h.newest(pythons)
+        for what, code, hot in CASES if thorough else [c for c in CASES if c[0] in ("fork", "exec")]:
             check_case(tap, python, what, code, hot)
-        check_shell(tap, python)
-        check_short_lives(tap, python)
         check_end_during_recording(tap, python)
-        check_untouched(tap, python)
+        if thorough:
+            check_shell(tap, python)
+            check_short_lives(tap, python)
+            check_untouched(tap, python)
     h.cleanup()
     tap.done()
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record from outside: exit codes and what it says when something is wrong, outputs that
 cannot be written, signals, terminals, missing permissions and kernels that lack something."""
+# run-tests: beside others
 import glob
-import json
 import os
 import pty
 import re
@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 
+import bpf_objects
 import harness as h
 
 USAGE, TARGET, PERMISSION, KERNEL, EMPTY, OUTPUT = 2, 3, 4, 5, 6, 7
@@ -206,26 +207,14 @@ def check_closed_pipe(tap, python):
 # ---- signals and terminals ------------------------------------------------------------------------
 
 
-def bpf_programs():
-    """Names of the loaded BPF programs."""
-    text = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True,
-                          check=True).stdout
-    return [p.get("name", "") for p in json.loads(text)]
-
-
-def ours(names):
-    return [n for n in names if n.startswith("sample_")]
-
-
 def interrupted(target, number, path, *options):
     """krait, ended by a signal in the middle of its recording."""
     krait = subprocess.Popen([h.KRAIT, "record", "-p", str(target.pid), "--stats", "--lines",
                               *h.PYTHON_ONLY, "-o", path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              encoding="utf-8")
-    try:
-        krait.communicate(timeout=0.8)
-    except subprocess.TimeoutExpired:
-        pass
+    h.wait_until(lambda: h.is_sampling(krait), krait)
+    end = h.cpu_seconds(target.pid) + 0.3
+    h.wait_until(lambda: h.cpu_seconds(target.pid) >= end, krait)
     krait.send_signal(number)
     out, err = krait.communicate(timeout=h.PATIENCE_SECS)
     return subprocess.CompletedProcess([], krait.returncode, out, err)
@@ -249,20 +238,14 @@ def check_signals(tap, python):
 
 def check_killed(tap, python):
     """krait killed outright: the target notices nothing, nothing stays in the kernel."""
-    before = ours(bpf_programs())
     with h.start(python, "pairs.py") as target, Folder() as folder:
         krait = subprocess.Popen([h.KRAIT, "record", "-q", "-p", str(target.pid), "-o",
                                   folder("x.script")])
-        deadline = time.monotonic() + h.PATIENCE_SECS
-        while len(ours(bpf_programs())) <= len(before) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.5)
-        tap.ok(len(ours(bpf_programs())) > len(before), "killed: it was recording", bpf_programs())
+        h.wait_until(lambda: h.is_sampling(krait), krait)
+        held = bpf_objects.held_by(krait.pid)
+        tap.ok(any(kind == "prog" for kind, _ in held), "killed: it was recording", held)
         h.end_child(krait)
-        # Programs and maps are freed by a worker of the kernel, soon after.
-        while len(ours(bpf_programs())) > len(before) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        tap.equal(ours(bpf_programs()), before, "killed: no BPF program is left")
+        tap.equal(bpf_objects.left_of(held), set(), "killed: no BPF object is left")
         tap.ok(target.alive(), "killed: the target runs on")
         again = h.record("-p", str(target.pid), "-d", "300ms")
         tap.equal(again.code, 0, "killed: a second krait works", again.err)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait finds interpreters by what they are: under another name, deleted or replaced while they
 run, in namespaces of their own, all of a machine at once. The stacks must be right each time."""
+# run-tests: beside others
 import os
 import re
 import shutil
@@ -13,9 +14,9 @@ import harness as h
 
 def check(tap, name, target, pid=None):
     """The stacks of a target that runs pairs.py."""
-    recording = h.record("-p", str(pid or target.pid), "-d", "300ms")
+    recording = h.record_work(pid or target.pid, 0.3)
     tap.equal(recording.code, 0, name + ": exit code", recording.err)
-    h.check_accounts(tap, name, recording, complete=0.98)
+    h.check_accounts(tap, name, recording, complete=0.97)
     illegal, leaves = target.oracle.judge(recording.stacks)
     tap.ok(leaves and not illegal, name + ": every stack is one the target can have",
            h.show(illegal))

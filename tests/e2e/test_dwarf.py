@@ -4,6 +4,7 @@
 or from a debuginfod server, and samples on while a server makes it wait. The interpreters are
 tests/targets/fake_unpublished.c and, where scripts/pythons-nogil has built it, CPython 3.11 with
 Py_TRACE_REFS."""
+# run-tests: beside others
 import ctypes
 import http.server
 import json

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Interpreters inside other programs: linked as python3-config --embed says, statically, stripped,
 without PIE, and run from a virtual environment. The stacks must be right each time."""
+# run-tests: beside others
 import glob
 import os
 import shutil

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """-e and -c: counts of page faults and context switches are the kernel's own, each event apart from
 the others in every output; stacks taken where the kernel switches tasks are those of the oracle."""
+# run-tests: beside others
 import collections
 import gzip
 import json

@@ -5,6 +5,7 @@
 The pages are made by tests/unit/test_html, which needs no recording and no root.
 With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
 """
+# run-tests: beside others
 import os
 import re
 import subprocess

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Several outputs of one recording agree with each other, sample for sample; perf script text is
 read with the rules of stackcollapse-perf.pl."""
+# run-tests: beside others
 import collections
 import os
 import re

@@ -3,6 +3,7 @@
 """Programs that claim to be CPython and are not (tests/targets/fake_runtime.c): what is known to be
 wrong is refused by name; what turns out to be wrong is counted as that, and never shown as a
 stack. Recorded as root, krait must neither crash nor hang nor believe anything."""
+# run-tests: beside others
 import os
 import shutil
 import subprocess

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A krait that is killed at any moment leaves a capture that opens, for krait and for perf, in which
 every sample has its names; a long one is in several libraries, which perf archive carries."""
+# run-tests: beside others
 import collections
 import glob
 import os

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program that loads libpython long after its start, and threads that Python has not made. What
 the first of a library teaches, the next one profits from: it is known from its first call."""
+# run-tests: beside others
 import glob
 import os
 import shutil

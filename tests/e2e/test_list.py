@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait list: every interpreter as it is, as a table and as JSON, with and without root; and how
 record refuses what list says cannot be profiled."""
+# run-tests: beside others
 import json
 import os
 import shutil

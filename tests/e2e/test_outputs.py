@@ -3,6 +3,7 @@
 """What krait does to files and to a terminal: a command that fails changes nothing, a name that was
 taken stays until the new file is whole, a launched command has its output and its terminal to itself,
 and what limits krait is said."""
+# run-tests: beside others
 import fcntl
 import os
 import pty

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """--perf-map: names for the addresses of a capture, where perf looks for those of the process, and
 never through what a hostile process has put there."""
+# run-tests: beside others
 import bisect
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait report: its text, its exit codes, and that it pipes cleanly."""
+# run-tests: beside others
 import os
 import subprocess
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Folded and perf-script text open in speedscope's own importer, in a real browser."""
+# run-tests: beside others
 import os
 import subprocess
 import sys

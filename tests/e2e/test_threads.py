@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of many threads, of threads without the GIL, of sub-interpreters, and stacks that
 are deeper than what krait follows, on every interpreter."""
+# run-tests: beside others
 import re
 
 import harness as h
@@ -11,7 +12,7 @@ def check_threads(tap, python):
     """Each of fifty threads has functions that no other has: a mixture is not in the oracle."""
     name = python.name + ": threads.py"
     with h.start(python, "threads.py") as target:
-        recording = h.record("-p", str(target.pid), "-d", "2s")
+        recording = h.record_work(target.pid, 1, "-F", "1999")
     tap.equal(recording.code, 0, name + ": exit code", recording.err)
     h.check_accounts(tap, name, recording, complete=0.99)
     h.check_stacks(tap, name, recording, target.oracle)
@@ -21,7 +22,7 @@ def check_release(tap, python):
     """While a thread has released the GIL, the interpreter knows no current thread state."""
     name = python.name + ": release.py"
     with h.start(python, "release.py") as target:
-        recording = h.record("-p", str(target.pid), "-d", "1s")
+        recording = h.record_work(target.pid, 0.6, "-F", "1999")
     h.check_accounts(tap, name, recording, complete=0.99)
     h.check_stacks(tap, name, recording, target.oracle)
 
@@ -44,7 +45,7 @@ def check_interpreters(tap, python):
     frames may be unknown, but none may have a name that is wrong."""
     name = python.name + ": interps.py"
     with h.start(python, "interps.py") as target:
-        recording = h.record("-p", str(target.pid), "-d", "1500ms")
+        recording = h.record_work(target.pid, 0.8, "-F", "1999")
     h.check_accounts(tap, name, recording, complete=0.98)
     illegal, leaves = target.oracle.judge(recording.stacks)
     visits = [s for s in illegal if is_visit(s[0][1:])]
@@ -65,7 +66,7 @@ def check_deep(tap, python):
     """What is beyond krait's limit is missing at the root and is said to be missing."""
     name = python.name + ": deep.py"
     with h.start(python, "deep.py") as target:
-        recording = h.record("-p", str(target.pid), "-d", "500ms", lines=False)
+        recording = h.record_work(target.pid, 0.3, lines=False)
     h.check_accounts(tap, name, recording)
     tap.ok(recording.stats.get("truncated.depth") == recording.samples() > 0,
            name + ": every sample is truncated", recording.err)

@@ -4,6 +4,7 @@
 
 Hours of each are `make fuzz`. What is found stays in build-fuzz/tests/fuzz/, to be run again.
 """
+# run-tests: beside others
 import concurrent.futures
 import os
 import pathlib

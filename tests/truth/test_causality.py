@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The same program twice, one function of it slower the second time by a known amount: its share of
 the samples must move as much as its time has, and the samples of the others not at all."""
+# run-tests: beside own recordings
 import stats
 import truth as t
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Samples times their period are the CPU time that the kernel has charged to each thread: nothing is
 lost and nothing is counted twice, however many threads there are and whoever has the GIL."""
+# run-tests: beside own recordings
 import stats
 import truth as t
 

@@ -3,6 +3,7 @@
 """Whether the comparisons of the tests of truth are worth something: an exact sampler must pass them
 always, one that is a little wrong never. Samplers are computed here; test_sweep.py and
 test_periodic.py have real ones that are wrong."""
+# run-tests: beside own recordings
 import collections
 import random
 

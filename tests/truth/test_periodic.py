@@ -3,6 +3,7 @@
 """Four functions in turn, as regular as a clock. Where the clock is the sampler's own, a sampler of a
 fixed period sees one of the four always and the others never, and the comparison must say so; at
 another rate it must be right."""
+# run-tests: beside own recordings
 import collections
 
 import stats

@@ -3,6 +3,7 @@
 """Equal instructions on different lines, and on one line in different columns: each must have its own
 time and no sample may be where no instruction is. Read from the capture by perf and by the reader of
 debug information that LLVM has, so that neither is krait's own."""
+# run-tests: beside own recordings
 import collections
 import re
 import subprocess

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A target clocks each visit to its functions: their shares of the samples must be their shares of
 its CPU time, and each single sample must show the function that was visited at its moment."""
+# run-tests: beside own recordings
 import bisect
 import collections
 

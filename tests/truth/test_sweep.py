@@ -3,6 +3,7 @@
 """Whether the length of a function matters: from one microsecond to ten milliseconds each has its
 own part of the time, and its caller no more than the call takes. A sampler that sees stacks only
 where the interpreter lets it, by a signal, is caught by the same comparison."""
+# run-tests: beside own recordings
 import collections
 
 import stats

@@ -64,7 +64,8 @@ static size_t parse(FILE *list, struct python *pythons, size_t cap, int minor)
 
 size_t pythons_find(struct python *pythons, size_t cap, int minor)
 {
-	const char *file = getenv("KRAIT_PYTHONS");
+	const char *matrix = getenv("KRAIT_MATRIX");
+	const char *file = matrix ? matrix : getenv("KRAIT_PYTHONS");
 	size_t cnt = 0;
 	FILE *list;
 

@@ -2,7 +2,8 @@
 /*
  * support_pythons.h - the interpreters that unit tests may compare with.
  *
- * The list is that of scripts/pythons: the file KRAIT_PYTHONS, or asked for (none is made then).
+ * The list is that of scripts/pythons: the file KRAIT_MATRIX or KRAIT_PYTHONS (scripts/run-tests), or asked
+ * for (none is made then).
  * One executable for each version. What cannot be run here is named in a diagnostic line.
  */
 #ifndef KRAIT_TESTS_SUPPORT_PYTHONS_H
