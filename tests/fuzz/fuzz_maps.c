@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("maps", MFD_CLOEXEC);
 	cleanup_maps struct maps maps;
-	struct mapping m;
+	struct maps_line m;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
 		abort();

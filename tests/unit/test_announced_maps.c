@@ -8,11 +8,12 @@
 #include <cmocka.h>
 
 #include "perfdata/announced_maps.h"
-#include "symbol/code_maps.h"
+#include "proc/modules.h"
+#include "proc/space.h"
 
 struct fixture {
-	struct native_files *files;
-	struct native_file *one, *two, *long_name;
+	struct modules *modules;
+	struct module *one, *two, *long_name;
 	struct announced_total total;
 	struct announced_maps maps;
 };
@@ -24,10 +25,10 @@ static int setup(void **state)
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	f->files = native_files__new();
-	f->one = native_files__get_id(f->files, NULL, "one", 0);
-	f->two = native_files__get_id(f->files, NULL, "two", 0);
-	f->long_name = native_files__get_id(f->files, NULL, name, 0);
+	f->modules = modules__new();
+	f->one = modules__get_id(f->modules, NULL, "one", 0);
+	f->two = modules__get_id(f->modules, NULL, "two", 0);
+	f->long_name = modules__get_id(f->modules, NULL, name, 0);
 	*state = f;
 	return 0;
 }
@@ -37,14 +38,14 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	announced_maps_free(&f->maps);
-	native_files__free(f->files);
+	modules__free(f->modules);
 	free(f);
 	return 0;
 }
 
-static int add(struct fixture *f, __u64 start, __u64 end, struct native_file *file)
+static int add(struct fixture *f, __u64 start, __u64 end, struct module *file)
 {
-	const struct native_mapping m = { start, end, 0, file };
+	const struct mapping m = { start, end, 0, file };
 
 	return announced_maps_add(&f->maps, &f->total, &m);
 }
@@ -105,7 +106,7 @@ static void many_processes_leave_room_for_others(void **state)
 		struct announced_maps maps = { .cnt = 0 };
 
 		for (__u64 i = 0; i < 400; i++) {
-			struct native_mapping m = { i * 0x1000, (i + 1) * 0x1000, 0, f->long_name };
+			struct mapping m = { i * 0x1000, (i + 1) * 0x1000, 0, f->long_name };
 
 			assert_true(announced_maps_add(&maps, &f->total, &m) >= 0);
 		}

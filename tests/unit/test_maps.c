@@ -13,10 +13,10 @@
 
 #include "target/maps.h"
 
-static int parse(const char *text, struct mapping *ret, char *line, size_t size)
+static int parse(const char *text, struct maps_line *ret, char *line, size_t size)
 {
 	snprintf(line, size, "%s", text);
-	return mapping_parse(line, strlen(line), ret);
+	return maps_line_parse(line, strlen(line), ret);
 }
 
 static void maps_of(struct maps *ret, const char *text, size_t len)
@@ -31,7 +31,7 @@ static void maps_of(struct maps *ret, const char *text, size_t len)
 
 static void a_line_gives_every_field(void **state)
 {
-	struct mapping m;
+	struct maps_line m;
 	char line[256];
 
 	assert_int_equal(parse("7f0000001000-7f0000003000 r-xp 0001f000 fe:0a 247498     "
@@ -65,7 +65,7 @@ static void names_may_be_odd(void **state)
 		{ "", "", 0 },
 	};
 	char line[256], text[256];
-	struct mapping m;
+	struct maps_line m;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(text, sizeof(text), "1000-2000 rw-s 00000000 00:01 7 %s", cases[i].shown);
@@ -77,7 +77,7 @@ static void names_may_be_odd(void **state)
 
 static void a_mapping_without_file_keeps_its_label(void **state)
 {
-	struct mapping m;
+	struct maps_line m;
 	char line[256];
 
 	assert_int_equal(parse("1000-2000 rw-p 00000000 00:00 0", &m, line, sizeof(line)), 0);
@@ -106,7 +106,7 @@ static void what_is_no_line_is_refused(void **state)
 		"1000-2000 rw-p 00000000 100000000:00 0",
 		"1000-2000  rw-p 00000000 00:00 0",
 	};
-	struct mapping m = { .start = 42 };
+	struct maps_line m = { .start = 42 };
 	char line[256];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -125,7 +125,7 @@ static void a_name_that_is_too_long_is_cut_and_the_next_line_is_right(void **sta
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		size_t len = lengths[i] + sizeof(second) - 1;
 		char *text = malloc(len);
-		struct mapping m;
+		struct maps_line m;
 
 		memset(text, 'x', len);
 		memcpy(text, first, sizeof(first) - 1);
@@ -152,7 +152,7 @@ static void a_last_line_needs_no_newline(void **state)
 	static const char text[] = "1000-2000 r-xp 00000000 00:01 7 /a\n"
 				   "3000-4000 r-xp 00000000 00:01 8 /b";
 	cleanup_maps struct maps maps;
-	struct mapping m;
+	struct maps_line m;
 
 	maps_of(&maps, text, sizeof(text) - 1);
 	assert_int_equal(maps_next(&maps, &m), 1);
@@ -164,7 +164,7 @@ static void a_last_line_needs_no_newline(void **state)
 static void our_own_mappings_are_read_to_the_end(void **state)
 {
 	cleanup_maps struct maps maps;
-	struct mapping m;
+	struct maps_line m;
 	int cnt = 0, r, found = 0;
 	__u64 end = 0;
 

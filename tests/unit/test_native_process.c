@@ -17,6 +17,8 @@
 #include <cmocka.h>
 
 #include "support_roles.h"
+#include "proc/modules.h"
+#include "proc/space.h"
 #include "symbol/native.h"
 
 #define NS 1000000000ULL
@@ -36,26 +38,76 @@ static __u64 addr_of(const void *p)
 	return (__u64)(uintptr_t)p;
 }
 
+static struct modules *modules;
 static struct native_files *files;
 
 static int setup(void **state)
 {
-	files = native_files__new();
+	modules = modules__new();
+	files = native_files__new(modules);
 	return !files;
 }
 
 static int teardown(void **state)
 {
 	native_files__free(files);
+	modules__free(modules);
 	return 0;
+}
+
+/* Each of these has a space of its own. */
+static struct opened {
+	struct native *native;
+	struct space *space;
+} list[64];
+
+static struct space *space_of(const struct native *n)
+{
+	for (int i = 0; i < 64; i++) {
+		if (n && list[i].native == n)
+			return list[i].space;
+	}
+	return NULL;
+}
+
+static struct native *keep(struct native_files *of, struct space *space)
+{
+	struct opened *o = list;
+
+	while (o->native)
+		o++;
+	assert_true(o < list + 64);
+	*o = (struct opened){ native__new(of, space), space };
+	assert_non_null(o->native);
+	return o->native;
+}
+
+static struct native *open_with(struct native_files *of, pid_t pid, __u64 runtime_addr)
+{
+	const struct space_config config = { .modules = native_files__modules(of),
+					     .pid = pid,
+					     .runtime_addr = runtime_addr };
+	struct space *space = space__new(&config);
+
+	space__read(space, 0);
+	return keep(of, space);
 }
 
 static struct native *open_process(pid_t pid, const void *runtime)
 {
-	struct native *n = native__new(files, NULL, pid, runtime ? addr_of(runtime) : 0, 0);
+	return open_with(files, pid, runtime ? addr_of(runtime) : 0);
+}
 
-	assert_non_null(n);
-	return n;
+static void close_process(struct native *n)
+{
+	struct space *space = space_of(n);
+
+	for (int i = 0; i < 64; i++) {
+		if (n && list[i].native == n)
+			list[i].native = NULL;
+	}
+	native__free(n);
+	space__free(space);
 }
 
 static void code_has_the_name_of_its_function(void **state)
@@ -70,7 +122,7 @@ static void code_has_the_name_of_its_function(void **state)
 	/* Of the C library, and not one that sanitizers put something before. */
 	assert_string_equal(native__find(n, addr_of(dlsym(RTLD_DEFAULT, "a64l")), NS)->name,
 			    "a64l");
-	native__free(n);
+	close_process(n);
 }
 
 /* At its first instruction a function has made no frame yet: the return address is on top. */
@@ -85,7 +137,7 @@ static void a_function_that_begins_has_its_return_address_on_top(void **state)
 	assert_int_equal(native__return_word(n, code), 0);
 #endif
 	assert_int_equal(native__return_word(n, 16), -1);
-	native__free(n);
+	close_process(n);
 }
 
 static void the_kernels_page_has_its_name(void **state)
@@ -94,11 +146,11 @@ static void the_kernels_page_has_its_name(void **state)
 	struct native *n = open_process(getpid(), NULL);
 
 	if (!vdso) {
-		native__free(n);
+		close_process(n);
 		skip();
 	}
 	assert_string_equal(native__find(n, vdso + 64, NS)->name, "[vdso]");
-	native__free(n);
+	close_process(n);
 }
 
 static void what_is_no_code_has_no_function(void **state)
@@ -108,42 +160,45 @@ static void what_is_no_code_has_no_function(void **state)
 
 	for (size_t i = 0; i < sizeof(addrs) / sizeof(addrs[0]); i++)
 		assert_null(native__find(n, addrs[i], NS + i * NS));
-	native__free(n);
+	close_process(n);
 }
 
 /* The interpreter is where its data is, and in the executable where nothing else is said. */
 static void the_interpreter_is_in_the_file_of_its_data(void **state)
 {
 	__u64 code = addr_of((void *)a_function_of_this_program);
-	struct native_files *own = native_files__new();
-	struct native *n = native__new(own, NULL, getpid(), addr_of(&some_data), 0);
+	struct modules *mine = modules__new();
+	struct native_files *own = native_files__new(mine);
+	struct native *n = open_with(own, getpid(), addr_of(&some_data));
 
-	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
-	native__free(n);
+	assert_int_equal(module__origin(native__find(n, code, NS)->module), ORIGIN_INTERPRETER);
+	close_process(n);
 	native_files__free(own);
+	modules__free(mine);
 
-	own = native_files__new();
-	n = native__new(own, NULL, getpid(), 0, 0);
-	assert_int_equal(native_file__origin(native__find(n, code, NS)->file), ORIGIN_INTERPRETER);
-	native__free(n);
+	mine = modules__new();
+	own = native_files__new(mine);
+	n = open_with(own, getpid(), 0);
+	assert_int_equal(module__origin(native__find(n, code, NS)->module), ORIGIN_INTERPRETER);
+	close_process(n);
 	native_files__free(own);
+	modules__free(mine);
 }
 
 static void mappings_are_in_order_and_cover_what_they_say(void **state)
 {
 	struct native *n = open_process(getpid(), NULL);
-	const struct native_mapping *m;
-	__u32 serial;
+	const struct mapping *m;
 	unsigned cnt;
 
-	m = native__mappings(n, &cnt, &serial);
+	m = space__mappings(space_of(n), &cnt);
 	assert_true(cnt >= 3); /* this program, the C library, the loader */
 	for (unsigned i = 0; i < cnt; i++) {
 		assert_true(m[i].start < m[i].end);
 		assert_true(!i || m[i - 1].end <= m[i].start);
-		assert_non_null(native_file__name(m[i].file));
+		assert_non_null(module__name(m[i].module));
 	}
-	native__free(n);
+	close_process(n);
 }
 
 /* A library has come meanwhile: had the mappings been read, it would be there. */
@@ -152,24 +207,23 @@ static void data_does_not_make_it_read(void **state)
 	struct native *n = open_process(getpid(), NULL);
 	void *library = dlopen(LATE, RTLD_NOW);
 	__u64 now_ns = 10 * NS;
-	__u32 before, after;
-	unsigned cnt;
+	__u64 before, after;
 
 	if (!library) {
-		native__free(n);
+		close_process(n);
 		skip();
 	}
-	native__mappings(n, &cnt, &before);
+	before = space__digest(space_of(n));
 	for (; now_ns < 20 * NS; now_ns += NATIVE_REFRESH_NS) {
 		assert_null(native__find_caller(n, addr_of(&some_data), now_ns));
 		assert_null(native__find_caller(n, addr_of(&library), now_ns));
 	}
-	native__mappings(n, &cnt, &after);
+	after = space__digest(space_of(n));
 	assert_int_equal(after, before);
 	assert_null(native__find(n, addr_of(&some_data), now_ns));
-	native__mappings(n, &cnt, &after);
+	after = space__digest(space_of(n));
 	assert_int_not_equal(after, before);
-	native__free(n);
+	close_process(n);
 	dlclose(library);
 }
 
@@ -193,7 +247,7 @@ static void a_zombie_keeps_what_was_known(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_null(native__find(n, 1, 30 * NS));
 	assert_string_equal(native__find(n, code, 40 * NS)->name, "a_function_of_this_program");
-	native__free(n);
+	close_process(n);
 }
 
 /* Of addresses that may be none, the rarer the longer nothing comes of it; what ran is looked up soon. */
@@ -209,7 +263,7 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 		assert_null(native__find_caller(n, nowhere, now_ns));
 	library = dlopen(LATE, RTLD_NOW);
 	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
-		native__free(n);
+		close_process(n);
 		skip();
 	}
 	for (; !found_ns && now_ns < 200 * NS; now_ns += NATIVE_REFRESH_NS)
@@ -217,7 +271,7 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 			found_ns = now_ns;
 	assert_true(found_ns > 100 * NS + NATIVE_REFRESH_NS);
 	assert_true(found_ns <= 100 * NS + NATIVE_REFRESH_RARE_NS);
-	native__free(n);
+	close_process(n);
 	dlclose(library);
 
 	n = open_process(getpid(), NULL);
@@ -226,7 +280,7 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 	library = dlopen(LATE, RTLD_NOW);
 	assert_true(dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info) != 0);
 	assert_non_null(native__find(n, addr_of(info.dli_saddr), now_ns + NATIVE_REFRESH_NS));
-	native__free(n);
+	close_process(n);
 	dlclose(library);
 }
 
@@ -234,27 +288,26 @@ static void doubtful_addresses_do_not_make_it_read_all_the_time(void **state)
 static void a_library_that_comes_late_is_found_in_time(void **state)
 {
 	struct native *n = open_process(getpid(), NULL);
-	__u32 before, after;
-	unsigned cnt;
+	__u64 before, after;
 	void *library;
 	Dl_info info;
 	__u64 code;
 
 	assert_null(native__find(n, 1, 10 * NS));
-	native__mappings(n, &cnt, &before);
+	before = space__digest(space_of(n));
 	library = dlopen(LATE, RTLD_NOW);
 	if (!library || !dladdr(dlsym(library, "__ctype_get_mb_cur_max"), &info)) {
-		native__free(n);
+		close_process(n);
 		skip();
 	}
 	code = addr_of(info.dli_saddr);
 	assert_null(native__find(n, code, 10 * NS + NATIVE_REFRESH_NS - 1));
-	native__mappings(n, &cnt, &after);
+	after = space__digest(space_of(n));
 	assert_int_equal(before, after);
 	assert_non_null(native__find(n, code, 10 * NS + NATIVE_REFRESH_NS));
-	native__mappings(n, &cnt, &after);
+	after = space__digest(space_of(n));
 	assert_int_not_equal(before, after);
-	native__free(n);
+	close_process(n);
 }
 
 static pid_t dead_child(void)
@@ -270,29 +323,28 @@ static pid_t dead_child(void)
 static void a_process_that_has_gone_has_no_functions(void **state)
 {
 	struct native *n = open_process(dead_child(), NULL);
-	__u32 serial;
 	unsigned cnt;
 
 	assert_null(native__find(n, addr_of((void *)a_function_of_this_program), NS));
-	native__mappings(n, &cnt, &serial);
+	space__mappings(space_of(n), &cnt);
 	assert_int_equal(cnt, 0);
-	native__free(n);
-	native__free(NULL);
+	close_process(n);
+	close_process(NULL);
 }
 
 /* What it had of its parent stays right when it has gone, and when the parent has. */
 static void a_child_has_its_parents_mappings(void **state)
 {
 	struct native *parent = open_process(getpid(), NULL);
-	struct native *child = native__fork(parent, NULL, dead_child());
+	struct native *child = keep(files, space__fork(space_of(parent), NULL, dead_child()));
 	__u64 code = addr_of((void *)a_function_of_this_program);
 
 	assert_non_null(child);
-	native__free(parent);
+	close_process(parent);
 	assert_string_equal(native__find(child, code, NS)->name, "a_function_of_this_program");
 	assert_null(native__find(child, 1, 2 * NS));
 	assert_string_equal(native__find(child, code, 3 * NS)->name, "a_function_of_this_program");
-	native__free(child);
+	close_process(child);
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include "sampler/sampler.h"
 #include "follow/filter.h"
 #include "follow/tracking.h"
+#include "proc/space.h"
 #include "symbol/native.h"
 #include "symbol/symbolizer.h"
 #include "target/probed.h"
@@ -97,9 +98,11 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	note_unread(ps, p);
 	symbolizer__free(p->symbolizer);
 	native__free(p->native);
+	space__free(p->space);
 	tracking_end(ps->config.sampler, p);
 	probed__free(p->probed);
 	p->native = NULL;
+	p->space = NULL;
 	p->symbolizer = NULL;
 	p->probed = NULL;
 	p->node = 0;
@@ -150,18 +153,33 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigne
 	return e;
 }
 
-/* parent: whose memory a forked process has, or NULL. */
-static void open_native(struct processes *ps, struct process *p, const struct process *parent)
+/* Read at once: it may not be there for long. */
+static struct space *new_space(struct processes *ps, struct process *p)
 {
-	__u64 runtime_addr = p->info.build == PY_BUILD_EXE ? 0 : p->info.runtime_addr;
+	struct space *space = space__new(&(struct space_config){
+		.modules = native_files__modules(ps->config.native_files),
+		.probed = p->probed,
+		.pid = p->pid,
+		.runtime_addr = p->info.build == PY_BUILD_EXE ? 0 : p->info.runtime_addr,
+		.owner = p->owner,
+	});
 
+	if (space)
+		space__read(space, clock_monotonic_ns());
+	return space;
+}
+
+/* parent: whose memory a forked process has, or NULL. */
+static void open_space(struct processes *ps, struct process *p, const struct process *parent)
+{
 	if (!ps->config.native_files)
 		return;
-	if (parent && parent->native)
-		p->native = native__fork(parent->native, p->probed, p->pid);
+	if (parent && parent->space)
+		p->space = space__fork(parent->space, p->probed, p->pid);
 	else
-		p->native = native__new(ps->config.native_files, p->probed, p->pid, runtime_addr,
-					p->owner);
+		p->space = new_space(ps, p);
+	if (p->space)
+		p->native = native__new(ps->config.native_files, p->space);
 }
 
 /* p->info is filled: from now on its records are named. */
@@ -177,7 +195,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 				&ps->looks[p->owner % OWNER_CNT]);
 	if (parent)
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
-	open_native(ps, p, parent);
+	open_space(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	p->offered = false;
 	ps->tracked_cnt++;

@@ -25,12 +25,14 @@
 
 struct context;
 struct filter;
+struct modules;
 struct native;
 struct native_files;
 struct probed;
 struct prober;
 struct processes;
 struct sampler;
+struct space;
 struct symbolizer;
 struct record_sample;
 struct record_task;
@@ -55,7 +57,8 @@ struct process {
 	bool scanned; /* with the first look: if it is not Python, it is none of ours */
 	struct probed *probed; /* tracked ones have it */
 	struct symbolizer *symbolizer;
-	struct native *native; /* NULL where native frames are not wanted */
+	struct space *space; /* NULL where native frames are not wanted */
+	struct native *native; /* names in it; NULL with it */
 	__u64 node; /* the collector's tag; 0 not there yet */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	struct thread_list threads; /* that were sampled */

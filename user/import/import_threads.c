@@ -137,7 +137,7 @@ int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 			 const struct perf_read *r)
 {
 	struct import_process *p = import_tasks_process(ts, r->pid);
-	struct mapping new = { r->start, r->size, r->offset, 0 };
+	struct object_mapping new = { r->start, r->size, r->offset, 0 };
 	int err;
 
 	if (!p)

@@ -13,7 +13,7 @@
 /* By start, and never empty; refs: sets that have it. */
 struct piece {
 	unsigned refs, cnt;
-	struct mapping list[PIECE_MAPPINGS];
+	struct object_mapping list[PIECE_MAPPINGS];
 };
 
 /* refs: processes that have it. */
@@ -150,7 +150,7 @@ static void drop_piece(struct mapping_set *s, unsigned at, struct mappings_budge
 
 /* ---- looking up ------------------------------------------------------------------------------- */
 
-static __u64 end_of(const struct mapping *m)
+static __u64 end_of(const struct object_mapping *m)
 {
 	return m->start + m->size;
 }
@@ -188,7 +188,7 @@ static unsigned piece_behind(const struct mapping_set *s, __u64 address)
 	return low;
 }
 
-static const struct mapping *at_or_behind(const struct mappings *m, __u64 address)
+static const struct object_mapping *at_or_behind(const struct mappings *m, __u64 address)
 {
 	const struct mapping_set *s = m->set;
 	unsigned at = s ? piece_behind(s, address) : 0;
@@ -196,9 +196,9 @@ static const struct mapping *at_or_behind(const struct mappings *m, __u64 addres
 	return s && at < s->cnt ? &s->pieces[at]->list[first_behind(s->pieces[at], address)] : NULL;
 }
 
-const struct mapping *mappings_find(const struct mappings *m, __u64 address)
+const struct object_mapping *mappings_find(const struct mappings *m, __u64 address)
 {
-	const struct mapping *found = at_or_behind(m, address);
+	const struct object_mapping *found = at_or_behind(m, address);
 
 	return found && found->start <= address ? found : NULL;
 }
@@ -256,7 +256,8 @@ static int split(struct mapping_set *s, unsigned at, struct mappings_budget *b)
 }
 
 /* Where nothing overlaps. */
-static int insert(struct mapping_set *s, const struct mapping *new, struct mappings_budget *b)
+static int insert(struct mapping_set *s, const struct object_mapping *new,
+		  struct mappings_budget *b)
 {
 	unsigned at = piece_behind(s, new->start), to;
 	struct piece *p;
@@ -281,9 +282,9 @@ static int insert(struct mapping_set *s, const struct mapping *new, struct mappi
 	return 0;
 }
 
-int mappings_add(struct mappings *m, const struct mapping *new, struct mappings_budget *b)
+int mappings_add(struct mappings *m, const struct object_mapping *new, struct mappings_budget *b)
 {
-	const struct mapping *next;
+	const struct object_mapping *next;
 	int err;
 
 	if (!new->size || new->size > ~0ULL - new->start)

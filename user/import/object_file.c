@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "dso/dso_store.h"
+#include "proc/modules.h"
 #include "util/log.h"
 #include "util/short_path.h"
 
@@ -40,10 +41,10 @@ static void open_dso(struct object_file *new, const char *capture_path)
 }
 
 /* Names are taken from the file only if it is the one that was recorded. */
-static struct native_file *open_native(struct native_files *files, const struct object_file *new)
+static struct module *open_native(struct native_files *files, const struct object_file *new)
 {
 	const char *const paths[] = { new->path };
-	struct native_file *file;
+	struct module *module;
 	const __u8 *id;
 	struct stat st;
 	unsigned size;
@@ -51,16 +52,16 @@ static struct native_file *open_native(struct native_files *files, const struct 
 	/* A capture may name anything, also what blocks or acts when it is opened. */
 	if (new->path[0] != '/' || stat(new->path, &st) || !S_ISREG(st.st_mode))
 		return NULL;
-	file = native_files__get(files, new->path, new->path, 0);
-	if (!file)
+	module = modules__get(native_files__modules(files), new->path, new->path, 0);
+	if (!module)
 		return NULL;
-	if (native_file__is_closed(file))
-		native_files__open(files, file, paths, 1, NULL);
-	id = native_file__build_id(file, &size);
+	if (native_files__is_closed(files, module))
+		native_files__open(files, module, paths, 1, NULL);
+	id = module__build_id(module, &size);
 	if (!id ||
 	    (new->build_id_size && (size != new->build_id_size || memcmp(id, new->build_id, size))))
 		return NULL;
-	return file;
+	return module;
 }
 
 int object_file_open(struct object_file *f, const struct perf_read *record,

@@ -23,7 +23,7 @@ struct object_file {
 	struct dso_reader *dso; /* if it is one of krait's */
 	struct kernel_names *kernel; /* that the DSO has; NULL not asked for yet */
 	bool is_dso; /* by its name; dso may be missing */
-	struct native_file *native; /* NULL where it is another file now, or gone */
+	struct module *native; /* NULL where it is another file now, or gone */
 };
 
 /* 0 or -ENOMEM. capture_path: to look beside it, NULL nowhere; native ones are owned by *files;

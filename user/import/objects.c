@@ -13,6 +13,7 @@
 #include "profile/idindex.h"
 #include "profile/marks.h"
 #include "symbol/kernel_symbols.h"
+#include "proc/modules.h"
 #include "symbol/native_files.h"
 #include "util/cleanup.h"
 
@@ -39,7 +40,8 @@ struct objects {
 	struct answer *answers; /* [0] is unused */
 	__u32 answer_cnt, answer_cap;
 	struct idindex index;
-	struct native_files *files;
+	struct modules *modules;
+	struct native_files *files; /* NULL: no file is opened */
 	__u64 kernel_start; /* of its text; 0 not said, or looked at */
 	bool same_kernel; /* the running one is that of the capture, but perhaps elsewhere */
 	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
@@ -54,8 +56,10 @@ struct objects *objects__new(struct dict *dict, const char *capture_path, bool a
 
 	if (!o)
 		return NULL;
-	o->files = alone ? NULL : native_files__new();
+	o->modules = alone ? NULL : modules__new();
+	o->files = o->modules ? native_files__new(o->modules) : NULL;
 	if (!o->files && !alone) {
+		modules__free(o->modules);
 		free(o);
 		return NULL;
 	}
@@ -77,6 +81,7 @@ void objects__free(struct objects *o)
 	idindex_free(&o->by_name);
 	idindex_free(&o->kernel_index);
 	native_files__free(o->files);
+	modules__free(o->modules);
 	kernel_symbols__free(o->kernel);
 	free(o);
 }
@@ -268,14 +273,14 @@ static __u32 kernel_frame(struct objects *o, __u64 address)
 
 bool objects__is_python(const struct objects *o, const struct mappings *m, __u64 address)
 {
-	const struct mapping *at = mappings_find(m, address);
+	const struct object_mapping *at = mappings_find(m, address);
 
 	return at && o->list[at->object].file.is_dso;
 }
 
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel)
 {
-	const struct mapping *at;
+	const struct object_mapping *at;
 
 	if (kernel)
 		return kernel_frame(o, address);

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "symbol/native.h"
+#include "proc/modules.h"
+#include "proc/space.h"
 #include "util/log.h"
 
 /* A process is announced that long before its first sample: records come in about their order. */
@@ -16,6 +17,7 @@
 struct announced_task {
 	int tid; /* the key; that of a process is its main thread's */
 	__u32 image; /* main thread: frame of the process, which changes with its name */
+	__u32 image_number; /* main thread: profile_sample.image */
 	struct announced_maps maps; /* main thread: that samples have hit */
 	__u32 generations; /* main thread: of the DSO, that were announced */
 	char comm[64];
@@ -72,17 +74,13 @@ static int name_task(const struct announcer_output *to, struct announced_task *t
 
 /* The process has a name of its own: that of its main thread when it started. */
 static int announce_process(struct announcer *a, const struct announcer_output *to,
-			    const struct dict *dict, const struct perf_stamp *sample, __u32 image)
+			    const struct dict *dict, struct announced_task *t,
+			    const struct perf_stamp *sample, __u32 image)
 {
 	const char *name = dict__text(dict, dict__frame_at(dict, image)->name);
 	struct perf_stamp stamp = *sample;
-	struct announced_task *t = find_task(a, stamp.pid);
-	bool again = t && t->image;
+	bool again = t->image;
 
-	if (!t)
-		t = add_task(a, stamp.pid);
-	if (!t)
-		return -ENOMEM;
 	t->generations = 0; /* another image has other mappings */
 	announced_maps_clear(&t->maps);
 	a->epoch++;
@@ -120,11 +118,11 @@ static int announce_dsos(const struct announcer_output *to, struct announced_tas
 }
 
 static int announce_mapping(const struct announcer_output *to, const struct perf_stamp *stamp,
-			    const struct native_mapping *m)
+			    const struct mapping *m)
 {
 	unsigned size;
-	const __u8 *id = native_file__build_id(m->file, &size);
-	const char *path = native_file__name(m->file);
+	const __u8 *id = module__build_id(m->module, &size);
+	const char *path = module__name(m->module);
 	const struct perf_mapping mapping = {
 		.start = m->start,
 		.size = m->end - m->start,
@@ -151,14 +149,14 @@ static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
 /* Where the native code of the stack is, for whoever looks up its names. */
 static int announce_mappings(struct announcer *a, const struct announcer_output *to,
 			     struct announced_task *t, const struct perf_stamp *stamp,
-			     const struct native *native, const struct announcer_stack *stack)
+			     const struct space *space, const struct announcer_stack *stack)
 {
 	int err = 0;
 
-	if (is_seen_to(a, t->tid, stack->node, native__digest(native)))
+	if (is_seen_to(a, t->tid, stack->node, space__digest(space)))
 		return 0;
 	for (unsigned i = 0; i < stack->cnt && !err; i++) {
-		const struct native_mapping *m = native__mapping_at(native, stack->chain[i]);
+		const struct mapping *m = space__find(space, stack->chain[i]);
 		int added = m ? announced_maps_add(&t->maps, &a->total, m) : 0;
 
 		err = added > 0 ? announce_mapping(to, stamp, m) : added;
@@ -166,28 +164,54 @@ static int announce_mappings(struct announcer *a, const struct announcer_output 
 	return err;
 }
 
+/* The tasks of a sample: by number if it was there lately, else by ids. Either may be missing. */
+static struct announced_thread find_tasks(struct announcer *a, const struct profile_sample *s)
+{
+	const struct announced_thread *recent = &a->recent[s->thread % ANNOUNCED_THREADS];
+
+	if (s->thread && recent->number == s->thread)
+		return *recent;
+	return (struct announced_thread){ s->thread, find_task(a, s->pid), find_task(a, s->tid) };
+}
+
+static int announce_thread(struct announcer *a, const struct announcer_output *to,
+			   struct announced_thread *x, const struct profile_sample *s,
+			   const struct perf_stamp *stamp)
+{
+	if (s->tid == s->pid)
+		x->thread = x->process;
+	if (x->thread)
+		return 0;
+	x->thread = add_task(a, s->tid);
+	return x->thread ? perf_writer__thread(to->writer, stamp) : -ENOMEM;
+}
+
 int announcer_sample(struct announcer *a, const struct announcer_output *to,
 		     const struct dict *dict, const struct profile_sample *s,
 		     const struct perf_stamp *sample, const struct announcer_stack *stack)
 {
+	struct announced_thread x = find_tasks(a, s);
 	struct perf_stamp stamp = *sample;
-	struct announced_task *t = find_task(a, s->pid);
+	bool is_new = !x.process;
 	int err = 0;
 
 	stamp.time_ns -= stamp.time_ns > LEAD_NS ? LEAD_NS : 0;
-	if (!t || t->image != stack->image)
-		err = announce_process(a, to, dict, &stamp, stack->image);
-	t = find_task(a, s->pid);
-	if (t && !err)
-		err = announce_dsos(to, t, &stamp);
-	if (t && !err && s->native)
-		err = announce_mappings(a, to, t, &stamp, s->native, stack);
-	t = find_task(a, s->tid);
-	if (!t && !err) {
-		t = add_task(a, s->tid);
-		err = t ? perf_writer__thread(to->writer, &stamp) : -ENOMEM;
-	}
-	if (!err && strcmp(t->comm, s->comm))
-		err = name_task(to, t, &stamp, s->comm, false);
+	if (is_new)
+		x.process = add_task(a, s->pid);
+	if (!x.process)
+		return -ENOMEM;
+	if (is_new || x.process->image != stack->image || x.process->image_number != s->image)
+		err = announce_process(a, to, dict, x.process, &stamp, stack->image);
+	x.process->image_number = s->image;
+	if (!err)
+		err = announce_dsos(to, x.process, &stamp);
+	if (!err && s->space)
+		err = announce_mappings(a, to, x.process, &stamp, s->space, stack);
+	if (!err)
+		err = announce_thread(a, to, &x, s, &stamp);
+	if (!err && strcmp(x.thread->comm, s->comm))
+		err = name_task(to, x.thread, &stamp, s->comm, false);
+	if (!err)
+		a->recent[s->thread % ANNOUNCED_THREADS] = x;
 	return err;
 }

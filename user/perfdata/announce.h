@@ -23,12 +23,21 @@ struct announced_stack {
 	__u64 mappings; /* of the process, as they were then */
 };
 
+/* Threads whose tasks need not be looked up. */
+#define ANNOUNCED_THREADS 1024
+
+struct announced_thread {
+	__u32 number; /* profile_sample.thread */
+	struct announced_task *process, *thread; /* NULL: not announced yet */
+};
+
 /* All zero is none. */
 struct announcer {
 	struct announced_task *tasks; /* that readers know, by tid */
 	struct announced_total total; /* of mappings */
 	__u64 epoch; /* another one when a process gets another image */
 	struct announced_stack stacks[ANNOUNCED_STACKS];
+	struct announced_thread recent[ANNOUNCED_THREADS];
 };
 
 /* What is about to be written. */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/code_maps.h"
+#include "proc/modules.h"
+#include "proc/space.h"
 
 /* Of a record, beside the name. */
 #define RECORD_BYTES 112
@@ -37,10 +38,10 @@ static unsigned place_of(const struct announced_maps *a, __u64 addr)
 	return low;
 }
 
-static bool is_told(const struct announced_map *e, const struct native_mapping *m)
+static bool is_told(const struct mapping *e, const struct mapping *m)
 {
 	return e->start == m->start && e->end == m->end && e->offset == m->offset &&
-	       e->file == m->file;
+	       e->module == m->module;
 }
 
 static bool has_room(struct announced_maps *a, struct announced_total *total, size_t bytes)
@@ -57,13 +58,12 @@ static bool has_room(struct announced_maps *a, struct announced_total *total, si
 }
 
 /* In the place of those that it lies over, from first to behind last. */
-static int put(struct announced_maps *a, unsigned first, unsigned last,
-	       const struct native_mapping *m)
+static int put(struct announced_maps *a, unsigned first, unsigned last, const struct mapping *m)
 {
 	unsigned cap = a->cap ? a->cap * 2 : 16;
 
 	if (first == last && a->cnt == a->cap) {
-		struct announced_map *grown = reallocarray(a->list, cap, sizeof(*grown));
+		struct mapping *grown = reallocarray(a->list, cap, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -72,15 +72,15 @@ static int put(struct announced_maps *a, unsigned first, unsigned last,
 	}
 	memmove(&a->list[first + 1], &a->list[last], (a->cnt - last) * sizeof(*a->list));
 	a->cnt += 1 - (last - first);
-	a->list[first] = (struct announced_map){ m->start, m->end, m->offset, m->file };
+	a->list[first] = *m;
 	return 1;
 }
 
 int announced_maps_add(struct announced_maps *a, struct announced_total *total,
-		       const struct native_mapping *m)
+		       const struct mapping *m)
 {
 	unsigned first = place_of(a, m->start), last = first;
-	size_t bytes = RECORD_BYTES + strlen(native_file__name(m->file));
+	size_t bytes = RECORD_BYTES + strlen(module__name(m->module));
 
 	if (first < a->cnt && is_told(&a->list[first], m))
 		return 0;

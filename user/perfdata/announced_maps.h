@@ -20,8 +20,7 @@
 #define ANNOUNCED_ALL_BYTES (256U << 20)
 #define ANNOUNCED_PART 64
 
-struct native_file;
-struct native_mapping;
+struct mapping;
 
 /* What has been written for all processes. All zero at first. */
 struct announced_total {
@@ -29,14 +28,9 @@ struct announced_total {
 	unsigned cut_processes;
 };
 
-struct announced_map {
-	__u64 start, end, offset;
-	const struct native_file *file;
-};
-
 /* Of one process. All zero at first. */
 struct announced_maps {
-	struct announced_map *list; /* by start; none lies over another */
+	struct mapping *list; /* by start; none lies over another */
 	unsigned cnt, cap;
 	__u32 bytes; /* written */
 	bool cut;
@@ -51,6 +45,6 @@ void announced_maps_clear(struct announced_maps *a);
  * already, or there is no room for it (counted); -ENOMEM.
  */
 int announced_maps_add(struct announced_maps *a, struct announced_total *total,
-		       const struct native_mapping *m) __attribute__((warn_unused_result, nonnull));
+		       const struct mapping *m) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_PERFDATA_ANNOUNCED_MAPS_H */

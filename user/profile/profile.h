@@ -15,7 +15,7 @@
 #include "profile/dict.h"
 #include "util/event.h"
 
-struct native;
+struct space;
 
 struct profile {
 	struct dict *dict;
@@ -36,7 +36,9 @@ struct profile_sample {
 	int pid, tid; /* host */
 	const char *comm; /* of the thread, UTF-8 and printable */
 	unsigned event; /* index of the profile's event */
-	const struct native *native; /* of the process (symbol/native.h); NULL none */
+	const struct space *space; /* of the process (proc/space.h); NULL none */
+	/* Numbers that no other thread and no other image of a process has; 0 where nobody has given any. */
+	__u32 thread, image;
 };
 
 /* NULL and errno on failure. */

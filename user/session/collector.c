@@ -49,7 +49,7 @@ static struct profile *new_profile(const struct collector_config *config)
 	return p;
 }
 
-struct collector *collector__new(const struct collector_config *config)
+struct collector *collector__new(const struct collector_config *config, struct native_files *files)
 {
 	struct collector *c = calloc(1, sizeof(*c));
 
@@ -60,7 +60,7 @@ struct collector *collector__new(const struct collector_config *config)
 	c->naming.profile = c->profile;
 	c->stacks = stacks__new();
 	if (c->profile && (config->mixed.native || config->mixed.kernel))
-		c->mixed = mixed__new(&config->mixed, c->profile->dict);
+		c->mixed = mixed__new(&config->mixed, files, c->profile->dict);
 	if (c->profile && c->stacks &&
 	    (c->mixed || !(config->mixed.native || config->mixed.kernel)))
 		return c;
@@ -309,7 +309,9 @@ static void report_sample(struct collector *c, const struct thread *t,
 		.tid = record->tid,
 		.comm = t->name,
 		.event = record->event,
-		.native = t->process->native,
+		.space = t->process->space,
+		.thread = t->number,
+		.image = t->process->image,
 	};
 
 	if (c->config.on_sample)
@@ -408,11 +410,6 @@ void collector__process_gone(struct collector *c, struct process *process)
 const struct stacks_stats *collector__stacks_stats(const struct collector *c)
 {
 	return stacks__stats(c->stacks);
-}
-
-struct native_files *collector__native_files(struct collector *c)
-{
-	return c->mixed ? mixed__files(c->mixed) : NULL;
 }
 
 const struct mixed_stats *collector__mixed_stats(const struct collector *c)

@@ -16,6 +16,7 @@
 
 struct anchor_thread;
 struct collector;
+struct native_files;
 struct process;
 struct processes;
 struct sampler;
@@ -34,7 +35,8 @@ struct collector_config {
 	struct mixed_options mixed;
 };
 
-struct collector *collector__new(const struct collector_config *config);
+/* files: borrowed, NULL where no native frames are wanted. NULL on failure. */
+struct collector *collector__new(const struct collector_config *config, struct native_files *files);
 void collector__free(struct collector *c);
 
 /* Borrowed; they must outlive the collector's use. anchors: NULL where there are none. */
@@ -46,8 +48,6 @@ void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
 
-/* See mixed__files(). */
-struct native_files *collector__native_files(struct collector *c);
 const struct mixed_stats *collector__mixed_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */

@@ -8,6 +8,8 @@
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "follow/processes.h"
+#include "proc/modules.h"
+#include "proc/space.h"
 #include "sampler/record.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
@@ -31,7 +33,8 @@ struct mixed {
 	struct join join;
 };
 
-struct mixed *mixed__new(const struct mixed_options *options, struct dict *dict)
+struct mixed *mixed__new(const struct mixed_options *options, struct native_files *files,
+			 struct dict *dict)
 {
 	struct mixed *m = calloc(1, sizeof(*m));
 
@@ -39,14 +42,10 @@ struct mixed *mixed__new(const struct mixed_options *options, struct dict *dict)
 		return NULL;
 	m->options = *options;
 	m->dict = dict;
-	m->files = options->native ? native_files__new() : NULL;
-	if (m->files && !options->interpreter)
-		native_files__skip_interpreter(m->files);
-	if (m->files || !options->native)
-		return m;
-	mixed__free(m);
-	errno = ENOMEM;
-	return NULL;
+	m->files = files;
+	if (files && !options->interpreter)
+		native_files__skip_interpreter(files);
+	return m;
 }
 
 void mixed__free(struct mixed *m)
@@ -54,13 +53,7 @@ void mixed__free(struct mixed *m)
 	if (!m)
 		return;
 	join_free(&m->join);
-	native_files__free(m->files);
 	free(m);
-}
-
-struct native_files *mixed__files(struct mixed *m)
-{
-	return m->files;
 }
 
 /* ---- joining ---------------------------------------------------------------------------------- */
@@ -125,7 +118,7 @@ static void take_natives(struct mixed *m, struct native *native, const struct re
 			*reason = NATIVE_NO_FRAME_POINTER;
 			return;
 		}
-		m->origins[i] = m->symbols[i] ? native_file__origin(m->symbols[i]->file) :
+		m->origins[i] = m->symbols[i] ? module__origin(m->symbols[i]->module) :
 						ORIGIN_OTHER;
 	}
 }
@@ -153,14 +146,13 @@ int mixed__join(struct mixed *m, struct process *p, const struct record_sample *
 		.origins = m->origins,
 		.interpreter = m->options.interpreter,
 	};
-	__u32 serial;
 	int err;
 
 	m->native_cnt = 0;
 	m->kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	if (p->native && reason != NATIVE_NONE) {
 		take_natives(m, p->native, record, &reason);
-		native__mappings(p->native, &mapping_cnt, &serial);
+		space__mappings(p->space, &mapping_cnt);
 	}
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
 	/* There is code at the leaf always, be it the interpreter's. */
@@ -197,11 +189,11 @@ static __u32 native_node(struct mixed *m, const struct join_item *item)
 	if (!s)
 		return frame_unknown(m->dict);
 	if (m->options.addresses)
-		return frame_native(m->dict, s->name, native_file__name(s->file),
+		return frame_native(m->dict, s->name, module__name(s->module),
 				    m->natives[item->index].ip);
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
-		frame = frame_native(m->dict, s->name, native_file__name(s->file), 0);
+		frame = frame_native(m->dict, s->name, module__name(s->module), 0);
 		s->tag = dict__tag(m->dict, frame);
 	}
 	return frame;

@@ -15,9 +15,9 @@
 #include "profile/dict.h"
 #include "stack/join.h"
 
+struct kernel_symbols;
 struct mixed;
 struct native_files;
-struct kernel_symbols;
 struct process;
 
 struct mixed_options {
@@ -36,12 +36,10 @@ struct mixed_stats {
 	__u64 kernel_samples, kernel_frames;
 };
 
-/* The dictionary is borrowed. NULL and errno on failure. */
-struct mixed *mixed__new(const struct mixed_options *options, struct dict *dict);
+/* Both are borrowed; files: NULL where no native frames are wanted. NULL and errno on failure. */
+struct mixed *mixed__new(const struct mixed_options *options, struct native_files *files,
+			 struct dict *dict);
 void mixed__free(struct mixed *m);
-
-/* For struct processes_config: NULL where no native frames are wanted. */
-struct native_files *mixed__files(struct mixed *m);
 
 /*
  * Takes in a record. frames: the whole Python stack, root first. *ret: the merged stack, valid until

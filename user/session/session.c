@@ -17,6 +17,7 @@
 #include "session/signals.h"
 #include "session/starting.h"
 #include "follow/targets.h"
+#include "proc/modules.h"
 #include "symbol/native_files.h"
 #include "symbol/symbolizer.h"
 #include "target/prober.h"
@@ -40,6 +41,8 @@
 
 struct session {
 	const struct session_config *config;
+	struct modules *modules; /* NULL: no native frames are wanted */
+	struct native_files *native_files; /* with them */
 	struct collector *collector;
 	struct sampler *sampler;
 	struct prober *prober;
@@ -124,11 +127,9 @@ static int launch(struct session *s, struct error *err)
 /* Those that give what they start an id and a root of its own, for which krait has no rights later. */
 static void start_workers(struct session *s)
 {
-	struct native_files *files = collector__native_files(s->collector);
-
 	processes__prepare(s->processes);
-	if (files)
-		native_files__prepare(files);
+	if (s->native_files)
+		native_files__prepare(s->native_files);
 }
 
 static int give_up_rights(const struct session *s, struct error *err)
@@ -172,9 +173,15 @@ static int build(struct session *s, struct error *err)
 	if (!s->prober)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	prober__share(s->prober, &s->probers_alive);
-	s->collector = collector__new(&s->config->collector);
+	if (s->config->collector.mixed.native) {
+		s->modules = modules__new();
+		s->native_files = s->modules ? native_files__new(s->modules) : NULL;
+		if (!s->native_files)
+			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	}
+	s->collector = collector__new(&s->config->collector, s->native_files);
 	processes.prober = s->prober;
-	processes.native_files = s->collector ? collector__native_files(s->collector) : NULL;
+	processes.native_files = s->native_files;
 	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
 	if (!s->processes || !s->collector)
@@ -246,6 +253,8 @@ void session__free(struct session *s)
 	prober__free(s->prober);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
+	native_files__free(s->native_files);
+	modules__free(s->modules);
 	child__free(s->child);
 	descriptors__free(s->descriptors);
 	signals_release(&s->signals);
@@ -506,7 +515,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 
 void session__warn_of_shortages(const struct session *s)
 {
-	shortages_warn(s->collector, s->processes, s->sampler);
+	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
 }
 
 void session__print_refused(const struct session *s, FILE *out)

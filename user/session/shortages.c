@@ -6,8 +6,8 @@
 #include "follow/processes.h"
 #include "sampler/sampler.h"
 #include "session/collector.h"
-#include "symbol/maps_room.h"
-#include "symbol/native_files.h"
+#include "proc/modules.h"
+#include "proc/space_room.h"
 #include "util/log.h"
 #include "util/quota.h"
 
@@ -86,10 +86,9 @@ static void warn_of_processes(const struct owner_use *use, const char *name, boo
 		log_debug("shortages", "%s: threads found no slot %llu times", name, slots_refused);
 }
 
-static void warn_of_mappings(struct collector *c, unsigned owner, const char *name)
+static void warn_of_mappings(struct modules *modules, unsigned owner, const char *name)
 {
-	struct native_files *files = collector__native_files(c);
-	const struct maps_room *room = files ? native_files__room(files) : NULL;
+	const struct space_room *room = modules ? modules__room(modules) : NULL;
 	const struct quota *q = room ? room->quota : NULL;
 
 	if (room && quota__refused(room->files, owner))
@@ -102,7 +101,7 @@ static void warn_of_mappings(struct collector *c, unsigned owner, const char *na
 			 q == room->files ? "units of file names" : "ranges");
 }
 
-void shortages_warn(struct collector *c, const struct processes *processes,
+void shortages_warn(struct collector *c, const struct processes *processes, struct modules *modules,
 		    const struct sampler *sampler)
 {
 	const struct owner_books *books = sampler__owner_books(sampler);
@@ -112,7 +111,7 @@ void shortages_warn(struct collector *c, const struct processes *processes,
 	for (unsigned owner = 0; owner < OWNER_CNT; owner++) {
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);
-		warn_of_mappings(c, owner, name);
+		warn_of_mappings(modules, owner, name);
 		warn_of_ring(&books->use[owner], name, all);
 		warn_of_processes(&books->use[owner], name,
 				  processes__room_refused(processes, owner),

@@ -6,11 +6,12 @@
 #define KRAIT_SESSION_SHORTAGES_H
 
 struct collector;
+struct modules;
 struct processes;
 struct sampler;
 
-/* At the end of a recording, when all is counted. */
+/* At the end of a recording, when all is counted. modules: NULL where no native frames were wanted. */
 void shortages_warn(struct collector *collector, const struct processes *processes,
-		    const struct sampler *sampler);
+		    struct modules *modules, const struct sampler *sampler);
 
 #endif /* KRAIT_SESSION_SHORTAGES_H */

@@ -25,13 +25,13 @@
 #include <stdbool.h>
 
 #include "abi.h"
-#include "symbol/native_origin.h"
+#include "proc/origin.h"
 
 struct join_input {
 	const struct frame *frames; /* root first, entry frames among them */
 	__u32 frame_cnt;
 	const struct native_frame *natives; /* leaf first */
-	const __u8 *origins; /* enum native_origin of each */
+	const __u8 *origins; /* enum module_origin of each */
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
 	bool taken; /* there is a native part; otherwise natives are not looked at, and none is missing */

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "symbol/maps_room.h"
+#include "proc/modules.h"
 #include "target/debug_file.h"
 #include "target/maps.h"
 #include "target/probed.h"
@@ -28,132 +27,93 @@ struct cached {
 #define WORD_NOT_ASKED (-2)
 
 struct native {
-	struct code_maps maps;
-	__u64 read_ns; /* when the mappings were read last; 0 never */
+	struct native_files *files;
+	struct space *space;
+	__u64 digest; /* of the space that the answers are of */
 	__u64 open_ns; /* when files may be opened again */
 	__u64 pause_ns; /* until they are read again for a doubtful address */
 	struct cached *cache; /* 1 << CACHE_BITS; NULL until it is asked: most processes sleep */
 };
 
-/* ---- mappings --------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------ */
 
 /* A file with symbols for that one: here, or in the root of the process. */
-static void open_debug(struct native *n, struct native_file *file)
+static void open_debug(struct native *n, struct module *module)
 {
 	unsigned size;
-	const __u8 *id = native_file__build_id(file, &size);
+	const __u8 *id = module__build_id(module, &size);
 	uid_t owner;
 	int fd;
 
-	if (!id || !native_file__wants_debug(file, &owner))
+	if (!id || !native_files__wants_debug(n->files, module, &owner))
 		return;
 	fd = debug_file_open("/", id, size, owner);
 	if (fd < 0)
-		fd = probed__open_debug(n->maps.probed, id, size, owner);
+		fd = probed__open_debug(space__probed(n->space), id, size, owner);
 	if (fd >= 0)
-		native_files__add_debug(n->maps.files, file, fd);
+		native_files__add_debug(n->files, module, fd);
 }
 
 /* Through a prober. What does not come now may come later. */
-static void open_probed(struct native *n, const struct native_mapping *m, __u64 now_ns)
+static void open_probed(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	const struct probe_mapping at = { .start = m->start, .end = m->end, .offset = m->offset };
 	struct probe_file file;
 	int fd;
 
-	if (now_ns < n->open_ns || !native_file__inode(m->file))
+	if (now_ns < n->open_ns || !module__inode(m->module))
 		return;
-	fd = probed__open_mapped(n->maps.probed, &at, native_file__inode(m->file),
-				 native_file__name(m->file), &file);
+	fd = probed__open_mapped(space__probed(n->space), &at, module__inode(m->module),
+				 module__name(m->module), &file);
 	if (fd >= 0) {
-		native_files__open_fd(n->maps.files, m->file, fd, file.remote);
-		open_debug(n, m->file);
+		native_files__open_fd(n->files, m->module, fd, file.remote);
+		open_debug(n, m->module);
 	} else if (fd == -EAGAIN || fd == -ETIMEDOUT || fd == -EUSERS) {
 		n->open_ns = now_ns + OPEN_PAUSE_NS;
 	} else {
-		native_file__note_failure(m->file);
+		native_files__note_failure(n->files, m->module);
 	}
 }
 
 /* The mapping's own link, the name in the process's root, and ours when it has gone. */
-static void open_symbols(struct native *n, const struct native_mapping *m, __u64 now_ns)
+static void open_symbols(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	char link[64], root[32], path[64 + MAPS_LINE_MAX];
-	const char *name = native_file__name(m->file);
+	const char *name = module__name(m->module);
 	const char *const paths[] = { link, path, name };
+	int pid = space__pid(n->space);
 
-	if (n->maps.probed) {
+	if (space__probed(n->space)) {
 		open_probed(n, m, now_ns);
 		return;
 	}
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", (int)n->maps.pid, m->start,
-		 m->end);
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)n->maps.pid, name);
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)n->maps.pid);
-	native_files__open(n->maps.files, m->file, paths, 3, root);
-}
-
-static __u64 used_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
-}
-
-/* As code_maps__read(); it takes its owner's time. */
-static int read_maps(struct native *n, __u64 now_ns)
-{
-	__u64 before_ns = used_cpu_ns();
-	int changed = code_maps__read(&n->maps);
-
-	maps_room_was_read(native_files__room(n->maps.files), n->maps.owner, now_ns,
-			   used_cpu_ns() - before_ns);
-	return changed;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, m->start, m->end);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name);
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	native_files__open(n->files, m->module, paths, 3, root);
 }
 
 static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
 {
-	if (n->read_ns &&
-	    (now_ns < n->read_ns + pause_ns ||
-	     !maps_room_may_read(native_files__room(n->maps.files), n->maps.owner, now_ns)))
+	__u64 read_ns = space__read_ns(n->space);
+
+	if (read_ns && (now_ns < read_ns + pause_ns || !space__may_read(n->space, now_ns)))
 		return;
-	n->read_ns = now_ns ? now_ns : 1;
 	n->pause_ns = n->pause_ns < NATIVE_REFRESH_RARE_NS ? 2 * n->pause_ns : n->pause_ns;
-	if (read_maps(n, now_ns) <= 0)
-		return;
-	n->pause_ns = NATIVE_REFRESH_NS;
-	if (n->cache)
-		memset(n->cache, 0, sizeof(*n->cache) << CACHE_BITS);
+	if (space__read(n->space, now_ns) > 0)
+		n->pause_ns = NATIVE_REFRESH_NS;
 }
 
-struct native *native__new(struct native_files *files, struct probed *probed, pid_t pid,
-			   __u64 runtime_addr, unsigned owner)
+struct native *native__new(struct native_files *files, struct space *space)
 {
 	struct native *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
-	n->maps.files = files;
-	n->maps.owner = owner;
-	n->maps.probed = probed;
-	n->maps.pid = pid;
-	n->maps.runtime_addr = runtime_addr;
+	n->files = files;
+	n->space = space;
+	n->digest = space__digest(space);
 	n->pause_ns = NATIVE_REFRESH_NS;
-	refresh(n, 0, 0);
-	if (!runtime_addr)
-		code_maps__mark_executable(&n->maps);
-	return n;
-}
-
-struct native *native__fork(const struct native *parent, struct probed *probed, pid_t pid)
-{
-	struct native *n = calloc(1, sizeof(*n));
-
-	if (!n)
-		return NULL;
-	n->pause_ns = NATIVE_REFRESH_NS;
-	code_maps__fork(&n->maps, &parent->maps, pid, probed);
 	return n;
 }
 
@@ -161,7 +121,6 @@ void native__free(struct native *n)
 {
 	if (!n)
 		return;
-	code_maps__free(&n->maps);
 	free(n->cache);
 	free(n);
 }
@@ -175,6 +134,10 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 		n->cache = calloc(1 << CACHE_BITS, sizeof(*n->cache));
 	if (!n->cache)
 		return NULL;
+	/* Whoever has changed the mappings. */
+	if (n->digest != space__digest(n->space))
+		memset(n->cache, 0, sizeof(*n->cache) << CACHE_BITS);
+	n->digest = space__digest(n->space);
 	return &n->cache[(ip * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_BITS)];
 }
 
@@ -183,27 +146,27 @@ static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
 {
 	if (ran)
 		return NATIVE_REFRESH_NS;
-	return code_maps__is_data(&n->maps, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;
+	return space__is_data(n->space, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;
 }
 
 static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran)
 {
 	struct cached *c = cache_slot(n, ip);
-	const struct native_mapping *m;
+	const struct mapping *m;
 	struct native_symbol *symbol;
 
 	if (c && c->symbol && c->ip == ip)
 		return c->symbol;
-	m = code_maps__find(&n->maps, ip);
+	m = space__find(n->space, ip);
 	if (!m) {
 		refresh(n, now_ns, pause_of(n, ip, ran));
-		m = code_maps__find(&n->maps, ip);
+		m = space__find(n->space, ip);
 	}
 	if (!m)
 		return NULL;
-	if (native_file__is_closed(m->file))
+	if (native_files__is_closed(n->files, m->module))
 		open_symbols(n, m, now_ns);
-	symbol = native_files__find(n->maps.files, m->file, ip - m->start + m->offset);
+	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
 	if (symbol && c)
 		*c = (struct cached){ ip, symbol, WORD_NOT_ASKED };
 	return symbol;
@@ -222,32 +185,14 @@ struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_
 int native__return_word(struct native *n, __u64 ip)
 {
 	struct cached *c = cache_slot(n, ip);
-	const struct native_mapping *m;
+	const struct mapping *m;
 	int word;
 
 	if (c && c->symbol && c->ip == ip && c->return_word != WORD_NOT_ASKED)
 		return c->return_word;
-	m = code_maps__find(&n->maps, ip);
-	word = m ? native_file__return_word(m->file, ip - m->start + m->offset) : -1;
+	m = space__find(n->space, ip);
+	word = m ? native_files__return_word(n->files, m->module, ip - m->start + m->offset) : -1;
 	if (c && c->symbol && c->ip == ip)
 		c->return_word = word;
 	return word;
-}
-
-const struct native_mapping *native__mapping_at(const struct native *n, __u64 ip)
-{
-	return code_maps__find(&n->maps, ip);
-}
-
-__u64 native__digest(const struct native *n)
-{
-	return n->maps.digest;
-}
-
-const struct native_mapping *native__mappings(const struct native *n, unsigned *ret_cnt,
-					      __u32 *ret_serial)
-{
-	*ret_cnt = n->maps.cnt;
-	*ret_serial = n->maps.serial;
-	return n->maps.list;
 }

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "symbol/maps_room.h"
+#include "proc/modules.h"
 #include "symbol/symbol_reader.h"
 #include "target/debug_file.h"
 #include "target/open_file.h"
@@ -20,12 +19,6 @@
 
 /* Processes that a file could not be opened through. */
 #define FAILURES_MAX 8
-
-/* As a key: no padding. The name only where there is no file. */
-struct identity {
-	struct file_id id;
-	__u64 name_hash;
-};
 
 /* A function of a file, by its start; what has no name by the offset itself. */
 struct function {
@@ -45,45 +38,45 @@ struct range {
 
 struct native_file {
 	struct native_files *files;
-	struct identity identity;
-	char *name;
-	enum native_origin origin;
+	struct module *module;
 	bool tried; /* to open it */
 	unsigned failures; /* to do so */
 	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
 	__u64 used; /* when it was asked last */
 	struct symbol_file symbols;
-	__u8 build_id[PARSER_BUILD_ID_MAX];
-	unsigned build_id_size;
 	struct range *ranges; /* by start, none overlap */
 	size_t range_cnt, range_cap;
 	struct function *functions;
 	struct function *rest; /* when there is no room for more */
-	UT_hash_handle hh;
 };
 
 struct native_files {
-	struct native_file *files;
+	struct modules *modules;
+	struct native_file **list; /* by the module's number; NULL: not asked for yet */
+	__u32 cap;
 	struct symbol_reader *reader;
-	struct maps_room room;
 	__u64 now; /* questions so far */
 	__u32 open_cnt, symbol_cnt;
 	bool skip_interpreter;
 };
 
-struct native_files *native_files__new(void)
+struct native_files *native_files__new(struct modules *modules)
 {
 	struct native_files *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
+	f->modules = modules;
 	f->reader = symbol_reader__new();
-	if (!f->reader || maps_room_init(&f->room)) {
-		symbol_reader__free(f->reader);
-		free(f);
-		return NULL;
-	}
-	return f;
+	if (f->reader)
+		return f;
+	free(f);
+	return NULL;
+}
+
+struct modules *native_files__modules(struct native_files *f)
+{
+	return f->modules;
 }
 
 void native_files__prepare(struct native_files *f)
@@ -115,185 +108,84 @@ static void file_free(struct native_file *file)
 	function_free(file->rest);
 	symbol_reader__close(file->files->reader, &file->symbols);
 	free(file->ranges);
-	free(file->name);
 	free(file);
 }
 
 void native_files__free(struct native_files *f)
 {
-	struct native_file *file, *next;
-
 	if (!f)
 		return;
-	HASH_ITER(hh, f->files, file, next) {
-		HASH_DEL(f->files, file);
-		file_free(file);
+	for (__u32 i = 0; i < f->cap; i++) {
+		if (f->list[i])
+			file_free(f->list[i]);
 	}
+	free(f->list);
 	symbol_reader__free(f->reader);
-	maps_room_free(&f->room);
 	free(f);
-}
-
-struct maps_room *native_files__room(struct native_files *f)
-{
-	return &f->room;
 }
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-static bool starts_with(const char *text, const char *start)
+static bool reserve(struct native_files *f, __u32 number)
 {
-	return !strncmp(text, start, strlen(start));
+	__u32 cap = f->cap ? f->cap : 64;
+	struct native_file **grown;
+
+	if (number < f->cap)
+		return true;
+	while (cap <= number)
+		cap *= 2;
+	grown = reallocarray(f->list, cap, sizeof(*grown));
+	if (!grown)
+		return false;
+	memset(grown + f->cap, 0, (cap - f->cap) * sizeof(*grown));
+	f->list = grown;
+	f->cap = cap;
+	return true;
 }
 
-/* The launcher of a shared libpython is called after it, and does nothing else. */
-static enum native_origin origin_by_name(const char *path)
+/* NULL when out of memory. */
+static struct native_file *file_of(struct native_files *f, const struct module *module)
 {
-	const char *name = base_name(path);
-
-	if (starts_with(name, "libc.so") || starts_with(name, "libc-") ||
-	    starts_with(name, "libpthread") || starts_with(name, "ld-"))
-		return ORIGIN_LIBC;
-	if (starts_with(name, "python"))
-		return ORIGIN_INTERPRETER;
-	return ORIGIN_OTHER;
-}
-
-static __u64 hash_text(const char *text)
-{
-	__u64 hash = 0xcbf29ce484222325ULL;
-
-	for (; *text; text++)
-		hash = (hash ^ (__u8)*text) * 0x100000001b3ULL;
-	return hash;
-}
-
-static void identify(struct identity *ret, const struct file_id *id, const char *name)
-{
-	memset(ret, 0, sizeof(*ret));
-	if (id)
-		ret->id = *id;
-	else
-		ret->name_hash = hash_text(name) | 1; /* not that of a file */
-}
-
-/* NULL where the path leads to nothing. */
-static const struct file_id *id_of_path(struct file_id *ret, const char *path)
-{
-	struct stat st;
-
-	if (!*path || stat(path, &st))
-		return NULL;
-	*ret = file_id_of(&st);
-	return ret;
-}
-
-/* What a file takes up: its record, and its name. */
-static __u64 units_of(const char *name)
-{
-	return 4 + strlen(name) / 64;
-}
-
-struct native_file *native_files__get_id(struct native_files *f, const struct file_id *id,
-					 const char *name, unsigned owner)
-{
+	__u32 number = module__number(module);
 	struct native_file *file;
-	struct identity identity;
 
-	identify(&identity, id, name);
-	HASH_FIND(hh, f->files, &identity, sizeof(identity), file);
-	if (file)
-		return file;
-	/* Without a room of its own it is nameless code, as others are; that one is always there. */
-	if (*name && quota__take(f->room.files, owner, units_of(name)))
-		return native_files__get_id(f, NULL, "", owner);
-	file = calloc(1, sizeof(*file));
+	if (number < f->cap && f->list[number])
+		return f->list[number];
+	file = reserve(f, number) ? calloc(1, sizeof(*file)) : NULL;
 	if (!file)
 		return NULL;
 	file->files = f;
+	file->module = (struct module *)module;
 	file->symbols.fd = file->symbols.debug_fd = -1;
-	file->identity = identity;
-	file->origin = origin_by_name(name);
-	file->name = strdup(name);
-	if (!file->name) {
-		free(file);
-		return NULL;
-	}
-	HASH_ADD(hh, f->files, identity, sizeof(file->identity), file);
+	f->list[number] = file;
 	return file;
 }
 
-struct native_file *native_files__get(struct native_files *f, const char *path, const char *name,
-				      unsigned owner)
+bool native_files__is_closed(struct native_files *f, const struct module *module)
 {
-	struct file_id id;
+	const struct native_file *file = file_of(f, module);
 
-	return native_files__get_id(f, id_of_path(&id, path), name, owner);
+	return file && !file->tried;
 }
 
-/* The change time may be another by now: the name may be gone. */
-static bool is_file(const struct native_file *file, const struct stat *st)
+void native_files__note_failure(struct native_files *f, struct module *module)
 {
-	struct file_id id = file_id_of(st);
+	struct native_file *file = file_of(f, module);
 
-	id.ctime_sec = file->identity.id.ctime_sec;
-	id.ctime_nsec = file->identity.id.ctime_nsec;
-	return file_id_same(&id, &file->identity.id);
-}
-
-static bool has_unknown_device(const struct native_file *file)
-{
-	return file->identity.id.dev > NATIVE_DEV_UNKNOWN / 2;
-}
-
-bool native_file__is(const struct native_file *file, int dir_fd, const char *path)
-{
-	struct statx st;
-
-	return !statx(dir_fd, path, AT_STATX_DONT_SYNC | (*path ? 0 : AT_EMPTY_PATH), STATX_INO,
-		      &st) &&
-	       st.stx_ino == file->identity.id.ino &&
-	       (has_unknown_device(file) ||
-		makedev(st.stx_dev_major, st.stx_dev_minor) == file->identity.id.dev);
-}
-
-__u64 native_file__inode(const struct native_file *file)
-{
-	return file->identity.id.ino;
-}
-
-const char *native_file__name(const struct native_file *file)
-{
-	return file->name;
-}
-
-enum native_origin native_file__origin(const struct native_file *file)
-{
-	return file->origin;
-}
-
-void native_file__set_interpreter(struct native_file *file)
-{
-	file->origin = ORIGIN_INTERPRETER;
-}
-
-bool native_file__is_closed(const struct native_file *file)
-{
-	return !file->tried;
-}
-
-void native_file__note_failure(struct native_file *file)
-{
-	file->tried = ++file->failures == FAILURES_MAX;
+	if (file)
+		file->tried = ++file->failures == FAILURES_MAX;
 }
 
 /* The file that was asked longest ago may be opened again when it is asked. */
 static void close_oldest(struct native_files *f)
 {
-	struct native_file *file, *next, *oldest = NULL;
+	struct native_file *oldest = NULL;
 
-	HASH_ITER(hh, f->files, file, next) {
-		if (file->symbols.fd >= 0 && (!oldest || file->used < oldest->used))
+	for (__u32 i = 0; i < f->cap; i++) {
+		struct native_file *file = f->list[i];
+
+		if (file && file->symbols.fd >= 0 && (!oldest || file->used < oldest->used))
 			oldest = file;
 	}
 	if (!oldest)
@@ -319,19 +211,23 @@ static void read_file(struct native_files *f, struct native_file *file)
 	if (err)
 		return;
 	file->wants_debug = !opened.has_symbols && opened.build_id_size && s->debug_fd < 0;
-	file->build_id_size = opened.build_id_size;
-	memcpy(file->build_id, opened.build_id, sizeof(file->build_id));
+	module__set_build_id(file->module, opened.build_id, opened.build_id_size);
 }
 
-bool native_file__wants_debug(const struct native_file *file, uid_t *ret_owner)
+bool native_files__wants_debug(struct native_files *f, const struct module *module,
+			       uid_t *ret_owner)
 {
-	*ret_owner = file->symbols.owner;
-	return file->wants_debug;
+	const struct native_file *file = file_of(f, module);
+
+	*ret_owner = file ? file->symbols.owner : 0;
+	return file && file->wants_debug;
 }
 
-void native_files__add_debug(struct native_files *f, struct native_file *file, int fd)
+void native_files__add_debug(struct native_files *f, struct module *module, int fd)
 {
-	if (!file->wants_debug || file->symbols.debug_fd >= 0 || file->symbols.bad) {
+	struct native_file *file = file_of(f, module);
+
+	if (!file || !file->wants_debug || file->symbols.debug_fd >= 0 || file->symbols.bad) {
 		close(fd);
 		return;
 	}
@@ -340,14 +236,17 @@ void native_files__add_debug(struct native_files *f, struct native_file *file, i
 	read_file(f, file);
 }
 
-void native_files__open_fd(struct native_files *f, struct native_file *file, int fd, bool remote)
+void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote)
 {
+	struct native_file *file = file_of(f, module);
 	struct stat st;
 
-	file->tried = true;
-	file->used = ++f->now;
-	if (file->identity.name_hash || file->symbols.bad || file->symbols.fd >= 0 ||
-	    fstat(fd, &st) || (!has_unknown_device(file) && !is_file(file, &st))) {
+	if (file) {
+		file->tried = true;
+		file->used = ++f->now;
+	}
+	if (!file || file->symbols.bad || file->symbols.fd >= 0 || fstat(fd, &st) ||
+	    !module__is_stat(module, &st)) {
 		close(fd);
 		return;
 	}
@@ -361,22 +260,30 @@ void native_files__open_fd(struct native_files *f, struct native_file *file, int
 	read_file(f, file);
 }
 
-static void open_debug(struct native_files *f, struct native_file *file, const char *root)
+static void open_debug(struct native_files *f, struct module *module, const char *root)
 {
 	const char *const roots[] = { "/", root };
 	uid_t owner;
 
-	for (unsigned i = 0; i < 2 && roots[i] && native_file__wants_debug(file, &owner); i++) {
-		int fd = debug_file_open(roots[i], file->build_id, file->build_id_size, owner);
+	for (unsigned i = 0; i < 2 && roots[i]; i++) {
+		unsigned size;
+		const __u8 *id = module__build_id(module, &size);
+		int fd = native_files__wants_debug(f, module, &owner) && id ?
+				 debug_file_open(roots[i], id, size, owner) :
+				 -1;
 
 		if (fd >= 0)
-			native_files__add_debug(f, file, fd);
+			native_files__add_debug(f, module, fd);
 	}
 }
 
-void native_files__open(struct native_files *f, struct native_file *file, const char *const paths[],
+void native_files__open(struct native_files *f, struct module *module, const char *const paths[],
 			unsigned path_cnt, const char *root)
 {
+	struct native_file *file = file_of(f, module);
+
+	if (!file)
+		return;
 	file->tried = true;
 	for (unsigned i = 0; i < path_cnt && file->symbols.fd < 0; i++) {
 		struct stat st;
@@ -384,16 +291,10 @@ void native_files__open(struct native_files *f, struct native_file *file, const 
 		int fd = path < 0 ? -1 : open_file_read(path);
 
 		if (fd >= 0)
-			native_files__open_fd(f, file, fd, open_file_is_remote(path));
+			native_files__open_fd(f, module, fd, open_file_is_remote(path));
 	}
 	if (file->symbols.fd >= 0)
-		open_debug(f, file, root);
-}
-
-const __u8 *native_file__build_id(const struct native_file *file, unsigned *ret_size)
-{
-	*ret_size = file->build_id_size;
-	return file->build_id_size ? file->build_id : NULL;
+		open_debug(f, module, root);
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -408,7 +309,7 @@ static struct function *new_function(struct native_file *file, __u64 start, char
 	}
 	fn->start = start;
 	fn->name = name;
-	fn->symbol = (struct native_symbol){ .name = name, .file = file };
+	fn->symbol = (struct native_symbol){ .name = name, .module = file->module };
 	return fn;
 }
 
@@ -425,7 +326,7 @@ char *native_unnamed(const char *path)
 static struct native_symbol *rest_of(struct native_file *file)
 {
 	if (!file->rest)
-		file->rest = new_function(file, 0, native_unnamed(file->name));
+		file->rest = new_function(file, 0, native_unnamed(module__name(file->module)));
 	return file->rest ? &file->rest->symbol : NULL;
 }
 
@@ -517,12 +418,15 @@ static struct range *ask(struct native_files *f, struct native_file *file, __u64
 	return known;
 }
 
-struct native_symbol *native_files__find(struct native_files *f, struct native_file *file,
+struct native_symbol *native_files__find(struct native_files *f, struct module *module,
 					 __u64 offset)
 {
+	struct native_file *file = file_of(f, module);
 	struct range *r;
 
-	if (f->skip_interpreter && file->origin == ORIGIN_INTERPRETER)
+	if (!file)
+		return NULL;
+	if (f->skip_interpreter && module__origin(module) == ORIGIN_INTERPRETER)
 		return rest_of(file);
 	file->used = ++f->now;
 	r = range_at(file, offset);
@@ -531,12 +435,15 @@ struct native_symbol *native_files__find(struct native_files *f, struct native_f
 	return r && r->function ? &r->function->symbol : rest_of(file);
 }
 
-int native_file__return_word(struct native_file *file, __u64 offset)
+int native_files__return_word(struct native_files *f, struct module *module, __u64 offset)
 {
-	struct range *r = range_at(file, offset);
+	struct native_file *file = file_of(f, module);
+	struct range *r = file ? range_at(file, offset) : NULL;
 
-	file->used = ++file->files->now;
+	if (!file)
+		return -1;
+	file->used = ++f->now;
 	if (!r)
-		r = ask(file->files, file, offset, false);
+		r = ask(f, file, offset, false);
 	return r ? r->return_word : -1;
 }

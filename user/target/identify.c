@@ -184,7 +184,7 @@ static bool is_table_of_file(const struct elf_runtime *elf, const __u8 *live)
 	return !memcmp(elf->table, live, py_debug_table_size(elf->table, elf->table_len));
 }
 
-void identify_mapped(struct identify *s, const struct mapping *m, const struct elf_runtime *elf,
+void identify_mapped(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
 		     enum py_build build)
 {
 	bool has_table = py_debug_table_has_cookie(elf->table, elf->table_len);
@@ -233,7 +233,8 @@ void identify_mapped(struct identify *s, const struct mapping *m, const struct e
 }
 
 /* Looks for the cookie in [start, end). */
-static int scan_range(struct identify *s, const struct mapping *m, const char *file, __u64 *budget)
+static int scan_range(struct identify *s, const struct maps_line *m, const char *file,
+		      __u64 *budget)
 {
 	__u8 chunk[SCAN_CHUNK], table[PY_TABLE_MAX];
 
@@ -266,7 +267,7 @@ int identify_scan(struct identify *s)
 	cleanup_maps struct maps maps;
 	char file[256] = "";
 	__u64 budget = SCAN_MAX, end = 0;
-	struct mapping m;
+	struct maps_line m;
 	int r = maps_open_at(&maps, s->dir);
 
 	while (!r && budget && !s->done && (r = maps_next(&maps, &m)) > 0) {

@@ -48,7 +48,7 @@ struct identify {
 };
 
 /* The file mapped from its beginning at m->start has a runtime: looks at it in live memory. */
-void identify_mapped(struct identify *s, const struct mapping *m, const struct elf_runtime *elf,
+void identify_mapped(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
 		     enum py_build build) __attribute__((nonnull));
 
 /*

@@ -118,10 +118,10 @@ static bool take_suffix(char *path, const char *suffix)
 	return true;
 }
 
-int mapping_parse(char *line, size_t len, struct mapping *ret)
+int maps_line_parse(char *line, size_t len, struct maps_line *ret)
 {
 	__u64 dev_major, dev_minor;
-	struct mapping m = { 0 };
+	struct maps_line m = { 0 };
 	char *p = line;
 
 	line[len] = '\0';
@@ -206,9 +206,9 @@ static int next_line(struct maps *m, bool *ret_newline)
 	}
 }
 
-int maps_next(struct maps *m, struct mapping *ret)
+int maps_next(struct maps *m, struct maps_line *ret)
 {
-	struct mapping mapping;
+	struct maps_line mapping;
 	bool newline;
 	int len, r;
 
@@ -220,7 +220,7 @@ int maps_next(struct maps *m, struct mapping *ret)
 		return len;
 	/* A line that was cut ends at its last byte; the remains go when the next one is read. */
 	m->skip = !newline && len == MAPS_LINE_MAX;
-	r = mapping_parse(m->buf + m->pos, (size_t)len - m->skip, &mapping);
+	r = maps_line_parse(m->buf + m->pos, (size_t)len - m->skip, &mapping);
 	m->pos += (size_t)len + newline;
 	if (r)
 		return r;

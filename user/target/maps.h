@@ -24,7 +24,7 @@ enum mapping_prot {
 	MAPPING_SHARED = 1 << 3,
 };
 
-struct mapping {
+struct maps_line {
 	__u64 start, end; /* [start, end) in the target */
 	__u64 offset; /* in the file */
 	__u64 inode; /* 0: no file */
@@ -52,10 +52,10 @@ void maps_open_fd(struct maps *ret, int fd) __attribute__((nonnull));
 void maps_close(struct maps *m) __attribute__((nonnull));
 
 /* 1 and *ret filled, 0 at the end, -EINVAL for a line that is not one, or -errno. */
-int maps_next(struct maps *m, struct mapping *ret) __attribute__((warn_unused_result, nonnull));
+int maps_next(struct maps *m, struct maps_line *ret) __attribute__((warn_unused_result, nonnull));
 
 /* Parses one line of len bytes, which it may change; line[len] must be writable. */
-int mapping_parse(char *line, size_t len, struct mapping *ret)
+int maps_line_parse(char *line, size_t len, struct maps_line *ret)
 	__attribute__((warn_unused_result, nonnull));
 
 #define cleanup_maps __attribute__((cleanup(maps_close)))

@@ -36,7 +36,7 @@ static int find_mapping(int dir, __u64 addr, __u64 *ret_end, __u32 *ret_prot)
 {
 	struct maps_query query = { .size = sizeof(query), .query_addr = addr };
 	cleanup_maps struct maps maps;
-	struct mapping m;
+	struct maps_line m;
 	int r = maps_open_at(&maps, dir);
 
 	if (r)

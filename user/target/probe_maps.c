@@ -31,13 +31,13 @@ struct list {
 	char names[PROBE_MAPS_NAMES_MAX];
 };
 
-static __u64 dev_of(const struct mapping *m)
+static __u64 dev_of(const struct maps_line *m)
 {
 	return (__u64)m->dev_major << 32 | m->dev_minor;
 }
 
 /* The slot of a file, or the free one for it. Without an inode the name says which. */
-static __u32 *slot_of(struct list *l, const struct mapping *m)
+static __u32 *slot_of(struct list *l, const struct maps_line *m)
 {
 	__u64 hash = (m->inode + dev_of(m) * 31) * 0x9e3779b97f4a7c15ULL;
 
@@ -51,7 +51,7 @@ static __u32 *slot_of(struct list *l, const struct mapping *m)
 	}
 }
 
-static void look_at_file(const struct list *l, const struct mapping *m,
+static void look_at_file(const struct list *l, const struct maps_line *m,
 			 struct probe_mapped_file *ret)
 {
 	struct stat st;
@@ -66,7 +66,7 @@ static void look_at_file(const struct list *l, const struct mapping *m,
 }
 
 /* Its number, from 1, or 0 where there is no room. */
-static __u32 add_file(struct list *l, const struct mapping *m)
+static __u32 add_file(struct list *l, const struct maps_line *m)
 {
 	__u32 *slot = slot_of(l, m);
 	size_t len = strlen(m->path) + 1;
@@ -90,20 +90,20 @@ static __u32 add_file(struct list *l, const struct mapping *m)
 }
 
 /* Code has its file added; data belongs to one that is known by then, or to none. */
-static __u32 file_of(struct list *l, const struct mapping *m)
+static __u32 file_of(struct list *l, const struct maps_line *m)
 {
 	if (m->prot & MAPPING_EXEC)
 		return add_file(l, m);
 	return m->inode ? *slot_of(l, m) : 0;
 }
 
-static bool joins(const struct probe_mapping *last, const struct mapping *m, __u32 file)
+static bool joins(const struct probe_mapping *last, const struct maps_line *m, __u32 file)
 {
 	return !file && !last->file && !(last->prot & MAPPING_EXEC) && last->end == m->start;
 }
 
 /* False: no room for more. */
-static bool add_mapping(struct list *l, const struct mapping *m)
+static bool add_mapping(struct list *l, const struct maps_line *m)
 {
 	__u32 cnt = l->head.mapping_cnt, file = file_of(l, m);
 
@@ -125,7 +125,7 @@ static bool add_mapping(struct list *l, const struct mapping *m)
 static int fill(struct list *l)
 {
 	cleanup_maps struct maps maps;
-	struct mapping m;
+	struct maps_line m;
 	int r = maps_open_at(&maps, l->dir);
 
 	/* What is only reserved may become anything. */

@@ -28,18 +28,18 @@
 
 /* The beginning of a mapped file, while its loaded parts are looked for. */
 struct base {
-	struct mapping m; /* its path is path */
+	struct maps_line m; /* its path is path */
 	bool pending;
 	char path[PATH_MAX];
 };
 
-static bool same_file(const struct mapping *a, const struct mapping *b)
+static bool same_file(const struct maps_line *a, const struct maps_line *b)
 {
 	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
 /* A mapping that a loader makes and that nobody makes who only reads the file. */
-static bool is_loaded(const struct mapping *m)
+static bool is_loaded(const struct maps_line *m)
 {
 	return m->prot & MAPPING_EXEC ||
 	       (m->prot & MAPPING_WRITE && !(m->prot & MAPPING_SHARED) && m->offset);
@@ -75,7 +75,7 @@ static int use_file(struct identify *s, int fd, __u64 inode, const struct stat *
  * executable's link, the path as seen from the target's root, the path as we see it. On success
  * s->file is the file.
  */
-static int lookup_mapped(struct identify *s, const struct mapping *m, struct stat *st,
+static int lookup_mapped(struct identify *s, const struct maps_line *m, struct stat *st,
 			 const struct elf_runtime **ret)
 {
 	cleanup_close int root = -1;
@@ -109,7 +109,7 @@ static enum py_build build_of(const struct identify *s, const struct stat *st)
 }
 
 /* Files that a process maps again and again are looked at once, if there is nothing in them. */
-static bool is_known_empty(const struct identify *s, const struct mapping *m)
+static bool is_known_empty(const struct identify *s, const struct maps_line *m)
 {
 	for (int i = 0; i < IDENTIFY_EMPTY_MAX; i++)
 		if (s->empty[i].inode == m->inode && s->empty[i].dev_major == m->dev_major &&
@@ -118,7 +118,7 @@ static bool is_known_empty(const struct identify *s, const struct mapping *m)
 	return false;
 }
 
-static void inspect_file(struct identify *s, const struct mapping *m)
+static void inspect_file(struct identify *s, const struct maps_line *m)
 {
 	const struct elf_runtime *elf;
 	struct stat st;
@@ -149,7 +149,7 @@ static int inspect_maps(struct identify *s)
 {
 	cleanup_maps struct maps maps;
 	struct base base = { .pending = false };
-	struct mapping m;
+	struct maps_line m;
 	int r = maps_open_at(&maps, s->dir);
 
 	while (!r && !s->done && (r = maps_next(&maps, &m)) > 0) {

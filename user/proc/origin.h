@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * native_origin.h - whose code a native frame is in.
+ * origin.h - whose code is in a module.
  */
-#ifndef KRAIT_SYMBOL_NATIVE_ORIGIN_H
-#define KRAIT_SYMBOL_NATIVE_ORIGIN_H
+#ifndef KRAIT_PROC_ORIGIN_H
+#define KRAIT_PROC_ORIGIN_H
 
-enum native_origin {
+enum module_origin {
 	ORIGIN_OTHER, /* extensions, libraries, an application that embeds Python */
 	ORIGIN_INTERPRETER,
 	ORIGIN_LIBC, /* at the root: how processes and threads begin */
 };
 
-#endif /* KRAIT_SYMBOL_NATIVE_ORIGIN_H */
+#endif /* KRAIT_PROC_ORIGIN_H */

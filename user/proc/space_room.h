@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * maps_room.h - what the mappings of all processes may take: memory, and time to read them.
+ * space_room.h - what the mappings of all processes may take: memory, and time to read them.
  *
  * Must hold: one owner's (bpf/share.h) processes with tens of thousands of mappings, or thousands of
  * such processes, leave room and time for those of others; what is cut is counted.
  */
-#ifndef KRAIT_SYMBOL_MAPS_ROOM_H
-#define KRAIT_SYMBOL_MAPS_ROOM_H
+#ifndef KRAIT_PROC_SPACE_ROOM_H
+#define KRAIT_PROC_SPACE_ROOM_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -21,21 +21,21 @@
 #define MAPS_READ_PART 20
 #define MAPS_READ_LITTLE_NS 1000000ULL
 
-struct maps_room {
+struct space_room {
 	struct quota *quota; /* of ranges */
 	struct quota *files; /* of 64 bytes, for files that are mapped and their names */
 	__u64 again_ns[OWNER_CNT]; /* when an owner's mappings may be read again */
 };
 
 /* 0 or -ENOMEM. */
-int maps_room_init(struct maps_room *r) __attribute__((warn_unused_result, nonnull));
-void maps_room_free(struct maps_room *r) __attribute__((nonnull));
+int space_room_init(struct space_room *r) __attribute__((warn_unused_result, nonnull));
+void space_room_free(struct space_room *r) __attribute__((nonnull));
 
 /* May mappings of that owner be read once more? Those of a process never seen are read always. */
-bool maps_room_may_read(const struct maps_room *r, unsigned owner, __u64 now_ns)
+bool space_room_may_read(const struct space_room *r, unsigned owner, __u64 now_ns)
 	__attribute__((nonnull));
 /* They were, and that took so much processor time. */
-void maps_room_was_read(struct maps_room *r, unsigned owner, __u64 now_ns, __u64 took_ns)
+void space_room_was_read(struct space_room *r, unsigned owner, __u64 now_ns, __u64 took_ns)
 	__attribute__((nonnull));
 
-#endif /* KRAIT_SYMBOL_MAPS_ROOM_H */
+#endif /* KRAIT_PROC_SPACE_ROOM_H */

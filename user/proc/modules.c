@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/modules.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "proc/space_room.h"
+#include "util/short_path.h"
+
+/* As a key: no padding. The name only where there is no file. */
+struct identity {
+	struct file_id id;
+	__u64 name_hash;
+};
+
+struct module {
+	struct identity identity;
+	__u32 number;
+	char *name;
+	enum module_origin origin;
+	__u8 build_id[MODULE_BUILD_ID_MAX];
+	unsigned build_id_size;
+	UT_hash_handle hh;
+};
+
+struct modules {
+	struct module *by_identity;
+	struct space_room room;
+};
+
+struct modules *modules__new(void)
+{
+	struct modules *ms = calloc(1, sizeof(*ms));
+
+	if (!ms || !space_room_init(&ms->room))
+		return ms;
+	free(ms);
+	return NULL;
+}
+
+void modules__free(struct modules *ms)
+{
+	struct module *m, *next;
+
+	if (!ms)
+		return;
+	HASH_ITER(hh, ms->by_identity, m, next) {
+		HASH_DEL(ms->by_identity, m);
+		free(m->name);
+		free(m);
+	}
+	space_room_free(&ms->room);
+	free(ms);
+}
+
+struct space_room *modules__room(struct modules *ms)
+{
+	return &ms->room;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+/* The launcher of a shared libpython is called after it, and does nothing else. */
+static enum module_origin origin_by_name(const struct module *m)
+{
+	const char *name = base_name(m->name);
+
+	if (starts_with(name, "libc.so") || starts_with(name, "libc-") ||
+	    starts_with(name, "libpthread") || starts_with(name, "ld-"))
+		return ORIGIN_LIBC;
+	return starts_with(name, "python") ? ORIGIN_INTERPRETER : ORIGIN_OTHER;
+}
+
+static __u64 hash_text(const char *text)
+{
+	__u64 hash = 0xcbf29ce484222325ULL;
+
+	for (; *text; text++)
+		hash = (hash ^ (__u8)*text) * 0x100000001b3ULL;
+	return hash;
+}
+
+static void identify(struct identity *ret, const struct file_id *id, const char *name)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (id)
+		ret->id = *id;
+	else
+		ret->name_hash = hash_text(name) | 1; /* not that of a file */
+}
+
+/* What a module takes up: its record, and its name. */
+static __u64 units_of(const char *name)
+{
+	return 4 + strlen(name) / 64;
+}
+
+struct module *modules__get_id(struct modules *ms, const struct file_id *id, const char *name,
+			       unsigned owner)
+{
+	struct identity identity;
+	struct module *m;
+
+	identify(&identity, id, name);
+	HASH_FIND(hh, ms->by_identity, &identity, sizeof(identity), m);
+	if (m)
+		return m;
+	/* Without a room of its own it is nameless code, as others are; that one is always there. */
+	if (*name && quota__take(ms->room.files, owner, units_of(name)))
+		return modules__get_id(ms, NULL, "", owner);
+	m = calloc(1, sizeof(*m));
+	if (m)
+		m->name = strdup(name);
+	if (!m || !m->name) {
+		free(m);
+		return NULL;
+	}
+	m->identity = identity;
+	m->number = HASH_COUNT(ms->by_identity);
+	m->origin = origin_by_name(m);
+	HASH_ADD(hh, ms->by_identity, identity, sizeof(m->identity), m);
+	return m;
+}
+
+struct module *modules__get(struct modules *ms, const char *path, const char *name, unsigned owner)
+{
+	struct file_id id;
+	struct stat st;
+
+	if (!*path || stat(path, &st))
+		return modules__get_id(ms, NULL, name, owner);
+	id = file_id_of(&st);
+	return modules__get_id(ms, &id, name, owner);
+}
+
+__u32 module__number(const struct module *m)
+{
+	return m->number;
+}
+
+const char *module__name(const struct module *m)
+{
+	return m->name;
+}
+
+__u64 module__inode(const struct module *m)
+{
+	return m->identity.id.ino;
+}
+
+enum module_origin module__origin(const struct module *m)
+{
+	return m->origin;
+}
+
+void module__set_interpreter(struct module *m)
+{
+	m->origin = ORIGIN_INTERPRETER;
+}
+
+const __u8 *module__build_id(const struct module *m, unsigned *ret_size)
+{
+	*ret_size = m->build_id_size;
+	return m->build_id_size ? m->build_id : NULL;
+}
+
+void module__set_build_id(struct module *m, const __u8 *id, unsigned size)
+{
+	m->build_id_size = size < sizeof(m->build_id) ? size : (unsigned)sizeof(m->build_id);
+	memcpy(m->build_id, id, m->build_id_size);
+}
+
+static bool has_unknown_device(const struct module *m)
+{
+	return m->identity.id.dev > MODULE_DEV_UNKNOWN / 2;
+}
+
+bool module__is(const struct module *m, int dir_fd, const char *path)
+{
+	struct statx st;
+
+	return !statx(dir_fd, path, AT_STATX_DONT_SYNC | (*path ? 0 : AT_EMPTY_PATH), STATX_INO,
+		      &st) &&
+	       st.stx_ino == m->identity.id.ino &&
+	       (has_unknown_device(m) ||
+		makedev(st.stx_dev_major, st.stx_dev_minor) == m->identity.id.dev);
+}
+
+/* The change time may be another by now: the name may be gone. */
+bool module__is_stat(const struct module *m, const struct stat *st)
+{
+	struct file_id id = file_id_of(st);
+
+	if (m->identity.name_hash)
+		return false;
+	id.ctime_sec = m->identity.id.ctime_sec;
+	id.ctime_nsec = m->identity.id.ctime_nsec;
+	return has_unknown_device(m) || file_id_same(&id, &m->identity.id);
+}
