@@ -153,7 +153,10 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigne
 	return e;
 }
 
-/* Read at once: it may not be there for long. */
+/*
+ * Read at once: it may not be there for long. As if long ago: a process that has just begun has mapped
+ * few libraries yet, so the first address elsewhere has it read again.
+ */
 static struct space *new_space(struct processes *ps, struct process *p)
 {
 	struct space *space = space__new(&(struct space_config){
@@ -165,7 +168,7 @@ static struct space *new_space(struct processes *ps, struct process *p)
 	});
 
 	if (space)
-		space__read(space, clock_monotonic_ns());
+		space__read(space, 0);
 	return space;
 }
 
