@@ -14,7 +14,7 @@
 #include "cmd/record_options.h"
 #include "emit/summary.h"
 #include "profile/losses.h"
-#include "session/progress.h"
+#include "cmd/progress.h"
 #include "session/session.h"
 #include "symbol/kernel_symbols.h"
 #include "perfmap/mapper.h"
@@ -30,10 +30,13 @@
 /* It is worth a word from here on. */
 #define COSTLY_PERCENT 25
 
+/* How often there is a new line of progress. */
+#define PROGRESS_NS (NS_PER_SEC / 4)
+
 /* Without a pause, once the recording is over: enough for the files of an ordinary one. */
 #define REALTIME_USEC 200000
 
-struct recording {
+struct record_command {
 	struct record_options options;
 	struct outputs *outputs;
 	struct utsname host;
@@ -45,6 +48,8 @@ struct recording {
 	struct kernel_symbols *kernel_symbols;
 	struct mapper *mapper; /* NULL: no perf maps are wanted */
 	unsigned maps; /* that were written */
+	bool progress; /* a live line on stderr */
+	__u64 progress_ns, progress_samples; /* of its last one */
 	struct priority priority; /* before it was raised */
 };
 
@@ -67,7 +72,7 @@ static char *join(int argc, char **argv)
 /* What cannot be written is said; the capture has the names, too. */
 static FILE *open_map(void *ctx, int pid)
 {
-	struct recording *r = ctx;
+	struct record_command *r = ctx;
 	char path[64];
 	int fd = mapper__open(r->mapper, pid, PERF_MAP_FIRST_LINE, path, sizeof(path));
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "we");
@@ -87,7 +92,7 @@ static FILE *open_map(void *ctx, int pid)
 	return file;
 }
 
-static int open_outputs(struct recording *r, struct error *err)
+static int open_outputs(struct record_command *r, struct error *err)
 {
 	const struct record_options *o = &r->options;
 
@@ -123,16 +128,17 @@ static int open_outputs(struct recording *r, struct error *err)
 
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
 {
-	struct recording *r = ctx;
+	struct record_command *r = ctx;
 
 	if (!outputs__sample(r->outputs, profile, sample))
 		session__end(r->session);
 }
 
-static int start(struct recording *r, struct error *err)
+static int start(struct record_command *r, struct error *err)
 {
 	const struct record_options *o = &r->options;
 
+	r->progress = !o->quiet && progress_suits(STDERR_FILENO, o->command);
 	r->config = (struct session_config){
 		.all = o->all,
 		.filter = o->filter,
@@ -161,7 +167,7 @@ static int start(struct recording *r, struct error *err)
 		},
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
-		.progress = !o->quiet && progress_suits(STDERR_FILENO, o->command),
+		.say_starting = r->progress,
 		.priority = &r->priority,
 	};
 	if (o->perf_map && !(r->mapper = mapper__new(err)))
@@ -174,8 +180,53 @@ static int start(struct recording *r, struct error *err)
 	return 0;
 }
 
+static void show_progress(struct record_command *r, __u64 now_ns)
+{
+	double interval = (double)(now_ns - r->progress_ns) / NS_PER_SEC;
+	struct session_progress now;
+
+	session__progress(r->session, &now);
+	progress_print(
+		stderr,
+		&(struct progress){
+			.seconds = (double)(now_ns - session__began_ns(r->session)) / NS_PER_SEC,
+			.samples = now.samples,
+			.interrupts = now.samples + now.lost,
+			.lost = now.lost,
+			.rate = (double)(now.samples - r->progress_samples) / interval,
+			.processes = now.processes,
+			.command = r->options.command,
+		});
+	r->progress_samples = now.samples;
+	r->progress_ns = now_ns;
+}
+
+/* What is due by the clock, whether samples come or not. */
+static void tick(struct record_command *r)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	if (r->progress && now_ns - r->progress_ns >= PROGRESS_NS)
+		show_progress(r, now_ns);
+}
+
+static int run(struct record_command *r, struct error *err)
+{
+	int result = session__open(r->session, err);
+
+	if (result)
+		return result;
+	r->progress_ns = session__began_ns(r->session);
+	while (session__step(r->session, PROGRESS_NS))
+		tick(r);
+	if (r->progress)
+		progress_clear(stderr);
+	session__close(r->session);
+	return 0;
+}
+
 /* "5602 samples", "5602 cpu-clock + 87 page-faults samples". */
-static void print_result(const struct recording *r, const struct session_stats *stats)
+static void print_result(const struct record_command *r, const struct session_stats *stats)
 {
 	const struct profile *p = session__profile(r->session);
 	const struct record_options *o = &r->options;
@@ -197,7 +248,7 @@ static void print_result(const struct recording *r, const struct session_stats *
 		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
 }
 
-static int print_tables(struct recording *r, FILE *out, const struct summary_options *summary)
+static int print_tables(struct record_command *r, FILE *out, const struct summary_options *summary)
 {
 	struct profile *p = session__profile(r->session);
 	int err = 0;
@@ -210,7 +261,7 @@ static int print_tables(struct recording *r, FILE *out, const struct summary_opt
 	return err;
 }
 
-static void print_summary(struct recording *r, const struct session_stats *stats)
+static void print_summary(struct record_command *r, const struct session_stats *stats)
 {
 	/* The standard output of a command is the command's. */
 	FILE *out = outputs__use_stdout(r->outputs) || r->options.command ? stderr : stdout;
@@ -287,7 +338,7 @@ static void print_room(const struct dict *dict)
 			quota__total(dict__quota(dict, i)));
 }
 
-static void print_stats(struct recording *r, const struct session_stats *stats)
+static void print_stats(struct record_command *r, const struct session_stats *stats)
 {
 	const struct profile *p = session__profile(r->session);
 
@@ -309,7 +360,7 @@ static void print_stats(struct recording *r, const struct session_stats *stats)
  * Ticks that never came are no losses of krait's, and what did come is no worse for it: a warning, but
  * no reason to fail.
  */
-static void judge_ticks(const struct recording *r, const struct counts *e)
+static void judge_ticks(const struct record_command *r, const struct counts *e)
 {
 	double missed = 100 * accounts_missed_share(&e->accounts);
 
@@ -322,7 +373,7 @@ static void judge_ticks(const struct recording *r, const struct counts *e)
 }
 
 /* What the user should hear of the losses of one event; their share in percent. */
-static double judge_event(const struct recording *r, const struct counts *e)
+static double judge_event(const struct record_command *r, const struct counts *e)
 {
 	double lost = 100 * accounts_lost_share(&e->accounts);
 
@@ -369,7 +420,7 @@ static const char *no_samples_of(const struct record_options *o)
 }
 
 /* The exit code when nothing else decides it. */
-static int judge(struct recording *r, const struct session_stats *stats)
+static int judge(struct record_command *r, const struct session_stats *stats)
 {
 	const struct profile *p = session__profile(r->session);
 	__u64 interrupts = 0;
@@ -397,7 +448,7 @@ static int judge(struct recording *r, const struct session_stats *stats)
 }
 
 /* The command's own failure goes before krait's losses; a file that is not there before both. */
-static int report(struct recording *r)
+static int report(struct record_command *r)
 {
 	struct session_stats stats;
 	struct error err;
@@ -420,7 +471,7 @@ static int report(struct recording *r)
 	return code;
 }
 
-static int record(struct recording *r)
+static int record(struct record_command *r)
 {
 	struct error err = { .code = EXIT_CODE_KERNEL };
 	int result;
@@ -433,7 +484,7 @@ static int record(struct recording *r)
 	r->emit.wall_offset_ns = clock_wall_offset_ns();
 	r->emit.start_wall_ns = (__s64)clock_monotonic_ns() + r->emit.wall_offset_ns;
 	if (!result)
-		result = session__run(r->session, &err);
+		result = run(r, &err);
 	if (!result) {
 		/* Its threads have ended, and files may take long. */
 		if (r->priority.raised)
@@ -446,7 +497,7 @@ static int record(struct recording *r)
 
 int cmd_record(int argc, char **argv)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct record_command *r = calloc(1, sizeof(*r));
 	int code;
 
 	if (!r)

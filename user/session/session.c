@@ -12,7 +12,6 @@
 #include "session/child.h"
 #include "session/descriptors.h"
 #include "follow/processes.h"
-#include "session/progress.h"
 #include "session/shortages.h"
 #include "session/signals.h"
 #include "session/starting.h"
@@ -25,9 +24,10 @@
 #include "util/log.h"
 #include "util/privileges.h"
 
-/* Signals, timers and the end of the time are looked at this often, however many records wait. */
+/* A step takes that long, however many records wait. */
 #define TURN_NS (50 * 1000000ULL)
-#define PROGRESS_NS (250 * 1000000ULL)
+/* How often it is looked whether process events were lost, or CPUs have come. */
+#define UPKEEP_NS (250 * 1000000ULL)
 /* After Ctrl-C, or a signal of ours, the command has this long to end. */
 #define CHILD_GRACE_MS 2000
 /* The ring's reader wakes us when it has moved the last records. */
@@ -54,10 +54,11 @@ struct session {
 	struct starting *starting;
 	struct descriptors *descriptors;
 	struct rlimit old_files; /* before it was raised: the command gets it back */
-	__u64 created_ns, started_ns, stopped_ns, progress_ns, events_dropped, thread_steps;
+	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
+	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
-	__u64 progress_samples; /* at the last progress line */
 	bool unwanted; /* session__end() */
+	bool signalled;
 	int signal; /* that has ended it, 0 none */
 	bool from_terminal; /* to the command as well */
 	bool stopped_child;
@@ -190,7 +191,7 @@ static int build(struct session *s, struct error *err)
 	/* Threads have the rights that their maker has: none before here. */
 	if (give_up_rights(s, err))
 		return -1;
-	if (s->config->progress)
+	if (s->config->say_starting)
 		s->starting = starting__new(STDERR_FILENO);
 	sampler.follow_all = s->config->all;
 	sampler.anchors = s->config->anchors != ANCHOR_MODE_OFF;
@@ -275,38 +276,6 @@ static int follow_targets(struct session *s, struct error *err)
 	return 0;
 }
 
-/* Samples of all events: how much there is, not what it says. */
-static void count_samples(const struct session *s, __u64 *ret_samples, __u64 *ret_lost)
-{
-	const struct profile *p = collector__profile(s->collector);
-
-	*ret_samples = *ret_lost = 0;
-	for (unsigned i = 0; i < p->event_cnt; i++) {
-		const struct accounts *a = &profile__counts(p, i)->accounts;
-
-		*ret_samples +=
-			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
-		*ret_lost += accounts_total(a, OUTCOME_LOST);
-	}
-}
-
-static void show_progress(struct session *s, __u64 now_ns)
-{
-	struct progress p = {
-		.seconds = (double)(now_ns - s->started_ns) / NS_PER_SEC,
-		.processes = processes__tracked_cnt(s->processes),
-		.command = s->child,
-	};
-	double interval = (double)(now_ns - s->progress_ns) / NS_PER_SEC;
-
-	count_samples(s, &p.samples, &p.lost);
-	p.interrupts = p.samples + p.lost;
-	p.rate = interval > 0 ? (double)(p.samples - s->progress_samples) / interval : 0;
-	s->progress_samples = p.samples;
-	s->progress_ns = now_ns;
-	progress_print(stderr, &p);
-}
-
 /* Process events that the ring had no room for: look at everything again. */
 static void catch_up(struct session *s)
 {
@@ -328,7 +297,7 @@ static __u64 earlier(__u64 a, __u64 b)
 }
 
 /* Sleeps until something happens or until_ns; records that wait already are something. */
-static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
+static void wait_for_work(struct session *s, __u64 until_ns)
 {
 	struct pollfd fds[3 + PROBERS_MAX] = {
 		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
@@ -343,45 +312,39 @@ static void wait_for_work(struct session *s, __u64 until_ns, bool *ret_signal)
 		timeout.tv_sec = (until_ns - now_ns) / NS_PER_SEC;
 		timeout.tv_nsec = (until_ns - now_ns) % NS_PER_SEC;
 	}
-	*ret_signal = ppoll(fds, cnt, &timeout, NULL) > 0 && fds[1].revents;
+	if (ppoll(fds, cnt, &timeout, NULL) > 0 && fds[1].revents) {
+		s->signalled = true;
+		s->signal = signals_take(&s->signals, &s->from_terminal);
+	}
 	sampler__disarm(s->sampler);
 }
 
-static bool is_over(struct session *s, __u64 end_ns, __u64 now_ns, bool signalled)
+static bool is_over(struct session *s, __u64 now_ns)
 {
-	if (s->unwanted || signalled || (end_ns && now_ns >= end_ns))
+	if (s->unwanted || s->signalled || (s->end_ns && now_ns >= s->end_ns))
 		return true;
 	if (s->child)
 		return child__ended(s->child, 0);
 	return !s->config->all && !processes__followed_cnt(s->processes);
 }
 
-static void loop(struct session *s)
+bool session__step(struct session *s, __u64 timeout_ns)
 {
-	__u64 end_ns = s->end_ns;
-	__u64 now_ns = s->started_ns, retry_ns = 0, wake_ns;
-	bool signalled = false;
+	__u64 now_ns = clock_monotonic_ns(), until_ns;
 
-	while (!is_over(s, end_ns, now_ns, signalled)) {
-		wake_ns = earlier(s->progress_ns + PROGRESS_NS, end_ns);
-		wait_for_work(s, earlier(wake_ns, retry_ns), &signalled);
-		sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
-		now_ns = clock_monotonic_ns();
-		retry_ns = processes__retry(s->processes, now_ns);
-		if (now_ns - s->progress_ns < PROGRESS_NS)
-			continue;
+	if (is_over(s, now_ns))
+		return false;
+	until_ns = earlier(s->upkept_ns + UPKEEP_NS, now_ns + timeout_ns);
+	wait_for_work(s, earlier(earlier(until_ns, s->end_ns), s->retry_ns));
+	sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
+	now_ns = clock_monotonic_ns();
+	s->retry_ns = processes__retry(s->processes, now_ns);
+	if (now_ns - s->upkept_ns >= UPKEEP_NS) {
+		s->upkept_ns = now_ns;
 		catch_up(s);
 		sampler__follow_cpus(s->sampler);
-		if (s->config->progress)
-			show_progress(s, now_ns);
-		else
-			s->progress_ns = now_ns;
 	}
-	if (signalled)
-		s->signal = signals_take(&s->signals, &s->from_terminal);
-	/* It got it, too, and gives its exit code. */
-	if (s->from_terminal && s->child)
-		child__ended(s->child, CHILD_GRACE_MS);
+	return !is_over(s, now_ns);
 }
 
 static void drain_rest(struct session *s)
@@ -418,8 +381,6 @@ static void finish(struct session *s)
 	drain_rest(s);
 	if (s->anchors)
 		anchor_thread__finish(s->anchors);
-	if (s->config->progress)
-		progress_clear(stderr);
 	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
 	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps))
 		return;
@@ -455,7 +416,7 @@ static void stop_child(struct session *s)
 	log_warn(NULL, "%s goes on as process %d", s->config->command[0], child__pid(s->child));
 }
 
-int session__run(struct session *s, struct error *err)
+int session__open(struct session *s, struct error *err)
 {
 	int result = follow_targets(s, err);
 
@@ -465,19 +426,44 @@ int session__run(struct session *s, struct error *err)
 	end_starting(s);
 	if (result)
 		return result;
-	s->started_ns = s->progress_ns = clock_monotonic_ns();
+	s->started_ns = s->upkept_ns = clock_monotonic_ns();
 	if (s->config->duration_ns) {
 		s->end_ns = s->started_ns + s->config->duration_ns;
 		sampler__end_at(s->sampler, s->end_ns);
 	}
 	if (s->child)
 		result = child__go(s->child, err);
-	if (!result)
-		loop(s);
-	finish(s);
-	if (!result)
-		stop_child(s);
+	if (result)
+		finish(s);
 	return result;
+}
+
+void session__close(struct session *s)
+{
+	/* It got the signal, too, and gives its exit code. */
+	if (s->from_terminal && s->child)
+		child__ended(s->child, CHILD_GRACE_MS);
+	finish(s);
+	stop_child(s);
+}
+
+__u64 session__began_ns(const struct session *s)
+{
+	return s->started_ns;
+}
+
+void session__progress(const struct session *s, struct session_progress *ret)
+{
+	const struct profile *p = collector__profile(s->collector);
+
+	*ret = (struct session_progress){ .processes = processes__tracked_cnt(s->processes) };
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		const struct accounts *a = &profile__counts(p, i)->accounts;
+
+		ret->samples +=
+			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
+		ret->lost += accounts_total(a, OUTCOME_LOST);
+	}
 }
 
 const struct losses *session__losses(const struct session *s)
@@ -492,14 +478,16 @@ struct profile *session__profile(struct session *s)
 
 void session__stats(const struct session *s, struct session_stats *ret)
 {
-	__u64 first_ns = collector__first_sample_ns(s->collector), lost;
+	__u64 first_ns = collector__first_sample_ns(s->collector);
+	struct session_progress progress;
 
 	*ret = (struct session_stats){
 		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
 		.first_sample_seconds = -1,
 		.processes = processes__seen_cnt(s->processes),
 	};
-	count_samples(s, &ret->samples, &lost);
+	session__progress(s, &progress);
+	ret->samples = progress.samples;
 	ret->thread_steps = s->thread_steps;
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)

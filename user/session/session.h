@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * session.h - one recording: owns the sampler, the processes, the collector and the launched
- * command, in their order of start and stop, and the event loop.
+ * command, in their order of start and stop. Life: new -> open -> step, until it says no -> close -> free.
  *
- * The loop sleeps until the ring buffer is well filled, a process event comes, a timer is due, a
- * signal arrives or the command ends; it never spins.
+ * A step sleeps until the ring buffer is well filled, a process event comes, a timer is due, a signal
+ * arrives, the command ends, or its caller has other things to do; it never spins.
  *
  * Must hold: however a recording ends, what was captured is in the profile, and the accounts
- * balance once session__run() has returned.
+ * balance after session__close().
  */
 #ifndef KRAIT_SESSION_SESSION_H
 #define KRAIT_SESSION_SESSION_H
@@ -35,9 +35,15 @@ struct session_config {
 	struct sampler_config sampler;
 	struct collector_config collector;
 	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
-	bool progress; /* a live line on stderr */
+	bool say_starting; /* on stderr, where that takes long */
 	enum anchor_mode anchors;
 	const struct priority *priority; /* that a launched command shall have */
+};
+
+/* So far, of all events: how much there is, not what it says. */
+struct session_progress {
+	__u64 samples, lost; /* lost: as far as that is known by now */
+	unsigned processes; /* that are there */
 };
 
 struct session_stats {
@@ -55,14 +61,24 @@ struct session_stats {
 
 /* NULL with *err filled. *config and what it points to stay valid until free. */
 struct session *session__new(const struct session_config *config, struct error *err);
-/* 0, or a negative result with *err filled; the profile is usable in both cases. */
-int session__run(struct session *s, struct error *err) __attribute__((warn_unused_result));
+/* Begins to sample; then the command goes. 0, or a negative result with *err filled. */
+int session__open(struct session *s, struct error *err) __attribute__((warn_unused_result));
+/*
+ * Takes in what has come, for a moment at most, after having slept until something came, or timeout_ns at
+ * most. False when it is over: by its time, a signal, the end of all that is followed, session__end().
+ */
+bool session__step(struct session *s, __u64 timeout_ns) __attribute__((warn_unused_result));
+/* After session__open(): samples no more, and takes in all that is left. */
+void session__close(struct session *s);
 /* From a callback: nothing more is wanted; the recording ends as if its time were over. */
 void session__end(struct session *s);
 void session__free(struct session *s);
 
 const struct losses *session__losses(const struct session *s);
 struct profile *session__profile(struct session *s);
+/* When the first interrupt was enabled, CLOCK_MONOTONIC. */
+__u64 session__began_ns(const struct session *s);
+void session__progress(const struct session *s, struct session_progress *ret);
 void session__stats(const struct session *s, struct session_stats *ret);
 /* Where room ended: whose samples were lost for that, and the remedy. */
 void session__warn_of_shortages(const struct session *s);

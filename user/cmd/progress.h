@@ -5,8 +5,8 @@
  * Must hold: it keeps off a terminal that a launched command reads or writes, and stays in one row: it is
  * cut to the width that the terminal has now.
  */
-#ifndef KRAIT_SESSION_PROGRESS_H
-#define KRAIT_SESSION_PROGRESS_H
+#ifndef KRAIT_CMD_PROGRESS_H
+#define KRAIT_CMD_PROGRESS_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -31,4 +31,4 @@ void progress_print(FILE *out, const struct progress *p);
 /* Wipes it. */
 void progress_clear(FILE *out);
 
-#endif /* KRAIT_SESSION_PROGRESS_H */
+#endif /* KRAIT_CMD_PROGRESS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/progress.h"
+#include "cmd/progress.h"
 
 #include <sys/ioctl.h>
 #include <sys/stat.h>
