@@ -43,8 +43,6 @@
 
 /* How symbols of Python functions start, as CPython's own perf support has it. */
 #define DSO_PYTHON_PREFIX "py::"
-/* For an empty name, as all outputs have it (emit/label.h). */
-#define DSO_NO_NAME "[unnamed]"
 /* The section with the accounts, as lines "name value". */
 #define DSO_NOTES_SECTION ".krait"
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "dso/dso_text.h"
+#include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
 #include "util/short_path.h"
@@ -33,7 +34,6 @@
 #endif
 
 #define DUMMY_CNT 2
-#define NO_ROOM "[no room for the function]"
 /* Right behind the ELF header and the two program headers. */
 #define NOTE_OFFSET (sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr))
 
@@ -62,11 +62,11 @@ char *dso_symbol(const struct dict *dict, const struct dso_function *f)
 	int n;
 
 	if (!f->code && !f->frame)
-		return strdup(NO_ROOM);
+		return strdup(MARK_NO_FUNCTION);
 	if (!f->code && frame->kind != FRAME_PYTHON)
 		n = asprintf(&text, "%s", name);
 	else
-		n = asprintf(&text, DSO_PYTHON_PREFIX "%s%s%s", *name ? name : DSO_NO_NAME,
+		n = asprintf(&text, DSO_PYTHON_PREFIX "%s%s%s", *name ? name : NAME_EMPTY,
 			     *file ? ":" : "", short_path(file));
 	if (n < 0) {
 		text = NULL;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "dso/dso.h"
+#include "profile/marks.h"
 #include "util/cleanup.h"
 
 /* A DSO is about 400 bytes a function, and 8 MB when it is full. */
@@ -311,7 +312,7 @@ bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info 
 		.column = -1,
 		.mark = strncmp(f->symbol, DSO_PYTHON_PREFIX, prefix) != 0,
 	};
-	if (!ret->mark && !strcmp(f->symbol + prefix, DSO_NO_NAME))
+	if (!ret->mark && !strcmp(f->symbol + prefix, NAME_EMPTY))
 		ret->name = "";
 	else if (!ret->mark)
 		ret->name = f->name ? f->name : f->symbol + prefix;

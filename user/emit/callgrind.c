@@ -15,6 +15,7 @@
 #include "emit/at_end.h"
 #include "emit/label.h"
 #include "emit/places.h"
+#include "profile/marks.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
@@ -161,8 +162,8 @@ static int put_function(struct graph *g, FILE *out, const char *key, __u32 funct
 		g->function_named[function] = 1;
 		putc(' ', out);
 		if (function == g->function_of[0])
-			text = LABEL_NO_STACK;
-		if (put_text(out, *text ? text : LABEL_NO_NAME))
+			text = MARK_NO_STACK;
+		if (put_text(out, *text ? text : NAME_EMPTY))
 			return -ENOMEM;
 	}
 	putc('\n', out);

@@ -9,10 +9,12 @@
 const KraitModel = (() => {
 	'use strict';
 
-	const PYTHON = 0, PROCESS = 1, THREAD = 2, MARK = 3, NATIVE = 4, KERNEL = 5;
+	/* Kinds of frames; the data says which number is which. */
+	const PYTHON = 'python', PROCESS = 'process', THREAD = 'thread', MARK = 'mark',
+		NATIVE = 'native', KERNEL = 'kernel';
 	const FRAME_FIELDS = 7, NODE_FIELDS = 3;
 
-	/* As short_path() in escape.c. */
+	/* As short_path() in util/short_path.c. */
 	function shortPath(path) {
 		if (!path.startsWith('/'))
 			return path;
@@ -45,16 +47,16 @@ const KraitModel = (() => {
 		const frames = [], flat = data.frames;
 
 		for (let i = 0; i < flat.length; i += FRAME_FIELDS) {
-			const kind = flat[i], file = data.strings[flat[i + 2]];
+			const kind = data.kinds[flat[i]], file = data.strings[flat[i + 2]];
 			const [category, module] = origin(kind, file);
 			frames.push({
 				kind, file, category, module,
-				name: data.strings[flat[i + 1]] || '[unnamed]',
+				name: data.strings[flat[i + 1]] || data.noName,
 				firstLine: flat[i + 3], line: flat[i + 4], pid: flat[i + 5], tid: flat[i + 6],
 				path: shortPath(file),
 			});
 		}
-		frames[0].name = '[no room for the stack]';
+		frames[0].name = data.noStack;
 		return frames;
 	}
 

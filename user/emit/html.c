@@ -21,6 +21,8 @@
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "util/clock.h"
+#include "profile/frames.h"
+#include "profile/marks.h"
 #include "util/cleanup.h"
 
 /*
@@ -28,7 +30,6 @@
  * subtrees, which become one mark per parent that says so; counts stay true.
  */
 #define HTML_MAX_NODES (1U << 20)
-#define FOLDED_AWAY "[small stacks, not kept in this page]"
 
 #define ASSET(name, file)                                                                          \
 	extern const char name[], name##_end[];                                                    \
@@ -102,6 +103,19 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct counts
 	return put_accounts(out, &c->accounts);
 }
 
+/* What the numbers of kinds mean, and what is shown for a name or a stack that is not there. */
+static int put_words(FILE *out)
+{
+	fputs("\"kinds\":[", out);
+	for (int i = 0; i < FRAME_KIND_CNT; i++)
+		fprintf(out, "%s\"%s\"", i ? "," : "", frame_kind_name((enum frame_kind)i));
+	fputs("],\n", out);
+	if (put_field(out, "noName", NAME_EMPTY) || put_field(out, "noStack", MARK_NO_STACK))
+		return -ENOMEM;
+	putc('\n', out);
+	return 0;
+}
+
 /* Number of the string in the page; strings get them in the order in which they are met. */
 static __u32 page_string(__u32 *numbers, __u32 *order, __u32 *cnt, __u32 string)
 {
@@ -143,7 +157,7 @@ static int put_frames(FILE *out, const struct view *v)
 			return -ENOMEM;
 		fputs(",\n", out);
 	}
-	return put_json(out, FOLDED_AWAY) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
+	return put_json(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
 }
 
 /* The smallest total that a node must have for the tree to fit. */
@@ -205,6 +219,8 @@ static int put_data(struct emitter *e, const struct counts *c)
 		return err;
 	fputs("{", e->out);
 	err = put_meta(e->out, e->options, c);
+	if (!err)
+		err = put_words(e->out);
 	if (!err)
 		err = put_frames(e->out, v);
 	if (!err)

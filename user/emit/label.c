@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "emit/escape.h"
+#include "profile/marks.h"
 #include "util/short_path.h"
 
 const char *label_name(const struct view *v, const struct view_frame *f)
@@ -15,8 +16,8 @@ const char *label_name(const struct view *v, const struct view_frame *f)
 	const char *name = view_name(v, f);
 
 	if (f == v->frames)
-		return LABEL_NO_STACK;
-	return *name ? name : LABEL_NO_NAME;
+		return MARK_NO_STACK;
+	return *name ? name : NAME_EMPTY;
 }
 
 int put_label(FILE *out, const struct view *v, const struct view_frame *f)

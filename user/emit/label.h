@@ -9,11 +9,6 @@
 
 #include "profile/view.h"
 
-/* Shown for a sample whose stack found no room in the profile. */
-#define LABEL_NO_STACK "[no room for the stack]"
-/* Shown for a function without a name. */
-#define LABEL_NO_NAME "[unnamed]"
-
 /* What a frame is called, never empty; not printable yet. */
 const char *label_name(const struct view *v, const struct view_frame *f);
 

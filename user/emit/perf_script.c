@@ -24,6 +24,7 @@
 
 #include "emit/escape.h"
 #include "emit/label.h"
+#include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
 
@@ -77,7 +78,7 @@ static int put_word(FILE *out, const char *text, const char *otherwise)
 
 static int put_symbol(FILE *out, const char *text)
 {
-	cleanup_free char *symbol = printable(*text ? text : LABEL_NO_NAME);
+	cleanup_free char *symbol = printable(*text ? text : NAME_EMPTY);
 	const char *s;
 
 	if (!symbol)

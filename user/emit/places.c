@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "emit/label.h"
+#include "profile/marks.h"
 
 static bool same(const struct place *a, const struct place *b)
 {
@@ -61,5 +62,5 @@ const char *place_name(const struct dict *dict, const struct place *place)
 {
 	const char *name = dict__text(dict, place->name);
 
-	return *name ? name : LABEL_NO_NAME;
+	return *name ? name : NAME_EMPTY;
 }

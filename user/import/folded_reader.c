@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/marks.h"
 #include "util/cleanup.h"
 
 struct line {
@@ -92,13 +93,6 @@ static int cut_count(struct line *l, __u64 *ret)
 	return 0;
 }
 
-/* "[truncated: depth]", but not what perf prints for a function without a name. */
-static bool is_mark(const char *frame, size_t len)
-{
-	return len > 2 && frame[0] == '[' && frame[len - 1] == ']' &&
-	       !(len == strlen("[unknown]") && !memcmp(frame, "[unknown]", len));
-}
-
 /* Parses "NAME (FILE:LINE)" in place. */
 static __u32 add_frame(struct dict *dict, char *text, bool process)
 {
@@ -112,7 +106,7 @@ static __u32 add_frame(struct dict *dict, char *text, bool process)
 	char *open = NULL, *at, *colon, *end;
 	long line;
 
-	if (is_mark(text, len))
+	if (mark_is(text, len))
 		f.kind = FRAME_MARK;
 	for (at = text; (at = strstr(at, " (")); at++)
 		open = at;
@@ -149,7 +143,7 @@ static int add_stack(struct dict *dict, char *text, __u32 *ret_node)
 	if (text[first]) {
 		second = strcspn(text + first + 1, ";");
 		process = !has_file(text, first) &&
-			  (has_file(text + first + 1, second) || is_mark(text + first + 1, second));
+			  (has_file(text + first + 1, second) || mark_is(text + first + 1, second));
 	}
 	for (; at; at = next) {
 		next = strchr(at, ';');

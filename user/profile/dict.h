@@ -36,6 +36,7 @@ enum frame_kind {
 	FRAME_MARK, /* krait's own remark, e.g. "[truncated: depth]"; shown, not a function */
 	FRAME_NATIVE, /* file is the library or executable */
 	FRAME_KERNEL, /* file is "[kernel.kallsyms]" or the module, "[ext4]" */
+	FRAME_KIND_CNT
 };
 
 /* One distinct code object, of however many processes. */

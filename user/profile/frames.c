@@ -8,6 +8,16 @@
 /* As perf calls the object that is not a module. */
 #define KERNEL_ITSELF "[kernel.kallsyms]"
 
+const char *frame_kind_name(enum frame_kind kind)
+{
+	static const char *const names[FRAME_KIND_CNT] = {
+		[FRAME_PYTHON] = "python", [FRAME_PROCESS] = "process", [FRAME_THREAD] = "thread",
+		[FRAME_MARK] = "mark",	   [FRAME_NATIVE] = "native",	[FRAME_KERNEL] = "kernel",
+	};
+
+	return names[kind];
+}
+
 __u32 dict__plain_frame(struct dict *d, enum frame_kind kind, const char *name, const char *file,
 			__u64 address)
 {

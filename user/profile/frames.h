@@ -4,7 +4,7 @@
  * is read back.
  *
  * address: as the call chain has it, where each address is to be a frame of its own; else 0.
- * All return a frame's id, 0 where there is no room.
+ * Those that make a frame return its id, 0 where there is no room.
  */
 #ifndef KRAIT_PROFILE_FRAMES_H
 #define KRAIT_PROFILE_FRAMES_H
@@ -20,6 +20,9 @@ __u32 dict__plain_frame(struct dict *d, enum frame_kind kind, const char *name, 
  */
 __u32 dict__named_child(struct dict *d, __u32 parent_node, enum frame_kind kind, const char *name,
 			int pid, int tid);
+
+/* "python", "process" ...: what outputs call the kind. */
+const char *frame_kind_name(enum frame_kind kind);
 
 /* name NULL: code of the kernel without a symbol. module: "ext4", "[ext4]", or "" for the kernel itself. */
 __u32 frame_kernel(struct dict *dict, const char *name, const char *module, __u64 address);

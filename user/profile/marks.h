@@ -27,6 +27,9 @@
 /* A place in Python whose DSO is missing: by its offset there. */
 #define MARK_PYTHON_FORMAT "[python 0x%llx]"
 
+/* On the page, in place of subtrees that it does not have. */
+#define MARK_SMALL "[small stacks, not kept in this page]"
+
 /* In place of a name that is empty; that nobody can read; of the kernel's code without a symbol. */
 #define NAME_EMPTY "[unnamed]"
 #define NAME_UNREADABLE "<unknown function>"
