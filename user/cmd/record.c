@@ -92,6 +92,13 @@ static FILE *open_map(void *ctx, int pid)
 	return file;
 }
 
+static int find_kernel(void *ctx, __u64 *ret_start, __u64 *ret_size)
+{
+	struct record_command *r = ctx;
+
+	return kernel_symbols__text(r->kernel_symbols, ret_start, ret_size);
+}
+
 static int open_outputs(struct record_command *r, struct error *err)
 {
 	const struct record_options *o = &r->options;
@@ -109,7 +116,8 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.event_cnt = o->event_cnt,
 		.open_map = o->perf_map ? open_map : NULL,
 		.open_map_ctx = r,
-		.kernel_symbols = r->kernel_symbols,
+		.find_kernel = find_kernel,
+		.find_kernel_ctx = r,
 	};
 	r->outputs = outputs__new(true);
 	if (!r->outputs)

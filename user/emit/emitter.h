@@ -14,8 +14,6 @@
 
 #include "profile/profile.h"
 
-struct kernel_symbols;
-
 struct emit_options {
 	bool lines; /* one entry per line, not per function */
 	bool threads; /* thread names as frames below the process */
@@ -33,8 +31,9 @@ struct emit_options {
 	/* perf.data: gives a file for the perf map of a process (perfmap/perf_map.h); NULL not wanted */
 	FILE *(*open_map)(void *ctx, int pid);
 	void *open_map_ctx;
-	/* Borrowed: of the kernel that is recorded; NULL: of some other, or nothing of it is */
-	struct kernel_symbols *kernel_symbols;
+	/* perf.data: where the running kernel's code is, 0 or -errno; NULL: it is not what was recorded */
+	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size);
+	void *find_kernel_ctx;
 };
 
 /* For a format that has more files than one: where they belong, and when they may be seen. */

@@ -4,17 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/emitter.h"
 #include "perfdata/kernel_modules.h"
 #include "perfdata/perf_writer.h"
-#include "symbol/kernel_symbols.h"
 
 #define MODULES "/proc/modules"
 
-static int tell_text(struct kernel_maps *k, struct kernel_symbols *symbols, struct perf_writer *w)
+static int tell_text(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
 {
 	struct perf_mapping text = { .path = "[kernel.kallsyms]_text" };
 
-	if (k->text || !symbols || kernel_symbols__text(symbols, &text.start, &text.size))
+	if (k->text || !o->find_kernel ||
+	    o->find_kernel(o->find_kernel_ctx, &text.start, &text.size))
 		return 0;
 	k->text = true;
 	text.offset = text.start;
@@ -30,10 +31,10 @@ static bool is_told(const struct kernel_maps *k, const struct kernel_module *m)
 	return false;
 }
 
-int kernel_maps_tell(struct kernel_maps *k, struct kernel_symbols *symbols, struct perf_writer *w)
+int kernel_maps_tell(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
 {
 	struct kernel_module *list = NULL;
-	int err = tell_text(k, symbols, w), cnt = kernel_modules_read(&list, MODULES);
+	int err = tell_text(k, o, w), cnt = kernel_modules_read(&list, MODULES);
 
 	for (int i = 0; i < cnt && !err; i++) {
 		const struct perf_mapping mapping = {

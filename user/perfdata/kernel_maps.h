@@ -10,8 +10,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+struct emit_options;
 struct kernel_module;
-struct kernel_symbols;
 struct perf_writer;
 
 /* What was told already; all zero at first. */
@@ -22,11 +22,11 @@ struct kernel_maps {
 };
 
 /*
- * Writes what is new since the last call. symbols: of the running kernel, NULL: only modules. 0 or -errno;
- * what is hidden from us is left out.
+ * Writes what is new since the last call: the kernel, where the options can find it, and its modules. 0
+ * or -errno; what is hidden from us is left out.
  */
-int kernel_maps_tell(struct kernel_maps *k, struct kernel_symbols *symbols, struct perf_writer *w)
-	__attribute__((warn_unused_result));
+int kernel_maps_tell(struct kernel_maps *k, const struct emit_options *options,
+		     struct perf_writer *w) __attribute__((warn_unused_result));
 void kernel_maps_free(struct kernel_maps *k);
 
 #endif /* KRAIT_PERFDATA_KERNEL_MAPS_H */

@@ -219,7 +219,7 @@ static int tell_kernel(struct emitter *e)
 	if (!e->has_kernel || e->kernel_told)
 		return 0;
 	e->kernel_told = true;
-	return kernel_maps_tell(&e->kernel, e->options->kernel_symbols, e->writer);
+	return kernel_maps_tell(&e->kernel, e->options, e->writer);
 }
 
 typedef int (*store_fn)(struct dso_files *f, const struct dict *dict, const char *notes);
@@ -374,7 +374,7 @@ static int perf_data_finish(struct emitter *e, const struct profile *p, unsigned
 
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->has_kernel)
-		err = kernel_maps_tell(&e->kernel, e->options->kernel_symbols, e->writer);
+		err = kernel_maps_tell(&e->kernel, e->options, e->writer);
 	/* Before the DSO is complete: it may get a last address there. */
 	if (!err && e->options->open_map)
 		err = perf_maps_write(e->dso, p->dict, e->options->open_map,
