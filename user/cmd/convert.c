@@ -157,6 +157,23 @@ static bool is_input(const struct convert *c, const char *path)
 	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
 }
 
+/*
+ * Of a capture its native and kernel frames are known by name only: in another one they would be functions
+ * of krait's own library, and no longer what they were.
+ */
+static bool is_lossless(const struct convert *c, const struct input *in)
+{
+	if (!in->is_capture || !outputs__use_addresses(c->outputs))
+		return true;
+	log_error(NULL,
+		  "a capture is not made of a capture: native frames would lose their addresses; "
+		  "copy %s and %s.krait, and let krait report or convert take a part of it "
+		  "(--pid, --time ...)",
+		  c->input.path ? c->input.path : INPUT_DEFAULT,
+		  c->input.path ? c->input.path : INPUT_DEFAULT);
+	return false;
+}
+
 static int convert(struct convert *c)
 {
 	struct error err;
@@ -174,6 +191,8 @@ static int convert(struct convert *c)
 		}
 	}
 	code = input__load(&in, &c->input, NULL, on_sample, c->outputs);
+	if (code == EXIT_CODE_OK && !is_lossless(c, &in))
+		code = EXIT_CODE_USAGE;
 	if (code == EXIT_CODE_OK) {
 		input__describe(&in, &c->emit);
 		if (!in.is_capture)
