@@ -17,11 +17,11 @@
 #include "support_profile.h"
 
 static const struct emit_options options = {
-	.command_line = "krait record -o shop.html -- python3 main.py",
-	.host = "ada-laptop",
-	.kernel = "6.18.5",
-	.seconds = 10.031,
-	.frequency = 997,
+	.recording.command_line = "krait record -o shop.html -- python3 main.py",
+	.recording.host = "ada-laptop",
+	.recording.kernel = "6.18.5",
+	.recording.seconds = 10.031,
+	.recording.frequency = 997,
 };
 
 /* The text between the data marker and the end of its script. */

@@ -79,7 +79,10 @@ static void many_modules_are_kept_in_order(void **state)
 static void a_capture_has_them_as_mappings_of_the_kernel(void **state)
 {
 	struct event_spec event;
-	const struct perf_writer_config config = { .events = &event, .event_cnt = 1 };
+	const struct recording unknown = { 0 };
+	const struct perf_writer_config config = { .events = &event,
+						   .event_cnt = 1,
+						   .recording = &unknown };
 	const struct perf_mapping module = { .start = 0xffffffffc0400000,
 					     .size = 4096,
 					     .path = "[ext4]" };

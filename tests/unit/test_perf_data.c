@@ -19,12 +19,12 @@
 #include "util/error.h"
 
 static struct emit_options options = {
-	.command_line = "krait record -o x.data",
-	.host = "ada-laptop",
-	.kernel = "6.18.5",
-	.seconds = 2.5,
-	.frequency = 997,
-	.wall_offset_ns = 1771000000000000000LL,
+	.recording.command_line = "krait record -o x.data",
+	.recording.host = "ada-laptop",
+	.recording.kernel = "6.18.5",
+	.recording.seconds = 2.5,
+	.recording.frequency = 997,
+	.recording.began_wall_ns = 1771000000000000000LL,
 };
 
 /* A folder of its own, also for what goes into the build-id cache. */
@@ -197,8 +197,8 @@ static void events_stay_apart(void **state)
 	struct capture c;
 
 	capture_open(&c);
-	two.events = specs;
-	two.event_cnt = 2;
+	two.recording.events = specs;
+	two.recording.event_cnt = 2;
 	assert_int_equal(profile__set_event(p, 1, &specs[1]), 0);
 	profile__counts(p, 1)->accounts =
 		(struct accounts){ .interrupts = 40,
@@ -242,14 +242,14 @@ static void facts_and_accounts_survive(void **state)
 	capture_open(&c);
 	write_capture(c.file, p);
 	again = read_capture(&c, &stats);
-	assert_string_equal(stats.facts.host, options.host);
-	assert_int_equal(stats.facts.wall_offset_ns, options.wall_offset_ns);
-	assert_string_equal(stats.facts.kernel, options.kernel);
-	assert_string_equal(stats.facts.command_line, options.command_line);
+	assert_string_equal(stats.facts.host, options.recording.host);
+	assert_int_equal(stats.facts.wall_offset_ns, options.recording.began_wall_ns);
+	assert_string_equal(stats.facts.kernel, options.recording.kernel);
+	assert_string_equal(stats.facts.command_line, options.recording.command_line);
 	assert_string_equal(profile__counts(again, 0)->event.name, "cpu-clock");
 	assert_int_equal(stats.events, 1);
-	assert_int_equal(stats.frequency, 997);
-	assert_true(stats.seconds == 2.5);
+	assert_int_equal(stats.recording.frequency, 997);
+	assert_true(stats.recording.seconds == 2.5);
 	assert_int_equal(stats.lost,
 			 accounts_total(&profile__counts(p, 0)->accounts, OUTCOME_LOST));
 	accounts_format(&profile__counts(p, 0)->accounts, want, sizeof(want));
@@ -314,7 +314,7 @@ static void a_pipe_gives_what_a_file_gives(void **state)
 	want = emit_text("folded", p, &(struct emit_options){ .lines = true });
 	got = emit_text("folded", again, &(struct emit_options){ .lines = true });
 	assert_string_equal(got, want);
-	assert_string_equal(stats.facts.host, options.host);
+	assert_string_equal(stats.facts.host, options.recording.host);
 	fclose(in);
 	free(text);
 	free(want);

@@ -13,9 +13,9 @@
 #include "support_profile.h"
 
 static const struct emit_options options = {
-	.command_line = "krait record -o out.script",
-	.host = "ada-laptop",
-	.kernel = "6.18.5",
+	.recording.command_line = "krait record -o out.script",
+	.recording.host = "ada-laptop",
+	.recording.kernel = "6.18.5",
 };
 
 struct collapsed {
@@ -102,9 +102,9 @@ static void collapse(const char *text, struct collapsed *c)
 static void a_sample_is_as_perf_prints_it(void **state)
 {
 	const struct emit_options lines = { .lines = true,
-					    .host = "ada-laptop",
-					    .kernel = "6.18.5",
-					    .command_line = "krait record\n-o out.script" };
+					    .recording.host = "ada-laptop",
+					    .recording.kernel = "6.18.5",
+					    .recording.command_line = "krait record\n-o out.script" };
 	struct profile *p = profile__new();
 	__u32 node = push(p, 0, add_process(p, "python3", 4711));
 	char *text;

@@ -194,7 +194,7 @@ static int convert(struct convert *c)
 	if (code == EXIT_CODE_OK && !is_lossless(c, &in))
 		code = EXIT_CODE_USAGE;
 	if (code == EXIT_CODE_OK) {
-		input__describe(&in, &c->emit);
+		c->emit.recording = in.stats.recording;
 		if (!in.is_capture)
 			code = replay(c, in.profile);
 	}

@@ -297,20 +297,3 @@ void input__free(struct input *in)
 	profile__free(in->profile);
 	in->profile = NULL;
 }
-
-void input__describe(const struct input *in, struct emit_options *ret)
-{
-	const struct perf_read_facts *f = &in->stats.facts;
-
-	ret->title = "krait";
-	if (!in->is_capture)
-		return;
-	ret->command_line = f->command_line;
-	ret->host = f->host;
-	ret->kernel = f->kernel;
-	ret->seconds = in->stats.seconds;
-	ret->wall_offset_ns = f->wall_offset_ns;
-	if (f->wall_offset_ns)
-		ret->start_wall_ns = (__s64)in->stats.first_ns + f->wall_offset_ns;
-	ret->frequency = in->stats.frequency;
-}

@@ -50,9 +50,6 @@ void input__free(struct input *in);
 /* Says which event is shown, for what shows only one of several. */
 void input__say_event(const struct input *in);
 
-/* What outputs say of the recording; strings live as long as *in. */
-void input__describe(const struct input *in, struct emit_options *ret);
-
 /* A pid or tid on a command line; ends the program with a message if it is none. */
 int input_parse_id(const char *text, const char *what, struct argp_state *state);
 /* A number of rows, lines or files, 0 included; likewise. */

@@ -107,13 +107,15 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.lines = o->lines,
 		.threads = o->threads,
 		.no_process = o->no_process,
-		.command_line = r->command_line,
 		.title = "krait",
-		.host = r->host.nodename,
-		.kernel = r->host.release,
-		.frequency = o->events[0].frequency,
-		.events = o->events,
-		.event_cnt = o->event_cnt,
+		.recording = {
+			.host = r->host.nodename,
+			.kernel = r->host.release,
+			.command_line = r->command_line,
+			.frequency = o->events[0].frequency,
+			.events = o->events,
+			.event_cnt = o->event_cnt,
+		},
 		.open_map = o->perf_map ? open_map : NULL,
 		.open_map_ctx = r,
 		.find_kernel = find_kernel,
@@ -224,7 +226,9 @@ static int run(struct record_command *r, struct error *err)
 
 	if (result)
 		return result;
-	r->progress_ns = session__began_ns(r->session);
+	r->emit.recording.began_ns = r->progress_ns = session__began_ns(r->session);
+	r->emit.recording.began_wall_ns =
+		(__s64)r->emit.recording.began_ns + clock_wall_offset_ns();
 	while (session__step(r->session, PROGRESS_NS))
 		tick(r);
 	if (r->progress)
@@ -463,7 +467,7 @@ static int report(struct record_command *r)
 	int code;
 
 	session__stats(r->session, &stats);
-	r->emit.seconds = stats.seconds;
+	r->emit.recording.seconds = stats.seconds;
 	if (!r->options.quiet)
 		print_summary(r, &stats);
 	if (r->options.stats)
@@ -489,8 +493,6 @@ static int record(struct record_command *r)
 				     error_set(&err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	if (!result)
 		result = start(r, &err);
-	r->emit.wall_offset_ns = clock_wall_offset_ns();
-	r->emit.start_wall_ns = (__s64)clock_monotonic_ns() + r->emit.wall_offset_ns;
 	if (!result)
 		result = run(r, &err);
 	if (!result) {

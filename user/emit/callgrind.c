@@ -233,9 +233,9 @@ static int put_header(FILE *out, const struct emit_options *o, const struct view
 	int err = 0;
 
 	fputs("version: 1\ncreator: krait " KRAIT_VERSION "\n", out);
-	if (o->command_line && *o->command_line) {
+	if (o->recording.command_line && *o->recording.command_line) {
 		fputs("cmd: ", out);
-		err = put_text(out, o->command_line);
+		err = put_text(out, o->recording.command_line);
 		putc('\n', out);
 	}
 	fputs("positions: line\n", out);

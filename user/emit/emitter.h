@@ -13,21 +13,14 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
+#include "profile/recording.h"
 
 struct emit_options {
 	bool lines; /* one entry per line, not per function */
 	bool threads; /* thread names as frames below the process */
 	bool no_process; /* leave the process frames out */
-	const char *command_line; /* of krait, for headers */
 	const char *title;
-	const char *host, *kernel; /* where it was recorded */
-	double seconds; /* length of the recording; set before finish */
-	/* When it began, in ns since 1970, and what to add to times of samples to have such; 0 unknown. */
-	__s64 start_wall_ns, wall_offset_ns;
-	unsigned long frequency; /* Hz asked for; 0 unknown */
-	/* What is going to be recorded, where that is known at open; else the profile knows at last. */
-	const struct event_spec *events;
-	unsigned event_cnt; /* 0 unknown */
+	struct recording recording; /* what is known of it at open, and more at finish */
 	/* perf.data: gives a file for the perf map of a process (perfmap/perf_map.h); NULL not wanted */
 	FILE *(*open_map)(void *ctx, int pid);
 	void *open_map_ctx;

@@ -105,8 +105,9 @@ static void put_category(struct json *j, const char *name, const char *color)
 
 static void put_meta(struct writer *w, const struct emitter *e)
 {
-	__s64 start = (__s64)timeline__first_ns(e->timeline) + w->options->wall_offset_ns;
-	__u64 hz = w->options->frequency ? w->options->frequency : 1000;
+	const struct recording *r = &w->options->recording;
+	__s64 start = (__s64)timeline__first_ns(e->timeline) + recording_wall_offset_ns(r);
+	__u64 hz = r->frequency ? r->frequency : 1000;
 	const struct event_spec *event = &w->counts->event;
 	struct json *j = &w->json;
 
@@ -131,7 +132,7 @@ static void put_meta(struct writer *w, const struct emitter *e)
 	json_put_string(j, "eventDelay", "ms");
 	json_put_string(j, "threadCPUDelta", "µs");
 	json_close_object(j);
-	json_put_string(j, "oscpu", w->options->kernel ? w->options->kernel : "Linux");
+	json_put_string(j, "oscpu", r->kernel ? r->kernel : "Linux");
 	json_put_string(j, "importedFrom", "krait " KRAIT_VERSION);
 	json_close_object(j);
 	json_newline(j);

@@ -81,25 +81,26 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct counts
 {
 	const struct event_spec *event = &c->event;
 	char date[64] = "";
-	time_t start = (time_t)(o->start_wall_ns / (__s64)NS_PER_SEC);
+	const struct recording *r = &o->recording;
+	time_t start = (time_t)(r->began_wall_ns / (__s64)NS_PER_SEC);
 	struct tm tm;
 
 	if (start && localtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S %z", &tm);
 	fputs("\"meta\":{", out);
-	if (put_field(out, "title", o->title) || put_field(out, "commandLine", o->command_line) ||
-	    put_field(out, "host", o->host) || put_field(out, "kernel", o->kernel) ||
+	if (put_field(out, "title", o->title) || put_field(out, "commandLine", r->command_line) ||
+	    put_field(out, "host", r->host) || put_field(out, "kernel", r->kernel) ||
 	    put_field(out, "date", date) || put_field(out, "version", KRAIT_VERSION))
 		return -ENOMEM;
 	if (put_field(out, "unit", counts__share_unit(c)) ||
 	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
-	put_number(out, "frequency", o->frequency);
+	put_number(out, "frequency", r->frequency);
 	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",
 		o->threads ? "true" : "false");
 	/* milliseconds: a decimal point would depend on the locale */
 	fprintf(out, "\"milliseconds\":%lld},\n",
-		o->seconds > 0 && o->seconds < 1e9 ? (long long)llround(o->seconds * 1000) : 0LL);
+		r->seconds > 0 && r->seconds < 1e9 ? (long long)llround(r->seconds * 1000) : 0LL);
 	return put_accounts(out, &c->accounts);
 }
 

@@ -123,9 +123,9 @@ static void put_header(struct emitter *e)
 		return;
 	e->started = true;
 	fputs("# ========\n", e->out);
-	put_header_field(e->out, "hostname", e->options->host);
-	put_header_field(e->out, "os release", e->options->kernel);
-	put_header_field(e->out, "cmdline", e->options->command_line);
+	put_header_field(e->out, "hostname", e->options->recording.host);
+	put_header_field(e->out, "os release", e->options->recording.kernel);
+	put_header_field(e->out, "cmdline", e->options->recording.command_line);
 	fputs("# ========\n#\n", e->out);
 }
 

@@ -130,8 +130,8 @@ static void put_head(struct writer *w, const struct emitter *e)
 	mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = 1;
 	part.mapping = mappings;
 	part.n_mapping = 1;
-	part.time_nanos = e->options->start_wall_ns;
-	part.duration_nanos = (int64_t)(o->seconds * (double)NS_PER_SEC);
+	part.time_nanos = o->recording.began_wall_ns;
+	part.duration_nanos = (int64_t)(o->recording.seconds * (double)NS_PER_SEC);
 	part.comment = comments;
 	part.n_comment = 2;
 	for (unsigned i = 0; i < w->columns.cnt; i++) {
@@ -144,8 +144,8 @@ static void put_head(struct writer *w, const struct emitter *e)
 		part.period_type = &period;
 		part.default_sample_type = c->type;
 	}
-	if (event_is_clock(&shown->event) && o->frequency)
-		part.period = (int64_t)(NS_PER_SEC / o->frequency);
+	if (event_is_clock(&shown->event) && o->recording.frequency)
+		part.period = (int64_t)(NS_PER_SEC / o->recording.frequency);
 	else if (!shown->uneven)
 		part.period = (int64_t)shown->sample_weight;
 	w->err = put_columns(w, &part);
@@ -204,7 +204,7 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 	}
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		put_string(w, fixed[i]);
-	put_string(w, o->command_line ? o->command_line : "krait");
+	put_string(w, o->recording.command_line ? o->recording.command_line : "krait");
 	put_string(w, books);
 	for (unsigned i = 0; i < w->columns.name_cnt && !w->err; i++)
 		put_string(w, w->columns.names[i]);

@@ -309,8 +309,17 @@ static void finish(struct import *im)
 	const char *missing = objects__missing(im->objects);
 
 	s->read = *perf_reader__stats(im->reader);
-	s->seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC;
 	date(im, s->last_ns);
+	s->recording = (struct recording){
+		.host = s->facts.host,
+		.kernel = s->facts.kernel,
+		.command_line = s->facts.command_line,
+		.began_ns = s->first_ns,
+		.seconds = (double)(s->last_ns - s->first_ns) / NS_PER_SEC,
+		.frequency = profile__counts(im->profile, s->event)->event.frequency,
+	};
+	if (s->facts.wall_offset_ns)
+		s->recording.began_wall_ns = (__s64)s->first_ns + s->facts.wall_offset_ns;
 	s->is_krait = missing || objects__dso(im->objects);
 	/* The features are the last thing that krait writes. */
 	if (s->is_krait && !*s->facts.version)
@@ -319,11 +328,10 @@ static void finish(struct import *im)
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
-	s->frequency = profile__counts(im->profile, s->event)->event.frequency;
 	/* Of a part of the samples, the books say nothing. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
 		import_books(im->profile, objects__dso(im->objects), s->lost, s->event,
-			     &s->seconds);
+			     &s->recording.seconds);
 }
 
 static void import_free(struct import *im)

@@ -20,6 +20,7 @@
 
 #include "perfdata/perf_reader.h"
 #include "profile/profile.h"
+#include "profile/recording.h"
 
 struct error;
 
@@ -49,8 +50,11 @@ struct perf_import_stats {
 	__u64 mappings_refused; /* for which there was no room: their addresses have no names */
 	__u64 other_events; /* samples of events that were not asked for */
 	__u64 first_ns, last_ns;
-	__u64 frequency; /* Hz, 0 unknown */
-	double seconds; /* of the recording, where known, or else between first and last sample */
+	/*
+	 * Its texts are those of the facts. It begins with the first sample; its length is between first and
+	 * last sample, unless krait has noted it.
+	 */
+	struct recording recording;
 	unsigned max_depth;
 	bool is_krait; /* it has a DSO of krait */
 	char missing_dso[256]; /* path of a DSO of krait that was not found */

@@ -76,33 +76,25 @@ static void perf_data_free(struct emitter *e)
 /* At open where it is known what is going to be recorded; else of what the profile has. */
 static int list_events(struct emitter *e, const struct profile *p)
 {
-	e->event_cnt = p ? p->event_cnt : e->options->event_cnt;
+	const struct recording *r = &e->options->recording;
+
+	e->event_cnt = p ? p->event_cnt : r->event_cnt;
 	e->events = calloc(e->event_cnt, sizeof(*e->events));
 	if (!e->events)
 		return -ENOMEM;
 	for (unsigned i = 0; i < e->event_cnt; i++) {
 		struct event_spec *event = &e->events[i];
 
-		*event = p ? profile__counts(p, i)->event : e->options->events[i];
+		*event = p ? profile__counts(p, i)->event : r->events[i];
 		if (!event->frequency && !event->period)
-			event->frequency = e->options->frequency ? e->options->frequency : 1;
+			event->frequency = r->frequency ? r->frequency : 1;
 	}
 	return 0;
 }
 
-static struct perf_writer_config describe(const struct emit_options *o)
-{
-	return (struct perf_writer_config){
-		.host = o->host,
-		.kernel = o->kernel,
-		.command_line = o->command_line,
-		.wall_offset_ns = o->wall_offset_ns,
-	};
-}
-
 static int start_writer(struct emitter *e, const struct profile *p)
 {
-	struct perf_writer_config config = describe(e->options);
+	struct perf_writer_config config = { .recording = &e->options->recording };
 	int err = list_events(e, p);
 
 	config.events = e->events;
@@ -125,7 +117,7 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 	if (!err)
 		e->dso = dso_files__dso(e->files);
 	/* A recording that is killed at once leaves a file that opens. */
-	if (!err && options->event_cnt)
+	if (!err && options->recording.event_cnt)
 		err = start_writer(e, NULL);
 	if (err)
 		perf_data_free(e);
@@ -329,7 +321,7 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "milliseconds %lld\n", (long long)(e->options->seconds * 1000));
+	fprintf(out, "milliseconds %lld\n", (long long)(e->options->recording.seconds * 1000));
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
 	kernel_names_write(&e->kernel_names, out);
@@ -354,13 +346,10 @@ static int finish_writer(struct emitter *e)
 {
 	__u32 cnt = dso__generations(e->dso);
 	cleanup_free struct perf_mapping *list = calloc(cnt, sizeof(*list));
-	struct perf_writer_config config = describe(e->options);
 	int err = list ? 0 : -ENOMEM;
 
 	for (__u32 i = 0; i < cnt && !err; i++)
 		err = announcer_dso(e->files, i, &list[i]);
-	/* A capture that is converted says only when it was read what it is of. */
-	perf_writer__describe(e->writer, &config);
 	return err ? err : perf_writer__finish(e->writer, list, cnt);
 }
 

@@ -16,7 +16,6 @@
 #include "dso/dso.h"
 #include "perfdata/write_layout.h"
 #include "util/bytes.h"
-#include "util/clock.h"
 
 #define BUFFER_SIZE (256U << 10)
 
@@ -311,14 +310,6 @@ int perf_writer__lost(struct perf_writer *w, __u64 cnt)
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
-void perf_writer__describe(struct perf_writer *w, const struct perf_writer_config *config)
-{
-	w->config.host = config->host;
-	w->config.kernel = config->kernel;
-	w->config.command_line = config->command_line;
-	w->config.wall_offset_ns = config->wall_offset_ns;
-}
-
 static struct perf_file_header header_of(const struct perf_writer *w, __u64 data_size)
 {
 	return perf_layout_header(w->events, w->config.event_cnt, data_size);
@@ -418,7 +409,7 @@ static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
 
 int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt)
 {
-	__s64 offset_ns = w->config.wall_offset_ns;
+	__s64 offset_ns = recording_wall_offset_ns(w->config.recording);
 	const struct perf_facts facts = {
 		.config = &w->config,
 		.events = w->events,
@@ -426,7 +417,7 @@ int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, 
 		.object_cnt = cnt,
 		.first_ns = w->first_ns,
 		.last_ns = w->last_ns,
-		.wall_ns = w->first_ns + (__u64)(offset_ns ? offset_ns : clock_wall_offset_ns()),
+		.wall_ns = offset_ns ? w->first_ns + (__u64)offset_ns : 0,
 		.clock_ns = w->first_ns,
 	};
 

@@ -18,18 +18,19 @@
 #include <stdio.h>
 
 #include "perfdata/format.h"
+#include "profile/recording.h"
 #include "util/event.h"
 
 struct perf_writer;
 
-/* The strings and the list stay valid until free. */
+/* What it points to stays valid until free. */
 struct perf_writer_config {
 	const struct event_spec *events;
 	unsigned event_cnt; /* > 0; the first is the main one */
 	/* The events of a file whose records are passed on, as many; NULL: as krait writes them. */
 	const struct perf_raw_event *raw_events;
-	const char *host, *kernel, *command_line; /* NULL unknown */
-	__s64 wall_offset_ns; /* from times of samples to those since 1970; 0 this machine's, now */
+	/* Of a capture that is converted it is known only when that has been read: before finish. */
+	const struct recording *recording;
 };
 
 /* Whom and when a record is about. */
@@ -77,9 +78,6 @@ int perf_writer__raw(struct perf_writer *w, const void *record, size_t size)
 	__attribute__((warn_unused_result));
 /* Of samples that were passed on: when the first and the last was taken, for the end of the file. */
 void perf_writer__saw(struct perf_writer *w, __u64 time_ns);
-
-/* What the end of the file says of host, kernel, command line and date, where it is known late. */
-void perf_writer__describe(struct perf_writer *w, const struct perf_writer_config *config);
 
 /* What was written so far can be read after this. */
 int perf_writer__flush(struct perf_writer *w);

@@ -79,10 +79,10 @@ void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct p
 			put_build_id(b, &f->objects[i]);
 		break;
 	case PERF_FEATURE_HOSTNAME:
-		put_known(b, f->config->host);
+		put_known(b, f->config->recording->host);
 		break;
 	case PERF_FEATURE_OSRELEASE:
-		put_known(b, f->config->kernel);
+		put_known(b, f->config->recording->kernel);
 		break;
 	case PERF_FEATURE_VERSION:
 		put_string(b, "krait " KRAIT_VERSION);
@@ -95,10 +95,10 @@ void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct p
 		bytes_u32(b, (__u32)sysconf(_SC_NPROCESSORS_ONLN));
 		break;
 	case PERF_FEATURE_CMDLINE:
-		if (!f->config->command_line)
+		if (!f->config->recording->command_line)
 			break;
 		bytes_u32(b, 1);
-		put_string(b, f->config->command_line);
+		put_string(b, f->config->recording->command_line);
 		break;
 	case PERF_FEATURE_EVENT_DESC:
 		put_event_desc(b, f);
@@ -111,6 +111,8 @@ void perf_feature_put(struct bytes *b, enum perf_feature feature, const struct p
 		bytes_u64(b, 1);
 		break;
 	case PERF_FEATURE_CLOCK_DATA:
+		if (!f->wall_ns)
+			break;
 		bytes_u32(b, 1);
 		bytes_u32(b, CLOCK_MONOTONIC);
 		bytes_u64(b, f->wall_ns);

@@ -15,7 +15,7 @@ struct perf_facts {
 	const struct perf_mapping *objects; /* for BUILD_ID */
 	unsigned object_cnt;
 	__u64 first_ns, last_ns; /* of the samples */
-	__u64 wall_ns, clock_ns; /* one moment, on both clocks */
+	__u64 wall_ns, clock_ns; /* one moment, on both clocks; wall_ns 0: unknown */
 };
 
 /* The features that are written, ascending; ends with 0. */
