@@ -378,8 +378,10 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 
 	capture_open(&c);
 	assert_int_equal(ops->open(&e, c.file, &options), 0);
-	for (s.node = 3; s.time_ns < 20000000000ULL; s.time_ns += 10000000)
+	for (s.node = 3; s.time_ns < 20000000000ULL; s.time_ns += 10000000) {
 		assert_int_equal(ops->sample(e, p, &s), 0);
+		assert_int_equal(ops->flush(e, p, s.time_ns), 0);
+	}
 	again = read_capture(&c, &stats);
 	/* All but those since the last flush, a second ago. */
 	assert_true(stats.samples >= 1899);
@@ -393,6 +395,38 @@ static void a_writer_that_dies_leaves_its_samples(void **state)
 	ops->free(e);
 	profile__free(p);
 	profile__free(again);
+	capture_close(&c);
+}
+
+/* The target sleeps: what it did before is on disk a second later all the same. */
+static void an_idle_capture_is_flushed_by_the_clock(void **state)
+{
+	const struct emitter_ops *ops = format_by_name("perf");
+	struct profile_sample s = { .pid = 4711, .tid = 4711, .comm = "x", .node = 5, .period = 1 };
+	struct profile *p = small_profile(), *again;
+	struct perf_import_stats stats;
+	struct emitter *e;
+	struct capture c;
+
+	capture_open(&c);
+	assert_int_equal(ops->open(&e, c.file, &options), 0);
+	for (int i = 0; i < 10; i++) {
+		s.time_ns += 1000;
+		assert_int_equal(ops->sample(e, p, &s), 0);
+	}
+	again = read_capture(&c, &stats);
+	assert_int_equal(stats.samples, 1);
+	profile__free(again);
+	assert_int_equal(ops->flush(e, p, s.time_ns + 100000000), 0);
+	again = read_capture(&c, &stats);
+	assert_int_equal(stats.samples, 1);
+	profile__free(again);
+	assert_int_equal(ops->flush(e, p, s.time_ns + 1000000000), 0);
+	again = read_capture(&c, &stats);
+	assert_int_equal(stats.samples, 10);
+	profile__free(again);
+	ops->free(e);
+	profile__free(p);
 	capture_close(&c);
 }
 
@@ -410,6 +444,7 @@ int main(void)
 		cmocka_unit_test(a_pipe_gives_what_a_file_gives),
 		cmocka_unit_test(damaged_files_give_less),
 		cmocka_unit_test(a_writer_that_dies_leaves_its_samples),
+		cmocka_unit_test(an_idle_capture_is_flushed_by_the_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

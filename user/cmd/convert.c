@@ -118,6 +118,7 @@ static const struct argp parser = {
 static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
 {
 	outputs__sample(ctx, p, s);
+	outputs__tick(ctx, p, s->time_ns);
 }
 
 /*

@@ -33,7 +33,7 @@ struct output {
 struct outputs {
 	int cnt;
 	bool live;
-	__u64 looked_ns; /* at the readers of pipes, by the clock of the samples */
+	__u64 looked_ns; /* at the readers of pipes */
 	struct output list[MAX_OUTPUTS];
 };
 
@@ -164,30 +164,46 @@ static void write_sample(struct outputs *o, struct output *out, const struct pro
 		fail(out, p, err);
 }
 
-static void look_at_readers(struct outputs *o, const struct profile *p, __u64 now_ns)
+static bool is_usable(const struct outputs *o)
 {
-	if (now_ns >= o->looked_ns && now_ns - o->looked_ns < READER_NS)
-		return;
-	o->looked_ns = now_ns;
 	for (int i = 0; i < o->cnt; i++) {
-		if (!o->list[i].err && output_file__is_deserted(o->list[i].file))
-			fail(&o->list[i], p, -EPIPE);
+		if (!o->list[i].err)
+			return true;
 	}
+	return false;
 }
 
 bool outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s)
 {
-	bool usable = false;
-
-	look_at_readers(o, p, s->time_ns);
 	for (int i = 0; i < o->cnt; i++) {
 		struct output *out = &o->list[i];
 
 		if (out->ops->sample && !out->err)
 			write_sample(o, out, p, s);
-		usable = usable || !out->err;
 	}
-	return usable;
+	return is_usable(o);
+}
+
+bool outputs__tick(struct outputs *o, const struct profile *p, __u64 now_ns)
+{
+	bool look = now_ns < o->looked_ns || now_ns - o->looked_ns >= READER_NS;
+
+	if (look)
+		o->looked_ns = now_ns;
+	for (int i = 0; i < o->cnt; i++) {
+		struct output *out = &o->list[i];
+		int err = 0;
+
+		if (out->err)
+			continue;
+		if (look && output_file__is_deserted(out->file))
+			err = -EPIPE;
+		else if (out->ops->flush)
+			err = out->ops->flush(out->emitter, p, now_ns);
+		if (err)
+			fail(out, p, err);
+	}
+	return is_usable(o);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ int outputs__add(struct outputs *o, const char *path, const char *format, bool k
 
 /* For the formats that stream. False when nothing more can be written to any output. */
 bool outputs__sample(struct outputs *o, const struct profile *p, const struct profile_sample *s);
+/* Several times a second, by the clock of the samples: what is due whether there are any or not. As above. */
+bool outputs__tick(struct outputs *o, const struct profile *p, __u64 now_ns);
 /*
  * Writes the rest and says on stderr what is where; without samples no file is made. The first failure,
  * with *err filled, or 0.

@@ -216,6 +216,8 @@ static void tick(struct record_command *r)
 {
 	__u64 now_ns = clock_monotonic_ns();
 
+	if (!outputs__tick(r->outputs, session__profile(r->session), now_ns))
+		session__end(r->session);
 	if (r->progress && now_ns - r->progress_ns >= PROGRESS_NS)
 		show_progress(r, now_ns);
 }

@@ -52,6 +52,11 @@ struct emitter_ops {
 	int (*place)(struct emitter *e, const struct emit_place *place);
 	/* NULL, or called for every sample, of every event: the format streams. */
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
+	/*
+	 * NULL, or called again and again while it records, whether samples come or not: what was written
+	 * a while ago can be read.
+	 */
+	int (*flush)(struct emitter *e, const struct profile *p, __u64 now_ns);
 	/* NULL, or called once when sample or finish has failed: makes the best of what is there. */
 	void (*rescue)(struct emitter *e, const struct profile *p);
 	/* event: the number of the one to show, for formats that show only one. */

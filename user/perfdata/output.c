@@ -55,7 +55,8 @@ struct emitter {
 	bool has_kernel,
 		kernel_told; /* there are addresses of the kernel; what is where was said */
 	bool in_user; /* the last address put there was not the kernel's */
-	__u64 flushed_ns;
+	__u64 flushed_ns; /* 0 never */
+	bool unflushed; /* there is something that is not on disk */
 	__u32 max_depth;
 };
 
@@ -246,9 +247,6 @@ static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 {
 	int err = 0;
 
-	/* The first sample at once: a header without any says that nothing was flushed. */
-	if (e->flushed_ns && (now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS))
-		return 0;
 	e->flushed_ns = now_ns;
 	if (names_are_behind(e, now_ns))
 		dso_files__outdate(e->files);
@@ -256,6 +254,7 @@ static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 		err = store(e, p, dso_files__store);
 	if (!err)
 		err = perf_writer__flush(e->writer);
+	e->unflushed = e->stored_names != e->kernel_names.cnt;
 	e->readable = e->readable || !err;
 	return err || !e->place || !e->place->early ? err : publish(e);
 }
@@ -290,7 +289,16 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
 					  s->period, e->chain[1], e->chain, e->chain_cnt);
-	return err ? err : keep_up(e, p, s->time_ns);
+	e->unflushed = true;
+	/* The first one at once: a header without any says that nothing was flushed. */
+	return err || e->flushed_ns ? err : keep_up(e, p, s->time_ns);
+}
+
+static int perf_data_flush(struct emitter *e, const struct profile *p, __u64 now_ns)
+{
+	if (!e->unflushed || now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS)
+		return 0;
+	return keep_up(e, p, now_ns);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------- */
@@ -430,6 +438,7 @@ const struct emitter_ops perf_data_emitter = {
 	.place = perf_data_place,
 	.rescue = perf_data_rescue,
 	.sample = perf_data_sample,
+	.flush = perf_data_flush,
 	.finish = perf_data_finish,
 	.free = perf_data_free,
 };
