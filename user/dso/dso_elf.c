@@ -18,6 +18,7 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 #include "util/short_path.h"
+#include "util/stream.h"
 
 #if defined(__aarch64__)
 #define MACHINE EM_AARCH64
@@ -280,7 +281,7 @@ static int build(struct image *m, const char *notes)
 	elf_flagelf(m->elf, ELF_C_SET, ELF_F_LAYOUT | ELF_F_DIRTY);
 	errno = 0;
 	if (elf_update(m->elf, ELF_C_WRITE) < 0)
-		return errno ? -errno : -EIO;
+		return stream_cause();
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/stream.h"
 #include "util/sudo_user.h"
 
 #define HEX_SIZE (2 * DSO_BUILD_ID_SIZE + 1)
@@ -314,8 +315,9 @@ static int copy_file(const char *from, const char *to)
 	if (in < 0 || out < 0)
 		return -errno;
 	while ((n = read(in, buf, sizeof(buf))) > 0) {
+		errno = 0;
 		if (write(out, buf, (size_t)n) != n)
-			return errno ? -errno : -EIO;
+			return stream_cause();
 	}
 	return n ? -errno : 0;
 }

@@ -12,6 +12,7 @@
 #include "emit/source_lookup.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
+#include "util/stream.h"
 
 /* A line with more is red; with more than a tenth of it, yellow. */
 #define HOT_PERCENT 10.0
@@ -359,8 +360,7 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 		err = put_file(&a, &a.files[i]);
 	free(a.lines);
 	free(a.files);
-	errno = 0;
-	if (!err && (fflush(out) || ferror(out)))
-		err = errno ? -errno : -EIO;
+	if (!err)
+		err = stream_finish(out);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include "profile/view.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
+#include "util/stream.h"
 
 /* From a line of a function to a function. */
 struct call {
@@ -285,9 +286,8 @@ static int callgrind_finish(struct emitter *e, const struct profile *p, unsigned
 		err = add_calls(&g);
 	if (!err)
 		err = write_graph(&g, e);
-	errno = 0;
-	if (!err && (fflush(e->out) || ferror(e->out)))
-		err = errno ? -errno : -EIO;
+	if (!err)
+		err = stream_finish(e->out);
 	view__free(g.view);
 	places_free(&g.functions);
 	idindex_free(&g.index);

@@ -17,6 +17,7 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 #include "util/short_path.h"
+#include "util/stream.h"
 
 #define ROW_HEIGHT 17
 #define PAGE_WIDTH 1600.0
@@ -234,9 +235,8 @@ static int put_row(const struct diff *d, FILE *out, __u32 place)
 
 static int check(FILE *out, int err)
 {
-	errno = 0;
-	if (!err && (fflush(out) || ferror(out)))
-		err = errno ? -errno : -EIO;
+	if (!err)
+		err = stream_finish(out);
 	return err;
 }
 

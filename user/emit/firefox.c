@@ -15,6 +15,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/json.h"
+#include "util/stream.h"
 
 #define PROCESSED_VERSION 61
 #define GECKO_VERSION 32
@@ -171,11 +172,10 @@ static int firefox_finish(struct emitter *e, const struct profile *p, unsigned e
 
 	if (!err) {
 		put_all(&w, e, event);
-		errno = 0;
 		if (w.json.failed)
 			err = -ENOMEM;
-		else if (fflush(e->out) || ferror(e->out))
-			err = errno ? -errno : -EIO;
+		else
+			err = stream_finish(e->out);
 	}
 	firefox_tables_free(&w.tables);
 	return err;

@@ -14,6 +14,7 @@
 #include "emit/at_end.h"
 #include "emit/label.h"
 #include "util/cleanup.h"
+#include "util/stream.h"
 
 static void write_stacks(FILE *out, const struct view *v, char **labels, __u32 *path)
 {
@@ -58,9 +59,7 @@ static int folded_finish(struct emitter *e, const struct profile *p, unsigned ev
 		return err;
 	write_stacks(e->out, v, labels, path);
 	labels_free(labels, v->frame_cnt);
-	if (fflush(e->out) || ferror(e->out))
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(e->out);
 }
 
 const struct emitter_ops folded_emitter = {

@@ -24,6 +24,7 @@
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "util/cleanup.h"
+#include "util/stream.h"
 
 /*
  * Nodes in one page, about 10 MB and one second to open. A larger tree loses its smallest
@@ -262,10 +263,7 @@ static int html_finish(struct emitter *e, const struct profile *p, unsigned even
 	fwrite(at, 1, (size_t)(flamegraph_html_end - at), e->out);
 	if (err)
 		return err;
-	errno = 0;
-	if (fflush(e->out) || ferror(e->out))
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(e->out);
 }
 
 const struct emitter_ops html_emitter = {

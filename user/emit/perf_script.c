@@ -27,6 +27,7 @@
 #include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/printable.h"
+#include "util/stream.h"
 
 /* Frame 1 is at 0x10010: clear of page zero, and 16 apart as functions are. */
 #define ADDRESS_BASE 0x10000ULL
@@ -191,17 +192,13 @@ static const char *frame_lines(struct emitter *e, const struct dict *dict, __u32
 	return e->lines[id] || !make_lines(e, dict, id) ? e->lines[id] : NULL;
 }
 
-static int check(FILE *out)
-{
-	return ferror(out) ? (errno ? -errno : -EIO) : 0;
-}
-
 static int script_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
 {
 	const struct profile_node *n;
 	__u32 node;
 	int err;
 
+	errno = 0;
 	put_header(e);
 	err = put_word(e->out, s->comm ? s->comm : "", "python");
 	fprintf(e->out, " %5d/%-5d [%03u] %5llu.%06llu: %10llu %s: \n", s->pid, s->tid, s->cpu,
@@ -223,7 +220,7 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 			err = -ENOMEM;
 	}
 	putc('\n', e->out);
-	return err ? err : check(e->out);
+	return err || !ferror(e->out) ? err : stream_cause();
 }
 
 static int script_finish(struct emitter *e, const struct profile *p, unsigned event)
@@ -239,8 +236,7 @@ static int script_finish(struct emitter *e, const struct profile *p, unsigned ev
 		fprintf(e->out, "# krait: %s%s%s\n", cnt > 1 ? c->event.name : "",
 			cnt > 1 ? ": " : "", books);
 	}
-	fflush(e->out);
-	return check(e->out);
+	return stream_finish(e->out);
 }
 
 const struct emitter_ops perf_script_emitter = {

@@ -24,6 +24,7 @@
 #include "util/clock.h"
 #include "util/gzip.h"
 #include "util/printable.h"
+#include "util/stream.h"
 
 enum { MAX_LABELS = 3 };
 
@@ -370,8 +371,8 @@ static int pprof_finish(struct emitter *e, const struct profile *p, unsigned eve
 	w.err = prepare(&w);
 	if (!w.err)
 		put_all(&w, e);
-	if (!w.err && (fflush(e->out) || ferror(e->out)))
-		w.err = errno ? -errno : -EIO;
+	if (!w.err)
+		w.err = stream_finish(e->out);
 	gzip_free(&w.zip);
 	places_free(&w.lines);
 	places_free(&w.functions);

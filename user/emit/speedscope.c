@@ -14,6 +14,7 @@
 #include "emit/places.h"
 #include "util/cleanup.h"
 #include "util/json.h"
+#include "util/stream.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
@@ -178,11 +179,10 @@ static int speedscope_finish(struct emitter *e, const struct profile *p, unsigne
 
 	if (!err) {
 		put_all(&w, e, event);
-		errno = 0;
 		if (w.json.failed)
 			err = -ENOMEM;
-		else if (fflush(e->out) || ferror(e->out))
-			err = errno ? -errno : -EIO;
+		else
+			err = stream_finish(e->out);
 	}
 	places_free(&w.places);
 	free(w.place_of);

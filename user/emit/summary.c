@@ -16,6 +16,7 @@
 #include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/short_path.h"
+#include "util/stream.h"
 
 #define SUMMARY_ROWS 20
 /* "100.0% 100.0% 12345678  " */
@@ -271,10 +272,7 @@ static void put_hidden(FILE *out, const struct view *v)
 
 static int flush(FILE *out)
 {
-	errno = 0;
-	if (fflush(out) || ferror(out))
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }
 
 int summary_table(FILE *out, const struct counts *c, const struct summary_options *o)

@@ -8,6 +8,7 @@
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "util/cleanup.h"
+#include "util/stream.h"
 
 static int compare_totals(const void *a, const void *b, void *ctx)
 {
@@ -82,8 +83,7 @@ int thread_table(FILE *out, const struct counts *c, const struct summary_options
 	if (shown < cnt)
 		fprintf(out, "… %u more\n", cnt - shown);
 	fprintf(out, "%llu %s\n", v->nodes[0].total, counts__share_unit(c));
-	errno = 0;
-	if (!err && (fflush(out) || ferror(out)))
-		err = errno ? -errno : -EIO;
+	if (!err)
+		err = stream_finish(out);
 	return err;
 }

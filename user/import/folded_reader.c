@@ -13,6 +13,7 @@
 
 #include "profile/marks.h"
 #include "util/cleanup.h"
+#include "util/stream.h"
 
 struct line {
 	char *text; /* NUL-terminated, without the line break */
@@ -45,6 +46,7 @@ static int read_line(FILE *in, struct line *l)
 
 	l->len = 0;
 	l->bad = false;
+	errno = 0;
 	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
 		if (!c || l->len >= FOLDED_MAX_LINE)
 			l->bad = true;
@@ -55,7 +57,7 @@ static int read_line(FILE *in, struct line *l)
 			return err;
 	}
 	if (ferror(in))
-		return errno ? -errno : -EIO;
+		return stream_cause();
 	if (c == EOF && !l->len && !l->bad)
 		return 0;
 	if (!l->len && !l->bad) {

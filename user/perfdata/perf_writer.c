@@ -16,6 +16,7 @@
 #include "dso/dso.h"
 #include "perfdata/write_layout.h"
 #include "util/bytes.h"
+#include "util/stream.h"
 
 #define BUFFER_SIZE (256U << 10)
 
@@ -46,7 +47,7 @@ static FILE *stream(const struct perf_writer *w)
 
 static int stream_error(FILE *f)
 {
-	return ferror(f) ? (errno ? -errno : -EIO) : 0;
+	return ferror(f) ? (stream_cause()) : 0;
 }
 
 /* A header can be put right later only in a file that is ours from its start. */
@@ -110,7 +111,7 @@ int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writ
 		w->spool = tmpfile();
 		if (!w->spool) {
 			perf_writer__free(w);
-			return errno ? -errno : -EIO;
+			return stream_cause();
 		}
 	}
 	setvbuf(stream(w), NULL, _IOFBF, BUFFER_SIZE);
@@ -323,9 +324,9 @@ int perf_writer__flush(struct perf_writer *w)
 		return 0;
 	errno = 0;
 	if (fflush(w->out))
-		return errno ? -errno : -EIO;
+		return stream_cause();
 	if (pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
-		return errno ? -errno : -EIO;
+		return stream_cause();
 	w->flushed_size = w->data_size;
 	return 0;
 }
@@ -364,7 +365,7 @@ int perf_writer__cut(struct perf_writer *w, __u64 size)
 	header = header_of(w, end);
 	if (ftruncate(fd, (off_t)(header.data.offset + end)) ||
 	    pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
-		return errno ? -errno : -EIO;
+		return stream_cause();
 	w->data_size = end;
 	return 0;
 }
@@ -380,7 +381,7 @@ static int finish_file(struct perf_writer *w, const struct perf_facts *facts)
 	errno = 0;
 	if (fwrite(end.data, 1, end.len, w->out) != end.len || fflush(w->out) ||
 	    pwrite(fileno(w->out), &header, sizeof(header), 0) != sizeof(header))
-		return errno ? -errno : -EIO;
+		return stream_cause();
 	return 0;
 }
 
@@ -395,15 +396,15 @@ static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
 	err = front.failed ? -ENOMEM : 0;
 	errno = 0;
 	if (!err && fwrite(front.data, 1, front.len, w->out) != front.len)
-		err = errno ? -errno : -EIO;
+		err = stream_cause();
 	if (!err && (fflush(w->spool) || fseek(w->spool, 0, SEEK_SET)))
-		err = errno ? -errno : -EIO;
+		err = stream_cause();
 	while (!err && (n = fread(buf, 1, sizeof(buf), w->spool))) {
 		if (fwrite(buf, 1, n, w->out) != n)
-			err = errno ? -errno : -EIO;
+			err = stream_cause();
 	}
 	if (!err && (ferror(w->spool) || fflush(w->out)))
-		err = errno ? -errno : -EIO;
+		err = stream_cause();
 	return err;
 }
 

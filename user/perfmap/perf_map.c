@@ -12,6 +12,7 @@
 
 #include "dso/dso_text.h"
 #include "util/cleanup.h"
+#include "util/stream.h"
 
 _Static_assert(DSO_BASE + DSO_TEXT_OFFSET == 0x100000001000ULL && DSO_SLOT == 4,
 	       "PERF_MAP_FIRST_LINE names the first slot");
@@ -112,7 +113,7 @@ static int write_and_close(FILE *out, const struct dso *d, const struct dict *di
 
 	errno = 0;
 	if (fclose(out) && !err)
-		err = errno ? -errno : -EIO;
+		err = stream_cause();
 	return err;
 }
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "util/stream.h"
+
 /* The largest window, and gzip's header and trailer instead of zlib's. */
 #define WINDOW_BITS (15 + 16)
 #define MEMORY_LEVEL 8
@@ -36,8 +38,9 @@ static int put(struct gzip *g, const void *data, size_t size, int flush)
 		g->zip.avail_out = sizeof(buf);
 		result = deflate(&g->zip, flush);
 		n = sizeof(buf) - g->zip.avail_out;
+		errno = 0;
 		if (result == Z_STREAM_ERROR || fwrite(buf, 1, n, g->out) != n)
-			return errno ? -errno : -EIO;
+			return stream_cause();
 	} while (!g->zip.avail_out);
 	return 0;
 }

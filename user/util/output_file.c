@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/stream.h"
 #include "util/sudo_user.h"
 
 #define OLD ".old"
@@ -322,13 +323,13 @@ int output_file__finish(struct output_file *f)
 
 	if (!stream)
 		return 0;
-	errno = 0;
-	if (fflush(stream) || ferror(stream))
-		return errno ? -errno : -EIO;
+	err = stream_finish(stream);
+	if (err)
+		return err;
 	err = output_file__publish(f);
 	if (err || f->is_stdout)
 		return err;
 	f->stream = NULL;
 	errno = 0;
-	return fclose(stream) ? (errno ? -errno : -EIO) : 0;
+	return fclose(stream) ? stream_cause() : 0;
 }
