@@ -80,6 +80,19 @@ static inline int start_order(__u64 a, __u64 b)
 }
 
 #include "offsets.h"
+/*
+ * Key of the map binaries: an executable that has the interpreter in itself, as it was when it was
+ * read. User space keeps it open as long as the key is there, so inode and device are no other's.
+ */
+struct binary_key {
+	__u64 inode;
+	__u64 size;
+	__u64 ctime_sec; /* when the inode was changed last, which nobody can set */
+	__u32 ctime_nsec;
+	__u32 dev; /* as the kernel has it: major << 20 | minor */
+};
+_Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
+
 #include "record.h"
 
 enum proc_flag {
@@ -105,21 +118,10 @@ struct proc_info {
 	__u64 code_ns, search_ns;
 	__u32 code_bytes;
 	__u32 search_states;
+	__u32 mmaps; /* mappings that were reported; the kernel counts */
+	__u32 pad_;
 };
-_Static_assert(sizeof(struct proc_info) == 64, "struct proc_info is shared with BPF");
-
-/*
- * Key of the map binaries: an executable that has the interpreter in itself, as it was when it was
- * read. User space keeps it open as long as the key is there, so inode and device are no other's.
- */
-struct binary_key {
-	__u64 inode;
-	__u64 size;
-	__u64 ctime_sec; /* when the inode was changed last, which nobody can set */
-	__u32 ctime_nsec;
-	__u32 dev; /* as the kernel has it: major << 20 | minor */
-};
-_Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 72, "struct proc_info is shared with BPF");
 
 /*
  * What is known of an interpreter before it runs: of an executable (map binaries), or of a function

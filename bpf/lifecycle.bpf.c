@@ -41,6 +41,9 @@ const volatile __u64 ring_bytes_max = 1 << 20;
 /* Every process is followed, not only those in procs and their descendants. */
 const volatile bool follow_all = false;
 
+/* Bits of an offset within a page. */
+const volatile __u32 page_shift = 12;
+
 /* Whose the task is: by the credentials that it has now. */
 static __always_inline __u32 task_owner(struct task_struct *task)
 {
@@ -67,23 +70,29 @@ static __always_inline void begin_task(struct record_task *record, struct task_s
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 }
 
-/* What begins is looked at at once; what ends can wait for user space's next turn. */
-static __always_inline int emit_task(struct record_task *record, __u64 flags)
+/* Every process event goes out here. */
+static __always_inline void emit(void *record, __u64 size, __u32 owner, __u64 flags)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	struct owner_books *books = owner_books();
 	struct owner_use *use;
 
 	if (!books)
-		return 0;
-	use = owner_use(books, record->owner);
-	if (!ring_allows(books, record->owner, sizeof(*record), waiting, ring_bytes_max) ||
-	    bpf_ringbuf_output(&ring, record, sizeof(*record), flags)) {
+		return;
+	use = owner_use(books, owner);
+	if (!ring_allows(books, owner, size, waiting, ring_bytes_max) ||
+	    bpf_ringbuf_output(&ring, record, size, flags)) {
 		__sync_fetch_and_add(&use->events_dropped, 1);
 		count(COUNTER_EVENTS_DROPPED);
-		return 0;
+		return;
 	}
-	ring_took(use, sizeof(*record));
+	ring_took(use, size);
+}
+
+/* What begins is looked at at once; what ends can wait for user space's next turn. */
+static __always_inline int emit_task(struct record_task *record, __u64 flags)
+{
+	emit(record, sizeof(*record), record->owner, flags);
 	return 0;
 }
 
@@ -245,6 +254,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.start_ns = record.start_ns;
 	proc.owner = record.owner;
 	proc.dropped = 0;
+	proc.mmaps = 0;
 	put_proc(pid, &proc);
 	record.parent_pid = parent_pid;
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
@@ -270,4 +280,47 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	begin_task(&record, task, RECORD_THREAD_EXIT);
 	return emit_task(&record, BPF_RB_NO_WAKEUP);
+}
+
+#define VM_EXEC 4
+
+/* Of memory without a file there is nothing to fill in. */
+static __always_inline void describe_mapping(struct record_mmap *record, struct vm_area_struct *vma)
+{
+	struct file *file = BPF_CORE_READ(vma, vm_file);
+
+	record->start = BPF_CORE_READ(vma, vm_start);
+	record->end = BPF_CORE_READ(vma, vm_end);
+	if (!file)
+		return;
+	record->offset = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
+	inode_key(BPF_CORE_READ(file, f_inode), &record->file);
+}
+
+/*
+ * The kernel calls it whenever something was mapped, or has become code by mprotect(), whether or not
+ * anybody records that (mm/vma.c, mm/mprotect.c). What exec maps is in no task's memory yet: the look at
+ * the new image finds it.
+ */
+SEC("kprobe/perf_event_mmap")
+int process_mmap(struct pt_regs *ctx)
+{
+	struct vm_area_struct *vma = (struct vm_area_struct *)PT_REGS_PARM1(ctx);
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct record_mmap record = { .type = RECORD_MMAP, .size = sizeof(record) };
+	struct proc_info *proc;
+
+	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) ||
+	    BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
+		return 0;
+	record.pid = bpf_get_current_pid_tgid() >> 32;
+	record.start_ns = process_start_ns(task);
+	proc = find_proc(record.pid, record.start_ns);
+	if (!proc || !(proc->flags & PROC_PYTHON) || proc->mmaps > MMAPS_MAX)
+		return 0;
+	record.last = __sync_fetch_and_add(&proc->mmaps, 1) == MMAPS_MAX;
+	record.owner = proc->owner;
+	describe_mapping(&record, vma);
+	emit(&record, sizeof(record), record.owner, BPF_RB_NO_WAKEUP);
+	return 0;
 }

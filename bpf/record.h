@@ -125,6 +125,7 @@ enum record_type {
 	RECORD_THREAD_EXIT, /* of a thread of a tracked process */
 	RECORD_RUNTIME, /* an interpreter in a known library begins */
 	RECORD_CODE, /* a code object seen for the first time */
+	RECORD_MMAP, /* code was mapped, or memory has become code */
 	RECORD_TYPE_CNT
 };
 
@@ -255,5 +256,24 @@ struct record_task {
 	__u32 file; /* with a layout: binary_info.file */
 };
 _Static_assert(sizeof(struct record_task) == 80, "struct record_task is shared with BPF");
+
+/*
+ * Reports of mappings that one image of a process may make. One with a thousand libraries makes two
+ * thousand; whoever makes more maps code for a living, and is looked at from time to time instead.
+ */
+#define MMAPS_MAX 4096
+
+/* A mapping of code of a tracked process. */
+struct record_mmap {
+	__u16 type; /* RECORD_MMAP */
+	__u16 owner;
+	__u32 size;
+	__u64 start_ns; /* of the process */
+	__u64 start, end, offset; /* [start, end); in the file */
+	struct binary_key file; /* inode 0: none */
+	__u32 pid;
+	__u32 last; /* no more are reported of this image */
+};
+_Static_assert(sizeof(struct record_mmap) == 80, "struct record_mmap is shared with BPF");
 
 #endif /* KRAIT_RECORD_H */

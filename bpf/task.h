@@ -90,15 +90,18 @@ static __always_inline void inode_ctime(struct inode *inode, struct binary_key *
 	}
 }
 
-/* The file that the task executes. */
-static __always_inline void task_binary(struct task_struct *task, struct binary_key *ret)
+static __always_inline void inode_key(struct inode *inode, struct binary_key *ret)
 {
-	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
-
 	ret->inode = BPF_CORE_READ(inode, i_ino);
 	ret->size = BPF_CORE_READ(inode, i_size);
 	ret->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	inode_ctime(inode, ret);
+}
+
+/* The file that the task executes. */
+static __always_inline void task_binary(struct task_struct *task, struct binary_key *ret)
+{
+	inode_key(BPF_CORE_READ(task, mm, exe_file, f_inode), ret);
 }
 
 /* Start of the task, ns on the boot clock; with the tid it names a thread for ever. */

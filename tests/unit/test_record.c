@@ -26,7 +26,7 @@ struct calls {
 	struct record_sample record;
 	struct frame frames[FRAMES];
 	struct record_task task;
-	int codes;
+	int codes, mmaps;
 	size_t sections[SECTION_CNT]; /* where they begin */
 };
 
@@ -58,6 +58,11 @@ static void on_code(void *ctx, const struct record_code *record)
 	((struct calls *)ctx)->codes++;
 }
 
+static void on_mmap(void *ctx, const struct record_mmap *record)
+{
+	((struct calls *)ctx)->mmaps++;
+}
+
 static void on_bad(void *ctx)
 {
 	((struct calls *)ctx)->bad++;
@@ -67,13 +72,13 @@ static void on_bad(void *ctx)
 static struct calls dispatch(const void *data, size_t size)
 {
 	struct calls calls = { 0 };
-	struct sampler_handler handler = { on_sample, on_task, on_code, on_bad, &calls };
+	struct sampler_handler handler = { on_sample, on_task, on_code, on_mmap, on_bad, &calls };
 	void *copy = malloc(size ? size : 1);
 
 	memcpy(copy, data, size);
 	record_dispatch(&handler, copy, size);
 	free(copy);
-	assert_int_equal(calls.samples + calls.tasks + calls.codes + calls.bad, 1);
+	assert_int_equal(calls.samples + calls.tasks + calls.codes + calls.mmaps + calls.bad, 1);
 	return calls;
 }
 
@@ -133,12 +138,23 @@ static void a_sample_that_is_cut_anywhere_is_bad(void **state)
 
 static void a_task_event_that_is_cut_anywhere_is_bad(void **state)
 {
-	for (__u32 type = RECORD_EXEC; type < RECORD_TYPE_CNT; type++) {
+	for (__u32 type = RECORD_EXEC; type < RECORD_CODE; type++) {
 		struct record_task task = good_task(type);
 
 		for (size_t size = 0; size < sizeof(task); size++)
 			assert_int_equal(dispatch(&task, size).bad, 1);
 	}
+}
+
+static void a_mapping_that_is_cut_anywhere_is_bad(void **state)
+{
+	struct record_mmap record = { .type = RECORD_MMAP, .size = sizeof(record) };
+
+	for (size_t size = 0; size < sizeof(record); size++)
+		assert_int_equal(dispatch(&record, size).bad, 1);
+	assert_int_equal(dispatch(&record, sizeof(record)).mmaps, 1);
+	record.size--;
+	assert_int_equal(dispatch(&record, sizeof(record)).bad, 1);
 }
 
 static void a_type_that_is_none_is_bad(void **state)
@@ -285,6 +301,7 @@ int main(void)
 		cmocka_unit_test(a_task_event_arrives_whole),
 		cmocka_unit_test(a_sample_that_is_cut_anywhere_is_bad),
 		cmocka_unit_test(a_task_event_that_is_cut_anywhere_is_bad),
+		cmocka_unit_test(a_mapping_that_is_cut_anywhere_is_bad),
 		cmocka_unit_test(a_type_that_is_none_is_bad),
 		cmocka_unit_test(an_owner_that_is_none_is_bad),
 		cmocka_unit_test(a_frame_count_that_is_not_the_size_is_bad),

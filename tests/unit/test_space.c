@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/types.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "abi.h"
 #include "proc/modules.h"
 #include "proc/space.h"
 #include "proc/space_room.h"
@@ -140,6 +143,62 @@ static void a_reported_mapping_takes_its_place(void **state)
 	assert_int_equal(quota__held_by_all(room()), 0);
 }
 
+/* What cannot be taken in has to be read. */
+static void what_the_kernel_reports_is_taken_in(void **state)
+{
+	const struct file_id id = { .dev = makedev(8, 1), .ino = 77, .size = 5, .ctime_sec = 9 };
+	struct module *known = modules__get_id(modules, &id, "/lib/known.so", 0);
+	struct space *s = unread(GREEDY);
+	struct record_mmap record = {
+		.start = 0x1000, .end = 0x3000, .offset = 0x5000, .file = binary_key_of(&id)
+	};
+
+	space__report(s, &record, 1);
+	assert_false(space__is_outdated(s));
+	assert_ptr_equal(space__find(s, 0x2000)->module, known);
+	assert_int_equal(space__find(s, 0x2000)->offset, 0x5000);
+	record.file = (struct binary_key){ .inode = 0 };
+	record.start = 0x2000;
+	space__report(s, &record, 2); /* made at run time */
+	assert_false(space__is_outdated(s));
+	assert_string_equal(module__name(space__find(s, 0x2000)->module), "");
+	record.file = binary_key_of(&id);
+	record.file.ctime_nsec++; /* it has been changed */
+	space__report(s, &record, 3);
+	assert_true(space__is_outdated(s));
+	assert_int_equal(space__read(s, 4), 1);
+	assert_false(space__is_outdated(s));
+	assert_null(space__find(s, 0x1000));
+	space__free(s);
+}
+
+static void whose_time_is_used_up_is_not_looked_at(void **state)
+{
+	struct space *s = unread(GREEDY);
+	struct record_mmap record = { .start = 0x1000, .end = 0x3000 };
+
+	space_room_was_read(modules__room(modules), GREEDY, 1000, 50000000);
+	space__report(s, &record, 2000);
+	assert_true(space__is_outdated(s));
+	assert_null(space__find(s, 0x1000));
+	space__free(s);
+}
+
+/* Beyond so many reports nobody may rely on them. */
+static void the_last_report_says_so(void **state)
+{
+	struct space *s = space__new(
+		&(struct space_config){ .modules = modules, .pid = getpid(), .reported = true });
+	struct record_mmap record = { .start = 0x1000, .end = 0x3000 };
+
+	space__report(s, &record, 1);
+	assert_true(space__is_reported(s));
+	record.last = 1;
+	space__report(s, &record, 2);
+	assert_false(space__is_reported(s));
+	space__free(s);
+}
+
 /* Of very many none is lost, and none lies over another. */
 static void reported_mappings_stay_in_order(void **state)
 {
@@ -240,6 +299,9 @@ int main(void)
 		TEST(children_share_what_their_parent_has),
 		TEST(a_child_that_changes_has_its_own),
 		TEST(a_reported_mapping_takes_its_place),
+		TEST(what_the_kernel_reports_is_taken_in),
+		TEST(whose_time_is_used_up_is_not_looked_at),
+		TEST(the_last_report_says_so),
 		TEST(reported_mappings_stay_in_order),
 		TEST(one_owner_leaves_room_for_others),
 		TEST(many_files_of_one_leave_room_for_others),

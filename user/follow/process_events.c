@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "proc/space.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
 #include "sampler/sampler.h"
@@ -175,6 +176,15 @@ static void on_thread_end(struct processes *ps, const struct record_task *record
 
 	if (t)
 		threads__remove(ps->threads, t);
+}
+
+void processes__mmap(struct processes *ps, const struct record_mmap *record)
+{
+	bool past;
+	struct entry *e = find_started(ps, (pid_t)record->pid, record->start_ns, &past);
+
+	if (e && e->process.space)
+		space__report(e->process.space, record, clock_monotonic_ns());
 }
 
 void processes__event(struct processes *ps, const struct record_task *record)

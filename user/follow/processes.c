@@ -165,6 +165,7 @@ static struct space *new_space(struct processes *ps, struct process *p)
 		.pid = p->pid,
 		.runtime_addr = p->info.build == PY_BUILD_EXE ? 0 : p->info.runtime_addr,
 		.owner = p->owner,
+		.reported = sampler__reports_mappings(ps->config.sampler),
 	});
 
 	if (space)

@@ -26,11 +26,13 @@ struct module {
 	enum module_origin origin;
 	__u8 build_id[MODULE_BUILD_ID_MAX];
 	unsigned build_id_size;
-	UT_hash_handle hh;
+	struct binary_key key; /* of a file that could be looked at */
+	UT_hash_handle hh, by_key;
 };
 
 struct modules {
 	struct module *by_identity;
+	struct module *by_key; /* of them those with a key */
 	struct space_room room;
 };
 
@@ -50,6 +52,7 @@ void modules__free(struct modules *ms)
 
 	if (!ms)
 		return;
+	HASH_CLEAR(by_key, ms->by_key);
 	HASH_ITER(hh, ms->by_identity, m, next) {
 		HASH_DEL(ms->by_identity, m);
 		free(m->name);
@@ -104,6 +107,27 @@ static __u64 units_of(const char *name)
 	return 4 + strlen(name) / 64;
 }
 
+static bool has_unknown_device(const struct module *m)
+{
+	return m->identity.id.dev > MODULE_DEV_UNKNOWN / 2;
+}
+
+/* Two states of a file that only its owner's clock tells apart have one key: the first has it. */
+static void enter_key(struct modules *ms, struct module *m)
+{
+	m->key = binary_key_of(&m->identity.id);
+	if (m->key.inode && !has_unknown_device(m) && !modules__find(ms, &m->key))
+		HASH_ADD(by_key, ms->by_key, key, sizeof(m->key), m);
+}
+
+struct module *modules__find(struct modules *ms, const struct binary_key *key)
+{
+	struct module *m;
+
+	HASH_FIND(by_key, ms->by_key, key, sizeof(*key), m);
+	return m;
+}
+
 struct module *modules__get_id(struct modules *ms, const struct file_id *id, const char *name,
 			       unsigned owner)
 {
@@ -128,6 +152,7 @@ struct module *modules__get_id(struct modules *ms, const struct file_id *id, con
 	m->number = HASH_COUNT(ms->by_identity);
 	m->origin = origin_by_name(m);
 	HASH_ADD(hh, ms->by_identity, identity, sizeof(m->identity), m);
+	enter_key(ms, m);
 	return m;
 }
 
@@ -177,11 +202,6 @@ void module__set_build_id(struct module *m, const __u8 *id, unsigned size)
 {
 	m->build_id_size = size < sizeof(m->build_id) ? size : (unsigned)sizeof(m->build_id);
 	memcpy(m->build_id, id, m->build_id_size);
-}
-
-static bool has_unknown_device(const struct module *m)
-{
-	return m->identity.id.dev > MODULE_DEV_UNKNOWN / 2;
 }
 
 bool module__is(const struct module *m, int dir_fd, const char *path)

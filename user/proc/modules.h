@@ -44,6 +44,9 @@ struct module *modules__get_id(struct modules *ms, const struct file_id *id, con
 /* The same of the file that path leads to, if it does. */
 struct module *modules__get(struct modules *ms, const char *path, const char *name, unsigned owner);
 
+/* One that was met, by what the kernel says of its file; NULL none. */
+struct module *modules__find(struct modules *ms, const struct binary_key *key);
+
 /* From 0; the next one has the next number. */
 __u32 module__number(const struct module *m);
 /* "" of code that was made at run time. */

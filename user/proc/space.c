@@ -12,6 +12,7 @@
 
 #include "proc/modules.h"
 #include "proc/space_room.h"
+#include "abi.h"
 #include "target/maps.h"
 #include "target/probe_maps.h"
 #include "target/probed.h"
@@ -39,6 +40,7 @@ struct lists {
 struct space {
 	struct space_config config;
 	__u64 read_ns, digest;
+	bool outdated;
 	struct lists lists;
 };
 
@@ -296,6 +298,7 @@ struct space *space__fork(const struct space *parent, struct probed *probed, pid
 	s->config.probed = probed;
 	s->lists = parent->lists;
 	s->digest = parent->digest;
+	s->outdated = parent->outdated;
 	if (s->lists.users)
 		s->lists.users->cnt++;
 	return s;
@@ -349,6 +352,7 @@ int space__read(struct space *s, __u64 now_ns)
 		err = take_room(s, &next);
 	space_room_was_read(modules__room(s->config.modules), s->config.owner, now_ns,
 			    used_cpu_ns() - before_ns);
+	s->outdated = false; /* where nothing comes of it now, nothing will soon */
 	if (err) {
 		lists_free(s, &next);
 		return err;
@@ -430,6 +434,38 @@ int space__map(struct space *s, const struct mapping *new)
 	}
 	replace(s, &next);
 	return 0;
+}
+
+/* NULL: its file has not been met, or could not be told from others. */
+static struct module *reported_module(const struct space *s, const struct record_mmap *record)
+{
+	if (!record->file.inode)
+		return modules__get_id(s->config.modules, NULL, "", s->config.owner);
+	return modules__find(s->config.modules, &record->file);
+}
+
+void space__report(struct space *s, const struct record_mmap *record, __u64 now_ns)
+{
+	const struct mapping new = { record->start, record->end, record->offset,
+				     reported_module(s, record) };
+	__u64 before_ns = used_cpu_ns();
+
+	if (record->last)
+		s->config.reported = false;
+	if (!new.module || !space__may_read(s, now_ns) || space__map(s, &new))
+		s->outdated = true;
+	space_room_was_read(modules__room(s->config.modules), s->config.owner, now_ns,
+			    used_cpu_ns() - before_ns);
+}
+
+bool space__is_outdated(const struct space *s)
+{
+	return s->outdated;
+}
+
+bool space__is_reported(const struct space *s)
+{
+	return s->config.reported;
 }
 
 /* ---- asking ----------------------------------------------------------------------------------- */

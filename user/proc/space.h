@@ -23,6 +23,7 @@
 struct module;
 struct modules;
 struct probed;
+struct record_mmap;
 struct space;
 
 struct mapping {
@@ -36,6 +37,7 @@ struct space_config {
 	pid_t pid;
 	__u64 runtime_addr; /* of the interpreter, 0 where it is in the executable */
 	unsigned owner; /* bpf/share.h: who pays for it */
+	bool reported; /* somebody will call space__report() for what is mapped from now on */
 };
 
 /* Not read yet. NULL and errno on failure. */
@@ -52,6 +54,14 @@ bool space__may_read(const struct space *s, __u64 now_ns);
 __u64 space__read_ns(const struct space *s);
 /* A new mapping of code, in place of what it lies over. 0, or -errno: then it is not in. */
 int space__map(struct space *s, const struct mapping *new);
+/*
+ * What the kernel has reported: takes it in where its file is known, and its owner's processes have not
+ * had their time yet; else the space is outdated until it is read again.
+ */
+void space__report(struct space *s, const struct record_mmap *record, __u64 now_ns);
+bool space__is_outdated(const struct space *s);
+/* Reports of all changes since it was read have come, or will. */
+bool space__is_reported(const struct space *s);
 
 /* The mapping of code that has that address, as far as is known; NULL none. Good until the next change. */
 const struct mapping *space__find(const struct space *s, __u64 addr);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -61,17 +60,6 @@ static __u32 number_of(const struct known_files *k, const struct entry *e)
 }
 
 _Static_assert(KRAIT_MAX_BINARIES <= 256, "a place is eight bits of a number");
-
-static struct binary_key key_of(const struct file_id *id)
-{
-	return (struct binary_key){
-		.inode = id->ino,
-		.size = id->size,
-		.ctime_sec = (__u64)id->ctime_sec,
-		.ctime_nsec = (__u32)id->ctime_nsec,
-		.dev = major(id->dev) << 20 | minor(id->dev),
-	};
-}
 
 /* First nobody is taken for this file any more, then there may be another of its number. */
 static void forget(struct known_files *k, struct entry *e, __u64 now_ns)
@@ -198,7 +186,7 @@ static int add(struct known_files *k, const struct py_process *p, int fd, unsign
 		.owner = owner,
 		.fd = held,
 		.used_ns = now_ns,
-		.key = key_of(&p->file_id),
+		.key = binary_key_of(&p->file_id),
 	};
 	snprintf(e->file.name, sizeof(e->file.name), "%s", p->file);
 	err = announce(k, e, p, flags);

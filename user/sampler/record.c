@@ -66,6 +66,11 @@ static bool task_is_sane(const struct record_task *record, size_t size)
 	       memchr(record->comm, '\0', sizeof(record->comm));
 }
 
+static bool mmap_is_sane(const struct record_mmap *record, size_t size)
+{
+	return size >= sizeof(*record) && record->size == sizeof(*record);
+}
+
 /* Every region lies within the data that came with it. */
 static bool code_is_sane(const struct record_code *record, size_t size)
 {
@@ -105,6 +110,14 @@ static bool give_code(const struct sampler_handler *handler, const void *data, s
 	return true;
 }
 
+static bool give_mmap(const struct sampler_handler *handler, const void *data, size_t size)
+{
+	if (!mmap_is_sane(data, size))
+		return false;
+	handler->mmap(handler->ctx, data);
+	return true;
+}
+
 /* Hands it out if it is what it says. */
 static bool give(const struct sampler_handler *handler, const void *data, size_t size)
 {
@@ -126,6 +139,8 @@ static bool give(const struct sampler_handler *handler, const void *data, size_t
 		return give_task(handler, data, size);
 	case RECORD_CODE:
 		return give_code(handler, data, size);
+	case RECORD_MMAP:
+		return give_mmap(handler, data, size);
 	case RECORD_TYPE_CNT:
 		break;
 	}

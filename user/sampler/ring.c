@@ -113,7 +113,7 @@ static void note(const struct ring *r, struct ring_moved *m, const struct queue_
 	if (queue_record_size(head) >= sizeof(*header))
 		owner_books_consumed(r->books, header->owner, queue_record_size(head));
 	if (queue_record_size(head) < sizeof(*record) || record->type != RECORD_SAMPLE) {
-		m->task = m->task || record->type != RECORD_CODE;
+		m->task = m->task || (record->type != RECORD_CODE && record->type != RECORD_MMAP);
 		return;
 	}
 	m->newcomer = m->newcomer || !(record->flags & SAMPLE_HAS_SLOT);

@@ -26,6 +26,7 @@
 #include "sampler/uprobes.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/log.h"
 
 /*
  * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
@@ -96,6 +97,7 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
+	err |= bpf_program__set_autoload(skel->progs.process_mmap, s->config.native);
 	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus); /* CONTEXT_EVENT only */
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->cpu_cnt = cpus;
@@ -105,6 +107,7 @@ static int configure(struct sampler *s, const struct features *features)
 	skel->rodata->clock_events = clock_events(&s->config);
 	skel->rodata->audit_every = s->config.audit_every;
 	skel->rodata->follow_all = s->config.follow_all;
+	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	skel->rodata->several_events = s->config.event_cnt > 1;
 	skel->rodata->want_native = s->config.native;
 	skel->rodata->want_kernel = s->config.kernel;
@@ -135,6 +138,11 @@ static int follow_processes(struct sampler *s, struct error *err)
 	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
 	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
 	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
+	/* Without it mappings are looked at from time to time. */
+	if (s->config.native)
+		skel->links.process_mmap = bpf_program__attach(skel->progs.process_mmap);
+	if (s->config.native && !skel->links.process_mmap)
+		log_debug("sampler", "mappings are not reported: %s", strerror(errno));
 	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
 		return 0;
 	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot follow process events: %s",
@@ -308,6 +316,11 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	procs_delete(&s->procs, pid, start_ns);
+}
+
+bool sampler__reports_mappings(const struct sampler *s)
+{
+	return s->skel->links.process_mmap;
 }
 
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)

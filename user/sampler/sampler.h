@@ -42,6 +42,7 @@ struct sampler_handler {
 	void (*task)(void *ctx, const struct record_task *record);
 	/* data is cut to record->data_size. */
 	void (*code)(void *ctx, const struct record_code *record);
+	void (*mmap)(void *ctx, const struct record_mmap *record);
 	void (*bad_record)(void *ctx);
 	void *ctx;
 };
@@ -91,6 +92,8 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner);
 /* Forgets the process, unless the pid is another one's by now. Its threads keep their slots. */
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns);
+/* Mappings of code of tracked processes come as records from then on. */
+bool sampler__reports_mappings(const struct sampler *s);
 /* Interrupts of it that found the ring buffer full; until it exits, when the event says it. */
 __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
 /* The owner of a host uid (bpf/share.h), the same one all the time; and what each owner takes up. */

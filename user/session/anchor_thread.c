@@ -79,6 +79,10 @@ static void on_code(void *ctx, const struct record_code *record)
 {
 }
 
+static void on_mmap(void *ctx, const struct record_mmap *record)
+{
+}
+
 /* The main thread counts it. */
 static void on_bad_record(void *ctx)
 {
@@ -276,6 +280,7 @@ static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probe
 		.sample = on_sample,
 		.task = on_task,
 		.code = on_code,
+		.mmap = on_mmap,
 		.bad_record = on_bad_record,
 		.ctx = t,
 	};

@@ -92,6 +92,13 @@ static void on_code(void *ctx, const struct record_code *record)
 	symbolizer__define(process->symbolizer, record);
 }
 
+static void on_mmap(void *ctx, const struct record_mmap *record)
+{
+	struct session *s = ctx;
+
+	processes__mmap(s->processes, record);
+}
+
 static void on_bad_record(void *ctx)
 {
 	struct session *s = ctx;
@@ -157,6 +164,7 @@ static int build(struct session *s, struct error *err)
 		.sample = on_sample,
 		.task = on_task,
 		.code = on_code,
+		.mmap = on_mmap,
 		.bad_record = on_bad_record,
 		.ctx = s,
 	};

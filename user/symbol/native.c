@@ -146,15 +146,20 @@ static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
 {
 	if (ran)
 		return NATIVE_REFRESH_NS;
+	if (space__is_reported(n->space))
+		return NATIVE_REFRESH_RARE_NS;
 	return space__is_data(n->space, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;
 }
 
 static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran)
 {
-	struct cached *c = cache_slot(n, ip);
 	const struct mapping *m;
 	struct native_symbol *symbol;
+	struct cached *c;
 
+	if (space__is_outdated(n->space))
+		refresh(n, now_ns, NATIVE_OUTDATED_NS);
+	c = cache_slot(n, ip);
 	if (c && c->symbol && c->ip == ip)
 		return c->symbol;
 	m = space__find(n->space, ip);

@@ -2,10 +2,11 @@
 /*
  * native.h - addresses of one process's native code to functions.
  *
- * The process's space (proc/space.h) is read again when an address lies outside of all its code, at most
- * every NATIVE_REFRESH_NS. What a chain of frame pointers says is a caller is often no address of code at
+ * The process's space (proc/space.h) is read again when it is outdated, and when an address lies outside
+ * of all its code, at most every NATIVE_REFRESH_NS. What a chain of frame pointers says is a caller is often no address of code at
  * all: for one that was data it is read again every NATIVE_REFRESH_DATA_NS, and for others the rarer the
- * longer nothing comes of it, up to NATIVE_REFRESH_RARE_NS. Answers are cached by address. Mappings of a
+ * longer nothing comes of it, up to NATIVE_REFRESH_RARE_NS; where the kernel reports mappings, always as
+ * rarely as that. Answers are cached by address. Mappings of a
  * process that has gone before anyone looked stay unknown.
  */
 #ifndef KRAIT_SYMBOL_NATIVE_H
@@ -19,6 +20,8 @@
 #include "symbol/native_files.h"
 
 #define NATIVE_REFRESH_NS 100000000ULL
+/* Of what was reported and could not be taken in. */
+#define NATIVE_OUTDATED_NS 10000000ULL
 #define NATIVE_REFRESH_RARE_NS (128 * NATIVE_REFRESH_NS)
 #define NATIVE_REFRESH_DATA_NS (640 * NATIVE_REFRESH_NS)
 

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "abi.h"
 
 /* Without padding: compared byte by byte. */
 struct file_id {
@@ -36,6 +39,18 @@ static inline struct file_id file_id_of(const struct stat *st)
 static inline bool file_id_same(const struct file_id *a, const struct file_id *b)
 {
 	return !memcmp(a, b, sizeof(*a));
+}
+
+/* The same file as the kernel side knows it. */
+static inline struct binary_key binary_key_of(const struct file_id *id)
+{
+	return (struct binary_key){
+		.inode = id->ino,
+		.size = id->size,
+		.ctime_sec = (__u64)id->ctime_sec,
+		.ctime_nsec = (__u32)id->ctime_nsec,
+		.dev = major(id->dev) << 20 | minor(id->dev),
+	};
 }
 
 #endif /* KRAIT_TARGET_FILE_ID_H */
