@@ -8,48 +8,65 @@
 #include <stdint.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "target/proc.h"
 #include "target/process_info.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define ID2 "f123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static void containers_are_found_in_every_usual_form(void **state)
+/* A folder like /proc/PID whose process is in that group. */
+static void assert_container(const char *group, const char *want)
 {
-	static const struct {
-		const char *text, *id;
-	} cases[] = {
-		{ "0::/system.slice/docker-" ID ".scope\n", ID },
-		{ "12:pids:/docker/" ID "\n11:cpu:/docker/" ID "\n", ID },
-		{ "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope\n", ID },
-		{ "0::/machine.slice/libpod-" ID ".scope/container\n", ID },
-		{ "0::/docker/" ID "/kubelet/kubepods/" ID2 "\n", ID2 },
-		{ "0::/lxc.payload.web/init.scope\n", "web" },
-		{ "4:memory:/lxc/web-1\n", "web-1" },
-		{ "0::/user.slice/user-0.slice/session-1.scope\n", "" },
-		{ "0::/x" ID "\n", "" },
-		{ "0::/docker-" ID "0.scope\n", "" },
-		{ "0::/lxc/\n", "" },
-		{ "", "" },
-	};
-	char id[CONTAINER_ID_MAX];
+	char folder[] = "/tmp/krait-unit-XXXXXX", path[64];
+	struct process_info info;
+	FILE *f;
+	int dir;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(container_id_find(cases[i].text, id), *cases[i].id != '\0');
-		assert_string_equal(id, cases[i].id);
-	}
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/cgroup", folder);
+	f = fopen(path, "w");
+	fputs(group, f);
+	fclose(f);
+	dir = open(folder, O_PATH | O_DIRECTORY);
+	/* There is no status: a process that is gone. */
+	assert_int_equal(process_info_read_at(dir, 1, &info), -ESRCH);
+	snprintf(path, sizeof(path), "%s/status", folder);
+	f = fopen(path, "w");
+	fputs("Name:\tx\n", f);
+	fclose(f);
+	assert_int_equal(process_info_read_at(dir, 1, &info), 0);
+	assert_string_equal(info.container, want);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/cgroup", folder);
+	unlink(path);
+	close(dir);
+	rmdir(folder);
+}
+
+/* As --label has it (cgroup.h): what watches a container is not in it. */
+static void a_container_is_what_the_labels_say(void **state)
+{
+	assert_container("0::/machine.slice/libpod-" ID ".scope/container\n", ID);
+	assert_container("12:pids:/docker/" ID "\n11:cpu:/docker/" ID "\n", ID);
+	assert_container("0::/lxc.payload.web/init.scope\n", "web");
+	assert_container("0::/machine.slice/libpod-conmon-" ID ".scope\n", "");
+	assert_container("0::/user.slice/user-0.slice/session-1.scope\n", "");
+	assert_container("", "");
 }
 
 static void the_innermost_pid_is_the_last(void **state)
 {
-	assert_int_equal(ns_pid_find("Name:\tx\nNSpid:\t100\t20\t3\nNSpgid:\t7\n"), 3);
-	assert_int_equal(ns_pid_find("NSpid:\t100\n"), 100);
-	assert_int_equal(ns_pid_find("NSpid:\t\nx"), 0);
-	assert_int_equal(ns_pid_find("Name:\tNSpid: 5\n"), 0);
-	assert_int_equal(ns_pid_find(""), 0);
+	assert_int_equal(proc_ns_pid("Name:\tx\nNSpid:\t100\t20\t3\nNSpgid:\t7\n"), 3);
+	assert_int_equal(proc_ns_pid("NSpid:\t100\n"), 100);
+	assert_int_equal(proc_ns_pid("NSpid:\t\nx"), 0);
+	assert_int_equal(proc_ns_pid("Name:\tNSpid: 5\n"), 0);
+	assert_int_equal(proc_ns_pid(""), 0);
 }
 
 static void we_know_ourselves(void **state)
@@ -70,7 +87,7 @@ static void we_know_ourselves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(containers_are_found_in_every_usual_form),
+		cmocka_unit_test(a_container_is_what_the_labels_say),
 		cmocka_unit_test(the_innermost_pid_is_the_last),
 		cmocka_unit_test(we_know_ourselves),
 	};

@@ -22,22 +22,16 @@ static size_t read_file(int dir, const char *name, char *buf, size_t size)
 
 void context_parse_status(const char *text, struct context *ret)
 {
-	const char *uids = proc_line_of(text, "Uid:"), *pids = proc_line_of(text, "NSpid:");
+	const char *uids = proc_line_of(text, "Uid:");
+	pid_t pid = proc_ns_pid(text);
 	char *end;
 
 	if (uids) {
 		strtoul(uids, &end, 10); /* real */
 		ret->uid = (uid_t)strtoul(end, NULL, 10);
 	}
-	/* From our namespace to its own: the last one. */
-	while (pids && *pids && *pids != '\n') {
-		long pid = strtol(pids, &end, 10);
-
-		if (end == pids)
-			break;
-		ret->ns_pid = (pid_t)pid;
-		pids = end + strspn(end, " \t");
-	}
+	if (pid)
+		ret->ns_pid = pid;
 }
 
 /* Options of the interpreter that take the next argument, too, when they end theirs. */

@@ -77,5 +77,7 @@ int proc_ids_parse(const char *text, struct proc_ids *ret)
 	__attribute__((warn_unused_result, nonnull));
 /* The rest of the line of such a text that begins with key; NULL if there is none. */
 const char *proc_line_of(const char *text, const char *key) __attribute__((nonnull(2)));
+/* The last number of the line NSpid: in the content of status, the innermost one; 0 none. */
+pid_t proc_ns_pid(const char *status) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_PROC_H */

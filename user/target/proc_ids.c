@@ -26,6 +26,23 @@ const char *proc_line_of(const char *text, const char *key)
 	return text ? text + len : NULL;
 }
 
+pid_t proc_ns_pid(const char *status)
+{
+	const char *p = proc_line_of(status, "NSpid:");
+	pid_t pid = 0;
+
+	while (p && *p && *p != '\n') {
+		char *end;
+		long value = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		pid = (pid_t)value;
+		p = end + strspn(end, " \t");
+	}
+	return pid;
+}
+
 /* The next number of the line at *p, in decimal. */
 static bool next_id(const char **p, __u32 *ret)
 {

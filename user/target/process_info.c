@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/process_info.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,70 +13,6 @@
 #include "util/cleanup.h"
 
 #define FILE_MAX 8192
-#define HEX_ID 64
-
-static size_t hex_run(const char *text)
-{
-	size_t len = 0;
-
-	while (isdigit((unsigned char)text[len]) || (text[len] >= 'a' && text[len] <= 'f'))
-		len++;
-	return len;
-}
-
-static bool name_behind(const char *text, const char *mark, char ret[static CONTAINER_ID_MAX])
-{
-	const char *p = strstr(text, mark);
-	size_t len = p ? strcspn(p + strlen(mark), "/\n") : 0;
-
-	if (!len)
-		return false;
-	snprintf(ret, CONTAINER_ID_MAX, "%.*s", len < HEX_ID ? (int)len : HEX_ID, p + strlen(mark));
-	return true;
-}
-
-bool container_id_find(const char *text, char ret[static CONTAINER_ID_MAX])
-{
-	const char *found = NULL;
-
-	ret[0] = '\0';
-	for (const char *p = text; *p;) {
-		size_t len = hex_run(p);
-
-		if (len == HEX_ID && !isalnum((unsigned char)p[len]))
-			found = p;
-		/* Digits within a word are no number of their own. */
-		p += len;
-		while (*p && isalnum((unsigned char)*p))
-			p++;
-		while (*p && !isalnum((unsigned char)*p))
-			p++;
-	}
-	if (found) {
-		memcpy(ret, found, HEX_ID);
-		ret[HEX_ID] = '\0';
-		return true;
-	}
-	return name_behind(text, "lxc.payload.", ret) || name_behind(text, "/lxc/", ret);
-}
-
-pid_t ns_pid_find(const char *status)
-{
-	const char *p = proc_line_of(status, "NSpid:");
-	pid_t pid = 0;
-
-	while (p && *p && *p != '\n') {
-		char *end;
-		long value = strtol(p, &end, 10);
-
-		if (end == p)
-			break;
-		pid = (pid_t)value;
-		p = end;
-	}
-	return pid;
-}
-
 static void find_user(const char *status, struct process_info *ret)
 {
 	const char *p = proc_line_of(status, "Uid:");
@@ -122,16 +58,20 @@ static void find_command(int dir, struct process_info *ret)
 /* All but the command. */
 static int find_facts(int dir, pid_t pid, struct process_info *ret)
 {
-	char text[FILE_MAX];
+	char text[FILE_MAX], path[PATH_MAX];
 	ssize_t len = proc_read(dir, "status", text, sizeof(text));
+	struct container container;
 
 	*ret = (struct process_info){ .pid = pid };
 	if (len == -ESRCH)
 		return -ESRCH;
-	ret->ns_pid = ns_pid_find(text);
+	ret->ns_pid = proc_ns_pid(text);
 	find_user(text, ret);
-	if (proc_read(dir, "cgroup", text, sizeof(text)) > 0)
-		container_id_find(text, ret->container);
+	if (proc_read(dir, "cgroup", text, sizeof(text)) > 0) {
+		cgroup_path(text, path, sizeof(path));
+		container_of_cgroup(path, &container);
+		memcpy(ret->container, container.id, sizeof(ret->container));
+	}
 	return 0;
 }
 

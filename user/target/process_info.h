@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CONTAINER_ID_MAX 65
+#include "target/cgroup.h"
 
 struct process_info {
 	pid_t pid, ns_pid; /* ours; in its innermost pid namespace, 0 unknown */
@@ -19,7 +19,7 @@ struct process_info {
 	bool has_uid;
 	char user[33]; /* by our user database, else the number; "" unknown */
 	char command[512]; /* arguments with a blank between, or [name] of a process without any */
-	char container[CONTAINER_ID_MAX]; /* "" none that we can tell */
+	char container[CONTAINER_ID_MAX]; /* "" none; as target/cgroup.h has it */
 };
 
 /* What cannot be read is left out. -ESRCH if the process is gone. */
@@ -33,16 +33,5 @@ int process_info_glance(pid_t pid, struct process_info *ret)
 	__attribute__((warn_unused_result, nonnull));
 /* Fills user. Asks the user database, which is not for those who have little time. */
 void process_info_name_user(struct process_info *info) __attribute__((nonnull));
-
-/*
- * The container in a text such as /proc/PID/cgroup: the last run of 64 hexadecimal digits (Docker,
- * containerd, CRI-O, Podman, Kubernetes), or the name behind "lxc.payload." or "/lxc/". False and ""
- * if there is none.
- */
-bool container_id_find(const char *text, char ret[static CONTAINER_ID_MAX])
-	__attribute__((nonnull));
-
-/* The last number of the line NSpid: in a text such as /proc/PID/status; 0 none. */
-pid_t ns_pid_find(const char *status) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_PROCESS_INFO_H */
