@@ -85,7 +85,7 @@ def check_choices(tap, python):
         script = h.run_krait(*short, "-f", "script", "-o", "-")
         plain = h.run_krait("record", "-d", "200ms", "-p", pid, "-f", "folded", "-o", "-")
     roots = {tuple(line.split(";")[:2]) for line in threads.stdout.splitlines()}
-    tap.ok(len(roots) == 1 and all(len(set(r)) == 1 for r in roots),
+    tap.ok(len(roots) == 1 and all("%s/%s" % (process, pid) == thread for process, thread in roots),
            "-t: a frame for the thread below that of the process", roots, threads.stderr)
     tap.ok(all(line.startswith("<module> (pairs.py) ") or line.startswith("<module> (pairs.py);")
                for line in merged.stdout.splitlines()) and merged.stdout,

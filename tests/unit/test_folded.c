@@ -11,6 +11,7 @@
 
 #include "cmd/formats.h"
 #include "import/folded_reader.h"
+#include "profile/frames.h"
 #include "support_profile.h"
 
 static void golden(const char *name, struct profile *p, const struct emit_options *options)
@@ -97,6 +98,24 @@ static void a_name_never_splits_into_two_frames(void **state)
 	profile__free(p);
 }
 
+/* As many programs have them: named after the program, or after the pool they are in. */
+static void threads_of_one_name_stay_apart(void **state)
+{
+	const struct emit_options options = { .threads = true, .no_process = true };
+	struct profile *p = profile__new();
+	__u32 process = dict__named_child(p->dict, 0, FRAME_PROCESS, "prog", 5, 0);
+	char *text;
+
+	for (int tid = 6; tid < 9; tid++)
+		counts__add(profile__counts(p, 0),
+			    dict__named_child(p->dict, process, FRAME_THREAD, "pool", 5, tid), 1,
+			    1);
+	text = emit_text("folded", p, &options);
+	assert_string_equal(text, "pool/6 1\npool/7 1\npool/8 1\n");
+	free(text);
+	profile__free(p);
+}
+
 static void a_stack_without_room_is_a_line_too(void **state)
 {
 	const struct emit_options options = { 0 };
@@ -147,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_with_their_process),
 		cmocka_unit_test(lines_with_threads),
+		cmocka_unit_test(threads_of_one_name_stay_apart),
 		cmocka_unit_test(no_process_when_asked_not_to),
 		cmocka_unit_test(hostile_names_stay_one_frame),
 		cmocka_unit_test(every_line_is_a_stack_and_the_counts_sum_up),

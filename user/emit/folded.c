@@ -41,6 +41,7 @@ static int folded_finish(struct emitter *e, const struct profile *p, unsigned ev
 		.lines = e->options->lines,
 		.processes = !e->options->no_process,
 		.threads = e->options->threads,
+		.tids = true,
 		.order = VIEW_BY_NAME,
 	};
 	cleanup_free __u32 *path = NULL;

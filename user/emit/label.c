@@ -29,6 +29,9 @@ int put_label(FILE *out, const struct view *v, const struct view_frame *f)
 	/* As stackcollapse-perf.pl marks it; what colours flame graphs goes by that. */
 	if (!err && f->kind == FRAME_KERNEL)
 		fputs("_[k]", out);
+	/* The kernel cuts names to 15 bytes, and before 3.14 all threads have the program's. */
+	if (!err && f->tid > 0)
+		fprintf(out, "/%d", f->tid);
 	if (err || (f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || !*file)
 		return err;
 	/* Code without a symbol is called after its file already. */

@@ -94,7 +94,7 @@ static struct view_frame project(const struct view_options *o, const struct prof
 		.first_line = f->first_line > 0 ? f->first_line : -1,
 		.line = o->lines && !task && f->line > 0 ? f->line : -1,
 		.pid = o->ids && task ? f->pid : -1,
-		.tid = o->ids && f->kind == FRAME_THREAD ? f->tid : -1,
+		.tid = (o->ids || o->tids) && f->kind == FRAME_THREAD ? f->tid : -1,
 	};
 }
 

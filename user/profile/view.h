@@ -32,6 +32,7 @@ struct view_options {
 	bool processes; /* keep the process level */
 	bool threads; /* keep the thread level */
 	bool ids; /* processes and threads of one name stay apart, by pid and tid */
+	bool tids; /* only threads do */
 	enum view_order order;
 };
 
