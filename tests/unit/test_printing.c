@@ -204,9 +204,8 @@ static void no_text_format_controls_a_terminal(void **state)
 {
 	static const char *const formats[] = { "folded", "script", "speedscope", "firefox",
 					       "callgrind" };
-	const struct emit_options options = {
-		.title = HOSTILE, .recording = { HOSTILE, HOSTILE, HOSTILE }
-	};
+	const struct emit_options options = { .title = HOSTILE,
+					      .recording = { HOSTILE, HOSTILE, HOSTILE } };
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct profile *p = profile_of(HOSTILE);

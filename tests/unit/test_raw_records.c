@@ -72,8 +72,7 @@ static struct perf_writer *new_writer(FILE *out)
 		foreign_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, cycles_ids),
 		foreign_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, faults_ids),
 	};
-	static const struct recording recording = { .host = "elsewhere",
-						    .began_wall_ns = 1234567 };
+	static const struct recording recording = { .host = "elsewhere", .began_wall_ns = 1234567 };
 	const struct perf_writer_config config = {
 		.events = specs,
 		.event_cnt = 2,

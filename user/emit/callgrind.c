@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/at_end.h"
 #include "emit/label.h"
 #include "emit/places.h"
 #include "profile/marks.h"
@@ -301,7 +300,7 @@ static int callgrind_finish(struct emitter *e, const struct profile *p, unsigned
 const struct emitter_ops callgrind_emitter = {
 	.name = "callgrind",
 	.suffixes = (const char *const[]){ ".callgrind", ".callgrind.out", NULL },
-	.open = at_end_open,
+	.open = emitter_open,
 	.finish = callgrind_finish,
-	.free = at_end_free,
+	.free = emitter_free,
 };

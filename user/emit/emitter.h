@@ -39,7 +39,11 @@ struct emit_place {
 	bool early;
 };
 
-struct emitter; /* each format's own state */
+/* What all have; a format that keeps more between its calls has a struct that begins with this one. */
+struct emitter {
+	FILE *out;
+	const struct emit_options *options;
+};
 
 struct emitter_ops {
 	const char *name; /* for -f */
@@ -63,5 +67,9 @@ struct emitter_ops {
 	int (*finish)(struct emitter *e, const struct profile *p, unsigned event);
 	void (*free)(struct emitter *e);
 };
+
+/* For formats that keep nothing else. 0 or -ENOMEM. */
+int emitter_open(struct emitter **ret, FILE *out, const struct emit_options *options);
+void emitter_free(struct emitter *e);
 
 #endif /* KRAIT_EMIT_EMITTER_H */

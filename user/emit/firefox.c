@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emit/by_thread.h"
+#include "emit/timeline.h"
 #include "emit/firefox_tables.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -104,10 +104,10 @@ static void put_category(struct json *j, const char *name, const char *color)
 	json_close_object(j);
 }
 
-static void put_meta(struct writer *w, const struct emitter *e)
+static void put_meta(struct writer *w, struct emitter *e)
 {
 	const struct recording *r = &w->options->recording;
-	__s64 start = (__s64)timeline__first_ns(e->timeline) + recording_wall_offset_ns(r);
+	__s64 start = (__s64)timeline__first_ns(timeline_of(e)) + recording_wall_offset_ns(r);
 	__u64 hz = r->frequency ? r->frequency : 1000;
 	const struct event_spec *event = &w->counts->event;
 	struct json *j = &w->json;
@@ -144,7 +144,7 @@ static void put_all(struct writer *w, struct emitter *e, unsigned event)
 	static const char *const empty[] = { "libs", "counters", "pages", "profilerOverhead" };
 	struct json *j = &w->json;
 	size_t cnt;
-	struct timeline_thread *threads = timeline__threads(e->timeline, event, &cnt);
+	struct timeline_thread *threads = timeline__threads(timeline_of(e), event, &cnt);
 
 	json_open_object(j);
 	put_meta(w, e);
@@ -155,7 +155,7 @@ static void put_all(struct writer *w, struct emitter *e, unsigned event)
 	firefox_tables_put(&w->tables, j);
 	json_put_array(j, "threads");
 	for (size_t i = 0; i < cnt; i++)
-		put_thread(w, &threads[i], timeline__first_ns(e->timeline));
+		put_thread(w, &threads[i], timeline__first_ns(timeline_of(e)));
 	json_close_array(j);
 	json_close_object(j);
 	json_newline(j);
@@ -184,8 +184,8 @@ static int firefox_finish(struct emitter *e, const struct profile *p, unsigned e
 const struct emitter_ops firefox_emitter = {
 	.name = "firefox",
 	.suffixes = (const char *const[]){ ".firefox.json", NULL },
-	.open = by_thread_open,
-	.sample = by_thread_sample,
+	.open = timeline_emitter_open,
+	.sample = timeline_emitter_sample,
 	.finish = firefox_finish,
-	.free = by_thread_free,
+	.free = timeline_emitter_free,
 };

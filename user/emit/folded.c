@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emit/at_end.h"
 #include "emit/label.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
@@ -66,7 +65,7 @@ static int folded_finish(struct emitter *e, const struct profile *p, unsigned ev
 const struct emitter_ops folded_emitter = {
 	.name = "folded",
 	.suffixes = (const char *const[]){ ".folded", ".txt", ".collapsed", NULL },
-	.open = at_end_open,
+	.open = emitter_open,
 	.finish = folded_finish,
-	.free = at_end_free,
+	.free = emitter_free,
 };

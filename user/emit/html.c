@@ -17,7 +17,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "emit/at_end.h"
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "util/clock.h"
@@ -269,7 +268,7 @@ static int html_finish(struct emitter *e, const struct profile *p, unsigned even
 const struct emitter_ops html_emitter = {
 	.name = "html",
 	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
-	.open = at_end_open,
+	.open = emitter_open,
 	.finish = html_finish,
-	.free = at_end_free,
+	.free = emitter_free,
 };

@@ -33,16 +33,22 @@
 #define ADDRESS_BASE 0x10000ULL
 #define ADDRESS_STEP 16ULL
 
-struct emitter {
-	FILE *out;
-	const struct emit_options *options;
+struct script {
+	struct emitter base;
 	bool started;
 	char **lines; /* of each frame, NULL not made yet */
 	__u32 line_cnt;
 };
 
-static void script_free(struct emitter *e)
+static struct script *script_of(struct emitter *e)
 {
+	return (struct script *)e;
+}
+
+static void script_free(struct emitter *base)
+{
+	struct script *e = script_of(base);
+
 	if (!e)
 		return;
 	for (__u32 i = 0; i < e->line_cnt; i++)
@@ -53,13 +59,12 @@ static void script_free(struct emitter *e)
 
 static int script_open(struct emitter **ret, FILE *out, const struct emit_options *options)
 {
-	struct emitter *e = calloc(1, sizeof(*e));
+	struct script *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return -ENOMEM;
-	e->out = out;
-	e->options = options;
-	*ret = e;
+	e->base = (struct emitter){ .out = out, .options = options };
+	*ret = &e->base;
 	return 0;
 }
 
@@ -118,16 +123,16 @@ static void put_header_field(FILE *out, const char *name, const char *value)
 	putc('\n', out);
 }
 
-static void put_header(struct emitter *e)
+static void put_header(struct script *e)
 {
 	if (e->started)
 		return;
 	e->started = true;
-	fputs("# ========\n", e->out);
-	put_header_field(e->out, "hostname", e->options->recording.host);
-	put_header_field(e->out, "os release", e->options->recording.kernel);
-	put_header_field(e->out, "cmdline", e->options->recording.command_line);
-	fputs("# ========\n#\n", e->out);
+	fputs("# ========\n", e->base.out);
+	put_header_field(e->base.out, "hostname", e->base.options->recording.host);
+	put_header_field(e->base.out, "os release", e->base.options->recording.kernel);
+	put_header_field(e->base.out, "cmdline", e->base.options->recording.command_line);
+	fputs("# ========\n#\n", e->base.out);
 }
 
 /* Modules and the kernel itself are in brackets, by which readers know them. */
@@ -159,7 +164,7 @@ static int put_frame(FILE *out, const struct dict *dict, __u32 id, bool lines)
 	return err;
 }
 
-static int make_lines(struct emitter *e, const struct dict *dict, __u32 id)
+static int make_lines(struct script *e, const struct dict *dict, __u32 id)
 {
 	size_t size;
 	FILE *out = open_memstream(&e->lines[id], &size);
@@ -167,7 +172,7 @@ static int make_lines(struct emitter *e, const struct dict *dict, __u32 id)
 
 	if (!out)
 		return -ENOMEM;
-	err = put_frame(out, dict, id, e->options->lines);
+	err = put_frame(out, dict, id, e->base.options->lines);
 	if (!fclose(out) && !err)
 		return 0;
 	free(e->lines[id]);
@@ -176,7 +181,7 @@ static int make_lines(struct emitter *e, const struct dict *dict, __u32 id)
 }
 
 /* The lines of a frame, NULL when out of memory. */
-static const char *frame_lines(struct emitter *e, const struct dict *dict, __u32 id)
+static const char *frame_lines(struct script *e, const struct dict *dict, __u32 id)
 {
 	__u32 cnt = dict__frame_cnt(dict) * 2 + 2;
 	char **grown;
@@ -192,16 +197,18 @@ static const char *frame_lines(struct emitter *e, const struct dict *dict, __u32
 	return e->lines[id] || !make_lines(e, dict, id) ? e->lines[id] : NULL;
 }
 
-static int script_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
+static int script_sample(struct emitter *base, const struct profile *p,
+			 const struct profile_sample *s)
 {
+	struct script *e = script_of(base);
 	const struct profile_node *n;
 	__u32 node;
 	int err;
 
 	errno = 0;
 	put_header(e);
-	err = put_word(e->out, s->comm ? s->comm : "", "python");
-	fprintf(e->out, " %5d/%-5d [%03u] %5llu.%06llu: %10llu %s: \n", s->pid, s->tid, s->cpu,
+	err = put_word(e->base.out, s->comm ? s->comm : "", "python");
+	fprintf(e->base.out, " %5d/%-5d [%03u] %5llu.%06llu: %10llu %s: \n", s->pid, s->tid, s->cpu,
 		(unsigned long long)(s->time_ns / 1000000000),
 		(unsigned long long)(s->time_ns % 1000000000 / 1000), (unsigned long long)s->period,
 		profile__counts(p, s->event)->event.name);
@@ -215,16 +222,17 @@ static int script_sample(struct emitter *e, const struct profile *p, const struc
 			continue;
 		lines = frame_lines(e, p->dict, n->frame);
 		if (lines)
-			fputs(lines, e->out);
+			fputs(lines, e->base.out);
 		else
 			err = -ENOMEM;
 	}
-	putc('\n', e->out);
-	return err || !ferror(e->out) ? err : stream_cause();
+	putc('\n', e->base.out);
+	return err || !ferror(e->base.out) ? err : stream_cause();
 }
 
-static int script_finish(struct emitter *e, const struct profile *p, unsigned event)
+static int script_finish(struct emitter *base, const struct profile *p, unsigned event)
 {
+	struct script *e = script_of(base);
 	unsigned cnt = p->event_cnt;
 	char books[512];
 
@@ -233,10 +241,10 @@ static int script_finish(struct emitter *e, const struct profile *p, unsigned ev
 		const struct counts *c = profile__counts(p, i);
 
 		accounts_format(&c->accounts, books, sizeof(books));
-		fprintf(e->out, "# krait: %s%s%s\n", cnt > 1 ? c->event.name : "",
+		fprintf(e->base.out, "# krait: %s%s%s\n", cnt > 1 ? c->event.name : "",
 			cnt > 1 ? ": " : "", books);
 	}
-	return stream_finish(e->out);
+	return stream_finish(e->base.out);
 }
 
 const struct emitter_ops perf_script_emitter = {

@@ -28,11 +28,6 @@
 
 enum { MAX_LABELS = 3 };
 
-struct emitter {
-	FILE *out;
-	const struct emit_options *options;
-};
-
 struct writer {
 	FILE *out;
 	const struct profile *profile;
@@ -47,23 +42,6 @@ struct writer {
 	struct gzip zip;
 	int err;
 };
-
-static void pprof_free(struct emitter *e)
-{
-	free(e);
-}
-
-static int pprof_open(struct emitter **ret, FILE *out, const struct emit_options *options)
-{
-	struct emitter *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->out = out;
-	e->options = options;
-	*ret = e;
-	return 0;
-}
 
 /* ---- output ----------------------------------------------------------------------------------- */
 
@@ -389,7 +367,7 @@ const struct emitter_ops pprof_emitter = {
 	.name = "pprof",
 	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", NULL },
 	.all_events = true,
-	.open = pprof_open,
+	.open = emitter_open,
 	.finish = pprof_finish,
-	.free = pprof_free,
+	.free = emitter_free,
 };

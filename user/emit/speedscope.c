@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "emit/by_thread.h"
+#include "emit/timeline.h"
 #include "emit/places.h"
 #include "util/cleanup.h"
 #include "util/json.h"
@@ -152,7 +152,7 @@ static void put_all(struct writer *w, struct emitter *e, unsigned event)
 {
 	struct json *j = &w->json;
 	size_t cnt, busiest = 0;
-	struct timeline_thread *threads = timeline__threads(e->timeline, event, &cnt);
+	struct timeline_thread *threads = timeline__threads(timeline_of(e), event, &cnt);
 
 	for (size_t i = 0; i < cnt; i++)
 		busiest = threads[i].cnt > threads[busiest].cnt ? i : busiest;
@@ -193,8 +193,8 @@ static int speedscope_finish(struct emitter *e, const struct profile *p, unsigne
 const struct emitter_ops speedscope_emitter = {
 	.name = "speedscope",
 	.suffixes = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
-	.open = by_thread_open,
-	.sample = by_thread_sample,
+	.open = timeline_emitter_open,
+	.sample = timeline_emitter_sample,
 	.finish = speedscope_finish,
-	.free = by_thread_free,
+	.free = timeline_emitter_free,
 };

@@ -169,3 +169,40 @@ const char *timeline_process_name(const struct dict *dict, __u32 node)
 	}
 	return "";
 }
+
+/* ---- for emitters ----------------------------------------------------------------------------- */
+
+struct timeline *timeline_of(struct emitter *e)
+{
+	return ((struct timeline_emitter *)e)->timeline;
+}
+
+int timeline_emitter_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct timeline_emitter *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->base = (struct emitter){ .out = out, .options = options };
+	e->timeline = timeline__new();
+	if (!e->timeline) {
+		free(e);
+		return -ENOMEM;
+	}
+	*ret = &e->base;
+	return 0;
+}
+
+int timeline_emitter_sample(struct emitter *e, const struct profile *p,
+			    const struct profile_sample *s)
+{
+	return timeline__add(timeline_of(e), s);
+}
+
+void timeline_emitter_free(struct emitter *e)
+{
+	if (!e)
+		return;
+	timeline__free(timeline_of(e));
+	free(e);
+}

@@ -5,6 +5,7 @@
 #ifndef KRAIT_EMIT_TIMELINE_H
 #define KRAIT_EMIT_TIMELINE_H
 
+#include "emit/emitter.h"
 #include "profile/profile.h"
 
 /* 24 bytes each: 2.4 GB. What comes after is not kept, and is counted. */
@@ -36,5 +37,17 @@ struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, si
 __u64 timeline__first_ns(const struct timeline *t);
 /* Name of a process: that of its first frame above a node, "" if there is none. */
 const char *timeline_process_name(const struct dict *dict, __u32 node);
+
+/* What formats keep that are written thread by thread at the end. */
+struct timeline_emitter {
+	struct emitter base;
+	struct timeline *timeline;
+};
+int timeline_emitter_open(struct emitter **ret, FILE *out, const struct emit_options *options);
+int timeline_emitter_sample(struct emitter *e, const struct profile *p,
+			    const struct profile_sample *s);
+void timeline_emitter_free(struct emitter *e);
+/* Theirs. */
+struct timeline *timeline_of(struct emitter *e);
 
 #endif /* KRAIT_EMIT_TIMELINE_H */

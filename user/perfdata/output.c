@@ -33,9 +33,8 @@
 /* Of names of the kernel, a krait that is killed loses those. */
 #define NAMES_NS (10 * NS_PER_SEC)
 
-struct emitter {
-	const struct emit_options *options;
-	FILE *out;
+struct perf_data {
+	struct emitter base;
 	struct perf_writer *writer; /* NULL until it is known what there is to count */
 	struct event_spec *events; /* what the writer has been told */
 	unsigned event_cnt;
@@ -60,8 +59,15 @@ struct emitter {
 	__u32 max_depth;
 };
 
-static void perf_data_free(struct emitter *e)
+static struct perf_data *perf_data_of(struct emitter *e)
 {
+	return (struct perf_data *)e;
+}
+
+static void perf_data_free(struct emitter *base)
+{
+	struct perf_data *e = perf_data_of(base);
+
 	if (!e)
 		return;
 	announcer_free(&e->announcer);
@@ -75,9 +81,9 @@ static void perf_data_free(struct emitter *e)
 }
 
 /* At open where it is known what is going to be recorded; else of what the profile has. */
-static int list_events(struct emitter *e, const struct profile *p)
+static int list_events(struct perf_data *e, const struct profile *p)
 {
-	const struct recording *r = &e->options->recording;
+	const struct recording *r = &e->base.options->recording;
 
 	e->event_cnt = p ? p->event_cnt : r->event_cnt;
 	e->events = calloc(e->event_cnt, sizeof(*e->events));
@@ -93,27 +99,26 @@ static int list_events(struct emitter *e, const struct profile *p)
 	return 0;
 }
 
-static int start_writer(struct emitter *e, const struct profile *p)
+static int start_writer(struct perf_data *e, const struct profile *p)
 {
-	struct perf_writer_config config = { .recording = &e->options->recording };
+	struct perf_writer_config config = { .recording = &e->base.options->recording };
 	int err = list_events(e, p);
 
 	config.events = e->events;
 	config.event_cnt = e->event_cnt;
 	if (!err)
-		err = perf_writer__new(&e->writer, e->out, &config);
+		err = perf_writer__new(&e->writer, e->base.out, &config);
 	return err ? err : perf_writer__flush(e->writer);
 }
 
 static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_options *options)
 {
-	struct emitter *e = calloc(1, sizeof(*e));
+	struct perf_data *e = calloc(1, sizeof(*e));
 	int err;
 
 	if (!e)
 		return -ENOMEM;
-	e->options = options;
-	e->out = out;
+	e->base = (struct emitter){ .out = out, .options = options };
 	err = dso_files__new(&e->files);
 	if (!err)
 		e->dso = dso_files__dso(e->files);
@@ -121,15 +126,16 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 	if (!err && options->recording.event_cnt)
 		err = start_writer(e, NULL);
 	if (err)
-		perf_data_free(e);
+		perf_data_free(&e->base);
 	else
-		*ret = e;
+		*ret = &e->base;
 	return err;
 }
 
-static int perf_data_place(struct emitter *e, const struct emit_place *place)
+static int perf_data_place(struct emitter *base, const struct emit_place *place)
 {
-	int err = dso_files__place(e->files, fileno(e->out), place ? place->name : NULL);
+	struct perf_data *e = perf_data_of(base);
+	int err = dso_files__place(e->files, fileno(e->base.out), place ? place->name : NULL);
 
 	e->place = place;
 	e->placed = !err;
@@ -138,7 +144,7 @@ static int perf_data_place(struct emitter *e, const struct emit_place *place)
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
-static int reserve_chain(struct emitter *e, __u32 depth)
+static int reserve_chain(struct perf_data *e, __u32 depth)
 {
 	__u64 *grown;
 
@@ -153,7 +159,7 @@ static int reserve_chain(struct emitter *e, __u32 depth)
 }
 
 /* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
-static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool kernel)
+static unsigned put_address(struct perf_data *e, unsigned cnt, __u64 address, bool kernel)
 {
 	if (cnt + 2 > PERF_WRITER_MAX_CHAIN)
 		return cnt;
@@ -166,7 +172,7 @@ static unsigned put_address(struct emitter *e, unsigned cnt, __u64 address, bool
 }
 
 /* As readers look it up: callers are behind their call. For want of memory it has no name later. */
-static void keep_name(struct emitter *e, const struct dict *dict, const struct profile_frame *f,
+static void keep_name(struct perf_data *e, const struct dict *dict, const struct profile_frame *f,
 		      bool leaf)
 {
 	const char *module = dict__text(dict, f->file);
@@ -177,7 +183,7 @@ static void keep_name(struct emitter *e, const struct dict *dict, const struct p
 }
 
 /* Addresses of the stack, leaf first; the frame of the process, too. */
-static unsigned build_chain(struct emitter *e, const struct dict *dict, __u32 node,
+static unsigned build_chain(struct perf_data *e, const struct dict *dict, __u32 node,
 			    __u32 *ret_image)
 {
 	const struct profile_node *n;
@@ -207,20 +213,20 @@ static unsigned build_chain(struct emitter *e, const struct dict *dict, __u32 no
  * Where the kernel's code is, before the first sample that has some: reading it takes a tenth of a second,
  * which the start of a recording has not.
  */
-static int tell_kernel(struct emitter *e)
+static int tell_kernel(struct perf_data *e)
 {
 	if (!e->has_kernel || e->kernel_told)
 		return 0;
 	e->kernel_told = true;
-	return kernel_maps_tell(&e->kernel, e->options, e->writer);
+	return kernel_maps_tell(&e->kernel, e->base.options, e->writer);
 }
 
 typedef int (*store_fn)(struct dso_files *f, const struct dict *dict, const char *notes);
 
-static int store(struct emitter *e, const struct profile *p, store_fn fn);
+static int store(struct perf_data *e, const struct profile *p, store_fn fn);
 
 /* Its libraries go first: whoever sees the file has the names. */
-static int publish(struct emitter *e)
+static int publish(struct perf_data *e)
 {
 	int err;
 
@@ -234,7 +240,7 @@ static int publish(struct emitter *e)
 }
 
 /* There are new ones for hours, and a store is of all that the newest DSO has. */
-static bool names_are_behind(struct emitter *e, __u64 now_ns)
+static bool names_are_behind(struct perf_data *e, __u64 now_ns)
 {
 	if (e->stored_names == e->kernel_names.cnt ||
 	    (e->names_ns && now_ns < e->names_ns + NAMES_NS))
@@ -243,7 +249,7 @@ static bool names_are_behind(struct emitter *e, __u64 now_ns)
 	return true;
 }
 
-static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
+static int keep_up(struct perf_data *e, const struct profile *p, __u64 now_ns)
 {
 	int err = 0;
 
@@ -259,13 +265,14 @@ static int keep_up(struct emitter *e, const struct profile *p, __u64 now_ns)
 	return err || !e->place || !e->place->early ? err : publish(e);
 }
 
-static int perf_data_sample(struct emitter *e, const struct profile *p,
+static int perf_data_sample(struct emitter *base, const struct profile *p,
 			    const struct profile_sample *s)
 {
+	struct perf_data *e = perf_data_of(base);
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
 	struct announcer_stack stack;
 	struct announcer_output to;
-	int err = e->placed ? 0 : perf_data_place(e, NULL);
+	int err = e->placed ? 0 : perf_data_place(base, NULL);
 
 	if (!err && !e->writer)
 		err = start_writer(e, p);
@@ -294,8 +301,10 @@ static int perf_data_sample(struct emitter *e, const struct profile *p,
 	return err || e->flushed_ns ? err : keep_up(e, p, s->time_ns);
 }
 
-static int perf_data_flush(struct emitter *e, const struct profile *p, __u64 now_ns)
+static int perf_data_flush(struct emitter *base, const struct profile *p, __u64 now_ns)
 {
+	struct perf_data *e = perf_data_of(base);
+
 	if (!e->unflushed || now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS)
 		return 0;
 	return keep_up(e, p, now_ns);
@@ -321,7 +330,7 @@ static void put_notes(FILE *out, unsigned event, const struct accounts *a)
 }
 
 /* The accounts, and whose the processes were, for those who read the capture with krait. */
-static char *make_notes(const struct emitter *e, const struct profile *p)
+static char *make_notes(const struct perf_data *e, const struct profile *p)
 {
 	char *text = NULL;
 	size_t size;
@@ -329,7 +338,7 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "milliseconds %lld\n", (long long)(e->options->recording.seconds * 1000));
+	fprintf(out, "milliseconds %lld\n", (long long)(e->base.options->recording.seconds * 1000));
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
 	kernel_names_write(&e->kernel_names, out);
@@ -341,7 +350,7 @@ static char *make_notes(const struct emitter *e, const struct profile *p)
 	return text;
 }
 
-static int store(struct emitter *e, const struct profile *p, store_fn fn)
+static int store(struct perf_data *e, const struct profile *p, store_fn fn)
 {
 	cleanup_free char *notes = make_notes(e, p);
 
@@ -350,7 +359,7 @@ static int store(struct emitter *e, const struct profile *p, store_fn fn)
 }
 
 /* All that perf archive should carry are the DSOs. */
-static int finish_writer(struct emitter *e)
+static int finish_writer(struct perf_data *e)
 {
 	__u32 cnt = dso__generations(e->dso);
 	cleanup_free struct perf_mapping *list = calloc(cnt, sizeof(*list));
@@ -361,9 +370,10 @@ static int finish_writer(struct emitter *e)
 	return err ? err : perf_writer__finish(e->writer, list, cnt);
 }
 
-static int perf_data_finish(struct emitter *e, const struct profile *p, unsigned event)
+static int perf_data_finish(struct emitter *base, const struct profile *p, unsigned event)
 {
-	int err = e->placed ? 0 : perf_data_place(e, NULL);
+	struct perf_data *e = perf_data_of(base);
+	int err = e->placed ? 0 : perf_data_place(base, NULL);
 	__u64 lost = 0;
 
 	if (!err && !e->writer)
@@ -371,11 +381,11 @@ static int perf_data_finish(struct emitter *e, const struct profile *p, unsigned
 
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->has_kernel)
-		err = kernel_maps_tell(&e->kernel, e->options, e->writer);
+		err = kernel_maps_tell(&e->kernel, e->base.options, e->writer);
 	/* Before the DSO is complete: it may get a last address there. */
-	if (!err && e->options->open_map)
-		err = perf_maps_write(e->dso, p->dict, e->options->open_map,
-				      e->options->open_map_ctx);
+	if (!err && e->base.options->open_map)
+		err = perf_maps_write(e->dso, p->dict, e->base.options->open_map,
+				      e->base.options->open_map_ctx);
 	if (!err)
 		err = store(e, p, dso_files__finish);
 	for (unsigned i = 0; i < p->event_cnt; i++)
@@ -398,7 +408,7 @@ static int perf_data_finish(struct emitter *e, const struct profile *p, unsigned
  * A full disk. All that is in the file is kept if there is room for its names; else less and less of
  * what came after the last flush, whose names are on disk.
  */
-static int keep_what_fits(struct emitter *e, const struct profile *p)
+static int keep_what_fits(struct perf_data *e, const struct profile *p)
 {
 	__u64 flushed = perf_writer__flushed(e->writer), size = perf_writer__written(e->writer);
 	int err;
@@ -416,8 +426,9 @@ static int keep_what_fits(struct emitter *e, const struct profile *p)
 	return err || e->readable ? err : -ENODATA;
 }
 
-static void perf_data_rescue(struct emitter *e, const struct profile *p)
+static void perf_data_rescue(struct emitter *base, const struct profile *p)
 {
+	struct perf_data *e = perf_data_of(base);
 	int err;
 
 	if (!e->writer || !e->place || !e->place->early)
