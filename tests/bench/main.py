@@ -36,11 +36,11 @@ def arguments():
                         help="writes NAME.json and NAME.md (default build/bench)")
     parser.add_argument("--compare", metavar="OLD.json", help="also show what has become worse")
     parser.add_argument("--results", metavar="FILE.json", help="show these, measure nothing")
-    parser.add_argument("--readme", nargs="?", const=True, metavar="FILE.json",
-                        help="put the tables into README.md, those of that file if there is one")
+    parser.add_argument("--page", nargs="?", const=True, metavar="FILE.json",
+                        help="put the tables into docs/MEASUREMENTS.md, those of that file if there is one")
     options = parser.parse_args()
-    if isinstance(options.readme, str):
-        options.results = options.readme
+    if isinstance(options.page, str):
+        options.results = options.page
     names = [w.name for w in plan.WORKLOADS]
     for target in options.target:
         if target not in names:
@@ -169,11 +169,11 @@ def main():
     if options.compare:
         print("\nagainst %s: %s" % (options.compare,
                                     results.comparison(read(options.compare), document)))
-    if options.readme:
-        path = os.path.join(h.ROOT, "README.md")
+    if options.page:
+        path = os.path.join(h.ROOT, "docs", "MEASUREMENTS.md")
         with open(path, encoding="utf-8") as f:
             text = f.read()
-        write(path, results.put_into(text, results.readme(document)))
+        write(path, results.put_into(text, results.page(document)))
 
 
 if __name__ == "__main__":

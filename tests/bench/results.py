@@ -8,7 +8,7 @@ import statistics
 
 # A figure that is worse by this ratio is shown as a regression.
 WORSE = 1.25
-MARK = "<!-- bench: scripts/bench --readme writes what follows -->"
+MARK = "<!-- bench: scripts/bench --page writes what follows -->"
 END_MARK = "<!-- /bench -->"
 
 
@@ -152,7 +152,7 @@ def markdown(document):
     return "# scripts/bench\n\n%s\n\n%s\n" % ("  \n".join(lines), full_table(document))
 
 
-# ---- README ---------------------------------------------------------------------------------------
+# ---- the page -------------------------------------------------------------------------------------
 
 
 def pivot(document, names, cell):
@@ -178,8 +178,8 @@ def cost_cell(entry):
     return "%s; %s" % (cost(entry), percent(entry["share"], 1))
 
 
-def readme(document):
-    """The generated part of README's section."""
+def page(document):
+    """The generated part of docs/MEASUREMENTS.md."""
     seen = []
     for row in document["runs"]:
         if row["profiler"] not in seen:
@@ -196,7 +196,7 @@ def readme(document):
 
 
 def put_into(text, part):
-    """README's text with the generated part between its marks."""
+    """The page's text with the generated part between its marks."""
     before, mark, rest = text.partition(MARK)
     _, end, after = rest.partition(END_MARK)
     if not mark or not end:

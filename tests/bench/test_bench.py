@@ -53,10 +53,10 @@ def check_tables(tap):
     tap.ok(all(x in text for x in ("kernel 6.1", "then to later", "load 0.1", "abc", "krait 0.1")),
            "results name their conditions", text)
     page = "before\n%s\nold\n%s\nafter" % (results.MARK, results.END_MARK)
-    new = results.put_into(page, results.readme(both))
+    new = results.put_into(page, results.page(both))
     tap.ok(new.startswith("before\n") and new.endswith("\nafter") and "old" not in new and
-           "calls, 997" in new and results.put_into(new, results.readme(both)) == new,
-           "README's part is replaced between its marks, again and again", new)
+           "calls, 997" in new and results.put_into(new, results.page(both)) == new,
+           "the page's part is replaced between its marks, again and again", new)
 
 
 def check_comparison(tap):
