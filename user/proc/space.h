@@ -17,19 +17,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Executable ones; more are left out. A process with a thousand libraries has a thousand. */
-#define SPACE_MAPPINGS_MAX 16384
+#include "proc/code_list.h"
 
-struct module;
 struct modules;
 struct probed;
 struct record_mmap;
 struct space;
-
-struct mapping {
-	__u64 start, end, offset; /* [start, end) in the process; in the file */
-	struct module *module;
-};
 
 struct space_config {
 	struct modules *modules; /* borrowed */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/code_list.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "util/quota.h"
+
+/* How many have the lists: a process and its children. */
+struct code_list_users {
+	unsigned cnt;
+	unsigned owner; /* whose room they take */
+	__u32 ranges; /* so much of it */
+};
+
+/* Room for one more. 0, -E2BIG, -ENOMEM. */
+static int reserve_code(struct code_list *l)
+{
+	unsigned cap = l->code_cap ? l->code_cap * 2 : 32;
+	struct mapping *grown;
+
+	if (l->code_cnt == CODE_LIST_MAX)
+		return -E2BIG;
+	if (l->code_cnt < l->code_cap)
+		return 0;
+	grown = reallocarray(l->code, cap, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->code = grown;
+	l->code_cap = cap;
+	return 0;
+}
+
+int code_list_add(struct code_list *l, const struct mapping *m)
+{
+	int err = m->module ? reserve_code(l) : -ENOMEM;
+
+	if (!err)
+		l->code[l->code_cnt++] = *m;
+	return err;
+}
+
+void code_list_add_data(struct code_list *l, __u64 start, __u64 end)
+{
+	unsigned cap = l->data_cap ? l->data_cap * 2 : 32;
+	struct code_list_range *grown;
+
+	if (l->data_cnt && l->data[l->data_cnt - 1].end == start) {
+		l->data[l->data_cnt - 1].end = end;
+		return;
+	}
+	if (l->data_cnt == CODE_LIST_MAX)
+		return;
+	if (l->data_cnt == l->data_cap) {
+		grown = reallocarray(l->data, cap, sizeof(*grown));
+		if (!grown)
+			return;
+		l->data = grown;
+		l->data_cap = cap;
+	}
+	l->data[l->data_cnt++] = (struct code_list_range){ start, end };
+}
+
+void code_list_free(struct code_list *l, struct quota *q)
+{
+	if (l->users && --l->users->cnt)
+		return;
+	if (l->users)
+		quota__give(q, l->users->owner, l->users->ranges);
+	free(l->users);
+	free(l->code);
+	free(l->data);
+}
+
+int code_list_pay(struct code_list *l, struct quota *q, unsigned owner)
+{
+	struct code_list_users *users = calloc(1, sizeof(*users));
+
+	if (!users)
+		return -ENOMEM;
+	*users = (struct code_list_users){ 1, owner, l->code_cnt + l->data_cnt };
+	if (quota__take(q, owner, users->ranges)) {
+		l->data_cnt = 0;
+		users->ranges = l->code_cnt;
+		while (users->ranges && quota__take(q, owner, users->ranges))
+			users->ranges /= 2;
+		l->code_cnt = users->ranges;
+	}
+	l->users = users;
+	return 0;
+}
+
+__u64 code_list_digest(const struct code_list *l)
+{
+	__u64 digest = l->code_cnt;
+
+	for (unsigned i = 0; i < l->code_cnt; i++) {
+		const struct mapping *m = &l->code[i];
+		const __u64 words[] = { m->start, m->end, m->offset, (__u64)(uintptr_t)m->module };
+
+		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+			digest = (digest ^ words[k]) * 0x9e3779b97f4a7c15ULL;
+		digest ^= digest >> 32;
+	}
+	return digest;
+}
+
+void code_list_share(struct code_list *ret, const struct code_list *l)
+{
+	*ret = *l;
+	if (l->users)
+		l->users->cnt++;
+}
+
+static int copy_code(struct code_list *ret, const struct code_list *old, const struct mapping *new)
+{
+	bool in = false;
+	int err = 0;
+
+	for (unsigned i = 0; i < old->code_cnt && !err; i++) {
+		const struct mapping *m = &old->code[i];
+		struct mapping before = *m, behind = *m;
+
+		before.end = m->end < new->start ? m->end : new->start;
+		behind.start = m->start > new->end ? m->start : new->end;
+		behind.offset += behind.start - m->start;
+		if (before.start < before.end)
+			err = code_list_add(ret, &before);
+		if (!err && !in && m->end > new->start) {
+			err = code_list_add(ret, new);
+			in = true;
+		}
+		if (!err && behind.start < behind.end)
+			err = code_list_add(ret, &behind);
+	}
+	return err || in ? err : code_list_add(ret, new);
+}
+
+static void copy_data(struct code_list *ret, const struct code_list *old, const struct mapping *new)
+{
+	for (unsigned i = 0; i < old->data_cnt; i++) {
+		const struct code_list_range *r = &old->data[i];
+
+		if (r->start < new->start)
+			code_list_add_data(ret, r->start,
+					   r->end < new->start ? r->end : new->start);
+		if (r->end > new->end)
+			code_list_add_data(ret, r->start > new->end ? r->start : new->end, r->end);
+	}
+}
+
+int code_list_with(struct code_list *ret, const struct code_list *old, const struct mapping *new)
+{
+	copy_data(ret, old, new);
+	return copy_code(ret, old, new);
+}
+
+const struct mapping *code_list_find(const struct code_list *l, __u64 addr)
+{
+	unsigned low = 0, high = l->code_cnt;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		const struct mapping *m = &l->code[middle];
+
+		if (addr < m->start)
+			high = middle;
+		else if (addr >= m->end)
+			low = middle + 1;
+		else
+			return m;
+	}
+	return NULL;
+}
+
+bool code_list_is_data(const struct code_list *l, __u64 addr)
+{
+	unsigned low = 0, high = l->data_cnt;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (addr < l->data[middle].start)
+			high = middle;
+		else if (addr >= l->data[middle].end)
+			low = middle + 1;
+		else
+			return true;
+	}
+	return false;
+}

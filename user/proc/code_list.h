@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * code_list.h - mappings of code by address, and memory that is no code; processes with the same memory
+ * share them.
+ *
+ * Must hold: mappings are in order and none lies over another; lists that are shared never change; what
+ * an owner has no room for (util/quota.h, in ranges) is cut, code last.
+ */
+#ifndef KRAIT_PROC_CODE_LIST_H
+#define KRAIT_PROC_CODE_LIST_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Of code, and of data; more are left out. A process with a thousand libraries has a thousand. */
+#define CODE_LIST_MAX 16384
+
+struct module;
+struct quota;
+
+struct mapping {
+	__u64 start, end, offset; /* [start, end) in the process; in the file */
+	struct module *module;
+};
+
+struct code_list_range {
+	__u64 start, end;
+};
+
+/* All zero is none. */
+struct code_list {
+	struct code_list_users *users; /* NULL: nobody has paid for them yet */
+	struct mapping *code;
+	unsigned code_cnt, code_cap;
+	struct code_list_range *data; /* no code; those side by side are one */
+	unsigned data_cnt, data_cap;
+};
+
+/* What is made, in the order of addresses, before it is paid for. 0, -E2BIG, -ENOMEM (or no module). */
+int code_list_add(struct code_list *l, const struct mapping *m) __attribute__((warn_unused_result));
+/* Ranges beyond the limit are treated as unknown, not as data. */
+void code_list_add_data(struct code_list *l, __u64 start, __u64 end);
+/* The same as another one, with the new mapping in place of what it lies over. 0, -E2BIG, -ENOMEM. */
+int code_list_with(struct code_list *ret, const struct code_list *old, const struct mapping *new)
+	__attribute__((warn_unused_result));
+/* Takes room for it; what finds none goes, data first, then code from its end. 0 or -ENOMEM. */
+int code_list_pay(struct code_list *l, struct quota *q, unsigned owner)
+	__attribute__((warn_unused_result));
+
+/* One more has it. */
+void code_list_share(struct code_list *ret, const struct code_list *l);
+/* One fewer; q: as it was paid for. */
+void code_list_free(struct code_list *l, struct quota *q);
+
+/* NULL: no code. */
+const struct mapping *code_list_find(const struct code_list *l, __u64 addr);
+bool code_list_is_data(const struct code_list *l, __u64 addr);
+/* Another one for other mappings of code. */
+__u64 code_list_digest(const struct code_list *l);
+
+#endif /* KRAIT_PROC_CODE_LIST_H */
