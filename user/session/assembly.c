@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * assembly.c - a session is put together, in the order in which rights are given up, and taken apart.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "follow/processes.h"
+#include "follow/threads.h"
+#include "proc/modules.h"
+#include "session/admission.h"
+#include "session/anchor_thread.h"
+#include "session/child.h"
+#include "session/collector.h"
+#include "session/descriptors.h"
+#include "session/parts.h"
+#include "session/starting.h"
+#include "symbol/native_files.h"
+#include "symbol/symbolizer.h"
+#include "target/prober.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/privileges.h"
+
+static void on_sample(void *ctx, const struct record_sample *record)
+{
+	struct session *s = ctx;
+
+	collector__sample(s->collector, record);
+}
+
+static void on_task(void *ctx, const struct record_task *record)
+{
+	struct session *s = ctx;
+
+	processes__event(s->processes, record);
+}
+
+static void on_code(void *ctx, const struct record_code *record)
+{
+	struct session *s = ctx;
+	struct process *process = processes__find(s->processes, record->pid), *parent = NULL;
+
+	if (!process)
+		return;
+	if (process->parent_pid)
+		parent = processes__find(s->processes, process->parent_pid);
+	if (parent)
+		symbolizer__inherit(process->symbolizer, parent->symbolizer, record);
+	symbolizer__define(process->symbolizer, record);
+}
+
+static void on_mmap(void *ctx, const struct record_mmap *record)
+{
+	struct session *s = ctx;
+
+	processes__mmap(s->processes, record);
+}
+
+static void on_bad_record(void *ctx)
+{
+	struct session *s = ctx;
+
+	collector__bad_record(s->collector);
+}
+
+/* However it ends, and whatever ends it. */
+static void on_thread_gone(void *ctx, struct thread *thread)
+{
+	struct session *s = ctx;
+
+	sampler__remove_thread(s->sampler, thread->slot, thread->tid, thread->start_ns);
+	collector__thread_gone(s->collector, thread);
+}
+
+static void on_process_gone(void *ctx, struct process *process)
+{
+	struct session *s = ctx;
+
+	collector__process_gone(s->collector, process);
+}
+
+/* Before krait changes: what it becomes, and what it can do, is what it would have without krait. */
+static int launch(struct session *s, struct error *err)
+{
+	if (!s->config->command)
+		return 0;
+	s->child = child__launch(s->config->command, &s->signals.old_mask, &s->old_files,
+				 s->config->priority, err);
+	return s->child ? 0 : -1;
+}
+
+/* Those that give what they start an id and a root of its own, for which krait has no rights later. */
+static void start_workers(struct session *s)
+{
+	processes__prepare(s->processes);
+	if (s->native_files)
+		native_files__prepare(s->native_files);
+}
+
+static int give_up_rights(const struct session *s, struct error *err)
+{
+	const struct privileges_need need = { .sampling = true, .command = s->child };
+	int result = privileges_drop(&need);
+
+	return result ? error_set(err, -result, EXIT_CODE_KERNEL,
+				  "cannot give up the rights that krait does not need: %s",
+				  strerror(-result)) :
+			0;
+}
+
+static void on_process_opened(void *ctx, struct process *process)
+{
+	struct session *s = ctx;
+
+	admission_offer(s->anchors, process);
+}
+
+static int build(struct session *s, struct error *err)
+{
+	struct sampler_handler handler = {
+		.sample = on_sample,
+		.task = on_task,
+		.code = on_code,
+		.mmap = on_mmap,
+		.bad_record = on_bad_record,
+		.ctx = s,
+	};
+	struct processes_config processes = { .all = s->config->all };
+	struct sampler_config sampler = s->config->sampler;
+
+	if (signals_catch(&s->signals))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
+	s->descriptors = descriptors__new(sampler.event_cnt, &s->old_files, err);
+	if (!s->descriptors)
+		return -1;
+	if (launch(s, err))
+		return -1;
+	s->prober = prober__new(PROBERS_MAX);
+	if (!s->prober)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	prober__share(s->prober, &s->probers_alive);
+	if (s->config->collector.mixed.native) {
+		s->modules = modules__new();
+		s->native_files = s->modules ? native_files__new(s->modules) : NULL;
+		if (!s->native_files)
+			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	}
+	s->collector = collector__new(&s->config->collector, s->native_files);
+	processes.prober = s->prober;
+	processes.native_files = s->native_files;
+	processes.filter = &s->config->filter;
+	s->processes = processes__new(&processes);
+	if (!s->processes || !s->collector)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	start_workers(s);
+	/* Threads have the rights that their maker has: none before here. */
+	if (give_up_rights(s, err))
+		return -1;
+	if (s->config->say_starting)
+		s->starting = starting__new(STDERR_FILENO);
+	sampler.follow_all = s->config->all;
+	sampler.anchors = s->config->anchors != ANCHOR_MODE_OFF;
+	sampler.native = s->config->collector.mixed.native;
+	sampler.kernel = s->config->collector.mixed.kernel;
+	s->sampler = sampler__new(&sampler, &handler, err);
+	if (!s->sampler)
+		return -1;
+	processes__connect(s->processes, s->sampler);
+	processes__on_gone(s->processes, on_process_gone, s);
+	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
+	if (sampler.anchors) {
+		s->anchors =
+			anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive, err);
+		if (!s->anchors)
+			return -1;
+	}
+	processes__on_opened(s->processes, on_process_opened, s);
+	collector__connect(s->collector, s->processes, s->sampler, s->anchors);
+	return 0;
+}
+
+struct session *session__new(const struct session_config *config, struct error *err)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	s->config = config;
+	s->signals.fd = -1;
+	s->created_ns = clock_monotonic_ns();
+	if (build(s, err)) {
+		session__free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* The processes go first: letting go of them talks to the sampler and the collector. */
+void session__free(struct session *s)
+{
+	if (!s)
+		return;
+	starting__free(s->starting);
+	processes__free(s->processes);
+	anchor_thread__free(s->anchors);
+	prober__free(s->prober);
+	sampler__free(s->sampler);
+	collector__free(s->collector);
+	native_files__free(s->native_files);
+	modules__free(s->modules);
+	child__free(s->child);
+	descriptors__free(s->descriptors);
+	signals_release(&s->signals);
+	free(s);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * parts.h - what a session is made of: assembly.c makes and frees it, session.c runs it.
+ */
+#ifndef KRAIT_SESSION_PARTS_H
+#define KRAIT_SESSION_PARTS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "session/session.h"
+#include "session/signals.h"
+
+struct anchor_thread;
+struct child;
+struct collector;
+struct descriptors;
+struct modules;
+struct native_files;
+struct prober;
+struct processes;
+struct sampler;
+struct starting;
+
+struct session {
+	const struct session_config *config;
+	struct modules *modules; /* NULL: no native frames are wanted */
+	struct native_files *native_files; /* with them */
+	struct collector *collector;
+	struct sampler *sampler;
+	struct prober *prober;
+	unsigned probers_alive; /* those of the anchors' thread, too */
+	struct processes *processes;
+	struct anchor_thread *anchors; /* NULL: none are wanted */
+	struct child *child;
+	struct signals signals;
+	struct starting *starting;
+	struct descriptors *descriptors;
+	struct rlimit old_files; /* before it was raised: the command gets it back */
+	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
+	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
+	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
+	bool unwanted; /* session__end() */
+	bool signalled;
+	int signal; /* that has ended it, 0 none */
+	bool from_terminal; /* to the command as well */
+	bool stopped_child;
+};
+
+#endif /* KRAIT_SESSION_PARTS_H */
