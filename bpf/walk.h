@@ -12,7 +12,7 @@
  *    f_executable 0 is a frame that is being cleared, emitted as all zeroes;
  *  - owner 3 (and 4 in 3.14) is an entry frame on the C stack, one per activation of the eval loop:
  *    emitted with code_addr 0, its address being the join point with native frames;
- *  - owner 2 (frame object) is never on a live chain;
+ *  - owner 2 (frame object) is never on a live chain, but for programs that are compiled (below);
  *  - on 3.15 the last node is PyThreadState.base_frame, before that an entry frame.
  * CPython 3.11 (PY_FRAME_IS_ENTRY) has no entry frames, but marks each frame that C called. Behind
  * such a frame one is emitted in their place; its address is that of the activation's _PyCFrame,
@@ -27,6 +27,13 @@
  * more above that); else the sample is lost (REASON_BAD_FRAME): 0.4 % where C calls Python all the
  * time on 3.11, 1 % on 3.12. There is nothing to mend it with: compilers fill current_frame and previous
  * with one store at the end, and until then the activation before is known to a register only.
+ *
+ * Nuitka (4.3.3, compiled_frame.h) compiles functions to C and links a frame for each into the chain: owner
+ * 1, or 2 without the GIL, and a part of its own frame object, which no frame of the interpreter is while
+ * it runs. It belongs to no activation, so it has no entry frame and 3.11's mark is not set; it is the
+ * last one where C code has begun the thread: complete, where activations are followed only in the
+ * thread state's own, as a stale one may hold anything. Its instruction is always the first one, and
+ * it is left without a word to last_profiled_frame, so it is no anchor.
  *
  * Must hold: at most KRAIT_MAX_FRAMES steps; the only effect is on struct walker and its output.
  */
@@ -43,9 +50,17 @@
 /* _PyInterpreterFrame.owner, enum _frameowner */
 #define OWNER_THREAD 0
 #define OWNER_GENERATOR 1
+#define OWNER_FRAME_OBJECT 2 /* in a walk: a compiled one */
 #define OWNER_INTERPRETER 3
 #define OWNER_CSTACK 4
 #define OWNER_NONE 255
+
+/*
+ * How far into its frame object a compiled frame begins, at most (104 bytes on 3.11, 128 on 3.14). The frame
+ * of a generator is a part of the generator: 88 bytes of that (with the collector's header) come before
+ * it, so its frame object, of 120 bytes and more, begins at least 208 bytes before it.
+ */
+#define COMPILED_FRAME_BYTES 192
 
 /* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
 struct walker {
@@ -117,6 +132,10 @@ static __always_inline int walk_end(struct walker *w, __u32 reason)
 /* As walk_finish(), with activations: the outermost one must have been reached, too. */
 static __always_inline int walk_finish_cframe(struct walker *w, const struct py_offsets *off)
 {
+	if (w->last_owner == OWNER_FRAME_OBJECT)
+		return walk_end(w, w->cframe_addr - w->tstate_addr < KRAIT_CFRAME_THREAD ?
+					   REASON_PYTHON :
+					   REASON_BAD_FRAME);
 	if (w->last_owner < OWNER_INTERPRETER && off->frame_kind == PY_FRAME_OWNER)
 		return walk_end(w, REASON_NO_BASE); /* a generator that is just being left */
 	if (w->last_owner >= OWNER_INTERPRETER &&
@@ -135,7 +154,7 @@ static __always_inline int walk_finish(struct walker *w, const struct py_offsets
 		return walk_finish_cframe(w, off);
 	if (w->base_addr)
 		return walk_end(w, w->last_addr == w->base_addr ? REASON_PYTHON : REASON_NO_BASE);
-	return walk_end(w, w->last_owner >= OWNER_INTERPRETER ? REASON_PYTHON : REASON_NO_BASE);
+	return walk_end(w, w->last_owner >= OWNER_FRAME_OBJECT ? REASON_PYTHON : REASON_NO_BASE);
 }
 
 /* Brent: keep one old address and renew it at powers of two. */
@@ -309,14 +328,32 @@ static __always_inline int walk_read_frame(struct walker *w, const struct py_off
 	return read_from(w, w->frame_window, KRAIT_FRAME_WINDOW, addr);
 }
 
-/* What the frame in the window is. */
-static __always_inline __u32 walk_owner(struct walker *w, const struct py_offsets *off)
+/* Whether the frame in the window, which is at addr, is a part of its own frame object: the member frame_obj is
+ * the one before the instruction, in 3.11 before previous. */
+static __always_inline int walk_is_compiled(const struct walker *w, const struct py_offsets *off,
+					    __u64 addr)
+{
+	__s32 after = off->frame_kind == PY_FRAME_IS_ENTRY ? off->frame.previous :
+							     off->frame.instr_ptr;
+
+	return addr - window_u64(w->frame_window, after - 8, FRAME_WINDOW_MASK) - 1 <
+	       COMPILED_FRAME_BYTES;
+}
+
+/* What the frame in the window is, which is at addr. */
+static __always_inline __u32 walk_owner(struct walker *w, const struct py_offsets *off, __u64 addr)
 {
 	__u32 owner;
 
 	if (off->frame_kind == PY_FRAME_OBJECT)
 		return OWNER_THREAD;
 	owner = window_u8(w->frame_window, off->frame.owner, FRAME_WINDOW_MASK);
+	if (owner == OWNER_GENERATOR || owner == OWNER_FRAME_OBJECT) {
+		if (walk_is_compiled(w, off, addr))
+			return OWNER_FRAME_OBJECT;
+		if (owner == OWNER_FRAME_OBJECT)
+			return OWNER_NONE;
+	}
 	if (off->frame_kind == PY_FRAME_IS_ENTRY) {
 		w->entry_due = window_u8(w->frame_window, off->frame.is_entry, FRAME_WINDOW_MASK) &
 			       1;
@@ -349,12 +386,14 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	if (walk_read_frame(w, off, addr))
 		return walk_end(w, REASON_FRAME_FAULT);
 
-	owner = walk_owner(w, off);
+	owner = walk_owner(w, off, addr);
 	code_addr = window_u64(w->frame_window, off->frame.executable, FRAME_WINDOW_MASK) &
 		    ~TAG_BITS;
 	out = &frames[masked(index, KRAIT_MAX_FRAMES - 1)];
-	if (owner == OWNER_THREAD || owner == OWNER_GENERATOR) {
+	if (owner <= OWNER_FRAME_OBJECT) {
 		walk_python_frame(w, off, addr, code_addr, out);
+		if (owner == OWNER_FRAME_OBJECT)
+			out->instr_off = FRAME_INSTR_UNKNOWN;
 	} else if (owner == OWNER_INTERPRETER || owner == OWNER_CSTACK) {
 		walk_entry_frame(out, addr);
 	} else {
@@ -364,7 +403,9 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	w->last_owner = owner;
 	w->last_addr = addr;
 	w->next_addr = window_u64(w->frame_window, off->frame.previous, FRAME_WINDOW_MASK);
-	if (w->mark_addr && walk_mark(w, out, index))
+	if (owner == OWNER_FRAME_OBJECT)
+		w->chain_open = 0;
+	else if (w->mark_addr && walk_mark(w, out, index))
 		return walk_end(w, REASON_PYTHON);
 	if (w->cframe_addr && owner >= OWNER_INTERPRETER)
 		return walk_leave_cframe(w, off);

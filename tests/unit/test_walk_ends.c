@@ -81,6 +81,58 @@ static void an_owner_that_is_none_ends_the_walk(void **state)
 	}
 }
 
+/* Of a function that Nuitka has compiled: a part of its own frame object, so many bytes into it. */
+static void make_compiled(struct walk_fixture *x, __u32 index, __u8 owner, __u64 bytes)
+{
+	fake_put_u8(x->fake, MEMBER(x, index, owner), owner);
+	fake_put(x->fake, MEMBER(x, index, instr_ptr) - 8,
+		 fake_expected(&x->stack, index)->frame_addr - bytes);
+}
+
+static void a_compiled_frame_may_be_the_last_before_3_15(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		for (__u8 owner = FAKE_GENERATOR; owner <= FAKE_FRAME_OBJECT; owner++) {
+			__u32 reason = v < 2 ? REASON_PYTHON : REASON_NO_BASE;
+
+			walk_fixture_begin(x, v);
+			usual_stack(x);
+			make_compiled(x, 3, owner, 104);
+			fake_expected(&x->stack, 3)->instr_off = FRAME_INSTR_UNKNOWN;
+			walk_now(x);
+			assert_walk(&x->result, &x->stack, REASON_PYTHON, x->stack.cnt);
+			fake_put(x->fake, MEMBER(x, 3, previous), 0);
+			walk_now(x);
+			assert_walk(&x->result, &x->stack, reason, 4);
+		}
+	}
+}
+
+/* A generator that is being left has no caller either, and may have a frame object, elsewhere. */
+static void a_frame_beside_its_frame_object_is_not_compiled(void **state)
+{
+	static const __u64 elsewhere[] = { 0, 193, 208, 4096, (__u64)-8, (__u64)-400 };
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+			walk_fixture_begin(x, v);
+			usual_stack(x);
+			make_compiled(x, 3, FAKE_GENERATOR, elsewhere[i]);
+			fake_put(x->fake, MEMBER(x, 3, previous), 0);
+			walk_now(x);
+			assert_walk(&x->result, &x->stack, REASON_NO_BASE, 4);
+			make_compiled(x, 3, FAKE_FRAME_OBJECT, elsewhere[i]);
+			walk_now(x);
+			assert_walk(&x->result, &x->stack, REASON_BAD_FRAME, 3);
+		}
+	}
+}
+
 static void a_misaligned_frame_ends_the_walk(void **state)
 {
 	struct walk_fixture *x = *state;
@@ -148,6 +200,8 @@ int main(void)
 		cmocka_unit_test(only_the_base_frame_ends_a_stack_on_3_15),
 		cmocka_unit_test(an_entry_frame_ends_a_stack_before_3_15),
 		cmocka_unit_test(an_owner_that_is_none_ends_the_walk),
+		cmocka_unit_test(a_compiled_frame_may_be_the_last_before_3_15),
+		cmocka_unit_test(a_frame_beside_its_frame_object_is_not_compiled),
 		cmocka_unit_test(a_misaligned_frame_ends_the_walk),
 		cmocka_unit_test(a_fault_at_any_frame_keeps_the_leaf_side),
 		cmocka_unit_test(a_fault_at_any_read_with_fingerprints_is_no_worse),

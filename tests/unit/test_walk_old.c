@@ -301,6 +301,79 @@ static void a_greenlet_ends_one_activation_early(void **state)
 	}
 }
 
+/* Of a function that Nuitka has compiled: a part of its frame object, linked to the current frame of the
+ * current activation. Memory that was in use before, so 3.11's mark says anything. */
+static void call_compiled(struct fixture *x)
+{
+	const struct py_offsets *off = OFF(x);
+	__s32 after = off->frame_kind == PY_FRAME_IS_ENTRY ? off->frame.previous :
+							     off->frame.instr_ptr;
+	__u64 object_addr = fake_alloc(x->fake, 384), addr = object_addr + 104;
+	__u64 code_addr = fake_code(x->fake);
+
+	fake_put(x->fake, addr + after - 8, object_addr);
+	fake_put_u8(x->fake, addr + off->frame.owner, FAKE_GENERATOR);
+	if (off->frame_kind == PY_FRAME_IS_ENTRY)
+		fake_put_u8(x->fake, addr + off->frame.is_entry, 1);
+	fake_put(x->fake, addr + off->frame.previous, x->frame_addr);
+	fake_put(x->fake, addr + off->frame.executable, code_addr);
+	put_instr(x, addr, code_addr, 2);
+	set_current(x, addr);
+	expect(x, addr, code_addr, FRAME_INSTR_UNKNOWN);
+}
+
+static void compiled_frames_belong_to_the_activation_that_is_current(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_cframe(minor)
+	{
+		begin(x, minor);
+		call_compiled(x);
+		walk_now_old(x);
+		assert_result(x, REASON_PYTHON, 1);
+		call_compiled(x);
+		call(x, true, 40); /* compiled code calls what is not */
+		call(x, false, 2);
+		walk_now_old(x);
+		assert_result(x, REASON_PYTHON, x->cnt);
+		call_compiled(x); /* and is called back */
+		call_compiled(x);
+		walk_now_old(x);
+		assert_result(x, REASON_PYTHON, x->cnt);
+		call(x, true, 0);
+		walk_now_old(x);
+		assert_result(x, REASON_PYTHON, x->cnt);
+	}
+}
+
+/* A frame of a call that is over has no caller any more: at the root of an activation that is not filled
+ * yet it must not pass for the first frame of the thread. */
+static void a_compiled_frame_ends_no_stale_activation(void **state)
+{
+	struct fixture *x = *state;
+
+	for_each_cframe(minor)
+	{
+		__u64 root_addr, live_addr;
+
+		begin(x, minor);
+		root_addr = x->cframe_addr;
+		call_compiled(x);
+		live_addr = x->frame_addr;
+		call(x, true, 0);
+		x->frame_addr = 0;
+		call_compiled(x); /* its caller is 0, and the activation is not the thread's own */
+		walk_now_old(x);
+		assert_int_equal(x->result.reason, REASON_BAD_FRAME);
+		assert_int_equal(fake_get(x->fake, x->cframe_addr + OFF(x)->cframe.previous),
+				 root_addr);
+		set_current(x, live_addr); /* or it is one that is at work, further down */
+		walk_now_old(x);
+		assert_int_equal(x->result.reason, REASON_BAD_FRAME);
+	}
+}
+
 static void an_owner_that_3_11_does_not_have_is_refused(void **state)
 {
 	struct fixture *x = *state;
@@ -466,6 +539,8 @@ int main(void)
 		cmocka_unit_test(a_chain_without_its_entry_is_truncated),
 		cmocka_unit_test(an_empty_activation_is_no_empty_stack),
 		cmocka_unit_test(a_greenlet_ends_one_activation_early),
+		cmocka_unit_test(compiled_frames_belong_to_the_activation_that_is_current),
+		cmocka_unit_test(a_compiled_frame_ends_no_stale_activation),
 		cmocka_unit_test(an_owner_that_3_11_does_not_have_is_refused),
 		cmocka_unit_test(a_circle_of_frame_objects_is_noticed),
 		cmocka_unit_test(a_fault_at_any_read_ends_the_walk),
