@@ -14,6 +14,7 @@ import subprocess
 import time
 
 import harness as h
+import recorders
 import slots
 
 FULL = os.environ.get("KRAIT_FULL") == "1"
@@ -24,6 +25,7 @@ SCENARIOS = ("direct", "callbacks", "generators", "coroutines", "exceptions")
 MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 # A thread that is younger is left alone.
 AGE_SECS = 1.05
+TRIES = 3
 SEED = int(os.environ.get("KRAIT_SEED", "1"))
 
 
@@ -47,8 +49,16 @@ class RateLimit:
             pass
 
 
-def record(target, rate, secs=SECS, anchors="on"):
-    return h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors)
+def record(target, rate, secs=SECS, anchors="on", ours=1):
+    """ours: so many krait of this test record meanwhile. Where another one has got in between (it records
+    the whole machine), once more."""
+    for _ in range(TRIES):
+        with recorders.Others(ours) as others:
+            r = h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors)
+        r.others = others.cnt
+        if not r.others or r.stats.get("delta") and not r.stats.get("foreign"):
+            break
+    return r
 
 
 def check(tap, name, target, r, deltas=True):
@@ -58,7 +68,9 @@ def check(tap, name, target, r, deltas=True):
     wrong = {k: r.stats.get(k) for k in ("balance", "mismatched", "lost.no cache", "lost.cycle",
                                          "lost.bad frame")}
     tap.ok(r.code == 0 and not any(wrong.values()), name + ": the accounts agree", wrong, r.err)
-    if deltas:
+    if deltas and r.others and not r.stats.get("delta"):
+        tap.skip(name + ": there were deltas", "%d other krait at once" % r.others)
+    elif deltas:
         tap.ok(r.stats.get("delta", 0) > 0, name + ": there were deltas", r.err)
     s = r.stats
     print("# %s: %d samples, %d deltas, %d audits, %d writes, %.0f new frames of %.0f a sample" % (
@@ -69,6 +81,9 @@ def check(tap, name, target, r, deltas=True):
 
 def check_left(tap, name, target):
     left = slots.written(target.pid)
+    if left and recorders.recorders():
+        tap.skip(name + ": the slots are empty afterwards", "another krait records")
+        return
     tap.ok(target.alive() and not left, name + ": the slots are empty afterwards", left)
 
 
@@ -120,7 +135,7 @@ def check_threads(tap, python, env=None):
     crowd = 10000 if FULL else 600
     for rate in RATES[:2]:
         name = "%s: %d threads that come and go at %s Hz" % (python.name, crowd, rate)
-        with h.start(python, "brief.py", str(crowd), "3", env=env) as target:
+        with h.start(python, "brief.py", str(crowd), "3", env=env) as target, recorders.Others(1) as others:
             krait = subprocess.Popen(
                 [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "-p", str(target.pid), "-F", rate,
                  "--anchors", "on", "--max-loss", "100", "-o", "-", "-f", "folded"],
@@ -134,8 +149,11 @@ def check_threads(tap, python, env=None):
         tap.equal((line, code), ("DONE %d\n" % crowd, 0), name + ": the target ends well")
         tap.equal((krait.returncode, stats.get("balance"), stats.get("mismatched")), (0, 0, 0),
                   name + ": the accounts agree", err)
-        tap.ok(stats.get("delta", 0) > 0 and stats.get("writes", 0) > 0,
-               name + ": anchors were used", err)
+        if others.cnt and not stats.get("delta"):
+            tap.skip(name + ": anchors were used", "%d other krait at once" % others.cnt)
+        else:
+            tap.ok(stats.get("delta", 0) > 0 and stats.get("writes", 0) > 0,
+                   name + ": anchors were used", err)
         cut = [s for s in out.splitlines() if ";down (brief.py" in s and
                not re.match(r"[^;]*;(\[truncated[^;]*;)?Thread\._bootstrap ", s)]
         tap.ok(not cut and ";down (brief.py" in out,
@@ -190,7 +208,7 @@ def check_two(tap, python):
             [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
              "-F", "7000", "--anchors", "on", "-o", os.path.join(folder, "x.folded")],
             stderr=subprocess.PIPE, encoding="utf-8")
-        r = record(target, "10000", "2s")
+        r = record(target, "10000", "2s", ours=2)
         _, err = other.communicate(timeout=h.PATIENCE_SECS)
         check(tap, name + ", one", target, r, deltas=False)
         check(tap, name + ", the other", target,
