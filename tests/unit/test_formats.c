@@ -15,7 +15,8 @@
 #include "emit/pprof.pb-c.h"
 #include "support_profile.h"
 
-static const struct emit_options options = { .title = "krait", .recording.command_line = "krait record" };
+static const struct emit_options options = { .title = "krait",
+					     .recording.command_line = "krait record" };
 
 /* A few samples of two threads; names with what JSON and markup use. */
 static struct profile *tiny_profile(void)

@@ -95,7 +95,8 @@ static void there_is_a_limit(void **state)
 /* The first sample's stack: a function of Python, which called the kernel. */
 static void write_capture(const char *path)
 {
-	const struct emit_options options = { .recording = { .host = "elsewhere", .kernel = "1.2.3" } };
+	const struct emit_options options = { .recording = { .host = "elsewhere",
+							     .kernel = "1.2.3" } };
 	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .pid = 7, .tid = 7, .period = 1, .comm = "x", .time_ns = 5 };
 	struct profile *p = profile__new();

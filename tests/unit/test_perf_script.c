@@ -104,7 +104,8 @@ static void a_sample_is_as_perf_prints_it(void **state)
 	const struct emit_options lines = { .lines = true,
 					    .recording.host = "ada-laptop",
 					    .recording.kernel = "6.18.5",
-					    .recording.command_line = "krait record\n-o out.script" };
+					    .recording.command_line =
+						    "krait record\n-o out.script" };
 	struct profile *p = profile__new();
 	__u32 node = push(p, 0, add_process(p, "python3", 4711));
 	char *text;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/formats.h"
 #include "cmd/input.h"
 #include "cmd/outputs.h"
 #include "util/error.h"
@@ -34,8 +35,7 @@ static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, - is stdout", 0 },
-	{ "format", 'f', "NAME", 0,
-	  "html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix", 0 },
+	{ "format", 'f', "NAME", 0, "whatever the suffix", 0 },
 	{ "lines", KEY_LINES, NULL, 0, "folded: one entry for each line, not for each function",
 	  0 },
 	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
@@ -96,6 +96,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static char *filter_help(int key, const char *text, void *input)
+{
+	return formats_help(key, text, true);
+}
+
 static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
 	option_table,
@@ -107,11 +112,9 @@ static const struct argp parser = {
 	"  krait convert old.data -o p.pb.gz -o p.speedscope.json\n"
 	"  krait convert --tid 1234 -f folded | flamegraph.pl > graph.svg\n"
 	"\n"
-	"Suffixes: .html flame graph; .folded, .txt one stack a line; .pb.gz pprof; "
-	".speedscope.json; .firefox.json for profiler.firefox.com; .callgrind, callgrind.out.* for "
-	"KCachegrind; .script perf script text.\n",
+	"Suffixes: " FORMATS_SUFFIXES ".\n",
 	children,
-	NULL,
+	filter_help,
 	NULL
 };
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/formats.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/formats.h"
 #include "perfdata/output.h"
+#include "util/cleanup.h"
 
 static const struct emitter_ops *const formats[] = {
 	&perf_data_emitter,   &folded_emitter,	  &html_emitter,
@@ -40,4 +43,68 @@ const struct emitter_ops *format_by_suffix(const char *path)
 		}
 	}
 	return best;
+}
+
+/* ---- for --help ------------------------------------------------------------------------------- */
+
+/* ".folded, .txt, .collapsed one stack a line" */
+static void put_about(FILE *out, const struct emitter_ops *e)
+{
+	for (const char *const *s = e->suffixes; *s; s++)
+		fprintf(out, "%s%s", s == e->suffixes ? "" : ", ", *s);
+	fprintf(out, " %s", e->about);
+}
+
+static void put_name(FILE *out, const struct emitter_ops *e)
+{
+	fputs(e->name, out);
+}
+
+static void put_suffix(FILE *out, const struct emitter_ops *e)
+{
+	fputs(*e->suffixes, out);
+}
+
+/* One after another; the first one is the capture. */
+static char *list(void (*put)(FILE *out, const struct emitter_ops *e), const char *separator,
+		  bool from_capture)
+{
+	const struct emitter_ops *const *first = formats + from_capture, *const * e;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (e = first; *e; e++) {
+		fputs(e == first ? "" : separator, out);
+		put(out, *e);
+	}
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *formats_suffixes(void)
+{
+	return list(put_suffix, ", ", false);
+}
+
+char *formats_help(int key, const char *text, bool from_capture)
+{
+	const char *here = text ? strstr(text, FORMATS_SUFFIXES) : NULL;
+	cleanup_free char *all = NULL;
+	char *ret = NULL;
+	int n = -1;
+
+	if (key == 'f') {
+		all = list(put_name, ", ", from_capture);
+		n = asprintf(&ret, "one of %s, whatever the suffix", all ? all : "many");
+	} else if (here) {
+		all = list(put_about, "; ", from_capture);
+		n = asprintf(&ret, "%.*s%s%s", (int)(here - text), text, all ? all : "many",
+			     here + strlen(FORMATS_SUFFIXES));
+	}
+	return n < 0 ? (char *)text : ret;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/formats.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -73,17 +74,15 @@ static const struct emitter_ops *choose_format(const char *path, const char *for
 					       struct error *err)
 {
 	const struct emitter_ops *ops = format ? format_by_name(format) : format_by_suffix(path);
+	cleanup_free char *known = ops ? NULL : formats_suffixes();
 
 	if (!ops && format)
 		error_set(err, EINVAL, EXIT_CODE_USAGE,
 			  "no format \"%s\" (see krait record --help)", format);
 	else if (!ops)
-		error_set(
-			err, EINVAL, EXIT_CODE_USAGE,
-			"%s: no format has this suffix; known are .data, .html, .folded, .txt, "
-			".pb.gz, .speedscope.json, .firefox.json, .callgrind and .script, or name "
-			"one with -f",
-			path);
+		error_set(err, EINVAL, EXIT_CODE_USAGE,
+			  "%s: no format has this suffix; known are %s, or name one with -f", path,
+			  known ? known : "many");
 	return ops;
 }
 

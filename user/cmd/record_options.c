@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/formats.h"
 #include "cmd/record_events.h"
 #include "cmd/record_targets.h"
 #include "session/label.h"
@@ -79,8 +80,7 @@ static const struct argp_option options[] = {
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
 	  ", which keeps the one before as " DEFAULT_OUTPUT
 	  ".old). Files are for their owner only" },
-	{ "format", 'f', "NAME", 0,
-	  "perf, html, folded, pprof, speedscope, firefox, callgrind or script, whatever the suffix" },
+	{ "format", 'f', "NAME", 0, "whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "label", KEY_LABEL, "PARTS", 0,
@@ -124,8 +124,7 @@ static const char doc[] =
 	"  krait record -e cpu-clock,context-switches -- python3 app.py\n"
 	"  krait record -a -f script -o - | less     every sample as perf script prints it\n"
 	"\n"
-	"Suffixes: .data perf.data, for krait report, perf and others; .html flame graph; .folded, .txt one "
-	"stack a line; .pb.gz pprof; .speedscope.json; .firefox.json; .callgrind; .script perf script text.\n"
+	"Suffixes: " FORMATS_SUFFIXES ".\n"
 	"Exit codes: 0 fine (or the command's own); 1 more lost than --max-loss; 2 usage; 3 no such "
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
@@ -306,9 +305,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static char *filter_help(int key, const char *text, void *input)
+{
+	return formats_help(key, text, false);
+}
+
 void record_options_parse(struct record_options *ret, int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_option, "[-- COMMAND...]", doc, 0, 0, 0 };
+	static const struct argp argp = { options,     parse_option, "[-- COMMAND...]", doc, NULL,
+					  filter_help, NULL };
 
 	memset(ret, 0, sizeof(*ret));
 	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;

@@ -300,6 +300,7 @@ static int callgrind_finish(struct emitter *e, const struct profile *p, unsigned
 const struct emitter_ops callgrind_emitter = {
 	.name = "callgrind",
 	.suffixes = (const char *const[]){ ".callgrind", ".callgrind.out", NULL },
+	.about = "for KCachegrind",
 	.open = emitter_open,
 	.finish = callgrind_finish,
 	.free = emitter_free,

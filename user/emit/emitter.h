@@ -48,6 +48,7 @@ struct emitter {
 struct emitter_ops {
 	const char *name; /* for -f */
 	const char *const *suffixes; /* NULL-terminated: ".html" */
+	const char *about; /* for --help: "flame graph" */
 	bool all_events; /* shows all events, each apart; others the one that finish is given */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */

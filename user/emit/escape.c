@@ -21,26 +21,6 @@ int put_printable(FILE *out, const char *text)
 	return 0;
 }
 
-int put_json(FILE *out, const char *text)
-{
-	cleanup_free char *safe = printable(text);
-	const char *s;
-
-	if (!safe)
-		return -ENOMEM;
-	putc('"', out);
-	for (s = safe; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else if (*s == '<' || *s == '>' || *s == '&')
-			fprintf(out, "\\u%04x", (unsigned)*s);
-		else
-			putc(*s, out);
-	}
-	putc('"', out);
-	return 0;
-}
-
 /* wcwidth() depends on the locale, which krait leaves at "C". */
 static unsigned codepoint_width(__u32 c)
 {

@@ -15,8 +15,6 @@
 
 /* 0 or -ENOMEM. */
 int put_printable(FILE *out, const char *text);
-/* A JSON string with its quotes; also safe inside <script>: "<", ">" and "&" are \u003c ... */
-int put_json(FILE *out, const char *text);
 
 /* Columns that the first character of a printable text takes on a terminal: 0, 1 or 2. */
 unsigned char_width(const char *text, size_t *ret_bytes);

@@ -184,6 +184,7 @@ static int firefox_finish(struct emitter *e, const struct profile *p, unsigned e
 const struct emitter_ops firefox_emitter = {
 	.name = "firefox",
 	.suffixes = (const char *const[]){ ".firefox.json", NULL },
+	.about = "for profiler.firefox.com",
 	.open = timeline_emitter_open,
 	.sample = timeline_emitter_sample,
 	.finish = firefox_finish,

@@ -65,6 +65,7 @@ static int folded_finish(struct emitter *e, const struct profile *p, unsigned ev
 const struct emitter_ops folded_emitter = {
 	.name = "folded",
 	.suffixes = (const char *const[]){ ".folded", ".txt", ".collapsed", NULL },
+	.about = "one stack a line",
 	.open = emitter_open,
 	.finish = folded_finish,
 	.free = emitter_free,

@@ -6,7 +6,7 @@
  * at its markers. The data is the finest view (process, thread, line); the page merges it to what
  * is asked for, by the same rules as view.c, so its numbers are those of the other outputs.
  *
- * Must hold: no byte of a name can end the <script> that holds the data (put_json() sees to it),
+ * Must hold: no byte of a name can end the <script> that holds the data (json_put_text() sees to it),
  * and the page makes text of names only by textContent and canvas, never markup.
  */
 #include "emit/formats.h"
@@ -20,6 +20,7 @@
 #include "emit/escape.h"
 #include "emit/label.h"
 #include "util/clock.h"
+#include "util/json.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "util/cleanup.h"
@@ -47,7 +48,7 @@ ASSET(flamegraph_page_js, "flamegraph_page.js");
 static int put_field(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "\"%s\":", name);
-	if (put_json(out, value ? value : ""))
+	if (json_put_text(out, value ? value : ""))
 		return -ENOMEM;
 	fputs(",", out);
 	return 0;
@@ -71,7 +72,7 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	put_number(out, "unknownFrames", a->unknown_frames);
 	put_number(out, "eventsDropped", a->events_dropped);
 	fputs("\"text\":", out);
-	if (put_json(out, books))
+	if (json_put_text(out, books))
 		return -ENOMEM;
 	fputs("},\n", out);
 	return 0;
@@ -154,11 +155,11 @@ static int put_frames(FILE *out, const struct view *v)
 	none = page_string(numbers, order, &cnt, 0);
 	fprintf(out, ",%d,%u,%u,-1,-1,-1,-1],\n\"strings\":[", (int)FRAME_MARK, cnt, none);
 	for (i = 0; i < cnt; i++) {
-		if (put_json(out, dict__text(v->dict, order[i])))
+		if (json_put_text(out, dict__text(v->dict, order[i])))
 			return -ENOMEM;
 		fputs(",\n", out);
 	}
-	return put_json(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
+	return json_put_text(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
 }
 
 /* The smallest total that a node must have for the tree to fit. */
@@ -268,6 +269,7 @@ static int html_finish(struct emitter *e, const struct profile *p, unsigned even
 const struct emitter_ops html_emitter = {
 	.name = "html",
 	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
+	.about = "flame graph",
 	.open = emitter_open,
 	.finish = html_finish,
 	.free = emitter_free,

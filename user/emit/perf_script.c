@@ -250,6 +250,7 @@ static int script_finish(struct emitter *base, const struct profile *p, unsigned
 const struct emitter_ops perf_script_emitter = {
 	.name = "script",
 	.suffixes = (const char *const[]){ ".script", ".perf.txt", NULL },
+	.about = "as perf script prints it",
 	.all_events = true,
 	.open = script_open,
 	.sample = script_sample,

@@ -366,6 +366,7 @@ static int pprof_finish(struct emitter *e, const struct profile *p, unsigned eve
 const struct emitter_ops pprof_emitter = {
 	.name = "pprof",
 	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", NULL },
+	.about = "pprof",
 	.all_events = true,
 	.open = emitter_open,
 	.finish = pprof_finish,

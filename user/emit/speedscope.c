@@ -193,6 +193,7 @@ static int speedscope_finish(struct emitter *e, const struct profile *p, unsigne
 const struct emitter_ops speedscope_emitter = {
 	.name = "speedscope",
 	.suffixes = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
+	.about = "for speedscope.app",
 	.open = timeline_emitter_open,
 	.sample = timeline_emitter_sample,
 	.finish = speedscope_finish,

@@ -443,6 +443,7 @@ static void perf_data_rescue(struct emitter *base, const struct profile *p)
 const struct emitter_ops perf_data_emitter = {
 	.name = "perf",
 	.suffixes = (const char *const[]){ ".data", NULL },
+	.about = "perf.data, for krait report, perf and others",
 	.all_events = true,
 	.addresses = true,
 	.open = perf_data_open,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/json.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "util/cleanup.h"
@@ -46,25 +47,30 @@ void json_close_array(struct json *j)
 	close_bracket(j, ']');
 }
 
-void json_string(struct json *j, const char *text)
+int json_put_text(FILE *out, const char *text)
 {
 	cleanup_free char *safe = printable(text);
 
-	value(j);
-	if (!safe) {
-		j->failed = true;
-		return;
-	}
-	putc_unlocked('"', j->out);
+	if (!safe)
+		return -ENOMEM;
+	putc_unlocked('"', out);
 	for (const char *s = safe; *s; s++) {
 		if (*s == '"' || *s == '\\')
-			fprintf(j->out, "\\%c", *s);
+			fprintf(out, "\\%c", *s);
 		else if (*s == '<' || *s == '>' || *s == '&')
-			fprintf(j->out, "\\u%04x", (unsigned)*s);
+			fprintf(out, "\\u%04x", (unsigned)*s);
 		else
-			putc_unlocked(*s, j->out);
+			putc_unlocked(*s, out);
 	}
-	putc_unlocked('"', j->out);
+	putc_unlocked('"', out);
+	return 0;
+}
+
+void json_string(struct json *j, const char *text)
+{
+	value(j);
+	if (json_put_text(j->out, text))
+		j->failed = true;
 }
 
 void json_key(struct json *j, const char *key)
