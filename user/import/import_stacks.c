@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/hash.h"
+
 void import_stacks_free(struct import_stacks *s)
 {
 	for (__u32 i = 0; s->places && i < IMPORT_STACKS_PLACES; i++)
@@ -27,7 +29,7 @@ static struct import_stack *place_of(const struct import_stacks *s, __u32 thread
 	__u64 hash = thread;
 
 	for (unsigned i = 0; i < cnt; i++)
-		hash = (hash ^ chain[i]) * 0x9e3779b97f4a7c15ULL;
+		hash = hash_step(hash, chain[i]);
 	return &s->places[(hash >> 32) % IMPORT_STACKS_PLACES];
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "util/quota.h"
+#include "util/hash.h"
 
 /* How many have the lists: a process and its children. */
 struct code_list_users {
@@ -100,7 +101,7 @@ __u64 code_list_digest(const struct code_list *l)
 		const __u64 words[] = { m->start, m->end, m->offset, (__u64)(uintptr_t)m->module };
 
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
-			digest = (digest ^ words[k]) * 0x9e3779b97f4a7c15ULL;
+			digest = hash_step(digest, words[k]);
 		digest ^= digest >> 32;
 	}
 	return digest;

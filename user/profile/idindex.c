@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/hash.h"
+
 /* Slots of a new index: 2 KiB, enough for a small profile without growing. */
 #define IDINDEX_MIN_SLOTS 256
 
@@ -75,7 +77,7 @@ void idindex_clear(struct idindex *x, __u32 cnt)
 
 static __u64 mix(__u64 h, __u64 word)
 {
-	h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
+	h = hash_step(h, word);
 	return h ^ h >> 29;
 }
 

@@ -20,6 +20,8 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#include "util/hash.h"
+
 struct idindex_slot {
 	__u32 hash, id;
 };
@@ -42,7 +44,7 @@ __u32 idindex_hash_bytes(const void *data, size_t len, __u64 seed);
 
 static inline __u32 idindex_hash_pair(__u32 a, __u32 b)
 {
-	__u64 h = ((__u64)a << 32 | b) * 0x9e3779b97f4a7c15ULL;
+	__u64 h = hash_step(0, (__u64)a << 32 | b);
 
 	return (__u32)(h >> 32) ^ (__u32)h;
 }

@@ -19,6 +19,7 @@
 
 #include "symbol/code_object.h"
 #include "symbol/symbolizer.h"
+#include "util/hash.h"
 
 /* More than any program seen runs (Django, 6000 modules: about 50000 that exist). */
 #define CODE_CACHE_MAX 65536
@@ -67,7 +68,7 @@ void code_entry_free(struct code_entry *e);
 /* Spreads addresses, of which the low bits say little. */
 static inline __u32 code_addr_hash(__u64 addr)
 {
-	return (__u32)(((addr >> 4) * 0x9e3779b97f4a7c15ULL) >> 32);
+	return hash_word(addr >> 4);
 }
 
 #endif /* KRAIT_SYMBOL_CODE_CACHE_H */

@@ -11,6 +11,7 @@
 #include "target/maps.h"
 #include "target/probed.h"
 #include "util/clock.h"
+#include "util/hash.h"
 
 /* Answers by address; 48 KiB a process. */
 #define CACHE_BITS 11
@@ -138,7 +139,7 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 	if (n->digest != space__digest(n->space))
 		memset(n->cache, 0, sizeof(*n->cache) << CACHE_BITS);
 	n->digest = space__digest(n->space);
-	return &n->cache[(ip * 0x9e3779b97f4a7c15ULL) >> (64 - CACHE_BITS)];
+	return &n->cache[hash_step(0, ip) >> (64 - CACHE_BITS)];
 }
 
 /* Until the mappings are read again for the sake of that address. */

@@ -14,6 +14,7 @@
 #include "target/elf_file.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/hash.h"
 
 /* 8,192 files, about 600 KiB: a large host maps two or three thousand different libraries. */
 #define SET_CNT 1024
@@ -94,9 +95,7 @@ const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c)
 
 static struct file_entry *set_of(struct elf_cache *c, const struct file_id *key)
 {
-	__u64 h = (key->ino ^ key->dev << 40) * 0x9e3779b97f4a7c15ULL;
-
-	return c->files[(h >> 32) % SET_CNT];
+	return c->files[hash_word(key->ino ^ key->dev << 40) % SET_CNT];
 }
 
 static struct file_entry *file_find(struct elf_cache *c, const struct file_id *key)

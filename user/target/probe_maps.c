@@ -11,6 +11,7 @@
 
 #include "target/maps.h"
 #include "util/cleanup.h"
+#include "util/hash.h"
 
 struct head {
 	__u32 mapping_cnt, file_cnt, names_len, cut;
@@ -39,9 +40,9 @@ static __u64 dev_of(const struct maps_line *m)
 /* The slot of a file, or the free one for it. Without an inode the name says which. */
 static __u32 *slot_of(struct list *l, const struct maps_line *m)
 {
-	__u64 hash = (m->inode + dev_of(m) * 31) * 0x9e3779b97f4a7c15ULL;
+	__u32 hash = hash_word(m->inode + dev_of(m) * 31);
 
-	for (__u32 i = hash >> 32;; i++) {
+	for (__u32 i = hash;; i++) {
 		__u32 *slot = &l->slots[i % SLOTS];
 		const struct probe_mapped_file *file = &l->files[*slot - (*slot != 0)];
 
