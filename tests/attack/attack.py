@@ -208,7 +208,11 @@ def status(pid):
 def children(pid):
     """All descendants of a process."""
     found = []
-    for tid in os.listdir("/proc/%d/task" % pid) if os.path.exists("/proc/%d/task" % pid) else []:
+    try:
+        tids = os.listdir("/proc/%d/task" % pid)
+    except OSError:  # it has gone
+        tids = []
+    for tid in tids:
         for child in proc_text(pid, "task/%s/children" % tid).split():
             found += [int(child)] + children(int(child))
     return found

@@ -20,6 +20,7 @@
 
 #include "symbol/parser_jobs.h"
 #include "target/dwarf_jobs.h"
+#include "target/parser.h"
 #include "target/parser_starter.h"
 #include "worker/channel.h"
 #include "worker/role.h"
@@ -28,6 +29,7 @@
 #define BUILDS 40
 
 struct fixture {
+	struct parsers *parsers;
 	struct dwarf_jobs *jobs;
 	char folder[64], slow[96];
 	char why[96];
@@ -51,7 +53,8 @@ static int setup(void **state)
 	if (!mkdtemp(f->folder))
 		return -1;
 	snprintf(f->slow, sizeof(f->slow), "%s/slow", f->folder);
-	f->jobs = dwarf_jobs__new();
+	f->parsers = parsers__new();
+	f->jobs = dwarf_jobs__new(f->parsers);
 	*state = f;
 	return f->jobs ? let_it_answer(f, "") : -1;
 }
@@ -61,6 +64,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	dwarf_jobs__free(f->jobs);
+	parsers__free(f->parsers);
 	unlink(f->slow);
 	rmdir(f->folder);
 	free(f);
@@ -223,6 +227,8 @@ static void all_end_with_the_jobs(void **state)
 	assert_int_equal(get(f, 2, f->slow), -EINPROGRESS);
 	dwarf_jobs__free(f->jobs);
 	f->jobs = NULL;
+	parsers__free(f->parsers);
+	f->parsers = NULL;
 	for (int i = 0; worker__dying() && i < 1000; i++)
 		usleep(10000);
 	assert_int_equal(worker__dying(), 0);

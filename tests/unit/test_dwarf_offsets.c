@@ -22,6 +22,7 @@
 #include "support_pythons.h"
 #include "support_roles.h"
 #include "target/dwarf_jobs.h"
+#include "target/parser.h"
 #include "target/dwarf_offsets.h"
 #include "target/elf_file.h"
 #include "target/elf_runtime.h"
@@ -97,7 +98,8 @@ static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
 	struct dwarf_request request = {
 		.file = { .ino = 1 }, .path = path, .root = root, .version = version
 	};
-	struct dwarf_jobs *jobs = dwarf_jobs__new();
+	struct parsers *parsers = parsers__new();
+	struct dwarf_jobs *jobs = dwarf_jobs__new(parsers);
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_runtime elf = { 0 };
 	struct elf_file file;
@@ -111,6 +113,7 @@ static int dwarf_offsets_read(const char *path, const char *root, __u32 version,
 	while ((r = dwarf_jobs__get(jobs, &request, ret, why, why_size)) == -EINPROGRESS)
 		usleep(5000);
 	dwarf_jobs__free(jobs);
+	parsers__free(parsers);
 	return r;
 }
 

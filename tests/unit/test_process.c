@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "support_process.h"
+#include "support_roles.h"
 #include "target/proc.h"
 #include "target/py_offsets.h"
 
@@ -221,7 +222,7 @@ static void an_older_python_is_refused_by_name(void **state)
 		print_message("# skipped: there is no older CPython\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_python_is_identified),
@@ -235,5 +236,6 @@ int main(void)
 		cmocka_unit_test(an_older_python_is_refused_by_name),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests(tests, process_setup, process_teardown);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support_process.h"
+#include "support_roles.h"
 
 static void a_renamed_binary_is_identified(void **state)
 {
@@ -118,7 +119,7 @@ static void without_privilege_a_deleted_library_is_found_in_memory(void **state)
 	remove_copy(&copy);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_renamed_binary_is_identified),
@@ -127,5 +128,6 @@ int main(void)
 		cmocka_unit_test(without_privilege_a_deleted_library_is_found_in_memory),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests(tests, process_setup, process_teardown);
 }

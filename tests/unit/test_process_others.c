@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "support_process.h"
+#include "support_roles.h"
 #include "target/proc.h"
 
 static void what_is_not_python_says_what_was_inspected(void **state)
@@ -156,7 +157,7 @@ static void our_own_name_and_start_are_read(void **state)
 	assert_int_equal(process_start_ticks(0x7ffffff0, &ticks), -ESRCH);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_python_says_what_was_inspected),
@@ -168,5 +169,6 @@ int main(void)
 		cmocka_unit_test(our_own_name_and_start_are_read),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests(tests, process_setup, process_teardown);
 }

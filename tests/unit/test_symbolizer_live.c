@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "support_pythons.h"
+#include "support_roles.h"
 #include "symbol/code_object.h"
 #include "symbol/py_string.h"
 #include "symbol/symbolizer.h"
@@ -336,11 +337,12 @@ static void test_live_interpreters(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_live_interpreters),
 	};
 
+	become_worker(argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 static const struct role roles[] = {
 	{ "fetcher", fetcher_serve },
 	{ "mapper", mapper_serve },
-	{ "parser", parser_serve },
+	{ "parser", parser_serve, .urgent = true },
 	{ "prober", prober_serve, .urgent = true },
 };
 

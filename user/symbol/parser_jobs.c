@@ -9,6 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
 #include "target/dwarf_offsets.h"
+#include "target/elf_runtime.h"
 #include "target/parser_starter.h"
 #include "util/cleanup.h"
 #include "worker/channel.h"
@@ -148,6 +149,10 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 	switch (r.job) {
 	case PARSER_DWARF:
 		answer->result = dwarf(&r, fds, fd_cnt, &answer->dwarf);
+		break;
+	case PARSER_RUNTIME:
+		memset(&answer->runtime, 0, sizeof(answer->runtime));
+		answer->result = fd_cnt ? elf_runtime_read(fds[0], &answer->runtime) : -EBADF;
 		break;
 	case PARSER_OPEN:
 		answer->result = open_file(jobs, r.file, fds, fd_cnt, &answer->opened);

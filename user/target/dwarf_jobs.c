@@ -49,11 +49,11 @@ struct dwarf_jobs {
 	__u64 now; /* requests so far */
 	struct quota *running; /* those that run, by owner */
 	struct owner_table owners;
-	struct parsers *parsers;
+	struct parsers *parsers; /* borrowed */
 	struct job jobs[JOB_CNT];
 };
 
-struct dwarf_jobs *dwarf_jobs__new(void)
+struct dwarf_jobs *dwarf_jobs__new(struct parsers *parsers)
 {
 	struct dwarf_jobs *jobs = calloc(1, sizeof(*jobs));
 
@@ -61,18 +61,13 @@ struct dwarf_jobs *dwarf_jobs__new(void)
 		return NULL;
 	for (int i = 0; i < JOB_CNT; i++)
 		jobs->jobs[i].fd = -1;
-	jobs->parsers = parsers__new();
+	jobs->parsers = parsers;
 	jobs->running = quota__new(RUNNING_MAX + ROOT_RESERVE, ROOT_RESERVE);
-	if (!jobs->parsers || !jobs->running) {
+	if (!jobs->running) {
 		dwarf_jobs__free(jobs);
 		return NULL;
 	}
 	return jobs;
-}
-
-void dwarf_jobs__prepare(struct dwarf_jobs *jobs)
-{
-	parsers__prepare(jobs->parsers);
 }
 
 static bool is_running(const struct job *j)
@@ -251,7 +246,6 @@ void dwarf_jobs__free(struct dwarf_jobs *jobs)
 		return;
 	for (int i = 0; i < JOB_CNT; i++)
 		forget(jobs, &jobs->jobs[i]);
-	parsers__free(jobs->parsers);
 	quota__free(jobs->running);
 	free(jobs);
 }

@@ -25,6 +25,7 @@
 #include "target/file_id.h"
 
 struct dwarf_jobs;
+struct parsers;
 
 /* A file to read; the strings are borrowed for the call. */
 struct dwarf_request {
@@ -37,10 +38,9 @@ struct dwarf_request {
 	__u32 build_id_len; /* 0 none */
 };
 
-/* NULL: out of memory. */
-struct dwarf_jobs *dwarf_jobs__new(void) __attribute__((warn_unused_result));
-/* Has what it takes to start parsers started now, while krait has all its rights. */
-void dwarf_jobs__prepare(struct dwarf_jobs *jobs) __attribute__((nonnull));
+/* The parsers are borrowed. NULL: out of memory. */
+struct dwarf_jobs *dwarf_jobs__new(struct parsers *parsers)
+	__attribute__((warn_unused_result, nonnull));
 /* Ends what is running. */
 void dwarf_jobs__free(struct dwarf_jobs *jobs);
 

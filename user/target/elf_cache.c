@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "target/dwarf_jobs.h"
-#include "target/elf_file.h"
+#include "target/elf_facts.h"
+#include "target/parser.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/hash.h"
@@ -48,6 +49,8 @@ struct elf_cache {
 	__u64 now; /* lookups so far */
 	__u64 serial;
 	struct elf_cache_stats stats;
+	struct parsers *parsers;
+	struct elf_facts *facts;
 	struct dwarf_jobs *dwarf_jobs;
 	struct file_entry files[SET_CNT][WAY_CNT];
 	struct runtime_entry runtimes[RUNTIME_CNT];
@@ -59,9 +62,11 @@ struct elf_cache *elf_cache__new(void)
 
 	if (!c)
 		return NULL;
-	c->dwarf_jobs = dwarf_jobs__new();
-	if (!c->dwarf_jobs) {
-		free(c);
+	c->parsers = parsers__new();
+	c->facts = c->parsers ? elf_facts__new(c->parsers) : NULL;
+	c->dwarf_jobs = c->parsers ? dwarf_jobs__new(c->parsers) : NULL;
+	if (!c->facts || !c->dwarf_jobs) {
+		elf_cache__free(c);
 		return NULL;
 	}
 	return c;
@@ -69,7 +74,12 @@ struct elf_cache *elf_cache__new(void)
 
 void elf_cache__prepare(struct elf_cache *c)
 {
-	dwarf_jobs__prepare(c->dwarf_jobs);
+	parsers__prepare(c->parsers);
+}
+
+struct elf_facts *elf_cache__facts(struct elf_cache *c)
+{
+	return c->facts;
 }
 
 void elf_cache__free(struct elf_cache *c)
@@ -77,6 +87,8 @@ void elf_cache__free(struct elf_cache *c)
 	if (!c)
 		return;
 	dwarf_jobs__free(c->dwarf_jobs);
+	elf_facts__free(c->facts);
+	parsers__free(c->parsers);
 	for (int i = 0; i < RUNTIME_CNT; i++)
 		if (c->runtimes[i].used)
 			close(c->runtimes[i].fd);
@@ -205,14 +217,9 @@ static int runtime_add(struct elf_cache *c, int fd, const struct elf_runtime *fa
 static int inspect(struct elf_cache *c, int fd, int *ret)
 {
 	struct elf_runtime facts;
-	struct elf_file f;
-	int r = elf_file_init(&f, fd);
+	int r = elf_facts__read(c->facts, fd, &facts);
 
 	*ret = NO_RUNTIME;
-	if (!r)
-		r = elf_runtime_identity(&f, &facts);
-	if (!r)
-		r = elf_runtime_find(&f, &facts);
 	if (!r) {
 		r = runtime_add(c, fd, &facts);
 		*ret = r < 0 ? NO_RUNTIME : r;

@@ -4,8 +4,8 @@
  *
  * By the file's identity (device, inode, size, mtime, ctime) alone, so a file that has not changed is
  * opened once, whatever process maps it; "none" is remembered too, and most files are that. A build ID
- * is a claim: a crafted copy must not stand in for another file, so each copy is searched for itself,
- * which takes less than a millisecond.
+ * is a claim: a crafted copy must not stand in for another file, so each copy is searched for itself, by a
+ * parser (elf_facts.h), which takes less than a millisecond.
  *
  * Numbers of inodes and devices come back. A file with a runtime is held open while it is known, so its
  * numbers stay its own; there are 64 at most, and whoever's files are most of them loses one first.
@@ -24,6 +24,7 @@
 #include "target/elf_runtime.h"
 
 struct dwarf_jobs;
+struct elf_facts;
 struct elf_cache;
 
 struct elf_cache_stats {
@@ -53,6 +54,8 @@ void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
 		     const struct py_offsets *offsets, enum py_source source)
 	__attribute__((nonnull));
 
+/* What reads the files; valid as long as the cache. */
+struct elf_facts *elf_cache__facts(struct elf_cache *c) __attribute__((nonnull));
 /* Debug information of these files that is being read; valid as long as the cache. */
 struct dwarf_jobs *elf_cache__dwarf_jobs(struct elf_cache *c) __attribute__((nonnull));
 

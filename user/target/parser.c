@@ -23,9 +23,12 @@
 #define LOOK_MS 20
 /* A starter that does not answer for so long is ended; it only forks. */
 #define STARTER_MS 10000
+#define STARTER_LOOK_MS 4
 
 struct parsers {
 	struct worker *starter; /* NULL before it is needed */
+	void (*on_wait)(void *ctx); /* NULL none */
+	void *wait_ctx;
 };
 
 struct parser {
@@ -53,6 +56,12 @@ void parsers__prepare(struct parsers *p)
 	p->starter = worker__start("parser", &err);
 	if (!p->starter)
 		log_debug("parser", "%s", err.text);
+}
+
+void parsers__on_wait(struct parsers *p, void (*fn)(void *ctx), void *ctx)
+{
+	p->on_wait = fn;
+	p->wait_ctx = ctx;
 }
 
 static void end_starter(struct parsers *p)
@@ -83,10 +92,23 @@ static int make_channel(int *ret_ours, int *ret_theirs)
 	return fcntl(fds[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
 }
 
-/* 0 and the process that has the other end. */
-static int ask_starter(struct parsers *p, int theirs, pid_t *ret)
+static ssize_t await_starter(struct parsers *p, struct starter_answer *ret)
 {
-	const struct starter_request request = { .job = STARTER_START };
+	__u64 end_ns = clock_monotonic_ns() + STARTER_MS * NS_PER_MS;
+	ssize_t n;
+
+	while ((n = channel_recv(worker__fd(p->starter), ret, sizeof(*ret), NULL, NULL,
+				 STARTER_LOOK_MS)) == -ETIMEDOUT &&
+	       clock_monotonic_ns() < end_ns)
+		if (p->on_wait)
+			p->on_wait(p->wait_ctx);
+	return n;
+}
+
+/* 0 and the process that has the other end. */
+static int ask_starter(struct parsers *p, int theirs, bool urgent, pid_t *ret)
+{
+	const struct starter_request request = { .job = STARTER_START, .urgent = urgent };
 	struct starter_answer answer;
 	ssize_t n;
 	int err;
@@ -97,25 +119,25 @@ static int ask_starter(struct parsers *p, int theirs, pid_t *ret)
 	err = channel_send(worker__fd(p->starter), &request, sizeof(request), &theirs, 1);
 	if (err)
 		return err;
-	n = channel_recv(worker__fd(p->starter), &answer, sizeof(answer), NULL, NULL, STARTER_MS);
+	n = await_starter(p, &answer);
 	if (n != sizeof(answer))
 		return n < 0 ? (int)n : -EPROTO;
 	*ret = answer.pid;
 	return answer.pid > 0 ? 0 : -EAGAIN;
 }
 
-struct parser *parser__start(struct parsers *parsers)
+static struct parser *start(struct parsers *parsers, bool urgent)
 {
 	cleanup_close int ours = -1, theirs = -1;
 	cleanup_free struct parser *p = calloc(1, sizeof(*p));
 	int err = p ? make_channel(&ours, &theirs) : -ENOMEM;
 
 	if (!err)
-		err = ask_starter(parsers, theirs, &p->pid);
+		err = ask_starter(parsers, theirs, urgent, &p->pid);
 	/* Once more: somebody may have ended it. */
 	if (err && err != -ENOMEM && err != -EAGAIN) {
 		end_starter(parsers);
-		err = ask_starter(parsers, theirs, &p->pid);
+		err = ask_starter(parsers, theirs, urgent, &p->pid);
 	}
 	if (err) {
 		errno = -err;
@@ -124,6 +146,16 @@ struct parser *parser__start(struct parsers *parsers)
 	p->parsers = parsers;
 	p->fd = take_fd(&ours);
 	return take_ptr(&p);
+}
+
+struct parser *parser__start(struct parsers *parsers)
+{
+	return start(parsers, false);
+}
+
+struct parser *parser__start_urgent(struct parsers *parsers)
+{
+	return start(parsers, true);
 }
 
 void parser__end(struct parser *p)
@@ -173,8 +205,7 @@ int parser__ask(struct parser *p, const struct parser_request *request, const in
 	return channel_send(p->fd, request, parser_request_size(request), fds, fd_cnt);
 }
 
-/* Is there something that it waits for, other than a processor? It reads files, and they may hang. */
-static bool is_waiting(const struct parser *p)
+bool parser__is_waiting(const struct parser *p)
 {
 	char path[32], stat[128];
 	const char *end;
@@ -198,7 +229,7 @@ static bool is_late(struct parser *p, __u64 waited_ns)
 
 	if (!p->begin_cpu_ns)
 		p->begin_cpu_ns = cpu_ns ? cpu_ns : 1;
-	if (waited_ns && is_waiting(p))
+	if (waited_ns && parser__is_waiting(p))
 		p->idle_ns += waited_ns;
 	return p->idle_ns > PARSER_IDLE_MS * NS_PER_MS ||
 	       clock_monotonic_ns() - p->begin_ns > p->wall_ns ||

@@ -30,11 +30,16 @@ struct parser;
 struct parsers *parsers__new(void) __attribute__((warn_unused_result));
 /* Starts the starter, while krait has all its rights. Else it starts with the first parser. */
 void parsers__prepare(struct parsers *p) __attribute__((nonnull));
+/* Called now and then while the start of a parser is waited for. */
+void parsers__on_wait(struct parsers *p, void (*fn)(void *ctx), void *ctx)
+	__attribute__((nonnull(1)));
 /* Ends all that are left; NULL: nothing. */
 void parsers__free(struct parsers *p);
 
 /* NULL and errno where none can be started. */
 struct parser *parser__start(struct parsers *p) __attribute__((warn_unused_result, nonnull));
+/* The same, for short jobs that others wait for: it runs at our priority, for a moment at a time. */
+struct parser *parser__start_urgent(struct parsers *p) __attribute__((warn_unused_result, nonnull));
 /* Ends it, whatever it does. NULL: nothing. */
 void parser__end(struct parser *p);
 
@@ -59,6 +64,9 @@ int parser__ask(struct parser *p, const struct parser_request *request, const in
  */
 int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
 	__attribute__((warn_unused_result, nonnull));
+
+/* Is there something that it waits for, other than a processor? It reads files, and they may hang. */
+bool parser__is_waiting(const struct parser *p) __attribute__((nonnull));
 
 /* Other bounds than the usual for the job that is running. */
 void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)

@@ -20,6 +20,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_DWARF] = sizeof(a->dwarf),
 		[PARSER_OPEN] = sizeof(a->opened),
 		[PARSER_FIND] = offsetof(struct parser_found, names),
+		[PARSER_RUNTIME] = sizeof(a->runtime),
 	};
 	size_t size = offsetof(struct parser_answer, dwarf);
 
@@ -49,6 +50,16 @@ static bool found_is_sound(const struct parser_found *f, const struct parser_req
 	return true;
 }
 
+/* Its numbers stay within it; whether they are true is found out in a process. */
+static bool runtime_is_sound(const struct elf_runtime *e)
+{
+	__u8 debug;
+
+	memcpy(&debug, &e->debug, sizeof(debug));
+	return debug <= 1 && e->table_len <= sizeof(e->table) && e->proved_by == PY_SOURCE_NONE &&
+	       e->build_id_len <= sizeof(e->build_id);
+}
+
 bool parser_answer_check(const struct parser_answer *a, size_t len,
 			 const struct parser_request *request)
 {
@@ -67,5 +78,6 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 		return true;
 	if (a->job == PARSER_OPEN)
 		return a->opened.build_id_size <= sizeof(a->opened.build_id);
-	return found_is_sound(&a->found, request);
+	return a->job == PARSER_RUNTIME ? runtime_is_sound(&a->runtime) :
+					  found_is_sound(&a->found, request);
 }

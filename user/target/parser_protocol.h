@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "abi.h"
+#include "target/elf_runtime.h"
 
 /* Of symbols, open in one parser at once; each holds up to two descriptors. */
 #define PARSER_FILES_MAX 64
@@ -31,6 +32,7 @@ enum parser_job {
 	PARSER_OPEN, /* descriptors: as above. From now on the number stands for the file's symbols */
 	PARSER_FIND, /* what is at these offsets of an open file? */
 	PARSER_CLOSE, /* no answer */
+	PARSER_RUNTIME, /* a descriptor: what does the file say of a Python runtime in it? */
 };
 
 struct parser_request {
@@ -79,6 +81,7 @@ struct parser_answer {
 		struct parser_dwarf dwarf;
 		struct parser_opened opened;
 		struct parser_found found;
+		struct elf_runtime runtime; /* -ENOENT, -ENOEXEC: none; elf_runtime_read() */
 	};
 };
 

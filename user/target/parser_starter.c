@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "target/parser_protocol.h"
+#include "util/priority.h"
 #include "worker/channel.h"
 #include "worker/rights.h"
 #include "worker/role.h"
@@ -39,8 +40,10 @@ struct starter {
 };
 
 /* In the child. Its channel takes the place of the starter's. */
-static void become_parser(const struct starter *s, int channel)
+static void become_parser(const struct starter *s, int channel, bool urgent)
 {
+	if (!urgent)
+		priority_bound(0);
 	/* The starter may be gone by now. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != s->pid)
 		_exit(1);
@@ -66,7 +69,7 @@ static void reap(struct starter *s)
 	}
 }
 
-static pid_t start(struct starter *s, int channel)
+static pid_t start(struct starter *s, int channel, bool urgent)
 {
 	for (int i = 0; i < PARSERS_MAX; i++) {
 		pid_t pid;
@@ -75,7 +78,7 @@ static pid_t start(struct starter *s, int channel)
 			continue;
 		pid = fork();
 		if (!pid)
-			become_parser(s, channel);
+			become_parser(s, channel, urgent);
 		s->parsers[i].pid = pid > 0 ? pid : 0;
 		return s->parsers[i].pid;
 	}
@@ -114,7 +117,7 @@ int parser_starter_serve(int channel_fd, void (*serve)(int channel_fd))
 		if (request.job == STARTER_END)
 			end(&s, request.pid);
 		if (request.job == STARTER_START && fd_cnt == 1)
-			answer.pid = start(&s, channel);
+			answer.pid = start(&s, channel, request.urgent);
 		if (fd_cnt)
 			close(channel);
 		if (request.job == STARTER_START &&

@@ -20,6 +20,8 @@ enum starter_job {
 struct starter_request {
 	__u32 job;
 	__s32 pid; /* END */
+	__u32 urgent; /* START: at krait's priority, within the bound that the role has */
+	__u32 unused;
 };
 
 struct starter_answer {

@@ -35,6 +35,8 @@ enum probe_op {
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
 	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
 	PROBE_PREPARE,
+	/* Never asked: an answer in front of the one that is awaited. It waits for a processor. */
+	PROBE_ALIVE,
 	PROBE_OPS
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "worker/worker.h"
@@ -18,6 +19,8 @@ bool hand_start(struct prober *p, struct hand *h, enum prober_lane lane)
 	if (!h->worker && !p->failed)
 		log_warn("prober", "%s", err.text);
 	p->failed = !h->worker;
+	if (h->worker)
+		log_debug("prober", "process %d looks at others", (int)worker__pid(h->worker));
 	h->aside = false;
 	h->lane = lane;
 	judge_begin(&h->judge);
@@ -117,6 +120,10 @@ bool hand_take_answer(struct prober *p, struct hand *h)
 
 	if (n == -ETIMEDOUT)
 		return false;
+	if (n == sizeof(*a) && a->op == PROBE_ALIVE && !cnt) {
+		judge_alive(&h->judge, p->patience_ns[h->lane], clock_monotonic_ns());
+		return true;
+	}
 	good = n >= (ssize_t)sizeof(*a) && sort_fds(a, came, cnt, fds) && h->sent.first &&
 	       a->op == h->sent.first->request.op && a->len == (size_t)n - sizeof(*a);
 	if (!good) {

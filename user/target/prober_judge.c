@@ -30,6 +30,14 @@ void judge_begin(struct judge *j)
 	*j = (struct judge){ 0 };
 }
 
+void judge_alive(struct judge *j, __u64 patience_ns, __u64 now_ns)
+{
+	if (!j->begin_ns)
+		return;
+	j->asleep_ns = now_ns;
+	j->next_ns = now_ns + patience_ns;
+}
+
 enum judgement judge_look(struct judge *j, pid_t prober, __u64 patience_ns, __u64 now_ns)
 {
 	__u64 wakeups = 0;

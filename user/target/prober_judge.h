@@ -25,6 +25,8 @@ enum judgement { JUDGE_FINE, JUDGE_SLOW, JUDGE_HUNG };
 
 /* A request begins. */
 void judge_begin(struct judge *j);
+/* It says that it waits for a processor. */
+void judge_alive(struct judge *j, __u64 patience_ns, __u64 now_ns);
 /* patience_ns: how long before it is looked at, and again. */
 enum judgement judge_look(struct judge *j, pid_t prober, __u64 patience_ns, __u64 now_ns);
 

@@ -11,6 +11,7 @@
 
 #include "target/debug_file.h"
 #include "target/elf_cache.h"
+#include "target/elf_facts.h"
 #include "target/open_file.h"
 #include "target/probe.h"
 #include "target/probe_anchor.h"
@@ -63,6 +64,24 @@ static void add_info(struct probe_found *found, pid_t pid)
 	found->has_info = dir >= 0 && !process_info_read_at(dir, pid, &found->info);
 }
 
+static void say_alive(void *ctx)
+{
+	const struct server *s = ctx;
+	const struct probe_answer alive = { .op = PROBE_ALIVE };
+
+	/* Who does not take it has enough to take, or has gone. */
+	if (channel_send(s->channel, &alive, sizeof(alive), NULL, 0))
+		return;
+}
+
+static bool make_cache(struct server *s)
+{
+	s->cache = elf_cache__new();
+	if (s->cache)
+		elf_facts__on_wait(elf_cache__facts(s->cache), say_alive, s);
+	return s->cache;
+}
+
 static int answer_identify(struct server *s, const struct probe_request *r, bool python)
 {
 	struct probe_found *found = &s->answer.found;
@@ -71,7 +90,7 @@ static int answer_identify(struct server *s, const struct probe_request *r, bool
 
 	memset(found, 0, sizeof(*found));
 	if (!s->cache)
-		s->cache = elf_cache__new();
+		make_cache(s);
 	if (!python)
 		result = py_process_open(r->pid, &found->process, &fds);
 	else if (s->cache)
@@ -219,9 +238,11 @@ static bool settle(struct server *s, bool want_parser)
 	if (s->settled)
 		return true;
 	/* Those who parse debug information for it have an id of their own. */
-	if (want_parser && (s->cache = elf_cache__new()))
+	if (want_parser && make_cache(s))
 		elf_cache__prepare(s->cache);
 	s->settled = !rights_keep_and_permit(RIGHTS, RIGHTS_FOR_MOMENTS);
+	if (s->settled && s->cache)
+		elf_facts__prepare(elf_cache__facts(s->cache));
 	return s->settled;
 }
 

@@ -198,6 +198,10 @@ static int add_rules(scmp_filter_ctx filter)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && !err; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 				       SCMP_A1_32(SCMP_CMP_EQ, (unsigned)commands[i]));
+	/* Whoever has used up its time at our priority is lowered (util/priority.c). */
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
+				       SCMP_A1_32(SCMP_CMP_EQ, SCHED_OTHER));
 	/* What fstat() is in the C library: of the descriptor itself. */
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,

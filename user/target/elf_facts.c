@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/elf_facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "target/parser.h"
+
+/* A file takes well below a millisecond; the largest symbol tables some tens. */
+#define CPU_MS 2000U
+/* Between two looks at what a parser that has not answered is doing. */
+#define LOOK_MS 4U
+/* A parser that dies may have been ended by somebody. */
+#define TRIES 2
+
+struct elf_facts {
+	struct parsers *parsers; /* borrowed */
+	struct parser *kept[2]; /* for files of root's, and of others */
+	void (*on_wait)(void *ctx);
+	void *ctx;
+};
+
+struct elf_facts *elf_facts__new(struct parsers *parsers)
+{
+	struct elf_facts *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->parsers = parsers;
+	return f;
+}
+
+void elf_facts__prepare(struct elf_facts *f)
+{
+	if (!f->kept[0])
+		f->kept[0] = parser__start_urgent(f->parsers);
+}
+
+void elf_facts__free(struct elf_facts *f)
+{
+	if (!f)
+		return;
+	for (int i = 0; i < 2; i++)
+		parser__end(f->kept[i]);
+	free(f);
+}
+
+void elf_facts__on_wait(struct elf_facts *f, void (*fn)(void *ctx), void *ctx)
+{
+	parsers__on_wait(f->parsers, fn, ctx);
+	f->on_wait = fn;
+	f->ctx = ctx;
+}
+
+static int await(struct elf_facts *f, struct parser *p, const struct parser_answer **ret)
+{
+	int r;
+
+	while ((r = parser__answer(p, LOOK_MS, ret)) == -EINPROGRESS)
+		if (f->on_wait && !parser__is_waiting(p))
+			f->on_wait(f->ctx);
+	return r;
+}
+
+/* Once. The parser is ended unless it has answered. */
+static int read_once(struct elf_facts *f, int fd, unsigned whose, struct elf_runtime *ret)
+{
+	const struct parser_request request = { .job = PARSER_RUNTIME };
+	const struct parser_answer *answer;
+	struct parser **p = &f->kept[whose];
+	int r;
+
+	if (!*p)
+		*p = parser__start_urgent(f->parsers);
+	if (!*p)
+		return -EAGAIN;
+	r = parser__ask(*p, &request, &fd, 1);
+	if (!r) {
+		parser__set_limits(*p, CPU_MS, PARSER_WALL_MS);
+		r = await(f, *p, &answer);
+	}
+	if (!r) {
+		*ret = answer->runtime;
+		return answer->result;
+	}
+	parser__end(*p);
+	*p = NULL;
+	return r == -ETIMEDOUT ? r : -EPIPE;
+}
+
+int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+{
+	struct stat st;
+	int r = fstat(fd, &st) ? -errno : -EPIPE;
+
+	for (int i = 0; i < TRIES && r == -EPIPE; i++)
+		r = read_once(f, fd, st.st_uid != 0, ret);
+	return r == -EPIPE ? -ENOEXEC : r;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_facts.h - what ELF files say of a Python runtime in them, read by parsers (parser.h): nobody vouches for
+ * the files, and whoever asks has rights.
+ *
+ * Two parsers are kept for it, one for files of root's: what another user's file may make of a parser is
+ * believed of other users' files only.
+ *
+ * Must hold: a read ends, as a parser's job does.
+ */
+#ifndef KRAIT_TARGET_ELF_FACTS_H
+#define KRAIT_TARGET_ELF_FACTS_H
+
+#include "target/elf_runtime.h"
+
+struct elf_facts;
+struct parsers;
+
+/* The parsers are borrowed. NULL: out of memory. */
+struct elf_facts *elf_facts__new(struct parsers *parsers)
+	__attribute__((warn_unused_result, nonnull));
+/* Starts what it would start with the first file. */
+void elf_facts__prepare(struct elf_facts *f) __attribute__((nonnull));
+void elf_facts__free(struct elf_facts *f);
+
+/* Called now and then while a read waits for a processor or a parser's start, and not for the file. */
+void elf_facts__on_wait(struct elf_facts *f, void (*fn)(void *ctx), void *ctx)
+	__attribute__((nonnull(1)));
+
+/*
+ * Reads a file, as elf_runtime_read(). Also -ENOEXEC: parsers die of it; -EAGAIN: there is no parser;
+ * -ETIMEDOUT: it takes too long, or does not come back.
+ */
+int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_TARGET_ELF_FACTS_H */
