@@ -310,6 +310,10 @@ static void finish(struct import *im)
 
 	s->read = *perf_reader__stats(im->reader);
 	date(im, s->last_ns);
+	for (unsigned i = 0; i < im->profile->event_cnt; i++) {
+		profile__counts(im->profile, i)->from_ns = s->first_ns;
+		profile__counts(im->profile, i)->to_ns = s->last_ns;
+	}
 	s->recording = (struct recording){
 		.host = s->facts.host,
 		.kernel = s->facts.kernel,

@@ -162,9 +162,12 @@ static void finish(struct session *s)
 		return;
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
-		struct accounts *a = &profile__counts(p, i)->accounts;
+		struct counts *c = profile__counts(p, i);
+		struct accounts *a = &c->accounts;
 		struct event_counts counts;
 
+		c->from_ns = s->started_ns;
+		c->to_ns = s->stopped_ns;
 		if (sampler__event_counts(s->sampler, i, &counts))
 			return;
 		a->interrupts = counts.interrupts - a->unwanted;

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record_report.h"
+
+#include <stdio.h>
+
+#include "cmd/outputs.h"
+#include "cmd/record_options.h"
+#include "emit/summary.h"
+#include "profile/losses.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/quota.h"
+
+/* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
+#define SECONDS_PER_FRAME 55e-9
+#define SECONDS_PER_STATE 27e-9
+/* It is worth a word from here on. */
+#define COSTLY_PERCENT 25
+
+/* "5602 samples", "5602 cpu-clock + 87 page-faults samples". */
+static void print_result(const struct record_report *r)
+{
+	const struct session_stats *stats = &r->stats;
+	const struct profile *p = session__profile(r->session);
+	const struct record_options *o = r->options;
+	char counts[KRAIT_MAX_EVENTS * 64] = "", rate[64] = "", period[64] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < o->event_cnt && len < sizeof(counts); i++) {
+		const struct counts *e = profile__counts(p, i);
+
+		len += (size_t)snprintf(counts + len, sizeof(counts) - len, "%s%llu%s%.40s",
+					i ? " + " : "", e->samples, o->event_cnt > 1 ? " " : "",
+					o->event_cnt > 1 ? e->event.name : "");
+	}
+	if (o->frequency)
+		snprintf(rate, sizeof(rate), " at %llu Hz", o->frequency);
+	if (o->period)
+		snprintf(period, sizeof(period), ", one every %llu", o->period);
+	log_info(NULL, "%.1f s, %s samples of %u process%s%s%s", stats->seconds, counts,
+		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
+}
+
+static int print_tables(const struct record_report *r, FILE *out,
+			const struct summary_options *summary)
+{
+	struct profile *p = session__profile(r->session);
+	int err = 0;
+
+	for (unsigned i = 0; i < r->options->event_cnt && !err; i++) {
+		if (r->options->event_cnt > 1)
+			fprintf(out, "%s# event %s\n", i ? "\n" : "", r->options->events[i].name);
+		err = summary_table(out, profile__counts(p, i), summary);
+	}
+	return err;
+}
+
+static void print_summary(const struct record_report *r)
+{
+	/* The standard output of a command is the command's. */
+	FILE *out = outputs__use_stdout(r->outputs) || r->options->command ? stderr : stdout;
+	struct summary_options summary;
+
+	summary_options_init(&summary, out);
+	summary.lines = r->options->lines;
+	if (print_tables(r, out, &summary))
+		log_debug("record", "the summary could not be printed");
+	fflush(out);
+	print_result(r);
+	if (r->options->event_cnt > 1 && outputs__single(r->outputs))
+		log_info(NULL, "outputs of one event have %s", r->options->events[0].name);
+	session__print_refused(r->session, stderr);
+}
+
+static void print_anchor_stats(const struct session_stats *stats)
+{
+	const struct stacks_stats *s = &stats->stacks;
+	const struct anchoring_stats *a = &stats->anchoring;
+
+	fprintf(stderr, "full %llu\ndelta %llu\nframes_new %llu\nframes_reused %llu\n", s->full,
+		s->delta, s->frames_new, s->frames_reused);
+	fprintf(stderr, "confirmed %llu\nunconfirmed %llu\nforeign %llu\n", s->confirmed,
+		a->slid + a->foreign, a->foreign);
+	fprintf(stderr, "writes %llu\nwrites_refused %llu\naudited %llu\nmismatched %llu\n",
+		a->writes, a->refused, s->audited, s->mismatched);
+}
+
+static void print_native_stats(const struct mixed_stats *m)
+{
+	fprintf(stderr, "native.samples %llu\nnative.complete %llu\n", m->samples, m->complete);
+	for (int i = NATIVE_COMPLETE + 1; i < NATIVE_REASON_CNT; i++)
+		fprintf(stderr, "native.truncated.%s %llu\n",
+			native_reason_name((enum native_reason)i), m->truncated[i]);
+	fprintf(stderr, "native.unknown %llu\nnative.frames %llu\n", m->unknown, m->frames);
+	fprintf(stderr, "kernel.samples %llu\nkernel.frames %llu\n", m->kernel_samples,
+		m->kernel_frames);
+}
+
+/* Names of several events go in front: their accounts are not added up. */
+static void print_accounts(const struct counts *e, bool several)
+{
+	const struct accounts *a = &e->accounts;
+	const char *name = several ? e->event.name : "", *dot = several ? "." : "";
+
+	fprintf(stderr, "%s%sinterrupts %llu\n", name, dot, a->interrupts);
+	for_each_reason(r)
+		fprintf(stderr, "%s%s%s.%s %llu\n", name, dot, outcome_name(reason_outcome(r)),
+			reason_name(r), a->reasons[r]);
+	fprintf(stderr,
+		"%s%sbalance %lld\n%s%sunwanted %llu\n%s%sunknown_frames %llu\n"
+		"%s%sunknown_samples %llu\n",
+		name, dot, accounts_balance(a), name, dot, a->unwanted, name, dot,
+		a->unknown_frames, name, dot, a->unknown_samples);
+}
+
+static void print_ticks(const struct counts *e, bool several)
+{
+	const struct accounts *a = &e->accounts;
+	const char *name = several ? e->event.name : "", *dot = several ? "." : "";
+
+	fprintf(stderr, "%s%sticks_asked %llu\n%s%sticks_delivered %llu\n%s%sticks_missed %llu\n",
+		name, dot, a->ticks_asked, name, dot, a->ticks_delivered, name, dot,
+		a->ticks_missed);
+}
+
+/* How full the profile is. */
+static void print_room(const struct dict *dict)
+{
+	for (int i = 0; i < PROFILE_RESOURCE_CNT; i++)
+		fprintf(stderr, "room.%s %llu of %llu\n", profile_resource_name(i),
+			quota__held_by_all(dict__quota(dict, i)),
+			quota__total(dict__quota(dict, i)));
+}
+
+static void print_stats(const struct record_report *r)
+{
+	const struct session_stats *stats = &r->stats;
+	const struct profile *p = session__profile(r->session);
+
+	for (unsigned i = 0; i < r->options->event_cnt; i++)
+		print_accounts(profile__counts(p, i), r->options->event_cnt > 1);
+	for (unsigned i = 0; i < r->options->event_cnt; i++)
+		print_ticks(profile__counts(p, i), r->options->event_cnt > 1);
+	fprintf(stderr, "events_dropped %llu\n", profile__counts(p, 0)->accounts.events_dropped);
+	losses_print(session__losses(r->session), stderr);
+	print_room(p->dict);
+	print_anchor_stats(stats);
+	if (r->options->native || r->options->kernel)
+		print_native_stats(&stats->mixed);
+	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
+		stats->first_sample_seconds, stats->processes);
+}
+
+/*
+ * Ticks that never came are no losses of krait's, and what did come is no worse for it: a warning, but
+ * no reason to fail.
+ */
+static void judge_ticks(const struct record_report *r, const struct counts *e)
+{
+	double missed = 100 * accounts_missed_share(&e->accounts);
+
+	if (missed > r->options->max_loss_percent)
+		log_warn(
+			NULL,
+			"%.1f %% of the timer's ticks never came while these programs ran: %llu beside "
+			"%llu interrupts (a lower --freq misses fewer)",
+			missed, e->accounts.ticks_missed, e->accounts.interrupts);
+}
+
+/* What the user should hear of the losses of one event; their share in percent. */
+static double judge_event(const struct record_report *r, const struct counts *e)
+{
+	double lost = 100 * accounts_lost_share(&e->accounts);
+
+	if (accounts_balance(&e->accounts))
+		log_warn(NULL,
+			 "the accounts of %s do not balance by %lld interrupts: please report this",
+			 e->event.name, accounts_balance(&e->accounts));
+	judge_ticks(r, e);
+	if (lost > r->options->max_loss_percent)
+		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile%s%s may be biased",
+			 lost, r->options->event_cnt > 1 ? " of " : "",
+			 r->options->event_cnt > 1 ? e->event.name : "");
+	return lost;
+}
+
+/*
+ * What the walks take of the programs' time at this rate, at the most, says the user: their frames, and
+ * the thread states that were searched, are most of what a sample costs, and krait does not lower the
+ * rate by itself.
+ */
+static void warn_of_cost(const struct record_options *o, const struct session_stats *stats)
+{
+	__u64 records = stats->stacks.full + stats->stacks.delta;
+	double frames, states, percent;
+
+	if (!records || o->event_cnt > 1 || !o->frequency || !event_is_clock(&o->events[0]))
+		return;
+	frames = (double)stats->stacks.frames_new / (double)records;
+	states = (double)stats->thread_steps / (double)records;
+	percent = 100 * (frames * SECONDS_PER_FRAME + states * SECONDS_PER_STATE) *
+		  (double)o->frequency;
+	if (percent >= COSTLY_PERCENT)
+		log_warn(NULL,
+			 "%.0f frames to walk and %.0f threads to search at %llu Hz cost the "
+			 "programs up to %.0f %% of their time: a lower --freq costs less",
+			 frames, states, o->frequency, percent);
+}
+
+static const char *no_samples_of(const struct record_options *o)
+{
+	if (o->event_cnt == 1 && event_is_clock(&o->events[0]))
+		return "the processes used no CPU time";
+	return "the processes had none of these events";
+}
+
+int record_report_judge(const struct record_report *r)
+{
+	const struct session_stats *stats = &r->stats;
+	const struct profile *p = session__profile(r->session);
+	__u64 interrupts = 0;
+	double worst = 0;
+
+	for (unsigned i = 0; i < r->options->event_cnt; i++) {
+		const struct counts *e = profile__counts(p, i);
+		double lost = judge_event(r, e);
+
+		worst = lost > worst ? lost : worst;
+		interrupts += e->accounts.interrupts;
+	}
+	session__warn_of_shortages(r->session);
+	warn_of_cost(r->options, stats);
+	if (stats->child_ended)
+		return stats->child_exit_code;
+	if (!stats->samples) {
+		log_error(NULL, "no samples: %s",
+			  interrupts	   ? "every interrupt was lost (--stats says why)" :
+			  stats->processes ? no_samples_of(r->options) :
+					     "no Python process ran meanwhile (see -v)");
+		return EXIT_CODE_EMPTY;
+	}
+	return worst > r->options->max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;
+}
+
+void record_report_print(const struct record_report *r)
+{
+	if (!r->options->quiet)
+		print_summary(r);
+	if (r->options->stats)
+		print_stats(r);
+}
