@@ -8,20 +8,11 @@
 #ifndef KRAIT_TESTS_SUPPORT_TWIN_H
 #define KRAIT_TESTS_SUPPORT_TWIN_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
+#include "support_own.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "sampler/record.h"
 #include "sampler/sampler.h"
@@ -77,25 +68,6 @@ static int twin_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Start of this process, ns: field 22 of stat. */
-static __u64 twin_start_ns(void)
-{
-	unsigned long long ticks = 0;
-	FILE *f = fopen("/proc/self/stat", "re");
-	char line[1024], *rest;
-
-	if (!f || !fgets(line, sizeof(line), f))
-		abort();
-	fclose(f);
-	rest = strrchr(line, ')');
-	if (!rest || sscanf(rest + 1,
-			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-			    "%*d %*d %*d %llu",
-			    &ticks) != 1)
-		abort();
-	return ticks * KRAIT_NS_PER_TICK;
-}
-
 static int twin_load(struct twin_test *t)
 {
 	struct twin *skel = t->skel = twin__open();
@@ -132,16 +104,6 @@ static int twin_free(void **state)
 	return 0;
 }
 
-static __u64 twin_self(void)
-{
-	return (__u64)(unsigned long)__builtin_thread_pointer();
-}
-
-static void twin_put(const struct bpf_map *map, __u32 key, const void *value)
-{
-	assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), &key, value, BPF_ANY), 0);
-}
-
 /* An interpreter of that version at real addresses, tracked; nothing in it. */
 static void twin_begin(struct twin_test *t, int version)
 {
@@ -149,11 +111,11 @@ static void twin_begin(struct twin_test *t, int version)
 		fake_free(t->fake);
 	t->fake = fake_new(&fake_versions[version], 0, 4 << 20);
 	t->proc = (struct proc_info){ .runtime_addr = t->fake->runtime_addr,
-				      .start_ns = twin_start_ns(),
+				      .start_ns = own_start_ns(),
 				      .flags = PROC_PYTHON,
 				      .seen = 1 };
-	twin_put(t->skel->maps.layouts, 0, &t->fake->offsets);
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.layouts, 0, &t->fake->offsets);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 }
 
 /* One interrupt of this thread, whose records stay in the ring. */
@@ -196,7 +158,7 @@ static void assert_twin_says(struct twin_test *t, __u32 reason)
 static __u32 assert_twins_agree(struct twin_test *t)
 {
 	for (int has_loop = 0; has_loop < 2; has_loop++) {
-		host_sample(t->fake, twin_self(), NULL, &t->host);
+		host_sample(t->fake, own_thread_pointer(), NULL, &t->host);
 		assert_int_equal(twin_interrupt(t, has_loop), 1);
 		assert_twin_says(t, t->host.reason);
 		if (reason_outcome(t->host.reason) == OUTCOME_LOST) {

@@ -6,28 +6,18 @@
  * getppid(), with interrupts on, and a clock of some kHz interrupts it there: both must say what is true, and
  * what they say, one after the other, must merge to it. With the locks taken out the test must see that.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
+#include "support_own.h"
+
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "nested.h"
 #include "nested.skel.h"
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "stack/stacks.h"
-#include "support_fake_interpreter.h"
 
 #define VERSION 2 /* 3.15, which has anchors */
 #define FRAMES 1500
@@ -57,18 +47,6 @@ struct nested_test {
 
 /* ---- records ---------------------------------------------------------------------------------- */
 
-static bool is_true(const struct nested_test *t, const struct stack *stack)
-{
-	if (stack->cnt != t->stack.cnt)
-		return false;
-	for (__u32 i = 0; i < stack->cnt; i++) {
-		if (memcmp(&stack->frames[i], &t->stack.frames[i],
-			   offsetof(struct frame, fingerprint)))
-			return false;
-	}
-	return true;
-}
-
 static void on_sample(void *ctx, const struct record_sample *record)
 {
 	struct nested_test *t = ctx;
@@ -83,7 +61,7 @@ static void on_sample(void *ctx, const struct record_sample *record)
 	}
 	if (record->reason != REASON_PYTHON ||
 	    stacks__merge(t->stacks, &t->last, record, record__frames(record), &stack) ||
-	    !is_true(t, stack))
+	    !own_stack_is(&t->stack, stack->frames, stack->cnt, true))
 		t->wrong++;
 }
 
@@ -155,48 +133,6 @@ static int start_clock(struct nested_test *t)
 	return t->links[1] ? 0 : -1;
 }
 
-static void put(const struct bpf_map *map, __u32 key, const void *value)
-{
-	assert_int_equal(bpf_map_update_elem(bpf_map__fd(map), &key, value, BPF_ANY), 0);
-}
-
-/* Field 22 of stat. */
-static __u64 start_ns(void)
-{
-	unsigned long long ticks = 0;
-	FILE *f = fopen("/proc/self/stat", "re");
-	char line[1024], *rest;
-
-	if (!f || !fgets(line, sizeof(line), f))
-		abort();
-	fclose(f);
-	rest = strrchr(line, ')');
-	for (int i = 0; rest && i < 20; i++)
-		rest = strchr(rest + 1, ' ');
-	if (!rest || sscanf(rest, " %llu", &ticks) != 1)
-		abort();
-	return ticks * KRAIT_NS_PER_TICK;
-}
-
-static void build(struct nested_test *t)
-{
-	struct fake *f = t->fake = fake_new(&fake_versions[VERSION], 0, 16 << 20);
-	struct proc_info proc = { .runtime_addr = f->runtime_addr,
-				  .start_ns = start_ns(),
-				  .flags = PROC_PYTHON,
-				  .seen = 1 };
-
-	fake_stack_begin(&t->stack, f,
-			 fake_thread(f, fake_interp(f),
-				     (__u64)(unsigned long)__builtin_thread_pointer(),
-				     FAKE_STATUS_BOUND));
-	fake_push_entry(&t->stack);
-	while (t->stack.cnt < FRAMES)
-		fake_push(&t->stack, FAKE_THREAD, fake_code(f), 2 * t->stack.cnt);
-	put(t->skel->maps.layouts, 0, &f->offsets);
-	put(t->skel->maps.procs, getpid(), &proc);
-}
-
 static int set_up(void **state)
 {
 	struct nested_test *t = calloc(1, sizeof(*t));
@@ -208,7 +144,8 @@ static int set_up(void **state)
 	t->stacks = stacks__new();
 	if (!t->ring || !t->stacks)
 		return -1;
-	build(t);
+	t->fake = fake_new(&fake_versions[VERSION], 0, 16 << 20);
+	own_stack(&t->stack, t->fake, FRAMES, t->skel->maps.layouts, t->skel->maps.procs);
 	return start_clock(t);
 }
 
@@ -326,8 +263,8 @@ static void give_anchor(struct nested_test *t)
 		anchor.addrs[i] = fake_expected(&t->stack, ANCHOR_AT + i)->frame_addr;
 	fake_put(t->fake, t->stack.tstate_addr + off->thread.last_profiled_frame, anchor.addrs[0]);
 	fake_put(t->fake, t->stack.tstate_addr + off->thread.last_profiled_frame_seq, anchor.seq);
-	put(t->skel->maps.anchors, 0, &anchor);
-	put(t->skel->maps.threads, gettid(), &ref);
+	own_put(t->skel->maps.anchors, 0, &anchor);
+	own_put(t->skel->maps.threads, gettid(), &ref);
 }
 
 static void a_threads_slot_and_anchor_are_the_outer_samples(void **state)

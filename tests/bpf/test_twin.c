@@ -14,7 +14,7 @@ static void begin_with_thread(struct twin_test *t, int version)
 {
 	twin_begin(t, version);
 	fake_stack_begin(&t->stack, t->fake,
-			 fake_thread(t->fake, fake_interp(t->fake), twin_self(),
+			 fake_thread(t->fake, fake_interp(t->fake), own_thread_pointer(),
 				     FAKE_STATUS_BOUND));
 }
 
@@ -101,7 +101,7 @@ static void fingerprints_are_those_of_user_space(void **state)
 		begin_with_thread(t, v);
 		push_frames(t, 20);
 		t->proc.flags = PROC_PYTHON | PROC_FINGERPRINT;
-		twin_put(t->skel->maps.procs, t->pid, &t->proc);
+		own_put(t->skel->maps.procs, t->pid, &t->proc);
 		assert_int_equal(twin_interrupt(t, true), 1);
 		for (__u32 i = 0; i < t->record.cnt[SECTION_FRAMES]; i++) {
 			__u64 addr = t->frames[i].code_addr;
@@ -125,13 +125,15 @@ static void threads_are_found_as_on_the_host(void **state)
 		interp_addr = fake_interp(t->fake);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
 		for (int i = 1; i < 20; i++)
-			fake_thread(t->fake, interp_addr, twin_self() + 64 * i, FAKE_STATUS_BOUND);
+			fake_thread(t->fake, interp_addr, own_thread_pointer() + 64 * i,
+				    FAKE_STATUS_BOUND);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
 		fake_stack_begin(&t->stack, t->fake,
-				 fake_thread(t->fake, fake_interp(t->fake), twin_self(),
+				 fake_thread(t->fake, fake_interp(t->fake), own_thread_pointer(),
 					     FAKE_STATUS_IDLE));
 		assert_whole(t);
-		tstate_addr = fake_thread(t->fake, interp_addr, twin_self(), FAKE_STATUS_BOUND);
+		tstate_addr =
+			fake_thread(t->fake, interp_addr, own_thread_pointer(), FAKE_STATUS_BOUND);
 		fake_stack_begin(&t->stack, t->fake, tstate_addr);
 		push_frames(t, 10);
 		assert_whole(t);
@@ -156,7 +158,7 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 		assert_whole(t);
 		assert_false(t->record.flags & SAMPLE_HAS_SLOT);
 		ref.start_ns = t->record.thread_start_ns;
-		twin_put(t->skel->maps.threads, tid, &ref);
+		own_put(t->skel->maps.threads, tid, &ref);
 		for (int i = 0; i < 3; i++) {
 			assert_whole(t);
 			assert_true(t->record.flags & SAMPLE_HAS_SLOT);
@@ -167,7 +169,7 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 		fake_unlink_thread(t->fake, t->stack.tstate_addr);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
 		ref.start_ns++; /* of a thread that had this id before */
-		twin_put(t->skel->maps.threads, tid, &ref);
+		own_put(t->skel->maps.threads, tid, &ref);
 		assert_int_equal(assert_twins_agree(t), REASON_NATIVE_THREAD);
 		assert_false(t->record.flags & SAMPLE_HAS_SLOT);
 		bpf_map_delete_elem(bpf_map__fd(t->skel->maps.threads), &tid);
@@ -180,7 +182,7 @@ static void a_process_that_is_only_followed_leaves_no_record(void **state)
 
 	begin_with_thread(t, 2);
 	t->proc.flags = 0;
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 0);
 }
 
@@ -190,7 +192,7 @@ static void an_untracked_process_leaves_no_record(void **state)
 
 	begin_with_thread(t, 2);
 	t->proc.start_ns += KRAIT_NS_PER_TICK; /* a process that had this id before */
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 0);
 	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.procs), &t->pid);
 	assert_int_equal(twin_interrupt(t, false), 0);
@@ -202,7 +204,7 @@ static void a_layout_that_is_not_there_is_an_error(void **state)
 
 	begin_with_thread(t, 2);
 	t->proc.layout = KRAIT_MAX_LAYOUTS;
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 1);
 	assert_twin_says(t, REASON_NO_LAYOUT);
 }
@@ -224,7 +226,7 @@ static struct owner_use twin_use(struct twin_test *t, __u32 owner)
 static void twin_own(struct twin_test *t, __u32 owner)
 {
 	t->proc.owner = owner;
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 }
 
 /* Nobody reads: the owner that fills the ring loses its own samples, and others still find room. */
@@ -268,20 +270,20 @@ static void a_process_without_budget_sends_no_snapshots(void **state)
 
 	/* What other tests have described, at these addresses, counts no more. */
 	for (__u32 i = 0; i < bpf_map__max_entries(t->skel->maps.described); i++)
-		twin_put(t->skel->maps.described, i, &none);
+		own_put(t->skel->maps.described, i, &none);
 	begin_with_thread(t, 1);
 	push_frames(t, 40);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	t->proc.code_ns = now.tv_sec * 1000000000ULL + now.tv_nsec;
 	t->proc.code_bytes = 0;
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 1);
 	/* A slow machine gives the budget back meanwhile. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	refilled = (now.tv_sec * 1000000000ULL + now.tv_nsec - t->proc.code_ns) >> CODE_RATE_SHIFT;
 	assert_true(t->codes - codes < 10 + (int)(refilled / SNAPSHOT_MIN));
 	t->proc.code_bytes = CODE_BYTES_MAX;
-	twin_put(t->skel->maps.procs, t->pid, &t->proc);
+	own_put(t->skel->maps.procs, t->pid, &t->proc);
 	assert_int_equal(twin_interrupt(t, true), 1);
 	assert_true(t->codes - codes > 20);
 }

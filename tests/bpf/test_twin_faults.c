@@ -25,7 +25,8 @@ static void begin_in_pages(struct twin_test *t, int version)
 	interp_addr = fake_interp(t->fake);
 	new_page(t->fake);
 	fake_stack_begin(&t->stack, t->fake,
-			 fake_thread(t->fake, interp_addr, twin_self(), FAKE_STATUS_BOUND));
+			 fake_thread(t->fake, interp_addr, own_thread_pointer(),
+				     FAKE_STATUS_BOUND));
 	new_page(t->fake);
 	fake_push_entry(&t->stack);
 	fake_code(t->fake);
@@ -163,7 +164,7 @@ static void random_interpreters_give_what_the_host_gives(void **state)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		twin_begin(t, rng_below(&rng, FAKE_VERSION_CNT));
-		fake_random(t->fake, &rng, twin_self(), &t->stack);
+		fake_random(t->fake, &rng, own_thread_pointer(), &t->stack);
 		seen[assert_twins_agree(t)] = true;
 		assert_true(t->record.reason <= REASON_NATIVE_THREAD);
 		for (int again = 0; again < 5; again++) {
