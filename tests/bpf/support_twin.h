@@ -61,8 +61,11 @@ static void twin_code(void *ctx, const struct record_code *record)
 
 static int twin_record(void *ctx, void *data, size_t size)
 {
-	struct sampler_handler handler = { twin_sample, twin_task, twin_code, twin_bad_record,
-					   ctx };
+	struct sampler_handler handler = { .sample = twin_sample,
+					   .task = twin_task,
+					   .code = twin_code,
+					   .bad_record = twin_bad_record,
+					   .ctx = ctx };
 
 	record_dispatch(&handler, data, size);
 	return 0;

@@ -80,7 +80,11 @@ static void on_bad_record(void *ctx)
 
 static int on_record(void *ctx, void *data, size_t size)
 {
-	struct sampler_handler handler = { on_sample, on_task, on_code, on_bad_record, ctx };
+	struct sampler_handler handler = { .sample = on_sample,
+					   .task = on_task,
+					   .code = on_code,
+					   .bad_record = on_bad_record,
+					   .ctx = ctx };
 
 	record_dispatch(&handler, data, size);
 	return 0;
