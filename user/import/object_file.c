@@ -87,6 +87,9 @@ void object_file_close(struct object_file *f)
 	if (f->kernel)
 		kernel_names_free(f->kernel);
 	free(f->kernel);
+	if (f->natives)
+		native_names_free(f->natives);
+	free(f->natives);
 	free(f->path);
 	dso_reader__free(f->dso);
 }
@@ -108,4 +111,16 @@ const struct kernel_name *object_file_kernel(struct object_file *f, __u64 addres
 			log_debug("capture", "%s: out of memory", f->path);
 	}
 	return f->kernel ? kernel_names_find(f->kernel, address) : NULL;
+}
+
+const char *object_file_native(struct object_file *f, const char *path, __u64 offset)
+{
+	if (!f->dso)
+		return NULL;
+	if (!f->natives) {
+		f->natives = calloc(1, sizeof(*f->natives));
+		if (f->natives && native_names_read(f->natives, dso_reader__notes(f->dso)))
+			log_debug("capture", "%s: out of memory", f->path);
+	}
+	return f->natives ? native_names_find(f->natives, path, offset) : NULL;
 }

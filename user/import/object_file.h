@@ -13,6 +13,7 @@
 
 #include "dso/dso_reader.h"
 #include "dso/kernel_names.h"
+#include "dso/native_names.h"
 #include "perfdata/perf_reader.h"
 #include "symbol/native_files.h"
 
@@ -21,7 +22,9 @@ struct object_file {
 	__u8 build_id[20];
 	unsigned build_id_size;
 	struct dso_reader *dso; /* if it is one of krait's */
-	struct kernel_names *kernel; /* that the DSO has; NULL not asked for yet */
+	/* That the DSO has; NULL not asked for yet. */
+	struct kernel_names *kernel;
+	struct native_names *natives;
 	bool is_dso; /* by its name; dso may be missing */
 	struct module *native; /* NULL where it is another file now, or gone */
 };
@@ -34,6 +37,8 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 void object_file_close(struct object_file *f);
 /* The mapping is of this one. */
 bool object_file_is(const struct object_file *f, const struct perf_read *record);
+/* What the DSO calls that place of a native file; NULL unknown. */
+const char *object_file_native(struct object_file *f, const char *path, __u64 offset);
 /* What the DSO calls an address of the kernel; NULL unknown. */
 const struct kernel_name *object_file_kernel(struct object_file *f, __u64 address);
 #endif /* KRAIT_IMPORT_OBJECT_FILE_H */

@@ -189,6 +189,18 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 	return (__u32)s->tag;
 }
 
+/* As it was called when it was recorded, where the file has gone or is another one by now. */
+static __u32 stored_native_frame(struct objects *o, const struct object *object, __u64 offset)
+{
+	const char *name = NULL;
+
+	for (__u32 i = o->cnt; i-- > 0 && !name;) {
+		if (o->list[i].file.is_dso)
+			name = object_file_native(&o->list[i].file, object->file.path, offset);
+	}
+	return name ? frame_native(o->dict, name, object->file.path, 0) : 0;
+}
+
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 {
 	struct profile_frame frame = { .unit = -1 };
@@ -203,8 +215,11 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 		if (s)
 			return (__u32)s->tag;
 	}
-	if (!object->file.is_dso)
-		return object_frame(o, object);
+	if (!object->file.is_dso) {
+		__u32 stored = stored_native_frame(o, object, offset);
+
+		return stored ? stored : object_frame(o, object);
+	}
 	if (!object->file.dso || !dso_reader__find(object->file.dso, offset, &place)) {
 		/* Without names, places can still be told apart. */
 		o->unresolved++;

@@ -17,10 +17,13 @@
 #include "dso/dso_files.h"
 #include "perfdata/kernel_maps.h"
 #include "dso/kernel_names.h"
+#include "dso/native_names.h"
 #include "perfdata/format.h"
 #include "perfmap/perf_map.h"
 #include "perfdata/perf_writer.h"
 #include "perfdata/announce.h"
+#include "proc/modules.h"
+#include "proc/space.h"
 #include "profile/identities.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -38,7 +41,9 @@ struct perf_data {
 	struct perf_writer *writer; /* NULL until it is known what there is to count */
 	struct event_spec *events; /* what the writer has been told */
 	unsigned event_cnt;
-	struct kernel_names kernel_names; /* of what was met, for those who may not know later */
+	/* Of what was met, for those who may not know later. */
+	struct kernel_names kernel_names;
+	struct native_names native_names;
 	__u32 stored_names; /* of them, on disk */
 	__u64 names_ns; /* when they were last stored for their own sake */
 	struct kernel_maps kernel; /* and this, as well */
@@ -76,6 +81,7 @@ static void perf_data_free(struct emitter *base)
 	free(e->events);
 	kernel_maps_free(&e->kernel);
 	kernel_names_free(&e->kernel_names);
+	native_names_free(&e->native_names);
 	free(e->chain);
 	free(e);
 }
@@ -182,9 +188,23 @@ static void keep_name(struct perf_data *e, const struct dict *dict, const struct
 		log_debug("perf.data", "a name of the kernel found no memory");
 }
 
+/* The same of native code. What has no symbol is called after its file, which readers do by themselves. */
+static void keep_native_name(struct perf_data *e, const struct dict *dict,
+			     const struct space *space, const struct profile_frame *f, bool leaf)
+{
+	__u64 address = f->address - !leaf;
+	const struct mapping *m = space ? space__find(space, address) : NULL;
+	const char *name = dict__text(dict, f->name);
+
+	if (m && *name != '[' &&
+	    native_names_add(&e->native_names, module__name(m->module),
+			     address - m->start + m->offset, name))
+		log_debug("perf.data", "a name of native code found no memory");
+}
+
 /* Addresses of the stack, leaf first; the frame of the process, too. */
-static unsigned build_chain(struct perf_data *e, const struct dict *dict, __u32 node,
-			    __u32 *ret_image)
+static unsigned build_chain(struct perf_data *e, const struct dict *dict, const struct space *space,
+			    __u32 node, __u32 *ret_image)
 {
 	const struct profile_node *n;
 	unsigned cnt = 0;
@@ -198,6 +218,8 @@ static unsigned build_chain(struct perf_data *e, const struct dict *dict, __u32 
 		f = dict__frame_at(dict, n->frame);
 		if (f->kind == FRAME_KERNEL && f->address)
 			keep_name(e, dict, f, !cnt);
+		if (f->kind == FRAME_NATIVE && f->address)
+			keep_native_name(e, dict, space, f, !cnt);
 		if (f->kind == FRAME_PROCESS)
 			*ret_image = n->frame;
 		else if (f->address)
@@ -239,11 +261,15 @@ static int publish(struct perf_data *e)
 	return err;
 }
 
+static __u32 names_cnt(const struct perf_data *e)
+{
+	return e->kernel_names.cnt + e->native_names.cnt;
+}
+
 /* There are new ones for hours, and a store is of all that the newest DSO has. */
 static bool names_are_behind(struct perf_data *e, __u64 now_ns)
 {
-	if (e->stored_names == e->kernel_names.cnt ||
-	    (e->names_ns && now_ns < e->names_ns + NAMES_NS))
+	if (e->stored_names == names_cnt(e) || (e->names_ns && now_ns < e->names_ns + NAMES_NS))
 		return false;
 	e->names_ns = now_ns;
 	return true;
@@ -260,7 +286,7 @@ static int keep_up(struct perf_data *e, const struct profile *p, __u64 now_ns)
 		err = store(e, p, dso_files__store);
 	if (!err)
 		err = perf_writer__flush(e->writer);
-	e->unflushed = e->stored_names != e->kernel_names.cnt;
+	e->unflushed = e->stored_names != names_cnt(e);
 	e->readable = e->readable || !err;
 	return err || !e->place || !e->place->early ? err : publish(e);
 }
@@ -283,7 +309,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 		return err;
 	if (!e->chain_cnt || e->chain_node != s->node) {
 		e->chain_node = s->node;
-		e->chain_cnt = build_chain(e, p->dict, s->node, &e->chain_image);
+		e->chain_cnt = build_chain(e, p->dict, s->space, s->node, &e->chain_image);
 		if (e->chain_cnt - 1 > e->max_depth)
 			e->max_depth = e->chain_cnt - 1;
 	}
@@ -342,6 +368,7 @@ static char *make_notes(const struct perf_data *e, const struct profile *p)
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
 	kernel_names_write(&e->kernel_names, out);
+	native_names_write(&e->native_names, out);
 	identities_write(dict__identities_of(p->dict), out);
 	if (fclose(out)) {
 		free(text);
@@ -354,7 +381,7 @@ static int store(struct perf_data *e, const struct profile *p, store_fn fn)
 {
 	cleanup_free char *notes = make_notes(e, p);
 
-	e->stored_names = e->kernel_names.cnt;
+	e->stored_names = names_cnt(e);
 	return notes ? fn(e->files, p->dict, notes) : -ENOMEM;
 }
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_native_names.c - names of native code that travel with a capture: what was put in comes out, and
+ * any text may come in.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "dso/native_names.h"
+
+static char *written(const struct native_names *n)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fputs("milliseconds 5\n", out);
+	native_names_write(n, out);
+	fputs("user 5 root\n", out);
+	fclose(out);
+	return text;
+}
+
+static void add(struct native_names *n, const char *path, __u64 offset, const char *name)
+{
+	assert_int_equal(native_names_add(n, path, offset, name), 0);
+}
+
+static void what_was_put_in_comes_out(void **state)
+{
+	struct native_names n = { 0 }, read = { 0 };
+	char *text;
+
+	add(&n, "/lib/b c.so", 0x1234, "operator new(unsigned long)");
+	add(&n, "/lib/a.so", 0x10, "f");
+	add(&n, "/lib/b c.so", 0xffffffffffULL, "g");
+	add(&n, "/lib/a.so", 0x10, "another"); /* it has a name */
+	text = written(&n);
+	assert_string_equal(text, "milliseconds 5\n"
+				  "native /lib/b c.so\n"
+				  " 1234 operator new(unsigned long)\n"
+				  " ffffffffff g\n"
+				  "native /lib/a.so\n"
+				  " 10 f\n"
+				  "user 5 root\n");
+	assert_int_equal(native_names_read(&read, text), 0);
+	assert_int_equal(read.cnt, 3);
+	assert_string_equal(native_names_find(&read, "/lib/b c.so", 0x1234),
+			    "operator new(unsigned long)");
+	assert_string_equal(native_names_find(&read, "/lib/a.so", 0x10), "f");
+	assert_null(native_names_find(&read, "/lib/a.so", 0x1234));
+	assert_null(native_names_find(&read, "/lib/c.so", 0x10));
+	free(text);
+	native_names_free(&n);
+	native_names_free(&read);
+	assert_null(native_names_find(&read, "/lib/a.so", 0x10));
+}
+
+static void a_name_of_two_lines_is_left_out(void **state)
+{
+	struct native_names n = { 0 };
+	char *text;
+
+	add(&n, "/lib/a.so", 1, "f\nnative /etc/passwd");
+	add(&n, "/lib/b\n.so", 1, "f");
+	text = written(&n);
+	assert_string_equal(text, "milliseconds 5\nuser 5 root\n");
+	free(text);
+	native_names_free(&n);
+}
+
+static void any_text_may_come_in(void **state)
+{
+	static const char *const texts[] = { "",
+					     "native ",
+					     "native",
+					     " 5 f",
+					     "native \n 5 f",
+					     "native x\n 5",
+					     "native x\n  f",
+					     "native x\nmilliseconds 5\n 5 f",
+					     "native x\n g f" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct native_names n = { 0 };
+
+		assert_int_equal(native_names_read(&n, texts[i]), 0);
+		assert_int_equal(n.cnt, 0);
+		native_names_free(&n);
+	}
+}
+
+static void there_is_a_bound(void **state)
+{
+	struct native_names n = { 0 };
+
+	for (__u64 i = 0; i < NATIVE_NAMES_MAX + 10; i++)
+		add(&n, "/lib/a.so", i, "f");
+	assert_int_equal(n.cnt, NATIVE_NAMES_MAX);
+	assert_string_equal(native_names_find(&n, "/lib/a.so", NATIVE_NAMES_MAX - 1), "f");
+	native_names_free(&n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_put_in_comes_out),
+		cmocka_unit_test(a_name_of_two_lines_is_left_out),
+		cmocka_unit_test(any_text_may_come_in),
+		cmocka_unit_test(there_is_a_bound),
+	};
+
+	return cmocka_run_group_tests_name("native names", tests, NULL, NULL);
+}
