@@ -266,19 +266,18 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, tgid);
 	struct proc_info *proc = find_proc(pid, process_start_ns(task));
+	bool is_last = BPF_CORE_READ(task, signal, live.counter) == 0;
 	struct record_task record;
 
-	if (BPF_CORE_READ(task, signal, live.counter) == 0) {
-		begin_task(&record, task, RECORD_EXIT);
+	/* By process, not by slot: a thread that got its slot late must still give it back. */
+	if (!is_last && !proc)
+		return 0;
+	begin_task(&record, task, is_last ? RECORD_EXIT : RECORD_THREAD_EXIT);
+	if (is_last) {
 		if (proc)
 			record.dropped = proc->dropped;
 		delete_proc(pid);
-		return emit_task(&record, BPF_RB_NO_WAKEUP);
 	}
-	/* By process, not by slot: a thread that got its slot late must still give it back. */
-	if (!proc)
-		return 0;
-	begin_task(&record, task, RECORD_THREAD_EXIT);
 	return emit_task(&record, BPF_RB_NO_WAKEUP);
 }
 

@@ -15,7 +15,7 @@
 #define KRAIT_SHARE_H
 
 #define OWNER_ROOT 0
-/* A power of two. */
+/* A power of two; owner_place() counts on this one. */
 #define OWNER_CNT 256
 /* Places in the table that a uid may have. */
 #define OWNER_PROBES 16
@@ -30,7 +30,11 @@ static inline __u32 owner_place(__u32 uid, __u32 probe)
 {
 	__u32 place = ((uid * 2654435761U >> 24) + probe) & (OWNER_CNT - 1);
 
-	return place ? place : OWNER_CNT - 1;
+	/*
+	 * 0 is root's: the last one. Without a branch, both ways of which the verifier would follow at each
+	 * place: place - 1 has bits above the eighth only where it wraps.
+	 */
+	return place | ((place - 1) >> 8 & (OWNER_CNT - 1));
 }
 
 /*
