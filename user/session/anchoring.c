@@ -4,87 +4,16 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/queue.h>
-#include <time.h>
-#include <uthash.h>
 
 #include "sampler/anchors.h"
-#include "stack/placement.h"
-#include "stack/stacks.h"
+#include "session/anchoring_parts.h"
 #include "util/cleanup.h"
-#include "util/clock.h"
 #include "util/log.h"
 
-/*
- * A thread younger than KRAIT_ANCHOR_AGE_NS may be gone, its thread state freed, between the look at it
- * and the write: it gets none.
- */
-
-/* How long an emptied slot must stay empty before krait uses it; doubles with every failure. */
-#define WATCH_MIN_NS (2 * NS_PER_SEC)
-#define WATCH_MAX_NS (64 * NS_PER_SEC)
-/* Writes in one batch. */
-#define MAX_BATCH 256
 /* Processes with descriptors for it: two each. */
 #define MAX_PROCESSES 2048
 /* Threads whose ends were dropped are known until their process ends. */
 #define MAX_THREADS (2 * KRAIT_MAX_SLOTS)
-
-enum hold {
-	HOLD_FRESH, /* never written */
-	HOLD_OWNED, /* what is in the slot comes from us */
-	HOLD_WATCH, /* emptied; is somebody else writing? */
-	HOLD_REFUSED, /* left alone for good */
-};
-
-enum asked {
-	ASKED_NOTHING,
-	ASKED_WRITE, /* of addrs */
-	ASKED_CLEAR,
-	ASKED_LOOK, /* has it stayed empty? */
-};
-
-struct admitted {
-	struct anchor_process process;
-	const char *refused; /* why it gets no anchors any more */
-	TAILQ_HEAD(, anchored) threads;
-	UT_hash_handle hh;
-};
-
-struct anchored {
-	struct anchoring *anchoring;
-	struct admitted *process;
-	pid_t tid;
-	unsigned owner; /* who pays for its anchor: bpf/share.h */
-	__u64 start_ns;
-	__u32 slot;
-	struct last_stack *stack;
-	enum hold hold;
-	enum asked asked;
-	int index; /* of the anchor, < 0 none */
-	bool queued;
-	bool dumpable; /* when it was seen last */
-	__u32 addr_cnt; /* of addrs, to be written; 0 empties the slot */
-	__u64 *addrs; /* the frame to anchor at and its callers */
-	__u64 watch_ns, watch_until_ns;
-	__u64 tstate_addr, interp_addr, thread_ptr; /* as the last sample said */
-	struct placement placement;
-	TAILQ_ENTRY(anchored) of_process;
-	UT_hash_handle hh;
-};
-
-struct anchoring {
-	enum anchor_mode mode;
-	struct anchors *anchors;
-	struct anchor_access access;
-	struct admitted *by_pid;
-	struct anchored *by_tid;
-	struct stacks *stacks;
-	struct anchoring_stats stats;
-	int batch_cnt;
-	pid_t batch[MAX_BATCH];
-};
 
 struct anchoring *anchoring__new(enum anchor_mode mode, struct anchors *anchors,
 				 const struct anchor_access *access)
@@ -103,7 +32,7 @@ struct anchoring *anchoring__new(enum anchor_mode mode, struct anchors *anchors,
 	return a;
 }
 
-static void give_back(struct anchoring *a, struct anchored *t)
+void anchored_give_back(struct anchoring *a, struct anchored *t)
 {
 	if (t->index < 0)
 		return;
@@ -116,7 +45,7 @@ static void forget(struct anchoring *a, struct anchored *t)
 {
 	if (t->asked)
 		a->access.forget(a->access.ctx, t);
-	give_back(a, t);
+	anchored_give_back(a, t);
 	a->access.remove(a->access.ctx, t->slot, t->tid, t->start_ns);
 	stacks__forget(a->stacks, &t->stack);
 	TAILQ_REMOVE(&t->process->threads, t, of_process);
@@ -264,43 +193,6 @@ static int set_addrs(struct anchored *t, const struct stack *stack, int frame)
 	return 0;
 }
 
-static void enqueue(struct anchoring *a, struct anchored *t)
-{
-	if (t->queued || a->batch_cnt == MAX_BATCH)
-		return;
-	t->queued = true;
-	a->batch[a->batch_cnt++] = t->tid;
-}
-
-/* Not krait's alone: empty the slot and see whether it stays so. */
-static void watch(struct anchoring *a, struct anchored *t, __u64 now_ns)
-{
-	if (t->watch_ns)
-		t->watch_ns = t->watch_ns * 2 < WATCH_MAX_NS ? t->watch_ns * 2 : WATCH_MAX_NS;
-	else
-		t->watch_ns = WATCH_MIN_NS;
-	t->hold = HOLD_WATCH;
-	t->watch_until_ns = now_ns + t->watch_ns;
-	t->addr_cnt = 0;
-	enqueue(a, t);
-}
-
-static void refuse(struct anchoring *a, struct anchored *t, const char *why)
-{
-	t->hold = HOLD_REFUSED;
-	give_back(a, t);
-	log_debug("anchoring", "thread %d gets full walks only: %s", t->tid, why);
-}
-
-/* None of its threads is asked about any more. */
-static void refuse_process(struct admitted *p, const char *why)
-{
-	if (p->refused)
-		return;
-	p->refused = why;
-	log_warn("anchoring", "process %d gets full walks only: %s", p->process.pid, why);
-}
-
 static void take_sample(struct anchored *t, const struct record_sample *e)
 {
 	t->tstate_addr = e->tstate_addr;
@@ -341,7 +233,7 @@ static void consider(struct anchoring *a, struct anchored *t, const struct recor
 		return;
 	count_note(a, record->anchor);
 	if (stack->mismatch) {
-		refuse(a, t, "an audit found a wrong base");
+		anchored_refuse(a, t, "an audit found a wrong base");
 		return;
 	}
 	take_sample(t, record);
@@ -353,11 +245,11 @@ static void consider(struct anchoring *a, struct anchored *t, const struct recor
 		return; /* what comes of that is not known yet */
 	if (t->hold == HOLD_WATCH) {
 		if (record->time_ns >= t->watch_until_ns)
-			enqueue(a, t);
+			anchored_enqueue(a, t);
 	} else if (record->anchor == ANCHOR_NOTE_FOREIGN) {
-		watch(a, t, record->time_ns);
+		anchored_watch(a, t, record->time_ns);
 	} else if (frame >= 0 && !set_addrs(t, stack, frame)) {
-		enqueue(a, t);
+		anchored_enqueue(a, t);
 	}
 }
 
@@ -366,12 +258,6 @@ static bool matters(const struct record_sample *record)
 {
 	return record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH ||
 	       record->anchor > ANCHOR_NOTE_DELTA;
-}
-
-static void stop(struct anchoring *a, const struct anchored *t)
-{
-	if (t->index >= 0)
-		anchors__stop(a->anchors, t->index);
 }
 
 void anchoring__sample(struct anchoring *a, const struct record_sample *record,
@@ -389,7 +275,7 @@ void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 	}
 	err = stacks__merge(a->stacks, &t->stack, record, frames, &stack);
 	if (err == -ESTALE)
-		stop(a, t);
+		anchored_stop(a, t);
 	if (!err)
 		consider(a, t, record, stack);
 }
@@ -399,154 +285,7 @@ void anchoring__reset(struct anchoring *a, pid_t tid, __u64 start_ns)
 	struct anchored *t = find(a, tid, start_ns);
 
 	if (t)
-		stop(a, t);
-}
-
-/* ---- writes ----------------------------------------------------------------------------------- */
-
-/* An index and the tie to the thread, where they are still missing. */
-static int prepare(struct anchoring *a, struct anchored *t)
-{
-	int err;
-
-	if (t->index >= 0)
-		return 0;
-	t->index = anchors__take(a->anchors, t->owner);
-	if (t->index < 0)
-		return t->index;
-	err = a->access.tie(a->access.ctx, t->slot, t->tid, t->start_ns, (__u32)t->index);
-	if (err) {
-		anchors__give_back(a->anchors, t->index);
-		t->index = -1;
-	}
-	return err;
-}
-
-static __u64 boot_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
-}
-
-/* The watch is over, or goes on, longer. */
-static void on_look(struct anchoring *a, struct anchored *t, int result,
-		    const struct probe_anchor_state *state)
-{
-	if (result || !state || state->lpf_addr)
-		watch(a, t, clock_monotonic_ns());
-	else
-		t->hold = HOLD_FRESH;
-}
-
-static void on_written(struct anchoring *a, struct anchored *t, int result,
-		       const struct probe_anchor_state *state)
-{
-	__u64 now_ns = clock_monotonic_ns();
-
-	if (!result && state) {
-		anchors__complete(a->anchors, t->index, state->seq);
-		a->stats.writes++;
-		t->hold = HOLD_OWNED;
-		placement_written(&t->placement, now_ns);
-	} else if (result == -EBUSY) {
-		watch(a, t, now_ns);
-	} else if (result && result != -ESTALE && result != -EAGAIN) {
-		a->stats.refused++;
-		refuse(a, t, strerror(-result));
-	}
-}
-
-static void on_answer(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
-{
-	struct anchored *t = ctx;
-	struct anchoring *a = t->anchoring;
-	const struct probe_anchor_state *state =
-		data && len == sizeof(struct probe_anchor_state) ? data : NULL;
-	enum asked asked = t->asked;
-
-	t->asked = ASKED_NOTHING;
-	if (!data && (result == -ETIMEDOUT || result == -EIO || result == -EUSERS)) {
-		refuse_process(t->process, "writing an anchor does not come back");
-		a->stats.refused++;
-		refuse(a, t, strerror(-result));
-	} else if (asked == ASKED_LOOK) {
-		on_look(a, t, result, state);
-	} else if (asked == ASKED_WRITE) {
-		on_written(a, t, result, state);
-	} else if (result && result != -ESTALE && result != -EAGAIN && result != -ESRCH) {
-		a->stats.refused++;
-		refuse(a, t, strerror(-result));
-	}
-}
-
-static void ask(struct anchoring *a, struct anchored *t, enum asked what)
-{
-	const struct admitted *p = t->process;
-	const struct py_offsets *off = &p->process.offsets;
-	const int fds[] = { p->process.dir, p->process.mem };
-	struct probe_request r = {
-		.op = what == ASKED_LOOK ? PROBE_ANCHOR_READ : PROBE_ANCHOR_WRITE,
-		.pid = p->process.pid,
-		.anchor = {
-			.tstate_addr = t->tstate_addr,
-			.interp_addr = t->interp_addr,
-			.thread_ptr = t->thread_ptr,
-			.thread_id = off->thread.thread_id,
-			.interp = off->thread.interp,
-			.last_profiled_frame = off->thread.last_profiled_frame,
-			.last_profiled_frame_seq = off->thread.last_profiled_frame_seq,
-			.creds_digest = p->process.creds_digest,
-			.frame_addr = what == ASKED_WRITE ? t->addrs[0] : 0,
-			.foreign_ok = what == ASKED_CLEAR || t->hold == HOLD_OWNED,
-		},
-	};
-	int err;
-
-	t->asked = what;
-	err = a->access.ask(a->access.ctx, &r, fds, on_answer, t);
-	if (err)
-		on_answer(t, err, NULL, 0, NULL);
-}
-
-/* What was decided on a while ago, if it still may be done. */
-static void act(struct anchoring *a, struct anchored *t, __u64 now_ns)
-{
-	if (t->hold == HOLD_REFUSED || t->asked || t->process->refused || !t->dumpable ||
-	    boot_clock_ns() < t->start_ns + KRAIT_ANCHOR_AGE_NS)
-		return;
-	if (t->hold == HOLD_WATCH && t->watch_until_ns <= now_ns) {
-		ask(a, t, ASKED_LOOK);
-		return;
-	}
-	if (t->hold == HOLD_WATCH) {
-		stop(a, t);
-		ask(a, t, ASKED_CLEAR);
-		return;
-	}
-	/* All in use, or no slot yet: there is always the full walk. */
-	if (!t->addr_cnt || prepare(a, t))
-		return;
-	anchors__begin(a->anchors, t->index, t->tstate_addr, t->addrs, t->addr_cnt);
-	ask(a, t, ASKED_WRITE);
-}
-
-void anchoring__flush(struct anchoring *a)
-{
-	__u64 now_ns = clock_monotonic_ns();
-	int cnt = a->batch_cnt;
-	struct anchored *t;
-
-	/* A write that meets a stranger queues another one: for the next time. */
-	a->batch_cnt = 0;
-	for (int i = 0; i < cnt; i++) {
-		HASH_FIND_INT(a->by_tid, &a->batch[i], t);
-		if (!t)
-			continue;
-		t->queued = false;
-		act(a, t, now_ns);
-	}
+		anchored_stop(a, t);
 }
 
 void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns)
@@ -556,22 +295,6 @@ void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns)
 	HASH_FIND_INT(a->by_tid, &tid, t);
 	if (t && t->start_ns == start_ns)
 		forget(a, t);
-}
-
-bool anchoring__detach(struct anchoring *a)
-{
-	struct anchored *t, *next;
-	bool some = false;
-
-	HASH_ITER(hh, a->by_tid, t, next) {
-		if (!t->asked && t->hold == HOLD_OWNED && !t->process->refused && t->dumpable) {
-			t->hold = HOLD_REFUSED;
-			stop(a, t);
-			ask(a, t, ASKED_CLEAR);
-		}
-		some = some || t->asked;
-	}
-	return some;
 }
 
 const struct anchoring_stats *anchoring__stats(const struct anchoring *a)

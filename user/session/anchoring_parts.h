@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * anchoring_parts.h - what anchoring.c, which owns processes and threads and takes their samples in, shares
+ * with anchoring_writes.c, which has anchors written.
+ */
+#ifndef KRAIT_SESSION_ANCHORING_PARTS_H
+#define KRAIT_SESSION_ANCHORING_PARTS_H
+
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "session/anchoring.h"
+#include "stack/placement.h"
+#include "stack/stacks.h"
+
+/* Writes in one batch. */
+#define MAX_BATCH 256
+
+enum hold {
+	HOLD_FRESH, /* never written */
+	HOLD_OWNED, /* what is in the slot comes from us */
+	HOLD_WATCH, /* emptied; is somebody else writing? */
+	HOLD_REFUSED, /* left alone for good */
+};
+
+enum asked {
+	ASKED_NOTHING,
+	ASKED_WRITE, /* of addrs */
+	ASKED_CLEAR,
+	ASKED_LOOK, /* has it stayed empty? */
+};
+
+struct admitted {
+	struct anchor_process process;
+	const char *refused; /* why it gets no anchors any more */
+	TAILQ_HEAD(, anchored) threads;
+	UT_hash_handle hh;
+};
+
+struct anchored {
+	struct anchoring *anchoring;
+	struct admitted *process;
+	pid_t tid;
+	unsigned owner; /* who pays for its anchor: bpf/share.h */
+	__u64 start_ns;
+	__u32 slot;
+	struct last_stack *stack;
+	enum hold hold;
+	enum asked asked;
+	int index; /* of the anchor, < 0 none */
+	bool queued;
+	bool dumpable; /* when it was seen last */
+	__u32 addr_cnt; /* of addrs, to be written; 0 empties the slot */
+	__u64 *addrs; /* the frame to anchor at and its callers */
+	__u64 watch_ns, watch_until_ns;
+	__u64 tstate_addr, interp_addr, thread_ptr; /* as the last sample said */
+	struct placement placement;
+	TAILQ_ENTRY(anchored) of_process;
+	UT_hash_handle hh;
+};
+
+struct anchoring {
+	enum anchor_mode mode;
+	struct anchors *anchors;
+	struct anchor_access access;
+	struct admitted *by_pid;
+	struct anchored *by_tid;
+	struct stacks *stacks;
+	struct anchoring_stats stats;
+	int batch_cnt;
+	pid_t batch[MAX_BATCH];
+};
+
+/* Its turn comes with the next flush, while there is room in the batch. */
+void anchored_enqueue(struct anchoring *a, struct anchored *t);
+/* Not krait's alone: empty the slot and see whether it stays so. */
+void anchored_watch(struct anchoring *a, struct anchored *t, __u64 now_ns);
+void anchored_refuse(struct anchoring *a, struct anchored *t, const char *why);
+/* The kernel side goes by its anchor no longer. */
+void anchored_stop(struct anchoring *a, const struct anchored *t);
+/* The anchor's place is another's from now on. */
+void anchored_give_back(struct anchoring *a, struct anchored *t);
+
+#endif /* KRAIT_SESSION_ANCHORING_PARTS_H */
