@@ -282,7 +282,19 @@ static bool save_elsewhere(struct output *out, const struct profile *p, unsigned
 	return false;
 }
 
-static int explain(struct output *out, const struct profile *p, bool saved, struct error *err)
+/* Why was said when it happened. */
+static int explain_rest(const struct output *out, struct error *err)
+{
+	if (out->ops->sample && output_file__is_published(out->file))
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fitted",
+				 out->path);
+	if (output_file__name(out->file))
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
+				 "%s was not written; what was there stays", out->path);
+	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s is not whole", out->path);
+}
+
+static int explain(const struct output *out, bool saved, struct error *err)
 {
 	const char *why = output_file_strerror(out->err);
 
@@ -315,7 +327,7 @@ static int finish_output(struct output *out, const struct profile *p, unsigned e
 	if (!ended_early && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
 	saved = !out->ops->sample && output_file__name(out->file) && save_elsewhere(out, p, event);
-	return explain(out, p, saved, err);
+	return ended_early && !saved ? explain_rest(out, err) : explain(out, saved, err);
 }
 
 static bool is_empty(const struct profile *p)
