@@ -98,3 +98,8 @@ void anchors__complete(struct anchors *a, int index, __u64 seq)
 	a->map[index].seq = seq;
 	set_epoch(&a->map[index], ++a->last_epoch);
 }
+
+__u64 anchors__refused(const struct anchors *a, unsigned owner)
+{
+	return quota__refused(a->quota, owner);
+}

@@ -39,4 +39,7 @@ void anchors__complete(struct anchors *a, int index, __u64 seq);
 /* No deltas from here on, until the next write. */
 void anchors__stop(struct anchors *a, int index);
 
+/* How often that owner was refused one, for want of room. Any thread, once the others have ended. */
+__u64 anchors__refused(const struct anchors *a, unsigned owner) __attribute__((nonnull));
+
 #endif /* KRAIT_SAMPLER_ANCHORS_H */

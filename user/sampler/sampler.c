@@ -375,7 +375,7 @@ void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 star
 	pthread_mutex_unlock(&s->slots_lock);
 }
 
-struct anchors *sampler__anchors(struct sampler *s)
+struct anchors *sampler__anchors(const struct sampler *s)
 {
 	return s->anchors;
 }

@@ -110,7 +110,7 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner);
 void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns);
 
 /* The anchors, and the tie of one to a thread that has a slot (KRAIT_NO_ANCHOR: none). */
-struct anchors *sampler__anchors(struct sampler *s);
+struct anchors *sampler__anchors(const struct sampler *s);
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
 
 /* What the timers of a clock that was sampled have done, on all CPUs together. */

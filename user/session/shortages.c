@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "follow/processes.h"
+#include "sampler/anchors.h"
 #include "sampler/sampler.h"
 #include "session/collector.h"
 #include "proc/modules.h"
@@ -101,6 +102,17 @@ static void warn_of_mappings(struct modules *modules, unsigned owner, const char
 			 q == room->files ? "units of file names" : "ranges");
 }
 
+/* Nothing is lost, but it costs more. anchors: NULL none are wanted. */
+static void warn_of_anchors(const struct anchors *anchors, unsigned owner, const char *name)
+{
+	if (anchors && anchors__refused(anchors, owner))
+		log_warn(
+			NULL,
+			"%s has more threads with deep stacks than there are anchors (%d, fewer of "
+			"one user): some are walked in full each time",
+			name, KRAIT_MAX_ANCHORS);
+}
+
 void shortages_warn(struct collector *c, const struct processes *processes, struct modules *modules,
 		    const struct sampler *sampler)
 {
@@ -112,6 +124,7 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 		owner_name(&books->table, owner, name, sizeof(name));
 		warn_of_profile(c, owner, name);
 		warn_of_mappings(modules, owner, name);
+		warn_of_anchors(sampler__anchors(sampler), owner, name);
 		warn_of_ring(&books->use[owner], name, all);
 		warn_of_processes(&books->use[owner], name,
 				  processes__room_refused(processes, owner),
