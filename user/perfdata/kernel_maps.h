@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel_maps.h - tells a capture where the running kernel and its modules are.
+ * kernel_maps.h - tells a capture where the running kernel and its modules (/proc/modules) are.
  *
  * Must hold: each place is told once.
  */
@@ -11,8 +11,22 @@
 #include <stdbool.h>
 
 struct emit_options;
-struct kernel_module;
 struct perf_writer;
+
+/* More than any kernel has at once. */
+#define KERNEL_MODULES_MAX 4096
+
+struct kernel_module {
+	__u64 start, size;
+	char name[64]; /* "[ext4]", as perf and kallsyms write it */
+};
+
+/*
+ * Those that are there and whose addresses are not hidden from us. *ret is to be freed. Their number;
+ * -errno, -ENOENT where the kernel has no modules at all.
+ */
+int kernel_modules_read(struct kernel_module **ret, const char *path)
+	__attribute__((warn_unused_result));
 
 /* What was told already; all zero at first. */
 struct kernel_maps {

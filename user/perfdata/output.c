@@ -17,13 +17,11 @@
 #include "dso/dso_files.h"
 #include "perfdata/kernel_maps.h"
 #include "dso/kernel_names.h"
-#include "dso/native_names.h"
 #include "perfdata/format.h"
 #include "perfmap/perf_map.h"
 #include "perfdata/perf_writer.h"
+#include "perfdata/write_chain.h"
 #include "perfdata/announce.h"
-#include "proc/modules.h"
-#include "proc/space.h"
 #include "profile/identities.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -41,27 +39,19 @@ struct perf_data {
 	struct perf_writer *writer; /* NULL until it is known what there is to count */
 	struct event_spec *events; /* what the writer has been told */
 	unsigned event_cnt;
-	/* Of what was met, for those who may not know later. */
-	struct kernel_names kernel_names;
-	struct native_names native_names;
-	__u32 stored_names; /* of them, on disk */
+	struct chain chain;
+	__u32 stored_names; /* of the names that the chain has met: on disk */
 	__u64 names_ns; /* when they were last stored for their own sake */
-	struct kernel_maps kernel; /* and this, as well */
+	struct kernel_maps kernel;
 	const struct emit_place *place; /* NULL: the file has its name already */
 	bool placed, published;
 	bool readable; /* the file on disk has samples, and their names are there as well */
 	struct dso_files *files;
 	struct dso *dso; /* theirs */
 	struct announcer announcer;
-	__u64 *chain;
-	__u32 chain_cap, chain_cnt;
-	__u32 chain_node, chain_image; /* what the chain is of: a stack often comes again at once */
-	bool has_kernel,
-		kernel_told; /* there are addresses of the kernel; what is where was said */
-	bool in_user; /* the last address put there was not the kernel's */
+	bool kernel_told; /* where the kernel's code is */
 	__u64 flushed_ns; /* 0 never */
 	bool unflushed; /* there is something that is not on disk */
-	__u32 max_depth;
 };
 
 static struct perf_data *perf_data_of(struct emitter *e)
@@ -80,9 +70,7 @@ static void perf_data_free(struct emitter *base)
 	dso_files__free(e->files);
 	free(e->events);
 	kernel_maps_free(&e->kernel);
-	kernel_names_free(&e->kernel_names);
-	native_names_free(&e->native_names);
-	free(e->chain);
+	chain_free(&e->chain);
 	free(e);
 }
 
@@ -150,94 +138,13 @@ static int perf_data_place(struct emitter *base, const struct emit_place *place)
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
-static int reserve_chain(struct perf_data *e, __u32 depth)
-{
-	__u64 *grown;
-
-	if (depth <= e->chain_cap)
-		return 0;
-	grown = reallocarray(e->chain, (size_t)depth * 2, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	e->chain = grown;
-	e->chain_cap = depth * 2;
-	return 0;
-}
-
-/* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
-static unsigned put_address(struct perf_data *e, unsigned cnt, __u64 address, bool kernel)
-{
-	if (cnt + 2 > PERF_WRITER_MAX_CHAIN)
-		return cnt;
-	if (!cnt || (!kernel && e->chain[0] == (__u64)PERF_CONTEXT_KERNEL && !e->in_user))
-		e->chain[cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
-	e->in_user = !kernel;
-	e->has_kernel = e->has_kernel || kernel;
-	e->chain[cnt++] = address;
-	return cnt;
-}
-
-/* As readers look it up: callers are behind their call. For want of memory it has no name later. */
-static void keep_name(struct perf_data *e, const struct dict *dict, const struct profile_frame *f,
-		      bool leaf)
-{
-	const char *module = dict__text(dict, f->file);
-
-	if (*module && kernel_names_add(&e->kernel_names, f->address - !leaf,
-					dict__text(dict, f->name), module))
-		log_debug("perf.data", "a name of the kernel found no memory");
-}
-
-/* The same of native code. What has no symbol is called after its file, which readers do by themselves. */
-static void keep_native_name(struct perf_data *e, const struct dict *dict,
-			     const struct space *space, const struct profile_frame *f, bool leaf)
-{
-	__u64 address = f->address - !leaf;
-	const struct mapping *m = space ? space__find(space, address) : NULL;
-	const char *name = dict__text(dict, f->name);
-
-	if (m && *name != '[' &&
-	    native_names_add(&e->native_names, module__name(m->module),
-			     address - m->start + m->offset, name))
-		log_debug("perf.data", "a name of native code found no memory");
-}
-
-/* Addresses of the stack, leaf first; the frame of the process, too. */
-static unsigned build_chain(struct perf_data *e, const struct dict *dict, const struct space *space,
-			    __u32 node, __u32 *ret_image)
-{
-	const struct profile_node *n;
-	unsigned cnt = 0;
-
-	*ret_image = 0;
-	e->in_user = false;
-	for (; node; node = n->parent) {
-		const struct profile_frame *f;
-
-		n = dict__node_at(dict, node);
-		f = dict__frame_at(dict, n->frame);
-		if (f->kind == FRAME_KERNEL && f->address)
-			keep_name(e, dict, f, !cnt);
-		if (f->kind == FRAME_NATIVE && f->address)
-			keep_native_name(e, dict, space, f, !cnt);
-		if (f->kind == FRAME_PROCESS)
-			*ret_image = n->frame;
-		else if (f->address)
-			cnt = put_address(e, cnt, f->address, f->kind == FRAME_KERNEL);
-		else if (f->kind != FRAME_THREAD)
-			cnt = put_address(e, cnt, dso__address(e->dso, dict, n->frame), false);
-	}
-	/* Not even a mark: what found no room in the profile. */
-	return cnt ? cnt : put_address(e, 0, dso__address(e->dso, dict, 0), false);
-}
-
 /*
  * Where the kernel's code is, before the first sample that has some: reading it takes a tenth of a second,
  * which the start of a recording has not.
  */
 static int tell_kernel(struct perf_data *e)
 {
-	if (!e->has_kernel || e->kernel_told)
+	if (!e->chain.has_kernel || e->kernel_told)
 		return 0;
 	e->kernel_told = true;
 	return kernel_maps_tell(&e->kernel, e->base.options, e->writer);
@@ -261,15 +168,11 @@ static int publish(struct perf_data *e)
 	return err;
 }
 
-static __u32 names_cnt(const struct perf_data *e)
-{
-	return e->kernel_names.cnt + e->native_names.cnt;
-}
-
 /* There are new ones for hours, and a store is of all that the newest DSO has. */
 static bool names_are_behind(struct perf_data *e, __u64 now_ns)
 {
-	if (e->stored_names == names_cnt(e) || (e->names_ns && now_ns < e->names_ns + NAMES_NS))
+	if (e->stored_names == chain_name_cnt(&e->chain) ||
+	    (e->names_ns && now_ns < e->names_ns + NAMES_NS))
 		return false;
 	e->names_ns = now_ns;
 	return true;
@@ -286,7 +189,7 @@ static int keep_up(struct perf_data *e, const struct profile *p, __u64 now_ns)
 		err = store(e, p, dso_files__store);
 	if (!err)
 		err = perf_writer__flush(e->writer);
-	e->unflushed = e->stored_names != names_cnt(e);
+	e->unflushed = e->stored_names != chain_name_cnt(&e->chain);
 	e->readable = e->readable || !err;
 	return err || !e->place || !e->place->early ? err : publish(e);
 }
@@ -296,6 +199,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 {
 	struct perf_data *e = perf_data_of(base);
 	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
+	const struct chain *chain = &e->chain;
 	struct announcer_stack stack;
 	struct announcer_output to;
 	int err = e->placed ? 0 : perf_data_place(base, NULL);
@@ -304,24 +208,17 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 		err = start_writer(e, p);
 
 	if (!err)
-		err = reserve_chain(e, dict__node_at(p->dict, s->node)->depth + 4);
-	if (err)
-		return err;
-	if (!e->chain_cnt || e->chain_node != s->node) {
-		e->chain_node = s->node;
-		e->chain_cnt = build_chain(e, p->dict, s->space, s->node, &e->chain_image);
-		if (e->chain_cnt - 1 > e->max_depth)
-			e->max_depth = e->chain_cnt - 1;
-	}
-	err = tell_kernel(e);
+		err = chain_build(&e->chain, p->dict, e->dso, s->space, s->node);
+	if (!err)
+		err = tell_kernel(e);
 	if (err)
 		return err;
 	to = (struct announcer_output){ e->writer, e->files };
-	stack = (struct announcer_stack){ s->node, e->chain_image, e->chain, e->chain_cnt };
+	stack = (struct announcer_stack){ s->node, chain->image, chain->list, chain->cnt };
 	err = announcer_sample(&e->announcer, &to, p->dict, s, &stamp, &stack);
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
-					  s->period, e->chain[1], e->chain, e->chain_cnt);
+					  s->period, chain->list[1], chain->list, chain->cnt);
 	e->unflushed = true;
 	/* The first one at once: a header without any says that nothing was flushed. */
 	return err || e->flushed_ns ? err : keep_up(e, p, s->time_ns);
@@ -367,8 +264,8 @@ static char *make_notes(const struct perf_data *e, const struct profile *p)
 	fprintf(out, "milliseconds %lld\n", (long long)(e->base.options->recording.seconds * 1000));
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
-	kernel_names_write(&e->kernel_names, out);
-	native_names_write(&e->native_names, out);
+	kernel_names_write(&e->chain.kernel_names, out);
+	native_names_write(&e->chain.native_names, out);
 	identities_write(dict__identities_of(p->dict), out);
 	if (fclose(out)) {
 		free(text);
@@ -381,7 +278,7 @@ static int store(struct perf_data *e, const struct profile *p, store_fn fn)
 {
 	cleanup_free char *notes = make_notes(e, p);
 
-	e->stored_names = names_cnt(e);
+	e->stored_names = chain_name_cnt(&e->chain);
 	return notes ? fn(e->files, p->dict, notes) : -ENOMEM;
 }
 
@@ -407,7 +304,7 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 		err = start_writer(e, p);
 
 	/* Modules that were loaded meanwhile. */
-	if (!err && e->has_kernel)
+	if (!err && e->chain.has_kernel)
 		err = kernel_maps_tell(&e->kernel, e->base.options, e->writer);
 	/* Before the DSO is complete: it may get a last address there. */
 	if (!err && e->base.options->open_map)
@@ -418,11 +315,11 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		lost += accounts_total(&profile__counts(p, i)->accounts, OUTCOME_LOST);
 
-	if (e->max_depth > PERF_MAX_STACK)
+	if (e->chain.max_depth > PERF_MAX_STACK)
 		log_info(NULL,
 			 "stacks are up to %u frames deep: perf shows them whole with "
 			 "--max-stack %u",
-			 e->max_depth, e->max_depth);
+			 e->chain.max_depth, e->chain.max_depth);
 	announcer_warn(&e->announcer);
 	if (!err && lost)
 		err = perf_writer__lost(e->writer, lost);

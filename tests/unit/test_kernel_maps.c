@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_kernel_modules.c - /proc/modules, and what a capture says of modules.
+ * test_kernel_maps.c - /proc/modules, and what a capture says of modules.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "perfdata/kernel_modules.h"
+#include "perfdata/kernel_maps.h"
 #include "perfdata/perf_reader.h"
 #include "perfdata/perf_writer.h"
 #include "util/error.h"
@@ -121,5 +121,5 @@ int main(void)
 		cmocka_unit_test(a_capture_has_them_as_mappings_of_the_kernel),
 	};
 
-	return cmocka_run_group_tests_name("perfdata/kernel_modules", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("perfdata/kernel_maps", tests, NULL, NULL);
 }

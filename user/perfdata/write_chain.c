@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "perfdata/write_chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dso/dso.h"
+#include "perfdata/format.h"
+#include "perfdata/perf_writer.h"
+#include "proc/modules.h"
+#include "proc/space.h"
+#include "profile/dict.h"
+#include "util/log.h"
+
+void chain_free(struct chain *c)
+{
+	free(c->list);
+	kernel_names_free(&c->kernel_names);
+	native_names_free(&c->native_names);
+	*c = (struct chain){ 0 };
+}
+
+__u32 chain_name_cnt(const struct chain *c)
+{
+	return c->kernel_names.cnt + c->native_names.cnt;
+}
+
+static int reserve(struct chain *c, __u32 depth)
+{
+	__u64 *grown;
+
+	if (depth <= c->cap)
+		return 0;
+	grown = reallocarray(c->list, (size_t)depth * 2, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	c->list = grown;
+	c->cap = depth * 2;
+	return 0;
+}
+
+/* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
+static void put_address(struct chain *c, __u64 address, bool kernel)
+{
+	if (c->cnt + 2 > PERF_WRITER_MAX_CHAIN)
+		return;
+	if (!c->cnt || (!kernel && c->list[0] == (__u64)PERF_CONTEXT_KERNEL && !c->in_user))
+		c->list[c->cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+	c->in_user = !kernel;
+	c->has_kernel = c->has_kernel || kernel;
+	c->list[c->cnt++] = address;
+}
+
+/* As readers look it up: callers are behind their call. For want of memory it has no name later. */
+static void keep_name(struct chain *c, const struct dict *dict, const struct profile_frame *f)
+{
+	const char *module = dict__text(dict, f->file);
+
+	if (*module && kernel_names_add(&c->kernel_names, f->address - (c->cnt > 0),
+					dict__text(dict, f->name), module))
+		log_debug("perf.data", "a name of the kernel found no memory");
+}
+
+/* The same of native code. What has no symbol is called after its file, which readers do by themselves. */
+static void keep_native_name(struct chain *c, const struct dict *dict, const struct space *space,
+			     const struct profile_frame *f)
+{
+	__u64 address = f->address - (c->cnt > 0);
+	const struct mapping *m = space ? space__find(space, address) : NULL;
+	const char *name = dict__text(dict, f->name);
+
+	if (m && *name != '[' &&
+	    native_names_add(&c->native_names, module__name(m->module),
+			     address - m->start + m->offset, name))
+		log_debug("perf.data", "a name of native code found no memory");
+}
+
+static void put_frame(struct chain *c, const struct dict *dict, struct dso *dso,
+		      const struct space *space, __u32 frame)
+{
+	const struct profile_frame *f = dict__frame_at(dict, frame);
+
+	if (f->kind == FRAME_KERNEL && f->address)
+		keep_name(c, dict, f);
+	if (f->kind == FRAME_NATIVE && f->address)
+		keep_native_name(c, dict, space, f);
+	if (f->kind == FRAME_PROCESS)
+		c->image = frame;
+	else if (f->address)
+		put_address(c, f->address, f->kind == FRAME_KERNEL);
+	else if (f->kind != FRAME_THREAD)
+		put_address(c, dso__address(dso, dict, frame), false);
+}
+
+int chain_build(struct chain *c, const struct dict *dict, struct dso *dso,
+		const struct space *space, __u32 node)
+{
+	int err = reserve(c, dict__node_at(dict, node)->depth + 4);
+
+	if (err || (c->cnt && c->node == node))
+		return err;
+	c->node = node;
+	c->cnt = 0;
+	c->image = 0;
+	c->in_user = false;
+	for (; node; node = dict__node_at(dict, node)->parent)
+		put_frame(c, dict, dso, space, dict__node_at(dict, node)->frame);
+	/* Not even a mark: what found no room in the profile. */
+	if (!c->cnt)
+		put_address(c, dso__address(dso, dict, 0), false);
+	if (c->cnt - 1 > c->max_depth)
+		c->max_depth = c->cnt - 1;
+	return 0;
+}
