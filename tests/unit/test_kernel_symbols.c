@@ -63,6 +63,11 @@ static void code_is_found_by_address_whatever_the_order_of_the_lines(void **stat
 	assert_name(s, 0xffffffffc0a00010ULL, "earlier", "other");
 	assert_name(s, 0xffffffffc0b00100ULL, "later", "module");
 	kernel_symbols__free(s);
+	s = open_text("00000000000000b0 t b\n00000000000000d0 t d\n00000000000000a0 t a\n"
+		      "00000000000000c0 t c\n00000000000000e0 t e\n");
+	for (unsigned i = 0; i < 5; i++)
+		assert_name(s, 0xa0 + 16 * i, (char[]){ (char)('a' + i), 0 }, "");
+	kernel_symbols__free(s);
 }
 
 static void the_place_of_the_code_is_the_kernels_own(void **state)

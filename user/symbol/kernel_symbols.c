@@ -149,10 +149,43 @@ static int compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
+/* The first that is beyond the address. */
+static size_t after(const struct kernel_symbols *s, size_t cnt, __u64 addr)
+{
+	size_t low = 0, high = cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->list[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The first ones are in order: nearly all, the kernel's own. What is behind them, of modules and BPF programs,
+ * goes to the end of them or among their last.
+ */
+static void sort(struct kernel_symbols *s, size_t sorted)
+{
+	__u64 lowest = ~0ULL;
+	size_t first;
+
+	for (size_t i = sorted; i < s->cnt; i++)
+		if (s->list[i].start < lowest)
+			lowest = s->list[i].start;
+	first = after(s, sorted, lowest);
+	if (sorted < s->cnt)
+		qsort(s->list + first, s->cnt - first, sizeof(*s->list), compare);
+}
+
 static void load(struct kernel_symbols *s)
 {
 	struct kernel_symbol symbol = { 0 };
-	bool sorted = true;
+	size_t sorted = 0; /* so many are in order */
 	ssize_t len;
 	char *line, *end, *text_end;
 
@@ -171,12 +204,12 @@ static void load(struct kernel_symbols *s)
 		if (!parse_line(line, end, &symbol))
 			continue;
 		note_text(s, &symbol);
-		sorted = sorted && (!s->cnt || s->list[s->cnt - 1].start <= symbol.start);
+		if (sorted == s->cnt && (!s->cnt || s->list[s->cnt - 1].start <= symbol.start))
+			sorted++;
 		if (add(s, &symbol))
 			break;
 	}
-	if (!sorted)
-		qsort(s->list, s->cnt, sizeof(*s->list), compare);
+	sort(s, sorted);
 }
 
 int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_size)
@@ -191,18 +224,10 @@ int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_
 
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr)
 {
-	size_t low = 0, high;
+	size_t low;
 
 	load(s);
-	high = s->cnt;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->list[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = after(s, s->cnt, addr);
 	/* Of several at one address the first, whichever address within was asked for. */
 	while (low > 1 && s->list[low - 2].start == s->list[low - 1].start)
 		low--;
