@@ -15,10 +15,8 @@
 /* Nodes (frames and entry frames) of a stack before it is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048
 /* Native frames of a stack before it is "truncated", and frames of the kernel (its own limit). */
-#define KRAIT_MAX_NATIVE 128
+#define KRAIT_MAX_NATIVE 256
 #define KRAIT_MAX_KERNEL 127
-/* Words at the stack pointer: one is the return address where the leaf has no frame (yet). */
-#define KRAIT_LEAF_WORDS 2
 /*
  * Thread states looked at in one interrupt (27 ns each), if the process has not used up its budget: so
  * many at once, and one for each 2^KRAIT_SEARCH_SHIFT ns (2.6 % of a CPU's time). Without it a search

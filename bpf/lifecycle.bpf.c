@@ -17,6 +17,8 @@
 #include "abi.h"
 #include "share.h"
 #include "read.h"
+#include "rows.h"
+#include "unwind_procs.h"
 #include "task.h"
 #include "procs.h"
 #include "room.h"
@@ -149,6 +151,7 @@ static __always_inline void delete_proc(__u32 pid)
 	if (!old || !books)
 		return;
 	owner = old->owner;
+	bpf_map_delete_elem(&unwind_procs, &pid);
 	if (bpf_map_delete_elem(&procs, &pid))
 		return;
 	__sync_fetch_and_add(&owner_use(books, owner)->procs, -1);
@@ -190,6 +193,7 @@ static __always_inline void resolve_exec(struct task_struct *task, struct record
 
 	if (!old && !follow_all)
 		return;
+	bpf_map_delete_elem(&unwind_procs, &pid);
 	task_binary(task, &key);
 	binary = bpf_map_lookup_elem(&binaries, &key);
 	if (binary)
@@ -235,6 +239,18 @@ int runtime_begin(struct pt_regs *ctx)
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
+/* A forked child has its parent's mappings. */
+static __always_inline void copy_space(__u32 parent_pid, __u32 pid, __u64 start_ns)
+{
+	struct unwind_proc *old = bpf_map_lookup_elem(&unwind_procs, &parent_pid), proc;
+
+	if (!old)
+		return;
+	proc = *old;
+	proc.start_ns = start_ns;
+	bpf_map_update_elem(&unwind_procs, &pid, &proc, BPF_ANY);
+}
+
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -251,6 +267,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0; /* not followed, or not Python: its exec tells, or a probe */
 	proc = *known;
 	begin_task(&record, child, RECORD_FORK);
+	copy_space(parent_pid, pid, record.start_ns);
 	proc.start_ns = record.start_ns;
 	proc.owner = record.owner;
 	proc.dropped = 0;

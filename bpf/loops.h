@@ -37,7 +37,7 @@ static __always_inline int native_next(struct scratch *s)
 {
 	__u64 *room = section_room(s, NATIVE_WORDS * s->native.cnt, NATIVE_WORDS);
 
-	return room ? native_step(&s->native, (struct native_frame *)room) : 1;
+	return room ? unwind_step(&s->native, (struct native_frame *)room) : 1;
 }
 
 static long native_loop(__u32 index, void *data)

@@ -6,17 +6,28 @@
 #ifndef KRAIT_NATIVE_STACK_H
 #define KRAIT_NATIVE_STACK_H
 
+/* What a rule may name at the leaf. */
+static __always_inline void take_leaf_regs(struct scratch *s)
+{
+	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
+
+#pragma unroll
+	for (int i = 0; i < UNWIND_REGS; i++)
+		s->native.regs[i] = s->regs[words[i]];
+}
+
 /* The user registers: those of the interrupt, or what the kernel saved when it was entered. */
 static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
 				     struct task_struct *task, struct native_regs *ret)
 {
-	if (!(s->record.flags & SAMPLE_KERNEL)) {
-		*ret = t->regs;
-		return 0;
-	}
-	if (bpf_probe_read_kernel(s->regs, sizeof(s->regs), task_saved_regs(task, has_task_regs)))
-		return -1;
+	bool in_kernel = s->record.flags & SAMPLE_KERNEL;
+	const void *from = in_kernel ? task_saved_regs(task, has_task_regs) : t->pt_regs;
+
+	*ret = t->regs;
+	if (!from || bpf_probe_read_kernel(s->regs, sizeof(s->regs), from))
+		return in_kernel ? -1 : 0;
 	*ret = (struct native_regs){ s->regs[REG_IP], s->regs[REG_SP], s->regs[REG_FP] };
+	take_leaf_regs(s);
 	return MODE_IS_USER(s->regs[REG_MODE]) ? 0 : -1;
 }
 
@@ -24,27 +35,25 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 					struct task_struct *task)
 {
 	struct loop_ctx c = { .s = s };
+	struct native_walk *w = &s->native;
 	struct native_regs regs;
 
 	if (find_regs(t, s, task, &regs)) {
 		s->record.native_reason = NATIVE_NO_REGS;
 		return;
 	}
-	native_begin(&s->native, &regs);
+	unwind_begin(w, &regs);
+	w->now = (__u32)(s->record.time_ns >> UNWIND_NOW_SHIFT);
+	w->epoch = unwind_epoch();
+	unwind_enter(w, unwind_space_of(s->record.pid, process_start_ns(task)));
 	walk_native_frames(&c, t->has_loop);
-	s->record.native_reason = s->native.reason;
-	section_append(&s->record, SECTION_NATIVE, s->native.cnt);
-	s->leaf_addr = regs.sp;
-}
-
-/* After the kernel's frames, as sections have their order. */
-static __always_inline void take_leaf(struct scratch *s)
-{
-	__u64 *room = section_room(s, 0, KRAIT_LEAF_WORDS);
-
-	if (room && s->record.cnt[SECTION_NATIVE] &&
-	    !read_user(room, KRAIT_LEAF_WORDS * sizeof(*room), s->leaf_addr))
-		section_append(&s->record, SECTION_LEAF, KRAIT_LEAF_WORDS);
+	s->record.native_reason = w->reason;
+	/* What it has read may have been anything, but the leaf is where it is. */
+	if (unwind_epoch() != w->epoch) {
+		s->record.native_reason = NATIVE_CHANGED;
+		w->cnt = 0;
+	}
+	section_append(&s->record, SECTION_NATIVE, w->cnt);
 }
 
 static __always_inline void take_kernel(const struct trigger *t, struct scratch *s)
@@ -64,16 +73,13 @@ static __always_inline void take_native_and_kernel(const struct trigger *t, stru
 						   struct task_struct *task)
 {
 	__u32 reason = s->record.reason;
-	bool wanted = want_native && reason != REASON_EXITING && reason != REASON_EXECING;
 
 	if (reason_outcome(reason) == OUTCOME_LOST)
 		return;
-	if (wanted)
+	if (want_native && reason != REASON_EXITING && reason != REASON_EXECING)
 		take_native(t, s, task);
 	if (want_kernel && s->record.flags & SAMPLE_KERNEL && t->has_kernel_stack)
 		take_kernel(t, s);
-	if (wanted)
-		take_leaf(s);
 }
 
 #endif /* KRAIT_NATIVE_STACK_H */

@@ -102,18 +102,22 @@ _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 /* A frame of native code, leaf first. */
 struct native_frame {
 	__u64 ip; /* of the leaf; of a caller: where it goes on */
-	__u64 frame_addr; /* its frame pointer: where on the stack it lies; 0 unknown */
+	__u64 frame_addr; /* where on the stack its caller's part begins; 0 unknown */
 };
+/* In the lowest bit of frame_addr: only the frame pointer says so. */
+#define NATIVE_BY_FP 1
 _Static_assert(sizeof(struct native_frame) == 16, "struct native_frame is shared with BPF");
 
 /* How the native part of a stack ended. */
 enum native_reason {
 	NATIVE_NONE, /* it was not asked for, or there is none: the task is exiting */
-	NATIVE_COMPLETE, /* at a frame pointer of 0, as threads start with; may be one by chance */
-	NATIVE_NO_FRAME_POINTER, /* code that keeps none */
+	NATIVE_COMPLETE, /* where the thread began */
+	NATIVE_NO_FRAME_POINTER, /* code without rows that keeps none */
 	NATIVE_FAULT, /* the stack's memory is not present */
 	NATIVE_LIMIT, /* deeper than KRAIT_MAX_NATIVE */
 	NATIVE_NO_REGS, /* the user registers could not be found */
+	NATIVE_NO_RULE, /* a row says it in a way that krait does not know, or says nonsense */
+	NATIVE_CHANGED, /* the tables changed meanwhile */
 	NATIVE_REASON_CNT
 };
 
@@ -141,7 +145,6 @@ enum record_section {
 	SECTION_FRAMES, /* struct frame: Python's, leaf first */
 	SECTION_NATIVE, /* struct native_frame, leaf first */
 	SECTION_KERNEL, /* __u64: addresses, leaf first */
-	SECTION_LEAF, /* __u64: what is at the user stack pointer, with native frames */
 	SECTION_CNT
 };
 
@@ -154,7 +157,6 @@ static inline __u32 section_unit(enum record_section section)
 	case SECTION_NATIVE:
 		return sizeof(struct native_frame);
 	case SECTION_KERNEL:
-	case SECTION_LEAF:
 		return sizeof(__u64);
 	case SECTION_CNT:
 		break;
@@ -185,7 +187,7 @@ struct record_sample {
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */
 	__u8 native_reason; /* enum native_reason */
-	__u8 pad_[3];
+	__u8 pad_[5];
 	__u16 cnt[SECTION_CNT]; /* elements of each section */
 	char comm[16]; /* of the thread */
 };

@@ -20,7 +20,10 @@
 #include "walk.h"
 #include "anchor.h"
 #include "codedef.h"
-#include "native.h"
+#include "rows.h"
+#include "unwind_maps.h"
+#include "unwind_procs.h"
+#include "unwind.h"
 #include "task.h"
 #include "procs.h"
 #include "room.h"
@@ -39,6 +42,7 @@ struct trigger {
 	enum sample_context context; /* that the program runs in: scratch.h */
 	bool in_kernel; /* the interrupted code is the kernel's: regs are none */
 	struct native_regs regs; /* of the interrupted code */
+	const void *pt_regs; /* all of them, in the kernel's memory; NULL: nobody has them */
 	/* Constants of the program: */
 	bool has_loop; /* bpf_loop() is there (5.17+) */
 	bool has_kernel_stack; /* bpf_get_stack() takes ctx */

@@ -67,6 +67,7 @@ static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool has_lo
 			.in_kernel = !MODE_IS_USER(context_reg(ctx, REG_MODE)),
 			.regs = { context_reg(ctx, REG_IP), context_reg(ctx, REG_SP),
 				  context_reg(ctx, REG_FP) },
+			.pt_regs = context_regs(ctx),
 			.has_loop = has_loop,
 			.has_kernel_stack = true,
 		},

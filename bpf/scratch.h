@@ -28,11 +28,10 @@ struct scratch {
 	struct record_code code;
 	struct native_walk native;
 	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
-	__u64 leaf_addr; /* its stack pointer there */
 	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
 	/* Room behind the frames: other sections follow them wherever they end. */
-	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + KRAIT_LEAF_WORDS];
+	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL];
 };
 
 /*

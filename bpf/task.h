@@ -158,6 +158,14 @@ static __always_inline __u64 context_reg(const void *ctx, const int number)
 	return value;
 }
 
+/* All of them, in the kernel's memory. */
+static __always_inline const void *context_regs(const void *ctx)
+{
+	const struct bpf_perf_event_data_kern *kern = ctx;
+
+	return BPF_CORE_READ(kern, regs);
+}
+
 /*
  * The index that user space has given to the perf event: in a member of its attributes that means
  * nothing where there is no ring buffer of perf's own. An attach cookie would need 5.15.

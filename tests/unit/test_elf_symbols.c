@@ -70,10 +70,8 @@ static void offsets_without_code_have_no_symbol(void **state)
 	__u64 start;
 
 	assert_int_equal(open_symbols(&s, SELF), 0);
-	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
 		assert_null(elf_symbols__find(s, offsets[i], &start));
-		assert_int_equal(elf_symbols__return_word(s, offsets[i]), -1);
-	}
 	elf_symbols__free(s);
 	elf_symbols__free(NULL);
 }
@@ -167,7 +165,6 @@ static void stubs_have_the_name_of_what_they_call(void **state)
 				continue;
 			named++;
 			assert_true(start <= at && at - start < 16);
-			assert_int_equal(elf_symbols__return_word(s, at), at - start < 11 ? 0 : -1);
 			known += at == start && !strcmp(name, "memfd_create@plt");
 		}
 	}
@@ -233,10 +230,8 @@ static void ask(const char *path)
 		for (__u64 at = 0; at < plt.sh_size; at += 16)
 			elf_symbols__find(s, plt.sh_offset + at, &start);
 	}
-	for (__u64 offset = 0; offset < 1 << 16; offset += 4099) {
+	for (__u64 offset = 0; offset < 1 << 16; offset += 4099)
 		elf_symbols__find(s, offset, &start);
-		assert_in_range(elf_symbols__return_word(s, offset) + 1, 0, 1024);
-	}
 	assert_in_range(elf_symbols__build_id(s, id), 0, BUILD_ID_MAX);
 	elf_symbols__free(s);
 }

@@ -153,10 +153,11 @@ static void whole_stacks(void **state)
 		{ "a frame that is being cleared", "E5 E35 mz", "i40 c0", "2 3" },
 		{ "two entry frames in one native frame", "E5 E35 m E33 m", "x10 i40 c0", "2 4 x0",
 		  "c2 i1 2 4 x0" },
-		{ "the interrupt hit the first instruction of an extension's function", "E5 E35 m",
-		  "x40 i50 c0", "2 x0", "c2 i1 2 x0" },
-		{ "an extension without frame pointer calls back", "E5 E55 m E35 m",
-		  "i40 x60 i70 c0", "2 x1 4" },
+		{ "_start has called the C library", "E5 E35 m", "i40 i50 c60 i0", "2",
+		  "i3 c2 i1 i0 2" },
+		{ "an application's _start", "E5 E35 m", "i40 x50 c60 x0", "x1 2" },
+		{ "an eval loop in somebody's library", "E5 E35 m", "x40 i50 c0", "x0 2",
+		  "c2 i1 x0 2" },
 	};
 
 	CHECK(d);
@@ -165,7 +166,7 @@ static void whole_stacks(void **state)
 static void truncated_stacks(void **state)
 {
 	static const struct drawing d[] = {
-		{ "only the leaf, in the interpreter", "E5 E35 mm", "i-", "2 3", "2 3 ! i0", 0,
+		{ "only the leaf, in the interpreter", "E5 E35 mm", "i-", "2 3 !", "2 3 ! i0", 0,
 		  true, true },
 		{ "only the leaf, in an extension", "E5 E35 mm", "x-", "2 3 ! x0", "2 3 ! x0", 0,
 		  true, true },
@@ -191,17 +192,63 @@ static void truncated_stacks(void **state)
 		  "! i11 i10 2 x9 i8 4 5 x7 x6 i5 7 x4 i3 i2 9 x1 i0 11 12", 0, true, true },
 		{ "behind the fifth, in the C library", FIVE_PYTHON,
 		  "i20 x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 c-",
-		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12", NULL, 0, true, false },
+		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12", NULL, 0, true, true },
 		{ "entry frames that do not go up", "E5 E15 m E35 m", "i40 x60 i80 c0", "2 ! x1 4",
 		  NULL, 0, false, true },
 		{ "a Python chain without its root", "mm", "i20 x30 c0", "0 1 ! x1", NULL, 0, false,
 		  true },
-		{ "no native frame at all", "E5 E35 m", "", "2", NULL, 0, true, true },
+		{ "no native frame at all", "E5 E35 m", "", "2 !", NULL, 0, true, true },
 		{ "no native frame below the kernel's", "E5 E35 m", "", "2 ! k0", NULL, 1, true,
 		  true },
 	};
 
 	CHECK(d);
+}
+
+/* Before 3.11: e is an evaluation, each of one frame. */
+static void frames_are_paired_with_evaluations(void **state)
+{
+	static const struct {
+		const char *what, *python, *native, *evals, *result;
+		bool broken;
+	} cases[] = {
+		{ "one each", "mmm", "i10 i20 i30 i40 i50 c60 c0", ".e.e.e.", "0 1 2" },
+		{ "C between", "mmm", "x5 i10 x20 x30 i40 i50 x55 c60 i0", ".e..ee...",
+		  "x6 0 1 x3 x2 2 x0" },
+		{ "one is about to begin", "mm", "i10 i20 x25 i30 c0", "ee.e.", "0 x2 1" },
+		{ "one too few", "mmm", "i10 x20 i30 c0", "e.e.", "0 1 2 ! x1" },
+		{ "two too many", "m", "i10 i20 x25 i30 c0", "ee.e.", "0 ! x2" },
+		{ "a broken chain", "mm", "i10 x20 i30 x-", "e.e.", "0 1 ! x3 x1", true },
+		{ "no Python", "", "x10 c0", "..", "x0" },
+	};
+	struct native_frame natives[MAX];
+	struct frame frames[MAX];
+	struct join j = { 0 };
+	__u8 origins[MAX];
+	char result[512];
+	bool evals[MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct join_input in = {
+			.frames = frames,
+			.frame_cnt = parse_python(cases[i].python, frames),
+			.natives = natives,
+			.native_cnt = parse_native(cases[i].native, natives, origins),
+			.origins = origins,
+			.evals = evals,
+			.taken = true,
+			.ended = !cases[i].broken,
+		};
+
+		for (size_t k = 0; k < strlen(cases[i].evals); k++)
+			evals[k] = cases[i].evals[k] == 'e';
+		assert_int_equal(join_stacks(&j, &in), 0);
+		write_result(result, sizeof(result), &j, origins);
+		if (strcmp(result, cases[i].result))
+			fail_msg("%s: got \"%s\", want \"%s\"", cases[i].what, result,
+				 cases[i].result);
+	}
+	join_free(&j);
 }
 
 /* Nobody can say what the native frames are: one mark says that there were some. */
@@ -308,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_stacks),
 		cmocka_unit_test(truncated_stacks),
+		cmocka_unit_test(frames_are_paired_with_evaluations),
 		cmocka_unit_test(unknown_natives_are_a_mark),
 		cmocka_unit_test(nothing_is_lost_or_doubled),
 	};

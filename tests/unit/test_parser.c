@@ -289,12 +289,12 @@ static void a_file_that_kills_costs_no_other_its_names(void **state)
 		assert_true(symbol_reader__open(r, &evil, &opened) < 0);
 		assert_true(evil.bad);
 		assert_true(symbol_reader__open(r, &evil, &opened) < 0);
-		assert_int_equal(symbol_reader__find(r, &good, &offset, 1, true, &found), 0);
+		assert_int_equal(symbol_reader__find(r, &good, &offset, 1, &found), 0);
 		assert_false(good.bad);
 		symbol_reader__close(r, &evil);
 	}
 	/* Root's parser has not noticed. */
-	assert_int_equal(symbol_reader__find(r, &roots, &offset, 1, true, &found), 0);
+	assert_int_equal(symbol_reader__find(r, &roots, &offset, 1, &found), 0);
 	assert_int_equal(roots.number, parser);
 	symbol_reader__close(r, &good);
 	symbol_reader__close(r, &roots);
@@ -336,7 +336,7 @@ static void there_is_room_for_any_number_of_files(void **state)
 		assert_int_equal(symbol_reader__open(r, &files[i], &opened), 0);
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		assert_int_equal(symbol_reader__find(r, &files[i], &offset, 1, true, &found), 0);
+		assert_int_equal(symbol_reader__find(r, &files[i], &offset, 1, &found), 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		symbol_reader__close(r, &files[i]);
 	symbol_reader__free(r);

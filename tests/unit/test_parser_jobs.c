@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "symbol/parser_jobs.h"
+#include "unwind/elf_rows.h"
 #include "util/cleanup.h"
 
 #define SELF "/proc/self/exe"
@@ -76,9 +77,9 @@ static __u64 entry_offset(void)
 static void offsets_have_names_and_what_is_alike_around_them(void **state)
 {
 	__u64 entry = entry_offset();
-	struct parser_request r = {
-		.job = PARSER_FIND, .names = 1, .cnt = 3, .offsets = { entry, entry + 1, 0 }
-	};
+	struct parser_request r = { .job = PARSER_FIND,
+				    .cnt = 3,
+				    .offsets = { entry, entry + 1, 0 } };
 
 	assert_int_equal(open_self(0), 0);
 	assert_true(answer.opened.has_symbols);
@@ -94,16 +95,12 @@ static void offsets_have_names_and_what_is_alike_around_them(void **state)
 		assert_true(p->start >= entry);
 	}
 	assert_int_equal(answer.found.places[2].name, PARSER_NO_NAME);
-	r.names = 0;
-	ask(&r, -1);
-	assert_int_equal(answer.found.places[0].name, PARSER_NO_NAME);
-	assert_int_equal(answer.found.names_size, 0);
 }
 
 /* What the parser says of a range is what it says of each offset in it. */
 static void a_range_is_all_alike(void **state)
 {
-	struct parser_request r = { .job = PARSER_FIND, .names = 1, .cnt = 1 };
+	struct parser_request r = { .job = PARSER_FIND, .cnt = 1 };
 	__u64 at = entry_offset(), end = at + 20000, ranges = 0;
 
 	assert_int_equal(open_self(0), 0);
@@ -123,7 +120,6 @@ static void a_range_is_all_alike(void **state)
 
 			r.offsets[0] = at;
 			ask(&r, -1);
-			assert_int_equal(p->return_word, first.return_word);
 			assert_int_equal(p->name == PARSER_NO_NAME, !*name);
 			if (!*name)
 				continue;
@@ -137,7 +133,7 @@ static void a_range_is_all_alike(void **state)
 
 static void many_offsets_are_one_job(void **state)
 {
-	struct parser_request r = { .job = PARSER_FIND, .names = 1, .cnt = PARSER_PLACES_MAX };
+	struct parser_request r = { .job = PARSER_FIND, .cnt = PARSER_PLACES_MAX };
 
 	assert_int_equal(open_self(PARSER_FILES_MAX - 1), 0);
 	r.file = PARSER_FILES_MAX - 1;
@@ -241,11 +237,11 @@ static void what_is_no_request_has_no_answer(void **state)
 /* One offset, found with the name "name". */
 static size_t make_answer(struct parser_request *r)
 {
-	*r = (struct parser_request){ .job = PARSER_FIND, .names = 1, .cnt = 1, .offsets = { 50 } };
+	*r = (struct parser_request){ .job = PARSER_FIND, .cnt = 1, .offsets = { 50 } };
 	memset(&answer, 0, sizeof(answer));
 	answer.job = PARSER_FIND;
 	answer.found.cnt = 1;
-	answer.found.places[0] = (struct parser_place){ 40, 60, 45, -1, 0 };
+	answer.found.places[0] = (struct parser_place){ 40, 60, 45, 0, 0 };
 	answer.found.names_size = 5;
 	memcpy(answer.found.names, "name", 5);
 	return parser_answer_size(&answer);
@@ -274,14 +270,85 @@ static void an_answer_that_cannot_be_is_not_believed(void **state)
 	REFUSED(p->start = 51);
 	REFUSED(p->end = 50);
 	REFUSED(p->symbol_start = 51);
-	REFUSED(p->return_word = -2);
-	REFUSED(p->return_word = 129);
 	REFUSED(p->name = 5);
 	REFUSED(p->name = 4); /* no name is empty */
 	make_answer(&r);
 	for (size_t cut = 0; cut < len; cut++)
 		assert_false(parser_answer_check(&answer, cut, &r));
 	assert_false(parser_answer_check(&answer, len + 1, &r));
+}
+
+/* The pieces of the answers, one behind the other, are the table. */
+static void rows_come_in_pieces(void **state)
+{
+	struct parser_request r = { .job = PARSER_ROWS };
+	cleanup_close int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct row_table t;
+	__u32 all, rule_words, pieces = 0;
+
+	assert_int_equal(elf_rows(fd, &t), 0);
+	rule_words = t.rule_cnt * 4;
+	all = rule_words + t.page_cnt + t.row_cnt;
+	do {
+		ask(&r, r.job == PARSER_ROWS ? fd : -1);
+		assert_int_equal(answer.result, 0);
+		assert_int_equal(answer.rows.row_cnt, t.row_cnt);
+		assert_int_equal(answer.rows.first_page, t.first_page);
+		for (__u32 i = 0; i < answer.rows.word_cnt; i++) {
+			__u32 at = answer.rows.at + i, word = answer.rows.words[i];
+
+			if (at < rule_words)
+				assert_int_equal(word, ((const __u32 *)t.rules)[at]);
+			else if (at >= rule_words + t.page_cnt)
+				assert_int_equal(word, t.rows[at - rule_words - t.page_cnt]);
+		}
+		r.job = PARSER_ROWS_MORE;
+		r.at = answer.rows.at + answer.rows.word_cnt;
+		pieces++;
+	} while (r.at < all);
+	assert_int_equal(r.at, all);
+	/* Behind the end there are none, and what is no file has none. */
+	ask(&r, -1);
+	assert_int_equal(answer.result, -ENODATA);
+	r.job = PARSER_ROWS;
+	ask(&r, -1);
+	assert_int_equal(answer.result, -EBADF);
+	row_table_free(&t);
+}
+
+static size_t make_rows(struct parser_request *r)
+{
+	*r = (struct parser_request){ .job = PARSER_ROWS_MORE, .at = 2 };
+	memset(&answer, 0, sizeof(answer));
+	answer.job = PARSER_ROWS_MORE;
+	answer.rows = (struct parser_rows){
+		.page_cnt = 1, .rule_cnt = 1, .row_cnt = 5, .at = 2, .word_cnt = 8
+	};
+	return parser_answer_size(&answer);
+}
+
+static void rows_that_cannot_be_are_not_believed(void **state)
+{
+	struct parser_request r;
+	size_t len = make_rows(&r);
+
+#define REFUSED_ROWS(change)                                                                       \
+	do {                                                                                       \
+		make_rows(&r);                                                                     \
+		change;                                                                            \
+		assert_false(parser_answer_check(&answer, len, &r));                               \
+	} while (0)
+	assert_true(parser_answer_check(&answer, len, &r));
+	REFUSED_ROWS(answer.rows.at = 3);
+	REFUSED_ROWS(answer.rows.at = ~0U);
+	REFUSED_ROWS(answer.rows.word_cnt = 9);
+	REFUSED_ROWS(answer.rows.word_cnt = 0);
+	REFUSED_ROWS(answer.rows.word_cnt = ~0U);
+	REFUSED_ROWS(answer.rows.row_cnt = 4);
+	REFUSED_ROWS(answer.job = PARSER_ROWS);
+	make_rows(&r);
+	for (size_t cut = 0; cut < len; cut++)
+		assert_false(parser_answer_check(&answer, cut, &r));
 }
 
 int main(void)
@@ -296,6 +363,8 @@ int main(void)
 		TEST(a_symbol_table_without_end_is_refused),
 		TEST(what_is_no_request_has_no_answer),
 		TEST(an_answer_that_cannot_be_is_not_believed),
+		TEST(rows_come_in_pieces),
+		TEST(rows_that_cannot_be_are_not_believed),
 	};
 
 	return cmocka_run_group_tests_name("user/symbol/parser_jobs.c", tests, NULL, NULL);

@@ -194,7 +194,7 @@ static void a_frame_count_that_is_not_the_size_is_bad(void **state)
 	}
 }
 
-/* Two Python frames, two native ones (16 bytes), two of the kernel (8), one word of the stack. */
+/* Two Python frames, two native ones (16 bytes), two of the kernel (8). */
 static void sections_follow_each_other_and_count(void **state)
 {
 	struct sample_record r = good_sample(2);
@@ -203,15 +203,13 @@ static void sections_follow_each_other_and_count(void **state)
 
 	r.record.cnt[SECTION_NATIVE] = 2;
 	r.record.cnt[SECTION_KERNEL] = 2;
-	r.record.cnt[SECTION_LEAF] = 1;
 	r.record.native_reason = NATIVE_COMPLETE;
-	r.record.size = plain + 2 * 16 + 2 * 8 + 8;
+	r.record.size = plain + 2 * 16 + 2 * 8;
 	calls = dispatch(&r, r.record.size);
 	assert_int_equal(calls.samples, 1);
 	assert_int_equal(calls.sections[SECTION_FRAMES], sizeof(r.record));
 	assert_int_equal(calls.sections[SECTION_NATIVE], plain);
 	assert_int_equal(calls.sections[SECTION_KERNEL], plain + 32);
-	assert_int_equal(calls.sections[SECTION_LEAF], plain + 48);
 	for (__u32 native = 0; native < 5; native++) {
 		for (__u32 kernel = 0; kernel < 5; kernel++) {
 			r.record.cnt[SECTION_NATIVE] = native;
@@ -229,7 +227,7 @@ static void sections_follow_each_other_and_count(void **state)
 static void a_section_that_is_too_long_is_bad(void **state)
 {
 	static const __u32 max[SECTION_CNT] = { KRAIT_MAX_FRAMES, KRAIT_MAX_NATIVE,
-						KRAIT_MAX_KERNEL, KRAIT_LEAF_WORDS };
+						KRAIT_MAX_KERNEL };
 	static char bytes[sizeof(struct record_sample) + 24 * (KRAIT_MAX_FRAMES + 1)];
 	struct record_sample *record = (struct record_sample *)bytes;
 

@@ -12,7 +12,6 @@ static const __u16 cnt_max[SECTION_CNT] = {
 	[SECTION_FRAMES] = KRAIT_MAX_FRAMES,
 	[SECTION_NATIVE] = KRAIT_MAX_NATIVE,
 	[SECTION_KERNEL] = KRAIT_MAX_KERNEL,
-	[SECTION_LEAF] = KRAIT_LEAF_WORDS,
 };
 
 /* Bytes of the header and the sections before that one. */

@@ -23,7 +23,9 @@
 #include "sampler/record.h"
 #include "sampler/ring.h"
 #include "sampler/slots.h"
+#include "sampler/unwind_maps.h"
 #include "sampler/uprobes.h"
+#include "rows.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -39,6 +41,8 @@
  * second of the worst that one CPU can write.
  */
 #define QUEUE_BYTES (64UL << 20)
+/* Rows for native stacks: 4 bytes each, so those of 40 of the largest libraries. */
+#define UNWIND_BYTES (64ULL << 20)
 /* Records between two looks at the clock. */
 #define DRAIN_RECORDS 32
 
@@ -58,6 +62,7 @@ struct sampler {
 	struct procs procs;
 	__u64 ticks_asked[KRAIT_MAX_EVENTS];
 	struct uprobes uprobes;
+	struct unwind_maps *unwind; /* NULL: no native stacks */
 	struct layouts *layouts;
 	struct known_files *known_files;
 };
@@ -159,6 +164,20 @@ static int prepare_records(struct sampler *s)
 	return s->ring && s->queue ? 0 : -1;
 }
 
+static int prepare_unwinding(struct sampler *s)
+{
+	const struct unwind_map_fds fds = {
+		.slabs = bpf_map__fd(s->skel->maps.unwind_slabs),
+		.files = bpf_map__fd(s->skel->maps.unwind_files),
+		.spaces = bpf_map__fd(s->skel->maps.unwind_spaces),
+		.control = bpf_map__fd(s->skel->maps.unwind_control),
+	};
+
+	s->unwind = unwind_maps__new(&fds, s->config.unwind_bytes ? s->config.unwind_bytes :
+								    UNWIND_BYTES);
+	return s->unwind ? 0 : -1;
+}
+
 static int prepare(struct sampler *s, struct error *err)
 {
 	int result = load(s, err);
@@ -176,6 +195,9 @@ static int prepare(struct sampler *s, struct error *err)
 	if (s->layouts)
 		s->known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries), &s->uprobes,
 						  s->layouts);
+	if (s->config.native && prepare_unwinding(s))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up native stacks: %s",
+				 strerror(errno));
 	if (!s->slots || !s->anchors || !s->books || !s->known_files || prepare_records(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
@@ -209,6 +231,7 @@ void sampler__free(struct sampler *s)
 	perf_events__free(s->events);
 	known_files__free(s->known_files);
 	layouts__free(s->layouts);
+	unwind_maps__free(s->unwind);
 	reader__free(s->reader);
 	queue__free(s->queue);
 	ring__free(s->ring);
@@ -316,6 +339,7 @@ int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
 void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	procs_delete(&s->procs, pid, start_ns);
+	sampler__set_space(s, pid, start_ns, 0);
 }
 
 bool sampler__reports_mappings(const struct sampler *s)
@@ -350,6 +374,21 @@ unsigned sampler__owner(const struct sampler *s, __u32 uid)
 const struct owner_books *sampler__owner_books(const struct sampler *s)
 {
 	return s->books;
+}
+
+struct unwind_tables *sampler__unwind_tables(struct sampler *s)
+{
+	return s->unwind ? unwind_maps__tables(s->unwind) : NULL;
+}
+
+int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
+{
+	const struct unwind_proc proc = { .start_ns = start_ns, .space = space };
+	int fd = bpf_map__fd(s->skel->maps.unwind_procs);
+
+	if (!space)
+		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	return bpf_map_update_elem(fd, &pid, &proc, BPF_ANY) ? -errno : 0;
 }
 
 int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)

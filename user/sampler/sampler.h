@@ -31,6 +31,7 @@ struct sampler_config {
 	unsigned event_cnt; /* 1 to KRAIT_MAX_EVENTS */
 	size_t ring_bytes; /* 0: sized from the number of CPUs */
 	bool follow_all; /* every process, not only those tracked or watched and their children */
+	__u64 unwind_bytes; /* memory for rows, at most; 0: the usual */
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
 	bool anchors; /* somebody will read the queue for them: see sampler__queue() */
 	bool native, kernel; /* also take native frames of user mode, and those of the kernel */
@@ -99,6 +100,14 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns);
 /* The owner of a host uid (bpf/share.h), the same one all the time; and what each owner takes up. */
 unsigned sampler__owner(const struct sampler *s, __u32 uid);
 const struct owner_books *sampler__owner_books(const struct sampler *s);
+
+/*
+ * What the kernel unwinds native stacks with; NULL where none are wanted. A process has one of its spaces
+ * (unwind/tables.h), 0 none. 0 or -errno.
+ */
+struct unwind_tables *sampler__unwind_tables(struct sampler *s);
+int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
+	__attribute__((nonnull));
 
 /*
  * Gives the sampled thread a slot; without one it is searched for at every sample. *slot: as slots.h

@@ -17,6 +17,7 @@
 #include "session/descriptors.h"
 #include "session/parts.h"
 #include "session/starting.h"
+#include "session/unwinding.h"
 #include "symbol/native_files.h"
 #include "symbol/symbolizer.h"
 #include "target/prober.h"
@@ -55,8 +56,12 @@ static void on_code(void *ctx, const struct record_code *record)
 static void on_mmap(void *ctx, const struct record_mmap *record)
 {
 	struct session *s = ctx;
+	struct process *process;
 
 	processes__mmap(s->processes, record);
+	process = processes__find(s->processes, (pid_t)record->pid);
+	if (process && s->unwinding)
+		unwinding__update(s->unwinding, process, clock_monotonic_ns());
 }
 
 static void on_bad_record(void *ctx)
@@ -80,6 +85,8 @@ static void on_process_gone(void *ctx, struct process *process)
 	struct session *s = ctx;
 
 	collector__process_gone(s->collector, process);
+	if (s->unwinding)
+		unwinding__forget(s->unwinding, process);
 }
 
 /* Before krait changes: what it becomes, and what it can do, is what it would have without krait. */
@@ -115,6 +122,8 @@ static void on_process_opened(void *ctx, struct process *process)
 {
 	struct session *s = ctx;
 
+	if (s->unwinding)
+		unwinding__update(s->unwinding, process, clock_monotonic_ns());
 	admission_offer(s->anchors, process);
 }
 
@@ -171,6 +180,11 @@ static int build(struct session *s, struct error *err)
 	processes__connect(s->processes, s->sampler);
 	processes__on_gone(s->processes, on_process_gone, s);
 	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
+	if (sampler.native) {
+		s->unwinding = unwinding__new(s->sampler);
+		if (!s->unwinding)
+			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	}
 	if (sampler.anchors) {
 		s->anchors =
 			anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive, err);
@@ -178,7 +192,7 @@ static int build(struct session *s, struct error *err)
 			return -1;
 	}
 	processes__on_opened(s->processes, on_process_opened, s);
-	collector__connect(s->collector, s->processes, s->sampler, s->anchors);
+	collector__connect(s->collector, s->processes, s->sampler, s->anchors, s->unwinding);
 	return 0;
 }
 
@@ -208,6 +222,7 @@ void session__free(struct session *s)
 	starting__free(s->starting);
 	processes__free(s->processes);
 	anchor_thread__free(s->anchors);
+	unwinding__free(s->unwinding);
 	prober__free(s->prober);
 	sampler__free(s->sampler);
 	collector__free(s->collector);

@@ -79,11 +79,13 @@ void collector__free(struct collector *c)
 }
 
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
-			struct anchor_thread *anchors)
+			struct anchor_thread *anchors, struct unwinding *unwinding)
 {
 	c->processes = processes;
 	c->sampler = sampler;
 	c->anchors = anchors;
+	if (c->mixed)
+		mixed__connect(c->mixed, unwinding);
 }
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)

@@ -21,6 +21,7 @@ struct process;
 struct processes;
 struct sampler;
 struct thread;
+struct unwinding;
 
 /* Called for each sample that is in the profile, in the order of the records. */
 typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
@@ -39,9 +40,9 @@ struct collector_config {
 struct collector *collector__new(const struct collector_config *config, struct native_files *files);
 void collector__free(struct collector *c);
 
-/* Borrowed; they must outlive the collector's use. anchors: NULL where there are none. */
+/* Borrowed; they must outlive the collector's use. anchors, unwinding: NULL where there are none. */
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
-			struct anchor_thread *anchors);
+			struct anchor_thread *anchors, struct unwinding *unwinding);
 
 void collector__sample(struct collector *c, const struct record_sample *record);
 void collector__bad_record(struct collector *c);

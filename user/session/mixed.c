@@ -7,6 +7,7 @@
 
 #include "profile/frames.h"
 #include "profile/marks.h"
+#include "session/unwinding.h"
 #include "follow/processes.h"
 #include "proc/modules.h"
 #include "proc/space.h"
@@ -14,20 +15,18 @@
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
 
-/* Those of a record, and the caller of a leaf without a frame, which lies below all others. */
-#define MIXED_NATIVES (KRAIT_MAX_NATIVE + 1)
-#define LEAF_FRAME_ADDR 1
-
 struct mixed {
 	struct mixed_options options;
 	struct dict *dict;
 	struct native_files *files;
+	struct unwinding *unwinding; /* borrowed; NULL before it is connected */
 	struct mixed_stats stats;
 
 	/* The stack that is being joined. */
-	struct native_frame natives[MIXED_NATIVES];
-	struct native_symbol *symbols[MIXED_NATIVES]; /* NULL unknown */
-	__u8 origins[MIXED_NATIVES];
+	struct native_frame natives[KRAIT_MAX_NATIVE];
+	struct native_symbol *symbols[KRAIT_MAX_NATIVE]; /* NULL unknown */
+	__u8 origins[KRAIT_MAX_NATIVE];
+	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
 	__u32 native_cnt;
 	const __u64 *kernel;
 	struct join join;
@@ -56,63 +55,40 @@ void mixed__free(struct mixed *m)
 	free(m);
 }
 
+void mixed__connect(struct mixed *m, struct unwinding *unwinding)
+{
+	m->unwinding = unwinding;
+}
+
 /* ---- joining ---------------------------------------------------------------------------------- */
 
 /* Where a caller goes on may be the first instruction of another function: the call is before. */
 static struct native_symbol *resolve(const struct mixed *m, struct native *native, __u32 i,
-				     __u64 now_ns)
+				     bool by_fp, __u64 now_ns)
 {
-	if (!i)
-		return native__find(native, m->natives[i].ip, now_ns);
+	/* A row has led there: that is code, as the leaf is. */
+	if (!by_fp)
+		return native__find(native, m->natives[i].ip - (i > 0), now_ns);
 	return native__find_caller(native, m->natives[i].ip - 1, now_ns);
 }
 
 /*
- * The leaf may have no frame of its own, at its first instructions or because it needs none: then the
- * chain goes on at its caller's caller. .eh_frame says so, and where its return address is. The leaf
- * then lies below all other frames. The caller's address, or 0.
- */
-static __u64 hidden_caller(struct native *native, const struct record_sample *record, __u64 ip)
-{
-	/* Found first: of a file that nobody has opened yet nothing is known. */
-	int word = native__find(native, ip, record->time_ns) ? native__return_word(native, ip) : -1;
-	__u32 cnt;
-	const __u64 *leaf = record__section(record, SECTION_LEAF, &cnt);
-
-	if (word < 0 || (__u32)word >= cnt || !leaf[word])
-		return 0;
-	return native__find_caller(native, leaf[word] - 1, record->time_ns) ? leaf[word] : 0;
-}
-
-/* The record's frames, and the one that it cannot have. */
-static void copy_natives(struct mixed *m, struct native *native, const struct record_sample *record)
-{
-	__u32 cnt;
-	const struct native_frame *natives = record__section(record, SECTION_NATIVE, &cnt);
-	__u64 caller = cnt ? hidden_caller(native, record, natives[0].ip) : 0;
-
-	m->native_cnt = 0;
-	if (caller) {
-		m->natives[m->native_cnt++] =
-			(struct native_frame){ natives[0].ip, LEAF_FRAME_ADDR };
-		m->natives[m->native_cnt++] =
-			(struct native_frame){ caller, natives[0].frame_addr };
-	}
-	for (__u32 i = caller ? 1 : 0; i < cnt; i++)
-		m->natives[m->native_cnt++] = natives[i];
-}
-
-/*
- * A caller that is in no code says that the frame above it has no frame pointer, but something that
- * looked like one: the chain ends there.
+ * What only a frame pointer says is checked: a caller that is in no code says that the frame above it has
+ * something else in that register, and the chain ends there.
  */
 static void take_natives(struct mixed *m, struct native *native, const struct record_sample *record,
 			 enum native_reason *reason)
 {
-	copy_natives(m, native, record);
+	const struct native_frame *natives =
+		record__section(record, SECTION_NATIVE, &m->native_cnt);
+	bool by_fp;
+
 	for (__u32 i = 0; i < m->native_cnt; i++) {
-		m->symbols[i] = resolve(m, native, i, record->time_ns);
-		if (!m->symbols[i] && i) {
+		m->natives[i] = (struct native_frame){ natives[i].ip,
+						       natives[i].frame_addr & ~NATIVE_BY_FP };
+		by_fp = i && natives[i - 1].frame_addr & NATIVE_BY_FP;
+		m->symbols[i] = resolve(m, native, i, by_fp, record->time_ns);
+		if (!m->symbols[i] && by_fp) {
 			m->natives[i - 1].frame_addr = 0;
 			m->native_cnt = i;
 			*reason = NATIVE_NO_FRAME_POINTER;
@@ -121,6 +97,28 @@ static void take_natives(struct mixed *m, struct native *native, const struct re
 		m->origins[i] = m->symbols[i] ? module__origin(m->symbols[i]->module) :
 						ORIGIN_OTHER;
 	}
+}
+
+/*
+ * Code that was made, and that the interpreter has called: its JIT (3.13+), or the trampolines of -X perf
+ * (3.12+). Both are its own. Other JITs have a library between.
+ */
+static void find_made_code(struct mixed *m)
+{
+	for (__u32 i = m->native_cnt; i-- > 1;) {
+		const struct native_symbol *s = m->symbols[i - 1];
+
+		if (m->origins[i] == ORIGIN_INTERPRETER && s && !*module__name(s->module))
+			m->origins[i - 1] = ORIGIN_INTERPRETER;
+	}
+}
+
+/* Which of them evaluate a Python frame: needed where frames have no addresses on the stack. */
+static void find_evals(struct mixed *m, struct native *native)
+{
+	for (__u32 i = 0; i < m->native_cnt; i++)
+		m->evals[i] = m->origins[i] == ORIGIN_INTERPRETER &&
+			      native__is_eval(native, m->natives[i].ip - (i > 0));
 }
 
 static void count(struct mixed *m, enum native_reason reason)
@@ -152,7 +150,15 @@ int mixed__join(struct mixed *m, struct process *p, const struct record_sample *
 	m->kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	if (p->native && reason != NATIVE_NONE) {
 		take_natives(m, p->native, record, &reason);
+		/* Naming may have seen other mappings than the kernel has. */
+		if (m->unwinding)
+			unwinding__update(m->unwinding, p, record->time_ns);
+		find_made_code(m);
 		space__mappings(p->space, &mapping_cnt);
+		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT) {
+			find_evals(m, p->native);
+			in.evals = m->evals;
+		}
 	}
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
 	/* There is code at the leaf always, be it the interpreter's. */
@@ -242,6 +248,8 @@ const char *native_reason_name(enum native_reason reason)
 		[NATIVE_FAULT] = "fault",
 		[NATIVE_LIMIT] = "depth",
 		[NATIVE_NO_REGS] = "no registers",
+		[NATIVE_NO_RULE] = "no rule",
+		[NATIVE_CHANGED] = "tables changed",
 	};
 
 	return reason < NATIVE_REASON_CNT ? names[reason] : "unknown";

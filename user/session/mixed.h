@@ -19,6 +19,7 @@ struct kernel_symbols;
 struct mixed;
 struct native_files;
 struct process;
+struct unwinding;
 
 struct mixed_options {
 	bool native, kernel; /* they are in the records */
@@ -40,6 +41,9 @@ struct mixed_stats {
 struct mixed *mixed__new(const struct mixed_options *options, struct native_files *files,
 			 struct dict *dict);
 void mixed__free(struct mixed *m);
+
+/* Who is told of mappings that have changed: borrowed. */
+void mixed__connect(struct mixed *m, struct unwinding *unwinding);
 
 /*
  * Takes in a record. frames: the whole Python stack, root first. *ret: the merged stack, valid until

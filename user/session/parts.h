@@ -33,6 +33,7 @@ struct session {
 	unsigned probers_alive; /* those of the anchors' thread, too */
 	struct processes *processes;
 	struct anchor_thread *anchors; /* NULL: none are wanted */
+	struct unwinding *unwinding; /* NULL: no native stacks */
 	struct child *child;
 	struct signals signals;
 	struct starting *starting;

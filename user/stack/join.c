@@ -76,13 +76,16 @@ static __u32 owner_of(const struct joiner *j, __u64 entry_addr)
 	return i;
 }
 
-/* Where the natives end without how processes and threads begin. */
+/* Where the natives end without how processes and threads begin: libc, and what has called that. */
 static __u32 root_end(const struct joiner *j)
 {
 	__u32 end = j->in->native_cnt;
 
 	if (j->in->interpreter)
 		return end;
+	/* _start, in whatever file that is. */
+	if (end > j->next + 1 && j->in->origins[end - 2] == ORIGIN_LIBC)
+		end--;
 	while (end > j->next && j->in->origins[end - 1] == ORIGIN_LIBC)
 		end--;
 	return end;
@@ -92,9 +95,8 @@ static void break_off(struct joiner *j)
 {
 	put_natives(j, j->in->ended ? root_end(j) : j->in->native_cnt);
 	j->broken = true;
-	/* Nothing but the interpreter at the leaf: that is what the Python frame stands for. */
-	if (j->out->cnt || j->in->interpreter)
-		put(j, JOIN_TRUNCATED, 0);
+	/* Even where only the interpreter was met: whose work it did is not known. */
+	put(j, JOIN_TRUNCATED, 0);
 }
 
 static void place(struct joiner *j, const struct activation *a)
@@ -102,11 +104,54 @@ static void place(struct joiner *j, const struct activation *a)
 	__u32 owner = j->broken ? j->in->native_cnt : owner_of(j, a->entry_addr);
 
 	if (owner < j->in->native_cnt)
-		put_natives(j, j->in->origins[owner] == ORIGIN_INTERPRETER ? owner : owner + 1);
+		put_natives(j, owner);
 	else if (!j->broken)
 		break_off(j);
 	put_python(j, a);
 	j->entry_addr = a->entry_addr;
+}
+
+/* The native frames that are evaluations. */
+static __u32 count_evals(const struct join_input *in)
+{
+	__u32 cnt = 0;
+
+	for (__u32 i = 0; i < in->native_cnt; i++)
+		cnt += in->evals[i];
+	return cnt;
+}
+
+/* Each Python frame right above its evaluation; false where they do not pair. */
+static bool place_pairs(struct joiner *j)
+{
+	const struct join_input *in = j->in;
+	__u32 evals = count_evals(in), at = 0;
+
+	if (!in->ended || (evals != in->frame_cnt && evals != in->frame_cnt + 1))
+		return false;
+	/* One that has no frame yet, or no more, is the interpreter's own. */
+	for (; evals > in->frame_cnt; at++)
+		evals -= in->evals[at];
+	for (__u32 i = in->frame_cnt; i-- > 0; at++) {
+		while (!in->evals[at])
+			at++;
+		put_natives(j, at);
+		put(j, JOIN_PYTHON, i);
+	}
+	return true;
+}
+
+static void place_all(struct joiner *j)
+{
+	struct activation a;
+
+	if (j->in->evals && !j->broken && place_pairs(j))
+		return;
+	while (next_activation(j, &a)) {
+		/* The thread's base frame is not on the C stack, and has none above it. */
+		if (a.first < a.end)
+			place(j, &a);
+	}
 }
 
 /* What is left is below all Python: an application that embeds it, and the start of the thread. */
@@ -145,7 +190,6 @@ static int reserve(struct join *j, __u32 cnt)
 int join_stacks(struct join *out, const struct join_input *in)
 {
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
-	struct activation a;
 
 	/* Each frame once, and one mark: where natives are unknown they are not truncated as well. */
 	if (reserve(out, in->frame_cnt + in->native_cnt + in->kernel_cnt + 1))
@@ -155,13 +199,8 @@ int join_stacks(struct join *out, const struct join_input *in)
 		put(&j, JOIN_KERNEL, i);
 	if (in->unknown && !in->taken)
 		put(&j, JOIN_UNKNOWN, 0);
-	while (next_activation(&j, &a)) {
-		/* The thread's base frame is not on the C stack, and has none above it. */
-		if (a.first < a.end)
-			place(&j, &a);
-	}
-	out->complete = in->native_cnt && !j.broken &&
-			(in->ended || in->origins[in->native_cnt - 1] == ORIGIN_LIBC);
+	place_all(&j);
+	out->complete = in->native_cnt && !j.broken && in->ended;
 	put_root(&j);
 	turn_round(out);
 	return 0;

@@ -3,17 +3,17 @@
  * join.h - native and Python frames as one stack, by where they lie.
  *
  * An activation of the interpreter's eval loop keeps an entry frame among its locals; the Python
- * frames above it, down to the next entry frame, ran in that activation. The chain of frame pointers
- * says in which native frame an entry frame lies: with fp[0] < fp[1] < ..., leaf first, entry frame E
- * belongs to frame i where fp[i-1] < E < fp[i]. No names, no counting: a stripped binary, a tail-calling
- * or a compiled eval loop join as well.
+ * frames above it, down to the next entry frame, ran in that activation. A native frame's address is where its
+ * caller's part of the stack begins: with a[0] < a[1] < ..., leaf first, entry frame E belongs to frame i
+ * where a[i-1] <= E < a[i]. No names, no counting: a stripped binary, a tail-calling or a compiled eval
+ * loop join as well. Before 3.11 there is no such address, but each Python frame has an evaluation of
+ * its own: they are paired from the root, and only where both chains are whole and of one length (one
+ * more evaluation may be about to begin, or to end, at the leaf).
  *
- * What belongs to the interpreter itself is left out unless asked for. A function without a frame
- * pointer that eval has called has the fp of eval, and hides it: it is known by not being of the
- * interpreter, and goes above the Python frames of that activation instead of below.
+ * What belongs to the interpreter itself is left out unless asked for.
  *
- * Where the native chain ends early, the Python frames that it did not reach follow below a mark: C
- * code may be anywhere between them.
+ * Where the native chain ends early, or the pairs do not work out, the Python frames that it did not reach
+ * follow below a mark: C code may be anywhere between them.
  *
  * Must hold: every Python frame is in the result once, in order; so is every native frame that is
  * wanted.
@@ -37,6 +37,11 @@ struct join_input {
 	bool taken; /* there is a native part; otherwise natives are not looked at, and none is missing */
 	bool unknown; /* not taken, but there was one of which nobody can say what it is: a mark does */
 	bool ended; /* the native chain came to its end (NATIVE_COMPLETE) */
+	/*
+	 * Each Python frame has an evaluation of its own, and there are no entry frames (3.8 to 3.10): then
+	 * evals says which natives are evaluations. NULL: entry frames say it.
+	 */
+	const bool *evals;
 	bool interpreter; /* show the interpreter's own frames and the start code, too */
 };
 

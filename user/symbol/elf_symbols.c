@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/elf_symbols.h"
 
-#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <gelf.h>
@@ -170,74 +169,6 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 	if (place.name)
 		*ret_start = place.symbol_start;
 	return place.name;
-}
-
-#ifdef __x86_64__
-#define DWARF_RSP 7
-/* Where a stub that has not been bound yet has pushed its number (psABI for x86-64, 5.2). */
-#define PLT_PUSHED 11
-
-/* The frame's address is right above the return address, and is the stack pointer plus so much. */
-static int word_of(Dwarf_Frame *frame)
-{
-	Dwarf_Op *ops;
-	size_t cnt;
-
-	if (dwarf_frame_cfa(frame, &ops, &cnt) || cnt != 1 || ops[0].atom != DW_OP_bregx ||
-	    ops[0].number != DWARF_RSP || !ops[0].number2 || ops[0].number2 % 8 ||
-	    ops[0].number2 > 1024)
-		return -1;
-	return (int)(ops[0].number2 / 8) - 1;
-}
-
-int elf_symbols__return_place(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start,
-			      __u64 *ret_end)
-{
-	struct elf_place place = { *ret_start, *ret_end, NULL, 0 };
-	GElf_Addr bias, cfi_bias, address, start, end;
-	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
-	Dwarf_CFI *cfi = dwfl_module_eh_cfi(s->file.module, &cfi_bias);
-	Dwarf_Frame *frame;
-	int word;
-
-	if (!elf || !address_of(elf, file_offset, &address))
-		return -1;
-	if (ask_plt(s, elf, address, &start))
-		return address - start < PLT_PUSHED ? 0 : -1;
-	if (!cfi)
-		return -1;
-	if (dwarf_cfi_addrframe(cfi, address + bias - cfi_bias, &frame)) {
-		*ret_start = file_offset;
-		*ret_end = file_offset + 1;
-		return -1;
-	}
-	word = word_of(frame);
-	dwarf_frame_info(frame, &start, &end, NULL);
-	free(frame);
-	address += bias - cfi_bias;
-	if (start <= address && address < end) {
-		narrow(&place, file_offset, address, start, end);
-	} else {
-		place.start = file_offset;
-		place.end = file_offset + 1;
-	}
-	*ret_start = place.start;
-	*ret_end = place.end;
-	return word;
-}
-#else
-/* The return address is in a register, which records do not have. */
-int elf_symbols__return_place(struct elf_symbols *s, __u64 file_offset, __u64 *start, __u64 *end)
-{
-	return -1;
-}
-#endif
-
-int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset)
-{
-	__u64 start = 0, end = ~0ULL;
-
-	return elf_symbols__return_place(s, file_offset, &start, &end);
 }
 
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])

@@ -42,15 +42,6 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
 	__attribute__((nonnull));
 
-/*
- * Where the return address is when the code at that offset has not made a frame of its own: words
- * above the stack pointer. -1 where it has, or nothing is known (.eh_frame).
- */
-int elf_symbols__return_word(struct elf_symbols *s, __u64 file_offset) __attribute__((nonnull));
-/* The same, and the offsets around that have the same answer: *start is raised, *end is lowered. */
-int elf_symbols__return_place(struct elf_symbols *s, __u64 file_offset, __u64 *start, __u64 *end)
-	__attribute__((nonnull));
-
 /* The file has a symbol table of its own. */
 bool elf_symbols__has_table(struct elf_symbols *s) __attribute__((nonnull));
 

@@ -19,13 +19,13 @@
 struct cached {
 	__u64 ip;
 	struct native_symbol *symbol; /* NULL: free */
-	int return_word; /* WORD_NOT_ASKED until it was */
+	int is_eval; /* EVAL_NOT_ASKED until it was */
 };
 
 /* Until a process that did not come back is asked for a file again. */
 #define OPEN_PAUSE_NS 1000000000ULL
 
-#define WORD_NOT_ASKED (-2)
+#define EVAL_NOT_ASKED (-1)
 
 struct native {
 	struct native_files *files;
@@ -158,8 +158,7 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 	struct native_symbol *symbol;
 	struct cached *c;
 
-	if (space__is_outdated(n->space))
-		refresh(n, now_ns, NATIVE_OUTDATED_NS);
+	native__catch_up(n, now_ns);
 	c = cache_slot(n, ip);
 	if (c && c->symbol && c->ip == ip)
 		return c->symbol;
@@ -174,7 +173,7 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 		open_symbols(n, m, now_ns);
 	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
 	if (symbol && c)
-		*c = (struct cached){ ip, symbol, WORD_NOT_ASKED };
+		*c = (struct cached){ ip, symbol, EVAL_NOT_ASKED };
 	return symbol;
 }
 
@@ -188,17 +187,32 @@ struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_
 	return find(n, ip, now_ns, false);
 }
 
-int native__return_word(struct native *n, __u64 ip)
+void native__catch_up(struct native *n, __u64 now_ns)
+{
+	if (space__is_outdated(n->space))
+		refresh(n, now_ns, NATIVE_OUTDATED_NS);
+}
+
+bool native__is_eval(struct native *n, __u64 ip)
 {
 	struct cached *c = cache_slot(n, ip);
 	const struct mapping *m;
-	int word;
+	bool is_eval;
 
-	if (c && c->symbol && c->ip == ip && c->return_word != WORD_NOT_ASKED)
-		return c->return_word;
+	if (c && c->symbol && c->ip == ip && c->is_eval != EVAL_NOT_ASKED)
+		return c->is_eval;
 	m = space__find(n->space, ip);
-	word = m ? native_files__return_word(n->files, m->module, ip - m->start + m->offset) : -1;
+	is_eval = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
 	if (c && c->symbol && c->ip == ip)
-		c->return_word = word;
-	return word;
+		c->is_eval = is_eval;
+	return is_eval;
+}
+
+int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret)
+{
+	if (native_files__is_closed(n->files, m->module))
+		open_symbols(n, m, now_ns);
+	if (native_files__is_closed(n->files, m->module))
+		return -EAGAIN;
+	return native_files__rows(n->files, m->module, ret);
 }

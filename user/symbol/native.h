@@ -26,6 +26,7 @@
 #define NATIVE_REFRESH_DATA_NS (640 * NATIVE_REFRESH_NS)
 
 struct native;
+struct unwind_rows;
 
 /* Both are borrowed. NULL and errno on failure. */
 struct native *native__new(struct native_files *files, struct space *space);
@@ -36,7 +37,16 @@ struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
 /* The same for what may be an address of code. */
 struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns);
 
-/* Of code that was found: where its return address is; see elf_symbols__return_word(). */
-int native__return_word(struct native *n, __u64 ip);
+/* Reads mappings that were reported and could not be taken in, if it is time. */
+void native__catch_up(struct native *n, __u64 now_ns);
+
+/* Of code that was found: is it the function that evaluates a Python frame? */
+bool native__is_eval(struct native *n, __u64 ip);
+
+/*
+ * How the code of a mapping is unwound; *ret is valid until the next call. 0; -EAGAIN: not now; -ENODATA: its
+ * file does not say; -ENOEXEC: it cannot be read; -errno.
+ */
+int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret);
 
 #endif /* KRAIT_SYMBOL_NATIVE_H */

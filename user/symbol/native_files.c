@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/native_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@
 /* Processes that a file could not be opened through. */
 #define FAILURES_MAX 8
 
+/* Evaluates a frame (Python/ceval.c, since 3.6), and parts of it: "….cold". */
+#define EVAL_NAME "_PyEval_EvalFrameDefault"
+
 /* A function of a file, by its start; what has no name by the offset itself. */
 struct function {
 	struct native_symbol symbol;
@@ -32,8 +36,6 @@ struct function {
 struct range {
 	__u64 start, end;
 	struct function *function; /* NULL: no name */
-	int return_word;
-	bool named; /* function is what it is */
 };
 
 struct native_file {
@@ -398,24 +400,20 @@ static struct range *add_range(struct native_file *file, const struct range *new
 	return r;
 }
 
-/* What a parser says of an offset; kept unless the answer is only that there is none now. */
-static struct range *ask(struct native_files *f, struct native_file *file, __u64 offset, bool names)
+/* What a parser says of an offset of which nothing is known; kept unless there is no answer now. */
+static struct range *ask(struct native_files *f, struct native_file *file, __u64 offset)
 {
 	const struct parser_found *found;
 	const struct parser_place *p;
-	struct range *known = range_at(file, offset), new;
+	struct range new;
 
-	if (symbol_reader__find(f->reader, &file->symbols, &offset, 1, names, &found))
+	if (symbol_reader__find(f->reader, &file->symbols, &offset, 1, &found))
 		return NULL;
 	p = &found->places[0];
-	new = (struct range){ p->start, p->end, NULL, p->return_word, names };
+	new = (struct range){ p->start, p->end, NULL };
 	if (p->name != PARSER_NO_NAME)
 		new.function = function_at(f, file, p->symbol_start, found->names + p->name);
-	if (!known)
-		return add_range(file, &new, offset);
-	known->named = names;
-	known->function = new.function;
-	return known;
+	return add_range(file, &new, offset);
 }
 
 struct native_symbol *native_files__find(struct native_files *f, struct module *module,
@@ -430,20 +428,30 @@ struct native_symbol *native_files__find(struct native_files *f, struct module *
 		return rest_of(file);
 	file->used = ++f->now;
 	r = range_at(file, offset);
-	if (!r || !r->named)
-		r = ask(f, file, offset, true);
+	if (!r)
+		r = ask(f, file, offset);
 	return r && r->function ? &r->function->symbol : rest_of(file);
 }
 
-int native_files__return_word(struct native_files *f, struct module *module, __u64 offset)
+bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset)
 {
 	struct native_file *file = file_of(f, module);
 	struct range *r = file ? range_at(file, offset) : NULL;
 
 	if (!file)
-		return -1;
+		return false;
 	file->used = ++f->now;
 	if (!r)
-		r = ask(f, file, offset, false);
-	return r ? r->return_word : -1;
+		r = ask(f, file, offset);
+	return r && r->function && !strncmp(r->function->name, EVAL_NAME, strlen(EVAL_NAME));
+}
+
+int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret)
+{
+	struct native_file *file = file_of(f, module);
+
+	if (!file)
+		return -ENOMEM;
+	file->used = ++f->now;
+	return symbol_reader__rows(f->reader, &file->symbols, ret);
 }

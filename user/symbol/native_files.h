@@ -31,6 +31,7 @@
 struct module;
 struct modules;
 struct native_files;
+struct unwind_rows;
 
 struct native_symbol {
 	const char *name;
@@ -70,8 +71,10 @@ void native_files__add_debug(struct native_files *f, struct module *module, int 
 /* The code at that offset in the file. NULL when out of memory. */
 struct native_symbol *native_files__find(struct native_files *f, struct module *module,
 					 __u64 offset);
-/* See elf_symbols__return_word(). */
-int native_files__return_word(struct native_files *f, struct module *module, __u64 offset);
+/* Is that offset in the function that evaluates a Python frame? */
+bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset);
+/* How its code is unwound: see symbol_reader__rows(). It must be open. */
+int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret);
 
 /*
  * "[libfoo.so]", "[vdso]", "[anonymous]" for "": what all code of a file is that has no name of its own.

@@ -11,6 +11,7 @@
 #include "target/dwarf_offsets.h"
 #include "target/elf_runtime.h"
 #include "target/parser_starter.h"
+#include "unwind/elf_rows.h"
 #include "util/cleanup.h"
 #include "worker/channel.h"
 
@@ -19,6 +20,7 @@ _Static_assert(PARSER_BUILD_ID_MAX == BUILD_ID_MAX, "two sizes of a build ID");
 struct parser_jobs {
 	struct elf_symbols *files[PARSER_FILES_MAX];
 	int debug_fds[PARSER_FILES_MAX]; /* borrowed by the symbols; -1 none */
+	struct row_table rows; /* of the file asked last */
 };
 
 struct parser_jobs *parser_jobs__new(void)
@@ -43,6 +45,8 @@ void parser_jobs__free(struct parser_jobs *jobs)
 {
 	for (__u32 i = 0; jobs && i < PARSER_FILES_MAX; i++)
 		close_file(jobs, i);
+	if (jobs)
+		row_table_free(&jobs->rows);
 	free(jobs);
 }
 
@@ -93,19 +97,16 @@ static bool put_name(struct parser_found *found, struct parser_place *place, con
 	return true;
 }
 
-static bool find_place(struct elf_symbols *s, __u64 offset, bool names, struct parser_found *found)
+static bool find_place(struct elf_symbols *s, __u64 offset, struct parser_found *found)
 {
 	struct parser_place *ret = &found->places[found->cnt];
 	struct elf_place place = { .start = 0, .end = ~0ULL };
 
 	*ret = (struct parser_place){ .name = PARSER_NO_NAME };
 	elf_symbols__place(s, offset, &place);
-	if (!names)
-		place.name = NULL;
 	ret->symbol_start = place.symbol_start;
 	if (place.name && !put_name(found, ret, place.name))
 		return false;
-	ret->return_word = elf_symbols__return_place(s, offset, &place.start, &place.end);
 	ret->start = place.start;
 	ret->end = place.end;
 	found->cnt++;
@@ -122,7 +123,7 @@ static int find(struct parser_jobs *jobs, const struct parser_request *r,
 	if (!s)
 		return -EBADF;
 	for (__u32 i = 0; i < r->cnt; i++) {
-		if (!find_place(s, r->offsets[i], r->names, found))
+		if (!find_place(s, r->offsets[i], found))
 			break;
 	}
 	return found->cnt ? 0 : -ENOBUFS;
@@ -135,6 +136,53 @@ static int dwarf(const struct parser_request *r, const int *fds, unsigned fd_cnt
 	return fd_cnt ? dwarf_offsets_parse(fds[0], fd_cnt > 1 ? fds[1] : -1, r->version,
 					    &ret->offsets, ret->why, sizeof(ret->why)) :
 			-EBADF;
+}
+
+/* A piece of the table as it would be in one line of words, from number begin on. */
+static void put_words(struct parser_rows *ret, const __u32 *words, __u64 cnt, __u64 begin)
+{
+	__u64 next = (__u64)ret->at + ret->word_cnt, left = PARSER_ROW_WORDS - ret->word_cnt;
+
+	if (next < begin || next >= begin + cnt)
+		return;
+	words += next - begin;
+	cnt -= next - begin;
+	if (cnt > left)
+		cnt = left;
+	memcpy(&ret->words[ret->word_cnt], words, cnt * sizeof(*words));
+	ret->word_cnt += (__u32)cnt;
+}
+
+static int rows_from(const struct row_table *t, __u32 at, struct parser_rows *ret)
+{
+	__u64 rule_words = t->rule_cnt * sizeof(struct unwind_rule) / sizeof(__u32);
+
+	ret->first_page = (__u32)t->first_page;
+	ret->page_cnt = t->page_cnt;
+	ret->rule_cnt = t->rule_cnt;
+	ret->row_cnt = t->row_cnt;
+	ret->at = at;
+	ret->word_cnt = 0;
+	put_words(ret, (const __u32 *)t->rules, rule_words, 0);
+	for (__u32 i = 0; i < t->page_cnt; i++) {
+		__u32 cnt = t->pages[i + 1] - t->pages[i];
+
+		put_words(ret, &cnt, 1, rule_words + i);
+	}
+	put_words(ret, t->rows, t->row_cnt, rule_words + t->page_cnt);
+	return ret->word_cnt ? 0 : -ENODATA;
+}
+
+static int rows(struct parser_jobs *jobs, const struct parser_request *r, const int *fds,
+		unsigned fd_cnt, struct parser_rows *ret)
+{
+	int err;
+
+	if (r->job == PARSER_ROWS_MORE)
+		return rows_from(&jobs->rows, r->at, ret);
+	row_table_free(&jobs->rows);
+	err = fd_cnt ? elf_rows(fds[0], &jobs->rows) : -EBADF;
+	return err ? err : rows_from(&jobs->rows, 0, ret);
 }
 
 size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t len,
@@ -159,6 +207,10 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		break;
 	case PARSER_FIND:
 		answer->result = find(jobs, &r, &answer->found);
+		break;
+	case PARSER_ROWS:
+	case PARSER_ROWS_MORE:
+		answer->result = rows(jobs, &r, fds, fd_cnt, &answer->rows);
 		break;
 	case PARSER_CLOSE:
 		close_file(jobs, r.file);

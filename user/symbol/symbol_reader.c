@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "target/parser.h"
+#include "unwind/tables.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -49,6 +50,7 @@ struct symbol_reader {
 	struct waited waited[OWNERS_MAX];
 	__u64 waited_ns; /* for all of them */
 	unsigned owner_cnt;
+	__u32 *words; /* the rows that were read last */
 };
 
 struct symbol_reader *symbol_reader__new(void)
@@ -93,6 +95,7 @@ void symbol_reader__free(struct symbol_reader *r)
 	for (int i = 0; i < SYMBOL_PARSERS; i++)
 		end_parser(&r->list[i]);
 	parsers__free(r->parsers);
+	free(r->words);
 	free(r);
 }
 
@@ -198,7 +201,10 @@ static int do_job(struct symbol_parser *p, struct symbol_file *f,
 		  const struct parser_request *request, const struct parser_answer **ret)
 {
 	const int fds[] = { f->fd, f->debug_fd };
-	unsigned fd_cnt = request->job != PARSER_OPEN ? 0 : f->debug_fd < 0 ? 1 : 2;
+	unsigned fd_cnt = request->job == PARSER_ROWS ? 1 :
+			  request->job != PARSER_OPEN ? 0 :
+			  f->debug_fd < 0	      ? 1 :
+							2;
 	int err = parser__ask(p->process, request, fds, fd_cnt);
 
 	if (err) {
@@ -281,9 +287,9 @@ int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct p
 }
 
 int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
-			__u32 cnt, bool names, const struct parser_found **ret)
+			__u32 cnt, const struct parser_found **ret)
 {
-	struct parser_request request = { .job = PARSER_FIND, .names = names, .cnt = cnt };
+	struct parser_request request = { .job = PARSER_FIND, .cnt = cnt };
 	const struct parser_answer *answer;
 	int err;
 
@@ -293,6 +299,81 @@ int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __
 	err = run(r, f, &request, &answer);
 	if (!err)
 		*ret = &answer->found;
+	return err;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+/* The largest libraries have 6 million rows. */
+#define ROW_WORDS_MAX (12U << 20)
+
+static __u64 words_of(const struct parser_rows *rows)
+{
+	return (__u64)rows->rule_cnt * (sizeof(struct unwind_rule) / sizeof(__u32)) +
+	       rows->page_cnt + rows->row_cnt;
+}
+
+static void place_rows(const struct symbol_reader *r, const struct parser_rows *first,
+		       struct unwind_rows *ret)
+{
+	*ret = (struct unwind_rows){
+		.first_page = first->first_page,
+		.page_cnt = first->page_cnt,
+		.rule_cnt = first->rule_cnt,
+		.row_cnt = first->row_cnt,
+		.rules = (const struct unwind_rule *)r->words,
+	};
+	ret->page_rows = (const __u32 *)(ret->rules + ret->rule_cnt);
+	ret->rows = ret->page_rows + ret->page_cnt;
+}
+
+/* One job after the other until all words are there. */
+static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
+		     struct unwind_rows *ret)
+{
+	struct parser_request request = { .job = PARSER_ROWS };
+	const struct parser_answer *answer;
+	__u64 all = 0;
+	int err;
+
+	do {
+		err = do_job(p, f, &request, &answer);
+		if (err)
+			return err;
+		if (request.job == PARSER_ROWS) {
+			all = words_of(&answer->rows);
+			free(r->words);
+			r->words = all > ROW_WORDS_MAX ? NULL : calloc(all, sizeof(*r->words));
+			if (!r->words)
+				return -E2BIG;
+			place_rows(r, &answer->rows, ret);
+		} else if (words_of(&answer->rows) != all) {
+			return -EPROTO;
+		}
+		memcpy(r->words + answer->rows.at, answer->rows.words,
+		       answer->rows.word_cnt * sizeof(*r->words));
+		request.job = PARSER_ROWS_MORE;
+		request.at = answer->rows.at + answer->rows.word_cnt;
+	} while (request.at < all);
+	return 0;
+}
+
+int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct unwind_rows *ret)
+{
+	__u64 begin_ns = clock_monotonic_ns();
+	struct symbol_parser *p;
+	int err = -EAGAIN;
+
+	if (f->bad || f->fd < 0)
+		return -ENOEXEC;
+	if (has_had_its_share(r, f->owner))
+		return -EAGAIN;
+	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
+		p = parser_of(r, f->owner);
+		if (p)
+			err = read_rows(r, p, f, ret);
+	}
+	note_wait(r, f->owner, clock_monotonic_ns() - begin_ns);
 	return err;
 }
 

@@ -24,6 +24,7 @@
 
 struct symbol_reader;
 struct symbol_parser;
+struct unwind_rows;
 
 /* A file, in its user's memory. The first four are the user's to set, all else is 0 at first. */
 struct symbol_file {
@@ -49,10 +50,17 @@ int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct p
 
 /*
  * What is at these offsets, at most PARSER_PLACES_MAX. *ret has at least one answer and is valid until
- * the next call. names: are they wanted? As above.
+ * the next call. As above.
  */
 int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
-			__u32 cnt, bool names, const struct parser_found **ret)
+			__u32 cnt, const struct parser_found **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * How its code is unwound. *ret is valid until the next call of this function. As above; -ENODATA: it
+ * does not say.
+ */
+int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct unwind_rows *ret)
 	__attribute__((warn_unused_result, nonnull));
 
 /* Closes its descriptors, too. */

@@ -21,12 +21,20 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_OPEN] = sizeof(a->opened),
 		[PARSER_FIND] = offsetof(struct parser_found, names),
 		[PARSER_RUNTIME] = sizeof(a->runtime),
+		[PARSER_ROWS] = offsetof(struct parser_rows, words),
+		[PARSER_ROWS_MORE] = offsetof(struct parser_rows, words),
+		[PARSER_JOB_CNT] = 0,
 	};
 	size_t size = offsetof(struct parser_answer, dwarf);
 
-	if (a->job >= sizeof(sizes) / sizeof(sizes[0]) || (a->result && a->job != PARSER_DWARF))
+	if (a->job >= PARSER_JOB_CNT || (a->result && a->job != PARSER_DWARF))
 		return size;
-	return size + sizes[a->job] + (a->job == PARSER_FIND ? a->found.names_size : 0);
+	size += sizes[a->job];
+	if (a->job == PARSER_FIND)
+		return size + a->found.names_size;
+	if (a->job == PARSER_ROWS || a->job == PARSER_ROWS_MORE)
+		return size + a->rows.word_cnt * sizeof(a->rows.words[0]);
+	return size;
 }
 
 /* Within what the request asked for, each with a name that ends. */
@@ -39,8 +47,7 @@ static bool found_is_sound(const struct parser_found *f, const struct parser_req
 		const struct parser_place *p = &f->places[i];
 		__u64 offset = request->offsets[i];
 
-		if (offset < p->start || offset >= p->end || p->return_word < -1 ||
-		    p->return_word > 128)
+		if (offset < p->start || offset >= p->end)
 			return false;
 		if (p->name != PARSER_NO_NAME &&
 		    (p->name >= f->names_size || !f->names[p->name] || p->symbol_start > offset ||
@@ -60,6 +67,20 @@ static bool runtime_is_sound(const struct elf_runtime *e)
 	       e->build_id_len <= sizeof(e->build_id);
 }
 
+static bool has_rows(const struct parser_answer *a)
+{
+	return (a->job == PARSER_ROWS || a->job == PARSER_ROWS_MORE) && !a->result;
+}
+
+/* Within the words that there are. What they say is looked at by who uses them (unwind/tables.h). */
+static bool rows_are_sound(const struct parser_rows *r, const struct parser_request *request)
+{
+	__u64 all = (__u64)r->rule_cnt * 4 + r->page_cnt + r->row_cnt;
+
+	return r->at == (request->job == PARSER_ROWS ? 0 : request->at) && r->word_cnt &&
+	       r->at + (__u64)r->word_cnt <= all;
+}
+
 bool parser_answer_check(const struct parser_answer *a, size_t len,
 			 const struct parser_request *request)
 {
@@ -70,6 +91,9 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 	    (len < offsetof(struct parser_answer, found.names) ||
 	     a->found.names_size > sizeof(a->found.names)))
 		return false;
+	if (has_rows(a) && (len < offsetof(struct parser_answer, rows.words) ||
+			    a->rows.word_cnt > PARSER_ROW_WORDS))
+		return false;
 	if (len != parser_answer_size(a))
 		return false;
 	if (a->job == PARSER_DWARF)
@@ -78,6 +102,7 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 		return true;
 	if (a->job == PARSER_OPEN)
 		return a->opened.build_id_size <= sizeof(a->opened.build_id);
-	return a->job == PARSER_RUNTIME ? runtime_is_sound(&a->runtime) :
-					  found_is_sound(&a->found, request);
+	if (a->job == PARSER_RUNTIME)
+		return runtime_is_sound(&a->runtime);
+	return has_rows(a) ? rows_are_sound(&a->rows, request) : found_is_sound(&a->found, request);
 }

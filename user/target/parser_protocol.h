@@ -25,6 +25,8 @@
 #define PARSER_NAMES_MAX 49152
 #define PARSER_BUILD_ID_MAX 20
 #define PARSER_WHY_MAX 96
+/* Words of a file's rows in one answer. */
+#define PARSER_ROW_WORDS 12000
 
 enum parser_job {
 	PARSER_NONE,
@@ -33,14 +35,17 @@ enum parser_job {
 	PARSER_FIND, /* what is at these offsets of an open file? */
 	PARSER_CLOSE, /* no answer */
 	PARSER_RUNTIME, /* a descriptor: what does the file say of a Python runtime in it? */
+	PARSER_ROWS, /* a descriptor: how its code is unwound (bpf/rows.h); the first words of that */
+	PARSER_ROWS_MORE, /* the words from `at` on, of the file asked last */
+	PARSER_JOB_CNT
 };
 
 struct parser_request {
 	__u32 job;
 	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, CLOSE */
 	__u32 version; /* PY_VERSION_HEX: DWARF */
-	__u32 names; /* are they wanted? FIND */
 	__u32 cnt; /* of offsets: FIND */
+	__u32 at; /* a number of a word: ROWS_MORE */
 	__u32 unused;
 	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
 };
@@ -56,8 +61,8 @@ struct parser_opened {
 struct parser_place {
 	__u64 start, end;
 	__u64 symbol_start;
-	__s32 return_word; /* elf_symbols__return_word() */
 	__u32 name; /* where it is in names; PARSER_NO_NAME */
+	__u32 unused;
 };
 #define PARSER_NO_NAME (~0U)
 
@@ -67,6 +72,16 @@ struct parser_found {
 	__u32 names_size;
 	struct parser_place places[PARSER_PLACES_MAX];
 	char names[PARSER_NAMES_MAX]; /* only names_size bytes are sent */
+};
+
+/*
+ * The words of rule_cnt rules, the numbers of rows of page_cnt pages, row_cnt rows: word_cnt of them from
+ * at on.
+ */
+struct parser_rows {
+	__u32 first_page, page_cnt, rule_cnt, row_cnt;
+	__u32 at, word_cnt;
+	__u32 words[PARSER_ROW_WORDS]; /* only word_cnt of them are sent */
 };
 
 struct parser_dwarf {
@@ -82,6 +97,7 @@ struct parser_answer {
 		struct parser_opened opened;
 		struct parser_found found;
 		struct elf_runtime runtime; /* -ENOENT, -ENOEXEC: none; elf_runtime_read() */
+		struct parser_rows rows;
 	};
 };
 

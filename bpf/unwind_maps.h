@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind_maps.h - the tables of rows.h as the kernel has them; user space writes all of it
+ * (user/sampler/unwind_tables.c), and maps it.
+ */
+#ifndef KRAIT_UNWIND_MAPS_H
+#define KRAIT_UNWIND_MAPS_H
+
+struct unwind_slab_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	/* By size: clang may leave out a type that is met in an inner map only. */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct unwind_slab));
+};
+
+/* Made as they are needed: 2 MiB each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_SLABS_MAX);
+	__type(key, __u32);
+	__array(values, struct unwind_slab_map);
+} unwind_slabs SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_FILES_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_file);
+} unwind_files SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_SPACES_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_space);
+} unwind_spaces SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_control);
+} unwind_control SEC(".maps") __weak;
+
+static __always_inline const struct unwind_slab *unwind_slab(__u32 number)
+{
+	void *map = bpf_map_lookup_elem(&unwind_slabs, &number);
+	__u32 zero = 0;
+
+	return map ? bpf_map_lookup_elem(map, &zero) : NULL;
+}
+
+static __always_inline const struct unwind_space *unwind_space_at(__u32 number)
+{
+	return bpf_map_lookup_elem(&unwind_spaces, &number);
+}
+
+static __always_inline struct unwind_file *unwind_file_at(__u32 number)
+{
+	return bpf_map_lookup_elem(&unwind_files, &number);
+}
+
+static __always_inline __u64 unwind_epoch(void)
+{
+	struct unwind_control *control;
+	__u32 zero = 0;
+
+	control = bpf_map_lookup_elem(&unwind_control, &zero);
+	return control ? *(volatile __u64 *)&control->epoch : 0;
+}
+
+#endif /* KRAIT_UNWIND_MAPS_H */

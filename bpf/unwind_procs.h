@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind_procs.h - which mappings a process has, as rows.h numbers them.
+ *
+ * Must hold: as procs, it is changed in process context and by user space only. A process has an entry
+ * here only while it has one there; one of another process that had the pid does not count.
+ */
+#ifndef KRAIT_UNWIND_PROCS_H
+#define KRAIT_UNWIND_PROCS_H
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_PROCS);
+	__type(key, __u32);
+	__type(value, struct unwind_proc);
+} unwind_procs SEC(".maps") __weak;
+
+/* The space of a process, 0 none. Its start is read last: whoever has the entry by then differs in it. */
+static __always_inline __u32 unwind_space_of(__u32 pid, __u64 start_ns)
+{
+	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
+	__u32 space;
+
+	if (!proc)
+		return 0;
+	space = *(volatile __u32 *)&proc->space;
+	barrier();
+	return same_start(*(volatile __u64 *)&proc->start_ns, start_ns) ? space : 0;
+}
+
+#endif /* KRAIT_UNWIND_PROCS_H */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/unwinding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "follow/processes.h"
+#include "sampler/sampler.h"
+#include "proc/modules.h"
+#include "symbol/native.h"
+#include "unwind/elf_rows.h"
+#include "unwind/tables.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* Mappings that one or more processes have. */
+struct shared_space {
+	__u64 digest;
+	__u32 space;
+	unsigned users;
+	UT_hash_handle hh;
+};
+
+struct unwinding {
+	struct sampler *sampler;
+	struct unwind_tables *tables;
+	struct shared_space *spaces;
+	struct unwind_mapping list[UNWIND_MAPPINGS_MAX];
+};
+
+struct unwinding *unwinding__new(struct sampler *sampler)
+{
+	struct unwinding *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->sampler = sampler;
+	u->tables = sampler__unwind_tables(sampler);
+	return u;
+}
+
+void unwinding__free(struct unwinding *u)
+{
+	struct shared_space *s, *next;
+
+	if (!u)
+		return;
+	HASH_ITER(hh, u->spaces, s, next) {
+		HASH_DEL(u->spaces, s);
+		free(s);
+	}
+	free(u);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+/* What elf_rows() has made, in the form that goes to the tables. */
+static int set_table(struct unwinding *u, __u32 number, const struct row_table *t, __u32 now)
+{
+	cleanup_free __u32 *page_rows = calloc(t->page_cnt, sizeof(*page_rows));
+	struct unwind_rows rows = {
+		.first_page = (__u32)t->first_page,
+		.page_cnt = t->page_cnt,
+		.rule_cnt = t->rule_cnt,
+		.row_cnt = t->row_cnt,
+		.rules = t->rules,
+		.page_rows = page_rows,
+		.rows = t->rows,
+	};
+
+	if (!page_rows)
+		return -ENOMEM;
+	for (__u32 i = 0; i < t->page_cnt; i++)
+		page_rows[i] = t->pages[i + 1] - t->pages[i];
+	return unwind_tables__set_rows(u->tables, number, &rows, now);
+}
+
+/* The kernel's image, which is the same in all processes: krait's own. */
+static int read_vdso(struct unwinding *u, const struct mapping *m, __u32 number, __u32 now)
+{
+	cleanup_close int fd = memfd_create("vdso", MFD_CLOEXEC);
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct row_table table;
+	int err;
+
+	/* Two pages at least, as large as this kernel's everywhere. */
+	if (fd < 0 || !image || m->end - m->start > 1U << 16 ||
+	    write(fd, image, m->end - m->start) != (ssize_t)(m->end - m->start))
+		return -ENODATA;
+	err = elf_rows(fd, &table);
+	if (err)
+		return err;
+	err = set_table(u, number, &table, now);
+	row_table_free(&table);
+	return err;
+}
+
+static int read_rows(struct unwinding *u, struct process *p, const struct mapping *m, __u32 number,
+		     __u64 now_ns)
+{
+	__u32 now = (__u32)(now_ns >> UNWIND_NOW_SHIFT);
+	struct unwind_rows rows;
+	int err;
+
+	if (!strcmp(module__name(m->module), "[vdso]"))
+		return read_vdso(u, m, number, now);
+	err = native__rows(p->native, m, now_ns, &rows);
+	return err ? err : unwind_tables__set_rows(u->tables, number, &rows, now);
+}
+
+/* The number of a mapping's file, whose rows are there if they can be; 0: they cannot. */
+static __u32 file_of(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
+{
+	const char *name = module__name(m->module);
+	__u32 number = module__number(m->module) + 1;
+	int err;
+
+	/* Code that was made, and what the kernel maps beside [vdso]. */
+	if (!*name || (*name == '[' && strcmp(name, "[vdso]") != 0) || number >= UNWIND_FILES_MAX)
+		return 0;
+	if (unwind_tables__is_settled(u->tables, number))
+		return number;
+	err = read_rows(u, p, m, number, now_ns);
+	if (err)
+		log_debug("unwind", "%s has no rows: %s", module__name(m->module), strerror(-err));
+	/* Those who could not be asked now may be later. */
+	if (err && err != -EAGAIN && err != -ENOSPC)
+		unwind_tables__set_none(u->tables, number);
+	return number;
+}
+
+/* ---- mappings --------------------------------------------------------------------------------- */
+
+static void release(struct unwinding *u, __u64 digest)
+{
+	struct shared_space *s;
+
+	HASH_FIND(hh, u->spaces, &digest, sizeof(digest), s);
+	if (!s || --s->users)
+		return;
+	unwind_tables__drop_space(u->tables, s->space);
+	HASH_DEL(u->spaces, s);
+	free(s);
+}
+
+static __u32 fill_list(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	const struct mapping *list;
+	unsigned mapping_cnt;
+	__u32 cnt = 0;
+
+	list = space__mappings(p->space, &mapping_cnt);
+	for (unsigned i = 0; i < mapping_cnt && cnt < UNWIND_MAPPINGS_MAX; i++) {
+		__u32 file = file_of(u, p, &list[i], now_ns);
+
+		if (file)
+			u->list[cnt++] = (struct unwind_mapping){
+				.start = list[i].start,
+				.end = list[i].end,
+				.bias = list[i].start - list[i].offset,
+				.file = file,
+			};
+	}
+	return cnt;
+}
+
+/* The space of these mappings, with one more user; NULL: there is no room. */
+static struct shared_space *acquire(struct unwinding *u, struct process *p, __u64 digest,
+				    __u64 now_ns)
+{
+	struct shared_space *s;
+
+	HASH_FIND(hh, u->spaces, &digest, sizeof(digest), s);
+	if (s) {
+		s->users++;
+		return s;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->digest = digest;
+	s->users = 1;
+	s->space = unwind_tables__set_space(u->tables, 0, u->list, fill_list(u, p, now_ns));
+	if (!s->space) {
+		free(s);
+		return NULL;
+	}
+	HASH_ADD(hh, u->spaces, digest, sizeof(s->digest), s);
+	return s;
+}
+
+void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	struct shared_space *s;
+	__u64 digest;
+
+	if (!p->native || !p->space)
+		return;
+	native__catch_up(p->native, now_ns);
+	if (space__digest(p->space) == p->unwind_digest)
+		return;
+	digest = space__digest(p->space);
+	s = acquire(u, p, digest, now_ns);
+	if (!s)
+		return;
+	if (sampler__set_space(u->sampler, p->pid, p->start_ns, s->space))
+		log_debug("unwind", "%d has no native stacks", p->pid);
+	if (p->unwind_digest)
+		release(u, p->unwind_digest);
+	p->unwind_digest = digest;
+}
+
+void unwinding__forget(struct unwinding *u, struct process *p)
+{
+	if (p->unwind_digest)
+		release(u, p->unwind_digest);
+	p->unwind_digest = 0;
+}

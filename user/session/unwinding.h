@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unwinding.h - gives the kernel what it needs to unwind the native stacks of a process: the rows of its
+ * files, and where they are mapped.
+ *
+ * A file is read once, whoever maps it, and its rows are shared. Processes with the same mappings (a
+ * parent and its children) share those.
+ *
+ * Must hold: a process has the kernel's mappings as long as its memory is that of which they were read,
+ * or as the look at it was last.
+ */
+#ifndef KRAIT_SESSION_UNWINDING_H
+#define KRAIT_SESSION_UNWINDING_H
+
+#include <linux/types.h>
+
+struct process;
+struct sampler;
+struct unwinding;
+
+/* It is borrowed, and unwinds. NULL: out of memory. */
+struct unwinding *unwinding__new(struct sampler *sampler);
+void unwinding__free(struct unwinding *u);
+
+/* A process is tracked, or its mappings may have changed. */
+void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
+/* It has ended, or has another image. */
+void unwinding__forget(struct unwinding *u, struct process *p);
+
+#endif /* KRAIT_SESSION_UNWINDING_H */

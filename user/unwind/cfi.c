@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unwind/cfi.h"
+
+#include <dwarf.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "unwind/cfi_expression.h"
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+const __u8 *cfi_bytes(struct cfi_cursor *c, __u64 len)
+{
+	const __u8 *at = c->pos;
+
+	if (c->bad || len > (__u64)(c->end - c->pos)) {
+		c->bad = true;
+		c->pos = c->end;
+		return NULL;
+	}
+	c->pos += len;
+	return at;
+}
+
+__u64 cfi_fixed(struct cfi_cursor *c, unsigned size)
+{
+	const __u8 *at = cfi_bytes(c, size);
+	__u64 value = 0;
+
+	if (at)
+		memcpy(&value, at, size);
+	return value;
+}
+
+__u64 cfi_uleb(struct cfi_cursor *c)
+{
+	__u64 value = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		const __u8 *at = cfi_bytes(c, 1);
+
+		if (!at)
+			return 0;
+		if (shift < 64)
+			value |= (__u64)(*at & 0x7f) << shift;
+		if (!(*at & 0x80))
+			return value;
+	}
+}
+
+__s64 cfi_sleb(struct cfi_cursor *c)
+{
+	__u64 value = 0;
+
+	for (unsigned shift = 0;;) {
+		const __u8 *at = cfi_bytes(c, 1);
+
+		if (!at)
+			return 0;
+		if (shift < 64)
+			value |= (__u64)(*at & 0x7f) << shift;
+		shift += 7;
+		if (*at & 0x80)
+			continue;
+		if (shift < 64 && *at & 0x40)
+			value |= ~0ULL << shift;
+		return (__s64)value;
+	}
+}
+
+/* ---- instructions ----------------------------------------------------------------------------- */
+
+void cfi_begin(struct cfi_machine *m, const struct cfi_common *common, __u64 pc, __u64 *budget)
+{
+	m->common = common;
+	m->state = common->initial;
+	m->saved_cnt = 0;
+	m->budget = budget;
+	m->pc = pc;
+}
+
+/* The place of a register that is followed, NULL of any other. */
+static struct cfi_place *place_of(struct cfi_machine *m, struct cfi_state *s, __u64 reg)
+{
+	if (reg == CFI_REG_FP)
+		return &s->fp;
+	if (reg == CFI_REG_BASE)
+		return &s->base;
+	return reg == m->common->ra_reg ? &s->ra : NULL;
+}
+
+static void set_place(struct cfi_machine *m, __u64 reg, enum cfi_how how, __s64 off)
+{
+	struct cfi_place *p = place_of(m, &m->state, reg);
+
+	if (p)
+		*p = (struct cfi_place){ .how = (__u8)how, .off = off };
+}
+
+/* Modulo 2^64, as unwinders compute; what comes out of range is unknown in the end. */
+static __s64 factored(const struct cfi_machine *m, __u64 value)
+{
+	return (__s64)(value * (__u64)m->common->data_align);
+}
+
+static void restore(struct cfi_machine *m, __u64 reg)
+{
+	struct cfi_state initial = m->common->initial;
+	struct cfi_place *p = place_of(m, &m->state, reg);
+
+	if (p)
+		*p = *place_of(m, &initial, reg);
+}
+
+static void set_expression(struct cfi_machine *m, __u64 reg, struct cfi_cursor *c)
+{
+	__u64 len = cfi_uleb(c);
+	struct cfi_cursor body = { .pos = cfi_bytes(c, len) };
+	struct cfi_place *p = place_of(m, &m->state, reg);
+
+	if (!body.pos || !p)
+		return;
+	body.end = body.pos + len;
+	*p = cfi_expression_place(body);
+}
+
+static void set_cfa_expression(struct cfi_machine *m, struct cfi_cursor *c)
+{
+	__u64 len = cfi_uleb(c);
+	struct cfi_cursor body = { .pos = cfi_bytes(c, len) };
+
+	if (!body.pos)
+		return;
+	body.end = body.pos + len;
+	cfi_expression_cfa(body, &m->state);
+}
+
+static void set_cfa(struct cfi_machine *m, __u64 reg, __s64 off)
+{
+	m->state.cfa = UNWIND_CFA_REG;
+	m->state.cfa_reg = reg;
+	m->state.cfa_off = off;
+	m->state.cfa_add = 0;
+}
+
+/* Only where the CFA is a register and an offset already may one of both change alone. */
+static bool change_cfa(struct cfi_machine *m, const __u64 *reg, const __s64 *off)
+{
+	if (m->state.cfa != UNWIND_CFA_REG)
+		return false;
+	set_cfa(m, reg ? *reg : m->state.cfa_reg, off ? *off : m->state.cfa_off);
+	return true;
+}
+
+static bool save(struct cfi_machine *m)
+{
+	if (m->saved_cnt == CFI_STATES_MAX)
+		return false;
+	m->saved[m->saved_cnt++] = m->state;
+	return true;
+}
+
+static bool take_back(struct cfi_machine *m)
+{
+	if (!m->saved_cnt)
+		return false;
+	m->state = m->saved[--m->saved_cnt];
+	return true;
+}
+
+/* One that takes no part in pc. false: it makes no sense. */
+static bool run_one(struct cfi_machine *m, __u8 op, struct cfi_cursor *c)
+{
+	__u64 reg;
+	__s64 off;
+
+	switch (op) {
+	case DW_CFA_nop:
+		return true;
+	case DW_CFA_offset_extended:
+		reg = cfi_uleb(c);
+		set_place(m, reg, CFI_AT_CFA, factored(m, cfi_uleb(c)));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		reg = cfi_uleb(c);
+		set_place(m, reg, CFI_AT_CFA, factored(m, (__u64)cfi_sleb(c)));
+		return true;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = cfi_uleb(c);
+		set_place(m, reg, CFI_AT_CFA, factored(m, -cfi_uleb(c)));
+		return true;
+	case DW_CFA_restore_extended:
+		restore(m, cfi_uleb(c));
+		return true;
+	case DW_CFA_undefined:
+		set_place(m, cfi_uleb(c), CFI_UNDEFINED, 0);
+		return true;
+	case DW_CFA_same_value:
+		set_place(m, cfi_uleb(c), CFI_SAME, 0);
+		return true;
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+		reg = cfi_uleb(c);
+		cfi_uleb(c);
+		set_place(m, reg, CFI_UNKNOWN, 0);
+		return true;
+	case DW_CFA_val_offset_sf:
+		reg = cfi_uleb(c);
+		cfi_sleb(c);
+		set_place(m, reg, CFI_UNKNOWN, 0);
+		return true;
+	case DW_CFA_remember_state:
+		return save(m);
+	case DW_CFA_restore_state:
+		return take_back(m);
+	case DW_CFA_def_cfa:
+		reg = cfi_uleb(c);
+		set_cfa(m, reg, (__s64)cfi_uleb(c));
+		return true;
+	case DW_CFA_def_cfa_sf:
+		reg = cfi_uleb(c);
+		set_cfa(m, reg, factored(m, (__u64)cfi_sleb(c)));
+		return true;
+	case DW_CFA_def_cfa_register:
+		reg = cfi_uleb(c);
+		return change_cfa(m, &reg, NULL);
+	case DW_CFA_def_cfa_offset:
+		off = (__s64)cfi_uleb(c);
+		return change_cfa(m, NULL, &off);
+	case DW_CFA_def_cfa_offset_sf:
+		off = factored(m, (__u64)cfi_sleb(c));
+		return change_cfa(m, NULL, &off);
+	case DW_CFA_def_cfa_expression:
+		set_cfa_expression(m, c);
+		return true;
+	case DW_CFA_expression:
+		set_expression(m, cfi_uleb(c), c);
+		return true;
+	case DW_CFA_val_expression:
+		reg = cfi_uleb(c);
+		cfi_bytes(c, cfi_uleb(c));
+		set_place(m, reg, CFI_UNKNOWN, 0);
+		return true;
+	case DW_CFA_GNU_args_size:
+		cfi_uleb(c);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How far pc goes; 0 for an instruction of another kind. */
+static bool advance(const struct cfi_machine *m, __u8 op, struct cfi_cursor *c, __u64 *ret)
+{
+	switch (op) {
+	case DW_CFA_advance_loc1:
+		*ret = cfi_fixed(c, 1);
+		break;
+	case DW_CFA_advance_loc2:
+		*ret = cfi_fixed(c, 2);
+		break;
+	case DW_CFA_advance_loc4:
+		*ret = cfi_fixed(c, 4);
+		break;
+	default:
+		if ((op & 0xc0) != DW_CFA_advance_loc)
+			return false;
+		*ret = op & 0x3f;
+	}
+	*ret *= m->common->code_align;
+	return true;
+}
+
+enum cfi_step cfi_run(struct cfi_machine *m, struct cfi_cursor *c)
+{
+	while (c->pos < c->end) {
+		__u8 op = (__u8)cfi_fixed(c, 1);
+		__u64 delta;
+
+		if (!*m->budget)
+			return CFI_BAD;
+		(*m->budget)--;
+		if (advance(m, op, c, &delta)) {
+			m->pc += delta;
+			return c->bad ? CFI_BAD : CFI_ADVANCED;
+		}
+		if ((op & 0xc0) == DW_CFA_offset)
+			set_place(m, op & 0x3f, CFI_AT_CFA, factored(m, cfi_uleb(c)));
+		else if ((op & 0xc0) == DW_CFA_restore)
+			restore(m, op & 0x3f);
+		else if (!run_one(m, op, c))
+			return CFI_BAD;
+		if (c->bad)
+			return CFI_BAD;
+	}
+	return CFI_END;
+}
+
+/* ---- rules ------------------------------------------------------------------------------------ */
+
+static bool fits(__s64 value, __s64 min, __s64 max)
+{
+	return value >= min && value <= max;
+}
+
+static bool set_cfa_rule(struct unwind_rule *r, const struct cfi_state *s)
+{
+	if (s->cfa == UNWIND_CFA_NONE || s->cfa_reg > 31 ||
+	    !fits(s->cfa_off, INT32_MIN, INT32_MAX) || !fits(s->cfa_add, INT16_MIN, INT16_MAX))
+		return false;
+	r->cfa = s->cfa;
+	r->reg = (__u8)s->cfa_reg;
+	r->off = (__s32)s->cfa_off;
+	r->add = (__s16)s->cfa_add;
+	return true;
+}
+
+static bool set_ra_rule(struct unwind_rule *r, const struct cfi_place *ra)
+{
+	if (ra->how == CFI_UNDEFINED) {
+		r->ra = UNWIND_RA_UNDEFINED;
+		return true;
+	}
+	if (!fits(ra->off, INT16_MIN, INT16_MAX))
+		return false;
+	r->ra_off = (__s16)ra->off;
+	r->ra = ra->how == CFI_AT_CFA ? UNWIND_RA_CFA : UNWIND_RA_SP;
+	return ra->how == CFI_AT_CFA || (ra->how == CFI_AT_REG && ra->reg == CFI_REG_SP);
+}
+
+static void set_fp_rule(struct unwind_rule *r, const struct cfi_place *fp)
+{
+	r->fp = UNWIND_FP_UNKNOWN;
+	if (fp->how == CFI_SAME)
+		r->fp = UNWIND_FP_SAME;
+	if (!fits(fp->off, INT16_MIN, INT16_MAX)) {
+		r->fp = UNWIND_FP_UNKNOWN;
+		return;
+	}
+	if (fp->how == CFI_AT_CFA)
+		r->fp = UNWIND_FP_CFA;
+	else if (fp->how == CFI_AT_REG && fp->reg == CFI_REG_SP)
+		r->fp = UNWIND_FP_SP;
+	else if (fp->how == CFI_AT_REG && fp->reg == CFI_REG_FP)
+		r->fp = UNWIND_FP_FP;
+	else
+		return;
+	r->fp_off = (__s16)fp->off;
+}
+
+/* Relative to what the return address is relative to. */
+static __s16 base_rule(const struct unwind_rule *r, const struct cfi_place *base)
+{
+	bool by_sp = base->how == CFI_AT_REG && base->reg == CFI_REG_SP && r->ra == UNWIND_RA_SP;
+
+	if (base->how == CFI_SAME)
+		return 0;
+	if (!(by_sp || (base->how == CFI_AT_CFA && r->ra == UNWIND_RA_CFA)) || !base->off ||
+	    !fits(base->off, INT16_MIN + 1, INT16_MAX))
+		return UNWIND_BASE_UNKNOWN;
+	return (__s16)base->off;
+}
+
+struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal)
+{
+	struct unwind_rule r = { 0 };
+
+	/* The outermost frame needs no address: it has no caller. */
+	if (!set_ra_rule(&r, &s->ra) || (!set_cfa_rule(&r, s) && r.ra != UNWIND_RA_UNDEFINED))
+		return (struct unwind_rule){ 0 };
+	if (r.ra == UNWIND_RA_UNDEFINED) {
+		r.fp = UNWIND_FP_UNKNOWN;
+		return r;
+	}
+	set_fp_rule(&r, &s->fp);
+	r.base_off = base_rule(&r, &s->base);
+	if (signal)
+		r.ra |= UNWIND_RA_SIGNAL;
+	return r;
+}

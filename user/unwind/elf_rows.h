@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_rows.h - the rows of an ELF file: its .eh_frame, that of before BOLT, and .debug_frame where
+ * there is neither; by offset in the file.
+ *
+ * Must hold: the file is anybody's, and may change while it is read: bounded reads (elf_file.h), one
+ * copy that does not change, bounded instructions. krait calls it in a parser only.
+ */
+#ifndef KRAIT_UNWIND_ELF_ROWS_H
+#define KRAIT_UNWIND_ELF_ROWS_H
+
+#include "unwind/row_table.h"
+
+/* The largest sections have 40 MiB. */
+#define ELF_ROWS_SECTION_MAX (96U << 20)
+
+/*
+ * 0; -ENODATA: it has no such section; -ENOEXEC: no ELF file; -E2BIG: too much of something; -errno.
+ */
+int elf_rows(int fd, struct row_table *ret) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_UNWIND_ELF_ROWS_H */

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unwind/tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/pieces.h"
+
+/* Pages of a file whose rows lie together: a piece of memory has at most so many words. */
+#define RUN_WORDS (UNWIND_SLAB_WORDS / 8)
+#define RULE_WORDS (sizeof(struct unwind_rule) / sizeof(__u32))
+#define PAGE_WORDS (sizeof(struct unwind_page) / sizeof(__u32))
+
+struct run {
+	__u32 at, words;
+};
+
+/* What a file has taken. */
+struct file_room {
+	struct run *runs;
+	__u32 run_cnt;
+	__u32 row_cnt;
+};
+
+struct unwind_tables {
+	struct unwind_memory memory;
+	struct pieces pieces;
+	struct unwind_slab *slabs[UNWIND_SLABS_MAX];
+	__u32 slab_cnt, slab_max;
+	struct file_room files[UNWIND_FILES_MAX];
+	__u32 file_cnt; /* one more than the highest number met */
+	__u32 *free_spaces;
+	__u32 free_space_cnt, space_cnt;
+	__u32 generations[UNWIND_SPACES_MAX];
+	struct unwind_tables_stats stats;
+};
+
+struct unwind_tables *unwind_tables__new(const struct unwind_memory *memory, __u64 bytes)
+{
+	struct unwind_tables *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->memory = *memory;
+	t->slab_max = (__u32)(bytes / (UNWIND_SLAB_WORDS * sizeof(__u32)));
+	if (!t->slab_max)
+		t->slab_max = 1;
+	if (t->slab_max > UNWIND_SLABS_MAX)
+		t->slab_max = UNWIND_SLABS_MAX;
+	t->file_cnt = t->space_cnt = 1;
+	t->free_spaces = calloc(UNWIND_SPACES_MAX, sizeof(*t->free_spaces));
+	if (t->free_spaces)
+		return t;
+	free(t);
+	return NULL;
+}
+
+void unwind_tables__free(struct unwind_tables *t)
+{
+	if (!t)
+		return;
+	for (__u32 i = 0; i < t->file_cnt; i++)
+		free(t->files[i].runs);
+	pieces_free(&t->pieces);
+	free(t->free_spaces);
+	free(t);
+}
+
+/* ---- room ------------------------------------------------------------------------------------- */
+
+static __u32 *words_at(struct unwind_tables *t, __u32 at)
+{
+	return &t->slabs[at >> UNWIND_SLAB_SHIFT]->words[at & (UNWIND_SLAB_WORDS - 1)];
+}
+
+/* Walks that began before see another epoch at their end. */
+static void settle(struct unwind_tables *t)
+{
+	__atomic_fetch_add(&t->memory.control->epoch, 1, __ATOMIC_SEQ_CST);
+	pieces_settle(&t->pieces);
+}
+
+static bool add_slab(struct unwind_tables *t)
+{
+	struct unwind_slab *slab;
+
+	if (t->slab_cnt == t->slab_max)
+		return false;
+	slab = t->memory.new_slab(t->memory.ctx, t->slab_cnt);
+	if (!slab || pieces_add_slab(&t->pieces, t->slab_cnt))
+		return false;
+	t->slabs[t->slab_cnt++] = slab;
+	t->stats.slabs++;
+	return true;
+}
+
+static void set_state(struct unwind_tables *t, __u32 file, __u32 state)
+{
+	__atomic_store_n(&t->memory.files[file].state, state, __ATOMIC_SEQ_CST);
+}
+
+static void drop_rows(struct unwind_tables *t, __u32 file)
+{
+	struct file_room *f = &t->files[file];
+
+	if (!f->runs)
+		return;
+	set_state(t, file, UNWIND_FILE_UNKNOWN);
+	for (__u32 i = 0; i < f->run_cnt; i++)
+		pieces_give_back(&t->pieces, f->runs[i].at, f->runs[i].words);
+	free(f->runs);
+	t->stats.rows -= f->row_cnt;
+	t->stats.files--;
+	*f = (struct file_room){ 0 };
+}
+
+/* The file that was of use longest ago, but not keep. */
+static bool drop_oldest(struct unwind_tables *t, __u32 keep)
+{
+	__u32 oldest = 0;
+
+	for (__u32 i = 1; i < t->file_cnt; i++) {
+		if (i != keep && t->files[i].runs &&
+		    (!oldest || t->memory.files[i].used < t->memory.files[oldest].used))
+			oldest = i;
+	}
+	if (!oldest)
+		return false;
+	drop_rows(t, oldest);
+	t->stats.dropped++;
+	return true;
+}
+
+/* Free words, first those given back, then new ones, then those of an old file. */
+static __u32 take(struct unwind_tables *t, __u32 words, __u32 keep)
+{
+	for (;;) {
+		__u32 at = pieces_take(&t->pieces, words);
+
+		if (at)
+			return at;
+		if (pieces_has_waiting(&t->pieces))
+			settle(t);
+		else if (!add_slab(t) && !drop_oldest(t, keep))
+			return 0;
+	}
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+static bool counts_agree(const struct unwind_rows *r)
+{
+	__u64 sum = 0;
+
+	if (!r->page_cnt || !r->rule_cnt || r->rule_cnt > UNWIND_RULES_MAX ||
+	    (__u64)r->page_cnt * PAGE_WORDS > RUN_WORDS || r->rule_cnt * RULE_WORDS > RUN_WORDS)
+		return false;
+	for (__u32 i = 0; i < r->page_cnt; i++) {
+		if (!r->page_rows[i] || r->page_rows[i] > UNWIND_PAGE_SIZE)
+			return false;
+		sum += r->page_rows[i];
+	}
+	return sum == r->row_cnt;
+}
+
+/* Takes words for the file, and fills them where there is something to fill them with. */
+static __u32 add_run(struct unwind_tables *t, __u32 file, const void *data, __u32 words)
+{
+	struct file_room *f = &t->files[file];
+	struct run *grown = reallocarray(f->runs, f->run_cnt + 1, sizeof(*grown));
+	__u32 at;
+
+	if (!grown)
+		return 0;
+	f->runs = grown;
+	at = take(t, words, file);
+	if (!at)
+		return 0;
+	f->runs[f->run_cnt++] = (struct run){ at, words };
+	if (data)
+		memcpy(words_at(t, at), data, words * sizeof(__u32));
+	return at;
+}
+
+/* The rows of as many pages as go into one run, from page first on. How many, or 0. */
+static __u32 add_pages(struct unwind_tables *t, __u32 file, const struct unwind_rows *r,
+		       __u32 first, const __u32 *rows, struct unwind_page *pages)
+{
+	__u32 words = r->page_rows[first], cnt = 1, at;
+
+	while (first + cnt < r->page_cnt && words + r->page_rows[first + cnt] <= RUN_WORDS)
+		words += r->page_rows[first + cnt++];
+	at = add_run(t, file, rows, words);
+	if (!at)
+		return 0;
+	for (__u32 i = first; i < first + cnt; i++) {
+		pages[i] = (struct unwind_page){ at, r->page_rows[i] };
+		at += r->page_rows[i];
+	}
+	return cnt;
+}
+
+static int fill(struct unwind_tables *t, __u32 file, const struct unwind_rows *r,
+		struct unwind_file *ret)
+{
+	const __u32 *rows = r->rows;
+	struct unwind_page *pages;
+
+	ret->rules = add_run(t, file, r->rules, (__u32)(r->rule_cnt * RULE_WORDS));
+	ret->pages = ret->rules ? add_run(t, file, NULL, r->page_cnt * PAGE_WORDS) : 0;
+	if (!ret->pages)
+		return -ENOSPC;
+	pages = (struct unwind_page *)words_at(t, ret->pages);
+	for (__u32 i = 0, cnt; i < r->page_cnt; i += cnt) {
+		cnt = add_pages(t, file, r, i, rows, pages);
+		if (!cnt)
+			return -ENOSPC;
+		for (__u32 k = i; k < i + cnt; k++)
+			rows += r->page_rows[k];
+	}
+	return 0;
+}
+
+int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct unwind_rows *rows,
+			    __u32 now)
+{
+	struct unwind_file *f = &t->memory.files[file], next = { 0 };
+	int err;
+
+	if (!file || file >= UNWIND_FILES_MAX || !counts_agree(rows))
+		return -EINVAL;
+	if (t->files[file].runs) {
+		drop_rows(t, file);
+		settle(t);
+	}
+	t->stats.files++;
+	err = fill(t, file, rows, &next);
+	if (file >= t->file_cnt)
+		t->file_cnt = file + 1;
+	t->files[file].row_cnt = rows->row_cnt;
+	t->stats.rows += rows->row_cnt;
+	if (err) {
+		drop_rows(t, file);
+		return err;
+	}
+	f->first_page = rows->first_page;
+	f->page_cnt = rows->page_cnt;
+	f->pages = next.pages;
+	f->rules = next.rules;
+	f->rule_cnt = rows->rule_cnt;
+	f->used = now;
+	f->wanted = 0;
+	set_state(t, file, UNWIND_FILE_ROWS);
+	return 0;
+}
+
+void unwind_tables__set_none(struct unwind_tables *t, __u32 file)
+{
+	drop_rows(t, file);
+	set_state(t, file, UNWIND_FILE_NONE);
+}
+
+bool unwind_tables__is_wanted(struct unwind_tables *t, __u32 file)
+{
+	return __atomic_exchange_n(&t->memory.files[file].wanted, 0, __ATOMIC_RELAXED);
+}
+
+bool unwind_tables__is_settled(const struct unwind_tables *t, __u32 file)
+{
+	return t->memory.files[file].state != UNWIND_FILE_UNKNOWN;
+}
+
+/* ---- mappings --------------------------------------------------------------------------------- */
+
+static void set_space(struct unwind_tables *t, __u32 number, struct unwind_space space)
+{
+	const struct unwind_space old = t->memory.spaces[number];
+	__u64 word;
+
+	memcpy(&word, &space, sizeof(word));
+	__atomic_store_n((__u64 *)&t->memory.spaces[number], word, __ATOMIC_SEQ_CST);
+	pieces_give_back(&t->pieces, old.mappings,
+			 (__u32)(UNWIND_SPACE_CNT(old.cnt) * UNWIND_MAPPING_WORDS));
+}
+
+/* A number, with the generation that its user has; 0: there is none. */
+static __u32 new_space(struct unwind_tables *t)
+{
+	__u32 number;
+
+	if (t->free_space_cnt)
+		number = t->free_spaces[--t->free_space_cnt];
+	else if (t->space_cnt < UNWIND_SPACES_MAX)
+		number = t->space_cnt++;
+	else
+		return 0;
+	return UNWIND_SPACE(number, ++t->generations[number]);
+}
+
+__u32 unwind_tables__set_space(struct unwind_tables *t, __u32 space,
+			       const struct unwind_mapping *list, __u32 cnt)
+{
+	struct unwind_space next;
+	__u32 words;
+
+	if (cnt > UNWIND_MAPPINGS_MAX)
+		cnt = UNWIND_MAPPINGS_MAX;
+	words = (__u32)(cnt * UNWIND_MAPPING_WORDS);
+	next.mappings = cnt ? take(t, words, 0) : 0;
+	if (!next.mappings)
+		return space;
+	if (!space)
+		space = new_space(t);
+	if (!space) {
+		pieces_give_back(&t->pieces, next.mappings, words);
+		return 0;
+	}
+	next.cnt = UNWIND_SPACE(cnt, UNWIND_SPACE_GENERATION(space));
+	memcpy(words_at(t, next.mappings), list, words * sizeof(__u32));
+	set_space(t, UNWIND_SPACE_NUMBER(space), next);
+	return space;
+}
+
+void unwind_tables__drop_space(struct unwind_tables *t, __u32 space)
+{
+	__u32 number = UNWIND_SPACE_NUMBER(space);
+
+	if (!space)
+		return;
+	set_space(t, number, (struct unwind_space){ 0 });
+	t->free_spaces[t->free_space_cnt++] = number;
+}
+
+const struct unwind_tables_stats *unwind_tables__stats(const struct unwind_tables *t)
+{
+	return &t->stats;
+}
