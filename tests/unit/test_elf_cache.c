@@ -236,6 +236,24 @@ static void a_file_with_a_runtime_keeps_its_inode(void **state)
 }
 
 /* Whoever has most loses first. */
+static void what_is_let_go_is_read_again(void **state)
+{
+	struct fixture *f = *state;
+	struct elf_spec spec = python_spec();
+	const struct elf_runtime *e;
+	unsigned before;
+
+	write_elf(f->path, &spec);
+	assert_int_equal(get(f, &e), 0);
+	before = open_cnt();
+	elf_cache__let_go(f->cache);
+	assert_int_equal(open_cnt(), before - 1);
+	assert_int_equal(get(f, &e), 0);
+	assert_int_equal(get(f, &e), 0);
+	assert_int_equal(open_cnt(), before);
+	assert_int_equal(elf_cache__stats(f->cache)->opened, 2);
+}
+
 static void many_files_of_one_user_do_not_push_out_anothers(void **state)
 {
 	struct fixture *f = *state;
@@ -317,6 +335,7 @@ int main(int argc, char **argv)
 		TEST(more_runtimes_than_places_are_still_right),
 		TEST(many_files_do_not_grow_it),
 		TEST(a_file_with_a_runtime_keeps_its_inode),
+		TEST(what_is_let_go_is_read_again),
 		TEST(many_files_of_one_user_do_not_push_out_anothers),
 		TEST(a_device_or_fifo_is_not_opened),
 		TEST(a_file_that_is_gone_is_not_remembered),

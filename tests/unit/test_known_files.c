@@ -155,6 +155,32 @@ static void what_says_nothing_of_others_is_not_learned(void **state)
 	close(fd);
 }
 
+/* Nobody's file system stays mounted because krait knows a file of it. */
+static void what_nobody_runs_is_let_go(void **state)
+{
+	struct fixture *f = *state;
+	unsigned open_before = open_cnt();
+	struct py_process p;
+	int fd = new_file(f, &p), number = learn(f, &p, fd, 0, 1000);
+
+	close(fd);
+	known_files__begin_use(f->files, (__u32)number);
+	known_files__begin_use(f->files, (__u32)number);
+	known_files__end_use(f->files, (__u32)number, 2000);
+	known_files__end_use(f->files, KNOWN_FILE_NONE, 2000);
+	known_files__release_idle(f->files, 3000 + KNOWN_FILES_IDLE_NS);
+	assert_int_equal(open_cnt(), open_before + 1);
+	known_files__end_use(f->files, (__u32)number, 4000);
+	known_files__release_idle(f->files, 3999 + KNOWN_FILES_IDLE_NS);
+	assert_int_equal(open_cnt(), open_before + 1);
+	known_files__release_idle(f->files, 4000 + KNOWN_FILES_IDLE_NS);
+	assert_int_equal(open_cnt(), open_before);
+	assert_int_equal(quota__held_by_all(known_files__quota(f->files)), 0);
+	assert_null(known_files__at(f->files, (__u32)number, 5000));
+	/* Its number means nothing any more. */
+	known_files__begin_use(f->files, (__u32)number);
+}
+
 static void many_files_of_one_leave_room_for_others(void **state)
 {
 	struct fixture *f = *state;
@@ -192,6 +218,7 @@ int main(void)
 		TEST(a_known_file_keeps_its_inode),
 		TEST(a_file_is_known_once),
 		TEST(what_says_nothing_of_others_is_not_learned),
+		TEST(what_nobody_runs_is_let_go),
 		TEST(many_files_of_one_leave_room_for_others),
 	};
 

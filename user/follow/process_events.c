@@ -74,7 +74,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
-	tracking_known(ps->config.sampler, p, parent->process.layout);
+	tracking_known(ps->config.sampler, p, parent->process.layout, parent->process.known_file);
 	p->parent_pid = record->parent_pid;
 	p->info.pid = record->pid;
 	p->info.start_ticks = record->start_ns / KRAIT_NS_PER_TICK;
@@ -122,7 +122,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		snprintf(p->info.file, sizeof(p->info.file), "%s", file->name);
 	}
 	log_debug("processes", "%d is known by its file", p->pid);
-	tracking_known(sampler, p, record->layout);
+	tracking_known(sampler, p, record->layout, record->file);
 	printable_into(p->info.comm, sizeof(p->info.comm), record->comm);
 	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
 	if (!matches(ps->config.filter, p, record->comm))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/known_files.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
 #include "follow/tracking.h"
@@ -148,6 +149,7 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigne
 	e->process.pid = pid;
 	e->process.start_ns = start_ns;
 	e->process.layout = KRAIT_NO_LAYOUT;
+	e->process.known_file = KNOWN_FILE_NONE;
 	TAILQ_INIT(&e->process.threads);
 	HASH_ADD(hh, ps->by_pid, process.pid, sizeof(pid_t), e);
 	return e;

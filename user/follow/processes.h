@@ -49,6 +49,7 @@ struct process {
 	__u64 start_ns; /* same_start(): with the pid it says which process this is */
 	enum process_state state;
 	__u32 layout; /* of sampler/layouts.h, KRAIT_NO_LAYOUT: none */
+	__u32 known_file; /* that it runs: of sampler/known_files.h, KNOWN_FILE_NONE */
 	unsigned owner; /* who pays for what it takes up: bpf/share.h */
 	pid_t parent_pid; /* whose memory it was forked with, 0 if its image is its own */
 	struct py_process info;

@@ -19,11 +19,17 @@ static __u32 track_flags(const struct py_offsets *offsets)
 	return offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0;
 }
 
+static void use_file(struct sampler *sampler, struct process *p, __u32 number)
+{
+	p->known_file = number;
+	known_files__begin_use(sampler__known_files(sampler), number);
+}
+
 /*
  * The next process that executes this file, or in which this library begins an interpreter, is ready
  * at its first instruction.
  */
-static void learn(struct sampler *sampler, const struct process *p, int file_fd)
+static void learn(struct sampler *sampler, struct process *p, int file_fd)
 {
 	struct stat st;
 	int r;
@@ -36,6 +42,8 @@ static void learn(struct sampler *sampler, const struct process *p, int file_fd)
 	if (r < 0)
 		log_debug("tracking", "%s is not known from now on: %s", p->info.file,
 			  strerror(-r));
+	else
+		use_file(sampler, p, (__u32)r);
 }
 
 static void explain(struct process *p, int err, const char *too_many)
@@ -81,14 +89,17 @@ int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
 	return 0;
 }
 
-void tracking_known(struct sampler *sampler, struct process *p, __u32 layout)
+void tracking_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file)
 {
 	layouts__use(sampler__layouts(sampler), layout);
 	p->layout = layout;
+	use_file(sampler, p, known_file);
 }
 
 void tracking_end(struct sampler *sampler, struct process *p)
 {
 	layouts__drop(sampler__layouts(sampler), p->layout, clock_monotonic_ns());
 	p->layout = KRAIT_NO_LAYOUT;
+	known_files__end_use(sampler__known_files(sampler), p->known_file, clock_monotonic_ns());
+	p->known_file = KNOWN_FILE_NONE;
 }

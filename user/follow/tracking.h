@@ -19,8 +19,8 @@ struct sampler;
 int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
 	__attribute__((warn_unused_result));
 /* The kernel has begun by itself, with that layout: of a known file, or of the process it forked from. */
-void tracking_known(struct sampler *sampler, struct process *p, __u32 layout);
-/* The process no longer needs its layout. */
+void tracking_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file);
+/* The process no longer needs its layout, nor its file. */
 void tracking_end(struct sampler *sampler, struct process *p);
 
 #endif /* KRAIT_FOLLOW_TRACKING_H */

@@ -22,6 +22,7 @@ struct entry {
 	__u32 serial; /* of the number: how often the place was another's */
 	unsigned owner;
 	int fd; /* holds the file, and can do nothing else */
+	unsigned users; /* processes that run it */
 	__u64 used_ns;
 	struct binary_key key;
 	struct uprobe_set probes;
@@ -223,14 +224,49 @@ int known_files__learn(struct known_files *k, const struct py_process *p, int fd
 	return (int)number_of(k, e);
 }
 
-const struct known_file *known_files__at(struct known_files *k, __u32 number, __u64 now_ns)
+static struct entry *of_number(struct known_files *k, __u32 number)
 {
 	struct entry *e = &k->list[number % 256 % KRAIT_MAX_BINARIES];
 
-	if (!e->taken || number_of(k, e) != number)
+	return e->taken && number_of(k, e) == number ? e : NULL;
+}
+
+const struct known_file *known_files__at(struct known_files *k, __u32 number, __u64 now_ns)
+{
+	struct entry *e = of_number(k, number);
+
+	if (!e)
 		return NULL;
 	e->used_ns = now_ns;
 	return &e->file;
+}
+
+void known_files__begin_use(struct known_files *k, __u32 number)
+{
+	struct entry *e = of_number(k, number);
+
+	if (e)
+		e->users++;
+}
+
+void known_files__end_use(struct known_files *k, __u32 number, __u64 now_ns)
+{
+	struct entry *e = of_number(k, number);
+
+	if (!e || !e->users)
+		return;
+	e->users--;
+	e->used_ns = now_ns;
+}
+
+void known_files__release_idle(struct known_files *k, __u64 now_ns)
+{
+	for (int i = 0; i < KRAIT_MAX_BINARIES; i++) {
+		struct entry *e = &k->list[i];
+
+		if (e->taken && !e->users && now_ns >= e->used_ns + KNOWN_FILES_IDLE_NS)
+			forget(k, e, now_ns);
+	}
 }
 
 const struct quota *known_files__quota(const struct known_files *k)

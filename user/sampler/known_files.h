@@ -19,8 +19,13 @@
 #include "sampler/uprobes.h"
 #include "target/process.h"
 
-/* A file that nobody has used for so long gives up its place when its owner needs one. */
+/*
+ * A file that nobody has used for so long gives up its place when its owner needs one; without a process that
+ * runs it, it is let go: as long as it is held its file system cannot be unmounted.
+ */
 #define KNOWN_FILES_IDLE_NS 60000000000ULL
+/* No file's number. */
+#define KNOWN_FILE_NONE (1U << 31)
 
 struct known_files;
 struct layouts;
@@ -52,6 +57,13 @@ int known_files__learn(struct known_files *k, const struct py_process *p, int fd
 /* What is known under that number, and is used now; NULL where it is nothing any more. */
 const struct known_file *known_files__at(struct known_files *k, __u32 number, __u64 now_ns)
 	__attribute__((nonnull));
+
+/* A process runs the file of that number, and does no longer; other numbers are ignored. */
+void known_files__begin_use(struct known_files *k, __u32 number) __attribute__((nonnull));
+void known_files__end_use(struct known_files *k, __u32 number, __u64 now_ns)
+	__attribute__((nonnull));
+/* Lets go of what is idle; to be called now and then. */
+void known_files__release_idle(struct known_files *k, __u64 now_ns) __attribute__((nonnull));
 
 /* How many each owner has. */
 const struct quota *known_files__quota(const struct known_files *k) __attribute__((nonnull));

@@ -9,8 +9,11 @@
 
 #include "util/error.h"
 
-/* What KRAIT_MAX_PROCS processes need, and some. */
-#define FILES_MAX 32768
+/*
+ * What KRAIT_MAX_PROCS processes need: a folder and memory each, and a moment's third; likewise those that get
+ * anchors (anchoring.c), known files, and some.
+ */
+#define FILES_MAX 65536
 /* Maps, programs, workers, outputs, what is open while a file is read: counted, and half as much more. */
 #define FILES_BASE 64
 /* Perf events have a descriptor, and so has what ties a program to them. */

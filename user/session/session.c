@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/known_files.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -119,6 +120,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		s->upkept_ns = now_ns;
 		catch_up(s);
 		sampler__follow_cpus(s->sampler);
+		known_files__release_idle(sampler__known_files(s->sampler), now_ns);
 	}
 	return !is_over(s, now_ns);
 }

@@ -328,6 +328,13 @@ int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request
 	return j->answer.result;
 }
 
+void dwarf_jobs__let_go(struct dwarf_jobs *jobs)
+{
+	for (int i = 0; i < JOB_CNT; i++)
+		if (!is_running(&jobs->jobs[i]))
+			forget(jobs, &jobs->jobs[i]);
+}
+
 bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, const struct file_id *file)
 {
 	struct job *j = find(jobs, file);

@@ -55,6 +55,9 @@ int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request
 		    struct py_offsets *ret, char *why, size_t why_size)
 	__attribute__((warn_unused_result, nonnull));
 
+/* Forgets all answers, and the files that are held open for them. */
+void dwarf_jobs__let_go(struct dwarf_jobs *jobs) __attribute__((nonnull));
+
 /* Is that file being read, the answer still to come? */
 bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, const struct file_id *file)
 	__attribute__((nonnull));

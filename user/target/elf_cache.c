@@ -271,6 +271,20 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 	return result(c, runtime, ret);
 }
 
+void elf_cache__let_go(struct elf_cache *c)
+{
+	for (int i = 0; i < RUNTIME_CNT; i++) {
+		struct runtime_entry *e = &c->runtimes[i];
+
+		if (!e->used)
+			continue;
+		close(e->fd);
+		e->used = 0;
+		e->serial = ++c->serial;
+	}
+	dwarf_jobs__let_go(c->dwarf_jobs);
+}
+
 void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
 		     const struct py_offsets *offsets, enum py_source source)
 {

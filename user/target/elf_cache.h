@@ -54,6 +54,9 @@ void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
 		     const struct py_offsets *offsets, enum py_source source)
 	__attribute__((nonnull));
 
+/* Forgets what it holds open: as long as it does, file systems cannot be unmounted. */
+void elf_cache__let_go(struct elf_cache *c) __attribute__((nonnull));
+
 /* What reads the files; valid as long as the cache. */
 struct elf_facts *elf_cache__facts(struct elf_cache *c) __attribute__((nonnull));
 /* Debug information of these files that is being read; valid as long as the cache. */

@@ -29,6 +29,9 @@
 	 RIGHTS_BIT(CAP_CHECKPOINT_RESTORE))
 #define RIGHTS_FOR_MOMENTS RIGHTS_BIT(CAP_DAC_OVERRIDE)
 
+/* Without a request for so long it lets go of the files that it holds. */
+#define IDLE_MS 60000
+
 struct server {
 	int channel;
 	bool settled; /* it has only its own rights */
@@ -252,8 +255,13 @@ static bool serve_one(struct server *s)
 	struct probe_request r;
 	int fds[PROBE_FDS_MAX];
 	unsigned fd_cnt = PROBE_FDS_MAX;
-	ssize_t n = channel_recv(s->channel, &r, sizeof(r), fds, &fd_cnt, -1);
+	ssize_t n = channel_recv(s->channel, &r, sizeof(r), fds, &fd_cnt, IDLE_MS);
 
+	if (n == -ETIMEDOUT) {
+		if (s->cache)
+			elf_cache__let_go(s->cache);
+		return true;
+	}
 	if (n < 0 || !settle(s, n == sizeof(r) && r.op == PROBE_PREPARE && r.want_parser))
 		return false;
 	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
