@@ -85,13 +85,16 @@ static void print_anchor_stats(const struct session_stats *stats)
 		a->writes, a->refused, s->audited, s->mismatched);
 }
 
-static void print_native_stats(const struct mixed_stats *m)
+static void print_native_stats(const struct session_stats *stats)
 {
+	const struct mixed_stats *m = &stats->mixed;
+
 	fprintf(stderr, "native.samples %llu\nnative.complete %llu\n", m->samples, m->complete);
 	for (int i = NATIVE_COMPLETE + 1; i < NATIVE_REASON_CNT; i++)
 		fprintf(stderr, "native.truncated.%s %llu\n",
 			native_reason_name((enum native_reason)i), m->truncated[i]);
 	fprintf(stderr, "native.unknown %llu\nnative.frames %llu\n", m->unknown, m->frames);
+	fprintf(stderr, "mappings.reported %llu\n", stats->mappings_reported);
 	fprintf(stderr, "kernel.samples %llu\nkernel.frames %llu\n", m->kernel_samples,
 		m->kernel_frames);
 }
@@ -146,7 +149,7 @@ static void print_stats(const struct record_report *r)
 	print_room(p->dict);
 	print_anchor_stats(stats);
 	if (r->options->native || r->options->kernel)
-		print_native_stats(&stats->mixed);
+		print_native_stats(stats);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }

@@ -183,6 +183,7 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	bool past;
 	struct entry *e = find_started(ps, (pid_t)record->pid, record->start_ns, &past);
 
+	ps->mmap_cnt++;
 	if (e && e->process.space)
 		space__report(e->process.space, record, clock_monotonic_ns());
 }

@@ -38,6 +38,7 @@ struct processes {
 	process_gone_fn opened;
 	void *opened_ctx;
 	unsigned tracked_cnt, seen_cnt;
+	__u64 mmap_cnt; /* mappings that were reported */
 	struct refusals refusals;
 	char why[256];
 };

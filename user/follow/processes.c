@@ -328,6 +328,11 @@ unsigned processes__tracked_cnt(const struct processes *ps)
 	return ps->tracked_cnt;
 }
 
+__u64 processes__mmap_cnt(const struct processes *ps)
+{
+	return ps->mmap_cnt;
+}
+
 unsigned processes__seen_cnt(const struct processes *ps)
 {
 	return ps->seen_cnt;

@@ -131,6 +131,8 @@ void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx);
 /* Processes that are followed now, Python or not. */
 unsigned processes__followed_cnt(const struct processes *ps);
 unsigned processes__tracked_cnt(const struct processes *ps);
+/* Mappings of code that the kernel has reported. */
+__u64 processes__mmap_cnt(const struct processes *ps);
 /* How many were ever tracked. */
 unsigned processes__seen_cnt(const struct processes *ps);
 /* How often one of that owner's was not followed, since there were too many. */

@@ -9,6 +9,7 @@
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "profile/frames.h"
+#include "proc/space.h"
 #include "profile/losses.h"
 #include "profile/marks.h"
 #include "session/admission.h"
@@ -154,12 +155,13 @@ static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
  * How many items of the joined stack, on the root side, are the same as in the thread's last one: all
  * Python frames among them are kept, and what is between them is as it was. Renews the trail.
  */
-static __u32 follow_trail(struct collector *c, const struct join *j, struct stack *stack,
-			  __u32 kept)
+static __u32 follow_trail(struct collector *c, const struct process *p, const struct join *j,
+			  struct stack *stack, __u32 kept)
 {
 	struct stack_trail *trail = &stack->trail;
+	__u64 digest = p->space ? space__digest(p->space) : 0;
 	__u32 same = 0, step = 0, before = 0;
-	bool differs = false;
+	bool differs = trail->digest != digest;
 
 	if (trail->cap < j->cnt) {
 		struct trail_step *grown = reallocarray(trail->steps, j->cnt, sizeof(*grown));
@@ -186,6 +188,7 @@ static __u32 follow_trail(struct collector *c, const struct join *j, struct stac
 			same = i + 1;
 	}
 	trail->cnt = step;
+	trail->digest = digest;
 	return same;
 }
 
@@ -227,7 +230,7 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 	stack->root_tag = 0;
 	if (mixed__join(c->mixed, p, record, stack->frames, stack->cnt, &j))
 		return 0;
-	i = follow_trail(c, j, stack, kept);
+	i = follow_trail(c, p, j, stack, kept);
 	if (i)
 		node = stack->tags[j->items[i - 1].index];
 	for (; i < j->cnt && node; i++) {

@@ -275,6 +275,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	session__progress(s, &progress);
 	ret->samples = progress.samples;
 	ret->thread_steps = s->thread_steps;
+	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)
 		ret->anchoring = *anchor_thread__stats(s->anchors);

@@ -51,6 +51,7 @@ struct session_stats {
 	double first_sample_seconds; /* from session__new() to the first sample; < 0 none */
 	unsigned processes; /* sampled in all */
 	__u64 samples; /* of all events */
+	__u64 mappings_reported; /* by the kernel, instead of being looked up */
 	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;

@@ -31,6 +31,7 @@ struct last_stack;
 struct stack_trail {
 	struct trail_step *steps;
 	__u32 cnt, cap;
+	__u64 digest; /* of what addresses meant then */
 };
 
 struct trail_step {

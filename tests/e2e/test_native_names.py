@@ -1,0 +1,129 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names of native code in a capture: of a file that has gone since, of one that took another's place in
+the process, and of a process that executes its own program again and again."""
+# run-tests: beside others
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import harness as h
+
+SPIN = """
+unsigned long NAME(unsigned long n) { volatile unsigned long s = 0; while (n--) s += n; return s; }
+"""
+# The second library lies where the first one lay.
+IN_TURN = """
+import _ctypes, ctypes, sys, time
+for path, name in zip(sys.argv[1::2], sys.argv[2::2]):
+    library = ctypes.CDLL(path)
+    end = time.time() + .6
+    while time.time() < end:
+        library[name](1000000)
+    _ctypes.dlclose(library._handle)
+"""
+AGAIN = """
+import os, sys, time
+end = time.time() + .15
+while time.time() < end:
+    sorted(range(2000), key=lambda x: -x)
+if int(sys.argv[1]):
+    os.execv(sys.executable, [sys.executable, __file__, str(int(sys.argv[1]) - 1)])
+"""
+IMAGES = 12
+
+
+def build(folder, name):
+    path = os.path.join(folder, "lib%s.so" % name)
+    try:
+        subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-x", "c",
+                        "-DNAME=" + name, "-o", path, "-"], input=SPIN, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return path
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def record(folder, *command):
+    data = os.path.join(folder, "x.data")
+    done = h.run_krait("record", "-q", "--stats", "-o", data, "--", *command)
+    return data, done
+
+
+def samples(data):
+    """{function: samples} of the leaves."""
+    done = h.run_krait("convert", "-q", "-f", "folded", "-o", "-", "-i", data)
+    found = {}
+    for line in done.stdout.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        leaf = stack.split(";")[-1].split(" ")[0]
+        found[leaf] = found.get(leaf, 0) + int(count)
+    return found
+
+
+def check_files(tap, python, folder):
+    script = write(folder, "in_turn.py", IN_TURN)
+    libraries = {name: build(folder, name) for name in ("one_spins", "two_spins")}
+    if not all(libraries.values()):
+        tap.skip("libraries", "no C compiler")
+        return
+    arguments = [a for name, path in libraries.items() for a in (path, name)]
+    data, done = record(folder, python.path, script, *arguments)
+    tap.equal(done.returncode, 0, "two libraries, one in the other's place", done.stderr)
+    before = samples(data)
+    for path in libraries.values():
+        os.unlink(path)
+    after = samples(data)
+    reported = "mappings.reported 0\n" not in done.stderr
+    for name in libraries:
+        if name == "two_spins" and not reported:
+            tap.skip(name, "a kernel without kprobes: what took another's place is not noticed")
+            continue
+        tap.ok(before.get(name, 0) > 50, name + ": its time has its name", before)
+        tap.equal(after.get(name), before.get(name), name + ": the same when the file has gone", after)
+
+
+def check_exec(tap, python, folder):
+    script = write(folder, "again.py", AGAIN)
+    data, done = record(folder, python.path, script, str(IMAGES - 1))
+    tap.equal(done.returncode, 0, "a program that executes itself", done.stderr)
+    found = samples(data)
+    unknown = sum(n for name, n in found.items() if name == "[unknown]")
+    tap.ok(unknown <= sum(found.values()) / 100, "no image's native code is unknown", found)
+    if not shutil.which("perf"):
+        tap.skip("each image is announced", "no perf")
+        return
+    shown = subprocess.run(["perf", "script", "--show-task-events", "-i", data], check=False,
+                           capture_output=True, text=True).stdout
+    images = len(re.findall(r"PERF_RECORD_COMM exec", shown))
+    # Whoever had no sample has not been there.
+    tap.ok(IMAGES - 3 <= images <= IMAGES - 1, "each image is announced", images)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    python = h.newest([p for p in h.interpreters(tap) if p.root == "/"])
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    try:
+        if python:
+            check_files(tap, python, folder)
+            check_exec(tap, python, folder)
+        else:
+            tap.skip("names", "no interpreter")
+    finally:
+        shutil.rmtree(folder)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
