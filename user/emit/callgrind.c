@@ -19,6 +19,7 @@
 #include "util/cleanup.h"
 #include "util/printable.h"
 #include "util/stream.h"
+#include "util/vec.h"
 
 /* From a line of a function to a function. */
 struct call {
@@ -61,21 +62,13 @@ static int add_functions(struct graph *g)
 
 static struct call *get_call(struct graph *g, __u32 from, __u32 to)
 {
-	__u32 hash = idindex_hash_pair(from, to), cap = g->call_cap ? g->call_cap * 2 : 256;
+	__u32 hash = idindex_hash_pair(from, to);
 	const struct idindex_slot *slot;
-	struct call *grown;
 
 	idindex_for_each(&g->index, hash, slot)
 		if (g->calls[slot->id].from == from && g->calls[slot->id].to == to)
 			return &g->calls[slot->id];
-	if (g->call_cnt + 1 >= g->call_cap) {
-		grown = reallocarray(g->calls, cap, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		g->calls = grown;
-		g->call_cap = cap;
-	}
-	if (idindex_reserve(&g->index))
+	if (vec_reserve(g->calls, g->call_cap, g->call_cnt + 2) || idindex_reserve(&g->index))
 		return NULL;
 	g->calls[++g->call_cnt] = (struct call){ .from = from, .to = to };
 	idindex_insert(&g->index, hash, g->call_cnt);

@@ -5,6 +5,7 @@
 
 #include "emit/label.h"
 #include "profile/marks.h"
+#include "util/vec.h"
 
 static bool same(const struct place *a, const struct place *b)
 {
@@ -18,20 +19,12 @@ __u32 places_add(struct places *x, const struct place *place)
 			      (__u32)place->first_line, (__u32)place->line, 0 };
 	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
 	const struct idindex_slot *slot;
-	struct place *grown;
 
 	/* Ids of an index start at 1. */
 	idindex_for_each(&x->index, hash, slot)
 		if (same(&x->list[slot->id - 1], place))
 			return slot->id - 1;
-	if (x->cnt == x->cap) {
-		grown = reallocarray(x->list, x->cap ? (size_t)x->cap * 2 : 256, sizeof(*grown));
-		if (!grown)
-			return PLACE_NONE;
-		x->list = grown;
-		x->cap = x->cap ? x->cap * 2 : 256;
-	}
-	if (idindex_reserve(&x->index))
+	if (vec_reserve(x->list, x->cap, x->cnt + 1) || idindex_reserve(&x->index))
 		return PLACE_NONE;
 	x->list[x->cnt] = *place;
 	idindex_insert(&x->index, hash, x->cnt + 1);

@@ -8,26 +8,23 @@
 #include "emit/source_file.h"
 #include "profile/identities.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
 
 /* Whoever has samples in a file; the same ids only once. */
 struct readers {
 	const struct identity **list;
-	__u32 cnt;
+	__u32 cnt, cap;
 	bool unknown; /* of one of them at least nothing is known */
 };
 
 static int add_reader(struct readers *r, const struct identity *one)
 {
-	const struct identity **grown;
-
 	for (__u32 i = 0; i < r->cnt; i++) {
 		if (identity_is_same(r->list[i], one))
 			return 0;
 	}
-	grown = reallocarray(r->list, r->cnt + 1, sizeof(*grown));
-	if (!grown)
+	if (vec_reserve(r->list, r->cap, r->cnt + 1))
 		return -ENOMEM;
-	r->list = grown;
 	r->list[r->cnt++] = one;
 	return 0;
 }

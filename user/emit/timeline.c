@@ -9,6 +9,7 @@
 
 #include "profile/idindex.h"
 #include "util/clock.h"
+#include "util/vec.h"
 
 struct timeline {
 	struct timeline_thread *threads;
@@ -37,7 +38,6 @@ static struct timeline_thread *get_thread(struct timeline *t, int pid, int tid)
 {
 	__u32 hash = idindex_hash_pair((__u32)pid, (__u32)tid);
 	const struct idindex_slot *slot;
-	struct timeline_thread *grown;
 
 	idindex_for_each(&t->index, hash, slot) {
 		struct timeline_thread *old = &t->threads[slot->id - 1];
@@ -45,14 +45,7 @@ static struct timeline_thread *get_thread(struct timeline *t, int pid, int tid)
 		if (old->pid == pid && old->tid == tid)
 			return old;
 	}
-	if (t->cnt == t->cap) {
-		grown = reallocarray(t->threads, t->cap ? t->cap * 2 : 16, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		t->threads = grown;
-		t->cap = t->cap ? t->cap * 2 : 16;
-	}
-	if (idindex_reserve(&t->index))
+	if (vec_reserve(t->threads, t->cap, t->cnt + 1) || idindex_reserve(&t->index))
 		return NULL;
 	t->threads[t->cnt] = (struct timeline_thread){ .pid = pid, .tid = tid };
 	idindex_insert(&t->index, hash, t->cnt + 1);
@@ -62,21 +55,13 @@ static struct timeline_thread *get_thread(struct timeline *t, int pid, int tid)
 int timeline__add(struct timeline *t, const struct profile_sample *s)
 {
 	struct timeline_thread *thread = get_thread(t, s->pid, s->tid);
-	struct timeline_sample *grown;
-	size_t cap;
 
 	if (!thread)
 		return -ENOMEM;
 	if (t->sample_cnt == TIMELINE_MAX_SAMPLES)
 		return -E2BIG;
-	if (thread->cnt == thread->cap) {
-		cap = thread->cap ? thread->cap * 2 : 64;
-		grown = reallocarray(thread->samples, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		thread->samples = grown;
-		thread->cap = cap;
-	}
+	if (vec_reserve(thread->samples, thread->cap, thread->cnt + 1))
+		return -ENOMEM;
 	if (s->comm && strcmp(thread->name, s->comm))
 		snprintf(thread->name, sizeof(thread->name), "%s", s->comm);
 	thread->samples[thread->cnt++] =

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTS_MIN_CAP 256U
+#include "util/vec.h"
 
 static struct label_count *labelled(const struct counts *c)
 {
@@ -23,7 +23,7 @@ static void mark(struct dict_holder *h, struct dict_map *live)
 {
 	const struct counts *c = counts_of(h);
 
-	for (__u32 i = 1; i < c->cap; i++) {
+	for (__u32 i = 1; i < c->cnt; i++) {
 		if (c->by_node[i].samples)
 			live->nodes[i] = 1;
 	}
@@ -36,7 +36,7 @@ static void move(struct dict_holder *h, const struct dict_map *ids)
 	struct counts *c = counts_of(h);
 
 	/* New ids are in the same order, and none is larger than the old one. */
-	for (__u32 i = 1; i < c->cap; i++) {
+	for (__u32 i = 1; i < c->cnt; i++) {
 		struct node_count n = c->by_node[i];
 
 		c->by_node[i] = (struct node_count){ 0 };
@@ -55,18 +55,31 @@ static void move(struct dict_holder *h, const struct dict_map *ids)
 
 /* ---- counting --------------------------------------------------------------------------------- */
 
+/* The node has a place: 0 or -ENOMEM. */
+static int reach(struct counts *c, __u32 node)
+{
+	__u32 cnt = node + 1;
+
+	if (node < c->cnt)
+		return 0;
+	if (vec_reserve(c->by_node, c->cap, cnt))
+		return -ENOMEM;
+	memset(c->by_node + c->cnt, 0, (cnt - c->cnt) * sizeof(*c->by_node));
+	c->cnt = cnt;
+	return 0;
+}
+
 struct counts *counts__new(struct dict *dict, const struct event_spec *event)
 {
 	struct counts *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->by_node = calloc(COUNTS_MIN_CAP, sizeof(*c->by_node));
-	if (!c->by_node) {
+	/* The root, at which is counted what finds no room. */
+	if (reach(c, 0)) {
 		free(c);
 		return NULL;
 	}
-	c->cap = COUNTS_MIN_CAP;
 	c->event = *event;
 	c->dict = dict;
 	c->holder = (struct dict_holder){ .mark = mark, .move = move };
@@ -84,24 +97,6 @@ void counts__free(struct counts *c)
 	free(c);
 }
 
-static int reserve(struct counts *c, __u32 node)
-{
-	__u32 cap = c->cap;
-	struct node_count *grown;
-
-	while (cap <= node)
-		cap *= 2;
-	if (cap == c->cap)
-		return 0;
-	grown = reallocarray(c->by_node, cap, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + c->cap, 0, (cap - c->cap) * sizeof(*grown));
-	c->by_node = grown;
-	c->cap = cap;
-	return 0;
-}
-
 static void count_total(struct counts *c, __u64 samples, __u64 weight)
 {
 	if (!samples)
@@ -117,7 +112,7 @@ static void count_total(struct counts *c, __u64 samples, __u64 weight)
 void counts__add(struct counts *c, __u32 node, __u64 samples, __u64 weight)
 {
 	/* Without room for more nodes: at the root, which is always there. */
-	if (node > dict__node_cnt(c->dict) || reserve(c, node))
+	if (node > dict__node_cnt(c->dict) || reach(c, node))
 		node = 0;
 	count_total(c, samples, weight);
 	c->by_node[node].samples += samples;
@@ -182,9 +177,9 @@ int counts__merge(struct counts *c, const struct counts *from)
 {
 	if (c->dict != from->dict || !same_unit(&c->event, &from->event))
 		return -EINVAL;
-	if (reserve(c, from->cap - 1))
+	if (reach(c, from->cnt - 1))
 		return -ENOMEM;
-	for (__u32 i = 0; i < from->cap; i++) {
+	for (__u32 i = 0; i < from->cnt; i++) {
 		c->by_node[i].samples += from->by_node[i].samples;
 		c->by_node[i].weight += from->by_node[i].weight;
 	}

@@ -53,7 +53,7 @@ struct counts {
 	struct accounts accounts; /* the caller fills them in */
 
 	struct node_count *by_node; /* see counts__at() */
-	__u32 cap;
+	__u32 cnt, cap; /* cnt: up to the last node that was counted at */
 	struct idtable labelled; /* of struct label_count */
 	struct dict_holder holder;
 };
@@ -75,7 +75,7 @@ int counts__merge(struct counts *c, const struct counts *from) __attribute__((wa
 /* What ends at the node. */
 static inline struct node_count counts__at(const struct counts *c, __u32 node)
 {
-	return node < c->cap ? c->by_node[node] : (struct node_count){ 0 };
+	return node < c->cnt ? c->by_node[node] : (struct node_count){ 0 };
 }
 
 /* Pairs 1 .. count, in the order in which they were met. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/vec.h"
+
 /* As many processes as are followed at a time; of more, files are shown that everybody may read. */
 #define MAX_IDENTITIES 32768
 
@@ -44,19 +46,7 @@ const struct identity *identities_find(const struct identities *set, int pid, un
 
 static bool reserve(struct identities *set)
 {
-	unsigned cap = set->cap ? set->cap * 2 : 16;
-	struct identity *grown;
-
-	if (set->cnt < set->cap)
-		return true;
-	if (set->cnt == MAX_IDENTITIES)
-		return false;
-	grown = reallocarray(set->list, cap, sizeof(*grown));
-	if (!grown)
-		return false;
-	set->list = grown;
-	set->cap = cap;
-	return true;
+	return set->cnt < MAX_IDENTITIES && !vec_reserve(set->list, set->cap, set->cnt + 1);
 }
 
 void identities_add(struct identities *set, const struct identity *one)

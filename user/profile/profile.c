@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/vec.h"
+
 static int add_event(struct profile *p)
 {
-	struct counts **grown = reallocarray(p->events, p->event_cnt + 1, sizeof(*grown));
 	struct event_spec spec;
 
-	if (!grown)
+	if (vec_reserve(p->events, p->event_cap, p->event_cnt + 1))
 		return -ENOMEM;
-	p->events = grown;
 	event_default(&spec);
 	p->events[p->event_cnt] = counts__new(p->dict, &spec);
 	if (!p->events[p->event_cnt])

@@ -20,7 +20,7 @@ struct space;
 struct profile {
 	struct dict *dict;
 	struct counts **events; /* by number of the event */
-	unsigned event_cnt; /* at least 1 */
+	unsigned event_cnt, event_cap; /* cnt: at least 1 */
 	bool borrowed; /* the dictionary is another profile's */
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/vec.h"
+
 struct stack_filter {
 	const char *pattern;
 	bool *wanted; /* by node, for those before known */
@@ -43,16 +45,7 @@ static bool matches(const struct stack_filter *f, const struct dict *dict, __u32
 /* Room to remember the answer for a node. */
 static bool reserve(struct stack_filter *f, __u32 node)
 {
-	bool *grown;
-
-	if (node < f->cap)
-		return true;
-	grown = reallocarray(f->wanted, (size_t)node * 2 + 64, sizeof(*grown));
-	if (!grown)
-		return false;
-	f->wanted = grown;
-	f->cap = node * 2 + 64;
-	return true;
+	return !vec_reserve(f->wanted, f->cap, node + 1);
 }
 
 /* A node is made after its parent, so answers can be found in the order of nodes. */

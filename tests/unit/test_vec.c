@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_vec.c - arrays that grow, with counters of any type.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "util/vec.h"
+
+static void elements_stay_while_it_grows(void **state)
+{
+	unsigned *list = NULL, cap = 0, grown = 0;
+
+	for (unsigned i = 0; i < 100000; i++) {
+		unsigned before = cap;
+
+		assert_int_equal(vec_reserve(list, cap, i + 1), 0);
+		assert_true(cap > i);
+		grown += cap != before;
+		list[i] = i * 7;
+	}
+	for (unsigned i = 0; i < 100000; i++)
+		assert_int_equal(list[i], i * 7);
+	/* Doubling: adding is linear. */
+	assert_in_range(grown, 10, 20);
+	free(list);
+}
+
+static void many_are_there_at_once(void **state)
+{
+	size_t cap = 0;
+	char *list = NULL;
+
+	assert_int_equal(vec_reserve(list, cap, 5000), 0);
+	assert_int_equal(cap, 5000);
+	assert_int_equal(vec_reserve(list, cap, 5000), 0);
+	assert_int_equal(cap, 5000);
+	free(list);
+}
+
+/* What the counter cannot tell is refused: a wrapped one would have room for less than it says. */
+static void a_counter_does_not_wrap(void **state)
+{
+	uint8_t cap = 0;
+	int *list = NULL;
+
+	assert_int_equal(vec_reserve(list, cap, 200), 0);
+	list[199] = 3;
+	assert_int_equal(vec_reserve(list, cap, 201), -ENOMEM);
+	assert_int_equal(cap, 200);
+	assert_int_equal(list[199], 3);
+	free(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(elements_stay_while_it_grows),
+		cmocka_unit_test(many_are_there_at_once),
+		cmocka_unit_test(a_counter_does_not_wrap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

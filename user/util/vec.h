@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vec.h - arrays that grow: a pointer, and how many elements it has room for, of whatever types.
+ *
+ *	struct place *list;
+ *	__u32 cnt, cap;
+ *
+ *	if (vec_reserve(x->list, x->cap, x->cnt + 1))
+ *		return -ENOMEM;
+ *	x->list[x->cnt++] = *place;
+ *
+ * All zero is an empty one; free() frees it. Room doubles, so adding one after another is linear.
+ *
+ * Must hold: when there is no memory, what is there stays as it is. New elements hold nothing yet, and
+ * their memory is not touched: of a large array the half that is not used costs nothing.
+ */
+#ifndef KRAIT_UTIL_VEC_H
+#define KRAIT_UTIL_VEC_H
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define VEC_MIN_CAP 16
+
+static inline size_t vec_next_cap(size_t cap, size_t need)
+{
+	size_t next = cap ? cap * 2 : VEC_MIN_CAP;
+
+	return next < need ? need : next;
+}
+
+/* Room for so many elements: 0 or -ENOMEM, also where their number does not fit the type of cap. */
+#define vec_reserve(list, cap, need)                                                               \
+	((size_t)(need) <= (size_t)(cap) ? 0 : ({                                                  \
+		size_t next_ = vec_next_cap((cap), (need));                                        \
+		void *grown_ = (size_t)(__typeof__(cap))next_ != next_ ?                           \
+				       NULL :                                                      \
+				       reallocarray((list), next_, sizeof(*(list)));               \
+                                                                                                   \
+		if (grown_) {                                                                      \
+			(list) = grown_;                                                           \
+			(cap) = (__typeof__(cap))next_;                                            \
+		}                                                                                  \
+		grown_ ? 0 : -ENOMEM;                                                              \
+	}))
+
+#endif /* KRAIT_UTIL_VEC_H */
