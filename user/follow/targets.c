@@ -226,6 +226,7 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 	__u64 begin_ns = clock_monotonic_ns();
 	struct look_result look;
 	const char *why;
+	int result;
 
 	for (;;) {
 		look_at_family(processes, pid, &look);
@@ -240,15 +241,14 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 		if (poll(&fd, 1, BECOMING_MS) > 0)
 			return explain_target(err, pid, -EINTR, "interrupted");
 	}
-	if (!look.cnt)
-		return explain_target(err, pid, -ESRCH, "");
 	if (look.refused)
 		return explain_target(err, pid, look.refused, look.why);
 	if (look.cnt > 1)
 		return explain_target(err, pid, -ENOEXEC,
 				      "neither it nor any process below it is Python");
-	(void)processes__follow(processes, pid, &why);
-	return explain_target(err, pid, -ENOEXEC, why);
+	result = processes__follow(processes, pid, &why);
+	/* Gone, or a thread of the kernel: those are in no family. */
+	return explain_target(err, pid, look.cnt ? -ENOEXEC : result, why);
 }
 
 int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
