@@ -402,6 +402,11 @@ bool outputs__single(const struct outputs *o)
 	return false;
 }
 
+bool outputs__are_deserted(const struct outputs *o)
+{
+	return o->cnt == 1 && o->list[0].err == -EPIPE && is_stdout(&o->list[0]);
+}
+
 bool outputs__use_stdout(const struct outputs *o)
 {
 	for (int i = 0; i < o->cnt; i++) {

@@ -46,6 +46,8 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 bool outputs__has(const struct outputs *o, const char *format);
 /* Does one of them write to stdout? */
 bool outputs__use_stdout(const struct outputs *o);
+/* There is no other than the standard output, and its reader has seen enough. */
+bool outputs__are_deserted(const struct outputs *o);
 /* One of them shows one event only, the one that finish is given. */
 bool outputs__single(const struct outputs *o);
 /* One of them writes sample by sample. */

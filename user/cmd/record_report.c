@@ -235,6 +235,8 @@ int record_report_judge(const struct record_report *r)
 	warn_of_cost(r->options, stats);
 	if (stats->child_ended)
 		return stats->child_exit_code;
+	if (!stats->samples && outputs__are_deserted(r->outputs))
+		return EXIT_CODE_OK;
 	if (!stats->samples) {
 		log_error(NULL, "no samples: %s",
 			  interrupts	   ? "every interrupt was lost (--stats says why)" :
