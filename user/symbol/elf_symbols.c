@@ -69,9 +69,13 @@ static const char *ask(struct elf_symbols *s, GElf_Addr address, GElf_Addr *ret_
 {
 	GElf_Off offset;
 	GElf_Sym symbol;
-	const char *name =
-		dwfl_module_addrinfo(s->file.module, address, &offset, &symbol, NULL, NULL, NULL);
+	GElf_Word section = 0;
+	const char *name = dwfl_module_addrinfo(s->file.module, address, &offset, &symbol, &section,
+						NULL, NULL);
 
+	/* Of a section that is not loaded: its offsets look like addresses (libdwfl/dwfl_module_getsym.c). */
+	if (section == (GElf_Word)-1)
+		return NULL;
 	/* Without a size the nearest symbol is a guess, unless hand-written code has it close by. */
 	if (!name || !*name || (!symbol.st_size && offset >= SYMBOL_SIZELESS) ||
 	    (symbol.st_size && offset >= symbol.st_size))
