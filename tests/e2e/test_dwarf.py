@@ -114,7 +114,7 @@ def listed(pid, env=None):
 
 
 def check_recorded(tap, name, target, path, env=NO_SERVERS):
-    r = h.record("-p", str(target.pid), "-d", "300ms", env=env)
+    r = h.record_work(target.pid, 0.3, env=env)
     h.check_accounts(tap, name, r, complete=1.0)
     tap.equal([s for s, _ in r.stacks], [[os.path.basename(path)[:15], *STACK]],
               name + ": its stack", r.err)
@@ -205,7 +205,7 @@ def check_interpreter(tap, python, files):
     name = python.name + ": names.py"
     with h.start(python, "names.py", env=NO_SERVERS) as target:
         tap.equal(listed(target.pid)[1]["how"], "DWARF", name + ": list")
-        r = h.record("-p", str(target.pid), "-d", "2s", env=NO_SERVERS)
+        r = h.record_work(target.pid, 2, env=NO_SERVERS)
     h.check_accounts(tap, name, r, complete=0.99)
     h.check_stacks(tap, name, r, target.oracle)
     # Beside the other, where it finds its library.
@@ -214,7 +214,7 @@ def check_interpreter(tap, python, files):
         files.split(python.path, stripped)
         bare = h.Interpreter(python.version, python.kind, python.root, stripped)
         with Server(files, stripped) as server, h.start(bare, "pairs.py") as target:
-            r = h.record("-p", str(target.pid), "-d", "2s", env=server.env)
+            r = h.record_work(target.pid, 2, env=server.env)
         name = python.name + " with debuginfod: pairs.py"
         h.check_accounts(tap, name, r, complete=0.99)
         h.check_stacks(tap, name, r, target.oracle)

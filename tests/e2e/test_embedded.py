@@ -42,7 +42,7 @@ def variants():
 
 def check(tap, name, command):
     with h.Target([*command, "-B", os.path.join(h.TARGETS, "pairs.py")]) as target:
-        recording = h.record("-p", str(target.pid), "-d", "1s")
+        recording = h.record_work(target.pid, 0.6, "-F", "1999")
         tap.equal(recording.code, 0, name + ": exit code", recording.err)
     h.check_accounts(tap, name, recording, complete=0.98)
     h.check_stacks(tap, name, recording, target.oracle)

@@ -56,7 +56,7 @@ def as_folded(samples):
 def check_agreement(tap, python):
     name = python.name + ": formats"
     with h.start(python, "pairs.py") as target:
-        r = h.record("-p", str(target.pid), "-d", "700ms",
+        r = h.record_work(target.pid, 0.7,
                      outputs=("x.folded", "x.script", "x.html"))
         pid = target.pid
     samples, problems = read_script(r.path("x.script"))

@@ -119,7 +119,7 @@ def check_broken(tap, compiler):
     process = os.path.basename(program)[:15]
     for what, (reason, frames) in BROKEN.items():
         with h.Target([program, what]) as target:
-            r = h.record("-p", str(target.pid), "-d", "150ms")
+            r = h.record_work(target.pid, 0.15)
             alive = target.alive()
         h.check_accounts(tap, what, r)
         tap.ok(alive and 0 < r.stats.get("interrupts", 0) == r.stats.get(reason),
@@ -135,7 +135,7 @@ def check_broken(tap, compiler):
 def check_depth(tap, program):
     """More frames than krait follows: the leaf side, and a mark."""
     with h.Target([program, "many-frames"]) as target:
-        r = h.record("-p", str(target.pid), "-d", "150ms")
+        r = h.record_work(target.pid, 0.15)
     h.check_accounts(tap, "many-frames", r)
     tap.ok(r.stacks and all(s[1] == "[truncated: depth]" and s[-1] == LEAF and len(s) > 1024 and
                             set(s[2:-1]) == {ROOT} for s, _ in r.stacks),
@@ -209,7 +209,7 @@ def check_corrupt_files(tap, compiler):
             f.write(damaged)
         os.chmod(path, 0o755)
         with h.Target([path, "sound"]) as target:
-            r = h.record("-p", str(target.pid), "-d", "100ms")
+            r = h.record_work(target.pid, 0.1)
         tap.ok(r.code in (0, TARGET) and r.err, "an ELF file with " + name, r.code, r.err)
         if r.code == 0:
             h.check_accounts(tap, "an ELF file with " + name, r)

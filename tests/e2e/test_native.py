@@ -93,7 +93,7 @@ def check_mixed(tap, python):
         return
     try:
         with h.start(python, "mixed.py", python.inside(folder)) as target:
-            r = h.record("-n", "-k", "-p", str(target.pid), "-d", "2s", lines=False)
+            r = h.record_work(target.pid, 2, "-n", "-k", lines=False)
     finally:
         shutil.rmtree(folder)
     h.check_accounts(tap, name, r, complete=0.99)
@@ -135,7 +135,7 @@ def check_inside(tap, python):
     """The Python function is right above the native frames, whatever those are able to say."""
     name = python.name + ": inside.py"
     with h.start(python, "inside.py", *LIBRARIES) as target:
-        r = h.record("-n", "-k", "-t", "-p", str(target.pid), "-d", "2s", lines=False)
+        r = h.record_work(target.pid, 2, "-n", "-k", "-t", lines=False)
     h.check_accounts(tap, name, r, complete=0.98)
     for function, library in LIBRARIES.items():
         mine = [(s, n) for s, n in r.stacks if any(plain(f) == function for f in s)]
@@ -157,7 +157,7 @@ def check_kernel(tap, python):
     """System calls end in frames of the kernel, below the Python function that makes them."""
     name = python.name + ": kernel"
     with h.start(python, "inside.py", "in_read") as target:
-        r = h.record("-k", "-p", str(target.pid), "-d", "1s", lines=False)
+        r = h.record_work(target.pid, 1, "-k", lines=False)
     reads = [(s, n) for s, n in r.stacks if any(plain(f) == "in_read" for f in s)]
     total, kernel = sum(n for _, n in reads), 0
     for stack, count in reads:
@@ -201,7 +201,7 @@ def check_folding(tap, python):
     without the frames, the same number."""
     name = python.name + ": folding"
     with h.start(python, "inside.py", "in_zlib", "in_read") as target:
-        r = h.record("-n", "-k", "-p", str(target.pid), "-d", "1s", lines=False,
+        r = h.record_work(target.pid, 1, "-n", "-k", lines=False,
                      outputs=("x.folded", "x.data"))
     names = {s[-1] for s, _ in r.stacks}
     for option, what in (("--no-native", r"\.so|\[truncated\]"), ("--no-kernel", r"_\[k\]$")):
@@ -236,7 +236,7 @@ def check_perf(tap, python):
         return
     try:
         with h.start(python, "mixed.py", python.inside(folder)) as target:
-            r = h.record("-n", "-k", "-p", str(target.pid), "-d", "1s", lines=False,
+            r = h.record_work(target.pid, 1, "-n", "-k", lines=False,
                          outputs=("x.folded", "x.data"))
         text = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", r.path("x.data")],
                               capture_output=True, encoding="utf-8", check=False).stdout

@@ -28,8 +28,8 @@ def check_names(tap, python):
     name = python.name + ": --perf-map"
     with h.start(python, "pairs.py") as target:
         path = "/tmp/perf-%d.map" % target.pid
-        r = h.record("--perf-map", "-p", str(target.pid), "-d", "500ms", outputs=("x.data",))
-        again = h.record("--perf-map", "-p", str(target.pid), "-d", "200ms", outputs=("x.data",))
+        r = h.record_work(target.pid, 0.5, "--perf-map", outputs=("x.data",))
+        again = h.record_work(target.pid, 0.2, "--perf-map", outputs=("x.data",))
         inside = python.root == "/" or not os.path.exists(python.root + path)
     tap.ok(r.code == again.code == 0 and os.path.exists(path) and inside,
            name + ": is where perf looks for it, and replaces an older one", r.err, again.err)
@@ -87,7 +87,7 @@ class Contained:
 
 def check_namespace(tap, python):
     with Contained(python, "true") as target:
-        r = h.record("--perf-map", "-p", str(target.pid), "-d", "300ms", outputs=("x.data",))
+        r = h.record_work(target.pid, 0.3, "--perf-map", outputs=("x.data",))
         found = os.path.exists(target.path("perf-1.map"))
         text = open(target.path("perf-1.map"), encoding="utf-8").read() if found else ""
     tap.ok(r.code == 0 and text.startswith(FIRST_LINE) and "py::<module>:" in text,
@@ -109,7 +109,7 @@ def check_traps(tap, python):
     for name, prepare in traps.items():
         with Contained(python, prepare) as target:
             before = os.lstat(target.path("perf-1.map"))
-            r = h.record("--perf-map", "-p", str(target.pid), "-d", "200ms", outputs=("x.data",))
+            r = h.record_work(target.pid, 0.2, "--perf-map", outputs=("x.data",))
             after = os.lstat(target.path("perf-1.map"))
         tap.ok(r.code == 0 and (before.st_ino, before.st_size) == (after.st_ino, after.st_size),
                name + " stays as it is", r.err)

@@ -34,7 +34,7 @@ def check_stubs(tap, python, compiler, linked, options):
             return
         library = os.path.join(python.inside(folder), "libstubs.so")
         with h.start(python, "stubs.py", library) as target:
-            r = h.record("-n", "-p", str(target.pid), "-d", "1s", lines=False)
+            r = h.record_work(target.pid, 1, "-n", lines=False)
     finally:
         shutil.rmtree(folder)
     h.check_accounts(tap, name, r, complete=0.99)
