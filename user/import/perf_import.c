@@ -74,6 +74,21 @@ static unsigned turn_round(struct import *im, const struct perf_read *r)
 	return cnt;
 }
 
+/* The upper half of the address space belongs to the kernel everywhere. */
+static bool is_kernel(__u64 address)
+{
+	return address >> 63;
+}
+
+/*
+ * Behind a call, which may be the last of its function, go on all but the leaf, and what was interrupted on
+ * the way into the kernel. Root first.
+ */
+static bool is_caller(const __u64 *chain, unsigned cnt, unsigned i)
+{
+	return i + 1 < cnt && (is_kernel(chain[i]) || !is_kernel(chain[i + 1]));
+}
+
 /* A mark that says that native frames are missing goes with them. */
 static bool is_native_mark(const struct import *im, const struct profile_frame *f)
 {
@@ -85,8 +100,7 @@ static __u32 frame_node(struct import *im, const struct mappings *mappings, __u3
 			__u64 address)
 {
 	const struct perf_filter *filter = &im->config->filter;
-	/* The upper half of the address space belongs to the kernel everywhere. */
-	bool kernel = address >> 63;
+	bool kernel = is_kernel(address);
 	const struct profile_frame *f;
 	__u32 frame;
 
@@ -116,14 +130,17 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 		return node;
 	while (kept < cnt && kept < t->cnt && t->chain[kept] == im->scratch[kept])
 		kept++;
+	/* The same address is another place where it was the leaf, and is a caller now. */
+	if (kept && is_caller(t->chain, t->cnt, kept - 1) != is_caller(im->scratch, cnt, kept - 1))
+		kept--;
 	if (import_thread_reserve(t, cnt))
 		return 0;
 	node = kept ? t->nodes[kept - 1] : t->node;
 	for (unsigned i = kept; i < cnt; i++) {
 		__u64 address = im->scratch[i];
 
-		/* All but the leaf go on behind a call, which may be the last of its function. */
-		node = frame_node(im, p ? &p->mappings : &im->none, node, address - (i + 1 < cnt));
+		node = frame_node(im, p ? &p->mappings : &im->none, node,
+				  address - is_caller(im->scratch, cnt, i));
 		t->chain[i] = address;
 		t->nodes[i] = node;
 		if (!node) {

@@ -51,13 +51,24 @@ static void put_address(struct chain *c, __u64 address, bool kernel)
 	c->list[c->cnt++] = address;
 }
 
-/* As readers look it up: callers are behind their call. For want of memory it has no name later. */
+/*
+ * As readers look it up: callers are behind their call, but not what was interrupted, in the kernel or on
+ * the way there.
+ */
+static __u64 place_of(const struct chain *c, const struct profile_frame *f)
+{
+	bool exact = !c->cnt || (f->kind == FRAME_NATIVE && !c->in_user);
+
+	return f->address - !exact;
+}
+
+/* For want of memory it has no name later. */
 static void keep_name(struct chain *c, const struct dict *dict, const struct profile_frame *f)
 {
 	const char *module = dict__text(dict, f->file);
 
-	if (*module && kernel_names_add(&c->kernel_names, f->address - (c->cnt > 0),
-					dict__text(dict, f->name), module))
+	if (*module &&
+	    kernel_names_add(&c->kernel_names, place_of(c, f), dict__text(dict, f->name), module))
 		log_debug("perf.data", "a name of the kernel found no memory");
 }
 
@@ -65,7 +76,7 @@ static void keep_name(struct chain *c, const struct dict *dict, const struct pro
 static void keep_native_name(struct chain *c, const struct dict *dict, const struct space *space,
 			     const struct profile_frame *f)
 {
-	__u64 address = f->address - (c->cnt > 0);
+	__u64 address = place_of(c, f);
 	const struct mapping *m = space ? space__find(space, address) : NULL;
 	const char *name = dict__text(dict, f->name);
 
