@@ -175,6 +175,9 @@ static __always_inline __u32 take_python(struct scratch *s, struct proc_info *pr
 	if (reason != REASON_PYTHON)
 		return reason;
 	reason = walk_thread(&c, proc, has_loop);
+	if (reason == REASON_PYTHON &&
+	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
+		reason = REASON_FINALIZING;
 	if (c.off->thread.last_profiled_frame != PYOFF_ABSENT &&
 	    s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH && task_is_dumpable(task))
 		s->record.flags |= SAMPLE_DUMPABLE;

@@ -43,6 +43,7 @@ enum reason {
 	REASON_NATIVE_THREAD, /* the thread has no Python thread state */
 	REASON_EXITING, /* the task is exiting: its memory, and Python with it, is gone */
 	REASON_EXECING, /* the process is just getting a new image */
+	REASON_FINALIZING, /* the interpreter is ending, and runs no Python code right now */
 	REASON_COMPLETE_END,
 
 	/* Deeper than KRAIT_MAX_FRAMES. */

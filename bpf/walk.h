@@ -412,4 +412,20 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	return 0;
 }
 
+/*
+ * A whole stack without Python frames while the interpreter ends (Py_FinalizeEx(), Python/pylifecycle.c): what
+ * it does then, to free everything, takes time, and has a name of its own.
+ */
+static __always_inline bool walk_is_finalizing(const struct walker *w, const struct py_offsets *off,
+					       __u64 runtime_addr, const struct frame *frames)
+{
+	__u64 addr = 0;
+
+	if (w->frame_cnt > 2 || off->runtime.finalizing == PYOFF_ABSENT)
+		return false;
+	if ((w->frame_cnt > 0 && frames[0].code_addr) || (w->frame_cnt > 1 && frames[1].code_addr))
+		return false;
+	return !read_from_u64(w, &addr, runtime_addr + off->runtime.finalizing) && addr;
+}
+
 #endif /* KRAIT_WALK_H */

@@ -176,6 +176,25 @@ static void a_slot_remembers_the_state_until_it_goes(void **state)
 	}
 }
 
+/* Without Python frames it is the end that runs; a __del__() then is Python like any other. */
+static void an_interpreter_that_ends_says_so(void **state)
+{
+	struct twin_test *t = *state;
+
+	for_each_version(v)
+	{
+		__u64 addr;
+
+		begin_with_thread(t, v);
+		addr = t->fake->runtime_addr + t->fake->offsets.runtime.finalizing;
+		assert_int_equal(assert_twins_agree(t), REASON_PYTHON);
+		fake_put(t->fake, addr, t->stack.tstate_addr);
+		assert_int_equal(assert_twins_agree(t), REASON_FINALIZING);
+		push_frames(t, 3);
+		assert_whole(t);
+	}
+}
+
 static void a_process_that_is_only_followed_leaves_no_record(void **state)
 {
 	struct twin_test *t = *state;
@@ -297,6 +316,7 @@ int main(void)
 		cmocka_unit_test(fingerprints_are_those_of_user_space),
 		cmocka_unit_test(threads_are_found_as_on_the_host),
 		cmocka_unit_test(a_slot_remembers_the_state_until_it_goes),
+		cmocka_unit_test(an_interpreter_that_ends_says_so),
 		cmocka_unit_test(a_process_that_is_only_followed_leaves_no_record),
 		cmocka_unit_test(an_untracked_process_leaves_no_record),
 		cmocka_unit_test(a_layout_that_is_not_there_is_an_error),

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of many threads, of threads without the GIL, of sub-interpreters, and stacks that
-are deeper than what krait follows, on every interpreter."""
+are deeper than what krait follows, and the end of an interpreter, on every interpreter."""
 # run-tests: beside others
 import re
 
@@ -76,6 +76,18 @@ def check_deep(tap, python):
     tap.ok(not wrong, name + ": the leaf side is there, and the mark", h.show([(w, 1) for w in wrong]))
 
 
+def check_ending(tap, python):
+    """Freeing everything at the end is no Python code, and has a name."""
+    name = python.name + ": ending.py"
+    recording = h.record("-F", "1999", command=python.command(python.target("ending.py")))
+    h.check_accounts(tap, name, recording)
+    ends = sum(n for s, n in recording.stacks if s[-1] == "[finalizing]")
+    none = sum(n for s, n in recording.stacks if s[-1] == "[no Python frame]")
+    tap.ok(ends > 20 and ends == recording.stats.get("complete.finalizing"),
+           name + ": the end is told as such", h.show(recording.stacks[-9:]))
+    tap.ok(none <= ends / 4, name + ": next to nothing has no name", "%d of %d" % (none, none + ends))
+
+
 def check_cost(tap, python):
     """A rate at which the walks take much of the program's time is told."""
     said = []
@@ -98,6 +110,7 @@ def main():
         check_release(tap, python)
         check_interpreters(tap, python)
         check_deep(tap, python)
+        check_ending(tap, python)
     h.cleanup()
     tap.done()
 

@@ -13,6 +13,7 @@ static const char *const reason_names[REASON_CNT] = {
 	[REASON_NATIVE_THREAD] = "native thread",
 	[REASON_EXITING] = "exiting",
 	[REASON_EXECING] = "execing",
+	[REASON_FINALIZING] = "finalizing",
 	[REASON_DEPTH] = "depth",
 	[REASON_FRAME_FAULT] = "frame fault",
 	[REASON_NO_BASE] = "no base",

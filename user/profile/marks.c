@@ -17,6 +17,8 @@ const char *mark_of(enum reason reason)
 		return "[exiting]";
 	case REASON_EXECING:
 		return "[exec]";
+	case REASON_FINALIZING:
+		return "[finalizing]";
 	default:
 		return NULL;
 	}

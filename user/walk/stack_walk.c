@@ -48,6 +48,8 @@ static enum reason walk(const struct stack_walk *x, struct thread_search *t,
 			break;
 	}
 	ret->frame_cnt = w.frame_cnt;
+	if (w.reason == REASON_PYTHON && walk_is_finalizing(&w, off, x->runtime_addr, ret->frames))
+		return REASON_FINALIZING;
 	return w.reason;
 }
 
