@@ -34,7 +34,13 @@ static inline __u32 owner_place(__u32 uid, __u32 probe)
 	 * 0 is root's: the last one. Without a branch, both ways of which the verifier would follow at each
 	 * place: place - 1 has bits above the eighth only where it wraps.
 	 */
-	return place | ((place - 1) >> 8 & (OWNER_CNT - 1));
+	place |= (place - 1) >> 8 & (OWNER_CNT - 1);
+#ifdef __bpf__
+	/* The compiler knows that this is below OWNER_CNT; verifiers up to 6.1 do not, of an "or". */
+	asm volatile("" : "+r"(place));
+	place &= OWNER_CNT - 1;
+#endif
+	return place;
 }
 
 /*
