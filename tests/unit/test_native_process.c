@@ -298,10 +298,10 @@ static void a_library_that_comes_late_is_found_in_time(void **state)
 		skip();
 	}
 	code = addr_of(info.dli_saddr);
-	assert_null(native__find(n, code, 10 * NS + NATIVE_REFRESH_NS - 1));
+	assert_null(native__find(n, code, 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS - 1));
 	after = space__digest(space_of(n));
 	assert_int_equal(before, after);
-	assert_non_null(native__find(n, code, 10 * NS + NATIVE_REFRESH_NS));
+	assert_non_null(native__find(n, code, 10 * NS + 2 * NATIVE_REFRESH_FIRST_NS));
 	after = space__digest(space_of(n));
 	assert_int_not_equal(before, after);
 	close_process(n);

@@ -33,6 +33,7 @@ struct native {
 	__u64 digest; /* of the space that the answers are of */
 	__u64 open_ns; /* when files may be opened again */
 	__u64 pause_ns; /* until they are read again for a doubtful address */
+	__u64 ran_pause_ns; /* the same for code that ran */
 	struct cached *cache; /* 1 << CACHE_BITS; NULL until it is asked: most processes sleep */
 };
 
@@ -100,6 +101,8 @@ static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
 
 	if (read_ns && (now_ns < read_ns + pause_ns || !space__may_read(n->space, now_ns)))
 		return;
+	n->ran_pause_ns = 2 * n->ran_pause_ns < NATIVE_REFRESH_NS ? 2 * n->ran_pause_ns :
+								    NATIVE_REFRESH_NS;
 	n->pause_ns = n->pause_ns < NATIVE_REFRESH_RARE_NS ? 2 * n->pause_ns : n->pause_ns;
 	if (space__read(n->space, now_ns) > 0)
 		n->pause_ns = NATIVE_REFRESH_NS;
@@ -115,6 +118,7 @@ struct native *native__new(struct native_files *files, struct space *space)
 	n->space = space;
 	n->digest = space__digest(space);
 	n->pause_ns = NATIVE_REFRESH_NS;
+	n->ran_pause_ns = NATIVE_REFRESH_FIRST_NS;
 	return n;
 }
 
@@ -146,7 +150,7 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
 {
 	if (ran)
-		return NATIVE_REFRESH_NS;
+		return n->ran_pause_ns;
 	if (space__is_reported(n->space))
 		return NATIVE_REFRESH_RARE_NS;
 	return space__is_data(n->space, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;

@@ -3,7 +3,8 @@
  * native.h - addresses of one process's native code to functions.
  *
  * The process's space (proc/space.h) is read again when it is outdated, and when an address lies outside
- * of all its code, at most every NATIVE_REFRESH_NS. What a chain of frame pointers says is a caller is often no address of code at
+ * of all its code, with pauses that grow up to
+ * NATIVE_REFRESH_NS. What a chain of frame pointers says is a caller is often no address of code at
  * all: for one that was data it is read again every NATIVE_REFRESH_DATA_NS, and for others the rarer the
  * longer nothing comes of it, up to NATIVE_REFRESH_RARE_NS; where the kernel reports mappings, always as
  * rarely as that. Answers are cached by address. Mappings of a
@@ -19,6 +20,8 @@
 #include "proc/space.h"
 #include "symbol/native_files.h"
 
+/* For code that ran: the first pause, which doubles up to the next. A program that starts maps libraries. */
+#define NATIVE_REFRESH_FIRST_NS 1000000ULL
 #define NATIVE_REFRESH_NS 100000000ULL
 /* Of what was reported and could not be taken in. */
 #define NATIVE_OUTDATED_NS 10000000ULL
