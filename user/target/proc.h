@@ -51,8 +51,8 @@ int proc_comm_at(int dir, char ret[static 16]) __attribute__((warn_unused_result
 int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
 
 /*
- * Who has started it: its real user, since whoever asks not to be dumpable has a /proc of root's. Root where
- * it has gone. By number, as above.
+ * Whose it is: its effective user, but the real one of what runs with root's rights for another user. Root
+ * where it has gone. By number, as above.
  */
 uid_t proc_owner(pid_t pid);
 
