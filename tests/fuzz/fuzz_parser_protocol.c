@@ -17,6 +17,10 @@ static volatile size_t length;
 
 static void follow(const struct parser_answer *a, const struct parser_request *r)
 {
+	if (a->job == PARSER_RUNTIME && !a->result &&
+	    (a->runtime.table_len > sizeof(a->runtime.table) ||
+	     a->runtime.build_id_len > sizeof(a->runtime.build_id)))
+		abort();
 	if (a->result || a->job != PARSER_FIND)
 		return;
 	if (!a->found.cnt || a->found.cnt > r->cnt || a->found.names_size > PARSER_NAMES_MAX)
@@ -56,7 +60,7 @@ static void as_request(const uint8_t *data, size_t size)
 static void as_answer(const uint8_t *data, size_t size)
 {
 	struct parser_answer *answer = calloc(1, sizeof(*answer));
-	struct parser_request request = { .job = 1 + data[0] % PARSER_CLOSE,
+	struct parser_request request = { .job = 1 + data[0] % PARSER_ROWS_MORE,
 					  .file = 1,
 					  .cnt = 1 + data[0] % 4,
 					  .offsets = { 0, 16, 32, 48 } };

@@ -351,6 +351,39 @@ static void rows_that_cannot_be_are_not_believed(void **state)
 		assert_false(parser_answer_check(&answer, cut, &r));
 }
 
+static void what_a_file_says_of_a_runtime_stays_within_the_answer(void **state)
+{
+	const struct parser_request r = { .job = PARSER_RUNTIME };
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC), none = open("/dev/zero", O_RDONLY);
+	struct elf_runtime *e = &answer.runtime;
+	size_t len;
+
+	ask(&r, fd);
+	assert_int_equal(answer.result, -ENOENT);
+	ask(&r, none);
+	assert_int_equal(answer.result, -ENOEXEC);
+	ask(&r, -1);
+	assert_int_equal(answer.result, -EBADF);
+	memset(&answer, 0, sizeof(answer));
+	answer.job = PARSER_RUNTIME;
+	len = parser_answer_size(&answer);
+	assert_true(parser_answer_check(&answer, len, &r));
+	assert_false(parser_answer_check(&answer, len - 1, &r));
+	e->table_len = sizeof(e->table) + 1;
+	assert_false(parser_answer_check(&answer, len, &r));
+	e->table_len = sizeof(e->table);
+	e->build_id_len = sizeof(e->build_id) + 1;
+	assert_false(parser_answer_check(&answer, len, &r));
+	e->build_id_len = 0;
+	memset(&e->debug, 2, 1);
+	assert_false(parser_answer_check(&answer, len, &r));
+	memset(&e->debug, 1, 1);
+	assert_true(parser_answer_check(&answer, len, &r));
+	/* Only a process proves offsets. */
+	e->proved_by = PY_SOURCE_DWARF;
+	assert_false(parser_answer_check(&answer, len, &r));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +396,7 @@ int main(void)
 		TEST(a_symbol_table_without_end_is_refused),
 		TEST(what_is_no_request_has_no_answer),
 		TEST(an_answer_that_cannot_be_is_not_believed),
+		TEST(what_a_file_says_of_a_runtime_stays_within_the_answer),
 		TEST(rows_come_in_pieces),
 		TEST(rows_that_cannot_be_are_not_believed),
 	};
