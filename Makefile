@@ -195,11 +195,13 @@ RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 # A build within make check takes all CPUs, unless make was given a number of jobs.
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 ASAN = $(BUILD) SAN=address,undefined O=build-asan
-# Without optimization gcc assumes the worst of the lengths of strings, and of what reallocarray() refuses.
-COV = $(BUILD) O=build-cov OPT=-O0 LDFLAGS=--coverage \
-	CFLAGS='--coverage -Wno-format-truncation -Wno-use-after-free'
+# Line coverage by clang, whose counters are in files from the start: so those of workers count, too, which may
+# open none, and which are killed.
+COV = $(BUILD) O=build-cov CC='$(CLANG)' OPT=-O0 LDFLAGS=-fprofile-instr-generate \
+	CFLAGS='-fprofile-instr-generate=$(CURDIR)/build-cov/counts/%m%c.profraw -fcoverage-mapping \
+	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
 # Fuzzers are linked with a library that clang has instrumented, in a build of its own.
-FUZZ = $(BUILD) O=build-fuzz CC=$(CLANG) \
+FUZZ = $(BUILD) O=build-fuzz CC='$(CLANG)' \
 	SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -Wno-error -Wno-missing-prototypes'
 
 build-unit: $(UNIT_BIN)
@@ -277,7 +279,7 @@ fuzz: ## run every fuzzer for FUZZ_SECS seconds
 	+@$(FUZZ) build-fuzzers
 	@T='$(T)' scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_SRC:%.c=build-fuzz/%)
 
-coverage: ## line coverage of the unit tests, by gcov; fails where too little of some folders is tested
+coverage: ## line coverage of the unit tests; fails where too little of some folders is tested
 	+@$(COV) build-unit
 	@$(RUN) cov
 	@scripts/run-tests --coverage build-cov
