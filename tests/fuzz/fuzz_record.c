@@ -41,6 +41,11 @@ static void on_code(void *ctx, const struct record_code *record)
 	}
 }
 
+static void on_mmap(void *ctx, const struct record_mmap *record)
+{
+	sum += record->pid;
+}
+
 static void on_bad(void *ctx)
 {
 }
@@ -53,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.sample = on_sample,
 		.task = on_task,
 		.code = on_code,
+		.mmap = on_mmap,
 		.bad_record = on_bad,
 	};
 	void *record = malloc(size ? size : 1); /* aligned, and with an end */

@@ -97,6 +97,9 @@ static struct sample_record good_sample(__u32 frame_cnt)
 	return r;
 }
 
+static const __u32 tasks[] = { RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECORD_THREAD_EXIT,
+			       RECORD_RUNTIME };
+
 static struct record_task good_task(__u32 type)
 {
 	return (struct record_task){ .type = type, .size = sizeof(struct record_task), .pid = 77 };
@@ -116,11 +119,8 @@ static void a_sample_arrives_whole(void **state)
 
 static void a_task_event_arrives_whole(void **state)
 {
-	static const __u32 types[] = { RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECORD_THREAD_EXIT,
-				       RECORD_RUNTIME };
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct record_task task = good_task(types[i]);
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++) {
+		struct record_task task = good_task(tasks[i]);
 		struct calls calls = dispatch(&task, sizeof(task));
 
 		assert_int_equal(calls.tasks, 1);
@@ -138,8 +138,8 @@ static void a_sample_that_is_cut_anywhere_is_bad(void **state)
 
 static void a_task_event_that_is_cut_anywhere_is_bad(void **state)
 {
-	for (__u32 type = RECORD_EXEC; type < RECORD_CODE; type++) {
-		struct record_task task = good_task(type);
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++) {
+		struct record_task task = good_task(tasks[i]);
 
 		for (size_t size = 0; size < sizeof(task); size++)
 			assert_int_equal(dispatch(&task, size).bad, 1);

@@ -8,6 +8,7 @@
 #define KRAIT_SAMPLER_RECORD_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "abi.h"
@@ -26,6 +27,25 @@ static inline const struct frame *record__frames(const struct record_sample *rec
 	__u32 cnt;
 
 	return record__section(record, SECTION_FRAMES, &cnt);
+}
+
+/* A process or thread has come, changed or gone: struct record_task. */
+static inline bool record_is_task(__u16 type)
+{
+	switch ((enum record_type)type) {
+	case RECORD_EXEC:
+	case RECORD_FORK:
+	case RECORD_EXIT:
+	case RECORD_THREAD_EXIT:
+	case RECORD_RUNTIME:
+		return true;
+	case RECORD_SAMPLE:
+	case RECORD_CODE:
+	case RECORD_MMAP:
+	case RECORD_TYPE_CNT:
+		break;
+	}
+	return false;
 }
 
 /* data is 8-byte aligned, as the ring buffer delivers it. */

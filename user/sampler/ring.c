@@ -12,6 +12,7 @@
 #include "abi.h"
 #include "sampler/owner_books.h"
 #include "sampler/queue.h"
+#include "sampler/record.h"
 #include "util/cleanup.h"
 
 struct ring {
@@ -113,7 +114,7 @@ static void note(const struct ring *r, struct ring_moved *m, const struct queue_
 	if (queue_record_size(head) >= sizeof(*header))
 		owner_books_consumed(r->books, header->owner, queue_record_size(head));
 	if (queue_record_size(head) < sizeof(*record) || record->type != RECORD_SAMPLE) {
-		m->task = m->task || (record->type != RECORD_CODE && record->type != RECORD_MMAP);
+		m->task = m->task || record_is_task(header->type);
 		return;
 	}
 	m->newcomer = m->newcomer || !(record->flags & SAMPLE_HAS_SLOT);
