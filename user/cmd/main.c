@@ -2,6 +2,7 @@
 /*
  * main.c - finds the subcommand, or the role of a worker; nothing else.
  */
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,12 @@
 #include "util/log.h"
 #include "util/sudo_user.h"
 #include "worker/role.h"
+
+/*
+ * Blocks from here on are mappings of their own: what grows moves by mremap(), uncopied, and leaves no hole
+ * in the heap. glibc alone raises this to 32 MiB as arrays grow.
+ */
+#define LARGE_BLOCK (1 << 20)
 
 static const struct command {
 	const char *name;
@@ -94,6 +101,7 @@ int main(int argc, char **argv)
 
 	if (role)
 		return role_main(role);
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	if (environment_prepare(&err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;
