@@ -158,7 +158,7 @@ static int start(struct record_command *r, struct error *err)
 			.label = o->label,
 			.on_sample = on_sample,
 			.on_sample_ctx = r,
-			.mixed = {
+			.natives = {
 				.native = o->native,
 				.kernel = o->kernel,
 				.interpreter = o->interpreter_frames,

@@ -87,7 +87,7 @@ static void print_anchor_stats(const struct session_stats *stats)
 
 static void print_native_stats(const struct session_stats *stats)
 {
-	const struct mixed_stats *m = &stats->mixed;
+	const struct native_part_stats *m = &stats->natives;
 
 	fprintf(stderr, "native.samples %llu\nnative.complete %llu\n", m->samples, m->complete);
 	for (int i = NATIVE_COMPLETE + 1; i < NATIVE_REASON_CNT; i++)

@@ -151,7 +151,7 @@ static int build(struct session *s, struct error *err)
 	if (!s->prober)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	prober__share(s->prober, &s->probers_alive);
-	if (s->config->collector.mixed.native) {
+	if (s->config->collector.natives.native) {
 		s->modules = modules__new();
 		s->native_files = s->modules ? native_files__new(s->modules) : NULL;
 		if (!s->native_files)
@@ -172,8 +172,8 @@ static int build(struct session *s, struct error *err)
 		s->starting = starting__new(STDERR_FILENO);
 	sampler.follow_all = s->config->all;
 	sampler.anchors = s->config->anchors != ANCHOR_MODE_OFF;
-	sampler.native = s->config->collector.mixed.native;
-	sampler.kernel = s->config->collector.mixed.kernel;
+	sampler.native = s->config->collector.natives.native;
+	sampler.kernel = s->config->collector.natives.kernel;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;

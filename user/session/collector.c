@@ -30,7 +30,7 @@ struct collector {
 	struct processes *processes;
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: there are none */
-	struct mixed *mixed; /* NULL: Python frames only */
+	struct native_part *natives; /* NULL: Python frames only */
 	struct losses losses;
 	__u64 first_sample_ns;
 	__u64 no_room[OWNER_CNT]; /* samples, by owner */
@@ -60,10 +60,10 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->profile = new_profile(config);
 	c->naming.profile = c->profile;
 	c->stacks = stacks__new();
-	if (c->profile && (config->mixed.native || config->mixed.kernel))
-		c->mixed = mixed__new(&config->mixed, files, c->profile->dict);
+	if (c->profile && (config->natives.native || config->natives.kernel))
+		c->natives = native_part__new(&config->natives, files, c->profile->dict);
 	if (c->profile && c->stacks &&
-	    (c->mixed || !(config->mixed.native || config->mixed.kernel)))
+	    (c->natives || !(config->natives.native || config->natives.kernel)))
 		return c;
 	collector__free(c);
 	return NULL;
@@ -73,7 +73,7 @@ void collector__free(struct collector *c)
 {
 	if (!c)
 		return;
-	mixed__free(c->mixed);
+	native_part__free(c->natives);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
 	free(c);
@@ -85,8 +85,8 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 	c->processes = processes;
 	c->sampler = sampler;
 	c->anchors = anchors;
-	if (c->mixed)
-		mixed__connect(c->mixed, unwinding);
+	if (c->natives)
+		native_part__connect(c->natives, unwinding);
 }
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
@@ -179,7 +179,7 @@ static __u32 follow_trail(struct collector *c, const struct process *p, const st
 			before = item->index + 1;
 			differs = differs || item->index >= kept;
 		} else {
-			now.address = mixed__address(c->mixed, item);
+			now.address = native_part__address(c->natives, item);
 			differs = differs || step >= trail->cnt ||
 				  memcmp(&trail->steps[step], &now, sizeof(now));
 			trail->steps[step++] = now;
@@ -198,10 +198,11 @@ static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
 {
 	const struct join *j;
 
-	if (!c->mixed || !node || mixed__join(c->mixed, p, record, NULL, 0, &j))
+	if (!c->natives || !node || native_part__join(c->natives, p, record, NULL, 0, &j))
 		return node;
 	for (__u32 i = 0; i < j->cnt && node; i++)
-		node = dict__child(c->profile->dict, node, mixed__frame(c->mixed, &j->items[i]));
+		node = dict__child(c->profile->dict, node,
+				   native_part__frame(c->natives, &j->items[i]));
 	return node;
 }
 
@@ -215,8 +216,8 @@ static bool has_python(const struct stack *stack)
 }
 
 /* As stack_node(), with what is native between the Python frames. */
-static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
-			const struct record_sample *record, struct stack *stack)
+static __u32 joined_node(struct collector *c, struct process *p, __u32 root,
+			 const struct record_sample *record, struct stack *stack)
 {
 	__u64 tag = dict__tag(c->profile->dict, root);
 	__u32 kept = stack->root_tag == tag ? stack->kept : 0, node = root, i;
@@ -228,7 +229,7 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 	}
 	stack->own_tags = true;
 	stack->root_tag = 0;
-	if (mixed__join(c->mixed, p, record, stack->frames, stack->cnt, &j))
+	if (native_part__join(c->natives, p, record, stack->frames, stack->cnt, &j))
 		return 0;
 	i = follow_trail(c, p, j, stack, kept);
 	if (i)
@@ -242,7 +243,8 @@ static __u32 mixed_node(struct collector *c, struct process *p, __u32 root,
 						   &stack->frames[item->index]);
 			stack->tags[item->index] = node;
 		} else {
-			node = dict__child(c->profile->dict, node, mixed__frame(c->mixed, item));
+			node = dict__child(c->profile->dict, node,
+					   native_part__frame(c->natives, item));
 		}
 	}
 	if (node)
@@ -271,8 +273,8 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
 		stack->root_tag = 0;
 		return 0;
 	}
-	node = c->mixed ? mixed_node(c, p, root, record, stack) :
-			  stack_node(c, p, root, record, stack);
+	node = c->natives ? joined_node(c, p, root, record, stack) :
+			    stack_node(c, p, root, record, stack);
 	return node == root ? add_mark(c, root, MARK_NO_PYTHON) : node;
 }
 
@@ -417,11 +419,11 @@ const struct stacks_stats *collector__stacks_stats(const struct collector *c)
 	return stacks__stats(c->stacks);
 }
 
-const struct mixed_stats *collector__mixed_stats(const struct collector *c)
+const struct native_part_stats *collector__native_stats(const struct collector *c)
 {
-	static const struct mixed_stats none;
+	static const struct native_part_stats none;
 
-	return c->mixed ? mixed__stats(c->mixed) : &none;
+	return c->natives ? native_part__stats(c->natives) : &none;
 }
 
 __u64 collector__no_room(const struct collector *c, unsigned owner)

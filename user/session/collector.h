@@ -12,7 +12,7 @@
 
 #include "abi.h"
 #include "profile/profile.h"
-#include "session/mixed.h"
+#include "session/native_part.h"
 
 struct anchor_thread;
 struct collector;
@@ -33,7 +33,7 @@ struct collector_config {
 	unsigned label; /* enum label_part, of process frames */
 	collector_sample_fn on_sample;
 	void *on_sample_ctx;
-	struct mixed_options mixed;
+	struct native_part_options natives;
 };
 
 /* files: borrowed, NULL where no native frames are wanted. NULL on failure. */
@@ -49,7 +49,7 @@ void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
 
-const struct mixed_stats *collector__mixed_stats(const struct collector *c);
+const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */
 __u64 collector__no_room(const struct collector *c, unsigned owner);

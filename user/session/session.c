@@ -279,7 +279,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)
 		ret->anchoring = *anchor_thread__stats(s->anchors);
-	ret->mixed = *collector__mixed_stats(s->collector);
+	ret->natives = *collector__native_stats(s->collector);
 	if (first_ns)
 		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
 	if (s->child && !s->stopped_child && child__ended(s->child, 0)) {

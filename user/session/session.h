@@ -55,7 +55,7 @@ struct session_stats {
 	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
-	struct mixed_stats mixed;
+	struct native_part_stats natives;
 	bool child_ended;
 	int child_exit_code; /* valid if child_ended */
 };

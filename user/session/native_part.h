@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mixed.h - the native and kernel part of a sample: resolved, joined with Python, as frames of the
+ * native_part.h - the native and kernel part of a sample: resolved, joined with Python, as frames of the
  * profile.
  *
  * Must hold: whatever the native part is like, the Python frames are in the result, in order.
  */
-#ifndef KRAIT_SESSION_MIXED_H
-#define KRAIT_SESSION_MIXED_H
+#ifndef KRAIT_SESSION_NATIVE_PART_H
+#define KRAIT_SESSION_NATIVE_PART_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -16,19 +16,19 @@
 #include "stack/join.h"
 
 struct kernel_symbols;
-struct mixed;
+struct native_part;
 struct native_files;
 struct process;
 struct unwinding;
 
-struct mixed_options {
+struct native_part_options {
 	bool native, kernel; /* they are in the records */
 	bool interpreter; /* show the interpreter's own frames */
 	bool addresses; /* outputs want addresses: every place is a frame, not every function */
 	struct kernel_symbols *kernel_symbols; /* borrowed */
 };
 
-struct mixed_stats {
+struct native_part_stats {
 	__u64 samples; /* with a native part */
 	__u64 complete;
 	__u64 truncated[NATIVE_REASON_CNT]; /* by how the chain ended */
@@ -38,27 +38,27 @@ struct mixed_stats {
 };
 
 /* Both are borrowed; files: NULL where no native frames are wanted. NULL and errno on failure. */
-struct mixed *mixed__new(const struct mixed_options *options, struct native_files *files,
-			 struct dict *dict);
-void mixed__free(struct mixed *m);
+struct native_part *native_part__new(const struct native_part_options *options,
+				     struct native_files *files, struct dict *dict);
+void native_part__free(struct native_part *m);
 
 /* Who is told of mappings that have changed: borrowed. */
-void mixed__connect(struct mixed *m, struct unwinding *unwinding);
+void native_part__connect(struct native_part *m, struct unwinding *unwinding);
 
 /*
  * Takes in a record. frames: the whole Python stack, root first. *ret: the merged stack, valid until
  * the next call. 0 or -ENOMEM.
  */
-int mixed__join(struct mixed *m, struct process *p, const struct record_sample *record,
-		const struct frame *frames, __u32 frame_cnt, const struct join **ret)
+int native_part__join(struct native_part *m, struct process *p, const struct record_sample *record,
+		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
 	__attribute__((warn_unused_result));
 
 /* Of the stack joined last. The address tells it from others; the frame is one of the profile. */
-__u64 mixed__address(const struct mixed *m, const struct join_item *item);
-__u32 mixed__frame(struct mixed *m, const struct join_item *item);
+__u64 native_part__address(const struct native_part *m, const struct join_item *item);
+__u32 native_part__frame(struct native_part *m, const struct join_item *item);
 
-const struct mixed_stats *mixed__stats(const struct mixed *m);
+const struct native_part_stats *native_part__stats(const struct native_part *m);
 /* What a reason of truncation is called. */
 const char *native_reason_name(enum native_reason reason);
 
-#endif /* KRAIT_SESSION_MIXED_H */
+#endif /* KRAIT_SESSION_NATIVE_PART_H */

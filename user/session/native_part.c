@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "session/mixed.h"
+#include "session/native_part.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #include "symbol/kernel_symbols.h"
 #include "symbol/native.h"
 
-struct mixed {
-	struct mixed_options options;
+struct native_part {
+	struct native_part_options options;
 	struct dict *dict;
 	struct native_files *files;
 	struct unwinding *unwinding; /* borrowed; NULL before it is connected */
-	struct mixed_stats stats;
+	struct native_part_stats stats;
 
 	/* The stack that is being joined. */
 	struct native_frame natives[KRAIT_MAX_NATIVE];
@@ -32,10 +32,10 @@ struct mixed {
 	struct join join;
 };
 
-struct mixed *mixed__new(const struct mixed_options *options, struct native_files *files,
-			 struct dict *dict)
+struct native_part *native_part__new(const struct native_part_options *options,
+				     struct native_files *files, struct dict *dict)
 {
-	struct mixed *m = calloc(1, sizeof(*m));
+	struct native_part *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
@@ -47,7 +47,7 @@ struct mixed *mixed__new(const struct mixed_options *options, struct native_file
 	return m;
 }
 
-void mixed__free(struct mixed *m)
+void native_part__free(struct native_part *m)
 {
 	if (!m)
 		return;
@@ -55,7 +55,7 @@ void mixed__free(struct mixed *m)
 	free(m);
 }
 
-void mixed__connect(struct mixed *m, struct unwinding *unwinding)
+void native_part__connect(struct native_part *m, struct unwinding *unwinding)
 {
 	m->unwinding = unwinding;
 }
@@ -63,7 +63,7 @@ void mixed__connect(struct mixed *m, struct unwinding *unwinding)
 /* ---- joining ---------------------------------------------------------------------------------- */
 
 /* Where a caller goes on may be the first instruction of another function: the call is before. */
-static struct native_symbol *resolve(const struct mixed *m, struct native *native, __u32 i,
+static struct native_symbol *resolve(const struct native_part *m, struct native *native, __u32 i,
 				     bool by_fp, __u64 now_ns)
 {
 	/* A row has led there: that is code, as the leaf is. */
@@ -76,8 +76,8 @@ static struct native_symbol *resolve(const struct mixed *m, struct native *nativ
  * What only a frame pointer says is checked: a caller that is in no code says that the frame above it has
  * something else in that register, and the chain ends there.
  */
-static void take_natives(struct mixed *m, struct native *native, const struct record_sample *record,
-			 enum native_reason *reason)
+static void take_natives(struct native_part *m, struct native *native,
+			 const struct record_sample *record, enum native_reason *reason)
 {
 	const struct native_frame *natives =
 		record__section(record, SECTION_NATIVE, &m->native_cnt);
@@ -103,7 +103,7 @@ static void take_natives(struct mixed *m, struct native *native, const struct re
  * Code that was made, and that the interpreter has called: its JIT (3.13+), or the trampolines of -X perf
  * (3.12+). Both are its own. Other JITs have a library between.
  */
-static void find_made_code(struct mixed *m)
+static void find_made_code(struct native_part *m)
 {
 	for (__u32 i = m->native_cnt; i-- > 1;) {
 		const struct native_symbol *s = m->symbols[i - 1];
@@ -114,14 +114,14 @@ static void find_made_code(struct mixed *m)
 }
 
 /* Which of them evaluate a Python frame: needed where frames have no addresses on the stack. */
-static void find_evals(struct mixed *m, struct native *native)
+static void find_evals(struct native_part *m, struct native *native)
 {
 	for (__u32 i = 0; i < m->native_cnt; i++)
 		m->evals[i] = m->origins[i] == ORIGIN_INTERPRETER &&
 			      native__is_eval(native, m->natives[i].ip - (i > 0));
 }
 
-static void count(struct mixed *m, enum native_reason reason)
+static void count(struct native_part *m, enum native_reason reason)
 {
 	m->stats.samples++;
 	if (m->join.complete)
@@ -132,8 +132,8 @@ static void count(struct mixed *m, enum native_reason reason)
 		m->stats.truncated[reason]++;
 }
 
-int mixed__join(struct mixed *m, struct process *p, const struct record_sample *record,
-		const struct frame *frames, __u32 frame_cnt, const struct join **ret)
+int native_part__join(struct native_part *m, struct process *p, const struct record_sample *record,
+		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
 {
 	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
@@ -180,14 +180,14 @@ int mixed__join(struct mixed *m, struct process *p, const struct record_sample *
 
 /* ---- frames ----------------------------------------------------------------------------------- */
 
-__u64 mixed__address(const struct mixed *m, const struct join_item *item)
+__u64 native_part__address(const struct native_part *m, const struct join_item *item)
 {
 	if (item->kind == JOIN_NATIVE)
 		return m->natives[item->index].ip;
 	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
 }
 
-static __u32 native_node(struct mixed *m, const struct join_item *item)
+static __u32 native_node(struct native_part *m, const struct join_item *item)
 {
 	struct native_symbol *s = m->symbols[item->index];
 	__u32 frame;
@@ -205,7 +205,7 @@ static __u32 native_node(struct mixed *m, const struct join_item *item)
 	return frame;
 }
 
-static __u32 kernel_node(struct mixed *m, const struct join_item *item)
+static __u32 kernel_node(struct native_part *m, const struct join_item *item)
 {
 	__u64 address = m->kernel[item->index];
 	/* The leaf is at its own address, the others go on behind a call. */
@@ -224,7 +224,7 @@ static __u32 kernel_node(struct mixed *m, const struct join_item *item)
 	return frame;
 }
 
-__u32 mixed__frame(struct mixed *m, const struct join_item *item)
+__u32 native_part__frame(struct native_part *m, const struct join_item *item)
 {
 	if (item->kind == JOIN_NATIVE)
 		return native_node(m, item);
@@ -234,7 +234,7 @@ __u32 mixed__frame(struct mixed *m, const struct join_item *item)
 			  item->kind == JOIN_UNKNOWN ? MARK_NATIVE_UNKNOWN : MARK_NATIVE_TRUNCATED);
 }
 
-const struct mixed_stats *mixed__stats(const struct mixed *m)
+const struct native_part_stats *native_part__stats(const struct native_part *m)
 {
 	return &m->stats;
 }
