@@ -3,8 +3,9 @@
  * dso.h - the synthetic libraries of a recording: an address for every place in Python code.
  *
  * One slot of four bytes for each code unit of each code object seen, one more for "before the first"
- * (its first line) and one for "somewhere in it". A frame's address is its slot's + 1: some readers take 1 off a caller's address, some do not,
- * and all stay in the slot. Marks and functions without a code object have a slot of their own.
+ * (its first line) and one for "somewhere in it". A frame's address is its slot's + 1: some readers take 1
+ * off a caller's address, some do not, and all stay in the slot. Marks and functions without a code object
+ * have a slot of their own.
  *
  * As an ELF file it has the functions as symbols, and DWARF for file, line and column, so that perf
  * and all that reads its files show Python by name and source. It is not a real library: nothing is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dso_elf.c - a generation of the DSO as an ELF file, by libelf, with the layout of our choice: file offset, address
- * and offset in the mapping are all the same, which is what perf converts between.
+ * dso_elf.c - a generation of the DSO as an ELF file, by libelf, with the layout of our choice: file
+ * offset, address and offset in the mapping are all the same, which is what perf converts between.
  *
  * Two empty functions follow the last one: hotspot 1.6 does not find the last two of a library.
  */

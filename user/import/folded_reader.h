@@ -29,7 +29,10 @@ struct folded_stats {
 	__u64 first_malformed; /* number of the first such line, from 1; 0 none */
 };
 
-/* filter: which stacks are wanted, NULL all. 0, or -errno if reading failed or memory ran out; stats are true in any case. */
+/*
+ * filter: which stacks are wanted, NULL all. 0, or -errno if reading failed or memory ran out; the stats are
+ * filled in any case.
+ */
 int folded_read(struct counts *c, FILE *in, struct stack_filter *filter,
 		struct folded_stats *ret_stats);
 

@@ -39,7 +39,7 @@ static bool read_notes(const struct dso_reader *dso, unsigned event, struct coun
 
 	if (event)
 		snprintf(b.prefix, sizeof(b.prefix), "event%u.", event);
-	/* A krait that was killed has not closed its books. */
+	/* A krait that was killed has not written its accounts. */
 	if (!note(&b, "interrupts", &value) || value < c->samples)
 		return false;
 	a->interrupts = value;
@@ -52,8 +52,8 @@ static bool read_notes(const struct dso_reader *dso, unsigned event, struct coun
 	return true;
 }
 
-void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
-		  double *ret_seconds)
+void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
+		     double *ret_seconds)
 {
 	__u64 value;
 

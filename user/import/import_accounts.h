@@ -14,7 +14,7 @@ struct dso_reader;
  * Fills the accounts of all events, and whose the processes were. dso: NULL where there is none; lost: of
  * all events, by the records; it goes to the event with the number first. *ret_seconds is the length of the recording, untouched where it is not known.
  */
-void import_books(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
-		  double *ret_seconds);
+void import_accounts(struct profile *p, const struct dso_reader *dso, __u64 lost, unsigned first,
+		     double *ret_seconds);
 
 #endif /* KRAIT_IMPORT_IMPORT_ACCOUNTS_H */

@@ -35,7 +35,7 @@ struct import {
 	struct mappings none;
 	__u64 *scratch; /* a chain turned round */
 	unsigned scratch_cap;
-	unsigned event_cnt; /* that the profile has been told of */
+	unsigned event_cnt; /* that the profile has */
 	struct stack_filter *stacks; /* NULL: all are wanted */
 };
 
@@ -349,10 +349,10 @@ static void finish(struct import *im)
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)
 		printable_into(s->missing_dso, sizeof(s->missing_dso), missing);
-	/* Of a part of the samples, the books say nothing. */
+	/* The accounts are of all samples, not of a part. */
 	if (!s->filtered && !s->read.cut && !s->read.skipped)
-		import_books(im->profile, objects__dso(im->objects), s->lost, s->event,
-			     &s->recording.seconds);
+		import_accounts(im->profile, objects__dso(im->objects), s->lost, s->event,
+				&s->recording.seconds);
 }
 
 static void import_free(struct import *im)

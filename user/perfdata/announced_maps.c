@@ -38,7 +38,7 @@ static unsigned place_of(const struct announced_maps *a, __u64 addr)
 	return low;
 }
 
-static bool is_told(const struct mapping *e, const struct mapping *m)
+static bool is_written(const struct mapping *e, const struct mapping *m)
 {
 	return e->start == m->start && e->end == m->end && e->offset == m->offset &&
 	       e->module == m->module;
@@ -82,7 +82,7 @@ int announced_maps_add(struct announced_maps *a, struct announced_total *total,
 	unsigned first = place_of(a, m->start), last = first;
 	size_t bytes = RECORD_BYTES + strlen(module__name(m->module));
 
-	if (first < a->cnt && is_told(&a->list[first], m))
+	if (first < a->cnt && is_written(&a->list[first], m))
 		return 0;
 	if (!has_room(a, total, bytes))
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * announced_maps.h - which mappings of a process the readers of a perf.data file have been told.
+ * announced_maps.h - which mappings of a process the perf.data file has already.
  *
- * Only those are told that a sample has hit, each once, and again when another one took its place: a
+ * Only mappings that a sample has hit are written, each once, and again when another one took its place: a
  * process can have tens of thousands, with names of four kilobytes, and change them all the time.
  *
  * Must hold: what one process makes krait write is bounded (ANNOUNCED_PROCESS_BYTES, and a part of
@@ -41,7 +41,7 @@ void announced_maps_free(struct announced_maps *a);
 void announced_maps_clear(struct announced_maps *a);
 
 /*
- * 1 where the readers have to be told of this mapping, and it counts as told; 0 where they know it
+ * 1 where the caller has to write this mapping, which counts as written then; 0 where the file has it
  * already, or there is no room for it (counted); -ENOMEM.
  */
 int announced_maps_add(struct announced_maps *a, struct announced_total *total,

@@ -60,7 +60,7 @@ int kernel_modules_read(struct kernel_module **ret, const char *path)
 
 /* ---- records ---------------------------------------------------------------------------------- */
 
-static int tell_text(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
+static int write_text(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
 {
 	struct perf_mapping text = { .path = "[kernel.kallsyms]_text" };
 
@@ -72,7 +72,7 @@ static int tell_text(struct kernel_maps *k, const struct emit_options *o, struct
 	return perf_writer__kernel(w, &text);
 }
 
-static bool is_told(const struct kernel_maps *k, const struct kernel_module *m)
+static bool is_written(const struct kernel_maps *k, const struct kernel_module *m)
 {
 	for (int i = 0; i < k->module_cnt; i++) {
 		if (k->modules[i].start == m->start && !strcmp(k->modules[i].name, m->name))
@@ -81,10 +81,10 @@ static bool is_told(const struct kernel_maps *k, const struct kernel_module *m)
 	return false;
 }
 
-int kernel_maps_tell(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
+int kernel_maps_write(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
 {
 	struct kernel_module *list = NULL;
-	int err = tell_text(k, o, w), cnt = kernel_modules_read(&list, MODULES);
+	int err = write_text(k, o, w), cnt = kernel_modules_read(&list, MODULES);
 
 	for (int i = 0; i < cnt && !err; i++) {
 		const struct perf_mapping mapping = {
@@ -93,7 +93,7 @@ int kernel_maps_tell(struct kernel_maps *k, const struct emit_options *o, struct
 			.path = list[i].name,
 		};
 
-		if (!is_told(k, &list[i]))
+		if (!is_written(k, &list[i]))
 			err = perf_writer__kernel(w, &mapping);
 	}
 	if (cnt < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel_maps.h - tells a capture where the running kernel and its modules (/proc/modules) are.
+ * kernel_maps.h - writes into a capture where the running kernel and its modules (/proc/modules) are.
  *
- * Must hold: each place is told once.
+ * Must hold: each module is written once.
  */
 #ifndef KRAIT_PERFDATA_KERNEL_MAPS_H
 #define KRAIT_PERFDATA_KERNEL_MAPS_H
@@ -28,7 +28,7 @@ struct kernel_module {
 int kernel_modules_read(struct kernel_module **ret, const char *path)
 	__attribute__((warn_unused_result));
 
-/* What was told already; all zero at first. */
+/* What was written already; all zero at first. */
 struct kernel_maps {
 	bool text;
 	struct kernel_module *modules;
@@ -39,8 +39,8 @@ struct kernel_maps {
  * Writes what is new since the last call: the kernel, where the options can find it, and its modules. 0
  * or -errno; what is hidden from us is left out.
  */
-int kernel_maps_tell(struct kernel_maps *k, const struct emit_options *options,
-		     struct perf_writer *w) __attribute__((warn_unused_result));
+int kernel_maps_write(struct kernel_maps *k, const struct emit_options *options,
+		      struct perf_writer *w) __attribute__((warn_unused_result));
 void kernel_maps_free(struct kernel_maps *k);
 
 #endif /* KRAIT_PERFDATA_KERNEL_MAPS_H */

@@ -27,7 +27,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* Frames of a stack that perf report and perf script show unless told otherwise. */
+/* Frames of a stack that perf report and perf script show by default. */
 #define PERF_MAX_STACK 127
 /* Also how much a krait that is killed loses. Where new code never ends, 4 % go into the DSO. */
 #define FLUSH_NS NS_PER_SEC
@@ -37,7 +37,7 @@
 struct perf_data {
 	struct emitter base;
 	struct perf_writer *writer; /* NULL until it is known what there is to count */
-	struct event_spec *events; /* what the writer has been told */
+	struct event_spec *events; /* as the writer has them */
 	unsigned event_cnt;
 	struct chain chain;
 	__u32 stored_names; /* of the names that the chain has met: on disk */
@@ -49,7 +49,7 @@ struct perf_data {
 	struct dso_files *files;
 	struct dso *dso; /* theirs */
 	struct announcer announcer;
-	bool kernel_told; /* where the kernel's code is */
+	bool kernel_written; /* where the kernel's code is */
 	__u64 flushed_ns; /* 0 never */
 	bool unflushed; /* there is something that is not on disk */
 };
@@ -142,12 +142,12 @@ static int perf_data_place(struct emitter *base, const struct emit_place *place)
  * Where the kernel's code is, before the first sample that has some: reading it takes a tenth of a second,
  * which the start of a recording has not.
  */
-static int tell_kernel(struct perf_data *e)
+static int write_kernel(struct perf_data *e)
 {
-	if (!e->chain.has_kernel || e->kernel_told)
+	if (!e->chain.has_kernel || e->kernel_written)
 		return 0;
-	e->kernel_told = true;
-	return kernel_maps_tell(&e->kernel, e->base.options, e->writer);
+	e->kernel_written = true;
+	return kernel_maps_write(&e->kernel, e->base.options, e->writer);
 }
 
 typedef int (*store_fn)(struct dso_files *f, const struct dict *dict, const char *notes);
@@ -210,7 +210,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 	if (!err)
 		err = chain_build(&e->chain, p->dict, e->dso, s->space, s->node);
 	if (!err)
-		err = tell_kernel(e);
+		err = write_kernel(e);
 	if (err)
 		return err;
 	to = (struct announcer_output){ e->writer, e->files };
@@ -305,7 +305,7 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->chain.has_kernel)
-		err = kernel_maps_tell(&e->kernel, e->base.options, e->writer);
+		err = kernel_maps_write(&e->kernel, e->base.options, e->writer);
 	/* Before the DSO is complete: it may get a last address there. */
 	if (!err && e->base.options->open_map)
 		err = perf_maps_write(e->dso, p->dict, e->base.options->open_map,

@@ -127,7 +127,7 @@ void stack_walk_thread(const struct stack_walk *x, __u64 thread_ptr, struct thre
 		return;
 	ret->tstate_addr = t.tstate_addr;
 	ret->interp_addr = t.interp_addr;
-	/* The kernel records it beside the frames: without it, their names could not be told. */
+	/* The kernel records it beside the frames: without it, their names cannot be trusted. */
 	if (generation_off != PYOFF_ABSENT &&
 	    memory_read(x->memory, t.interp_addr + (__u64)generation_off, &generation,
 			sizeof(generation)))
