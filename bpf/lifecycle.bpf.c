@@ -182,8 +182,8 @@ static __always_inline void enter_proc(struct record_task *record, struct proc_i
 	record->file = known->file;
 }
 
-/* The new image: known, or to be found out by user space. */
-static __always_inline void resolve_exec(struct task_struct *task, struct record_task *record)
+/* The new image: known, or to be found out by user space. False: nobody follows the process. */
+static __always_inline bool resolve_exec(struct task_struct *task, struct record_task *record)
 {
 	__u32 pid = record->pid;
 	struct proc_info *old = find_proc(pid, record->start_ns);
@@ -192,7 +192,7 @@ static __always_inline void resolve_exec(struct task_struct *task, struct record
 	struct binary_key key;
 
 	if (!old && !follow_all)
-		return;
+		return false;
 	bpf_map_delete_elem(&unwind_procs, &pid);
 	task_binary(task, &key);
 	binary = bpf_map_lookup_elem(&binaries, &key);
@@ -200,6 +200,7 @@ static __always_inline void resolve_exec(struct task_struct *task, struct record
 		enter_proc(record, &proc, binary, BPF_CORE_READ(task, mm, start_code));
 	else if (old)
 		put_proc(pid, &proc);
+	return true;
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -210,7 +211,9 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	begin_task(&record, task, RECORD_EXEC);
 	record.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-	resolve_exec(task, &record);
+	/* Where a machine builds something, a hundred a second would wake user space for nothing. */
+	if (!resolve_exec(task, &record))
+		return 0;
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
@@ -287,7 +290,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct record_task record;
 
 	/* By process, not by slot: a thread that got its slot late must still give it back. */
-	if (!is_last && !proc)
+	if (!proc && !(is_last && follow_all))
 		return 0;
 	begin_task(&record, task, is_last ? RECORD_EXIT : RECORD_THREAD_EXIT);
 	if (is_last) {
