@@ -10,6 +10,7 @@
 #define KRAIT_READ_H
 
 #ifndef __bpf__
+#include <stdbool.h>
 #include <string.h>
 
 #include "util/memory.h"
