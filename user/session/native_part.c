@@ -24,7 +24,9 @@ struct native_part {
 
 	/* The stack that is being joined. */
 	struct native_frame natives[KRAIT_MAX_NATIVE];
-	struct native_symbol *symbols[KRAIT_MAX_NATIVE]; /* NULL unknown */
+	const struct module *modules[KRAIT_MAX_NATIVE]; /* NULL: in no code that is known */
+	struct native *native; /* of the process */
+	__u64 now_ns;
 	__u8 origins[KRAIT_MAX_NATIVE];
 	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
 	__u32 native_cnt;
@@ -63,13 +65,9 @@ void native_part__connect(struct native_part *m, struct unwinding *unwinding)
 /* ---- joining ---------------------------------------------------------------------------------- */
 
 /* Where a caller goes on may be the first instruction of another function: the call is before. */
-static struct native_symbol *resolve(const struct native_part *m, struct native *native, __u32 i,
-				     bool by_fp, __u64 now_ns)
+static __u64 place_of(const struct native_part *m, __u32 i)
 {
-	/* A row has led there: that is code, as the leaf is. */
-	if (!by_fp)
-		return native__find(native, m->natives[i].ip - (i > 0), now_ns);
-	return native__find_caller(native, m->natives[i].ip - 1, now_ns);
+	return m->natives[i].ip - (i > 0);
 }
 
 /*
@@ -87,15 +85,15 @@ static void take_natives(struct native_part *m, struct native *native,
 		m->natives[i] = (struct native_frame){ natives[i].ip,
 						       natives[i].frame_addr & ~NATIVE_BY_FP };
 		by_fp = i && natives[i - 1].frame_addr & NATIVE_BY_FP;
-		m->symbols[i] = resolve(m, native, i, by_fp, record->time_ns);
-		if (!m->symbols[i] && by_fp) {
+		/* Where a row has led to is code, as the leaf is. */
+		m->modules[i] = native__module(native, place_of(m, i), record->time_ns, by_fp);
+		if (!m->modules[i] && by_fp) {
 			m->natives[i - 1].frame_addr = 0;
 			m->native_cnt = i;
 			*reason = NATIVE_NO_FRAME_POINTER;
 			return;
 		}
-		m->origins[i] = m->symbols[i] ? module__origin(m->symbols[i]->module) :
-						ORIGIN_OTHER;
+		m->origins[i] = m->modules[i] ? module__origin(m->modules[i]) : ORIGIN_OTHER;
 	}
 }
 
@@ -106,9 +104,9 @@ static void take_natives(struct native_part *m, struct native *native,
 static void find_made_code(struct native_part *m)
 {
 	for (__u32 i = m->native_cnt; i-- > 1;) {
-		const struct native_symbol *s = m->symbols[i - 1];
+		const struct module *module = m->modules[i - 1];
 
-		if (m->origins[i] == ORIGIN_INTERPRETER && s && !*module__name(s->module))
+		if (m->origins[i] == ORIGIN_INTERPRETER && module && !*module__name(module))
 			m->origins[i - 1] = ORIGIN_INTERPRETER;
 	}
 }
@@ -118,7 +116,7 @@ static void find_evals(struct native_part *m, struct native *native)
 {
 	for (__u32 i = 0; i < m->native_cnt; i++)
 		m->evals[i] = m->origins[i] == ORIGIN_INTERPRETER &&
-			      native__is_eval(native, m->natives[i].ip - (i > 0));
+			      native__is_eval(native, place_of(m, i));
 }
 
 static void count(struct native_part *m, enum native_reason reason)
@@ -147,6 +145,8 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	int err;
 
 	m->native_cnt = 0;
+	m->native = p->native;
+	m->now_ns = record->time_ns;
 	m->kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	if (p->native && reason != NATIVE_NONE) {
 		take_natives(m, p->native, record, &reason);
@@ -187,16 +187,38 @@ __u64 native_part__address(const struct native_part *m, const struct join_item *
 	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
 }
 
-static __u32 native_node(struct native_part *m, const struct join_item *item)
+/* A frame for each address: made, and named, when the address is met first. */
+static __u32 address_node(struct native_part *m, __u32 i)
 {
-	struct native_symbol *s = m->symbols[item->index];
-	__u32 frame;
+	__u64 *tag = native__tag(m->native, place_of(m, i)), ip = m->natives[i].ip;
+	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0;
+	struct native_symbol *s;
 
+	/* As a leaf, and as a caller that goes on behind it, one place has two addresses. */
+	if (frame && dict__frame_at(m->dict, frame)->address == ip)
+		return frame;
+	s = native__find(m->native, place_of(m, i), m->now_ns);
 	if (!s)
 		return frame_unknown(m->dict);
+	frame = frame_native(m->dict, s->name, module__name(s->module), ip);
+	tag = native__tag(m->native, place_of(m, i));
+	if (tag)
+		*tag = dict__tag(m->dict, frame);
+	return frame;
+}
+
+static __u32 native_node(struct native_part *m, const struct join_item *item)
+{
+	struct native_symbol *s;
+	__u32 frame;
+
+	if (!m->modules[item->index])
+		return frame_unknown(m->dict);
 	if (m->options.addresses)
-		return frame_native(m->dict, s->name, module__name(s->module),
-				    m->natives[item->index].ip);
+		return address_node(m, item->index);
+	s = native__find(m->native, place_of(m, item->index), m->now_ns);
+	if (!s)
+		return frame_unknown(m->dict);
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
 		frame = frame_native(m->dict, s->name, module__name(s->module), 0);

@@ -18,8 +18,9 @@
 
 struct cached {
 	__u64 ip;
-	struct native_symbol *symbol; /* NULL: free */
+	struct native_symbol *symbol; /* NULL: not asked for */
 	int is_eval; /* EVAL_NOT_ASKED until it was */
+	__u64 tag; /* the consumer's */
 };
 
 /* Until a process that did not come back is asked for a file again. */
@@ -156,6 +157,26 @@ static __u64 pause_of(const struct native *n, __u64 ip, bool ran)
 	return space__is_data(n->space, ip) ? NATIVE_REFRESH_DATA_NS : n->pause_ns;
 }
 
+/* The mapping of code that has that address, with what may have been mapped meanwhile. */
+static const struct mapping *mapping_at(struct native *n, __u64 ip, __u64 now_ns, bool ran)
+{
+	const struct mapping *m = space__find(n->space, ip);
+
+	if (m)
+		return m;
+	refresh(n, now_ns, pause_of(n, ip, ran));
+	return space__find(n->space, ip);
+}
+
+struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_caller)
+{
+	const struct mapping *m;
+
+	native__catch_up(n, now_ns);
+	m = mapping_at(n, ip, now_ns, !of_caller);
+	return m ? m->module : NULL;
+}
+
 static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool ran)
 {
 	const struct mapping *m;
@@ -166,19 +187,24 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 	c = cache_slot(n, ip);
 	if (c && c->symbol && c->ip == ip)
 		return c->symbol;
-	m = space__find(n->space, ip);
-	if (!m) {
-		refresh(n, now_ns, pause_of(n, ip, ran));
-		m = space__find(n->space, ip);
-	}
+	m = mapping_at(n, ip, now_ns, ran);
 	if (!m)
 		return NULL;
 	if (native_files__is_closed(n->files, m->module))
 		open_symbols(n, m, now_ns);
 	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
-	if (symbol && c)
+	/* The mappings, and with them the answers, may be others by now. */
+	c = symbol ? cache_slot(n, ip) : NULL;
+	if (c)
 		*c = (struct cached){ ip, symbol, EVAL_NOT_ASKED };
 	return symbol;
+}
+
+__u64 *native__tag(struct native *n, __u64 ip)
+{
+	struct cached *c = cache_slot(n, ip);
+
+	return c && c->symbol && c->ip == ip ? &c->tag : NULL;
 }
 
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)
@@ -203,11 +229,13 @@ bool native__is_eval(struct native *n, __u64 ip)
 	const struct mapping *m;
 	bool is_eval;
 
-	if (c && c->symbol && c->ip == ip && c->is_eval != EVAL_NOT_ASKED)
+	if (c && c->ip == ip && c->is_eval != EVAL_NOT_ASKED)
 		return c->is_eval;
 	m = space__find(n->space, ip);
 	is_eval = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
-	if (c && c->symbol && c->ip == ip)
+	if (c && c->ip != ip)
+		*c = (struct cached){ .ip = ip };
+	if (c)
 		c->is_eval = is_eval;
 	return is_eval;
 }

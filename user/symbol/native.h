@@ -35,10 +35,17 @@ struct unwind_rows;
 struct native *native__new(struct native_files *files, struct space *space);
 void native__free(struct native *n);
 
+/*
+ * The module that was running there, or NULL where the address is in no code of the process; of_caller: it
+ * may be no address of code at all. Nothing is looked up in files.
+ */
+struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_caller);
 /* The function that was running there, or NULL where the address is in no code of the process. */
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
 /* The same for what may be an address of code. */
 struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns);
+/* The consumer's, for an address that was found lately, 0 at first; NULL: it is not remembered. */
+__u64 *native__tag(struct native *n, __u64 ip);
 
 /* Reads mappings that were reported and could not be taken in, if it is time. */
 void native__catch_up(struct native *n, __u64 now_ns);
