@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A2: the one write that krait ever makes goes to the process that was identified, or nowhere: not to a
 program that a hostile process has become meanwhile, least of all a setuid one."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import time
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """D1: a program says that its function is in a file of its choice: annotate as root must not print what
 that program's user could not read, nor hang, nor read without end."""
+# run-tests: beside others
 import os
 
 import attack

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B4: small files that become large where they are read: packed symbols, tables without end, names
 that double. A recording ends in time and in little memory, and the bystanders keep their names."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import subprocess
 

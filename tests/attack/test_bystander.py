@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The bystanders with no attacker beside them, on each layout that the attacks forge: what the other
 files find is the attack's doing."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
 

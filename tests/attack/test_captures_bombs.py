@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """D2: small captures that become large: counts without end, mappings that every fork copies, names that
 are looked for again and again."""
+# run-tests: beside others
 import os
 import resource
 import struct

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B8: code objects that are always new, with long tables, fill the ring buffer; threads that come and
 go fill it with events. What that costs, it costs the attacker."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B2: what lies beside a library, or stands in its place, is its owner's: krait neither waits for it
 nor opens it as root, for opening acts on some devices."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import ctypes
 import os
 import re

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A1: a process forges what its own interpreter says in memory. What krait learns of a file comes
 from the file: nobody else's process is read, or written to, by the forger's word."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import attack
 
 # Offsets in the thread state where a write of eight bytes is felt by 3.15.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B6: sleeping programs that say they are CPython, each of another layout, file or version, use up what
 krait has room for. Those who come later, and root, are recorded all the same."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
 import struct

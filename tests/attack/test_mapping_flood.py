@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B9: a process with very many mappings, of which one changes again and again, fills the disk with
 descriptions of all of them."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 
 import attack

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B1: memory and files that never come (userfaultfd, FUSE). Whoever reads them waits for ever and
 cannot be killed; krait goes on, ends, and names the process."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 
 import attack

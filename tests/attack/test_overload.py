@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """F1: more threads want a CPU than there are. krait begins at once, records for as long as it was told
 to, and ends; and it says what it waits for."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import time
 

@@ -3,6 +3,7 @@
 """A3: --perf-map writes into the /tmp of each process, and a user chooses what is there: a folder of
 root's, a link, a FIFO, a file system that never answers. Nothing is written that the process could not
 write itself."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import shutil
 import stat

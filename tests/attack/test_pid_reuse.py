@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A process ID that was an attacker's is a bystander's a moment later: what krait knows of the one, and
 its descriptors, are not used for the other."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import time
 
 import attack

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B7: a copy of an interpreter that says something else of itself and has the same build ID: nobody
 takes the one for the other."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 
 import attack

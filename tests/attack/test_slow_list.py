@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B11: processes that take long to look at: very many mappings of one file; debug information that
 never comes."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import signal
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """B10: names of files, commands and threads that would be orders to root's terminal, or lines that
 krait never said."""
+# run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import re
 import shutil

@@ -4,6 +4,7 @@
 each thread has a copy (3.14t, 3.15t). The copies are those of tests/targets/fake_nogil.c, laid out as
 the headers say; what runs at the same time is a real interpreter, where scripts/pythons-nogil has built
 one. (All other end-to-end tests run on that one, too.)"""
+# run-tests: second try: two threads have to get both CPUs at the same moment
 import os
 import re
 import shutil

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Many processes, many threads, short lives, sudden deaths: krait keeps its books, its memory and
 the names apart. KRAIT_FULL=1 runs the long forms."""
+# run-tests: second try: processes that live for 30 ms need a CPU at once to be seen at work
 import os
 import random
 import re
