@@ -340,6 +340,7 @@ int process_mmap(struct pt_regs *ctx)
 	record.last = __sync_fetch_and_add(&proc->mmaps, 1) == MMAPS_MAX;
 	record.owner = proc->owner;
 	describe_mapping(&record, vma);
-	emit(&record, sizeof(record), record.owner, BPF_RB_NO_WAKEUP);
+	/* At once: nobody can unwind its code before user space has looked at it. */
+	emit(&record, sizeof(record), record.owner, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

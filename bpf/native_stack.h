@@ -53,6 +53,8 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 		s->record.native_reason = NATIVE_CHANGED;
 		w->cnt = 0;
 	}
+	if (w->flags & UNWIND_UNMAPPED)
+		s->record.flags |= SAMPLE_UNMAPPED;
 	section_append(&s->record, SECTION_NATIVE, w->cnt);
 }
 

@@ -199,6 +199,7 @@ enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
 	SAMPLE_DUMPABLE = 1 << 2, /* its user may trace the process; told where an anchor may pay */
+	SAMPLE_UNMAPPED = 1 << 3, /* native code in no mapping that user space has told */
 };
 
 /*

@@ -145,8 +145,12 @@ struct unwind_proc {
 	__u32 pad_;
 };
 
+/* Between two wakes of user space for code that it has not told of. */
+#define UNWIND_WAKE_NS 5000000ULL
+
 struct unwind_control {
 	__u64 epoch;
+	__u64 wake_ns; /* the kernel: when it woke user space last */
 };
 
 #endif /* KRAIT_ROWS_H */

@@ -114,7 +114,8 @@ static __always_inline int send_record(struct record_sample *record)
 
 	if (!books)
 		return -1;
-	if (waiting > wakeup_bytes || is_new_and_old(record))
+	if (waiting > wakeup_bytes || is_new_and_old(record) ||
+	    (record->flags & SAMPLE_UNMAPPED && unwind_may_wake(record->time_ns)))
 		flags = BPF_RB_FORCE_WAKEUP;
 	use = owner_use(books, record->owner);
 	if (!ring_allows(books, record->owner, size, waiting, sample_bytes_max) ||

@@ -45,6 +45,8 @@ enum unwind_flag {
 	UNWIND_NO_FP = 4, /* nobody knows what fp was */
 	UNWIND_RESTORED = 8, /* fp is from memory: before that it may be any number */
 	UNWIND_NO_BASE = 16, /* nobody knows what the base register was */
+	UNWIND_BY_FP = 64, /* a frame pointer has led here */
+	UNWIND_UNMAPPED = 32, /* an address that a row led to, or the leaf's, is in no mapping */
 };
 
 /* Loop state; in per-CPU memory. */
@@ -187,9 +189,12 @@ static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
 	struct unwind_file *f;
 	__u32 number, at;
 
-	if (unwind_find_mapping(w, ip))
+	if (unwind_find_mapping(w, ip)) {
+		if (!(w->flags & UNWIND_BY_FP))
+			w->flags |= UNWIND_UNMAPPED;
 		return -1;
-	f = unwind_file_at(w->file);
+	}
+	f = w->file ? unwind_file_at(w->file) : NULL;
 	if (!f)
 		return -1;
 	if (f->used != w->now)
@@ -332,7 +337,7 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 		return reason;
 	unwind_base(w, cfa);
 	out->frame_addr = cfa;
-	w->flags &= ~(UNWIND_EXACT | UNWIND_LEAF);
+	w->flags &= ~(UNWIND_EXACT | UNWIND_LEAF | UNWIND_BY_FP);
 	if (r->ra & UNWIND_RA_SIGNAL)
 		w->flags |= UNWIND_EXACT;
 	w->sp = cfa;
@@ -354,7 +359,7 @@ static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_f
 	if (read_from(w, w->window, 16, w->fp))
 		return NATIVE_FAULT;
 	out->frame_addr = (w->fp + 16) | NATIVE_BY_FP;
-	w->flags = UNWIND_RESTORED | UNWIND_NO_BASE;
+	w->flags = UNWIND_RESTORED | UNWIND_NO_BASE | UNWIND_BY_FP | (w->flags & UNWIND_UNMAPPED);
 	w->sp = w->fp + 16;
 	w->fp = w->window[0];
 	w->ip = w->window[1];

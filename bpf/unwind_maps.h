@@ -65,6 +65,19 @@ static __always_inline struct unwind_file *unwind_file_at(__u32 number)
 	return bpf_map_lookup_elem(&unwind_files, &number);
 }
 
+/* New code: user space should come and look, but not all the time. */
+static __always_inline bool unwind_may_wake(__u64 now_ns)
+{
+	struct unwind_control *control;
+	__u32 zero = 0;
+
+	control = bpf_map_lookup_elem(&unwind_control, &zero);
+	if (!control || now_ns - control->wake_ns < UNWIND_WAKE_NS)
+		return false;
+	control->wake_ns = now_ns;
+	return true;
+}
+
 static __always_inline __u64 unwind_epoch(void)
 {
 	struct unwind_control *control;

@@ -222,8 +222,8 @@ static void outputs_have_a_default_and_come_repeatedly(void **state)
 
 static void the_other_options_arrive(void **state)
 {
-	const struct record_options *o =
-		good("-a -tqvv --lines --no-process --stats --ring-size 8M --max-loss 2.5");
+	const struct record_options *o = good(
+		"-a -tqvv --lines --no-process --stats --ring-size 8M --unwind-memory 16M --max-loss 2.5");
 
 	assert_true(o->all && o->threads && o->quiet && o->lines && o->no_process && o->stats);
 	assert_int_equal(o->verbose, 2);
@@ -267,6 +267,7 @@ static void bad_numbers_are_refused_with_an_example(void **state)
 	assert_refused("-a -d 10x", "a time is a number with ms, s, m or h: \"10x\"");
 	assert_refused("-a -d -1", "a time is a number");
 	assert_refused("-a --ring-size lots", "a size is a number with k, M or G: \"lots\"");
+	assert_refused("-a --unwind-memory 0", "a size is a number with k, M or G: \"0\"");
 	assert_refused("-a --max-loss 101", "--max-loss takes a percentage");
 	assert_refused("-a --max-loss -1", "--max-loss takes a percentage");
 	assert_refused("-a --max-loss nan", "--max-loss takes a percentage");

@@ -150,6 +150,7 @@ static int start(struct record_command *r, struct error *err)
 			.events = o->events,
 			.event_cnt = o->event_cnt,
 			.ring_bytes = o->ring_bytes,
+			.unwind_bytes = o->unwind_bytes,
 			.audit_every = o->audit_every,
 		},
 		.collector = {

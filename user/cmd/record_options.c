@@ -18,6 +18,7 @@
 
 enum {
 	KEY_RING = 256,
+	KEY_UNWIND,
 	KEY_MAX_LOSS,
 	KEY_LINES,
 	KEY_NO_PROCESS,
@@ -98,6 +99,9 @@ static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Tuning:", 4 },
 	{ "ring-size", KEY_RING, "BYTES", 0,
 	  "of the buffer between kernel and krait (default 4M for each CPU)" },
+	{ "unwind-memory", KEY_UNWIND, "BYTES", 0,
+	  "for the tables that native stacks are unwound with, at most (default 64M): 4 bytes for each "
+	  "row, shared by all processes" },
 	{ "anchors", KEY_ANCHORS, "MODE", 0,
 	  "auto, on or off: on CPython 3.15 write last_profiled_frame so that only what is new on a stack "
 	  "need be walked (default auto: where that saves something)" },
@@ -263,6 +267,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_RING:
 		if (parse_size(arg, &o->ring_bytes))
+			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
+		break;
+	case KEY_UNWIND:
+		if (parse_size(arg, &o->unwind_bytes) || !o->unwind_bytes)
 			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
 		break;
 	case 'n':

@@ -35,6 +35,7 @@ struct record_options {
 	bool default_output; /* none was named: the earlier one is kept as perf.data.old */
 	const char *format; /* NULL: by suffix */
 	__u64 ring_bytes; /* 0: default */
+	__u64 unwind_bytes; /* 0: default */
 	double max_loss_percent;
 	enum anchor_mode anchors;
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */

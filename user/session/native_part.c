@@ -153,6 +153,8 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		/* Naming may have seen other mappings than the kernel has. */
 		if (m->unwinding)
 			unwinding__update(m->unwinding, p, record->time_ns);
+		if (m->unwinding && reason == NATIVE_NO_FRAME_POINTER)
+			unwinding__missed(m->unwinding, p, record->time_ns);
 		find_made_code(m);
 		space__mappings(p->space, &mapping_cnt);
 		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT) {

@@ -21,6 +21,10 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+#define VDSO "[vdso]"
+/* Between two looks at the files of a process whose rows are missed. */
+#define RETRY_NS 200000000ULL
+
 /* Mappings that one or more processes have. */
 struct shared_space {
 	__u64 digest;
@@ -110,31 +114,39 @@ static int read_rows(struct unwinding *u, struct process *p, const struct mappin
 	struct unwind_rows rows;
 	int err;
 
-	if (!strcmp(module__name(m->module), "[vdso]"))
+	if (!strcmp(module__name(m->module), VDSO))
 		return read_vdso(u, m, number, now);
 	err = native__rows(p->native, m, now_ns, &rows);
 	return err ? err : unwind_tables__set_rows(u->tables, number, &rows, now);
 }
 
-/* The number of a mapping's file, whose rows are there if they can be; 0: they cannot. */
-static __u32 file_of(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
+/* The number of a mapping's file; 0: it is none, or cannot have rows. */
+static __u32 number_of(const struct mapping *m)
 {
 	const char *name = module__name(m->module);
 	__u32 number = module__number(m->module) + 1;
-	int err;
 
 	/* Code that was made, and what the kernel maps beside [vdso]. */
-	if (!*name || (*name == '[' && strcmp(name, "[vdso]") != 0) || number >= UNWIND_FILES_MAX)
+	if (!*name || (*name == '[' && strcmp(name, VDSO) != 0) || number >= UNWIND_FILES_MAX)
 		return 0;
-	if (unwind_tables__is_settled(u->tables, number))
-		return number;
+	return number;
+}
+
+/* The rows of a mapping's file are there from now on, if they can be. */
+static void settle_file(struct unwinding *u, struct process *p, const struct mapping *m,
+			__u64 now_ns)
+{
+	__u32 number = number_of(m);
+	int err;
+
+	if (!number || unwind_tables__is_settled(u->tables, number))
+		return;
 	err = read_rows(u, p, m, number, now_ns);
 	if (err)
 		log_debug("unwind", "%s has no rows: %s", module__name(m->module), strerror(-err));
 	/* Those who could not be asked now may be later. */
 	if (err && err != -EAGAIN && err != -ENOSPC)
 		unwind_tables__set_none(u->tables, number);
-	return number;
 }
 
 /* ---- mappings --------------------------------------------------------------------------------- */
@@ -151,7 +163,7 @@ static void release(struct unwinding *u, __u64 digest)
 	free(s);
 }
 
-static __u32 fill_list(struct unwinding *u, struct process *p, __u64 now_ns)
+static __u32 fill_list(struct unwinding *u, const struct process *p)
 {
 	const struct mapping *list;
 	unsigned mapping_cnt;
@@ -159,22 +171,18 @@ static __u32 fill_list(struct unwinding *u, struct process *p, __u64 now_ns)
 
 	list = space__mappings(p->space, &mapping_cnt);
 	for (unsigned i = 0; i < mapping_cnt && cnt < UNWIND_MAPPINGS_MAX; i++) {
-		__u32 file = file_of(u, p, &list[i], now_ns);
-
-		if (file)
-			u->list[cnt++] = (struct unwind_mapping){
-				.start = list[i].start,
-				.end = list[i].end,
-				.bias = list[i].start - list[i].offset,
-				.file = file,
-			};
+		u->list[cnt++] = (struct unwind_mapping){
+			.start = list[i].start,
+			.end = list[i].end,
+			.bias = list[i].start - list[i].offset,
+			.file = number_of(&list[i]),
+		};
 	}
 	return cnt;
 }
 
 /* The space of these mappings, with one more user; NULL: there is no room. */
-static struct shared_space *acquire(struct unwinding *u, struct process *p, __u64 digest,
-				    __u64 now_ns)
+static struct shared_space *acquire(struct unwinding *u, const struct process *p, __u64 digest)
 {
 	struct shared_space *s;
 
@@ -188,7 +196,7 @@ static struct shared_space *acquire(struct unwinding *u, struct process *p, __u6
 		return NULL;
 	s->digest = digest;
 	s->users = 1;
-	s->space = unwind_tables__set_space(u->tables, 0, u->list, fill_list(u, p, now_ns));
+	s->space = unwind_tables__set_space(u->tables, 0, u->list, fill_list(u, p));
 	if (!s->space) {
 		free(s);
 		return NULL;
@@ -199,7 +207,9 @@ static struct shared_space *acquire(struct unwinding *u, struct process *p, __u6
 
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 {
+	const struct mapping *list;
 	struct shared_space *s;
+	unsigned cnt;
 	__u64 digest;
 
 	if (!p->native || !p->space)
@@ -208,7 +218,7 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 	if (space__digest(p->space) == p->unwind_digest)
 		return;
 	digest = space__digest(p->space);
-	s = acquire(u, p, digest, now_ns);
+	s = acquire(u, p, digest);
 	if (!s)
 		return;
 	if (sampler__set_space(u->sampler, p->pid, p->start_ns, s->space))
@@ -216,6 +226,27 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 	if (p->unwind_digest)
 		release(u, p->unwind_digest);
 	p->unwind_digest = digest;
+	/* Each file is of use as soon as it has been read: the mappings are there. */
+	list = space__mappings(p->space, &cnt);
+	for (unsigned i = 0; i < cnt; i++)
+		settle_file(u, p, &list[i], now_ns);
+}
+
+void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	const struct mapping *list;
+	unsigned cnt;
+
+	if (!p->native || !p->space || now_ns < p->unwind_retry_ns)
+		return;
+	p->unwind_retry_ns = now_ns + RETRY_NS;
+	list = space__mappings(p->space, &cnt);
+	for (unsigned i = 0; i < cnt; i++) {
+		__u32 number = number_of(&list[i]);
+
+		if (number && unwind_tables__is_wanted(u->tables, number))
+			settle_file(u, p, &list[i], now_ns);
+	}
 }
 
 void unwinding__forget(struct unwinding *u, struct process *p)

@@ -24,6 +24,11 @@ void unwinding__free(struct unwinding *u);
 
 /* A process is tracked, or its mappings may have changed. */
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
+/*
+ * A stack of it has ended early: rows that were dropped for want of room, or could not be read yet, come back if
+ * a walk has missed them.
+ */
+void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns);
 /* It has ended, or has another image. */
 void unwinding__forget(struct unwinding *u, struct process *p);
 

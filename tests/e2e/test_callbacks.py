@@ -1,0 +1,82 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""C that calls Python back, as interpreters and libraries are distributed: native stacks are whole, the C is
+between caller and callee, and what is Python's own has nothing between."""
+# run-tests: beside others
+import re
+
+import harness as h
+
+# Where the C is that runs between, as its file is called. Of "sort" and "re" it is in the interpreter, which is not
+# shown, and so it may be of "json".
+BETWEEN = {
+    "qsort": r"libc\.so|libc-",
+    "sqlite": r"libsqlite3|_sqlite3",
+    "json": r"_json",
+    "sort": None,
+    "re": None,
+}
+BUILT_IN = ("json",)
+LEAST = 0.99
+NATIVE = re.compile(r" \(.*\.so.*\)$|^\[.*\]$")
+
+
+def plain(frame):
+    return re.sub(r" \([^()]*\)$", "", frame)
+
+
+def between(stack, kind):
+    """The frames between do_X and leaf_X; None where they are not both there."""
+    names = [plain(f) for f in stack]
+    try:
+        begin, end = names.index("do_" + kind), names.index("leaf_" + kind)
+    except ValueError:
+        return None
+    return stack[begin + 1:end]
+
+
+def share(good, all_of_them):
+    return good / all_of_them if all_of_them else 0
+
+
+def check_kind(tap, python, stacks, kind):
+    total = shown = 0
+    odd = []
+    for stack, n in stacks:
+        frames = between(stack, kind)
+        if frames is None:
+            continue
+        total += n
+        native = [f for f in frames if NATIVE.search(f)]
+        good = "[truncated]" not in frames and (
+            any(re.search(BETWEEN[kind], f) for f in native) if BETWEEN[kind] and
+            (native or kind not in BUILT_IN) else not native)
+        shown += n if good else 0
+        if not good:
+            odd.append((stack, n))
+    tap.ok(total > 10 and share(shown, total) >= LEAST,
+           "%s: %s: C is between in %d of %d" % (python.name, kind, shown, total), h.show(odd))
+
+
+def check(tap, python):
+    with h.start(python, "callbacks.py") as target:
+        rec = h.record_work(target.pid, 1.5, "--native", lines=False)
+    samples, whole = rec.stats.get("native.samples", 0), rec.stats.get("native.complete", 0)
+    tap.ok(samples > 300 and share(whole, samples) >= LEAST,
+           "%s: native stacks are whole: %d of %d" % (python.name, whole, samples),
+           "\n".join("%s %s" % (k, v) for k, v in rec.stats.items() if k.startswith("native.")))
+    for kind in BETWEEN:
+        check_kind(tap, python, rec.stacks, kind)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap):
+        check(tap, python)
+    tap.done()
+    h.cleanup()
+
+
+if __name__ == "__main__":
+    main()

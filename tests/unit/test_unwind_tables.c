@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_unwind_tables.c - what the kernel finds in the tables, whatever was put in and dropped before.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "read.h"
+#include "rows.h"
+#include "unwind/tables.h"
+
+static struct unwind_slab *slabs[UNWIND_SLABS_MAX];
+static struct unwind_file files[UNWIND_FILES_MAX];
+static struct unwind_space spaces[UNWIND_SPACES_MAX];
+static struct unwind_control control;
+static bool no_more_slabs;
+
+static const struct unwind_slab *unwind_slab(__u32 number)
+{
+	return number < UNWIND_SLABS_MAX ? slabs[number] : NULL;
+}
+
+static struct unwind_file *unwind_file_at(__u32 number)
+{
+	return number < UNWIND_FILES_MAX ? &files[number] : NULL;
+}
+
+static const struct unwind_space *unwind_space_at(__u32 number)
+{
+	return &spaces[number];
+}
+
+#include "unwind.h"
+
+static struct unwind_slab *new_slab(void *ctx, __u32 number)
+{
+	if (no_more_slabs)
+		return NULL;
+	slabs[number] = calloc(1, sizeof(*slabs[number]));
+	return slabs[number];
+}
+
+static struct unwind_tables *make_tables(__u64 bytes)
+{
+	const struct unwind_memory memory = { files, spaces, &control, new_slab, NULL };
+	struct unwind_tables *t;
+
+	memset(files, 0, sizeof(files));
+	memset(spaces, 0, sizeof(spaces));
+	no_more_slabs = false;
+	t = unwind_tables__new(&memory, bytes);
+	assert_non_null(t);
+	return t;
+}
+
+static void free_tables(struct unwind_tables *t)
+{
+	unwind_tables__free(t);
+	for (unsigned i = 0; i < UNWIND_SLABS_MAX; i++) {
+		free(slabs[i]);
+		slabs[i] = NULL;
+	}
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+#define FIRST_PAGE 3
+
+/* Every page has so many rows, 16 bytes apart, by turns of two rules whose offset tells the file. */
+static int put_file(struct unwind_tables *t, __u32 file, __u32 page_cnt, __u32 rows_of_page,
+		    __u32 now)
+{
+	struct unwind_rule rules[3] = { 0 };
+	__u32 *page_rows = calloc(page_cnt, sizeof(*page_rows));
+	__u32 *rows = calloc((size_t)page_cnt * rows_of_page, sizeof(*rows));
+	struct unwind_rows r = { .first_page = FIRST_PAGE,
+				 .page_cnt = page_cnt,
+				 .rule_cnt = 3,
+				 .row_cnt = page_cnt * rows_of_page,
+				 .rules = rules,
+				 .page_rows = page_rows,
+				 .rows = rows };
+	int err;
+
+	for (__u16 i = 1; i < 3; i++)
+		rules[i] = (struct unwind_rule){ .cfa = UNWIND_CFA_REG,
+						 .reg = UNWIND_REG_SP,
+						 .off = (__s32)(8 * (2 * file + i)),
+						 .ra_off = -8 };
+	for (__u32 p = 0; p < page_cnt; p++) {
+		page_rows[p] = rows_of_page;
+		for (__u32 i = 0; i < rows_of_page; i++)
+			rows[p * rows_of_page + i] = UNWIND_ROW(16 * i, 1 + (p + i) % 2);
+	}
+	err = unwind_tables__set_rows(t, file, &r, now);
+	free(page_rows);
+	free(rows);
+	return err;
+}
+
+/* The offset of the rule that a walk finds for an offset of a file, mapped at its number; -1 none. */
+static int find(__u32 space, __u32 file, __u64 offset)
+{
+	static struct native_walk w;
+	const struct native_regs regs = { 0 };
+
+	unwind_begin(&w, &regs);
+	unwind_enter(&w, space);
+	return unwind_find_rule(&w, ((__u64)file << 32) + offset) ? -1 : w.rule.off;
+}
+
+static __u32 map_files(struct unwind_tables *t, __u32 cnt)
+{
+	struct unwind_mapping *list = calloc(cnt, sizeof(*list));
+	__u32 space;
+
+	for (__u32 i = 0; i < cnt; i++) {
+		__u64 start = (__u64)(i + 1) << 32;
+
+		list[i] = (struct unwind_mapping){ start, start + (1U << 30), start, i + 1, 0 };
+	}
+	space = unwind_tables__set_space(t, 0, list, cnt);
+	free(list);
+	return space;
+}
+
+static void check_file(__u32 space, __u32 file, __u32 page_cnt, __u32 rows_of_page)
+{
+	for (__u32 p = 0; p < page_cnt; p++) {
+		for (__u32 i = 0; i < rows_of_page; i += 1 + i / 7) {
+			__u64 offset = ((__u64)(FIRST_PAGE + p) << UNWIND_PAGE_SHIFT) + 16 * i;
+			int want = (int)(8 * (2 * file + 1 + (p + i) % 2));
+
+			assert_int_equal(find(space, file, offset), want);
+			assert_int_equal(find(space, file, offset + 15), want);
+		}
+	}
+	assert_int_equal(find(space, file, ((__u64)FIRST_PAGE << UNWIND_PAGE_SHIFT) - 1), -1);
+	assert_int_equal(find(space, file, (__u64)(FIRST_PAGE + page_cnt) << UNWIND_PAGE_SHIFT),
+			 -1);
+}
+
+static void every_row_is_found(void **state)
+{
+	struct unwind_tables *t = make_tables(64 << 20);
+	__u32 space;
+
+	assert_int_equal(put_file(t, 1, 1, 1, 0), 0);
+	assert_int_equal(put_file(t, 2, 40, 4096, 0), 0);
+	assert_int_equal(put_file(t, 3, 7, 300, 0), 0);
+	space = map_files(t, 3);
+	check_file(space, 1, 1, 1);
+	check_file(space, 2, 40, 4096);
+	check_file(space, 3, 7, 300);
+	assert_int_equal(find(space, 4, 1 << 20), -1);
+	assert_int_equal(find(0, 1, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
+	free_tables(t);
+}
+
+static void the_file_that_was_of_use_longest_ago_goes(void **state)
+{
+	struct unwind_tables *t = make_tables(2 << 20);
+	__u64 epoch = control.epoch;
+	__u32 space;
+
+	space = map_files(t, 8);
+	/* 400 KiB each: five go in. */
+	for (__u32 i = 1; i <= 5; i++)
+		assert_int_equal(put_file(t, i, 25, 4096, 10 + i), 0);
+	files[1].used = 100;
+	assert_int_equal(put_file(t, 6, 25, 4096, 101), 0);
+	assert_true(unwind_tables__stats(t)->dropped >= 1);
+	assert_true(control.epoch > epoch);
+	check_file(space, 1, 25, 4096);
+	check_file(space, 6, 25, 4096);
+	assert_int_equal(find(space, 2, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
+	/* It is missed from now on, and comes back in the place of another one. */
+	assert_true(unwind_tables__is_wanted(t, 2));
+	assert_false(unwind_tables__is_wanted(t, 2));
+	assert_false(unwind_tables__is_settled(t, 2));
+	assert_int_equal(put_file(t, 2, 25, 4096, 102), 0);
+	check_file(space, 2, 25, 4096);
+	check_file(space, 6, 25, 4096);
+	free_tables(t);
+}
+
+/* More than there is room for: an error, and all else is as it was, or dropped. */
+static void what_is_too_large_is_refused(void **state)
+{
+	struct unwind_tables *t = make_tables(2 << 20);
+	__u32 space = map_files(t, 3);
+
+	assert_int_equal(put_file(t, 1, 10, 100, 1), 0);
+	assert_int_equal(put_file(t, 2, 200, 4096, 2), -ENOSPC);
+	assert_false(unwind_tables__is_settled(t, 2));
+	assert_int_equal(find(space, 2, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
+	assert_int_equal(put_file(t, 3, 100, 4096, 3), 0);
+	check_file(space, 3, 100, 4096);
+	assert_int_equal(put_file(t, 0, 1, 1, 3), -EINVAL);
+	assert_int_equal(put_file(t, UNWIND_FILES_MAX, 1, 1, 3), -EINVAL);
+	assert_int_equal(put_file(t, 4, 1, UNWIND_PAGE_SIZE + 1, 3), -EINVAL);
+	free_tables(t);
+}
+
+static void without_memory_there_are_no_rows(void **state)
+{
+	struct unwind_tables *t = make_tables(64 << 20);
+
+	no_more_slabs = true;
+	assert_int_equal(put_file(t, 1, 1, 1, 0), -ENOSPC);
+	assert_int_equal(map_files(t, 1), 0);
+	free_tables(t);
+}
+
+static void counts_that_do_not_agree_are_refused(void **state)
+{
+	struct unwind_tables *t = make_tables(64 << 20);
+	const struct unwind_rule rules[1] = { { 0 } };
+	const __u32 rows[4] = { 0 }, page_rows[2] = { 1, 2 };
+	struct unwind_rows r = { .page_cnt = 2,
+				 .rule_cnt = 1,
+				 .row_cnt = 4,
+				 .rules = rules,
+				 .page_rows = page_rows,
+				 .rows = rows };
+
+	assert_int_equal(unwind_tables__set_rows(t, 1, &r, 0), -EINVAL);
+	r.row_cnt = 3;
+	r.rule_cnt = 0;
+	assert_int_equal(unwind_tables__set_rows(t, 1, &r, 0), -EINVAL);
+	r.rule_cnt = 1;
+	assert_int_equal(unwind_tables__set_rows(t, 1, &r, 0), 0);
+	free_tables(t);
+}
+
+/* ---- spaces ----------------------------------------------------------------------------------- */
+
+static void a_number_that_comes_back_is_another_space(void **state)
+{
+	struct unwind_tables *t = make_tables(64 << 20);
+	__u32 first, second;
+
+	assert_int_equal(put_file(t, 1, 1, 1, 0), 0);
+	first = map_files(t, 1);
+	check_file(first, 1, 1, 1);
+	unwind_tables__drop_space(t, first);
+	assert_int_equal(find(first, 1, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
+	second = map_files(t, 1);
+	assert_int_equal(UNWIND_SPACE_NUMBER(first), UNWIND_SPACE_NUMBER(second));
+	assert_int_not_equal(first, second);
+	check_file(second, 1, 1, 1);
+	assert_int_equal(find(first, 1, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
+	free_tables(t);
+}
+
+static void spaces_of_all_sizes_are_searched(void **state)
+{
+	struct unwind_tables *t = make_tables(64 << 20);
+
+	for (__u32 i = 1; i <= 600; i++)
+		assert_int_equal(put_file(t, i, 1, 2, 0), 0);
+	for (__u32 cnt = 1; cnt <= 600; cnt += 1 + cnt / 3) {
+		__u32 space = map_files(t, cnt);
+
+		for (__u32 i = 1; i <= cnt; i++)
+			check_file(space, i, 1, 2);
+		assert_int_equal(find(space, cnt + 1, FIRST_PAGE << UNWIND_PAGE_SHIFT), -1);
+		unwind_tables__drop_space(t, space);
+	}
+	free_tables(t);
+}
+
+/* The room of what was dropped is used again: as often as one likes. */
+static void room_comes_back(void **state)
+{
+	struct unwind_tables *t = make_tables(2 << 20);
+
+	for (__u32 i = 0; i < 2000; i++) {
+		__u32 space = map_files(t, 1 + i % 300);
+
+		assert_int_not_equal(space, 0);
+		unwind_tables__drop_space(t, space);
+	}
+	assert_int_equal(unwind_tables__stats(t)->slabs, 1);
+	free_tables(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_is_found),
+		cmocka_unit_test(the_file_that_was_of_use_longest_ago_goes),
+		cmocka_unit_test(what_is_too_large_is_refused),
+		cmocka_unit_test(without_memory_there_are_no_rows),
+		cmocka_unit_test(counts_that_do_not_agree_are_refused),
+		cmocka_unit_test(a_number_that_comes_back_is_another_space),
+		cmocka_unit_test(spaces_of_all_sizes_are_searched),
+		cmocka_unit_test(room_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
