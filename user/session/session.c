@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sampler/known_files.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 
 #include "follow/processes.h"
 #include "follow/targets.h"
+#include "sampler/known_files.h"
 #include "session/anchor_thread.h"
 #include "session/child.h"
 #include "session/descriptors.h"

@@ -8,10 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "proc/modules.h"
+#include "symbol/name_ranges.h"
 #include "symbol/symbol_reader.h"
 #include "target/debug_file.h"
 #include "target/open_file.h"
@@ -24,20 +22,6 @@
 /* Evaluates a frame (Python/ceval.c, since 3.6), and parts of it: "….cold". */
 #define EVAL_NAME "_PyEval_EvalFrameDefault"
 
-/* A function of a file, by its start; what has no name by the offset itself. */
-struct function {
-	struct native_symbol symbol;
-	__u64 start;
-	char *name;
-	UT_hash_handle hh;
-};
-
-/* What the parser has said of offsets from start up to end. */
-struct range {
-	__u64 start, end;
-	struct function *function; /* NULL: no name */
-};
-
 struct native_file {
 	struct native_files *files;
 	struct module *module;
@@ -46,10 +30,7 @@ struct native_file {
 	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
 	__u64 used; /* when it was asked last */
 	struct symbol_file symbols;
-	struct range *ranges; /* by start, none overlap */
-	size_t range_cnt, range_cap;
-	struct function *functions;
-	struct function *rest; /* when there is no room for more */
+	struct name_ranges names;
 };
 
 struct native_files {
@@ -91,25 +72,10 @@ void native_files__skip_interpreter(struct native_files *f)
 	f->skip_interpreter = true;
 }
 
-static void function_free(struct function *fn)
-{
-	if (!fn)
-		return;
-	free(fn->name);
-	free(fn);
-}
-
 static void file_free(struct native_file *file)
 {
-	struct function *fn, *next;
-
-	HASH_ITER(hh, file->functions, fn, next) {
-		HASH_DEL(file->functions, fn);
-		function_free(fn);
-	}
-	function_free(file->rest);
+	name_ranges_clear(&file->names);
 	symbol_reader__close(file->files->reader, &file->symbols);
-	free(file->ranges);
 	free(file);
 }
 
@@ -158,7 +124,7 @@ static struct native_file *file_of(struct native_files *f, const struct module *
 	if (!file)
 		return NULL;
 	file->files = f;
-	file->module = (struct module *)module;
+	file->module = file->names.module = (struct module *)module;
 	file->symbols.fd = file->symbols.debug_fd = -1;
 	f->list[number] = file;
 	return file;
@@ -299,144 +265,40 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 		open_debug(f, module, root);
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
-
-static struct function *new_function(struct native_file *file, __u64 start, char *name)
-{
-	struct function *fn = name ? calloc(1, sizeof(*fn)) : NULL;
-
-	if (!fn) {
-		free(name);
-		return NULL;
-	}
-	fn->start = start;
-	fn->name = name;
-	fn->symbol = (struct native_symbol){ .name = name, .module = file->module };
-	return fn;
-}
-
-char *native_unnamed(const char *path)
-{
-	const char *base = *path ? base_name(path) : "anonymous";
-	char *text;
-
-	if (base[0] == '[')
-		return strdup(base);
-	return asprintf(&text, "[%s]", base) < 0 ? NULL : text;
-}
-
-static struct native_symbol *rest_of(struct native_file *file)
-{
-	if (!file->rest)
-		file->rest = new_function(file, 0, native_unnamed(module__name(file->module)));
-	return file->rest ? &file->rest->symbol : NULL;
-}
-
-/* The function that starts there, which has that name. NULL where there is no room for more. */
-static struct function *function_at(struct native_files *f, struct native_file *file, __u64 start,
-				    const char *name)
-{
-	struct function *fn;
-
-	HASH_FIND(hh, file->functions, &start, sizeof(start), fn);
-	if (fn || f->symbol_cnt == NATIVE_SYMBOLS_MAX)
-		return fn;
-	fn = new_function(file, start, strdup(name));
-	if (!fn)
-		return NULL;
-	HASH_ADD(hh, file->functions, start, sizeof(fn->start), fn);
-	f->symbol_cnt++;
-	return fn;
-}
-
-/* ---- ranges ----------------------------------------------------------------------------------- */
-
-/* Index of the first range that ends behind the offset. */
-static size_t range_index(const struct native_file *file, __u64 offset)
-{
-	size_t low = 0, high = file->range_cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->ranges[middle].end <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static struct range *range_at(struct native_file *file, __u64 offset)
-{
-	size_t i = range_index(file, offset);
-
-	return i < file->range_cnt && file->ranges[i].start <= offset ? &file->ranges[i] : NULL;
-}
-
-/* Places it between its neighbours, which it may touch but not cover. NULL where there is no room. */
-static struct range *add_range(struct native_file *file, const struct range *new, __u64 offset)
-{
-	size_t i = range_index(file, offset), cap = file->range_cap ? 2 * file->range_cap : 64;
-	struct range *r;
-
-	if (file->range_cnt == NATIVE_RANGES_MAX)
-		return NULL;
-	if (file->range_cnt == file->range_cap) {
-		r = reallocarray(file->ranges, cap, sizeof(*r));
-		if (!r)
-			return NULL;
-		file->ranges = r;
-		file->range_cap = cap;
-	}
-	r = &file->ranges[i];
-	memmove(r + 1, r, (file->range_cnt - i) * sizeof(*r));
-	*r = *new;
-	if (i && r->start < r[-1].end)
-		r->start = r[-1].end;
-	if (i < file->range_cnt && r->end > r[1].start)
-		r->end = r[1].start;
-	file->range_cnt++;
-	return r;
-}
+/* ---- names ------------------------------------------------------------------------------------ */
 
 /* What a parser says of an offset of which nothing is known; kept unless there is no answer now. */
-static struct range *ask(struct native_files *f, struct native_file *file, __u64 offset)
+static const struct name_range *ask(struct native_files *f, struct native_file *file, __u64 offset)
 {
 	const struct parser_found *found;
-	const struct parser_place *p;
-	struct range new;
 
 	if (symbol_reader__find(f->reader, &file->symbols, &offset, 1, &found))
 		return NULL;
-	p = &found->places[0];
-	new = (struct range){ p->start, p->end, NULL };
-	if (p->name != PARSER_NO_NAME)
-		new.function = function_at(f, file, p->symbol_start, found->names + p->name);
-	return add_range(file, &new, offset);
+	return name_ranges_add(&file->names, offset, &found->places[0], found->names,
+			       &f->symbol_cnt);
 }
 
 struct native_symbol *native_files__find(struct native_files *f, struct module *module,
 					 __u64 offset)
 {
 	struct native_file *file = file_of(f, module);
-	struct range *r;
+	const struct name_range *r;
 
 	if (!file)
 		return NULL;
 	if (f->skip_interpreter && module__origin(module) == ORIGIN_INTERPRETER)
-		return rest_of(file);
+		return name_ranges_rest(&file->names);
 	file->used = ++f->now;
-	r = range_at(file, offset);
+	r = name_ranges_at(&file->names, offset);
 	if (!r)
 		r = ask(f, file, offset);
-	return r && r->function ? &r->function->symbol : rest_of(file);
+	return r && r->function ? &r->function->symbol : name_ranges_rest(&file->names);
 }
 
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset)
 {
 	struct native_file *file = file_of(f, module);
-	struct range *r = file ? range_at(file, offset) : NULL;
+	const struct name_range *r = file ? name_ranges_at(&file->names, offset) : NULL;
 
 	if (!file)
 		return false;
