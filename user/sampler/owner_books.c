@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sampler/owner_books.h"
 
+#include <stddef.h>
 #include <sys/mman.h>
 
 struct owner_books *owner_books_map(int fd)
@@ -17,8 +18,7 @@ void owner_books_unmap(struct owner_books *books)
 		munmap(books, sizeof(*books));
 }
 
-void owner_books_consumed(struct owner_books *books, unsigned owner, size_t size)
+void owner_books_consumed(struct owner_books *books, unsigned owner, __u64 bytes)
 {
-	__atomic_fetch_add(&books->use[owner % OWNER_CNT].consumed, share_ring_bytes(size),
-			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&books->use[owner % OWNER_CNT].consumed, bytes, __ATOMIC_RELAXED);
 }

@@ -9,7 +9,6 @@
 #define KRAIT_SAMPLER_OWNER_BOOKS_H
 
 #include <linux/types.h>
-#include <stddef.h>
 
 #include "share.h"
 
@@ -17,7 +16,7 @@
 struct owner_books *owner_books_map(int fd);
 void owner_books_unmap(struct owner_books *books);
 
-/* A record of that size (without the ring buffer's own header) has left the ring buffer. Any thread. */
-void owner_books_consumed(struct owner_books *books, unsigned owner, size_t size);
+/* Records that took up so much of the ring buffer, by share_ring_bytes(), have left it. Any thread. */
+void owner_books_consumed(struct owner_books *books, unsigned owner, __u64 bytes);
 
 #endif /* KRAIT_SAMPLER_OWNER_BOOKS_H */

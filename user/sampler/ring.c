@@ -105,14 +105,39 @@ static bool is_there(const struct ring *r, unsigned long pos)
 	return !(__atomic_load_n(&head_at(r, pos)->size, __ATOMIC_ACQUIRE) & BPF_RINGBUF_BUSY_BIT);
 }
 
+/*
+ * What owners have got back. Mostly the records are of one: it is added up, as each addition takes the
+ * line from the CPU that is producing.
+ */
+struct refund {
+	__u32 owner;
+	__u64 bytes;
+};
+
+static void pay(const struct ring *r, struct refund *refund)
+{
+	if (refund->bytes)
+		owner_books_consumed(r->books, refund->owner, refund->bytes);
+	refund->bytes = 0;
+}
+
+static void note_owner(const struct ring *r, struct refund *refund, __u32 owner, size_t size)
+{
+	if (owner != refund->owner)
+		pay(r, refund);
+	refund->owner = owner;
+	refund->bytes += share_ring_bytes(size);
+}
+
 /* Little is checked here: what is wrong about a record its readers find. */
-static void note(const struct ring *r, struct ring_moved *m, const struct queue_head *head)
+static void note(const struct ring *r, struct ring_moved *m, struct refund *refund,
+		 const struct queue_head *head)
 {
 	const struct record_header *header = (const struct record_header *)(head + 1);
 	const struct record_sample *record = (const struct record_sample *)header;
 
 	if (queue_record_size(head) >= sizeof(*header))
-		owner_books_consumed(r->books, header->owner, queue_record_size(head));
+		note_owner(r, refund, header->owner, queue_record_size(head));
 	if (queue_record_size(head) < sizeof(*record) || record->type != RECORD_SAMPLE) {
 		m->task = m->task || record_is_task(header->type);
 		return;
@@ -126,15 +151,17 @@ static void note(const struct ring *r, struct ring_moved *m, const struct queue_
 static size_t measure(const struct ring *r, unsigned long pos, unsigned long end, size_t room,
 		      struct ring_moved *m)
 {
+	struct refund refund = { 0 };
 	size_t bytes = 0, stride;
 
 	while (pos + bytes < end && is_there(r, pos + bytes)) {
 		stride = queue_stride(head_at(r, pos + bytes));
 		if (bytes + stride > room)
 			break;
-		note(r, m, head_at(r, pos + bytes));
+		note(r, m, &refund, head_at(r, pos + bytes));
 		bytes += stride;
 	}
+	pay(r, &refund);
 	return bytes;
 }
 
