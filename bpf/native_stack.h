@@ -45,6 +45,7 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 	unwind_begin(w, &regs);
 	w->now = (__u32)(s->record.time_ns >> UNWIND_NOW_SHIFT);
 	w->epoch = unwind_epoch();
+	w->context = s->index;
 	unwind_enter(w, unwind_space_of(s->record.pid, process_start_ns(task)));
 	walk_native_frames(&c, t->has_loop);
 	s->record.native_reason = w->reason;

@@ -138,6 +138,17 @@ struct unwind_space {
 } __attribute__((aligned(8), may_alias));
 _Static_assert(sizeof(struct unwind_space) == 8, "struct unwind_space is written in one go");
 
+/*
+ * What a CPU has found lately, one line of memory instead of a dozen. tag: of which space, in which epoch, and
+ * about when: so a file that is found here is of use by the tables, too, now and then.
+ */
+#define UNWIND_CACHE_SIZE 2048U
+struct unwind_cached {
+	__u64 ip, tag;
+	struct unwind_rule rule;
+};
+_Static_assert(sizeof(struct unwind_cached) == 32, "two in a line of memory");
+
 /* Which space a process has: value of the map unwind_procs, by host tgid. */
 struct unwind_proc {
 	__u64 start_ns; /* as in struct proc_info */

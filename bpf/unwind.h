@@ -18,7 +18,8 @@
  * The environment supplies, on the host the test and in the kernel unwind_maps.h:
  *   const struct unwind_slab *unwind_slab(__u32 number)
  *   struct unwind_file *unwind_file_at(__u32 number)
- *   const struct unwind_space *unwind_space_at(__u32 number)     each may be NULL
+ *   const struct unwind_space *unwind_space_at(__u32 number)
+ *   struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)     each may be NULL
  *
  * Must hold: at most KRAIT_MAX_NATIVE steps; nothing that the tables or the stack have leads to a read
  * anywhere but in the tables and the target's memory; the stack pointer only grows, but for signal
@@ -57,6 +58,8 @@ struct native_walk {
 	__u64 start, end, bias;
 	__u32 file; /* of it; 0 none */
 	__u32 mappings, mapping_cnt; /* of the process */
+	__u32 space; /* which that is, 0 none */
+	__u32 context; /* whose cache is used: of this CPU, in this context */
 	__u32 flags; /* enum unwind_flag */
 	__u32 now; /* 2^30 ns */
 	__u32 cnt; /* frames noted */
@@ -76,12 +79,14 @@ static __always_inline void unwind_enter(struct native_walk *w, __u32 space)
 						   NULL;
 	__u64 word;
 
+	w->space = 0;
 	w->mapping_cnt = 0;
 	if (!found)
 		return;
 	word = *(const volatile __u64 *)found;
 	if (UNWIND_SPACE_GENERATION((__u32)(word >> 32)) != UNWIND_SPACE_GENERATION(space))
 		return;
+	w->space = space;
 	w->mappings = (__u32)word;
 	w->mapping_cnt = UNWIND_SPACE_CNT((__u32)(word >> 32));
 }
@@ -182,8 +187,7 @@ static __always_inline __u32 unwind_rule_number(struct native_walk *w, const str
 	return unwind_search(w, slab, rows, cnt, (__u32)offset, UNWIND_PAGE_SIZE / 2);
 }
 
-/* The rule for an address becomes w's. 0; -1 there is none. */
-static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
+static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)
 {
 	const struct unwind_slab *slab;
 	struct unwind_file *f;
@@ -212,6 +216,35 @@ static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
 	if (!slab)
 		return -1;
 	__builtin_memcpy(&w->rule, &UNWIND_WORD(slab, at), sizeof(w->rule));
+	return 0;
+}
+
+/* The cached answer for an address, or whose place it takes. */
+static __always_inline struct unwind_cached *unwind_cached(const struct native_walk *w, __u64 ip)
+{
+	__u64 hash = (ip ^ w->space) * 0x9e3779b97f4a7c15ULL;
+
+	return unwind_cached_at(w->context, (__u32)(hash >> 40) & (UNWIND_CACHE_SIZE - 1));
+}
+
+/* The rule for an address becomes w's. 0; -1 there is none. */
+static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
+{
+	__u64 tag = (__u64)w->space << 32 | (w->epoch & 0xffffff) << 8 | (w->now >> 3 & 0xff);
+	struct unwind_cached *c = unwind_cached(w, ip);
+
+	if (c && c->ip == ip && c->tag == tag) {
+		w->rule = c->rule;
+		return 0;
+	}
+	if (unwind_look_up(w, ip))
+		return -1;
+	c = unwind_cached(w, ip);
+	if (c) {
+		c->ip = ip;
+		c->tag = tag;
+		c->rule = w->rule;
+	}
 	return 0;
 }
 

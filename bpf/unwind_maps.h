@@ -47,6 +47,21 @@ struct {
 	__type(value, struct unwind_control);
 } unwind_control SEC(".maps") __weak;
 
+/* By context and CPU, as scratch is; sized by user space. Nobody else's are looked at or written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_cached);
+} unwind_cache SEC(".maps") __weak;
+
+static __always_inline struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
+{
+	__u32 index = context * UNWIND_CACHE_SIZE + number;
+
+	return bpf_map_lookup_elem(&unwind_cache, &index);
+}
+
 static __always_inline const struct unwind_slab *unwind_slab(__u32 number)
 {
 	void *map = bpf_map_lookup_elem(&unwind_slabs, &number);

@@ -64,6 +64,13 @@ static const struct unwind_space *unwind_space_at(__u32 number)
 	return &spaces[number];
 }
 
+static struct unwind_cached cache[UNWIND_CACHE_SIZE];
+
+static struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
+{
+	return &cache[number];
+}
+
 #include "unwind.h"
 
 static struct unwind_slab *new_slab(void *ctx, __u32 number)
@@ -79,6 +86,7 @@ static struct unwind_tables *make_tables(void)
 
 	memset(files, 0, sizeof(files));
 	memset(spaces, 0, sizeof(spaces));
+	memset(cache, 0, sizeof(cache));
 	t = unwind_tables__new(&memory, 64 << 20);
 	assert_non_null(t);
 	return t;
@@ -220,6 +228,7 @@ static void walk(__u32 space, pid_t pid, const struct user_regs_struct *r, struc
 	for (int i = 0; i < UNWIND_REGS; i++)
 		w.regs[i] = words[numbers[i]];
 	unwind_enter(&w, space);
+	w.epoch = control.epoch;
 	for (ret->cnt = 0; ret->cnt < KRAIT_MAX_NATIVE;)
 		if (unwind_step(&w, &ret->frames[ret->cnt++]))
 			break;

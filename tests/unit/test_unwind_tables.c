@@ -40,6 +40,13 @@ static const struct unwind_space *unwind_space_at(__u32 number)
 	return &spaces[number];
 }
 
+static struct unwind_cached cache[UNWIND_CACHE_SIZE];
+
+static struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
+{
+	return &cache[number];
+}
+
 #include "unwind.h"
 
 static struct unwind_slab *new_slab(void *ctx, __u32 number)
@@ -57,6 +64,7 @@ static struct unwind_tables *make_tables(__u64 bytes)
 
 	memset(files, 0, sizeof(files));
 	memset(spaces, 0, sizeof(spaces));
+	memset(cache, 0, sizeof(cache));
 	no_more_slabs = false;
 	t = unwind_tables__new(&memory, bytes);
 	assert_non_null(t);
@@ -116,6 +124,7 @@ static int find(__u32 space, __u32 file, __u64 offset)
 
 	unwind_begin(&w, &regs);
 	unwind_enter(&w, space);
+	w.epoch = control.epoch;
 	return unwind_find_rule(&w, ((__u64)file << 32) + offset) ? -1 : w.rule.off;
 }
 

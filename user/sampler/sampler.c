@@ -104,6 +104,7 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap, s->config.native);
 	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus); /* CONTEXT_EVENT only */
+	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->cpu_cnt = cpus;
 	skel->rodata->wakeup_bytes = bytes / 4;
