@@ -58,7 +58,7 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util worker target unwind sampler proc symbol stack profile dso perfmap emit perfdata import walk follow session cmd
+STAGES := util worker target replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import walk follow session cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
@@ -76,8 +76,12 @@ PROTO_SRC := $(wildcard user/*/*.proto)
 PROTO_HDR := $(PROTO_SRC:user/%.proto=$(O)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
-TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC))
+TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(REPLAY_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
+# Tests of a session that is replayed (tests/unit/replay.h), and what stands there for the outside.
+REPLAY_SRC := $(sort $(wildcard tests/unit/replay*.c))
+REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
+REPLAY_WRAP := -Wl,--wrap=process_start_ticks,--wrap=proc_owner
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 
@@ -185,7 +189,11 @@ $(O)/libsupport.a: $(SUPPORT_SRC:%.c=$(O)/%.o)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(UNIT_BIN) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/libsupport.a $(O)/libkrait.a
+$(REPLAY_BIN): $(O)/%: $(O)/%.o $(REPLAY_SRC:%.c=$(O)/%.o) $(O)/libsupport.a $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(REPLAY_WRAP) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+
+$(filter-out $(REPLAY_BIN),$(UNIT_BIN)) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/libsupport.a $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 

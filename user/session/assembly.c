@@ -127,9 +127,9 @@ static void on_process_opened(void *ctx, struct process *process)
 	admission_offer(s->anchors, process);
 }
 
-static int build(struct session *s, struct error *err)
+struct sampler_handler session_handler(struct session *s)
 {
-	struct sampler_handler handler = {
+	return (struct sampler_handler){
 		.sample = on_sample,
 		.task = on_task,
 		.code = on_code,
@@ -137,6 +137,20 @@ static int build(struct session *s, struct error *err)
 		.bad_record = on_bad_record,
 		.ctx = s,
 	};
+}
+
+void session_connect(struct session *s)
+{
+	processes__connect(s->processes, s->sampler);
+	processes__on_gone(s->processes, on_process_gone, s);
+	processes__on_opened(s->processes, on_process_opened, s);
+	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
+	collector__connect(s->collector, s->processes, s->sampler, s->anchors, s->unwinding);
+}
+
+static int build(struct session *s, struct error *err)
+{
+	const struct sampler_handler handler = session_handler(s);
 	struct processes_config processes = { .all = s->config->all };
 	struct sampler_config sampler = s->config->sampler;
 
@@ -177,9 +191,6 @@ static int build(struct session *s, struct error *err)
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
-	processes__connect(s->processes, s->sampler);
-	processes__on_gone(s->processes, on_process_gone, s);
-	threads__on_gone(processes__threads(s->processes), on_thread_gone, s);
 	if (sampler.native) {
 		s->unwinding = unwinding__new(s->sampler);
 		if (!s->unwinding)
@@ -191,8 +202,7 @@ static int build(struct session *s, struct error *err)
 		if (!s->anchors)
 			return -1;
 	}
-	processes__on_opened(s->processes, on_process_opened, s);
-	collector__connect(s->collector, s->processes, s->sampler, s->anchors, s->unwinding);
+	session_connect(s);
 	return 0;
 }
 

@@ -49,4 +49,9 @@ struct session {
 	bool stopped_child;
 };
 
+/* What takes in the session's records. */
+struct sampler_handler session_handler(struct session *s) __attribute__((nonnull));
+/* Its parts stand: from now on they know each other. */
+void session_connect(struct session *s) __attribute__((nonnull));
+
 #endif /* KRAIT_SESSION_PARTS_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A log of inputs: what is handed out lies within it, and the reader comes to an end. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/input_log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const size_t header = 24;
+	char *log = malloc(header + size);
+	FILE *out = log ? fmemopen(log, header, "w") : NULL;
+	struct input_reader reader;
+	struct input_entry e;
+	size_t entries = 0;
+
+	if (!out || input_log_begin(out))
+		abort();
+	setvbuf(out, NULL, _IONBF, 0);
+	fflush(out);
+	fclose(out);
+	memcpy(log + header, data, size);
+	if (input_reader_begin(&reader, log, header + size))
+		abort();
+	while (input_reader_next(&reader, &e) > 0) {
+		const char *key = e.key, *value = e.value;
+
+		if (key < log + header || value < key + e.key_size ||
+		    value + e.value_size > log + header + size || ++entries > size)
+			abort();
+	}
+	free(log);
+	return 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * replay_sampler.c - a kernel side that takes in everything and says what the log says (replay.h). In
+ * place of sampler/sampler.c, so every function of sampler.h is here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "replay.h"
+#include "sampler/known_files.h"
+#include "sampler/layouts.h"
+#include "sampler/sampler.h"
+#include "share.h"
+
+#define TRACKED_MAX 1024
+
+struct sampler {
+	struct layouts *layouts;
+	struct known_files *known_files;
+	struct uprobes uprobes;
+	struct owner_table owners;
+	struct {
+		pid_t pid;
+		__u64 start_ns;
+	} tracked[TRACKED_MAX];
+	unsigned tracked_cnt;
+};
+
+struct sampler *sampler__new(const struct sampler_config *config,
+			     const struct sampler_handler *handler, struct error *err)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	s->uprobes.entries_fd = -1;
+	s->layouts = layouts__new(-1);
+	s->known_files = known_files__new(-1, &s->uprobes, s->layouts);
+	return s;
+}
+
+void sampler__free(struct sampler *s)
+{
+	if (!s)
+		return;
+	known_files__free(s->known_files);
+	layouts__free(s->layouts);
+	free(s);
+}
+
+unsigned sampler_tracked_cnt(const struct sampler *s)
+{
+	return s->tracked_cnt;
+}
+
+int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
+{
+	sampler__untrack(s, pid, info->start_ns);
+	if (s->tracked_cnt == TRACKED_MAX)
+		return -EDQUOT;
+	s->tracked[s->tracked_cnt].pid = pid;
+	s->tracked[s->tracked_cnt++].start_ns = info->start_ns;
+	return 0;
+}
+
+int sampler__watch(struct sampler *s, pid_t pid, __u64 start_ns, unsigned owner)
+{
+	return 0;
+}
+
+void sampler__untrack(struct sampler *s, pid_t pid, __u64 start_ns)
+{
+	for (unsigned i = 0; i < s->tracked_cnt; i++) {
+		if (s->tracked[i].pid == pid && same_start(s->tracked[i].start_ns, start_ns))
+			s->tracked[i--] = s->tracked[--s->tracked_cnt];
+	}
+}
+
+__u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
+{
+	struct input_fact fact;
+
+	return replay_find_fact(QUESTION_DROPPED, pid, &fact) && !fact.result ? fact.value : 0;
+}
+
+struct layouts *sampler__layouts(struct sampler *s)
+{
+	return s->layouts;
+}
+
+struct known_files *sampler__known_files(struct sampler *s)
+{
+	return s->known_files;
+}
+
+unsigned sampler__owner(const struct sampler *s, __u32 uid)
+{
+	return owner_of(&((struct sampler *)s)->owners, uid);
+}
+
+/* ---- swallowed -------------------------------------------------------------------------------- */
+
+int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)
+{
+	return -ENOSPC;
+}
+
+void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns)
+{
+}
+
+__u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
+{
+	return 0;
+}
+
+bool sampler__reports_mappings(const struct sampler *s)
+{
+	return true;
+}
+
+int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
+{
+	return 0;
+}
+
+struct unwind_tables *sampler__unwind_tables(struct sampler *s)
+{
+	return NULL;
+}
+
+/* ---- never called: there is nothing to start, to read or to count -------------------------------- */
+
+int sampler__start(struct sampler *s, struct error *err)
+{
+	abort();
+}
+
+void sampler__stop(struct sampler *s)
+{
+	abort();
+}
+
+void sampler__follow_cpus(struct sampler *s)
+{
+	abort();
+}
+
+void sampler__end_at(struct sampler *s, __u64 end_ns)
+{
+	abort();
+}
+
+int sampler__fd(const struct sampler *s)
+{
+	abort();
+}
+
+bool sampler__arm(struct sampler *s)
+{
+	abort();
+}
+
+void sampler__disarm(struct sampler *s)
+{
+	abort();
+}
+
+bool sampler__drain(struct sampler *s, __u64 until_ns)
+{
+	abort();
+}
+
+bool sampler__is_drained(struct sampler *s)
+{
+	abort();
+}
+
+struct queue *sampler__queue(struct sampler *s)
+{
+	abort();
+}
+
+const struct owner_books *sampler__owner_books(const struct sampler *s)
+{
+	abort();
+}
+
+struct anchors *sampler__anchors(const struct sampler *s)
+{
+	abort();
+}
+
+int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	abort();
+}
+
+int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)
+{
+	abort();
+}
+
+int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
+{
+	abort();
+}
+
+int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)
+{
+	abort();
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "replay_script.h"
+#include "fingerprint.h"
+
+#define BEGIN_NS (1000 * 1000000000ULL)
+#define PERIOD_NS 1000000
+
+void program_make(struct program *program, const char *prefix)
+{
+	static const __u8 lines[] = { 0x80 | 13 << 3 | 7, 4 };
+	struct image *image = image_new();
+	struct image_code code = {
+		.filename_addr = image_ascii(image, "p.py"),
+		.linetable_addr = image_bytes(image, lines, sizeof(lines)),
+		.first_line = 10,
+	};
+	char name[32];
+
+	program->image = image;
+	for (unsigned i = 0; i < SCRIPT_CODES; i++) {
+		snprintf(name, sizeof(name), "%s%c", prefix, (char)('a' + i));
+		code.qualname_addr = image_ascii(image, name);
+		code.version = i + 1;
+		program->code_addr[i] = image_code(image, &code);
+		program->fingerprint[i] =
+			fingerprint_add(code_fingerprint(code.qualname_addr, code.filename_addr,
+							 code.linetable_addr, 10),
+					code.version);
+	}
+}
+
+void program_drop(struct program *program)
+{
+	image_free(program->image);
+}
+
+__u64 script_ns(double ms)
+{
+	return BEGIN_NS + (__u64)(ms * 1e6);
+}
+
+static void put(struct script *s, enum input_kind kind, double ms, const void *key, size_t key_size,
+		const void *value, size_t value_size)
+{
+	const struct input_entry e = { kind, script_ns(ms), key, value, key_size, value_size };
+
+	assert_int_equal(input_log_write(s->out, &e), 0);
+}
+
+void script_begin(struct script *s)
+{
+	*s = (struct script){ 0 };
+	s->out = open_memstream(&s->log, &s->size);
+	assert_non_null(s->out);
+	assert_int_equal(input_log_begin(s->out), 0);
+}
+
+void script_end(struct script *s, double ms)
+{
+	put(s, INPUT_END, ms, NULL, 0, NULL, 0);
+	fclose(s->out);
+}
+
+void script_free(struct script *s)
+{
+	free(s->log);
+}
+
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+static void put_answer(struct script *s, double ms, const struct probe_request *r, int result,
+		       __u32 fds, const void *data, size_t len)
+{
+	const struct input_answer head = { .result = result, .fds = fds, .answered = 1 };
+	char *value = malloc(sizeof(head) + len);
+
+	memcpy(value, &head, sizeof(head));
+	if (len)
+		memcpy(value + sizeof(head), data, len);
+	put(s, INPUT_ANSWER, ms, r, sizeof(*r), value, sizeof(head) + len);
+	free(value);
+}
+
+static void put_found(struct script *s, double ms, const struct actor *a, enum probe_op op,
+		      int result)
+{
+	struct probe_request r = { .op = op, .pid = a->pid };
+	struct probe_found found = {
+		.process = {
+			.pid = a->pid,
+			.start_ticks = a->start_ns / KRAIT_NS_PER_TICK,
+			.runtime_addr = IMAGE_ADDR,
+			.initialised = true,
+			.offsets = image_offsets,
+			.has_ids = true,
+			.file = "/usr/bin/python3.13",
+		},
+	};
+	size_t len = offsetof(struct probe_found, cgroups) + 1;
+
+	/* As before 3.14: what code objects were is known by fingerprints. */
+	found.process.version = found.process.offsets.version = 0x030d00f0;
+	found.process.offsets.interp.code_object_generation = PYOFF_ABSENT;
+
+	snprintf(found.process.comm, sizeof(found.process.comm), "%s", a->comm);
+	if (op == PROBE_OPEN)
+		r.start_ticks = found.process.start_ticks;
+	put_answer(s, ms, &r, result, 3, &found, len);
+}
+
+static void put_memory(struct script *s, double ms, const struct actor *a)
+{
+	struct probe_request r = {
+		.op = PROBE_READ,
+		.pid = a->pid,
+		.start_ticks = a->start_ns / KRAIT_NS_PER_TICK,
+		.read = { IMAGE_ADDR, (__u32)a->program->image->used },
+	};
+
+	put_answer(s, ms, &r, 0, 0, a->program->image->bytes, r.read.len);
+}
+
+void script_look(struct script *s, double ms, const struct actor *a)
+{
+	put_found(s, ms, a, PROBE_IDENTIFY, a->program ? 0 : -ENOEXEC);
+	if (a->program)
+		put_memory(s, ms, a);
+}
+
+void script_look_fails(struct script *s, double ms, pid_t pid, int result)
+{
+	const struct actor gone = { .pid = pid, .comm = "" };
+
+	put_found(s, ms, &gone, PROBE_IDENTIFY, result);
+}
+
+void script_open(struct script *s, double ms, const struct actor *a)
+{
+	put_found(s, ms, a, PROBE_OPEN, 0);
+	put_memory(s, ms, a);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------ */
+
+static void put_fact(struct script *s, double ms, enum input_question_op op, const struct actor *a,
+		     __u64 value)
+{
+	const struct input_question q = { .op = op, .pid = a->pid };
+	const struct input_fact fact = { .value = value };
+
+	put(s, INPUT_FACT, ms, &q, sizeof(q), &fact, sizeof(fact));
+}
+
+void script_start(struct script *s, double ms, const struct actor *a)
+{
+	put_fact(s, ms, QUESTION_START, a, a->start_ns / KRAIT_NS_PER_TICK);
+}
+
+void script_dropped(struct script *s, double ms, const struct actor *a, __u64 cnt)
+{
+	put_fact(s, ms, QUESTION_DROPPED, a, cnt);
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+static void put_task(struct script *s, double ms, enum record_type type, const struct actor *a,
+		     struct record_task record)
+{
+	record.type = type;
+	record.size = sizeof(record);
+	record.time_ns = script_ns(ms);
+	record.pid = (__u32)a->pid;
+	record.layout = KRAIT_NO_LAYOUT;
+	if (!record.tid)
+		record.tid = record.pid;
+	if (!record.start_ns)
+		record.start_ns = a->start_ns;
+	snprintf(record.comm, sizeof(record.comm), "%s", a->comm);
+	put(s, INPUT_RECORD, ms, NULL, 0, &record, sizeof(record));
+}
+
+void script_fork(struct script *s, double ms, const struct actor *child, pid_t parent)
+{
+	put_task(s, ms, RECORD_FORK, child, (struct record_task){ .parent_pid = (__u32)parent });
+}
+
+void script_exec(struct script *s, double ms, const struct actor *a)
+{
+	put_task(s, ms, RECORD_EXEC, a, (struct record_task){ 0 });
+}
+
+void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropped)
+{
+	put_task(s, ms, RECORD_EXIT, a, (struct record_task){ .dropped = dropped });
+}
+
+void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_t tid,
+			__u64 start_ns)
+{
+	put_task(s, ms, RECORD_THREAD_EXIT, a,
+		 (struct record_task){ .tid = (__u32)tid, .start_ns = start_ns });
+}
+
+/* All of the process's memory is one region: there is little of it. */
+void script_code(struct script *s, double ms, const struct actor *a, char function)
+{
+	struct record_code *record = calloc(1, sizeof(*record));
+	size_t used = a->program->image->used;
+
+	assert_true(used <= CODE_DATA_SIZE);
+	*record = (struct record_code){
+		.type = RECORD_CODE,
+		.size = (__u32)(CODE_RECORD_HEADER + used),
+		.code_addr = a->program->code_addr[function - 'a'],
+		.fingerprint = a->program->fingerprint[function - 'a'],
+		.pid = (__u32)a->pid,
+		.region_cnt = 1,
+		.data_size = (__u32)used,
+		.has_lines = 1,
+		.regions = { { IMAGE_ADDR, (__u32)used, 0 } },
+	};
+	memcpy(record->data, a->program->image->bytes, used);
+	put(s, INPUT_RECORD, ms, NULL, 0, record, record->size);
+	free(record);
+}
+
+void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
+			  __u64 start_ns, const char *frames)
+{
+	struct {
+		struct record_sample head;
+		struct frame frames[32];
+	} record = {
+		.head = {
+			.type = RECORD_SAMPLE,
+			.time_ns = script_ns(ms),
+			.thread_start_ns = start_ns,
+			.period = PERIOD_NS,
+			.tstate_addr = IMAGE_ADDR + 128,
+			.interp_addr = IMAGE_INTERP,
+			.pid = (__u32)a->pid,
+			.tid = (__u32)tid,
+			.reason = REASON_PYTHON,
+		},
+	};
+	size_t cnt = strlen(frames);
+
+	assert_true(cnt <= 32);
+	record.head.cnt[SECTION_FRAMES] = (__u16)cnt;
+	record.head.size = (__u32)(sizeof(record.head) + cnt * sizeof(record.frames[0]));
+	snprintf(record.head.comm, sizeof(record.head.comm), "%s", a->comm);
+	for (size_t i = 0; i < cnt; i++) {
+		char letter = frames[cnt - 1 - i]; /* leaf first */
+
+		record.frames[i] = (struct frame){
+			.code_addr = a->program->code_addr[letter - 'a'],
+			.frame_addr = IMAGE_ADDR + 0x80000 + 128 * (cnt - i),
+			.instr_off = 4,
+			.fingerprint = a->program->fingerprint[letter - 'a'],
+		};
+	}
+	s->sample_cnt++;
+	put(s, INPUT_RECORD, ms, NULL, 0, &record, record.head.size);
+}
+
+void script_sample(struct script *s, double ms, const struct actor *a, const char *frames)
+{
+	script_thread_sample(s, ms, a, a->pid, a->start_ns, frames);
+}

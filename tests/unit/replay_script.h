@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * replay_script.h - logs of inputs made by hand: what some processes do, and when krait hears of it.
+ *
+ * Times are in milliseconds from the beginning. Entries may be put in any order: records keep the one in
+ * which they were put (the ring's), answers belong to their requests.
+ */
+#ifndef KRAIT_TESTS_REPLAY_SCRIPT_H
+#define KRAIT_TESTS_REPLAY_SCRIPT_H
+
+#include <linux/types.h>
+#include <stdio.h>
+
+#include "abi.h"
+#include "replay.h"
+#include "support_image.h"
+
+#define SCRIPT_CODES 26
+
+/* One program of CPython 3.13: functions "a" to "z" behind a prefix, in p.py. */
+struct program {
+	struct image *image;
+	__u64 code_addr[SCRIPT_CODES];
+	__u32 fingerprint[SCRIPT_CODES];
+};
+
+/* A process, from its start to its end; an exec is another one with the same pid and start. */
+struct actor {
+	pid_t pid;
+	__u64 start_ns;
+	const char *comm;
+	const struct program *program; /* NULL: it is not Python */
+};
+
+struct script {
+	FILE *out;
+	char *log;
+	size_t size;
+	unsigned sample_cnt;
+};
+
+/* The names of its functions begin with prefix. */
+void program_make(struct program *program, const char *prefix);
+void program_drop(struct program *program);
+
+void script_begin(struct script *s);
+/* The log is there to be replayed; it ends at that time. */
+void script_end(struct script *s, double ms);
+void script_free(struct script *s);
+__u64 script_ns(double ms);
+
+/* A look at it is answered at that time: what it is, by then; what is in its memory, from then on. */
+void script_look(struct script *s, double ms, const struct actor *a);
+/* A look is answered so: -ESRCH and the like. */
+void script_look_fails(struct script *s, double ms, pid_t pid, int result);
+/* It can be opened and read. */
+void script_open(struct script *s, double ms, const struct actor *a);
+/* /proc/PID/stat shows it from that time on. */
+void script_start(struct script *s, double ms, const struct actor *a);
+/* The kernel's count of its interrupts without room in the ring. */
+void script_dropped(struct script *s, double ms, const struct actor *a, __u64 cnt);
+
+void script_fork(struct script *s, double ms, const struct actor *child, pid_t parent);
+void script_exec(struct script *s, double ms, const struct actor *a);
+void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropped);
+void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_t tid,
+			__u64 start_ns);
+/* The kernel has met a function for the first time in that process, and says what it is. */
+void script_code(struct script *s, double ms, const struct actor *a, char function);
+/* An interrupt: a letter for each frame, root first. */
+void script_sample(struct script *s, double ms, const struct actor *a, const char *frames);
+void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
+			  __u64 start_ns, const char *frames);
+
+#endif /* KRAIT_TESTS_REPLAY_SCRIPT_H */
