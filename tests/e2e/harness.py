@@ -305,6 +305,13 @@ def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENC
     return Recording(done.returncode, done.stdout, done.stderr, folder)
 
 
+def moment(seconds):
+    """For -d: a time in which a busy target has a CPU for about so long, on a machine that has more to run
+    than CPUs, too."""
+    crowd = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return "%dms" % (1000 * seconds * min(10, max(1, crowd)))
+
+
 def cpu_seconds(pid):
     """CPU time that a process has used; include/linux/posix-timers.h has the number of its clock."""
     return time.clock_gettime(~pid << 3 | 2)

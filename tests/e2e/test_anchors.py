@@ -97,7 +97,7 @@ def check_too_deep(tap, python):
     name = python.name + ": deep.py with anchors"
     with h.start(python, "deep.py") as target:
         h.time.sleep(1)
-        r = h.record("-p", str(target.pid), "-d", "500ms", "-F", "2000", "--anchors", "on")
+        r = h.record("-p", str(target.pid), "-d", h.moment(0.5), "-F", "2000", "--anchors", "on")
     h.check_accounts(tap, name, r)
     tap.ok(r.stats.get("truncated.depth") and r.stats.get("writes") == 0,
            name + ": nothing is written", r.err)

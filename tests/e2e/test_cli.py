@@ -178,13 +178,13 @@ def check_full(tap, python):
         done, saved = full_disk(target, 64, "x.script")
         fails(tap, "a full disk, format that streams", done, OUTPUT, "No space left")
         shutil.rmtree(saved)
-        done = h.run_krait("record", "-p", str(target.pid), "-d", "200ms", "-f", "folded", "-o",
+        done = h.run_krait("record", "-p", str(target.pid), "-d", h.moment(0.2), "-f", "folded", "-o",
                            "/dev/full")
         fails(tap, "/dev/full", done, OUTPUT, "No space left")
         for saved in re.findall(r"wrote (\S+/krait-\S+)", done.stderr):
             os.unlink(saved)
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([h.KRAIT, "record", "-q", "-p", str(target.pid), "-d", "200ms",
+            done = subprocess.run([h.KRAIT, "record", "-q", "-p", str(target.pid), "-d", h.moment(0.2),
                                    "-f", "folded", "-o", "-"], stdout=full, stderr=subprocess.PIPE,
                                   encoding="utf-8", timeout=h.PATIENCE_SECS)
         fails(tap, "standard output that is full", done, OUTPUT, "No space left")
@@ -251,7 +251,7 @@ def check_killed(tap, python):
         h.end_child(krait)
         tap.equal(bpf_objects.left_of(held), set(), "killed: no BPF object is left")
         tap.ok(target.alive(), "killed: the target runs on")
-        again = h.record("-p", str(target.pid), "-d", "300ms")
+        again = h.record("-p", str(target.pid), "-d", h.moment(0.3))
         tap.equal(again.code, 0, "killed: a second krait works", again.err)
         illegal, _ = target.oracle.judge(again.stacks)
         tap.ok(again.stacks and not illegal, "killed: and is right", h.show(illegal))
@@ -338,7 +338,7 @@ def check_list(tap, python):
     with h.start(python, "pairs.py") as one, h.start(python, "flow.py") as two, \
             Folder() as folder:
         pids = "%d,%d" % (one.pid, two.pid)
-        done = h.run_krait("rec", "-q", "--stats", "-p", pids, "-d", "500ms", "-o",
+        done = h.run_krait("rec", "-q", "--stats", "-p", pids, "-d", h.moment(0.5), "-o",
                            folder("x.script"))
         with open(folder("x.script"), encoding="utf-8") as f:
             found = {int(pid) for pid in re.findall(r"^\S+ +(\d+)/\d+ +\[", f.read(), re.M)}

@@ -30,7 +30,7 @@ def hidden(python):
 def check_hidden(tap, python):
     name = python.name + " that exists only in its container"
     with h.Target(hidden(python)) as target:
-        r = h.record("-a", "--name", "pairs.py", "--label", "nspid", "-F", "997", "-d", "500ms")
+        r = h.record("-a", "--name", "pairs.py", "--label", "nspid", "-F", "997", "-d", h.moment(0.5))
     h.check_accounts(tap, name, r, complete=0.98)
     stacks = [s for s in r.stacks if s[0][0].endswith("[nspid_1]")]
     illegal, leaves = target.oracle.judge(stacks)
@@ -78,7 +78,7 @@ def check_filters(tap, python):
     group, folder = group_of_test()
     script = "import sys\nprint('READY', flush=True)\nwhile True: sum(range(1000))\n"
     plain = named = user = grouped = None
-    everything = ("--label", "pid", "-F", "997", "-d", "500ms")
+    everything = ("--label", "pid", "-F", "997", "-d", h.moment(0.5))
     try:
         plain = h.Target(python.command("-c", script))
         named = h.start(python, "pairs.py")

@@ -149,7 +149,7 @@ def check_silent_server(tap, files):
     """While a server does not answer krait samples what it can, and ends when it is told to."""
     with Server(files, files.stripped, patient=False) as server, \
             h.Target([files.stripped]) as odd, h.Target([files.whole]) as good:
-        r = h.record("-a", "-F", "997", "-d", "1500ms", outputs=("x.folded", "x.script"),
+        r = h.record("-a", "-F", "997", "-d", h.moment(1.5), outputs=("x.folded", "x.script"),
                      env=server.env)
         tap.ok(server.asked.is_set() and not server.may_answer.is_set() and r.code == 0,
                "a silent server: krait ends without its answer", r.code, r.err)

@@ -79,11 +79,11 @@ def check_choices(tap, python):
     """-t, --no-process and -f, and - for standard output."""
     with h.start(python, "pairs.py") as target:
         pid = str(target.pid)
-        short = ("record", "-q", "-d", "200ms", "-p", pid)
+        short = ("record", "-q", "-d", h.moment(0.2), "-p", pid)
         threads = h.run_krait(*short, "-t", "-f", "folded", "-o", "-")
         merged = h.run_krait(*short, "--no-process", "-f", "folded", "-o", "-")
         script = h.run_krait(*short, "-f", "script", "-o", "-")
-        plain = h.run_krait("record", "-d", "200ms", "-p", pid, "-f", "folded", "-o", "-")
+        plain = h.run_krait("record", "-d", h.moment(0.2), "-p", pid, "-f", "folded", "-o", "-")
     roots = {tuple(line.split(";")[:2]) for line in threads.stdout.splitlines()}
     tap.ok(len(roots) == 1 and all("%s/%s" % (process, pid) == thread for process, thread in roots),
            "-t: a frame for the thread below that of the process", roots, threads.stderr)
@@ -107,7 +107,7 @@ def check_owner(tap, python):
         refused = h.run_krait("record", "-q", "-p", str(target.pid), "-d", "100ms", "-o", path,
                               env=environment)
         os.chown(folder, 61234, 62345)
-        done = h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", "-o", path,
+        done = h.run_krait("record", "-q", "-p", str(target.pid), "-d", h.moment(0.3), "-o", path,
                            env=environment)
     tap.ok(refused.returncode == 7, "behind sudo a folder that the user may not write is refused",
            refused.returncode, refused.stderr)

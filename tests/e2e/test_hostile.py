@@ -168,7 +168,7 @@ def check_scribble(tap, program):
     for attempt in range(3):
         name = "scribble %d" % (attempt + 1)
         with h.Target([program, "scribble"]) as target:
-            r = h.record("-p", str(target.pid), "-d", "500ms", "-F", "10000")
+            r = h.record("-p", str(target.pid), "-d", h.moment(0.5), "-F", "10000")
             alive = target.alive()
         tap.ok(alive and r.code in (0, 6), name + ": krait and the process are well", r.code, r.err)
         h.check_accounts(tap, name, r)
@@ -179,7 +179,7 @@ def check_beside(tap, compiler):
     program = compiler.build("-DVERSION=0x031000f0")
     sound = compiler.build()
     with h.Target([program, "sound"]) as odd, h.Target([sound, "sound"]) as good:
-        done = h.run_krait("record", "-a", "-F", "997", "-d", "500ms", "-o",
+        done = h.run_krait("record", "-a", "-F", "997", "-d", h.moment(0.5), "-o",
                            os.path.join(compiler.folder, "x.script"))
     with open(os.path.join(compiler.folder, "x.script"), encoding="utf-8") as f:
         text = f.read()

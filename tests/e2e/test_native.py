@@ -187,7 +187,7 @@ def check_options(tap, python):
                               (("--no-kernel",), (True, False)), (h.PYTHON_ONLY, (False, False)),
                               (("--no-native", "-n", "--no-kernel", "-k"), (True, True)),
                               (("-n", "-k", *h.PYTHON_ONLY), (False, False))):
-            h.run_krait("record", "-q", *options, "-p", str(target.pid), "-d", "500ms", "-o", path)
+            h.run_krait("record", "-q", *options, "-p", str(target.pid), "-d", h.moment(0.5), "-o", path)
             stacks = h.parse_folded(path)
             got = tuple(foreign(stacks, what) > 0 for what in (native, kernel))
             tap.ok(sum(n for _, n in stacks) > 10 and got == want,

@@ -64,7 +64,7 @@ def check_copies(tap, program, minor):
                             ("no-copy", {**LINES, "second": 0, "third": 0})):
         with h.Target([program, argument]) as target:
             listed = h.run_krait("list", str(target.pid))
-            r = h.record("-p", str(target.pid), "-t", "-d", "400ms")
+            r = h.record("-p", str(target.pid), "-t", "-d", h.moment(0.4))
         tap.ok(VERSIONS[minor] + " exe,free-threaded published offsets " in
                " ".join(listed.stdout.split()), "%s, %s: list" % (name, argument), listed.stdout)
         h.check_accounts(tap, "%s, %s" % (name, argument), r, complete=1.0)

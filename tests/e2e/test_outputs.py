@@ -49,7 +49,7 @@ def check_failures(tap, target):
     """Each fails for a reason of its own; the files that it names are as they were, and alone."""
     folder = scratch()
     capture = os.path.join(folder, "good.data")
-    h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", "-o", capture)
+    h.run_krait("record", "-q", "-p", str(target.pid), "-d", h.moment(0.3), "-o", capture)
     keep = os.path.join(folder, "keep.html")
     default = os.path.join(folder, "perf.data")
     for path in (keep, default):
@@ -94,7 +94,7 @@ def check_old(tap, target):
     """The default name keeps one earlier capture, with its names; a name that is given keeps none."""
     folder = scratch()
     for _ in range(3):
-        done = h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", cwd=folder)
+        done = h.run_krait("record", "-q", "-p", str(target.pid), "-d", h.moment(0.3), cwd=folder)
         tap.equal(done.returncode, 0, "a recording into the default name", done.stderr)
     tops = sorted(os.listdir(folder))
     tap.equal(tops, ["perf.data", "perf.data.krait", "perf.data.old", "perf.data.old.krait"],
@@ -108,7 +108,7 @@ def check_old(tap, target):
         tap.equal(len(os.listdir(os.path.join(folder, name + ".krait"))), 1, name + ": one DSO")
     other = os.path.join(folder, "other.data")
     for _ in range(2):
-        h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", "-o", other)
+        h.run_krait("record", "-q", "-p", str(target.pid), "-d", h.moment(0.3), "-o", other)
     tap.equal([n for n in sorted(os.listdir(folder)) if n.startswith("other")],
               ["other.data", "other.data.krait"], "a name that was given replaces")
     tap.equal(len(os.listdir(other + ".krait")), 1, "and leaves no DSO of the one before")
@@ -121,7 +121,7 @@ def check_special(tap, target):
     with open(precious, "w", encoding="utf-8") as f:
         f.write("precious\n")
     os.symlink(precious, link)
-    args = ["record", "-q", "-p", str(target.pid), "-d", "300ms"]
+    args = ["record", "-q", "-p", str(target.pid), "-d", h.moment(0.3)]
     done = h.run_krait(*args, "-o", link)
     tap.ok(done.returncode == 7 and "symbolic link" in done.stderr and
            content(precious) == b"precious\n" and os.path.islink(link),
@@ -182,7 +182,7 @@ def check_reader(tap, target):
 def check_limits(tap, target):
     folder = scratch()
     path = os.path.join(folder, "c.folded")
-    args = ["record", "-p", str(target.pid), "-d", "300ms", "-o", path]
+    args = ["record", "-p", str(target.pid), "-d", h.moment(0.3), "-o", path]
     done = subprocess.run("exec %s %s >&-" % (h.KRAIT, " ".join(args)), shell=True,
                           capture_output=True, encoding="utf-8", check=False)
     tap.ok(done.returncode in (0, 1) and "Self" not in content(path).decode(),
@@ -325,7 +325,7 @@ def check_sources(tap, python):
         command = ["setpriv", "--reuid", "61001", "--regid", "61001", "--clear-groups",
                    *python.command("-c", SAYS, path)]
         with h.Target(command) as target:
-            h.run_krait("record", "-q", "-p", str(target.pid), "-d", "300ms", "-o", capture)
+            h.run_krait("record", "-q", "-p", str(target.pid), "-d", h.moment(0.3), "-o", capture)
         done = h.run_krait("annotate", "-C", "1", "-i", capture, os.path.basename(path))
         rows = re.findall(r"^.*% +\d+  (.*)$", done.stdout, re.M)
         tap.ok(done.returncode == 0 and rows and bool("".join(rows).strip()) == shown and
