@@ -14,6 +14,7 @@
 #include "session/parts.h"
 #include "session/shortages.h"
 #include "session/starting.h"
+#include "session/unwinding.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -209,6 +210,8 @@ int session__open(struct session *s, struct error *err)
 	descriptors__release(s->descriptors);
 	if (!result)
 		result = sampler__start(s->sampler, err);
+	if (s->unwinding)
+		unwinding__started(s->unwinding);
 	end_starting(s);
 	if (result)
 		return result;

@@ -25,6 +25,12 @@
 /* Between two looks at the files of a process whose rows are missed. */
 #define RETRY_NS 200000000ULL
 
+/*
+ * The start of a recording begins to read no more rows after this time of them; others are read when they
+ * are missed.
+ */
+#define START_PATIENCE_NS 40000000ULL
+
 /* Mappings that one or more processes have. */
 struct shared_space {
 	__u64 digest;
@@ -38,6 +44,8 @@ struct unwinding {
 	struct unwind_tables *tables;
 	struct shared_space *spaces;
 	struct unwind_mapping list[UNWIND_MAPPINGS_MAX];
+	bool started;
+	__u64 waited_ns; /* for rows, before the start */
 };
 
 struct unwinding *unwinding__new(struct sampler *sampler)
@@ -228,8 +236,17 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 	p->unwind_digest = digest;
 	/* Each file is of use as soon as it has been read: the mappings are there. */
 	list = space__mappings(p->space, &cnt);
-	for (unsigned i = 0; i < cnt; i++)
+	for (unsigned i = 0; i < cnt && (u->started || u->waited_ns < START_PATIENCE_NS); i++) {
+		__u64 begin_ns = clock_monotonic_ns();
+
 		settle_file(u, p, &list[i], now_ns);
+		u->waited_ns += clock_monotonic_ns() - begin_ns;
+	}
+}
+
+void unwinding__started(struct unwinding *u)
+{
+	u->started = true;
 }
 
 void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)

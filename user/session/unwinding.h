@@ -22,6 +22,9 @@ struct unwinding;
 struct unwinding *unwinding__new(struct sampler *sampler);
 void unwinding__free(struct unwinding *u);
 
+/* Sampling has begun: nobody waits for rows any more. */
+void unwinding__started(struct unwinding *u);
+
 /* A process is tracked, or its mappings may have changed. */
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
 /*
