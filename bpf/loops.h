@@ -40,13 +40,6 @@ static __always_inline int native_next(struct scratch *s)
 	return room ? unwind_step(&s->native, (struct native_frame *)room) : 1;
 }
 
-static long native_loop(__u32 index, void *data)
-{
-	struct loop_ctx *c = data;
-
-	return native_next(c->s);
-}
-
 static long describe_loop(__u32 index, void *data)
 {
 	struct loop_ctx *c = data;
@@ -88,11 +81,55 @@ __weak __noinline int bounded_describe_step(__u32 memory, __u32 layout)
 	return loop_ctx_of(&c, memory, layout) ? describe_step(c.s, c.off) : 1;
 }
 
+__weak __noinline int unwind_look_up_apart(__u32 memory, __u64 ip)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	return s ? unwind_look_up(&s->native, ip) : -1;
+}
+
 __weak __noinline int bounded_native_step(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
 
 	return s ? native_next(s) : 1;
+}
+
+/* A step has many ways through it: as a global function it is verified once, and not again on each to here. */
+static long native_loop(__u32 index, void *data)
+{
+	return bounded_native_step(*(__u32 *)data) ? 1 : 0;
+}
+
+/* Begins a walk with the registers in s->native: its process, its tables. */
+__weak __noinline int native_enter(__u32 memory, __u64 start_ns)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	if (!s)
+		return -1;
+	s->native.now = (__u32)(s->record.time_ns >> UNWIND_NOW_SHIFT);
+	s->native.epoch = unwind_epoch();
+	s->native.context = memory;
+	unwind_enter(&s->native, unwind_space_of(s->record.pid, start_ns));
+	return 0;
+}
+
+/* Ends it. What it has read may have been anything if the tables have changed, but the leaf is where it is. */
+__weak __noinline int native_leave(__u32 memory)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	if (!s)
+		return -1;
+	s->record.native_reason = s->native.reason;
+	if (unwind_epoch() != s->native.epoch) {
+		s->record.native_reason = NATIVE_CHANGED;
+		s->native.cnt = 0;
+	}
+	if (s->native.flags & UNWIND_UNMAPPED)
+		s->record.flags |= SAMPLE_UNMAPPED;
+	return 0;
 }
 
 static __always_inline void search_threads(struct loop_ctx *c, __u32 memory, __u32 layout,
@@ -193,7 +230,7 @@ static __always_inline void walk_native_frames(struct loop_ctx *c, bool has_loop
 	__u32 memory = c->s->index;
 
 	if (has_loop) {
-		bpf_loop(KRAIT_MAX_NATIVE, native_loop, c, 0);
+		bpf_loop(KRAIT_MAX_NATIVE, native_loop, &memory, 0);
 		return;
 	}
 	for (int i = 0; i < KRAIT_MAX_NATIVE; i++) {

@@ -43,19 +43,9 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 		return;
 	}
 	unwind_begin(w, &regs);
-	w->now = (__u32)(s->record.time_ns >> UNWIND_NOW_SHIFT);
-	w->epoch = unwind_epoch();
-	w->context = s->index;
-	unwind_enter(w, unwind_space_of(s->record.pid, process_start_ns(task)));
+	native_enter(s->index, process_start_ns(task));
 	walk_native_frames(&c, t->has_loop);
-	s->record.native_reason = w->reason;
-	/* What it has read may have been anything, but the leaf is where it is. */
-	if (unwind_epoch() != w->epoch) {
-		s->record.native_reason = NATIVE_CHANGED;
-		w->cnt = 0;
-	}
-	if (w->flags & UNWIND_UNMAPPED)
-		s->record.flags |= SAMPLE_UNMAPPED;
+	native_leave(s->index);
 	section_append(&s->record, SECTION_NATIVE, w->cnt);
 }
 

@@ -219,6 +219,17 @@ static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)
 	return 0;
 }
 
+/*
+ * In the kernel it is a global function (loops.h), which is verified once and not again on each way that
+ * leads here.
+ */
+#ifdef __bpf__
+int unwind_look_up_apart(__u32 memory, __u64 ip);
+#define UNWIND_LOOK_UP(w, ip) unwind_look_up_apart((w)->context, ip)
+#else
+#define UNWIND_LOOK_UP(w, ip) unwind_look_up(w, ip)
+#endif
+
 /* The cached answer for an address, or whose place it takes. */
 static __always_inline struct unwind_cached *unwind_cached(const struct native_walk *w, __u64 ip)
 {
@@ -237,7 +248,7 @@ static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
 		w->rule = c->rule;
 		return 0;
 	}
-	if (unwind_look_up(w, ip))
+	if (UNWIND_LOOK_UP(w, ip))
 		return -1;
 	c = unwind_cached(w, ip);
 	if (c) {
