@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <unistd.h>
 
 #include "krait.skel.h"
@@ -29,6 +30,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/privileges.h"
 
 /*
  * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
@@ -136,6 +138,17 @@ static int load(struct sampler *s, struct error *err)
 	return programs_load(s->skel, err);
 }
 
+/*
+ * Debian's kernels ask for more than for a program (perf_events.c). Without it mappings are looked at from
+ * time to time.
+ */
+static struct bpf_link *attach_kprobe(struct bpf_program *program)
+{
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+
+	return bpf_program__attach(program);
+}
+
 /* Process events flow from here on, before anything is tracked: none is missed. */
 static int follow_processes(struct sampler *s, struct error *err)
 {
@@ -144,9 +157,8 @@ static int follow_processes(struct sampler *s, struct error *err)
 	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
 	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
 	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
-	/* Without it mappings are looked at from time to time. */
 	if (s->config.native)
-		skel->links.process_mmap = bpf_program__attach(skel->progs.process_mmap);
+		skel->links.process_mmap = attach_kprobe(skel->progs.process_mmap);
 	if (s->config.native && !skel->links.process_mmap)
 		log_debug("sampler", "mappings are not reported: %s", strerror(errno));
 	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
