@@ -218,19 +218,18 @@ build-fuzzers: $(FUZZ_BIN)
 build-attack: $(O)/krait-small
 
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
-	@$(RUN) unit asan fuzz bpf e2e truth attack
+	@$(RUN) asan bpf e2e truth attack
 
-check-all: check-built ## check on every interpreter that is here; KRAIT_FULL=1: longer and larger, too
+check-all: check-built build-unit ## check on every interpreter that is here, unit tests as built, too, and fuzzers; KRAIT_FULL=1: longer
+	+@$(FUZZ) build-fuzzers
 	@$(RUN) --all unit asan fuzz bpf e2e truth attack
 
 check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(BUILD) all build-unit build-bpf-tests build-attack $(O)/tests/bpf/verifier_stats
+	+@$(BUILD) all build-bpf-tests build-attack $(O)/tests/bpf/verifier_stats
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
-	@echo 'krait: check: building the fuzzers'
-	+@$(FUZZ) build-fuzzers
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit

@@ -261,7 +261,7 @@ def check_stopped(tap, python):
 
 def check_soak(tap, python):
     """Code and processes that come and go: krait's memory does not grow with them."""
-    seconds = scale(14, 300)
+    seconds = scale(9, 300)
     name = python.name + ": churn of code and processes"
     krait = Krait("-a", "-F", "997")
     churn = subprocess.Popen(python.command("-S", python.target("churn.py"), str(seconds)))
