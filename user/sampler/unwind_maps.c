@@ -4,6 +4,8 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,8 +14,22 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
+/* Of looks whether a slab is in the kernel's list. */
+#define LOOK_USEC 50
+#define LOOKS 200
+
+/* The kernel has a slab in its list at once, but who put it there waits for RCU: 15 ms. */
+struct insertion {
+	int slabs, fd;
+	__u32 number;
+	bool begun;
+	int result; /* 1: not known yet */
+	pthread_t thread;
+};
+
 struct unwind_maps {
 	struct unwind_map_fds fds;
+	struct insertion insertion; /* the last one */
 	struct unwind_memory memory;
 	struct unwind_slab *slabs[UNWIND_SLABS_MAX];
 	struct unwind_tables *tables;
@@ -32,6 +48,49 @@ static void unmap(void *at, size_t size)
 		munmap(at, size);
 }
 
+static void *insertion_main(void *arg)
+{
+	struct insertion *i = arg;
+	int err = bpf_map_update_elem(i->slabs, &i->number, &i->fd, BPF_ANY) ? -errno : 0;
+
+	__atomic_store_n(&i->result, err, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void end_insertion(struct insertion *i)
+{
+	if (i->begun)
+		pthread_join(i->thread, NULL);
+	if (i->begun)
+		close(i->fd);
+	i->begun = false;
+}
+
+/* The descriptor becomes the insertion's. 0 when the slab is in the list, or -errno. */
+static int insert(struct insertion *i, int slabs, __u32 number, int fd)
+{
+	__u32 id;
+	int err;
+
+	end_insertion(i);
+	*i = (struct insertion){ .slabs = slabs, .fd = fd, .number = number, .result = 1 };
+	err = pthread_create(&i->thread, NULL, insertion_main, i);
+	if (err) {
+		close(fd);
+		return -err;
+	}
+	i->begun = true;
+	for (int look = 0; look < LOOKS; look++) {
+		if (!bpf_map_lookup_elem(slabs, &number, &id))
+			return 0;
+		if (__atomic_load_n(&i->result, __ATOMIC_ACQUIRE) < 0)
+			break;
+		usleep(LOOK_USEC);
+	}
+	end_insertion(i);
+	return i->result;
+}
+
 /* The kernel keeps it as long as it is in its list. */
 static struct unwind_slab *new_slab(void *ctx, __u32 number)
 {
@@ -40,11 +99,13 @@ static struct unwind_slab *new_slab(void *ctx, __u32 number)
 	cleanup_close int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_slab", sizeof(__u32),
 					      sizeof(struct unwind_slab), 1, &options);
 	struct unwind_slab *slab = fd < 0 ? NULL : map(fd, sizeof(*slab));
+	int err;
 
 	if (!slab)
 		return NULL;
-	if (bpf_map_update_elem(m->fds.slabs, &number, &fd, BPF_ANY)) {
-		log_debug("unwind", "no memory for rows: %d", errno);
+	err = insert(&m->insertion, m->fds.slabs, number, take_fd(&fd));
+	if (err) {
+		log_debug("unwind", "no memory for rows: %d", -err);
 		unmap(slab, sizeof(*slab));
 		return NULL;
 	}
@@ -76,6 +137,7 @@ void unwind_maps__free(struct unwind_maps *m)
 {
 	if (!m)
 		return;
+	end_insertion(&m->insertion);
 	unwind_tables__free(m->tables);
 	for (int i = 0; i < (int)UNWIND_SLABS_MAX; i++)
 		unmap(m->slabs[i], sizeof(*m->slabs[i]));
