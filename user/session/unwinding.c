@@ -26,10 +26,11 @@
 #define RETRY_NS 200000000ULL
 
 /*
- * The start of a recording begins to read no more rows after this time of them; others are read when they
- * are missed.
+ * The start of a recording begins to read no more rows after this time of them, which one process never
+ * needs; others are read when they are missed. Not sooner: a leaf in code whose rows are missing may be placed
+ * below its caller.
  */
-#define START_PATIENCE_NS 40000000ULL
+#define START_PATIENCE_NS 500000000ULL
 
 /* Mappings that one or more processes have. */
 struct shared_space {
