@@ -64,6 +64,8 @@ LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard 
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/unit/support_*.c))
+# What stands for the outside where a session is replayed.
+REPLAY_SRC := $(sort $(wildcard tests/unit/replay*.c))
 BPF_TEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
 TWIN_SRC := $(sort $(wildcard tests/bpf/*.bpf.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -78,8 +80,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
 TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(REPLAY_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
-# Tests of a session that is replayed (tests/unit/replay.h), and what stands there for the outside.
-REPLAY_SRC := $(sort $(wildcard tests/unit/replay*.c))
+# Tests of a session that is replayed (tests/unit/replay.h).
 REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
 REPLAY_WRAP := -Wl,--wrap=process_start_ticks,--wrap=proc_owner
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)

@@ -52,6 +52,10 @@ void prober__share(struct prober *p, unsigned *alive_cnt)
 {
 }
 
+void prober__tap(struct prober *p, probe_tap_fn fn, void *ctx)
+{
+}
+
 void prober__prepare(struct prober *p, bool identify)
 {
 }

@@ -19,6 +19,7 @@
 #include "perfmap/mapper.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/output_file.h"
 #include "util/priority.h"
 
 /* How often there is a new line of progress. */
@@ -28,6 +29,7 @@
 #define REALTIME_USEC 200000
 
 struct record_command {
+	struct output_file *inputs; /* NULL: not logged */
 	struct record_options options;
 	struct outputs *outputs;
 	struct utsname host;
@@ -135,9 +137,32 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 		session__end(r->session);
 }
 
+static int open_inputs(struct record_command *r, struct error *err)
+{
+	int result = output_file__open(&r->inputs, r->options.inputs, false);
+
+	return result ? error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", r->options.inputs,
+				  output_file_strerror(result)) :
+			0;
+}
+
+/* The recording is as good without it. */
+static void close_inputs(struct record_command *r)
+{
+	int result = session__end_inputs(r->session);
+
+	if (!result)
+		result = output_file__finish(r->inputs);
+	if (result)
+		log_warn(NULL, "%s: %s", r->options.inputs, output_file_strerror(result));
+}
+
 static int start(struct record_command *r, struct error *err)
 {
 	const struct record_options *o = &r->options;
+
+	if (o->inputs && open_inputs(r, err))
+		return -1;
 
 	r->progress = !o->quiet && progress_suits(STDERR_FILENO, o->command);
 	r->config = (struct session_config){
@@ -170,6 +195,7 @@ static int start(struct record_command *r, struct error *err)
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
 		.say_starting = r->progress,
+		.inputs = r->inputs ? output_file__stream(r->inputs) : NULL,
 		.priority = &r->priority,
 	};
 	if (o->perf_map && !(r->mapper = mapper__new(err)))
@@ -228,6 +254,8 @@ static int run(struct record_command *r, struct error *err)
 	if (r->progress)
 		progress_clear(stderr);
 	session__close(r->session);
+	if (r->inputs)
+		close_inputs(r);
 	return 0;
 }
 
@@ -296,6 +324,7 @@ int cmd_record(int argc, char **argv)
 	if (r->session)
 		dict__release(session__profile(r->session)->dict, &r->holder);
 	session__free(r->session);
+	output_file__free(r->inputs);
 	outputs__free(r->outputs);
 	mapper__free(r->mapper);
 	kernel_symbols__free(r->kernel_symbols);

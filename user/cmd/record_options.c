@@ -29,7 +29,8 @@ enum {
 	KEY_NO_KERNEL,
 	KEY_INTERPRETER,
 	KEY_PERF_MAP,
-	KEY_NO_REALTIME
+	KEY_NO_REALTIME,
+	KEY_LOG_INPUTS
 };
 
 enum {
@@ -113,6 +114,8 @@ static const struct argp_option options[] = {
 	  "to, so that a machine with more to run than it can is recorded in time; a command that it "
 	  "starts does not" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
+	/* For tests: user/replay/. */
+	{ "log-inputs", KEY_LOG_INPUTS, "FILE", OPTION_HIDDEN },
 	{ 0 },
 };
 
@@ -294,6 +297,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_PERF_MAP:
 		o->perf_map = true;
+		break;
+	case KEY_LOG_INPUTS:
+		o->inputs = arg;
 		break;
 	case KEY_ANCHORS:
 		parse_anchors(o, arg, state);

@@ -34,6 +34,7 @@ struct record_options {
 	size_t output_cnt;
 	bool default_output; /* none was named: the earlier one is kept as perf.data.old */
 	const char *format; /* NULL: by suffix */
+	const char *inputs; /* the log of inputs; NULL none */
 	__u64 ring_bytes; /* 0: default */
 	__u64 unwind_bytes; /* 0: default */
 	double max_loss_percent;

@@ -14,6 +14,7 @@
 #include "follow/tracking.h"
 #include "target/probed.h"
 #include "target/prober.h"
+#include "replay/input_writer.h"
 #include "target/proc.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -33,7 +34,19 @@
 
 unsigned entry_owner_now(const struct processes *ps, pid_t pid)
 {
-	return sampler__owner(ps->config.sampler, proc_owner(pid));
+	uid_t uid = proc_owner(pid);
+
+	input_writer__fact(ps->config.inputs, QUESTION_OWNER, pid, 0, uid);
+	return sampler__owner(ps->config.sampler, uid);
+}
+
+int entry_start_ticks(const struct processes *ps, pid_t pid, __u64 *ret)
+{
+	int err;
+
+	*ret = 0;
+	err = process_start_ticks(pid, ret);
+	return input_writer__fact(ps->config.inputs, QUESTION_START, pid, err, *ret);
 }
 
 /*
@@ -48,7 +61,7 @@ static void watch(struct processes *ps, struct process *p)
 		return;
 	p->watched = true;
 	p->owner = entry_owner_now(ps, p->pid);
-	if (!p->start_ns && !process_start_ticks(p->pid, &ticks))
+	if (!p->start_ns && !entry_start_ticks(ps, p->pid, &ticks))
 		p->start_ns = ticks * KRAIT_NS_PER_TICK;
 	if (p->start_ns)
 		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);

@@ -51,6 +51,8 @@ struct entry *entry_find(struct processes *ps, pid_t pid);
 struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigned owner);
 /* Who pays for it until it has been looked at. */
 unsigned entry_owner_now(const struct processes *ps, pid_t pid);
+/* As process_start_ticks(); such facts of /proc are what a replay needs besides answers. */
+int entry_start_ticks(const struct processes *ps, pid_t pid, __u64 *ret);
 void entry_remove(struct processes *ps, struct entry *e);
 /* Back to a process of which nothing is known. */
 void entry_forget_image(struct processes *ps, struct entry *e);

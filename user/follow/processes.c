@@ -251,7 +251,7 @@ static struct entry *adopt(struct processes *ps, const struct record_sample *rec
 	__u64 start_ticks;
 	struct entry *e;
 
-	if (process_start_ticks(record->pid, &start_ticks) ||
+	if (entry_start_ticks(ps, (pid_t)record->pid, &start_ticks) ||
 	    !can_be_of(record, start_ticks * KRAIT_NS_PER_TICK))
 		return NULL;
 	log_debug("processes", "%d was not known, its records were", record->pid);

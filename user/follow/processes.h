@@ -25,6 +25,7 @@
 
 struct context;
 struct filter;
+struct input_writer;
 struct modules;
 struct native;
 struct native_files;
@@ -78,6 +79,7 @@ struct processes_config {
 	struct prober *prober; /* borrowed */
 	struct sampler *sampler; /* borrowed */
 	struct native_files *native_files; /* borrowed; NULL: no native frames */
+	struct input_writer *inputs; /* borrowed; NULL: nobody wants to replay it */
 };
 
 struct processes *processes__new(const struct processes_config *config);

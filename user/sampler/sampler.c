@@ -312,6 +312,8 @@ bool sampler__drain(struct sampler *s, __u64 until_ns)
 	size_t size;
 
 	while ((data = queue__peek(s->queue, CURSOR_MAIN, &size))) {
+		if (s->handler.raw)
+			s->handler.raw(s->handler.ctx, data, size);
 		record_dispatch(&s->handler, data, size);
 		queue__pop(s->queue, CURSOR_MAIN);
 		if (++cnt % DRAIN_RECORDS == 0 && clock_monotonic_ns() >= until_ns)

@@ -45,6 +45,8 @@ struct sampler_handler {
 	void (*code)(void *ctx, const struct record_code *record);
 	void (*mmap)(void *ctx, const struct record_mmap *record);
 	void (*bad_record)(void *ctx);
+	/* NULL, or called with each before that, as it came. */
+	void (*raw)(void *ctx, const void *data, size_t size);
 	void *ctx;
 };
 

@@ -10,6 +10,7 @@
 #include "follow/processes.h"
 #include "follow/threads.h"
 #include "proc/modules.h"
+#include "replay/input_writer.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/child.h"
@@ -64,6 +65,13 @@ static void on_mmap(void *ctx, const struct record_mmap *record)
 		unwinding__update(s->unwinding, process, clock_monotonic_ns());
 }
 
+static void on_raw(void *ctx, const void *data, size_t size)
+{
+	struct session *s = ctx;
+
+	input_writer__record(s->inputs, data, size);
+}
+
 static void on_bad_record(void *ctx)
 {
 	struct session *s = ctx;
@@ -84,6 +92,9 @@ static void on_process_gone(void *ctx, struct process *process)
 {
 	struct session *s = ctx;
 
+	if (s->inputs && !process->exited)
+		input_writer__fact(s->inputs, QUESTION_DROPPED, process->pid, 0,
+				   sampler__dropped(s->sampler, process->pid, process->start_ns));
 	collector__process_gone(s->collector, process);
 	if (s->unwinding)
 		unwinding__forget(s->unwinding, process);
@@ -135,6 +146,7 @@ struct sampler_handler session_handler(struct session *s)
 		.code = on_code,
 		.mmap = on_mmap,
 		.bad_record = on_bad_record,
+		.raw = s->inputs ? on_raw : NULL,
 		.ctx = s,
 	};
 }
@@ -148,9 +160,20 @@ void session_connect(struct session *s)
 	collector__connect(s->collector, s->processes, s->sampler, s->anchors, s->unwinding);
 }
 
+static int open_inputs(struct session *s)
+{
+	if (!s->config->inputs)
+		return 0;
+	s->inputs = input_writer__new(s->config->inputs);
+	if (!s->inputs)
+		return -ENOMEM;
+	prober__tap(s->prober, input_writer_answer, s->inputs);
+	return 0;
+}
+
 static int build(struct session *s, struct error *err)
 {
-	const struct sampler_handler handler = session_handler(s);
+	struct sampler_handler handler;
 	struct processes_config processes = { .all = s->config->all };
 	struct sampler_config sampler = s->config->sampler;
 
@@ -165,6 +188,9 @@ static int build(struct session *s, struct error *err)
 	if (!s->prober)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	prober__share(s->prober, &s->probers_alive);
+	if (open_inputs(s))
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	handler = session_handler(s);
 	if (s->config->collector.natives.native) {
 		s->modules = modules__new();
 		s->native_files = s->modules ? native_files__new(s->modules) : NULL;
@@ -173,6 +199,7 @@ static int build(struct session *s, struct error *err)
 	}
 	s->collector = collector__new(&s->config->collector, s->native_files);
 	processes.prober = s->prober;
+	processes.inputs = s->inputs;
 	processes.native_files = s->native_files;
 	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
@@ -234,6 +261,7 @@ void session__free(struct session *s)
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
 	prober__free(s->prober);
+	input_writer__free(s->inputs);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	native_files__free(s->native_files);

@@ -16,6 +16,7 @@ struct anchor_thread;
 struct child;
 struct collector;
 struct descriptors;
+struct input_writer;
 struct modules;
 struct native_files;
 struct prober;
@@ -34,6 +35,7 @@ struct session {
 	struct processes *processes;
 	struct anchor_thread *anchors; /* NULL: none are wanted */
 	struct unwinding *unwinding; /* NULL: no native stacks */
+	struct input_writer *inputs; /* NULL: not logged */
 	struct child *child;
 	struct signals signals;
 	struct starting *starting;

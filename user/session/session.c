@@ -11,6 +11,7 @@
 #include "session/anchor_thread.h"
 #include "session/child.h"
 #include "session/descriptors.h"
+#include "replay/input_writer.h"
 #include "session/parts.h"
 #include "session/shortages.h"
 #include "session/starting.h"
@@ -196,6 +197,11 @@ static void stop_child(struct session *s)
 			return;
 	}
 	log_warn(NULL, "%s goes on as process %d", s->config->command[0], child__pid(s->child));
+}
+
+int session__end_inputs(struct session *s)
+{
+	return s->inputs ? input_writer__end(s->inputs) : 0;
 }
 
 void session__end(struct session *s)

@@ -37,6 +37,7 @@ struct session_config {
 	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
 	bool say_starting; /* on stderr, where that takes long */
 	enum anchor_mode anchors;
+	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */
 };
 
@@ -71,6 +72,8 @@ int session__open(struct session *s, struct error *err) __attribute__((warn_unus
 bool session__step(struct session *s, __u64 timeout_ns) __attribute__((warn_unused_result));
 /* After session__open(): samples no more, and takes in all that is left. */
 void session__close(struct session *s);
+/* After session__close(): how writing the log of inputs went. 0 or -errno. */
+int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
 /* From a callback: nothing more is wanted; the recording ends as if its time were over. */
 void session__end(struct session *s);
 void session__free(struct session *s);

@@ -101,6 +101,12 @@ void prober__share(struct prober *p, unsigned *alive_cnt)
 	p->alive_cnt = alive_cnt;
 }
 
+void prober__tap(struct prober *p, probe_tap_fn fn, void *ctx)
+{
+	p->tap = fn;
+	p->tap_ctx = ctx;
+}
+
 void prober__prepare(struct prober *p, bool identify)
 {
 	const struct probe_request r = { .op = PROBE_PREPARE, .want_parser = identify };

@@ -70,6 +70,10 @@ void prober__hurry(struct prober *p, __u64 patience_ns) __attribute__((nonnull))
  * they may belong to several threads.
  */
 void prober__share(struct prober *p, unsigned *alive_cnt) __attribute__((nonnull));
+/* Every answer from then on, before whoever has asked gets it. fds: borrowed, NULL none. */
+typedef void (*probe_tap_fn)(void *ctx, const struct probe_request *r, int result, const void *data,
+			     size_t len, const int fds[PROBE_FDS_MAX]);
+void prober__tap(struct prober *p, probe_tap_fn fn, void *ctx) __attribute__((nonnull(1)));
 /* Starts the first one; identify: with what needs rights that krait is about to give up. */
 void prober__prepare(struct prober *p, bool identify) __attribute__((nonnull));
 /* Ends them; nobody is called any more. */

@@ -55,6 +55,8 @@ void call_finish(struct prober *p, struct call *c, int result, const void *data,
 	int none[PROBE_FDS_MAX] = { -1, -1, -1 };
 
 	p->pending -= c->done != NULL;
+	if (p->tap && c->done)
+		p->tap(p->tap_ctx, &c->request, result, data, len, fds);
 	if (c->done)
 		c->done(c->ctx, result, data, len, fds ? fds : none);
 	for (unsigned i = 0; fds && i < PROBE_FDS_MAX; i++)

@@ -35,6 +35,8 @@ struct prober {
 	struct offenders offenders;
 	unsigned depth; /* of steps within steps: an answer makes somebody ask and wait */
 	bool failed; /* the last one could not be started, and that was said */
+	probe_tap_fn tap; /* NULL none */
+	void *tap_ctx;
 	struct probe_message message;
 };
 

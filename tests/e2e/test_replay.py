@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recording that logs its inputs is made again from the log, with the same stacks: forks, an exec and
+threads, on interpreters known by fingerprints and by generations."""
+# run-tests: beside others
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness as h  # noqa: E402
+
+REPLAY = os.path.join(h.BUILD, "tests/unit/test_replay_log")
+
+SOURCE = """
+import os, sys, threading, time
+def leaf(n):
+    return sum(i * i for i in range(n))
+def work(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        leaf(2000)
+if len(sys.argv) > 1:
+    work(0.3)
+    sys.exit()
+pid = os.fork()
+if not pid:
+    work(0.3)
+    os._exit(0)
+thread = threading.Thread(target=work, args=(0.3,))
+thread.start()
+work(0.3)
+thread.join()
+os.waitpid(pid, 0)
+os.execv(sys.executable, [sys.executable, __file__, "again"])
+"""
+
+
+def check(tap, python, folder):
+    script, log, out = (os.path.join(folder, name) for name in ("app.py", "inputs", "out.folded"))
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(SOURCE)
+    recording = h.record("--log-inputs", log, command=python.command(script), lines=False)
+    done = subprocess.run([REPLAY, log, out], capture_output=True, encoding="utf-8",
+                          timeout=h.PATIENCE_SECS)
+    tap.ok(recording.code == 0 and done.returncode == 0, python.name + ": recorded and replayed",
+           recording.err, done.stdout, done.stderr)
+    with open(out, encoding="utf-8") as f:
+        again = sorted(f)
+    with open(recording.path("x.folded"), encoding="utf-8") as f:
+        live = sorted(f)
+    tap.ok(any("leaf" in line for line in live), python.name + ": there are stacks", live)
+    tap.equal(again, live, python.name + ": the replay has the same stacks")
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    for python in h.interpreters(tap):
+        if python.root == "/":
+            with tempfile.TemporaryDirectory() as folder:
+                check(tap, python, folder)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
