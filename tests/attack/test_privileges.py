@@ -4,6 +4,7 @@
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
 import re
+import time
 
 import attack
 
@@ -47,14 +48,22 @@ class Look:
             # Parsers are forks of a starter, which krait or a prober has started.
             parent = attack.status(pid).get("PPid", "0").strip()
             starter = attack.proc_text(parent, "cmdline").split("\0")[0] != "krait-parser"
+            if name == "krait-parser" and starter:
+                name += " (starter)"
+            said = attack.status(pid)
+            # One that has just been forked is on its way into its sandbox, and has no job before.
+            for _ in range(50):
+                if name != "krait-parser" or not said.get("Uid", "0").startswith("0"):
+                    break
+                time.sleep(0.02)
+                said = attack.status(pid)
             root = "?"
             try:
                 root = os.readlink("/proc/%d/root" % pid)
             except OSError:
                 pass
-            if name == "krait-parser" and starter:
-                name += " (starter)"
-            self.workers[pid] = (name, attack.status(pid), attack.links(pid), root)
+            if said:
+                self.workers[pid] = (name, said, attack.links(pid), root)
 
 
 def check_main(scene, look, allowed, more=""):
