@@ -72,7 +72,14 @@ static void on_bad(void *ctx)
 static struct calls dispatch(const void *data, size_t size)
 {
 	struct calls calls = { 0 };
-	struct sampler_handler handler = { on_sample, on_task, on_code, on_mmap, on_bad, &calls };
+	struct sampler_handler handler = {
+		.sample = on_sample,
+		.task = on_task,
+		.code = on_code,
+		.mmap = on_mmap,
+		.bad_record = on_bad,
+		.ctx = &calls,
+	};
 	void *copy = malloc(size ? size : 1);
 
 	memcpy(copy, data, size);
