@@ -217,6 +217,7 @@ build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
 build-attack: $(O)/krait-small
+build-replay: $(O)/tests/unit/test_replay_log
 
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
 	@$(RUN) asan bpf e2e truth attack
@@ -228,7 +229,7 @@ check-all: check-built build-unit ## check on every interpreter that is here, un
 check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(BUILD) all build-bpf-tests build-attack $(O)/tests/bpf/verifier_stats
+	+@$(BUILD) all build-bpf-tests build-attack build-replay $(O)/tests/bpf/verifier_stats
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
 
@@ -246,7 +247,7 @@ check-fuzz: ## every fuzzer for a second
 check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 	@$(RUN) bpf
 
-check-e2e: all ## end to end: real interpreters, real output
+check-e2e: all build-replay ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
 # What runs on every interpreter; other tests take the newest one, and it does not matter which.
@@ -324,4 +325,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack build-replay install uninstall dist clean help

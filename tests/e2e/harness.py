@@ -440,6 +440,9 @@ class Oracle:
             # Between two stores of a yield the callers are not known: the stack says it is cut.
             if stack[process_frames:][:1] == ["[truncated: no base]"]:
                 continue
+            # krait may be quicker than the return from there.
+            if stack[-1].startswith("say_ready (oracle.py"):
+                continue
             codes = self.leaves(stack[process_frames:])
             if not codes:
                 illegal.append((stack, count))

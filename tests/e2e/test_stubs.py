@@ -8,6 +8,7 @@ import subprocess
 
 import harness as h
 
+FUNCTIONS = ("labs", "abs", "llabs")
 LINKED = {
     "lazily": ["-Wl,-z,lazy"],
     "at once": ["-Wl,-z,now"],
@@ -34,16 +35,16 @@ def check_stubs(tap, python, compiler, linked, options):
             return
         library = os.path.join(python.inside(folder), "libstubs.so")
         with h.start(python, "stubs.py", library) as target:
-            r = h.record_work(target.pid, 1, "-n", lines=False)
+            r = h.record_work(target.pid, 1, "-n", "-F", "9973", lines=False)
     finally:
         shutil.rmtree(folder)
     h.check_accounts(tap, name, r, complete=0.99)
     stubs = [(s, n) for s, n in r.stacks if "@plt" in s[-1]]
-    # One of the loop's seven instructions or so, and none of them takes long.
-    tap.ok(sum(n for _, n in stubs) > 0.01 * r.samples(), name + ": stubs were seen",
+    # One of the CPU's instructions in a hundred, or less: 20 to 70 of 10,000 samples.
+    tap.ok(sum(n for _, n in stubs) >= 3, name + ": stubs were seen",
            h.show(r.stacks))
-    tap.equal({s[-1] for s, _ in stubs}, {"labs@plt (libstubs.so)"},
-              name + ": they have the name of what they call")
+    tap.ok({s[-1] for s, _ in stubs} <= {f + "@plt (libstubs.so)" for f in FUNCTIONS},
+           name + ": they have the name of what they call", h.show(stubs))
     tap.equal({s[-2] for s, _ in stubs}, {"calls (libstubs.so)"}, name + ": below who calls")
     unnamed = [(s, n) for s, n in r.stacks if "[libstubs.so]" in s]
     tap.ok(not unnamed, name + ": nothing of the library is without a name", h.show(unnamed))

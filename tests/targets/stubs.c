@@ -12,6 +12,6 @@ long calls(long n)
 	long sum = 0;
 
 	for (long i = 0; i < n; i++)
-		sum += labs(i);
+		sum += labs(i) + abs((int)i) + llabs(i);
 	return sum;
 }
