@@ -220,9 +220,10 @@ build-attack: $(O)/krait-small
 build-replay: $(O)/tests/unit/test_replay_log
 
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
-	@$(RUN) asan bpf e2e truth attack
+	+@$(FUZZ) build-fuzzers
+	@$(RUN) asan fuzz bpf e2e truth attack
 
-check-all: check-built build-unit ## check on every interpreter that is here, unit tests as built, too, and fuzzers; KRAIT_FULL=1: longer
+check-all: check-built build-unit ## check on every interpreter that is here, and unit tests as built, too; KRAIT_FULL=1: longer
 	+@$(FUZZ) build-fuzzers
 	@$(RUN) --all unit asan fuzz bpf e2e truth attack
 
