@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "support_elf.h"
 
+#include <stdarg.h>
+#include <setjmp.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cmocka.h>
+
+#include "util/cleanup.h"
 
 /* Name offsets in both string tables: the runtime's name is also the tail of another. */
 static const char strings[] = "\0my_PyRuntime\0_PyRuntime\0Py_Version";
@@ -175,4 +182,21 @@ int elf_image_fd(const void *image, size_t len)
 	if (fd < 0 || write(fd, image, len) != (ssize_t)len)
 		abort();
 	return fd;
+}
+
+__u64 elf_entry_offset(const char *path)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr e;
+	Elf64_Phdr p;
+
+	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
+	for (int i = 0; i < e.e_phnum; i++) {
+		assert_int_equal(pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))),
+				 sizeof(p));
+		if (p.p_type == PT_LOAD && e.e_entry - p.p_vaddr < p.p_filesz)
+			return e.e_entry - p.p_vaddr + p.p_offset;
+	}
+	fail_msg("no code at the entry point");
+	return 0;
 }

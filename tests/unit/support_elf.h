@@ -48,4 +48,7 @@ __u8 *elf_image_new(const struct elf_spec *spec);
 /* A memory file with these bytes; fails the test if there is none. */
 int elf_image_fd(const void *image, size_t len);
 
+/* Offset of a program's first instruction in its file; fails the test if there is none. */
+__u64 elf_entry_offset(const char *path);
+
 #endif /* KRAIT_TESTS_SUPPORT_ELF_H */

@@ -153,6 +153,24 @@ const struct python *find_exe(const struct fixture *f)
 	return NULL;
 }
 
+pid_t process_fork_waiting(uid_t real, uid_t effective)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		if (real && setresuid(real, effective, effective))
+			_exit(1);
+		/* Whoever changes ids is not dumpable any more, and outlives its parent. */
+		prctl(PR_SET_DUMPABLE, 1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
 void copy_exe(const struct python *p, const char *name, struct copied *ret)
 {
 	bool host = !strcmp(p->root, "/");

@@ -41,6 +41,8 @@ pid_t process_start(const struct start *s);
 pid_t process_start_python(const struct python *p);
 pid_t process_start_sleep(void);
 void process_stop(pid_t pid);
+/* A copy of this process with these ids, 0: its own, that waits to be ended. It goes with its parent. */
+pid_t process_fork_waiting(uid_t real, uid_t effective);
 
 int process_identify(struct fixture *f, pid_t pid);
 /*

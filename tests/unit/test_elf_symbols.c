@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_elf.h"
 #include "symbol/elf_symbols.h"
 #include "util/cleanup.h"
 
@@ -31,28 +32,10 @@ static int open_symbols(struct elf_symbols **ret, const char *path)
 	return fd < 0 ? -errno : elf_symbols__new(ret, fd, -1);
 }
 
-/* The offset of its code section, where there is code of the C runtime. */
-static __u64 entry_offset(void)
-{
-	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
-
-	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
-	for (int i = 0; i < e.e_phnum; i++) {
-		assert_int_equal(pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))),
-				 sizeof(p));
-		if (p.p_type == PT_LOAD && e.e_entry - p.p_vaddr < p.p_filesz)
-			return e.e_entry - p.p_vaddr + p.p_offset;
-	}
-	fail_msg("no code at the entry point");
-	return 0;
-}
-
 static void code_is_covered_from_its_beginning(void **state)
 {
 	struct elf_symbols *s = NULL;
-	__u64 entry = entry_offset(), start = 0;
+	__u64 entry = elf_entry_offset(SELF), start = 0;
 
 	assert_int_equal(open_symbols(&s, SELF), 0);
 	assert_string_equal(elf_symbols__find(s, entry, &start), "_start");

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_elf.h"
 #include "symbol/parser_jobs.h"
 #include "unwind/elf_rows.h"
 #include "util/cleanup.h"
@@ -56,27 +57,9 @@ static int open_self(__u32 number)
 	return answer.result;
 }
 
-/* Offset of the program's first instruction in its file. */
-static __u64 entry_offset(void)
-{
-	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
-
-	assert_int_equal(pread(fd, &e, sizeof(e), 0), sizeof(e));
-	for (int i = 0; i < e.e_phnum; i++) {
-		assert_int_equal(pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))),
-				 sizeof(p));
-		if (p.p_type == PT_LOAD && e.e_entry - p.p_vaddr < p.p_filesz)
-			return e.e_entry - p.p_vaddr + p.p_offset;
-	}
-	fail_msg("no code at the entry point");
-	return 0;
-}
-
 static void offsets_have_names_and_what_is_alike_around_them(void **state)
 {
-	__u64 entry = entry_offset();
+	__u64 entry = elf_entry_offset(SELF);
 	struct parser_request r = { .job = PARSER_FIND,
 				    .cnt = 3,
 				    .offsets = { entry, entry + 1, 0 } };
@@ -101,7 +84,7 @@ static void offsets_have_names_and_what_is_alike_around_them(void **state)
 static void a_range_is_all_alike(void **state)
 {
 	struct parser_request r = { .job = PARSER_FIND, .cnt = 1 };
-	__u64 at = entry_offset(), end = at + 20000, ranges = 0;
+	__u64 at = elf_entry_offset(SELF), end = at + 20000, ranges = 0;
 
 	assert_int_equal(open_self(0), 0);
 	while (at < end) {
@@ -138,7 +121,7 @@ static void many_offsets_are_one_job(void **state)
 	assert_int_equal(open_self(PARSER_FILES_MAX - 1), 0);
 	r.file = PARSER_FILES_MAX - 1;
 	for (__u32 i = 0; i < r.cnt; i++)
-		r.offsets[i] = entry_offset() + i * 97;
+		r.offsets[i] = elf_entry_offset(SELF) + i * 97;
 	ask(&r, -1);
 	assert_int_equal(answer.result, 0);
 	assert_int_equal(answer.found.cnt, PARSER_PLACES_MAX);

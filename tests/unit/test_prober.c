@@ -84,25 +84,6 @@ static struct prober *new_prober(void)
 	return p;
 }
 
-/* A process with our memory that waits to be ended. */
-static pid_t sleeper(uid_t uid)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (!pid) {
-		if (uid && setuid(uid))
-			_exit(1);
-		/* Whoever changes ids is not dumpable any more, and outlives its parent. */
-		prctl(PR_SET_DUMPABLE, 1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			pause();
-		_exit(0);
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
 static void end(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -164,7 +145,7 @@ static void what_is_no_python_or_gone_has_no_descriptors(void **state)
 static void another_process_of_that_number_is_not_taken_for_it(void **state)
 {
 	struct prober *p = new_prober();
-	pid_t pid = sleeper(0);
+	pid_t pid = process_fork_waiting(0, 0);
 	__u64 ticks;
 	struct probed *right, *wrong;
 
@@ -223,7 +204,7 @@ static void memory_is_read_through_it(void **state)
 
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (char)(i * 7 / 3);
-	pid = sleeper(NOBODY);
+	pid = process_fork_waiting(NOBODY, NOBODY);
 	assert_int_equal(process_start_ticks(pid, &ticks), 0);
 	probed = probed__open(p, pid, ticks);
 	m = probed__memory(probed);
@@ -280,7 +261,7 @@ static void set_trap(struct trap *t, const struct stuck *stuck, uid_t uid)
 	assert_true(fd >= 0);
 	t->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	assert_ptr_not_equal(t->page, MAP_FAILED);
-	t->pid = sleeper(uid);
+	t->pid = process_fork_waiting(uid, uid);
 	munmap(t->page, PAGE);
 	close(fd);
 }
@@ -311,7 +292,7 @@ static void who_hangs_its_readers_keeps_nobody_else_waiting(void **state)
 		return;
 	}
 	set_trap(&trap, &stuck, 0);
-	pid = sleeper(0);
+	pid = process_fork_waiting(0, 0);
 	hangs = open_process(p, trap.pid);
 	fine = open_process(p, pid);
 	begin_ns = clock_monotonic_ns();
@@ -380,7 +361,7 @@ static void after_a_few_the_owner_is_left_alone_but_not_root(void **state)
 static void mappings_are_those_of_the_process(void **state)
 {
 	struct prober *p = new_prober();
-	pid_t pid = sleeper(0);
+	pid_t pid = process_fork_waiting(0, 0);
 	struct probed *probed = open_process(p, pid);
 	__u64 here = (uintptr_t)mappings_are_those_of_the_process;
 	const struct probe_mapped_file *file;

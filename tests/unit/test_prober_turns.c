@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_process.h"
 #include "support_roles.h"
 #include "support_stuck.h"
 #include "target/probed.h"
@@ -50,18 +51,8 @@ static char *stuck_page;
 /* uid: the real user, and the effective one, too, unless that is root's. */
 static pid_t sleep_as(uid_t uid, bool as_root)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t pid = process_fork_waiting(uid, as_root ? 0 : uid);
 
-	if (!pid) {
-		if (uid && setresuid(uid, as_root ? 0 : uid, as_root ? 0 : uid))
-			_exit(1);
-		prctl(PR_SET_DUMPABLE, 1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			pause();
-		_exit(0);
-	}
-	assert_true(pid > 0);
 	usleep(20000);
 	return pid;
 }

@@ -32,56 +32,16 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <linux/types.h>
-
-#include "abi.h"
-#include "read.h"
-#include "rows.h"
+#include "support_unwind_memory.h"
 #include "target/maps.h"
 #include "unwind/elf_rows.h"
-#include "unwind/tables.h"
 #include "util/cleanup.h"
 
 /* ---- tables ----------------------------------------------------------------------------------- */
 
-static struct unwind_slab *slabs[UNWIND_SLABS_MAX];
-static struct unwind_file files[UNWIND_FILES_MAX];
-static struct unwind_space spaces[UNWIND_SPACES_MAX];
-static struct unwind_control control;
-
-static const struct unwind_slab *unwind_slab(__u32 number)
-{
-	return number < UNWIND_SLABS_MAX ? slabs[number] : NULL;
-}
-
-static struct unwind_file *unwind_file_at(__u32 number)
-{
-	return number < UNWIND_FILES_MAX ? &files[number] : NULL;
-}
-
-static const struct unwind_space *unwind_space_at(__u32 number)
-{
-	return &spaces[number];
-}
-
-static struct unwind_cached cache[UNWIND_CACHE_SIZE];
-
-static struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
-{
-	return &cache[number];
-}
-
-#include "unwind.h"
-
-static struct unwind_slab *new_slab(void *ctx, __u32 number)
-{
-	slabs[number] = calloc(1, sizeof(*slabs[number]));
-	return slabs[number];
-}
-
 static struct unwind_tables *make_tables(void)
 {
-	const struct unwind_memory memory = { files, spaces, &control, new_slab, NULL };
+	const struct unwind_memory memory = { files, spaces, &control, unwind_new_slab, NULL };
 	struct unwind_tables *t;
 
 	memset(files, 0, sizeof(files));

@@ -12,49 +12,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <linux/types.h>
+#include "support_unwind_memory.h"
 
-#include "abi.h"
-#include "read.h"
-#include "rows.h"
-#include "unwind/tables.h"
-
-static struct unwind_slab *slabs[UNWIND_SLABS_MAX];
-static struct unwind_file files[UNWIND_FILES_MAX];
-static struct unwind_space spaces[UNWIND_SPACES_MAX];
-static struct unwind_control control;
 static bool no_more_slabs;
-
-static const struct unwind_slab *unwind_slab(__u32 number)
-{
-	return number < UNWIND_SLABS_MAX ? slabs[number] : NULL;
-}
-
-static struct unwind_file *unwind_file_at(__u32 number)
-{
-	return number < UNWIND_FILES_MAX ? &files[number] : NULL;
-}
-
-static const struct unwind_space *unwind_space_at(__u32 number)
-{
-	return &spaces[number];
-}
-
-static struct unwind_cached cache[UNWIND_CACHE_SIZE];
-
-static struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
-{
-	return &cache[number];
-}
-
-#include "unwind.h"
 
 static struct unwind_slab *new_slab(void *ctx, __u32 number)
 {
 	if (no_more_slabs)
 		return NULL;
-	slabs[number] = calloc(1, sizeof(*slabs[number]));
-	return slabs[number];
+	return unwind_new_slab(ctx, number);
 }
 
 static struct unwind_tables *make_tables(__u64 bytes)

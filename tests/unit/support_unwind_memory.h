@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support_unwind_memory.h - the tables of rows.h in plain memory, and bpf/unwind.h over them: what
+ * bpf/unwind_maps.h is in the kernel. For one source file of a test.
+ */
+#ifndef KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H
+#define KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H
+
+#include <stdlib.h>
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "read.h"
+#include "rows.h"
+#include "unwind/tables.h"
+
+static struct unwind_slab *slabs[UNWIND_SLABS_MAX];
+static struct unwind_file files[UNWIND_FILES_MAX];
+static struct unwind_space spaces[UNWIND_SPACES_MAX];
+static struct unwind_control control;
+
+static const struct unwind_slab *unwind_slab(__u32 number)
+{
+	return number < UNWIND_SLABS_MAX ? slabs[number] : NULL;
+}
+
+static struct unwind_file *unwind_file_at(__u32 number)
+{
+	return number < UNWIND_FILES_MAX ? &files[number] : NULL;
+}
+
+static const struct unwind_space *unwind_space_at(__u32 number)
+{
+	return &spaces[number];
+}
+
+static struct unwind_cached cache[UNWIND_CACHE_SIZE];
+
+static struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
+{
+	return &cache[number];
+}
+
+#include "unwind.h"
+
+static struct unwind_slab *unwind_new_slab(void *ctx, __u32 number)
+{
+	slabs[number] = calloc(1, sizeof(*slabs[number]));
+	return slabs[number];
+}
+
+#endif /* KRAIT_TESTS_SUPPORT_UNWIND_MEMORY_H */
