@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/unwinding.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,17 +97,23 @@ static int set_table(struct unwinding *u, __u32 number, const struct row_table *
 	return unwind_tables__set_rows(u->tables, number, &rows, now);
 }
 
-/* The kernel's image, which is the same in all processes: krait's own. */
-static int read_vdso(struct unwinding *u, const struct mapping *m, __u32 number, __u32 now)
+/*
+ * The kernel's image, which is the same in all processes: krait's own, whole, since a process may have
+ * unmapped a part of its own, and all have these rows.
+ */
+static int read_vdso(struct unwinding *u, __u32 number, __u32 now)
 {
 	cleanup_close int fd = memfd_create("vdso", MFD_CLOEXEC);
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	struct row_table table;
+	size_t size;
 	int err;
 
-	/* Two pages at least, as large as this kernel's everywhere. */
-	if (fd < 0 || !image || m->end - m->start > 1U << 16 ||
-	    write(fd, image, m->end - m->start) != (ssize_t)(m->end - m->start))
+	if (fd < 0 || !image)
+		return -ENODATA;
+	/* Its section headers come last. */
+	size = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
+	if (write(fd, image, size) != (ssize_t)size)
 		return -ENODATA;
 	err = elf_rows(fd, &table);
 	if (err)
@@ -124,7 +131,7 @@ static int read_rows(struct unwinding *u, struct process *p, const struct mappin
 	int err;
 
 	if (!strcmp(module__name(m->module), VDSO))
-		return read_vdso(u, m, number, now);
+		return read_vdso(u, number, now);
 	err = native__rows(p->native, m, now_ns, &rows);
 	return err ? err : unwind_tables__set_rows(u->tables, number, &rows, now);
 }
