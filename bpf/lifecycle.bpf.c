@@ -260,12 +260,13 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	__u32 parent_pid = BPF_CORE_READ(parent, tgid), pid = BPF_CORE_READ(child, tgid);
+	__u64 parent_start_ns = process_start_ns(parent);
 	struct proc_info *known, proc;
 	struct record_task record;
 
 	if ((__u32)BPF_CORE_READ(child, pid) != pid)
 		return 0; /* a thread */
-	known = find_proc(parent_pid, process_start_ns(parent));
+	known = find_proc(parent_pid, parent_start_ns);
 	if (!known)
 		return 0; /* not followed, or not Python: its exec tells, or a probe */
 	proc = *known;
@@ -277,6 +278,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.mmaps = 0;
 	put_proc(pid, &proc);
 	record.parent_pid = parent_pid;
+	record.parent_start_ns = parent_start_ns;
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 

@@ -255,7 +255,10 @@ struct record_task {
 	__u32 layout; /* exec of a known binary, runtime: its layout, else KRAIT_NO_LAYOUT */
 	char comm[16];
 	__u64 runtime_addr; /* with a layout */
-	__u64 dropped; /* exit: as in struct proc_info */
+	union {
+		__u64 dropped; /* exit: as in struct proc_info */
+		__u64 parent_start_ns; /* fork: with parent_pid, whose copy the child is; 0 unknown */
+	};
 	__u32 uid; /* of the task's real credentials, as the host has it */
 	__u32 file; /* with a layout: binary_info.file */
 };

@@ -193,6 +193,14 @@ void script_fork(struct script *s, double ms, const struct actor *child, pid_t p
 	put_task(s, ms, RECORD_FORK, child, (struct record_task){ .parent_pid = (__u32)parent });
 }
 
+void script_fork_of(struct script *s, double ms, const struct actor *child,
+		    const struct actor *parent)
+{
+	put_task(s, ms, RECORD_FORK, child,
+		 (struct record_task){ .parent_pid = (__u32)parent->pid,
+				       .parent_start_ns = parent->start_ns });
+}
+
 void script_exec(struct script *s, double ms, const struct actor *a)
 {
 	put_task(s, ms, RECORD_EXEC, a, (struct record_task){ 0 });

@@ -61,6 +61,9 @@ void script_start(struct script *s, double ms, const struct actor *a);
 void script_dropped(struct script *s, double ms, const struct actor *a, __u64 cnt);
 
 void script_fork(struct script *s, double ms, const struct actor *child, pid_t parent);
+/* The same, with the start of the parent: which process of that pid it is. */
+void script_fork_of(struct script *s, double ms, const struct actor *child,
+		    const struct actor *parent);
 void script_exec(struct script *s, double ms, const struct actor *a);
 void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropped);
 void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_t tid,

@@ -49,10 +49,20 @@ static struct entry *find_or_begin(struct processes *ps, const struct record_tas
 	return e;
 }
 
+/* Where the parent's exit, or the next process's exec, was dropped, another process may be on record there. */
+static struct entry *find_parent(struct processes *ps, const struct record_task *record)
+{
+	bool past;
+
+	if (!record->parent_start_ns)
+		return entry_find(ps, (pid_t)record->parent_pid);
+	return find_started(ps, (pid_t)record->parent_pid, record->parent_start_ns, &past);
+}
+
 /* A child has its parent's image: it is ready at once, without a look at its memory. */
 static void on_fork(struct processes *ps, const struct record_task *record)
 {
-	struct entry *parent = entry_find(ps, record->parent_pid), *child;
+	struct entry *parent = find_parent(ps, record), *child;
 	struct process *p;
 	bool past;
 
