@@ -93,6 +93,9 @@ def check_filters(tap, python):
         h.check_accounts(tap, python.name + ": --name", r)
         r = h.record("--name", "no such", *everything)
         tap.equal(r.code, 6, python.name + ": --name that nothing has", r.err)
+        done = h.run_krait("record", "--name", "no such", "-d", "100ms", "-o", "/dev/null", "-f", "folded")
+        tap.ok("inspected" not in done.stderr,
+               python.name + ": a process that cannot be read and is not wanted is not worth a word", done.stderr)
         if grouped:
             for path in (group, group[1:], folder + "/"):
                 r = h.record("-a", "--cgroup", path, *everything)

@@ -104,6 +104,15 @@ static int begin_tracking(struct processes *ps, struct process *p)
 	return -ENOMEM;
 }
 
+/*
+ * Is that one of those the user asked for? Of a process that nobody may read a filter knows the command
+ * only, as of one that has gone.
+ */
+static bool is_wanted_unread(const struct processes *ps, const struct process *p)
+{
+	return filter_matches(ps->config.filter, p->info.comm, NULL, "");
+}
+
 /* It is not to be sampled, or not now. */
 static void put_off(struct processes *ps, struct entry *e, int err)
 {
@@ -117,7 +126,8 @@ static void put_off(struct processes *ps, struct entry *e, int err)
 	} else {
 		p->state = PROCESS_REFUSED;
 		p->retry_ns = 0;
-		refusals_note(&ps->refusals, err, p->info.why, p->pid);
+		if (err != -EACCES || is_wanted_unread(ps, p))
+			refusals_note(&ps->refusals, err, p->info.why, p->pid);
 		log_debug("processes", "%d is not sampled: %s", p->pid, p->info.why);
 	}
 }
