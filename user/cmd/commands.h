@@ -12,6 +12,7 @@ int cmd_report(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 
 #endif /* KRAIT_CMD_COMMANDS_H */

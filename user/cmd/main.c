@@ -36,6 +36,8 @@ static const struct command {
 	  "write flame graph, pprof, speedscope, Firefox, callgrind ...", cmd_convert },
 	{ "list", "krait list", "list Python processes and how they would be profiled", cmd_list,
 	  true },
+	{ "dump", "krait dump", "print what every thread of a process does right now", cmd_dump,
+	  true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
 };

@@ -26,17 +26,6 @@ static void unknown_frame(struct naming *n, const struct process *p,
 		log_debug("naming", "unknown function: pid %d, code %#llx", p->pid, f->code_addr);
 }
 
-/*
- * Under a class that is called, the interpreter keeps a frame of its own which only checks that
- * __init__ gave None (_Py_InitCleanup, Python/specialize.c, 3.13+). No source has
- * it, and CPython shows it nowhere. Its code starts at line 0, as no compiled function does.
- */
-static bool is_init_check(const struct code_symbol *code)
-{
-	return code->first_line == 0 && !strcmp(code->qualname, "__init__") &&
-	       !strcmp(code->filename, "__init__");
-}
-
 /* The code object of the profile that this is; 0 where there is no room. */
 static __u32 add_code(struct naming *n, const struct code_symbol *code)
 {
@@ -88,7 +77,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	struct code_symbol code;
 
 	if (symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
-		if (is_init_check(&code))
+		if (code_symbol_is_internal(&code))
 			return parent;
 		name_frame(n, &frame, &code);
 		if (f->instr_off >= 0)

@@ -440,3 +440,9 @@ const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s)
 {
 	return &s->stats;
 }
+
+bool code_symbol_is_internal(const struct code_symbol *code)
+{
+	return code->first_line == 0 && !strcmp(code->qualname, "__init__") &&
+	       !strcmp(code->filename, "__init__");
+}

@@ -14,6 +14,7 @@
 #define KRAIT_SYMBOL_SYMBOLIZER_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 #include "abi.h"
 #include "symbol/linetable.h"
@@ -69,6 +70,13 @@ void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
 				       struct code_symbol *ret_code,
 				       struct source_position *ret_position);
+
+/*
+ * Under a class that is called, the interpreter keeps a frame of its own which only checks that
+ * __init__ gave None (_Py_InitCleanup, Python/specialize.c, 3.13+). No source has
+ * it, and CPython shows it nowhere. Its code starts at line 0, as no compiled function does.
+ */
+bool code_symbol_is_internal(const struct code_symbol *code);
 
 /*
  * Takes in what the kernel saw of a code object, in the interrupt of a sample that follows. A

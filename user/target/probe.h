@@ -16,6 +16,7 @@
 #include "target/context.h"
 #include "target/file_id.h"
 #include "target/process.h"
+#include "target/probe_threads.h"
 #include "target/process_info.h"
 #include "worker/channel.h"
 
@@ -31,6 +32,7 @@ enum probe_op {
 	PROBE_MAPS, /* dir. Answer: a descriptor of a list (probe_maps.h) */
 	PROBE_FILE, /* dir. Answer: a struct probe_file and a descriptor of a mapped file */
 	PROBE_DEBUG, /* dir. Answer: a descriptor of a file in its root, debug_file_open() */
+	PROBE_THREADS, /* dir, mem. Answer: a descriptor of a list (probe_threads.h) */
 	PROBE_ANCHOR_READ, /* dir, mem. Answer: a struct probe_anchor_state */
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
 	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
@@ -75,6 +77,7 @@ struct probe_request {
 		uid_t owner;
 	} debug;
 	struct probe_anchor anchor;
+	struct probe_threads_ask threads;
 };
 
 struct probe_answer {

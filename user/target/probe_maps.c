@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "target/maps.h"
+#include "target/probe_list.h"
 #include "util/cleanup.h"
 #include "util/hash.h"
 
@@ -138,18 +139,6 @@ static int fill(struct list *l)
 	return r;
 }
 
-static int write_all(int fd, const void *data, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, (const char *)data + done, len - done);
-
-		if (n <= 0)
-			return n < 0 && errno ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 int probe_maps_list(int dir)
 {
 	cleanup_free struct list *l = calloc(1, sizeof(*l));
@@ -161,29 +150,17 @@ int probe_maps_list(int dir)
 	l->dir = dir;
 	r = fill(l);
 	if (!r)
-		r = write_all(fd, &l->head, sizeof(l->head));
+		r = probe_list_write(fd, &l->head, sizeof(l->head));
 	if (!r)
-		r = write_all(fd, l->mappings, l->head.mapping_cnt * sizeof(l->mappings[0]));
+		r = probe_list_write(fd, l->mappings, l->head.mapping_cnt * sizeof(l->mappings[0]));
 	if (!r)
-		r = write_all(fd, l->files, l->head.file_cnt * sizeof(l->files[0]));
+		r = probe_list_write(fd, l->files, l->head.file_cnt * sizeof(l->files[0]));
 	if (!r)
-		r = write_all(fd, l->names, l->head.names_len);
+		r = probe_list_write(fd, l->names, l->head.names_len);
 	return r ? r : take_fd(&fd);
 }
 
 /* ---- the same, in krait ----------------------------------------------------------------------- */
-
-static int read_all(int fd, void *buf, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pread(fd, (char *)buf + done, len - done, (off_t)done);
-
-		if (n <= 0)
-			return n < 0 ? -errno : -EPROTO;
-		done += (size_t)n;
-	}
-	return 0;
-}
 
 static bool is_sane(const struct probe_maps *m)
 {
@@ -208,7 +185,7 @@ int probe_maps_read(int fd, struct probe_maps *ret)
 {
 	struct head head;
 	size_t size;
-	int r = read_all(fd, &head, sizeof(head));
+	int r = probe_list_read(fd, &head, sizeof(head));
 
 	*ret = (struct probe_maps){ 0 };
 	if (r)
@@ -228,7 +205,7 @@ int probe_maps_read(int fd, struct probe_maps *ret)
 	ret->file_cnt = head.file_cnt;
 	ret->names_len = head.names_len;
 	ret->cut = head.cut;
-	r = read_all(fd, ret->memory, size);
+	r = probe_list_read(fd, ret->memory, size);
 	if (!r && !is_sane(ret))
 		r = -EPROTO;
 	if (r)

@@ -180,18 +180,20 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 	p->came = take_fd(&fds[FILE_FD]);
 }
 
-/* Asks and waits. The answer is in buf, p->len bytes, and p->came. */
-static int call(struct probed *p, struct probe_request *r, unsigned fd, void *buf, size_t size)
+/* Asks and waits. The answer is in buf, p->len bytes, and p->came. The request has fd_cnt descriptors from fd on. */
+static int call_with(struct probed *p, struct probe_request *r, unsigned fd, unsigned fd_cnt,
+		     void *buf, size_t size)
 {
 	int err = await_open(p);
 
 	if (err)
 		return err;
-	if (p->fds[fd] < 0)
-		return -EPERM;
+	for (unsigned i = fd; i < fd + fd_cnt; i++)
+		if (p->fds[i] < 0)
+			return -EPERM;
 	r->pid = p->pid;
 	r->start_ticks = p->start_ticks;
-	err = prober__ask(p->prober, PROBER_NOW, r, &p->fds[fd], 1, on_answer, p);
+	err = prober__ask(p->prober, PROBER_NOW, r, &p->fds[fd], fd_cnt, on_answer, p);
 	if (err) {
 		note_end(p, err);
 		return err;
@@ -205,6 +207,11 @@ static int call(struct probed *p, struct probe_request *r, unsigned fd, void *bu
 	wait_for(p->prober, p, &p->busy);
 	p->buf = NULL;
 	return p->busy ? -EAGAIN : p->result;
+}
+
+static int call(struct probed *p, struct probe_request *r, unsigned fd, void *buf, size_t size)
+{
+	return call_with(p, r, fd, 1, buf, size);
 }
 
 static int probed_read(void *ctx, __u64 addr, void *buf, size_t len)
@@ -234,6 +241,21 @@ int probed__maps(struct probed *p, struct probe_maps *ret)
 	*ret = (struct probe_maps){ 0 };
 	if (!err)
 		err = p->came < 0 ? -EPROTO : probe_maps_read(p->came, ret);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
+int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
+		    struct probe_threads *ret)
+{
+	struct probe_request r = { .op = PROBE_THREADS, .threads = *ask };
+	char none;
+	int err = call_with(p, &r, DIR_FD, 2, &none, sizeof(none));
+
+	*ret = (struct probe_threads){ 0 };
+	if (!err)
+		err = p->came < 0 ? -EPROTO : probe_threads_read(p->came, ret);
 	cleanup_close_(&p->came);
 	p->came = -1;
 	return err;

@@ -67,6 +67,9 @@ void probed__close_file(struct probed *p) __attribute__((nonnull));
 /* Its mappings. 0, or a reason why not. */
 int probed__maps(struct probed *p, struct probe_maps *ret)
 	__attribute__((warn_unused_result, nonnull));
+/* Its threads, and the Python stacks of those that wait. 0, or a reason why not. */
+int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
+		    struct probe_threads *ret) __attribute__((warn_unused_result, nonnull));
 /*
  * Opens the file of a mapping, through the process: a regular file, for reading, in *ret which file that
  * is. A descriptor, now the caller's; -ENOEXEC where it is no regular file, or a reason why not.

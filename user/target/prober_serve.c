@@ -183,6 +183,12 @@ static int answer_maps(struct server *s, int dir)
 	return s->fds[2] < 0 ? s->fds[2] : 0;
 }
 
+static int answer_threads(struct server *s, const struct probe_request *r, int dir, int mem)
+{
+	s->fds[2] = probe_threads_list(dir, mem, &r->threads);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
 static int answer_anchor(struct server *s, const struct probe_request *r, int dir, int mem)
 {
 	int result = probe_anchor_access(&r->anchor, dir, mem, r->op == PROBE_ANCHOR_WRITE,
@@ -208,6 +214,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return fd_cnt == 1 ? answer_file(s, r, fds[0]) : -EINVAL;
 	case PROBE_DEBUG:
 		return fd_cnt == 1 ? answer_debug(s, r, fds[0]) : -EINVAL;
+	case PROBE_THREADS:
+		return fd_cnt == 2 ? answer_threads(s, r, fds[0], fds[1]) : -EINVAL;
 	case PROBE_ANCHOR_READ:
 	case PROBE_ANCHOR_WRITE:
 		return fd_cnt == 2 ? answer_anchor(s, r, fds[0], fds[1]) : -EINVAL;

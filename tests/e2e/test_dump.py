@@ -1,0 +1,93 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait dump: the stacks of threads that wait and of one that runs are those that the program says of
+itself, on every interpreter; as text and as JSON; nothing is stopped."""
+# run-tests: beside others
+import json
+import subprocess
+
+import harness as h
+
+
+class Said:
+    """What targets/doing.py says of its threads: by name (native id, frames innermost first)."""
+
+    def __init__(self):
+        self.threads = {}
+
+    def add(self, document):
+        self.threads = document
+
+
+def dumped(*args):
+    done = h.run_krait("dump", "--json", *args)
+    return done, json.loads(done.stdout) if done.stdout.startswith("[") else None
+
+
+def start(python):
+    return h.Target(python.command(python.target("doing.py")), oracle=Said())
+
+
+def frames_of(thread):
+    return [[f["name"], f.get("file", ""), f.get("line", 0)] for f in thread["frames"]]
+
+
+def check_python(tap, python):
+    name = python.name
+    with start(python) as target:
+        done, processes = dumped(str(target.pid))
+        if not tap.ok(done.returncode == 0 and processes, name + ": is dumped", done.stderr):
+            return
+        threads = {t["tid"]: t for t in processes[0]["threads"]}
+        for what, (tid, stack) in target.oracle.threads.items():
+            thread = threads.get(tid, {"frames": [], "state": "", "stack": ""})
+            frames = frames_of(thread)
+            if what == "busy":
+                # Where it is in its loop changes; which functions it is in does not.
+                frames, stack = [f[:2] for f in frames], [f[:2] for f in stack]
+                tap.ok(thread["stack"] in ("interrupted", "at rest"), name + ": busy", thread)
+            else:
+                tap.equal(thread["stack"], "at rest", "%s: %s held still" % (name, what), thread)
+            tap.equal(frames, stack, "%s: %s: its stack" % (name, what))
+        main = threads[target.pid]
+        tap.ok(main["main"] and frames_of(main)[-1][0] == "<module>", name + ": the main thread",
+               main)
+        tap.ok(target.alive(), name + ": it lives")
+
+
+def check_text(tap, python):
+    with start(python) as target:
+        done = h.run_krait("dump", str(target.pid))
+        lines = done.stdout.splitlines()
+        tap.ok(lines and lines[0].startswith("Process %d: " % target.pid) and
+               "Python " + python.version in lines[1], "text: the process", done.stdout[:500])
+        tap.ok(any(line.startswith("Thread %d " % target.pid) and "(main, " in line
+                   for line in lines), "text: the main thread", done.stdout[:500])
+        tap.ok("    asleep (doing.py:" in done.stdout, "text: a frame", done.stdout[:2000])
+
+
+def check_refused(tap):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        done, processes = dumped(str(process.pid))
+        process.kill()
+        tap.equal(done.returncode, 3, "what is no Python is refused", done.stdout)
+        tap.ok(processes and processes[0]["why"], "and why", done.stdout)
+    tap.equal(h.run_krait("dump").returncode, 2, "somebody must be named")
+    tap.equal(h.run_krait("dump", "x").returncode, 2, "by number")
+
+
+def main():
+    tap = h.Tap()
+    h.need_bpf()
+    pythons = h.interpreters(tap)
+    for python in pythons:
+        check_python(tap, python)
+    if pythons:
+        check_text(tap, h.newest(pythons))
+    check_refused(tap)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

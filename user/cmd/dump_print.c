@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/dump_print.h"
+
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/printable.h"
+#include "util/short_path.h"
+
+#define NAME_SHOWN 512
+
+static void put_text(FILE *out, const char *text)
+{
+	char *shown = printable(text);
+
+	fputs(shown ? shown : "?", out);
+	free(shown);
+}
+
+/* What it does, in a few words. */
+static void state_into(char *buf, size_t size, const struct look_thread *t)
+{
+	const struct probe_thread *os = &t->os;
+	char *call = NULL;
+
+	if (os->state == 'T' || os->state == 't') {
+		snprintf(buf, size, "%s", os->state == 'T' ? "stopped" : "stopped by a debugger");
+		return;
+	}
+	if (t->how == LOOK_INTERRUPTED || os->flags & PROBE_THREAD_RUNS) {
+		snprintf(buf, size, "running");
+		return;
+	}
+	if (os->flags & PROBE_THREAD_SYSCALL && os->syscall >= 0)
+		call = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, os->syscall);
+	if (call)
+		snprintf(buf, size, "%s %s", strstr(call, "nanosleep") ? "asleep in" : "waiting in",
+			 call);
+	else
+		snprintf(buf, size, "waiting");
+	free(call);
+}
+
+/* ---- text -------------------------------------------------------------------------------------- */
+
+static void print_frame(FILE *out, const struct look_frame *f)
+{
+	fputs("    ", out);
+	put_text(out, f->name);
+	if (*f->file) {
+		fputs(" (", out);
+		put_text(out, short_path(f->file));
+		if (f->line > 0)
+			fprintf(out, ":%d", f->line);
+		fputc(')', out);
+	}
+	fputc('\n', out);
+}
+
+static void print_thread(FILE *out, const struct look_process *p, const struct look_thread *t)
+{
+	char name[64], state[80];
+
+	printable_into(name, sizeof(name), t->os.comm);
+	state_into(state, sizeof(state), t);
+	fprintf(out, "\nThread %d \"%s\" (%s%s)\n", (int)t->os.tid, name,
+		t->os.tid == p->process.pid ? "main, " : "", state);
+	for (__u32 i = 0; i < t->frame_cnt; i++)
+		print_frame(out, &t->frames[i]);
+	if (t->how == LOOK_NATIVE)
+		fputs("    [no Python thread]\n", out);
+	else if (t->how == LOOK_NONE)
+		fprintf(out, "    [no stack: %s]\n", t->why ? t->why : "it did not hold still");
+	else if (!t->frame_cnt)
+		fputs("    [no Python frame]\n", out);
+}
+
+void dump_print(FILE *out, const struct look_process *p)
+{
+	char version[24];
+
+	fprintf(out, "Process %d: ", (int)p->process.pid);
+	put_text(out, p->has_info ? p->info.command : p->process.comm);
+	if (p->result) {
+		fputs("\n  ", out);
+		put_text(out, p->process.why);
+		fputc('\n', out);
+		return;
+	}
+	py_version_format(p->process.version, version, sizeof(version));
+	fprintf(out, "\nPython %s (", version);
+	put_text(out, p->process.file);
+	fputs(")\n", out);
+	/* The main thread has the process's own number. */
+	for (__u32 i = 0; i < p->thread_cnt; i++)
+		if (p->threads[i].os.tid == p->process.pid)
+			print_thread(out, p, &p->threads[i]);
+	for (__u32 i = 0; i < p->thread_cnt; i++)
+		if (p->threads[i].os.tid != p->process.pid)
+			print_thread(out, p, &p->threads[i]);
+	if (p->cut)
+		fputs("\n[more threads, not shown]\n", out);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+static const char *const how_names[] = {
+	[LOOK_NONE] = "none",
+	[LOOK_AT_REST] = "at rest",
+	[LOOK_INTERRUPTED] = "interrupted",
+	[LOOK_NATIVE] = "native",
+};
+
+static void put_frame(struct json *j, const struct look_frame *f)
+{
+	json_open_object(j);
+	json_put_string(j, "name", f->name);
+	if (*f->file)
+		json_put_string(j, "file", f->file);
+	if (f->line > 0)
+		json_put_number(j, "line", f->line);
+	if (f->mark)
+		json_put_bool(j, "mark", true);
+	json_close_object(j);
+}
+
+static void put_thread(struct json *j, const struct look_process *p, const struct look_thread *t)
+{
+	char state[80];
+
+	state_into(state, sizeof(state), t);
+	json_open_object(j);
+	json_put_number(j, "tid", t->os.tid);
+	json_put_number(j, "ns_tid", t->os.ns_tid);
+	json_put_string(j, "name", t->os.comm);
+	json_put_bool(j, "main", t->os.tid == p->process.pid);
+	json_put_string(j, "state", state);
+	json_put_number(j, "cpu_ns", (__s64)t->os.cpu_ns);
+	if (t->os.flags & PROBE_THREAD_PYTHON)
+		json_put_number(j, "interpreter", t->os.interp_id);
+	json_put_string(j, "stack", how_names[t->how]);
+	if (t->how == LOOK_NONE)
+		json_put_string(j, "why", t->why ? t->why : "it did not hold still");
+	json_put_array(j, "frames");
+	for (__u32 i = 0; i < t->frame_cnt; i++)
+		put_frame(j, &t->frames[i]);
+	json_close_array(j);
+	json_close_object(j);
+	json_newline(j);
+}
+
+void dump_put_json(struct json *j, const struct look_process *p)
+{
+	char version[24];
+
+	json_open_object(j);
+	json_put_number(j, "pid", p->process.pid);
+	json_put_string(j, "command", p->has_info ? p->info.command : p->process.comm);
+	if (p->process.version) {
+		py_version_format(p->process.version, version, sizeof(version));
+		json_put_string(j, "version", version);
+	}
+	if (p->result)
+		json_put_string(j, "why", p->process.why);
+	json_put_array(j, "threads");
+	for (__u32 i = 0; i < p->thread_cnt; i++)
+		put_thread(j, p, &p->threads[i]);
+	json_close_array(j);
+	json_put_bool(j, "cut", p->cut);
+	json_close_object(j);
+	json_newline(j);
+}

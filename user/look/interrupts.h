@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * interrupts.h - the stacks of threads that run right now, each walked by the kernel in an interrupt of its
+ * own: a recording of some milliseconds, of which the first sample of each thread counts.
+ */
+#ifndef KRAIT_LOOK_INTERRUPTS_H
+#define KRAIT_LOOK_INTERRUPTS_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "look/look.h"
+#include "util/error.h"
+
+/*
+ * For at most duration_ns of sampling, or until no thread of them lacks a stack. 0, or -1 with *err filled:
+ * the kernel cannot do it, or denies it.
+ */
+int look_interrupts(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
+		    struct error *err) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_LOOK_INTERRUPTS_H */

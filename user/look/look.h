@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * look.h - a process as it is right now: its threads, what each does, and where it is in its code.
+ *
+ * Nothing is stopped. A thread that waits is walked from here, and believed only if it did not run
+ * meanwhile (target/probe_threads.h); one that runs is walked by the kernel, in an interrupt of its own
+ * (look/interrupts.h). A thread of which neither could be had has no stack, and says why.
+ *
+ * Must hold: a stack is one that the thread really had, at one moment; those of different threads are of
+ * different moments.
+ */
+#ifndef KRAIT_LOOK_LOOK_H
+#define KRAIT_LOOK_LOOK_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "target/probe_threads.h"
+#include "target/process.h"
+#include "target/process_info.h"
+
+struct prober;
+
+struct look_frame {
+	char *name; /* UTF-8, never NULL */
+	char *file; /* UTF-8, never NULL, "" unknown */
+	int line; /* -1 unknown */
+	bool mark; /* krait's own remark, such as "[truncated: depth]" */
+};
+
+enum look_how {
+	LOOK_NONE, /* no stack: why says it */
+	LOOK_AT_REST, /* it did not run from before its walk until after it */
+	LOOK_INTERRUPTED, /* walked by the kernel, in its own interrupt */
+	LOOK_NATIVE, /* it has no Python state: there is nothing to walk */
+};
+
+struct look_thread {
+	struct probe_thread os; /* what the kernel says of it */
+	enum look_how how;
+	const char *why; /* LOOK_NONE: a sentence; static */
+	struct look_frame *frames; /* leaf first */
+	__u32 frame_cnt, frame_cap;
+};
+
+struct look_process {
+	struct py_process process;
+	struct process_info info;
+	bool has_info;
+	int result; /* as py_process_identify(); process.why says more */
+	struct look_thread *threads; /* by tid */
+	__u32 thread_cnt, thread_cap;
+	bool cut; /* it has more threads than are listed */
+};
+
+/* Of one process that is looked at. NULL: out of memory. */
+struct look_process *look__new(pid_t pid) __attribute__((warn_unused_result));
+void look__free(struct look_process *p);
+
+/*
+ * Identifies the process, lists its threads and walks those that wait. 0, or why that cannot be done: as
+ * py_process_identify(), -ETIMEDOUT reading it does not come back.
+ */
+int look__take(struct look_process *p, struct prober *prober)
+	__attribute__((warn_unused_result, nonnull));
+/* The same again for threads that have no stack yet. */
+int look__again(struct look_process *p, struct prober *prober)
+	__attribute__((warn_unused_result, nonnull));
+
+/* Python threads of which there is no stack yet. */
+__u32 look__missing(const struct look_process *p) __attribute__((nonnull));
+/* The thread of that id, or NULL. */
+struct look_thread *look__thread(struct look_process *p, pid_t tid) __attribute__((nonnull));
+
+/* 0 or -ENOMEM. The texts are copied. */
+int look_thread_add(struct look_thread *t, const char *name, const char *file, int line, bool mark)
+	__attribute__((warn_unused_result, nonnull));
+void look_thread_clear(struct look_thread *t) __attribute__((nonnull));
+
+#endif /* KRAIT_LOOK_LOOK_H */

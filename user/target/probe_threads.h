@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * probe_threads.h - all threads of a process as they are now, as a prober lists them and krait reads the
+ * list: what the kernel says of each, and the Python stack of those that wait.
+ *
+ * A thread is never stopped. Its stack is believed only if it did not run from before the walk until after
+ * it: the kernel says that it is off its CPU (/proc/PID/task/TID/syscall, which waits for that:
+ * lib/syscall.c, task_current_syscall()) and has not come to one since (run count of
+ * /proc/PID/task/TID/schedstat, kernel/sched/stats.h, sched_info_arrive()). The stack of a thread that runs
+ * cannot be had this way.
+ *
+ * A process chooses how many threads and frames it has: a list ends where its bounds are met, and says with
+ * which thread to go on.
+ *
+ * Must hold: the reader follows no index that it has not checked.
+ */
+#ifndef KRAIT_TARGET_PROBE_THREADS_H
+#define KRAIT_TARGET_PROBE_THREADS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "abi.h"
+
+/* Of one list. */
+#define PROBE_THREADS_MAX 1024U
+#define PROBE_THREADS_FRAMES_MAX 65536U
+
+/* Whose threads, and which of them. */
+struct probe_threads_ask {
+	struct py_offsets offsets;
+	__u64 runtime_addr; /* 0: no Python, the kernel's part alone */
+	pid_t first_tid; /* threads with a lower id are left out; 0 all */
+	pid_t only_tid; /* 0 all */
+};
+
+enum probe_thread_flag {
+	/* It did not run while its stack was walked: what is here belongs together. */
+	PROBE_THREAD_HELD = 1 << 0,
+	/* It runs, or waits for a CPU: no stack. */
+	PROBE_THREAD_RUNS = 1 << 1,
+	PROBE_THREAD_SYSCALL = 1 << 2, /* syscall and args are known */
+	PROBE_THREAD_PYTHON = 1 << 3, /* it has a thread state */
+};
+
+struct probe_thread {
+	pid_t tid, ns_tid; /* here; in the process's own pid namespace */
+	char comm[16]; /* any bytes, NUL-terminated */
+	char state; /* as /proc/PID/stat has it */
+	__u8 flags; /* enum probe_thread_flag */
+	__u8 reason; /* enum reason, of the walk; with PROBE_THREAD_HELD and PROBE_THREAD_PYTHON */
+	__u8 tries; /* that it took */
+	__s32 syscall; /* -1: not in one (a page fault, say) */
+	__u64 args[6];
+	__u64 stack_ptr, ip; /* of user space; with PROBE_THREAD_SYSCALL */
+	__u64 cpu_ns, delay_ns,
+		runs; /* on CPUs, waiting for one, how often it got one; 0 unknown */
+	__u64 tstate_addr, interp_addr, thread_ptr;
+	__s64 interp_id;
+	__u32 first_frame, frame_cnt; /* in frames, leaf first */
+};
+
+struct probe_threads {
+	const struct probe_thread *threads; /* by tid */
+	const struct frame *frames;
+	__u32 thread_cnt, frame_cnt;
+	pid_t next_tid; /* to go on with; 0 that was all */
+	__u32 list_reason; /* enum reason: how reading the thread states went */
+	__u64 time_ns; /* CLOCK_MONOTONIC, when the list was begun */
+	void *memory;
+};
+
+/* In a prober. dir: of /proc/PID; mem: its memory. A descriptor of the list, or -ESRCH, -EACCES, -errno. */
+int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask)
+	__attribute__((warn_unused_result, nonnull));
+
+/* In krait: the list of that descriptor, which stays the caller's. 0, -EPROTO, -errno. */
+int probe_threads_read(int fd, struct probe_threads *ret)
+	__attribute__((warn_unused_result, nonnull));
+void probe_threads_free(struct probe_threads *l) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_PROBE_THREADS_H */
