@@ -118,8 +118,9 @@ struct proc_info {
 	__u32 search_states;
 	__u32 mmaps; /* mappings that were reported; the kernel counts */
 	__u32 pad_;
+	__u64 since_ns; /* CLOCK_MONOTONIC: when user space entered it, or its parent; 0 it was the kernel */
 };
-_Static_assert(sizeof(struct proc_info) == 72, "struct proc_info is shared with BPF");
+_Static_assert(sizeof(struct proc_info) == 80, "struct proc_info is shared with BPF");
 
 /*
  * What is known of an interpreter before it runs: of an executable (map binaries), or of a function
@@ -160,6 +161,33 @@ struct thread_slot {
 	__u32 taken; /* a program is at work with it, and with the anchor */
 };
 _Static_assert(sizeof(struct thread_slot) == 80, "struct thread_slot is shared with BPF");
+
+/*
+ * What is known of a thread's time on and off the CPU. Only switches write it: one CPU at a time, in the
+ * order in which they happen. 64 bytes: a line of the cache.
+ */
+struct thread_wait {
+	__u64 thread_start_ns; /* whose, with tid; 0: nobody's */
+	__u64 from_ns; /* CLOCK_MONOTONIC; from then on all its time is in on_ns, off_ns, and since since_ns */
+	__u64 since_ns; /* when it came to the CPU, or left it */
+	__u64 on_ns, off_ns;
+	__u64 run_delay_ns; /* the kernel's sum as it left: how long it was ready to run */
+	__u32 tid;
+	__u32 pid;
+	__u32 left; /* switch.h */
+	__u16 task_state; /* as it left */
+	__u8 is_off;
+	__u8 pad_;
+};
+_Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared with BPF");
+
+/* Threads whose waits can be known at once: 2 MiB. A thread has two places where it may be. */
+#define KRAIT_MAX_WAITS 32768
+
+static inline __u32 wait_place(__u32 tid, int second)
+{
+	return (second ? (tid * 2654435761U) >> 11 : tid) % KRAIT_MAX_WAITS;
+}
 
 #define KRAIT_NO_SLOT (~0U)
 #define KRAIT_NO_ANCHOR (~0U)
@@ -215,6 +243,8 @@ enum counter {
 	COUNTER_CODE_SENT, /* snapshots of code objects */
 	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
 	COUNTER_THREAD_STEPS, /* thread states looked at in searches */
+	COUNTER_WAITS_REFUSED, /* threads that left a CPU and found no room in the map waits */
+	COUNTER_WAITS_MISSED_NS, /* off the CPU, by samples whose stack could not be taken */
 	COUNTER_CNT
 };
 

@@ -56,7 +56,7 @@ static __always_inline void take_kernel(const struct trigger *t, struct scratch 
 
 	if (!room)
 		return;
-	size = bpf_get_stack(t->ctx, room, KRAIT_MAX_KERNEL * sizeof(*room), 0);
+	size = bpf_get_stack(t->ctx, room, KRAIT_MAX_KERNEL * sizeof(*room), t->kernel_skip);
 	if (size > 0)
 		section_append(&s->record, SECTION_KERNEL, size / sizeof(*room));
 }

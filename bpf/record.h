@@ -146,7 +146,26 @@ enum record_section {
 	SECTION_FRAMES, /* struct frame: Python's, leaf first */
 	SECTION_NATIVE, /* struct native_frame, leaf first */
 	SECTION_KERNEL, /* __u64: addresses, leaf first */
+	SECTION_WAIT, /* struct wait_facts, of time off the CPU: one */
 	SECTION_CNT
+};
+
+/* What the kernel knows of a wait that is over, or of one that lasts: user space makes a state of it. */
+struct wait_facts {
+	__u64 length_ns; /* of this wait; the record's period is what it stands for */
+	__u64 runnable_ns; /* of these, the thread could have run */
+	__u64 args[3]; /* of the system call, as the thread passed them */
+	__s32 syscall; /* its number; -1: none */
+	__u32 task_state; /* TASK_* as the thread left; 0: it could have gone on */
+	__u16 file_mode; /* of the file that args[0] is the descriptor of, if it is one; 0 unknown */
+	__u8 flags; /* enum wait_flag */
+	__u8 pad_[5];
+};
+_Static_assert(sizeof(struct wait_facts) == 56, "struct wait_facts is shared with BPF");
+
+enum wait_flag {
+	WAIT_IO = 1 << 0, /* the kernel counts it as waiting for a disk */
+	WAIT_HAS_SYSCALL = 1 << 1, /* syscall and args are known */
 };
 
 /* Size of one element. */
@@ -159,6 +178,8 @@ static inline __u32 section_unit(enum record_section section)
 		return sizeof(struct native_frame);
 	case SECTION_KERNEL:
 		return sizeof(__u64);
+	case SECTION_WAIT:
+		return sizeof(struct wait_facts);
 	case SECTION_CNT:
 		break;
 	}
@@ -188,7 +209,7 @@ struct record_sample {
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */
 	__u8 native_reason; /* enum native_reason */
-	__u8 pad_[5];
+	__u8 pad_[3];
 	__u16 cnt[SECTION_CNT]; /* elements of each section */
 	char comm[16]; /* of the thread */
 };

@@ -33,6 +33,8 @@
 #include "describe.h"
 #include "loops.h"
 
+struct wait_note;
+
 /* What an entry point knows of the interrupt. The thread is the current one. */
 struct trigger {
 	void *ctx; /* the program's own, for bpf_get_stack() */
@@ -43,13 +45,16 @@ struct trigger {
 	bool in_kernel; /* the interrupted code is the kernel's: regs are none */
 	struct native_regs regs; /* of the interrupted code */
 	const void *pt_regs; /* all of them, in the kernel's memory; NULL: nobody has them */
+	const struct wait_note *wait; /* of a wait that is over; NULL: it is none */
 	/* Constants of the program: */
 	bool has_loop; /* bpf_loop() is there (5.17+) */
 	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
+	__u64 kernel_skip; /* so many of the kernel's frames lead to the program itself */
 };
 
 #include "python_stack.h"
 #include "native_stack.h"
+#include "wait.h"
 
 static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
 					 const struct proc_info *proc, struct task_struct *task)
@@ -172,6 +177,8 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	begin_record(&s->record, t, proc, task);
 	settle_python(s, take_python(s, proc, task, t->has_loop));
 	take_native_and_kernel(t, s, task);
+	if (t->wait)
+		take_wait(t->wait, s, task);
 	emit_record(s, proc, counts);
 	give_back_thread_maps(s);
 	scratch_give_back(s);

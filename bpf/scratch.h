@@ -7,7 +7,8 @@
  * of which a CPU runs one at a time:
  *  - perf events: the kernel itself lets only one of their programs run on a CPU, whatever they come as
  *    (bpf_prog_active; bpf_overflow_handler() in kernel/events/core.c);
- *  - a tracepoint that fires with interrupts off, such as sched_switch: on a CPU it cannot meet itself.
+ *  - a tracepoint that cannot meet itself on a CPU: interrupts are off there, or those that come do not lead
+ *    to it (the end of a scheduler's switch, with preemption off).
  * A program that can be preempted needs more than a context: another thread's may run before it ends.
  *
  * Must hold: nobody gets memory that is in use. That contexts are as described is the rule, taken is the
@@ -31,7 +32,7 @@ struct scratch {
 	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
 	/* Room behind the frames: other sections follow them wherever they end. */
-	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL];
+	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8];
 };
 
 /*

@@ -139,13 +139,23 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 #define REG_IP 16
 #define REG_MODE 17 /* cs */
 #define REG_SP 19
+#define REG_SYSCALL 15 /* orig_ax: negative where the kernel was entered otherwise */
+#define REG_ARGS                                                                                   \
+	{                                                                                          \
+		14, 13, 12                                                                         \
+	} /* di, si, dx */
 #define MODE_IS_USER(mode) (((mode)&3) == 3)
 #elif defined(__TARGET_ARCH_arm64)
-#define TASK_REGS_WORDS 34
+#define TASK_REGS_WORDS 36
 #define REG_FP 29
 #define REG_IP 32
 #define REG_MODE 33 /* pstate */
 #define REG_SP 31
+#define REG_SYSCALL 35 /* syscallno: -1 where the kernel was entered otherwise */
+#define REG_ARGS                                                                                   \
+	{                                                                                          \
+		34, 1, 2                                                                           \
+	} /* orig_x0, x1, x2 */
 #define MODE_IS_USER(mode) (((mode)&15) == 0)
 #endif
 

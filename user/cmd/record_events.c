@@ -83,4 +83,10 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 			e->frequency = o->frequency;
 		check_event(o, i, state);
 	}
+	if (!o->off_cpu)
+		return;
+	if (o->event_cnt == KRAIT_MAX_EVENTS)
+		argp_error(state, "--off-cpu is one more event, and %d is the most",
+			   KRAIT_MAX_EVENTS);
+	event_off_cpu(&o->events[o->event_cnt++], o->off_cpu_ns);
 }

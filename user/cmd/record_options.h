@@ -30,6 +30,8 @@ struct record_options {
 	__u64 frequency; /* Hz; 0: none of them has one */
 	__u64 period; /* events for each sample; 0: none of them has one */
 	__u64 duration_ns; /* 0: no limit */
+	bool off_cpu; /* time off the CPU, too */
+	__u64 off_cpu_ns; /* shorter waits are sampled */
 	const char *outputs[RECORD_MAX_OUTPUTS];
 	size_t output_cnt;
 	bool default_output; /* none was named: the earlier one is kept as perf.data.old */

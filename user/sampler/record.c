@@ -12,6 +12,7 @@ static const __u16 cnt_max[SECTION_CNT] = {
 	[SECTION_FRAMES] = KRAIT_MAX_FRAMES,
 	[SECTION_NATIVE] = KRAIT_MAX_NATIVE,
 	[SECTION_KERNEL] = KRAIT_MAX_KERNEL,
+	[SECTION_WAIT] = 1,
 };
 
 /* Bytes of the header and the sections before that one. */

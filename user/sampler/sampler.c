@@ -24,6 +24,7 @@
 #include "sampler/record.h"
 #include "sampler/ring.h"
 #include "sampler/slots.h"
+#include "sampler/switches.h"
 #include "sampler/unwind_maps.h"
 #include "sampler/uprobes.h"
 #include "rows.h"
@@ -67,6 +68,7 @@ struct sampler {
 	struct unwind_maps *unwind; /* NULL: no native stacks */
 	struct layouts *layouts;
 	struct known_files *known_files;
+	struct switches *switches; /* NULL: time off the CPU is not asked for */
 };
 
 static size_t ring_bytes(const struct sampler_config *config)
@@ -105,7 +107,8 @@ static int configure(struct sampler *s, const struct features *features)
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
 	err |= bpf_program__set_autoload(skel->progs.process_mmap, s->config.native);
-	err |= bpf_map__set_max_entries(skel->maps.scratch, cpus); /* CONTEXT_EVENT only */
+	err |= bpf_map__set_max_entries(skel->maps.scratch,
+					s->switches ? cpus * CONTEXT_CNT : cpus);
 	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	skel->rodata->cpu_cnt = cpus;
@@ -116,7 +119,7 @@ static int configure(struct sampler *s, const struct features *features)
 	skel->rodata->audit_every = s->config.audit_every;
 	skel->rodata->follow_all = s->config.follow_all;
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	skel->rodata->several_events = s->config.event_cnt > 1;
+	skel->rodata->several_events = s->config.event_cnt - !!s->switches > 1;
 	skel->rodata->want_native = s->config.native;
 	skel->rodata->want_kernel = s->config.kernel;
 	skel->rodata->has_task_regs = features->task_regs;
@@ -132,6 +135,11 @@ static int load(struct sampler *s, struct error *err)
 	if (result)
 		return result;
 	s->skel = programs_open(&types_fd);
+	if (s->skel && switches_wanted(&s->config)) {
+		s->switches = switches__new(s->skel, &s->config, features.bpf_loop, err);
+		if (!s->switches)
+			return -1;
+	}
 	if (!s->skel || configure(s, &features))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
 				 strerror(errno));
@@ -242,6 +250,7 @@ void sampler__free(struct sampler *s)
 	if (!s)
 		return;
 	perf_events__free(s->events);
+	switches__free(s->switches);
 	known_files__free(s->known_files);
 	layouts__free(s->layouts);
 	unwind_maps__free(s->unwind);
@@ -262,6 +271,8 @@ int sampler__start(struct sampler *s, struct error *err)
 	if (!s->reader)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot start a thread: %s",
 				 strerror(errno));
+	if (s->switches && switches__start(s->switches, err))
+		return -1;
 	s->events = perf_events__new(&s->config, s->program, err);
 	return s->events ? 0 : -1;
 }
@@ -275,6 +286,8 @@ void sampler__stop(struct sampler *s)
 			perf_events__ticks(s->events, i, end_ns < now_ns ? end_ns : now_ns);
 	perf_events__free(s->events);
 	s->events = NULL;
+	if (s->switches)
+		switches__stop(s->switches);
 	if (s->reader)
 		reader__finish(s->reader);
 }
@@ -337,6 +350,7 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 	struct proc_info full = *info;
 
 	full.flags |= PROC_PYTHON;
+	full.since_ns = clock_monotonic_ns();
 	return procs_enter(&s->procs, pid, &full);
 }
 

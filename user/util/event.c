@@ -159,6 +159,20 @@ bool event_is_clock(const struct event_spec *event)
 						     event->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool event_is_off_cpu(const struct event_spec *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && !strcmp(event->name, EVENT_OFF_CPU);
+}
+
+/* Readers that know nothing of it see an event of the kernel's that is counted at the same places. */
+void event_off_cpu(struct event_spec *ret, __u64 threshold_ns)
+{
+	*ret = (struct event_spec){ .name = EVENT_OFF_CPU,
+				    .type = PERF_TYPE_SOFTWARE,
+				    .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+				    .period = threshold_ns };
+}
+
 void event_default(struct event_spec *ret)
 {
 	*ret = (struct event_spec){ .name = "cpu-clock",

@@ -34,6 +34,13 @@ int event_parse(struct event_spec *ret, const char *text, size_t len)
 /* Its periods are nanoseconds, and all samples weigh the same. */
 bool event_is_clock(const struct event_spec *event);
 
+/* Its periods are nanoseconds off the CPU, which differ from sample to sample. No perf event: bpf/switch.bpf.c. */
+bool event_is_off_cpu(const struct event_spec *event);
+
+/* "offcpu-time", perf's own name for it; waits of that length are all there, shorter ones are sampled. */
+#define EVENT_OFF_CPU "offcpu-time"
+void event_off_cpu(struct event_spec *ret, __u64 threshold_ns);
+
 /* The shortest period of a clock that the kernel keeps to (perf_swevent_init_hrtimer()). */
 #define EVENT_CLOCK_MIN_NS 10000
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * switch.h - which waits of a thread get a stack, and for how much time each stack stands.
+ *
+ * A wait of at least one period gets a stack and counts as long as it was. Shorter ones share stacks as interrupts
+ * of a clock share CPU time: points are laid on the time that a thread has spent in its short waits, one period
+ * apart on average, and the wait that a point falls into gets a stack that stands for one period. So a wait has its
+ * stack with the probability length / period, and what all of them stand for is right on average, for each stack
+ * that there is. The distances vary, so that no rhythm of the program can keep step with them.
+ *
+ * A CPU that has spent too much on stacks makes the period longer, by powers of two: that changes how many
+ * stacks there are, not what they add up to. Built for the host, too.
+ *
+ * Must hold: on each CPU stacks take no more than one part in SWITCH_SHARE of the time, but for the first
+ * moments of a burst; what is taken does not depend on what has not yet happened.
+ */
+#ifndef KRAIT_SWITCH_H
+#define KRAIT_SWITCH_H
+
+/* The period is a power of two, in ns: 1.05 ms unless asked for another, and these at the least and most. */
+#define SWITCH_PERIOD_SHIFT 20
+#define SWITCH_PERIOD_SHIFT_MIN 13
+#define SWITCH_PERIOD_SHIFT_MAX 30
+/* The distance to a thread's next point, in parts of a period. */
+#define SWITCH_UNIT_SHIFT 20
+/* 1/64 of the time: 1.6 %. */
+#define SWITCH_SHARE 64
+/* The period is reviewed that often, and at once where the whole window's share is spent. */
+#define SWITCH_WINDOW_NS 16777216ULL
+
+/* What one CPU has spent. */
+struct switch_budget {
+	__u64 window_ns; /* when it began */
+	__u64 spent_ns; /* in it */
+	__u32 shift; /* the period is that many times twice the shortest one */
+	__u32 pad_;
+};
+
+static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
+{
+	__u64 share_ns = SWITCH_WINDOW_NS / SWITCH_SHARE;
+
+	if (b->spent_ns >= share_ns) {
+		if (b->shift < SWITCH_PERIOD_SHIFT_MAX - SWITCH_PERIOD_SHIFT_MIN)
+			b->shift++;
+	} else if (now_ns - b->window_ns < SWITCH_WINDOW_NS) {
+		return;
+	} else if (b->shift && b->spent_ns < share_ns * 2 / 5) {
+		b->shift--; /* twice as many fit, and some more: it does not go up and down */
+	}
+	b->window_ns = now_ns;
+	b->spent_ns = 0;
+}
+
+/* The period, by its shift, on a CPU that has spent so much. */
+static __always_inline __u32 switch_shift(const struct switch_budget *b, __u32 shortest)
+{
+	__u32 shift = shortest + b->shift;
+
+	return shift < SWITCH_PERIOD_SHIFT_MAX ? shift : SWITCH_PERIOD_SHIFT_MAX;
+}
+
+/* From a point to the next: half a period to one and a half, in units. */
+static __always_inline __u32 switch_distance(__u32 random)
+{
+	return (1U << (SWITCH_UNIT_SHIFT - 1)) + (random & ((1U << SWITCH_UNIT_SHIFT) - 1));
+}
+
+/* The units of a wait shorter than a period. What is rounded off is made up for by chance. */
+static __always_inline __u32 switch_units(__u64 length_ns, __u32 shift, __u32 random)
+{
+	if (shift <= SWITCH_UNIT_SHIFT)
+		return (__u32)(length_ns << (SWITCH_UNIT_SHIFT - shift));
+	shift -= SWITCH_UNIT_SHIFT;
+	return (__u32)((length_ns + (random & ((1U << shift) - 1))) >> shift);
+}
+
+/*
+ * A wait is over. The nanoseconds that its stack stands for, 0 where it gets none. shift: of the period, at most
+ * SWITCH_PERIOD_SHIFT_MAX. *left: how far the thread's next point is away. random: any 64 bits.
+ */
+static __always_inline __u64 switch_period(__u32 *left, __u64 length_ns, __u32 shift, __u64 random)
+{
+	__u64 period_ns = 1ULL << shift, sum_ns = 0;
+	__u32 units;
+
+	if (length_ns >= period_ns)
+		return length_ns;
+	units = switch_units(length_ns, shift, (__u32)(random >> 32));
+	for (int i = 0; i < 2; i++) {
+		if (units < *left)
+			break;
+		units -= *left;
+		*left = switch_distance((__u32)random);
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		sum_ns += period_ns;
+	}
+	*left -= units < *left ? units : *left;
+	return sum_ns;
+}
+
+#endif /* KRAIT_SWITCH_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * wait.h - what a thread waited for, as it comes back from it: the system call that it is in, how it left,
+ * and how long it was ready to run before it did.
+ *
+ * Nothing is judged here: user space makes a state of it (session/waiting.h). Where a fact cannot be had it is
+ * missing from the record, and so is what would follow from it.
+ */
+#ifndef KRAIT_WAIT_H
+#define KRAIT_WAIT_H
+
+/* What was noted of the wait when it began, and its length. */
+struct wait_note {
+	__u64 length_ns;
+	__u64 run_delay_ns; /* sched_info.run_delay as it began */
+	__u32 task_state;
+	__u32 pad_;
+};
+
+/* More descriptors than that are none: an argument that is not one is rarely below. */
+#define WAIT_MAX_FD (1U << 20)
+
+/* st_mode of the file behind a descriptor; 0: it is none. */
+static __always_inline __u16 file_mode_of(struct task_struct *task, __u64 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **slot, *file = NULL;
+
+	if (!table || fd >= WAIT_MAX_FD || fd >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	slot = BPF_CORE_READ(table, fd) + fd;
+	if (bpf_probe_read_kernel(&file, sizeof(file), slot) || !file)
+		return 0;
+	return BPF_CORE_READ(file, f_inode, i_mode);
+}
+
+static __always_inline void take_syscall(struct wait_facts *w, struct scratch *s,
+					 struct task_struct *task)
+{
+	static const __u8 words[] = REG_ARGS;
+	const void *regs = task_saved_regs(task, has_task_regs);
+
+	if (!regs || bpf_probe_read_kernel(s->regs, sizeof(s->regs), regs) ||
+	    !MODE_IS_USER(s->regs[REG_MODE]))
+		return;
+	w->flags |= WAIT_HAS_SYSCALL;
+	if ((__s32)s->regs[REG_SYSCALL] < 0)
+		return;
+	w->syscall = (__s32)s->regs[REG_SYSCALL];
+	for (int i = 0; i < 3; i++)
+		w->args[i] = s->regs[words[i]];
+	w->file_mode = file_mode_of(task, w->args[0]);
+}
+
+/* Behind the other sections. task: the current one. */
+static __always_inline void take_wait(const struct wait_note *note, struct scratch *s,
+				      struct task_struct *task)
+{
+	struct wait_facts *w = (void *)section_room(s, 0, sizeof(*w) / sizeof(__u64));
+	__u64 delay_ns = BPF_CORE_READ(task, sched_info.run_delay) - note->run_delay_ns;
+
+	if (!w)
+		return;
+	*w = (struct wait_facts){
+		.length_ns = note->length_ns,
+		.runnable_ns = delay_ns < note->length_ns ? delay_ns : note->length_ns,
+		.syscall = -1,
+		.task_state = note->task_state,
+		.flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0,
+	};
+	take_syscall(w, s, task);
+	section_append(&s->record, SECTION_WAIT, 1);
+}
+
+#endif /* KRAIT_WAIT_H */

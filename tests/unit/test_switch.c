@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_switch.c - what short waits stand for is right on average, for each function that waits, at any period;
+ * and what stacks cost stays within the budget.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/types.h>
+#include <cmocka.h>
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#include "support_fake_random.h"
+#include "switch.h"
+
+#define WAITS 2000000
+#define KINDS 4
+
+static __u64 random_64(struct rng *rng)
+{
+	return (__u64)rng_below(rng, 1U << 31) << 33 ^ (__u64)rng_below(rng, 1U << 31) << 11 ^
+	       rng_below(rng, 1U << 11);
+}
+
+/* Kinds of waits that differ by a factor of a thousand, in a rhythm, while the period changes. */
+static void each_kind_of_wait_has_its_own_sum(void **state)
+{
+	static const __u64 lengths[KINDS] = { 700, 8000, 90000, 800000 };
+	struct rng rng = rng_from_environment();
+	__u64 told[KINDS] = { 0 }, truth[KINDS] = { 0 }, stacks = 0;
+	double variance[KINDS] = { 0 };
+	__u32 left = switch_distance((__u32)random_64(&rng));
+
+	for (int i = 0; i < WAITS; i++) {
+		int kind = i % 64 == 0 ? 3 : i % 16 == 0 ? 2 : i % 2;
+		__u32 shift = 18 + (__u32)i / 1000 % 7;
+		__u64 length = lengths[kind] + rng_below(&rng, 100), period = 1ULL << shift;
+		__u64 sum = switch_period(&left, length, shift, random_64(&rng));
+
+		told[kind] += sum;
+		truth[kind] += length;
+		if (length >= period) {
+			assert_int_equal(sum, length);
+			continue;
+		}
+		stacks += sum > 0;
+		/* A point falls into it with the probability length / period. */
+		variance[kind] += (double)length * (double)period;
+	}
+	for (int kind = 0; kind < KINDS; kind++) {
+		double error = (double)told[kind] - (double)truth[kind];
+
+		assert_true(error * error <= 25 * variance[kind]);
+		/* That says something only where chance is small. */
+		assert_true(25 * variance[kind] < (double)truth[kind] * (double)truth[kind] / 4);
+	}
+	assert_true(stacks < WAITS / 20);
+}
+
+static void a_long_wait_stands_for_itself(void **state)
+{
+	__u32 left = 77;
+
+	for (__u32 shift = SWITCH_PERIOD_SHIFT_MIN; shift <= SWITCH_PERIOD_SHIFT_MAX; shift++) {
+		__u64 period = 1ULL << shift;
+
+		assert_int_equal(switch_period(&left, period, shift, ~0ULL), period);
+		assert_int_equal(switch_period(&left, 1000 * period + 3, shift, 5),
+				 1000 * period + 3);
+		assert_int_equal(left, 77);
+	}
+}
+
+/* Every wait as long as a period: each has a stack, which costs so much. The share that they take. */
+static double share_of(__u64 cost_ns, __u64 length_ns, struct rng *rng)
+{
+	struct switch_budget budget = { 0 };
+	__u64 now_ns = 1, spent_ns = 0;
+	__u32 left = 0;
+
+	while (now_ns < 20000000000ULL) {
+		now_ns += length_ns;
+		switch_review(&budget, now_ns);
+		if (!switch_period(&left, length_ns, switch_shift(&budget, SWITCH_PERIOD_SHIFT),
+				   random_64(rng)))
+			continue;
+		budget.spent_ns += cost_ns;
+		now_ns += cost_ns;
+		spent_ns += cost_ns;
+	}
+	return (double)spent_ns / (double)now_ns;
+}
+
+static void stacks_cost_no_more_than_their_share(void **state)
+{
+	struct rng rng = rng_from_environment();
+
+	assert_true(share_of(5000, 10000, &rng) < 1.1 / SWITCH_SHARE);
+	assert_true(share_of(5000, 2000000, &rng) < 1.1 / SWITCH_SHARE);
+	assert_true(share_of(150000, 2000000, &rng) < 1.1 / SWITCH_SHARE);
+	assert_true(share_of(150000, 3000, &rng) < 1.1 / SWITCH_SHARE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_kind_of_wait_has_its_own_sum),
+		cmocka_unit_test(a_long_wait_stands_for_itself),
+		cmocka_unit_test(stacks_cost_no_more_than_their_share),
+	};
+
+	return cmocka_run_group_tests_name("bpf/switch", tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler/switches.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "krait.skel.h"
+#include "sampler/kernel_btf.h"
+#include "sampler/sampler.h"
+#include "switch.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/log.h"
+
+struct switches {
+	struct krait_bpf *skel;
+	struct bpf_program *arrival;
+	struct bpf_link *leaving, *arriving;
+	bool calls; /* arrival is a function of the kernel, which it calls where an event is bound to a thread */
+	int event_fd; /* that event; -1 none */
+};
+
+static const struct event_spec *wanted(const struct sampler_config *config, unsigned *ret_index)
+{
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		*ret_index = i;
+		if (event_is_off_cpu(&config->events[i]))
+			return &config->events[i];
+	}
+	return NULL;
+}
+
+bool switches_wanted(const struct sampler_config *config)
+{
+	unsigned index;
+
+	return wanted(config, &index);
+}
+
+static __u32 shortest_shift(__u64 threshold_ns)
+{
+	__u32 shift = SWITCH_PERIOD_SHIFT_MIN;
+
+	while (shift < SWITCH_PERIOD_SHIFT_MAX && 2ULL << shift <= threshold_ns)
+		shift++;
+	return shift;
+}
+
+/* What the kernel calls the type of a raw tracepoint's program; there since BTF is. */
+static bool has_tracepoint(const char *type)
+{
+	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
+	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return found;
+}
+
+static int configure(struct switches *s, const struct sampler_config *config, bool has_loop)
+{
+	struct krait_bpf *skel = s->skel;
+	const struct event_spec *event;
+	unsigned index = 0;
+
+	event = wanted(config, &index);
+	s->calls = !has_tracepoint("btf_trace_sched_exit_tp");
+	s->arrival = !s->calls ? skel->progs.arrival_loop :
+		     has_loop  ? skel->progs.arrival_call_loop :
+				 skel->progs.arrival_call_bounded;
+	skel->rodata->switch_event = index;
+	skel->rodata->switch_shortest = shortest_shift(event->period);
+	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
+	    bpf_program__set_autoload(s->arrival, true))
+		return -1;
+	return bpf_map__set_max_entries(skel->maps.waits, KRAIT_MAX_WAITS);
+}
+
+struct switches *switches__new(struct krait_bpf *skel, const struct sampler_config *config,
+			       bool has_loop, struct error *err)
+{
+	struct switches *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	s->skel = skel;
+	s->event_fd = -1;
+	if (!configure(s, config, has_loop))
+		return s;
+	error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s", strerror(errno));
+	switches__free(s);
+	return NULL;
+}
+
+void switches__free(struct switches *s)
+{
+	if (!s)
+		return;
+	switches__stop(s);
+	free(s);
+}
+
+/* Counts nothing; the kernel looks for events of threads at a switch while there is one. */
+static int open_event(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int switches__start(struct switches *s, struct error *err)
+{
+	s->arriving = bpf_program__attach(s->arrival);
+	if (s->arriving && s->calls)
+		s->event_fd = open_event();
+	if (s->arriving && (!s->calls || s->event_fd >= 0))
+		s->leaving = bpf_program__attach(s->skel->progs.switch_threads);
+	if (!s->leaving)
+		return error_set(err, errno, EXIT_CODE_KERNEL,
+				 "cannot follow the scheduler's switches: %s", strerror(errno));
+	s->skel->data->switch_from_ns = clock_monotonic_ns();
+	return 0;
+}
+
+void switches__stop(struct switches *s)
+{
+	bpf_link__destroy(s->leaving);
+	bpf_link__destroy(s->arriving);
+	s->leaving = s->arriving = NULL;
+	if (s->event_fd >= 0)
+		close(take_fd(&s->event_fd));
+}
+
+long switches__threads(const struct switches *s, struct thread_wait **ret)
+{
+	int fd = bpf_map__fd(s->skel->maps.waits);
+	cleanup_free struct thread_wait *list = calloc(KRAIT_MAX_WAITS, sizeof(*list));
+	long cnt = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (__u32 i = 0; i < KRAIT_MAX_WAITS; i++) {
+		if (bpf_map_lookup_elem(fd, &i, &list[cnt]))
+			return -errno;
+		cnt += list[cnt].thread_start_ns != 0;
+	}
+	*ret = take_ptr(&list);
+	return cnt;
+}
