@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_demangle.c - names of C++ and Rust symbols, broken and endless ones too.
+ * test_demangle.c - names of C++, Rust, Cython and mypyc, broken and endless ones too.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,18 +15,30 @@
 
 static void expect(const char *name, const char *want)
 {
-	cleanup_free char *got = demangle(name);
+	bool is_wrapper;
+	cleanup_free char *got = demangle(name, &is_wrapper);
 
 	assert_non_null(got);
 	assert_string_equal(got, want);
 }
 
+static void expect_wrapper(const char *name, const char *want, bool want_wrapper)
+{
+	bool is_wrapper;
+	cleanup_free char *got = demangle(name, &is_wrapper);
+
+	assert_non_null(got);
+	assert_string_equal(got, want);
+	assert_int_equal(is_wrapper, want_wrapper);
+}
+
 /* Without a C++ library names stay as they are. */
 static void need_library(void)
 {
-	cleanup_free char *plain = demangle("_Z1fi");
+	bool is_wrapper;
+	cleanup_free char *plain = demangle("_Z1fi", &is_wrapper);
 
-	if (strcmp(plain, "f(int)") != 0)
+	if (strcmp(plain, "f") != 0)
 		skip();
 }
 
@@ -36,15 +48,94 @@ static void other_names_stay(void **state)
 	expect("PyEval_EvalFrameDefault", "PyEval_EvalFrameDefault");
 	expect("_", "_");
 	expect("Z1fi", "Z1fi");
-	expect("_RNvCs1234_7mycrate3foo", "_RNvCs1234_7mycrate3foo");
 }
 
 static void cpp_is_as_it_was_written(void **state)
 {
 	need_library();
-	expect("_ZN5torch8autograd6Engine7executeEv", "torch::autograd::Engine::execute()");
+	expect("_ZN5torch8autograd6Engine7executeEv", "torch::autograd::Engine::execute");
 	expect("_ZNSt6vectorIiSaIiEE9push_backERKi",
-	       "std::vector<int, std::allocator<int> >::push_back(int const&)");
+	       "std::vector<int, std::allocator<int>>::push_back");
+	/* void f<int>(int*), const members, operators, conversions */
+	expect("_Z1fIiEvPT_", "f<int>");
+	expect("_ZNK5arrow5Array6lengthEv", "arrow::Array::length");
+	expect("_ZN1AclEi", "A::operator()");
+	expect("_ZNK1AltERKS_", "A::operator<");
+	expect("_ZN1AcvjEv", "A::operator unsigned int");
+	expect("_Znwm", "operator new");
+	expect("_ZN1AD2Ev", "A::~A");
+	expect("_ZN12_GLOBAL__N_11fEi", "(anonymous namespace)::f");
+	/* f(int)::{lambda(int)#1}::operator()(int) const */
+	expect("_ZZ1fiENKUliE_clEi", "f::{lambda(int)#1}::operator()");
+	expect("_ZThn16_N1A1fEv", "non-virtual thunk to A::f");
+	expect("_Z1fi.cold", "f");
+	expect("_Z1fi.part.0.constprop.1", "f");
+	/* It returns a pointer to a function: void (*f<int>(int))(int). */
+	expect("_Z1gB5cxx11v", "g");
+	expect("_Z1gNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "g");
+	expect("_ZN1AINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEE1fEv",
+	       "A<std::string>::f");
+}
+
+static void long_arguments_of_templates_go(void **state)
+{
+	need_library();
+	expect("_ZNSt8_Rb_treeINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESt4pairIKS5_S5_ESt10_"
+	       "Select1stIS8_ESt4lessIS5_ESaIS8_EE8_M_eraseEPSt13_Rb_tree_nodeIS8_E",
+	       "std::_Rb_tree<…>::_M_erase");
+}
+
+/* As rustc 1.95 has mangled them, and c++filt 2.40 undone. */
+static void rust_is_a_path(void **state)
+{
+	expect("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	expect("_RINvCs1Jtr1MOEUFv_4asn121from_optional_defaultNtNtCsbt7wNemBi9E_17cryptography_"
+	       "x5096common16MaskGenAlgorithmEBM_",
+	       "asn1::from_optional_default::<cryptography_x509::common::MaskGenAlgorithm>");
+	expect("_RNvMs0_NtCs1_5crate3modNtB4_4Type6method",
+	       "_RNvMs0_NtCs1_5crate3modNtB4_4Type6method");
+	expect("_RNvXCs1_1aNtB2_1TNtCs2_4core5Clone5clone", "<a::T as core::Clone>::clone");
+	expect("_RNCNvCs1_1a1f0", "a::f::{closure#0}");
+	expect("_RNCNCNvCs1_1a1f00B5_", "a::f::{closure#0}::{closure#0}");
+	expect("_RINvCs1_1a1fShKj3_RmTylEKb1_E", "a::f::<[u8], 3, &u32, (u64, i32), true>");
+	expect("_RNvCs1_1a1f.llvm.123456", "a::f");
+	/* It refers to itself, to what is behind it, and again and again. */
+	expect("_RNvB_3foo", "_RNvB_3foo");
+	expect("_RNvB9_3foo", "_RNvB9_3foo");
+	expect("_RINvCs1_1a1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTE",
+	       "_RINvCs1_1a1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTE");
+}
+
+static void functions_of_cython_are_those_of_python(void **state)
+{
+	expect_wrapper("__pyx_pw_4lxml_5etree_8_Element_1append", "lxml.etree._Element.append",
+		       true);
+	expect_wrapper("__pyx_pf_4lxml_5etree_8_Element_append", "lxml.etree._Element.append",
+		       false);
+	expect_wrapper("__pyx_f_4lxml_5etree__textToString", "lxml.etree._textToString", false);
+	expect_wrapper("__pyx_pw_3cym_1cy_obj", "cym.cy_obj", true);
+	expect_wrapper("__pyx_gb_3cym_4generator", "cym.generator", false);
+	expect_wrapper("__pyx_tp_dealloc_4lxml_5etree__Element", "lxml.etree._Element.__dealloc__",
+		       false);
+	expect_wrapper("__pyx_fuse_1_0__pyx_f_3cym_sum", "cym.sum", false);
+	expect_wrapper("__pyx_pw_3cym_7__pyx_fuse_1sum", "cym.sum", true);
+	/* As C++. */
+	need_library();
+	expect_wrapper("_ZL21__pyx_pw_3cym_1cy_objP7_objectS0_", "cym.cy_obj", true);
+	/* Cython's own, and what is none. */
+	expect_wrapper("__Pyx_PyObject_Call", "__Pyx_PyObject_Call", false);
+	expect_wrapper("__pyx_pw_", "__pyx_pw_", false);
+	expect_wrapper("__pyx_pw_99", "__pyx_pw_99", false);
+	expect_wrapper("__pyx_pw_99999999999999999999a_b", "a_b", true);
+}
+
+static void functions_of_mypyc_are_those_of_python(void **state)
+{
+	expect_wrapper("CPyDef_nodes___Node___accept", "nodes.Node.accept", false);
+	expect_wrapper("CPyPy_nodes___Node___accept", "nodes.Node.accept", true);
+	expect_wrapper("CPyDef_m___a___3_b", "m.a___b", false);
+	expect_wrapper("CPyDef_", "CPyDef_", false);
+	expect_wrapper("CPyDefault", "CPyDefault", false);
 }
 
 static void rust_loses_its_hash_and_nothing_else(void **state)
@@ -53,6 +144,10 @@ static void rust_loses_its_hash_and_nothing_else(void **state)
 	expect("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
 	/* One digit is none. */
 	expect("_ZN4core3fmt5write17h0123456789abcdeGE", "core::fmt::write::h0123456789abcdeG");
+	expect("_ZN4core3ptr31drop_in_place$LT$alloc..Vec$GT$17h0123456789abcdefE.llvm.12345",
+	       "core::ptr::drop_in_place<alloc::Vec>");
+	expect("_ZN43_$LT$a..T$u20$as$u20$core..fmt..Display$GT$3fmt17h0123456789abcdefE",
+	       "<a::T as core::fmt::Display>::fmt");
 	/* Nothing but the hash is a name. */
 	expect("_ZN17h0123456789abcdefE", "h0123456789abcdef");
 }
@@ -83,6 +178,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_names_stay),
 		cmocka_unit_test(cpp_is_as_it_was_written),
+		cmocka_unit_test(long_arguments_of_templates_go),
+		cmocka_unit_test(rust_is_a_path),
+		cmocka_unit_test(functions_of_cython_are_those_of_python),
+		cmocka_unit_test(functions_of_mypyc_are_those_of_python),
 		cmocka_unit_test(rust_loses_its_hash_and_nothing_else),
 		cmocka_unit_test(broken_names_stay),
 		cmocka_unit_test(endless_names_are_not_tried),

@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/cpp_name.h"
+#include "symbol/cython_name.h"
+#include "symbol/rust_name.h"
+#include "util/cleanup.h"
+
 /* Longer ones are left alone: templates can make names that take minutes. */
 #define MANGLED_MAX 4096
 
@@ -26,31 +31,41 @@ static demangle_fn find_function(void)
 	return function;
 }
 
-/* Rust ends its names with a hash: "core::fmt::write::h0123456789abcdef". */
-static void cut_rust_hash(char *name)
+/* C++ and Rust's older mangling; NULL: it is neither. LLVM's ".llvm.123" is no part of it. */
+static char *cpp_name(const char *name)
 {
-	size_t len = strlen(name);
-	char *hash = name + len - 19;
-
-	if (len > 19 && !strncmp(hash, "::h", 3) && strspn(hash + 3, "0123456789abcdef") == 16)
-		*hash = '\0';
-}
-
-char *demangle(const char *name)
-{
-	demangle_fn function;
+	demangle_fn function = find_function();
+	const char *behind = strstr(name, ".llvm.");
+	cleanup_free char *mangled = strndup(name, behind ? (size_t)(behind - name) : strlen(name));
 	char *plain = NULL;
 	int status;
 
-	if (strncmp(name, "_Z", 2) || strnlen(name, MANGLED_MAX) == MANGLED_MAX)
-		return strdup(name);
-	function = find_function();
-	if (function)
-		plain = function(name, NULL, NULL, &status);
-	if (!plain)
-		return strdup(name);
-	cut_rust_hash(plain);
+	if (function && mangled)
+		plain = function(mangled, NULL, NULL, &status);
+	if (plain && !rust_name_old(plain))
+		cpp_name_shorten(plain);
 	return plain;
+}
+
+char *demangle(const char *name, bool *ret_wrapper)
+{
+	char *plain = NULL, *python;
+
+	*ret_wrapper = false;
+	if (strnlen(name, MANGLED_MAX) == MANGLED_MAX)
+		return strdup(name);
+	if (name[0] == '_' && name[1] == 'Z')
+		plain = cpp_name(name);
+	else if (name[0] == '_' && name[1] == 'R')
+		plain = rust_name(name);
+	if (!plain)
+		plain = strdup(name);
+	/* Cython writes C++, too. */
+	python = plain ? cython_name(plain, ret_wrapper) : NULL;
+	if (!python)
+		return plain;
+	free(plain);
+	return python;
 }
 
 void demangle_prepare(void)

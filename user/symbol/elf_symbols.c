@@ -64,26 +64,6 @@ static bool address_of(Elf *elf, __u64 offset, GElf_Addr *ret)
 	return false;
 }
 
-/* The name and start of what covers the address; NULL none. */
-static const char *ask(struct elf_symbols *s, GElf_Addr address, GElf_Addr *ret_start)
-{
-	GElf_Off offset;
-	GElf_Sym symbol;
-	GElf_Word section = 0;
-	const char *name = dwfl_module_addrinfo(s->file.module, address, &offset, &symbol, &section,
-						NULL, NULL);
-
-	/* Of a section that is not loaded: its offsets look like addresses (libdwfl/dwfl_module_getsym.c). */
-	if (section == (GElf_Word)-1)
-		return NULL;
-	/* Without a size the nearest symbol is a guess, unless hand-written code has it close by. */
-	if (!name || !*name || (!symbol.st_size && offset >= SYMBOL_SIZELESS) ||
-	    (symbol.st_size && offset >= symbol.st_size))
-		return NULL;
-	*ret_start = address - offset;
-	return name;
-}
-
 /* The name and start of the stub at an address of the file; NULL none. */
 static const char *ask_plt(struct elf_symbols *s, Elf *elf, GElf_Addr address, GElf_Addr *ret_start)
 {
@@ -154,10 +134,6 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 		ret->start = file_offset;
 		ret->end = file_offset + 1;
 		return;
-	}
-	if (!part->asked) {
-		part->asked = true;
-		part->name = ask(s, address, &part->symbol_start);
 	}
 	narrow(ret, file_offset, address, part->start, end);
 	ret->name = part->name;

@@ -63,9 +63,10 @@ struct native_symbol *name_ranges_rest(struct name_ranges *n)
 }
 
 /* The function that starts there, which has that name. NULL where there is no room for more. */
-static struct native_function *function_at(struct name_ranges *n, __u64 start, const char *name,
-					   __u32 *symbol_cnt)
+static struct native_function *function_at(struct name_ranges *n, const struct parser_place *place,
+					   const char *name, __u32 *symbol_cnt)
 {
+	__u64 start = place->symbol_start;
 	struct native_function *fn;
 
 	HASH_FIND(hh, n->functions, &start, sizeof(start), fn);
@@ -74,6 +75,7 @@ static struct native_function *function_at(struct name_ranges *n, __u64 start, c
 	fn = new_function(n, start, strdup(name));
 	if (!fn)
 		return NULL;
+	fn->symbol.is_wrapper = place->is_wrapper;
 	HASH_ADD(hh, n->functions, start, sizeof(fn->start), fn);
 	(*symbol_cnt)++;
 	return fn;
@@ -138,6 +140,6 @@ const struct name_range *name_ranges_add(struct name_ranges *n, __u64 offset,
 	struct name_range new = { place->start, place->end, NULL };
 
 	if (place->name != PARSER_NO_NAME)
-		new.function = function_at(n, place->symbol_start, names + place->name, symbol_cnt);
+		new.function = function_at(n, place, names + place->name, symbol_cnt);
 	return add_range(n, &new, offset);
 }

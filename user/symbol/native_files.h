@@ -36,6 +36,7 @@ struct unwind_rows;
 struct native_symbol {
 	const char *name;
 	const struct module *module;
+	bool is_wrapper; /* it only calls the function of that name (symbol/demangle.h) */
 	__u64 tag; /* the consumer's; 0 at first */
 };
 

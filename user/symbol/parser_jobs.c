@@ -78,12 +78,14 @@ static int open_file(struct parser_jobs *jobs, __u32 i, const int *fds, unsigned
 /* The name of a place, demangled and cut; false where there is no room. */
 static bool put_name(struct parser_found *found, struct parser_place *place, const char *name)
 {
-	cleanup_free char *plain = demangle(name);
+	bool is_wrapper;
+	cleanup_free char *plain = demangle(name, &is_wrapper);
 	size_t len = plain ? strlen(plain) : 0;
 
 	place->name = PARSER_NO_NAME;
 	if (!len)
 		return true;
+	place->is_wrapper = is_wrapper;
 	if (len > PARSER_NAME_MAX) {
 		for (len = PARSER_NAME_MAX; len && (plain[len] & 0xc0) == 0x80;)
 			len--;

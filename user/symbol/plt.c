@@ -216,6 +216,7 @@ static const char *name_of(struct plt *p, GElf_Addr word_address)
 	struct word key = { .address = word_address };
 	cleanup_free char *plain = NULL;
 	const char *symbol;
+	bool is_wrapper;
 	struct word *w;
 
 	if (!p->words_read)
@@ -224,7 +225,7 @@ static const char *name_of(struct plt *p, GElf_Addr word_address)
 	if (!w || w->name)
 		return w ? w->name : NULL;
 	symbol = elf_strptr(p->elf, w->strings, w->symbol);
-	plain = symbol && *symbol ? demangle(symbol) : NULL;
+	plain = symbol && *symbol ? demangle(symbol, &is_wrapper) : NULL;
 	if (!plain || asprintf(&w->name, "%s@plt", plain) < 0)
 		w->name = NULL;
 	return w->name;

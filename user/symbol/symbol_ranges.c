@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/symbol_ranges.h"
 
+#include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 40 bytes each in up to three parts; a library with more symbols is not asked at all. */
+/* 32 bytes each in up to two parts, and 32 for a while; a library with more symbols is not asked at all. */
 #define SYMBOLS_MAX 1000000
 /* Boundaries of sections; libraries have 30 sections. */
 #define SECTIONS_MAX 1024
+
+/* Of a symbol that other files cannot see. */
+#define RANK_LOCAL 1U
+
+/* A symbol that may name code. Higher ranks win. */
+struct candidate {
+	GElf_Addr start, end; /* the same: it has no size */
+	const char *name;
+	__u32 rank;
+	int number; /* in the table: of two that are alike the first counts */
+};
+
+/* What there is to work with while the parts are made. */
+struct builder {
+	Dwfl_Module *module;
+	struct symbol_range *list; /* by start, each once; the first is at 0 */
+	size_t cnt;
+	struct candidate *symbols;
+	size_t symbol_cnt;
+	__u32 *next; /* by part: itself while it has no name, else one that is nearer to one without */
+};
 
 static int compare(const void *a, const void *b)
 {
@@ -16,81 +38,215 @@ static int compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-static size_t add_symbol(struct symbol_range *list, Dwfl_Module *module, int index)
+/* What wins comes first. */
+static int compare_candidates(const void *a, const void *b)
 {
-	GElf_Addr start;
-	GElf_Sym symbol;
+	const struct candidate *x = a, *y = b;
+	bool sized_x = x->end > x->start, sized_y = y->end > y->start;
+	bool local_x = x->rank == RANK_LOCAL, local_y = y->rank == RANK_LOCAL;
 
-	if (!dwfl_module_getsym_info(module, index, &symbol, &start, NULL, NULL, NULL))
-		return 0;
-	list[0].start = start;
-	list[1].start = start + (symbol.st_size ? symbol.st_size : 1);
-	list[2].start = start + SYMBOL_SIZELESS;
-	return symbol.st_size ? 2 : 3;
+	if (sized_x != sized_y)
+		return sized_x ? -1 : 1;
+	if (local_x != local_y)
+		return local_x ? 1 : -1;
+	if (x->start != y->start)
+		return x->start > y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? 1 : -1;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A symbol without a size ends where its section does. At most max boundaries. */
-static size_t add_sections(struct symbol_range *list, Dwfl_Module *module, size_t max)
+static __u32 rank_of(const GElf_Sym *symbol)
+{
+	switch (GELF_ST_BIND(symbol->st_info)) {
+	case STB_GLOBAL:
+		return 3;
+	case STB_WEAK:
+		return 2;
+	default:
+		return RANK_LOCAL;
+	}
+}
+
+/* As libdwfl's search_table(). One in a section that is not loaded has no address. */
+static bool is_candidate(const char *name, const GElf_Sym *symbol, GElf_Word section)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+
+	return name && *name && symbol->st_shndx != SHN_UNDEF && section != (GElf_Word)-1 &&
+	       type != STT_SECTION && type != STT_FILE && type != STT_TLS;
+}
+
+static void add_boundary(struct builder *b, GElf_Addr start, bool is_edge)
+{
+	b->list[b->cnt++] = (struct symbol_range){ .start = start, .is_edge = is_edge };
+}
+
+static void add_symbol(struct builder *b, int index)
+{
+	struct candidate *c = &b->symbols[b->symbol_cnt];
+	GElf_Word section = 0;
+	GElf_Sym symbol;
+
+	c->name =
+		dwfl_module_getsym_info(b->module, index, &symbol, &c->start, &section, NULL, NULL);
+	if (!is_candidate(c->name, &symbol, section))
+		return;
+	c->end = c->start + symbol.st_size;
+	if (c->end < c->start)
+		return;
+	c->rank = rank_of(&symbol);
+	c->number = index;
+	b->symbol_cnt++;
+	add_boundary(b, c->start, false);
+	add_boundary(b, symbol.st_size ? c->end : c->start + SYMBOL_SIZELESS, false);
+}
+
+/* A symbol without a size ends where its section does. */
+static void add_sections(struct builder *b)
 {
 	GElf_Addr bias;
-	Elf *elf = dwfl_module_getelf(module, &bias);
+	Elf *elf = dwfl_module_getelf(b->module, &bias);
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	size_t cnt = 0;
 
-	while (elf && cnt + 2 <= max && (section = elf_nextscn(elf, section))) {
+	while (elf && cnt++ < SECTIONS_MAX / 2 && (section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC))
 			continue;
-		list[cnt++].start = header.sh_addr + bias;
-		list[cnt++].start = header.sh_addr + header.sh_size + bias;
+		add_boundary(b, header.sh_addr + bias, true);
+		add_boundary(b, header.sh_addr + header.sh_size + bias, true);
 	}
-	return cnt;
 }
 
-/* Sorted, each boundary once; the first is at 0, so that every address is in a part. */
+/* Sorted, each once; the first is at 0, so that every address is in a part. */
+static void sort_boundaries(struct builder *b)
+{
+	size_t kept = 0;
+
+	qsort(b->list, b->cnt, sizeof(*b->list), compare);
+	for (size_t i = 1; i < b->cnt; i++) {
+		if (b->list[i].start != b->list[kept].start)
+			b->list[++kept] = b->list[i];
+		else
+			b->list[kept].is_edge |= b->list[i].is_edge;
+	}
+	b->cnt = kept + 1;
+}
+
+/* Index of the part that has the address; there is one. */
+static size_t part_at(const struct symbol_range *list, size_t cnt, GElf_Addr address)
+{
+	size_t low = 0, high = cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - 1;
+}
+
+/* The first part from there on that has no name; every step makes the next search shorter. */
+static __u32 find_free(struct builder *b, __u32 i)
+{
+	while (b->next[i] != i) {
+		b->next[i] = b->next[b->next[i]];
+		i = b->next[i];
+	}
+	return i;
+}
+
+static void give_name(struct builder *b, __u32 i, const struct candidate *c)
+{
+	b->list[i].name = c->name;
+	b->list[i].symbol_start = c->start;
+	b->next[i] = i + 1;
+}
+
+/* All parts between its start and its end that have no name yet. */
+static void paint(struct builder *b, const struct candidate *c)
+{
+	__u32 i = find_free(b, (__u32)part_at(b->list, b->cnt, c->start));
+
+	for (; i < b->cnt && b->list[i].start < c->end; i = find_free(b, i))
+		give_name(b, i, c);
+}
+
+/* Up to what has a name, or the end of the section. */
+static void paint_sizeless(struct builder *b, const struct candidate *c)
+{
+	size_t i = part_at(b->list, b->cnt, c->start);
+
+	do {
+		if (b->list[i].name || b->list[i].start - c->start >= SYMBOL_SIZELESS)
+			return;
+		give_name(b, (__u32)i, c);
+	} while (++i < b->cnt && !b->list[i].is_edge);
+}
+
+static void paint_all(struct builder *b)
+{
+	for (__u32 i = 0; i <= b->cnt; i++)
+		b->next[i] = i;
+	qsort(b->symbols, b->symbol_cnt, sizeof(*b->symbols), compare_candidates);
+	for (size_t i = 0; i < b->symbol_cnt; i++) {
+		const struct candidate *c = &b->symbols[i];
+
+		if (c->end > c->start)
+			paint(b, c);
+		else
+			paint_sizeless(b, c);
+	}
+}
+
 static void make(struct symbol_ranges *p, Dwfl_Module *module)
 {
 	int symbols = dwfl_module_getsymtab(module);
-	struct symbol_range *list;
-	size_t cnt = 1, kept = 0;
+	struct builder b = { .module = module, .cnt = 1 };
+	size_t room;
 
 	p->made = true;
 	if (symbols < 0 || symbols > SYMBOLS_MAX)
 		return;
-	list = calloc(3 * (size_t)symbols + SECTIONS_MAX + 1, sizeof(*list));
-	if (!list)
-		return;
-	cnt += add_sections(&list[cnt], module, SECTIONS_MAX);
-	for (int i = 0; i < symbols; i++)
-		cnt += add_symbol(&list[cnt], module, i);
-	qsort(list, cnt, sizeof(*list), compare);
-	for (size_t i = 1; i < cnt; i++) {
-		if (list[i].start != list[kept].start)
-			list[++kept].start = list[i].start;
+	room = 2 * (size_t)symbols + SECTIONS_MAX + 1;
+	b.list = calloc(room, sizeof(*b.list));
+	b.symbols = calloc((size_t)symbols + 1, sizeof(*b.symbols));
+	b.next = calloc(room + 1, sizeof(*b.next));
+	if (b.list && b.symbols && b.next) {
+		add_sections(&b);
+		for (int i = 0; i < symbols; i++)
+			add_symbol(&b, i);
+		sort_boundaries(&b);
+		paint_all(&b);
+		p->cnt = b.cnt;
+		p->list = reallocarray(b.list, b.cnt, sizeof(*b.list));
+		if (!p->list)
+			p->list = b.list;
+		b.list = NULL;
 	}
-	p->cnt = kept + 1;
-	p->list = reallocarray(list, p->cnt, sizeof(*list));
-	if (!p->list)
-		p->list = list;
+	free(b.list);
+	free(b.symbols);
+	free(b.next);
 }
 
 struct symbol_range *symbol_ranges_find(struct symbol_ranges *p, Dwfl_Module *module,
 					GElf_Addr address, GElf_Addr *ret_end)
 {
-	size_t low = 0, high;
+	size_t i;
 
 	if (!p->made)
 		make(p, module);
-	for (high = p->cnt; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_end = low < p->cnt ? p->list[low].start : ~0ULL;
-	return low ? &p->list[low - 1] : NULL;
+	if (!p->cnt)
+		return NULL;
+	i = part_at(p->list, p->cnt, address);
+	*ret_end = i + 1 < p->cnt ? p->list[i + 1].start : ~0ULL;
+	return &p->list[i];
 }
 
 void symbol_ranges_free(struct symbol_ranges *p)

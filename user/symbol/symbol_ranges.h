@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbol_ranges.h - the parts of a module in which every address has the same symbols: they begin where
- * a symbol begins or ends.
+ * symbol_ranges.h - the parts of a module in which every address has the same symbol: they begin where a
+ * symbol begins or ends.
  *
- * elfutils goes through all symbols of a module for each address (libdwfl 0.188); a program has some
- * hundred functions and many thousand addresses, so each part is asked for once.
+ * Of symbols that cover an address the one counts that libdwfl's dwfl_module_addrinfo() would mostly take:
+ * those that other files can see before those that they cannot, of these the one that begins last, and
+ * where that is the same, by binding and then by size. One without a size (hand-written code) counts up to
+ * the next symbol, or the end of its section, where none with a size is. elfutils goes through all symbols for
+ * each address (0.188); here a file of 200,000 symbols and any number of addresses costs one sort.
  */
 #ifndef KRAIT_SYMBOL_SYMBOL_RANGES_H
 #define KRAIT_SYMBOL_SYMBOL_RANGES_H
@@ -17,8 +20,8 @@
 
 struct symbol_range {
 	GElf_Addr start; /* up to the next one's */
-	bool asked;
-	const char *name; /* the answer; NULL none */
+	bool is_edge; /* a section begins or ends there */
+	const char *name; /* as it is in the file; NULL none */
 	GElf_Addr symbol_start;
 };
 

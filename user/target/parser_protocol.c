@@ -47,7 +47,7 @@ static bool found_is_sound(const struct parser_found *f, const struct parser_req
 		const struct parser_place *p = &f->places[i];
 		__u64 offset = request->offsets[i];
 
-		if (offset < p->start || offset >= p->end)
+		if (offset < p->start || offset >= p->end || p->is_wrapper > 1)
 			return false;
 		if (p->name != PARSER_NO_NAME &&
 		    (p->name >= f->names_size || !f->names[p->name] || p->symbol_start > offset ||

@@ -62,7 +62,7 @@ struct parser_place {
 	__u64 start, end;
 	__u64 symbol_start;
 	__u32 name; /* where it is in names; PARSER_NO_NAME */
-	__u32 unused;
+	__u32 is_wrapper; /* 1: it only calls the function of that name (demangle.h) */
 };
 #define PARSER_NO_NAME (~0U)
 
