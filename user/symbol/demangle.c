@@ -9,6 +9,7 @@
 #include "symbol/cpp_name.h"
 #include "symbol/cython_name.h"
 #include "symbol/rust_name.h"
+#include "symbol/rust_old.h"
 #include "util/cleanup.h"
 
 /* Longer ones are left alone: templates can make names that take minutes. */
