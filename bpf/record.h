@@ -119,6 +119,7 @@ enum native_reason {
 	NATIVE_NO_REGS, /* the user registers could not be found */
 	NATIVE_NO_RULE, /* a row says it in a way that krait does not know, or says nonsense */
 	NATIVE_CHANGED, /* the tables changed meanwhile */
+	NATIVE_NO_ROWS, /* in a file whose rows have not been read yet */
 	NATIVE_REASON_CNT
 };
 
@@ -220,7 +221,8 @@ enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
 	SAMPLE_DUMPABLE = 1 << 2, /* its user may trace the process; told where an anchor may pay */
-	SAMPLE_UNMAPPED = 1 << 3, /* native code in no mapping that user space has told */
+	SAMPLE_UNMAPPED =
+		1 << 3, /* native code in no mapping that user space has told, or no rows yet */
 };
 
 /*

@@ -10,7 +10,8 @@
  *
  * Where a file has no rows, or there is no file (a JIT's code), the frame pointer is followed if there
  * can be a frame: [fp] is the caller's fp, [fp + 8] the return address. Such a frame is marked in the lowest
- * bit of its address: nothing has proved it.
+ * bit of its address: nothing has proved it. Where the rows are still to be read the walk ends: code that has rows
+ * keeps no frame pointer, mostly, and what lies in the register is that of a caller further below.
  *
  * A stack is whole where a row says that there is no return address (_start, clone), or the return address
  * or the frame pointer is 0.
@@ -47,7 +48,10 @@ enum unwind_flag {
 	UNWIND_RESTORED = 8, /* fp is from memory: before that it may be any number */
 	UNWIND_NO_BASE = 16, /* nobody knows what the base register was */
 	UNWIND_BY_FP = 64, /* a frame pointer has led here */
-	UNWIND_UNMAPPED = 32, /* an address that a row led to, or the leaf's, is in no mapping */
+	UNWIND_UNMAPPED =
+		32, /* an address that a row led to, or the leaf's, is in no mapping or has no rows yet */
+	UNWIND_NO_ROWS =
+		128, /* the file's rows are still to be read: its frame pointer says nothing */
 };
 
 /* Loop state; in per-CPU memory. */
@@ -204,8 +208,11 @@ static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)
 	if (f->used != w->now)
 		f->used = w->now;
 	if (f->state != UNWIND_FILE_ROWS) {
-		if (f->state == UNWIND_FILE_UNKNOWN && !f->wanted)
-			f->wanted = 1;
+		if (f->state == UNWIND_FILE_UNKNOWN) {
+			w->flags |= UNWIND_NO_ROWS | UNWIND_UNMAPPED;
+			if (!f->wanted)
+				f->wanted = 1;
+		}
 		return -1;
 	}
 	number = unwind_rule_number(w, f, ip - w->bias);
@@ -392,6 +399,8 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 /* The same by the frame pointer, where nothing says that there is none. */
 static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_frame *out)
 {
+	if (w->flags & UNWIND_NO_ROWS)
+		return NATIVE_NO_ROWS;
 	/* Zero is what the start of a process and of a thread have; before it was restored it says nothing. */
 	if (!w->fp && w->flags & UNWIND_RESTORED && !(w->flags & UNWIND_NO_FP)) {
 		out->frame_addr = w->sp | NATIVE_BY_FP;

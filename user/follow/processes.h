@@ -63,6 +63,8 @@ struct process {
 	struct native *native; /* names in it; NULL with it */
 	__u64 node; /* the collector's tag; 0 not there yet */
 	__u64 unwind_retry_ns; /* when files whose rows are missed may be read again */
+	__u64 unwind_pause_ns; /* between two such looks */
+	bool unwind_waits; /* there are files whose rows are still to be read */
 	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	struct thread_list threads; /* that were sampled */

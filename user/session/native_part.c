@@ -153,7 +153,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		/* Naming may have seen other mappings than the kernel has. */
 		if (m->unwinding)
 			unwinding__update(m->unwinding, p, record->time_ns);
-		if (m->unwinding && reason == NATIVE_NO_FRAME_POINTER)
+		if (m->unwinding && (reason == NATIVE_NO_FRAME_POINTER || reason == NATIVE_NO_ROWS))
 			unwinding__missed(m->unwinding, p, record->time_ns);
 		find_made_code(m);
 		space__mappings(p->space, &mapping_cnt);
@@ -274,6 +274,7 @@ const char *native_reason_name(enum native_reason reason)
 		[NATIVE_NO_REGS] = "no registers",
 		[NATIVE_NO_RULE] = "no rule",
 		[NATIVE_CHANGED] = "tables changed",
+		[NATIVE_NO_ROWS] = "rows not read yet",
 	};
 
 	return reason < NATIVE_REASON_CNT ? names[reason] : "unknown";

@@ -15,37 +15,50 @@
 #include "follow/processes.h"
 #include "sampler/sampler.h"
 #include "proc/modules.h"
+#include "session/unwind_files.h"
 #include "symbol/native.h"
 #include "unwind/elf_rows.h"
 #include "unwind/tables.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/vec.h"
 
 #define VDSO "[vdso]"
-/* Between two looks at the files of a process whose rows are missed. */
-#define RETRY_NS 200000000ULL
 
 /*
- * The start of a recording begins to read no more rows after this time of them, which one process never
- * needs; others are read when they are missed. Not sooner: a leaf in code whose rows are missing may be placed
- * below its caller.
+ * Between two looks at the files of a process whose rows are missed: shortest, and longest where nothing
+ * comes of them.
+ */
+#define RETRY_NS 2000000ULL
+#define RETRY_RARE_NS 200000000ULL
+
+/*
+ * The start of a recording begins to read no more rows after this time of them, which one process hardly ever
+ * needs; the rest is read while sampling goes on, first what is missed.
  */
 #define START_PATIENCE_NS 500000000ULL
+/* The same at one go, later on: records wait meanwhile. */
+#define STEP_PATIENCE_NS 20000000ULL
 
 /* Mappings that one or more processes have. */
 struct shared_space {
 	__u64 digest;
 	__u32 space;
 	unsigned users;
+	__u32 *files; /* numbers that it holds */
+	__u32 file_cnt;
 	UT_hash_handle hh;
 };
 
 struct unwinding {
 	struct sampler *sampler;
 	struct unwind_tables *tables;
+	struct unwind_files *files;
 	struct shared_space *spaces;
 	struct unwind_mapping list[UNWIND_MAPPINGS_MAX];
+	struct process **waiting; /* whose files' rows are still to be read */
+	unsigned waiting_cnt, waiting_cap;
 	bool started;
 	__u64 waited_ns; /* for rows, before the start */
 };
@@ -58,7 +71,17 @@ struct unwinding *unwinding__new(struct sampler *sampler)
 		return NULL;
 	u->sampler = sampler;
 	u->tables = sampler__unwind_tables(sampler);
-	return u;
+	u->files = unwind_files__new(u->tables);
+	if (u->files)
+		return u;
+	free(u);
+	return NULL;
+}
+
+static void free_space(struct shared_space *s)
+{
+	free(s->files);
+	free(s);
 }
 
 void unwinding__free(struct unwinding *u)
@@ -69,8 +92,10 @@ void unwinding__free(struct unwinding *u)
 		return;
 	HASH_ITER(hh, u->spaces, s, next) {
 		HASH_DEL(u->spaces, s);
-		free(s);
+		free_space(s);
 	}
+	unwind_files__free(u->files);
+	free(u->waiting);
 	free(u);
 }
 
@@ -136,33 +161,113 @@ static int read_rows(struct unwinding *u, struct process *p, const struct mappin
 	return err ? err : unwind_tables__set_rows(u->tables, number, &rows, now);
 }
 
-/* The number of a mapping's file; 0: it is none, or cannot have rows. */
-static __u32 number_of(const struct mapping *m)
+/* Code that was made, and what the kernel maps beside [vdso], have no file. */
+static bool has_file(const struct mapping *m)
 {
 	const char *name = module__name(m->module);
-	__u32 number = module__number(m->module) + 1;
 
-	/* Code that was made, and what the kernel maps beside [vdso]. */
-	if (!*name || (*name == '[' && strcmp(name, VDSO) != 0) || number >= UNWIND_FILES_MAX)
-		return 0;
-	return number;
+	return *name && (*name != '[' || !strcmp(name, VDSO));
 }
 
-/* The rows of a mapping's file are there from now on, if they can be. */
-static void settle_file(struct unwinding *u, struct process *p, const struct mapping *m,
+/* It has rows, or none for good. */
+static bool is_settled(const struct unwinding *u, const struct mapping *m)
+{
+	__u32 number = has_file(m) ? unwind_files__find(u->files, m->module) : 0;
+
+	return !number || unwind_tables__is_settled(u->tables, number);
+}
+
+/* The rows of a mapping's file are there from now on, if they can be. False: they may be later. */
+static bool settle_file(struct unwinding *u, struct process *p, const struct mapping *m,
 			__u64 now_ns)
 {
-	__u32 number = number_of(m);
-	int err;
+	__u32 number = unwind_files__find(u->files, m->module);
+	int err = read_rows(u, p, m, number, now_ns);
 
-	if (!number || unwind_tables__is_settled(u->tables, number))
-		return;
-	err = read_rows(u, p, m, number, now_ns);
 	if (err)
 		log_debug("unwind", "%s has no rows: %s", module__name(m->module), strerror(-err));
 	/* Those who could not be asked now may be later. */
-	if (err && err != -EAGAIN && err != -ENOSPC)
+	if (err == -EAGAIN || err == -ENOSPC)
+		return false;
+	if (err)
 		unwind_tables__set_none(u->tables, number);
+	return true;
+}
+
+/* Every stack goes through these. */
+static bool is_common(const struct mapping *m)
+{
+	return module__origin(m->module) != ORIGIN_OTHER || !strcmp(module__name(m->module), VDSO);
+}
+
+/* ---- processes that wait for rows --------------------------------------------------------------- */
+
+static void stop_waiting(struct unwinding *u, struct process *p)
+{
+	if (!p->unwind_waits)
+		return;
+	p->unwind_waits = false;
+	for (unsigned i = 0; i < u->waiting_cnt; i++) {
+		if (u->waiting[i] == p) {
+			u->waiting[i] = u->waiting[--u->waiting_cnt];
+			return;
+		}
+	}
+}
+
+/* Without memory for it they are read when they are missed. */
+static void wait_for_rows(struct unwinding *u, struct process *p)
+{
+	if (p->unwind_waits || vec_reserve(u->waiting, u->waiting_cap, u->waiting_cnt + 1))
+		return;
+	u->waiting[u->waiting_cnt++] = p;
+	p->unwind_waits = true;
+}
+
+/* Those of its files that have none yet, common ones first, until then (CLOCK_MONOTONIC). */
+static void settle_files(struct unwinding *u, struct process *p, __u64 now_ns, __u64 until_ns)
+{
+	const struct mapping *list;
+	unsigned cnt;
+
+	list = space__mappings(p->space, &cnt);
+	for (int common = 1; common >= 0; common--) {
+		for (unsigned i = 0; i < cnt; i++) {
+			if (is_common(&list[i]) != common || is_settled(u, &list[i]))
+				continue;
+			if (clock_monotonic_ns() >= until_ns) {
+				wait_for_rows(u, p);
+				return;
+			}
+			settle_file(u, p, &list[i], now_ns);
+		}
+	}
+	stop_waiting(u, p);
+}
+
+static void settle_now(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	__u64 begin_ns = clock_monotonic_ns(), patience_ns = STEP_PATIENCE_NS;
+
+	if (!u->started)
+		patience_ns = START_PATIENCE_NS - u->waited_ns;
+	settle_files(u, p, now_ns, begin_ns + patience_ns);
+	if (u->started)
+		return;
+	u->waited_ns += clock_monotonic_ns() - begin_ns;
+	if (u->waited_ns > START_PATIENCE_NS)
+		u->waited_ns = START_PATIENCE_NS;
+}
+
+bool unwinding__step(struct unwinding *u, __u64 now_ns)
+{
+	struct process *p;
+
+	if (!u->waiting_cnt)
+		return false;
+	p = u->waiting[u->waiting_cnt - 1];
+	settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
+	return u->waiting_cnt;
 }
 
 /* ---- mappings --------------------------------------------------------------------------------- */
@@ -175,26 +280,43 @@ static void release(struct unwinding *u, __u64 digest)
 	if (!s || --s->users)
 		return;
 	unwind_tables__drop_space(u->tables, s->space);
+	for (__u32 i = 0; i < s->file_cnt; i++)
+		unwind_files__release(u->files, s->files[i]);
 	HASH_DEL(u->spaces, s);
-	free(s);
+	free_space(s);
 }
 
-static __u32 fill_list(struct unwinding *u, const struct process *p)
+/* One number for each mapping of a file, held by the space. */
+static __u32 hold_file(struct unwinding *u, struct shared_space *s, const struct mapping *m)
+{
+	__u32 number = has_file(m) ? unwind_files__hold(u->files, m->module) : 0;
+
+	if (number)
+		s->files[s->file_cnt++] = number;
+	return number;
+}
+
+static int fill_list(struct unwinding *u, struct shared_space *s, const struct process *p)
 {
 	const struct mapping *list;
-	unsigned mapping_cnt;
-	__u32 cnt = 0;
+	unsigned cnt;
 
-	list = space__mappings(p->space, &mapping_cnt);
-	for (unsigned i = 0; i < mapping_cnt && cnt < UNWIND_MAPPINGS_MAX; i++) {
-		u->list[cnt++] = (struct unwind_mapping){
+	list = space__mappings(p->space, &cnt);
+	if (cnt > UNWIND_MAPPINGS_MAX)
+		cnt = UNWIND_MAPPINGS_MAX;
+	s->files = calloc(cnt ? cnt : 1, sizeof(*s->files));
+	if (!s->files)
+		return -ENOMEM;
+	for (unsigned i = 0; i < cnt; i++) {
+		u->list[i] = (struct unwind_mapping){
 			.start = list[i].start,
 			.end = list[i].end,
 			.bias = list[i].start - list[i].offset,
-			.file = number_of(&list[i]),
+			.file = hold_file(u, s, &list[i]),
 		};
 	}
-	return cnt;
+	s->space = unwind_tables__set_space(u->tables, 0, u->list, cnt);
+	return s->space ? 0 : -ENOSPC;
 }
 
 /* The space of these mappings, with one more user; NULL: there is no room. */
@@ -212,20 +334,16 @@ static struct shared_space *acquire(struct unwinding *u, const struct process *p
 		return NULL;
 	s->digest = digest;
 	s->users = 1;
-	s->space = unwind_tables__set_space(u->tables, 0, u->list, fill_list(u, p));
-	if (!s->space) {
-		free(s);
-		return NULL;
-	}
 	HASH_ADD(hh, u->spaces, digest, sizeof(s->digest), s);
-	return s;
+	if (!fill_list(u, s, p))
+		return s;
+	release(u, digest);
+	return NULL;
 }
 
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 {
-	const struct mapping *list;
 	struct shared_space *s;
-	unsigned cnt;
 	__u64 digest;
 
 	if (!p->native || !p->space)
@@ -242,14 +360,9 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 	if (p->unwind_digest)
 		release(u, p->unwind_digest);
 	p->unwind_digest = digest;
+	p->unwind_pause_ns = 0;
 	/* Each file is of use as soon as it has been read: the mappings are there. */
-	list = space__mappings(p->space, &cnt);
-	for (unsigned i = 0; i < cnt && (u->started || u->waited_ns < START_PATIENCE_NS); i++) {
-		__u64 begin_ns = clock_monotonic_ns();
-
-		settle_file(u, p, &list[i], now_ns);
-		u->waited_ns += clock_monotonic_ns() - begin_ns;
-	}
+	settle_now(u, p, now_ns);
 }
 
 void unwinding__started(struct unwinding *u)
@@ -260,22 +373,32 @@ void unwinding__started(struct unwinding *u)
 void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 {
 	const struct mapping *list;
+	bool found = false;
 	unsigned cnt;
 
 	if (!p->native || !p->space || now_ns < p->unwind_retry_ns)
 		return;
-	p->unwind_retry_ns = now_ns + RETRY_NS;
 	list = space__mappings(p->space, &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
-		__u32 number = number_of(&list[i]);
+		__u32 number = has_file(&list[i]) ? unwind_files__find(u->files, list[i].module) :
+						    0;
 
-		if (number && unwind_tables__is_wanted(u->tables, number))
-			settle_file(u, p, &list[i], now_ns);
+		if (number && unwind_tables__is_wanted(u->tables, number) &&
+		    !unwind_tables__is_settled(u->tables, number))
+			found |= settle_file(u, p, &list[i], now_ns);
 	}
+	/* Rarer, the longer nothing comes of it. */
+	p->unwind_pause_ns = found ? RETRY_NS : 2 * p->unwind_pause_ns;
+	if (p->unwind_pause_ns < RETRY_NS)
+		p->unwind_pause_ns = RETRY_NS;
+	if (p->unwind_pause_ns > RETRY_RARE_NS)
+		p->unwind_pause_ns = RETRY_RARE_NS;
+	p->unwind_retry_ns = now_ns + p->unwind_pause_ns;
 }
 
 void unwinding__forget(struct unwinding *u, struct process *p)
 {
+	stop_waiting(u, p);
 	if (p->unwind_digest)
 		release(u, p->unwind_digest);
 	p->unwind_digest = 0;

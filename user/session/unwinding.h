@@ -4,7 +4,8 @@
  * files, and where they are mapped.
  *
  * A file is read once, whoever maps it, and its rows are shared. Processes with the same mappings (a
- * parent and its children) share those.
+ * parent and its children) share those. What all stacks go through, the interpreter and libc, is read
+ * first; what does not fit into a moment's time is read step by step, and sooner if a walk has missed it.
  *
  * Must hold: a process has the kernel's mappings as long as its memory is that of which they were read,
  * or as the look at it was last.
@@ -13,6 +14,7 @@
 #define KRAIT_SESSION_UNWINDING_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 struct process;
 struct sampler;
@@ -24,6 +26,9 @@ void unwinding__free(struct unwinding *u);
 
 /* Sampling has begun: nobody waits for rows any more. */
 void unwinding__started(struct unwinding *u);
+
+/* Reads some of the rows that are still to be read. True: there are more. */
+bool unwinding__step(struct unwinding *u, __u64 now_ns);
 
 /* A process is tracked, or its mappings may have changed. */
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);

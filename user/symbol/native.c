@@ -35,6 +35,7 @@ struct native {
 	__u64 open_ns; /* when files may be opened again */
 	__u64 pause_ns; /* until they are read again for a doubtful address */
 	__u64 ran_pause_ns; /* the same for code that ran */
+	__u64 now_ns; /* as it was said last */
 	struct cached *cache; /* 1 << CACHE_BITS; NULL until it is asked: most processes sleep */
 };
 
@@ -70,7 +71,6 @@ static void open_probed(struct native *n, const struct mapping *m, __u64 now_ns)
 				 module__name(m->module), &file);
 	if (fd >= 0) {
 		native_files__open_fd(n->files, m->module, fd, file.remote);
-		open_debug(n, m->module);
 	} else if (fd == -EAGAIN || fd == -ETIMEDOUT || fd == -EUSERS) {
 		n->open_ns = now_ns + OPEN_PAUSE_NS;
 	} else {
@@ -79,7 +79,7 @@ static void open_probed(struct native *n, const struct mapping *m, __u64 now_ns)
 }
 
 /* The mapping's own link, the name in the process's root, and ours when it has gone. */
-static void open_symbols(struct native *n, const struct mapping *m, __u64 now_ns)
+static void open_file(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	char link[64], root[32], path[64 + MAPS_LINE_MAX];
 	const char *name = module__name(m->module);
@@ -94,6 +94,16 @@ static void open_symbols(struct native *n, const struct mapping *m, __u64 now_ns
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name);
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	native_files__open(n->files, m->module, paths, 3, root);
+}
+
+/* Symbols come later than the file itself, and are read here: its rows do not wait for them. */
+static void open_symbols(struct native *n, const struct mapping *m, __u64 now_ns)
+{
+	if (native_files__wants_file(n->files, m->module))
+		open_file(n, m, now_ns);
+	native_files__read(n->files, m->module);
+	if (space__probed(n->space))
+		open_debug(n, m->module);
 }
 
 static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
@@ -219,6 +229,7 @@ struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_
 
 void native__catch_up(struct native *n, __u64 now_ns)
 {
+	n->now_ns = now_ns;
 	if (space__is_outdated(n->space))
 		refresh(n, now_ns, NATIVE_OUTDATED_NS);
 }
@@ -232,6 +243,8 @@ bool native__is_eval(struct native *n, __u64 ip)
 	if (c && c->ip == ip && c->is_eval != EVAL_NOT_ASKED)
 		return c->is_eval;
 	m = space__find(n->space, ip);
+	if (m && native_files__is_closed(n->files, m->module))
+		open_symbols(n, m, n->now_ns);
 	is_eval = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
 	if (c && c->ip != ip)
 		*c = (struct cached){ .ip = ip };
@@ -242,9 +255,9 @@ bool native__is_eval(struct native *n, __u64 ip)
 
 int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret)
 {
-	if (native_files__is_closed(n->files, m->module))
-		open_symbols(n, m, now_ns);
-	if (native_files__is_closed(n->files, m->module))
+	if (native_files__wants_file(n->files, m->module))
+		open_file(n, m, now_ns);
+	if (native_files__wants_file(n->files, m->module))
 		return -EAGAIN;
 	return native_files__rows(n->files, m->module, ret);
 }

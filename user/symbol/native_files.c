@@ -27,6 +27,7 @@ struct native_file {
 	struct module *module;
 	bool tried; /* to open it */
 	unsigned failures; /* to do so */
+	bool read; /* its symbols; a file is open for its rows alone, too */
 	bool wants_debug; /* it has no symbols of its own, and none were found elsewhere */
 	__u64 used; /* when it was asked last */
 	struct symbol_file symbols;
@@ -134,6 +135,13 @@ bool native_files__is_closed(struct native_files *f, const struct module *module
 {
 	const struct native_file *file = file_of(f, module);
 
+	return file && (!file->tried || (file->symbols.fd >= 0 && !file->read));
+}
+
+bool native_files__wants_file(struct native_files *f, const struct module *module)
+{
+	const struct native_file *file = file_of(f, module);
+
 	return file && !file->tried;
 }
 
@@ -160,6 +168,7 @@ static void close_oldest(struct native_files *f)
 		return;
 	symbol_reader__close(f->reader, &oldest->symbols);
 	oldest->tried = oldest->symbols.bad;
+	oldest->read = false;
 	f->open_cnt--;
 }
 
@@ -168,8 +177,10 @@ static void read_file(struct native_files *f, struct native_file *file)
 {
 	struct symbol_file *s = &file->symbols;
 	struct parser_opened opened;
-	int err = symbol_reader__open(f->reader, s, &opened);
+	int err;
 
+	file->read = true;
+	err = symbol_reader__open(f->reader, s, &opened);
 	if (err && s->debug_fd >= 0) {
 		close(s->debug_fd);
 		s->debug_fd = -1;
@@ -225,7 +236,14 @@ void native_files__open_fd(struct native_files *f, struct module *module, int fd
 	/* Whoever serves it lets a parser wait: not with root's other files. */
 	file->symbols.owner = remote && !st.st_uid ? SYMBOL_OWNER_NOBODY : st.st_uid;
 	file->symbols.size = (__u64)st.st_size;
-	read_file(f, file);
+}
+
+void native_files__read(struct native_files *f, struct module *module)
+{
+	struct native_file *file = file_of(f, module);
+
+	if (file && file->symbols.fd >= 0 && !file->read)
+		read_file(f, file);
 }
 
 static void open_debug(struct native_files *f, struct module *module, const char *root)
@@ -261,6 +279,7 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 		if (fd >= 0)
 			native_files__open_fd(f, module, fd, open_file_is_remote(path));
 	}
+	native_files__read(f, module);
 	if (file->symbols.fd >= 0)
 		open_debug(f, module, root);
 }

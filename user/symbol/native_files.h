@@ -49,8 +49,10 @@ void native_files__prepare(struct native_files *f);
 void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);
 
-/* Nobody has tried to open it yet, and native_files__open() may. */
+/* Its symbols have not been read yet, and native_files__open() or native_files__read() may. */
 bool native_files__is_closed(struct native_files *f, const struct module *module);
+/* Nobody has tried to open it yet: native_files__open(), native_files__open_fd(). */
+bool native_files__wants_file(struct native_files *f, const struct module *module);
 /*
  * By the first of the paths that leads to that very file. root: where a separate file of symbols may be
  * as well as here, NULL nowhere.
@@ -59,6 +61,8 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 			unsigned path_cnt, const char *root);
 /* A descriptor of that very file, from a prober; it is ours now. remote: see open_file_is_remote(). */
 void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote);
+/* Has the symbols of a file that is open read, which its rows do without: the largest take a second. */
+void native_files__read(struct native_files *f, struct module *module);
 /* It could not be opened through one process; after a few of them nobody tries any more. */
 void native_files__note_failure(struct native_files *f, struct module *module);
 /*

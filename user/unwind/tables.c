@@ -255,6 +255,21 @@ int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct un
 	return 0;
 }
 
+void unwind_tables__forget(struct unwind_tables *t, __u32 file)
+{
+	drop_rows(t, file);
+	set_state(t, file, UNWIND_FILE_UNKNOWN);
+	/* What was found under the number may still be remembered: not in another epoch. */
+	settle(t);
+	t->memory.files[file].used = 0;
+	t->memory.files[file].wanted = 0;
+}
+
+__u32 unwind_tables__used(const struct unwind_tables *t, __u32 file)
+{
+	return t->memory.files[file].used;
+}
+
 void unwind_tables__set_none(struct unwind_tables *t, __u32 file)
 {
 	drop_rows(t, file);

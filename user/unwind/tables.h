@@ -48,6 +48,10 @@ void unwind_tables__free(struct unwind_tables *t);
  */
 int unwind_tables__set_rows(struct unwind_tables *t, __u32 file, const struct unwind_rows *rows,
 			    __u32 now) __attribute__((warn_unused_result));
+/* The number is another file's from now on: nothing is known of it. */
+void unwind_tables__forget(struct unwind_tables *t, __u32 file);
+/* When its rows were of use last, in units of UNWIND_NOW_SHIFT. */
+__u32 unwind_tables__used(const struct unwind_tables *t, __u32 file);
 /* It has no rows, and will not have any. */
 void unwind_tables__set_none(struct unwind_tables *t, __u32 file);
 /* Has a walk missed its rows since it was asked last? */

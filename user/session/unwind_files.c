@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/unwind_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/modules.h"
+#include "rows.h"
+#include "unwind/tables.h"
+#include "util/vec.h"
+
+struct holder {
+	const struct module *module; /* NULL: code that is no file's, or nobody */
+	__u32 users;
+};
+
+struct unwind_files {
+	struct unwind_tables *tables;
+	struct holder holders[UNWIND_FILES_MAX]; /* by number */
+	__u32 cnt; /* one more than the highest number given out */
+	__u16 *numbers; /* by the module's number */
+	__u32 number_cap;
+	__u64 refused;
+};
+
+_Static_assert(UNWIND_FILES_MAX <= 1 << 16, "a number fits");
+
+struct unwind_files *unwind_files__new(struct unwind_tables *tables)
+{
+	struct unwind_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->tables = tables;
+	f->cnt = 1;
+	return f;
+}
+
+void unwind_files__free(struct unwind_files *f)
+{
+	if (!f)
+		return;
+	free(f->numbers);
+	free(f);
+}
+
+static int reserve(struct unwind_files *f, __u32 number)
+{
+	__u32 before = f->number_cap;
+
+	if (vec_reserve(f->numbers, f->number_cap, number + 1))
+		return -ENOMEM;
+	memset(f->numbers + before, 0, (f->number_cap - before) * sizeof(*f->numbers));
+	return 0;
+}
+
+/* Nobody's any more; whose it was finds it no more. */
+static void take_away(struct unwind_files *f, __u32 number)
+{
+	const struct module *module = f->holders[number].module;
+
+	if (module)
+		f->numbers[module__number(module)] = 0;
+	f->holders[number] = (struct holder){ 0 };
+	unwind_tables__forget(f->tables, number);
+}
+
+/* One that nobody holds: free, or the one that was of use longest ago. 0 none. */
+static __u32 find_unused(struct unwind_files *f)
+{
+	__u32 oldest = 0;
+
+	for (__u32 i = 1; i < f->cnt; i++) {
+		if (f->holders[i].users)
+			continue;
+		if (!f->holders[i].module)
+			return i;
+		if (!oldest ||
+		    unwind_tables__used(f->tables, i) < unwind_tables__used(f->tables, oldest))
+			oldest = i;
+	}
+	if (oldest)
+		take_away(f, oldest);
+	return oldest;
+}
+
+static __u32 new_number(struct unwind_files *f)
+{
+	__u32 number = f->cnt < UNWIND_FILES_MAX ? f->cnt++ : find_unused(f);
+
+	if (!number)
+		f->refused++;
+	return number;
+}
+
+__u32 unwind_files__find(const struct unwind_files *f, const struct module *module)
+{
+	__u32 number = module__number(module);
+
+	return number < f->number_cap ? f->numbers[number] : 0;
+}
+
+__u32 unwind_files__hold(struct unwind_files *f, const struct module *module)
+{
+	__u32 number = unwind_files__find(f, module);
+
+	if (!number) {
+		if (reserve(f, module__number(module)))
+			return 0;
+		number = new_number(f);
+		if (!number)
+			return 0;
+		f->numbers[module__number(module)] = (__u16)number;
+		f->holders[number].module = module;
+	}
+	f->holders[number].users++;
+	return number;
+}
+
+__u32 unwind_files__hold_made(struct unwind_files *f)
+{
+	__u32 number = new_number(f);
+
+	if (number)
+		f->holders[number].users = 1;
+	return number;
+}
+
+void unwind_files__release(struct unwind_files *f, __u32 number)
+{
+	if (!number || --f->holders[number].users || f->holders[number].module)
+		return;
+	take_away(f, number);
+}
+
+__u64 unwind_files__refused(const struct unwind_files *f)
+{
+	return f->refused;
+}
