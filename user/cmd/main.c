@@ -5,7 +5,9 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/roles.h"
@@ -38,6 +40,8 @@ static const struct command {
 	  true },
 	{ "dump", "krait dump", "print what every thread of a process does right now", cmd_dump,
 	  true },
+	{ "doctor", "krait doctor", "check whether krait works here, and say what mends it",
+	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
 };
@@ -52,6 +56,7 @@ static int print_usage(FILE *out)
 	for (size_t i = 0; i < COMMAND_CNT; i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("  version  print the version\n\n"
+	      "\"krait PID\" records a process, as \"krait record -p PID\".\n\n"
 	      "examples:\n"
 	      "  sudo krait record -a -d 10s\n"
 	      "  sudo krait record -p PID -o out.folded && krait report out.folded\n"
@@ -94,6 +99,40 @@ static int take_rights(const struct command *command)
 	return err;
 }
 
+/* Somebody looks around: what there is, and what to type next. */
+static int greet(void)
+{
+	char *argv[] = { (char *)"krait list", NULL };
+	int code;
+
+	if (take_rights(find_command("list")))
+		return EXIT_CODE_PERMISSION;
+	code = cmd_list(1, argv);
+	puts("\n  krait PID            record a process, until Ctrl-C\n"
+	     "  krait dump PID       what each of its threads does right now\n"
+	     "  krait record -a      record the whole machine\n"
+	     "  krait doctor         does krait work here, and if not, what mends it\n"
+	     "  krait --help         all commands");
+	return code;
+}
+
+/* krait PID: as record -p PID. */
+static int record_pid(int argc, char **argv)
+{
+	char **args = calloc((size_t)argc + 2, sizeof(*args));
+	int code = EXIT_CODE_PERMISSION;
+
+	if (!args)
+		return EXIT_CODE_KERNEL;
+	args[0] = (char *)"krait record";
+	args[1] = (char *)"-p";
+	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args));
+	if (!take_rights(find_command("record")))
+		code = cmd_record(argc + 1, args);
+	free(args);
+	return code;
+}
+
 int main(int argc, char **argv)
 {
 	const struct role *role = roles_find(argv[0]);
@@ -108,8 +147,12 @@ int main(int argc, char **argv)
 		log_error(NULL, "%s", err.text);
 		return err.code;
 	}
+	if (!name && isatty(STDOUT_FILENO))
+		return greet();
 	if (!name || !*name)
 		return print_usage(stderr);
+	if (name[strspn(name, "0123456789")] == '\0')
+		return record_pid(argc, argv);
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return print_usage(stdout);
 	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version"))

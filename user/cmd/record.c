@@ -300,7 +300,10 @@ static int record(struct record_command *r)
 			priority_bound(REALTIME_USEC);
 		return report(r);
 	}
-	log_error(NULL, "%s", err.text);
+	log_error(NULL, "%s%s", err.text,
+		  err.code == EXIT_CODE_PERMISSION || err.code == EXIT_CODE_KERNEL ?
+			  " (krait doctor checks all that is needed)" :
+			  "");
 	return err.code;
 }
 

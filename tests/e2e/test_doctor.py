@@ -1,0 +1,115 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait doctor: works here, says what is missing where it does not, with the exit code of a recording;
+krait PID records, krait alone on a terminal says what there is."""
+# run-tests: beside others
+import json
+import os
+import pty
+import shutil
+import subprocess
+import tempfile
+
+import harness as h
+
+WAIT = "import sys; print('READY', flush=True); sys.stdin.read()"
+
+
+def examined(*args, **options):
+    done = h.run_krait("doctor", "--json", *args, **options)
+    findings = json.loads(done.stdout) if done.stdout.startswith("[") else []
+    return done, {f["name"]: f for f in findings}
+
+
+def check_good(tap, python):
+    with h.Target(python.command("-c", WAIT)) as target:
+        done, found = examined(str(target.pid))
+        tap.equal(done.returncode, 0, "a Python that can be recorded", done.stdout, done.stderr)
+        for name in ("capabilities", "namespaces", "type information", "sampling", "process"):
+            tap.equal(found.get(name, {}).get("level"), "ok", "it is well: " + name, done.stdout)
+        done = h.run_krait("doctor")
+        lines = [line for line in done.stdout.splitlines() if line and line[0] != " "]
+        tap.ok(done.returncode == 0 and
+               all(line.split()[0] in ("ok", "limited") for line in lines),
+               "the machine, as text", done.stdout)
+
+
+def check_bad(tap):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        done, found = examined(str(process.pid))
+        process.kill()
+        tap.equal((done.returncode, found["process"]["level"]), (3, "broken"),
+                  "a process that is no Python", done.stdout)
+    done = subprocess.run(["unshare", "--pid", "--fork", h.KRAIT, "doctor", "--json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          timeout=h.PATIENCE_SECS)
+    found = {f["name"]: f for f in json.loads(done.stdout)}
+    tap.equal((done.returncode, found["namespaces"]["level"]), (4, "broken"),
+              "a pid namespace of its own", done.stdout, done.stderr)
+    tap.ok("--pid=host" in found["namespaces"]["remedy"], "and what mends it", done.stdout)
+
+
+def check_unprivileged(tap):
+    """What nobody may do is said, and what mends it; a recording names doctor."""
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    os.chmod(folder, 0o755)
+    krait = os.path.join(folder, "krait")
+    shutil.copy2(h.KRAIT, krait)
+    nobody = {"user": 65534, "group": 65534, "extra_groups": [], "encoding": "utf-8",
+              "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": "/",
+              "timeout": h.PATIENCE_SECS}
+    done = subprocess.run([krait, "doctor", "--json"], **nobody)
+    found = {f["name"]: f for f in json.loads(done.stdout)}
+    tap.equal((done.returncode, found["sampling"]["level"]), (4, "broken"), "without rights",
+              done.stdout)
+    tap.ok("sudo" in found["capabilities"]["remedy"], "and what mends it", done.stdout)
+    done = subprocess.run([krait, "record", "-a", "-d", "1s", "-f", "folded", "-o",
+                           "/dev/null"], **nobody)
+    tap.ok(done.returncode == 4 and "krait doctor" in done.stderr, "record names it", done.stderr)
+    shutil.rmtree(folder)
+
+
+def check_terminal(tap):
+    master, slave = pty.openpty()
+    with subprocess.Popen([h.KRAIT], stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        text = b""
+        try:
+            while True:
+                more = os.read(master, 65536)
+                if not more:
+                    break
+                text += more
+        except OSError:
+            pass  # the end of a terminal
+    os.close(master)
+    tap.ok(process.returncode == 0 and b"krait dump PID" in text, "alone on a terminal",
+           text[:2000])
+
+
+def check_pid(tap, python):
+    with h.Target(python.command("-c", "import sys, threading\nprint('READY', flush=True)\n"
+                                 "while True: pass")) as target:
+        folder = tempfile.mkdtemp(prefix="krait-e2e-")
+        out = os.path.join(folder, "x.folded")
+        done = h.run_krait(str(target.pid), "-d", "300ms", "-o", out)
+        tap.ok(done.returncode == 0 and os.path.getsize(out), "krait PID records", done.stderr)
+        shutil.rmtree(folder)
+
+
+def main():
+    tap = h.Tap()
+    h.need_bpf()
+    pythons = h.interpreters(tap)
+    if pythons:
+        check_good(tap, h.newest(pythons))
+        check_pid(tap, h.newest(pythons))
+    check_bad(tap)
+    check_unprivileged(tap)
+    check_terminal(tap)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

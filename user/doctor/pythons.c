@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor/checks.h"
+#include "doctor/findings.h"
+#include "target/prober.h"
+#include "target/probed.h"
+#include "target/process.h"
+#include "util/clock.h"
+#include "util/vec.h"
+
+/* Lines for processes that are refused; the rest is counted. */
+#define SHOWN_MAX 10U
+/* For all looks together; who has not answered by then is counted as unread. */
+#define WAIT_NS (5 * NS_PER_SEC)
+
+struct pythons {
+	struct findings *findings;
+	struct prober *prober;
+	pid_t only;
+	pid_t *pids;
+	size_t cnt, cap;
+	unsigned good, refused, unread, shown;
+};
+
+struct look {
+	struct pythons *all;
+	pid_t pid;
+};
+
+static int add_pid(pid_t pid, void *ctx)
+{
+	struct pythons *p = ctx;
+
+	if (pid == getpid() || prober__is_ours(p->prober, pid))
+		return 0;
+	if (vec_reserve(p->pids, p->cap, p->cnt + 1))
+		return -ENOMEM;
+	p->pids[p->cnt++] = pid;
+	return 0;
+}
+
+static void refuse(struct pythons *p, pid_t pid, const char *why)
+{
+	p->refused++;
+	if (p->shown++ < SHOWN_MAX)
+		findings_add(p->findings, p->only ? FINDING_BROKEN : FINDING_LIMITED, "process",
+			     "it is not recorded", NULL, "%d: %s", (int)pid, why);
+}
+
+static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct look *look = ctx;
+	struct pythons *p = look->all;
+	const struct py_process *process = data && len >= sizeof(*process) ? data : NULL;
+
+	if (!result)
+		p->good++;
+	else if (p->only || result == -ENOTSUP || result == -ENODATA ||
+		 (process && process->version))
+		refuse(p, look->pid, process ? process->why : PROBED_HUNG);
+	else
+		p->unread += result == -EACCES || result == -ETIMEDOUT || result == -EUSERS;
+}
+
+static void look_at(struct pythons *p, struct look *looks)
+{
+	const __u64 end_ns = clock_monotonic_ns() + WAIT_NS;
+
+	for (size_t i = 0; i < p->cnt; i++) {
+		const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = p->pids[i] };
+		int none[PROBE_FDS_MAX] = { -1, -1, -1 };
+		int err;
+
+		looks[i] = (struct look){ .all = p, .pid = p->pids[i] };
+		err = prober__ask(p->prober, PROBER_LATER, &r, NULL, 0, on_looked, &looks[i]);
+		if (err)
+			on_looked(&looks[i], err, NULL, 0, none);
+	}
+	while (prober__pending(p->prober) && clock_monotonic_ns() < end_ns)
+		prober__wait(p->prober, 20);
+	for (size_t i = 0; i < p->cnt; i++)
+		prober__forget(p->prober, &looks[i]);
+}
+
+static void say(const struct pythons *p)
+{
+	if (p->shown > SHOWN_MAX)
+		findings_add(p->findings, FINDING_LIMITED, "process", "they are not recorded",
+			     "krait list", "%u more are refused", p->shown - SHOWN_MAX);
+	if (p->unread)
+		findings_add(p->findings, FINDING_LIMITED, "processes",
+			     "if they are Python, they are not recorded",
+			     geteuid() ? "run krait with sudo" : NULL,
+			     "%u cannot be read, Python or not", p->unread);
+	if (!p->only)
+		findings_add(p->findings, FINDING_OK, "interpreters", NULL, NULL,
+			     "%u Python process%s can be recorded", p->good,
+			     p->good == 1 ? "" : "es");
+	else if (p->good)
+		findings_add(p->findings, FINDING_OK, "process", NULL, NULL, "%d can be recorded",
+			     (int)p->only);
+}
+
+void checks_pythons(struct findings *f, struct prober *prober, pid_t pid)
+{
+	struct pythons p = { .findings = f, .prober = prober, .only = pid };
+	int err = pid ? add_pid(pid, &p) : process_each(add_pid, &p);
+	struct look *looks = err ? NULL : calloc(p.cnt + 1, sizeof(*looks));
+
+	if (looks) {
+		look_at(&p, looks);
+		say(&p);
+	}
+	free(looks);
+	free(p.pids);
+}

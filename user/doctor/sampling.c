@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "doctor/checks.h"
+#include "doctor/findings.h"
+#include "sampler/sampler.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+static void ignore_sample(void *ctx, const struct record_sample *record)
+{
+}
+
+static void ignore_task(void *ctx, const struct record_task *record)
+{
+}
+
+static void ignore_code(void *ctx, const struct record_code *record)
+{
+}
+
+static void ignore_mmap(void *ctx, const struct record_mmap *record)
+{
+}
+
+static void ignore_bad_record(void *ctx)
+{
+}
+
+static void say(struct findings *f, const struct error *err, __u64 took_ns)
+{
+	if (err)
+		findings_add(f, FINDING_BROKEN, "sampling", "nothing can be recorded", NULL, "%s",
+			     err->text);
+	else
+		findings_add(f, FINDING_OK, "sampling", NULL, NULL,
+			     "the kernel takes krait's programs and starts the timer (%llu ms)",
+			     took_ns / 1000000);
+}
+
+void checks_sampling(struct findings *f)
+{
+	const struct sampler_handler handler = { .sample = ignore_sample,
+						 .task = ignore_task,
+						 .code = ignore_code,
+						 .mmap = ignore_mmap,
+						 .bad_record = ignore_bad_record };
+	const __u64 began_ns = clock_monotonic_ns();
+	struct event_spec event;
+	struct sampler_config config = {
+		.events = &event, .event_cnt = 1, .native = true, .kernel = true
+	};
+	struct sampler *sampler;
+	struct error err;
+
+	event_default(&event);
+	event.frequency = 99;
+	sampler = sampler__new(&config, &handler, &err);
+	if (!sampler) {
+		say(f, &err, 0);
+		return;
+	}
+	if (sampler__start(sampler, &err))
+		say(f, &err, 0);
+	else
+		say(f, NULL, clock_monotonic_ns() - began_ns);
+	if (!sampler__reports_mappings(sampler))
+		findings_add(
+			f, FINDING_LIMITED, "mappings",
+			"libraries that a process loads late are found some milliseconds later",
+			NULL, "the kernel does not report them to BPF (no kprobes)");
+	sampler__stop(sampler);
+	sampler__free(sampler);
+}
