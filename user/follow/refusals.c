@@ -38,7 +38,8 @@ void refusals_print(const struct refusals *r, FILE *out)
 		fputs(")\n", out);
 	}
 	if (r->unreadable_cnt)
-		fprintf(out, "krait: %u process%s could not be inspected and may be Python (-v names %s)\n",
+		fprintf(out,
+			"krait: %u process%s could not be inspected and may be Python (-v names %s)\n",
 			r->unreadable_cnt, r->unreadable_cnt == 1 ? "" : "es",
 			r->unreadable_cnt == 1 ? "it" : "them");
 }
