@@ -6,18 +6,22 @@
 #include <unistd.h>
 
 #include "target/elf_runtime.h"
+#include "target/elf_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
+	struct elf_table table;
 	struct elf_runtime e;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	if (!elf_runtime_read(fd, &e) &&
 	    (e.table_len > sizeof(e.table) || e.build_id_len > sizeof(e.build_id)))
+		abort();
+	if (!elf_table_read(fd, PUBLISHED_ASYNCIO, &table) && table.len > sizeof(table.bytes))
 		abort();
 	close(fd);
 	return 0;

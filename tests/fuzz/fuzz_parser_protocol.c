@@ -21,6 +21,8 @@ static void follow(const struct parser_answer *a, const struct parser_request *r
 	    (a->runtime.table_len > sizeof(a->runtime.table) ||
 	     a->runtime.build_id_len > sizeof(a->runtime.build_id)))
 		abort();
+	if (a->job == PARSER_TABLE && !a->result && a->table.len > sizeof(a->table.bytes))
+		abort();
 	if (a->result || a->job != PARSER_FIND)
 		return;
 	if (!a->found.cnt || a->found.cnt > r->cnt || a->found.names_size > PARSER_NAMES_MAX)

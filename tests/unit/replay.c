@@ -207,7 +207,11 @@ struct replay *replay_new(const void *log, size_t size, bool all)
 	static const struct event_spec clock = { .name = "cpu-clock" };
 	struct replay *r = calloc(1, sizeof(*r));
 	struct session *s = &r->session;
-	struct processes_config processes = { .all = all, .filter = &r->config.filter };
+	struct processes_config processes = {
+		.all = all,
+		.tables = true,
+		.filter = &r->config.filter,
+	};
 
 	running = NULL; /* that of a test that failed */
 	load(r, log, size);
@@ -238,6 +242,13 @@ void replay_free(struct replay *r)
 	free(r->answers);
 	free(r->folded);
 	free(r);
+}
+
+const struct published *replay_published(struct replay *r, pid_t pid)
+{
+	const struct process *p = processes__find(r->session.processes, pid);
+
+	return p ? &p->tables.found : NULL;
 }
 
 int replay_follow(struct replay *r, pid_t pid)

@@ -52,6 +52,8 @@ const char *replay_folded(struct replay *r);
 __u64 replay_reason(struct replay *r, unsigned reason);
 /* The same of processes of that pid, after replay_run(), where they have lost anything. */
 __u64 replay_lost(struct replay *r, pid_t pid, unsigned reason);
+/* What a tracked process is known to publish; NULL none is there. */
+const struct published *replay_published(struct replay *r, pid_t pid);
 /* Processes that the kernel side was asked to track and has not been asked to forget. */
 unsigned replay_tracked_cnt(const struct replay *r);
 

@@ -108,7 +108,8 @@ static void put_found(struct script *s, double ms, const struct actor *a, enum p
 	size_t len = offsetof(struct probe_found, cgroups) + 1;
 
 	/* As before 3.14: what code objects were is known by fingerprints. */
-	found.process.version = found.process.offsets.version = 0x030d00f0;
+	found.process.offsets.version = 0x030d00f0;
+	found.process.version = a->version ? a->version : found.process.offsets.version;
 	found.process.offsets.interp.code_object_generation = PYOFF_ABSENT;
 
 	snprintf(found.process.comm, sizeof(found.process.comm), "%s", a->comm);
@@ -147,6 +148,20 @@ void script_open(struct script *s, double ms, const struct actor *a)
 {
 	put_found(s, ms, a, PROBE_OPEN, 0);
 	put_memory(s, ms, a);
+}
+
+void script_published(struct script *s, double ms, const struct actor *a,
+		      const struct published *published)
+{
+	static const struct published nothing;
+	const struct probe_request r = {
+		.op = PROBE_PUBLISHED,
+		.pid = a->pid,
+		.start_ticks = a->start_ns / KRAIT_NS_PER_TICK,
+		.published = { a->version, IMAGE_ADDR },
+	};
+
+	put_answer(s, ms, &r, 0, 0, published ? published : &nothing, sizeof(nothing));
 }
 
 /* ---- facts ------------------------------------------------------------------------------------ */
@@ -209,6 +224,20 @@ void script_exec(struct script *s, double ms, const struct actor *a)
 void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropped)
 {
 	put_task(s, ms, RECORD_EXIT, a, (struct record_task){ .dropped = dropped });
+}
+
+void script_mmap(struct script *s, double ms, const struct actor *a)
+{
+	const struct record_mmap record = {
+		.type = RECORD_MMAP,
+		.size = sizeof(record),
+		.start_ns = a->start_ns,
+		.start = 0x10000,
+		.end = 0x20000,
+		.pid = (__u32)a->pid,
+	};
+
+	put(s, INPUT_RECORD, ms, NULL, 0, &record, sizeof(record));
 }
 
 void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_t tid,

@@ -30,6 +30,7 @@ struct actor {
 	__u64 start_ns;
 	const char *comm;
 	const struct program *program; /* NULL: it is not Python */
+	__u32 version; /* PY_VERSION_HEX, for what it publishes; 0: 3.13, which publishes nothing more */
 };
 
 struct script {
@@ -55,6 +56,11 @@ void script_look(struct script *s, double ms, const struct actor *a);
 void script_look_fails(struct script *s, double ms, pid_t pid, int result);
 /* It can be opened and read. */
 void script_open(struct script *s, double ms, const struct actor *a);
+/* A search for what it publishes is answered at that time; NULL: nothing yet. */
+void script_published(struct script *s, double ms, const struct actor *a,
+		      const struct published *published);
+/* It has mapped code. */
+void script_mmap(struct script *s, double ms, const struct actor *a);
 /* /proc/PID/stat shows it from that time on. */
 void script_start(struct script *s, double ms, const struct actor *a);
 /* The kernel's count of its interrupts without room in the ring. */

@@ -367,6 +367,31 @@ static void what_a_file_says_of_a_runtime_stays_within_the_answer(void **state)
 	assert_false(parser_answer_check(&answer, len, &r));
 }
 
+static void a_table_of_a_file_is_as_long_as_its_kind_says(void **state)
+{
+	struct parser_request r = { .job = PARSER_TABLE, .at = PUBLISHED_ASYNCIO };
+	cleanup_close int fd = open(SELF, O_RDONLY | O_CLOEXEC), none = open("/dev/zero", O_RDONLY);
+	size_t len;
+
+	ask(&r, fd);
+	assert_int_equal(answer.result, -ENOENT);
+	ask(&r, none);
+	assert_int_equal(answer.result, -ENOEXEC);
+	ask(&r, -1);
+	assert_int_equal(answer.result, -EBADF);
+	memset(&answer, 0, sizeof(answer));
+	answer.job = PARSER_TABLE;
+	len = parser_answer_size(&answer);
+	assert_false(parser_answer_check(&answer, len, &r));
+	answer.table.len = sizeof(struct published_asyncio);
+	assert_true(parser_answer_check(&answer, len, &r));
+	assert_false(parser_answer_check(&answer, len - 1, &r));
+	answer.table.len++;
+	assert_false(parser_answer_check(&answer, len, &r));
+	r.at = PUBLISHED_KINDS;
+	assert_false(parser_request_check(&r, parser_request_size(&r)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +403,7 @@ int main(void)
 		TEST(a_file_that_is_none_is_refused),
 		TEST(a_symbol_table_without_end_is_refused),
 		TEST(what_is_no_request_has_no_answer),
+		TEST(a_table_of_a_file_is_as_long_as_its_kind_says),
 		TEST(an_answer_that_cannot_be_is_not_believed),
 		TEST(what_a_file_says_of_a_runtime_stays_within_the_answer),
 		TEST(rows_come_in_pieces),

@@ -196,6 +196,8 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	ps->mmap_cnt++;
 	if (e && e->process.space)
 		space__report(e->process.space, record, clock_monotonic_ns());
+	if (e)
+		tables_mapped(ps, &e->process);
 }
 
 void processes__event(struct processes *ps, const struct record_task *record)

@@ -307,6 +307,8 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns)
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		struct process *p = &e->process;
 
+		if (p->state == PROCESS_TRACKED)
+			earliest(&soonest, tables_step(ps, p, now_ns));
 		if (p->state != PROCESS_PENDING || !p->retry_ns)
 			continue;
 		if (p->retry_ns > now_ns)

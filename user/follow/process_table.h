@@ -37,6 +37,7 @@ struct processes {
 	void *gone_ctx;
 	process_gone_fn opened;
 	void *opened_ctx;
+	struct look_budget table_looks[OWNER_CNT]; /* the same at what they publish */
 	unsigned tracked_cnt, seen_cnt;
 	__u64 mmap_cnt; /* mappings that were reported */
 	struct refusals refusals;

@@ -33,6 +33,9 @@
 /* The same of all processes of one owner but root: eight of them that start together have all they need. */
 #define OWNER_LOOKS_AT_ONCE (8 * LOOKS_AT_ONCE)
 #define OWNER_LOOKS_PER_SEC (4 * LOOKS_PER_SEC)
+/* Searches for what they publish, each of some milliseconds of a prober. */
+#define TABLE_LOOKS_AT_ONCE 256
+#define TABLE_LOOKS_PER_SEC 32
 
 struct processes *processes__new(const struct processes_config *config)
 {
@@ -47,9 +50,12 @@ struct processes *processes__new(const struct processes_config *config)
 		return NULL;
 	}
 	ps->config = *config;
-	for (unsigned i = 0; i < OWNER_CNT; i++)
-		if (i != OWNER_ROOT)
-			ps->looks[i] = look_budget_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
+	for (unsigned i = 0; i < OWNER_CNT; i++) {
+		if (i == OWNER_ROOT)
+			continue;
+		ps->looks[i] = look_budget_of(OWNER_LOOKS_AT_ONCE, OWNER_LOOKS_PER_SEC);
+		ps->table_looks[i] = look_budget_of(TABLE_LOOKS_AT_ONCE, TABLE_LOOKS_PER_SEC);
+	}
 	return ps;
 }
 
@@ -100,6 +106,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	symbolizer__free(p->symbolizer);
 	native__free(p->native);
 	space__free(p->space);
+	tables_forget(ps, p);
 	tracking_end(ps->config.sampler, p);
 	probed__free(p->probed);
 	p->native = NULL;
@@ -202,6 +209,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	if (parent)
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
 	open_space(ps, p, parent);
+	tables_begin(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	p->offered = false;
 	ps->tracked_cnt++;

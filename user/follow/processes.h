@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "follow/tables.h"
 #include "follow/threads.h"
 #include "target/process.h"
 
@@ -67,6 +68,7 @@ struct process {
 	bool unwind_waits; /* there are files whose rows are still to be read */
 	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
+	struct tables tables; /* that it publishes beside its runtime */
 	struct thread_list threads; /* that were sampled */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
@@ -77,6 +79,7 @@ struct process {
 
 struct processes_config {
 	bool all; /* every process of the machine; otherwise those added and their descendants */
+	bool tables; /* somebody wants what processes publish (target/published.h) */
 	const struct filter *filter; /* borrowed */
 	struct prober *prober; /* borrowed */
 	struct sampler *sampler; /* borrowed */

@@ -174,7 +174,7 @@ static int open_inputs(struct session *s)
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler;
-	struct processes_config processes = { .all = s->config->all };
+	struct processes_config processes = { .all = s->config->all, .tables = s->config->tables };
 	struct sampler_config sampler = s->config->sampler;
 
 	if (signals_catch(&s->signals))

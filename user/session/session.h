@@ -37,6 +37,7 @@ struct session_config {
 	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
 	bool say_starting; /* on stderr, where that takes long */
 	enum anchor_mode anchors;
+	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
 	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */
 };

@@ -204,6 +204,9 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		memset(&answer->runtime, 0, sizeof(answer->runtime));
 		answer->result = fd_cnt ? elf_runtime_read(fds[0], &answer->runtime) : -EBADF;
 		break;
+	case PARSER_TABLE:
+		answer->result = fd_cnt ? elf_table_read(fds[0], r.at, &answer->table) : -EBADF;
+		break;
 	case PARSER_OPEN:
 		answer->result = open_file(jobs, r.file, fds, fd_cnt, &answer->opened);
 		break;

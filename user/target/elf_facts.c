@@ -63,10 +63,9 @@ static int await(struct elf_facts *f, struct parser *p, const struct parser_answ
 }
 
 /* Once. The parser is ended unless it has answered. */
-static int read_once(struct elf_facts *f, int fd, unsigned whose, struct elf_runtime *ret)
+static int ask_once(struct elf_facts *f, int fd, unsigned whose,
+		    const struct parser_request *request, const struct parser_answer **ret)
 {
-	const struct parser_request request = { .job = PARSER_RUNTIME };
-	const struct parser_answer *answer;
 	struct parser **p = &f->kept[whose];
 	int r;
 
@@ -74,26 +73,50 @@ static int read_once(struct elf_facts *f, int fd, unsigned whose, struct elf_run
 		*p = parser__start_urgent(f->parsers);
 	if (!*p)
 		return -EAGAIN;
-	r = parser__ask(*p, &request, &fd, 1);
+	r = parser__ask(*p, request, &fd, 1);
 	if (!r) {
 		parser__set_limits(*p, CPU_MS, PARSER_WALL_MS);
-		r = await(f, *p, &answer);
+		r = await(f, *p, ret);
 	}
-	if (!r) {
-		*ret = answer->runtime;
-		return answer->result;
-	}
+	if (!r)
+		return 0;
 	parser__end(*p);
 	*p = NULL;
 	return r == -ETIMEDOUT ? r : -EPIPE;
 }
 
-int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+/* 0 and an answer, whose result may be another one. */
+static int ask(struct elf_facts *f, int fd, const struct parser_request *request,
+	       const struct parser_answer **ret)
 {
 	struct stat st;
 	int r = fstat(fd, &st) ? -errno : -EPIPE;
 
 	for (int i = 0; i < TRIES && r == -EPIPE; i++)
-		r = read_once(f, fd, st.st_uid != 0, ret);
+		r = ask_once(f, fd, st.st_uid != 0, request, ret);
 	return r == -EPIPE ? -ENOEXEC : r;
+}
+
+int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+{
+	const struct parser_request request = { .job = PARSER_RUNTIME };
+	const struct parser_answer *answer;
+	int r = ask(f, fd, &request, &answer);
+
+	if (r)
+		return r;
+	*ret = answer->runtime;
+	return answer->result;
+}
+
+int elf_facts__table(struct elf_facts *f, int fd, enum published_kind kind, struct elf_table *ret)
+{
+	const struct parser_request request = { .job = PARSER_TABLE, .at = kind };
+	const struct parser_answer *answer;
+	int r = ask(f, fd, &request, &answer);
+
+	if (r)
+		return r;
+	*ret = answer->table;
+	return answer->result;
 }

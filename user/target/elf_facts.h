@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_facts.h - what ELF files say of a Python runtime in them, read by parsers (parser.h): nobody vouches for
+ * elf_facts.h - what ELF files say of a Python runtime or a published table in them, read by parsers (parser.h): nobody vouches for
  * the files, and whoever asks has rights.
  *
  * Two parsers are kept for it, one for files of root's: what another user's file may make of a parser is
@@ -12,6 +12,7 @@
 #define KRAIT_TARGET_ELF_FACTS_H
 
 #include "target/elf_runtime.h"
+#include "target/elf_table.h"
 
 struct elf_facts;
 struct parsers;
@@ -32,6 +33,10 @@ void elf_facts__on_wait(struct elf_facts *f, void (*fn)(void *ctx), void *ctx)
  * -ETIMEDOUT: it takes too long, or does not come back.
  */
 int elf_facts__read(struct elf_facts *f, int fd, struct elf_runtime *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/* The same of a table beside the runtime's, as elf_table_read(). */
+int elf_facts__table(struct elf_facts *f, int fd, enum published_kind kind, struct elf_table *ret)
 	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_TARGET_ELF_FACTS_H */

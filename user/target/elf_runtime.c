@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "target/elf_file.h"
 #include "target/elf_symbol.h"
+#include "target/elf_table.h"
 #include "target/elf_version.h"
 
 #define RUNTIME_SECTION ".PyRuntime"
@@ -77,25 +77,6 @@ int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
 }
 
 /*
- * The link-time address that file offset 0 is mapped at. The kernel and the loader map whole pages,
- * so a segment covers offset 0 if it begins within the first page.
- */
-static int find_load_vaddr(const struct elf_file *f, __u64 *ret)
-{
-	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
-
-	for (unsigned i = 0; i < f->phdr_cnt; i++) {
-		const Elf64_Phdr *p = &f->phdrs[i];
-
-		if (p->p_type == PT_LOAD && p->p_offset < page && p->p_filesz) {
-			*ret = p->p_vaddr - p->p_offset;
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
-/*
  * The link-time address that the kernel calls the start of code, in every process that executes the
  * file: the lowest executable segment's, not rounded (fs/binfmt_elf.c, load_elf_binary()).
  */
@@ -112,33 +93,10 @@ static __u64 find_code_vaddr(const struct elf_file *f)
 	return lowest;
 }
 
-static int find_section(struct elf_file *f, __u64 *ret_vaddr)
-{
-	const __u64 wanted = SHF_ALLOC | SHF_WRITE;
-	Elf64_Shdr names, shdr;
-	int r;
-
-	r = elf_file_section(f, f->ehdr.e_shstrndx, &names);
-	if (r)
-		return r == -ENODATA ? -ENOENT : r; /* section headers stripped */
-	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
-		r = elf_file_section(f, i, &shdr);
-		if (r)
-			return r == -ENODATA ? -ENOENT : r;
-		if ((shdr.sh_flags & wanted) != wanted || shdr.sh_name >= names.sh_size)
-			continue;
-		if (elf_file_string_is(f, names.sh_offset + shdr.sh_name, RUNTIME_SECTION)) {
-			*ret_vaddr = shdr.sh_addr;
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
 static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
 {
 	Elf64_Sym sym;
-	int r = find_section(f, ret_vaddr);
+	int r = elf_section_find(f, RUNTIME_SECTION, ret_vaddr);
 
 	/* One damaged table does not condemn the others; an unreadable file does. */
 	if (r == -ENOENT || r == -ENODATA) {
@@ -164,7 +122,7 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 		return r;
 	if (!elf_file_segment(f, ret->runtime_vaddr))
 		return -ENOENT;
-	r = find_load_vaddr(f, &ret->load_vaddr);
+	r = elf_load_vaddr(f, &ret->load_vaddr);
 	if (r)
 		return r;
 	ret->code_vaddr = find_code_vaddr(f);

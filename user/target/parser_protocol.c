@@ -11,6 +11,8 @@ bool parser_request_check(const struct parser_request *r, size_t len)
 		return false;
 	if (r->job == PARSER_FIND && (!r->cnt || r->cnt > PARSER_PLACES_MAX))
 		return false;
+	if (r->job == PARSER_TABLE && r->at >= PUBLISHED_KINDS)
+		return false;
 	return r->file < PARSER_FILES_MAX && len == parser_request_size(r);
 }
 
@@ -21,6 +23,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_OPEN] = sizeof(a->opened),
 		[PARSER_FIND] = offsetof(struct parser_found, names),
 		[PARSER_RUNTIME] = sizeof(a->runtime),
+		[PARSER_TABLE] = sizeof(a->table),
 		[PARSER_ROWS] = offsetof(struct parser_rows, words),
 		[PARSER_ROWS_MORE] = offsetof(struct parser_rows, words),
 		[PARSER_JOB_CNT] = 0,
@@ -104,5 +107,7 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 		return a->opened.build_id_size <= sizeof(a->opened.build_id);
 	if (a->job == PARSER_RUNTIME)
 		return runtime_is_sound(&a->runtime);
+	if (a->job == PARSER_TABLE)
+		return a->table.len == published_infos[request->at].size;
 	return has_rows(a) ? rows_are_sound(&a->rows, request) : found_is_sound(&a->found, request);
 }

@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "target/elf_runtime.h"
+#include "target/elf_table.h"
 
 /* Of symbols, open in one parser at once; each holds up to two descriptors. */
 #define PARSER_FILES_MAX 64
@@ -35,6 +36,7 @@ enum parser_job {
 	PARSER_FIND, /* what is at these offsets of an open file? */
 	PARSER_CLOSE, /* no answer */
 	PARSER_RUNTIME, /* a descriptor: what does the file say of a Python runtime in it? */
+	PARSER_TABLE, /* a descriptor: has the file a table of kind `at`? */
 	PARSER_ROWS, /* a descriptor: how its code is unwound (bpf/rows.h); the first words of that */
 	PARSER_ROWS_MORE, /* the words from `at` on, of the file asked last */
 	PARSER_JOB_CNT
@@ -45,7 +47,7 @@ struct parser_request {
 	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, CLOSE */
 	__u32 version; /* PY_VERSION_HEX: DWARF */
 	__u32 cnt; /* of offsets: FIND */
-	__u32 at; /* a number of a word: ROWS_MORE */
+	__u32 at; /* a number of a word: ROWS_MORE; an enum published_kind: TABLE */
 	__u32 unused;
 	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
 };
@@ -97,6 +99,7 @@ struct parser_answer {
 		struct parser_opened opened;
 		struct parser_found found;
 		struct elf_runtime runtime; /* -ENOENT, -ENOEXEC: none; elf_runtime_read() */
+		struct elf_table table; /* the same; elf_table_read() */
 		struct parser_rows rows;
 	};
 };

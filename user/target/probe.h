@@ -18,6 +18,7 @@
 #include "target/process.h"
 #include "target/probe_threads.h"
 #include "target/process_info.h"
+#include "target/published.h"
 #include "worker/channel.h"
 
 /* Bytes of memory in one answer. */
@@ -35,6 +36,7 @@ enum probe_op {
 	PROBE_THREADS, /* dir, mem. Answer: a descriptor of a list (probe_threads.h) */
 	PROBE_ANCHOR_READ, /* dir, mem. Answer: a struct probe_anchor_state */
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
+	PROBE_PUBLISHED, /* by pid. Answer: a struct published */
 	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
 	PROBE_PREPARE,
 	/* Never asked: an answer in front of the one that is awaited. It waits for a processor. */
@@ -76,6 +78,10 @@ struct probe_request {
 		__u32 size;
 		uid_t owner;
 	} debug;
+	struct {
+		__u32 version; /* of the interpreter */
+		__u64 runtime_addr;
+	} published;
 	struct probe_anchor anchor;
 	struct probe_threads_ask threads;
 };
@@ -108,6 +114,7 @@ struct probe_message {
 		struct probe_found found;
 		struct probe_file file;
 		struct probe_anchor_state anchor;
+		struct published published;
 		__u8 bytes[PROBE_READ_MAX];
 	}; /* only head.len bytes are sent */
 };

@@ -198,6 +198,23 @@ static int answer_anchor(struct server *s, const struct probe_request *r, int di
 	return result;
 }
 
+static int answer_published(struct server *s, const struct probe_request *r)
+{
+	cleanup_close int dir = proc_open(r->pid);
+	struct proc_stat stat;
+	int result = dir < 0 ? dir : proc_stat_at(dir, &stat);
+
+	if (!result && stat.start_ticks != r->start_ticks)
+		result = -ESRCH;
+	if (!result && !s->cache && !make_cache(s))
+		result = -ENOMEM;
+	if (!result)
+		result = published_find(dir, r->published.version, r->published.runtime_addr,
+					elf_cache__facts(s->cache), &s->answer.published);
+	s->answer.head.len = result ? 0 : sizeof(s->answer.published);
+	return result;
+}
+
 static int answer(struct server *s, const struct probe_request *r, const int *fds, unsigned fd_cnt)
 {
 	switch (r->op) {
@@ -206,6 +223,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return answer_identify(s, r, r->op == PROBE_IDENTIFY);
 	case PROBE_PREPARE:
 		return 0;
+	case PROBE_PUBLISHED:
+		return answer_published(s, r);
 	case PROBE_READ:
 		return fd_cnt == 1 ? answer_read(s, r, fds[0]) : -EINVAL;
 	case PROBE_MAPS:

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tables.h - keeps what a process publishes beside its runtime (target/published.h) up to date: looked for
+ * when the process is tracked, and again when it has mapped code, until all is found.
+ *
+ * Must hold: one process has at most one look out, one owner's processes (bpf/share.h) have a bounded number
+ * of looks a second, and pauses grow while nothing comes of them.
+ */
+#ifndef KRAIT_FOLLOW_TABLES_H
+#define KRAIT_FOLLOW_TABLES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "target/published.h"
+
+struct entry;
+struct process;
+struct processes;
+
+/* What a process has, and when it is looked at again. All zero at first. */
+struct tables {
+	struct published found;
+	bool asked; /* a look is under way */
+	bool outdated; /* it has mapped code since the last look */
+	__u64 next_ns; /* not before; 0 never */
+	__u64 pause_ns;
+};
+
+/* The process is tracked. parent: of a forked one, whose memory it has, or NULL. */
+void tables_begin(struct processes *ps, struct process *p, const struct process *parent);
+/* It has mapped code. */
+void tables_mapped(struct processes *ps, struct process *p);
+/* Looks if it is time; when it will be, 0 never. */
+__u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns);
+/* Another image, or none: nothing is known. */
+void tables_forget(struct processes *ps, struct process *p);
+
+#endif /* KRAIT_FOLLOW_TABLES_H */
