@@ -302,8 +302,9 @@ class Krait:
                 self.code = self.process.wait(2)
             except subprocess.TimeoutExpired:
                 self.code = "does not even end by SIGKILL"
+        self.ended = time.monotonic()
         self.watch.stop()
-        return time.monotonic() - began
+        return self.ended - began
 
     def interrupt(self, timeout=END_SECS):
         if self.process.poll() is None:

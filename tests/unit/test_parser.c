@@ -12,13 +12,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -95,6 +98,8 @@ static bool obey(const char *order, struct parser_answer *answer)
 	if (!strcmp(order, "die"))
 		return false;
 	while (forever && !strcmp(order, "compute"))
+		;
+	for (volatile unsigned i = 0; i < 300000000 && !strcmp(order, "work"); i++)
 		;
 	while (!strcmp(order, "hang"))
 		poll(NULL, 0, -1);
@@ -342,6 +347,84 @@ static void there_is_room_for_any_number_of_files(void **state)
 	symbol_reader__free(r);
 }
 
+static bool pin(unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* A process that leaves its CPU to nobody but what the kernel keeps for others; 0: not permitted. */
+static pid_t occupy(unsigned cpu)
+{
+	const struct sched_param lowest = { .sched_priority = 1 };
+	pid_t pid = fork();
+	int status;
+
+	if (pid) {
+		assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+		return WIFSTOPPED(status) ? pid : 0;
+	}
+	/* Not for ever, whatever becomes of us. */
+	alarm(20);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || !pin(cpu) ||
+	    sched_setscheduler(0, SCHED_RR, &lowest))
+		_exit(1);
+	raise(SIGSTOP);
+	for (;;)
+		;
+}
+
+static int open_in_the_end(struct symbol_reader *r, struct symbol_file *f)
+{
+	struct parser_opened opened;
+	int err;
+
+	while ((err = symbol_reader__open(r, f, &opened)) == -EAGAIN)
+		usleep(10000);
+	return err;
+}
+
+static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
+{
+	struct symbol_reader *r = symbol_reader__new();
+	struct symbol_file first = file_of(NULL, 0), slow = file_of("work", 0),
+			   last = file_of(NULL, 0);
+	struct parser_opened opened;
+	cpu_set_t before;
+	__u64 begin_ns;
+	pid_t hog;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	hog = CPU_ISSET(0, &before) && CPU_ISSET(1, &before) ? occupy(1) : 0;
+	if (!hog)
+		skip();
+	symbol_reader__hurry(r);
+	/* Workers inherit it. */
+	assert_true(pin(1));
+	assert_int_equal(symbol_reader__open(r, &first, &opened), 0);
+	assert_true(pin(0));
+	kill(hog, SIGCONT);
+	begin_ns = clock_monotonic_ns();
+	assert_int_equal(symbol_reader__open(r, &slow, &opened), -EAGAIN);
+	assert_int_equal(symbol_reader__open(r, &last, &opened), -EAGAIN);
+	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SEC);
+	assert_true(symbol_reader__late(r) >= 1);
+	kill(hog, SIGKILL);
+	assert_int_equal(waitpid(hog, NULL, 0), hog);
+	/* It has been at work all the time. */
+	assert_int_equal(open_in_the_end(r, &slow), -ENOEXEC);
+	assert_int_equal(open_in_the_end(r, &last), 0);
+	assert_true(!first.bad && !last.bad);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	symbol_reader__close(r, &first);
+	symbol_reader__close(r, &slow);
+	symbol_reader__close(r, &last);
+	symbol_reader__free(r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct role role = { "parser", serve_parser };
@@ -353,6 +436,7 @@ int main(int argc, char **argv)
 		TEST(a_starter_that_dies_is_started_again),
 		TEST(a_file_that_kills_costs_no_other_its_names),
 		TEST(an_owner_has_no_more_than_its_share_of_the_time),
+		TEST(a_hurry_does_not_wait_for_one_without_a_processor),
 		TEST(there_is_room_for_any_number_of_files),
 	};
 

@@ -197,6 +197,8 @@ static int build(struct session *s, struct error *err)
 		if (!s->native_files)
 			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	}
+	if (s->native_files)
+		native_files__hurry(s->native_files);
 	s->collector = collector__new(&s->config->collector, s->native_files);
 	processes.prober = s->prober;
 	processes.inputs = s->inputs;

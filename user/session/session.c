@@ -302,6 +302,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 void session__warn_of_shortages(const struct session *s)
 {
 	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
+	if (s->native_files)
+		shortages_warn_of_late_names(s->native_files);
 }
 
 void session__print_refused(const struct session *s, FILE *out)

@@ -9,6 +9,7 @@
 #include "session/collector.h"
 #include "proc/modules.h"
 #include "proc/space_room.h"
+#include "symbol/native_files.h"
 #include "util/log.h"
 #include "util/quota.h"
 
@@ -130,4 +131,16 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 				  processes__room_refused(processes, owner),
 				  sampler__slots_refused(sampler, owner));
 	}
+}
+
+void shortages_warn_of_late_names(const struct native_files *files)
+{
+	__u64 cnt = native_files__late(files);
+
+	if (cnt)
+		log_warn(
+			NULL,
+			"the process that reads symbols got no processor in time %llu times: some native "
+			"code has no names, some native stacks end early",
+			cnt);
 }

@@ -68,6 +68,16 @@ void native_files__prepare(struct native_files *f)
 	symbol_reader__prepare(f->reader);
 }
 
+void native_files__hurry(struct native_files *f)
+{
+	symbol_reader__hurry(f->reader);
+}
+
+__u64 native_files__late(const struct native_files *f)
+{
+	return symbol_reader__late(f->reader);
+}
+
 void native_files__skip_interpreter(struct native_files *f)
 {
 	f->skip_interpreter = true;
@@ -177,16 +187,16 @@ static void read_file(struct native_files *f, struct native_file *file)
 {
 	struct symbol_file *s = &file->symbols;
 	struct parser_opened opened;
-	int err;
+	int err = symbol_reader__open(f->reader, s, &opened);
 
-	file->read = true;
-	err = symbol_reader__open(f->reader, s, &opened);
-	if (err && s->debug_fd >= 0) {
+	if (err && err != -EAGAIN && s->debug_fd >= 0) {
 		close(s->debug_fd);
 		s->debug_fd = -1;
 		s->bad = false;
 		err = symbol_reader__open(f->reader, s, &opened);
 	}
+	/* Or it is read when it is asked again. */
+	file->read = err != -EAGAIN;
 	if (err)
 		return;
 	file->wants_debug = !opened.has_symbols && opened.build_id_size && s->debug_fd < 0;

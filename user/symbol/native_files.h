@@ -45,6 +45,10 @@ struct native_files *native_files__new(struct modules *modules);
 struct modules *native_files__modules(struct native_files *f);
 /* Has what it takes to start parsers started now, while krait has all its rights. */
 void native_files__prepare(struct native_files *f);
+/* It is a recording that asks, which has to end in time: symbol_reader__hurry(). */
+void native_files__hurry(struct native_files *f);
+/* How often an answer was not waited for any longer. */
+__u64 native_files__late(const struct native_files *f);
 /* The interpreter's functions are not shown: they need no names, which take long to find. */
 void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbol/reader_waits.h"
 #include "target/parser.h"
 #include "unwind/tables.h"
 #include "util/clock.h"
@@ -13,20 +14,10 @@
 
 /* Root's, and those of other owners. */
 #define SYMBOL_PARSERS 4
-/* Owners that are remembered; those for whom krait has waited least are forgotten. */
-#define OWNERS_MAX 256
 /* Of all files that one parser has open: they are mapped, and it may have 1 GiB of addresses. */
 #define OPEN_BYTES_MAX (640ULL << 20)
 /* A parser is replaced in good time before the kernel ends it for its age. */
 #define PARSER_AGE_NS (300 * NS_PER_SEC)
-/*
- * What krait waits for an owner: at first, and then one part in SHARE of the time. For all but root
- * together, since whoever has subordinate ids is many owners: one part in SHARE_ALL.
- */
-#define WAIT_FIRST_NS (5 * NS_PER_SEC)
-#define SHARE 10
-#define WAIT_ALL_FIRST_NS (2 * WAIT_FIRST_NS)
-#define SHARE_ALL 3
 
 struct symbol_parser {
 	struct parser *process; /* NULL: none runs */
@@ -35,21 +26,18 @@ struct symbol_parser {
 	__u64 bytes; /* of the open files */
 	struct symbol_file *files[PARSER_FILES_MAX];
 	__u64 files_used[PARSER_FILES_MAX];
-};
-
-struct waited {
-	uid_t owner;
-	__u64 ns;
+	/* The job whose answer was not waited for any longer. It is taken when the same is asked again. */
+	bool is_late;
+	struct symbol_file *late; /* whose job that is; NULL: it was closed meanwhile */
+	struct parser_request asked;
 };
 
 struct symbol_reader {
 	struct parsers *parsers;
 	__u64 now; /* jobs so far */
-	__u64 begin_ns;
 	struct symbol_parser list[SYMBOL_PARSERS]; /* the first is root's */
-	struct waited waited[OWNERS_MAX];
-	__u64 waited_ns; /* for all of them */
-	unsigned owner_cnt;
+	struct reader_waits waits;
+	__u64 late_cnt;
 	__u32 *words; /* the rows that were read last */
 };
 
@@ -59,7 +47,7 @@ struct symbol_reader *symbol_reader__new(void)
 
 	if (!r)
 		return NULL;
-	r->begin_ns = clock_monotonic_ns();
+	reader_waits_begin(&r->waits, clock_monotonic_ns());
 	r->parsers = parsers__new();
 	if (!r->parsers) {
 		free(r);
@@ -71,6 +59,16 @@ struct symbol_reader *symbol_reader__new(void)
 void symbol_reader__prepare(struct symbol_reader *r)
 {
 	parsers__prepare(r->parsers);
+}
+
+void symbol_reader__hurry(struct symbol_reader *r)
+{
+	r->waits.hurries = true;
+}
+
+__u64 symbol_reader__late(const struct symbol_reader *r)
+{
+	return r->late_cnt;
 }
 
 /* ---- parsers and what they have open ----------------------------------------------------------- */
@@ -86,6 +84,7 @@ static void end_parser(struct symbol_parser *p)
 	parser__end(p->process);
 	p->process = NULL;
 	p->bytes = 0;
+	p->is_late = false;
 }
 
 void symbol_reader__free(struct symbol_reader *r)
@@ -113,7 +112,8 @@ static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 	if (p->process && (p->owner != owner || parser__cpu_ns(p->process) > PARSER_AGE_NS))
 		end_parser(p);
 	if (!p->process)
-		p->process = parser__start(r->parsers);
+		p->process = r->waits.hurries ? parser__start_urgent(r->parsers) :
+						parser__start(r->parsers);
 	p->owner = owner;
 	p->used = ++r->now;
 	return p->process ? p : NULL;
@@ -126,7 +126,8 @@ static void forget(struct symbol_parser *p, __u32 number)
 	p->bytes -= p->files[number]->size;
 	p->files[number]->parser = NULL;
 	p->files[number] = NULL;
-	if (p->process && parser__ask(p->process, &request, NULL, 0))
+	/* One that has a job takes no other. */
+	if (p->process && (p->is_late || parser__ask(p->process, &request, NULL, 0)))
 		end_parser(p);
 }
 
@@ -150,40 +151,6 @@ static __u32 make_room(struct symbol_parser *p, __u64 size)
 	}
 }
 
-/* ---- owners ----------------------------------------------------------------------------------- */
-
-static struct waited *waited_for(struct symbol_reader *r, uid_t owner)
-{
-	struct waited *least = &r->waited[0];
-
-	for (unsigned i = 0; i < r->owner_cnt; i++) {
-		if (r->waited[i].owner == owner)
-			return &r->waited[i];
-		if (r->waited[i].ns < least->ns)
-			least = &r->waited[i];
-	}
-	if (r->owner_cnt < OWNERS_MAX)
-		least = &r->waited[r->owner_cnt++];
-	*least = (struct waited){ .owner = owner };
-	return least;
-}
-
-static bool has_had_its_share(struct symbol_reader *r, uid_t owner)
-{
-	__u64 time_ns = clock_monotonic_ns() - r->begin_ns;
-
-	return owner && (waited_for(r, owner)->ns > WAIT_FIRST_NS + time_ns / SHARE ||
-			 r->waited_ns > WAIT_ALL_FIRST_NS + time_ns / SHARE_ALL);
-}
-
-static void note_wait(struct symbol_reader *r, uid_t owner, __u64 ns)
-{
-	if (!owner)
-		return;
-	waited_for(r, owner)->ns += ns;
-	r->waited_ns += ns;
-}
-
 /* ---- jobs ------------------------------------------------------------------------------------- */
 
 /* The file in whose job it was is not asked again. */
@@ -196,24 +163,92 @@ static int fail(struct symbol_parser *p, struct symbol_file *f, int err)
 	return err;
 }
 
-/* One job and its answer. A parser that has gone before it was asked is no fault of the file. */
-static int do_job(struct symbol_parser *p, struct symbol_file *f,
-		  const struct parser_request *request, const struct parser_answer **ret)
+/* -EINPROGRESS: it gets no processor, and has been waited for long enough. */
+static int await(struct symbol_reader *r, struct symbol_parser *p, const struct parser_answer **ret)
+{
+	__u64 idle_ns = parser__idle_ns(p->process), cpu_ns = parser__cpu_ns(p->process);
+	unsigned wait_ms;
+	int err;
+
+	do {
+		__u64 begin_ns = clock_monotonic_ns(), took_ns, worked_ns;
+
+		wait_ms = reader_waits_ms(&r->waits, begin_ns);
+		err = parser__answer(p->process, wait_ms, ret);
+		took_ns = clock_monotonic_ns() - begin_ns;
+		worked_ns =
+			parser__cpu_ns(p->process) - cpu_ns + parser__idle_ns(p->process) - idle_ns;
+		cpu_ns = parser__cpu_ns(p->process);
+		idle_ns = parser__idle_ns(p->process);
+		if (took_ns > worked_ns)
+			reader_waits_note_starved(&r->waits, took_ns - worked_ns);
+	} while (err == -EINPROGRESS && wait_ms == READER_LOOK_MS);
+	return err;
+}
+
+static bool is_same(const struct parser_request *a, const struct parser_request *b)
+{
+	return a->job == b->job && a->cnt == b->cnt && !memcmp(a, b, parser_request_size(a));
+}
+
+/* Nobody wants the answer that is late; is it there, so that another job can be done? */
+static int drop_late(struct symbol_parser *p)
+{
+	const struct parser_answer *answer;
+	int err = parser__answer(p->process, 0, &answer);
+
+	if (err == -EINPROGRESS)
+		return -EAGAIN;
+	p->is_late = false;
+	if (!err)
+		return 0;
+	if (p->late)
+		fail(p, p->late, err);
+	else
+		end_parser(p);
+	return -EAGAIN;
+}
+
+static int ask(struct symbol_parser *p, struct symbol_file *f, const struct parser_request *request)
 {
 	const int fds[] = { f->fd, f->debug_fd };
 	unsigned fd_cnt = request->job == PARSER_ROWS ? 1 :
 			  request->job != PARSER_OPEN ? 0 :
 			  f->debug_fd < 0	      ? 1 :
 							2;
-	int err = parser__ask(p->process, request, fds, fd_cnt);
+	int err = p->is_late ? drop_late(p) : 0;
 
-	if (err) {
+	if (err)
+		return err;
+	if (parser__ask(p->process, request, fds, fd_cnt)) {
 		end_parser(p);
 		return -EAGAIN;
 	}
-	do {
-		err = parser__answer(p->process, PARSER_WALL_MS, ret);
-	} while (err == -EINPROGRESS);
+	p->late = f;
+	memcpy(&p->asked, request, parser_request_size(request));
+	return 0;
+}
+
+static bool is_asked(const struct symbol_parser *p, const struct symbol_file *f,
+		     const struct parser_request *request)
+{
+	return p->is_late && p->late == f && is_same(&p->asked, request);
+}
+
+/* One job and its answer. A parser that has gone before it was asked is no fault of the file. */
+static int do_job(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
+		  const struct parser_request *request, const struct parser_answer **ret)
+{
+	int err = is_asked(p, f, request) ? 0 : ask(p, f, request);
+
+	if (err)
+		return err;
+	err = await(r, p, ret);
+	p->is_late = err == -EINPROGRESS;
+	if (p->is_late) {
+		r->late_cnt++;
+		return -EINPROGRESS;
+	}
 	return err ? fail(p, f, err) : (*ret)->result;
 }
 
@@ -226,12 +261,15 @@ static int open_file(struct symbol_reader *r, struct symbol_file *f,
 
 	if (!p)
 		return -EAGAIN;
-	request.file = make_room(p, f->size);
+	if (p->is_late && p->late == f && p->asked.job == PARSER_OPEN)
+		request.file = p->asked.file;
+	else if (!p->is_late)
+		request.file = make_room(p, f->size);
 	if (!p->process)
 		return -EAGAIN;
-	err = do_job(p, f, &request, ret);
+	err = do_job(r, p, f, &request, ret);
 	if (err) {
-		f->bad |= err != -EAGAIN;
+		f->bad |= err != -EAGAIN && err != -EINPROGRESS;
 		return err;
 	}
 	f->parser = p;
@@ -252,7 +290,7 @@ static int find(struct symbol_reader *r, struct symbol_file *f, struct parser_re
 	request->file = f->number;
 	f->parser->used = ++r->now;
 	f->parser->files_used[f->number] = r->now;
-	return do_job(f->parser, f, request, ret);
+	return do_job(r, f->parser, f, request, ret);
 }
 
 /* Counts what it takes, and starts once more where the parser was gone. */
@@ -264,13 +302,13 @@ static int run(struct symbol_reader *r, struct symbol_file *f, struct parser_req
 
 	if (f->bad || f->fd < 0)
 		return -ENOEXEC;
-	if (has_had_its_share(r, f->owner))
+	if (reader_waits_refuse(&r->waits, f->owner, clock_monotonic_ns()))
 		return -EAGAIN;
 	begin_ns = clock_monotonic_ns();
 	for (int i = 0; i < 2 && err == -EAGAIN; i++)
 		err = request ? find(r, f, request, ret) : open_file(r, f, ret);
-	note_wait(r, f->owner, clock_monotonic_ns() - begin_ns);
-	return err;
+	reader_waits_note(&r->waits, f->owner, clock_monotonic_ns() - begin_ns);
+	return err == -EINPROGRESS ? -EAGAIN : err;
 }
 
 int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct parser_opened *ret)
@@ -337,7 +375,7 @@ static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct sy
 	int err;
 
 	do {
-		err = do_job(p, f, &request, &answer);
+		err = do_job(r, p, f, &request, &answer);
 		if (err)
 			return err;
 		if (request.job == PARSER_ROWS) {
@@ -366,21 +404,25 @@ int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct u
 
 	if (f->bad || f->fd < 0)
 		return -ENOEXEC;
-	if (has_had_its_share(r, f->owner))
+	if (reader_waits_refuse(&r->waits, f->owner, clock_monotonic_ns()))
 		return -EAGAIN;
 	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
 		p = parser_of(r, f->owner);
 		if (p)
 			err = read_rows(r, p, f, ret);
 	}
-	note_wait(r, f->owner, clock_monotonic_ns() - begin_ns);
-	return err;
+	reader_waits_note(&r->waits, f->owner, clock_monotonic_ns() - begin_ns);
+	return err == -EINPROGRESS ? -EAGAIN : err;
 }
 
 void symbol_reader__close(struct symbol_reader *r, struct symbol_file *f)
 {
 	if (f->parser)
 		forget(f->parser, f->number);
+	for (int i = 0; i < SYMBOL_PARSERS; i++) {
+		if (r->list[i].late == f)
+			r->list[i].late = NULL;
+	}
 	if (f->fd >= 0)
 		close(f->fd);
 	if (f->debug_fd >= 0)

@@ -39,11 +39,19 @@ struct symbol_file {
 /* NULL: out of memory. */
 struct symbol_reader *symbol_reader__new(void) __attribute__((warn_unused_result));
 void symbol_reader__prepare(struct symbol_reader *r) __attribute__((nonnull));
+/*
+ * It is a recording that asks, which has to end in time: parsers run at its priority, for a moment at a time
+ * (util/priority.h), and one that then gets no processor is not waited for for longer than half a second and a
+ * tenth of the time in all. Whoever asks the same again later gets the answer when it is there.
+ */
+void symbol_reader__hurry(struct symbol_reader *r) __attribute__((nonnull));
+/* How often an answer was not waited for any longer. */
+__u64 symbol_reader__late(const struct symbol_reader *r) __attribute__((nonnull));
 void symbol_reader__free(struct symbol_reader *r);
 
 /*
- * Reads what the file is. 0 and *ret; -EAGAIN: not now, its owner has had its share; -errno: it is
- * no file with symbols, or bad.
+ * Reads what the file is. 0 and *ret; -EAGAIN: not now, its owner has had its share, or the parser is late;
+ * -errno: it is no file with symbols, or bad.
  */
 int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct parser_opened *ret)
 	__attribute__((warn_unused_result, nonnull));

@@ -188,6 +188,11 @@ __u64 parser__cpu_ns(const struct parser *p)
 	return (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
 }
 
+__u64 parser__idle_ns(const struct parser *p)
+{
+	return p->idle_ns;
+}
+
 void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)
 {
 	p->cpu_ns = cpu_ms * NS_PER_MS;

@@ -45,6 +45,8 @@ void parser__end(struct parser *p);
 
 /* The processor time that it has used. */
 __u64 parser__cpu_ns(const struct parser *p) __attribute__((nonnull));
+/* How long it was seen to wait for anything but a processor in its job. */
+__u64 parser__idle_ns(const struct parser *p) __attribute__((nonnull));
 pid_t parser__pid(const struct parser *p) __attribute__((nonnull));
 
 /*
