@@ -43,6 +43,9 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 		return;
 	}
 	unwind_begin(w, &regs);
+	/* It goes on behind the call, which may be the last instruction of its function (__restore_rt's is). */
+	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
+		w->flags &= ~UNWIND_EXACT;
 	native_enter(s->index, process_start_ns(task));
 	walk_native_frames(&c, t->has_loop);
 	native_leave(s->index);

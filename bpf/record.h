@@ -44,6 +44,7 @@ enum reason {
 	REASON_EXITING, /* the task is exiting: its memory, and Python with it, is gone */
 	REASON_EXECING, /* the process is just getting a new image */
 	REASON_FINALIZING, /* the interpreter is ending, and runs no Python code right now */
+	REASON_GREENLET, /* a whole stack that C code has begun anew within its thread (3.15) */
 	REASON_COMPLETE_END,
 
 	/* Deeper than KRAIT_MAX_FRAMES. */
@@ -120,6 +121,7 @@ enum native_reason {
 	NATIVE_NO_RULE, /* a row says it in a way that krait does not know, or says nonsense */
 	NATIVE_CHANGED, /* the tables changed meanwhile */
 	NATIVE_NO_ROWS, /* in a file whose rows have not been read yet */
+	NATIVE_NOT_JOINED, /* whole, but not all Python frames lie in it: fibres (user space says it) */
 	NATIVE_REASON_CNT
 };
 

@@ -13,7 +13,8 @@
  *  - owner 3 (and 4 in 3.14) is an entry frame on the C stack, one per activation of the eval loop:
  *    emitted with code_addr 0, its address being the join point with native frames;
  *  - owner 2 (frame object) is never on a live chain, but for programs that are compiled (below);
- *  - on 3.15 the last node is PyThreadState.base_frame, before that an entry frame.
+ *  - on 3.15 the last node is PyThreadState.base_frame, before that an entry frame. greenlet begins with
+ *    no current frame (TGreenlet.cpp, 3.x), so what it runs ends in an entry frame on any version.
  * CPython 3.11 (PY_FRAME_IS_ENTRY) has no entry frames, but marks each frame that C called. Behind
  * such a frame one is emitted in their place; its address is that of the activation's _PyCFrame,
  * which is on the C stack, too.
@@ -152,8 +153,12 @@ static __always_inline int walk_finish(struct walker *w, const struct py_offsets
 		return walk_end(w, REASON_PYTHON);
 	if (w->cframe_addr)
 		return walk_finish_cframe(w, off);
+	if (w->base_addr && w->last_addr == w->base_addr)
+		return walk_end(w, REASON_PYTHON);
 	if (w->base_addr)
-		return walk_end(w, w->last_addr == w->base_addr ? REASON_PYTHON : REASON_NO_BASE);
+		return walk_end(w, w->frame_cnt && w->last_owner == OWNER_INTERPRETER ?
+					   REASON_GREENLET :
+					   REASON_NO_BASE);
 	return walk_end(w, w->last_owner >= OWNER_FRAME_OBJECT ? REASON_PYTHON : REASON_NO_BASE);
 }
 

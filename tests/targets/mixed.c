@@ -2,64 +2,12 @@
 /*
  * mixed.c - an extension module whose functions work and call back into Python, for mixed.py.
  *
- * Built by the tests with frame pointers and without the headers of Python, so one file serves every
- * version: only the layout of PyModuleDef and PyMethodDef is needed, which has not changed. Built with
- * -DFREE_THREADED for interpreters without a GIL, whose objects begin with other counts.
+ * Built by the tests with frame pointers and without the headers of Python (extension.h).
  */
-#include <stddef.h>
-#include <stdint.h>
+#include "extension.h"
 
-typedef struct {
-#ifdef FREE_THREADED
-	uintptr_t thread;
-	uint16_t flags;
-	uint8_t mutex, gc_bits;
-	uint32_t local_refcnt;
-	intptr_t shared_refcnt;
-#else
-	intptr_t refcnt;
-#endif
-	void *type;
-} object;
-
-#ifdef FREE_THREADED
-#define STATIC_OBJECT                                                                              \
-	{                                                                                          \
-		.local_refcnt = UINT32_MAX                                                         \
-	}
-#else
-#define STATIC_OBJECT                                                                              \
-	{                                                                                          \
-		.refcnt = 1                                                                        \
-	}
-#endif
-
-typedef struct {
-	const char *name;
-	object *(*function)(object *, object *);
-	int flags;
-	const char *doc;
-} method;
-
-typedef struct {
-	object base;
-	void *init;
-	intptr_t index;
-	void *copy;
-	const char *name, *doc;
-	intptr_t size;
-	method *methods;
-	void *slots, *traverse, *clear, *free;
-} module_def;
-
-#define METH_O 8
-#define API_VERSION 1013
-
-object *PyModule_Create2(module_def *def, int api_version);
 object *PyObject_CallNoArgs(object *callable);
 object *PyInit_mixed_native(void);
-
-#define NOINLINE __attribute__((noinline))
 
 static volatile long sink;
 

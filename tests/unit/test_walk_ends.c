@@ -37,7 +37,7 @@ static void a_chain_that_ends_in_a_python_frame_is_truncated(void **state)
 	}
 }
 
-static void only_the_base_frame_ends_a_stack_on_3_15(void **state)
+static void an_entry_frame_ends_a_greenlet_s_stack_on_3_15(void **state)
 {
 	struct walk_fixture *x = *state;
 
@@ -45,7 +45,7 @@ static void only_the_base_frame_ends_a_stack_on_3_15(void **state)
 	usual_stack(x);
 	fake_put(x->fake, MEMBER(x, 2, previous), 0); /* an entry frame, but not the base */
 	walk_now(x);
-	assert_walk(&x->result, &x->stack, REASON_NO_BASE, 3);
+	assert_walk(&x->result, &x->stack, REASON_GREENLET, 3);
 }
 
 static void an_entry_frame_ends_a_stack_before_3_15(void **state)
@@ -197,7 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_null_current_frame_lacks_its_base_on_3_15),
 		cmocka_unit_test(a_chain_that_ends_in_a_python_frame_is_truncated),
-		cmocka_unit_test(only_the_base_frame_ends_a_stack_on_3_15),
+		cmocka_unit_test(an_entry_frame_ends_a_greenlet_s_stack_on_3_15),
 		cmocka_unit_test(an_entry_frame_ends_a_stack_before_3_15),
 		cmocka_unit_test(an_owner_that_is_none_ends_the_walk),
 		cmocka_unit_test(a_compiled_frame_may_be_the_last_before_3_15),

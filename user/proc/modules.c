@@ -80,6 +80,8 @@ static enum module_origin origin_by_name(const struct module *m)
 	if (starts_with(name, "libc.so") || starts_with(name, "libc-") ||
 	    starts_with(name, "libpthread") || starts_with(name, "ld-"))
 		return ORIGIN_LIBC;
+	if (starts_with(name, "_greenlet."))
+		return ORIGIN_SWITCHER;
 	return starts_with(name, "python") ? ORIGIN_INTERPRETER : ORIGIN_OTHER;
 }
 

@@ -9,6 +9,7 @@ enum module_origin {
 	ORIGIN_OTHER, /* extensions, libraries, an application that embeds Python */
 	ORIGIN_INTERPRETER,
 	ORIGIN_LIBC, /* at the root: how processes and threads begin */
+	ORIGIN_SWITCHER, /* greenlet: runs many stacks at the addresses of one */
 };
 
 #endif /* KRAIT_PROC_ORIGIN_H */

@@ -14,6 +14,7 @@ static const char *const reason_names[REASON_CNT] = {
 	[REASON_EXITING] = "exiting",
 	[REASON_EXECING] = "execing",
 	[REASON_FINALIZING] = "finalizing",
+	[REASON_GREENLET] = "greenlet",
 	[REASON_DEPTH] = "depth",
 	[REASON_FRAME_FAULT] = "frame fault",
 	[REASON_NO_BASE] = "no base",

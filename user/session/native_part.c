@@ -28,6 +28,7 @@ struct native_part {
 	struct native *native; /* of the process */
 	__u64 now_ns;
 	__u8 origins[KRAIT_MAX_NATIVE];
+	bool guessed[KRAIT_MAX_NATIVE];
 	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
 	__u32 native_cnt;
 	const __u64 *kernel;
@@ -70,6 +71,12 @@ static __u64 place_of(const struct native_part *m, __u32 i)
 	return m->natives[i].ip - (i > 0);
 }
 
+/* In a file there are rows, as a rule: what has none need not keep a frame pointer. A JIT's code has no file. */
+static bool need_not_keep_fp(const struct module *module)
+{
+	return module && *module__name(module);
+}
+
 /*
  * What only a frame pointer says is checked: a caller that is in no code says that the frame above it has
  * something else in that register, and the chain ends there.
@@ -94,6 +101,9 @@ static void take_natives(struct native_part *m, struct native *native,
 			return;
 		}
 		m->origins[i] = m->modules[i] ? module__origin(m->modules[i]) : ORIGIN_OTHER;
+		m->guessed[i] = false;
+		if (by_fp)
+			m->guessed[i - 1] = need_not_keep_fp(m->modules[i - 1]);
 	}
 }
 
@@ -124,8 +134,10 @@ static void count(struct native_part *m, enum native_reason reason)
 	m->stats.samples++;
 	if (m->join.complete)
 		m->stats.complete++;
-	else if (reason == NATIVE_COMPLETE)
+	else if (m->join.guessed)
 		m->stats.truncated[NATIVE_NO_FRAME_POINTER]++;
+	else if (reason == NATIVE_COMPLETE)
+		m->stats.truncated[NATIVE_NOT_JOINED]++;
 	else
 		m->stats.truncated[reason]++;
 }
@@ -140,6 +152,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		.frame_cnt = frame_cnt,
 		.natives = m->natives,
 		.origins = m->origins,
+		.guessed = m->guessed,
 		.interpreter = m->options.interpreter,
 	};
 	int err;
@@ -275,6 +288,7 @@ const char *native_reason_name(enum native_reason reason)
 		[NATIVE_NO_RULE] = "no rule",
 		[NATIVE_CHANGED] = "tables changed",
 		[NATIVE_NO_ROWS] = "rows not read yet",
+		[NATIVE_NOT_JOINED] = "not joined",
 	};
 
 	return reason < NATIVE_REASON_CNT ? names[reason] : "unknown";

@@ -18,25 +18,50 @@ struct joiner {
 	const struct join_input *in;
 	__u32 next; /* native frame that comes next */
 	__u64 entry_addr; /* of the activation placed last */
+	__u32 owner; /* in which that lies */
 	__u32 left; /* frames on the root side that are not looked at yet */
 	bool broken; /* natives are over, or there are none */
+	bool due; /* a mark: callers of the native frame before may be missing */
 };
+
+/* Larger than any frame of an eval loop, whatever compiler and options. */
+#define EVAL_FRAME_MAX (64U << 10)
 
 static void put(struct joiner *j, enum join_kind kind, __u32 index)
 {
 	j->out->items[j->out->cnt++] = (struct join_item){ kind, index };
 }
 
+static bool is_guessed(const struct joiner *j, __u32 i)
+{
+	return j->in->guessed && j->in->guessed[i];
+}
+
+/* Once behind a run of guesses: before the next frame that is certain. */
+static void put_due_mark(struct joiner *j)
+{
+	if (j->due)
+		put(j, JOIN_TRUNCATED, 0);
+	j->due = false;
+}
+
 static void put_natives(struct joiner *j, __u32 end)
 {
 	for (; j->next < end; j->next++) {
+		bool guessed = is_guessed(j, j->next);
+
+		if (!guessed)
+			put_due_mark(j);
 		if (j->in->interpreter || j->in->origins[j->next] != ORIGIN_INTERPRETER)
 			put(j, JOIN_NATIVE, j->next);
+		j->due = j->due || guessed;
+		j->out->guessed = j->out->guessed || guessed;
 	}
 }
 
 static void put_python(struct joiner *j, const struct activation *a)
 {
+	put_due_mark(j);
 	for (__u32 i = a->end; i-- > a->first;)
 		put(j, JOIN_PYTHON, i);
 }
@@ -60,18 +85,45 @@ static bool next_activation(struct joiner *j, struct activation *ret)
 }
 
 /*
- * The native frame in which the entry frame lies, not before the one that had the last; native_cnt
- * where there is none.
+ * Does the address lie in the native frame's part of the stack? Where that begins is not known of the first, nor
+ * of one on another stack than the frame before (of signals).
+ */
+static bool lies_in(const struct joiner *j, __u32 i, __u64 addr)
+{
+	const struct native_frame *natives = j->in->natives;
+	__u64 end = natives[i].frame_addr, begin = i ? natives[i - 1].frame_addr : 0;
+
+	if (addr >= end || (begin < end && addr < begin))
+		return false;
+	return is_guessed(j, i) || end - addr <= EVAL_FRAME_MAX;
+}
+
+/*
+ * The native frame in which the entry frame lies, not before the one that had the last (more than one may be
+ * behind a frame pointer); native_cnt where there is none.
  */
 static __u32 owner_of(const struct joiner *j, __u64 entry_addr)
 {
-	const struct native_frame *natives = j->in->natives;
-	__u32 cnt = j->in->native_cnt, i = j->next ? j->next - 1 : 0;
+	__u32 cnt = j->in->native_cnt, i = j->owner;
 
-	/* Not growing: on another stack, or none at all. */
-	if (entry_addr <= j->entry_addr || (i && natives[i - 1].frame_addr > entry_addr))
+	if (!entry_addr)
 		return cnt;
-	while (i < cnt && natives[i].frame_addr <= entry_addr)
+	if (entry_addr <= j->entry_addr)
+		i++;
+	while (i < cnt && !lies_in(j, i, entry_addr))
+		i++;
+	return i;
+}
+
+/*
+ * greenlet copies slices of one C stack: behind its function that has begun a greenlet there is whatever other
+ * greenlets have left there, and while it switches the C stack is another's than the Python frames are.
+ */
+static __u32 find_switcher(const struct joiner *j, __u32 end)
+{
+	__u32 i = j->next;
+
+	while (i < end && j->in->origins[i] != ORIGIN_SWITCHER)
 		i++;
 	return i;
 }
@@ -91,32 +143,49 @@ static __u32 root_end(const struct joiner *j)
 	return end;
 }
 
-static void break_off(struct joiner *j)
+static void break_off(struct joiner *j, __u32 end)
 {
-	put_natives(j, j->in->ended ? root_end(j) : j->in->native_cnt);
+	put_natives(j, end);
 	j->broken = true;
 	/* Even where only the interpreter was met: whose work it did is not known. */
-	put(j, JOIN_TRUNCATED, 0);
+	j->due = true;
+}
+
+static void break_off_at_end(struct joiner *j)
+{
+	break_off(j, j->in->ended ? root_end(j) : j->in->native_cnt);
+}
+
+/* Behind all of the switcher's frames. */
+static void break_off_at_switch(struct joiner *j, __u32 switcher)
+{
+	while (switcher < j->in->native_cnt && j->in->origins[switcher] == ORIGIN_SWITCHER)
+		switcher++;
+	break_off(j, switcher);
 }
 
 static void place(struct joiner *j, const struct activation *a)
 {
-	__u32 owner = j->broken ? j->in->native_cnt : owner_of(j, a->entry_addr);
+	__u32 cnt = j->in->native_cnt, owner = j->broken ? cnt : owner_of(j, a->entry_addr);
+	__u32 switcher = j->broken ? owner : find_switcher(j, owner);
 
-	if (owner < j->in->native_cnt)
-		put_natives(j, owner);
+	if (switcher < owner)
+		break_off_at_switch(j, switcher);
+	else if (owner < cnt)
+		put_natives(j, owner + is_guessed(j, owner));
 	else if (!j->broken)
-		break_off(j);
+		break_off_at_end(j);
 	put_python(j, a);
 	j->entry_addr = a->entry_addr;
+	j->owner = owner;
 }
 
-/* The native frames that are evaluations. */
-static __u32 count_evals(const struct join_input *in)
+/* The native frames that are evaluations, of the first ones. */
+static __u32 count_evals(const struct join_input *in, __u32 end)
 {
 	__u32 cnt = 0;
 
-	for (__u32 i = 0; i < in->native_cnt; i++)
+	for (__u32 i = 0; i < end; i++)
 		cnt += in->evals[i];
 	return cnt;
 }
@@ -125,9 +194,10 @@ static __u32 count_evals(const struct join_input *in)
 static bool place_pairs(struct joiner *j)
 {
 	const struct join_input *in = j->in;
-	__u32 evals = count_evals(in), at = 0;
+	__u32 end = find_switcher(j, in->native_cnt), evals = count_evals(in, end), at = 0;
 
-	if (!in->ended || (evals != in->frame_cnt && evals != in->frame_cnt + 1))
+	if ((end == in->native_cnt && !in->ended) ||
+	    (evals != in->frame_cnt && evals != in->frame_cnt + 1))
 		return false;
 	/* One that has no frame yet, or no more, is the interpreter's own. */
 	for (; evals > in->frame_cnt; at++)
@@ -136,6 +206,7 @@ static bool place_pairs(struct joiner *j)
 		while (!in->evals[at])
 			at++;
 		put_natives(j, at);
+		put_due_mark(j);
 		put(j, JOIN_PYTHON, i);
 	}
 	return true;
@@ -157,10 +228,22 @@ static void place_all(struct joiner *j)
 /* What is left is below all Python: an application that embeds it, and the start of the thread. */
 static void put_root(struct joiner *j)
 {
-	if (!j->broken)
+	__u32 cnt = j->in->native_cnt, switcher = j->broken ? cnt : find_switcher(j, cnt);
+	bool ended = j->in->ended;
+
+	if (switcher < cnt && !j->in->frame_cnt) {
+		break_off_at_switch(j, switcher);
+	} else if (switcher < cnt) {
+		/* The stack of a greenlet begins there. */
+		put_natives(j, switcher);
+		ended = true;
+	} else if (!j->broken) {
 		put_natives(j, root_end(j));
-	if (j->in->interpreter && !j->broken && !j->out->complete && j->in->native_cnt)
-		put(j, JOIN_TRUNCATED, 0);
+	}
+	j->out->complete = cnt && !j->broken && ended && !j->out->guessed;
+	if (j->in->interpreter && !j->broken && !ended && cnt)
+		j->due = true;
+	put_due_mark(j);
 }
 
 static void turn_round(struct join *j)
@@ -191,16 +274,16 @@ int join_stacks(struct join *out, const struct join_input *in)
 {
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
 
-	/* Each frame once, and one mark: where natives are unknown they are not truncated as well. */
-	if (reserve(out, in->frame_cnt + in->native_cnt + in->kernel_cnt + 1))
+	/* Each frame once, a mark behind each native frame, and one more: where natives are unknown. */
+	if (reserve(out, in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 1))
 		return -ENOMEM;
 	out->cnt = 0;
+	out->guessed = false;
 	for (__u32 i = 0; i < in->kernel_cnt; i++)
 		put(&j, JOIN_KERNEL, i);
 	if (in->unknown && !in->taken)
 		put(&j, JOIN_UNKNOWN, 0);
 	place_all(&j);
-	out->complete = in->native_cnt && !j.broken && in->ended;
 	put_root(&j);
 	turn_round(out);
 	return 0;

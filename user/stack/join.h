@@ -5,15 +5,19 @@
  * An activation of the interpreter's eval loop keeps an entry frame among its locals; the Python
  * frames above it, down to the next entry frame, ran in that activation. A native frame's address is where its
  * caller's part of the stack begins: with a[0] < a[1] < ..., leaf first, entry frame E belongs to frame i
- * where a[i-1] <= E < a[i]. No names, no counting: a stripped binary, a tail-calling or a compiled eval
- * loop join as well. Before 3.11 there is no such address, but each Python frame has an evaluation of
+ * where a[i-1] <= E < a[i]. Where a signal has led to another stack the next part begins anew. No names, no
+ * counting: a stripped binary, a tail-calling or a compiled eval loop join as well. Before 3.11 there is no such address, but each Python frame has an evaluation of
  * its own: they are paired from the root, and only where both chains are whole and of one length (one
  * more evaluation may be about to begin, or to end, at the leaf).
  *
  * What belongs to the interpreter itself is left out unless asked for.
  *
- * Where the native chain ends early, or the pairs do not work out, the Python frames that it did not reach
- * follow below a mark: C code may be anywhere between them.
+ * Where the native chain ends early (or is that of a fibre, which has a stack of its own), or the pairs do
+ * not work out, the Python frames that it did not reach follow below a mark: C code may be anywhere between
+ * them. Where a frame pointer alone has led to the caller, in code that need not keep one, a mark says that
+ * others may be missing between the two; what lies further down goes on being joined.
+ *
+ * The stack of a greenlet ends below its first Python frame.
  *
  * Must hold: every Python frame is in the result once, in order; so is every native frame that is
  * wanted.
@@ -32,6 +36,7 @@ struct join_input {
 	__u32 frame_cnt;
 	const struct native_frame *natives; /* leaf first */
 	const __u8 *origins; /* enum module_origin of each */
+	const bool *guessed; /* of each: its caller may be another than the next one; NULL: of none */
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
 	bool taken; /* there is a native part; otherwise natives are not looked at, and none is missing */
@@ -63,6 +68,7 @@ struct join {
 	struct join_item *items; /* root first; items with JOIN_PYTHON are no entry frames */
 	__u32 cnt, cap;
 	bool complete; /* every activation was found in the native chain, which came to its end */
+	bool guessed; /* a caller is a guess */
 };
 
 /* 0 or -ENOMEM. */
