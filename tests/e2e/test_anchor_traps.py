@@ -107,8 +107,8 @@ def greenlet_path(python):
 
 
 def check_greenlets(tap, python):
-    """Their stacks have no base, so each is marked as one whose root is missing; the others are
-    whole."""
+    """Their stacks are whole without the thread's base, but while they switch; then the root is marked as
+    missing."""
     path = greenlet_path(python)
     name = python.name + ": greenlets"
     if not path:

@@ -21,7 +21,7 @@ LEVELS = ["level%d" % i for i in range(1, 6)]
 MARK = "[truncated]"
 NATIVE = {"work", "jump", "call_back", *(f for way in WAYS.values() for f in way)}
 # The C library sends signals and switches; where it switches wrongly described it leads to nothing.
-BETWEEN = re.compile(r"[\[(](libc\.so|libc-|ld-|linux-vdso|vdso|libpthread)[^()]*[])]$|@plt \(|_\[k\]$|^\[unknown\]$|^\[vdso\]")
+BETWEEN = re.compile(r"[\[(](libc\.so|libc-|ld-|linux-vdso|vdso|libpthread)[^()]*[])]$|@plt \(|_\[k\]$|^\[(unknown|bridges_native\.so)\]$|^\[vdso\]")
 # Where that is the case, and where nothing says what the caller was: in the first instructions of a fibre.
 CUT_AT_MOST = 0.01
 
