@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_vec.c - arrays that grow, with counters of any type.
+ * test_vec.c - arrays that grow, with counters of any type, and search in what is sorted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "util/search.h"
 #include "util/vec.h"
 
 static void elements_stay_while_it_grows(void **state)
@@ -55,12 +56,32 @@ static void a_counter_does_not_wrap(void **state)
 	free(list);
 }
 
+static void what_is_below_is_counted_wherever_the_border_is(void **state)
+{
+	for (unsigned cnt = 0; cnt < 70; cnt++)
+		for (unsigned border = 0; border <= cnt; border++)
+			assert_int_equal(sorted_below(cnt, i, i < border), border);
+}
+
+static void nothing_beyond_the_list_is_looked_at(void **state)
+{
+	static const unsigned list[] = { 3, 5, 5, 9 };
+
+	assert_int_equal(sorted_below(4, n, list[n] <= 2), 0);
+	assert_int_equal(sorted_below(4, n, list[n] <= 5), 3);
+	assert_int_equal(sorted_below(4, n, list[n] < 5), 1);
+	assert_int_equal(sorted_below(4, n, list[n] <= ~0U), 4);
+	assert_int_equal(sorted_below(0U, n, list[n] <= ~0U), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elements_stay_while_it_grows),
 		cmocka_unit_test(many_are_there_at_once),
 		cmocka_unit_test(a_counter_does_not_wrap),
+		cmocka_unit_test(what_is_below_is_counted_wherever_the_border_is),
+		cmocka_unit_test(nothing_beyond_the_list_is_looked_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

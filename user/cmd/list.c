@@ -21,6 +21,7 @@
 #include "util/log.h"
 #include "util/printable.h"
 #include "util/privileges.h"
+#include "util/vec.h"
 
 /* Of an id of 64 digits: as other tools show it. */
 #define CONTAINER_SHOWN 12
@@ -265,17 +266,11 @@ static void ask(struct list *l, struct row *row)
 static int add_row(pid_t pid, void *ctx)
 {
 	struct list *l = ctx;
-	struct row *grown;
 
 	if (pid == getpid() || prober__is_ours(l->prober, pid))
 		return 0;
-	if (l->row_cnt == l->row_cap) {
-		l->row_cap = l->row_cap ? 2 * l->row_cap : 256;
-		grown = reallocarray(l->rows, l->row_cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		l->rows = grown;
-	}
+	if (vec_reserve(l->rows, l->row_cap, l->row_cnt + 1))
+		return -ENOMEM;
 	l->rows[l->row_cnt++] = (struct row){ .pid = pid, .process = { .pid = pid } };
 	return 0;
 }

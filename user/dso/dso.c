@@ -3,6 +3,7 @@
  * dso.c - hands out addresses; dso_elf.c writes what is behind them.
  */
 #include "dso/dso.h"
+#include "util/vec.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -98,20 +99,14 @@ static struct generation *open_generation(struct dso *d)
 
 static struct dso_function *add_function(struct dso *d, __u32 slot_cnt)
 {
-	__u32 cap = d->function_cap ? d->function_cap * 2 : 256, offset;
 	struct generation *g = open_generation(d);
-	struct dso_function *grown;
+	__u32 offset;
 
 	if (!g)
 		return NULL;
 	offset = (g->end + FUNCTION_ALIGN - 1) / FUNCTION_ALIGN * FUNCTION_ALIGN;
-	if (d->function_cnt == d->function_cap) {
-		grown = reallocarray(d->functions, cap, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		d->functions = grown;
-		d->function_cap = cap;
-	}
+	if (vec_reserve(d->functions, d->function_cap, d->function_cnt + 1))
+		return NULL;
 	d->functions[d->function_cnt] = (struct dso_function){
 		.generation = d->generation_cnt - 1,
 		.offset = offset,

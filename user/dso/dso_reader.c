@@ -20,6 +20,7 @@
 #include "dso/dso.h"
 #include "profile/marks.h"
 #include "util/cleanup.h"
+#include "util/search.h"
 
 /* A DSO is about 400 bytes a function, and 8 MB when it is full. */
 #define MAX_FUNCTIONS (4U << 20)
@@ -186,19 +187,9 @@ static int read_symbols(struct dso_reader *r)
 
 static struct function *find_function(const struct dso_reader *r, __u64 offset)
 {
-	size_t low = 0, high = r->cnt;
+	size_t cnt = sorted_below(r->cnt, i, r->functions[i].start <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->functions[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || offset >= r->functions[low - 1].end)
-		return NULL;
-	return &r->functions[low - 1];
+	return cnt && offset < r->functions[cnt - 1].end ? &r->functions[cnt - 1] : NULL;
 }
 
 static void read_die(struct dso_reader *r, Dwarf_Die *die, Dwarf_Off unit)

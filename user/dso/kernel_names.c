@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "dso/kernel_names.h"
+#include "util/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,16 +37,8 @@ const struct kernel_name *kernel_names_find(const struct kernel_names *k, __u64 
 
 static int reserve(struct kernel_names *k)
 {
-	__u32 cap = k->cap ? k->cap * 2 : 256;
-	struct kernel_name *grown;
-
-	if (k->cnt == k->cap) {
-		grown = reallocarray(k->list, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		k->list = grown;
-		k->cap = cap;
-	}
+	if (vec_reserve(k->list, k->cap, k->cnt + 1))
+		return -ENOMEM;
 	return idindex_reserve(&k->index);
 }
 

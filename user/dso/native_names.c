@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "dso/native_names.h"
+#include "util/vec.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -44,17 +45,10 @@ const char *native_names_find(const struct native_names *n, const char *path, __
 
 static int reserve(struct native_names *n)
 {
-	__u32 cap = n->cap ? n->cap * 2 : 256;
-	struct native_name *grown;
 	int err = n->texts.texts ? 0 : strtab_init(&n->texts);
 
-	if (!err && n->cnt == n->cap) {
-		grown = reallocarray(n->list, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		n->list = grown;
-		n->cap = cap;
-	}
+	if (!err)
+		err = vec_reserve(n->list, n->cap, n->cnt + 1);
 	return err ? err : idindex_reserve(&n->index);
 }
 

@@ -12,6 +12,7 @@
 #include "target/process.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/vec.h"
 
 /* Pause between two looks whether debug information has been read. */
 #define READING_MS 20
@@ -73,15 +74,8 @@ static int add_member(pid_t pid, void *ctx)
 
 	if (proc_stat_read(pid, &stat) || stat.kernel_thread)
 		return 0;
-	if (f->cnt == f->cap) {
-		size_t cap = f->cap ? 2 * f->cap : 256;
-		struct member *grown = reallocarray(f->list, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		f->list = grown;
-		f->cap = cap;
-	}
+	if (vec_reserve(f->list, f->cap, f->cnt + 1))
+		return -ENOMEM;
 	f->list[f->cnt++] = (struct member){ pid, stat.parent, stat.start_ticks, false };
 	return 0;
 }

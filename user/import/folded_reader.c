@@ -14,6 +14,7 @@
 #include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
+#include "util/vec.h"
 
 struct line {
 	char *text; /* NUL-terminated, without the line break */
@@ -23,17 +24,8 @@ struct line {
 
 static int line_put(struct line *l, char c)
 {
-	char *grown;
-
-	if (l->len + 1 >= l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 4096;
-
-		grown = realloc(l->text, cap);
-		if (!grown)
-			return -ENOMEM;
-		l->text = grown;
-		l->cap = cap;
-	}
+	if (vec_reserve(l->text, l->cap, l->len + 2))
+		return -ENOMEM;
 	l->text[l->len++] = c;
 	l->text[l->len] = '\0';
 	return 0;

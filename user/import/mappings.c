@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "import/mappings.h"
+#include "util/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -155,37 +156,21 @@ static __u64 end_of(const struct object_mapping *m)
 	return m->start + m->size;
 }
 
+static __u64 end_of_piece(const struct piece *p)
+{
+	return end_of(&p->list[p->cnt - 1]);
+}
+
 /* Index of the first mapping of the piece that ends behind address. */
 static unsigned first_behind(const struct piece *p, __u64 address)
 {
-	unsigned low = 0, high = p->cnt;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (end_of(&p->list[middle]) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (unsigned)sorted_below(p->cnt, i, end_of(&p->list[i]) <= address);
 }
 
 /* Index of the first piece with such a mapping, the number of pieces if there is none. */
 static unsigned piece_behind(const struct mapping_set *s, __u64 address)
 {
-	unsigned low = 0, high = s->cnt;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-		const struct piece *p = s->pieces[middle];
-
-		if (end_of(&p->list[p->cnt - 1]) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (unsigned)sorted_below(s->cnt, i, end_of_piece(s->pieces[i]) <= address);
 }
 
 static const struct object_mapping *at_or_behind(const struct mappings *m, __u64 address)

@@ -16,6 +16,7 @@
 #include "proc/modules.h"
 #include "symbol/native_files.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
 
 /* A machine has some thousand; a hostile file may claim any number. */
 #define MAX_OBJECTS 65536
@@ -90,7 +91,6 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 {
 	__u32 hash = idindex_hash_bytes(record->text, strlen(record->text), record->build_id_size);
 	const struct idindex_slot *slot;
-	struct object *grown;
 	int err;
 
 	idindex_for_each(&o->by_name, hash, slot) {
@@ -101,14 +101,7 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 	}
 	if (o->cnt == MAX_OBJECTS)
 		return -E2BIG;
-	if (o->cnt == o->cap) {
-		grown = reallocarray(o->list, o->cap ? o->cap * 2 : 64, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		o->list = grown;
-		o->cap = o->cap ? o->cap * 2 : 64;
-	}
-	if (idindex_reserve(&o->by_name))
+	if (vec_reserve(o->list, o->cap, o->cnt + 1) || idindex_reserve(&o->by_name))
 		return -ENOMEM;
 	o->list[o->cnt] = (struct object){ 0 };
 	err = object_file_open(&o->list[o->cnt].file, record, o->files, o->capture_path);
@@ -237,16 +230,8 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 
 static int reserve_answer(struct objects *o)
 {
-	__u32 cap = o->answer_cap ? o->answer_cap * 2 : 1024;
-	struct answer *grown;
-
-	if (o->answer_cnt + 1 >= o->answer_cap) {
-		grown = reallocarray(o->answers, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		o->answers = grown;
-		o->answer_cap = cap;
-	}
+	if (vec_reserve(o->answers, o->answer_cap, o->answer_cnt + 2))
+		return -ENOMEM;
 	return idindex_reserve(&o->index);
 }
 

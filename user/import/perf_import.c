@@ -22,6 +22,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/printable.h"
+#include "util/vec.h"
 
 struct import {
 	struct profile *profile;
@@ -54,14 +55,8 @@ static unsigned turn_round(struct import *im, const struct perf_read *r)
 {
 	unsigned cnt = 0;
 
-	if (r->chain_cnt + 2 > im->scratch_cap) {
-		__u64 *grown = reallocarray(im->scratch, r->chain_cnt + 256, sizeof(*grown));
-
-		if (!grown)
-			return 0;
-		im->scratch = grown;
-		im->scratch_cap = r->chain_cnt + 256;
-	}
+	if (vec_reserve(im->scratch, im->scratch_cap, r->chain_cnt + 2))
+		return 0;
 	for (unsigned i = r->chain_cnt; i-- > 0;) {
 		__u64 address;
 

@@ -7,6 +7,8 @@
 
 #include "proc/modules.h"
 #include "proc/space.h"
+#include "util/search.h"
+#include "util/vec.h"
 
 /* Of a record, beside the name. */
 #define RECORD_BYTES 112
@@ -25,17 +27,7 @@ void announced_maps_clear(struct announced_maps *a)
 /* The first one that ends behind addr. */
 static unsigned place_of(const struct announced_maps *a, __u64 addr)
 {
-	unsigned low = 0, high = a->cnt;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (a->list[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (unsigned)sorted_below(a->cnt, i, a->list[i].end <= addr);
 }
 
 static bool is_written(const struct mapping *e, const struct mapping *m)
@@ -60,16 +52,8 @@ static bool has_room(struct announced_maps *a, struct announced_total *total, si
 /* In the place of those that it lies over, from first to behind last. */
 static int put(struct announced_maps *a, unsigned first, unsigned last, const struct mapping *m)
 {
-	unsigned cap = a->cap ? a->cap * 2 : 16;
-
-	if (first == last && a->cnt == a->cap) {
-		struct mapping *grown = reallocarray(a->list, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		a->list = grown;
-		a->cap = cap;
-	}
+	if (first == last && vec_reserve(a->list, a->cap, a->cnt + 1))
+		return -ENOMEM;
 	memmove(&a->list[first + 1], &a->list[last], (a->cnt - last) * sizeof(*a->list));
 	a->cnt += 1 - (last - first);
 	a->list[first] = *m;

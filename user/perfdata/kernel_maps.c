@@ -10,6 +10,7 @@
 #include "emit/emitter.h"
 #include "perfdata/perf_writer.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
 
 #define MODULES "/proc/modules"
 
@@ -33,7 +34,7 @@ static bool parse_line(const char *line, struct kernel_module *ret)
 int kernel_modules_read(struct kernel_module **ret, const char *path)
 {
 	cleanup_fclose FILE *f = fopen(path, "re");
-	struct kernel_module *list = NULL, *grown, module;
+	struct kernel_module *list = NULL, module;
 	int cnt = 0, cap = 0;
 	/* The users of a module are all on its line; none is as long. */
 	char line[8192];
@@ -43,14 +44,9 @@ int kernel_modules_read(struct kernel_module **ret, const char *path)
 	while (cnt < KERNEL_MODULES_MAX && fgets(line, sizeof(line), f)) {
 		if (!parse_line(line, &module))
 			continue;
-		if (cnt == cap) {
-			cap = cap ? cap * 2 : 64;
-			grown = reallocarray(list, (size_t)cap, sizeof(*list));
-			if (!grown) {
-				free(list);
-				return -ENOMEM;
-			}
-			list = grown;
+		if (vec_reserve(list, cap, cnt + 1)) {
+			free(list);
+			return -ENOMEM;
 		}
 		list[cnt++] = module;
 	}

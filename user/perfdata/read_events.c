@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perfdata/read_events.h"
+#include "util/vec.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,18 +43,10 @@ unsigned perf_attrs_by_id(void *ctx, __u64 id)
 
 int perf_attrs_add_id(struct perf_attrs *a, __u64 id, unsigned event)
 {
-	unsigned cap = a->id_cap ? a->id_cap * 2 : 64;
-	struct perf_attrs_id *grown;
-
 	if (a->id_cnt == PERF_ATTRS_MAX_IDS)
 		return -E2BIG;
-	if (a->id_cnt == a->id_cap) {
-		grown = reallocarray(a->ids, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		a->ids = grown;
-		a->id_cap = cap;
-	}
+	if (vec_reserve(a->ids, a->id_cap, a->id_cnt + 1))
+		return -ENOMEM;
 	a->ids[a->id_cnt++] = (struct perf_attrs_id){ id, event };
 	a->ids_sorted = false;
 	return 0;

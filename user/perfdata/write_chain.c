@@ -11,6 +11,7 @@
 #include "proc/space.h"
 #include "profile/dict.h"
 #include "util/log.h"
+#include "util/vec.h"
 
 void chain_free(struct chain *c)
 {
@@ -27,16 +28,7 @@ __u32 chain_name_cnt(const struct chain *c)
 
 static int reserve(struct chain *c, __u32 depth)
 {
-	__u64 *grown;
-
-	if (depth <= c->cap)
-		return 0;
-	grown = reallocarray(c->list, (size_t)depth * 2, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	c->list = grown;
-	c->cap = depth * 2;
-	return 0;
+	return vec_reserve(c->list, c->cap, depth);
 }
 
 /* What changes from the kernel to user mode on the way from the leaf has a marker in between. */

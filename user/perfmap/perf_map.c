@@ -12,6 +12,7 @@
 
 #include "dso/dso_text.h"
 #include "util/cleanup.h"
+#include "util/search.h"
 #include "util/stream.h"
 
 _Static_assert(DSO_BASE + DSO_TEXT_OFFSET == 0x100000001000ULL && DSO_SLOT == 4,
@@ -53,21 +54,16 @@ static __u32 collect(struct dso *d, const struct dict *dict, int *pids, struct m
 static const struct dso_function *find_function(const struct dso *d, __u64 address)
 {
 	__u64 place = address - DSO_BASE;
-	__u32 cnt, low = 0, high, offset = (__u32)(place % DSO_STRIDE);
+	__u32 cnt, offset = (__u32)(place % DSO_STRIDE);
 	const struct dso_function *list;
+	size_t before;
 
 	if (address < DSO_BASE || place / DSO_STRIDE >= dso__generations(d))
 		return NULL;
 	list = dso__functions(d, (__u32)(place / DSO_STRIDE), &cnt);
-	for (high = cnt; low < high;) {
-		__u32 middle = low + (high - low) / 2;
-
-		if (list[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && (list[low - 1].code || list[low - 1].frame) ? &list[low - 1] : NULL;
+	before = sorted_below(cnt, i, list[i].offset <= offset);
+	return before && (list[before - 1].code || list[before - 1].frame) ? &list[before - 1] :
+									     NULL;
 }
 
 /*

@@ -7,6 +7,8 @@
 
 #include "util/quota.h"
 #include "util/hash.h"
+#include "util/search.h"
+#include "util/vec.h"
 
 /* How many have the lists: a process and its children. */
 struct code_list_users {
@@ -18,19 +20,9 @@ struct code_list_users {
 /* Room for one more. 0, -E2BIG, -ENOMEM. */
 static int reserve_code(struct code_list *l)
 {
-	unsigned cap = l->code_cap ? l->code_cap * 2 : 32;
-	struct mapping *grown;
-
 	if (l->code_cnt == CODE_LIST_MAX)
 		return -E2BIG;
-	if (l->code_cnt < l->code_cap)
-		return 0;
-	grown = reallocarray(l->code, cap, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	l->code = grown;
-	l->code_cap = cap;
-	return 0;
+	return vec_reserve(l->code, l->code_cap, l->code_cnt + 1);
 }
 
 int code_list_add(struct code_list *l, const struct mapping *m)
@@ -44,22 +36,12 @@ int code_list_add(struct code_list *l, const struct mapping *m)
 
 void code_list_add_data(struct code_list *l, __u64 start, __u64 end)
 {
-	unsigned cap = l->data_cap ? l->data_cap * 2 : 32;
-	struct code_list_range *grown;
-
 	if (l->data_cnt && l->data[l->data_cnt - 1].end == start) {
 		l->data[l->data_cnt - 1].end = end;
 		return;
 	}
-	if (l->data_cnt == CODE_LIST_MAX)
+	if (l->data_cnt == CODE_LIST_MAX || vec_reserve(l->data, l->data_cap, l->data_cnt + 1))
 		return;
-	if (l->data_cnt == l->data_cap) {
-		grown = reallocarray(l->data, cap, sizeof(*grown));
-		if (!grown)
-			return;
-		l->data = grown;
-		l->data_cap = cap;
-	}
 	l->data[l->data_cnt++] = (struct code_list_range){ start, end };
 }
 
@@ -159,35 +141,14 @@ int code_list_with(struct code_list *ret, const struct code_list *old, const str
 
 const struct mapping *code_list_find(const struct code_list *l, __u64 addr)
 {
-	unsigned low = 0, high = l->code_cnt;
+	size_t cnt = sorted_below(l->code_cnt, i, l->code[i].start <= addr);
 
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-		const struct mapping *m = &l->code[middle];
-
-		if (addr < m->start)
-			high = middle;
-		else if (addr >= m->end)
-			low = middle + 1;
-		else
-			return m;
-	}
-	return NULL;
+	return cnt && addr < l->code[cnt - 1].end ? &l->code[cnt - 1] : NULL;
 }
 
 bool code_list_is_data(const struct code_list *l, __u64 addr)
 {
-	unsigned low = 0, high = l->data_cnt;
+	size_t cnt = sorted_below(l->data_cnt, i, l->data[i].start <= addr);
 
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (addr < l->data[middle].start)
-			high = middle;
-		else if (addr >= l->data[middle].end)
-			low = middle + 1;
-		else
-			return true;
-	}
-	return false;
+	return cnt && addr < l->data[cnt - 1].end;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/search.h"
 #include "util/vec.h"
 
 /* As many processes as are followed at a time; of more, files are shown that everybody may read. */
@@ -24,17 +25,7 @@ bool identity_is_same(const struct identity *a, const struct identity *b)
 /* Where those of a pid begin, or would. */
 static unsigned first_of(const struct identities *set, int pid)
 {
-	unsigned low = 0, high = set->cnt;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (set->list[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (unsigned)sorted_below(set->cnt, i, set->list[i].pid < pid);
 }
 
 const struct identity *identities_find(const struct identities *set, int pid, unsigned n)

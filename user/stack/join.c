@@ -3,6 +3,7 @@
  * join.c - goes from the leaf to the root along both lists, then turns the result round.
  */
 #include "stack/join.h"
+#include "util/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -258,16 +259,7 @@ static void turn_round(struct join *j)
 
 static int reserve(struct join *j, __u32 cnt)
 {
-	struct join_item *grown;
-
-	if (cnt <= j->cap)
-		return 0;
-	grown = reallocarray(j->items, (size_t)cnt * 2, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	j->items = grown;
-	j->cap = cnt * 2;
-	return 0;
+	return vec_reserve(j->items, j->cap, cnt);
 }
 
 int join_stacks(struct join *out, const struct join_input *in)

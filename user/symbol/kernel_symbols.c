@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/search.h"
+#include "util/vec.h"
 
 /* A kernel has about 200,000, and its modules as many again. */
 #define SYMBOLS_MAX (4U << 20)
@@ -76,18 +78,10 @@ static ssize_t read_text(struct kernel_symbols *s)
 
 static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol)
 {
-	size_t cap = s->cap ? s->cap * 2 : 4096;
-	struct kernel_symbol *grown;
-
 	if (s->cnt == SYMBOLS_MAX)
 		return -E2BIG;
-	if (s->cnt == s->cap) {
-		grown = reallocarray(s->list, cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		s->list = grown;
-		s->cap = cap;
-	}
+	if (vec_reserve(s->list, s->cap, s->cnt + 1))
+		return -ENOMEM;
 	s->list[s->cnt++] = *symbol;
 	return 0;
 }
@@ -152,17 +146,7 @@ static int compare(const void *a, const void *b)
 /* The first that is beyond the address. */
 static size_t after(const struct kernel_symbols *s, size_t cnt, __u64 addr)
 {
-	size_t low = 0, high = cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->list[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_below(cnt, i, s->list[i].start <= addr);
 }
 
 /*

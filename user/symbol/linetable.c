@@ -6,6 +6,7 @@
  * bits 2..0. InternalDocs/code_objects.md of CPython has the forms.
  */
 #include "symbol/linetable.h"
+#include "util/search.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -191,17 +192,9 @@ void linetable_deinit(struct linetable *t)
 /* The last mark whose unit is not beyond the one wanted; NULL for the start of the table. */
 static const struct linetable_mark *find_mark(const struct linetable *t, __u32 unit)
 {
-	__u32 low = 0, high = t->mark_cnt;
+	size_t cnt = sorted_below(t->mark_cnt, i, t->marks[i].unit <= unit);
 
-	while (low < high) {
-		__u32 middle = low + (high - low) / 2;
-
-		if (t->marks[middle].unit <= unit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &t->marks[low - 1] : NULL;
+	return cnt ? &t->marks[cnt - 1] : NULL;
 }
 
 struct source_position linetable_lookup(const struct linetable *t, __u32 unit)

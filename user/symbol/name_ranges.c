@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "proc/modules.h"
+#include "util/search.h"
 #include "util/short_path.h"
+#include "util/vec.h"
 
 static void function_free(struct native_function *fn)
 {
@@ -86,17 +88,7 @@ static struct native_function *function_at(struct name_ranges *n, const struct p
 /* Index of the first range that ends behind the offset. */
 static size_t range_index(const struct name_ranges *n, __u64 offset)
 {
-	size_t low = 0, high = n->range_cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->ranges[middle].end <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_below(n->range_cnt, i, n->ranges[i].end <= offset);
 }
 
 const struct name_range *name_ranges_at(const struct name_ranges *n, __u64 offset)
@@ -110,18 +102,12 @@ const struct name_range *name_ranges_at(const struct name_ranges *n, __u64 offse
 static struct name_range *add_range(struct name_ranges *n, const struct name_range *new,
 				    __u64 offset)
 {
-	size_t i = range_index(n, offset), cap = n->range_cap ? 2 * n->range_cap : 64;
+	size_t i = range_index(n, offset);
 	struct name_range *r;
 
-	if (n->range_cnt == NATIVE_RANGES_MAX)
+	if (n->range_cnt == NATIVE_RANGES_MAX ||
+	    vec_reserve(n->ranges, n->range_cap, n->range_cnt + 1))
 		return NULL;
-	if (n->range_cnt == n->range_cap) {
-		r = reallocarray(n->ranges, cap, sizeof(*r));
-		if (!r)
-			return NULL;
-		n->ranges = r;
-		n->range_cap = cap;
-	}
 	r = &n->ranges[i];
 	memmove(r + 1, r, (n->range_cnt - i) * sizeof(*r));
 	*r = *new;

@@ -15,6 +15,7 @@
 #include "target/open_file.h"
 #include "util/cleanup.h"
 #include "util/short_path.h"
+#include "util/vec.h"
 
 /* Processes that a file could not be opened through. */
 #define FAILURES_MAX 8
@@ -107,19 +108,12 @@ void native_files__free(struct native_files *f)
 
 static bool reserve(struct native_files *f, __u32 number)
 {
-	__u32 cap = f->cap ? f->cap : 64;
-	struct native_file **grown;
+	__u32 before = f->cap;
 
-	if (number < f->cap)
-		return true;
-	while (cap <= number)
-		cap *= 2;
-	grown = reallocarray(f->list, cap, sizeof(*grown));
-	if (!grown)
+	if (vec_reserve(f->list, f->cap, (__u64)number + 1))
 		return false;
-	memset(grown + f->cap, 0, (cap - f->cap) * sizeof(*grown));
-	f->list = grown;
-	f->cap = cap;
+	if (f->cap > before)
+		memset(f->list + before, 0, (f->cap - before) * sizeof(*f->list));
 	return true;
 }
 

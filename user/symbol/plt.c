@@ -9,6 +9,7 @@
 
 #include "symbol/demangle.h"
 #include "util/cleanup.h"
+#include "util/vec.h"
 
 #define SECTIONS_MAX 3
 /* Bytes of relocations and symbols that one file may make krait look at: five times what any has. */
@@ -111,16 +112,8 @@ void plt__free(struct plt *p)
 
 static struct word *new_word(struct plt *p)
 {
-	size_t capacity = p->word_capacity ? 2 * p->word_capacity : 64;
-	struct word *words;
-
-	if (p->word_cnt == p->word_capacity) {
-		words = reallocarray(p->words, capacity, sizeof(*words));
-		if (!words)
-			return NULL;
-		p->words = words;
-		p->word_capacity = capacity;
-	}
+	if (vec_reserve(p->words, p->word_capacity, p->word_cnt + 1))
+		return NULL;
 	return &p->words[p->word_cnt++];
 }
 

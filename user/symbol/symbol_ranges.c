@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbol/symbol_ranges.h"
+#include "util/search.h"
 
 #include <linux/types.h>
 #include <stdlib.h>
@@ -139,17 +140,7 @@ static void sort_boundaries(struct builder *b)
 /* Index of the part that has the address; there is one. */
 static size_t part_at(const struct symbol_range *list, size_t cnt, GElf_Addr address)
 {
-	size_t low = 0, high = cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - 1;
+	return sorted_below(cnt, i, list[i].start <= address) - 1;
 }
 
 /* The first part from there on that has no name; every step makes the next search shorter. */

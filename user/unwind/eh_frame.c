@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unwind/eh_frame.h"
+#include "util/search.h"
+#include "util/vec.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -193,26 +195,14 @@ static int add_common(struct reader *r, struct raw_entry *e)
 	struct layout layout = { .at = e->at };
 	struct cfi_common common = { 0 };
 	struct eh_frame *f = r->f;
-	void *grown;
 
 	if (!read_common(r, e, &layout, &common))
 		common.bad = true;
 	if (f->common_cnt == EH_COMMONS_MAX)
 		return -E2BIG;
-	if (f->common_cnt == f->common_cap) {
-		f->common_cap = f->common_cap ? 2 * f->common_cap : 16;
-		grown = reallocarray(f->commons, f->common_cap, sizeof(*f->commons));
-		if (!grown)
-			return -ENOMEM;
-		f->commons = grown;
-	}
-	if (r->cnt == r->cap) {
-		r->cap = r->cap ? 2 * r->cap : 16;
-		grown = reallocarray(r->layouts, r->cap, sizeof(*r->layouts));
-		if (!grown)
-			return -ENOMEM;
-		r->layouts = grown;
-	}
+	if (vec_reserve(f->commons, f->common_cap, f->common_cnt + 1) ||
+	    vec_reserve(r->layouts, r->cap, r->cnt + 1))
+		return -ENOMEM;
 	layout.common = f->common_cnt;
 	f->commons[f->common_cnt++] = common;
 	r->layouts[r->cnt++] = layout;
@@ -224,22 +214,15 @@ static int add_common(struct reader *r, struct raw_entry *e)
 /* The CIE that begins there, or NULL. */
 static const struct layout *find_layout(struct reader *r, __u64 at)
 {
-	__u32 low = 0, high = r->cnt;
+	__u32 i;
 
 	if (r->last < r->cnt && r->layouts[r->last].at == at)
 		return &r->layouts[r->last];
-	while (low < high) {
-		__u32 middle = low + (high - low) / 2;
-
-		if (r->layouts[middle].at < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == r->cnt || r->layouts[low].at != at)
+	i = (__u32)sorted_below(r->cnt, n, r->layouts[n].at < at);
+	if (i == r->cnt || r->layouts[i].at != at)
 		return NULL;
-	r->last = low;
-	return &r->layouts[low];
+	r->last = i;
+	return &r->layouts[i];
 }
 
 /* Where the CIE begins: .debug_frame has its place in the section, .eh_frame the distance to it. */
@@ -274,19 +257,13 @@ static int add_function(struct reader *r, struct raw_entry *e)
 {
 	struct eh_frame *f = r->f;
 	struct eh_entry entry;
-	void *grown;
 
 	if (!read_function(r, e, &entry))
 		return 0;
 	if (f->entry_cnt == EH_ENTRIES_MAX)
 		return -E2BIG;
-	if (f->entry_cnt == f->entry_cap) {
-		f->entry_cap = f->entry_cap ? 2 * f->entry_cap : 1024;
-		grown = reallocarray(f->entries, f->entry_cap, sizeof(*f->entries));
-		if (!grown)
-			return -ENOMEM;
-		f->entries = grown;
-	}
+	if (vec_reserve(f->entries, f->entry_cap, f->entry_cnt + 1))
+		return -ENOMEM;
 	entry.order = f->entry_cnt;
 	f->entries[f->entry_cnt++] = entry;
 	return 0;
