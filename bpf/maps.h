@@ -69,6 +69,9 @@ const volatile __u32 max_definitions __weak = 64;
 /* Native frames of user mode, and frames of the kernel, are taken too. */
 const volatile bool want_native __weak = true, want_kernel __weak = true;
 
+/* What a thread does with the GIL is read, too. */
+const volatile bool want_states __weak = false;
+
 /* The kernel has bpf_task_pt_regs() (5.15+). */
 const volatile bool has_task_regs __weak = false;
 

@@ -43,9 +43,13 @@ struct py_offsets {
 	__u32 lasti_shift; /* PY_FRAME_OBJECT: f_lasti counts 1 << lasti_shift bytes */
 	struct {
 		__s32 interpreters_head, finalizing, tstate_current;
+		__s32 gil; /* the GIL itself, up to 3.11 */
+		__s32 gc_collecting; /* 3.8 */
 	} runtime; /* _PyRuntimeState */
 	struct {
 		__s32 id, next, threads_head, code_object_generation;
+		__s32 gil; /* pointer to the one that this interpreter uses, from 3.12 on */
+		__s32 gc_collecting; /* from 3.9 on */
 	} interp; /* PyInterpreterState */
 	struct {
 		__s32 prev, next, interp, current_frame, base_frame;
@@ -73,7 +77,16 @@ struct py_offsets {
 		__s32 ob_size, ob_sval;
 	} bytes; /* PyBytesObject */
 };
-_Static_assert(sizeof(struct py_offsets) == 192, "struct py_offsets is shared with BPF");
+_Static_assert(sizeof(struct py_offsets) == 208, "struct py_offsets is shared with BPF");
+
+/*
+ * struct _gil_runtime_state, the same in 3.8 to 3.15 (Include/internal/pycore_gil.h): [int enabled, where
+ * free-threaded;] unsigned long interval; last_holder, a PyThreadState *; int locked; unsigned long
+ * switch_number; cond, mutex, switch_cond, switch_mutex: pthread's, 48 and 40 bytes each.
+ */
+#define PYOFF_GIL_HOLDER(off) ((off)->flags & PYOFF_FREE_THREADED ? 16 : 8)
+#define PYOFF_GIL_LOCKED(off) (PYOFF_GIL_HOLDER(off) + 8)
+#define PYOFF_GIL_SIZE(off) (PYOFF_GIL_HOLDER(off) + 200)
 
 /*
  * PyASCIIObject.state begins with interned: two bits, or a byte in free-threaded builds from 3.14 on.

@@ -158,17 +158,19 @@ struct wait_facts {
 	__u64 length_ns; /* of this wait; the record's period is what it stands for */
 	__u64 runnable_ns; /* of these, the thread could have run */
 	__u64 args[3]; /* of the system call, as the thread passed them */
+	__u64 gil_holder_addr; /* the thread state that had the GIL last, as the thread came back; 0 unknown */
 	__s32 syscall; /* its number; -1: none */
 	__u32 task_state; /* TASK_* as the thread left; 0: it could have gone on */
 	__u16 file_mode; /* of the file that args[0] is the descriptor of, if it is one; 0 unknown */
 	__u8 flags; /* enum wait_flag */
 	__u8 pad_[5];
 };
-_Static_assert(sizeof(struct wait_facts) == 56, "struct wait_facts is shared with BPF");
+_Static_assert(sizeof(struct wait_facts) == 64, "struct wait_facts is shared with BPF");
 
 enum wait_flag {
 	WAIT_IO = 1 << 0, /* the kernel counts it as waiting for a disk */
 	WAIT_HAS_SYSCALL = 1 << 1, /* syscall and args are known */
+	WAIT_GIL = 1 << 2, /* args[0] lies in the interpreter's GIL */
 };
 
 /* Size of one element. */
@@ -223,8 +225,16 @@ enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
 	SAMPLE_DUMPABLE = 1 << 2, /* its user may trace the process; told where an anchor may pay */
+<<<<<<< HEAD
 	SAMPLE_UNMAPPED =
 		1 << 3, /* native code in no mapping that user space has told, or no rows yet */
+=======
+	SAMPLE_UNMAPPED = 1 << 3, /* native code in no mapping that user space has told */
+	/* Where states are asked for: gil.h. */
+	SAMPLE_GIL_KNOWN = 1 << 4, /* the interpreter's GIL could be read */
+	SAMPLE_GIL = 1 << 5, /* the thread holds it */
+	SAMPLE_GC = 1 << 6, /* and garbage is being collected */
+>>>>>>> acf7c48 (states: what a thread did, beside its stack: --state)
 };
 
 /*

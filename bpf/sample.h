@@ -54,6 +54,7 @@ struct trigger {
 
 #include "python_stack.h"
 #include "native_stack.h"
+#include "gil.h"
 #include "wait.h"
 
 static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
@@ -164,6 +165,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	__u32 event = t->event;
 	struct event_counts *counts = bpf_map_lookup_elem(&event_counts, &event);
+	struct gil gil = {};
 	struct scratch *s;
 
 	if (!counts)
@@ -177,8 +179,10 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	begin_record(&s->record, t, proc, task);
 	settle_python(s, take_python(s, proc, task, t->has_loop));
 	take_native_and_kernel(t, s, task);
+	if (want_states && reason_outcome(s->record.reason) != OUTCOME_LOST)
+		take_gil(s, proc, &gil);
 	if (t->wait)
-		take_wait(t->wait, s, task);
+		take_wait(t->wait, s, task, &gil);
 	emit_record(s, proc, counts);
 	give_back_thread_maps(s);
 	scratch_give_back(s);

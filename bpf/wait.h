@@ -52,9 +52,18 @@ static __always_inline void take_syscall(struct wait_facts *w, struct scratch *s
 	w->file_mode = file_mode_of(task, w->args[0]);
 }
 
+static __always_inline void take_wait_gil(struct wait_facts *w, const struct gil *gil)
+{
+	if (!gil->addr)
+		return;
+	w->gil_holder_addr = gil->holder_addr;
+	if (w->syscall >= 0 && w->args[0] - gil->addr < gil->size)
+		w->flags |= WAIT_GIL;
+}
+
 /* Behind the other sections. task: the current one. */
 static __always_inline void take_wait(const struct wait_note *note, struct scratch *s,
-				      struct task_struct *task)
+				      struct task_struct *task, const struct gil *gil)
 {
 	struct wait_facts *w = (void *)section_room(s, 0, sizeof(*w) / sizeof(__u64));
 	__u64 delay_ns = BPF_CORE_READ(task, sched_info.run_delay) - note->run_delay_ns;
@@ -69,6 +78,7 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 		.flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0,
 	};
 	take_syscall(w, s, task);
+	take_wait_gil(w, gil);
 	section_append(&s->record, SECTION_WAIT, 1);
 }
 

@@ -49,6 +49,13 @@ typedef struct _is {
 	} threads;
 	long id;
 	unsigned long _code_object_generation;
+	struct {
+		void *gil;
+	} ceval;
+	struct {
+		long other;
+		int collecting;
+	} gc;
 } PyInterpreterState;
 
 typedef struct pyruntimestate {
@@ -61,6 +68,12 @@ typedef struct pyruntimestate {
 	struct {
 		long tstate_current;
 	} gilstate;
+	struct {
+		long gil;
+	} ceval;
+	struct {
+		int collecting;
+	} gc;
 } _PyRuntimeState;
 
 typedef struct _ts {
@@ -176,6 +189,9 @@ static void members_are_where_the_compiler_put_them(void **state)
 	assert_int_equal(o.runtime.finalizing, offsetof(_PyRuntimeState, _finalizing));
 	assert_int_equal(o.runtime.tstate_current, PYOFF_ABSENT);
 	assert_int_equal(o.interp.threads_head, offsetof(PyInterpreterState, threads.head));
+	assert_int_equal(o.interp.gil, offsetof(PyInterpreterState, ceval.gil));
+	assert_int_equal(o.interp.gc_collecting, offsetof(PyInterpreterState, gc.collecting));
+	assert_int_equal(o.runtime.gil, PYOFF_ABSENT);
 	assert_int_equal(o.thread.current_frame, offsetof(PyThreadState, current_frame));
 	assert_int_equal(o.thread.status, offsetof(PyThreadState, _status));
 	assert_int_equal(o.frame.instr_ptr, offsetof(_PyInterpreterFrame, instr_ptr));

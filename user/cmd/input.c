@@ -7,6 +7,7 @@
 
 #include "import/mappings.h"
 #include "import/folded_reader.h"
+#include "profile/states.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -19,7 +20,8 @@ enum {
 	KEY_EVENT,
 	KEY_TIME,
 	KEY_NO_NATIVE,
-	KEY_NO_KERNEL
+	KEY_NO_KERNEL,
+	KEY_STATE
 };
 
 #define NONE_WANTED "%s: none of its %llu samples is wanted by the options"
@@ -36,6 +38,8 @@ static const struct argp_option options[] = {
 	  "cart.py" },
 	{ "event", KEY_EVENT, "NAME", 0,
 	  "of a capture with several, only this one (default: the first; report: all)" },
+	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
+	  "only samples in such a state: " STATES_WORDS },
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "only these seconds since the first sample; either may be left out" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0,
@@ -112,6 +116,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_KERNEL:
 		o->filter.no_kernel = true;
 		break;
+	case KEY_STATE:
+		if (states_parse(&o->filter.states, arg))
+			argp_error(state, "--state takes " STATES_WORDS ": \"%s\"", arg);
+		break;
 	case KEY_TIME:
 		parse_time(&o->filter, arg, state);
 		break;
@@ -133,7 +141,8 @@ const struct argp input_argp = { options, parse_option, 0, 0, 0, 0, 0 };
 /* Folded stacks do not tell of whom and when they are. */
 static bool is_told_by_captures_only(const struct perf_filter *f)
 {
-	return f->pid || f->tid || f->comm || f->event || f->from_seconds > 0 || f->to_seconds > 0;
+	return f->pid || f->tid || f->comm || f->event || f->states || f->from_seconds > 0 ||
+	       f->to_seconds > 0;
 }
 
 static int load_folded(struct input *in, FILE *file, const struct perf_filter *filter,
@@ -144,10 +153,11 @@ static int load_folded(struct input *in, FILE *file, const struct perf_filter *f
 	int err;
 
 	if (is_told_by_captures_only(filter)) {
-		log_error(NULL,
-			  "%s: --pid, --tid, --comm, --event and --time need a perf.data capture; "
-			  "folded stacks do not tell",
-			  name);
+		log_error(
+			NULL,
+			"%s: --pid, --tid, --comm, --event, --state and --time need a perf.data capture; "
+			"folded stacks do not tell",
+			name);
 		return EXIT_CODE_USAGE;
 	}
 	if (filter->function && !(stacks = stack_filter__new(filter->function))) {

@@ -18,6 +18,7 @@
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "profile/stack_filter.h"
+#include "profile/states.h"
 #include "share.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -158,7 +159,8 @@ static bool is_wanted(const struct import *im, const struct perf_read *r,
 
 	return (!f->pid || f->pid == r->pid) && (!f->tid || f->tid == r->tid) &&
 	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
-	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
+	       (!f->states || states_has(f->states, r->state)) && seconds >= f->from_seconds &&
+	       (!(f->to_seconds > 0) || seconds < f->to_seconds);
 }
 
 /* What the file says of its events, which in a pipe come one by one. */
@@ -237,12 +239,13 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->filtered++;
 		return 0;
 	}
-	profile__count(im->profile, r->event, node, r->period);
+	profile__count_state(im->profile, r->event, node, r->period, r->state);
 	im->stats->samples++;
 	sample = (struct profile_sample){
 		.time_ns = r->time_ns,
 		.period = r->period,
 		.node = node,
+		.state = r->state,
 		.cpu = r->cpu,
 		.pid = r->pid,
 		.tid = r->tid,

@@ -30,6 +30,7 @@ struct perf_filter {
 	const char *comm; /* name of the thread or of the process */
 	const char *function; /* only stacks that have it: a pattern of profile/stack_filter.h */
 	const char *event; /* NULL: all, each apart */
+	__u64 states; /* a set of profile/states.h */
 	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
 	/* Leave such frames out: what ends in them ends in the function of Python that called them. */
 	bool no_native, no_kernel;

@@ -198,7 +198,7 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 			    const struct profile_sample *s)
 {
 	struct perf_data *e = perf_data_of(base);
-	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns };
+	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns, s->state };
 	const struct chain *chain = &e->chain;
 	struct announcer_stack stack;
 	struct announcer_output to;

@@ -63,6 +63,7 @@ struct perf_read {
 	/* sample */
 	unsigned event;
 	__u64 ip, period;
+	__u32 state; /* as perf_writer.h has it; 0 of what others wrote */
 	const __u64 *chain; /* leaf first, with PERF_CONTEXT_* markers; may be unaligned */
 	unsigned chain_cnt;
 	/* comm: text; mapping: path in text */

@@ -36,7 +36,7 @@ struct sample_head {
 	__u64 id, ip;
 	__u32 pid, tid;
 	__u64 time;
-	__u32 cpu, reserved;
+	__u32 cpu, state;
 	__u64 period, nr;
 };
 
@@ -261,6 +261,7 @@ int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsig
 		.tid = (__u32)s->tid,
 		.time = s->time_ns,
 		.cpu = s->cpu,
+		.state = s->state,
 		.period = period,
 		.nr = cnt,
 	};

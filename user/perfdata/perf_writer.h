@@ -38,6 +38,8 @@ struct perf_stamp {
 	int pid, tid;
 	__u32 cpu;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
+	/* Of a sample: profile/states.h. It goes where the kernel writes 0, beside the CPU; others do not look there. */
+	__u32 state;
 };
 
 struct perf_mapping {

@@ -44,7 +44,7 @@ static int decode_sample(const struct decoder *d, struct cursor *c, struct perf_
 		cursor_u64(c);
 	if (type & PERF_SAMPLE_CPU) {
 		ret->cpu = cursor_u32(c);
-		cursor_u32(c);
+		ret->state = cursor_u32(c);
 	}
 	if (type & PERF_SAMPLE_PERIOD)
 		ret->period = cursor_u64(c);

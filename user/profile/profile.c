@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "profile/states.h"
 #include "util/vec.h"
 
 static int add_event(struct profile *p)
@@ -84,4 +85,12 @@ struct counts *profile__counts(const struct profile *p, unsigned event)
 void profile__count(struct profile *p, unsigned event, __u32 node, __u64 weight)
 {
 	counts__add(profile__counts(p, event), node, 1, weight);
+}
+
+void profile__count_state(struct profile *p, unsigned event, __u32 node, __u64 weight, __u32 state)
+{
+	enum state word = state_of(state);
+	__u32 label = word == STATE_UNKNOWN ? 0 : dict__string(p->dict, state_name(word));
+
+	counts__add_labelled(profile__counts(p, event), node, label, 1, weight);
 }

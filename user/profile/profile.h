@@ -32,6 +32,7 @@ struct profile_sample {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 period; /* ns for cpu-clock */
 	__u32 node;
+	__u32 state; /* profile/states.h, with its flags; 0 not known */
 	__u32 cpu;
 	int pid, tid; /* host */
 	const char *comm; /* of the thread, UTF-8 and printable */
@@ -59,5 +60,7 @@ int profile__set_event(struct profile *p, unsigned index, const struct event_spe
 struct counts *profile__counts(const struct profile *p, unsigned event);
 /* Counts one sample of the given weight at the node. */
 void profile__count(struct profile *p, unsigned event, __u32 node, __u64 weight);
+/* The same with a label, which is the word of the state (profile/states.h); its flags do not count here. */
+void profile__count_state(struct profile *p, unsigned event, __u32 node, __u64 weight, __u32 state);
 
 #endif /* KRAIT_PROFILE_PROFILE_H */

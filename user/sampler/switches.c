@@ -75,6 +75,7 @@ static int configure(struct switches *s, const struct sampler_config *config, bo
 	s->arrival = !s->calls ? skel->progs.arrival_loop :
 		     has_loop  ? skel->progs.arrival_call_loop :
 				 skel->progs.arrival_call_bounded;
+	skel->rodata->want_states = true;
 	skel->rodata->switch_event = index;
 	skel->rodata->switch_shortest = shortest_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||

@@ -17,10 +17,12 @@
 #include "session/label.h"
 #include "session/naming.h"
 #include "follow/processes.h"
+#include "session/wait_state.h"
 #include "session/whose.h"
 #include "share.h"
 #include "stack/stacks.h"
 #include "target/context.h"
+#include "util/hash.h"
 #include "util/printable.h"
 
 struct collector {
@@ -34,6 +36,7 @@ struct collector {
 	struct losses losses;
 	__u64 first_sample_ns;
 	__u64 no_room[OWNER_CNT]; /* samples, by owner */
+	__u64 parts[KRAIT_MAX_EVENTS]; /* samples that records have beyond one each */
 	struct naming naming;
 };
 
@@ -304,13 +307,15 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 	return named_stack(c, p, root, record, stack);
 }
 
-static void report_sample(struct collector *c, const struct thread *t,
-			  const struct record_sample *record, __u32 node)
+/* Into the profile and to the outputs. state: a word of profile/states.h. */
+static void put_sample(struct collector *c, const struct thread *t,
+		       const struct record_sample *record, __u32 node, __u64 period, __u32 state)
 {
 	struct profile_sample sample = {
 		.time_ns = record->time_ns,
-		.period = record->period,
+		.period = period,
 		.node = node,
+		.state = state,
 		.cpu = record->cpu,
 		.pid = record->pid,
 		.tid = record->tid,
@@ -320,9 +325,64 @@ static void report_sample(struct collector *c, const struct thread *t,
 		.thread = t->number,
 		.image = t->process->image,
 	};
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
 
+	accounts->unknown_samples += dict__node_at(c->profile->dict, node)->unknown;
+	profile__count_state(c->profile, record->event, node, period, state);
+	if (!c->first_sample_ns)
+		c->first_sample_ns = record->time_ns;
 	if (c->config.on_sample)
 		c->config.on_sample(c->config.on_sample_ctx, c->profile, &sample);
+}
+
+static __u32 state_node(struct collector *c, __u32 node, const char *text)
+{
+	__u32 child = node ? add_mark(c, node, text) : 0;
+
+	return child ? child : node;
+}
+
+/*
+ * Time off the CPU: what the thread waited for is the leaf. It may have been ready to run for a part of the
+ * time; that is a sample of its own, which the accounts have, too.
+ */
+static void put_wait(struct collector *c, const struct thread *t,
+		     const struct record_sample *record, __u32 node, const struct wait_facts *facts)
+{
+	__u32 random = hash_word(record->time_ns ^ record->tid), flags = state_flags(record);
+	struct wait_parts parts = wait_split(facts, record->period, random);
+	char text[WAIT_TEXT_SIZE];
+
+	if (parts.runnable_ns) {
+		snprintf(text, sizeof(text), "[%s]", state_name(STATE_RUNNABLE));
+		put_sample(c, t, record, state_node(c, node, text), parts.runnable_ns,
+			   STATE_RUNNABLE | flags);
+	}
+	if (!parts.waited_ns)
+		return;
+	if (parts.runnable_ns) {
+		profile__counts(c->profile, record->event)->accounts.reasons[record->reason]++;
+		c->parts[record->event]++;
+	}
+	wait_text(text, facts);
+	put_sample(c, t, record, state_node(c, node, text), parts.waited_ns,
+		   wait_state(facts) | flags);
+}
+
+static void put_all(struct collector *c, const struct thread *t, const struct record_sample *record,
+		    __u32 node)
+{
+	const struct wait_facts *facts;
+	__u32 cnt;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	if (cnt)
+		put_wait(c, t, record, node, facts);
+	else
+		put_sample(c, t, record, node, record->period,
+			   record->flags & SAMPLE_GIL_KNOWN ?
+				   cpu_state(record) | state_flags(record) :
+				   STATE_UNKNOWN);
 }
 
 /*
@@ -385,13 +445,8 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		reason = REASON_NO_ROOM;
 	accounts->reasons[reason]++;
 	p->reasons[reason]++;
-	if (!node)
-		return;
-	accounts->unknown_samples += dict__node_at(c->profile->dict, node)->unknown;
-	profile__count(c->profile, record->event, node, record->period);
-	if (!c->first_sample_ns)
-		c->first_sample_ns = record->time_ns;
-	report_sample(c, t, record, node);
+	if (node)
+		put_all(c, t, record, node);
 }
 
 /* Whose interrupt it was is not to be known. */
@@ -439,6 +494,11 @@ const struct losses *collector__losses(const struct collector *c)
 struct profile *collector__profile(struct collector *c)
 {
 	return c->profile;
+}
+
+__u64 collector__parts(const struct collector *c, unsigned event)
+{
+	return event < KRAIT_MAX_EVENTS ? c->parts[event] : 0;
 }
 
 __u64 collector__first_sample_ns(const struct collector *c)

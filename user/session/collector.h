@@ -56,6 +56,8 @@ __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;
 const struct losses *collector__losses(const struct collector *c);
 struct profile *collector__profile(struct collector *c);
+/* Samples of the event beyond one for each record: of time off the CPU, waiting and ready to run. */
+__u64 collector__parts(const struct collector *c, unsigned event);
 /* Time of the first sample, CLOCK_MONOTONIC; 0 none yet. */
 __u64 collector__first_sample_ns(const struct collector *c);
 

@@ -176,7 +176,7 @@ static void finish(struct session *s)
 		c->to_ns = s->stopped_ns;
 		if (sampler__event_counts(s->sampler, i, &counts))
 			return;
-		a->interrupts = counts.interrupts - a->unwanted;
+		a->interrupts = counts.interrupts - a->unwanted + collector__parts(s->collector, i);
 		a->reasons[REASON_RING_FULL] += counts.ring_full;
 		a->reasons[REASON_NESTED] += counts.nested;
 		/* Of processes, not of perf events: all accounts say it. */

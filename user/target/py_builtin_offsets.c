@@ -55,9 +55,10 @@
 		.last_profiled_frame = ABSENT, .last_profiled_frame_seq = ABSENT,                  \
 		.thread_id = 176, .native_thread_id = ABSENT, .status = ABSENT, .cframe = ABSENT   \
 	}
-#define OLD_INTERP(id_)                                                                            \
+#define OLD_INTERP(id_, gc)                                                                        \
 	{                                                                                          \
-		.id = id_, .next = 0, .threads_head = 8, .code_object_generation = ABSENT          \
+		.id = id_, .next = 0, .threads_head = 8, .code_object_generation = ABSENT,         \
+		.gil = ABSENT, .gc_collecting = gc                                                 \
 	}
 #define OLD_FRAME(lasti)                                                                           \
 	{                                                                                          \
@@ -78,8 +79,12 @@
 static const struct py_offsets py_3_8 = {
 	.flags = PYOFF_TSTATE_CURRENT,
 	.frame_kind = PY_FRAME_OBJECT,
-	.runtime = { .interpreters_head = 32, .finalizing = 16, .tstate_current = 1368 },
-	.interp = OLD_INTERP(16),
+	.runtime = { .interpreters_head = 32,
+		     .finalizing = 16,
+		     .tstate_current = 1368,
+		     .gil = 1152,
+		     .gc_collecting = 544 },
+	.interp = OLD_INTERP(16, ABSENT),
 	.thread = OLD_THREAD,
 	.cframe = NO_CFRAME,
 	.frame = OLD_FRAME(104),
@@ -92,8 +97,12 @@ static const struct py_offsets py_3_8 = {
 static const struct py_offsets py_3_9 = {
 	.flags = PYOFF_TSTATE_CURRENT,
 	.frame_kind = PY_FRAME_OBJECT,
-	.runtime = { .interpreters_head = 32, .finalizing = 16, .tstate_current = 568 },
-	.interp = OLD_INTERP(24),
+	.runtime = { .interpreters_head = 32,
+		     .finalizing = 16,
+		     .tstate_current = 568,
+		     .gil = 352,
+		     .gc_collecting = ABSENT },
+	.interp = OLD_INTERP(24, 816),
 	.thread = OLD_THREAD,
 	.cframe = NO_CFRAME,
 	.frame = OLD_FRAME(104),
@@ -108,8 +117,12 @@ static const struct py_offsets py_3_10 = {
 	.flags = PYOFF_TSTATE_CURRENT,
 	.frame_kind = PY_FRAME_OBJECT,
 	.lasti_shift = 1,
-	.runtime = { .interpreters_head = 32, .finalizing = 16, .tstate_current = 568 },
-	.interp = OLD_INTERP(24),
+	.runtime = { .interpreters_head = 32,
+		     .finalizing = 16,
+		     .tstate_current = 568,
+		     .gil = 352,
+		     .gc_collecting = ABSENT },
+	.interp = OLD_INTERP(24, 816),
 	.thread = OLD_THREAD,
 	.cframe = NO_CFRAME,
 	.frame = OLD_FRAME(96),
@@ -124,8 +137,17 @@ static const struct py_offsets py_3_10 = {
 static const struct py_offsets py_3_11 = {
 	.flags = PYOFF_CFRAME | PYOFF_TSTATE_CURRENT,
 	.frame_kind = PY_FRAME_IS_ENTRY,
-	.runtime = { .interpreters_head = 40, .finalizing = 24, .tstate_current = 576 },
-	.interp = { .id = 48, .next = 0, .threads_head = 16, .code_object_generation = ABSENT },
+	.runtime = { .interpreters_head = 40,
+		     .finalizing = 24,
+		     .tstate_current = 576,
+		     .gil = 360,
+		     .gc_collecting = ABSENT },
+	.interp = { .id = 48,
+		    .next = 0,
+		    .threads_head = 16,
+		    .code_object_generation = ABSENT,
+		    .gil = ABSENT,
+		    .gc_collecting = 848 },
 	.thread = { .prev = 0,
 		    .next = 8,
 		    .interp = 16,
@@ -164,8 +186,17 @@ static const struct py_offsets py_3_11 = {
 static const struct py_offsets py_3_12 = {
 	.flags = PYOFF_CFRAME,
 	.frame_kind = PY_FRAME_OWNER,
-	.runtime = { .interpreters_head = 40, .finalizing = 24, .tstate_current = ABSENT },
-	.interp = { .id = 8, .next = 0, .threads_head = 72, .code_object_generation = ABSENT },
+	.runtime = { .interpreters_head = 40,
+		     .finalizing = 24,
+		     .tstate_current = ABSENT,
+		     .gil = ABSENT,
+		     .gc_collecting = ABSENT },
+	.interp = { .id = 8,
+		    .next = 0,
+		    .threads_head = 72,
+		    .code_object_generation = ABSENT,
+		    .gil = 384,
+		    .gc_collecting = 312 },
 	.thread = { .prev = 0,
 		    .next = 8,
 		    .interp = 16,

@@ -32,6 +32,7 @@ enum py_member {
 	PYM_INTERP_NEXT,
 	PYM_INTERP_THREADS_HEAD,
 	PYM_INTERP_CODE_OBJECT_GENERATION,
+	PYM_INTERP_GIL,
 	PYM_THREAD_PREV,
 	PYM_THREAD_NEXT,
 	PYM_THREAD_INTERP,
@@ -95,6 +96,7 @@ struct py_debug_offsets {
 	size_t table_size;
 	__u16 size[PYS_CNT]; /* position of the struct's size */
 	__u16 member[PYM_CNT]; /* position of the member's offset */
+	__u16 gc, gc_collecting; /* of struct gc in PyInterpreterState, of its member in that */
 };
 
 /* Where PyThreadState has what krait writes, in every release of a minor version. */

@@ -197,6 +197,18 @@ static int check_overlaps(struct parser *p)
 	return 0;
 }
 
+/* An int in a struct of the interpreter's. Nothing depends on it but what a stack is called. */
+static __s32 gc_collecting(const struct parser *p)
+{
+	__u64 gc = word_at(p->table, p->positions->gc);
+	__u64 at = word_at(p->table, p->positions->gc_collecting);
+	__u64 size = word_at(p->table, p->positions->size[PYS_INTERP]);
+
+	if (gc >= size || at >= size - gc || (gc + at) % 4)
+		return PYOFF_ABSENT;
+	return (__s32)(gc + at);
+}
+
 /* What is not in the table of every version and follows from what is. */
 static int derive(struct parser *p)
 {
@@ -211,6 +223,9 @@ static int derive(struct parser *p)
 	 */
 	o->code.version = o->code.firstlineno + 24;
 	o->runtime.tstate_current = PYOFF_ABSENT;
+	o->runtime.gil = PYOFF_ABSENT;
+	o->runtime.gc_collecting = PYOFF_ABSENT;
+	o->interp.gc_collecting = gc_collecting(p);
 	o->thread.cframe = PYOFF_ABSENT;
 	o->cframe.current_frame = PYOFF_ABSENT;
 	o->cframe.previous = PYOFF_ABSENT;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * gil.h - who has the GIL of the thread's interpreter, and whether garbage is being collected.
+ *
+ * Only what the thread itself has is believed beyond doubt: others change these words meanwhile, but a thread
+ * that holds the GIL is the only one that can take itself out, and stands still. A thread waits for the GIL
+ * where the futex that it sleeps on lies in the GIL's own structure: its lock and its condition are there.
+ */
+#ifndef KRAIT_GIL_H
+#define KRAIT_GIL_H
+
+struct gil {
+	__u64 addr; /* of struct _gil_runtime_state; 0 unknown */
+	__u64 size;
+	__u64 holder_addr; /* the thread state that had it last */
+	__u32 locked;
+	__u32 pad_;
+};
+
+/* interp_addr: 0 where the thread has no state. 0, or -1. */
+static __always_inline int find_gil(const struct py_offsets *off, __u64 runtime_addr,
+				    __u64 interp_addr, struct gil *ret)
+{
+	ret->addr = 0;
+	if (off->runtime.gil != PYOFF_ABSENT)
+		ret->addr = runtime_addr + off->runtime.gil;
+	else if (!interp_addr || off->interp.gil == PYOFF_ABSENT ||
+		 read_user_u64(&ret->addr, interp_addr + off->interp.gil))
+		return -1;
+	if (!ret->addr || ret->addr & 7)
+		return -1;
+	if (off->flags & PYOFF_FREE_THREADED &&
+	    (read_user(&ret->locked, sizeof(ret->locked), ret->addr) || !ret->locked))
+		return -1; /* it is there, and not enabled */
+	ret->size = PYOFF_GIL_SIZE(off);
+	/* last_holder and locked lie side by side. */
+	return read_user(&ret->holder_addr, 12, ret->addr + PYOFF_GIL_HOLDER(off));
+}
+
+static __always_inline bool gil_is_held_by(const struct gil *gil, __u64 tstate_addr)
+{
+	return gil->locked && tstate_addr && gil->holder_addr == tstate_addr;
+}
+
+static __always_inline bool is_collecting(const struct py_offsets *off, __u64 runtime_addr,
+					  __u64 interp_addr)
+{
+	__u64 addr = off->runtime.gc_collecting != PYOFF_ABSENT ?
+			     runtime_addr + off->runtime.gc_collecting :
+		     interp_addr && off->interp.gc_collecting != PYOFF_ABSENT ?
+			     interp_addr + off->interp.gc_collecting :
+			     0;
+	__u32 collecting = 0;
+
+	return addr && !read_user(&collecting, sizeof(collecting), addr) && collecting;
+}
+
+/*
+ * What the thread of the record does with the GIL. In a free-threaded build there is none, unless a module has
+ * made the interpreter enable it.
+ */
+static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
+				     struct gil *ret)
+{
+	struct record_sample *record = &s->record;
+	__u32 layout = proc->layout;
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+
+	ret->addr = 0;
+	if (!off || find_gil(off, proc->runtime_addr, record->interp_addr, ret)) {
+		ret->addr = 0;
+		return;
+	}
+	record->flags |= SAMPLE_GIL_KNOWN;
+	if (!gil_is_held_by(ret, record->tstate_addr))
+		return;
+	record->flags |= SAMPLE_GIL;
+	if (is_collecting(off, proc->runtime_addr, record->interp_addr))
+		record->flags |= SAMPLE_GC;
+}
+
+#endif /* KRAIT_GIL_H */
