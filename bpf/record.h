@@ -225,16 +225,12 @@ enum sample_flag {
 	SAMPLE_HAS_SLOT = 1 << 0, /* the thread has a slot; otherwise user space gives it one */
 	SAMPLE_KERNEL = 1 << 1, /* the interrupt hit kernel mode */
 	SAMPLE_DUMPABLE = 1 << 2, /* its user may trace the process; told where an anchor may pay */
-<<<<<<< HEAD
 	SAMPLE_UNMAPPED =
 		1 << 3, /* native code in no mapping that user space has told, or no rows yet */
-=======
-	SAMPLE_UNMAPPED = 1 << 3, /* native code in no mapping that user space has told */
 	/* Where states are asked for: gil.h. */
 	SAMPLE_GIL_KNOWN = 1 << 4, /* the interpreter's GIL could be read */
 	SAMPLE_GIL = 1 << 5, /* the thread holds it */
 	SAMPLE_GC = 1 << 6, /* and garbage is being collected */
->>>>>>> acf7c48 (states: what a thread did, beside its stack: --state)
 };
 
 /*
