@@ -45,7 +45,7 @@ static int teardown(void **state)
 
 static int add(struct fixture *f, __u64 start, __u64 end, struct module *file)
 {
-	const struct mapping m = { start, end, 0, file };
+	const struct mapping m = { start, end, 0, { file } };
 
 	return announced_maps_add(&f->maps, &f->total, &m);
 }
@@ -106,7 +106,7 @@ static void many_processes_leave_room_for_others(void **state)
 		struct announced_maps maps = { .cnt = 0 };
 
 		for (__u64 i = 0; i < 400; i++) {
-			struct mapping m = { i * 0x1000, (i + 1) * 0x1000, 0, f->long_name };
+			struct mapping m = { i * 0x1000, (i + 1) * 0x1000, 0, { f->long_name } };
 
 			assert_true(announced_maps_add(&maps, &f->total, &m) >= 0);
 		}

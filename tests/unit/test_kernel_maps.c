@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "perfdata/kernel_maps.h"
+#include "proc/mapping.h"
 #include "perfdata/perf_reader.h"
 #include "perfdata/perf_writer.h"
 #include "util/error.h"
@@ -83,9 +84,7 @@ static void a_capture_has_them_as_mappings_of_the_kernel(void **state)
 	const struct perf_writer_config config = { .events = &event,
 						   .event_cnt = 1,
 						   .recording = &unknown };
-	const struct perf_mapping module = { .start = 0xffffffffc0400000,
-					     .size = 4096,
-					     .path = "[ext4]" };
+	const struct mapping module = { .start = 0xffffffffc0400000, .end = 0xffffffffc0401000 };
 	FILE *f = tmpfile();
 	struct perf_writer *w;
 	struct perf_reader *r;
@@ -96,7 +95,7 @@ static void a_capture_has_them_as_mappings_of_the_kernel(void **state)
 	event.frequency = 99;
 	assert_non_null(f);
 	assert_int_equal(perf_writer__new(&w, f, &config), 0);
-	assert_int_equal(perf_writer__kernel(w, &module), 0);
+	assert_int_equal(perf_writer__kernel(w, &module, "[ext4]"), 0);
 	assert_int_equal(perf_writer__finish(w, NULL, 0), 0);
 	perf_writer__free(w);
 	rewind(f);
@@ -106,7 +105,7 @@ static void a_capture_has_them_as_mappings_of_the_kernel(void **state)
 	assert_true(read.in_kernel);
 	assert_int_equal(read.pid, -1);
 	assert_int_equal(read.start, module.start);
-	assert_int_equal(read.size, module.size);
+	assert_int_equal(read.size, 4096);
 	assert_string_equal(read.text, "[ext4]");
 	assert_int_equal(perf_reader__next(r, &read), 0);
 	perf_reader__free(r);

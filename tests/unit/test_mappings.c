@@ -37,10 +37,10 @@ static void model_add(struct model *m, __u32 start, __u32 size, __u32 object)
 static void assert_same(const struct mappings *m, const struct model *model)
 {
 	for (__u32 i = 0; i < SPACE; i++) {
-		const struct object_mapping *found = mappings_find(m, (__u64)i << 12 | 0x123);
+		const struct mapping *found = mappings_find(m, (__u64)i << 12 | 0x123);
 
 		if ((found ? found->object : 0) != model->pages[i])
-			fail_msg("page %u is of %u, not of %u", i, found ? found->object : 0,
+			fail_msg("page %u is of %llu, not of %u", i, found ? found->object : 0ULL,
 				 model->pages[i]);
 	}
 }
@@ -59,9 +59,9 @@ static void add(struct mappings *m, struct model *model, struct mappings_budget 
 {
 	__u32 size = random_below(20) ? 1 + random_below(3) : 1 + random_below(SPACE / 2);
 	__u32 start = random_below(SPACE - size);
-	const struct object_mapping new = { .start = (__u64)start << 12,
-					    .size = (__u64)size << 12,
-					    .object = object };
+	const struct mapping new = { .start = (__u64)start << 12,
+				     .end = ((__u64)start + size) << 12,
+				     .object = object };
 
 	assert_int_equal(mappings_add(m, &new, b), 0);
 	model_add(model, start, size, object);
@@ -96,7 +96,7 @@ static void families_agree_with_plain_lists(void **state)
 static void fill(struct mappings *m, struct mappings_budget *b)
 {
 	for (__u32 i = 65536; i > 0; i--) {
-		const struct object_mapping new = { (__u64)i << 12, 4096, 0, i };
+		const struct mapping new = { (__u64)i << 12, (i + 1ULL) << 12, 0, { .object = i } };
 
 		assert_int_equal(mappings_add(m, &new, b), 0);
 	}
@@ -113,8 +113,10 @@ static void many_mappings_and_forks_stay_small(void **state)
 	fill(&parent, &budget);
 	alone = budget.used;
 	for (__u32 i = 0; i < 3000; i++) {
-		const struct object_mapping new = { (__u64)(1 + i * 7 % 65536) << 12, 4096, 0,
-						    70000 + i };
+		const __u64 page = 1 + i * 7 % 65536;
+		const struct mapping new = {
+			page << 12, (page + 1) << 12, 0, { .object = 70000 + i }
+		};
 
 		mappings_share(&children[i], &parent, &budget);
 		assert_int_equal(mappings_add(&children[i], &new, &budget), 0);
@@ -133,8 +135,8 @@ static void many_mappings_and_forks_stay_small(void **state)
 static void nothing_goes_beyond_the_limits(void **state)
 {
 	struct mappings_budget budget = { 0 };
-	const struct object_mapping more = { 1ULL << 40, 4096, 0, 1 },
-				    in_place = { 4096, 4096, 0, 2 };
+	const struct mapping more = { 1ULL << 40, (1ULL << 40) + 4096, 0, { .object = 1 } },
+			     in_place = { 4096, 8192, 0, { .object = 2 } };
 	struct mappings m = { 0 }, child = { 0 };
 
 	fill(&m, &budget);
@@ -153,7 +155,8 @@ static void nothing_goes_beyond_the_limits(void **state)
 static void nonsense_is_refused(void **state)
 {
 	struct mappings_budget budget = { 0 };
-	const struct object_mapping empty = { 4096, 0, 0, 1 }, wrapped = { ~0ULL - 10, 4096, 0, 1 };
+	const struct mapping empty = { 4096, 4096, 0, { .object = 1 } },
+			     wrapped = { ~0ULL - 10, 4085, 0, { .object = 1 } };
 	struct mappings m = { 0 };
 
 	assert_int_equal(mappings_add(&m, &empty, &budget), -EINVAL);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "perfdata/format.h"
+#include "proc/mapping.h"
 #include "perfdata/perf_reader.h"
 #include "perfdata/perf_writer.h"
 #include "util/bytes.h"
@@ -104,7 +105,8 @@ static void write_raw(struct perf_writer *w, const struct bytes *b)
 static FILE *foreign_file(void)
 {
 	static const __u64 ids[] = { 71, 72, 91 };
-	const struct perf_mapping mapping = { .start = 0x5000, .size = 0x1000, .path = "/x.so" };
+	const struct mapping at = { .start = 0x5000, .end = 0x6000 };
+	const struct perf_object object = { .path = "/x.so" };
 	const struct perf_stamp stamp = { 7, 7, 0, 1500 };
 	FILE *f = tmpfile();
 	struct perf_writer *w = new_writer(f);
@@ -119,7 +121,7 @@ static FILE *foreign_file(void)
 		put_other(&b);
 		write_raw(w, &b);
 		if (!i)
-			assert_int_equal(perf_writer__mapping(w, &stamp, &mapping), 0);
+			assert_int_equal(perf_writer__mapping(w, &stamp, &at, &object), 0);
 	}
 	assert_int_equal(perf_writer__finish(w, NULL, 0), 0);
 	perf_writer__free(w);

@@ -119,12 +119,12 @@ static void a_reported_mapping_takes_its_place(void **state)
 	struct space *s = unread(0), *child;
 	__u64 digest;
 
-	assert_int_equal(space__map(s, &(struct mapping){ 0x1000, 0x9000, 0x100000, a }), 0);
+	assert_int_equal(space__map(s, &(struct mapping){ 0x1000, 0x9000, 0x100000, { a } }), 0);
 	digest = space__digest(s);
-	assert_int_equal(space__map(s, &(struct mapping){ 0x1000, 0x9000, 0x100000, a }), 0);
+	assert_int_equal(space__map(s, &(struct mapping){ 0x1000, 0x9000, 0x100000, { a } }), 0);
 	assert_int_equal(space__digest(s), digest);
 	child = space__fork(s, NULL, 77);
-	assert_int_equal(space__map(child, &(struct mapping){ 0x3000, 0x5000, 0, b }), 0);
+	assert_int_equal(space__map(child, &(struct mapping){ 0x3000, 0x5000, 0, { b } }), 0);
 	assert_int_equal(space__digest(s), digest);
 	assert_int_not_equal(space__digest(child), digest);
 	assert_int_equal(cnt_of(s), 1);
@@ -133,11 +133,11 @@ static void a_reported_mapping_takes_its_place(void **state)
 	assert_ptr_equal(space__find(child, 0x3000)->module, b);
 	assert_ptr_equal(space__find(child, 0x5000)->module, a);
 	assert_int_equal(space__find(child, 0x5000)->offset, 0x104000);
-	assert_int_equal(space__map(child, &(struct mapping){ 0, 0x10000, 0, b }), 0);
+	assert_int_equal(space__map(child, &(struct mapping){ 0, 0x10000, 0, { b } }), 0);
 	assert_int_equal(cnt_of(child), 1);
-	assert_int_equal(space__map(child, &(struct mapping){ 0x20000, 0x21000, 0, a }), 0);
+	assert_int_equal(space__map(child, &(struct mapping){ 0x20000, 0x21000, 0, { a } }), 0);
 	assert_null(space__find(child, 0x10000));
-	assert_int_equal(space__map(child, &(struct mapping){ 0x5, 0x5, 0, b }), -EINVAL);
+	assert_int_equal(space__map(child, &(struct mapping){ 0x5, 0x5, 0, { b } }), -EINVAL);
 	space__free(child);
 	space__free(s);
 	assert_int_equal(quota__held_by_all(room()), 0);
@@ -209,7 +209,7 @@ static void reported_mappings_stay_in_order(void **state)
 
 	for (int i = 0; i < 2000; i++) {
 		__u64 start = rand_r(&seed) % 60, end = start + 1 + rand_r(&seed) % 4;
-		const struct mapping *l, new = { start, end, start, i % 2 ? m : NULL };
+		const struct mapping *l, new = { start, end, start, { i % 2 ? m : NULL } };
 
 		if (i % 2)
 			assert_int_equal(space__map(s, &new), 0);

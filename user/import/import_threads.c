@@ -137,14 +137,17 @@ int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 			 const struct perf_read *r)
 {
 	struct import_process *p = import_tasks_process(ts, r->pid);
-	struct object_mapping new = { r->start, r->size, r->offset, 0 };
+	struct mapping new = { r->start, r->start + r->size, r->offset, { .object = 0 } };
+	__u32 object;
 	int err;
 
 	if (!p)
 		return -ENOMEM;
-	err = objects__find(objects, r, &new.object);
-	if (!err)
+	err = objects__find(objects, r, &object);
+	if (!err) {
+		new.object = object;
 		err = mappings_add(&p->mappings, &new, &ts->mappings);
+	}
 	if (err == -E2BIG)
 		ts->mappings.refused++;
 	forget_process(ts, p);

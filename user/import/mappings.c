@@ -14,7 +14,7 @@
 /* By start, and never empty; refs: sets that have it. */
 struct piece {
 	unsigned refs, cnt;
-	struct object_mapping list[PIECE_MAPPINGS];
+	struct mapping list[PIECE_MAPPINGS];
 };
 
 /* refs: processes that have it. */
@@ -151,20 +151,15 @@ static void drop_piece(struct mapping_set *s, unsigned at, struct mappings_budge
 
 /* ---- looking up ------------------------------------------------------------------------------- */
 
-static __u64 end_of(const struct object_mapping *m)
-{
-	return m->start + m->size;
-}
-
 static __u64 end_of_piece(const struct piece *p)
 {
-	return end_of(&p->list[p->cnt - 1]);
+	return p->list[p->cnt - 1].end;
 }
 
 /* Index of the first mapping of the piece that ends behind address. */
 static unsigned first_behind(const struct piece *p, __u64 address)
 {
-	return (unsigned)sorted_below(p->cnt, i, end_of(&p->list[i]) <= address);
+	return (unsigned)sorted_below(p->cnt, i, p->list[i].end <= address);
 }
 
 /* Index of the first piece with such a mapping, the number of pieces if there is none. */
@@ -173,7 +168,7 @@ static unsigned piece_behind(const struct mapping_set *s, __u64 address)
 	return (unsigned)sorted_below(s->cnt, i, end_of_piece(s->pieces[i]) <= address);
 }
 
-static const struct object_mapping *at_or_behind(const struct mappings *m, __u64 address)
+static const struct mapping *at_or_behind(const struct mappings *m, __u64 address)
 {
 	const struct mapping_set *s = m->set;
 	unsigned at = s ? piece_behind(s, address) : 0;
@@ -181,9 +176,9 @@ static const struct object_mapping *at_or_behind(const struct mappings *m, __u64
 	return s && at < s->cnt ? &s->pieces[at]->list[first_behind(s->pieces[at], address)] : NULL;
 }
 
-const struct object_mapping *mappings_find(const struct mappings *m, __u64 address)
+const struct mapping *mappings_find(const struct mappings *m, __u64 address)
 {
-	const struct object_mapping *found = at_or_behind(m, address);
+	const struct mapping *found = at_or_behind(m, address);
 
 	return found && found->start <= address ? found : NULL;
 }
@@ -210,7 +205,7 @@ static int clear(struct mapping_set *s, __u64 start, __u64 end, struct mappings_
 	while (at < s->cnt) {
 		const struct piece *p = s->pieces[at];
 
-		if (p->list[p->cnt - 1].start < end && end_of(&p->list[0]) > start) {
+		if (p->list[p->cnt - 1].start < end && p->list[0].end > start) {
 			drop_piece(s, at, b);
 			continue;
 		}
@@ -241,8 +236,7 @@ static int split(struct mapping_set *s, unsigned at, struct mappings_budget *b)
 }
 
 /* Where nothing overlaps. */
-static int insert(struct mapping_set *s, const struct object_mapping *new,
-		  struct mappings_budget *b)
+static int insert(struct mapping_set *s, const struct mapping *new, struct mappings_budget *b)
 {
 	unsigned at = piece_behind(s, new->start), to;
 	struct piece *p;
@@ -267,18 +261,18 @@ static int insert(struct mapping_set *s, const struct object_mapping *new,
 	return 0;
 }
 
-int mappings_add(struct mappings *m, const struct object_mapping *new, struct mappings_budget *b)
+int mappings_add(struct mappings *m, const struct mapping *new, struct mappings_budget *b)
 {
-	const struct object_mapping *next;
+	const struct mapping *next;
 	int err;
 
-	if (!new->size || new->size > ~0ULL - new->start)
+	if (new->start >= new->end)
 		return -EINVAL;
 	next = at_or_behind(m, new->start);
-	if (m->set && m->set->mapping_cnt >= MAX_MAPPINGS && (!next || next->start >= end_of(new)))
+	if (m->set && m->set->mapping_cnt >= MAX_MAPPINGS && (!next || next->start >= new->end))
 		return -E2BIG;
 	err = own_set(m, b);
 	if (!err)
-		err = clear(m->set, new->start, end_of(new), b);
+		err = clear(m->set, new->start, new->end, b);
 	return err ? err : insert(m->set, new, b);
 }

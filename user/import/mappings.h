@@ -13,15 +13,12 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#include "proc/mapping.h"
+
 struct mapping_set;
 
 /* Of all lists of a capture: 10,000 processes with a hundred mappings each take 60 MB. */
 #define MAPPINGS_BYTES_MAX (256U << 20)
-
-struct object_mapping {
-	__u64 start, size, offset;
-	__u32 object; /* its number, by objects__find() */
-};
 
 struct mappings_budget {
 	size_t used; /* bytes */
@@ -34,16 +31,16 @@ struct mappings {
 };
 
 /*
- * A later mapping takes the place of those it overlaps. 0; -E2BIG: there are too many, of this process
+ * A later mapping takes the place of those it overlaps; its object is one of objects__find(). 0; -E2BIG: there are too many, of this process
  * or in all; -EINVAL: it makes no sense.
  */
-int mappings_add(struct mappings *m, const struct object_mapping *new,
-		 struct mappings_budget *budget) __attribute__((warn_unused_result));
+int mappings_add(struct mappings *m, const struct mapping *new, struct mappings_budget *budget)
+	__attribute__((warn_unused_result));
 /* *to becomes the same as *from. */
 void mappings_share(struct mappings *to, const struct mappings *from,
 		    struct mappings_budget *budget);
 void mappings_free(struct mappings *m, struct mappings_budget *budget);
 /* The one that has an address, NULL if there is none. Good until the next change. */
-const struct object_mapping *mappings_find(const struct mappings *m, __u64 address);
+const struct mapping *mappings_find(const struct mappings *m, __u64 address);
 
 #endif /* KRAIT_IMPORT_MAPPINGS_H */

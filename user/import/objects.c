@@ -273,20 +273,20 @@ static __u32 kernel_frame(struct objects *o, __u64 address)
 
 bool objects__is_python(const struct objects *o, const struct mappings *m, __u64 address)
 {
-	const struct object_mapping *at = mappings_find(m, address);
+	const struct mapping *at = mappings_find(m, address);
 
 	return at && o->list[at->object].file.is_dso;
 }
 
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel)
 {
-	const struct object_mapping *at;
+	const struct mapping *at;
 
 	if (kernel)
 		return kernel_frame(o, address);
 	at = mappings_find(m, address);
 	if (at)
-		return answer(o, at->object, address - at->start + at->offset);
+		return answer(o, (__u32)at->object, address - at->start + at->offset);
 	if (!o->unknown_frame)
 		o->unknown_frame = frame_unknown(o->dict);
 	return o->unknown_frame;

@@ -89,14 +89,10 @@ static int announce_process(struct announcer *a, const struct announcer_output *
 	return name_task(to, t, &stamp, name, again);
 }
 
-int announcer_dso(struct dso_files *files, __u32 generation, struct perf_mapping *ret)
+int announcer_dso(struct dso_files *files, __u32 generation, struct perf_object *ret)
 {
-	const struct dso *dso = dso_files__dso(files);
-
-	*ret = (struct perf_mapping){
-		.start = dso_start(generation),
-		.size = DSO_STRIDE,
-		.build_id = dso__build_id(dso, generation),
+	*ret = (struct perf_object){
+		.build_id = dso__build_id(dso_files__dso(files), generation),
 	};
 	return dso_files__path(files, generation, &ret->path);
 }
@@ -105,14 +101,17 @@ int announcer_dso(struct dso_files *files, __u32 generation, struct perf_mapping
 static int announce_dsos(const struct announcer_output *to, struct announced_task *t,
 			 const struct perf_stamp *stamp)
 {
-	struct perf_mapping mapping;
+	struct perf_object object;
 	int err = 0;
 
 	for (; t->generations < dso__generations(dso_files__dso(to->files)) && !err;
 	     t->generations++) {
-		err = announcer_dso(to->files, t->generations, &mapping);
+		const __u64 start = dso_start(t->generations);
+		const struct mapping at = { start, start + DSO_STRIDE, 0, { NULL } };
+
+		err = announcer_dso(to->files, t->generations, &object);
 		if (!err)
-			err = perf_writer__mapping(to->writer, stamp, &mapping);
+			err = perf_writer__mapping(to->writer, stamp, &at, &object);
 	}
 	return err;
 }
@@ -123,15 +122,12 @@ static int announce_mapping(const struct announcer_output *to, const struct perf
 	unsigned size;
 	const __u8 *id = module__build_id(m->module, &size);
 	const char *path = module__name(m->module);
-	const struct perf_mapping mapping = {
-		.start = m->start,
-		.size = m->end - m->start,
-		.offset = m->offset,
+	const struct perf_object object = {
 		.build_id = size == DSO_BUILD_ID_SIZE ? id : NULL,
 		.path = *path ? path : "//anon",
 	};
 
-	return perf_writer__mapping(to->writer, stamp, &mapping);
+	return perf_writer__mapping(to->writer, stamp, m, &object);
 }
 
 /* This stack of that process, with its mappings as they are, has been seen to. */

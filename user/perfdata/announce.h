@@ -53,8 +53,8 @@ struct announcer_output {
 	struct dso_files *files;
 };
 
-/* The mapping of a DSO, the same in every process; its strings are good until files are freed. 0 or -errno. */
-int announcer_dso(struct dso_files *files, __u32 generation, struct perf_mapping *ret)
+/* A DSO of krait's, which every process has at dso_start(); its strings are good until files are freed. 0 or -errno. */
+int announcer_dso(struct dso_files *files, __u32 generation, struct perf_object *ret)
 	__attribute__((warn_unused_result));
 
 void announcer_free(struct announcer *a);

@@ -9,6 +9,7 @@
 
 #include "emit/emitter.h"
 #include "perfdata/perf_writer.h"
+#include "proc/mapping.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -58,14 +59,15 @@ int kernel_modules_read(struct kernel_module **ret, const char *path)
 
 static int write_text(struct kernel_maps *k, const struct emit_options *o, struct perf_writer *w)
 {
-	struct perf_mapping text = { .path = "[kernel.kallsyms]_text" };
+	struct mapping text = { 0 };
+	__u64 size;
 
-	if (k->text || !o->find_kernel ||
-	    o->find_kernel(o->find_kernel_ctx, &text.start, &text.size))
+	if (k->text || !o->find_kernel || o->find_kernel(o->find_kernel_ctx, &text.start, &size))
 		return 0;
 	k->text = true;
+	text.end = text.start + size;
 	text.offset = text.start;
-	return perf_writer__kernel(w, &text);
+	return perf_writer__kernel(w, &text, "[kernel.kallsyms]_text");
 }
 
 static bool is_written(const struct kernel_maps *k, const struct kernel_module *m)
@@ -83,14 +85,12 @@ int kernel_maps_write(struct kernel_maps *k, const struct emit_options *o, struc
 	int err = write_text(k, o, w), cnt = kernel_modules_read(&list, MODULES);
 
 	for (int i = 0; i < cnt && !err; i++) {
-		const struct perf_mapping mapping = {
-			.start = list[i].start,
-			.size = list[i].size,
-			.path = list[i].name,
+		const struct mapping at = {
+			list[i].start, list[i].start + list[i].size, 0, { NULL }
 		};
 
 		if (!is_written(k, &list[i]))
-			err = perf_writer__kernel(w, &mapping);
+			err = perf_writer__kernel(w, &at, list[i].name);
 	}
 	if (cnt < 0)
 		return err; /* a kernel without modules */

@@ -286,7 +286,7 @@ static int store(struct perf_data *e, const struct profile *p, store_fn fn)
 static int finish_writer(struct perf_data *e)
 {
 	__u32 cnt = dso__generations(e->dso);
-	cleanup_free struct perf_mapping *list = calloc(cnt, sizeof(*list));
+	cleanup_free struct perf_object *list = calloc(cnt, sizeof(*list));
 	int err = list ? 0 : -ENOMEM;
 
 	for (__u32 i = 0; i < cnt && !err; i++)

@@ -15,6 +15,7 @@
 
 #include "dso/dso.h"
 #include "perfdata/write_layout.h"
+#include "proc/mapping.h"
 #include "util/bytes.h"
 #include "util/stream.h"
 
@@ -209,39 +210,39 @@ int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s)
 }
 
 int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
-			 const struct perf_mapping *m)
+			 const struct mapping *at, const struct perf_object *o)
 {
-	__u16 misc = PERF_RECORD_MISC_USER | (m->build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
+	__u16 misc = PERF_RECORD_MISC_USER | (o->build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
 	struct bytes *b = start_record(w, PERF_RECORD_MMAP2, misc);
 
 	bytes_u32(b, (__u32)s->pid);
 	bytes_u32(b, (__u32)s->pid);
-	bytes_u64(b, m->start);
-	bytes_u64(b, m->size);
-	bytes_u64(b, m->offset);
-	if (m->build_id) {
+	bytes_u64(b, at->start);
+	bytes_u64(b, at->end - at->start);
+	bytes_u64(b, at->offset);
+	if (o->build_id) {
 		bytes_u32(b, DSO_BUILD_ID_SIZE);
-		bytes_put(b, m->build_id, DSO_BUILD_ID_SIZE);
+		bytes_put(b, o->build_id, DSO_BUILD_ID_SIZE);
 	} else {
 		bytes_fill(b, 0, 24);
 	}
 	bytes_u32(b, 5); /* PROT_READ | PROT_EXEC */
 	bytes_u32(b, 2); /* MAP_PRIVATE */
-	bytes_text(b, m->path);
+	bytes_text(b, o->path);
 	return end_stamped(w, s);
 }
 
-int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m)
+int perf_writer__kernel(struct perf_writer *w, const struct mapping *at, const char *name)
 {
 	const struct perf_stamp stamp = { .pid = -1 };
 	struct bytes *b = start_record(w, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
 
 	bytes_u32(b, (__u32)-1);
 	bytes_u32(b, 0);
-	bytes_u64(b, m->start);
-	bytes_u64(b, m->size);
-	bytes_u64(b, m->offset);
-	bytes_text(b, m->path);
+	bytes_u64(b, at->start);
+	bytes_u64(b, at->end - at->start);
+	bytes_u64(b, at->offset);
+	bytes_text(b, name);
 	return end_stamped(w, &stamp);
 }
 
@@ -409,7 +410,7 @@ static int finish_pipe(struct perf_writer *w, const struct perf_facts *facts)
 	return err;
 }
 
-int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt)
+int perf_writer__finish(struct perf_writer *w, const struct perf_object *list, unsigned cnt)
 {
 	__s64 offset_ns = recording_wall_offset_ns(w->config.recording);
 	const struct perf_facts facts = {

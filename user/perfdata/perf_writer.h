@@ -21,6 +21,7 @@
 #include "profile/recording.h"
 #include "util/event.h"
 
+struct mapping;
 struct perf_writer;
 
 /* What it points to stays valid until free. */
@@ -42,10 +43,10 @@ struct perf_stamp {
 	__u32 state;
 };
 
-struct perf_mapping {
-	__u64 start, size, offset;
-	const __u8 *build_id; /* 20 bytes, or NULL */
+/* What is mapped there. */
+struct perf_object {
 	const char *path;
+	const __u8 *build_id; /* 20 bytes, or NULL */
 };
 
 /* 0 or -errno; -E2BIG: an event has too many ids. *out is borrowed; nothing else may write to it. */
@@ -59,9 +60,9 @@ int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const c
 /* A thread of s->pid: s->tid. */
 int perf_writer__thread(struct perf_writer *w, const struct perf_stamp *s);
 int perf_writer__mapping(struct perf_writer *w, const struct perf_stamp *s,
-			 const struct perf_mapping *m);
+			 const struct mapping *at, const struct perf_object *o);
 /* The kernel's text or a module, "[ext4]". */
-int perf_writer__kernel(struct perf_writer *w, const struct perf_mapping *m);
+int perf_writer__kernel(struct perf_writer *w, const struct mapping *at, const char *name);
 
 /* Longest chain that fits a record. */
 #define PERF_WRITER_MAX_CHAIN 8000
@@ -92,6 +93,6 @@ __u64 perf_writer__flushed(const struct perf_writer *w);
  */
 int perf_writer__cut(struct perf_writer *w, __u64 size) __attribute__((warn_unused_result));
 /* Writes what belongs at the end. list: objects with a build ID that are to be archived. */
-int perf_writer__finish(struct perf_writer *w, const struct perf_mapping *list, unsigned cnt);
+int perf_writer__finish(struct perf_writer *w, const struct perf_object *list, unsigned cnt);
 
 #endif /* KRAIT_PERFDATA_PERF_WRITER_H */

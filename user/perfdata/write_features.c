@@ -33,7 +33,7 @@ static void put_known(struct bytes *b, const char *text)
 }
 
 /* A pid of -1: perf takes a real one for a guest's. */
-static void put_build_id(struct bytes *b, const struct perf_mapping *m)
+static void put_build_id(struct bytes *b, const struct perf_object *o)
 {
 	size_t start = b->len;
 
@@ -41,10 +41,10 @@ static void put_build_id(struct bytes *b, const struct perf_mapping *m)
 	bytes_u16(b, PERF_RECORD_MISC_USER | 1 << 15);
 	bytes_u16(b, 0);
 	bytes_u32(b, (__u32)-1);
-	bytes_put(b, m->build_id, DSO_BUILD_ID_SIZE);
+	bytes_put(b, o->build_id, DSO_BUILD_ID_SIZE);
 	bytes_u8(b, DSO_BUILD_ID_SIZE);
 	bytes_fill(b, 0, 3);
-	bytes_text(b, m->path);
+	bytes_text(b, o->path);
 	bytes_align(b, 8);
 	bytes_patch_u16(b, start + 6, (__u16)(b->len - start));
 }

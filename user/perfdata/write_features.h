@@ -12,7 +12,7 @@
 struct perf_facts {
 	const struct perf_writer_config *config;
 	const struct perf_raw_event *events; /* as many as the configuration has */
-	const struct perf_mapping *objects; /* for BUILD_ID */
+	const struct perf_object *objects; /* for BUILD_ID */
 	unsigned object_cnt;
 	__u64 first_ns, last_ns; /* of the samples */
 	__u64 wall_ns, clock_ns; /* one moment, on both clocks; wall_ns 0: unknown */

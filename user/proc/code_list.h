@@ -12,16 +12,12 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "proc/mapping.h"
+
 /* Of code, and of data; more are left out. A process with a thousand libraries has a thousand. */
 #define CODE_LIST_MAX 16384
 
-struct module;
 struct quota;
-
-struct mapping {
-	__u64 start, end, offset; /* [start, end) in the process; in the file */
-	struct module *module;
-};
 
 struct code_list_range {
 	__u64 start, end;

@@ -72,8 +72,9 @@ static int take_lines(const struct space *s, struct code_list *l, struct maps *m
 			module = NULL;
 		}
 		if (m.prot & MAPPING_EXEC) {
-			const struct mapping code = { m.start, m.end, m.offset,
-						      module_of_line(s, &m) };
+			const struct mapping code = {
+				m.start, m.end, m.offset, { module_of_line(s, &m) }
+			};
 			int err = code_list_add(l, &code);
 
 			if (err)
@@ -114,7 +115,7 @@ static int take_probed(const struct space *s, struct code_list *l, const struct 
 		const struct probe_mapping *m = &maps->mappings[i];
 
 		if (m->prot & MAPPING_EXEC) {
-			struct mapping code = { m->start, m->end, m->offset, NULL };
+			struct mapping code = { m->start, m->end, m->offset, { NULL } };
 			int err;
 
 			code.module = m->file ? probed_module(s, maps, m->file - 1) :
@@ -292,8 +293,9 @@ static struct module *reported_module(const struct space *s, const struct record
 
 void space__report(struct space *s, const struct record_mmap *record, __u64 now_ns)
 {
-	const struct mapping new = { record->start, record->end, record->offset,
-				     reported_module(s, record) };
+	const struct mapping new = {
+		record->start, record->end, record->offset, { reported_module(s, record) }
+	};
 	__u64 before_ns = used_cpu_ns();
 
 	if (record->last)
