@@ -156,7 +156,7 @@ static __always_inline int walk_finish(struct walker *w, const struct py_offsets
 	if (w->base_addr && w->last_addr == w->base_addr)
 		return walk_end(w, REASON_PYTHON);
 	if (w->base_addr)
-		return walk_end(w, w->frame_cnt && w->last_owner == OWNER_INTERPRETER ?
+		return walk_end(w, w->frame_cnt > 1 && w->last_owner == OWNER_INTERPRETER ?
 					   REASON_GREENLET :
 					   REASON_NO_BASE);
 	return walk_end(w, w->last_owner >= OWNER_FRAME_OBJECT ? REASON_PYTHON : REASON_NO_BASE);

@@ -133,12 +133,35 @@ def judge(tap, python, counts, legal):
     tap.ok(len(deep) >= (4 if not is_old(python) else 1), python.name + ": towers were seen from their top", deep)
 
 
+GREEN = {("green_%s" % g, *rest) for g in "ab" for rest in ((), ("leaf",))}
+
+
+def check_greenlets(tap, python):
+    """Nothing is below a greenlet's first function, whatever lies there on the C stack."""
+    name, path = python.name + ": greens.py", "/opt/krait/greenlet"
+    if not os.path.isdir(python.root.rstrip("/") + path):
+        tap.skip(name, "no package python3-greenlet for it")
+        return
+    command = ["chroot", python.root, "/usr/bin/env", "PYTHONPATH=" + path, *python.command(python.target("greens.py"))[2:]]
+    with h.Target(command) as target:
+        r = h.record_work(target.pid, 0.5, "--native", lines=False)
+    running = [(s[1:], n) for s, n in r.stacks if any(f.startswith("green_") for f in s) and
+               not any(re.search(r"greenlet|truncated|libc|ld-", f) for f in s)]
+    wrong = [(s, n) for s, n in running if tuple(map(plain, s)) not in GREEN]
+    tap.ok(sum(n for _, n in running) > 100 and not wrong, name + ": a stack begins where its greenlet does", h.show(wrong))
+    # While it switches, nothing proves whose stack it is.
+    cut = sum(n for s, n in r.stacks if any("truncated" in f and not any("_greenlet" in g for g in s) for f in s))
+    tap.ok(cut <= CUT_AT_MOST * r.samples(), name + ": it is whole there", cut, h.show(r.stacks))
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
     legal = legal_stacks()
     for python in h.interpreters(tap):
         check(tap, python, legal)
+        if python.minor in ("3.14", "3.15"):
+            check_greenlets(tap, python)
     tap.done()
     h.cleanup()
 

@@ -1,357 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_unwind.c - the unwinder of bpf/unwind.h over real programs: each is stepped through by single
- * instructions, and at every one of them the chain must be that of a shadow stack, which is kept from the
- * calls and returns that were seen.
+ * test_unwind.c - the unwinder at every instruction of real programs: in libc, libcrypto, and the interpreters.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <ctype.h>
 #include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <regex.h>
+#include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/time.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "support_unwind_memory.h"
-#include "target/maps.h"
-#include "unwind/elf_rows.h"
-#include "util/cleanup.h"
+#include "support_pythons.h"
+#include "support_stepper.h"
 
-/* ---- tables ----------------------------------------------------------------------------------- */
-
-static struct unwind_tables *make_tables(void)
-{
-	const struct unwind_memory memory = { files, spaces, &control, unwind_new_slab, NULL };
-	struct unwind_tables *t;
-
-	memset(files, 0, sizeof(files));
-	memset(spaces, 0, sizeof(spaces));
-	memset(cache, 0, sizeof(cache));
-	t = unwind_tables__new(&memory, 64 << 20);
-	assert_non_null(t);
-	return t;
-}
-
-static void free_tables(struct unwind_tables *t)
-{
-	unwind_tables__free(t);
-	for (int i = 0; i < (int)UNWIND_SLABS_MAX; i++) {
-		free(slabs[i]);
-		slabs[i] = NULL;
-	}
-}
-
-/* The kernel's own image, which all processes have. */
-static int vdso_fd(size_t size)
-{
-	int fd = memfd_create("vdso", MFD_CLOEXEC);
-	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
-
-	assert_true(image && write(fd, image, size) == (ssize_t)size);
-	return fd;
-}
-
-static void set_rows(struct unwind_tables *t, __u32 file, int fd)
-{
-	struct unwind_rows rows = { 0 };
-	struct row_table table;
-	__u32 *page_rows;
-
-	if (elf_rows(fd, &table)) {
-		unwind_tables__set_none(t, file);
-		return;
-	}
-	page_rows = calloc(table.page_cnt, sizeof(*page_rows));
-	for (__u32 i = 0; i < table.page_cnt; i++)
-		page_rows[i] = table.pages[i + 1] - table.pages[i];
-	rows.first_page = (__u32)table.first_page;
-	rows.page_cnt = table.page_cnt;
-	rows.rule_cnt = table.rule_cnt;
-	rows.row_cnt = table.row_cnt;
-	rows.rules = table.rules;
-	rows.page_rows = page_rows;
-	rows.rows = table.rows;
-	assert_int_equal(unwind_tables__set_rows(t, file, &rows, 0), 0);
-	free(page_rows);
-	row_table_free(&table);
-}
-
-/* All code of a process; what has no file has no rows. */
-static __u32 add_process(struct unwind_tables *t, pid_t pid)
-{
-	static struct unwind_mapping list[512];
-	cleanup_maps struct maps maps = { .fd = -1 };
-	struct maps_line m;
-	__u32 cnt = 0, space;
-
-	assert_int_equal(maps_open(&maps, pid), 0);
-	while (maps_next(&maps, &m) > 0 && cnt < 512) {
-		char path[64];
-		int fd;
-
-		if (!(m.prot & MAPPING_EXEC) || (!m.inode && strcmp(m.path, "[vdso]") != 0))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, m.start, m.end);
-		fd = m.inode ? open(path, O_RDONLY | O_CLOEXEC) : vdso_fd(m.end - m.start);
-		if (fd < 0)
-			fd = open(m.path, O_RDONLY | O_CLOEXEC);
-		list[cnt] =
-			(struct unwind_mapping){ m.start, m.end, m.start - m.offset, cnt + 1, 0 };
-		set_rows(t, list[cnt].file, fd);
-		close(fd);
-		cnt++;
-	}
-	space = unwind_tables__set_space(t, 0, list, cnt);
-	assert_int_not_equal(space, 0);
-	return space;
-}
-
-/* ---- memory ----------------------------------------------------------------------------------- */
-
-#define SEEN (1U << 16)
-
-/* The top of the stack as it is now, so that a walk costs one system call. */
-static struct {
-	pid_t pid;
-	__u64 addr;
-	__u32 size;
-	__u8 bytes[SEEN];
-} top;
-
-static bool read_process(void *dst, size_t size, __u64 addr)
-{
-	struct iovec local = { dst, size }, remote = { (void *)(uintptr_t)addr, size };
-
-	return process_vm_readv(top.pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
-static void look_at(pid_t pid, __u64 sp)
-{
-	struct iovec local = { top.bytes, SEEN }, remote = { (void *)(uintptr_t)(sp - 256), SEEN };
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-
-	top.pid = pid;
-	top.addr = sp - 256;
-	top.size = n > 0 ? (__u32)n : 0;
-}
-
-static int read_memory(void *ctx, __u64 addr, void *dst, size_t size)
-{
-	if (addr >= top.addr && addr - top.addr <= top.size &&
-	    size <= top.size - (addr - top.addr)) {
-		memcpy(dst, top.bytes + (addr - top.addr), size);
-		return 0;
-	}
-	return read_process(dst, size, addr) ? 0 : -EFAULT;
-}
-
-/* ---- walks ------------------------------------------------------------------------------------ */
-
-struct chain {
-	__u32 cnt, reason;
-	struct native_frame frames[KRAIT_MAX_NATIVE];
-};
-
-static void walk(__u32 space, pid_t pid, const struct user_regs_struct *r, struct chain *ret)
-{
-	const __u64 words[] = { r->r15, r->r14,	     r->r13, r->r12, r->rbp,	r->rbx, r->r11,
-				r->r10, r->r9,	     r->r8,  r->rax, r->rcx,	r->rdx, r->rsi,
-				r->rdi, r->orig_rax, r->rip, r->cs,  r->eflags, r->rsp };
-	static const __u8 numbers[UNWIND_REGS] = UNWIND_REG_WORDS;
-	const struct native_regs regs = { r->rip, r->rsp, r->rbp };
-	static const struct memory memory = { read_memory, NULL };
-	static struct native_walk w;
-
-	look_at(pid, r->rsp);
-	w.memory = &memory;
-	unwind_begin(&w, &regs);
-	for (int i = 0; i < UNWIND_REGS; i++)
-		w.regs[i] = words[numbers[i]];
-	unwind_enter(&w, space);
-	w.epoch = control.epoch;
-	for (ret->cnt = 0; ret->cnt < KRAIT_MAX_NATIVE;)
-		if (unwind_step(&w, &ret->frames[ret->cnt++]))
-			break;
-	ret->reason = w.reason;
-}
-
-/* ---- stepping --------------------------------------------------------------------------------- */
-
-#define SHADOW_MAX 512
 /* For each program; KRAIT_FULL=1 takes all that it has. */
 #define STEPS (getenv("KRAIT_FULL") ? 10000000 : 25000)
-
-struct call {
-	__u64 at, ra; /* where the return address is */
-};
-
-struct stepper {
-	pid_t pid;
-	struct unwind_tables *tables;
-	__u32 space;
-	struct call shadow[SHADOW_MAX]; /* innermost last */
-	unsigned depth;
-	struct chain begin; /* when stepping began */
-	size_t steps, calls, wrong, by_fp, cut;
-	unsigned deepest;
-};
-
-static bool is_prefix(__u8 byte)
-{
-	return byte == 0xf2 || byte == 0xf3 || byte == 0x3e || byte == 0x66 || byte == 0x2e ||
-	       (byte & 0xf0) == 0x40;
-}
-
-/* Is the next instruction a call? */
-static bool is_call(const __u8 *code)
-{
-	int i = 0;
-
-	while (i < 4 && is_prefix(code[i]))
-		i++;
-	return code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
-}
-
-/* After the instruction: what has been called, and what is no more. */
-static void follow(struct stepper *s, bool called, const struct user_regs_struct *r)
-{
-	while (s->depth && s->shadow[s->depth - 1].at < r->rsp)
-		s->depth--;
-	if (!called || s->depth == SHADOW_MAX)
-		return;
-	s->shadow[s->depth].at = r->rsp;
-	if (!read_process(&s->shadow[s->depth].ra, 8, r->rsp))
-		fail_msg("no return address");
-	s->depth++;
-	s->calls++;
-	if (s->depth > s->deepest)
-		s->deepest = s->depth;
-}
-
-static void say(const struct stepper *s, const struct user_regs_struct *r, const struct chain *c)
-{
-	print_message("# at %llx sp %llx fp %llx after %zu steps: reason %u\n", r->rip, r->rsp,
-		      r->rbp, s->steps, c->reason);
-	for (unsigned i = 0; i < c->cnt || i <= s->depth; i++)
-		print_message("#   %2u have %llx cfa %llx want %llx\n", i,
-			      i < c->cnt ? c->frames[i].ip : 0,
-			      i < c->cnt ? c->frames[i].frame_addr : 0,
-			      !i	    ? r->rip :
-			      i <= s->depth ? s->shadow[s->depth - i].ra :
-					      0);
-}
-
-/* The chain: where it is, what it will return to, and what was there at the beginning. */
-static bool is_right(const struct stepper *s, const struct user_regs_struct *r,
-		     const struct chain *c)
-{
-	if (c->reason != NATIVE_COMPLETE || c->frames[0].ip != r->rip)
-		return false;
-	for (unsigned i = 0; i < s->depth; i++)
-		if (i + 1 >= c->cnt || c->frames[i + 1].ip != s->shadow[s->depth - 1 - i].ra ||
-		    (c->frames[i].frame_addr & ~7ULL) != s->shadow[s->depth - 1 - i].at + 8)
-			return false;
-	return true;
-}
-
-static void step_check(struct stepper *s, const struct user_regs_struct *r)
-{
-	struct chain c;
-
-	walk(s->space, s->pid, r, &c);
-	for (unsigned i = 0; i < c.cnt; i++)
-		s->by_fp += c.frames[i].frame_addr & NATIVE_BY_FP;
-	if (is_right(s, r, &c))
-		return;
-	s->cut += c.reason != NATIVE_COMPLETE;
-	if (s->wrong++ < 5)
-		say(s, r, &c);
-}
-
-/* Steps until the process stops itself again, or so many instructions. */
-static void step_through(struct stepper *s, size_t max)
-{
-	struct user_regs_struct r;
-	__u8 code[8];
-
-	while (s->steps < max) {
-		bool called;
-		int status;
-
-		assert_int_equal(ptrace(PTRACE_GETREGS, s->pid, NULL, &r), 0);
-		if (!read_process(code, sizeof(code), r.rip))
-			memset(code, 0, sizeof(code));
-		called = is_call(code);
-		assert_int_equal(ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL), 0);
-		assert_int_equal(waitpid(s->pid, &status, __WALL), s->pid);
-		if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
-			return;
-		assert_int_equal(ptrace(PTRACE_GETREGS, s->pid, NULL, &r), 0);
-		s->steps++;
-		follow(s, called, &r);
-		step_check(s, &r);
-	}
-}
-
-static void end_process(struct stepper *s, const char *what)
-{
-	kill(s->pid, SIGKILL);
-	waitpid(s->pid, NULL, __WALL);
-	free_tables(s->tables);
-	print_message("# %s: %zu steps, %zu calls, %u deep, %zu frames by frame pointer, %zu wrong "
-		      "(%zu cut)\n",
-		      what, s->steps, s->calls, s->deepest, s->by_fp, s->wrong, s->cut);
-}
-
-/* A process that has stopped itself: its code is loaded. */
-static void begin_process(struct stepper *s, pid_t pid)
-{
-	*s = (struct stepper){ .pid = pid, .tables = make_tables() };
-	top.pid = pid;
-	s->space = add_process(s->tables, pid);
-}
-
-static pid_t start(void (*work)(void))
-{
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		work();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, __WALL), pid);
-	assert_true(WIFSTOPPED(status));
-	return pid;
-}
-
-static void check_steps(const struct stepper *s, size_t least)
-{
-	assert_true(s->steps >= least);
-	assert_int_equal(s->wrong, 0);
-}
 
 /* ---- libc ------------------------------------------------------------------------------------- */
 
@@ -362,7 +32,7 @@ static int compare_ints(const void *a, const void *b)
 
 static volatile int sink;
 
-static void use_libc(void)
+static void use_libc(void *arg)
 {
 	int list[64];
 	char text[128];
@@ -389,15 +59,15 @@ static void every_instruction_in_libc(void **state)
 {
 	struct stepper s;
 
-	begin_process(&s, start(use_libc));
-	step_through(&s, STEPS);
-	end_process(&s, "libc");
-	check_steps(&s, 10000);
+	stepper_begin(&s, stepper_start(use_libc, NULL));
+	stepper_go(&s, STEPS);
+	stepper_end(&s, "libc");
+	stepper_check(&s, 10000);
 }
 
 /* ---- libcrypto -------------------------------------------------------------------------------- */
 
-static void use_libcrypto(void)
+static void use_libcrypto(void *arg)
 {
 	void *lib = dlopen("libcrypto.so.3", RTLD_NOW);
 	unsigned char *(*sha256)(const void *, size_t, unsigned char *) =
@@ -423,10 +93,93 @@ static void every_instruction_in_libcrypto(void **state)
 {
 	struct stepper s;
 
-	begin_process(&s, start(use_libcrypto));
-	step_through(&s, STEPS);
-	end_process(&s, "libcrypto");
-	check_steps(&s, 0);
+	stepper_begin(&s, stepper_start(use_libcrypto, NULL));
+	stepper_go(&s, STEPS);
+	stepper_end(&s, "libcrypto");
+	stepper_check(&s, 0);
+}
+
+/* ---- interpreters ----------------------------------------------------------------------------- */
+
+/* In so many places of each, chosen by the clock, so many instructions. */
+#define PLACES (getenv("KRAIT_FULL") ? 300 : 12)
+#define STEPS_AT_PLACE (getenv("KRAIT_FULL") ? 3000 : 250)
+#define PYTHONS_MAX 32
+
+static const char python_work[] =
+	"import os, signal, sys\n"
+	"sys.path[:0] = [p for p in sys.path if 'dynload' in p]\n"
+	"try:\n"
+	"    import json, re, zlib\n"
+	"except ImportError:\n"
+	"    json = re = zlib = None\n"
+	"def callback(x):\n"
+	"    return -hash((x, str(x), 1.5 * hash(x)))\n"
+	"def generate(n):\n"
+	"    for i in range(n):\n"
+	"        try:\n"
+	"            yield i if i % 3 else int('x')\n"
+	"        except ValueError as error:\n"
+	"            yield len(error.args)\n"
+	"class Thing:\n"
+	"    __slots__ = ('a',)\n"
+	"    def __lt__(self, other):\n"
+	"        return callback(self.a) < callback(other.a)\n"
+	"    def __init__(self, a):\n"
+	"        self.a = a\n"
+	"    def __del__(self):\n"
+	"        self.a = None\n"
+	"def work():\n"
+	"    sorted(range(20), key=callback)\n"
+	"    sorted([Thing(i) for i in generate(9)])\n"
+	"    [x for x in map(callback, generate(30)) if x in {1: 2}]\n"
+	"    ('%d %s %r' % (3, 'x' * 40, [1.25, {}])).encode().decode().split()\n"
+	"    pow(3, 1000, 10 ** 50), 7 ** 300 // 3 ** 100\n"
+	"    type('T', (Thing,), {'b': property(callback)})(3).b\n"
+	"    exec(compile('def f(x):\\n    return [i for i in range(x)]\\nf(9)', 'x', 'exec'), {})\n"
+	"    if json:\n"
+	"        json.loads(json.dumps({'a': [1, 2, {'b': None}]}), object_hook=callback_of_dict)\n"
+	"        re.sub('[a-f]+', lambda m: m.group().upper(), 'abcxyzdef' * 3)\n"
+	"        zlib.compress(bytes(range(256)) * 4)\n"
+	"def callback_of_dict(d):\n"
+	"    return callback(len(d))\n"
+	"work()\n"
+	"os.kill(os.getpid(), signal.SIGSTOP)\n"
+	"while True:\n"
+	"    work()\n";
+
+static void be_python(void *arg)
+{
+	const struct python *p = arg;
+
+	if (chroot(p->root) || chdir("/"))
+		_exit(1);
+	execl(p->path, p->path, "-B", "-I", "-S", "-c", python_work, (char *)NULL);
+	_exit(1);
+}
+
+static void step_python(struct python *p)
+{
+	struct stepper s;
+	char what[64];
+
+	snprintf(what, sizeof(what), "%s %s", p->version, p->kind);
+	stepper_begin(&s, stepper_start(be_python, p));
+	for (int i = 0; i < PLACES; i++) {
+		stepper_run(&s, 100 + (unsigned)random() % 2000);
+		stepper_go(&s, s.steps + (size_t)STEPS_AT_PLACE);
+	}
+	stepper_end(&s, what);
+	stepper_check(&s, (size_t)PLACES * (size_t)STEPS_AT_PLACE / 2);
+}
+
+static void every_instruction_in_interpreters(void **state)
+{
+	static struct python pythons[PYTHONS_MAX];
+	size_t cnt = pythons_find(pythons, PYTHONS_MAX, 8);
+
+	for (size_t i = 0; i < cnt; i++)
+		step_python(&pythons[i]);
 }
 
 int main(void)
@@ -434,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_instruction_in_libc),
 		cmocka_unit_test(every_instruction_in_libcrypto),
+		cmocka_unit_test(every_instruction_in_interpreters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * support_stepper.c - see support_stepper.h.
+ */
+#include "support_stepper.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "support_unwind_memory.h"
+#include "target/maps.h"
+#include "unwind/elf_rows.h"
+#include "util/cleanup.h"
+
+/* ---- tables ----------------------------------------------------------------------------------- */
+
+static struct unwind_tables *make_tables(void)
+{
+	const struct unwind_memory memory = { files, spaces, &control, unwind_new_slab, NULL };
+	struct unwind_tables *t;
+
+	memset(files, 0, sizeof(files));
+	memset(spaces, 0, sizeof(spaces));
+	memset(cache, 0, sizeof(cache));
+	t = unwind_tables__new(&memory, 64 << 20);
+	assert_non_null(t);
+	return t;
+}
+
+static void free_tables(struct unwind_tables *t)
+{
+	unwind_tables__free(t);
+	for (int i = 0; i < (int)UNWIND_SLABS_MAX; i++) {
+		free(slabs[i]);
+		slabs[i] = NULL;
+	}
+}
+
+/* The kernel's own image, which all processes have. */
+static int vdso_fd(size_t size)
+{
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+	assert_true(image && write(fd, image, size) == (ssize_t)size);
+	return fd;
+}
+
+static void set_rows(struct unwind_tables *t, __u32 file, int fd)
+{
+	struct unwind_rows rows = { 0 };
+	struct row_table table;
+	__u32 *page_rows;
+
+	if (elf_rows(fd, &table)) {
+		unwind_tables__set_none(t, file);
+		return;
+	}
+	page_rows = calloc(table.page_cnt, sizeof(*page_rows));
+	for (__u32 i = 0; i < table.page_cnt; i++)
+		page_rows[i] = table.pages[i + 1] - table.pages[i];
+	rows.first_page = (__u32)table.first_page;
+	rows.page_cnt = table.page_cnt;
+	rows.rule_cnt = table.rule_cnt;
+	rows.row_cnt = table.row_cnt;
+	rows.rules = table.rules;
+	rows.page_rows = page_rows;
+	rows.rows = table.rows;
+	assert_int_equal(unwind_tables__set_rows(t, file, &rows, 0), 0);
+	free(page_rows);
+	row_table_free(&table);
+}
+
+/* All code of a process; what has no file has no rows. */
+static __u32 add_process(struct unwind_tables *t, pid_t pid)
+{
+	static struct unwind_mapping list[512];
+	cleanup_maps struct maps maps = { .fd = -1 };
+	struct maps_line m;
+	__u32 cnt = 0, space;
+
+	assert_int_equal(maps_open(&maps, pid), 0);
+	while (maps_next(&maps, &m) > 0 && cnt < 512) {
+		char path[64];
+		int fd;
+
+		if (!(m.prot & MAPPING_EXEC) || (!m.inode && strcmp(m.path, "[vdso]") != 0))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, m.start, m.end);
+		fd = m.inode ? open(path, O_RDONLY | O_CLOEXEC) : vdso_fd(m.end - m.start);
+		if (fd < 0)
+			fd = open(m.path, O_RDONLY | O_CLOEXEC);
+		list[cnt] =
+			(struct unwind_mapping){ m.start, m.end, m.start - m.offset, cnt + 1, 0 };
+		set_rows(t, list[cnt].file, fd);
+		close(fd);
+		cnt++;
+	}
+	space = unwind_tables__set_space(t, 0, list, cnt);
+	assert_int_not_equal(space, 0);
+	return space;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+#define SEEN (1U << 16)
+
+/* The top of the stack as it is now, so that a walk costs one system call. */
+static struct {
+	pid_t pid;
+	__u64 addr;
+	__u32 size;
+	__u8 bytes[SEEN];
+} top;
+
+static bool read_process(void *dst, size_t size, __u64 addr)
+{
+	struct iovec local = { dst, size }, remote = { (void *)(uintptr_t)addr, size };
+
+	return process_vm_readv(top.pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static void look_at(pid_t pid, __u64 sp)
+{
+	struct iovec local = { top.bytes, SEEN }, remote = { (void *)(uintptr_t)(sp - 256), SEEN };
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	top.pid = pid;
+	top.addr = sp - 256;
+	top.size = n > 0 ? (__u32)n : 0;
+}
+
+static int read_memory(void *ctx, __u64 addr, void *dst, size_t size)
+{
+	if (addr >= top.addr && addr - top.addr <= top.size &&
+	    size <= top.size - (addr - top.addr)) {
+		memcpy(dst, top.bytes + (addr - top.addr), size);
+		return 0;
+	}
+	return read_process(dst, size, addr) ? 0 : -EFAULT;
+}
+
+/* ---- walks ------------------------------------------------------------------------------------ */
+
+static void walk(__u32 space, pid_t pid, const struct user_regs_struct *r, struct chain *ret)
+{
+	const __u64 words[] = { r->r15, r->r14,	     r->r13, r->r12, r->rbp,	r->rbx, r->r11,
+				r->r10, r->r9,	     r->r8,  r->rax, r->rcx,	r->rdx, r->rsi,
+				r->rdi, r->orig_rax, r->rip, r->cs,  r->eflags, r->rsp };
+	static const __u8 numbers[UNWIND_REGS] = UNWIND_REG_WORDS;
+	const struct native_regs regs = { r->rip, r->rsp, r->rbp };
+	static const struct memory memory = { read_memory, NULL };
+	static struct native_walk w;
+
+	look_at(pid, r->rsp);
+	w.memory = &memory;
+	unwind_begin(&w, &regs);
+	for (int i = 0; i < UNWIND_REGS; i++)
+		w.regs[i] = words[numbers[i]];
+	unwind_enter(&w, space);
+	w.epoch = control.epoch;
+	for (ret->cnt = 0; ret->cnt < KRAIT_MAX_NATIVE;)
+		if (unwind_step(&w, &ret->frames[ret->cnt++]))
+			break;
+	ret->reason = w.reason;
+}
+
+/* ---- stepping --------------------------------------------------------------------------------- */
+
+static bool is_prefix(__u8 byte)
+{
+	return byte == 0xf2 || byte == 0xf3 || byte == 0x3e || byte == 0x66 || byte == 0x2e ||
+	       (byte & 0xf0) == 0x40;
+}
+
+/* Is the next instruction a call? */
+static bool is_call(const __u8 *code)
+{
+	int i = 0;
+
+	while (i < 4 && is_prefix(code[i]))
+		i++;
+	return code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
+}
+
+/* After the instruction: what has been called, and what is no more. */
+static void follow(struct stepper *s, bool called, const struct user_regs_struct *r)
+{
+	while (s->depth && s->shadow[s->depth - 1].at < r->rsp)
+		s->depth--;
+	if (!called || s->depth == SHADOW_MAX)
+		return;
+	s->shadow[s->depth].at = r->rsp;
+	if (!read_process(&s->shadow[s->depth].ra, 8, r->rsp))
+		fail_msg("no return address");
+	s->depth++;
+	s->calls++;
+	if (s->depth > s->deepest)
+		s->deepest = s->depth;
+}
+
+static void say(const struct stepper *s, const struct user_regs_struct *r, const struct chain *c)
+{
+	print_message("# at %llx sp %llx fp %llx after %zu steps: reason %u\n", r->rip, r->rsp,
+		      r->rbp, s->steps, c->reason);
+	for (unsigned i = 0; i < c->cnt || i <= s->depth; i++)
+		print_message("#   %2u have %llx cfa %llx want %llx\n", i,
+			      i < c->cnt ? c->frames[i].ip : 0,
+			      i < c->cnt ? c->frames[i].frame_addr : 0,
+			      !i	    ? r->rip :
+			      i <= s->depth ? s->shadow[s->depth - i].ra :
+					      0);
+}
+
+/* The chain: where it is, what it will return to, and what was there at the beginning. */
+static bool is_right(const struct stepper *s, const struct user_regs_struct *r,
+		     const struct chain *c)
+{
+	if (c->reason != NATIVE_COMPLETE || c->frames[0].ip != r->rip)
+		return false;
+	for (unsigned i = 0; i < s->depth; i++)
+		if (i + 1 >= c->cnt || c->frames[i + 1].ip != s->shadow[s->depth - 1 - i].ra ||
+		    (c->frames[i].frame_addr & ~7ULL) != s->shadow[s->depth - 1 - i].at + 8)
+			return false;
+	return true;
+}
+
+static void step_check(struct stepper *s, const struct user_regs_struct *r)
+{
+	struct chain c;
+
+	walk(s->space, s->pid, r, &c);
+	for (unsigned i = 0; i < c.cnt; i++)
+		s->by_fp += c.frames[i].frame_addr & NATIVE_BY_FP;
+	if (is_right(s, r, &c))
+		return;
+	s->cut += c.reason != NATIVE_COMPLETE;
+	if (s->wrong++ < 5)
+		say(s, r, &c);
+}
+
+void stepper_go(struct stepper *s, size_t max)
+{
+	struct user_regs_struct r;
+	__u8 code[8];
+
+	while (s->steps < max) {
+		bool called;
+		int status;
+
+		assert_int_equal(ptrace(PTRACE_GETREGS, s->pid, NULL, &r), 0);
+		if (!read_process(code, sizeof(code), r.rip))
+			memset(code, 0, sizeof(code));
+		called = is_call(code);
+		assert_int_equal(ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(s->pid, &status, __WALL), s->pid);
+		if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+			return;
+		assert_int_equal(ptrace(PTRACE_GETREGS, s->pid, NULL, &r), 0);
+		s->steps++;
+		follow(s, called, &r);
+		step_check(s, &r);
+	}
+}
+
+void stepper_end(struct stepper *s, const char *what)
+{
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, __WALL);
+	free_tables(s->tables);
+	print_message("# %s: %zu steps, %zu calls, %u deep, %zu frames by frame pointer, %zu wrong "
+		      "(%zu cut)\n",
+		      what, s->steps, s->calls, s->deepest, s->by_fp, s->wrong, s->cut);
+}
+
+void stepper_begin(struct stepper *s, pid_t pid)
+{
+	*s = (struct stepper){ .pid = pid, .tables = make_tables() };
+	top.pid = pid;
+	s->space = add_process(s->tables, pid);
+}
+
+pid_t stepper_start(void (*work)(void *), void *arg)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		work(arg);
+		_exit(0);
+	}
+	/* It may have become another program first. */
+	do {
+		assert_int_equal(waitpid(pid, &status, __WALL), pid);
+		assert_true(WIFSTOPPED(status));
+	} while (WSTOPSIG(status) == SIGTRAP && !ptrace(PTRACE_CONT, pid, NULL, NULL));
+	return pid;
+}
+
+void stepper_run(struct stepper *s, unsigned us)
+{
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_CONT, s->pid, NULL, NULL), 0);
+	usleep(us);
+	kill(s->pid, SIGSTOP);
+	assert_int_equal(waitpid(s->pid, &status, __WALL), s->pid);
+	assert_true(WIFSTOPPED(status));
+	s->depth = 0;
+}
+
+void stepper_check(const struct stepper *s, size_t least)
+{
+	assert_true(s->steps >= least);
+	assert_int_equal(s->wrong, 0);
+}
