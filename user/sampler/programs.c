@@ -5,14 +5,26 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "krait.skel.h"
+#include "rows.h"
 #include "sampler/kernel_btf.h"
+#include "sampler/probe.h"
+#include "sampler/sampler.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/privileges.h"
 
+/*
+ * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
+ * so 4 MiB a CPU is room for three missed turns. Power of two as the kernel demands.
+ */
+#define RING_BYTES_PER_CPU (4UL << 20)
+#define RING_BYTES_MAX (256UL << 20)
 /* Lines of a verifier's log that -v shows: the end of it has the reason. */
 #define VERIFIER_LINES 40
 
@@ -81,6 +93,66 @@ struct krait_bpf *programs_open(int *ret_types_fd)
 	return skel ? skel : krait_bpf__open();
 }
 
+/* ---- settings --------------------------------------------------------------------------------- */
+
+static size_t ring_bytes(const struct sampler_config *config)
+{
+	size_t want = config->ring_bytes, bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!want)
+		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
+	while (bytes < want && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
+}
+
+/* A bit for each event whose every tick calls the program: a clock that leaves nothing out. */
+static __u32 clock_events(const struct sampler_config *config)
+{
+	__u32 bits = 0;
+
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		if (event_is_clock(e) && !e->exclude_user && !e->exclude_kernel)
+			bits |= 1U << i;
+	}
+	return bits;
+}
+
+struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
+				       bool has_switches, const struct features *features)
+{
+	struct bpf_program *program = features->bpf_loop ? skel->progs.sample_loop :
+							   skel->progs.sample_bounded;
+	int cpus = libbpf_num_possible_cpus(), err = 0;
+	size_t bytes = ring_bytes(config);
+
+	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
+	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
+	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
+	err |= bpf_program__set_autoload(skel->progs.process_mmap, config->native);
+	err |= bpf_map__set_max_entries(skel->maps.scratch,
+					has_switches ? cpus * CONTEXT_CNT : cpus);
+	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
+	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
+	skel->rodata->cpu_cnt = cpus;
+	skel->rodata->wakeup_bytes = bytes / 4;
+	skel->rodata->ring_bytes_max = bytes;
+	skel->rodata->sample_bytes_max = bytes - bytes / 16;
+	skel->rodata->clock_events = clock_events(config);
+	skel->rodata->audit_every = config->audit_every;
+	skel->rodata->follow_all = config->follow_all;
+	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	skel->rodata->several_events = config->event_cnt - has_switches > 1;
+	skel->rodata->want_native = config->native;
+	skel->rodata->want_kernel = config->kernel;
+	skel->rodata->has_task_regs = features->task_regs;
+	return err ? NULL : program;
+}
+
+/* ---- loading and attaching -------------------------------------------------------------------- */
+
 int programs_load(struct krait_bpf *skel, struct error *err)
 {
 	int result;
@@ -102,4 +174,30 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 				 "the kernel does not take krait's BPF programs: %s (see -v)",
 				 strerror(-result));
 	return 0;
+}
+
+/*
+ * Debian's kernels ask for more than for a program (perf_events.c). Without it mappings are looked at from
+ * time to time.
+ */
+static struct bpf_link *attach_kprobe(struct bpf_program *program)
+{
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
+
+	return bpf_program__attach(program);
+}
+
+int programs_attach(struct krait_bpf *skel, bool native, struct error *err)
+{
+	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
+	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
+	if (native)
+		skel->links.process_mmap = attach_kprobe(skel->progs.process_mmap);
+	if (native && !skel->links.process_mmap)
+		log_debug("sampler", "mappings are not reported: %s", strerror(errno));
+	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
+		return 0;
+	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot follow process events: %s",
+			 strerror(errno));
 }

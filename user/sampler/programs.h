@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * programs.h - krait's BPF programs: opened, loaded, and why this kernel refuses them.
+ * programs.h - krait's BPF programs: opened, configured, loaded, attached to process events, and why this kernel
+ * refuses them.
  */
 #ifndef KRAIT_SAMPLER_PROGRAMS_H
 #define KRAIT_SAMPLER_PROGRAMS_H
 
+#include <stdbool.h>
+
+struct bpf_program;
 struct error;
+struct features;
 struct krait_bpf;
+struct sampler_config;
 
 /*
  * The caller destroys them. *ret_types_fd: the caller closes it once they are loaded; -1 none. NULL with
@@ -14,8 +20,23 @@ struct krait_bpf;
  */
 struct krait_bpf *programs_open(int *ret_types_fd) __attribute__((warn_unused_result, nonnull));
 
+/*
+ * Which of them are loaded, what they find in their constants, and how large their maps are. The program that
+ * perf events call, or NULL and errno.
+ */
+struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
+				       bool has_switches, const struct features *features)
+	__attribute__((warn_unused_result, nonnull));
+
 /* 0, or an error that says what to do. */
 int programs_load(struct krait_bpf *skel, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * Process events come from here on; native: mappings too, where this kernel allows it. 0, or a negative result
+ * with *err filled.
+ */
+int programs_attach(struct krait_bpf *skel, bool native, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_SAMPLER_PROGRAMS_H */

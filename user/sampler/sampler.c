@@ -4,13 +4,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <unistd.h>
 
 #include "krait.skel.h"
+#include "rows.h"
 #include "sampler/anchors.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
@@ -25,20 +24,12 @@
 #include "sampler/ring.h"
 #include "sampler/slots.h"
 #include "sampler/switches.h"
+#include "sampler/totals.h"
 #include "sampler/unwind_maps.h"
 #include "sampler/uprobes.h"
-#include "rows.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/log.h"
-#include "util/privileges.h"
 
-/*
- * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
- * so 4 MiB a CPU is room for three missed turns. Power of two as the kernel demands.
- */
-#define RING_BYTES_PER_CPU (4UL << 20)
-#define RING_BYTES_MAX (256UL << 20)
 /*
  * What may wait beyond the ring while names are read or a disk is slow, taken as needed: most of a
  * second of the worst that one CPU can write.
@@ -59,7 +50,6 @@ struct sampler {
 	struct queue *queue;
 	struct reader *reader; /* NULL before the start */
 	struct slots *slots;
-	pthread_mutex_t slots_lock; /* anchors are tied to them by another thread */
 	struct anchors *anchors;
 	struct owner_books *books;
 	struct procs procs;
@@ -70,61 +60,6 @@ struct sampler {
 	struct known_files *known_files;
 	struct switches *switches; /* NULL: time off the CPU is not asked for */
 };
-
-static size_t ring_bytes(const struct sampler_config *config)
-{
-	size_t want = config->ring_bytes, bytes = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (!want)
-		want = RING_BYTES_PER_CPU * (size_t)libbpf_num_possible_cpus();
-	while (bytes < want && bytes < RING_BYTES_MAX)
-		bytes *= 2;
-	return bytes;
-}
-
-/* A bit for each event whose every tick calls the program: a clock that leaves nothing out. */
-static __u32 clock_events(const struct sampler_config *config)
-{
-	__u32 bits = 0;
-
-	for (unsigned i = 0; i < config->event_cnt; i++) {
-		const struct event_spec *e = &config->events[i];
-
-		if (event_is_clock(e) && !e->exclude_user && !e->exclude_kernel)
-			bits |= 1U << i;
-	}
-	return bits;
-}
-
-static int configure(struct sampler *s, const struct features *features)
-{
-	struct krait_bpf *skel = s->skel;
-	int cpus = libbpf_num_possible_cpus(), err = 0;
-	size_t bytes = ring_bytes(&s->config);
-
-	s->program = features->bpf_loop ? skel->progs.sample_loop : skel->progs.sample_bounded;
-	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
-	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
-	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
-	err |= bpf_program__set_autoload(skel->progs.process_mmap, s->config.native);
-	err |= bpf_map__set_max_entries(skel->maps.scratch,
-					s->switches ? cpus * CONTEXT_CNT : cpus);
-	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
-	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
-	skel->rodata->cpu_cnt = cpus;
-	skel->rodata->wakeup_bytes = bytes / 4;
-	skel->rodata->ring_bytes_max = bytes;
-	skel->rodata->sample_bytes_max = bytes - bytes / 16;
-	skel->rodata->clock_events = clock_events(&s->config);
-	skel->rodata->audit_every = s->config.audit_every;
-	skel->rodata->follow_all = s->config.follow_all;
-	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	skel->rodata->several_events = s->config.event_cnt - !!s->switches > 1;
-	skel->rodata->want_native = s->config.native;
-	skel->rodata->want_kernel = s->config.kernel;
-	skel->rodata->has_task_regs = features->task_regs;
-	return err;
-}
 
 static int load(struct sampler *s, struct error *err)
 {
@@ -140,39 +75,12 @@ static int load(struct sampler *s, struct error *err)
 		if (!s->switches)
 			return -1;
 	}
-	if (!s->skel || configure(s, &features))
+	if (s->skel)
+		s->program = programs_configure(s->skel, &s->config, s->switches, &features);
+	if (!s->program)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
 				 strerror(errno));
 	return programs_load(s->skel, err);
-}
-
-/*
- * Debian's kernels ask for more than for a program (perf_events.c). Without it mappings are looked at from
- * time to time.
- */
-static struct bpf_link *attach_kprobe(struct bpf_program *program)
-{
-	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
-
-	return bpf_program__attach(program);
-}
-
-/* Process events flow from here on, before anything is tracked: none is missed. */
-static int follow_processes(struct sampler *s, struct error *err)
-{
-	struct krait_bpf *skel = s->skel;
-
-	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
-	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
-	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
-	if (s->config.native)
-		skel->links.process_mmap = attach_kprobe(skel->progs.process_mmap);
-	if (s->config.native && !skel->links.process_mmap)
-		log_debug("sampler", "mappings are not reported: %s", strerror(errno));
-	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
-		return 0;
-	return error_set(err, errno, EXIT_CODE_KERNEL, "cannot follow process events: %s",
-			 strerror(errno));
 }
 
 /* The second cursor is for whoever places anchors: see reader.h. */
@@ -222,7 +130,8 @@ static int prepare(struct sampler *s, struct error *err)
 	if (!s->slots || !s->anchors || !s->books || !s->known_files || prepare_records(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
-	return follow_processes(s, err);
+	/* Process events flow from here on, before anything is tracked: none is missed. */
+	return programs_attach(s->skel, s->config.native, err);
 }
 
 struct sampler *sampler__new(const struct sampler_config *config,
@@ -236,7 +145,6 @@ struct sampler *sampler__new(const struct sampler_config *config,
 	}
 	s->config = *config;
 	s->handler = *handler;
-	pthread_mutex_init(&s->slots_lock, NULL);
 	if (prepare(s, err)) {
 		sampler__free(s);
 		return NULL;
@@ -260,7 +168,6 @@ void sampler__free(struct sampler *s)
 	owner_books_unmap(s->books);
 	krait_bpf__destroy(s->skel);
 	slots__free(s->slots);
-	pthread_mutex_destroy(&s->slots_lock);
 	anchors__free(s->anchors);
 	free(s);
 }
@@ -422,13 +329,8 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
 
 int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)
 {
-	int err;
-
-	pthread_mutex_lock(&s->slots_lock);
-	err = slots__add(s->slots, record->owner, (pid_t)record->tid, record->thread_start_ns,
-			 slot);
-	pthread_mutex_unlock(&s->slots_lock);
-	return err;
+	return slots__add(s->slots, record->owner, (pid_t)record->tid, record->thread_start_ns,
+			  slot);
 }
 
 __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
@@ -438,9 +340,7 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
 
 void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns)
 {
-	pthread_mutex_lock(&s->slots_lock);
 	slots__remove(s->slots, slot, tid, start_ns);
-	pthread_mutex_unlock(&s->slots_lock);
 }
 
 struct anchors *sampler__anchors(const struct sampler *s)
@@ -450,63 +350,25 @@ struct anchors *sampler__anchors(const struct sampler *s)
 
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 {
-	int err;
-
-	pthread_mutex_lock(&s->slots_lock);
-	err = slots__set_anchor(s->slots, slot, tid, start_ns, anchor);
-	pthread_mutex_unlock(&s->slots_lock);
-	return err;
+	return slots__set_anchor(s->slots, slot, tid, start_ns, anchor);
 }
 
 int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
 {
-	int fd = bpf_map__fd(s->skel->maps.counters), cpus = libbpf_num_possible_cpus();
-	cleanup_free __u64 *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
-
-	if (!values)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(fd, &counter, values))
-		return -errno;
-	*ret = 0;
-	for (int cpu = 0; cpu < cpus; cpu++)
-		*ret += values[cpu];
-	return 0;
+	return totals_counter(bpf_map__fd(s->skel->maps.counters), counter, ret);
 }
 
 int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks *ret)
 {
-	int fd = bpf_map__fd(s->skel->maps.ticks), cpus = libbpf_num_possible_cpus();
-	cleanup_free struct tick *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
-
-	*ret = (struct sampler_ticks){ 0 };
-	if (!values)
-		return -ENOMEM;
-	if (!(clock_events(&s->config) >> event & 1))
+	*ret = (struct sampler_ticks){ .asked = s->ticks_asked[event] };
+	if (!(s->skel->rodata->clock_events >> event & 1)) {
+		ret->asked = 0;
 		return 0;
-	if (bpf_map_lookup_elem(fd, &event, values))
-		return -errno;
-	ret->asked = s->ticks_asked[event];
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		ret->delivered += values[cpu].delivered;
-		ret->missed_here += values[cpu].missed_here;
 	}
-	return 0;
+	return totals_ticks(bpf_map__fd(s->skel->maps.ticks), event, ret);
 }
 
 int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)
 {
-	int fd = bpf_map__fd(s->skel->maps.event_counts), cpus = libbpf_num_possible_cpus();
-	cleanup_free struct event_counts *values = cpus > 0 ? calloc(cpus, sizeof(*values)) : NULL;
-
-	*ret = (struct event_counts){ 0 };
-	if (!values)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(fd, &event, values))
-		return -errno;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		ret->interrupts += values[cpu].interrupts;
-		ret->ring_full += values[cpu].ring_full;
-		ret->nested += values[cpu].nested;
-	}
-	return 0;
+	return totals_events(bpf_map__fd(s->skel->maps.event_counts), event, ret);
 }

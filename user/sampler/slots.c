@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ struct slot {
 };
 
 struct slots {
+	pthread_mutex_t lock;
 	int threads_fd;
 	struct quota *quota;
 	__u32 free_cnt;
@@ -33,10 +35,11 @@ struct slots *slots__new(int threads_fd)
 
 	if (!slots)
 		return NULL;
+	pthread_mutex_init(&slots->lock, NULL);
 	slots->threads_fd = threads_fd;
 	slots->quota = quota__new(KRAIT_MAX_SLOTS, KRAIT_MAX_SLOTS / ROOT_RESERVE);
 	if (!slots->quota) {
-		free(slots);
+		slots__free(slots);
 		return NULL;
 	}
 	slots->free_cnt = KRAIT_MAX_SLOTS;
@@ -50,6 +53,7 @@ void slots__free(struct slots *slots)
 	if (!slots)
 		return;
 	quota__free(slots->quota);
+	pthread_mutex_destroy(&slots->lock);
 	free(slots);
 }
 
@@ -82,7 +86,7 @@ static __u32 find(struct slots *slots, pid_t tid, __u64 start_ns)
 	return KRAIT_NO_SLOT;
 }
 
-int slots__add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns, __u32 *slot)
+static int add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns, __u32 *slot)
 {
 	struct thread_ref ref = { .start_ns = start_ns, .anchor = KRAIT_NO_ANCHOR };
 	int err;
@@ -106,6 +110,16 @@ int slots__add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns, _
 	return 0;
 }
 
+int slots__add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns, __u32 *slot)
+{
+	int err;
+
+	pthread_mutex_lock(&slots->lock);
+	err = add(slots, owner, tid, start_ns, slot);
+	pthread_mutex_unlock(&slots->lock);
+	return err;
+}
+
 __u64 slots__refused(const struct slots *slots, unsigned owner)
 {
 	return quota__refused(slots->quota, owner);
@@ -114,14 +128,19 @@ __u64 slots__refused(const struct slots *slots, unsigned owner)
 int slots__set_anchor(struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 {
 	struct thread_ref ref = { .start_ns = start_ns, .slot = slot, .anchor = anchor };
+	int err = -ENOENT;
 
-	if (!is_of(slots, slot, tid, start_ns))
-		return -ENOENT;
-	return bpf_map_update_elem(slots->threads_fd, &tid, &ref, BPF_EXIST) ? -errno : 0;
+	pthread_mutex_lock(&slots->lock);
+	if (is_of(slots, slot, tid, start_ns))
+		err = bpf_map_update_elem(slots->threads_fd, &tid, &ref, BPF_EXIST) ? -errno : 0;
+	pthread_mutex_unlock(&slots->lock);
+	return err;
 }
 
 void slots__remove(struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns)
 {
+	pthread_mutex_lock(&slots->lock);
 	if (is_of(slots, slot, tid, start_ns))
 		release(slots, slot);
+	pthread_mutex_unlock(&slots->lock);
 }

@@ -8,7 +8,8 @@
  *
  * Nobody can take all of them (util/quota.h): a thread without one is searched for at every sample.
  *
- * Must hold: a slot belongs to at most one thread; one that is given back twice is given back once.
+ * Must hold: a slot belongs to at most one thread; one that is given back twice is given back once. Several
+ * threads of ours may call it at the same time.
  */
 #ifndef KRAIT_SAMPLER_SLOTS_H
 #define KRAIT_SAMPLER_SLOTS_H
