@@ -13,7 +13,7 @@
 #include "sampler/layouts.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
-#include "follow/tracking.h"
+#include "follow/learn.h"
 #include "target/probed.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -84,7 +84,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 	if (parent->process.state != PROCESS_TRACKED)
 		return; /* its exec will tell */
 	p->info = parent->process.info;
-	tracking_known(ps->config.sampler, p, parent->process.layout, parent->process.known_file);
+	learn_known(ps->config.sampler, p, parent->process.layout, parent->process.known_file);
 	p->parent_pid = record->parent_pid;
 	p->info.pid = record->pid;
 	p->info.start_ticks = record->start_ns / KRAIT_NS_PER_TICK;
@@ -121,7 +121,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		.start_ticks = record->start_ns / KRAIT_NS_PER_TICK,
 		.runtime_addr = record->runtime_addr,
 		.offsets = *layouts__at(sampler__layouts(sampler), record->layout),
-		.of_file = true, /* nothing else is learned (tracking.c) */
+		.of_file = true, /* nothing else is learned (learn.c) */
 		.build = record->type == RECORD_EXEC ? PY_BUILD_EXE : PY_BUILD_SHARED,
 	};
 	snprintf(p->info.anchors_why, sizeof(p->info.anchors_why), "%s",
@@ -132,7 +132,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		snprintf(p->info.file, sizeof(p->info.file), "%s", file->name);
 	}
 	log_debug("processes", "%d is known by its file", p->pid);
-	tracking_known(sampler, p, record->layout, record->file);
+	learn_known(sampler, p, record->layout, record->file);
 	printable_into(p->info.comm, sizeof(p->info.comm), record->comm);
 	p->probed = probed__open(ps->config.prober, p->pid, p->info.start_ticks);
 	if (!matches(ps->config.filter, p, record->comm))

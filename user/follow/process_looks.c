@@ -11,7 +11,7 @@
 
 #include "sampler/sampler.h"
 #include "follow/filter.h"
-#include "follow/tracking.h"
+#include "follow/learn.h"
 #include "target/probed.h"
 #include "target/prober.h"
 #include "replay/input_writer.h"
@@ -94,12 +94,12 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 
 static int begin_tracking(struct processes *ps, struct process *p)
 {
-	int err = tracking_begin(ps->config.sampler, p, probed__file(p->probed));
+	int err = learn_process(ps->config.sampler, p, probed__file(p->probed));
 
 	probed__close_file(p->probed);
 	if (err || !entry_open(ps, p, NULL))
 		return err;
-	tracking_end(ps->config.sampler, p);
+	learn_forget(ps->config.sampler, p);
 	snprintf(p->info.why, sizeof(p->info.why), "cannot be tracked: %s", strerror(ENOMEM));
 	return -ENOMEM;
 }

@@ -9,7 +9,7 @@
 #include "sampler/known_files.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
-#include "follow/tracking.h"
+#include "follow/learn.h"
 #include "proc/space.h"
 #include "symbol/native.h"
 #include "symbol/symbolizer.h"
@@ -107,7 +107,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	native__free(p->native);
 	space__free(p->space);
 	tables_forget(ps, p);
-	tracking_end(ps->config.sampler, p);
+	learn_forget(ps->config.sampler, p);
 	probed__free(p->probed);
 	p->native = NULL;
 	p->space = NULL;

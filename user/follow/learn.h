@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tracking.h - hands a Python process to the kernel side, and what others can be known by: its
+ * learn.h - teaches the kernel side a Python process, and what others can be known by: its
  * executable, or the library that its interpreter is in.
  */
-#ifndef KRAIT_FOLLOW_TRACKING_H
-#define KRAIT_FOLLOW_TRACKING_H
+#ifndef KRAIT_FOLLOW_LEARN_H
+#define KRAIT_FOLLOW_LEARN_H
 
 #include <linux/types.h>
 
@@ -16,11 +16,11 @@ struct sampler;
  * -1. 0; or as sampler__track(), or -EDQUOT: its user has too many different interpreters. Then
  * p->info.why says so.
  */
-int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
+int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 	__attribute__((warn_unused_result));
 /* The kernel has begun by itself, with that layout: of a known file, or of the process it forked from. */
-void tracking_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file);
+void learn_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file);
 /* The process no longer needs its layout, nor its file. */
-void tracking_end(struct sampler *sampler, struct process *p);
+void learn_forget(struct sampler *sampler, struct process *p);
 
-#endif /* KRAIT_FOLLOW_TRACKING_H */
+#endif /* KRAIT_FOLLOW_LEARN_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "follow/tracking.h"
+#include "follow/learn.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void use_file(struct sampler *sampler, struct process *p, __u32 number)
  * The next process that executes this file, or in which this library begins an interpreter, is ready
  * at its first instruction.
  */
-static void learn(struct sampler *sampler, struct process *p, int file_fd)
+static void learn_file(struct sampler *sampler, struct process *p, int file_fd)
 {
 	struct stat st;
 	int r;
@@ -40,8 +40,7 @@ static void learn(struct sampler *sampler, struct process *p, int file_fd)
 			       sampler__owner(sampler, st.st_uid), track_flags(&p->info.offsets),
 			       clock_monotonic_ns());
 	if (r < 0)
-		log_debug("tracking", "%s is not known from now on: %s", p->info.file,
-			  strerror(-r));
+		log_debug("learn", "%s is not known from now on: %s", p->info.file, strerror(-r));
 	else
 		use_file(sampler, p, (__u32)r);
 }
@@ -65,7 +64,7 @@ static int take_layout(struct sampler *sampler, struct process *p)
 	return layout;
 }
 
-int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
+int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 {
 	struct proc_info info = {
 		.runtime_addr = p->info.runtime_addr,
@@ -85,18 +84,18 @@ int tracking_begin(struct sampler *sampler, struct process *p, int file_fd)
 		return err;
 	}
 	p->layout = info.layout;
-	learn(sampler, p, file_fd);
+	learn_file(sampler, p, file_fd);
 	return 0;
 }
 
-void tracking_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file)
+void learn_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file)
 {
 	layouts__use(sampler__layouts(sampler), layout);
 	p->layout = layout;
 	use_file(sampler, p, known_file);
 }
 
-void tracking_end(struct sampler *sampler, struct process *p)
+void learn_forget(struct sampler *sampler, struct process *p)
 {
 	layouts__drop(sampler__layouts(sampler), p->layout, clock_monotonic_ns());
 	p->layout = KRAIT_NO_LAYOUT;
