@@ -82,7 +82,8 @@ TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(REPLAY_SRC) $(B
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 # Tests of a session that is replayed (tests/unit/replay.h).
 REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
-REPLAY_WRAP := -Wl,--wrap=process_start_ticks,--wrap=proc_owner
+REPLAY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,process_start_ticks proc_owner process_each fstat statx \
+	debug_file_open kernel_symbols__find whose_is)
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 

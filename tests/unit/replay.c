@@ -6,240 +6,128 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "follow/processes.h"
+#include "proc/modules.h"
 #include "profile/losses.h"
 #include "replay.h"
+#include "replay_anchors.h"
+#include "replay_outside.h"
 #include "sampler/record.h"
 #include "session/collector.h"
 #include "session/parts.h"
+#include "session/unwinding.h"
 #include "support_profile.h"
-#include "target/proc.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/native_files.h"
 #include "target/prober.h"
 
 #define NS_PER_MS 1000000ULL
-#define NS_PER_S 1000000000ULL
 
 struct replay {
+	struct replay_log log;
 	struct session session;
 	struct session_config config;
 	struct sampler_handler handler;
-	struct input_entry *entries;
-	size_t entry_cnt;
-	struct replay_answer *answers;
-	size_t answer_cnt;
-	__u64 now_ns;
 	char *folded;
-	bool closed;
 };
 
-static struct replay *running; /* whose clock and /proc are asked */
+static const char *wanted_name;
 
-/* ---- what comes from outside -------------------------------------------------------------------- */
-
-int clock_gettime(clockid_t id, struct timespec *ts)
+void replay_want_name(const char *pattern)
 {
-	if (!running)
-		return (int)syscall(SYS_clock_gettime, id, ts);
-	ts->tv_sec = (time_t)(running->now_ns / NS_PER_S);
-	ts->tv_nsec = (long)(running->now_ns % NS_PER_S);
-	return 0;
+	wanted_name = pattern;
 }
 
-__u64 replay_now_ns(void)
+/* ---- its life ---------------------------------------------------------------------------------- */
+
+/* As it was asked to record when it was logged. */
+static void configure(struct replay *r, bool all)
 {
-	return running->now_ns;
+	static const struct event_spec event = { .name = "cpu-clock" };
+	static struct event_spec events[KRAIT_MAX_EVENTS];
+	const struct input_session *s = &r->log.session;
+	struct session_config *c = &r->config;
+
+	/* Its own filter is not in the log. */
+	assert_false(s->filtered);
+	assert_true(s->event_cnt <= KRAIT_MAX_EVENTS);
+	for (unsigned i = 0; i < s->event_cnt; i++)
+		events[i] = event;
+	if (wanted_name)
+		c->filter = (struct filter){ .names = { wanted_name }, .name_cnt = 1 };
+	c->all = all || s->all;
+	c->anchors = s->anchors;
+	c->collector.events = events;
+	c->collector.event_cnt = s->event_cnt;
+	c->collector.label = s->label;
+	c->collector.natives = (struct native_part_options){
+		.native = s->native,
+		.kernel = s->kernel,
+		.interpreter = s->interpreter,
+		.addresses = s->addresses,
+		.kernel_symbols = kernel_symbols__new(""),
+	};
 }
 
-void replay_advance(__u64 now_ns)
+/* As build() of session/assembly.c, without rights, threads and a command. */
+static void build(struct replay *r)
 {
-	if (now_ns > running->now_ns)
-		running->now_ns = now_ns;
-}
+	struct session *s = &r->session;
+	struct processes_config processes = {
+		.all = r->config.all,
+		.tables = r->log.session.tables,
+		.filter = &r->config.filter,
+		.prober = prober__new(1),
+	};
 
-static bool is_within(const struct probe_request *asked, const struct probe_request *read)
-{
-	return asked->read.addr >= read->read.addr && asked->read.len <= read->read.len &&
-	       asked->read.addr - read->read.addr <= read->read.len - asked->read.len;
-}
-
-/* What the request says besides its op, and of which process. */
-static bool same_request(const struct probe_request *a, const struct probe_request *b)
-{
-	if (a->op != b->op || a->pid != b->pid || a->start_ticks != b->start_ticks)
-		return false;
-	switch ((enum probe_op)a->op) {
-	case PROBE_READ:
-		return is_within(a, b);
-	case PROBE_FILE:
-		return a->file.start == b->file.start && a->file.inode == b->file.inode;
-	case PROBE_DEBUG:
-		return a->debug.size == b->debug.size &&
-		       !memcmp(a->debug.build_id, b->debug.build_id, sizeof(a->debug.build_id));
-	default:
-		return true;
+	s->config = &r->config;
+	s->prober = processes.prober;
+	if (r->config.collector.natives.native) {
+		s->modules = modules__new();
+		s->native_files = native_files__new(s->modules);
 	}
-}
-
-/* An answer that is not as long as was asked for: the part of it. */
-static void cut_memory(const struct probe_request *asked, struct replay_answer *a)
-{
-	if (asked->op != PROBE_READ || a->head.result || !a->head.answered)
-		return;
-	a->data = a->all + (asked->read.addr - a->request->read.addr);
-	a->len = asked->read.len;
-}
-
-/* Memory as it was then: what was read last by now, or what is read next. */
-static struct replay_answer *find_memory(const struct probe_request *request)
-{
-	struct replay_answer *found = NULL;
-
-	for (size_t i = 0; i < running->answer_cnt; i++) {
-		struct replay_answer *a = &running->answers[i];
-		bool exact = a->request->read.addr == request->read.addr &&
-			     a->request->read.len == request->read.len;
-
-		if (!same_request(request, a->request))
-			continue;
-		if (exact && !a->used)
-			return a;
-		if (!found || a->time_ns <= running->now_ns)
-			found = a;
-	}
-	return found;
-}
-
-struct replay_answer *replay_find_answer(const struct probe_request *request)
-{
-	struct replay_answer *found = NULL;
-
-	if (request->op == PROBE_READ) {
-		found = find_memory(request);
-		if (found)
-			cut_memory(request, found);
-		return found;
-	}
-	for (size_t i = 0; i < running->answer_cnt && !found; i++) {
-		struct replay_answer *a = &running->answers[i];
-
-		if (!a->used && same_request(request, a->request))
-			found = a;
-	}
-	return found;
-}
-
-bool replay_find_fact(enum input_question_op op, pid_t pid, struct input_fact *ret)
-{
-	bool found = false;
-
-	/* The last one that was known by now. */
-	for (size_t i = 0; i < running->entry_cnt; i++) {
-		const struct input_entry *e = &running->entries[i];
-		const struct input_question *q = e->key;
-
-		if (e->kind != INPUT_FACT || q->op != op || q->pid != pid ||
-		    (found && e->time_ns > running->now_ns))
-			continue;
-		memcpy(ret, e->value, sizeof(*ret));
-		found = true;
-	}
-	return found;
-}
-
-int __wrap_process_start_ticks(pid_t pid, __u64 *ret);
-int __wrap_process_start_ticks(pid_t pid, __u64 *ret)
-{
-	struct input_fact fact;
-
-	if (!replay_find_fact(QUESTION_START, pid, &fact))
-		return -ESRCH;
-	*ret = fact.value;
-	return fact.result;
-}
-
-uid_t __wrap_proc_owner(pid_t pid);
-uid_t __wrap_proc_owner(pid_t pid)
-{
-	struct input_fact fact;
-
-	return replay_find_fact(QUESTION_OWNER, pid, &fact) ? (uid_t)fact.value : 0;
-}
-
-/* ---- the session --------------------------------------------------------------------------------- */
-
-static void load(struct replay *r, const void *log, size_t size)
-{
-	struct input_reader reader;
-	struct input_entry e;
-	int result;
-
-	assert_int_equal(input_reader_begin(&reader, log, size), 0);
-	while ((result = input_reader_next(&reader, &e)) > 0) {
-		r->entries = reallocarray(r->entries, r->entry_cnt + 1, sizeof(e));
-		r->entries[r->entry_cnt++] = e;
-		if (e.kind != INPUT_ANSWER)
-			continue;
-		r->answers = reallocarray(r->answers, r->answer_cnt + 1, sizeof(*r->answers));
-		r->answers[r->answer_cnt++] = (struct replay_answer){
-			.request = e.key,
-			.head = *(const struct input_answer *)e.value,
-			.all = (const char *)e.value + sizeof(struct input_answer),
-			.data = (const char *)e.value + sizeof(struct input_answer),
-			.len = e.value_size - sizeof(struct input_answer),
-			.time_ns = e.time_ns,
-		};
-		assert_true(((const struct probe_request *)e.key)->op != PROBE_READ ||
-			    r->answers[r->answer_cnt - 1].head.result ||
-			    r->answers[r->answer_cnt - 1].len ==
-				    ((const struct probe_request *)e.key)->read.len);
-	}
-	assert_int_equal(result, 0);
-	assert_true(r->entry_cnt > 0);
+	processes.native_files = s->native_files;
+	s->collector = collector__new(&r->config.collector, s->native_files);
+	s->processes = processes__new(&processes);
+	r->handler = session_handler(s);
+	s->sampler = sampler__new(&r->config.sampler, &r->handler, NULL);
+	if (s->native_files)
+		s->unwinding = unwinding__new(s->sampler);
+	if (r->config.anchors != ANCHOR_MODE_OFF)
+		s->anchors = anchor_thread__new(r->config.anchors, s->sampler, NULL, NULL, NULL);
+	session_connect(s);
 }
 
 struct replay *replay_new(const void *log, size_t size, bool all)
 {
-	static const struct event_spec clock = { .name = "cpu-clock" };
 	struct replay *r = calloc(1, sizeof(*r));
-	struct session *s = &r->session;
-	struct processes_config processes = {
-		.all = all,
-		.tables = true,
-		.filter = &r->config.filter,
-	};
 
-	running = NULL; /* that of a test that failed */
-	load(r, log, size);
-	r->now_ns = r->entries[0].time_ns;
-	running = r;
-	r->config.all = all;
-	r->config.collector.events = &clock;
-	r->config.collector.event_cnt = 1;
-	s->config = &r->config;
-	r->handler = session_handler(s);
-	s->prober = processes.prober = prober__new(1);
-	s->sampler = sampler__new(&r->config.sampler, &r->handler, NULL);
-	s->collector = collector__new(&r->config.collector, NULL);
-	s->processes = processes__new(&processes);
-	session_connect(s);
+	replay_outside_is(NULL); /* that of a test that failed */
+	replay_log_load(&r->log, log, size);
+	replay_outside_is(&r->log);
+	configure(r, all);
+	build(r);
 	return r;
 }
 
 void replay_free(struct replay *r)
 {
-	processes__free(r->session.processes);
-	prober__free(r->session.prober);
-	assert_int_equal(sampler_tracked_cnt(r->session.sampler), 0);
-	sampler__free(r->session.sampler);
-	collector__free(r->session.collector);
-	running = NULL;
-	free(r->entries);
-	free(r->answers);
+	struct session *s = &r->session;
+
+	processes__free(s->processes);
+	anchor_thread__free(s->anchors);
+	unwinding__free(s->unwinding);
+	prober__free(s->prober);
+	assert_int_equal(sampler_tracked_cnt(s->sampler), 0);
+	sampler__free(s->sampler);
+	collector__free(s->collector);
+	native_files__free(s->native_files);
+	modules__free(s->modules);
+	kernel_symbols__free(r->config.collector.natives.kernel_symbols);
+	replay_outside_is(NULL);
+	replay_log_drop(&r->log);
 	free(r->folded);
 	free(r);
 }
@@ -258,31 +146,81 @@ int replay_follow(struct replay *r, pid_t pid)
 	return processes__follow(r->session.processes, pid, &why);
 }
 
+/* ---- time goes by ------------------------------------------------------------------------------ */
+
+static __u64 earlier(__u64 a, __u64 b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 /* What a session does while nothing comes, until then. */
 static void idle_until(struct replay *r, __u64 end_ns)
 {
 	for (;;) {
-		__u64 next_ns = processes__retry(r->session.processes, r->now_ns);
+		__u64 next_ns = processes__retry(r->session.processes, r->log.now_ns);
 
-		if (r->now_ns >= end_ns)
+		if (r->session.anchors)
+			next_ns = earlier(next_ns, replay_anchors_step(r->session.anchors));
+		if (r->log.now_ns >= end_ns)
 			return;
-		if (next_ns && next_ns <= r->now_ns)
-			next_ns = r->now_ns + NS_PER_MS;
+		if (next_ns && next_ns <= r->log.now_ns)
+			next_ns = r->log.now_ns + NS_PER_MS;
 		replay_advance(next_ns && next_ns < end_ns ? next_ns : end_ns);
+	}
+}
+
+/* Somebody has asked the session to do something. */
+static void act(struct replay *r, size_t i)
+{
+	const struct input_entry *e = &r->log.entries[i];
+	const struct input_question *q = e->key;
+	const struct input_fact *fact = e->value;
+
+	if (q->op == QUESTION_FOLLOW) {
+		replay_advance(e->time_ns);
+		replay_follow(r, q->pid);
+	} else if (q->op == QUESTION_SCAN && !q->pid) {
+		replay_advance(e->time_ns);
+		replay_scan_from(e + 1, r->log.entry_cnt - i - 1);
+		processes__scan(r->session.processes, (int)fact->value);
 	}
 }
 
 void replay_run(struct replay *r)
 {
-	for (size_t i = 0; i < r->entry_cnt; i++) {
-		const struct input_entry *e = &r->entries[i];
+	for (size_t i = 0; i < r->log.entry_cnt; i++) {
+		const struct input_entry *e = &r->log.entries[i];
 
 		if (e->kind == INPUT_RECORD || e->kind == INPUT_END)
 			idle_until(r, e->time_ns);
-		if (e->kind == INPUT_RECORD)
-			record_dispatch(&r->handler, e->value, e->value_size);
+		if (e->kind == INPUT_FACT)
+			act(r, i);
+		if (e->kind != INPUT_RECORD)
+			continue;
+		record_dispatch(&r->handler, e->value, e->value_size);
+		if (r->session.anchors)
+			replay_anchors_record(r->session.anchors, e->value, e->value_size);
 	}
+	if (r->session.anchors)
+		anchor_thread__finish(r->session.anchors);
 	processes__close_books(r->session.processes);
+}
+
+/* ---- what came of it --------------------------------------------------------------------------- */
+
+void replay_print_refused(const struct replay *r, FILE *out)
+{
+	processes__print_refused(r->session.processes, out);
+}
+
+const struct native_part_stats *replay_natives(const struct replay *r)
+{
+	return collector__native_stats(r->session.collector);
+}
+
+const struct anchoring_stats *replay_anchoring(const struct replay *r)
+{
+	return r->session.anchors ? anchor_thread__stats(r->session.anchors) : NULL;
 }
 
 struct profile *replay_profile(struct replay *r)

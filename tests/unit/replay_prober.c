@@ -5,10 +5,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "replay.h"
+#include "replay_outside.h"
 #include "target/prober.h"
 
 #define NS_PER_MS 1000000ULL
@@ -89,9 +88,12 @@ void prober__forget(struct prober *p, const void *ctx)
 /* When its answer comes, and which that is; 0 never. */
 static __u64 arrival(const struct call *c, struct replay_answer **ret)
 {
-	*ret = replay_find_answer(&c->request);
+	*ret = replay_log_answer(replay_outside(), &c->request);
 	if (!*ret)
 		return 0;
+	/* A file is the same whenever it is opened, and another process may have been asked for it. */
+	if (c->request.op == PROBE_FILE || c->request.op == PROBE_DEBUG)
+		return c->asked_ns;
 	return (*ret)->time_ns > c->asked_ns ? (*ret)->time_ns : c->asked_ns;
 }
 
@@ -113,20 +115,25 @@ static struct call *first_answered(struct prober *p, struct replay_answer **ret,
 	return first;
 }
 
-/* What is open of a process is a file without contents: nobody reads it but a prober. */
-static int stand_in(const void *contents, size_t len)
+/*
+ * What is open of a process is a file without contents: nobody reads it but a prober. Of one that is looked at
+ * the executable stays away: nothing is learned of files that are not there.
+ */
+static void stand_in(const struct replay_answer *a, enum probe_op op, int fds[PROBE_FDS_MAX])
 {
-	int fd = memfd_create("replay", MFD_CLOEXEC);
+	for (unsigned i = 0; i < PROBE_FDS_MAX; i++) {
+		bool list = op == PROBE_MAPS, is_file = i == PROBE_FDS_MAX - 1;
 
-	if (fd < 0 || (len && write(fd, contents, len) != (ssize_t)len) || lseek(fd, 0, SEEK_SET))
-		abort();
-	return fd;
+		fds[i] = -1;
+		if (a->head.fds & 1U << i && !(is_file && op == PROBE_IDENTIFY))
+			fds[i] = replay_stand_in(a->data, list ? a->len : 0,
+						 is_file ? &a->head.file : NULL);
+	}
 }
 
 static void finish(struct prober *p, struct call *c, struct replay_answer *a)
 {
 	const bool list = c->request.op == PROBE_MAPS;
-	const unsigned kept = list ? ~0U : 3; /* directory and memory, not a file of its */
 	int fds[PROBE_FDS_MAX];
 
 	for (struct call **at = &p->calls; *at; at = &(*at)->next) {
@@ -135,8 +142,7 @@ static void finish(struct prober *p, struct call *c, struct replay_answer *a)
 			break;
 		}
 	}
-	for (unsigned i = 0; i < PROBE_FDS_MAX; i++)
-		fds[i] = a->head.fds & kept & 1U << i ? stand_in(a->data, list ? a->len : 0) : -1;
+	stand_in(a, c->request.op, fds);
 	a->used = true;
 	p->depth++;
 	p->hung_cnt += !a->head.answered;

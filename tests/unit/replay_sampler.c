@@ -5,12 +5,16 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "replay.h"
+#include "replay_outside.h"
+#include "sampler/anchors.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
 #include "sampler/sampler.h"
 #include "share.h"
+#include "unwind/tables.h"
 
 #define TRACKED_MAX 1024
 
@@ -24,7 +28,43 @@ struct sampler {
 		__u64 start_ns;
 	} tracked[TRACKED_MAX];
 	unsigned tracked_cnt;
+	__u32 slot_cnt;
+	struct anchors *anchors;
+	struct unwind_memory memory;
+	struct unwind_tables *tables;
 };
+
+static struct unwind_slab *new_slab(void *ctx, __u32 number)
+{
+	static struct unwind_slab *slab; /* no rows are logged: nobody ever reads it */
+
+	if (!slab)
+		slab = calloc(1, sizeof(*slab));
+	return slab;
+}
+
+static void make_tables(struct sampler *s)
+{
+	s->memory = (struct unwind_memory){
+		.files = calloc(UNWIND_FILES_MAX, sizeof(*s->memory.files)),
+		.spaces = calloc(UNWIND_SPACES_MAX, sizeof(*s->memory.spaces)),
+		.control = calloc(1, sizeof(*s->memory.control)),
+		.new_slab = new_slab,
+	};
+	s->tables = unwind_tables__new(&s->memory, 1);
+}
+
+static struct anchors *make_anchors(void)
+{
+	int fd = replay_stand_in(NULL, 0, NULL);
+	struct anchors *a;
+
+	if (ftruncate(fd, KRAIT_MAX_ANCHORS * sizeof(struct anchor)))
+		abort();
+	a = anchors__new(fd);
+	close(fd);
+	return a;
+}
 
 struct sampler *sampler__new(const struct sampler_config *config,
 			     const struct sampler_handler *handler, struct error *err)
@@ -41,6 +81,11 @@ void sampler__free(struct sampler *s)
 {
 	if (!s)
 		return;
+	unwind_tables__free(s->tables);
+	free(s->memory.files);
+	free(s->memory.spaces);
+	free(s->memory.control);
+	anchors__free(s->anchors);
 	known_files__free(s->known_files);
 	layouts__free(s->layouts);
 	free(s);
@@ -78,7 +123,9 @@ __u64 sampler__dropped(const struct sampler *s, pid_t pid, __u64 start_ns)
 {
 	struct input_fact fact;
 
-	return replay_find_fact(QUESTION_DROPPED, pid, &fact) && !fact.result ? fact.value : 0;
+	return replay_log_fact(replay_outside(), QUESTION_DROPPED, pid, &fact) && !fact.result ?
+		       fact.value :
+		       0;
 }
 
 struct layouts *sampler__layouts(struct sampler *s)
@@ -96,11 +143,37 @@ unsigned sampler__owner(const struct sampler *s, __u32 uid)
 	return owner_of(&((struct sampler *)s)->owners, uid);
 }
 
-/* ---- swallowed -------------------------------------------------------------------------------- */
+bool sampler__reports_mappings(const struct sampler *s)
+{
+	return replay_outside()->session.mappings_reported;
+}
+
+struct unwind_tables *sampler__unwind_tables(struct sampler *s)
+{
+	if (!s->tables)
+		make_tables(s);
+	return s->tables;
+}
+
+struct anchors *sampler__anchors(const struct sampler *s)
+{
+	if (!s->anchors)
+		((struct sampler *)s)->anchors = make_anchors();
+	return s->anchors;
+}
 
 int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)
 {
-	return -ENOSPC;
+	if (*slot == KRAIT_NO_SLOT)
+		*slot = s->slot_cnt++;
+	return 0;
+}
+
+/* ---- swallowed -------------------------------------------------------------------------------- */
+
+int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
+{
+	return 0;
 }
 
 void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns)
@@ -112,19 +185,9 @@ __u64 sampler__slots_refused(const struct sampler *s, unsigned owner)
 	return 0;
 }
 
-bool sampler__reports_mappings(const struct sampler *s)
-{
-	return true;
-}
-
 int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
 {
 	return 0;
-}
-
-struct unwind_tables *sampler__unwind_tables(struct sampler *s)
-{
-	return NULL;
 }
 
 /* ---- never called: there is nothing to start, to read or to count -------------------------------- */
@@ -180,16 +243,6 @@ struct queue *sampler__queue(struct sampler *s)
 }
 
 const struct owner_books *sampler__owner_books(const struct sampler *s)
-{
-	abort();
-}
-
-struct anchors *sampler__anchors(const struct sampler *s)
-{
-	abort();
-}
-
-int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 {
 	abort();
 }

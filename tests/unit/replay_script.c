@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "replay_log.h"
 #include "replay_script.h"
 #include "fingerprint.h"
 

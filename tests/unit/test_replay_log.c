@@ -126,19 +126,6 @@ static void what_is_cut_off_or_too_long_is_no_entry(void **state)
 
 /* ---- a log of a real session ------------------------------------------------------------------------ */
 
-/* The first process that anything was asked about is the one that was followed. */
-static pid_t followed(const void *data, size_t size)
-{
-	struct input_reader reader;
-	struct input_entry e;
-
-	if (!input_reader_begin(&reader, data, size))
-		while (input_reader_next(&reader, &e) > 0)
-			if (e.kind == INPUT_FACT)
-				return ((const struct input_question *)e.key)->pid;
-	return 0;
-}
-
 static const char *log_path, *out_path;
 
 static void replay_file(void **state)
@@ -156,7 +143,6 @@ static void replay_file(void **state)
 	assert_int_equal(fread(data, 1, size, in), size);
 	fclose(in);
 	r = replay_new(data, size, false);
-	replay_follow(r, followed(data, size));
 	replay_run(r);
 	fputs(replay_folded(r), out);
 	fclose(out);

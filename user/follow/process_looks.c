@@ -253,6 +253,7 @@ static int scan_one(pid_t pid, void *ctx)
 
 	if (pid == getpid() || prober__is_ours(ps->config.prober, pid) || entry_find(ps, pid))
 		return 0;
+	input_writer__fact(ps->config.inputs, QUESTION_SCAN, pid, 0, 0);
 	e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
 	if (!e)
 		return 0;
@@ -266,6 +267,7 @@ void processes__scan(struct processes *ps, int wait_ms)
 	struct prober *prober = ps->config.prober;
 	__u64 begin_ns = clock_monotonic_ns(), end_ns, now_ns;
 
+	input_writer__fact(ps->config.inputs, QUESTION_SCAN, 0, 0, (__u64)wait_ms);
 	process_each(scan_one, ps);
 	while (prober__others_wait(prober)) {
 		end_ns = begin_ns + (__u64)wait_ms * NS_PER_MS;
@@ -283,6 +285,7 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	struct entry *e = entry_find(ps, pid);
 	int err = 0;
 
+	input_writer__fact(ps->config.inputs, QUESTION_FOLLOW, pid, 0, 0);
 	if (!e)
 		e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
 	if (!e || e->process.state == PROCESS_PENDING)

@@ -12,7 +12,9 @@
 struct log_header {
 	char magic[8];
 	/* Another build's structs may have another shape. */
-	__u32 request_size, found_size, sample_size, task_size;
+	__u32 sizes[9];
+	/* And enumerators other numbers. */
+	__u32 ends[5];
 };
 
 struct entry_header {
@@ -23,10 +25,13 @@ struct entry_header {
 static struct log_header own_header(void)
 {
 	struct log_header h = {
-		.request_size = sizeof(struct probe_request),
-		.found_size = sizeof(struct probe_found),
-		.sample_size = sizeof(struct record_sample),
-		.task_size = sizeof(struct record_task),
+		.sizes = { sizeof(struct record_sample), sizeof(struct record_task),
+			   sizeof(struct record_code), sizeof(struct probe_request),
+			   sizeof(struct probe_found), sizeof(struct parser_answer),
+			   sizeof(struct input_parse), sizeof(struct input_answer),
+			   sizeof(struct input_session) + sizeof(struct input_parsed) },
+		.ends = { REASON_COMPLETE_END, REASON_TRUNCATED_END, REASON_CNT, NATIVE_REASON_CNT,
+			  RECORD_TYPE_CNT },
 	};
 
 	memcpy(h.magic, MAGIC, sizeof(h.magic));
@@ -81,8 +86,8 @@ int input_reader_begin(struct input_reader *r, const void *data, size_t size)
 	return size >= sizeof(h) && !memcmp(data, &h, sizeof(h)) ? 0 : -ENOEXEC;
 }
 
-/* The sizes of the key that goes with that kind. */
-static bool key_is_sane(const struct entry_header *h)
+/* The sizes that go with that kind. */
+static bool sizes_are_sane(const struct entry_header *h)
 {
 	switch ((enum input_kind)h->kind) {
 	case INPUT_RECORD:
@@ -93,6 +98,15 @@ static bool key_is_sane(const struct entry_header *h)
 	case INPUT_FACT:
 		return h->key_size == sizeof(struct input_question) &&
 		       h->value_size == sizeof(struct input_fact);
+	case INPUT_SESSION:
+		return !h->key_size && h->value_size == sizeof(struct input_session);
+	case INPUT_PARSED:
+		return h->key_size >= offsetof(struct input_parse, request.offsets) &&
+		       h->key_size <= sizeof(struct input_parse) &&
+		       h->value_size >= sizeof(struct input_parsed) &&
+		       h->value_size <= sizeof(struct input_parsed) + sizeof(struct parser_answer);
+	case INPUT_KERNEL:
+		return h->key_size == sizeof(__u64) && h->value_size >= 2;
 	case INPUT_END:
 		return !h->key_size && !h->value_size;
 	case INPUT_KINDS:
@@ -112,7 +126,7 @@ int input_reader_next(struct input_reader *r, struct input_entry *ret)
 		return -EBADMSG;
 	memcpy(&h, r->data + r->pos, sizeof(h));
 	left -= sizeof(h);
-	if (h.key_size > INPUT_KEY_MAX || h.value_size > INPUT_VALUE_MAX || !key_is_sane(&h) ||
+	if (h.key_size > INPUT_KEY_MAX || h.value_size > INPUT_VALUE_MAX || !sizes_are_sane(&h) ||
 	    aligned(h.key_size) + aligned(h.value_size) > left)
 		return -EBADMSG;
 	r->pos += sizeof(h);

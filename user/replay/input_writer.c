@@ -2,15 +2,29 @@
 #include "replay/input_writer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
 
 #include "util/clock.h"
 
+/* A symbol of the kernel that has been written. */
+struct met_symbol {
+	__u64 start;
+	UT_hash_handle hh;
+};
+
 struct input_writer {
 	FILE *out;
+	pthread_mutex_t lock; /* of all that follows, and of out */
 	int err; /* the first one: nothing is written after it */
+	bool ended;
+	struct met_symbol *symbols;
 	char value[INPUT_VALUE_MAX]; /* of the answer that is written now */
 };
 
@@ -21,26 +35,51 @@ struct input_writer *input_writer__new(FILE *out)
 	if (!w)
 		return NULL;
 	w->out = out;
+	pthread_mutex_init(&w->lock, NULL);
 	w->err = input_log_begin(out);
 	return w;
 }
 
 void input_writer__free(struct input_writer *w)
 {
+	struct met_symbol *s, *next;
+
+	if (!w)
+		return;
+	HASH_ITER(hh, w->symbols, s, next) {
+		HASH_DEL(w->symbols, s);
+		free(s);
+	}
+	pthread_mutex_destroy(&w->lock);
 	free(w);
+}
+
+/* With the lock. */
+static void put_locked(struct input_writer *w, struct input_entry e)
+{
+	e.time_ns = clock_monotonic_ns();
+	if (!w->err && !w->ended)
+		w->err = input_log_write(w->out, &e);
 }
 
 static void put(struct input_writer *w, struct input_entry e)
 {
-	e.time_ns = clock_monotonic_ns();
-	if (!w->err)
-		w->err = input_log_write(w->out, &e);
+	pthread_mutex_lock(&w->lock);
+	put_locked(w, e);
+	pthread_mutex_unlock(&w->lock);
 }
 
 int input_writer__end(struct input_writer *w)
 {
 	put(w, (struct input_entry){ .kind = INPUT_END });
+	w->ended = true;
 	return w->err;
+}
+
+void input_writer__session(struct input_writer *w, const struct input_session *session)
+{
+	put(w, (struct input_entry){
+		       .kind = INPUT_SESSION, .value = session, .value_size = sizeof(*session) });
 }
 
 void input_writer__record(struct input_writer *w, const void *data, size_t size)
@@ -58,15 +97,27 @@ static ssize_t read_list(int fd, char *buf, size_t size)
 	return (size_t)n < size ? n : -EFBIG;
 }
 
-void input_writer_answer(void *ctx, const struct probe_request *r, int result, const void *data,
-			 size_t len, const int fds[PROBE_FDS_MAX])
+/* Which file the last descriptor is of, where it is one of a file. */
+static struct file_id file_of(const struct probe_request *r, const int fds[PROBE_FDS_MAX])
 {
-	struct input_writer *w = ctx;
-	struct input_answer head = { .result = result, .answered = data != NULL };
+	struct stat st;
+
+	if (!fds || fds[PROBE_FDS_MAX - 1] < 0 || r->op == PROBE_MAPS ||
+	    fstat(fds[PROBE_FDS_MAX - 1], &st))
+		return (struct file_id){ 0 };
+	return file_id_of(&st);
+}
+
+static void put_answer(struct input_writer *w, const struct probe_request *r, int result,
+		       const void *data, size_t len, const int fds[PROBE_FDS_MAX])
+{
+	struct input_answer head = {
+		.result = result,
+		.answered = data != NULL,
+		.file = file_of(r, fds),
+	};
 	ssize_t list = 0;
 
-	if (w->err)
-		return;
 	for (unsigned i = 0; fds && i < PROBE_FDS_MAX; i++) {
 		head.fds |= fds[i] >= 0 ? 1U << i : 0;
 		if (fds[i] >= 0 && r->op == PROBE_MAPS)
@@ -84,11 +135,93 @@ void input_writer_answer(void *ctx, const struct probe_request *r, int result, c
 		memcpy(w->value + sizeof(head), data, len);
 	else
 		len = 0;
-	put(w, (struct input_entry){ .kind = INPUT_ANSWER,
-				     .key = r,
-				     .value = w->value,
-				     .key_size = sizeof(*r),
-				     .value_size = sizeof(head) + len });
+	put_locked(w, (struct input_entry){ .kind = INPUT_ANSWER,
+					    .key = r,
+					    .value = w->value,
+					    .key_size = sizeof(*r),
+					    .value_size = sizeof(head) + len });
+}
+
+void input_writer_answer(void *ctx, const struct probe_request *r, int result, const void *data,
+			 size_t len, const int fds[PROBE_FDS_MAX])
+{
+	struct input_writer *w = ctx;
+
+	pthread_mutex_lock(&w->lock);
+	if (!w->err && !w->ended)
+		put_answer(w, r, result, data, len, fds);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Rows are for the kernel: no names depend on them, and they are as large as the file's code. */
+static size_t logged_size(const struct parser_answer *a)
+{
+	return a->job == PARSER_ROWS || a->result ? offsetof(struct parser_answer, dwarf) :
+						    parser_answer_size(a);
+}
+
+void input_writer_parsed(void *ctx, const struct parse_tapped *tapped)
+{
+	struct input_writer *w = ctx;
+	const size_t request_size = parser_request_size(tapped->request);
+	struct input_parse key = {
+		.dev = tapped->file.dev,
+		.ino = tapped->file.ino,
+		.has_debug = tapped->has_debug,
+	};
+	const struct input_parsed head = {
+		.result = tapped->result,
+		.size = tapped->answer ? (__u32)logged_size(tapped->answer) : 0,
+		.took_ns = tapped->took_ns,
+	};
+
+	if (tapped->request->job == PARSER_ROWS_MORE)
+		return;
+	memcpy(&key.request, tapped->request, request_size);
+	key.request.file = 0;
+	pthread_mutex_lock(&w->lock);
+	memcpy(w->value, &head, sizeof(head));
+	if (head.size)
+		memcpy(w->value + sizeof(head), tapped->answer, head.size);
+	put_locked(w, (struct input_entry){ .kind = INPUT_PARSED,
+					    .key = &key,
+					    .value = w->value,
+					    .key_size = offsetof(struct input_parse, request) +
+							request_size,
+					    .value_size = sizeof(head) + head.size });
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* False: it has been written before, or cannot be remembered. */
+static bool is_new_symbol(struct input_writer *w, __u64 start)
+{
+	struct met_symbol *s;
+
+	HASH_FIND(hh, w->symbols, &start, sizeof(start), s);
+	if (s)
+		return false;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return false;
+	s->start = start;
+	HASH_ADD(hh, w->symbols, start, sizeof(s->start), s);
+	return true;
+}
+
+void input_writer_kernel(void *ctx, __u64 start, const char *name, const char *module)
+{
+	struct input_writer *w = ctx;
+	char text[1024];
+	int len = snprintf(text, sizeof(text), "%s%c%s", name, '\0', module);
+
+	pthread_mutex_lock(&w->lock);
+	if (len >= 0 && (size_t)len < sizeof(text) && is_new_symbol(w, start))
+		put_locked(w, (struct input_entry){ .kind = INPUT_KERNEL,
+						    .key = &start,
+						    .value = text,
+						    .key_size = sizeof(start),
+						    .value_size = (size_t)len + 1 });
+	pthread_mutex_unlock(&w->lock);
 }
 
 int input_writer__fact(struct input_writer *w, enum input_question_op op, pid_t pid, int result,

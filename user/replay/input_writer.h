@@ -5,7 +5,10 @@
  * What cannot be written ends the log, not the recording: the first failure is said at the end. The log
  * has memory of the processes that are recorded.
  *
- * Not in the log: what the thread that places anchors asks, files, and the kernel's symbols.
+ * Not in the log: files, of which it has what parsers said; a filter, of which it has that there was one; and
+ * whose rights processes have at the moment, by which a page shows sources (session/whose.h).
+ *
+ * Must hold: any thread may call; nothing is written once the log has ended.
  */
 #ifndef KRAIT_REPLAY_INPUT_WRITER_H
 #define KRAIT_REPLAY_INPUT_WRITER_H
@@ -13,6 +16,7 @@
 #include <sys/types.h>
 
 #include "replay/input_log.h"
+#include "target/parser.h"
 #include "target/probe.h"
 
 struct input_writer;
@@ -28,6 +32,12 @@ void input_writer__record(struct input_writer *w, const void *data, size_t size)
 /* A probe_tap_fn; ctx is the writer. */
 void input_writer_answer(void *ctx, const struct probe_request *r, int result, const void *data,
 			 size_t len, const int fds[PROBE_FDS_MAX]);
+/* A parse_tap_fn; ctx is the writer. */
+void input_writer_parsed(void *ctx, const struct parse_tapped *tapped);
+/* A kernel_tap_fn; ctx is the writer. Written once for each symbol. */
+void input_writer_kernel(void *ctx, __u64 start, const char *name, const char *module);
+void input_writer__session(struct input_writer *w, const struct input_session *session)
+	__attribute__((nonnull));
 /* w: NULL, and nothing is written. Returns result. */
 int input_writer__fact(struct input_writer *w, enum input_question_op op, pid_t pid, int result,
 		       __u64 value);

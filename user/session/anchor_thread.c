@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/input_writer.h"
 #include "sampler/queue.h"
 #include "sampler/reader.h"
 #include "sampler/record.h"
@@ -265,7 +266,8 @@ static int access_tie(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 an
 	return sampler__tie_anchor(t->sampler, slot, tid, start_ns, anchor);
 }
 
-static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probers_alive)
+static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probers_alive,
+		 struct input_writer *inputs)
 {
 	const struct anchor_access access = {
 		.ask = access_ask,
@@ -290,11 +292,14 @@ static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probe
 		return ENOMEM;
 	prober__hurry(t->prober, PATIENCE_NS);
 	prober__share(t->prober, probers_alive);
+	if (inputs)
+		prober__tap(t->prober, input_writer_answer, inputs);
 	return pthread_create(&t->thread, NULL, thread_main, t);
 }
 
 struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *sampler,
-					 unsigned *probers_alive, struct error *err)
+					 unsigned *probers_alive, struct input_writer *inputs,
+					 struct error *err)
 {
 	struct anchor_thread *t = calloc(1, sizeof(*t));
 	int errnum = ENOMEM;
@@ -304,7 +309,7 @@ struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *
 		t->end = &t->first;
 		t->sampler = sampler;
 		t->queue = sampler__queue(sampler);
-		errnum = build(t, mode, probers_alive);
+		errnum = build(t, mode, probers_alive, inputs);
 		t->started = !errnum;
 	}
 	if (!errnum)

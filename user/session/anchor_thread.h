@@ -18,15 +18,17 @@
 
 struct anchor_thread;
 struct error;
+struct input_writer;
 struct record_sample;
 struct sampler;
 
 /*
  * Not of ANCHOR_MODE_OFF. The sampler is borrowed, and has a queue with a cursor for anchors; probers_alive,
- * borrowed: prober__share(). NULL with *err filled.
+ * borrowed: prober__share(); inputs, borrowed: where answers are logged, or NULL. NULL with *err filled.
  */
 struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *sampler,
-					 unsigned *probers_alive, struct error *err);
+					 unsigned *probers_alive, struct input_writer *inputs,
+					 struct error *err);
 /* Ends it, without clearing anything where anchor_thread__finish() has not been called. */
 void anchor_thread__free(struct anchor_thread *t);
 

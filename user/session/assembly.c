@@ -19,6 +19,7 @@
 #include "session/parts.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
+#include "symbol/kernel_symbols.h"
 #include "symbol/native_files.h"
 #include "symbol/symbolizer.h"
 #include "target/prober.h"
@@ -171,6 +172,32 @@ static int open_inputs(struct session *s)
 	return 0;
 }
 
+/* What else comes from outside is logged, too, from now on. */
+static void log_the_rest(struct session *s)
+{
+	const struct session_config *config = s->config;
+	const struct native_part_options *natives = &config->collector.natives;
+	const struct input_session session = {
+		.event_cnt = config->collector.event_cnt,
+		.label = config->collector.label,
+		.all = config->all,
+		.filtered = !filter_is_empty(&config->filter),
+		.native = natives->native,
+		.kernel = natives->kernel,
+		.interpreter = natives->interpreter,
+		.addresses = natives->addresses,
+		.mappings_reported = sampler__reports_mappings(s->sampler),
+		.anchors = config->anchors,
+		.tables = config->tables,
+	};
+
+	input_writer__session(s->inputs, &session);
+	if (s->native_files)
+		native_files__tap(s->native_files, input_writer_parsed, s->inputs);
+	if (natives->kernel_symbols)
+		kernel_symbols__tap(natives->kernel_symbols, input_writer_kernel, s->inputs);
+}
+
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler;
@@ -220,14 +247,16 @@ static int build(struct session *s, struct error *err)
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
+	if (s->inputs)
+		log_the_rest(s);
 	if (sampler.native) {
 		s->unwinding = unwinding__new(s->sampler);
 		if (!s->unwinding)
 			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	}
 	if (sampler.anchors) {
-		s->anchors =
-			anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive, err);
+		s->anchors = anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive,
+						s->inputs, err);
 		if (!s->anchors)
 			return -1;
 	}
@@ -263,6 +292,8 @@ void session__free(struct session *s)
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
 	prober__free(s->prober);
+	if (s->inputs && s->config->collector.natives.kernel_symbols)
+		kernel_symbols__tap(s->config->collector.natives.kernel_symbols, NULL, NULL);
 	input_writer__free(s->inputs);
 	sampler__free(s->sampler);
 	collector__free(s->collector);

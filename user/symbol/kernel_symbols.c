@@ -25,6 +25,8 @@ struct kernel_symbols {
 	struct kernel_symbol *list; /* by start */
 	size_t cnt, cap;
 	__u64 text_start, text_end; /* of the kernel's own code; 0 not known */
+	kernel_tap_fn tap; /* NULL none */
+	void *tap_ctx;
 };
 
 struct kernel_symbols *kernel_symbols__new(const char *path)
@@ -196,6 +198,12 @@ static void load(struct kernel_symbols *s)
 	sort(s, sorted);
 }
 
+void kernel_symbols__tap(struct kernel_symbols *s, kernel_tap_fn fn, void *ctx)
+{
+	s->tap = fn;
+	s->tap_ctx = ctx;
+}
+
 int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_size)
 {
 	load(s);
@@ -215,5 +223,10 @@ struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr)
 	/* Of several at one address the first, whichever address within was asked for. */
 	while (low > 1 && s->list[low - 2].start == s->list[low - 1].start)
 		low--;
-	return low ? &s->list[low - 1] : NULL;
+	if (!low)
+		return NULL;
+	if (s->tap)
+		s->tap(s->tap_ctx, s->list[low - 1].start, s->list[low - 1].name,
+		       s->list[low - 1].module);
+	return &s->list[low - 1];
 }

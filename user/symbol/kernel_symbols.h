@@ -25,6 +25,11 @@ struct kernel_symbol {
 struct kernel_symbols *kernel_symbols__new(const char *path);
 void kernel_symbols__free(struct kernel_symbols *s);
 
+/* Each one that is found from then on, before its finder gets it; fn: NULL nobody. */
+typedef void (*kernel_tap_fn)(void *ctx, __u64 start, const char *name, const char *module);
+void kernel_symbols__tap(struct kernel_symbols *s, kernel_tap_fn fn, void *ctx)
+	__attribute__((nonnull(1)));
+
 /* NULL where it is not known, or hidden from us (kptr_restrict). Valid until free. */
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr);
 

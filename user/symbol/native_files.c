@@ -79,6 +79,11 @@ __u64 native_files__late(const struct native_files *f)
 	return symbol_reader__late(f->reader);
 }
 
+void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx)
+{
+	symbol_reader__tap(f->reader, fn, ctx);
+}
+
 void native_files__skip_interpreter(struct native_files *f)
 {
 	f->skip_interpreter = true;

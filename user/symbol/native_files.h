@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "target/parser.h"
+
 /* About 200 bytes each. */
 #define NATIVE_SYMBOLS_MAX (1U << 20)
 /* Files whose symbols are open at once; each holds a descriptor or two. Others take their place. */
@@ -49,6 +51,8 @@ void native_files__prepare(struct native_files *f);
 void native_files__hurry(struct native_files *f);
 /* How often an answer was not waited for any longer. */
 __u64 native_files__late(const struct native_files *f);
+/* As parsers__tap(). */
+void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx);
 /* The interpreter's functions are not shown: they need no names, which take long to find. */
 void native_files__skip_interpreter(struct native_files *f);
 void native_files__free(struct native_files *f);

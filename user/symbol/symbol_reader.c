@@ -71,6 +71,11 @@ __u64 symbol_reader__late(const struct symbol_reader *r)
 	return r->late_cnt;
 }
 
+void symbol_reader__tap(struct symbol_reader *r, parse_tap_fn fn, void *ctx)
+{
+	parsers__tap(r->parsers, fn, ctx);
+}
+
 /* ---- parsers and what they have open ----------------------------------------------------------- */
 
 /* Its files stay known, and are opened again when they are asked. */

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "target/parser_protocol.h"
+#include "target/parser.h"
 
 /* Instead of a user, for files that have a parser apart from root's. */
 #define SYMBOL_OWNER_NOBODY ((uid_t)-2)
@@ -47,6 +47,9 @@ void symbol_reader__prepare(struct symbol_reader *r) __attribute__((nonnull));
 void symbol_reader__hurry(struct symbol_reader *r) __attribute__((nonnull));
 /* How often an answer was not waited for any longer. */
 __u64 symbol_reader__late(const struct symbol_reader *r) __attribute__((nonnull));
+/* As parsers__tap(). */
+void symbol_reader__tap(struct symbol_reader *r, parse_tap_fn fn, void *ctx)
+	__attribute__((nonnull(1)));
 void symbol_reader__free(struct symbol_reader *r);
 
 /*

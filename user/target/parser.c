@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,10 +30,19 @@ struct parsers {
 	struct worker *starter; /* NULL before it is needed */
 	void (*on_wait)(void *ctx); /* NULL none */
 	void *wait_ctx;
+	parse_tap_fn tap; /* NULL none */
+	void *tap_ctx;
+};
+
+/* What a tap gets to know of a file. */
+struct tapped_file {
+	struct file_id id;
+	bool has_debug;
 };
 
 struct parser {
 	struct parsers *parsers; /* borrowed */
+	struct tapped_file asked, opened[PARSER_FILES_MAX]; /* only with a tap */
 	pid_t pid;
 	int fd;
 	struct parser_request request;
@@ -62,6 +72,12 @@ void parsers__on_wait(struct parsers *p, void (*fn)(void *ctx), void *ctx)
 {
 	p->on_wait = fn;
 	p->wait_ctx = ctx;
+}
+
+void parsers__tap(struct parsers *p, parse_tap_fn fn, void *ctx)
+{
+	p->tap = fn;
+	p->tap_ctx = ctx;
 }
 
 static void end_starter(struct parsers *p)
@@ -199,10 +215,27 @@ void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)
 	p->wall_ns = wall_ms * NS_PER_MS;
 }
 
+/* The file that the request is about. */
+static void note_file(struct parser *p, const int *fds, unsigned fd_cnt)
+{
+	struct stat st;
+
+	if (p->request.job == PARSER_FIND) {
+		p->asked = p->opened[p->request.file];
+		return;
+	}
+	if (fd_cnt && !fstat(fds[0], &st))
+		p->asked = (struct tapped_file){ file_id_of(&st), fd_cnt > 1 };
+	if (p->request.job == PARSER_OPEN)
+		p->opened[p->request.file] = p->asked;
+}
+
 int parser__ask(struct parser *p, const struct parser_request *request, const int *fds,
 		unsigned fd_cnt)
 {
 	p->request = *request;
+	if (p->parsers->tap)
+		note_file(p, fds, fd_cnt);
 	p->begin_ns = clock_monotonic_ns();
 	p->idle_ns = 0;
 	p->begin_cpu_ns = 0; /* looked at when it takes longer than usual */
@@ -241,7 +274,7 @@ static bool is_late(struct parser *p, __u64 waited_ns)
 	       (cpu_ns > p->begin_cpu_ns && cpu_ns - p->begin_cpu_ns > p->cpu_ns);
 }
 
-int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
+static int await_answer(struct parser *p, unsigned wait_ms)
 {
 	__u64 now_ns = clock_monotonic_ns(), end_ns = now_ns + wait_ms * NS_PER_MS;
 	ssize_t n;
@@ -261,8 +294,24 @@ int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answe
 	}
 	if (n < 0)
 		return n == -EPIPE ? -EPIPE : -EPROTO;
-	if (!parser_answer_check(&p->answer, (size_t)n, &p->request))
-		return -EPROTO;
-	*ret = &p->answer;
-	return 0;
+	return parser_answer_check(&p->answer, (size_t)n, &p->request) ? 0 : -EPROTO;
+}
+
+int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
+{
+	int err = await_answer(p, wait_ms);
+	const struct parse_tapped tapped = {
+		.request = &p->request,
+		.file = p->asked.id,
+		.has_debug = p->asked.has_debug,
+		.result = err,
+		.took_ns = clock_monotonic_ns() - p->begin_ns,
+		.answer = err ? NULL : &p->answer,
+	};
+
+	if (p->parsers->tap && err != -EINPROGRESS)
+		p->parsers->tap(p->parsers->tap_ctx, &tapped);
+	if (!err)
+		*ret = &p->answer;
+	return err;
 }

@@ -16,6 +16,7 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
+#include "target/file_id.h"
 #include "target/parser_protocol.h"
 
 /* The symbols of the largest libraries take a second. */
@@ -33,6 +34,20 @@ void parsers__prepare(struct parsers *p) __attribute__((nonnull));
 /* Called now and then while the start of a parser is waited for. */
 void parsers__on_wait(struct parsers *p, void (*fn)(void *ctx), void *ctx)
 	__attribute__((nonnull(1)));
+/*
+ * Every answer from then on, before whoever has asked gets it. file: that of the first descriptor that came with
+ * the request, or with the one that opened it; has_debug: there was a second. answer: NULL without one.
+ */
+struct parse_tapped {
+	const struct parser_request *request;
+	struct file_id file;
+	bool has_debug;
+	int result;
+	__u64 took_ns;
+	const struct parser_answer *answer;
+};
+typedef void (*parse_tap_fn)(void *ctx, const struct parse_tapped *tapped);
+void parsers__tap(struct parsers *p, parse_tap_fn fn, void *ctx) __attribute__((nonnull(1)));
 /* Ends all that are left; NULL: nothing. */
 void parsers__free(struct parsers *p);
 
