@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "replay_script.h"
+#include "target/published.h"
 
 #define PID 5000001
 #define CHILD 5000002
