@@ -58,7 +58,7 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util worker walk target replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import follow session look doctor cmd
+STAGES := util worker walk object target replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import follow session look doctor cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)

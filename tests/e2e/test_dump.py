@@ -55,6 +55,44 @@ def check_python(tap, python):
         tap.ok(target.alive(), name + ": it lives")
 
 
+# What is not repr()'s: nothing of the target is called.
+SHOWN = {
+    "slots": "<Slots a=1 b='two'>",
+    "more_slots": "<MoreSlots c=None a=1 b='two'>",
+    "plain": "<Plain x=1 y=[1, 2] me=...>",
+    "late": "<Late x=1 y=2>",
+    "data": "<Data p=1 q='z'>",
+    "lying": "<Lying n=1>",
+    "subclass": "<Text 'sub'>",
+    "number": "<Number 7>",
+    "names": "<Names {'a': 1}>",
+    "point": "<Point (1, 2)>",
+    "long": "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, …]",
+    "deep": "[[[[<list …>]]]]",
+    "ordered": "<OrderedDict {'a': 1}>",
+    "color": "<Color 1>",
+    "method": "<bound method Outer.method of <Outer>>",
+    "dec": "<Decimal>",
+    "captured": "1",
+}
+
+
+def check_locals(tap, python):
+    name = python.name
+    with h.Target(python.command(python.target("variables.py")), oracle=Said()) as target:
+        done, processes = dumped("--locals", str(target.pid))
+        if not tap.ok(done.returncode == 0 and processes, name + ": is dumped", done.stderr):
+            return
+        frame = processes[0]["threads"][0]["frames"][0]
+        shown = {v["name"]: v["value"] for v in frame.get("locals", [])}
+        expected = dict(target.oracle.threads)
+        expected.update(SHOWN)
+        wrong = {n: (shown.get(n), v) for n, v in expected.items() if shown.get(n) != v}
+        tap.ok(not wrong, name + ": %d variables are what the program says" % len(expected), wrong)
+        tap.ok("unset" not in shown, name + ": one without a value is not there", shown)
+        tap.ok(not any("changed" in v for v in frame["locals"]), name + ": nothing moved", frame)
+
+
 def check_text(tap, python):
     with start(python) as target:
         done = h.run_krait("dump", str(target.pid))
@@ -82,6 +120,7 @@ def main():
     pythons = h.interpreters(tap)
     for python in pythons:
         check_python(tap, python)
+        check_locals(tap, python)
     if pythons:
         check_text(tap, h.newest(pythons))
     check_refused(tap)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/py_string.h"
+#include "object/py_string.h"
 
 #define ADDR 0x10000
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "support_image.h"
-#include "symbol/py_string.h"
+#include "object/py_string.h"
 #include "util/cleanup.h"
 
 static int setup(void **state)

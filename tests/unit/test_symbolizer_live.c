@@ -22,7 +22,7 @@
 #include "support_pythons.h"
 #include "support_roles.h"
 #include "symbol/code_object.h"
-#include "symbol/py_string.h"
+#include "object/py_string.h"
 #include "symbol/symbolizer.h"
 #include "target/elf_cache.h"
 #include "target/process.h"

@@ -92,21 +92,26 @@ static void a_list_that_changes_is_torn(void **state)
 /* As probe_threads.c lays it out. */
 struct answer {
 	struct {
-		__u32 thread_cnt, frame_cnt;
+		__u32 thread_cnt, frame_cnt, local_cnt, text_len;
+		__u32 locals_cut;
 		pid_t next_tid;
 		__u32 list_reason;
 		__u64 time_ns;
 	} head;
 	struct probe_thread threads[2];
 	struct frame frames[3];
+	struct probe_local locals[2];
+	char texts[8];
 };
 
 static struct answer good_answer(void)
 {
 	return (struct answer){
-		.head = { .thread_cnt = 2, .frame_cnt = 3 },
+		.head = { .thread_cnt = 2, .frame_cnt = 3, .local_cnt = 2, .text_len = 8 },
 		.threads = { { .tid = 10, .frame_cnt = 1 },
 			     { .tid = 11, .first_frame = 1, .frame_cnt = 2 } },
+		.locals = { { .name = 0, .value = 2 }, { .frame = 2, .name = 0, .value = 4 } },
+		.texts = "a\0b\0ccc",
 	};
 }
 
@@ -148,6 +153,13 @@ static void an_answer_is_checked(void **state)
 	WRONG(a.threads[0].reason = 255);
 	WRONG(a.threads[1].first_frame = 2);
 	WRONG(a.threads[1].frame_cnt = 0xffffffff);
+	WRONG(a.head.local_cnt = PROBE_THREADS_LOCALS_MAX + 1);
+	WRONG(a.head.text_len = PROBE_THREADS_TEXT_MAX + 1);
+	WRONG(a.locals[0].frame = 3);
+	WRONG(a.locals[0].frame = 2; a.locals[1].frame = 1);
+	WRONG(a.locals[1].name = 8);
+	WRONG(a.locals[1].value = 8);
+	WRONG(a.texts[7] = 'x');
 	WRONG(memset(a.threads[0].comm, 'x', sizeof(a.threads[0].comm)));
 }
 

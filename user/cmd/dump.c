@@ -25,7 +25,7 @@
 #define ROUNDS 4
 
 struct dump {
-	bool json, all;
+	bool json, all, locals;
 	struct look_process **processes;
 	size_t cnt, cap;
 	struct prober *prober;
@@ -35,6 +35,7 @@ struct dump {
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "every Python process of this machine", 0 },
 	{ "json", 'j', NULL, 0, "one JSON array instead of text", 0 },
+	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
 	{ 0 },
 };
 
@@ -60,6 +61,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j':
 		d->json = true;
+		return 0;
+	case 'l':
+		d->locals = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		errno = 0;
@@ -87,10 +91,14 @@ static const struct argp parser = {
 	       "shown only if the thread did not run meanwhile; one that runs is walked by the\n"
 	       "kernel, in an interrupt of its own. Where neither could be had, the thread is\n"
 	       "shown without a stack, and why. The innermost frame comes first.\n\n"
+	       "--locals reads the variables of threads that wait. Nothing is executed in the\n"
+	       "target: an instance is <Class attribute=value>, whatever its own __repr__ says.\n"
+	       "~ marks a value that another thread has changed while it was read.\n\n"
 	       "The exit code is 3 if one of the PIDs cannot be looked at, 4 if that takes more\n"
 	       "rights, 1 if a thread's stack could not be had.\n\n"
 	       "examples:\n"
 	       "  sudo krait dump 4242\n"
+	       "  sudo krait dump --locals 4242\n"
 	       "  sudo krait dump -a --json | jq '.[].threads[] | {name, state}'\n",
 };
 
@@ -128,10 +136,12 @@ static void forget_others(struct dump *d)
 
 static void look_at_all(struct dump *d)
 {
-	for (size_t i = 0; i < d->cnt; i++)
+	for (size_t i = 0; i < d->cnt; i++) {
+		d->processes[i]->locals = d->locals;
 		if (look__take(d->processes[i], d->prober))
 			log_debug("dump", "pid %d: %s", (int)d->processes[i]->process.pid,
 				  d->processes[i]->process.why);
+	}
 	if (d->all)
 		forget_others(d);
 	for (int round = 0; round < ROUNDS && missing(d) && !*d->no_interrupts.text; round++) {

@@ -58,6 +58,17 @@ static void print_frame(FILE *out, const struct look_frame *f)
 	fputc('\n', out);
 }
 
+static void print_locals(FILE *out, const struct look_frame *f)
+{
+	for (__u32 i = 0; i < f->local_cnt; i++) {
+		fputs(f->locals[i].changed ? "      ~ " : "        ", out);
+		put_text(out, f->locals[i].name);
+		fputs(" = ", out);
+		put_text(out, f->locals[i].value);
+		fputc('\n', out);
+	}
+}
+
 static void print_thread(FILE *out, const struct look_process *p, const struct look_thread *t)
 {
 	char name[64], state[80];
@@ -66,8 +77,10 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 	state_into(state, sizeof(state), t);
 	fprintf(out, "\nThread %d \"%s\" (%s%s)\n", (int)t->os.tid, name,
 		t->os.tid == p->process.pid ? "main, " : "", state);
-	for (__u32 i = 0; i < t->frame_cnt; i++)
+	for (__u32 i = 0; i < t->frame_cnt; i++) {
 		print_frame(out, &t->frames[i]);
+		print_locals(out, &t->frames[i]);
+	}
 	if (t->how == LOOK_NATIVE)
 		fputs("    [no Python thread]\n", out);
 	else if (t->how == LOOK_NONE)
@@ -100,7 +113,7 @@ void dump_print(FILE *out, const struct look_process *p)
 		if (p->threads[i].os.tid != p->process.pid)
 			print_thread(out, p, &p->threads[i]);
 	if (p->cut)
-		fputs("\n[more threads, not shown]\n", out);
+		fputs("\n[more threads or variables, not shown]\n", out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
@@ -122,6 +135,18 @@ static void put_frame(struct json *j, const struct look_frame *f)
 		json_put_number(j, "line", f->line);
 	if (f->mark)
 		json_put_bool(j, "mark", true);
+	if (f->local_cnt) {
+		json_put_array(j, "locals");
+		for (__u32 i = 0; i < f->local_cnt; i++) {
+			json_open_object(j);
+			json_put_string(j, "name", f->locals[i].name);
+			json_put_string(j, "value", f->locals[i].value);
+			if (f->locals[i].changed)
+				json_put_bool(j, "changed", true);
+			json_close_object(j);
+		}
+		json_close_array(j);
+	}
 	json_close_object(j);
 }
 

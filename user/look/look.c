@@ -29,9 +29,19 @@ struct look_process *look__new(pid_t pid)
 	return p;
 }
 
+static void free_locals(struct look_frame *f)
+{
+	for (__u32 i = 0; i < f->local_cnt; i++) {
+		free(f->locals[i].name);
+		free(f->locals[i].value);
+	}
+	free(f->locals);
+}
+
 void look_thread_clear(struct look_thread *t)
 {
 	for (__u32 i = 0; i < t->frame_cnt; i++) {
+		free_locals(&t->frames[i]);
 		free(t->frames[i].name);
 		free(t->frames[i].file);
 	}
@@ -117,9 +127,36 @@ static const char *why_lost(enum reason reason)
 	}
 }
 
+/* The variables of a frame of the list, into the one named last. */
+static int take_locals(struct look_thread *t, const struct probe_threads *l, __u32 frame)
+{
+	struct look_frame *f = &t->frames[t->frame_cnt - 1];
+	__u32 first = 0, end;
+
+	while (first < l->local_cnt && l->locals[first].frame < frame)
+		first++;
+	for (end = first; end < l->local_cnt && l->locals[end].frame == frame;)
+		end++;
+	if (first == end)
+		return 0;
+	f->locals = calloc(end - first, sizeof(*f->locals));
+	if (!f->locals)
+		return -ENOMEM;
+	for (; first < end; first++) {
+		struct look_local *new = &f->locals[f->local_cnt++];
+
+		new->name = strdup(l->texts + l->locals[first].name);
+		new->value = strdup(l->texts + l->locals[first].value);
+		new->changed = l->locals[first].changed;
+		if (!new->name || !new->value)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* From what the prober has found. */
 static int take_stack(struct look_thread *t, struct symbolizer *symbolizer,
-		      const struct frame *frames)
+		      const struct probe_threads *l)
 {
 	const struct probe_thread *os = &t->os;
 	char mark[MARK_SIZE];
@@ -137,8 +174,13 @@ static int take_stack(struct look_thread *t, struct symbolizer *symbolizer,
 		t->why = why_lost(os->reason);
 		return 0;
 	}
-	for (__u32 i = 0; i < os->frame_cnt && !err; i++)
-		err = name_frame(t, symbolizer, &frames[i]);
+	for (__u32 i = 0; i < os->frame_cnt && !err; i++) {
+		const __u32 named = t->frame_cnt, frame = os->first_frame + i;
+
+		err = name_frame(t, symbolizer, &l->frames[frame]);
+		if (!err && t->frame_cnt > named)
+			err = take_locals(t, l, frame);
+	}
 	if (!err && reason_outcome(os->reason) == OUTCOME_TRUNCATED) {
 		mark_truncated(mark, os->reason);
 		err = look_thread_add(t, mark, "", -1, true);
@@ -179,7 +221,7 @@ static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		if (!t)
 			continue;
 		t->os = l->threads[i];
-		err = take_stack(t, symbolizer, l->frames + t->os.first_frame);
+		err = take_stack(t, symbolizer, l);
 	}
 	return err;
 }
@@ -189,6 +231,7 @@ static int take_threads(struct look_process *p, struct probed *probed, bool agai
 	struct probe_threads_ask ask = {
 		.offsets = p->process.offsets,
 		.runtime_addr = p->process.runtime_addr,
+		.locals = p->locals,
 	};
 	struct symbolizer *symbolizer =
 		symbolizer__new(&p->process.offsets, probed__memory(probed));
@@ -200,6 +243,7 @@ static int take_threads(struct look_process *p, struct probed *probed, bool agai
 		if (!err)
 			err = take_list(p, symbolizer, &l, again);
 		ask.first_tid = l.next_tid;
+		p->cut = p->cut || l.locals_cut;
 		probe_threads_free(&l);
 		if (!ask.first_tid || p->cut)
 			break;

@@ -22,11 +22,18 @@
 
 struct prober;
 
+struct look_local {
+	char *name, *value; /* UTF-8, as repr() shows it (object/object_text.h) */
+	bool changed; /* while it was read */
+};
+
 struct look_frame {
 	char *name; /* UTF-8, never NULL */
 	char *file; /* UTF-8, never NULL, "" unknown */
 	int line; /* -1 unknown */
 	bool mark; /* krait's own remark, such as "[truncated: depth]" */
+	struct look_local *locals;
+	__u32 local_cnt;
 };
 
 enum look_how {
@@ -51,7 +58,8 @@ struct look_process {
 	int result; /* as py_process_identify(); process.why says more */
 	struct look_thread *threads; /* by tid */
 	__u32 thread_cnt, thread_cap;
-	bool cut; /* it has more threads than are listed */
+	bool locals; /* wanted, of threads at rest; set by the caller */
+	bool cut; /* it has more threads than are listed, or more variables than were taken */
 };
 
 /* Of one process that is looked at. NULL: out of memory. */

@@ -10,7 +10,7 @@
 
 #include "fingerprint.h"
 #include "symbol/linetable_old.h"
-#include "symbol/py_string.h"
+#include "object/py_string.h"
 #include "util/cleanup.h"
 
 /* The formats of line tables: co_lnotab before that of 3.10, which is before today's. */

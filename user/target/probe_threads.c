@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "object/frame_locals.h"
 #include "target/probe_list.h"
 #include "target/proc.h"
 #include "target/remote.h"
@@ -25,7 +26,8 @@
 #define TIDS_MAX 65536U
 
 struct head {
-	__u32 thread_cnt, frame_cnt;
+	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
+	__u32 locals_cut;
 	pid_t next_tid;
 	__u32 list_reason;
 	__u64 time_ns;
@@ -46,6 +48,10 @@ struct list {
 	struct head head;
 	struct probe_thread threads[PROBE_THREADS_MAX];
 	struct frame frames[PROBE_THREADS_FRAMES_MAX];
+	struct object_layout layout;
+	__u32 frame; /* whose variables are being taken */
+	struct probe_local locals[PROBE_THREADS_LOCALS_MAX];
+	char texts[PROBE_THREADS_TEXT_MAX];
 };
 
 static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
@@ -207,6 +213,45 @@ static void keep_frames(struct list *l, struct probe_thread *t)
 	l->head.frame_cnt += t->frame_cnt;
 }
 
+static __u32 add_text(struct list *l, const char *text)
+{
+	size_t len = strlen(text) + 1;
+	__u32 at = l->head.text_len;
+
+	memcpy(l->texts + at, text, len);
+	l->head.text_len += (__u32)len;
+	return at;
+}
+
+static bool add_local(void *ctx, const char *name, const char *value, bool changed)
+{
+	struct list *l = ctx;
+	struct probe_local *new = &l->locals[l->head.local_cnt];
+
+	if (l->head.local_cnt == PROBE_THREADS_LOCALS_MAX ||
+	    strlen(name) + strlen(value) + 2 > PROBE_THREADS_TEXT_MAX - l->head.text_len) {
+		l->head.locals_cut = 1;
+		return false;
+	}
+	new->frame = l->frame;
+	new->name = add_text(l, name);
+	new->value = add_text(l, value);
+	new->changed = changed;
+	l->head.local_cnt++;
+	return true;
+}
+
+/* Of the frames in l->walked, which are going to stand at the end of l->frames. */
+static void take_locals(struct list *l)
+{
+	for (__u32 i = 0; i < l->walked.frame_cnt && !l->head.locals_cut; i++) {
+		l->frame = l->head.frame_cnt + i;
+		if (frame_locals(&l->layout, &l->memory, &l->walked.frames[i], add_local, l) &&
+		    l->head.locals_cut)
+			return;
+	}
+}
+
 /* One look. True: nothing moved. */
 static bool look(struct list *l, const struct stack_walk *walk, struct probe_thread *t,
 		 const struct thread_list_entry *state)
@@ -219,8 +264,11 @@ static bool look(struct list *l, const struct stack_walk *walk, struct probe_thr
 		t->flags |= PROBE_THREAD_RUNS;
 		return false;
 	}
-	if (state)
+	if (state) {
 		walk_one(l, walk, t, state);
+		if (l->ask->locals && reason_outcome(t->reason) != OUTCOME_LOST)
+			take_locals(l);
+	}
 	runs = t->runs;
 	read_times(l, t);
 	return runs && runs == t->runs;
@@ -230,6 +278,7 @@ static bool look(struct list *l, const struct stack_walk *walk, struct probe_thr
 static int add_thread(struct list *l, const struct stack_walk *walk, pid_t tid)
 {
 	struct probe_thread *t = &l->threads[l->head.thread_cnt];
+	const __u32 local_cnt = l->head.local_cnt, text_len = l->head.text_len;
 	const struct thread_list_entry *state;
 	bool held = false;
 
@@ -238,8 +287,15 @@ static int add_thread(struct list *l, const struct stack_walk *walk, pid_t tid)
 	state = state_of(l, t->ns_tid);
 	if (state)
 		t->flags |= PROBE_THREAD_PYTHON;
-	while (!held && t->tries++ < TRIES)
+	while (!held && t->tries++ < TRIES) {
+		l->head.local_cnt = local_cnt;
+		l->head.text_len = text_len;
 		held = look(l, walk, t, state);
+	}
+	if (!held) {
+		l->head.local_cnt = local_cnt;
+		l->head.text_len = text_len;
+	}
 	if (read_stat(l, t))
 		return -ESRCH;
 	if (held)
@@ -297,6 +353,10 @@ static int write_list(const struct list *l)
 		err = probe_list_write(fd, l->threads, l->head.thread_cnt * sizeof(l->threads[0]));
 	if (!err)
 		err = probe_list_write(fd, l->frames, l->head.frame_cnt * sizeof(l->frames[0]));
+	if (!err)
+		err = probe_list_write(fd, l->locals, l->head.local_cnt * sizeof(l->locals[0]));
+	if (!err)
+		err = probe_list_write(fd, l->texts, l->head.text_len);
 	return err ? err : take_fd(&fd);
 }
 
@@ -311,6 +371,7 @@ int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask)
 	l->mem = mem;
 	l->ask = ask;
 	l->memory = (struct memory){ .read = read_memory, .ctx = l };
+	object_layout_of(&l->layout, &ask->offsets);
 	result = fill(l);
 	if (!result)
 		result = write_list(l);
@@ -336,6 +397,12 @@ static bool is_sane(const struct probe_threads *l)
 			return false;
 		last = t->tid;
 	}
+	if (l->text_len && l->texts[l->text_len - 1])
+		return false;
+	for (__u32 i = 0, frame = 0; i < l->local_cnt; frame = l->locals[i++].frame)
+		if (l->locals[i].frame >= l->frame_cnt || l->locals[i].frame < frame ||
+		    l->locals[i].name >= l->text_len || l->locals[i].value >= l->text_len)
+			return false;
 	return !l->next_tid || l->next_tid > last;
 }
 
@@ -349,15 +416,22 @@ int probe_threads_read(int fd, struct probe_threads *ret)
 	*ret = (struct probe_threads){ 0 };
 	if (err)
 		return err;
-	if (head.thread_cnt > PROBE_THREADS_MAX || head.frame_cnt > PROBE_THREADS_FRAMES_MAX)
+	if (head.thread_cnt > PROBE_THREADS_MAX || head.frame_cnt > PROBE_THREADS_FRAMES_MAX ||
+	    head.local_cnt > PROBE_THREADS_LOCALS_MAX || head.text_len > PROBE_THREADS_TEXT_MAX)
 		return -EPROTO;
 	size = sizeof(head) + head.thread_cnt * sizeof(*ret->threads) +
-	       head.frame_cnt * sizeof(*ret->frames);
+	       head.frame_cnt * sizeof(*ret->frames) + head.local_cnt * sizeof(*ret->locals) +
+	       head.text_len;
 	ret->memory = memory = malloc(size);
 	if (!memory)
 		return -ENOMEM;
 	ret->threads = (const void *)(memory + sizeof(head));
 	ret->frames = (const void *)(ret->threads + head.thread_cnt);
+	ret->locals = (const void *)(ret->frames + head.frame_cnt);
+	ret->texts = (const char *)(ret->locals + head.local_cnt);
+	ret->local_cnt = head.local_cnt;
+	ret->text_len = head.text_len;
+	ret->locals_cut = head.locals_cut;
 	ret->thread_cnt = head.thread_cnt;
 	ret->frame_cnt = head.frame_cnt;
 	ret->next_tid = head.next_tid;

@@ -26,6 +26,8 @@
 /* Of one list. */
 #define PROBE_THREADS_MAX 1024U
 #define PROBE_THREADS_FRAMES_MAX 65536U
+#define PROBE_THREADS_LOCALS_MAX 65536U
+#define PROBE_THREADS_TEXT_MAX (8U << 20)
 
 /* Whose threads, and which of them. */
 struct probe_threads_ask {
@@ -33,6 +35,7 @@ struct probe_threads_ask {
 	__u64 runtime_addr; /* 0: no Python, the kernel's part alone */
 	pid_t first_tid; /* threads with a lower id are left out; 0 all */
 	pid_t only_tid; /* 0 all */
+	bool locals; /* variables of the frames, too */
 };
 
 enum probe_thread_flag {
@@ -61,10 +64,20 @@ struct probe_thread {
 	__u32 first_frame, frame_cnt; /* in frames, leaf first */
 };
 
+/* A variable of a frame. */
+struct probe_local {
+	__u32 frame; /* in frames */
+	__u32 name, value; /* in texts: UTF-8, not printable yet */
+	__u32 changed; /* while it was read, by another thread */
+};
+
 struct probe_threads {
 	const struct probe_thread *threads; /* by tid */
 	const struct frame *frames;
-	__u32 thread_cnt, frame_cnt;
+	const struct probe_local *locals; /* by frame */
+	const char *texts;
+	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
+	bool locals_cut; /* there were more */
 	pid_t next_tid; /* to go on with; 0 that was all */
 	__u32 list_reason; /* enum reason: how reading the thread states went */
 	__u64 time_ns; /* CLOCK_MONOTONIC, when the list was begun */

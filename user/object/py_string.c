@@ -5,7 +5,7 @@
  * The header is read once; a string that dies in between gives other characters or a fault, which
  * the caller notices by reading the owner again.
  */
-#include "symbol/py_string.h"
+#include "object/py_string.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static bool header_fits(__s32 offset, size_t len)
 }
 
 static int read_header(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
-		       struct string_header *ret)
+		       bool any, struct string_header *ret)
 {
 	bool ascii, compact;
 	__u8 raw[HEADER_MAX];
@@ -62,10 +62,14 @@ static int read_header(const struct memory *m, const struct py_offsets *offsets,
 	ret->kind = state & 7;
 	compact = state >> 3 & 1;
 	ascii = state >> 4 & 1;
-	if (!compact || length < 0 || (ascii && ret->kind != 1) ||
+	if ((!compact && !any) || length < 0 || (ascii && ret->kind != 1) ||
 	    (ret->kind != 1 && ret->kind != 2 && ret->kind != 4))
 		return -EINVAL;
 	ret->length = (__u64)length;
+	/* PyUnicodeObject.data, behind the header of a compact one. */
+	if (!compact)
+		return memory_read(m, str_addr + (__u64)offsets->unicode.compact_size,
+				   &ret->data_addr, sizeof(ret->data_addr));
 	ret->data_addr = str_addr + (__u64)(ascii ? offsets->unicode.ascii_size :
 						    offsets->unicode.compact_size);
 	return 0;
@@ -88,11 +92,16 @@ static __u32 load_char(const __u8 *data, __u32 kind, size_t i)
 	}
 }
 
-static char *put_utf8(char *out, __u32 c)
+static char *put_utf8(char *out, __u32 c, bool raw)
 {
+	if (!c && raw) {
+		*out++ = (char)0xc0;
+		*out++ = (char)0x80;
+		return out;
+	}
 	if (c == 0)
 		c = SYMBOL_FOR_NUL;
-	else if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+	else if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff && !raw))
 		c = REPLACEMENT;
 
 	if (c < 0x80) {
@@ -114,7 +123,7 @@ static char *put_utf8(char *out, __u32 c)
 	return out;
 }
 
-static char *to_utf8(const __u8 *data, __u32 kind, size_t length, bool cut)
+static char *to_utf8(const __u8 *data, __u32 kind, size_t length, bool cut, bool raw)
 {
 	char *text = malloc(length * UTF8_MAX + UTF8_MAX + 1);
 	char *fitted, *out = text;
@@ -122,16 +131,16 @@ static char *to_utf8(const __u8 *data, __u32 kind, size_t length, bool cut)
 	if (!text)
 		return NULL;
 	for (size_t i = 0; i < length; i++)
-		out = put_utf8(out, load_char(data, kind, i));
+		out = put_utf8(out, load_char(data, kind, i), raw);
 	if (cut)
-		out = put_utf8(out, ELLIPSIS);
+		out = put_utf8(out, ELLIPSIS, raw);
 	*out++ = '\0';
 	fitted = realloc(text, (size_t)(out - text));
 	return fitted ? fitted : text;
 }
 
-int py_string_read(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
-		   char **ret)
+static int read_string(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
+		       bool any, char **ret)
 {
 	cleanup_free __u8 *data = NULL;
 	struct string_header header;
@@ -139,7 +148,7 @@ int py_string_read(const struct memory *m, const struct py_offsets *offsets, __u
 	char *text;
 	int err;
 
-	err = read_header(m, offsets, str_addr, &header);
+	err = read_header(m, offsets, str_addr, any, &header);
 	if (err)
 		return err;
 	length = header.length > PY_STRING_MAX ? PY_STRING_MAX : header.length;
@@ -151,9 +160,21 @@ int py_string_read(const struct memory *m, const struct py_offsets *offsets, __u
 		if (err)
 			return err;
 	}
-	text = to_utf8(data, header.kind, length, length < header.length);
+	text = to_utf8(data, header.kind, length, length < header.length, any);
 	if (!text)
 		return -ENOMEM;
 	*ret = text;
 	return 0;
+}
+
+int py_string_read(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
+		   char **ret)
+{
+	return read_string(m, offsets, str_addr, false, ret);
+}
+
+int py_string_read_any(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
+		       char **ret)
+{
+	return read_string(m, offsets, str_addr, true, ret);
 }

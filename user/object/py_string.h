@@ -10,8 +10,8 @@
  * no code point U+FFFD. All other characters stay, newlines and escapes too: outputs decide how to
  * show them (util/printable.h).
  */
-#ifndef KRAIT_SYMBOL_PY_STRING_H
-#define KRAIT_SYMBOL_PY_STRING_H
+#ifndef KRAIT_OBJECT_PY_STRING_H
+#define KRAIT_OBJECT_PY_STRING_H
 
 #include <linux/types.h>
 
@@ -31,4 +31,11 @@
 int py_string_read(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
 		   char **ret) __attribute__((warn_unused_result, nonnull));
 
-#endif /* KRAIT_SYMBOL_PY_STRING_H */
+/*
+ * The same of any string: those of subclasses of str are never compact. A NUL comes as the bytes c0 80, a lone
+ * surrogate as the three that it would have: for whoever shows them as escapes.
+ */
+int py_string_read_any(const struct memory *m, const struct py_offsets *offsets, __u64 str_addr,
+		       char **ret) __attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_OBJECT_PY_STRING_H */
