@@ -181,6 +181,25 @@ struct thread_wait {
 };
 _Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared with BPF");
 
+/*
+ * A thread of a tracked process as it is now; the kernel makes these when user space asks. One that is off the
+ * CPU and has not switched when it is looked at again has not moved meanwhile.
+ */
+struct thread_look {
+	__u64 thread_start_ns;
+	__u64 thread_ptr;
+	__u64 switches; /* of the thread, so far */
+	__u64 since_ns; /* off the CPU, within the recording; 0: it is not */
+	struct wait_facts facts; /* of that: without length, and without the GIL */
+	__u32 pid;
+	__u32 tid;
+	__u32 left; /* switch.h */
+	__u16 owner;
+	__u16 pad_;
+	char comm[16];
+};
+_Static_assert(sizeof(struct thread_look) == 128, "struct thread_look is shared with BPF");
+
 /* Threads whose waits can be known at once: 2 MiB. A thread has two places where it may be. */
 #define KRAIT_MAX_WAITS 32768
 

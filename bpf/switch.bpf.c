@@ -254,4 +254,60 @@ int arrival_call_bounded(void *ctx)
 	return on_arrival(ctx, false);
 }
 
+/* ---- threads that do not come back in time -------------------------------------------------- */
+
+/* Since when the thread has been off the CPU; 0: it is on one, or about to be. */
+static __always_inline __u64 off_since(struct task_struct *task, const struct thread_wait *w,
+				       const struct proc_info *proc)
+{
+	if (w)
+		return w->is_off ? w->since_ns : 0;
+	/* It has not switched since the begin. */
+	return task_state_of(task) ?
+		       later(later(switch_from_ns, proc->since_ns), task->start_time) :
+		       0;
+}
+
+static __always_inline void look_at(struct task_struct *task, const struct proc_info *proc,
+				    struct thread_look *look)
+{
+	struct thread_wait *w = find_wait(task);
+	__u64 regs[TASK_REGS_WORDS];
+
+	look->thread_start_ns = task->start_boottime;
+	look->thread_ptr = task_thread_pointer(task);
+	look->switches = task->nvcsw + task->nivcsw;
+	look->since_ns = off_since(task, w, proc);
+	look->pid = task->tgid;
+	look->tid = task->pid;
+	look->left = w ? w->left : 0;
+	look->owner = proc->owner;
+	look->facts.syscall = -1;
+	look->facts.task_state = w ? w->task_state : task_state_of(task);
+	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
+	note_syscall(&look->facts, task,
+		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),
+		     regs);
+}
+
+SEC("?iter/task")
+int look_at_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_look look = {};
+	struct proc_info *proc;
+	__u32 pid;
+
+	if (!task || !task->mm || task->flags & PF_EXITING)
+		return 0;
+	pid = task->tgid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc || !(proc->flags & PROC_PYTHON) ||
+	    !same_start(task->group_leader->start_boottime, proc->start_ns))
+		return 0;
+	look_at(task, proc, &look);
+	bpf_seq_write(ctx->meta->seq, &look, sizeof(look));
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -52,6 +52,16 @@ static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
 	b->spent_ns = 0;
 }
 
+/* The shortest period for a threshold: the power of two that is not longer. */
+static __always_inline __u32 switch_threshold_shift(__u64 threshold_ns)
+{
+	__u32 shift = SWITCH_PERIOD_SHIFT_MIN;
+
+	while (shift < SWITCH_PERIOD_SHIFT_MAX && 2ULL << shift <= threshold_ns)
+		shift++;
+	return shift;
+}
+
 /* The period, by its shift, on a CPU that has spent so much. */
 static __always_inline __u32 switch_shift(const struct switch_budget *b, __u32 shortest)
 {

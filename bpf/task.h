@@ -196,13 +196,19 @@ static __always_inline __u32 event_index(const void *ctx)
 /* Kernel stacks are that long where bpf_task_pt_regs() is missing, but in debugging kernels. */
 #define TASK_STACK_SIZE 16384
 
-/* Where the registers of user mode are while the task is in the kernel. */
+/* Where the registers of user mode are on the task's kernel stack. */
+static __always_inline const void *task_stack_regs(struct task_struct *task)
+{
+	return (const char *)BPF_CORE_READ(task, stack) + TASK_STACK_SIZE -
+	       bpf_core_type_size(struct pt_regs);
+}
+
+/* Where the registers of user mode are while the current task is in the kernel. */
 static __always_inline const void *task_saved_regs(struct task_struct *task, bool has_helper)
 {
 	if (has_helper)
 		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return (const char *)BPF_CORE_READ(task, stack) + TASK_STACK_SIZE -
-	       bpf_core_type_size(struct pt_regs);
+	return task_stack_regs(task);
 }
 
 #endif /* KRAIT_TASK_H */

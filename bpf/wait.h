@@ -34,21 +34,21 @@ static __always_inline __u16 file_mode_of(struct task_struct *task, __u64 fd)
 	return BPF_CORE_READ(file, f_inode, i_mode);
 }
 
-static __always_inline void take_syscall(struct wait_facts *w, struct scratch *s,
-					 struct task_struct *task)
+/* from: where the kernel has saved the task's registers of user mode; NULL nobody knows. regs: room for them. */
+static __always_inline void note_syscall(struct wait_facts *w, struct task_struct *task,
+					 const void *from, __u64 regs[TASK_REGS_WORDS])
 {
 	static const __u8 words[] = REG_ARGS;
-	const void *regs = task_saved_regs(task, has_task_regs);
 
-	if (!regs || bpf_probe_read_kernel(s->regs, sizeof(s->regs), regs) ||
-	    !MODE_IS_USER(s->regs[REG_MODE]))
+	if (!from || bpf_probe_read_kernel(regs, TASK_REGS_WORDS * sizeof(*regs), from) ||
+	    !MODE_IS_USER(regs[REG_MODE]))
 		return;
 	w->flags |= WAIT_HAS_SYSCALL;
-	if ((__s32)s->regs[REG_SYSCALL] < 0)
+	if ((__s32)regs[REG_SYSCALL] < 0)
 		return;
-	w->syscall = (__s32)s->regs[REG_SYSCALL];
+	w->syscall = (__s32)regs[REG_SYSCALL];
 	for (int i = 0; i < 3; i++)
-		w->args[i] = s->regs[words[i]];
+		w->args[i] = regs[words[i]];
 	w->file_mode = file_mode_of(task, w->args[0]);
 }
 
@@ -77,7 +77,7 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 		.task_state = note->task_state,
 		.flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0,
 	};
-	take_syscall(w, s, task);
+	note_syscall(w, task, task_saved_regs(task, has_task_regs), s->regs);
 	take_wait_gil(w, gil);
 	section_append(&s->record, SECTION_WAIT, 1);
 }

@@ -188,6 +188,9 @@ void sampler__stop(struct sampler *s)
 {
 	__u64 now_ns = clock_monotonic_ns(), end_ns = s->skel->data->end_ns;
 
+	/* Waits are over at one moment, whichever program is detached first. */
+	if (s->switches && now_ns < end_ns)
+		s->skel->data->end_ns = end_ns = now_ns;
 	for (unsigned i = 0; s->events && i < s->config.event_cnt; i++)
 		s->ticks_asked[i] =
 			perf_events__ticks(s->events, i, end_ns < now_ns ? end_ns : now_ns);
@@ -351,6 +354,12 @@ struct anchors *sampler__anchors(const struct sampler *s)
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
 {
 	return slots__set_anchor(s->slots, slot, tid, start_ns, anchor);
+}
+
+long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
+{
+	*ret = NULL;
+	return s->switches ? switches__look(s->switches, ret) : 0;
 }
 
 int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)

@@ -124,6 +124,13 @@ void sampler__remove_thread(struct sampler *s, __u32 slot, pid_t tid, __u64 star
 struct anchors *sampler__anchors(const struct sampler *s);
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
 
+/*
+ * Every thread of the tracked processes, as it is now; the caller frees *ret. Their number, 0 where time off the CPU
+ * is not asked for, or -errno. After sampler__stop() what it says of waits is as it was then.
+ */
+struct thread_look;
+long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret);
+
 /* What the timers of a clock that was sampled have done, on all CPUs together. */
 struct sampler_ticks {
 	__u64 asked; /* due while it was on; 0 of events that are no clock */

@@ -15,6 +15,7 @@
 #include "sampler/kernel_btf.h"
 #include "sampler/sampler.h"
 #include "switch.h"
+#include "util/bytes.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -23,7 +24,7 @@
 struct switches {
 	struct krait_bpf *skel;
 	struct bpf_program *arrival;
-	struct bpf_link *leaving, *arriving;
+	struct bpf_link *leaving, *arriving, *looking;
 	bool calls; /* arrival is a function of the kernel, which it calls where an event is bound to a thread */
 	int event_fd; /* that event; -1 none */
 };
@@ -43,15 +44,6 @@ bool switches_wanted(const struct sampler_config *config)
 	unsigned index;
 
 	return wanted(config, &index);
-}
-
-static __u32 shortest_shift(__u64 threshold_ns)
-{
-	__u32 shift = SWITCH_PERIOD_SHIFT_MIN;
-
-	while (shift < SWITCH_PERIOD_SHIFT_MAX && 2ULL << shift <= threshold_ns)
-		shift++;
-	return shift;
 }
 
 /* What the kernel calls the type of a raw tracepoint's program; there since BTF is. */
@@ -77,8 +69,9 @@ static int configure(struct switches *s, const struct sampler_config *config, bo
 				 skel->progs.arrival_call_bounded;
 	skel->rodata->want_states = true;
 	skel->rodata->switch_event = index;
-	skel->rodata->switch_shortest = shortest_shift(event->period);
+	skel->rodata->switch_shortest = switch_threshold_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
+	    bpf_program__set_autoload(skel->progs.look_at_threads, true) ||
 	    bpf_program__set_autoload(s->arrival, true))
 		return -1;
 	return bpf_map__set_max_entries(skel->maps.waits, KRAIT_MAX_WAITS);
@@ -107,6 +100,7 @@ void switches__free(struct switches *s)
 	if (!s)
 		return;
 	switches__stop(s);
+	bpf_link__destroy(s->looking);
 	free(s);
 }
 
@@ -130,7 +124,9 @@ int switches__start(struct switches *s, struct error *err)
 		s->event_fd = open_event();
 	if (s->arriving && (!s->calls || s->event_fd >= 0))
 		s->leaving = bpf_program__attach(s->skel->progs.switch_threads);
-	if (!s->leaving)
+	if (s->leaving)
+		s->looking = bpf_program__attach(s->skel->progs.look_at_threads);
+	if (!s->looking)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot follow the scheduler's switches: %s", strerror(errno));
 	s->skel->data->switch_from_ns = clock_monotonic_ns();
@@ -146,19 +142,19 @@ void switches__stop(struct switches *s)
 		close(take_fd(&s->event_fd));
 }
 
-long switches__threads(const struct switches *s, struct thread_wait **ret)
+long switches__look(const struct switches *s, struct thread_look **ret)
 {
-	int fd = bpf_map__fd(s->skel->maps.waits);
-	cleanup_free struct thread_wait *list = calloc(KRAIT_MAX_WAITS, sizeof(*list));
-	long cnt = 0;
+	cleanup_close int fd = bpf_iter_create(bpf_link__fd(s->looking));
+	cleanup_bytes struct bytes data = { 0 };
+	char part[4096];
+	ssize_t n;
 
-	if (!list)
-		return -ENOMEM;
-	for (__u32 i = 0; i < KRAIT_MAX_WAITS; i++) {
-		if (bpf_map_lookup_elem(fd, &i, &list[cnt]))
-			return -errno;
-		cnt += list[cnt].thread_start_ns != 0;
-	}
-	*ret = take_ptr(&list);
-	return cnt;
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, part, sizeof(part))) > 0)
+		bytes_put(&data, part, (size_t)n);
+	if (n < 0 || data.failed)
+		return n < 0 ? -errno : -ENOMEM;
+	*ret = (void *)take_ptr(&data.data);
+	return (long)(data.len / sizeof(**ret));
 }

@@ -14,7 +14,7 @@ struct error;
 struct krait_bpf;
 struct sampler_config;
 struct switches;
-struct thread_wait;
+struct thread_look;
 
 /* One of the events is time off the CPU. */
 bool switches_wanted(const struct sampler_config *config);
@@ -34,9 +34,9 @@ int switches__start(struct switches *s, struct error *err) __attribute__((warn_u
 void switches__stop(struct switches *s);
 
 /*
- * Every thread that was met and has not ended, in no order; after switches__stop() nothing changes any more.
- * The caller frees *ret. Their number, or -errno.
+ * Every thread of the tracked processes, as it is now. The caller frees *ret. Their number, or -errno. Also after
+ * switches__stop(): what it says of waits is as it was then.
  */
-long switches__threads(const struct switches *s, struct thread_wait **ret);
+long switches__look(const struct switches *s, struct thread_look **ret);
 
 #endif /* KRAIT_SAMPLER_SWITCHES_H */

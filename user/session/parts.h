@@ -43,6 +43,7 @@ struct session {
 	struct rlimit old_files; /* before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
 	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
+	__u64 open_waits; /* that lasted beyond the end */
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	bool unwanted; /* session__end() */
 	bool signalled;

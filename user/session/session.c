@@ -12,6 +12,7 @@
 #include "session/child.h"
 #include "session/descriptors.h"
 #include "replay/input_writer.h"
+#include "session/open_waits.h"
 #include "session/parts.h"
 #include "session/shortages.h"
 #include "session/starting.h"
@@ -152,20 +153,34 @@ static void note_ticks(const struct session *s, unsigned event, struct accounts 
 	a->ticks_missed = ticks.missed_here;
 }
 
+/* Waits that last beyond the end. */
+static void take_open_waits(struct session *s)
+{
+	const struct sampler_config *config = &s->config->sampler;
+
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (event_is_off_cpu(&config->events[i]))
+			s->open_waits = open_waits_collect(s->collector, s->processes, s->sampler,
+							   i, config->events[i].period,
+							   s->stopped_ns);
+	}
+}
+
 /* No interrupt comes any more: take what is left and close the books. */
 static void finish(struct session *s)
 {
 	struct profile *p = collector__profile(s->collector);
 	__u64 dropped;
 
-	sampler__stop(s->sampler);
 	s->stopped_ns = earlier(clock_monotonic_ns(), s->end_ns);
+	sampler__stop(s->sampler);
 	drain_rest(s);
 	if (s->anchors)
 		anchor_thread__finish(s->anchors);
 	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
 	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps))
 		return;
+	take_open_waits(s);
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		struct counts *c = profile__counts(p, i);
@@ -177,6 +192,8 @@ static void finish(struct session *s)
 		if (sampler__event_counts(s->sampler, i, &counts))
 			return;
 		a->interrupts = counts.interrupts - a->unwanted + collector__parts(s->collector, i);
+		if (event_is_off_cpu(&c->event))
+			a->interrupts += s->open_waits;
 		a->reasons[REASON_RING_FULL] += counts.ring_full;
 		a->reasons[REASON_NESTED] += counts.nested;
 		/* Of processes, not of perf events: all accounts say it. */
