@@ -19,7 +19,7 @@
 #include "util/bytes.h"
 #include "util/stream.h"
 
-#define BUFFER_SIZE (256U << 10)
+#define BUFFER_SIZE (64U << 10)
 
 struct perf_writer {
 	struct perf_writer_config config;
@@ -27,6 +27,7 @@ struct perf_writer {
 	__u64 *ids; /* of krait's own events: 1, 2 ... */
 	FILE *out, *spool; /* spool: records on their way into a pipe, NULL for a file */
 	struct bytes record; /* scratch */
+	char buffer[BUFFER_SIZE]; /* of the stream: glibc has its own of 4 KiB, whatever size it is asked for */
 	__u64 data_size, flushed_size; /* flushed: as the header in the file says */
 	__u64 first_ns, last_ns;
 };
@@ -115,7 +116,7 @@ int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writ
 			return stream_cause();
 		}
 	}
-	setvbuf(stream(w), NULL, _IOFBF, BUFFER_SIZE);
+	setvbuf(stream(w), w->buffer, _IOFBF, sizeof(w->buffer));
 	*ret = w;
 	return stream_error(stream(w));
 }
@@ -126,6 +127,8 @@ void perf_writer__free(struct perf_writer *w)
 		return;
 	if (w->spool)
 		fclose(w->spool);
+	else
+		setvbuf(w->out, NULL, _IONBF, 0); /* it outlives the buffer */
 	bytes_free(&w->record);
 	free(w->events);
 	free(w->ids);
