@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dso/dso.h"
 #include "perfdata/format.h"
@@ -13,9 +14,16 @@
 #include "util/log.h"
 #include "util/vec.h"
 
+/* A node on the way from the root to the leaf, and the addresses from there to the root, with its own. */
+struct chain_step {
+	__u32 node, to_root;
+};
+
 void chain_free(struct chain *c)
 {
-	free(c->list);
+	free(c->room);
+	free(c->leaves);
+	free(c->path);
 	kernel_names_free(&c->kernel_names);
 	native_names_free(&c->native_names);
 	*c = (struct chain){ 0 };
@@ -26,9 +34,24 @@ __u32 chain_name_cnt(const struct chain *c)
 	return c->kernel_names.cnt + c->native_names.cnt;
 }
 
+/* Growing forgets what chain there was. */
 static int reserve(struct chain *c, __u32 depth)
 {
-	return vec_reserve(c->list, c->cap, depth);
+	__u32 cap = depth * 2;
+
+	if (depth <= c->cap)
+		return 0;
+	c->cap = c->cnt = 0;
+	free(c->room);
+	free(c->leaves);
+	free(c->path);
+	c->room = calloc(cap, sizeof(*c->room));
+	c->leaves = calloc(cap, sizeof(*c->leaves));
+	c->path = calloc(cap, sizeof(*c->path));
+	if (!c->room || !c->leaves || !c->path)
+		return -ENOMEM;
+	c->cap = cap;
+	return 0;
 }
 
 /* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
@@ -36,11 +59,11 @@ static void put_address(struct chain *c, __u64 address, bool kernel)
 {
 	if (c->cnt + 2 > PERF_WRITER_MAX_CHAIN)
 		return;
-	if (!c->cnt || (!kernel && c->list[0] == (__u64)PERF_CONTEXT_KERNEL && !c->in_user))
-		c->list[c->cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+	if (!c->cnt || (!kernel && c->leaves[0] == (__u64)PERF_CONTEXT_KERNEL && !c->in_user))
+		c->leaves[c->cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
 	c->in_user = !kernel;
 	c->has_kernel = c->has_kernel || kernel;
-	c->list[c->cnt++] = address;
+	c->leaves[c->cnt++] = address;
 }
 
 /*
@@ -95,22 +118,60 @@ static void put_frame(struct chain *c, const struct dict *dict, struct dso *dso,
 		put_address(c, dso__address(dso, dict, frame), false);
 }
 
+/*
+ * The addresses from that node to the root stand at the end of the last chain as they do in this one: there,
+ * too, a caller in user mode comes before them. cnt: of the last chain.
+ */
+static bool is_shared(const struct chain *c, __u32 cnt, __u32 node, __u32 depth)
+{
+	const struct chain_step *step = &c->path[depth];
+
+	return c->in_user && depth < c->depth && step->node == node && step->to_root < cnt &&
+	       c->list[cnt - step->to_root - 1] < (__u64)PERF_CONTEXT_MAX;
+}
+
+/* What is new goes in front of what is shared with the last chain. */
+static void put_leaves(struct chain *c, __u32 node, __u32 depth, __u32 shared_depth)
+{
+	__u32 shared = shared_depth ? c->path[shared_depth].to_root : 0, new = c->cnt;
+
+	c->cnt += shared;
+	c->list = c->room + c->cap - c->cnt;
+	memcpy(c->list, c->leaves, new * sizeof(*c->list));
+	for (__u32 d = shared_depth + 1; d <= depth; d++)
+		c->path[d].to_root = c->cnt - c->path[d].to_root;
+	c->node = node;
+	c->depth = depth;
+}
+
 int chain_build(struct chain *c, const struct dict *dict, struct dso *dso,
 		const struct space *space, __u32 node)
 {
-	int err = reserve(c, dict__node_at(dict, node)->depth + 4);
+	__u32 depth = dict__node_at(dict, node)->depth, at = node, d = depth, cnt, image;
+	int err = reserve(c, depth + 4);
 
 	if (err || (c->cnt && c->node == node))
 		return err;
-	c->node = node;
+	cnt = c->cnt;
+	image = c->image;
 	c->cnt = 0;
 	c->image = 0;
 	c->in_user = false;
-	for (; node; node = dict__node_at(dict, node)->parent)
-		put_frame(c, dict, dso, space, dict__node_at(dict, node)->frame);
+	for (; at && !is_shared(c, cnt, at, d); d--) {
+		const struct profile_node *n = dict__node_at(dict, at);
+		__u32 before = c->cnt;
+
+		put_frame(c, dict, dso, space, n->frame);
+		/* Until it is known how many there are: those on the leaf's side. */
+		c->path[d] = (struct chain_step){ at, c->cnt > before ? c->cnt - 1 : before };
+		at = n->parent;
+	}
+	if (at)
+		c->image = image;
 	/* Not even a mark: what found no room in the profile. */
 	if (!c->cnt)
 		put_address(c, dso__address(dso, dict, 0), false);
+	put_leaves(c, node, depth, d);
 	if (c->cnt - 1 > c->max_depth)
 		c->max_depth = c->cnt - 1;
 	return 0;

@@ -3,8 +3,8 @@
  * write_chain.h - a stack of the dictionary as the call chain of a sample: addresses leaf first, with
  * perf's markers where it changes between kernel and user.
  *
- * A frame that has an address keeps it; to any other the DSO gives one. What stack it was is remembered: it
- * often comes again at once.
+ * A frame that has an address keeps it; to any other the DSO gives one. What stack it was is remembered:
+ * mostly the next one is the same, or has the same callers.
  */
 #ifndef KRAIT_PERFDATA_WRITE_CHAIN_H
 #define KRAIT_PERFDATA_WRITE_CHAIN_H
@@ -15,15 +15,19 @@
 #include "dso/kernel_names.h"
 #include "dso/native_names.h"
 
+struct chain_step;
 struct dict;
 struct dso;
 struct space;
 
 /* All zero at first. */
 struct chain {
-	__u64 *list; /* list[0] is a marker */
-	__u32 cnt, cap;
-	__u32 node; /* what it is of */
+	__u64 *list; /* list[0] is a marker; in room, at its end */
+	__u32 cnt;
+	__u64 *room, *leaves; /* leaves: what is new, while it is made */
+	struct chain_step *path; /* by depth */
+	__u32 cap; /* of these three */
+	__u32 node, depth; /* what it is of */
 	__u32 image; /* frame of its process */
 	__u32 max_depth; /* of all so far, markers included */
 	bool has_kernel; /* one so far had addresses of the kernel */
