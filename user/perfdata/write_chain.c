@@ -12,7 +12,6 @@
 #include "proc/space.h"
 #include "profile/dict.h"
 #include "util/log.h"
-#include "util/vec.h"
 
 /* A node on the way from the root to the leaf, and the addresses from there to the root, with its own. */
 struct chain_step {

@@ -15,10 +15,19 @@ struct frame;
 struct process;
 struct profile;
 
+/* Places that were named lately: most samples are of one. */
+#define NAMING_MEMO_BITS 9
+struct naming_memo {
+	__u64 node; /* tag in the dictionary */
+	__u32 parent, code; /* ids there */
+	__s32 instr_off;
+};
+
 /* All zeroes at first, but for the profile. */
 struct naming {
 	struct profile *profile; /* borrowed */
 	unsigned logged;
+	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };
 
 /* The node of the frame below that of its caller; the caller's own where it shall not be seen. */

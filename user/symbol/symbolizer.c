@@ -428,6 +428,8 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 	}
 	*ret_code = (struct code_symbol){ e->body.qualname, e->body.filename, e->head.first_line,
 					  e->serial,	    &e->body.lines,   &e->tag };
+	if (!ret_position)
+		return SYMBOL_OK;
 	if (e->last_instr_off != query->instr_off) {
 		e->last_position = position_of(e, query->instr_off);
 		e->last_instr_off = query->instr_off;

@@ -65,7 +65,7 @@ void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 
 /*
  * Resolves one frame. SYMBOL_OK fills both; otherwise neither is touched. *ret_position has -1 for
- * what the line table does not say.
+ * what the line table does not say; NULL: it is not wanted.
  */
 enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_query *query,
 				       struct code_symbol *ret_code,
