@@ -226,11 +226,13 @@ struct anchor {
 	/* the program */
 	__u32 state; /* enum anchor_state */
 	__u64 state_epoch; /* the epoch that the state belongs to */
-	__u32 deltas; /* since the last audit */
+	__u32 deltas; /* so far, of whatever thread, modulo 2^32 */
+	__u32 delta_frames; /* that they have carried */
+	__u32 audited; /* deltas when the last audit was */
 	__u32 depth; /* nodes of the last walk that met the anchor and went to the root */
 	__u64 addrs[KRAIT_ANCHOR_FRAMES]; /* the anchor, its caller ... to the first entry frame */
 };
-_Static_assert(sizeof(struct anchor) == 48 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");
+_Static_assert(sizeof(struct anchor) == 56 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");
 
 enum anchor_state {
 	ANCHOR_WRITTEN, /* nobody has met it yet */

@@ -120,7 +120,7 @@ static __always_inline void anchor_plan_audit(const struct anchor *a, struct anc
 
 	if (a->depth > ANCHOR_AUDIT_DEPTH)
 		due = due * a->depth / ANCHOR_AUDIT_DEPTH;
-	p->audit = due && a->deltas + 1 >= due;
+	p->audit = due && (__u32)(a->deltas - a->audited) + 1 >= due;
 }
 
 /*
@@ -189,10 +189,11 @@ static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *
 	if (p->delta && !p->audit) {
 		p->note = ANCHOR_NOTE_DELTA;
 		a->deltas++;
+		a->delta_frames += w->frame_cnt;
 	} else if (p->delta) {
 		p->note = ANCHOR_NOTE_AUDIT;
 		a->depth = w->frame_cnt;
-		a->deltas = 0;
+		a->audited = a->deltas;
 	} else if (p->confirm) {
 		a->depth = w->frame_cnt;
 		copy_words(a->addrs, w->chain, w->chain_cnt, KRAIT_ANCHOR_FRAMES);

@@ -137,6 +137,43 @@ static void test_what_the_kernel_took_back_is_skipped(void **state)
 	queue__free(q);
 }
 
+/* Runs of records for the first reader alone, as long as a commit or within one. */
+static void test_others_pass_over_what_is_marked(void **state)
+{
+	struct queue *q = queue__new(BOUND, 2);
+	struct queue_head *run, *last;
+	size_t room, stride;
+	char *to = queue__room(q, 5 * 32, &room);
+
+	assert_non_null(to);
+	stride = queue_stride(&(struct queue_head){ .size = 8 });
+	for (__u64 number = 0; number < 5; number++) {
+		*(struct queue_head *)(to + number * stride) = (struct queue_head){ .size = 8 };
+		memcpy(to + number * stride + sizeof(*run), &number, sizeof(number));
+	}
+	run = (struct queue_head *)(to + stride);
+	last = (struct queue_head *)(to + 4 * stride);
+	queue_skip(run, stride);
+	queue_skip(run, stride);
+	queue_skip(last, stride);
+	queue__commit(q, 5 * stride);
+	for (__u64 number = 0; number < 5; number++) {
+		const __u64 *data = queue__peek(q, 0, &room);
+
+		assert_true(data && *data == number);
+		queue__pop(q, 0);
+	}
+	for (__u64 number = 0; number < 5; number += 3) {
+		const __u64 *data = queue__peek(q, 1, &room);
+
+		assert_true(data && *data == number);
+		queue__pop(q, 1);
+	}
+	assert_null(queue__peek(q, 1, &room));
+	assert_int_equal(queue__waiting(q, 1), 0);
+	queue__free(q);
+}
+
 static void test_end(void **state)
 {
 	struct queue *q = queue__new(BOUND, 2);
@@ -264,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_memory_goes_back),
 		cmocka_unit_test(test_each_reader_at_its_own_pace),
 		cmocka_unit_test(test_what_the_kernel_took_back_is_skipped),
+		cmocka_unit_test(test_others_pass_over_what_is_marked),
 		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_only_sleepers_are_woken),
 		cmocka_unit_test(test_waiting_for_room_ends),

@@ -99,6 +99,16 @@ void anchors__complete(struct anchors *a, int index, __u64 seq)
 	set_epoch(&a->map[index], ++a->last_epoch);
 }
 
+struct anchor_deltas anchors__deltas(const struct anchors *a, int index)
+{
+	const struct anchor *anchor = &a->map[index];
+
+	return (struct anchor_deltas){
+		.cnt = __atomic_load_n(&anchor->deltas, __ATOMIC_RELAXED),
+		.frames = __atomic_load_n(&anchor->delta_frames, __ATOMIC_RELAXED),
+	};
+}
+
 __u64 anchors__refused(const struct anchors *a, unsigned owner)
 {
 	return quota__refused(a->quota, owner);

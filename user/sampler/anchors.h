@@ -36,6 +36,12 @@ void anchors__begin(struct anchors *a, int index, __u64 tstate_addr, const __u64
 /* It is done. seq: what last_profiled_frame_seq was right before. */
 void anchors__complete(struct anchors *a, int index, __u64 seq);
 
+/* How many deltas the kernel has sent by this anchor, whoever had it, and their frames; modulo 2^32. */
+struct anchor_deltas {
+	__u32 cnt, frames;
+};
+struct anchor_deltas anchors__deltas(const struct anchors *a, int index) __attribute__((nonnull));
+
 /* No deltas from here on, until the next write. */
 void anchors__stop(struct anchors *a, int index);
 

@@ -237,18 +237,28 @@ static bool move_on(struct queue *q, struct cursor *c)
 	return true;
 }
 
+static void advance(struct cursor *c, size_t bytes)
+{
+	c->pos += bytes;
+	__atomic_store_n(&c->passed, c->passed + bytes, __ATOMIC_RELAXED);
+}
+
 const void *queue__peek(struct queue *q, unsigned cursor, size_t *ret_size)
 {
 	struct cursor *c = &q->cursors[cursor];
 	const struct queue_head *head;
 
-	for (;; queue__pop(q, cursor)) {
+	for (;;) {
 		while (c->pos == __atomic_load_n(&c->chunk->end, __ATOMIC_ACQUIRE)) {
 			if (!move_on(q, c))
 				return NULL;
 		}
 		head = (const struct queue_head *)(c->chunk->data + c->pos);
-		if (!(head->size & BPF_RINGBUF_DISCARD_BIT))
+		if (cursor && head->skip)
+			advance(c, head->skip);
+		else if (head->size & BPF_RINGBUF_DISCARD_BIT)
+			queue__pop(q, cursor);
+		else
 			break;
 	}
 	*ret_size = queue_record_size(head);
@@ -258,10 +268,8 @@ const void *queue__peek(struct queue *q, unsigned cursor, size_t *ret_size)
 void queue__pop(struct queue *q, unsigned cursor)
 {
 	struct cursor *c = &q->cursors[cursor];
-	size_t stride = queue_stride((const struct queue_head *)(c->chunk->data + c->pos));
 
-	c->pos += stride;
-	__atomic_store_n(&c->passed, c->passed + stride, __ATOMIC_RELAXED);
+	advance(c, queue_stride((const struct queue_head *)(c->chunk->data + c->pos)));
 }
 
 bool queue__is_over(struct queue *q, unsigned cursor)

@@ -4,8 +4,9 @@
  * each reader at its own pace.
  *
  * One thread puts records in, in the kernel's framing (a header of 8 bytes, then the record, padded to
- * 8 bytes); each cursor belongs to one thread that reads all of them. Memory comes in chunks, as many
- * as are needed, and goes back when every cursor has passed.
+ * 8 bytes); each cursor belongs to one thread, the first to one that reads all of them, the others to
+ * those who pass over what is marked as of no use to them. Memory comes in chunks, as many as are needed,
+ * and goes back when every cursor has passed.
  *
  * Must hold: no record is changed, dropped or overtaken; never more than the bound is held; a slow
  * reader delays the one that puts in, never another reader.
@@ -26,7 +27,7 @@ struct queue;
 /* Header of a record, as the kernel's ring buffer has it. */
 struct queue_head {
 	__u32 size; /* of the record, without this header and the padding; flags above it */
-	__u32 pad_;
+	__u32 skip; /* bytes from here on that cursors other than the first pass over; 0 none */
 };
 
 static inline __u32 queue_record_size(const struct queue_head *head)
@@ -38,6 +39,14 @@ static inline __u32 queue_record_size(const struct queue_head *head)
 static inline size_t queue_stride(const struct queue_head *head)
 {
 	return (sizeof(*head) + queue_record_size(head) + 7) / 8 * 8;
+}
+
+/*
+ * So many bytes more from this record on, before they are committed, are of use to the first cursor alone.
+ */
+static inline void queue_skip(struct queue_head *head, size_t bytes)
+{
+	head->skip += (__u32)bytes;
 }
 
 /* bytes_max: rounded down to chunks, at least two. cursor_cnt: 1 to QUEUE_CURSORS. NULL and errno. */
@@ -52,7 +61,7 @@ void queue__free(struct queue *q);
  * while the bound is reached or there is no memory.
  */
 void *queue__room(struct queue *q, size_t least, size_t *ret_room);
-/* That many bytes, whole records with their headers, are there now. */
+/* That many bytes, whole records with their headers, are there now; each header says what to skip. */
 void queue__commit(struct queue *q, size_t bytes);
 /* Sleeps until a reader has given memory back, or for so many milliseconds. */
 void queue__wait_room(struct queue *q, int timeout_ms);

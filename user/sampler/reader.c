@@ -17,6 +17,11 @@
 #define NS_PER_MS 1000000ULL
 /* Records wait at most this long: short enough that a process is mostly still there to be read. */
 #define TURN_NS (50 * NS_PER_MS)
+/*
+ * Turns grow to this while all that comes is some samples of threads that are known: most of what a sample
+ * costs at 997 Hz is to wake up for it. A process event, and a stack that is deep for the first time, wake us.
+ */
+#define QUIET_TURN_NS (200 * NS_PER_MS)
 /* The same while a new thread's first samples come, and how long that is after each of them. */
 #define SHORT_TURN_NS (6 * NS_PER_MS)
 #define SHORT_TURNS_NS (100 * NS_PER_MS)
@@ -37,7 +42,7 @@ struct reader {
 	int fd; /* readable when there is an order */
 	enum order order;
 	/* of the thread */
-	__u64 short_until_ns, main_woken_ns;
+	__u64 short_until_ns, turn_ns, main_woken_ns;
 };
 
 static enum order order_of(const struct reader *r)
@@ -78,11 +83,23 @@ static void wait_for_work(struct reader *r, __u64 now_ns)
 		{ .fd = r->fd, .events = POLLIN },
 	};
 	struct timespec timeout = {
-		.tv_nsec = (long)(now_ns < r->short_until_ns ? SHORT_TURN_NS : TURN_NS),
+		.tv_nsec = (long)(now_ns < r->short_until_ns ? SHORT_TURN_NS : r->turn_ns),
 	};
 
 	if (ppoll(fds, 2, &timeout, NULL) > 0 && fds[0].revents)
 		ring__woken(r->ring);
+}
+
+static void choose_turn(struct reader *r, const struct ring_moved *m, __u64 now_ns)
+{
+	bool quiet = !m->news && !m->newcomer && !m->deep && m->bytes < QUEUE_CHUNK;
+
+	if (m->newcomer)
+		r->short_until_ns = now_ns + SHORT_TURNS_NS;
+	if (!quiet)
+		r->turn_ns = TURN_NS;
+	else if (r->turn_ns < QUIET_TURN_NS)
+		r->turn_ns *= 2;
 }
 
 static void *reader_main(void *arg)
@@ -92,13 +109,13 @@ static void *reader_main(void *arg)
 	enum order order;
 	__u64 now_ns;
 
+	r->turn_ns = TURN_NS;
 	do {
 		/* Before the move: what was there when the order came is moved. */
 		order = order_of(r);
 		ring__move(r->ring, r->queue, &moved);
 		now_ns = clock_monotonic_ns();
-		if (moved.newcomer)
-			r->short_until_ns = now_ns + SHORT_TURNS_NS;
+		choose_turn(r, &moved, now_ns);
 		wake_readers(r, &moved, now_ns);
 		if (moved.full)
 			queue__wait_room(r->queue, FULL_WAIT_MS);

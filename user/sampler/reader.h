@@ -5,7 +5,7 @@
  *
  * It sleeps until the kernel wakes it (a process event, a new thread, much to read) or a turn is over.
  * Turns are short while there are threads that nobody has seen before: they shall get their anchors
- * soon.
+ * soon. They are long while nothing is new.
  *
  * Must hold: it calls nothing that waits for another process, a disk or the other threads, but for
  * room in the queue.
@@ -20,7 +20,7 @@ struct ring;
 /* Who reads what, of the queue's cursors. */
 enum reader_cursor {
 	CURSOR_MAIN, /* every record */
-	CURSOR_ANCHORS, /* looks at samples only; there where anchors are wanted */
+	CURSOR_ANCHORS, /* what an anchor may depend on; there where anchors are wanted */
 };
 
 /* Starts the thread. Borrows both until reader__free(). NULL and errno on failure. */

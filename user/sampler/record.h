@@ -48,6 +48,15 @@ static inline bool record_is_task(__u16 type)
 	return false;
 }
 
+/*
+ * One that an anchor may shorten, because it carries that many frames, or that says what has become of one.
+ * Of others nobody who places anchors needs to know more than the kernel counts.
+ */
+static inline bool record_is_for_anchors(const struct record_sample *record, __u32 worth)
+{
+	return record->cnt[SECTION_FRAMES] >= worth || record->anchor > ANCHOR_NOTE_DELTA;
+}
+
 /* data is 8-byte aligned, as the ring buffer delivers it. */
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size);
 

@@ -21,6 +21,7 @@ struct ring {
 	const unsigned long *produced; /* the kernel's, before the data */
 	const char *data; /* mapped twice in a row, so that no record is in two pieces */
 	struct owner_books *books;
+	__u32 anchor_worth;
 	int fd; /* epoll: readable only when the kernel says so, not whenever there is a record */
 };
 
@@ -49,7 +50,7 @@ static int watch(struct ring *r, int map_fd)
 	return 0;
 }
 
-struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books)
+struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books, __u32 anchor_worth)
 {
 	struct ring *r = calloc(1, sizeof(*r));
 	int err;
@@ -59,6 +60,7 @@ struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books)
 	r->page = (size_t)sysconf(_SC_PAGESIZE);
 	r->bytes = bytes;
 	r->books = books;
+	r->anchor_worth = anchor_worth;
 	r->fd = -1;
 	err = map_pages(r, map_fd);
 	if (!err)
@@ -129,36 +131,56 @@ static void note_owner(const struct ring *r, struct refund *refund, __u32 owner,
 	refund->bytes += share_ring_bytes(size);
 }
 
-/* Little is checked here: what is wrong about a record its readers find. */
-static void note(const struct ring *r, struct ring_moved *m, struct refund *refund,
+/*
+ * Little is checked here: what is wrong about a record its readers find. True where those who place
+ * anchors want it.
+ */
+static bool note(const struct ring *r, struct ring_moved *m, struct refund *refund,
 		 const struct queue_head *head)
 {
 	const struct record_header *header = (const struct record_header *)(head + 1);
 	const struct record_sample *record = (const struct record_sample *)header;
+	__u32 size = queue_record_size(head);
+	bool for_anchors;
 
-	if (queue_record_size(head) >= sizeof(*header))
-		note_owner(r, refund, header->owner, queue_record_size(head));
-	if (queue_record_size(head) < sizeof(*record) || record->type != RECORD_SAMPLE) {
+	if (size < sizeof(*header))
+		return false;
+	note_owner(r, refund, header->owner, size);
+	if (size < sizeof(*record) || header->type != RECORD_SAMPLE) {
 		m->task = m->task || record_is_task(header->type);
-		return;
+		m->news = true;
+		return record_is_task(header->type);
 	}
 	m->newcomer = m->newcomer || !(record->flags & SAMPLE_HAS_SLOT);
-	m->deep = m->deep || record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH ||
-		  record->anchor > ANCHOR_NOTE_DELTA;
+	for_anchors = record_is_for_anchors(record, r->anchor_worth);
+	/* That all is as it was is no hurry. */
+	m->deep = m->deep || (for_anchors && record->anchor != ANCHOR_NOTE_AUDIT);
+	return for_anchors;
 }
 
-/* Bytes of whole records from pos on, at most room. */
-static size_t measure(const struct ring *r, unsigned long pos, unsigned long end, size_t room,
-		      struct ring_moved *m)
+/*
+ * Copies whole records from pos on, at most room bytes, and marks runs of those that only the first reader
+ * wants. Bytes copied.
+ */
+static size_t copy(const struct ring *r, unsigned long pos, unsigned long end, char *to,
+		   size_t room, struct ring_moved *m)
 {
+	struct queue_head *run = NULL;
 	struct refund refund = { 0 };
 	size_t bytes = 0, stride;
 
 	while (pos + bytes < end && is_there(r, pos + bytes)) {
+		struct queue_head *head = (struct queue_head *)(to + bytes);
+
 		stride = queue_stride(head_at(r, pos + bytes));
 		if (bytes + stride > room)
 			break;
-		note(r, m, &refund, head_at(r, pos + bytes));
+		memcpy(head, head_at(r, pos + bytes), stride);
+		head->skip = 0;
+		if (note(r, m, &refund, head))
+			run = NULL;
+		else
+			queue_skip(run ? run : (run = head), stride);
 		bytes += stride;
 	}
 	pay(r, &refund);
@@ -177,8 +199,7 @@ void ring__move(struct ring *r, struct queue *queue, struct ring_moved *ret)
 		ret->full = !to;
 		if (!to)
 			return;
-		bytes = measure(r, pos, end, room, ret);
-		memcpy(to, head_at(r, pos), bytes);
+		bytes = copy(r, pos, end, to, room, ret);
 		pos += bytes;
 		__atomic_store_n(r->consumed, pos, __ATOMIC_RELEASE);
 		queue__commit(queue, bytes);

@@ -24,15 +24,17 @@ struct ring_moved {
 	size_t bytes;
 	bool full; /* the queue had no room: there is more */
 	bool task; /* a process or thread came, changed or went */
+	bool news; /* something other than samples */
 	bool newcomer; /* a sample of a thread that has no slot yet */
 	bool deep; /* a sample that an anchor may be worth, or that says something of one */
 };
 
 /*
  * map_fd: of the map, borrowed; bytes: its size. books: borrowed, what is moved is no longer held in the
- * ring by its owner. NULL and errno on failure.
+ * ring by its owner. anchor_worth: frames that a record must have for those who place anchors to look at it.
+ * NULL and errno on failure.
  */
-struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books);
+struct ring *ring__new(int map_fd, size_t bytes, struct owner_books *books, __u32 anchor_worth);
 void ring__free(struct ring *r);
 
 /* Readable when the kernel has woken its reader since the last look (ring__woken()). */

@@ -88,7 +88,8 @@ static int prepare_records(struct sampler *s)
 {
 	struct bpf_map *map = s->skel->maps.ring;
 
-	s->ring = ring__new(bpf_map__fd(map), bpf_map__max_entries(map), s->books);
+	s->ring = ring__new(bpf_map__fd(map), bpf_map__max_entries(map), s->books,
+			    s->config.anchor_worth);
 	s->queue = queue__new(QUEUE_BYTES, s->config.anchors ? 2 : 1);
 	return s->ring && s->queue ? 0 : -1;
 }

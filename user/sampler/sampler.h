@@ -34,6 +34,7 @@ struct sampler_config {
 	__u64 unwind_bytes; /* memory for rows, at most; 0: the usual */
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
 	bool anchors; /* somebody will read the queue for them: see sampler__queue() */
+	__u32 anchor_worth; /* the frames that a record has to have for that: see ring__new() */
 	bool native, kernel; /* also take native frames of user mode, and those of the kernel */
 };
 

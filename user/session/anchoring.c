@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sampler/anchors.h"
+#include "sampler/record.h"
 #include "session/anchoring_parts.h"
 #include "util/cleanup.h"
 #include "util/log.h"
@@ -253,13 +254,6 @@ static void consider(struct anchoring *a, struct anchored *t, const struct recor
 	}
 }
 
-/* Shorter by an anchor only if it carries some frames, and news of one only if it says so. */
-static bool matters(const struct record_sample *record)
-{
-	return record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH ||
-	       record->anchor > ANCHOR_NOTE_DELTA;
-}
-
 void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 		       const struct frame *frames)
 {
@@ -267,11 +261,11 @@ void anchoring__sample(struct anchoring *a, const struct record_sample *record,
 	struct stack *stack;
 	int err;
 
-	if (!t)
+	if (!t || !record_is_for_anchors(record, KRAIT_ANCHOR_WORTH))
 		return;
-	if (!matters(record)) {
-		placement_skip(&t->placement, record->cnt[SECTION_FRAMES]);
-		return;
+	if (record->anchor == ANCHOR_NOTE_DELTA) {
+		t->deltas.cnt++;
+		t->deltas.frames += record->cnt[SECTION_FRAMES];
 	}
 	err = stacks__merge(a->stacks, &t->stack, record, frames, &stack);
 	if (err == -ESTALE)

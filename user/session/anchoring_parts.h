@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
+#include "sampler/anchors.h"
 #include "session/anchoring.h"
 #include "stack/placement.h"
 #include "stack/stacks.h"
@@ -55,6 +56,7 @@ struct anchored {
 	__u64 watch_ns, watch_until_ns;
 	__u64 tstate_addr, interp_addr, thread_ptr; /* as the last sample said */
 	struct placement placement;
+	struct anchor_deltas deltas; /* that placement has taken in, as the anchor counts them */
 	TAILQ_ENTRY(anchored) of_process;
 	UT_hash_handle hh;
 };

@@ -69,6 +69,7 @@ static int prepare(struct anchoring *a, struct anchored *t)
 	t->index = anchors__take(a->anchors, t->owner);
 	if (t->index < 0)
 		return t->index;
+	t->deltas = anchors__deltas(a->anchors, t->index);
 	err = a->access.tie(a->access.ctx, t->slot, t->tid, t->start_ns, (__u32)t->index);
 	if (err) {
 		anchors__give_back(a->anchors, t->index);
@@ -95,6 +96,17 @@ static void on_look(struct anchoring *a, struct anchored *t, int result,
 		t->hold = HOLD_FRESH;
 }
 
+/* Those that were too short to be read here: the kernel has counted them. */
+static void take_in_deltas(struct anchoring *a, struct anchored *t)
+{
+	struct anchor_deltas now = anchors__deltas(a->anchors, t->index);
+	__u32 cnt = now.cnt - t->deltas.cnt, frames = now.frames - t->deltas.frames;
+
+	if ((__s32)cnt > 0 && (__s32)frames > 0)
+		placement_skip(&t->placement, cnt, frames);
+	t->deltas = now;
+}
+
 static void on_written(struct anchoring *a, struct anchored *t, int result,
 		       const struct probe_anchor_state *state)
 {
@@ -104,6 +116,7 @@ static void on_written(struct anchoring *a, struct anchored *t, int result,
 		anchors__complete(a->anchors, t->index, state->seq);
 		a->stats.writes++;
 		t->hold = HOLD_OWNED;
+		take_in_deltas(a, t);
 		placement_written(&t->placement, now_ns);
 	} else if (result == -EBUSY) {
 		anchored_watch(a, t, now_ns);

@@ -19,6 +19,7 @@
 #include "session/parts.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
+#include "stack/placement.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/native_files.h"
 #include "symbol/symbolizer.h"
@@ -198,6 +199,26 @@ static void log_the_rest(struct session *s)
 		kernel_symbols__tap(natives->kernel_symbols, input_writer_kernel, s->inputs);
 }
 
+/*
+ * Frames that a record must have for an anchor to be worth writing: with fewer, all that a thread could have
+ * at these rates would not be enough.
+ */
+static __u32 anchor_worth(const struct session_config *config)
+{
+	__u64 hz = 0, frames;
+
+	for (unsigned i = 0; i < config->sampler.event_cnt; i++) {
+		if (!config->sampler.events[i].frequency)
+			return KRAIT_ANCHOR_WORTH;
+		hz += config->sampler.events[i].frequency;
+	}
+	/* A tenth less, since rates are taken from a few samples. */
+	frames = hz ? PLACEMENT_WORTH_FRAMES * 9 / 10 / hz : 0;
+	if (config->anchors == ANCHOR_MODE_ON || frames < KRAIT_ANCHOR_WORTH)
+		return KRAIT_ANCHOR_WORTH;
+	return frames < KRAIT_MAX_FRAMES ? (__u32)frames : KRAIT_MAX_FRAMES;
+}
+
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler;
@@ -242,6 +263,7 @@ static int build(struct session *s, struct error *err)
 		s->starting = starting__new(STDERR_FILENO);
 	sampler.follow_all = s->config->all;
 	sampler.anchors = s->config->anchors != ANCHOR_MODE_OFF;
+	sampler.anchor_worth = anchor_worth(s->config);
 	sampler.native = s->config->collector.natives.native;
 	sampler.kernel = s->config->collector.natives.kernel;
 	s->sampler = sampler__new(&sampler, &handler, err);

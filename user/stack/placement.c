@@ -80,9 +80,9 @@ int placement_observe(struct placement *p, const struct placement_sample *s, boo
 	return candidate;
 }
 
-void placement_skip(struct placement *p, __u32 emitted)
+void placement_skip(struct placement *p, __u32 samples, __u32 emitted)
 {
-	p->samples_since_write++;
+	p->samples_since_write += samples;
 	p->emitted_since_write += emitted;
 }
 

@@ -48,8 +48,8 @@ struct placement_sample {
  * saves little (--anchors on).
  */
 int placement_observe(struct placement *p, const struct placement_sample *sample, bool always);
-/* A sample that carried so few frames that it was not looked at. */
-void placement_skip(struct placement *p, __u32 emitted);
+/* Samples that carried so few frames that they were not looked at, and all those frames. */
+void placement_skip(struct placement *p, __u32 samples, __u32 emitted);
 /* An anchor was written (or was refused: then it is not tried again for a while). */
 void placement_written(struct placement *p, __u64 now_ns);
 void placement_pause(struct placement *p, __u64 now_ns, __u64 pause_ns);
