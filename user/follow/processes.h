@@ -28,6 +28,7 @@ struct context;
 struct filter;
 struct input_writer;
 struct modules;
+struct made_code;
 struct native;
 struct native_files;
 struct probed;
@@ -67,6 +68,9 @@ struct process {
 	__u64 unwind_pause_ns; /* between two such looks */
 	bool unwind_waits; /* there are files whose rows are still to be read */
 	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
+	__u64 unwind_seen; /* of the space that they were made of */
+	struct made_code *made; /* session/made_code.h; NULL: there is none */
+	__u64 made_number; /* no other process of the recording has that one */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	struct tables tables; /* that it publishes beside its runtime */
 	struct thread_list threads; /* that were sampled */

@@ -146,9 +146,9 @@ const struct mapping *code_list_find(const struct code_list *l, __u64 addr)
 	return cnt && addr < l->code[cnt - 1].end ? &l->code[cnt - 1] : NULL;
 }
 
-bool code_list_is_data(const struct code_list *l, __u64 addr)
+const struct code_list_range *code_list_data(const struct code_list *l, __u64 addr)
 {
 	size_t cnt = sorted_below(l->data_cnt, i, l->data[i].start <= addr);
 
-	return cnt && addr < l->data[cnt - 1].end;
+	return cnt && addr < l->data[cnt - 1].end ? &l->data[cnt - 1] : NULL;
 }

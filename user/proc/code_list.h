@@ -50,7 +50,8 @@ void code_list_free(struct code_list *l, struct quota *q);
 
 /* NULL: no code. */
 const struct mapping *code_list_find(const struct code_list *l, __u64 addr);
-bool code_list_is_data(const struct code_list *l, __u64 addr);
+/* The memory that is no code around an address; NULL: it is in none. */
+const struct code_list_range *code_list_data(const struct code_list *l, __u64 addr);
 /* Another one for other mappings of code. */
 __u64 code_list_digest(const struct code_list *l);
 

@@ -325,7 +325,18 @@ const struct mapping *space__find(const struct space *s, __u64 addr)
 
 bool space__is_data(const struct space *s, __u64 addr)
 {
-	return code_list_is_data(&s->list, addr);
+	return code_list_data(&s->list, addr);
+}
+
+bool space__data(const struct space *s, __u64 addr, __u64 *ret_start, __u64 *ret_end)
+{
+	const struct code_list_range *r = code_list_data(&s->list, addr);
+
+	if (!r)
+		return false;
+	*ret_start = r->start;
+	*ret_end = r->end;
+	return true;
 }
 
 const struct mapping *space__mappings(const struct space *s, unsigned *ret_cnt)

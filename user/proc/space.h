@@ -59,6 +59,8 @@ bool space__is_reported(const struct space *s);
 /* The mapping of code that has that address, as far as is known; NULL none. Good until the next change. */
 const struct mapping *space__find(const struct space *s, __u64 addr);
 bool space__is_data(const struct space *s, __u64 addr);
+/* Memory that is no code, all in one piece, around an address; false: it is in none. */
+bool space__data(const struct space *s, __u64 addr, __u64 *ret_start, __u64 *ret_end);
 /* All mappings of code, by address; good until the next change. */
 const struct mapping *space__mappings(const struct space *s, unsigned *ret_cnt);
 /* Another one after every change of the mappings, and for other mappings. */

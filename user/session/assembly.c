@@ -272,7 +272,7 @@ static int build(struct session *s, struct error *err)
 	if (s->inputs)
 		log_the_rest(s);
 	if (sampler.native) {
-		s->unwinding = unwinding__new(s->sampler);
+		s->unwinding = unwinding__new(s->sampler, s->native_files);
 		if (!s->unwinding)
 			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	}

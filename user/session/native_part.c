@@ -31,6 +31,7 @@ struct native_part {
 	bool guessed[KRAIT_MAX_NATIVE];
 	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
 	__u32 native_cnt;
+	bool missed_made; /* it goes through code without rows that the process has made */
 	const __u64 *kernel;
 	struct join join;
 };
@@ -88,12 +89,16 @@ static void take_natives(struct native_part *m, struct native *native,
 		record__section(record, SECTION_NATIVE, &m->native_cnt);
 	bool by_fp;
 
+	m->missed_made = false;
 	for (__u32 i = 0; i < m->native_cnt; i++) {
 		m->natives[i] = (struct native_frame){ natives[i].ip,
 						       natives[i].frame_addr & ~NATIVE_BY_FP };
 		by_fp = i && natives[i - 1].frame_addr & NATIVE_BY_FP;
 		/* Where a row has led to is code, as the leaf is. */
 		m->modules[i] = native__module(native, place_of(m, i), record->time_ns, by_fp);
+		if (m->modules[i] && !*module__name(m->modules[i]) &&
+		    (!natives[i].frame_addr || natives[i].frame_addr & NATIVE_BY_FP))
+			m->missed_made = true;
 		if (!m->modules[i] && by_fp) {
 			m->natives[i - 1].frame_addr = 0;
 			m->native_cnt = i;
@@ -168,6 +173,8 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 			unwinding__update(m->unwinding, p, record->time_ns);
 		if (m->unwinding && (reason == NATIVE_NO_FRAME_POINTER || reason == NATIVE_NO_ROWS))
 			unwinding__missed(m->unwinding, p, record->time_ns);
+		if (m->unwinding && m->missed_made)
+			unwinding__missed_made(m->unwinding, p, record->time_ns);
 		find_made_code(m);
 		space__mappings(p->space, &mapping_cnt);
 		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT) {

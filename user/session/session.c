@@ -115,8 +115,8 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	if (is_over(s, now_ns))
 		return false;
 	until_ns = earlier(s->upkept_ns + UPKEEP_NS, now_ns + timeout_ns);
-	if (s->unwinding && unwinding__step(s->unwinding, now_ns))
-		until_ns = now_ns;
+	if (s->unwinding)
+		until_ns = earlier(until_ns, unwinding__step(s->unwinding, now_ns));
 	wait_for_work(s, earlier(earlier(until_ns, s->end_ns), s->retry_ns));
 	sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
 	now_ns = clock_monotonic_ns();

@@ -15,13 +15,16 @@
 #include "follow/processes.h"
 #include "sampler/sampler.h"
 #include "proc/modules.h"
+#include "session/made_code.h"
 #include "session/unwind_files.h"
 #include "symbol/native.h"
 #include "unwind/elf_rows.h"
 #include "unwind/tables.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/hash.h"
 #include "util/log.h"
+#include "util/quota.h"
 #include "util/vec.h"
 
 #define VDSO "[vdso]"
@@ -40,6 +43,9 @@
 #define START_PATIENCE_NS 500000000ULL
 /* The same at one go, later on: records wait meanwhile. */
 #define STEP_PATIENCE_NS 20000000ULL
+/* Until files are asked for again that could not be read now: at first, and at most. */
+#define AGAIN_NS 20000000ULL
+#define AGAIN_RARE_NS 1000000000ULL
 
 /* Mappings that one or more processes have. */
 struct shared_space {
@@ -55,15 +61,19 @@ struct unwinding {
 	struct sampler *sampler;
 	struct unwind_tables *tables;
 	struct unwind_files *files;
+	struct quota *made_words;
+	struct native_files *native_files; /* borrowed */
+	__u64 made_cnt; /* processes with made code so far */
 	struct shared_space *spaces;
 	struct unwind_mapping list[UNWIND_MAPPINGS_MAX];
 	struct process **waiting; /* whose files' rows are still to be read */
 	unsigned waiting_cnt, waiting_cap;
+	__u64 step_ns, again_ns; /* the next step; the pause before it, 0 none */
 	bool started;
 	__u64 waited_ns; /* for rows, before the start */
 };
 
-struct unwinding *unwinding__new(struct sampler *sampler)
+struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *native_files)
 {
 	struct unwinding *u = calloc(1, sizeof(*u));
 
@@ -71,10 +81,12 @@ struct unwinding *unwinding__new(struct sampler *sampler)
 		return NULL;
 	u->sampler = sampler;
 	u->tables = sampler__unwind_tables(sampler);
+	u->native_files = native_files;
 	u->files = unwind_files__new(u->tables);
-	if (u->files)
+	u->made_words = quota__new(MADE_WORDS_MAX, MADE_WORDS_MAX / 8);
+	if (u->files && u->made_words)
 		return u;
-	free(u);
+	unwinding__free(u);
 	return NULL;
 }
 
@@ -95,6 +107,7 @@ void unwinding__free(struct unwinding *u)
 		free_space(s);
 	}
 	unwind_files__free(u->files);
+	quota__free(u->made_words);
 	free(u->waiting);
 	free(u);
 }
@@ -194,10 +207,15 @@ static bool settle_file(struct unwinding *u, struct process *p, const struct map
 	return true;
 }
 
-/* Every stack goes through these. */
-static bool is_common(const struct mapping *m)
+/* Which files come first: those that every stack goes through, then the many small ones. */
+#define TURNS 4
+static int turn_of(const struct mapping *m)
 {
-	return module__origin(m->module) != ORIGIN_OTHER || !strcmp(module__name(m->module), VDSO);
+	__u64 size = m->end - m->start;
+
+	if (module__origin(m->module) != ORIGIN_OTHER || !strcmp(module__name(m->module), VDSO))
+		return 0;
+	return size < 256 << 10 ? 1 : size < 4 << 20 ? 2 : 3;
 }
 
 /* ---- processes that wait for rows --------------------------------------------------------------- */
@@ -224,25 +242,36 @@ static void wait_for_rows(struct unwinding *u, struct process *p)
 	p->unwind_waits = true;
 }
 
-/* Those of its files that have none yet, common ones first, until then (CLOCK_MONOTONIC). */
-static void settle_files(struct unwinding *u, struct process *p, __u64 now_ns, __u64 until_ns)
+/*
+ * Those of its files that have none yet, until then (CLOCK_MONOTONIC). True: some of them have rows now. What is
+ * left waits.
+ */
+static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, __u64 until_ns)
 {
+	bool some = false, left = false;
 	const struct mapping *list;
 	unsigned cnt;
 
 	list = space__mappings(p->space, &cnt);
-	for (int common = 1; common >= 0; common--) {
+	for (int turn = 0; turn < TURNS; turn++) {
 		for (unsigned i = 0; i < cnt; i++) {
-			if (is_common(&list[i]) != common || is_settled(u, &list[i]))
+			if (turn_of(&list[i]) != turn || is_settled(u, &list[i]))
 				continue;
 			if (clock_monotonic_ns() >= until_ns) {
 				wait_for_rows(u, p);
-				return;
+				return true;
 			}
-			settle_file(u, p, &list[i], now_ns);
+			if (settle_file(u, p, &list[i], now_ns))
+				some = true;
+			else
+				left = true;
 		}
 	}
-	stop_waiting(u, p);
+	if (left)
+		wait_for_rows(u, p);
+	else
+		stop_waiting(u, p);
+	return some;
 }
 
 static void settle_now(struct unwinding *u, struct process *p, __u64 now_ns)
@@ -259,15 +288,25 @@ static void settle_now(struct unwinding *u, struct process *p, __u64 now_ns)
 		u->waited_ns = START_PATIENCE_NS;
 }
 
-bool unwinding__step(struct unwinding *u, __u64 now_ns)
+__u64 unwinding__step(struct unwinding *u, __u64 now_ns)
 {
 	struct process *p;
 
 	if (!u->waiting_cnt)
-		return false;
-	p = u->waiting[u->waiting_cnt - 1];
-	settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
-	return u->waiting_cnt;
+		return 0;
+	if (now_ns < u->step_ns)
+		return u->step_ns;
+	/* Each in its turn: one that cannot be served does not stand in the way of others. */
+	p = u->waiting[0];
+	stop_waiting(u, p);
+	if (settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS))
+		u->again_ns = 0;
+	else
+		u->again_ns = u->again_ns ? 2 * u->again_ns : AGAIN_NS;
+	if (u->again_ns > AGAIN_RARE_NS)
+		u->again_ns = AGAIN_RARE_NS;
+	u->step_ns = now_ns + u->again_ns;
+	return u->waiting_cnt ? u->step_ns : 0;
 }
 
 /* ---- mappings --------------------------------------------------------------------------------- */
@@ -308,12 +347,16 @@ static int fill_list(struct unwinding *u, struct shared_space *s, const struct p
 	if (!s->files)
 		return -ENOMEM;
 	for (unsigned i = 0; i < cnt; i++) {
-		u->list[i] = (struct unwind_mapping){
+		struct unwind_mapping *m = &u->list[i];
+
+		*m = (struct unwind_mapping){
 			.start = list[i].start,
 			.end = list[i].end,
 			.bias = list[i].start - list[i].offset,
 			.file = hold_file(u, s, &list[i]),
 		};
+		if (p->made && made_code_is(&list[i]))
+			m->file = made_code__number(p->made, &list[i], &m->bias);
 	}
 	s->space = unwind_tables__set_space(u->tables, 0, u->list, cnt);
 	return s->space ? 0 : -ENOSPC;
@@ -341,28 +384,77 @@ static struct shared_space *acquire(struct unwinding *u, const struct process *p
 	return NULL;
 }
 
-void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
-{
-	struct shared_space *s;
-	__u64 digest;
+/* ---- code that was made ----------------------------------------------------------------------- */
 
-	if (!p->native || !p->space)
-		return;
-	native__catch_up(p->native, now_ns);
-	if (space__digest(p->space) == p->unwind_digest)
-		return;
-	digest = space__digest(p->space);
-	s = acquire(u, p, digest);
+static bool has_made_code(const struct process *p)
+{
+	const struct mapping *list;
+	unsigned cnt;
+
+	list = space__mappings(p->space, &cnt);
+	for (unsigned i = 0; i < cnt; i++)
+		if (made_code_is(&list[i]))
+			return true;
+	return false;
+}
+
+/* True: its numbers are others. */
+static bool look_at_made_code(struct unwinding *u, struct process *p, bool mapped, __u64 now_ns)
+{
+	const struct made_code_tools tools = { u->tables, u->files, u->native_files,
+					       u->made_words };
+
+	if (!p->made && has_made_code(p)) {
+		p->made = made_code__new(&tools);
+		p->made_number = ++u->made_cnt;
+	}
+	return p->made && made_code__look(p->made, p, mapped, now_ns);
+}
+
+/* Of the mappings as the kernel has them: with made code they are the process's own. */
+static __u64 digest_of(const struct process *p)
+{
+	__u64 digest = space__digest(p->space);
+	__u64 generation = p->made ? made_code__generation(p->made) : 0;
+
+	if (!generation)
+		return digest;
+	return hash_step(hash_step(hash_step(0, digest), p->made_number), generation) | 1;
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+/* False: there is no room. */
+static bool give_mappings(struct unwinding *u, struct process *p)
+{
+	__u64 digest = digest_of(p);
+	struct shared_space *s = acquire(u, p, digest);
+
 	if (!s)
-		return;
+		return false;
 	if (sampler__set_space(u->sampler, p->pid, p->start_ns, s->space))
 		log_debug("unwind", "%d has no native stacks", p->pid);
 	if (p->unwind_digest)
 		release(u, p->unwind_digest);
 	p->unwind_digest = digest;
+	return true;
+}
+
+void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	if (!p->native || !p->space)
+		return;
+	native__catch_up(p->native, now_ns);
+	if (space__digest(p->space) == p->unwind_seen)
+		return;
+	if (!give_mappings(u, p))
+		return;
+	p->unwind_seen = space__digest(p->space);
 	p->unwind_pause_ns = 0;
 	/* Each file is of use as soon as it has been read: the mappings are there. */
 	settle_now(u, p, now_ns);
+	if (look_at_made_code(u, p, true, now_ns))
+		give_mappings(u, p);
 }
 
 void unwinding__started(struct unwinding *u)
@@ -396,10 +488,18 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 	p->unwind_retry_ns = now_ns + p->unwind_pause_ns;
 }
 
+void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	if (p->native && p->space && look_at_made_code(u, p, false, now_ns))
+		give_mappings(u, p);
+}
+
 void unwinding__forget(struct unwinding *u, struct process *p)
 {
 	stop_waiting(u, p);
 	if (p->unwind_digest)
 		release(u, p->unwind_digest);
-	p->unwind_digest = 0;
+	p->unwind_digest = p->unwind_seen = 0;
+	made_code__free(p->made);
+	p->made = NULL;
 }

@@ -14,21 +14,21 @@
 #define KRAIT_SESSION_UNWINDING_H
 
 #include <linux/types.h>
-#include <stdbool.h>
 
+struct native_files;
 struct process;
 struct sampler;
 struct unwinding;
 
-/* It is borrowed, and unwinds. NULL: out of memory. */
-struct unwinding *unwinding__new(struct sampler *sampler);
+/* Both are borrowed; the sampler unwinds. NULL: out of memory. */
+struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *native_files);
 void unwinding__free(struct unwinding *u);
 
 /* Sampling has begun: nobody waits for rows any more. */
 void unwinding__started(struct unwinding *u);
 
-/* Reads some of the rows that are still to be read. True: there are more. */
-bool unwinding__step(struct unwinding *u, __u64 now_ns);
+/* Reads some of the rows that are still to be read. When it wants to go on; 0: there are no more. */
+__u64 unwinding__step(struct unwinding *u, __u64 now_ns);
 
 /* A process is tracked, or its mappings may have changed. */
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
@@ -37,6 +37,8 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
  * a walk has missed them.
  */
 void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns);
+/* The same of code that the process has made (made_code.h). */
+void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns);
 /* It has ended, or has another image. */
 void unwinding__forget(struct unwinding *u, struct process *p);
 

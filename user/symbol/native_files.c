@@ -345,3 +345,8 @@ int native_files__rows(struct native_files *f, struct module *module, struct unw
 	file->used = ++f->now;
 	return symbol_reader__rows(f->reader, &file->symbols, ret);
 }
+
+int native_files__made_rows(struct native_files *f, int fd, uid_t owner, struct unwind_rows *ret)
+{
+	return symbol_reader__made_rows(f->reader, fd, owner, ret);
+}

@@ -89,6 +89,9 @@ bool native_files__is_eval(struct native_files *f, struct module *module, __u64 
 /* How its code is unwound: see symbol_reader__rows(). It must be open. */
 int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret);
 
+/* The same of made code: see symbol_reader__made_rows(). */
+int native_files__made_rows(struct native_files *f, int fd, uid_t owner, struct unwind_rows *ret);
+
 /*
  * "[libfoo.so]", "[vdso]", "[anonymous]" for "": what all code of a file is that has no name of its own.
  * One for each file, since an entry for each address would bury a stripped library's time in a thousand

@@ -12,6 +12,7 @@
 #include "target/elf_runtime.h"
 #include "target/parser_starter.h"
 #include "unwind/elf_rows.h"
+#include "unwind/made_rows.h"
 #include "util/cleanup.h"
 #include "worker/channel.h"
 
@@ -183,7 +184,9 @@ static int rows(struct parser_jobs *jobs, const struct parser_request *r, const 
 	if (r->job == PARSER_ROWS_MORE)
 		return rows_from(&jobs->rows, r->at, ret);
 	row_table_free(&jobs->rows);
-	err = fd_cnt ? elf_rows(fds[0], &jobs->rows) : -EBADF;
+	err = !fd_cnt			 ? -EBADF :
+	      r->job == PARSER_ROWS_MADE ? made_rows(fds[0], &jobs->rows) :
+					   elf_rows(fds[0], &jobs->rows);
 	return err ? err : rows_from(&jobs->rows, 0, ret);
 }
 
@@ -214,6 +217,7 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		answer->result = find(jobs, &r, &answer->found);
 		break;
 	case PARSER_ROWS:
+	case PARSER_ROWS_MADE:
 	case PARSER_ROWS_MORE:
 		answer->result = rows(jobs, &r, fds, fd_cnt, &answer->rows);
 		break;

@@ -217,10 +217,10 @@ static int drop_late(struct symbol_parser *p)
 static int ask(struct symbol_parser *p, struct symbol_file *f, const struct parser_request *request)
 {
 	const int fds[] = { f->fd, f->debug_fd };
-	unsigned fd_cnt = request->job == PARSER_ROWS ? 1 :
-			  request->job != PARSER_OPEN ? 0 :
-			  f->debug_fd < 0	      ? 1 :
-							2;
+	unsigned fd_cnt = request->job == PARSER_ROWS || request->job == PARSER_ROWS_MADE ? 1 :
+			  request->job != PARSER_OPEN					  ? 0 :
+			  f->debug_fd < 0						  ? 1 :
+											    2;
 	int err = p->is_late ? drop_late(p) : 0;
 
 	if (err)
@@ -372,9 +372,9 @@ static void place_rows(const struct symbol_reader *r, const struct parser_rows *
 
 /* One job after the other until all words are there. */
 static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
-		     struct unwind_rows *ret)
+		     __u32 job, struct unwind_rows *ret)
 {
-	struct parser_request request = { .job = PARSER_ROWS };
+	struct parser_request request = { .job = job };
 	const struct parser_answer *answer;
 	__u64 all = 0;
 	int err;
@@ -383,7 +383,7 @@ static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct sy
 		err = do_job(r, p, f, &request, &answer);
 		if (err)
 			return err;
-		if (request.job == PARSER_ROWS) {
+		if (request.job == job) {
 			all = words_of(&answer->rows);
 			free(r->words);
 			r->words = all > ROW_WORDS_MAX ? NULL : calloc(all, sizeof(*r->words));
@@ -401,10 +401,11 @@ static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct sy
 	return 0;
 }
 
-int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct unwind_rows *ret)
+static int ask_rows(struct symbol_reader *r, struct symbol_file *f, __u32 job,
+		    struct unwind_rows *ret)
 {
 	__u64 begin_ns = clock_monotonic_ns();
-	struct symbol_parser *p;
+	struct symbol_parser *p = NULL;
 	int err = -EAGAIN;
 
 	if (f->bad || f->fd < 0)
@@ -414,10 +415,25 @@ int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct u
 	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
 		p = parser_of(r, f->owner);
 		if (p)
-			err = read_rows(r, p, f, ret);
+			err = read_rows(r, p, f, job, ret);
 	}
+	/* What is late of memory, which may say other things by then, nobody asks for again. */
+	if (job == PARSER_ROWS_MADE && p && p->late == f)
+		p->late = NULL;
 	reader_waits_note(&r->waits, f->owner, clock_monotonic_ns() - begin_ns);
 	return err == -EINPROGRESS ? -EAGAIN : err;
+}
+
+int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct unwind_rows *ret)
+{
+	return ask_rows(r, f, PARSER_ROWS, ret);
+}
+
+int symbol_reader__made_rows(struct symbol_reader *r, int fd, uid_t owner, struct unwind_rows *ret)
+{
+	struct symbol_file f = { .fd = fd, .debug_fd = -1, .owner = owner };
+
+	return ask_rows(r, &f, PARSER_ROWS_MADE, ret);
 }
 
 void symbol_reader__close(struct symbol_reader *r, struct symbol_file *f)

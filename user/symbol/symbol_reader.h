@@ -74,6 +74,10 @@ int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __
 int symbol_reader__rows(struct symbol_reader *r, struct symbol_file *f, struct unwind_rows *ret)
 	__attribute__((warn_unused_result, nonnull));
 
+/* The same of an owner's made code (unwind/made_rows.h); the descriptor stays the caller's. */
+int symbol_reader__made_rows(struct symbol_reader *r, int fd, uid_t owner, struct unwind_rows *ret)
+	__attribute__((warn_unused_result, nonnull));
+
 /* Closes its descriptors, too. */
 void symbol_reader__close(struct symbol_reader *r, struct symbol_file *f) __attribute__((nonnull));
 

@@ -16,6 +16,11 @@ bool parser_request_check(const struct parser_request *r, size_t len)
 	return r->file < PARSER_FILES_MAX && len == parser_request_size(r);
 }
 
+static bool is_of_rows(__u32 job)
+{
+	return job == PARSER_ROWS || job == PARSER_ROWS_MADE || job == PARSER_ROWS_MORE;
+}
+
 size_t parser_answer_size(const struct parser_answer *a)
 {
 	static const size_t sizes[] = {
@@ -25,6 +30,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_RUNTIME] = sizeof(a->runtime),
 		[PARSER_TABLE] = sizeof(a->table),
 		[PARSER_ROWS] = offsetof(struct parser_rows, words),
+		[PARSER_ROWS_MADE] = offsetof(struct parser_rows, words),
 		[PARSER_ROWS_MORE] = offsetof(struct parser_rows, words),
 		[PARSER_JOB_CNT] = 0,
 	};
@@ -35,7 +41,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 	size += sizes[a->job];
 	if (a->job == PARSER_FIND)
 		return size + a->found.names_size;
-	if (a->job == PARSER_ROWS || a->job == PARSER_ROWS_MORE)
+	if (is_of_rows(a->job))
 		return size + a->rows.word_cnt * sizeof(a->rows.words[0]);
 	return size;
 }
@@ -72,7 +78,7 @@ static bool runtime_is_sound(const struct elf_runtime *e)
 
 static bool has_rows(const struct parser_answer *a)
 {
-	return (a->job == PARSER_ROWS || a->job == PARSER_ROWS_MORE) && !a->result;
+	return is_of_rows(a->job) && !a->result;
 }
 
 /* Within the words that there are. What they say is looked at by who uses them (unwind/tables.h). */
@@ -80,7 +86,7 @@ static bool rows_are_sound(const struct parser_rows *r, const struct parser_requ
 {
 	__u64 all = (__u64)r->rule_cnt * 4 + r->page_cnt + r->row_cnt;
 
-	return r->at == (request->job == PARSER_ROWS ? 0 : request->at) && r->word_cnt &&
+	return r->at == (request->job == PARSER_ROWS_MORE ? request->at : 0) && r->word_cnt &&
 	       r->at + (__u64)r->word_cnt <= all;
 }
 

@@ -38,6 +38,7 @@ enum parser_job {
 	PARSER_RUNTIME, /* a descriptor: what does the file say of a Python runtime in it? */
 	PARSER_TABLE, /* a descriptor: has the file a table of kind `at`? */
 	PARSER_ROWS, /* a descriptor: how its code is unwound (bpf/rows.h); the first words of that */
+	PARSER_ROWS_MADE, /* the same of code that a process has made (unwind/made_rows.h) */
 	PARSER_ROWS_MORE, /* the words from `at` on, of the file asked last */
 	PARSER_JOB_CNT
 };

@@ -7,6 +7,8 @@
 
 #include "target/elf_file.h"
 #include "unwind/eh_frame.h"
+#include "unwind/eh_rows.h"
+#include "util/vec.h"
 
 /* Of a file: its own, that of before BOLT, and .debug_frame. */
 #define SECTIONS_MAX 8
@@ -17,6 +19,8 @@ struct work {
 	struct eh_section sections[SECTIONS_MAX];
 	__u8 *data[SECTIONS_MAX];
 	unsigned cnt;
+	__u8 *hole; /* code that was read last */
+	__u32 hole_cap, hole_bytes;
 };
 
 /* ---- sections --------------------------------------------------------------------------------- */
@@ -112,7 +116,7 @@ static int take_sections(struct work *w)
 	return err;
 }
 
-/* ---- functions in the order of offsets ---------------------------------------------------------- */
+/* ---- functions -------------------------------------------------------------------------------- */
 
 /* Addresses become offsets; what the file has not is left out. */
 static void make_offsets(struct work *w)
@@ -140,70 +144,55 @@ static void make_offsets(struct work *w)
 	w->frame.entry_cnt = kept;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct eh_entry *x = a, *y = b;
+/* ---- code without functions ---------------------------------------------------------------------- */
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+/* Text of which the file says nothing: in all, and one piece of it. */
+#define HOLE_BYTES_MAX (8U << 20)
+#define HOLES_BYTES_MAX (32U << 20)
+
+/* A segment of code that the file has, as offsets. */
+static bool code_range(const struct elf_file *f, const Elf64_Phdr *p, __u64 *ret_start,
+		       __u64 *ret_end)
+{
+	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || p->p_filesz > f->size ||
+	    p->p_offset > f->size - p->p_filesz)
+		return false;
+	*ret_start = p->p_offset;
+	*ret_end = p->p_offset + p->p_filesz;
+	return true;
 }
 
-static void sort(struct eh_frame *f)
+static int next_code(void *ctx, __u64 offset, __u64 *ret_start, __u64 *ret_end)
 {
-	for (__u32 i = 1; i < f->entry_cnt; i++) {
-		if (f->entries[i].start < f->entries[i - 1].start) {
-			qsort(f->entries, f->entry_cnt, sizeof(*f->entries), compare);
-			return;
-		}
-	}
-}
+	const struct work *w = ctx;
+	__u64 start, end;
+	int result = -1;
 
-/* One function's rows, from offset from on. */
-static void put_function(struct eh_frame *f, const struct eh_entry *e, __u64 from,
-			 struct row_table *t)
-{
-	const struct cfi_common *common = &f->commons[e->common];
-	struct cfi_cursor c = { .pos = e->code, .end = e->code + e->code_size };
-	struct cfi_machine m;
-	struct unwind_rule rule;
-	enum cfi_step step;
-
-	cfi_begin(&m, common, e->start, &f->budget);
-	do {
-		__u64 begin = m.pc;
-		struct cfi_state held;
-
-		/* The state changes up to the next step of pc, and holds from here to there. */
-		step = cfi_run(&m, &c);
-		held = m.state;
-		if (step == CFI_BAD || m.pc < begin) {
-			row_table_put_none(t, begin > from ? begin : from);
-			return;
-		}
-		if (step == CFI_ADVANCED && m.pc <= from)
+	for (unsigned i = 0; i < w->file->phdr_cnt; i++) {
+		if (!code_range(w->file, &w->file->phdrs[i], &start, &end) || end <= offset ||
+		    (!result && start >= *ret_start))
 			continue;
-		rule = cfi_rule(&held, common->signal);
-		row_table_put(t, begin > from ? begin : from, &rule);
-	} while (step == CFI_ADVANCED && m.pc < e->end);
+		*ret_start = start;
+		*ret_end = end;
+		result = 0;
+	}
+	return result;
 }
 
-static void put_all(struct eh_frame *f, struct row_table *t)
+static const __u8 *read_hole(void *ctx, __u64 offset, __u64 size, __u64 *ret_len)
 {
-	__u64 end = 0;
+	struct work *w = ctx;
 
-	for (__u32 i = 0; i < f->entry_cnt && !t->err; i++) {
-		const struct eh_entry *e = &f->entries[i];
-
-		if (e->end <= end)
-			continue;
-		if (e->start > end && t->rule_cnt)
-			row_table_put_none(t, end);
-		put_function(f, e, e->start > end ? e->start : end, t);
-		end = e->end;
-	}
-	if (t->rule_cnt)
-		row_table_put_none(t, end);
+	if (size > HOLE_BYTES_MAX)
+		size = HOLE_BYTES_MAX;
+	if (size > HOLES_BYTES_MAX - w->hole_bytes)
+		return NULL;
+	w->hole_bytes += (__u32)size;
+	if (vec_reserve(w->hole, w->hole_cap, size) ||
+	    elf_file_read(w->file, offset, w->hole, size))
+		return NULL;
+	*ret_len = size;
+	return w->hole;
 }
 
 /* ---- files ------------------------------------------------------------------------------------ */
@@ -211,6 +200,7 @@ static void put_all(struct eh_frame *f, struct row_table *t)
 static int make_rows(struct elf_file *file, struct row_table *ret)
 {
 	struct work w = { .file = file };
+	const struct eh_holes holes = { read_hole, next_code, &w };
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
@@ -218,13 +208,12 @@ static int make_rows(struct elf_file *file, struct row_table *ret)
 	err = take_sections(&w);
 	if (!err) {
 		make_offsets(&w);
-		sort(&w.frame);
-		put_all(&w.frame, ret);
-		err = row_table_end(ret);
+		err = eh_rows(&w.frame, &holes, ret);
 	}
 	if (err)
 		row_table_free(ret);
 	eh_frame_free(&w.frame);
+	free(w.hole);
 	for (unsigned i = 0; i < w.cnt; i++)
 		free(w.data[i]);
 	return err;

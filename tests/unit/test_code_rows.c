@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_code_rows.c - rows by reading code say what .eh_frame says, or nothing.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "target/maps.h"
+#include "unwind/code_rows.h"
+#include "unwind/elf_rows.h"
+#include "unwind/row_table.h"
+
+#ifdef __x86_64__
+
+static struct row_table rows_of(const void *code, __u64 size)
+{
+	struct row_table t = { 0 };
+
+	code_rows(code, size, 0x1000, &t);
+	assert_int_equal(row_table_end(&t), 0);
+	return t;
+}
+
+/* The CFA's distance from rsp at an offset of the code; 0 no row. */
+static int depth_at(const struct row_table *t, __u64 at)
+{
+	const struct unwind_rule *rule = row_table_find(t, 0x1000 + at);
+
+	return rule ? rule->off : 0;
+}
+
+static void a_function_is_followed_along_its_branches(void **state)
+{
+	static const __u8 code[] = {
+		0x55, /* push %rbp */
+		0x48, 0x83, 0xec, 0x10, /* sub $16, %rsp */
+		0x85, 0xff, /* test %edi, %edi */
+		0x74, 0x06, /* je 15 */
+		0x48, 0x83, 0xc4, 0x10, /* add $16, %rsp */
+		0x5d, 0xc3, /* pop %rbp; ret */
+		0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3, /* 15: the same */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	assert_int_equal(depth_at(&t, 0), 8);
+	assert_int_equal(depth_at(&t, 1), 16);
+	assert_int_equal(row_table_find(&t, 0x1001)->fp, UNWIND_FP_CFA);
+	assert_int_equal(row_table_find(&t, 0x1001)->fp_off, -16);
+	assert_int_equal(depth_at(&t, 5), 32);
+	assert_int_equal(depth_at(&t, 13), 16);
+	assert_int_equal(depth_at(&t, 14), 8);
+	assert_int_equal(depth_at(&t, 15), 32);
+	assert_int_equal(depth_at(&t, 20), 8);
+	assert_int_equal(depth_at(&t, sizeof(code)), 0);
+	row_table_free(&t);
+}
+
+static void a_stub_has_a_row(void **state)
+{
+	static const __u8 code[] = { 0xff, 0x25, 1, 2, 3, 0, 0x66, 0x90 };
+	struct row_table t = rows_of(code, sizeof(code));
+
+	assert_int_equal(depth_at(&t, 0), 8);
+	assert_int_equal(depth_at(&t, 6), 0);
+	row_table_free(&t);
+}
+
+/* Returns with something on the stack; goes to other code with it; is not known; never returns. */
+static void what_does_not_add_up_has_no_rows(void **state)
+{
+	static const __u8 codes[][8] = {
+		{ 0x55, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 },
+		{ 0x55, 0xe9, 0, 1, 0, 0, 0xcc, 0xcc },
+		{ 0x48, 0x89, 0xfc, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc },
+		{ 0x06, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc },
+		{ 0x90, 0xeb, 0xfd, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc },
+		{ 0xe8, 0, 0, 0, 0, 0x58, 0xc3, 0xcc },
+		{ 0xff, 0xe0, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc },
+		{ 0x31, 0xc0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 },
+	};
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct row_table t = rows_of(codes[i], sizeof(codes[i]));
+
+		for (unsigned k = 0; k < sizeof(codes[i]); k++)
+			assert_int_equal(depth_at(&t, k), 0);
+		row_table_free(&t);
+	}
+}
+
+static void the_middle_of_a_function_is_no_beginning(void **state)
+{
+	/* Behind a jump, at a multiple of 16: goes back into what was before. */
+	__u8 code[48] = { 0x55, 0xff, 0xe0 };
+	struct row_table t;
+
+	memset(code + 3, 0xcc, 13);
+	memcpy(code + 16, "\x31\xc0\xeb\xed\xcc", 5);
+	t = rows_of(code, sizeof(code));
+	assert_int_equal(depth_at(&t, 16), 0);
+	row_table_free(&t);
+}
+
+/* Whatever the bytes are, it ends, and rows lie within them. */
+static void any_bytes_have_an_end(void **state)
+{
+	static __u8 code[1 << 16];
+	__u32 seed = 1;
+
+	for (int round = 0; round < 20; round++) {
+		struct row_table t;
+
+		for (unsigned i = 0; i < sizeof(code); i++) {
+			seed = seed * 1664525 + 1013904223;
+			code[i] = round < 4 ? (__u8)(0x70 + round) : (__u8)(seed >> 24);
+		}
+		t = rows_of(code, sizeof(code));
+		assert_null(row_table_find(&t, 0xfff));
+		assert_null(row_table_find(&t, 0x1000 + sizeof(code)));
+		row_table_free(&t);
+	}
+}
+
+static void libc_path(char *path, size_t size)
+{
+	cleanup_maps struct maps maps = { .fd = -1 };
+	struct maps_line m;
+
+	assert_int_equal(maps_open(&maps, getpid()), 0);
+	while (maps_next(&maps, &m) > 0) {
+		if (!strstr(m.path, "/libc.so.6") && !strstr(m.path, "/libc-2."))
+			continue;
+		snprintf(path, size, "%s", m.path);
+		return;
+	}
+	skip();
+}
+
+/* The same CFA as libc's own rows have it, wherever both have one. */
+static void it_says_what_libc_says(void **state)
+{
+	struct row_table said, read = { 0 };
+	char path[512];
+	struct stat st;
+	const __u8 *file;
+	unsigned both = 0;
+	int fd;
+
+	libc_path(path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_int_equal(elf_rows(fd, &said), 0);
+	code_rows(file, (__u64)st.st_size & ~15ULL, 0, &read);
+	assert_int_equal(row_table_end(&read), 0);
+	for (__u64 at = 0; at < (__u64)st.st_size; at++) {
+		const struct unwind_rule *a = row_table_find(&said, at);
+		const struct unwind_rule *b = row_table_find(&read, at);
+
+		if (!a || !b || a->cfa != UNWIND_CFA_REG || a->reg != b->reg)
+			continue;
+		both++;
+		if (a->off != b->off)
+			fail_msg("%llx: %d, and not %d", at, b->off, a->off);
+	}
+	print_message("# %u bytes of code agree\n", both);
+	assert_true(both > 10000);
+	row_table_free(&said);
+	row_table_free(&read);
+	munmap((void *)file, (size_t)st.st_size);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_function_is_followed_along_its_branches),
+		cmocka_unit_test(a_stub_has_a_row),
+		cmocka_unit_test(what_does_not_add_up_has_no_rows),
+		cmocka_unit_test(the_middle_of_a_function_is_no_beginning),
+		cmocka_unit_test(any_bytes_have_an_end),
+		cmocka_unit_test(it_says_what_libc_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+	print_message("1..0 # SKIP frame pointers are kept on this machine\n");
+	return 0;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * x86_insn.h - one instruction of x86-64: how long it is, and what it does to the stack and to where the
+ * program goes on (Intel SDM 2, appendix A; volume 1, 3.7).
+ *
+ * Must hold: reads no byte behind the end; what is not known is X86_BAD, and never something else.
+ */
+#ifndef KRAIT_UNWIND_X86_INSN_H
+#define KRAIT_UNWIND_X86_INSN_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#define X86_INSN_MAX 15
+#define X86_RBX 3
+#define X86_RSP 4
+#define X86_RBP 5
+#define X86_NO_REG 0xff
+
+enum x86_kind {
+	X86_BAD,
+	X86_OTHER,
+	X86_PUSH, /* of reg, or X86_NO_REG */
+	X86_POP,
+	X86_ADD_SP, /* value */
+	X86_SET_FP, /* rbp = rsp */
+	X86_SET_SP, /* rsp = rbp + value */
+	X86_LEAVE,
+	X86_ALIGN_SP, /* rsp is lower now, by a number that nobody knows */
+	X86_STORE, /* reg to [rsp + value] */
+	X86_LOAD, /* reg from [rsp + value] */
+	X86_JCC, /* to value, relative to the end of the instruction */
+	X86_JMP,
+	X86_JMP_BY_REG, /* to where a register or memory says: a table of branches, or a tail call */
+	X86_JMP_BY_GOT, /* to where memory beside the code says: a stub */
+	X86_CALL,
+	X86_RET,
+	X86_TRAP, /* nothing goes on here: ud2, hlt, int3 */
+	X86_NOP,
+};
+
+struct x86_insn {
+	__u8 kind; /* enum x86_kind */
+	__u8 len;
+	__u8 reg; /* that the kind is about */
+	__u8 written,
+		written_too; /* general registers that have another value now; X86_NO_REG none */
+	__s64 value;
+};
+
+struct x86_insn x86_insn(const __u8 *code, __u64 left);
+
+#endif /* KRAIT_UNWIND_X86_INSN_H */
