@@ -28,7 +28,6 @@ struct context;
 struct filter;
 struct input_writer;
 struct modules;
-struct made_code;
 struct native;
 struct native_files;
 struct probed;
@@ -69,7 +68,7 @@ struct process {
 	bool unwind_waits; /* there are files whose rows are still to be read */
 	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
 	__u64 unwind_seen; /* of the space that they were made of */
-	struct made_code *made; /* session/made_code.h; NULL: there is none */
+	void *made; /* what the unwinder keeps of code that it has made (session/made_code.h), or NULL */
 	__u64 made_number; /* no other process of the recording has that one */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	struct tables tables; /* that it publishes beside its runtime */
