@@ -60,7 +60,7 @@ def check_kind(tap, python, stacks, kind):
 
 def check(tap, python):
     with h.start(python, "callbacks.py") as target:
-        rec = h.record_work(target.pid, 1.5, "--native", lines=False)
+        rec = h.record_work(target.pid, 1, "--native", lines=False)
     samples, whole = rec.stats.get("native.samples", 0), rec.stats.get("native.complete", 0)
     tap.ok(samples > 300 and share(whole, samples) >= LEAST,
            "%s: native stacks are whole: %d of %d" % (python.name, whole, samples),
