@@ -10,6 +10,7 @@
 #define KRAIT_GIL_H
 
 struct gil {
+	READ_MEMBER
 	__u64 addr; /* of struct _gil_runtime_state; 0 unknown */
 	__u64 size;
 	__u64 holder_addr; /* the thread state that had it last */
@@ -25,16 +26,16 @@ static __always_inline int find_gil(const struct py_offsets *off, __u64 runtime_
 	if (off->runtime.gil != PYOFF_ABSENT)
 		ret->addr = runtime_addr + off->runtime.gil;
 	else if (!interp_addr || off->interp.gil == PYOFF_ABSENT ||
-		 read_user_u64(&ret->addr, interp_addr + off->interp.gil))
+		 read_from_u64(ret, &ret->addr, interp_addr + off->interp.gil))
 		return -1;
 	if (!ret->addr || ret->addr & 7)
 		return -1;
 	if (off->flags & PYOFF_FREE_THREADED &&
-	    (read_user(&ret->locked, sizeof(ret->locked), ret->addr) || !ret->locked))
+	    (read_from(ret, &ret->locked, sizeof(ret->locked), ret->addr) || !ret->locked))
 		return -1; /* it is there, and not enabled */
 	ret->size = PYOFF_GIL_SIZE(off);
 	/* last_holder and locked lie side by side. */
-	return read_user(&ret->holder_addr, 12, ret->addr + PYOFF_GIL_HOLDER(off));
+	return read_from(ret, &ret->holder_addr, 12, ret->addr + PYOFF_GIL_HOLDER(off));
 }
 
 static __always_inline bool gil_is_held_by(const struct gil *gil, __u64 tstate_addr)
@@ -42,8 +43,8 @@ static __always_inline bool gil_is_held_by(const struct gil *gil, __u64 tstate_a
 	return gil->locked && tstate_addr && gil->holder_addr == tstate_addr;
 }
 
-static __always_inline bool is_collecting(const struct py_offsets *off, __u64 runtime_addr,
-					  __u64 interp_addr)
+static __always_inline bool is_collecting(const struct gil *gil, const struct py_offsets *off,
+					  __u64 runtime_addr, __u64 interp_addr)
 {
 	__u64 addr = off->runtime.gc_collecting != PYOFF_ABSENT ?
 			     runtime_addr + off->runtime.gc_collecting :
@@ -52,9 +53,10 @@ static __always_inline bool is_collecting(const struct py_offsets *off, __u64 ru
 			     0;
 	__u32 collecting = 0;
 
-	return addr && !read_user(&collecting, sizeof(collecting), addr) && collecting;
+	return addr && !read_from(gil, &collecting, sizeof(collecting), addr) && collecting;
 }
 
+#ifdef __bpf__
 /*
  * What the thread of the record does with the GIL. In a free-threaded build there is none, unless a module has
  * made the interpreter enable it.
@@ -75,8 +77,9 @@ static __always_inline void take_gil(struct scratch *s, const struct proc_info *
 	if (!gil_is_held_by(ret, record->tstate_addr))
 		return;
 	record->flags |= SAMPLE_GIL;
-	if (is_collecting(off, proc->runtime_addr, record->interp_addr))
+	if (is_collecting(ret, off, proc->runtime_addr, record->interp_addr))
 		record->flags |= SAMPLE_GC;
 }
+#endif
 
 #endif /* KRAIT_GIL_H */

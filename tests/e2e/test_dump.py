@@ -5,6 +5,7 @@ itself, on every interpreter; as text and as JSON; nothing is stopped."""
 # run-tests: beside others
 import json
 import subprocess
+import time
 
 import harness as h
 
@@ -49,6 +50,8 @@ def check_python(tap, python):
             else:
                 tap.equal(thread["stack"], "at rest", "%s: %s held still" % (name, what), thread)
             tap.equal(frames, stack, "%s: %s: its stack" % (name, what))
+            if what in STATES:
+                tap.equal(thread["state"], STATES[what], "%s: %s: its state" % (name, what))
         main = threads[target.pid]
         tap.ok(main["main"] and frames_of(main)[-1][0] == "<module>", name + ": the main thread",
                main)
@@ -93,6 +96,33 @@ def check_locals(tap, python):
         tap.ok(not any("changed" in v for v in frame["locals"]), name + ": nothing moved", frame)
 
 
+STATES = {
+    "asleep": "sleep",
+    "at_a_lock": "lock",
+    "at_a_condition": "lock",
+    "at_a_queue": "lock",
+    "at_a_socket": "io: recvfrom socket",
+    "at_a_child": "io: wait4",
+    "deep": "sleep",
+}
+
+
+def check_gil(tap, python):
+    """Who has the GIL, and who waits for it."""
+    if python.free_threaded:
+        return
+    with h.start(python, "gilholder.py") as target:
+        deadline = time.monotonic() + h.PATIENCE_SECS
+        # The waiting ones wake every 5 ms, so one look may find one of them awake.
+        while True:
+            done, processes = dumped(str(target.pid))
+            states = sorted(t["state"] for t in processes[0]["threads"])
+            if states == ["gil", "gil", "sleep, holds the GIL"] or time.monotonic() > deadline:
+                break
+        tap.equal(states, ["gil", "gil", "sleep, holds the GIL"], python.name + ": the GIL",
+                  done.stdout)
+
+
 def check_text(tap, python):
     with start(python) as target:
         done = h.run_krait("dump", str(target.pid))
@@ -121,6 +151,7 @@ def main():
     for python in pythons:
         check_python(tap, python)
         check_locals(tap, python)
+        check_gil(tap, python)
     if pythons:
         check_text(tap, h.newest(pythons))
     check_refused(tap)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/dump_print.h"
 
-#include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/wait_state.h"
 #include "util/printable.h"
 #include "util/short_path.h"
 
@@ -18,28 +18,46 @@ static void put_text(FILE *out, const char *text)
 	free(shown);
 }
 
-/* What it does, in a few words. */
+/* TASK_*, include/linux/sched.h, by the letter that /proc shows. */
+static __u32 task_state(char letter)
+{
+	switch (letter) {
+	case 'S':
+		return 1;
+	case 'D':
+		return 2;
+	case 'T':
+		return 4;
+	case 't':
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+/* What it does, in a few words: those of --state, and the system call. */
 static void state_into(char *buf, size_t size, const struct look_thread *t)
 {
 	const struct probe_thread *os = &t->os;
-	char *call = NULL;
+	const struct wait_facts facts = {
+		.args = { os->args[0], os->args[1], os->args[2] },
+		.syscall = os->syscall,
+		.task_state = task_state(os->state),
+		.file_mode = (__u16)os->file_mode,
+		.flags = (os->flags & PROBE_THREAD_SYSCALL ? WAIT_HAS_SYSCALL : 0) |
+			 (os->flags & PROBE_THREAD_WAITS_GIL ? WAIT_GIL : 0),
+	};
+	const char *gil =
+		os->flags & PROBE_THREAD_HAS_GIL && t->how == LOOK_AT_REST ? ", holds the GIL" : "";
+	char text[WAIT_TEXT_SIZE];
 
-	if (os->state == 'T' || os->state == 't') {
-		snprintf(buf, size, "%s", os->state == 'T' ? "stopped" : "stopped by a debugger");
-		return;
-	}
-	if (t->how == LOOK_INTERRUPTED || os->flags & PROBE_THREAD_RUNS) {
+	if (t->how == LOOK_INTERRUPTED || (os->flags & PROBE_THREAD_RUNS && t->how == LOOK_NONE)) {
 		snprintf(buf, size, "running");
 		return;
 	}
-	if (os->flags & PROBE_THREAD_SYSCALL && os->syscall >= 0)
-		call = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, os->syscall);
-	if (call)
-		snprintf(buf, size, "%s %s", strstr(call, "nanosleep") ? "asleep in" : "waiting in",
-			 call);
-	else
-		snprintf(buf, size, "waiting");
-	free(call);
+	wait_text(text, &facts);
+	/* Without the brackets. */
+	snprintf(buf, size, "%.*s%s", (int)strlen(text) - 2, text + 1, gil);
 }
 
 /* ---- text -------------------------------------------------------------------------------------- */

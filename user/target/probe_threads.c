@@ -4,12 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "read.h"
+#include "gil.h"
 #include "object/frame_locals.h"
 #include "target/probe_list.h"
 #include "target/proc.h"
@@ -252,6 +256,43 @@ static void take_locals(struct list *l)
 	}
 }
 
+/* What it does with the GIL of its interpreter, as long as it stands still. */
+static void look_at_gil(struct list *l, const struct stack_walk *walk, struct probe_thread *t)
+{
+	struct gil gil = { .memory = walk->memory };
+
+	t->flags &= (__u8) ~(PROBE_THREAD_HAS_GIL | PROBE_THREAD_WAITS_GIL);
+	if (find_gil(walk->offsets, walk->runtime_addr, t->interp_addr, &gil))
+		return;
+	if (gil_is_held_by(&gil, t->tstate_addr))
+		t->flags |= PROBE_THREAD_HAS_GIL;
+	if (t->flags & PROBE_THREAD_SYSCALL && t->syscall >= 0 && t->args[0] - gil.addr < gil.size)
+		t->flags |= PROBE_THREAD_WAITS_GIL;
+}
+
+/*
+ * What kind of file the descriptor args[0] is of, if it is one. By the link's text: looking at the file itself
+ * could wait for whoever serves it.
+ */
+static void look_at_file(const struct list *l, struct probe_thread *t)
+{
+	char path[64], link[64];
+	ssize_t len;
+
+	t->file_mode = 0;
+	if (t->syscall < 0 || t->args[0] > INT_MAX)
+		return;
+	snprintf(path, sizeof(path), "fd/%llu", t->args[0]);
+	len = readlinkat(l->dir, path, link, sizeof(link) - 1);
+	if (len < 0)
+		return;
+	link[len] = '\0';
+	t->file_mode = !strncmp(link, "socket:", 7) ? S_IFSOCK :
+		       !strncmp(link, "pipe:", 5)   ? S_IFIFO :
+		       !strncmp(link, "/dev/", 5)   ? S_IFCHR :
+						      0;
+}
+
 /* One look. True: nothing moved. */
 static bool look(struct list *l, const struct stack_walk *walk, struct probe_thread *t,
 		 const struct thread_list_entry *state)
@@ -264,8 +305,10 @@ static bool look(struct list *l, const struct stack_walk *walk, struct probe_thr
 		t->flags |= PROBE_THREAD_RUNS;
 		return false;
 	}
+	look_at_file(l, t);
 	if (state) {
 		walk_one(l, walk, t, state);
+		look_at_gil(l, walk, t);
 		if (l->ask->locals && reason_outcome(t->reason) != OUTCOME_LOST)
 			take_locals(l);
 	}

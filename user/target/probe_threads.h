@@ -45,6 +45,9 @@ enum probe_thread_flag {
 	PROBE_THREAD_RUNS = 1 << 1,
 	PROBE_THREAD_SYSCALL = 1 << 2, /* syscall and args are known */
 	PROBE_THREAD_PYTHON = 1 << 3, /* it has a thread state */
+	/* While it stood still: it has the GIL; it waits for it. */
+	PROBE_THREAD_HAS_GIL = 1 << 4,
+	PROBE_THREAD_WAITS_GIL = 1 << 5,
 };
 
 struct probe_thread {
@@ -56,6 +59,7 @@ struct probe_thread {
 	__u8 tries; /* that it took */
 	__s32 syscall; /* -1: not in one (a page fault, say) */
 	__u64 args[6];
+	__u32 file_mode; /* type of the file that args[0] is the descriptor of, S_IFMT; 0 unknown */
 	__u64 stack_ptr, ip; /* of user space; with PROBE_THREAD_SYSCALL */
 	__u64 cpu_ns, delay_ns,
 		runs; /* on CPUs, waiting for one, how often it got one; 0 unknown */
