@@ -26,6 +26,23 @@ static size_t ask(struct elf_symbols *s, __u64 offset)
 	return place.name ? strlen(place.name) : 0;
 }
 
+static size_t ask_source(struct elf_symbols *s, __u64 offset)
+{
+	struct source_frame frames[SOURCE_FRAMES_MAX];
+	unsigned cnt = elf_symbols__source(s, offset, frames);
+	size_t length = 0;
+
+	if (cnt > SOURCE_FRAMES_MAX)
+		abort();
+	for (unsigned i = 0; i < cnt; i++) {
+		if (frames[i].line < 0)
+			abort();
+		length += frames[i].name ? strlen(frames[i].name) : 0;
+		length += frames[i].file ? strlen(frames[i].file) : 0;
+	}
+	return length;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -37,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (!elf_symbols__new(&s, fd, -1)) {
 		for (size_t i = 0; i < STEPS; i++)
-			length += ask(s, i * size / STEPS);
+			length += ask(s, i * size / STEPS) + ask_source(s, i * size / STEPS);
 		length += ask(s, 1ULL << 40);
 		if (elf_symbols__build_id(s, id) > BUILD_ID_MAX)
 			abort();

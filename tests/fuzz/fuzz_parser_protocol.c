@@ -15,6 +15,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile size_t length;
 
+static void follow_sources(const struct parser_sources *s, const struct parser_request *r)
+{
+	if (!s->cnt || s->cnt > r->cnt || s->names_size > PARSER_NAMES_MAX)
+		abort();
+	for (__u32 i = 0; i < s->ends[s->cnt - 1]; i++) {
+		if (i >= PARSER_SOURCE_FRAMES || s->frames[i].line < 0)
+			abort();
+		if (s->frames[i].name != PARSER_NO_NAME)
+			length += strlen(s->names + s->frames[i].name);
+		if (s->frames[i].file != PARSER_NO_NAME)
+			length += strlen(s->names + s->frames[i].file);
+	}
+}
+
 static void follow(const struct parser_answer *a, const struct parser_request *r)
 {
 	if (a->job == PARSER_RUNTIME && !a->result &&
@@ -23,6 +37,8 @@ static void follow(const struct parser_answer *a, const struct parser_request *r
 		abort();
 	if (a->job == PARSER_TABLE && !a->result && a->table.len > sizeof(a->table.bytes))
 		abort();
+	if (!a->result && a->job == PARSER_SOURCE)
+		follow_sources(&a->sources, r);
 	if (a->result || a->job != PARSER_FIND)
 		return;
 	if (!a->found.cnt || a->found.cnt > r->cnt || a->found.names_size > PARSER_NAMES_MAX)
@@ -62,7 +78,7 @@ static void as_request(const uint8_t *data, size_t size)
 static void as_answer(const uint8_t *data, size_t size)
 {
 	struct parser_answer *answer = calloc(1, sizeof(*answer));
-	struct parser_request request = { .job = 1 + data[0] % PARSER_ROWS_MORE,
+	struct parser_request request = { .job = 1 + data[0] % (PARSER_JOB_CNT - 1),
 					  .file = 1,
 					  .cnt = 1 + data[0] % 4,
 					  .offsets = { 0, 16, 32, 48 } };

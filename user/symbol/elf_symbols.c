@@ -16,6 +16,7 @@ struct elf_symbols {
 	struct dwfl_file file;
 	struct symbol_ranges parts;
 	struct plt *plt; /* NULL before it is needed */
+	struct dwarf_source *source; /* likewise */
 };
 
 int elf_symbols__new(struct elf_symbols **ret, int fd, int debug_fd)
@@ -40,6 +41,7 @@ void elf_symbols__free(struct elf_symbols *s)
 {
 	if (!s)
 		return;
+	dwarf_source__free(s->source);
 	dwfl_file_close(&s->file);
 	plt__free(s->plt);
 	symbol_ranges_free(&s->parts);
@@ -149,6 +151,18 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 	if (place.name)
 		*ret_start = place.symbol_start;
 	return place.name;
+}
+
+unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret)
+{
+	GElf_Addr bias, address;
+	Elf *elf = dwfl_module_getelf(s->file.module, &bias);
+
+	if (!elf || !address_of(elf, file_offset, &address))
+		return 0;
+	if (!s->source)
+		s->source = dwarf_source__new(s->file.module);
+	return s->source ? dwarf_source__find(s->source, address + bias, ret) : 0;
 }
 
 unsigned elf_symbols__build_id(struct elf_symbols *s, __u8 ret[BUILD_ID_MAX])

@@ -15,6 +15,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "symbol/dwarf_source.h"
+
 #define BUILD_ID_MAX 20
 
 struct elf_symbols;
@@ -40,6 +42,10 @@ void elf_symbols__place(struct elf_symbols *s, __u64 file_offset, struct elf_pla
 
 /* The symbol that covers the offset, as it is in the file, or NULL; valid until free. */
 const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *ret_start)
+	__attribute__((nonnull));
+
+/* Source lines and inlined functions at that offset, as dwarf_source__find(). */
+unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret)
 	__attribute__((nonnull));
 
 /* The file has a symbol table of its own. */

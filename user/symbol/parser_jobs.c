@@ -132,6 +132,78 @@ static int find(struct parser_jobs *jobs, const struct parser_request *r,
 	return found->cnt ? 0 : -ENOBUFS;
 }
 
+/* ---- sources ----------------------------------------------------------------------------------- */
+
+/* Where that text is in the answer, once; PARSER_NO_NAME where there is no room, or it is too long. */
+static __u32 put_text(struct parser_sources *s, const char *text)
+{
+	size_t len = strnlen(text, PARSER_NAME_MAX + 1) + 1;
+	__u32 at = 0;
+
+	if (len == 1 || len > PARSER_NAME_MAX)
+		return PARSER_NO_NAME;
+	for (; at < s->names_size; at += (__u32)strlen(s->names + at) + 1) {
+		if (!strcmp(s->names + at, text))
+			return at;
+	}
+	if (len > sizeof(s->names) - s->names_size)
+		return PARSER_NO_NAME;
+	memcpy(s->names + at, text, len);
+	s->names_size += (__u32)len;
+	return at;
+}
+
+/* False: one of its texts has found no room. */
+static bool put_source(struct parser_sources *s, const struct source_frame *f,
+		       struct parser_source_frame *ret)
+{
+	bool is_wrapper;
+	cleanup_free char *name = f->name ? demangle(f->name, &is_wrapper) : NULL;
+
+	*ret = (struct parser_source_frame){ PARSER_NO_NAME, PARSER_NO_NAME, f->line };
+	if (name)
+		ret->name = put_text(s, name);
+	if (f->file)
+		ret->file = put_text(s, f->file);
+	return (!name || ret->name != PARSER_NO_NAME) && (!f->file || ret->file != PARSER_NO_NAME);
+}
+
+/* The frames at one offset; false where there is no room for them, unless it is the first. */
+static bool put_sources(struct elf_symbols *symbols, __u64 offset, struct parser_sources *s)
+{
+	struct source_frame frames[SOURCE_FRAMES_MAX];
+	__u32 begin = s->cnt ? s->ends[s->cnt - 1] : 0, names = s->names_size;
+	unsigned cnt = elf_symbols__source(symbols, offset, frames);
+
+	if (cnt > PARSER_SOURCE_FRAMES - begin)
+		return false;
+	for (unsigned i = 0; i < cnt; i++) {
+		if (!put_source(s, &frames[i], &s->frames[begin + i]) && s->cnt) {
+			s->names_size = names;
+			return false;
+		}
+	}
+	s->ends[s->cnt++] = begin + cnt;
+	return true;
+}
+
+static int sources(struct parser_jobs *jobs, const struct parser_request *r,
+		   struct parser_sources *ret)
+{
+	struct elf_symbols *s = jobs->files[r->file];
+
+	memset(ret, 0, offsetof(struct parser_sources, names));
+	if (!s)
+		return -EBADF;
+	for (__u32 i = 0; i < r->cnt; i++) {
+		if (!put_sources(s, r->offsets[i], ret))
+			break;
+	}
+	return ret->cnt ? 0 : -ENOBUFS;
+}
+
+/* ---- others ------------------------------------------------------------------------------------ */
+
 static int dwarf(const struct parser_request *r, const int *fds, unsigned fd_cnt,
 		 struct parser_dwarf *ret)
 {
@@ -215,6 +287,9 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		break;
 	case PARSER_FIND:
 		answer->result = find(jobs, &r, &answer->found);
+		break;
+	case PARSER_SOURCE:
+		answer->result = sources(jobs, &r, &answer->sources);
 		break;
 	case PARSER_ROWS:
 	case PARSER_ROWS_MADE:

@@ -9,7 +9,8 @@ bool parser_request_check(const struct parser_request *r, size_t len)
 {
 	if (len < offsetof(struct parser_request, offsets) || len > sizeof(*r))
 		return false;
-	if (r->job == PARSER_FIND && (!r->cnt || r->cnt > PARSER_PLACES_MAX))
+	if ((r->job == PARSER_FIND || r->job == PARSER_SOURCE) &&
+	    (!r->cnt || r->cnt > PARSER_PLACES_MAX))
 		return false;
 	if (r->job == PARSER_TABLE && r->at >= PUBLISHED_KINDS)
 		return false;
@@ -27,6 +28,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 		[PARSER_DWARF] = sizeof(a->dwarf),
 		[PARSER_OPEN] = sizeof(a->opened),
 		[PARSER_FIND] = offsetof(struct parser_found, names),
+		[PARSER_SOURCE] = offsetof(struct parser_sources, names),
 		[PARSER_RUNTIME] = sizeof(a->runtime),
 		[PARSER_TABLE] = sizeof(a->table),
 		[PARSER_ROWS] = offsetof(struct parser_rows, words),
@@ -41,6 +43,8 @@ size_t parser_answer_size(const struct parser_answer *a)
 	size += sizes[a->job];
 	if (a->job == PARSER_FIND)
 		return size + a->found.names_size;
+	if (a->job == PARSER_SOURCE)
+		return size + a->sources.names_size;
 	if (is_of_rows(a->job))
 		return size + a->rows.word_cnt * sizeof(a->rows.words[0]);
 	return size;
@@ -61,6 +65,33 @@ static bool found_is_sound(const struct parser_found *f, const struct parser_req
 		if (p->name != PARSER_NO_NAME &&
 		    (p->name >= f->names_size || !f->names[p->name] || p->symbol_start > offset ||
 		     strnlen(f->names + p->name, PARSER_NAME_MAX + 1) > PARSER_NAME_MAX))
+			return false;
+	}
+	return true;
+}
+
+static bool is_text(const char *names, __u32 size, __u32 at, size_t max)
+{
+	return at == PARSER_NO_NAME ||
+	       (at < size && names[at] && strnlen(names + at, max + 1) <= max);
+}
+
+static bool sources_are_sound(const struct parser_sources *s, const struct parser_request *request)
+{
+	__u32 begin = 0;
+
+	if (!s->cnt || s->cnt > request->cnt || s->names_size > sizeof(s->names) ||
+	    (s->names_size && s->names[s->names_size - 1]))
+		return false;
+	for (__u32 i = 0; i < s->cnt; begin = s->ends[i++]) {
+		if (s->ends[i] < begin || s->ends[i] > PARSER_SOURCE_FRAMES)
+			return false;
+	}
+	for (__u32 i = 0; i < begin; i++) {
+		const struct parser_source_frame *f = &s->frames[i];
+
+		if (f->line < 0 || !is_text(s->names, s->names_size, f->name, PARSER_NAME_MAX) ||
+		    !is_text(s->names, s->names_size, f->file, PARSER_NAME_MAX))
 			return false;
 	}
 	return true;
@@ -100,6 +131,10 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 	    (len < offsetof(struct parser_answer, found.names) ||
 	     a->found.names_size > sizeof(a->found.names)))
 		return false;
+	if (a->job == PARSER_SOURCE && !a->result &&
+	    (len < offsetof(struct parser_answer, sources.names) ||
+	     a->sources.names_size > sizeof(a->sources.names)))
+		return false;
 	if (has_rows(a) && (len < offsetof(struct parser_answer, rows.words) ||
 			    a->rows.word_cnt > PARSER_ROW_WORDS))
 		return false;
@@ -115,5 +150,7 @@ bool parser_answer_check(const struct parser_answer *a, size_t len,
 		return runtime_is_sound(&a->runtime);
 	if (a->job == PARSER_TABLE)
 		return a->table.len == published_infos[request->at].size;
+	if (a->job == PARSER_SOURCE)
+		return sources_are_sound(&a->sources, request);
 	return has_rows(a) ? rows_are_sound(&a->rows, request) : found_is_sound(&a->found, request);
 }

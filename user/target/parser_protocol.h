@@ -26,6 +26,8 @@
 #define PARSER_NAMES_MAX 49152
 #define PARSER_BUILD_ID_MAX 20
 #define PARSER_WHY_MAX 96
+/* Functions at all offsets of one answer. */
+#define PARSER_SOURCE_FRAMES 768
 /* Words of a file's rows in one answer. */
 #define PARSER_ROW_WORDS 12000
 
@@ -40,14 +42,15 @@ enum parser_job {
 	PARSER_ROWS, /* a descriptor: how its code is unwound (bpf/rows.h); the first words of that */
 	PARSER_ROWS_MADE, /* the same of code that a process has made (unwind/made_rows.h) */
 	PARSER_ROWS_MORE, /* the words from `at` on, of the file asked last */
+	PARSER_SOURCE, /* in which source line are these offsets, and which functions were inlined there? */
 	PARSER_JOB_CNT
 };
 
 struct parser_request {
 	__u32 job;
-	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, CLOSE */
+	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, SOURCE, CLOSE */
 	__u32 version; /* PY_VERSION_HEX: DWARF */
-	__u32 cnt; /* of offsets: FIND */
+	__u32 cnt; /* of offsets: FIND, SOURCE */
 	__u32 at; /* a number of a word: ROWS_MORE; an enum published_kind: TABLE */
 	__u32 unused;
 	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
@@ -78,6 +81,24 @@ struct parser_found {
 };
 
 /*
+ * Of an offset the functions from the outermost on: that which has its symbol, and those inlined there.
+ * Names and files are where they are in names; PARSER_NO_NAME: unknown, and the first has none.
+ */
+struct parser_source_frame {
+	__u32 name, file;
+	__s32 line; /* 0 unknown */
+};
+
+/* For the first cnt offsets, which may be fewer than asked for, but at least one. */
+struct parser_sources {
+	__u32 cnt;
+	__u32 names_size;
+	__u32 ends[PARSER_PLACES_MAX]; /* one past the last frame of each; the first begins at 0 */
+	struct parser_source_frame frames[PARSER_SOURCE_FRAMES];
+	char names[PARSER_NAMES_MAX]; /* only names_size bytes are sent */
+};
+
+/*
  * The words of rule_cnt rules, the numbers of rows of page_cnt pages, row_cnt rows: word_cnt of them from
  * at on.
  */
@@ -99,6 +120,7 @@ struct parser_answer {
 		struct parser_dwarf dwarf;
 		struct parser_opened opened;
 		struct parser_found found;
+		struct parser_sources sources;
 		struct elf_runtime runtime; /* -ENOENT, -ENOEXEC: none; elf_runtime_read() */
 		struct elf_table table; /* the same; elf_table_read() */
 		struct parser_rows rows;
@@ -109,7 +131,8 @@ struct parser_answer {
 static inline size_t parser_request_size(const struct parser_request *r)
 {
 	return offsetof(struct parser_request, offsets) +
-	       (r->job == PARSER_FIND ? r->cnt * sizeof(r->offsets[0]) : 0);
+	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE ? r->cnt * sizeof(r->offsets[0]) :
+								   0);
 }
 
 /* Is this message a request? */

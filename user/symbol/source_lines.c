@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "symbol/source_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/modules.h"
+#include "symbol/native_files.h"
+#include "symbol/symbol_reader.h"
+#include "util/vec.h"
+
+struct source_lines {
+	struct native_files *files;
+	struct symbol_reader *reader;
+	struct symbol_file **list; /* by the module's number; NULL: not asked for yet */
+	__u32 cnt, cap;
+};
+
+struct source_lines *source_lines__new(struct native_files *files)
+{
+	struct source_lines *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->files = files;
+	s->reader = symbol_reader__new();
+	if (s->reader)
+		return s;
+	free(s);
+	return NULL;
+}
+
+void source_lines__prepare(struct source_lines *s)
+{
+	symbol_reader__prepare(s->reader);
+}
+
+void source_lines__free(struct source_lines *s)
+{
+	if (!s)
+		return;
+	for (__u32 i = 0; i < s->cnt; i++) {
+		if (s->list[i])
+			symbol_reader__close(s->reader, s->list[i]);
+		free(s->list[i]);
+	}
+	free(s->list);
+	symbol_reader__free(s->reader);
+	free(s);
+}
+
+static int copy_fd(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static int reserve(struct source_lines *s, __u32 number)
+{
+	if (vec_reserve(s->list, s->cap, number + 1))
+		return -ENOMEM;
+	for (; s->cnt <= number; s->cnt++)
+		s->list[s->cnt] = NULL;
+	return 0;
+}
+
+/* With descriptors of its own: the others may be closed when there are many. NULL: it is not open. */
+static struct symbol_file *file_of(struct source_lines *s, const struct module *module)
+{
+	__u32 number = module__number(module);
+	const struct symbol_file *open;
+	struct symbol_file *f;
+
+	if (number < s->cnt && s->list[number])
+		return s->list[number];
+	open = native_files__symbol_file(s->files, module);
+	if (!open || open->fd < 0 || reserve(s, number))
+		return NULL;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->fd = copy_fd(open->fd);
+	f->debug_fd = copy_fd(open->debug_fd);
+	f->owner = open->owner;
+	f->size = open->size;
+	s->list[number] = f;
+	return f;
+}
+
+int source_lines__find(struct source_lines *s, const struct module *module, const __u64 *offsets,
+		       __u32 cnt, const struct parser_sources **ret)
+{
+	struct symbol_file *f = file_of(s, module);
+
+	return f ? symbol_reader__sources(s->reader, f, offsets, cnt, ret) : -ENOENT;
+}
