@@ -100,12 +100,13 @@ unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct s
 {
 	Dwarf_Die unit, die, child;
 	unsigned cnt = 1;
+	bool known;
 
 	address -= s->bias;
-	if (!s->units.dwarf || !dwarf_units_find(&s->units, address, &unit, &die))
+	if (!s->units.dwarf || !dwarf_units_find(&s->units, address, &unit, &die, &known))
 		return 0;
 	ret[0] = (struct source_frame){ 0 };
-	for (unsigned i = 0; i < LEVELS_MAX && step(&die, address, &child); i++) {
+	for (unsigned i = 0; known && i < LEVELS_MAX && step(&die, address, &child); i++) {
 		die = child;
 		if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
 			continue;

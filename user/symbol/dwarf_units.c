@@ -154,7 +154,7 @@ static void read_unit(struct dwarf_units *u, struct dwarf_unit *unit, Dwarf_Die 
 }
 
 bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, Dwarf_Die *ret_unit,
-		      Dwarf_Die *ret_function)
+		      Dwarf_Die *ret_function, bool *ret_known)
 {
 	const struct dwarf_range *r;
 	struct dwarf_unit *unit;
@@ -168,5 +168,6 @@ bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, Dwarf_Die *ret_
 	if (!unit->read)
 		read_unit(u, unit, ret_unit);
 	r = find(&unit->functions, address);
-	return r && dwarf_offdie(u->dwarf, r->die, ret_function);
+	*ret_known = r && dwarf_offdie(u->dwarf, r->die, ret_function);
+	return true;
 }

@@ -46,9 +46,13 @@ struct dwarf_units {
 	size_t function_cnt; /* of all */
 };
 
-/* The unit's DIE and that of the function; false where there is none. */
+/*
+ * The unit's DIE, false where there is none, and that of the function; *ret_known: there is one (assembler
+ * has lines, and no functions).
+ */
 bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, Dwarf_Die *ret_unit,
-		      Dwarf_Die *ret_function) __attribute__((warn_unused_result, nonnull));
+		      Dwarf_Die *ret_function, bool *ret_known)
+	__attribute__((warn_unused_result, nonnull));
 void dwarf_units_free(struct dwarf_units *u) __attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_DWARF_UNITS_H */

@@ -350,3 +350,11 @@ int native_files__made_rows(struct native_files *f, int fd, uid_t owner, struct 
 {
 	return symbol_reader__made_rows(f->reader, fd, owner, ret);
 }
+
+const struct symbol_file *native_files__symbol_file(const struct native_files *f,
+						    const struct module *module)
+{
+	__u32 number = module__number(module);
+
+	return number < f->cap && f->list[number] ? &f->list[number]->symbols : NULL;
+}

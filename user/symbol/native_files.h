@@ -33,6 +33,7 @@
 struct module;
 struct modules;
 struct native_files;
+struct symbol_file;
 struct unwind_rows;
 
 struct native_symbol {
@@ -86,6 +87,9 @@ struct native_symbol *native_files__find(struct native_files *f, struct module *
 					 __u64 offset);
 /* Is that offset in the function that evaluates a Python frame? */
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset);
+/* Its descriptors, open or not, for who reads something else of it. NULL: nobody has asked for it. */
+const struct symbol_file *native_files__symbol_file(const struct native_files *f,
+						    const struct module *module);
 /* How its code is unwound: see symbol_reader__rows(). It must be open. */
 int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret);
 

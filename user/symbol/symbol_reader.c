@@ -329,19 +329,36 @@ int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct p
 	return err;
 }
 
-int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
-			__u32 cnt, const struct parser_found **ret)
+static int ask_offsets(struct symbol_reader *r, struct symbol_file *f, enum parser_job job,
+		       const __u64 *offsets, __u32 cnt, const struct parser_answer **ret)
 {
-	struct parser_request request = { .job = PARSER_FIND, .cnt = cnt };
-	const struct parser_answer *answer;
-	int err;
+	struct parser_request request = { .job = job, .cnt = cnt };
 
 	if (!cnt || cnt > PARSER_PLACES_MAX)
 		return -EINVAL;
 	memcpy(request.offsets, offsets, cnt * sizeof(*offsets));
-	err = run(r, f, &request, &answer);
+	return run(r, f, &request, ret);
+}
+
+int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
+			__u32 cnt, const struct parser_found **ret)
+{
+	const struct parser_answer *answer;
+	int err = ask_offsets(r, f, PARSER_FIND, offsets, cnt, &answer);
+
 	if (!err)
 		*ret = &answer->found;
+	return err;
+}
+
+int symbol_reader__sources(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
+			   __u32 cnt, const struct parser_sources **ret)
+{
+	const struct parser_answer *answer;
+	int err = ask_offsets(r, f, PARSER_SOURCE, offsets, cnt, &answer);
+
+	if (!err)
+		*ret = &answer->sources;
 	return err;
 }
 

@@ -67,6 +67,11 @@ int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __
 			__u32 cnt, const struct parser_found **ret)
 	__attribute__((warn_unused_result, nonnull));
 
+/* In which source lines these are, and what was inlined there. As symbol_reader__find(). */
+int symbol_reader__sources(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
+			   __u32 cnt, const struct parser_sources **ret)
+	__attribute__((warn_unused_result, nonnull));
+
 /*
  * How its code is unwound. *ret is valid until the next call of this function. As above; -ENODATA: it
  * does not say.

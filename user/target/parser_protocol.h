@@ -27,7 +27,7 @@
 #define PARSER_BUILD_ID_MAX 20
 #define PARSER_WHY_MAX 96
 /* Functions at all offsets of one answer. */
-#define PARSER_SOURCE_FRAMES 768
+#define PARSER_SOURCE_FRAMES 384
 /* Words of a file's rows in one answer. */
 #define PARSER_ROW_WORDS 12000
 
