@@ -194,6 +194,7 @@ static int convert(struct convert *c)
 			return err.code;
 		}
 	}
+	c->input.filter.sources |= c->emit.lines || outputs__use_sources(c->outputs);
 	code = input__load(&in, &c->input, NULL, on_sample, c->outputs);
 	if (code == EXIT_CODE_OK && !is_lossless(c, &in))
 		code = EXIT_CODE_USAGE;

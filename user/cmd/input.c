@@ -21,7 +21,8 @@ enum {
 	KEY_TIME,
 	KEY_NO_NATIVE,
 	KEY_NO_KERNEL,
-	KEY_STATE
+	KEY_STATE,
+	KEY_INLINE
 };
 
 #define NONE_WANTED "%s: none of its %llu samples is wanted by the options"
@@ -46,6 +47,9 @@ static const struct argp_option options[] = {
 	  "no frames of the kernel: their samples are those of the function that called it" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0,
 	  "no native frames: their samples are those of the Python function that called them" },
+	{ "inline", KEY_INLINE, 0, 0,
+	  "also functions that were inlined in native code, as \"name (inlined)\", where its debug "
+	  "information is here or in the capture (record --inline)" },
 	{ 0 },
 };
 
@@ -112,6 +116,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NO_NATIVE:
 		o->filter.no_native = true;
+		break;
+	case KEY_INLINE:
+		o->filter.sources = o->filter.inlined = true;
 		break;
 	case KEY_NO_KERNEL:
 		o->filter.no_kernel = true;

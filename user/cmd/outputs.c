@@ -384,6 +384,15 @@ bool outputs__use_addresses(const struct outputs *o)
 	return false;
 }
 
+bool outputs__use_sources(const struct outputs *o)
+{
+	for (int i = 0; i < o->cnt; i++) {
+		if (o->list[i].ops->sources)
+			return true;
+	}
+	return false;
+}
+
 bool outputs__has(const struct outputs *o, const char *format)
 {
 	for (int i = 0; i < o->cnt; i++) {

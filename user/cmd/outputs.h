@@ -54,5 +54,7 @@ bool outputs__single(const struct outputs *o);
 bool outputs__stream(const struct outputs *o);
 /* One of them wants native frames by address. */
 bool outputs__use_addresses(const struct outputs *o);
+/* One of them shows source lines of native code, whatever the options. */
+bool outputs__use_sources(const struct outputs *o);
 
 #endif /* KRAIT_CMD_OUTPUTS_H */

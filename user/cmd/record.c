@@ -157,6 +157,12 @@ static void close_inputs(struct record_command *r)
 		log_warn(NULL, "%s: %s", r->options.inputs, output_file_strerror(result));
 }
 
+/* Of native code; a perf.data alone leaves that to its readers, unless inlined functions are wanted. */
+static bool wants_sources(const struct record_command *r)
+{
+	return r->options.lines || r->options.inlined || outputs__use_sources(r->outputs);
+}
+
 static int start(struct record_command *r, struct error *err)
 {
 	const struct record_options *o = &r->options;
@@ -188,7 +194,10 @@ static int start(struct record_command *r, struct error *err)
 				.native = o->native,
 				.kernel = o->kernel,
 				.interpreter = o->interpreter_frames,
-				.addresses = outputs__use_addresses(r->outputs),
+				.addresses = outputs__use_addresses(r->outputs) ||
+					     wants_sources(r),
+				.sources = wants_sources(r),
+				.inlined = o->inlined,
 				.kernel_symbols = r->kernel_symbols,
 			},
 		},
@@ -298,6 +307,7 @@ static int record(struct record_command *r)
 		/* Its threads have ended, and files may take long. */
 		if (r->priority.raised)
 			priority_bound(REALTIME_USEC);
+		session__read_sources(r->session);
 		return report(r);
 	}
 	log_error(NULL, "%s%s", err.text,

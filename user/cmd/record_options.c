@@ -30,6 +30,7 @@ enum {
 	KEY_NO_NATIVE,
 	KEY_NO_KERNEL,
 	KEY_INTERPRETER,
+	KEY_INLINE,
 	KEY_PERF_MAP,
 	KEY_NO_REALTIME,
 	KEY_LOG_INPUTS,
@@ -84,6 +85,9 @@ static const struct argp_option options[] = {
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "none of the kernel" },
 	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
 	  "also the interpreter's own C functions, which are folded into Python's" },
+	{ "inline", KEY_INLINE, 0, 0,
+	  "also functions that were inlined in native code, where its debug information is here: it is read "
+	  "when the recording is over, and a perf.data carries what was found" },
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
@@ -305,6 +309,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_INTERPRETER:
 		o->native = true;
 		o->interpreter_frames = true;
+		break;
+	case KEY_INLINE:
+		o->inlined = true;
 		break;
 	case KEY_NO_REALTIME:
 		o->realtime = false;

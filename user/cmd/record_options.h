@@ -44,6 +44,7 @@ struct record_options {
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */
 	bool lines, threads, no_process, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;
+	bool inlined; /* functions inlined in native code, as frames */
 	bool realtime; /* raise krait's own priority */
 	int verbose;
 };

@@ -172,6 +172,7 @@ int cmd_report(int argc, char **argv)
 		o.summary.min_percent = TREE_MIN_PERCENT;
 	if (o.by == BY_LINE)
 		o.summary.lines = true;
+	o.input.filter.sources |= o.summary.lines;
 	code = input__load(&in, &o.input, NULL, NULL, NULL);
 	if (code == EXIT_CODE_OK) {
 		err = print_report(&o, &in);

@@ -76,6 +76,7 @@ int cmd_script(int argc, char **argv)
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (argp_parse(&parser, argc, argv, 0, NULL, &s))
 		return EXIT_CODE_USAGE;
+	s.input.filter.sources |= s.emit.lines;
 	if (s.ops->open(&s.emitter, stdout, &s.emit))
 		return EXIT_CODE_OUTPUT;
 	code = input__load(&in, &s.input, NULL, on_sample, &s);

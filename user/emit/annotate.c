@@ -126,7 +126,7 @@ static void count_files(struct annotation *a)
 
 static int count_lines(struct annotation *a)
 {
-	const struct view_options options = { .lines = true, .order = VIEW_BY_NAME };
+	const struct view_options options = { .lines = true, .sources = true, .order = VIEW_BY_NAME };
 	cleanup_view struct view *v = NULL;
 	cleanup_free __u32 *line_of = NULL;
 	int err = view__new(&v, a->counts, &options);

@@ -50,6 +50,7 @@ struct emitter_ops {
 	const char *const *suffixes; /* NULL-terminated: ".html" */
 	const char *about; /* for --help: "flame graph" */
 	bool all_events; /* shows all events, each apart; others the one that finish is given */
+	bool sources; /* shows source lines of native code where they are known, without --lines */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);

@@ -12,6 +12,7 @@
 
 #include "emit/timeline.h"
 #include "emit/firefox_tables.h"
+#include "profile/parts.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/json.h"
@@ -52,7 +53,9 @@ static void put_samples(struct writer *w, const struct timeline_thread *t, __u64
 	json_put_object(j, "samples");
 	json_put_array(j, "stack");
 	for (size_t i = 0; i < t->cnt; i++)
-		firefox_put_index(j, w->tables.stack_of[t->samples[i].node]);
+		firefox_put_index(
+			j,
+			w->tables.stack_of[parts_node(dict__parts(w->dict), t->samples[i].node)]);
 	json_close_array(j);
 	json_newline(j);
 	json_put_array(j, "time");

@@ -11,6 +11,20 @@ static __u32 add_string(struct places *x, __u32 string)
 	return places_add(x, &place);
 }
 
+/* A function in the file that its lines are of. */
+static __u32 add_function(struct firefox_tables *t, const struct profile_frame *f, __u32 file)
+{
+	const struct place place = {
+		.kind = f->kind,
+		.name = f->name,
+		.file = file,
+		.first_line = f->first_line > 0 ? f->first_line : -1,
+		.line = -1,
+	};
+
+	return places_add(&t->functions, &place);
+}
+
 static int number_places(struct firefox_tables *t)
 {
 	__u32 cnt = dict__frame_cnt(t->dict);
@@ -23,20 +37,21 @@ static int number_places(struct firefox_tables *t)
 	t->line_of[0] = PLACE_NONE;
 	for (__u32 i = 1; i <= cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(t->dict, i);
-		__u32 line, function, source;
+		__u32 line, function, source, file;
 
 		t->line_of[i] = PLACE_NONE;
 		if (!is_code(f))
 			continue;
 		line = places_add_frame(&t->lines, f, true);
-		function = places_add_frame(&t->functions, f, false);
-		source = f->file ? add_string(&t->sources, f->file) : 0;
+		file = f->source ? f->source : f->file;
+		function = add_function(t, f, file);
+		source = file ? add_string(&t->sources, file) : 0;
 		if (line == PLACE_NONE || function == PLACE_NONE || source == PLACE_NONE ||
 		    add_string(&t->names, f->name) == PLACE_NONE)
 			return -ENOMEM;
 		t->line_of[i] = line;
 		t->function_of[line] = function;
-		t->source_of[function] = f->file ? source : PLACE_NONE;
+		t->source_of[function] = file ? source : PLACE_NONE;
 	}
 	return 0;
 }

@@ -38,6 +38,7 @@ static int folded_finish(struct emitter *e, const struct profile *p, unsigned ev
 {
 	const struct view_options options = {
 		.lines = e->options->lines,
+		.sources = true,
 		.processes = !e->options->no_process,
 		.threads = e->options->threads,
 		.tids = true,

@@ -156,6 +156,8 @@ static int put_frame(FILE *out, const struct dict *dict, __u32 id, bool lines)
 	if (!err)
 		err = put_dso(out, f, file);
 	fputs(")\n", out);
+	if (f->source)
+		file = dict__text(dict, f->source);
 	if (!err && lines && *file && f->line > 0) {
 		fputs("  ", out);
 		err = put_word(out, file, "");

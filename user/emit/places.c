@@ -36,7 +36,7 @@ __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool
 	const struct place place = {
 		.kind = frame->kind,
 		.name = frame->name,
-		.file = frame->file,
+		.file = lines && frame->source && frame->line > 0 ? frame->source : frame->file,
 		.first_line = frame->first_line > 0 ? frame->first_line : -1,
 		.line = lines && frame->line > 0 ? frame->line : -1,
 	};

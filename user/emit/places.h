@@ -29,7 +29,7 @@ struct places {
 
 /* The number of the place, PLACE_NONE when out of memory. */
 __u32 places_add(struct places *x, const struct place *place);
-/* That of a frame; lines: keep its line. */
+/* That of a frame; lines: keep its line, and of native code the file that this is in. */
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines);
 void places_free(struct places *x);
 #define cleanup_places __attribute__((cleanup(places_free)))

@@ -367,6 +367,7 @@ const struct emitter_ops pprof_emitter = {
 	.name = "pprof",
 	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", NULL },
 	.about = "pprof",
+	.sources = true,
 	.all_events = true,
 	.open = emitter_open,
 	.finish = pprof_finish,

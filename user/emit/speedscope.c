@@ -12,6 +12,7 @@
 
 #include "emit/timeline.h"
 #include "emit/places.h"
+#include "profile/parts.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/stream.h"
@@ -94,7 +95,7 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, bool s
 	for (size_t i = 0; i < t->cnt; i++) {
 		if (i && t->samples[i].node == t->samples[i - 1].node)
 			continue;
-		put_stack(w, t->samples[i].node);
+		put_stack(w, parts_node(dict__parts(w->dict), t->samples[i].node));
 		json_newline(j);
 	}
 	json_close_array(j);

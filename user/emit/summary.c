@@ -277,7 +277,9 @@ static int flush(FILE *out)
 
 int summary_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
-	const struct view_options options = { .lines = o->lines, .order = VIEW_BY_COUNT };
+	const struct view_options options = { .lines = o->lines,
+					      .sources = true,
+					      .order = VIEW_BY_COUNT };
 	struct table t = { .out = out, .options = o };
 	cleanup_view struct view *v = NULL;
 	cleanup_free __u32 *rows = NULL;
@@ -325,6 +327,7 @@ static void put_indent(const struct table *t, __u32 depth)
 int summary_tree(FILE *out, const struct counts *c, const struct summary_options *o)
 {
 	const struct view_options options = { .lines = o->lines,
+					      .sources = true,
 					      .processes = o->tree_processes,
 					      .order = VIEW_BY_COUNT };
 	struct table t = { .out = out, .options = o };

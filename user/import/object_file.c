@@ -113,7 +113,7 @@ const struct kernel_name *object_file_kernel(struct object_file *f, __u64 addres
 	return f->kernel ? kernel_names_find(f->kernel, address) : NULL;
 }
 
-const char *object_file_native(struct object_file *f, const char *path, __u64 offset)
+const struct native_name *object_file_native(struct object_file *f, const char *path, __u64 offset)
 {
 	if (!f->dso)
 		return NULL;

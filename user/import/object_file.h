@@ -37,8 +37,8 @@ int object_file_open(struct object_file *f, const struct perf_read *record,
 void object_file_close(struct object_file *f);
 /* The mapping is of this one. */
 bool object_file_is(const struct object_file *f, const struct perf_read *record);
-/* What the DSO calls that place of a native file; NULL unknown. */
-const char *object_file_native(struct object_file *f, const char *path, __u64 offset);
+/* What the DSO, whose natives these are, says of that place of a native file; NULL unknown. */
+const struct native_name *object_file_native(struct object_file *f, const char *path, __u64 offset);
 /* What the DSO calls an address of the kernel; NULL unknown. */
 const struct kernel_name *object_file_kernel(struct object_file *f, __u64 address);
 #endif /* KRAIT_IMPORT_OBJECT_FILE_H */

@@ -9,12 +9,13 @@
 #include "import/mappings.h"
 #include "import/object_file.h"
 #include "profile/frames.h"
-#include "profile/frames.h"
 #include "profile/idindex.h"
 #include "profile/marks.h"
+#include "profile/parts.h"
 #include "symbol/kernel_symbols.h"
 #include "proc/modules.h"
 #include "symbol/native_files.h"
+#include "symbol/source_lines.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
 
@@ -47,6 +48,8 @@ struct objects {
 	bool same_kernel; /* the running one is that of the capture, but perhaps elsewhere */
 	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
 	struct idindex kernel_index; /* of answers for addresses of the kernel */
+	struct source_lines *sources; /* NULL: not wanted, or no file is opened */
+	bool want_sources, want_inlined;
 	__u32 unknown_frame; /* 0 not made yet */
 	__u64 unresolved;
 };
@@ -81,10 +84,19 @@ void objects__free(struct objects *o)
 	idindex_free(&o->index);
 	idindex_free(&o->by_name);
 	idindex_free(&o->kernel_index);
+	source_lines__free(o->sources);
 	native_files__free(o->files);
 	modules__free(o->modules);
 	kernel_symbols__free(o->kernel);
 	free(o);
+}
+
+void objects__want_sources(struct objects *o, bool inlined)
+{
+	o->want_sources = true;
+	o->want_inlined = inlined;
+	if (o->files && !o->sources)
+		o->sources = source_lines__new(o->files);
 }
 
 int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
@@ -125,7 +137,8 @@ static __u32 object_frame(struct objects *o, struct object *object)
 	cleanup_free char *name = object->frame ? NULL : native_unnamed(path);
 
 	if (name)
-		object->frame = frame_native(o->dict, name, path, 0);
+		object->frame =
+			frame_native(o->dict, &(struct native_place){ .name = name, .path = path });
 	return object->frame;
 }
 
@@ -182,16 +195,114 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 	return (__u32)s->tag;
 }
 
-/* As it was called when it was recorded, where the file has gone or is another one by now. */
-static __u32 stored_native_frame(struct objects *o, const struct object *object, __u64 offset)
+/*
+ * The frame of a place whose lines are known: they are its parts, and its address, which is no other's, is the
+ * number of the place.
+ */
+static __u32 place_frame(struct objects *o, struct native_place *place,
+			 const struct part_line *lines, unsigned cnt)
 {
-	const char *name = NULL;
+	__u32 frame;
+
+	if (!cnt)
+		return frame_native(o->dict, place);
+	place->address = (__u64)o->answer_cnt + 1;
+	frame = frame_native(o->dict, place);
+	place->address = 0;
+	if (frame && !parts_add(o->dict, frame, place, lines, cnt, o->want_inlined))
+		return frame;
+	return frame_native(o->dict, place);
+}
+
+/* What the file's DWARF says. */
+static unsigned read_lines(struct objects *o, const struct object *object, __u64 offset,
+			   struct part_line *ret)
+{
+	struct source_frame frames[SOURCE_FRAMES_MAX];
+	unsigned cnt;
+
+	if (!o->sources || !object->file.native ||
+	    source_lines__find(o->sources, object->file.native, &offset, 1) <= 0)
+		return 0;
+	cnt = source_lines__at(o->sources, 0, frames);
+	for (unsigned i = 0; i < cnt && i < PARTS_MAX; i++)
+		ret[i] = (struct part_line){ frames[i].name, frames[i].file, frames[i].line };
+	return cnt < PARTS_MAX ? cnt : PARTS_MAX;
+}
+
+/* What was stored beside the name. */
+static unsigned stored_lines(const struct native_names *names, const struct native_name *name,
+			     struct part_line *ret)
+{
+	unsigned cnt = 0;
+
+	for (; cnt < name->line_cnt && cnt < PARTS_MAX; cnt++) {
+		const struct native_line *line = &names->lines[name->first_line + cnt];
+
+		ret[cnt] = (struct part_line){
+			line->name ? native_names_text(names, line->name) : NULL,
+			line->source ? native_names_text(names, line->source) : NULL, line->line
+		};
+	}
+	return cnt;
+}
+
+/* As it was when it was recorded; NULL unknown. */
+static const struct native_name *find_stored(struct objects *o, const struct object *object,
+					     __u64 offset, const struct native_names **ret)
+{
+	const struct native_name *name = NULL;
 
 	for (__u32 i = o->cnt; i-- > 0 && !name;) {
-		if (o->list[i].file.is_dso)
-			name = object_file_native(&o->list[i].file, object->file.path, offset);
+		if (!o->list[i].file.is_dso)
+			continue;
+		name = object_file_native(&o->list[i].file, object->file.path, offset);
+		*ret = o->list[i].file.natives;
 	}
-	return name ? frame_native(o->dict, name, object->file.path, 0) : 0;
+	return name;
+}
+
+/* Where the file has gone or is another one by now. */
+static __u32 stored_native_frame(struct objects *o, const struct object *object, __u64 offset)
+{
+	struct part_line lines[PARTS_MAX];
+	const struct native_names *names = NULL;
+	const struct native_name *name = find_stored(o, object, offset, &names);
+	struct native_place place = { .path = object->file.path };
+
+	if (!name)
+		return 0;
+	place.name = native_names_text(names, name->name);
+	place.is_wrapper = name->is_wrapper;
+	return place_frame(o, &place, lines,
+			   o->want_sources ? stored_lines(names, name, lines) : 0);
+}
+
+/* From the file, with what was stored when it was there and read for that. */
+static __u32 native_frame(struct objects *o, const struct object *object, __u64 offset)
+{
+	struct part_line lines[PARTS_MAX];
+	struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
+	struct native_place place = { .path = object->file.path };
+	const struct native_names *names = NULL;
+	const struct native_name *stored;
+	unsigned cnt = 0;
+
+	if (!s)
+		return 0;
+	place.name = s->name;
+	place.is_wrapper = s->is_wrapper;
+	if (o->want_sources) {
+		stored = find_stored(o, object, offset, &names);
+		cnt = stored ? stored_lines(names, stored, lines) : 0;
+		if (!cnt)
+			cnt = read_lines(o, object, offset, lines);
+	}
+	if (cnt)
+		return place_frame(o, &place, lines, cnt);
+	if (!s->tag)
+		s->tag = frame_native(o->dict, &place);
+	return (__u32)s->tag;
 }
 
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
@@ -200,18 +311,11 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 	struct dso_place_info place;
 	char text[64];
 
-	if (object->file.native) {
-		struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
-
-		if (s && !s->tag)
-			s->tag = frame_native(o->dict, s->name, object->file.path, 0);
-		if (s)
-			return (__u32)s->tag;
-	}
 	if (!object->file.is_dso) {
-		__u32 stored = stored_native_frame(o, object, offset);
+		__u32 native = object->file.native ? native_frame(o, object, offset) :
+						     stored_native_frame(o, object, offset);
 
-		return stored ? stored : object_frame(o, object);
+		return native ? native : object_frame(o, object);
 	}
 	if (!object->file.dso || !dso_reader__find(object->file.dso, offset, &place)) {
 		/* Without names, places can still be told apart. */

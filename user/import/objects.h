@@ -23,6 +23,11 @@ void objects__free(struct objects *o);
 int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
 	__attribute__((warn_unused_result));
 
+/*
+ * Source lines of native code are wanted, and the functions that were inlined; a frame has them as its parts
+ * (profile/parts.h).
+ */
+void objects__want_sources(struct objects *o, bool inlined);
 /* The capture is of the kernel that runs here: its names may be asked for where it has none. */
 void objects__same_kernel(struct objects *o);
 /* The kernel's code began there; if it is elsewhere now, it is another boot. */

@@ -17,6 +17,7 @@
 #include "import/running_kernel.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
+#include "profile/parts.h"
 #include "profile/stack_filter.h"
 #include "profile/states.h"
 #include "share.h"
@@ -111,7 +112,7 @@ static __u32 frame_node(struct import *im, const struct mappings *mappings, __u3
 	/* One mark stands for a run of addresses without names. */
 	if (f->kind == FRAME_MARK && dict__node_at(im->profile->dict, node)->frame == frame)
 		return node;
-	return dict__child(im->profile->dict, node, frame);
+	return parts_child(im->profile->dict, node, frame);
 }
 
 /* The node of the leaf; 0 where there is no room. */
@@ -380,6 +381,8 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 		im.stacks = stack_filter__new(config->filter.function);
 	if (!im.objects || (config->filter.function && !im.stacks))
 		result = -ENOMEM;
+	if (!result && config->filter.sources)
+		objects__want_sources(im.objects, config->filter.inlined);
 	date(&im, perf_reader__facts(im.reader)->last_ns);
 	if (!result && !config->alone && running_kernel_is(&ret_stats->facts))
 		objects__same_kernel(im.objects);

@@ -34,6 +34,8 @@ struct perf_filter {
 	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
 	/* Leave such frames out: what ends in them ends in the function of Python that called them. */
 	bool no_native, no_kernel;
+	bool sources; /* native code has its source lines, as far as they are known */
+	bool inlined; /* and the functions that were inlined there */
 };
 
 struct perf_import_config {

@@ -265,7 +265,7 @@ static char *make_notes(const struct perf_data *e, const struct profile *p)
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		put_notes(out, i, &profile__counts(p, i)->accounts);
 	kernel_names_write(&e->chain.kernel_names, out);
-	native_names_write(&e->chain.native_names, out);
+	native_names_write(&e->chain.native_names, p->dict, out);
 	identities_write(dict__identities_of(p->dict), out);
 	if (fclose(out)) {
 		free(text);

@@ -88,15 +88,16 @@ static void keep_name(struct chain *c, const struct dict *dict, const struct pro
 
 /* The same of native code. What has no symbol is called after its file, which readers do by themselves. */
 static void keep_native_name(struct chain *c, const struct dict *dict, const struct space *space,
-			     const struct profile_frame *f)
+			     __u32 frame)
 {
+	const struct profile_frame *f = dict__frame_at(dict, frame);
 	__u64 address = place_of(c, f);
 	const struct mapping *m = space ? space__find(space, address) : NULL;
 	const char *name = dict__text(dict, f->name);
 
 	if (m && *name != '[' &&
 	    native_names_add(&c->native_names, module__name(m->module),
-			     address - m->start + m->offset, name))
+			     address - m->start + m->offset, name, frame))
 		log_debug("perf.data", "a name of native code found no memory");
 }
 
@@ -108,7 +109,7 @@ static void put_frame(struct chain *c, const struct dict *dict, struct dso *dso,
 	if (f->kind == FRAME_KERNEL && f->address)
 		keep_name(c, dict, f);
 	if (f->kind == FRAME_NATIVE && f->address)
-		keep_native_name(c, dict, space, f);
+		keep_native_name(c, dict, space, frame);
 	if (f->kind == FRAME_PROCESS)
 		c->image = frame;
 	else if (f->address)

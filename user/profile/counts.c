@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/cleanup.h"
 #include "util/vec.h"
 
 static struct label_count *labelled(const struct counts *c)
@@ -31,6 +32,15 @@ static void mark(struct dict_holder *h, struct dict_map *live)
 		live->strings[labelled(c)[i].label] = 1;
 }
 
+/* After their nodes or labels have changed. */
+static void index_labelled(struct counts *c)
+{
+	idindex_clear(&c->labelled.index, c->labelled.cnt);
+	for (__u32 i = 1; i <= c->labelled.cnt; i++)
+		idtable_index(&c->labelled,
+			      idindex_hash_pair(labelled(c)[i].node, labelled(c)[i].label), i);
+}
+
 static void move(struct dict_holder *h, const struct dict_map *ids)
 {
 	struct counts *c = counts_of(h);
@@ -47,10 +57,7 @@ static void move(struct dict_holder *h, const struct dict_map *ids)
 		labelled(c)[i].node = ids->nodes[labelled(c)[i].node];
 		labelled(c)[i].label = ids->strings[labelled(c)[i].label];
 	}
-	idindex_clear(&c->labelled.index, c->labelled.cnt);
-	for (__u32 i = 1; i <= c->labelled.cnt; i++)
-		idtable_index(&c->labelled,
-			      idindex_hash_pair(labelled(c)[i].node, labelled(c)[i].label), i);
+	index_labelled(c);
 }
 
 /* ---- counting --------------------------------------------------------------------------------- */
@@ -153,6 +160,36 @@ void counts__add_labelled(struct counts *c, __u32 node, __u32 label, __u64 sampl
 	} else {
 		c->unlabelled += samples;
 	}
+}
+
+int counts__move(struct counts *c, const __u32 *nodes, __u32 cnt)
+{
+	cleanup_free struct node_count *old = NULL;
+	__u32 last = c->cnt - 1 < cnt ? c->cnt - 1 : cnt;
+
+	for (__u32 i = 1; i <= last; i++) {
+		if (reach(c, nodes[i]))
+			return -ENOMEM;
+	}
+	old = calloc((size_t)last + 1, sizeof(*old));
+	if (!old)
+		return -ENOMEM;
+	memcpy(old, c->by_node, ((size_t)last + 1) * sizeof(*old));
+	memset(c->by_node + 1, 0, last * sizeof(*old));
+	for (__u32 i = 1; i <= last; i++) {
+		struct node_count *to = &c->by_node[nodes[i] ? nodes[i] : i];
+
+		to->samples += old[i].samples;
+		to->weight += old[i].weight;
+	}
+	for (__u32 i = 1; i <= c->labelled.cnt; i++) {
+		__u32 node = labelled(c)[i].node;
+
+		if (node && node <= cnt && nodes[node])
+			labelled(c)[i].node = nodes[node];
+	}
+	index_labelled(c);
+	return 0;
 }
 
 /* Nanoseconds are nanoseconds, whatever the clock; an event is only the same event. */

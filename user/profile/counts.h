@@ -67,6 +67,12 @@ void counts__add(struct counts *c, __u32 node, __u64 samples, __u64 weight);
 /* The same of one label; 0 is none. */
 void counts__add_labelled(struct counts *c, __u32 node, __u32 label, __u64 samples, __u64 weight);
 /*
+ * What is counted at nodes 1 .. cnt is counted at nodes[...] instead; 0: it stays. Labels go with it. 0 or
+ * -ENOMEM, when all stays as it is.
+ */
+int counts__move(struct counts *c, const __u32 *nodes, __u32 cnt)
+	__attribute__((warn_unused_result));
+/*
  * What from has, too: both windows, and what lies between them. 0; -EINVAL: it is in another unit or over
  * another dictionary; -ENOMEM. All stays as it is on failure.
  */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/identities.h"
+#include "profile/parts.h"
 #include "profile/strtab.h"
 #include "profile/idtable.h"
 
@@ -18,6 +19,7 @@ struct dict {
 	struct idtable frames, nodes, codes; /* of struct profile_… */
 	struct room room;
 	struct identities identities;
+	struct parts *parts;
 	struct dict_holder *holders;
 	__u32 epoch; /* another one after each dict__forget() */
 };
@@ -43,7 +45,9 @@ struct dict *dict__new(const struct profile_limits *limits)
 
 	if (!d)
 		return NULL;
-	if (strtab_init(&d->strings) || idtable_init(&d->frames, sizeof(struct profile_frame)) ||
+	d->parts = parts__new();
+	if (!d->parts || strtab_init(&d->strings) ||
+	    idtable_init(&d->frames, sizeof(struct profile_frame)) ||
 	    idtable_init(&d->nodes, sizeof(struct profile_node)) ||
 	    idtable_init(&d->codes, sizeof(struct profile_code)) || room_init(&d->room, limits)) {
 		dict__free(d);
@@ -65,6 +69,7 @@ void dict__free(struct dict *d)
 	idtable_free(&d->codes);
 	room_free(&d->room);
 	identities_free(&d->identities);
+	parts__free(d->parts);
 	free(d);
 }
 
@@ -91,6 +96,11 @@ struct identities *dict__identities(struct dict *d)
 const struct identities *dict__identities_of(const struct dict *d)
 {
 	return &d->identities;
+}
+
+struct parts *dict__parts(const struct dict *d)
+{
+	return d->parts;
 }
 
 /* ---- interning -------------------------------------------------------------------------------- */
@@ -124,25 +134,24 @@ static bool same_frame(const struct profile_frame *a, const struct profile_frame
 	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
 	       a->first_line == b->first_line && a->line == b->line && a->column == b->column &&
 	       a->pid == b->pid && a->tid == b->tid && a->code == b->code && a->unit == b->unit &&
-	       a->address == b->address && a->unknown == b->unknown;
+	       a->address == b->address && a->source == b->source && a->unknown == b->unknown &&
+	       a->wrapper == b->wrapper;
 }
 
 static __u32 hash_frame(const struct profile_frame *f)
 {
-	const __u32 key[] = { (__u32)f->kind | (__u32)f->unknown << 31,
+	__u32 flags = (__u32)f->kind | (__u32)f->unknown << 31 | (__u32)f->wrapper << 30;
+	const int numbers[] = { f->first_line, f->line, f->column, f->pid, f->tid, f->unit };
+	const __u32 ids[] = { flags,
 			      f->name,
 			      f->file,
-			      (__u32)f->first_line,
-			      (__u32)f->line,
-			      (__u32)f->column,
-			      (__u32)f->pid,
-			      (__u32)f->tid,
+			      f->source,
 			      f->code,
-			      (__u32)f->unit,
 			      (__u32)f->address,
 			      (__u32)(f->address >> 32) };
 
-	return idindex_hash_bytes(key, sizeof(key), 0);
+	return idindex_hash_bytes(numbers, sizeof(numbers),
+				  idindex_hash_bytes(ids, sizeof(ids), 0));
 }
 
 __u32 dict__frame(struct dict *d, const struct profile_frame *frame)
@@ -333,7 +342,8 @@ static void mark_parts(const struct dict *d, struct forgetting *f)
 		const struct profile_frame *frame = &frames(d)[i];
 
 		if (f->frames[i])
-			strings[frame->name] = strings[frame->file] = f->codes[frame->code] = 1;
+			strings[frame->name] = strings[frame->file] = strings[frame->source] =
+				f->codes[frame->code] = 1;
 	}
 	for (__u32 i = 1; i <= d->codes.cnt; i++) {
 		if (f->codes[i])
@@ -404,6 +414,7 @@ static void compact(struct dict *d, struct forgetting *f)
 
 		frame->name = strings[frame->name];
 		frame->file = strings[frame->file];
+		frame->source = strings[frame->source];
 		frame->code = f->codes[frame->code];
 		idtable_index(&d->frames, hash_frame(frame), i);
 	}
@@ -415,6 +426,7 @@ static void compact(struct dict *d, struct forgetting *f)
 		n->frame = f->frames[n->frame];
 		idtable_index(&d->nodes, idindex_hash_pair(n->parent, n->frame), i);
 	}
+	parts__clear(d->parts); /* places that have gone, or have other numbers now */
 	d->epoch++;
 }
 

@@ -28,6 +28,7 @@
 
 struct dict;
 struct identities;
+struct parts;
 
 enum frame_kind {
 	FRAME_PYTHON,
@@ -59,7 +60,9 @@ struct profile_frame {
 	__u32 code; /* code id, 0 none */
 	int unit; /* code unit within it, -1 unknown */
 	__u64 address; /* native and kernel, where outputs want it: as the call chain has it; else 0 */
+	__u32 source; /* string id: the file that a native frame's line is in; 0 unknown */
 	bool unknown; /* what function it is could not be read: its name only says so */
+	bool wrapper; /* it only calls the function of the same name (symbol/demangle.h) */
 };
 
 struct profile_node {
@@ -86,6 +89,9 @@ const struct quota *dict__quota(const struct dict *d, enum profile_resource reso
 /* Whose its processes were, as far as that is known. */
 struct identities *dict__identities(struct dict *d);
 const struct identities *dict__identities_of(const struct dict *d);
+
+/* What is known of places in native code beside their functions. */
+struct parts *dict__parts(const struct dict *d);
 
 /* Interning: the id, or 0 where there is no room (also for the empty string, which is 0). */
 __u32 dict__string(struct dict *d, const char *text);

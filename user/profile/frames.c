@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "profile/marks.h"
+#include "util/cleanup.h"
 
 /* As perf calls the object that is not a module. */
 #define KERNEL_ITSELF "[kernel.kallsyms]"
@@ -63,9 +64,32 @@ __u32 frame_kernel(struct dict *dict, const char *name, const char *module, __u6
 	return dict__plain_frame(dict, FRAME_KERNEL, name, file, address);
 }
 
-__u32 frame_native(struct dict *dict, const char *name, const char *path, __u64 address)
+static __u32 native_name(struct dict *dict, const struct native_place *place)
 {
-	return dict__plain_frame(dict, FRAME_NATIVE, name, path, address);
+	cleanup_free char *text = NULL;
+
+	if (!place->is_inlined)
+		return dict__string(dict, place->name);
+	return asprintf(&text, "%s" NAME_INLINED, place->name) < 0 ? 0 : dict__string(dict, text);
+}
+
+__u32 frame_native(struct dict *dict, const struct native_place *place)
+{
+	bool has_line = place->source && *place->source && place->line > 0;
+	const struct profile_frame frame = {
+		.kind = FRAME_NATIVE,
+		.name = native_name(dict, place),
+		.file = dict__string(dict, place->path),
+		.first_line = -1,
+		.line = has_line ? place->line : -1,
+		.column = -1,
+		.unit = -1,
+		.address = place->address,
+		.source = has_line ? dict__string(dict, place->source) : 0,
+		.wrapper = place->is_wrapper,
+	};
+
+	return dict__frame(dict, &frame);
 }
 
 __u32 frame_unknown(struct dict *dict)

@@ -26,8 +26,17 @@ const char *frame_kind_name(enum frame_kind kind);
 
 /* name NULL: code of the kernel without a symbol. module: "ext4", "[ext4]", or "" for the kernel itself. */
 __u32 frame_kernel(struct dict *dict, const char *name, const char *module, __u64 address);
-/* name: "[libfoo.so]" where the code has none (native_unnamed()); path: of the file, "" unknown. */
-__u32 frame_native(struct dict *dict, const char *name, const char *path, __u64 address);
+/* A frame of native code. */
+struct native_place {
+	const char *name; /* "[libfoo.so]" where the code has none (native_unnamed()) */
+	const char *path; /* of the file, "" unknown */
+	__u64 address;
+	bool is_wrapper; /* as profile_frame.wrapper */
+	bool is_inlined; /* "name (inlined)", as perf has it */
+	const char *source; /* NULL unknown, as the line is then */
+	int line;
+};
+__u32 frame_native(struct dict *dict, const struct native_place *place);
 /* An address that lies in nothing that the process has mapped. */
 __u32 frame_unknown(struct dict *dict);
 /* A text of marks.h. */

@@ -34,6 +34,10 @@
 #define NAME_EMPTY "[unnamed]"
 #define NAME_UNREADABLE "<unknown function>"
 #define NAME_KERNEL "[kernel]"
+/* Behind the name of a function that has no code of its own there, as in perf. */
+#define NAME_INLINED " (inlined)"
+/* Of one that nobody names. */
+#define NAME_INLINE_UNKNOWN "[unknown]"
 
 /* The longest text that mark_truncated() makes, with its end. */
 #define MARK_SIZE 64

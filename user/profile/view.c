@@ -86,13 +86,15 @@ static bool level_shown(const struct view_options *o, enum frame_kind kind)
 static struct view_frame project(const struct view_options *o, const struct profile_frame *f)
 {
 	bool task = f->kind == FRAME_PROCESS || f->kind == FRAME_THREAD;
+	bool native = o->lines && o->sources && f->source && f->line > 0;
 
 	return (struct view_frame){
 		.kind = f->kind,
 		.name = f->name,
-		.file = f->file,
+		/* The line of native code is one of its source, which the function is not called after. */
+		.file = native ? f->source : f->file,
 		.first_line = f->first_line > 0 ? f->first_line : -1,
-		.line = o->lines && !task && f->line > 0 ? f->line : -1,
+		.line = o->lines && !task && f->line > 0 && (native || !f->source) ? f->line : -1,
 		.pid = o->ids && task ? f->pid : -1,
 		.tid = (o->ids || o->tids) && f->kind == FRAME_THREAD ? f->tid : -1,
 	};
@@ -154,6 +156,18 @@ static __u32 draft_child(struct builder *b, __u32 parent, __u32 frame)
 	return b->draft_cnt++;
 }
 
+/* The function of the name that its caller, a wrapper, has already: what is in it is in that one. */
+static bool is_folded(const struct builder *b, const struct profile_node *n)
+{
+	const struct dict *d = b->view->dict;
+	const struct profile_frame *f = dict__frame_at(d, n->frame), *caller;
+
+	if (!n->parent || f->kind != FRAME_NATIVE)
+		return false;
+	caller = dict__frame_at(d, dict__node_at(d, n->parent)->frame);
+	return caller->wrapper && !f->wrapper && caller->name == f->name && caller->file == f->file;
+}
+
 static int merge_nodes(struct builder *b)
 {
 	const struct counts *c = b->view->counts;
@@ -173,7 +187,7 @@ static int merge_nodes(struct builder *b)
 
 		if (idindex_reserve(&b->index))
 			return -ENOMEM;
-		if (frame)
+		if (frame && !is_folded(b, n))
 			draft = draft_child(b, draft, frame);
 		b->node_map[i] = draft;
 		b->drafts[draft].self += counts__self(c, i);

@@ -29,6 +29,7 @@ enum view_order {
 
 struct view_options {
 	bool lines; /* one entry per line, not per function */
+	bool sources; /* with lines: those of native code, too, each in its source file */
 	bool processes; /* keep the process level */
 	bool threads; /* keep the thread level */
 	bool ids; /* processes and threads of one name stay apart, by pid and tid */

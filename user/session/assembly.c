@@ -16,6 +16,7 @@
 #include "session/child.h"
 #include "session/collector.h"
 #include "session/descriptors.h"
+#include "session/native_places.h"
 #include "session/parts.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
@@ -118,6 +119,8 @@ static void start_workers(struct session *s)
 	processes__prepare(s->processes);
 	if (s->native_files)
 		native_files__prepare(s->native_files);
+	if (s->places)
+		native_places__prepare(s->places);
 }
 
 static int give_up_rights(const struct session *s, struct error *err)
@@ -247,12 +250,20 @@ static int build(struct session *s, struct error *err)
 	}
 	if (s->native_files)
 		native_files__hurry(s->native_files);
+	if (s->native_files && s->config->collector.natives.sources) {
+		s->places =
+			native_places__new(s->native_files, s->config->collector.natives.inlined);
+		if (!s->places)
+			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	}
 	s->collector = collector__new(&s->config->collector, s->native_files);
 	processes.prober = s->prober;
 	processes.inputs = s->inputs;
 	processes.native_files = s->native_files;
 	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
+	if (s->collector && s->places)
+		collector__keep_places(s->collector, s->places);
 	if (!s->processes || !s->collector)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	start_workers(s);
@@ -319,6 +330,7 @@ void session__free(struct session *s)
 	input_writer__free(s->inputs);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
+	native_places__free(s->places);
 	native_files__free(s->native_files);
 	modules__free(s->modules);
 	child__free(s->child);

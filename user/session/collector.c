@@ -82,6 +82,12 @@ void collector__free(struct collector *c)
 	free(c);
 }
 
+void collector__keep_places(struct collector *c, struct native_places *places)
+{
+	if (c->natives)
+		native_part__keep_places(c->natives, places);
+}
+
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors, struct unwinding *unwinding)
 {

@@ -17,6 +17,7 @@
 struct anchor_thread;
 struct collector;
 struct native_files;
+struct native_places;
 struct process;
 struct processes;
 struct sampler;
@@ -41,6 +42,8 @@ struct collector *collector__new(const struct collector_config *config, struct n
 void collector__free(struct collector *c);
 
 /* Borrowed; they must outlive the collector's use. anchors, unwinding: NULL where there are none. */
+/* As native_part__keep_places(). */
+void collector__keep_places(struct collector *c, struct native_places *places);
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors, struct unwinding *unwinding);
 

@@ -7,6 +7,7 @@
 
 #include "profile/frames.h"
 #include "profile/marks.h"
+#include "session/native_places.h"
 #include "session/unwinding.h"
 #include "follow/processes.h"
 #include "proc/modules.h"
@@ -20,6 +21,7 @@ struct native_part {
 	struct dict *dict;
 	struct native_files *files;
 	struct unwinding *unwinding; /* borrowed; NULL before it is connected */
+	struct native_places *places; /* borrowed; NULL: nobody wants them */
 	struct native_part_stats stats;
 
 	/* The stack that is being joined. */
@@ -57,6 +59,11 @@ void native_part__free(struct native_part *m)
 		return;
 	join_free(&m->join);
 	free(m);
+}
+
+void native_part__keep_places(struct native_part *m, struct native_places *places)
+{
+	m->places = places;
 }
 
 void native_part__connect(struct native_part *m, struct unwinding *unwinding)
@@ -209,12 +216,22 @@ __u64 native_part__address(const struct native_part *m, const struct join_item *
 	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
 }
 
+static void keep_place(struct native_part *m, __u32 i, __u32 frame)
+{
+	__u64 offset;
+	const struct module *module = native__place(m->native, place_of(m, i), &offset);
+
+	if (module)
+		native_places__add(m->places, frame, module, offset);
+}
+
 /* A frame for each address: made, and named, when the address is met first. */
 static __u32 address_node(struct native_part *m, __u32 i)
 {
 	__u64 *tag = native__tag(m->native, place_of(m, i)), ip = m->natives[i].ip;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0;
 	struct native_symbol *s;
+	__u32 known;
 
 	/* As a leaf, and as a caller that goes on behind it, one place has two addresses. */
 	if (frame && dict__frame_at(m->dict, frame)->address == ip)
@@ -222,7 +239,13 @@ static __u32 address_node(struct native_part *m, __u32 i)
 	s = native__find(m->native, place_of(m, i), m->now_ns);
 	if (!s)
 		return frame_unknown(m->dict);
-	frame = frame_native(m->dict, s->name, module__name(s->module), ip);
+	known = dict__frame_cnt(m->dict);
+	frame = frame_native(m->dict, &(struct native_place){ .name = s->name,
+							      .path = module__name(s->module),
+							      .address = ip,
+							      .is_wrapper = s->is_wrapper });
+	if (m->places && frame > known)
+		keep_place(m, i, frame);
 	tag = native__tag(m->native, place_of(m, i));
 	if (tag)
 		*tag = dict__tag(m->dict, frame);
@@ -243,7 +266,10 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 		return frame_unknown(m->dict);
 	frame = dict__tagged(m->dict, s->tag);
 	if (!frame) {
-		frame = frame_native(m->dict, s->name, module__name(s->module), 0);
+		frame = frame_native(m->dict,
+				     &(struct native_place){ .name = s->name,
+							     .path = module__name(s->module),
+							     .is_wrapper = s->is_wrapper });
 		s->tag = dict__tag(m->dict, frame);
 	}
 	return frame;

@@ -18,6 +18,7 @@
 struct kernel_symbols;
 struct native_part;
 struct native_files;
+struct native_places;
 struct process;
 struct unwinding;
 
@@ -25,6 +26,8 @@ struct native_part_options {
 	bool native, kernel; /* they are in the records */
 	bool interpreter; /* show the interpreter's own frames */
 	bool addresses; /* outputs want addresses: every place is a frame, not every function */
+	bool sources,
+		inlined; /* source lines are wanted, and inlined functions (native_places.h) */
 	struct kernel_symbols *kernel_symbols; /* borrowed */
 };
 
@@ -41,6 +44,9 @@ struct native_part_stats {
 struct native_part *native_part__new(const struct native_part_options *options,
 				     struct native_files *files, struct dict *dict);
 void native_part__free(struct native_part *m);
+
+/* Who is told of places that are met first, where outputs want addresses: borrowed. */
+void native_part__keep_places(struct native_part *m, struct native_places *places);
 
 /* Who is told of mappings that have changed: borrowed. */
 void native_part__connect(struct native_part *m, struct unwinding *unwinding);

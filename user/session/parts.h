@@ -19,6 +19,7 @@ struct descriptors;
 struct input_writer;
 struct modules;
 struct native_files;
+struct native_places;
 struct prober;
 struct processes;
 struct sampler;
@@ -28,6 +29,7 @@ struct session {
 	const struct session_config *config;
 	struct modules *modules; /* NULL: no native frames are wanted */
 	struct native_files *native_files; /* with them */
+	struct native_places *places; /* NULL: no source lines are wanted */
 	struct collector *collector;
 	struct sampler *sampler;
 	struct prober *prober;

@@ -13,6 +13,7 @@
 #include "session/descriptors.h"
 #include "replay/input_writer.h"
 #include "session/open_waits.h"
+#include "session/native_places.h"
 #include "session/parts.h"
 #include "session/shortages.h"
 #include "session/starting.h"
@@ -216,6 +217,12 @@ static void stop_child(struct session *s)
 			return;
 	}
 	log_warn(NULL, "%s goes on as process %d", s->config->command[0], child__pid(s->child));
+}
+
+void session__read_sources(struct session *s)
+{
+	if (s->places)
+		native_places__resolve(s->places, session__profile(s));
 }
 
 int session__end_inputs(struct session *s)

@@ -73,6 +73,8 @@ int session__open(struct session *s, struct error *err) __attribute__((warn_unus
 bool session__step(struct session *s, __u64 timeout_ns) __attribute__((warn_unused_result));
 /* After session__open(): samples no more, and takes in all that is left. */
 void session__close(struct session *s);
+/* After session__close(), where source lines are wanted: reads them, which may take seconds. */
+void session__read_sources(struct session *s);
 /* After session__close(): how writing the log of inputs went. 0 or -errno. */
 int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
 /* From a callback: nothing more is wanted; the recording ends as if its time were over. */

@@ -10,18 +10,9 @@
 #include <elfutils/libdwfl.h>
 #include <linux/types.h>
 
-/* Functions in each other at one address; more are left out, towards the leaf. */
-#define SOURCE_FRAMES_MAX 32U
+#include "symbol/source_frame.h"
 
 struct dwarf_source;
-
-/* One function at an address; the first is that which has the symbol, the others are inlined in it. */
-struct source_frame {
-	const char
-		*name; /* as it is in the file, mangled; NULL of the first, and where nobody says */
-	const char *file; /* NULL unknown */
-	int line; /* where it is, or where the next one was inlined; 0 unknown */
-};
 
 /* Of a module that stays at least as long. NULL when out of memory. */
 struct dwarf_source *dwarf_source__new(Dwfl_Module *module) __attribute__((warn_unused_result));
@@ -29,7 +20,7 @@ void dwarf_source__free(struct dwarf_source *s);
 
 /*
  * Fills as many of ret[SOURCE_FRAMES_MAX] as it returns: from the outermost on; 0 where DWARF does not say.
- * Texts are valid until free. address: with the module's bias.
+ * Names are as they are in the file, mangled; texts are valid until free. address: with the module's bias.
  */
 unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret)
 	__attribute__((nonnull));

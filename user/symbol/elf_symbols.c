@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/dwarf_source.h"
 #include "symbol/elf_bounds.h"
 #include "symbol/plt.h"
 #include "symbol/symbol_ranges.h"

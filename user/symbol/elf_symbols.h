@@ -15,7 +15,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "symbol/dwarf_source.h"
+#include "symbol/source_frame.h"
 
 #define BUILD_ID_MAX 20
 

@@ -227,6 +227,15 @@ struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_
 	return find(n, ip, now_ns, false);
 }
 
+const struct module *native__place(const struct native *n, __u64 ip, __u64 *ret_offset)
+{
+	const struct mapping *m = space__find(n->space, ip);
+
+	if (m)
+		*ret_offset = ip - m->start + m->offset;
+	return m ? m->module : NULL;
+}
+
 void native__catch_up(struct native *n, __u64 now_ns)
 {
 	n->now_ns = now_ns;

@@ -47,6 +47,9 @@ struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_
 /* The consumer's, for an address that was found lately, 0 at first; NULL: it is not remembered. */
 __u64 *native__tag(struct native *n, __u64 ip);
 
+/* The module that has the address, and where in its file; NULL: none, as far as is known. */
+const struct module *native__place(const struct native *n, __u64 ip, __u64 *ret_offset);
+
 /* Reads mappings that were reported and could not be taken in, if it is time. */
 void native__catch_up(struct native *n, __u64 now_ns);
 

@@ -16,6 +16,7 @@ struct source_lines {
 	struct symbol_reader *reader;
 	struct symbol_file **list; /* by the module's number; NULL: not asked for yet */
 	__u32 cnt, cap;
+	const struct parser_sources *answer; /* the last one; the reader's */
 };
 
 struct source_lines *source_lines__new(struct native_files *files)
@@ -89,9 +90,27 @@ static struct symbol_file *file_of(struct source_lines *s, const struct module *
 }
 
 int source_lines__find(struct source_lines *s, const struct module *module, const __u64 *offsets,
-		       __u32 cnt, const struct parser_sources **ret)
+		       __u32 cnt)
 {
 	struct symbol_file *f = file_of(s, module);
+	int err = f ? symbol_reader__sources(s->reader, f, offsets, cnt, &s->answer) : -ENOENT;
 
-	return f ? symbol_reader__sources(s->reader, f, offsets, cnt, ret) : -ENOENT;
+	return err ? err : (int)s->answer->cnt;
+}
+
+static const char *text_of(const struct parser_sources *s, __u32 at)
+{
+	return at == PARSER_NO_NAME ? NULL : s->names + at;
+}
+
+unsigned source_lines__at(const struct source_lines *s, __u32 i, struct source_frame *ret)
+{
+	const struct parser_sources *a = s->answer;
+	unsigned cnt = 0;
+
+	for (__u32 at = i ? a->ends[i - 1] : 0; at < a->ends[i] && cnt < SOURCE_FRAMES_MAX; at++)
+		ret[cnt++] = (struct source_frame){ text_of(a, a->frames[at].name),
+						    text_of(a, a->frames[at].file),
+						    a->frames[at].line };
+	return cnt;
 }

@@ -11,9 +11,10 @@
 
 #include <linux/types.h>
 
+#include "symbol/source_frame.h"
+
 struct module;
 struct native_files;
-struct parser_sources;
 struct source_lines;
 
 /* files: borrowed; it has them open. NULL when out of memory. */
@@ -24,11 +25,13 @@ void source_lines__free(struct source_lines *s);
 void source_lines__prepare(struct source_lines *s) __attribute__((nonnull));
 
 /*
- * At these offsets in the module's file, at most PARSER_PLACES_MAX; an offset with no frames has no lines.
- * *ret has at least one answer and is valid until the next call. 0; -EAGAIN: not now; -errno: none.
+ * Asks for these offsets in the module's file, at most PARSER_PLACES_MAX. The number of answers, of the first
+ * offsets, at least one; they are there until the next call. -EAGAIN: not now; -errno: none.
  */
 int source_lines__find(struct source_lines *s, const struct module *module, const __u64 *offsets,
-		       __u32 cnt, const struct parser_sources **ret)
-	__attribute__((warn_unused_result, nonnull));
+		       __u32 cnt) __attribute__((warn_unused_result, nonnull));
+/* Answer number i: fills as many of ret[SOURCE_FRAMES_MAX] as it returns, as dwarf_source__find(). */
+unsigned source_lines__at(const struct source_lines *s, __u32 i, struct source_frame *ret)
+	__attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_SOURCE_LINES_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * source_frame.h - a function at an address, as DWARF has it.
+ */
+#ifndef KRAIT_SYMBOL_SOURCE_FRAME_H
+#define KRAIT_SYMBOL_SOURCE_FRAME_H
+
+/* Functions in each other at one address; more are left out, towards the leaf. */
+#define SOURCE_FRAMES_MAX 32U
+
+/* One function at an address; the first is that which has the symbol, the others are inlined in it. */
+struct source_frame {
+	const char *name; /* NULL of the first, and where nobody says */
+	const char *file; /* NULL unknown */
+	int line; /* where it is, or where the next one was inlined; 0 unknown */
+};
+
+#endif /* KRAIT_SYMBOL_SOURCE_FRAME_H */
