@@ -134,6 +134,22 @@ def check_text(tap, python):
         tap.ok("    asleep (doing.py:" in done.stdout, "text: a frame", done.stdout[:2000])
 
 
+def check_looks(tap, python):
+    """Several looks at whatever has that name: what is as before is said."""
+    with start(python) as target:
+        done, processes = dumped("-n", "3", "-i", "50ms", "--name", "doing.py")
+        own = [p for p in processes or [] if p["pid"] == target.pid]
+        tap.equal([p["look"] for p in own], [1, 2, 3], "three looks, by name", done.stderr)
+        waiting = [tid for name, (tid, _) in target.oracle.threads.items() if name != "busy"]
+        later = [t for p in own[1:] for t in p["threads"] if t["tid"] in waiting]
+        tap.ok(later and all(t["unchanged"] for t in later), "those that wait are as before", later)
+        done = h.run_krait("dump", "-n", "2", "-i", "50ms", str(target.pid))
+        tap.ok("---- look 2 of 2" in done.stdout and "    [as before]" in done.stdout,
+               "the same as text", done.stdout[-1000:])
+        done = h.run_krait("dump", "--name", "nobody-has-this-name")
+        tap.equal((done.returncode, done.stdout), (0, "no Python process\n"), "a name without any")
+
+
 def check_refused(tap):
     with subprocess.Popen(["sleep", "60"]) as process:
         done, processes = dumped(str(process.pid))
@@ -154,6 +170,7 @@ def main():
         check_gil(tap, python)
     if pythons:
         check_text(tap, h.newest(pythons))
+        check_looks(tap, h.newest(pythons))
     check_refused(tap)
     h.cleanup()
     tap.done()

@@ -87,7 +87,16 @@ static void print_locals(FILE *out, const struct look_frame *f)
 	}
 }
 
-static void print_thread(FILE *out, const struct look_process *p, const struct look_thread *t)
+/* The thread is as it was in the look before. */
+static bool is_unchanged(struct look_process *before, const struct look_thread *t)
+{
+	const struct look_thread *old = before ? look__thread(before, t->os.tid) : NULL;
+
+	return old && t->how != LOOK_NONE && look_thread_equal(old, t);
+}
+
+static void print_thread(FILE *out, const struct look_process *p, const struct look_thread *t,
+			 struct look_process *before)
 {
 	char name[64], state[80];
 
@@ -95,6 +104,10 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 	state_into(state, sizeof(state), t);
 	fprintf(out, "\nThread %d \"%s\" (%s%s)\n", (int)t->os.tid, name,
 		t->os.tid == p->process.pid ? "main, " : "", state);
+	if (is_unchanged(before, t)) {
+		fputs("    [as before]\n", out);
+		return;
+	}
 	for (__u32 i = 0; i < t->frame_cnt; i++) {
 		print_frame(out, &t->frames[i]);
 		print_locals(out, &t->frames[i]);
@@ -107,7 +120,7 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 		fputs("    [no Python frame]\n", out);
 }
 
-void dump_print(FILE *out, const struct look_process *p)
+void dump_print(FILE *out, const struct look_process *p, struct look_process *before)
 {
 	char version[24];
 
@@ -126,10 +139,10 @@ void dump_print(FILE *out, const struct look_process *p)
 	/* The main thread has the process's own number. */
 	for (__u32 i = 0; i < p->thread_cnt; i++)
 		if (p->threads[i].os.tid == p->process.pid)
-			print_thread(out, p, &p->threads[i]);
+			print_thread(out, p, &p->threads[i], before);
 	for (__u32 i = 0; i < p->thread_cnt; i++)
 		if (p->threads[i].os.tid != p->process.pid)
-			print_thread(out, p, &p->threads[i]);
+			print_thread(out, p, &p->threads[i], before);
 	if (p->cut)
 		fputs("\n[more threads or variables, not shown]\n", out);
 }
@@ -168,7 +181,8 @@ static void put_frame(struct json *j, const struct look_frame *f)
 	json_close_object(j);
 }
 
-static void put_thread(struct json *j, const struct look_process *p, const struct look_thread *t)
+static void put_thread(struct json *j, const struct look_process *p, const struct look_thread *t,
+		       struct look_process *before)
 {
 	char state[80];
 
@@ -185,6 +199,8 @@ static void put_thread(struct json *j, const struct look_process *p, const struc
 	json_put_string(j, "stack", how_names[t->how]);
 	if (t->how == LOOK_NONE)
 		json_put_string(j, "why", t->why ? t->why : "it did not hold still");
+	if (before)
+		json_put_bool(j, "unchanged", is_unchanged(before, t));
 	json_put_array(j, "frames");
 	for (__u32 i = 0; i < t->frame_cnt; i++)
 		put_frame(j, &t->frames[i]);
@@ -193,11 +209,13 @@ static void put_thread(struct json *j, const struct look_process *p, const struc
 	json_newline(j);
 }
 
-void dump_put_json(struct json *j, const struct look_process *p)
+void dump_put_json(struct json *j, const struct look_process *p, struct look_process *before,
+		   unsigned look)
 {
 	char version[24];
 
 	json_open_object(j);
+	json_put_number(j, "look", look);
 	json_put_number(j, "pid", p->process.pid);
 	json_put_string(j, "command", p->has_info ? p->info.command : p->process.comm);
 	if (p->process.version) {
@@ -208,7 +226,7 @@ void dump_put_json(struct json *j, const struct look_process *p)
 		json_put_string(j, "why", p->process.why);
 	json_put_array(j, "threads");
 	for (__u32 i = 0; i < p->thread_cnt; i++)
-		put_thread(j, p, &p->threads[i]);
+		put_thread(j, p, &p->threads[i], before);
 	json_close_array(j);
 	json_put_bool(j, "cut", p->cut);
 	json_close_object(j);

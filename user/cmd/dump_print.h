@@ -10,8 +10,13 @@
 #include "look/look.h"
 #include "util/json.h"
 
-/* Innermost frame first, the main thread first. */
-void dump_print(FILE *out, const struct look_process *p);
-void dump_put_json(struct json *j, const struct look_process *p);
+/*
+ * Innermost frame first, the main thread first. before: the same process in the look before, NULL none; of threads
+ * that are as they were then only that is said.
+ */
+void dump_print(FILE *out, const struct look_process *p, struct look_process *before);
+/* look: number of the look, from 1. All frames, always. */
+void dump_put_json(struct json *j, const struct look_process *p, struct look_process *before,
+		   unsigned look);
 
 #endif /* KRAIT_CMD_DUMP_PRINT_H */

@@ -75,6 +75,19 @@ int look_thread_add(struct look_thread *t, const char *name, const char *file, i
 	return -ENOMEM;
 }
 
+bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
+{
+	if (a->how != b->how || a->frame_cnt != b->frame_cnt || a->os.state != b->os.state ||
+	    a->os.syscall != b->os.syscall)
+		return false;
+	for (__u32 i = 0; i < a->frame_cnt; i++)
+		if (a->frames[i].line != b->frames[i].line ||
+		    strcmp(a->frames[i].name, b->frames[i].name) ||
+		    strcmp(a->frames[i].file, b->frames[i].file))
+			return false;
+	return true;
+}
+
 struct look_thread *look__thread(struct look_process *p, pid_t tid)
 {
 	for (__u32 i = 0; i < p->thread_cnt; i++)
@@ -280,6 +293,12 @@ static void on_identified(void *ctx, int result, const void *data, size_t len,
 	if (data && len > offsetof(struct probe_found, cgroups) && found->has_info) {
 		p->info = found->info;
 		p->has_info = true;
+	}
+	if (!result && data && p->filter &&
+	    !filter_matches(p->filter, p->process.comm, &found->context, found->cgroups)) {
+		p->unwanted = true;
+		p->result = -ENOEXEC;
+		return;
 	}
 	if (!result && data)
 		i->probed = probed__new(i->prober, found, len, fds);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "follow/filter.h"
 #include "target/probe_threads.h"
 #include "target/process.h"
 #include "target/process_info.h"
@@ -58,7 +59,10 @@ struct look_process {
 	int result; /* as py_process_identify(); process.why says more */
 	struct look_thread *threads; /* by tid */
 	__u32 thread_cnt, thread_cap;
-	bool locals; /* wanted, of threads at rest; set by the caller */
+	/* Set by the caller: */
+	bool locals; /* wanted, of threads at rest */
+	const struct filter *filter; /* borrowed; NULL none */
+	bool unwanted; /* the filter leaves it out */
 	bool cut; /* it has more threads than are listed, or more variables than were taken */
 };
 
@@ -80,6 +84,10 @@ int look__again(struct look_process *p, struct prober *prober)
 __u32 look__missing(const struct look_process *p) __attribute__((nonnull));
 /* The thread of that id, or NULL. */
 struct look_thread *look__thread(struct look_process *p, pid_t tid) __attribute__((nonnull));
+
+/* Same frames, by name and line, and the same state as in an earlier look? */
+bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
+	__attribute__((nonnull));
 
 /* 0 or -ENOMEM. The texts are copied. */
 int look_thread_add(struct look_thread *t, const char *name, const char *file, int line, bool mark)
