@@ -94,7 +94,7 @@ static void build(struct replay *r)
 	r->handler = session_handler(s);
 	s->sampler = sampler__new(&r->config.sampler, &r->handler, NULL);
 	if (s->native_files)
-		s->unwinding = unwinding__new(s->sampler);
+		s->unwinding = unwinding__new(s->sampler, s->native_files);
 	if (r->config.anchors != ANCHOR_MODE_OFF)
 		s->anchors = anchor_thread__new(r->config.anchors, s->sampler, NULL, NULL, NULL);
 	session_connect(s);

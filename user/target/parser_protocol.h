@@ -26,8 +26,8 @@
 #define PARSER_NAMES_MAX 49152
 #define PARSER_BUILD_ID_MAX 20
 #define PARSER_WHY_MAX 96
-/* Functions at all offsets of one answer. */
-#define PARSER_SOURCE_FRAMES 384
+/* Functions at all offsets of one answer, which stays as large as one with names. */
+#define PARSER_SOURCE_FRAMES 298
 /* Words of a file's rows in one answer. */
 #define PARSER_ROW_WORDS 12000
 
