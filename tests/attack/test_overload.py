@@ -13,13 +13,6 @@ SECS = 8 if attack.FULL else 2
 MORE_SECS = 3
 
 
-def begins(k):
-    """When krait has left the queue: the loader, before that, waits in it as with any other program."""
-    while k.process.poll() is None and os.sched_getscheduler(k.pid) != os.SCHED_RR:
-        time.sleep(0.005)
-    return time.monotonic()
-
-
 def main():
     tap = attack.begin()
     python = attack.python_of(tap, "F1", "3.15")
@@ -29,14 +22,12 @@ def main():
             target = scene.bystander()
             target.work(1000000)
             scene.native(scene.folder_of_host().build("spin.c", "-lpthread"), str(THREADS))
-            # The test itself does not wait in the queue; what it starts does.
-            os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(2))
-            k = attack.Krait("record", "-a", "--stats", "--max-loss", "100", "-d", "%ds" % SECS, "-o",
-                             "x.folded")
-            began = begins(k)
-            k.wait(120)
+            with attack.h.Ahead():
+                k = attack.Krait("record", "-a", "--stats", "--max-loss", "100", "-d", "%ds" % SECS, "-o",
+                                 "x.folded")
+                began = attack.h.when_first(k.process)
+                k.wait(120)
             took = k.ended - began
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
             recorded = k.stats.get("seconds", 0)
             scene.ok(k.code in (0, 6) and took < SECS + MORE_SECS,
                      "-d %d takes less than %d s" % (SECS, SECS + MORE_SECS),

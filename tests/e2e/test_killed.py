@@ -53,16 +53,13 @@ def perf_samples(path, *options):
     return counts, symbols, done.stderr
 
 
-def record_for(seconds, target, path, number):
-    """Records and ends krait with that signal after so many seconds of work."""
+def record_until(target, path, number, enough):
+    """Records, and ends krait with that signal once enough() says so, after the first flush."""
     krait = subprocess.Popen([h.KRAIT, "record", "-q", *h.PYTHON_ONLY, "-p", str(target.pid), "-o", path],
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
-    deadline = time.monotonic() + h.PATIENCE_SECS
-    # From the first flush on: what a killed krait has not written yet is not there.
-    while (not os.path.exists(path) or os.path.getsize(path) < 500) and \
-            time.monotonic() < deadline and krait.poll() is None:
-        time.sleep(0.01)
-    time.sleep(seconds)
+    # What a killed krait has not written yet is not there.
+    h.wait_until(lambda: os.path.exists(path) and os.path.getsize(path) >= 500, krait)
+    h.wait_until(enough, krait)
     code = h.end_child(krait, number)
     err = krait.stderr.read()
     krait.stderr.close()
@@ -73,7 +70,8 @@ def check_kill(tap, target, folder, number):
     path = os.path.join(folder, "killed%d.data" % number)
     seconds = random.uniform(0.0, 3.0)
     name = "killed after %.2f s: " % seconds
-    code, err = record_for(seconds, target, path, signal.SIGKILL)
+    end = time.monotonic() + seconds
+    code, err = record_until(target, path, signal.SIGKILL, lambda: time.monotonic() >= end)
     tap.ok(code == -signal.SIGKILL and target.alive(), name + "the target goes on", code, err)
     report = h.run_krait("report", "-i", path)
     tap.ok(report.returncode == 0 and "did not finish" in report.stderr and
@@ -101,7 +99,8 @@ def check_kill(tap, target, folder, number):
 def check_generations(tap, target, folder):
     """Ended as it should be: several libraries, the older ones as small as they may be."""
     path = os.path.join(folder, "long.data")
-    code, err = record_for(2.5, target, path, signal.SIGTERM)
+    code, err = record_until(target, path, signal.SIGTERM,
+                             lambda: len(glob.glob(path + ".krait/python-*.so")) > 1)
     libraries = glob.glob(path + ".krait/python-*.so")
     tap.ok(code == 0 and len(libraries) > 1, "a recording with many functions is in several libraries",
            code, err, libraries)

@@ -106,14 +106,12 @@ def check_mixed(tap, python):
         wrong = [(s, n) for s, n in stacks if not is_legal(s, legal)]
         tap.ok(not wrong, name + ": the order is exact in every sample", h.show(wrong))
         early = sum(n for s, n in stacks if s not in legal)
-        # On a busy machine the start does not wait for all that is needed to unwind.
-        tap.ok(early <= 0.03 * r.samples(), name + ": hardly a caller is missing", early)
+        tap.ok(early <= 0.01 * r.samples(), name + ": hardly a caller is missing", early)
         deepest = {s[-2] for s, n in stacks if s[-1] == "work" and s in legal}
         tap.equal(deepest, {"native%d" % i for i in range(1, LEVELS + 1)},
                   name + ": all levels were seen at work in C")
         whole, natives = r.stats.get("native.complete"), r.stats.get("native.samples")
-        tap.ok(whole >= 0.97 * natives, name + ": native stacks are complete, but some at the start",
-               "%d of %d" % (whole, natives))
+        tap.equal(whole, natives, name + ": native stacks are complete")
         return
     wrong = [(s, n) for s, n in stacks if not native_mark_fits(s, legal)]
     tap.ok(not wrong, name + ": what is native is in its place", h.show(wrong))
@@ -276,7 +274,7 @@ def check_unknown(tap, python):
     shutil.rmtree(folder)
     gone = [(s, n) for s, n in stacks if any(f.startswith("gone_leaf ") for f in s)]
     marked = [(s, n) for s, n in stacks if "[unknown native frames]" in s]
-    tap.ok(sum(n for _, n in gone) > 20 and all(s in marked for s in gone),
+    tap.ok(sum(n for _, n in gone) > 3 and all(s in marked for s in gone),
            name + ": a mark says that native frames are missing", h.show(gone))
     tap.equal(sum(n for _, n in marked), stats.get("native.unknown"),
               name + ": as many as are counted")
