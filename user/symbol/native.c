@@ -14,19 +14,25 @@
 #include "util/hash.h"
 
 /* Answers by address; 48 KiB a process. */
-#define CACHE_BITS 11
+/* Of slots: at first, and at most. Most processes of many are in few places. */
+#define CACHE_BITS_MIN 7
+#define CACHE_BITS_MAX 11
+
+enum cached_eval {
+	EVAL_NOT_ASKED,
+	EVAL_NO,
+	EVAL_YES,
+};
 
 struct cached {
-	__u64 ip;
+	__u64 ip : 62; /* what has more bits is in no code */
+	__u64 eval : 2; /* enum cached_eval */
 	struct native_symbol *symbol; /* NULL: not asked for */
-	int is_eval; /* EVAL_NOT_ASKED until it was */
 	__u64 tag; /* the consumer's */
 };
 
 /* Until a process that did not come back is asked for a file again. */
 #define OPEN_PAUSE_NS 1000000000ULL
-
-#define EVAL_NOT_ASKED (-1)
 
 struct native {
 	struct native_files *files;
@@ -36,7 +42,8 @@ struct native {
 	__u64 pause_ns; /* until they are read again for a doubtful address */
 	__u64 ran_pause_ns; /* the same for code that ran */
 	__u64 now_ns; /* as it was said last */
-	struct cached *cache; /* 1 << CACHE_BITS; NULL until it is asked: most processes sleep */
+	struct cached *cache; /* NULL until it is asked: most processes sleep */
+	unsigned cache_bits, displaced; /* displaced: answers that others took the slot of */
 };
 
 /* ---- files ------------------------------------------------------------------------------------ */
@@ -143,18 +150,56 @@ void native__free(struct native *n)
 
 /* ---- addresses -------------------------------------------------------------------------------- */
 
+static struct cached *slot_in(struct cached *cache, unsigned bits, __u64 ip)
+{
+	return &cache[hash_step(0, ip) >> (64 - bits)];
+}
+
+/* Twice as many slots, or the first ones. Without memory all stays as it is. */
+static void grow_cache(struct native *n)
+{
+	unsigned bits = n->cache ? n->cache_bits + 1 : CACHE_BITS_MIN;
+	struct cached *grown = calloc(1UL << bits, sizeof(*grown));
+
+	if (!grown)
+		return;
+	for (size_t i = 0; n->cache && i < 1UL << n->cache_bits; i++) {
+		if (n->cache[i].ip)
+			*slot_in(grown, bits, n->cache[i].ip) = n->cache[i];
+	}
+	free(n->cache);
+	n->cache = grown;
+	n->cache_bits = bits;
+	n->displaced = 0;
+}
+
 /* NULL when out of memory. */
 static struct cached *cache_slot(struct native *n, __u64 ip)
 {
 	if (!n->cache)
-		n->cache = calloc(1 << CACHE_BITS, sizeof(*n->cache));
+		grow_cache(n);
 	if (!n->cache)
 		return NULL;
 	/* Whoever has changed the mappings. */
 	if (n->digest != space__digest(n->space))
-		memset(n->cache, 0, sizeof(*n->cache) << CACHE_BITS);
+		memset(n->cache, 0, sizeof(*n->cache) << n->cache_bits);
 	n->digest = space__digest(n->space);
-	return &n->cache[hash_step(0, ip) >> (64 - CACHE_BITS)];
+	return slot_in(n->cache, n->cache_bits, ip);
+}
+
+/* The slot becomes that address's. It grows once a quarter of what it holds was taken from others. */
+static struct cached *take_slot(struct native *n, __u64 ip)
+{
+	struct cached *c = cache_slot(n, ip);
+
+	if (c && c->ip && c->ip != ip && ++n->displaced > 1U << n->cache_bits >> 2 &&
+	    n->cache_bits < CACHE_BITS_MAX) {
+		grow_cache(n);
+		c = cache_slot(n, ip);
+	}
+	if (c && c->ip != ip)
+		*c = (struct cached){ .ip = ip };
+	return c;
 }
 
 /* Until the mappings are read again for the sake of that address. */
@@ -204,9 +249,11 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 		open_symbols(n, m, now_ns);
 	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
 	/* The mappings, and with them the answers, may be others by now. */
-	c = symbol ? cache_slot(n, ip) : NULL;
-	if (c)
-		*c = (struct cached){ ip, symbol, EVAL_NOT_ASKED };
+	c = symbol ? take_slot(n, ip) : NULL;
+	if (c) {
+		c->symbol = symbol;
+		c->tag = 0;
+	}
 	return symbol;
 }
 
@@ -249,16 +296,15 @@ bool native__is_eval(struct native *n, __u64 ip)
 	const struct mapping *m;
 	bool is_eval;
 
-	if (c && c->ip == ip && c->is_eval != EVAL_NOT_ASKED)
-		return c->is_eval;
+	if (c && c->ip == ip && c->eval != EVAL_NOT_ASKED)
+		return c->eval == EVAL_YES;
 	m = space__find(n->space, ip);
 	if (m && native_files__is_closed(n->files, m->module))
 		open_symbols(n, m, n->now_ns);
 	is_eval = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
-	if (c && c->ip != ip)
-		*c = (struct cached){ .ip = ip };
+	c = take_slot(n, ip);
 	if (c)
-		c->is_eval = is_eval;
+		c->eval = is_eval ? EVAL_YES : EVAL_NO;
 	return is_eval;
 }
 
