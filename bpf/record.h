@@ -51,6 +51,7 @@ enum reason {
 	REASON_DEPTH = REASON(OUTCOME_TRUNCATED, 0),
 	REASON_FRAME_FAULT, /* a frame's memory is not present */
 	REASON_NO_BASE, /* the chain ended before the thread's base frame */
+	REASON_INTERPRETER, /* user space: the callers are in another interpreter */
 	REASON_TRUNCATED_END,
 
 	/* _PyRuntime or an interpreter state is not readable. */

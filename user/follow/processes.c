@@ -114,6 +114,8 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->symbolizer = NULL;
 	p->probed = NULL;
 	p->node = 0;
+	p->main_interp_addr = 0;
+	p->interp_looks = 0;
 	p->parent_pid = 0;
 	p->state = PROCESS_PENDING;
 	p->attempts = 0;
@@ -206,8 +208,10 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 		return -ENOMEM;
 	symbolizer__bound_looks(p->symbolizer, LOOKS_AT_ONCE, LOOKS_PER_SEC,
 				&ps->looks[p->owner % OWNER_CNT]);
-	if (parent)
+	if (parent) {
 		symbolizer__inherit(p->symbolizer, parent->symbolizer, NULL);
+		p->main_interp_addr = parent->main_interp_addr;
+	}
 	open_space(ps, p, parent);
 	tables_begin(ps, p, parent);
 	p->state = PROCESS_TRACKED;

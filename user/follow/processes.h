@@ -71,6 +71,8 @@ struct process {
 	void *made; /* what the unwinder keeps of code that it has made (session/made_code.h), or NULL */
 	__u64 made_number; /* no other process of the recording has that one */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
+	__u64 main_interp_addr; /* its oldest interpreter; 0 not known (interpreters.h) */
+	__u32 interp_looks; /* at others */
 	struct tables tables; /* that it publishes beside its runtime */
 	struct thread_list threads; /* that were sampled */
 	__u32 attempts;

@@ -12,6 +12,7 @@
 #define KRAIT_FOLLOW_THREADS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 #include <uthash.h>
@@ -31,6 +32,8 @@ struct thread {
 	char comm[16]; /* of the kernel, that node and name were made with */
 	char name[64]; /* printable */
 	__u64 node; /* the collector's tag; 0 not there yet */
+	__u64 interp_addr; /* another interpreter than the oldest, that it was in last; 0 none */
+	bool has_callers; /* there: from an older one (interpreters.h) */
 	struct last_stack *stack; /* NULL before the first one */
 	TAILQ_ENTRY(thread) of_process, by_use;
 	UT_hash_handle hh;

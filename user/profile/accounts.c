@@ -18,6 +18,7 @@ static const char *const reason_names[REASON_CNT] = {
 	[REASON_DEPTH] = "depth",
 	[REASON_FRAME_FAULT] = "frame fault",
 	[REASON_NO_BASE] = "no base",
+	[REASON_INTERPRETER] = "other interpreter",
 	[REASON_RUNTIME_FAULT] = "runtime fault",
 	[REASON_THREAD_FAULT] = "thread fault",
 	[REASON_THREAD_TORN] = "thread torn",

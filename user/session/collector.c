@@ -14,6 +14,7 @@
 #include "profile/marks.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
+#include "session/interpreters.h"
 #include "session/label.h"
 #include "session/naming.h"
 #include "follow/processes.h"
@@ -261,14 +262,15 @@ static __u32 joined_node(struct collector *c, struct process *p, __u32 root,
 	return node;
 }
 
-static __u32 root_node(struct collector *c, struct thread *t, const struct record_sample *record)
+static __u32 root_node(struct collector *c, struct thread *t, const struct record_sample *record,
+		       enum reason reason)
 {
 	__u32 root = thread_node(c, t, record);
 	char mark[MARK_SIZE];
 
-	if (!root || reason_outcome(record->reason) != OUTCOME_TRUNCATED)
+	if (!root || reason_outcome(reason) != OUTCOME_TRUNCATED)
 		return root;
-	mark_truncated(mark, record->reason);
+	mark_truncated(mark, reason);
 	return add_mark(c, root, mark);
 }
 
@@ -294,7 +296,7 @@ static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
 static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
 			 enum reason *reason)
 {
-	__u32 root = root_node(c, t, record);
+	__u32 root = root_node(c, t, record, *reason);
 	struct process *p = t->process;
 	struct stack *stack;
 	int err;
@@ -421,6 +423,8 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 	/* An exiting thread needs none any more, and might not give it back. */
 	if (!(record->flags & SAMPLE_HAS_SLOT) && record->reason != REASON_EXITING)
 		sampler__add_thread(c->sampler, record, &t->slot);
+	if (*reason == REASON_PYTHON && interpreters_has_callers(t, record))
+		*reason = REASON_INTERPRETER;
 	dict__begin(c->profile->dict, record->owner);
 	node = sample_node(c, t, record, reason);
 	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {

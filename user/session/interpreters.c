@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/interpreters.h"
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "follow/processes.h"
+#include "target/probed.h"
+
+/* Of one look: a process with more of them is one of which nobody can tell. */
+#define OLDER_MAX 64
+#define STATES_MAX 512
+
+/* One look under way. */
+struct search {
+	const struct memory *memory;
+	const struct py_offsets *off;
+	__u64 thread_ptr;
+};
+
+static bool get(const struct search *s, __u64 base_addr, __s32 offset, __u64 *ret)
+{
+	return !memory_read(s->memory, base_addr + (__u64)offset, ret, sizeof(*ret));
+}
+
+/* Does a state that lies idle, or not, have a frame of Python? */
+static bool has_frame(const struct search *s, __u64 tstate_addr)
+{
+	const struct py_offsets *off = s->off;
+	__u64 addr = tstate_addr, frame_addr, base_addr;
+
+	if (off->flags & PYOFF_CFRAME) {
+		if (!get(s, tstate_addr, off->thread.cframe, &addr) ||
+		    !get(s, addr, off->cframe.current_frame, &frame_addr))
+			return false;
+		return frame_addr;
+	}
+	if (!get(s, tstate_addr, off->thread.current_frame, &frame_addr) || !frame_addr)
+		return false;
+	/* 3.15: that is where the chain ends. */
+	return off->thread.base_frame == PYOFF_ABSENT ||
+	       (get(s, tstate_addr, off->thread.base_frame, &base_addr) && frame_addr != base_addr);
+}
+
+/* Is the thread in Python in that interpreter, too? */
+static bool is_in(const struct search *s, __u64 interp_addr)
+{
+	__u64 tstate_addr, thread_id;
+
+	if (!get(s, interp_addr, s->off->interp.threads_head, &tstate_addr))
+		return false;
+	for (unsigned i = 0; tstate_addr && i < STATES_MAX; i++) {
+		if (!get(s, tstate_addr, s->off->thread.thread_id, &thread_id))
+			return false;
+		if (thread_id == s->thread_ptr)
+			return has_frame(s, tstate_addr);
+		if (!get(s, tstate_addr, s->off->thread.next, &tstate_addr))
+			return false;
+	}
+	return false;
+}
+
+/* next_addr: the interpreter that is older than the one that the thread runs. */
+static bool is_in_older(const struct search *s, __u64 next_addr)
+{
+	for (unsigned i = 0; next_addr && i < OLDER_MAX; i++) {
+		if (is_in(s, next_addr))
+			return true;
+		if (!get(s, next_addr, s->off->interp.next, &next_addr))
+			return false;
+	}
+	return false;
+}
+
+enum interpreter_kind interpreter_kind_of(const struct memory *memory, const struct py_offsets *off,
+					  __u64 interp_addr, __u64 thread_ptr)
+{
+	const struct search s = { .memory = memory, .off = off, .thread_ptr = thread_ptr };
+	__u64 next_addr;
+
+	/* What cannot be read is taken for the only one, as nearly all are. */
+	if (!get(&s, interp_addr, off->interp.next, &next_addr) || !next_addr)
+		return INTERPRETER_OLDEST;
+	return is_in_older(&s, next_addr) ? INTERPRETER_ENTERED : INTERPRETER_BEGUN;
+}
+
+static bool look(struct process *p, const struct record_sample *record)
+{
+	enum interpreter_kind kind = interpreter_kind_of(probed__memory(p->probed),
+							 &p->info.offsets, record->interp_addr,
+							 record->thread_ptr);
+
+	if (kind == INTERPRETER_OLDEST)
+		p->main_interp_addr = record->interp_addr;
+	return kind == INTERPRETER_ENTERED;
+}
+
+bool interpreters_has_callers(struct thread *t, const struct record_sample *record)
+{
+	struct process *p = t->process;
+
+	if (!record->interp_addr || record->interp_addr == p->main_interp_addr || !p->probed)
+		return false;
+	if (record->interp_addr == t->interp_addr)
+		return t->has_callers;
+	if (p->interp_looks == INTERPRETER_LOOKS_MAX)
+		return false;
+	p->interp_looks++;
+	t->interp_addr = record->interp_addr;
+	t->has_callers = look(p, record);
+	return t->has_callers;
+}
