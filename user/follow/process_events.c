@@ -200,6 +200,24 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 		tables_mapped(ps, &e->process);
 }
 
+void processes__mapped(struct processes *ps, pid_t pid)
+{
+	struct entry *e, *next;
+
+	if (pid) {
+		e = entry_find(ps, pid);
+		if (!e || !e->process.space)
+			return;
+		ps->mmap_cnt++;
+		space__outdate(e->process.space);
+		return;
+	}
+	HASH_ITER(hh, ps->by_pid, e, next) {
+		if (e->process.space)
+			space__outdate(e->process.space);
+	}
+}
+
 void processes__event(struct processes *ps, const struct record_task *record)
 {
 	if (record->type == RECORD_FORK) {

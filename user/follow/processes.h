@@ -112,6 +112,8 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 void processes__event(struct processes *ps, const struct record_task *record);
 /* Takes in a mapping. */
 void processes__mmap(struct processes *ps, const struct record_mmap *record);
+/* It has mapped code, nobody says where; 0: any of them may have. */
+void processes__mapped(struct processes *ps, pid_t pid);
 /* Takes in what looks have found, and looks again at those that are due; the time of the next one, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);
 

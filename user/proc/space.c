@@ -306,6 +306,11 @@ void space__report(struct space *s, const struct record_mmap *record, __u64 now_
 			    used_cpu_ns() - before_ns);
 }
 
+void space__outdate(struct space *s)
+{
+	s->outdated = true;
+}
+
 bool space__is_outdated(const struct space *s)
 {
 	return s->outdated;

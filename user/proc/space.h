@@ -52,6 +52,8 @@ int space__map(struct space *s, const struct mapping *new);
  * had their time yet; else the space is outdated until it is read again.
  */
 void space__report(struct space *s, const struct record_mmap *record, __u64 now_ns);
+/* There is new code somewhere in it. */
+void space__outdate(struct space *s);
 bool space__is_outdated(const struct space *s);
 /* Reports of all changes since it was read have come, or will. */
 bool space__is_reported(const struct space *s);

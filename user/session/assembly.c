@@ -11,6 +11,7 @@
 #include "follow/threads.h"
 #include "proc/modules.h"
 #include "replay/input_writer.h"
+#include "sampler/mmap_events.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/child.h"
@@ -286,6 +287,8 @@ static int build(struct session *s, struct error *err)
 		s->unwinding = unwinding__new(s->sampler, s->native_files);
 		if (!s->unwinding)
 			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		if (!sampler__reports_mappings(s->sampler))
+			s->mmap_events = mmap_events__new();
 	}
 	if (sampler.anchors) {
 		s->anchors = anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive,
@@ -324,6 +327,7 @@ void session__free(struct session *s)
 	processes__free(s->processes);
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
+	mmap_events__free(s->mmap_events);
 	prober__free(s->prober);
 	if (s->inputs && s->config->collector.natives.kernel_symbols)
 		kernel_symbols__tap(s->config->collector.natives.kernel_symbols, NULL, NULL);

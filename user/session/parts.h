@@ -17,6 +17,7 @@ struct child;
 struct collector;
 struct descriptors;
 struct input_writer;
+struct mmap_events;
 struct modules;
 struct native_files;
 struct native_places;
@@ -37,6 +38,8 @@ struct session {
 	struct processes *processes;
 	struct anchor_thread *anchors; /* NULL: none are wanted */
 	struct unwinding *unwinding; /* NULL: no native stacks */
+	struct mmap_events *mmap_events; /* NULL: the sampler says what is mapped, or nobody does */
+	__u64 mmap_ns, mmap_pause_ns; /* when they are looked at again; the pause before that */
 	struct input_writer *inputs; /* NULL: not logged */
 	struct child *child;
 	struct signals signals;

@@ -8,6 +8,7 @@
 #include "follow/processes.h"
 #include "follow/targets.h"
 #include "sampler/known_files.h"
+#include "sampler/mmap_events.h"
 #include "session/anchor_thread.h"
 #include "session/child.h"
 #include "session/descriptors.h"
@@ -26,6 +27,9 @@
 #define TURN_NS (50 * 1000000ULL)
 /* How often it is looked whether process events were lost, or CPUs have come. */
 #define UPKEEP_NS (250 * 1000000ULL)
+/* Between two looks at what was mapped: shortest, and longest where it is none of our processes. */
+#define MMAP_PAUSE_NS 1000000ULL
+#define MMAP_PAUSE_RARE_NS 100000000ULL
 /* After Ctrl-C, or a signal of ours, the command has this long to end. */
 #define CHILD_GRACE_MS 2000
 /* The ring's reader wakes us when it has moved the last records. */
@@ -80,14 +84,20 @@ static __u64 earlier(__u64 a, __u64 b)
 /* Sleeps until something happens or until_ns; records that wait already are something. */
 static void wait_for_work(struct session *s, __u64 until_ns)
 {
-	struct pollfd fds[3 + PROBERS_MAX] = {
+	__u64 now_ns = clock_monotonic_ns();
+	struct pollfd fds[4 + PROBERS_MAX] = {
 		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
 		{ .fd = s->signals.fd, .events = POLLIN },
 		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
+		{ .fd = s->mmap_events && now_ns >= s->mmap_ns ? mmap_events__fd(s->mmap_events) :
+								 -1,
+		  .events = POLLIN },
 	};
-	unsigned cnt = 3 + prober__poll(s->prober, fds + 3);
-	__u64 now_ns = clock_monotonic_ns();
+	unsigned cnt = 4 + prober__poll(s->prober, fds + 4);
 	struct timespec timeout = { 0 };
+
+	if (now_ns < s->mmap_ns)
+		until_ns = earlier(until_ns, s->mmap_ns);
 
 	if (sampler__arm(s->sampler) && until_ns > now_ns) {
 		timeout.tv_sec = (until_ns - now_ns) / NS_PER_SEC;
@@ -98,6 +108,32 @@ static void wait_for_work(struct session *s, __u64 until_ns)
 		s->signal = signals_take(&s->signals, &s->from_terminal);
 	}
 	sampler__disarm(s->sampler);
+}
+
+static void on_mapped(void *ctx, pid_t pid)
+{
+	struct session *s = ctx;
+	struct process *p;
+
+	processes__mapped(s->processes, pid);
+	p = pid ? processes__find(s->processes, pid) : NULL;
+	if (!p || !p->space)
+		return;
+	s->mmap_pause_ns = 0;
+	unwinding__mapped(s->unwinding, p, clock_monotonic_ns());
+}
+
+/* Of all processes of the machine: those of others wake nobody all the time. */
+static void take_mappings(struct session *s)
+{
+	__u64 pause_ns = s->mmap_pause_ns;
+
+	if (!s->mmap_events || !mmap_events__read(s->mmap_events, on_mapped, s))
+		return;
+	s->mmap_pause_ns = pause_ns && s->mmap_pause_ns ? 2 * pause_ns : MMAP_PAUSE_NS;
+	if (s->mmap_pause_ns > MMAP_PAUSE_RARE_NS)
+		s->mmap_pause_ns = MMAP_PAUSE_RARE_NS;
+	s->mmap_ns = clock_monotonic_ns() + s->mmap_pause_ns;
 }
 
 static bool is_over(struct session *s, __u64 now_ns)
@@ -119,6 +155,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	if (s->unwinding)
 		until_ns = earlier(until_ns, unwinding__step(s->unwinding, now_ns));
 	wait_for_work(s, earlier(earlier(until_ns, s->end_ns), s->retry_ns));
+	take_mappings(s);
 	sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
 	now_ns = clock_monotonic_ns();
 	s->retry_ns = processes__retry(s->processes, now_ns);

@@ -44,7 +44,7 @@
 /* The same at one go, later on: records wait meanwhile. */
 #define STEP_PATIENCE_NS 20000000ULL
 /* Until files are asked for again that could not be read now: at first, and at most. */
-#define AGAIN_NS 20000000ULL
+#define AGAIN_NS 2000000ULL
 #define AGAIN_RARE_NS 1000000000ULL
 
 /* Mappings that one or more processes have. */
@@ -267,7 +267,7 @@ static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, _
 				left = true;
 		}
 	}
-	if (left)
+	if (left || space__is_outdated(p->space))
 		wait_for_rows(u, p);
 	else
 		stop_waiting(u, p);
@@ -286,27 +286,6 @@ static void settle_now(struct unwinding *u, struct process *p, __u64 now_ns)
 	u->waited_ns += clock_monotonic_ns() - begin_ns;
 	if (u->waited_ns > START_PATIENCE_NS)
 		u->waited_ns = START_PATIENCE_NS;
-}
-
-__u64 unwinding__step(struct unwinding *u, __u64 now_ns)
-{
-	struct process *p;
-
-	if (!u->waiting_cnt)
-		return 0;
-	if (now_ns < u->step_ns)
-		return u->step_ns;
-	/* Each in its turn: one that cannot be served does not stand in the way of others. */
-	p = u->waiting[0];
-	stop_waiting(u, p);
-	if (settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS))
-		u->again_ns = 0;
-	else
-		u->again_ns = u->again_ns ? 2 * u->again_ns : AGAIN_NS;
-	if (u->again_ns > AGAIN_RARE_NS)
-		u->again_ns = AGAIN_RARE_NS;
-	u->step_ns = now_ns + u->again_ns;
-	return u->waiting_cnt ? u->step_ns : 0;
 }
 
 /* ---- mappings --------------------------------------------------------------------------------- */
@@ -455,6 +434,38 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 	settle_now(u, p, now_ns);
 	if (look_at_made_code(u, p, true, now_ns))
 		give_mappings(u, p);
+}
+
+void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	unwinding__update(u, p, now_ns);
+	if (p->space && space__is_outdated(p->space))
+		wait_for_rows(u, p);
+}
+
+__u64 unwinding__step(struct unwinding *u, __u64 now_ns)
+{
+	bool some = false;
+	struct process *p;
+
+	if (!u->waiting_cnt)
+		return 0;
+	if (now_ns < u->step_ns)
+		return u->step_ns;
+	/* Each in its turn: one that cannot be served does not stand in the way of others. */
+	p = u->waiting[0];
+	stop_waiting(u, p);
+	unwinding__mapped(u, p, now_ns);
+	if (p->unwind_digest)
+		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
+	if (some)
+		u->again_ns = 0;
+	else
+		u->again_ns = u->again_ns ? 2 * u->again_ns : AGAIN_NS;
+	if (u->again_ns > AGAIN_RARE_NS)
+		u->again_ns = AGAIN_RARE_NS;
+	u->step_ns = now_ns + u->again_ns;
+	return u->waiting_cnt ? u->step_ns : 0;
 }
 
 void unwinding__started(struct unwinding *u)

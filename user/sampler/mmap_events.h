@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mmap_events.h - which processes have mapped code, where the kernel takes no probe (lifecycle.bpf.c,
+ * process_mmap): perf's own records of mappings, of a dummy event on each CPU.
+ *
+ * Only code is recorded (attr.mmap without attr.mmap_data), of every process of the machine: what is executed
+ * makes a handful of records, so whoever sleeps on the descriptor does so with pauses.
+ *
+ * Must hold: what the kernel had no room for is reported as a loss, never as nothing. A CPU that comes online
+ * later has no records: its processes' code is found when a sample hits it.
+ */
+#ifndef KRAIT_SAMPLER_MMAP_EVENTS_H
+#define KRAIT_SAMPLER_MMAP_EVENTS_H
+
+#include <linux/types.h>
+#include <sys/types.h>
+
+struct mmap_events;
+
+/* NULL and errno: the kernel does not let us. */
+struct mmap_events *mmap_events__new(void);
+void mmap_events__free(struct mmap_events *e);
+
+/* Is readable when there are records. */
+int mmap_events__fd(const struct mmap_events *e);
+/* Hands out the process of each record that has come; 0: some were lost. How many were handed out. */
+unsigned mmap_events__read(struct mmap_events *e, void (*mapped)(void *ctx, pid_t pid), void *ctx);
+
+#endif /* KRAIT_SAMPLER_MMAP_EVENTS_H */
