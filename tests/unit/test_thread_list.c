@@ -89,15 +89,8 @@ static void a_list_that_changes_is_torn(void **state)
 
 /* ---- what a prober says -------------------------------------------------------------------------- */
 
-/* As probe_threads.c lays it out. */
 struct answer {
-	struct {
-		__u32 thread_cnt, frame_cnt, local_cnt, text_len;
-		__u32 locals_cut;
-		pid_t next_tid;
-		__u32 list_reason;
-		__u64 time_ns;
-	} head;
+	struct probe_threads_head head;
 	struct probe_thread threads[2];
 	struct frame frames[3];
 	struct probe_local locals[2];

@@ -4,12 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "read.h"
@@ -17,6 +15,7 @@
 #include "object/frame_locals.h"
 #include "target/probe_list.h"
 #include "target/proc.h"
+#include "target/proc_thread.h"
 #include "target/remote.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -29,16 +28,6 @@
 /* Threads of a process that are considered; the kernel's own bound is higher. */
 #define TIDS_MAX 65536U
 
-struct head {
-	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
-	__u32 locals_cut;
-	pid_t next_tid;
-	__u32 list_reason;
-	__u64 time_ns;
-};
-
-/* ---- the list, in a prober -------------------------------------------------------------------- */
-
 struct list {
 	int dir, mem;
 	const struct probe_threads_ask *ask;
@@ -49,7 +38,7 @@ struct list {
 	struct thread_list_entry states[KRAIT_MAX_THREADS];
 	__u32 state_cnt;
 	struct stack_walk_result walked;
-	struct head head;
+	struct probe_threads_head head;
 	struct probe_thread threads[PROBE_THREADS_MAX];
 	struct frame frames[PROBE_THREADS_FRAMES_MAX];
 	struct object_layout layout;
@@ -63,14 +52,6 @@ static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
 	const struct list *l = ctx;
 
 	return remote_read_fd(l->mem, addr, buf, len);
-}
-
-static ssize_t read_of(const struct list *l, pid_t tid, const char *name, char *buf, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	return proc_read(l->dir, path, buf, size);
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -126,66 +107,6 @@ static void read_states(struct list *l, const struct stack_walk *walk)
 		if (l->head.list_reason == REASON_PYTHON)
 			break;
 	}
-}
-
-static void read_ns_tid(const struct list *l, struct probe_thread *t)
-{
-	char status[4096];
-
-	t->ns_tid = t->tid;
-	if (l->nested && read_of(l, t->tid, "status", status, sizeof(status)) > 0)
-		t->ns_tid = proc_ns_pid(status);
-}
-
-static int read_stat(const struct list *l, struct probe_thread *t)
-{
-	char text[1024];
-	const char *open, *close;
-	ssize_t len = read_of(l, t->tid, "stat", text, sizeof(text));
-	size_t name_len;
-
-	if (len < 0)
-		return (int)len;
-	open = strchr(text, '(');
-	close = memrchr(text, ')', (size_t)len);
-	if (!open || !close || close < open || close + 2 >= text + len)
-		return -EINVAL;
-	name_len = (size_t)(close - open - 1);
-	if (name_len >= sizeof(t->comm))
-		name_len = sizeof(t->comm) - 1;
-	memset(t->comm, 0, sizeof(t->comm));
-	memcpy(t->comm, open + 1, name_len);
-	t->state = close[2];
-	return 0;
-}
-
-static void read_times(const struct list *l, struct probe_thread *t)
-{
-	char text[128];
-
-	if (read_of(l, t->tid, "schedstat", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%llu %llu %llu", &t->cpu_ns, &t->delay_ns, &t->runs) != 3)
-		t->cpu_ns = t->delay_ns = t->runs = 0;
-}
-
-/* The call that it waits in. False: it runs, or that cannot be told. */
-static bool read_syscall(const struct list *l, struct probe_thread *t)
-{
-	char text[256];
-	__u64 *a = t->args;
-
-	t->flags &= (__u8)~PROBE_THREAD_SYSCALL;
-	if (read_of(l, t->tid, "syscall", text, sizeof(text)) <= 0)
-		return false;
-	if (sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &t->syscall, &a[0], &a[1],
-		   &a[2], &a[3], &a[4], &a[5], &t->stack_ptr, &t->ip) != 9) {
-		memset(a, 0, sizeof(t->args));
-		if (sscanf(text, "-1 %llx %llx", &t->stack_ptr, &t->ip) != 2)
-			return false;
-		t->syscall = -1;
-	}
-	t->flags |= PROBE_THREAD_SYSCALL;
-	return true;
 }
 
 /* The stack of a thread that may run meanwhile, into l->walked. */
@@ -270,29 +191,6 @@ static void look_at_gil(struct list *l, const struct stack_walk *walk, struct pr
 		t->flags |= PROBE_THREAD_WAITS_GIL;
 }
 
-/*
- * What kind of file the descriptor args[0] is of, if it is one. By the link's text: looking at the file itself
- * could wait for whoever serves it.
- */
-static void look_at_file(const struct list *l, struct probe_thread *t)
-{
-	char path[64], link[64];
-	ssize_t len;
-
-	t->file_mode = 0;
-	if (t->syscall < 0 || t->args[0] > INT_MAX)
-		return;
-	snprintf(path, sizeof(path), "fd/%llu", t->args[0]);
-	len = readlinkat(l->dir, path, link, sizeof(link) - 1);
-	if (len < 0)
-		return;
-	link[len] = '\0';
-	t->file_mode = !strncmp(link, "socket:", 7) ? S_IFSOCK :
-		       !strncmp(link, "pipe:", 5)   ? S_IFIFO :
-		       !strncmp(link, "/dev/", 5)   ? S_IFCHR :
-						      0;
-}
-
 /* One look. True: nothing moved. */
 static bool look(struct list *l, const struct stack_walk *walk, struct probe_thread *t,
 		 const struct thread_list_entry *state)
@@ -300,12 +198,12 @@ static bool look(struct list *l, const struct stack_walk *walk, struct probe_thr
 	__u64 runs;
 
 	t->flags &= (__u8)~PROBE_THREAD_RUNS;
-	read_times(l, t);
-	if (!read_syscall(l, t)) {
+	proc_thread_times(l->dir, t);
+	if (!proc_thread_syscall(l->dir, t)) {
 		t->flags |= PROBE_THREAD_RUNS;
 		return false;
 	}
-	look_at_file(l, t);
+	proc_thread_file(l->dir, t);
 	if (state) {
 		walk_one(l, walk, t, state);
 		look_at_gil(l, walk, t);
@@ -313,7 +211,7 @@ static bool look(struct list *l, const struct stack_walk *walk, struct probe_thr
 			take_locals(l);
 	}
 	runs = t->runs;
-	read_times(l, t);
+	proc_thread_times(l->dir, t);
 	return runs && runs == t->runs;
 }
 
@@ -325,8 +223,9 @@ static int add_thread(struct list *l, const struct stack_walk *walk, pid_t tid)
 	const struct thread_list_entry *state;
 	bool held = false;
 
-	*t = (struct probe_thread){ .tid = tid, .syscall = -1 };
-	read_ns_tid(l, t);
+	*t = (struct probe_thread){ .tid = tid, .ns_tid = tid, .syscall = -1 };
+	if (l->nested)
+		proc_thread_ns_tid(l->dir, t);
 	state = state_of(l, t->ns_tid);
 	if (state)
 		t->flags |= PROBE_THREAD_PYTHON;
@@ -339,7 +238,7 @@ static int add_thread(struct list *l, const struct stack_walk *walk, pid_t tid)
 		l->head.local_cnt = local_cnt;
 		l->head.text_len = text_len;
 	}
-	if (read_stat(l, t))
+	if (proc_thread_stat(l->dir, t))
 		return -ESRCH;
 	if (held)
 		t->flags |= PROBE_THREAD_HELD;
@@ -421,75 +320,4 @@ int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask)
 	free(l->tids);
 	free(l);
 	return result;
-}
-
-/* ---- the same, in krait ----------------------------------------------------------------------- */
-
-static bool is_sane(const struct probe_threads *l)
-{
-	pid_t last = 0;
-
-	if (!reason_is_known(l->list_reason))
-		return false;
-	for (__u32 i = 0; i < l->thread_cnt; i++) {
-		const struct probe_thread *t = &l->threads[i];
-
-		if (t->tid <= last || !memchr(t->comm, 0, sizeof(t->comm)) ||
-		    !reason_is_known(t->reason) || t->first_frame > l->frame_cnt ||
-		    t->frame_cnt > l->frame_cnt - t->first_frame)
-			return false;
-		last = t->tid;
-	}
-	if (l->text_len && l->texts[l->text_len - 1])
-		return false;
-	for (__u32 i = 0, frame = 0; i < l->local_cnt; frame = l->locals[i++].frame)
-		if (l->locals[i].frame >= l->frame_cnt || l->locals[i].frame < frame ||
-		    l->locals[i].name >= l->text_len || l->locals[i].value >= l->text_len)
-			return false;
-	return !l->next_tid || l->next_tid > last;
-}
-
-int probe_threads_read(int fd, struct probe_threads *ret)
-{
-	struct head head;
-	char *memory;
-	size_t size;
-	int err = probe_list_read(fd, &head, sizeof(head));
-
-	*ret = (struct probe_threads){ 0 };
-	if (err)
-		return err;
-	if (head.thread_cnt > PROBE_THREADS_MAX || head.frame_cnt > PROBE_THREADS_FRAMES_MAX ||
-	    head.local_cnt > PROBE_THREADS_LOCALS_MAX || head.text_len > PROBE_THREADS_TEXT_MAX)
-		return -EPROTO;
-	size = sizeof(head) + head.thread_cnt * sizeof(*ret->threads) +
-	       head.frame_cnt * sizeof(*ret->frames) + head.local_cnt * sizeof(*ret->locals) +
-	       head.text_len;
-	ret->memory = memory = malloc(size);
-	if (!memory)
-		return -ENOMEM;
-	ret->threads = (const void *)(memory + sizeof(head));
-	ret->frames = (const void *)(ret->threads + head.thread_cnt);
-	ret->locals = (const void *)(ret->frames + head.frame_cnt);
-	ret->texts = (const char *)(ret->locals + head.local_cnt);
-	ret->local_cnt = head.local_cnt;
-	ret->text_len = head.text_len;
-	ret->locals_cut = head.locals_cut;
-	ret->thread_cnt = head.thread_cnt;
-	ret->frame_cnt = head.frame_cnt;
-	ret->next_tid = head.next_tid;
-	ret->list_reason = head.list_reason;
-	ret->time_ns = head.time_ns;
-	err = probe_list_read(fd, memory, size);
-	if (!err && !is_sane(ret))
-		err = -EPROTO;
-	if (err)
-		probe_threads_free(ret);
-	return err;
-}
-
-void probe_threads_free(struct probe_threads *l)
-{
-	free(l->memory);
-	*l = (struct probe_threads){ 0 };
 }

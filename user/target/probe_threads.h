@@ -75,6 +75,15 @@ struct probe_local {
 	__u32 changed; /* while it was read, by another thread */
 };
 
+/* In front of the list: threads, frames, variables, texts. */
+struct probe_threads_head {
+	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
+	__u32 locals_cut;
+	pid_t next_tid;
+	__u32 list_reason;
+	__u64 time_ns;
+};
+
 struct probe_threads {
 	const struct probe_thread *threads; /* by tid */
 	const struct frame *frames;
