@@ -25,7 +25,10 @@ struct annotate_command {
 	struct input_options input;
 	struct annotate_options annotate;
 	const char *output;
+	bool native;
 };
+
+enum { KEY_NATIVE = 256 };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -33,6 +36,10 @@ static const struct argp_option option_table[] = {
 	{ "context", 'C', "LINES", 0,
 	  "lines around those with samples, 0 for whole files (default 4)", 0 },
 	{ "limit", 'n', "FILES", 0, "without a name: so many of the hottest files (default 3)", 0 },
+	{ "native", KEY_NATIVE, 0, 0,
+	  "also source lines of native code, where its debug information is here or in the capture: what runs in "
+	  "them is theirs, not that of the line of Python that called them",
+	  0 },
 	{ "source", 's', "DIR", 0, "where source files are that are not where they were", 0 },
 	{ 0 },
 };
@@ -44,6 +51,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &c->input;
+		break;
+	case KEY_NATIVE:
+		c->native = true;
 		break;
 	case 'o':
 		c->output = arg;
@@ -76,11 +86,12 @@ static const struct argp parser = {
 	parse_option,
 	"[NAME]",
 	"Print source lines with their samples. NAME is a function, with or without its class, or a file. "
-	"What a line calls in C or in the kernel is its own."
+	"What a line calls in the kernel, and in C unless --native is given, is its own."
 	"\vexamples:\n"
 	"  krait annotate                        the hottest files of perf.data\n"
 	"  krait annotate Cart.total -i other.data\n"
-	"  krait annotate models.py -C 0 -o models.html\n",
+	"  krait annotate models.py -C 0 -o models.html\n"
+	"  krait annotate --native inner_loop -s ~/src/ext   lines of C\n",
 	children,
 	NULL,
 	NULL
@@ -133,8 +144,11 @@ int cmd_annotate(int argc, char **argv)
 	argp_err_exit_status = EXIT_CODE_USAGE;
 	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
 		return EXIT_CODE_USAGE;
-	/* C has no lines here: what a line of Python calls there is its own. */
-	c.input.filter.no_native = c.input.filter.no_kernel = c.input.may_fold = true;
+	/* What a line calls in the kernel is its own, and in C unless that has lines, too. */
+	c.native |= c.input.filter.inlined;
+	c.input.filter.no_kernel = c.input.may_fold = true;
+	c.input.filter.no_native = !c.native;
+	c.input.filter.sources = c.native;
 	summary_options_init(&terminal, stdout);
 	c.annotate.color = terminal.color && !c.output;
 	code = input__load(&in, &c.input, NULL, NULL, NULL);

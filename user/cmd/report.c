@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.c - "krait report": the hottest functions, lines, threads or processes of a capture or of
+ * report.c - "krait report": the hottest functions, lines, threads, processes or origins of a capture or of
  * folded stacks, or its call tree.
  */
 #include "cmd/commands.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cmd/input.h"
+#include "emit/origin_table.h"
 #include "emit/summary.h"
 #include "emit/thread_table.h"
 #include "util/error.h"
@@ -29,9 +30,9 @@ enum option_key {
 	OPTION_CHILDREN,
 };
 
-enum report_by { BY_FUNCTION, BY_LINE, BY_THREAD, BY_PROCESS, BY_CNT };
+enum report_by { BY_FUNCTION, BY_LINE, BY_THREAD, BY_PROCESS, BY_ORIGIN, BY_CNT };
 
-static const char *const by_names[BY_CNT] = { "function", "line", "thread", "process" };
+static const char *const by_names[BY_CNT] = { "function", "line", "thread", "process", "origin" };
 
 struct report_options {
 	struct input_options input;
@@ -43,7 +44,9 @@ struct report_options {
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Report:", 2 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "a row for each function, line, thread or process (default function)", 0 },
+	  "a row for each function, line, thread, process or origin (default function): interpreter, libc, kernel, "
+	  "stdlib, application, each package of site-packages with its Python and its C, other libraries",
+	  0 },
 	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
 	{ "children", OPTION_CHILDREN, NULL, 0,
 	  "as --sort total: what a function and all that it calls take", 0 },
@@ -61,7 +64,7 @@ static enum report_by parse_by(const char *arg, struct argp_state *state)
 		if (*arg && !strncmp(by_names[i], arg, strlen(arg)))
 			return (enum report_by)i;
 	}
-	argp_error(state, "--by is function, line, thread or process, not \"%s\"", arg);
+	argp_error(state, "--by is function, line, thread, process or origin, not \"%s\"", arg);
 	return BY_FUNCTION;
 }
 
@@ -125,6 +128,7 @@ static const struct argp parser = {
 	       "\vexamples:\n"
 	       "  krait report                              of perf.data\n"
 	       "  krait report --by line -n 40 other.data\n"
+	       "  krait report --by origin                  numpy, libc, the kernel, your own code\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait report --children --function Cart.total    what it calls, who calls it\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
@@ -135,6 +139,8 @@ static int print_event(const struct report_options *o, const struct counts *c)
 {
 	if (o->tree)
 		return summary_tree(stdout, c, &o->summary);
+	if (o->by == BY_ORIGIN)
+		return origin_table(stdout, c, &o->summary);
 	if (o->by >= BY_THREAD)
 		return thread_table(stdout, c, &o->summary, o->by == BY_THREAD);
 	return summary_table(stdout, c, &o->summary);

@@ -10,6 +10,7 @@
 
 #include "emit/escape.h"
 #include "emit/source_lookup.h"
+#include "profile/marks.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
@@ -48,17 +49,43 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
+/* The length of "f" of "f<g<int>>". */
+static size_t without_arguments(const char *name, size_t len)
+{
+	unsigned depth = 0;
+
+	for (size_t i = len; i-- > 0;) {
+		if (name[i] == '>')
+			depth++;
+		else if (name[i] == '<' && !--depth)
+			return i;
+	}
+	return len;
+}
+
+/* By its name, or the end of that: "Cart.total" and "ns::total (inlined)" are total. */
+static bool is_called(const char *name, const char *what)
+{
+	size_t n = strlen(name), m = strlen(what), suffix = strlen(NAME_INLINED);
+
+	if (n > suffix && !strcmp(name + n - suffix, NAME_INLINED))
+		n -= suffix;
+	if (n && name[n - 1] == '>' && m && what[m - 1] != '>')
+		n = without_arguments(name, n);
+	if (n < m || memcmp(name + n - m, what, m) != 0)
+		return false;
+	return n == m || name[n - m - 1] == '.' ||
+	       (n > m + 1 && !memcmp(name + n - m - 2, "::", 2));
+}
+
 static bool is_wanted(const struct annotation *a, const struct view *v, const struct view_frame *f)
 {
 	const char *what = a->options->what;
-	const char *name = view_name(v, f), *dot;
+	const char *name = view_name(v, f);
 
-	if (f->kind != FRAME_PYTHON || f->line <= 0 || !f->file)
+	if ((f->kind != FRAME_PYTHON && f->kind != FRAME_NATIVE) || f->line <= 0 || !f->file)
 		return false;
-	if (!what || !strcmp(name, what) || ends_with(view_file(v, f), what))
-		return true;
-	dot = strrchr(name, '.');
-	return dot && !strcmp(dot + 1, what);
+	return !what || ends_with(view_file(v, f), what) || is_called(name, what);
 }
 
 static int compare_lines(const void *x, const void *y)
@@ -126,7 +153,9 @@ static void count_files(struct annotation *a)
 
 static int count_lines(struct annotation *a)
 {
-	const struct view_options options = { .lines = true, .sources = true, .order = VIEW_BY_NAME };
+	const struct view_options options = { .lines = true,
+					      .sources = true,
+					      .order = VIEW_BY_NAME };
 	cleanup_view struct view *v = NULL;
 	cleanup_free __u32 *line_of = NULL;
 	int err = view__new(&v, a->counts, &options);

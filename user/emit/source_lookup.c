@@ -41,6 +41,11 @@ static int add_process(const struct dict *dict, struct readers *r, int pid)
 	return 0;
 }
 
+static bool is_of(const struct profile_frame *f, __u32 file)
+{
+	return (f->kind == FRAME_PYTHON && f->file == file) || (f->source && f->source == file);
+}
+
 static int find_readers(const struct dict *dict, __u32 file, struct readers *ret)
 {
 	__u32 cnt = dict__node_cnt(dict);
@@ -52,7 +57,7 @@ static int find_readers(const struct dict *dict, __u32 file, struct readers *ret
 		const struct profile_frame *f = dict__frame_at(dict, n->frame);
 
 		pids[i] = f->kind == FRAME_PROCESS ? f->pid : pids[n->parent];
-		if (f->kind != FRAME_PYTHON || f->file != file || (ret->cnt && pids[i] == last))
+		if (!is_of(f, file) || (ret->cnt && pids[i] == last))
 			continue;
 		last = pids[i];
 		err = add_process(dict, ret, last);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/origin_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/escape.h"
+#include "emit/label.h"
+#include "profile/origin.h"
+#include "profile/strtab.h"
+#include "profile/view.h"
+#include "util/cleanup.h"
+#include "util/stream.h"
+
+struct row {
+	__u32 name; /* of the names */
+	__u32 covered; /* nodes before this one are below a node of this origin */
+	__u64 self, total;
+};
+
+struct origins {
+	struct view *view;
+	struct strtab names;
+	struct row *rows; /* by name */
+	__u32 *row_of; /* by frame of the view */
+};
+
+static void origins_free(struct origins *o)
+{
+	view__free(o->view);
+	strtab_free(&o->names);
+	free(o->rows);
+	free(o->row_of);
+}
+
+static int name_frames(struct origins *o)
+{
+	const struct view *v = o->view;
+
+	o->row_of = calloc(v->frame_cnt, sizeof(*o->row_of));
+	o->rows = calloc((size_t)v->frame_cnt + 1, sizeof(*o->rows));
+	if (!o->row_of || !o->rows || strtab_init(&o->names))
+		return -ENOMEM;
+	for (__u32 i = 0; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+		char name[ORIGIN_NAME_SIZE];
+
+		origin_name(name, f->kind, view_file(v, f), label_name(v, f));
+		o->row_of[i] = strtab_add(&o->names, name, strlen(name), 0);
+		if (!o->row_of[i])
+			return -ENOMEM;
+		o->rows[o->row_of[i]].name = o->row_of[i];
+	}
+	return 0;
+}
+
+/* A node below another one of its origin adds no total. */
+static void count(struct origins *o)
+{
+	for (__u32 i = 0; i < o->view->node_cnt; i++) {
+		const struct view_node *n = &o->view->nodes[i];
+		struct row *r = &o->rows[o->row_of[n->frame]];
+
+		if (!i && !n->self)
+			continue;
+		r->self += n->self;
+		if (!i || i < r->covered)
+			continue;
+		r->total += n->total;
+		r->covered = n->end;
+	}
+}
+
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const struct row *x = a, *y = b;
+	const struct origins *o = ctx;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return strcmp(strtab_text(&o->names, x->name), strtab_text(&o->names, y->name));
+}
+
+static int compare_totals(const void *a, const void *b, void *ctx)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return compare(a, b, ctx);
+}
+
+static int put_rows(FILE *out, struct origins *o, const struct counts *c,
+		    const struct summary_options *options)
+{
+	double all = o->view->nodes[0].total ? (double)o->view->nodes[0].total : 1;
+	__u32 cnt = 0, shown;
+	int err = 0;
+
+	for (__u32 i = 1; i < o->names.cnt; i++) {
+		const struct row *r = &o->rows[i];
+
+		/* What is missing is no code: a mark, unless samples end there. */
+		bool counts = r->self || (r->total && *strtab_text(&o->names, r->name) != '[');
+
+		if (counts && 100 * (double)r->total / all >= options->min_percent)
+			o->rows[cnt++] = *r;
+	}
+	qsort_r(o->rows, cnt, sizeof(*o->rows),
+		options->sort == SUMMARY_TOTAL ? compare_totals : compare, o);
+	shown = options->limit && options->limit < cnt ? options->limit : cnt;
+	fprintf(out, "  Self  Total %8s  Origin\n",
+		strcmp(counts__share_unit(c), "events") ? "Samples" : "Events");
+	for (__u32 i = 0; i < shown && !err; i++) {
+		const struct row *r = &o->rows[i];
+
+		fprintf(out, "%5.1f%% %5.1f%% %8llu  ", 100 * (double)r->self / all,
+			100 * (double)r->total / all, r->self);
+		err = put_printable(out, strtab_text(&o->names, r->name));
+		putc('\n', out);
+	}
+	if (shown < cnt)
+		fprintf(out, "… %u more\n", cnt - shown);
+	fprintf(out, "%llu %s\n", o->view->nodes[0].total, counts__share_unit(c));
+	return err;
+}
+
+int origin_table(FILE *out, const struct counts *c, const struct summary_options *o)
+{
+	const struct view_options options = { .order = VIEW_BY_COUNT };
+	struct origins origins = { 0 };
+	int err = view__new(&origins.view, c, &options);
+
+	if (!err)
+		err = name_frames(&origins);
+	if (!err) {
+		count(&origins);
+		err = put_rows(out, &origins, c, o);
+	}
+	origins_free(&origins);
+	return err ? err : stream_finish(out);
+}
