@@ -13,6 +13,9 @@
 #include <cmocka.h>
 
 #include "dso/native_names.h"
+#include "profile/frames.h"
+#include "profile/parts.h"
+#include "profile/profile.h"
 
 static const char *name_of(const struct native_names *n, const char *path, __u64 offset)
 {
@@ -113,6 +116,69 @@ static void there_is_a_bound(void **state)
 	native_names_free(&n);
 }
 
+/* Of a place with an inlined function, as a recording writes it and a reader finds it. */
+static void source_lines_come_out_as_well(void **state)
+{
+	const struct native_place place = { .name = "m.f",
+					    .path = "/lib/a.so",
+					    .is_wrapper = true };
+	const struct part_line lines[] = { { NULL, "a.c", 7 },
+					   { "g", "b c.h", 3 },
+					   { NULL, NULL, 0 } };
+	struct profile *p = profile__new();
+	struct native_names n = { 0 }, read = { 0 };
+	const struct native_name *found;
+	__u32 frame = frame_native(p->dict, &place);
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(parts_add(p->dict, frame, &place, lines, 3, true), 0);
+	assert_int_equal(native_names_add(&n, "/lib/a.so", 0x10, "m.f", frame), 0);
+	native_names_write(&n, p->dict, out);
+	fclose(out);
+	assert_string_equal(text, "native /lib/a.so\n 10 m.f\n = wrapper\n = 7 a.c\n"
+				  " = 3 b c.h\tg\n = 0 \t[unknown]\n");
+	assert_int_equal(native_names_read(&read, text), 0);
+	found = native_names_find(&read, "/lib/a.so", 0x10);
+	assert_non_null(found);
+	assert_true(found->is_wrapper);
+	assert_int_equal(found->line_cnt, 3);
+	assert_int_equal(read.lines[found->first_line].line, 7);
+	assert_string_equal(native_names_text(&read, read.lines[found->first_line + 1].source),
+			    "b c.h");
+	assert_string_equal(native_names_text(&read, read.lines[found->first_line + 1].name), "g");
+	assert_int_equal(read.lines[found->first_line + 2].source, 0);
+	native_names_free(&n);
+	native_names_free(&read);
+	profile__free(p);
+	free(text);
+}
+
+static void lines_of_nothing_and_without_end_are_no_lines(void **state)
+{
+	struct native_names n = { 0 };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fputs(" = 1 a.c\nnative /lib/a.so\n = 2 a.c\n 10 f\n = -3 a.c\n = 99999999999 a.c\n = x\n"
+	      " = 5\n = wrappers\n 10 again\n = 4 a.c\n 20 g\n",
+	      out);
+	for (int i = 0; i < 1000; i++)
+		fputs(" = 1 a.c\th\n", out);
+	fclose(out);
+	assert_int_equal(native_names_read(&n, text), 0);
+	assert_int_equal(n.cnt, 2);
+	assert_int_equal(n.list[0].line_cnt, 2);
+	assert_int_equal(n.lines[0].line, 0);
+	assert_int_equal(n.lines[1].line, 0);
+	assert_false(n.list[0].is_wrapper);
+	assert_int_equal(n.list[1].line_cnt, NATIVE_LINES_MAX);
+	native_names_free(&n);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +186,8 @@ int main(void)
 		cmocka_unit_test(a_name_of_two_lines_is_left_out),
 		cmocka_unit_test(any_text_may_come_in),
 		cmocka_unit_test(there_is_a_bound),
+		cmocka_unit_test(source_lines_come_out_as_well),
+		cmocka_unit_test(lines_of_nothing_and_without_end_are_no_lines),
 	};
 
 	return cmocka_run_group_tests_name("native names", tests, NULL, NULL);

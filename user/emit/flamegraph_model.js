@@ -30,14 +30,16 @@ const KraitModel = (() => {
 			return ['task', ''];
 		if (kind === MARK)
 			return ['mark', ''];
+		const packaged = file.match(/^.*\/(?:site|dist)-packages\/([^/.]+)/);
+
+		/* A package's Python and C have one name, and native code its own hues. */
 		if (kind === NATIVE)
-			return ['native', shortPath(file)];
+			return ['native', packaged ? packaged[1] : shortPath(file)];
 		if (kind === KERNEL)
 			return ['kernel', file];
-		let m = file.match(/^.*\/(?:site|dist)-packages\/([^/]+)/);
-		if (m)
-			return ['package', m[1]];
-		m = file.match(/^.*\/python3\.\d+[tbdm]*\/([^/]+)/) || file.match(/^<frozen ([^.>]+)/);
+		if (packaged)
+			return ['package', file.match(/^.*\/(?:site|dist)-packages\/([^/]+)/)[1]];
+		const m = file.match(/^.*\/python3\.\d+[tbdm]*\/([^/]+)/) || file.match(/^<frozen ([^.>]+)/);
 		if (m)
 			return ['stdlib', m[1]];
 		return file ? ['own', file] : ['unknown', ''];

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/idindex.h"
+#include "profile/parts.h"
 #include "util/cleanup.h"
 
 /* A node while the tree is being built; ids in order of creation, parents first. */
@@ -239,6 +240,12 @@ static int compare_siblings(const void *a, const void *b, void *ctx)
 	return (rank_x > rank_y) - (rank_x < rank_y);
 }
 
+/* Not what has been left for the stacks of its parts. */
+static bool is_kept(const struct builder *b, const struct draft *d)
+{
+	return d->total || !dict__parts(b->view->dict)->nodes;
+}
+
 static int group_children(struct builder *b)
 {
 	__u32 i, *next;
@@ -250,11 +257,13 @@ static int group_children(struct builder *b)
 	/* Counting sort by parent: next[i] is where the next child of i goes. */
 	next = b->first_child + 1;
 	for (i = 1; i < b->draft_cnt; i++)
-		next[b->drafts[i].parent + 1]++;
+		next[b->drafts[i].parent + 1] += is_kept(b, &b->drafts[i]);
 	for (i = 1; i <= b->draft_cnt; i++)
 		next[i] += next[i - 1];
-	for (i = 1; i < b->draft_cnt; i++)
-		b->children[next[b->drafts[i].parent]++] = i;
+	for (i = 1; i < b->draft_cnt; i++) {
+		if (is_kept(b, &b->drafts[i]))
+			b->children[next[b->drafts[i].parent]++] = i;
+	}
 	for (i = 0; i < b->draft_cnt; i++)
 		qsort_r(b->children + b->first_child[i], b->first_child[i + 1] - b->first_child[i],
 			sizeof(*b->children), compare_siblings, b);
