@@ -157,8 +157,11 @@ static __u64 earlier(__u64 a, __u64 b)
 static void idle_until(struct replay *r, __u64 end_ns)
 {
 	for (;;) {
-		__u64 next_ns = processes__retry(r->session.processes, r->log.now_ns);
+		__u64 next_ns;
 
+		/* What is asked there is answered there: once more, for what comes of that. */
+		processes__retry(r->session.processes, r->log.now_ns);
+		next_ns = processes__retry(r->session.processes, r->log.now_ns);
 		if (r->session.anchors)
 			next_ns = earlier(next_ns, replay_anchors_step(r->session.anchors));
 		if (r->log.now_ns >= end_ns)

@@ -57,6 +57,8 @@ const struct published *replay_published(struct replay *r, pid_t pid);
 /* Processes that the kernel side was asked to track and has not been asked to forget. */
 unsigned replay_tracked_cnt(const struct replay *r);
 
+/* Before replay_run(): the kernel side takes no more than so many processes. */
+void replay_track_max(unsigned cnt);
 /* In replay_sampler.c: how many processes are tracked. */
 struct sampler;
 unsigned sampler_tracked_cnt(const struct sampler *s);

@@ -18,6 +18,8 @@
 
 #define TRACKED_MAX 1024
 
+static unsigned track_max = TRACKED_MAX;
+
 struct sampler {
 	struct layouts *layouts;
 	struct known_files *known_files;
@@ -79,6 +81,7 @@ struct sampler *sampler__new(const struct sampler_config *config,
 
 void sampler__free(struct sampler *s)
 {
+	track_max = TRACKED_MAX;
 	if (!s)
 		return;
 	unwind_tables__free(s->tables);
@@ -96,10 +99,15 @@ unsigned sampler_tracked_cnt(const struct sampler *s)
 	return s->tracked_cnt;
 }
 
+void replay_track_max(unsigned cnt)
+{
+	track_max = cnt;
+}
+
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 {
 	sampler__untrack(s, pid, info->start_ns);
-	if (s->tracked_cnt == TRACKED_MAX)
+	if (s->tracked_cnt == track_max)
 		return -EDQUOT;
 	s->tracked[s->tracked_cnt].pid = pid;
 	s->tracked[s->tracked_cnt++].start_ns = info->start_ns;

@@ -11,6 +11,7 @@
 #include "replay_log.h"
 #include "replay_script.h"
 #include "fingerprint.h"
+#include "sampler/known_files.h"
 
 #define BEGIN_NS (1000 * 1000000000ULL)
 #define PERIOD_NS 1000000
@@ -92,7 +93,7 @@ static void put_answer(struct script *s, double ms, const struct probe_request *
 }
 
 static void put_found(struct script *s, double ms, const struct actor *a, enum probe_op op,
-		      int result)
+		      int result, const char *why)
 {
 	struct probe_request r = { .op = op, .pid = a->pid };
 	struct probe_found found = {
@@ -103,6 +104,8 @@ static void put_found(struct script *s, double ms, const struct actor *a, enum p
 			.initialised = true,
 			.offsets = image_offsets,
 			.has_ids = true,
+			.uid = a->uid,
+			.euid = a->uid,
 			.file = "/usr/bin/python3.13",
 		},
 	};
@@ -114,6 +117,8 @@ static void put_found(struct script *s, double ms, const struct actor *a, enum p
 	found.process.offsets.interp.code_object_generation = PYOFF_ABSENT;
 
 	snprintf(found.process.comm, sizeof(found.process.comm), "%s", a->comm);
+	if (why)
+		snprintf(found.process.why, sizeof(found.process.why), "%s", why);
 	if (op == PROBE_OPEN)
 		r.start_ticks = found.process.start_ticks;
 	put_answer(s, ms, &r, result, 3, &found, len);
@@ -133,7 +138,7 @@ static void put_memory(struct script *s, double ms, const struct actor *a)
 
 void script_look(struct script *s, double ms, const struct actor *a)
 {
-	put_found(s, ms, a, PROBE_IDENTIFY, a->program ? 0 : -ENOEXEC);
+	put_found(s, ms, a, PROBE_IDENTIFY, a->program ? 0 : -ENOEXEC, NULL);
 	if (a->program)
 		put_memory(s, ms, a);
 }
@@ -142,12 +147,30 @@ void script_look_fails(struct script *s, double ms, pid_t pid, int result)
 {
 	const struct actor gone = { .pid = pid, .comm = "" };
 
-	put_found(s, ms, &gone, PROBE_IDENTIFY, result);
+	put_found(s, ms, &gone, PROBE_IDENTIFY, result, NULL);
+}
+
+void script_look_refused(struct script *s, double ms, const struct actor *a, int result,
+			 const char *why)
+{
+	put_found(s, ms, a, PROBE_IDENTIFY, result, why);
+}
+
+void script_silent(struct script *s, double ms, const struct actor *a, enum probe_op op, int result)
+{
+	const struct probe_request r = {
+		.op = op,
+		.pid = a->pid,
+		.start_ticks = op == PROBE_IDENTIFY ? 0 : a->start_ns / KRAIT_NS_PER_TICK,
+	};
+	const struct input_answer head = { .result = result };
+
+	put(s, INPUT_ANSWER, ms, &r, sizeof(r), &head, sizeof(head));
 }
 
 void script_open(struct script *s, double ms, const struct actor *a)
 {
-	put_found(s, ms, a, PROBE_OPEN, 0);
+	put_found(s, ms, a, PROBE_OPEN, 0, NULL);
 	put_memory(s, ms, a);
 }
 
@@ -163,6 +186,36 @@ void script_published(struct script *s, double ms, const struct actor *a,
 	};
 
 	put_answer(s, ms, &r, 0, 0, published ? published : &nothing, sizeof(nothing));
+}
+
+/* As probe_maps_list() writes it. */
+void script_maps(struct script *s, double ms, const struct actor *a,
+		 const struct probe_mapping *list, __u32 cnt, __u64 inode, const char *name)
+{
+	const struct probe_request r = {
+		.op = PROBE_MAPS,
+		.pid = a->pid,
+		.start_ticks = a->start_ns / KRAIT_NS_PER_TICK,
+	};
+	const struct probe_mapped_file file = {
+		.id = { .dev = 1, .ino = inode, .size = 4096, .ctime_sec = 1 },
+		.inode = inode,
+		.has_id = true,
+	};
+	const __u32 name_size = (__u32)strlen(name) + 1;
+	const __u32 head[] = { cnt, 1, name_size, false };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	fwrite(head, sizeof(head), 1, out);
+	fwrite(list, sizeof(*list), cnt, out);
+	fwrite(&file, sizeof(file), 1, out);
+	fwrite(name, name_size, 1, out);
+	fclose(out);
+	put_answer(s, ms, &r, 0, 4, text, size);
+	free(text);
 }
 
 /* ---- facts ------------------------------------------------------------------------------------ */
@@ -181,6 +234,23 @@ void script_start(struct script *s, double ms, const struct actor *a)
 	put_fact(s, ms, QUESTION_START, a, a->start_ns / KRAIT_NS_PER_TICK);
 }
 
+void script_owner(struct script *s, double ms, const struct actor *a)
+{
+	put_fact(s, ms, QUESTION_OWNER, a, a->uid);
+}
+
+void script_scan(struct script *s, double ms, unsigned wait_ms, const pid_t pids[], size_t cnt)
+{
+	put_fact(s, ms, QUESTION_SCAN, &(struct actor){ 0 }, wait_ms);
+	for (size_t i = 0; i < cnt; i++)
+		put_fact(s, ms, QUESTION_SCAN, &(struct actor){ .pid = pids[i] }, 0);
+}
+
+void script_session(struct script *s, const struct input_session *session)
+{
+	put(s, INPUT_SESSION, 0, NULL, 0, session, sizeof(*session));
+}
+
 void script_dropped(struct script *s, double ms, const struct actor *a, __u64 cnt)
 {
 	put_fact(s, ms, QUESTION_DROPPED, a, cnt);
@@ -195,7 +265,8 @@ static void put_task(struct script *s, double ms, enum record_type type, const s
 	record.size = sizeof(record);
 	record.time_ns = script_ns(ms);
 	record.pid = (__u32)a->pid;
-	record.layout = KRAIT_NO_LAYOUT;
+	if (type != RECORD_RUNTIME && !record.runtime_addr)
+		record.layout = KRAIT_NO_LAYOUT;
 	if (!record.tid)
 		record.tid = record.pid;
 	if (!record.start_ns)
@@ -222,6 +293,41 @@ void script_exec(struct script *s, double ms, const struct actor *a)
 	put_task(s, ms, RECORD_EXEC, a, (struct record_task){ 0 });
 }
 
+void script_known_exec(struct script *s, double ms, const struct actor *a, __u32 layout)
+{
+	put_task(s, ms, RECORD_EXEC, a,
+		 (struct record_task){
+			 .layout = layout, .runtime_addr = IMAGE_ADDR, .file = KNOWN_FILE_NONE });
+}
+
+void script_runtime(struct script *s, double ms, const struct actor *a, __u32 layout)
+{
+	put_task(s, ms, RECORD_RUNTIME, a,
+		 (struct record_task){
+			 .layout = layout, .runtime_addr = IMAGE_ADDR, .file = KNOWN_FILE_NONE });
+}
+
+void script_map(struct script *s, double ms, const struct actor *a, const struct probe_mapping *m,
+		__u64 inode, bool last)
+{
+	const struct record_mmap record = {
+		.type = RECORD_MMAP,
+		.size = sizeof(record),
+		.start_ns = a->start_ns,
+		.start = m->start,
+		.end = m->end,
+		.offset = m->offset,
+		.file = { .inode = inode,
+			  .size = inode ? 4096 : 0,
+			  .ctime_sec = inode ? 1 : 0,
+			  .dev = inode ? 1 : 0 },
+		.pid = (__u32)a->pid,
+		.last = last,
+	};
+
+	put(s, INPUT_RECORD, ms, NULL, 0, &record, sizeof(record));
+}
+
 void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropped)
 {
 	put_task(s, ms, RECORD_EXIT, a, (struct record_task){ .dropped = dropped });
@@ -229,16 +335,7 @@ void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropp
 
 void script_mmap(struct script *s, double ms, const struct actor *a)
 {
-	const struct record_mmap record = {
-		.type = RECORD_MMAP,
-		.size = sizeof(record),
-		.start_ns = a->start_ns,
-		.start = 0x10000,
-		.end = 0x20000,
-		.pid = (__u32)a->pid,
-	};
-
-	put(s, INPUT_RECORD, ms, NULL, 0, &record, sizeof(record));
+	script_map(s, ms, a, &(struct probe_mapping){ .start = 0x10000, .end = 0x20000 }, 0, false);
 }
 
 void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_t tid,
@@ -271,13 +368,17 @@ void script_code(struct script *s, double ms, const struct actor *a, char functi
 	free(record);
 }
 
-void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
-			  __u64 start_ns, const char *frames)
+/* Frames and native code of one sample. */
+struct sampled {
+	struct record_sample head;
+	struct frame frames[32];
+	struct native_frame natives[8]; /* behind as many frames as there are */
+};
+
+static void put_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
+		       __u64 start_ns, const char *frames, const __u64 ips[])
 {
-	struct {
-		struct record_sample head;
-		struct frame frames[32];
-	} record = {
+	struct sampled record = {
 		.head = {
 			.type = RECORD_SAMPLE,
 			.time_ns = script_ns(ms),
@@ -288,13 +389,14 @@ void script_thread_sample(struct script *s, double ms, const struct actor *a, pi
 			.pid = (__u32)a->pid,
 			.tid = (__u32)tid,
 			.reason = REASON_PYTHON,
+			.native_reason = ips ? NATIVE_COMPLETE : NATIVE_NONE,
 		},
 	};
 	size_t cnt = strlen(frames);
+	struct native_frame *native = (struct native_frame *)&record.frames[cnt];
+	__u16 native_cnt = 0;
 
 	assert_true(cnt <= 32);
-	record.head.cnt[SECTION_FRAMES] = (__u16)cnt;
-	record.head.size = (__u32)(sizeof(record.head) + cnt * sizeof(record.frames[0]));
 	snprintf(record.head.comm, sizeof(record.head.comm), "%s", a->comm);
 	for (size_t i = 0; i < cnt; i++) {
 		char letter = frames[cnt - 1 - i]; /* leaf first */
@@ -306,11 +408,28 @@ void script_thread_sample(struct script *s, double ms, const struct actor *a, pi
 			.fingerprint = a->program->fingerprint[letter - 'a'],
 		};
 	}
+	for (; ips && ips[native_cnt]; native_cnt++)
+		native[native_cnt] = (struct native_frame){ .ip = ips[native_cnt] };
+	record.head.cnt[SECTION_FRAMES] = (__u16)cnt;
+	record.head.cnt[SECTION_NATIVE] = native_cnt;
+	record.head.size = (__u32)((char *)&native[native_cnt] - (char *)&record);
 	s->sample_cnt++;
 	put(s, INPUT_RECORD, ms, NULL, 0, &record, record.head.size);
 }
 
+void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
+			  __u64 start_ns, const char *frames)
+{
+	put_sample(s, ms, a, tid, start_ns, frames, NULL);
+}
+
 void script_sample(struct script *s, double ms, const struct actor *a, const char *frames)
 {
-	script_thread_sample(s, ms, a, a->pid, a->start_ns, frames);
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, NULL);
+}
+
+void script_native_sample(struct script *s, double ms, const struct actor *a, const char *frames,
+			  const __u64 ips[])
+{
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, ips);
 }

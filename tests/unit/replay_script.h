@@ -13,7 +13,10 @@
 
 #include "abi.h"
 #include "replay.h"
+#include "replay/input_log.h"
 #include "support_image.h"
+#include "target/probe.h"
+#include "target/probe_maps.h"
 
 #define SCRIPT_CODES 26
 
@@ -31,6 +34,7 @@ struct actor {
 	const char *comm;
 	const struct program *program; /* NULL: it is not Python */
 	__u32 version; /* PY_VERSION_HEX, for what it publishes; 0: 3.13, which publishes nothing more */
+	uid_t uid;
 };
 
 struct script {
@@ -52,8 +56,13 @@ __u64 script_ns(double ms);
 
 /* A look at it is answered at that time: what it is, by then; what is in its memory, from then on. */
 void script_look(struct script *s, double ms, const struct actor *a);
-/* A look is answered so: -ESRCH and the like. */
+/* A look is answered so: -ESRCH and the like; why: NULL none is said. */
 void script_look_fails(struct script *s, double ms, pid_t pid, int result);
+void script_look_refused(struct script *s, double ms, const struct actor *a, int result,
+			 const char *why);
+/* What is asked of it has no answer: -ETIMEDOUT, -EUSERS, -EIO, -EAGAIN (prober.h). */
+void script_silent(struct script *s, double ms, const struct actor *a, enum probe_op op,
+		   int result);
 /* It can be opened and read. */
 void script_open(struct script *s, double ms, const struct actor *a);
 /* A search for what it publishes is answered at that time; NULL: nothing yet. */
@@ -61,6 +70,15 @@ void script_published(struct script *s, double ms, const struct actor *a,
 		      const struct published *published);
 /* It has mapped code. */
 void script_mmap(struct script *s, double ms, const struct actor *a);
+/* All processes are looked at; these are there. The time that is waited for the looks. */
+void script_scan(struct script *s, double ms, unsigned wait_ms, const pid_t pids[], size_t cnt);
+/* /proc/PID says whose it is. */
+void script_owner(struct script *s, double ms, const struct actor *a);
+/* Mappings as a prober reads them: all of one file of that inode and name, with code. */
+void script_maps(struct script *s, double ms, const struct actor *a,
+		 const struct probe_mapping *list, __u32 cnt, __u64 inode, const char *name);
+/* The session is this one, and not one of Python frames alone. */
+void script_session(struct script *s, const struct input_session *session);
 /* /proc/PID/stat shows it from that time on. */
 void script_start(struct script *s, double ms, const struct actor *a);
 /* The kernel's count of its interrupts without room in the ring. */
@@ -71,6 +89,13 @@ void script_fork(struct script *s, double ms, const struct actor *child, pid_t p
 void script_fork_of(struct script *s, double ms, const struct actor *child,
 		    const struct actor *parent);
 void script_exec(struct script *s, double ms, const struct actor *a);
+/* The kernel knows what is executed: a program with that layout. */
+void script_known_exec(struct script *s, double ms, const struct actor *a, __u32 layout);
+/* An interpreter begins in a library of it. */
+void script_runtime(struct script *s, double ms, const struct actor *a, __u32 layout);
+/* Code is mapped; inode 0: of no file. last: no more is reported. */
+void script_map(struct script *s, double ms, const struct actor *a, const struct probe_mapping *m,
+		__u64 inode, bool last);
 void script_exit(struct script *s, double ms, const struct actor *a, __u64 dropped);
 void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_t tid,
 			__u64 start_ns);
@@ -78,6 +103,9 @@ void script_thread_exit(struct script *s, double ms, const struct actor *a, pid_
 void script_code(struct script *s, double ms, const struct actor *a, char function);
 /* An interrupt: a letter for each frame, root first. */
 void script_sample(struct script *s, double ms, const struct actor *a, const char *frames);
+/* The same, and native code at these addresses, leaf first, until 0: the whole of it. */
+void script_native_sample(struct script *s, double ms, const struct actor *a, const char *frames,
+			  const __u64 ips[]);
 void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
 			  __u64 start_ns, const char *frames);
 

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_replay_exec.c - processes become other programs: known to the kernel or not, by whichever of their
+ * threads, looked at late. No name of the old image is given to the new one.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "profile/profile.h"
+#include "replay_scene.h"
+
+static void exec_forgets_the_old_program(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_exec(&s, 20, &after);
+	script_look(&s, 20, &after);
+	script_sample(&s, 30, &after, "ab");
+	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
+}
+
+/* The thread takes over the number and the start of the leader (de_thread(), fs/exec.c). */
+static void exec_by_another_thread_forgets_all_threads(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+
+	/* The ends of the others come before the exec or, from another CPU, behind it. */
+	for (int late = 0; late < 2; late++) {
+		struct script s;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_thread_sample(&s, 11, &python, THREAD, START_NS + 5, "ac");
+		if (!late)
+			script_thread_exit(&s, 19, &python, PID, START_NS);
+		script_exec(&s, 20, &after);
+		if (late)
+			script_thread_exit(&s, 21, &python, PID, START_NS);
+		script_look(&s, 20, &after);
+		script_sample(&s, 30, &after, "ab");
+		script_sample(&s, 31, &after, "ab");
+		scene_expect(&s, false, "new;Na;Nb 2\nold;a;b 1\nold;a;c 1\n", 0);
+	}
+}
+
+/* Exec of the same file, as os.execv(sys.executable) does: the old names are none of the new image's. */
+static void exec_looked_at_late_has_no_old_names(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+	static const double late_ms[] = { 0, 5, 15, 40, 300, 3000 };
+
+	for (size_t i = 0; i < sizeof(late_ms) / sizeof(late_ms[0]); i++) {
+		struct script s;
+		struct replay *r;
+		__u64 lost;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_exec(&s, 20, &after);
+		script_look(&s, 20 + late_ms[i], &after);
+		script_sample(&s, 30, &after, "ab");
+		script_sample(&s, 100, &after, "ab");
+		script_sample(&s, 5000, &after, "ab");
+		script_end(&s, 60000);
+		r = replay_new(s.log, s.size, false);
+		replay_follow(r, PID);
+		replay_run(r);
+		lost = replay_reason(r, REASON_NO_PROCESS);
+		assert_int_equal(scene_accounted(r), s.sample_cnt);
+		assert_int_equal(replay_reason(r, REASON_PYTHON), s.sample_cnt - lost);
+		/* Nobody waits long; what came in that time is counted as lost. */
+		assert_true(late_ms[i] <= 15 ? !lost : late_ms[i] >= 300 ? lost == 2 : lost <= 1);
+		assert_null(strstr(scene_stacks(r), "new;a"));
+		assert_null(strstr(scene_stacks(r), "unknown"));
+		replay_free(r);
+		script_free(&s);
+	}
+}
+
+/* ---- images that the kernel knows ---------------------------------------------------------------- */
+
+/* Its names come from the kernel alone: the process has gone before anybody looked. */
+static void a_known_program_needs_no_look(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+
+	for (int opened = 0; opened < 2; opened++) {
+		struct script s;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_known_exec(&s, 20, &after, 0);
+		script_code(&s, 21, &after, 'a');
+		if (opened)
+			script_open(&s, 20, &after);
+		else
+			script_code(&s, 21, &after, 'b');
+		script_sample(&s, 21, &after, "ab");
+		script_exit(&s, 22, &after, 0);
+		scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
+	}
+}
+
+/* Another layout than any that was seen: the exec is one that has to be looked at. */
+static void a_layout_that_is_not_known_is_looked_at(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_known_exec(&s, 20, &after, 7);
+	script_look(&s, 21, &after);
+	script_sample(&s, 30, &after, "ab");
+	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
+}
+
+/* What was started is not Python until its library begins an interpreter; a look at it comes too early. */
+static void an_interpreter_begins_in_a_library(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor shell = { CHILD, START_NS + 500000000, "host", NULL };
+	const struct actor host = { CHILD, START_NS + 500000000, "host", &new };
+
+	/* Said twice, and of a layout that nobody knows, it is said once. */
+	for (int told = 0; told < 3; told++) {
+		struct script s;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_fork(&s, 20, &child, PID);
+		script_exec(&s, 21, &shell);
+		script_look(&s, 22, &shell);
+		script_runtime(&s, 30, &host, 0);
+		if (told)
+			script_runtime(&s, 31, &host, told == 1 ? 0 : 9);
+		script_code(&s, 32, &host, 'a');
+		script_sample(&s, 32, &host, "a");
+		script_sample(&s, 33, &host, "a");
+		scene_expect(&s, false, "host;Na 2\nold;a;b 1\n", 0);
+	}
+}
+
+/* The filter asks for a name, which an exec changes. The layout is known by another process. */
+static void an_exec_may_make_it_wanted_or_not(void **state)
+{
+	static const char *const names[] = { "old", "new" };
+	const struct actor after = { PID, START_NS, "new", &new };
+
+	for (int known = 0; known < 2; known++) {
+		for (int name = 0; name < 2; name++) {
+			const struct actor other = { CHILD, START_NS, names[name], &old };
+			struct script s;
+			struct replay *r;
+
+			script_begin(&s);
+			script_exec(&s, 0, &other);
+			script_look(&s, 1, &other);
+			script_exec(&s, 5, &python);
+			script_look(&s, 5, &python);
+			script_sample(&s, 10, &python, "ab");
+			if (known) {
+				script_known_exec(&s, 20, &after, 0);
+				script_open(&s, 20, &after);
+			} else {
+				script_exec(&s, 20, &after);
+				script_look(&s, 20, &after);
+			}
+			script_sample(&s, 30, &after, "ab");
+			replay_want_name(names[name]);
+			r = scene_replay(&s, true);
+			assert_string_equal(scene_stacks(r),
+					    name ? "new;Na;Nb 1\n" : "old;a;b 1\n");
+			assert_int_equal(profile__counts(replay_profile(r), 0)->accounts.unwanted,
+					 1);
+			replay_want_name(NULL);
+			replay_free(r);
+			script_free(&s);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exec_forgets_the_old_program),
+		cmocka_unit_test(exec_by_another_thread_forgets_all_threads),
+		cmocka_unit_test(exec_looked_at_late_has_no_old_names),
+		cmocka_unit_test(a_known_program_needs_no_look),
+		cmocka_unit_test(a_layout_that_is_not_known_is_looked_at),
+		cmocka_unit_test(an_interpreter_begins_in_a_library),
+		cmocka_unit_test(an_exec_may_make_it_wanted_or_not),
+	};
+
+	return cmocka_run_group_tests_name("replay: execs", tests, scene_setup, scene_teardown);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_replay_fork.c - processes fork, and krait hears of it late or not at all: no sample is lost silently, and
+ * none counts for the wrong program.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "profile/profile.h"
+#include "replay_scene.h"
+
+static void a_process_is_looked_at_and_sampled(void **state)
+{
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_sample(&s, 11, &python, "ab");
+	script_sample(&s, 12, &python, "ac");
+	scene_expect(&s, false, "old;a;b 2\nold;a;c 1\n", 0);
+}
+
+/* Nothing is read of the child: it may have gone long ago. What it ran is what the kernel has shown. */
+static void a_forked_child_is_named_by_what_the_kernel_has_shown(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_fork(&s, 20, &child, PID);
+	script_code(&s, 21, &child, 'a');
+	script_code(&s, 21, &child, 'b');
+	script_sample(&s, 21, &child, "ab");
+	script_sample(&s, 22, &python, "ab");
+	script_exit(&s, 23, &child, 0);
+	scene_expect(&s, false, "old;a;b 3\n", 0);
+}
+
+/* What the kernel has not shown is read from the child alone: its parent may have something else there. */
+static void a_childs_other_code_is_read_from_the_child(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+
+	for (int opened = 0; opened < 2; opened++) {
+		struct script s;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_fork(&s, 20, &child, PID);
+		if (opened)
+			script_open(&s, 20, &child);
+		script_code(&s, 21, &child, 'a');
+		script_sample(&s, 21, &child, "ac");
+		scene_expect(&s, false,
+			     opened ? "old;a;b 1\nold;a;c 1\n" :
+				      "old;a;<unknown function> 1\nold;a;b 1\n",
+			     0);
+	}
+}
+
+/* The parent of a vfork sleeps until the child has another program: that may be Python or not. */
+static void a_vforked_child_becomes_another_program(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor shell = { CHILD, START_NS + 500000000, "sh", NULL };
+	const struct actor other = { CHILD, START_NS + 500000000, "new", &new };
+
+	for (int is_python = 0; is_python < 2; is_python++) {
+		struct script s;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_sample(&s, 10, &python, "ab");
+		script_fork(&s, 20, &child, PID);
+		script_code(&s, 21, &child, 'a');
+		script_sample(&s, 21, &child, "a");
+		script_exec(&s, 22, is_python ? &other : &shell);
+		script_look(&s, 23, is_python ? &other : &shell);
+		if (is_python)
+			script_sample(&s, 40, &other, "a");
+		script_exit(&s, 50, &child, 0);
+		script_sample(&s, 60, &python, "ab");
+		scene_expect(&s, false,
+			     is_python ? "new;Na 1\nold;a 1\nold;a;b 2\n" : "old;a 1\nold;a;b 2\n",
+			     0);
+	}
+}
+
+/* The event of the fork was dropped: the child's first sample has it looked at. */
+static void a_child_whose_fork_was_dropped_is_found(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "kid", &new };
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_start(&s, 20, &child);
+	script_look(&s, 20, &child);
+	script_sample(&s, 21, &child, "ab");
+	script_sample(&s, 22, &child, "ab");
+	scene_expect(&s, false, "kid;Na;Nb 2\nold;a;b 1\n", 0);
+}
+
+/* The exit of one and the start of the next were dropped: the child is no copy of the first. */
+static void a_child_of_the_next_process_of_a_pid_is_not_the_firsts(void **state)
+{
+	const struct actor next = { PID, START_NS + 700000000, "new", &new };
+	const struct actor child = { CHILD, START_NS + 900000000, "new", &new };
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_fork_of(&s, 30, &child, &next);
+	script_start(&s, 30, &child);
+	script_look(&s, 30, &child);
+	script_sample(&s, 31, &child, "ab");
+	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_is_looked_at_and_sampled),
+		cmocka_unit_test(a_forked_child_is_named_by_what_the_kernel_has_shown),
+		cmocka_unit_test(a_childs_other_code_is_read_from_the_child),
+		cmocka_unit_test(a_vforked_child_becomes_another_program),
+		cmocka_unit_test(a_child_whose_fork_was_dropped_is_found),
+		cmocka_unit_test(a_child_of_the_next_process_of_a_pid_is_not_the_firsts),
+	};
+
+	return cmocka_run_group_tests_name("replay: forks", tests, scene_setup, scene_teardown);
+}
