@@ -135,7 +135,8 @@ int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answe
 	if (e->value_size != sizeof(*head) + head->size || head->size > sizeof(p->answer))
 		abort();
 	memcpy(&p->answer, head + 1, head->size);
-	if (p->answer.job == PARSER_ROWS && !p->answer.result)
+	if ((p->answer.job == PARSER_ROWS || p->answer.job == PARSER_ROWS_MADE) &&
+	    !p->answer.result)
 		p->answer.result = -ENODATA; /* rows are not logged */
 	return head->result;
 }

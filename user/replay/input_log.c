@@ -27,7 +27,7 @@ static struct log_header own_header(void)
 	struct log_header h = {
 		.sizes = { sizeof(struct record_sample), sizeof(struct record_task),
 			   sizeof(struct record_code), sizeof(struct probe_request),
-			   sizeof(struct probe_found), sizeof(struct parser_answer),
+			   sizeof(struct probe_found), offsetof(struct parser_answer, found.names),
 			   sizeof(struct input_parse), sizeof(struct input_answer),
 			   sizeof(struct input_session) + sizeof(struct input_parsed) },
 		.ends = { REASON_COMPLETE_END, REASON_TRUNCATED_END, REASON_CNT, NATIVE_REASON_CNT,

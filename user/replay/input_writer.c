@@ -156,8 +156,9 @@ void input_writer_answer(void *ctx, const struct probe_request *r, int result, c
 /* Rows are for the kernel: no names depend on them, and they are as large as the file's code. */
 static size_t logged_size(const struct parser_answer *a)
 {
-	return a->job == PARSER_ROWS || a->result ? offsetof(struct parser_answer, dwarf) :
-						    parser_answer_size(a);
+	return a->job == PARSER_ROWS || a->job == PARSER_ROWS_MADE || a->result ?
+		       offsetof(struct parser_answer, dwarf) :
+		       parser_answer_size(a);
 }
 
 void input_writer_parsed(void *ctx, const struct parse_tapped *tapped)
