@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of native code in a capture: of a file that has gone since, of one that took another's place in
+"""Names of native code in a capture: of a file that has gone since, of one with packed symbols, of one that took another's place in
 the process, and of a process that executes its own program again and again."""
 # run-tests: beside others
+import lzma
 import os
 import re
 import shutil
@@ -92,6 +93,48 @@ def check_files(tap, python, folder):
         tap.equal(after.get(name), before.get(name), name + ": the same when the file has gone", after)
 
 
+# A function that the dynamic symbols do not have.
+HIDDEN = """
+static __attribute__((noinline)) unsigned long hidden(unsigned long n)
+{ volatile unsigned long s = 0; while (n--) s += n; return s; }
+unsigned long shown(unsigned long n) { return hidden(n) + 1; }
+"""
+CALL = """
+import ctypes, sys, time
+library = ctypes.CDLL(sys.argv[1])
+end = time.thread_time() + .4
+while time.thread_time() < end:
+    library.shown(1000000)
+"""
+
+
+def build_packed(folder):
+    """A stripped library with its symbols in .gnu_debugdata, as Fedora has them; None: no tools."""
+    path, symbols = os.path.join(folder, "libpacked.so"), os.path.join(folder, "symbols")
+    try:
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=HIDDEN,
+                       text=True, check=True)
+        subprocess.run(["objcopy", "--only-keep-debug", path, symbols], check=True)
+        with open(symbols, "rb") as plain, open(symbols + ".xz", "wb") as packed:
+            packed.write(lzma.compress(plain.read()))
+        subprocess.run(["strip", "--strip-all", path], check=True)
+        subprocess.run(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", path], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return path
+
+
+def check_packed(tap, python, folder):
+    library = build_packed(folder)
+    if not library:
+        tap.skip("packed symbols", "no tools")
+        return
+    data, done = record(folder, python.path, write(folder, "call.py", CALL), library)
+    tap.equal(done.returncode, 0, "a library with packed symbols", done.stderr)
+    found = samples(data)
+    tap.ok(found.get("hidden", 0) > .5 * sum(found.values()), "they are read", found)
+
+
 def check_exec(tap, python, folder):
     script = write(folder, "again.py", AGAIN)
     data, done = record(folder, python.path, script, str(IMAGES - 1))
@@ -118,6 +161,7 @@ def main():
         if python:
             check_files(tap, python, folder)
             check_exec(tap, python, folder)
+            check_packed(tap, python, folder)
         else:
             tap.skip("names", "no interpreter")
     finally:
