@@ -304,6 +304,8 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #define VM_EXEC 4
+/* More threads of a process than map code in one moment. */
+#define MMAPS_AT_ONCE 64
 
 /* Of memory without a file there is nothing to fill in. */
 static __always_inline void describe_mapping(struct record_mmap *record, struct vm_area_struct *vma)
@@ -339,7 +341,9 @@ int process_mmap(struct pt_regs *ctx)
 	proc = find_proc(record.pid, record.start_ns);
 	if (!proc || !(proc->flags & PROC_PYTHON) || proc->mmaps > MMAPS_MAX)
 		return 0;
-	record.last = __sync_fetch_and_add(&proc->mmaps, 1) == MMAPS_MAX;
+	/* No atomic instruction gives a result before 5.12: threads that count at once each say that it is the last. */
+	record.last = proc->mmaps >= MMAPS_MAX - MMAPS_AT_ONCE;
+	__sync_fetch_and_add(&proc->mmaps, 1);
 	record.owner = proc->owner;
 	describe_mapping(&record, vma);
 	/* At once: nobody can unwind its code before user space has looked at it. */
