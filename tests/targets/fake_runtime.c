@@ -36,6 +36,7 @@
 #define INTERP_NEXT 8
 #define INTERP_THREADS 16
 #define INTERP_GENERATION 24
+#define INTERP_GIL 32
 #define FRAMES 6000
 #define THREADS 10000
 
@@ -55,6 +56,7 @@ __attribute__((section(".PyRuntime"))) uint64_t _PyRuntime[WORDS] = {
 	AT(56) = 0,
 	AT(64) = INTERP_NEXT,
 	AT(72) = INTERP_THREADS,
+	AT(120) = INTERP_GIL,
 	AT(160) = INTERP_GENERATION,
 	AT(176) = 888, /* thread_state */
 	AT(184) = 0,
