@@ -71,6 +71,8 @@ BROKEN = {
     "bad-owner": ("lost.bad frame", None),
     "wild-owner": ("lost.bad frame", None),
     "no-base": ("truncated.no base", truncated("no base", ROOT, LEAF)),
+    # As greenlet begins a stack.
+    "greenlet": ("complete.greenlet", [ROOT, LEAF]),
     "wild-code": ("complete.python", [UNKNOWN, LEAF]),
     "kernel-code": ("complete.python", [UNKNOWN, LEAF]),
     "text-as-code": ("complete.python", [UNKNOWN, LEAF]),
