@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/dump_options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/units.h"
+#include "util/vec.h"
+
+#define LOOKS_MAX 100000U
+#define INTERVAL_NS (NS_PER_SEC / 5)
+
+static const struct argp_option option_table[] = {
+	{ "all", 'a', NULL, 0, "every Python process of this machine", 0 },
+	{ "json", 'j', NULL, 0, "one JSON array instead of text", 0 },
+	{ "name", 'N', "PATTERN", 0,
+	  "those whose command, script or module matches, as in record --name", 0 },
+	{ "count", 'n', "N", 0, "look N times; what is as before is said, not repeated", 0 },
+	{ "interval", 'i', "TIME", 0, "between two looks (default 200ms)", 0 },
+	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
+	{ 0 },
+};
+
+int dump_options_add(struct dump_options *o, pid_t pid)
+{
+	if (vec_reserve(o->pids, o->pid_cap, o->pid_cnt + 1))
+		return -ENOMEM;
+	o->pids[o->pid_cnt++] = pid;
+	return 0;
+}
+
+static void take_name(struct dump_options *o, const char *name, struct argp_state *state)
+{
+	if (!*name)
+		argp_error(state, "--name takes a pattern, not nothing");
+	if (o->filter.name_cnt == FILTER_MAX)
+		argp_error(state, "more than %d names", FILTER_MAX);
+	o->filter.names[o->filter.name_cnt++] = name;
+	o->all = true;
+}
+
+static void take_count(struct dump_options *o, const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long cnt = strtoul(text, &end, 10);
+
+	if (*end || end == text || !cnt || cnt > LOOKS_MAX)
+		argp_error(state, "-n takes a number of looks: \"%s\"", text);
+	o->look_cnt = (unsigned)cnt;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct dump_options *o = state->input;
+	char *end;
+	long pid;
+
+	switch (key) {
+	case 'a':
+		o->all = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'l':
+		o->locals = true;
+		return 0;
+	case 'N':
+		take_name(o, arg, state);
+		return 0;
+	case 'n':
+		take_count(o, arg, state);
+		return 0;
+	case 'i':
+		if (parse_duration(arg, &o->interval_ns))
+			argp_error(state, "-i takes a time, such as 200ms or 1s: \"%s\"", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		errno = 0;
+		pid = strtol(arg, &end, 10);
+		if (errno || *end || end == arg || pid <= 0 || pid > 0x7fffffff)
+			argp_error(state, "PID is the number of a process, not \"%s\"", arg);
+		return -dump_options_add(o, (pid_t)pid);
+	case ARGP_KEY_END:
+		if (o->all && o->pid_cnt)
+			argp_error(state, "either PIDs, or -a for all and --name");
+		if (!o->all && !o->pid_cnt)
+			argp_error(state, "which process? PID, or -a for all");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "PID...\n-a\n--name PATTERN",
+	.doc = "Print what every thread of Python processes does right now.\v"
+	       "Nothing is stopped. The stack of a thread that waits is read from its memory, and\n"
+	       "shown only if the thread did not run meanwhile; one that runs is walked by the\n"
+	       "kernel, in an interrupt of its own. Where neither could be had, the thread is\n"
+	       "shown without a stack, and why. The innermost frame comes first.\n\n"
+	       "--locals reads the variables of threads that wait. Nothing is executed in the\n"
+	       "target: an instance is <Class attribute=value>, whatever its own __repr__ says.\n"
+	       "~ marks a value that another thread has changed while it was read.\n\n"
+	       "The exit code is 3 if one of the PIDs cannot be looked at, 4 if that takes more\n"
+	       "rights, 1 if a thread's stack could not be had.\n\n"
+	       "examples:\n"
+	       "  sudo krait dump 4242\n"
+	       "  sudo krait dump --locals 4242\n"
+	       "  sudo krait dump -n 5 -i 200ms --name 'worker*'\n"
+	       "  sudo krait dump -a --json | jq '.[].threads[] | {name, state}'\n",
+};
+
+void dump_options_parse(struct dump_options *o, int argc, char **argv)
+{
+	o->look_cnt = 1;
+	o->interval_ns = INTERVAL_NS;
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (argp_parse(&parser, argc, argv, 0, NULL, o))
+		exit(EXIT_CODE_USAGE);
+}
