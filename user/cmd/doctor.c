@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/input.h"
 #include "doctor/checks.h"
 #include "doctor/findings.h"
 #include "target/prober.h"
@@ -39,21 +40,15 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct doctor *d = state->input;
-	char *end;
-	long pid;
 
 	switch (key) {
 	case 'j':
 		d->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		errno = 0;
-		pid = strtol(arg, &end, 10);
-		if (errno || *end || end == arg || pid <= 0 || pid > 0x7fffffff)
-			argp_error(state, "PID is the number of a process, not \"%s\"", arg);
 		if (d->pid)
 			argp_error(state, "one process at a time");
-		d->pid = (pid_t)pid;
+		d->pid = input_parse_id(arg, "PID", state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

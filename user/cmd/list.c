@@ -5,6 +5,7 @@
  * Needs no BPF. Without root it sees what this user may read, and says what it could not.
  */
 #include "cmd/commands.h"
+#include "cmd/input.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -67,21 +68,15 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct list *l = state->input;
-	char *end;
-	long pid;
 
 	switch (key) {
 	case 'j':
 		l->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		errno = 0;
-		pid = strtol(arg, &end, 10);
-		if (errno || *end || end == arg || pid <= 0 || pid > 0x7fffffff)
-			argp_error(state, "PID is the number of a process, not \"%s\"", arg);
 		if (l->pid_cnt == PIDS_MAX)
 			argp_error(state, "more than %d PIDs", PIDS_MAX);
-		l->pids[l->pid_cnt++] = (pid_t)pid;
+		l->pids[l->pid_cnt++] = input_parse_id(arg, "PID", state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -16,9 +16,9 @@
 #include "session/anchor_thread.h"
 #include "session/interpreters.h"
 #include "session/label.h"
-#include "session/naming.h"
 #include "follow/processes.h"
 #include "session/wait_state.h"
+#include "session/stack_nodes.h"
 #include "session/whose.h"
 #include "share.h"
 #include "stack/stacks.h"
@@ -33,12 +33,11 @@ struct collector {
 	struct processes *processes;
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: there are none */
-	struct native_part *natives; /* NULL: Python frames only */
 	struct losses losses;
 	__u64 first_sample_ns;
 	__u64 no_room[OWNER_CNT]; /* samples, by owner */
 	__u64 parts[KRAIT_MAX_EVENTS]; /* samples that records have beyond one each */
-	struct naming naming;
+	struct stack_nodes nodes; /* with the native part, which is ours */
 };
 
 static struct profile *new_profile(const struct collector_config *config)
@@ -62,12 +61,12 @@ struct collector *collector__new(const struct collector_config *config, struct n
 		return NULL;
 	c->config = *config;
 	c->profile = new_profile(config);
-	c->naming.profile = c->profile;
+	c->nodes.naming.profile = c->profile;
 	c->stacks = stacks__new();
 	if (c->profile && (config->natives.native || config->natives.kernel))
-		c->natives = native_part__new(&config->natives, files, c->profile->dict);
+		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
 	if (c->profile && c->stacks &&
-	    (c->natives || !(config->natives.native || config->natives.kernel)))
+	    (c->nodes.natives || !(config->natives.native || config->natives.kernel)))
 		return c;
 	collector__free(c);
 	return NULL;
@@ -77,7 +76,7 @@ void collector__free(struct collector *c)
 {
 	if (!c)
 		return;
-	native_part__free(c->natives);
+	native_part__free(c->nodes.natives);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
 	free(c);
@@ -85,8 +84,8 @@ void collector__free(struct collector *c)
 
 void collector__keep_places(struct collector *c, struct native_places *places)
 {
-	if (c->natives)
-		native_part__keep_places(c->natives, places);
+	if (c->nodes.natives)
+		native_part__keep_places(c->nodes.natives, places);
 }
 
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
@@ -95,8 +94,8 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 	c->processes = processes;
 	c->sampler = sampler;
 	c->anchors = anchors;
-	if (c->natives)
-		native_part__connect(c->natives, unwinding);
+	if (c->nodes.natives)
+		native_part__connect(c->nodes.natives, unwinding);
 }
 
 static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
@@ -142,126 +141,6 @@ static __u32 thread_node(struct collector *c, struct thread *t, const struct rec
 	return node;
 }
 
-/* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
-static __u32 stack_node(struct collector *c, struct process *p, __u32 root,
-			const struct record_sample *record, struct stack *stack)
-{
-	__u64 tag = dict__tag(c->profile->dict, root);
-	__u32 kept = stack->root_tag == tag ? stack->kept : 0;
-	__u32 node = kept ? stack->tags[kept - 1] : root;
-
-	for (__u32 i = kept; i < stack->cnt && node; i++) {
-		if (stack->frames[i].code_addr)
-			node = naming_node(&c->naming, p, node, record, &stack->frames[i]);
-		stack->tags[i] = node;
-	}
-	stack->root_tag = node ? tag : 0;
-	return node;
-}
-
-/* ---- native frames between ------------------------------------------------------------------- */
-
-/*
- * How many items of the joined stack, on the root side, are the same as in the thread's last one: all
- * Python frames among them are kept, and what is between them is as it was. Renews the trail.
- */
-static __u32 follow_trail(struct collector *c, const struct process *p, const struct join *j,
-			  struct stack *stack, __u32 kept)
-{
-	struct stack_trail *trail = &stack->trail;
-	__u64 digest = p->space ? space__digest(p->space) : 0;
-	__u32 same = 0, step = 0, before = 0;
-	bool differs = trail->digest != digest;
-
-	if (trail->cap < j->cnt) {
-		struct trail_step *grown = reallocarray(trail->steps, j->cnt, sizeof(*grown));
-
-		if (!grown)
-			return 0;
-		trail->steps = grown;
-		trail->cap = j->cnt;
-	}
-	for (__u32 i = 0; i < j->cnt; i++) {
-		const struct join_item *item = &j->items[i];
-		struct trail_step now = { .kind = item->kind, .before = before };
-
-		if (item->kind == JOIN_PYTHON) {
-			before = item->index + 1;
-			differs = differs || item->index >= kept;
-		} else {
-			now.address = native_part__address(c->natives, item);
-			differs = differs || step >= trail->cnt ||
-				  memcmp(&trail->steps[step], &now, sizeof(now));
-			trail->steps[step++] = now;
-		}
-		if (!differs && item->kind == JOIN_PYTHON)
-			same = i + 1;
-	}
-	trail->cnt = step;
-	trail->digest = digest;
-	return same;
-}
-
-/* The native frames of a sample that has no Python ones, below the mark that says why. */
-static __u32 frameless_node(struct collector *c, struct process *p, __u32 node,
-			    const struct record_sample *record)
-{
-	const struct join *j;
-
-	if (!c->natives || !node || native_part__join(c->natives, p, record, NULL, 0, &j))
-		return node;
-	for (__u32 i = 0; i < j->cnt && node; i++)
-		node = dict__child(c->profile->dict, node,
-				   native_part__frame(c->natives, &j->items[i]));
-	return node;
-}
-
-static bool has_python(const struct stack *stack)
-{
-	for (__u32 i = stack->cnt; i-- > 0;) {
-		if (stack->frames[i].code_addr)
-			return true;
-	}
-	return false;
-}
-
-/* As stack_node(), with what is native between the Python frames. */
-static __u32 joined_node(struct collector *c, struct process *p, __u32 root,
-			 const struct record_sample *record, struct stack *stack)
-{
-	__u64 tag = dict__tag(c->profile->dict, root);
-	__u32 kept = stack->root_tag == tag ? stack->kept : 0, node = root, i;
-	const struct join *j;
-
-	if (!has_python(stack)) {
-		stack->root_tag = 0;
-		return frameless_node(c, p, add_mark(c, root, MARK_NO_PYTHON), record);
-	}
-	stack->own_tags = true;
-	stack->root_tag = 0;
-	if (native_part__join(c->natives, p, record, stack->frames, stack->cnt, &j))
-		return 0;
-	i = follow_trail(c, p, j, stack, kept);
-	if (i)
-		node = stack->tags[j->items[i - 1].index];
-	for (; i < j->cnt && node; i++) {
-		const struct join_item *item = &j->items[i];
-
-		if (item->kind == JOIN_PYTHON) {
-			if (stack->frames[item->index].code_addr)
-				node = naming_node(&c->naming, p, node, record,
-						   &stack->frames[item->index]);
-			stack->tags[item->index] = node;
-		} else {
-			node = dict__child(c->profile->dict, node,
-					   native_part__frame(c->natives, item));
-		}
-	}
-	if (node)
-		stack->root_tag = tag;
-	return node;
-}
-
 static __u32 root_node(struct collector *c, struct thread *t, const struct record_sample *record,
 		       enum reason reason)
 {
@@ -272,21 +151,6 @@ static __u32 root_node(struct collector *c, struct thread *t, const struct recor
 		return root;
 	mark_truncated(mark, reason);
 	return add_mark(c, root, mark);
-}
-
-/* The node of a stack that has been merged; 0 without room. */
-static __u32 named_stack(struct collector *c, struct process *p, __u32 root,
-			 const struct record_sample *record, struct stack *stack)
-{
-	__u32 node;
-
-	if (!root) {
-		stack->root_tag = 0;
-		return 0;
-	}
-	node = c->natives ? joined_node(c, p, root, record, stack) :
-			    stack_node(c, p, root, record, stack);
-	return node == root ? add_mark(c, root, MARK_NO_PYTHON) : node;
 }
 
 /*
@@ -302,8 +166,9 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 	int err;
 
 	if (mark_of(record->reason))
-		return root ? frameless_node(c, p, add_mark(c, root, mark_of(record->reason)),
-					     record) :
+		return root ? stack_nodes_native(&c->nodes, p,
+						 add_mark(c, root, mark_of(record->reason)),
+						 record) :
 			      0;
 	err = stacks__merge(c->stacks, &t->stack, record, record__frames(record), &stack);
 	if (err) {
@@ -312,7 +177,7 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	return named_stack(c, p, root, record, stack);
+	return stack_nodes_of(&c->nodes, p, root, record, stack);
 }
 
 /* Into the profile and to the outputs. state: a word of profile/states.h. */
@@ -488,7 +353,7 @@ const struct native_part_stats *collector__native_stats(const struct collector *
 {
 	static const struct native_part_stats none;
 
-	return c->natives ? native_part__stats(c->natives) : &none;
+	return c->nodes.natives ? native_part__stats(c->nodes.natives) : &none;
 }
 
 __u64 collector__no_room(const struct collector *c, unsigned owner)

@@ -197,10 +197,10 @@ static const struct linetable_mark *find_mark(const struct linetable *t, __u32 u
 	return cnt ? &t->marks[cnt - 1] : NULL;
 }
 
-struct source_position linetable_lookup(const struct linetable *t, __u32 unit)
+/* mark: NULL for the start of the table. */
+static struct linetable_cursor cursor_at(const struct linetable *t,
+					 const struct linetable_mark *mark)
 {
-	const struct linetable_mark *mark = find_mark(t, unit);
-	struct linetable_entry entry;
 	struct linetable_cursor c;
 
 	linetable_cursor_init(&c, t->bytes, t->size, t->first_line);
@@ -209,6 +209,14 @@ struct source_position linetable_lookup(const struct linetable *t, __u32 unit)
 		c.unit = mark->unit;
 		c.line = mark->line;
 	}
+	return c;
+}
+
+struct source_position linetable_lookup(const struct linetable *t, __u32 unit)
+{
+	struct linetable_cursor c = cursor_at(t, find_mark(t, unit));
+	struct linetable_entry entry;
+
 	while (linetable_next(&c, &entry)) {
 		if (unit < entry.unit_end)
 			return entry.position;
@@ -219,15 +227,9 @@ struct source_position linetable_lookup(const struct linetable *t, __u32 unit)
 __u32 linetable_unit_cnt(const struct linetable *t)
 {
 	const struct linetable_mark *mark = t->mark_cnt ? &t->marks[t->mark_cnt - 1] : NULL;
+	struct linetable_cursor c = cursor_at(t, mark);
 	struct linetable_entry entry;
-	struct linetable_cursor c;
 
-	linetable_cursor_init(&c, t->bytes, t->size, t->first_line);
-	if (mark) {
-		c.offset = mark->offset;
-		c.unit = mark->unit;
-		c.line = mark->line;
-	}
 	while (linetable_next(&c, &entry))
 		;
 	return c.unit;

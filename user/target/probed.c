@@ -261,6 +261,16 @@ int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
 	return err;
 }
 
+/* The descriptor that an answer brought, now the caller's, or err. */
+static int came(struct probed *p, int err)
+{
+	if (!err)
+		return take_fd(&p->came);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
 int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 inode,
 			const char *name, struct probe_file *ret)
 {
@@ -274,11 +284,7 @@ int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 i
 	err = call(p, &r, DIR_FD, ret, sizeof(*ret));
 	if (!err && (p->len != sizeof(*ret) || p->came < 0))
 		err = -EPROTO;
-	if (!err)
-		return take_fd(&p->came);
-	cleanup_close_(&p->came);
-	p->came = -1;
-	return err;
+	return came(p, err);
 }
 
 int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_t owner)
@@ -294,11 +300,7 @@ int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_
 	err = call(p, &r, DIR_FD, &none, sizeof(none));
 	if (!err && p->came < 0)
 		err = -EPROTO;
-	if (!err)
-		return take_fd(&p->came);
-	cleanup_close_(&p->came);
-	p->came = -1;
-	return err;
+	return came(p, err);
 }
 
 /* ---- what is known of it ---------------------------------------------------------------------- */
