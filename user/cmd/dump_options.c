@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cmd/input.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/units.h"
@@ -55,8 +56,6 @@ static void take_count(struct dump_options *o, const char *text, struct argp_sta
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct dump_options *o = state->input;
-	char *end;
-	long pid;
 
 	switch (key) {
 	case 'a':
@@ -79,11 +78,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "-i takes a time, such as 200ms or 1s: \"%s\"", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		errno = 0;
-		pid = strtol(arg, &end, 10);
-		if (errno || *end || end == arg || pid <= 0 || pid > 0x7fffffff)
-			argp_error(state, "PID is the number of a process, not \"%s\"", arg);
-		return -dump_options_add(o, (pid_t)pid);
+		return -dump_options_add(o, input_parse_id(arg, "PID", state));
 	case ARGP_KEY_END:
 		if (o->all && o->pid_cnt)
 			argp_error(state, "either PIDs, or -a for all and --name");
