@@ -83,7 +83,7 @@ UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 # Tests of a session that is replayed (tests/unit/replay.h).
 REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
 REPLAY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,process_start_ticks proc_owner process_each fstat statx \
-	debug_file_open kernel_symbols__find whose_is)
+	debug_file_open kernel_symbols__find whose_is proc_stat_read poll)
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
 

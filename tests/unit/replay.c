@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "follow/processes.h"
+#include "follow/targets.h"
 #include "proc/modules.h"
 #include "profile/losses.h"
 #include "replay.h"
@@ -144,6 +145,11 @@ int replay_follow(struct replay *r, pid_t pid)
 	const char *why;
 
 	return processes__follow(r->session.processes, pid, &why);
+}
+
+int replay_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err)
+{
+	return targets_follow(r->session.processes, pids, cnt, -1, err);
 }
 
 /* ---- time goes by ------------------------------------------------------------------------------ */

@@ -38,6 +38,9 @@ void replay_free(struct replay *r);
 
 /* As krait record -p PID, at the time of the first entry, where the log does not say. As processes__follow(). */
 int replay_follow(struct replay *r, pid_t pid);
+/* As krait record -p with these, now: targets_follow(). */
+struct error;
+int replay_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err);
 /* All records in their order, and whatever is due between them; then the books are closed. */
 void replay_run(struct replay *r);
 

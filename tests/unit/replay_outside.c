@@ -2,6 +2,7 @@
 #include "replay_outside.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "session/whose.h"
 #include "symbol/kernel_symbols.h"
+#include "target/proc.h"
 
 #define NS_PER_S 1000000000ULL
 #define FDS_MAX 4096
@@ -23,6 +26,8 @@ static struct replay_log *running;
 static struct file_id files[FDS_MAX]; /* by descriptor */
 static const struct input_entry *scanned;
 static size_t scanned_cnt;
+static const struct replay_member *family;
+static size_t family_cnt;
 
 /* What was handed out of the kernel's symbols: their tags are their finder's. */
 static struct kernel_symbol kernel[KERNEL_MAX];
@@ -33,6 +38,7 @@ void replay_outside_is(struct replay_log *l)
 	running = l;
 	kernel_cnt = 0;
 	scanned_cnt = 0;
+	family_cnt = 0;
 	memset(files, 0, sizeof(files));
 }
 
@@ -97,6 +103,9 @@ void replay_scan_from(const struct input_entry *e, size_t cnt)
 int __wrap_process_each(int (*fn)(pid_t pid, void *ctx), void *ctx);
 int __wrap_process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 {
+	for (size_t i = 0; i < family_cnt; i++)
+		if (family[i].from_ns <= running->now_ns)
+			fn(family[i].pid, ctx);
 	for (size_t i = 0; i < scanned_cnt; i++) {
 		const struct input_question *q = scanned[i].key;
 
@@ -113,6 +122,39 @@ int __wrap_process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 void __wrap_whose_is(struct identities *set, const struct py_process *process);
 void __wrap_whose_is(struct identities *set, const struct py_process *process)
 {
+}
+
+void replay_family(const struct replay_member list[], size_t cnt)
+{
+	family = list;
+	family_cnt = cnt;
+}
+
+int __wrap_proc_stat_read(pid_t pid, struct proc_stat *ret);
+int __wrap_proc_stat_read(pid_t pid, struct proc_stat *ret)
+{
+	for (size_t i = 0; i < family_cnt; i++) {
+		if (family[i].pid != pid || family[i].from_ns > running->now_ns)
+			continue;
+		*ret = (struct proc_stat){
+			.start_ticks = family[i].start_ns / KRAIT_NS_PER_TICK,
+			.state = 'S',
+			.parent = family[i].parent,
+			.kernel_thread = family[i].kernel_thread,
+		};
+		return 0;
+	}
+	return -ESRCH;
+}
+
+/* Nothing ever comes: the time goes by. */
+int __wrap_poll(struct pollfd *fds, nfds_t cnt, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t cnt, int timeout_ms)
+{
+	if (!running)
+		return (int)syscall(SYS_poll, fds, cnt, timeout_ms);
+	replay_advance(running->now_ns + (__u64)timeout_ms * 1000000);
+	return 0;
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */

@@ -22,6 +22,14 @@ void replay_advance(__u64 now_ns);
 /* Processes that a scan finds: facts from there on. */
 void replay_scan_from(const struct input_entry *e, size_t cnt);
 
+/* Processes of the machine for who looks for families; from that time on. Borrowed; none at first. */
+struct replay_member {
+	pid_t pid, parent;
+	__u64 start_ns, from_ns;
+	bool kernel_thread;
+};
+void replay_family(const struct replay_member list[], size_t cnt);
+
 /* A descriptor of a file that is in the log: of those contents, and with that identity where file is not NULL. */
 int replay_stand_in(const void *contents, size_t len, const struct file_id *file);
 /* The identity of a descriptor that stands in for a file; all zero: it has none. */

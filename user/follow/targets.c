@@ -155,13 +155,14 @@ void targets_follow_children(struct processes *processes, const pid_t pids[], si
 			 strerror(-result));
 }
 
-/* What one look at a named process and its children has found. */
+/* What looks at a named process and its children have found. */
 struct look_result {
 	bool python; /* one is sampled from now on */
-	pid_t reading; /* its debug information has to be read first; 0 none */
+	pid_t reading; /* its debug information has to be read first, or it is still looked at; 0 none */
 	unsigned cnt;
 	__u64 youngest_ns; /* CLOCK_BOOTTIME */
-	int refused; /* why one that is Python is not sampled, 0 none is */
+	/* Of all looks: why one that is Python is not sampled, 0 none is. It is said once. */
+	int refused;
 	char why[256];
 };
 
@@ -170,7 +171,10 @@ static void look_at_family(struct processes *processes, pid_t pid, struct look_r
 	struct family f = { 0 };
 	const char *why;
 
-	*ret = (struct look_result){ 0 };
+	ret->python = false;
+	ret->reading = 0;
+	ret->cnt = 0;
+	ret->youngest_ns = 0;
 	(void)process_each(add_member, &f);
 	mark_descendants(&f, &pid, 1);
 	spare_krait(&f);
@@ -218,7 +222,7 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 {
 	struct pollfd fd = { .fd = signal_fd, .events = POLLIN };
 	__u64 begin_ns = clock_monotonic_ns();
-	struct look_result look;
+	struct look_result look = { 0 };
 	const char *why;
 	int result;
 
@@ -226,10 +230,14 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 		look_at_family(processes, pid, &look);
 		if (look.python)
 			return 0;
+		result = -ENOEXEC;
 		if (look.reading)
-			return await_debug_information(processes, look.reading, signal_fd, &why) ?
-				       explain_target(err, look.reading, -ENOTSUP, why) :
-				       0;
+			result = await_debug_information(processes, look.reading, signal_fd, &why);
+		if (!result)
+			return 0;
+		/* A look that took long may have found that it is not Python yet, either. */
+		if (result != -ENOEXEC && result != -ESRCH)
+			return explain_target(err, look.reading, -ENOTSUP, why);
 		if (!is_worth_waiting(&look, clock_monotonic_ns() - begin_ns))
 			break;
 		if (poll(&fd, 1, BECOMING_MS) > 0)
