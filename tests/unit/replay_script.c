@@ -218,6 +218,20 @@ void script_maps(struct script *s, double ms, const struct actor *a,
 	free(text);
 }
 
+void script_no_files(struct script *s, double ms, const struct actor *a, __u64 start, __u64 inode,
+		     unsigned cnt)
+{
+	const struct probe_request r = {
+		.op = PROBE_FILE,
+		.pid = a->pid,
+		.start_ticks = a->start_ns / KRAIT_NS_PER_TICK,
+		.file = { .start = start, .inode = inode },
+	};
+
+	while (cnt--)
+		put_answer(s, ms, &r, -ENOENT, 0, NULL, 0);
+}
+
 /* ---- facts ------------------------------------------------------------------------------------ */
 
 static void put_fact(struct script *s, double ms, enum input_question_op op, const struct actor *a,

@@ -77,6 +77,9 @@ void script_owner(struct script *s, double ms, const struct actor *a);
 /* Mappings as a prober reads them: all of one file of that inode and name, with code. */
 void script_maps(struct script *s, double ms, const struct actor *a,
 		 const struct probe_mapping *list, __u32 cnt, __u64 inode, const char *name);
+/* Files cannot be opened through that process: the first so many that are asked for. */
+void script_no_files(struct script *s, double ms, const struct actor *a, __u64 start, __u64 inode,
+		     unsigned cnt);
 /* The session is this one, and not one of Python frames alone. */
 void script_session(struct script *s, const struct input_session *session);
 /* /proc/PID/stat shows it from that time on. */
