@@ -173,8 +173,7 @@ struct thread_wait {
 	__u64 on_ns, off_ns;
 	__u64 run_delay_ns; /* the kernel's sum as it left: how long it was ready to run */
 	__u32 tid;
-	__u32 pid;
-	__u32 left; /* switch.h */
+	__u32 left, rest; /* struct switch_point, switch.h */
 	__u16 task_state; /* as it left */
 	__u8 is_off;
 	__u8 pad_;
@@ -193,7 +192,7 @@ struct thread_look {
 	struct wait_facts facts; /* of that: without length, and without the GIL */
 	__u32 pid;
 	__u32 tid;
-	__u32 left; /* switch.h */
+	__u32 left; /* to the next point, switch.h */
 	__u16 owner;
 	__u16 pad_;
 	char comm[16];

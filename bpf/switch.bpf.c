@@ -105,15 +105,16 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 
 /*
  * A thread that is met for the first time: what it does now it has done ever since it began, the recording
- * did, or its process was entered. NULL: it is no thread of a tracked process, or there is no room.
+ * did, or its process was entered. NULL: it is no thread of a tracked process, it ends, or there is no room.
  */
 static __always_inline struct thread_wait *begin_wait(struct task_struct *task, bool is_off)
 {
 	__u32 pid = task->tgid;
+	struct switch_point point = {};
 	struct proc_info *proc;
 	struct thread_wait *w;
 
-	if (!task->mm)
+	if (!task->mm || task->flags & PF_EXITING)
 		return NULL;
 	proc = bpf_map_lookup_elem(&procs, &pid);
 	if (!proc || !(proc->flags & PROC_PYTHON) ||
@@ -130,8 +131,9 @@ static __always_inline struct thread_wait *begin_wait(struct task_struct *task, 
 	w->on_ns = w->off_ns = 0;
 	w->run_delay_ns = task->sched_info.run_delay;
 	w->tid = task->pid;
-	w->pid = pid;
-	w->left = switch_distance(bpf_get_prandom_u32());
+	switch_next_point(&point, bpf_get_prandom_u32());
+	w->left = point.left;
+	w->rest = point.rest;
 	w->task_state = is_off ? TASK_STATE_UNKNOWN : 0;
 	w->is_off = is_off;
 	barrier();
@@ -165,6 +167,7 @@ static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct
 				      __u64 now_ns)
 {
 	struct thread_wait *w = find_wait(next);
+	struct switch_point point;
 	__u64 length_ns, random;
 
 	if (!w)
@@ -176,8 +179,11 @@ static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct
 	w->since_ns = now_ns;
 	w->is_off = 0;
 	random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-	cpu->period_ns = switch_period(&w->left, length_ns,
+	point = (struct switch_point){ w->left, w->rest };
+	cpu->period_ns = switch_period(&point, length_ns,
 				       switch_shift(&cpu->budget, switch_shortest), random);
+	w->left = point.left;
+	w->rest = point.rest;
 	cpu->note.length_ns = length_ns;
 	cpu->note.run_delay_ns = w->run_delay_ns;
 	cpu->note.task_state = w->task_state;
@@ -232,7 +238,7 @@ static __always_inline int on_arrival(void *ctx, bool has_loop)
 				       .has_kernel_stack = true,
 				       .kernel_skip = 2 },
 		    proc);
-	cpu->budget.spent_ns += bpf_ktime_get_ns() - now_ns;
+	switch_spend(&cpu->budget, bpf_ktime_get_ns() - now_ns);
 	return 0;
 }
 

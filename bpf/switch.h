@@ -3,10 +3,11 @@
  * switch.h - which waits of a thread get a stack, and for how much time each stack stands.
  *
  * A wait of at least one period gets a stack and counts as long as it was. Shorter ones share stacks as interrupts
- * of a clock share CPU time: points are laid on the time that a thread has spent in its short waits, one period
- * apart on average, and the wait that a point falls into gets a stack that stands for one period. So a wait has its
- * stack with the probability length / period, and what all of them stand for is right on average, for each stack
- * that there is. The distances vary, so that no rhythm of the program can keep step with them.
+ * of a clock share CPU time: a point is laid somewhere on each period of the time that a thread has spent in its
+ * short waits, and the wait that a point falls into gets a stack that stands for one period. So a wait has its
+ * stack with the probability length / period; what all of them stand for is right on average, for each stack that
+ * there is, and for the thread right to a period. Where in its period a point is, is up to chance, so that no
+ * rhythm of the program can keep step with them.
  *
  * A CPU that has spent too much on stacks makes the period longer, by powers of two: that changes how many
  * stacks there are, not what they add up to. Built for the host, too.
@@ -35,6 +36,14 @@ struct switch_budget {
 	__u32 shift; /* the period is that many times twice the shortest one */
 	__u32 pad_;
 };
+
+/* A stack was taken. What takes longer than any walk was interrupted, or the machine was away. */
+static __always_inline void switch_spend(struct switch_budget *b, __u64 cost_ns)
+{
+	__u64 most_ns = SWITCH_WINDOW_NS / SWITCH_SHARE / 2;
+
+	b->spent_ns += cost_ns < most_ns ? cost_ns : most_ns;
+}
 
 static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
 {
@@ -70,10 +79,17 @@ static __always_inline __u32 switch_shift(const struct switch_budget *b, __u32 s
 	return shift < SWITCH_PERIOD_SHIFT_MAX ? shift : SWITCH_PERIOD_SHIFT_MAX;
 }
 
-/* From a point to the next: half a period to one and a half, in units. */
-static __always_inline __u32 switch_distance(__u32 random)
+/* A thread's next point, in units: how far away it is, and what is behind it of its period. */
+struct switch_point {
+	__u32 left, rest;
+};
+
+static __always_inline void switch_next_point(struct switch_point *p, __u32 random)
 {
-	return (1U << (SWITCH_UNIT_SHIFT - 1)) + (random & ((1U << SWITCH_UNIT_SHIFT) - 1));
+	__u32 at = random & ((1U << SWITCH_UNIT_SHIFT) - 1);
+
+	p->left = p->rest + at;
+	p->rest = (1U << SWITCH_UNIT_SHIFT) - at;
 }
 
 /* The units of a wait shorter than a period. What is rounded off is made up for by chance. */
@@ -87,9 +103,10 @@ static __always_inline __u32 switch_units(__u64 length_ns, __u32 shift, __u32 ra
 
 /*
  * A wait is over. The nanoseconds that its stack stands for, 0 where it gets none. shift: of the period, at most
- * SWITCH_PERIOD_SHIFT_MAX. *left: how far the thread's next point is away. random: any 64 bits.
+ * SWITCH_PERIOD_SHIFT_MAX. p: of its thread. random: any 64 bits.
  */
-static __always_inline __u64 switch_period(__u32 *left, __u64 length_ns, __u32 shift, __u64 random)
+static __always_inline __u64 switch_period(struct switch_point *p, __u64 length_ns, __u32 shift,
+					   __u64 random)
 {
 	__u64 period_ns = 1ULL << shift, sum_ns = 0;
 	__u32 units;
@@ -97,15 +114,16 @@ static __always_inline __u64 switch_period(__u32 *left, __u64 length_ns, __u32 s
 	if (length_ns >= period_ns)
 		return length_ns;
 	units = switch_units(length_ns, shift, (__u32)(random >> 32));
+	/* It lies in two periods at most. */
 	for (int i = 0; i < 2; i++) {
-		if (units < *left)
+		if (units < p->left)
 			break;
-		units -= *left;
-		*left = switch_distance((__u32)random);
+		units -= p->left;
+		switch_next_point(p, (__u32)random);
 		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
 		sum_ns += period_ns;
 	}
-	*left -= units < *left ? units : *left;
+	p->left -= units < p->left ? units : p->left;
 	return sum_ns;
 }
 

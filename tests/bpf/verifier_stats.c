@@ -4,7 +4,8 @@
  *
  * usage: verifier_stats FILE...
  * One line for each program: its name, and how many instructions the verifier has processed, or "-"
- * where this kernel refuses it (sample_loop needs 5.17). Nothing is attached.
+ * where this kernel refuses it (sample_loop needs 5.17); then the verifier's last words go to stderr. Nothing
+ * is attached.
  */
 #include <bpf/libbpf.h>
 #include <stdio.h>
@@ -16,6 +17,18 @@
 static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return 0;
+}
+
+/* The end of the log, without the line of statistics. */
+static void print_reason(const char *name, char *log)
+{
+	char *end = strstr(log, "processed ");
+	size_t len;
+
+	if (end)
+		*end = '\0';
+	len = strlen(log);
+	fprintf(stderr, "%s: %s\n", name, len > 300 ? log + len - 300 : log);
 }
 
 /* Loads that one program of a fresh copy of the object. Instructions, or -1. */
@@ -39,6 +52,8 @@ static long processed(const char *path, const char *name)
 		line = strstr(log, "processed ");
 		if (!line || sscanf(line, "processed %ld insns", &cnt) != 1)
 			cnt = -1;
+	} else {
+		print_reason(name, log);
 	}
 	bpf_object__close(object);
 	return cnt;

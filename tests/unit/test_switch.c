@@ -33,13 +33,13 @@ static void each_kind_of_wait_has_its_own_sum(void **state)
 	struct rng rng = rng_from_environment();
 	__u64 told[KINDS] = { 0 }, truth[KINDS] = { 0 }, stacks = 0;
 	double variance[KINDS] = { 0 };
-	__u32 left = switch_distance((__u32)random_64(&rng));
+	struct switch_point point = { 0 };
 
 	for (int i = 0; i < WAITS; i++) {
 		int kind = i % 64 == 0 ? 3 : i % 16 == 0 ? 2 : i % 2;
 		__u32 shift = 18 + (__u32)i / 1000 % 7;
 		__u64 length = lengths[kind] + rng_below(&rng, 100), period = 1ULL << shift;
-		__u64 sum = switch_period(&left, length, shift, random_64(&rng));
+		__u64 sum = switch_period(&point, length, shift, random_64(&rng));
 
 		told[kind] += sum;
 		truth[kind] += length;
@@ -61,17 +61,34 @@ static void each_kind_of_wait_has_its_own_sum(void **state)
 	assert_true(stacks < WAITS / 20);
 }
 
+/* However short the waits are, and however many: together they are right to a period. */
+static void a_thread_is_right_to_a_period(void **state)
+{
+	struct rng rng = rng_from_environment();
+	struct switch_point point = { 0 };
+	__u64 truth = 0, told = 0;
+
+	switch_next_point(&point, (__u32)random_64(&rng));
+	for (int i = 0; i < WAITS; i++) {
+		__u64 length = rng_below(&rng, i % 3 ? 1U << 20 : 1U << 10);
+
+		truth += length;
+		told += switch_period(&point, length, SWITCH_PERIOD_SHIFT, random_64(&rng));
+		assert_true(told + (1 << 20) >= truth && told <= truth + (1 << 20));
+	}
+}
+
 static void a_long_wait_stands_for_itself(void **state)
 {
-	__u32 left = 77;
+	struct switch_point point = { .left = 77 };
 
 	for (__u32 shift = SWITCH_PERIOD_SHIFT_MIN; shift <= SWITCH_PERIOD_SHIFT_MAX; shift++) {
 		__u64 period = 1ULL << shift;
 
-		assert_int_equal(switch_period(&left, period, shift, ~0ULL), period);
-		assert_int_equal(switch_period(&left, 1000 * period + 3, shift, 5),
+		assert_int_equal(switch_period(&point, period, shift, ~0ULL), period);
+		assert_int_equal(switch_period(&point, 1000 * period + 3, shift, 5),
 				 1000 * period + 3);
-		assert_int_equal(left, 77);
+		assert_int_equal(point.left, 77);
 	}
 }
 
@@ -80,15 +97,15 @@ static double share_of(__u64 cost_ns, __u64 length_ns, struct rng *rng)
 {
 	struct switch_budget budget = { 0 };
 	__u64 now_ns = 1, spent_ns = 0;
-	__u32 left = 0;
+	struct switch_point point = { 0 };
 
 	while (now_ns < 20000000000ULL) {
 		now_ns += length_ns;
 		switch_review(&budget, now_ns);
-		if (!switch_period(&left, length_ns, switch_shift(&budget, SWITCH_PERIOD_SHIFT),
+		if (!switch_period(&point, length_ns, switch_shift(&budget, SWITCH_PERIOD_SHIFT),
 				   random_64(rng)))
 			continue;
-		budget.spent_ns += cost_ns;
+		switch_spend(&budget, cost_ns);
 		now_ns += cost_ns;
 		spent_ns += cost_ns;
 	}
@@ -109,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_wait_has_its_own_sum),
+		cmocka_unit_test(a_thread_is_right_to_a_period),
 		cmocka_unit_test(a_long_wait_stands_for_itself),
 		cmocka_unit_test(stacks_cost_no_more_than_their_share),
 	};

@@ -150,6 +150,9 @@ static void print_stats(const struct record_report *r)
 	print_anchor_stats(stats);
 	if (r->options->native || r->options->kernel)
 		print_native_stats(stats);
+	if (r->options->off_cpu)
+		fprintf(stderr, "waits.refused %llu\nwaits.missed_ns %llu\n", stats->waits_refused,
+			stats->waits_missed_ns);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }

@@ -132,7 +132,8 @@ static __u64 period_of(struct thread_look *look, __u64 threshold_ns, __u64 end_n
 
 	if (!look->since_ns || look->since_ns >= end_ns)
 		return 0;
-	return switch_period(&look->left, end_ns - look->since_ns, shift, random);
+	return switch_period(&(struct switch_point){ .left = look->left }, end_ns - look->since_ns,
+			     shift, random);
 }
 
 static void add(struct open_waits *w, const struct thread_look *look)

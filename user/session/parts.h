@@ -49,6 +49,7 @@ struct session {
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
 	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
 	__u64 open_waits; /* that lasted beyond the end */
+	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	bool unwanted; /* session__end() */
 	bool signalled;

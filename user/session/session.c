@@ -216,7 +216,9 @@ static void finish(struct session *s)
 	if (s->anchors)
 		anchor_thread__finish(s->anchors);
 	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
-	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps))
+	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps) ||
+	    sampler__counter(s->sampler, COUNTER_WAITS_REFUSED, &s->waits_refused) ||
+	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns))
 		return;
 	take_open_waits(s);
 	processes__close_books(s->processes);
@@ -347,6 +349,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	session__progress(s, &progress);
 	ret->samples = progress.samples;
 	ret->thread_steps = s->thread_steps;
+	ret->waits_refused = s->waits_refused;
+	ret->waits_missed_ns = s->waits_missed_ns;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)

@@ -1,0 +1,114 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Time off the CPU is what a program's own clocks say: for each function that waits, for each thread all of its
+time, and what it waited for. Both sides see the same waits, so it does not matter how busy the machine is.
+
+One thing the kernel sees differently: a thread that wakes an idle CPU has its CPU time from the wake-up on, 5 to
+8 us before it runs here (rq_clock_skip_update() in wakeup_preempt(), kernel/sched/core.c); to krait it is off the
+CPU until it runs. Beside waits of 50 us that is a tenth, so of these krait may say so much more, and no less."""
+# run-tests: beside own recordings
+import re
+
+import truth as t
+
+# Of the time, or of this many ms if that is more: the clocks are read by Python, which may lose its CPU there.
+SHARE, LEAST_NS = 0.02, 3e6
+# A wake-up, as the kernel's CPU clock has it.
+WAKE_NS = 12e3
+# Σ on + Σ off is the time that passed. Sampling of short waits is right to a period of about 1 ms, or of some
+# where the machine is so busy that stacks are dear; in a short run that is more than 1 %.
+CONSERVED, CONSERVED_LEAST_NS = 0.01, 8e6
+GIL_SHARE, GIL_LEAST_NS = 0.05, 10e6
+
+HEAD = re.compile(r".*? +(\d+)/(\d+) +\[\d+\] +(\d+)\.(\d+): +(\d+) offcpu-time")
+
+
+def waits(path):
+    """Yields (thread, ns of CLOCK_MONOTONIC when it was over, ns, functions, leaf first)."""
+    head, stack = None, []
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            if line.startswith("\t"):
+                stack.append(line[18:].rpartition("+0x0 (")[0])
+            elif line == "\n" and head:
+                yield (*head, stack)
+                head, stack = None, []
+            elif line != "\n" and not line.startswith("  "):
+                found = HEAD.match(line)
+                head = found and (int(found[2]), int(found[3]) * 10**9 + int(found[4]) * 1000, int(found[5]))
+                stack = []
+
+
+def between(low, want, high, share, least):
+    slack = max(share * want, least)
+    return low - slack <= want <= high + slack
+
+
+def by_leaf(mine):
+    """For messages."""
+    return {leaf: "%.3f ms in %d" % (sum(ns for ns, x in mine if x == leaf) / 1e6,
+                                     sum(x == leaf for _, x in mine)) for leaf in {x for _, x in mine}}
+
+
+def check_functions(tap, name, found, truth, short):
+    for function, want in sorted(truth["off"].items()):
+        # What it forks is in that function, too, until it executes something else.
+        mine = [(ns, stack[0]) for tid, _, ns, stack in found if tid == truth["tid"] and function in stack]
+        high = sum(ns for ns, _ in mine)
+        wakes = WAKE_NS * (short if function == "in_short_sleeps" else 1)
+        tap.ok(between(high - wakes, want, high, SHARE, LEAST_NS), "%s: %s" % (name, function),
+               "its clocks %.3f ms, krait %s" % (want / 1e6, by_leaf(mine)))
+
+
+def check_threads(tap, name, found, threads):
+    wrong, gil = [], []
+    for thread in threads:
+        mine = [(ns, stack[0]) for tid, when, ns, stack in found
+                if tid == thread["tid"] and thread["began"] < when <= thread["ended"]]
+        passed = thread["ended"] - thread["began"]
+        off = sum(ns for ns, _ in mine)
+        ready = sum(ns for ns, leaf in mine if leaf == "[runnable]")
+        if not between(off + thread["on"] - ready, passed, off + thread["on"], CONSERVED, CONSERVED_LEAST_NS):
+            wrong.append("%s: on %.3f + off %.3f is not %.3f ms: %s" % (
+                thread["crowd"], thread["on"] / 1e6, off / 1e6, passed / 1e6, by_leaf(mine)))
+        waited = sum(ns for ns, leaf in mine if leaf == "[gil]")
+        alone = thread["crowd"] == "spin 1" or thread["crowd"].startswith("without_gil")
+        want = 0 if alone else passed - thread["on"] - thread["ready"]
+        if not between(waited, want, waited + (0 if alone else ready), GIL_SHARE, GIL_LEAST_NS):
+            gil.append("%s: waited %.3f ms for the GIL, not %.3f: ready %.3f, %s" % (
+                thread["crowd"], waited / 1e6, want / 1e6, thread["ready"] / 1e6, by_leaf(mine)))
+    tap.ok(not wrong, name + ": time on and off the CPU is the time that passed", *wrong)
+    return gil
+
+
+def check(tap, python, milliseconds, short, crowds):
+    recording = t.h.record("--off-cpu", outputs=("x.script",), timeout=240, lines=False,
+                           command=python.command(python.target("waits.py"), str(milliseconds), str(short),
+                                                  *map(str, crowds)))
+    truth = t.parse_truth(recording.out)[0]
+    found = list(waits(recording.path("x.script")))
+    tap.ok(recording.code == 0, python.name + ": recorded", recording.err)
+    check_functions(tap, python.name, found, truth, short)
+    gil = check_threads(tap, python.name, found, truth["threads"])
+    if python.kind.startswith("nogil"):
+        gil = [ns for _, _, ns, stack in found if stack[0] == "[gil]"]
+    tap.ok(not gil, python.name + ": who waits for the GIL, and how long", *gil)
+    all_ns = sum(ns for _, _, ns, _ in found)
+    unknown = sum(ns for _, _, ns, stack in found if stack[0].startswith("[waiting"))
+    tap.ok(unknown <= all_ns / 100, python.name + ": what it waited for is known",
+           "%.1f of %.1f ms are not" % (unknown / 1e6, all_ns / 1e6))
+
+
+def main():
+    tap = t.begin()
+    for python in t.pythons(tap) if t.LONG else t.pythons(tap)[:2]:
+        if t.LONG:
+            check(tap, python, 1000, 10000, [1, 2, 8])
+        else:
+            check(tap, python, 150, 1000, [2])
+    t.h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
