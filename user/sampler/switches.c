@@ -46,24 +46,37 @@ bool switches_wanted(const struct sampler_config *config)
 	return wanted(config, &index);
 }
 
-/* What the kernel calls the type of a raw tracepoint's program; there since BTF is. */
-static bool has_tracepoint(const char *type)
+/* Where a program can run as a thread comes back: bpf/switch.bpf.c. */
+enum arrival {
+	ARRIVAL_TRACEPOINT,
+	ARRIVAL_CALL,
+	ARRIVAL_NONE,
+};
+
+/* A raw tracepoint is there when the type of its programs is. */
+static enum arrival find_arrival(void)
 {
 	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
-	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	enum arrival arrival = ARRIVAL_NONE;
 
+	if (btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0)
+		arrival = ARRIVAL_TRACEPOINT;
+	else if (btf &&
+		 btf__find_by_name_kind(btf, "__perf_event_task_sched_in", BTF_KIND_FUNC) > 0)
+		arrival = ARRIVAL_CALL;
 	btf__free(btf);
-	return found;
+	return arrival;
 }
 
-static int configure(struct switches *s, const struct sampler_config *config, bool has_loop)
+static int configure(struct switches *s, const struct sampler_config *config, bool has_loop,
+		     enum arrival arrival)
 {
 	struct krait_bpf *skel = s->skel;
 	const struct event_spec *event;
 	unsigned index = 0;
 
 	event = wanted(config, &index);
-	s->calls = !has_tracepoint("btf_trace_sched_exit_tp");
+	s->calls = arrival == ARRIVAL_CALL;
 	s->arrival = !s->calls ? skel->progs.arrival_loop :
 		     has_loop  ? skel->progs.arrival_call_loop :
 				 skel->progs.arrival_call_bounded;
@@ -81,14 +94,24 @@ struct switches *switches__new(struct krait_bpf *skel, const struct sampler_conf
 			       bool has_loop, struct error *err)
 {
 	struct switches *s = calloc(1, sizeof(*s));
+	enum arrival arrival = find_arrival();
 
+	if (arrival == ARRIVAL_NONE) {
+		error_set(
+			err, ENOTSUP, EXIT_CODE_KERNEL,
+			"this kernel has no place where a program can run as a thread comes back "
+			"to a CPU, which --off-cpu needs: the tracepoint sched_exit_tp (6.14+) or "
+			"the function __perf_event_task_sched_in with type information (6.1 has it)");
+		free(s);
+		return NULL;
+	}
 	if (!s) {
 		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 		return NULL;
 	}
 	s->skel = skel;
 	s->event_fd = -1;
-	if (!configure(s, config, has_loop))
+	if (!configure(s, config, has_loop, arrival))
 		return s;
 	error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s", strerror(errno));
 	switches__free(s);
