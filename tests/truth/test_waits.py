@@ -100,12 +100,12 @@ def check(tap, python, milliseconds, short, crowds):
 
 
 def main():
+    if not t.LONG:
+        print("1..0 # SKIP its times want a quiet machine: make check-truth")
+        return
     tap = t.begin()
-    for python in t.pythons(tap) if t.LONG else t.pythons(tap)[:2]:
-        if t.LONG:
-            check(tap, python, 1000, 10000, [1, 2, 8])
-        else:
-            check(tap, python, 150, 1000, [2])
+    for python in t.pythons(tap):
+        check(tap, python, 1000, 10000, [1, 2, 8])
     t.h.cleanup()
     tap.done()
 
