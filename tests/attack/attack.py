@@ -52,7 +52,7 @@ NOBODY = 65534
 BYSTANDER_UID, SPARE_UID = 61001, 61100
 RATE = 997
 # CPU time of each bystander in a scene.
-WORK_MS = 3000 if FULL else 700
+WORK_MS = 3000 if FULL else 500
 # A recording begins and ends in a fraction of a second; the machine may be busy.
 START_SECS, END_SECS = 20, 12
 MIB = 1024

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """C2: what a recording as root writes has names of all users' functions and addresses of the kernel: it
 is its owner's alone, whatever the umask."""
+# run-tests: beside others
 import os
 import stat
 

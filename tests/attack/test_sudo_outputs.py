@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """C1 and C3 to C5: behind sudo krait writes with the rights of the user who called it, never through a
 link of his to a file of root's, gives nothing away, and destroys nothing when it fails."""
+# run-tests: beside others
 import os
 import stat
 import subprocess

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One dialect of frames: what a recording writes, its capture gives again byte for byte, whatever the
 kind of frame: Python, native with and without symbols, the kernel's with and without."""
+# run-tests: beside others
 import collections
 import difflib
 import json

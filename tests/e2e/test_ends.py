@@ -83,10 +83,10 @@ def main():
     tap = h.Tap()
     python = h.newest(h.interpreters(tap))
     if python:
-        check(tap, "-d", Run(python, "", "-d", "500ms"), False)
+        check(tap, "-d", Run(python, "", "-d", h.moment(0.5)), False)
         check(tap, "-d, a command of another user",
-              Run(python, OTHER, "-d", "500ms"), False)
-        check(tap, "-d, a command that ignores SIGTERM", Run(python, IGNORES, "-d", "500ms"), True)
+              Run(python, OTHER, "-d", h.moment(0.5)), False)
+        check(tap, "-d, a command that ignores SIGTERM", Run(python, IGNORES, "-d", h.moment(0.5)), True)
         run = Run(python, "")
         time.sleep(0.5)
         run.krait.send_signal(signal.SIGTERM)

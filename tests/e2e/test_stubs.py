@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Calls from one library to another go through stubs without symbols: named after the function, below
 the function that calls, however the library was linked."""
+# run-tests: beside others
 import os
 import shutil
 import subprocess

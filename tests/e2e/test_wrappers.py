@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -p of what is not Python itself: what runs one, what becomes one, and what does neither."""
+# run-tests: beside others
 import subprocess
 import time
 
