@@ -28,6 +28,7 @@
 #define CODE_BYTES (64U << 10)
 #define BEHIND_BYTES (128U << 10)
 #define BEFORE_BYTES (64U << 10)
+#define LEAST_BYTES 4096ULL
 /* Between two looks: shortest, and longest where nothing comes of them. */
 #define PAUSE_NS 10000000ULL
 #define PAUSE_RARE_NS 5000000000ULL
@@ -105,18 +106,17 @@ struct image {
 	__u32 size;
 };
 
-/* What cannot be read is left out. */
-static void read_piece(struct image *image, const struct memory *memory, __u64 start, __u64 end)
+/* False: not all of it can be read. */
+static bool read_piece(struct image *image, const struct memory *memory, __u64 start, __u64 size)
 {
 	struct made_header *h = &image->header;
 
-	if (start >= end || h->piece_cnt == MADE_PIECES_MAX ||
-	    end - start > MADE_BYTES_MAX - image->size ||
-	    memory_read(memory, start, image->bytes + image->size, end - start))
-		return;
-	h->pieces[h->piece_cnt++] =
-		(struct made_piece){ .addr = start, .size = (__u32)(end - start) };
-	image->size += (__u32)(end - start);
+	if (!size || h->piece_cnt == MADE_PIECES_MAX || size > MADE_BYTES_MAX - image->size ||
+	    memory_read(memory, start, image->bytes + image->size, size))
+		return false;
+	h->pieces[h->piece_cnt++] = (struct made_piece){ .addr = start, .size = (__u32)size };
+	image->size += (__u32)size;
+	return true;
 }
 
 static __u64 at_most(__u64 size, __u64 max)
@@ -132,15 +132,18 @@ static void read_around(struct image *image, const struct process *p,
 	__u64 start, end;
 
 	read_piece(image, memory, code->start,
-		   code->start + at_most(code->end - code->start, at_most(CODE_BYTES, share / 2)));
-	if (space__data(p->space, code->end, &start, &end))
-		read_piece(image, memory, code->end,
-			   code->end + at_most(end - code->end, at_most(BEHIND_BYTES, share / 4)));
-	if (space__data(p->space, code->start - 1, &start, &end))
-		read_piece(image, memory,
-			   code->start -
-				   at_most(code->start - start, at_most(BEFORE_BYTES, share / 4)),
-			   code->start);
+		   at_most(code->end - code->start, at_most(CODE_BYTES, share / 2)));
+	/* What is nobody's to read may be among it: less of it, then. */
+	if (space__data(p->space, code->end, &start, &end)) {
+		end = at_most(end - code->end, at_most(BEHIND_BYTES, share / 4));
+		while (end >= LEAST_BYTES && !read_piece(image, memory, code->end, end))
+			end = end / 2 & ~(LEAST_BYTES - 1);
+	}
+	if (space__data(p->space, code->start - 1, &start, &end)) {
+		end = at_most(code->start - start, at_most(BEFORE_BYTES, share / 4));
+		while (end >= LEAST_BYTES && !read_piece(image, memory, code->start - end, end))
+			end = end / 2 & ~(LEAST_BYTES - 1);
+	}
 }
 
 /* A file of it for a parser, or -1. */

@@ -19,7 +19,7 @@
 #include "unwind/row_table.h"
 
 #define MADE_CODE_MAX 128
-#define MADE_PIECES_MAX 256
+#define MADE_PIECES_MAX (3 * MADE_CODE_MAX)
 /* Of all pieces. */
 #define MADE_BYTES_MAX (8U << 20)
 /* From the first code to the end of the last. */
