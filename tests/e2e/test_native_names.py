@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import harness as h
+import test_dwarf
 
 SPIN = """
 unsigned long NAME(unsigned long n) { volatile unsigned long s = 0; while (n--) s += n; return s; }
@@ -21,15 +22,15 @@ IN_TURN = """
 import _ctypes, ctypes, sys, time
 for path, name in zip(sys.argv[1::2], sys.argv[2::2]):
     library = ctypes.CDLL(path)
-    end = time.time() + .6
-    while time.time() < end:
+    end = time.thread_time() + .4
+    while time.thread_time() < end:
         library[name](1000000)
     _ctypes.dlclose(library._handle)
 """
 AGAIN = """
 import os, sys, time
-end = time.time() + .15
-while time.time() < end:
+end = time.thread_time() + .15
+while time.thread_time() < end:
     sorted(range(2000), key=lambda x: -x)
 if int(sys.argv[1]):
     os.execv(sys.executable, [sys.executable, __file__, str(int(sys.argv[1]) - 1)])
@@ -60,9 +61,10 @@ def record(folder, *command):
     return data, done
 
 
-def samples(data):
+def samples(data, env=None):
     """{function: samples} of the leaves."""
-    done = h.run_krait("convert", "-q", "-f", "folded", "-o", "-", "-i", data)
+    done = h.run_krait("convert", "-q", "-f", "folded", "-o", "-", "-i", data,
+                       env=env or test_dwarf.NO_SERVERS)
     found = {}
     for line in done.stdout.splitlines():
         stack, count = line.rsplit(" ", 1)
@@ -108,28 +110,43 @@ while time.thread_time() < end:
 """
 
 
-def build_packed(folder):
-    """A stripped library with its symbols in .gnu_debugdata, as Fedora has them; None: no tools."""
-    path, symbols = os.path.join(folder, "libpacked.so"), os.path.join(folder, "symbols")
-    try:
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=HIDDEN,
-                       text=True, check=True)
-        subprocess.run(["objcopy", "--only-keep-debug", path, symbols], check=True)
-        with open(symbols, "rb") as plain, open(symbols + ".xz", "wb") as packed:
-            packed.write(lzma.compress(plain.read()))
-        subprocess.run(["strip", "--strip-all", path], check=True)
-        subprocess.run(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", path], check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return path
+class Hidden:
+    """A stripped library (path) and its symbols (debug): packed in it, or nowhere but there."""
+
+    def __init__(self, folder, packed):
+        self.folder = folder
+        self.path = os.path.join(folder, "lib%s.so" % ("packed" if packed else "bare"))
+        self.debug = self.path + ".debug"
+        subprocess.run(["cc", "-O1", "-g", "-shared", "-fPIC", "-Wl,--build-id", "-x", "c", "-o", self.path,
+                        "-"], input=HIDDEN, text=True, check=True)
+        subprocess.run(["objcopy", "--only-keep-debug", self.path, self.debug], check=True)
+        subprocess.run(["strip", "--strip-all", self.path], check=True)
+        if packed:
+            with open(self.debug, "rb") as plain, open(self.debug + ".xz", "wb") as out:
+                out.write(lzma.compress(plain.read()))
+            subprocess.run(["objcopy", "--add-section", ".gnu_debugdata=%s.xz" % self.debug, self.path],
+                           check=True)
+
+
+def check_fetched(tap, python, folder):
+    """Whoever reads the capture asks a server for the symbols of what has none."""
+    if not test_dwarf.has_client():
+        tap.skip("debuginfod", "no libcurl.so.4")
+        return
+    files = Hidden(folder, False)
+    data, done = record(folder, python.path, write(folder, "call.py", CALL), files.path)
+    tap.equal(done.returncode, 0, "a library without symbols", done.stderr)
+    bare = samples(data)
+    with test_dwarf.Server(files, files.path) as server:
+        # The clients' folders must be ours, and no server's that is named outside of this test.
+        found = samples(data, env=server.env)
+        tap.ok(found.get("hidden", 0) > .5 * sum(found.values()) and "hidden" not in bare,
+               "debuginfod: they are fetched", found, bare)
+        tap.equal(server.served, 1, "debuginfod: once")
 
 
 def check_packed(tap, python, folder):
-    library = build_packed(folder)
-    if not library:
-        tap.skip("packed symbols", "no tools")
-        return
-    data, done = record(folder, python.path, write(folder, "call.py", CALL), library)
+    data, done = record(folder, python.path, write(folder, "call.py", CALL), Hidden(folder, True).path)
     tap.equal(done.returncode, 0, "a library with packed symbols", done.stderr)
     found = samples(data)
     tap.ok(found.get("hidden", 0) > .5 * sum(found.values()), "they are read", found)
@@ -161,7 +178,11 @@ def main():
         if python:
             check_files(tap, python, folder)
             check_exec(tap, python, folder)
-            check_packed(tap, python, folder)
+            if shutil.which("cc") and shutil.which("objcopy"):
+                check_packed(tap, python, folder)
+                check_fetched(tap, python, folder)
+            else:
+                tap.skip("packed symbols", "no tools")
         else:
             tap.skip("names", "no interpreter")
     finally:

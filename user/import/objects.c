@@ -12,6 +12,7 @@
 #include "profile/idindex.h"
 #include "profile/marks.h"
 #include "profile/parts.h"
+#include "symbol/fetched_symbols.h"
 #include "symbol/kernel_symbols.h"
 #include "proc/modules.h"
 #include "symbol/native_files.h"
@@ -24,6 +25,7 @@
 
 struct object {
 	struct object_file file;
+	bool asked; /* a server for its symbols */
 	__u32 frame; /* that stands for all of it; 0 not made yet */
 };
 
@@ -50,6 +52,7 @@ struct objects {
 	struct idindex kernel_index; /* of answers for addresses of the kernel */
 	struct source_lines *sources; /* NULL: not wanted, or no file is opened */
 	bool want_sources, want_inlined;
+	struct fetched_symbols fetched;
 	__u32 unknown_frame; /* 0 not made yet */
 	__u64 unresolved;
 };
@@ -279,15 +282,19 @@ static __u32 stored_native_frame(struct objects *o, const struct object *object,
 }
 
 /* From the file, with what was stored when it was there and read for that. */
-static __u32 native_frame(struct objects *o, const struct object *object, __u64 offset)
+static __u32 native_frame(struct objects *o, struct object *object, __u64 offset)
 {
 	struct part_line lines[PARTS_MAX];
-	struct native_symbol *s = native_files__find(o->files, object->file.native, offset);
+	struct native_symbol *s;
 	struct native_place place = { .path = object->file.path };
 	const struct native_names *names = NULL;
 	const struct native_name *stored;
 	unsigned cnt = 0;
 
+	if (!object->asked)
+		fetched_symbols_add(&o->fetched, o->files, object->file.native);
+	object->asked = true;
+	s = native_files__find(o->files, object->file.native, offset);
 	if (!s)
 		return 0;
 	place.name = s->name;

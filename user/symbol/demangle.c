@@ -48,6 +48,14 @@ static char *cpp_name(const char *name)
 	return plain;
 }
 
+/* The length of "clock_gettime" of "clock_gettime@@GLIBC_2.17"; "memcpy@plt" is a name. */
+static size_t unversioned(const char *name)
+{
+	size_t len = strcspn(name, "@");
+
+	return !len || !strcmp(name + len, "@plt") ? strlen(name) : len;
+}
+
 char *demangle(const char *name, bool *ret_wrapper)
 {
 	char *plain = NULL, *python;
@@ -60,7 +68,7 @@ char *demangle(const char *name, bool *ret_wrapper)
 	else if (name[0] == '_' && name[1] == 'R')
 		plain = rust_name(name);
 	if (!plain)
-		plain = strdup(name);
+		plain = strndup(name, unversioned(name));
 	/* Cython writes C++, too. */
 	python = plain ? cython_name(plain, ret_wrapper) : NULL;
 	if (!python)

@@ -2,6 +2,7 @@
 #include "symbol/parser_jobs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,7 +63,8 @@ static int open_file(struct parser_jobs *jobs, __u32 i, const int *fds, unsigned
 	if (!fd_cnt)
 		return -EBADF;
 	if (fd_cnt > 1)
-		jobs->debug_fds[i] = dup(fds[1]);
+		jobs->debug_fds[i] =
+			fcntl(fds[1], F_DUPFD_CLOEXEC, 0); /* the sandbox has no dup() */
 	err = elf_symbols__new(&jobs->files[i], fds[0], jobs->debug_fds[i]);
 	if (err) {
 		jobs->files[i] = NULL;
