@@ -31,6 +31,25 @@ static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
 	return MODE_IS_USER(s->regs[REG_MODE]) ? 0 : -1;
 }
 
+/*
+ * Code that CPython's JIT has made keeps the frame that it evaluates and the thread state in registers (3.14
+ * and 3.15: the arguments of each stencil, by "preserve_none", Tools/jit/template.c), and no frame pointer on
+ * 3.14. It is told by that from code of other JITs, which is in memory without a name, too.
+ */
+static __always_inline void note_frame_in_regs(struct scratch *s)
+{
+	__u64 tstate_addr = s->record.tstate_addr, frame_addr = s->frames[0].frame_addr;
+	__u64 others = ~0ULL, other_frames = ~0ULL;
+
+#pragma unroll
+	for (int i = 0; i < REGS_GENERAL; i++) {
+		others = others && s->regs[i] != tstate_addr;
+		other_frames = other_frames && s->regs[i] != frame_addr;
+	}
+	if (!others && !other_frames && tstate_addr && frame_addr)
+		s->record.flags |= SAMPLE_IN_FRAME;
+}
+
 static __always_inline void take_native(const struct trigger *t, struct scratch *s,
 					struct task_struct *task)
 {
@@ -46,6 +65,8 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 	/* It goes on behind the call, which may be the last instruction of its function (__restore_rt's is). */
 	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
 		w->flags &= ~UNWIND_EXACT;
+	if (s->record.cnt[SECTION_FRAMES])
+		note_frame_in_regs(s);
 	native_enter(s->index, process_start_ns(task));
 	walk_native_frames(&c, t->has_loop);
 	native_leave(s->index);

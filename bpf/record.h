@@ -232,6 +232,9 @@ enum sample_flag {
 	SAMPLE_GIL_KNOWN = 1 << 4, /* the interpreter's GIL could be read */
 	SAMPLE_GIL = 1 << 5, /* the thread holds it */
 	SAMPLE_GC = 1 << 6, /* and garbage is being collected */
+	SAMPLE_IN_FRAME =
+		1
+		<< 7, /* the registers have the thread state and the leaf's frame: native_stack.h */
 };
 
 /*

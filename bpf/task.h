@@ -145,6 +145,7 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 		14, 13, 12                                                                         \
 	} /* di, si, dx */
 #define MODE_IS_USER(mode) (((mode)&3) == 3)
+#define REGS_GENERAL 15 /* the first words */
 /* Behind a system call, whose number is in orig_ax (of interrupts and faults it is negative) and whose instruction has
  * left ip in rcx, too; where a signal's handler is about to begin ip is another. */
 #define REGS_BEHIND_SYSCALL(regs) ((__s64)(regs)[15] >= 0 && (regs)[11] == (regs)[REG_IP])
@@ -160,6 +161,7 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 		34, 1, 2                                                                           \
 	} /* orig_x0, x1, x2 */
 #define MODE_IS_USER(mode) (((mode)&15) == 0)
+#define REGS_GENERAL 29
 /* struct pt_regs says it behind these words. */
 #define REGS_BEHIND_SYSCALL(regs) 0
 #endif

@@ -27,6 +27,7 @@ struct drawing {
 	__u32 kernel_cnt;
 	bool broken; /* the chain has no good end */
 	bool incomplete;
+	__u32 evaluator; /* one more than its index; 0 none */
 };
 
 static __u32 parse_python(const char *text, struct frame *ret)
@@ -106,6 +107,7 @@ static void check(const struct drawing *d, bool interpreter, const char *expecte
 		.origins = origins,
 		.guessed = guessed,
 		.kernel_cnt = d->kernel_cnt,
+		.evaluator = d->evaluator ? d->evaluator - 1 : JOIN_NONE,
 		.taken = true,
 		.ended = !d->broken,
 		.interpreter = interpreter,
@@ -257,6 +259,48 @@ static void guessed_callers(void **state)
 	CHECK(d);
 }
 
+/* Code of the JIT without a frame pointer: registers say that it runs the frame at the leaf. */
+static void jit_code(void **state)
+{
+	static const struct drawing d[] = {
+		{ .what = "at the leaf",
+		  .python = "E5 E35 m",
+		  .native = "i-",
+		  .result = "2",
+		  .broken = true,
+		  .evaluator = 1,
+		  .incomplete = true },
+		{ .what = "below others",
+		  .python = "E5 E35 m",
+		  .native = "c10 i20 i-",
+		  .result = "2 c0",
+		  .broken = true,
+		  .evaluator = 3,
+		  .incomplete = true },
+		{ .what = "with activations below",
+		  .python = "E5 E95 m E35 mm",
+		  .native = "c10 i-",
+		  .result = "2 ! 4 5 c0",
+		  .broken = true,
+		  .evaluator = 2,
+		  .incomplete = true },
+		{ .what = "below an activation",
+		  .python = "E5 E95 m E35 m",
+		  .native = "i40 x50 i-",
+		  .result = "2 ! x1 4",
+		  .broken = true,
+		  .evaluator = 3,
+		  .incomplete = true },
+		{ .what = "with a frame pointer",
+		  .python = "E5 E35 m",
+		  .native = "i20 i40 c0",
+		  .result = "2",
+		  .evaluator = 1 },
+	};
+
+	CHECK(d);
+}
+
 /* greenlet: whatever lies below the one that runs is another's; while it switches all that lies there is. */
 static void greenlets(void **state)
 {
@@ -311,6 +355,7 @@ static void frames_are_paired_with_evaluations(void **state)
 			.native_cnt = parse_native(cases[i].native, natives, origins),
 			.origins = origins,
 			.evals = evals,
+			.evaluator = JOIN_NONE,
 			.taken = true,
 			.ended = !cases[i].broken,
 		};
@@ -355,6 +400,7 @@ static void unknown_natives_are_a_mark(void **state)
 			.native_cnt = parse_native("x10 i40 c0", natives, origins),
 			.origins = origins,
 			.kernel_cnt = cases[i].kernel_cnt,
+			.evaluator = JOIN_NONE,
 			.taken = cases[i].taken,
 			.unknown = cases[i].unknown,
 			.ended = true,
@@ -382,6 +428,7 @@ static void nothing_is_lost_or_doubled(void **state)
 					 .natives = natives,
 					 .origins = origins,
 					 .guessed = guessed,
+					 .evaluator = random() % 14,
 					 .frame_cnt = random() % 12,
 					 .native_cnt = random() % 12,
 					 .kernel_cnt = random() % 3,
@@ -443,6 +490,7 @@ int main(void)
 		cmocka_unit_test(other_stacks),
 		cmocka_unit_test(guessed_callers),
 		cmocka_unit_test(greenlets),
+		cmocka_unit_test(jit_code),
 		cmocka_unit_test(frames_are_paired_with_evaluations),
 		cmocka_unit_test(unknown_natives_are_a_mark),
 		cmocka_unit_test(nothing_is_lost_or_doubled),

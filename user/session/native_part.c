@@ -119,6 +119,11 @@ static void take_natives(struct native_part *m, struct native *native,
 	}
 }
 
+static bool is_made(const struct native_part *m, __u32 i)
+{
+	return m->modules[i] && !*module__name(m->modules[i]);
+}
+
 /*
  * Code that was made, and that the interpreter has called: its JIT (3.13+), or the trampolines of -X perf
  * (3.12+). Both are its own. Other JITs have a library between.
@@ -126,11 +131,26 @@ static void take_natives(struct native_part *m, struct native *native,
 static void find_made_code(struct native_part *m)
 {
 	for (__u32 i = m->native_cnt; i-- > 1;) {
-		const struct module *module = m->modules[i - 1];
-
-		if (m->origins[i] == ORIGIN_INTERPRETER && module && !*module__name(module))
+		if (m->origins[i] == ORIGIN_INTERPRETER && is_made(m, i - 1))
 			m->origins[i - 1] = ORIGIN_INTERPRETER;
 	}
+}
+
+/*
+ * Where the callers of the JIT's code are not known (3.14 keeps no frame pointer there) registers say whose it is,
+ * in some samples, and then its pages do. Which native frame that is; JOIN_NONE.
+ */
+static __u32 find_jit(struct native_part *m, bool frame_in_regs)
+{
+	if (m->native_cnt && is_made(m, 0) && frame_in_regs)
+		native__found_jit(m->native, m->natives[0].ip);
+	for (__u32 i = 0; i < m->native_cnt; i++) {
+		if (!is_made(m, i) || !native__is_jit(m->native, place_of(m, i)))
+			continue;
+		m->origins[i] = ORIGIN_INTERPRETER;
+		return i;
+	}
+	return JOIN_NONE;
 }
 
 /* Which of them evaluate a Python frame: needed where frames have no addresses on the stack. */
@@ -166,6 +186,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		.origins = m->origins,
 		.guessed = m->guessed,
 		.interpreter = m->options.interpreter,
+		.evaluator = JOIN_NONE,
 	};
 	int err;
 
@@ -183,6 +204,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 		if (m->unwinding && m->missed_made)
 			unwinding__missed_made(m->unwinding, p, record->time_ns);
 		find_made_code(m);
+		in.evaluator = find_jit(m, record->flags & SAMPLE_IN_FRAME);
 		space__mappings(p->space, &mapping_cnt);
 		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT) {
 			find_evals(m, p->native);

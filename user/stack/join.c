@@ -165,6 +165,19 @@ static void break_off_at_switch(struct joiner *j, __u32 switcher)
 	break_off(j, switcher);
 }
 
+/* What code of the JIT runs, where its callers are not known. */
+static bool place_at_evaluator(struct joiner *j, const struct activation *a)
+{
+	const struct join_input *in = j->in;
+
+	if (in->evaluator >= in->native_cnt || j->broken || a->end != in->frame_cnt ||
+	    owner_of(j, a->entry_addr) < in->native_cnt)
+		return false;
+	put_natives(j, in->evaluator);
+	put_python(j, a);
+	return true;
+}
+
 static void place(struct joiner *j, const struct activation *a)
 {
 	__u32 cnt = j->in->native_cnt, owner = j->broken ? cnt : owner_of(j, a->entry_addr);
@@ -221,7 +234,7 @@ static void place_all(struct joiner *j)
 		return;
 	while (next_activation(j, &a)) {
 		/* The thread's base frame is not on the C stack, and has none above it. */
-		if (a.first < a.end)
+		if (a.first < a.end && !place_at_evaluator(j, &a))
 			place(j, &a);
 	}
 }

@@ -31,11 +31,18 @@
 #include "abi.h"
 #include "proc/origin.h"
 
+#define JOIN_NONE (~0U)
+
 struct join_input {
 	const struct frame *frames; /* root first, entry frames among them */
 	__u32 frame_cnt;
 	const struct native_frame *natives; /* leaf first */
 	const __u8 *origins; /* enum module_origin of each */
+	/*
+	 * The native frame that runs the Python frame at the leaf, wherever that lies: code of the JIT, whose
+	 * callers need not be known. JOIN_NONE: nothing but addresses tells.
+	 */
+	__u32 evaluator;
 	const bool *guessed; /* of each: its caller may be another than the next one; NULL: of none */
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */

@@ -34,6 +34,10 @@ struct cached {
 /* Until a process that did not come back is asked for a file again. */
 #define OPEN_PAUSE_NS 1000000000ULL
 
+/* A power of two; the JIT gives each piece of code pages of its own. */
+#define JIT_PAGES 128
+#define JIT_PAGE_SHIFT 12
+
 struct native {
 	struct native_files *files;
 	struct space *space;
@@ -44,6 +48,8 @@ struct native {
 	__u64 now_ns; /* as it was said last */
 	struct cached *cache; /* NULL until it is asked: most processes sleep */
 	unsigned cache_bits, displaced; /* displaced: answers that others took the slot of */
+	/* Memory in which the interpreter's JIT has been seen; of each the number of its page, 0 none. */
+	__u64 jit_pages[JIT_PAGES];
 };
 
 /* ---- files ------------------------------------------------------------------------------------ */
@@ -181,8 +187,10 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 	if (!n->cache)
 		return NULL;
 	/* Whoever has changed the mappings. */
-	if (n->digest != space__digest(n->space))
+	if (n->digest != space__digest(n->space)) {
 		memset(n->cache, 0, sizeof(*n->cache) << n->cache_bits);
+		memset(n->jit_pages, 0, sizeof(n->jit_pages));
+	}
 	n->digest = space__digest(n->space);
 	return slot_in(n->cache, n->cache_bits, ip);
 }
@@ -315,4 +323,20 @@ int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct
 	if (native_files__wants_file(n->files, m->module))
 		return -EAGAIN;
 	return native_files__rows(n->files, m->module, ret);
+}
+
+/* ---- the interpreter's JIT -------------------------------------------------------------------- */
+
+void native__found_jit(struct native *n, __u64 ip)
+{
+	__u64 page = ip >> JIT_PAGE_SHIFT;
+
+	n->jit_pages[page & (JIT_PAGES - 1)] = page;
+}
+
+bool native__is_jit(const struct native *n, __u64 ip)
+{
+	__u64 page = ip >> JIT_PAGE_SHIFT;
+
+	return n->jit_pages[page & (JIT_PAGES - 1)] == page;
 }

@@ -56,6 +56,10 @@ void native__catch_up(struct native *n, __u64 now_ns);
 /* Of code that was found: is it the function that evaluates a Python frame? */
 bool native__is_eval(struct native *n, __u64 ip);
 
+/* Code of the interpreter's JIT runs there: in the same page, until others take its place here, is more of it. */
+void native__found_jit(struct native *n, __u64 ip);
+bool native__is_jit(const struct native *n, __u64 ip);
+
 /*
  * How the code of a mapping is unwound; *ret is valid until the next call. 0; -EAGAIN: not now; -ENODATA: its
  * file does not say; -ENOEXEC: it cannot be read; -errno.
