@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dict_tables.h - the tables of a dictionary, as dict.c, which adds to them, and dict_forget.c, which takes from
+ * them, share them.
+ *
+ * Must hold: nobody else includes this.
+ */
+#ifndef KRAIT_PROFILE_DICT_TABLES_H
+#define KRAIT_PROFILE_DICT_TABLES_H
+
+#include "profile/dict.h"
+#include "profile/identities.h"
+#include "profile/idtable.h"
+#include "profile/room.h"
+#include "profile/strtab.h"
+
+struct parts;
+
+struct dict {
+	struct strtab strings;
+	struct idtable frames, nodes, codes; /* of struct profile_… */
+	struct room room;
+	struct identities identities;
+	struct parts *parts;
+	struct dict_holder *holders;
+	__u32 epoch; /* another one after each dict__forget() */
+};
+
+static inline struct profile_frame *frames(const struct dict *d)
+{
+	return d->frames.items;
+}
+
+static inline struct profile_node *nodes(const struct dict *d)
+{
+	return d->nodes.items;
+}
+
+static inline struct profile_code *codes(const struct dict *d)
+{
+	return d->codes.items;
+}
+
+/* Of what tells one from others: the keys of the indices. */
+__u32 dict_hash_frame(const struct profile_frame *f);
+__u32 dict_hash_code(const struct profile_code *c);
+
+#endif /* KRAIT_PROFILE_DICT_TABLES_H */
