@@ -6,7 +6,7 @@ usage: waits.py MILLISECONDS SHORT SPINNERS...     so long in each function; so 
 
 Prints TRUTH and a JSON document: tid of the main thread; for each function, which runs there, ns of the wall clock
 less those of the thread's CPU clock; for each other thread, its CPU time,
-how long it was ready to run by its schedstat, and when (CLOCK_MONOTONIC).
+how long it was ready to run by its schedstat (0 without /proc), and when (CLOCK_MONOTONIC).
 """
 import hashlib
 import json
@@ -23,8 +23,11 @@ OFF, THREADS = {}, []
 
 def usage():
     """ns on a CPU, ns ready to run: the former in schedstat is as old as the last tick."""
-    with open("/proc/self/task/%d/schedstat" % threading.get_native_id(), encoding="ascii") as f:
-        return time.thread_time_ns(), int(f.read().split()[1])
+    ready = 0
+    if os.path.exists("/proc/self/schedstat"):
+        with open("/proc/self/task/%d/schedstat" % threading.get_native_id(), encoding="ascii") as f:
+            ready = int(f.read().split()[1])
+    return time.thread_time_ns(), ready
 
 
 def timed(function, *args):

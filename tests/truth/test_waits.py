@@ -73,7 +73,7 @@ def check_threads(tap, name, found, threads):
                 thread["crowd"], thread["on"] / 1e6, off / 1e6, passed / 1e6, by_leaf(mine)))
         waited = sum(ns for ns, leaf in mine if leaf == "[gil]")
         alone = thread["crowd"] == "spin 1" or thread["crowd"].startswith("without_gil")
-        want = 0 if alone else passed - thread["on"] - thread["ready"]
+        want = 0 if alone else passed - thread["on"] - (thread["ready"] or ready)
         if not between(waited, want, waited + (0 if alone else ready), GIL_SHARE, GIL_LEAST_NS):
             gil.append("%s: waited %.3f ms for the GIL, not %.3f: ready %.3f, %s" % (
                 thread["crowd"], waited / 1e6, want / 1e6, thread["ready"] / 1e6, by_leaf(mine)))
@@ -87,6 +87,7 @@ def check(tap, python, milliseconds, short, crowds):
                                                   *map(str, crowds)))
     truth = t.parse_truth(recording.out)[0]
     found = list(waits(recording.path("x.script")))
+    tap.equal(len(truth["threads"]), sum(crowds) + 1, python.name + ": every thread has accounted for itself")
     tap.ok(recording.code == 0, python.name + ": recorded", recording.err)
     check_functions(tap, python.name, found, truth, short)
     gil = check_threads(tap, python.name, found, truth["threads"])

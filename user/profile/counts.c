@@ -110,7 +110,9 @@ static void count_total(struct counts *c, __u64 samples, __u64 weight)
 		return;
 	if (!c->samples)
 		c->sample_weight = weight / samples;
-	if (!event_is_clock(&c->event) && weight != c->sample_weight * samples)
+	/* Waits that happen to be equally long are no other measure than others. */
+	if (event_is_off_cpu(&c->event) ||
+	    (!event_is_clock(&c->event) && weight != c->sample_weight * samples))
 		c->uneven = true;
 	c->samples += samples;
 	c->weight += weight;

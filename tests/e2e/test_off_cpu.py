@@ -1,0 +1,96 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Time off the CPU of threads that sleep through the whole recording: none of them comes back, so all is read from
+outside. Who waits in which function and for what, in the capture as in the recording."""
+# run-tests: beside others
+import os
+import re
+import subprocess
+import time
+
+import harness as h
+
+WANT = {"in_sleep": "[sleep]", "in_lock": "[lock]", "in_pipe": "[io: read pipe]",
+        "in_socket": "[io: recvfrom socket]"}
+SECONDS = 0.3
+# Reading stacks has its time; on a machine where nothing gets any, what is not read is counted as lost.
+TRIES = 3
+
+
+def waits(text):
+    """{function: (leaf, ns)} of folded stacks; a function that is there twice has None."""
+    found = {}
+    for line in text.splitlines():
+        stack, _, ns = line.rpartition(" ")
+        names = [re.sub(r" \(.*", "", frame) for frame in stack.split(";")]
+        for function in WANT:
+            if function in names:
+                found[function] = None if function in found else (names[-1], int(ns))
+    return found
+
+
+def krait(*args):
+    return subprocess.run([h.KRAIT, *args], capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
+
+
+def folded(path, *args):
+    return krait("convert", "-f", "folded", "-o", "-", "--event", "offcpu-time", *args, "-i", path)
+
+
+def are_asleep(pid):
+    """All threads, twice: there is nothing else to sleep for behind READY."""
+    for _ in range(2):
+        for tid in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="utf-8", errors="replace") as f:
+                if f.read().rpartition(")")[2].split()[0] != "S":
+                    return False
+        time.sleep(0.05)
+    return True
+
+
+def record(target):
+    deadline = time.monotonic() + h.PATIENCE_SECS
+    while not are_asleep(target.pid) and time.monotonic() < deadline:
+        pass
+    for _ in range(TRIES):
+        r = h.record("--off-cpu", "-p", str(target.pid), "-d", "%dms" % (1000 * SECONDS), outputs=("x.data",),
+                     lines=False)
+        if not sum(map(int, re.findall(r"^offcpu-time\.lost\.[a-z ]* (\d+)$", r.err, re.M))):
+            break
+    return r
+
+
+def check(tap, python):
+    name = python.name
+    with h.start(python, "asleep.py") as target:
+        r = record(target)
+        tap.equal(r.code, 0, name + ": exit code", r.err)
+        tap.ok("\noffcpu-time.balance 0\n" in r.err, name + ": the accounts balance", r.err)
+        path = r.path("x.data")
+        found = waits(folded(path).stdout)
+        tap.equal({f: leaf and leaf[0] for f, leaf in found.items()}, WANT, name + ": each waits for what it waits for",
+                  r.err)
+        short = {f: w for f, w in found.items() if not w or not 0.9 * SECONDS <= w[1] / 1e9}
+        tap.ok(not short, name + ": for all of the time", short)
+        locks = waits(folded(path, "--state", "lock").stdout)
+        tap.equal(sorted(locks), ["in_lock"], name + ": --state leaves the others out")
+        tap.ok(target.alive(), name + ": the target is alive")
+    return path
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    found = h.interpreters(tap)
+    old = [p for p in found if p.minor < "3.13"]
+    path = ""
+    for python in found[:1] + old[:1]:
+        path = check(tap, python)
+    tap.equal(krait("report", "--state", "asleep", path).returncode, 2, "a state that there is not")
+    tap.ok(os.path.getsize(path) > 0, "the capture is there")
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
