@@ -86,8 +86,8 @@ static void an_address_in_nothing_is_a_mark(void **state)
 
 	assert_non_null(d);
 	assert_frame(d, frame_unknown(d), FRAME_MARK, MARK_UNKNOWN, "");
-	assert_frame(d, frame_native(d, &(struct native_place){ "deflate", "/lib/libz.so.1" }), FRAME_NATIVE, "deflate",
-		     "/lib/libz.so.1");
+	assert_frame(d, frame_native(d, &(struct native_place){ "deflate", "/lib/libz.so.1" }),
+		     FRAME_NATIVE, "deflate", "/lib/libz.so.1");
 	dict__free(d);
 }
 

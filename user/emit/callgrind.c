@@ -268,7 +268,9 @@ static int write_graph(struct graph *g, struct emitter *e)
 
 static int callgrind_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
-	const struct view_options options = { .lines = true, .sources = true, .order = VIEW_BY_NAME };
+	const struct view_options options = { .lines = true,
+					      .sources = true,
+					      .order = VIEW_BY_NAME };
 	struct graph g = { 0 };
 	int err = view__new(&g.view, profile__counts(p, event), &options);
 
