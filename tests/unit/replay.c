@@ -178,6 +178,16 @@ static void idle_until(struct replay *r, __u64 end_ns)
 	}
 }
 
+/* As session.c has it from mmap_events.h. */
+static void mapped(struct replay *r, pid_t pid)
+{
+	struct process *p = pid ? processes__find(r->session.processes, pid) : NULL;
+
+	processes__mapped(r->session.processes, pid);
+	if (p && p->space && r->session.unwinding)
+		unwinding__mapped(r->session.unwinding, p, r->log.now_ns);
+}
+
 /* Somebody has asked the session to do something. */
 static void act(struct replay *r, size_t i)
 {
@@ -188,6 +198,9 @@ static void act(struct replay *r, size_t i)
 	if (q->op == QUESTION_FOLLOW) {
 		replay_advance(e->time_ns);
 		replay_follow(r, q->pid);
+	} else if (q->op == QUESTION_MAPPED) {
+		replay_advance(e->time_ns);
+		mapped(r, q->pid);
 	} else if (q->op == QUESTION_SCAN && !q->pid) {
 		replay_advance(e->time_ns);
 		replay_scan_from(e + 1, r->log.entry_cnt - i - 1);

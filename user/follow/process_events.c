@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "proc/space.h"
+#include "replay/input_writer.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
 #include "sampler/sampler.h"
@@ -209,9 +210,11 @@ void processes__mapped(struct processes *ps, pid_t pid)
 		if (!e || !e->process.space)
 			return;
 		ps->mmap_cnt++;
+		input_writer__fact(ps->config.inputs, QUESTION_MAPPED, pid, 0, 0);
 		space__outdate(e->process.space);
 		return;
 	}
+	input_writer__fact(ps->config.inputs, QUESTION_MAPPED, 0, 0, 0);
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		if (e->process.space)
 			space__outdate(e->process.space);

@@ -75,6 +75,7 @@ enum input_question_op {
 	QUESTION_OWNER, /* proc_owner() */
 	QUESTION_DROPPED, /* sampler__dropped() */
 	QUESTION_FOLLOW, /* processes__follow() was called */
+	QUESTION_MAPPED, /* processes__mapped() was */
 	QUESTION_SCAN, /* processes__scan() was, with that value; then one of these for each process there */
 	QUESTION_OPS
 };
