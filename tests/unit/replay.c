@@ -168,6 +168,9 @@ static void idle_until(struct replay *r, __u64 end_ns)
 		/* What is asked there is answered there: once more, for what comes of that. */
 		processes__retry(r->session.processes, r->log.now_ns);
 		next_ns = processes__retry(r->session.processes, r->log.now_ns);
+		if (r->session.unwinding)
+			next_ns = earlier(next_ns,
+					  unwinding__step(r->session.unwinding, r->log.now_ns));
 		if (r->session.anchors)
 			next_ns = earlier(next_ns, replay_anchors_step(r->session.anchors));
 		if (r->log.now_ns >= end_ns)
@@ -195,11 +198,12 @@ static void act(struct replay *r, size_t i)
 	const struct input_question *q = e->key;
 	const struct input_fact *fact = e->value;
 
+	if (q->op == QUESTION_FOLLOW || q->op == QUESTION_MAPPED)
+		idle_until(r, e->time_ns);
 	if (q->op == QUESTION_FOLLOW) {
 		replay_advance(e->time_ns);
 		replay_follow(r, q->pid);
 	} else if (q->op == QUESTION_MAPPED) {
-		replay_advance(e->time_ns);
 		mapped(r, q->pid);
 	} else if (q->op == QUESTION_SCAN && !q->pid) {
 		replay_advance(e->time_ns);
