@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <elf.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -392,6 +393,65 @@ static void a_table_of_a_file_is_as_long_as_its_kind_says(void **state)
 	assert_false(parser_request_check(&r, parser_request_size(&r)));
 }
 
+static const char *text(__u32 at)
+{
+	assert_true(at < answer.sources.names_size);
+	return answer.sources.names + at;
+}
+
+/* Of this program, which has debug information; and of an offset that is in no function. */
+static void offsets_have_source_lines(void **state)
+{
+	struct parser_request r = { .job = PARSER_SOURCE, .cnt = 2 };
+	const struct parser_source_frame *f = &answer.sources.frames[0];
+	Dl_info where;
+
+	assert_true(dladdr((void *)(uintptr_t)parser_jobs__new, &where));
+	/* Position-independent: what is mapped first begins the file. */
+	r.offsets[0] = (__u64)((uintptr_t)parser_jobs__new - (uintptr_t)where.dli_fbase);
+	r.offsets[1] = 1;
+	assert_int_equal(open_self(0), 0);
+	ask(&r, -1);
+	assert_int_equal(answer.result, 0);
+	assert_int_equal(answer.sources.cnt, 2);
+	assert_int_equal(answer.sources.ends[1], answer.sources.ends[0]);
+	if (!answer.sources.ends[0])
+		skip(); /* built without debug information */
+	assert_non_null(strstr(text(f->file), "parser_jobs.c"));
+	assert_true(f->line > 0);
+	assert_int_equal(f->name, PARSER_NO_NAME);
+}
+
+static void answers_with_sources_that_do_not_add_up_are_refused(void **state)
+{
+	struct parser_request r = { .job = PARSER_SOURCE, .cnt = 2, .offsets = { 1, 2 } };
+	struct parser_answer a = { .job = PARSER_SOURCE,
+				   .sources = { .cnt = 2, .names_size = 2, .ends = { 1, 2 } } };
+	const struct parser_source_frame whole = { 0, PARSER_NO_NAME, 3 };
+	const struct parser_answer good = a;
+
+	memcpy(a.sources.names, "f", 2);
+	a.sources.frames[0] = a.sources.frames[1] = whole;
+	assert_true(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a.sources.frames[1].line = -1;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a.sources.frames[1] = (struct parser_source_frame){ 1, PARSER_NO_NAME, 3 };
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a.sources.frames[1] = (struct parser_source_frame){ 0, 2, 3 };
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a.sources.frames[1] = whole;
+	a.sources.ends[1] = 0;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a.sources.ends[1] = PARSER_SOURCE_FRAMES + 1;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a = good;
+	a.sources.cnt = 3;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+	a = good;
+	a.sources.names_size = PARSER_NAMES_MAX + 1;
+	assert_false(parser_answer_check(&a, parser_answer_size(&a), &r));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +467,8 @@ int main(void)
 		TEST(an_answer_that_cannot_be_is_not_believed),
 		TEST(what_a_file_says_of_a_runtime_stays_within_the_answer),
 		TEST(rows_come_in_pieces),
+		TEST(offsets_have_source_lines),
+		TEST(answers_with_sources_that_do_not_add_up_are_refused),
 		TEST(rows_that_cannot_be_are_not_believed),
 	};
 
