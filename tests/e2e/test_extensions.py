@@ -13,6 +13,9 @@ import sys
 import harness as h
 
 LEAST = 0.99
+# A call takes milliseconds, so the interpreter's own part in it is far below a thousandth; on a machine with eighty
+# programs to each CPU 3 samples of 188 were there. What this is to find was 41 % (trial.md, N1).
+OWN_AT_MOST = 0.05
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 
@@ -83,19 +86,18 @@ def below(stack, function):
     return stack[names.index(function) + 1:] if function in names else None
 
 
-def judge(tap, name, stacks, function, is_good):
+def judge(tap, name, stacks, function, is_good, least=LEAST):
     """Of the samples below the function, so many are as they must be."""
     mine = [(below(s, function), n) for s, n in stacks if below(s, function) is not None]
     total, good = sum(n for _, n in mine), sum(n for s, n in mine if is_good(s))
-    tap.ok(total > 20 and good >= LEAST * total, "%s: %d of %d" % (name, good, total),
+    tap.ok(total > 20 and good >= least * total, "%s: %d of %d" % (name, good, total),
            h.show([(s, n) for s, n in mine if not is_good(s)]))
 
 
 def check_module(tap, python, stacks, module):
     mine = re.compile(r"[\[(]%s\b[^()]*\.so[\])]$" % module)
-    # A call takes milliseconds: what Python itself does for it cannot be seen.
     judge(tap, "%s: %s: no time of C is Python's" % (python.name, module), stacks, "crunch_" + module,
-          lambda s: any(mine.search(f) for f in s) and "[truncated]" not in s)
+          lambda s: any(mine.search(f) for f in s) and "[truncated]" not in s, 1 - OWN_AT_MOST)
     leaf = "leaf_" + module
 
     def is_between(stack):

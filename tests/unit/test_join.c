@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_join.c - native and Python frames become one stack, by where they lie.
- *
- * Stacks are drawn: "m" a Python frame, "E40" an entry frame at 40 (root first); "i30" a native frame
- * of the interpreter with its frame pointer at 30, "x20" one of an extension, "c90" one of the C
- * library, "g20" one of greenlet, "x-" one whose frame pointer is not known (leaf first); "x20~" one whose caller is
- * a guess. The result is written root first:
- * Python frames by their index, native ones by letter and index, "k0" of the kernel, "!" the mark of what is truncated, "?" that of what is unknown.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,127 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stack/join.h"
-
-#define MAX 64
-
-struct drawing {
-	const char *what, *python, *native, *result;
-	const char *with_interpreter; /* the same with all frames; NULL not looked at */
-	__u32 kernel_cnt;
-	bool broken; /* the chain has no good end */
-	bool incomplete;
-	__u32 evaluator; /* one more than its index; 0 none */
-};
-
-static __u32 parse_python(const char *text, struct frame *ret)
-{
-	__u32 cnt = 0;
-
-	for (const char *s = text; *s; s++) {
-		if (*s == 'm')
-			ret[cnt++] = (struct frame){ .code_addr = 1, .frame_addr = 5 };
-		else if (*s == 'z')
-			ret[cnt++] = (struct frame){ 0 };
-		else if (*s == 'E')
-			ret[cnt++] = (struct frame){ .frame_addr = strtoul(s + 1, NULL, 10) };
-	}
-	return cnt;
-}
-
-static bool guessed[MAX];
-
-static __u32 parse_native(const char *text, struct native_frame *ret, __u8 *origins)
-{
-	__u32 cnt = 0;
-
-	memset(guessed, 0, sizeof(guessed));
-	for (const char *s = text; *s; s++) {
-		if (*s == '~')
-			guessed[cnt - 1] = true;
-		if (*s != 'i' && *s != 'x' && *s != 'c' && *s != 'g')
-			continue;
-		origins[cnt] = *s == 'i' ? ORIGIN_INTERPRETER :
-			       *s == 'c' ? ORIGIN_LIBC :
-			       *s == 'g' ? ORIGIN_SWITCHER :
-					   ORIGIN_OTHER;
-		ret[cnt].ip = 0x1000 + cnt;
-		ret[cnt].frame_addr = s[1] == '-' ? 0 : strtoul(s + 1, NULL, 10);
-		cnt++;
-	}
-	return cnt;
-}
-
-static void write_result(char *ret, size_t size, const struct join *j, const __u8 *origins)
-{
-	static const char letters[] = "xicg";
-	size_t len = 0;
-
-	ret[0] = '\0';
-	for (__u32 i = 0; i < j->cnt; i++) {
-		const struct join_item *item = &j->items[i];
-		const char *blank = i ? " " : "";
-
-		if (item->kind == JOIN_TRUNCATED)
-			len += snprintf(ret + len, size - len, "%s!", blank);
-		else if (item->kind == JOIN_UNKNOWN)
-			len += snprintf(ret + len, size - len, "%s?", blank);
-		else if (item->kind == JOIN_PYTHON)
-			len += snprintf(ret + len, size - len, "%s%u", blank, item->index);
-		else
-			len += snprintf(ret + len, size - len, "%s%c%u", blank,
-					item->kind == JOIN_KERNEL ? 'k' :
-								    letters[origins[item->index]],
-					item->index);
-	}
-}
-
-static void check(const struct drawing *d, bool interpreter, const char *expected)
-{
-	struct native_frame natives[MAX];
-	struct frame frames[MAX];
-	struct join j = { 0 };
-	__u8 origins[MAX];
-	char result[512];
-	struct join_input in = {
-		.frames = frames,
-		.frame_cnt = parse_python(d->python, frames),
-		.natives = natives,
-		.native_cnt = parse_native(d->native, natives, origins),
-		.origins = origins,
-		.guessed = guessed,
-		.kernel_cnt = d->kernel_cnt,
-		.evaluator = d->evaluator ? d->evaluator - 1 : JOIN_NONE,
-		.taken = true,
-		.ended = !d->broken,
-		.interpreter = interpreter,
-	};
-
-	/* Twice with the same memory, as it is used. */
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(join_stacks(&j, &in), 0);
-		write_result(result, sizeof(result), &j, origins);
-		if (strcmp(result, expected))
-			fail_msg("%s: got \"%s\", want \"%s\"", d->what, result, expected);
-		if (j.complete == d->incomplete)
-			fail_msg("%s: complete is %d", d->what, j.complete);
-	}
-	join_free(&j);
-}
-
-static void check_all(const struct drawing *d, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		check(&d[i], false, d[i].result);
-		if (d[i].with_interpreter)
-			check(&d[i], true, d[i].with_interpreter);
-	}
-}
-#define CHECK(drawings) check_all(drawings, sizeof(drawings) / sizeof((drawings)[0]))
-
-/* Five times Python calls C and C calls Python: eval at 20, 40, 60, 80, 100. */
-#define FIVE_PYTHON "E5 E95 m E75 mm E55 m E35 m E15 mm"
-#define FIVE_NATIVE "i20 x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 c0"
+#include "support_drawing.h"
 
 static void whole_stacks(void **state)
 {
@@ -215,111 +89,6 @@ static void truncated_stacks(void **state)
 	CHECK(d);
 }
 
-/* Signals lead to other stacks, below and above; what a fibre has called there is below its stack's end. */
-static void other_stacks(void **state)
-{
-	static const struct drawing d[] = {
-		{ "a handler on a stack below", "E5 E200035 m E1000 m",
-		  "x900 i1010 x1020 c200000 i200040 c0", "2 c3 x2 4 x0" },
-		{ "a handler on a stack above", "E5 E1000 m E200035 m",
-		  "x200010 i200040 x200050 c990 i1010 c0", "2 c3 x2 4 x0" },
-		{ "another stack between them", "E5 E200035 m E100000 m E1000 m",
-		  "i1010 x1020 c200000 i200040 c0", "2 4 ! c2 x1 6", NULL, 0, false, true },
-		{ "a fibre", "E5 E200035 m E1000 m", "x900 i1010 x1020 c1030", "2 ! x2 4 x0", NULL,
-		  0, false, true },
-		{ "a fibre above", "E5 E1000 m E200035 m", "i200040 x200050 c200060", "2 ! x1 4",
-		  NULL, 0, false, true },
-		{ "a fibre without Python above", "E5 E1000 m", "x200040 x200050 c200060",
-		  "2 ! x1 x0", NULL, 0, false, true },
-		{ "the handler of a handler", "E5 E300005 m E1000 m E200035 m",
-		  "i200040 x200050 c990 i1010 x1020 c300000 i300010 c0", "2 c5 x4 4 c2 x1 6" },
-	};
-
-	CHECK(d);
-}
-
-/* A frame pointer has led to a caller, where nothing says that there is one. */
-static void guessed_callers(void **state)
-{
-	static const struct drawing d[] = {
-		{ "of the leaf", "E5 E35 m", "x10~ x20 i40 c0", "2 x1 ! x0", "c3 i2 2 x1 ! x0", 0,
-		  false, true },
-		{ "of two", "E5 E35 m", "x10~ x20~ x25 i40 c0", "2 x2 ! x1 x0", NULL, 0, false,
-		  true },
-		{ "past an eval loop", FIVE_PYTHON,
-		  "x25~ x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 c0",
-		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12 ! x0", NULL, 0, false, true },
-		{ "past two of them", FIVE_PYTHON, "x45~ x50 i60 x65 x70 i80 x90 i100 c0",
-		  "2 x6 4 5 x4 x3 7 x1 9 11 12 ! x0", NULL, 0, false, true },
-		{ "in the interpreter", "E5 E35 m", "i40~ i50 c0", "2 !", "c2 i1 2 ! i0", 0, false,
-		  true },
-		{ "at the root", "E5 E35 m", "i40 x50~ c60 c0", "! x1 2", NULL, 0, false, true },
-	};
-
-	CHECK(d);
-}
-
-/* Code of the JIT without a frame pointer: registers say that it runs the frame at the leaf. */
-static void jit_code(void **state)
-{
-	static const struct drawing d[] = {
-		{ .what = "at the leaf",
-		  .python = "E5 E35 m",
-		  .native = "i-",
-		  .result = "2",
-		  .broken = true,
-		  .evaluator = 1,
-		  .incomplete = true },
-		{ .what = "below others",
-		  .python = "E5 E35 m",
-		  .native = "c10 i20 i-",
-		  .result = "2 c0",
-		  .broken = true,
-		  .evaluator = 3,
-		  .incomplete = true },
-		{ .what = "with activations below",
-		  .python = "E5 E95 m E35 mm",
-		  .native = "c10 i-",
-		  .result = "2 ! 4 5 c0",
-		  .broken = true,
-		  .evaluator = 2,
-		  .incomplete = true },
-		{ .what = "below an activation",
-		  .python = "E5 E95 m E35 m",
-		  .native = "i40 x50 i-",
-		  .result = "2 ! x1 4",
-		  .broken = true,
-		  .evaluator = 3,
-		  .incomplete = true },
-		{ .what = "with a frame pointer",
-		  .python = "E5 E35 m",
-		  .native = "i20 i40 c0",
-		  .result = "2",
-		  .evaluator = 1 },
-	};
-
-	CHECK(d);
-}
-
-/* greenlet: whatever lies below the one that runs is another's; while it switches all that lies there is. */
-static void greenlets(void **state)
-{
-	static const struct drawing d[] = {
-		{ "in Python", "E35 mm", "i40 g50 g60 i70 x80 i90 c0", "1 2", "i0 1 2" },
-		{ "in C", "E35 m", "x20 i40 i45 g50 x80 i90 c0", "1 x0", "i2 i1 1 x0" },
-		{ "whatever lies below", "E35 m", "i40 g50 x-", "1", NULL, 0, true },
-		{ "the package's own code below it", "E35 m", "i40 x45 g50 x-", "x1 1", NULL, 0,
-		  true },
-		{ "it switches", "E35 m", "g10 g20 i40 i50 c0", "1 ! g1 g0", NULL, 0, false, true },
-		{ "it copies", "E35 m", "c5 g10 g20 x30 i40 c0", "1 ! g2 g1 c0", NULL, 0, false,
-		  true },
-		{ "it begins", "", "g10 g20 x30 c0", "! g1 g0", NULL, 0, false, true },
-		{ "the main one", "E5 E95 m", "i80 x90 i100 c0", "2 x1" },
-	};
-
-	CHECK(d);
-}
-
 /* Before 3.11: e is an evaluation, each of one frame. */
 static void frames_are_paired_with_evaluations(void **state)
 {
@@ -340,19 +109,20 @@ static void frames_are_paired_with_evaluations(void **state)
 		{ "a fibre", "mm", "x5 i10 x20 c0", ".e..", "0 1 ! x2 x0" },
 		{ "no Python", "", "x10 c0", "..", "x0" },
 	};
-	struct native_frame natives[MAX];
-	struct frame frames[MAX];
+	struct native_frame natives[DRAWN_MAX];
+	struct frame frames[DRAWN_MAX];
 	struct join j = { 0 };
-	__u8 origins[MAX];
+	__u8 origins[DRAWN_MAX];
+	bool guessed[DRAWN_MAX];
 	char result[512];
-	bool evals[MAX];
+	bool evals[DRAWN_MAX];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct join_input in = {
 			.frames = frames,
-			.frame_cnt = parse_python(cases[i].python, frames),
+			.frame_cnt = drawn_python(cases[i].python, frames),
 			.natives = natives,
-			.native_cnt = parse_native(cases[i].native, natives, origins),
+			.native_cnt = drawn_native(cases[i].native, natives, origins, guessed),
 			.origins = origins,
 			.evals = evals,
 			.evaluator = JOIN_NONE,
@@ -363,7 +133,7 @@ static void frames_are_paired_with_evaluations(void **state)
 		for (size_t k = 0; k < strlen(cases[i].evals); k++)
 			evals[k] = cases[i].evals[k] == 'e';
 		assert_int_equal(join_stacks(&j, &in), 0);
-		write_result(result, sizeof(result), &j, origins);
+		draw_join(result, sizeof(result), &j, origins);
 		if (strcmp(result, cases[i].result))
 			fail_msg("%s: got \"%s\", want \"%s\"", cases[i].what, result,
 				 cases[i].result);
@@ -386,18 +156,19 @@ static void unknown_natives_are_a_mark(void **state)
 		{ false, false, 1, "E5 E35 m", "2 k0" },
 		{ true, true, 0, "E5 E35 m", "2 x0" },
 	};
-	struct native_frame natives[MAX];
-	struct frame frames[MAX];
+	struct native_frame natives[DRAWN_MAX];
+	struct frame frames[DRAWN_MAX];
 	struct join j = { 0 };
-	__u8 origins[MAX];
+	__u8 origins[DRAWN_MAX];
+	bool guessed[DRAWN_MAX];
 	char result[512];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct join_input in = {
 			.frames = frames,
-			.frame_cnt = parse_python(cases[i].python, frames),
+			.frame_cnt = drawn_python(cases[i].python, frames),
 			.natives = natives,
-			.native_cnt = parse_native("x10 i40 c0", natives, origins),
+			.native_cnt = drawn_native("x10 i40 c0", natives, origins, guessed),
 			.origins = origins,
 			.kernel_cnt = cases[i].kernel_cnt,
 			.evaluator = JOIN_NONE,
@@ -407,7 +178,7 @@ static void unknown_natives_are_a_mark(void **state)
 		};
 
 		assert_int_equal(join_stacks(&j, &in), 0);
-		write_result(result, sizeof(result), &j, origins);
+		draw_join(result, sizeof(result), &j, origins);
 		assert_string_equal(result, cases[i].result);
 		assert_int_equal(j.complete, cases[i].taken);
 	}
@@ -417,9 +188,10 @@ static void unknown_natives_are_a_mark(void **state)
 /* Whatever the addresses, Python is whole and in order, and each native frame is there once. */
 static void nothing_is_lost_or_doubled(void **state)
 {
-	struct native_frame natives[MAX];
-	struct frame frames[MAX];
-	__u8 origins[MAX];
+	struct native_frame natives[DRAWN_MAX];
+	struct frame frames[DRAWN_MAX];
+	__u8 origins[DRAWN_MAX];
+	bool guessed[DRAWN_MAX];
 	struct join j = { 0 };
 
 	srandom(7);
@@ -436,7 +208,8 @@ static void nothing_is_lost_or_doubled(void **state)
 					 .unknown = random() % 2,
 					 .ended = random() % 2,
 					 .interpreter = true };
-		__u32 pythons = 0, seen = 0, last_native = MAX, last = 0, marks = 0, native = 0;
+		__u32 pythons = 0, seen = 0, last_native = DRAWN_MAX, last = 0, marks = 0,
+		      native = 0;
 		__u32 guesses = 0, switchers = 0;
 		bool order = true;
 
@@ -487,10 +260,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_stacks),
 		cmocka_unit_test(truncated_stacks),
-		cmocka_unit_test(other_stacks),
-		cmocka_unit_test(guessed_callers),
-		cmocka_unit_test(greenlets),
-		cmocka_unit_test(jit_code),
 		cmocka_unit_test(frames_are_paired_with_evaluations),
 		cmocka_unit_test(unknown_natives_are_a_mark),
 		cmocka_unit_test(nothing_is_lost_or_doubled),

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_join_stacks.c - native frames that do not lie in one row: signals and fibres, greenlets, code whose caller is
+ * a guess or unknown.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "support_drawing.h"
+
+/* Signals lead to other stacks, below and above; what a fibre has called there is below its stack's end. */
+static void other_stacks(void **state)
+{
+	static const struct drawing d[] = {
+		{ "a handler on a stack below", "E5 E200035 m E1000 m",
+		  "x900 i1010 x1020 c200000 i200040 c0", "2 c3 x2 4 x0" },
+		{ "a handler on a stack above", "E5 E1000 m E200035 m",
+		  "x200010 i200040 x200050 c990 i1010 c0", "2 c3 x2 4 x0" },
+		{ "another stack between them", "E5 E200035 m E100000 m E1000 m",
+		  "i1010 x1020 c200000 i200040 c0", "2 4 ! c2 x1 6", NULL, 0, false, true },
+		{ "a fibre", "E5 E200035 m E1000 m", "x900 i1010 x1020 c1030", "2 ! x2 4 x0", NULL,
+		  0, false, true },
+		{ "a fibre above", "E5 E1000 m E200035 m", "i200040 x200050 c200060", "2 ! x1 4",
+		  NULL, 0, false, true },
+		{ "a fibre without Python above", "E5 E1000 m", "x200040 x200050 c200060",
+		  "2 ! x1 x0", NULL, 0, false, true },
+		{ "the handler of a handler", "E5 E300005 m E1000 m E200035 m",
+		  "i200040 x200050 c990 i1010 x1020 c300000 i300010 c0", "2 c5 x4 4 c2 x1 6" },
+	};
+
+	CHECK(d);
+}
+
+/* A frame pointer has led to a caller, where nothing says that there is one. */
+static void guessed_callers(void **state)
+{
+	static const struct drawing d[] = {
+		{ "of the leaf", "E5 E35 m", "x10~ x20 i40 c0", "2 x1 ! x0", "c3 i2 2 x1 ! x0", 0,
+		  false, true },
+		{ "of two", "E5 E35 m", "x10~ x20~ x25 i40 c0", "2 x2 ! x1 x0", NULL, 0, false,
+		  true },
+		{ "past an eval loop", FIVE_PYTHON,
+		  "x25~ x30 i40 i45 x50 i60 x65 x70 i80 x90 i100 c0",
+		  "2 x9 4 5 x7 x6 7 x4 9 x1 11 12 ! x0", NULL, 0, false, true },
+		{ "past two of them", FIVE_PYTHON, "x45~ x50 i60 x65 x70 i80 x90 i100 c0",
+		  "2 x6 4 5 x4 x3 7 x1 9 11 12 ! x0", NULL, 0, false, true },
+		{ "in the interpreter", "E5 E35 m", "i40~ i50 c0", "2 !", "c2 i1 2 ! i0", 0, false,
+		  true },
+		{ "at the root", "E5 E35 m", "i40 x50~ c60 c0", "! x1 2", NULL, 0, false, true },
+	};
+
+	CHECK(d);
+}
+
+/* Code of the JIT without a frame pointer: registers say that it runs the frame at the leaf. */
+static void jit_code(void **state)
+{
+	static const struct drawing d[] = {
+		{ .what = "at the leaf",
+		  .python = "E5 E35 m",
+		  .native = "i-",
+		  .result = "2",
+		  .broken = true,
+		  .evaluator = 1,
+		  .incomplete = true },
+		{ .what = "below others",
+		  .python = "E5 E35 m",
+		  .native = "c10 i20 i-",
+		  .result = "2 c0",
+		  .broken = true,
+		  .evaluator = 3,
+		  .incomplete = true },
+		{ .what = "with activations below",
+		  .python = "E5 E95 m E35 mm",
+		  .native = "c10 i-",
+		  .result = "2 ! 4 5 c0",
+		  .broken = true,
+		  .evaluator = 2,
+		  .incomplete = true },
+		{ .what = "below an activation",
+		  .python = "E5 E95 m E35 m",
+		  .native = "i40 x50 i-",
+		  .result = "2 ! x1 4",
+		  .broken = true,
+		  .evaluator = 3,
+		  .incomplete = true },
+		{ .what = "with a frame pointer",
+		  .python = "E5 E35 m",
+		  .native = "i20 i40 c0",
+		  .result = "2",
+		  .evaluator = 1 },
+	};
+
+	CHECK(d);
+}
+
+/* greenlet: whatever lies below the one that runs is another's; while it switches all that lies there is. */
+static void greenlets(void **state)
+{
+	static const struct drawing d[] = {
+		{ "in Python", "E35 mm", "i40 g50 g60 i70 x80 i90 c0", "1 2", "i0 1 2" },
+		{ "in C", "E35 m", "x20 i40 i45 g50 x80 i90 c0", "1 x0", "i2 i1 1 x0" },
+		{ "whatever lies below", "E35 m", "i40 g50 x-", "1", NULL, 0, true },
+		{ "the package's own code below it", "E35 m", "i40 x45 g50 x-", "x1 1", NULL, 0,
+		  true },
+		{ "it switches", "E35 m", "g10 g20 i40 i50 c0", "1 ! g1 g0", NULL, 0, false, true },
+		{ "it copies", "E35 m", "c5 g10 g20 x30 i40 c0", "1 ! g2 g1 c0", NULL, 0, false,
+		  true },
+		{ "it begins", "", "g10 g20 x30 c0", "! g1 g0", NULL, 0, false, true },
+		{ "the main one", "E5 E95 m", "i80 x90 i100 c0", "2 x1" },
+	};
+
+	CHECK(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_stacks),
+		cmocka_unit_test(guessed_callers),
+		cmocka_unit_test(greenlets),
+		cmocka_unit_test(jit_code),
+	};
+
+	return cmocka_run_group_tests_name("stack/join", tests, NULL, NULL);
+}
