@@ -109,6 +109,69 @@ static void rust_is_a_path(void **state)
 	       "_RINvCs1_1a1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTE");
 }
 
+/* Real symbols of rustc 1.95's libraries, as c++filt 2.40 undoes them. */
+static void types_of_rust_are_written_out(void **state)
+{
+	expect("_RNvXs1g_NtCs8NwYtU1Mohg_4core3fmtRDNtB6_5DebugEL_Bx_3fmtB8_",
+	       "<&dyn core::fmt::Debug as core::fmt::Debug>::fmt");
+	expect("_RNvXs0_NtCs8NwYtU1Mohg_4core3anyDNtB5_3AnyNtNtB7_6marker4SendEL_NtNtB7_3fmt5Debug3fmt",
+	       "<dyn core::any::Any + core::marker::Send as core::fmt::Debug>::fmt");
+	expect("_RNvXsq_NtCs8NwYtU1Mohg_4core3fmtONtNtB7_3ffi6c_voidNtB5_5Debug3fmtCsi4IsKQVxMg0_3std",
+	       "<*mut core::ffi::c_void as core::fmt::Debug>::fmt");
+	expect("_RNvXsp_NtCs8NwYtU1Mohg_4core3fmtPNtNtB7_3ffi6c_voidNtB5_5Debug3fmtB7_",
+	       "<*const core::ffi::c_void as core::fmt::Debug>::fmt");
+	expect("_RINvNtCs6AiuYGWa2VK_6ruzstd5frame17read_frame_headerQRShEB4_",
+	       "ruzstd::frame::read_frame_header::<&mut &[u8]>");
+	expect("_RNvXs0_NtCseQVuubCcFDg_12simd_adler324hashAhj0_NtB7_11Adler32Hash4hash",
+	       "<[u8; 0] as simd_adler32::Adler32Hash>::hash");
+	expect("_RNvXss_NtCs8NwYtU1Mohg_4core3fmtuNtB5_5Debug3fmt",
+	       "<() as core::fmt::Debug>::fmt");
+	/* By hand: functions, bound lifetimes, numbers, shims, what names an item with a type. */
+	expect("_RINvCs1_1a1fFUKCOhEmE", "a::f::<fn(*mut u8) -> u32>");
+	expect("_RINvCs1_1a1fFK3abchEuE", "a::f::<fn(u8)>");
+	expect("_RINvCs1_1a1fDG_INtB2_1TuEp1AhEL_E", "a::f::<dyn a::T<()>>");
+	expect("_RINvCs1_1a1fLs_KanF_Kp_E", "_RINvCs1_1a1fLs_KanF_Kp_E");
+	expect("_RINvCs1_1a1fL_Kan5_KpKyffffffffffffffff1_E", "a::f::<-5, _, 0xffffffffffffffff1>");
+	expect("_RINvCs1_1a1fKb0_Kb1_KhB9_E", "_RINvCs1_1a1fKb0_Kb1_KhB9_E");
+	expect("_RNSNvCs1_1a1f0", "a::f::{shim#0}");
+	expect("_RNCs_NvCs1_1a1f3odd", "_RNCs_NvCs1_1a1f3odd");
+	expect("_RNCNvCs1_1a1fs_1x", "a::f::{closure:x#1}");
+	expect("_RNvYuNtCs1_1a1T1f", "<() as a::T>::f");
+	expect("_RNvCs1_1au4tda_", "a::tda_");
+	/* Long ones lose the arguments of what is called. */
+	expect("_RINvCs1_1a1fNtB2_40aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaNtB2_"
+	       "50bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbE",
+	       "a::f::<…>");
+}
+
+static void broken_names_of_rust_stay(void **state)
+{
+	static const char whole[] = "_RNvXs1g_NtCs8NwYtU1Mohg_4core3fmtRDNtB6_5DebugEL_Bx_3fmtB8_";
+	char name[sizeof(whole)];
+
+	/* Cut anywhere, and with any byte another one: something comes out. */
+	for (size_t i = 2; i < sizeof(whole) - 1; i++) {
+		static const char others[] = "_0zZ9";
+		bool is_wrapper;
+
+		for (const char *other = others; *other; other++) {
+			cleanup_free char *got = NULL;
+
+			memcpy(name, whole, sizeof(whole));
+			name[i] = *other;
+			got = demangle(name, &is_wrapper);
+			assert_non_null(got);
+		}
+		memcpy(name, whole, i);
+		name[i] = '\0';
+		{
+			cleanup_free char *got = demangle(name, &is_wrapper);
+
+			assert_non_null(got);
+		}
+	}
+}
+
 static void functions_of_cython_are_those_of_python(void **state)
 {
 	expect_wrapper("__pyx_pw_4lxml_5etree_8_Element_1append", "lxml.etree._Element.append",
@@ -183,6 +246,8 @@ int main(void)
 		cmocka_unit_test(cpp_is_as_it_was_written),
 		cmocka_unit_test(long_arguments_of_templates_go),
 		cmocka_unit_test(rust_is_a_path),
+		cmocka_unit_test(types_of_rust_are_written_out),
+		cmocka_unit_test(broken_names_of_rust_stay),
 		cmocka_unit_test(functions_of_cython_are_those_of_python),
 		cmocka_unit_test(functions_of_mypyc_are_those_of_python),
 		cmocka_unit_test(rust_loses_its_hash_and_nothing_else),

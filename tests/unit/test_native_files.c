@@ -6,18 +6,26 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <errno.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "support_roles.h"
 #include "proc/modules.h"
+#include "profile/frames.h"
+#include "profile/parts.h"
+#include "profile/profile.h"
+#include "session/native_places.h"
+#include "symbol/fetched_symbols.h"
 #include "symbol/native_files.h"
+#include "symbol/source_lines.h"
 #include "target/maps.h"
 #include "util/cleanup.h"
 
 #define SELF "/proc/self/exe"
 
 int a_function_of_this_file(int n);
+enum { FUNCTION_LINE = __LINE__ + 1 };
 int __attribute__((noinline)) a_function_of_this_file(int n)
 {
 	return n + 1;
@@ -122,6 +130,81 @@ static void the_interpreter_needs_no_names_where_it_is_folded(void **state)
 	modules__free(modules);
 }
 
+/* Of this program; a file that is not open has none, and offsets of nothing have none. */
+static void code_has_source_lines(void **state)
+{
+	struct modules *modules = modules__new();
+	struct native_files *files = native_files__new(modules);
+	struct source_lines *lines = source_lines__new(files);
+	struct module *file = open_self(files);
+	struct module *closed = modules__get(modules, "", "/nowhere", 0);
+	const __u64 offsets[] = { offset_of((void *)a_function_of_this_file), 1 };
+	struct source_frame frames[SOURCE_FRAMES_MAX];
+
+	source_lines__prepare(lines);
+	assert_int_equal(source_lines__find(lines, closed, offsets, 1), -ENOENT);
+	assert_int_equal(source_lines__find(lines, file, offsets, 0), -EINVAL);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(source_lines__find(lines, file, offsets, 2), 2);
+		assert_int_equal(source_lines__at(lines, 1, frames), 0);
+		assert_int_equal(source_lines__at(lines, 0, frames), 1);
+		assert_non_null(strstr(frames[0].file, "test_native_files.c"));
+		assert_in_range(frames[0].line, FUNCTION_LINE, FUNCTION_LINE + 3);
+		assert_null(frames[0].name);
+	}
+	source_lines__free(lines);
+	native_files__free(files);
+	modules__free(modules);
+}
+
+/* What has symbols is not looked for elsewhere. */
+static void symbols_that_are_there_are_not_fetched(void **state)
+{
+	struct modules *modules = modules__new();
+	struct native_files *files = native_files__new(modules);
+	struct module *file = open_self(files);
+	struct fetched_symbols fetched = { 0 };
+
+	fetched_symbols_add(&fetched, files, file);
+	fetched_symbols_add(&fetched, files, modules__get(modules, "", "/nowhere", 0));
+	assert_int_equal(fetched.spent_ns, 0);
+	native_files__free(files);
+	modules__free(modules);
+}
+
+/* Places that a recording has met become frames with lines, and samples are counted there. */
+static void places_of_a_recording_become_lines(void **state)
+{
+	struct modules *modules = modules__new();
+	struct native_files *files = native_files__new(modules);
+	struct native_places *places = native_places__new(files, true);
+	struct module *file = open_self(files);
+	struct profile *p = profile__new();
+	const struct native_place place = { .name = "f", .path = "/opt/app/program", .address = 1 };
+	__u32 frame = frame_native(p->dict, &place), node = dict__child(p->dict, 0, frame), parts;
+	const struct profile_frame *f;
+	const __u32 *list;
+
+	native_places__prepare(places);
+	profile__count(p, 0, node, 1);
+	native_places__add(places, 0, file, 0);
+	native_places__add(places, frame, file, offset_of((void *)a_function_of_this_file));
+	native_places__add(places, frame, modules__get(modules, "", "/nowhere", 0), 0);
+	native_places__resolve(places, p);
+	list = parts_of(dict__parts(p->dict), frame, &parts);
+	assert_int_equal(parts, 1);
+	f = dict__frame_at(p->dict, list[0]);
+	assert_non_null(strstr(dict__text(p->dict, f->source), "test_native_files.c"));
+	assert_in_range(f->line, FUNCTION_LINE, FUNCTION_LINE + 3);
+	assert_int_equal(counts__self(profile__counts(p, 0), node), 0);
+	assert_int_equal(
+		counts__self(profile__counts(p, 0), parts_node(dict__parts(p->dict), node)), 1);
+	profile__free(p);
+	native_places__free(places);
+	native_files__free(files);
+	modules__free(modules);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +212,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(code_without_a_name_is_one_entry_of_its_file),
 		cmocka_unit_test(what_is_no_file_has_its_own_name),
 		cmocka_unit_test(two_processes_share_a_file),
+		cmocka_unit_test(code_has_source_lines),
+		cmocka_unit_test(symbols_that_are_there_are_not_fetched),
+		cmocka_unit_test(places_of_a_recording_become_lines),
 		cmocka_unit_test(the_interpreter_needs_no_names_where_it_is_folded),
 	};
 
