@@ -53,12 +53,15 @@ static int reserve(struct chain *c, __u32 depth)
 	return 0;
 }
 
-/* What changes from the kernel to user mode on the way from the leaf has a marker in between. */
+/*
+ * What changes between the kernel and user mode on the way from the leaf has a marker in between: into the
+ * kernel, too, behind what a thread waited for, which is the leaf and no place in the kernel.
+ */
 static void put_address(struct chain *c, __u64 address, bool kernel)
 {
 	if (c->cnt + 2 > PERF_WRITER_MAX_CHAIN)
 		return;
-	if (!c->cnt || (!kernel && c->leaves[0] == (__u64)PERF_CONTEXT_KERNEL && !c->in_user))
+	if (!c->cnt || kernel == c->in_user)
 		c->leaves[c->cnt++] = (__u64)(kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
 	c->in_user = !kernel;
 	c->has_kernel = c->has_kernel || kernel;
