@@ -48,7 +48,7 @@ def check_later(tap, python):
         subprocess.check_call([compiler, "-O2", "-fomit-frame-pointer", "-fPIC", "-shared",
                                os.path.join(h.TARGETS, "rows.c"), "-o", library])
         r = check(tap, "a library that is loaded later", python, "later", library)
-        tap.ok(r.stats.get("mappings.reported", 0) >= 3, "each library is reported when it is mapped", r.err)
+        tap.ok(r.stats.get("mappings.reported", 0) + r.stats.get("mappings.ahead", 0) >= 3, "each library is reported when it is mapped", r.err)
         found, marked = through(r, "work (librows")
         tap.ok(found > 100 and marked <= found / 4, "its functions are below their callers", found, marked)
     finally:

@@ -94,7 +94,8 @@ static void print_native_stats(const struct session_stats *stats)
 		fprintf(stderr, "native.truncated.%s %llu\n",
 			native_reason_name((enum native_reason)i), m->truncated[i]);
 	fprintf(stderr, "native.unknown %llu\nnative.frames %llu\n", m->unknown, m->frames);
-	fprintf(stderr, "mappings.reported %llu\n", stats->mappings_reported);
+	fprintf(stderr, "mappings.reported %llu\nmappings.ahead %llu\n", stats->mappings_reported,
+		stats->mappings_ahead);
 	fprintf(stderr, "kernel.samples %llu\nkernel.frames %llu\n", m->kernel_samples,
 		m->kernel_frames);
 }

@@ -203,22 +203,7 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 
 void processes__mapped(struct processes *ps, pid_t pid)
 {
-	struct entry *e, *next;
-
-	if (pid) {
-		e = entry_find(ps, pid);
-		if (!e || !e->process.space)
-			return;
-		ps->mmap_cnt++;
-		input_writer__fact(ps->config.inputs, QUESTION_MAPPED, pid, 0, 0);
-		space__outdate(e->process.space);
-		return;
-	}
-	input_writer__fact(ps->config.inputs, QUESTION_MAPPED, 0, 0, 0);
-	HASH_ITER(hh, ps->by_pid, e, next) {
-		if (e->process.space)
-			space__outdate(e->process.space);
-	}
+	input_writer__fact(ps->config.inputs, QUESTION_MAPPED, pid, 0, 0);
 }
 
 void processes__event(struct processes *ps, const struct record_task *record)

@@ -68,6 +68,9 @@ struct process {
 	bool unwind_waits; /* there are files whose rows are still to be read */
 	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
 	__u64 unwind_seen; /* of the space that they were made of */
+	struct space
+		*unwind_ahead; /* the unwinder's: mappings that names do not know yet; NULL: none */
+	__u64 unwind_named; /* of the space that names have had since then */
 	void *made; /* what the unwinder keeps of code that it has made (session/made_code.h), or NULL */
 	__u64 made_number; /* no other process of the recording has that one */
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
@@ -112,7 +115,7 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 void processes__event(struct processes *ps, const struct record_task *record);
 /* Takes in a mapping. */
 void processes__mmap(struct processes *ps, const struct record_mmap *record);
-/* It has mapped code, nobody says where; 0: any of them may have. */
+/* One has mapped code, perf says (sampler/mmap_events.h): for whoever replays it. */
 void processes__mapped(struct processes *ps, pid_t pid);
 /* Takes in what looks have found, and looks again at those that are due; the time of the next one, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);

@@ -6,6 +6,9 @@
  * Only code is recorded (attr.mmap without attr.mmap_data), of every process of the machine: what is executed
  * makes a handful of records, so whoever sleeps on the descriptor does so with pauses.
  *
+ * They come ahead of the ring's records, which wait for their turn: what is done with them must be right for those,
+ * too.
+ *
  * Must hold: what the kernel had no room for is reported as a loss, never as nothing. A CPU that comes online
  * later has no records: its processes' code is found when a sample hits it.
  */

@@ -125,7 +125,7 @@ static __u64 at_most(__u64 size, __u64 max)
 }
 
 /* Of each mapping the same share: its code, what lies right behind it, and what before. */
-static void read_around(struct image *image, const struct process *p,
+static void read_around(struct image *image, const struct process *p, const struct space *space,
 			const struct made_code_range *code, __u64 share)
 {
 	const struct memory *memory = probed__memory(p->probed);
@@ -134,12 +134,12 @@ static void read_around(struct image *image, const struct process *p,
 	read_piece(image, memory, code->start,
 		   at_most(code->end - code->start, at_most(CODE_BYTES, share / 2)));
 	/* What is nobody's to read may be among it: less of it, then. */
-	if (space__data(p->space, code->end, &start, &end)) {
+	if (space__data(space, code->end, &start, &end)) {
 		end = at_most(end - code->end, at_most(BEHIND_BYTES, share / 4));
 		while (end >= LEAST_BYTES && !read_piece(image, memory, code->end, end))
 			end = end / 2 & ~(LEAST_BYTES - 1);
 	}
-	if (space__data(p->space, code->start - 1, &start, &end)) {
+	if (space__data(space, code->start - 1, &start, &end)) {
 		end = at_most(code->start - start, at_most(BEFORE_BYTES, share / 4));
 		while (end >= LEAST_BYTES && !read_piece(image, memory, code->start - end, end))
 			end = end / 2 & ~(LEAST_BYTES - 1);
@@ -240,12 +240,12 @@ static bool read_rows(struct made_code *m, struct process *p, struct group *g,
 }
 
 /* Mappings from *next on that lie near each other. 0: there are none left. */
-static unsigned fill_group(const struct process *p, unsigned *next, struct made_header *ret)
+static unsigned fill_group(const struct space *space, unsigned *next, struct made_header *ret)
 {
 	const struct mapping *list;
 	unsigned cnt;
 
-	list = space__mappings(p->space, &cnt);
+	list = space__mappings(space, &cnt);
 	ret->code_cnt = ret->piece_cnt = 0;
 	for (; *next < cnt; (*next)++) {
 		const struct mapping *at = &list[*next];
@@ -285,12 +285,13 @@ static struct group *place_group(struct made_code *m, unsigned i, const struct m
 }
 
 /* True: rows are new. */
-static bool look(struct made_code *m, struct process *p, struct image *image, __u64 now_ns)
+static bool look(struct made_code *m, struct process *p, const struct space *space,
+		 struct image *image, __u64 now_ns)
 {
 	bool found = false;
 	unsigned next = 0, i = 0;
 
-	for (; i < GROUPS_MAX && fill_group(p, &next, &image->header); i++) {
+	for (; i < GROUPS_MAX && fill_group(space, &next, &image->header); i++) {
 		struct made_header *h = &image->header;
 		struct group *g = place_group(m, i, h);
 
@@ -300,7 +301,7 @@ static bool look(struct made_code *m, struct process *p, struct image *image, __
 			m->group_cnt = i + 1;
 		image->size = 0;
 		for (unsigned k = 0; k < h->code_cnt; k++)
-			read_around(image, p, &h->code[k], MADE_BYTES_MAX / h->code_cnt);
+			read_around(image, p, space, &h->code[k], MADE_BYTES_MAX / h->code_cnt);
 		found |= read_rows(m, p, g, image, now_ns);
 	}
 	while (m->group_cnt > i)
@@ -308,7 +309,8 @@ static bool look(struct made_code *m, struct process *p, struct image *image, __
 	return found;
 }
 
-bool made_code__look(struct made_code *m, struct process *p, bool mapped, __u64 now_ns)
+bool made_code__look(struct made_code *m, struct process *p, const struct space *space, bool mapped,
+		     __u64 now_ns)
 {
 	__u64 before = made_code__generation(m);
 	cleanup_free struct image *image = NULL;
@@ -323,7 +325,7 @@ bool made_code__look(struct made_code *m, struct process *p, bool mapped, __u64 
 		image->bytes = malloc(MADE_BYTES_MAX);
 	if (!image || !image->bytes)
 		return false;
-	found = look(m, p, image, now_ns);
+	found = look(m, p, space, image, now_ns);
 	free(image->bytes);
 	m->pause_ns = found ? PAUSE_NS : 2 * m->pause_ns;
 	if (m->pause_ns < PAUSE_NS)

@@ -21,6 +21,7 @@ struct mapping;
 struct native_files;
 struct process;
 struct quota;
+struct space;
 struct unwind_files;
 struct unwind_tables;
 
@@ -40,10 +41,11 @@ struct made_code *made_code__new(const struct made_code_tools *tools);
 void made_code__free(struct made_code *m);
 
 /*
- * The process's mappings are others, or a walk has found no rows in made code: looks at it, if it is time.
+ * The process's mappings, space's, are others, or a walk has found no rows in made code: looks at it, if it is time.
  * True: numbers are others than before.
  */
-bool made_code__look(struct made_code *m, struct process *p, bool mapped, __u64 now_ns);
+bool made_code__look(struct made_code *m, struct process *p, const struct space *space, bool mapped,
+		     __u64 now_ns);
 
 /* The number of the group that a mapping is in, 0 none, and the address of its offset 0. */
 __u32 made_code__number(const struct made_code *m, const struct mapping *mapping, __u64 *ret_base);

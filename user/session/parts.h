@@ -39,6 +39,7 @@ struct session {
 	struct anchor_thread *anchors; /* NULL: none are wanted */
 	struct unwinding *unwinding; /* NULL: no native stacks */
 	struct mmap_events *mmap_events; /* NULL: the sampler says what is mapped, or nobody does */
+	__u64 mapped_cnt; /* of our processes */
 	__u64 mmap_ns, mmap_pause_ns; /* when they are looked at again; the pause before that */
 	struct input_writer *inputs; /* NULL: not logged */
 	struct child *child;

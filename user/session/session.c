@@ -115,10 +115,12 @@ static void on_mapped(void *ctx, pid_t pid)
 	struct session *s = ctx;
 	struct process *p;
 
-	processes__mapped(s->processes, pid);
+	/* Of what was lost, samples tell. */
 	p = pid ? processes__find(s->processes, pid) : NULL;
 	if (!p || !p->space)
 		return;
+	s->mapped_cnt++;
+	processes__mapped(s->processes, pid);
 	s->mmap_pause_ns = 0;
 	unwinding__mapped(s->unwinding, p, clock_monotonic_ns());
 }
@@ -351,6 +353,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->thread_steps = s->thread_steps;
 	ret->waits_refused = s->waits_refused;
 	ret->waits_missed_ns = s->waits_missed_ns;
+	ret->mappings_ahead = s->mapped_cnt;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)

@@ -54,6 +54,7 @@ struct session_stats {
 	unsigned processes; /* sampled in all */
 	__u64 samples; /* of all events */
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
+	__u64 mappings_ahead; /* the same, for unwinding only: mmap_events.h */
 	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
 	/* Of time off the CPU: threads that found no room, and ns of samples whose stack could not be taken. */
 	__u64 waits_refused, waits_missed_ns;

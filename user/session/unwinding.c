@@ -174,6 +174,15 @@ static int read_rows(struct unwinding *u, struct process *p, const struct mappin
 	return err ? err : unwind_tables__set_rows(u->tables, number, &rows, now);
 }
 
+/*
+ * The mappings that its rows are of. What is reported ahead of the records that wait (mmap_events.h) is not put into
+ * the process's space, in which those records' frames are still to be named.
+ */
+static struct space *view_of(const struct process *p)
+{
+	return p->unwind_ahead ? p->unwind_ahead : p->space;
+}
+
 /* Code that was made, and what the kernel maps beside [vdso], have no file. */
 static bool has_file(const struct mapping *m)
 {
@@ -252,7 +261,7 @@ static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, _
 	const struct mapping *list;
 	unsigned cnt;
 
-	list = space__mappings(p->space, &cnt);
+	list = space__mappings(view_of(p), &cnt);
 	for (int turn = 0; turn < TURNS; turn++) {
 		for (unsigned i = 0; i < cnt; i++) {
 			if (turn_of(&list[i]) != turn || is_settled(u, &list[i]))
@@ -267,7 +276,7 @@ static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, _
 				left = true;
 		}
 	}
-	if (left || space__is_outdated(p->space))
+	if (left || space__is_outdated(view_of(p)))
 		wait_for_rows(u, p);
 	else
 		stop_waiting(u, p);
@@ -319,7 +328,7 @@ static int fill_list(struct unwinding *u, struct shared_space *s, const struct p
 	const struct mapping *list;
 	unsigned cnt;
 
-	list = space__mappings(p->space, &cnt);
+	list = space__mappings(view_of(p), &cnt);
 	if (cnt > UNWIND_MAPPINGS_MAX)
 		cnt = UNWIND_MAPPINGS_MAX;
 	s->files = calloc(cnt ? cnt : 1, sizeof(*s->files));
@@ -370,7 +379,7 @@ static bool has_made_code(const struct process *p)
 	const struct mapping *list;
 	unsigned cnt;
 
-	list = space__mappings(p->space, &cnt);
+	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++)
 		if (made_code_is(&list[i]))
 			return true;
@@ -387,13 +396,13 @@ static bool look_at_made_code(struct unwinding *u, struct process *p, bool mappe
 		p->made = made_code__new(&tools);
 		p->made_number = ++u->made_cnt;
 	}
-	return p->made && made_code__look(p->made, p, mapped, now_ns);
+	return p->made && made_code__look(p->made, p, view_of(p), mapped, now_ns);
 }
 
 /* Of the mappings as the kernel has them: with made code they are the process's own. */
 static __u64 digest_of(const struct process *p)
 {
-	__u64 digest = space__digest(p->space);
+	__u64 digest = space__digest(view_of(p));
 	__u64 generation = p->made ? made_code__generation(p->made) : 0;
 
 	if (!generation)
@@ -419,16 +428,45 @@ static bool give_mappings(struct unwinding *u, struct process *p)
 	return true;
 }
 
-void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
+/* Reads what was reported ahead, if it is time. */
+static void read_ahead(struct process *p, __u64 now_ns)
 {
-	if (!p->native || !p->space)
+	struct space *ahead = p->unwind_ahead;
+
+	if (ahead && space__is_outdated(ahead) &&
+	    now_ns >= space__read_ns(ahead) + NATIVE_OUTDATED_NS &&
+	    space__may_read(ahead, now_ns) && space__read(ahead, now_ns) < 0)
+		log_debug("unwind", "the mappings of %d cannot be read", p->pid);
+}
+
+static void forget_ahead(struct process *p)
+{
+	space__free(p->unwind_ahead);
+	p->unwind_ahead = NULL;
+}
+
+/* Names were looked for in other mappings than before: those that were reported ahead have come, or there are more. */
+static void compare_ahead(struct process *p)
+{
+	__u64 digest = space__digest(p->space);
+
+	if (!p->unwind_ahead || digest == p->unwind_named)
 		return;
-	native__catch_up(p->native, now_ns);
-	if (space__digest(p->space) == p->unwind_seen)
+	p->unwind_named = digest;
+	if (space__digest(p->unwind_ahead) == digest)
+		forget_ahead(p);
+	else
+		space__outdate(p->unwind_ahead);
+}
+
+static void update(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	read_ahead(p, now_ns);
+	if (space__digest(view_of(p)) == p->unwind_seen)
 		return;
 	if (!give_mappings(u, p))
 		return;
-	p->unwind_seen = space__digest(p->space);
+	p->unwind_seen = space__digest(view_of(p));
 	p->unwind_pause_ns = 0;
 	/* Each file is of use as soon as it has been read: the mappings are there. */
 	settle_now(u, p, now_ns);
@@ -436,10 +474,28 @@ void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
 		give_mappings(u, p);
 }
 
+void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns)
+{
+	if (!p->native || !p->space)
+		return;
+	native__catch_up(p->native, now_ns);
+	compare_ahead(p);
+	update(u, p, now_ns);
+}
+
 void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns)
 {
-	unwinding__update(u, p, now_ns);
-	if (p->space && space__is_outdated(p->space))
+	if (!p->native || !p->space || p->state != PROCESS_TRACKED)
+		return;
+	if (!p->unwind_ahead) {
+		p->unwind_ahead = space__fork(p->space, space__probed(p->space), p->pid);
+		p->unwind_named = space__digest(p->space);
+	}
+	if (!p->unwind_ahead)
+		return;
+	space__outdate(p->unwind_ahead);
+	update(u, p, now_ns);
+	if (space__is_outdated(p->unwind_ahead))
 		wait_for_rows(u, p);
 }
 
@@ -455,7 +511,7 @@ __u64 unwinding__step(struct unwinding *u, __u64 now_ns)
 	/* Each in its turn: one that cannot be served does not stand in the way of others. */
 	p = u->waiting[0];
 	stop_waiting(u, p);
-	unwinding__mapped(u, p, now_ns);
+	update(u, p, now_ns);
 	if (p->unwind_digest)
 		some = settle_files(u, p, now_ns, clock_monotonic_ns() + STEP_PATIENCE_NS);
 	if (some)
@@ -481,7 +537,7 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 
 	if (!p->native || !p->space || now_ns < p->unwind_retry_ns)
 		return;
-	list = space__mappings(p->space, &cnt);
+	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
 		__u32 number = has_file(&list[i]) ? unwind_files__find(u->files, list[i].module) :
 						    0;
@@ -513,4 +569,5 @@ void unwinding__forget(struct unwinding *u, struct process *p)
 	p->unwind_digest = p->unwind_seen = 0;
 	made_code__free(p->made);
 	p->made = NULL;
+	forget_ahead(p);
 }

@@ -32,7 +32,10 @@ __u64 unwinding__step(struct unwinding *u, __u64 now_ns);
 
 /* A process is tracked, or its mappings may have changed. */
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
-/* It has mapped code somewhere: the same, now or as soon as it can be looked at. */
+/*
+ * It has mapped code somewhere: the same, now or as soon as it can be looked at. That may be ahead of records
+ * that wait: the process's space stays as it is.
+ */
 void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns);
 /*
  * A stack of it has ended early: rows that were dropped for want of room, or could not be read yet, come back if
