@@ -29,6 +29,10 @@ struct builder {
 	size_t cnt;
 	struct candidate *symbols;
 	size_t symbol_cnt;
+	struct {
+		GElf_Addr start, end;
+	} sections[SECTIONS_MAX / 2];
+	size_t section_cnt;
 	__u32 *next; /* by part: itself while it has no name, else one that is nearer to one without */
 };
 
@@ -117,6 +121,8 @@ static void add_sections(struct builder *b)
 	while (elf && cnt++ < SECTIONS_MAX / 2 && (section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC))
 			continue;
+		b->sections[b->section_cnt].start = header.sh_addr + bias;
+		b->sections[b->section_cnt++].end = header.sh_addr + header.sh_size + bias;
 		add_boundary(b, header.sh_addr + bias, true);
 		add_boundary(b, header.sh_addr + header.sh_size + bias, true);
 	}
@@ -169,11 +175,23 @@ static void paint(struct builder *b, const struct candidate *c)
 		give_name(b, i, c);
 }
 
+/* The linker's own symbols, "__ehdr_start", lie where nothing is. */
+static bool is_in_section(const struct builder *b, GElf_Addr address)
+{
+	for (size_t i = 0; i < b->section_cnt; i++) {
+		if (address >= b->sections[i].start && address < b->sections[i].end)
+			return true;
+	}
+	return false;
+}
+
 /* Up to what has a name, or the end of the section. */
 static void paint_sizeless(struct builder *b, const struct candidate *c)
 {
 	size_t i = part_at(b->list, b->cnt, c->start);
 
+	if (b->list[i].name || !is_in_section(b, c->start))
+		return;
 	do {
 		if (b->list[i].name || b->list[i].start - c->start >= SYMBOL_SIZELESS)
 			return;
