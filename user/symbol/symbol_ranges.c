@@ -89,6 +89,19 @@ static void add_boundary(struct builder *b, GElf_Addr start, bool is_edge)
 	b->list[b->cnt++] = (struct symbol_range){ .start = start, .is_edge = is_edge };
 }
 
+/* The linker's own symbols (__ehdr_start) may be of a section that they are not in: they are no code. */
+static bool is_in_its_section(const struct builder *b, GElf_Word number, GElf_Addr address)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(b->module, &bias);
+	Elf_Scn *section = elf ? elf_getscn(elf, number) : NULL;
+	GElf_Shdr header;
+
+	if (!section || !gelf_getshdr(section, &header))
+		return true;
+	return address - bias >= header.sh_addr && address - bias - header.sh_addr < header.sh_size;
+}
+
 static void add_symbol(struct builder *b, int index)
 {
 	struct candidate *c = &b->symbols[b->symbol_cnt];
@@ -100,7 +113,7 @@ static void add_symbol(struct builder *b, int index)
 	if (!is_candidate(c->name, &symbol, section))
 		return;
 	c->end = c->start + symbol.st_size;
-	if (c->end < c->start)
+	if (c->end < c->start || (!symbol.st_size && !is_in_its_section(b, section, c->start)))
 		return;
 	c->rank = rank_of(&symbol);
 	c->number = index;
