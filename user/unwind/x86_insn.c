@@ -29,14 +29,14 @@ static __u8 byte(struct reader *r)
 	return r->code[r->pos++];
 }
 
-/* Signed, of 1, 2, 4 or 8 bytes. */
+/* Signed, of 1, 2, 4 or 8 bytes, or of none. */
 static __s64 number(struct reader *r, unsigned size)
 {
 	__u64 value = 0;
 
 	for (unsigned i = 0; i < size; i++)
 		value |= (__u64)byte(r) << 8 * i;
-	if (size < 8 && value >> (8 * size - 1))
+	if (size && size < 8 && value >> (8 * size - 1))
 		value |= ~0ULL << 8 * size;
 	return (__s64)value;
 }
