@@ -23,8 +23,12 @@ def scheduling(pid):
 
 
 def comm(pid):
-    with open("/proc/%d/comm" % pid, encoding="ascii") as f:
-        return f.read().strip()
+    """Of one that has ended meanwhile: nothing."""
+    try:
+        with open("/proc/%d/comm" % pid, encoding="ascii") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
 
 
 def all_threads(pid):
@@ -85,6 +89,10 @@ def is_like_others(pid, want):
         (scheduler == "SCHED_OTHER" or first and scheduler == want and has_bound(pid))
 
 
+def workers_of(pid):
+    return [w for t in all_threads(pid) for w in children_of(pid, t)]
+
+
 def check_priority(tap, python):
     """krait is before all others, other workers and commands are not, and it can be asked not to be."""
     for option, want in ((), "SCHED_RR"), (("--no-realtime",), "SCHED_OTHER"):
@@ -95,9 +103,10 @@ def check_priority(tap, python):
             krait = subprocess.Popen([h.KRAIT, "record", "-q", *option, "-o", os.path.join(folder, "x.data"),
                                       "-p", str(target.pid)], preexec_fn=lambda: os.nice(5))
             h.wait_until(lambda: h.is_sampling(krait), krait)
+            # One that is just being started has no name of its own yet, and no bound.
+            h.wait_until(lambda: all(comm(w).startswith("krait-") for w in workers_of(krait.pid)), krait)
             threads = [scheduling(t) for t in all_threads(krait.pid)]
-            workers = [(comm(w), scheduling(w), is_like_others(w, want))
-                       for t in all_threads(krait.pid) for w in children_of(krait.pid, t)]
+            workers = [(comm(w), scheduling(w), is_like_others(w, want)) for w in workers_of(krait.pid)]
             krait.send_signal(2)
             krait.wait(h.PATIENCE_SECS)
         tap.ok(threads and set(threads) == {want}, name + ": krait's threads are " + want, threads)
