@@ -78,7 +78,9 @@ def check_end_during_recording(tap, python):
         h.folders.append(folder)
         path = os.path.join(folder, "x.folded")
         with subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "--lines", "-q", "-o", path,
-                               "-p", str(target.pid)], stderr=subprocess.PIPE, encoding="utf-8") as krait:
+                               # 3.12 alone loses about 1 % where C calls Python all the time (bpf/walk.h).
+                               "--max-loss", "5", "-p", str(target.pid)],
+                              stderr=subprocess.PIPE, encoding="utf-8") as krait:
             h.wait_until(lambda: h.is_sampling(krait), krait)
             end = h.cpu_seconds(target.pid) + 0.6
             h.wait_until(lambda: h.cpu_seconds(target.pid) >= end, krait)

@@ -6,21 +6,23 @@
 
 #include "replay/input_log.h"
 
+/* More than the header of a log has. */
+#define HEADER_MAX 256
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const size_t header = 24;
-	char *log = malloc(header + size);
-	FILE *out = log ? fmemopen(log, header, "w") : NULL;
+	char *log = malloc(HEADER_MAX + size);
+	FILE *out = log ? fmemopen(log, HEADER_MAX, "w") : NULL;
+	size_t header;
 	struct input_reader reader;
 	struct input_entry e;
 	size_t entries = 0;
 
-	if (!out || input_log_begin(out))
+	if (!out || input_log_begin(out) || fflush(out))
 		abort();
-	setvbuf(out, NULL, _IONBF, 0);
-	fflush(out);
+	header = (size_t)ftell(out);
 	fclose(out);
 	memcpy(log + header, data, size);
 	if (input_reader_begin(&reader, log, header + size))

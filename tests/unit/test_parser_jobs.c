@@ -85,7 +85,7 @@ static void offsets_have_names_and_what_is_alike_around_them(void **state)
 static void a_range_is_all_alike(void **state)
 {
 	struct parser_request r = { .job = PARSER_FIND, .cnt = 1 };
-	__u64 at = elf_entry_offset(SELF), end = at + 20000, ranges = 0;
+	__u64 at = elf_entry_offset(SELF), end = at + 100000, ranges = 0;
 
 	assert_int_equal(open_self(0), 0);
 	while (at < end) {

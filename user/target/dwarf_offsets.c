@@ -50,12 +50,18 @@ struct member {
 	unsigned window; /* it ends before this, 0 anywhere */
 	unsigned width; /* and alignment */
 	bool free_threaded; /* only such builds have it */
+	bool optional; /* stacks need it not: without it states are less exact */
 };
 
 #define LAST 99
 #define ROW(dest, owner, from, to, path, window, width)                                            \
 	{                                                                                          \
 		offsetof(struct py_offsets, dest), owner, from, to, path, window, width            \
+	}
+#define OPTIONAL(dest, owner, from, to, path, width)                                               \
+	{                                                                                          \
+		offsetof(struct py_offsets, dest), owner, from, to, path, 0, width,                \
+			.optional = true                                                           \
 	}
 #define IN_THREAD(dest, from, to, path, width)                                                     \
 	ROW(thread.dest, THREAD, from, to, path, KRAIT_THREAD_WINDOW, width)
@@ -73,15 +79,15 @@ static const struct member members[] = {
 	ROW(runtime.finalizing, RUNTIME, 8, 8, "finalizing", 0, 8),
 	ROW(runtime.finalizing, RUNTIME, 9, LAST, "_finalizing", 0, 8),
 	ROW(runtime.tstate_current, RUNTIME, 8, 11, "gilstate.tstate_current", 0, 8),
-	ROW(runtime.gil, RUNTIME, 8, 11, "ceval.gil", 0, 8),
-	ROW(runtime.gc_collecting, RUNTIME, 8, 8, "gc.collecting", 0, 4),
+	OPTIONAL(runtime.gil, RUNTIME, 8, 11, "ceval.gil", 8),
+	OPTIONAL(runtime.gc_collecting, RUNTIME, 8, 8, "gc.collecting", 4),
 	ROW(interp.id, INTERP, 8, LAST, "id", 0, 8),
 	ROW(interp.next, INTERP, 8, LAST, "next", 0, 8),
 	ROW(interp.threads_head, INTERP, 8, 10, "tstate_head", 0, 8),
 	ROW(interp.threads_head, INTERP, 11, LAST, "threads.head", 0, 8),
 	ROW(interp.code_object_generation, INTERP, 14, LAST, "_code_object_generation", 0, 8),
-	ROW(interp.gil, INTERP, 12, LAST, "ceval.gil", 0, 8),
-	ROW(interp.gc_collecting, INTERP, 9, LAST, "gc.collecting", 0, 4),
+	OPTIONAL(interp.gil, INTERP, 12, LAST, "ceval.gil", 8),
+	OPTIONAL(interp.gc_collecting, INTERP, 9, LAST, "gc.collecting", 4),
 	IN_THREAD(prev, 8, LAST, "prev", 8),
 	IN_THREAD(next, 8, LAST, "next", 8),
 	IN_THREAD(interp, 8, LAST, "interp", 8),
@@ -172,6 +178,8 @@ static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret,
 			continue;
 		offset = m->path ? dwarf_member_offset(&s[m->owner], m->path) :
 				   dwarf_struct_size(&s[m->owner]);
+		if (m->optional && !is_sane(m, offset, minor))
+			continue;
 		if (!is_sane(m, offset, minor)) {
 			snprintf(why, why_size, "its debug information lacks %s.%s",
 				 names[m->owner][0], m->path ? m->path : "size");
@@ -196,6 +204,8 @@ bool dwarf_offsets_are_sane(const struct py_offsets *o, __u32 version)
 
 		if (minor < m->from || minor > m->to ||
 		    (m->free_threaded && !(rest.flags & PYOFF_FREE_THREADED)))
+			continue;
+		if (m->optional && offset == PYOFF_ABSENT)
 			continue;
 		if (!is_sane(m, offset, minor))
 			return false;
