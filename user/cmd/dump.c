@@ -223,7 +223,7 @@ static int dump(struct dump *d)
 			 "threads that run have no stack here: %s (krait doctor checks all "
 			 "that is needed)",
 			 d->no_interrupts.text);
-	if (fflush(stdout) || ferror(stdout)) {
+	if (fflush(stdout) || ferror(stdout) || d->writer.failed) {
 		if (errno == EPIPE)
 			return EXIT_CODE_OK;
 		log_error("dump", "cannot write: %s", strerror(errno));

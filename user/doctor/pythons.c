@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct pythons {
 struct look {
 	struct pythons *all;
 	pid_t pid;
+	bool done;
 };
 
 static int add_pid(pid_t pid, void *ctx)
@@ -57,6 +59,7 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	struct pythons *p = look->all;
 	const struct py_process *process = data && len >= sizeof(*process) ? data : NULL;
 
+	look->done = true;
 	if (!result)
 		p->good++;
 	else if (p->only || result == -ENOTSUP || result == -ENODATA ||
@@ -69,10 +72,10 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 static void look_at(struct pythons *p, struct look *looks)
 {
 	const __u64 end_ns = clock_monotonic_ns() + WAIT_NS;
+	int none[PROBE_FDS_MAX] = { -1, -1, -1 };
 
 	for (size_t i = 0; i < p->cnt; i++) {
 		const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = p->pids[i] };
-		int none[PROBE_FDS_MAX] = { -1, -1, -1 };
 		int err;
 
 		looks[i] = (struct look){ .all = p, .pid = p->pids[i] };
@@ -82,8 +85,12 @@ static void look_at(struct pythons *p, struct look *looks)
 	}
 	while (prober__pending(p->prober) && clock_monotonic_ns() < end_ns)
 		prober__wait(p->prober, 20);
-	for (size_t i = 0; i < p->cnt; i++)
+	for (size_t i = 0; i < p->cnt; i++) {
+		if (looks[i].done)
+			continue;
 		prober__forget(p->prober, &looks[i]);
+		on_looked(&looks[i], -ETIMEDOUT, NULL, 0, none);
+	}
 }
 
 static void say(const struct pythons *p)

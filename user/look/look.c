@@ -140,16 +140,21 @@ static const char *why_lost(enum reason reason)
 	}
 }
 
-/* The variables of a frame of the list, into the one named last. */
-static int take_locals(struct look_thread *t, const struct probe_threads *l, __u32 frame)
+/*
+ * The variables of a frame of the list, into the one named last. *next: those before it were of frames that came
+ * before; both are in the same order.
+ */
+static int take_locals(struct look_thread *t, const struct probe_threads *l, __u32 frame,
+		       __u32 *next)
 {
 	struct look_frame *f = &t->frames[t->frame_cnt - 1];
-	__u32 first = 0, end;
+	__u32 first = *next, end;
 
 	while (first < l->local_cnt && l->locals[first].frame < frame)
 		first++;
 	for (end = first; end < l->local_cnt && l->locals[end].frame == frame;)
 		end++;
+	*next = end;
 	if (first == end)
 		return 0;
 	f->locals = calloc(end - first, sizeof(*f->locals));
@@ -169,7 +174,7 @@ static int take_locals(struct look_thread *t, const struct probe_threads *l, __u
 
 /* From what the prober has found. */
 static int take_stack(struct look_thread *t, struct symbolizer *symbolizer,
-		      const struct probe_threads *l)
+		      const struct probe_threads *l, __u32 *next_local)
 {
 	const struct probe_thread *os = &t->os;
 	char mark[MARK_SIZE];
@@ -192,7 +197,7 @@ static int take_stack(struct look_thread *t, struct symbolizer *symbolizer,
 
 		err = name_frame(t, symbolizer, &l->frames[frame]);
 		if (!err && t->frame_cnt > named)
-			err = take_locals(t, l, frame);
+			err = take_locals(t, l, frame, next_local);
 	}
 	if (!err && reason_outcome(os->reason) == OUTCOME_TRUNCATED) {
 		mark_truncated(mark, os->reason);
@@ -226,6 +231,7 @@ static struct look_thread *thread_of(struct look_process *p, const struct probe_
 static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		     const struct probe_threads *l, bool again)
 {
+	__u32 next_local = 0;
 	int err = 0;
 
 	for (__u32 i = 0; i < l->thread_cnt && !err; i++) {
@@ -234,7 +240,7 @@ static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		if (!t)
 			continue;
 		t->os = l->threads[i];
-		err = take_stack(t, symbolizer, l);
+		err = take_stack(t, symbolizer, l, &next_local);
 	}
 	return err;
 }
