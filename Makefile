@@ -29,6 +29,8 @@ O ?= build-debug
 else
 O ?= build
 endif
+# Where the BPF programs are built: they are the same in each build of the user side.
+BPF_O ?= $(O)
 
 # bpftool is in /usr/sbin, which is not in everyone's path.
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -58,7 +60,7 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util worker walk object target replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import follow session look doctor cmd
+STAGES := util worker walk object target inject core replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import follow session look doctor top cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
@@ -70,10 +72,10 @@ BPF_TEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
 TWIN_SRC := $(sort $(wildcard tests/bpf/*.bpf.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
-BPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/bpf/%.o)
+BPF_OBJ := $(BPF_SRC:bpf/%.c=$(BPF_O)/bpf/%.o)
 TWIN_OBJ := $(TWIN_SRC:%.c=$(O)/%.o)
 TWIN_SKEL := $(TWIN_SRC:tests/bpf/%.bpf.c=$(O)/gen/%.skel.h)
-SKEL := $(if $(BPF_SRC),$(O)/gen/krait.skel.h)
+SKEL := $(if $(BPF_SRC),$(BPF_O)/gen/krait.skel.h)
 PROTO_SRC := $(wildcard user/*/*.proto)
 PROTO_HDR := $(PROTO_SRC:user/%.proto=$(O)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
@@ -94,7 +96,7 @@ WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializ
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
 
-PKGS := libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp
+PKGS := ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS))
 OPT := $(if $(DEBUG),-O0,-O2)
@@ -102,7 +104,7 @@ SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-f
 WARN_USER := $(WARN) -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wundef
 # Quoted includes only: user/ and bpf/ must not shadow system headers.
 DEFINES := -D_GNU_SOURCE -DKRAIT_VERSION='"$(VERSION)"' -DKRAIT_SRCDIR='"$(CURDIR)"' \
-	-iquote user -iquote bpf -iquote $(O)/gen
+	-iquote user -iquote bpf -iquote $(BPF_O)/gen -iquote $(O)/gen
 ALL_CFLAGS = -std=gnu11 $(OPT) -g $(WARN_USER) $(SAN_FLAGS) $(PKG_CFLAGS) $(DEFINES) \
 	$(CPPFLAGS) $(CFLAGS)
 TEST_CFLAGS := -iquote tests/unit -iquote tests/bpf
@@ -116,7 +118,7 @@ LIBS = $(PKG_LIBS) -lpthread -lm
 
 all: $(O)/krait ## build krait (the default)
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+$(BPF_O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
@@ -129,11 +131,11 @@ $(O)/tests/bpf/%.bpf.o: tests/bpf/%.bpf.c
 	$(Q)$(LLVM_STRIP) -g $@
 
 # All programs share one skeleton, so that they share maps and read-only data.
-$(O)/bpf/krait.bpf.o: $(BPF_OBJ)
+$(BPF_O)/bpf/krait.bpf.o: $(BPF_OBJ)
 	$(call say,BPFLINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(O)/gen/krait.skel.h: $(O)/bpf/krait.bpf.o
+$(BPF_O)/gen/krait.skel.h: $(BPF_O)/bpf/krait.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name krait_bpf > $@
@@ -160,11 +162,14 @@ $(O)/%.o: %.c
 
 $(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
 $(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS) | $(PROTO_HDR)
+$(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
+# It reads debug information of its own.
+$(O)/tests/unit/test_dwarf_layout.o: override private CFLAGS += -g
 
-# Built anew each time, so that the member of a removed source does not live on.
+# Built anew each time, so that objects of deleted sources do not linger in the archive.
 $(O)/libkrait.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
@@ -204,15 +209,19 @@ $(filter-out $(REPLAY_BIN),$(UNIT_BIN)) $(BPF_TEST_BIN): $(O)/%: $(O)/%.o $(O)/l
 RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 # A build within make check takes all CPUs, unless make was given a number of jobs.
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-ASAN = $(BUILD) SAN=address,undefined O=build-asan
+# Half the time of -O2 with all debug information, and what the sanitizers say still has its lines. gcc warns of other
+# things at -O1; what counts is what it says of the build that users get.
+ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-O1 CFLAGS='-g1 -Wno-format-truncation'
 # Line coverage by clang, whose counters are in files from the start: so those of workers count, too, which may
 # open none, and which are killed.
-COV = $(BUILD) O=build-cov CC='$(CLANG)' OPT=-O0 LDFLAGS=-fprofile-instr-generate \
+COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LDFLAGS=-fprofile-instr-generate \
 	CFLAGS='-fprofile-instr-generate=$(CURDIR)/build-cov/counts/%m%c.profraw -fcoverage-mapping \
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
+NOT_FUZZED := session look doctor
 # Fuzzers are linked with a library that clang has instrumented, in a build of its own.
-FUZZ = $(BUILD) O=build-fuzz CC='$(CLANG)' \
-	SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -Wno-error -Wno-missing-prototypes'
+# What follows processes and asks them is in no fuzzer.
+FUZZ = $(BUILD) O=build-fuzz BPF_O=$(O) CC='$(CLANG)' STAGES='$(filter-out $(NOT_FUZZED),$(STAGES))' \
+	SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g1 -Wno-error -Wno-missing-prototypes'
 
 build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
@@ -224,8 +233,9 @@ check: check-built ## every kind of test, in short: all that depends on the inte
 	+@$(FUZZ) build-fuzzers
 	@$(RUN) asan fuzz bpf e2e truth attack
 
-check-all: check-built build-unit ## check on every interpreter that is here, and unit tests as built, too; KRAIT_FULL=1: longer
+check-all: check-built build-unit ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
 	+@$(FUZZ) build-fuzzers
+	@scripts/wheels
 	@$(RUN) --all unit asan fuzz bpf e2e truth attack
 
 check-built:
@@ -276,8 +286,8 @@ $(O)/tests/bpf/verifier_stats: $(O)/tests/bpf/verifier_stats.o
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-verify: $(O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the BPF programs; UPDATE=1 accepts it
-	@UPDATE=$(UPDATE) scripts/verify $(O)/tests/bpf/verifier_stats $(O)/bpf/krait.bpf.o
+verify: $(BPF_O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the BPF programs; UPDATE=1 accepts it
+	@UPDATE=$(UPDATE) scripts/verify $(O)/tests/bpf/verifier_stats $(BPF_O)/bpf/krait.bpf.o
 
 bench: all ## krait beside other profilers: samples, truth, cost (20 min); B='--quick' and other options
 	@O=$(O) scripts/bench $(B)

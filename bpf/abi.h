@@ -57,6 +57,14 @@
 #define KRAIT_CFRAME_THREAD 384
 
 /*
+ * Parts (tasks and frames of their coroutines) of a chain of asyncio tasks before it is cut, and turns that it
+ * may take to find them: tasks.h. Of a task so many bytes are read.
+ */
+#define KRAIT_MAX_TASK_PARTS 256
+#define KRAIT_MAX_TASK_STEPS 1024
+#define KRAIT_TASK_WINDOW 64
+
+/*
  * A process is its pid and its start, ns on the boot clock. /proc has the start only in ticks of 10 ms:
  * a whole number of ticks stands for any start within that tick.
  */
@@ -92,6 +100,26 @@ struct binary_key {
 _Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
 
 #include "record.h"
+
+/*
+ * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Written by user
+ * space only (session/task_layouts.h), of the table that the process publishes. Of a task the offsets count from
+ * window_at on.
+ */
+struct task_layout {
+	__u64 start_ns; /* of the process: see same_start() */
+	__u32 running_task; /* in the thread state */
+	__u32 window_at; /* in a task */
+	__u8 name, awaited_by, is_task, awaited_by_is_set, coro;
+	__u8 gen_iframe; /* PyGenObject */
+	__u8 gen_state; /* of it, counted from FRAME_HEAD bytes before gen_iframe */
+	__u8 set_used; /* PySetObject: used, mask, table */
+	__u8 frame_stackpointer; /* _PyInterpreterFrame */
+	__u8 yield_depth; /* bytes from there down to what is awaited */
+	/* gi_frame_state, Include/internal/pycore_frame.h */
+	__s8 state_first, state_yield_from, state_locked, state_executing, state_ended, state_last;
+};
+_Static_assert(sizeof(struct task_layout) == 32, "struct task_layout is shared with BPF");
 
 enum proc_flag {
 	/* Read a fingerprint of every code object: its address alone does not identify it. */
@@ -274,10 +302,11 @@ enum counter {
 /* What the timers of one CPU have done for one perf event; the kernel writes it. */
 struct tick {
 	__u64 grid_ns; /* when the last one was due: tick.h */
+	__u64 period_ns; /* of the timer, then */
 	__u64 delivered; /* whatever ran there */
 	__u64 missed;
 	__u64 missed_here; /* of them those right before one that hit a process in procs */
 };
-_Static_assert(sizeof(struct tick) == 32, "struct tick is shared with BPF");
+_Static_assert(sizeof(struct tick) == 40, "struct tick is shared with BPF");
 
 #endif /* KRAIT_ABI_H */

@@ -61,20 +61,15 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 		*word = 0;
 }
 
-/* One frame of the sample: its fingerprint, and a snapshot if it is new. 1 when all are done. */
-static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
+/* The fingerprint of a frame's code object, and a snapshot if it is new. */
+static __always_inline void describe_frame(struct scratch *s, const struct py_offsets *off,
+					   struct frame *f)
 {
 	struct describer *d = &s->describer;
-	__u32 index = d->index;
-	struct frame *f;
 	__u64 key, *word;
 
-	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
-		return 1;
-	d->index = index + 1;
-	f = &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)];
-	if (!f->code_addr)
-		return 0;
+	if (!f->code_addr || task_part_is_name(f))
+		return;
 	if (!f->fingerprint) {
 		key = describer_key(d, f->code_addr, d->generation);
 		word = code_word(&fingerprints, key);
@@ -83,6 +78,18 @@ static __always_inline int describe_step(struct scratch *s, const struct py_offs
 	}
 	if (f->fingerprint && d->left && d->bytes)
 		define_code(s, off, f);
+}
+
+/* One frame of the sample. 1 when all are done. */
+static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
+{
+	struct describer *d = &s->describer;
+	__u32 index = d->index;
+
+	if (index >= d->frame_cnt || index >= KRAIT_MAX_FRAMES)
+		return 1;
+	d->index = index + 1;
+	describe_frame(s, off, &s->frames[masked(index, KRAIT_MAX_FRAMES - 1)]);
 	return 0;
 }
 

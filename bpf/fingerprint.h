@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fingerprint.h - tells two code objects at the same address apart.
+ * fingerprint.h - distinguishes code objects that lie at the same address one after the other.
  *
  * The pointers to qualname, filename and line table, the first line and (from 3.12 on) co_version,
  * mixed to 32 bits. The

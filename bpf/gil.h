@@ -56,20 +56,30 @@ static __always_inline bool is_collecting(const struct gil *gil, const struct py
 	return addr && !read_from(gil, &collecting, sizeof(collecting), addr) && collecting;
 }
 
+/* The frame in which that is: of the thread that does it. 0 where that is not known. */
+static __always_inline __u64 collecting_frame(const struct gil *gil, const struct py_offsets *off,
+					      __u64 interp_addr)
+{
+	__u64 frame_addr = 0;
+
+	if (!interp_addr || off->interp.gc_frame == PYOFF_ABSENT ||
+	    read_from_u64(gil, &frame_addr, interp_addr + off->interp.gc_frame))
+		return 0;
+	return frame_addr;
+}
+
 #ifdef __bpf__
 /*
  * What the thread of the record does with the GIL. In a free-threaded build there is none, unless a module has
  * made the interpreter enable it.
  */
 static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
-				     struct gil *ret)
+				     const struct py_offsets *off, struct gil *ret)
 {
 	struct record_sample *record = &s->record;
-	__u32 layout = proc->layout;
-	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
 
 	ret->addr = 0;
-	if (!off || find_gil(off, proc->runtime_addr, record->interp_addr, ret)) {
+	if (find_gil(off, proc->runtime_addr, record->interp_addr, ret)) {
 		ret->addr = 0;
 		return;
 	}

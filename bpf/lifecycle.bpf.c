@@ -128,6 +128,7 @@ static __always_inline int put_proc(__u32 pid, const struct proc_info *proc)
 
 	if (!books)
 		return -1;
+	books->pids[pids_place(pid)] = 1;
 	if (old) {
 		move_proc(books, old->owner, proc->owner);
 		return bpf_map_update_elem(&procs, &pid, proc, BPF_ANY) ? -1 : 0;
@@ -254,6 +255,18 @@ static __always_inline void copy_space(__u32 parent_pid, __u32 pid, __u64 start_
 	bpf_map_update_elem(&unwind_procs, &pid, &proc, BPF_ANY);
 }
 
+/* And what it publishes. */
+static __always_inline void copy_task_layout(__u32 parent_pid, __u32 pid, __u64 start_ns)
+{
+	struct task_layout *old = bpf_map_lookup_elem(&task_layouts, &parent_pid), layout;
+
+	if (!old)
+		return;
+	layout = *old;
+	layout.start_ns = start_ns;
+	bpf_map_update_elem(&task_layouts, &pid, &layout, BPF_ANY);
+}
+
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -272,6 +285,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc = *known;
 	begin_task(&record, child, RECORD_FORK);
 	copy_space(parent_pid, pid, record.start_ns);
+	copy_task_layout(parent_pid, pid, record.start_ns);
 	proc.start_ns = record.start_ns;
 	proc.owner = record.owner;
 	proc.dropped = 0;

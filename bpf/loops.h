@@ -18,6 +18,23 @@ struct loop_ctx {
 	const struct py_offsets *off;
 };
 
+/* many: the page is worth reading for more than this. */
+static __always_inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr,
+				     bool many)
+{
+	struct scratch *s = (void *)w - __builtin_offsetof(struct scratch, walker);
+	struct pages *p = &s->native.stack;
+
+	if (!pages_may_have(addr, size))
+		return read_user(window, size, addr);
+	if (!pages_has(p, addr)) {
+		if ((!pages_is_asked(p, addr) && !many) || unwind_fill_apart(s->index, addr))
+			return read_user(window, size, addr);
+	}
+	pages_window(p, window, size, addr);
+	return 0;
+}
+
 static long thread_loop(__u32 index, void *data)
 {
 	struct loop_ctx *c = data;
@@ -32,12 +49,32 @@ static long walk_loop(__u32 index, void *data)
 	return walk_step(&c->s->walker, c->off, c->s->frames);
 }
 
-/* One native frame, behind the Python frames and the native frames before it. 1 when it is over. */
+/* Frames that are as in the walk before, at one go. */
+#define NATIVE_RUN 32
+
+/* Room for a native frame, behind the Python frames and the native frames before it; or NULL. */
+static __always_inline struct native_frame *native_room(struct scratch *s)
+{
+	return (struct native_frame *)section_room(s, NATIVE_WORDS * s->native.cnt, NATIVE_WORDS);
+}
+
+/* One native frame, or a run of them. 1 when it is over. */
 static __always_inline int native_next(struct scratch *s)
 {
-	__u64 *room = section_room(s, NATIVE_WORDS * s->native.cnt, NATIVE_WORDS);
+	struct native_frame *room;
 
-	return room ? unwind_step(&s->native, (struct native_frame *)room) : 1;
+	for (int i = 0; i < NATIVE_RUN; i++) {
+		int ret;
+
+		room = native_room(s);
+		ret = room ? unwind_follow(&s->native, room) : 1;
+		if (ret > 0)
+			return 1;
+		if (ret < 0)
+			break;
+	}
+	room = native_room(s);
+	return room ? unwind_step(&s->native, room) : 1;
 }
 
 static long describe_loop(__u32 index, void *data)
@@ -45,6 +82,46 @@ static long describe_loop(__u32 index, void *data)
 	struct loop_ctx *c = data;
 
 	return describe_step(c->s, c->off);
+}
+
+/* One turn along the chain of tasks, behind what the record has already. 1 when it is over. */
+static __always_inline int tasks_next(struct scratch *s, const struct py_offsets *off,
+				      const struct task_layout *l)
+{
+	struct task_walk *t = &s->tasks;
+	__u64 *out = section_room(s, FRAME_WORDS * t->cnt, FRAME_WORDS);
+	__u64 *part = section_room(s, FRAME_WORDS * t->task_at, FRAME_WORDS);
+
+	if (!out || !part)
+		return 1;
+	return task_step(t, &s->walker, off, l, (struct frame *)out, (struct frame *)part);
+}
+
+/* A step has many ways through it: as a global function it is verified once. */
+__weak __noinline int bounded_task_step(__u32 memory, __u32 layout)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+	const struct task_layout *l;
+	__u32 pid;
+
+	if (!s || !off)
+		return 1;
+	pid = s->record.pid;
+	l = bpf_map_lookup_elem(&task_layouts, &pid);
+	return l ? tasks_next(s, off, l) : 1;
+}
+
+struct task_loop_ctx {
+	struct loop_ctx c;
+	const struct task_layout *l;
+};
+
+static long task_loop(__u32 index, void *data)
+{
+	struct task_loop_ctx *t = data;
+
+	return tasks_next(t->c.s, t->c.off, t->l);
 }
 
 /*
@@ -88,6 +165,13 @@ __weak __noinline int unwind_look_up_apart(__u32 memory, __u64 ip)
 	return s ? unwind_look_up(&s->native, ip) : -1;
 }
 
+__weak __noinline int unwind_fill_apart(__u32 memory, __u64 addr)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+
+	return s ? pages_fill(&s->native.stack, addr) : -1;
+}
+
 __weak __noinline int bounded_native_step(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -112,6 +196,7 @@ __weak __noinline int native_enter(__u32 memory, __u64 start_ns)
 	s->native.epoch = unwind_epoch();
 	s->native.context = memory;
 	unwind_enter(&s->native, unwind_space_of(s->record.pid, start_ns));
+	unwind_find_trail(&s->native);
 	return 0;
 }
 
@@ -119,11 +204,14 @@ __weak __noinline int native_enter(__u32 memory, __u64 start_ns)
 __weak __noinline int native_leave(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
+	bool valid;
 
 	if (!s)
 		return -1;
+	valid = unwind_epoch() == s->native.epoch;
+	unwind_leave_trail(&s->native, valid);
 	s->record.native_reason = s->native.reason;
-	if (unwind_epoch() != s->native.epoch) {
+	if (!valid) {
 		s->record.native_reason = NATIVE_CHANGED;
 		s->native.cnt = 0;
 	}
@@ -222,6 +310,22 @@ static __always_inline void describe_frames(struct loop_ctx *c, struct proc_info
 		}
 	}
 	describe_settle(c->s, proc);
+}
+
+static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout,
+				       const struct task_layout *l, bool has_loop)
+{
+	struct task_loop_ctx t = { *c, l };
+	__u32 memory = c->s->index;
+
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_TASK_STEPS, task_loop, &t, 0);
+		return;
+	}
+	for (int i = 0; i < KRAIT_MAX_TASK_STEPS; i++) {
+		if (bounded_task_step(memory, layout))
+			return;
+	}
 }
 
 /* From s->native on, into the record. */

@@ -72,6 +72,9 @@ const volatile bool want_native __weak = true, want_kernel __weak = true;
 /* What a thread does with the GIL is read, too. */
 const volatile bool want_states __weak = false;
 
+/* The tasks that await the one that a thread runs are taken, too. */
+const volatile bool want_tasks __weak = true, want_task_names __weak = true;
+
 /* The kernel has bpf_task_pt_regs() (5.15+). */
 const volatile bool has_task_regs __weak = false;
 

@@ -50,6 +50,7 @@ struct py_offsets {
 		__s32 id, next, threads_head, code_object_generation;
 		__s32 gil; /* pointer to the one that this interpreter uses, from 3.12 on */
 		__s32 gc_collecting; /* from 3.9 on */
+		__s32 gc_frame; /* pointer to the frame in which garbage is being collected (3.15) */
 	} interp; /* PyInterpreterState */
 	struct {
 		__s32 prev, next, interp, current_frame, base_frame;
@@ -77,7 +78,7 @@ struct py_offsets {
 		__s32 ob_size, ob_sval;
 	} bytes; /* PyBytesObject */
 };
-_Static_assert(sizeof(struct py_offsets) == 208, "struct py_offsets is shared with BPF");
+_Static_assert(sizeof(struct py_offsets) == 212, "struct py_offsets is shared with BPF");
 
 /*
  * struct _gil_runtime_state, the same in 3.8 to 3.15 (Include/internal/pycore_gil.h): [int enabled, where

@@ -16,6 +16,14 @@ struct {
 	__type(value, struct proc_info);
 } procs SEC(".maps") __weak;
 
+/* Of the processes that publish where their asyncio tasks are: tasks.h. Sized by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* host tgid */
+	__type(value, struct task_layout);
+} task_layouts SEC(".maps") __weak;
+
 /* Which uid is which owner, and what each takes up: share.h. Mapped by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

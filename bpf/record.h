@@ -151,8 +151,36 @@ enum record_section {
 	SECTION_NATIVE, /* struct native_frame, leaf first */
 	SECTION_KERNEL, /* __u64: addresses, leaf first */
 	SECTION_WAIT, /* struct wait_facts, of time off the CPU: one */
+	SECTION_INTERP, /* struct interp_facts, where states are asked for: one */
+	SECTION_TASKS, /* struct frame: tasks and their suspended frames, see tasks.h */
 	SECTION_CNT
 };
+
+/* What a task's part of a chain says of it (tasks.h). */
+enum task_note {
+	TASK_LIVE = 1 << 0, /* its coroutine runs: its frames are the thread's own */
+	TASK_NO_COROUTINE =
+		1 << 1, /* it runs something that is no coroutine of the interpreter's: no frames */
+	TASK_FRAMES = 1 << 2, /* frames of its coroutines are missing: memory that is not present */
+	/* The chain ends here, and need not: */
+	TASK_TORN = 1 << 3, /* changed at that very moment, or not present */
+	TASK_CYCLE = 1 << 4, /* tasks await each other in a circle */
+	TASK_LIMIT = 1 << 5, /* KRAIT_MAX_TASK_PARTS */
+};
+#define TASK_WAITERS_MAX 65535
+
+/*
+ * Behind a task's part may be parts of its name: code_addr is TASK_NAME_TEXT with TASK_NAME_PART bytes of ASCII
+ * (frame_addr on; NUL ends it), or TASK_NAME_NUMBER with the number in frame_addr: "Task-7" was never asked for.
+ */
+#define TASK_NAME_TEXT 1
+#define TASK_NAME_NUMBER 2
+#define TASK_NAME_PART 16
+#define TASK_NAME_PARTS 3
+static inline int task_part_is_name(const struct frame *part)
+{
+	return part->code_addr == TASK_NAME_TEXT || part->code_addr == TASK_NAME_NUMBER;
+}
 
 /* What the kernel knows of a wait that is over, or of one that lasts: user space makes a state of it. */
 struct wait_facts {
@@ -172,6 +200,24 @@ enum wait_flag {
 	WAIT_IO = 1 << 0, /* the kernel counts it as waiting for a disk */
 	WAIT_HAS_SYSCALL = 1 << 1, /* syscall and args are known */
 	WAIT_GIL = 1 << 2, /* args[0] lies in the interpreter's GIL */
+	WAIT_GIL_LOCKED =
+		1 << 3, /* and somebody had it as the thread came back: it will wait again */
+	WAIT_WORLD = 1 << 4, /* free-threaded: another thread has stopped all others */
+	WAIT_SECTION =
+		1 << 5, /* free-threaded: for an object's lock, at the begin of a critical section */
+};
+
+/* What the thread's interpreter was at. */
+struct interp_facts {
+	__u64 gil_addr; /* which GIL it uses; 0 unknown, or none */
+	__u64 gc_frame_addr; /* the frame in which garbage is being collected; 0 unknown, or none is */
+	__u32 flags; /* enum interp_flag */
+	__u32 pad_;
+};
+_Static_assert(sizeof(struct interp_facts) == 24, "struct interp_facts is shared with BPF");
+
+enum interp_flag {
+	INTERP_EXCEPTION = 1 << 0, /* the thread handles an exception, or one is on its way */
 };
 
 /* Size of one element. */
@@ -186,6 +232,10 @@ static inline __u32 section_unit(enum record_section section)
 		return sizeof(__u64);
 	case SECTION_WAIT:
 		return sizeof(struct wait_facts);
+	case SECTION_INTERP:
+		return sizeof(struct interp_facts);
+	case SECTION_TASKS:
+		return sizeof(struct frame);
 	case SECTION_CNT:
 		break;
 	}
@@ -215,11 +265,11 @@ struct record_sample {
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */
 	__u8 native_reason; /* enum native_reason */
-	__u8 pad_[3];
+	__u8 pad_[7];
 	__u16 cnt[SECTION_CNT]; /* elements of each section */
 	char comm[16]; /* of the thread */
 };
-_Static_assert(sizeof(struct record_sample) == 120, "struct record_sample is shared with BPF");
+_Static_assert(sizeof(struct record_sample) == 128, "struct record_sample is shared with BPF");
 _Static_assert(KRAIT_MAX_FRAMES < 1 << 16 && KRAIT_ANCHOR_FRAMES < 1 << 16, "counted in a __u16");
 
 enum sample_flag {
@@ -300,8 +350,8 @@ struct record_task {
 _Static_assert(sizeof(struct record_task) == 80, "struct record_task is shared with BPF");
 
 /*
- * Reports of mappings that one image of a process may make. One with a thousand libraries makes two
- * thousand; whoever makes more maps code for a living, and is looked at from time to time instead.
+ * The limit of mapping reports for one image of a process. A process with a thousand libraries makes two thousand;
+ * one that makes more maps code all the time, and is looked at from time to time instead.
  */
 #define MMAPS_MAX 4096
 

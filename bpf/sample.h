@@ -18,6 +18,7 @@
 #include "read.h"
 #include "thread.h"
 #include "walk.h"
+#include "tasks.h"
 #include "anchor.h"
 #include "codedef.h"
 #include "rows.h"
@@ -55,7 +56,10 @@ struct trigger {
 #include "python_stack.h"
 #include "native_stack.h"
 #include "gil.h"
+#include "exception.h"
+#include "nogil.h"
 #include "wait.h"
+#include "task_chain.h"
 
 static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
 					 const struct proc_info *proc, struct task_struct *task)
@@ -159,6 +163,37 @@ static __always_inline struct proc_info *tracked_process(void)
 	return same_start(process_start_ns(task), proc->start_ns) ? proc : NULL;
 }
 
+/* What the thread was at, beside its stack. Free-threaded builds have no GIL, but all else. */
+static __always_inline void take_state(struct scratch *s, const struct proc_info *proc,
+				       struct gil *gil)
+{
+	struct record_sample *record = &s->record;
+	__u32 layout = proc->layout;
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+
+	if (!off)
+		return;
+	take_gil(s, proc, off, gil);
+	s->interp.gil_addr = gil->addr;
+	s->interp.gc_frame_addr =
+		record->flags & SAMPLE_GC ? collecting_frame(gil, off, record->interp_addr) : 0;
+	s->interp.flags = has_exception(gil, off, record->tstate_addr) ? INTERP_EXCEPTION : 0;
+	s->interp.pad_ = 0;
+	s->waits = nogil_wait(gil, off, record->tstate_addr);
+}
+
+/* Behind the other sections. */
+static __always_inline void put_interp(struct scratch *s)
+{
+	struct interp_facts *to =
+		(void *)section_room(s, 0, sizeof(struct interp_facts) / sizeof(__u64));
+
+	if (!to)
+		return;
+	*to = s->interp;
+	section_append(&s->record, SECTION_INTERP, 1);
+}
+
 /* proc: what tracked_process() has found. */
 static __always_inline void take_sample(const struct trigger *t, struct proc_info *proc)
 {
@@ -177,12 +212,21 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		return;
 	}
 	begin_record(&s->record, t, proc, task);
+	pages_begin(&s->native.stack);
 	settle_python(s, take_python(s, proc, task, t->has_loop));
 	take_native_and_kernel(t, s, task);
-	if (want_states && reason_outcome(s->record.reason) != OUTCOME_LOST)
-		take_gil(s, proc, &gil);
+	if (want_states) {
+		s->interp = (struct interp_facts){};
+		s->waits = 0;
+		if (reason_outcome(s->record.reason) != OUTCOME_LOST)
+			take_state(s, proc, &gil);
+	}
 	if (t->wait)
 		take_wait(t->wait, s, task, &gil);
+	if (want_states)
+		put_interp(s);
+	if (want_tasks && reason_outcome(s->record.reason) != OUTCOME_LOST)
+		take_tasks(t, s, proc);
 	emit_record(s, proc, counts);
 	give_back_thread_maps(s);
 	scratch_give_back(s);

@@ -26,6 +26,9 @@ const volatile bool several_events = false;
 /* A bit for each perf event that is a clock whose every tick comes here. */
 const volatile __u32 clock_events = 0;
 
+/* A tick that comes stands for those before it, too, that never did: where time on a CPU is to be whole. */
+const volatile bool make_up_ticks = false;
+
 /* Notes the tick; NULL where the event is none that ticks, or not every tick comes here. */
 static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 period_ns,
 					      __u64 *ret_missed)
@@ -41,8 +44,12 @@ static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 p
 	return tick;
 }
 
+/* Clocks whose rate user space changes all the time: what a sample stands for, on average; 0: there are none. */
+const volatile __u64 jitter_period_ns = 0;
+
 static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool has_loop)
 {
+	__u64 period = jitter_period_ns ? jitter_period_ns : ctx->sample_period;
 	__u64 now_ns = bpf_ktime_get_ns(), missed;
 	struct proc_info *proc;
 	struct tick *tick;
@@ -61,7 +68,7 @@ static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool has_lo
 		&(struct trigger){
 			.ctx = ctx,
 			.now_ns = now_ns,
-			.period = ctx->sample_period,
+			.period = make_up_ticks ? period * (missed + 1) : period,
 			.event = index,
 			.context = CONTEXT_EVENT,
 			.in_kernel = !MODE_IS_USER(context_reg(ctx, REG_MODE)),

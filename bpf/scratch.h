@@ -17,6 +17,8 @@
 #ifndef KRAIT_SCRATCH_H
 #define KRAIT_SCRATCH_H
 
+#define FRAME_WORDS (sizeof(struct frame) / sizeof(__u64))
+
 struct scratch {
 	__u32 taken;
 	__u32 index; /* of this memory in the map */
@@ -28,11 +30,16 @@ struct scratch {
 	struct describer describer;
 	struct record_code code;
 	struct native_walk native;
+	struct task_walk tasks;
 	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
+	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
+	__u32 pad_;
+	struct interp_facts interp; /* of the sample, until the sections before it are there */
 	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
 	/* Room behind the frames: other sections follow them wherever they end. */
-	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8];
+	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8 +
+		   sizeof(struct interp_facts) / 8 + FRAME_WORDS * KRAIT_MAX_TASK_PARTS];
 };
 
 /*

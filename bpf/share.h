@@ -77,12 +77,24 @@ struct owner_use {
 	__u64 pad_;
 };
 
+#define SHARE_PIDS 32768U
+
 /* The one value of the map owners. */
 struct owner_books {
 	struct owner_table table;
 	__s64 procs; /* Σ use[].procs */
 	struct owner_use use[OWNER_CNT];
+	/*
+	 * By pids_place(): a process with such a pid was in procs. Written before the entry is, never cleared: so that
+	 * of most others a program at the scheduler's switch knows by one byte that there is nothing to do.
+	 */
+	__u8 pids[SHARE_PIDS];
 };
+
+static inline __u32 pids_place(__u32 pid)
+{
+	return pid % SHARE_PIDS;
+}
 
 /* What a record of that size takes up in the ring buffer: a header of its own, and whole words. */
 static inline __u64 share_ring_bytes(__u64 size)

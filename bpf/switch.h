@@ -12,8 +12,8 @@
  * A CPU that has spent too much on stacks makes the period longer, by powers of two: that changes how many
  * stacks there are, not what they add up to. Built for the host, too.
  *
- * Must hold: on each CPU stacks take no more than one part in SWITCH_SHARE of the time, but for the first
- * moments of a burst; what is taken does not depend on what has not yet happened.
+ * Must hold: on each CPU switches and their stacks take no more than one part in SWITCH_SHARE of the time, but for the
+ * first moments of a burst, and where the switches alone, with the quarter that stacks keep, are more; what is taken does not depend on what has not yet happened.
  */
 #ifndef KRAIT_SWITCH_H
 #define KRAIT_SWITCH_H
@@ -24,17 +24,19 @@
 #define SWITCH_PERIOD_SHIFT_MAX 30
 /* The distance to a thread's next point, in parts of a period. */
 #define SWITCH_UNIT_SHIFT 20
-/* 1/64 of the time: 1.6 %. */
-#define SWITCH_SHARE 64
+/* 1/50 of the time: 2 %, stacks and all. */
+#define SWITCH_SHARE 50
+/* What a switch of a tracked thread costs without a stack (docs/MEASUREMENTS.md); it leaves stacks a quarter. */
+#define SWITCH_FIXED_NS 150
 /* The period is reviewed that often, and at once where the whole window's share is spent. */
 #define SWITCH_WINDOW_NS 16777216ULL
 
 /* What one CPU has spent. */
 struct switch_budget {
 	__u64 window_ns; /* when it began */
-	__u64 spent_ns; /* in it */
+	__u64 spent_ns; /* in it, on stacks */
 	__u32 shift; /* the period is that many times twice the shortest one */
-	__u32 pad_;
+	__u32 switches; /* in it */
 };
 
 /* A stack was taken. What takes longer than any walk was interrupted, or the machine was away. */
@@ -45,20 +47,32 @@ static __always_inline void switch_spend(struct switch_budget *b, __u64 cost_ns)
 	b->spent_ns += cost_ns < most_ns ? cost_ns : most_ns;
 }
 
-static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
+/* What is left for stacks of a window's share. */
+static __always_inline __u64 switch_room(const struct switch_budget *b)
 {
 	__u64 share_ns = SWITCH_WINDOW_NS / SWITCH_SHARE;
+	__u64 fixed_ns = (__u64)b->switches * SWITCH_FIXED_NS;
 
-	if (b->spent_ns >= share_ns) {
+	return fixed_ns < share_ns * 3 / 4 ? share_ns - fixed_ns : share_ns / 4;
+}
+
+/* At every switch of a tracked thread. */
+static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
+{
+	__u64 room_ns = switch_room(b);
+
+	b->switches++;
+	if (b->spent_ns >= room_ns) {
 		if (b->shift < SWITCH_PERIOD_SHIFT_MAX - SWITCH_PERIOD_SHIFT_MIN)
 			b->shift++;
 	} else if (now_ns - b->window_ns < SWITCH_WINDOW_NS) {
 		return;
-	} else if (b->shift && b->spent_ns < share_ns * 2 / 5) {
+	} else if (b->shift && b->spent_ns < room_ns * 2 / 5) {
 		b->shift--; /* twice as many fit, and some more: it does not go up and down */
 	}
 	b->window_ns = now_ns;
 	b->spent_ns = 0;
+	b->switches = 0;
 }
 
 /* The shortest period for a threshold: the power of two that is not longer. */
@@ -102,8 +116,30 @@ static __always_inline __u32 switch_units(__u64 length_ns, __u32 shift, __u32 ra
 }
 
 /*
+ * Does what becomes of the wait depend on chance? Of few it does: most fall between two points, and random numbers are
+ * the dearest part of a switch.
+ */
+static __always_inline bool switch_wants_chance(const struct switch_point *p, __u64 length_ns,
+						__u32 shift)
+{
+	if (length_ns >= 1ULL << shift)
+		return false;
+	return shift > SWITCH_UNIT_SHIFT || switch_units(length_ns, shift, 0) >= p->left;
+}
+
+/* The next of a CPU's random numbers: splitmix64, which needs no call of the kernel. */
+static __always_inline __u64 switch_chance(__u64 *state)
+{
+	__u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/*
  * A wait is over. The nanoseconds that its stack stands for, 0 where it gets none. shift: of the period, at most
- * SWITCH_PERIOD_SHIFT_MAX. p: of its thread. random: any 64 bits.
+ * SWITCH_PERIOD_SHIFT_MAX. p: of its thread. random: any 64 bits, where switch_wants_chance().
  */
 static __always_inline __u64 switch_period(struct switch_point *p, __u64 length_ns, __u32 shift,
 					   __u64 random)

@@ -22,8 +22,9 @@ static __always_inline __u64 tick_missed(struct tick *t, __u64 now_ns, __u64 per
 	if (period_ns < TICK_NS_MIN)
 		period_ns = TICK_NS_MIN;
 	t->delivered++;
-	if (!t->grid_ns || passed < period_ns) {
-		/* The first one, or the grid is earlier than it seemed. */
+	if (!t->grid_ns || passed < period_ns || period_ns != t->period_ns) {
+		/* The first one, or the grid is earlier than it seemed, or is another one. */
+		t->period_ns = period_ns;
 		t->grid_ns = now_ns;
 		return 0;
 	}

@@ -57,8 +57,11 @@ static __always_inline void take_wait_gil(struct wait_facts *w, const struct gil
 	if (!gil->addr)
 		return;
 	w->gil_holder_addr = gil->holder_addr;
-	if (w->syscall >= 0 && w->args[0] - gil->addr < gil->size)
-		w->flags |= WAIT_GIL;
+	if (w->syscall < 0 || w->args[0] - gil->addr >= gil->size)
+		return;
+	w->flags |= WAIT_GIL;
+	if (gil->locked)
+		w->flags |= WAIT_GIL_LOCKED;
 }
 
 /* Behind the other sections. task: the current one. */
@@ -79,6 +82,8 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 	};
 	note_syscall(w, task, task_saved_regs(task, has_task_regs), s->regs);
 	take_wait_gil(w, gil);
+	if (want_states && w->syscall >= 0)
+		w->flags |= (__u8)s->waits;
 	section_append(&s->record, SECTION_WAIT, 1);
 }
 

@@ -42,6 +42,7 @@
 #define KRAIT_WALK_H
 
 #define TAG_BITS 7ULL
+#define FRAME_HEAD 8
 
 /* As ANCHOR_CHECK in anchor.h: the model test shows what each is good for. */
 #ifndef WALK_CHECK
@@ -86,6 +87,8 @@ struct walker {
 	__u32 chain_cnt;
 	__u32 pad_;
 	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
+	__u8 frame_head
+		[FRAME_HEAD]; /* what lies before a frame that is a part of its generator: tasks.h */
 	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
 	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
@@ -123,6 +126,16 @@ static __always_inline void walk_begin_cframe(struct walker *w, __u64 tstate_add
 	w->cframe_addr = cframe_addr;
 	w->cframe_previous_addr = cframe_previous_addr;
 }
+
+/* What frames and activations lie in. In the kernel, where the thread is interrupted, by pages (loops.h). */
+#ifdef __bpf__
+static int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool many);
+#else
+static inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool many)
+{
+	return read_from(w, window, size, addr);
+}
+#endif
 
 static __always_inline int walk_end(struct walker *w, __u32 reason)
 {
@@ -291,7 +304,7 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 
 	if (!addr || addr & TAG_BITS)
 		return walk_end(w, REASON_BAD_FRAME);
-	if (read_from(w, w->cframe_window, KRAIT_CFRAME_WINDOW, addr))
+	if (walk_read(w, w->cframe_window, KRAIT_CFRAME_WINDOW, addr, true))
 		return walk_end(w, REASON_FRAME_FAULT);
 	if (window_u64(w->cframe_window, off->cframe.current_frame, CFRAME_WINDOW_MASK) !=
 	    w->next_addr)
@@ -330,7 +343,7 @@ static __always_inline int walk_read_frame(struct walker *w, const struct py_off
 {
 	if (off->frame_kind == PY_FRAME_OBJECT)
 		return read_from(w, w->frame_window, KRAIT_OLD_FRAME_WINDOW, addr);
-	return read_from(w, w->frame_window, KRAIT_FRAME_WINDOW, addr);
+	return walk_read(w, w->frame_window, KRAIT_FRAME_WINDOW, addr, false);
 }
 
 /* Whether the frame in the window, which is at addr, is a part of its own frame object: the member frame_obj is

@@ -10,6 +10,7 @@ import time
 
 import profilers  # makes the harness of the end-to-end tests known
 import harness as h
+import compare
 import measure
 import plan
 import results
@@ -23,9 +24,13 @@ def arguments():
         description="Runs krait beside every other profiler that is there, on the same targets, "
                     "and shows what each delivers and costs. Asserts nothing.",
         epilog="Targets: " + "; ".join("%s (%s)" % (w.name, w.what) for w in plan.WORKLOADS) + ".")
+    parser.add_argument("--what", choices=sorted(compare.NAMES), metavar="NAME",
+                        help="another comparison instead, with a table of its own: " +
+                        "; ".join("%s (%s)" % pair for pair in compare.NAMES.items()))
     parser.add_argument("--quick", action="store_true", help="some minutes: few targets, one round")
     parser.add_argument("--target", action="append", default=[], metavar="NAME",
-                        help="only this one; may be given several times")
+                        help="only this one (with --what native: those with this in their names); may be given "
+                             "several times")
     parser.add_argument("--rate", action="append", default=[], type=int, metavar="HZ",
                         help="only this one, of all targets; may be given several times")
     parser.add_argument("--rival", action="append", metavar="NAME",
@@ -37,13 +42,16 @@ def arguments():
     parser.add_argument("--compare", metavar="OLD.json", help="also show what has become worse")
     parser.add_argument("--results", metavar="FILE.json", help="show these, measure nothing")
     parser.add_argument("--page", nargs="?", const=True, metavar="FILE.json",
-                        help="put the tables into docs/MEASUREMENTS.md, those of that file if there is one")
+                        help="put the tables into docs/MEASUREMENTS.md, those of that file if there is one; "
+                             "those of --quick have a place of their own")
     options = parser.parse_args()
     if isinstance(options.page, str):
         options.results = options.page
     names = [w.name for w in plan.WORKLOADS]
+    if options.what not in (None, "native") and options.target:
+        parser.error("--target is not for --what " + options.what)
     for target in options.target:
-        if target not in names:
+        if target not in names and not options.what:
             parser.error("no target %r; there are %s" % (target, ", ".join(names)))
     options.seconds = options.seconds or (1.0 if options.quick else 1.5)
     options.rounds = options.rounds or (1 if options.quick else 3)
@@ -114,7 +122,8 @@ def measure_all(options, pythons, document, save):
         save()
 
 
-def measured(options):
+def begin():
+    """All interpreters; from now on, profilers can be started."""
     pythons = h.all_interpreters()
     # A shell's background job ignores it, and so would all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -122,6 +131,21 @@ def measured(options):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("krait: bench: terminated"))
     root = next((p.root for p in pythons if p.minor == "3.15" and p.root != "/"), "/")
     profilers.private_proc(root)
+    return pythons
+
+
+def compared(options):
+    """Another comparison: printed, and put into the page if that is asked for."""
+    pythons = begin()
+    text = compare.run(options.what, dict(conditions(options, {}), now=now, load=load), pythons,
+                       options.target)
+    print(text)
+    if options.page:
+        compare.put_into_page(options.what, text)
+
+
+def measured(options):
+    pythons = begin()
     everyone = [p for p in profilers.all_profilers() if wanted(options)(p)]
     there = {p.name: p.version for p in everyone if p.available(pythons)}
     document = {"conditions": conditions(options, there), "runs": [],
@@ -164,6 +188,8 @@ def read(path):
 
 def main():
     options = arguments()
+    if options.what:
+        return compared(options)
     document = read(options.results) if options.results else measured(options)
     print(results.conditions(document) + "\n\n" + results.full_table(document))
     if options.compare:
@@ -173,7 +199,8 @@ def main():
         path = os.path.join(h.ROOT, "docs", "MEASUREMENTS.md")
         with open(path, encoding="utf-8") as f:
             text = f.read()
-        write(path, results.put_into(text, results.page(document)))
+        places = compare.marks("quick") if "--quick" in document["conditions"]["command"] else ()
+        write(path, results.put_into(text, results.page(document), *places))
 
 
 if __name__ == "__main__":

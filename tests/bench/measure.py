@@ -33,12 +33,12 @@ UNKNOWN = "<unknown function>"
 class ShortOracle(h.Oracle):
     """What a target can have, in the form of a Profile's frames."""
 
-    def __init__(self, qualified):
+    def __init__(self, profiler):
         super().__init__()
-        self.qualified = qualified
+        self.profiler = profiler
 
     def add(self, document):
-        super().add(profilers.short_oracle(document, self.qualified))
+        super().add(profilers.short_oracle(document, self.profiler.qualified, self.profiler.lines))
 
 
 # ---- processes ------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def bpf_seconds(pid):
 class Job:
     """A running target of targets/, with its count of work."""
 
-    def __init__(self, python, workload, qualified):
+    def __init__(self, python, workload, profiler):
         self.folder = python.scratch()
         for path in (os.path.join(HERE, "targets"), os.path.join(h.TARGETS, "oracle.py")):
             (shutil.copytree if os.path.isdir(path) else shutil.copy)(
@@ -125,7 +125,7 @@ class Job:
         env = dict(os.environ, KRAIT_BENCH_WORK=python.inside(path))
         try:
             self.target = h.Target(python.command(script, *workload.args), env,
-                                   ShortOracle(qualified))
+                                   ShortOracle(profiler))
         except RuntimeError:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
@@ -206,7 +206,7 @@ def judge(oracle, profile):
     if profile.stacks is None or not oracle.codes:
         return None, None, None
     plain = [(frames, n) for frames, n in profile.stacks
-             if not frames[0].startswith("[") and UNKNOWN not in frames]
+             if frames and not frames[0].startswith("[") and UNKNOWN not in frames]
     illegal, _ = oracle.judge(plain, 0)
     worst = max(illegal, key=lambda s: s[1], default=None)
     example = ";".join(worst[0][-6:]) if worst else None
@@ -231,12 +231,17 @@ def wait_for_start(profiler, run):
     """Until it samples; some cannot be asked, they get a fixed time."""
     time.sleep(SETTLE_SECS)
     while not profiler.started(run.pid) and run.is_alive() and \
-            time.monotonic() - run.started < PATIENCE_SECS / 4:
+            time.monotonic() - run.started < PATIENCE_SECS / 2:
         time.sleep(0.05)
 
 
 def observe(profiler, python, workload, rate, seconds, job):
     """What one profiler brings and costs; raises RuntimeError where it fails."""
+    with profiler.beside(job.folder + "/out"):
+        return observe_beside(profiler, python, workload, rate, seconds, job)
+
+
+def observe_beside(profiler, python, workload, rate, seconds, job):
     out = job.folder + "/out"
     before = stretch(job.readings(seconds * ALONE))
     pids = ",".join(map(str, family(job.pid))) if workload.family == "live" else job.pid
@@ -246,8 +251,10 @@ def observe(profiler, python, workload, rate, seconds, job):
     try:
         wait_for_start(profiler, run)
         cpu, bpf = family_cpu(run.pid), bpf_seconds(run.pid)
+        start_cpu = cpu + bpf
         readings += job.readings(seconds)
         cpu, bpf = family_cpu(run.pid) - cpu, bpf_seconds(run.pid) - bpf
+        time.sleep(profiler.tail)
         bpf_all = bpf_seconds(run.pid)
         run.look()
         run.end(profiler.endless)
@@ -274,11 +281,12 @@ def observe(profiler, python, workload, rate, seconds, job):
         "asked": asked, "delivered": profile.delivered,
         "complete": profile.complete, "judged": judged, "wrong": wrong, "wrong_example": example,
         "active_seconds": active, "cpu_seconds": run.cpu, "bpf_seconds": bpf_all,
+        "start_cpu": start_cpu, "native": profile.native,
         "cpu_share": cpu / with_it[0], "bpf_share": bpf / with_it[0],
         "alone": [before, after], "beside": with_it,
         "cost": per_work(with_it) / alone - 1, "drift": per_work(after) / per_work(before) - 1,
         "peak_kib": run.peak_kib,
-        "bytes": sum(os.path.getsize(path) for path in profiler.outputs(out)),
+        "bytes": profile.size or sum(os.path.getsize(path) for path in profiler.outputs(out)),
     }
 
 
@@ -290,7 +298,7 @@ def run(profiler, python, workload, rate, seconds):
         return dict(row, error="does not follow children")
     job = None
     try:
-        job = Job(python, workload, profiler.qualified)
+        job = Job(python, workload, profiler)
         row.update(observe(profiler, python, workload, rate, seconds, job))
     except (RuntimeError, OSError, ValueError) as error:
         row["error"] = str(error)

@@ -21,6 +21,8 @@ WORKLOADS = [
     Workload("threads-50", "50 threads that work", "threads.py", "50", stacks=51),
     Workload("threads-200", "200 threads that work", "threads.py", "200", stacks=201),
     Workload("native", "hashlib and zlib in two threads, without the GIL", "native.py", stacks=3),
+    Workload("callbacks", "sqlite3, sort keys, re.sub that call Python back, zlib, numpy if there is one",
+             "callbacks.py"),
     Workload("server", "asyncio server and its clients", "server.py"),
     Workload("forks", "fork storm, 4 children at a time", "forks.py", "4", stacks=5,
              family="brief"),
@@ -37,10 +39,11 @@ DEFAULT = [(w.name, USUAL_RATE) for w in WORKLOADS] + [
     ("calls", 10000), ("deep", 10000), ("threads-50", 10000),
     ("calls", 50000), ("deep", 50000),
 ]
-QUICK = [("calls", 997), ("deep", 10000), ("threads-50", 997), ("native", 997), ("forks", 997),
+QUICK = [("calls", 997), ("deep", 10000), ("threads-50", 997), ("native", 997), ("callbacks", 997), ("forks", 997),
          ("processes", 99)]
 # Variants of a rival that are left out at other rates, to save time.
-ONLY_USUALLY = ("perf record -g", "profiling.sampling --blocking")
+ONLY_USUALLY = ("perf record -g", "perf --call-graph dwarf", "profiling.sampling --blocking", "py-spy --nonblocking",
+                "py-spy --native", "krait, native")
 
 
 def workload(name):

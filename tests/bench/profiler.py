@@ -3,15 +3,17 @@
 says, in one form for all.
 
 A profiler is attached to a process by its id and runs for SECONDS, or until SIGINT if that is None.
-What it wrote becomes a Profile: stacks, root first, without a frame for process or thread, each
-frame "qualified.name (file.py:line)" with no more than the last part of the file's path, which all
-of them know. That is the form in which labels of tests/e2e/harness.py are compared (short_oracle).
+What it wrote becomes a Profile: Python's stacks, root first, without a frame for process or thread,
+each frame "qualified.name (file.py:line)" with no more than the last part of the file's path, which
+all of them know. That is the form in which labels of tests/e2e/harness.py are compared (short_oracle).
 
 Some run inside the root folder of scripts/pythons, beside their target, and need /proc there: call
 private_proc() once, before the targets are started.
 """
+import contextlib
 import ctypes
 import os
+import re
 import subprocess
 import sys
 
@@ -19,6 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import harness as h  # noqa: E402
 
 CLONE_NEWNS = 0x20000
+# Where scripts/rivals puts them.
+RIVALS = os.environ.get("KRAIT_RIVALS", os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "rivals"))
 
 
 class Profile:
@@ -28,11 +32,14 @@ class Profile:
     delivered samples that have a stack, each thread of a look for itself
     complete  of them, those said to be whole and named, and None where it does not say
     seconds   it was sampling for so long by its own account, or None
+    native    (stacks that reach the thread's start, stacks with native frames), or None
+    mixed     as stacks, with native frames between as "name (file)" or "[file]", or None
+    size      bytes that it has sent, where it writes no file
     """
 
-    def __init__(self, stacks, delivered, complete, seconds=None):
+    def __init__(self, stacks, delivered, complete, seconds=None, native=None, mixed=None, size=None):
         self.stacks, self.delivered, self.complete = stacks, delivered, complete
-        self.seconds = seconds
+        self.seconds, self.native, self.mixed, self.size = seconds, native, mixed, size
 
 
 def private_proc(root):
@@ -44,6 +51,9 @@ def private_proc(root):
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     if root != "/":
         subprocess.run(["mount", "-t", "proc", "proc", root.rstrip("/") + "/proc"], check=True)
+    # OTel's profiler wants it; it may be there.
+    subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=False,
+                   stderr=subprocess.DEVNULL)
 
 
 def first_line(*command):
@@ -61,16 +71,34 @@ def first_of(pids):
     return str(pids).split(",", 1)[0]
 
 
+def rival(name, program):
+    """(path, why not) of a program that scripts/rivals fetches."""
+    path = os.path.join(RIVALS, name, "bin", program)
+    if os.path.exists(path):
+        return path, ""
+    with contextlib.suppress(OSError), open(os.path.join(RIVALS, name + ".why"), encoding="utf-8") as f:
+        return None, f.read().strip()
+    return None, "not there (scripts/rivals)"
+
+
+def is_python(text):
+    """Whether a frame is Python's, of a file."""
+    return bool(re.search(r"\.py(:\d+)?\)$", text))
+
+
 def frame(name, path, line):
     return h.label(name, os.path.basename(path), int(line))
 
 
-def short_oracle(document, qualified=True):
+def short_oracle(document, qualified=True, lines=True):
     """What a target says of itself (targets/oracle.py) in the form of a Profile's frames."""
     codes = [dict(code, file=os.path.basename(code["file"])) for code in document["codes"]]
     if not qualified:
         codes = [dict(code, name=code["short"]) for code in codes]
-    return dict(document, codes=codes)
+    if lines:
+        return dict(document, codes=codes)
+    return dict(document, codes=[dict(code, lines=[], suspends=0) for code in codes],
+                nodes=[[parent, 0, code] for parent, _, code in document["nodes"]])
 
 
 class Profiler:
@@ -79,12 +107,13 @@ class Profiler:
     name       as it is chosen and shown
     wall       it looks at every thread each time; if not, only at time on a CPU
     qualified  its names are qualified
+    lines      its frames have the lines of their calls; if not, they have none in a Profile
     children   it follows the children of the process
     endless    it can be told to run until SIGINT
-    children   it follows the children of a process
+    tail       seconds that it needs to run on until it has sent what it has sampled
     """
 
-    name, wall, qualified, endless, children = "", False, True, True, True
+    name, wall, qualified, lines, endless, children, tail = "", False, True, True, True, True, 0
 
     def __init__(self):
         self.why = ""  # why it cannot run here
@@ -111,6 +140,10 @@ class Profiler:
         both sides can write (python.scratch()). Where that has children that live, pid is a text,
         "PARENT,CHILD,..."."""
         raise NotImplementedError
+
+    def beside(self, out):
+        """A context: what has to run as long as it does, and is none of it."""
+        return contextlib.nullcontext()
 
     def parse(self, out, text):
         """The Profile of a run that wrote out and printed text (both streams)."""

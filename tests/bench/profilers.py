@@ -5,11 +5,14 @@ import os
 import re
 import subprocess
 
-from profiler import Profile, Profiler, first_line, h, private_proc, short_oracle
-from samplers import Austin, AustinWithChildren, BlockingSampling, PySpy, Sampling, SamplingWithChildren
+import roots
+from otel import Otel
+from profiler import Profile, Profiler, first_line, first_of, h, is_python, private_proc, short_oracle
+from samplers import (Austin, AustinWithChildren, BlockingSampling, PySpy, PySpyNative, PySpyNonblocking, Sampling,
+                      SamplingWithChildren)
 
-__all__ = ["Austin", "Krait", "KraitWithoutAnchors", "Perf", "PySpy", "Sampling", "all_profilers",
-           "h", "private_proc", "short_oracle"]
+__all__ = ["Austin", "Krait", "KraitNative", "KraitWithoutAnchors", "Otel", "Perf", "PerfDwarf", "PerfWithStacks",
+           "PySpy", "PySpyNative", "PySpyNonblocking", "Sampling", "all_profilers", "h", "private_proc", "short_oracle"]
 
 
 def has_perf_event(pid):
@@ -31,7 +34,9 @@ def krait_frame(text):
 
 
 class Krait(Profiler):
-    name, anchors = "krait", "auto"
+    """Python's frames only, as the others have them."""
+
+    name, anchors, frames = "krait", "auto", h.PYTHON_ONLY
 
     def available(self, pythons):
         self.version = first_line(h.KRAIT, "--version").split(" ")[-1]
@@ -41,7 +46,7 @@ class Krait(Profiler):
 
     def command(self, python, pid, rate, seconds, out):
         duration = ["-d", "%dms" % round(seconds * 1000)] if seconds else []
-        return [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--max-loss", "100",
+        return [h.KRAIT, "record", *self.frames, "-q", "--stats", "--max-loss", "100",
                 "--lines", "--no-process",
                 "--anchors", self.anchors, "-p", str(pid), "-F", str(rate), "-f", "folded",
                 "-o", out, *duration]
@@ -56,6 +61,21 @@ class Krait(Profiler):
         truncated = sum(v for k, v in stats.items() if k.startswith(h.TRUNCATED))
         named = complete - stats.get("unknown_samples", 0)
         return Profile(stacks, complete + truncated, named, stats.get("seconds"))
+
+
+class KraitNative(Krait):
+    """As it records if nothing is said: with native frames and the kernel's."""
+
+    name, frames = "krait, native", ()
+
+    def parse(self, out, text):
+        profile, stats = super().parse(out, text), h.parse_stats(text)
+        profile.mixed = profile.stacks
+        python = [([f for f in frames if is_python(f)], n) for frames, n in profile.stacks
+                  if "[truncated]" not in frames]
+        profile.stacks = [s for s in python if s[0]]
+        profile.native = stats.get("native.complete", 0), stats.get("native.samples", 0)
+        return profile
 
 
 class KraitWithoutAnchors(Krait):
@@ -94,9 +114,33 @@ class PerfWithStacks(Perf):
 
     name, options = "perf record -g", ("-g",)
 
+    def command(self, python, pid, rate, seconds, out):
+        self.maps = roots.Maps(int(first_of(pid)))
+        return super().command(python, pid, rate, seconds, out)
+
+    def parse(self, out, text):
+        """Its stacks as its own reader makes them of the capture; that shows places in files."""
+        done = subprocess.run(["perf", "script", "-i", out, "--no-inline", "-F", "ip,sym,dso"], capture_output=True,
+                              encoding="utf-8", errors="replace", timeout=4 * h.PATIENCE_SECS)
+        whole, mixed = 0, []
+        for block in done.stdout.split("\n\n"):
+            frames = re.findall(r"^\s*([0-9a-f]+) (.*) \((.*)\)$", block, re.M)
+            user = [f for f in frames if not f[2].startswith("[k")]
+            if user:
+                mixed.append((["%s (%s)" % (symbol, os.path.basename(file)) for _, symbol, file in user[::-1]], 1))
+                whole += self.maps.is_root_at(user[-1][2], int(user[-1][0], 16))
+        return Profile(None, len(mixed), None, None, (whole, len(mixed)), mixed)
+
+
+class PerfDwarf(PerfWithStacks):
+    """With copies of 8 KiB of the stack, unwound when they are read."""
+
+    name, options = "perf --call-graph dwarf", ("--call-graph", "dwarf", "--user-callchains")
+
 
 def all_profilers(children=False):
     """One of each; children: for a target that has some."""
-    return [Krait(), KraitWithoutAnchors(), SamplingWithChildren() if children else Sampling(),
-            BlockingSampling(), AustinWithChildren() if children else Austin(), PySpy(),
-            Perf(), PerfWithStacks()]
+    return [Krait(), KraitNative(), KraitWithoutAnchors(), Otel(),
+            SamplingWithChildren() if children else Sampling(), BlockingSampling(),
+            AustinWithChildren() if children else Austin(), PySpy(), PySpyNonblocking(), PySpyNative(),
+            Perf(), PerfWithStacks(), PerfDwarf()]

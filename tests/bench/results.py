@@ -35,8 +35,8 @@ def summary(rows):
     entry.update(runs=len(rows), failed=len(rows) - len(good))
     entry["error"] = next((r["error"] for r in rows if r["error"]), None)
     for key in ("asked", "delivered", "complete", "cpu_seconds", "bpf_seconds", "active_seconds",
-                "bytes"):
-        entry[key] = median([r[key] for r in good])
+                "bytes", "start_cpu"):
+        entry[key] = median([r.get(key) for r in good])
     # Of one core, while it samples.
     entry["share"] = median([r["cpu_share"] + r["bpf_share"] for r in good])
     entry["cost"] = median([r["cost"] for r in good])
@@ -45,6 +45,8 @@ def summary(rows):
     entry["peak_kib"] = max([r["peak_kib"] for r in good], default=None)
     for key in ("judged", "wrong"):
         entry[key] = total(good, key)
+    native = [r["native"] for r in good if r.get("native")]
+    entry["native"] = [sum(n) for n in zip(*native)] or None
     return entry
 
 
@@ -101,8 +103,17 @@ def wrong(entry):
     return "-" if not entry["judged"] else percent(entry["wrong"], entry["judged"])
 
 
-FULL_HEAD = ["target, Hz", "profiler", "asked", "delivered", "complete", "wrong",
-             "profiler CPU s", "of it BPF", "of a core", "target CPU", "peak MiB", "KiB"]
+def whole(entry):
+    """Of native stacks, those that reach the thread's start."""
+    return percent(*entry["native"]) if entry.get("native") else "-"
+
+
+def seconds(value):
+    return "-" if value is None else "%.3f" % value
+
+
+FULL_HEAD = ["target, Hz", "profiler", "asked", "delivered", "Python whole", "native whole", "wrong",
+             "profiler CPU s", "of it BPF", "to start", "of a core", "target CPU", "peak MiB", "bytes a sample"]
 
 
 def full_row(entry):
@@ -110,10 +121,10 @@ def full_row(entry):
     if entry["delivered"] is None:
         return [name, entry["profiler"], "failed"] + [""] * (len(FULL_HEAD) - 3)
     return [name, entry["profiler"], number(entry["asked"]), number(entry["delivered"]),
-            percent(entry["complete"], entry["delivered"]), wrong(entry),
+            percent(entry["complete"], entry["delivered"]), whole(entry), wrong(entry),
             "%.3f" % (entry["cpu_seconds"] + entry["bpf_seconds"]), "%.3f" % entry["bpf_seconds"],
-            percent(entry["share"], 1), cost(entry), "%.1f" % (entry["peak_kib"] / 1024),
-            "%.0f" % (entry["bytes"] / 1024)]
+            seconds(entry["start_cpu"]), percent(entry["share"], 1), cost(entry),
+            "%.1f" % (entry["peak_kib"] / 1024), number(entry["bytes"] / entry["delivered"])]
 
 
 def failures(document):
@@ -172,6 +183,14 @@ def truth_cell(entry):
     return delivered if entry["judged"] is None else "%s; %s" % (delivered, wrong(entry))
 
 
+def stack_cell(entry):
+    if entry["delivered"] is None:
+        return "failed"
+    return "%s; %s; %s B; %s s; %s MiB" % (percent(entry["complete"], entry["delivered"]), whole(entry),
+                                           number(entry["bytes"] / entry["delivered"]),
+                                           seconds(entry["start_cpu"]), number(entry["peak_kib"] / 1024))
+
+
 def cost_cell(entry):
     if entry["delivered"] is None:
         return "failed"
@@ -190,18 +209,21 @@ def page(document):
         "*%s.*" % conditions(document).replace("\n", ".*  \n*"), "",
         "Samples delivered of those asked for; of them, wrong: stacks that the target cannot have.", "",
         pivot(document, python, truth_cell), "",
+        "Of Python stacks, whole by the profiler's own account; of native stacks, those that reach the thread's"
+        " start; bytes a sample; CPU seconds until it samples; peak memory.", "",
+        pivot(document, seen, stack_cell), "",
         "What the target's work costs more, in CPU time; the profiler's own use of a core, BPF"
         " programs included.", "",
         pivot(document, seen, cost_cell)] + ([""] + notes if notes else []))
 
 
-def put_into(text, part):
+def put_into(text, part, begin=MARK, over=END_MARK):
     """The page's text with the generated part between its marks."""
-    before, mark, rest = text.partition(MARK)
-    _, end, after = rest.partition(END_MARK)
+    before, mark, rest = text.partition(begin)
+    _, end, after = rest.partition(over)
     if not mark or not end:
-        raise ValueError("no place for it: %s ... %s" % (MARK, END_MARK))
-    return "%s%s\n%s\n%s%s" % (before, MARK, part, END_MARK, after)
+        raise ValueError("no place for it: %s ... %s" % (begin, over))
+    return "%s%s\n%s\n%s%s" % (before, begin, part, over, after)
 
 
 # ---- comparison -----------------------------------------------------------------------------------

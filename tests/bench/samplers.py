@@ -7,12 +7,13 @@ import os
 import re
 import shutil
 
-from profiler import Profile, Profiler, first_line, first_of, frame, h
+import mojo
+from profiler import Profile, Profiler, first_line, first_of, frame, h, is_python, rival
 
 # CPython's own frame that checks what __init__ returns; krait does not show it.
 INIT_CHECK = "__init__:__init__:"
-# Where scripts/pythons --rivals unpacks it.
-AUSTIN_IN_ROOT = "/opt/krait/austin/usr/bin/austin"
+# Where it is put in a root folder: it needs a C library that is newer than Debian 12's.
+AUSTIN_IN_ROOT = "/opt/krait/austin4"
 
 
 class Sampling(Profiler):
@@ -66,49 +67,41 @@ class BlockingSampling(Sampling):
 
 
 class Austin(Profiler):
-    """Debian's austin, in the root folder; it knows Python up to 3.13."""
+    """austin 4, in the root folder; it knows Python up to 3.14."""
 
     name, wall = "austin", True
     follow = ()
 
     def python(self, pythons):
-        return self.pick(pythons, "3.13")
+        return self.pick(pythons, "3.14", "3.13")
 
     def available(self, pythons):
         python = self.python(pythons)
-        if not python:
-            return False
-        self.version = first_line("chroot", python.root, AUSTIN_IN_ROOT, "-V").split(" ")[-1] \
-            if os.path.exists(python.root.rstrip("/") + AUSTIN_IN_ROOT) else ""
-        self.why = "" if self.version else "not there (scripts/pythons --rivals)"
-        return bool(self.version)
+        path, self.why = rival("austin", "austin") if python else (None, self.why)
+        if path:
+            shutil.copy2(path, python.root.rstrip("/") + AUSTIN_IN_ROOT)
+            said = first_line("chroot", python.root, AUSTIN_IN_ROOT, "-V")
+            self.version = said.split(" ")[-1]
+            self.why = "" if said.startswith("austin ") else "refused to start: " + said[:100]
+        return not self.why
 
     def command(self, python, pid, rate, seconds, out):
         duration = ["-x", str(math.ceil(seconds))] if seconds else []
         return ["chroot", python.root, AUSTIN_IN_ROOT, *self.follow, "-i", str(round(1e6 / rate)),
-                *duration, "-o", python.inside(out), "-p",
-                first_of(pid)]
+                *duration, "-o", python.inside(out), "-p", first_of(pid)]
 
     def parse(self, out, text):
-        counts, valid, seconds = {}, 0, None
-        with open(out, encoding="utf-8", errors="replace") as f:
-            for line in f:
-                if line.startswith("# duration: "):
-                    seconds = int(line[12:]) / 1e6
-                elif line.startswith("P"):
-                    stack = line.rpartition(" ")[0]
-                    counts[stack] = counts.get(stack, 0) + 1
-        stacks = []
-        for stack, count in counts.items():
-            # Process, thread, then path:name:line.
-            frames = stack.split(";")[2:]
-            if ":INVALID:" in stack:
-                continue
-            valid += count
-            parts = [re.match(r"(.*?):([^:].*):(\d+)$", f) for f in frames]
-            stacks.append(([frame(m[2], m[1], m[3]) if m else f
-                            for m, f in zip(parts, frames)], count))
-        return Profile(stacks, sum(counts.values()), valid, seconds)
+        with open(out, "rb") as f:
+            said, samples = mojo.parse(f.read())
+        counts, everything = {}, 0
+        for frames in samples:
+            everything += 1
+            if frames:
+                stack = tuple(mojo.INVALID if f is mojo.INVALID else frame(*f) for f in frames)
+                counts[stack] = counts.get(stack, 0) + 1
+        stacks = [(list(s), n) for s, n in counts.items() if mojo.INVALID not in s]
+        seconds = int(said["duration"]) / 1e6 if "duration" in said else None
+        return Profile(stacks, everything, sum(n for _, n in stacks), seconds)
 
 
 class AustinWithChildren(Austin):
@@ -116,29 +109,44 @@ class AustinWithChildren(Austin):
 
 
 class PySpy(Profiler):
-    """py-spy from PATH; it stops the target for each look, and its names are not qualified."""
+    """It stops the target for each look."""
 
-    name, wall, qualified = "py-spy", True, False
+    name, wall, options = "py-spy", True, ()
 
     def python(self, pythons):
-        return self.pick(pythons, "3.14", "3.13")
+        return self.pick(pythons, "3.15", "3.14")
 
     def available(self, pythons):
-        path = shutil.which("py-spy")
-        self.version = first_line(path, "--version").split(" ")[-1] if path else ""
-        self.why = "" if self.version else "not on PATH"
+        self.path, self.why = rival("py-spy", "py-spy")
+        if self.path:
+            self.version = first_line(self.path, "--version").split(" ")[-1]
+            self.why = "" if self.version else "refused to start"
         return bool(self.version and self.python(pythons))
 
     def command(self, python, pid, rate, seconds, out):
-        return ["py-spy", "record", "--subprocesses", "--idle", "--full-filenames", "-f", "raw",
-                "-r", str(rate), "-d", str(math.ceil(seconds or 3600)), "-o", out,
+        return [self.path, "record", "--subprocesses", "--idle", "--full-filenames", "-f", "raw",
+                *self.options, "-r", str(rate), "-d", str(math.ceil(seconds or 3600)), "-o", out,
                 "-p", first_of(pid)]
 
     def parse(self, out, text):
-        stacks = []
+        stacks, mixed = [], []
         for frames, count in h.parse_folded(out):
-            parts = [re.match(r"(.*) \((.*):(\d+)\)$", f) for f in frames]
+            parts = [re.match(r"(.*) \((.*?)(?::(\d+))?\)$", f) for f in frames]
             # Processes have a frame of their own where there are several.
-            stacks.append(([frame(m[1], m[2], m[3]) for m in parts if m], count))
-        delivered = sum(count for _, count in stacks)
-        return Profile(stacks, delivered, delivered)
+            known = [frame(m[1], m[2], m[3]) if m[3] and m[2].endswith(".py") else
+                     "%s (%s)" % (m[1], os.path.basename(m[2])) for m in parts if m]
+            mixed.append((known, count))
+            stacks.append(([f for f in known if is_python(f)], count))
+        stacks = [s for s in stacks if s[0]]
+        return Profile(stacks, sum(n for _, n in mixed), sum(n for _, n in stacks), mixed=mixed)
+
+
+class PySpyNative(PySpy):
+    """With what libunwind finds of C; it keeps none of what is below Python's first frame, so that whole
+    stacks cannot be told from cut ones."""
+
+    name, options = "py-spy --native", ("--native",)
+
+
+class PySpyNonblocking(PySpy):
+    name, options = "py-spy --nonblocking", ("--nonblocking",)

@@ -2,20 +2,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark itself: its statistics, how it reads profilers, and one short run, which must say
 all that it promises. No time is asserted."""
+# run-tests: beside others
 import os
+import shutil
+import struct
 import tempfile
 
 import profilers  # makes the harness of the end-to-end tests known
 import harness as h
+import compare
+import compare_dump
+import compare_native
+import compare_tasks
 import measure
 import plan
 import results
+import roots
 
 
 def row(profiler="krait", cost=0.01, **changes):
     made = {"target": "calls", "rate": 997, "profiler": profiler, "python": "3.15.2", "error": None,
             "asked": 1000, "delivered": 990, "complete": 980, "judged": 970, "wrong": 0,
-            "cpu_seconds": 0.05, "bpf_seconds": 0.01, "active_seconds": 1.0, "bytes": 500000,
+            "cpu_seconds": 0.05, "start_cpu": 0.04, "native": [99, 100], "bpf_seconds": 0.01, "active_seconds": 1.0, "bytes": 500000,
             "cpu_share": 0.02, "bpf_share": 0.01, "cost": cost, "drift": -0.01, "peak_kib": 2048}
     return dict(made, **changes)
 
@@ -72,6 +80,12 @@ def check_comparison(tap):
            "only what has changed by much is shown", text)
 
 
+# One stack of two frames, one of which the second could not be read, a third that is cut off.
+MOJO = (b"MOJ\3" b"\2\7\0t\0" b"\x0b\1/a/b.py\0" b"\x0b\2<module>\0" b"\x0b\3C.f\0"
+        b"\3\4\1\2\1\1\0\0" b"\3\5\1\3\x0c\x0c\0\0" b"\5\4\5\5\x09\x8d\1"
+        b"\2\7\0t\0" b"\5\4\4" b"\x09\1" b"\1duration\0001500000\0" b"\2\7\0t\0" b"\5")
+
+
 def check_outputs(tap):
     """Each profiler's text in the one form."""
     path = os.path.join(tempfile.mkdtemp(prefix="krait-e2e-"), "out")
@@ -84,18 +98,56 @@ def check_outputs(tap):
         (profilers.Sampling(), "tid:7;b.py:<module>:1;b.py:C.f:12 3\n",
          "Captured 1,003 samples in 1.50 seconds\n",
          (["<module> (b.py:1)", "C.f (b.py:12)"], 3), (3, 3, 1.5)),
-        (profilers.Austin(), "# austin: 3.7.0\nP7;T0:7;/a/b.py:<module>:1;/a/b.py:C.f:12 100\n"
-         "P7;T0:7;/a/b.py:<module>:1;:INVALID: 100\n# duration: 1500000\n", "",
-         (["<module> (b.py:1)", "C.f (b.py:12)"], 1), (2, 1, 1.5)),
+        (profilers.Austin(), MOJO, "", (["<module> (b.py:1)", "C.f (b.py:12)"], 1), (2, 1, 1.5)),
         (profilers.PySpy(), "<module> (/a/b.py:1);f (/a/b.py:12) 3\n", "",
          (["<module> (b.py:1)", "f (b.py:12)"], 3), (3, 3, None)),
     ]
     for profiler, text, said, stack, numbers in cases:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        with open(path, "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
         got = profiler.parse(path, said)
         tap.equal((got.stacks, (got.delivered, got.complete, got.seconds)), ([stack], numbers),
                   "the output of %s is understood" % profiler.name)
+
+
+def check_roots(tap, pythons):
+    """Where a thread begins is known by the rows of the files themselves."""
+    python = next((p for p in pythons if p.kind == "exe"), None)
+    if not python or not shutil.which("readelf"):
+        return tap.skip("where threads begin", "no interpreter or no readelf")
+    path = python.root.rstrip("/") + python.path
+    with open(path, "rb") as f:
+        entry, = struct.unpack_from("<Q", f.read(64), 24)
+    offset = next(o + entry - a for o, n, a in roots.segments(path) if a <= entry < a + n)
+    tap.ok(roots.begins_thread(path, entry + 4) and roots.address_of(path, offset) == entry,
+           "the entry of %s begins a thread" % path, hex(entry), roots.without_caller(path))
+    tap.ok(not roots.begins_thread(path, entry + 4096), "and what is behind it does not")
+
+
+def check_judges(tap):
+    """Who is right in the other comparisons."""
+    waiter = ["acquire", "wait_7"] + ["step_7"] * 9 + ["run"]
+    tap.equal([compare_dump.is_right(x) for x in (waiter, waiter[:-3], ["watch", "main"], ["run"], [])],
+              [True, False, True, None, None], "a dumped thread has its whole stack, another one, or none")
+    text = 'Stack dump, thread 7\n  File "a.py", line 3, in main\n  File "a.py", line 4, in watch\n'
+    tap.equal(compare_dump.of_text("^Stack", r"line \d+, in (\S+)", -1)(text), [["watch", "main"]],
+              "a text that begins with the outermost is turned")
+    whole = ["python3", "main (tasks.py)", "serve_1 (kinds.py:20)", "boss_1 (kinds.py)", "work_1 (kinds.py)",
+             "step_1 (kinds.py)", "leaf_1 (kinds.py)"]
+    cases = [whole, ["kinds.py:%s:3" % f.split(" ")[0] for f in whole], whole[:2] + whole[4:],
+             whole[:3] + ["boss_2 (kinds.py)"] + whole[4:], [whole[1], whole[4], whole[3]] + whole[5:], whole[:4]]
+    tap.equal([compare_tasks.judge(x) for x in cases], ["right", "right", "missing", "wrong", "wrong", None],
+              "a chain of tasks is whole, cut, or another one")
+    between = ["do_qsort (a.py)", "qsort_r (msort.c:44)", "leaf_qsort (a.py)"]
+    tap.equal([compare_native.judge_callbacks(x) for x in (between, between[::2], ["do_re (a.py)", "leaf_re (a.py)"])],
+              [True, False, None], "C is between, is not, or cannot be told")
+    for name in compare.NAMES:
+        begin, end = compare.marks(name)
+        tap.equal(results.put_into("a\n%s\nold\n%s\nb" % (begin, end), "new", begin, end),
+                  "a\n%s\nnew\n%s\nb" % (begin, end), name + " has a place of its own")
+    with open(os.path.join(h.ROOT, "docs", "MEASUREMENTS.md"), encoding="utf-8") as f:
+        page = f.read()
+    tap.ok(all(mark in page for name in (*compare.NAMES, "quick") for mark in compare.marks(name)), "and the page has them all")
 
 
 def check_run(tap, pythons):
@@ -114,7 +166,7 @@ def check_run(tap, pythons):
     tap.ok(got.get("judged") and got.get("wrong") == 0, "and all are stacks that the target can have",
            got)
     entry = results.summaries([got])[0]
-    tap.ok(not [k for k, v in entry.items() if v is None and k not in ("error", "cost_spread")] and
+    tap.ok(not [k for k, v in entry.items() if v is None and k not in ("error", "cost_spread", "native")] and
            entry["peak_kib"] > 0 and entry["bytes"] > 0, "and all figures", entry)
 
 
@@ -124,6 +176,8 @@ def main():
     check_tables(tap)
     check_comparison(tap)
     check_outputs(tap)
+    check_judges(tap)
+    check_roots(tap, h.all_interpreters())
     if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") == "1":
         check_run(tap, h.all_interpreters())
     h.cleanup()

@@ -240,6 +240,8 @@ def label(name, path, line=0):
 # ---- recordings -----------------------------------------------------------------------------------
 
 PYTHON_ONLY = ("--no-native", "--no-kernel")
+# As the interpreter has them, and programs know them: a task's stack would begin with those that await it.
+OWN_STACKS = ("--no-async",)
 COMPLETE, TRUNCATED, LOST = "complete.", "truncated.", "lost."
 
 
@@ -302,6 +304,9 @@ def record(*args, outputs=("x.folded",), lines=True, command=(), timeout=PATIENC
         line += ["-o", os.path.join(folder, name)]
     line += list(args) + (["--", *command] if command else [])
     done = run_krait(*line, timeout=timeout, **options)
+    if done.returncode < 0:
+        # What it said last is at the end, behind hundreds of counters.
+        print("# krait was ended by signal %d: %r" % (-done.returncode, done.stderr[-600:]), flush=True)
     return Recording(done.returncode, done.stdout, done.stderr, folder)
 
 
@@ -515,6 +520,11 @@ def check_stacks(tap, name, recording, oracle, process_frames=1):
               if leaves[n][0] >= 50 and leaves[n][1] < 0.9 * leaves[n][0]}
     tap.ok(not astray, name + ": work is in the lines that do it", astray)
     tap.equal(recording.stats.get("unknown_frames"), 0, name + ": no frame is unknown")
+
+
+def proc_state(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
 
 
 def end_child(process, number=signal.SIGKILL):

@@ -5,7 +5,7 @@ other profilers, killed at any moment; and what is left in the target afterwards
 
 KRAIT_FULL=1 in the environment: longer recordings, more kills, more threads.
 """
-# run-tests: beside own recordings
+# run-tests: beside own recordings; takes long
 import os
 import random
 import re
@@ -54,7 +54,7 @@ def record(target, rate, secs=SECS, anchors="on", ours=1):
     the whole machine), once more."""
     for _ in range(TRIES):
         with recorders.Others(ours) as others:
-            r = h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors)
+            r = h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors, *h.OWN_STACKS)
         r.others = others.cnt
         if not r.others or r.stats.get("delta") and not r.stats.get("foreign"):
             break
@@ -137,7 +137,7 @@ def check_threads(tap, python, env=None):
         name = "%s: %d threads that come and go at %s Hz" % (python.name, crowd, rate)
         with h.start(python, "brief.py", str(crowd), "3", env=env) as target, recorders.Others(1) as others:
             krait = subprocess.Popen(
-                [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "-p", str(target.pid), "-F", rate,
+                [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "-p", str(target.pid), "-F", rate,
                  "--anchors", "on", "--max-loss", "100", "-o", "-", "-f", "folded"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
             time.sleep(0.3)
@@ -205,7 +205,7 @@ def check_two(tap, python):
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
         other = subprocess.Popen(
-            [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
              "-F", "7000", "--anchors", "on", "-o", os.path.join(folder, "x.folded")],
             stderr=subprocess.PIPE, encoding="utf-8")
         r = record(target, "10000", "2s", ours=2)
@@ -226,7 +226,7 @@ def check_kills(tap, python):
         time.sleep(AGE_SECS)
         left = 0
         for _ in range(KILLS):
-            krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-p", str(target.pid), "-F", "10000",
+            krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "-p", str(target.pid), "-F", "10000",
                                       "--anchors", "on", "-o", "/dev/null", "-f", "folded"],
                                      stderr=subprocess.DEVNULL)
             time.sleep(rng.uniform(0.01, 0.6))

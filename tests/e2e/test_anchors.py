@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks when only what is new on a stack is walked (CPython 3.15 and later): densely
 sampled, on targets that do everything to make a remembered frame the wrong one."""
-# run-tests: beside own recordings
+# run-tests: beside own recordings; takes long
 import harness as h
 import recorders
 
@@ -53,7 +53,7 @@ def check_case(tap, python, script, rate, used):
     for _ in range(TRIES):
         with h.start(python, script) as target, recorders.Others(1) as others:
             # A thread younger than a second is left alone, so that comes first.
-            r = h.record("-p", str(target.pid), "-d", "2s", "-F", rate, "--anchors", "on")
+            r = h.record("-p", str(target.pid), "-d", "2s", "-F", rate, "--anchors", "on", *h.OWN_STACKS)
             alive = target.alive()
         if not others.cnt or is_undisturbed(r.stats, used) or r.stats.get("mismatched"):
             break
@@ -77,7 +77,7 @@ def check_two(tap, python):
         h.folders.append(folder)
         path = h.os.path.join(folder, "x.folded")
         other = h.subprocess.Popen(
-            [h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
+            [h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-q", "--stats", "--lines", "-p", str(target.pid), "-d", "2s",
              "-F", "3000", "--anchors", "on", "--max-loss", "100", "-o", path],
             stderr=h.subprocess.PIPE, encoding="utf-8")
         r = h.record("-p", str(target.pid), "-d", "2s", "-F", "3000", "--anchors", "on")

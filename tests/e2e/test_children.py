@@ -3,7 +3,7 @@
 """krait record -- COMMAND on every interpreter: children that fork, spawn and exec are followed,
 and the command notices nothing. Each process says which stacks it can have while it works; what
 runs before and after (imports, the end of the interpreter) is not judged."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import glob
 import json
 import os

@@ -156,7 +156,7 @@ def full_disk(target, kib, name):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     saved = tempfile.mkdtemp(prefix="krait-e2e-")
     line = 'mount -t tmpfs -o size=%dk none "$1" && head -c 1M /dev/zero >"$1/ballast"; ' \
-           'TMPDIR="$2" "$3" record -p "$4" -d 500ms --lines --no-native --no-kernel -o "$1/%s"' % (kib, name)
+           'TMPDIR="$2" "$3" record -p "$4" -d 500ms --lines --no-native --no-kernel --no-async -o "$1/%s"' % (kib, name)
     done = subprocess.run(["unshare", "-m", "sh", "-c", line, "sh", folder, saved, h.KRAIT,
                            str(target.pid)], capture_output=True, timeout=h.PATIENCE_SECS,
                           encoding="utf-8")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes in containers: files that exist only there, pids and groups of their own, users; krait
 chooses among all processes by these, and tells processes apart."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import os
 import re
 import subprocess

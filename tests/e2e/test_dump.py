@@ -4,6 +4,8 @@
 itself, on every interpreter; as text and as JSON; nothing is stopped."""
 # run-tests: beside others
 import json
+import os
+import re
 import subprocess
 import time
 
@@ -55,7 +57,92 @@ def check_python(tap, python):
         main = threads[target.pid]
         tap.ok(main["main"] and frames_of(main)[-1][0] == "<module>", name + ": the main thread",
                main)
+        names = {what: (threads[tid].get("python_name"), threads[tid].get("name_changed"))
+                 for what, (tid, _) in target.oracle.threads.items()}
+        tap.ok(all(names[what] == (what, None) for what in names) and main.get("python_name") == "MainThread",
+               name + ": threads have the program's names", names)
+        interps = processes[0]["interpreters"]
+        tap.ok(len(interps) == 1 and interps[0]["id"] == 0 and
+               (interps[0]["gil"] == "none" if python.free_threaded else
+                interps[0]["gil"] in ("free", "held") and
+                ("holder" not in interps[0] or interps[0]["holder"] in threads)), name + ": the interpreter", interps)
         tap.ok(target.alive(), name + ": it lives")
+
+
+def traced_or_stopped(pid):
+    found = []
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, tid), encoding="utf-8") as f:
+            text = f.read()
+        if "TracerPid:\t0\n" not in text or "\nState:\tt" in text or "\nState:\tT" in text:
+            found.append(tid)
+    return found
+
+
+def check_pause(tap, python):
+    """All at one moment; a running thread has variables, too."""
+    name = python.name + " paused"
+    with start(python) as target:
+        done, processes = dumped("--pause", "--locals", str(target.pid))
+        if not tap.ok(done.returncode == 0 and processes and processes[0].get("paused_ms", 0) > 0,
+                      name + ": is dumped", done.stderr):
+            return
+        threads = {t["tid"]: t for t in processes[0]["threads"]}
+        for what, (tid, stack) in target.oracle.threads.items():
+            thread = threads.get(tid, {"frames": [], "state": "", "stack": ""})
+            frames = frames_of(thread)
+            if what == "busy":
+                frames, stack = [f[:2] for f in frames], [f[:2] for f in stack]
+                tap.ok("_" in {v["name"] for v in thread["frames"][0].get("locals", [])},
+                       name + ": busy has variables", thread)
+                # It may have been about to take the GIL back.
+                tap.ok(thread["state"].startswith(("running", "gil")), name + ": busy: its state", thread["state"])
+            elif what in STATES:
+                tap.equal(thread["state"], STATES[what], "%s: %s: its state" % (name, what))
+            tap.equal((thread["stack"], thread.get("paused"), frames), ("at rest", True, stack),
+                      "%s: %s: its stack" % (name, what))
+        tap.ok(not any(v.get("changed") for t in threads.values() for f in t["frames"] for v in f.get("locals", [])),
+               name + ": nothing moved")
+        tap.ok(target.alive() and not traced_or_stopped(target.pid), name + ": it goes on")
+
+
+def check_pause_text(tap, python):
+    with start(python) as target:
+        done = h.run_krait("dump", "--pause", str(target.pid))
+        tap.ok(re.search(r"^paused for \d+\.\d ms$", done.stdout, re.M) and "\nGIL: " in done.stdout and
+               '"MainThread"' in done.stdout, "text: how long it was paused", done.stdout[:500])
+    # A parent whose child of vfork() sleeps cannot be stopped.
+    script = ("import ctypes, threading, time\nlibc = ctypes.CDLL(None)\n"
+              "print('READY', flush=True)\nlibc.vfork() or libc.sleep(1000)")
+    with h.Target(python.command("-c", script)) as target:
+        deadline = time.monotonic() + h.PATIENCE_SECS
+        while h.proc_state(target.pid) != "D" and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for args in ((), ("--pause",)):
+            done, processes = dumped(*args, str(target.pid))
+            thread = processes[0]["threads"][0] if processes and processes[0]["threads"] else {}
+            tap.ok(done.returncode == 0 and thread["stack"] == "at rest" and thread["frames"] and
+                   (not args or thread["paused"] is False), "uninterruptible sleep %s" % (args,), done.stdout)
+        done = h.run_krait("dump", "--pause", str(target.pid))
+        tap.ok("could not be paused" in done.stdout, "which is said", done.stdout)
+        with open("/proc/%d/task/%d/children" % (target.pid, target.pid), encoding="utf-8") as f:
+            for child in f.read().split():
+                os.kill(int(child), 9)
+
+
+def check_interpreters(tap, python):
+    """Threads stand with their interpreter."""
+    script = ("import threading, time\nfrom concurrent import interpreters\n"
+              "def run():\n    interpreters.create().exec('import time\\ntime.sleep(1000)')\n"
+              "threading.Thread(target=run, daemon=True).start()\ntime.sleep(0.5)\n"
+              "print('READY', flush=True)\ntime.sleep(1000)")
+    with h.Target(python.command("-c", script)) as target:
+        done, processes = dumped(str(target.pid))
+        tap.equal([i["id"] for i in processes[0]["interpreters"]], [0, 1], "two interpreters", done.stdout)
+        tap.equal(sorted(t["interpreter"] for t in processes[0]["threads"]), [0, 1], "a thread in each")
+        text = h.run_krait("dump", str(target.pid)).stdout
+        tap.ok(re.search(r"Interpreter 0 \(main\), GIL: .*\n\nThread %d .*\n(.*\n)*\nInterpreter 1, GIL: .*\n\nThread"
+                         % target.pid, text), "grouped", text)
 
 
 # What is not repr()'s: nothing of the target is called.
@@ -168,7 +255,11 @@ def main():
         check_python(tap, python)
         check_locals(tap, python)
         check_gil(tap, python)
+        check_pause(tap, python)
     if pythons:
+        check_pause_text(tap, h.newest(pythons))
+        if any(p.minor in ("3.14", "3.15") for p in pythons):
+            check_interpreters(tap, next(p for p in pythons if p.minor in ("3.14", "3.15")))
         check_text(tap, h.newest(pythons))
         check_looks(tap, h.newest(pythons))
     check_refused(tap)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """-e and -c: counts of page faults and context switches are the kernel's own, each event apart from
 the others in every output; stacks taken where the kernel switches tasks are those of the oracle."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import collections
 import gzip
 import json
@@ -121,7 +121,8 @@ def check_oracle(tap, python, script, event):
     """Stacks at task switches and page faults, of which some hit the kernel: all are legal."""
     name = "%s: %s at %s" % (python.name, script, event)
     with h.start(python, script) as target:
-        r = h.record("-p", str(target.pid), "-d", h.moment(0.6), "-e", event + ",cpu-clock", "-c", "1")
+        r = h.record("-p", str(target.pid), "-d", h.moment(0.6), "-e", event + ",cpu-clock", "-c", "1",
+                     *h.OWN_STACKS)
     for part in (event, "cpu-clock"):
         check_accounts(tap, name, r, part)
     illegal, _ = target.oracle.judge(r.stacks)

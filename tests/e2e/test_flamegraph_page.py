@@ -6,11 +6,14 @@ The pages are made by tests/unit/test_html, which needs no recording and no root
 With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
 """
 # run-tests: beside others
+import csv
+import io
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import chromium  # noqa: E402
@@ -89,7 +92,7 @@ def small_page(browser, folder):
     equal(browser.run("document.title"), "krait record -o shop.html -- python3 main.py - krait",
           "the title is the command line")
 
-    with open(os.path.join(ROOT, "tests/golden/small-summary.txt"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "tests/golden/small-summary-samples.txt"), encoding="utf-8") as file:
         rows = re.findall(r"^ *[\d.]+% +([\d.]+)% +(\d+)  (.*?)(?:  .*)?$", file.read(), re.M)
     equal(sorted((f["name"], str(f["self"]), f"{f['total'] / 10:.1f}")
                  for f in browser.run("krait.functions()") if f["self"] or f["name"][0] != "["),
@@ -97,9 +100,10 @@ def small_page(browser, folder):
           "all functions have the numbers of the text summary")
     page.press("table-button")
     equal(browser.run("[...document.querySelectorAll('#functions tr')].slice(0, 2).map(r => "
-                      "[...r.cells].slice(0, 2).map(c => c.title).join() + ' ' + "
+                      "[...r.cells].slice(0, 3).map(c => c.title || c.textContent).join() + ' ' + "
                       "r.querySelector('.name').textContent)"),
-          ["270 samples,413 samples Cart.total", "167 samples,167 samples JSONEncoder.iterencode"],
+          ["270 samples · 270\u2009ms,413 samples · 413\u2009ms,270\u2009ms Cart.total",
+           "167 samples · 167\u2009ms,167 samples · 167\u2009ms,167\u2009ms JSONEncoder.iterencode"],
           "the table has self and total of the hottest functions")
     browser.run("document.querySelector('#functions .name').click()")
     browser.settle()
@@ -111,13 +115,13 @@ def small_page(browser, folder):
 
     page.focus()
     browser.key("/")
-    browser.type("encode|total")
-    equal(page.text("matched").replace("\u2009", " "), "58.0 % matched",
+    browser.type("/encode|total/")
+    equal(page.text("matched").replace("\u2009", " "), "58.0 % matched by 4 names",
           "search counts each sample once, nested matches too")
     browser.key("Escape")
     equal(page.text("matched"), "", "Escape in the field clears the search")
     browser.key("f", modifiers=2)
-    browser.type("walk(")
+    browser.type("/walk(/")
     equal(browser.run("document.getElementById('search').getAttribute('aria-invalid')"), "true",
           "Ctrl-F searches, and a bad expression is said to be one")
     browser.key("Escape")
@@ -188,7 +192,7 @@ def hostile_page(browser, folder):
     page.focus()
     browser.key("/")
     browser.type("img src")
-    equal(browser.run("document.querySelectorAll('img, body script').length"), 6,
+    equal(browser.run("document.querySelectorAll('img, body script').length"), 8,
           "no name became markup")
     page.clean("hostile")
 
@@ -215,7 +219,12 @@ def deep_page(browser, folder):
     browser.key("ArrowUp")
     equal(page.state()[1], "level_0", "where the callee is above")
     browser.key("i")
-    equal(browser.run("['a\\\\-b', 'a(', 'É', 'é'].map(t => KraitModel.makeMatcher(t))"
+    equal(browser.run("['a-b', 'a(', '[truncated]', 'jobs.py:30', 'kernel', 'Jobs'].map(t => KraitModel.makeMatcher(t))"
+                      ".map(m => [m({name: '[truncated] a(', file: 'x/jobs.py', firstLine: 30, kind: 'python'}), "
+                      "m({name: 'A-B', file: '', kind: 'kernel'})])"),
+          [[False, True], [True, False], [True, False], [True, False], [False, True], [False, False]],
+          "text is searched as it is: names, file:line, kinds")
+    equal(browser.run("['/a\\\\-b/', '/a(/', '/É/', '/é/'].map(t => KraitModel.makeMatcher(t))"
                       ".map(m => m && [m({name: 'a-b É', file: ''}), m({name: 'A-B é', file: ''})])"),
           [[True, True], None, [True, False], [True, True]],
           "expressions are lenient, capitals make them strict")
@@ -237,7 +246,7 @@ def large_pages(browser, folder):
           "graph and table share a narrow window")
     browser.size(1280, 720)
     page = Page(browser, folder, "huge")
-    check(re.search(r"boxes below 0\.3 px folded", page.text("hidden")),
+    check(re.search(r"frames too narrow to draw", page.text("hidden")),
           "what is too narrow is folded and counted", page.text("hidden"))
     spent = browser.run("""(async () => {
         const start = performance.now();
@@ -247,6 +256,16 @@ def large_pages(browser, folder):
         return performance.now() - start;
     })()""")
     check(spent < 1000, f"a search in 300,000 nodes shows within a second ({spent:.0f} ms)")
+    for view in ("bottom-up", "callers", "callees"):
+        spent = browser.run("""(async () => {
+            const start = performance.now();
+            document.getElementById('view').value = '%s';
+            document.getElementById('view').dispatchEvent(new Event('change'));
+            await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+            return performance.now() - start;
+        })()""" % view)
+        check(spent < 4000, f"{view} of 300,000 nodes within 4 s, on a busy machine, too ({spent:.0f} ms)")
+    page.choose("view", "stacks")
     page.clean("huge")
     page = Page(browser, folder, "empty")
     page.focus()
@@ -256,8 +275,138 @@ def large_pages(browser, folder):
     page.clean("empty")
 
 
+# Each box has at least what those below it have, and the rest is its self.
+SUMS = """(t => { const sum = new Float64Array(t.cnt);
+    for (let i = t.cnt - 1; i > 0; i--) sum[t.parent[i]] += t.total[i];
+    return [...sum].every((s, i) => Math.abs(s + t.self[i] - t.total[i]) < 1e-6); })(krait.state.tree)"""
+
+
+def views_page(browser, folder):
+    page = Page(browser, folder, "small")
+    totals = lambda: {b["name"]: b["total"] for b in browser.run("krait.boxes()")}
+    page.choose("view", "bottom-up")
+    rows = {f["name"]: f["self"] for f in browser.run("krait.functions()") if f["self"]}
+    level = {b["name"]: b["total"] for b in browser.run("krait.boxes().filter(b => b.depth === 1)")}
+    equal(level, rows, "bottom-up, the first level is the functions with their self")
+    equal(browser.run("krait.boxes()[0].total"), 1000, "and all are there")
+    check(browser.run(SUMS), "bottom-up: the numbers add up")
+    page.click("JSONEncoder.iterencode")
+    equal(browser.run("krait.boxes().filter(b => b.node >= krait.state.zoom && b.node < "
+                      "krait.state.tree.end[krait.state.zoom]).map(b => b.name)"),
+          ["JSONEncoder.iterencode", "JSONEncoder.encode", "dumps", "Server.run", "<module>"],
+          "a leaf has its callers above it")
+    page.focus()
+    browser.key("b")
+    equal(page.box("Server.run")["total"], 850, "the key goes back to the stacks")
+    page.click("walk")
+    browser.key("c")
+    equal(totals(), {"all": 145, "walk": 145, "Server.run": 145, "<module>": 145},
+          "callers: of a recursion the outermost call")
+    check("callers of walk" in browser.run("krait.state.rootLabel"), "the root says of what")
+    browser.key("c")
+    page.press("reset")
+    page.click("Server.run")
+    browser.key("e")
+    equal({n: v for n, v in totals().items() if n in ("all", "Server.run", "Cart.total", "dumps", "<module>")},
+          {"all": 850, "Server.run": 850, "Cart.total": 413, "dumps": 179}, "callees: all that it calls, and no caller")
+    check(browser.run(SUMS), "callees: the numbers add up")
+    link = browser.run("location.hash")
+    browser.run("history.back()")
+    browser.settle()
+    equal(browser.run("document.getElementById('view').value"), "stacks", "Back leads to what was seen")
+    browser.open(os.path.join(folder, "empty.html"))
+    browser.open(page.path, link)
+    browser.settle()
+    equal([browser.run("document.getElementById('view').value"), browser.run("krait.boxes()[0].total")],
+          ["callees", 850], "a link leads to the view", link)
+    browser.open(os.path.join(folder, "empty.html"))
+    browser.open(page.path, "#view=callers&of=99999&zoom=-7&roots=%3Cimg%3E&search=%28")
+    browser.settle()
+    equal([browser.run("krait.boxes()[0].total"), page.text("matched")[:3]], [1000, "0.0"],
+          "an address that makes no sense shows all")
+    page.press("table-button")
+    browser.run("document.getElementById('search').value = 'walk'; "
+                "document.getElementById('search').dispatchEvent(new Event('input'))")
+    browser.settle()
+    equal(browser.run("[...document.querySelectorAll('#functions .name')].map(e => e.textContent)"), ["walk"],
+          "the search filters the table")
+    page.clean("views")
+
+
+def exports(browser, folder):
+    for name in ("small", "hostile"):
+        page = Page(browser, folder, name)
+        picture = ElementTree.fromstring(browser.run("krait.svg()"))
+        boxes = [e for e in picture.iter() if e.tag.endswith("}rect")]
+        equal(len(boxes), browser.run("krait.boxes().filter(b => b.total * 1600 / krait.state.tree.total[0] >= 0.3).length"),
+              name + ": the SVG is XML, and has each box")
+        equal({e.tag.partition("}")[2] for e in picture.iter()}, {"svg", "g", "title", "rect", "text"},
+              name + ": no name became an element of it")
+        rows = list(csv.reader(io.StringIO(browser.run("krait.csv()"))))
+        equal([rows[0], len(rows) - 1], [["self", "total", "kind", "function", "file", "line"],
+                                         browser.run("krait.functions().length")], name + ": the CSV has each function")
+        check(not any(cell[:1] in "=+@" and cell for row in rows for cell in row), name + ": and no formula")
+        page.clean(name + ", exports")
+
+
+def diff_page(browser, folder):
+    page = Page(browser, folder, "diff")
+    sums = lambda: {b["name"]: round(b["total"] / 1e6) for b in browser.run("krait.boxes()")}
+    change = lambda name: browser.run("(t => { const i = krait.boxes().filter(b => b.name === '%s')[0].node; "
+                                      "return KraitModel.changeOf(t, i).toFixed(1); })(krait.state.tree)" % name)
+    equal([sums()["all"], sums()["walk"], sums()["JSONEncoder.iterencode"]], [1000, 60, 167],
+          "compared, the page is as wide as after")
+    equal([change("walk"), change("JSONEncoder.iterencode")], ["-15.2", "16.7"], "and knows what has changed by how much")
+    browser.move(*page.at("JSONEncoder.iterencode"))
+    check("before 0.0" in page.text("tip").replace("\u2009", " ") and "+16.7 points" in page.text("tip"),
+          "the tooltip says so", page.text("tip"))
+    page.press("table-button")
+    equal(browser.run("[...document.querySelectorAll('#functions tr')].slice(0, 2).map(r => "
+                      "r.cells[2].textContent + ' ' + r.querySelector('.name').textContent)"),
+          ["+16.7 JSONEncoder.iterencode", "\u221215.2 walk"], "the table has the largest change first")
+    page.choose("measure", "before")
+    equal([sums()["all"], "JSONEncoder.iterencode" in sums(), change("walk")], [978, False, "-15.2"],
+          "as wide as before: what is new is not there")
+    check(browser.run(SUMS), "compared: the numbers add up")
+    page.clean("diff")
+
+
+def waits_page(browser, folder):
+    page = Page(browser, folder, "waits")
+    sums = lambda: {b["name"]: [round(b["total"] / 1e6), round(b["self"] / 1e6)] for b in browser.run("krait.boxes()")}
+    shown = "document.getElementById('measure').parentNode.offsetWidth > 0"
+    cpu = {"all": [600, 0], "<module>": [600, 0], "work": [400, 400], "both": [200, 200]}
+    check(browser.run(shown), "with time off the CPU there is a choice of times")
+    equal(sums(), cpu, "CPU: what worked, and no box for what only waited")
+    check("600\u2009ms" in page.text("total") and "on a CPU" in page.text("total"), "the header says of what and how long",
+          page.text("total"))
+    page.click("both")
+    page.choose("measure", "off")
+    equal(sums(), {"all": [2000, 0], "<module>": [2000, 0], "idle": [1500, 0], "[sleep]": [1500, 1500],
+                   "both": [500, 0], "[gil]": [500, 500]}, "waiting: what it waited for is the leaf")
+    equal(page.state()[0], "both", "the zoomed function stays the zoomed one")
+    check("2.00\u2009s" in page.text("total") and "off the CPU" in page.text("total"), "the header follows",
+          page.text("total"))
+    page.choose("measure", "gil")
+    equal(sums(), {"all": [500, 0], "<module>": [500, 0], "both": [500, 0], "[gil]": [500, 500]},
+          "GIL: a part of the waiting")
+    page.choose("measure", "wall")
+    equal(sums(), {"all": [2600, 0], "<module>": [2600, 0], "idle": [1500, 0], "[sleep]": [1500, 1500],
+                   "both": [700, 200], "[gil]": [500, 500], "work": [400, 400]}, "wall clock: the sum of both")
+    page.focus()
+    browser.key("m")
+    equal(sums(), cpu, "a key goes to the next one")
+    page.press("reset")
+    page.click("work")
+    page.choose("measure", "gil")
+    equal(page.state()[0], "<module>", "where nothing of the zoomed function is left, its caller is")
+    page.clean("waits")
+    page = Page(browser, folder, "small")
+    check(not browser.run(shown), "a recording of one event has no choice")
+
+
 def screenshots(browser, folder, target):
-    for name in ("small", "hostile", "deep", "large", "huge", "empty"):
+    for name in ("small", "hostile", "deep", "large", "huge", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
             for dark in (False, True):
                 browser.size(width, height)
@@ -277,7 +426,7 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, hostile_page, deep_page, large_pages):
+            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page):
                 try:
                     part(browser, folder)
                 except Exception as error:  # one page that fails must not hide the others

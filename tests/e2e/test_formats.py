@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Several outputs of one recording agree with each other, sample for sample; perf script text is
 read with the rules of stackcollapse-perf.pl."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import collections
 import os
 import re
@@ -49,7 +49,8 @@ def as_folded(samples):
         # What krait says of a stack is no code: it has no file.
         labels = [h.label(symbol, "" if dso == "krait" else dso, line)
                   for symbol, dso, line in frames]
-        counts[";".join([comm, *labels])] += 1
+        # The command alone is what perf knows of a process.
+        counts[";".join([comm + "_[pairs.py]", *labels])] += 1
     return counts
 
 
@@ -79,7 +80,7 @@ def check_choices(tap, python):
     """-t, --no-process and -f, and - for standard output."""
     with h.start(python, "pairs.py") as target:
         pid = str(target.pid)
-        short = ("record", "-q", "-d", h.moment(0.2), "-p", pid)
+        short = ("record", "-q", "--label", "command", "-d", h.moment(0.2), "-p", pid)
         threads = h.run_krait(*short, "-t", "-f", "folded", "-o", "-")
         merged = h.run_krait(*short, "--no-process", "-f", "folded", "-o", "-")
         script = h.run_krait(*short, "-f", "script", "-o", "-")

@@ -3,7 +3,7 @@
 """Programs that claim to be CPython and are not (tests/targets/fake_runtime.c): what is known to be
 wrong is refused by name; what turns out to be wrong is counted as that, and never shown as a
 stack. Recorded as root, krait must neither crash nor hang nor believe anything."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import os
 import shutil
 import subprocess
@@ -121,7 +121,7 @@ def check_broken(tap, compiler):
     process = os.path.basename(program)[:15]
     for what, (reason, frames) in BROKEN.items():
         with h.Target([program, what]) as target:
-            r = h.record_work(target.pid, 0.15)
+            r = h.record_work(target.pid, 0.15, "--label", "command")
             alive = target.alive()
         h.check_accounts(tap, what, r)
         tap.ok(alive and 0 < r.stats.get("interrupts", 0) == r.stats.get(reason),
@@ -137,7 +137,7 @@ def check_broken(tap, compiler):
 def check_depth(tap, program):
     """More frames than krait follows: the leaf side, and a mark."""
     with h.Target([program, "many-frames"]) as target:
-        r = h.record_work(target.pid, 0.15)
+        r = h.record_work(target.pid, 0.15, "--label", "command")
     h.check_accounts(tap, "many-frames", r)
     tap.ok(r.stacks and all(s[1] == "[truncated: depth]" and s[-1] == LEAF and len(s) > 1024 and
                             set(s[2:-1]) == {ROOT} for s, _ in r.stacks),

@@ -53,13 +53,14 @@ def perf_samples(path, *options):
     return counts, symbols, done.stderr
 
 
-def record_until(target, path, number, enough):
-    """Records, and ends krait with that signal once enough() says so, after the first flush."""
+def record_until(target, path, number, enough, turns=1):
+    """Records, and ends krait with that signal once enough() says so, after the first flush. turns: of patience."""
     krait = subprocess.Popen([h.KRAIT, "record", "-q", *h.PYTHON_ONLY, "-p", str(target.pid), "-o", path],
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
     # What a killed krait has not written yet is not there.
     h.wait_until(lambda: os.path.exists(path) and os.path.getsize(path) >= 500, krait)
-    h.wait_until(enough, krait)
+    for _ in range(turns):
+        h.wait_until(enough, krait)
     code = h.end_child(krait, number)
     err = krait.stderr.read()
     krait.stderr.close()
@@ -74,8 +75,8 @@ def check_kill(tap, target, folder, number):
     code, err = record_until(target, path, signal.SIGKILL, lambda: time.monotonic() >= end)
     tap.ok(code == -signal.SIGKILL and target.alive(), name + "the target goes on", code, err)
     report = h.run_krait("report", "-i", path)
-    tap.ok(report.returncode == 0 and "did not finish" in report.stderr and
-           "no name" not in report.stderr and "are not here" not in report.stderr,
+    tap.ok(report.returncode == 0 and "was cut off" in report.stderr and
+           "no name" not in report.stderr and "are missing" not in report.stderr,
            name + "krait reports what there is, and says so", report.stdout[-500:], report.stderr)
     folded = h.run_krait("convert", "-q", "-i", path, "-f", "folded", "-o", "-").stdout
     leaves = collections.Counter()
@@ -99,8 +100,9 @@ def check_kill(tap, target, folder, number):
 def check_generations(tap, target, folder):
     """Ended as it should be: several libraries, the older ones as small as they may be."""
     path = os.path.join(folder, "long.data")
+    # So many functions take seconds of CPU time, which on a busy machine is longer than everybody's patience.
     code, err = record_until(target, path, signal.SIGTERM,
-                             lambda: len(glob.glob(path + ".krait/python-*.so")) > 1)
+                             lambda: len(glob.glob(path + ".krait/python-*.so")) > 1, 5)
     libraries = glob.glob(path + ".krait/python-*.so")
     tap.ok(code == 0 and len(libraries) > 1, "a recording with many functions is in several libraries",
            code, err, libraries)

@@ -3,7 +3,7 @@
 """Native and kernel frames between those of Python: five levels of C that calls Python that calls C,
 exact in every sample where the interpreter keeps frame pointers; libraries below the function that
 calls them; and Python that is exact whatever the native part is like."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import os
 import re
 import shutil

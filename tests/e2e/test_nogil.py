@@ -63,8 +63,8 @@ def check_copies(tap, program, minor):
     for argument, lines in (("sound", LINES), ("one-copy", LINES),
                             ("no-copy", {**LINES, "second": 0, "third": 0})):
         with h.Target([program, argument]) as target:
-            listed = h.run_krait("list", str(target.pid))
-            r = h.record("-p", str(target.pid), "-t", "-d", h.moment(0.4))
+            listed = h.run_krait("list", "-v", str(target.pid))
+            r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", h.moment(0.4))
         tap.ok(VERSIONS[minor] + " exe,free-threaded published offsets " in
                " ".join(listed.stdout.split()), "%s, %s: list" % (name, argument), listed.stdout)
         h.check_accounts(tap, "%s, %s" % (name, argument), r, complete=1.0)
@@ -78,7 +78,7 @@ def check_anchors(tap, folder):
     program = build_with_table(folder, "15", "-DDEPTH=%d" % depth)
     with h.Target([program, "sound"]) as target:
         # A thread is given an anchor when it is a second old.
-        r = h.record("-p", str(target.pid), "-t", "-d", "3s", "--anchors", "on")
+        r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", "3s", "--anchors", "on")
     h.check_accounts(tap, name, r, complete=1.0)
     tap.equal(named(r.stacks), expected(program, LINES, depth),
               name + ": each thread at its own line", r.err)

@@ -5,7 +5,9 @@ outside. Who waits in which function and for what, in the capture as in the reco
 # run-tests: beside others
 import os
 import re
+import signal
 import subprocess
+import threading
 import time
 
 import harness as h
@@ -78,12 +80,27 @@ def check(tap, python):
     return path
 
 
+def check_killed(tap, python):
+    """Whoever is killed in its wait comes back to a CPU to die: its stack is taken there."""
+    name = python.name + ": killed"
+    with h.start(python, "asleep.py") as target:
+        killer = threading.Timer(1 + SECONDS, os.kill, (target.pid, signal.SIGKILL))
+        killer.start()
+        r = h.record("--off-cpu", "-p", str(target.pid), outputs=("x.data",), lines=False)
+        killer.join()
+    tap.equal(r.code, 0, name + ": exit code", r.err)
+    found = waits(folded(r.path("x.data")).stdout)
+    tap.equal({f: leaf and leaf[0] for f, leaf in found.items()}, WANT, name + ": waits have their stacks", r.err)
+    tap.ok(all(w and w[1] >= 0.5 * SECONDS * 1e9 for w in found.values()), name + ": up to then", found)
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
     found = h.interpreters(tap)
     old = [p for p in found if p.minor < "3.13"]
     path = ""
+    check_killed(tap, found[0])
     for python in found[:1] + old[:1]:
         path = check(tap, python)
     tap.equal(krait("report", "--state", "asleep", path).returncode, 2, "a state that there is not")

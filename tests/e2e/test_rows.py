@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native stacks go down to where the thread began, also through code that came while krait watched: a
 library that was loaded, machine code that the process has written, CPython's trampolines (-X perf)."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import glob
 import os
 import platform

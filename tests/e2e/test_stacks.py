@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of one thread, on every interpreter: unusual names, every kind of call, very short
 calls. The oracle is the target's own trace (tests/targets/oracle.py)."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import harness as h
 
 # Each at a rate at which every hot function of it is met some twenty times and more.
@@ -15,7 +15,7 @@ def check_target(tap, python, script, rate):
     # 3.13's free-threaded one does not specialise: some rounds take longer than that.
     seconds = SECONDS * (2 if python.free_threaded else 1)
     with h.start(python, script) as target:
-        recording = h.record_work(target.pid, seconds, "-F", str(rate))
+        recording = h.record_work(target.pid, seconds, "-F", str(rate), *h.OWN_STACKS)
         tap.equal(recording.code, 0, name + ": exit code", recording.err)
         tap.ok(target.alive(), name + ": the target runs on")
     h.check_accounts(tap, name, recording, complete=h.complete_part(python))

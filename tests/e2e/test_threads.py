@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of many threads, of threads without the GIL, of sub-interpreters, and stacks that
 are deeper than what krait follows, and the end of an interpreter, on every interpreter."""
-# run-tests: beside others
+# run-tests: beside others; takes long
 import re
 
 import harness as h

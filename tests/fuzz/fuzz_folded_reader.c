@@ -9,6 +9,7 @@
 
 #include "cmd/formats.h"
 #include "import/folded_reader.h"
+#include "emit/call_tree.h"
 #include "emit/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (sum != stats.samples || stats.stacks + stats.malformed > stats.lines)
 		abort();
 	if (summary_table(out, profile__counts(p, 0), &options) ||
-	    summary_tree(out, profile__counts(p, 0), &options))
+	    call_tree(out, profile__counts(p, 0), &options))
 		abort();
 	write_out(p, "folded");
 	write_out(p, "html");

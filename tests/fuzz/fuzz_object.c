@@ -59,6 +59,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text.memory = &input;
 	for (__u64 addr = 0; addr < 64; addr += 8)
 		object_text_make(&text, addr + 8);
-	frame_locals(&layout, &input, &frame, check_local, NULL);
+	frame_locals(&layout, &input, &input, &frame, check_local, NULL);
 	return 0;
 }

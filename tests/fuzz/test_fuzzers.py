@@ -4,7 +4,7 @@
 
 Hours of each are `make fuzz`; here all begin alike, so that chance decides of no merge. What is found stays in build-fuzz/tests/fuzz/, to be run again.
 """
-# run-tests: beside others
+# run-tests: beside others; takes long
 import concurrent.futures
 import os
 import pathlib

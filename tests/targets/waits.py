@@ -6,7 +6,8 @@ usage: waits.py MILLISECONDS SHORT SPINNERS...     so long in each function; so 
 
 Prints TRUTH and a JSON document: tid of the main thread; for each function, which runs there, ns of the wall clock
 less those of the thread's CPU clock; for each other thread, its CPU time,
-how long it was ready to run by its schedstat (0 without /proc), and when (CLOCK_MONOTONIC).
+how long it was ready to run by its schedstat (0 without /proc), what the host took from the machine's CPUs meanwhile,
+and when (CLOCK_MONOTONIC).
 """
 import hashlib
 import json
@@ -28,6 +29,14 @@ def usage():
         with open("/proc/self/task/%d/schedstat" % threading.get_native_id(), encoding="ascii") as f:
             ready = int(f.read().split()[1])
     return time.thread_time_ns(), ready
+
+
+def stolen():
+    """ns that the host took from this machine's CPUs, which no thread's clock has (0 without /proc)."""
+    if not os.path.exists("/proc/stat"):
+        return 0
+    with open("/proc/stat", encoding="ascii") as f:
+        return int(f.readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
 
 
 def timed(function, *args):
@@ -120,11 +129,13 @@ def without_gil(end):
 
 def worker(function, seconds, crowd, gate):
     gate.wait()
+    taken = stolen()
     began, before = time.monotonic_ns(), usage()
     function(time.perf_counter() + seconds)
     after, ended = usage(), time.monotonic_ns()
+    taken = stolen() - taken
     THREADS.append({"tid": threading.get_native_id(), "crowd": crowd, "began": began, "ended": ended,
-                    "on": after[0] - before[0], "ready": after[1] - before[1]})
+                    "on": after[0] - before[0], "ready": after[1] - before[1], "stolen": taken})
 
 
 def crowd(function, count, seconds):

@@ -36,14 +36,17 @@ def profile(profiler, python, script, seconds, rate):
     target = t.h.Target(command)
     try:
         # It ends when the target has gone.
-        with open(os.path.join(folder, "text"), "w+", encoding="utf-8", errors="replace") as text:
+        with profiler.beside(out), \
+                open(os.path.join(folder, "text"), "w+", encoding="utf-8", errors="replace") as text:
             run = subprocess.Popen(profiler.command(python, target.pid, rate, None, out),
                                    stdin=subprocess.DEVNULL, stdout=text, stderr=subprocess.STDOUT)
             try:
                 time.sleep(BEGIN_SECS)
+                t.h.wait_until(lambda: profiler.started(run.pid), run)
                 target.process.stdin.write(b"go\n")
                 account = t.h.read_line(target.process.stdout,
                                         time.monotonic() + WORK_SECS)
+                time.sleep(profiler.tail)
                 if run.poll() is None:
                     run.send_signal(signal.SIGINT)
                 run.wait(END_SECS)

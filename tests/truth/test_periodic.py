@@ -55,12 +55,21 @@ def check_alias(tap, python, milliseconds):
            python.name, *verdicts)
 
 
+def check_jitter(tap, python, milliseconds):
+    """The rate changes four times a second: of each such part a beat is at the end, in no proportion."""
+    run, counts = record(python, t.RATE, t.RATE, milliseconds, "--jitter")
+    total, samples = sum(run.truth["parts"]), sum(counts.values())
+    shares = {n: (ns / total, counts.get(n, 0) / samples) for n, ns in zip(run.truth["names"], run.truth["parts"])}
+    tap.ok(all(abs(seen - true) < 0.1 for true, seen in shares.values()), "%s: and right with --jitter" % python.name, shares)
+
+
 def main():
     tap = t.begin()
     python = t.pythons(tap)[0]
     milliseconds = 4000 if t.LONG else 1000
     check_alias(tap, python, milliseconds)
     check(tap, python, t.RATE, 1009, milliseconds)
+    check_jitter(tap, python, 4000)
     if t.LONG:
         for hz in (1000, 500, 100, 50):
             check(tap, python, hz, t.RATE, milliseconds)

@@ -84,6 +84,7 @@ static void build(struct replay *r)
 	};
 
 	s->config = &r->config;
+	r->config.collector.async = r->log.session.async;
 	s->prober = processes.prober;
 	if (r->config.collector.natives.native) {
 		s->modules = modules__new();

@@ -198,6 +198,11 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
 	return 0;
 }
 
+int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout)
+{
+	return 0;
+}
+
 /* ---- never called: there is nothing to start, to read or to count -------------------------------- */
 
 int sampler__start(struct sampler *s, struct error *err)

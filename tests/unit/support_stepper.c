@@ -28,6 +28,9 @@
 #include "unwind/elf_rows.h"
 #include "util/cleanup.h"
 
+/* With the trail of the walk before. */
+static struct native_walk last_walk;
+
 /* ---- tables ----------------------------------------------------------------------------------- */
 
 static struct unwind_tables *make_tables(void)
@@ -38,6 +41,7 @@ static struct unwind_tables *make_tables(void)
 	memset(files, 0, sizeof(files));
 	memset(spaces, 0, sizeof(spaces));
 	memset(cache, 0, sizeof(cache));
+	last_walk.trail.cnt = 0;
 	t = unwind_tables__new(&memory, 64 << 20);
 	assert_non_null(t);
 	return t;
@@ -166,19 +170,28 @@ static void walk(__u32 space, pid_t pid, const struct user_regs_struct *r, struc
 	static const __u8 numbers[UNWIND_REGS] = UNWIND_REG_WORDS;
 	const struct native_regs regs = { r->rip, r->rsp, r->rbp };
 	static const struct memory memory = { read_memory, NULL };
-	static struct native_walk w;
+	struct native_walk *w = &last_walk;
 
 	look_at(pid, r->rsp);
-	w.memory = &memory;
-	unwind_begin(&w, &regs);
+	w->memory = w->stack.memory = &memory;
+	unwind_begin(w, &regs);
+	pages_begin(&w->stack);
 	for (int i = 0; i < UNWIND_REGS; i++)
-		w.regs[i] = words[numbers[i]];
-	unwind_enter(&w, space);
-	w.epoch = control.epoch;
-	for (ret->cnt = 0; ret->cnt < KRAIT_MAX_NATIVE;)
-		if (unwind_step(&w, &ret->frames[ret->cnt++]))
+		w->regs[i] = words[numbers[i]];
+	unwind_enter(w, space);
+	w->epoch = control.epoch;
+	unwind_find_trail(w);
+	ret->followed = 0;
+	for (ret->cnt = 0; ret->cnt < KRAIT_MAX_NATIVE;) {
+		struct native_frame *out = &ret->frames[ret->cnt++];
+		int followed = unwind_follow(w, out);
+
+		if (followed > 0 || (followed < 0 && unwind_step(w, out)))
 			break;
-	ret->reason = w.reason;
+		ret->followed += !followed;
+	}
+	unwind_leave_trail(w, true);
+	ret->reason = w->reason;
 }
 
 /* ---- stepping --------------------------------------------------------------------------------- */
@@ -246,6 +259,7 @@ static void step_check(struct stepper *s, const struct user_regs_struct *r)
 	struct chain c;
 
 	walk(s->space, s->pid, r, &c);
+	s->followed += c.followed;
 	for (unsigned i = 0; i < c.cnt; i++)
 		s->by_fp += c.frames[i].frame_addr & NATIVE_BY_FP;
 	if (is_right(s, r, &c))
@@ -284,9 +298,10 @@ void stepper_end(struct stepper *s, const char *what)
 	kill(s->pid, SIGKILL);
 	waitpid(s->pid, NULL, __WALL);
 	free_tables(s->tables);
-	print_message("# %s: %zu steps, %zu calls, %u deep, %zu frames by frame pointer, %zu wrong "
-		      "(%zu cut)\n",
-		      what, s->steps, s->calls, s->deepest, s->by_fp, s->wrong, s->cut);
+	print_message(
+		"# %s: %zu steps, %zu calls, %u deep, %zu frames by frame pointer, %zu by the "
+		"trail, %zu wrong (%zu cut)\n",
+		what, s->steps, s->calls, s->deepest, s->by_fp, s->followed, s->wrong, s->cut);
 }
 
 void stepper_begin(struct stepper *s, pid_t pid)
@@ -330,5 +345,6 @@ void stepper_run(struct stepper *s, unsigned us)
 void stepper_check(const struct stepper *s, size_t least)
 {
 	assert_true(s->steps >= least);
+	assert_true(s->followed > s->steps);
 	assert_int_equal(s->wrong, 0);
 }

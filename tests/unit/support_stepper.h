@@ -17,6 +17,7 @@ struct unwind_tables;
 
 struct chain {
 	__u32 cnt, reason;
+	__u32 followed; /* as the walk before had them */
 	struct native_frame frames[KRAIT_MAX_NATIVE];
 };
 
@@ -32,7 +33,7 @@ struct stepper {
 	__u32 space;
 	struct call shadow[SHADOW_MAX]; /* innermost last */
 	unsigned depth;
-	size_t steps, calls, wrong, by_fp, cut;
+	size_t steps, calls, wrong, by_fp, followed, cut;
 	unsigned deepest;
 };
 

@@ -99,6 +99,74 @@ static void what_does_not_add_up_has_no_rows(void **state)
 	}
 }
 
+static void an_aligned_stack_is_found_by_the_frame_pointer(void **state)
+{
+	static const __u8 code[] = {
+		0x55, 0x48, 0x89, 0xe5, /* push %rbp; mov %rsp, %rbp */
+		0x41, 0x57, /* push %r15 */
+		0x48, 0x83, 0xe4, 0xf0, /* 6: and $-16, %rsp */
+		0x53, /* 10: push %rbx */
+		0x31, 0xdb, /* xor %ebx, %ebx */
+		0x5b, /* 13: pop %rbx */
+		0x48, 0x8d, 0x65, 0xf8, /* 14: lea -8(%rbp), %rsp */
+		0x41, 0x5f, 0x5d, 0xc3, /* 18: pop %r15; pop %rbp; ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	for (unsigned i = 10; i < 18; i++) {
+		assert_int_equal(row_table_find(&t, 0x1000 + i)->reg, 6);
+		assert_int_equal(depth_at(&t, i), 16);
+		assert_int_equal(row_table_find(&t, 0x1000 + i)->fp_off, -16);
+	}
+	assert_int_equal(row_table_find(&t, 0x1012)->reg, 7);
+	assert_int_equal(depth_at(&t, 18), 24);
+	assert_int_equal(depth_at(&t, 21), 8);
+	row_table_free(&t);
+}
+
+/* Behind the first jump is a part of the loop: what comes later goes back there. */
+static void a_loop_may_begin_with_its_end(void **state)
+{
+	static const __u8 code[] = {
+		0x55, 0xeb, 0x05, /* push %rbp; jmp 8 */
+		0x48, 0xff, 0xc7, 0x90, 0x90, /* 3: inc %rdi */
+		0x48, 0x83, 0xff, 0x05, 0x7c, 0xf5, /* 8: cmp $5, %rdi; jl 3 */
+		0x5d, 0xc3, /* 14: pop %rbp; ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	for (unsigned i = 1; i < 15; i++)
+		assert_int_equal(depth_at(&t, i), 16);
+	assert_int_equal(depth_at(&t, 15), 8);
+	row_table_free(&t);
+}
+
+/*
+ * The frame pointer is overwritten where the CFA is found by it; popped is more than was pushed; the way back to a
+ * loop's end has another stack; nothing goes back; only what was guessed itself goes back.
+ */
+static void what_is_not_proved_has_no_rows(void **state)
+{
+	static const __u8 codes[][20] = {
+		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xf0, 0x31, 0xed, 0x48, 0x89, 0xec,
+		  0x5d, 0xc3, 0xcc },
+		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xf0, 0x58, 0x48, 0x89, 0xec, 0x5d,
+		  0xc3, 0xcc, 0xcc },
+		{ 0x55, 0xeb, 0x05, 0x48, 0xff, 0xc7, 0x90, 0x90, 0x50, 0x48, 0x83, 0xff, 0x05,
+		  0x7c, 0xf4, 0x58, 0x5d, 0xc3, 0xcc },
+		{ 0x55, 0xeb, 0x05, 0x48, 0xff, 0xc7, 0x90, 0x90, 0x5d, 0xc3, 0xcc, 0xcc },
+		{ 0x55, 0xeb, 0x05, 0x48, 0xff, 0xc7, 0x7c, 0xfb, 0x5d, 0xc3, 0xcc, 0xcc },
+	};
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct row_table t = rows_of(codes[i], sizeof(codes[i]));
+
+		for (unsigned k = 0; k < sizeof(codes[i]); k++)
+			assert_int_equal(depth_at(&t, k), 0);
+		row_table_free(&t);
+	}
+}
+
 static void the_middle_of_a_function_is_no_beginning(void **state)
 {
 	/* Behind a jump, at a multiple of 16: goes back into what was before. */
@@ -188,6 +256,9 @@ int main(void)
 		cmocka_unit_test(a_function_is_followed_along_its_branches),
 		cmocka_unit_test(a_stub_has_a_row),
 		cmocka_unit_test(what_does_not_add_up_has_no_rows),
+		cmocka_unit_test(an_aligned_stack_is_found_by_the_frame_pointer),
+		cmocka_unit_test(a_loop_may_begin_with_its_end),
+		cmocka_unit_test(what_is_not_proved_has_no_rows),
 		cmocka_unit_test(the_middle_of_a_function_is_no_beginning),
 		cmocka_unit_test(any_bytes_have_an_end),
 		cmocka_unit_test(it_says_what_libc_says),

@@ -170,6 +170,46 @@ static void what_is_added_may_be_uneven(void **state)
 	profile__free(p);
 }
 
+/* 3 ms on a CPU in f, 5 ms waited in it and 2 ms below, beside a fault and a second clock. */
+static void time_on_and_off_the_cpu_is_one_measure(void **state)
+{
+	struct event_spec off, second = { .name = "task-clock", .type = 1, .config = 1 };
+	struct profile *p = profile__new(), *wall;
+	__u32 f = call(p, 0, "f"), g = call(p, f, "g");
+	const struct counts *c;
+
+	event_off_cpu(&off, 1 << 20);
+	assert_int_equal(profile__set_event(p, 1, &off), 0);
+	assert_int_equal(profile__set_event(p, 2, &faults), 0);
+	assert_int_equal(profile__set_event(p, 3, &second), 0);
+	for (int i = 0; i < 3; i++)
+		profile__count(p, 0, f, 1000000);
+	profile__count(p, 1, f, 5000000);
+	profile__count(p, 1, g, 2000000);
+	profile__count(p, 2, g, 1);
+	profile__count(p, 3, g, 1000000);
+	assert_int_equal(profile__new_wall(&wall, p), 0);
+	c = profile__counts(wall, 0);
+	assert_int_equal(wall->event_cnt, 1);
+	assert_string_equal(c->event.name, EVENT_WALL);
+	assert_int_equal(c->weight, 10000000);
+	assert_int_equal(counts__self(c, f), 8000000);
+	assert_int_equal(counts__self(c, g), 2000000);
+	profile__free(wall);
+	assert_false(profile__in_wall(p, 2) || profile__in_wall(p, 3) || profile__in_wall(p, 4));
+	profile__free(p);
+}
+
+static void without_time_there_is_no_sum_of_it(void **state)
+{
+	struct profile *p = profile__new(), *wall = NULL;
+
+	assert_int_equal(profile__set_event(p, 0, &faults), 0);
+	assert_int_equal(profile__new_wall(&wall, p), -ENODATA);
+	assert_null(wall);
+	profile__free(p);
+}
+
 static void labels_tell_samples_of_one_stack_apart(void **state)
 {
 	struct profile *p = profile__new();
@@ -388,6 +428,8 @@ int main(void)
 		cmocka_unit_test(equal_units_may_be_added),
 		cmocka_unit_test(other_units_are_refused),
 		cmocka_unit_test(what_is_added_may_be_uneven),
+		cmocka_unit_test(time_on_and_off_the_cpu_is_one_measure),
+		cmocka_unit_test(without_time_there_is_no_sum_of_it),
 		cmocka_unit_test(labels_tell_samples_of_one_stack_apart),
 		cmocka_unit_test(two_profiles_share_a_dictionary),
 		cmocka_unit_test(what_nobody_counts_is_forgotten),

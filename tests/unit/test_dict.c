@@ -86,6 +86,65 @@ static void frames_differ_by_any_member(void **state)
 	profile__free(p);
 }
 
+/* What native code is called may be known later: until then, and then, it is one frame. */
+static void a_frame_with_a_place_is_named_later(void **state)
+{
+	struct profile *p = profile__new();
+	struct dict *d = p->dict;
+	struct native_place place = {
+		.name = "[a.so]", .path = "/lib/a.so", .address = 0x1000, .number = 7
+	};
+	__u32 frame = frame_native(d, &place), plain, node = dict__child(d, 0, frame);
+
+	assert_int_equal(dict__name_frame(d, frame, "f", true), 0);
+	assert_string_equal(dict__text(d, dict__frame_at(d, frame)->name), "f");
+	assert_true(dict__frame_at(d, frame)->wrapper);
+	assert_int_equal(dict__named_cnt(d), 1);
+	assert_int_equal(frame_native(d, &place), frame);
+	place.number = 8;
+	assert_int_not_equal(frame_native(d, &place), frame);
+	place.number = 0;
+	plain = frame_native(d, &place);
+	assert_int_not_equal(plain, frame);
+	/* What has no place has the name that it was made with. */
+	assert_int_equal(dict__name_frame(d, plain, "g", false), 0);
+	assert_string_equal(dict__text(d, dict__frame_at(d, plain)->name), "[a.so]");
+	assert_int_equal(dict__name_frame(d, 0, "g", false), 0);
+	assert_int_equal(dict__name_frame(d, 99, "g", false), 0);
+	assert_int_equal(dict__named_cnt(d), 1);
+
+	profile__count(p, 0, node, 1);
+	assert_int_equal(dict__forget(d), 0);
+	place.number = 7;
+	frame = frame_native(d, &place);
+	assert_int_equal(frame, 1);
+	assert_string_equal(dict__text(d, dict__frame_at(d, frame)->name), "f");
+	profile__free(p);
+}
+
+/* Its owner pays for a name; whoever is adding something meanwhile notices nothing. */
+static void a_name_without_room_changes_nothing(void **state)
+{
+	const struct profile_limits limits = {
+		.max = { [PROFILE_NODES] = 100, [PROFILE_FRAMES] = 100, [PROFILE_STRING_BYTES] = 400 }
+	};
+	const struct native_place place = { .name = "[a]", .path = "/a", .address = 1, .number = 1 };
+	struct dict *d = dict__new(&limits);
+	static char name[1000];
+	__u32 frame;
+
+	memset(name, 'n', sizeof(name) - 1);
+	dict__begin(d, 0);
+	frame = frame_native(d, &place);
+	assert_int_not_equal(frame, 0);
+	assert_int_equal(dict__name_frame(d, frame, name, true), -EDQUOT);
+	assert_false(dict__refused(d));
+	assert_string_equal(dict__text(d, dict__frame_at(d, frame)->name), "[a]");
+	assert_false(dict__frame_at(d, frame)->wrapper);
+	assert_int_equal(dict__named_cnt(d), 0);
+	dict__free(d);
+}
+
 static void parents_come_before_their_children(void **state)
 {
 	struct profile *p = large_profile(5000);
@@ -241,6 +300,8 @@ int main(void)
 		cmocka_unit_test(equal_strings_have_one_id_and_keep_their_address),
 		cmocka_unit_test(a_string_may_be_a_prefix_of_another_or_very_long),
 		cmocka_unit_test(frames_differ_by_any_member),
+		cmocka_unit_test(a_frame_with_a_place_is_named_later),
+		cmocka_unit_test(a_name_without_room_changes_nothing),
 		cmocka_unit_test(parents_come_before_their_children),
 		cmocka_unit_test(a_full_profile_says_so),
 		cmocka_unit_test(one_owners_flood_leaves_room_for_others),

@@ -54,6 +54,7 @@ static const struct field {
 	FIELD(interp.code_object_generation),
 	FIELD(interp.gil),
 	FIELD(interp.gc_collecting),
+	FIELD(interp.gc_frame),
 	FIELD(thread.prev),
 	FIELD(thread.next),
 	FIELD(thread.interp),

@@ -125,6 +125,20 @@ static void clocks_count_time(void **state)
 	assert_false(event_is_clock(&e));
 }
 
+static void time_is_on_a_cpu_off_it_or_both(void **state)
+{
+	struct event_spec e = good("task-clock");
+
+	assert_true(event_is_time(&e));
+	event_off_cpu(&e, 1 << 20);
+	assert_true(event_is_time(&e) && event_is_off_cpu(&e) && !event_is_clock(&e));
+	event_wall(&e);
+	assert_true(event_is_time(&e) && !event_is_off_cpu(&e) && !event_is_clock(&e));
+	assert_string_equal(e.name, "wall-clock");
+	e = good("cs"); /* the number that time off the CPU has in a file */
+	assert_false(event_is_time(&e));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +147,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_event_is_refused),
 		cmocka_unit_test(only_part_of_a_text_may_be_the_name),
 		cmocka_unit_test(clocks_count_time),
+		cmocka_unit_test(time_is_on_a_cpu_off_it_or_both),
 	};
 
 	return cmocka_run_group_tests_name("util/event", tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include "cmd/formats.h"
 #include "emit/pprof.pb-c.h"
+#include "profile/states.h"
 #include "support_profile.h"
 
 static const struct emit_options options = { .title = "krait",
@@ -138,6 +139,43 @@ static void pprof_has_sample_types_for_each_event(void **state)
 	profile__free(p);
 }
 
+/* Beside a clock alone: nanoseconds, and of these the waits for the GIL. */
+static void pprof_has_time_off_the_cpu(void **state)
+{
+	static const char *const names[] = { "samples", "cpu", "off-cpu-samples", "off-cpu",
+					     "gil-wait" };
+	static const char *const units[] = { "count", "nanoseconds", "count", "nanoseconds",
+					     "nanoseconds" };
+	struct profile *p = tiny_profile();
+	const __s64 want[] = { 4, (__s64)profile__counts(p, 0)->weight, 3, 800, 500 };
+	Krait__Pprof__Profile *profile;
+	struct event_spec off;
+	__s64 sums[5] = { 0 };
+
+	event_off_cpu(&off, 1000000);
+	assert_int_equal(profile__set_event(p, 1, &off), 0);
+	profile__count_state(p, 1, 3, 500, STATE_GIL);
+	profile__count_state(p, 1, 3, 200, STATE_LOCK);
+	profile__count_state(p, 1, 4, 100, STATE_SLEEP);
+	profile = unpack(p);
+	assert_int_equal(profile->n_sample_type, 5);
+	for (int i = 0; i < 5; i++) {
+		const Krait__Pprof__ValueType *type = profile->sample_type[i];
+
+		assert_string_equal(profile->string_table[type->type], names[i]);
+		assert_string_equal(profile->string_table[type->unit], units[i]);
+	}
+	assert_string_equal(profile->string_table[profile->default_sample_type], "cpu");
+	for (size_t s = 0; s < profile->n_sample; s++) {
+		for (int i = 0; i < 5; i++)
+			sums[i] += profile->sample[s]->value[i];
+		assert_true(profile->sample[s]->value[4] <= profile->sample[s]->value[3]);
+	}
+	assert_memory_equal(sums, want, sizeof(want));
+	krait__pprof__profile__free_unpacked(profile, NULL);
+	profile__free(p);
+}
+
 static void pprof_refers_to_what_is_there(void **state)
 {
 	struct profile *profiles[] = { tiny_profile(), small_profile(), hostile_profile(),
@@ -204,6 +242,7 @@ int main(void)
 		cmocka_unit_test(firefox_has_every_name_once),
 		cmocka_unit_test(pprof_refers_to_what_is_there),
 		cmocka_unit_test(pprof_has_sample_types_for_each_event),
+		cmocka_unit_test(pprof_has_time_off_the_cpu),
 		cmocka_unit_test(callgrind_costs_add_up),
 	};
 

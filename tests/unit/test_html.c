@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "cmd/formats.h"
+#include "emit/diff.h"
+#include "profile/states.h"
 #include "profile/view.h"
 #include "support_profile.h"
 
@@ -80,6 +82,104 @@ static void check_page(struct profile *p)
 static void all_samples_of_a_small_profile_are_in_the_page(void **state)
 {
 	check_page(small_profile());
+}
+
+#define MS 1000000ULL
+
+/* 600 ms on a CPU and 2 s off it, of which 500 ms for the GIL; one function both works and waits. */
+static struct profile *waits_profile(void)
+{
+	struct profile *p = profile__new();
+	__u32 process = push(p, 0, add_process(p, "python3 waits", 7));
+	__u32 thread = push(p, process, add_thread(p, "MainThread", 7, 7));
+	__u32 root = push(p, thread, add_function(p, "<module>", "/app/waits.py", 1, 30));
+	__u32 both = push(p, root, add_function(p, "both", "/app/waits.py", 3, 4));
+	__u32 work = push(p, root, add_function(p, "work", "/app/waits.py", 6, 7));
+	__u32 idle = push(p, root, add_function(p, "idle", "/app/waits.py", 9, 9));
+	struct event_spec off;
+
+	event_off_cpu(&off, MS);
+	assert_int_equal(profile__set_event(p, 1, &off), 0);
+	profile__count_state(p, 0, both, 200 * MS, STATE_PYTHON);
+	profile__count_state(p, 0, work, 400 * MS, STATE_PYTHON);
+	profile__count_state(p, 1, push(p, both, add_mark(p, "[gil]")), 500 * MS, STATE_GIL);
+	profile__count_state(p, 1, push(p, idle, add_mark(p, "[sleep]")), 1500 * MS, STATE_SLEEP);
+	return p;
+}
+
+/* Σ of the numbers at odd places of a list of pairs. */
+static unsigned long long pair_sum(const char *data, const char *name)
+{
+	const char *s = strstr(data, name);
+	unsigned long long sum = 0, value;
+	char *end;
+
+	assert_non_null(s);
+	s += strlen(name);
+	for (unsigned i = 0; *s != ']'; i++, s = *end == ',' ? end + 1 : end) {
+		value = strtoull(s, &end, 10);
+		assert_ptr_not_equal(s, end);
+		sum += i % 2 ? value : 0;
+	}
+	return sum;
+}
+
+/* One tree for all, whichever of them is asked for; which one is shown first is what differs. */
+static void a_page_has_time_on_and_off_the_cpu(void **state)
+{
+	static const char *const first[] = { "\"measure\":\"cpu\"", "\"measure\":\"off\"",
+					     "\"measure\":\"wall\"" };
+	struct profile *p = waits_profile(), *wall;
+
+	assert_int_equal(profile__new_wall(&wall, p), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct emitter_ops *ops = format_by_name("html");
+		char *page, *data;
+		struct emitter *e;
+		unsigned nodes;
+		size_t size;
+		FILE *out = open_memstream(&page, &size);
+
+		assert_int_equal(ops->open(&e, out, &options), 0);
+		assert_int_equal(ops->finish(e, i == 2 ? wall : p, i % 2), 0);
+		ops->free(e);
+		fclose(out);
+		data = page_data(page);
+		assert_int_equal(self_sum(data, &nodes), 2600 * MS);
+		assert_int_equal(pair_sum(data, "\"cpu\":["), 600 * MS);
+		assert_int_equal(pair_sum(data, "\"gil\":["), 500 * MS);
+		assert_non_null(strstr(data, first[i]));
+		assert_non_null(strstr(data, "\"unit\":\"nanoseconds\""));
+		free(data);
+		free(page);
+	}
+	profile__free(wall);
+	profile__free(p);
+}
+
+/* With subtrees left out, too, each measure has all that was counted. */
+static void measures_of_a_large_tree_are_whole(void **state)
+{
+	struct profile *p = large_profile(1200000);
+	__u32 cnt = dict__node_cnt(p->dict);
+	__u64 weight = profile__counts(p, 0)->weight;
+	struct event_spec off;
+	char *page, *data;
+	unsigned nodes;
+
+	event_off_cpu(&off, MS);
+	assert_int_equal(profile__set_event(p, 1, &off), 0);
+	for (__u32 i = 1; i <= cnt; i += 3)
+		profile__count_state(p, 1, i, 1000, i % 2 ? STATE_GIL : STATE_LOCK);
+	page = emit_text("html", p, &options);
+	data = page_data(page);
+	assert_int_equal(self_sum(data, &nodes), weight + profile__counts(p, 1)->weight);
+	assert_true(nodes < cnt);
+	assert_int_equal(pair_sum(data, "\"cpu\":["), weight);
+	assert_true(pair_sum(data, "\"gil\":[") > profile__counts(p, 1)->weight / 3);
+	free(data);
+	free(page);
+	profile__free(p);
 }
 
 static void hostile_names_stay_inside_the_data(void **state)
@@ -156,6 +256,56 @@ static void write_file(const char *dir, const char *name, const char *format, st
 	profile__free(p);
 }
 
+/* Of the small profile: what it was when walk took twice as long and nothing was encoded. */
+static struct counts *before_of(const struct counts *after)
+{
+	struct counts *before = counts__new(after->dict, &after->event);
+
+	assert_non_null(before);
+	for (__u32 i = 1; i <= dict__node_cnt(after->dict); i++) {
+		const struct profile_frame *f =
+			dict__frame_at(after->dict, dict__node_at(after->dict, i)->frame);
+		const char *name = dict__text(after->dict, f->name);
+		struct node_count n = counts__at(after, i);
+		unsigned times = !strcmp(name, "walk")			 ? 2 :
+				 !strcmp(name, "JSONEncoder.iterencode") ? 0 :
+									   1;
+
+		if (n.samples && times)
+			counts__add(before, i, times * n.samples, times * n.weight);
+	}
+	return before;
+}
+
+static void write_comparison(FILE *out)
+{
+	const struct diff_options names = { .name_a = "before.data", .name_b = "after.data" };
+	struct profile *p = small_profile();
+	struct counts *before = before_of(profile__counts(p, 0));
+
+	assert_int_equal(diff_page(out, before, profile__counts(p, 0), &names), 0);
+	counts__free(before);
+	profile__free(p);
+}
+
+static void two_recordings_are_one_page(void **state)
+{
+	char *text = NULL, *data;
+	size_t size;
+	unsigned nodes;
+	FILE *out = open_memstream(&text, &size);
+
+	write_comparison(out);
+	fclose(out);
+	data = page_data(text);
+	assert_non_null(strstr(data, "\"compared\":true"));
+	assert_non_null(strstr(data, "\"before\":["));
+	/* Both: 1000 after, and 978 before, of a millisecond each. */
+	assert_true(self_sum(data, &nodes) / 1000000 == 1978);
+	free(data);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,10 +314,15 @@ int main(void)
 		cmocka_unit_test(stacks_of_2000_frames_are_kept_whole),
 		cmocka_unit_test(an_empty_profile_gives_a_page),
 		cmocka_unit_test(a_tree_beyond_the_bound_loses_boxes_but_no_samples),
+		cmocka_unit_test(a_page_has_time_on_and_off_the_cpu),
+		cmocka_unit_test(measures_of_a_large_tree_are_whole),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),
+		cmocka_unit_test(two_recordings_are_one_page),
 	};
 	const char *dir = getenv("KRAIT_PAGES");
+	char path[512];
+	FILE *out;
 
 	if (!dir)
 		return cmocka_run_group_tests(tests, NULL, NULL);
@@ -178,7 +333,13 @@ int main(void)
 	write_file(dir, "deep", "html", deep_profile(2000));
 	write_file(dir, "large", "html", large_profile(10000));
 	write_file(dir, "huge", "html", large_profile(300000));
+	write_file(dir, "waits", "html", waits_profile());
 	write_file(dir, "empty", "html", profile__new());
+	snprintf(path, sizeof(path), "%s/diff.html", dir);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	write_comparison(out);
+	assert_int_equal(fclose(out), 0);
 	write_file(dir, "small", "folded", small_profile());
 	write_file(dir, "small", "script", small_profile());
 	write_file(dir, "hostile", "folded", hostile_profile());

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support_roles.h"
+#include "support_self.h"
 #include "proc/modules.h"
 #include "profile/frames.h"
 #include "profile/parts.h"
@@ -19,7 +20,6 @@
 #include "symbol/fetched_symbols.h"
 #include "symbol/native_files.h"
 #include "symbol/source_lines.h"
-#include "target/maps.h"
 #include "util/cleanup.h"
 
 #define SELF "/proc/self/exe"
@@ -29,22 +29,6 @@ enum { FUNCTION_LINE = __LINE__ + 1 };
 int __attribute__((noinline)) a_function_of_this_file(int n)
 {
 	return n + 1;
-}
-
-/* Where in its file the code at that address is. */
-static __u64 offset_of(const void *code)
-{
-	__u64 addr = (__u64)(uintptr_t)code;
-	cleanup_maps struct maps maps = { .fd = -1 };
-	struct maps_line m;
-
-	assert_int_equal(maps_open(&maps, getpid()), 0);
-	while (maps_next(&maps, &m) > 0) {
-		if (addr >= m.start && addr < m.end)
-			return addr - m.start + m.offset;
-	}
-	fail_msg("the code is mapped nowhere");
-	return 0;
 }
 
 static struct module *open_self(struct native_files *files)
@@ -65,7 +49,7 @@ static void a_function_has_one_symbol_for_all_its_code(void **state)
 	struct modules *modules = modules__new();
 	struct native_files *files = native_files__new(modules);
 	struct module *file = open_self(files);
-	__u64 offset = offset_of((void *)a_function_of_this_file);
+	__u64 offset = self_offset_of((void *)a_function_of_this_file);
 	struct native_symbol *s = native_files__find(files, file, offset);
 
 	assert_string_equal(s->name, "a_function_of_this_file");
@@ -123,9 +107,10 @@ static void the_interpreter_needs_no_names_where_it_is_folded(void **state)
 
 	native_files__skip_interpreter(files);
 	module__set_interpreter(file);
-	assert_string_equal(
-		native_files__find(files, file, offset_of((void *)a_function_of_this_file))->name,
-		"[program]");
+	assert_string_equal(native_files__find(files, file,
+					       self_offset_of((void *)a_function_of_this_file))
+				    ->name,
+			    "[program]");
 	native_files__free(files);
 	modules__free(modules);
 }
@@ -138,7 +123,7 @@ static void code_has_source_lines(void **state)
 	struct source_lines *lines = source_lines__new(files);
 	struct module *file = open_self(files);
 	struct module *closed = modules__get(modules, "", "/nowhere", 0);
-	const __u64 offsets[] = { offset_of((void *)a_function_of_this_file), 1 };
+	const __u64 offsets[] = { self_offset_of((void *)a_function_of_this_file), 1 };
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 
 	source_lines__prepare(lines);
@@ -188,7 +173,7 @@ static void places_of_a_recording_become_lines(void **state)
 	native_places__prepare(places);
 	profile__count(p, 0, node, 1);
 	native_places__add(places, 0, file, 0);
-	native_places__add(places, frame, file, offset_of((void *)a_function_of_this_file));
+	native_places__add(places, frame, file, self_offset_of((void *)a_function_of_this_file));
 	native_places__add(places, frame, modules__get(modules, "", "/nowhere", 0), 0);
 	native_places__resolve(places, p);
 	list = parts_of(dict__parts(p->dict), frame, &parts);

@@ -155,6 +155,34 @@ static void source_lines_come_out_as_well(void **state)
 	free(text);
 }
 
+/* What its frame is called when it is written; what is called after its file has no name. */
+static void a_name_may_come_with_its_frame(void **state)
+{
+	const struct native_place places[] = {
+		{ .name = "[a.so]", .path = "/lib/a.so", .address = 1, .number = 1 },
+		{ .name = "[a.so]", .path = "/lib/a.so", .address = 2, .number = 1 },
+	};
+	struct profile *p = profile__new();
+	struct native_names n = { 0 };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(native_names_add(&n, "/lib/a.so", 0x10 + i, NULL,
+						  frame_native(p->dict, &places[i])),
+				 0);
+	assert_int_equal(dict__name_frame(p->dict, n.list[1].frame, "f", false), 0);
+	native_names_write(&n, p->dict, out);
+	/* Who does not know the dictionary knows no name. */
+	native_names_write(&n, NULL, out);
+	fclose(out);
+	assert_string_equal(text, "native /lib/a.so\n 11 f\n");
+	native_names_free(&n);
+	profile__free(p);
+	free(text);
+}
+
 static void lines_of_nothing_and_without_end_are_no_lines(void **state)
 {
 	struct native_names n = { 0 };
@@ -187,6 +215,7 @@ int main(void)
 		cmocka_unit_test(any_text_may_come_in),
 		cmocka_unit_test(there_is_a_bound),
 		cmocka_unit_test(source_lines_come_out_as_well),
+		cmocka_unit_test(a_name_may_come_with_its_frame),
 		cmocka_unit_test(lines_of_nothing_and_without_end_are_no_lines),
 	};
 

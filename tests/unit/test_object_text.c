@@ -134,7 +134,7 @@ static void corrupted_memory_ends_in_a_bounded_text(void **state)
 			assert_true(text.reads <= OBJECT_READS_MAX + 8);
 			texts += strcmp(text.text, "<?>") != 0;
 		}
-		frame_locals(&layout, &memory, &frame, check_local, &locals);
+		frame_locals(&layout, &memory, &memory, &frame, check_local, &locals);
 	}
 	/* Not all of it is nonsense, or this test shows nothing. */
 	assert_true(texts > IMAGES);

@@ -49,7 +49,7 @@ static struct probe_threads take(struct fixture *f, pid_t pid, bool locals, pid_
 
 	assert_true(dir >= 0);
 	assert_non_null(remote);
-	fd = probe_threads_list(dir, remote__fd(remote), &ask);
+	fd = probe_threads_list(dir, remote__fd(remote), &ask, NULL, NULL);
 	assert_true(fd >= 0);
 	assert_int_equal(probe_threads_read(fd, &l), 0);
 	return l;

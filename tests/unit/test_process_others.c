@@ -115,6 +115,22 @@ static void stat_is_parsed_from_the_last_parenthesis(void **state)
 		assert_int_equal(proc_stat_parse(text, len, &stat), -EINVAL);
 }
 
+static void times_are_of_all_threads(void **state)
+{
+	static const char text[] =
+		"42 (a) R 1 (b c)) S 1 2 3 4 -1 4194304 0 0 0 0 11 22 3 4 20 0 1 "
+		"0 987654321 0 0 0 94000";
+	struct proc_times times;
+
+	assert_int_equal(proc_times_parse(text, sizeof(text) - 1, &times), 0);
+	assert_int_equal(times.cpu_ticks, 33);
+	assert_int_equal(times.start_ticks, 987654321);
+	for (size_t len = 0; len < 50; len++)
+		assert_int_equal(proc_times_parse(text, len, &times), -EINVAL);
+	assert_int_equal(proc_times_read(getpid(), &times), 0);
+	assert_true(times.start_ticks > 0);
+}
+
 struct seen {
 	pid_t last, stop_at;
 	int cnt;
@@ -165,6 +181,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_such_process_and_kernel_threads_and_zombies),
 		cmocka_unit_test(a_process_that_changes_meanwhile_gets_a_documented_answer),
 		cmocka_unit_test(stat_is_parsed_from_the_last_parenthesis),
+		cmocka_unit_test(times_are_of_all_threads),
 		cmocka_unit_test(every_process_is_visited_once_in_order),
 		cmocka_unit_test(our_own_name_and_start_are_read),
 	};

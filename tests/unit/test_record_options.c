@@ -237,12 +237,18 @@ static void the_other_options_arrive(void **state)
 
 static void exactly_one_kind_of_target_is_needed(void **state)
 {
-	assert_refused("", "what shall be recorded? -a, -p PID or -- COMMAND");
-	assert_refused("-F 99", "what shall be recorded?");
-	assert_refused("--", "what shall be recorded?");
+	assert_refused("", "nothing to record: use -a, -p PID or -- COMMAND");
+	assert_refused("-F 99", "nothing to record:");
+	assert_refused("--", "nothing to record:");
 	assert_refused("-a -p 1", "exclude each other");
 	assert_refused("-a -- true", "exclude each other");
 	assert_refused("-p 1 true", "exclude each other");
+	assert_refused("4242", "4242 is a process, not a command: did you mean -p 4242?");
+	assert_refused("-p 1 4242", "did you mean -p PID,4242?");
+	assert_refused("-a --frequency-of 9", "--frequency-of");
+	assert_refused("-a --ferq 9", "no option --ferq; did you mean --freq?");
+	assert_refused("-p 1 --max-los=5 --thraeds",
+		       "no option --thraeds; did you mean --threads?");
 }
 
 static void bad_process_ids_are_refused(void **state)
@@ -264,8 +270,8 @@ static void bad_numbers_are_refused_with_an_example(void **state)
 	assert_refused("-a -F 0", "a rate is a number of Hz, such as 997 or 10k: \"0\"");
 	assert_refused("-a -F fast", "a rate is a number of Hz");
 	assert_refused("-a -F 0x10", "a rate is a number of Hz");
-	assert_refused("-a -d 10x", "a time is a number with ms, s, m or h: \"10x\"");
-	assert_refused("-a -d -1", "a time is a number");
+	assert_refused("-a -d 10x", "a time is 10 or 10s, 500ms, 2m or 1h, not \"10x\"");
+	assert_refused("-a -d -1", "a time is 10 or 10s");
 	assert_refused("-a --ring-size lots", "a size is a number with k, M or G: \"lots\"");
 	assert_refused("-a --unwind-memory 0", "a size is a number with k, M or G: \"0\"");
 	assert_refused("-a --max-loss 101", "--max-loss takes a percentage");

@@ -27,7 +27,7 @@ static void a_refusal_is_said_with_its_reason(void **state)
 		  "krait: not sampled: CPython 3.99 is not known (pid 5000001)\n" },
 		{ -ENODATA, "its table is \033[31mred",
 		  "krait: not sampled: its table is \\x1b[31mred (pid 5000001)\n" },
-		{ -EACCES, "may not be read", "may be Python" },
+		{ -EACCES, "cannot be read", "may be Python" },
 		/* These are none. */
 		{ -ENOEXEC, "not Python", "" },
 		{ -ESRCH, "gone", "" },

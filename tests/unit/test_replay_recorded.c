@@ -122,7 +122,7 @@ static void what_was_recorded_is_there_again(void **state)
 	assert_int_equal(a->reasons[REASON_NO_PROCESS], 0);
 	folded = replay_folded(r);
 	/* Every sample that is not lost is in some line. */
-	assert_int_equal(SAMPLES(folded, "python3.15;") + SAMPLES(folded, "true;"),
+	assert_int_equal(SAMPLES(folded, "python3.15_[inputs.py];") + SAMPLES(folded, "true;"),
 			 accounts_total(a, OUTCOME_COMPLETE) +
 				 accounts_total(a, OUTCOME_TRUNCATED));
 	/* A fork, threads, and an exec by another thread than the leader. */

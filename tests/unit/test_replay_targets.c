@@ -150,7 +150,7 @@ static void refusals_say_why(void **state)
 	} cases[] = {
 		{ -ENOTSUP, EXIT_CODE_TARGET, "CPython 3.99 is not known",
 		  "process 5000001 cannot be sampled: CPython 3.99 is not known" },
-		{ -EACCES, EXIT_CODE_PERMISSION, "mem: permission denied", "may not be read" },
+		{ -EACCES, EXIT_CODE_PERMISSION, "mem: permission denied", "cannot be read" },
 		{ -ESRCH, EXIT_CODE_TARGET, "", "no process 5000001" },
 		{ -ENOEXEC, EXIT_CODE_TARGET, "it is not Python", "cannot be sampled" },
 	};

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "support_roles.h"
+#include "support_self.h"
 #include "proc/modules.h"
 #include "symbol/native_files.h"
 #include "symbol/source_lines.h"
@@ -54,22 +55,6 @@ static __attribute__((noinline)) void *outer(void)
 	return at;
 }
 enum { OUTER_LINE = __LINE__ - 5 };
-
-/* Where in its file the code at that address is. */
-static __u64 offset_of(const void *code)
-{
-	__u64 addr = (__u64)(uintptr_t)code;
-	cleanup_maps struct maps maps = { .fd = -1 };
-	struct maps_line m;
-
-	assert_int_equal(maps_open(&maps, getpid()), 0);
-	while (maps_next(&maps, &m) > 0) {
-		if (addr >= m.start && addr < m.end)
-			return addr - m.start + m.offset;
-	}
-	fail_msg("the code is mapped nowhere");
-	return 0;
-}
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
@@ -113,7 +98,7 @@ static const char *last_part(const char *path)
 static void inlined_functions_are_told_apart(void **state)
 {
 	/* The call, not what comes behind it. */
-	const __u64 offset = offset_of(outer()) - 1;
+	const __u64 offset = self_offset_of(outer()) - 1;
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 
 	assert_int_equal(source_lines__find(lines, self, &offset, 1), 1);
@@ -131,7 +116,7 @@ static void inlined_functions_are_told_apart(void **state)
 
 static void many_places_are_asked_for_at_once(void **state)
 {
-	const __u64 first = offset_of(outer()) - 1, start = offset_of((void *)where);
+	const __u64 first = self_offset_of(outer()) - 1, start = self_offset_of((void *)where);
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	__u64 offsets[PARSER_PLACES_MAX];
 	int cnt;
@@ -173,7 +158,7 @@ static void what_is_not_open_has_no_lines(void **state)
 /* libc's debug information is elsewhere: its code has no lines here, and that is no error. */
 static void a_file_without_debug_information_has_no_lines(void **state)
 {
-	const __u64 offset = offset_of((void *)strtol);
+	const __u64 offset = self_offset_of((void *)strtol);
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	cleanup_maps struct maps maps = { .fd = -1 };
 	struct module *libc = NULL;

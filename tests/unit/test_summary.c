@@ -2,6 +2,7 @@
 /*
  * test_summary.c - the table and the tree as text, and that their numbers are those of the rest.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 
 #include "emit/escape.h"
 #include "import/folded_reader.h"
+#include "emit/call_tree.h"
 #include "emit/summary.h"
 #include "support_profile.h"
 #include "util/short_path.h"
@@ -22,7 +24,7 @@ static char *print(struct profile *p, const struct summary_options *o, bool tree
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal((tree ? summary_tree : summary_table)(out, profile__counts(p, 0), o), 0);
+	assert_int_equal((tree ? call_tree : summary_table)(out, profile__counts(p, 0), o), 0);
 	fclose(out);
 	return text;
 }
@@ -55,6 +57,65 @@ static void the_tree_is_cut_at_the_least_share(void **state)
 	const struct summary_options o = { .min_percent = 5, .tree_processes = true };
 
 	golden("small-tree.txt", small_profile(), &o, true);
+}
+
+static void samples_are_numbers_where_that_is_asked_for(void **state)
+{
+	const struct summary_options o = { .limit = 20, .samples = true };
+
+	golden("small-summary-samples.txt", small_profile(), &o, false);
+}
+
+static void a_chain_of_calls_is_not_indented(void **state)
+{
+	const struct summary_options o = { .width = 80, .ascii = true };
+
+	golden("small-tree-ascii.txt", small_profile(), &o, true);
+}
+
+static char *print_callers(struct profile *p, const char *pattern, const struct summary_options *o,
+			   int want)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(callers_tree(out, profile__counts(p, 0), pattern, o), want);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void callers_go_from_the_function_to_the_root(void **state)
+{
+	const struct summary_options o = { .samples = true };
+	struct profile *p = small_profile();
+	char *text = print_callers(p, "walk", &o, 0);
+
+	/* Recursion counts once, at the outermost call: as the function's total in the table. */
+	assert_golden("small-callers.txt", text);
+	free(text);
+	free(print_callers(p, "nothing of that name", &o, -ENOENT));
+	profile__free(p);
+}
+
+static void callers_add_up_to_the_total(void **state)
+{
+	const struct summary_options o = { .samples = true };
+	struct profile *p = deep_profile(300);
+	char *text = print_callers(p, "*", &o, 0), *line, *rest = text;
+	unsigned long long samples;
+	double total;
+	unsigned roots = 0;
+
+	/* Each function is a root here, and has what the table says. */
+	while ((line = strsep(&rest, "\n"))) {
+		if (sscanf(line, " %lf%% %llu", &total, &samples) == 2)
+			roots++;
+	}
+	assert_true(roots > 300);
+	free(text);
+	profile__free(p);
 }
 
 static void hostile_names_are_harmless(void **state)
@@ -139,7 +200,7 @@ static void summary_and_folded_text_agree(void **state)
 {
 	struct profile *profiles[] = { small_profile(), deep_profile(300), large_profile(3000) };
 	const struct emit_options options = { .lines = true };
-	const struct summary_options o = { .lines = true };
+	const struct summary_options o = { .lines = true, .samples = true };
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
@@ -190,6 +251,10 @@ int main(void)
 		cmocka_unit_test(a_piped_table_is_plain_and_as_wide_as_needed),
 		cmocka_unit_test(by_total_and_by_line),
 		cmocka_unit_test(the_tree_is_cut_at_the_least_share),
+		cmocka_unit_test(samples_are_numbers_where_that_is_asked_for),
+		cmocka_unit_test(a_chain_of_calls_is_not_indented),
+		cmocka_unit_test(callers_go_from_the_function_to_the_root),
+		cmocka_unit_test(callers_add_up_to_the_total),
 		cmocka_unit_test(hostile_names_are_harmless),
 		cmocka_unit_test(a_row_fits_the_terminal),
 		cmocka_unit_test(colours_only_when_asked_for),

@@ -105,6 +105,24 @@ static void a_new_grid_costs_one_tick_at_most(void **state)
 	}
 }
 
+/* --jitter: the timer is started anew with another period, at any point of the one before. */
+static void another_period_misses_nothing(void **state)
+{
+	struct timer timer = { .next_ns = START, .period_ns = 1000000 };
+	struct tick tick = { 0 };
+	unsigned seed = 4;
+
+	for (int run = 0; run < 200; run++) {
+		for (int i = 0; i < 50; i++)
+			assert_int_equal(tick_missed(&tick,
+						     fire(&timer, (__u64)rand_r(&seed) % 3000),
+						     timer.period_ns),
+					 0);
+		timer.next_ns += (__u64)rand_r(&seed) % 1200000;
+		timer.period_ns = 875000 + (__u64)rand_r(&seed) % 250000;
+	}
+}
+
 static void no_period_is_shorter_than_the_kernels(void **state)
 {
 	struct timer timer = { .next_ns = START, .period_ns = TICK_NS_MIN };
@@ -122,6 +140,7 @@ int main(void)
 		cmocka_unit_test(lateness_alone_is_not_missed),
 		cmocka_unit_test(what_never_came_is_counted),
 		cmocka_unit_test(a_new_grid_costs_one_tick_at_most),
+		cmocka_unit_test(another_period_misses_nothing),
 		cmocka_unit_test(no_period_is_shorter_than_the_kernels),
 	};
 

@@ -64,6 +64,21 @@ static void a_futex_is_the_gils_or_a_lock(void **state)
 	assert_says(&w, STATE_GIL, "[gil]");
 }
 
+static void free_threaded_builds_have_waits_of_their_own(void **state)
+{
+	struct wait_facts w = in_call(SYS_futex, 0x1000, 0);
+
+	w.flags |= WAIT_WORLD;
+	assert_says(&w, STATE_WORLD, "[stop-the-world]");
+	w = in_call(SYS_futex, 0x1000, 0);
+	w.flags |= WAIT_SECTION;
+	assert_says(&w, STATE_SECTION, "[critical-section]");
+	/* What it reads from a socket it does not wait for with a futex. */
+	w = in_call(SYS_recvfrom, 3, S_IFSOCK);
+	w.flags |= WAIT_SECTION | WAIT_WORLD;
+	assert_says(&w, STATE_IO, "[io: recvfrom socket]");
+}
+
 static void select_of_nothing_is_sleep(void **state)
 {
 	struct wait_facts w = in_call(SYS_pselect6, 0, 0);
@@ -145,6 +160,13 @@ static void every_state_has_a_word_of_its_own(void **state)
 	assert_int_equal(states_parse(&set, "gc,lock"), 0);
 	assert_true(states_has(set, STATE_PYTHON | STATE_GC) && states_has(set, STATE_LOCK));
 	assert_false(states_has(set, STATE_PYTHON) || states_has(set, STATE_UNKNOWN));
+	assert_int_equal(states_parse(&set, "exception"), 0);
+	assert_true(states_has(set, STATE_NATIVE | STATE_EXCEPTION));
+	assert_false(states_has(set, STATE_NATIVE | STATE_GC | STATE_STILL_WAITS));
+	assert_false(states_has_off(set) || states_has_off(on));
+	assert_true(states_has_off(off));
+	assert_int_equal(states_parse(&set, "python,lock"), 0);
+	assert_true(states_has_off(set));
 	assert_int_equal(states_parse(&set, ""), -22);
 	assert_int_equal(states_parse(&set, "gil,"), -22);
 	assert_int_equal(states_parse(&set, "gi"), -22);
@@ -156,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_system_call_says_what_it_waits_for),
 		cmocka_unit_test(a_futex_is_the_gils_or_a_lock),
+		cmocka_unit_test(free_threaded_builds_have_waits_of_their_own),
 		cmocka_unit_test(select_of_nothing_is_sleep),
 		cmocka_unit_test(outside_of_system_calls),
 		cmocka_unit_test(what_does_not_follow_is_unknown),

@@ -97,8 +97,8 @@ static void test_same_as_from_nothing(void **state)
 		assert_int_equal(chain.image, whole.image);
 		assert_int_equal(chain.max_depth, whole.max_depth);
 	}
-	assert_int_equal(chain_name_cnt(&chain), chain_name_cnt(&whole));
-	assert_int_not_equal(chain_name_cnt(&chain), 0);
+	assert_int_equal(chain_name_cnt(&chain, f.dict), chain_name_cnt(&whole, f.dict));
+	assert_int_not_equal(chain_name_cnt(&chain, f.dict), 0);
 	chain_free(&chain);
 	chain_free(&whole);
 	dso__free(f.dso);

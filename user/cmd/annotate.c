@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/arguments.h"
 #include "cmd/input.h"
 #include "emit/annotate.h"
 #include "emit/summary.h"
@@ -141,8 +142,7 @@ int cmd_annotate(int argc, char **argv)
 	struct input in;
 	int code;
 
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
+	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
 	/* What a line calls in the kernel is its own, and in C unless that has lines, too. */
 	c.native |= c.input.filter.inlined;
@@ -155,7 +155,7 @@ int cmd_annotate(int argc, char **argv)
 	if (code == EXIT_CODE_OK)
 		input__say_event(&in);
 	if (code == EXIT_CODE_OK)
-		code = write_annotation(&c, profile__counts(in.profile, in.event));
+		code = write_annotation(&c, input__shown(&in));
 	input__free(&in);
 	return code;
 }

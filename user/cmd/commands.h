@@ -13,7 +13,9 @@ int cmd_script(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_exec(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 
 #endif /* KRAIT_CMD_COMMANDS_H */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/arguments.h"
 #include "cmd/formats.h"
 #include "cmd/input.h"
 #include "cmd/outputs.h"
@@ -54,7 +55,9 @@ static void add_path(struct convert *c, const char *path, struct argp_state *sta
 static void check(struct convert *c, struct argp_state *state)
 {
 	if (!c->path_cnt && !c->format)
-		argp_error(state, "into what? -o out.html, or -f FORMAT for the standard output");
+		argp_error(
+			state,
+			"no output: use -o FILE (out.html), or -f FORMAT for the standard output");
 	if (!c->path_cnt)
 		add_path(c, "-", state);
 	if (c->format && c->path_cnt > 1)
@@ -184,6 +187,8 @@ static int convert(struct convert *c)
 	struct input in;
 	int code = EXIT_CODE_OK;
 
+	if (c->input.wall)
+		outputs__join_time(c->outputs);
 	for (unsigned i = 0; i < c->path_cnt; i++) {
 		if (is_input(c, c->paths[i])) {
 			log_error(NULL, "%s is the input", c->paths[i]);
@@ -204,7 +209,7 @@ static int convert(struct convert *c)
 			code = replay(c, in.profile);
 	}
 	if (code == EXIT_CODE_OK) {
-		if (outputs__single(c->outputs))
+		if (outputs__single(c->outputs, &input__shown(&in)->event))
 			input__say_event(&in);
 		if (outputs__finish(c->outputs, in.profile, in.event, c->quiet, &err)) {
 			log_error(NULL, "%s", err.text);
@@ -220,8 +225,7 @@ int cmd_convert(int argc, char **argv)
 	struct convert c = { .emit = { .title = "krait" } };
 	int code;
 
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
+	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
 	c.outputs = outputs__new(false);
 	if (!c.outputs)

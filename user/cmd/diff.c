@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "cmd/input.h"
 #include "emit/diff.h"
 #include "util/cleanup.h"
@@ -131,7 +132,7 @@ static int check_events(const struct input in[2])
 
 	for (int i = 0; i < 2; i++) {
 		input__say_event(&in[i]);
-		events[i] = &profile__counts(in[i].profile, in[i].event)->event;
+		events[i] = &input__shown(&in[i])->event;
 	}
 	if (!in[0].is_capture || !in[1].is_capture ||
 	    (events[0]->type == events[1]->type && events[0]->config == events[1]->config))
@@ -150,8 +151,7 @@ int cmd_diff(int argc, char **argv)
 	struct input in[2] = { 0 };
 	int code = EXIT_CODE_OK;
 
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, &c))
+	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
 	for (int i = 0; i < 2 && code == EXIT_CODE_OK; i++) {
 		c.input.path = c.paths[i];
@@ -162,8 +162,7 @@ int cmd_diff(int argc, char **argv)
 	if (code == EXIT_CODE_OK)
 		code = check_events(in);
 	if (code == EXIT_CODE_OK)
-		code = write_diff(&c, profile__counts(in[0].profile, in[0].event),
-				  profile__counts(in[1].profile, in[1].event));
+		code = write_diff(&c, input__shown(&in[0]), input__shown(&in[1]));
 	/* The second one is over the first one's dictionary. */
 	input__free(&in[1]);
 	input__free(&in[0]);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/arguments.h"
 #include "cmd/commands.h"
 #include "cmd/input.h"
 #include "doctor/checks.h"
@@ -165,8 +166,7 @@ int cmd_doctor(int argc, char **argv)
 	struct doctor d = { 0 };
 	int code = EXIT_CODE_USAGE;
 
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (!argp_parse(&parser, argc, argv, 0, NULL, &d))
+	if (!arguments_parse(&parser, argc, argv, 0, &d))
 		code = examine(&d);
 	findings_free(&d.findings);
 	return code;

@@ -5,18 +5,24 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/dump_core.h"
 #include "cmd/dump_options.h"
 #include "cmd/dump_print.h"
+#include "cmd/dump_tasks.h"
 #include "look/interrupts.h"
 #include "look/look.h"
+#include "look/look_tasks.h"
+#include "session/descriptors.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/privileges.h"
+#include "util/stream.h"
 
 /* How long threads that run are waited for to get a CPU, each time. */
 #define SAMPLING_NS (30 * 1000000ULL)
@@ -29,6 +35,7 @@ struct dump {
 	size_t cnt, before_cnt;
 	struct prober *prober;
 	struct json writer;
+	int unwritten; /* 0, or why the output could not be written */
 	struct error no_interrupts; /* why running threads cannot be had; text "" */
 	int code; /* the worst of all looks */
 };
@@ -64,6 +71,7 @@ static void take_all(struct dump *d)
 		struct look_process *p = d->processes[i];
 
 		p->locals = d->options.locals;
+		p->pause = d->options.pause;
 		p->filter = d->options.filter.name_cnt ? &d->options.filter : NULL;
 		if (look__take(p, d->prober))
 			log_debug("dump", "pid %d: %s", (int)p->process.pid, p->process.why);
@@ -75,13 +83,16 @@ static void take_all(struct dump *d)
 /* Those that run, and those that neither held still nor had a CPU. */
 static void take_missing(struct dump *d)
 {
-	for (int round = 0; round < ROUNDS && missing(d) && !*d->no_interrupts.text; round++) {
+	/* What did not stand still in a pause never will. */
+	for (int round = 0;
+	     round < ROUNDS && !d->options.pause && missing(d) && !*d->no_interrupts.text;
+	     round++) {
 		if (look_interrupts(d->processes, d->cnt, SAMPLING_NS, &d->no_interrupts))
 			break;
 		for (size_t i = 0; i < d->cnt; i++) {
 			struct look_process *p = d->processes[i];
 
-			if (!p->result && look__missing(p) && look__again(p, d->prober))
+			if (!p->result && look__missing(p) && look__again(p))
 				log_debug("dump", "pid %d: %s", (int)p->process.pid,
 					  p->process.why);
 		}
@@ -97,24 +108,57 @@ static struct look_process *find_before(const struct dump *d, const struct look_
 	return NULL;
 }
 
+/* Why the first write failed is known right behind it, and not any more after the next look. */
+static void note_written(struct dump *d)
+{
+	int err = stream_finish(stdout);
+
+	if (err && !d->unwritten)
+		d->unwritten = err;
+}
+
 static void print_all(struct dump *d, unsigned look)
 {
+	errno = 0;
 	if (look > 1 && !d->options.json)
 		printf("\n---- look %u of %u\n\n", look, d->options.look_cnt);
 	for (size_t i = 0; i < d->cnt; i++) {
 		struct look_process *p = d->processes[i], *before = find_before(d, p);
 
+		if (d->options.tasks && d->options.json) {
+			dump_tasks_put_json(&d->writer, p, look);
+			continue;
+		}
 		if (d->options.json) {
 			dump_put_json(&d->writer, p, before, look);
 			continue;
 		}
 		if (i)
 			putchar('\n');
-		dump_print(stdout, p, before);
+		if (d->options.tasks)
+			dump_tasks_print(stdout, p);
+		else
+			dump_print(stdout, p, before);
 	}
 	if (!d->options.json && !d->cnt)
 		puts("no Python process");
-	fflush(stdout);
+	note_written(d);
+}
+
+static int judge_tasks(const struct dump *d)
+{
+	int code = EXIT_CODE_OK;
+
+	for (size_t i = 0; i < d->cnt; i++) {
+		const struct look_tasks *tasks = d->processes[i]->tasks;
+
+		/* Of all, many have none. */
+		if (!tasks || (tasks->result && !d->options.all))
+			return EXIT_CODE_TARGET;
+		if (!tasks->result && !dump_tasks_whole(d->processes[i]))
+			code = EXIT_CODE_LOSSY;
+	}
+	return code;
 }
 
 static int judge(const struct dump *d)
@@ -127,6 +171,8 @@ static int judge(const struct dump *d)
 		if (d->processes[i]->result && !d->options.all)
 			code = EXIT_CODE_TARGET;
 	}
+	if (code == EXIT_CODE_OK && d->options.tasks)
+		return judge_tasks(d);
 	if (code == EXIT_CODE_OK && missing(d))
 		code = EXIT_CODE_LOSSY;
 	return code;
@@ -137,6 +183,12 @@ static void free_looks(struct look_process **list, size_t cnt)
 	for (size_t i = 0; i < cnt; i++)
 		look__free(list[i]);
 	free(list);
+}
+
+static void take_tasks(struct dump *d)
+{
+	for (size_t i = 0; i < d->cnt; i++)
+		dump_tasks_take(d->processes[i], find_before(d, d->processes[i]));
 }
 
 static int look_once(struct dump *d, unsigned look)
@@ -155,7 +207,12 @@ static int look_once(struct dump *d, unsigned look)
 	if (!d->processes)
 		return -ENOMEM;
 	take_all(d);
-	take_missing(d);
+	if (d->options.tasks)
+		take_tasks(d);
+	else
+		take_missing(d);
+	for (size_t i = 0; i < d->cnt; i++)
+		look__let_go(d->processes[i]);
 	print_all(d, look);
 	if (d->code == EXIT_CODE_OK)
 		d->code = judge(d);
@@ -177,7 +234,7 @@ static int look_again_and_again(struct dump *d)
 	__u64 due_ns = clock_monotonic_ns();
 	int err = 0;
 
-	for (unsigned look = 1; !err && look <= d->options.look_cnt && !ferror(stdout); look++) {
+	for (unsigned look = 1; !err && look <= d->options.look_cnt && !d->unwritten; look++) {
 		__u64 now_ns = clock_monotonic_ns();
 
 		if (now_ns < due_ns)
@@ -197,6 +254,7 @@ static int dump(struct dump *d)
 {
 	int err;
 
+	descriptors_raise();
 	d->prober = prober__new(PROBERS_MAX);
 	if (!d->prober) {
 		log_error("dump", "out of memory");
@@ -223,13 +281,13 @@ static int dump(struct dump *d)
 			 "threads that run have no stack here: %s (krait doctor checks all "
 			 "that is needed)",
 			 d->no_interrupts.text);
-	if (fflush(stdout) || ferror(stdout) || d->writer.failed) {
-		if (errno == EPIPE)
-			return EXIT_CODE_OK;
-		log_error("dump", "cannot write: %s", strerror(errno));
-		return EXIT_CODE_OUTPUT;
-	}
-	return d->code;
+	note_written(d);
+	if (d->writer.failed && !d->unwritten)
+		d->unwritten = -ENOMEM;
+	if (!d->unwritten || d->unwritten == -EPIPE)
+		return d->unwritten ? EXIT_CODE_OK : d->code;
+	log_error("dump", "cannot write: %s", strerror(-d->unwritten));
+	return EXIT_CODE_OUTPUT;
 }
 
 int cmd_dump(int argc, char **argv)
@@ -238,7 +296,14 @@ int cmd_dump(int argc, char **argv)
 	int code;
 
 	dump_options_parse(&d.options, argc, argv);
-	code = dump(&d);
+	/* Who may look at others by krait's file alone may not stop them. */
+	if (d.options.pause && getauxval(AT_SECURE)) {
+		log_error("dump", "--pause takes rights that are the caller's own, not those of "
+				  "krait's file: run it with sudo");
+		free(d.options.pids);
+		return EXIT_CODE_PERMISSION;
+	}
+	code = d.options.core ? dump_core(&d.options) : dump(&d);
 	free_looks(d.processes, d.cnt);
 	free_looks(d.before, d.before_cnt);
 	free(d.options.pids);

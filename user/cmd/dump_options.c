@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cmd/arguments.h"
 #include "cmd/input.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -21,7 +22,13 @@ static const struct argp_option option_table[] = {
 	  "those whose command, script or module matches, as in record --name", 0 },
 	{ "count", 'n', "N", 0, "look N times; what is as before is said, not repeated", 0 },
 	{ "interval", 'i', "TIME", 0, "between two looks (default 200ms)", 0 },
+	{ "tasks", 'T', NULL, 0,
+	  "asyncio tasks instead of threads, as a tree of what each awaits (CPython 3.14 and later)",
+	  0 },
 	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
+	{ "core", 'c', "FILE", 0, "a core file instead of a process", 0 },
+	{ "root", 'R', "FOLDER", 0, "with --core: the root folder that the process had", 0 },
+	{ "pause", 'P', NULL, 0, "stop all threads of a process while it is looked at", 0 },
 	{ 0 },
 };
 
@@ -64,8 +71,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'j':
 		o->json = true;
 		return 0;
+	case 'T':
+		o->tasks = true;
+		return 0;
 	case 'l':
 		o->locals = true;
+		return 0;
+	case 'c':
+		o->core = arg;
+		return 0;
+	case 'R':
+		o->root = arg;
+		return 0;
+	case 'P':
+		o->pause = true;
 		return 0;
 	case 'N':
 		take_name(o, arg, state);
@@ -82,7 +101,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->all && o->pid_cnt)
 			argp_error(state, "either PIDs, or -a for all and --name");
-		if (!o->all && !o->pid_cnt)
+		if (o->core && (o->all || o->pid_cnt || o->pause || o->look_cnt > 1))
+			argp_error(state, "--core is one file, at its one moment");
+		if (!o->core && !o->all && !o->pid_cnt)
 			argp_error(state, "which process? PID, or -a for all");
 		return 0;
 	default:
@@ -93,15 +114,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
-	.args_doc = "PID...\n-a\n--name PATTERN",
+	.args_doc = "PID...\n-a\n--name PATTERN\n--core FILE",
 	.doc = "Print what every thread of Python processes does right now.\v"
 	       "Nothing is stopped. The stack of a thread that waits is read from its memory, and\n"
 	       "shown only if the thread did not run meanwhile; one that runs is walked by the\n"
 	       "kernel, in an interrupt of its own. Where neither could be had, the thread is\n"
 	       "shown without a stack, and why. The innermost frame comes first.\n\n"
+	       "--pause is the exception: all threads are stopped (ptrace) for some milliseconds, so\n"
+	       "that all stacks are of one moment, and those of running threads have variables, too.\n"
+	       "The kernel lets them go on whatever becomes of krait. A thread in uninterruptible\n"
+	       "sleep cannot be stopped, but does not move either.\n\n"
 	       "--locals reads the variables of threads that wait. Nothing is executed in the\n"
 	       "target: an instance is <Class attribute=value>, whatever its own __repr__ says.\n"
 	       "~ marks a value that another thread has changed while it was read.\n\n"
+	       "--core reads a core file. What the kernel has not put into it (constants of files) is\n"
+	       "read from the files that were mapped, where they are here and begin with the same bytes;\n"
+	       "before 3.13 the interpreter's own file has to be here.\n\n"
 	       "The exit code is 3 if one of the PIDs cannot be looked at, 4 if that takes more\n"
 	       "rights, 1 if a thread's stack could not be had.\n\n"
 	       "examples:\n"
@@ -115,7 +143,6 @@ void dump_options_parse(struct dump_options *o, int argc, char **argv)
 {
 	o->look_cnt = 1;
 	o->interval_ns = INTERVAL_NS;
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, o))
+	if (arguments_parse(&parser, argc, argv, 0, o))
 		exit(EXIT_CODE_USAGE);
 }

@@ -13,7 +13,10 @@
 #include "follow/filter.h"
 
 struct dump_options {
-	bool json, all, locals;
+	bool json, all, locals, pause;
+	bool tasks; /* of asyncio, instead of threads */
+	const char *root; /* with core: where its files are to be found; NULL / */
+	const char *core; /* a file instead of processes; NULL none */
 	struct filter filter; /* with all; texts of argv */
 	unsigned look_cnt; /* at least 1 */
 	__u64 interval_ns;

@@ -51,8 +51,10 @@ static void state_into(char *buf, size_t size, const struct look_thread *t)
 		os->flags & PROBE_THREAD_HAS_GIL && t->how == LOOK_AT_REST ? ", holds the GIL" : "";
 	char text[WAIT_TEXT_SIZE];
 
-	if (t->how == LOOK_INTERRUPTED || (os->flags & PROBE_THREAD_RUNS && t->how == LOOK_NONE)) {
-		snprintf(buf, size, "running");
+	if (t->how == LOOK_INTERRUPTED ||
+	    (os->flags & PROBE_THREAD_RUNS &&
+	     (t->how == LOOK_NONE || os->flags & PROBE_THREAD_PAUSED))) {
+		snprintf(buf, size, "running%s", gil);
 		return;
 	}
 	wait_text(text, &facts);
@@ -95,15 +97,29 @@ static bool is_unchanged(struct look_process *before, const struct look_thread *
 	return old && t->how != LOOK_NONE && look_thread_equal(old, t);
 }
 
+/* The program's own name for it, and the kernel's, where that says something else. */
+static void put_thread_name(FILE *out, const struct look_thread *t)
+{
+	fputs(t->os.flags & PROBE_THREAD_NAME_CHANGED ? "~\"" : "\"", out);
+	put_text(out, t->name ? t->name : t->os.comm);
+	fputc('"', out);
+	if (!t->name || !strncmp(t->name, t->os.comm, sizeof(t->os.comm) - 1))
+		return;
+	fputs(" [", out);
+	put_text(out, t->os.comm);
+	fputc(']', out);
+}
+
 static void print_thread(FILE *out, const struct look_process *p, const struct look_thread *t,
 			 struct look_process *before)
 {
-	char name[64], state[80];
+	char state[80];
 
-	printable_into(name, sizeof(name), t->os.comm);
 	state_into(state, sizeof(state), t);
-	fprintf(out, "\nThread %d \"%s\" (%s%s)\n", (int)t->os.tid, name,
-		t->os.tid == p->process.pid ? "main, " : "", state);
+	fprintf(out, "\nThread %d ", (int)t->os.tid);
+	put_thread_name(out, t);
+	fprintf(out, " (%s%s%s)\n", t->os.tid == p->process.pid ? "main, " : "", state,
+		p->pause_ns && !(t->os.flags & PROBE_THREAD_PAUSED) ? ", could not be paused" : "");
 	if (is_unchanged(before, t)) {
 		fputs("    [as before]\n", out);
 		return;
@@ -120,6 +136,79 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 		fputs("    [no Python frame]\n", out);
 }
 
+static void print_gil(FILE *out, const struct look_process *p, const struct probe_interp *i)
+{
+	const struct look_thread *holder = look__gil_holder(p, i);
+
+	if (holder) {
+		fprintf(out, "held by thread %d ", (int)holder->os.tid);
+		put_thread_name(out, holder);
+	} else {
+		fputs(i->gil == PROBE_GIL_NONE ? "none, free-threaded" :
+		      i->gil == PROBE_GIL_FREE ? "free" :
+		      i->gil == PROBE_GIL_HELD ? "held" :
+						 "unknown",
+		      out);
+	}
+	fputc('\n', out);
+}
+
+/* The main thread first: it has the process's own number. NULL: those that run no Python. */
+static void print_group(FILE *out, const struct look_process *p, const struct probe_interp *i,
+			struct look_process *before)
+{
+	for (int main_first = 1; main_first >= 0; main_first--) {
+		for (__u32 k = 0; k < p->thread_cnt; k++) {
+			const struct look_thread *t = &p->threads[k];
+			const bool python = t->os.flags & PROBE_THREAD_PYTHON;
+
+			if ((t->os.tid == p->process.pid) == main_first && python == (i != NULL) &&
+			    (!i || t->os.interp_id == i->id))
+				print_thread(out, p, t, before);
+		}
+	}
+}
+
+static bool is_listed(const struct look_process *p, const struct look_thread *t)
+{
+	for (__u32 i = 0; i < p->interp_cnt; i++)
+		if (p->interps[i].id == t->os.interp_id)
+			return true;
+	return !(t->os.flags & PROBE_THREAD_PYTHON);
+}
+
+/* By interpreter, where there are several. */
+static void print_threads(FILE *out, const struct look_process *p, struct look_process *before)
+{
+	if (p->interp_cnt == 1) {
+		fputs("GIL: ", out);
+		print_gil(out, p, &p->interps[0]);
+	}
+	if (p->interp_cnt <= 1) {
+		for (int main_first = 1; main_first >= 0; main_first--)
+			for (__u32 k = 0; k < p->thread_cnt; k++)
+				if ((p->threads[k].os.tid == p->process.pid) == main_first)
+					print_thread(out, p, &p->threads[k], before);
+		return;
+	}
+	for (__u32 i = 0; i < p->interp_cnt; i++) {
+		fprintf(out, "\nInterpreter %lld%s, GIL: ", (long long)p->interps[i].id,
+			p->interps[i].id ? "" : " (main)");
+		print_gil(out, p, &p->interps[i]);
+		print_group(out, p, &p->interps[i], before);
+	}
+	for (__u32 k = 0; k < p->thread_cnt; k++)
+		if (!is_listed(p, &p->threads[k]))
+			print_thread(out, p, &p->threads[k], before);
+	for (__u32 k = 0; k < p->thread_cnt; k++) {
+		if (p->threads[k].os.flags & PROBE_THREAD_PYTHON)
+			continue;
+		fputs("\nThreads that run no Python\n", out);
+		print_group(out, p, NULL, before);
+		return;
+	}
+}
+
 void dump_print(FILE *out, const struct look_process *p, struct look_process *before)
 {
 	char version[24];
@@ -134,15 +223,12 @@ void dump_print(FILE *out, const struct look_process *p, struct look_process *be
 	}
 	py_version_format(p->process.version, version, sizeof(version));
 	fprintf(out, "\nPython %s (", version);
-	put_text(out, p->process.file);
+	put_text(out, *p->process.file ? p->process.file : "its file is not here");
 	fputs(")\n", out);
-	/* The main thread has the process's own number. */
-	for (__u32 i = 0; i < p->thread_cnt; i++)
-		if (p->threads[i].os.tid == p->process.pid)
-			print_thread(out, p, &p->threads[i], before);
-	for (__u32 i = 0; i < p->thread_cnt; i++)
-		if (p->threads[i].os.tid != p->process.pid)
-			print_thread(out, p, &p->threads[i], before);
+	if (p->pause_ns)
+		fprintf(out, "paused for %.1f ms%s\n", (double)p->pause_ns / 1e6,
+			p->pause_cnt > 1 ? ", in several parts" : "");
+	print_threads(out, p, before);
 	if (p->cut)
 		fputs("\n[more threads or variables, not shown]\n", out);
 }
@@ -191,6 +277,12 @@ static void put_thread(struct json *j, const struct look_process *p, const struc
 	json_put_number(j, "tid", t->os.tid);
 	json_put_number(j, "ns_tid", t->os.ns_tid);
 	json_put_string(j, "name", t->os.comm);
+	if (t->name)
+		json_put_string(j, "python_name", t->name);
+	if (t->os.flags & PROBE_THREAD_NAME_CHANGED)
+		json_put_bool(j, "name_changed", true);
+	if (p->pause_ns)
+		json_put_bool(j, "paused", t->os.flags & PROBE_THREAD_PAUSED);
 	json_put_bool(j, "main", t->os.tid == p->process.pid);
 	json_put_string(j, "state", state);
 	json_put_number(j, "cpu_ns", (__s64)t->os.cpu_ns);
@@ -209,6 +301,31 @@ static void put_thread(struct json *j, const struct look_process *p, const struc
 	json_newline(j);
 }
 
+static const char *const gil_names[] = {
+	[PROBE_GIL_UNKNOWN] = "unknown",
+	[PROBE_GIL_NONE] = "none",
+	[PROBE_GIL_FREE] = "free",
+	[PROBE_GIL_HELD] = "held",
+};
+
+static void put_interps(struct json *j, const struct look_process *p)
+{
+	json_put_array(j, "interpreters");
+	for (__u32 i = 0; i < p->interp_cnt; i++) {
+		const struct look_thread *holder = look__gil_holder(p, &p->interps[i]);
+
+		json_open_object(j);
+		json_put_number(j, "id", p->interps[i].id);
+		json_put_string(
+			j, "gil",
+			gil_names[p->interps[i].gil <= PROBE_GIL_HELD ? p->interps[i].gil : 0]);
+		if (holder)
+			json_put_number(j, "holder", holder->os.tid);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 void dump_put_json(struct json *j, const struct look_process *p, struct look_process *before,
 		   unsigned look)
 {
@@ -224,6 +341,12 @@ void dump_put_json(struct json *j, const struct look_process *p, struct look_pro
 	}
 	if (p->result)
 		json_put_string(j, "why", p->process.why);
+	put_interps(j, p);
+	if (p->pause_ns) {
+		json_key(j, "paused_ms");
+		json_ms(j, p->pause_ns);
+		json_put_number(j, "pauses", p->pause_cnt);
+	}
 	json_put_array(j, "threads");
 	for (__u32 i = 0; i < p->thread_cnt; i++)
 		put_thread(j, p, &p->threads[i], before);

@@ -10,9 +10,11 @@
 #include "util/cleanup.h"
 
 static const struct emitter_ops *const formats[] = {
-	&perf_data_emitter,   &folded_emitter,	  &html_emitter,
-	&perf_script_emitter, &pprof_emitter,	  &speedscope_emitter,
-	&firefox_emitter,     &callgrind_emitter, NULL,
+	&perf_data_emitter, &folded_emitter,
+	&html_emitter,	    &perf_script_emitter,
+	&pprof_emitter,	    &speedscope_emitter,
+	&firefox_emitter,   &callgrind_emitter,
+	&pftrace_emitter,   NULL,
 };
 
 const struct emitter_ops *format_by_name(const char *name)

@@ -22,7 +22,11 @@ enum {
 	KEY_NO_NATIVE,
 	KEY_NO_KERNEL,
 	KEY_STATE,
-	KEY_INLINE
+	KEY_INLINE,
+	KEY_WALL,
+	KEY_IDLE,
+	KEY_GIL,
+	KEY_THREAD
 };
 
 #define NONE_WANTED "%s: none of its %llu samples is wanted by the options"
@@ -33,14 +37,19 @@ static const struct argp_option options[] = {
 	  "a perf.data capture or folded stacks, - for stdin (default " INPUT_DEFAULT ")" },
 	{ "pid", KEY_PID, "PID", 0, "only this process" },
 	{ "tid", KEY_TID, "TID", 0, "only this thread" },
+	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
 	{ "function", KEY_FUNCTION, "NAME", 0,
 	  "only stacks with such a function, or one of such a file: Cart.total, 'test_*', "
 	  "cart.py" },
 	{ "event", KEY_EVENT, "NAME", 0,
 	  "of a capture with several, only this one (default: the first; report: all)" },
+	{ "wall", KEY_WALL, 0, 0,
+	  "of a capture made with --wall or --off-cpu, time on and off the CPU as one event, wall-clock" },
+	{ "idle", KEY_IDLE, 0, 0, "idle threads, too, as py-spy has it: the same as --wall" },
 	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
 	  "only samples in such a state: " STATES_WORDS },
+	{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as py-spy has it" },
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "only these seconds since the first sample; either may be left out" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0,
@@ -112,7 +121,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->filter.function = arg;
 		break;
 	case KEY_EVENT:
-		o->filter.event = arg;
+		o->wall = !strcmp(arg, EVENT_WALL);
+		o->filter.event = o->wall ? NULL : arg;
+		break;
+	case KEY_WALL:
+	case KEY_IDLE:
+		o->wall = true;
 		break;
 	case KEY_NO_NATIVE:
 		o->filter.no_native = true;
@@ -127,12 +141,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (states_parse(&o->filter.states, arg))
 			argp_error(state, "--state takes " STATES_WORDS ": \"%s\"", arg);
 		break;
+	case KEY_GIL:
+		o->filter.holds_gil = true;
+		break;
+	case KEY_THREAD:
+		if (thread_filter_parse(&o->filter.thread, arg))
+			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
+				   arg);
+		break;
 	case KEY_TIME:
 		parse_time(&o->filter, arg, state);
 		break;
 	case ARGP_KEY_ARG: /* where the command has no use of its own for it */
 		if (o->path)
-			argp_error(state, "one FILE, please: \"%s\" is the second", arg);
+			argp_error(state, "only one input file (extra: \"%s\")", arg);
 		o->path = arg;
 		break;
 	default:
@@ -148,22 +170,23 @@ const struct argp input_argp = { options, parse_option, 0, 0, 0, 0, 0 };
 /* Folded stacks do not tell of whom and when they are. */
 static bool is_told_by_captures_only(const struct perf_filter *f)
 {
-	return f->pid || f->tid || f->comm || f->event || f->states || f->from_seconds > 0 ||
-	       f->to_seconds > 0;
+	return f->pid || f->tid || f->comm || f->event || f->states || f->holds_gil ||
+	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0;
 }
 
-static int load_folded(struct input *in, FILE *file, const struct perf_filter *filter,
+static int load_folded(struct input *in, FILE *file, const struct input_options *o,
 		       const char *name)
 {
+	const struct perf_filter *filter = &o->filter;
 	struct stack_filter *stacks = NULL;
 	struct folded_stats stats;
 	int err;
 
-	if (is_told_by_captures_only(filter)) {
+	if (is_told_by_captures_only(filter) || o->wall) {
 		log_error(
 			NULL,
-			"%s: --pid, --tid, --comm, --event, --state and --time need a perf.data capture; "
-			"folded stacks do not tell",
+			"%s: --pid, --tid, --thread, --comm, --event, --wall, --state, --gil and --time need a "
+			"perf.data capture; folded stacks do not tell",
 			name);
 		return EXIT_CODE_USAGE;
 	}
@@ -178,8 +201,7 @@ static int load_folded(struct input *in, FILE *file, const struct perf_filter *f
 		return EXIT_CODE_OUTPUT;
 	}
 	if (stats.malformed)
-		log_warn(NULL,
-			 "%s: %llu of %llu lines are no folded stacks, the first is line %llu",
+		log_warn(NULL, "%s: %llu of %llu lines are not folded stacks (first: line %llu)",
 			 name, stats.malformed, stats.lines, stats.first_malformed);
 	if (!stats.stacks && stats.malformed) {
 		log_error(NULL,
@@ -202,12 +224,14 @@ static int load_folded(struct input *in, FILE *file, const struct perf_filter *f
 static void say_oddities(const struct perf_import_stats *s, const char *name)
 {
 	if (s->read.unfinished)
-		log_warn(NULL, "%s: its writer did not finish; this is what it had flushed", name);
+		log_warn(NULL, "%s: the recording was cut off; showing what was saved", name);
 	if (s->read.cut)
-		log_warn(NULL, "%s: it ends in the middle of a record; what is before is used",
-			 name);
+		log_warn(
+			NULL,
+			"%s: the file ends in the middle of a record; everything before it is used",
+			name);
 	if (s->read.skipped)
-		log_warn(NULL, "%s: %llu of %llu records make no sense and are skipped", name,
+		log_warn(NULL, "%s: %llu of %llu records are malformed and were skipped", name,
 			 s->read.skipped, s->read.records);
 	if (s->mappings_refused)
 		log_warn(NULL,
@@ -216,21 +240,49 @@ static void say_oddities(const struct perf_import_stats *s, const char *name)
 			 name, s->mappings_refused, MAPPINGS_BYTES_MAX >> 20);
 	if (*s->missing_dso)
 		log_warn(NULL,
-			 "the names of Python functions are not here: %s (from another "
-			 "machine? unpack what perf archive has made into ~/.debug)",
+			 "the names of Python functions are missing: %s (from another "
+			 "machine? unpack what perf archive made into ~/.debug)",
 			 s->missing_dso);
 	else if (s->unresolved)
-		log_warn(NULL, "%llu frames have no name: krait was killed before it wrote them",
+		log_warn(NULL,
+			 "%llu frames have no name: krait was killed before it wrote their names",
 			 s->unresolved);
+}
+
+const struct counts *input__shown(const struct input *in)
+{
+	return in->wall ? profile__counts(in->wall, 0) : profile__counts(in->profile, in->event);
 }
 
 void input__say_event(const struct input *in)
 {
-	const struct counts *c = profile__counts(in->profile, in->event);
+	const struct counts *c = input__shown(in);
 
-	if (in->stats.events > 1)
+	if (in->stats.events > 1 && in->stats.samples > c->samples)
 		log_info(NULL, "%s only; %llu samples of other events are left out (--event)",
 			 c->event.name, in->stats.samples - c->samples);
+}
+
+/* Is there any time off the CPU that could be added? */
+static bool has_waits(const struct profile *p)
+{
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		if (event_is_off_cpu(&profile__counts(p, i)->event))
+			return true;
+	}
+	return false;
+}
+
+static int join_time(struct input *in, const char *name)
+{
+	if (!has_waits(in->profile)) {
+		log_error(NULL, "%s has no time off the CPU: krait record --wall records it", name);
+		return EXIT_CODE_EMPTY;
+	}
+	if (!profile__new_wall(&in->wall, in->profile))
+		return EXIT_CODE_OK;
+	log_error(NULL, "out of memory");
+	return EXIT_CODE_OUTPUT;
 }
 
 static int load_capture(struct input *in, FILE *file, const struct input_options *o,
@@ -252,7 +304,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 	in->event = in->stats.event;
 	say_oddities(&in->stats, name);
 	if (in->stats.samples)
-		return EXIT_CODE_OK;
+		return o->wall ? join_time(in, name) : EXIT_CODE_OK;
 	if (in->stats.filtered)
 		log_error(NULL, NONE_WANTED, name, in->stats.filtered);
 	else if (in->stats.other_events)
@@ -305,12 +357,13 @@ int input__load(struct input *ret, const struct input_options *o, const struct i
 		return EXIT_CODE_USAGE;
 	}
 	if (!is_capture(file))
-		return load_folded(ret, file, &o->filter, name);
+		return load_folded(ret, file, o, name);
 	return load_capture(ret, file, o, name, fn, ctx);
 }
 
 void input__free(struct input *in)
 {
+	profile__free(in->wall);
 	profile__free(in->profile);
-	in->profile = NULL;
+	in->wall = in->profile = NULL;
 }

@@ -22,10 +22,12 @@ struct input_options {
 	struct perf_filter filter;
 	bool may_fold; /* no_native and no_kernel are no matter of folded stacks, which stay as they are */
 	bool path_given;
+	bool wall; /* time on and off the CPU as one event */
 };
 
 struct input {
 	struct profile *profile;
+	struct profile *wall; /* beside it, where that is what is shown; else NULL */
 	unsigned event; /* number of the one that is shown where only one is */
 	bool is_capture;
 	struct perf_import_stats stats; /* of a capture */
@@ -47,6 +49,8 @@ int input__load(struct input *ret, const struct input_options *o, const struct i
 		input_sample_fn fn, void *ctx) __attribute__((warn_unused_result));
 void input__free(struct input *in);
 
+/* Of the event that is shown. */
+const struct counts *input__shown(const struct input *in);
 /* Says which event is shown, for what shows only one of several. */
 void input__say_event(const struct input *in);
 

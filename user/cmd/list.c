@@ -6,6 +6,7 @@
  */
 #include "cmd/commands.h"
 #include "cmd/input.h"
+#include "cmd/list_print.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -14,32 +15,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/arguments.h"
 #include "target/probed.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/json.h"
 #include "util/log.h"
-#include "util/printable.h"
 #include "util/privileges.h"
 #include "util/vec.h"
 
-/* Of an id of 64 digits: as other tools show it. */
-#define CONTAINER_SHOWN 12
 #define PIDS_MAX 1024
 /* Between two looks at a process whose debug information is being read. */
 #define PAUSE_NS 50000000ULL
 
 struct list {
-	bool json;
+	bool json, verbose;
 	pid_t pids[PIDS_MAX]; /* only these, if any */
 	unsigned pid_cnt;
 
 	struct prober *prober;
 	struct row *rows; /* in the order of pids, or of the arguments */
 	size_t row_cnt, row_cap, printed;
-	struct json writer;
-	bool header; /* printed */
+	struct list_print print;
 	unsigned shown, unreadable, refused, left_alone;
 };
 
@@ -54,15 +51,10 @@ struct row {
 	bool has_info;
 };
 
-static const char *const how_names[] = {
-	[PY_SOURCE_NONE] = "no",
-	[PY_SOURCE_PUBLISHED] = "published offsets",
-	[PY_SOURCE_TABLE] = "table",
-	[PY_SOURCE_DWARF] = "DWARF",
-};
-
 static const struct argp_option option_table[] = {
-	{ "json", 'j', NULL, 0, "one JSON array instead of a table", 0 }, { 0 }
+	{ "json", 'j', NULL, 0, "one JSON array instead of a table", 0 },
+	{ "verbose", 'v', NULL, 0, "also what tells how each is read, and where it runs", 0 },
+	{ 0 }
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -72,6 +64,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'j':
 		l->json = true;
+		return 0;
+	case 'v':
+		l->verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (l->pid_cnt == PIDS_MAX)
@@ -88,9 +83,10 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[PID...]",
 	.doc = "List Python processes and how krait would profile them.\v"
-	       "Columns: PID here, NSPID in the process's own namespace, USER, VERSION of\n"
-	       "CPython, BUILD (exe: the interpreter is in the executable; shared: in a\n"
-	       "library; debug; free-threaded), HOW its layout is known, CONTAINER, COMMAND.\n\n"
+	       "Columns: PID, USER, PYTHON (its version; t: free-threaded, d: a debug build), CPU%\n"
+	       "since it began, AGE, COMMAND. With -v: PID here, NSPID in the process's own\n"
+	       "namespace, USER, VERSION, BUILD (exe: the interpreter is in the executable; shared:\n"
+	       "in a library), HOW its layout is known, CONTAINER, COMMAND.\n\n"
 	       "HOW is one of\n"
 	       "  published offsets  the interpreter describes itself (3.13 and later)\n"
 	       "  table              krait knows the version (3.8 to 3.12); it is verified in\n"
@@ -105,100 +101,6 @@ static const struct argp parser = {
 	       "  krait list --json | jq '.[] | select(.how == null)'\n",
 };
 
-static const char *build_name(const struct py_process *p, char buf[static 40])
-{
-	snprintf(buf, 40, "%s%s%s", p->build == PY_BUILD_EXE ? "exe" : "shared",
-		 p->debug ? ",debug" : "",
-		 p->offsets.flags & PYOFF_FREE_THREADED ? ",free-threaded" : "");
-	return buf;
-}
-
-static void version_name(const struct py_process *p, char buf[static 24])
-{
-	if (p->version)
-		py_version_format(p->version, buf, 24);
-	else
-		strcpy(buf, "?");
-}
-
-/* Why its stacks are walked to the end each time, where that need not be; "" else. */
-static const char *walked_in_full(const struct py_process *p)
-{
-	if (p->offsets.thread.last_profiled_frame == PYOFF_ABSENT)
-		return "";
-	if (*p->anchors_why)
-		return p->anchors_why;
-	if (!p->dumpable)
-		return "its rights do not let others write to it (not dumpable)";
-	if (p->uid != p->euid || p->gid != p->egid)
-		return "its real and effective user or group differ";
-	return "";
-}
-
-static void print_row(struct list *l, const struct py_process *p, const struct process_info *i,
-		      bool good)
-{
-	char build[40], version[24], command[600], why[600], user[64], container[64];
-
-	if (!l->header)
-		printf("%7s %7s %-10s %-9s %-12s %-17s %-12s %s\n", "PID", "NSPID", "USER",
-		       "VERSION", "BUILD", "HOW", "CONTAINER", "COMMAND");
-	l->header = true;
-	version_name(p, version);
-	printable_into(command, sizeof(command), i->command);
-	printable_into(user, sizeof(user), *i->user ? i->user : "?");
-	printable_into(container, sizeof(container), *i->container ? i->container : "-");
-	printf("%7d %7d %-10s %-9s %-12s %-17s %-12.*s %s\n", (int)p->pid, (int)i->ns_pid, user,
-	       version, *p->file ? build_name(p, build) : "-",
-	       how_names[good ? p->source : PY_SOURCE_NONE], CONTAINER_SHOWN, container, command);
-	if (!good) {
-		printable_into(why, sizeof(why), p->why);
-		printf("%7s %s\n", "", why);
-	} else if (*walked_in_full(p)) {
-		printf("%7s walked in full: %s\n", "", walked_in_full(p));
-	}
-}
-
-static void put_json(struct list *l, const struct py_process *p, const struct process_info *i,
-		     bool good)
-{
-	char version[24];
-	struct json *j = &l->writer;
-
-	json_open_object(j);
-	json_put_number(j, "pid", p->pid);
-	json_put_number(j, "ns_pid", i->ns_pid);
-	if (i->has_uid)
-		json_put_number(j, "uid", i->uid);
-	json_put_string(j, "user", i->user);
-	version_name(p, version);
-	if (p->version)
-		json_put_string(j, "version", version);
-	else
-		json_put_null(j, "version");
-	if (*p->file) {
-		json_put_string(j, "build", p->build == PY_BUILD_EXE ? "exe" : "shared");
-		json_put_bool(j, "debug", p->debug);
-		json_put_bool(j, "free_threaded", p->offsets.flags & PYOFF_FREE_THREADED);
-		json_put_string(j, "file", p->file);
-	}
-	json_put_string(j, "command", i->command);
-	if (*i->container)
-		json_put_string(j, "container", i->container);
-	else
-		json_put_null(j, "container");
-	if (good)
-		json_put_string(j, "how", how_names[p->source]);
-	else
-		json_put_null(j, "how");
-	if (!good)
-		json_put_string(j, "why", p->why);
-	else if (*walked_in_full(p))
-		json_put_string(j, "walked_in_full", walked_in_full(p));
-	json_close_object(j);
-	json_newline(j);
-}
-
 static void show(struct list *l, struct row *row)
 {
 	bool good = !row->result;
@@ -209,9 +111,9 @@ static void show(struct list *l, struct row *row)
 	l->shown++;
 	l->refused += !good;
 	if (l->json)
-		put_json(l, &row->process, &row->info, good);
+		list_put_json(&l->print, &row->process, &row->info, good);
 	else
-		print_row(l, &row->process, &row->info, good);
+		list_print_row(&l->print, &row->process, &row->info, good);
 }
 
 /* Whatever is asked for is shown; else what is Python, be it too young to tell more, or hangs. */
@@ -298,15 +200,17 @@ static void look_at_all(struct list *l)
 static void finish(struct list *l)
 {
 	if (l->json) {
-		json_close_array(&l->writer);
+		json_close_array(&l->print.writer);
 		putchar('\n');
 	} else if (!l->shown) {
 		puts("no Python process");
 	}
 	if (l->unreadable && !l->pid_cnt)
-		log_warn("list", "%u process%s may not be read, Python or not: %s", l->unreadable,
-			 l->unreadable == 1 ? "" : "es",
-			 geteuid() ? "run as root" : "not even by root, here");
+		log_warn("list",
+			 "%u process%s could not be inspected%s; %s may or may not be Python",
+			 l->unreadable, l->unreadable == 1 ? "" : "es",
+			 geteuid() ? " (run as root)" : ", not even as root",
+			 l->unreadable == 1 ? "it" : "they");
 	if (l->left_alone && !l->pid_cnt)
 		log_warn(
 			"list",
@@ -317,12 +221,12 @@ static void finish(struct list *l)
 
 int cmd_list(int argc, char **argv)
 {
-	struct list l = { .writer = { .out = stdout } };
+	struct list l = { .print = { .writer = { .out = stdout } } };
 	int err = 0;
 
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, &l))
+	if (arguments_parse(&parser, argc, argv, 0, &l))
 		return EXIT_CODE_USAGE;
+	list_print_begin(&l.print, l.verbose);
 	l.prober = prober__new(PROBERS_MAX);
 	for (unsigned i = 0; l.prober && i < l.pid_cnt && !err; i++)
 		err = add_row(l.pids[i], &l);
@@ -340,12 +244,12 @@ int cmd_list(int argc, char **argv)
 		return EXIT_CODE_KERNEL;
 	}
 	if (l.json)
-		json_open_array(&l.writer);
+		json_open_array(&l.print.writer);
 	look_at_all(&l);
 	finish(&l);
 	prober__free(l.prober);
 	free(l.rows);
-	if (fflush(stdout) || ferror(stdout) || l.writer.failed) {
+	if (fflush(stdout) || ferror(stdout) || l.print.writer.failed) {
 		/* A reader such as head that has seen enough is no error. */
 		if (errno == EPIPE)
 			return EXIT_CODE_OK;

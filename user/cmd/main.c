@@ -14,6 +14,7 @@
 #include "util/environment.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/nearest.h"
 #include "util/sudo_user.h"
 #include "worker/role.h"
 
@@ -40,6 +41,8 @@ static const struct command {
 	  true },
 	{ "dump", "krait dump", "print what every thread of a process does right now", cmd_dump,
 	  true },
+	{ "exec", "krait exec", "have a process of CPython 3.14+ run Python code", cmd_exec, true },
+	{ "top", "krait top", "show what Python programs do now, second by second", cmd_top, true },
 	{ "doctor", "krait doctor", "check whether krait works here, and say what mends it",
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
@@ -50,7 +53,7 @@ static const struct command {
 static int print_usage(FILE *out)
 {
 	fputs("krait " KRAIT_VERSION
-	      ": samples every CPython process of this machine, exactly and without stopping it\n\n"
+	      ": samples every CPython process on this machine, exactly and without stopping it\n\n"
 	      "usage: krait COMMAND [OPTION...]\n\n",
 	      out);
 	for (size_t i = 0; i < COMMAND_CNT; i++)
@@ -61,9 +64,23 @@ static int print_usage(FILE *out)
 	      "  sudo krait record -a -d 10s\n"
 	      "  sudo krait record -p PID -o out.folded && krait report out.folded\n"
 	      "  sudo krait record -- python3 app.py\n\n"
-	      "\"krait COMMAND --help\" says more. Commands may be cut short: krait rec.\n",
+	      "\"krait COMMAND --help\" says more. Commands can be abbreviated: krait rec.\n",
 	      out);
 	return out == stdout ? EXIT_CODE_OK : EXIT_CODE_USAGE;
+}
+
+static void refuse(const char *name)
+{
+	struct nearest n;
+
+	nearest_begin(&n, name);
+	for (size_t i = 0; i < COMMAND_CNT; i++)
+		nearest_try(&n, commands[i].name);
+	if (n.best)
+		log_error(NULL, "no command \"%s\"; did you mean %s? (krait --help lists all)",
+			  name, n.best);
+	else
+		log_error(NULL, "no command \"%s\" (krait --help lists all)", name);
 }
 
 /* By name or by a prefix that no other command has; NULL with a message otherwise. */
@@ -78,14 +95,14 @@ static const struct command *find_command(const char *name)
 		if (!commands[i].name[len])
 			return &commands[i];
 		if (found) {
-			log_error(NULL, "\"%s\" may be %s or %s", name, found->name,
+			log_error(NULL, "\"%s\" is short for %s and for %s", name, found->name,
 				  commands[i].name);
 			return NULL;
 		}
 		found = &commands[i];
 	}
 	if (!found)
-		log_error(NULL, "no command \"%s\" (see krait --help)", name);
+		refuse(name);
 	return found;
 }
 
@@ -110,6 +127,7 @@ static int greet(void)
 	code = cmd_list(1, argv);
 	puts("\n  krait PID            record a process, until Ctrl-C\n"
 	     "  krait dump PID       what each of its threads does right now\n"
+	     "  krait top            what all of them do, second by second\n"
 	     "  krait record -a      record the whole machine\n"
 	     "  krait doctor         does krait work here, and if not, what mends it\n"
 	     "  krait --help         all commands");
@@ -153,6 +171,12 @@ int main(int argc, char **argv)
 		return print_usage(stderr);
 	if (name[strspn(name, "0123456789")] == '\0')
 		return record_pid(argc, argv);
+	if (argc > 2 && !strcmp(name, "help")) {
+		argv[1] = argv[2];
+		argv[2] = (char *)"--help";
+		name = argv[1];
+		argc = 3;
+	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return print_usage(stdout);
 	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version"))

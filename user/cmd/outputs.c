@@ -34,6 +34,7 @@ struct output {
 struct outputs {
 	int cnt;
 	bool live;
+	bool wall; /* outputs of one event have time on and off the CPU */
 	__u64 looked_ns; /* at the readers of pipes */
 	struct output list[MAX_OUTPUTS];
 };
@@ -45,6 +46,11 @@ struct outputs *outputs__new(bool live)
 	if (o)
 		o->live = live;
 	return o;
+}
+
+void outputs__join_time(struct outputs *o)
+{
+	o->wall = true;
 }
 
 static bool is_stdout(const struct output *out)
@@ -154,7 +160,15 @@ static void fail(struct output *out, const struct profile *p, int err)
 static void write_sample(struct outputs *o, struct output *out, const struct profile *p,
 			 const struct profile_sample *s)
 {
-	int err = out->ops->sample(out->emitter, p, s);
+	struct profile_sample joined = *s;
+	int err;
+
+	if (o->wall && !out->ops->all_events) {
+		if (!profile__in_wall(p, s->event))
+			return;
+		joined.event = 0;
+	}
+	err = out->ops->sample(out->emitter, p, &joined);
 
 	/* A format of one file can be read from its first sample on. */
 	if (!err && o->live && !out->ops->place)
@@ -220,6 +234,7 @@ static void say_written(const struct output *out, const char *path)
 		{ "speedscope", "drop it on speedscope.app", NULL },
 		{ "firefox", "load it in profiler.firefox.com", NULL },
 		{ "callgrind", "kcachegrind ", "" },
+		{ "perfetto", "drop it on ui.perfetto.dev", NULL },
 	};
 	char size[32] = "", next[1024] = "";
 	struct stat st;
@@ -342,11 +357,15 @@ static bool is_empty(const struct profile *p)
 int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, bool quiet,
 		    struct error *err)
 {
+	cleanup_profile struct profile *wall = NULL;
 	bool empty = is_empty(p);
 	struct error one;
 	int result = 0;
 
+	if (o->wall && profile__new_wall(&wall, p))
+		return error_set(err, ENOMEM, EXIT_CODE_OUTPUT, "out of memory");
 	for (int i = 0; i < o->cnt; i++) {
+		bool joined = wall && !o->list[i].ops->all_events;
 		int failed;
 
 		/* What was there before is worth more. */
@@ -354,7 +373,8 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 			log_info(NULL, "%s was not written: there are no samples", o->list[i].path);
 			continue;
 		}
-		failed = finish_output(&o->list[i], p, event, quiet, &one);
+		failed = finish_output(&o->list[i], joined ? wall : p, joined ? 0 : event, quiet,
+				       &one);
 
 		if (failed && !result) {
 			result = failed;
@@ -366,31 +386,37 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 	return result;
 }
 
+/* Does that hold for the struct emitter_ops *ops of one of them? */
+#define any_output(o, what)                                                                        \
+	({                                                                                         \
+		bool found_ = false;                                                               \
+                                                                                                   \
+		for (int i_ = 0; i_ < (o)->cnt && !found_; i_++) {                                 \
+			const struct emitter_ops *ops = (o)->list[i_].ops;                         \
+                                                                                                   \
+			found_ = (what);                                                           \
+		}                                                                                  \
+		found_;                                                                            \
+	})
+
 bool outputs__stream(const struct outputs *o)
 {
-	for (int i = 0; i < o->cnt; i++) {
-		if (o->list[i].ops->sample)
-			return true;
-	}
-	return false;
+	return any_output(o, ops->sample);
 }
 
 bool outputs__use_addresses(const struct outputs *o)
 {
-	for (int i = 0; i < o->cnt; i++) {
-		if (o->list[i].ops->addresses)
-			return true;
-	}
-	return false;
+	return any_output(o, ops->addresses);
+}
+
+bool outputs__use_names(const struct outputs *o)
+{
+	return any_output(o, ops->names);
 }
 
 bool outputs__use_sources(const struct outputs *o)
 {
-	for (int i = 0; i < o->cnt; i++) {
-		if (o->list[i].ops->sources)
-			return true;
-	}
-	return false;
+	return any_output(o, ops->sources);
 }
 
 bool outputs__has(const struct outputs *o, const char *format)
@@ -402,13 +428,11 @@ bool outputs__has(const struct outputs *o, const char *format)
 	return false;
 }
 
-bool outputs__single(const struct outputs *o)
+bool outputs__single(const struct outputs *o, const struct event_spec *shown)
 {
-	for (int i = 0; i < o->cnt; i++) {
-		if (!o->list[i].ops->all_events)
-			return true;
-	}
-	return false;
+	bool times = event_is_time(shown);
+
+	return any_output(o, !ops->all_events && !(times && ops->all_times));
 }
 
 bool outputs__are_deserted(const struct outputs *o)

@@ -43,17 +43,24 @@ bool outputs__tick(struct outputs *o, const struct profile *p, __u64 now_ns);
 int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, bool quiet,
 		    struct error *err) __attribute__((warn_unused_result));
 /* Is one of them of this format? */
+/*
+ * Outputs of one event have time on and off the CPU as one (profile__in_wall()), instead of the event that
+ * outputs__finish() is given. Before the first sample.
+ */
+void outputs__join_time(struct outputs *o);
 bool outputs__has(const struct outputs *o, const char *format);
 /* Does one of them write to stdout? */
 bool outputs__use_stdout(const struct outputs *o);
 /* There is no other than the standard output, and its reader has seen enough. */
 bool outputs__are_deserted(const struct outputs *o);
-/* One of them shows one event only, the one that finish is given. */
-bool outputs__single(const struct outputs *o);
+/* One of them shows one event only, the one that finish is given, which is shown. */
+bool outputs__single(const struct outputs *o, const struct event_spec *shown);
 /* One of them writes sample by sample. */
 bool outputs__stream(const struct outputs *o);
 /* One of them wants native frames by address. */
 bool outputs__use_addresses(const struct outputs *o);
+/* One of them writes the names of frames while it records. */
+bool outputs__use_names(const struct outputs *o);
 /* One of them shows source lines of native code, whatever the options. */
 bool outputs__use_sources(const struct outputs *o);
 

@@ -15,7 +15,7 @@
 struct progress {
 	double seconds;
 	__u64 samples, interrupts, lost;
-	double rate; /* samples per second of late */
+	double rate; /* samples per second, recently */
 	unsigned processes;
 	bool command; /* Ctrl-C is the command's */
 };

@@ -117,6 +117,8 @@ static int open_outputs(struct record_command *r, struct error *err)
 	r->outputs = outputs__new(true);
 	if (!r->outputs)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	if (o->wall)
+		outputs__join_time(r->outputs);
 	for (size_t i = 0; i < o->output_cnt; i++) {
 		if (outputs__add(r->outputs, o->outputs[i], o->format, o->default_output, &r->emit,
 				 err))
@@ -183,11 +185,18 @@ static int start(struct record_command *r, struct error *err)
 			.ring_bytes = o->ring_bytes,
 			.unwind_bytes = o->unwind_bytes,
 			.audit_every = o->audit_every,
+			.whole_time = o->wall,
+			.jitter = o->jitter,
+			.states = o->states || o->holds_gil,
 		},
 		.collector = {
 			.events = o->events,
 			.event_cnt = o->event_cnt,
 			.label = o->label,
+			.states = o->states,
+			.holds_gil = o->holds_gil,
+			.thread = o->thread,
+			.async = o->async,
 			.on_sample = on_sample,
 			.on_sample_ctx = r,
 			.natives = {
@@ -196,6 +205,8 @@ static int start(struct record_command *r, struct error *err)
 				.interpreter = o->interpreter_frames,
 				.addresses = outputs__use_addresses(r->outputs) ||
 					     wants_sources(r),
+				/* A log has a question for each place, as it is met. */
+				.late_names = !outputs__use_names(r->outputs) && !o->inputs,
 				.sources = wants_sources(r),
 				.inlined = o->inlined,
 				.kernel_symbols = r->kernel_symbols,
@@ -203,6 +214,8 @@ static int start(struct record_command *r, struct error *err)
 		},
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
+		.task_names = o->task_names,
+		.tables = o->async != ASYNC_OFF,
 		.say_starting = r->progress,
 		.inputs = r->inputs ? output_file__stream(r->inputs) : NULL,
 		.priority = &r->priority,

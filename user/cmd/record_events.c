@@ -83,8 +83,15 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 			e->frequency = o->frequency;
 		check_event(o, i, state);
 	}
+	if (o->jitter && (others || o->period))
+		argp_error(
+			state,
+			"--jitter changes the rate of clocks: it goes with -F, and no other events");
 	if (!o->off_cpu)
 		return;
+	if (o->wall && !clocks)
+		argp_error(state, "--wall adds time off the CPU to that of a clock: there is no "
+				  "cpu-clock or task-clock among the events");
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
 		argp_error(state, "--off-cpu is one more event, and %d is the most",
 			   KRAIT_MAX_EVENTS);

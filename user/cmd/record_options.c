@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "cmd/formats.h"
 #include "cmd/record_events.h"
 #include "cmd/record_targets.h"
+#include "profile/states.h"
 #include "session/label.h"
 #include "util/error.h"
 #include "util/units.h"
 
+/* "python3.12 [app.py]": all are python3.12. */
+#define DEFAULT_LABEL LABEL_SCRIPT
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
 #define DEFAULT_AUDIT_EVERY 64
 /* 1 ms; the nearest power of two. */
@@ -34,7 +38,16 @@ enum {
 	KEY_PERF_MAP,
 	KEY_NO_REALTIME,
 	KEY_LOG_INPUTS,
-	KEY_OFF_CPU
+	KEY_OFF_CPU,
+	KEY_ASYNC,
+	KEY_NO_ASYNC,
+	KEY_JITTER,
+	KEY_TASK_NAMES,
+	KEY_WALL,
+	KEY_IDLE,
+	KEY_STATE,
+	KEY_GIL,
+	KEY_THREAD
 };
 
 enum {
@@ -46,14 +59,14 @@ enum {
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
-	{ "all", 'a', 0, 0, "every Python process of this machine, also those that start later" },
+	{ "all", 'a', 0, 0, "every Python process on this machine, including those started later" },
 	{ "pid", 'p', "PID[,PID...]", 0,
-	  "these processes and their children, also those that start later" },
+	  "these processes and their children, including those started later" },
 	{ "name", KEY_NAME, "GLOB", 0,
-	  "of all, those whose command, script or module matches; may be given several times" },
+	  "only processes whose command, script or module matches; may be given several times" },
 	{ "cgroup", KEY_CGROUP, "PATH", 0,
-	  "of all, those in this control group (a container, a service) or below" },
-	{ "user", KEY_USER, "NAME", 0, "of all, those of this user (name or number)" },
+	  "only processes in this control group (a container, a service) or below" },
+	{ "user", KEY_USER, "NAME", 0, "only processes of this user (name or number)" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "freq", 'F', "HZ", 0,
 	  "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
@@ -71,23 +84,43 @@ static const struct argp_option options[] = {
 	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
 	  "also the time off the CPU, as event offcpu-time in nanoseconds: each wait of at least TIME (default "
 	  "1ms; a power of two, in ns, is taken) as long as it was, shorter ones by samples whose sums are right. "
-	  "Taking stacks costs at most 1.6 % of each CPU" },
+	  "Switches and stacks cost at most 2 % of each CPU, up to 100,000 switches a second" },
+	{ "wall", KEY_WALL, 0, 0,
+	  "as --off-cpu, and what shows one event (the summary, flame graphs) has the sum of time on and off the CPU, "
+	  "as event wall-clock: what all of a thread's life went into" },
+	{ "idle", KEY_IDLE, 0, 0, "idle threads, too, as py-spy has it: the same as --wall" },
+	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
+	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
+	  "only samples in such a state: " STATES_WORDS
+	  ". One off the CPU is the same as --wall beside it" },
+	{ "gil", KEY_GIL, 0, 0, "only threads that hold the GIL, as py-spy has it" },
 	{ "duration", 'd', "TIME", 0,
 	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end). A command that runs on "
 	  "gets SIGTERM then, and a signal that only krait gets" },
 	{ "native", 'n', 0, 0,
 	  "also the C side of each stack (the default): extensions and libraries between the Python "
-	  "frames. By frame pointers, as CPython has them from 3.15 on; [truncated] says where code "
-	  "without them, or an older CPython, hides callers in C" },
+	  "frames. [truncated] says where code without unwind tables and frame pointers hides callers "
+	  "in C" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0,
 	  "no native frames; krait report can leave them out, too" },
 	{ "kernel", 'k', 0, 0, "also the kernel's frames, where a sample hit it (the default)" },
-	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "none of the kernel" },
+	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no frames of the kernel" },
 	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
 	  "also the interpreter's own C functions, which are folded into Python's" },
 	{ "inline", KEY_INLINE, 0, 0,
 	  "also functions that were inlined in native code, where its debug information is here: it is read "
 	  "when the recording is over, and a perf.data carries what was found" },
+	{ "jitter", KEY_JITTER, 0, 0,
+	  "another rate four times a second, within an eighth of --freq: a program that does the same thing at the "
+	  "sampling rate is seen as it is" },
+	{ "async", KEY_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
+	  "of asyncio programs (CPython 3.14 and later) the stack of tasks (the default): the frames of the tasks "
+	  "that await the running one come before its own, those of the event loop are left out; \"both\": the "
+	  "loop's stay" },
+	{ "task-names", KEY_TASK_NAMES, 0, 0,
+	  "a frame with the name of each task, before those of its coroutines" },
+	{ "no-async", KEY_NO_ASYNC, 0, 0,
+	  "the thread's own stack: the event loop, and the running task" },
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
@@ -97,7 +130,8 @@ static const struct argp_option options[] = {
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "label", KEY_LABEL, "PARTS", 0,
-	  "tell processes apart by these: pid, nspid, user, script, container, cgroup" },
+	  "what a process is called beside its command: script (a module, too), pid, nspid, user, container, "
+	  "cgroup; command: nothing else (default script)" },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
 	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
@@ -122,8 +156,7 @@ static const struct argp_option options[] = {
 	  "128, one in N * depth / 128, so that this never costs more" },
 	{ "no-realtime", KEY_NO_REALTIME, 0, 0,
 	  "leave krait's own priority as it is. Otherwise krait runs as SCHED_RR 1 where it is permitted "
-	  "to, so that a machine with more to run than it can is recorded in time; a command that it "
-	  "starts does not" },
+	  "to, so that an overloaded machine is recorded in time; a command that it starts does not" },
 	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
 	/* For tests: user/replay/. */
 	{ "log-inputs", KEY_LOG_INPUTS, "FILE", OPTION_HIDDEN },
@@ -141,6 +174,7 @@ static const char doc[] =
 	"  krait record -e page-faults -c 1 -p 1234  who touches new memory, each fault\n"
 	"  krait record -e cpu-clock,context-switches -- python3 app.py\n"
 	"  krait record --off-cpu -p 1234            what it waits for, too\n"
+	"  krait record --wall -o wall.html -p 1234  its time on the clock, working and waiting\n"
 	"  krait record -a -f script -o - | less     every sample as perf script prints it\n"
 	"\n"
 	"Suffixes: " FORMATS_SUFFIXES ".\n"
@@ -148,18 +182,22 @@ static const char doc[] =
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
 
-static void parse_label(unsigned *ret, const char *text, struct argp_state *state)
+static void parse_label(struct record_options *o, const char *text, struct argp_state *state)
 {
+	if (!o->label_given)
+		o->label = 0;
+	o->label_given = true;
 	while (*text) {
 		size_t len = strcspn(text, ",");
 		unsigned part = label_part(text, len);
 
 		if (!part)
-			argp_error(state,
-				   "--label takes pid, nspid, user, script, container, cgroup: "
-				   "\"%s\"",
-				   text);
-		*ret |= part;
+			argp_error(
+				state,
+				"--label takes script, pid, nspid, user, container, cgroup, command: "
+				"\"%s\"",
+				text);
+		o->label |= part;
 		text += len + (text[len] == ',');
 	}
 }
@@ -243,9 +281,41 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--off-cpu takes a time, such as 500us or 10ms: \"%s\"",
 				   arg);
 		break;
+	case KEY_WALL:
+	case KEY_IDLE:
+		o->off_cpu = o->wall = true;
+		break;
+	case KEY_STATE:
+		if (states_parse(&o->states, arg))
+			argp_error(state, "--state takes " STATES_WORDS ": \"%s\"", arg);
+		if (states_has_off(o->states))
+			o->off_cpu = o->wall = true;
+		break;
+	case KEY_GIL:
+		o->holds_gil = true;
+		break;
+	case KEY_THREAD:
+		if (thread_filter_parse(&o->thread, arg))
+			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
+				   arg);
+		break;
+	case KEY_ASYNC:
+		if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
+			argp_error(state, "--async takes tasks or both: \"%s\"", arg);
+		o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
+		break;
+	case KEY_TASK_NAMES:
+		o->task_names = true;
+		break;
+	case KEY_JITTER:
+		o->jitter = true;
+		break;
+	case KEY_NO_ASYNC:
+		o->async = ASYNC_OFF;
+		break;
 	case 'd':
 		if (parse_duration(arg, &o->duration_ns))
-			argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", arg);
+			argp_error(state, "a time is 10 or 10s, 500ms, 2m or 1h, not \"%s\"", arg);
 		break;
 	case 'o':
 		add_output(o, arg, state);
@@ -284,7 +354,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		record_targets_user(o, arg, state);
 		break;
 	case KEY_LABEL:
-		parse_label(&o->label, arg, state);
+		parse_label(o, arg, state);
 		break;
 	case KEY_RING:
 		if (parse_size(arg, &o->ring_bytes))
@@ -345,17 +415,23 @@ static char *filter_help(int key, const char *text, void *input)
 	return formats_help(key, text, false);
 }
 
+void record_options_defaults(struct record_options *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
+	ret->audit_every = DEFAULT_AUDIT_EVERY;
+	ret->async = ASYNC_TASKS;
+	ret->off_cpu_ns = DEFAULT_OFF_CPU_NS;
+	ret->label = DEFAULT_LABEL;
+	ret->native = ret->kernel = ret->realtime = true;
+}
+
 void record_options_parse(struct record_options *ret, int argc, char **argv)
 {
 	static const struct argp argp = { options,     parse_option, "[-- COMMAND...]", doc, NULL,
 					  filter_help, NULL };
 
-	memset(ret, 0, sizeof(*ret));
-	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
-	ret->audit_every = DEFAULT_AUDIT_EVERY;
-	ret->off_cpu_ns = DEFAULT_OFF_CPU_NS;
-	ret->native = ret->kernel = ret->realtime = true;
-	argp_err_exit_status = EXIT_CODE_USAGE;
+	record_options_defaults(ret);
 	/* In order: what follows the command's name belongs to the command. */
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+	arguments_parse(&argp, argc, argv, ARGP_IN_ORDER, ret);
 }

@@ -12,7 +12,9 @@
 
 #include "abi.h"
 #include "session/anchoring.h"
+#include "session/task_nodes.h"
 #include "follow/filter.h"
+#include "profile/thread_filter.h"
 #include "util/event.h"
 
 #define RECORD_MAX_PIDS 256
@@ -22,6 +24,7 @@ struct record_options {
 	bool all;
 	struct filter filter;
 	unsigned label; /* enum label_part */
+	bool label_given;
 	pid_t pids[RECORD_MAX_PIDS];
 	size_t pid_cnt;
 	char **command; /* NULL none */
@@ -31,6 +34,10 @@ struct record_options {
 	__u64 period; /* events for each sample; 0: none of them has one */
 	__u64 duration_ns; /* 0: no limit */
 	bool off_cpu; /* time off the CPU, too */
+	__u64 states; /* a set of profile/states.h; 0: all */
+	bool holds_gil; /* only of threads that have it */
+	struct thread_filter thread;
+	bool wall; /* both as one measure, where an output has one */
 	__u64 off_cpu_ns; /* shorter waits are sampled */
 	const char *outputs[RECORD_MAX_OUTPUTS];
 	size_t output_cnt;
@@ -42,13 +49,18 @@ struct record_options {
 	double max_loss_percent;
 	enum anchor_mode anchors;
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */
+	bool task_names; /* of asyncio tasks, in their stacks */
+	bool jitter; /* the rate changes all the time */
 	bool lines, threads, no_process, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;
+	enum async_mode async; /* what stacks of asyncio tasks look like */
 	bool inlined; /* functions inlined in native code, as frames */
 	bool realtime; /* raise krait's own priority */
 	int verbose;
 };
 
+/* What nobody said anything of. */
+void record_options_defaults(struct record_options *ret);
 /*
  * Fills *ret or ends the process with the usage message (exit code 2), or with --help. Strings point
  * into argv.

@@ -6,6 +6,7 @@
 #include "cmd/outputs.h"
 #include "cmd/record_options.h"
 #include "emit/summary.h"
+#include "emit/thread_table.h"
 #include "profile/losses.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -41,16 +42,34 @@ static void print_result(const struct record_report *r)
 		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
 }
 
+#define PROGRAM_ROWS 5
+
+/* Of a whole machine the first question is which program. */
+static int print_table(FILE *out, const struct counts *c, const struct summary_options *o)
+{
+	struct summary_options programs = *o;
+	int err;
+
+	programs.limit = PROGRAM_ROWS;
+	err = program_table(out, c, &programs);
+	return err ? err : summary_table(out, c, o);
+}
+
 static int print_tables(const struct record_report *r, FILE *out,
 			const struct summary_options *summary)
 {
 	struct profile *p = session__profile(r->session);
+	cleanup_profile struct profile *wall = NULL;
 	int err = 0;
 
+	if (r->options->wall && !profile__new_wall(&wall, p)) {
+		fprintf(out, "# event %s\n", EVENT_WALL);
+		return print_table(out, profile__counts(wall, 0), summary);
+	}
 	for (unsigned i = 0; i < r->options->event_cnt && !err; i++) {
 		if (r->options->event_cnt > 1)
 			fprintf(out, "%s# event %s\n", i ? "\n" : "", r->options->events[i].name);
-		err = summary_table(out, profile__counts(p, i), summary);
+		err = print_table(out, profile__counts(p, i), summary);
 	}
 	return err;
 }
@@ -67,8 +86,9 @@ static void print_summary(const struct record_report *r)
 		log_debug("record", "the summary could not be printed");
 	fflush(out);
 	print_result(r);
-	if (r->options->event_cnt > 1 && outputs__single(r->outputs))
-		log_info(NULL, "outputs of one event have %s", r->options->events[0].name);
+	if (r->options->event_cnt > 1 && outputs__single(r->outputs, &r->options->events[0]))
+		log_info(NULL, "outputs of one event have %s",
+			 r->options->wall ? EVENT_WALL : r->options->events[0].name);
 	session__print_refused(r->session, stderr);
 }
 
@@ -154,6 +174,9 @@ static void print_stats(const struct record_report *r)
 	if (r->options->off_cpu)
 		fprintf(stderr, "waits.refused %llu\nwaits.missed_ns %llu\n", stats->waits_refused,
 			stats->waits_missed_ns);
+	if (r->options->async != ASYNC_OFF)
+		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\n", stats->task_chains,
+			stats->task_chains_cut);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }

@@ -3,23 +3,32 @@
 
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "target/cgroup.h"
 #include "util/error.h"
 
+#define PID_BLANKS " \t\n"
+
 void record_targets_pids(struct record_options *o, const char *text, struct argp_state *state)
 {
+	/* Blanks and ends of lines, too: that is what pgrep and pidof print. */
+	text += strspn(text, PID_BLANKS);
+	if (!*text)
+		argp_error(state, "-p takes process ids, such as 1234 or 12,34: it got none");
 	while (*text) {
 		char *end;
 		long pid = strtol(text, &end, 10);
 
-		if (end == text || pid <= 0 || pid > 4194304 || (*end && *end != ','))
+		if (end == text || pid <= 0 || pid > 4194304 ||
+		    (*end && !strchr("," PID_BLANKS, *end)))
 			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"",
 				   text);
 		if (o->pid_cnt == RECORD_MAX_PIDS)
 			argp_error(state, "more than %d processes; use -a", RECORD_MAX_PIDS);
 		o->pids[o->pid_cnt++] = (pid_t)pid;
 		text = *end ? end + 1 : end;
+		text += strspn(text, PID_BLANKS);
 	}
 }
 
@@ -76,10 +85,14 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 	/* They choose among all. */
 	if (!o->pid_cnt && !o->command && !filter_is_empty(&o->filter))
 		o->all = true;
+	/* "record 1234", "record -p 1234 5678": nobody has a program of that name. */
+	if (o->command && !o->command[0][strspn(o->command[0], "0123456789")])
+		argp_error(state, "%s is a process, not a command: did you mean -p %s%s?",
+			   o->command[0], o->pid_cnt ? "PID," : "", o->command[0]);
 	targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
 
 	if (targets == 0)
-		argp_error(state, "what shall be recorded? -a, -p PID or -- COMMAND");
+		argp_error(state, "nothing to record: use -a, -p PID or -- COMMAND");
 	if (!o->all && !filter_is_empty(&o->filter))
 		argp_error(
 			state,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report.c - "krait report": the hottest functions, lines, threads, processes or origins of a capture or of
+ * report.c - "krait report": the hottest functions, lines, threads, processes, programs or origins of a capture or of
  * folded stacks, or its call tree.
  */
 #include "cmd/commands.h"
@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "cmd/input.h"
+#include "emit/call_tree.h"
+#include "emit/gil_table.h"
 #include "emit/origin_table.h"
 #include "emit/summary.h"
 #include "emit/thread_table.h"
@@ -28,24 +31,42 @@ enum option_key {
 	OPTION_MIN_PERCENT,
 	OPTION_BY,
 	OPTION_CHILDREN,
+	OPTION_CALLERS,
+	OPTION_UNIT,
+	OPTION_COLOR,
 };
 
-enum report_by { BY_FUNCTION, BY_LINE, BY_THREAD, BY_PROCESS, BY_ORIGIN, BY_CNT };
+enum report_by {
+	BY_FUNCTION,
+	BY_LINE,
+	BY_THREAD,
+	BY_PROCESS,
+	BY_PROGRAM,
+	BY_ORIGIN,
+	BY_GIL,
+	BY_CNT
+};
 
-static const char *const by_names[BY_CNT] = { "function", "line", "thread", "process", "origin" };
+static const char *const by_names[BY_CNT] = { "function", "line",   "thread", "process",
+					      "program",  "origin", "gil" };
 
 struct report_options {
+	struct gil_table *gil; /* NULL: not asked for */
+	int gil_err;
 	struct input_options input;
 	struct summary_options summary;
 	enum report_by by;
+	const char *callers; /* of such functions; NULL: not asked for */
 	bool tree, min_given;
 };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Report:", 2 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "a row for each function, line, thread, process or origin (default function): interpreter, libc, kernel, "
-	  "stdlib, application, each package of site-packages with its Python and its C, other libraries",
+	  "a row for each function, line, thread, process, program (processes that run the same) or origin "
+	  "(default function). An origin is the interpreter, libc, kernel, stdlib, application, each package of "
+	  "site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits "
+	  "for it, who holds it meanwhile and who hands it to whom (record --off-cpu)",
 	  0 },
 	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
 	{ "children", OPTION_CHILDREN, NULL, 0,
@@ -53,8 +74,16 @@ static const struct argp_option option_table[] = {
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
 	{ "lines", OPTION_LINES, NULL, 0, "one row or node per line, not per function", 0 },
 	{ "tree", OPTION_TREE, NULL, 0, "print the call tree", 0 },
+	{ "callers", OPTION_CALLERS, "NAME", 0,
+	  "print who calls the functions NAME (as for --function), as a tree from there to the root",
+	  0 },
+	{ "unit", OPTION_UNIT, "time|samples", 0,
+	  "print the time that samples stand for (default), or their number", 0 },
+	{ "color", OPTION_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
+	  "always, never or auto: on a terminal, unless NO_COLOR is set (default)", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
-	  "leave out what has less of the samples (default 1 with --tree, else 0)", 0 },
+	  "leave out what has less of the samples (default 1 with --tree and --callers, else 0)",
+	  0 },
 	{ 0 }
 };
 
@@ -64,7 +93,9 @@ static enum report_by parse_by(const char *arg, struct argp_state *state)
 		if (*arg && !strncmp(by_names[i], arg, strlen(arg)))
 			return (enum report_by)i;
 	}
-	argp_error(state, "--by is function, line, thread, process or origin, not \"%s\"", arg);
+	argp_error(state,
+		   "--by is function, line, thread, process, program, origin or gil, not \"%s\"",
+		   arg);
 	return BY_FUNCTION;
 }
 
@@ -77,6 +108,14 @@ static void parse_min_percent(struct report_options *o, const char *arg, struct 
 	if (end == arg || (*end && strcmp(end, "%")) ||
 	    !(o->summary.min_percent >= 0 && o->summary.min_percent <= 100))
 		argp_error(state, "--min-percent is from 0 to 100, not \"%s\"", arg);
+}
+
+static void parse_color(struct report_options *o, const char *arg, struct argp_state *state)
+{
+	if (strcmp(arg, "always") && strcmp(arg, "never") && strcmp(arg, "auto"))
+		argp_error(state, "--color is always, never or auto, not \"%s\"", arg);
+	if (strcmp(arg, "auto"))
+		o->summary.color = !strcmp(arg, "always");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -107,12 +146,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPTION_LINES:
 		o->summary.lines = true;
 		return 0;
+	case OPTION_CALLERS:
+		o->callers = arg;
+		return 0;
+	case OPTION_UNIT:
+		if (strcmp(arg, "time") && strcmp(arg, "samples"))
+			argp_error(state, "--unit is time or samples, not \"%s\"", arg);
+		o->summary.samples = !strcmp(arg, "samples");
+		return 0;
+	case OPTION_COLOR:
+		parse_color(o, arg ? arg : "always", state);
+		return 0;
 	case OPTION_MIN_PERCENT:
 		parse_min_percent(o, arg, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->tree && o->by > BY_LINE)
-			argp_error(state, "--tree is by function or by line");
+		if ((o->tree || o->callers) && o->by > BY_LINE)
+			argp_error(state, "--tree and --callers are by function or by line");
+		if (o->tree && o->callers)
+			argp_error(state, "--tree goes from the root, --callers to it: choose one");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -128,30 +180,41 @@ static const struct argp parser = {
 	       "\vexamples:\n"
 	       "  krait report                              of perf.data\n"
 	       "  krait report --by line -n 40 other.data\n"
+	       "  krait report --by program                 which program, on a whole machine\n"
 	       "  krait report --by origin                  numpy, libc, the kernel, your own code\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
-	       "  krait report --children --function Cart.total    what it calls, who calls it\n"
+	       "  krait report --callers Cart.total         who calls it, and for how much\n"
+	       "  krait report --children --function Cart.total    what it calls\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
 	.children = children,
 };
 
 static int print_event(const struct report_options *o, const struct counts *c)
 {
+	if (o->callers)
+		return callers_tree(stdout, c, o->callers, &o->summary);
 	if (o->tree)
-		return summary_tree(stdout, c, &o->summary);
+		return call_tree(stdout, c, &o->summary);
 	if (o->by == BY_ORIGIN)
 		return origin_table(stdout, c, &o->summary);
 	if (o->by >= BY_THREAD)
-		return thread_table(stdout, c, &o->summary, o->by == BY_THREAD);
+		return thread_table(stdout, c, &o->summary,
+				    o->by == BY_THREAD	? ROWS_THREADS :
+				    o->by == BY_PROCESS ? ROWS_PROCESSES :
+							  ROWS_PROGRAMS);
 	return summary_table(stdout, c, &o->summary);
 }
 
 /* A section for each event that has samples. */
 static int print_report(const struct report_options *o, struct input *in)
 {
-	unsigned cnt = in->profile->event_cnt, printed = 0;
+	unsigned cnt = in->profile->event_cnt, printed = 0, found = 0;
 	int err = 0;
 
+	if (in->wall) {
+		printf("# event %s\n", EVENT_WALL);
+		return print_event(o, input__shown(in));
+	}
 	for (unsigned i = 0; i < cnt && !err; i++) {
 		const struct counts *c = profile__counts(in->profile, i);
 
@@ -160,7 +223,26 @@ static int print_report(const struct report_options *o, struct input *in)
 		if (in->stats.events > 1)
 			printf("%s# event %s\n", printed++ ? "\n" : "", c->event.name);
 		err = print_event(o, c);
+		found += err != -ENOENT;
+		err = err == -ENOENT ? 0 : err;
 	}
+	return err ? err : found ? 0 : -ENOENT;
+}
+
+static void take_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
+{
+	struct report_options *o = ctx;
+
+	if (!o->gil_err)
+		o->gil_err = gil_table__add(o->gil, p, s);
+}
+
+static int print_gil(struct report_options *o, const struct input *in)
+{
+	int err = o->gil_err;
+
+	if (!err)
+		err = gil_table__print(o->gil, stdout, in->profile, &o->summary);
 	return err;
 }
 
@@ -171,19 +253,31 @@ int cmd_report(int argc, char **argv)
 	int err, code;
 
 	summary_options_init(&o.summary, stdout);
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, &o))
+	if (arguments_parse(&parser, argc, argv, 0, &o))
 		return EXIT_CODE_USAGE;
-	if (o.tree && !o.min_given)
+	if ((o.tree || o.callers) && !o.min_given)
 		o.summary.min_percent = TREE_MIN_PERCENT;
 	if (o.by == BY_LINE)
 		o.summary.lines = true;
 	o.input.filter.sources |= o.summary.lines;
-	code = input__load(&in, &o.input, NULL, NULL, NULL);
+	if (o.by == BY_GIL && !(o.gil = gil_table__new()))
+		return EXIT_CODE_OUTPUT;
+	code = input__load(&in, &o.input, NULL, o.gil ? take_sample : NULL, &o);
 	if (code == EXIT_CODE_OK) {
-		err = print_report(&o, &in);
+		err = o.gil ? print_gil(&o, &in) : print_report(&o, &in);
 		/* A reader such as head that has seen enough is no error. */
-		if (err && err != -EPIPE) {
+		if (err == -ENOENT) {
+			log_error(
+				NULL,
+				"no function \"%s\" in the samples (a pattern such as *.%s may help)",
+				o.callers, o.callers);
+			code = EXIT_CODE_EMPTY;
+		} else if (err == -ENODATA) {
+			log_error(
+				NULL,
+				"no sample says which interpreter's lock it is of: krait record --off-cpu");
+			code = EXIT_CODE_EMPTY;
+		} else if (err && err != -EPIPE) {
 			log_error("report", "cannot write: %s", strerror(-err));
 			code = EXIT_CODE_OUTPUT;
 		}
@@ -193,6 +287,7 @@ int cmd_report(int argc, char **argv)
 				 "with --max-stack %u",
 				 in.stats.max_depth, in.stats.max_depth);
 	}
+	gil_table__free(o.gil);
 	input__free(&in);
 	return code;
 }

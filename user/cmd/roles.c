@@ -2,13 +2,17 @@
 #include "cmd/roles.h"
 
 #include "symbol/parser_jobs.h"
+#include "core/core_protocol.h"
+#include "inject/inject.h"
 #include "target/fetcher_serve.h"
 #include "perfmap/mapper.h"
 #include "target/prober_serve.h"
 #include "worker/role.h"
 
 static const struct role roles[] = {
+	{ "core", core_serve },
 	{ "fetcher", fetcher_serve },
+	{ "injector", inject_serve },
 	{ "mapper", mapper_serve },
 	{ "parser", parser_serve, .urgent = true },
 	{ "prober", prober_serve, .urgent = true },

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "cmd/formats.h"
 #include "cmd/input.h"
 #include "util/error.h"
@@ -73,8 +74,7 @@ int cmd_script(int argc, char **argv)
 	struct input in;
 	int code;
 
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, &s))
+	if (arguments_parse(&parser, argc, argv, 0, &s))
 		return EXIT_CODE_USAGE;
 	s.input.filter.sources |= s.emit.lines;
 	if (s.ops->open(&s.emitter, stdout, &s.emit))

@@ -3,7 +3,7 @@
  * findings.h - what krait doctor has found, one line each: how good it is, what that costs, and the one
  * command that mends it.
  *
- * Must hold: texts from elsewhere are not printable yet; whoever prints them makes them so.
+ * Must hold: texts from elsewhere are stored as they came; the code that prints them escapes them.
  */
 #ifndef KRAIT_DOCTOR_FINDINGS_H
 #define KRAIT_DOCTOR_FINDINGS_H

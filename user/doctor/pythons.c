@@ -18,6 +18,8 @@
 /* For all looks together; who has not answered by then is counted as unread. */
 #define WAIT_NS (5 * NS_PER_SEC)
 
+#define WAIT_MS 20
+
 struct pythons {
 	struct findings *findings;
 	struct prober *prober;
@@ -31,6 +33,7 @@ struct look {
 	struct pythons *all;
 	pid_t pid;
 	bool done;
+	bool again; /* its debug information is being read: ask again soon */
 };
 
 static int add_pid(pid_t pid, void *ctx)
@@ -60,6 +63,9 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	const struct py_process *process = data && len >= sizeof(*process) ? data : NULL;
 
 	look->done = true;
+	look->again = result == -EINPROGRESS;
+	if (look->again)
+		return;
 	if (!result)
 		p->good++;
 	else if (p->only || result == -ENOTSUP || result == -ENODATA ||
@@ -69,24 +75,48 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 		p->unread += result == -EACCES || result == -ETIMEDOUT || result == -EUSERS;
 }
 
+static void ask(struct look *look)
+{
+	const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = look->pid };
+	int none[PROBE_FDS_MAX] = { -1, -1, -1 }, err;
+
+	look->done = look->again = false;
+	err = prober__ask(look->all->prober, PROBER_LATER, &r, NULL, 0, on_looked, look);
+	if (err)
+		on_looked(look, err, NULL, 0, none);
+}
+
+/* Those whose debug information is being read. */
+static bool ask_again(struct pythons *p, struct look *looks)
+{
+	bool asked = false;
+
+	for (size_t i = 0; i < p->cnt; i++) {
+		if (!looks[i].again)
+			continue;
+		if (!asked)
+			prober__wait(p->prober, WAIT_MS);
+		ask(&looks[i]);
+		asked = true;
+	}
+	return asked;
+}
+
 static void look_at(struct pythons *p, struct look *looks)
 {
 	const __u64 end_ns = clock_monotonic_ns() + WAIT_NS;
 	int none[PROBE_FDS_MAX] = { -1, -1, -1 };
 
 	for (size_t i = 0; i < p->cnt; i++) {
-		const struct probe_request r = { .op = PROBE_IDENTIFY, .pid = p->pids[i] };
-		int err;
-
 		looks[i] = (struct look){ .all = p, .pid = p->pids[i] };
-		err = prober__ask(p->prober, PROBER_LATER, &r, NULL, 0, on_looked, &looks[i]);
-		if (err)
-			on_looked(&looks[i], err, NULL, 0, none);
+		ask(&looks[i]);
 	}
-	while (prober__pending(p->prober) && clock_monotonic_ns() < end_ns)
-		prober__wait(p->prober, 20);
+	do {
+		while (prober__pending(p->prober) && clock_monotonic_ns() < end_ns)
+			prober__wait(p->prober, WAIT_MS);
+	} while (clock_monotonic_ns() < end_ns && ask_again(p, looks));
 	for (size_t i = 0; i < p->cnt; i++) {
-		if (looks[i].done)
+		if (looks[i].done && !looks[i].again)
 			continue;
 		prober__forget(p->prober, &looks[i]);
 		on_looked(&looks[i], -ETIMEDOUT, NULL, 0, none);

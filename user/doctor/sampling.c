@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
 #include "doctor/checks.h"
 #include "doctor/findings.h"
+#include "sampler/mmap_events.h"
 #include "sampler/sampler.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -36,6 +40,23 @@ static void say(struct findings *f, const struct error *err, __u64 took_ns)
 			     took_ns / 1000000);
 }
 
+/* Without the probe a recording takes perf's own records of mappings; without those it asks when a sample hits one. */
+static void look_at_mappings(struct findings *f)
+{
+	struct mmap_events *events = mmap_events__new();
+
+	if (events)
+		findings_add(f, FINDING_OK, "mappings", NULL, NULL,
+			     "the kernel does not report them to BPF (no kprobes): perf's records "
+			     "of them are used");
+	else
+		findings_add(f, FINDING_LIMITED, "mappings",
+			     "the first samples in a library that a process loads late have no "
+			     "native names",
+			     NULL, "neither BPF nor perf reports them (%s)", strerror(errno));
+	mmap_events__free(events);
+}
+
 void checks_sampling(struct findings *f)
 {
 	const struct sampler_handler handler = { .sample = ignore_sample,
@@ -63,10 +84,7 @@ void checks_sampling(struct findings *f)
 	else
 		say(f, NULL, clock_monotonic_ns() - began_ns);
 	if (!sampler__reports_mappings(sampler))
-		findings_add(
-			f, FINDING_LIMITED, "mappings",
-			"libraries that a process loads late are found some milliseconds later",
-			NULL, "the kernel does not report them to BPF (no kprobes)");
+		look_at_mappings(f);
 	sampler__stop(sampler);
 	sampler__free(sampler);
 }

@@ -51,7 +51,8 @@ struct dso;
 
 /* A run of slots. Of a code object, or else of one frame. */
 struct dso_function {
-	__u32 code, frame; /* one of them is 0; both of the first, which is for want of room */
+	__u32 code,
+		frame; /* exactly one is non-zero, except in the first: the placeholder when there is no room */
 	__u32 generation;
 	__u32 offset; /* from the start of that generation's file, and of its mapping */
 	__u32 slot_cnt;

@@ -66,13 +66,13 @@ int native_names_add(struct native_names *n, const char *path, __u64 offset, con
 {
 	struct native_name new = { .offset = offset, .frame = frame };
 
-	if (n->cnt == NATIVE_NAMES_MAX || !*path || !*name)
+	if (n->cnt == NATIVE_NAMES_MAX || !*path || (name && !*name))
 		return 0;
 	if (reserve(n))
 		return -ENOMEM;
 	new.path = strtab_add(&n->texts, path, strlen(path), 0);
-	new.name = strtab_add(&n->texts, name, strlen(name), 0);
-	if (!new.path || !new.name)
+	new.name = name ? strtab_add(&n->texts, name, strlen(name), 0) : 0;
+	if (!new.path || (name && !new.name))
 		return -ENOMEM;
 	if (find(n, new.path, offset))
 		return 0;
@@ -102,6 +102,20 @@ static size_t native_inlined_length(const char *name)
 	size_t len = strlen(name), end = strlen(NAME_INLINED);
 
 	return len > end && !strcmp(name + len - end, NAME_INLINED) ? len - end : len;
+}
+
+/* NULL: it has none. */
+static const char *name_of(const struct native_names *n, const struct dict *dict,
+			   const struct native_name *place)
+{
+	const char *name;
+
+	if (place->name)
+		return strtab_text(&n->texts, place->name);
+	if (!dict || !place->frame)
+		return NULL;
+	name = dict__text(dict, dict__frame_at(dict, place->frame)->name);
+	return *name && *name != '[' ? name : NULL;
 }
 
 /* What the dictionary knows of the place. */
@@ -137,9 +151,9 @@ void native_names_write(const struct native_names *n, const struct dict *dict, F
 	qsort(sorted, n->cnt, sizeof(*sorted), by_path);
 	for (__u32 i = 0; i < n->cnt; i++) {
 		const char *in = strtab_text(&n->texts, sorted[i].path);
-		const char *name = strtab_text(&n->texts, sorted[i].name);
+		const char *name = name_of(n, dict, &sorted[i]);
 
-		if (!is_line(in) || !is_line(name))
+		if (!name || !is_line(in) || !is_line(name))
 			continue;
 		if (path != sorted[i].path)
 			fprintf(out, WORD "%s\n", in);

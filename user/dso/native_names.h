@@ -33,7 +33,7 @@
 struct dict;
 
 struct native_name {
-	__u32 path, name; /* of texts */
+	__u32 path, name; /* of texts; no name: its frame's, when it is written */
 	__u64 offset;
 	__u32 frame; /* the writer's */
 	bool is_wrapper;
@@ -57,7 +57,7 @@ struct native_names {
 
 /*
  * 0 or -ENOMEM. A place that is known, and what is beyond the limit, changes nothing. frame: of a dictionary,
- * which has its lines when all is written; 0 none.
+ * which has its lines when all is written; 0 none. name: NULL where the frame has it then, unless it is "[libfoo.so]".
  */
 int native_names_add(struct native_names *n, const char *path, __u64 offset, const char *name,
 		     __u32 frame) __attribute__((warn_unused_result));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emit/escape.h"
+#include "emit/html.h"
 #include "emit/places.h"
 #include "profile/strtab.h"
 #include "profile/idtable.h"
@@ -279,142 +280,19 @@ int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 
 /* ---- page ------------------------------------------------------------------------------------- */
 
-/* At most limit columns; what is cut ends in dots. */
-static int put_markup(FILE *out, const char *text, size_t limit)
-{
-	cleanup_free char *copy = printable(text);
-	size_t at = 0, bytes, width = copy ? text_width(copy) : 0;
-	int err = copy ? 0 : -ENOMEM;
-
-	for (const char *s = copy; !err && *s; s += bytes) {
-		at += char_width(s, &bytes);
-		if (width > limit && at >= limit) {
-			fputs("\u2026", out);
-			break;
-		}
-		if (*s == '<')
-			fputs("&lt;", out);
-		else if (*s == '&')
-			fputs("&amp;", out);
-		else if (*s == '"')
-			fputs("&quot;", out);
-		else
-			fwrite(s, 1, bytes, out);
-	}
-	return err;
-}
-
-/* White is unchanged; the colour is full where a share has doubled or halved. */
-static void put_color(const struct diff *d, FILE *out, const __u64 total[2])
-{
-	double a = share(d, total, 0), b = share(d, total, 1);
-	double strength = fmin(1, fabs(b - a) / fmax(fmin(a, b), 0.01));
-	int pale = 245 - (int)(strength * 150);
-
-	if (!total[0])
-		fputs("rgb(250,220,70)", out);
-	else if (b > a)
-		fprintf(out, "rgb(250,%d,%d)", pale, pale);
-	else
-		fprintf(out, "rgb(%d,%d,250)", pale, pale);
-}
-
-static int put_box(const struct diff *d, FILE *out, __u32 node, double x, double width)
-{
-	const struct node *n = &nodes(d)[node];
-	const struct place *at = node ? &d->places.list[n->function] : NULL;
-	const char *name = at ? place_name(d->dict, at) : "all";
-	const char *file = at ? file_beside(d, at) : "";
-	const __u64 *total = n->n.total;
-	unsigned y = n->depth * ROW_HEIGHT;
-	int err;
-
-	fprintf(out, "<g><title>");
-	err = put_markup(out, name, 1000);
-	if (!err && *file) {
-		fputs(" (", out);
-		err = put_markup(out, file, 1000);
-		putc(')', out);
-	}
-	fprintf(out,
-		"\nA %.2f%%, B %.2f%%, change %+.2f points</title><rect x=%.1f y=%u width=%.1f "
-		"height=%d fill=\"",
-		share(d, total, 0), share(d, total, 1), change(d, total), x, y, width,
-		ROW_HEIGHT - 1);
-	put_color(d, out, total);
-	fputs("\"/>", out);
-	if (!err && width >= LEAST_TEXT_WIDTH) {
-		fprintf(out, "<text x=%.1f y=%u>", x + 3, y + 12);
-		err = put_markup(out, name, (size_t)((width - 6) / CHARACTER_WIDTH));
-		fputs("</text>", out);
-	}
-	fputs("</g>\n", out);
-	return err;
-}
-
-static int put_head(const struct diff *d, FILE *out, __u32 depth)
-{
-	int err;
-
-	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><title>krait diff</title>\n<meta "
-	      "http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
-	      "'unsafe-inline'\">\n<style>body{font:14px sans-serif;margin:1em;background:#fff;color:"
-	      "#000}text{font:11px monospace;pointer-events:none}g:hover rect{stroke:#000}"
-	      "</style>\n<p>From A, <b>",
-	      out);
-	err = put_markup(out, d->options->name_a, 500);
-	fprintf(out, "</b> (%llu %s), to B, <b>", nodes(d)->n.total[0],
-		counts__share_unit(d->counts[0]));
-	if (!err)
-		err = put_markup(out, d->options->name_b, 500);
-	fprintf(out,
-		"</b> (%llu %s). Width is the share in B. Red: a larger share than in A; "
-		"blue: a smaller one; yellow: not in A. What is only in A is not here: swap the two "
-		"to see it.</p>\n<svg width=100%% viewBox=\"0 0 %.0f %u\">\n",
-		nodes(d)->n.total[1], counts__share_unit(d->counts[1]), PAGE_WIDTH,
-		(depth + 1) * ROW_HEIGHT);
-	return err;
-}
-
-static int write_page(struct diff *d, FILE *out)
-{
-	__u32 cnt = d->nodes.cnt, depth = 0;
-	cleanup_free double *starts = calloc((size_t)cnt + 1, sizeof(*starts));
-	int err;
-
-	if (!starts)
-		return -ENOMEM;
-	for (__u32 i = 1; i <= cnt; i++) {
-		const struct node *n = &nodes(d)[i];
-
-		if (n->depth > depth && PAGE_WIDTH * share(d, n->n.total, 1) / 100 >= LEAST_WIDTH)
-			depth = n->depth;
-	}
-	err = put_head(d, out, depth);
-	/* Parents come before their children: starts[] is where the next child goes. */
-	for (__u32 i = 0; i <= cnt && !err; i++) {
-		__u32 parent = nodes(d)[i].parent;
-		double width = PAGE_WIDTH * share(d, nodes(d)[i].n.total, 1) / 100;
-		double x = i ? starts[parent] : 0;
-
-		if (i)
-			starts[parent] += width;
-		starts[i] = x;
-		if (width >= LEAST_WIDTH)
-			err = put_box(d, out, i, x, width);
-	}
-	fputs("</svg>\n</html>\n", out);
-	return check(out, err);
-}
-
 int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	      const struct diff_options *o)
 {
-	struct diff d = { .options = o };
-	int err = diff_init(&d, a, b);
+	cleanup_free char *title = NULL;
+	struct emit_options options = { 0 };
+	struct html_measures measures = { 0 };
+	int err = asprintf(&title, "%s → %s", o->name_a, o->name_b) < 0 ? -ENOMEM : 0;
 
+	options.title = title;
 	if (!err)
-		err = write_page(&d, out);
-	diff_free(&d);
+		err = html_measures_compare(&measures, a, b);
+	if (!err)
+		err = html_page(out, &options, &measures);
+	html_measures_free(&measures);
 	return err;
 }

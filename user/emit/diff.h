@@ -23,7 +23,7 @@ struct diff_options {
 /* Both 0, -EINVAL where they have not one dictionary, or -errno. */
 int diff_table(FILE *out, const struct counts *a, const struct counts *b,
 	       const struct diff_options *o) __attribute__((warn_unused_result));
-/* A flame graph as wide as b; red has grown, blue has shrunk, yellow is new. */
+/* The page (emit/html.h) with both: as wide as b or as a, red what has grown, blue what has shrunk. */
 int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	      const struct diff_options *o) __attribute__((warn_unused_result));
 

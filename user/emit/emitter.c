@@ -19,3 +19,26 @@ void emitter_free(struct emitter *e)
 {
 	free(e);
 }
+
+char *emitter_books(const struct profile *p)
+{
+	unsigned cnt = p->event_cnt;
+	char *text = NULL, books[512];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct counts *e = profile__counts(p, i);
+
+		accounts_format(&e->accounts, books, sizeof(books));
+		fprintf(out, "%s%s%s%s", i ? "; " : "", cnt > 1 ? e->event.name : "",
+			cnt > 1 ? ": " : "", books);
+	}
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

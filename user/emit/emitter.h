@@ -50,17 +50,19 @@ struct emitter_ops {
 	const char *const *suffixes; /* NULL-terminated: ".html" */
 	const char *about; /* for --help: "flame graph" */
 	bool all_events; /* shows all events, each apart; others the one that finish is given */
+	bool all_times; /* shows all times: on a CPU, off it, and their sum, each apart; of others one */
 	bool sources; /* shows source lines of native code where they are known, without --lines */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
+	bool names; /* sample() needs the names of frames; else they may come until finish() */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);
 	/* NULL, or called after open, with what stays valid until free. */
 	int (*place)(struct emitter *e, const struct emit_place *place);
-	/* NULL, or called for every sample, of every event: the format streams. */
+	/* Streaming formats: called for each sample of every event. NULL otherwise. */
 	int (*sample)(struct emitter *e, const struct profile *p, const struct profile_sample *s);
 	/*
-	 * NULL, or called again and again while it records, whether samples come or not: what was written
-	 * a while ago can be read.
+	 * NULL, or called regularly during a recording, even without samples, so that what was written a while ago
+	 * can be read.
 	 */
 	int (*flush)(struct emitter *e, const struct profile *p, __u64 now_ns);
 	/* NULL, or called once when sample or finish has failed: makes the best of what is there. */
@@ -73,5 +75,8 @@ struct emitter_ops {
 /* For formats that keep nothing else. 0 or -ENOMEM. */
 int emitter_open(struct emitter **ret, FILE *out, const struct emit_options *options);
 void emitter_free(struct emitter *e);
+
+/* The accounts of all events in one line. malloc'ed, NULL if out of memory. */
+char *emitter_books(const struct profile *p);
 
 #endif /* KRAIT_EMIT_EMITTER_H */

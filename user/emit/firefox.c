@@ -3,7 +3,8 @@
  * firefox.c - the Firefox Profiler's "processed" JSON, version 61, which all later versions of
  * profiler.firefox.com upgrade when they load it.
  *
- * All threads share the tables of firefox_tables.c. Times are milliseconds since the first sample.
+ * All threads share the tables of firefox_tables.c. Times are milliseconds since the first sample. Waits are markers,
+ * too (firefox_markers.c), whichever event is shown.
  */
 #include "emit/formats.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 #include "emit/timeline.h"
+#include "emit/firefox_markers.h"
 #include "emit/firefox_tables.h"
 #include "profile/parts.h"
 #include "util/cleanup.h"
@@ -25,53 +27,75 @@ struct writer {
 	struct json json;
 	const struct dict *dict;
 	const struct counts *counts; /* of the event that is shown */
+	unsigned event; /* its number */
 	const struct emit_options *options;
 	struct firefox_tables tables;
 };
 
 /* ---- threads ---------------------------------------------------------------------------------- */
 
-/* Where each sample stands for as many events as any other, its own number says nothing. */
+static bool is_shown(const struct writer *w, const struct timeline_sample *s)
+{
+	return s->event == w->event;
+}
+
+/*
+ * Where each sample stands for as many events as any other, its own number says nothing. Times are in milliseconds,
+ * which the profiler knows as a unit of weights.
+ */
 static void put_weights(struct writer *w, const struct timeline_thread *t)
 {
+	const bool time = w->counts->uneven && event_is_time(&w->counts->event);
 	struct json *j = &w->json;
 
-	if (!w->counts->uneven) {
+	if (w->counts->uneven) {
+		json_put_array(j, "weight");
+		for (size_t i = 0; i < t->cnt; i++) {
+			if (is_shown(w, &t->samples[i]) && time)
+				json_ms(j, t->samples[i].weight);
+			else if (is_shown(w, &t->samples[i]))
+				json_number(j, (__s64)t->samples[i].weight);
+		}
+		json_close_array(j);
+	} else {
 		json_put_null(j, "weight");
-		return;
 	}
-	json_put_array(j, "weight");
-	for (size_t i = 0; i < t->cnt; i++)
-		json_number(j, (__s64)t->samples[i].weight);
-	json_close_array(j);
+	json_put_string(j, "weightType", time ? "tracing-ms" : "samples");
+}
+
+static __u32 stack_of(const struct writer *w, const struct timeline_sample *s)
+{
+	return w->tables.stack_of[parts_node(dict__parts(w->dict), s->node)];
 }
 
 static void put_samples(struct writer *w, const struct timeline_thread *t, __u64 zero_ns)
 {
 	struct json *j = &w->json;
+	__s64 cnt = 0;
 
 	json_put_object(j, "samples");
 	json_put_array(j, "stack");
-	for (size_t i = 0; i < t->cnt; i++)
-		firefox_put_index(
-			j,
-			w->tables.stack_of[parts_node(dict__parts(w->dict), t->samples[i].node)]);
+	for (size_t i = 0; i < t->cnt; i++) {
+		if (!is_shown(w, &t->samples[i]))
+			continue;
+		firefox_put_index(j, stack_of(w, &t->samples[i]));
+		cnt++;
+	}
 	json_close_array(j);
 	json_newline(j);
 	json_put_array(j, "time");
-	for (size_t i = 0; i < t->cnt; i++)
-		json_ms(j, t->samples[i].time_ns - zero_ns);
+	for (size_t i = 0; i < t->cnt; i++) {
+		if (is_shown(w, &t->samples[i]))
+			json_ms(j, t->samples[i].time_ns - zero_ns);
+	}
 	json_close_array(j);
 	put_weights(w, t);
-	json_put_string(j, "weightType", "samples");
-	json_put_number(j, "length", (__s64)t->cnt);
+	json_put_number(j, "length", cnt);
 	json_close_object(j);
 }
 
 static void put_thread(struct writer *w, const struct timeline_thread *t, __u64 zero_ns)
 {
-	static const char *const markers[] = { "data",	"name",	    "startTime", "endTime",
-					       "phase", "category", NULL };
 	const char *process = t->cnt ? timeline_process_name(w->dict, t->samples[0].node) : "";
 	struct json *j = &w->json;
 	char pid[16];
@@ -92,7 +116,7 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, __u64 
 	json_put_array(j, "pausedRanges");
 	json_close_array(j);
 	put_samples(w, t, zero_ns);
-	firefox_put_empty(j, "markers", markers);
+	firefox_put_markers(j, &w->tables, t, zero_ns);
 	json_close_object(j);
 }
 
@@ -107,8 +131,28 @@ static void put_category(struct json *j, const char *name, const char *color)
 	json_close_object(j);
 }
 
+#define WAIT(state) FIREFOX_WAITS + STATE_##state - STATE_GIL
+
 static void put_meta(struct writer *w, struct emitter *e)
 {
+	/* By number. The profiler's graph leaves out what is transparent. */
+	static const char *const categories[FIREFOX_CATEGORIES][2] = {
+		[FIREFOX_PYTHON] = { "Python", "yellow" },
+		[FIREFOX_OTHER] = { "Other", "grey" },
+		[FIREFOX_NATIVE] = { "Native", "blue" },
+		[FIREFOX_KERNEL] = { "Kernel", "orange" },
+		[WAIT(GIL)] = { "Waits for the GIL", "red" },
+		[WAIT(LOCK)] = { "Waits for a lock", "purple" },
+		[WAIT(IO)] = { "Waits for I/O", "lightblue" },
+		[WAIT(SLEEP)] = { "Sleeps", "transparent" },
+		[WAIT(RUNNABLE)] = { "Waits for a CPU", "magenta" },
+		[WAIT(FAULT)] = { "Page fault", "brown" },
+		[WAIT(STOPPED)] = { "Stopped", "darkgrey" },
+		[WAIT(WAITING)] = { "Waits", "green" },
+		[WAIT(WORLD)] = { "Stopped by another thread", "lightred" },
+		[WAIT(SECTION)] = { "Waits for an object", "purple" },
+	};
+	_Static_assert(STATE_CNT == STATE_SECTION + 1, "a category for each state");
 	const struct recording *r = &w->options->recording;
 	__s64 start = (__s64)timeline__first_ns(timeline_of(e)) + recording_wall_offset_ns(r);
 	__u64 hz = r->frequency ? r->frequency : 1000;
@@ -126,11 +170,10 @@ static void put_meta(struct writer *w, struct emitter *e)
 	json_put_number(j, "preprocessedProfileVersion", PROCESSED_VERSION);
 	json_put_bool(j, "symbolicated", true);
 	json_put_array(j, "categories");
-	put_category(j, "Python", "yellow");
-	put_category(j, "Other", "grey");
+	for (unsigned i = 0; i < FIREFOX_CATEGORIES; i++)
+		put_category(j, categories[i][0], categories[i][1]);
 	json_close_array(j);
-	json_put_array(j, "markerSchema");
-	json_close_array(j);
+	firefox_put_marker_schema(j);
 	json_put_object(j, "sampleUnits");
 	json_put_string(j, "time", "ms");
 	json_put_string(j, "eventDelay", "ms");
@@ -142,12 +185,23 @@ static void put_meta(struct writer *w, struct emitter *e)
 	json_newline(j);
 }
 
-static void put_all(struct writer *w, struct emitter *e, unsigned event)
+/* Samples that are shown, or waits, which all are. */
+static bool has_any(const struct writer *w, const struct timeline_thread *t)
+{
+	for (size_t i = 0; i < t->cnt; i++) {
+		if (is_shown(w, &t->samples[i]) || t->samples[i].from_ns)
+			return true;
+	}
+	return false;
+}
+
+static void put_all(struct writer *w, struct emitter *e)
 {
 	static const char *const empty[] = { "libs", "counters", "pages", "profilerOverhead" };
 	struct json *j = &w->json;
 	size_t cnt;
-	struct timeline_thread *threads = timeline__threads(timeline_of(e), event, &cnt);
+	struct timeline_thread *threads =
+		timeline__threads(timeline_of(e), TIMELINE_ALL_EVENTS, &cnt);
 
 	json_open_object(j);
 	put_meta(w, e);
@@ -157,8 +211,10 @@ static void put_all(struct writer *w, struct emitter *e, unsigned event)
 	}
 	firefox_tables_put(&w->tables, j);
 	json_put_array(j, "threads");
-	for (size_t i = 0; i < cnt; i++)
-		put_thread(w, &threads[i], timeline__first_ns(timeline_of(e)));
+	for (size_t i = 0; i < cnt; i++) {
+		if (has_any(w, &threads[i]))
+			put_thread(w, &threads[i], timeline__first_ns(timeline_of(e)));
+	}
 	json_close_array(j);
 	json_close_object(j);
 	json_newline(j);
@@ -169,12 +225,13 @@ static int firefox_finish(struct emitter *e, const struct profile *p, unsigned e
 	struct writer w = { .json = { .out = e->out },
 			    .dict = p->dict,
 			    .counts = profile__counts(p, event),
+			    .event = event,
 			    .options = e->options,
 			    .tables = { .dict = p->dict } };
 	int err = firefox_tables_build(&w.tables);
 
 	if (!err) {
-		put_all(&w, e, event);
+		put_all(&w, e);
 		if (w.json.failed)
 			err = -ENOMEM;
 		else

@@ -4,13 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static __u32 add_string(struct places *x, __u32 string)
-{
-	const struct place place = { .name = string, .first_line = -1, .line = -1 };
-
-	return places_add(x, &place);
-}
-
 /* A function in the file that its lines are of. */
 static __u32 add_function(struct firefox_tables *t, const struct profile_frame *f, __u32 file)
 {
@@ -45,9 +38,9 @@ static int number_places(struct firefox_tables *t)
 		line = places_add_frame(&t->lines, f, true);
 		file = f->source ? f->source : f->file;
 		function = add_function(t, f, file);
-		source = file ? add_string(&t->sources, file) : 0;
+		source = file ? places_add_string(&t->sources, file) : 0;
 		if (line == PLACE_NONE || function == PLACE_NONE || source == PLACE_NONE ||
-		    add_string(&t->names, f->name) == PLACE_NONE)
+		    places_add_string(&t->names, f->name) == PLACE_NONE)
 			return -ENOMEM;
 		t->line_of[i] = line;
 		t->function_of[line] = function;
@@ -125,6 +118,23 @@ static void put_stack_table(struct firefox_tables *t, struct json *j)
 	json_close_object(j);
 }
 
+static unsigned category_of(const struct firefox_tables *t, const struct place *place)
+{
+	enum state state;
+
+	switch (place->kind) {
+	case FRAME_PYTHON:
+		return FIREFOX_PYTHON;
+	case FRAME_NATIVE:
+		return FIREFOX_NATIVE;
+	case FRAME_KERNEL:
+		return FIREFOX_KERNEL;
+	default:
+		state = state_of_mark(dict__text(t->dict, place->name));
+		return state == STATE_UNKNOWN ? FIREFOX_OTHER : firefox_wait_category(state);
+	}
+}
+
 static void put_frame_table(struct firefox_tables *t, struct json *j)
 {
 	__u32 cnt = t->lines.cnt;
@@ -134,8 +144,7 @@ static void put_frame_table(struct firefox_tables *t, struct json *j)
 	put_same(j, "inlineDepth", cnt, 0);
 	json_put_array(j, "category");
 	for (__u32 i = 0; i < cnt; i++)
-		json_number(j,
-			    t->lines.list[i].kind == FRAME_PYTHON ? FIREFOX_PYTHON : FIREFOX_OTHER);
+		json_number(j, category_of(t, &t->lines.list[i]));
 	json_close_array(j);
 	put_same(j, "subcategory", cnt, 0);
 	json_put_array(j, "func");
@@ -162,7 +171,7 @@ static void put_func_table(struct firefox_tables *t, struct json *j)
 	json_put_object(j, "funcTable");
 	json_put_array(j, "name");
 	for (__u32 i = 0; i < cnt; i++)
-		json_number(j, add_string(&t->names, t->functions.list[i].name));
+		json_number(j, places_add_string(&t->names, t->functions.list[i].name));
 	json_close_array(j);
 	json_put_array(j, "isJS");
 	for (__u32 i = 0; i < cnt; i++)
@@ -236,6 +245,11 @@ void firefox_put_empty(struct json *j, const char *name, const char *const *colu
 	json_close_object(j);
 }
 
+__u32 firefox_state_string(const struct firefox_tables *t, enum state state)
+{
+	return t->names.cnt + t->sources.cnt + (__u32)state;
+}
+
 void firefox_tables_put(struct firefox_tables *t, struct json *j)
 {
 	static const char *const resource[] = { "lib", "name", "host", "type", NULL };
@@ -260,6 +274,8 @@ void firefox_tables_put(struct firefox_tables *t, struct json *j)
 		json_newline(j);
 		json_string(j, dict__text(t->dict, t->sources.list[i].name));
 	}
+	for (int state = 0; state < STATE_CNT; state++)
+		json_string(j, state_name((enum state)state));
 	json_close_array(j);
 	json_close_object(j);
 	json_newline(j);

@@ -8,10 +8,23 @@
 
 #include "emit/places.h"
 #include "profile/dict.h"
+#include "profile/states.h"
 #include "util/json.h"
 
-/* The categories of frames, by number in the profile's meta data. */
-enum firefox_category { FIREFOX_PYTHON, FIREFOX_OTHER };
+/* The categories of frames, by number in the profile's meta data; those of waits come behind, by state. */
+enum firefox_category {
+	FIREFOX_PYTHON,
+	FIREFOX_OTHER,
+	FIREFOX_NATIVE,
+	FIREFOX_KERNEL,
+	FIREFOX_WAITS
+};
+#define FIREFOX_CATEGORIES (FIREFOX_WAITS + STATE_CNT - STATE_GIL)
+
+static inline unsigned firefox_wait_category(enum state state)
+{
+	return FIREFOX_WAITS + (unsigned)state - STATE_GIL;
+}
 
 /* All zero but the dictionary, until built. */
 struct firefox_tables {
@@ -29,6 +42,9 @@ int firefox_tables_build(struct firefox_tables *t) __attribute__((warn_unused_re
 void firefox_tables_free(struct firefox_tables *t);
 /* The member "shared". */
 void firefox_tables_put(struct firefox_tables *t, struct json *j);
+
+/* The name of a state as an index of the strings. */
+__u32 firefox_state_string(const struct firefox_tables *t, enum state state);
 
 /* A table that has columns (NULL-terminated), but no rows. */
 void firefox_put_empty(struct json *j, const char *name, const char *const *columns);

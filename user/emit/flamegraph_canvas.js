@@ -8,11 +8,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	const ROW = 20, FONT_SIZE = 12, PAD = 5;
 	const NARROW = 0.3; /* px; narrower boxes are folded */
-	/* First hue and range, in oklch, where equal lightness looks equally light. */
-	const HUES = {
-		own: [38, 58], package: [132, 52], stdlib: [226, 46], unknown: [300, 30],
-		native: [188, 30], kernel: [336, 30],
-	};
+	const KINDS = ['own', 'package', 'stdlib', 'unknown', 'native', 'kernel'];
 	const context = canvas.getContext('2d');
 	const fills = new Map();
 	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null;
@@ -25,10 +21,30 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			back: value('--back'), text: value('--box-text'), ink: value('--text'),
 			muted: value('--muted'), focus: value('--focus'), match: value('--match'),
 			grey: value('--box-grey'), mark: value('--box-mark'), line: value('--line'),
-			light: parseFloat(value('--box-light')), chroma: value('--box-chroma'),
-			mono: value('--mono'),
+			mono: value('--mono'), changed: parseFloat(value('--changed')), kinds: {},
 		};
+		for (const kind of KINDS)
+			theme.kinds[kind] = value(`--${kind}`).split(' ').map(Number);
+		theme.hatch = hatch();
 		fills.clear();
+	}
+
+	/* What is no code: lines across it, so that it is told from all kinds without any colour. */
+	function hatch() {
+		const tile = Object.assign(document.createElement('canvas'), { width: 6, height: 6 });
+		const lines = tile.getContext('2d');
+
+		lines.fillStyle = theme.mark;
+		lines.fillRect(0, 0, 6, 6);
+		lines.strokeStyle = theme.muted;
+		lines.globalAlpha = 0.35;
+		lines.beginPath();
+		for (const x of [-6, 0, 6]) {
+			lines.moveTo(x, 6);
+			lines.lineTo(x + 6, 0);
+		}
+		lines.stroke();
+		return context.createPattern(tile, 'repeat');
 	}
 
 	function hash(text) {
@@ -40,7 +56,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		return (h ^ h >>> 13) >>> 0;
 	}
 
-	/* The hue says whose code and which module, the lightness tells its functions apart. */
+	/* The colour says whose code; within it the hue tells modules apart, and the lightness functions. */
 	function fillOf(f) {
 		if (f.category === 'task')
 			return theme.grey;
@@ -49,19 +65,27 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		const key = f.category + '\0' + f.module + '\0' + f.name;
 		let fill = fills.get(key);
 		if (!fill) {
-			const [hue, span] = HUES[f.category];
-			const light = theme.light + hash(f.name) % 7 - 3;
-			fill = `oklch(${light}% ${theme.chroma} ${hue + hash(f.module) % span})`;
+			const [light, chroma, hue] = theme.kinds[f.category];
+			fill = `oklch(${light + hash(f.name) % 5 - 2}% ${chroma} ${hue + hash(f.module) % 17 - 8})`;
 			fills.set(key, fill);
 		}
 		return fill;
 	}
 
+	/* By how many points a share has changed: red has grown, blue has shrunk, grey is as it was. */
+	function fillOfChange(points) {
+		const strength = Math.min(1, Math.abs(points) / 10);
+
+		if (Math.abs(points) < 0.05)
+			return theme.grey;
+		return `oklch(${theme.changed}% ${(0.03 + 0.13 * strength).toFixed(3)} ${points > 0 ? 28 : 255})`;
+	}
+
 	function legendFill(category) {
 		if (category === 'mark')
 			return theme.mark;
-		const [hue, span] = HUES[category];
-		return `oklch(${theme.light}% ${theme.chroma} ${hue + span / 2})`;
+		const [light, chroma, hue] = theme.kinds[category];
+		return `oklch(${light}% ${chroma} ${hue})`;
 	}
 
 	function resize() {
@@ -160,12 +184,22 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.restore();
 	}
 
+	/* Of a box, whether it is in sight or not. */
+	function colorOf(node) {
+		const { tree } = scene;
+
+		return !node ? theme.grey : tree.other ? fillOfChange(KraitModel.changeOf(tree, node)) :
+			fillOf(tree.frames[tree.frame[node]]);
+	}
+
+	const isMark = node => node > 0 && scene.tree.frames[scene.tree.frame[node]].category === 'mark';
+
 	function drawBox(node, x, y, w) {
 		const f = scene.tree.frames[scene.tree.frame[node]], root = node === 0;
 		const matched = scene.matches && !root && scene.matches[scene.tree.frame[node]];
 
 		context.globalAlpha = scene.matches && !matched ? 0.45 : node < scene.zoom ? 0.6 : 1;
-		context.fillStyle = matched ? theme.match : root ? theme.grey : fillOf(f);
+		context.fillStyle = matched ? theme.match : isMark(node) ? theme.hatch : colorOf(node);
 		context.fillRect(x, y, w - Math.min(1, w * 0.25), ROW - 1);
 		if (w < 4 * charWidth)
 			return;
@@ -283,7 +317,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	}
 
 	readTheme();
-	return { readTheme, resize, layout, draw, nodeAt, reveal, boxOf, legendFill, fillOf, NARROW,
+	return { readTheme, resize, layout, draw, nodeAt, reveal, boxOf, legendFill, fillOfChange, colorOf, NARROW,
 		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > height,
 		levels };
 };

@@ -21,7 +21,8 @@ const KraitModel = (() => {
 		const parts = path.match(/^.*\/(?:site|dist)-packages\/(.*)$/) ||
 			path.match(/^.*\/python3\.\d+[tbdm]*\/(.*)$/) ||
 			path.match(/([^/]+\/__(?:init|main)__\.py)$/) || path.match(/([^/]+)$/);
-		return parts ? parts[1] : path;
+		/* Without the part of an extension's name that all of an interpreter's have, as put_short_file(). */
+		return (parts ? parts[1] : path).replace(/\.cpython-[^.]+\.so$/, '.so');
 	}
 
 	/* Whose code it is, and which module or package of theirs. */
@@ -73,7 +74,8 @@ const KraitModel = (() => {
 				return;
 			}
 			const line = options.lines ? f.line : -1;
-			const key = JSON.stringify([f.kind, f.name, f.file, f.firstLine, line, f.pid, f.tid]);
+			const key = JSON.stringify(options.compared ? [f.kind, f.name, f.path, line] :
+				[f.kind, f.name, f.file, f.firstLine, line, f.pid, f.tid]);
 			let id = byKey.get(key);
 			if (id === undefined) {
 				id = merged.length;
@@ -85,15 +87,62 @@ const KraitModel = (() => {
 		return { merged, map };
 	}
 
+	/* What a measure leaves out of the sum that the page has, or is alone. */
+	const PARTS = {
+		cpu: ['cpu', true], off: ['cpu', false], gil: ['gil', true],
+		before: ['before', true], after: ['before', false],
+	};
+
+	/* The self of each node by a measure: of a sum the page has all but one part. */
+	function selfOf(data, measure) {
+		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, self = new Float64Array(cnt);
+		const [name, alone] = PARTS[measure] || [], part = name && data[name];
+
+		if (!part || !alone)
+			for (let i = 0; i < cnt; i++)
+				self[i] = flat[i * NODE_FIELDS + 2];
+		for (let i = 0, at = 0; part && i < part.length; i += 2) {
+			at += part[i];
+			self[at] += alone ? part[i + 1] : -part[i + 1];
+		}
+		return self;
+	}
+
+	/* What has nothing of the measure is not there. Parents come first. */
+	function withoutEmpty(draft) {
+		const place = new Int32Array(draft.cnt);
+		let used = 1;
+
+		for (let i = 1; i < draft.cnt; i++) {
+			if (!draft.total[i])
+				continue;
+			place[i] = used;
+			draft.parent[used] = place[draft.parent[i]];
+			draft.frame[used] = draft.frame[i];
+			draft.self[used] = draft.self[i];
+			if (draft.other) {
+				draft.other[used] = draft.other[i];
+				draft.otherSelf[used] = draft.otherSelf[i];
+			}
+			draft.total[used++] = draft.total[i];
+		}
+		draft.cnt = used;
+		return draft;
+	}
+
 	/* Frames first seen under one parent become one node; counts add up. Parents come first. */
-	function mergeNodes(data, frameMap, frameCnt) {
+	function mergeNodes(data, frameMap, frameCnt, own, others) {
 		const flat = data.nodes, cnt = flat.length / NODE_FIELDS;
 		const parent = new Int32Array(cnt), frame = new Int32Array(cnt);
 		const self = new Float64Array(cnt), total = new Float64Array(cnt);
+		/* Of the recording that this one is compared with. */
+		const otherSelf = others ? new Float64Array(cnt) : null, other = others ? new Float64Array(cnt) : null;
 		const path = [0], ids = new Map();
 		let used = 1;
 
-		self[0] = flat[2];
+		self[0] = own[0];
+		if (others)
+			otherSelf[0] = others[0];
 		for (let i = 1; i < cnt; i++) {
 			const depth = flat[i * NODE_FIELDS], f = frameMap[flat[i * NODE_FIELDS + 1]];
 			let id = path[depth - 1];
@@ -109,14 +158,20 @@ const KraitModel = (() => {
 				}
 			}
 			path[depth] = id;
-			self[id] += flat[i * NODE_FIELDS + 2];
+			self[id] += own[i];
+			if (others)
+				otherSelf[id] += others[i];
 		}
 		for (let i = used - 1; i >= 0; i--) {
 			total[i] += self[i];
+			if (others)
+				other[i] += otherSelf[i];
 			if (i)
 				total[parent[i]] += total[i];
+			if (i && others)
+				other[parent[i]] += other[i];
 		}
-		return { cnt: used, parent, frame, self, total };
+		return withoutEmpty({ cnt: used, parent, frame, self, total, other, otherSelf });
 	}
 
 	function groupChildren(draft, frames) {
@@ -150,6 +205,14 @@ const KraitModel = (() => {
 			low: new Int32Array(cnt), /* depth of the deepest descendant */
 			self: new Float64Array(cnt), total: new Float64Array(cnt),
 			start: new Float64Array(cnt), /* left edge, in samples */
+			other: draft.other ? new Float64Array(cnt) : null, /* total of what this is compared with */
+			otherSelf: draft.other ? new Float64Array(cnt) : null,
+		};
+		const compare = (i, from) => {
+			if (!t.other)
+				return;
+			t.other[i] = draft.other[from];
+			t.otherSelf[i] = draft.otherSelf[from];
 		};
 		const filled = new Float64Array(cnt);
 		let used = 1, d = 0;
@@ -157,6 +220,7 @@ const KraitModel = (() => {
 		t.frame[0] = 0;
 		t.self[0] = draft.self[0];
 		t.total[0] = draft.total[0];
+		compare(0, 0);
 		for (;;) {
 			const at = place[d];
 			if (first[d] === ends[d]) {
@@ -173,6 +237,7 @@ const KraitModel = (() => {
 			t.depth[i] = t.depth[at] + 1;
 			t.self[i] = draft.self[child];
 			t.total[i] = draft.total[child];
+			compare(i, child);
 			t.start[i] = t.start[at] + filled[at];
 			filled[at] += t.total[i];
 			d = child;
@@ -185,26 +250,61 @@ const KraitModel = (() => {
 		return t;
 	}
 
-	/* options: roots "merged", "process" or "thread"; lines true for one box per line. */
+	/*
+	 * options: roots "merged", "process" or "thread"; lines true for one box per line; measure "wall", "cpu", "off"
+	 * "gil", "before" or "after" where the data has them; compared
+	 * true: a function is the same wherever its file lies and at whichever line it begins.
+	 */
 	function buildTree(data, frames, options) {
-		const { merged, map } = mergeFrames(frames, options);
-		return orderNodes(mergeNodes(data, map, merged.length), merged);
+		const { merged, map } = mergeFrames(frames, options), own = selfOf(data, options.measure);
+		const opposite = { before: 'after', after: 'before' }[options.measure];
+		const tree = orderNodes(mergeNodes(data, map, merged.length, own,
+			data.before && opposite ? selfOf(data, opposite) : null), merged);
+
+		tree.measure = options.measure;
+		return tree;
+	}
+
+	/* By how many points the share of a node is larger after than before. */
+	function changeOf(tree, node, all = tree.total, others = tree.other) {
+		const share = (values, sum) => sum ? 100 * values[node] / sum : 0;
+		const points = share(all, tree.total[0]) - share(others, tree.other[0]);
+
+		return tree.measure === 'before' ? -points : points;
+	}
+
+	/* The node of another tree of the same frames that has the same stack, or as much of it as there is. */
+	function sameStack(tree, node, other) {
+		const frames = [];
+		let found = 0;
+
+		for (; node > 0; node = tree.parent[node])
+			frames.unshift(tree.frame[node]);
+		for (const frame of frames) {
+			let child = found + 1;
+			while (child < other.end[found] && other.frame[child] !== frame)
+				child = other.end[child];
+			if (child >= other.end[found])
+				break;
+			found = child;
+		}
+		return found;
 	}
 
 	/* Self and total of every frame below a node; recursion counts once. As count_frames(). */
-	function countFrames(tree, root) {
+	function countFrames(tree, root, own = tree.self, all = tree.total) {
 		const cnt = tree.frames.length;
 		const self = new Float64Array(cnt), total = new Float64Array(cnt);
 		const covered = new Int32Array(cnt);
 
 		for (let i = root; i < tree.end[root]; i++) {
 			const f = tree.frame[i];
-			if (!i && !tree.self[0])
+			if (!i && !own[0])
 				continue;
-			self[f] += tree.self[i];
+			self[f] += own[i];
 			if (i < covered[f])
 				continue;
-			total[f] += i ? tree.total[i] : tree.self[0];
+			total[f] += i ? all[i] : own[0];
 			covered[f] = i ? tree.end[i] : 1;
 		}
 		return { self, total };
@@ -225,28 +325,42 @@ const KraitModel = (() => {
 		return sum;
 	}
 
-	/*
-	 * Text of a search to a test of frames. Without capitals it ignores case; where it has "/" or
-	 * ".py" it looks at the file too. null for a regular expression that is none.
-	 */
-	function makeMatcher(text) {
+	/* What people call kinds of frames. */
+	const KIND_WORDS = { python: 'python', process: 'process', thread: 'thread', mark: 'marker', native: 'native',
+		kernel: 'kernel' };
+
+	function regexOf(text) {
 		const flags = /\p{Lu}/u.test(text.replace(/\\./g, '')) ? '' : 'i';
-		let regex;
+
 		try {
-			regex = new RegExp(text, flags + 'u');
+			return new RegExp(text, flags + 'u');
 		} catch (_) {
 			try {
 				/* "u" refuses what most people get away with, such as "\-". */
-				regex = new RegExp(text, flags);
+				return new RegExp(text, flags);
 			} catch (__) {
 				return null;
 			}
 		}
-		const files = /\/|\.py/.test(text.replace(/\\/g, ''));
-		return f => regex.test(f.name) || (files && regex.test(f.file));
 	}
 
-	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, readFrames, buildTree, countFrames, countMatches,
+	/*
+	 * Text of a search to a test of frames: the text as it is, or /a regular expression/. Looks at names, at
+	 * file:line, and at kinds ("kernel"). Without capitals it ignores case. null for an expression that is none.
+	 */
+	function makeMatcher(text) {
+		const expression = text.match(/^\/(.+)\/$/), regex = expression && regexOf(expression[1]);
+		if (expression && !regex)
+			return null;
+		const exact = /\p{Lu}/u.test(text), small = text.toLowerCase();
+		const has = s => regex ? regex.test(s) : exact ? s.includes(text) : s.toLowerCase().includes(small);
+		const lineOf = f => f.line > 0 ? f.line : f.firstLine;
+
+		return f => has(f.name) || (f.file && has(lineOf(f) > 0 ? `${f.file}:${lineOf(f)}` : f.file)) ||
+			(!regex && KIND_WORDS[f.kind] === small);
+	}
+
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, readFrames, buildTree, orderNodes, changeOf, sameStack, countFrames, countMatches,
 		makeMatcher, shortPath };
 })();
 

@@ -14,13 +14,15 @@
 	const allFrames = M.readFrames(data);
 	const stage = $('stage'), canvas = $('canvas');
 	const view = KraitCanvas(canvas, stage, $('spacer'));
-	const state = { tree: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
+	const state = { tree: null, base: null, about: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
 		rootLabel: '', labelOf: nameOf, whereOf, test: null, chosen: null, sort: 'self', folded: 0 };
 	let pending = 0;
 
 	const frameOf = node => state.tree.frames[state.tree.frame[node]];
 
-	const describe = node => KraitText.describe(state.tree, state.zoom, node);
+	const isTurned = () => ['bottom-up', 'callers'].includes($('view').value);
+
+	const describe = node => KraitText.describe(state.tree, state.zoom, node, isTurned());
 
 	function showDetail() {
 		KraitText.fill($('detail'), describe(state.hover >= 0 ? state.hover : state.focus));
@@ -63,23 +65,104 @@
 		if (view.overflows())
 			notes.push(`${number.format(view.levels())} levels deep`);
 		if (state.folded)
-			notes.push(`${number.format(state.folded)} boxes below ${view.NARROW} px folded`);
+			notes.push(`${number.format(state.folded)} frames too narrow to draw`);
 		$('hidden').textContent = notes.join(' · ');
-		$('hidden').title = state.folded ? 'Zoom in to see them' : '';
+		$('hidden').title = state.folded ? `Below ${view.NARROW} px; zoom in to see them` : '';
 		redraw();
 	}
 
+	const sameFrame = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
+		g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
+
+	/* The stacks, and what the view makes of them; within: frames of the box that is to be seen in full. */
+	function newTree(within = []) {
+		const kind = $('view').value, { base } = state;
+		const frame = state.about ? base.frames.findIndex(sameFrame(state.about)) : -1;
+
+		if (kind === 'bottom-up')
+			return KraitViews.bottomUp(base, within);
+		if (kind === 'callers' && frame >= 0)
+			return KraitViews.callers(base, frame, within);
+		if (kind === 'callees' && frame >= 0)
+			return KraitViews.callees(base, frame);
+		return base;
+	}
+
 	function rebuild() {
-		state.tree = M.buildTree(data, allFrames,
-			{ roots: $('roots').value, lines: $('lines').value === 'line' });
-		state.rootLabel = `all · ${samples(state.tree.total[0])}`;
+		state.base = M.buildTree(data, allFrames, { roots: $('roots').value, lines: $('lines').value === 'line',
+			measure: $('measure').value, compared: meta.compared });
+		reshape();
+	}
+
+	function reshape() {
+		state.tree = newTree();
+		state.rootLabel = (state.about && $('view').value.startsWith('call') ? `${$('view').value} of ` +
+			`${nameOf(state.about)}` : 'all') + ` · ${samples(state.tree.total[0])}`;
 		state.zoom = state.focus = 0;
 		state.hover = -1;
 		rematch();
 		zoomTo(0);
 	}
 
+	/* The function that callers and callees are of: the one in focus, or chosen, or the hottest. */
+	function aboutWhat() {
+		if (state.focus)
+			return frameOf(state.focus);
+		return state.chosen || (KraitTable.rowsOf(state.base, 0, 'self')[0] || {}).f || null;
+	}
+
+	function changeView() {
+		if ($('view').value.startsWith('call'))
+			state.about = aboutWhat();
+		reshape();
+	}
+
+	/* By key; the same key again goes back to the stacks. */
+	function toggleView(kind) {
+		$('view').value = $('view').value === kind ? 'stacks' : kind;
+		changeView();
+	}
+
+	/* What time is shown. The zoomed stack stays, as far as there is anything of it. */
+	function measure() {
+		const old = state.tree, zoom = state.zoom;
+
+		rebuild();
+		zoomTo(M.sameStack(old, zoom, state.tree));
+		showTotal();
+		showLegend();
+	}
+
+	function nextMeasure() {
+		const choice = $('measure');
+
+		if (choice.parentNode.hidden)
+			return;
+		choice.selectedIndex = (choice.selectedIndex + 1) % choice.options.length;
+		measure();
+	}
+
+	function showTotal() {
+		const choice = $('measure').selectedOptions[0];
+
+		KraitText.showTotal(state.base.total[0], meta.measure ? choice.title : meta.event);
+	}
+
+	/* What was too narrow to be taken apart is wide now. */
+	function refine(node) {
+		const kind = $('view').value;
+
+		if (kind !== 'bottom-up' && kind !== 'callers')
+			return node;
+		const old = state.tree;
+		state.tree = newTree(KraitViews.pathTo(old, node));
+		rematch();
+		return M.sameStack(old, node, state.tree);
+	}
+
 	function zoomTo(node) {
+		if (node)
+			node = refine(node);
 		state.zoom = state.focus = node;
 		state.hover = -1;
 		$('tip').hidden = true;
@@ -89,6 +172,53 @@
 		showMatched();
 		showTable();
 		announce();
+		remember(true);
+	}
+
+	/* ---- the address: a link leads to what is seen, and Back to what was ---- */
+
+	const CHOICES = ['view', 'roots', 'lines', 'measure'];
+	let initial = null, restoring = false;
+
+	const choices = () => CHOICES.map(id => $(id).value);
+
+	function remember(push) {
+		const p = new URLSearchParams();
+
+		if (!initial || restoring)
+			return;
+		choices().forEach((value, i) => value !== initial[i] && p.set(CHOICES[i], value));
+		if (state.about && $('view').value.startsWith('call'))
+			p.set('of', state.base.frames.findIndex(sameFrame(state.about)));
+		if (state.zoom && state.tree === state.base)
+			p.set('zoom', state.zoom);
+		if ($('search').value)
+			p.set('search', $('search').value);
+		const hash = '#' + p.toString();
+		if (hash !== (location.hash || '#'))
+			history[push ? 'pushState' : 'replaceState'](null, '', hash);
+	}
+
+	/* Whatever the address says: what is not there is not shown. */
+	function restore() {
+		const p = new URLSearchParams(location.hash.slice(1)), zoom = Number(p.get('zoom'));
+
+		restoring = true;
+		CHOICES.forEach((id, i) => {
+			const value = p.get(id), option = [...$(id).options].find(o => o.value === value && !o.disabled);
+			$(id).value = option ? value : initial[i];
+		});
+		state.about = null;
+		rebuild();
+		state.about = state.base.frames[Number(p.get('of') || -1)] || null;
+		if ($('view').value !== 'stacks')
+			reshape();
+		else if (Number.isInteger(zoom) && zoom > 0 && zoom < state.tree.cnt)
+			zoomTo(zoom);
+		$('search').value = p.get('search') || '';
+		search();
+		showTotal();
+		restoring = false;
 	}
 
 	function focusOn(node) {
@@ -117,8 +247,10 @@
 		$('clear').hidden = !state.test && !$('search').value;
 		if (out.classList.contains('bad'))
 			return;
+		const found = state.matches ? state.matches.reduce((sum, m) => sum + m, 0) : 0;
 		out.textContent = state.matches ?
-			`${percent(M.countMatches(tree, zoom, state.matches), tree.total[zoom])} matched` : '';
+			`${percent(M.countMatches(tree, zoom, state.matches), tree.total[zoom])} matched` +
+			(state.chosen ? '' : ` by ${number.format(found)} ${found === 1 ? 'name' : 'names'}`) : '';
 		out.title = state.matches && zoom ? 'Share of the zoomed frame' : '';
 	}
 
@@ -138,8 +270,9 @@
 		$('search').setAttribute('aria-invalid', String(bad));
 		$('matched').classList.toggle('bad', bad);
 		if (bad)
-			$('matched').textContent = 'no valid expression';
+			$('matched').textContent = 'invalid regular expression';
 		setTest(test, null);
+		remember(false);
 	}
 
 	function clearSearch() {
@@ -148,13 +281,11 @@
 	}
 
 	function highlight(f) {
-		const same = g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
-			g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
-		const again = state.chosen && same(state.chosen);
+		const again = state.chosen && sameFrame(state.chosen)(f);
 
 		clearSearch();
 		if (!again)
-			setTest(same, f);
+			setTest(sameFrame(f), f);
 	}
 
 	/* Next box in sight that matches, in reading order, around the end. */
@@ -222,7 +353,7 @@
 
 	function flip() {
 		state.flame = !state.flame;
-		$('flip').textContent = state.flame ? 'Icicle' : 'Flame';
+		$('flip').setAttribute('aria-pressed', String(state.flame));
 		relayout();
 		view.reveal(state.zoom, true);
 	}
@@ -243,6 +374,31 @@
 		$('search').select();
 	}
 
+	/* ---- taken elsewhere ---- */
+
+	const takers = {
+		svg: () => KraitExport.save('krait.svg', 'image/svg+xml', KraitExport.svgOf(state, view)),
+		png: () => canvas.toBlob(blob => blob && KraitExport.save('krait.png', 'image/png', [blob])),
+		csv: () => KraitExport.save('krait.csv', 'text/csv', KraitExport.csvOf(state)),
+		name: () => say(KraitExport.copy(state.focus ? nameOf(frameOf(state.focus)) : 'all'), 'the name'),
+		stack: () => say(KraitExport.copy(KraitExport.stackOf(state.tree, state.focus)), 'the stack'),
+		link: () => say(KraitExport.copy(location.href), 'the link'),
+	};
+
+	function say(done, what) {
+		stage.focus();
+		$('live').textContent = done ? `copied ${what}` : `the browser does not let this page copy ${what}`;
+		$('hidden').textContent = $('live').textContent;
+	}
+
+	function take() {
+		const what = $('take').value;
+
+		$('take').value = '';
+		if (takers[what])
+			takers[what]();
+	}
+
 	const keys = {
 		ArrowUp: () => focusOn(state.flame ? callee() : state.tree.parent[state.focus]),
 		ArrowDown: () => focusOn(state.flame ? state.tree.parent[state.focus] : callee()),
@@ -253,10 +409,13 @@
 		' ': () => zoomTo(state.focus),
 		Backspace: () => zoomTo(Math.max(0, state.tree.parent[state.zoom])),
 		h: () => state.focus && highlight(frameOf(state.focus)),
+		y: takers.name, Y: takers.stack,
+		c: () => toggleView('callers'),
+		e: () => toggleView('callees'),
 	};
 	const anywhere = {
 		'/': startSearch, Escape: escape, i: flip, t: toggleTable, '?': openHelp,
-		n: () => nextMatch(1), N: () => nextMatch(-1),
+		b: () => toggleView('bottom-up'), m: nextMeasure, n: () => nextMatch(1), N: () => nextMatch(-1),
 	};
 
 	function onKey(event) {
@@ -322,7 +481,24 @@
 	}
 
 	function showLegend() {
-		KraitText.showLegend(state.tree, view.legendFill);
+		KraitText.showLegend(state.base, view.legendFill, view.fillOfChange);
+	}
+
+	/* Before and after where two recordings are compared, else the times of one. */
+	function setUpMeasures() {
+		const choice = $('measure');
+
+		for (const option of [...choice.options])
+			if (['before', 'after'].includes(option.value) !== meta.compared)
+				option.remove();
+		choice.parentNode.hidden = !meta.measure;
+		if (!meta.compared)
+			return;
+		choice.parentNode.firstChild.data = 'As wide as ';
+		const head = document.querySelector('#time-head button');
+		head.textContent = 'Change';
+		head.title = 'Of Self, in points of the share';
+		head.dataset.sort = state.sort = 'change';
 	}
 
 	function start() {
@@ -333,16 +509,24 @@
 		$('roots').options[2].disabled = !hasLevel(M.THREAD);
 		if (meta.threads && hasLevel(M.THREAD))
 			$('roots').value = 'thread';
-		else if (hasSeveral(M.PROCESS))
+		else if (!meta.compared && hasSeveral(M.PROCESS))
 			$('roots').value = 'process';
 		$('lines').value = meta.lines ? 'line' : 'function';
-		KraitText.setUnit(meta.unit);
+		KraitText.setUnit(meta.unit, meta.unitNs);
+		if (!meta.compared)
+			document.querySelector('#time-head button').textContent = KraitText.amountTitle();
+		setUpMeasures();
+		$('measure').value = meta.measure || 'wall';
 		rebuild();
-		KraitText.showHeader(meta, accounts, state.tree.total[0]);
+		KraitText.showHeader(meta, accounts, state.base.total[0]);
+		showTotal();
 		showLegend();
 
+		$('view').addEventListener('change', changeView);
+		$('take').addEventListener('change', take);
 		$('roots').addEventListener('change', rebuild);
 		$('lines').addEventListener('change', rebuild);
+		$('measure').addEventListener('change', measure);
 		$('flip').addEventListener('click', flip);
 		$('reset').addEventListener('click', () => { zoomTo(0); stage.focus(); });
 		$('search').addEventListener('input', search);
@@ -351,8 +535,10 @@
 		$('help-button').addEventListener('click', openHelp);
 		$('functions').addEventListener('click', event => {
 			const row = event.target.closest('tr');
-			if (row)
+			if (row && row.frame)
 				highlight(row.frame);
+			else if (row)
+				KraitTable.showMore(state);
 		});
 		for (const b of document.querySelectorAll('#panel th button')) {
 			b.addEventListener('click', () => {
@@ -369,6 +555,10 @@
 		document.addEventListener('keydown', onKey);
 		dark.addEventListener('change', () => { view.readTheme(); showLegend(); relayout(); });
 		new ResizeObserver(relayout).observe(stage);
+		addEventListener('popstate', restore);
+		initial = choices();
+		if (location.hash.length > 1)
+			restore();
 	}
 
 	start();
@@ -376,6 +566,8 @@
 	/* For scripts and tests: what is drawn where. */
 	window.krait = {
 		state,
+		svg: () => KraitExport.svgOf(state, view).join(''),
+		csv: () => KraitExport.csvOf(state).join(''),
 		boxes: () => {
 			const list = [];
 			for (let i = 0; i < state.tree.cnt; i++)
@@ -384,6 +576,6 @@
 					self: state.tree.self[i], depth: state.tree.depth[i] }, view.boxOf(i)));
 			return list;
 		},
-		functions: () => KraitTable.rowsOf(state.tree, state.zoom, state.sort).map(r => ({ name: r.f.name, self: r.self, total: r.total })),
+		functions: () => KraitTable.rowsOf(state.base, state.tree === state.base ? state.zoom : 0, state.sort).map(r => ({ name: r.f.name, self: r.self, total: r.total })),
 	};
 })();

@@ -10,11 +10,26 @@ const KraitText = (() => {
 	const M = KraitModel;
 	const number = new Intl.NumberFormat('en');
 
-	/* What is counted: "samples", or "events" where samples stand for different numbers of them. */
-	let unit = 'samples';
-	const samples = n => number.format(n) + ' ' + (n === 1 ? unit.slice(0, -1) : unit);
-	const setUnit = name => {
+	/*
+	 * What is counted: "samples", or "events" where samples stand for different numbers of them; "nanoseconds" are
+	 * shown as a time.
+	 */
+	let unit = 'samples', unitNs = 0;
+	const time = ns => {
+		const [size, name] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(([s]) => ns >= s) || [1, 'ns'];
+		const n = ns / size;
+		return `${n.toFixed(size === 1 || n >= 100 ? 0 : n >= 10 ? 1 : 2)}\u2009${name}`;
+	};
+	const samples = n => unit === 'nanoseconds' ? time(n) :
+		number.format(n) + ' ' + (n === 1 ? unit.slice(0, -1) : unit);
+	/* "811 samples · 813 ms"; how long each is has to be known. */
+	const counted = n => samples(n) + (unit === 'samples' && unitNs ? ` · ${time(n * unitNs)}` : '');
+	/* Alone in a column: a time where that is known, else a number. */
+	const amount = n => unit === 'nanoseconds' ? time(n) : unit === 'samples' && unitNs ? time(n * unitNs) : number.format(n);
+	const amountTitle = () => unit === 'nanoseconds' || (unit === 'samples' && unitNs) ? 'Self time' : `Self ${unit}`;
+	const setUnit = (name, ns) => {
 		unit = name || unit;
+		unitNs = ns || 0;
 	};
 	const percent = (n, of) => {
 		const p = of > 0 ? 100 * n / of : 0;
@@ -44,17 +59,56 @@ const KraitText = (() => {
 		return e;
 	}
 
+	/* What a marker says, in words; docs/READING.md has them all. */
+	const MEANINGS = [
+		[/^\[truncated\]$/, 'callers in C are hidden here: the code has neither unwind tables nor frame pointers; no sample is lost'],
+		[/^\[truncated: depth\]$/, 'the stack is deeper than krait walks; its outermost frames are missing'],
+		[/^\[truncated: other interpreter\]$/, 'the callers are in another interpreter of the process'],
+		[/^\[truncated: /, 'the outermost frames are missing'],
+		[/^\[unknown native frames\]$/, 'native frames of a process that exited before their addresses could be resolved'],
+		[/^\[native thread\]$/, 'a thread that runs no Python: a library started it'],
+		[/^\[interpreter not running\]$/, 'Python is not initialised yet, or has ended'],
+		[/^\[finalizing\]$/, 'the interpreter is ending and runs no Python code'],
+		[/^\[exiting\]$/, 'the thread is exiting'],
+		[/^\[exec\]$/, 'the process is replacing its program'],
+		[/^\[no Python frame\]$/, 'the thread belongs to Python, and no Python function was running'],
+		[/^\[gil\]$/, 'waiting for the interpreter\u2019s lock'],
+		[/^\[lock\]$/, 'waiting for a lock of Python or of a library'],
+		[/^\[io/, 'waiting for input or output'],
+		[/^\[sleep\]$/, 'asleep for a time that it chose'],
+		[/^\[runnable\]$/, 'able to run while others had the CPU'],
+		[/^\[fault\]$/, 'waiting for memory to be brought in'],
+		[/^\[stopped\]$/, 'stopped by a debugger or a signal'],
+		[/^\[waiting\]$/, 'waiting for something that krait cannot tell'],
+		[/^\[GC\]$/, 'collecting garbage'],
+		[/^\[small stacks/, 'very many tiny stacks, merged so that this page stays small'],
+		[/^\[no room/, 'the profile had no more room'],
+	];
+	const meaningOf = name => (MEANINGS.find(([pattern]) => pattern.test(name)) || [0, 'a remark of krait, not a function'])[1];
+
+	const points = p => `${p > 0 ? '+' : p < 0 ? '\u2212' : ''}${Math.abs(p).toFixed(1)} points`;
+
+	/* "before 12.0 % · 1.20 s, +3.1 points" */
+	function changed(tree, node) {
+		const what = tree.measure === 'before' ? 'after' : 'before';
+		return `${what} ${percent(tree.other[node], tree.other[0])} · ${counted(tree.other[node])}, ` +
+			points(M.changeOf(tree, node));
+	}
+
 	/* Name, place and counts of a node. */
-	function describe(tree, zoom, node) {
+	function describe(tree, zoom, node, turned) {
 		const f = tree.frames[tree.frame[node]];
 		const whole = tree.total[0];
-		let counts = `${samples(tree.total[node])} · ${percent(tree.total[node], whole)} total · ` +
-			`${percent(tree.self[node], whole)} self`;
+		/* In a tree that is turned round self is what nobody called. */
+		let counts = `${counted(tree.total[node])} · ${percent(tree.total[node], whole)} total` +
+			(turned ? '' : ` · ${percent(tree.self[node], whole)} self`);
 
+		if (tree.other)
+			counts += ` · ${changed(tree, node)}`;
 		if (zoom && node >= zoom)
 			counts += ` · ${percent(tree.total[node], tree.total[zoom])} of the zoomed frame`;
 		if (!node)
-			return { name: 'all', where: samples(whole),
+			return { name: 'all', where: counted(whole),
 				counts: 'Click a box to zoom in; / searches, ? shows all keys.' };
 		let where = f.kind === M.PYTHON ? f.file : '';
 		if (where && f.line > 0)
@@ -65,6 +119,12 @@ const KraitText = (() => {
 			where = 'process';
 		else if (f.kind === M.THREAD)
 			where = 'thread';
+		else if (f.kind === M.NATIVE)
+			where = `native code · ${f.file}`;
+		else if (f.kind === M.KERNEL)
+			where = 'kernel';
+		else if (f.kind === M.MARK)
+			where = meaningOf(f.name);
 		return { name: nameOf(f), where, counts };
 	}
 
@@ -76,10 +136,16 @@ const KraitText = (() => {
 
 	function addMeta(label, value) {
 		if (!value)
-			return;
+			return null;
 		const item = element('li', '', label ? label + ' ' : '');
 		item.append(element('b', '', value));
 		$('meta').append(item);
+		return item;
+	}
+
+	/* All that is shown, and of what. */
+	function showTotal(total, what) {
+		$('total').replaceChildren(element('b', '', counted(total) + (what ? ` of ${what}` : '')));
 	}
 
 	function duration(ms) {
@@ -96,7 +162,8 @@ const KraitText = (() => {
 		$('title').textContent = $('title').title = title;
 		$('brand').hidden = title.startsWith('krait');
 		document.title = `${title} - krait`;
-		addMeta('', samples(total) + (meta.event ? ` of ${meta.event}` : ''));
+		addMeta('', '\u2009').id = 'total';
+		showTotal(total, meta.event);
 		addMeta('in', duration(meta.milliseconds));
 		addMeta('at', meta.frequency ? `${number.format(meta.frequency)} Hz` : '');
 		addMeta('on', meta.host);
@@ -104,7 +171,8 @@ const KraitText = (() => {
 		addMeta('', meta.date);
 		if (own)
 			addMeta('command', meta.commandLine);
-		addMeta('', accounts.interrupts ? accounts.text : '');
+		/* Of two they are no sum of anything. */
+		addMeta('', accounts.interrupts && !meta.compared ? accounts.text : '');
 		addMeta('', accounts.unknownFrames ? `${number.format(accounts.unknownFrames)} unknown frames` : '');
 		addMeta('', accounts.eventsDropped ?
 			`${number.format(accounts.eventsDropped)} process events dropped` : '');
@@ -121,11 +189,21 @@ const KraitText = (() => {
 	}
 
 	/* Whose code the samples end in; a colour and its share. */
-	function showLegend(tree, fillOf) {
+	function showLegend(tree, fillOf, fillOfChange) {
 		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
-			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'remarks' };
+			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'markers' };
 		const sums = {}, seen = {}, items = document.createDocumentFragment();
 
+		if (tree.other) {
+			for (const [points, text] of [[10, 'larger share than before'], [0, 'as before'], [-10, 'smaller share']]) {
+				const item = element('li'), color = element('i');
+				color.style.background = fillOfChange(points);
+				item.append(color, text);
+				items.append(item);
+			}
+			$('legend').replaceChildren(items);
+			return;
+		}
 		for (let i = 0; i < tree.cnt; i++) {
 			const { category } = tree.frames[tree.frame[i]];
 			sums[category] = (sums[category] || 0) + tree.self[i];
@@ -135,11 +213,10 @@ const KraitText = (() => {
 		for (const category of Object.keys(names)) {
 			if (!seen[category])
 				continue;
-			const item = element('li'), color = element('i');
-			color.style.background = fillOf(category);
+			const item = element('li'), color = element('i', category);
+			color.style.backgroundColor = fillOf(category);
 			item.title = category === 'mark' ?
-				'What krait says in place of code. [truncated]: C code without frame pointers hides ' +
-				'its callers in C; no sample is lost by it' :
+				'What krait says in place of code; point at one to read what it means' :
 				'Share of samples in functions of this kind themselves';
 			item.append(color, `${names[category]} ${percent(sums[category], tree.total[0])}`);
 			items.append(item);
@@ -147,6 +224,6 @@ const KraitText = (() => {
 		$('legend').replaceChildren(items);
 	}
 
-	return { number, samples, setUnit, percent, nameOf, whereOf, element, describe, fill, showHeader,
-		showLegend };
+	return { number, samples, counted, points, amount, amountTitle, setUnit, percent, nameOf, whereOf, element, describe, fill, showHeader,
+		showTotal, showLegend };
 })();

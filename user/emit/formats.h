@@ -14,5 +14,6 @@ extern const struct emitter_ops pprof_emitter;
 extern const struct emitter_ops speedscope_emitter;
 extern const struct emitter_ops firefox_emitter;
 extern const struct emitter_ops callgrind_emitter;
+extern const struct emitter_ops pftrace_emitter;
 
 #endif /* KRAIT_EMIT_FORMATS_H */

@@ -18,6 +18,8 @@
 #include <time.h>
 
 #include "emit/escape.h"
+#include "emit/html.h"
+#include "emit/html_measures.h"
 #include "emit/label.h"
 #include "util/clock.h"
 #include "util/json.h"
@@ -25,12 +27,6 @@
 #include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
-
-/*
- * Nodes in one page, about 10 MB and one second to open. A larger tree loses its smallest
- * subtrees, which become one mark per parent that says so; counts stay true.
- */
-#define HTML_MAX_NODES (1U << 20)
 
 #define ASSET(name, file)                                                                          \
 	extern const char name[], name##_end[];                                                    \
@@ -40,9 +36,11 @@
 ASSET(flamegraph_html, "flamegraph.html");
 ASSET(flamegraph_css, "flamegraph.css");
 ASSET(flamegraph_model_js, "flamegraph_model.js");
+ASSET(flamegraph_views_js, "flamegraph_views.js");
 ASSET(flamegraph_canvas_js, "flamegraph_canvas.js");
 ASSET(flamegraph_text_js, "flamegraph_text.js");
 ASSET(flamegraph_table_js, "flamegraph_table.js");
+ASSET(flamegraph_export_js, "flamegraph_export.js");
 ASSET(flamegraph_page_js, "flamegraph_page.js");
 
 static int put_field(FILE *out, const char *name, const char *value)
@@ -78,8 +76,15 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	return 0;
 }
 
-static int put_meta(FILE *out, const struct emit_options *o, const struct counts *c)
+/* Of time that is not even the page says how long, not how many. */
+static const char *unit_of(const struct counts *c)
 {
+	return c->uneven && event_is_time(&c->event) ? "nanoseconds" : counts__share_unit(c);
+}
+
+static int put_meta(FILE *out, const struct emit_options *o, const struct html_measures *m)
+{
+	const struct counts *c = m->all;
 	const struct event_spec *event = &c->event;
 	char date[64] = "";
 	const struct recording *r = &o->recording;
@@ -93,10 +98,13 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct counts
 	    put_field(out, "host", r->host) || put_field(out, "kernel", r->kernel) ||
 	    put_field(out, "date", date) || put_field(out, "version", KRAIT_VERSION))
 		return -ENOMEM;
-	if (put_field(out, "unit", counts__share_unit(c)) ||
+	if (put_field(out, "unit", unit_of(c)) || put_field(out, "measure", m->first) ||
 	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
+	fprintf(out, "\"compared\":%s,", m->before ? "true" : "false");
 	put_number(out, "frequency", r->frequency);
+	/* Of a sample, on average: how long it stands for. */
+	put_number(out, "unitNs", (__u64)llround(counts__unit_ns(c)));
 	fprintf(out, "\"lines\":%s,\"threads\":%s,", o->lines ? "true" : "false",
 		o->threads ? "true" : "false");
 	/* milliseconds: a decimal point would depend on the locale */
@@ -162,76 +170,35 @@ static int put_frames(FILE *out, const struct view *v)
 	return json_put_text(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
 }
 
-/* The smallest total that a node must have for the tree to fit. */
-static __u64 least_total(const struct view *v, __u32 max)
-{
-	__u64 least = 1;
-	__u32 i, cnt = v->node_cnt;
-
-	while (cnt > max) {
-		least *= 2;
-		for (i = cnt = 0; i < v->node_cnt; i++)
-			cnt += v->nodes[i].total >= least;
-	}
-	return least;
-}
-
-/* "nodes": depth, frame, self of each, depth first. */
-static void put_nodes(FILE *out, const struct view *v)
-{
-	__u64 least = least_total(v, HTML_MAX_NODES), away = 0;
-	__u32 i, next;
-
-	fprintf(out, "\"nodes\":[0,0,%llu", (unsigned long long)v->nodes[0].self);
-	for (i = 1; i < v->node_cnt; i = next) {
-		const struct view_node *n = &v->nodes[i];
-
-		next = i + 1;
-		if (n->total >= least) {
-			fprintf(out, ",%u,%u,%llu", n->depth, n->frame,
-				(unsigned long long)n->self);
-			continue;
-		}
-		away += n->total;
-		next = n->end;
-		/* Neighbours left out are one mark. */
-		if (next < v->node_cnt && v->nodes[next].parent == n->parent &&
-		    v->nodes[next].total < least)
-			continue;
-		fprintf(out, ",%u,%u,%llu", n->depth, v->frame_cnt, (unsigned long long)away);
-		away = 0;
-	}
-	fputs("]", out);
-}
-
-static int put_data(struct emitter *e, const struct counts *c)
+static int put_data(FILE *out, const struct emit_options *o, const struct html_measures *m)
 {
 	const struct view_options options = {
 		.lines = true,
-		.processes = !e->options->no_process,
+		.processes = !o->no_process,
 		.threads = true,
-		.ids = true,
+		.ids = !m->before,
+		.nodes = m->cpu != NULL || m->before != NULL,
 		.order = VIEW_BY_COUNT,
 	};
 	cleanup_view struct view *v = NULL;
 	int err;
 
-	err = view__new(&v, c, &options);
+	err = view__new(&v, m->all, &options);
 	if (err)
 		return err;
-	fputs("{", e->out);
-	err = put_meta(e->out, e->options, c);
+	fputs("{", out);
+	err = put_meta(out, o, m);
 	if (!err)
-		err = put_words(e->out);
+		err = put_words(out);
 	if (!err)
-		err = put_frames(e->out, v);
+		err = put_frames(out, v);
 	if (!err)
-		put_nodes(e->out, v);
-	fputs("}", e->out);
+		err = html_put_nodes(out, v, m);
+	fputs("}", out);
 	return err;
 }
 
-static int html_finish(struct emitter *e, const struct profile *p, unsigned event)
+int html_page(FILE *out, const struct emit_options *o, const struct html_measures *m)
 {
 	static const struct {
 		const char *marker, *start, *end; /* start NULL: the data */
@@ -239,9 +206,11 @@ static int html_finish(struct emitter *e, const struct profile *p, unsigned even
 		{ "/*KRAIT:CSS*/", flamegraph_css, flamegraph_css_end },
 		{ "{/*KRAIT:DATA*/}", NULL, NULL },
 		{ "/*KRAIT:MODEL*/", flamegraph_model_js, flamegraph_model_js_end },
+		{ "/*KRAIT:VIEWS*/", flamegraph_views_js, flamegraph_views_js_end },
 		{ "/*KRAIT:CANVAS*/", flamegraph_canvas_js, flamegraph_canvas_js_end },
 		{ "/*KRAIT:TEXT*/", flamegraph_text_js, flamegraph_text_js_end },
 		{ "/*KRAIT:TABLE*/", flamegraph_table_js, flamegraph_table_js_end },
+		{ "/*KRAIT:EXPORT*/", flamegraph_export_js, flamegraph_export_js_end },
 		{ "/*KRAIT:PAGE*/", flamegraph_page_js, flamegraph_page_js_end },
 	};
 	const char *at = flamegraph_html, *marker;
@@ -253,23 +222,35 @@ static int html_finish(struct emitter *e, const struct profile *p, unsigned even
 				strlen(parts[i].marker));
 		if (!marker)
 			return -EINVAL;
-		fwrite(at, 1, (size_t)(marker - at), e->out);
+		fwrite(at, 1, (size_t)(marker - at), out);
 		at = marker + strlen(parts[i].marker);
 		if (parts[i].start)
-			fwrite(parts[i].start, 1, (size_t)(parts[i].end - parts[i].start), e->out);
+			fwrite(parts[i].start, 1, (size_t)(parts[i].end - parts[i].start), out);
 		else
-			err = put_data(e, profile__counts(p, event));
+			err = put_data(out, o, m);
 	}
-	fwrite(at, 1, (size_t)(flamegraph_html_end - at), e->out);
+	fwrite(at, 1, (size_t)(flamegraph_html_end - at), out);
 	if (err)
 		return err;
-	return stream_finish(e->out);
+	return stream_finish(out);
+}
+
+static int html_finish(struct emitter *e, const struct profile *p, unsigned event)
+{
+	struct html_measures measures;
+	int err = html_measures_choose(&measures, p, event);
+
+	if (!err)
+		err = html_page(e->out, e->options, &measures);
+	html_measures_free(&measures);
+	return err;
 }
 
 const struct emitter_ops html_emitter = {
 	.name = "html",
 	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
 	.about = "flame graph",
+	.all_times = true,
 	.open = emitter_open,
 	.finish = html_finish,
 	.free = emitter_free,

@@ -19,6 +19,12 @@ const char *label_name(const struct view *v, const struct view_frame *f);
 int put_label(FILE *out, const struct view *v, const struct view_frame *f);
 
 /*
+ * A path as short_path() has it, and without the part of an extension's name that all of an interpreter's have:
+ * "_json.so" of "_json.cpython-312-x86_64-linux-gnu.so". Printable. 0 or -ENOMEM.
+ */
+int put_short_file(FILE *out, const char *path);
+
+/*
  * Labels of all frames of a view, by frame number, as the folded format needs them: printable, ";"
  * turned into ":", and blanks of a process name into "_".
  */

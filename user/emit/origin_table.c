@@ -96,35 +96,34 @@ static int compare_totals(const void *a, const void *b, void *ctx)
 static int put_rows(FILE *out, struct origins *o, const struct counts *c,
 		    const struct summary_options *options)
 {
-	double all = o->view->nodes[0].total ? (double)o->view->nodes[0].total : 1;
+	struct text_report report;
 	__u32 cnt = 0, shown;
 	int err = 0;
 
+	text_report_begin(&report, out, c, options);
 	for (__u32 i = 1; i < o->names.cnt; i++) {
 		const struct row *r = &o->rows[i];
 
 		/* What is missing is no code: a mark, unless samples end there. */
 		bool counts = r->self || (r->total && *strtab_text(&o->names, r->name) != '[');
 
-		if (counts && 100 * (double)r->total / all >= options->min_percent)
+		if (counts && report_percent(&report, r->total) >= options->min_percent)
 			o->rows[cnt++] = *r;
 	}
 	qsort_r(o->rows, cnt, sizeof(*o->rows),
 		options->sort == SUMMARY_TOTAL ? compare_totals : compare, o);
 	shown = options->limit && options->limit < cnt ? options->limit : cnt;
-	fprintf(out, "  Self  Total %8s  Origin\n",
-		strcmp(counts__share_unit(c), "events") ? "Samples" : "Events");
+	fprintf(out, "%s  Self  Total %9s  Origin%s\n", report_color(&report, REPORT_BOLD),
+		report_amount_title(&report), report_color(&report, REPORT_RESET));
 	for (__u32 i = 0; i < shown && !err; i++) {
 		const struct row *r = &o->rows[i];
 
-		fprintf(out, "%5.1f%% %5.1f%% %8llu  ", 100 * (double)r->self / all,
-			100 * (double)r->total / all, r->self);
+		report_put_row(&report, r->self, r->total);
 		err = put_printable(out, strtab_text(&o->names, r->name));
 		putc('\n', out);
 	}
-	if (shown < cnt)
-		fprintf(out, "… %u more\n", cnt - shown);
-	fprintf(out, "%llu %s\n", o->view->nodes[0].total, counts__share_unit(c));
+	report_put_more(&report, cnt - shown);
+	report_put_footer(&report, o->view);
 	return err;
 }
 

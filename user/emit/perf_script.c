@@ -254,6 +254,7 @@ const struct emitter_ops perf_script_emitter = {
 	.suffixes = (const char *const[]){ ".script", ".perf.txt", NULL },
 	.about = "as perf script prints it",
 	.all_events = true,
+	.names = true,
 	.open = script_open,
 	.sample = script_sample,
 	.finish = script_finish,

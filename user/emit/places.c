@@ -31,6 +31,13 @@ __u32 places_add(struct places *x, const struct place *place)
 	return x->cnt++;
 }
 
+__u32 places_add_string(struct places *x, __u32 string)
+{
+	const struct place place = { .name = string, .first_line = -1, .line = -1 };
+
+	return places_add(x, &place);
+}
+
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines)
 {
 	const struct place place = {

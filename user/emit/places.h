@@ -29,6 +29,8 @@ struct places {
 
 /* The number of the place, PLACE_NONE when out of memory. */
 __u32 places_add(struct places *x, const struct place *place);
+/* That of a string alone, for what numbers strings. */
+__u32 places_add_string(struct places *x, __u32 string);
 /* That of a frame; lines: keep its line, and of native code the file that this is in. */
 __u32 places_add_frame(struct places *x, const struct profile_frame *frame, bool lines);
 void places_free(struct places *x);

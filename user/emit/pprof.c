@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pprof.c - pprof's protobuf, gzip'd: a sample for each stack and thread, a location for each line, two
- * sample types for each event.
+ * sample types for each event, and one more for waits for the GIL.
  *
  * The profile is packed piece by piece: protobuf allows a message to be put together from parts that
  * follow one another, so no table is in memory twice.
@@ -116,7 +116,7 @@ static void put_head(struct writer *w, const struct emitter *e)
 	for (unsigned i = 0; i < w->columns.cnt; i++) {
 		const struct pprof_column *c = &w->columns.list[i];
 
-		if (c->event != w->event || !c->weight)
+		if (c->counts != shown || !c->weight)
 			continue;
 		period.type = c->type;
 		period.unit = c->unit;
@@ -146,36 +146,12 @@ static void put_string(struct writer *w, const char *text)
 	put_part(w, &part);
 }
 
-/* The accounts of all events in one line. */
-static char *make_books(const struct profile *p)
-{
-	unsigned cnt = p->event_cnt;
-	char *text = NULL, books[512];
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (unsigned i = 0; i < cnt; i++) {
-		const struct counts *e = profile__counts(p, i);
-
-		accounts_format(&e->accounts, books, sizeof(books));
-		fprintf(out, "%s%s%s%s", i ? "; " : "", cnt > 1 ? e->event.name : "",
-			cnt > 1 ? ": " : "", books);
-	}
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 static void put_strings(struct writer *w, const struct emit_options *o)
 {
 	static const char *const fixed[] = { "",	  "samples",	 "count",
 					     "cpu",	  "nanoseconds", "pid",
 					     "thread_id", "thread_name", "python" };
-	cleanup_free char *books = make_books(w->profile);
+	cleanup_free char *books = emitter_books(w->profile);
 
 	if (!books) {
 		w->err = -ENOMEM;
@@ -246,7 +222,7 @@ static bool take_values(struct writer *w, __u32 node)
 
 	for (unsigned i = 0; i < w->columns.cnt; i++) {
 		const struct pprof_column *c = &w->columns.list[i];
-		struct node_count n = counts__at(profile__counts(w->profile, c->event), node);
+		struct node_count n = counts__at(c->counts, node);
 
 		w->values[i] = (int64_t)(c->weight ? n.weight : n.samples);
 		any = any || n.samples;

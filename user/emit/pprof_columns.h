@@ -27,9 +27,9 @@ enum fixed_string {
 	STRING_COLUMNS, /* the first of the names of columns; the profile's follow them */
 };
 
-/* An event has one or two columns: its samples, and what they stand for. */
+/* An event has two columns: its samples, and what they stand for. Of time off the CPU a third has the waits for the GIL. */
 struct pprof_column {
-	unsigned event;
+	const struct counts *counts; /* of an event, or of a part of one */
 	bool weight;
 	int64_t type, unit; /* indexes of the string table */
 };
@@ -40,6 +40,7 @@ struct pprof_columns {
 	unsigned cnt;
 	char **names; /* strings behind the fixed ones */
 	unsigned name_cnt;
+	struct counts *gil_waits; /* NULL where there is no time off the CPU */
 	bool failed;
 };
 

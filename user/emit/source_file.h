@@ -2,10 +2,9 @@
 /*
  * source_file.h - reads a source file that a profiled program has named.
  *
- * The name is the program's own choice: any code object can say that it is of /etc/shadow. So a file is
- * shown only where the program could have read it as well: by the ids that it had, from the root
- * folder on, link by link; of whom that is not known, where everybody may. The caller's own rights
- * count in any case, for it is he who opens it.
+ * The program chooses the name: any code object can claim to come from /etc/shadow. So a file is shown only if
+ * the program itself could have read it, judged by its ids, from the root folder on, link by link; if its ids are not
+ * known, only if everybody can read the file. The caller's own rights apply in any case, since he opens the file.
  *
  * Must hold: only ordinary files, opened without waiting and without effect; of bounded size.
  */

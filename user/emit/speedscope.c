@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope.c - speedscope's own JSON: a profile for each thread, samples in order of time.
+ * speedscope.c - speedscope's own JSON: a profile for each thread, samples in order of time. A recording of time on and
+ * off the CPU has two for each thread, unless their sum is asked for.
  *
  * Equal stacks that follow one another are one sample of their summed weight: what the views show
  * is the same, and files are a fraction in size.
@@ -21,8 +22,12 @@
 
 struct writer {
 	struct json json;
-	const struct dict *dict;
+	const struct profile *profile;
+	const struct dict *dict; /* its */
 	const struct counts *counts; /* of the event that is shown */
+	unsigned event; /* its number */
+	bool both; /* time on the CPU and off it, each with a profile of its own */
+	bool several; /* processes */
 	struct places places;
 	__u32 *place_of; /* by frame of the dictionary; PLACE_NONE for what is no code */
 	__u32 *path;
@@ -69,42 +74,62 @@ static void put_stack(struct writer *w, __u32 node)
 	json_close_array(&w->json);
 }
 
-static void put_name(struct writer *w, const struct timeline_thread *t, bool several)
+/* what: "" or ", waiting". */
+static void put_name(struct writer *w, const struct timeline_thread *t, const char *what)
 {
 	char name[160];
 
-	if (several)
-		snprintf(name, sizeof(name), "Process %d Thread %d \"%s\"", t->pid, t->tid,
-			 t->name);
+	if (w->several)
+		snprintf(name, sizeof(name), "Process %d Thread %d \"%s\"%s", t->pid, t->tid,
+			 t->name, what);
 	else
-		snprintf(name, sizeof(name), "Thread %d \"%s\"", t->tid, t->name);
+		snprintf(name, sizeof(name), "Thread %d \"%s\"%s", t->tid, t->name, what);
 	json_put_string(&w->json, "name", name);
 }
 
-static void put_thread(struct writer *w, const struct timeline_thread *t, bool several)
+/* The next sample of the event from i on; t->cnt: there is none. */
+static size_t next_of(const struct timeline_thread *t, unsigned event, size_t i)
 {
-	struct json *j = &w->json;
-	__u64 sum = 0;
+	while (i < t->cnt && t->samples[i].event != event)
+		i++;
+	return i;
+}
 
+/* The first one of another stack, and what those before it weigh. */
+static size_t end_of_run(const struct timeline_thread *t, unsigned event, size_t i,
+			 __u64 *ret_weight)
+{
+	const __u32 node = t->samples[i].node;
+
+	for (*ret_weight = 0; i < t->cnt && t->samples[i].node == node;
+	     i = next_of(t, event, i + 1))
+		*ret_weight += t->samples[i].weight;
+	return i;
+}
+
+static void put_profile(struct writer *w, const struct timeline_thread *t, unsigned event,
+			const char *what)
+{
+	const size_t first = next_of(t, event, 0);
+	struct json *j = &w->json;
+	__u64 sum = 0, weight;
+
+	if (first == t->cnt)
+		return;
 	json_newline(j);
 	json_open_object(j);
 	json_put_string(j, "type", "sampled");
-	put_name(w, t, several);
-	json_put_string(j, "unit", event_is_clock(&w->counts->event) ? "nanoseconds" : "none");
+	put_name(w, t, what);
+	json_put_string(j, "unit", event_is_time(&w->counts->event) ? "nanoseconds" : "none");
 	json_put_array(j, "samples");
-	for (size_t i = 0; i < t->cnt; i++) {
-		if (i && t->samples[i].node == t->samples[i - 1].node)
-			continue;
+	for (size_t i = first; i < t->cnt; i = end_of_run(t, event, i, &weight)) {
 		put_stack(w, parts_node(dict__parts(w->dict), t->samples[i].node));
 		json_newline(j);
 	}
 	json_close_array(j);
 	json_put_array(j, "weights");
-	for (size_t i = 0, next; i < t->cnt; i = next) {
-		__u64 weight = 0;
-
-		for (next = i; next < t->cnt && t->samples[next].node == t->samples[i].node; next++)
-			weight += t->samples[next].weight;
+	for (size_t i = first; i < t->cnt;) {
+		i = end_of_run(t, event, i, &weight);
 		json_number(j, (__s64)weight);
 		sum += weight;
 	}
@@ -112,6 +137,22 @@ static void put_thread(struct writer *w, const struct timeline_thread *t, bool s
 	json_put_number(j, "startValue", 0);
 	json_put_number(j, "endValue", (__s64)sum);
 	json_close_object(j);
+}
+
+/* The event that was asked for; of two times, the other one, too, as nobody need choose between them. */
+static bool is_shown(const struct writer *w, unsigned event)
+{
+	return event == w->event || (w->both && profile__in_wall(w->profile, event));
+}
+
+static void put_thread(struct writer *w, const struct timeline_thread *t)
+{
+	for (unsigned i = 0; i < w->profile->event_cnt; i++) {
+		const bool off = event_is_off_cpu(&profile__counts(w->profile, i)->event);
+
+		if (is_shown(w, i))
+			put_profile(w, t, i, !w->both ? "" : off ? ", waiting" : ", CPU");
+	}
 }
 
 static int prepare(struct writer *w, const struct emit_options *o)
@@ -149,37 +190,77 @@ static void put_title(struct writer *w, const char *title)
 	json_put_string(&w->json, "name", event_is_clock(event) ? title : text);
 }
 
-static void put_all(struct writer *w, struct emitter *e, unsigned event)
+/* Profiles before the one with most samples of the event. */
+static size_t busiest(const struct writer *w, const struct timeline_thread *threads, size_t cnt)
+{
+	size_t best = 0, most = 0, profiles = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		for (unsigned event = 0; event < w->profile->event_cnt; event++) {
+			size_t samples = 0;
+
+			if (!is_shown(w, event))
+				continue;
+			for (size_t k = 0; k < threads[i].cnt; k++)
+				samples += threads[i].samples[k].event == event;
+			if (event == w->event && samples > most) {
+				most = samples;
+				best = profiles;
+			}
+			profiles += samples > 0;
+		}
+	}
+	return best;
+}
+
+static void put_all(struct writer *w, struct emitter *e)
 {
 	struct json *j = &w->json;
-	size_t cnt, busiest = 0;
-	struct timeline_thread *threads = timeline__threads(timeline_of(e), event, &cnt);
+	size_t cnt;
+	struct timeline_thread *threads =
+		timeline__threads(timeline_of(e), w->both ? TIMELINE_ALL_EVENTS : w->event, &cnt);
 
-	for (size_t i = 0; i < cnt; i++)
-		busiest = threads[i].cnt > threads[busiest].cnt ? i : busiest;
+	w->several = cnt && threads[0].pid != threads[cnt - 1].pid;
 	json_open_object(j);
 	json_put_string(j, "$schema", SCHEMA);
 	json_put_string(j, "exporter", "krait " KRAIT_VERSION);
 	put_title(w, e->options->title ? e->options->title : "krait");
-	json_put_number(j, "activeProfileIndex", (__s64)busiest);
+	json_put_number(j, "activeProfileIndex", (__s64)busiest(w, threads, cnt));
 	put_frames(w);
 	json_put_array(j, "profiles");
 	for (size_t i = 0; i < cnt; i++)
-		put_thread(w, &threads[i], threads[0].pid != threads[cnt - 1].pid);
+		put_thread(w, &threads[i]);
 	json_close_array(j);
 	json_close_object(j);
 	json_newline(j);
 }
 
+/* Has the profile time on a CPU and off it, and is one of them what is shown? */
+static bool has_both(const struct profile *p, unsigned event)
+{
+	bool on = false, off = false;
+
+	for (unsigned i = 0; i < p->event_cnt; i++) {
+		const struct counts *c = profile__counts(p, i);
+
+		on |= c->samples && event_is_clock(&c->event);
+		off |= c->samples && event_is_off_cpu(&c->event);
+	}
+	return on && off && profile__in_wall(p, event);
+}
+
 static int speedscope_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
 	struct writer w = { .json = { .out = e->out },
+			    .profile = p,
 			    .dict = p->dict,
-			    .counts = profile__counts(p, event) };
+			    .counts = profile__counts(p, event),
+			    .event = event,
+			    .both = has_both(p, event) };
 	int err = prepare(&w, e->options);
 
 	if (!err) {
-		put_all(&w, e, event);
+		put_all(&w, e);
 		if (w.json.failed)
 			err = -ENOMEM;
 		else
@@ -195,6 +276,7 @@ const struct emitter_ops speedscope_emitter = {
 	.name = "speedscope",
 	.suffixes = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
 	.about = "for speedscope.app",
+	.all_times = true,
 	.open = timeline_emitter_open,
 	.sample = timeline_emitter_sample,
 	.finish = speedscope_finish,

@@ -43,47 +43,98 @@ static int put_task(FILE *out, const struct view *v, const struct view_node *n)
 	return err;
 }
 
-int thread_table(FILE *out, const struct counts *c, const struct summary_options *o, bool threads)
+static const char *const titles[] = {
+	[ROWS_PROGRAMS] = "Program",
+	[ROWS_PROCESSES] = "    PID  Process",
+	[ROWS_THREADS] = "    PID/TID      Thread",
+};
+
+/* Nodes of the level that are worth a row, the largest first. */
+static int pick(__u32 **ret, __u32 *ret_cnt, const struct text_report *r, struct view *v,
+		__u32 depth)
+{
+	__u32 *rows = calloc(v->node_cnt, sizeof(*rows)), cnt = 0;
+
+	*ret = rows;
+	if (!rows)
+		return -ENOMEM;
+	for (__u32 i = 1; i < v->node_cnt; i++) {
+		if (v->nodes[i].depth == depth &&
+		    report_percent(r, v->nodes[i].total) >= r->options->min_percent)
+			rows[cnt++] = i;
+	}
+	qsort_r(rows, cnt, sizeof(*rows), compare_totals, v);
+	*ret_cnt = cnt;
+	return 0;
+}
+
+static int put_row(const struct text_report *r, const struct view *v, const struct view_node *n,
+		   enum thread_table_rows rows)
+{
+	char amount[24];
+	int err;
+
+	report_amount(r, amount, n->total);
+	fprintf(r->out, "%5.1f%% %9s  ", report_percent(r, n->total), amount);
+	if (rows != ROWS_PROGRAMS)
+		return put_task(r->out, v, n);
+	err = put_printable(r->out, label_name(v, &v->frames[n->frame]));
+	putc('\n', r->out);
+	return err;
+}
+
+static int put_table(const struct text_report *r, struct view *v, enum thread_table_rows rows)
+{
+	cleanup_free __u32 *list = NULL;
+	__u32 cnt, shown;
+	int err = pick(&list, &cnt, r, v, rows == ROWS_THREADS ? 2 : 1);
+
+	if (err)
+		return err;
+	shown = r->options->limit && r->options->limit < cnt ? r->options->limit : cnt;
+	fprintf(r->out, "%s Share %9s  %s%s\n", report_color(r, REPORT_BOLD), report_total_title(r),
+		titles[rows], report_color(r, REPORT_RESET));
+	for (__u32 i = 0; i < shown && !err; i++)
+		err = put_row(r, v, &v->nodes[list[i]], rows);
+	report_put_more(r, cnt - shown);
+	return err;
+}
+
+int thread_table(FILE *out, const struct counts *c, const struct summary_options *o,
+		 enum thread_table_rows rows)
 {
 	const struct view_options options = {
 		.processes = true,
-		.threads = threads,
-		.ids = true,
+		.threads = rows == ROWS_THREADS,
+		.ids = rows != ROWS_PROGRAMS,
 		.order = VIEW_BY_COUNT,
 	};
-	const __u32 depth = threads ? 2 : 1;
 	cleanup_view struct view *v = NULL;
-	cleanup_free __u32 *rows = NULL;
-	__u32 cnt = 0, shown;
-	double total;
+	struct text_report r;
 	int err = view__new(&v, c, &options);
 
 	if (err)
 		return err;
-	rows = calloc(v->node_cnt, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	total = v->nodes[0].total ? (double)v->nodes[0].total : 1;
-	for (__u32 i = 1; i < v->node_cnt; i++) {
-		if (v->nodes[i].depth == depth &&
-		    100 * (double)v->nodes[i].total / total >= o->min_percent)
-			rows[cnt++] = i;
-	}
-	qsort_r(rows, cnt, sizeof(*rows), compare_totals, v);
-	shown = o->limit && o->limit < cnt ? o->limit : cnt;
-	fprintf(out, " Share %8s  %s\n",
-		strcmp(counts__share_unit(c), "events") ? "Samples" : "Events",
-		threads ? "    PID/TID      Thread" : "    PID  Process");
-	for (__u32 i = 0; i < shown && !err; i++) {
-		const struct view_node *n = &v->nodes[rows[i]];
+	text_report_begin(&r, out, c, o);
+	err = put_table(&r, v, rows);
+	if (err)
+		return err;
+	report_put_footer(&r, v);
+	return stream_finish(out);
+}
 
-		fprintf(out, "%5.1f%% %8llu  ", 100 * (double)n->total / total, n->total);
-		err = put_task(out, v, n);
-	}
-	if (shown < cnt)
-		fprintf(out, "… %u more\n", cnt - shown);
-	fprintf(out, "%llu %s\n", v->nodes[0].total, counts__share_unit(c));
-	if (!err)
-		err = stream_finish(out);
+int program_table(FILE *out, const struct counts *c, const struct summary_options *o)
+{
+	const struct view_options options = { .processes = true, .order = VIEW_BY_COUNT };
+	cleanup_view struct view *v = NULL;
+	struct text_report r;
+	int err = view__new(&v, c, &options);
+
+	/* One program has all. */
+	if (err || v->nodes[0].end < 2 || v->nodes[1].end == v->node_cnt)
+		return err;
+	text_report_begin(&r, out, c, o);
+	err = put_table(&r, v, ROWS_PROGRAMS);
+	putc('\n', out);
 	return err;
 }

@@ -54,6 +54,7 @@ static struct timeline_thread *get_thread(struct timeline *t, int pid, int tid)
 
 int timeline__add(struct timeline *t, const struct profile_sample *s)
 {
+	const __u64 from_ns = s->from_ns && s->from_ns < s->time_ns ? s->from_ns : s->time_ns;
 	struct timeline_thread *thread = get_thread(t, s->pid, s->tid);
 
 	if (!thread)
@@ -64,10 +65,16 @@ int timeline__add(struct timeline *t, const struct profile_sample *s)
 		return -ENOMEM;
 	if (s->comm && strcmp(thread->name, s->comm))
 		snprintf(thread->name, sizeof(thread->name), "%s", s->comm);
-	thread->samples[thread->cnt++] =
-		(struct timeline_sample){ s->time_ns, s->period, s->node, s->event };
-	if (!t->sample_cnt++ || s->time_ns < t->first_ns)
-		t->first_ns = s->time_ns;
+	thread->samples[thread->cnt++] = (struct timeline_sample){
+		.time_ns = s->time_ns,
+		.weight = s->period,
+		.from_ns = s->from_ns,
+		.node = s->node,
+		.event = (__u16)s->event,
+		.state = (__u16)s->state,
+	};
+	if (!t->sample_cnt++ || from_ns < t->first_ns)
+		t->first_ns = from_ns;
 	return 0;
 }
 
@@ -104,7 +111,7 @@ static void keep_event(struct timeline_thread *thread, unsigned event)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < thread->cnt; i++) {
-		if (thread->samples[i].event == event)
+		if (event == TIMELINE_ALL_EVENTS || thread->samples[i].event == event)
 			thread->samples[kept++] = thread->samples[i];
 	}
 	thread->cnt = kept;

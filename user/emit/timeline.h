@@ -8,13 +8,15 @@
 #include "emit/emitter.h"
 #include "profile/profile.h"
 
-/* 24 bytes each: 2.4 GB. What comes after is not kept, and is counted. */
+/* 32 bytes each: 3.2 GB. What comes after is not kept, and is counted. */
 #define TIMELINE_MAX_SAMPLES 100000000ULL
 
 struct timeline_sample {
 	__u64 time_ns, weight;
+	__u64 from_ns; /* of a wait: it lasted from then to time_ns; 0: a moment */
 	__u32 node;
-	__u32 event; /* index of the profile's event */
+	__u16 event; /* index of the profile's event */
+	__u16 state; /* profile/states.h: the state, and its flags that fit */
 };
 
 struct timeline_thread {
@@ -31,9 +33,13 @@ struct timeline *timeline__new(void);
 void timeline__free(struct timeline *t);
 /* 0, -ENOMEM, -E2BIG. */
 int timeline__add(struct timeline *t, const struct profile_sample *s);
-/* Threads by pid and tid, each with its samples of one event by time; the others are dropped. */
+#define TIMELINE_ALL_EVENTS (~0U)
+/*
+ * Threads by pid and tid, each with its samples of one event by time; the others are dropped. An event that is none,
+ * TIMELINE_ALL_EVENTS: nothing is.
+ */
 struct timeline_thread *timeline__threads(struct timeline *t, unsigned event, size_t *ret_cnt);
-/* Of all samples. */
+/* Of all samples, and of the waits that they are of. */
 __u64 timeline__first_ns(const struct timeline *t);
 /* Name of a process: that of its first frame above a node, "" if there is none. */
 const char *timeline_process_name(const struct dict *dict, __u32 node);

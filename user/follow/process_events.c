@@ -21,8 +21,8 @@
 #include "util/printable.h"
 
 /*
- * The process that an event or record is about, or NULL. One that had the pid before goes: its end has
- * not been told. *ret_past: another one has the pid by now, and a look at it came before its events.
+ * The process that an event or record is about, or NULL. If an older process still holds this pid we missed its
+ * exit, and remove it. *ret_past: a newer process already has the pid, because a look at it came before its events.
  */
 static struct entry *find_started(struct processes *ps, pid_t pid, __u64 start_ns, bool *ret_past)
 {
@@ -37,7 +37,7 @@ static struct entry *find_started(struct processes *ps, pid_t pid, __u64 start_n
 	return order ? NULL : e;
 }
 
-/* As find_started(), for an event; one that is not there begins if every process is followed. */
+/* As find_started(), for an event; adds the process if we follow all of them. */
 static struct entry *find_or_begin(struct processes *ps, const struct record_task *record)
 {
 	bool past;

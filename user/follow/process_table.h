@@ -64,8 +64,8 @@ void entry_leave_alone(struct processes *ps, struct process *p);
 /* err: -ENOEXEC, -EINPROGRESS: when to look at it again. */
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
 /*
- * Has the process looked at, and acts on what it is. wait: a moment for that. -EINPROGRESS: that is to come;
- * -ESRCH: the entry is gone, as it may be whenever a look has ended.
+ * Looks at the process and acts on the result. wait: waits a moment for it. -EINPROGRESS: the result is still to
+ * come; -ESRCH: the entry is gone, which can happen whenever a look ends.
  */
 int entry_look_at(struct processes *ps, struct entry *e, bool wait);
 

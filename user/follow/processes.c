@@ -77,7 +77,7 @@ struct entry *entry_find(struct processes *ps, pid_t pid)
 	return e;
 }
 
-/* Its samples have no names, or no native ones: reading it did not come back. */
+/* Reading the process never returned, so its samples lack names, or native ones: notes that for the user. */
 static void note_unread(struct processes *ps, const struct process *p)
 {
 	const char *why = p->probed ? probed__refused(p->probed) : NULL;
@@ -86,7 +86,7 @@ static void note_unread(struct processes *ps, const struct process *p)
 		refusals_note(&ps->refusals, -ETIMEDOUT, why, p->pid);
 }
 
-/* Back to a process of which nothing is known. */
+/* Drops everything derived from the old image. */
 void entry_forget_image(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
@@ -103,6 +103,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->watched = false;
 	p->scanned = false;
 	note_unread(ps, p);
+	free(p->gils);
 	symbolizer__free(p->symbolizer);
 	native__free(p->native);
 	space__free(p->space);
@@ -113,6 +114,8 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->space = NULL;
 	p->symbolizer = NULL;
 	p->probed = NULL;
+	p->gils = NULL;
+	p->gil_cnt = p->gil_cap = 0;
 	p->node = 0;
 	p->main_interp_addr = 0;
 	p->interp_looks = 0;

@@ -6,9 +6,9 @@
  * Python (yet): a shell that starts one, or an interpreter whose library is not mapped at exec. It
  * is looked at again with growing pauses until it is Python, or has gone.
  *
- * The kernel is ahead: it knows a fork, and an exec of a known binary, before user space hears of it
- * (bpf/lifecycle.bpf.c). A process that has gone by then still gets its place here, for its records
- * come behind the event.
+ * The kernel side is ahead: it knows of a fork, and of an exec of a known binary, before user space does
+ * (bpf/lifecycle.bpf.c). A process that has already ended by then still gets an entry here, because its records
+ * follow the event.
  *
  * Must hold: events are taken in order, so a record always finds the process that it belongs to.
  */
@@ -76,6 +76,8 @@ struct process {
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	__u64 main_interp_addr; /* its oldest interpreter; 0 not known (interpreters.h) */
 	__u32 interp_looks; /* at others */
+	__u64 *gils; /* addresses of its interpreters' locks (session/gil_facts.h) */
+	__u32 gil_cnt, gil_cap;
 	struct tables tables; /* that it publishes beside its runtime */
 	struct thread_list threads; /* that were sampled */
 	__u32 attempts;

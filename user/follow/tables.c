@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "follow/process_table.h"
 #include "sampler/sampler.h"
 #include "target/prober.h"
+#include "target/task_layout.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -30,11 +32,27 @@ static void plan(struct processes *ps, struct tables *t, __u64 now_ns)
 	t->pause_ns = 2 * t->pause_ns < longest ? 2 * t->pause_ns : longest;
 }
 
+/* The kernel side follows the tasks of that process from now on. */
+static void publish_tasks(struct processes *ps, struct process *p)
+{
+	const struct published_table *found = &p->tables.found.tables[PUBLISHED_ASYNCIO];
+	struct task_layout layout;
+	int err;
+
+	if (!found->addr)
+		return;
+	err = task_layout_of(&layout, &p->info.offsets, &found->asyncio, p->start_ns);
+	if (!err)
+		err = sampler__set_tasks(ps->config.sampler, p->pid, &layout);
+	if (err)
+		log_debug("tables", "tasks of %d are not followed: %s", p->pid, strerror(-err));
+}
+
 static void on_found(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
 	struct tables *t = ctx;
-	const struct process *p =
-		(const struct process *)((char *)t - offsetof(struct process, tables));
+	struct process *p = (struct process *)((char *)t - offsetof(struct process, tables));
+	struct entry *e = (struct entry *)((char *)p - offsetof(struct entry, process));
 
 	t->asked = false;
 	if (result || !data || len != sizeof(t->found)) {
@@ -53,6 +71,7 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 		log_debug("tables", "%d has %s at %llx", p->pid, published_infos[kind].section,
 			  found->addr);
 	}
+	publish_tasks(e->table, p);
 	if (published_is_whole(&t->found, p->info.version))
 		t->next_ns = 0;
 }
@@ -66,6 +85,7 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 		return;
 	if (parent)
 		t->found = parent->tables.found;
+	publish_tasks(ps, p);
 	if (published_is_whole(&t->found, p->info.version))
 		return;
 	t->outdated = true;
@@ -112,5 +132,7 @@ void tables_forget(struct processes *ps, struct process *p)
 {
 	if (p->tables.asked)
 		prober__forget(ps->config.prober, &p->tables);
+	if (ps->config.tables)
+		sampler__set_tasks(ps->config.sampler, p->pid, NULL);
 	p->tables = (struct tables){ .next_ns = 0 };
 }

@@ -2,8 +2,8 @@
 /*
  * threads.h - the threads that were sampled, and what is kept of each.
  *
- * A thread hangs on its process: it goes when it ends, when the process ends, and when the process gets
- * another image. Whoever keeps something for a thread hears of it in one place (thread_gone_fn).
+ * A thread belongs to its process: it is removed when it ends, when the process ends, and when the process
+ * executes another image. Code that keeps something for a thread is told in one place (thread_gone_fn).
  *
  * Must hold: a reused thread id inherits nothing; memory is bounded (beyond THREADS_MAX the thread sampled
  * longest ago goes, which costs time, never truth).
@@ -32,6 +32,7 @@ struct thread {
 	char comm[16]; /* of the kernel, that node and name were made with */
 	char name[64]; /* printable */
 	__u64 node; /* the collector's tag; 0 not there yet */
+	__u64 tstate_addr; /* of its last sample; 0 none */
 	__u64 interp_addr; /* another interpreter than the oldest, that it was in last; 0 none */
 	bool has_callers; /* there: from an older one (interpreters.h) */
 	struct last_stack *stack; /* NULL before the first one */

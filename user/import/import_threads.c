@@ -75,6 +75,7 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 		HASH_ADD_INT(ts->threads, tid, t);
 	}
 	t->pid = pid;
+	t->out_ns = 0;
 	t->epoch = p ? p->epoch : 0;
 	forget_stack(t);
 	snprintf(t->comm, sizeof(t->comm), "%s", p ? p->name : "");
@@ -131,6 +132,25 @@ int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r)
 	memcpy(t->comm, parent_thread->comm, sizeof(t->comm));
 	forget_stack(t);
 	return 0;
+}
+
+/* Of threads that have a sample: those of a whole machine are many. */
+void import_tasks_switch(struct import_tasks *ts, const struct perf_read *r)
+{
+	struct import_thread *t;
+
+	HASH_FIND_INT(ts->threads, &r->tid, t);
+	if (t && t->pid == r->pid)
+		t->out_ns = r->out ? r->time_ns : 0;
+}
+
+__u64 import_thread_waited(struct import_thread *t, __u64 end_ns)
+{
+	__u64 from_ns = t->out_ns && t->out_ns <= end_ns ? t->out_ns : 0;
+
+	if (from_ns)
+		t->out_ns = end_ns;
+	return from_ns;
 }
 
 int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,

@@ -28,6 +28,7 @@ struct import_process {
 struct import_thread {
 	int tid, pid;
 	char comm[64];
+	__u64 out_ns; /* when it left its CPU, or the last part of its wait ended; 0: not known */
 	__u32 epoch;
 	__u32 node; /* of the profile, 0 not there yet */
 	__u64 *chain; /* the last one, root first, addresses */
@@ -53,6 +54,9 @@ struct import_thread *import_tasks_thread(struct import_tasks *ts, int pid, int 
 /* What a record says of them. 0 or -ENOMEM. */
 int import_tasks_comm(struct import_tasks *ts, const struct perf_read *r);
 int import_tasks_fork(struct import_tasks *ts, const struct perf_read *r);
+void import_tasks_switch(struct import_tasks *ts, const struct perf_read *r);
+/* When the wait that ends there began; 0: not known. */
+__u64 import_thread_waited(struct import_thread *t, __u64 end_ns);
 /* A mapping that is not the kernel's. */
 int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 			 const struct perf_read *r);

@@ -6,6 +6,7 @@
 #include "import/perf_import.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,8 +161,10 @@ static bool is_wanted(const struct import *im, const struct perf_read *r,
 
 	return (!f->pid || f->pid == r->pid) && (!f->tid || f->tid == r->tid) &&
 	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
-	       (!f->states || states_has(f->states, r->state)) && seconds >= f->from_seconds &&
-	       (!(f->to_seconds > 0) || seconds < f->to_seconds);
+	       (!f->states || states_has(f->states, r->state)) &&
+	       (!f->holds_gil || r->state & STATE_HOLDS_GIL) &&
+	       thread_filter_wants(&f->thread, r->pid, r->tid, t->comm) &&
+	       seconds >= f->from_seconds && (!(f->to_seconds > 0) || seconds < f->to_seconds);
 }
 
 /* What the file says of its events, which in a pipe come one by one. */
@@ -202,11 +205,17 @@ static int on_sample(struct import *im, const struct perf_read *r)
 	struct import_process *p = import_tasks_process(&im->tasks, r->pid);
 	struct import_thread *t = import_tasks_thread(&im->tasks, r->pid, r->tid);
 	struct profile_sample sample;
+	__u64 from_ns = 0, holder = 0;
 	unsigned cnt;
 	__u32 node;
 
 	if (!t || learn_events(im))
 		return -ENOMEM;
+	/* Also where nobody wants the sample: the next one may be the rest of its wait. */
+	if (event_is_off_cpu(&profile__counts(im->profile, r->event)->event)) {
+		from_ns = import_thread_waited(t, r->time_ns);
+		holder = r->addr;
+	}
 	if (!is_event(im, r)) {
 		im->stats->other_events++;
 		return 0;
@@ -244,9 +253,11 @@ static int on_sample(struct import *im, const struct perf_read *r)
 	im->stats->samples++;
 	sample = (struct profile_sample){
 		.time_ns = r->time_ns,
+		.from_ns = from_ns,
 		.period = r->period,
 		.node = node,
 		.state = r->state,
+		.holder = holder <= INT_MAX ? (int)holder : 0,
 		.cpu = r->cpu,
 		.pid = r->pid,
 		.tid = r->tid,
@@ -275,6 +286,9 @@ static int take(struct import *im, const struct perf_read *r)
 		return on_sample(im, r);
 	case PERF_READ_COMM:
 		return import_tasks_comm(&im->tasks, r);
+	case PERF_READ_SWITCH:
+		import_tasks_switch(&im->tasks, r);
+		return 0;
 	case PERF_READ_FORK:
 		return import_tasks_fork(&im->tasks, r);
 	case PERF_READ_MAPPING:

@@ -21,6 +21,7 @@
 #include "perfdata/perf_reader.h"
 #include "profile/profile.h"
 #include "profile/recording.h"
+#include "profile/thread_filter.h"
 
 struct error;
 
@@ -31,6 +32,8 @@ struct perf_filter {
 	const char *function; /* only stacks that have it: a pattern of profile/stack_filter.h */
 	const char *event; /* NULL: all, each apart */
 	__u64 states; /* a set of profile/states.h */
+	bool holds_gil; /* only of threads that have it */
+	struct thread_filter thread;
 	double from_seconds, to_seconds; /* since the first sample; to: 0 is no limit */
 	/* Leave such frames out: what ends in them ends in the function of Python that called them. */
 	bool no_native, no_kernel;

@@ -6,19 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/look_tasks.h"
+#include "core/core.h"
 #include "profile/marks.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
-#include "target/probed.h"
-#include "target/prober.h"
-#include "util/clock.h"
+#include "target/identified.h"
+#include "target/py_builtin_offsets.h"
 #include "util/vec.h"
 
 /* Threads of one process that are shown. */
 #define THREADS_SHOWN_MAX 16384U
-/* How long identifying may take, where debug information has to be read. */
-#define IDENTIFY_NS (5 * NS_PER_SEC)
-#define IDENTIFY_PAUSE_MS 20
 
 struct look_process *look__new(pid_t pid)
 {
@@ -55,8 +53,12 @@ void look__free(struct look_process *p)
 	for (__u32 i = 0; i < p->thread_cnt; i++) {
 		look_thread_clear(&p->threads[i]);
 		free(p->threads[i].frames);
+		free(p->threads[i].name);
 	}
 	free(p->threads);
+	free(p->interps);
+	look_tasks__free(p->tasks);
+	probed__free(p->probed);
 	free(p);
 }
 
@@ -103,6 +105,15 @@ __u32 look__missing(const struct look_process *p)
 	for (__u32 i = 0; i < p->thread_cnt; i++)
 		cnt += p->threads[i].how == LOOK_NONE;
 	return cnt;
+}
+
+const struct look_thread *look__gil_holder(const struct look_process *p,
+					   const struct probe_interp *i)
+{
+	for (__u32 k = 0; i->gil == PROBE_GIL_HELD && i->holder && k < p->thread_cnt; k++)
+		if (p->threads[k].os.ns_tid == (pid_t)i->holder)
+			return &p->threads[k];
+	return NULL;
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
@@ -228,37 +239,81 @@ static struct look_thread *thread_of(struct look_process *p, const struct probe_
 	return t;
 }
 
+static int compare_interps(const void *a, const void *b)
+{
+	const struct probe_interp *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Of the first list: who has a GIL is to be of the moment at which its threads were looked at. */
+static int take_interps(struct look_process *p, const struct probe_threads *l)
+{
+	if (p->interps || !l->interp_cnt)
+		return 0;
+	p->interps = malloc(l->interp_cnt * sizeof(*p->interps));
+	if (!p->interps)
+		return -ENOMEM;
+	memcpy(p->interps, l->interps, l->interp_cnt * sizeof(*p->interps));
+	p->interp_cnt = l->interp_cnt;
+	qsort(p->interps, p->interp_cnt, sizeof(*p->interps), compare_interps);
+	return 0;
+}
+
+static int take_name(struct look_thread *t, const struct probe_threads *l)
+{
+	free(t->name);
+	t->name = NULL;
+	if (!t->os.name)
+		return 0;
+	t->name = strdup(l->texts + t->os.name);
+	return t->name ? 0 : -ENOMEM;
+}
+
 static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		     const struct probe_threads *l, bool again)
 {
 	__u32 next_local = 0;
-	int err = 0;
+	int err = take_interps(p, l);
 
+	if (l->pause_ns) {
+		p->pause_ns += l->pause_ns;
+		p->pause_cnt++;
+	}
 	for (__u32 i = 0; i < l->thread_cnt && !err; i++) {
 		struct look_thread *t = thread_of(p, &l->threads[i], again);
 
 		if (!t)
 			continue;
 		t->os = l->threads[i];
-		err = take_stack(t, symbolizer, l, &next_local);
+		err = take_name(t, l);
+		if (!err)
+			err = take_stack(t, symbolizer, l, &next_local);
 	}
 	return err;
 }
 
-static int take_threads(struct look_process *p, struct probed *probed, bool again)
+static int list_threads(struct look_process *p, const struct probe_threads_ask *ask,
+			struct probe_threads *ret)
 {
+	return p->core ? core__threads(p->core, ask, ret) : probed__threads(p->probed, ask, ret);
+}
+
+static int take_threads(struct look_process *p, bool again)
+{
+	const struct memory *memory = p->core ? core__memory(p->core) : probed__memory(p->probed);
 	struct probe_threads_ask ask = {
 		.offsets = p->process.offsets,
 		.runtime_addr = p->process.runtime_addr,
 		.locals = p->locals,
+		.pause = p->pause,
 	};
-	struct symbolizer *symbolizer =
-		symbolizer__new(&p->process.offsets, probed__memory(probed));
+	struct symbolizer *symbolizer = symbolizer__new(&p->process.offsets, memory);
 	struct probe_threads l;
 	int err = symbolizer ? 0 : -ENOMEM;
 
 	while (!err) {
-		err = probed__threads(probed, &ask, &l);
+		err = list_threads(p, &ask, &l);
 		if (!err)
 			err = take_list(p, symbolizer, &l, again);
 		ask.first_tid = l.next_tid;
@@ -273,90 +328,109 @@ static int take_threads(struct look_process *p, struct probed *probed, bool agai
 
 /* ---- the process ------------------------------------------------------------------------------ */
 
-struct identifying {
-	struct look_process *look;
-	struct prober *prober;
-	struct probed *probed;
-	bool done;
-};
-
-static void on_identified(void *ctx, int result, const void *data, size_t len,
-			  int fds[PROBE_FDS_MAX])
+static bool is_wanted(const struct look_process *p, const struct identified *found)
 {
-	struct identifying *i = ctx;
-	const struct probe_found *found = data;
-	struct look_process *p = i->look;
+	const struct context *context = found->has_context ? &found->context : NULL;
 
-	i->done = true;
-	p->result = result;
-	if (data && len >= sizeof(found->process))
-		p->process = found->process;
-	else
-		snprintf(p->process.why, sizeof(p->process.why), "%s",
-			 result == -ETIMEDOUT ? PROBED_HUNG :
-			 result == -EUSERS    ? PROBED_OWNER_REFUSED :
-						strerror(-result));
-	if (data && len > offsetof(struct probe_found, cgroups) && found->has_info) {
-		p->info = found->info;
-		p->has_info = true;
-	}
-	if (!result && data && p->filter &&
-	    !filter_matches(p->filter, p->process.comm, &found->context, found->cgroups)) {
+	/* One of which nothing is known may be the one that was meant. */
+	if (!p->filter || (!context && !*p->process.comm))
+		return true;
+	return filter_matches(p->filter, p->process.comm, context, context ? found->cgroups : "");
+}
+
+/* The process as something to be read: its descriptors stay those of that one program image. */
+static int identify(struct look_process *p, struct prober *prober)
+{
+	struct identified *found = calloc(1, sizeof(*found));
+
+	if (!found)
+		return -ENOMEM;
+	found->process.pid = p->process.pid;
+	p->result = identified_wait(prober, found, &p->probed);
+	p->process = found->process;
+	p->has_info = found->has_info;
+	p->info = found->info;
+	if (p->probed)
+		probed__close_file(p->probed);
+	if (!is_wanted(p, found)) {
 		p->unwanted = true;
-		p->result = -ENOEXEC;
-		return;
+		p->result = p->result ? p->result : -ENOEXEC;
 	}
-	if (!result && data)
-		i->probed = probed__new(i->prober, found, len, fds);
+	free(found);
+	return p->result;
 }
 
-/* The process as something to be read, or NULL: look->result. */
-static struct probed *identify(struct look_process *p, struct prober *prober)
+static const char *why_not(const struct look_process *p, int err)
 {
-	const struct probe_request r = { .op = PROBE_IDENTIFY,
-					 .pid = p->process.pid,
-					 .want_info = true };
-	struct identifying i = { .look = p, .prober = prober };
-	const __u64 end_ns = clock_monotonic_ns() + IDENTIFY_NS;
-
-	for (;;) {
-		i.done = false;
-		p->result = prober__ask(prober, PROBER_LATER, &r, NULL, 0, on_identified, &i);
-		if (p->result)
-			return NULL;
-		while (!i.done && clock_monotonic_ns() < end_ns)
-			prober__wait(prober, IDENTIFY_PAUSE_MS);
-		if (!i.done) {
-			prober__forget(prober, &i);
-			p->result = -ETIMEDOUT;
-			snprintf(p->process.why, sizeof(p->process.why), "%s", PROBED_HUNG);
-		}
-		if (p->result != -EINPROGRESS || clock_monotonic_ns() >= end_ns)
-			return i.probed;
-		prober__wait(prober, IDENTIFY_PAUSE_MS);
-	}
+	if (err == -ESRCH)
+		return "it has gone away meanwhile";
+	if (err == -EPERM && p->pause)
+		return "a debugger traces it already, or it may not be traced";
+	if ((err == -ETIMEDOUT || err == -EAGAIN) && p->pause)
+		return "that took too long";
+	return strerror(-err);
 }
 
-static int take(struct look_process *p, struct prober *prober, bool again)
+static int take(struct look_process *p, bool again)
 {
-	struct probed *probed = identify(p, prober);
-	int err;
+	int err = take_threads(p, again);
 
-	if (!probed)
-		return p->result ? p->result : -ENOMEM;
-	err = take_threads(p, probed, again);
-	probed__free(probed);
-	if (err && !p->thread_cnt)
+	if (err && !p->thread_cnt) {
 		p->result = err;
+		snprintf(p->process.why, sizeof(p->process.why), "its threads could not be %s: %s",
+			 p->pause ? "paused" : "listed", why_not(p, err));
+	}
 	return p->result;
 }
 
 int look__take(struct look_process *p, struct prober *prober)
 {
-	return take(p, prober, false);
+	return identify(p, prober) ? p->result : take(p, false);
 }
 
-int look__again(struct look_process *p, struct prober *prober)
+int look__again(struct look_process *p)
 {
-	return take(p, prober, true);
+	return take(p, true);
+}
+
+/* Its offsets are made of its memory here, or are krait's own: nothing but places is believed of the reader. */
+static int take_offsets(struct look_process *p, const struct core_python *python)
+{
+	const struct memory *memory = core__memory(p->core);
+	__u8 table[PY_TABLE_MAX];
+	const struct py_offsets *builtin;
+
+	p->process.runtime_addr = python->runtime_addr;
+	p->process.version = python->version;
+	if (memory_read(memory, python->runtime_addr, table, sizeof(table)))
+		return -EFAULT;
+	if (py_debug_table_has_cookie(table, sizeof(table)))
+		return py_offsets_parse(table, sizeof(table), &p->process.offsets, p->process.why,
+					sizeof(p->process.why));
+	builtin = py_builtin_offsets_find(python->version >> 16 & 0xff);
+	if (!builtin)
+		return -ENOTSUP;
+	p->process.offsets = *builtin;
+	p->process.offsets.version = python->version;
+	return 0;
+}
+
+int look__take_core(struct look_process *p, struct core *core)
+{
+	struct core_python python;
+
+	p->core = core;
+	p->result = core__python(core, &python, p->process.why, sizeof(p->process.why));
+	if (!p->result)
+		p->result = take_offsets(p, &python);
+	if (p->result)
+		return p->result;
+	snprintf(p->process.file, sizeof(p->process.file), "%s", python.file);
+	return take(p, false);
+}
+
+void look__let_go(struct look_process *p)
+{
+	probed__free(p->probed);
+	p->probed = NULL;
 }

@@ -7,7 +7,7 @@
  * (look/interrupts.h). A thread of which neither could be had has no stack, and says why.
  *
  * Must hold: a stack is one that the thread really had, at one moment; those of different threads are of
- * different moments.
+ * different moments, but where the process was paused for it.
  */
 #ifndef KRAIT_LOOK_LOOK_H
 #define KRAIT_LOOK_LOOK_H
@@ -21,6 +21,8 @@
 #include "target/process.h"
 #include "target/process_info.h"
 
+struct core;
+struct probed;
 struct prober;
 
 struct look_local {
@@ -46,6 +48,7 @@ enum look_how {
 
 struct look_thread {
 	struct probe_thread os; /* what the kernel says of it */
+	char *name; /* Thread.name, UTF-8; NULL unknown */
 	enum look_how how;
 	const char *why; /* LOOK_NONE: a sentence; static */
 	struct look_frame *frames; /* leaf first */
@@ -56,11 +59,19 @@ struct look_process {
 	struct py_process process;
 	struct process_info info;
 	bool has_info;
+	struct probed *probed; /* from look__take() on */
+	struct look_tasks *tasks; /* set by the caller, freed with the process; NULL not wanted */
+	struct core *core; /* borrowed; NULL: it is a process. Of a core file */
 	int result; /* as py_process_identify(); process.why says more */
 	struct look_thread *threads; /* by tid */
 	__u32 thread_cnt, thread_cap;
+	struct probe_interp *interps; /* by id */
+	__u32 interp_cnt;
+	__u64 pause_ns; /* with pause: for how long it stood still, at most, in */
+	__u32 pause_cnt; /* so many pauses: one list of threads each */
 	/* Set by the caller: */
 	bool locals; /* wanted, of threads at rest */
+	bool pause; /* all threads at one moment: they are stopped for it */
 	const struct filter *filter; /* borrowed; NULL none */
 	bool unwanted; /* the filter leaves it out */
 	bool cut; /* it has more threads than are listed, or more variables than were taken */
@@ -76,12 +87,23 @@ void look__free(struct look_process *p);
  */
 int look__take(struct look_process *p, struct prober *prober)
 	__attribute__((warn_unused_result, nonnull));
-/* The same again for threads that have no stack yet. */
-int look__again(struct look_process *p, struct prober *prober)
+/*
+ * A core file, which has been opened (core/core.h) and whose files have been given: process.pid is the caller's, too.
+ * As above.
+ */
+int look__take_core(struct look_process *p, struct core *core)
 	__attribute__((warn_unused_result, nonnull));
+/* The same program image again, for threads that have no stack yet. */
+int look__again(struct look_process *p) __attribute__((warn_unused_result, nonnull));
+
+/* It is not looked at any more: lets go of its descriptors. */
+void look__let_go(struct look_process *p) __attribute__((nonnull));
 
 /* Python threads of which there is no stack yet. */
 __u32 look__missing(const struct look_process *p) __attribute__((nonnull));
+/* Who has the GIL of that interpreter; NULL nobody, or it is not known. */
+const struct look_thread *look__gil_holder(const struct look_process *p,
+					   const struct probe_interp *i) __attribute__((nonnull));
 /* The thread of that id, or NULL. */
 struct look_thread *look__thread(struct look_process *p, pid_t tid) __attribute__((nonnull));
 

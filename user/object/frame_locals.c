@@ -21,22 +21,22 @@ struct variables {
 	void *ctx;
 };
 
-static int read_value_addr(struct variables *v, __u32 index, bool cell, __u64 *ret)
+static int read_value_addr(const struct variables *v, struct object_text *t, __u32 index, bool cell,
+			   __u64 *ret)
 {
-	const struct object_layout *layout = v->t.layout;
+	const struct object_layout *layout = t->layout;
 	struct object_head h;
 	int err;
 
-	v->t.reads = 0;
-	err = object_read_u64(&v->t, v->frame->frame_addr + layout->frame_locals + 8ULL * index,
-			      ret);
+	t->reads = 0;
+	err = object_read_u64(t, v->frame->frame_addr + layout->frame_locals + 8ULL * index, ret);
 	*ret &= ~TAGS;
 	if (err || !*ret || !cell)
 		return err;
 	/* A cell has not been made of it before the function has begun. */
-	err = object_head_read(&v->t, *ret, &h);
+	err = object_head_read(t, *ret, &h);
 	if (!err && !strcmp(h.type_name, "cell"))
-		err = object_read_u64(&v->t, *ret + layout->header, ret);
+		err = object_read_u64(t, *ret + layout->header, ret);
 	return err;
 }
 
@@ -46,16 +46,15 @@ static bool take(struct variables *v, __u64 name_addr, __u32 index, bool cell)
 	cleanup_free char *name = NULL;
 	__u64 addr, addr_again = 0;
 
-	if (read_value_addr(v, index, cell, &addr) || !addr ||
+	if (read_value_addr(v, &v->t, index, cell, &addr) || !addr ||
 	    py_string_read(v->t.memory, v->t.layout->offsets, name_addr, &name))
 		return true;
 	object_text_make(&v->t, addr);
-	v->again.layout = v->t.layout;
-	v->again.memory = v->t.memory;
 	object_text_make(&v->again, addr);
 	return v->fn(v->ctx, name, v->t.text,
 		     strcmp(v->t.text, v->again.text) ||
-			     read_value_addr(v, index, cell, &addr_again) || addr_again != addr);
+			     read_value_addr(v, &v->again, index, cell, &addr_again) ||
+			     addr_again != addr);
 }
 
 /* Names of a tuple, for variables from first on; how many in *ret_cnt. */
@@ -120,13 +119,15 @@ static int take_old(struct variables *v)
 }
 
 int frame_locals(const struct object_layout *layout, const struct memory *memory,
-		 const struct frame *frame, frame_local_fn fn, void *ctx)
+		 const struct memory *again, const struct frame *frame, frame_local_fn fn,
+		 void *ctx)
 {
 	struct variables v = { .frame = frame, .fn = fn, .ctx = ctx };
 
 	if (!frame->code_addr || !frame->frame_addr)
 		return -ENODATA;
-	v.t.layout = layout;
+	v.t.layout = v.again.layout = layout;
 	v.t.memory = memory;
+	v.again.memory = again;
 	return layout->code_varnames ? take_old(&v) : take_new(&v);
 }

@@ -78,55 +78,6 @@ static bool put_attribute(struct object_text *t, void *ctx, __u64 key_addr, __u6
 	return true;
 }
 
-static void put_dict_attributes(struct object_text *t, __u64 dict_addr, struct attributes *a)
-{
-	if (object_each_item(t, dict_addr, put_attribute, a))
-		object_put(t, " <?>");
-}
-
-/* Values that the class has the names of. */
-static void put_value_attributes(struct object_text *t, const struct object_head *h,
-				 __u64 values_addr, struct attributes *a)
-{
-	__u64 keys_addr;
-
-	if (object_read_u64(t, h->type_addr + t->layout->cached_keys, &keys_addr) || !keys_addr ||
-	    object_each_key(t, keys_addr, values_addr, put_attribute, a))
-		object_put(t, " <?>");
-}
-
-/* Of a class with MANAGED_DICT, 3.11 and later. */
-static void put_managed(struct object_text *t, const struct object_head *h, struct attributes *a)
-{
-	__u64 dict_addr = 0, values_addr = 0;
-	__u8 values[4]; /* capacity, size, embedded, valid */
-
-	if (object_read_u64(t, h->addr + (__u64)t->layout->managed_dict, &dict_addr))
-		return;
-	switch (t->layout->attributes) {
-	case ATTRIBUTES_TWO_WORDS:
-		if (!dict_addr && object_read_u64(t, h->addr - 32, &values_addr))
-			return;
-		break;
-	case ATTRIBUTES_TAGGED:
-		if (dict_addr & 1) {
-			values_addr = dict_addr + 1;
-			dict_addr = 0;
-		}
-		break;
-	default:
-		if (!dict_addr && h->flags & TYPE_INLINE_VALUES)
-			values_addr = h->addr + (__u64)h->basic_size;
-		if (values_addr &&
-		    (object_read(t, values_addr, values, sizeof(values)) || !values[3]))
-			values_addr = 0;
-	}
-	if (dict_addr)
-		put_dict_attributes(t, dict_addr, a);
-	else if (values_addr)
-		put_value_attributes(t, h, values_addr, a);
-}
-
 static void put_slots_of(struct object_text *t, const struct object_head *h, __u64 type_addr,
 			 struct attributes *a)
 {
@@ -176,13 +127,9 @@ static void put_slots(struct object_text *t, const struct object_head *h, struct
 static void put_attributes(struct object_text *t, const struct object_head *h)
 {
 	struct attributes a = { 0 };
-	__u64 dict_addr;
 
-	if (h->flags & TYPE_MANAGED_DICT && t->layout->minor >= 11)
-		put_managed(t, h, &a);
-	else if (h->dict_offset > 0 && h->dict_offset <= h->basic_size - 8 &&
-		 !object_read_u64(t, h->addr + (__u64)h->dict_offset, &dict_addr) && dict_addr)
-		put_dict_attributes(t, dict_addr, &a);
+	if (object_each_attribute(t, h, put_attribute, &a))
+		object_put(t, " <?>");
 	if (a.shown <= OBJECT_ITEMS_MAX)
 		put_slots(t, h, &a);
 }

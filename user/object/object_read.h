@@ -58,6 +58,11 @@ typedef bool (*object_item_fn)(struct object_text *t, void *ctx, __u64 key_addr,
 int object_each_key(struct object_text *t, __u64 keys_addr, __u64 values_addr, object_item_fn fn,
 		    void *ctx);
 int object_each_item(struct object_text *t, __u64 dict_addr, object_item_fn fn, void *ctx);
+/* The same of an instance's attributes, those in slots left out. */
+int object_each_attribute(struct object_text *t, const struct object_head *h, object_item_fn fn,
+			  void *ctx);
+/* The value of one of them; 0 none. */
+__u64 object_attribute(struct object_text *t, __u64 addr, const char *name);
 /* The value of a key, a string, in a dictionary; 0 none. */
 __u64 object_dict_find(struct object_text *t, __u64 dict_addr, const char *key);
 

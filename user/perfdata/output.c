@@ -21,6 +21,7 @@
 #include "perfmap/perf_map.h"
 #include "perfdata/perf_writer.h"
 #include "perfdata/write_chain.h"
+#include "perfdata/write_waits.h"
 #include "perfdata/announce.h"
 #include "profile/identities.h"
 #include "util/cleanup.h"
@@ -40,6 +41,7 @@ struct perf_data {
 	struct event_spec *events; /* as the writer has them */
 	unsigned event_cnt;
 	struct chain chain;
+	struct write_waits waits;
 	__u32 stored_names; /* of the names that the chain has met: on disk */
 	__u64 names_ns; /* when they were last stored for their own sake */
 	struct kernel_maps kernel;
@@ -169,9 +171,9 @@ static int publish(struct perf_data *e)
 }
 
 /* There are new ones for hours, and a store is of all that the newest DSO has. */
-static bool names_are_behind(struct perf_data *e, __u64 now_ns)
+static bool names_are_behind(struct perf_data *e, const struct dict *dict, __u64 now_ns)
 {
-	if (e->stored_names == chain_name_cnt(&e->chain) ||
+	if (e->stored_names == chain_name_cnt(&e->chain, dict) ||
 	    (e->names_ns && now_ns < e->names_ns + NAMES_NS))
 		return false;
 	e->names_ns = now_ns;
@@ -183,13 +185,13 @@ static int keep_up(struct perf_data *e, const struct profile *p, __u64 now_ns)
 	int err = 0;
 
 	e->flushed_ns = now_ns;
-	if (names_are_behind(e, now_ns))
+	if (names_are_behind(e, p->dict, now_ns))
 		dso_files__outdate(e->files);
 	if (dso_files__is_behind(e->files))
 		err = store(e, p, dso_files__store);
 	if (!err)
 		err = perf_writer__flush(e->writer);
-	e->unflushed = e->stored_names != chain_name_cnt(&e->chain);
+	e->unflushed = e->stored_names != chain_name_cnt(&e->chain, p->dict);
 	e->readable = e->readable || !err;
 	return err || !e->place || !e->place->early ? err : publish(e);
 }
@@ -198,7 +200,12 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 			    const struct profile_sample *s)
 {
 	struct perf_data *e = perf_data_of(base);
-	const struct perf_stamp stamp = { s->pid, s->tid, s->cpu, s->time_ns, s->state };
+	const struct perf_stamp stamp = { s->pid,     s->tid,	s->cpu,
+					  s->time_ns, s->state, (__u32)s->holder };
+	/* What there is to say of the thread comes before its wait. */
+	const struct perf_stamp first = { s->pid, s->tid,
+					  s->cpu, s->from_ns ? s->from_ns : s->time_ns,
+					  0,	  0 };
 	const struct chain *chain = &e->chain;
 	struct announcer_stack stack;
 	struct announcer_output to;
@@ -215,7 +222,9 @@ static int perf_data_sample(struct emitter *base, const struct profile *p,
 		return err;
 	to = (struct announcer_output){ e->writer, e->files };
 	stack = (struct announcer_stack){ s->node, chain->image, chain->list, chain->cnt };
-	err = announcer_sample(&e->announcer, &to, p->dict, s, &stamp, &stack);
+	err = announcer_sample(&e->announcer, &to, p->dict, s, &first, &stack);
+	if (!err)
+		err = write_waits_before(&e->waits, e->writer, s);
 	if (!err)
 		err = perf_writer__sample(e->writer, &stamp, s->event < e->event_cnt ? s->event : 0,
 					  s->period, chain->list[1], chain->list, chain->cnt);
@@ -278,7 +287,7 @@ static int store(struct perf_data *e, const struct profile *p, store_fn fn)
 {
 	cleanup_free char *notes = make_notes(e, p);
 
-	e->stored_names = chain_name_cnt(&e->chain);
+	e->stored_names = chain_name_cnt(&e->chain, p->dict);
 	return notes ? fn(e->files, p->dict, notes) : -ENOMEM;
 }
 
@@ -303,6 +312,8 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 	if (!err && !e->writer)
 		err = start_writer(e, p);
 
+	if (!err)
+		err = write_waits_end(&e->waits, e->writer);
 	/* Modules that were loaded meanwhile. */
 	if (!err && e->chain.has_kernel)
 		err = kernel_maps_write(&e->kernel, e->base.options, e->writer);

@@ -141,7 +141,7 @@ static int open_file(struct perf_reader *r, const char *name, struct error *err)
 	    h.attr_size > 4096 || h.data.offset < sizeof(h) ||
 	    h.data.size > ~0ULL - h.data.offset || h.attrs.offset > ~0ULL >> 1)
 		return error_set(err, EINVAL, EXIT_CODE_OUTPUT,
-				 "%s: its header makes no sense (damaged?)", name);
+				 "%s: its header is malformed (damaged?)", name);
 	result = read_attrs(r, &h);
 	if (result)
 		return error_set(err, -result, EXIT_CODE_OUTPUT,

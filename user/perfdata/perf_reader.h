@@ -46,6 +46,7 @@ enum perf_read_kind {
 	PERF_READ_FORK,
 	PERF_READ_EXIT,
 	PERF_READ_LOST,
+	PERF_READ_SWITCH, /* the thread left its CPU, or came */
 	PERF_READ_ROUND, /* what follows is not older than the round before */
 	PERF_READ_OTHER, /* of no interest to krait */
 };
@@ -64,6 +65,7 @@ struct perf_read {
 	unsigned event;
 	__u64 ip, period;
 	__u32 state; /* as perf_writer.h has it; 0 of what others wrote */
+	__u64 addr; /* 0 where its event has none */
 	const __u64 *chain; /* leaf first, with PERF_CONTEXT_* markers; may be unaligned */
 	unsigned chain_cnt;
 	/* comm: text; mapping: path in text */
@@ -76,6 +78,8 @@ struct perf_read {
 	int parent_pid, parent_tid;
 	/* lost */
 	__u64 lost;
+	/* switch */
+	bool out;
 };
 
 struct perf_read_stats {

@@ -32,12 +32,15 @@ struct perf_writer {
 	__u64 first_ns, last_ns;
 };
 
-/* The body of a sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE. */
+/* A sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE; between the two, where the event has it, addr. */
 struct sample_head {
 	struct perf_event_header header;
 	__u64 id, ip;
 	__u32 pid, tid;
 	__u64 time;
+};
+
+struct sample_rest {
 	__u32 cpu, state;
 	__u64 period, nr;
 };
@@ -86,6 +89,8 @@ static int list_events(struct perf_writer *w, const struct perf_writer_config *c
 		}
 		w->ids[i] = i + 1;
 		perf_layout_attr(&w->events[i].attr, &config->events[i]);
+		/* perf's own place for it: the records around its samples are switches. */
+		w->events[i].attr.context_switch = event_is_off_cpu(&config->events[i]);
 		w->events[i].ids = &w->ids[i];
 		w->events[i].id_cnt = 1;
 	}
@@ -249,25 +254,40 @@ int perf_writer__kernel(struct perf_writer *w, const struct mapping *at, const c
 	return end_stamped(w, &stamp);
 }
 
+int perf_writer__switch(struct perf_writer *w, const struct perf_stamp *s, bool out, bool preempted)
+{
+	__u16 misc = (__u16)((out ? PERF_RECORD_MISC_SWITCH_OUT : 0) |
+			     (preempted ? PERF_RECORD_MISC_SWITCH_OUT_PREEMPT : 0));
+
+	start_record(w, PERF_RECORD_SWITCH, misc);
+	return end_stamped(w, s);
+}
+
 int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsigned event,
 			__u64 period, __u64 ip, const __u64 *chain, unsigned cnt)
 {
-	struct sample_head head = {
+	const bool has_addr = w->events[event].attr.sample_type & PERF_SAMPLE_ADDR;
+	const __u64 addr = s->holder;
+	const struct sample_rest rest = {
+		.cpu = s->cpu,
+		.state = s->state,
+		.period = period,
+		.nr = cnt,
+	};
+	const size_t size = sizeof(struct sample_head) + (has_addr ? sizeof(addr) : 0) +
+			    sizeof(rest) + cnt * sizeof(*chain);
+	const struct sample_head head = {
 		.header = {
 			.type = PERF_RECORD_SAMPLE,
 			.misc = cnt && chain[0] == (__u64)PERF_CONTEXT_KERNEL ?
 					PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-			.size = (__u16)(sizeof(head) + cnt * sizeof(*chain)),
+			.size = (__u16)size,
 		},
 		.id = event + 1,
 		.ip = ip,
 		.pid = (__u32)s->pid,
 		.tid = (__u32)s->tid,
 		.time = s->time_ns,
-		.cpu = s->cpu,
-		.state = s->state,
-		.period = period,
-		.nr = cnt,
 	};
 	FILE *f = stream(w);
 
@@ -276,8 +296,11 @@ int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsig
 	if (cnt > PERF_WRITER_MAX_CHAIN)
 		return -EMSGSIZE;
 	fwrite_unlocked(&head, sizeof(head), 1, f);
+	if (has_addr)
+		fwrite_unlocked(&addr, sizeof(addr), 1, f);
+	fwrite_unlocked(&rest, sizeof(rest), 1, f);
 	fwrite_unlocked(chain, sizeof(*chain), cnt, f);
-	w->data_size += sizeof(head) + cnt * sizeof(*chain);
+	w->data_size += size;
 	perf_writer__saw(w, s->time_ns);
 	return ferror_unlocked(f) ? stream_error(f) : 0;
 }

@@ -41,6 +41,8 @@ struct perf_stamp {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	/* Of a sample: profile/states.h. It goes where the kernel writes 0, beside the CPU; others do not look there. */
 	__u32 state;
+	/* Of a wait for the GIL: the thread that had it; goes where perf has the address of data. */
+	__u32 holder;
 };
 
 /* What is mapped there. */
@@ -73,6 +75,9 @@ int perf_writer__kernel(struct perf_writer *w, const struct mapping *at, const c
 int perf_writer__sample(struct perf_writer *w, const struct perf_stamp *s, unsigned event,
 			__u64 period, __u64 ip, const __u64 *chain, unsigned cnt);
 int perf_writer__lost(struct perf_writer *w, __u64 cnt);
+/* s->tid has left its CPU, or come back to one. preempted: it would have gone on. */
+int perf_writer__switch(struct perf_writer *w, const struct perf_stamp *s, bool out,
+			bool preempted);
 /*
  * A record of the file that raw_events are of, byte for byte; krait's own records, which end as those of
  * that file do, may stand between them, but samples. 0, or -EINVAL: it is no record.

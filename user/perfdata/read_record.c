@@ -37,7 +37,7 @@ static int decode_sample(const struct decoder *d, struct cursor *c, struct perf_
 	if (type & PERF_SAMPLE_TIME)
 		ret->time_ns = cursor_u64(c);
 	if (type & PERF_SAMPLE_ADDR)
-		cursor_u64(c);
+		ret->addr = cursor_u64(c);
 	if (type & PERF_SAMPLE_ID)
 		ret->event = d->event_by_id(d->ctx, cursor_u64(c));
 	if (type & PERF_SAMPLE_STREAM_ID)
@@ -180,6 +180,10 @@ int perf_decode(const struct decoder *d, const __u8 *record, size_t size, struct
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(&c, header.type, ret);
+	case PERF_RECORD_SWITCH:
+		ret->kind = PERF_READ_SWITCH;
+		ret->out = header.misc & PERF_RECORD_MISC_SWITCH_OUT;
+		return 1;
 	default:
 		return 0;
 	}

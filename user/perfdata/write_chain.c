@@ -28,9 +28,9 @@ void chain_free(struct chain *c)
 	*c = (struct chain){ 0 };
 }
 
-__u32 chain_name_cnt(const struct chain *c)
+__u32 chain_name_cnt(const struct chain *c, const struct dict *dict)
 {
-	return c->kernel_names.cnt + c->native_names.cnt;
+	return c->kernel_names.cnt + c->native_names.cnt + dict__named_cnt(dict);
 }
 
 /* Growing forgets what chain there was. */
@@ -98,9 +98,9 @@ static void keep_native_name(struct chain *c, const struct dict *dict, const str
 	const struct mapping *m = space ? space__find(space, address) : NULL;
 	const char *name = dict__text(dict, f->name);
 
-	if (m && *name != '[' &&
+	if (m && (f->place || *name != '[') &&
 	    native_names_add(&c->native_names, module__name(m->module),
-			     address - m->start + m->offset, name, frame))
+			     address - m->start + m->offset, f->place ? NULL : name, frame))
 		log_debug("perf.data", "a name of native code found no memory");
 }
 

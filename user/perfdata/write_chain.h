@@ -44,7 +44,7 @@ struct chain {
 int chain_build(struct chain *c, const struct dict *dict, struct dso *dso,
 		const struct space *space, __u32 node) __attribute__((warn_unused_result));
 void chain_free(struct chain *c);
-/* How many names it has met. */
-__u32 chain_name_cnt(const struct chain *c);
+/* How many names it has met, and how many of them were known later: it only grows. */
+__u32 chain_name_cnt(const struct chain *c, const struct dict *dict);
 
 #endif /* KRAIT_PERFDATA_WRITE_CHAIN_H */

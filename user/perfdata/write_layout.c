@@ -10,7 +10,8 @@ void perf_layout_attr(struct perf_event_attr *a, const struct event_spec *e)
 		.size = PERF_ATTR_SIZE,
 		.config = e->config,
 		.sample_period = e->frequency ? e->frequency : e->period,
-		.sample_type = PERF_LAYOUT_SAMPLE_TYPE,
+		.sample_type = PERF_LAYOUT_SAMPLE_TYPE |
+			       (event_is_off_cpu(e) ? PERF_SAMPLE_ADDR : 0),
 		.read_format = PERF_FORMAT_ID,
 		.exclude_user = e->exclude_user,
 		.exclude_kernel = e->exclude_kernel,

@@ -11,7 +11,7 @@
 #include "perfdata/perf_writer.h"
 #include "util/bytes.h"
 
-/* The fields of every sample and of the trailer of every other record. */
+/* The fields of every sample and of the trailer of every other record; of waits there is one more, an address. */
 #define PERF_LAYOUT_SAMPLE_TYPE                                                                    \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |             \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER)

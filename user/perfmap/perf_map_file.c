@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "target/become_user.h"
 #include "target/context.h"
 #include "util/cleanup.h"
 #include "util/sudo_user.h"
@@ -21,21 +21,6 @@
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
-
-/* The host id of uid 0 in its user namespace. */
-static uid_t root_of(int dir)
-{
-	char text[4096], *line;
-	unsigned inside, outside;
-
-	if (proc_read(dir, "uid_map", text, sizeof(text)) < 0)
-		return 0;
-	for (line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
-		if (sscanf(line, "%u %u", &inside, &outside) == 2 && !inside)
-			return outside;
-	}
-	return 0;
-}
 
 int perf_map_file_find(pid_t pid, struct perf_map_place *ret)
 {
@@ -49,29 +34,15 @@ int perf_map_file_find(pid_t pid, struct perf_map_place *ret)
 		if (context.known && context.ns_pid > 0)
 			ret->pid = context.ns_pid;
 		ret->trusted = proc_shares_mounts(dir); /* where perf looks */
-		ret->root_uid = root_of(dir);
+		ret->root_uid = become_user_root_of(dir);
 	}
 	ret->root_fd = openat(dir, ret->trusted ? "/" : "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return ret->root_fd < 0 ? -errno : 0;
 }
 
-/* An id that the process has already needs no right. */
-static int set_ids(const struct proc_ids *ids)
-{
-	size_t cnt = ids->group_cnt < PROC_GROUPS_MAX ? ids->group_cnt : PROC_GROUPS_MAX;
-	bool same = ids->euid == geteuid() && ids->egid == getegid();
-
-	if (setgroups(cnt, ids->groups) && !same)
-		return -errno;
-	if (setresgid(ids->egid, ids->egid, ids->egid) ||
-	    setresuid(ids->euid, ids->euid, ids->euid))
-		return -errno;
-	return 0;
-}
-
 int perf_map_file_become(const struct perf_map_place *place)
 {
-	int err = place->known ? set_ids(&place->ids) : sudo_user_become();
+	int err = place->known ? become_user(&place->ids) : sudo_user_become();
 
 	return err ? err : rights_keep(0);
 }

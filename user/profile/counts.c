@@ -104,14 +104,19 @@ void counts__free(struct counts *c)
 	free(c);
 }
 
+/* Waits that happen to be equally long are no other measure than others. */
+static bool is_of_lengths(const struct counts *c)
+{
+	return event_is_time(&c->event) && !event_is_clock(&c->event);
+}
+
 static void count_total(struct counts *c, __u64 samples, __u64 weight)
 {
 	if (!samples)
 		return;
 	if (!c->samples)
 		c->sample_weight = weight / samples;
-	/* Waits that happen to be equally long are no other measure than others. */
-	if (event_is_off_cpu(&c->event) ||
+	if (is_of_lengths(c) ||
 	    (!event_is_clock(&c->event) && weight != c->sample_weight * samples))
 		c->uneven = true;
 	c->samples += samples;
@@ -164,6 +169,27 @@ void counts__add_labelled(struct counts *c, __u32 node, __u32 label, __u64 sampl
 	}
 }
 
+/* Nodes that have become one have each of their labels once. */
+static void merge_labelled(struct counts *c)
+{
+	__u32 cnt = c->labelled.cnt;
+
+	c->labelled.cnt = 0;
+	idindex_clear(&c->labelled.index, cnt);
+	for (__u32 i = 1; i <= cnt; i++) {
+		struct label_count from = labelled(c)[i], *to;
+
+		/* There is room: no more than there were, at their places or before. */
+		to = find_labelled(c, from.node, from.label);
+		if (!to) {
+			c->unlabelled += from.n.samples;
+			continue;
+		}
+		to->n.samples += from.n.samples;
+		to->n.weight += from.n.weight;
+	}
+}
+
 int counts__move(struct counts *c, const __u32 *nodes, __u32 cnt)
 {
 	cleanup_free struct node_count *old = NULL;
@@ -190,15 +216,26 @@ int counts__move(struct counts *c, const __u32 *nodes, __u32 cnt)
 		if (node && node <= cnt && nodes[node])
 			labelled(c)[i].node = nodes[node];
 	}
-	index_labelled(c);
+	merge_labelled(c);
 	return 0;
 }
 
-/* Nanoseconds are nanoseconds, whatever the clock; an event is only the same event. */
+void counts__clear(struct counts *c)
+{
+	if (c->cnt)
+		memset(c->by_node, 0, c->cnt * sizeof(*c->by_node));
+	c->cnt = 1;
+	c->samples = c->weight = c->unlabelled = c->sample_weight = 0;
+	c->uneven = false;
+	c->labelled.cnt = 0;
+	idindex_clear(&c->labelled.index, 0);
+}
+
+/* Nanoseconds are nanoseconds, on a CPU and off it; an event is only the same event. */
 static bool same_unit(const struct event_spec *a, const struct event_spec *b)
 {
-	if (event_is_clock(a) || event_is_clock(b))
-		return event_is_clock(a) && event_is_clock(b);
+	if (event_is_time(a) || event_is_time(b))
+		return event_is_time(a) && event_is_time(b);
 	return a->type == b->type && a->config == b->config;
 }
 
@@ -234,7 +271,7 @@ int counts__merge(struct counts *c, const struct counts *from)
 		}
 	}
 	c->unlabelled += from->unlabelled;
-	c->uneven = c->uneven || from->uneven ||
+	c->uneven = c->uneven || from->uneven || (from->samples && is_of_lengths(c)) ||
 		    (c->samples && from->samples && !event_is_clock(&c->event) &&
 		     c->sample_weight != from->sample_weight);
 	if (!c->samples)
@@ -246,6 +283,25 @@ int counts__merge(struct counts *c, const struct counts *from)
 	return 0;
 }
 
+struct counts *counts__new_of_label(const struct counts *c, const char *label)
+{
+	struct counts *own = counts__new(c->dict, &c->event);
+
+	for (__u32 i = 1; own && i <= c->labelled.cnt; i++) {
+		const struct label_count *l = &labelled(c)[i];
+
+		if (strcmp(dict__text(c->dict, l->label), label))
+			continue;
+		/* At the root it would be no longer of its stack. */
+		if (reach(own, l->node)) {
+			counts__free(own);
+			return NULL;
+		}
+		counts__add(own, l->node, l->n.samples, l->n.weight);
+	}
+	return own;
+}
+
 const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cnt)
 {
 	*ret_cnt = c->labelled.cnt;
@@ -255,6 +311,19 @@ const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cn
 const char *counts__share_unit(const struct counts *c)
 {
 	return c->uneven ? "events" : "samples";
+}
+
+double counts__unit_ns(const struct counts *c)
+{
+	double ns;
+
+	if (!event_is_time(&c->event) || !c->samples)
+		return 0;
+	if (c->uneven)
+		return 1;
+	ns = (double)c->weight / (double)c->samples;
+	/* Folded stacks count samples, and do not say of what. */
+	return ns >= EVENT_CLOCK_MIN_NS ? ns : 0;
 }
 
 __u64 counts__self(const struct counts *c, __u32 node)

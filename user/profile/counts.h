@@ -7,7 +7,7 @@
  * counts of its own over the same dictionary, so that they can be compared stack by stack, and added
  * where they have the same unit.
  *
- * A label tells samples of one stack apart, by a state or a task: a string of the dictionary. What has
+ * A label distinguishes samples of one stack, by a state or a task: it is a string of the dictionary. What has
  * one is counted twice, at the node as any other sample, and at the node with its label.
  *
  * Must hold: Σ over all nodes, the root included, = samples; what the labels of a node have is at most
@@ -72,6 +72,8 @@ void counts__add_labelled(struct counts *c, __u32 node, __u32 label, __u64 sampl
  */
 int counts__move(struct counts *c, const __u32 *nodes, __u32 cnt)
 	__attribute__((warn_unused_result));
+/* Nothing is counted any more: a new window begins. Accounts and times are the caller's. */
+void counts__clear(struct counts *c);
 /*
  * What from has, too: both windows, and what lies between them. 0; -EINVAL: it is in another unit or over
  * another dictionary; -ENOMEM. All stays as it is on failure.
@@ -84,6 +86,9 @@ static inline struct node_count counts__at(const struct counts *c, __u32 node)
 	return node < c->cnt ? c->by_node[node] : (struct node_count){ 0 };
 }
 
+/* Counts of their own of what has that label. NULL when out of memory. */
+struct counts *counts__new_of_label(const struct counts *c, const char *label);
+
 /* Pairs 1 .. count, in the order in which they were met. */
 const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cnt);
 
@@ -92,6 +97,8 @@ const struct label_count *counts__labelled(const struct counts *c, __u32 *ret_cn
  * how many of these end at the node.
  */
 const char *counts__share_unit(const struct counts *c);
+/* Nanoseconds that one of these stands for, on average; 0: it is no time, or its length is not known. */
+double counts__unit_ns(const struct counts *c);
 __u64 counts__self(const struct counts *c, __u32 node);
 
 #endif /* KRAIT_PROFILE_COUNTS_H */

@@ -107,21 +107,24 @@ __u32 dict__string(struct dict *d, const char *text)
 
 static bool same_frame(const struct profile_frame *a, const struct profile_frame *b)
 {
-	return a->kind == b->kind && a->name == b->name && a->file == b->file &&
-	       a->first_line == b->first_line && a->line == b->line && a->column == b->column &&
-	       a->pid == b->pid && a->tid == b->tid && a->code == b->code && a->unit == b->unit &&
-	       a->address == b->address && a->source == b->source && a->unknown == b->unknown &&
-	       a->wrapper == b->wrapper;
+	return a->kind == b->kind && a->place == b->place &&
+	       (a->place || (a->name == b->name && a->wrapper == b->wrapper)) &&
+	       a->file == b->file && a->first_line == b->first_line && a->line == b->line &&
+	       a->column == b->column && a->pid == b->pid && a->tid == b->tid &&
+	       a->code == b->code && a->unit == b->unit && a->address == b->address &&
+	       a->source == b->source && a->unknown == b->unknown;
 }
 
 __u32 dict_hash_frame(const struct profile_frame *f)
 {
-	__u32 flags = (__u32)f->kind | (__u32)f->unknown << 31 | (__u32)f->wrapper << 30;
+	__u32 flags = (__u32)f->kind | (__u32)f->unknown << 31 |
+		      (__u32)(f->wrapper && !f->place) << 30;
 	const int numbers[] = { f->first_line, f->line, f->column, f->pid, f->tid, f->unit };
 	const __u32 ids[] = { flags,
-			      f->name,
+			      f->place ? 0 : f->name,
 			      f->file,
 			      f->source,
+			      f->place,
 			      f->code,
 			      (__u32)f->address,
 			      (__u32)(f->address >> 32) };
@@ -142,6 +145,33 @@ __u32 dict__frame(struct dict *d, const struct profile_frame *frame)
 	if (d->room.refused || reserve(d, PROFILE_FRAMES, &d->frames))
 		return 0;
 	return idtable_add(&d->frames, hash, frame, d->room.owner);
+}
+
+int dict__name_frame(struct dict *d, __u32 frame, const char *name, bool is_wrapper)
+{
+	unsigned before = d->room.owner;
+	bool refused = d->room.refused;
+	struct profile_frame *f;
+	__u32 string;
+
+	if (!frame || frame > d->frames.cnt || !frames(d)[frame].place)
+		return 0;
+	room_begin(&d->room, d->frames.owners[frame]);
+	string = dict__string(d, name);
+	room_begin(&d->room, before);
+	d->room.refused = refused;
+	if (!string)
+		return -EDQUOT;
+	f = &frames(d)[frame];
+	f->name = string;
+	f->wrapper = is_wrapper;
+	d->named_cnt++;
+	return 0;
+}
+
+__u32 dict__named_cnt(const struct dict *d)
+{
+	return d->named_cnt;
 }
 
 static bool same_code(const struct profile_code *a, const struct profile_code *b)

@@ -61,6 +61,11 @@ struct profile_frame {
 	int unit; /* code unit within it, -1 unknown */
 	__u64 address; /* native and kernel, where outputs want it: as the call chain has it; else 0 */
 	__u32 source; /* string id: the file that a native frame's line is in; 0 unknown */
+	/*
+	 * Of native code that is named later (dict__name_frame()): where it is, not 0. Then neither its name nor
+	 * what it wraps tells it from others.
+	 */
+	__u32 place;
 	bool unknown; /* what function it is could not be read: its name only says so */
 	bool wrapper; /* it only calls the function of the same name (symbol/demangle.h) */
 };
@@ -99,6 +104,12 @@ __u32 dict__frame(struct dict *d, const struct profile_frame *frame);
 __u32 dict__child(struct dict *d, __u32 parent_node, __u32 frame);
 /* Copies the lines; leaves them out where there is no room. 0 is no reason to be refused. */
 __u32 dict__code(struct dict *d, const struct profile_code *code);
+
+/* A frame that has a place gets its name, at its owner's cost. 0; -EDQUOT: it keeps the one it has. */
+int dict__name_frame(struct dict *d, __u32 frame, const char *name, bool is_wrapper)
+	__attribute__((warn_unused_result));
+/* How often that has been done. */
+__u32 dict__named_cnt(const struct dict *d);
 
 /* A text stays where it is until dict__forget(); a frame or node may move when another one is added. */
 const char *dict__text(const struct dict *d, __u32 string);

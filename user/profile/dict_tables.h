@@ -23,6 +23,7 @@ struct dict {
 	struct identities identities;
 	struct parts *parts;
 	struct dict_holder *holders;
+	__u32 named_cnt;
 	__u32 epoch; /* another one after each dict__forget() */
 };
 

@@ -35,6 +35,7 @@ struct native_place {
 	bool is_inlined; /* "name (inlined)", as perf has it */
 	const char *source; /* NULL unknown, as the line is then */
 	int line;
+	__u32 number; /* as profile_frame.place: what it is called is known later; 0: name is its name */
 };
 __u32 frame_native(struct dict *dict, const struct native_place *place);
 /* An address that lies in nothing that the process has mapped. */

@@ -29,6 +29,17 @@ void mark_truncated(char text[MARK_SIZE], enum reason reason)
 	snprintf(text, MARK_SIZE, "[truncated: %s]", reason_name(reason));
 }
 
+void mark_waiters(char text[MARK_SIZE], __u32 cnt)
+{
+	__u32 shown = cnt;
+
+	/* Few different texts: each makes stacks of its own. */
+	for (__u32 power = 10; power <= cnt; power *= 10)
+		shown = power;
+	snprintf(text, MARK_SIZE, "[the first of %u%s tasks that await it]", shown,
+		 cnt >= 10 ? "+" : "");
+}
+
 bool mark_is_native(const char *text)
 {
 	return !strcmp(text, MARK_NATIVE_TRUNCATED) || !strcmp(text, MARK_NATIVE_UNKNOWN);

@@ -17,9 +17,17 @@
 /* Whole stacks. */
 #define MARK_NO_PYTHON "[no Python frame]"
 #define MARK_NO_STACK "[no room for the stack]"
+/* Garbage is being collected: what is below ran before, what is above runs because of it. */
+#define MARK_GC "[GC]"
 /* Native frames that are missing: here; here and anywhere towards the root. */
 #define MARK_NATIVE_TRUNCATED "[truncated]"
 #define MARK_NATIVE_UNKNOWN "[unknown native frames]"
+/* Of asyncio tasks: what they await each other, and their frames. */
+#define MARK_TASKS_TORN "[truncated: tasks that were changing]"
+#define MARK_TASKS_LIMIT "[truncated: too many tasks]"
+#define MARK_TASKS_CYCLE "[tasks that await each other]"
+#define MARK_TASK_FOREIGN "[task without a coroutine of Python]"
+#define MARK_TASK_FRAMES "[truncated: frames of a coroutine]"
 /* An address that lies in nothing. */
 #define MARK_UNKNOWN "[unknown]"
 /* A place in Python whose function the DSO had no room for. */
@@ -46,6 +54,8 @@
 const char *mark_of(enum reason reason);
 /* "[truncated: depth]": what lies at the root of a stack that was cut. */
 void mark_truncated(char text[MARK_SIZE], enum reason reason);
+/* "[the first of 3 tasks that await it]", larger numbers rounded: of several, a stack goes on with one. */
+void mark_waiters(char text[MARK_SIZE], __u32 cnt);
 /* Says that native frames are missing: makes no sense in a stack without any. */
 bool mark_is_native(const char *text);
 /* Folded text: is that frame, of len bytes, a mark? perf has "[unknown]" for a function without a name. */

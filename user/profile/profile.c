@@ -77,6 +77,37 @@ int profile__set_event(struct profile *p, unsigned index, const struct event_spe
 	return err;
 }
 
+bool profile__in_wall(const struct profile *p, unsigned event)
+{
+	if (event >= p->event_cnt || !event_is_time(&p->events[event]->event))
+		return false;
+	for (unsigned i = 0; i < event && event_is_clock(&p->events[event]->event); i++) {
+		if (event_is_clock(&p->events[i]->event))
+			return false;
+	}
+	return true;
+}
+
+int profile__new_wall(struct profile **ret, const struct profile *p)
+{
+	struct profile *wall = profile__new_beside(p);
+	int err = wall ? -ENODATA : -ENOMEM;
+
+	if (wall)
+		event_wall(&wall->events[0]->event);
+	if (wall)
+		wall->sum_of = p;
+	for (unsigned i = 0; wall && i < p->event_cnt && (!err || err == -ENODATA); i++) {
+		if (profile__in_wall(p, i))
+			err = counts__merge(wall->events[0], p->events[i]);
+	}
+	if (err)
+		profile__free(wall);
+	else
+		*ret = wall;
+	return err;
+}
+
 struct counts *profile__counts(const struct profile *p, unsigned event)
 {
 	return p->events[event < p->event_cnt ? event : 0];

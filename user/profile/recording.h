@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recording.h - what there is to say of a recording as a whole: made once by whoever records, or read back
+ * recording.h - describes a recording as a whole: filled once by the code that records, or read back
  * from its capture, and handed to every output. So none of them asks a clock or the machine it runs on.
  *
  * Must hold: 0 and NULL are unknown, and what is unknown is left out, never guessed.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/short_path.h"
 #include "util/vec.h"
 
 struct stack_filter {
@@ -30,16 +31,22 @@ void stack_filter__free(struct stack_filter *f)
 	free(f);
 }
 
+bool frame_matches(const char *pattern, enum frame_kind kind, const char *name, const char *file)
+{
+	const char *dot = strrchr(name, '.');
+
+	if (kind == FRAME_PROCESS || kind == FRAME_THREAD)
+		return false;
+	return !fnmatch(pattern, name, 0) || (dot && !fnmatch(pattern, dot + 1, 0)) ||
+	       (*file && !fnmatch(pattern, base_name(file), 0));
+}
+
 static bool matches(const struct stack_filter *f, const struct dict *dict, __u32 id)
 {
 	const struct profile_frame *frame = dict__frame_at(dict, id);
-	const char *name = dict__text(dict, frame->name), *file = dict__text(dict, frame->file);
-	const char *dot = strrchr(name, '.'), *slash = strrchr(file, '/');
 
-	if (frame->kind == FRAME_PROCESS || frame->kind == FRAME_THREAD)
-		return false;
-	return !fnmatch(f->pattern, name, 0) || (dot && !fnmatch(f->pattern, dot + 1, 0)) ||
-	       (*file && !fnmatch(f->pattern, slash ? slash + 1 : file, 0));
+	return frame_matches(f->pattern, frame->kind, dict__text(dict, frame->name),
+			     dict__text(dict, frame->file));
 }
 
 /* Room to remember the answer for a node. */

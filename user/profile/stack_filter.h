@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_filter.h - tells stacks that have a certain function from those that do not.
+ * stack_filter.h - separates stacks with a certain function from those without it.
  *
  * The function is a pattern as shells have it ("*", "?", "[a-z]") for its qualified name, the last part of
  * that, or the name of its file without folders.
@@ -13,6 +13,9 @@
 #include "profile/dict.h"
 
 struct stack_filter;
+
+/* Whether a frame is of such a function; processes and threads are none. */
+bool frame_matches(const char *pattern, enum frame_kind kind, const char *name, const char *file);
 
 /* The pattern stays valid until free. NULL and errno on failure. */
 struct stack_filter *stack_filter__new(const char *pattern);

@@ -28,6 +28,9 @@ enum state {
 	STATE_FAULT, /* waits for memory: a page fault, or a call that changes mappings */
 	STATE_STOPPED, /* by a signal, or a debugger */
 	STATE_WAITING, /* off the CPU, and that is all there is to tell */
+	/* Free-threaded builds. */
+	STATE_WORLD, /* another thread has stopped all others */
+	STATE_SECTION, /* waits for an object's lock */
 	STATE_CNT
 };
 
@@ -35,22 +38,32 @@ enum state {
 #define STATE_MASK 0xff
 #define STATE_HOLDS_GIL (1U << 8)
 #define STATE_GC (1U << 9) /* it collects garbage */
+#define STATE_EXCEPTION (1U << 10) /* it handles an exception, or one is on its way */
+#define STATE_STILL_WAITS                                                                          \
+	(1U << 11) /* of a wait for the GIL: it goes on, as the thread's next one */
+/* The number of the interpreter lock, of those of its process; 0 unknown, or none. */
+#define STATE_GIL_SHIFT 16
+#define STATE_GIL_MAX 0xffff
 
 /* "gil"; "" of none. */
 const char *state_name(enum state state);
+/* That of a leaf that says what was waited for, "[io: read pipe]" (session/wait_state.h); STATE_UNKNOWN: it is none. */
+enum state state_of_mark(const char *text);
 /* The state of a sample's word; a number that is none is unknown. */
 enum state state_of(__u32 word);
 
 /*
- * A set of states and flags: a bit for each state, and from STATE_CNT on for each flag. "gil,lock", "gc", "on"
- * (on a CPU), "off". 0, or -EINVAL.
+ * A set of states and flags: a bit for each state, and from STATE_CNT on for each flag. "gil,lock", "gc", "exception",
+ * "on" (on a CPU), "off". 0, or -EINVAL.
  */
 int states_parse(__u64 *ret, const char *text) __attribute__((warn_unused_result, nonnull));
+/* Is one of them off the CPU? */
+bool states_has_off(__u64 set);
 /* Is that sample one of the set? */
 bool states_has(__u64 set, __u32 word);
 /* The words of states_parse(), for help texts. */
-#define STATES_WORDS                                                                                 \
-	"cpu, python (with the GIL), native (without it), gc, gil (waits for it), lock, io, sleep, " \
-	"runnable, fault, stopped, waiting (not known for what); on, off (all of these)"
+#define STATES_WORDS                                                                                            \
+	"cpu, python (with the GIL), native (without it), gc, exception, gil (waits for it), lock, io, sleep, " \
+	"runnable, fault, stopped, waiting (not known for what), stop-the-world and critical-section (free-threaded builds); on, off (all of these)"
 
 #endif /* KRAIT_PROFILE_STATES_H */

@@ -270,6 +270,21 @@ static int group_children(struct builder *b)
 	return 0;
 }
 
+static int keep_nodes(struct builder *b, const __u32 *place)
+{
+	struct view *v = b->view;
+	__u32 cnt = dict__node_cnt(v->dict);
+
+	if (!v->options.nodes)
+		return 0;
+	v->node_of = calloc((size_t)cnt + 1, sizeof(*v->node_of));
+	if (!v->node_of)
+		return -ENOMEM;
+	for (__u32 i = 1; i <= cnt; i++)
+		v->node_of[i] = place[b->node_map[i]];
+	return 0;
+}
+
 /* Depth-first, with first_child[] as the cursor of each draft on the path. */
 static int order_nodes(struct builder *b)
 {
@@ -290,7 +305,7 @@ static int order_nodes(struct builder *b)
 		if (b->first_child[draft] == ends[draft]) {
 			node->end = v->node_cnt;
 			if (!draft)
-				return 0;
+				return keep_nodes(b, place);
 			draft = b->drafts[draft].parent;
 			continue;
 		}
@@ -368,5 +383,6 @@ void view__free(struct view *v)
 		return;
 	free(v->nodes);
 	free(v->frames);
+	free(v->node_of);
 	free(v);
 }

@@ -34,6 +34,7 @@ struct view_options {
 	bool threads; /* keep the thread level */
 	bool ids; /* processes and threads of one name stay apart, by pid and tid */
 	bool tids; /* only threads do */
+	bool nodes; /* keep where each node of the dictionary has gone */
 	enum view_order order;
 };
 
@@ -63,6 +64,7 @@ struct view {
 	struct view_options options;
 	struct view_node *nodes;
 	struct view_frame *frames; /* [0] stands for the root */
+	__u32 *node_of; /* by node of the dictionary, where options.nodes; 0 where nothing of it is counted */
 	__u32 node_cnt, frame_cnt; /* [0] included */
 	__u32 max_depth;
 };

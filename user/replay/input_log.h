@@ -53,7 +53,8 @@ struct input_session {
 	__u32 native, kernel, interpreter, addresses; /* struct native_part_options */
 	__u32 mappings_reported; /* sampler__reports_mappings() */
 	__u32 anchors; /* enum anchor_mode */
-	__u32 tables, pad_; /* what processes publish is wanted */
+	__u32 tables; /* what processes publish is wanted */
+	__u32 async; /* enum async_mode */
 };
 
 struct input_parse {

@@ -4,7 +4,7 @@
  * process_mmap): perf's own records of mappings, of a dummy event on each CPU.
  *
  * Only code is recorded (attr.mmap without attr.mmap_data), of every process of the machine: what is executed
- * makes a handful of records, so whoever sleeps on the descriptor does so with pauses.
+ * makes a handful of records, so those who wait on the descriptor do so with pauses.
  *
  * They come ahead of the ring's records, which wait for their turn: what is done with them must be right for those,
  * too.

@@ -3,7 +3,7 @@
  * owner_books.h - which uid is which owner, and what each has of the kernel side: the map owners, which
  * the kernel and user space write both (bpf/share.h says who writes what).
  *
- * Must hold: what is consumed is never more than what was produced, each record being told once.
+ * Must hold: never more is consumed than was produced, because each record is reported once.
  */
 #ifndef KRAIT_SAMPLER_OWNER_BOOKS_H
 #define KRAIT_SAMPLER_OWNER_BOOKS_H

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include "sampler/sampler.h"
@@ -22,6 +23,8 @@
 #define MAX_CPUS 8192
 
 #define CPUS_ONLINE "/sys/devices/system/cpu/online"
+/* Of a rate that jitters, from its lowest to its highest, in parts of a thousand. */
+#define JITTER 250
 /* sysfs gives at most a page. */
 #define CPU_LIST_MAX 4096
 
@@ -29,7 +32,9 @@ struct cpu_event {
 	int cpu;
 	unsigned index; /* of the event in the configuration */
 	struct bpf_link *link;
-	__u64 started_ns; /* CLOCK_MONOTONIC */
+	int fd; /* the link's */
+	__u64 period_ns; /* of a clock, now */
+	__u64 started_ns; /* CLOCK_MONOTONIC; with this period */
 };
 
 struct perf_events {
@@ -38,7 +43,8 @@ struct perf_events {
 	int cnt;
 	struct cpu_event *list;
 	char online[CPU_LIST_MAX]; /* the list that was acted on */
-	__u64 gone_ticks[KRAIT_MAX_EVENTS]; /* due on CPUs that went */
+	__u64 gone_ticks[KRAIT_MAX_EVENTS]; /* due on CPUs that went, and before a period was changed */
+	__u64 random; /* never 0 */
 };
 
 int cpu_list_parse(const char *text, int *ret_cpus, int max)
@@ -184,7 +190,8 @@ static int attach_one(struct perf_events *events, unsigned index, int cpu, struc
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot attach the BPF program to %s on CPU %d: %s", event->name,
 				 cpu, strerror(errno));
-	take_fd(&fd); /* the link closes it */
+	new->fd = take_fd(&fd); /* the link closes it */
+	new->period_ns = event->frequency ? NS_PER_SEC / event->frequency : event->period;
 	new->started_ns = clock_monotonic_ns();
 	events->cnt++;
 	return 0;
@@ -209,13 +216,11 @@ static bool has_cpu(const int *cpus, int cnt, int cpu)
 }
 
 /* The timer's period; perf_swevent_start_hrtimer() has no shorter one than TICK_NS_MIN. */
-static __u64 ticks_since(const struct event_spec *event, __u64 started_ns, __u64 until_ns)
+static __u64 ticks_since(const struct cpu_event *e, __u64 until_ns)
 {
-	__u64 period_ns = event->frequency ? NS_PER_SEC / event->frequency : event->period;
+	__u64 period_ns = e->period_ns > TICK_NS_MIN ? e->period_ns : TICK_NS_MIN;
 
-	if (period_ns < TICK_NS_MIN)
-		period_ns = TICK_NS_MIN;
-	return until_ns > started_ns ? (until_ns - started_ns) / period_ns : 0;
+	return until_ns > e->started_ns ? (until_ns - e->started_ns) / period_ns : 0;
 }
 
 __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns)
@@ -224,21 +229,19 @@ __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64
 
 	for (int i = 0; i < events->cnt; i++) {
 		if (events->list[i].index == index)
-			ticks += ticks_since(&events->config.events[index],
-					     events->list[i].started_ns, until_ns);
+			ticks += ticks_since(&events->list[i], until_ns);
 	}
 	return ticks;
 }
 
-/* An event of a CPU that went does not come back with it. */
+/* Events are not restored when a CPU comes back online. */
 static void drop_gone(struct perf_events *events, const int *cpus, int cnt)
 {
 	for (int i = events->cnt - 1; i >= 0; i--) {
 		if (has_cpu(cpus, cnt, events->list[i].cpu))
 			continue;
 		events->gone_ticks[events->list[i].index] +=
-			ticks_since(&events->config.events[events->list[i].index],
-				    events->list[i].started_ns, clock_monotonic_ns());
+			ticks_since(&events->list[i], clock_monotonic_ns());
 		bpf_link__destroy(events->list[i].link);
 		events->list[i] = events->list[--events->cnt];
 	}
@@ -272,6 +275,7 @@ struct perf_events *perf_events__new(const struct sampler_config *config,
 	}
 	events->config = *config;
 	events->program = program;
+	events->random = clock_monotonic_ns() | 1;
 	if (attach_all(events, cpus, cnt, err)) {
 		perf_events__free(events);
 		return NULL;
@@ -295,7 +299,36 @@ void perf_events__follow_cpus(struct perf_events *events)
 	log_debug("perf_events", "CPUs online: %s", events->online);
 	drop_gone(events, cpus, cnt);
 	if (attach_all(events, cpus, cnt, &err))
-		log_warn("perf_events", "a CPU that came is not sampled: %s", err.text);
+		log_warn("perf_events",
+			 "a CPU brought online during the recording is not sampled: %s", err.text);
+}
+
+/* xorshift64 (Marsaglia). */
+static __u64 draw(struct perf_events *events)
+{
+	events->random ^= events->random << 13;
+	events->random ^= events->random >> 7;
+	events->random ^= events->random << 17;
+	return events->random;
+}
+
+void perf_events__jitter(struct perf_events *events)
+{
+	for (int i = 0; i < events->cnt; i++) {
+		struct cpu_event *e = &events->list[i];
+		const struct event_spec *event = &events->config.events[e->index];
+		/* The rate is drawn, not the period: then its mean is what was asked for. */
+		__u64 part = 1000 - JITTER / 2 + draw(events) % (JITTER + 1), period_ns;
+
+		if (!event->frequency || !event_is_clock(event))
+			continue;
+		period_ns = NS_PER_SEC * 1000 / (event->frequency * part);
+		if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
+			continue;
+		events->gone_ticks[e->index] += ticks_since(e, clock_monotonic_ns());
+		e->started_ns = clock_monotonic_ns();
+		e->period_ns = period_ns;
+	}
 }
 
 void perf_events__free(struct perf_events *events)

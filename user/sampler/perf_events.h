@@ -31,6 +31,9 @@ void perf_events__free(struct perf_events *events);
 /* To be called now and then: reads one line of sysfs, and acts when it has changed. */
 void perf_events__follow_cpus(struct perf_events *events);
 
+/* To be called now and then: each clock goes on with another rate, drawn around that of its configuration. */
+void perf_events__jitter(struct perf_events *events);
+
 /*
  * Parses a CPU list such as "0-3,8" (sysfs) into the numbers of at most max CPUs. Their count, or
  * -EINVAL.

@@ -65,6 +65,7 @@ int procs_enter(const struct procs *p, pid_t pid, const struct proc_info *info)
 	struct proc_info old;
 	int err;
 
+	__atomic_store_n(&p->books->pids[pids_place((__u32)pid)], 1, __ATOMIC_RELEASE);
 	do {
 		err = procs_find(p, pid, &old) ? replace(p, pid, info, &old) : insert(p, pid, info);
 	} while (err == -EEXIST); /* an exec of this very process, or its fork, was faster */

@@ -15,6 +15,7 @@
 #include "sampler/probe.h"
 #include "sampler/sampler.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/privileges.h"
@@ -131,22 +132,30 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
-	err |= bpf_program__set_autoload(skel->progs.process_mmap, config->native);
+	err |= bpf_program__set_autoload(skel->progs.process_mmap, config->native || config->tasks);
 	err |= bpf_map__set_max_entries(skel->maps.scratch,
 					has_switches ? cpus * CONTEXT_CNT : cpus);
 	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
+	err |= bpf_map__set_max_entries(skel->maps.task_layouts,
+					config->tasks ? KRAIT_MAX_PROCS : 1);
 	skel->rodata->cpu_cnt = cpus;
 	skel->rodata->wakeup_bytes = bytes / 4;
 	skel->rodata->ring_bytes_max = bytes;
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->clock_events = clock_events(config);
+	skel->rodata->make_up_ticks = config->whole_time;
+	skel->rodata->want_states = config->states || has_switches;
+	skel->rodata->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency :
+							  0;
 	skel->rodata->audit_every = config->audit_every;
 	skel->rodata->follow_all = config->follow_all;
 	skel->rodata->page_shift = (__u32)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	skel->rodata->several_events = config->event_cnt - has_switches > 1;
 	skel->rodata->want_native = config->native;
 	skel->rodata->want_kernel = config->kernel;
+	skel->rodata->want_tasks = config->tasks;
+	skel->rodata->want_task_names = config->task_names;
 	skel->rodata->has_task_regs = features->task_regs;
 	return err ? NULL : program;
 }
@@ -187,14 +196,14 @@ static struct bpf_link *attach_kprobe(struct bpf_program *program)
 	return bpf_program__attach(program);
 }
 
-int programs_attach(struct krait_bpf *skel, bool native, struct error *err)
+int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 {
 	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
 	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
 	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
-	if (native)
+	if (mappings)
 		skel->links.process_mmap = attach_kprobe(skel->progs.process_mmap);
-	if (native && !skel->links.process_mmap)
+	if (mappings && !skel->links.process_mmap)
 		log_debug("sampler", "mappings are not reported: %s", strerror(errno));
 	if (skel->links.process_exec && skel->links.process_fork && skel->links.process_exit)
 		return 0;

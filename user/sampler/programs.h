@@ -33,10 +33,10 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
 /*
- * Process events come from here on; native: mappings too, where this kernel allows it. 0, or a negative result
+ * Process events come from here on; mappings: those too, where this kernel allows it. 0, or a negative result
  * with *err filled.
  */
-int programs_attach(struct krait_bpf *skel, bool native, struct error *err)
+int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_SAMPLER_PROGRAMS_H */

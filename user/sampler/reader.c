@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/queue.h"
@@ -28,6 +29,12 @@
 /* This much wakes their readers before the turn is over. */
 #define WAKE_BYTES (4 * QUEUE_CHUNK)
 #define FULL_WAIT_MS 20
+/*
+ * At the end, for what another CPU is still writing, with samples behind it: process events come until the very end.
+ * It is microseconds, or as long as a hypervisor lets that CPU wait.
+ */
+#define UNWRITTEN_NS (2000 * NS_PER_MS)
+#define UNWRITTEN_LOOK_NS NS_PER_MS
 
 enum order {
 	ORDER_NONE,
@@ -43,6 +50,8 @@ struct reader {
 	enum order order;
 	/* of the thread */
 	__u64 short_until_ns, turn_ns, main_woken_ns;
+	__u64 finish_ns; /* when it was told to finish, 0 not yet */
+	unsigned long finish_pos; /* what is behind that is of no interest */
 };
 
 static enum order order_of(const struct reader *r)
@@ -102,26 +111,47 @@ static void choose_turn(struct reader *r, const struct ring_moved *m, __u64 now_
 		r->turn_ns *= 2;
 }
 
+static void note_finish(struct reader *r, enum order order)
+{
+	if (order == ORDER_NONE || r->finish_ns)
+		return;
+	r->finish_ns = clock_monotonic_ns();
+	r->finish_pos = ring__produced(r->ring);
+}
+
+/* Something from before the order is not moved, but may be soon. */
+static bool may_come(const struct reader *r, enum order order, __u64 now_ns)
+{
+	return order == ORDER_FINISH && !ring__has_moved(r->ring, r->finish_pos) &&
+	       now_ns < r->finish_ns + UNWRITTEN_NS;
+}
+
 static void *reader_main(void *arg)
 {
+	const struct timespec look = { .tv_nsec = UNWRITTEN_LOOK_NS };
 	struct reader *r = arg;
 	struct ring_moved moved;
 	enum order order;
 	__u64 now_ns;
+	bool more;
 
 	r->turn_ns = TURN_NS;
 	do {
 		/* Before the move: what was there when the order came is moved. */
 		order = order_of(r);
+		note_finish(r, order);
 		ring__move(r->ring, r->queue, &moved);
 		now_ns = clock_monotonic_ns();
 		choose_turn(r, &moved, now_ns);
 		wake_readers(r, &moved, now_ns);
+		more = moved.full || may_come(r, order, now_ns);
 		if (moved.full)
 			queue__wait_room(r->queue, FULL_WAIT_MS);
 		else if (order == ORDER_NONE)
 			wait_for_work(r, now_ns);
-	} while (order != ORDER_END && (order == ORDER_NONE || moved.full));
+		else if (more)
+			nanosleep(&look, NULL);
+	} while (order != ORDER_END && (order == ORDER_NONE || more));
 	queue__close(r->queue);
 	return NULL;
 }

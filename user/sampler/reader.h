@@ -26,8 +26,8 @@ enum reader_cursor {
 /* Starts the thread. Borrows both until reader__free(). NULL and errno on failure. */
 struct reader *reader__new(struct ring *ring, struct queue *queue);
 /*
- * No more records of interest come: it moves what is there, closes the queue and ends. Does not wait
- * for that: there may have to be room first.
+ * No more records of interest come: it moves what is there, and what others are still writing before that, closes the
+ * queue and ends. Does not wait for that: there may have to be room first.
  */
 void reader__finish(struct reader *r);
 /* Ends it at once where it has not ended yet. */

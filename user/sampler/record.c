@@ -13,6 +13,8 @@ static const __u16 cnt_max[SECTION_CNT] = {
 	[SECTION_NATIVE] = KRAIT_MAX_NATIVE,
 	[SECTION_KERNEL] = KRAIT_MAX_KERNEL,
 	[SECTION_WAIT] = 1,
+	[SECTION_INTERP] = 1,
+	[SECTION_TASKS] = KRAIT_MAX_TASK_PARTS,
 };
 
 /* Bytes of the header and the sections before that one. */

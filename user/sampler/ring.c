@@ -207,3 +207,13 @@ void ring__move(struct ring *r, struct queue *queue, struct ring_moved *ret)
 		end = __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
 	}
 }
+
+unsigned long ring__produced(const struct ring *r)
+{
+	return __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
+}
+
+bool ring__has_moved(const struct ring *r, unsigned long pos)
+{
+	return *r->consumed >= pos;
+}

@@ -44,4 +44,8 @@ void ring__woken(struct ring *r);
 /* Moves all that is there; *ret says what it was. */
 void ring__move(struct ring *r, struct queue *queue, struct ring_moved *ret);
 
+/* Where the next record will begin, and whether all before that place has been moved. */
+unsigned long ring__produced(const struct ring *r);
+bool ring__has_moved(const struct ring *r, unsigned long pos);
+
 #endif /* KRAIT_SAMPLER_RING_H */

@@ -132,7 +132,7 @@ static int prepare(struct sampler *s, struct error *err)
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
 	/* Process events flow from here on, before anything is tracked: none is missed. */
-	return programs_attach(s->skel, s->config.native, err);
+	return programs_attach(s->skel, s->config.native || s->config.tasks, err);
 }
 
 struct sampler *sampler__new(const struct sampler_config *config,
@@ -210,8 +210,11 @@ void sampler__end_at(struct sampler *s, __u64 end_ns)
 
 void sampler__follow_cpus(struct sampler *s)
 {
-	if (s->events)
-		perf_events__follow_cpus(s->events);
+	if (!s->events)
+		return;
+	perf_events__follow_cpus(s->events);
+	if (s->config.jitter)
+		perf_events__jitter(s->events);
 }
 
 int sampler__fd(const struct sampler *s)
@@ -329,6 +332,15 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
 	if (!space)
 		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
 	return bpf_map_update_elem(fd, &pid, &proc, BPF_ANY) ? -errno : 0;
+}
+
+int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout)
+{
+	int fd = bpf_map__fd(s->skel->maps.task_layouts);
+
+	if (!layout)
+		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	return bpf_map_update_elem(fd, &pid, layout, BPF_ANY) ? -errno : 0;
 }
 
 int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)

@@ -35,7 +35,12 @@ struct sampler_config {
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
 	bool anchors; /* somebody will read the queue for them: see sampler__queue() */
 	__u32 anchor_worth; /* the frames that a record has to have for that: see ring__new() */
+	bool whole_time; /* ticks of a clock that never come count at the next one that does */
+	bool states; /* samples say what the thread does with the GIL; always with time off the CPU */
 	bool native, kernel; /* also take native frames of user mode, and those of the kernel */
+	bool jitter; /* the rate of clocks, all of one frequency, changes around it all the time */
+	bool tasks; /* and the asyncio tasks that await the one that a thread runs */
+	bool task_names; /* with their names */
 };
 
 /* Called in the order in which the kernel wrote the records. */
@@ -59,7 +64,7 @@ void sampler__free(struct sampler *s);
 /* Starts the perf events, one of each kind on each online CPU. */
 int sampler__start(struct sampler *s, struct error *err) __attribute__((warn_unused_result));
 void sampler__stop(struct sampler *s);
-/* Follows CPUs that came online or went; cheap when none did. */
+/* To be called some times a second. Follows CPUs that came online or went, and gives jittering clocks another rate. */
 void sampler__follow_cpus(struct sampler *s);
 
 /* Interrupts after that time, CLOCK_MONOTONIC, are not taken: not even counted. */
@@ -111,6 +116,12 @@ const struct owner_books *sampler__owner_books(const struct sampler *s);
 struct unwind_tables *sampler__unwind_tables(struct sampler *s);
 int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space)
 	__attribute__((nonnull));
+
+/*
+ * Where the asyncio tasks of a tracked process are; NULL: that is not known any more. 0 or -errno. A fork has
+ * none of its own.
+ */
+int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout);
 
 /*
  * Gives the sampled thread a slot; without one it is searched for at every sample. *slot: as slots.h

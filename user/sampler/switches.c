@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,6 @@ static int configure(struct switches *s, const struct sampler_config *config, bo
 	s->arrival = !s->calls ? skel->progs.arrival_loop :
 		     has_loop  ? skel->progs.arrival_call_loop :
 				 skel->progs.arrival_call_bounded;
-	skel->rodata->want_states = true;
 	skel->rodata->switch_event = index;
 	skel->rodata->switch_shortest = switch_threshold_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
@@ -161,6 +161,12 @@ void switches__stop(struct switches *s)
 	bpf_link__destroy(s->leaving);
 	bpf_link__destroy(s->arriving);
 	s->leaving = s->arriving = NULL;
+	/*
+	 * A program that another CPU is in the middle of goes on after its link is gone (bpf_raw_tp_link_release() of
+	 * kernel/bpf/syscall.c waits for none), and would count an interrupt whose record comes too late. This waits
+	 * for it: synchronize_rcu() in kernel/sched/membarrier.c, Linux 4.16.
+	 */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	if (s->event_fd >= 0)
 		close(take_fd(&s->event_fd));
 }

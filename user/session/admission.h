@@ -13,8 +13,8 @@ struct anchor_thread;
 struct process;
 
 /*
- * Admits a tracked process, once. Nothing happens where it may not be, or as long as it is not known;
- * then it is to be called again with a later sample of it. t may be NULL.
+ * Admits a tracked process, once. Does nothing if the process must not be admitted, or as long as that is not
+ * known: then the caller tries again with a later sample. t may be NULL.
  */
 void admission_offer(struct anchor_thread *t, struct process *p);
 

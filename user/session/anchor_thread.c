@@ -69,11 +69,7 @@ static void on_task(void *ctx, const struct record_task *record)
 {
 	struct anchor_thread *t = ctx;
 
-	if (record->type == RECORD_THREAD_EXIT)
-		anchoring__thread_gone(t->anchoring, (pid_t)record->tid, record->start_ns);
-	else if (record->type == RECORD_EXIT || record->type == RECORD_EXEC)
-		anchoring__process_gone(t->anchoring, (pid_t)record->pid, record->start_ns,
-					record->time_ns);
+	anchoring__task(t->anchoring, record);
 }
 
 static void on_code(void *ctx, const struct record_code *record)

@@ -291,6 +291,14 @@ void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns)
 		forget(a, t);
 }
 
+void anchoring__task(struct anchoring *a, const struct record_task *record)
+{
+	if (record->type == RECORD_THREAD_EXIT)
+		anchoring__thread_gone(a, (pid_t)record->tid, record->start_ns);
+	else if (record->type == RECORD_EXIT || record->type == RECORD_EXEC)
+		anchoring__process_gone(a, (pid_t)record->pid, record->start_ns, record->time_ns);
+}
+
 const struct anchoring_stats *anchoring__stats(const struct anchoring *a)
 {
 	return &a->stats;

@@ -83,6 +83,9 @@ void anchoring__thread_gone(struct anchoring *a, pid_t tid, __u64 start_ns);
  * image may be by now.
  */
 void anchoring__process_gone(struct anchoring *a, pid_t pid, __u64 start_ns, __u64 before_ns);
+/* One of both, where a record of the ring says so. */
+struct record_task;
+void anchoring__task(struct anchoring *a, const struct record_task *record);
 /*
  * Asks to clear what krait wrote, so that the targets do not slide anchors for nobody. True while some
  * answers are out: to be called again then.

@@ -194,6 +194,7 @@ static void log_the_rest(struct session *s)
 		.mappings_reported = sampler__reports_mappings(s->sampler),
 		.anchors = config->anchors,
 		.tables = config->tables,
+		.async = config->collector.async,
 	};
 
 	input_writer__session(s->inputs, &session);
@@ -278,6 +279,8 @@ static int build(struct session *s, struct error *err)
 	sampler.anchor_worth = anchor_worth(s->config);
 	sampler.native = s->config->collector.natives.native;
 	sampler.kernel = s->config->collector.natives.kernel;
+	sampler.tasks = s->config->tables;
+	sampler.task_names = s->config->task_names;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;
@@ -309,7 +312,7 @@ struct session *session__new(const struct session_config *config, struct error *
 		return NULL;
 	}
 	s->config = config;
-	s->signals.fd = -1;
+	s->signals.fd = s->watched_fd = -1;
 	s->created_ns = clock_monotonic_ns();
 	if (build(s, err)) {
 		session__free(s);

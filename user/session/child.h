@@ -18,7 +18,7 @@ struct priority;
 struct rlimit;
 
 /*
- * mask, files, priority: the signal mask, limit and priority that the command shall run with. NULL with
+ * mask, files, priority: the signal mask, limit and priority that the command runs with. NULL with
  * *err filled. What the child calls before exec is safe where other threads run.
  */
 struct child *child__launch(char *const argv[], const sigset_t *mask, const struct rlimit *files,
@@ -33,8 +33,8 @@ int child__fd(const struct child *c);
 /* Takes note of the end, waiting at most timeout_ms for it. True when it has ended. */
 bool child__ended(struct child *c, int timeout_ms);
 /*
- * Sends it that signal, and gives it timeout_ms to end; it may not, as it may do with the signal what it
- * likes. True when it has ended.
+ * Sends it that signal and waits up to timeout_ms for its end; the command is free to ignore the signal. True when
+ * it has ended.
  */
 bool child__stop(struct child *c, int signal, int timeout_ms);
 /* Its exit code, 128 + n for signal n; valid once ended. */

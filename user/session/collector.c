@@ -14,16 +14,15 @@
 #include "profile/marks.h"
 #include "session/admission.h"
 #include "session/anchor_thread.h"
+#include "session/counting.h"
 #include "session/interpreters.h"
 #include "session/label.h"
 #include "follow/processes.h"
-#include "session/wait_state.h"
 #include "session/stack_nodes.h"
 #include "session/whose.h"
 #include "share.h"
 #include "stack/stacks.h"
 #include "target/context.h"
-#include "util/hash.h"
 #include "util/printable.h"
 
 struct collector {
@@ -34,9 +33,8 @@ struct collector {
 	struct sampler *sampler;
 	struct anchor_thread *anchors; /* NULL: there are none */
 	struct losses losses;
-	__u64 first_sample_ns;
 	__u64 no_room[OWNER_CNT]; /* samples, by owner */
-	__u64 parts[KRAIT_MAX_EVENTS]; /* samples that records have beyond one each */
+	struct counting counting;
 	struct stack_nodes nodes; /* with the native part, which is ours */
 };
 
@@ -62,6 +60,8 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->config = *config;
 	c->profile = new_profile(config);
 	c->nodes.naming.profile = c->profile;
+	c->counting = (struct counting){ .config = &c->config, .profile = c->profile };
+	c->nodes.async = config->async;
 	c->stacks = stacks__new();
 	if (c->profile && (config->natives.native || config->natives.kernel))
 		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
@@ -154,11 +154,34 @@ static __u32 root_node(struct collector *c, struct thread *t, const struct recor
 }
 
 /*
+ * Garbage is being collected in the interpreter. By this thread, unless the frame in which that began is none of
+ * its own: a finaliser has let go of the GIL then, and another thread collects.
+ */
+static __u32 collecting_node(struct collector *c, const struct record_sample *record,
+			     const struct stack *stack, __u32 node, bool *ret_collects)
+{
+	const struct interp_facts *interp;
+	__u64 frame_addr;
+	__u32 cnt;
+
+	interp = record__section(record, SECTION_INTERP, &cnt);
+	*ret_collects = cnt && record->flags & SAMPLE_GC;
+	if (!*ret_collects || !node)
+		return node;
+	frame_addr = interp->gc_frame_addr;
+	node = stack_nodes_collecting(&c->nodes, stack, node, frame_addr, ret_collects);
+	if (*ret_collects || !frame_addr || reason_outcome(record->reason) == OUTCOME_COMPLETE)
+		return node;
+	/* It may be one of those that are missing. */
+	return stack_nodes_collecting(&c->nodes, stack, node, 0, ret_collects);
+}
+
+/*
  * The node that a complete or truncated sample counts at; 0 when it is lost after all, *reason saying
  * why.
  */
 static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
-			 enum reason *reason)
+			 enum reason *reason, bool *ret_collects)
 {
 	__u32 root = root_node(c, t, record, *reason);
 	struct process *p = t->process;
@@ -177,85 +200,18 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
-	return stack_nodes_of(&c->nodes, p, root, record, stack);
+	return collecting_node(c, record, stack, stack_nodes_of(&c->nodes, p, root, record, stack),
+			       ret_collects);
 }
 
-/* Into the profile and to the outputs. state: a word of profile/states.h. */
-static void put_sample(struct collector *c, const struct thread *t,
-		       const struct record_sample *record, __u32 node, __u64 period, __u32 state)
+static bool is_wanted_thread(const struct collector *c, const struct record_sample *record)
 {
-	struct profile_sample sample = {
-		.time_ns = record->time_ns,
-		.period = period,
-		.node = node,
-		.state = state,
-		.cpu = record->cpu,
-		.pid = record->pid,
-		.tid = record->tid,
-		.comm = t->name,
-		.event = record->event,
-		.space = t->process->space,
-		.thread = t->number,
-		.image = t->process->image,
-	};
-	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+	char name[64];
 
-	accounts->unknown_samples += dict__node_at(c->profile->dict, node)->unknown;
-	profile__count_state(c->profile, record->event, node, period, state);
-	if (!c->first_sample_ns)
-		c->first_sample_ns = record->time_ns;
-	if (c->config.on_sample)
-		c->config.on_sample(c->config.on_sample_ctx, c->profile, &sample);
-}
-
-static __u32 state_node(struct collector *c, __u32 node, const char *text)
-{
-	__u32 child = node ? add_mark(c, node, text) : 0;
-
-	return child ? child : node;
-}
-
-/*
- * Time off the CPU: what the thread waited for is the leaf. It may have been ready to run for a part of the
- * time; that is a sample of its own, which the accounts have, too.
- */
-static void put_wait(struct collector *c, const struct thread *t,
-		     const struct record_sample *record, __u32 node, const struct wait_facts *facts)
-{
-	__u32 random = hash_word(record->time_ns ^ record->tid), flags = state_flags(record);
-	struct wait_parts parts = wait_split(facts, record->period, random);
-	char text[WAIT_TEXT_SIZE];
-
-	if (parts.runnable_ns) {
-		snprintf(text, sizeof(text), "[%s]", state_name(STATE_RUNNABLE));
-		put_sample(c, t, record, state_node(c, node, text), parts.runnable_ns,
-			   STATE_RUNNABLE | flags);
-	}
-	if (!parts.waited_ns)
-		return;
-	if (parts.runnable_ns) {
-		profile__counts(c->profile, record->event)->accounts.reasons[record->reason]++;
-		c->parts[record->event]++;
-	}
-	wait_text(text, facts);
-	put_sample(c, t, record, state_node(c, node, text), parts.waited_ns,
-		   wait_state(facts) | flags);
-}
-
-static void put_all(struct collector *c, const struct thread *t, const struct record_sample *record,
-		    __u32 node)
-{
-	const struct wait_facts *facts;
-	__u32 cnt;
-
-	facts = record__section(record, SECTION_WAIT, &cnt);
-	if (cnt)
-		put_wait(c, t, record, node, facts);
-	else
-		put_sample(c, t, record, node, record->period,
-			   record->flags & SAMPLE_GIL_KNOWN ?
-				   cpu_state(record) | state_flags(record) :
-				   STATE_UNKNOWN);
+	if (thread_filter_is_empty(&c->config.thread))
+		return true;
+	printable_into(name, sizeof(name), record->comm);
+	return thread_filter_wants(&c->config.thread, (int)record->pid, (int)record->tid, name);
 }
 
 /*
@@ -268,7 +224,7 @@ static bool is_other(struct collector *c, struct process *p, const struct record
 
 	if (!p) {
 		accounts->reasons[REASON_NO_PROCESS]++;
-	} else if (p->state == PROCESS_UNWANTED) {
+	} else if (p->state == PROCESS_UNWANTED || !is_wanted_thread(c, record)) {
 		accounts->unwanted++;
 	} else if (reason_outcome(record->reason) == OUTCOME_LOST) {
 		accounts->reasons[record->reason]++;
@@ -281,7 +237,7 @@ static bool is_other(struct collector *c, struct process *p, const struct record
 
 /* Into the profile. The node that it counts at, or 0, *reason saying why it is lost after all. */
 static __u32 take_sample(struct collector *c, struct thread *t, const struct record_sample *record,
-			 enum reason *reason)
+			 enum reason *reason, bool *ret_collects)
 {
 	__u32 node;
 
@@ -291,7 +247,7 @@ static __u32 take_sample(struct collector *c, struct thread *t, const struct rec
 	if (*reason == REASON_PYTHON && interpreters_has_callers(t, record))
 		*reason = REASON_INTERPRETER;
 	dict__begin(c->profile->dict, record->owner);
-	node = sample_node(c, t, record, reason);
+	node = sample_node(c, t, record, reason, ret_collects);
 	if (!node && reason_outcome(*reason) != OUTCOME_LOST) {
 		*reason = REASON_NO_ROOM;
 		c->no_room[record->owner]++;
@@ -306,6 +262,7 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
 	struct process *p = t ? t->process : processes__of_record(c->processes, record);
 	enum reason reason = record->reason;
+	bool collects = false;
 	__u32 node = 0;
 
 	if (is_other(c, p, record))
@@ -315,16 +272,20 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	if (!p->offered)
 		admission_offer(c->anchors, p);
 	if (t)
-		node = take_sample(c, t, record, &reason);
+		node = take_sample(c, t, record, &reason, &collects);
 	else
 		reason = REASON_NO_ROOM;
+	if (t && record->tstate_addr)
+		t->tstate_addr = record->tstate_addr;
+	if (node && !counting_put(&c->counting, t, record, node, collects)) {
+		accounts->unwanted++;
+		return;
+	}
 	accounts->reasons[reason]++;
 	p->reasons[reason]++;
-	if (node)
-		put_all(c, t, record, node);
 }
 
-/* Whose interrupt it was is not to be known. */
+/* The record is unreadable, so the sample cannot be attributed to an event. */
 void collector__bad_record(struct collector *c)
 {
 	profile__counts(c->profile, 0)->accounts.reasons[REASON_BAD_RECORD]++;
@@ -337,11 +298,29 @@ void collector__thread_gone(struct collector *c, struct thread *thread)
 
 void collector__process_gone(struct collector *c, struct process *process)
 {
+	if (c->nodes.natives)
+		native_part__process_gone(c->nodes.natives, process);
 	if (!process->exited)
 		process->reasons[REASON_RING_FULL] +=
 			sampler__dropped(c->sampler, process->pid, process->start_ns);
 	losses_add(&c->losses, process->pid, process->info.comm, process->reasons);
 	memset(process->reasons, 0, sizeof(process->reasons));
+}
+
+void collector__name(struct collector *c, __u64 until_ns)
+{
+	if (c->nodes.natives)
+		native_part__name(c->nodes.natives, until_ns);
+}
+
+bool collector__names_later(const struct collector *c)
+{
+	return c->config.natives.addresses && c->config.natives.late_names;
+}
+
+__u64 collector__unnamed(const struct collector *c)
+{
+	return c->nodes.natives ? native_part__unnamed(c->nodes.natives) : 0;
 }
 
 const struct stacks_stats *collector__stacks_stats(const struct collector *c)
@@ -354,6 +333,12 @@ const struct native_part_stats *collector__native_stats(const struct collector *
 	static const struct native_part_stats none;
 
 	return c->nodes.natives ? native_part__stats(c->nodes.natives) : &none;
+}
+
+void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut)
+{
+	*ret_all = c->nodes.task_chains;
+	*ret_cut = c->nodes.task_chains_cut;
 }
 
 __u64 collector__no_room(const struct collector *c, unsigned owner)
@@ -373,10 +358,10 @@ struct profile *collector__profile(struct collector *c)
 
 __u64 collector__parts(const struct collector *c, unsigned event)
 {
-	return event < KRAIT_MAX_EVENTS ? c->parts[event] : 0;
+	return event < KRAIT_MAX_EVENTS ? c->counting.parts[event] : 0;
 }
 
 __u64 collector__first_sample_ns(const struct collector *c)
 {
-	return c->first_sample_ns;
+	return c->counting.first_sample_ns;
 }

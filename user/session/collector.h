@@ -12,7 +12,9 @@
 
 #include "abi.h"
 #include "profile/profile.h"
+#include "profile/thread_filter.h"
 #include "session/native_part.h"
+#include "session/task_nodes.h"
 
 struct anchor_thread;
 struct collector;
@@ -32,9 +34,14 @@ struct collector_config {
 	const struct event_spec *events; /* in the order of record_sample.event */
 	unsigned event_cnt;
 	unsigned label; /* enum label_part, of process frames */
+	/* What is not wanted is counted as such (accounts.unwanted). */
+	__u64 states; /* a set of profile/states.h; 0: all */
+	bool holds_gil; /* only of threads that have it */
+	struct thread_filter thread;
 	collector_sample_fn on_sample;
 	void *on_sample_ctx;
 	struct native_part_options natives;
+	enum async_mode async; /* what stacks of asyncio tasks look like */
 };
 
 /* files: borrowed, NULL where no native frames are wanted. NULL on failure. */
@@ -51,9 +58,16 @@ void collector__sample(struct collector *c, const struct record_sample *record);
 void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
+/* As native_part__name() and native_part__unnamed(). */
+void collector__name(struct collector *c, __u64 until_ns);
+__u64 collector__unnamed(const struct collector *c);
+/* Names of native code that did not come in time were asked for again. */
+bool collector__names_later(const struct collector *c);
 
 const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
+/* Samples of asyncio tasks; of them those that say where tasks or frames are missing. */
+void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */
 __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;

@@ -41,6 +41,14 @@ static void raise_limit(struct rlimit *limit)
 		*limit = raised;
 }
 
+void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit))
+		raise_limit(&limit);
+}
+
 struct descriptors *descriptors__new(unsigned events, struct rlimit *ret_old, struct error *err)
 {
 	unsigned cnt = needed_later(events);

@@ -7,8 +7,8 @@
  * interpreter: interpreters are entered from older ones, and the list of them begins with the newest
  * (Python/pystate.c). They are not walked, so the stack is one that is cut.
  *
- * Asked once of each thread and interpreter: whoever enters a new one each time is asked INTERPRETER_LOOKS_MAX
- * times.
+ * The question is asked once for each thread and interpreter; for a thread that keeps entering new interpreters,
+ * at most INTERPRETER_LOOKS_MAX times.
  */
 #ifndef KRAIT_SESSION_INTERPRETERS_H
 #define KRAIT_SESSION_INTERPRETERS_H

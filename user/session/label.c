@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/label.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ static const struct {
 	const char *name;
 	enum label_part part;
 } parts_by_name[] = {
-	{ "pid", LABEL_PID },	    { "nspid", LABEL_NSPID },	      { "user", LABEL_USER },
-	{ "script", LABEL_SCRIPT }, { "container", LABEL_CONTAINER }, { "cgroup", LABEL_CGROUP },
+	{ "pid", LABEL_PID },	      { "nspid", LABEL_NSPID },		{ "user", LABEL_USER },
+	{ "script", LABEL_SCRIPT },   { "container", LABEL_CONTAINER }, { "cgroup", LABEL_CGROUP },
+	{ "command", LABEL_COMMAND },
 };
 
 unsigned label_part(const char *name, size_t len)
@@ -32,6 +34,15 @@ static const char *script_name(const char *path)
 	const char *name = base_name(path);
 
 	return *name ? name : path;
+}
+
+/* A script that is run by its own name; the kernel keeps 15 bytes of that (TASK_COMM_LEN). */
+static bool says_it(const char *comm, const char *script)
+{
+	size_t len = strlen(comm);
+	const char *name = script_name(script);
+
+	return !strncmp(comm, name, len) && (!name[len] || len == 15);
 }
 
 static void put(FILE *out, const char **separator, const char *what, const char *raw)
@@ -57,12 +68,20 @@ static void put_number(FILE *out, const char **separator, const char *what, unsi
 	*separator = ", ";
 }
 
-static void put_container(FILE *out, const char **separator, const struct container *c)
+void container_label(char *buf, size_t size, const struct container *c)
 {
 	char id[64];
 
 	printable_into(id, sizeof(id), c->id);
-	fprintf(out, "%s%s %.12s", *separator, c->runtime, id);
+	snprintf(buf, size, "%s %.12s", c->runtime, id);
+}
+
+static void put_container(FILE *out, const char **separator, const struct container *c)
+{
+	char text[128];
+
+	container_label(text, sizeof(text), c);
+	fprintf(out, "%s%s", *separator, text);
 	*separator = ", ";
 }
 
@@ -82,7 +101,7 @@ void process_label(char *buf, size_t size, unsigned parts, const char *comm, int
 		put_number(out, &separator, "nspid ", (unsigned long)context->ns_pid);
 	if (parts & LABEL_USER && context->known)
 		put_number(out, &separator, "user ", context->uid);
-	if (parts & LABEL_SCRIPT && context->script[0])
+	if (parts & LABEL_SCRIPT && context->script[0] && !says_it(comm, context->script))
 		put(out, &separator, "", script_name(context->script));
 	if (parts & LABEL_CONTAINER && context->container.id[0])
 		put_container(out, &separator, &context->container);

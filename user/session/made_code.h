@@ -41,8 +41,8 @@ struct made_code *made_code__new(const struct made_code_tools *tools);
 void made_code__free(struct made_code *m);
 
 /*
- * The process's mappings, space's, are others, or a walk has found no rows in made code: looks at it, if it is time.
- * True: numbers are others than before.
+ * The process's mappings (space's) have changed, or a walk found no rows in made code: looks at it if it is time.
+ * True: some numbers have changed.
  */
 bool made_code__look(struct made_code *m, struct process *p, const struct space *space, bool mapped,
 		     __u64 now_ns);

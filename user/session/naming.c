@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/naming.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "abi.h"
@@ -91,16 +92,73 @@ static void remember(struct naming *n, __u32 parent, __u32 code, __s32 instr_off
 	};
 }
 
-__u32 naming_node(struct naming *n, struct process *p, __u32 parent,
-		  const struct record_sample *record, const struct frame *f)
+static struct code_query query_of(const struct record_sample *record, const struct frame *f)
 {
-	struct code_query query = {
+	return (struct code_query){
 		.code_addr = f->code_addr,
 		.interp_addr = record->interp_addr,
 		.code_generation = record->code_generation,
 		.fingerprint = f->fingerprint,
 		.instr_off = f->instr_off,
 	};
+}
+
+/* What lies between asyncio.run() and a coroutine: Lib/asyncio of 3.14 and 3.15, uvloop 0.22. */
+static bool runs_loop(const char *name)
+{
+	static const char *const names[] = {
+		"run",
+		"Runner.run",
+		"BaseEventLoop.run_until_complete",
+		"BaseEventLoop.run_forever",
+		"BaseEventLoop._run_once",
+		"Handle._run",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_in_folder(const char *path, const char *folder)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = strlen(folder);
+
+	return slash && slash - path > (ptrdiff_t)len && slash[-(ptrdiff_t)len - 1] == '/' &&
+	       !memcmp(slash - len, folder, len);
+}
+
+static bool is_asyncio(struct process *p, const struct record_sample *record, const struct frame *f,
+		       struct code_symbol *code)
+{
+	struct code_query query = query_of(record, f);
+
+	return symbolizer__resolve(p->symbolizer, &query, code, NULL) == SYMBOL_OK &&
+	       (is_in_folder(code->filename, "asyncio") || is_in_folder(code->filename, "uvloop"));
+}
+
+bool naming_is_asyncio(struct naming *n, struct process *p, const struct record_sample *record,
+		       const struct frame *f)
+{
+	struct code_symbol code;
+
+	return is_asyncio(p, record, f, &code);
+}
+
+bool naming_is_event_loop(struct naming *n, struct process *p, const struct record_sample *record,
+			  const struct frame *f)
+{
+	struct code_symbol code;
+
+	return is_asyncio(p, record, f, &code) && runs_loop(code.qualname);
+}
+
+__u32 naming_node(struct naming *n, struct process *p, __u32 parent,
+		  const struct record_sample *record, const struct frame *f)
+{
+	struct code_query query = query_of(record, f);
 	struct profile_frame frame = { .kind = FRAME_PYTHON, .unit = -1 };
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;

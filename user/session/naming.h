@@ -9,6 +9,7 @@
 #define KRAIT_SESSION_NAMING_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 struct record_sample;
 struct frame;
@@ -30,6 +31,12 @@ struct naming {
 	struct naming_memo memos[1 << NAMING_MEMO_BITS];
 };
 
+/* Is it a function of asyncio's, or of uvloop's? */
+bool naming_is_asyncio(struct naming *n, struct process *p, const struct record_sample *record,
+		       const struct frame *f);
+/* Is it a function that runs asyncio's event loop, and not the program's? */
+bool naming_is_event_loop(struct naming *n, struct process *p, const struct record_sample *record,
+			  const struct frame *f);
 /* The node of the frame below that of its caller; the caller's own where it shall not be seen. */
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		  const struct record_sample *record, const struct frame *f);

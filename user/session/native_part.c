@@ -7,6 +7,7 @@
 
 #include "profile/frames.h"
 #include "profile/marks.h"
+#include "session/late_names.h"
 #include "session/native_places.h"
 #include "session/unwinding.h"
 #include "follow/processes.h"
@@ -22,6 +23,7 @@ struct native_part {
 	struct native_files *files;
 	struct unwinding *unwinding; /* borrowed; NULL before it is connected */
 	struct native_places *places; /* borrowed; NULL: nobody wants them */
+	struct late_names *late; /* NULL: names are asked for at once */
 	struct native_part_stats stats;
 
 	/* The stack that is being joined. */
@@ -50,6 +52,13 @@ struct native_part *native_part__new(const struct native_part_options *options,
 	m->files = files;
 	if (files && !options->interpreter)
 		native_files__skip_interpreter(files);
+	if (files && options->addresses && options->late_names) {
+		m->late = late_names__new(files, dict);
+		if (!m->late) {
+			free(m);
+			return NULL;
+		}
+	}
 	return m;
 }
 
@@ -58,12 +67,30 @@ void native_part__free(struct native_part *m)
 	if (!m)
 		return;
 	join_free(&m->join);
+	late_names__free(m->late);
 	free(m);
 }
 
 void native_part__keep_places(struct native_part *m, struct native_places *places)
 {
 	m->places = places;
+}
+
+void native_part__process_gone(struct native_part *m, const struct process *p)
+{
+	if (m->late)
+		late_names__forget(m->late, p->native);
+}
+
+void native_part__name(struct native_part *m, __u64 until_ns)
+{
+	if (m->late)
+		late_names__resolve(m->late, until_ns);
+}
+
+__u64 native_part__unnamed(const struct native_part *m)
+{
+	return m->late ? late_names__unnamed(m->late) : 0;
 }
 
 void native_part__connect(struct native_part *m, struct unwinding *unwinding)
@@ -274,6 +301,42 @@ static __u32 address_node(struct native_part *m, __u32 i)
 	return frame;
 }
 
+/* Two frames for an address that is met as a leaf and as a caller: one place, of two functions maybe. */
+static __u32 place_number(const struct module *module, bool is_caller)
+{
+	return 2 * module__number(module) + is_caller + 1;
+}
+
+/* As address_node(), but for the name, which it gets later. */
+static __u32 late_node(struct native_part *m, __u32 i)
+{
+	__u64 *tag = native__place_tag(m->native, place_of(m, i)), ip = m->natives[i].ip, offset;
+	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0, known;
+	const struct native_symbol *unnamed;
+	struct module *module;
+
+	if (frame && dict__frame_at(m->dict, frame)->address == ip)
+		return frame;
+	module = native__meet(m->native, place_of(m, i), m->now_ns, &offset);
+	unnamed = module ? native_files__unnamed(m->files, module) : NULL;
+	if (!unnamed)
+		return frame_unknown(m->dict);
+	known = dict__frame_cnt(m->dict);
+	frame = frame_native(m->dict,
+			     &(struct native_place){ .name = unnamed->name,
+						     .path = module__name(module),
+						     .address = ip,
+						     .number = place_number(module, i > 0) });
+	if (frame > known) {
+		late_names__add(m->late, frame, m->native, module, offset);
+		if (m->places)
+			native_places__add(m->places, frame, module, offset);
+	}
+	if (tag)
+		*tag = dict__tag(m->dict, frame);
+	return frame;
+}
+
 static __u32 native_node(struct native_part *m, const struct join_item *item)
 {
 	struct native_symbol *s;
@@ -281,6 +344,8 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 
 	if (!m->modules[item->index])
 		return frame_unknown(m->dict);
+	if (m->late)
+		return late_node(m, item->index);
 	if (m->options.addresses)
 		return address_node(m, item->index);
 	s = native__find(m->native, place_of(m, item->index), m->now_ns);

@@ -26,6 +26,7 @@ struct native_part_options {
 	bool native, kernel; /* they are in the records */
 	bool interpreter; /* show the interpreter's own frames */
 	bool addresses; /* outputs want addresses: every place is a frame, not every function */
+	bool late_names; /* with them: no output wants names before the end (late_names.h) */
 	bool sources,
 		inlined; /* source lines are wanted, and inlined functions (native_places.h) */
 	struct kernel_symbols *kernel_symbols; /* borrowed */
@@ -47,6 +48,13 @@ void native_part__free(struct native_part *m);
 
 /* Who is told of places that are met first, where outputs want addresses: borrowed. */
 void native_part__keep_places(struct native_part *m, struct native_places *places);
+
+/* A process goes, while what it is made of is still there. */
+void native_part__process_gone(struct native_part *m, const struct process *p);
+/* What was met has names from now on, as far as there is time for it. */
+void native_part__name(struct native_part *m, __u64 until_ns);
+/* Of these places so many have no names, for want of time or of room. */
+__u64 native_part__unnamed(const struct native_part *m);
 
 /* Who is told of mappings that have changed: borrowed. */
 void native_part__connect(struct native_part *m, struct unwinding *unwinding);

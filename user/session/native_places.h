@@ -3,8 +3,8 @@
  * native_places.h - places in native code that a recording has met, for their source lines and the functions that
  * were inlined there.
  *
- * DWARF is read when the recording is over: no sample waits for it, and the files are still open, whoever
- * has removed them. Until then a place costs 24 bytes.
+ * DWARF is read when the recording is over: no sample waits for it, and the files are still open even if they
+ * were removed meanwhile. Until then a place costs 24 bytes.
  *
  * Must hold: reading ends after NATIVE_PLACES_TIME_NS, whatever the files are; what was not read has no lines.
  */
@@ -36,7 +36,7 @@ void native_places__add(struct native_places *n, __u32 frame, const struct modul
 
 /*
  * Reads the lines of all, which become the parts of their frames, and counts samples at these
- * (profile/parts.h). Places that are left without for want of time are said in the log.
+ * (profile/parts.h). The log says how many places got no lines because time ran out.
  */
 void native_places__resolve(struct native_places *n, struct profile *p) __attribute__((nonnull));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * open_waits.h - threads that are off the CPU when a recording ends: the kernel side takes the stack of a wait
- * as the thread comes back, and these do not in time; some have slept all along.
+ * open_waits.h - threads that are off the CPU when a recording ends. The kernel side takes the stack of a wait when
+ * the thread comes back, which these do too late; some have slept all along.
  *
  * Their stacks are read from here, by the kernel side's walker over the process's memory. Nothing holds the
  * thread still, so a stack is believed only if the thread's count of switches has not moved meanwhile: then it

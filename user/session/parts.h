@@ -46,8 +46,10 @@ struct session {
 	struct signals signals;
 	struct starting *starting;
 	struct descriptors *descriptors;
+	int watched_fd; /* of the caller's; -1 none */
 	struct rlimit old_files; /* before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
+	__u64 named_ns; /* when names of native code were asked for last */
 	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
 	__u64 open_waits; /* that lasted beyond the end */
 	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */

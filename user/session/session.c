@@ -12,6 +12,7 @@
 #include "session/anchor_thread.h"
 #include "session/child.h"
 #include "session/descriptors.h"
+#include "session/label.h"
 #include "replay/input_writer.h"
 #include "session/open_waits.h"
 #include "session/native_places.h"
@@ -19,14 +20,24 @@
 #include "session/shortages.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
+#include "target/context.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/log.h"
 
+/* What a step waits for, beside probers. */
+#define OWN_FDS 5
 /* A step takes that long, however many records wait. */
 #define TURN_NS (50 * 1000000ULL)
 /* How often it is looked whether process events were lost, or CPUs have come. */
 #define UPKEEP_NS (250 * 1000000ULL)
+/*
+ * How often names of native code are asked for that nobody waits for (late_names.h), for how long at once, and at
+ * the end.
+ */
+#define NAMES_NS (100 * 1000000ULL)
+#define NAMES_TURN_NS (20 * 1000000ULL)
+#define NAMES_END_NS (10 * NS_PER_SEC)
 /* Between two looks at what was mapped: shortest, and longest where it is none of our processes. */
 #define MMAP_PAUSE_NS 1000000ULL
 #define MMAP_PAUSE_RARE_NS 100000000ULL
@@ -85,15 +96,16 @@ static __u64 earlier(__u64 a, __u64 b)
 static void wait_for_work(struct session *s, __u64 until_ns)
 {
 	__u64 now_ns = clock_monotonic_ns();
-	struct pollfd fds[4 + PROBERS_MAX] = {
+	struct pollfd fds[OWN_FDS + PROBERS_MAX] = {
 		{ .fd = sampler__fd(s->sampler), .events = POLLIN },
 		{ .fd = s->signals.fd, .events = POLLIN },
+		{ .fd = s->watched_fd, .events = POLLIN },
 		{ .fd = s->child ? child__fd(s->child) : -1, .events = POLLIN },
 		{ .fd = s->mmap_events && now_ns >= s->mmap_ns ? mmap_events__fd(s->mmap_events) :
 								 -1,
 		  .events = POLLIN },
 	};
-	unsigned cnt = 4 + prober__poll(s->prober, fds + 4);
+	unsigned cnt = OWN_FDS + prober__poll(s->prober, fds + OWN_FDS);
 	struct timespec timeout = { 0 };
 
 	if (now_ns < s->mmap_ns)
@@ -161,6 +173,10 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
 	now_ns = clock_monotonic_ns();
 	s->retry_ns = processes__retry(s->processes, now_ns);
+	if (now_ns - s->named_ns >= NAMES_NS) {
+		collector__name(s->collector, now_ns + NAMES_TURN_NS);
+		s->named_ns = clock_monotonic_ns();
+	}
 	if (now_ns - s->upkept_ns >= UPKEEP_NS) {
 		s->upkept_ns = now_ns;
 		catch_up(s);
@@ -168,6 +184,21 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		known_files__release_idle(sampler__known_files(s->sampler), now_ns);
 	}
 	return true;
+}
+
+void session__watch(struct session *s, int fd)
+{
+	s->watched_fd = fd;
+}
+
+void session__container(struct session *s, pid_t pid, char *buf, size_t size)
+{
+	struct process *p = processes__find(s->processes, pid);
+	const struct context *context = p ? process_context(p) : NULL;
+
+	*buf = '\0';
+	if (context && context->container.id[0])
+		container_label(buf, size, &context->container);
 }
 
 static void drain_rest(struct session *s)
@@ -223,6 +254,7 @@ static void finish(struct session *s)
 	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns))
 		return;
 	take_open_waits(s);
+	collector__name(s->collector, clock_monotonic_ns() + NAMES_END_NS);
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		struct counts *c = profile__counts(p, i);
@@ -353,6 +385,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->thread_steps = s->thread_steps;
 	ret->waits_refused = s->waits_refused;
 	ret->waits_missed_ns = s->waits_missed_ns;
+	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut);
 	ret->mappings_ahead = s->mapped_cnt;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	ret->stacks = *collector__stacks_stats(s->collector);
@@ -371,7 +404,7 @@ void session__warn_of_shortages(const struct session *s)
 {
 	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
 	if (s->native_files)
-		shortages_warn_of_late_names(s->native_files);
+		shortages_warn_of_late_names(s->collector, s->native_files);
 }
 
 void session__print_refused(const struct session *s, FILE *out)

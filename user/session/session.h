@@ -37,6 +37,7 @@ struct session_config {
 	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
 	bool say_starting; /* on stderr, where that takes long */
 	enum anchor_mode anchors;
+	bool task_names; /* of asyncio tasks, in their stacks */
 	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
 	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */
@@ -58,6 +59,8 @@ struct session_stats {
 	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
 	/* Of time off the CPU: threads that found no room, and ns of samples whose stack could not be taken. */
 	__u64 waits_refused, waits_missed_ns;
+	__u64 task_chains,
+		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
 	struct native_part_stats natives;
@@ -74,6 +77,12 @@ int session__open(struct session *s, struct error *err) __attribute__((warn_unus
  * most. False when it is over: by its time, a signal, the end of all that is followed, session__end().
  */
 bool session__step(struct session *s, __u64 timeout_ns) __attribute__((warn_unused_result));
+/* A step ends as soon as the descriptor can be read, too; < 0: none. */
+void session__watch(struct session *s, int fd);
+/*
+ * The container that a tracked process runs in, "docker 0123456789ab"; "" none, or not known. Printable.
+ */
+void session__container(struct session *s, pid_t pid, char *buf, size_t size);
 /* After session__open(): samples no more, and takes in all that is left. */
 void session__close(struct session *s);
 /* After session__close(), where source lines are wanted: reads them, which may take seconds. */

@@ -133,14 +133,22 @@ void shortages_warn(struct collector *c, const struct processes *processes, stru
 	}
 }
 
-void shortages_warn_of_late_names(const struct native_files *files)
+void shortages_warn_of_late_names(const struct collector *collector,
+				  const struct native_files *files)
 {
-	__u64 cnt = native_files__late(files);
+	__u64 late = native_files__late(files), unnamed = collector__unnamed(collector);
+	bool asked_again = collector__names_later(collector);
 
-	if (cnt)
+	if (unnamed)
 		log_warn(
 			NULL,
-			"the process that reads symbols got no processor in time %llu times: some native "
-			"code has no names, some native stacks end early",
-			cnt);
+			"%llu places in native code are called after their files: there was no time, or no "
+			"room, for their names",
+			unnamed);
+	if (late)
+		log_warn(
+			NULL,
+			"the process that reads symbols got no processor in time %llu times: %ssome native "
+			"stacks end early",
+			late, asked_again ? "" : "some native code has no names, ");
 }

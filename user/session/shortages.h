@@ -16,6 +16,7 @@ void shortages_warn(struct collector *collector, const struct processes *process
 		    struct modules *modules, const struct sampler *sampler);
 
 /* The same of names of native code, for which nobody pays. */
-void shortages_warn_of_late_names(const struct native_files *files);
+void shortages_warn_of_late_names(const struct collector *collector,
+				  const struct native_files *files);
 
 #endif /* KRAIT_SESSION_SHORTAGES_H */

@@ -17,11 +17,11 @@ struct signals {
 /* 0 or -errno. */
 int signals_catch(struct signals *s);
 /*
- * The first that has come since the last call, 0 none. *ret_from_terminal: the kernel has sent it, as for
- * Ctrl-C, and so to all that run there; not to krait alone.
+ * The first signal since the last call, 0 none. *ret_from_terminal: the kernel sent it to every process of the
+ * terminal, as it does for Ctrl-C, not to krait alone.
  */
 int signals_take(struct signals *s, bool *ret_from_terminal);
-/* Those that have come have done their work: they must not end krait, too. */
+/* Discards pending signals: they have already stopped the recording, and must not end krait as well. */
 void signals_release(struct signals *s);
 
 #endif /* KRAIT_SESSION_SIGNALS_H */

@@ -11,22 +11,106 @@
 #include "profile/profile.h"
 #include "session/native_part.h"
 #include "stack/stacks.h"
+#include "util/cleanup.h"
+
+/*
+ * What is to be made of the sample's tasks, and how many frames on the root side have the tags that they would
+ * have if they were named again.
+ */
+static __u32 plan_tasks(struct stack_nodes *n, struct process *p,
+			const struct record_sample *record, struct stack *stack, __u32 kept,
+			struct task_plan *ret)
+{
+	__u32 at = stack->chain_at;
+
+	task_plan_make(ret, &n->naming, p, record, stack, n->async);
+	if (ret->cnt) {
+		stack->own_tags = true;
+		n->task_chains++;
+		n->task_chains_cut += task_plan_is_cut(ret);
+	}
+	if (!ret->digest != !stack->chain)
+		kept = 0;
+	else if (ret->digest != stack->chain || ret->at != at)
+		kept = kept < at ? kept : at;
+	if (ret->digest && kept > ret->at && (ret->digest != stack->chain || ret->at != at))
+		kept = ret->at;
+	stack->chain = ret->digest;
+	stack->chain_at = ret->at;
+	return kept;
+}
+
+/* A stack that is being made, root first. */
+struct build {
+	struct stack_nodes *n;
+	struct process *p;
+	const struct record_sample *record;
+	struct stack *stack;
+	struct task_plan plan;
+	__u32 node; /* of the last frame; 0: there is no room */
+	__u32 seen; /* frames of the stack that are done */
+	bool chained; /* the chain of tasks is done, or there is none */
+	bool folding; /* the last frame of Python's was left out: so is what it calls in C */
+};
+
+/* The first kept frames have their tags. */
+static void build_begin(struct build *b, __u32 kept, __u32 root)
+{
+	b->seen = kept;
+	b->node = kept ? b->stack->tags[kept - 1] : root;
+	b->chained = !b->plan.cnt || kept > b->plan.at;
+	b->folding = kept &&
+		     task_plan_folds(&b->plan, &b->n->naming, b->p, b->record, b->stack, kept - 1);
+}
+
+static void build_chain(struct build *b)
+{
+	if (b->node && !b->chained)
+		b->node = task_plan_node(&b->plan, &b->n->naming, b->p, b->record, b->node);
+	b->chained = true;
+	b->folding = false;
+}
+
+static void build_python(struct build *b, __u32 index)
+{
+	const struct frame *f = &b->stack->frames[index];
+
+	if (index >= b->plan.at)
+		build_chain(b);
+	if (f->code_addr) {
+		b->folding =
+			task_plan_folds(&b->plan, &b->n->naming, b->p, b->record, b->stack, index);
+		if (b->node && !b->folding)
+			b->node = naming_node(&b->n->naming, b->p, b->node, b->record, f);
+	}
+	b->stack->tags[index] = b->node;
+	b->seen = index + 1;
+}
+
+/* What the loop calls in C is left out up to a coroutine; where that is not to be seen, it is the task's. */
+static void build_native(struct build *b, const struct join_item *item)
+{
+	if (!b->plan.skip && b->seen >= b->plan.at)
+		build_chain(b);
+	if (b->node && !b->folding)
+		b->node = dict__child(b->n->naming.profile->dict, b->node,
+				      native_part__frame(b->n->natives, item));
+}
 
 /* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
 static __u32 stack_node(struct stack_nodes *n, struct process *p, __u32 root,
 			const struct record_sample *record, struct stack *stack)
 {
+	struct build b = { .n = n, .p = p, .record = record, .stack = stack };
 	__u64 tag = dict__tag(n->naming.profile->dict, root);
 	__u32 kept = stack->root_tag == tag ? stack->kept : 0;
-	__u32 node = kept ? stack->tags[kept - 1] : root;
 
-	for (__u32 i = kept; i < stack->cnt && node; i++) {
-		if (stack->frames[i].code_addr)
-			node = naming_node(&n->naming, p, node, record, &stack->frames[i]);
-		stack->tags[i] = node;
-	}
-	stack->root_tag = node ? tag : 0;
-	return node;
+	build_begin(&b, plan_tasks(n, p, record, stack, kept, &b.plan), root);
+	while (b.seen < stack->cnt && b.node)
+		build_python(&b, b.seen);
+	build_chain(&b);
+	stack->root_tag = b.node ? tag : 0;
+	return b.node;
 }
 
 /* ---- native frames between ------------------------------------------------------------------- */
@@ -103,8 +187,9 @@ static bool has_python(const struct stack *stack)
 static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 			 const struct record_sample *record, struct stack *stack)
 {
+	struct build b = { .n = n, .p = p, .record = record, .stack = stack };
 	__u64 tag = dict__tag(n->naming.profile->dict, root);
-	__u32 kept = stack->root_tag == tag ? stack->kept : 0, node = root, i;
+	__u32 kept = stack->root_tag == tag ? stack->kept : 0, i;
 	const struct join *j;
 
 	if (!has_python(stack)) {
@@ -115,24 +200,61 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 	stack->root_tag = 0;
 	if (native_part__join(n->natives, p, record, stack->frames, stack->cnt, &j))
 		return 0;
-	i = follow_trail(n, p, j, stack, kept);
-	if (i)
-		node = stack->tags[j->items[i - 1].index];
-	for (; i < j->cnt && node; i++) {
-		const struct join_item *item = &j->items[i];
-
-		if (item->kind == JOIN_PYTHON) {
-			if (stack->frames[item->index].code_addr)
-				node = naming_node(&n->naming, p, node, record,
-						   &stack->frames[item->index]);
-			stack->tags[item->index] = node;
-		} else {
-			node = dict__child(n->naming.profile->dict, node,
-					   native_part__frame(n->natives, item));
-		}
+	i = follow_trail(n, p, j, stack, plan_tasks(n, p, record, stack, kept, &b.plan));
+	build_begin(&b, i ? j->items[i - 1].index + 1 : 0, root);
+	for (; i < j->cnt && b.node; i++) {
+		if (j->items[i].kind == JOIN_PYTHON)
+			build_python(&b, j->items[i].index);
+		else
+			build_native(&b, &j->items[i]);
 	}
-	if (node)
+	build_chain(&b);
+	if (b.node)
 		stack->root_tag = tag;
+	return b.node;
+}
+
+/* The stack's frame that garbage is being collected in; its cnt: none. */
+static __u32 collecting_at(const struct stack *stack, __u64 frame_addr)
+{
+	for (__u32 i = stack->cnt; i-- > 0;) {
+		if (frame_addr ? stack->frames[i].frame_addr == frame_addr :
+				 stack->frames[i].code_addr)
+			return i;
+	}
+	return stack->cnt;
+}
+
+static bool is_below(const struct dict *dict, __u32 node, __u32 ancestor)
+{
+	while (node && node != ancestor)
+		node = dict__node_at(dict, node)->parent;
+	return node != 0;
+}
+
+__u32 stack_nodes_collecting(struct stack_nodes *n, const struct stack *stack, __u32 node,
+			     __u64 frame_addr, bool *ret_found)
+{
+	struct dict *dict = n->naming.profile->dict;
+	__u32 at = collecting_at(stack, frame_addr), below, cnt = 0;
+	cleanup_free __u32 *frames = NULL;
+
+	*ret_found = at < stack->cnt;
+	if (!*ret_found)
+		return node;
+	below = stack->tags[at];
+	if (!is_below(dict, node, below))
+		below = node; /* the frame is shown elsewhere, as one of a task: on top, then */
+	for (__u32 i = node; i != below; i = dict__node_at(dict, i)->parent)
+		cnt++;
+	frames = calloc((size_t)cnt + 1, sizeof(*frames));
+	if (!frames)
+		return 0;
+	for (__u32 i = node, k = cnt; k > 0; i = dict__node_at(dict, i)->parent)
+		frames[--k] = dict__node_at(dict, i)->frame;
+	node = dict__named_child(dict, below, FRAME_MARK, MARK_GC, 0, 0);
+	for (__u32 k = 0; k < cnt && node; k++)
+		node = dict__child(dict, node, frames[k]);
 	return node;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * starting.h - says on a terminal that krait is starting, where that takes more than a moment: on a
- * machine whose CPUs have long queues nothing else would tell that it lives.
+ * starting.h - says on a terminal that krait is starting, if that takes more than a moment: on a busy machine
+ * nothing else would show that it is alive.
  */
 #ifndef KRAIT_SESSION_STARTING_H
 #define KRAIT_SESSION_STARTING_H

@@ -6,8 +6,7 @@
  * module keeps its number, and its rows, as long as a process maps it, and after that until another module
  * needs the number: of those that nobody maps the one goes whose rows were of use longest ago.
  *
- * Must hold: a number that is held stands for one module; whoever gets one that was another's finds
- * no rows under it.
+ * Must hold: while a number is held it stands for one module; when it passes to another module its rows are gone.
  */
 #ifndef KRAIT_SESSION_UNWIND_FILES_H
 #define KRAIT_SESSION_UNWIND_FILES_H

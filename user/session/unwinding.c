@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session/unwinding.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 #include "follow/processes.h"
 #include "sampler/sampler.h"
 #include "proc/modules.h"
 #include "session/made_code.h"
 #include "session/unwind_files.h"
+#include "session/unwind_settle.h"
+#include "session/unwind_spaces.h"
 #include "symbol/native.h"
-#include "unwind/elf_rows.h"
 #include "unwind/tables.h"
-#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/hash.h"
 #include "util/log.h"
 #include "util/quota.h"
 #include "util/vec.h"
-
-#define VDSO "[vdso]"
 
 /*
  * Between two looks at the files of a process whose rows are missed: shortest, and longest where nothing
@@ -47,16 +36,6 @@
 #define AGAIN_NS 2000000ULL
 #define AGAIN_RARE_NS 1000000000ULL
 
-/* Mappings that one or more processes have. */
-struct shared_space {
-	__u64 digest;
-	__u32 space;
-	unsigned users;
-	__u32 *files; /* numbers that it holds */
-	__u32 file_cnt;
-	UT_hash_handle hh;
-};
-
 struct unwinding {
 	struct sampler *sampler;
 	struct unwind_tables *tables;
@@ -64,8 +43,7 @@ struct unwinding {
 	struct quota *made_words;
 	struct native_files *native_files; /* borrowed */
 	__u64 made_cnt; /* processes with made code so far */
-	struct shared_space *spaces;
-	struct unwind_mapping list[UNWIND_MAPPINGS_MAX];
+	struct unwind_spaces *spaces;
 	struct process **waiting; /* whose files' rows are still to be read */
 	unsigned waiting_cnt, waiting_cap;
 	__u64 step_ns, again_ns; /* the next step; the pause before it, 0 none */
@@ -84,94 +62,23 @@ struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *n
 	u->native_files = native_files;
 	u->files = unwind_files__new(u->tables);
 	u->made_words = quota__new(MADE_WORDS_MAX, MADE_WORDS_MAX / 8);
-	if (u->files && u->made_words)
+	if (u->files)
+		u->spaces = unwind_spaces__new(u->tables, u->files);
+	if (u->spaces && u->made_words)
 		return u;
 	unwinding__free(u);
 	return NULL;
 }
 
-static void free_space(struct shared_space *s)
-{
-	free(s->files);
-	free(s);
-}
-
 void unwinding__free(struct unwinding *u)
 {
-	struct shared_space *s, *next;
-
 	if (!u)
 		return;
-	HASH_ITER(hh, u->spaces, s, next) {
-		HASH_DEL(u->spaces, s);
-		free_space(s);
-	}
+	unwind_spaces__free(u->spaces);
 	unwind_files__free(u->files);
 	quota__free(u->made_words);
 	free(u->waiting);
 	free(u);
-}
-
-/* ---- rows ------------------------------------------------------------------------------------- */
-
-/* What elf_rows() has made, in the form that goes to the tables. */
-static int set_table(struct unwinding *u, __u32 number, const struct row_table *t, __u32 now)
-{
-	cleanup_free __u32 *page_rows = calloc(t->page_cnt, sizeof(*page_rows));
-	struct unwind_rows rows = {
-		.first_page = (__u32)t->first_page,
-		.page_cnt = t->page_cnt,
-		.rule_cnt = t->rule_cnt,
-		.row_cnt = t->row_cnt,
-		.rules = t->rules,
-		.page_rows = page_rows,
-		.rows = t->rows,
-	};
-
-	if (!page_rows)
-		return -ENOMEM;
-	for (__u32 i = 0; i < t->page_cnt; i++)
-		page_rows[i] = t->pages[i + 1] - t->pages[i];
-	return unwind_tables__set_rows(u->tables, number, &rows, now);
-}
-
-/*
- * The kernel's image, which is the same in all processes: krait's own, whole, since a process may have
- * unmapped a part of its own, and all have these rows.
- */
-static int read_vdso(struct unwinding *u, __u32 number, __u32 now)
-{
-	cleanup_close int fd = memfd_create("vdso", MFD_CLOEXEC);
-	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
-	struct row_table table;
-	size_t size;
-	int err;
-
-	if (fd < 0 || !image)
-		return -ENODATA;
-	/* Its section headers come last. */
-	size = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
-	if (write(fd, image, size) != (ssize_t)size)
-		return -ENODATA;
-	err = elf_rows(fd, &table);
-	if (err)
-		return err;
-	err = set_table(u, number, &table, now);
-	row_table_free(&table);
-	return err;
-}
-
-static int read_rows(struct unwinding *u, struct process *p, const struct mapping *m, __u32 number,
-		     __u64 now_ns)
-{
-	__u32 now = (__u32)(now_ns >> UNWIND_NOW_SHIFT);
-	struct unwind_rows rows;
-	int err;
-
-	if (!strcmp(module__name(m->module), VDSO))
-		return read_vdso(u, number, now);
-	err = native__rows(p->native, m, now_ns, &rows);
-	return err ? err : unwind_tables__set_rows(u->tables, number, &rows, now);
 }
 
 /*
@@ -181,50 +88,6 @@ static int read_rows(struct unwinding *u, struct process *p, const struct mappin
 static struct space *view_of(const struct process *p)
 {
 	return p->unwind_ahead ? p->unwind_ahead : p->space;
-}
-
-/* Code that was made, and what the kernel maps beside [vdso], have no file. */
-static bool has_file(const struct mapping *m)
-{
-	const char *name = module__name(m->module);
-
-	return *name && (*name != '[' || !strcmp(name, VDSO));
-}
-
-/* It has rows, or none for good. */
-static bool is_settled(const struct unwinding *u, const struct mapping *m)
-{
-	__u32 number = has_file(m) ? unwind_files__find(u->files, m->module) : 0;
-
-	return !number || unwind_tables__is_settled(u->tables, number);
-}
-
-/* The rows of a mapping's file are there from now on, if they can be. False: they may be later. */
-static bool settle_file(struct unwinding *u, struct process *p, const struct mapping *m,
-			__u64 now_ns)
-{
-	__u32 number = unwind_files__find(u->files, m->module);
-	int err = read_rows(u, p, m, number, now_ns);
-
-	if (err)
-		log_debug("unwind", "%s has no rows: %s", module__name(m->module), strerror(-err));
-	/* Those who could not be asked now may be later. */
-	if (err == -EAGAIN || err == -ENOSPC)
-		return false;
-	if (err)
-		unwind_tables__set_none(u->tables, number);
-	return true;
-}
-
-/* Which files come first: those that every stack goes through, then the many small ones. */
-#define TURNS 4
-static int turn_of(const struct mapping *m)
-{
-	__u64 size = m->end - m->start;
-
-	if (module__origin(m->module) != ORIGIN_OTHER || !strcmp(module__name(m->module), VDSO))
-		return 0;
-	return size < 256 << 10 ? 1 : size < 4 << 20 ? 2 : 3;
 }
 
 /* ---- processes that wait for rows --------------------------------------------------------------- */
@@ -262,15 +125,16 @@ static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, _
 	unsigned cnt;
 
 	list = space__mappings(view_of(p), &cnt);
-	for (int turn = 0; turn < TURNS; turn++) {
+	for (int turn = 0; turn < UNWIND_TURNS; turn++) {
 		for (unsigned i = 0; i < cnt; i++) {
-			if (turn_of(&list[i]) != turn || is_settled(u, &list[i]))
+			if (unwind_turn(&list[i]) != turn ||
+			    unwind_is_settled(u->tables, u->files, &list[i]))
 				continue;
 			if (clock_monotonic_ns() >= until_ns) {
 				wait_for_rows(u, p);
 				return true;
 			}
-			if (settle_file(u, p, &list[i], now_ns))
+			if (unwind_settle(u->tables, u->files, p, &list[i], now_ns))
 				some = true;
 			else
 				left = true;
@@ -295,81 +159,6 @@ static void settle_now(struct unwinding *u, struct process *p, __u64 now_ns)
 	u->waited_ns += clock_monotonic_ns() - begin_ns;
 	if (u->waited_ns > START_PATIENCE_NS)
 		u->waited_ns = START_PATIENCE_NS;
-}
-
-/* ---- mappings --------------------------------------------------------------------------------- */
-
-static void release(struct unwinding *u, __u64 digest)
-{
-	struct shared_space *s;
-
-	HASH_FIND(hh, u->spaces, &digest, sizeof(digest), s);
-	if (!s || --s->users)
-		return;
-	unwind_tables__drop_space(u->tables, s->space);
-	for (__u32 i = 0; i < s->file_cnt; i++)
-		unwind_files__release(u->files, s->files[i]);
-	HASH_DEL(u->spaces, s);
-	free_space(s);
-}
-
-/* One number for each mapping of a file, held by the space. */
-static __u32 hold_file(struct unwinding *u, struct shared_space *s, const struct mapping *m)
-{
-	__u32 number = has_file(m) ? unwind_files__hold(u->files, m->module) : 0;
-
-	if (number)
-		s->files[s->file_cnt++] = number;
-	return number;
-}
-
-static int fill_list(struct unwinding *u, struct shared_space *s, const struct process *p)
-{
-	const struct mapping *list;
-	unsigned cnt;
-
-	list = space__mappings(view_of(p), &cnt);
-	if (cnt > UNWIND_MAPPINGS_MAX)
-		cnt = UNWIND_MAPPINGS_MAX;
-	s->files = calloc(cnt ? cnt : 1, sizeof(*s->files));
-	if (!s->files)
-		return -ENOMEM;
-	for (unsigned i = 0; i < cnt; i++) {
-		struct unwind_mapping *m = &u->list[i];
-
-		*m = (struct unwind_mapping){
-			.start = list[i].start,
-			.end = list[i].end,
-			.bias = list[i].start - list[i].offset,
-			.file = hold_file(u, s, &list[i]),
-		};
-		if (p->made && made_code_is(&list[i]))
-			m->file = made_code__number(p->made, &list[i], &m->bias);
-	}
-	s->space = unwind_tables__set_space(u->tables, 0, u->list, cnt);
-	return s->space ? 0 : -ENOSPC;
-}
-
-/* The space of these mappings, with one more user; NULL: there is no room. */
-static struct shared_space *acquire(struct unwinding *u, const struct process *p, __u64 digest)
-{
-	struct shared_space *s;
-
-	HASH_FIND(hh, u->spaces, &digest, sizeof(digest), s);
-	if (s) {
-		s->users++;
-		return s;
-	}
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return NULL;
-	s->digest = digest;
-	s->users = 1;
-	HASH_ADD(hh, u->spaces, digest, sizeof(s->digest), s);
-	if (!fill_list(u, s, p))
-		return s;
-	release(u, digest);
-	return NULL;
 }
 
 /* ---- code that was made ----------------------------------------------------------------------- */
@@ -416,14 +205,14 @@ static __u64 digest_of(const struct process *p)
 static bool give_mappings(struct unwinding *u, struct process *p)
 {
 	__u64 digest = digest_of(p);
-	struct shared_space *s = acquire(u, p, digest);
+	__u32 space = unwind_spaces__acquire(u->spaces, digest, view_of(p), p->made);
 
-	if (!s)
+	if (!space)
 		return false;
-	if (sampler__set_space(u->sampler, p->pid, p->start_ns, s->space))
+	if (sampler__set_space(u->sampler, p->pid, p->start_ns, space))
 		log_debug("unwind", "%d has no native stacks", p->pid);
 	if (p->unwind_digest)
-		release(u, p->unwind_digest);
+		unwind_spaces__release(u->spaces, p->unwind_digest);
 	p->unwind_digest = digest;
 	return true;
 }
@@ -539,12 +328,13 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 		return;
 	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
-		__u32 number = has_file(&list[i]) ? unwind_files__find(u->files, list[i].module) :
-						    0;
+		__u32 number = unwind_has_file(&list[i]) ?
+				       unwind_files__find(u->files, list[i].module) :
+				       0;
 
 		if (number && unwind_tables__is_wanted(u->tables, number) &&
 		    !unwind_tables__is_settled(u->tables, number))
-			found |= settle_file(u, p, &list[i], now_ns);
+			found |= unwind_settle(u->tables, u->files, p, &list[i], now_ns);
 	}
 	/* Rarer, the longer nothing comes of it. */
 	p->unwind_pause_ns = found ? RETRY_NS : 2 * p->unwind_pause_ns;
@@ -565,7 +355,7 @@ void unwinding__forget(struct unwinding *u, struct process *p)
 {
 	stop_waiting(u, p);
 	if (p->unwind_digest)
-		release(u, p->unwind_digest);
+		unwind_spaces__release(u->spaces, p->unwind_digest);
 	p->unwind_digest = p->unwind_seen = 0;
 	made_code__free(p->made);
 	p->made = NULL;

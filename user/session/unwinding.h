@@ -3,12 +3,12 @@
  * unwinding.h - gives the kernel what it needs to unwind the native stacks of a process: the rows of its
  * files, and where they are mapped.
  *
- * A file is read once, whoever maps it, and its rows are shared. Processes with the same mappings (a
+ * A file is read once however many processes map it, and its rows are shared. Processes with the same mappings (a
  * parent and its children) share those. What all stacks go through, the interpreter and libc, is read
  * first; what does not fit into a moment's time is read step by step, and sooner if a walk has missed it.
  *
- * Must hold: a process has the kernel's mappings as long as its memory is that of which they were read,
- * or as the look at it was last.
+ * Must hold: the kernel has a process's mappings only while they describe its current memory, or what the last look
+ * at it found.
  */
 #ifndef KRAIT_SESSION_UNWINDING_H
 #define KRAIT_SESSION_UNWINDING_H

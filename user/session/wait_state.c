@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "sampler/record.h"
+
 /* Bits of task_struct.__state, include/linux/sched.h: the same in 5.10 to 6.18. */
 #define TASK_STOPPED 4
 #define TASK_TRACED 8
@@ -159,6 +161,11 @@ enum state wait_state(const struct wait_facts *w)
 		return STATE_STOPPED;
 	if (w->flags & WAIT_GIL)
 		return STATE_GIL;
+	/* It waits for nothing else: both park the thread on a futex of its own. */
+	if (call && call->state == STATE_LOCK && w->flags & WAIT_WORLD)
+		return STATE_WORLD;
+	if (call && call->state == STATE_LOCK && w->flags & WAIT_SECTION)
+		return STATE_SECTION;
 	if (call)
 		return waits_for_none(w) ? STATE_SLEEP : call->state;
 	/* In no system call it cannot have gone to sleep by itself. */
@@ -234,8 +241,13 @@ struct wait_parts wait_split(const struct wait_facts *w, __u64 period_ns, __u32 
 
 __u32 state_flags(const struct record_sample *record)
 {
-	return (record->flags & SAMPLE_GIL ? STATE_HOLDS_GIL : 0) |
-	       (record->flags & SAMPLE_GC ? STATE_GC : 0);
+	const struct interp_facts *interp;
+	__u32 cnt, flags = 0;
+
+	interp = record__section(record, SECTION_INTERP, &cnt);
+	if (cnt && interp->flags & INTERP_EXCEPTION)
+		flags |= STATE_EXCEPTION;
+	return flags | (record->flags & SAMPLE_GIL ? STATE_HOLDS_GIL : 0);
 }
 
 enum state cpu_state(const struct record_sample *record)

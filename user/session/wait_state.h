@@ -33,7 +33,7 @@ struct wait_parts {
 struct wait_parts wait_split(const struct wait_facts *w, __u64 period_ns, __u32 random)
 	__attribute__((nonnull));
 
-/* What the record's thread did with the GIL: STATE_HOLDS_GIL, STATE_GC. */
+/* What the record's thread was at beside its state: STATE_HOLDS_GIL, STATE_EXCEPTION. */
 __u32 state_flags(const struct record_sample *record) __attribute__((nonnull));
 /* On a CPU. */
 enum state cpu_state(const struct record_sample *record) __attribute__((nonnull));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * whose.h - whose a process is when its first sample comes, for the capture (profile/identities.h).
+ * whose.h - the owner of a process at its first sample, for the capture (profile/identities.h).
  *
- * Must hold: asks the kernel alone, and waits for nobody; what is not certain is left out.
+ * Must hold: asks only the kernel and never blocks; uncertain answers are left out.
  */
 #ifndef KRAIT_SESSION_WHOSE_H
 #define KRAIT_SESSION_WHOSE_H

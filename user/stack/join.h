@@ -46,8 +46,8 @@ struct join_input {
 	const bool *guessed; /* of each: its caller may be another than the next one; NULL: of none */
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
-	bool taken; /* there is a native part; otherwise natives are not looked at, and none is missing */
-	bool unknown; /* not taken, but there was one of which nobody can say what it is: a mark does */
+	bool taken; /* natives[] is valid; otherwise it is ignored, and no mark says that frames are missing */
+	bool unknown; /* there was native code that could not be resolved: JOIN_UNKNOWN stands for it */
 	bool ended; /* the native chain came to its end (NATIVE_COMPLETE) */
 	/*
 	 * Each Python frame has an evaluation of its own, and there are no entry frames (3.8 to 3.10): then

@@ -3,9 +3,9 @@
  * stacks.h - the last whole stack of a thread, root first.
  *
  * A record is a full walk, or a delta that ends at the thread's anchor (bpf/anchor.h): then the rest
- * is what a full walk that confirmed this anchor had below it. Merging also tells how many frames on
- * the root side are what they were, so whoever names frames does so for the new ones only. A tag of
- * each frame belongs to that consumer.
+ * is what the full walk that confirmed this anchor found below it. Merging also yields the number of unchanged
+ * frames on the root side, so that only new frames need names. Each frame has a tag for the consumer that names
+ * them.
  *
  * Whoever keeps the thread keeps its stack, and forgets it with the thread; struct stacks bounds the
  * memory of all of them together.
@@ -51,7 +51,9 @@ struct stack {
 	__u32 reused; /* frames that the record did not carry: a delta's base */
 	bool mismatch; /* an audit has found the base to be wrong */
 	struct stack_trail trail;
-	bool own_tags; /* set by the consumer: its tags depend on more, so a base's do not come back */
+	__u64 chain; /* the consumer's: what of the stack's tags depends on what lies at chain_at */
+	__u32 chain_at;
+	bool own_tags; /* set by the consumer: tags depend on native frames too, so those of a base are not reused */
 };
 
 struct stacks_stats {

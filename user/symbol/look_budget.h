@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_budget.h - how many looks into targets' memory are allowed: so many at once, and so many a second
+ * look_budget.h - how many looks into targets' memory are allowed: a number at once, and a number a second
  * from then on.
  */
 #ifndef KRAIT_SYMBOL_LOOK_BUDGET_H

@@ -109,14 +109,21 @@ static void open_file(struct native *n, const struct mapping *m, __u64 now_ns)
 	native_files__open(n->files, m->module, paths, 3, root);
 }
 
+void native__read_symbols(struct native *n, struct module *module)
+{
+	if (!native_files__is_closed(n->files, module))
+		return;
+	native_files__read(n->files, module);
+	if (space__probed(n->space))
+		open_debug(n, module);
+}
+
 /* Symbols come later than the file itself, and are read here: its rows do not wait for them. */
 static void open_symbols(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	if (native_files__wants_file(n->files, m->module))
 		open_file(n, m, now_ns);
-	native_files__read(n->files, m->module);
-	if (space__probed(n->space))
-		open_debug(n, m->module);
+	native__read_symbols(n, m->module);
 }
 
 static void refresh(struct native *n, __u64 now_ns, __u64 pause_ns)
@@ -270,6 +277,25 @@ __u64 *native__tag(struct native *n, __u64 ip)
 	struct cached *c = cache_slot(n, ip);
 
 	return c && c->symbol && c->ip == ip ? &c->tag : NULL;
+}
+
+__u64 *native__place_tag(struct native *n, __u64 ip)
+{
+	struct cached *c = take_slot(n, ip);
+
+	return c ? &c->tag : NULL;
+}
+
+struct module *native__meet(struct native *n, __u64 ip, __u64 now_ns, __u64 *ret_offset)
+{
+	const struct mapping *m = space__find(n->space, ip);
+
+	if (!m)
+		return NULL;
+	if (native_files__wants_file(n->files, m->module))
+		open_file(n, m, now_ns);
+	*ret_offset = ip - m->start + m->offset;
+	return m->module;
 }
 
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns)

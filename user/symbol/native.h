@@ -44,6 +44,15 @@ struct module *native__module(struct native *n, __u64 ip, __u64 now_ns, bool of_
 struct native_symbol *native__find(struct native *n, __u64 ip, __u64 now_ns);
 /* The same for what may be an address of code. */
 struct native_symbol *native__find_caller(struct native *n, __u64 ip, __u64 now_ns);
+/*
+ * For callers that ask for names later. native__place_tag(): the consumer's tag of that address, 0 at first; NULL
+ * without memory. native__meet(): the module and where in its file that is; NULL: in no code. It opens the file while
+ * the file is there.
+ */
+__u64 *native__place_tag(struct native *n, __u64 ip);
+struct module *native__meet(struct native *n, __u64 ip, __u64 now_ns, __u64 *ret_offset);
+/* Has the symbols of a module's file read, and finds others for it where it has none, if that was not done. */
+void native__read_symbols(struct native *n, struct module *module);
 /* The consumer's, for an address that was found lately, 0 at first; NULL: it is not remembered. */
 __u64 *native__tag(struct native *n, __u64 ip);
 

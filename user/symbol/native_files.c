@@ -306,6 +306,16 @@ static const struct name_range *ask(struct native_files *f, struct native_file *
 			       &f->symbol_cnt);
 }
 
+static bool is_skipped(const struct native_files *f, const struct module *module)
+{
+	return f->skip_interpreter && module__origin(module) == ORIGIN_INTERPRETER;
+}
+
+static struct native_symbol *symbol_of(struct native_file *file, const struct name_range *r)
+{
+	return r && r->function ? &r->function->symbol : name_ranges_rest(&file->names);
+}
+
 struct native_symbol *native_files__find(struct native_files *f, struct module *module,
 					 __u64 offset)
 {
@@ -314,13 +324,72 @@ struct native_symbol *native_files__find(struct native_files *f, struct module *
 
 	if (!file)
 		return NULL;
-	if (f->skip_interpreter && module__origin(module) == ORIGIN_INTERPRETER)
+	if (is_skipped(f, module))
 		return name_ranges_rest(&file->names);
 	file->used = ++f->now;
 	r = name_ranges_at(&file->names, offset);
 	if (!r)
 		r = ask(f, file, offset);
-	return r && r->function ? &r->function->symbol : name_ranges_rest(&file->names);
+	return symbol_of(file, r);
+}
+
+/* One question and what comes of it; the next of these offsets that is to be asked for, or -errno. */
+static int ask_some(struct native_files *f, struct native_file *file, const __u64 *offsets,
+		    __u32 cnt)
+{
+	const struct parser_found *found;
+	int err = symbol_reader__find(f->reader, &file->symbols, offsets, cnt, &found);
+
+	if (err)
+		return err;
+	for (__u32 i = 0; i < found->cnt && i < cnt; i++) {
+		/* An answer before may be of it, too. */
+		if (!name_ranges_at(&file->names, offsets[i]))
+			name_ranges_add(&file->names, offsets[i], &found->places[i], found->names,
+					&f->symbol_cnt);
+	}
+	return (int)found->cnt;
+}
+
+int native_files__ask(struct native_files *f, struct module *module, const __u64 *offsets,
+		      __u32 cnt)
+{
+	struct native_file *file = file_of(f, module);
+	__u64 unknown[PARSER_PLACES_MAX];
+	__u32 unknown_cnt = 0;
+	int done;
+
+	if (!file)
+		return -ENOMEM;
+	file->used = ++f->now;
+	for (__u32 i = 0; i < cnt && unknown_cnt < PARSER_PLACES_MAX && !is_skipped(f, module);
+	     i++) {
+		if (!name_ranges_at(&file->names, offsets[i]))
+			unknown[unknown_cnt++] = offsets[i];
+	}
+	for (__u32 i = 0; i < unknown_cnt; i += (__u32)done) {
+		done = ask_some(f, file, unknown + i, unknown_cnt - i);
+		if (done < 0)
+			return done;
+	}
+	return 0;
+}
+
+struct native_symbol *native_files__known(struct native_files *f, struct module *module,
+					  __u64 offset)
+{
+	struct native_file *file = file_of(f, module);
+
+	if (!file)
+		return NULL;
+	return symbol_of(file, is_skipped(f, module) ? NULL : name_ranges_at(&file->names, offset));
+}
+
+struct native_symbol *native_files__unnamed(struct native_files *f, struct module *module)
+{
+	struct native_file *file = file_of(f, module);
+
+	return file ? name_ranges_rest(&file->names) : NULL;
 }
 
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset)

@@ -85,6 +85,16 @@ void native_files__add_debug(struct native_files *f, struct module *module, int 
 /* The code at that offset in the file. NULL when out of memory. */
 struct native_symbol *native_files__find(struct native_files *f, struct module *module,
 					 __u64 offset);
+/*
+ * The same for many offsets at once. native_files__ask() asks for those that are not known yet: 0; -EAGAIN: not now,
+ * ask again; -errno: no more will be known. native_files__known() is the answer afterwards.
+ */
+int native_files__ask(struct native_files *f, struct module *module, const __u64 *offsets,
+		      __u32 cnt) __attribute__((warn_unused_result));
+struct native_symbol *native_files__known(struct native_files *f, struct module *module,
+					  __u64 offset);
+/* What all code in the file is called that has no name of its own. NULL when out of memory. */
+struct native_symbol *native_files__unnamed(struct native_files *f, struct module *module);
 /* Is that offset in the function that evaluates a Python frame? */
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset);
 /* Its descriptors, open or not, for who reads something else of it. NULL: nobody has asked for it. */

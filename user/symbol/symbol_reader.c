@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "symbol/reader_waits.h"
+#include "symbol/symbol_parser.h"
 #include "target/parser.h"
 #include "unwind/tables.h"
 #include "util/clock.h"
@@ -14,23 +15,8 @@
 
 /* Root's, and those of other owners. */
 #define SYMBOL_PARSERS 4
-/* Of all files that one parser has open: they are mapped, and it may have 1 GiB of addresses. */
-#define OPEN_BYTES_MAX (640ULL << 20)
 /* A parser is replaced in good time before the kernel ends it for its age. */
 #define PARSER_AGE_NS (300 * NS_PER_SEC)
-
-struct symbol_parser {
-	struct parser *process; /* NULL: none runs */
-	uid_t owner;
-	__u64 used; /* when, in jobs */
-	__u64 bytes; /* of the open files */
-	struct symbol_file *files[PARSER_FILES_MAX];
-	__u64 files_used[PARSER_FILES_MAX];
-	/* The job whose answer was not waited for any longer. It is taken when the same is asked again. */
-	bool is_late;
-	struct symbol_file *late; /* whose job that is; NULL: it was closed meanwhile */
-	struct parser_request asked;
-};
 
 struct symbol_reader {
 	struct parsers *parsers;
@@ -39,6 +25,10 @@ struct symbol_reader {
 	struct reader_waits waits;
 	__u64 late_cnt;
 	__u32 *words; /* the rows that were read last */
+	/* Of them more is to come, from a parser that is late: of which file, what is known of them. */
+	const struct symbol_file *part_of;
+	struct unwind_rows part;
+	__u64 part_all;
 };
 
 struct symbol_reader *symbol_reader__new(void)
@@ -78,26 +68,12 @@ void symbol_reader__tap(struct symbol_reader *r, parse_tap_fn fn, void *ctx)
 
 /* ---- parsers and what they have open ----------------------------------------------------------- */
 
-/* Its files stay known, and are opened again when they are asked. */
-static void end_parser(struct symbol_parser *p)
-{
-	for (int i = 0; i < PARSER_FILES_MAX; i++) {
-		if (p->files[i])
-			p->files[i]->parser = NULL;
-		p->files[i] = NULL;
-	}
-	parser__end(p->process);
-	p->process = NULL;
-	p->bytes = 0;
-	p->is_late = false;
-}
-
 void symbol_reader__free(struct symbol_reader *r)
 {
 	if (!r)
 		return;
 	for (int i = 0; i < SYMBOL_PARSERS; i++)
-		end_parser(&r->list[i]);
+		symbol_parser_end(&r->list[i]);
 	parsers__free(r->parsers);
 	free(r->words);
 	free(r);
@@ -115,7 +91,7 @@ static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 				p = &r->list[i];
 	}
 	if (p->process && (p->owner != owner || parser__cpu_ns(p->process) > PARSER_AGE_NS))
-		end_parser(p);
+		symbol_parser_end(p);
 	if (!p->process)
 		p->process = r->waits.hurries ? parser__start_urgent(r->parsers) :
 						parser__start(r->parsers);
@@ -124,49 +100,7 @@ static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 	return p->process ? p : NULL;
 }
 
-static void forget(struct symbol_parser *p, __u32 number)
-{
-	const struct parser_request request = { .job = PARSER_CLOSE, .file = number };
-
-	p->bytes -= p->files[number]->size;
-	p->files[number]->parser = NULL;
-	p->files[number] = NULL;
-	/* One that has a job takes no other. */
-	if (p->process && (p->is_late || parser__ask(p->process, &request, NULL, 0)))
-		end_parser(p);
-}
-
-/* A number for a file of that size: a free one, or that of the file that was asked longest ago. */
-static __u32 make_room(struct symbol_parser *p, __u64 size)
-{
-	for (;;) {
-		__u32 oldest = PARSER_FILES_MAX, free_one = PARSER_FILES_MAX;
-
-		for (__u32 i = 0; i < PARSER_FILES_MAX; i++) {
-			if (!p->files[i])
-				free_one = i;
-			else if (oldest == PARSER_FILES_MAX ||
-				 p->files_used[i] < p->files_used[oldest])
-				oldest = i;
-		}
-		if (oldest == PARSER_FILES_MAX ||
-		    (free_one != PARSER_FILES_MAX && p->bytes + size <= OPEN_BYTES_MAX))
-			return free_one;
-		forget(p, oldest);
-	}
-}
-
 /* ---- jobs ------------------------------------------------------------------------------------- */
-
-/* The file in whose job it was is not asked again. */
-static int fail(struct symbol_parser *p, struct symbol_file *f, int err)
-{
-	log_debug("symbols", "a parser has %s in a file of user %u",
-		  err == -ETIMEDOUT ? "taken too long" : "died", f->owner);
-	f->bad = true;
-	end_parser(p);
-	return err;
-}
 
 /* -EINPROGRESS: it gets no processor, and has been waited for long enough. */
 static int await(struct symbol_reader *r, struct symbol_parser *p, const struct parser_answer **ret)
@@ -191,60 +125,11 @@ static int await(struct symbol_reader *r, struct symbol_parser *p, const struct 
 	return err;
 }
 
-static bool is_same(const struct parser_request *a, const struct parser_request *b)
-{
-	return a->job == b->job && a->cnt == b->cnt && !memcmp(a, b, parser_request_size(a));
-}
-
-/* Nobody wants the answer that is late; is it there, so that another job can be done? */
-static int drop_late(struct symbol_parser *p)
-{
-	const struct parser_answer *answer;
-	int err = parser__answer(p->process, 0, &answer);
-
-	if (err == -EINPROGRESS)
-		return -EAGAIN;
-	p->is_late = false;
-	if (!err)
-		return 0;
-	if (p->late)
-		fail(p, p->late, err);
-	else
-		end_parser(p);
-	return -EAGAIN;
-}
-
-static int ask(struct symbol_parser *p, struct symbol_file *f, const struct parser_request *request)
-{
-	const int fds[] = { f->fd, f->debug_fd };
-	unsigned fd_cnt = request->job == PARSER_ROWS || request->job == PARSER_ROWS_MADE ? 1 :
-			  request->job != PARSER_OPEN					  ? 0 :
-			  f->debug_fd < 0						  ? 1 :
-											    2;
-	int err = p->is_late ? drop_late(p) : 0;
-
-	if (err)
-		return err;
-	if (parser__ask(p->process, request, fds, fd_cnt)) {
-		end_parser(p);
-		return -EAGAIN;
-	}
-	p->late = f;
-	memcpy(&p->asked, request, parser_request_size(request));
-	return 0;
-}
-
-static bool is_asked(const struct symbol_parser *p, const struct symbol_file *f,
-		     const struct parser_request *request)
-{
-	return p->is_late && p->late == f && is_same(&p->asked, request);
-}
-
 /* One job and its answer. A parser that has gone before it was asked is no fault of the file. */
 static int do_job(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
 		  const struct parser_request *request, const struct parser_answer **ret)
 {
-	int err = is_asked(p, f, request) ? 0 : ask(p, f, request);
+	int err = symbol_parser_is_asked(p, f, request) ? 0 : symbol_parser_ask(p, f, request);
 
 	if (err)
 		return err;
@@ -254,7 +139,7 @@ static int do_job(struct symbol_reader *r, struct symbol_parser *p, struct symbo
 		r->late_cnt++;
 		return -EINPROGRESS;
 	}
-	return err ? fail(p, f, err) : (*ret)->result;
+	return err ? symbol_parser_fail(p, f, err) : (*ret)->result;
 }
 
 static int open_file(struct symbol_reader *r, struct symbol_file *f,
@@ -269,7 +154,7 @@ static int open_file(struct symbol_reader *r, struct symbol_file *f,
 	if (p->is_late && p->late == f && p->asked.job == PARSER_OPEN)
 		request.file = p->asked.file;
 	else if (!p->is_late)
-		request.file = make_room(p, f->size);
+		request.file = symbol_parser_make_room(p, f->size);
 	if (!p->process)
 		return -EAGAIN;
 	err = do_job(r, p, f, &request, ret);
@@ -322,7 +207,7 @@ int symbol_reader__open(struct symbol_reader *r, struct symbol_file *f, struct p
 	int err;
 
 	if (f->parser)
-		forget(f->parser, f->number);
+		symbol_parser_forget(f->parser, f->number);
 	err = run(r, f, NULL, &answer);
 	if (!err)
 		*ret = answer->opened;
@@ -387,6 +272,21 @@ static void place_rows(const struct symbol_reader *r, const struct parser_rows *
 	ret->rows = ret->page_rows + ret->page_cnt;
 }
 
+/*
+ * Goes on where the parser was late with a part, so that rows of a large file come on a busy machine, too: from the
+ * beginning they may never.
+ */
+static void resume_rows(const struct symbol_reader *r, const struct symbol_parser *p,
+			const struct symbol_file *f, struct parser_request *request, __u64 *all,
+			struct unwind_rows *ret)
+{
+	if (!p->is_late || p->late != f || r->part_of != f || p->asked.job != PARSER_ROWS_MORE)
+		return;
+	memcpy(request, &p->asked, parser_request_size(&p->asked));
+	*all = r->part_all;
+	*ret = r->part;
+}
+
 /* One job after the other until all words are there. */
 static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
 		     __u32 job, struct unwind_rows *ret)
@@ -396,8 +296,15 @@ static int read_rows(struct symbol_reader *r, struct symbol_parser *p, struct sy
 	__u64 all = 0;
 	int err;
 
+	resume_rows(r, p, f, &request, &all, ret);
+	r->part_of = NULL;
 	do {
 		err = do_job(r, p, f, &request, &answer);
+		if (err == -EINPROGRESS && request.job == PARSER_ROWS_MORE) {
+			r->part_of = f;
+			r->part = *ret;
+			r->part_all = all;
+		}
 		if (err)
 			return err;
 		if (request.job == job) {
@@ -456,7 +363,7 @@ int symbol_reader__made_rows(struct symbol_reader *r, int fd, uid_t owner, struc
 void symbol_reader__close(struct symbol_reader *r, struct symbol_file *f)
 {
 	if (f->parser)
-		forget(f->parser, f->number);
+		symbol_parser_forget(f->parser, f->number);
 	for (int i = 0; i < SYMBOL_PARSERS; i++) {
 		if (r->list[i].late == f)
 			r->list[i].late = NULL;

@@ -88,6 +88,7 @@ static const struct member members[] = {
 	ROW(interp.code_object_generation, INTERP, 14, LAST, "_code_object_generation", 0, 8),
 	OPTIONAL(interp.gil, INTERP, 12, LAST, "ceval.gil", 8),
 	OPTIONAL(interp.gc_collecting, INTERP, 9, LAST, "gc.collecting", 4),
+	OPTIONAL(interp.gc_frame, INTERP, 15, LAST, "gc.frame", 8),
 	IN_THREAD(prev, 8, LAST, "prev", 8),
 	IN_THREAD(next, 8, LAST, "next", 8),
 	IN_THREAD(interp, 8, LAST, "interp", 8),

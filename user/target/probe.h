@@ -16,6 +16,7 @@
 #include "target/context.h"
 #include "target/file_id.h"
 #include "target/process.h"
+#include "target/probe_tasks.h"
 #include "target/probe_threads.h"
 #include "target/process_info.h"
 #include "target/published.h"
@@ -37,6 +38,7 @@ enum probe_op {
 	PROBE_ANCHOR_READ, /* dir, mem. Answer: a struct probe_anchor_state */
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
 	PROBE_PUBLISHED, /* by pid. Answer: a struct published */
+	PROBE_TASKS, /* mem. Answer: a descriptor of a list (probe_tasks.h) */
 	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
 	PROBE_PREPARE,
 	/* Never asked: an answer in front of the one that is awaited. It waits for a processor. */
@@ -84,6 +86,7 @@ struct probe_request {
 	} published;
 	struct probe_anchor anchor;
 	struct probe_threads_ask threads;
+	struct probe_tasks_ask tasks;
 };
 
 struct probe_answer {

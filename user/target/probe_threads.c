@@ -10,41 +10,35 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "read.h"
-#include "gil.h"
-#include "object/frame_locals.h"
+#include "target/frozen.h"
+#include "target/page_cache.h"
 #include "target/probe_list.h"
 #include "target/proc.h"
 #include "target/proc_thread.h"
 #include "target/remote.h"
+#include "target/thread_stacks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/vec.h"
-#include "walk/stack_walk.h"
-#include "walk/thread_list.h"
 
-/* Looks at one thread, and at the list of thread states, until one finds it at rest. */
+/* Looks at one thread until one finds it at rest. */
 #define TRIES 3
 /* Threads of a process that are considered; the kernel's own bound is higher. */
 #define TIDS_MAX 65536U
 
+/* For how long a process stands still at most, if it is to. */
+#define PAUSE_NS (10 * NS_PER_SEC)
+
 struct list {
 	int dir, mem;
 	const struct probe_threads_ask *ask;
-	struct memory memory;
 	bool nested; /* the process is in a pid namespace of its own */
 	pid_t *tids;
 	__u32 tid_cnt, tid_cap;
-	struct thread_list_entry states[KRAIT_MAX_THREADS];
-	__u32 state_cnt;
-	struct stack_walk_result walked;
-	struct probe_threads_head head;
-	struct probe_thread threads[PROBE_THREADS_MAX];
-	struct frame frames[PROBE_THREADS_FRAMES_MAX];
-	struct object_layout layout;
-	__u32 frame; /* whose variables are being taken */
-	struct probe_local locals[PROBE_THREADS_LOCALS_MAX];
-	char texts[PROBE_THREADS_TEXT_MAX];
+	const struct frozen *frozen; /* NULL: nothing is stopped */
+	struct memory memory;
+	struct page_cache *cache; /* only while it stands still, in the child */
+	struct thread_stacks *stacks;
 };
 
 static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
@@ -89,111 +83,8 @@ static int find_tids(struct list *l)
 	return err;
 }
 
-/* Newest states first, and of one thread several, in different interpreters. */
-static const struct thread_list_entry *state_of(const struct list *l, pid_t ns_tid)
-{
-	for (__u32 i = 0; i < l->state_cnt; i++)
-		if (l->states[i].native_id == (__u64)ns_tid)
-			return &l->states[i];
-	return NULL;
-}
-
-static void read_states(struct list *l, const struct stack_walk *walk)
-{
-	l->head.list_reason = REASON_NO_RUNTIME;
-	for (int i = 0; walk->runtime_addr && i < TRIES; i++) {
-		l->head.list_reason =
-			thread_list_read(walk, l->states, KRAIT_MAX_THREADS, &l->state_cnt);
-		if (l->head.list_reason == REASON_PYTHON)
-			break;
-	}
-}
-
-/* The stack of a thread that may run meanwhile, into l->walked. */
-static void walk_one(struct list *l, const struct stack_walk *walk, struct probe_thread *t,
-		     const struct thread_list_entry *state)
-{
-	struct thread_slot slot = { .tstate_addr = state->tstate_addr,
-				    .interp_addr = state->interp_addr };
-
-	stack_walk_thread(walk, state->thread_ptr, &slot, &l->walked);
-	t->reason = (__u8)l->walked.reason;
-	t->tstate_addr = l->walked.tstate_addr;
-	t->interp_addr = l->walked.interp_addr;
-	t->thread_ptr = state->thread_ptr;
-	t->interp_id = state->interp_id;
-	for (__u32 i = 0; i < l->state_cnt; i++)
-		if (l->states[i].tstate_addr == t->tstate_addr)
-			t->interp_id = l->states[i].interp_id;
-}
-
-static void keep_frames(struct list *l, struct probe_thread *t)
-{
-	if (reason_outcome(t->reason) == OUTCOME_LOST)
-		return;
-	t->first_frame = l->head.frame_cnt;
-	t->frame_cnt = l->walked.frame_cnt;
-	memcpy(l->frames + l->head.frame_cnt, l->walked.frames,
-	       t->frame_cnt * sizeof(struct frame));
-	l->head.frame_cnt += t->frame_cnt;
-}
-
-static __u32 add_text(struct list *l, const char *text)
-{
-	size_t len = strlen(text) + 1;
-	__u32 at = l->head.text_len;
-
-	memcpy(l->texts + at, text, len);
-	l->head.text_len += (__u32)len;
-	return at;
-}
-
-static bool add_local(void *ctx, const char *name, const char *value, bool changed)
-{
-	struct list *l = ctx;
-	struct probe_local *new = &l->locals[l->head.local_cnt];
-
-	if (l->head.local_cnt == PROBE_THREADS_LOCALS_MAX ||
-	    strlen(name) + strlen(value) + 2 > PROBE_THREADS_TEXT_MAX - l->head.text_len) {
-		l->head.locals_cut = 1;
-		return false;
-	}
-	new->frame = l->frame;
-	new->name = add_text(l, name);
-	new->value = add_text(l, value);
-	new->changed = changed;
-	l->head.local_cnt++;
-	return true;
-}
-
-/* Of the frames in l->walked, which are going to stand at the end of l->frames. */
-static void take_locals(struct list *l)
-{
-	for (__u32 i = 0; i < l->walked.frame_cnt && !l->head.locals_cut; i++) {
-		l->frame = l->head.frame_cnt + i;
-		if (frame_locals(&l->layout, &l->memory, &l->walked.frames[i], add_local, l) &&
-		    l->head.locals_cut)
-			return;
-	}
-}
-
-/* What it does with the GIL of its interpreter, as long as it stands still. */
-static void look_at_gil(struct list *l, const struct stack_walk *walk, struct probe_thread *t)
-{
-	struct gil gil = { .memory = walk->memory };
-
-	t->flags &= (__u8) ~(PROBE_THREAD_HAS_GIL | PROBE_THREAD_WAITS_GIL);
-	if (find_gil(walk->offsets, walk->runtime_addr, t->interp_addr, &gil))
-		return;
-	if (gil_is_held_by(&gil, t->tstate_addr))
-		t->flags |= PROBE_THREAD_HAS_GIL;
-	if (t->flags & PROBE_THREAD_SYSCALL && t->syscall >= 0 && t->args[0] - gil.addr < gil.size)
-		t->flags |= PROBE_THREAD_WAITS_GIL;
-}
-
 /* One look. True: nothing moved. */
-static bool look(struct list *l, const struct stack_walk *walk, struct probe_thread *t,
-		 const struct thread_list_entry *state)
+static bool look(struct list *l, struct probe_thread *t, const struct thread_list_entry *state)
 {
 	__u64 runs;
 
@@ -204,47 +95,49 @@ static bool look(struct list *l, const struct stack_walk *walk, struct probe_thr
 		return false;
 	}
 	proc_thread_file(l->dir, t);
-	if (state) {
-		walk_one(l, walk, t, state);
-		look_at_gil(l, walk, t);
-		if (l->ask->locals && reason_outcome(t->reason) != OUTCOME_LOST)
-			take_locals(l);
-	}
+	/* One that was stopped in a call says which; else it had a CPU, or waited for one. */
+	if (t->flags & PROBE_THREAD_PAUSED && t->syscall < 0)
+		t->flags |= PROBE_THREAD_RUNS;
+	if (state)
+		thread_stacks__walk(l->stacks, t, state);
 	runs = t->runs;
 	proc_thread_times(l->dir, t);
 	return runs && runs == t->runs;
 }
 
 /* Fills the next element. 0, or -ESRCH: it has ended. */
-static int add_thread(struct list *l, const struct stack_walk *walk, pid_t tid)
+static int add_thread(struct list *l, pid_t tid)
 {
-	struct probe_thread *t = &l->threads[l->head.thread_cnt];
-	const __u32 local_cnt = l->head.local_cnt, text_len = l->head.text_len;
+	struct thread_stacks *s = l->stacks;
+	struct probe_thread *t = &s->threads[s->head.thread_cnt];
+	const struct thread_stacks_mark mark = thread_stacks__mark(s);
 	const struct thread_list_entry *state;
 	bool held = false;
 
 	*t = (struct probe_thread){ .tid = tid, .ns_tid = tid, .syscall = -1 };
 	if (l->nested)
 		proc_thread_ns_tid(l->dir, t);
-	state = state_of(l, t->ns_tid);
-	if (state)
-		t->flags |= PROBE_THREAD_PYTHON;
+	if (l->frozen && frozen__has_stopped(l->frozen, tid))
+		t->flags |= PROBE_THREAD_PAUSED;
+	state = thread_stacks__state_of(s, t);
 	while (!held && t->tries++ < TRIES) {
-		l->head.local_cnt = local_cnt;
-		l->head.text_len = text_len;
-		held = look(l, walk, t, state);
+		thread_stacks__back(s, mark);
+		held = look(l, t, state);
 	}
-	if (!held) {
-		l->head.local_cnt = local_cnt;
-		l->head.text_len = text_len;
-	}
-	if (proc_thread_stat(l->dir, t))
+	if (!held)
+		thread_stacks__back(s, mark);
+	if (proc_thread_stat(l->dir, t)) {
+		thread_stacks__back(s, mark);
 		return -ESRCH;
+	}
+	/* What it did before we stopped it. */
+	if (t->flags & PROBE_THREAD_PAUSED && t->state == 't')
+		t->state = t->flags & PROBE_THREAD_RUNS ? 'R' : 'S';
 	if (held)
 		t->flags |= PROBE_THREAD_HELD;
 	if (held && state)
-		keep_frames(l, t);
-	l->head.thread_cnt++;
+		thread_stacks__keep(s, t);
+	s->head.thread_cnt++;
 	return 0;
 }
 
@@ -261,63 +154,95 @@ static bool is_nested(const struct list *l)
 
 static int fill(struct list *l)
 {
-	const struct stack_walk walk = {
-		.memory = &l->memory,
-		.offsets = &l->ask->offsets,
-		.runtime_addr = l->ask->runtime_addr,
-		.fingerprints = true,
-	};
 	int err = find_tids(l);
 
 	if (err)
 		return err;
 	l->nested = is_nested(l);
-	l->head.time_ns = clock_monotonic_ns();
-	read_states(l, &walk);
+	l->stacks->head.time_ns = clock_monotonic_ns();
+	thread_stacks__begin(l->stacks);
 	for (__u32 i = 0; i < l->tid_cnt; i++) {
-		if (l->head.thread_cnt == PROBE_THREADS_MAX ||
-		    PROBE_THREADS_FRAMES_MAX - l->head.frame_cnt < KRAIT_MAX_FRAMES) {
-			l->head.next_tid = l->tids[i];
+		if (thread_stacks__is_full(l->stacks)) {
+			l->stacks->head.next_tid = l->tids[i];
 			break;
 		}
-		if (add_thread(l, &walk, l->tids[i]))
+		if (add_thread(l, l->tids[i]))
 			continue; /* it has ended */
 	}
 	return 0;
 }
 
-static int write_list(const struct list *l)
+static int write_part(void *ctx, const void *data, size_t len)
 {
-	cleanup_close int fd = memfd_create("krait-threads", MFD_CLOEXEC);
-	int err = fd < 0 ? -errno : probe_list_write(fd, &l->head, sizeof(l->head));
-
-	if (!err)
-		err = probe_list_write(fd, l->threads, l->head.thread_cnt * sizeof(l->threads[0]));
-	if (!err)
-		err = probe_list_write(fd, l->frames, l->head.frame_cnt * sizeof(l->frames[0]));
-	if (!err)
-		err = probe_list_write(fd, l->locals, l->head.local_cnt * sizeof(l->locals[0]));
-	if (!err)
-		err = probe_list_write(fd, l->texts, l->head.text_len);
-	return err ? err : take_fd(&fd);
+	return probe_list_write(*(const int *)ctx, data, len);
 }
 
-int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask)
+static int write_list(const struct list *l, int fd)
 {
-	struct list *l = calloc(1, sizeof(*l));
-	int result;
+	return thread_stacks__write(l->stacks, write_part, &fd);
+}
 
-	if (!l)
+/* In a child, while the process stands still. */
+struct pause {
+	struct list *list;
+	int fd;
+};
+
+static int fill_frozen(const void *ctx, const struct frozen *f, void *shared)
+{
+	const struct pause *p = ctx;
+	int err;
+
+	p->list->frozen = f;
+	/* Nothing moves: what was read once stays true. */
+	p->list->cache = page_cache__new(&p->list->memory);
+	if (p->list->cache)
+		p->list->stacks->memory = *page_cache__memory(p->list->cache);
+	err = fill(p->list);
+	return err ? err : write_list(p->list, p->fd);
+}
+
+static int fill_paused(struct list *l, int fd, void (*on_wait)(void *ctx), void *wait_ctx)
+{
+	const struct pause pause = { .list = l, .fd = fd };
+	char none = 0;
+	const struct frozen_call call = { .dir = l->dir,
+					  .fn = fill_frozen,
+					  .ctx = &pause,
+					  .shared = &none,
+					  .size = sizeof(none),
+					  .limit_ns = PAUSE_NS,
+					  .on_wait = on_wait,
+					  .wait_ctx = wait_ctx };
+	__u64 pause_ns;
+	int err = frozen_run(&call, &pause_ns);
+
+	/* How long that was is known afterwards. */
+	if (!err && pwrite(fd, &pause_ns, sizeof(pause_ns),
+			   offsetof(struct probe_threads_head, pause_ns)) != sizeof(pause_ns))
+		err = -EIO;
+	return err;
+}
+
+int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask,
+		       void (*on_wait)(void *ctx), void *wait_ctx)
+{
+	cleanup_close int fd = memfd_create("krait-threads", MFD_CLOEXEC);
+	struct list l = { .dir = dir, .mem = mem, .ask = ask };
+	int result = fd < 0 ? -errno : 0;
+
+	l.memory = (struct memory){ .read = read_memory, .ctx = &l };
+	l.stacks = thread_stacks__new(ask, &l.memory);
+	if (!l.stacks)
 		return -ENOMEM;
-	l->dir = dir;
-	l->mem = mem;
-	l->ask = ask;
-	l->memory = (struct memory){ .read = read_memory, .ctx = l };
-	object_layout_of(&l->layout, &ask->offsets);
-	result = fill(l);
-	if (!result)
-		result = write_list(l);
-	free(l->tids);
-	free(l);
-	return result;
+	if (!result && ask->pause) {
+		result = fill_paused(&l, fd, on_wait, wait_ctx);
+	} else if (!result) {
+		result = fill(&l);
+		if (!result)
+			result = write_list(&l, fd);
+	}
+	free(l.tids);
+	thread_stacks__free(l.stacks);
+	return result ? result : take_fd(&fd);
 }

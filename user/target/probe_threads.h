@@ -9,6 +9,9 @@
  * /proc/PID/task/TID/schedstat, kernel/sched/stats.h, sched_info_arrive()). The stack of a thread that runs
  * cannot be had this way.
  *
+ * Only where that is asked for (pause) all threads are stopped for the time of one list: then one that had a
+ * CPU has a stack like any other.
+ *
  * A process chooses how many threads and frames it has: a list ends where its bounds are met, and says with
  * which thread to go on.
  *
@@ -28,6 +31,9 @@
 #define PROBE_THREADS_FRAMES_MAX 65536U
 #define PROBE_THREADS_LOCALS_MAX 65536U
 #define PROBE_THREADS_TEXT_MAX (8U << 20)
+/* Interpreters of a process of which more is said than their number; bytes of threads' names. */
+#define PROBE_THREADS_INTERPS_MAX 64U
+#define PROBE_THREADS_NAMES_MAX (1U << 20)
 
 /* Whose threads, and which of them. */
 struct probe_threads_ask {
@@ -36,6 +42,7 @@ struct probe_threads_ask {
 	pid_t first_tid; /* threads with a lower id are left out; 0 all */
 	pid_t only_tid; /* 0 all */
 	bool locals; /* variables of the frames, too */
+	bool pause; /* all threads stand still meanwhile (frozen.h) */
 };
 
 enum probe_thread_flag {
@@ -48,6 +55,25 @@ enum probe_thread_flag {
 	/* While it stood still: it has the GIL; it waits for it. */
 	PROBE_THREAD_HAS_GIL = 1 << 4,
 	PROBE_THREAD_WAITS_GIL = 1 << 5,
+	PROBE_THREAD_PAUSED = 1 << 6, /* it was stopped; with RUNS: at a place where it had a CPU */
+	PROBE_THREAD_NAME_CHANGED = 1 << 7, /* while it was read */
+};
+
+enum probe_gil {
+	PROBE_GIL_UNKNOWN,
+	PROBE_GIL_NONE, /* free-threaded */
+	PROBE_GIL_FREE,
+	PROBE_GIL_HELD,
+};
+
+/* An interpreter, and its GIL at one moment. */
+struct probe_interp {
+	__s64 id; /* 0 is the main one */
+	__u64 interp_addr;
+	__u64 gil_addr; /* of one that several share, the same; 0 unknown */
+	__u64 holder; /* a thread id in the process's own pid namespace; 0 unknown, or none */
+	__u32 gil; /* enum probe_gil */
+	__u32 pad_;
 };
 
 struct probe_thread {
@@ -66,6 +92,8 @@ struct probe_thread {
 	__u64 tstate_addr, interp_addr, thread_ptr;
 	__s64 interp_id;
 	__u32 first_frame, frame_cnt; /* in frames, leaf first */
+	__u32 name; /* Thread.name, in texts; 0 unknown: there is an empty text */
+	__u32 pad_;
 };
 
 /* A variable of a frame. */
@@ -75,18 +103,21 @@ struct probe_local {
 	__u32 changed; /* while it was read, by another thread */
 };
 
-/* In front of the list: threads, frames, variables, texts. */
+/* In front of the list: threads, frames, interpreters, variables, texts. */
 struct probe_threads_head {
 	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
 	__u32 locals_cut;
 	pid_t next_tid;
 	__u32 list_reason;
 	__u64 time_ns;
+	__u64 pause_ns;
+	__u32 interp_cnt, pad_;
 };
 
 struct probe_threads {
 	const struct probe_thread *threads; /* by tid */
 	const struct frame *frames;
+	const struct probe_interp *interps; /* the newest first */
 	const struct probe_local *locals; /* by frame */
 	const char *texts;
 	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
@@ -94,12 +125,18 @@ struct probe_threads {
 	pid_t next_tid; /* to go on with; 0 that was all */
 	__u32 list_reason; /* enum reason: how reading the thread states went */
 	__u64 time_ns; /* CLOCK_MONOTONIC, when the list was begun */
+	__u32 interp_cnt;
+	__u64 pause_ns; /* for how long they stood still, at most; 0 they did not */
 	void *memory;
 };
 
-/* In a prober. dir: of /proc/PID; mem: its memory. A descriptor of the list, or -ESRCH, -EACCES, -errno. */
-int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask)
-	__attribute__((warn_unused_result, nonnull));
+/*
+ * In a prober. dir: of /proc/PID; mem: its memory. on_wait: called now and then while the process stands still;
+ * NULL nobody. A descriptor of the list, or -ESRCH, -EACCES, -EPERM it may not be stopped, -errno.
+ */
+int probe_threads_list(int dir, int mem, const struct probe_threads_ask *ask,
+		       void (*on_wait)(void *ctx), void *wait_ctx)
+	__attribute__((warn_unused_result, nonnull(3)));
 
 /* In krait: the list of that descriptor, which stays the caller's. 0, -EPROTO, -errno. */
 int probe_threads_read(int fd, struct probe_threads *ret)

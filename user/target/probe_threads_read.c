@@ -20,7 +20,8 @@ static bool is_sane(const struct probe_threads *l)
 
 		if (t->tid <= last || !memchr(t->comm, 0, sizeof(t->comm)) ||
 		    !reason_is_known(t->reason) || t->first_frame > l->frame_cnt ||
-		    t->frame_cnt > l->frame_cnt - t->first_frame)
+		    t->frame_cnt > l->frame_cnt - t->first_frame ||
+		    (t->name && t->name >= l->text_len))
 			return false;
 		last = t->tid;
 	}
@@ -44,17 +45,19 @@ int probe_threads_read(int fd, struct probe_threads *ret)
 	if (err)
 		return err;
 	if (head.thread_cnt > PROBE_THREADS_MAX || head.frame_cnt > PROBE_THREADS_FRAMES_MAX ||
-	    head.local_cnt > PROBE_THREADS_LOCALS_MAX || head.text_len > PROBE_THREADS_TEXT_MAX)
+	    head.local_cnt > PROBE_THREADS_LOCALS_MAX || head.text_len > PROBE_THREADS_TEXT_MAX ||
+	    head.interp_cnt > PROBE_THREADS_INTERPS_MAX)
 		return -EPROTO;
 	size = sizeof(head) + head.thread_cnt * sizeof(*ret->threads) +
-	       head.frame_cnt * sizeof(*ret->frames) + head.local_cnt * sizeof(*ret->locals) +
-	       head.text_len;
+	       head.frame_cnt * sizeof(*ret->frames) + head.interp_cnt * sizeof(*ret->interps) +
+	       head.local_cnt * sizeof(*ret->locals) + head.text_len;
 	ret->memory = memory = malloc(size);
 	if (!memory)
 		return -ENOMEM;
 	ret->threads = (const void *)(memory + sizeof(head));
 	ret->frames = (const void *)(ret->threads + head.thread_cnt);
-	ret->locals = (const void *)(ret->frames + head.frame_cnt);
+	ret->interps = (const void *)(ret->frames + head.frame_cnt);
+	ret->locals = (const void *)(ret->interps + head.interp_cnt);
 	ret->texts = (const char *)(ret->locals + head.local_cnt);
 	ret->local_cnt = head.local_cnt;
 	ret->text_len = head.text_len;
@@ -64,6 +67,8 @@ int probe_threads_read(int fd, struct probe_threads *ret)
 	ret->next_tid = head.next_tid;
 	ret->list_reason = head.list_reason;
 	ret->time_ns = head.time_ns;
+	ret->interp_cnt = head.interp_cnt;
+	ret->pause_ns = head.pause_ns;
 	err = probe_list_read(fd, memory, size);
 	if (!err && !is_sane(ret))
 		err = -EPROTO;

@@ -12,6 +12,9 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
+/* Ten thousands of tasks take some tenths of a second, on a busy machine several. */
+#define LIST_WAIT_NS (10 * NS_PER_SEC)
+
 enum { DIR_FD, MEM_FD, FILE_FD };
 
 struct probed {
@@ -144,11 +147,20 @@ void probed__free(struct probed *p)
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 /* Until the flag is false, or there is no use in waiting. */
-static void wait_for(struct prober *prober, const void *ctx, const bool *flag)
+static void wait_for(struct prober *prober, const void *ctx, const bool *flag, __u64 wait_ns)
 {
-	__u64 end_ns = clock_monotonic_ns() + PROBER_WAIT_NS;
+	__u64 end_ns = clock_monotonic_ns() + wait_ns;
 
 	while (*flag && !prober__is_slow(prober, ctx) && clock_monotonic_ns() < end_ns)
+		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
+}
+
+/* The same for an answer that takes its time: a slow one is waited for, too. */
+static void wait_long_for(struct prober *prober, const bool *flag)
+{
+	__u64 end_ns = clock_monotonic_ns() + LIST_WAIT_NS;
+
+	while (*flag && clock_monotonic_ns() < end_ns)
 		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
 }
 
@@ -156,7 +168,7 @@ static void wait_for(struct prober *prober, const void *ctx, const bool *flag)
 static int await_open(struct probed *p)
 {
 	if (p->opening && !prober__is_nested(p->prober))
-		wait_for(p->prober, p, &p->opening);
+		wait_for(p->prober, p, &p->opening, PROBER_WAIT_NS);
 	if (p->hung)
 		return p->hung;
 	if (p->opening || p->busy)
@@ -184,6 +196,7 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 static int call_with(struct probed *p, struct probe_request *r, unsigned fd, unsigned fd_cnt,
 		     void *buf, size_t size)
 {
+	const bool is_long = r->op == PROBE_TASKS;
 	int err = await_open(p);
 
 	if (err)
@@ -204,7 +217,12 @@ static int call_with(struct probed *p, struct probe_request *r, unsigned fd, uns
 	p->len = 0;
 	cleanup_close_(&p->came);
 	p->came = -1;
-	wait_for(p->prober, p, &p->busy);
+	if (is_long)
+		wait_long_for(p->prober, &p->busy);
+	else
+		/* A list of threads is work, and who asks for one has nothing else to do. */
+		wait_for(p->prober, p, &p->busy,
+			 r->op == PROBE_THREADS ? PROBER_LIST_WAIT_NS : PROBER_WAIT_NS);
 	p->buf = NULL;
 	return p->busy ? -EAGAIN : p->result;
 }
@@ -256,6 +274,28 @@ int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
 	*ret = (struct probe_threads){ 0 };
 	if (!err)
 		err = p->came < 0 ? -EPROTO : probe_threads_read(p->came, ret);
+	cleanup_close_(&p->came);
+	p->came = -1;
+	return err;
+}
+
+int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struct published *ret)
+{
+	struct probe_request r = { .op = PROBE_PUBLISHED, .published = { version, runtime_addr } };
+	int err = call_with(p, &r, DIR_FD, 0, ret, sizeof(*ret));
+
+	return err || p->len == sizeof(*ret) ? err : -EPROTO;
+}
+
+int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+{
+	struct probe_request r = { .op = PROBE_TASKS, .tasks = *ask };
+	char none;
+	int err = call_with(p, &r, MEM_FD, 1, &none, sizeof(none));
+
+	*ret = (struct probe_tasks){ .memory = NULL };
+	if (!err)
+		err = p->came < 0 ? -EPROTO : probe_tasks_read(p->came, ret);
 	cleanup_close_(&p->came);
 	p->came = -1;
 	return err;
@@ -313,7 +353,7 @@ const struct memory *probed__memory(const struct probed *p)
 const struct py_process *probed__ids(struct probed *p, bool wait)
 {
 	if (wait && p->opening && !prober__is_nested(p->prober))
-		wait_for(p->prober, p, &p->opening);
+		wait_for(p->prober, p, &p->opening, PROBER_WAIT_NS);
 	return p->opened ? &p->ids : NULL;
 }
 
@@ -394,7 +434,7 @@ int probed_anchor_access(struct prober *prober, pid_t pid, int dir, int mem,
 	err = prober__ask(prober, PROBER_NOW, &r, fds, 2, on_anchor, &c);
 	if (err)
 		return err;
-	wait_for(prober, &c, &c.busy);
+	wait_for(prober, &c, &c.busy, PROBER_WAIT_NS);
 	if (c.busy) {
 		prober__forget(prober, &c);
 		return -EAGAIN;

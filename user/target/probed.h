@@ -70,6 +70,12 @@ int probed__maps(struct probed *p, struct probe_maps *ret)
 /* Its threads, and the Python stacks of those that wait. 0, or a reason why not. */
 int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
 		    struct probe_threads *ret) __attribute__((warn_unused_result, nonnull));
+/* What it publishes beside its runtime. 0, though nothing may be found, or a reason why not. */
+int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struct published *ret)
+	__attribute__((warn_unused_result, nonnull));
+/* Its asyncio tasks. 0, or a reason why not. */
+int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+	__attribute__((warn_unused_result, nonnull));
 /*
  * Opens the file of a mapping, through the process: a regular file, for reading, in *ret which file that
  * is. A descriptor, now the caller's; -ENOEXEC where it is no regular file, or a reason why not.

@@ -45,6 +45,8 @@ enum prober_lane {
 #define PROBER_LOOK_PATIENCE_NS 10000000ULL
 /* Nor for any answer longer than that, be it for want of a processor. */
 #define PROBER_WAIT_NS 1000000000ULL
+/* The same of a list of threads. */
+#define PROBER_LIST_WAIT_NS 15000000000ULL
 /* One that has not come by then, without any progress, does not come. */
 #define PROBER_HUNG_NS 2000000000ULL
 /* The same with progress, or for want of a processor. */

@@ -60,8 +60,8 @@ unsigned hands_unstarted(const struct prober *p);
 /* Those, and the ones that have nothing to do. */
 unsigned hands_spare(const struct prober *p);
 /*
- * For others the one that has kept a prober waiting longest gives way. It is asked once more when nobody
- * else waits, unless what it was asked may not be done twice. Is there a spare one?
+ * Makes room for other requests: the one that has kept a prober waiting longest gives way. It is asked again when
+ * nobody else waits, unless it must not be done twice. Returns whether there is a spare prober.
  */
 bool hands_make_room(struct prober *p);
 

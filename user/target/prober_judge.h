@@ -2,9 +2,8 @@
 /*
  * prober_judge.h - is a prober slow, or does it hang? And whose processes make probers hang?
  *
- * A prober that is ready to run but is not let is never judged for that. One that sleeps goes on as
- * long as it wakes up now and then (a slow disk), up to a bound: whoever serves a file can let it
- * wake up for ever.
+ * A prober that is ready to run but gets no CPU is never blamed for that. One that sleeps may go on as long as it
+ * wakes up now and then (a slow disk), up to a limit, since a hostile file server can let it wake up for ever.
  */
 #ifndef KRAIT_TARGET_PROBER_JUDGE_H
 #define KRAIT_TARGET_PROBER_JUDGE_H

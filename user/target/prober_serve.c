@@ -185,7 +185,13 @@ static int answer_maps(struct server *s, int dir)
 
 static int answer_threads(struct server *s, const struct probe_request *r, int dir, int mem)
 {
-	s->fds[2] = probe_threads_list(dir, mem, &r->threads);
+	s->fds[2] = probe_threads_list(dir, mem, &r->threads, say_alive, s);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
+static int answer_tasks(struct server *s, const struct probe_request *r, int mem)
+{
+	s->fds[2] = probe_tasks_list(mem, &r->tasks);
 	return s->fds[2] < 0 ? s->fds[2] : 0;
 }
 
@@ -235,6 +241,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return fd_cnt == 1 ? answer_debug(s, r, fds[0]) : -EINVAL;
 	case PROBE_THREADS:
 		return fd_cnt == 2 ? answer_threads(s, r, fds[0], fds[1]) : -EINVAL;
+	case PROBE_TASKS:
+		return fd_cnt == 1 ? answer_tasks(s, r, fds[0]) : -EINVAL;
 	case PROBE_ANCHOR_READ:
 	case PROBE_ANCHOR_WRITE:
 		return fd_cnt == 2 ? answer_anchor(s, r, fds[0], fds[1]) : -EINVAL;

@@ -87,6 +87,34 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	return 0;
 }
 
+int proc_times_parse(const char *text, size_t len, struct proc_times *ret)
+{
+	const char *end = text + len, *p = memrchr(text, ')', len);
+	__u64 value;
+
+	*ret = (struct proc_times){ 0 };
+	if (!p || end - p < 4 || p[1] != ' ' || p[3] != ' ')
+		return -EINVAL;
+	p += 3;
+	for (int field = 4; field <= 22; field++) {
+		if (!next_number(&p, end, &value))
+			return -EINVAL;
+		if (field == 14 || field == 15)
+			ret->cpu_ticks += value;
+	}
+	ret->start_ticks = value;
+	return 0;
+}
+
+int proc_times_read(pid_t pid, struct proc_times *ret)
+{
+	cleanup_close int dir = proc_open(pid);
+	char buf[1024];
+	ssize_t n = dir < 0 ? dir : proc_read(dir, "stat", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : n == 0 ? -ESRCH : proc_times_parse(buf, (size_t)n, ret);
+}
+
 int proc_stat_at(int dir, struct proc_stat *ret)
 {
 	char buf[1024];

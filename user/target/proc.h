@@ -27,6 +27,12 @@ struct proc_stat {
 	bool kernel_thread;
 };
 
+/* What it has used so far. */
+struct proc_times {
+	__u64 cpu_ticks; /* fields 14 and 15, of all its threads */
+	__u64 start_ticks; /* since boot */
+};
+
 /* Whose it is, in ids of our own user namespace. */
 struct proc_ids {
 	uid_t uid, euid;
@@ -42,6 +48,10 @@ int proc_open(pid_t pid) __attribute__((warn_unused_result));
 ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
 	__attribute__((warn_unused_result, nonnull));
 
+/* The text of a stat file; 0 or -EINVAL. */
+int proc_times_parse(const char *text, size_t len, struct proc_times *ret)
+	__attribute__((warn_unused_result, nonnull));
+
 /* 0, -ESRCH, or -errno. */
 int proc_stat_at(int dir, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
 int proc_ids_at(int dir, struct proc_ids *ret) __attribute__((warn_unused_result, nonnull));
@@ -49,6 +59,7 @@ int proc_ids_at(int dir, struct proc_ids *ret) __attribute__((warn_unused_result
 int proc_comm_at(int dir, char ret[static 16]) __attribute__((warn_unused_result, nonnull));
 /* By number: of whichever process has it at that moment. */
 int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
+int proc_times_read(pid_t pid, struct proc_times *ret) __attribute__((warn_unused_result, nonnull));
 
 /*
  * Whose it is: its effective user, but the real one of what runs with root's rights for another user. Root
@@ -57,8 +68,8 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_
 uid_t proc_owner(pid_t pid);
 
 /*
- * Would the kernel let its own user trace it? False for what set an id at exec, and whoever asked for
- * that. Root's own processes always look as if it would.
+ * Would the kernel let the process's own user trace it? False after a set-id exec, and for processes that asked for
+ * it (PR_SET_DUMPABLE). Processes of root always look traceable.
  */
 bool proc_is_dumpable(int dir, uid_t euid);
 

@@ -22,8 +22,8 @@ void proc_thread_times(int dir, struct probe_thread *t) __attribute__((nonnull))
 bool proc_thread_syscall(int dir, struct probe_thread *t)
 	__attribute__((warn_unused_result, nonnull));
 /*
- * file_mode: what kind of file the descriptor args[0] is of, if it is one. By the link's text: looking at the
- * file itself could wait for whoever serves it.
+ * file_mode: what kind of file the descriptor args[0] refers to, if it is one. Judged by the link's text: opening the
+ * file itself could block on its server.
  */
 void proc_thread_file(int dir, struct probe_thread *t) __attribute__((nonnull));
 

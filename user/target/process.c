@@ -221,7 +221,7 @@ static int search(struct identify *s)
 		r = identify_scan(s);
 	if (r == -EACCES || s->result == -EACCES)
 		return refuse(p, -EACCES,
-			      "its memory may not be read: run as root or with CAP_SYS_PTRACE");
+			      "its memory cannot be read: run as root or with CAP_SYS_PTRACE");
 	if (r == -ESRCH || !still_there(s->dir))
 		return refuse(p, -ESRCH, "it has gone away meanwhile");
 	/* What was found counts, even if the list of mappings could not be read to its end. */

@@ -58,7 +58,7 @@
 #define OLD_INTERP(id_, gc)                                                                        \
 	{                                                                                          \
 		.id = id_, .next = 0, .threads_head = 8, .code_object_generation = ABSENT,         \
-		.gil = ABSENT, .gc_collecting = gc                                                 \
+		.gil = ABSENT, .gc_collecting = gc, .gc_frame = ABSENT                             \
 	}
 #define OLD_FRAME(lasti)                                                                           \
 	{                                                                                          \
@@ -147,7 +147,8 @@ static const struct py_offsets py_3_11 = {
 		    .threads_head = 16,
 		    .code_object_generation = ABSENT,
 		    .gil = ABSENT,
-		    .gc_collecting = 848 },
+		    .gc_collecting = 848,
+		    .gc_frame = ABSENT },
 	.thread = { .prev = 0,
 		    .next = 8,
 		    .interp = 16,
@@ -196,7 +197,8 @@ static const struct py_offsets py_3_12 = {
 		    .threads_head = 72,
 		    .code_object_generation = ABSENT,
 		    .gil = 384,
-		    .gc_collecting = 312 },
+		    .gc_collecting = 312,
+		    .gc_frame = ABSENT },
 	.thread = { .prev = 0,
 		    .next = 8,
 		    .interp = 16,

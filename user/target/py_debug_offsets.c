@@ -193,6 +193,7 @@ static const struct py_debug_offsets minors[] = {
 		},
 		.gc = 88,
 		.gc_collecting = 760,
+		.gc_frame = 768,
 		.member = {
 			[PYM_RUNTIME_FINALIZING] = 32,
 			[PYM_RUNTIME_INTERPRETERS_HEAD] = 40,

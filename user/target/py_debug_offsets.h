@@ -96,7 +96,8 @@ struct py_debug_offsets {
 	size_t table_size;
 	__u16 size[PYS_CNT]; /* position of the struct's size */
 	__u16 member[PYM_CNT]; /* position of the member's offset */
-	__u16 gc, gc_collecting; /* of struct gc in PyInterpreterState, of its member in that */
+	__u16 gc, gc_collecting,
+		gc_frame; /* of struct gc in PyInterpreterState, of members in that */
 };
 
 /* Where PyThreadState has what krait writes, in every release of a minor version. */

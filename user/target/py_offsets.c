@@ -197,14 +197,14 @@ static int check_overlaps(struct parser *p)
 	return 0;
 }
 
-/* An int in a struct of the interpreter's. Nothing depends on it but what a stack is called. */
-static __s32 gc_collecting(const struct parser *p)
+/* In a struct of the interpreter's. Nothing depends on it but what a stack is called. */
+static __s32 gc_member(const struct parser *p, __u16 position, __u64 width)
 {
 	__u64 gc = word_at(p->table, p->positions->gc);
-	__u64 at = word_at(p->table, p->positions->gc_collecting);
+	__u64 at = position ? word_at(p->table, position) : 0;
 	__u64 size = word_at(p->table, p->positions->size[PYS_INTERP]);
 
-	if (gc >= size || at >= size - gc || (gc + at) % 4)
+	if (!position || gc >= size || at >= size - gc || (gc + at) % width)
 		return PYOFF_ABSENT;
 	return (__s32)(gc + at);
 }
@@ -225,7 +225,8 @@ static int derive(struct parser *p)
 	o->runtime.tstate_current = PYOFF_ABSENT;
 	o->runtime.gil = PYOFF_ABSENT;
 	o->runtime.gc_collecting = PYOFF_ABSENT;
-	o->interp.gc_collecting = gc_collecting(p);
+	o->interp.gc_collecting = gc_member(p, p->positions->gc_collecting, 4);
+	o->interp.gc_frame = gc_member(p, p->positions->gc_frame, 8);
 	o->thread.cframe = PYOFF_ABSENT;
 	o->cframe.current_frame = PYOFF_ABSENT;
 	o->cframe.previous = PYOFF_ABSENT;

@@ -98,7 +98,7 @@ int unpublished_find(struct unpublished *u)
 	if (u->elf->proved_by)
 		return take_proved(u);
 	if (!u->elf->py_version) {
-		snprintf(u->why, sizeof(u->why), "its version could not be found out");
+		snprintf(u->why, sizeof(u->why), "its exact version is unknown");
 		return -ENOTSUP;
 	}
 	if (!is_known_minor(u->elf->py_version)) {

@@ -7,6 +7,7 @@
 
 #include "rows.h"
 #include "unwind/cfi.h"
+#include "unwind/code_state.h"
 #include "unwind/row_table.h"
 
 #ifdef __x86_64__
@@ -19,74 +20,66 @@
 #define TARGETS_MAX 512
 /* Looks at what was noted, for all functions together: code that is made to take long has no rows. */
 #define LOOKS_MAX (1U << 26)
-/* Deeper than any frame that somebody has written by hand. */
-#define DEPTH_MAX (1 << 20)
-
-/* Where a register's value in the caller is. */
-enum place { IN_REGISTER, SAVED, LOST };
-
-struct kept {
-	__u8 place; /* enum place */
-	__s32 at; /* SAVED: from the CFA, below 0 */
-};
-
-struct state {
-	__s32 depth; /* CFA - rsp */
-	__s32 fp_depth; /* CFA - rbp, where has_fp */
-	bool has_fp;
-	bool by_fp; /* nobody knows where rsp is: the CFA is found by rbp */
-	struct kept rbp, rbx;
-};
-
 struct target {
 	__u64 at;
-	struct state state;
+	struct code_state state;
 	bool met;
+	bool guessed; /* who goes there was reached by a guess only */
+};
+
+/*
+ * Behind a jump, with branches that lead further on: mostly the end of a loop, which something further on goes back
+ * to. Taken to have the state of the jump, until a branch from elsewhere has proved it.
+ */
+#define GUESSES_MAX 64
+/* It is proved within so many bytes, or not at all. */
+#define GUESS_REACH 1024
+struct guess {
+	__u64 at;
+	bool proved;
 };
 
 struct function {
 	const __u8 *code;
 	__u64 size, pos;
-	struct state state;
+	struct code_state state;
 	bool reached; /* by what comes before */
 	bool returns;
 	struct target targets[TARGETS_MAX];
 	unsigned target_cnt;
 	struct {
 		__u64 at;
-		struct state state;
+		struct code_state state;
 	} rows[ROWS_MAX];
 	unsigned row_cnt;
+	struct guess guesses[GUESSES_MAX];
+	unsigned guess_cnt;
+	bool guessing; /* nothing but a guess has led to pos */
 	__u64 begin;
 	__u32 looks;
 };
 
-static bool same(const struct state *a, const struct state *b)
-{
-	return a->depth == b->depth && a->has_fp == b->has_fp && a->by_fp == b->by_fp &&
-	       (!a->has_fp || a->fp_depth == b->fp_depth) && a->rbp.place == b->rbp.place &&
-	       a->rbp.at == b->rbp.at && a->rbx.place == b->rbx.place && a->rbx.at == b->rbx.at;
-}
-
-static const struct state at_entry = { .depth = 8 };
-
-/* As at the call: a jump from here is one to another function. */
-static bool is_left(const struct state *s)
-{
-	return s->depth == 8 && !s->by_fp && s->rbp.place != LOST && s->rbx.place != LOST;
-}
-
 /* ---- branches --------------------------------------------------------------------------------- */
 
 /* What holds at a place that was passed already. */
-static const struct state *passed(struct function *f, __u64 at)
+static const struct code_state *passed(struct function *f, __u64 at)
 {
-	const struct state *s = NULL;
+	const struct code_state *s = NULL;
 
 	f->looks += f->row_cnt;
 	for (unsigned i = 0; i < f->row_cnt && f->rows[i].at <= at; i++)
 		s = &f->rows[i].state;
 	return s;
+}
+
+/* What was a guess is proved by who knows. */
+static bool branch_back(struct function *f, __u64 to)
+{
+	f->looks += f->guess_cnt;
+	for (unsigned i = 0; i < f->guess_cnt && !f->guessing; i++)
+		if (f->guesses[i].at == to)
+			f->guesses[i].proved = true;
+	return code_state_same(passed(f, to), &f->state);
 }
 
 static bool branch(struct function *f, __s64 to)
@@ -95,19 +88,21 @@ static bool branch(struct function *f, __s64 to)
 
 	/* Out of this code: a tail call. Into other parts of it: this was a part of a function, and its stack another. */
 	if (to < 0 || to >= (__s64)f->size)
-		return is_left(&f->state);
+		return code_state_is_left(&f->state);
 	if (to < (__s64)f->begin)
 		return false;
 	if (to < (__s64)f->pos)
-		return same(passed(f, (__u64)to), &f->state);
+		return branch_back(f, (__u64)to);
 	for (unsigned i = 0; i < f->target_cnt; i++)
-		if (f->targets[i].at == (__u64)to)
-			return same(&f->targets[i].state, &f->state);
+		if (f->targets[i].at == (__u64)to) {
+			f->targets[i].guessed = f->targets[i].guessed && f->guessing;
+			return code_state_same(&f->targets[i].state, &f->state);
+		}
 	f->looks += f->target_cnt;
 	if (f->target_cnt == TARGETS_MAX)
 		return false;
 	t = &f->targets[f->target_cnt++];
-	*t = (struct target){ .at = (__u64)to, .state = f->state };
+	*t = (struct target){ .at = (__u64)to, .state = f->state, .guessed = f->guessing };
 	return true;
 }
 
@@ -121,8 +116,9 @@ static bool meet(struct function *f)
 		if (t->at != f->pos)
 			continue;
 		t->met = true;
+		f->guessing = t->guessed && (f->guessing || !f->reached);
 		if (f->reached)
-			return same(&t->state, &f->state);
+			return code_state_same(&t->state, &f->state);
 		f->state = t->state;
 		f->reached = true;
 	}
@@ -135,111 +131,45 @@ static bool is_whole(const struct function *f)
 	for (unsigned i = 0; i < f->target_cnt; i++)
 		if (!f->targets[i].met)
 			return false;
+	for (unsigned i = 0; i < f->guess_cnt; i++)
+		if (!f->guesses[i].proved)
+			return false;
 	return f->returns;
 }
 
 /* ---- instructions ----------------------------------------------------------------------------- */
 
-static struct kept *kept_of(struct state *s, __u8 reg)
-{
-	return reg == X86_RBP ? &s->rbp : reg == X86_RBX ? &s->rbx : NULL;
-}
-
-/* It has another value now. */
-static void overwrite(struct state *s, __u8 reg)
-{
-	struct kept *k = kept_of(s, reg);
-
-	if (k && k->place == IN_REGISTER)
-		*k = (struct kept){ .place = LOST };
-	if (reg == X86_RBP)
-		s->has_fp = false;
-}
-
-static void store(struct state *s, __u8 reg, __s64 from_cfa)
-{
-	struct kept *k = kept_of(s, reg);
-
-	if (k && k->place == IN_REGISTER && from_cfa < 0 && from_cfa >= -DEPTH_MAX)
-		*k = (struct kept){ .place = SAVED, .at = (__s32)from_cfa };
-}
-
-/* From where it was saved: it is the caller's again. Else it is some other value. */
-static void load(struct state *s, __u8 reg, __s64 from_cfa)
-{
-	struct kept *k = kept_of(s, reg);
-
-	if (k && k->place == SAVED && k->at == from_cfa) {
-		*k = (struct kept){ .place = IN_REGISTER };
-		if (reg == X86_RBP)
-			s->has_fp = false;
-		return;
-	}
-	overwrite(s, reg);
-}
-
-static bool set_depth(struct state *s, __s64 depth)
-{
-	if (depth < 8 || depth > DEPTH_MAX)
-		return false;
-	s->depth = (__s32)depth;
-	return true;
-}
-
-/* rsp = rbp + value. */
-static bool sp_from_fp(struct state *s, __s64 value)
-{
-	if (!s->has_fp)
-		return false;
-	s->by_fp = false;
-	return set_depth(s, s->fp_depth - value);
-}
-
-static bool pop(struct state *s, __u8 reg)
-{
-	if (s->by_fp || reg == X86_RSP)
-		return false;
-	load(s, reg, -(__s64)s->depth);
-	return set_depth(s, (__s64)s->depth - 8);
-}
-
 /* Of one instruction. False: it makes no sense here. */
 static bool step(struct function *f, const struct x86_insn *x)
 {
-	struct state *s = &f->state;
+	struct code_state *s = &f->state;
 
 	switch (x->kind) {
 	case X86_PUSH:
-		if (!s->by_fp)
-			store(s, x->reg, -(__s64)s->depth - 8);
-		return s->by_fp || set_depth(s, (__s64)s->depth + 8);
+		code_state_store(s, x->reg, -8);
+		return code_state_move_sp(s, -8);
 	case X86_POP:
-		return pop(s, x->reg);
+		return code_state_pop(s, x->reg);
 	case X86_ADD_SP:
-		return s->by_fp || set_depth(s, s->depth - x->value);
+		return code_state_move_sp(s, x->value);
 	case X86_SET_FP:
-		overwrite(s, X86_RBP);
+		code_state_overwrite(s, X86_RBP);
 		if (s->by_fp)
 			return false;
 		s->has_fp = true;
 		s->fp_depth = s->depth;
 		return true;
 	case X86_SET_SP:
-		return sp_from_fp(s, x->value);
+		return code_state_sp_from_fp(s, x->value);
 	case X86_LEAVE:
-		return sp_from_fp(s, 0) && pop(s, X86_RBP);
+		return code_state_sp_from_fp(s, 0) && code_state_pop(s, X86_RBP);
 	case X86_ALIGN_SP:
-		s->by_fp = true;
-		return s->has_fp;
+		return code_state_align_sp(s);
 	case X86_STORE:
-		if (!s->by_fp)
-			store(s, x->reg, x->value - s->depth);
+		code_state_store(s, x->reg, x->value);
 		return true;
 	case X86_LOAD:
-		if (s->by_fp)
-			overwrite(s, x->reg);
-		else
-			load(s, x->reg, x->value - s->depth);
+		code_state_load(s, x->reg, x->value);
 		return true;
 	case X86_JCC:
 		return branch(f, (__s64)f->pos + x->value);
@@ -254,13 +184,13 @@ static bool step(struct function *f, const struct x86_insn *x)
 	case X86_RET:
 		f->reached = false;
 		f->returns = true;
-		return is_left(s);
+		return code_state_is_left(s);
 	case X86_CALL:
 	case X86_NOP:
 		return true;
 	case X86_OTHER:
-		overwrite(s, x->written);
-		overwrite(s, x->written_too);
+		code_state_overwrite(s, x->written);
+		code_state_overwrite(s, x->written_too);
 		return true;
 	default:
 		return false;
@@ -269,7 +199,7 @@ static bool step(struct function *f, const struct x86_insn *x)
 
 static bool note(struct function *f)
 {
-	if (f->row_cnt && same(&f->rows[f->row_cnt - 1].state, &f->state))
+	if (f->row_cnt && code_state_same(&f->rows[f->row_cnt - 1].state, &f->state))
 		return true;
 	if (f->row_cnt == ROWS_MAX)
 		return false;
@@ -284,21 +214,71 @@ static bool comes_back(const struct function *f)
 	return x86_insn(f->code + f->pos, f->size - f->pos).kind != X86_NOP;
 }
 
+/* One byte or instruction that fills room. False: it is something else. */
+static bool skip_filling(struct function *f)
+{
+	struct x86_insn x = { .kind = X86_NOP, .len = 1 };
+
+	if (f->code[f->pos] && f->code[f->pos] != 0xcc)
+		x = x86_insn(f->code + f->pos, f->size - f->pos);
+	if (x.kind != X86_NOP)
+		return false;
+	f->pos += x.len;
+	return true;
+}
+
+/* The code at pos, which nothing has led to, goes on as that before: to be proved. */
+static bool guess(struct function *f)
+{
+	if (f->guess_cnt == GUESSES_MAX || (f->guess_cnt && !f->guesses[f->guess_cnt - 1].proved))
+		return false;
+	f->guesses[f->guess_cnt++] = (struct guess){ .at = f->pos };
+	f->guessing = f->reached = true;
+	return true;
+}
+
+/* The last one is not proved where it should be by now. */
+static bool has_guessed_wrong(const struct function *f)
+{
+	const struct guess *last;
+
+	if (!f->guess_cnt)
+		return false;
+	last = &f->guesses[f->guess_cnt - 1];
+	return !last->proved && f->pos - last->at > GUESS_REACH;
+}
+
+/* Nothing leads to pos. 1: the function is over; 0: to pos, which is another now; -1: it does not add up. */
+static int pass_gap(struct function *f)
+{
+	if (is_whole(f))
+		return 1;
+	if (skip_filling(f))
+		return 0;
+	return f->target_cnt && guess(f) ? 0 : -1;
+}
+
 /* From f->pos on, which is behind it then. False: it does not add up. */
 static bool read_function(struct function *f)
 {
 	f->begin = f->pos;
-	f->state = at_entry;
+	f->state = (struct code_state)CODE_STATE_AT_ENTRY;
 	f->reached = true;
-	f->target_cnt = f->row_cnt = 0;
+	f->target_cnt = f->row_cnt = f->guess_cnt = 0;
+	f->guessing = false;
 	f->returns = false;
 	while (f->pos < f->size) {
 		struct x86_insn x;
 
-		if (f->looks > LOOKS_MAX || !meet(f))
+		if (f->looks > LOOKS_MAX || has_guessed_wrong(f) || !meet(f))
 			return false;
-		if (!f->reached)
-			return is_whole(f);
+		if (!f->reached) {
+			int gap = pass_gap(f);
+
+			if (gap)
+				return gap > 0;
+			continue;
+		}
 		if (!note(f))
 			return false;
 		x = x86_insn(f->code + f->pos, f->size - f->pos);
@@ -307,6 +287,9 @@ static bool read_function(struct function *f)
 		f->pos += x.len;
 		if (!step(f, &x) || (x.kind == X86_CALL && !comes_back(f)))
 			return false;
+		/* What the CFA was found by has another value. */
+		if (f->state.by_fp && !f->state.has_fp)
+			return false;
 	}
 	/* It goes on where nobody can look. */
 	return !f->reached && is_whole(f);
@@ -314,7 +297,7 @@ static bool read_function(struct function *f)
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static struct unwind_rule rule_of(const struct state *s)
+static struct unwind_rule rule_of(const struct code_state *s)
 {
 	struct unwind_rule r = {
 		.cfa = UNWIND_CFA_REG,
@@ -352,18 +335,8 @@ static void put_rows(const struct function *f, __u64 offset, struct row_table *t
 /* Behind the end of a function, and what fills the room up to the next one. */
 static void skip_padding(struct function *f)
 {
-	while (f->pos < f->size) {
-		struct x86_insn x;
-
-		if (!f->code[f->pos] || f->code[f->pos] == 0xcc) {
-			f->pos++;
-			continue;
-		}
-		x = x86_insn(f->code + f->pos, f->size - f->pos);
-		if (x.kind != X86_NOP)
-			return;
-		f->pos += x.len;
-	}
+	while (f->pos < f->size && skip_filling(f))
+		;
 }
 
 /* In the middle of something: to where it ends, if that can be told. */
@@ -390,6 +363,13 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 		begin = f.pos;
 		if (begin < size && !((offset + begin) % ALIGNMENT) && read_function(&f)) {
 			put_rows(&f, offset, t);
+			continue;
+		}
+		/* What was guessed may have been another function. */
+		if (f.guess_cnt) {
+			f.looks += f.pos - f.guesses[0].at;
+			f.pos = f.guesses[0].at;
+			f.guess_cnt = 0;
 			continue;
 		}
 		if (f.pos < size)

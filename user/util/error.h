@@ -19,6 +19,7 @@ enum exit_code {
 	EXIT_CODE_KERNEL = 5, /* the kernel lacks something */
 	EXIT_CODE_EMPTY = 6, /* no samples */
 	EXIT_CODE_OUTPUT = 7, /* a file could not be read or written */
+	EXIT_CODE_TIMEOUT = 8, /* what a process was asked for did not happen in time */
 };
 
 struct error {

@@ -164,6 +164,23 @@ bool event_is_off_cpu(const struct event_spec *event)
 	return event->type == PERF_TYPE_SOFTWARE && !strcmp(event->name, EVENT_OFF_CPU);
 }
 
+static bool is_wall(const struct event_spec *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && !strcmp(event->name, EVENT_WALL);
+}
+
+bool event_is_time(const struct event_spec *event)
+{
+	return event_is_clock(event) || event_is_off_cpu(event) || is_wall(event);
+}
+
+void event_wall(struct event_spec *ret)
+{
+	*ret = (struct event_spec){ .name = EVENT_WALL,
+				    .type = PERF_TYPE_SOFTWARE,
+				    .config = PERF_COUNT_SW_DUMMY };
+}
+
 /* Readers that know nothing of it see an event of the kernel's that is counted at the same places. */
 void event_off_cpu(struct event_spec *ret, __u64 threshold_ns)
 {

@@ -41,6 +41,13 @@ bool event_is_off_cpu(const struct event_spec *event);
 #define EVENT_OFF_CPU "offcpu-time"
 void event_off_cpu(struct event_spec *ret, __u64 threshold_ns);
 
+/* Its periods are nanoseconds of a thread's life: on a CPU, off it, or both. */
+bool event_is_time(const struct event_spec *event);
+
+/* "wall-clock": time on and off the CPU as one measure. No perf event, but a sum of two. */
+#define EVENT_WALL "wall-clock"
+void event_wall(struct event_spec *ret);
+
 /* The shortest period of a clock that the kernel keeps to (perf_swevent_init_hrtimer()). */
 #define EVENT_CLOCK_MIN_NS 10000
 

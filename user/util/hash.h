@@ -3,8 +3,8 @@
  * hash.h - one step of a hash, for tables of this process: multiplication by 2^64 / phi (Knuth, Fibonacci
  * hashing).
  *
- * Must hold: the high bits are the good ones; whoever needs few takes those. What one process hashes into
- * its own tables costs its owner only, so it need not withstand keys that are chosen.
+ * Must hold: callers that need few bits take the high ones, which are the best mixed. A process's keys go only into
+ * tables of its own owner, so the hash need not withstand chosen keys.
  */
 #ifndef KRAIT_UTIL_HASH_H
 #define KRAIT_UTIL_HASH_H

@@ -2,7 +2,7 @@
 /*
  * printable.h - text from elsewhere, made safe for a terminal or a line of output.
  *
- * Names of code objects, files and processes are chosen by whoever is profiled. Replaced by
+ * The profiled program chooses the names of its code objects, files and processes. Replaced by
  * visible escapes are: control characters (\n, \t, \r, \x1b, \x7f, \u0085), characters that change
  * the direction of what follows (\u202e ...) or end a line (\u2028), and each byte that is not
  * UTF-8 (\xff). All else, a backslash too, stays as it is: this is for reading, not for parsing.

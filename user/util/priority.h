@@ -26,7 +26,7 @@ int priority_raise(struct priority *ret);
 /* Back to that. Nothing where nothing was raised. Safe between fork and exec. */
 void priority_restore(const struct priority *p);
 /*
- * A process of one thread that runs as SCHED_RR keeps that until it has worked for so many microseconds
+ * A single-threaded process that runs as SCHED_RR keeps that priority until it has worked for usec microseconds
  * without a pause, and has ordinary priority from then on; 0: from now on. Uses SIGXCPU.
  */
 void priority_bound(unsigned usec);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * nogil.h - what a thread of a free-threaded interpreter waits for: until the world goes on that another thread has
+ * stopped, or for the lock of an object.
+ *
+ * PyThreadState (Include/cpython/pystate.h, 3.13 to 3.15) has behind _status: [int holds_gil, from 3.14 on; int
+ * gil_requested, from 3.15 on;] int _whence; int state, _Py_THREAD_SUSPENDED while the world is stopped
+ * (Include/internal/pycore_pystate.h). Behind native_thread_id: delete_later, critical_section: the innermost
+ * PyCriticalSection {_cs_prev, _cs_mutex}, with two tag bits. Its mutex is NULL while the thread waits for it
+ * (_PyCriticalSection_BeginSlow() and _PyCriticalSection_Resume(), Python/critical_section.c).
+ *
+ * Must hold: what cannot be read is neither.
+ */
+#ifndef KRAIT_NOGIL_H
+#define KRAIT_NOGIL_H
+
+#define NOGIL_STATE(off)                                                                           \
+	((off)->thread.status + ((off)->version >= 0x030f0000 ? 16 :                               \
+				 (off)->version >= 0x030e0000 ? 12 :                               \
+								8))
+#define NOGIL_SUSPENDED 2
+#define NOGIL_SECTION(off) ((off)->thread.native_thread_id + 16)
+#define NOGIL_SECTION_TAGS 3ULL
+#define NOGIL_SECTION_MUTEX 8
+
+/* r: whose memory is read. enum wait_flag. */
+static __always_inline __u32 nogil_wait(const struct gil *r, const struct py_offsets *off,
+					__u64 tstate_addr)
+{
+	__u64 section_addr = 0, mutex_addr = 0;
+	__u32 state = 0;
+
+	if (!tstate_addr || !(off->flags & PYOFF_FREE_THREADED))
+		return 0;
+	if (!read_from(r, &state, sizeof(state), tstate_addr + NOGIL_STATE(off)) &&
+	    state == NOGIL_SUSPENDED)
+		return WAIT_WORLD;
+	if (read_from_u64(r, &section_addr, tstate_addr + NOGIL_SECTION(off)))
+		return 0;
+	section_addr &= ~NOGIL_SECTION_TAGS;
+	if (!section_addr || read_from_u64(r, &mutex_addr, section_addr + NOGIL_SECTION_MUTEX) ||
+	    mutex_addr)
+		return 0;
+	return WAIT_SECTION;
+}
+
+#endif /* KRAIT_NOGIL_H */

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * tasks.h - from the asyncio task that a thread runs to the tasks that await it, with the frames at which
+ * their coroutines are suspended.
+ *
+ * CPython 3.14 and 3.15. The running task is in _PyThreadStateImpl.asyncio_running_task, a task's awaiters are
+ * in TaskObj.task_awaited_by: another task, or where task_awaited_by_is_set a PySet of them
+ * (Modules/_asynciomodule.c). Rule: of a set with several, the chain goes on with the first that its table has,
+ * and says how many there are. A coroutine is a PyGenObject whose frame is a part of it (gi_iframe); while it is
+ * suspended in an await or "yield from", what it awaits is on its stack: the topmost word in 3.14, the one
+ * before that in 3.15 (SEND keeps a NULL above, Python/bytecodes.c). That is another coroutine, or an object
+ * whose first member is one (async_generator_asend and _athrow, anext_awaitable, coroutine_wrapper:
+ * Objects/genobject.c), or a future, where the chain of coroutines ends.
+ *
+ * Nothing of that says of what type it is in few reads. So an object counts as a coroutine if its frame is owned
+ * by a generator and is at an instruction in the bytecode of its code object; what the thread itself interrupted
+ * in the middle of (awaited_by and awaited_by_is_set are two stores) ends the chain with TASK_TORN.
+ *
+ * A chain is parts, struct frame each: one with code_addr 0 begins a task (frame_addr: the task; instr_off: how
+ * many await it, where the chain had to choose; fingerprint: enum task_note), and its frames follow, that of the
+ * coroutine first, of what awaits last. Tasks come as they await: the running one first.
+ *
+ * Must hold: at most KRAIT_MAX_TASK_PARTS parts and KRAIT_MAX_TASK_STEPS steps; a task is only read, and every
+ * way out leaves a note.
+ */
+#ifndef KRAIT_TASKS_H
+#define KRAIT_TASKS_H
+
+#define TASK_WINDOW_MASK (KRAIT_TASK_WINDOW - 1)
+/* A set's entry whose key was taken out has this hash, and no key that is there has (Objects/setobject.c). */
+#define SET_DUMMY_HASH (~0ULL)
+/* Entries of a set that are read at once, and so often until somebody is found. */
+#define SET_ENTRIES 4
+#define SET_READS 32
+/* PyTypeObject.tp_flags, from where an object's type stands: behind its size, with 19 members between. */
+#define TASK_TYPE_FLAGS (8 + 152)
+#define TASK_TYPE_LONG (1ULL << 24)
+#define TASK_TYPE_UNICODE (1ULL << 28)
+/* The largest bytecode of a function that a frame of a coroutine is believed to be in. */
+#define TASK_CODE_BYTES (1 << 24)
+
+/* State of one walk; in per-CPU memory. */
+struct task_walk {
+	__u64 task_addr; /* to enter next, 0 none */
+	__u64 object_addr; /* awaited, to be looked at next: 0 none */
+	__u64 set_addr; /* entries of the set to look at next, 0 none */
+	__u64 name_addr; /* of the task just begun, still to be read; 0 none */
+	__u32 name_at, name_parts; /* of a text that was read: parts that are done, and all */
+	__u32 names; /* wanted */
+	__u32 pad_;
+	__u64 wrapper_type_addr; /* of what holds the object, which is looked at in its place */
+	__u64 end_type_addr; /* of what ended the frames of a task before: it holds no coroutine */
+	__u64 cycle_addr; /* a task met before */
+	__u32 cycle_at; /* task_cnt at which cycle_addr is renewed */
+	__u32 set_left; /* entries */
+	__u32 set_reads;
+	__u32 task_cnt, cnt; /* tasks, parts */
+	__u32 task_at; /* the part with which the last task began */
+	__u32 wrapped; /* the object is what another one holds */
+	__u32 first; /* the object is the coroutine of a task */
+	__u32 note; /* enum task_note of the last task, once the walk is over */
+	__u32 waiters; /* of the last task */
+	__u8 window[WINDOW_SIZE(TASK_WINDOW_MASK + 1)];
+	__u64 entries[2 * SET_ENTRIES]; /* of a set: key, hash */
+};
+
+static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr, __u32 names)
+{
+	t->name_addr = 0;
+	t->name_at = 0;
+	t->name_parts = 0;
+	t->names = names;
+	t->task_addr = task_addr;
+	t->object_addr = 0;
+	t->set_addr = 0;
+	t->wrapper_type_addr = 0;
+	t->end_type_addr = 0;
+	t->cycle_addr = 0;
+	t->cycle_at = 1;
+	t->set_left = 0;
+	t->set_reads = 0;
+	t->task_cnt = 0;
+	t->cnt = 0;
+	t->task_at = 0;
+	t->wrapped = 0;
+	t->first = 0;
+	t->note = 0;
+	t->waiters = 0;
+}
+
+#define TASK_U64(t, layout, field) window_u64((t)->window, (layout)->field, TASK_WINDOW_MASK)
+#define TASK_U8(t, layout, field) window_u8((t)->window, (layout)->field, TASK_WINDOW_MASK)
+
+static __always_inline int task_walk_end(struct task_walk *t, __u32 note)
+{
+	t->note |= note;
+	return 1;
+}
+
+/* The task's awaiters: where the walk goes on when its frames are done. */
+static __always_inline void task_find_waiters(struct task_walk *t, struct walker *w,
+					      const struct task_layout *l)
+{
+	__u64 addr = TASK_U64(t, l, awaited_by), words[3]; /* used, mask, table */
+
+	t->task_addr = 0;
+	t->set_addr = 0;
+	t->set_reads = 0;
+	t->waiters = 0;
+	if (!TASK_U8(t, l, awaited_by_is_set)) {
+		t->task_addr = addr;
+		return;
+	}
+	if (!addr || addr & TAG_BITS || read_from(w, words, sizeof(words), addr + l->set_used)) {
+		t->note |= TASK_TORN;
+		return;
+	}
+	if (!words[0])
+		return;
+	t->waiters = words[0] < TASK_WAITERS_MAX ? (__u32)words[0] : TASK_WAITERS_MAX;
+	t->set_left = words[1] < SET_READS * SET_ENTRIES ? (__u32)words[1] + 1 :
+							   SET_READS * SET_ENTRIES;
+	t->set_addr = words[2];
+}
+
+/* Begins a task: a part for it, then its coroutine. */
+static __always_inline int task_enter(struct task_walk *t, struct walker *w,
+				      const struct task_layout *l, struct frame *out)
+{
+	__u64 addr = t->task_addr;
+
+	if (addr == t->cycle_addr)
+		return task_walk_end(t, TASK_CYCLE);
+	if (t->task_cnt >= t->cycle_at) {
+		t->cycle_addr = addr;
+		t->cycle_at *= 2;
+	}
+	out->code_addr = 0;
+	out->frame_addr = addr;
+	out->instr_off = 0;
+	out->fingerprint = 0;
+	t->task_at = t->cnt++;
+	t->task_cnt++;
+	t->task_addr = 0;
+	t->waiters = 0;
+	t->note = 0;
+	if (addr & TAG_BITS || read_from(w, t->window, KRAIT_TASK_WINDOW, addr + l->window_at) ||
+	    TASK_U8(t, l, is_task) > 1 || TASK_U8(t, l, awaited_by_is_set) > 1)
+		return task_walk_end(t, TASK_TORN);
+	t->wrapped = 0;
+	t->first = 1;
+	/* A future that stands between tasks has no frames. */
+	t->object_addr = TASK_U8(t, l, is_task) ? TASK_U64(t, l, coro) : 0;
+	if (t->names)
+		t->name_addr = TASK_U64(t, l, name);
+	task_find_waiters(t, w, l);
+	return 0;
+}
+
+/*
+ * The name: a str, or an int where get_name() would make "Task-7" of it (Modules/_asynciomodule.c). Which one
+ * its type's flags say (Py_TPFLAGS_LONG_SUBCLASS, Py_TPFLAGS_UNICODE_SUBCLASS, Include/object.h). What is neither, or
+ * not ASCII, or not there, has no part.
+ */
+static __always_inline int task_read_name(struct task_walk *t, struct walker *w,
+					  const struct py_offsets *off, struct frame *out)
+{
+	/* The type; a str's length, hash and state, or an int's tag and digits. */
+	__u64 addr = t->name_addr, head[4] = { 0, 0, 0, 0 }, flags = 0;
+	__u32 state;
+
+	t->name_addr = 0;
+	t->name_at = 0;
+	t->name_parts = 0;
+	if (addr & TAG_BITS || read_from(w, head, sizeof(head), addr + off->object.ob_type) ||
+	    read_from_u64(w, &flags, head[0] + off->object.ob_type + TASK_TYPE_FLAGS))
+		return 0;
+	if (flags & TASK_TYPE_LONG && head[1] >> 3 == 1) {
+		out->code_addr = TASK_NAME_NUMBER;
+		out->frame_addr = (__u32)head[2];
+		out->instr_off = 0;
+		out->fingerprint = 0;
+		t->cnt++;
+		return 0;
+	}
+	/* kind, compact, ascii */
+	state = (__u32)head[3] >> PYOFF_STRING_STATE_SHIFT(off);
+	if (!(flags & TASK_TYPE_UNICODE) || (state & 31) != (1 | 1 << 3 | 1 << 4) || !head[1] ||
+	    read_from(w, t->entries, TASK_NAME_PART * TASK_NAME_PARTS,
+		      addr + off->unicode.ascii_size))
+		return 0;
+	t->name_parts = head[1] < TASK_NAME_PART * TASK_NAME_PARTS ?
+				((__u32)head[1] + TASK_NAME_PART) / TASK_NAME_PART :
+				TASK_NAME_PARTS;
+	return 0;
+}
+
+static __always_inline int task_put_name(struct task_walk *t, struct frame *out)
+{
+	__u32 at = masked(t->name_at, 3);
+
+	out->code_addr = TASK_NAME_TEXT;
+	out->frame_addr = t->entries[2 * at];
+	out->instr_off = (__s32)t->entries[2 * at + 1];
+	out->fingerprint = (__u32)(t->entries[2 * at + 1] >> 32);
+	t->name_at++;
+	t->cnt++;
+	return 0;
+}
+
+/* The first that the set has. */
+static __always_inline int task_search_set(struct task_walk *t, struct walker *w)
+{
+	__u32 left = t->set_left;
+
+	if (!left || t->set_reads++ >= SET_READS)
+		return task_walk_end(t, TASK_TORN);
+	if (t->set_addr & TAG_BITS || read_from(w, t->entries, sizeof(t->entries), t->set_addr))
+		return task_walk_end(t, TASK_TORN);
+	for (int i = 0; i < SET_ENTRIES; i++) {
+		if (!t->task_addr && (__u32)i < left && t->entries[2 * i] &&
+		    t->entries[2 * i + 1] != SET_DUMMY_HASH)
+			t->task_addr = t->entries[2 * i];
+	}
+	t->set_left = left > SET_ENTRIES ? left - SET_ENTRIES : 0;
+	t->set_addr = t->task_addr ? 0 : t->set_addr + sizeof(t->entries);
+	return 0;
+}
+
+/* What is no coroutine may hold one; if not, the task's frames end here. */
+static __always_inline int task_unwrap(struct task_walk *t, struct walker *w,
+				       const struct py_offsets *off, const struct task_layout *l)
+{
+	__u64 addr = t->object_addr, head[2] = { 0, 0 };
+	__u32 first = t->first, wrapped = t->wrapped;
+
+	t->object_addr = 0;
+	t->wrapped = 0;
+	t->first = 0;
+	if (first)
+		t->note |= TASK_NO_COROUTINE;
+	if (wrapped)
+		t->end_type_addr = t->wrapper_type_addr;
+	if (first || wrapped)
+		return 0;
+	/* The type and what follows it: the first member. */
+	if (read_from(w, head, sizeof(head), addr + off->object.ob_type) ||
+	    head[0] == t->end_type_addr || head[1] & TAG_BITS)
+		return 0;
+	t->object_addr = head[1];
+	t->wrapper_type_addr = head[0];
+	t->wrapped = 1;
+	return 0;
+}
+
+/* Is what was just read a coroutine? Its code object, or 0. */
+static __always_inline __u64 task_code(const struct walker *w, const struct py_offsets *off,
+				       __s32 *ret_instr_off)
+{
+	__u64 code_addr = window_u64(w->frame_window, off->frame.executable, FRAME_WINDOW_MASK) &
+			  ~TAG_BITS;
+	__u32 owner = window_u8(w->frame_window, off->frame.owner, FRAME_WINDOW_MASK);
+
+	if (owner != OWNER_GENERATOR || !code_addr)
+		return 0;
+	*ret_instr_off = walk_instr(w, off, code_addr);
+	return *ret_instr_off >= 0 && *ret_instr_off < TASK_CODE_BYTES ? code_addr : 0;
+}
+
+/* What the coroutine awaits, on its stack. */
+static __always_inline void task_awaited(struct task_walk *t, struct walker *w,
+					 const struct task_layout *l)
+{
+	__u64 stack_addr = window_u64(w->frame_window, l->frame_stackpointer, FRAME_WINDOW_MASK);
+	__u64 addr = 0;
+
+	if (read_from_u64(w, &addr, stack_addr - l->yield_depth))
+		t->note |= TASK_FRAMES;
+	t->object_addr = addr & ~TAG_BITS;
+}
+
+/* One coroutine: a part for its frame. */
+static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
+					  const struct py_offsets *off, const struct task_layout *l,
+					  struct frame *out)
+{
+	__u64 addr = t->object_addr, code_addr;
+	__s32 instr_off = 0;
+	__s8 state;
+
+	if (addr & TAG_BITS || read_from(w, w->frame_head, FRAME_HEAD + KRAIT_FRAME_WINDOW,
+					 addr + l->gen_iframe - FRAME_HEAD))
+		return task_unwrap(t, w, off, l);
+	code_addr = task_code(w, off, &instr_off);
+	state = (__s8)window_u8(w->frame_head, l->gen_state, FRAME_HEAD - 1);
+	if (!code_addr || state < l->state_first || state > l->state_last)
+		return task_unwrap(t, w, off, l);
+	t->object_addr = 0;
+	t->wrapped = 0;
+	t->first = 0;
+	if (state >= l->state_ended)
+		return 0; /* it has returned: nothing of it is left to see */
+	out->code_addr = code_addr;
+	out->frame_addr = addr + l->gen_iframe;
+	out->instr_off = instr_off;
+	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
+	t->cnt++;
+	if (state == l->state_executing)
+		t->note |= TASK_LIVE;
+	if (state == l->state_yield_from || state == l->state_locked)
+		task_awaited(t, w, l);
+	return 0;
+}
+
+/* There were no more turns: what is left to do is not done. */
+static __always_inline void task_walk_stop(struct task_walk *t)
+{
+	if (!(t->note & (TASK_TORN | TASK_CYCLE)) &&
+	    (t->object_addr || t->set_addr || t->task_addr))
+		t->note |= TASK_LIMIT;
+}
+
+/* What the task's part is to say, once all of the task has been seen. */
+static __always_inline void task_settle(const struct task_walk *t, struct frame *part)
+{
+	part->instr_off = (__s32)t->waiters;
+	part->fingerprint = t->note;
+}
+
+/*
+ * One turn: out is where the next part goes, part that of the last task. 0 to go on, 1 when the walk is over
+ * and the last task is to be settled.
+ */
+static __always_inline int task_step(struct task_walk *t, struct walker *w,
+				     const struct py_offsets *off, const struct task_layout *l,
+				     struct frame *out, struct frame *part)
+{
+	if (t->cnt >= KRAIT_MAX_TASK_PARTS)
+		return task_walk_end(t, TASK_LIMIT);
+	if (t->name_addr)
+		return task_read_name(t, w, off, out);
+	if (t->name_at < t->name_parts)
+		return task_put_name(t, out);
+	if (t->object_addr)
+		return task_coroutine(t, w, off, l, out);
+	if (t->set_addr)
+		return task_search_set(t, w);
+	if (t->note & TASK_TORN || !t->task_addr)
+		return task_walk_end(t, 0);
+	if (t->task_cnt)
+		task_settle(t, part);
+	return task_enter(t, w, l, out);
+}
+
+#endif /* KRAIT_TASKS_H */

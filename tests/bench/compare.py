@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Comparisons that are not of the kind that measure.py makes: each has a module compare_NAME.py, whose run() gives
+the head of a table, its rows, and notes. Each table has a place of its own in docs/MEASUREMENTS.md."""
+import importlib
+import os
+import sys
+
+import harness as h
+import results
+
+NAMES = {
+    "native": "native stacks, by interpreter and library",
+    "dump": "looking once",
+    "waits": "time off the CPU, and the GIL",
+    "tasks": "chains of asyncio tasks",
+}
+
+
+def marks(name):
+    how = "--quick" if name == "quick" else "--what " + name
+    return "<!-- bench %s: scripts/bench %s --page writes what follows -->" % (name, how), "<!-- /bench %s -->" % name
+
+
+def conditions(found):
+    return "*%s, %d CPUs, kernel %s; %s to %s; load %s at the start, %s at the end; commit %s; `%s`.*" % (
+        found["processor"], found["cpus"], found["kernel"], found["start"], found["end"], found["load_start"],
+        found["load_end"], found["commit"], found["command"])
+
+
+def run(name, found, pythons, only):
+    """The part of the page, with what now() and load() say when it is over. only: parts of the names of targets."""
+    module = importlib.import_module("compare_" + name)
+    options = {"only": only} if only else {}
+    head, rows, notes = module.run(pythons, lambda text: print("krait: bench: " + text, file=sys.stderr, flush=True),
+                                   **options)
+    if not rows:
+        raise SystemExit("krait: bench: nothing could be measured: %s" % "; ".join(notes))
+    found.update(end=found["now"](), load_end=found["load"]())
+    text = conditions(found) + "\n\n" + results.table(head, rows)
+    return text + ("\n\n" + "\n".join("- " + n.replace("\n", " ") for n in notes) if notes else "")
+
+
+def put_into_page(name, text):
+    path = os.path.join(h.ROOT, "docs", "MEASUREMENTS.md")
+    with open(path, encoding="utf-8") as f:
+        page = f.read()
+    with open(path + ".new", "w", encoding="utf-8") as f:
+        f.write(results.put_into(page, text, *marks(name)))
+    os.rename(path + ".new", path)

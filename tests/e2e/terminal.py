@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A real terminal for a program: tmux, whose screen can be read as text. Imported by the tests beside it."""
+import os
+import subprocess
+import tempfile
+import time
+
+PATIENCE_SECS = 30
+
+
+class Terminal:
+    """A program in a terminal of its own; a shell says how it ended."""
+
+    def __init__(self, *command, columns=80, rows=24, env=None):
+        self.folder = tempfile.mkdtemp(prefix="krait-tmux-")
+        self.socket = os.path.join(self.folder, "socket")
+        script = os.path.join(self.folder, "run")
+        with open(script, "w", encoding="utf-8") as f:
+            words = " ".join("'%s'" % word.replace("'", "'\\''") for word in command)
+            # What is for krait ends this shell no more than it does a user's.
+            f.write("trap : INT\nstty -a >%s/before\n%s\ncode=$?\nstty -a >%s/after\necho END $code\n"
+                    "sleep 1000\n" % (self.folder, words, self.folder))
+        environment = {"LANG": "C.UTF-8", "TERM": "xterm-256color", **(env or {})}
+        words = ["env", *("%s=%s" % item for item in environment.items()), "sh", script]
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), *words)
+
+    def tmux(self, *args):
+        return subprocess.run(["tmux", "-u", "-S", self.socket, *args], capture_output=True, check=False,
+                              timeout=PATIENCE_SECS, encoding="utf-8", errors="surrogateescape").stdout
+
+    def screen(self, colors=False):
+        return self.tmux("capture-pane", "-p", *(["-e"] if colors else []))
+
+    def keys(self, *names):
+        """As tmux calls them: "Enter", "Down", "C-c", or text."""
+        self.tmux("send-keys", *names)
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def wait(self, condition, seconds=PATIENCE_SECS):
+        """The first screen of which the condition (a text, or a function) holds; else the last one."""
+        deadline = time.monotonic() + seconds
+        while True:
+            screen = self.screen()
+            if (condition in screen) if isinstance(condition, str) else condition(screen):
+                return screen
+            if time.monotonic() > deadline:
+                return screen
+            time.sleep(0.1)
+
+    def exit_code(self):
+        """Of the program, or None as long as it runs."""
+        lines = [line for line in self.wait("END ").splitlines() if line.startswith("END ")]
+        return int(lines[-1][4:]) if lines else None
+
+    def is_restored(self):
+        """Whether the terminal's modes are what they were."""
+        texts = []
+        for name in "before", "after":
+            with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+                texts.append(f.read())
+        return texts[0] == texts[1] != ""
+
+    def pids(self):
+        """Of the shell."""
+        return [int(pid) for pid in self.tmux("list-panes", "-F", "#{pane_pid}").split()]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.tmux("kill-server")
+        for name in os.listdir(self.folder):
+            os.unlink(os.path.join(self.folder, name))
+        os.rmdir(self.folder)

@@ -1,0 +1,131 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait dump --tasks draws what `python -m asyncio pstree` draws of the same program, which waits: every edge between a task,
+its frames and the tasks that it awaits, with lines. Circles are drawn and said, 10,000 tasks too, and the tasks of threads
+that have ended. Older versions, and programs without asyncio, are told so."""
+# run-tests: beside others
+import json
+import re
+import subprocess
+import time
+
+import harness as h
+
+MANY = 10000
+LEAF = "leaf tasktree.py:14"
+
+
+def krait(*args):
+    return subprocess.run([h.KRAIT, "dump", *args], capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
+
+
+def paths(text):
+    """Every line of a tree with all above it, as names with lines: a set of tuples. A task that was drawn above has no
+    subtree: what it has elsewhere is put in."""
+    found, above, below = set(), [], {}
+    for line in text.splitlines():
+        match = re.match(r"^((?:│   |    )*)(?:├──|└──) (.*)$", line)
+        if not match:
+            continue
+        depth = len(match[1]) // 4
+        name = match[2].strip()
+        again = name.endswith("[see above]")
+        name = re.sub(r" \[see above\]$", "", name)
+        name = re.sub(r" (\S*/)?([^/\s]+:\d+)$", r" \2", name)
+        above[depth:] = [name]
+        found.add(tuple(above))
+        for i, frame in enumerate(above[:-1]):
+            if frame.startswith("(T)"):
+                below.setdefault(frame, set()).add(tuple(above[i + 1:]))
+        if again:
+            found.update(tuple(above) + rest for rest in below.get(name, ()))
+    return found
+
+
+class Held:
+    """The target in a mount namespace in which its own Python finds /proc."""
+
+    def __init__(self, python, *args):
+        command = python.command(python.target("tasktree.py"), *args)
+        mount = "mount -t proc proc %s/proc && " % python.root if python.root != "/" else ""
+        self.process = subprocess.Popen(["unshare", "-m", "sh", "-c", mount + 'exec "$@"', "sh", *command],
+                                        stdout=subprocess.PIPE, encoding="utf-8")
+        self.pid = str(self.process.pid)
+        self.python = python
+
+    def __enter__(self):
+        assert self.process.stdout.readline() == "READY\n"
+        # The main task has to await again.
+        time.sleep(0.2)
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def pstree(self):
+        return subprocess.run(["nsenter", "-t", self.pid, "-m", "-r", self.python.path, "-m", "asyncio", "pstree", self.pid],
+                              capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
+
+
+def check(tap, python):
+    name = python.name
+    with Held(python, "3") as target:
+        ours, theirs = krait("--tasks", target.pid), target.pstree()
+        tap.equal(ours.returncode, 0, name + ": exit code", ours.stderr)
+        want, got = paths(theirs.stdout), paths(ours.stdout)
+        # 3.14 leaves out threads other than the main one: what it has must be there, and nothing else of the main one.
+        tap.ok(len(want) > 20 and not want - got, name + ": all that pstree has", (sorted(want - got), theirs.stderr))
+        other = {path[0] for path in got if path[1:2] == (LEAF,) and path[0].startswith("(T) Task-")}
+        rest = {path for path in got - want if path[0] not in other}
+        tap.ok(not rest, name + ": nothing else", sorted(rest))
+        tap.ok("\n  thread %s" % target.pid in ours.stdout and "(other)\n" in ours.stdout and
+               "tasks of threads that have ended\n└── (T) orphan" in ours.stdout, name + ": by thread", ours.stdout)
+        again = krait("--tasks", "-n", "2", "-i", "300ms", target.pid)
+        waits = [float(t) for t in re.findall(r"\[waits here for (\S+) s or longer\]", again.stdout)]
+        tap.ok(waits and all(t < h.PATIENCE_SECS for t in waits), name + ": how long, as far as two looks can tell", again.stdout)
+        document = json.loads(krait("--tasks", "--json", target.pid).stdout)[0]
+        names = {t["name"]: t for t in document["tasks"]}
+        tap.ok(document["whole"] and {"shared", "orphan", "w0", "w1", "w2"} <= set(names), name + ": JSON", document)
+        tap.equal(sum(names["shared"]["id"] in t["awaits"] for t in document["tasks"]), 3, name + ": JSON: three await it")
+    with Held(python, "1", "circle") as target:
+        r = krait("--tasks", target.pid)
+        tap.ok(re.search(r"\(T\) circle0\n(.*\n)*.*\(T\) circle1\n(.*\n)*.*\(T\) circle0 \[cycle: see above\]", r.stdout) and
+               r.returncode == 0, name + ": a circle is drawn and said", r.stdout)
+
+
+def check_many(tap, python):
+    with Held(python, str(MANY)) as target:
+        begin = time.monotonic()
+        r = krait("--tasks", target.pid)
+        tap.equal(len(set(re.findall(r"\(T\) w\d+\n", r.stdout))), MANY, "10,000 tasks", r.stderr)
+        tap.ok("%d tasks\n" % (MANY + 8) in r.stdout and r.returncode == 0, "and they are counted", r.stdout[:200])
+        tap.ok(time.monotonic() - begin < h.PATIENCE_SECS / 4, "in a moment", time.monotonic() - begin)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    found = h.interpreters(tap)
+    new = [p for p in found if p.minor in ("3.14", "3.15")]
+    old = [p for p in found if p.minor in ("3.12", "3.13")]
+    for python in new:
+        check(tap, python)
+    for python in new[-1:]:
+        check_many(tap, python)
+        with h.start(python, "asleep.py") as target:
+            r = krait("--tasks", str(target.pid))
+            # 3.15 has it built in.
+            want = (": 0 tasks\n", 0) if python.minor == "3.15" else ("asyncio was never imported\n", 3)
+            tap.ok(want[0] in r.stdout and r.returncode == want[1], "a program without asyncio", r.stdout)
+    for python in old[:1]:
+        with h.start(python, "asleep.py") as target:
+            r = krait("--tasks", str(target.pid))
+            tap.ok("needs CPython 3.14 or 3.15" in r.stdout and r.returncode == 3, "an old version is told so", r.stdout)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

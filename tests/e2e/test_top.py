@@ -1,0 +1,354 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait top: what it shows of a program whose figures are known, in lines and on a real terminal; keys, sizes,
+files that it writes, how it ends."""
+# run-tests: beside others; takes long
+# run-tests: second try: screens of a second have few samples where others use the machine
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness as h
+from terminal import Terminal
+
+# A row of functions: self, total now; self, total in seconds since the start; name, file. Blank ones are 0.
+ROW = re.compile(r"^(.{6})(.{7})(.{10})(.{9}) (?:[ .:=+*#@\u2581-\u2588-]{11})?(\S.*?)\s*$")
+
+
+def rows(text):
+    """{name: (self now, total now, self s, total s)} of functions."""
+    found = {}
+    for line in text.splitlines():
+        match = ROW.match(line)
+        if not match:
+            continue
+        try:
+            figures = tuple(float(x) if x.strip() else 0.0 for x in match.groups()[:4])
+        except ValueError:
+            continue
+        found.setdefault(re.split(r"\s{2,}", match.group(5))[0], figures)
+    return found
+
+
+def rounds(text):
+    """The blocks of --batch."""
+    return [block for block in re.split(r"(?m)^(?=krait top  )", text) if block]
+
+
+def check_split(tap, name, found):
+    """hot has three times as many samples as warm, both below work: each sample is one of the two."""
+    hot, warm, work = (found.get(f, (0, 0, 0, 0)) for f in ("hot", "warm", "work"))
+    both = hot[2] + warm[2]
+    tap.ok(both > 0 and abs(hot[2] / both - 0.75) < 0.15, name + ": three quarters are hot's", found)
+    tap.ok(both > 0 and 0.97 <= both / work[3] <= 1.001, name + ": work has what it calls", found)
+
+
+def check_batch(tap, python):
+    with h.start(python, "split.py") as target:
+        ran = h.cpu_seconds(target.pid)
+        done = h.run_krait("top", "--batch", "-p", str(target.pid), "-n", "4", "-i", "1s")
+        ran = h.cpu_seconds(target.pid) - ran
+        blocks = rounds(done.stdout)
+        tap.ok(done.returncode == 0 and len(blocks) == 4, "--batch -n 4: four rounds", done.returncode,
+               done.stdout, done.stderr)
+        tap.ok("with the GIL)" in done.stdout, "how much of it with the GIL", done.stdout)
+        found = rows(blocks[-1]) if blocks else {}
+        check_split(tap, "--batch", found)
+        # 10 ms a sample; what it ran before and after the rounds is not among it.
+        total = found.get("work", (0,) * 4)[3]
+        tap.ok(total <= ran + 0.1 and total > ran * 0.6, "seconds are the CPU time it used",
+               "%s of %s" % (total, ran))
+        now = [rows(block).get("work", (0,) * 4)[1] for block in blocks]
+        tap.ok(abs(sum(now) / 100 - total) < 0.15 + 0.05 * total, "rounds add up to what is since the start",
+               now, total)
+        start = time.monotonic()
+        done = h.run_krait("top", "-p", str(target.pid), "-d", "2s", "-i", "500ms", "--view", "processes")
+        tap.ok(done.returncode == 0 and len(rounds(done.stdout)) in (3, 4) and
+               re.search(r"(?m)^.* %d \S+ \[split.py\]$" % target.pid, done.stdout),
+               "piped: lines; -d ends it; processes have pid and script", done.stdout, done.stderr)
+        tap.ok(time.monotonic() - start < 20, "in time")
+        done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "1", "--view", "tree")
+        # Each thing is called by what is above it.
+        names = [line.split()[-2] for line in done.stdout.splitlines() if "split.py:" in line]
+        tap.ok("work" in names and names.index("main") < names.index("work") < names.index("hot"),
+               "a tree has callers above", done.stdout)
+
+
+def check_off_cpu(tap, python):
+    with h.start(python, "split.py", "doze") as target:
+        done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "3", "--off-cpu", "--view", "threads")
+        last = rounds(done.stdout)[-1] if done.stdout else ""
+        lines = [line for line in last.splitlines() if " %d " % target.pid in line]
+        # CPU%, GIL%, Wait%, Ready%: the one that sleeps waits most of the time.
+        waits = [float(line[13:20].strip() or 0) for line in lines]
+        tap.ok(done.returncode == 0 and waits and max(waits) > 30, "--off-cpu: a thread that sleeps waits",
+               done.stdout, done.stderr)
+        tap.ok("GIL%" in last and "GIL wait" in last, "its columns and its head", last)
+
+
+def check_usage(tap):
+    for args, code in ((["top", "x"], 2), (["top", "--view", "no"], 2), (["top", "-i", "1ms"], 2),
+                       (["top", "-b", "-p", "4194304"], 3), (["top", "-n", "x"], 2)):
+        done = h.run_krait(*args)
+        tap.ok(done.returncode == code and done.stderr, "krait %s: %d" % (" ".join(args), code), done.returncode,
+               done.stderr)
+    done = h.run_krait("top", "--help")
+    tap.ok(done.returncode == 0 and "--off-cpu" in done.stdout, "--help", done.stdout)
+    done = subprocess.run("%s top -b -i 200ms -d 20s | head -n 1" % h.KRAIT, shell=True, timeout=60,
+                          capture_output=True, encoding="utf-8", check=False)
+    tap.ok(done.stdout.startswith("krait top") and "error" not in done.stderr, "a reader that leaves ends it",
+           done.stdout, done.stderr)
+
+
+def krait_of(terminal):
+    """The pid of krait in it, once it is there."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for pid in terminal.pids():
+            with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
+                for child in f.read().split():
+                    try:
+                        name = os.path.basename(os.readlink("/proc/%s/exe" % child))
+                    except OSError:
+                        continue
+                    if name == os.path.basename(os.path.realpath(h.KRAIT)):
+                        return int(child)
+        time.sleep(0.05)
+    return None
+
+
+def top(*args, **options):
+    return Terminal(os.path.abspath(h.KRAIT), "top", *args, **options)
+
+
+def check_screen(tap, python):
+    with h.start(python, "split.py") as target, top("-p", str(target.pid)) as t:
+        began = time.monotonic()
+        screen = t.wait(" hot ")
+        print("# hot was seen after %.2f s" % (time.monotonic() - began))
+        lines = screen.splitlines()
+        tap.ok(lines and lines[0].startswith("krait top  ") and lines[2] == "Functions, by self now" and
+               lines[3].split() == "Self% Total% Self s Total s History Function File".split() and
+               lines[-1].startswith("q quit"), "a screen", screen)
+        time.sleep(3)
+        check_split(tap, "on a screen", rows(t.screen()))
+
+        t.keys("/", "W", "A", "R")
+        screen = t.wait(lambda s: "Filter: WAR" in s and " hot " not in s)
+        tap.ok(" warm " in screen and " hot " not in screen, "a filter as it is typed", screen)
+        t.keys("Escape")
+        t.wait(" hot ")
+        t.keys("Home", "Enter")
+        screen = t.wait("Self s   Line")
+        hot = [line for line in screen.splitlines() if "for _ in range(3 * n):" in line]
+        tap.ok(hot and float(hot[0][:6].strip() or 0) > 5, "Enter: the source with its heat", screen)
+        t.keys("Escape")
+        t.wait("Functions, by")
+        t.keys("/", "w", "o", "r", "k", "Enter", "Home", "c")
+        screen = t.wait("Callers and callees")
+        tap.ok(re.search(r"main +split.py", screen) and re.search(r"hot +split.py", screen) and
+               re.search(r"warm +split.py", screen), "c: who calls it, and what it calls", screen)
+        t.keys("Escape", "Escape")
+        t.wait(lambda s: "Functions, by" in s and "with" not in s)
+        t.keys("3")
+        t.wait("Process")
+        t.keys("Enter")
+        screen = t.wait("process %d" % target.pid)
+        tap.ok("process %d" % target.pid in screen and " hot " in t.wait(" hot "), "into a process", screen)
+        t.keys("t")
+        screen = t.wait("Call tree")
+        tap.ok(re.search(r"- main", screen) and re.search(r"- work", screen), "a tree", screen)
+        t.keys("h")
+        tap.ok("any key goes back" in t.wait("any key"), "help", t.screen())
+        t.keys("x", "Space")
+        screen = t.wait("PAUSED")
+        figures = [line for line in t.screen().splitlines()[3:10]]
+        time.sleep(2.2)
+        tap.ok([line for line in t.screen().splitlines()[3:10]] == figures, "a pause", screen, t.screen())
+        t.keys("Space")
+        t.wait(lambda s: "PAUSED" not in s)
+
+        for columns, height in (40, 10), (200, 60), (20, 4), (80, 24):
+            t.resize(columns, height)
+            # What is wider than the screen would be in the next row.
+            screen = t.wait(lambda s: s.startswith("krait top") and len(s.rstrip("\n").splitlines()) == height)
+            tap.ok(all(len(line) <= columns for line in screen.splitlines()) and
+                   len(screen.rstrip("\n").splitlines()) == height, "%d x %d" % (columns, height), screen)
+        t.keys("q")
+        tap.ok(t.exit_code() == 0 and t.is_restored(), "q: 0, and the terminal as it was", t.screen())
+
+
+def check_write(tap, python):
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    h.folders.append(folder)
+    with h.start(python, "split.py") as target, top("-p", str(target.pid)) as t:
+        t.wait(" hot ")
+        time.sleep(2)
+        for name in "x.folded", "x.html", "x.data", "x.speedscope.json", "x.pb.gz":
+            path = os.path.join(folder, name)
+            t.keys("w", "C-u")
+            t.keys("-l", path)
+            t.keys("Enter")
+            screen = t.wait(lambda s: "wrote" in s)
+            tap.ok(os.path.exists(path) and os.path.getsize(path) > 100, "w writes " + name, screen)
+            t.keys("Home")
+            t.wait(lambda s: "wrote" not in s)
+        stacks = h.parse_folded(os.path.join(folder, "x.folded"))
+        total = sum(count for _, count in stacks)
+        hot = sum(count for frames, count in stacks if frames[-1].startswith("hot "))
+        tap.ok(total > 20 and abs(hot / total - 0.75) < 0.2, "with what was on the screen", stacks)
+        for name in "x.data", "x.folded":
+            done = h.run_krait("report", os.path.join(folder, name))
+            tap.ok(done.returncode == 0 and re.search(r"\bhot\b", done.stdout), "krait report reads " + name,
+                   done.stdout, done.stderr)
+        with open(os.path.join(folder, "x.folded"), encoding="utf-8") as f:
+            before = f.read()
+        t.keys("w", "C-u")
+        t.keys("-l", os.path.join(folder, "x.folded"))
+        t.keys("Enter")
+        screen = t.wait("another name")
+        with open(os.path.join(folder, "x.folded"), encoding="utf-8") as f:
+            tap.ok("another name" in screen and f.read() == before, "a file that is there stays", screen)
+        t.keys("w", "C-u")
+        t.keys("-l", "/nowhere/x.zzz")
+        t.keys("Enter")
+        screen = t.wait("no format")
+        tap.ok("no format" in screen, "what cannot be written is said", screen)
+        t.keys("q")
+        tap.ok(t.exit_code() == 0, "and it goes on until q")
+
+
+def check_ends(tap, python):
+    """The terminal is what it was, and what was to be said is said."""
+    with h.start(python, "split.py") as target:
+        for name, end in ("SIGTERM", signal.SIGTERM), ("SIGINT", signal.SIGINT), ("Ctrl-C", None):
+            with top("-p", str(target.pid)) as t:
+                t.wait(" hot ")
+                if end:
+                    os.kill(krait_of(t), end)
+                else:
+                    t.keys("C-c")
+                tap.ok(t.exit_code() == 0 and t.is_restored() and " hot " not in t.screen(), name, t.screen())
+        with top("-p", str(target.pid)) as t:
+            t.wait(" hot ")
+            target.stop()
+            tap.ok(t.exit_code() == 0 and t.is_restored(), "when the process ends", t.screen())
+    with top("-p", "4194304") as t:
+        tap.ok(t.exit_code() == 3 and "no process 4194304" in t.screen(), "no such process: 3", t.screen())
+
+
+def check_looks(tap, python):
+    with h.start(python, "split.py") as target:
+        for env, what in (({"LANG": "C"}, "not UTF-8"), ({"NO_COLOR": "1"}, "no colour"),
+                          ({"TERM": "dumb"}, "a dumb terminal")):
+            with top("-p", str(target.pid), "-d", "6s", env=env) as t:
+                t.wait(" hot ")
+                time.sleep(1.5)
+                screen, colored = t.screen(), t.screen(colors=True)
+                if what == "not UTF-8":
+                    tap.ok(screen.isascii() and " hot " in screen, "ASCII where the locale has no more", screen)
+                elif what == "no colour":
+                    tap.ok(not re.search(r"\x1b\[[0-9;]*3[0-7][;m]", colored) and " hot " in screen, what, colored)
+                else:
+                    tap.ok("q quit" not in screen and " hot " in screen, "plain lines on " + what, screen)
+        with top("-p", str(target.pid)) as t:
+            t.wait(" hot ")
+            colored = t.wait(lambda s: bool(re.search(r"hot", s))) and t.screen(colors=True)
+            tap.ok(re.search(r"\x1b\[[0-9;]*3[0-7][;m]", colored), "colours where they may be", colored)
+
+
+HOSTILE = r"""
+import sys, time
+names = ["f\x1b]0;owned\x07\x1b[31m", "\x9b31m\u202egpj", "new\nline", "a" * 3000, "\u8868" * 60, "\r\x1b[2J"]
+for i, name in enumerate(names):
+    code = compile("def f(n):\n    for _ in range(n): pass\n", name + ".py", "exec")
+    scope = {}
+    exec(code, scope)
+    f = scope["f"]
+    f.__code__ = f.__code__.replace(co_name=name, **({"co_qualname": name} if sys.version_info >= (3, 11) else {}))
+    names[i] = f
+print("READY", flush=True)
+while True:
+    for f in names:
+        f(20000)
+"""
+
+
+def check_hostile(tap, python):
+    with h.Target(python.command("-c", HOSTILE)) as target, top("-p", str(target.pid)) as t:
+        screen = t.wait("\\x1b]0;owned")
+        time.sleep(1)
+        for key in "2", "t", "3", "1", "c", "Escape", "Enter":
+            t.keys(key)
+            time.sleep(0.4)
+        screen = t.screen()
+        raw = t.tmux("capture-pane", "-p", "-e")
+        tap.ok(not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202e]", raw) and
+               not t.tmux("display-message", "-p", "#{pane_title}").startswith("owned"),
+               "names order no terminal", screen)
+        t.keys("q")
+        tap.ok(t.exit_code() == 0, "and do no harm", t.screen())
+
+
+def memory_kib(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+
+CHURN = r"""
+import subprocess, sys, time
+code = "import zlib\ndef f(n):\n    if n: return f(n - 1)\n    e = time.monotonic() + .05\n" \
+       "    while time.monotonic() < e: pass\nimport time\nf(%d)\n"
+print("READY", flush=True)
+n = 0
+while True:
+    n += 1
+    subprocess.run([sys.executable, "-S", "-c", code % (n % 50)])
+"""
+
+
+def check_memory(tap, python):
+    """Processes come and go; what is kept does not grow with them."""
+    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 12
+    with h.Target(python.command("-c", CHURN)) as target, \
+            subprocess.Popen([h.KRAIT, "top", "-b", "-p", str(target.pid), "-i", "200ms"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as krait:
+        time.sleep(seconds / 2)
+        before = memory_kib(krait.pid)
+        time.sleep(seconds / 2)
+        after = memory_kib(krait.pid)
+        krait.send_signal(signal.SIGINT)
+        tap.ok(krait.wait(timeout=60) == 0 and after < before + 8192, "memory stays flat",
+               "%d KiB, then %d KiB" % (before, after))
+    # The last child of the one that was ended ends by itself.
+    time.sleep(1)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    python = h.newest([p for p in h.interpreters(tap) if p.root == "/"] or h.interpreters(tap))
+    if not python or not shutil.which("tmux"):
+        tap.skip("krait top", "no interpreter, or no tmux")
+        tap.done()
+        return
+    check_usage(tap)
+    check_batch(tap, python)
+    check_off_cpu(tap, python)
+    check_screen(tap, python)
+    check_write(tap, python)
+    check_ends(tap, python)
+    check_looks(tap, python)
+    check_hostile(tap, python)
+    check_memory(tap, python)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

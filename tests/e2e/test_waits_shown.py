@@ -1,0 +1,294 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""Time on and off the CPU in every output of one capture: all say the same sums, state by state, whoever reads them."""
+# run-tests: beside others
+import collections
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import consumers
+import harness as h
+
+OUTPUTS = ("x.data", "x.html", "x.pb.gz", "x.firefox.json", "x.speedscope.json", "x.pftrace")
+PERFETTO = "perfetto==0.59.1"
+
+
+def krait(*args):
+    return subprocess.run([h.KRAIT, *args], capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS)
+
+
+def folded_sums(path, *args):
+    """{leaf without what is behind a colon: sum} of folded stacks."""
+    sums = collections.Counter()
+    for line in krait("convert", "-q", "-f", "folded", "-o", "-", *args, "-i", path).stdout.splitlines():
+        stack, _, count = line.rpartition(" ")
+        leaf = re.match(r"\[(\w+)[:\]]", stack.split(";")[-1])
+        sums[leaf.group(1) if leaf else ""] += int(count)
+    return sums
+
+
+def script_sums(path):
+    """{event: [samples, ns]} of krait script."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for match in re.finditer(r":\s+(\d+)\s+(cpu-clock|offcpu-time):", krait("script", path).stdout):
+        sums[match.group(2)][0] += 1
+        sums[match.group(2)][1] += int(match.group(1))
+    return dict(sums)
+
+
+# ---- consumers ------------------------------------------------------------------------------------
+
+
+def check_perf(tap, path, waits):
+    """perf's own reader: switches in pairs around the samples, which stand for nanoseconds."""
+    perf = shutil.which("perf")
+    if not perf:
+        return tap.skip("perf", "not here (linux-perf)")
+    done = consumers.run(perf, "script", "-i", path, "--show-switch-events", "-F", "comm,tid,time,event,period")
+    out, pairs, wrong, inside, total = {}, 0, [], 0, 0
+    for line in done.stdout.splitlines():
+        match = re.match(r".*?\s(\d+)\s+(\d+\.\d+):\s+(?:(\d+)\s+)?(PERF_RECORD_SWITCH (?:IN|OUT)|[\w-]+)", line)
+        if not match:
+            continue
+        tid, _, period, what = match.groups()
+        if what.endswith("OUT"):
+            wrong += [line] if tid in out else []
+            out[tid] = line
+        elif what.endswith("IN"):
+            pairs += 1
+            wrong += [] if out.pop(tid, None) else [line]
+        elif what == "offcpu-time" and period:
+            total += int(period)
+            inside += tid in out
+            wrong += [] if tid in out else [line]
+    tap.ok(pairs > 20 and inside and not wrong and not out, "perf script: each wait lies between its switches", *wrong[:5],
+           pairs, len(out), done.stderr)
+    return tap.equal(total, waits, "perf script: and their sum is the same")
+
+
+def check_pprof(tap, path, cpu, waits, gil):
+    go = shutil.which("go") or (os.path.exists("/usr/local/go/bin/go") and "/usr/local/go/bin/go")
+    program = [consumers.pprof()] if consumers.pprof() else [go, "tool", "pprof"] if go else None
+    if not program:
+        return tap.skip("go tool pprof", "not here (scripts/consumers)")
+    raw = consumers.run(*program, "-raw", path, env=dict(os.environ, GOTOOLCHAIN="local", GOPROXY="off"))
+    text = raw.stdout
+    head = re.search(r"^Samples:\n(.*)$", text, re.M)
+    if raw.returncode or not head:
+        return tap.skip("go tool pprof", "does not run here: " + (raw.stderr or "no output")[-200:])
+    tap.equal(head.group(1).replace("[dflt]", "").split(),
+              ["samples/count", "cpu/nanoseconds", "off-cpu-samples/count", "off-cpu/nanoseconds",
+               "gil-wait/nanoseconds"], "go tool pprof: the sample types")
+    tap.ok("cpu/nanoseconds[dflt]" in text, "go tool pprof: CPU is what is shown first")
+    sums = [0] * 5
+    for line in re.findall(r"^\s*((?:\d+ +){4}\d+):", text, re.M):
+        sums = [a + int(b) for a, b in zip(sums, line.split())]
+    tap.equal([sums[1], sums[3], sums[4]], [cpu, waits, gil], "go tool pprof: the sums, and the GIL's part of them")
+    top = consumers.run(*program, "-top", "-cum", "-nodecount=200", "-nodefraction=0", "-sample_index=gil-wait", path,
+                        env=dict(os.environ, GOTOOLCHAIN="local", GOPROXY="off")).stdout
+    return tap.ok("spin_a" in top and "in_sleep" in top or "spin_b" in top,
+                  "go tool pprof -sample_index=gil-wait: who waits for it", top[:1500])
+
+
+def check_firefox(tap, path, waits):
+    """The file by its own rules, and the profiler's own program."""
+    with open(path, encoding="utf-8") as f:
+        profile = json.load(f)
+    names, kinds = profile["shared"]["stringArray"], [c["name"] for c in profile["meta"]["categories"]]
+    total, wrong, seen = 0, [], collections.Counter()
+    for thread in profile["threads"]:
+        m = thread["markers"]
+        wrong += [k for k in m if k != "length" and len(m[k]) != m["length"]]
+        for name, start, end, category, data in zip(m["name"], m["startTime"], m["endTime"], m["category"], m["data"]):
+            total += end - start
+            seen[(names[name], kinds[category])] += 1
+            wrong += [] if 0 <= start <= end and data["what"].startswith("[" + names[name]) else [data]
+    tap.ok(not wrong, "Firefox: markers are intervals and say what was waited for", *wrong[:5])
+    tap.ok(seen[("gil", "Waits for the GIL")] and seen[("sleep", "Sleeps")] and seen[("io", "Waits for I/O")],
+           "Firefox: in the categories of their states", seen)
+    # Waits that are sampled stand for more than they are.
+    tap.ok(0 < total * 1e6 <= waits * 1.001, "Firefox: together no longer than the waits", total, waits)
+    program = consumers.firefox()
+    if not program:
+        return tap.skip("profiler-cli", "not here (npm)")
+    try:
+        done = consumers.firefox_load(program, path)
+        said = consumers.run(*program, "thread", "markers").stdout
+    finally:
+        consumers.run(*program, "stop", "--all")
+    if "did not become ready" in done.stdout + done.stderr:
+        return tap.skip("profiler-cli", "its daemon did not start within half a second, ten times")
+    return tap.ok(done.returncode == 0 and re.search(r"interval: min=", said) and "has stack trace" in said,
+                  "profiler-cli: markers with stacks", done.stderr, said[:800])
+
+
+def check_speedscope(tap, path, cpu, waits):
+    with open(path, encoding="utf-8") as f:
+        document = json.load(f)
+    sums = collections.Counter()
+    for p in document["profiles"]:
+        sums[p["name"].rpartition(", ")[2]] += sum(p["weights"])
+        if p["unit"] != "nanoseconds" or sum(p["weights"]) != p["endValue"] or len(p["weights"]) != len(p["samples"]):
+            sums["wrong " + p["name"]] += 1
+    tap.equal(dict(sums), {"CPU": cpu, "waiting": waits}, "speedscope: a profile of each time for each thread")
+
+
+def check_page(tap, path, cpu, waits, gil):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+    tap.equal([sum(data["nodes"][2::3]), sum(data["cpu"][1::2]), sum(data["gil"][1::2])], [cpu + waits, cpu, gil],
+              "the page: wall clock is CPU and waiting, GIL waits are a part")
+
+
+# ---- Perfetto -------------------------------------------------------------------------------------
+
+
+def perfetto_python():
+    """A Python that has the descriptors of PyPI's package, or None and why."""
+    folder = os.path.join(h.BUILD, "venv-perfetto")
+    python = os.path.join(folder, "bin/python")
+    probe = "from perfetto.protos.perfetto.trace import perfetto_trace_pb2"
+    try:
+        if not os.path.exists(python):
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True, timeout=120)
+        if subprocess.run([python, "-c", probe], capture_output=True, timeout=60).returncode:
+            subprocess.run([python, "-m", "pip", "install", "-q", "--retries", "0", PERFETTO, "protobuf"], check=True,
+                           capture_output=True, timeout=180)
+        subprocess.run([python, "-c", probe], check=True, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        return None, "%s cannot be installed: %s" % (PERFETTO, str(error)[-100:])
+    return python, None
+
+
+READ_TRACE = r'''
+import collections, json, sys
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+trace, known, wrong = pb.Trace(), collections.defaultdict(dict), []
+trace.ParseFromString(open(sys.argv[1], "rb").read())
+tracks, open_, ns = {}, collections.defaultdict(list), collections.Counter()
+samples, slices, stacks = 0, 0, 0
+if trace.SerializeToString() != open(sys.argv[1], "rb").read():
+    wrong.append("fields that Perfetto does not know, or in another order")
+for packet in trace.packet:
+    for field, entries in packet.interned_data.ListFields():
+        for entry in entries:
+            known[field.name][entry.iid] = entry
+    kind = packet.WhichOneof("data")
+    if kind == "track_descriptor":
+        tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+    elif kind == "perf_sample":
+        samples += 1
+        if packet.perf_sample.callstack_iid not in known["callstacks"]:
+            wrong.append("a sample without a stack")
+    elif kind == "track_event":
+        event = packet.track_event
+        track = open_[event.track_uuid]
+        if event.track_uuid not in tracks:
+            wrong.append("an event of no track")
+        if event.type == pb.TrackEvent.TYPE_SLICE_END:
+            begin, name = track.pop()
+            if not track:
+                ns[name] += packet.timestamp - begin
+        elif event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+            slices += 1
+            track.append((packet.timestamp, known["event_names"][event.name_iid].name))
+            if event.callstack_iid:
+                stacks += 1
+                for frame in known["callstacks"][event.callstack_iid].frame_ids:
+                    function = known["frames"][frame].function_name_id
+                    if function not in known["function_names"]:
+                        wrong.append("a frame without a name")
+            for i in event.category_iids:
+                if i not in known["event_categories"]:
+                    wrong.append("no category")
+if any(open_.values()):
+    wrong.append("slices that do not end")
+clocks = {c.clock_id: c.timestamp for p in trace.packet for c in p.clock_snapshot.clocks}
+threads = [t.thread.thread_name for t in tracks.values() if t.HasField("thread")]
+print(json.dumps({"wrong": wrong[:5], "ns": ns, "threads": len(threads), "samples": samples, "slices": slices,
+                  "stacks": stacks, "clocks": sorted(clocks), "functions":
+                  sorted({e.name for e in known["event_names"].values()})}))
+'''
+
+
+def check_perfetto(tap, path, cpu_samples, seconds):
+    python, why = perfetto_python()
+    if not python:
+        return tap.skip("Perfetto", why)
+    done = consumers.run(python, "-c", READ_TRACE, path)
+    if done.returncode:
+        return tap.ok(False, "Perfetto's own descriptors read the trace", done.stderr[-2000:])
+    found = json.loads(done.stdout)
+    tap.equal(found["wrong"], [], "Perfetto: slices are nested, every number is known")
+    tap.equal([found["threads"], found["clocks"]], [6, [1, 3]], "Perfetto: a track for each thread, and both clocks")
+    tap.equal(found["samples"], cpu_samples, "Perfetto: every sample of CPU time is a perf sample")
+    tap.ok({"spin_a", "spin_b", "in_sleep", "in_pipe", "feed"} <= set(found["functions"]) and
+           found["stacks"] > found["slices"] // 3, "Perfetto: functions and stacks are on slices", found)
+    ns = found["ns"]
+    tap.ok({"python", "gil", "sleep", "io"} <= set(ns), "Perfetto: states are slices", ns)
+    return tap.ok(0.8 * 6 * seconds < sum(ns.values()) / 1e9 < 1.02 * 6 * seconds,
+                  "Perfetto: slices fill the threads' time", ns, seconds)
+
+
+# ---- the whole ------------------------------------------------------------------------------------
+
+
+def check(tap, python):
+    with h.start(python, "idler.py") as target:
+        r = h.record("--off-cpu", "-p", str(target.pid), "-d", "1500ms", outputs=OUTPUTS, lines=False)
+        tap.equal(r.code, 0, "recorded", r.err)
+        tap.ok(target.alive(), "the target is alive")
+    path = r.path("x.data")
+    waits = folded_sums(path, "--event", "offcpu-time")
+    sums = script_sums(path)
+    total, gil, cpu = sum(waits.values()), waits["gil"], sums["cpu-clock"][1]
+    tap.ok(waits["gil"] and waits["sleep"] and waits["io"] and not waits[""],
+           "folded: the leaf of each wait is its state", waits)
+    tap.equal(sums["offcpu-time"][1], total, "script: the same nanoseconds")
+    wall = folded_sums(path, "--wall")
+    tap.equal(sum(wall.values()), cpu + total, "folded --wall: their sum")
+    check_perf(tap, path, total)
+    check_pprof(tap, r.path("x.pb.gz"), cpu, total, gil)
+    check_firefox(tap, r.path("x.firefox.json"), total)
+    check_speedscope(tap, r.path("x.speedscope.json"), cpu, total)
+    check_page(tap, r.path("x.html"), cpu, total, gil)
+    check_perfetto(tap, r.path("x.pftrace"), sums["cpu-clock"][0], 1.5)
+    for name in ("x.html", "x.firefox.json", "x.speedscope.json", "x.pb.gz"):
+        again = r.path("again-" + name)
+        tap.equal(krait("convert", "-q", "-i", path, "-o", again).returncode, 0, "converted: " + name)
+    check_page(tap, r.path("again-x.html"), cpu, total, gil)
+    check_speedscope(tap, r.path("again-x.speedscope.json"), cpu, total)
+    check_firefox_again(tap, r)
+
+
+def check_firefox_again(tap, r):
+    """Read back, a wait begins when it began."""
+    markers = []
+    for name in ("x.firefox.json", "again-x.firefox.json"):
+        with open(r.path(name), encoding="utf-8") as f:
+            threads = json.load(f)["threads"]
+        markers.append([[t["tid"], t["markers"]["startTime"], t["markers"]["endTime"]] for t in threads])
+    tap.ok(markers[0] == markers[1] and markers[0], "the capture knows from when to when each wait was")
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    found = [p for p in h.interpreters(tap) if p.root == "/"]
+    python = h.newest([p for p in found if not p.kind.startswith("nogil")])
+    if python:
+        check(tap, python)
+    else:
+        tap.skip("waits in outputs", "no interpreter")
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_gil_waits.c - whom waits for an interpreter's lock were for: sums stay whole, what nobody held is of nobody
+ * known, and who hands it to whom.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "emit/gil_waits.h"
+#include "profile/states.h"
+#include "support_profile.h"
+
+/* Two threads that take turns, and one that waits all along. */
+#define A 11
+#define B 12
+#define C 13
+
+static __u32 nodes[4]; /* by thread - 10 */
+
+static struct gil_sample lock_wait(int tid, __u64 from, __u64 to, int holder, __u32 flags)
+{
+	return (struct gil_sample){ .from_ns = from,
+				    .to_ns = to,
+				    .period_ns = to - from,
+				    .node = nodes[tid - 10],
+				    .state = STATE_GIL | flags,
+				    .tid = tid,
+				    .holder = holder,
+				    .off = true };
+}
+
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile__new();
+
+	nodes[1] = push(p, 0, add_function(p, "a", "x.py", 1, 1));
+	nodes[2] = push(p, 0, add_function(p, "b", "x.py", 2, 2));
+	nodes[3] = push(p, 0, add_function(p, "c", "x.py", 3, 3));
+	return p;
+}
+
+static const struct gil_pair *find(const struct gil_waits *w, const struct profile *p,
+				   const char *waiter, const char *holder)
+{
+	__u32 from = dict__string(p->dict, waiter),
+	      by = *holder ? dict__string(p->dict, holder) : 0;
+
+	for (size_t i = 0; i < w->pair_cnt; i++) {
+		if (w->pairs[i].waiter.name == from && w->pairs[i].holder.name == by)
+			return &w->pairs[i];
+	}
+	fail_msg("%s does not wait for %s", waiter, holder);
+	return NULL;
+}
+
+static void each_wait_is_for_who_held_it(void **state)
+{
+	struct profile *p = new_profile();
+	/* a holds 1000..2000 and 3000..4000, b 2000..3000; c waits from 1000 to 3500. */
+	const struct gil_sample samples[] = {
+		lock_wait(A, 0, 1000, 0, 0),	lock_wait(A, 2000, 3000, B, 0),
+		lock_wait(A, 4000, 4100, 0, 0), lock_wait(B, 1000, 2000, A, 0),
+		lock_wait(B, 3000, 4000, A, 0), lock_wait(C, 1000, 3000, A, STATE_STILL_WAITS),
+		lock_wait(C, 3000, 3500, A, 0),
+	};
+	struct gil_waits w = { 0 };
+
+	assert_int_equal(gil_waits_count(&w, p->dict, samples, 7, 1), 0);
+	assert_int_equal(w.thread_cnt, 3);
+	assert_int_equal((int)w.ns, 1000 + 1000 + 100 + 1000 + 1000 + 2000 + 500);
+	assert_int_equal((int)find(&w, p, "a", "b")->ns, 1000);
+	assert_int_equal((int)find(&w, p, "a", "")->ns, 1000 + 100);
+	assert_int_equal((int)find(&w, p, "b", "a")->ns, 2000);
+	assert_int_equal((int)find(&w, p, "c", "a")->ns, 1500);
+	assert_int_equal((int)find(&w, p, "c", "b")->ns, 1000);
+	/* Both parts of c's wait are one. */
+	assert_int_equal(find(&w, p, "c", "a")->longest_ns, 1500);
+	assert_int_equal(find(&w, p, "b", "a")->longest_ns, 1000);
+	assert_int_equal((int)w.threads[0].holds_ns, 2000);
+	assert_int_equal((int)w.threads[2].waits_ns, 2500);
+	assert_int_equal(w.hand_cnt, 3);
+	assert_true(w.hands[1].from == A && w.hands[1].to == B && w.hands[1].cnt == 2);
+	gil_waits_free(&w);
+	profile__free(p);
+}
+
+/* One of many that are short stands for the others. */
+static void a_sampled_wait_counts_with_its_weight(void **state)
+{
+	struct profile *p = new_profile();
+	struct gil_sample samples[] = { lock_wait(A, 0, 1000, 0, 0), lock_wait(A, 2000, 2100, B, 0),
+					lock_wait(B, 1500, 1600, A, 0) };
+	struct gil_waits w = { 0 };
+
+	samples[2].period_ns = 1000;
+	assert_int_equal(gil_waits_count(&w, p->dict, samples, 3, 1), 0);
+	assert_int_equal((int)find(&w, p, "b", "a")->ns, 1000);
+	assert_int_equal(find(&w, p, "b", "a")->longest_ns, 100);
+	assert_int_equal((int)w.hands[1].cnt, 10);
+	gil_waits_free(&w);
+	profile__free(p);
+}
+
+static void nothing_is_nothing(void **state)
+{
+	struct profile *p = new_profile();
+	struct gil_waits w = { 0 };
+	const struct gil_sample zero[] = { lock_wait(A, 500, 500, A, 0) };
+
+	assert_int_equal(gil_waits_count(&w, p->dict, NULL, 0, 1), 0);
+	assert_int_equal(w.pair_cnt + w.thread_cnt + w.hand_cnt, 0);
+	assert_int_equal(gil_waits_count(&w, p->dict, zero, 1, 1), 0);
+	assert_int_equal((int)w.ns, 0);
+	gil_waits_free(&w);
+	profile__free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_wait_is_for_who_held_it),
+		cmocka_unit_test(a_sampled_wait_counts_with_its_weight),
+		cmocka_unit_test(nothing_is_nothing),
+	};
+
+	return cmocka_run_group_tests_name("emit/gil_waits", tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_reader.c - what is in the ring when a recording ends comes out of the queue, also behind a record that another
+ * CPU is still writing then. The ring is a file of its layout; the kernel's part of it is played by the test.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "sampler/owner_books.h"
+#include "sampler/queue.h"
+#include "sampler/reader.h"
+#include "sampler/ring.h"
+#include "util/clock.h"
+
+#define BYTES (64UL << 10)
+#define NS_PER_MS 1000000ULL
+/* Longer than the reader waits for what never comes. */
+#define PATIENCE_NS (20000 * NS_PER_MS)
+
+static struct owner_books *books;
+static struct ring *ring;
+static struct queue *queue;
+static struct reader *reader;
+static char *file; /* consumed, produced, data */
+static size_t page;
+static int fd;
+
+/* Nothing says that there are records: the reader looks by itself. */
+int epoll_ctl(int epfd, int op, int watched, struct epoll_event *event)
+{
+	return 0;
+}
+
+static int setup(void **state)
+{
+	size_t size;
+
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	size = 2 * page + 2 * BYTES;
+	fd = memfd_create("ring", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		return -1;
+	file = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	books = calloc(1, 1 << 20);
+	queue = queue__new(4 * QUEUE_CHUNK, 1);
+	ring = file == MAP_FAILED ? NULL : ring__new(fd, BYTES, books, 1000);
+	reader = ring && queue ? reader__new(ring, queue) : NULL;
+	return !reader;
+}
+
+static int teardown(void **state)
+{
+	reader__free(reader);
+	ring__free(ring);
+	queue__free(queue);
+	free(books);
+	munmap(file, 2 * page + 2 * BYTES);
+	close(fd);
+	return 0;
+}
+
+static unsigned long *produced(void)
+{
+	return (unsigned long *)(file + page);
+}
+
+/* A record with that number, which is still being written or not. Where it is. */
+static struct queue_head *put(__u32 number, bool unwritten)
+{
+	struct queue_head *head = (struct queue_head *)(file + 2 * page + *produced());
+	const struct record_header header = { .type = RECORD_SAMPLE, .size = number };
+
+	memcpy(head + 1, &header, sizeof(header));
+	__atomic_store_n(&head->size,
+			 (__u32)sizeof(header) | (unwritten ? BPF_RINGBUF_BUSY_BIT : 0U),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(produced(), *produced() + queue_stride(head), __ATOMIC_RELEASE);
+	return head;
+}
+
+static void written(struct queue_head *head)
+{
+	__atomic_store_n(&head->size, (__u32)sizeof(struct record_header), __ATOMIC_RELEASE);
+}
+
+static void take(__u32 number)
+{
+	__u64 end_ns = clock_monotonic_ns() + PATIENCE_NS;
+	const struct record_header *header;
+	size_t size;
+
+	while (!(header = queue__peek(queue, CURSOR_MAIN, &size)) && clock_monotonic_ns() < end_ns)
+		usleep(1000);
+	assert_non_null(header);
+	assert_int_equal(header->size, number);
+	queue__pop(queue, CURSOR_MAIN);
+}
+
+/* Within so much time, or not. */
+static bool is_over(__u64 wait_ns)
+{
+	__u64 end_ns = clock_monotonic_ns() + wait_ns;
+
+	while (!queue__is_over(queue, CURSOR_MAIN) && clock_monotonic_ns() < end_ns)
+		usleep(1000);
+	return queue__is_over(queue, CURSOR_MAIN);
+}
+
+static void what_is_there_is_moved_at_the_end(void **state)
+{
+	put(1, false);
+	put(2, false);
+	reader__finish(reader);
+	take(1);
+	take(2);
+	assert_true(is_over(PATIENCE_NS));
+}
+
+static void what_is_behind_an_unwritten_record_is_not_lost(void **state)
+{
+	struct queue_head *late;
+
+	put(1, false);
+	late = put(2, true);
+	put(3, false);
+	reader__finish(reader);
+	take(1);
+	assert_false(is_over(50 * NS_PER_MS));
+	written(late);
+	take(2);
+	take(3);
+	assert_true(is_over(PATIENCE_NS));
+}
+
+static void what_is_never_written_does_not_hold_up_the_end(void **state)
+{
+	put(1, false);
+	put(2, true);
+	reader__finish(reader);
+	take(1);
+	assert_true(is_over(PATIENCE_NS));
+}
+
+/* Process events go on when the samples have ended. */
+static void what_comes_afterwards_is_not_waited_for(void **state)
+{
+	struct queue_head *late = put(1, true);
+	__u64 begin_ns;
+
+	reader__finish(reader);
+	assert_false(is_over(50 * NS_PER_MS));
+	put(2, true);
+	begin_ns = clock_monotonic_ns();
+	written(late);
+	take(1);
+	assert_true(is_over(PATIENCE_NS));
+	assert_true(clock_monotonic_ns() - begin_ns < 1500 * NS_PER_MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_there_is_moved_at_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_behind_an_unwritten_record_is_not_lost,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_never_written_does_not_hold_up_the_end,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_comes_afterwards_is_not_waited_for, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_task_walk.c - bpf/tasks.h over tasks made of bytes: chains, sets, wrappers, what is torn, cyclic, endless or
+ * not there. And that the layout is that of the tables which real interpreters publish.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "py_debug_tables.h"
+#include "support_fake_tasks.h"
+#define CYCLES 3
+
+static void begin(struct fake_tasks *x, int version)
+{
+	if (x->f)
+		fake_free(x->f);
+	fake_tasks_begin(x, fake_new(&fake_versions[version], 0x7f0000000000, 4 << 20));
+	assert_int_equal(x->layout.running_task, 872);
+}
+
+static int fixture_new(void **state)
+{
+	*state = calloc(1, sizeof(struct fake_tasks));
+	return *state ? 0 : -1;
+}
+
+static int fixture_free(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	if (x->f)
+		fake_free(x->f);
+	free(x);
+	return 0;
+}
+
+static void walk_tasks(struct fake_tasks *x, __u64 task_addr)
+{
+	const struct task_walk_config config = { .memory = &x->f->memory,
+						 .offsets = &x->f->offsets,
+						 .layout = &x->layout,
+						 .names = x->names,
+						 .garbage = 0xa5 };
+
+	memset(&x->result, 0x5a, sizeof(x->result));
+	task_walk_from(&config, task_addr, &x->result);
+	assert_true(x->result.cnt <= KRAIT_MAX_TASK_PARTS);
+}
+
+static void assert_task(struct fake_tasks *x, __u32 at, __u64 addr, __u32 waiters, __u32 notes)
+{
+	const struct frame *part = &x->result.parts[at];
+
+	assert_true(at < x->result.cnt);
+	assert_int_equal(part->code_addr, 0);
+	assert_int_equal(part->frame_addr, addr);
+	assert_int_equal(part->instr_off, waiters);
+	assert_int_equal(part->fingerprint, notes);
+}
+
+static void assert_frame(struct fake_tasks *x, __u32 at, __u64 coro, __u32 instr_off)
+{
+	const struct frame *part = &x->result.parts[at];
+
+	assert_true(at < x->result.cnt);
+	assert_int_equal(part->frame_addr, coro + IFRAME);
+	assert_int_equal(part->code_addr,
+			 fake_get(x->f, coro + IFRAME + x->f->offsets.frame.executable) & ~7ULL);
+	assert_int_equal(part->instr_off, instr_off);
+}
+
+static void a_chain_has_each_task_with_all_its_coroutines(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		__u64 coros[4], tasks[2], running;
+
+		begin(x, v);
+		coros[0] = fake_suspended(x, fake_future(x), 4);
+		coros[1] = fake_suspended(x, coros[0], 6);
+		coros[2] = fake_suspended(x, fake_future(x), 8);
+		coros[3] = fake_suspended(x, fake_wrapper(x, coros[2]), 10);
+		tasks[0] = fake_task(x, coros[1], 0);
+		tasks[1] = fake_task(x, coros[3], tasks[0]);
+		running =
+			fake_task(x, fake_coroutine(x, x->layout.state_executing, 0, 12), tasks[1]);
+		walk_tasks(x, running);
+		assert_int_equal(x->result.cnt, 8);
+		assert_task(x, 0, running, 0, TASK_LIVE);
+		assert_task(x, 2, tasks[1], 0, 0);
+		assert_frame(x, 3, coros[3], 10);
+		assert_frame(x, 4, coros[2], 8);
+		assert_task(x, 5, tasks[0], 0, 0);
+		assert_frame(x, 6, coros[1], 6);
+		assert_frame(x, 7, coros[0], 4);
+	}
+}
+
+static void of_several_the_first_is_taken_and_they_are_counted(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		__u64 parents[3], child;
+
+		for (__u32 cnt = 0; cnt <= 3; cnt++) {
+			begin(x, v);
+			for (int i = 0; i < 3; i++)
+				parents[i] = fake_task(x, fake_suspended(x, fake_future(x), 2), 0);
+			child = fake_task(x, fake_suspended(x, fake_future(x), 4), 0);
+			fake_await_set(x, child, fake_task_set(x, 32, parents, cnt));
+			walk_tasks(x, child);
+			assert_task(x, 0, child, cnt, 0);
+			assert_int_equal(x->result.cnt, cnt ? 4 : 2);
+			if (cnt)
+				assert_task(x, 2, parents[0], 0, 0);
+		}
+	}
+}
+
+static void what_has_ended_or_is_no_coroutine_has_no_frames(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		__u64 parent, child;
+
+		begin(x, v);
+		parent = fake_task(x, fake_suspended(x, fake_future(x), 2), 0);
+		child = fake_task(x, fake_coroutine(x, x->layout.state_ended, 0, 4), parent);
+		walk_tasks(x, child);
+		assert_int_equal(x->result.cnt, 3);
+		assert_task(x, 0, child, 0, 0);
+		assert_task(x, 1, parent, 0, 0);
+
+		fake_put(x->f, child + CORO, fake_future(x));
+		walk_tasks(x, child);
+		assert_int_equal(x->result.cnt, 3);
+		assert_task(x, 0, child, 0, TASK_NO_COROUTINE);
+		assert_task(x, 1, parent, 0, 0);
+
+		/* A future between tasks: what is where a task has its coroutine is not looked at. */
+		fake_put_u8(x->f, child + IS_TASK, 0);
+		fake_put(x->f, child + CORO, 8);
+		walk_tasks(x, child);
+		assert_task(x, 0, child, 0, 0);
+		assert_task(x, 1, parent, 0, 0);
+	}
+}
+
+static void circles_end(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		for (int length = 1; length <= CYCLES; length++) {
+			__u64 tasks[CYCLES], coro;
+			__u32 last;
+
+			begin(x, v);
+			for (int i = 0; i < length; i++)
+				tasks[i] = fake_task(x, fake_suspended(x, fake_future(x), 2),
+						     i ? tasks[i - 1] : 0);
+			fake_put(x->f, tasks[0] + AWAITED_BY, tasks[length - 1]);
+			walk_tasks(x, tasks[0]);
+			last = x->result.cnt - 2;
+			assert_int_equal(x->result.parts[last].fingerprint, TASK_CYCLE);
+			assert_true(x->result.cnt <= 8 * CYCLES);
+
+			/* A coroutine that awaits itself. */
+			coro = fake_suspended(x, 0, 6);
+			fake_put(x->f, coro + IFRAME + 120 - x->layout.yield_depth, coro);
+			walk_tasks(x, fake_task(x, coro, 0));
+			assert_int_equal(x->result.cnt, KRAIT_MAX_TASK_PARTS);
+			assert_int_equal(x->result.parts[0].fingerprint, TASK_LIMIT);
+		}
+	}
+}
+
+static void what_is_torn_is_marked(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		__u64 parents[1], child;
+
+		begin(x, v);
+		parents[0] = fake_task(x, fake_suspended(x, fake_future(x), 2), 0);
+		child = fake_task(x, fake_suspended(x, fake_future(x), 4), parents[0]);
+		/* Said to be a set, or a task, while it is not (yet). */
+		fake_put_u8(x->f, child + IS_SET, 1);
+		fake_put(x->f, parents[0] + 40, 12345);
+		fake_put(x->f, parents[0] + 24, 2);
+		walk_tasks(x, child);
+		assert_task(x, 0, child, 2, TASK_TORN);
+		fake_await_set(x, child, fake_task_set(x, 8, parents, 1));
+		fake_put_u8(x->f, child + IS_SET, 0);
+		fake_put_u8(x->f, fake_get(x->f, child + AWAITED_BY) + IS_TASK, 2);
+		walk_tasks(x, child);
+		assert_int_equal(x->result.cnt, 3);
+		assert_int_equal(x->result.parts[2].fingerprint, TASK_TORN);
+
+		walk_tasks(x, child + 4);
+		assert_task(x, 0, child + 4, 0, TASK_TORN);
+		fake_put_u8(x->f, child + IS_SET, 3);
+		walk_tasks(x, child);
+		assert_task(x, 0, child, 0, TASK_TORN);
+	}
+}
+
+/* Each read may fail, and what is said then is a part of the truth, or has a note. */
+static void every_fault_is_noted(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for_each_new(v)
+	{
+		struct task_walk_result whole;
+		__u64 inner, outer, tasks[2], running;
+		unsigned long reads;
+
+		begin(x, v);
+		inner = fake_suspended(x, fake_future(x), 4);
+		outer = fake_suspended(x, fake_wrapper(x, inner), 6);
+		tasks[0] = fake_task(x, outer, 0);
+		tasks[1] = fake_task(x, fake_suspended(x, fake_future(x), 8), 0);
+		fake_await_set(x, tasks[1], fake_task_set(x, 8, tasks, 1));
+		running =
+			fake_task(x, fake_coroutine(x, x->layout.state_executing, 0, 12), tasks[1]);
+		fake_heal(x->f);
+		walk_tasks(x, running);
+		whole = x->result;
+		reads = x->f->reads;
+		assert_true(reads > 10 && reads < 30);
+		for (unsigned long n = 1; n <= reads; n++) {
+			fake_heal(x->f);
+			x->f->fail_at = n;
+			walk_tasks(x, running);
+			assert_true(x->result.cnt >= 1 && x->result.cnt <= whole.cnt);
+			for (__u32 i = 0; i < x->result.cnt; i++) {
+				__u32 j = 0;
+
+				while (j < whole.cnt &&
+				       whole.parts[j].frame_addr != x->result.parts[i].frame_addr)
+					j++;
+				assert_true(j < whole.cnt);
+			}
+		}
+		fake_heal(x->f);
+	}
+}
+
+/* Whatever is in the memory: bounded, and no part beyond the room. */
+static void garbage_ends(void **state)
+{
+	struct fake_tasks *x = *state;
+
+	for (__u64 round = 0; round < 300; round++) {
+		begin(x, 1 + (int)(round % 2));
+		walk_tasks(x, fake_tasks_garbage(x, round + 1));
+	}
+}
+
+/* A str of ASCII, or an int, as CPython lays them out behind the type. */
+static __u64 object_of(struct fake_tasks *x, __u32 flags, __u64 first, __u64 third)
+{
+	__u64 type = fake_alloc(x->f, 256), addr = fake_alloc(x->f, 128);
+
+	fake_put(x->f, type + 168, flags);
+	fake_put(x->f, addr + 8, type);
+	fake_put(x->f, addr + 16, first);
+	fake_put(x->f, addr + 24, third);
+	return addr;
+}
+
+static void a_name_is_a_text_or_a_number(void **state)
+{
+	struct fake_tasks *x = *state;
+	static const char text[] = "a name of more than sixteen and less than 48";
+
+	for_each_new(v)
+	{
+		__u64 running, name;
+		char got[3 * TASK_NAME_PART + 1] = "";
+
+		begin(x, v);
+		x->f->offsets.unicode.ascii_size = 40;
+		x->names = true;
+		running = fake_task(x, fake_suspended(x, fake_future(x), 4), 0);
+		fake_put(x->f, running + 136, object_of(x, 1U << 24, 1 << 3, 4711));
+		walk_tasks(x, running);
+		assert_int_equal(x->result.cnt, 3);
+		assert_int_equal(x->result.parts[1].code_addr, TASK_NAME_NUMBER);
+		assert_int_equal(x->result.parts[1].frame_addr, 4711);
+
+		name = object_of(x, 1U << 28, sizeof(text) - 1, 0);
+		fake_put_u32(x->f, name + 32, 25 << 2);
+		memcpy(fake_at(x->f, name + 40), text, sizeof(text));
+		fake_put(x->f, running + 136, name);
+		walk_tasks(x, running);
+		assert_int_equal(x->result.cnt, 5);
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(x->result.parts[1 + i].code_addr, TASK_NAME_TEXT);
+			memcpy(got + i * TASK_NAME_PART, &x->result.parts[1 + i].frame_addr,
+			       TASK_NAME_PART);
+		}
+		assert_string_equal(got, text);
+
+		/* Two bytes for each character, neither of the two, nothing there: no name. */
+		fake_put_u32(x->f, name + 32, (2 | 8) << 2);
+		walk_tasks(x, running);
+		assert_int_equal(x->result.cnt, 2);
+		fake_put(x->f, running + 136, object_of(x, 1U << 25, 1 << 3, 1));
+		walk_tasks(x, running);
+		assert_int_equal(x->result.cnt, 2);
+		fake_put(x->f, running + 136, 0);
+		walk_tasks(x, running);
+		assert_int_equal(x->result.cnt, 2);
+		x->names = false;
+	}
+}
+
+static __u64 offset_of(const __u64 *table, size_t position)
+{
+	return table[position / 8];
+}
+
+/* gen_object and set_object of the published tables: positions as in cpython.md, 2.2. */
+static void the_layout_is_that_of_published_tables(void **state)
+{
+	static const struct {
+		const __u64 *table;
+		size_t iframe, state, used, mask, entries, stackpointer;
+	} known[] = {
+		{ py_debug_table_3_14_10, 680, 688, 504, 520, 512, 296 },
+		{ py_debug_table_3_15_2, 808, 816, 600, 616, 608, 360 },
+	};
+	struct fake_tasks *x = *state;
+
+	for (int v = 1; v < FAKE_VERSION_CNT; v++) {
+		const __u64 *table = known[v - 1].table;
+
+		begin(x, v);
+		assert_int_equal(x->layout.gen_iframe, offset_of(table, known[v - 1].iframe));
+		assert_int_equal(x->layout.gen_state + x->layout.gen_iframe - 8,
+				 offset_of(table, known[v - 1].state));
+		assert_int_equal(x->layout.set_used, offset_of(table, known[v - 1].used));
+		assert_int_equal(x->layout.set_used + 8, offset_of(table, known[v - 1].mask));
+		assert_int_equal(x->layout.set_used + 16, offset_of(table, known[v - 1].entries));
+		assert_int_equal(x->layout.frame_stackpointer,
+				 offset_of(table, known[v - 1].stackpointer));
+	}
+}
+
+static void a_layout_that_cannot_be_is_refused(void **state)
+{
+	struct fake_tasks *x = *state;
+	struct published_asyncio wide = fake_asyncio;
+	struct py_offsets old;
+
+	begin(x, 1);
+	wide.task_coro = 200;
+	assert_int_equal(task_layout_of(&x->layout, &x->f->offsets, &wide, 1), -ENODATA);
+	old = x->f->offsets;
+	old.version = 0x030d12f0;
+	assert_int_equal(task_layout_of(&x->layout, &old, &fake_asyncio, 1), -ENODATA);
+	old = x->f->offsets;
+	old.frame.instr_ptr = 48;
+	assert_int_equal(task_layout_of(&x->layout, &old, &fake_asyncio, 1), -ENODATA);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_chain_has_each_task_with_all_its_coroutines),
+		cmocka_unit_test(of_several_the_first_is_taken_and_they_are_counted),
+		cmocka_unit_test(what_has_ended_or_is_no_coroutine_has_no_frames),
+		cmocka_unit_test(circles_end),
+		cmocka_unit_test(what_is_torn_is_marked),
+		cmocka_unit_test(every_fault_is_noted),
+		cmocka_unit_test(garbage_ends),
+		cmocka_unit_test(a_name_is_a_text_or_a_number),
+		cmocka_unit_test(the_layout_is_that_of_published_tables),
+		cmocka_unit_test(a_layout_that_cannot_be_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_new, fixture_free);
+}

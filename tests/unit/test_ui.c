@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_ui.c - keys lead where they should, and screens of all sizes show it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support_profile.h"
+#include "support_top.h"
+#include "top/draw.h"
+#include "top/lines.h"
+#include "top/pick.h"
+#include "top/source.h"
+
+struct shown {
+	struct fed fed;
+	struct ui ui;
+	char text[65536];
+};
+
+static const struct top_status status = {
+	.clock = "12:00:00", .frequency = 100, .processes = 2, .cpus = 4
+};
+
+static const char *draw(struct shown *x, unsigned rows, unsigned columns, bool utf8)
+{
+	FILE *out = fmemopen(x->text, sizeof(x->text), "w");
+	struct screen s;
+
+	assert_int_equal(screen_init(&s, rows, columns, utf8), 0);
+	draw_top(&s, &x->ui, &status);
+	for (unsigned y = 0; y < rows; y++)
+		screen_print_row(&s, y, out);
+	fclose(out);
+	screen_free(&s);
+	return x->text;
+}
+
+static enum ui_wish keys(struct shown *x, const char *text)
+{
+	enum ui_wish wish = WISH_NONE;
+
+	for (; *text; text++)
+		wish = ui_key(&x->ui, (unsigned char)*text, x->fed.now_ns);
+	draw(x, 24, 80, true);
+	return wish;
+}
+
+static void key(struct shown *x, int code)
+{
+	ui_key(&x->ui, code, x->fed.now_ns);
+	draw(x, 24, 80, true);
+}
+
+static void begin(struct shown *x, bool off_cpu)
+{
+	fed_begin(&x->fed, off_cpu);
+	x->ui = (struct ui){ .model = x->fed.model };
+	fed_cpu(&x->fed, fed_stack(&x->fed, PID_A, "main;work;hot"), 60);
+	fed_cpu(&x->fed, fed_stack(&x->fed, PID_A, "main;work;warm"), 20);
+	fed_cpu(&x->fed, fed_stack(&x->fed, PID_B, "main;other"), 10);
+	fed_round(&x->fed);
+	draw(x, 24, 80, true);
+}
+
+static void end(struct shown *x)
+{
+	fed_end(&x->fed);
+}
+
+static void assert_shown(const struct shown *x, const char *text)
+{
+	if (!strstr(x->text, text))
+		fail_msg("no \"%s\" in\n%s", text, x->text);
+}
+
+static void assert_hidden(const struct shown *x, const char *text)
+{
+	if (strstr(x->text, text))
+		fail_msg("\"%s\" in\n%s", text, x->text);
+}
+
+static void a_screen_of_functions(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	assert_string_equal(
+		x.text,
+		"krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
+		"CPU 90.0 % of 400 % (100 % with the GIL)\n"
+		"Functions, by self now\n"
+		" Self% Total%    Self s  Total s History    Function   File\n"
+		"  60.0   60.0      0.60     0.60          ▆ hot        app.py:80\n"
+		"  20.0   20.0      0.20     0.20          ▂ warm       app.py:230\n"
+		"  10.0   10.0      0.10     0.10          ▁ other      app.py:150\n"
+		"         90.0               0.90          █ main       app.py:130\n"
+		"         80.0               0.80          █ work       app.py:230\n"
+		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+		"q quit  h help  / filter  Enter source  c callers  Tab view  Space pause\n");
+	end(&x);
+}
+
+static void views_by_key(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	keys(&x, "2");
+	assert_shown(&x, "Lines, by");
+	assert_shown(&x, "app.py:81");
+	keys(&x, "3");
+	assert_shown(&x, "  80.0      0.80          █     100 python100\n");
+	keys(&x, "4");
+	assert_shown(&x, "    200     201 thread");
+	keys(&x, "5");
+	assert_shown(&x, "(no container)");
+	keys(&x, "6");
+	assert_shown(&x, "on a CPU with the GIL");
+	keys(&x, "\t");
+	assert_shown(&x, "Functions, by");
+	keys(&x, "t");
+	assert_shown(&x, "Call tree");
+	assert_shown(&x, "- python100");
+	key(&x, KEY_OF_LEFT);
+	assert_shown(&x, "+ python100");
+	assert_hidden(&x, "hot");
+	keys(&x, "+");
+	assert_shown(&x, "hot");
+	keys(&x, "t");
+	assert_shown(&x, "Functions, by");
+	end(&x);
+}
+
+static void into_a_process_and_out(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	keys(&x, "3j");
+	key(&x, KEY_OF_ENTER);
+	assert_shown(&x, "Functions, process 200");
+	assert_shown(&x, "other");
+	assert_hidden(&x, "hot");
+	keys(&x, "t");
+	assert_hidden(&x, "python200");
+	key(&x, KEY_OF_ESCAPE);
+	assert_shown(&x, "Processes");
+	/* The cursor is where it was. */
+	assert_int_equal(x.ui.cursor, 1);
+	key(&x, KEY_OF_ESCAPE);
+	assert_shown(&x, "Processes");
+	end(&x);
+}
+
+static void filter_as_you_type(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	keys(&x, "/W");
+	assert_shown(&x, "Filter: W_");
+	assert_shown(&x, "warm");
+	assert_shown(&x, "work");
+	assert_hidden(&x, "hot");
+	keys(&x, "ar");
+	assert_hidden(&x, " work ");
+	key(&x, KEY_OF_BACK);
+	key(&x, KEY_OF_BACK);
+	assert_shown(&x, " work ");
+	key(&x, KEY_OF_ENTER);
+	assert_shown(&x, ", with W");
+	/* Keys are keys again. */
+	keys(&x, "/zzz");
+	assert_shown(&x, "nothing has that in its name");
+	key(&x, KEY_OF_ESCAPE);
+	assert_shown(&x, ", with W");
+	key(&x, KEY_OF_ESCAPE);
+	assert_shown(&x, "hot");
+	end(&x);
+}
+
+static void callers_and_back(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	keys(&x, "/work");
+	key(&x, KEY_OF_ENTER);
+	keys(&x, "c");
+	assert_shown(&x, "Callers and callees of work");
+	assert_shown(&x, "Called by");
+	assert_shown(&x, "main ");
+	assert_shown(&x, "hot ");
+	/* To the lower half, and around what is there. */
+	keys(&x, "\t");
+	assert_true(x.ui.callees);
+	key(&x, KEY_OF_ENTER);
+	assert_shown(&x, "callees of hot");
+	assert_shown(&x, "[itself]");
+	key(&x, KEY_OF_ESCAPE);
+	key(&x, KEY_OF_ESCAPE);
+	assert_shown(&x, ", with work");
+	end(&x);
+}
+
+static void a_source_with_its_heat(void **state)
+{
+	struct shown x;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	begin(&x, false);
+	key(&x, KEY_OF_ENTER);
+	assert_shown(&x, "Source app.py");
+	assert_shown(&x, "the file is not here");
+	assert_shown(&x, "  60.0   60.0     0.60     81\n");
+	f = open_memstream(&text, &size);
+	for (int i = 1; i <= 300; i++)
+		fprintf(f, i == 81 ? "\tthe hot one \x1b[31m\n" : "line %d\n", i);
+	fclose(f);
+	top_source__free(x.fed.model->source);
+	x.fed.model->source = top_source__of_text(text);
+	x.ui.anew = true;
+	draw(&x, 24, 80, true);
+	assert_shown(&x, "  60.0   60.0     0.60     81         the hot one \\x1b[31m\n");
+	/* From where the function begins on. */
+	assert_shown(&x, "     80 line 80\n");
+	keys(&x, "n");
+	assert_int_equal(x.ui.cursor + 1, 81);
+	keys(&x, "nn");
+	assert_int_equal(x.ui.cursor + 1, 231);
+	assert_shown(&x, "    231 line 231\n");
+	keys(&x, "n");
+	assert_int_equal(x.ui.cursor + 1, 81);
+	key(&x, KEY_OF_END);
+	assert_shown(&x, "    300 line 300\n");
+	key(&x, KEY_OF_ESCAPE);
+	assert_shown(&x, "Functions, by");
+	end(&x);
+}
+
+static void sorts_and_shares(void **state)
+{
+	struct shown x;
+	char names[256];
+
+	begin(&x, false);
+	keys(&x, "s");
+	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "main work hot warm other");
+	keys(&x, "ssss");
+	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "hot warm other main work");
+	keys(&x, "<");
+	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "hot main other warm work");
+	keys(&x, "P%");
+	assert_shown(&x, "All self% All tot%");
+	assert_shown(&x, "  60.0   60.0      60.0     60.0");
+	/* The first line is the first line; another one stays on its row. */
+	keys(&x, "jT");
+	assert_int_equal(x.ui.cursor, 3);
+	key(&x, KEY_OF_HOME);
+	keys(&x, "P");
+	assert_int_equal(x.ui.cursor, 0);
+	end(&x);
+}
+
+static void pause_and_zero(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	keys(&x, " ");
+	assert_shown(&x, "PAUSED");
+	fed_cpu(&x.fed, fed_stack(&x.fed, PID_A, "main;work;hot"), 60);
+	fed_round(&x.fed);
+	draw(&x, 24, 80, true);
+	assert_shown(&x, "  60.0   60.0      0.60     0.60          ▆ hot");
+	keys(&x, " ");
+	fed_round(&x.fed);
+	draw(&x, 24, 80, true);
+	assert_shown(&x, "1.20     1.20");
+	assert_hidden(&x, "PAUSED");
+	keys(&x, "z");
+	assert_hidden(&x, "1.20");
+	end(&x);
+}
+
+static void time_off_the_cpu(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	keys(&x, "m");
+	assert_shown(&x, "--off-cpu");
+	end(&x);
+	begin(&x, true);
+	x.fed.now_ns += SECOND;
+	fed_wait(&x.fed, fed_stack(&x.fed, PID_B, "main;other"), STATE_GIL, SECOND / 4);
+	x.fed.now_ns -= SECOND;
+	fed_round(&x.fed);
+	keys(&x, "m");
+	assert_shown(&x, "by self now: waiting for the GIL");
+	assert_shown(&x, "  25.0   25.0      0.25     0.25          █ other");
+	assert_hidden(&x, "hot");
+	keys(&x, "3");
+	assert_shown(&x, "  CPU%   GIL%  Wait% Ready%");
+	keys(&x, "mmm");
+	assert_shown(&x, "all time");
+	end(&x);
+}
+
+static void wishes(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	assert_int_equal(keys(&x, "w"), WISH_NONE);
+	assert_shown(&x, "Write to: krait-top.html_");
+	key(&x, 'U' - '@');
+	keys(&x, "x.folded");
+	assert_int_equal(ui_key(&x.ui, KEY_OF_ENTER, 0), WISH_WRITE);
+	assert_string_equal(x.ui.input, "x.folded");
+	keys(&x, "?");
+	assert_shown(&x, "any key goes back");
+	assert_int_equal(keys(&x, "q"), WISH_NONE);
+	assert_int_equal(keys(&x, "q"), WISH_QUIT);
+	end(&x);
+}
+
+static const char *all_keys = "jjk\t\t3\t456t+-c1c\tsss<PT%m zn/a/w?hq";
+
+/* No size and no key is too much. */
+static void any_size(void **state)
+{
+	struct shown x;
+
+	begin(&x, true);
+	for (const char *k = all_keys; *k; k++) {
+		for (unsigned rows = 1; rows < 12; rows += 2) {
+			for (unsigned columns = 1; columns < 140; columns += 9)
+				draw(&x, rows, columns, columns & 1);
+		}
+		ui_key(&x.ui, *k, x.fed.now_ns);
+		ui_key(&x.ui, KEY_OF_ENTER, x.fed.now_ns);
+		fed_round(&x.fed);
+	}
+	end(&x);
+}
+
+static void hostile_names_do_no_harm(void **state)
+{
+	struct profile *p;
+	struct shown x;
+
+	fed_begin(&x.fed, false);
+	p = x.fed.session;
+	x.ui = (struct ui){ .model = x.fed.model };
+	for (int i = 0; hostile_names[i]; i++) {
+		__u32 node = push(p, 0, add_process(p, hostile_names[i], 5));
+
+		node = push(p, node, add_thread(p, hostile_names[i], 5, 6));
+		fed_cpu(&x.fed,
+			push(p, node, add_function(p, hostile_names[i], hostile_names[i], 1, 2)),
+			1);
+	}
+	fed_round(&x.fed);
+	for (const char *k = "123456t1"; *k; k++) {
+		keys(&x, (char[]){ *k, '\0' });
+		for (const char *c = draw(&x, 50, 80, true); *c; c++)
+			assert_true((unsigned char)*c >= ' ' || *c == '\n');
+	}
+	fed_end(&x.fed);
+}
+
+static void lines_for_scripts(void **state)
+{
+	const struct lines_options options = { .limit = 2 };
+	struct shown x;
+	FILE *out;
+
+	begin(&x, false);
+	out = fmemopen(x.text, sizeof(x.text), "w");
+	assert_int_equal(lines_print(out, x.fed.model, &status, &options), 0);
+	fclose(out);
+	assert_string_equal(x.text, "krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
+				    "CPU 90.0 % of 400 % (100 % with the GIL)\n"
+				    " Self% Total%    Self s  Total s Function   File\n"
+				    "  60.0   60.0      0.60     0.60 hot        app.py:80\n"
+				    "  20.0   20.0      0.20     0.20 warm       app.py:230\n"
+				    "\n");
+	end(&x);
+}
+
+static bool count_sample(void *ctx, const struct profile_sample *sample)
+{
+	++*(unsigned *)ctx;
+	return true;
+}
+
+static void assert_picked(struct shown *x, unsigned expected)
+{
+	struct profile *p = pick_profile(x->fed.model);
+	unsigned cnt = 0;
+
+	assert_int_equal(profile__counts(p, 0)->samples, expected);
+	assert_int_equal(profile__counts(p, 0)->weight, expected * TICK);
+	profile__free(p);
+	assert_int_equal(pick_samples(x->fed.model, count_sample, &cnt), 0);
+	assert_int_equal(cnt, expected);
+}
+
+/* What w writes. */
+static void what_is_on_screen_is_picked(void **state)
+{
+	struct shown x;
+
+	begin(&x, false);
+	assert_picked(&x, 90);
+	keys(&x, "/warm");
+	assert_picked(&x, 20);
+	key(&x, KEY_OF_ENTER);
+	keys(&x, "c");
+	assert_picked(&x, 20);
+	key(&x, KEY_OF_ESCAPE);
+	key(&x, KEY_OF_ESCAPE);
+	keys(&x, "3");
+	key(&x, KEY_OF_ENTER);
+	assert_picked(&x, 80);
+	key(&x, KEY_OF_ENTER);
+	assert_shown(&x, "Source app.py");
+	assert_picked(&x, 80);
+	end(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_screen_of_functions),
+		cmocka_unit_test(views_by_key),
+		cmocka_unit_test(into_a_process_and_out),
+		cmocka_unit_test(filter_as_you_type),
+		cmocka_unit_test(callers_and_back),
+		cmocka_unit_test(a_source_with_its_heat),
+		cmocka_unit_test(sorts_and_shares),
+		cmocka_unit_test(pause_and_zero),
+		cmocka_unit_test(time_off_the_cpu),
+		cmocka_unit_test(wishes),
+		cmocka_unit_test(any_size),
+		cmocka_unit_test(hostile_names_do_no_harm),
+		cmocka_unit_test(lines_for_scripts),
+		cmocka_unit_test(what_is_on_screen_is_picked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/dump_core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/dump_print.h"
+#include "core/core.h"
+#include "target/open_file.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/printable.h"
+#include "util/privileges.h"
+#include "util/stream.h"
+#include "util/sudo_user.h"
+
+struct dumped_core {
+	const struct dump_options *options;
+	struct core *core;
+	struct core_facts facts;
+	int fd;
+	__u32 given;
+};
+
+/* With the caller's rights; names in a core are whatever its maker wants. root: NULL ours. */
+static int open_regular(const char *root, const char *path)
+{
+	cleanup_sudo_user struct sudo_user_scope scope = { .entered = false };
+	cleanup_close int at = -1, top = -1;
+	struct stat st;
+
+	if (sudo_user_enter(&scope))
+		return -EPERM;
+	top = root ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (root && top < 0)
+		return -errno;
+	at = root ? open_file_below(top, path, &st) : open_file_at(AT_FDCWD, path, &st);
+	return at < 0 ? at : open_file_read(at);
+}
+
+/* Files that were mapped and are here, where whoever serves them does not decide when a read ends. */
+static void give_files(struct dumped_core *d)
+{
+	for (__u32 i = 0; i < d->facts.file_cnt && i < CORE_FILES_MAX; i++) {
+		cleanup_free char *name = core__file_name(d->core, i);
+		cleanup_close int fd = name && *name == '/' ? open_regular(d->options->root, name) :
+							      -1;
+		int err;
+
+		if (fd < 0 || open_file_is_remote(fd))
+			continue;
+		err = core__give(d->core, i, fd);
+		d->given += !err;
+		if (err)
+			log_debug("dump", "%s is not the file that was mapped: %s", name,
+				  strerror(-err));
+	}
+}
+
+static int print(const struct dumped_core *d, const struct look_process *p)
+{
+	cleanup_free char *shown = printable(d->options->core);
+	struct json writer = { .out = stdout };
+	int err;
+
+	if (d->options->json) {
+		json_open_array(&writer);
+		dump_put_json(&writer, p, NULL, 1);
+		json_close_array(&writer);
+		putchar('\n');
+	} else {
+		printf("Core file %s", shown ? shown : "?");
+		if (d->facts.signal)
+			printf(", ended by SIG%s",
+			       sigabbrev_np(d->facts.signal) ? sigabbrev_np(d->facts.signal) : "?");
+		printf(", %u of %u mapped files are here as they were\n", d->given,
+		       d->facts.file_cnt);
+		dump_print(stdout, p, NULL);
+	}
+	err = stream_finish(stdout);
+	if (!err || err == -EPIPE)
+		return p->result	? EXIT_CODE_TARGET :
+		       look__missing(p) ? EXIT_CODE_LOSSY :
+					  EXIT_CODE_OK;
+	log_error("dump", "cannot write: %s", strerror(-err));
+	return EXIT_CODE_OUTPUT;
+}
+
+static int run(struct dumped_core *d)
+{
+	struct look_process *p;
+	char why[256];
+	int code, err = core__open(d->core, d->fd, &d->facts, why, sizeof(why));
+
+	if (err) {
+		log_error("dump", "%s: %s", d->options->core, why);
+		return EXIT_CODE_OUTPUT;
+	}
+	give_files(d);
+	p = look__new(d->facts.pid);
+	if (!p) {
+		log_error("dump", "out of memory");
+		return EXIT_CODE_KERNEL;
+	}
+	p->locals = d->options->locals;
+	memcpy(p->process.comm, d->facts.comm, sizeof(p->process.comm));
+	if (look__take_core(p, d->core))
+		log_debug("dump", "%s", p->process.why);
+	code = print(d, p);
+	look__free(p);
+	return code;
+}
+
+int dump_core(const struct dump_options *o)
+{
+	struct dumped_core d = { .options = o, .fd = open_regular(NULL, o->core) };
+	struct error err;
+	int code = EXIT_CODE_KERNEL;
+
+	if (d.fd < 0) {
+		log_error("dump", "%s: %s", o->core,
+			  d.fd == -ENOEXEC ? "it is no regular file" : strerror(-d.fd));
+		return EXIT_CODE_OUTPUT;
+	}
+	/* Its reader gives up more rights than krait has afterwards. */
+	d.core = core__new(&err);
+	if (!d.core)
+		log_error("dump", "%s", err.text);
+	else if (privileges_drop(&(const struct privileges_need){ 0 }))
+		log_error("dump", "cannot give up the rights that krait does not need");
+	else
+		code = run(&d);
+	core__free(d.core);
+	close(d.fd);
+	return code;
+}

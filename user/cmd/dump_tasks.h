@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dump_tasks.h - krait dump --tasks: asyncio tasks as a tree of who awaits whom, or as JSON.
+ */
+#ifndef KRAIT_CMD_DUMP_TASKS_H
+#define KRAIT_CMD_DUMP_TASKS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "look/look.h"
+#include "util/json.h"
+
+/* Takes the tasks of a process that was just looked at. before: the same process in the look before, or NULL. */
+void dump_tasks_take(struct look_process *p, const struct look_process *before)
+	__attribute__((nonnull(1)));
+/* All that was asked of the process is there. */
+bool dump_tasks_whole(const struct look_process *p) __attribute__((nonnull));
+
+void dump_tasks_print(FILE *out, const struct look_process *p) __attribute__((nonnull));
+void dump_tasks_put_json(struct json *j, const struct look_process *p, unsigned look)
+	__attribute__((nonnull));
+
+#endif /* KRAIT_CMD_DUMP_TASKS_H */

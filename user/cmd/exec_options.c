@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/exec_options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/input.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/units.h"
+
+#define TIMEOUT_NS (10 * NS_PER_SEC)
+
+static const struct argp_option option_table[] = {
+	{ NULL, 'c', "CODE", 0, "run this instead of a file", 0 },
+	{ "thread", 't', "TID", 0,
+	  "the thread that runs it, of any interpreter (default: the main interpreter's main thread)",
+	  0 },
+	{ "timeout", 'T', "TIME", 0, "how long to wait for its end (default 10s)", 0 },
+	{ "capture", 'C', NULL, 0, "what it prints is printed here, and not by the process", 0 },
+	{ 0 },
+};
+
+static void take_argument(struct exec_options *o, const char *arg, struct argp_state *state)
+{
+	if (!o->pid)
+		o->pid = input_parse_id(arg, "PID", state);
+	else if (!o->script)
+		o->script = arg;
+	else
+		argp_error(state, "one PID, and one script");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct exec_options *o = state->input;
+
+	switch (key) {
+	case 'c':
+		o->code = arg;
+		return 0;
+	case 't':
+		o->tid = input_parse_id(arg, "--thread", state);
+		return 0;
+	case 'T':
+		if (parse_duration(arg, &o->timeout_ns))
+			argp_error(state, "--timeout takes a time, such as 500ms or 1m: \"%s\"",
+				   arg);
+		return 0;
+	case 'C':
+		o->capture = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		take_argument(o, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->pid)
+			argp_error(state, "in which process? PID");
+		if (!o->script == !o->code)
+			argp_error(state, "what is to be run? One SCRIPT, or -c CODE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "PID SCRIPT\nPID -c CODE",
+	.doc = "Have a process of CPython 3.14 or later run Python code, at the next place where its\n"
+	       "thread may be interrupted (PEP 768, as sys.remote_exec() does).\v"
+	       "The code runs in the process, as its user, in a namespace of its own (__name__ is\n"
+	       "\"__main__\"; import what you need). krait says whether it ran, and what it raised;\n"
+	       "the process goes on either way. SCRIPT may be - for the standard input.\n\n"
+	       "A thread that waits runs nothing until it has come back to Python. If that takes\n"
+	       "longer than --timeout, or on Ctrl-C, the request is withdrawn; where the code has\n"
+	       "begun by then, it goes on, and krait says so. All threads are stopped for the\n"
+	       "moment of the few writes; a system call that waits may come back with EINTR, as\n"
+	       "under any debugger. A process that cannot be asked is left as it is, and krait says\n"
+	       "why.\n\n"
+	       "The exit code is 0 if it ran, 1 if it raised, 8 if it did not run or end in time, 3\n"
+	       "if the process cannot be asked, 4 if that takes more rights.\n\n"
+	       "examples:\n"
+	       "  sudo krait exec 4242 inspect.py\n"
+	       "  sudo krait exec 4242 --capture -c 'import gc; print(len(gc.get_objects()))'\n"
+	       "  sudo krait exec 4242 --thread 4250 -c 'import faulthandler; "
+	       "faulthandler.enable()'\n",
+};
+
+void exec_options_parse(struct exec_options *o, int argc, char **argv)
+{
+	o->timeout_ns = TIMEOUT_NS;
+	argp_err_exit_status = EXIT_CODE_USAGE;
+	if (argp_parse(&parser, argc, argv, 0, NULL, o))
+		exit(EXIT_CODE_USAGE);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/top_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/arguments.h"
+#include "cmd/record_events.h"
+#include "cmd/record_targets.h"
+#include "util/clock.h"
+#include "util/units.h"
+
+#define DEFAULT_HZ 99
+#define DEFAULT_LIMIT 20
+/* A screen of a round is made whole. */
+#define MAX_LIMIT 1000
+/* Shorter ones cannot be read, and cost. */
+#define MIN_INTERVAL_NS (NS_PER_SEC / 10)
+
+enum {
+	KEY_NAME = 256,
+	KEY_CGROUP,
+	KEY_NATIVE,
+	KEY_KERNEL,
+	KEY_OFF_CPU,
+	KEY_VIEW,
+	KEY_SHARES,
+	KEY_SOURCE,
+	KEY_NO_REALTIME,
+};
+
+static const struct argp_option options[] = {
+	{ 0, 0, 0, 0, "Target:", 1 },
+	{ "all", 'a', 0, 0, "every Python process of this machine (the default)" },
+	{ "pid", 'p', "PID[,PID...]", 0, "these processes and their children" },
+	{ "name", KEY_NAME, "GLOB", 0, "those whose command, script or module matches" },
+	{ "cgroup", KEY_CGROUP, "PATH", 0, "those in this control group (a container) or below" },
+	{ "user", 'u', "NAME", 0, "those of this user (name or number)" },
+	{ 0, 0, 0, 0, "Sampling:", 2 },
+	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 99)" },
+	{ "freq", 'F', "HZ", OPTION_ALIAS },
+	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
+	  "also the time off the CPU: waiting for the GIL, for anything else, for a CPU. A wait is seen when it "
+	  "is over. TIME as in krait record" },
+	{ "native", KEY_NATIVE, 0, 0,
+	  "also native functions; otherwise C is part of what called it" },
+	{ "kernel", KEY_KERNEL, 0, 0, "also functions of the kernel" },
+	{ 0, 0, 0, 0, "Display:", 3 },
+	{ "interval", 'i', "TIME", 0, "between two rounds (default 1s)" },
+	{ "rounds", 'n', "COUNT", 0, "end after so many rounds" },
+	{ "duration", 'd', "TIME", 0, "end after 10s, 2m" },
+	{ "batch", 'b', 0, 0, "plain lines; so it is where the output is no terminal" },
+	{ "view", KEY_VIEW, "NAME", 0,
+	  "functions (the default), lines, processes, threads, containers, states or tree" },
+	{ "sort", 's', "KEY", 0,
+	  "self (the default) or total of the last round, self-all or total-all, name" },
+	{ "limit", 'l', "ROWS", 0,
+	  "of each round in plain lines (default 20; 0: all, 1000 at most)" },
+	{ "shares", KEY_SHARES, 0, 0, "since the start, too: shares of a CPU, not seconds" },
+	{ "source", KEY_SOURCE, "DIR", 0,
+	  "look here for source files that are not at their place" },
+	{ "no-realtime", KEY_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
+	{ 0 },
+};
+
+static const char doc[] =
+	"What the Python programs of this machine do now: functions and what they cost, second by second."
+	"\v"
+	"h shows the keys. 100 % is one CPU.\n"
+	"\n"
+	"Examples:\n"
+	"  krait top                          the whole machine\n"
+	"  krait top -p 1234 --off-cpu        one process, and what it waits for\n"
+	"  krait top --view processes         which program?\n"
+	"  krait top --batch -n 1 -i 10s      the next ten seconds, as text\n"
+	"\n"
+	"Exit codes: 0 fine; 2 usage; 3 no such process or not Python; 4 permission; 5 the kernel lacks "
+	"something; 6 no samples (of --batch); 7 lines could not be written.";
+
+static const struct {
+	const char *name;
+	enum rows_view view;
+	bool tree;
+} views[] = {
+	{ "functions", ROWS_FUNCTIONS, false },	  { "lines", ROWS_LINES, false },
+	{ "processes", ROWS_PROCESSES, false },	  { "threads", ROWS_THREADS, false },
+	{ "containers", ROWS_CONTAINERS, false }, { "states", ROWS_STATES, false },
+	{ "tree", ROWS_FUNCTIONS, true },
+};
+
+static void parse_view(struct top_options *o, const char *text, struct argp_state *state)
+{
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (!strcmp(views[i].name, text)) {
+			o->view = views[i].view;
+			o->tree = views[i].tree;
+			return;
+		}
+	}
+	argp_error(state,
+		   "--view is functions, lines, processes, threads, containers, states or "
+		   "tree: \"%s\"",
+		   text);
+}
+
+static void parse_sort(struct top_options *o, const char *text, struct argp_state *state)
+{
+	static const char *const names[SORT_CNT] = {
+		[SORT_SELF] = "self",	      [SORT_TOTAL] = "total",
+		[SORT_SELF_ALL] = "self-all", [SORT_TOTAL_ALL] = "total-all",
+		[SORT_NAME] = "name",
+	};
+
+	for (enum row_sort i = 0; i < SORT_CNT; i++) {
+		if (!strcmp(names[i], text)) {
+			o->sort = i;
+			return;
+		}
+	}
+	argp_error(state, "--sort is self, total, self-all, total-all or name: \"%s\"", text);
+}
+
+static __u64 parse_count(const char *text, const char *what, __u64 max, struct argp_state *state)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n > max)
+		argp_error(state, "%s takes a number up to %llu: \"%s\"", what, max, text);
+	return n;
+}
+
+static void parse_time(__u64 *ret, const char *text, struct argp_state *state)
+{
+	if (parse_duration(text, ret))
+		argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", text);
+}
+
+static void settle(struct top_options *o, struct argp_state *state)
+{
+	struct record_options *r = &o->record;
+
+	if (!r->pid_cnt)
+		r->all = true;
+	record_targets_settle(r, state);
+	if (o->interval_ns < MIN_INTERVAL_NS)
+		argp_error(state, "-i: at least 100ms");
+	if (!r->frequency)
+		r->frequency = DEFAULT_HZ;
+	record_events_settle(r, state);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct top_options *o = state->input;
+	struct record_options *r = &o->record;
+
+	switch (key) {
+	case 'a':
+		r->all = true;
+		break;
+	case 'p':
+		record_targets_pids(r, arg, state);
+		break;
+	case KEY_NAME:
+		record_targets_name(r, arg, state);
+		break;
+	case KEY_CGROUP:
+		record_targets_cgroup(r, arg, state);
+		break;
+	case 'u':
+		record_targets_user(r, arg, state);
+		break;
+	case 'r':
+	case 'F':
+		if (parse_rate(arg, &r->frequency))
+			argp_error(state, "a rate is a number of Hz, such as 99 or 1k: \"%s\"",
+				   arg);
+		break;
+	case KEY_OFF_CPU:
+		r->off_cpu = true;
+		if (arg)
+			parse_time(&r->off_cpu_ns, arg, state);
+		break;
+	case KEY_NATIVE:
+		r->native = true;
+		break;
+	case KEY_KERNEL:
+		r->kernel = true;
+		break;
+	case 'i':
+		parse_time(&o->interval_ns, arg, state);
+		break;
+	case 'n':
+		o->rounds = parse_count(arg, "-n", 1000000000, state);
+		break;
+	case 'd':
+		parse_time(&r->duration_ns, arg, state);
+		break;
+	case 'b':
+		o->batch = true;
+		break;
+	case KEY_VIEW:
+		parse_view(o, arg, state);
+		break;
+	case 's':
+		parse_sort(o, arg, state);
+		break;
+	case 'l':
+		o->limit = (unsigned)parse_count(arg, "--limit", MAX_LIMIT, state);
+		o->limit = o->limit ? o->limit : MAX_LIMIT;
+		break;
+	case KEY_SHARES:
+		o->shares = true;
+		break;
+	case KEY_SOURCE:
+		o->source = arg;
+		break;
+	case KEY_NO_REALTIME:
+		r->realtime = false;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state,
+			   "\"%s\": krait top looks at what runs; -p PID names one, krait "
+			   "record -- COMMAND starts one",
+			   arg);
+		break;
+	case ARGP_KEY_END:
+		settle(o, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void top_options_parse(struct top_options *ret, int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
+
+	memset(ret, 0, sizeof(*ret));
+	record_options_defaults(&ret->record);
+	ret->record.native = ret->record.kernel = false;
+	ret->interval_ns = NS_PER_SEC;
+	ret->limit = DEFAULT_LIMIT;
+	arguments_parse(&argp, argc, argv, 0, ret);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/core.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "target/probe_list.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "worker/channel.h"
+#include "worker/worker.h"
+
+/* Of one message. A list of threads with their variables, of a core on a slow disk, takes its time. */
+#define ANSWER_MS 60000
+/* Of a list. */
+#define PARTS_MAX 4096
+
+struct core {
+	struct worker *worker;
+	struct memory memory;
+	struct core_answer answer;
+};
+
+static int read_memory(void *ctx, __u64 addr, void *buf, size_t len);
+
+struct core *core__new(struct error *err)
+{
+	struct core *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	c->memory = (struct memory){ .read = read_memory, .ctx = c };
+	c->worker = worker__start("core", err);
+	if (c->worker)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void core__free(struct core *c)
+{
+	if (!c)
+		return;
+	worker__abandon(c->worker);
+	free(c);
+}
+
+/* Is the answer a whole one? Bytes that were not sent are not looked at. */
+static int await(struct core *c)
+{
+	ssize_t n = channel_recv(worker__fd(c->worker), &c->answer, sizeof(c->answer), NULL, NULL,
+				 ANSWER_MS);
+	const size_t head = offsetof(struct core_answer, bytes);
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < head || c->answer.len != (size_t)n - head || c->answer.result > 0)
+		return -EPROTO;
+	return c->answer.result;
+}
+
+static int call(struct core *c, const struct core_request *r, int fd)
+{
+	int err = channel_send(worker__fd(c->worker), r, sizeof(*r), fd < 0 ? NULL : &fd,
+			       fd < 0 ? 0 : 1);
+
+	c->answer.len = 0;
+	return err ? err : await(c);
+}
+
+static int say_why(const struct core *c, int err, char *why, size_t size)
+{
+	if (c->answer.len && memchr(c->answer.bytes, 0, c->answer.len))
+		snprintf(why, size, "%s", c->answer.bytes);
+	else
+		snprintf(why, size, "%s",
+			 err == -EPIPE ? "reading it has failed: it takes more memory or time than "
+					 "krait gives it" :
+					 strerror(-err));
+	return err;
+}
+
+int core__open(struct core *c, int fd, struct core_facts *ret, char *why, size_t why_size)
+{
+	int err = call(c, &(const struct core_request){ .op = CORE_OPEN }, fd);
+
+	if (!err && c->answer.len != sizeof(*ret))
+		err = -EPROTO;
+	if (err)
+		return say_why(c, err, why, why_size);
+	*ret = c->answer.facts;
+	ret->comm[sizeof(ret->comm) - 1] = '\0';
+	return 0;
+}
+
+char *core__file_name(struct core *c, __u32 file)
+{
+	const struct core_request r = { .op = CORE_NAME, .number = file };
+
+	if (call(c, &r, -1) || !c->answer.len || c->answer.bytes[c->answer.len - 1])
+		return NULL;
+	return strdup(c->answer.bytes);
+}
+
+int core__give(struct core *c, __u32 file, int fd)
+{
+	return call(c, &(const struct core_request){ .op = CORE_GIVE, .number = file }, fd);
+}
+
+int core__python(struct core *c, struct core_python *ret, char *why, size_t why_size)
+{
+	int err = call(c, &(const struct core_request){ .op = CORE_PYTHON }, -1);
+
+	if (!err && c->answer.len != sizeof(*ret))
+		err = -EPROTO;
+	if (err)
+		return say_why(c, err, why, why_size);
+	*ret = c->answer.python;
+	ret->file[sizeof(ret->file) - 1] = '\0';
+	return 0;
+}
+
+static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	struct core *c = ctx;
+
+	for (size_t done = 0; done < len;) {
+		size_t part = len - done < CORE_PART_MAX ? len - done : CORE_PART_MAX;
+		const struct core_request r = { .op = CORE_READ,
+						.addr = addr + done,
+						.len = (__u32)part };
+
+		if (call(c, &r, -1) || c->answer.len != part)
+			return -EFAULT;
+		memcpy((char *)buf + done, c->answer.bytes, part);
+		done += part;
+	}
+	return 0;
+}
+
+const struct memory *core__memory(const struct core *c)
+{
+	return &c->memory;
+}
+
+int core__threads(struct core *c, const struct probe_threads_ask *ask, struct probe_threads *ret)
+{
+	cleanup_close int fd = memfd_create("krait-threads", MFD_CLOEXEC);
+	const struct core_request r = { .op = CORE_THREADS, .ask = *ask };
+	int err = fd < 0 ? -errno : call(c, &r, -1);
+
+	*ret = (struct probe_threads){ 0 };
+	for (int i = 0; !err; i++) {
+		err = i == PARTS_MAX ? -EPROTO :
+				       probe_list_write(fd, c->answer.bytes, c->answer.len);
+		if (err || !c->answer.more)
+			break;
+		err = await(c);
+	}
+	return err ? err : probe_threads_read(fd, ret);
+}

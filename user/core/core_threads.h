@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * core_threads.h - the threads of a core as a list, as a prober makes one of a process.
+ */
+#ifndef KRAIT_CORE_CORE_THREADS_H
+#define KRAIT_CORE_CORE_THREADS_H
+
+#include "core/core_file.h"
+#include "target/thread_stacks.h"
+
+/* From ask->first_tid on, by tid. */
+void core_threads_fill(struct core_file *c, const struct probe_threads_ask *ask,
+		       struct thread_stacks *s) __attribute__((nonnull));
+
+#endif /* KRAIT_CORE_CORE_THREADS_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * gil_waits.h - whom the waits for one interpreter's lock were for: the holds that each wait overlaps.
+ *
+ * Must hold: for each thread and each function, what it waited for all holders, the unknown one included, is what
+ * it waited.
+ */
+#ifndef KRAIT_EMIT_GIL_WAITS_H
+#define KRAIT_EMIT_GIL_WAITS_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "emit/gil_holds.h"
+
+struct dict;
+
+/* A function of the dictionary: string ids. All zero: nobody knows which. */
+struct gil_function {
+	__u32 name, file;
+};
+
+/* A function that waited while another one held the lock. */
+struct gil_pair {
+	struct gil_function waiter, holder;
+	double ns;
+	__u64 longest_ns; /* the most of one wait */
+	__u64 wait, wait_ns; /* the wait that was last counted here, and how much of it so far */
+};
+
+/* A thread that gave the lock to another one that waited for it. */
+struct gil_hand {
+	int from, to;
+	double cnt;
+};
+
+struct gil_thread {
+	int tid;
+	__u32 node; /* of its last sample: its name is on the way to the root */
+	double waits_ns, holds_ns, without_ns;
+};
+
+struct gil_waits {
+	struct gil_pair *pairs;
+	struct gil_hand *hands;
+	struct gil_thread *threads;
+	size_t pair_cnt, pair_cap, hand_cnt, hand_cap, thread_cnt, thread_cap;
+	double ns; /* Σ of all pairs */
+};
+
+/* samples: of one lock, by thread, and those of each in the order of to_ns. 0 or -ENOMEM. */
+int gil_waits_count(struct gil_waits *w, const struct dict *dict, const struct gil_sample *samples,
+		    size_t cnt, double stretch) __attribute__((warn_unused_result));
+void gil_waits_free(struct gil_waits *w);
+
+#endif /* KRAIT_EMIT_GIL_WAITS_H */

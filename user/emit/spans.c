@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/spans.h"
+
+#include "profile/states.h"
+
+/* Of time that is spent on a CPU or off it. */
+static bool is_time(const struct spans *s, const struct timeline_sample *sample)
+{
+	return event_is_time(&profile__counts(s->profile, sample->event)->event) &&
+	       profile__in_wall(s->profile, sample->event);
+}
+
+static __u64 began_ns(const struct timeline_sample *sample)
+{
+	if (sample->from_ns)
+		return sample->from_ns;
+	return sample->weight < sample->time_ns ? sample->time_ns - sample->weight : 0;
+}
+
+/* The state of a tick of a clock that says nothing else. */
+static __u16 state_word(const struct timeline_sample *sample)
+{
+	return state_of(sample->state) == STATE_UNKNOWN ? (__u16)(sample->state | STATE_CPU) :
+							  sample->state;
+}
+
+bool spans_next(struct spans *s, struct span *ret)
+{
+	const struct timeline_sample *sample = &s->thread->samples[s->next];
+
+	if (s->next == s->thread->cnt)
+		return false;
+	s->next++;
+	*ret = (struct span){ .from_ns = sample->time_ns,
+			      .to_ns = sample->time_ns,
+			      .node = sample->node,
+			      .event = sample->event,
+			      .state = sample->state };
+	ret->is_tick = is_time(s, sample) && !sample->from_ns &&
+		       event_is_clock(&profile__counts(s->profile, sample->event)->event);
+	/* Also time off the CPU of which nobody knows when it was. */
+	ret->is_moment = !ret->is_tick && !(is_time(s, sample) && sample->from_ns);
+	if (ret->is_moment)
+		return true;
+	ret->state = state_word(sample);
+	ret->from_ns = began_ns(sample);
+	if (ret->from_ns < s->ended_ns)
+		ret->from_ns = s->ended_ns < ret->to_ns ? s->ended_ns : ret->to_ns;
+	s->ended_ns = ret->to_ns;
+	return true;
+}
+
+/* A tick that is late by less than half of its period is the next one still. */
+bool span_joins(const struct span *a, const struct span *b)
+{
+	if (a->state & STATE_STILL_WAITS && !a->is_moment && !a->is_tick && !b->is_moment &&
+	    !b->is_tick && state_of(a->state) == state_of(b->state))
+		return true;
+	return a->is_tick && b->is_tick && state_of(a->state) == state_of(b->state) &&
+	       b->from_ns - a->to_ns <= (b->to_ns - b->from_ns) / 2;
+}

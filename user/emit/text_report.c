@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/text_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "emit/label.h"
+#include "profile/marks.h"
+
+#define SUMMARY_ROWS 20
+/* Share that is worth a second look. */
+#define HOT_PERCENT 10.0
+
+/* As setlocale(3) finds it; names are UTF-8 in any case, this is for what krait adds. */
+static bool locale_is_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return true;
+}
+
+void summary_options_init(struct summary_options *o, FILE *out)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	struct winsize size;
+	int fd = fileno(out);
+
+	*o = (struct summary_options){ .limit = SUMMARY_ROWS };
+	if (fd < 0 || !isatty(fd))
+		return;
+	o->width = !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+	o->color = !(no_color && *no_color) && term && strcmp(term, "dumb");
+	o->ascii = !locale_is_utf8();
+}
+
+void text_report_begin(struct text_report *r, FILE *out, const struct counts *c,
+		       const struct summary_options *o)
+{
+	__u64 all = c->uneven ? c->weight : c->samples;
+
+	*r = (struct text_report){
+		.out = out,
+		.options = o,
+		.counts = c,
+		.all = all ? (double)all : 1,
+		.unit_ns = o->samples ? 0 : counts__unit_ns(c),
+	};
+}
+
+const char *report_color(const struct text_report *r, const char *code)
+{
+	return r->options->color ? code : "";
+}
+
+double report_percent(const struct text_report *r, __u64 units)
+{
+	return 100.0 * (double)units / r->all;
+}
+
+const char *report_ellipsis(const struct text_report *r)
+{
+	return r->options->ascii ? "~" : "…";
+}
+
+/* Three digits at least, as few letters as they take. */
+static void put_time(char *buf, size_t size, double ns)
+{
+	if (ns >= 99.95e9)
+		snprintf(buf, size, "%.0f s", ns / 1e9);
+	else if (ns >= 9.995e9)
+		snprintf(buf, size, "%.1f s", ns / 1e9);
+	else if (ns >= 0.9995e9)
+		snprintf(buf, size, "%.2f s", ns / 1e9);
+	else if (ns >= 0.9995e6)
+		snprintf(buf, size, "%.0f ms", ns / 1e6);
+	else if (ns > 0)
+		snprintf(buf, size, "%.0f us", ns / 1e3);
+	else
+		snprintf(buf, size, "0");
+}
+
+void report_amount(const struct text_report *r, char buf[24], __u64 units)
+{
+	if (r->unit_ns > 0)
+		put_time(buf, 24, (double)units * r->unit_ns);
+	else
+		snprintf(buf, 24, "%llu", (unsigned long long)units);
+}
+
+const char *report_amount_title(const struct text_report *r)
+{
+	if (r->unit_ns > 0)
+		return "Self time";
+	return r->counts->uneven ? "Events" : "Samples";
+}
+
+const char *report_total_title(const struct text_report *r)
+{
+	return r->unit_ns > 0 ? "Time" : report_amount_title(r);
+}
+
+void report_put_self(const struct text_report *r, __u64 self)
+{
+	double percent = report_percent(r, self);
+	bool hot = percent >= HOT_PERCENT;
+
+	fprintf(r->out, "%s%5.1f%%%s", report_color(r, hot ? REPORT_BOLD REPORT_RED : ""), percent,
+		report_color(r, hot ? REPORT_RESET : ""));
+}
+
+void report_put_row(const struct text_report *r, __u64 self, __u64 total)
+{
+	char amount[24];
+
+	report_amount(r, amount, self);
+	report_put_self(r, self);
+	fprintf(r->out, " %5.1f%% %9s  ", report_percent(r, total), amount);
+}
+
+void report_put_more(const struct text_report *r, __u32 cnt)
+{
+	if (cnt)
+		fprintf(r->out, "%s%s %u more%s\n", report_color(r, REPORT_DIM), report_ellipsis(r),
+			cnt, report_color(r, REPORT_RESET));
+}
+
+/* "3.21 s of CPU time in 3.00 s (1.07 CPUs)": where the samples are of a time, and of a known length. */
+static void put_time_total(const struct text_report *r)
+{
+	const struct counts *c = r->counts;
+	double used_ns = r->all * counts__unit_ns(c), window_ns = (double)(c->to_ns - c->from_ns);
+	char used[24], window[24];
+
+	if (!c->samples || used_ns <= 0)
+		return;
+	put_time(used, sizeof(used), used_ns);
+	fprintf(r->out, ": %s %s", used,
+		event_is_clock(&c->event)   ? "of CPU time" :
+		event_is_off_cpu(&c->event) ? "off the CPU" :
+					      "of time");
+	if (!c->to_ns || window_ns <= 0)
+		return;
+	put_time(window, sizeof(window), window_ns);
+	fprintf(r->out, " in %s (%.2f %s)", window, used_ns / window_ns,
+		event_is_clock(&c->event) ? "CPUs" : "threads");
+}
+
+/* "5602 samples"; of what, unless it is time; and how many events they are, where that is not clear. */
+static void put_total(const struct text_report *r)
+{
+	const struct counts *c = r->counts;
+
+	if (event_is_time(&c->event))
+		fprintf(r->out, "%llu samples", (unsigned long long)c->samples);
+	else
+		fprintf(r->out, "%.0f %s of %s", c->samples ? r->all : 0, counts__share_unit(c),
+			c->event.name);
+	if (event_is_time(&c->event))
+		put_time_total(r);
+	else if (c->uneven)
+		fprintf(r->out, " in %llu samples", (unsigned long long)c->samples);
+	else if (c->sample_weight > 1)
+		fprintf(r->out, ", each of %llu", (unsigned long long)c->sample_weight);
+	putc('\n', r->out);
+}
+
+static void put_accounts(const struct text_report *r)
+{
+	const struct accounts *a = &r->counts->accounts;
+	char books[512];
+
+	if (!a->interrupts)
+		return;
+	accounts_format(a, books, sizeof(books));
+	fprintf(r->out, "%s", books);
+	if (a->unknown_frames)
+		fprintf(r->out, "; %llu unknown frames", (unsigned long long)a->unknown_frames);
+	if (a->events_dropped)
+		fprintf(r->out, "; %llu process events dropped",
+			(unsigned long long)a->events_dropped);
+	putc('\n', r->out);
+}
+
+/* The mark is a word for what is hidden, not for what is missing: the sample itself is whole. */
+static void put_hidden(const struct text_report *r, const struct view *v)
+{
+	for (__u32 i = 1; i < v->frame_cnt; i++) {
+		const struct view_frame *f = &v->frames[i];
+
+		if (f->kind != FRAME_MARK || !f->total ||
+		    strcmp(view_name(v, f), MARK_NATIVE_TRUNCATED))
+			continue;
+		fprintf(r->out,
+			MARK_NATIVE_TRUNCATED
+			" in %.1f%%: code without unwind tables and frame pointers hides "
+			"its callers in C; no sample is lost\n",
+			report_percent(r, f->total));
+	}
+}
+
+void report_put_footer(const struct text_report *r, const struct view *v)
+{
+	put_total(r);
+	put_accounts(r);
+	put_hidden(r, v);
+}

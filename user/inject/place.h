@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * place.h - a script where a process can read it: in a folder of its own below the process's folder for
+ * temporary files, in the process's own root (container, chroot), beside a FIFO for what becomes of it.
+ *
+ * A child makes it all as the process's user, without capabilities: whatever the process has put in the way
+ * leads to nothing that this user cannot do himself. Nobody else may be able to put another script there: every
+ * folder on the way is root's or that user's, and either nobody else writes to it, or it is sticky.
+ *
+ * Must hold: no link is followed, nothing that is there is opened or replaced, no file system with a server
+ * (FUSE, NFS) is touched; what does not come back is given up.
+ */
+#ifndef KRAIT_INJECT_PLACE_H
+#define KRAIT_INJECT_PLACE_H
+
+#include <stdbool.h>
+
+#include "inject/inject.h"
+#include "inject/refusal.h"
+#include "target/proc.h"
+
+struct place {
+	int parent, folder; /* O_PATH; -1 none */
+	int report; /* reading end of the FIFO; -1 none */
+	char path[SCRIPT_PATH_MAX]; /* of run.py, as the process sees it */
+	struct proc_ids ids; /* whose it all is: the process may be gone when it is removed */
+};
+#define PLACE_NONE ((struct place){ .parent = -1, .folder = -1, .report = -1 })
+
+/* dir: of /proc/PID; script: open for reading, at its beginning. 0, or why not: then nothing is left there. */
+int place_make(struct place *p, int dir, const struct inject_request *r, int script,
+	       struct refusal *why) __attribute__((warn_unused_result, nonnull));
+/* Removes what the wrapper has not removed itself, and closes. */
+void place_remove(struct place *p) __attribute__((nonnull));
+
+#endif /* KRAIT_INJECT_PLACE_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "object/thread_names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "object/object_read.h"
+#include "object/py_string.h"
+#include "util/cleanup.h"
+
+/* Where modules would be if no interpreter is that large. */
+#define MODULES_MAX (1U << 20)
+
+/*
+ * PyInterpreterState.modules (to 3.11), .imports.modules (3.12), from the debug information of 3.8.18, 3.9.18, 3.10.13,
+ * 3.11.7 and 3.12.1; 3.13 and later publish it (interpreter_state.imports_modules): its place in the table.
+ */
+static const struct {
+	__u32 minor, offset, published_at;
+} modules[] = {
+	{ 8, 56, 0 },	{ 9, 856, 0 }, { 10, 856, 0 }, { 11, 888, 0 },
+	{ 12, 944, 0 }, { 13, 0, 88 }, { 14, 0, 96 },  { 15, 0, 96 },
+};
+
+struct names {
+	struct object_text t, again, text; /* for reads, and for numbers */
+	thread_name_fn fn;
+	void *ctx;
+	unsigned cnt;
+};
+
+static int modules_offset(struct names *n, __u64 runtime_addr, __u64 *ret)
+{
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+		if (modules[i].minor != n->t.layout->minor)
+			continue;
+		*ret = modules[i].offset;
+		if (*ret)
+			return 0;
+		if (object_read_u64(&n->t, runtime_addr + modules[i].published_at, ret) ||
+		    *ret % 8 || *ret > MODULES_MAX)
+			return -ENOENT;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+struct finding {
+	const char *key;
+	__u64 value_addr;
+};
+
+/* As object_dict_find(), in a dictionary that may have many entries. */
+static bool find_key(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
+{
+	cleanup_free char *text = NULL;
+	struct finding *f = ctx;
+
+	t->reads = 0;
+	if (!py_string_read_any(t->memory, t->layout->offsets, key_addr, &text) &&
+	    !strcmp(text, f->key))
+		f->value_addr = value_addr;
+	return !f->value_addr;
+}
+
+static __u64 find_in(struct names *n, __u64 dict_addr, const char *key)
+{
+	struct finding f = { .key = key };
+	struct object_head h;
+
+	n->t.reads = 0;
+	if (!dict_addr || object_head_read(&n->t, dict_addr, &h) || !(h.flags & TYPE_DICT) ||
+	    object_each_item(&n->t, dict_addr, find_key, &f))
+		return 0;
+	return f.value_addr;
+}
+
+static bool read_name(struct object_text *t, __u64 thread_addr, char ret[THREAD_NAME_SIZE])
+{
+	cleanup_free char *text = NULL;
+	__u64 addr;
+
+	t->reads = 0;
+	addr = object_attribute(t, thread_addr, "_name");
+	if (!addr || py_string_read_any(t->memory, t->layout->offsets, addr, &text))
+		return false;
+	snprintf(ret, THREAD_NAME_SIZE, "%s", text);
+	return true;
+}
+
+static bool take(struct object_text *t, void *ctx, __u64 key_addr, __u64 value_addr)
+{
+	struct names *n = ctx;
+	char name[THREAD_NAME_SIZE], again[THREAD_NAME_SIZE] = "";
+	__u64 ident;
+	char *end;
+
+	if (n->cnt++ == THREAD_NAMES_MAX)
+		return false;
+	object_text_make(&n->text, key_addr);
+	ident = strtoull(n->text.text, &end, 10);
+	if (*end || !ident || !read_name(&n->t, value_addr, name)) {
+		t->reads = 0;
+		return true;
+	}
+	n->fn(n->ctx, ident, name, !read_name(&n->again, value_addr, again) || strcmp(name, again));
+	t->reads = 0;
+	return true;
+}
+
+int thread_names_read(const struct object_layout *layout, const struct memory *memory,
+		      const struct memory *again, __u64 runtime_addr, __u64 interp_addr,
+		      thread_name_fn fn, void *ctx)
+{
+	cleanup_free struct names *n = calloc(1, sizeof(*n));
+	__u64 offset, addr, active_addr;
+	struct object_head h;
+
+	if (!n)
+		return -ENOMEM;
+	n->t.layout = n->again.layout = n->text.layout = layout;
+	n->t.memory = n->text.memory = memory;
+	n->again.memory = again;
+	n->fn = fn;
+	n->ctx = ctx;
+	if (modules_offset(n, runtime_addr, &offset) ||
+	    object_read_u64(&n->t, interp_addr + offset, &addr))
+		return -ENOENT;
+	addr = find_in(n, addr, "threading");
+	/* PyModuleObject.md_dict is its first member (Include/internal/pycore_moduleobject.h). */
+	if (!addr || object_read_u64(&n->t, addr + layout->header, &addr))
+		return -ENOENT;
+	active_addr = find_in(n, addr, "_active");
+	n->t.reads = 0;
+	if (!active_addr || object_head_read(&n->t, active_addr, &h) || !(h.flags & TYPE_DICT))
+		return -ENOENT;
+	n->t.reads = 0;
+	return object_each_item(&n->t, active_addr, take, n) ? -EFAULT : 0;
+}

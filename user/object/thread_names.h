@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_names.h - what a program calls its threads: threading.Thread.name of those in threading._active, which is
+ * found through the modules of an interpreter (Lib/threading.py, 3.8 to 3.15).
+ *
+ * Before 3.14 the kernel is not told these names, and what it is told then has 15 bytes.
+ *
+ * Must hold: time and length are bounded whatever the memory says; each name is read twice, as a variable is (frame_locals.h).
+ */
+#ifndef KRAIT_OBJECT_THREAD_NAMES_H
+#define KRAIT_OBJECT_THREAD_NAMES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "object/object_layout.h"
+#include "util/memory.h"
+
+/* Of one interpreter; more have none. */
+#define THREAD_NAMES_MAX 16384U
+/* Bytes of one. */
+#define THREAD_NAME_SIZE 256
+
+/* ident: Thread.ident, which is pthread_self(). name: UTF-8. changed: while it was read. */
+typedef void (*thread_name_fn)(void *ctx, __u64 ident, const char *name, bool changed);
+
+/*
+ * Calls fn for each. runtime_addr: of the table of debug offsets, from 3.13 on. 0, or why there are none: -ENOENT
+ * the module threading has not been imported, or cannot be found.
+ */
+int thread_names_read(const struct object_layout *layout, const struct memory *memory,
+		      const struct memory *again, __u64 runtime_addr, __u64 interp_addr,
+		      thread_name_fn fn, void *ctx) __attribute__((nonnull(1, 2, 3, 6)));
+
+#endif /* KRAIT_OBJECT_THREAD_NAMES_H */

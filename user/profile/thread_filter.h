@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_filter.h - which threads are wanted: --thread of every command.
+ *
+ * "main" is the main thread of each process, a number the thread of that id, all else a pattern as shells have it
+ * for names. The kernel cuts names to 15 bytes: a longer pattern without wildcards is compared with as many.
+ */
+#ifndef KRAIT_PROFILE_THREAD_FILTER_H
+#define KRAIT_PROFILE_THREAD_FILTER_H
+
+#include <stdbool.h>
+
+/* All zero: all threads. */
+struct thread_filter {
+	const char *name; /* borrowed */
+	int tid;
+	bool main;
+};
+
+#define THREAD_FILTER_ABOUT                                                                        \
+	"only this thread: by its id, by its name or a pattern for names ('worker-*'), or main, of each process"
+
+/* 0, or -EINVAL: the text is empty, or a number that no thread has. */
+int thread_filter_parse(struct thread_filter *ret, const char *text)
+	__attribute__((warn_unused_result));
+bool thread_filter_is_empty(const struct thread_filter *f);
+bool thread_filter_wants(const struct thread_filter *f, int pid, int tid, const char *name);
+
+#endif /* KRAIT_PROFILE_THREAD_FILTER_H */

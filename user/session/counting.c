@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/counting.h"
+
+#include <stdio.h>
+
+#include "follow/threads.h"
+#include "follow/processes.h"
+#include "profile/frames.h"
+#include "profile/states.h"
+#include "sampler/record.h"
+#include "session/collector.h"
+#include "session/gil_facts.h"
+#include "session/wait_state.h"
+#include "util/hash.h"
+
+/* What the thread was at beside its state, as far as the record says. */
+static __u32 flags_of(const struct thread *t, const struct record_sample *record, bool collects)
+{
+	const struct interp_facts *interp;
+	__u32 cnt;
+
+	interp = record__section(record, SECTION_INTERP, &cnt);
+	return state_flags(record) | (collects ? STATE_GC : 0) |
+	       (cnt ? gil_number(t->process, interp->gil_addr) << STATE_GIL_SHIFT : 0);
+}
+
+static bool is_wanted(const struct collector_config *f, __u32 state)
+{
+	return (!f->states || states_has(f->states, state)) &&
+	       (!f->holds_gil || state & STATE_HOLDS_GIL);
+}
+
+/* When what is counted began and ended; from_ns 0: a moment. */
+struct span {
+	__u64 from_ns, to_ns;
+};
+
+/* Into the profile and to the outputs. state: a word of profile/states.h. False: nobody wants it. */
+static bool put_sample(struct counting *c, const struct thread *t,
+		       const struct record_sample *record, struct span span, __u32 node,
+		       __u64 period, __u32 state, pid_t holder)
+{
+	struct profile_sample sample = {
+		.time_ns = span.to_ns,
+		.from_ns = span.from_ns,
+		.period = period,
+		.node = node,
+		.state = state,
+		.holder = holder,
+		.cpu = record->cpu,
+		.pid = record->pid,
+		.tid = record->tid,
+		.comm = t->name,
+		.event = record->event,
+		.space = t->process->space,
+		.thread = t->number,
+		.image = t->process->image,
+	};
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+
+	if (!is_wanted(c->config, state))
+		return false;
+	accounts->unknown_samples += dict__node_at(c->profile->dict, node)->unknown;
+	profile__count_state(c->profile, record->event, node, period, state);
+	if (!c->first_sample_ns)
+		c->first_sample_ns = record->time_ns;
+	if (c->config->on_sample)
+		c->config->on_sample(c->config->on_sample_ctx, c->profile, &sample);
+	return true;
+}
+
+static __u32 state_node(struct counting *c, __u32 node, const char *text)
+{
+	__u32 child = node ? dict__named_child(c->profile->dict, node, FRAME_MARK, text, 0, 0) : 0;
+
+	return child ? child : node;
+}
+
+static __u64 ago(__u64 time_ns, __u64 length_ns)
+{
+	return length_ns < time_ns ? time_ns - length_ns : 0;
+}
+
+/*
+ * Time off the CPU: what the thread waited for is the leaf. It may have been ready to run for a part of the
+ * time; that is a sample of its own, which the accounts have, too. How many samples it has become.
+ */
+static unsigned put_wait(struct counting *c, const struct thread *t,
+			 const struct record_sample *record, __u32 node, __u32 flags,
+			 const struct wait_facts *facts)
+{
+	__u32 random = hash_word(record->time_ns ^ record->tid);
+	struct wait_parts parts = wait_split(facts, record->period, random);
+	const __u64 from_ns = ago(record->time_ns, facts->length_ns);
+	const __u64 woken_ns = ago(record->time_ns, facts->runnable_ns);
+	char text[WAIT_TEXT_SIZE];
+	unsigned put = 0;
+
+	if (parts.waited_ns) {
+		__u32 waits = facts->flags & WAIT_GIL_LOCKED ? STATE_STILL_WAITS : 0;
+		pid_t holder = facts->flags & WAIT_GIL ?
+				       gil_holder(t->process, facts->gil_holder_addr) :
+				       0;
+		const struct span span = { from_ns,
+					   parts.runnable_ns ? woken_ns : record->time_ns };
+
+		wait_text(text, facts);
+		put += put_sample(c, t, record, span, state_node(c, node, text), parts.waited_ns,
+				  wait_state(facts) | flags | waits, holder);
+	}
+	if (!parts.runnable_ns)
+		return put;
+	snprintf(text, sizeof(text), "[%s]", state_name(STATE_RUNNABLE));
+	put += put_sample(c, t, record,
+			  (struct span){ parts.waited_ns ? woken_ns : from_ns, record->time_ns },
+			  state_node(c, node, text), parts.runnable_ns, STATE_RUNNABLE | flags, 0);
+	if (put > 1) {
+		profile__counts(c->profile, record->event)->accounts.reasons[record->reason]++;
+		c->parts[record->event]++;
+	}
+	return put;
+}
+
+unsigned counting_put(struct counting *c, const struct thread *t,
+		      const struct record_sample *record, __u32 node, bool collects)
+{
+	const __u32 flags = flags_of(t, record, collects);
+	const struct wait_facts *facts;
+	__u32 cnt;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	if (cnt)
+		return put_wait(c, t, record, node, flags, facts);
+	return put_sample(c, t, record, (struct span){ .to_ns = record->time_ns }, node,
+			  record->period,
+			  record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN,
+			  0);
+}

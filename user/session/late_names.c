@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/late_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/modules.h"
+#include "profile/dict.h"
+#include "symbol/native.h"
+#include "symbol/native_files.h"
+#include "util/clock.h"
+#include "util/vec.h"
+
+/* Offsets in one question. */
+#define BATCH 64U
+
+struct late_place {
+	__u64 offset;
+	__u32 frame;
+};
+
+/* What is asked of one file, in the order in which it was met: who asks again asks the same. */
+struct late_file {
+	struct module *module; /* NULL: nothing was met there yet */
+	struct native *native; /* a process that has it; NULL once its symbols were read */
+	struct late_place *list;
+	__u32 cnt, cap;
+};
+
+struct late_names {
+	struct native_files *files;
+	struct dict *dict;
+	struct late_file *list; /* by the module's number */
+	__u32 file_cnt, file_cap;
+	__u64 place_cnt; /* of all files */
+	__u64 refused; /* names that found no room */
+};
+
+struct late_names *late_names__new(struct native_files *files, struct dict *dict)
+{
+	struct late_names *l = calloc(1, sizeof(*l));
+
+	if (l) {
+		l->files = files;
+		l->dict = dict;
+	}
+	return l;
+}
+
+void late_names__free(struct late_names *l)
+{
+	if (!l)
+		return;
+	for (__u32 i = 0; i < l->file_cnt; i++)
+		free(l->list[i].list);
+	free(l->list);
+	free(l);
+}
+
+/* NULL when out of memory. */
+static struct late_file *file_of(struct late_names *l, struct module *module)
+{
+	__u32 number = module__number(module);
+
+	if (vec_reserve(l->list, l->file_cap, (__u64)number + 1))
+		return NULL;
+	for (; l->file_cnt <= number; l->file_cnt++)
+		l->list[l->file_cnt] = (struct late_file){ 0 };
+	l->list[number].module = module;
+	return &l->list[number];
+}
+
+void late_names__add(struct late_names *l, __u32 frame, struct native *native,
+		     struct module *module, __u64 offset)
+{
+	struct late_file *f = file_of(l, module);
+
+	if (!f || vec_reserve(f->list, f->cap, f->cnt + 1)) {
+		l->refused++;
+		return;
+	}
+	f->list[f->cnt++] = (struct late_place){ offset, frame };
+	l->place_cnt++;
+	if (native_files__is_closed(l->files, module))
+		f->native = native;
+}
+
+static void read_symbols(struct late_file *f)
+{
+	if (f->native)
+		native__read_symbols(f->native, f->module);
+	f->native = NULL;
+}
+
+void late_names__forget(struct late_names *l, const struct native *native)
+{
+	for (__u32 i = 0; i < l->file_cnt && native; i++) {
+		if (l->list[i].native == native)
+			read_symbols(&l->list[i]);
+	}
+}
+
+static void name(struct late_names *l, struct late_file *f, __u32 i)
+{
+	const struct native_symbol *s = native_files__known(l->files, f->module, f->list[i].offset);
+
+	if (s && dict__name_frame(l->dict, f->list[i].frame, s->name, s->is_wrapper))
+		l->refused++;
+}
+
+/* Some places from number i on: how many are done with; 0 none, now. */
+static __u32 name_some(struct late_names *l, struct late_file *f, __u32 i)
+{
+	__u32 cnt = f->cnt - i < BATCH ? f->cnt - i : BATCH;
+	__u64 offsets[BATCH] = { 0 };
+
+	for (__u32 k = 0; k < cnt; k++)
+		offsets[k] = f->list[i + k].offset;
+	if (native_files__ask(l->files, f->module, offsets, cnt) == -EAGAIN)
+		return 0;
+	for (__u32 k = 0; k < cnt; k++)
+		name(l, f, i + k);
+	return cnt;
+}
+
+static void resolve_file(struct late_names *l, struct late_file *f, __u64 until_ns)
+{
+	__u32 done = 0, more = 1;
+
+	read_symbols(f);
+	while (done < f->cnt && more && clock_monotonic_ns() < until_ns) {
+		more = name_some(l, f, done);
+		done += more;
+	}
+	f->cnt -= done;
+	l->place_cnt -= done;
+	memmove(f->list, f->list + done, f->cnt * sizeof(*f->list));
+}
+
+void late_names__resolve(struct late_names *l, __u64 until_ns)
+{
+	for (__u32 i = 0; i < l->file_cnt && l->place_cnt; i++) {
+		if (l->list[i].cnt)
+			resolve_file(l, &l->list[i], until_ns);
+	}
+}
+
+__u64 late_names__unnamed(const struct late_names *l)
+{
+	return l->place_cnt + l->refused;
+}

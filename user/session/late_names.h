@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * late_names.h - places in native code whose names are asked for when no sample waits for them: many in one
+ * question, soon after they were met, since the process that has the file may be gone a moment later.
+ *
+ * Until then a frame has the name of all unnamed code in its file, "[libfoo.so]", and keeps it if no symbol is
+ * found. The file itself is open from the first sample on (native__meet()).
+ *
+ * Must hold: the dictionary forgets nothing meanwhile; unanswered questions are asked again until the end.
+ */
+#ifndef KRAIT_SESSION_LATE_NAMES_H
+#define KRAIT_SESSION_LATE_NAMES_H
+
+#include <linux/types.h>
+
+struct dict;
+struct late_names;
+struct module;
+struct native;
+struct native_files;
+
+/* Both are borrowed. NULL when out of memory. */
+struct late_names *late_names__new(struct native_files *files, struct dict *dict)
+	__attribute__((warn_unused_result, nonnull));
+void late_names__free(struct late_names *l);
+
+/* A frame with a place that is met first, in a process whose natives these are. */
+void late_names__add(struct late_names *l, __u32 frame, struct native *native,
+		     struct module *module, __u64 offset) __attribute__((nonnull));
+
+/* That process goes: what only it can open is opened now. native: may be NULL. */
+void late_names__forget(struct late_names *l, const struct native *native)
+	__attribute__((nonnull(1)));
+
+/* Asks for the names of all, as long as it is before until_ns (CLOCK_MONOTONIC). */
+void late_names__resolve(struct late_names *l, __u64 until_ns) __attribute__((nonnull));
+
+/* Places that have no names yet, or for whose names there was no room. */
+__u64 late_names__unnamed(const struct late_names *l) __attribute__((nonnull));
+
+#endif /* KRAIT_SESSION_LATE_NAMES_H */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/unwind_settle.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "follow/processes.h"
+#include "proc/modules.h"
+#include "session/unwind_files.h"
+#include "symbol/native.h"
+#include "unwind/elf_rows.h"
+#include "unwind/tables.h"
+#include "util/cleanup.h"
+#include "util/log.h"
+
+#define VDSO "[vdso]"
+
+int unwind_turn(const struct mapping *m)
+{
+	__u64 size = m->end - m->start;
+
+	if (module__origin(m->module) != ORIGIN_OTHER || !strcmp(module__name(m->module), VDSO))
+		return 0;
+	return size < 256 << 10 ? 1 : size < 4 << 20 ? 2 : 3;
+}
+
+bool unwind_has_file(const struct mapping *m)
+{
+	const char *name = module__name(m->module);
+
+	return *name && (*name != '[' || !strcmp(name, VDSO));
+}
+
+/* What elf_rows() has made, in the form that goes to the tables. */
+static int set_table(struct unwind_tables *tables, __u32 number, const struct row_table *t,
+		     __u32 now)
+{
+	cleanup_free __u32 *page_rows = calloc(t->page_cnt, sizeof(*page_rows));
+	struct unwind_rows rows = {
+		.first_page = (__u32)t->first_page,
+		.page_cnt = t->page_cnt,
+		.rule_cnt = t->rule_cnt,
+		.row_cnt = t->row_cnt,
+		.rules = t->rules,
+		.page_rows = page_rows,
+		.rows = t->rows,
+	};
+
+	if (!page_rows)
+		return -ENOMEM;
+	for (__u32 i = 0; i < t->page_cnt; i++)
+		page_rows[i] = t->pages[i + 1] - t->pages[i];
+	return unwind_tables__set_rows(tables, number, &rows, now);
+}
+
+/*
+ * The kernel's image, which is the same in all processes: krait's own, whole, since a process may have
+ * unmapped a part of its own, and all have these rows.
+ */
+static int read_vdso(struct unwind_tables *tables, __u32 number, __u32 now)
+{
+	cleanup_close int fd = memfd_create("vdso", MFD_CLOEXEC);
+	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	struct row_table table;
+	size_t size;
+	int err;
+
+	if (fd < 0 || !image)
+		return -ENODATA;
+	/* Its section headers come last. */
+	size = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
+	if (write(fd, image, size) != (ssize_t)size)
+		return -ENODATA;
+	err = elf_rows(fd, &table);
+	if (err)
+		return err;
+	err = set_table(tables, number, &table, now);
+	row_table_free(&table);
+	return err;
+}
+
+static int read_rows(struct unwind_tables *tables, struct process *p, const struct mapping *m,
+		     __u32 number, __u64 now_ns)
+{
+	__u32 now = (__u32)(now_ns >> UNWIND_NOW_SHIFT);
+	struct unwind_rows rows;
+	int err;
+
+	if (!strcmp(module__name(m->module), VDSO))
+		return read_vdso(tables, number, now);
+	err = native__rows(p->native, m, now_ns, &rows);
+	return err ? err : unwind_tables__set_rows(tables, number, &rows, now);
+}
+
+bool unwind_is_settled(const struct unwind_tables *tables, const struct unwind_files *files,
+		       const struct mapping *m)
+{
+	__u32 number = unwind_has_file(m) ? unwind_files__find(files, m->module) : 0;
+
+	return !number || unwind_tables__is_settled(tables, number);
+}
+
+bool unwind_settle(struct unwind_tables *tables, const struct unwind_files *files,
+		   struct process *p, const struct mapping *m, __u64 now_ns)
+{
+	__u32 number = unwind_files__find(files, m->module);
+	int err = read_rows(tables, p, m, number, now_ns);
+
+	if (err)
+		log_debug("unwind", "%s has no rows: %s", module__name(m->module), strerror(-err));
+	/* Those who could not be asked now may be later. */
+	if (err == -EAGAIN || err == -ENOSPC)
+		return false;
+	if (err)
+		unwind_tables__set_none(tables, number);
+	return true;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unwind_spaces.h - which mappings processes have, in the kernel's tables: those with the same mappings share them.
+ *
+ * Must hold: the numbers of files that are in a space are held as long as it is.
+ */
+#ifndef KRAIT_SESSION_UNWIND_SPACES_H
+#define KRAIT_SESSION_UNWIND_SPACES_H
+
+#include <linux/types.h>
+
+struct made_code;
+struct space;
+struct unwind_files;
+struct unwind_spaces;
+struct unwind_tables;
+
+/* Both are borrowed. NULL: out of memory. */
+struct unwind_spaces *unwind_spaces__new(struct unwind_tables *tables, struct unwind_files *files);
+void unwind_spaces__free(struct unwind_spaces *l);
+
+/* The number of the mappings with this digest, with one more user; made may be NULL. 0: there is no room. */
+__u32 unwind_spaces__acquire(struct unwind_spaces *l, __u64 digest, const struct space *view,
+			     const struct made_code *made);
+/* One user fewer. */
+void unwind_spaces__release(struct unwind_spaces *l, __u64 digest);
+
+#endif /* KRAIT_SESSION_UNWIND_SPACES_H */

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/frozen.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target/proc.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/vec.h"
+
+/* Threads of a process that are stopped. */
+#define THREADS_MAX 65536U
+/* Lists of its threads, until one has no new ones. */
+#define ROUNDS 16
+/* For a thread to stop: one that has a CPU does at once, one that waits for a CPU when it gets one. */
+#define STOP_NS (500 * 1000000ULL)
+/* Before a thread that sleeps is looked at: does it sleep uninterruptibly? */
+#define LOOK_NS (2 * 1000000ULL)
+#define PAUSE_USEC 50
+/* Whoever waits for us is told so often that we are there. */
+#define SLICE_MS 20
+#define KILL_MS 1000
+
+/* What the child says; in memory that both have. */
+struct run {
+	int result;
+	__u64 begin_ns;
+	__u64 shared[];
+};
+
+static struct frozen_thread *find(struct frozen *f, pid_t tid)
+{
+	for (__u32 i = 0; i < f->cnt; i++)
+		if (f->threads[i].tid == tid)
+			return &f->threads[i];
+	return NULL;
+}
+
+bool frozen__has_stopped(const struct frozen *f, pid_t tid)
+{
+	for (__u32 i = 0; i < f->cnt; i++)
+		if (f->threads[i].tid == tid)
+			return f->threads[i].stopped;
+	return false;
+}
+
+/* Its state in /proc, '\0' it has gone. */
+static char state_of(int dir, pid_t tid)
+{
+	char path[64], text[1024];
+	const char *close;
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
+	if (proc_read(dir, path, text, sizeof(text)) <= 0)
+		return '\0';
+	close = strrchr(text, ')');
+	return close && close[1] ? close[2] : '\0';
+}
+
+static bool has_ended(char state)
+{
+	return !state || state == 'Z' || state == 'X' || state == 'x';
+}
+
+/* 1: it is one more, 0: it has ended, -errno. */
+static int seize(struct frozen *f, int dir, pid_t tid)
+{
+	if (vec_reserve(f->threads, f->cap, f->cnt + 1))
+		return -ENOMEM;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		int err = errno;
+
+		return err == ESRCH || has_ended(state_of(dir, tid)) ? 0 : -err;
+	}
+	f->threads[f->cnt++] = (struct frozen_thread){ .tid = tid };
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) && errno != ESRCH)
+		return -errno;
+	return 1;
+}
+
+/* How many threads were new, or -errno. */
+static int seize_new(struct frozen *f, int dir)
+{
+	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), cnt = 0, r = 0;
+	cleanup_closedir DIR *task = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!task) {
+		r = errno == ENOENT ? -ESRCH : -errno;
+		cleanup_close_(&fd);
+		return r;
+	}
+	while (r >= 0 && (e = readdir(task))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (tid <= 0 || find(f, tid))
+			continue;
+		r = f->cnt == THREADS_MAX ? -EBUSY : seize(f, dir, tid);
+		cnt += r > 0;
+	}
+	return r < 0 ? r : cnt;
+}
+
+/*
+ * Has it stopped? The stop is only looked at: a signal that it has stopped for is then delivered, whatever becomes
+ * of us. True also for one that has ended.
+ */
+static bool has_stopped(struct frozen_thread *t, bool *ret_ended)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)t->tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL)) {
+		*ret_ended = true;
+		return true;
+	}
+	if (!info.si_pid)
+		return false;
+	*ret_ended = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		     info.si_code == CLD_DUMPED;
+	t->stopped = !*ret_ended;
+	return true;
+}
+
+/* Until each has stopped, has ended, or sleeps in a way that nothing interrupts. 0 or -EBUSY. */
+static int await_stops(struct frozen *f, int dir)
+{
+	const __u64 begin_ns = clock_monotonic_ns();
+
+	for (;;) {
+		const __u64 waited_ns = clock_monotonic_ns() - begin_ns;
+		__u32 awaited = 0;
+
+		for (__u32 i = 0; i < f->cnt; i++) {
+			struct frozen_thread *t = &f->threads[i];
+			bool ended = false;
+
+			if (t->stopped || has_stopped(t, &ended)) {
+				if (ended)
+					f->threads[i--] = f->threads[--f->cnt];
+			} else if (waited_ns < LOOK_NS || state_of(dir, t->tid) != 'D') {
+				awaited++;
+			}
+		}
+		if (!awaited)
+			return 0;
+		if (waited_ns > STOP_NS)
+			return -EBUSY;
+		usleep(PAUSE_USEC);
+	}
+}
+
+static int freeze(struct frozen *f, int dir)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		int cnt = seize_new(f, dir);
+
+		if (cnt < 0)
+			return cnt;
+		if (!cnt)
+			return f->cnt ? 0 : -ESRCH;
+		cnt = await_stops(f, dir);
+		if (cnt)
+			return cnt;
+	}
+	return -EBUSY;
+}
+
+static _Noreturn void be_child(const struct frozen_call *c, struct run *run, pid_t parent)
+{
+	struct frozen f = { 0 };
+	int r;
+
+	/* Our end is theirs; our parent's is ours. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	run->begin_ns = clock_monotonic_ns();
+	r = freeze(&f, c->dir);
+	if (!r)
+		r = c->fn(c->ctx, &f, run->shared);
+	run->result = r;
+	/* Nothing is detached by hand: what the kernel does at the end of a tracer is the same for all. */
+	_exit(0);
+}
+
+/* False: it has not ended in time. */
+static bool await_end(const struct frozen_call *c, int pidfd)
+{
+	const __u64 end_ns = clock_monotonic_ns() + c->limit_ns;
+
+	while (clock_monotonic_ns() < end_ns) {
+		struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+		if (poll(&p, 1, SLICE_MS) == 1)
+			return true;
+		if (c->on_wait)
+			c->on_wait(c->wait_ctx);
+	}
+	return false;
+}
+
+static int await_child(const struct frozen_call *c, pid_t child)
+{
+	cleanup_close int fd = (int)syscall(SYS_pidfd_open, child, 0);
+	int status, r = fd < 0 ? -errno : 0;
+
+	if (!r && !await_end(c, fd)) {
+		r = -ETIMEDOUT;
+		kill(child, SIGKILL);
+		/* It dies soon, or in the kernel's own time; its threads go on when it does. */
+		poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, KILL_MS);
+	} else if (r) {
+		kill(child, SIGKILL);
+	}
+	if (waitpid(child, &status, r ? WNOHANG : 0) == child && !r)
+		r = WIFEXITED(status) ? 0 : -EIO;
+	return r;
+}
+
+int frozen_run(const struct frozen_call *c, __u64 *ret_ns)
+{
+	size_t total = sizeof(struct run) + c->size;
+	struct run *run =
+		mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const pid_t ours = getpid();
+	pid_t child;
+	int r;
+
+	*ret_ns = 0;
+	if (run == MAP_FAILED)
+		return -ENOMEM;
+	memcpy(run->shared, c->shared, c->size);
+	run->result = -EIO;
+	child = fork();
+	if (!child)
+		be_child(c, run, ours);
+	r = child < 0 ? -errno : await_child(c, child);
+	*ret_ns = run->begin_ns ? clock_monotonic_ns() - run->begin_ns : 0;
+	if (!r) {
+		r = run->result;
+		memcpy(c->shared, run->shared, c->size);
+	}
+	munmap(run, total);
+	return r;
+}

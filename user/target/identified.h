@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * identified.h - one process, identified by a prober and held: for commands that look at few processes and
+ * have time to wait for each.
+ */
+#ifndef KRAIT_TARGET_IDENTIFIED_H
+#define KRAIT_TARGET_IDENTIFIED_H
+
+#include "target/probed.h"
+
+/* What one answer says. */
+struct identified {
+	struct py_process process; /* pid is set by the caller; why is always a sentence on failure */
+	bool has_info, has_context;
+	struct process_info info;
+	struct context context;
+	char cgroups[CGROUP_TEXT_MAX];
+};
+
+/*
+ * Asks and waits, also for debug information that has to be read first. 0 and *ret_probed, the caller's; as
+ * py_process_identify(), -ETIMEDOUT reading it does not come back, -ENOMEM.
+ */
+int identified_wait(struct prober *prober, struct identified *ret, struct probed **ret_probed)
+	__attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_TARGET_IDENTIFIED_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * page_cache.h - memory of which each page is read once: for many small reads of what lies close together. What was
+ * read stays as it was until page_cache__clear().
+ */
+#ifndef KRAIT_TARGET_PAGE_CACHE_H
+#define KRAIT_TARGET_PAGE_CACHE_H
+
+#include "util/memory.h"
+
+struct page_cache;
+
+/* *from is borrowed. NULL: out of memory. */
+struct page_cache *page_cache__new(const struct memory *from) __attribute__((warn_unused_result));
+void page_cache__free(struct page_cache *c);
+
+const struct memory *page_cache__memory(const struct page_cache *c) __attribute__((nonnull));
+void page_cache__clear(struct page_cache *c) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_PAGE_CACHE_H */

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/probe_tasks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "object/py_string.h"
+#include "target/probe_list.h"
+#include "target/remote.h"
+#include "target/task_layout.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/hash.h"
+#include "util/memory.h"
+#include "walk/stack_walk.h"
+#include "walk/task_walk.h"
+#include "walk/thread_list.h"
+
+/* Looks at a list of tasks whose links do not fit together. */
+#define TRIES 5
+/* Awaiters of one task. */
+#define WAITERS_MAX 4096U
+/* Entries of a set that are looked at: removed ones are among them. */
+#define SET_ENTRIES_MAX 65536U
+/* What a list may take, however its sets and chains are made up. */
+#define LIST_NS (5 * NS_PER_SEC)
+/* What stands for "seen": twice as many places as tasks. */
+#define SEEN_BITS 17
+
+/* PyTypeObject.tp_flags, behind the head of an object with a size (Include/cpython/object.h). */
+#define TYPE_FLAGS 152
+#define TYPE_IS_LONG (1U << 24)
+#define TYPE_IS_UNICODE (1U << 28)
+/* PyLongObject: lv_tag, which has the number of digits in its upper bits and the sign in two lower ones; digits of 30
+ * bits (Include/cpython/longintrepr.h). */
+#define LONG_DIGIT 8
+#define LONG_SHIFT 3
+
+struct list {
+	int mem;
+	const struct probe_tasks_ask *ask;
+	struct memory memory;
+	struct task_layout layout;
+	__u32 head_size; /* of an object */
+	struct thread_list_entry states[KRAIT_MAX_THREADS];
+	__u32 state_cnt;
+	struct probe_tasks_head head;
+	struct task_walk_result walked;
+	__u64 seen[1 << SEEN_BITS]; /* addresses of tasks that are listed, hashed */
+	struct probe_task tasks[PROBE_TASKS_MAX];
+	struct frame frames[PROBE_TASKS_FRAMES_MAX];
+	__u64 waiters[PROBE_TASKS_WAITERS_MAX];
+	char texts[PROBE_TASKS_TEXT_MAX];
+};
+
+static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	const struct list *l = ctx;
+
+	return remote_read_fd(l->mem, addr, buf, len);
+}
+
+static int read_word(struct list *l, __u64 addr, __u64 *ret)
+{
+	return memory_read(&l->memory, addr, ret, sizeof(*ret));
+}
+
+/* False: it was there before, or there is no room. */
+static bool note_seen(struct list *l, __u64 addr)
+{
+	__u32 mask = (1U << SEEN_BITS) - 1, i = hash_word(addr) >> (32 - SEEN_BITS);
+
+	while (l->seen[i] && l->seen[i] != addr)
+		i = (i + 1) & mask;
+	if (l->seen[i])
+		return false;
+	l->seen[i] = addr;
+	return true;
+}
+
+/* There is no time for more. */
+static bool is_late(struct list *l)
+{
+	if (clock_monotonic_ns() - l->head.time_ns < LIST_NS)
+		return false;
+	l->head.flags |= PROBE_TASKS_CUT;
+	return true;
+}
+
+/* ---- one task --------------------------------------------------------------------------------- */
+
+static void add_text(struct list *l, struct probe_task *t, const char *text)
+{
+	size_t len = strlen(text) + 1;
+
+	if (len > PROBE_TASKS_TEXT_MAX - l->head.text_len)
+		return;
+	memcpy(l->texts + l->head.text_len, text, len);
+	t->name = l->head.text_len;
+	t->flags |= PROBE_TASK_NAMED;
+	l->head.text_len += (__u32)len;
+}
+
+/* A name that nobody has asked for yet is a number (Modules/_asynciomodule.c, _asyncio_Task_get_name_impl()). */
+static void add_number(struct list *l, struct probe_task *t, __u64 addr)
+{
+	__u64 tag;
+	__u32 digits[2] = { 0, 0 };
+	char text[32];
+
+	if (read_word(l, addr + l->head_size, &tag) || tag >> LONG_SHIFT > 2 ||
+	    !(tag >> LONG_SHIFT) ||
+	    memory_read(&l->memory, addr + l->head_size + LONG_DIGIT, digits,
+			(tag >> LONG_SHIFT) * sizeof(digits[0])))
+		return;
+	snprintf(text, sizeof(text), "Task-%llu",
+		 (unsigned long long)digits[0] | (__u64)digits[1] << 30);
+	add_text(l, t, text);
+}
+
+static void add_name(struct list *l, struct probe_task *t)
+{
+	__u64 addr, type_addr;
+	cleanup_free char *name = NULL;
+	__u64 flags;
+
+	if (read_word(l, t->addr + l->ask->asyncio.task_name, &addr) ||
+	    read_word(l, addr + (__u64)l->ask->offsets.object.ob_type, &type_addr) ||
+	    read_word(l, type_addr + l->head_size + TYPE_FLAGS, &flags))
+		return;
+	if (flags & TYPE_IS_LONG)
+		add_number(l, t, addr);
+	else if (flags & TYPE_IS_UNICODE &&
+		 !py_string_read(&l->memory, &l->ask->offsets, addr, &name))
+		add_text(l, t, name);
+}
+
+static void add_waiter(struct list *l, struct probe_task *t, __u64 addr)
+{
+	if (t->waiter_cnt == WAITERS_MAX || l->head.waiter_cnt == PROBE_TASKS_WAITERS_MAX) {
+		l->head.flags |= PROBE_TASKS_CUT;
+		return;
+	}
+	l->waiters[l->head.waiter_cnt++] = addr;
+	t->waiter_cnt++;
+}
+
+static void add_set(struct list *l, struct probe_task *t, __u64 addr)
+{
+	__u64 words[3], entries[64]; /* used, mask, table */
+
+	if (memory_read(&l->memory, addr + l->layout.set_used, words, sizeof(words)))
+		return;
+	for (__u64 i = 0;
+	     i <= words[1] && i < SET_ENTRIES_MAX && t->waiter_cnt < words[0] && !is_late(l);
+	     i += 32) {
+		__u64 cnt = words[1] + 1 - i < 32 ? words[1] + 1 - i : 32;
+
+		if (memory_read(&l->memory, words[2] + 16 * i, entries, 16 * cnt)) {
+			l->head.flags |= PROBE_TASKS_CHANGED;
+			return;
+		}
+		for (__u64 j = 0; j < cnt; j++)
+			if (entries[2 * j] && entries[2 * j + 1] != ~0ULL)
+				add_waiter(l, t, entries[2 * j]);
+	}
+}
+
+static void add_waiters(struct list *l, struct probe_task *t)
+{
+	__u64 addr;
+	__u8 is_set;
+
+	t->first_waiter = l->head.waiter_cnt;
+	if (read_word(l, t->addr + l->ask->asyncio.task_awaited_by, &addr) || !addr ||
+	    memory_read(&l->memory, t->addr + l->ask->asyncio.task_awaited_by_is_set, &is_set, 1))
+		return;
+	if (is_set)
+		add_set(l, t, addr);
+	else
+		add_waiter(l, t, addr);
+}
+
+/* The frames at which its coroutines are suspended. */
+static void add_frames(struct list *l, struct probe_task *t)
+{
+	const struct task_walk_config walk = { .memory = &l->memory,
+					       .offsets = &l->ask->offsets,
+					       .layout = &l->layout,
+					       .fingerprints = true,
+					       .alone = true };
+
+	task_walk_from(&walk, t->addr, &l->walked);
+	t->first_frame = l->head.frame_cnt;
+	if (!l->walked.cnt)
+		return;
+	t->notes = l->walked.parts[0].fingerprint;
+	if (l->walked.cnt - 1 > PROBE_TASKS_FRAMES_MAX - l->head.frame_cnt) {
+		l->head.flags |= PROBE_TASKS_CUT;
+		return;
+	}
+	t->frame_cnt = l->walked.cnt - 1;
+	memcpy(l->frames + l->head.frame_cnt, l->walked.parts + 1,
+	       t->frame_cnt * sizeof(struct frame));
+	l->head.frame_cnt += t->frame_cnt;
+}
+
+static void add_task(struct list *l, __u64 addr, __u64 thread_id, __u32 flags)
+{
+	struct probe_task *t = &l->tasks[l->head.task_cnt];
+
+	if (l->head.task_cnt == PROBE_TASKS_MAX) {
+		l->head.flags |= PROBE_TASKS_CUT;
+		return;
+	}
+	if (!note_seen(l, addr))
+		return;
+	*t = (struct probe_task){ .addr = addr, .thread_id = thread_id, .flags = flags };
+	l->head.task_cnt++;
+	add_frames(l, t);
+	add_waiters(l, t);
+	if (l->ask->names)
+		add_name(l, t);
+}
+
+/* ---- lists of tasks --------------------------------------------------------------------------- */
+
+/* One list from its beginning. False: its links do not fit together (any more). */
+static bool follow(struct list *l, __u64 head_addr, __u64 thread_id, __u64 running_addr)
+{
+	const __u64 node = l->ask->asyncio.task_node;
+	__u64 links[2], prev = head_addr; /* next, prev */
+
+	if (memory_read(&l->memory, head_addr, links, sizeof(links)))
+		return true; /* a thread that has ended */
+	for (__u32 i = 0; links[0] && links[0] != head_addr; i++) {
+		__u64 addr = links[0] - node;
+
+		if (i == PROBE_TASKS_MAX || l->head.task_cnt == PROBE_TASKS_MAX) {
+			l->head.flags |= PROBE_TASKS_CUT;
+			return true;
+		}
+		if (is_late(l))
+			return true;
+		if (addr % 8 || memory_read(&l->memory, addr + node, links, sizeof(links)) ||
+		    links[1] != prev)
+			return false;
+		prev = addr + node;
+		add_task(l, addr, thread_id, addr == running_addr ? PROBE_TASK_RUNS : 0);
+	}
+	return true;
+}
+
+static void follow_until_whole(struct list *l, __u64 head_addr, __u64 thread_id, __u64 running_addr)
+{
+	for (int i = 0; i < TRIES; i++)
+		if (follow(l, head_addr, thread_id, running_addr))
+			return;
+	l->head.flags |= PROBE_TASKS_CHANGED;
+}
+
+static void read_states(struct list *l)
+{
+	const struct stack_walk walk = { .memory = &l->memory,
+					 .offsets = &l->ask->offsets,
+					 .runtime_addr = l->ask->runtime_addr };
+
+	l->head.list_reason = REASON_NO_RUNTIME;
+	for (int i = 0; i < TRIES && l->head.list_reason != REASON_PYTHON; i++)
+		l->head.list_reason =
+			thread_list_read(&walk, l->states, KRAIT_MAX_THREADS, &l->state_cnt);
+}
+
+static bool interp_is_new(const struct list *l, __u32 state)
+{
+	for (__u32 i = 0; i < state; i++)
+		if (l->states[i].interp_addr == l->states[state].interp_addr)
+			return false;
+	return true;
+}
+
+static void fill(struct list *l)
+{
+	const struct published_asyncio *a = &l->ask->asyncio;
+	__u64 running;
+
+	l->head.time_ns = clock_monotonic_ns();
+	read_states(l);
+	for (__u32 i = 0; i < l->state_cnt; i++) {
+		const struct thread_list_entry *s = &l->states[i];
+
+		if (read_word(l, s->tstate_addr + a->thread_running_task, &running))
+			running = 0;
+		follow_until_whole(l, s->tstate_addr + a->thread_tasks_head, s->native_id, running);
+		if (running)
+			add_task(l, running, s->native_id, PROBE_TASK_RUNS);
+		if (interp_is_new(l, i))
+			follow_until_whole(l, s->interp_addr + a->interp_tasks_head, 0, 0);
+	}
+}
+
+static int write_list(const struct list *l)
+{
+	cleanup_close int fd = memfd_create("krait-tasks", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : probe_list_write(fd, &l->head, sizeof(l->head));
+
+	if (!err)
+		err = probe_list_write(fd, l->tasks, l->head.task_cnt * sizeof(l->tasks[0]));
+	if (!err)
+		err = probe_list_write(fd, l->frames, l->head.frame_cnt * sizeof(l->frames[0]));
+	if (!err)
+		err = probe_list_write(fd, l->waiters, l->head.waiter_cnt * sizeof(l->waiters[0]));
+	if (!err)
+		err = probe_list_write(fd, l->texts, l->head.text_len);
+	return err ? err : take_fd(&fd);
+}
+
+int probe_tasks_list(int mem, const struct probe_tasks_ask *ask)
+{
+	struct list *l;
+	int result;
+
+	if (!published_is_sane(PUBLISHED_ASYNCIO, &ask->asyncio, sizeof(ask->asyncio)))
+		return -EINVAL;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->mem = mem;
+	l->ask = ask;
+	l->memory = (struct memory){ .read = read_memory, .ctx = l };
+	l->head_size = (__u32)ask->offsets.object.ob_type + 8;
+	result = task_layout_of(&l->layout, &ask->offsets, &ask->asyncio, 0);
+	if (!result) {
+		fill(l);
+		result = write_list(l);
+	}
+	free(l);
+	return result;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * probe_tasks.h - all asyncio tasks of a process as they are now, as a prober lists them and krait reads the list:
+ * those that the threads have (_PyThreadStateImpl.asyncio_tasks_head), those of threads that have ended
+ * (PyInterpreterState.asyncio_tasks_head), and those that run and are in no list (eager ones).
+ *
+ * Nothing holds still meanwhile. A list of tasks whose links do not fit together is read again, and if it goes on
+ * changing, what was found is there and CHANGED says that it need not be all.
+ *
+ * Must hold: the reader follows no index that it has not checked; each task is in the list once; bounded time and
+ * memory, whatever the process says.
+ */
+#ifndef KRAIT_TARGET_PROBE_TASKS_H
+#define KRAIT_TARGET_PROBE_TASKS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "target/published.h"
+
+/* Of one list. */
+#define PROBE_TASKS_MAX 65536U
+#define PROBE_TASKS_FRAMES_MAX 524288U
+#define PROBE_TASKS_WAITERS_MAX 524288U
+#define PROBE_TASKS_TEXT_MAX (8U << 20)
+
+struct probe_tasks_ask {
+	struct py_offsets offsets;
+	__u64 runtime_addr;
+	struct published_asyncio asyncio;
+	bool names; /* wanted */
+};
+
+enum probe_task_flag {
+	PROBE_TASK_RUNS = 1 << 0, /* it is the one that its thread runs */
+	PROBE_TASK_NAMED = 1 << 1, /* the name could be read */
+};
+
+struct probe_task {
+	__u64 addr;
+	__u64 thread_id; /* of the kernel, in the process's own namespace; 0: its thread has ended */
+	__u32 flags; /* enum probe_task_flag */
+	__u32 notes; /* enum task_note: of its frames */
+	__u32 name; /* in texts */
+	__u32 first_frame, frame_cnt; /* in frames, the coroutine's first */
+	__u32 first_waiter, waiter_cnt; /* in waiters: tasks that await it, by address */
+	__u32 pad_;
+};
+
+enum probe_tasks_flag {
+	PROBE_TASKS_CHANGED = 1 << 0, /* the lists changed all the time: tasks may be missing */
+	PROBE_TASKS_CUT = 1 << 1, /* there are more than one list has */
+};
+
+/* In front of the list: tasks, frames, waiters, texts. */
+struct probe_tasks_head {
+	__u32 task_cnt, frame_cnt, waiter_cnt, text_len;
+	__u32 flags; /* enum probe_tasks_flag */
+	__u32 list_reason; /* enum reason: how reading the thread states went */
+	__u64 time_ns; /* CLOCK_MONOTONIC, when it was begun */
+};
+
+struct probe_tasks {
+	struct probe_tasks_head head;
+	const struct probe_task *tasks;
+	const struct frame *frames;
+	const __u64 *waiters;
+	const char *texts;
+	void *memory;
+};
+
+/* In a prober. mem: the process's memory. A descriptor of the list, or -errno. */
+int probe_tasks_list(int mem, const struct probe_tasks_ask *ask)
+	__attribute__((warn_unused_result, nonnull));
+
+/* In krait: the list of that descriptor, which stays the caller's. 0, -EPROTO, -errno. */
+int probe_tasks_read(int fd, struct probe_tasks *ret) __attribute__((warn_unused_result, nonnull));
+void probe_tasks_free(struct probe_tasks *l) __attribute__((nonnull));
+
+#endif /* KRAIT_TARGET_PROBE_TASKS_H */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_stacks.h - a list of threads (probe_threads.h) under way: whatever comes out of the process's memory, be it
+ * alive or a core file. Who the threads are and what each does is for others to say.
+ */
+#ifndef KRAIT_TARGET_THREAD_STACKS_H
+#define KRAIT_TARGET_THREAD_STACKS_H
+
+#include "object/object_layout.h"
+#include "target/probe_threads.h"
+#include "util/memory.h"
+#include "walk/stack_walk.h"
+#include "walk/thread_list.h"
+
+/* What a program calls the thread with that pointer. */
+struct named {
+	__u64 thread_ptr;
+	__u32 name; /* in texts */
+	bool changed;
+};
+
+struct page_cache;
+
+struct thread_stacks {
+	const struct probe_threads_ask *ask; /* borrowed */
+	struct memory memory;
+	struct stack_walk walk;
+	struct page_cache *first, *again; /* two views of it, for variables and names */
+	struct thread_list_entry states[KRAIT_MAX_THREADS];
+	__u32 state_cnt;
+	struct stack_walk_result walked;
+	struct probe_threads_head head;
+	struct probe_thread threads[PROBE_THREADS_MAX];
+	struct frame frames[PROBE_THREADS_FRAMES_MAX];
+	struct object_layout layout;
+	struct probe_interp interps[PROBE_THREADS_INTERPS_MAX];
+	struct named *named;
+	__u32 named_cnt, named_cap;
+	__u32 frame; /* whose variables are being taken */
+	struct probe_local locals[PROBE_THREADS_LOCALS_MAX];
+	char texts[PROBE_THREADS_TEXT_MAX];
+};
+
+/* NULL: out of memory. The memory's ctx is borrowed. */
+struct thread_stacks *thread_stacks__new(const struct probe_threads_ask *ask,
+					 const struct memory *memory)
+	__attribute__((warn_unused_result, nonnull));
+void thread_stacks__free(struct thread_stacks *s);
+
+/* Reads thread states, interpreters and names: first of all. */
+void thread_stacks__begin(struct thread_stacks *s) __attribute__((nonnull));
+/* Is there no room for one more thread with a stack? */
+bool thread_stacks__is_full(const struct thread_stacks *s) __attribute__((nonnull));
+/* The state of the thread of that id in its own pid namespace, or NULL; also fills t's name. */
+const struct thread_list_entry *thread_stacks__state_of(const struct thread_stacks *s,
+							struct probe_thread *t)
+	__attribute__((nonnull));
+/*
+ * Its stack, what it does with the GIL, and its variables, behind what is there already; what was there from an earlier
+ * try is to be taken back.
+ */
+void thread_stacks__walk(struct thread_stacks *s, struct probe_thread *t,
+			 const struct thread_list_entry *state) __attribute__((nonnull));
+/* Back to where the variables of a thread began. */
+struct thread_stacks_mark {
+	__u32 local_cnt, text_len;
+};
+struct thread_stacks_mark thread_stacks__mark(const struct thread_stacks *s)
+	__attribute__((nonnull));
+void thread_stacks__back(struct thread_stacks *s, struct thread_stacks_mark mark)
+	__attribute__((nonnull));
+/* The stack that was walked last is believed. */
+void thread_stacks__keep(struct thread_stacks *s, struct probe_thread *t) __attribute__((nonnull));
+
+/* All of it in the order of a list, in parts. 0, or what write said. */
+int thread_stacks__write(const struct thread_stacks *s,
+			 int (*write)(void *ctx, const void *data, size_t len), void *ctx)
+	__attribute__((warn_unused_result, nonnull(1, 2)));
+
+#endif /* KRAIT_TARGET_THREAD_STACKS_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * order.h - which rows are shown, and in which order: sorted, filtered, a tree unfolded.
+ */
+#ifndef KRAIT_TOP_ORDER_H
+#define KRAIT_TOP_ORDER_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "profile/dict.h"
+#include "top/rows.h"
+
+enum row_sort {
+	SORT_SELF, /* of the last round */
+	SORT_TOTAL,
+	SORT_SELF_ALL, /* since the start */
+	SORT_TOTAL_ALL,
+	SORT_NAME,
+	SORT_CNT
+};
+
+struct order_options {
+	enum row_sort sort;
+	unsigned measures; /* bits of enum measure */
+	const char *filter; /* part of a name, a file, a pid or a tid, in any case; "" all */
+	/* Of a tree: what was said of a row, > 0 unfold, < 0 fold, 0 nothing: large ones are unfolded. */
+	const signed char *folds; /* by row; NULL nothing was said */
+	__u32 fold_cnt;
+};
+
+/* All zero is none. */
+struct order {
+	__u32 *list; /* rows */
+	__u32 *depths; /* of a tree, where a chain without branches has one */
+	__u32 cnt, cap, depth_cap;
+};
+
+/* 0 or -ENOMEM. */
+int order_make(struct order *ret, const struct rows *rows, const struct dict *dict,
+	       const struct order_options *options) __attribute__((warn_unused_result));
+void order_free(struct order *o);
+/* Does its text hold the filter's? */
+bool order_matches(const struct row_key *key, const struct dict *dict, const char *filter);
+/* Of a tree: are its children shown? */
+bool order_is_open(const struct rows *rows, __u32 row, const struct order_options *options);
+
+#endif /* KRAIT_TOP_ORDER_H */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "top/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+struct samples {
+	struct dict *dict;
+	struct profile *all, *later; /* later: of a pause */
+	__u64 all_ns;
+	bool paused;
+	__u64 paused_ns; /* when */
+	struct round rounds[ROUNDS_MAX + 1]; /* by number; one of them is not over */
+	__u64 number; /* of that one */
+	struct dict_holder holder;
+};
+
+static struct round *round_at(struct samples *s, __u64 number)
+{
+	return &s->rounds[number % (ROUNDS_MAX + 1)];
+}
+
+/* ---- a holder of the nodes of rounds ---------------------------------------------------------- */
+
+static struct samples *samples_of(struct dict_holder *h)
+{
+	return (struct samples *)((char *)h - offsetof(struct samples, holder));
+}
+
+static void mark(struct dict_holder *h, struct dict_map *live)
+{
+	const struct samples *s = samples_of(h);
+
+	for (unsigned i = 0; i <= ROUNDS_MAX; i++) {
+		for (__u32 k = 0; k < s->rounds[i].cnt; k++) {
+			if (s->rounds[i].list[k].node)
+				live->nodes[s->rounds[i].list[k].node] = 1;
+		}
+	}
+}
+
+static void move(struct dict_holder *h, const struct dict_map *ids)
+{
+	struct samples *s = samples_of(h);
+
+	for (unsigned i = 0; i <= ROUNDS_MAX; i++) {
+		for (__u32 k = 0; k < s->rounds[i].cnt; k++) {
+			__u32 *node = &s->rounds[i].list[k].node;
+
+			*node = *node ? ids->nodes[*node] : 0;
+		}
+	}
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static struct profile *new_profile(const struct profile *session)
+{
+	struct profile *p = profile__new_beside(session);
+
+	for (unsigned i = 0; p && i < session->event_cnt; i++) {
+		if (profile__set_event(p, i, &profile__counts(session, i)->event)) {
+			profile__free(p);
+			p = NULL;
+		}
+	}
+	return p;
+}
+
+struct samples *samples__new(const struct profile *session, __u64 now_ns)
+{
+	struct samples *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->dict = session->dict;
+	s->number = 1;
+	*round_at(s, 1) = (struct round){ .number = 1, .from_ns = now_ns };
+	s->all = new_profile(session);
+	s->later = new_profile(session);
+	if (!s->all || !s->later) {
+		profile__free(s->all);
+		profile__free(s->later);
+		free(s);
+		return NULL;
+	}
+	s->holder = (struct dict_holder){ .mark = mark, .move = move };
+	dict__hold(s->dict, &s->holder);
+	return s;
+}
+
+void samples__free(struct samples *s)
+{
+	if (!s)
+		return;
+	dict__release(s->dict, &s->holder);
+	for (unsigned i = 0; i <= ROUNDS_MAX; i++)
+		free(s->rounds[i].list);
+	profile__free(s->all);
+	profile__free(s->later);
+	free(s);
+}
+
+/* ---- rounds ----------------------------------------------------------------------------------- */
+
+void samples__add(struct samples *s, const struct profile_sample *from)
+{
+	struct round *r = round_at(s, s->number);
+	bool full = r->cnt == ROUND_SAMPLES_MAX || vec_reserve(r->list, r->cap, r->cnt + 1);
+
+	if (s->paused || full) {
+		profile__count_state(s->paused ? s->later : s->all, from->event, from->node,
+				     from->period, from->state);
+		r->dropped += !s->paused;
+		return;
+	}
+	r->list[r->cnt++] = (struct top_sample){
+		.time_ns = from->time_ns,
+		.weight = from->period,
+		.node = from->node,
+		.event = from->event,
+		.state = state_of(from->state),
+		.cpu = from->cpu,
+		.thread = from->thread,
+		.image = from->image,
+		.pid = from->pid,
+		.tid = from->tid,
+	};
+}
+
+static void count(struct profile *p, const struct round *r)
+{
+	for (__u32 i = 0; i < r->cnt; i++) {
+		const struct top_sample *sample = &r->list[i];
+
+		profile__count_state(p, sample->event, sample->node, sample->weight, sample->state);
+	}
+}
+
+static void drop(struct round *r)
+{
+	free(r->list);
+	*r = (struct round){ 0 };
+}
+
+/* The oldest go, until the rest is small enough; the last one stays in any case. */
+static void bound(struct samples *s)
+{
+	__u64 cnt = 0;
+
+	for (__u64 n = s->number; n && s->number - n <= ROUNDS_MAX; n--) {
+		struct round *r = round_at(s, n);
+
+		if (r->number != n)
+			break;
+		cnt += r->cnt;
+		if (cnt > ROUND_SAMPLES_MAX && n < s->number)
+			drop(r);
+	}
+}
+
+bool samples__end_round(struct samples *s, __u64 now_ns)
+{
+	struct round *r = round_at(s, s->number);
+
+	if (s->paused)
+		return false;
+	count(s->all, r);
+	r->to_ns = now_ns;
+	s->all_ns += now_ns - r->from_ns;
+	bound(s);
+	r = round_at(s, ++s->number);
+	drop(r);
+	*r = (struct round){ .number = s->number, .from_ns = now_ns };
+	return true;
+}
+
+const struct round *samples__round(const struct samples *s, unsigned age)
+{
+	const struct round *r;
+
+	if (age >= ROUNDS_MAX || s->number <= (__u64)age + 1)
+		return NULL;
+	r = &s->rounds[(s->number - 1 - age) % (ROUNDS_MAX + 1)];
+	return r->number == s->number - 1 - age ? r : NULL;
+}
+
+const struct round *samples__open(const struct samples *s)
+{
+	return &s->rounds[s->number % (ROUNDS_MAX + 1)];
+}
+
+struct profile *samples__all(const struct samples *s)
+{
+	return s->all;
+}
+
+__u64 samples__all_ns(const struct samples *s)
+{
+	return s->all_ns;
+}
+
+void samples__profiles(const struct samples *s, struct profile *ret[2])
+{
+	ret[0] = s->all;
+	ret[1] = s->later;
+}
+
+static void clear(struct profile *p)
+{
+	for (unsigned i = 0; i < p->event_cnt; i++)
+		counts__clear(profile__counts(p, i));
+}
+
+/* The round that is not over begins anew as well. */
+void samples__reset(struct samples *s, __u64 now_ns)
+{
+	struct round *r = round_at(s, s->number);
+
+	clear(s->all);
+	clear(s->later);
+	s->all_ns = 0;
+	r->cnt = 0;
+	r->dropped = 0;
+	r->from_ns = s->paused_ns = now_ns;
+}
+
+/* What came meanwhile is counted from now on; where there is no memory for that, it is tried again. */
+static bool merge_later(struct samples *s)
+{
+	for (unsigned i = 0; i < s->later->event_cnt; i++) {
+		struct counts *from = profile__counts(s->later, i);
+
+		if (from->samples && counts__merge(profile__counts(s->all, i), from))
+			return false;
+		counts__clear(from);
+	}
+	return true;
+}
+
+/* The round that is not over goes on after the pause, as if there had been none. */
+void samples__pause(struct samples *s, bool paused, __u64 now_ns)
+{
+	if (paused == s->paused)
+		return;
+	if (paused) {
+		s->paused_ns = now_ns;
+	} else {
+		if (!merge_later(s))
+			return;
+		s->all_ns += now_ns - s->paused_ns;
+		round_at(s, s->number)->from_ns += now_ns - s->paused_ns;
+	}
+	s->paused = paused;
+}
+
+bool samples__is_paused(const struct samples *s)
+{
+	return s->paused;
+}
+
+/* ---- what a sample is ------------------------------------------------------------------------- */
+
+enum measure measure_of(__u32 event, enum state state)
+{
+	if (!event)
+		return MEASURE_CPU;
+	return state == STATE_GIL      ? MEASURE_GIL :
+	       state == STATE_RUNNABLE ? MEASURE_READY :
+					 MEASURE_WAIT;
+}
+
+void samples__split(const struct samples *s, unsigned age, const struct top_sample *sample,
+		    sample_part_fn fn, void *ctx)
+{
+	const struct round *r = samples__round(s, age);
+	__u64 left = sample->weight, begin = sample->time_ns - sample->weight;
+
+	if (!sample->event) {
+		fn(ctx, r ? r->number : 0, left);
+		return;
+	}
+	for (; r && left; r = samples__round(s, ++age)) {
+		__u64 from = r->from_ns > begin ? r->from_ns : begin;
+		__u64 to = r->to_ns < sample->time_ns ? r->to_ns : sample->time_ns;
+		__u64 ns = to > from ? to - from : 0;
+
+		if (ns > left)
+			ns = left;
+		left -= ns;
+		if (ns)
+			fn(ctx, r->number, ns);
+	}
+	if (left)
+		fn(ctx, 0, left);
+}
+
+static enum state state_of_label(const __u32 labels[STATE_CNT], __u32 label)
+{
+	for (enum state i = STATE_UNKNOWN + 1; i < STATE_CNT; i++) {
+		if (labels[i] == label)
+			return i;
+	}
+	return STATE_UNKNOWN;
+}
+
+static int each_of_event(const struct counts *c, __u32 event, sample_count_fn fn, void *ctx)
+{
+	cleanup_free struct node_count *rest = calloc(c->cnt, sizeof(*rest));
+	__u32 labels[STATE_CNT] = { 0 }, cnt;
+	const struct label_count *l = counts__labelled(c, &cnt);
+
+	if (!rest)
+		return -ENOMEM;
+	memcpy(rest, c->by_node, c->cnt * sizeof(*rest));
+	for (enum state i = STATE_UNKNOWN + 1; i < STATE_CNT; i++)
+		labels[i] = dict__string(c->dict, state_name(i));
+	for (__u32 i = 1; i <= cnt; i++) {
+		struct node_count *node = &rest[l[i].node];
+
+		node->samples -= l[i].n.samples;
+		node->weight -= l[i].n.weight;
+		fn(ctx, l[i].node, event, state_of_label(labels, l[i].label), l[i].n.samples,
+		   l[i].n.weight);
+	}
+	/* A node that was counted and has nothing left has had it all with labels. */
+	for (__u32 i = 0; i < c->cnt; i++) {
+		if (rest[i].samples)
+			fn(ctx, i, event, STATE_UNKNOWN, rest[i].samples, rest[i].weight);
+	}
+	return 0;
+}
+
+int samples__each(const struct samples *s, sample_count_fn fn, void *ctx)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < s->all->event_cnt && !err; i++)
+		err = each_of_event(profile__counts(s->all, i), i, fn, ctx);
+	return err;
+}

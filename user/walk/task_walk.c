@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "walk/task_walk.h"
+
+#include <string.h>
+
+#include "fingerprint.h"
+#include "read.h"
+#include "walk.h"
+#include "tasks.h"
+
+void task_walk_from(const struct task_walk_config *x, __u64 task_addr, struct task_walk_result *ret)
+{
+	struct task_walk t;
+	struct walker w;
+
+	memset(&t, x->garbage, sizeof(t));
+	memset(&w, x->garbage, sizeof(w));
+	w.memory = x->memory;
+	w.fingerprints = x->fingerprints;
+	task_walk_begin(&t, task_addr, x->names);
+	for (int i = 0; i < KRAIT_MAX_TASK_STEPS; i++) {
+		if (x->alone && t.task_cnt && !t.object_addr && !t.name_addr &&
+		    t.name_at == t.name_parts)
+			break;
+		if (task_step(&t, &w, x->offsets, x->layout, &ret->parts[t.cnt],
+			      &ret->parts[t.task_at]))
+			break;
+	}
+	if (!x->alone)
+		task_walk_stop(&t);
+	if (t.cnt)
+		task_settle(&t, &ret->parts[t.task_at]);
+	ret->cnt = t.cnt;
+}
