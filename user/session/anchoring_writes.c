@@ -107,12 +107,18 @@ static void take_in_deltas(struct anchoring *a, struct anchored *t)
 	t->deltas = now;
 }
 
+static void ask(struct anchoring *a, struct anchored *t, enum asked what);
+
 static void on_written(struct anchoring *a, struct anchored *t, int result,
 		       const struct probe_anchor_state *state)
 {
 	__u64 now_ns = clock_monotonic_ns();
 
-	if (!result && state) {
+	if (t->hold == HOLD_REFUSED) {
+		/* Its anchor was given back while the answer was on its way: what was written goes. */
+		if (!result)
+			ask(a, t, ASKED_CLEAR);
+	} else if (!result && state) {
 		anchors__complete(a->anchors, t->index, state->seq);
 		a->stats.writes++;
 		t->hold = HOLD_OWNED;
