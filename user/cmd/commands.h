@@ -16,6 +16,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_agent(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 
 #endif /* KRAIT_CMD_COMMANDS_H */

@@ -43,6 +43,8 @@ static const struct command {
 	  true },
 	{ "exec", "krait exec", "have a process of CPython 3.14+ run Python code", cmd_exec, true },
 	{ "top", "krait top", "show what Python programs do now, second by second", cmd_top, true },
+	{ "agent", "krait agent", "sample all Python processes, always, and hand it on", cmd_agent,
+	  true },
 	{ "doctor", "krait doctor", "check whether krait works here, and say what mends it",
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },

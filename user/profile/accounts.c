@@ -70,6 +70,20 @@ void accounts_add(struct accounts *a, const struct accounts *more)
 	a->ticks_missed += more->ticks_missed;
 }
 
+void accounts_subtract(struct accounts *a, const struct accounts *less)
+{
+	a->interrupts -= less->interrupts;
+	for_each_reason(r)
+		a->reasons[r] -= less->reasons[r];
+	a->unknown_frames -= less->unknown_frames;
+	a->unknown_samples -= less->unknown_samples;
+	a->unwanted -= less->unwanted;
+	a->events_dropped -= less->events_dropped;
+	a->ticks_asked -= less->ticks_asked;
+	a->ticks_delivered -= less->ticks_delivered;
+	a->ticks_missed -= less->ticks_missed;
+}
+
 __u64 accounts_total(const struct accounts *a, enum outcome outcome)
 {
 	__u64 sum = 0;

@@ -30,6 +30,8 @@ struct accounts {
 
 /* Those of other interrupts, too. */
 void accounts_add(struct accounts *a, const struct accounts *more);
+/* What came since: less is as it was then. */
+void accounts_subtract(struct accounts *a, const struct accounts *less);
 
 /* "python", "depth", "ring full", …: lower case, no punctuation; stable for scripts. */
 const char *reason_name(enum reason reason);

@@ -92,6 +92,18 @@ static __u64 earlier(__u64 a, __u64 b)
 	return b && b < a ? b : a;
 }
 
+static void take_signal(struct session *s)
+{
+	int signal = signals_take(&s->signals, &s->from_terminal);
+
+	if (signal == SIGHUP && s->config->on_hangup) {
+		s->config->on_hangup(s->config->on_hangup_ctx);
+		return;
+	}
+	s->signalled = true;
+	s->signal = signal;
+}
+
 /* Sleeps until something happens or until_ns; records that wait already are something. */
 static void wait_for_work(struct session *s, __u64 until_ns)
 {
@@ -116,8 +128,7 @@ static void wait_for_work(struct session *s, __u64 until_ns)
 		timeout.tv_nsec = (until_ns - now_ns) % NS_PER_SEC;
 	}
 	if (ppoll(fds, cnt, &timeout, NULL) > 0 && fds[1].revents) {
-		s->signalled = true;
-		s->signal = signals_take(&s->signals, &s->from_terminal);
+		take_signal(s);
 	}
 	sampler__disarm(s->sampler);
 }
@@ -344,6 +355,21 @@ void session__close(struct session *s)
 __u64 session__began_ns(const struct session *s)
 {
 	return s->started_ns;
+}
+
+void session__accounts(const struct session *s, unsigned event, struct accounts *ret)
+{
+	struct event_counts counts;
+
+	*ret = profile__counts(collector__profile(s->collector), event)->accounts;
+	if (s->stopped_ns || sampler__event_counts(s->sampler, event, &counts))
+		return;
+	ret->interrupts = counts.interrupts - ret->unwanted + collector__parts(s->collector, event);
+	ret->reasons[REASON_RING_FULL] += counts.ring_full;
+	ret->reasons[REASON_NESTED] += counts.nested;
+	/* What the timers did is known when they have stopped. */
+	ret->events_dropped = s->events_dropped;
+	note_ticks(s, event, ret);
 }
 
 void session__progress(const struct session *s, struct session_progress *ret)

@@ -41,6 +41,9 @@ struct session_config {
 	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
 	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */
+	/* NULL, or: SIGHUP ends nothing, and calls this, from a step. */
+	void (*on_hangup)(void *ctx);
+	void *on_hangup_ctx;
 };
 
 /* So far, of all events: how much there is, not what it says. */
@@ -97,6 +100,11 @@ const struct losses *session__losses(const struct session *s);
 struct profile *session__profile(struct session *s);
 /* When the first interrupt was enabled, CLOCK_MONOTONIC. */
 __u64 session__began_ns(const struct session *s);
+/*
+ * The accounts of an event: of all until now, and after session__close() those of the whole recording. Interrupts of which
+ * the records are still on their way are in interrupts, and in no reason yet.
+ */
+void session__accounts(const struct session *s, unsigned event, struct accounts *ret);
 void session__progress(const struct session *s, struct session_progress *ret);
 void session__stats(const struct session *s, struct session_stats *ret);
 /* Where room ended: whose samples were lost for that, and the remedy. */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/log.h"
+
+/* A window stays open that long for samples of its time that are still on their way. */
+#define GRACE_NS (NS_PER_SEC / 10)
+/* Sinks are called that often, at least. */
+#define STEP_NS (NS_PER_SEC / 4)
+/* The dictionary is asked to forget when it has so many nodes, or later twice what it had then. */
+#define FORGET_NODES 16384
+
+struct agent {
+	struct agent_config *config;
+	struct session *session;
+	struct window windows[2]; /* by number: the one that is due next, and the one after it */
+	__u64 number; /* of the first one, from 1 */
+	__u64 due_ns; /* when that one ends */
+	__u64 interval_ns;
+	struct accounts accounts[KRAIT_MAX_EVENTS]; /* since the start, at the last window's end */
+	__u32 forget_at; /* nodes */
+	bool running;
+};
+
+static struct window *window_at(struct agent *a, __u64 number)
+{
+	return &a->windows[number & 1];
+}
+
+static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
+{
+	struct agent *a = ctx;
+
+	if (!a->running)
+		return;
+	window__add(window_at(a, a->number + (sample->time_ns >= a->due_ns)), sample);
+	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
+		const struct agent_sink *sink = &a->config->sinks[i];
+
+		if (sink->sample)
+			sink->sample(sink->ctx, profile, sample);
+	}
+}
+
+static void on_hangup(void *ctx)
+{
+	struct agent *a = ctx;
+
+	if (a->config->reload)
+		a->config->reload(a->config->reload_ctx);
+}
+
+/* ---- windows ---------------------------------------------------------------------------------- */
+
+static void take_accounts(struct agent *a, struct window *w)
+{
+	const struct profile *p = session__profile(a->session);
+
+	for (unsigned i = 0; i < p->event_cnt && i < KRAIT_MAX_EVENTS; i++) {
+		struct accounts now;
+
+		session__accounts(a->session, i, &now);
+		w->accounts[i] = now;
+		accounts_subtract(&w->accounts[i], &a->accounts[i]);
+		a->accounts[i] = now;
+	}
+}
+
+static void forget(struct agent *a)
+{
+	struct profile *p = session__profile(a->session);
+	int err;
+
+	/* Windows hold what they need; since the start, only accounts are asked for. */
+	for (unsigned i = 0; i < p->event_cnt; i++)
+		counts__clear(profile__counts(p, i));
+	if (dict__node_cnt(p->dict) < a->forget_at)
+		return;
+	err = dict__forget(p->dict);
+	if (err)
+		log_warn(NULL, "the dictionary of stacks cannot be made smaller: %s",
+			 strerror(-err));
+	a->forget_at = 2 * dict__node_cnt(p->dict);
+	if (a->forget_at < FORGET_NODES)
+		a->forget_at = FORGET_NODES;
+}
+
+/* The first window is over at that time, and what was the next one is the first. */
+static void end_window(struct agent *a, __u64 to_ns)
+{
+	struct window *w = window_at(a, a->number);
+
+	w->number = a->number;
+	w->to_ns = to_ns;
+	w->wall_offset_ns = clock_wall_offset_ns();
+	take_accounts(a, w);
+	window__sort(w);
+	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
+		const struct agent_sink *sink = &a->config->sinks[i];
+
+		if (sink->window)
+			sink->window(sink->ctx, w);
+	}
+	window__end(w);
+	window__begin(w, session__profile(a->session), 0);
+	window_at(a, ++a->number)->from_ns = to_ns;
+	forget(a);
+}
+
+static __u64 step_ns(const struct agent *a)
+{
+	__u64 now_ns = clock_monotonic_ns(), end_ns = a->due_ns + GRACE_NS;
+	__u64 left = end_ns > now_ns ? end_ns - now_ns : 0;
+
+	return left < STEP_NS ? left : STEP_NS;
+}
+
+static void step_sinks(struct agent *a, __u64 now_ns)
+{
+	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
+		const struct agent_sink *sink = &a->config->sinks[i];
+
+		if (sink->step)
+			sink->step(sink->ctx, now_ns);
+	}
+}
+
+/* Of an agent that was stopped, the time in between is one window. */
+static void set_due(struct agent *a, __u64 now_ns)
+{
+	__u64 from_ns = window_at(a, a->number)->from_ns;
+
+	a->due_ns = from_ns + a->interval_ns;
+	if (a->due_ns + GRACE_NS <= now_ns)
+		a->due_ns = now_ns;
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------- */
+
+struct agent *agent__new(struct agent_config *config, struct error *err)
+{
+	struct agent *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	a->config = config;
+	a->interval_ns = config->interval_ns;
+	a->forget_at = FORGET_NODES;
+	config->session.collector.on_sample = on_sample;
+	config->session.collector.on_sample_ctx = a;
+	config->session.on_hangup = on_hangup;
+	config->session.on_hangup_ctx = a;
+	a->session = session__new(&config->session, err);
+	if (!a->session) {
+		agent__free(a);
+		return NULL;
+	}
+	return a;
+}
+
+void agent__free(struct agent *a)
+{
+	if (!a)
+		return;
+	window__end(&a->windows[0]);
+	window__end(&a->windows[1]);
+	session__free(a->session);
+	free(a);
+}
+
+struct session *agent__session(struct agent *a)
+{
+	return a->session;
+}
+
+void agent__set_interval(struct agent *a, __u64 interval_ns)
+{
+	a->interval_ns = interval_ns;
+	if (a->running)
+		a->due_ns = window_at(a, a->number)->from_ns + interval_ns;
+}
+
+int agent__run(struct agent *a, struct error *err)
+{
+	struct profile *p = session__profile(a->session);
+	__u64 now_ns;
+	int result;
+
+	step_sinks(a, clock_monotonic_ns());
+	a->number = 1;
+	window__begin(&a->windows[0], p, 0);
+	window__begin(&a->windows[1], p, 0);
+	a->due_ns = ~0ULL;
+	a->running = true;
+	result = session__open(a->session, err);
+	if (result)
+		return result;
+	window_at(a, a->number)->from_ns = session__began_ns(a->session);
+	set_due(a, clock_monotonic_ns());
+	while (session__step(a->session, step_ns(a))) {
+		now_ns = clock_monotonic_ns();
+		if (now_ns >= a->due_ns + GRACE_NS) {
+			end_window(a, a->due_ns);
+			set_due(a, now_ns);
+		}
+		step_sinks(a, now_ns);
+	}
+	session__close(a->session);
+	now_ns = clock_monotonic_ns();
+	if (a->due_ns < now_ns)
+		end_window(a, a->due_ns);
+	a->due_ns = ~0ULL;
+	end_window(a, now_ns);
+	a->running = false;
+	return 0;
+}

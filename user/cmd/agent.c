@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent.c - krait agent: options to an agent, and what it hands on to the sinks that are asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "cmd/agent_options.h"
+#include "cmd/commands.h"
+#include "session/label.h"
+#include "symbol/kernel_symbols.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/priority.h"
+
+struct agent_command {
+	struct agent_options options;
+	struct agent_config config;
+	struct agent *agent;
+	struct kernel_symbols *kernel_symbols;
+	struct priority priority;
+};
+
+static void configure(struct agent_command *c)
+{
+	const struct record_options *o = &c->options.record;
+
+	c->config = (struct agent_config){
+		.session = {
+			.all = o->all,
+			.filter = o->filter,
+			.sampler = { .events = o->events,
+				     .event_cnt = o->event_cnt,
+				     .ring_bytes = o->ring_bytes,
+				     .states = o->off_cpu,
+				     .native = o->native,
+				     .kernel = o->kernel,
+				     .audit_every = o->audit_every },
+			.collector = { .events = o->events,
+				       .event_cnt = o->event_cnt,
+				       .label = LABEL_SCRIPT,
+				       .natives = { .native = o->native,
+						    .kernel = o->kernel,
+						    .kernel_symbols = c->kernel_symbols } },
+			.duration_ns = o->duration_ns,
+			.anchors = o->anchors,
+			.priority = &c->priority,
+		},
+		.interval_ns = c->options.interval_ns,
+	};
+}
+
+static int run(struct agent_command *c, struct error *err)
+{
+	configure(c);
+	c->agent = agent__new(&c->config, err);
+	if (!c->agent)
+		return -1;
+	return agent__run(c->agent, err);
+}
+
+int cmd_agent(int argc, char **argv)
+{
+	struct agent_command *c = calloc(1, sizeof(*c));
+	struct error err = { .code = EXIT_CODE_KERNEL, .text = "out of memory" };
+	int code = EXIT_CODE_OK;
+
+	if (!c)
+		return EXIT_CODE_KERNEL;
+	agent_options_parse(&c->options, argc, argv);
+	if (c->options.record.realtime)
+		priority_raise(&c->priority);
+	c->kernel_symbols = kernel_symbols__new(KALLSYMS);
+	if (!c->kernel_symbols || run(c, &err)) {
+		log_error(NULL, "%s", err.text);
+		code = err.code;
+	}
+	agent__free(c->agent);
+	kernel_symbols__free(c->kernel_symbols);
+	free(c);
+	return code;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/agent_options.h"
+
+#include <string.h>
+
+#include "cmd/arguments.h"
+#include "cmd/record_events.h"
+#include "cmd/record_targets.h"
+#include "util/clock.h"
+#include "util/units.h"
+
+#define DEFAULT_HZ 19
+#define DEFAULT_INTERVAL_NS (10 * NS_PER_SEC)
+#define MIN_INTERVAL_NS NS_PER_SEC
+#define MAX_INTERVAL_NS (60 * NS_PER_SEC)
+
+enum {
+	KEY_NAME = 256,
+	KEY_CGROUP,
+	KEY_NATIVE,
+	KEY_KERNEL,
+	KEY_OFF_CPU,
+	KEY_OTLP_DIR,
+	KEY_NO_REALTIME,
+};
+
+static const struct argp_option options[] = {
+	{ 0, 0, 0, 0, "Target (every Python process of this machine, but for):", 1 },
+	{ "name", KEY_NAME, "GLOB", 0, "only those whose command, script or module matches" },
+	{ "cgroup", KEY_CGROUP, "PATH", 0,
+	  "only those in this control group (a container) or below" },
+	{ "user", 'u', "NAME", 0, "only those of this user (name or number)" },
+	{ 0, 0, 0, 0, "Sampling:", 2 },
+	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 19)" },
+	{ "freq", 'F', "HZ", OPTION_ALIAS },
+	{ "interval", 'i', "TIME", 0, "length of a window, 1s to 60s (default 10s)" },
+	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
+	  "also the time off the CPU, waits for the GIL apart. TIME as in krait record" },
+	{ "native", KEY_NATIVE, 0, 0,
+	  "also native functions; otherwise C is part of what called it" },
+	{ "kernel", KEY_KERNEL, 0, 0, "also functions of the kernel" },
+	{ 0, 0, 0, 0, "Output:", 3 },
+	{ "otlp-dir", KEY_OTLP_DIR, "DIR", 0,
+	  "write each window into a file there, as OTLP profiles (protobuf)" },
+	{ 0, 0, 0, 0, "Other:", 9 },
+	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },
+	{ "no-realtime", KEY_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Samples every Python process of this machine, always, and hands on what it finds every few seconds."
+	"\v"
+	"Examples:\n"
+	"  krait agent --otlp-dir /tmp/windows     a file every 10 seconds\n"
+	"\n"
+	"Exit codes: 0 ended by a signal or --duration; 2 usage; 4 permission; 5 the kernel lacks something; "
+	"7 an output could not be written.";
+
+static void parse_time(__u64 *ret, const char *text, struct argp_state *state)
+{
+	if (parse_duration(text, ret))
+		argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", text);
+}
+
+static void settle(struct agent_options *o, struct argp_state *state)
+{
+	struct record_options *r = &o->record;
+
+	r->all = true;
+	record_targets_settle(r, state);
+	if (o->interval_ns < MIN_INTERVAL_NS || o->interval_ns > MAX_INTERVAL_NS)
+		argp_error(state, "--interval is 1s to 60s");
+	record_events_settle(r, state);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct agent_options *o = state->input;
+	struct record_options *r = &o->record;
+
+	switch (key) {
+	case KEY_NAME:
+		record_targets_name(r, arg, state);
+		break;
+	case KEY_CGROUP:
+		record_targets_cgroup(r, arg, state);
+		break;
+	case 'u':
+		record_targets_user(r, arg, state);
+		break;
+	case 'r':
+	case 'F':
+		if (parse_rate(arg, &r->frequency))
+			argp_error(state, "a rate is a number of Hz, such as 19 or 97: \"%s\"",
+				   arg);
+		break;
+	case 'i':
+		parse_time(&o->interval_ns, arg, state);
+		break;
+	case KEY_OFF_CPU:
+		r->off_cpu = true;
+		if (arg)
+			parse_time(&r->off_cpu_ns, arg, state);
+		break;
+	case KEY_NATIVE:
+		r->native = true;
+		break;
+	case KEY_KERNEL:
+		r->kernel = true;
+		break;
+	case KEY_OTLP_DIR:
+		o->otlp_dir = arg;
+		break;
+	case 'd':
+		parse_time(&r->duration_ns, arg, state);
+		break;
+	case KEY_NO_REALTIME:
+		r->realtime = false;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "\"%s\": krait agent takes no arguments", arg);
+		break;
+	case ARGP_KEY_END:
+		settle(o, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+void agent_options_parse(struct agent_options *ret, int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
+
+	memset(ret, 0, sizeof(*ret));
+	record_options_defaults(&ret->record);
+	ret->record.native = ret->record.kernel = false;
+	ret->record.frequency = DEFAULT_HZ;
+	ret->interval_ns = DEFAULT_INTERVAL_NS;
+	arguments_parse(&argp, argc, argv, 0, ret);
+}

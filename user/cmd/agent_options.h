@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent_options.h - the command line of krait agent as a struct.
+ */
+#ifndef KRAIT_CMD_AGENT_OPTIONS_H
+#define KRAIT_CMD_AGENT_OPTIONS_H
+
+#include "cmd/record_options.h"
+
+struct agent_options {
+	struct record_options record; /* targets, events, native frames */
+	__u64 interval_ns; /* of a window */
+	const char *otlp_dir; /* windows become files there; NULL none */
+};
+
+/* As record_options_parse(). */
+void agent_options_parse(struct agent_options *ret, int argc, char **argv);
+
+#endif /* KRAIT_CMD_AGENT_OPTIONS_H */

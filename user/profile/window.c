@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/window.h"
+
+#include <stdlib.h>
+
+#include "profile/states.h"
+#include "util/vec.h"
+
+static struct window *window_of(struct dict_holder *h)
+{
+	return (struct window *)((char *)h - offsetof(struct window, holder));
+}
+
+static void mark(struct dict_holder *h, struct dict_map *live)
+{
+	const struct window *w = window_of(h);
+
+	for (__u32 i = 0; i < w->cnt; i++) {
+		if (w->list[i].node)
+			live->nodes[w->list[i].node] = 1;
+	}
+}
+
+static void move(struct dict_holder *h, const struct dict_map *ids)
+{
+	struct window *w = window_of(h);
+
+	for (__u32 i = 0; i < w->cnt; i++)
+		w->list[i].node = w->list[i].node ? ids->nodes[w->list[i].node] : 0;
+}
+
+void window__begin(struct window *w, const struct profile *profile, __u64 from_ns)
+{
+	*w = (struct window){ .profile = profile, .from_ns = from_ns };
+	w->holder = (struct dict_holder){ .mark = mark, .move = move };
+	dict__hold(profile->dict, &w->holder);
+}
+
+void window__add(struct window *w, const struct profile_sample *from)
+{
+	if (w->cnt == WINDOW_SAMPLES_MAX || vec_reserve(w->list, w->cap, w->cnt + 1)) {
+		w->dropped++;
+		return;
+	}
+	w->list[w->cnt++] = (struct window_sample){
+		.time_ns = from->time_ns,
+		.weight = from->period,
+		.node = from->node,
+		.state = state_of(from->state),
+		.event = from->event,
+		.image = from->image,
+		.pid = from->pid,
+		.tid = from->tid,
+		.cpu = from->cpu,
+	};
+}
+
+#define DIFFER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int compare(const void *x, const void *y)
+{
+	const struct window_sample *a = x, *b = y;
+
+	if (a->pid != b->pid)
+		return DIFFER(a->pid, b->pid);
+	if (a->image != b->image)
+		return DIFFER(a->image, b->image);
+	if (a->event != b->event)
+		return DIFFER(a->event, b->event);
+	if (a->state != b->state)
+		return DIFFER(a->state, b->state);
+	if (a->node != b->node)
+		return DIFFER(a->node, b->node);
+	return DIFFER(a->time_ns, b->time_ns);
+}
+
+void window__sort(struct window *w)
+{
+	if (w->cnt)
+		qsort(w->list, w->cnt, sizeof(w->list[0]), compare);
+}
+
+void window__end(struct window *w)
+{
+	if (!w->profile)
+		return;
+	dict__release(w->profile->dict, &w->holder);
+	free(w->list);
+	*w = (struct window){ 0 };
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * window.h - what was sampled in one stretch of time, sample by sample: what an agent hands on every few seconds.
+ *
+ * A window is open until window__end(); samples that come afterwards, of a time before its end, belong to the next one.
+ *
+ * Must hold: every sample of the window is in the list or in dropped; nodes follow the dictionary when it forgets.
+ */
+#ifndef KRAIT_PROFILE_WINDOW_H
+#define KRAIT_PROFILE_WINDOW_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "abi.h"
+#include "profile/profile.h"
+
+/* Samples of one window, 56 bytes each. */
+#define WINDOW_SAMPLES_MAX (1U << 19)
+
+struct window_sample {
+	__u64 time_ns, weight; /* CLOCK_MONOTONIC; a wait has its end, and ns */
+	__u32 node;
+	__u32 state; /* profile/states.h, without flags */
+	__u32 event; /* index of the profile's event */
+	__u32 image; /* as struct profile_sample */
+	int pid, tid; /* host */
+	__u32 cpu;
+};
+
+struct window {
+	const struct profile *profile; /* borrowed: dictionary and events; not its counts */
+	__u64 number; /* from 1, by its maker */
+	__u64 from_ns, to_ns; /* CLOCK_MONOTONIC; to: once it is over */
+	__s64 wall_offset_ns; /* what to add to have ns since 1970, as the clock was at its end */
+	struct window_sample *list; /* in the order in which they came */
+	__u32 cnt, cap;
+	__u64 dropped; /* that found no room */
+	struct accounts
+		accounts[KRAIT_MAX_EVENTS]; /* of what came in this window; the caller fills them in */
+	struct dict_holder holder;
+};
+
+/* Nothing is in it. The profile outlives it. */
+void window__begin(struct window *w, const struct profile *profile, __u64 from_ns);
+void window__add(struct window *w, const struct profile_sample *sample);
+/* By process and image, event, state, node, time: so is what belongs together side by side. */
+void window__sort(struct window *w);
+/* Memory is given back. */
+void window__end(struct window *w);
+
+#endif /* KRAIT_PROFILE_WINDOW_H */
