@@ -4,7 +4,6 @@
 to be at the end of one chain, whatever the tasks await each other by. No sample says another, at 10 kHz; the capture says
 what the recording says; the event loop's own frames are there where they are asked for."""
 # run-tests: beside others
-# run-tests: second try: krait has ended with SIGABRT once, behind a whole recording; not explained yet
 import re
 import subprocess
 

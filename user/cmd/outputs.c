@@ -58,11 +58,17 @@ static bool is_stdout(const struct output *out)
 	return output_file__is_stdout(out->file);
 }
 
-static void close_output(struct output *out)
+/* While the stream is open: an emitter may have given it a buffer. */
+static void free_emitter(struct output *out)
 {
 	if (out->emitter)
 		out->ops->free(out->emitter);
 	out->emitter = NULL;
+}
+
+static void close_output(struct output *out)
+{
+	free_emitter(out);
 	output_file__free(out->file);
 	out->file = NULL;
 }
@@ -330,8 +336,10 @@ static int finish_output(struct output *out, const struct profile *p, unsigned e
 
 	if (!out->err)
 		out->err = out->ops->finish(out->emitter, p, event);
-	if (!out->err)
+	if (!out->err) {
+		free_emitter(out);
 		out->err = output_file__finish(out->file);
+	}
 	if (!out->err) {
 		if (!quiet && !is_stdout(out))
 			say_written(out, out->path);
@@ -339,7 +347,7 @@ static int finish_output(struct output *out, const struct profile *p, unsigned e
 	}
 	if (out->err == -EPIPE && is_stdout(out))
 		return 0; /* the reader has seen enough */
-	if (!ended_early && out->ops->rescue)
+	if (!ended_early && out->emitter && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
 	saved = !out->ops->sample && output_file__name(out->file) && save_elsewhere(out, p, event);
 	return ended_early && !saved ? explain_rest(out, err) : explain(out, saved, err);

@@ -31,7 +31,7 @@ static inline void cleanup_output_file_(struct output_file **f)
 }
 #define cleanup_output_file __attribute__((cleanup(cleanup_output_file_)))
 
-/* Owned by *f. */
+/* Owned by *f: no more after output_file__finish(), so whoever holds it ends before. */
 FILE *output_file__stream(struct output_file *f);
 bool output_file__is_stdout(const struct output_file *f);
 /* The absolute name that it will have, and that of what it replaces and keeps; NULL: in place, none. */
