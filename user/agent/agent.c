@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/resources.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -39,6 +40,7 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 	if (!a->running)
 		return;
 	window__add(window_at(a, a->number + (sample->time_ns >= a->due_ns)), sample);
+	resources__meet(a->config->resources, sample->pid, sample->image);
 	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
 		const struct agent_sink *sink = &a->config->sinks[i];
 
@@ -81,6 +83,12 @@ static void forget(struct agent *a)
 		counts__clear(profile__counts(p, i));
 	if (dict__node_cnt(p->dict) < a->forget_at)
 		return;
+	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
+		const struct agent_sink *sink = &a->config->sinks[i];
+
+		if (sink->forget)
+			sink->forget(sink->ctx);
+	}
 	err = dict__forget(p->dict);
 	if (err)
 		log_warn(NULL, "the dictionary of stacks cannot be made smaller: %s",
@@ -106,6 +114,7 @@ static void end_window(struct agent *a, __u64 to_ns)
 		if (sink->window)
 			sink->window(sink->ctx, w);
 	}
+	resources__end_window(a->config->resources);
 	window__end(w);
 	window__begin(w, session__profile(a->session), 0);
 	window_at(a, ++a->number)->from_ns = to_ns;
@@ -162,6 +171,7 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 		agent__free(a);
 		return NULL;
 	}
+	resources__connect(config->resources, a->session);
 	return a;
 }
 

@@ -21,10 +21,12 @@
 #define AGENT_SINKS_MAX 16
 
 struct agent;
+struct resources;
 
 struct agent_config {
 	struct session_config session; /* without on_sample: that is the agent's */
 	__u64 interval_ns; /* of a window */
+	struct resources *resources; /* borrowed; learns of every process that is sampled */
 	struct agent_sink sinks[AGENT_SINKS_MAX];
 	unsigned sink_cnt;
 	/* NULL, or: SIGHUP has come. */

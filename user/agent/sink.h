@@ -22,6 +22,8 @@ struct agent_sink {
 	void (*window)(void *ctx, const struct window *w);
 	/* NULL, or called some times a second; and once before the first sample. */
 	void (*step)(void *ctx, __u64 now_ns);
+	/* NULL, or: the dictionary is about to forget; whoever is no holder drops its ids. */
+	void (*forget)(void *ctx);
 	void *ctx;
 };
 

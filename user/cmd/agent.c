@@ -2,10 +2,13 @@
 /*
  * agent.c - krait agent: options to an agent, and what it hands on to the sinks that are asked for.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/otlp_sink.h"
+#include "agent/resources.h"
 #include "cmd/agent_options.h"
 #include "cmd/commands.h"
 #include "session/label.h"
@@ -18,6 +21,9 @@ struct agent_command {
 	struct agent_options options;
 	struct agent_config config;
 	struct agent *agent;
+	struct host host;
+	struct resources *resources;
+	struct otlp_sink *otlp;
 	struct kernel_symbols *kernel_symbols;
 	struct priority priority;
 };
@@ -48,12 +54,38 @@ static void configure(struct agent_command *c)
 			.priority = &c->priority,
 		},
 		.interval_ns = c->options.interval_ns,
+		.resources = c->resources,
 	};
+}
+
+static void add_sink(struct agent_command *c, struct agent_sink sink)
+{
+	c->config.sinks[c->config.sink_cnt++] = sink;
+}
+
+static int open_sinks(struct agent_command *c, struct error *err)
+{
+	const struct otlp_sink_config otlp = { .dir = c->options.otlp_dir,
+					       .resources = c->resources };
+
+	if (otlp.dir) {
+		c->otlp = otlp_sink__new(&otlp, err);
+		if (!c->otlp)
+			return -1;
+		add_sink(c, otlp_sink__sink(c->otlp));
+	}
+	return 0;
 }
 
 static int run(struct agent_command *c, struct error *err)
 {
+	host_read(&c->host);
+	c->resources = resources__new(&c->host);
+	if (!c->resources)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	configure(c);
+	if (open_sinks(c, err))
+		return -1;
 	c->agent = agent__new(&c->config, err);
 	if (!c->agent)
 		return -1;
@@ -76,7 +108,10 @@ int cmd_agent(int argc, char **argv)
 		log_error(NULL, "%s", err.text);
 		code = err.code;
 	}
+	/* They ask the session's probers. */
+	resources__free(c->resources);
 	agent__free(c->agent);
+	otlp_sink__free(c->otlp);
 	kernel_symbols__free(c->kernel_symbols);
 	free(c);
 	return code;

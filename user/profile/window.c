@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/states.h"
+#include "util/event.h"
 #include "util/vec.h"
 
 static struct window *window_of(struct dict_holder *h)
@@ -55,19 +56,42 @@ void window__add(struct window *w, const struct profile_sample *from)
 	};
 }
 
+/* ---- order ------------------------------------------------------------------------------------ */
+
 #define DIFFER(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-static int compare(const void *x, const void *y)
+bool window__is_clock(const struct window *w, const struct window_sample *s)
+{
+	return event_is_clock(&profile__counts(w->profile, s->event)->event);
+}
+
+static int compare_processes(const struct window_sample *a, const struct window_sample *b)
+{
+	return a->pid != b->pid ? DIFFER(a->pid, b->pid) : DIFFER(a->image, b->image);
+}
+
+static int compare_profiles(const struct window *w, const struct window_sample *a,
+			    const struct window_sample *b)
+{
+	int order = compare_processes(a, b);
+
+	if (order || a->event != b->event)
+		return order ? order : DIFFER(a->event, b->event);
+	if (window__is_clock(w, a))
+		return DIFFER(a->weight, b->weight);
+	return DIFFER(a->state == STATE_GIL, b->state == STATE_GIL);
+}
+
+static int compare(const void *x, const void *y, void *ctx)
 {
 	const struct window_sample *a = x, *b = y;
+	const struct window *w = ctx;
+	int order = compare_profiles(w, a, b);
 
-	if (a->pid != b->pid)
-		return DIFFER(a->pid, b->pid);
-	if (a->image != b->image)
-		return DIFFER(a->image, b->image);
-	if (a->event != b->event)
-		return DIFFER(a->event, b->event);
-	if (a->state != b->state)
+	if (order)
+		return order;
+	/* Of a tick, the state is a part of no output: samples of one stack stay together. */
+	if (a->state != b->state && !window__is_clock(w, a))
 		return DIFFER(a->state, b->state);
 	if (a->node != b->node)
 		return DIFFER(a->node, b->node);
@@ -77,7 +101,18 @@ static int compare(const void *x, const void *y)
 void window__sort(struct window *w)
 {
 	if (w->cnt)
-		qsort(w->list, w->cnt, sizeof(w->list[0]), compare);
+		qsort_r(w->list, w->cnt, sizeof(w->list[0]), compare, w);
+}
+
+bool window__same_process(const struct window_sample *a, const struct window_sample *b)
+{
+	return !compare_processes(a, b);
+}
+
+bool window__same_profile(const struct window *w, const struct window_sample *a,
+			  const struct window_sample *b)
+{
+	return !compare_profiles(w, a, b);
 }
 
 void window__end(struct window *w)

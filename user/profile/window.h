@@ -44,8 +44,17 @@ struct window {
 /* Nothing is in it. The profile outlives it. */
 void window__begin(struct window *w, const struct profile *profile, __u64 from_ns);
 void window__add(struct window *w, const struct profile_sample *sample);
-/* By process and image, event, state, node, time: so is what belongs together side by side. */
+/*
+ * By process, by profile (event and rate; waits for the GIL are apart), then state, node and time: so is what belongs
+ * together side by side.
+ */
 void window__sort(struct window *w);
+/* Of two samples: do they stand side by side when sorted? */
+bool window__same_process(const struct window_sample *a, const struct window_sample *b);
+bool window__same_profile(const struct window *w, const struct window_sample *a,
+			  const struct window_sample *b);
+/* Its time is that of a tick, and its weight the time between two. */
+bool window__is_clock(const struct window *w, const struct window_sample *s);
 /* Memory is given back. */
 void window__end(struct window *w);
 

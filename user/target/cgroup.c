@@ -11,6 +11,8 @@
 #define ID_CHARS                                                                                   \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"                                     \
 	"0123456789_.-"
+/* Of systemd's names. */
+#define UNIT_CHARS ID_CHARS ":@\\"
 
 /* What stands before an id of 64 digits. Longer names first where one is part of another. */
 static const struct {
@@ -204,6 +206,66 @@ void container_of_cgroup(const char *path, struct container *ret)
 		end = strchrnul(name, '/');
 		hex_id(name, (size_t)(end - name), path, ret);
 		lxc_name(name, (size_t)(end - name), path, ret);
+		name = *end ? end + 1 : end;
+	}
+}
+
+static bool has_suffix(const char *s, size_t len, const char *suffix)
+{
+	size_t suffix_len = strlen(suffix);
+
+	return len > suffix_len && !memcmp(s + len - suffix_len, suffix, suffix_len);
+}
+
+void unit_of_cgroup(const char *path, char *ret, size_t size)
+{
+	const char *name = path, *end;
+
+	*ret = '\0';
+	while (*name) {
+		size_t len;
+
+		end = strchrnul(name, '/');
+		len = (size_t)(end - name);
+		if (len < size && has_suffix(name, len, ".service") &&
+		    !has_prefix(name, len, "user@") && strspn(name, UNIT_CHARS) >= len)
+			snprintf(ret, size, "%.*s", (int)len, name);
+		name = *end ? end + 1 : end;
+	}
+}
+
+/* The uid in "pod0a1b..." behind whatever the driver puts in front, "kubepods-burstable-pod...slice". */
+static bool take_pod(const char *name, size_t len, char *ret, size_t size)
+{
+	const char *pod = memmem(name, len, "pod", 3), *next;
+
+	/* "kubepods" has one, too. */
+	while (pod && (next = memmem(pod + 1, len - (size_t)(pod + 1 - name), "pod", 3)))
+		pod = next;
+	if (!pod || (pod > name && pod[-1] != '-'))
+		return false;
+	len -= (size_t)(pod + 3 - name);
+	if (has_suffix(pod + 3, len, ".slice"))
+		len -= strlen(".slice");
+	if ((len != 32 && len != 36) || len >= size || strspn(pod + 3, "0123456789abcdef-_") < len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		ret[i] = pod[3 + i] == '_' ? '-' : pod[3 + i];
+	ret[len] = '\0';
+	return true;
+}
+
+void pod_of_cgroup(const char *path, char *ret, size_t size)
+{
+	const char *name = path, *end;
+
+	*ret = '\0';
+	if (!strstr(path, "kubepods"))
+		return;
+	while (*name) {
+		end = strchrnul(name, '/');
+		if (take_pod(name, (size_t)(end - name), ret, size))
+			return;
 		name = *end ? end + 1 : end;
 	}
 }

@@ -40,6 +40,13 @@ bool cgroup_is_below(const char *text, const char *path) __attribute__((nonnull)
  */
 const char *cgroup_find(const char *name, const char *mounts) __attribute__((nonnull));
 
+/*
+ * The unit of systemd that the path is in, "nginx.service", but for a user's own manager; and the uid of the pod of
+ * Kubernetes, with dashes. "" where there is none.
+ */
+void unit_of_cgroup(const char *path, char *ret, size_t size) __attribute__((nonnull));
+void pod_of_cgroup(const char *path, char *ret, size_t size) __attribute__((nonnull));
+
 /* The innermost container that the path names. */
 void container_of_cgroup(const char *path, struct container *ret) __attribute__((nonnull));
 

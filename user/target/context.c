@@ -73,7 +73,7 @@ void context_parse_arguments(const char *args, size_t len, char *ret, size_t siz
 
 void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])
 {
-	char buf[ARGUMENTS_MAX], groups[CGROUP_TEXT_MAX];
+	char buf[ARGUMENTS_MAX], groups[CGROUP_TEXT_MAX], path[CGROUP_TEXT_MAX];
 	size_t len;
 
 	*ret = (struct context){ .uid = (uid_t)-1, .container = { .runtime = "" } };
@@ -85,7 +85,9 @@ void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_
 	context_parse_arguments(buf, len, ret->script, sizeof(ret->script));
 	read_file(dir, "cgroup", cgroup_text, CGROUP_TEXT_MAX);
 	cgroup_path(cgroup_text, ret->cgroup, sizeof(ret->cgroup));
-	container_of_cgroup(ret->cgroup, &ret->container);
+	/* The id is at the end of names that may be longer than what is kept of them. */
+	cgroup_path(cgroup_text, path, sizeof(path));
+	container_of_cgroup(path, &ret->container);
 }
 
 void context_read(pid_t pid, struct context *ret, char cgroup_text[CGROUP_TEXT_MAX])

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "target/claims.h"
 #include "target/context.h"
 #include "target/file_id.h"
 #include "target/process.h"
@@ -39,6 +40,7 @@ enum probe_op {
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
 	PROBE_PUBLISHED, /* by pid. Answer: a struct published */
 	PROBE_TASKS, /* mem. Answer: a descriptor of a list (probe_tasks.h) */
+	PROBE_CLAIMS, /* by pid. Answer: a struct claims */
 	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
 	PROBE_PREPARE,
 	/* Never asked: an answer in front of the one that is awaited. It waits for a processor. */
@@ -118,6 +120,7 @@ struct probe_message {
 		struct probe_file file;
 		struct probe_anchor_state anchor;
 		struct published published;
+		struct claims claims;
 		__u8 bytes[PROBE_READ_MAX];
 	}; /* only head.len bytes are sent */
 };

@@ -204,7 +204,8 @@ static int answer_anchor(struct server *s, const struct probe_request *r, int di
 	return result;
 }
 
-static int answer_published(struct server *s, const struct probe_request *r)
+/* A descriptor of the process that is meant, or -errno. */
+static int open_meant(const struct probe_request *r)
 {
 	cleanup_close int dir = proc_open(r->pid);
 	struct proc_stat stat;
@@ -212,6 +213,23 @@ static int answer_published(struct server *s, const struct probe_request *r)
 
 	if (!result && stat.start_ticks != r->start_ticks)
 		result = -ESRCH;
+	return result ? result : take_fd(&dir);
+}
+
+static int answer_claims(struct server *s, const struct probe_request *r)
+{
+	cleanup_close int dir = open_meant(r);
+	int result = dir < 0 ? dir : claims_read_at(dir, &s->answer.claims);
+
+	s->answer.head.len = result ? 0 : sizeof(s->answer.claims);
+	return result;
+}
+
+static int answer_published(struct server *s, const struct probe_request *r)
+{
+	cleanup_close int dir = open_meant(r);
+	int result = dir < 0 ? dir : 0;
+
 	if (!result && !s->cache && !make_cache(s))
 		result = -ENOMEM;
 	if (!result)
@@ -241,6 +259,8 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return fd_cnt == 1 ? answer_debug(s, r, fds[0]) : -EINVAL;
 	case PROBE_THREADS:
 		return fd_cnt == 2 ? answer_threads(s, r, fds[0], fds[1]) : -EINVAL;
+	case PROBE_CLAIMS:
+		return answer_claims(s, r);
 	case PROBE_TASKS:
 		return fd_cnt == 1 ? answer_tasks(s, r, fds[0]) : -EINVAL;
 	case PROBE_ANCHOR_READ:

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/otlp_sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/resources.h"
+#include "agent/window_facts.h"
+#include "emit/otlp.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "util/log.h"
+
+/* Collectors take 4 MiB over gRPC. */
+#define BODY_MAX (2500U << 10)
+
+struct otlp_sink {
+	struct exporter *exporter;
+	int dir; /* -1 none */
+	struct resources *resources;
+	struct window_facts facts; /* of the last window */
+	struct otlp_sink_stats stats;
+};
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+static int write_all(int fd, const __u8 *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* It has its name when it is whole. */
+static int write_file(const struct otlp_sink *o, const struct window *w, unsigned part,
+		      const struct otlp_body *body)
+{
+	char name[64], unfinished[72];
+	cleanup_close int fd = -1;
+	int err;
+
+	snprintf(name, sizeof(name), "window-%08llu-%u.otlp", (unsigned long long)w->number, part);
+	snprintf(unfinished, sizeof(unfinished), ".%s.new", name);
+	fd = openat(o->dir, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, body->bytes.data, body->bytes.len);
+	if (!err && renameat(o->dir, unfinished, o->dir, name))
+		err = -errno;
+	if (err)
+		unlinkat(o->dir, unfinished, 0);
+	return err;
+}
+
+/* ---- windows ---------------------------------------------------------------------------------- */
+
+static struct otlp_attributes resource_of(void *ctx, int pid, __u32 image)
+{
+	struct otlp_sink *o = ctx;
+
+	return resources__of(o->resources, pid, image);
+}
+
+static void take_failure(struct otlp_sink *o, __u64 samples, int err)
+{
+	o->stats.failed++;
+	o->stats.failed_samples += samples;
+	log_warn(NULL, "%llu samples of a window are lost as OTLP: %s", (unsigned long long)samples,
+		 strerror(-err));
+}
+
+static void put_body(struct otlp_sink *o, const struct window *w, unsigned part,
+		     const struct otlp_body *body)
+{
+	int err = o->dir >= 0 ? write_file(o, w, part, body) : 0;
+
+	if (err) {
+		take_failure(o, body->samples, err);
+		return;
+	}
+	o->stats.bodies++;
+	o->stats.bytes += body->bytes.len;
+	o->stats.samples += body->samples;
+}
+
+static void on_window(void *ctx, const struct window *w)
+{
+	struct otlp_sink *o = ctx;
+	struct otlp_options options = {
+		.resource = resource_of,
+		.resource_ctx = o,
+		.bytes_max = BODY_MAX,
+	};
+	__u32 at = 0;
+
+	window_facts_fill(&o->facts, w);
+	options.profile = (struct otlp_attributes){ o->facts.list, o->facts.cnt };
+	for (unsigned part = 0; at < w->cnt; part++) {
+		struct otlp_body body;
+		int err = otlp_encode(&body, w, &at, &options);
+
+		if (err) {
+			take_failure(o, w->cnt - at, err);
+			return;
+		}
+		put_body(o, w, part, &body);
+		bytes_free(&body.bytes);
+	}
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static int open_dir(struct otlp_sink *o, const char *dir, struct error *err)
+{
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return error_set(err, errno, EXIT_CODE_OUTPUT, "cannot make %s: %s", dir,
+				 strerror(errno));
+	o->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->dir < 0)
+		return error_set(err, errno, EXIT_CODE_OUTPUT, "cannot open %s: %s", dir,
+				 strerror(errno));
+	return 0;
+}
+
+struct otlp_sink *otlp_sink__new(const struct otlp_sink_config *config, struct error *err)
+{
+	struct otlp_sink *o = calloc(1, sizeof(*o));
+
+	if (!o) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	o->exporter = config->exporter;
+	o->resources = config->resources;
+	o->dir = -1;
+	if (config->dir && open_dir(o, config->dir, err)) {
+		otlp_sink__free(o);
+		return NULL;
+	}
+	return o;
+}
+
+void otlp_sink__free(struct otlp_sink *o)
+{
+	if (!o)
+		return;
+	if (o->dir >= 0)
+		close(o->dir);
+	free(o);
+}
+
+struct agent_sink otlp_sink__sink(struct otlp_sink *o)
+{
+	return (struct agent_sink){ .name = "otlp", .window = on_window, .ctx = o };
+}
+
+void otlp_sink__stats(const struct otlp_sink *o, struct otlp_sink_stats *ret)
+{
+	*ret = o->stats;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/resources.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "session/about.h"
+#include "util/cleanup.h"
+#include "util/printable.h"
+
+/* Windows without a sample after which a process is forgotten; it is asked again when it comes back. */
+#define IDLE_WINDOWS 30
+/* Attributes that krait knows of a process, besides what it claims. */
+#define OWN_MAX 16
+#define ATTRIBUTES_MAX (OWN_MAX + CLAIMS_MAX + 1)
+/* Requests to probers that are out at a time. */
+#define ASKED_MAX 64U
+
+struct resource_key {
+	int pid;
+	__u32 image;
+};
+
+struct claim {
+	char *key, *value;
+};
+
+struct resource {
+	struct resource_key key;
+	UT_hash_handle hh;
+	struct resources *of;
+	struct session_about about;
+	bool asked, answered;
+	unsigned idle; /* windows */
+	char service[CLAIMS_VALUE_MAX]; /* claimed; "" not */
+	char exe[sizeof(((struct claims *)0)->exe)];
+	char unit[128], pod[40];
+	struct claim *claims;
+	unsigned claim_cnt;
+};
+
+struct user {
+	uid_t uid;
+	unsigned cnt;
+	UT_hash_handle hh;
+};
+
+struct resources {
+	const struct host *host;
+	struct session *session;
+	struct resource *table;
+	struct user *users;
+	unsigned asked_cnt;
+	struct resources_stats stats;
+	/* What is handed out. */
+	struct otlp_attribute list[ATTRIBUTES_MAX];
+	const char *claimed[CLAIMS_MAX + 1];
+	char version[16], name[CLAIMS_VALUE_MAX * 4];
+};
+
+/* ---- what a process claims -------------------------------------------------------------------- */
+
+/* Not a process's to say. */
+static bool is_ours(const char *key)
+{
+	static const char *const prefixes[] = { "process.", "host.",	"os.",	   "krait.",
+						"thread.",  "systemd.", "profile." };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (!strncmp(key, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return !strcmp(key, "container.id") || !strcmp(key, "k8s.pod.uid");
+}
+
+static void free_claims(struct resource *p)
+{
+	for (unsigned i = 0; i < p->claim_cnt; i++) {
+		free(p->claims[i].key);
+		free(p->claims[i].value);
+	}
+	free(p->claims);
+	p->claims = NULL;
+	p->claim_cnt = 0;
+}
+
+static bool has_claim(const struct resource *p, const char *key)
+{
+	for (unsigned i = 0; i < p->claim_cnt; i++) {
+		if (!strcmp(p->claims[i].key, key))
+			return true;
+	}
+	return false;
+}
+
+static void take_claim(void *ctx, const char *key, const char *value)
+{
+	struct resource *p = ctx;
+	struct claim claim;
+
+	if (!strcmp(key, "service.name")) {
+		if (!p->service[0])
+			snprintf(p->service, sizeof(p->service), "%s", value);
+		return;
+	}
+	if (is_ours(key) || has_claim(p, key)) {
+		p->of->stats.claims_refused++;
+		return;
+	}
+	claim = (struct claim){ strdup(key), strdup(value) };
+	if (!claim.key || !claim.value) {
+		free(claim.key);
+		free(claim.value);
+		return;
+	}
+	p->claims[p->claim_cnt++] = claim;
+}
+
+static void take_claims(struct resource *p, const struct claims *c)
+{
+	snprintf(p->exe, sizeof(p->exe), "%s", c->exe);
+	unit_of_cgroup(c->cgroup, p->unit, sizeof(p->unit));
+	pod_of_cgroup(c->cgroup, p->pod, sizeof(p->pod));
+	/* Of both, OTEL_SERVICE_NAME takes precedence. */
+	snprintf(p->service, sizeof(p->service), "%s", c->service_name);
+	p->claims = calloc(CLAIMS_MAX, sizeof(*p->claims));
+	if (!p->claims)
+		return;
+	if (c->attributes_cut || claims_each(c->attributes, take_claim, p) < 0)
+		p->of->stats.claims_refused++;
+	if (!p->claim_cnt)
+		free_claims(p);
+}
+
+/* Texts that another process has sent, however it did that, end. */
+static bool is_whole(const struct claims *c)
+{
+	return memchr(c->service_name, '\0', sizeof(c->service_name)) &&
+	       memchr(c->attributes, '\0', sizeof(c->attributes)) &&
+	       memchr(c->exe, '\0', sizeof(c->exe)) && memchr(c->cgroup, '\0', sizeof(c->cgroup));
+}
+
+static void on_claims(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
+{
+	struct resource *p = ctx;
+
+	p->asked = false;
+	p->of->asked_cnt--;
+	/* Without a prober it is asked again. */
+	p->answered = result != -EAGAIN;
+	if (!result && data && len == sizeof(struct claims) && is_whole(data))
+		take_claims(p, data);
+}
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+static struct resource *find(const struct resources *r, int pid, __u32 image)
+{
+	struct resource_key key;
+	struct resource *p;
+
+	memset(&key, 0, sizeof(key));
+	key.pid = pid;
+	key.image = image;
+	HASH_FIND(hh, r->table, &key, sizeof(key), p);
+	return p;
+}
+
+static struct user *user_of(struct resources *r, uid_t uid)
+{
+	struct user *u;
+
+	HASH_FIND(hh, r->users, &uid, sizeof(uid), u);
+	if (u)
+		return u;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->uid = uid;
+	HASH_ADD(hh, r->users, uid, sizeof(u->uid), u);
+	return u;
+}
+
+static void drop(struct resources *r, struct resource *p)
+{
+	struct user *u = user_of(r, p->about.uid);
+
+	if (p->asked) {
+		session__forget_claims(r->session, p);
+		r->asked_cnt--;
+	}
+	HASH_DEL(r->table, p);
+	r->stats.known--;
+	if (u && u->cnt && !--u->cnt) {
+		HASH_DEL(r->users, u);
+		free(u);
+	}
+	free_claims(p);
+	free(p);
+}
+
+static struct resource *add(struct resources *r, int pid, __u32 image)
+{
+	struct session_about about = { .uid = (uid_t)-1 };
+	struct resource *p;
+	struct user *u;
+
+	/* One that has ended by now has a number, at least. */
+	if (session__about(r->session, pid, image, &about))
+		about.uid = (uid_t)-1;
+	u = user_of(r, about.uid);
+	if (!u || r->stats.known >= RESOURCES_MAX ||
+	    (u->cnt >= RESOURCES_USER_MAX && about.uid != 0)) {
+		r->stats.refused++;
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->key.pid = pid;
+	p->key.image = image;
+	p->of = r;
+	p->about = about;
+	HASH_ADD(hh, r->table, key, sizeof(p->key), p);
+	u->cnt++;
+	r->stats.known++;
+	return p;
+}
+
+void resources__meet(struct resources *r, int pid, __u32 image)
+{
+	struct resource *p = find(r, pid, image);
+
+	if (!p)
+		p = add(r, pid, image);
+	if (!p)
+		return;
+	p->idle = 0;
+	if (p->asked || p->answered || r->asked_cnt >= ASKED_MAX)
+		return;
+	p->asked = true;
+	r->asked_cnt++;
+	if (session__ask_claims(r->session, pid, on_claims, p)) {
+		p->asked = false;
+		r->asked_cnt--;
+		p->answered = true;
+	}
+}
+
+void resources__end_window(struct resources *r)
+{
+	struct resource *p, *next;
+
+	HASH_ITER(hh, r->table, p, next) {
+		if (p->idle++ >= IDLE_WINDOWS)
+			drop(r, p);
+	}
+}
+
+/* ---- attributes ------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* *ret_claimed: by the process itself. */
+static const char *service_of(struct resources *r, const struct resource *p, bool *ret_claimed)
+{
+	const char *name;
+
+	*ret_claimed = p && p->service[0];
+	if (!p)
+		return "unknown_service";
+	if (*ret_claimed) {
+		name = p->service;
+	} else if (p->unit[0] && !p->about.container[0]) {
+		snprintf(r->name, sizeof(r->name), "%.*s",
+			 (int)(strlen(p->unit) - strlen(".service")), p->unit);
+		return r->name;
+	} else {
+		name = p->about.script[0] ? base_name(p->about.script) : p->about.comm;
+	}
+	printable_into(r->name, sizeof(r->name), name);
+	return r->name[0] ? r->name : "unknown_service";
+}
+
+static void put_text(struct otlp_attributes *ret, const char *key, const char *text)
+{
+	struct otlp_attribute *list = (struct otlp_attribute *)ret->list;
+
+	if (text[0])
+		list[ret->cnt++] =
+			(struct otlp_attribute){ .key = key, .kind = OTLP_TEXT, .text = text };
+}
+
+static void put_claims(struct resources *r, const struct resource *p, bool service,
+		       struct otlp_attributes *ret)
+{
+	unsigned cnt = 0;
+
+	if (service)
+		r->claimed[cnt++] = "service.name";
+	for (unsigned i = 0; i < p->claim_cnt; i++) {
+		put_text(ret, p->claims[i].key, p->claims[i].value);
+		r->claimed[cnt++] = p->claims[i].key;
+	}
+	if (cnt)
+		r->list[ret->cnt++] = (struct otlp_attribute){
+			.key = "krait.claimed",
+			.kind = OTLP_TEXTS,
+			.texts = r->claimed,
+			.text_cnt = cnt,
+		};
+}
+
+static void put_process(struct resources *r, const struct resource *p, struct otlp_attributes *ret)
+{
+	__u32 version = p->about.version;
+
+	put_text(ret, "process.executable.name", base_name(p->exe));
+	put_text(ret, "process.executable.path", p->exe);
+	if (version) {
+		snprintf(r->version, sizeof(r->version), "%u.%u.%u", version >> 24,
+			 version >> 16 & 0xff, version >> 8 & 0xff);
+		put_text(ret, "process.runtime.name", "cpython");
+		put_text(ret, "process.runtime.version", r->version);
+	}
+	put_text(ret, "container.id", p->about.container);
+	put_text(ret, "k8s.pod.uid", p->pod);
+	put_text(ret, "systemd.unit", p->unit);
+}
+
+struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image)
+{
+	struct otlp_attributes ret = { .list = r->list };
+	const struct resource *p = find(r, pid, image);
+	bool claimed;
+
+	put_text(&ret, "service.name", service_of(r, p, &claimed));
+	r->list[ret.cnt++] =
+		(struct otlp_attribute){ .key = "process.pid", .kind = OTLP_NUMBER, .number = pid };
+	put_text(&ret, "host.name", r->host->uts.nodename);
+	put_text(&ret, "host.id", r->host->id);
+	put_text(&ret, "os.type", "linux");
+	if (p) {
+		put_process(r, p, &ret);
+		put_claims(r, p, claimed, &ret);
+	}
+	return ret;
+}
+
+const char *resources__service(struct resources *r, int pid, __u32 image)
+{
+	bool claimed;
+
+	return service_of(r, find(r, pid, image), &claimed);
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct resources *resources__new(const struct host *host)
+{
+	struct resources *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->host = host;
+	return r;
+}
+
+void resources__connect(struct resources *r, struct session *session)
+{
+	r->session = session;
+}
+
+void resources__free(struct resources *r)
+{
+	struct resource *p, *next;
+
+	if (!r)
+		return;
+	HASH_ITER(hh, r->table, p, next)
+		drop(r, p);
+	free(r);
+}
+
+void resources__stats(const struct resources *r, struct resources_stats *ret)
+{
+	*ret = r->stats;
+}

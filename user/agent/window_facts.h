@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * window_facts.h - what is said of a whole window beside its samples, as attributes of its profiles: its number, what
+ * became of all interrupts of the host in it, and how the agent sampled.
+ */
+#ifndef KRAIT_AGENT_WINDOW_FACTS_H
+#define KRAIT_AGENT_WINDOW_FACTS_H
+
+#include <linux/types.h>
+
+#include "emit/otlp.h"
+#include "profile/window.h"
+
+#define WINDOW_FACTS_MAX 96
+#define WINDOW_FACT_KEY_MAX 64
+
+/* Lives as long as the attributes are used. */
+struct window_facts {
+	struct otlp_attribute list[WINDOW_FACTS_MAX];
+	char keys[WINDOW_FACTS_MAX][WINDOW_FACT_KEY_MAX];
+	unsigned cnt;
+};
+
+void window_facts_fill(struct window_facts *f, const struct window *w) __attribute__((nonnull));
+
+#endif /* KRAIT_AGENT_WINDOW_FACTS_H */

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/otlp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "emit/otlp_tables.h"
+#include "profile/states.h"
+#include "util/cleanup.h"
+#include "util/vec.h"
+
+/* What a sample says beside its stack: thread's number and name, state. */
+enum { SAMPLE_ATTRIBUTES = 3 };
+
+struct encoder {
+	const struct window *w;
+	const struct otlp_options *options;
+	struct otlp_body *body;
+	struct otlp_tables tables;
+	struct bytes profile, scope; /* one of them, and all of a process */
+	__s32 states[STATE_CNT]; /* attributes; 0 not yet */
+	__s32 *attributes; /* of each profile */
+	__u64 *times;
+	__s64 *values;
+	__u32 time_cap, value_cap;
+	__u32 at; /* the next sample */
+	int err;
+};
+
+static void fail(struct encoder *e, int err)
+{
+	if (!e->err)
+		e->err = err;
+}
+
+/* Enough for one body, after at least one sample. */
+static bool is_full(const struct encoder *e)
+{
+	return e->tables.packed.len + e->body->bytes.len + e->scope.len + e->profile.len >=
+	       e->options->bytes_max;
+}
+
+static void put_request(struct encoder *e, const Krait__Otlp__RequestParts *part)
+{
+	size_t size = krait__otlp__request_parts__get_packed_size(part), at = e->body->bytes.len;
+
+	bytes_fill(&e->body->bytes, 0, size);
+	if (e->body->bytes.failed)
+		fail(e, -ENOMEM);
+	else
+		krait__otlp__request_parts__pack(part, e->body->bytes.data + at);
+}
+
+/* ---- a sample --------------------------------------------------------------------------------- */
+
+static void put_profile_part(struct encoder *e, const Krait__Otlp__Profile *part)
+{
+	size_t size = krait__otlp__profile__get_packed_size(part), at = e->profile.len;
+
+	bytes_fill(&e->profile, 0, size);
+	if (e->profile.failed)
+		fail(e, -ENOMEM);
+	else
+		krait__otlp__profile__pack(part, e->profile.data + at);
+}
+
+static const struct profile_frame *thread_of(const struct dict *d, __u32 node)
+{
+	for (; node; node = dict__node_at(d, node)->parent) {
+		const struct profile_frame *f = dict__frame_at(d, dict__node_at(d, node)->frame);
+
+		if (f->kind == FRAME_THREAD)
+			return f;
+	}
+	return NULL;
+}
+
+static size_t fill_attributes(struct encoder *e, const struct window_sample *s,
+			      __s32 list[SAMPLE_ATTRIBUTES])
+{
+	const struct profile_frame *thread = thread_of(e->w->profile->dict, s->node);
+	const struct otlp_attribute state = { .key = "krait.state",
+					      .kind = OTLP_TEXT,
+					      .text = state_name(s->state) };
+	size_t cnt = 0;
+
+	list[cnt++] = otlp_tables_number(&e->tables, "thread.id", s->tid);
+	if (thread && thread->name)
+		list[cnt++] = otlp_tables_string(&e->tables, "thread.name", thread->name);
+	if (!window__is_clock(e->w, s) && s->state && s->state != STATE_GIL) {
+		if (!e->states[s->state])
+			e->states[s->state] = otlp_tables_attribute(&e->tables, &state);
+		list[cnt++] = e->states[s->state];
+	}
+	return cnt;
+}
+
+static bool same_sample(const struct encoder *e, const struct window_sample *a,
+			const struct window_sample *b)
+{
+	return window__same_profile(e->w, a, b) && a->node == b->node && a->tid == b->tid &&
+	       (window__is_clock(e->w, a) || a->state == b->state);
+}
+
+/* All of the same stack, thread and state: one sample with many times. */
+static void put_sample(struct encoder *e)
+{
+	const struct window_sample *first = &e->w->list[e->at];
+	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
+	Krait__Otlp__Sample sample = KRAIT__OTLP__SAMPLE__INIT, *list[] = { &sample };
+	__s32 attributes[SAMPLE_ATTRIBUTES];
+	__u32 cnt = 0;
+
+	for (; e->at < e->w->cnt && same_sample(e, first, &e->w->list[e->at]); e->at++, cnt++) {
+		const struct window_sample *s = &e->w->list[e->at];
+
+		if (vec_reserve(e->times, e->time_cap, cnt + 1) ||
+		    vec_reserve(e->values, e->value_cap, cnt + 1)) {
+			fail(e, -ENOMEM);
+			return;
+		}
+		e->times[cnt] = s->time_ns + (__u64)e->w->wall_offset_ns;
+		e->values[cnt] = (__s64)s->weight;
+	}
+	sample.stack_index = otlp_tables_stack(&e->tables, first->node);
+	sample.attribute_indices = attributes;
+	sample.n_attribute_indices = fill_attributes(e, first, attributes);
+	sample.timestamps_unix_nano = (uint64_t *)e->times;
+	sample.n_timestamps_unix_nano = cnt;
+	if (!window__is_clock(e->w, first)) {
+		sample.values = (int64_t *)e->values;
+		sample.n_values = cnt;
+	}
+	part.samples = list;
+	part.n_samples = 1;
+	put_profile_part(e, &part);
+	e->body->samples += cnt;
+}
+
+/* ---- a profile -------------------------------------------------------------------------------- */
+
+static void fill_types(struct encoder *e, const struct window_sample *s, Krait__Otlp__Profile *part)
+{
+	bool clock = window__is_clock(e->w, s);
+	const char *type = clock ? "samples" : s->state == STATE_GIL ? "gil_wait" : "off_cpu";
+
+	part->sample_type->type_strindex = otlp_tables_key(&e->tables, type);
+	part->sample_type->unit_strindex =
+		otlp_tables_key(&e->tables, clock ? "count" : "nanoseconds");
+	if (!clock) {
+		part->period_type = NULL;
+		return;
+	}
+	part->period_type->type_strindex = otlp_tables_key(&e->tables, "cpu");
+	part->period_type->unit_strindex = otlp_tables_key(&e->tables, "nanoseconds");
+	part->period = (int64_t)s->weight;
+}
+
+static void put_head(struct encoder *e, const struct window_sample *first, __u64 from_ns,
+		     __u64 to_ns)
+{
+	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
+	Krait__Otlp__ValueType type = KRAIT__OTLP__VALUE_TYPE__INIT, period = type;
+	__u8 id[OTLP_ID_SIZE];
+
+	if (getrandom(id, sizeof(id), 0) != sizeof(id)) {
+		fail(e, -EIO);
+		return;
+	}
+	if (!e->body->profiles++)
+		memcpy(e->body->id, id, sizeof(id));
+	part.sample_type = &type;
+	part.period_type = &period;
+	fill_types(e, first, &part);
+	part.time_unix_nano = from_ns + (__u64)e->w->wall_offset_ns;
+	part.duration_nano = to_ns - from_ns;
+	part.profile_id = (ProtobufCBinaryData){ sizeof(id), id };
+	part.attribute_indices = e->attributes;
+	part.n_attribute_indices = e->options->profile.cnt;
+	put_profile_part(e, &part);
+}
+
+/* Of one process, kind and rate: its time holds all that is in it. */
+static void put_profile(struct encoder *e)
+{
+	const struct window_sample *first = &e->w->list[e->at];
+	__u64 from_ns = e->w->from_ns, to_ns = e->w->to_ns;
+	__u32 begin = e->at;
+
+	e->profile.len = 0;
+	while (!e->err && e->at < e->w->cnt &&
+	       window__same_profile(e->w, first, &e->w->list[e->at]) &&
+	       (e->at == begin || !is_full(e)))
+		put_sample(e);
+	for (__u32 i = begin; i < e->at; i++) {
+		__u64 time_ns = e->w->list[i].time_ns;
+
+		if (time_ns < from_ns)
+			from_ns = time_ns;
+		if (time_ns >= to_ns)
+			to_ns = time_ns + 1;
+	}
+	put_head(e, first, from_ns, to_ns);
+}
+
+/* ---- a process -------------------------------------------------------------------------------- */
+
+static void put_scope_part(struct encoder *e, const Krait__Otlp__ScopeProfilesParts *part)
+{
+	size_t size = krait__otlp__scope_profiles_parts__get_packed_size(part), at = e->scope.len;
+
+	bytes_fill(&e->scope, 0, size);
+	if (e->scope.failed)
+		fail(e, -ENOMEM);
+	else
+		krait__otlp__scope_profiles_parts__pack(part, e->scope.data + at);
+}
+
+static void put_scope(struct encoder *e)
+{
+	Krait__Otlp__ScopeProfilesParts part = KRAIT__OTLP__SCOPE_PROFILES_PARTS__INIT;
+	Krait__Otlp__InstrumentationScope scope = KRAIT__OTLP__INSTRUMENTATION_SCOPE__INIT;
+
+	e->scope.len = 0;
+	scope.name = (char *)"krait";
+	scope.version = (char *)KRAIT_VERSION;
+	part.scope = &scope;
+	put_scope_part(e, &part);
+}
+
+static void add_profile(struct encoder *e)
+{
+	Krait__Otlp__ScopeProfilesParts part = KRAIT__OTLP__SCOPE_PROFILES_PARTS__INIT;
+	ProtobufCBinaryData profile = { e->profile.len, e->profile.data };
+
+	part.profiles = &profile;
+	part.n_profiles = 1;
+	put_scope_part(e, &part);
+	e->profile.len = 0;
+}
+
+/* A resource that is whole goes into the body. */
+static void put_resource(struct encoder *e, Krait__Otlp__Resource *resource)
+{
+	Krait__Otlp__ResourceProfilesParts whole = KRAIT__OTLP__RESOURCE_PROFILES_PARTS__INIT;
+	Krait__Otlp__RequestParts request = KRAIT__OTLP__REQUEST_PARTS__INIT;
+	ProtobufCBinaryData scope = { e->scope.len, e->scope.data }, packed;
+
+	whole.resource = resource;
+	whole.scope_profiles = &scope;
+	whole.n_scope_profiles = 1;
+	packed.len = krait__otlp__resource_profiles_parts__get_packed_size(&whole);
+	packed.data = malloc(packed.len);
+	if (!packed.data) {
+		fail(e, -ENOMEM);
+		return;
+	}
+	krait__otlp__resource_profiles_parts__pack(&whole, packed.data);
+	request.resource_profiles = &packed;
+	request.n_resource_profiles = 1;
+	put_request(e, &request);
+	free(packed.data);
+}
+
+static void put_attributes(struct encoder *e, const struct otlp_attributes *attributes)
+{
+	size_t cnt = attributes->cnt;
+	cleanup_free struct otlp_value_room *rooms = calloc(cnt + 1, sizeof(*rooms));
+	cleanup_free Krait__Otlp__KeyValue *pairs = calloc(cnt + 1, sizeof(*pairs));
+	cleanup_free Krait__Otlp__KeyValue **list = calloc(cnt + 1, sizeof(*list));
+	Krait__Otlp__Resource resource = KRAIT__OTLP__RESOURCE__INIT;
+
+	if (!rooms || !pairs || !list) {
+		fail(e, -ENOMEM);
+		return;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		krait__otlp__key_value__init(&pairs[i]);
+		pairs[i].key = (char *)attributes->list[i].key;
+		pairs[i].value = &rooms[i].value;
+		list[i] = &pairs[i];
+		if (otlp_value_fill(&rooms[i], &attributes->list[i]))
+			fail(e, -ENOMEM);
+	}
+	resource.attributes = list;
+	resource.n_attributes = cnt;
+	if (!e->err)
+		put_resource(e, &resource);
+	for (size_t i = 0; i < cnt; i++)
+		otlp_value_free(&rooms[i]);
+}
+
+/* All profiles of one process, or as many as the body has room for. */
+static void put_process(struct encoder *e)
+{
+	const struct window_sample *first = &e->w->list[e->at];
+	struct otlp_attributes attributes =
+		e->options->resource(e->options->resource_ctx, first->pid, first->image);
+
+	put_scope(e);
+	do {
+		put_profile(e);
+		add_profile(e);
+	} while (!e->err && e->at < e->w->cnt && window__same_process(first, &e->w->list[e->at]) &&
+		 !is_full(e));
+	if (!e->err)
+		put_attributes(e, &attributes);
+	e->scope.len = 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+static void put_dictionary(struct encoder *e)
+{
+	Krait__Otlp__RequestParts part = KRAIT__OTLP__REQUEST_PARTS__INIT;
+
+	part.dictionary = (ProtobufCBinaryData){ e->tables.packed.len, e->tables.packed.data };
+	put_request(e, &part);
+}
+
+static void prepare(struct encoder *e)
+{
+	unsigned cnt = e->options->profile.cnt;
+
+	e->attributes = calloc((size_t)cnt + 1, sizeof(*e->attributes));
+	if (!e->attributes || otlp_tables_init(&e->tables, e->w->profile->dict)) {
+		fail(e, -ENOMEM);
+		return;
+	}
+	for (unsigned i = 0; i < cnt; i++)
+		e->attributes[i] = otlp_tables_attribute(&e->tables, &e->options->profile.list[i]);
+}
+
+int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
+		const struct otlp_options *options)
+{
+	struct encoder e = { .w = w, .options = options, .body = ret, .at = *at };
+
+	*ret = (struct otlp_body){ 0 };
+	prepare(&e);
+	while (!e.err && e.at < w->cnt && !is_full(&e))
+		put_process(&e);
+	if (!e.err)
+		put_dictionary(&e);
+	if (e.tables.failed)
+		fail(&e, -ENOMEM);
+	if (!e.err)
+		*at = e.at;
+	else
+		bytes_free(&ret->bytes);
+	otlp_tables_free(&e.tables);
+	bytes_free(&e.profile);
+	bytes_free(&e.scope);
+	free(e.attributes);
+	free(e.times);
+	free(e.values);
+	return e.err;
+}

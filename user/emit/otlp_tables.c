@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/otlp_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/printable.h"
+#include "util/vec.h"
+
+/* ---- packing ---------------------------------------------------------------------------------- */
+
+static void put_part(struct otlp_tables *t, const Krait__Otlp__ProfilesDictionary *part)
+{
+	size_t size = krait__otlp__profiles_dictionary__get_packed_size(part);
+	size_t at = t->packed.len;
+
+	bytes_fill(&t->packed, 0, size);
+	if (t->packed.failed)
+		t->failed = true;
+	else
+		krait__otlp__profiles_dictionary__pack(part, t->packed.data + at);
+}
+
+static __u32 put_string(struct otlp_tables *t, const char *text)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	cleanup_free char *safe = printable(text);
+	char *list[] = { safe };
+
+	if (!safe) {
+		t->failed = true;
+		return 0;
+	}
+	part.string_table = list;
+	part.n_string_table = 1;
+	put_part(t, &part);
+	return t->string_cnt++;
+}
+
+static __s32 put_attribute(struct otlp_tables *t, __s32 key, Krait__Otlp__AnyValue *value)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	Krait__Otlp__KeyValueAndUnit attribute = KRAIT__OTLP__KEY_VALUE_AND_UNIT__INIT;
+	Krait__Otlp__KeyValueAndUnit *list[] = { &attribute };
+
+	attribute.key_strindex = key;
+	attribute.value = value;
+	part.attribute_table = list;
+	part.n_attribute_table = 1;
+	put_part(t, &part);
+	return (__s32)t->attribute_cnt++;
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+static void set_text(Krait__Otlp__AnyValue *value, char *text)
+{
+	krait__otlp__any_value__init(value);
+	value->value_case = KRAIT__OTLP__ANY_VALUE__VALUE_STRING_VALUE;
+	value->string_value = text;
+}
+
+static int fill_array(struct otlp_value_room *room, const struct otlp_attribute *a)
+{
+	room->items = calloc((size_t)a->text_cnt + 1, sizeof(*room->items));
+	room->item_list = calloc((size_t)a->text_cnt + 1, sizeof(*room->item_list));
+	if (!room->items || !room->item_list)
+		return -ENOMEM;
+	krait__otlp__array_value__init(&room->array);
+	for (unsigned i = 0; i < a->text_cnt; i++) {
+		set_text(&room->items[i], printable(a->texts[i]));
+		room->item_list[i] = &room->items[i];
+		room->array.n_values++;
+		if (!room->items[i].string_value)
+			return -ENOMEM;
+	}
+	room->array.values = room->item_list;
+	room->value.value_case = KRAIT__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE;
+	room->value.array_value = &room->array;
+	return 0;
+}
+
+int otlp_value_fill(struct otlp_value_room *room, const struct otlp_attribute *a)
+{
+	Krait__Otlp__AnyValue *v = &room->value;
+
+	memset(room, 0, sizeof(*room));
+	krait__otlp__any_value__init(v);
+	switch (a->kind) {
+	case OTLP_TEXT:
+		set_text(v, printable(a->text));
+		return v->string_value ? 0 : -ENOMEM;
+	case OTLP_NUMBER:
+		v->value_case = KRAIT__OTLP__ANY_VALUE__VALUE_INT_VALUE;
+		v->int_value = a->number;
+		return 0;
+	case OTLP_FRACTION:
+		v->value_case = KRAIT__OTLP__ANY_VALUE__VALUE_DOUBLE_VALUE;
+		v->double_value = a->fraction;
+		return 0;
+	case OTLP_TRUTH:
+		v->value_case = KRAIT__OTLP__ANY_VALUE__VALUE_BOOL_VALUE;
+		v->bool_value = a->number != 0;
+		return 0;
+	case OTLP_TEXTS:
+		return fill_array(room, a);
+	}
+	return -EINVAL;
+}
+
+void otlp_value_free(struct otlp_value_room *room)
+{
+	if (room->value.value_case == KRAIT__OTLP__ANY_VALUE__VALUE_STRING_VALUE)
+		free(room->value.string_value);
+	for (size_t i = 0; room->items && i < room->array.n_values; i++)
+		free(room->items[i].string_value);
+	free(room->items);
+	free(room->item_list);
+	memset(room, 0, sizeof(*room));
+}
+
+/* ---- strings and attributes ------------------------------------------------------------------- */
+
+__s32 otlp_tables_key(struct otlp_tables *t, const char *text)
+{
+	for (unsigned i = 0; i < t->key_cnt; i++) {
+		if (!strcmp(t->keys[i].text, text))
+			return (__s32)t->keys[i].index;
+	}
+	if (t->key_cnt == OTLP_KEYS_MAX) {
+		t->failed = true;
+		return 0;
+	}
+	t->keys[t->key_cnt].text = text;
+	t->keys[t->key_cnt].index = put_string(t, text);
+	return (__s32)t->keys[t->key_cnt++].index;
+}
+
+static __s32 string_of(struct otlp_tables *t, __u32 string)
+{
+	__u32 at;
+
+	if (!string)
+		return 0;
+	at = places_add_string(&t->strings, string);
+	if (at == PLACE_NONE || vec_reserve(t->string_index, t->string_index_cap, at + 1)) {
+		t->failed = true;
+		return 0;
+	}
+	if (t->string_index_cnt <= at) {
+		t->string_index[at] = put_string(t, place_name(t->dict, &t->strings.list[at]));
+		t->string_index_cnt = at + 1;
+	}
+	return (__s32)t->string_index[at];
+}
+
+static bool same_fact(const struct otlp_fact *a, const struct otlp_fact *b)
+{
+	return a->key == b->key && a->text == b->text && a->number == b->number;
+}
+
+/* The number of the attribute in the table. */
+static __s32 attribute_of(struct otlp_tables *t, const struct otlp_fact *fact, const char *text)
+{
+	__u32 hash = idindex_hash_bytes(fact, sizeof(*fact), 0);
+	const struct idindex_slot *slot;
+	struct otlp_attribute a = { .kind = OTLP_NUMBER, .number = fact->number };
+	struct otlp_value_room room;
+
+	idindex_for_each(&t->fact_find, hash, slot)
+		if (same_fact(&t->facts[slot->id - 1], fact))
+			return (__s32)t->fact_index[slot->id - 1];
+	if (text) {
+		a.kind = OTLP_TEXT;
+		a.text = text;
+	}
+	if (vec_reserve(t->facts, t->fact_cap, t->fact_cnt + 1) ||
+	    vec_reserve(t->fact_index, t->fact_index_cap, t->fact_cnt + 1) ||
+	    idindex_reserve(&t->fact_find) || otlp_value_fill(&room, &a)) {
+		t->failed = true;
+		return 0;
+	}
+	t->facts[t->fact_cnt] = *fact;
+	t->fact_index[t->fact_cnt] = (__u32)put_attribute(t, (__s32)fact->key, &room.value);
+	otlp_value_free(&room);
+	idindex_insert(&t->fact_find, hash, t->fact_cnt + 1);
+	return (__s32)t->fact_index[t->fact_cnt++];
+}
+
+__s32 otlp_tables_number(struct otlp_tables *t, const char *key, __s64 number)
+{
+	struct otlp_fact fact = { 0 };
+
+	fact.key = (__u32)otlp_tables_key(t, key);
+	fact.number = number;
+	return attribute_of(t, &fact, NULL);
+}
+
+__s32 otlp_tables_string(struct otlp_tables *t, const char *key, __u32 string)
+{
+	struct otlp_fact fact = { 0 };
+
+	fact.key = (__u32)otlp_tables_key(t, key);
+	fact.text = string;
+	return attribute_of(t, &fact, dict__text(t->dict, string));
+}
+
+__s32 otlp_tables_attribute(struct otlp_tables *t, const struct otlp_attribute *a)
+{
+	struct otlp_value_room room;
+	__s32 index = 0;
+
+	if (otlp_value_fill(&room, a))
+		t->failed = true;
+	else
+		index = put_attribute(t, otlp_tables_key(t, a->key), &room.value);
+	otlp_value_free(&room);
+	return index;
+}
+
+/* ---- functions, locations, stacks ------------------------------------------------------------- */
+
+static __s32 function_of(struct otlp_tables *t, struct place place)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	Krait__Otlp__Function function = KRAIT__OTLP__FUNCTION__INIT;
+	Krait__Otlp__Function *list[] = { &function };
+	__u32 before = t->functions.cnt, at;
+
+	place.line = -1;
+	at = places_add(&t->functions, &place);
+	if (at == PLACE_NONE)
+		t->failed = true;
+	if (at == PLACE_NONE || at < before)
+		return (__s32)at + 1;
+	function.name_strindex = string_of(t, place.name);
+	function.filename_strindex = string_of(t, place.file);
+	function.start_line = place.first_line > 0 ? place.first_line : 0;
+	part.function_table = list;
+	part.n_function_table = 1;
+	put_part(t, &part);
+	return (__s32)at + 1;
+}
+
+/* The library that native code is in; of others none. */
+static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	Krait__Otlp__Mapping mapping = KRAIT__OTLP__MAPPING__INIT;
+	Krait__Otlp__Mapping *list[] = { &mapping };
+	__u32 before = t->mappings.cnt, at;
+
+	if ((f->kind != FRAME_NATIVE && f->kind != FRAME_KERNEL) || !f->file)
+		return 0;
+	at = places_add_string(&t->mappings, f->file);
+	if (at == PLACE_NONE)
+		t->failed = true;
+	if (at == PLACE_NONE || at < before)
+		return (__s32)at + 1;
+	mapping.filename_strindex = string_of(t, f->file);
+	part.mapping_table = list;
+	part.n_mapping_table = 1;
+	put_part(t, &part);
+	return (__s32)at + 1;
+}
+
+/* 0: none that the format has a word for. */
+static __s32 frame_type_of(struct otlp_tables *t, enum frame_kind kind)
+{
+	static const char *const names[FRAME_KIND_CNT] = {
+		[FRAME_PYTHON] = "cpython",
+		[FRAME_NATIVE] = "native",
+		[FRAME_KERNEL] = "kernel",
+	};
+	const struct otlp_attribute a = { .key = "profile.frame.type",
+					  .kind = OTLP_TEXT,
+					  .text = names[kind] };
+
+	if (names[kind] && !t->frame_types[kind])
+		t->frame_types[kind] = (__u32)otlp_tables_attribute(t, &a);
+	return (__s32)t->frame_types[kind];
+}
+
+static __s32 location_of(struct otlp_tables *t, const struct profile_frame *f)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	Krait__Otlp__Location location = KRAIT__OTLP__LOCATION__INIT;
+	Krait__Otlp__Location *list[] = { &location };
+	Krait__Otlp__Line line = KRAIT__OTLP__LINE__INIT, *lines[] = { &line };
+	__u32 before = t->lines.cnt, at = places_add_frame(&t->lines, f, true);
+	__s32 type;
+
+	if (at == PLACE_NONE)
+		t->failed = true;
+	if (at == PLACE_NONE || at < before)
+		return (__s32)at + 1;
+	line.function_index = function_of(t, t->lines.list[at]);
+	line.line = t->lines.list[at].line > 0 ? t->lines.list[at].line : 0;
+	location.mapping_index = mapping_of(t, f);
+	location.lines = lines;
+	location.n_lines = 1;
+	type = frame_type_of(t, f->kind);
+	location.attribute_indices = &type;
+	location.n_attribute_indices = type != 0;
+	part.location_table = list;
+	part.n_location_table = 1;
+	put_part(t, &part);
+	return (__s32)at + 1;
+}
+
+static __s32 put_stack(struct otlp_tables *t, __u32 from, __u32 cnt)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	Krait__Otlp__Stack stack = KRAIT__OTLP__STACK__INIT, *list[] = { &stack };
+
+	t->stacks[t->stack_cnt] = (struct otlp_stack){ from, cnt };
+	stack.location_indices = t->locations + from;
+	stack.n_location_indices = cnt;
+	part.stack_table = list;
+	part.n_stack_table = 1;
+	put_part(t, &part);
+	return (__s32)t->stack_cnt++;
+}
+
+/* The locations from number from on are a stack: the number that it has already, or gets. */
+static __s32 intern_stack(struct otlp_tables *t, __u32 from)
+{
+	__u32 cnt = t->location_cnt - from;
+	size_t size = cnt * sizeof(t->locations[0]);
+	__u32 hash = idindex_hash_bytes(t->locations + from, size, 0);
+	const struct idindex_slot *slot;
+
+	idindex_for_each(&t->stack_find, hash, slot) {
+		const struct otlp_stack *s = &t->stacks[slot->id];
+
+		if (s->cnt == cnt && !memcmp(t->locations + s->at, t->locations + from, size)) {
+			t->location_cnt = from;
+			return (__s32)slot->id;
+		}
+	}
+	if (vec_reserve(t->stacks, t->stack_cap, t->stack_cnt + 1) ||
+	    idindex_reserve(&t->stack_find)) {
+		t->failed = true;
+		return 0;
+	}
+	idindex_insert(&t->stack_find, hash, t->stack_cnt);
+	return put_stack(t, from, cnt);
+}
+
+__s32 otlp_tables_stack(struct otlp_tables *t, __u32 node)
+{
+	__u32 from = t->location_cnt, at = node;
+
+	if (t->stack_of[node])
+		return (__s32)t->stack_of[node];
+	while (at) {
+		const struct profile_node *n = dict__node_at(t->dict, at);
+		const struct profile_frame *f = dict__frame_at(t->dict, n->frame);
+
+		if (is_code(f)) {
+			if (vec_reserve(t->locations, t->location_cap, t->location_cnt + 1)) {
+				t->failed = true;
+				return 0;
+			}
+			t->locations[t->location_cnt] = location_of(t, f);
+			t->location_cnt++;
+		}
+		at = n->parent;
+	}
+	if (t->location_cnt > from)
+		t->stack_of[node] = (__u32)intern_stack(t, from);
+	return (__s32)t->stack_of[node];
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+/* Entry 0 of all. */
+static void put_zeroes(struct otlp_tables *t)
+{
+	Krait__Otlp__ProfilesDictionary part = KRAIT__OTLP__PROFILES_DICTIONARY__INIT;
+	Krait__Otlp__Mapping mapping = KRAIT__OTLP__MAPPING__INIT, *mappings[] = { &mapping };
+	Krait__Otlp__Location location = KRAIT__OTLP__LOCATION__INIT, *locations[] = { &location };
+	Krait__Otlp__Function function = KRAIT__OTLP__FUNCTION__INIT, *functions[] = { &function };
+	Krait__Otlp__Link link = KRAIT__OTLP__LINK__INIT, *links[] = { &link };
+	Krait__Otlp__KeyValueAndUnit attribute = KRAIT__OTLP__KEY_VALUE_AND_UNIT__INIT;
+	Krait__Otlp__KeyValueAndUnit *attributes[] = { &attribute };
+	Krait__Otlp__Stack stack = KRAIT__OTLP__STACK__INIT, *stacks[] = { &stack };
+
+	part.mapping_table = mappings;
+	part.location_table = locations;
+	part.function_table = functions;
+	part.link_table = links;
+	part.attribute_table = attributes;
+	part.stack_table = stacks;
+	part.n_mapping_table = part.n_location_table = part.n_function_table = 1;
+	part.n_link_table = part.n_attribute_table = part.n_stack_table = 1;
+	put_part(t, &part);
+	put_string(t, "");
+	t->attribute_cnt = t->stack_cnt = 1;
+}
+
+int otlp_tables_init(struct otlp_tables *t, const struct dict *dict)
+{
+	*t = (struct otlp_tables){ .dict = dict };
+	t->stack_of = calloc((size_t)dict__node_cnt(dict) + 1, sizeof(*t->stack_of));
+	if (!t->stack_of || vec_reserve(t->stacks, t->stack_cap, 1))
+		return -ENOMEM;
+	put_zeroes(t);
+	return t->failed ? -ENOMEM : 0;
+}
+
+void otlp_tables_free(struct otlp_tables *t)
+{
+	bytes_free(&t->packed);
+	places_free(&t->strings);
+	places_free(&t->functions);
+	places_free(&t->lines);
+	places_free(&t->mappings);
+	idindex_free(&t->fact_find);
+	idindex_free(&t->stack_find);
+	free(t->string_index);
+	free(t->facts);
+	free(t->fact_index);
+	free(t->locations);
+	free(t->stacks);
+	free(t->stack_of);
+	*t = (struct otlp_tables){ 0 };
+}

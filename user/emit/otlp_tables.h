@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * otlp_tables.h - the dictionary of one body of OTLP: each string, function, location, stack and attribute once, numbered
+ * as it is met, and packed at once.
+ *
+ * Must hold: entry 0 of each table is the empty one; when memory runs out, failed is set and numbers mean nothing.
+ */
+#ifndef KRAIT_EMIT_OTLP_TABLES_H
+#define KRAIT_EMIT_OTLP_TABLES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emit/otlp.h"
+#include "emit/otlp.pb-c.h"
+#include "emit/places.h"
+#include "profile/dict.h"
+#include "profile/idindex.h"
+#include "util/bytes.h"
+
+/* Attributes of a profile, and what a sample and a location may have. */
+#define OTLP_KEYS_MAX 128
+
+struct otlp_fact {
+	__u32 key; /* string index */
+	__u32 text; /* string of the dictionary; 0: number */
+	__s64 number;
+};
+
+struct otlp_stack {
+	__u32 at, cnt; /* in locations */
+};
+
+struct otlp_tables {
+	const struct dict *dict;
+	struct bytes packed; /* a ProfilesDictionary, entry by entry */
+	struct places strings, functions, lines, mappings;
+	__u32 *string_index; /* by number in strings */
+	__u32 string_index_cnt, string_index_cap;
+	struct {
+		const char *text;
+		__u32 index;
+	} keys[OTLP_KEYS_MAX];
+	unsigned key_cnt;
+	__u32 string_cnt, attribute_cnt; /* in the tables */
+	__u32 frame_types[FRAME_KIND_CNT]; /* attributes; 0 not yet, or none */
+	struct otlp_fact *facts;
+	__u32 fact_cnt, fact_cap;
+	__u32 *fact_index; /* attribute by fact */
+	__u32 fact_index_cap;
+	struct idindex fact_find;
+	__s32 *locations;
+	__u32 location_cnt, location_cap;
+	struct otlp_stack *stacks; /* [0] is the empty one */
+	__u32 stack_cnt, stack_cap;
+	struct idindex stack_find;
+	__u32 *stack_of; /* by node */
+	bool failed;
+};
+
+/* 0 or -ENOMEM; freed in any case. */
+int otlp_tables_init(struct otlp_tables *t, const struct dict *dict)
+	__attribute__((warn_unused_result));
+void otlp_tables_free(struct otlp_tables *t);
+
+/* Index of a string that lives as long as the tables: names of attributes, types, units. */
+__s32 otlp_tables_key(struct otlp_tables *t, const char *text);
+/* Of a stack: its code, without process and thread. */
+__s32 otlp_tables_stack(struct otlp_tables *t, __u32 node);
+/* Attributes that many samples have in common. */
+__s32 otlp_tables_number(struct otlp_tables *t, const char *key, __s64 number);
+__s32 otlp_tables_string(struct otlp_tables *t, const char *key, __u32 string);
+/* One that is there once. */
+__s32 otlp_tables_attribute(struct otlp_tables *t, const struct otlp_attribute *a);
+
+/* room: of an array, which the value points to. To be freed with *room. NULL in *room and no array: out of memory. */
+struct otlp_value_room {
+	Krait__Otlp__AnyValue value;
+	Krait__Otlp__ArrayValue array;
+	Krait__Otlp__AnyValue *items, **item_list;
+};
+int otlp_value_fill(struct otlp_value_room *room, const struct otlp_attribute *a)
+	__attribute__((warn_unused_result));
+void otlp_value_free(struct otlp_value_room *room);
+
+#endif /* KRAIT_EMIT_OTLP_TABLES_H */

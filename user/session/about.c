@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/about.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "follow/processes.h"
+#include "session/parts.h"
+#include "target/context.h"
+
+int session__about(struct session *s, pid_t pid, __u32 image, struct session_about *ret)
+{
+	struct process *p = processes__find(s->processes, pid);
+	const struct context *context;
+
+	if (!p || p->image != image)
+		return -ESRCH;
+	*ret = (struct session_about){ .uid = (uid_t)-1, .version = p->info.version };
+	memcpy(ret->comm, p->info.comm, sizeof(ret->comm));
+	context = process_context(p);
+	if (!context)
+		return 0;
+	ret->uid = context->uid;
+	snprintf(ret->script, sizeof(ret->script), "%s", context->script);
+	snprintf(ret->container, sizeof(ret->container), "%s", context->container.id);
+	return 0;
+}
+
+int session__ask_claims(struct session *s, pid_t pid, probe_done_fn done, void *ctx)
+{
+	const struct process *p = processes__find(s->processes, pid);
+	struct probe_request r = { .op = PROBE_CLAIMS, .pid = pid };
+
+	if (!p)
+		return -ESRCH;
+	r.start_ticks = p->info.start_ticks;
+	return prober__ask(s->prober, PROBER_LATER, &r, NULL, 0, done, ctx);
+}
+
+void session__forget_claims(struct session *s, const void *ctx)
+{
+	prober__forget(s->prober, ctx);
+}
