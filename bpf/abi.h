@@ -100,6 +100,7 @@ struct binary_key {
 _Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
 
 #include "record.h"
+#include "unwind_arch.h"
 
 /*
  * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Written by user
@@ -215,17 +216,21 @@ _Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared w
 struct thread_look {
 	__u64 thread_start_ns;
 	__u64 thread_ptr;
-	__u64 switches; /* of the thread, so far */
+	__u64 switches; /* of the thread, so far: it counts them as it leaves a CPU */
+	__u64 runs; /* how often it came to one, so far; 0 where the kernel does not count that */
 	__u64 since_ns; /* off the CPU, within the recording; 0: it is not */
 	struct wait_facts facts; /* of that: without length, and without the GIL */
 	__u32 pid;
 	__u32 tid;
 	__u32 left; /* to the next point, switch.h */
 	__u16 owner;
-	__u16 pad_;
+	__u8 on_cpu; /* it runs, or is about to leave the CPU */
+	__u8 behind_syscall; /* its registers are those behind the instruction of a system call */
 	char comm[16];
+	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode; with WAIT_HAS_SYSCALL */
 };
-_Static_assert(sizeof(struct thread_look) == 128, "struct thread_look is shared with BPF");
+_Static_assert(sizeof(struct thread_look) == 136 + 8 * UNWIND_SAVED_WORDS,
+	       "struct thread_look is shared with BPF");
 
 /* Threads whose waits can be known at once: 2 MiB. A thread has two places where it may be. */
 #define KRAIT_MAX_WAITS 32768

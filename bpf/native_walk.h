@@ -42,9 +42,17 @@ struct trail {
 	struct trail_step steps[KRAIT_MAX_NATIVE];
 };
 
+/* On the host the tables have an owner, who is to be set before anything else. */
+#ifdef __bpf__
+#define TABLES_MEMBER
+#else
+#define TABLES_MEMBER const struct unwind_tables *tables;
+#endif
+
 /* Loop state; in per-CPU memory. */
 struct native_walk {
 	READ_MEMBER
+	TABLES_MEMBER
 	__u64 ip, sp, fp; /* of the frame that is next */
 	/* The mapping of the frame before: the next is in the same, mostly. */
 	__u64 start, end, bias;

@@ -348,11 +348,14 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 				    struct thread_look *look)
 {
 	struct thread_wait *w = find_wait(task);
-	__u64 regs[TASK_REGS_WORDS];
 
 	look->thread_start_ns = task->start_boottime;
 	look->thread_ptr = task_thread_pointer(task);
 	look->switches = task->nvcsw + task->nivcsw;
+	if (bpf_core_field_exists(task->sched_info.pcount))
+		look->runs = task->sched_info.pcount;
+	if (bpf_core_field_exists(task->on_cpu))
+		look->on_cpu = task->on_cpu != 0;
 	look->since_ns = off_since(task, w, proc);
 	look->pid = task->tgid;
 	look->tid = task->pid;
@@ -363,7 +366,8 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
 	note_syscall(&look->facts, task,
 		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),
-		     regs);
+		     look->regs);
+	look->behind_syscall = REGS_BEHIND_SYSCALL(look->regs);
 }
 
 SEC("?iter/task")

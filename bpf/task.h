@@ -166,6 +166,9 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 #define REGS_BEHIND_SYSCALL(regs) 0
 #endif
 
+_Static_assert(TASK_REGS_WORDS == UNWIND_SAVED_WORDS && REG_IP == UNWIND_WORD_IP,
+	       "user space knows where the registers are, too");
+
 /* From the context: in one instruction, as the verifier wants it and the compiler would not do it. */
 static __always_inline __u64 context_reg(const void *ctx, const int number)
 {

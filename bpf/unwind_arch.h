@@ -17,6 +17,9 @@
 	{                                                                                          \
 		10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0                               \
 	}
+#define UNWIND_WORD_IP 16
+/* All that the kernel saves: TASK_REGS_WORDS. */
+#define UNWIND_SAVED_WORDS 21
 #else
 #define UNWIND_REG_FP 29
 #define UNWIND_REG_SP 31
@@ -27,6 +30,8 @@
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,  \
 			23, 24, 25, 26, 27, 28, 29, 30, 31                                         \
 	}
+#define UNWIND_WORD_IP 32
+#define UNWIND_SAVED_WORDS 36
 #endif
 
 #endif /* KRAIT_UNWIND_ARCH_H */

@@ -2,11 +2,11 @@
 /*
  * unwind_find.h - from an address to its rule: the tables of rows.h, and before them what was found lately.
  *
- * The environment supplies, on the host the test and in the kernel unwind_maps.h:
- *   const struct unwind_slab *unwind_slab(__u32 number)
- *   struct unwind_file *unwind_file_at(__u32 number)
- *   const struct unwind_space *unwind_space_at(__u32 number)
- *   struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)     each may be NULL
+ * The environment supplies, in the kernel unwind_maps.h and on the host whoever walks:
+ *   const struct unwind_slab *unwind_slab(const struct native_walk *w, __u32 number)
+ *   struct unwind_file *unwind_file_at(const struct native_walk *w, __u32 number)
+ *   const struct unwind_space *unwind_space_at(const struct native_walk *w, __u32 number)
+ *   struct unwind_cached *unwind_cached_at(const struct native_walk *w, __u32 number)     each may be NULL
  *
  * Must hold: nothing that the tables have leads to a read anywhere but in them.
  */
@@ -16,7 +16,7 @@
 /* The mappings of a process become w's, if it has any. */
 static __always_inline void unwind_enter(struct native_walk *w, __u32 space)
 {
-	const struct unwind_space *found = space ? unwind_space_at(UNWIND_SPACE_NUMBER(space)) :
+	const struct unwind_space *found = space ? unwind_space_at(w, UNWIND_SPACE_NUMBER(space)) :
 						   NULL;
 	__u64 word;
 
@@ -52,7 +52,7 @@ static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 	w->file = 0;
 	if (!cnt || ip >> 63)
 		return -1;
-	slab = unwind_slab(base >> UNWIND_SLAB_SHIFT);
+	slab = unwind_slab(w, base >> UNWIND_SLAB_SHIFT);
 	if (!slab)
 		return -1;
 	/* The last one that begins at or before ip; if none does it is the first, which ip is not in. */
@@ -96,7 +96,7 @@ static __always_inline __u32 unwind_rule_number(struct native_walk *w, const str
 						__u64 offset)
 {
 	__u64 page = (offset >> UNWIND_PAGE_SHIFT) - f->first_page;
-	const struct unwind_slab *slab = unwind_slab(f->pages >> UNWIND_SLAB_SHIFT);
+	const struct unwind_slab *slab = unwind_slab(w, f->pages >> UNWIND_SLAB_SHIFT);
 	__u32 position, rows, cnt;
 
 	if (!slab || page >= f->page_cnt)
@@ -104,7 +104,7 @@ static __always_inline __u32 unwind_rule_number(struct native_walk *w, const str
 	position = f->pages + 2 * (__u32)page;
 	rows = UNWIND_WORD(slab, position);
 	cnt = UNWIND_WORD(slab, position + 1);
-	slab = unwind_slab(rows >> UNWIND_SLAB_SHIFT);
+	slab = unwind_slab(w, rows >> UNWIND_SLAB_SHIFT);
 	if (!slab)
 		return UNWIND_NO_RULE;
 	offset &= UNWIND_PAGE_SIZE - 1;
@@ -124,7 +124,7 @@ static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)
 			w->flags |= UNWIND_UNMAPPED;
 		return -1;
 	}
-	f = w->file ? unwind_file_at(w->file) : NULL;
+	f = w->file ? unwind_file_at(w, w->file) : NULL;
 	if (!f)
 		return -1;
 	if (f->used != w->now)
@@ -141,7 +141,7 @@ static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)
 	if (number == UNWIND_NO_RULE || number >= f->rule_cnt)
 		return -1;
 	at = f->rules + number * (__u32)(sizeof(struct unwind_rule) / sizeof(__u32));
-	slab = unwind_slab(at >> UNWIND_SLAB_SHIFT);
+	slab = unwind_slab(w, at >> UNWIND_SLAB_SHIFT);
 	if (!slab)
 		return -1;
 	__builtin_memcpy(&w->rule, &UNWIND_WORD(slab, at), sizeof(w->rule));
@@ -164,7 +164,7 @@ static __always_inline struct unwind_cached *unwind_cached(const struct native_w
 {
 	__u64 hash = (ip ^ w->space) * 0x9e3779b97f4a7c15ULL;
 
-	return unwind_cached_at(w->context, (__u32)(hash >> 40) & (UNWIND_CACHE_SIZE - 1));
+	return unwind_cached_at(w, (__u32)(hash >> 40) & (UNWIND_CACHE_SIZE - 1));
 }
 
 /* The rule for an address becomes w's. 0; -1 there is none. */

@@ -6,6 +6,8 @@
 #ifndef KRAIT_UNWIND_MAPS_H
 #define KRAIT_UNWIND_MAPS_H
 
+#include "native_walk.h"
+
 struct unwind_slab_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -55,14 +57,16 @@ struct {
 	__type(value, struct unwind_cached);
 } unwind_cache SEC(".maps") __weak;
 
-static __always_inline struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
+static __always_inline struct unwind_cached *unwind_cached_at(const struct native_walk *w,
+							      __u32 number)
 {
-	__u32 index = context * UNWIND_CACHE_SIZE + number;
+	__u32 index = w->context * UNWIND_CACHE_SIZE + number;
 
 	return bpf_map_lookup_elem(&unwind_cache, &index);
 }
 
-static __always_inline const struct unwind_slab *unwind_slab(__u32 number)
+static __always_inline const struct unwind_slab *unwind_slab(const struct native_walk *w,
+							     __u32 number)
 {
 	void *map = bpf_map_lookup_elem(&unwind_slabs, &number);
 	__u32 zero = 0;
@@ -70,12 +74,13 @@ static __always_inline const struct unwind_slab *unwind_slab(__u32 number)
 	return map ? bpf_map_lookup_elem(map, &zero) : NULL;
 }
 
-static __always_inline const struct unwind_space *unwind_space_at(__u32 number)
+static __always_inline const struct unwind_space *unwind_space_at(const struct native_walk *w,
+								  __u32 number)
 {
 	return bpf_map_lookup_elem(&unwind_spaces, &number);
 }
 
-static __always_inline struct unwind_file *unwind_file_at(__u32 number)
+static __always_inline struct unwind_file *unwind_file_at(const struct native_walk *w, __u32 number)
 {
 	return bpf_map_lookup_elem(&unwind_files, &number);
 }

@@ -15,29 +15,31 @@
 #include "rows.h"
 #include "unwind/tables.h"
 
+#include "native_walk.h"
+
 static struct unwind_slab *slabs[UNWIND_SLABS_MAX];
 static struct unwind_file files[UNWIND_FILES_MAX];
 static struct unwind_space spaces[UNWIND_SPACES_MAX];
 static struct unwind_control control;
 
-static const struct unwind_slab *unwind_slab(__u32 number)
+static const struct unwind_slab *unwind_slab(const struct native_walk *w, __u32 number)
 {
 	return number < UNWIND_SLABS_MAX ? slabs[number] : NULL;
 }
 
-static struct unwind_file *unwind_file_at(__u32 number)
+static struct unwind_file *unwind_file_at(const struct native_walk *w, __u32 number)
 {
 	return number < UNWIND_FILES_MAX ? &files[number] : NULL;
 }
 
-static const struct unwind_space *unwind_space_at(__u32 number)
+static const struct unwind_space *unwind_space_at(const struct native_walk *w, __u32 number)
 {
 	return &spaces[number];
 }
 
 static struct unwind_cached cache[UNWIND_CACHE_SIZE];
 
-static struct unwind_cached *unwind_cached_at(__u32 context, __u32 number)
+static struct unwind_cached *unwind_cached_at(const struct native_walk *w, __u32 number)
 {
 	return &cache[number];
 }

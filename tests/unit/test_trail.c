@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_trail.c - walks that follow the trail of an earlier one (bpf/trail.h) find what walks by themselves find,
- * whatever has changed meanwhile: a stack of random words, some of which change between walks.
+ * whatever has changed meanwhile: a stack of random words, some of which change between walks. So do those from outside
+ * (unwind/stack_unwind.h).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "support_unwind_memory.h"
+#include "unwind/stack_unwind.h"
 
 #define CODE 0x10000000ULL
 #define CODE_BLOCKS 64 /* of 16 bytes, each with one rule */
@@ -133,6 +135,9 @@ static void begin_walk(struct native_walk *w, __u32 space, const struct native_r
 	unwind_begin(w, regs);
 	for (int i = 0; i < UNWIND_REGS; i++)
 		w->regs[i] = STACK + 16ULL * (__u64)i;
+	/* They are the same registers. */
+	w->regs[UNWIND_REG_SP] = regs->sp;
+	w->regs[UNWIND_REG_FP] = regs->fp;
 	unwind_enter(w, space);
 	w->epoch = control.epoch;
 	unwind_find_trail(w);
@@ -167,6 +172,25 @@ static void assert_same(const struct native_walk *a, const struct native_walk *b
 	assert_int_equal(a->flags, b->flags);
 }
 
+/* The walk of waiting threads, by the registers as the kernel has them. */
+static void compare_outside(struct stack_unwind *u, const struct native_walk *want,
+			    const struct native_frame *frames, const struct native_regs *regs)
+{
+	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
+	static struct stack_unwind_result got;
+	struct stack_unwind_of of = { .memory = &memory, .space = want->space };
+
+	for (int i = 0; i < UNWIND_REGS; i++)
+		of.regs[words[i]] = want->regs[i];
+	of.regs[words[UNWIND_REG_SP]] = regs->sp;
+	of.regs[words[UNWIND_REG_FP]] = regs->fp;
+	of.regs[UNWIND_WORD_IP] = regs->ip;
+	stack_unwind__walk(u, &of, &got);
+	assert_int_equal(got.cnt, want->cnt);
+	assert_int_equal(got.reason, want->reason);
+	assert_memory_equal(got.frames, frames, got.cnt * sizeof(*frames));
+}
+
 /* Of one set of rules. Frames that were found: all, and by the trail. */
 static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 {
@@ -175,10 +199,11 @@ static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 	const struct unwind_memory tables = { files, spaces, &control, unwind_new_slab, NULL };
 	struct unwind_tables *t = unwind_tables__new(&tables, 64 << 20);
 	const struct unwind_mapping m = { CODE, CODE + 16 * CODE_BLOCKS, CODE, 1, 0 };
+	struct stack_unwind *outside = t ? stack_unwind__new(t) : NULL;
 	struct native_regs regs = { 0 };
 	__u32 space;
 
-	assert_non_null(t);
+	assert_non_null(outside);
 	memset(cache, 0, sizeof(cache));
 	memset(&w, 0, sizeof(w));
 	make_rows(t);
@@ -197,12 +222,14 @@ static void compare_walks(__u64 *ret_frames, __u64 *ret_by_trail)
 		alone.trail.cnt = 0;
 		begin_walk(&alone, space, &regs);
 		walk(&alone, alone_frames);
+		compare_outside(outside, &alone, alone_frames, &regs);
 		begin_walk(&w, space, &regs);
 		*ret_by_trail += walk(&w, frames);
 		*ret_frames += w.cnt;
 		assert_same(&w, &alone);
 		assert_memory_equal(frames, alone_frames, sizeof(frames));
 	}
+	stack_unwind__free(outside);
 	unwind_tables__free(t);
 	for (__u32 i = 0; i < UNWIND_SLABS_MAX; i++) {
 		free(slabs[i]);

@@ -26,6 +26,8 @@
 
 /* How long threads that run are waited for to get a CPU, each time. */
 #define SAMPLING_NS (30 * 1000000ULL)
+/* The same with native frames: once, in which those that wait are looked at again and again. */
+#define NATIVES_NS (200 * 1000000ULL)
 /* Looks at those that neither held still nor had a CPU. */
 #define ROUNDS 4
 
@@ -78,6 +80,21 @@ static void take_all(struct dump *d)
 	}
 	if (d->options.all)
 		forget_others(d);
+}
+
+/* Native frames of all, and with them those that run. */
+static void take_natives(struct dump *d)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < d->cnt; i++)
+		any = any || !d->processes[i]->result;
+	if (!any || *d->no_interrupts.text ||
+	    look_natives(d->processes, d->cnt, NATIVES_NS, &d->no_interrupts))
+		return;
+	for (size_t i = 0; i < d->cnt; i++)
+		if (!d->processes[i]->result)
+			look__check_locals(d->processes[i]);
 }
 
 /* Those that run, and those that neither held still nor had a CPU. */
@@ -209,6 +226,8 @@ static int look_once(struct dump *d, unsigned look)
 	take_all(d);
 	if (d->options.tasks)
 		take_tasks(d);
+	else if (d->options.native)
+		take_natives(d);
 	else
 		take_missing(d);
 	for (size_t i = 0; i < d->cnt; i++)

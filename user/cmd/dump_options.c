@@ -15,6 +15,10 @@
 #define LOOKS_MAX 100000U
 #define INTERVAL_NS (NS_PER_SEC / 5)
 
+enum {
+	KEY_NATIVE = 256,
+};
+
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "every Python process of this machine", 0 },
 	{ "json", 'j', NULL, 0, "one JSON array instead of text", 0 },
@@ -26,6 +30,8 @@ static const struct argp_option option_table[] = {
 	  "asyncio tasks instead of threads, as a tree of what each awaits (CPython 3.14 and later)",
 	  0 },
 	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
+	{ "native", KEY_NATIVE, NULL, 0,
+	  "native frames, too, of threads that wait and of those that run", 0 },
 	{ "core", 'c', "FILE", 0, "a core file instead of a process", 0 },
 	{ "root", 'R', "FOLDER", 0, "with --core: the root folder that the process had", 0 },
 	{ "pause", 'P', NULL, 0, "stop all threads of a process while it is looked at", 0 },
@@ -83,6 +89,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'R':
 		o->root = arg;
 		return 0;
+	case KEY_NATIVE:
+		o->native = true;
+		return 0;
 	case 'P':
 		o->pause = true;
 		return 0;
@@ -103,6 +112,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "either PIDs, or -a for all and --name");
 		if (o->core && (o->all || o->pid_cnt || o->pause || o->look_cnt > 1))
 			argp_error(state, "--core is one file, at its one moment");
+		if (o->native && (o->core || o->pause || o->tasks))
+			argp_error(state, "--native goes with none of --core, --pause, --tasks");
 		if (!o->core && !o->all && !o->pid_cnt)
 			argp_error(state, "which process? PID, or -a for all");
 		return 0;

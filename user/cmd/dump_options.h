@@ -13,7 +13,7 @@
 #include "follow/filter.h"
 
 struct dump_options {
-	bool json, all, locals, pause;
+	bool json, all, locals, pause, native;
 	bool tasks; /* of asyncio, instead of threads */
 	const char *root; /* with core: where its files are to be found; NULL / */
 	const char *core; /* a file instead of processes; NULL none */

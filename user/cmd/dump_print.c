@@ -128,7 +128,7 @@ static void print_thread(FILE *out, const struct look_process *p, const struct l
 		print_frame(out, &t->frames[i]);
 		print_locals(out, &t->frames[i]);
 	}
-	if (t->how == LOOK_NATIVE)
+	if (t->how == LOOK_NATIVE && !t->joined)
 		fputs("    [no Python thread]\n", out);
 	else if (t->how == LOOK_NONE)
 		fprintf(out, "    [no stack: %s]\n", t->why ? t->why : "it did not hold still");
@@ -250,6 +250,8 @@ static void put_frame(struct json *j, const struct look_frame *f)
 		json_put_string(j, "file", f->file);
 	if (f->line > 0)
 		json_put_number(j, "line", f->line);
+	if (f->native)
+		json_put_bool(j, "native", true);
 	if (f->mark)
 		json_put_bool(j, "mark", true);
 	if (f->local_cnt) {

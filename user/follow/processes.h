@@ -67,6 +67,7 @@ struct process {
 	__u64 unwind_pause_ns; /* between two such looks */
 	bool unwind_waits; /* there are files whose rows are still to be read */
 	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
+	__u32 unwind_space; /* which space of the kernel's tables that is; with a digest */
 	__u64 unwind_seen; /* of the space that they were made of */
 	struct space
 		*unwind_ahead; /* the unwinder's: mappings that names do not know yet; NULL: none */

@@ -6,14 +6,21 @@
 
 #include "profile/profile.h"
 #include "session/session.h"
+#include "util/clock.h"
 
 /* A thread that has a CPU is interrupted within a millisecond. */
 #define FREQUENCY 1999
+
+/* Between two looks at those that wait; and how long rows of native code are waited for, which are read meanwhile. */
+#define LOOK_NS (3 * 1000000ULL)
+#define ROWS_NS (3 * NS_PER_SEC)
 
 struct interrupts {
 	struct look_process *const *processes;
 	size_t cnt;
 	struct session *session;
+	bool natives; /* all threads, with their native frames */
+	bool looking; /* samples are of threads that wait */
 };
 
 static struct look_thread *find_thread(const struct interrupts *i, pid_t pid, pid_t tid)
@@ -27,7 +34,8 @@ static struct look_thread *find_thread(const struct interrupts *i, pid_t pid, pi
 static bool is_done(const struct interrupts *i)
 {
 	for (size_t k = 0; k < i->cnt; k++)
-		if (look__missing(i->processes[k]))
+		if (!i->processes[k]->result &&
+		    (i->natives ? look__unjoined(i->processes[k]) : look__missing(i->processes[k])))
 			return false;
 	return true;
 }
@@ -35,17 +43,33 @@ static bool is_done(const struct interrupts *i)
 /* From the leaf to the thread. */
 static int take_frames(struct look_thread *t, const struct dict *dict, __u32 node)
 {
+	struct look_frame *new;
+
 	for (; node; node = dict__node_at(dict, node)->parent) {
 		const struct profile_frame *f =
 			dict__frame_at(dict, dict__node_at(dict, node)->frame);
 
 		if (f->kind == FRAME_THREAD || f->kind == FRAME_PROCESS)
 			break;
-		if (look_thread_add(t, dict__text(dict, f->name), dict__text(dict, f->file),
-				    f->line, f->kind == FRAME_MARK || f->unknown))
+		new = look_thread_add(t, dict__text(dict, f->name), dict__text(dict, f->file),
+				      f->line);
+		if (!new)
 			return -ENOMEM;
+		new->mark = f->kind == FRAME_MARK || f->unknown;
+		new->native = f->kind == FRAME_NATIVE;
 	}
 	return 0;
+}
+
+static void join(const struct interrupts *i, struct look_thread *t, const struct dict *dict,
+		 __u32 node)
+{
+	struct look_thread new = { 0 };
+
+	if (!take_frames(&new, dict, node))
+		look_thread_join(t, &new, i->looking);
+	look_thread_clear(&new);
+	free(new.frames);
 }
 
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
@@ -53,11 +77,18 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 	struct interrupts *i = ctx;
 	struct look_thread *t = find_thread(i, sample->pid, sample->tid);
 
-	if (!t || t->how != LOOK_NONE)
+	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE))
 		return;
-	look_thread_clear(t);
-	if (!take_frames(t, profile->dict, sample->node))
-		t->how = LOOK_INTERRUPTED;
+	if (i->natives) {
+		/* Until its rows are there a stack may lack its root. */
+		if (session__lacks_rows(i->session))
+			return;
+		join(i, t, profile->dict, sample->node);
+	} else {
+		look_thread_clear(t);
+		if (!take_frames(t, profile->dict, sample->node))
+			t->how = LOOK_INTERRUPTED;
+	}
 	if (is_done(i))
 		session__end(i->session);
 }
@@ -68,26 +99,47 @@ static pid_t *list_pids(const struct interrupts *i, size_t *ret_cnt)
 
 	*ret_cnt = 0;
 	for (size_t k = 0; pids && k < i->cnt; k++)
-		if (look__missing(i->processes[k]))
+		if (!i->processes[k]->result && (i->natives || look__missing(i->processes[k])))
 			pids[(*ret_cnt)++] = i->processes[k]->process.pid;
 	return pids;
 }
 
-int look_interrupts(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
-		    struct error *err)
+/* Rows first; then those that wait, again and again, and between that those that run. */
+static void run_natives(struct interrupts *i, __u64 duration_ns)
+{
+	__u64 until_ns = clock_monotonic_ns() + ROWS_NS;
+
+	while (session__lacks_rows(i->session) && clock_monotonic_ns() < until_ns)
+		if (!session__step(i->session, LOOK_NS))
+			return;
+	until_ns = clock_monotonic_ns() + duration_ns;
+	do {
+		i->looking = true;
+		if (session__look(i->session) < 0)
+			return;
+		i->looking = false;
+	} while (!is_done(i) && clock_monotonic_ns() < until_ns &&
+		 session__step(i->session, LOOK_NS));
+}
+
+static int run(struct interrupts *i, __u64 duration_ns, struct error *err)
 {
 	struct event_spec event;
-	struct interrupts i = { .processes = processes, .cnt = cnt };
 	struct session_config config = {
-		.sampler = { .events = &event, .event_cnt = 1 },
+		.sampler = { .events = &event,
+			     .event_cnt = 1,
+			     .native = i->natives,
+			     .looks = i->natives },
 		.collector = { .events = &event,
 			       .event_cnt = 1,
 			       .on_sample = on_sample,
-			       .on_sample_ctx = &i },
-		.duration_ns = duration_ns,
+			       .on_sample_ctx = i,
+			       .natives = { .native = i->natives } },
+		/* Rows may take their time. */
+		.duration_ns = i->natives ? 0 : duration_ns,
 		.anchors = ANCHOR_MODE_OFF,
 	};
-	pid_t *pids = list_pids(&i, &config.pid_cnt);
+	pid_t *pids = list_pids(i, &config.pid_cnt);
 	int result;
 
 	event_default(&event);
@@ -95,14 +147,33 @@ int look_interrupts(struct look_process *const *processes, size_t cnt, __u64 dur
 	if (!pids)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	config.pids = pids;
-	i.session = session__new(&config, err);
-	result = i.session ? session__open(i.session, err) : -1;
+	i->session = session__new(&config, err);
+	result = i->session ? session__open(i->session, err) : -1;
 	if (!result) {
-		while (session__step(i.session, duration_ns))
-			;
-		session__close(i.session);
+		if (i->natives)
+			run_natives(i, duration_ns);
+		else
+			while (session__step(i->session, duration_ns))
+				;
+		session__close(i->session);
 	}
-	session__free(i.session);
+	session__free(i->session);
 	free(pids);
 	return result;
+}
+
+int look_interrupts(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
+		    struct error *err)
+{
+	struct interrupts i = { .processes = processes, .cnt = cnt };
+
+	return run(&i, duration_ns, err);
+}
+
+int look_natives(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
+		 struct error *err)
+{
+	struct interrupts i = { .processes = processes, .cnt = cnt, .natives = true };
+
+	return run(&i, duration_ns, err);
 }

@@ -2,6 +2,8 @@
 /*
  * interrupts.h - the stacks of threads that run right now, each walked by the kernel in an interrupt of its
  * own: a recording of some milliseconds, of which the first sample of each thread counts.
+ *
+ * Native frames need what a recording makes of the process's files; then waiting threads are taken by it, too.
  */
 #ifndef KRAIT_LOOK_INTERRUPTS_H
 #define KRAIT_LOOK_INTERRUPTS_H
@@ -18,5 +20,8 @@
  */
 int look_interrupts(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
 		    struct error *err) __attribute__((warn_unused_result, nonnull));
+/* The same of all threads, with their native frames, until none lacks them. */
+int look_natives(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
+		 struct error *err) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_LOOK_INTERRUPTS_H */

@@ -62,19 +62,90 @@ void look__free(struct look_process *p)
 	free(p);
 }
 
-int look_thread_add(struct look_thread *t, const char *name, const char *file, int line, bool mark)
+struct look_frame *look_thread_add(struct look_thread *t, const char *name, const char *file,
+				   int line)
 {
-	struct look_frame f = {
-		.name = strdup(name), .file = strdup(file), .line = line, .mark = mark
-	};
+	struct look_frame f = { .name = strdup(name), .file = strdup(file), .line = line };
 
 	if (f.name && f.file && !vec_reserve(t->frames, t->frame_cap, t->frame_cnt + 1)) {
-		t->frames[t->frame_cnt++] = f;
-		return 0;
+		t->frames[t->frame_cnt] = f;
+		return &t->frames[t->frame_cnt++];
 	}
 	free(f.name);
 	free(f.file);
-	return -ENOMEM;
+	return NULL;
+}
+
+static int add_mark(struct look_thread *t, const char *name)
+{
+	struct look_frame *f = look_thread_add(t, name, "", -1);
+
+	if (f)
+		f->mark = true;
+	return f ? 0 : -ENOMEM;
+}
+
+/* ---- native frames ------------------------------------------------------------------------------ */
+
+/* The next frame of Python from i on; frame_cnt: there is none. */
+static __u32 next_python(const struct look_thread *t, __u32 i)
+{
+	while (i < t->frame_cnt && (t->frames[i].native || t->frames[i].mark))
+		i++;
+	return i;
+}
+
+static bool is_same_place(const struct look_frame *a, const struct look_frame *b)
+{
+	return a->line == b->line && !strcmp(a->name, b->name) && !strcmp(a->file, b->file);
+}
+
+/* Frames of Python, by name and line; each gets the other's variables where change is set. */
+static bool same_python(struct look_thread *from, struct look_thread *to, bool change)
+{
+	__u32 i = next_python(from, 0), k = next_python(to, 0);
+
+	for (; i < from->frame_cnt && k < to->frame_cnt;
+	     i = next_python(from, i + 1), k = next_python(to, k + 1)) {
+		struct look_frame *a = &from->frames[i], *b = &to->frames[k];
+
+		if (!is_same_place(a, b))
+			return false;
+		if (!change)
+			continue;
+		b->locals = a->locals;
+		b->local_cnt = a->local_cnt;
+		a->locals = NULL;
+		a->local_cnt = 0;
+	}
+	return i >= from->frame_cnt && k >= to->frame_cnt;
+}
+
+void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_rest)
+{
+	const struct look_thread old = *t;
+
+	if (t->how == LOOK_AT_REST && same_python(t, from, false))
+		same_python(t, from, true);
+	else if (t->how != LOOK_NATIVE)
+		t->how = at_rest ? LOOK_AT_REST : LOOK_INTERRUPTED;
+	look_thread_clear(t);
+	t->frames = from->frames;
+	t->frame_cnt = from->frame_cnt;
+	t->frame_cap = from->frame_cap;
+	t->joined = true;
+	from->frames = old.frames;
+	from->frame_cap = old.frame_cap;
+	from->frame_cnt = 0;
+}
+
+__u32 look__unjoined(const struct look_process *p)
+{
+	__u32 cnt = 0;
+
+	for (__u32 i = 0; i < p->thread_cnt; i++)
+		cnt += !p->threads[i].joined;
+	return cnt;
 }
 
 bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
@@ -83,9 +154,7 @@ bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
 	    a->os.syscall != b->os.syscall)
 		return false;
 	for (__u32 i = 0; i < a->frame_cnt; i++)
-		if (a->frames[i].line != b->frames[i].line ||
-		    strcmp(a->frames[i].name, b->frames[i].name) ||
-		    strcmp(a->frames[i].file, b->frames[i].file))
+		if (!is_same_place(&a->frames[i], &b->frames[i]))
 			return false;
 	return true;
 }
@@ -133,10 +202,10 @@ static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, cons
 	if (!f->code_addr)
 		return 0;
 	if (symbolizer__resolve(symbolizer, &query, &code, &position) != SYMBOL_OK)
-		return look_thread_add(t, NAME_UNREADABLE, "", -1, true);
+		return add_mark(t, NAME_UNREADABLE);
 	if (code_symbol_is_internal(&code))
 		return 0;
-	return look_thread_add(t, code.qualname, code.filename, position.line, false);
+	return look_thread_add(t, code.qualname, code.filename, position.line) ? 0 : -ENOMEM;
 }
 
 static const char *why_lost(enum reason reason)
@@ -212,7 +281,7 @@ static int take_stack(struct look_thread *t, struct symbolizer *symbolizer,
 	}
 	if (!err && reason_outcome(os->reason) == OUTCOME_TRUNCATED) {
 		mark_truncated(mark, os->reason);
-		err = look_thread_add(t, mark, "", -1, true);
+		err = add_mark(t, mark);
 	}
 	t->how = LOOK_AT_REST;
 	return err;
@@ -386,6 +455,36 @@ static int take(struct look_process *p, bool again)
 int look__take(struct look_process *p, struct prober *prober)
 {
 	return identify(p, prober) ? p->result : take(p, false);
+}
+
+static void mark_moved(struct look_process *p, const struct probe_threads *l)
+{
+	for (__u32 i = 0; i < l->thread_cnt; i++) {
+		struct look_thread *t = look__thread(p, l->threads[i].tid);
+
+		if (!t || !t->joined || t->os.runs == l->threads[i].runs)
+			continue;
+		for (__u32 k = 0; k < t->frame_cnt; k++)
+			for (__u32 n = 0; n < t->frames[k].local_cnt; n++)
+				t->frames[k].locals[n].changed = true;
+	}
+}
+
+void look__check_locals(struct look_process *p)
+{
+	/* The kernel's part alone. */
+	struct probe_threads_ask ask = { .first_tid = 0 };
+	struct probe_threads l;
+
+	if (!p->locals || !p->probed)
+		return;
+	do {
+		if (probed__threads(p->probed, &ask, &l))
+			return;
+		mark_moved(p, &l);
+		ask.first_tid = l.next_tid;
+		probe_threads_free(&l);
+	} while (ask.first_tid);
 }
 
 int look__again(struct look_process *p)

@@ -35,6 +35,7 @@ struct look_frame {
 	char *file; /* UTF-8, never NULL, "" unknown */
 	int line; /* -1 unknown */
 	bool mark; /* krait's own remark, such as "[truncated: depth]" */
+	bool native; /* C code: file is the library or executable */
 	struct look_local *locals;
 	__u32 local_cnt;
 };
@@ -51,6 +52,7 @@ struct look_thread {
 	char *name; /* Thread.name, UTF-8; NULL unknown */
 	enum look_how how;
 	const char *why; /* LOOK_NONE: a sentence; static */
+	bool joined; /* its native frames are there, too */
 	struct look_frame *frames; /* leaf first */
 	__u32 frame_cnt, frame_cap;
 };
@@ -93,6 +95,11 @@ int look__take(struct look_process *p, struct prober *prober)
  */
 int look__take_core(struct look_process *p, struct core *core)
 	__attribute__((warn_unused_result, nonnull));
+/*
+ * Of threads whose native frames were taken later: have they run since look__take()? Then their variables may be of
+ * another moment, and are marked so.
+ */
+void look__check_locals(struct look_process *p) __attribute__((nonnull));
 /* The same program image again, for threads that have no stack yet. */
 int look__again(struct look_process *p) __attribute__((warn_unused_result, nonnull));
 
@@ -101,6 +108,8 @@ void look__let_go(struct look_process *p) __attribute__((nonnull));
 
 /* Python threads of which there is no stack yet. */
 __u32 look__missing(const struct look_process *p) __attribute__((nonnull));
+/* Threads whose native frames are not there yet. */
+__u32 look__unjoined(const struct look_process *p) __attribute__((nonnull));
 /* Who has the GIL of that interpreter; NULL nobody, or it is not known. */
 const struct look_thread *look__gil_holder(const struct look_process *p,
 					   const struct probe_interp *i) __attribute__((nonnull));
@@ -111,9 +120,15 @@ struct look_thread *look__thread(struct look_process *p, pid_t tid) __attribute_
 bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
 	__attribute__((nonnull));
 
-/* 0 or -ENOMEM. The texts are copied. */
-int look_thread_add(struct look_thread *t, const char *name, const char *file, int line, bool mark)
-	__attribute__((warn_unused_result, nonnull));
+/* The new last frame, or NULL: out of memory. The texts are copied. */
+struct look_frame *look_thread_add(struct look_thread *t, const char *name, const char *file,
+				   int line) __attribute__((warn_unused_result, nonnull));
+/*
+ * A stack of the thread with its native frames, from's, which is empty then. at_rest: from when the thread was off the CPU.
+ * What was known of it without them stays where that is the same stack: variables.
+ */
+void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_rest)
+	__attribute__((nonnull));
 void look_thread_clear(struct look_thread *t) __attribute__((nonnull));
 
 #endif /* KRAIT_LOOK_LOOK_H */

@@ -23,6 +23,7 @@
 #include "sampler/record.h"
 #include "sampler/ring.h"
 #include "sampler/slots.h"
+#include "sampler/looks.h"
 #include "sampler/switches.h"
 #include "sampler/totals.h"
 #include "sampler/unwind_maps.h"
@@ -59,6 +60,7 @@ struct sampler {
 	struct layouts *layouts;
 	struct known_files *known_files;
 	struct switches *switches; /* NULL: time off the CPU is not asked for */
+	struct bpf_link *looks; /* NULL: nobody looks at threads */
 };
 
 static int load(struct sampler *s, struct error *err)
@@ -75,6 +77,9 @@ static int load(struct sampler *s, struct error *err)
 		if (!s->switches)
 			return -1;
 	}
+	if (s->skel && (s->switches || s->config.looks) && looks_prepare(s->skel))
+		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot prepare BPF programs: %s",
+				 strerror(errno));
 	if (s->skel)
 		s->program = programs_configure(s->skel, &s->config, s->switches, &features);
 	if (!s->program)
@@ -159,6 +164,7 @@ void sampler__free(struct sampler *s)
 	if (!s)
 		return;
 	perf_events__free(s->events);
+	bpf_link__destroy(s->looks);
 	switches__free(s->switches);
 	known_files__free(s->known_files);
 	layouts__free(s->layouts);
@@ -181,6 +187,11 @@ int sampler__start(struct sampler *s, struct error *err)
 				 strerror(errno));
 	if (s->switches && switches__start(s->switches, err))
 		return -1;
+	if (s->switches || s->config.looks) {
+		s->looks = looks_attach(s->skel, err);
+		if (!s->looks)
+			return -1;
+	}
 	s->events = perf_events__new(&s->config, s->program, err);
 	return s->events ? 0 : -1;
 }
@@ -372,7 +383,7 @@ int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns
 long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
 {
 	*ret = NULL;
-	return s->switches ? switches__look(s->switches, ret) : 0;
+	return s->looks ? looks_take(s->looks, ret) : 0;
 }
 
 int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)

@@ -41,6 +41,7 @@ struct sampler_config {
 	bool jitter; /* the rate of clocks, all of one frequency, changes around it all the time */
 	bool tasks; /* and the asyncio tasks that await the one that a thread runs */
 	bool task_names; /* with their names */
+	bool looks; /* somebody will look at threads (sampler__look_at_threads()); always with time off the CPU */
 };
 
 /* Called in the order in which the kernel wrote the records. */
@@ -137,8 +138,8 @@ struct anchors *sampler__anchors(const struct sampler *s);
 int sampler__tie_anchor(struct sampler *s, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
 
 /*
- * Every thread of the tracked processes, as it is now; the caller frees *ret. Their number, 0 where time off the CPU
- * is not asked for, or -errno. After sampler__stop() what it says of waits is as it was then.
+ * Every thread of the tracked processes, as it is now; the caller frees *ret. Their number, 0 where nobody has asked
+ * for looks, or -errno. After sampler__stop() what it says of waits is as it was then.
  */
 struct thread_look;
 long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret);

@@ -16,7 +16,6 @@
 #include "sampler/kernel_btf.h"
 #include "sampler/sampler.h"
 #include "switch.h"
-#include "util/bytes.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -25,7 +24,7 @@
 struct switches {
 	struct krait_bpf *skel;
 	struct bpf_program *arrival;
-	struct bpf_link *leaving, *arriving, *looking;
+	struct bpf_link *leaving, *arriving;
 	bool calls; /* arrival is a function of the kernel, which it calls where an event is bound to a thread */
 	int event_fd; /* that event; -1 none */
 };
@@ -84,7 +83,6 @@ static int configure(struct switches *s, const struct sampler_config *config, bo
 	skel->rodata->switch_event = index;
 	skel->rodata->switch_shortest = switch_threshold_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
-	    bpf_program__set_autoload(skel->progs.look_at_threads, true) ||
 	    bpf_program__set_autoload(s->arrival, true))
 		return -1;
 	return bpf_map__set_max_entries(skel->maps.waits, KRAIT_MAX_WAITS);
@@ -123,7 +121,6 @@ void switches__free(struct switches *s)
 	if (!s)
 		return;
 	switches__stop(s);
-	bpf_link__destroy(s->looking);
 	free(s);
 }
 
@@ -147,9 +144,7 @@ int switches__start(struct switches *s, struct error *err)
 		s->event_fd = open_event();
 	if (s->arriving && (!s->calls || s->event_fd >= 0))
 		s->leaving = bpf_program__attach(s->skel->progs.switch_threads);
-	if (s->leaving)
-		s->looking = bpf_program__attach(s->skel->progs.look_at_threads);
-	if (!s->looking)
+	if (!s->leaving)
 		return error_set(err, errno, EXIT_CODE_KERNEL,
 				 "cannot follow the scheduler's switches: %s", strerror(errno));
 	s->skel->data->switch_from_ns = clock_monotonic_ns();
@@ -169,21 +164,4 @@ void switches__stop(struct switches *s)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	if (s->event_fd >= 0)
 		close(take_fd(&s->event_fd));
-}
-
-long switches__look(const struct switches *s, struct thread_look **ret)
-{
-	cleanup_close int fd = bpf_iter_create(bpf_link__fd(s->looking));
-	cleanup_bytes struct bytes data = { 0 };
-	char part[4096];
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, part, sizeof(part))) > 0)
-		bytes_put(&data, part, (size_t)n);
-	if (n < 0 || data.failed)
-		return n < 0 ? -errno : -ENOMEM;
-	*ret = (void *)take_ptr(&data.data);
-	return (long)(data.len / sizeof(**ret));
 }

@@ -14,7 +14,6 @@ struct error;
 struct krait_bpf;
 struct sampler_config;
 struct switches;
-struct thread_look;
 
 /* One of the events is time off the CPU. */
 bool switches_wanted(const struct sampler_config *config);
@@ -32,11 +31,5 @@ void switches__free(struct switches *s);
 int switches__start(struct switches *s, struct error *err) __attribute__((warn_unused_result));
 /* No more is. What lasts stays as it is. */
 void switches__stop(struct switches *s);
-
-/*
- * Every thread of the tracked processes, as it is now. The caller frees *ret. Their number, or -errno. Also after
- * switches__stop(): what it says of waits is as it was then.
- */
-long switches__look(const struct switches *s, struct thread_look **ret);
 
 #endif /* KRAIT_SAMPLER_SWITCHES_H */

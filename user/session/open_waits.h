@@ -3,11 +3,7 @@
  * open_waits.h - threads that are off the CPU when a recording ends. The kernel side takes the stack of a wait when
  * the thread comes back, which these do too late; some have slept all along.
  *
- * Their stacks are read from here, by the kernel side's walker over the process's memory. Nothing holds the
- * thread still, so a stack is believed only if the thread's count of switches has not moved meanwhile: then it
- * has not run.
- *
- * Must hold: bounded in time, whatever the processes do; each wait that is not believed is counted as lost.
+ * Their stacks are read from here (resting.h); each wait whose stack is not believed is counted as lost.
  */
 #ifndef KRAIT_SESSION_OPEN_WAITS_H
 #define KRAIT_SESSION_OPEN_WAITS_H
@@ -17,12 +13,14 @@
 struct collector;
 struct processes;
 struct sampler;
+struct unwinding;
 
 /*
  * After sampler__stop(), with all records taken in: hands the collector a sample for each such wait, up to
- * end_ns. event, shortest: of the time off the CPU, as switch.h has it. How many.
+ * end_ns. unwinding: NULL without native frames. event, shortest: of the time off the CPU, as switch.h has it. How many.
  */
 __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampler *sampler,
-			 unsigned event, __u64 threshold_ns, __u64 end_ns);
+			 const struct unwinding *unwinding, unsigned event, __u64 threshold_ns,
+			 __u64 end_ns);
 
 #endif /* KRAIT_SESSION_OPEN_WAITS_H */

@@ -17,6 +17,7 @@
 #include "session/open_waits.h"
 #include "session/native_places.h"
 #include "session/parts.h"
+#include "session/resting.h"
 #include "session/shortages.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
@@ -243,8 +244,8 @@ static void take_open_waits(struct session *s)
 	for (unsigned i = 0; i < config->event_cnt; i++) {
 		if (event_is_off_cpu(&config->events[i]))
 			s->open_waits = open_waits_collect(s->collector, s->processes, s->sampler,
-							   i, config->events[i].period,
-							   s->stopped_ns);
+							   s->unwinding, i,
+							   config->events[i].period, s->stopped_ns);
 	}
 }
 
@@ -312,6 +313,32 @@ void session__read_sources(struct session *s)
 int session__end_inputs(struct session *s)
 {
 	return s->inputs ? input_writer__end(s->inputs) : 0;
+}
+
+static __u64 any_wait(void *ctx, const struct thread_look *look)
+{
+	(void)ctx;
+	return look->since_ns || look->facts.task_state;
+}
+
+long session__look(struct session *s)
+{
+	const struct resting_ask ask = {
+		.collector = s->collector,
+		.processes = s->processes,
+		.sampler = s->sampler,
+		.unwinding = s->unwinding,
+		.only_true = true,
+		.now_ns = clock_monotonic_ns(),
+		.period = any_wait,
+	};
+
+	return resting_collect(&ask);
+}
+
+bool session__lacks_rows(const struct session *s)
+{
+	return s->unwinding && unwinding__waits(s->unwinding);
 }
 
 void session__end(struct session *s)

@@ -92,6 +92,13 @@ void session__close(struct session *s);
 void session__read_sources(struct session *s);
 /* After session__close(): how writing the log of inputs went. 0 or -errno. */
 int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
+/*
+ * Between two steps, where config.sampler.looks: a sample of the first event, with the weight 1, of each thread that is off the
+ * CPU and stays there meanwhile. How many were looked at, or -errno.
+ */
+long session__look(struct session *s);
+/* Rows of native code that is there already are still to be read: stacks may end early until then. */
+bool session__lacks_rows(const struct session *s);
 /* From a callback: nothing more is wanted; the recording ends as if its time were over. */
 void session__end(struct session *s);
 void session__free(struct session *s);

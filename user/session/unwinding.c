@@ -214,7 +214,18 @@ static bool give_mappings(struct unwinding *u, struct process *p)
 	if (p->unwind_digest)
 		unwind_spaces__release(u->spaces, p->unwind_digest);
 	p->unwind_digest = digest;
+	p->unwind_space = space;
 	return true;
+}
+
+struct unwind_tables *unwinding__tables(const struct unwinding *u)
+{
+	return u->tables;
+}
+
+bool unwinding__waits(const struct unwinding *u)
+{
+	return u->waiting_cnt;
 }
 
 /* Reads what was reported ahead, if it is time. */

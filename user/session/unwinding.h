@@ -14,15 +14,22 @@
 #define KRAIT_SESSION_UNWINDING_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 struct native_files;
 struct process;
 struct sampler;
+struct unwind_tables;
 struct unwinding;
 
 /* Both are borrowed; the sampler unwinds. NULL: out of memory. */
 struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *native_files);
 void unwinding__free(struct unwinding *u);
+
+/* What the kernel unwinds with; which of its spaces a process has is in unwind_space. */
+struct unwind_tables *unwinding__tables(const struct unwinding *u);
+/* Rows of processes that are there are still to be read. */
+bool unwinding__waits(const struct unwinding *u);
 
 /* Sampling has begun: nobody waits for rows any more. */
 void unwinding__started(struct unwinding *u);

@@ -67,6 +67,16 @@ void unwind_tables__free(struct unwind_tables *t)
 	free(t);
 }
 
+const struct unwind_memory *unwind_tables__memory(const struct unwind_tables *t)
+{
+	return &t->memory;
+}
+
+const struct unwind_slab *unwind_tables__slab(const struct unwind_tables *t, __u32 number)
+{
+	return number < t->slab_cnt ? t->slabs[number] : NULL;
+}
+
 /* ---- room ------------------------------------------------------------------------------------- */
 
 static __u32 *words_at(struct unwind_tables *t, __u32 at)

@@ -30,6 +30,10 @@ struct unwind_memory {
 	void *ctx;
 };
 
+/* As it was given; of a slab NULL: there is none of that number. */
+const struct unwind_memory *unwind_tables__memory(const struct unwind_tables *t);
+const struct unwind_slab *unwind_tables__slab(const struct unwind_tables *t, __u32 number);
+
 /* Rows of a file as a parser hands them out: pages have so many each, one behind the other. */
 struct unwind_rows {
 	__u32 first_page, page_cnt, rule_cnt, row_cnt;

@@ -1,0 +1,120 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait dump --native: native frames of threads that wait and of one that runs lie where they belong between those of
+Python, on every interpreter; variables stay; one without Python has its own."""
+# run-tests: beside others
+import json
+import time
+
+import harness as h
+
+# C code that was called by Python and calls Python, which waits; and threads that wait in C, or run there.
+PROGRAM = """
+import ctypes, hashlib, socket, threading, time
+libc = ctypes.CDLL(None)
+array = (ctypes.c_int * 2)(2, 1)
+pair = socket.socketpair()
+def waits(a, b):
+    inner = "of the callback"
+    time.sleep(1000)
+    return 0
+callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(waits)
+def sorts():
+    outer = "of the caller"
+    libc.qsort(array, 2, 4, callback)
+def receives():
+    pair[0].recv(1)
+def hashes():
+    data = b"x" * 10000000
+    while True:
+        hashlib.sha256(data).digest()
+for f in (sorts, receives, hashes):
+    threading.Thread(target=f, daemon=True, name=f.__name__).start()
+time.sleep(0.2)
+# A thread that Python knows nothing of.
+thread = ctypes.c_void_p()
+libc.pthread_create(ctypes.byref(thread), None, ctypes.cast(libc.pause, ctypes.c_void_p), None)
+def here():
+    print('READY', flush=True)
+    time.sleep(1000)
+here()
+"""
+
+
+def dumped(*args):
+    done = h.run_krait("dump", "--json", *args)
+    return done, json.loads(done.stdout) if done.stdout.startswith("[") else None
+
+
+def python_of(thread):
+    return [(f["name"], f.get("line")) for f in thread["frames"] if not f.get("native") and not f.get("mark")]
+
+
+def check(tap, python):
+    name = python.name
+    with h.Target(python.command("-c", PROGRAM)) as target:
+        _, plain = dumped(str(target.pid))
+        done, natives = dumped("--native", "--locals", str(target.pid))
+        if not tap.ok(done.returncode == 0 and natives, name + ": is dumped", done.stdout + done.stderr):
+            return
+        before = {t["tid"]: t for t in plain[0]["threads"]}
+        threads = natives[0]["threads"]
+        known = {t.get("python_name", "?"): t for t in threads}
+        for what in ("MainThread", "sorts", "receives"):
+            thread = known[what]
+            tap.equal(python_of(thread), python_of(before[thread["tid"]]), "%s: %s: Python is as without" % (name, what))
+            tap.ok(thread["stack"] == "at rest" and thread["frames"][0].get("native") and
+                   "libc" in thread["frames"][0]["file"] and not any(f.get("mark") for f in thread["frames"]),
+                   "%s: %s: it waits in libc, and nothing is missing" % (name, what), thread["frames"])
+        names = [f["name"] for f in known["sorts"]["frames"]]
+        inner, outer = names.index("waits"), names.index("sorts")
+        tap.ok(any("sort" in n for n in names[inner + 1:outer]), name + ": qsort lies between", names)
+        values = {v["name"]: (v["value"], "changed" in v) for f in known["sorts"]["frames"]
+                  for v in f.get("locals", [])}
+        tap.equal((values.get("inner"), values.get("outer")), (("'of the callback'", False), ("'of the caller'", False)),
+                  name + ": with variables", values)
+        names = [f["name"] for f in known["receives"]["frames"]]
+        tap.ok(any("recv" in n for n in names[:names.index("receives")]), name + ": recv", names)
+        libs = {f.get("file", "") for f in known["hashes"]["frames"] if f.get("native")}
+        tap.ok(python_of(known["hashes"])[0][0] == "hashes" and known["hashes"]["frames"][0].get("native") and
+               any("crypto" in lib or "hash" in lib or "sha" in lib or "HACL" in lib or "python" in lib for lib in libs),
+               name + ": one that runs", known["hashes"])
+        foreign = [t for t in threads if t["stack"] == "native"]
+        # All of it is libc's, and how a thread begins is not shown.
+        tap.ok(len(foreign) == 1 and [f["name"] for f in foreign[0]["frames"]] == ["[native thread]"],
+               name + ": one without Python", foreign)
+        tap.ok(target.alive(), name + ": it lives")
+
+
+def check_many(tap, python):
+    """All of 200 threads, and how long that takes."""
+    script = ("import threading, time\nfor i in range(200):\n"
+              "    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
+              "time.sleep(0.5)\nprint('READY', flush=True)\ntime.sleep(1000)")
+    with h.Target(python.command("-c", script)) as target:
+        began = time.monotonic()
+        done, processes = dumped("--native", str(target.pid))
+        seconds = time.monotonic() - began
+        threads = processes[0]["threads"]
+        whole = [t for t in threads if t["frames"] and t["frames"][0].get("native") and
+                 not any(f.get("mark") for f in t["frames"])]
+        tap.ok(done.returncode == 0 and len(threads) == 201 and len(whole) == 201,
+               "201 threads in %.2f s" % seconds, len(whole))
+
+
+def main():
+    tap = h.Tap()
+    h.need_bpf()
+    pythons = h.interpreters(tap)
+    for python in pythons:
+        check(tap, python)
+    if pythons:
+        check_many(tap, h.newest(pythons))
+    done = h.run_krait("dump", "--native", "--tasks", "1")
+    tap.ok(done.returncode == 2, "not with --tasks", done.stderr)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

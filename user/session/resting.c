@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/resting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "follow/processes.h"
+#include "sampler/sampler.h"
+#include "session/collector.h"
+#include "session/unwinding.h"
+#include "target/page_cache.h"
+#include "target/probed.h"
+#include "unwind/stack_unwind.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "walk/stack_walk.h"
+
+/* All stacks together. One takes about a millisecond. */
+#define TIME_NS (2 * NS_PER_SEC)
+
+/* A record as the kernel side would have made it. */
+struct rest_record {
+	struct record_sample record;
+	struct frame frames[KRAIT_MAX_FRAMES];
+	/* What is behind moves down to where the frames end. */
+	struct native_frame natives[KRAIT_MAX_NATIVE];
+	struct wait_facts facts;
+};
+
+/* A thread: which one, and what was read of its stack. */
+struct rest {
+	__u64 thread_start_ns, switches, runs;
+	__u32 tid;
+	struct record_sample *record;
+};
+
+struct resting {
+	const struct resting_ask *ask;
+	struct rest *list;
+	long cnt;
+	struct stack_unwind *unwind; /* NULL: no native frames */
+	struct page_cache *cache; /* of the memory of that process; NULL none */
+	const struct process *cached;
+	struct stack_walk_result python;
+	struct stack_unwind_result native;
+	struct rest_record out;
+};
+
+static void begin(struct record_sample *r, const struct thread_look *look, unsigned event,
+		  __u64 end_ns, __u64 period_ns)
+{
+	*r = (struct record_sample){
+		.type = RECORD_SAMPLE,
+		.owner = look->owner,
+		.size = sizeof(*r),
+		.time_ns = end_ns,
+		.thread_start_ns = look->thread_start_ns,
+		.period = period_ns,
+		.thread_ptr = look->thread_ptr,
+		.pid = look->pid,
+		.tid = look->tid,
+		.event = (__u8)event,
+		/* There is nothing to be had from a slot any more. */
+		.flags = SAMPLE_KERNEL | SAMPLE_HAS_SLOT,
+		.anchor = ANCHOR_NOTE_NONE,
+	};
+	memcpy(r->comm, look->comm, sizeof(r->comm));
+	r->comm[sizeof(r->comm) - 1] = '\0';
+}
+
+/* Does the futex that the thread sleeps on lie in its interpreter's GIL? See bpf/gil.h. */
+static bool waits_for_gil(const struct memory *memory, const struct process *p, __u64 interp_addr,
+			  const struct wait_facts *w)
+{
+	const struct py_offsets *off = &p->info.offsets;
+	__u64 gil_addr = 0;
+
+	if (w->syscall < 0)
+		return false;
+	if (off->runtime.gil != PYOFF_ABSENT)
+		gil_addr = p->info.runtime_addr + (__u64)off->runtime.gil;
+	else if (!interp_addr || off->interp.gil == PYOFF_ABSENT ||
+		 memory_read(memory, interp_addr + (__u64)off->interp.gil, &gil_addr,
+			     sizeof(gil_addr)))
+		return false;
+	return gil_addr && w->args[0] - gil_addr < (__u64)PYOFF_GIL_SIZE(off);
+}
+
+static void append(struct rest_record *out, enum record_section section, const void *from,
+		   __u32 cnt, size_t size)
+{
+	memcpy((char *)out + out->record.size, from, cnt * size);
+	out->record.cnt[section] = (__u16)cnt;
+	out->record.size += cnt * (__u32)size;
+}
+
+/* The memory of the process, of one moment for each thread: NULL it has gone. */
+static const struct memory *memory_of(struct resting *r, const struct process *p)
+{
+	if (r->cached != p) {
+		page_cache__free(r->cache);
+		r->cache = page_cache__new(probed__memory(p->probed));
+		r->cached = p;
+	}
+	if (!r->cache)
+		return probed__memory(p->probed);
+	page_cache__clear(r->cache);
+	return page_cache__memory(r->cache);
+}
+
+static void read_native(struct resting *r, const struct process *p, const struct memory *memory,
+			const struct thread_look *look)
+{
+	struct stack_unwind_of of = {
+		.memory = memory,
+		.space = p->unwind_space,
+		.now_ns = r->ask->now_ns,
+		.behind_call = look->behind_syscall,
+	};
+	struct record_sample *record = &r->out.record;
+
+	if (!p->unwind_digest || !(look->facts.flags & WAIT_HAS_SYSCALL)) {
+		record->native_reason = NATIVE_NO_REGS;
+		return;
+	}
+	memcpy(of.regs, look->regs, sizeof(of.regs));
+	stack_unwind__walk(r->unwind, &of, &r->native);
+	record->native_reason = (__u8)r->native.reason;
+	if (r->native.unmapped)
+		record->flags |= SAMPLE_UNMAPPED;
+	append(&r->out, SECTION_NATIVE, r->native.frames, r->native.cnt, sizeof(*r->native.frames));
+}
+
+static void read_python(struct resting *r, const struct process *p, const struct memory *memory,
+			const struct thread_look *look)
+{
+	const struct py_offsets *off = &p->info.offsets;
+	const struct stack_walk walk = {
+		.memory = memory,
+		.offsets = off,
+		.runtime_addr = p->info.runtime_addr,
+		.fingerprints = off->interp.code_object_generation == PYOFF_ABSENT,
+	};
+	struct record_sample *record = &r->out.record;
+
+	stack_walk_thread(&walk, look->thread_ptr, NULL, &r->python);
+	record->reason = (__u8)r->python.reason;
+	record->tstate_addr = r->python.tstate_addr;
+	record->interp_addr = r->python.interp_addr;
+	if (record->interp_addr && off->interp.code_object_generation != PYOFF_ABSENT &&
+	    memory_read(memory, record->interp_addr + (__u64)off->interp.code_object_generation,
+			&record->code_generation, sizeof(record->code_generation)))
+		record->reason = REASON_RUNTIME_FAULT;
+	if (reason_outcome(record->reason) != OUTCOME_LOST)
+		append(&r->out, SECTION_FRAMES, r->python.frames, r->python.frame_cnt,
+		       sizeof(*r->python.frames));
+}
+
+/* The thread's stack as it can be read now; nobody knows yet whether it is true. */
+static void read_stack(struct resting *r, const struct process *p, const struct thread_look *look)
+{
+	const struct memory *memory = memory_of(r, p);
+	struct wait_facts facts = look->facts;
+
+	read_python(r, p, memory, look);
+	if (r->unwind && reason_outcome(r->out.record.reason) != OUTCOME_LOST)
+		read_native(r, p, memory, look);
+	if (!r->ask->states)
+		return;
+	facts.length_ns = r->out.record.time_ns - look->since_ns;
+	if (waits_for_gil(memory, p, r->out.record.interp_addr, &facts))
+		facts.flags |= WAIT_GIL;
+	append(&r->out, SECTION_WAIT, &facts, 1, sizeof(facts));
+}
+
+static void add(struct resting *r, const struct thread_look *look)
+{
+	struct record_sample *copy = malloc(r->out.record.size);
+
+	if (!copy)
+		return;
+	memcpy(copy, &r->out, r->out.record.size);
+	r->list[r->cnt++] = (struct rest){ .thread_start_ns = look->thread_start_ns,
+					   .switches = look->switches,
+					   .runs = look->runs,
+					   .tid = look->tid,
+					   .record = copy };
+}
+
+/* What there is no time for is lost, and counted so. */
+static void read_all(struct resting *r, struct thread_look *looks, long cnt)
+{
+	const struct resting_ask *ask = r->ask;
+	__u64 until_ns = clock_monotonic_ns() + TIME_NS;
+
+	for (long i = 0; i < cnt; i++) {
+		struct process *p = processes__find(ask->processes, (pid_t)looks[i].pid);
+		__u64 period_ns = p && p->probed ? ask->period(ask->ctx, &looks[i]) : 0;
+
+		if (!period_ns)
+			continue;
+		begin(&r->out.record, &looks[i], ask->event, ask->now_ns, period_ns);
+		if (!looks[i].on_cpu && clock_monotonic_ns() < until_ns)
+			read_stack(r, p, &looks[i]);
+		else
+			r->out.record.reason = REASON_THREAD_TORN;
+		add(r, &looks[i]);
+	}
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct thread_look *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/*
+ * It was off the CPU before, and has not come to one since. Where the kernel does not count how often it came, it
+ * counts how often it left: then it must still be off it.
+ */
+static bool has_rested(const struct rest *r, const struct thread_look *now)
+{
+	if (!now || now->thread_start_ns != r->thread_start_ns || now->switches != r->switches ||
+	    now->runs != r->runs)
+		return false;
+	return r->runs || (!now->on_cpu && now->facts.task_state);
+}
+
+static void judge(struct resting *r, struct thread_look *looks, long cnt)
+{
+	qsort(looks, (size_t)cnt, sizeof(*looks), by_tid);
+	for (long i = 0; i < r->cnt; i++) {
+		const struct thread_look key = { .tid = r->list[i].tid };
+
+		if (!has_rested(&r->list[i],
+				bsearch(&key, looks, (size_t)cnt, sizeof(*looks), by_tid)))
+			r->list[i].record->reason = REASON_THREAD_TORN;
+	}
+}
+
+static void hand_out(struct resting *r)
+{
+	for (long i = 0; i < r->cnt; i++) {
+		if (!r->ask->only_true || r->list[i].record->reason != REASON_THREAD_TORN)
+			collector__sample(r->ask->collector, r->list[i].record);
+		free(r->list[i].record);
+	}
+}
+
+/* Room for what is read of so many threads. 0 or -ENOMEM. */
+static int prepare(struct resting *r, long cnt)
+{
+	r->list = calloc((size_t)cnt, sizeof(*r->list));
+	if (r->ask->unwinding)
+		r->unwind = stack_unwind__new(unwinding__tables(r->ask->unwinding));
+	return r->list && (r->unwind || !r->ask->unwinding) ? 0 : -ENOMEM;
+}
+
+long resting_collect(const struct resting_ask *ask)
+{
+	cleanup_free struct thread_look *before = NULL, *after = NULL;
+	cleanup_free struct resting *r = calloc(1, sizeof(*r));
+	long cnt = sampler__look_at_threads(ask->sampler, &before);
+
+	if (!r || cnt <= 0) {
+		if (cnt < 0)
+			log_debug("resting", "threads cannot be looked at: %s",
+				  strerror((int)-cnt));
+		return r ? cnt : -ENOMEM;
+	}
+	r->ask = ask;
+	if (prepare(r, cnt)) {
+		r->cnt = -ENOMEM;
+	} else {
+		read_all(r, before, cnt);
+		cnt = sampler__look_at_threads(ask->sampler, &after);
+		judge(r, after, cnt > 0 ? cnt : 0);
+		hand_out(r);
+	}
+	free(r->list);
+	stack_unwind__free(r->unwind);
+	page_cache__free(r->cache);
+	return r->cnt;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_unwind.h - the kernel's own walk along native frames (bpf/unwind.h), with the kernel's own tables, over memory that
+ * can be read from here: of threads that wait.
+ *
+ * Nothing holds the thread still meanwhile. Who asks for it has to see to that it did not run.
+ *
+ * Must hold: at most KRAIT_MAX_NATIVE steps, whatever the memory says.
+ */
+#ifndef KRAIT_UNWIND_STACK_UNWIND_H
+#define KRAIT_UNWIND_STACK_UNWIND_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct memory;
+struct unwind_tables;
+
+struct stack_unwind;
+
+/* tables: borrowed. NULL: out of memory. */
+struct stack_unwind *stack_unwind__new(const struct unwind_tables *tables)
+	__attribute__((warn_unused_result, nonnull));
+void stack_unwind__free(struct stack_unwind *u);
+
+/* Which thread of which process. */
+struct stack_unwind_of {
+	const struct memory *memory; /* borrowed */
+	__u32 space; /* of the tables */
+	__u64 now_ns; /* CLOCK_MONOTONIC */
+	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode, as the kernel saves them */
+	bool behind_call; /* they are those behind the instruction of a system call */
+};
+
+struct stack_unwind_result {
+	enum native_reason reason;
+	bool unmapped; /* as SAMPLE_UNMAPPED */
+	__u32 cnt;
+	struct native_frame frames[KRAIT_MAX_NATIVE]; /* leaf first */
+};
+void stack_unwind__walk(struct stack_unwind *u, const struct stack_unwind_of *of,
+			struct stack_unwind_result *ret) __attribute__((nonnull));
+
+#endif /* KRAIT_UNWIND_STACK_UNWIND_H */
