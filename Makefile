@@ -60,7 +60,7 @@ endif
 
 # ---- sources, in the order in which data flows ------------------------------------------------
 
-STAGES := util worker walk object target inject core replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import follow session look doctor top export serve agent cmd
+STAGES := util worker walk object target inject core replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import keep follow session look doctor top export serve agent cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)

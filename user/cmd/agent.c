@@ -10,7 +10,9 @@
 #include "agent/otlp_sink.h"
 #include "agent/resources.h"
 #include "cmd/agent_options.h"
+#include "cmd/agent_snapshot.h"
 #include "cmd/commands.h"
+#include "keep/keep.h"
 #include "session/label.h"
 #include "symbol/kernel_symbols.h"
 #include "util/clock.h"
@@ -26,6 +28,7 @@ struct agent_command {
 	struct otlp_sink *otlp;
 	struct kernel_symbols *kernel_symbols;
 	struct priority priority;
+	struct keep *keep; /* NULL: nothing is kept here */
 };
 
 static void configure(struct agent_command *c)
@@ -48,6 +51,7 @@ static void configure(struct agent_command *c)
 				       .label = LABEL_SCRIPT,
 				       .natives = { .native = o->native,
 						    .kernel = o->kernel,
+						    .addresses = c->keep,
 						    .kernel_symbols = c->kernel_symbols } },
 			.duration_ns = o->duration_ns,
 			.anchors = o->anchors,
@@ -56,6 +60,24 @@ static void configure(struct agent_command *c)
 		.interval_ns = c->options.interval_ns,
 		.resources = c->resources,
 	};
+}
+
+static int find_kernel(void *ctx, __u64 *ret_start, __u64 *ret_size)
+{
+	struct agent_command *c = ctx;
+
+	return kernel_symbols__text(c->kernel_symbols, ret_start, ret_size);
+}
+
+static int open_memory(struct agent_command *c, struct error *err)
+{
+	const struct recording recording = { .host = c->host.uts.nodename,
+					     .kernel = c->host.uts.release };
+
+	if (!agent_memory_is_on(&c->options.memory))
+		return 0;
+	c->keep = agent_memory_open(&c->options.memory, &recording, find_kernel, c, err);
+	return c->keep ? 0 : -1;
 }
 
 static void add_sink(struct agent_command *c, struct agent_sink sink)
@@ -74,6 +96,13 @@ static int open_sinks(struct agent_command *c, struct error *err)
 			return -1;
 		add_sink(c, otlp_sink__sink(c->otlp));
 	}
+	if (c->keep)
+		add_sink(c, (struct agent_sink){ .name = "memory",
+						 .sample = keep__sample,
+						 .window = keep__window,
+						 .step = keep__step,
+						 .forget = keep__forget,
+						 .ctx = c->keep });
 	return 0;
 }
 
@@ -83,6 +112,8 @@ static int run(struct agent_command *c, struct error *err)
 	c->resources = resources__new(&c->host);
 	if (!c->resources)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	if (open_memory(c, err))
+		return -1;
 	configure(c);
 	if (open_sinks(c, err))
 		return -1;
@@ -98,6 +129,10 @@ int cmd_agent(int argc, char **argv)
 	struct error err = { .code = EXIT_CODE_KERNEL, .text = "out of memory" };
 	int code = EXIT_CODE_OK;
 
+	if (argc > 1 && !strcmp(argv[1], "snapshot")) {
+		free(c);
+		return cmd_agent_snapshot(argc - 1, argv + 1);
+	}
 	if (!c)
 		return EXIT_CODE_KERNEL;
 	agent_options_parse(&c->options, argc, argv);
@@ -108,6 +143,7 @@ int cmd_agent(int argc, char **argv)
 		log_error(NULL, "%s", err.text);
 		code = err.code;
 	}
+	keep__free(c->keep);
 	/* They ask the session's probers. */
 	resources__free(c->resources);
 	agent__free(c->agent);

@@ -53,6 +53,7 @@ static const char doc[] =
 	"\v"
 	"Examples:\n"
 	"  krait agent --otlp-dir /tmp/windows     a file every 10 seconds\n"
+	"  krait agent --keep 6h                   remember; krait agent snapshot --since -10m -o x.data\n"
 	"\n"
 	"Exit codes: 0 ended by a signal or --duration; 2 usage; 4 permission; 5 the kernel lacks something; "
 	"7 an output could not be written.";
@@ -80,6 +81,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct record_options *r = &o->record;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->memory;
+		break;
 	case KEY_NAME:
 		record_targets_name(r, arg, state);
 		break;
@@ -132,7 +136,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &agent_memory_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse_option, NULL, doc, children, NULL, NULL };
 
 	memset(ret, 0, sizeof(*ret));
 	record_options_defaults(&ret->record);

@@ -5,11 +5,13 @@
 #ifndef KRAIT_CMD_AGENT_OPTIONS_H
 #define KRAIT_CMD_AGENT_OPTIONS_H
 
+#include "cmd/agent_memory_options.h"
 #include "cmd/record_options.h"
 
 struct agent_options {
 	struct record_options record; /* targets, events, native frames */
 	__u64 interval_ns; /* of a window */
+	struct agent_memory_options memory;
 	const char *otlp_dir; /* windows become files there; NULL none */
 };
 

@@ -16,6 +16,7 @@ struct dso_files {
 	char *paths[DSO_MAX_GENERATIONS]; /* as records say them; NULL not asked for yet */
 	__u32 stored; /* generations before this one are on disk, whole */
 	__u32 stored_end; /* of that one, what is on disk */
+	bool no_cache;
 };
 
 int dso_files__new(struct dso_files **ret)
@@ -36,6 +37,11 @@ int dso_files__new(struct dso_files **ret)
 int dso_files__place(struct dso_files *f, int fd, const char *path)
 {
 	return dso_store_choose(&f->store, fd, path);
+}
+
+void dso_files__leave_cache(struct dso_files *f)
+{
+	f->no_cache = true;
 }
 
 void dso_files__free(struct dso_files *f)
@@ -104,8 +110,11 @@ static void put_into_cache(struct dso_files *f, __u32 generation)
 {
 	const __u8 *id = dso__build_id(f->dso, generation);
 	char path[PATH_MAX];
-	int err = path_now(f, generation, path, sizeof(path));
+	int err;
 
+	if (f->no_cache)
+		return;
+	err = path_now(f, generation, path, sizeof(path));
 	if (!err)
 		err = dso_store_cache(path, f->paths[generation], id);
 	if (err)

@@ -18,6 +18,8 @@ int dso_files__new(struct dso_files **ret) __attribute__((warn_unused_result));
 /* Before anything is asked for its path. fd, path: as for dso_store_choose(). 0 or -errno. */
 int dso_files__place(struct dso_files *f, int fd, const char *path)
 	__attribute__((warn_unused_result));
+/* They are not for the build-id cache. */
+void dso_files__leave_cache(struct dso_files *f);
 /* Files that were not published are removed. */
 void dso_files__free(struct dso_files *f);
 

@@ -311,6 +311,15 @@ bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info 
 	return true;
 }
 
+bool dso_reader__extent(const struct dso_reader *r, __u64 offset, struct dso_extent *ret)
+{
+	const struct function *f = find_function(r, offset);
+
+	if (f)
+		*ret = (struct dso_extent){ f->start, f->end };
+	return f;
+}
+
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret)
 {
 	size_t len = strlen(name);

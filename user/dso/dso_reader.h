@@ -30,6 +30,12 @@ void dso_reader__free(struct dso_reader *r);
 /* offset: from the start of the file. False where there is no function. */
 bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret);
 
+/* From where to where the function at an offset goes. */
+struct dso_extent {
+	__u64 start, end;
+};
+bool dso_reader__extent(const struct dso_reader *r, __u64 offset, struct dso_extent *ret);
+
 /* The value of a line "name value" of the notes; false if it is not there. */
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret);
 /* All of them, lines of text. */

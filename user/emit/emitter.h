@@ -27,6 +27,8 @@ struct emit_options {
 	/* perf.data: where the running kernel's code is, 0 or -errno; NULL: it is not what was recorded */
 	int (*find_kernel)(void *ctx, __u64 *ret_start, __u64 *ret_size);
 	void *find_kernel_ctx;
+	__u64 flush_ns; /* perf.data: how often the file is brought up to date; 0: each second */
+	bool unattended; /* perf.data: of an agent: no hints, and nothing in perf's build-id cache */
 };
 
 /* For a format that has more files than one: where they belong, and when they may be seen. */

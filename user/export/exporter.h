@@ -54,7 +54,8 @@ struct export_batch {
 	__u8 id[EXPORT_ID_SIZE]; /* the same in every try; of OTLP the profile_id of its first profile */
 	__u64 from_unix_ns, to_unix_ns;
 	__u64 samples; /* that it stands for, in the accounts of what was lost */
-	const char *query; /* of this request's URL, without "?", escaped; NULL none: name=...&from=... */
+	const char *
+		query; /* of this request's URL, without "?", escaped; NULL none: name=...&from=... */
 	const void *body;
 	size_t len;
 };
@@ -127,7 +128,8 @@ int exporter__push(struct exporter *e, const struct export_batch *batch) __attri
  * worker says (and logs it), starts it anew where it has ended, reads changed token files.
  */
 void exporter__step(struct exporter *e) __attribute__((nonnull));
-int exporter__fd(const struct exporter *e) __attribute__((nonnull)); /* -1: none now; it may change */
+int exporter__fd(const struct exporter *e)
+	__attribute__((nonnull)); /* -1: none now; it may change */
 
 /* As of the last exporter__step() or exporter__push(). */
 void exporter__stats(const struct exporter *e, struct exporter_stats *ret) __attribute__((nonnull));

@@ -116,6 +116,8 @@ static int perf_data_open(struct emitter **ret, FILE *out, const struct emit_opt
 		return -ENOMEM;
 	e->base = (struct emitter){ .out = out, .options = options };
 	err = dso_files__new(&e->files);
+	if (!err && options->unattended)
+		dso_files__leave_cache(e->files);
 	if (!err)
 		e->dso = dso_files__dso(e->files);
 	/* A recording that is killed at once leaves a file that opens. */
@@ -237,7 +239,9 @@ static int perf_data_flush(struct emitter *base, const struct profile *p, __u64 
 {
 	struct perf_data *e = perf_data_of(base);
 
-	if (!e->unflushed || now_ns < e->flushed_ns || now_ns - e->flushed_ns < FLUSH_NS)
+	__u64 flush_ns = base->options->flush_ns ? base->options->flush_ns : FLUSH_NS;
+
+	if (!e->unflushed || now_ns < e->flushed_ns || now_ns - e->flushed_ns < flush_ns)
 		return 0;
 	return keep_up(e, p, now_ns);
 }
@@ -326,7 +330,7 @@ static int perf_data_finish(struct emitter *base, const struct profile *p, unsig
 	for (unsigned i = 0; i < p->event_cnt; i++)
 		lost += accounts_total(&profile__counts(p, i)->accounts, OUTCOME_LOST);
 
-	if (e->chain.max_depth > PERF_MAX_STACK)
+	if (e->chain.max_depth > PERF_MAX_STACK && !base->options->unattended)
 		log_info(NULL,
 			 "stacks are up to %u frames deep: perf shows them whole with "
 			 "--max-stack %u",

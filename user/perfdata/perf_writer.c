@@ -30,6 +30,7 @@ struct perf_writer {
 	char buffer[BUFFER_SIZE]; /* of the stream: glibc has its own of 4 KiB, whatever size it is asked for */
 	__u64 data_size, flushed_size; /* flushed: as the header in the file says */
 	__u64 first_ns, last_ns;
+	bool finished; /* the stream has done with the buffer, and may be closed */
 };
 
 /* A sample in front of its chain, by PERF_LAYOUT_SAMPLE_TYPE; between the two, where the event has it, addr. */
@@ -132,12 +133,17 @@ void perf_writer__free(struct perf_writer *w)
 		return;
 	if (w->spool)
 		fclose(w->spool);
-	else
+	else if (!w->finished)
 		setvbuf(w->out, NULL, _IONBF, 0); /* it outlives the buffer */
 	bytes_free(&w->record);
 	free(w->events);
 	free(w->ids);
 	free(w);
+}
+
+__u64 perf_writer__sample_type(const struct perf_writer *w, unsigned event)
+{
+	return w->events[event].attr.sample_type;
 }
 
 /* ---- records ---------------------------------------------------------------------------------- */
@@ -450,5 +456,9 @@ int perf_writer__finish(struct perf_writer *w, const struct perf_object *list, u
 		.clock_ns = w->first_ns,
 	};
 
-	return w->spool ? finish_pipe(w, &facts) : finish_file(w, &facts);
+	int err = w->spool ? finish_pipe(w, &facts) : finish_file(w, &facts);
+
+	if (!err && !w->spool)
+		w->finished = !setvbuf(w->out, NULL, _IONBF, 0);
+	return err;
 }

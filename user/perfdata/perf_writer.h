@@ -55,6 +55,8 @@ struct perf_object {
 int perf_writer__new(struct perf_writer **ret, FILE *out, const struct perf_writer_config *config)
 	__attribute__((warn_unused_result));
 void perf_writer__free(struct perf_writer *w);
+/* The fields of samples of an event. */
+__u64 perf_writer__sample_type(const struct perf_writer *w, unsigned event);
 
 /* exec: the process has a new image, and this is its name. */
 int perf_writer__comm(struct perf_writer *w, const struct perf_stamp *s, const char *comm,

@@ -40,7 +40,8 @@ struct server_config {
 	unsigned listen_cnt;
 	const struct server_route *routes;
 	unsigned route_cnt;
-	const char *token_file; /* NULL: routes that need one are for sockets in the file system only */
+	const char *
+		token_file; /* NULL: routes that need one are for sockets in the file system only */
 };
 
 struct server_request {

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent_snapshot.c - "krait agent snapshot": of what an agent keeps on this host, a part as one capture. It reads the
+ * folder alone; an agent that runs there ends its newest capture first, so that nothing is missing.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/agent_memory_options.h"
+#include "cmd/agent_snapshot.h"
+#include "cmd/arguments.h"
+#include "cmd/snapshot_time.h"
+#include "emit/emitter.h"
+#include "keep/merge.h"
+#include "keep/slices.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/output_file.h"
+#include "util/units.h"
+
+/* The agent looks once a second, and may have a large one to end. */
+#define ANSWER_NS (5 * NS_PER_SEC)
+#define LOOK_USEC 50000
+
+struct snapshot {
+	const char *folder, *output;
+	__s64 since_ms, until_ms; /* since 1970 */
+	bool list;
+	int fd; /* of the folder */
+	struct slices slices;
+};
+
+enum { KEY_SINCE = 256, KEY_UNTIL, KEY_KEEP_DIR };
+
+static const struct argp_option options[] = {
+	{ "since", KEY_SINCE, "WHEN", 0,
+	  "from then on: -10m, 14:30, 2026-11-23T14:30:00Z (default: all)" },
+	{ "until", KEY_UNTIL, "WHEN", 0, "until then (default: now)" },
+	{ "output", 'o', "FILE", 0, "the capture to make: out.data" },
+	{ "list", 'l', 0, 0, "say what is kept, and make nothing" },
+	{ "keep-dir", KEY_KEEP_DIR, "DIR", 0,
+	  "where the agent keeps it (default " KEEP_DIR_DEFAULT ")" },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Makes one capture of what krait agent --keep has kept: whole slices, of a minute or so each."
+	"\v"
+	"examples:\n"
+	"  krait agent snapshot --since -10m -o incident.data && krait report incident.data\n"
+	"  krait agent snapshot --since 14:25 --until 14:40 -o x.data\n"
+	"\n"
+	"A time without a date is today's, or yesterday's if that is still to come, on this machine's clock.\n"
+	"\n"
+	"Exit codes: 0 done; 2 usage; 4 permission; 6 nothing is kept of that time; 7 a file could not be read or "
+	"written.";
+
+static void parse_when(__s64 *ret, const char *text, struct argp_state *state)
+{
+	if (snapshot_time_parse(ret, text, (__s64)time(NULL)))
+		argp_error(
+			state,
+			"a time is -10m, 14:30, 2026-11-23T14:30:00 (here) or 2026-11-23T14:30:00Z: \"%s\"",
+			text);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct snapshot *s = state->input;
+
+	switch (key) {
+	case KEY_SINCE:
+		parse_when(&s->since_ms, arg, state);
+		break;
+	case KEY_UNTIL:
+		parse_when(&s->until_ms, arg, state);
+		break;
+	case 'o':
+		s->output = arg;
+		break;
+	case 'l':
+		s->list = true;
+		break;
+	case KEY_KEEP_DIR:
+		s->folder = arg;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "krait agent snapshot takes no arguments: \"%s\"", arg);
+		break;
+	case ARGP_KEY_END:
+		if (!s->list && !s->output)
+			argp_error(state, "no output: use -o FILE.data, or --list");
+		if (s->since_ms >= s->until_ms)
+			argp_error(state, "--since is before --until");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------- */
+
+static int open_folder(struct snapshot *s)
+{
+	s->fd = slices_open_folder(s->folder, false);
+	if (s->fd >= 0)
+		return EXIT_CODE_OK;
+	if (s->fd == -EPERM)
+		log_error(
+			NULL,
+			"%s does not belong to you alone, who would read it: run this as its owner",
+			s->folder);
+	else if (s->fd == -ENOENT)
+		log_error(
+			NULL,
+			"%s is not there: does krait agent run with --keep, or another --keep-dir?",
+			s->folder);
+	else
+		log_error(NULL, "cannot open %s: %s", s->folder, strerror(-s->fd));
+	return s->fd == -EPERM || s->fd == -EACCES ? EXIT_CODE_PERMISSION : EXIT_CODE_OUTPUT;
+}
+
+static bool is_agent_there(const struct snapshot *s)
+{
+	cleanup_close int lock = openat(s->fd, SLICES_LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
+/* Without an answer, what the agent has flushed is all there is. */
+static void ask_agent(const struct snapshot *s)
+{
+	__u64 until_ns = clock_monotonic_ns() + ANSWER_NS;
+	int fd;
+
+	if (!is_agent_there(s))
+		return;
+	fd = openat(s->fd, SLICES_REQUEST, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	close(fd);
+	while (!faccessat(s->fd, SLICES_REQUEST, F_OK, AT_SYMLINK_NOFOLLOW)) {
+		if (clock_monotonic_ns() < until_ns) {
+			usleep(LOOK_USEC);
+			continue;
+		}
+		log_warn(NULL, "the agent does not answer: its last seconds may be missing");
+		unlinkat(s->fd, SLICES_REQUEST, 0);
+	}
+}
+
+/* Of a slice it is known when it began; it ends where the next one begins, or now. */
+static bool is_wanted(const struct snapshot *s, unsigned i)
+{
+	__s64 end_ms = i + 1 < s->slices.cnt ? s->slices.list[i + 1].wall_ms : LLONG_MAX;
+
+	return s->slices.list[i].wall_ms < s->until_ms && end_ms > s->since_ms;
+}
+
+static int list_slices(const struct snapshot *s)
+{
+	char size[32];
+
+	for (unsigned i = 0; i < s->slices.cnt; i++) {
+		format_size(size, sizeof(size), s->slices.list[i].bytes);
+		if (is_wanted(s, i))
+			printf("%s\t%s\n", s->slices.list[i].name, size);
+	}
+	return fflush(stdout) ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+}
+
+/* ---- the capture ------------------------------------------------------------------------------ */
+
+/* Times of two starts of the machine cannot stand in one capture: the newest one of those that are wanted. */
+static __u32 choose_boot(const struct snapshot *s, unsigned *ret_left_out)
+{
+	__u32 boot = 0;
+
+	for (unsigned i = 0; i < s->slices.cnt; i++)
+		boot = is_wanted(s, i) ? s->slices.list[i].boot : boot;
+	*ret_left_out = 0;
+	for (unsigned i = 0; i < s->slices.cnt; i++)
+		*ret_left_out += is_wanted(s, i) && s->slices.list[i].boot != boot;
+	return boot;
+}
+
+static int add_slices(const struct snapshot *s, struct merge *m, struct error *err)
+{
+	unsigned left_out;
+	__u32 boot = choose_boot(s, &left_out);
+	char path[PATH_MAX];
+
+	if (left_out)
+		log_warn(
+			NULL,
+			"%u slice%s of before the machine was started anew %s left out: take them by --until",
+			left_out, left_out == 1 ? "" : "s", left_out == 1 ? "is" : "are");
+	for (unsigned i = 0; i < s->slices.cnt; i++) {
+		const struct slice *slice = &s->slices.list[i];
+		__s64 offset_ns = (slice->wall_ms - (__s64)slice->monotonic_ms) * 1000000;
+
+		if (!is_wanted(s, i) || slice->boot != boot)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", s->folder, slice->name);
+		/* Its age may have come to an end meanwhile. */
+		if (merge__add(m, path, offset_ns, err) && !faccessat(s->fd, slice->name, F_OK, 0))
+			return -1;
+	}
+	return 0;
+}
+
+static void say_done(const struct snapshot *s, const struct merge *m)
+{
+	struct merge_stats st;
+	char from[64] = "", to[64] = "";
+
+	merge__stats(m, &st);
+	if (st.wall_offset_ns) {
+		snapshot_time_format(from, sizeof(from),
+				     ((__s64)st.first_ns + st.wall_offset_ns) / 1000000);
+		snapshot_time_format(to, sizeof(to),
+				     ((__s64)st.last_ns + st.wall_offset_ns) / 1000000);
+	}
+	if (st.torn)
+		log_warn(NULL,
+			 "%u slice%s cut off: what was lost in the last seconds of %s is not known",
+			 st.torn, st.torn == 1 ? " was" : "s were", st.torn == 1 ? "it" : "each");
+	if (st.other_events)
+		log_warn(NULL, "%u slice%s other events and %s left out", st.other_events,
+			 st.other_events == 1 ? " has" : "s have",
+			 st.other_events == 1 ? "is" : "are");
+	if (st.unnamed)
+		log_warn(NULL, "%llu places in Python have no name", st.unnamed);
+	if (st.skipped)
+		log_warn(NULL, "%llu records make no sense and were left out", st.skipped);
+	log_info(
+		NULL,
+		"wrote %s: %u slice%s, %s to %s; %llu samples, %llu of %llu interrupts lost: krait report %s",
+		s->output, st.captures, st.captures == 1 ? "" : "s", from, to, st.samples, st.lost,
+		st.interrupts, s->output);
+}
+
+static int publish(void *ctx)
+{
+	return output_file__publish(ctx);
+}
+
+static int make(const struct snapshot *s)
+{
+	cleanup_output_file struct output_file *file = NULL;
+	struct emit_place place = { .publish = publish };
+	struct merge *m = NULL;
+	struct error err = { .code = EXIT_CODE_OUTPUT, .text = "" };
+	int result = output_file__open(&file, s->output, false);
+
+	if (!result) {
+		place.name = output_file__name(file);
+		place.ctx = file;
+		result = merge__new(&m, output_file__stream(file), &place);
+	}
+	if (!result)
+		result = add_slices(s, m, &err);
+	if (!result)
+		result = merge__finish(m);
+	if (!result)
+		result = output_file__finish(file);
+	if (result == -ENODATA)
+		log_error(NULL, "nothing is kept of that time in %s", s->folder);
+	else if (result)
+		log_error(NULL, "%s%s%s", *err.text ? err.text : s->output, *err.text ? "" : ": ",
+			  *err.text ? "" : output_file_strerror(result));
+	else
+		say_done(s, m);
+	merge__free(m);
+	return result == -ENODATA ? EXIT_CODE_EMPTY : result ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+}
+
+int cmd_agent_snapshot(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
+	struct snapshot s = { .folder = KEEP_DIR_DEFAULT, .until_ms = LLONG_MAX, .fd = -1 };
+	int code, err;
+
+	if (arguments_parse(&argp, argc, argv, 0, &s))
+		return EXIT_CODE_USAGE;
+	code = open_folder(&s);
+	if (code)
+		return code;
+	if (!s.list)
+		ask_agent(&s);
+	err = slices_read(&s.slices, s.fd);
+	if (err)
+		log_error(NULL, "cannot read %s: %s", s.folder, strerror(-err));
+	code = err ? EXIT_CODE_OUTPUT : s.list ? list_slices(&s) : make(&s);
+	slices_free(&s.slices);
+	close(s.fd);
+	return code;
+}
