@@ -183,6 +183,27 @@ def check_locals(tap, python):
         tap.ok(not any("changed" in v for v in frame["locals"]), name + ": nothing moved", frame)
 
 
+def check_moving(tap, python):
+    """A thread that runs has its variables; what changes while it is read is marked."""
+    script = ("def inner(given):\n    n = 0\n    while True:\n        n += 1\n"
+              "def outer():\n    kept = 'the same'\n    inner([1, 2])\n"
+              "print('READY', flush=True)\nouter()")
+    name = python.name + " running"
+    with h.Target(python.command("-c", script)) as target:
+        seen = []
+        for _ in range(3):
+            done, processes = dumped("--locals", str(target.pid))
+            thread = processes[0]["threads"][0]
+            frames = {f["name"]: {v["name"]: v for v in f.get("locals", [])} for f in thread["frames"]}
+            seen.append(int(frames.get("inner", {}).get("n", {"value": "-1"})["value"]))
+        tap.ok(done.returncode == 0 and thread["stack"] == "interrupted" and thread["state"].startswith("running"),
+               name + ": is dumped", thread)
+        tap.equal((frames["outer"].get("kept"), frames["inner"].get("given")),
+                  ({"name": "kept", "value": "'the same'"}, {"name": "given", "value": "[1, 2]"}),
+                  name + ": variables that do not change", frames)
+        tap.ok(0 <= seen[0] < seen[1] < seen[2], name + ": and one that does", seen)
+
+
 STATES = {
     "asleep": "sleep",
     "at_a_lock": "lock",
@@ -254,6 +275,7 @@ def main():
     for python in pythons:
         check_python(tap, python)
         check_locals(tap, python)
+        check_moving(tap, python)
         check_gil(tap, python)
         check_pause(tap, python)
     if pythons:

@@ -97,6 +97,14 @@ static void take_natives(struct dump *d)
 			look__check_locals(d->processes[i]);
 }
 
+/* Variables of those that run. */
+static void take_moving(struct dump *d)
+{
+	for (size_t i = 0; i < d->cnt; i++)
+		if (!d->processes[i]->result)
+			look__take_moving(d->processes[i]);
+}
+
 /* Those that run, and those that neither held still nor had a CPU. */
 static void take_missing(struct dump *d)
 {
@@ -230,6 +238,8 @@ static int look_once(struct dump *d, unsigned look)
 		take_natives(d);
 	else
 		take_missing(d);
+	if (d->options.locals)
+		take_moving(d);
 	for (size_t i = 0; i < d->cnt; i++)
 		look__let_go(d->processes[i]);
 	print_all(d, look);

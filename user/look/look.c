@@ -121,6 +121,48 @@ static bool same_python(struct look_thread *from, struct look_thread *to, bool c
 	return i >= from->frame_cnt && k >= to->frame_cnt;
 }
 
+/* The last frame of Python before i, or frame_cnt. */
+static __u32 last_python(const struct look_thread *t, __u32 i)
+{
+	while (i-- > 0)
+		if (!t->frames[i].native && !t->frames[i].mark)
+			return i;
+	return t->frame_cnt;
+}
+
+/*
+ * From the root on, as long as both stacks are in the same function, and at the same call in it; in the first one where they
+ * differ in that, they are in the same run of it still.
+ */
+static void move_locals(struct look_thread *from, struct look_thread *to)
+{
+	__u32 i = last_python(from, from->frame_cnt), k = last_python(to, to->frame_cnt);
+
+	while (i < from->frame_cnt && k < to->frame_cnt) {
+		struct look_frame *a = &from->frames[i], *b = &to->frames[k];
+
+		if (strcmp(a->name, b->name) || strcmp(a->file, b->file))
+			return;
+		free_locals(b);
+		b->locals = a->locals;
+		b->local_cnt = a->local_cnt;
+		a->locals = NULL;
+		a->local_cnt = 0;
+		if (a->line != b->line)
+			return;
+		i = last_python(from, i);
+		k = last_python(to, k);
+	}
+}
+
+static bool has_interrupted(const struct look_process *p)
+{
+	for (__u32 i = 0; i < p->thread_cnt; i++)
+		if (p->threads[i].how == LOOK_INTERRUPTED)
+			return true;
+	return false;
+}
+
 void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_rest)
 {
 	const struct look_thread old = *t;
@@ -485,6 +527,48 @@ void look__check_locals(struct look_process *p)
 		ask.first_tid = l.next_tid;
 		probe_threads_free(&l);
 	} while (ask.first_tid);
+}
+
+/* From the root on, as long as the thread is still where its stack says, the variables of these frames. */
+static void take_moving(struct look_process *p, struct symbolizer *symbolizer,
+			const struct probe_threads *l, const struct probe_thread *os)
+{
+	struct look_thread *t = look__thread(p, os->tid);
+	struct look_thread now = { .os = *os };
+	__u32 next = 0;
+
+	if (!t || t->how != LOOK_INTERRUPTED || !os->frame_cnt)
+		return;
+	now.os.flags |= PROBE_THREAD_HELD;
+	if (!take_stack(&now, symbolizer, l, &next))
+		move_locals(&now, t);
+	look_thread_clear(&now);
+	free(now.frames);
+}
+
+void look__take_moving(struct look_process *p)
+{
+	struct probe_threads_ask ask = {
+		.offsets = p->process.offsets,
+		.runtime_addr = p->process.runtime_addr,
+		.locals = true,
+		.moving = true,
+	};
+	struct symbolizer *symbolizer;
+	struct probe_threads l;
+
+	if (!p->locals || !p->probed || !has_interrupted(p))
+		return;
+	symbolizer = symbolizer__new(&p->process.offsets, probed__memory(p->probed));
+	do {
+		if (!symbolizer || probed__threads(p->probed, &ask, &l))
+			break;
+		for (__u32 i = 0; i < l.thread_cnt; i++)
+			take_moving(p, symbolizer, &l, &l.threads[i]);
+		ask.first_tid = l.next_tid;
+		probe_threads_free(&l);
+	} while (ask.first_tid);
+	symbolizer__free(symbolizer);
 }
 
 int look__again(struct look_process *p)

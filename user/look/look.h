@@ -100,6 +100,8 @@ int look__take_core(struct look_process *p, struct core *core)
  * another moment, and are marked so.
  */
 void look__check_locals(struct look_process *p) __attribute__((nonnull));
+/* Variables of threads that run: of those frames of their stacks that they still have. */
+void look__take_moving(struct look_process *p) __attribute__((nonnull));
 /* The same program image again, for threads that have no stack yet. */
 int look__again(struct look_process *p) __attribute__((warn_unused_result, nonnull));
 

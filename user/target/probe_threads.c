@@ -88,7 +88,7 @@ static bool look(struct list *l, struct probe_thread *t, const struct thread_lis
 {
 	__u64 runs;
 
-	t->flags &= (__u8)~PROBE_THREAD_RUNS;
+	t->flags &= (__u16)~PROBE_THREAD_RUNS;
 	proc_thread_times(l->dir, t);
 	if (!proc_thread_syscall(l->dir, t)) {
 		t->flags |= PROBE_THREAD_RUNS;
@@ -126,6 +126,9 @@ static int add_thread(struct list *l, pid_t tid)
 	}
 	if (!held)
 		thread_stacks__back(s, mark);
+	if (!held && state && l->ask->locals && l->ask->moving &&
+	    thread_stacks__walk_moving(s, t, state))
+		t->flags |= PROBE_THREAD_MOVING;
 	if (proc_thread_stat(l->dir, t)) {
 		thread_stacks__back(s, mark);
 		return -ESRCH;
@@ -135,7 +138,7 @@ static int add_thread(struct list *l, pid_t tid)
 		t->state = t->flags & PROBE_THREAD_RUNS ? 'R' : 'S';
 	if (held)
 		t->flags |= PROBE_THREAD_HELD;
-	if (held && state)
+	if (state && (held || t->flags & PROBE_THREAD_MOVING))
 		thread_stacks__keep(s, t);
 	s->head.thread_cnt++;
 	return 0;

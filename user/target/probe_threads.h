@@ -9,6 +9,9 @@
  * /proc/PID/task/TID/schedstat, kernel/sched/stats.h, sched_info_arrive()). The stack of a thread that runs
  * cannot be had this way.
  *
+ * Its variables can be had, where that is asked for (moving): those of frames that were there before and after they were
+ * read. Which frames that are is told apart from its stack.
+ *
  * Only where that is asked for (pause) all threads are stopped for the time of one list: then one that had a
  * CPU has a stack like any other.
  *
@@ -43,6 +46,7 @@ struct probe_threads_ask {
 	pid_t only_tid; /* 0 all */
 	bool locals; /* variables of the frames, too */
 	bool pause; /* all threads stand still meanwhile (frozen.h) */
+	bool moving; /* with locals: of threads that do not hold still, too */
 };
 
 enum probe_thread_flag {
@@ -57,6 +61,8 @@ enum probe_thread_flag {
 	PROBE_THREAD_WAITS_GIL = 1 << 5,
 	PROBE_THREAD_PAUSED = 1 << 6, /* it was stopped; with RUNS: at a place where it had a CPU */
 	PROBE_THREAD_NAME_CHANGED = 1 << 7, /* while it was read */
+	/* It did not hold still: its frames are no stack, but those whose variables are here were there all the time. */
+	PROBE_THREAD_MOVING = 1 << 8,
 };
 
 enum probe_gil {
@@ -80,9 +86,8 @@ struct probe_thread {
 	pid_t tid, ns_tid; /* here; in the process's own pid namespace */
 	char comm[16]; /* any bytes, NUL-terminated */
 	char state; /* as /proc/PID/stat has it */
-	__u8 flags; /* enum probe_thread_flag */
 	__u8 reason; /* enum reason, of the walk; with PROBE_THREAD_HELD and PROBE_THREAD_PYTHON */
-	__u8 tries; /* that it took */
+	__u16 flags; /* enum probe_thread_flag */
 	__s32 syscall; /* -1: not in one (a page fault, say) */
 	__u64 args[6];
 	__u32 file_mode; /* type of the file that args[0] is the descriptor of, S_IFMT; 0 unknown */
@@ -93,7 +98,7 @@ struct probe_thread {
 	__s64 interp_id;
 	__u32 first_frame, frame_cnt; /* in frames, leaf first */
 	__u32 name; /* Thread.name, in texts; 0 unknown: there is an empty text */
-	__u32 pad_;
+	__u32 tries; /* that it took */
 };
 
 /* A variable of a frame. */

@@ -62,7 +62,7 @@ bool proc_thread_syscall(int dir, struct probe_thread *t)
 	char text[256];
 	__u64 *a = t->args;
 
-	t->flags &= (__u8)~PROBE_THREAD_SYSCALL;
+	t->flags &= (__u16)~PROBE_THREAD_SYSCALL;
 	if (read_of(dir, t->tid, "syscall", text, sizeof(text)) <= 0)
 		return false;
 	if (sscanf(text, "%d %llx %llx %llx %llx %llx %llx %llx %llx", &t->syscall, &a[0], &a[1],

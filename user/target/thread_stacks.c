@@ -193,7 +193,7 @@ static void look_at_gil(const struct thread_stacks *s, struct probe_thread *t)
 {
 	struct gil gil = { .memory = s->walk.memory };
 
-	t->flags &= (__u8) ~(PROBE_THREAD_HAS_GIL | PROBE_THREAD_WAITS_GIL);
+	t->flags &= (__u16) ~(PROBE_THREAD_HAS_GIL | PROBE_THREAD_WAITS_GIL);
 	if (find_gil(s->walk.offsets, s->walk.runtime_addr, t->interp_addr, &gil))
 		return;
 	if (gil_is_held_by(&gil, t->tstate_addr))
@@ -209,6 +209,50 @@ void thread_stacks__walk(struct thread_stacks *s, struct probe_thread *t,
 	look_at_gil(s, t);
 	if (s->ask->locals && reason_outcome(t->reason) != OUTCOME_LOST)
 		take_locals(s);
+}
+
+/* Frames at the leaf of s->walked that the thread had not, or has not any more. */
+static __u32 count_left(const struct thread_stacks *s)
+{
+	const struct stack_walk_result *a = &s->walked, *b = &s->walked_again;
+	__u32 same = 0;
+
+	while (same < a->frame_cnt && same < b->frame_cnt &&
+	       a->frames[a->frame_cnt - 1 - same].frame_addr ==
+		       b->frames[b->frame_cnt - 1 - same].frame_addr &&
+	       a->frames[a->frame_cnt - 1 - same].code_addr ==
+		       b->frames[b->frame_cnt - 1 - same].code_addr)
+		same++;
+	return a->frame_cnt - same;
+}
+
+/* Variables of so many frames at the leaf go. */
+static void drop_locals(struct thread_stacks *s, __u32 from, __u32 left)
+{
+	__u32 kept = from;
+
+	for (__u32 i = from; i < s->head.local_cnt; i++)
+		if (s->locals[i].frame >= s->head.frame_cnt + left)
+			s->locals[kept++] = s->locals[i];
+	s->head.local_cnt = kept;
+}
+
+bool thread_stacks__walk_moving(struct thread_stacks *s, struct probe_thread *t,
+				const struct thread_list_entry *state)
+{
+	struct thread_slot slot = { .tstate_addr = state->tstate_addr,
+				    .interp_addr = state->interp_addr };
+	const __u32 from = s->head.local_cnt;
+
+	walk_one(s, t, state);
+	if (reason_outcome(t->reason) == OUTCOME_LOST)
+		return false;
+	take_locals(s);
+	stack_walk_thread(&s->walk, state->thread_ptr, &slot, &s->walked_again);
+	if (reason_outcome(s->walked_again.reason) == OUTCOME_LOST)
+		s->walked_again.frame_cnt = 0;
+	drop_locals(s, from, count_left(s));
+	return s->head.local_cnt > from;
 }
 
 struct thread_stacks_mark thread_stacks__mark(const struct thread_stacks *s)

@@ -28,7 +28,7 @@ struct thread_stacks {
 	struct page_cache *first, *again; /* two views of it, for variables and names */
 	struct thread_list_entry states[KRAIT_MAX_THREADS];
 	__u32 state_cnt;
-	struct stack_walk_result walked;
+	struct stack_walk_result walked, walked_again;
 	struct probe_threads_head head;
 	struct probe_thread threads[PROBE_THREADS_MAX];
 	struct frame frames[PROBE_THREADS_FRAMES_MAX];
@@ -61,6 +61,12 @@ const struct thread_list_entry *thread_stacks__state_of(const struct thread_stac
  */
 void thread_stacks__walk(struct thread_stacks *s, struct probe_thread *t,
 			 const struct thread_list_entry *state) __attribute__((nonnull));
+/*
+ * The same of a thread that runs meanwhile, with variables of those frames alone that it had before and has still. False:
+ * there are none.
+ */
+bool thread_stacks__walk_moving(struct thread_stacks *s, struct probe_thread *t,
+				const struct thread_list_entry *state) __attribute__((nonnull));
 /* Back to where the variables of a thread began. */
 struct thread_stacks_mark {
 	__u32 local_cnt, text_len;
