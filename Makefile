@@ -236,6 +236,7 @@ check: check-built ## every kind of test, in short: all that depends on the inte
 check-all: check-built build-unit ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
 	+@$(FUZZ) build-fuzzers
 	@scripts/wheels
+	@scripts/collector
 	@$(RUN) --all unit asan fuzz bpf e2e truth attack
 
 check-built:
