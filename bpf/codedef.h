@@ -109,7 +109,8 @@ static __always_inline int snapshot_code(struct record_code *record, const struc
 	    snapshot_string(record, off, CODE_FIELD(window, off, filename)))
 		return 1;
 	/* The line table of 3.8 and 3.9 ends with the code: its length, from the object's header. */
-	if (off->frame_kind == PY_FRAME_OBJECT && off->code.bytecode != PYOFF_ABSENT &&
+	if (off->frame_kind == PY_FRAME_OBJECT && !off->lasti_shift &&
+	    off->code.bytecode != PYOFF_ABSENT &&
 	    snapshot_add(record, CODE_FIELD(window, off, bytecode), OLD_BYTES_HEADER))
 		return 0;
 	snapshot_bytes(record, off, CODE_FIELD(window, off, linetable));

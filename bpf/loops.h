@@ -18,6 +18,11 @@ struct loop_ctx {
 	const struct py_offsets *off;
 };
 
+static __always_inline bool walk_wants_opcodes(const struct walker *w)
+{
+	return want_opcodes;
+}
+
 /* many: the page is worth reading for more than this. */
 static __always_inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr,
 				     bool many)

@@ -72,6 +72,9 @@ const volatile bool want_native __weak = true, want_kernel __weak = true;
 /* What a thread does with the GIL is read, too. */
 const volatile bool want_states __weak = false;
 
+/* The opcode of each frame is read, too. */
+const volatile bool want_opcodes __weak = false;
+
 /* The tasks that await the one that a thread runs are taken, too. */
 const volatile bool want_tasks __weak = true, want_task_names __weak = true;
 

@@ -66,7 +66,7 @@ struct py_offsets {
 	struct {
 		__s32 filename, name, qualname, linetable, firstlineno, code_adaptive, tlbc;
 		__s32 version; /* co_version, 3.12+ */
-		__s32 bytecode; /* co_code, where nothing else says how long the code is (3.8, 3.9) */
+		__s32 bytecode; /* co_code, 3.8 to 3.10 */
 	} code; /* PyCodeObject */
 	struct {
 		__s32 ob_type, tp_name;

@@ -94,11 +94,14 @@ static inline int reason_is_known(__u32 reason)
 struct frame {
 	__u64 code_addr; /* PyCodeObject */
 	__u64 frame_addr; /* _PyInterpreterFrame */
-	__s32 instr_off; /* bytes from the first code unit; FRAME_INSTR_UNKNOWN if out of range */
+	/* Bytes from the first code unit; FRAME_INSTR_UNKNOWN if out of range, or beyond FRAME_INSTR_LIMIT. */
+	__s32 instr_off : 24;
+	__u32 opcode : 8; /* where they are asked for: of the instruction there, as it is now; 0 unknown */
 	__u32 fingerprint; /* of the code object where PROC_FINGERPRINT, else 0 */
 };
 _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 #define FRAME_INSTR_UNKNOWN (-1)
+#define FRAME_INSTR_LIMIT (1 << 23)
 /* Called but not begun: CPython gives it the first line (3.8 to 3.12). */
 #define FRAME_INSTR_BEFORE (-2)
 

@@ -37,7 +37,7 @@
 #define TASK_TYPE_LONG (1ULL << 24)
 #define TASK_TYPE_UNICODE (1ULL << 28)
 /* The largest bytecode of a function that a frame of a coroutine is believed to be in. */
-#define TASK_CODE_BYTES (1 << 24)
+#define TASK_CODE_BYTES FRAME_INSTR_LIMIT
 
 /* State of one walk; in per-CPU memory. */
 struct task_walk {
@@ -138,6 +138,7 @@ static __always_inline int task_enter(struct task_walk *t, struct walker *w,
 	out->code_addr = 0;
 	out->frame_addr = addr;
 	out->instr_off = 0;
+	out->opcode = 0;
 	out->fingerprint = 0;
 	t->task_at = t->cnt++;
 	t->task_cnt++;
@@ -179,6 +180,7 @@ static __always_inline int task_read_name(struct task_walk *t, struct walker *w,
 		out->code_addr = TASK_NAME_NUMBER;
 		out->frame_addr = (__u32)head[2];
 		out->instr_off = 0;
+		out->opcode = 0;
 		out->fingerprint = 0;
 		t->cnt++;
 		return 0;
@@ -202,6 +204,7 @@ static __always_inline int task_put_name(struct task_walk *t, struct frame *out)
 	out->code_addr = TASK_NAME_TEXT;
 	out->frame_addr = t->entries[2 * at];
 	out->instr_off = (__s32)t->entries[2 * at + 1];
+	out->opcode = (__u32)t->entries[2 * at + 1] >> 24;
 	out->fingerprint = (__u32)(t->entries[2 * at + 1] >> 32);
 	t->name_at++;
 	t->cnt++;
@@ -302,6 +305,7 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 		return 0; /* it has returned: nothing of it is left to see */
 	out->code_addr = code_addr;
 	out->frame_addr = addr + l->gen_iframe;
+	out->opcode = walk_wants_opcodes(w) ? walk_opcode(w, off, code_addr, &instr_off) : 0;
 	out->instr_off = instr_off;
 	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
 	t->cnt++;

@@ -41,6 +41,8 @@
 #ifndef KRAIT_WALK_H
 #define KRAIT_WALK_H
 
+#include "opcode_callers.h"
+
 #define TAG_BITS 7ULL
 #define FRAME_HEAD 8
 
@@ -85,7 +87,7 @@ struct walker {
 	__u32 mark_index; /* of it in the frames */
 	__u32 chain_open; /* callers of the mark still go to chain */
 	__u32 chain_cnt;
-	__u32 pad_;
+	__u32 opcodes; /* read that of each frame; in the kernel a knob of the program says it */
 	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
 	__u8 frame_head
 		[FRAME_HEAD]; /* what lies before a frame that is a part of its generator: tasks.h */
@@ -116,6 +118,7 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 	w->mark_index = 0;
 	w->chain_open = 0;
 	w->chain_cnt = 0;
+	w->opcodes = 0;
 }
 
 /* PYOFF_CFRAME: the activations to follow beside the frames. After walk_begin(). */
@@ -134,6 +137,16 @@ static int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, boo
 static inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool many)
 {
 	return read_from(w, window, size, addr);
+}
+#endif
+
+/* Where nobody asks for opcodes, the verifier takes away what reads them. */
+#ifdef __bpf__
+static bool walk_wants_opcodes(const struct walker *w);
+#else
+static inline bool walk_wants_opcodes(const struct walker *w)
+{
+	return w->opcodes;
 }
 #endif
 
@@ -251,24 +264,101 @@ static __always_inline __s32 walk_instr(const struct walker *w, const struct py_
 
 		if (lasti < 0)
 			return lasti == -1 ? FRAME_INSTR_BEFORE : FRAME_INSTR_UNKNOWN;
-		return lasti < (1 << 29) ? lasti << (off->lasti_shift & 1) : FRAME_INSTR_UNKNOWN;
+		return lasti < FRAME_INSTR_LIMIT / 2 ? lasti << (off->lasti_shift & 1) :
+						       FRAME_INSTR_UNKNOWN;
 	}
 	bytecode_addr = walk_bytecode(w, off, code_addr);
 	instr_off = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK) -
 		    bytecode_addr;
-	if (bytecode_addr && instr_off < (1U << 30))
+	if (bytecode_addr && instr_off < FRAME_INSTR_LIMIT)
 		return (__s32)instr_off;
 	if (off->flags & PYOFF_CFRAME && instr_off == (__u64)FRAME_INSTR_BEFORE)
 		return FRAME_INSTR_BEFORE;
 	return FRAME_INSTR_UNKNOWN;
 }
 
-static __always_inline void walk_python_frame(struct walker *w, const struct py_offsets *off,
-					      __u64 addr, __u64 code_addr, struct frame *out)
+/* Units before prev_instr where an instruction can be that entered a frame, and so many bytes. */
+#define CALLER_UNITS_MAX 9
+#define CALLER_BYTES (2 * CALLER_UNITS_MAX + 2)
+
+/* Whether the instruction units before the end of those bytes enters frames, and all between are its caches. */
+static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *callers, __s32 instr_off,
+					   __u32 units)
 {
+	return callers[bytes[2 * (CALLER_UNITS_MAX - units)]] == units + 1 &&
+	       instr_off >= 2 * (__s32)units;
+}
+
+/*
+ * 3.11 and 3.12: prev_instr is the instruction, or where it has entered a frame of the same activation, until the
+ * next instruction begins, the last unit of its inline cache. Caches may look like an instruction: so an opcode
+ * is known where one reading alone makes sense, which is the right one then. Sets the offset of the instruction.
+ */
+static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_offsets *off,
+					     __s32 *instr_off)
+{
+	const bool is_311 = off->frame_kind == PY_FRAME_IS_ENTRY;
+	const __u8 *callers = is_311 ? opcode_callers_11 : opcode_callers_12;
+	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+	bool entered = w->frame_cnt && w->last_owner <= OWNER_GENERATOR;
+	__u8 bytes[CALLER_BYTES] = {};
+	__u32 found = 0, units = 0;
+
+	if (read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
+		return 0;
+	if (!entered || walk_is_caller(bytes, callers, *instr_off, 0))
+		found = 1;
+	if (walk_is_caller(bytes, callers, *instr_off, 1)) {
+		units = 1;
+		found++;
+	}
+	if (walk_is_caller(bytes, callers, *instr_off, is_311 ? 4 : 3)) {
+		units = is_311 ? 4 : 3;
+		found++;
+	}
+	if (walk_is_caller(bytes, callers, *instr_off, CALLER_UNITS_MAX)) {
+		units = CALLER_UNITS_MAX;
+		found++;
+	}
+	if (found != 1)
+		return 0;
+	*instr_off -= 2 * (__s32)units;
+	return bytes[2 * (CALLER_UNITS_MAX - units)];
+}
+
+/* Of the frame in the window: the opcode at the instruction, as it is now, in the thread's own copy; 0 unknown. */
+static __always_inline __u8 walk_opcode(struct walker *w, const struct py_offsets *off,
+					__u64 code_addr, __s32 *instr_off)
+{
+	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+	__u8 byte = 0;
+
+	if (*instr_off < 0)
+		return 0;
+	if (off->flags & PYOFF_CFRAME)
+		return walk_prev_opcode(w, off, instr_off);
+	if (off->frame_kind == PY_FRAME_OBJECT) {
+		if (off->code.bytecode == PYOFF_ABSENT ||
+		    read_from_u64(w, &addr, code_addr + off->code.bytecode))
+			return 0;
+		addr += off->bytes.ob_sval + *instr_off;
+	}
+	return read_from(w, &byte, sizeof(byte), addr) ? 0 : byte;
+}
+
+static __always_inline void walk_python_frame(struct walker *w, const struct py_offsets *off,
+					      __u32 owner, __u64 addr, __u64 code_addr,
+					      struct frame *out)
+{
+	__s32 instr_off = walk_instr(w, off, code_addr);
+	__u8 opcode = 0;
+
+	if (walk_wants_opcodes(w) && owner != OWNER_FRAME_OBJECT)
+		opcode = walk_opcode(w, off, code_addr, &instr_off);
 	out->code_addr = code_addr;
 	out->frame_addr = code_addr ? addr : 0;
-	out->instr_off = walk_instr(w, off, code_addr);
+	out->instr_off = owner == OWNER_FRAME_OBJECT ? FRAME_INSTR_UNKNOWN : instr_off;
+	out->opcode = opcode;
 	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
 }
 
@@ -320,6 +410,7 @@ static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
 	out->code_addr = 0;
 	out->frame_addr = addr;
 	out->instr_off = FRAME_INSTR_UNKNOWN;
+	out->opcode = 0;
 	out->fingerprint = 0;
 }
 
@@ -409,9 +500,7 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 		    ~TAG_BITS;
 	out = &frames[masked(index, KRAIT_MAX_FRAMES - 1)];
 	if (owner <= OWNER_FRAME_OBJECT) {
-		walk_python_frame(w, off, addr, code_addr, out);
-		if (owner == OWNER_FRAME_OBJECT)
-			out->instr_off = FRAME_INSTR_UNKNOWN;
+		walk_python_frame(w, off, owner, addr, code_addr, out);
 	} else if (owner == OWNER_INTERPRETER || owner == OWNER_CSTACK) {
 		walk_entry_frame(out, addr);
 	} else {

@@ -29,7 +29,7 @@ struct annotate_command {
 	bool native;
 };
 
-enum { KEY_NATIVE = 256 };
+enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -40,6 +40,13 @@ static const struct argp_option option_table[] = {
 	{ "native", KEY_NATIVE, 0, 0,
 	  "also source lines of native code, where its debug information is here or in the capture: what runs in "
 	  "them is theirs, not that of the line of Python that called them",
+	  0 },
+	{ "columns", KEY_COLUMNS, 0, 0,
+	  "below a line a row for each part of it: which call of f(g(x), h(y)). A page shows them in the line",
+	  0 },
+	{ "instructions", KEY_INSTRUCTIONS, 0, 0,
+	  "below a line a row for each instruction that has samples: its offset, what it is, whether it is specialised "
+	  "(krait record --opcodes). A page has them where they were recorded",
 	  0 },
 	{ "source", 's', "DIR", 0, "where source files are that are not where they were", 0 },
 	{ 0 },
@@ -55,6 +62,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NATIVE:
 		c->native = true;
+		break;
+	case KEY_COLUMNS:
+		c->annotate.columns = true;
+		break;
+	case KEY_INSTRUCTIONS:
+		c->annotate.instructions = true;
 		break;
 	case 'o':
 		c->output = arg;
@@ -91,6 +104,7 @@ static const struct argp parser = {
 	"\vexamples:\n"
 	"  krait annotate                        the hottest files of perf.data\n"
 	"  krait annotate Cart.total -i other.data\n"
+	"  krait annotate --columns Cart.total   which part of each line\n"
 	"  krait annotate models.py -C 0 -o models.html\n"
 	"  krait annotate --native inner_loop -s ~/src/ext   lines of C\n",
 	children,
@@ -122,6 +136,10 @@ static int write_annotation(struct annotate_command *c, const struct counts *cou
 			  c->annotate.what ? "no samples in a function or file \"%s\"" :
 					     "no samples with a line%s",
 			  c->annotate.what ? c->annotate.what : "");
+		return EXIT_CODE_EMPTY;
+	}
+	if (err == -ENODATA) {
+		log_error(NULL, "the capture has no instructions: krait record --opcodes");
 		return EXIT_CODE_EMPTY;
 	}
 	if (!err)

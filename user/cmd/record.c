@@ -215,6 +215,7 @@ static int start(struct record_command *r, struct error *err)
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
 		.task_names = o->task_names,
+		.opcodes = o->opcodes,
 		.tables = o->async != ASYNC_OFF,
 		.say_starting = r->progress,
 		.inputs = r->inputs ? output_file__stream(r->inputs) : NULL,

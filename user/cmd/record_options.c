@@ -43,6 +43,7 @@ enum {
 	KEY_NO_ASYNC,
 	KEY_JITTER,
 	KEY_TASK_NAMES,
+	KEY_OPCODES,
 	KEY_WALL,
 	KEY_IDLE,
 	KEY_STATE,
@@ -121,6 +122,9 @@ static const struct argp_option options[] = {
 	  "a frame with the name of each task, before those of its coroutines" },
 	{ "no-async", KEY_NO_ASYNC, 0, 0,
 	  "the thread's own stack: the event loop, and the running task" },
+	{ "opcodes", KEY_OPCODES, 0, 0,
+	  "also the instruction of each frame of Python, as it is at that moment: LOAD_ATTR_INSTANCE_VALUE, or LOAD_ATTR "
+	  "where it is not specialised. For krait report --by opcode and krait annotate" },
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
 	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
@@ -306,6 +310,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_TASK_NAMES:
 		o->task_names = true;
+		break;
+	case KEY_OPCODES:
+		o->opcodes = true;
 		break;
 	case KEY_JITTER:
 		o->jitter = true;

@@ -50,6 +50,7 @@ struct record_options {
 	enum anchor_mode anchors;
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */
 	bool task_names; /* of asyncio tasks, in their stacks */
+	bool opcodes; /* of the instruction of each frame of Python */
 	bool jitter; /* the rate changes all the time */
 	bool lines, threads, no_process, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;

@@ -14,6 +14,7 @@
 #include "cmd/input.h"
 #include "emit/call_tree.h"
 #include "emit/gil_table.h"
+#include "emit/opcode_table.h"
 #include "emit/origin_table.h"
 #include "emit/summary.h"
 #include "emit/thread_table.h"
@@ -44,11 +45,12 @@ enum report_by {
 	BY_PROGRAM,
 	BY_ORIGIN,
 	BY_GIL,
+	BY_OPCODE,
 	BY_CNT
 };
 
 static const char *const by_names[BY_CNT] = { "function", "line",   "thread", "process",
-					      "program",  "origin", "gil" };
+					      "program",  "origin", "gil",    "opcode" };
 
 struct report_options {
 	struct gil_table *gil; /* NULL: not asked for */
@@ -66,7 +68,9 @@ static const struct argp_option option_table[] = {
 	  "a row for each function, line, thread, process, program (processes that run the same) or origin "
 	  "(default function). An origin is the interpreter, libc, kernel, stdlib, application, each package of "
 	  "site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits "
-	  "for it, who holds it meanwhile and who hands it to whom (record --off-cpu)",
+	  "for it, who holds it meanwhile and who hands it to whom (record --off-cpu). opcode: the interpreter's "
+	  "instructions, and which of the hot ones are not specialised (record --opcodes); with --function those of "
+	  "that function",
 	  0 },
 	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
 	{ "children", OPTION_CHILDREN, NULL, 0,
@@ -93,9 +97,10 @@ static enum report_by parse_by(const char *arg, struct argp_state *state)
 		if (*arg && !strncmp(by_names[i], arg, strlen(arg)))
 			return (enum report_by)i;
 	}
-	argp_error(state,
-		   "--by is function, line, thread, process, program, origin or gil, not \"%s\"",
-		   arg);
+	argp_error(
+		state,
+		"--by is function, line, thread, process, program, origin, gil or opcode, not \"%s\"",
+		arg);
 	return BY_FUNCTION;
 }
 
@@ -182,6 +187,7 @@ static const struct argp parser = {
 	       "  krait report --by line -n 40 other.data\n"
 	       "  krait report --by program                 which program, on a whole machine\n"
 	       "  krait report --by origin                  numpy, libc, the kernel, your own code\n"
+	       "  krait report --by opcode --function total instructions, of record --opcodes\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
@@ -195,6 +201,8 @@ static int print_event(const struct report_options *o, const struct counts *c)
 		return callers_tree(stdout, c, o->callers, &o->summary);
 	if (o->tree)
 		return call_tree(stdout, c, &o->summary);
+	if (o->by == BY_OPCODE)
+		return opcode_table(stdout, c, o->input.filter.function, &o->summary);
 	if (o->by == BY_ORIGIN)
 		return origin_table(stdout, c, &o->summary);
 	if (o->by >= BY_THREAD)
@@ -271,6 +279,9 @@ int cmd_report(int argc, char **argv)
 				NULL,
 				"no function \"%s\" in the samples (a pattern such as *.%s may help)",
 				o.callers, o.callers);
+			code = EXIT_CODE_EMPTY;
+		} else if (err == -ENODATA && o.by == BY_OPCODE) {
+			log_error(NULL, "no sample knows its opcode: krait record --opcodes");
 			code = EXIT_CODE_EMPTY;
 		} else if (err == -ENODATA) {
 			log_error(

@@ -18,7 +18,7 @@
 _Static_assert(DSO_FULL_TEXT + DSO_TEXT_OFFSET + (MAX_UNITS + 2) * DSO_SLOT + FUNCTION_ALIGN <
 		       DSO_STRIDE - 0x1000,
 	       "the last function of a generation stays in its range");
-_Static_assert((__u64)DSO_MAX_GENERATIONS *DSO_STRIDE <= 1ULL << 32, "a place has 32 bits");
+_Static_assert((__u64)DSO_MAX_GENERATIONS *DSO_STRIDE <= DSO_OPCODE_STRIDE, "a place has 32 bits");
 
 /* An array that is indexed by an id and grows with it; new elements are 0. */
 struct id_map {
@@ -182,7 +182,7 @@ __u64 dso__address(struct dso *d, const struct dict *dict, __u32 frame)
 		return 0;
 	if (!*at)
 		*at = place(d, dict, frame);
-	return DSO_BASE + *at + 1;
+	return DSO_BASE + dict__frame_at(dict, frame)->opcode * DSO_OPCODE_STRIDE + *at + 1;
 }
 
 __u32 dso__generations(const struct dso *d)

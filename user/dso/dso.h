@@ -25,9 +25,16 @@
 #include <linux/types.h>
 
 #include "profile/dict.h"
+#include "profile/opcodes.h"
 
 /* Where the first is in every process: far from what kernels map, on x86-64 and arm64. */
 #define DSO_BASE 0x100000000000ULL
+/*
+ * A place whose opcode is known (profile/opcodes.h) has one more address for each opcode that was met there: that far
+ * above the plain one, times the opcode. The same file is mapped there once more, so readers find what is
+ * there without knowing about it.
+ */
+#define DSO_OPCODE_STRIDE (1ULL << 32)
 /* Each generation has that many addresses; the largest function, begun at its end, has room. */
 #define DSO_STRIDE (8U << 20)
 /* 4 million functions; 200 times what a large program has. */
@@ -81,6 +88,22 @@ int dso__write(const struct dso *d, __u32 generation, const struct dict *dict, c
 static inline __u64 dso_start(__u32 generation)
 {
 	return DSO_BASE + (__u64)generation * DSO_STRIDE;
+}
+
+/* Is it an address of a place, and of which opcode and generation? */
+static inline bool dso_has(__u64 address)
+{
+	return address - DSO_BASE < OPCODE_LIMIT * DSO_OPCODE_STRIDE;
+}
+
+static inline __u16 dso_opcode(__u64 address)
+{
+	return (__u16)((address - DSO_BASE) / DSO_OPCODE_STRIDE);
+}
+
+static inline __u32 dso_generation(__u64 address)
+{
+	return (__u32)((address - DSO_BASE) % DSO_OPCODE_STRIDE / DSO_STRIDE);
 }
 
 #endif /* KRAIT_DSO_DSO_H */

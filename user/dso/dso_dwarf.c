@@ -143,15 +143,17 @@ static int put_info(struct dwarf *w, const struct dict *dict, const struct unit 
 struct line_state {
 	struct bytes *b;
 	__u32 unit;
-	int line, column;
+	int line, column, end_column;
 	bool started;
 };
 
-static void put_row(struct line_state *s, __u32 unit, int line, int column)
+/* end_column: as instruction set, which DWARF has no other use for here, and no reader shows. */
+static void put_row(struct line_state *s, __u32 unit, int line, int column, int end_column)
 {
 	line = line > 0 ? line : 0;
 	column = column >= 0 && line ? column + 1 : 0;
-	if (s->started && s->line == line && s->column == column)
+	end_column = end_column >= 0 && column ? end_column + 1 : 0;
+	if (s->started && s->line == line && s->column == column && s->end_column == end_column)
 		return;
 	if (unit != s->unit) {
 		bytes_u8(s->b, DW_LNS_advance_pc);
@@ -165,8 +167,12 @@ static void put_row(struct line_state *s, __u32 unit, int line, int column)
 		bytes_u8(s->b, DW_LNS_set_column);
 		bytes_uleb(s->b, (__u64)column);
 	}
+	if (end_column != s->end_column) {
+		bytes_u8(s->b, DW_LNS_set_isa);
+		bytes_uleb(s->b, (__u64)end_column);
+	}
 	bytes_u8(s->b, DW_LNS_copy);
-	*s = (struct line_state){ s->b, unit, line, column, true };
+	*s = (struct line_state){ s->b, unit, line, column, end_column, true };
 }
 
 static void put_code_rows(struct line_state *s, const struct profile_code *code, __u32 unit_cnt)
@@ -176,11 +182,13 @@ static void put_code_rows(struct line_state *s, const struct profile_code *code,
 
 	linetable_cursor_init(&c, code->lines, code->lines_size, code->first_line);
 	while (linetable_next(&c, &entry) && entry.unit < unit_cnt)
-		put_row(s, entry.unit, entry.position.line, entry.position.column);
+		put_row(s, entry.unit, entry.position.line, entry.position.column,
+			entry.position.end_line == entry.position.line ? entry.position.end_column :
+									 -1);
 	if (c.unit < unit_cnt)
-		put_row(s, c.unit, 0, 0);
-	put_row(s, unit_cnt, code->first_line, -1);
-	put_row(s, unit_cnt + 1, 0, -1);
+		put_row(s, c.unit, 0, 0, -1);
+	put_row(s, unit_cnt, code->first_line, -1, -1);
+	put_row(s, unit_cnt + 1, 0, -1, -1);
 }
 
 static void put_sequence(struct bytes *b, const struct dict *dict, const struct dso_function *f)
@@ -195,7 +203,7 @@ static void put_sequence(struct bytes *b, const struct dict *dict, const struct 
 	if (f->code)
 		put_code_rows(&s, dict__code_at(dict, f->code), f->slot_cnt - 2);
 	else
-		put_row(&s, 0, frame->line, frame->column);
+		put_row(&s, 0, frame->line, frame->column, frame->end_column);
 	bytes_u8(b, DW_LNS_advance_pc);
 	bytes_uleb(b, (f->slot_cnt - s.unit) * DSO_SLOT);
 	bytes_u8(b, 0);

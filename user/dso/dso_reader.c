@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,7 @@ static void find_line(struct dso_reader *r, const struct function *f, __u64 offs
 	Dwarf_Die unit;
 	Dwarf_Line *line;
 	const char *file;
+	unsigned end_column;
 	int value;
 
 	if (!f->unit || !dwarf_offdie(r->dwarf, f->unit, &unit))
@@ -286,6 +288,17 @@ static void find_line(struct dso_reader *r, const struct function *f, __u64 offs
 		ret->line = value;
 	if (!dwarf_linecol(line, &value) && value > 0 && ret->line > 0)
 		ret->column = value - 1;
+	if (ret->column >= 0 && !dwarf_lineisa(line, &end_column) && end_column > 0 &&
+	    end_column <= INT_MAX)
+		ret->end_column = (int)end_column - 1;
+}
+
+/* What follows the units of a code object stands for no unit. */
+static int unit_of(const struct function *f, __u64 offset)
+{
+	__u64 slots = (f->end - f->start) / DSO_SLOT, slot = (offset - f->start) / DSO_SLOT;
+
+	return slot + 2 < slots ? (int)slot : -1;
 }
 
 bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret)
@@ -301,6 +314,8 @@ bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info 
 		.first_line = f->first_line > 0 ? f->first_line : -1,
 		.line = -1,
 		.column = -1,
+		.end_column = -1,
+		.unit = unit_of(f, offset),
 		.mark = strncmp(f->symbol, DSO_PYTHON_PREFIX, prefix) != 0,
 	};
 	if (!ret->mark && !strcmp(f->symbol + prefix, NAME_EMPTY))

@@ -16,6 +16,8 @@ struct dso_place_info {
 	const char *name; /* qualified name, or the text of a mark; owned by the reader */
 	const char *file; /* "" unknown */
 	int first_line, line, column; /* -1 unknown */
+	int end_column; /* -1 unknown, or on another line */
+	int unit; /* code unit of the code object, -1 unknown */
 	bool mark;
 };
 

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/annotate_spots.h"
 #include "emit/escape.h"
 #include "emit/source_lookup.h"
 #include "profile/marks.h"
+#include "profile/spots.h"
 #include "profile/view.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
@@ -36,6 +38,7 @@ struct annotation {
 	FILE *out;
 	const struct counts *counts;
 	const struct annotate_options *options;
+	struct spots spots; /* what is within the lines */
 	struct line_count *lines;
 	struct file_count *files;
 	__u32 line_cnt, file_cnt;
@@ -183,26 +186,6 @@ static int count_lines(struct annotation *a)
 
 /* ---- source ----------------------------------------------------------------------------------- */
 
-static int put_html(FILE *out, const char *text)
-{
-	cleanup_free char *copy = NULL;
-	size_t size;
-	FILE *f = open_memstream(&copy, &size);
-	int err = f ? put_printable(f, text) : -ENOMEM;
-
-	if (f && fclose(f))
-		err = -ENOMEM;
-	for (const char *s = copy; !err && *s; s++) {
-		if (*s == '<')
-			fputs("&lt;", out);
-		else if (*s == '&')
-			fputs("&amp;", out);
-		else
-			putc(*s, out);
-	}
-	return err;
-}
-
 static void expand_tabs(const char *text, char *ret, size_t size)
 {
 	size_t at = 0;
@@ -227,9 +210,35 @@ static void put_number(FILE *out, double percent, __u64 samples)
 		fprintf(out, "%7s %8s", "", "");
 }
 
+/* The line's own spots; none where there is nothing to be seen. */
+static struct annotated_line within(const struct annotation *a, const char *text,
+				    const struct line_count *count)
+{
+	struct annotated_line l = { .text = text, .all = a->all };
+
+	if (count) {
+		l.spots = spots_of_line(&a->spots, count->file, count->line, &l.spot_cnt);
+		l.total = count->total;
+	}
+	return l;
+}
+
+/* What is below a line. */
+static int put_within(const struct annotation *a, const struct annotated_line *l)
+{
+	int err = 0;
+
+	if (a->options->columns && !a->options->html)
+		err = annotate_put_columns(a->out, l);
+	if (!err && (a->options->instructions || a->options->html))
+		err = annotate_put_instructions(a->out, l, a->options->html, a->options->color);
+	return err;
+}
+
 static int put_line(const struct annotation *a, int number, const char *text,
 		    const struct line_count *count)
 {
+	const struct annotated_line l = within(a, text, count);
 	double self = count ? 100 * (double)count->self / a->all : 0;
 	const char *heat = self >= HOT_PERCENT ? "\x1b[31m" : self > 0 ? "\x1b[33m" : "";
 	char line[4096];
@@ -245,9 +254,9 @@ static int put_line(const struct annotation *a, int number, const char *text,
 		if (count)
 			fprintf(a->out, "%.2f%%", 100 * (double)count->total / a->all);
 		fprintf(a->out, "<td>%d<td>", number);
-		err = put_html(a->out, line);
+		err = count ? annotate_put_heat(a->out, &l) : put_html(a->out, line);
 		putc('\n', a->out);
-		return err;
+		return err ? err : put_within(a, &l);
 	}
 	if (a->options->color && *heat)
 		fputs(heat, a->out);
@@ -261,7 +270,7 @@ static int put_line(const struct annotation *a, int number, const char *text,
 	fprintf(a->out, " %6d  ", number);
 	err = put_printable(a->out, line);
 	putc('\n', a->out);
-	return err;
+	return err ? err : put_within(a, &l);
 }
 
 /* Whether a line is near enough to one with samples; counts are in order, *at moves on. */
@@ -370,9 +379,11 @@ static const char page_start[] =
 	"th:nth-child(-n+3){text-align:right}"
 	"td:nth-child(-n+3){text-align:right;color:#666}tr.hit td:nth-child(-n+3){color:#000}"
 	"i{position:absolute;inset:0;background:#f43;z-index:-1}h2{font-size:15px}"
+	"b{font-weight:normal;background:color-mix(in srgb,#f43 var(--h),transparent)}"
+	"tr.op td{color:#777}tr.op td.generic{color:#c30}"
 	"@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}tr.hit "
 	"td:nth-child(-n+3){color:#fff}}</style>\n<p>Shares of all samples. Self: in the line itself; "
-	"total: also in what it calls.</p>\n";
+	"total: also in what it calls. Parts of a line are as red as their own share.</p>\n";
 
 int annotate(FILE *out, const struct counts *c, const struct annotate_options *o)
 {
@@ -380,6 +391,10 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 	__u32 shown;
 	int err = count_lines(&a);
 
+	if (!err)
+		err = spots_make(&a.spots, c);
+	if (!err && o->instructions && !a.spots.has_opcodes)
+		err = -ENODATA;
 	shown = !o->what && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
 	if (!err && !a.file_cnt)
 		err = -ENOENT;
@@ -387,6 +402,7 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 		fputs(page_start, out);
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_file(&a, &a.files[i]);
+	spots_free(&a.spots);
 	free(a.lines);
 	free(a.files);
 	if (!err)

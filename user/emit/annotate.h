@@ -15,10 +15,12 @@ struct annotate_options {
 	const char *source_dir; /* where to look when the recorded path is not here; NULL nowhere */
 	unsigned limit; /* files, if what is NULL */
 	unsigned context; /* lines kept around a line with samples; 0: the whole file */
+	bool columns; /* a row for each part of a line; a page shows them in the line, always */
+	bool instructions; /* a row for each; a page has them where they were recorded */
 	bool html, color;
 };
 
-/* 0; -ENOENT: nothing of that name has samples; -errno. */
+/* 0; -ENOENT: nothing of that name has samples; -ENODATA: instructions are wanted and were not recorded; -errno. */
 int annotate(FILE *out, const struct counts *c, const struct annotate_options *o)
 	__attribute__((warn_unused_result));
 

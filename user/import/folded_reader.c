@@ -94,6 +94,7 @@ static __u32 add_frame(struct dict *dict, char *text, bool process)
 				   .first_line = -1,
 				   .line = -1,
 				   .column = -1,
+				   .end_column = -1,
 				   .pid = -1,
 				   .tid = -1 };
 	size_t len = strlen(text);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dso/dso.h"
 #include "dso/dso_reader.h"
 #include "import/mappings.h"
 #include "import/object_file.h"
@@ -314,9 +315,10 @@ static __u32 native_frame(struct objects *o, struct object *object, __u64 offset
 
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 {
-	struct profile_frame frame = { .unit = -1 };
+	struct profile_frame frame = { .end_column = -1, .unit = -1 };
 	struct dso_place_info place;
 	char text[64];
+	__u16 opcode = 0;
 
 	if (!object->file.is_dso) {
 		__u32 native = object->file.native ? native_frame(o, object, offset) :
@@ -324,6 +326,8 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 
 		return native ? native : object_frame(o, object);
 	}
+	opcode = (__u16)(offset / DSO_OPCODE_STRIDE);
+	offset %= DSO_OPCODE_STRIDE;
 	if (!object->file.dso || !dso_reader__find(object->file.dso, offset, &place)) {
 		/* Without names, places can still be told apart. */
 		o->unresolved++;
@@ -336,6 +340,11 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 	frame.first_line = place.first_line;
 	frame.line = place.line;
 	frame.column = place.column;
+	frame.end_column = place.end_column;
+	if (opcode && !place.mark) {
+		frame.opcode = opcode;
+		frame.unit = place.unit;
+	}
 	return dict__frame(o->dict, &frame);
 }
 
@@ -389,6 +398,17 @@ bool objects__is_python(const struct objects *o, const struct mappings *m, __u64
 	return at && o->list[at->object].file.is_dso;
 }
 
+/* The offset in the file. That of a DSO is mapped once for each opcode, which comes above the offset then. */
+static __u64 place_in(const struct objects *o, const struct mapping *at, __u64 address)
+{
+	__u64 offset = address - at->start + at->offset;
+
+	if (!o->list[at->object].file.is_dso)
+		return offset;
+	return offset % DSO_OPCODE_STRIDE +
+	       (dso_has(at->start) ? dso_opcode(at->start) * DSO_OPCODE_STRIDE : 0);
+}
+
 __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address, bool kernel)
 {
 	const struct mapping *at;
@@ -397,7 +417,7 @@ __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address,
 		return kernel_frame(o, address);
 	at = mappings_find(m, address);
 	if (at)
-		return answer(o, (__u32)at->object, address - at->start + at->offset);
+		return answer(o, (__u32)at->object, place_in(o, at, address));
 	if (!o->unknown_frame)
 		o->unknown_frame = frame_unknown(o->dict);
 	return o->unknown_frame;

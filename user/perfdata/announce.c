@@ -20,6 +20,7 @@ struct announced_task {
 	__u32 image_number; /* main thread: profile_sample.image */
 	struct announced_maps maps; /* main thread: that samples have hit */
 	__u32 generations; /* main thread: of the DSO, that were announced */
+	__u16 *opcode_generations; /* the same for each opcode, where any was met; else NULL */
 	char comm[64];
 	UT_hash_handle hh;
 };
@@ -31,6 +32,7 @@ void announcer_free(struct announcer *a)
 	HASH_ITER(hh, a->tasks, t, next) {
 		HASH_DEL(a->tasks, t);
 		announced_maps_free(&t->maps);
+		free(t->opcode_generations);
 		free(t);
 	}
 }
@@ -82,6 +84,8 @@ static int announce_process(struct announcer *a, const struct announcer_output *
 	bool again = t->image;
 
 	t->generations = 0; /* another image has other mappings */
+	free(t->opcode_generations);
+	t->opcode_generations = NULL;
 	announced_maps_clear(&t->maps);
 	a->epoch++;
 	t->image = image;
@@ -116,6 +120,32 @@ static int announce_dsos(const struct announcer_output *to, struct announced_tas
 	return err;
 }
 
+/* The DSOs once more, where the places of that opcode are, up to that of the address. */
+static int announce_opcode(const struct announcer_output *to, struct announced_task *t,
+			   const struct perf_stamp *stamp, __u64 address)
+{
+	const __u16 opcode = dso_opcode(address);
+	const __u32 generation = dso_generation(address);
+	struct perf_object object;
+	__u16 *done;
+	int err = 0;
+
+	if (!t->opcode_generations)
+		t->opcode_generations = calloc(OPCODE_LIMIT, sizeof(*t->opcode_generations));
+	if (!t->opcode_generations)
+		return -ENOMEM;
+	done = &t->opcode_generations[opcode];
+	for (; *done <= generation && !err; ++*done) {
+		const __u64 start = dso_start(*done) + opcode * DSO_OPCODE_STRIDE;
+		const struct mapping at = { start, start + DSO_STRIDE, 0, { NULL } };
+
+		err = announcer_dso(to->files, *done, &object);
+		if (!err)
+			err = perf_writer__mapping(to->writer, stamp, &at, &object);
+	}
+	return err;
+}
+
 static int announce_mapping(const struct announcer_output *to, const struct perf_stamp *stamp,
 			    const struct mapping *m)
 {
@@ -142,20 +172,23 @@ static bool is_seen_to(struct announcer *a, int pid, __u32 node, __u64 digest)
 	return seen;
 }
 
-/* Where the native code of the stack is, for whoever looks up its names. */
+/* Where the native code of the stack is, and its places of an opcode, for whoever looks up their names. */
 static int announce_mappings(struct announcer *a, const struct announcer_output *to,
 			     struct announced_task *t, const struct perf_stamp *stamp,
 			     const struct space *space, const struct announcer_stack *stack)
 {
 	int err = 0;
 
-	if (is_seen_to(a, t->tid, stack->node, space__digest(space)))
+	if (is_seen_to(a, t->tid, stack->node, space ? space__digest(space) : 0))
 		return 0;
 	for (unsigned i = 0; i < stack->cnt && !err; i++) {
-		const struct mapping *m = space__find(space, stack->chain[i]);
+		const __u64 address = stack->chain[i];
+		const struct mapping *m = space ? space__find(space, address) : NULL;
 		int added = m ? announced_maps_add(&t->maps, &a->total, m) : 0;
 
 		err = added > 0 ? announce_mapping(to, stamp, m) : added;
+		if (!err && !m && dso_has(address) && dso_opcode(address))
+			err = announce_opcode(to, t, stamp, address);
 	}
 	return err;
 }
@@ -201,7 +234,7 @@ int announcer_sample(struct announcer *a, const struct announcer_output *to,
 	x.process->image_number = s->image;
 	if (!err)
 		err = announce_dsos(to, x.process, &stamp);
-	if (!err && s->space)
+	if (!err)
 		err = announce_mappings(a, to, x.process, &stamp, s->space, stack);
 	if (!err)
 		err = announce_thread(a, to, &x, s, &stamp);

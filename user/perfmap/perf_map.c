@@ -53,14 +53,14 @@ static __u32 collect(struct dso *d, const struct dict *dict, int *pids, struct m
 /* NULL for what had no room, which each file has in any case. */
 static const struct dso_function *find_function(const struct dso *d, __u64 address)
 {
-	__u64 place = address - DSO_BASE;
-	__u32 cnt, offset = (__u32)(place % DSO_STRIDE);
+	__u32 generation = dso_generation(address);
+	__u32 cnt, offset = (__u32)((address - DSO_BASE) % DSO_STRIDE);
 	const struct dso_function *list;
 	size_t before;
 
-	if (address < DSO_BASE || place / DSO_STRIDE >= dso__generations(d))
+	if (!dso_has(address) || generation >= dso__generations(d))
 		return NULL;
-	list = dso__functions(d, (__u32)(place / DSO_STRIDE), &cnt);
+	list = dso__functions(d, generation, &cnt);
 	before = sorted_below(cnt, i, list[i].offset <= offset);
 	return before && (list[before - 1].code || list[before - 1].frame) ? &list[before - 1] :
 									     NULL;
@@ -83,20 +83,24 @@ static int write_one(FILE *out, const struct dso *d, const struct dict *dict,
 		     const struct met *list, __u32 cnt)
 {
 	const struct dso_function *last = NULL, *f;
+	__u16 opcode, last_opcode = 0;
 
 	fputs(PERF_MAP_FIRST_LINE, out);
 	for (__u32 i = 0; i < cnt; i++) {
 		cleanup_free char *name = NULL;
 
 		f = find_function(d, list[i].address);
-		if (!f || f == last)
+		opcode = dso_opcode(list[i].address);
+		if (!f || (f == last && opcode == last_opcode))
 			continue;
 		last = f;
+		last_opcode = opcode;
 		name = dso_symbol(dict, f);
 		if (!name)
 			return -ENOMEM;
 		remove_shell_syntax(name);
-		fprintf(out, "%llx %x %s\n", dso_start(f->generation) + f->offset,
+		fprintf(out, "%llx %x %s\n",
+			dso_start(f->generation) + opcode * DSO_OPCODE_STRIDE + f->offset,
 			f->slot_cnt * DSO_SLOT, name);
 	}
 	return 0;

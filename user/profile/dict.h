@@ -56,6 +56,7 @@ struct profile_frame {
 	__u32 file; /* string id, 0 unknown */
 	int first_line; /* of the function */
 	int line, column; /* -1 unknown */
+	int end_column; /* of what is there, if it ends on the same line; -1 unknown */
 	int pid, tid;
 	__u32 code; /* code id, 0 none */
 	int unit; /* code unit within it, -1 unknown */
@@ -66,6 +67,7 @@ struct profile_frame {
 	 * what it wraps tells it from others.
 	 */
 	__u32 place;
+	__u16 opcode; /* of the instruction there, where it was recorded (profile/opcodes.h); 0 unknown */
 	bool unknown; /* what function it is could not be read: its name only says so */
 	bool wrapper; /* it only calls the function of the same name (symbol/demangle.h) */
 };

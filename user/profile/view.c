@@ -57,6 +57,17 @@ static int compare_int(int a, int b)
 	return (a > b) - (a < b);
 }
 
+static int compare_instructions(const struct view_frame *a, const struct view_frame *b)
+{
+	int c = compare_int(a->column, b->column);
+
+	if (!c)
+		c = compare_int(a->end_column, b->end_column);
+	if (!c)
+		c = compare_int(a->unit, b->unit);
+	return c ? c : compare_int(a->opcode, b->opcode);
+}
+
 int view_frame_compare(const struct view *v, const struct view_frame *a, const struct view_frame *b)
 {
 	int c = compare_int((int)a->kind, (int)b->kind);
@@ -69,6 +80,8 @@ int view_frame_compare(const struct view *v, const struct view_frame *a, const s
 		c = compare_int(a->first_line, b->first_line);
 	if (!c)
 		c = compare_int(a->line, b->line);
+	if (!c)
+		c = compare_instructions(a, b);
 	if (!c)
 		c = compare_int(a->pid, b->pid);
 	return c ? c : compare_int(a->tid, b->tid);
@@ -88,6 +101,7 @@ static struct view_frame project(const struct view_options *o, const struct prof
 {
 	bool task = f->kind == FRAME_PROCESS || f->kind == FRAME_THREAD;
 	bool native = o->lines && o->sources && f->source && f->line > 0;
+	bool instruction = o->lines && o->instructions && f->kind == FRAME_PYTHON;
 
 	return (struct view_frame){
 		.kind = f->kind,
@@ -98,14 +112,20 @@ static struct view_frame project(const struct view_options *o, const struct prof
 		.line = o->lines && !task && f->line > 0 && (native || !f->source) ? f->line : -1,
 		.pid = o->ids && task ? f->pid : -1,
 		.tid = (o->ids || o->tids) && f->kind == FRAME_THREAD ? f->tid : -1,
+		.column = instruction ? f->column : -1,
+		.end_column = instruction ? f->end_column : -1,
+		.unit = instruction && f->opcode ? f->unit : -1,
+		.opcode = instruction ? f->opcode : 0,
 	};
 }
 
 static __u32 merge_frame(struct builder *b, const struct view_frame *f)
 {
 	struct view *v = b->view;
-	const __u32 key[] = { (__u32)f->kind, f->name,	     f->file,	    (__u32)f->first_line,
-			      (__u32)f->line, (__u32)f->pid, (__u32)f->tid, 0 };
+	const __u32 key[] = { (__u32)f->kind,	    f->name,	      f->file,
+			      (__u32)f->first_line, (__u32)f->line,   (__u32)f->pid,
+			      (__u32)f->tid,	    (__u32)f->column, (__u32)f->end_column,
+			      (__u32)f->unit,	    f->opcode };
 	__u32 hash = idindex_hash_bytes(key, sizeof(key), 0);
 	const struct idindex_slot *slot;
 
@@ -126,9 +146,14 @@ static int merge_frames(struct builder *b)
 	v->frames = calloc((size_t)cnt + 1, sizeof(*v->frames));
 	if (!b->frame_map || !v->frames)
 		return -ENOMEM;
-	v->frames[0] = (struct view_frame){
-		.kind = FRAME_MARK, .first_line = -1, .line = -1, .pid = -1, .tid = -1
-	};
+	v->frames[0] = (struct view_frame){ .kind = FRAME_MARK,
+					    .first_line = -1,
+					    .line = -1,
+					    .pid = -1,
+					    .tid = -1,
+					    .column = -1,
+					    .end_column = -1,
+					    .unit = -1 };
 	v->frame_cnt = 1;
 	for (i = 1; i <= cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(v->dict, i);

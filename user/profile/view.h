@@ -34,6 +34,7 @@ struct view_options {
 	bool threads; /* keep the thread level */
 	bool ids; /* processes and threads of one name stay apart, by pid and tid */
 	bool tids; /* only threads do */
+	bool instructions; /* with lines: of Python one entry per instruction */
 	bool nodes; /* keep where each node of the dictionary has gone */
 	enum view_order order;
 };
@@ -45,6 +46,9 @@ struct view_frame {
 	int first_line; /* of the function; -1 unknown */
 	int line; /* -1 unless one entry per line */
 	int pid, tid; /* -1 unless ids */
+	/* As profile_frame has them; -1, and 0, unless one entry per instruction. */
+	int column, end_column, unit;
+	__u16 opcode;
 	__u64 self; /* of the unit: what ends here */
 	__u64 total; /* what has it anywhere on the stack; recursion counts once */
 };
@@ -83,7 +87,7 @@ static inline void view_cleanup_(struct view **v)
 const char *view_name(const struct view *v, const struct view_frame *f);
 const char *view_file(const struct view *v, const struct view_frame *f);
 
-/* < 0, 0, > 0: by kind, name, file, first line, line, pid, tid; a total order of frames. */
+/* < 0, 0, > 0: by kind, name, file, first line, line, instruction, pid, tid; a total order of frames. */
 int view_frame_compare(const struct view *v, const struct view_frame *a,
 		       const struct view_frame *b);
 

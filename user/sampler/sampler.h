@@ -42,6 +42,7 @@ struct sampler_config {
 	bool tasks; /* and the asyncio tasks that await the one that a thread runs */
 	bool task_names; /* with their names */
 	bool looks; /* somebody will look at threads (sampler__look_at_threads()); always with time off the CPU */
+	bool opcodes; /* of the instruction of each frame of Python */
 };
 
 /* Called in the order in which the kernel wrote the records. */

@@ -281,6 +281,7 @@ static int build(struct session *s, struct error *err)
 	sampler.kernel = s->config->collector.natives.kernel;
 	sampler.tasks = s->config->tables;
 	sampler.task_names = s->config->task_names;
+	sampler.opcodes = s->config->opcodes;
 	s->sampler = sampler__new(&sampler, &handler, err);
 	if (!s->sampler)
 		return -1;

@@ -6,6 +6,7 @@
 
 #include "abi.h"
 #include "profile/marks.h"
+#include "profile/opcodes.h"
 #include "profile/profile.h"
 #include "follow/processes.h"
 #include "symbol/linetable.h"
@@ -63,32 +64,37 @@ static void name_frame(struct naming *n, struct profile_frame *frame,
 	}
 }
 
-static struct naming_memo *memo_at(struct naming *n, __u32 parent, __u32 code, __s32 instr_off)
+/* Where the frame is, and at what. */
+static __u32 instr_of(const struct frame *f)
 {
-	__u32 hash = parent * 0x9e3779b1U ^ code * 0x85ebca6bU ^ (__u32)instr_off * 0xc2b2ae35U;
+	return (__u32)f->instr_off << 8 | f->opcode;
+}
+
+static struct naming_memo *memo_at(struct naming *n, __u32 parent, __u32 code, __u32 instr)
+{
+	__u32 hash = parent * 0x9e3779b1U ^ code * 0x85ebca6bU ^ instr * 0xc2b2ae35U;
 
 	return &n->memos[hash >> (32 - NAMING_MEMO_BITS)];
 }
 
 /* What that place in that code was below that node when it was last named there; 0 it is not known. */
-static __u32 remembered(struct naming *n, __u32 parent, const struct code_symbol *code,
-			__s32 instr_off)
+static __u32 remembered(struct naming *n, __u32 parent, const struct code_symbol *code, __u32 instr)
 {
 	__u32 id = dict__tagged(n->profile->dict, *code->tag);
-	const struct naming_memo *m = memo_at(n, parent, id, instr_off);
+	const struct naming_memo *m = memo_at(n, parent, id, instr);
 
-	if (!id || m->parent != parent || m->code != id || m->instr_off != instr_off)
+	if (!id || m->parent != parent || m->code != id || m->instr != instr)
 		return 0;
 	return dict__tagged(n->profile->dict, m->node);
 }
 
-static void remember(struct naming *n, __u32 parent, __u32 code, __s32 instr_off, __u32 node)
+static void remember(struct naming *n, __u32 parent, __u32 code, __u32 instr, __u32 node)
 {
-	*memo_at(n, parent, code, instr_off) = (struct naming_memo){
+	*memo_at(n, parent, code, instr) = (struct naming_memo){
 		.node = dict__tag(n->profile->dict, node),
 		.parent = parent,
 		.code = code,
-		.instr_off = instr_off,
+		.instr = instr,
 	};
 }
 
@@ -159,7 +165,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		  const struct record_sample *record, const struct frame *f)
 {
 	struct code_query query = query_of(record, f);
-	struct profile_frame frame = { .kind = FRAME_PYTHON, .unit = -1 };
+	struct profile_frame frame = { .kind = FRAME_PYTHON, .end_column = -1, .unit = -1 };
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
 	bool known = symbolizer__resolve(p->symbolizer, &query, &code, NULL) == SYMBOL_OK;
@@ -167,22 +173,26 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 
 	if (known && code_symbol_is_internal(&code))
 		return parent;
-	node = known ? remembered(n, parent, &code, f->instr_off) : 0;
+	node = known ? remembered(n, parent, &code, instr_of(f)) : 0;
 	if (node)
 		return node;
 	if (known && symbolizer__resolve(p->symbolizer, &query, &code, &position) == SYMBOL_OK) {
 		name_frame(n, &frame, &code);
-		if (f->instr_off >= 0)
+		if (f->instr_off >= 0) {
 			frame.unit = f->instr_off / 2;
+			frame.opcode = opcode_of(symbolizer__version(p->symbolizer), f->opcode);
+		}
 	} else {
 		unknown_frame(n, p, record, f, &frame);
 	}
 	frame.line = position.line;
 	frame.column = position.column;
+	if (position.end_line == position.line)
+		frame.end_column = position.end_column;
 	node = dict__child(n->profile->dict, parent, dict__frame(n->profile->dict, &frame));
 	/* Its lines may have found no room; what else is the same may be two code objects then. */
 	if (frame.code &&
 	    dict__code_at(n->profile->dict, frame.code)->lines_size == code.lines->size)
-		remember(n, parent, frame.code, f->instr_off, node);
+		remember(n, parent, frame.code, instr_of(f), node);
 	return node;
 }

@@ -21,7 +21,7 @@ struct profile;
 struct naming_memo {
 	__u64 node; /* tag in the dictionary */
 	__u32 parent, code; /* ids there */
-	__s32 instr_off;
+	__u32 instr; /* where in the code, and the opcode there */
 };
 
 /* All zeroes at first, but for the profile. */

@@ -38,6 +38,7 @@ struct session_config {
 	bool say_starting; /* on stderr, where that takes long */
 	enum anchor_mode anchors;
 	bool task_names; /* of asyncio tasks, in their stacks */
+	bool opcodes; /* of the instruction of each frame of Python */
 	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
 	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */

@@ -51,7 +51,7 @@ static __u64 digest(const struct task_plan *plan)
 	for (__u32 i = 0; i < plan->cnt; i++) {
 		const struct frame *f = &plan->parts[i];
 
-		hash = hash_step(hash, f->code_addr);
+		hash = hash_step(hash, f->code_addr ^ (__u64)f->opcode << 56);
 		hash = hash_step(hash, (__u64)(__u32)f->instr_off << 32 | f->fingerprint);
 		if (task_part_is_name(f))
 			hash = hash_step(hash, f->frame_addr);

@@ -85,7 +85,7 @@ int code_head_read(const struct memory *m, const struct py_offsets *offsets, __u
 	    !load(window, offsets->code.firstlineno, &head.first_line, sizeof(head.first_line)))
 		return -ENOTSUP;
 	load(window, offsets->code.version, &head.version, sizeof(head.version));
-	if (offsets->frame_kind == PY_FRAME_OBJECT)
+	if (offsets->frame_kind == PY_FRAME_OBJECT && offsets->version < VERSION_3_10)
 		load(window, offsets->code.bytecode, &head.bytecode_addr,
 		     sizeof(head.bytecode_addr));
 	head.alive = is_alive(offsets, window);

@@ -76,6 +76,11 @@ struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struc
 	return s;
 }
 
+__u32 symbolizer__version(const struct symbolizer *s)
+{
+	return s->offsets.version;
+}
+
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 			     struct look_budget *owner)
 {

@@ -55,6 +55,8 @@ struct symbolizer_stats {
 /* Copies *offsets; borrows *memory's ctx until free. NULL and errno on failure. */
 struct symbolizer *symbolizer__new(const struct py_offsets *offsets, const struct memory *memory);
 void symbolizer__free(struct symbolizer *s);
+/* PY_VERSION_HEX of the interpreter. */
+__u32 symbolizer__version(const struct symbolizer *s);
 /*
  * Looks into the target's memory, some reads each: so many at once, and so many a second from then on; and
  * not more than are left of owner, borrowed, what all processes of its owner have; NULL none. Beyond, what the

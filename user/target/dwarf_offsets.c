@@ -122,7 +122,7 @@ static const struct member members[] = {
 	IN_CODE(linetable, 8, 9, "co_lnotab", 8),
 	IN_CODE(linetable, 10, LAST, "co_linetable", 8),
 	IN_CODE(firstlineno, 8, LAST, "co_firstlineno", 4),
-	IN_CODE(bytecode, 8, 9, "co_code", 8),
+	IN_CODE(bytecode, 8, 10, "co_code", 8),
 	IN_CODE(version, 12, LAST, "co_version", 4),
 	{ offsetof(struct py_offsets, code.tlbc), CODE, 14, LAST, "co_tlbc", 0, 8, true },
 	ROW(code.code_adaptive, CODE, 11, LAST, "co_code_adaptive", 0, 1),

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit/annotate_spots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/escape.h"
+#include "profile/opcodes.h"
+#include "util/cleanup.h"
+#include "util/printable.h"
+
+/* Of what an instruction evaluates, so many bytes are shown beside it. */
+#define SNIPPET_MAX 48
+
+/* A part of a line: all spots of the same columns. */
+struct span {
+	int column, end_column;
+	__u64 self, total;
+};
+
+static double percent(const struct annotated_line *l, __u64 units)
+{
+	return 100 * (double)units / l->all;
+}
+
+static __u64 at_most_line(const struct annotated_line *l, __u64 total)
+{
+	return total < l->total ? total : l->total;
+}
+
+/* Their number; ret has room for one of each spot. What has no columns is the line's. */
+static __u32 find_spans(const struct annotated_line *l, struct span *ret)
+{
+	__u32 cnt = 0;
+
+	for (__u32 i = 0; i < l->spot_cnt; i++) {
+		const struct spot *s = &l->spots[i];
+
+		if (s->column < 0)
+			continue;
+		if (!cnt || ret[cnt - 1].column != s->column ||
+		    ret[cnt - 1].end_column != s->end_column)
+			ret[cnt++] =
+				(struct span){ .column = s->column, .end_column = s->end_column };
+		ret[cnt - 1].self += s->self;
+		ret[cnt - 1].total = at_most_line(l, ret[cnt - 1].total + s->total);
+	}
+	return cnt;
+}
+
+static bool is_inside_char(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* The column of a terminal at which that byte of the text is, tabs being as wide as they are shown. */
+static unsigned screen_column(const char *text, int byte)
+{
+	unsigned column = 0;
+	size_t bytes;
+
+	for (const char *s = text; *s && s - text < byte; s += bytes) {
+		if (*s == '\t') {
+			column += 8 - column % 8;
+			bytes = 1;
+		} else {
+			column += char_width(s, &bytes);
+		}
+	}
+	return column;
+}
+
+static void put_numbers(FILE *out, const struct annotated_line *l, __u64 self, __u64 total)
+{
+	if (self)
+		fprintf(out, "%6.2f%% %8llu", percent(l, self), (unsigned long long)self);
+	else
+		fprintf(out, "%7s %8s", "", "");
+	fprintf(out, " %6.2f%% %6s  ", percent(l, total), "");
+}
+
+int annotate_put_columns(FILE *out, const struct annotated_line *l)
+{
+	cleanup_free struct span *spans = calloc((size_t)l->spot_cnt + 1, sizeof(*spans));
+	__u32 cnt;
+
+	if (!spans)
+		return -ENOMEM;
+	cnt = find_spans(l, spans);
+	for (__u32 i = 0; i < cnt; i++) {
+		unsigned from = screen_column(l->text, spans[i].column);
+		unsigned to = screen_column(l->text, spans[i].end_column);
+
+		put_numbers(out, l, spans[i].self, spans[i].total);
+		if ((size_t)spans[i].column >= strlen(l->text)) {
+			fprintf(out, "column %d to %d\n", spans[i].column + 1, spans[i].end_column);
+			continue;
+		}
+		fprintf(out, "%*s^", (int)from, "");
+		for (unsigned at = from + 1; at < to; at++)
+			putc('~', out);
+		fputs(spans[i].end_column < 0 ? "..\n" : "\n", out);
+	}
+	return 0;
+}
+
+/* The part of the text that a spot evaluates, cut to the size. */
+static void snippet(char ret[SNIPPET_MAX + 4], const char *text, const struct spot *s)
+{
+	size_t len = strlen(text), from = s->column > 0 ? (size_t)s->column : 0;
+	size_t end = s->end_column >= 0 ? (size_t)s->end_column : len, cut;
+
+	end = end < len ? end : len;
+	*ret = '\0';
+	if (s->column < 0 || from >= end)
+		return;
+	cut = end - from > SNIPPET_MAX ? from + SNIPPET_MAX : end;
+	while (cut > from && cut < len && is_inside_char(text[cut]))
+		cut--;
+	memcpy(ret, text + from, cut - from);
+	strcpy(ret + (cut - from), cut < end ? "..." : "");
+	for (char *c = ret; *c; c++)
+		if (*c == '\t')
+			*c = ' ';
+}
+
+static int put_instruction(FILE *out, const struct annotated_line *l, const struct spot *s,
+			   bool html, bool color)
+{
+	const enum opcode_form form = opcode_form(s->opcode);
+	const char *red = form == OPCODE_GENERIC && s->self ? "\x1b[31m" : "";
+	char text[SNIPPET_MAX + 4], name[OPCODE_NAME_SIZE];
+	int err;
+
+	snippet(text, l->text, s);
+	if (html) {
+		fputs("<tr class=op><td>", out);
+		if (s->self)
+			fprintf(out, "%.2f%%", percent(l, s->self));
+		fprintf(out, "<td>%.2f%%<td>@%d<td%s>    %-34s %-16s", percent(l, s->total),
+			2 * s->unit, form == OPCODE_GENERIC && s->self ? " class=generic" : "",
+			opcode_name(s->opcode, name), opcode_form_name(form));
+		err = put_html(out, text);
+		putc('\n', out);
+		return err;
+	}
+	put_numbers(out, l, s->self, at_most_line(l, s->total));
+	fprintf(out, "%s@%-5d %-34s %-16s%s", color ? red : "", 2 * s->unit,
+		opcode_name(s->opcode, name), opcode_form_name(form),
+		color && *red ? "\x1b[0m" : "");
+	err = put_printable(out, text);
+	putc('\n', out);
+	return err;
+}
+
+static int compare_units(const void *x, const void *y)
+{
+	const struct spot *a = x, *b = y;
+
+	if (a->first_line != b->first_line)
+		return a->first_line < b->first_line ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->unit != b->unit)
+		return a->unit < b->unit ? -1 : 1;
+	return (a->opcode > b->opcode) - (a->opcode < b->opcode);
+}
+
+int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool html, bool color)
+{
+	cleanup_free struct spot *sorted = calloc((size_t)l->spot_cnt + 1, sizeof(*sorted));
+	int err = sorted ? 0 : -ENOMEM;
+
+	if (l->spot_cnt && sorted) {
+		memcpy(sorted, l->spots, l->spot_cnt * sizeof(*sorted));
+		qsort(sorted, l->spot_cnt, sizeof(*sorted), compare_units);
+	}
+	for (__u32 i = 0; i < l->spot_cnt && !err; i++)
+		if (sorted[i].opcode)
+			err = put_instruction(out, l, &sorted[i], html, color);
+	return err;
+}
+
+/* ---- a page ----------------------------------------------------------------------------------- */
+
+static int compare_widths(const void *x, const void *y)
+{
+	const struct span *a = x, *b = y;
+	int wide = a->end_column - a->column, other = b->end_column - b->column;
+
+	return wide != other ? (wide > other ? -1 : 1) : a->column - b->column;
+}
+
+/* For each byte of the text the innermost part of the line, 1 .. cnt; 0 none. */
+static void find_owners(const char *text, struct span *spans, __u32 cnt, __u32 *owners)
+{
+	int len = (int)strlen(text);
+
+	qsort(spans, cnt, sizeof(*spans), compare_widths);
+	for (__u32 i = 0; i < cnt; i++)
+		for (int at = spans[i].column; at < spans[i].end_column && at < len; at++)
+			owners[at] = i + 1;
+}
+
+static void put_tag(FILE *out, const struct annotated_line *l, const struct span *s)
+{
+	double self = percent(l, s->self);
+
+	fprintf(out, "<b style=\"--h:%d%%\" title=\"%.2f%% self, %.2f%% total\">",
+		!s->self  ? 0 :
+		self > 40 ? 90 :
+			    (int)(10 + 2 * self),
+		self, percent(l, s->total));
+}
+
+/* A run of bytes, with tabs as wide as they are shown. */
+static int put_run(FILE *out, const char *text, size_t from, size_t end, unsigned *column)
+{
+	size_t room = 8 * (end - from) + 1, at = 0, bytes;
+	cleanup_free char *run = malloc(room);
+
+	if (!run)
+		return -ENOMEM;
+	for (size_t i = from; i < end; i += bytes) {
+		if (text[i] == '\t') {
+			do
+				run[at++] = ' ';
+			while (++*column % 8);
+			bytes = 1;
+			continue;
+		}
+		*column += char_width(text + i, &bytes);
+		bytes = bytes < end - i ? bytes : end - i;
+		memcpy(run + at, text + i, bytes);
+		at += bytes;
+	}
+	run[at] = '\0';
+	return put_html(out, run);
+}
+
+int annotate_put_heat(FILE *out, const struct annotated_line *l)
+{
+	const size_t len = strlen(l->text);
+	cleanup_free struct span *spans = calloc((size_t)l->spot_cnt + 1, sizeof(*spans));
+	cleanup_free __u32 *owners = calloc(len + 1, sizeof(*owners));
+	unsigned column = 0;
+	int err = spans && owners ? 0 : -ENOMEM;
+
+	if (!err)
+		find_owners(l->text, spans, find_spans(l, spans), owners);
+	for (size_t from = 0, end; from < len && !err; from = end) {
+		for (end = from + 1; end < len; end++)
+			if (owners[end] != owners[from] && !is_inside_char(l->text[end]))
+				break;
+		if (owners[from])
+			put_tag(out, l, &spans[owners[from] - 1]);
+		err = put_run(out, l->text, from, end, &column);
+		if (owners[from])
+			fputs("</b>", out);
+	}
+	return err;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "profile/opcodes.h"
+
+#include <stdio.h>
+
+_Static_assert((OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 2) * 256 <= OPCODE_LIMIT,
+	       "a number for each opcode of each minor");
+
+__u16 opcode_of(__u32 version, __u8 byte)
+{
+	__u32 minor = version >> 16 & 0xff;
+
+	if (version >> 24 != 3 || minor < OPCODE_MINOR_FIRST || minor > OPCODE_MINOR_LAST || !byte)
+		return 0;
+	return (__u16)((minor - OPCODE_MINOR_FIRST + 1) << 8 | byte);
+}
+
+const struct opcode_info *opcode_info(__u16 opcode)
+{
+	unsigned minor = opcode >> 8;
+	const struct opcode_info *info;
+
+	if (!minor || minor > OPCODE_MINOR_LAST - OPCODE_MINOR_FIRST + 1)
+		return NULL;
+	info = &opcode_tables[minor - 1][opcode & 0xff];
+	return info->name ? info : NULL;
+}
+
+const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE])
+{
+	const struct opcode_info *info = opcode_info(opcode);
+
+	if (info)
+		return info->name;
+	if (!opcode)
+		return "";
+	snprintf(buf, OPCODE_NAME_SIZE, "opcode 3.%u:%u", (opcode >> 8) + OPCODE_MINOR_FIRST - 1,
+		 opcode & 0xff);
+	return buf;
+}
+
+const char *opcode_base_name(__u16 opcode, char buf[OPCODE_NAME_SIZE])
+{
+	const struct opcode_info *info = opcode_info(opcode);
+
+	return opcode_name(info ? (__u16)((opcode & 0xff00) | info->base) : opcode, buf);
+}
+
+enum opcode_form opcode_form(__u16 opcode)
+{
+	const struct opcode_info *info = opcode_info(opcode);
+
+	return info ? (enum opcode_form)info->form : OPCODE_PLAIN;
+}
+
+const char *opcode_form_name(enum opcode_form form)
+{
+	static const char *const names[OPCODE_FORM_CNT] = {
+		[OPCODE_PLAIN] = "",
+		[OPCODE_GENERIC] = "not specialised",
+		[OPCODE_SPECIAL] = "specialised",
+		[OPCODE_INSTRUMENTED] = "instrumented",
+		[OPCODE_JIT] = "jit",
+	};
+
+	return names[form];
+}
