@@ -162,6 +162,7 @@ $(O)/%.o: %.c
 
 $(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
 $(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS) | $(PROTO_HDR)
+$(filter $(O)/user/export/%,$(LIB_OBJ)): | $(PROTO_HDR)
 $(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)

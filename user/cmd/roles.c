@@ -3,6 +3,7 @@
 
 #include "symbol/parser_jobs.h"
 #include "core/core_protocol.h"
+#include "export/exporter_serve.h"
 #include "inject/inject.h"
 #include "target/fetcher_serve.h"
 #include "perfmap/mapper.h"
@@ -11,6 +12,7 @@
 
 static const struct role roles[] = {
 	{ "core", core_serve },
+	{ "exporter", exporter_serve },
 	{ "fetcher", fetcher_serve },
 	{ "injector", inject_serve },
 	{ "mapper", mapper_serve },

@@ -128,6 +128,8 @@ int exporter__push(struct exporter *e, const struct export_batch *batch) __attri
  * worker says (and logs it), starts it anew where it has ended, reads changed token files.
  */
 void exporter__step(struct exporter *e) __attribute__((nonnull));
+/* Reads tokens and certificates now, not within the next 10 s. */
+void exporter__reload(struct exporter *e) __attribute__((nonnull));
 int exporter__fd(const struct exporter *e)
 	__attribute__((nonnull)); /* -1: none now; it may change */
 

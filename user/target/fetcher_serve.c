@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "target/fetcher_serve.h"
 
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +10,7 @@
 
 #include "util/cleanup.h"
 #include "worker/channel.h"
+#include "worker/curl_library.h"
 #include "worker/sandbox.h"
 
 /* The largest debug information that is known has 4 GiB, that of an interpreter 30 MiB. */
@@ -25,51 +24,6 @@ static const struct sandbox_limits limits = {
 	.fds = 64,
 	.file = FILE_MAX,
 };
-
-/* To resolve names, to know whom to trust, and the libraries that both are made of. */
-static const char *const readable[] = {
-	"/etc/resolv.conf",
-	"/etc/hosts",
-	"/etc/nsswitch.conf",
-	"/etc/host.conf",
-	"/etc/gai.conf",
-	"/etc/services",
-	"/etc/ssl",
-	"/etc/pki",
-	"/etc/ca-certificates",
-	"/etc/ld.so.cache",
-	"/lib",
-	"/lib64",
-	"/usr/lib",
-	"/usr/lib64",
-	"/usr/share/ca-certificates",
-	"/run/systemd/resolve",
-	"/usr/share/ssl",
-};
-
-/* What is taken from libcurl. */
-struct curl {
-	CURL *(*easy_init)(void);
-	CURLcode (*easy_setopt)(CURL *handle, CURLoption option, ...);
-	CURLcode (*easy_perform)(CURL *handle);
-	void (*easy_cleanup)(CURL *handle);
-};
-
-static bool load_curl(struct curl *c)
-{
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
-	void *library = NULL;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return false;
-	*(void **)&c->easy_init = dlsym(library, "curl_easy_init");
-	*(void **)&c->easy_setopt = dlsym(library, "curl_easy_setopt");
-	*(void **)&c->easy_perform = dlsym(library, "curl_easy_perform");
-	*(void **)&c->easy_cleanup = dlsym(library, "curl_easy_cleanup");
-	return c->easy_init && c->easy_setopt && c->easy_perform && c->easy_cleanup;
-}
 
 static size_t write_out(char *data, size_t size, size_t cnt, void *ctx)
 {
@@ -86,7 +40,7 @@ static size_t write_out(char *data, size_t size, size_t cnt, void *ctx)
 }
 
 /* One server: 0 or -ENOENT, and then the file is empty again. */
-static int fetch(const struct curl *c, const char *server, const char *id, int fd)
+static int fetch(const struct curl_library *c, const char *server, const char *id, int fd)
 {
 	cleanup_free char *url = NULL;
 	size_t len = strlen(server);
@@ -118,14 +72,14 @@ static int ask_servers(const struct fetcher_request *r, int fd)
 	const char *urls = secure_getenv("DEBUGINFOD_URLS");
 	cleanup_free char *servers = strdup(urls ? urls : "");
 	char id[2 * ELF_BUILD_ID_MAX + 1] = "", *next = NULL;
-	struct curl c;
+	struct curl_library c;
 	int result = -ENOENT;
 
 	for (__u32 i = 0; i < r->build_id_len; i++)
 		snprintf(id + 2 * i, 3, "%02x", r->build_id[i]);
-	if (!servers || !load_curl(&c))
+	if (!servers || curl_library_load(&c))
 		return -ENOSYS;
-	if (sandbox_enter_network(&limits, readable, sizeof(readable) / sizeof(readable[0])))
+	if (sandbox_enter_network(&limits, curl_library_reads, curl_library_reads_cnt))
 		return -EPERM;
 	for (char *s = strtok_r(servers, " ", &next); s && result == -ENOENT;
 	     s = strtok_r(NULL, " ", &next)) {

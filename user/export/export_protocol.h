@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * export_protocol.h - what krait and the exporter say to each other over the channel (worker/channel.h).
+ */
+#ifndef KRAIT_EXPORT_EXPORT_PROTOCOL_H
+#define KRAIT_EXPORT_EXPORT_PROTOCOL_H
+
+#include "export/exporter.h"
+#include "export/spool.h"
+
+/* Those of disk, those of memory, that of the cursors. */
+#define EXPORT_FILES (2 * SPOOL_SEGMENTS + 1)
+
+enum export_order {
+	EXPORT_SETUP, /* with a memfd: setup_pack(); once more when tokens have changed */
+	EXPORT_FILE, /* with descriptors: from number on; no disk: those are left out */
+	EXPORT_BATCH, /* with a memfd: the body */
+	EXPORT_STOP, /* timeout_ns; an EXPORT_REPORT that says last answers it */
+};
+
+struct export_order_message {
+	__u32 order;
+	__u32 kind;
+	__u64 number; /* of the batch, of the file */
+	__u64 timeout_ns;
+	__u64 from_unix_ns, to_unix_ns, samples, len;
+	__u8 id[EXPORT_ID_SIZE];
+	char query[EXPORT_QUERY_MAX + 1]; /* "" none */
+};
+
+enum export_word {
+	EXPORT_READY, /* err: why not */
+	EXPORT_TAKEN, /* number is in the spool */
+	EXPORT_REPORT,
+	EXPORT_SAID,
+};
+
+struct export_word_message {
+	__u32 word;
+	__s32 err;
+	__u64 number;
+	__u32 level; /* enum log_level */
+	bool last;
+	union {
+		struct exporter_stats stats; /* what the exporter knows of them */
+		char text[512];
+	};
+};
+
+#endif /* KRAIT_EXPORT_EXPORT_PROTOCOL_H */

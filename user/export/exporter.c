@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export/exporter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "export/export_protocol.h"
+#include "export/export_totals.h"
+#include "export/setup.h"
+#include "export/spool_place.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "worker/channel.h"
+#include "worker/worker.h"
+
+#define MODULE "export"
+/* Until a worker that cannot do without libcurl says so. */
+#define READY_NS (20 * NS_PER_SEC)
+/* Batches that wait for the worker, and those of them that it has been sent. */
+#define QUEUE_MAX 64U
+#define SENT_MAX 4U
+#define RESTART_EVERY_NS (2 * NS_PER_SEC)
+#define LOOK_EVERY_NS (10 * NS_PER_SEC)
+
+struct queued {
+	struct export_order_message order;
+	int fd; /* of the body */
+	bool sent;
+};
+
+struct exporter {
+	struct exporter_config config; /* a copy, with texts of its own */
+	struct exporter_destination destinations[EXPORT_DESTINATIONS_MAX];
+	struct setup setup;
+	struct bytes packed; /* what the worker was told last */
+	struct spool_files files;
+	int lock;
+	struct worker *worker;
+	bool is_ready;
+	__s32 ready_err;
+	__u64 started_ns, looked_ns;
+	struct queued *queue[QUEUE_MAX]; /* oldest first */
+	unsigned queue_cnt;
+	__u64 queue_bytes, next_number;
+	struct exporter_stats own; /* what krait counts */
+	struct exporter_stats said; /* what this worker has said */
+	struct exporter_stats before; /* what those before it had */
+	bool is_last; /* report has come */
+};
+
+/* ---- the queue --------------------------------------------------------------------------------- */
+
+static void free_queued(struct queued *q)
+{
+	if (q && q->fd >= 0)
+		close(q->fd);
+	free(q);
+}
+
+static void unqueue(struct exporter *e, unsigned i)
+{
+	e->queue_bytes -= e->queue[i]->order.len;
+	free_queued(e->queue[i]);
+	memmove(&e->queue[i], &e->queue[i + 1], (--e->queue_cnt - i) * sizeof(e->queue[0]));
+}
+
+/* The oldest that the worker has not been sent; of what it has been sent, it may have taken it already. */
+static bool drop_oldest(struct exporter *e)
+{
+	for (unsigned i = 0; i < e->queue_cnt; i++) {
+		if (e->queue[i]->sent)
+			continue;
+		if (!e->own.queue_dropped++)
+			log_warn(MODULE, "the exporter does not keep up: batches are lost");
+		e->own.queue_dropped_samples += e->queue[i]->order.samples;
+		unqueue(e, i);
+		return true;
+	}
+	return false;
+}
+
+static int copy_body(const void *body, size_t len)
+{
+	cleanup_close int fd = memfd_create("krait-batch", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, (const char *)body + done, len - done);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return take_fd(&fd);
+}
+
+static struct queued *make_queued(const struct export_batch *b, __u64 number)
+{
+	struct queued *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->order = (struct export_order_message){
+		.order = EXPORT_BATCH,
+		.kind = b->kind,
+		.number = number,
+		.from_unix_ns = b->from_unix_ns,
+		.to_unix_ns = b->to_unix_ns,
+		.samples = b->samples,
+		.len = b->len,
+	};
+	memcpy(q->order.id, b->id, sizeof(q->order.id));
+	snprintf(q->order.query, sizeof(q->order.query), "%s", b->query ? b->query : "");
+	q->fd = copy_body(b->body, b->len);
+	if (q->fd >= 0)
+		return q;
+	free_queued(q);
+	return NULL;
+}
+
+static void send_queued(struct exporter *e)
+{
+	unsigned sent = 0;
+
+	for (unsigned i = 0; i < e->queue_cnt && sent < SENT_MAX && e->is_ready; i++) {
+		struct queued *q = e->queue[i];
+
+		if (!q->sent &&
+		    channel_send(worker__fd(e->worker), &q->order, sizeof(q->order), &q->fd, 1))
+			return; /* its queue is full, or it has ended: step sees that */
+		q->sent = true;
+		sent++;
+	}
+}
+
+int exporter__push(struct exporter *e, const struct export_batch *b)
+{
+	struct queued *q;
+	int err = 0;
+
+	e->own.pushed++;
+	e->own.pushed_samples += b->samples;
+	if (b->len > EXPORT_BODY_MAX)
+		err = -EMSGSIZE;
+	else if (!b->len || b->kind >= EXPORT_KIND_CNT ||
+		 (b->query && strlen(b->query) > EXPORT_QUERY_MAX))
+		err = -EINVAL;
+	q = err ? NULL : make_queued(b, ++e->next_number);
+	if (!q) {
+		e->own.refused++;
+		e->own.refused_samples += b->samples;
+		return err;
+	}
+	while ((e->queue_cnt == QUEUE_MAX || e->queue_bytes + b->len > e->setup.memory_limit) &&
+	       drop_oldest(e))
+		;
+	if (e->queue_cnt == QUEUE_MAX) {
+		e->own.queue_dropped++;
+		e->own.queue_dropped_samples += b->samples;
+		free_queued(q);
+		return 0;
+	}
+	e->queue[e->queue_cnt++] = q;
+	e->queue_bytes += b->len;
+	send_queued(e);
+	return 0;
+}
+
+/* ---- the worker -------------------------------------------------------------------------------- */
+
+static int send_order(struct exporter *e, const struct export_order_message *m, const int *fds,
+		      unsigned cnt)
+{
+	return channel_send(worker__fd(e->worker), m, sizeof(*m), fds, cnt);
+}
+
+static int send_setup(struct exporter *e)
+{
+	const struct export_order_message m = { .order = EXPORT_SETUP };
+	cleanup_close int fd = copy_body(e->packed.data, e->packed.len);
+
+	return fd < 0 ? fd : send_order(e, &m, &fd, 1);
+}
+
+static int send_files(struct exporter *e)
+{
+	bool on_disk = e->files.disk[0] >= 0;
+	const int *groups[] = { e->files.disk, e->files.memory };
+	struct export_order_message m = { .order = EXPORT_FILE };
+	int err = 0;
+
+	for (unsigned g = on_disk ? 0 : 1; g < 2; g++) {
+		for (unsigned i = 0; i < SPOOL_SEGMENTS && !err; i += CHANNEL_FDS_MAX) {
+			m.number = g * SPOOL_SEGMENTS + i;
+			err = send_order(e, &m, groups[g] + i, CHANNEL_FDS_MAX);
+		}
+	}
+	m.number = 2 * SPOOL_SEGMENTS;
+	return err ? err : send_order(e, &m, &e->files.cursors, 1);
+}
+
+static int start_worker(struct exporter *e, struct error *err)
+{
+	int r;
+
+	e->started_ns = clock_monotonic_ns();
+	e->is_ready = false;
+	e->ready_err = 0;
+	e->worker = worker__start("exporter", err);
+	if (!e->worker)
+		return -EAGAIN;
+	e->own.worker_starts++;
+	r = send_setup(e);
+	if (!r)
+		r = send_files(e);
+	return r ? error_set(err, -r, EXIT_CODE_KERNEL, "cannot set up the exporter: %s",
+			     strerror(-r)) :
+		   0;
+}
+
+static void lose_worker(struct exporter *e)
+{
+	worker__abandon(e->worker);
+	e->worker = NULL;
+	e->is_ready = false;
+	export_totals_add(&e->before, &e->said);
+	memset(&e->said, 0, sizeof(e->said));
+	for (unsigned i = 0; i < e->queue_cnt; i++)
+		e->queue[i]->sent = false; /* what it has taken it knows by its id */
+}
+
+static void take_word(struct exporter *e, const struct export_word_message *m)
+{
+	switch (m->word) {
+	case EXPORT_READY:
+		e->is_ready = !m->err;
+		e->ready_err = m->err;
+		break;
+	case EXPORT_TAKEN:
+		for (unsigned i = 0; i < e->queue_cnt; i++) {
+			if (e->queue[i]->order.number == m->number) {
+				unqueue(e, i);
+				break;
+			}
+		}
+		break;
+	case EXPORT_REPORT:
+		e->said = m->stats;
+		if (e->said.destination_cnt > EXPORT_DESTINATIONS_MAX)
+			e->said.destination_cnt = 0;
+		e->is_last = m->last;
+		break;
+	case EXPORT_SAID:
+		log_line(m->level <= LOG_LEVEL_DEBUG ? m->level : LOG_LEVEL_ERROR, MODULE, "%.*s",
+			 (int)sizeof(m->text) - 1, m->text);
+		break;
+	}
+}
+
+/* All that it has said so far, after waiting for so long for the first of it. */
+static void listen_to(struct exporter *e, int timeout_ms)
+{
+	struct export_word_message m;
+
+	for (unsigned i = 0; i < 256 && e->worker; i++) {
+		ssize_t n = channel_recv(worker__fd(e->worker), &m, sizeof(m), NULL, NULL,
+					 i ? 0 : timeout_ms);
+
+		if (n == -ETIMEDOUT)
+			break;
+		if (n == sizeof(m))
+			take_word(e, &m);
+		else
+			lose_worker(e);
+	}
+}
+
+static int wait_until_ready(struct exporter *e, struct error *err)
+{
+	__u64 end_ns = clock_monotonic_ns() + READY_NS;
+
+	while (e->worker && !e->is_ready && !e->ready_err && clock_monotonic_ns() < end_ns)
+		listen_to(e, 100);
+	if (e->is_ready)
+		return 0;
+	if (e->ready_err == -ENOSYS)
+		return error_set(err, ENOSYS, EXIT_CODE_KERNEL,
+				 "cannot send profiles without libcurl.so.4 (Debian: libcurl4)");
+	return error_set(err, e->ready_err ? -e->ready_err : EIO, EXIT_CODE_KERNEL,
+			 "the exporter does not start: %s",
+			 e->ready_err ? strerror(-e->ready_err) :
+			 e->worker    ? "it does not answer" :
+					"it has ended");
+}
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+static char *copy_text(const char *text, bool *failed)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	*failed |= text && !copy;
+	return copy;
+}
+
+static void copy_destination(struct exporter_destination *to,
+			     const struct exporter_destination *from, bool *failed)
+{
+	char **headers = calloc(from->header_cnt + 1, sizeof(*headers));
+
+	*to = *from;
+	to->url = copy_text(from->url, failed);
+	to->token_file = copy_text(from->token_file, failed);
+	to->ca_file = copy_text(from->ca_file, failed);
+	to->cert_file = copy_text(from->cert_file, failed);
+	to->key_file = copy_text(from->key_file, failed);
+	to->proxy = copy_text(from->proxy, failed);
+	*failed |= !headers;
+	for (unsigned i = 0; headers && i < from->header_cnt; i++)
+		headers[i] = copy_text(from->headers[i], failed);
+	to->headers = (const char *const *)headers;
+}
+
+static void free_destination(struct exporter_destination *d)
+{
+	const char *const texts[] = { d->url,	    d->token_file, d->ca_file,
+				      d->cert_file, d->key_file,   d->proxy };
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		free((void *)texts[i]);
+	for (unsigned i = 0; d->headers && i < d->header_cnt; i++)
+		free((void *)d->headers[i]);
+	free((void *)d->headers);
+}
+
+/* Files that the configuration names are read again later, so it must last. */
+static int keep_config(struct exporter *e, const struct exporter_config *config, struct error *err)
+{
+	bool failed = false;
+
+	e->config = *config;
+	e->config.destinations = e->destinations;
+	for (unsigned i = 0; i < config->destination_cnt; i++)
+		copy_destination(&e->destinations[i], &config->destinations[i], &failed);
+	setup_pack(&e->setup, &e->packed);
+	if (failed || e->packed.failed)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	return 0;
+}
+
+static void free_exporter(struct exporter *e)
+{
+	worker__abandon(e->worker);
+	while (e->queue_cnt)
+		unqueue(e, 0);
+	spool_place_close(&e->files, e->lock);
+	setup_free(&e->setup);
+	for (unsigned i = 0; i < EXPORT_DESTINATIONS_MAX; i++)
+		free_destination(&e->destinations[i]);
+	if (e->packed.data)
+		explicit_bzero(e->packed.data, e->packed.len);
+	bytes_free(&e->packed);
+	free(e);
+}
+
+struct exporter *exporter__start(const struct exporter_config *config, struct error *err)
+{
+	struct exporter *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e) {
+		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return NULL;
+	}
+	e->lock = -1;
+	memset(&e->files, 0xff, sizeof(e->files));
+	e->looked_ns = clock_monotonic_ns();
+	r = setup_make(&e->setup, config, err);
+	if (!r)
+		r = keep_config(e, config, err);
+	if (!r)
+		r = spool_place_open(&e->files, &e->lock, config->spool_dir, err);
+	if (!r)
+		r = start_worker(e, err);
+	if (!r)
+		r = wait_until_ready(e, err);
+	if (!r)
+		return e;
+	free_exporter(e);
+	return NULL;
+}
+
+/* Tokens and certificates are replaced while krait runs; one that cannot be read is as if it had not changed. */
+void exporter__reload(struct exporter *e)
+{
+	struct bytes packed = { 0 };
+	struct setup setup;
+	struct error err;
+
+	e->looked_ns = clock_monotonic_ns();
+	if (setup_make(&setup, &e->config, &err)) {
+		log_warn(MODULE, "%s; what was read before stays in use", err.text);
+		return;
+	}
+	setup_pack(&setup, &packed);
+	if (!packed.failed &&
+	    (packed.len != e->packed.len || memcmp(packed.data, e->packed.data, packed.len) != 0)) {
+		struct bytes old = e->packed;
+		struct setup old_setup = e->setup;
+
+		e->packed = packed;
+		e->setup = setup;
+		packed = old;
+		setup = old_setup;
+		if (e->worker && !send_setup(e))
+			log_info(MODULE, "tokens or certificates have changed and are used");
+	}
+	setup_free(&setup);
+	if (packed.data)
+		explicit_bzero(packed.data, packed.len);
+	bytes_free(&packed);
+}
+
+static void restart(struct exporter *e, __u64 now_ns)
+{
+	struct error err;
+
+	if (now_ns - e->started_ns < RESTART_EVERY_NS)
+		return;
+	if (start_worker(e, &err)) {
+		log_warn(MODULE, "%s", err.text);
+		lose_worker(e);
+	} else {
+		log_warn(MODULE, "the exporter has ended and is started anew");
+	}
+}
+
+void exporter__step(struct exporter *e)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	listen_to(e, 0);
+	if (!e->worker)
+		restart(e, now_ns);
+	if (now_ns - e->looked_ns >= LOOK_EVERY_NS)
+		exporter__reload(e);
+	send_queued(e);
+}
+
+int exporter__fd(const struct exporter *e)
+{
+	return e->worker ? worker__fd(e->worker) : -1;
+}
+
+static __u64 resident_bytes(pid_t pid)
+{
+	unsigned long long pages = 0;
+	char path[64];
+	cleanup_fclose FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%*s %llu", &pages) != 1)
+		return 0;
+	return pages * (__u64)sysconf(_SC_PAGESIZE);
+}
+
+void exporter__stats(const struct exporter *e, struct exporter_stats *ret)
+{
+	*ret = e->own;
+	ret->queued = e->queue_cnt;
+	ret->queued_bytes = e->queue_bytes;
+	ret->spool_on_disk = e->files.disk[0] >= 0;
+	ret->spool_limit = ret->spool_on_disk ? e->setup.disk_limit : e->setup.memory_limit;
+	ret->worker_running = e->is_ready;
+	if (e->worker)
+		ret->worker_rss_bytes = resident_bytes(worker__pid(e->worker));
+	export_totals_merge(ret, &e->before, &e->said);
+	ret->destination_cnt = e->setup.destination_cnt;
+	for (unsigned i = 0; i < ret->destination_cnt; i++)
+		snprintf(ret->destinations[i].name, sizeof(ret->destinations[i].name), "%s",
+			 e->setup.destinations[i].name);
+}
+
+/* What nobody will send any more, as it was in memory. */
+static void say_what_is_left(const struct exporter_stats *s)
+{
+	for (unsigned i = 0; i < s->destination_cnt; i++) {
+		const struct exporter_destination_stats *d = &s->destinations[i];
+
+		if (d->pending && s->spool_on_disk)
+			log_info(MODULE, "%s: %" PRIu64 " batches stay in the spool", d->name,
+				 (uint64_t)d->pending);
+		else if (d->pending)
+			log_warn(
+				MODULE,
+				"%s: %" PRIu64 " batches with %" PRIu64
+				" samples could not be sent and are lost (a spool would keep them)",
+				d->name, (uint64_t)d->pending, (uint64_t)d->pending_samples);
+	}
+	if (s->queued)
+		log_warn(MODULE, "%" PRIu64 " batches never reached the exporter and are lost",
+			 (uint64_t)s->queued);
+}
+
+static int ms_until(__u64 end_ns)
+{
+	__u64 now_ns = clock_monotonic_ns();
+	__u64 ms = now_ns < end_ns ? (end_ns - now_ns) / 1000000 : 0;
+
+	return ms > 100 ? 100 : (int)ms;
+}
+
+void exporter__stop(struct exporter *e, __u64 timeout_ns, struct exporter_stats *ret)
+{
+	struct export_order_message m = { .order = EXPORT_STOP };
+	__u64 end_ns = clock_monotonic_ns() + timeout_ns;
+	struct exporter_stats stats;
+
+	if (!e)
+		return;
+	while (e->worker && e->queue_cnt && ms_until(end_ns)) {
+		send_queued(e);
+		listen_to(e, ms_until(end_ns));
+	}
+	/* Its last words may take a little longer than its last try. */
+	m.timeout_ns = end_ns > clock_monotonic_ns() ? end_ns - clock_monotonic_ns() : 0;
+	end_ns += 2 * NS_PER_SEC;
+	if (e->worker && send_order(e, &m, NULL, 0))
+		lose_worker(e);
+	e->is_last = false;
+	while (e->worker && !e->is_last && ms_until(end_ns))
+		listen_to(e, ms_until(end_ns));
+	exporter__stats(e, &stats);
+	say_what_is_left(&stats);
+	if (ret)
+		*ret = stats;
+	free_exporter(e);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * setup.h - what the exporter is told of its destinations: the configuration, with the contents of the files that
+ * it names, as bytes that travel in a memfd.
+ *
+ * Must hold: tokens and keys are in memory only, of krait and of the exporter; they are no argument and in
+ * no environment. A file that others could have written is no token.
+ */
+#ifndef KRAIT_EXPORT_SETUP_H
+#define KRAIT_EXPORT_SETUP_H
+
+#include "export/exporter.h"
+#include "util/bytes.h"
+
+struct error;
+
+struct setup_destination {
+	char *url; /* whole */
+	char *name; /* without secrets */
+	enum export_kind kind;
+	enum export_protocol protocol;
+	enum export_compression compression;
+	__u32 timeout_ms;
+	char *headers; /* "Name: value", one a line */
+	char *token, *proxy;
+	char *ca, *cert, *key; /* PEM */
+	__u64 key_of_cursor;
+};
+
+struct setup {
+	unsigned destination_cnt;
+	struct setup_destination destinations[EXPORT_DESTINATIONS_MAX];
+	__u64 disk_limit, memory_limit;
+};
+
+/* Reads the files that the configuration names. 0, or negative with *err filled. */
+int setup_make(struct setup *s, const struct exporter_config *config, struct error *err)
+	__attribute__((warn_unused_result, nonnull));
+void setup_free(struct setup *s);
+
+/* b->failed says whether there was memory. */
+void setup_pack(const struct setup *s, struct bytes *b) __attribute__((nonnull));
+/* 0, -EPROTO or -ENOMEM; then *s is empty. */
+int setup_unpack(struct setup *s, const void *data, size_t len)
+	__attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_EXPORT_SETUP_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * spool_scan.h - what is in a segment that somebody else has left, in whatever state.
+ */
+#ifndef KRAIT_EXPORT_SPOOL_SCAN_H
+#define KRAIT_EXPORT_SPOOL_SCAN_H
+
+#include "export/spool_format.h"
+
+struct spool_scan {
+	struct spool_segment_header header;
+	__u64 size; /* up to the end of its last good record */
+	bool torn; /* something was behind it */
+	__u64 spoilt; /* pieces between good records */
+	/* Called for each good header, in order; the body is not looked at, but that of the last one. */
+	void (*found)(void *ctx, const struct spool_record_header *h, __u64 offset);
+	void *ctx;
+};
+
+/* found and ctx: in; all else out. 0; -ENOENT: no segment; -errno: it cannot be read. */
+int spool_scan_segment(struct spool_scan *scan, int fd)
+	__attribute__((warn_unused_result, nonnull));
+
+#endif /* KRAIT_EXPORT_SPOOL_SCAN_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * metrics_text.h - numbers as Prometheus reads them (text exposition format 0.0.4).
+ *
+ *	metrics_family(out, "krait_samples_total", "counter", "Samples by outcome.");
+ *	metrics_value(out, "krait_samples_total", 17, "outcome", "complete", "event", name, NULL);
+ *
+ * Must hold: whatever a label's value is, it stays within its quotes and its line, and is UTF-8.
+ */
+#ifndef KRAIT_UTIL_METRICS_TEXT_H
+#define KRAIT_UTIL_METRICS_TEXT_H
+
+#include <linux/types.h>
+#include <stdio.h>
+
+#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+/* Once for each name, before its values. type: counter or gauge. */
+void metrics_family(FILE *out, const char *name, const char *type, const char *help);
+/* Names and values of labels in turn, up to NULL. */
+void metrics_value(FILE *out, const char *name, __u64 value, ...) __attribute__((sentinel));
+void metrics_seconds(FILE *out, const char *name, __u64 ns, ...) __attribute__((sentinel));
+
+#endif /* KRAIT_UTIL_METRICS_TEXT_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * curl_library.h - libcurl, loaded at run time by the workers that speak to servers, and what it reads.
+ */
+#ifndef KRAIT_WORKER_CURL_LIBRARY_H
+#define KRAIT_WORKER_CURL_LIBRARY_H
+
+#include <curl/curl.h>
+
+/* What is taken from it. */
+struct curl_library {
+	CURL *(*easy_init)(void);
+	CURLcode (*easy_setopt)(CURL *handle, CURLoption option, ...);
+	CURLcode (*easy_getinfo)(CURL *handle, CURLINFO info, ...);
+	CURLcode (*easy_perform)(CURL *handle);
+	void (*easy_cleanup)(CURL *handle);
+	const char *(*easy_strerror)(CURLcode code);
+	CURLM *(*multi_init)(void);
+	CURLMcode (*multi_add_handle)(CURLM *multi, CURL *handle);
+	CURLMcode (*multi_remove_handle)(CURLM *multi, CURL *handle);
+	CURLMcode (*multi_perform)(CURLM *multi, int *running);
+	CURLMcode (*multi_poll)(CURLM *multi, struct curl_waitfd *extra, unsigned cnt,
+				int timeout_ms, int *ret);
+	CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
+	CURLMcode (*multi_cleanup)(CURLM *multi);
+	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
+	void (*slist_free_all)(struct curl_slist *list);
+};
+
+/* Of OpenSSL's, else of GnuTLS's. 0; -ENOSYS: there is none, or it is too old. Never unloaded. */
+int curl_library_load(struct curl_library *c) __attribute__((warn_unused_result, nonnull));
+
+/* To resolve names, to know whom to trust, and the libraries that both are made of: for sandbox_enter_network(). */
+extern const char *const curl_library_reads[];
+extern const unsigned curl_library_reads_cnt;
+
+#endif /* KRAIT_WORKER_CURL_LIBRARY_H */
