@@ -298,6 +298,7 @@ enum counter {
 	COUNTER_THREAD_STEPS, /* thread states looked at in searches */
 	COUNTER_WAITS_REFUSED, /* threads that left a CPU and found no room in the map waits */
 	COUNTER_WAITS_MISSED_NS, /* off the CPU, by samples whose stack could not be taken */
+	COUNTER_OWN_NS, /* that the programs have run, where measure_time is set */
 	COUNTER_CNT
 };
 

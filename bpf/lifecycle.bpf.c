@@ -204,8 +204,7 @@ static __always_inline bool resolve_exec(struct task_struct *task, struct record
 	return true;
 }
 
-SEC("raw_tp/sched_process_exec")
-int process_exec(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct record_task record;
@@ -216,6 +215,16 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!resolve_exec(task, &record))
 		return 0;
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
+}
+
+SEC("raw_tp/sched_process_exec")
+int process_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_exec(ctx);
+	own_end(began_ns);
+	return 0;
 }
 
 /*
@@ -267,8 +276,7 @@ static __always_inline void copy_task_layout(__u32 parent_pid, __u32 pid, __u64 
 	bpf_map_update_elem(&task_layouts, &pid, &layout, BPF_ANY);
 }
 
-SEC("raw_tp/sched_process_fork")
-int process_fork(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
@@ -296,8 +304,17 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
-SEC("raw_tp/sched_process_exit")
-int process_exit(struct bpf_raw_tracepoint_args *ctx)
+SEC("raw_tp/sched_process_fork")
+int process_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_fork(ctx);
+	own_end(began_ns);
+	return 0;
+}
+
+static __always_inline int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, tgid);
@@ -315,6 +332,16 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		delete_proc(pid);
 	}
 	return emit_task(&record, BPF_RB_NO_WAKEUP);
+}
+
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_exit(ctx);
+	own_end(began_ns);
+	return 0;
 }
 
 #define VM_EXEC 4
@@ -339,8 +366,7 @@ static __always_inline void describe_mapping(struct record_mmap *record, struct 
  * anybody records that (mm/vma.c, mm/mprotect.c). What exec maps is in no task's memory yet: the look at
  * the new image finds it.
  */
-SEC("kprobe/perf_event_mmap")
-int process_mmap(struct pt_regs *ctx)
+static __always_inline int on_mmap(struct pt_regs *ctx)
 {
 	struct vm_area_struct *vma = (struct vm_area_struct *)PT_REGS_PARM1(ctx);
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -362,5 +388,15 @@ int process_mmap(struct pt_regs *ctx)
 	describe_mapping(&record, vma);
 	/* At once: nobody can unwind its code before user space has looked at it. */
 	emit(&record, sizeof(record), record.owner, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+SEC("kprobe/perf_event_mmap")
+int process_mmap(struct pt_regs *ctx)
+{
+	__u64 began_ns = own_begin();
+
+	on_mmap(ctx);
+	own_end(began_ns);
 	return 0;
 }

@@ -286,11 +286,11 @@ __weak __noinline int search_thread_bounded(__u32 memory, __u32 layout, __u32 in
 
 static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool has_loop)
 {
-	__u32 memory = c->s->index;
+	__u32 memory = c->s->index, max = frames_max;
 
 	c->s->walker.reason = REASON_DEPTH;
 	if (has_loop) {
-		bpf_loop(KRAIT_MAX_FRAMES + 1, walk_loop, c, 0);
+		bpf_loop(max < KRAIT_MAX_FRAMES ? max + 1 : KRAIT_MAX_FRAMES + 1, walk_loop, c, 0);
 		return;
 	}
 	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {

@@ -63,6 +63,13 @@ const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 /* What comes later is not taken: -d is by the clock of the samples. User space sets it at the start. */
 volatile __u64 end_ns __weak = ~0ULL;
 
+/*
+ * Stacks of Python end after so many frames, and native ones are left out: what an agent does without when its budget is
+ * used up. User space changes them while the programs run. Without bpf_loop() stacks are as deep as ever.
+ */
+volatile __u32 frames_max __weak = KRAIT_MAX_FRAMES;
+volatile __u32 natives_on __weak = 1;
+
 /* Snapshots of code objects that one sample may send: as many as a deep import has new frames. */
 const volatile __u32 max_definitions __weak = 64;
 

@@ -91,7 +91,7 @@ static __always_inline void take_native_and_kernel(const struct trigger *t, stru
 {
 	__u32 reason = s->record.reason;
 
-	if (reason_outcome(reason) == OUTCOME_LOST)
+	if (reason_outcome(reason) == OUTCOME_LOST || !natives_on)
 		return;
 	if (want_native && reason != REASON_EXITING && reason != REASON_EXECING)
 		take_native(t, s, task);

@@ -63,4 +63,18 @@ static __always_inline void count(__u32 counter)
 	count_more(counter, 1);
 }
 
+/* Somebody wants to know what the programs cost: what each run of them takes is added up. */
+const volatile bool measure_time __weak = false;
+
+static __always_inline __u64 own_begin(void)
+{
+	return measure_time ? bpf_ktime_get_ns() : 0;
+}
+
+static __always_inline void own_end(__u64 began_ns)
+{
+	if (began_ns)
+		count_more(COUNTER_OWN_NS, bpf_ktime_get_ns() - began_ns);
+}
+
 #endif /* KRAIT_PROCS_H */

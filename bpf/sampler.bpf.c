@@ -47,7 +47,7 @@ static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 p
 /* Clocks whose rate user space changes all the time: what a sample stands for, on average; 0: there are none. */
 const volatile __u64 jitter_period_ns = 0;
 
-static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool has_loop)
+static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_loop)
 {
 	__u64 period = jitter_period_ns ? jitter_period_ns : ctx->sample_period;
 	__u64 now_ns = bpf_ktime_get_ns(), missed;
@@ -56,12 +56,12 @@ static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool has_lo
 	__u32 index;
 
 	if (now_ns > end_ns)
-		return 0;
+		return;
 	index = several_events ? event_index(ctx) : 0;
 	tick = take_tick(index, now_ns, ctx->sample_period, &missed);
 	proc = tracked_process();
 	if (!proc)
-		return 0;
+		return;
 	if (tick)
 		tick->missed_here += missed;
 	take_sample(
@@ -79,19 +79,26 @@ static __always_inline int on_event(struct bpf_perf_event_data *ctx, bool has_lo
 			.has_kernel_stack = true,
 		},
 		proc);
-	return 0;
 }
 
 SEC("perf_event")
 int sample_loop(struct bpf_perf_event_data *ctx)
 {
-	return on_event(ctx, true);
+	__u64 began_ns = own_begin();
+
+	on_event(ctx, true);
+	own_end(began_ns);
+	return 0;
 }
 
 SEC("perf_event")
 int sample_bounded(struct bpf_perf_event_data *ctx)
 {
-	return on_event(ctx, false);
+	__u64 began_ns = own_begin();
+
+	on_event(ctx, false);
+	own_end(began_ns);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -244,6 +244,8 @@ int switch_threads(__u64 *ctx)
 		come_back(cpu, next, now_ns);
 	if (leaves)
 		leave(prev, ctx[0] & 1, now_ns);
+	if (measure_time)
+		own_end(now_ns);
 	return 0;
 }
 
@@ -309,6 +311,8 @@ static __always_inline int on_arrival(void *ctx, bool has_loop)
 				       .kernel_skip = 2 },
 		    proc);
 	switch_spend(&cpu->budget, bpf_ktime_get_ns() - now_ns);
+	if (measure_time)
+		own_end(now_ns);
 	return 0;
 }
 

@@ -45,6 +45,7 @@ struct perf_events {
 	char online[CPU_LIST_MAX]; /* the list that was acted on */
 	__u64 gone_ticks[KRAIT_MAX_EVENTS]; /* due on CPUs that went, and before a period was changed */
 	__u64 random; /* never 0 */
+	__u64 frequency; /* that clocks have now; 0: that of their configuration */
 };
 
 int cpu_list_parse(const char *text, int *ret_cpus, int max)
@@ -301,6 +302,8 @@ void perf_events__follow_cpus(struct perf_events *events)
 	if (attach_all(events, cpus, cnt, &err))
 		log_warn("perf_events",
 			 "a CPU brought online during the recording is not sampled: %s", err.text);
+	if (events->frequency)
+		perf_events__set_rate(events, events->frequency);
 }
 
 /* xorshift64 (Marsaglia). */
@@ -312,22 +315,44 @@ static __u64 draw(struct perf_events *events)
 	return events->random;
 }
 
+/* The ticks that were due until now had another period. */
+static void set_period(struct perf_events *events, struct cpu_event *e, __u64 period_ns)
+{
+	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
+		return;
+	events->gone_ticks[e->index] += ticks_since(e, clock_monotonic_ns());
+	e->started_ns = clock_monotonic_ns();
+	e->period_ns = period_ns;
+}
+
+static bool has_rate(const struct perf_events *events, const struct cpu_event *e)
+{
+	const struct event_spec *event = &events->config.events[e->index];
+
+	return event->frequency && event_is_clock(event);
+}
+
+void perf_events__set_rate(struct perf_events *events, __u64 frequency)
+{
+	events->frequency = frequency;
+	for (int i = 0; i < events->cnt; i++) {
+		struct cpu_event *e = &events->list[i];
+
+		if (has_rate(events, e) && e->period_ns != NS_PER_SEC / frequency)
+			set_period(events, e, NS_PER_SEC / frequency);
+	}
+}
+
 void perf_events__jitter(struct perf_events *events)
 {
 	for (int i = 0; i < events->cnt; i++) {
 		struct cpu_event *e = &events->list[i];
 		const struct event_spec *event = &events->config.events[e->index];
 		/* The rate is drawn, not the period: then its mean is what was asked for. */
-		__u64 part = 1000 - JITTER / 2 + draw(events) % (JITTER + 1), period_ns;
+		__u64 part = 1000 - JITTER / 2 + draw(events) % (JITTER + 1);
 
-		if (!event->frequency || !event_is_clock(event))
-			continue;
-		period_ns = NS_PER_SEC * 1000 / (event->frequency * part);
-		if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
-			continue;
-		events->gone_ticks[e->index] += ticks_since(e, clock_monotonic_ns());
-		e->started_ns = clock_monotonic_ns();
-		e->period_ns = period_ns;
+		if (has_rate(events, e))
+			set_period(events, e, NS_PER_SEC * 1000 / (event->frequency * part));
 	}
 }
 

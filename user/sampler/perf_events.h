@@ -34,6 +34,9 @@ void perf_events__follow_cpus(struct perf_events *events);
 /* To be called now and then: each clock goes on with another rate, drawn around that of its configuration. */
 void perf_events__jitter(struct perf_events *events);
 
+/* Each clock that has a rate goes on with this one. */
+void perf_events__set_rate(struct perf_events *events, __u64 frequency);
+
 /*
  * Parses a CPU list such as "0-3,8" (sysfs) into the numbers of at most max CPUs. Their count, or
  * -EINVAL.

@@ -157,6 +157,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->want_tasks = config->tasks;
 	skel->rodata->want_task_names = config->task_names;
 	skel->rodata->want_opcodes = config->opcodes;
+	skel->rodata->measure_time = config->measure;
 	skel->rodata->has_task_regs = features->task_regs;
 	return err ? NULL : program;
 }

@@ -228,6 +228,18 @@ void sampler__follow_cpus(struct sampler *s)
 		perf_events__jitter(s->events);
 }
 
+void sampler__set_rate(struct sampler *s, __u64 frequency)
+{
+	if (s->events && frequency && !s->config.jitter)
+		perf_events__set_rate(s->events, frequency);
+}
+
+void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives)
+{
+	s->skel->data->frames_max = frames_max;
+	s->skel->data->natives_on = natives;
+}
+
 int sampler__fd(const struct sampler *s)
 {
 	return queue__fd(s->queue, CURSOR_MAIN);

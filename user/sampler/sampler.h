@@ -43,6 +43,7 @@ struct sampler_config {
 	bool task_names; /* with their names */
 	bool looks; /* somebody will look at threads (sampler__look_at_threads()); always with time off the CPU */
 	bool opcodes; /* of the instruction of each frame of Python */
+	bool measure; /* COUNTER_OWN_NS is wanted */
 };
 
 /* Called in the order in which the kernel wrote the records. */
@@ -68,6 +69,14 @@ int sampler__start(struct sampler *s, struct error *err) __attribute__((warn_unu
 void sampler__stop(struct sampler *s);
 /* To be called some times a second. Follows CPUs that came online or went, and gives jittering clocks another rate. */
 void sampler__follow_cpus(struct sampler *s);
+
+/*
+ * From now on: clocks that have a rate get this one, on CPUs that come later, too. Samples say themselves what they
+ * stand for. Not with jitter.
+ */
+void sampler__set_rate(struct sampler *s, __u64 frequency);
+/* Python stacks end after so many frames (KRAIT_MAX_FRAMES at most); native frames are left out. */
+void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives);
 
 /* Interrupts after that time, CLOCK_MONOTONIC, are not taken: not even counted. */
 void sampler__end_at(struct sampler *s, __u64 end_ns);

@@ -341,6 +341,19 @@ bool session__lacks_rows(const struct session *s)
 	return s->unwinding && unwinding__waits(s->unwinding);
 }
 
+void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives)
+{
+	sampler__set_rate(s->sampler, frequency);
+	sampler__set_detail(s->sampler, frames_max, natives);
+}
+
+__u64 session__kernel_ns(const struct session *s)
+{
+	__u64 ns = 0;
+
+	return sampler__counter(s->sampler, COUNTER_OWN_NS, &ns) ? 0 : ns;
+}
+
 void session__end(struct session *s)
 {
 	s->unwanted = true;

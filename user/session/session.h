@@ -100,6 +100,13 @@ int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
 long session__look(struct session *s);
 /* Rows of native code that is there already are still to be read: stacks may end early until then. */
 bool session__lacks_rows(const struct session *s);
+/*
+ * Between two steps: at which rate the clocks go on, after how many frames Python stacks end, whether native
+ * frames are taken (where the session takes them at all).
+ */
+void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives);
+/* How long the programs in the kernel have run, with config.sampler.measure. */
+__u64 session__kernel_ns(const struct session *s);
 /* From a callback: nothing more is wanted; the recording ends as if its time were over. */
 void session__end(struct session *s);
 void session__free(struct session *s);
