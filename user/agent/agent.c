@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/budget.h"
 #include "agent/resources.h"
+#include "agent/usage.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -13,6 +15,8 @@
 #define GRACE_NS (NS_PER_SEC / 10)
 /* Sinks are called that often, at least. */
 #define STEP_NS (NS_PER_SEC / 4)
+/* Between two looks at what krait costs, in a window. */
+#define JUDGE_NS NS_PER_SEC
 /* The dictionary is asked to forget when it has so many nodes, or later twice what it had then. */
 #define FORGET_NODES 16384
 
@@ -25,6 +29,11 @@ struct agent {
 	__u64 interval_ns;
 	struct accounts accounts[KRAIT_MAX_EVENTS]; /* since the start, at the last window's end */
 	__u32 forget_at; /* nodes */
+	struct budget budget;
+	struct usage usage; /* as it was looked at last, and what the programs had used */
+	__u64 kernel_ns;
+	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
+	__u64 judge_ns; /* when it is looked at again */
 	bool running;
 };
 
@@ -55,6 +64,54 @@ static void on_hangup(void *ctx)
 
 	if (a->config->reload)
 		a->config->reload(a->config->reload_ctx);
+}
+
+/* ---- what it costs ---------------------------------------------------------------------------- */
+
+static void apply_detail(struct agent *a)
+{
+	const struct detail *d = budget_detail(&a->budget);
+
+	session__set_detail(a->session, d->frequency, d->frames_max, d->natives);
+	log_info("budget", "%llu Hz, %u frames, native frames %s: %.2f %% of a CPU was used",
+		 (unsigned long long)d->frequency, d->frames_max, d->natives ? "on" : "off",
+		 100 * a->budget.share);
+}
+
+/* True: the level has changed. */
+static bool judge(struct agent *a, bool at_end)
+{
+	usage_read(&a->usage);
+	a->kernel_ns = session__kernel_ns(a->session);
+	return budget_judge(&a->budget, clock_monotonic_ns(), a->usage.cpu_ns + a->kernel_ns,
+			    a->usage.rss_bytes, at_end);
+}
+
+/* The price of the window, and then how the next one is sampled. */
+static void take_price(struct agent *a, struct window *w)
+{
+	const struct detail *d = budget_detail(&a->budget);
+
+	w->price = (struct window_price){ .frequency = d->frequency,
+					  .frames_max = d->frames_max,
+					  .natives = d->natives,
+					  .level = a->budget.level };
+	if (judge(a, true))
+		apply_detail(a);
+	w->price.cpu_ns = a->usage.cpu_ns - a->window_cpu_ns;
+	w->price.kernel_ns = a->kernel_ns - a->window_kernel_ns;
+	w->price.rss_bytes = a->usage.rss_bytes;
+	a->window_cpu_ns = a->usage.cpu_ns;
+	a->window_kernel_ns = a->kernel_ns;
+}
+
+static void check_budget(struct agent *a, __u64 now_ns)
+{
+	if (now_ns < a->judge_ns || a->config->cpu_budget <= 0)
+		return;
+	a->judge_ns = now_ns + JUDGE_NS;
+	if (judge(a, false))
+		apply_detail(a);
 }
 
 /* ---- windows ---------------------------------------------------------------------------------- */
@@ -107,6 +164,7 @@ static void end_window(struct agent *a, __u64 to_ns)
 	w->to_ns = to_ns;
 	w->wall_offset_ns = clock_wall_offset_ns();
 	take_accounts(a, w);
+	take_price(a, w);
 	window__sort(w);
 	for (unsigned i = 0; i < a->config->sink_cnt; i++) {
 		const struct agent_sink *sink = &a->config->sinks[i];
@@ -151,6 +209,21 @@ static void set_due(struct agent *a, __u64 now_ns)
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
+static void set_budget(struct agent *a)
+{
+	const struct session_config *session = &a->config->session;
+	const struct budget_config config = {
+		.wanted = { .frequency = session->sampler.events[0].frequency,
+			    .frames_max = KRAIT_MAX_FRAMES,
+			    .natives = session->collector.natives.native },
+		.cpu = a->config->cpu_budget,
+		.memory_bytes = a->config->memory_bytes,
+		.interval_ns = a->config->interval_ns,
+	};
+
+	budget_init(&a->budget, &config);
+}
+
 struct agent *agent__new(struct agent_config *config, struct error *err)
 {
 	struct agent *a = calloc(1, sizeof(*a));
@@ -162,6 +235,8 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 	a->config = config;
 	a->interval_ns = config->interval_ns;
 	a->forget_at = FORGET_NODES;
+	set_budget(a);
+	config->session.sampler.measure = true;
 	config->session.collector.on_sample = on_sample;
 	config->session.collector.on_sample_ctx = a;
 	config->session.on_hangup = on_hangup;
@@ -190,11 +265,14 @@ struct session *agent__session(struct agent *a)
 	return a->session;
 }
 
-void agent__set_interval(struct agent *a, __u64 interval_ns)
+void agent__reconfigure(struct agent *a)
 {
-	a->interval_ns = interval_ns;
-	if (a->running)
-		a->due_ns = window_at(a, a->number)->from_ns + interval_ns;
+	a->interval_ns = a->config->interval_ns;
+	set_budget(a);
+	if (!a->running)
+		return;
+	apply_detail(a);
+	a->due_ns = window_at(a, a->number)->from_ns + a->interval_ns;
 }
 
 int agent__run(struct agent *a, struct error *err)
@@ -220,6 +298,7 @@ int agent__run(struct agent *a, struct error *err)
 			end_window(a, a->due_ns);
 			set_due(a, now_ns);
 		}
+		check_budget(a, now_ns);
 		step_sinks(a, now_ns);
 	}
 	session__close(a->session);

@@ -26,6 +26,8 @@ struct resources;
 struct agent_config {
 	struct session_config session; /* without on_sample: that is the agent's */
 	__u64 interval_ns; /* of a window */
+	double cpu_budget; /* of one CPU; 0 no bound */
+	__u64 memory_bytes; /* 0 no bound */
 	struct resources *resources; /* borrowed; learns of every process that is sampled */
 	struct agent_sink sinks[AGENT_SINKS_MAX];
 	unsigned sink_cnt;
@@ -41,7 +43,10 @@ void agent__free(struct agent *a);
 struct session *agent__session(struct agent *a);
 /* Until a signal. 0 or a negative result with *err filled. */
 int agent__run(struct agent *a, struct error *err) __attribute__((warn_unused_result));
-/* From now on; the window that is open ends by it. */
-void agent__set_interval(struct agent *a, __u64 interval_ns);
+/*
+ * What the configuration says by now of interval, budget and rate (of session.sampler.events[0]); the window that is
+ * open goes by the new interval.
+ */
+void agent__reconfigure(struct agent *a);
 
 #endif /* KRAIT_AGENT_AGENT_H */

@@ -37,10 +37,22 @@ static void put_accounts(struct window_facts *f, const char *event, const struct
 		put(f, event, "ticks", "missed", a->ticks_missed);
 }
 
+static void put_price(struct window_facts *f, const struct window_price *p)
+{
+	put(f, "", "rate", "", p->frequency);
+	put(f, "", "frames_max", "", p->frames_max);
+	put(f, "", "natives", "", p->natives);
+	put(f, "budget", "level", "", p->level);
+	put(f, "own", "cpu_ns", "", p->cpu_ns);
+	put(f, "own", "kernel_ns", "", p->kernel_ns);
+	put(f, "own", "rss_bytes", "", p->rss_bytes);
+}
+
 void window_facts_fill(struct window_facts *f, const struct window *w)
 {
 	memset(f, 0, sizeof(*f));
 	put(f, "", "number", "", w->number);
+	put_price(f, &w->price);
 	if (w->dropped)
 		put(f, "", "samples", "dropped", w->dropped);
 	for (unsigned i = 0; i < w->profile->event_cnt && i < KRAIT_MAX_EVENTS; i++) {

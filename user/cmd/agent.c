@@ -58,6 +58,8 @@ static void configure(struct agent_command *c)
 			.priority = &c->priority,
 		},
 		.interval_ns = c->options.interval_ns,
+		.cpu_budget = c->options.cpu_budget,
+		.memory_bytes = c->options.memory_bytes,
 		.resources = c->resources,
 	};
 }

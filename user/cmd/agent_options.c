@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/agent_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/arguments.h"
@@ -11,6 +12,8 @@
 
 #define DEFAULT_HZ 19
 #define DEFAULT_INTERVAL_NS (10 * NS_PER_SEC)
+#define DEFAULT_CPU_BUDGET 0.01
+#define DEFAULT_MEMORY (512ULL << 20)
 #define MIN_INTERVAL_NS NS_PER_SEC
 #define MAX_INTERVAL_NS (60 * NS_PER_SEC)
 
@@ -21,6 +24,8 @@ enum {
 	KEY_KERNEL,
 	KEY_OFF_CPU,
 	KEY_OTLP_DIR,
+	KEY_CPU_BUDGET,
+	KEY_MEMORY_LIMIT,
 	KEY_NO_REALTIME,
 };
 
@@ -39,7 +44,13 @@ static const struct argp_option options[] = {
 	{ "native", KEY_NATIVE, 0, 0,
 	  "also native functions; otherwise C is part of what called it" },
 	{ "kernel", KEY_KERNEL, 0, 0, "also functions of the kernel" },
-	{ 0, 0, 0, 0, "Output:", 3 },
+	{ 0, 0, 0, 0, "What it may cost:", 3 },
+	{ "cpu-budget", KEY_CPU_BUDGET, "PERCENT", 0,
+	  "of one CPU, for krait, its helpers and its programs in the kernel; beyond it, it samples less often, then less "
+	  "deeply, then without native frames, and says so (default 1%; 0: no bound)" },
+	{ "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
+	  "the same of memory (default 512M; 0: no bound)" },
+	{ 0, 0, 0, 0, "Output:", 4 },
 	{ "otlp-dir", KEY_OTLP_DIR, "DIR", 0,
 	  "write each window into a file there, as OTLP profiles (protobuf)" },
 	{ 0, 0, 0, 0, "Other:", 9 },
@@ -62,6 +73,18 @@ static void parse_time(__u64 *ret, const char *text, struct argp_state *state)
 {
 	if (parse_duration(text, ret))
 		argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", text);
+}
+
+/* "0.5%", "0.5": of one CPU, so more than 100 is possible. */
+static void parse_percent(double *ret, const char *text, struct argp_state *state)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (*text < '0' || *text > '9' || (strcmp(end, "%") && *end) || percent > 10000)
+		argp_error(state, "--cpu-budget is a percentage of one CPU, such as 0.5%%: \"%s\"",
+			   text);
+	*ret = percent / 100;
 }
 
 static void settle(struct agent_options *o, struct argp_state *state)
@@ -113,6 +136,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_KERNEL:
 		r->kernel = true;
 		break;
+	case KEY_CPU_BUDGET:
+		parse_percent(&o->cpu_budget, arg, state);
+		break;
+	case KEY_MEMORY_LIMIT:
+		o->memory_bytes = 0;
+		if (strcmp(arg, "0") && parse_size(arg, &o->memory_bytes))
+			argp_error(state, "--memory-limit is a size such as 512M: \"%s\"", arg);
+		break;
 	case KEY_OTLP_DIR:
 		o->otlp_dir = arg;
 		break;
@@ -144,5 +175,7 @@ void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 	ret->record.native = ret->record.kernel = false;
 	ret->record.frequency = DEFAULT_HZ;
 	ret->interval_ns = DEFAULT_INTERVAL_NS;
+	ret->cpu_budget = DEFAULT_CPU_BUDGET;
+	ret->memory_bytes = DEFAULT_MEMORY;
 	arguments_parse(&argp, argc, argv, 0, ret);
 }

@@ -12,6 +12,8 @@ struct agent_options {
 	struct record_options record; /* targets, events, native frames */
 	__u64 interval_ns; /* of a window */
 	struct agent_memory_options memory;
+	double cpu_budget; /* of one CPU; 0 none */
+	__u64 memory_bytes; /* 0 none */
 	const char *otlp_dir; /* windows become files there; NULL none */
 };
 

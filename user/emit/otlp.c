@@ -14,6 +14,19 @@
 /* What a sample says beside its stack: thread's number and name, state. */
 enum { SAMPLE_ATTRIBUTES = 3 };
 
+/* What one more tick of a profile takes, at most: a sample of its own, with a value. */
+#define TICK_BYTES 48U
+
+/* A sample of the window as the profile has it. */
+struct tick_of {
+	struct {
+		__s32 stack, attributes[SAMPLE_ATTRIBUTES];
+		__u32 attribute_cnt;
+	} key;
+	__u64 time_ns; /* since 1970 */
+	__s64 weight;
+};
+
 struct encoder {
 	const struct window *w;
 	const struct otlp_options *options;
@@ -24,7 +37,8 @@ struct encoder {
 	__s32 *attributes; /* of each profile */
 	__u64 *times;
 	__s64 *values;
-	__u32 time_cap, value_cap;
+	struct tick_of *ticks; /* of a profile */
+	__u32 time_cap, value_cap, tick_cap;
 	__u32 at; /* the next sample */
 	int err;
 };
@@ -35,10 +49,11 @@ static void fail(struct encoder *e, int err)
 		e->err = err;
 }
 
-/* Enough for one body, after at least one sample. */
-static bool is_full(const struct encoder *e)
+/* Enough for one body, with so many ticks that are not packed yet. */
+static bool is_full(const struct encoder *e, __u32 ticks)
 {
-	return e->tables.packed.len + e->body->bytes.len + e->scope.len + e->profile.len >=
+	return e->tables.packed.len + e->body->bytes.len + e->scope.len + e->profile.len +
+		       ticks * TICK_BYTES >=
 	       e->options->bytes_max;
 }
 
@@ -97,39 +112,56 @@ static size_t fill_attributes(struct encoder *e, const struct window_sample *s,
 	return cnt;
 }
 
-static bool same_sample(const struct encoder *e, const struct window_sample *a,
-			const struct window_sample *b)
+/* A sample's key is its stack and what it says beside it; frames that no line tells apart are one stack here. */
+static int compare_ticks(const void *x, const void *y)
 {
-	return window__same_profile(e->w, a, b) && a->node == b->node && a->tid == b->tid &&
-	       (window__is_clock(e->w, a) || a->state == b->state);
+	const struct tick_of *a = x, *b = y;
+	int order = memcmp(&a->key, &b->key, sizeof(a->key));
+
+	return order ? order : a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-/* All of the same stack, thread and state: one sample with many times. */
-static void put_sample(struct encoder *e)
+/* The next sample of the window is one of the profile. */
+static void take_tick(struct encoder *e, __u32 cnt)
 {
-	const struct window_sample *first = &e->w->list[e->at];
+	const struct window_sample *s = &e->w->list[e->at];
+	struct tick_of *t;
+
+	if (vec_reserve(e->ticks, e->tick_cap, cnt + 1)) {
+		fail(e, -ENOMEM);
+		return;
+	}
+	t = &e->ticks[cnt];
+	memset(t, 0, sizeof(*t));
+	t->key.stack = otlp_tables_stack(&e->tables, s->node);
+	t->key.attribute_cnt = (__u32)fill_attributes(e, s, t->key.attributes);
+	t->time_ns = s->time_ns + (__u64)e->w->wall_offset_ns;
+	t->weight = (__s64)s->weight;
+	e->at++;
+}
+
+/* All of the same key: one sample with many times. How many of the profile's ticks that are. */
+static __u32 put_sample(struct encoder *e, struct tick_of *first, __u32 left, bool clock)
+{
 	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
 	Krait__Otlp__Sample sample = KRAIT__OTLP__SAMPLE__INIT, *list[] = { &sample };
-	__s32 attributes[SAMPLE_ATTRIBUTES];
 	__u32 cnt = 0;
 
-	for (; e->at < e->w->cnt && same_sample(e, first, &e->w->list[e->at]); e->at++, cnt++) {
-		const struct window_sample *s = &e->w->list[e->at];
-
+	for (; cnt < left && !memcmp(&first[cnt].key, &first->key, sizeof(first->key)); cnt++) {
 		if (vec_reserve(e->times, e->time_cap, cnt + 1) ||
 		    vec_reserve(e->values, e->value_cap, cnt + 1)) {
 			fail(e, -ENOMEM);
-			return;
+			return left;
 		}
-		e->times[cnt] = s->time_ns + (__u64)e->w->wall_offset_ns;
-		e->values[cnt] = (__s64)s->weight;
+		e->times[cnt] = first[cnt].time_ns;
+		e->values[cnt] = first[cnt].weight;
 	}
-	sample.stack_index = otlp_tables_stack(&e->tables, first->node);
-	sample.attribute_indices = attributes;
-	sample.n_attribute_indices = fill_attributes(e, first, attributes);
+	sample.stack_index = first->key.stack;
+	sample.attribute_indices = first->key.attributes;
+	sample.n_attribute_indices = first->key.attribute_cnt;
 	sample.timestamps_unix_nano = (uint64_t *)e->times;
 	sample.n_timestamps_unix_nano = cnt;
-	if (!window__is_clock(e->w, first)) {
+	if (!clock) {
 		sample.values = (int64_t *)e->values;
 		sample.n_values = cnt;
 	}
@@ -137,6 +169,7 @@ static void put_sample(struct encoder *e)
 	part.n_samples = 1;
 	put_profile_part(e, &part);
 	e->body->samples += cnt;
+	return cnt;
 }
 
 /* ---- a profile -------------------------------------------------------------------------------- */
@@ -187,13 +220,20 @@ static void put_profile(struct encoder *e)
 {
 	const struct window_sample *first = &e->w->list[e->at];
 	__u64 from_ns = e->w->from_ns, to_ns = e->w->to_ns;
-	__u32 begin = e->at;
+	__u32 begin = e->at, cnt;
+	bool clock = window__is_clock(e->w, first);
 
 	e->profile.len = 0;
-	while (!e->err && e->at < e->w->cnt &&
-	       window__same_profile(e->w, first, &e->w->list[e->at]) &&
-	       (e->at == begin || !is_full(e)))
-		put_sample(e);
+	for (cnt = 0;
+	     !e->err && e->at < e->w->cnt &&
+	     window__same_profile(e->w, first, &e->w->list[e->at]) && (!cnt || !is_full(e, cnt));
+	     cnt++)
+		take_tick(e, cnt);
+	if (e->err)
+		return;
+	qsort(e->ticks, cnt, sizeof(e->ticks[0]), compare_ticks);
+	for (__u32 i = 0; i < cnt && !e->err;)
+		i += put_sample(e, &e->ticks[i], cnt - i, clock);
 	for (__u32 i = begin; i < e->at; i++) {
 		__u64 time_ns = e->w->list[i].time_ns;
 
@@ -304,7 +344,7 @@ static void put_process(struct encoder *e)
 		put_profile(e);
 		add_profile(e);
 	} while (!e->err && e->at < e->w->cnt && window__same_process(first, &e->w->list[e->at]) &&
-		 !is_full(e));
+		 !is_full(e, 0));
 	if (!e->err)
 		put_attributes(e, &attributes);
 	e->scope.len = 0;
@@ -340,7 +380,7 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 
 	*ret = (struct otlp_body){ 0 };
 	prepare(&e);
-	while (!e.err && e.at < w->cnt && !is_full(&e))
+	while (!e.err && e.at < w->cnt && !is_full(&e, 0))
 		put_process(&e);
 	if (!e.err)
 		put_dictionary(&e);
@@ -355,6 +395,7 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 	bytes_free(&e.scope);
 	free(e.attributes);
 	free(e.times);
+	free(e.ticks);
 	free(e.values);
 	return e.err;
 }

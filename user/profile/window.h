@@ -28,6 +28,15 @@ struct window_sample {
 	__u32 cpu;
 };
 
+/* How it was sampled, and at what price; of a window in which that changed, as it was at its end. */
+struct window_price {
+	__u64 frequency; /* Hz */
+	__u32 frames_max;
+	bool natives;
+	unsigned level; /* 0: all that was asked for; else so many steps less */
+	__u64 cpu_ns, kernel_ns, rss_bytes; /* of krait's processes and programs, in this window */
+};
+
 struct window {
 	const struct profile *profile; /* borrowed: dictionary and events; not its counts */
 	__u64 number; /* from 1, by its maker */
@@ -38,6 +47,7 @@ struct window {
 	__u64 dropped; /* that found no room */
 	struct accounts
 		accounts[KRAIT_MAX_EVENTS]; /* of what came in this window; the caller fills them in */
+	struct window_price price; /* all 0: not measured */
 	struct dict_holder holder;
 };
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/budget.h"
+
+#include <string.h>
+
+#include "abi.h"
+#include "util/clock.h"
+
+/* No level is judged by less, but for a whole window. */
+#define JUDGE_NS (double)NS_PER_SEC
+/* What the start costs, and the names of all that runs, is not held against the first levels. */
+#define WARM_NS (double)(5 * NS_PER_SEC)
+/* A better level has to fit into so much of the budget. */
+#define ROOM 0.8
+/* Windows with room before it is tried, at first and at most. */
+#define PATIENCE 3U
+#define PATIENCE_MAX 48U
+/* Below this no clock goes. */
+#define RATE_MIN 1ULL
+
+static void add_level(struct budget *b, struct detail d)
+{
+	if (b->level_cnt < BUDGET_LEVELS_MAX)
+		b->levels[b->level_cnt++] = d;
+}
+
+void budget_init(struct budget *b, const struct budget_config *config)
+{
+	static const __u32 depths[] = { 256, 64, 16 };
+	struct detail d = config->wanted;
+
+	memset(b, 0, sizeof(*b));
+	b->config = *config;
+	b->patience = PATIENCE;
+	add_level(b, d);
+	/* Steps of a third; the last ones are of 1 Hz. */
+	while (d.frequency > RATE_MIN && b->level_cnt < BUDGET_LEVELS_MAX - 5) {
+		d.frequency = d.frequency * 2 / 3 > RATE_MIN ? d.frequency * 2 / 3 : RATE_MIN;
+		add_level(b, d);
+	}
+	for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		if (depths[i] >= d.frames_max)
+			continue;
+		d.frames_max = depths[i];
+		add_level(b, d);
+	}
+	if (d.natives) {
+		d.natives = false;
+		add_level(b, d);
+	}
+}
+
+static bool is_over_cpu(const struct budget *b)
+{
+	return b->config.cpu > 0 && b->share > b->config.cpu;
+}
+
+const struct detail *budget_detail(const struct budget *b)
+{
+	return &b->levels[b->level];
+}
+
+/* The best level with a rate that would fit, if cost goes with the rate; at least one level down. */
+static unsigned lower_level(const struct budget *b)
+{
+	double fits = (double)b->levels[b->level].frequency;
+	unsigned level = b->level + 1;
+
+	if (level >= b->level_cnt)
+		return b->level;
+	if (is_over_cpu(b))
+		fits *= b->config.cpu / b->share;
+	while (level + 1 < b->level_cnt && b->levels[level].frequency > RATE_MIN &&
+	       (double)b->levels[level].frequency > fits)
+		level++;
+	return level;
+}
+
+static void begin(struct budget *b, __u64 now_ns, __u64 used_ns)
+{
+	b->from_ns = now_ns;
+	b->from_used_ns = used_ns;
+}
+
+static bool lower(struct budget *b)
+{
+	unsigned level = lower_level(b);
+	bool changed = level != b->level;
+
+	if (b->trial)
+		b->patience = 2 * b->patience < PATIENCE_MAX ? 2 * b->patience : PATIENCE_MAX;
+	b->lowered += changed;
+	b->level = level;
+	b->calm = b->trial = 0;
+	return changed;
+}
+
+static bool raise_level(struct budget *b)
+{
+	b->raised++;
+	b->level--;
+	b->calm = 0;
+	b->trial = PATIENCE;
+	return true;
+}
+
+/* Would the next better level fit? Depth and native frames: nobody knows what they would cost. */
+static bool has_room(const struct budget *b, __u64 rss_bytes)
+{
+	const struct detail *better = &b->levels[b->level - 1], *now = &b->levels[b->level];
+	double share = b->share * (double)better->frequency / (double)now->frequency;
+
+	if (b->config.memory_bytes && (double)rss_bytes > ROOM * (double)b->config.memory_bytes)
+		return false;
+	return b->config.cpu <= 0 || share < ROOM * b->config.cpu;
+}
+
+static bool end_window(struct budget *b, __u64 rss_bytes)
+{
+	if (is_over_cpu(b) || (b->config.memory_bytes && rss_bytes > b->config.memory_bytes))
+		return lower(b);
+	if (b->trial)
+		b->trial--;
+	if (!b->level || !has_room(b, rss_bytes)) {
+		b->calm = 0;
+		return false;
+	}
+	return ++b->calm >= b->patience ? raise_level(b) : false;
+}
+
+bool budget_judge(struct budget *b, __u64 now_ns, __u64 used_ns, __u64 rss_bytes, bool at_end)
+{
+	double ns = (double)(now_ns - b->from_ns), used = (double)used_ns - (double)b->from_used_ns;
+	bool changed;
+
+	if (!b->from_ns || used < 0) {
+		begin(b, now_ns, used_ns);
+		return false;
+	}
+	if (!b->warm) {
+		b->warm = ns >= WARM_NS && at_end;
+		if (b->warm)
+			begin(b, now_ns, used_ns);
+		return false;
+	}
+	/* In between, only what a whole window may cost is too much. */
+	if (!at_end && (b->config.cpu <= 0 ||
+			used <= b->config.cpu * (double)b->config.interval_ns || ns < JUDGE_NS))
+		return false;
+	/* Windows that are cut short say little. */
+	if (at_end && ns < JUDGE_NS && ns < (double)b->config.interval_ns / 2)
+		return false;
+	b->share = used / ns;
+	changed = at_end ? end_window(b, rss_bytes) : lower(b);
+	begin(b, now_ns, used_ns);
+	return changed;
+}

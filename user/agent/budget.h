@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * budget.h - how much the agent may cost, and what it does without when that is not enough: first rate, then depth, then
+ * native frames; and back, one step at a time, when there is room again.
+ *
+ * It measures nothing and changes nothing by itself: it is told what was used, and says how to go on.
+ *
+ * Must hold: what is used beyond the budget lowers the level within the window in which it is seen; a level that did
+ * not last is not tried again at once.
+ */
+#ifndef KRAIT_AGENT_BUDGET_H
+#define KRAIT_AGENT_BUDGET_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#define BUDGET_LEVELS_MAX 32
+
+/* How the agent samples. */
+struct detail {
+	__u64 frequency; /* Hz */
+	__u32 frames_max;
+	bool natives;
+};
+
+struct budget_config {
+	struct detail wanted;
+	double cpu; /* of one CPU: 0.005; 0 no bound */
+	__u64 memory_bytes; /* 0 no bound */
+	__u64 interval_ns; /* of a window */
+};
+
+struct budget {
+	struct budget_config config;
+	struct detail levels[BUDGET_LEVELS_MAX]; /* from what is wanted to the least */
+	unsigned level_cnt, level;
+	__u64 from_ns, from_used_ns; /* since when the level is judged */
+	bool warm; /* what the start costs is over */
+	unsigned calm; /* windows with room for the next better level */
+	unsigned patience; /* so many of these it takes; doubles when a level did not last */
+	unsigned trial; /* windows for which the level, gone back to, is on trial still */
+	__u64 lowered, raised; /* how often */
+	double share; /* of a CPU, in what was judged last */
+};
+
+void budget_init(struct budget *b, const struct budget_config *config) __attribute__((nonnull));
+const struct detail *budget_detail(const struct budget *b) __attribute__((nonnull));
+/*
+ * So much CPU time was used until now since the agent began, so much memory is in use. at_end: of a window; else it is
+ * asked in between. True: the level has changed.
+ */
+bool budget_judge(struct budget *b, __u64 now_ns, __u64 used_ns, __u64 rss_bytes, bool at_end)
+	__attribute__((nonnull));
+
+#endif /* KRAIT_AGENT_BUDGET_H */
