@@ -91,6 +91,27 @@ def check_off_cpu(tap, python):
         tap.ok("GIL%" in last and "GIL wait" in last, "its columns and its head", last)
 
 
+def check_lasting(tap, python):
+    """A wait is seen while it lasts, and no thread waits for more than there is."""
+    script = ("import threading, time\n"
+              "def again():\n    while True:\n        time.sleep(0.7)\n"
+              "threading.Thread(target=again, daemon=True).start()\n"
+              "def asleep():\n    print('READY', flush=True)\n    time.sleep(1000)\nasleep()")
+    with h.Target(python.command("-c", script)) as target:
+        done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "4", "-i", "500ms", "--off-cpu", "--view", "threads")
+        last = rounds(done.stdout)[1:] if done.stdout else []
+        waits = {}
+        for line in "\n".join(last).splitlines():
+            found = re.search(r"%d +(\d+) \S+$" % target.pid, line)
+            if found:
+                waits.setdefault(int(found.group(1)), []).append(float(line[13:20].strip() or 0))
+        own = waits.pop(target.pid, [])
+        tap.ok(len(own) == 3 and min(own) > 99, "a thread that sleeps all the time waits", own, done.stdout)
+        # Its last wait may have ended after the last look.
+        tap.ok(waits and all(100 <= sum(w) <= 301 for w in waits.values()),
+               "and one that wakes up waits no longer than it does", waits, done.stdout)
+
+
 def check_usage(tap):
     for args, code in ((["top", "x"], 2), (["top", "--view", "no"], 2), (["top", "-i", "1ms"], 2),
                        (["top", "-b", "-p", "4194304"], 3), (["top", "-n", "x"], 2)):
@@ -340,6 +361,7 @@ def main():
     check_usage(tap)
     check_batch(tap, python)
     check_off_cpu(tap, python)
+    check_lasting(tap, python)
     check_screen(tap, python)
     check_write(tap, python)
     check_ends(tap, python)

@@ -255,6 +255,11 @@ struct queue *sampler__queue(struct sampler *s)
 	abort();
 }
 
+long sampler__look_at_threads(const struct sampler *s, struct thread_look **ret)
+{
+	abort();
+}
+
 const struct owner_books *sampler__owner_books(const struct sampler *s)
 {
 	abort();

@@ -17,6 +17,7 @@
 #include "session/session.h"
 #include "symbol/kernel_symbols.h"
 #include "top/draw.h"
+#include "top/lasting.h"
 #include "top/lines.h"
 #include "top/terminal.h"
 #include "top/ui.h"
@@ -39,6 +40,7 @@ struct top_command {
 	struct utsname host;
 	struct emit_options emit;
 	struct model *model;
+	struct lasting *lasting; /* waits that have not ended; NULL: none are wanted */
 	struct ui ui;
 	struct terminal *terminal; /* NULL: plain lines */
 	struct top_status status;
@@ -54,6 +56,7 @@ struct top_command {
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
 {
 	struct top_command *t = ctx;
+	struct profile_sample left = *sample;
 	char container[128];
 
 	if (!t->model)
@@ -62,7 +65,9 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 		session__container(t->session, sample->pid, container, sizeof(container));
 		groups__set(t->model->groups, sample->pid, sample->image, container);
 	}
-	samples__add(t->model->samples, sample);
+	/* The first event is time on a CPU. */
+	if (!t->lasting || !sample->event || lasting__count(t->lasting, &left))
+		samples__add(t->model->samples, &left);
 }
 
 /* Signal 0 asks whether it is there. */
@@ -120,10 +125,22 @@ static void print_lines(struct top_command *t)
 		t->over = true;
 }
 
+/* What comes back more often is seen then. */
+static void look_at_waits(struct top_command *t)
+{
+	if (!t->lasting)
+		return;
+	lasting__begin(t->lasting);
+	if (session__look_at_waits(t->session, t->options.interval_ns / 2) < 0)
+		log_debug("top", "waits that last cannot be looked at");
+	lasting__end(t->lasting);
+}
+
 static void end_round(struct top_command *t, __u64 now_ns)
 {
 	int err;
 
+	look_at_waits(t);
 	update_status(t);
 	err = model__end_round(t->model, now_ns, is_alive, NULL);
 	if (err)
@@ -238,7 +255,9 @@ static int start(struct top_command *t, struct error *err)
 	t->emit.recording.began_wall_ns =
 		(__s64)t->emit.recording.began_ns + clock_wall_offset_ns();
 	t->model = model__new(session__profile(t->session), session__began_ns(t->session));
-	if (!t->model)
+	if (t->options.record.off_cpu)
+		t->lasting = lasting__new();
+	if (!t->model || (t->options.record.off_cpu && !t->lasting))
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	t->model->options.sort = t->options.sort;
 	t->model->source_folder = t->options.source;
@@ -330,6 +349,7 @@ int cmd_top(int argc, char **argv)
 		log_error(NULL, "out of memory");
 	/* Over the session's dictionary. */
 	model__free(t->model);
+	lasting__free(t->lasting);
 	session__free(t->session);
 	kernel_symbols__free(t->kernel_symbols);
 	free(t);

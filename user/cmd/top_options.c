@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 99)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
 	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also the time off the CPU: waiting for the GIL, for anything else, for a CPU. A wait is seen when it "
-	  "is over. TIME as in krait record" },
+	  "also the time off the CPU: waiting for the GIL, for anything else, for a CPU. TIME as in krait "
+	  "record" },
 	{ "native", KEY_NATIVE, 0, 0,
 	  "also native functions; otherwise C is part of what called it" },
 	{ "kernel", KEY_KERNEL, 0, 0, "also functions of the kernel" },

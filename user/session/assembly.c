@@ -19,6 +19,7 @@
 #include "session/descriptors.h"
 #include "session/native_places.h"
 #include "session/parts.h"
+#include "session/resting.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
 #include "stack/placement.h"
@@ -336,6 +337,7 @@ void session__free(struct session *s)
 	if (s->inputs && s->config->collector.natives.kernel_symbols)
 		kernel_symbols__tap(s->config->collector.natives.kernel_symbols, NULL, NULL);
 	input_writer__free(s->inputs);
+	resting_memory__free(s->waits);
 	sampler__free(s->sampler);
 	collector__free(s->collector);
 	native_places__free(s->places);

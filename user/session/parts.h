@@ -23,6 +23,7 @@ struct native_files;
 struct native_places;
 struct prober;
 struct processes;
+struct resting_memory;
 struct sampler;
 struct starting;
 
@@ -51,6 +52,7 @@ struct session {
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
 	__u64 named_ns; /* when names of native code were asked for last */
 	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
+	struct resting_memory *waits; /* that lasted at the last look; NULL: there was none */
 	__u64 open_waits; /* that lasted beyond the end */
 	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */

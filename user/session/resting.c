@@ -37,6 +37,11 @@ struct rest {
 	struct record_sample *record;
 };
 
+struct resting_memory {
+	struct rest *list; /* by tid */
+	long cnt;
+};
+
 struct resting {
 	const struct resting_ask *ask;
 	struct rest *list;
@@ -190,6 +195,72 @@ static void add(struct resting *r, const struct thread_look *look)
 					   .record = copy };
 }
 
+static void free_rests(struct rest *list, long cnt)
+{
+	for (long i = 0; i < cnt; i++)
+		free(list[i].record);
+	free(list);
+}
+
+struct resting_memory *resting_memory__new(void)
+{
+	return calloc(1, sizeof(struct resting_memory));
+}
+
+void resting_memory__free(struct resting_memory *m)
+{
+	if (!m)
+		return;
+	free_rests(m->list, m->cnt);
+	free(m);
+}
+
+static int rest_by_tid(const void *a, const void *b)
+{
+	const struct rest *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* The records become the memory, where there is one. */
+static void remember(struct resting *r)
+{
+	struct resting_memory *m = r->ask->memory;
+
+	if (!m) {
+		free_rests(r->list, r->cnt);
+		return;
+	}
+	free_rests(m->list, m->cnt);
+	m->list = r->list;
+	m->cnt = r->cnt;
+	if (m->cnt)
+		qsort(m->list, (size_t)m->cnt, sizeof(*m->list), rest_by_tid);
+}
+
+/* Its stack is that of the last time: it has not run. The record is as read_stack() would have made it. */
+static bool recall(struct resting *r, const struct thread_look *look)
+{
+	const struct resting_memory *m = r->ask->memory;
+	const struct rest key = { .tid = look->tid };
+	const struct rest *old =
+		m && m->cnt ? bsearch(&key, m->list, (size_t)m->cnt, sizeof(key), rest_by_tid) :
+			      NULL;
+	const struct record_sample now = r->out.record;
+	struct wait_facts *facts;
+
+	if (!old || !look->runs || old->runs != look->runs || old->switches != look->switches ||
+	    old->thread_start_ns != look->thread_start_ns ||
+	    reason_outcome(old->record->reason) == OUTCOME_LOST || !old->record->cnt[SECTION_WAIT])
+		return false;
+	memcpy(&r->out, old->record, old->record->size);
+	r->out.record.time_ns = now.time_ns;
+	r->out.record.period = now.period;
+	facts = (void *)((char *)&r->out + r->out.record.size - sizeof(*facts));
+	facts->length_ns = now.time_ns - look->since_ns;
+	return true;
+}
+
 /* What there is no time for is lost, and counted so. */
 static void read_all(struct resting *r, struct thread_look *looks, long cnt)
 {
@@ -203,10 +274,10 @@ static void read_all(struct resting *r, struct thread_look *looks, long cnt)
 		if (!period_ns)
 			continue;
 		begin(&r->out.record, &looks[i], ask->event, ask->now_ns, period_ns);
-		if (!looks[i].on_cpu && clock_monotonic_ns() < until_ns)
-			read_stack(r, p, &looks[i]);
-		else
+		if (looks[i].on_cpu || clock_monotonic_ns() >= until_ns)
 			r->out.record.reason = REASON_THREAD_TORN;
+		else if (!recall(r, &looks[i]))
+			read_stack(r, p, &looks[i]);
 		add(r, &looks[i]);
 	}
 }
@@ -244,11 +315,9 @@ static void judge(struct resting *r, struct thread_look *looks, long cnt)
 
 static void hand_out(struct resting *r)
 {
-	for (long i = 0; i < r->cnt; i++) {
+	for (long i = 0; i < r->cnt; i++)
 		if (!r->ask->only_true || r->list[i].record->reason != REASON_THREAD_TORN)
 			collector__sample(r->ask->collector, r->list[i].record);
-		free(r->list[i].record);
-	}
 }
 
 /* Room for what is read of so many threads. 0 or -ENOMEM. */
@@ -280,6 +349,8 @@ long resting_collect(const struct resting_ask *ask)
 		cnt = sampler__look_at_threads(ask->sampler, &after);
 		judge(r, after, cnt > 0 ? cnt : 0);
 		hand_out(r);
+		remember(r);
+		r->list = NULL;
 	}
 	free(r->list);
 	stack_unwind__free(r->unwind);

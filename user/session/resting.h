@@ -17,12 +17,14 @@
 
 struct collector;
 struct processes;
+struct resting_memory;
 struct sampler;
 struct thread_look;
 struct unwinding;
 
 /* All is borrowed. */
 struct resting_ask {
+	struct resting_memory *memory; /* NULL: each stack is read anew */
 	struct collector *collector;
 	struct processes *processes;
 	struct sampler *sampler; /* that looks at threads */
@@ -35,6 +37,13 @@ struct resting_ask {
 	__u64 (*period)(void *ctx, const struct thread_look *look);
 	void *ctx;
 };
+
+/*
+ * The stacks of the last time: one of a thread that has not come to a CPU since then is not read again. NULL: out of
+ * memory.
+ */
+struct resting_memory *resting_memory__new(void) __attribute__((warn_unused_result));
+void resting_memory__free(struct resting_memory *m);
 
 /* Hands the collector a sample for each. How many, or -errno. */
 long resting_collect(const struct resting_ask *ask) __attribute__((nonnull));

@@ -98,6 +98,11 @@ int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
  * CPU and stays there meanwhile. How many were looked at, or -errno.
  */
 long session__look(struct session *s);
+/*
+ * Between two steps, where time off the CPU is an event: a sample of each wait that has lasted for so long, from its begin
+ * until now. There is one of the whole wait when it is over. How many were looked at, or -errno.
+ */
+long session__look_at_waits(struct session *s, __u64 shortest_ns);
 /* Rows of native code that is there already are still to be read: stacks may end early until then. */
 bool session__lacks_rows(const struct session *s);
 /*
