@@ -224,6 +224,12 @@ static void set_budget(struct agent *a)
 	budget_init(&a->budget, &config);
 }
 
+void agent_config_add(struct agent_config *config, struct agent_sink sink)
+{
+	if (config->sink_cnt < AGENT_SINKS_MAX)
+		config->sinks[config->sink_cnt++] = sink;
+}
+
 struct agent *agent__new(struct agent_config *config, struct error *err)
 {
 	struct agent *a = calloc(1, sizeof(*a));

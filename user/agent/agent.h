@@ -36,6 +36,8 @@ struct agent_config {
 	void *reload_ctx;
 };
 
+void agent_config_add(struct agent_config *config, struct agent_sink sink);
+
 /* NULL with *err filled. *config stays valid until free. Opens the session's kernel side. */
 struct agent *agent__new(struct agent_config *config, struct error *err);
 void agent__free(struct agent *a);

@@ -12,6 +12,7 @@
 #include "agent/resources.h"
 #include "agent/window_facts.h"
 #include "emit/otlp.h"
+#include "export/exporter.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -83,11 +84,30 @@ static void take_failure(struct otlp_sink *o, __u64 samples, int err)
 		 strerror(-err));
 }
 
+static int push(struct otlp_sink *o, const struct window *w, const struct otlp_body *body)
+{
+	struct export_batch batch = {
+		.kind = EXPORT_OTLP_PROFILES,
+		.from_unix_ns = w->from_ns + (__u64)w->wall_offset_ns,
+		.to_unix_ns = w->to_ns + (__u64)w->wall_offset_ns,
+		.samples = body->samples,
+		.body = body->bytes.data,
+		.len = body->bytes.len,
+	};
+
+	memcpy(batch.id, body->id, sizeof(batch.id));
+	return exporter__push(o->exporter, &batch);
+}
+
 static void put_body(struct otlp_sink *o, const struct window *w, unsigned part,
 		     const struct otlp_body *body)
 {
 	int err = o->dir >= 0 ? write_file(o, w, part, body) : 0;
 
+	if (err)
+		log_warn(NULL, "a window could not be written: %s", strerror(-err));
+	if (o->exporter && push(o, w, body))
+		err = -EMSGSIZE;
 	if (err) {
 		take_failure(o, body->samples, err);
 		return;

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/otlp_sink.h"
 #include "agent/resources.h"
 #include "cmd/agent_options.h"
+#include "cmd/agent_outputs.h"
 #include "cmd/agent_snapshot.h"
 #include "cmd/commands.h"
 #include "keep/keep.h"
@@ -25,7 +25,7 @@ struct agent_command {
 	struct agent *agent;
 	struct host host;
 	struct resources *resources;
-	struct otlp_sink *otlp;
+	struct agent_outputs outputs;
 	struct kernel_symbols *kernel_symbols;
 	struct priority priority;
 	struct keep *keep; /* NULL: nothing is kept here */
@@ -82,29 +82,17 @@ static int open_memory(struct agent_command *c, struct error *err)
 	return c->keep ? 0 : -1;
 }
 
-static void add_sink(struct agent_command *c, struct agent_sink sink)
-{
-	c->config.sinks[c->config.sink_cnt++] = sink;
-}
-
 static int open_sinks(struct agent_command *c, struct error *err)
 {
-	const struct otlp_sink_config otlp = { .dir = c->options.otlp_dir,
-					       .resources = c->resources };
-
-	if (otlp.dir) {
-		c->otlp = otlp_sink__new(&otlp, err);
-		if (!c->otlp)
-			return -1;
-		add_sink(c, otlp_sink__sink(c->otlp));
-	}
+	if (agent_outputs_open(&c->outputs, &c->options, c->resources, &c->config, err))
+		return -1;
 	if (c->keep)
-		add_sink(c, (struct agent_sink){ .name = "memory",
-						 .sample = keep__sample,
-						 .window = keep__window,
-						 .step = keep__step,
-						 .forget = keep__forget,
-						 .ctx = c->keep });
+		agent_config_add(&c->config, (struct agent_sink){ .name = "memory",
+								  .sample = keep__sample,
+								  .window = keep__window,
+								  .step = keep__step,
+								  .forget = keep__forget,
+								  .ctx = c->keep });
 	return 0;
 }
 
@@ -149,7 +137,7 @@ int cmd_agent(int argc, char **argv)
 	/* They ask the session's probers. */
 	resources__free(c->resources);
 	agent__free(c->agent);
-	otlp_sink__free(c->otlp);
+	agent_outputs_close(&c->outputs);
 	kernel_symbols__free(c->kernel_symbols);
 	free(c);
 	return code;

@@ -106,6 +106,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->memory;
+		state->child_inputs[1] = &o->export;
 		break;
 	case KEY_NAME:
 		record_targets_name(r, arg, state);
@@ -167,7 +168,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &agent_memory_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp_child children[] = {
+		{ &agent_memory_argp, 0, NULL, 0 },
+		{ &agent_export_argp, 0, NULL, 0 },
+		{ 0 },
+	};
 	static const struct argp argp = { options, parse_option, NULL, doc, children, NULL, NULL };
 
 	memset(ret, 0, sizeof(*ret));

@@ -6,6 +6,7 @@
 #define KRAIT_CMD_AGENT_OPTIONS_H
 
 #include "cmd/agent_memory_options.h"
+#include "cmd/agent_export_options.h"
 #include "cmd/record_options.h"
 
 struct agent_options {
@@ -14,6 +15,7 @@ struct agent_options {
 	struct agent_memory_options memory;
 	double cpu_budget; /* of one CPU; 0 none */
 	__u64 memory_bytes; /* 0 none */
+	struct agent_export_options export;
 	const char *otlp_dir; /* windows become files there; NULL none */
 };
 

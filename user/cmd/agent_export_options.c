@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/agent_export_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/claims.h"
+#include "util/units.h"
+
+enum {
+	KEY_OTLP_ENDPOINT = 512,
+	KEY_PPROF_ENDPOINT,
+	KEY_PROTOCOL,
+	KEY_COMPRESSION,
+	KEY_HEADER,
+	KEY_TOKEN,
+	KEY_CA,
+	KEY_CERT,
+	KEY_KEY,
+	KEY_PROXY,
+	KEY_TIMEOUT,
+	KEY_SPOOL,
+	KEY_SPOOL_SIZE,
+};
+
+static const struct argp_option options[] = {
+	{ 0, 0, 0, 0,
+	  "Where to send it (options behind an endpoint are for that one, in front of the first for all):",
+	  5 },
+	{ "otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0,
+	  "an OpenTelemetry Collector, or what speaks OTLP profiles: http://host:4318. May be there several times" },
+	{ "pprof-endpoint", KEY_PPROF_ENDPOINT, "URL", 0,
+	  "Pyroscope, or what takes its /ingest: http://host:4040" },
+	{ "export-protocol", KEY_PROTOCOL, "NAME", 0, "http/protobuf (the default) or grpc" },
+	{ "export-compression", KEY_COMPRESSION, "NAME", 0, "gzip (the default) or none" },
+	{ "export-header", KEY_HEADER, "NAME: VALUE", 0,
+	  "with each request; others see it in ps: what is secret belongs into the file of --config" },
+	{ "export-token-file", KEY_TOKEN, "FILE", 0, "a bearer token; read again when it changes" },
+	{ "export-ca-file", KEY_CA, "FILE", 0,
+	  "who signs the server's certificate (default: the system's)" },
+	{ "export-cert-file", KEY_CERT, "FILE", 0, "certificate that krait shows" },
+	{ "export-key-file", KEY_KEY, "FILE", 0, "its key" },
+	{ "export-proxy", KEY_PROXY, "URL", 0, "default: http_proxy, https_proxy, no_proxy" },
+	{ "export-timeout", KEY_TIMEOUT, "TIME", 0, "of one try (default 10s)" },
+	{ "spool", KEY_SPOOL, "DIR", 0,
+	  "keep there what is not sent yet, across outages and restarts (default: in memory)" },
+	{ "spool-size", KEY_SPOOL_SIZE, "SIZE", 0,
+	  "of it, at most; the oldest goes first (default 256M)" },
+	{ 0 },
+};
+
+static unsigned index_of(const struct agent_export_options *o)
+{
+	return o->destination_cnt;
+}
+
+/* What the next option is about: the last endpoint, or all of them. */
+static struct exporter_destination *current(struct agent_export_options *o)
+{
+	return o->destination_cnt ? &o->destinations[o->destination_cnt - 1] : &o->common;
+}
+
+static void add_endpoint(struct agent_export_options *o, const char *url, enum export_kind kind,
+			 struct argp_state *state)
+{
+	struct exporter_destination *d;
+
+	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
+		argp_error(state, "an endpoint is a URL, http://host:4318: \"%s\"", url);
+	if (o->destination_cnt == EXPORT_DESTINATIONS_MAX)
+		argp_error(state, "more than %u endpoints", EXPORT_DESTINATIONS_MAX);
+	d = &o->destinations[o->destination_cnt++];
+	*d = o->common;
+	d->url = url;
+	d->kind = kind;
+	d->headers = o->headers[o->destination_cnt];
+	memcpy(o->headers[o->destination_cnt], o->headers[0], sizeof(o->headers[0]));
+}
+
+static void add_header(struct agent_export_options *o, const char *text, struct argp_state *state)
+{
+	struct exporter_destination *d = current(o);
+	const char *colon = strchr(text, ':');
+
+	if (!colon || colon == text || strpbrk(text, "\r\n"))
+		argp_error(state, "a header is \"Name: value\"");
+	if (d->header_cnt == EXPORT_HEADERS_MAX)
+		argp_error(state, "more than %d headers", EXPORT_HEADERS_MAX);
+	o->headers[index_of(o)][d->header_cnt++] = text;
+	d->headers = o->headers[index_of(o)];
+}
+
+static void set_protocol(struct exporter_destination *d, const char *text, struct argp_state *state)
+{
+	if (!strcmp(text, "grpc"))
+		d->protocol = EXPORT_GRPC;
+	else if (!strcmp(text, "http/protobuf") || !strcmp(text, "http"))
+		d->protocol = EXPORT_HTTP;
+	else
+		argp_error(state, "the protocol is http/protobuf or grpc: \"%s\"", text);
+}
+
+static void set_compression(struct exporter_destination *d, const char *text,
+			    struct argp_state *state)
+{
+	if (!strcmp(text, "gzip"))
+		d->compression = EXPORT_GZIP;
+	else if (!strcmp(text, "none"))
+		d->compression = EXPORT_NONE;
+	else
+		argp_error(state, "the compression is gzip or none: \"%s\"", text);
+}
+
+/* ---- the environment -------------------------------------------------------------------------- */
+
+/* That of profiles goes before that of all signals. NULL: neither, or empty. */
+static const char *variable(const char *name)
+{
+	static const char *const prefixes[] = { "OTEL_EXPORTER_OTLP_PROFILES_",
+						"OTEL_EXPORTER_OTLP_" };
+	char full[96];
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		const char *value;
+
+		snprintf(full, sizeof(full), "%s%s", prefixes[i], name);
+		value = getenv(full);
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+struct headers {
+	struct agent_export_options *options;
+	struct argp_state *state;
+};
+
+/* Lives as long as krait: as its arguments do. */
+static void take_header(void *ctx, const char *key, const char *value)
+{
+	struct headers *h = ctx;
+	char *text;
+
+	if (asprintf(&text, "%s: %s", key, value) >= 0)
+		add_header(h->options, text, h->state);
+}
+
+static void take_headers(struct agent_export_options *o, struct argp_state *state)
+{
+	struct headers headers = { o, state };
+	const char *value = variable("HEADERS");
+
+	/* The text is not repeated: it has tokens in it. */
+	if (value && claims_each(value, take_header, &headers) < 0)
+		argp_error(state, "OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, with %%XX "
+				  "in values");
+}
+
+static void take_timeout(struct exporter_destination *d, struct argp_state *state)
+{
+	const char *value = variable("TIMEOUT");
+	char *end;
+	unsigned long ms = value ? strtoul(value, &end, 10) : 0;
+
+	if (!value)
+		return;
+	if (*value < '0' || *value > '9' || *end || ms > 3600000)
+		argp_error(state, "OTEL_EXPORTER_OTLP_TIMEOUT is a number of milliseconds: \"%s\"",
+			   value);
+	d->timeout_ms = (__u32)ms;
+}
+
+static void take_environment(struct agent_export_options *o, struct argp_state *state)
+{
+	const char *whole = getenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"), *value;
+	const char *base = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
+	struct exporter_destination *d = &o->common;
+
+	whole = whole && *whole ? whole : NULL;
+	if (!whole && !(base && *base))
+		return;
+	take_headers(o, state);
+	take_timeout(d, state);
+	value = variable("PROTOCOL");
+	if (value)
+		set_protocol(d, value, state);
+	value = variable("COMPRESSION");
+	if (value)
+		set_compression(d, value, state);
+	d->ca_file = d->ca_file ? d->ca_file : variable("CERTIFICATE");
+	d->cert_file = d->cert_file ? d->cert_file : variable("CLIENT_CERTIFICATE");
+	d->key_file = d->key_file ? d->key_file : variable("CLIENT_KEY");
+	add_endpoint(o, whole ? whole : base, EXPORT_OTLP_PROFILES, state);
+	/* The variable of one signal is the URL as it is; gRPC has no paths. */
+	o->destinations[0].whole = whole && d->protocol == EXPORT_HTTP;
+}
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct agent_export_options *o = state->input;
+	__u64 ns;
+
+	switch (key) {
+	case KEY_OTLP_ENDPOINT:
+		add_endpoint(o, arg, EXPORT_OTLP_PROFILES, state);
+		break;
+	case KEY_PPROF_ENDPOINT:
+		add_endpoint(o, arg, EXPORT_PPROF, state);
+		break;
+	case KEY_PROTOCOL:
+		set_protocol(current(o), arg, state);
+		break;
+	case KEY_COMPRESSION:
+		set_compression(current(o), arg, state);
+		break;
+	case KEY_HEADER:
+		add_header(o, arg, state);
+		break;
+	case KEY_TOKEN:
+		current(o)->token_file = arg;
+		break;
+	case KEY_CA:
+		current(o)->ca_file = arg;
+		break;
+	case KEY_CERT:
+		current(o)->cert_file = arg;
+		break;
+	case KEY_KEY:
+		current(o)->key_file = arg;
+		break;
+	case KEY_PROXY:
+		current(o)->proxy = arg;
+		break;
+	case KEY_TIMEOUT:
+		if (parse_duration(arg, &ns) || ns < 1000000 || ns > 3600000000000ULL)
+			argp_error(state, "--export-timeout is a time, 1ms to 1h: \"%s\"", arg);
+		current(o)->timeout_ms = (__u32)(ns / 1000000);
+		break;
+	case KEY_SPOOL:
+		o->spool_dir = arg;
+		break;
+	case KEY_SPOOL_SIZE:
+		if (parse_size(arg, &o->spool_bytes))
+			argp_error(state, "--spool-size is a size such as 256M: \"%s\"", arg);
+		break;
+	case ARGP_KEY_END:
+		if (!o->destination_cnt)
+			take_environment(o, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp agent_export_argp = { options, parse_option, NULL, NULL, NULL, NULL, NULL };

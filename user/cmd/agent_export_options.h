@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent_export_options.h - where krait agent sends its windows: options, and the environment that OpenTelemetry's
+ * exporters go by, OTEL_EXPORTER_OTLP_* and OTEL_EXPORTER_OTLP_PROFILES_*, where no option names an endpoint.
+ *
+ * An option of a destination is that of the endpoint before it; in front of the first endpoint, that of all.
+ */
+#ifndef KRAIT_CMD_AGENT_EXPORT_OPTIONS_H
+#define KRAIT_CMD_AGENT_EXPORT_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "export/exporter.h"
+
+#define EXPORT_HEADERS_MAX 16
+
+struct agent_export_options {
+	struct exporter_destination common, destinations[EXPORT_DESTINATIONS_MAX];
+	const char *headers[EXPORT_DESTINATIONS_MAX + 1][EXPORT_HEADERS_MAX];
+	unsigned destination_cnt;
+	const char *spool_dir; /* NULL: in memory */
+	__u64 spool_bytes;
+};
+
+/* A child of the agent's options; its input is a struct agent_export_options. */
+extern const struct argp agent_export_argp;
+
+#endif /* KRAIT_CMD_AGENT_EXPORT_OPTIONS_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent_outputs.h - what krait agent hands its windows to: made from its options, ended in the order that loses nothing.
+ */
+#ifndef KRAIT_CMD_AGENT_OUTPUTS_H
+#define KRAIT_CMD_AGENT_OUTPUTS_H
+
+#include "agent/agent.h"
+#include "cmd/agent_options.h"
+
+struct exporter;
+struct otlp_sink;
+struct resources;
+
+struct agent_outputs {
+	struct exporter *exporter; /* NULL: nothing is sent */
+	struct otlp_sink *otlp; /* NULL: nobody wants it */
+};
+
+/* Adds its sinks to *config. 0, or a negative result with *err filled; to be closed in any case. */
+int agent_outputs_open(struct agent_outputs *o, const struct agent_options *options,
+		       struct resources *resources, struct agent_config *config, struct error *err)
+	__attribute__((warn_unused_result));
+/* Sends what is left for some seconds. */
+void agent_outputs_close(struct agent_outputs *o);
+
+#endif /* KRAIT_CMD_AGENT_OUTPUTS_H */
