@@ -275,20 +275,52 @@ static void put_sample(struct writer *w, __u32 node)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-static int prepare(struct writer *w)
+/* Frames that are in a stack of a sample: the dictionary may have those of many profiles. NULL: no memory. */
+static bool *find_frames(struct writer *w)
 {
-	__u32 cnt = dict__frame_cnt(w->dict), depth = 0;
+	const __u32 cnt = dict__node_cnt(w->dict);
+	cleanup_free bool *nodes = calloc((size_t)cnt + 1, sizeof(*nodes));
+	bool *frames = calloc((size_t)dict__frame_cnt(w->dict) + 1, sizeof(*frames));
+
+	if (!nodes || !frames) {
+		free(frames);
+		return NULL;
+	}
+	/* A parent comes before its children. */
+	for (__u32 i = cnt; i > 0; i--) {
+		const struct profile_node *n = dict__node_at(w->dict, i);
+
+		if (!nodes[i] && !take_values(w, i))
+			continue;
+		nodes[n->parent] = true;
+		frames[n->frame] = true;
+	}
+	return frames;
+}
+
+static int list_lines(struct writer *w)
+{
+	const __u32 cnt = dict__frame_cnt(w->dict);
+	cleanup_free bool *wanted = find_frames(w);
 
 	w->line_of = calloc((size_t)cnt + 1, sizeof(*w->line_of));
-	if (!w->line_of)
+	if (!w->line_of || !wanted)
 		return -ENOMEM;
 	for (__u32 i = 1; i <= cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(w->dict, i);
+		bool listed = wanted[i] && is_code(f);
 
-		w->line_of[i] = is_code(f) ? places_add_frame(&w->lines, f, true) : PLACE_NONE;
-		if (is_code(f) && w->line_of[i] == PLACE_NONE)
+		w->line_of[i] = listed ? places_add_frame(&w->lines, f, true) : PLACE_NONE;
+		if (listed && w->line_of[i] == PLACE_NONE)
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int prepare(struct writer *w)
+{
+	__u32 depth = 0;
+
 	for (__u32 i = 1; i <= dict__node_cnt(w->dict); i++) {
 		if (dict__node_at(w->dict, i)->depth > depth)
 			depth = dict__node_at(w->dict, i)->depth;
@@ -297,7 +329,7 @@ static int prepare(struct writer *w)
 	if (!w->path || pprof_columns_choose(&w->columns, w->profile))
 		return -ENOMEM;
 	w->values = calloc((size_t)w->columns.cnt + 1, sizeof(*w->values));
-	if (!w->values)
+	if (!w->values || list_lines(w))
 		return -ENOMEM;
 	return gzip_open(&w->zip, w->out);
 }

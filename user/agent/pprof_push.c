@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/pprof_push.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agent/pprof_body.h"
+#include "agent/resources.h"
+#include "export/exporter.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/vec.h"
+
+/* A run of samples of a window that are of one image of one process. */
+struct run {
+	__u32 first, cnt;
+	char service[128];
+};
+
+struct pprof_push {
+	struct exporter *exporter;
+	struct resources *resources;
+	char host[128];
+	struct run *runs; /* of a window, by service */
+	__u32 run_cnt, run_cap;
+	struct pprof_push_stats stats;
+};
+
+struct pprof_push *pprof_push__new(struct exporter *exporter, struct resources *resources,
+				   const char *host)
+{
+	struct pprof_push *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->exporter = exporter;
+	p->resources = resources;
+	snprintf(p->host, sizeof(p->host), "%s", host);
+	return p;
+}
+
+void pprof_push__free(struct pprof_push *p)
+{
+	if (p)
+		free(p->runs);
+	free(p);
+}
+
+void pprof_push__stats(const struct pprof_push *p, struct pprof_push_stats *ret)
+{
+	*ret = p->stats;
+}
+
+/* ---- services --------------------------------------------------------------------------------- */
+
+static bool is_same_image(const struct window_sample *a, const struct window_sample *b)
+{
+	return a->pid == b->pid && a->image == b->image;
+}
+
+/* Name and labels of Pyroscope are words; whatever else is there becomes "_". */
+static void put_word(char *buf, size_t size, const char *text)
+{
+	size_t len = 0;
+
+	for (; *text && len + 1 < size; text++)
+		buf[len++] = isalnum((unsigned char)*text) || strchr("-_.:/@", *text) ? *text : '_';
+	buf[len] = '\0';
+}
+
+static int list_runs(struct pprof_push *p, const struct window *w)
+{
+	p->run_cnt = 0;
+	for (__u32 i = 0; i < w->cnt; i++) {
+		if (i && is_same_image(&w->list[i], &w->list[i - 1])) {
+			p->runs[p->run_cnt - 1].cnt++;
+			continue;
+		}
+		if (vec_reserve(p->runs, p->run_cap, p->run_cnt + 1))
+			return -ENOMEM;
+		p->runs[p->run_cnt] = (struct run){ .first = i, .cnt = 1 };
+		put_word(p->runs[p->run_cnt].service, sizeof(p->runs[0].service),
+			 resources__service(p->resources, w->list[i].pid, w->list[i].image));
+		p->run_cnt++;
+	}
+	return 0;
+}
+
+static int by_service(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+	int order = strcmp(x->service, y->service);
+
+	return order ? order : (x->first > y->first) - (x->first < y->first);
+}
+
+/* ---- bodies ----------------------------------------------------------------------------------- */
+
+static void escape(char *buf, size_t size, const char *text)
+{
+	size_t len = 0;
+
+	for (; *text && len + 4 < size; text++) {
+		if (isalnum((unsigned char)*text) || strchr("-_.~", *text))
+			buf[len++] = *text;
+		else
+			len += (size_t)sprintf(buf + len, "%%%02X", (unsigned char)*text);
+	}
+	buf[len] = '\0';
+}
+
+static int push_body(struct pprof_push *p, const struct window *w, const char *service,
+		     __u64 samples, const struct pprof_body *body)
+{
+	struct export_batch batch = {
+		.kind = EXPORT_PPROF,
+		.from_unix_ns = w->from_ns + (__u64)w->wall_offset_ns,
+		.to_unix_ns = w->to_ns + (__u64)w->wall_offset_ns,
+		.samples = samples,
+		.body = body->data,
+		.len = body->len,
+	};
+	char host[128], name[320], escaped[1024], query[1280];
+
+	if (getrandom(batch.id, sizeof(batch.id), 0) != sizeof(batch.id))
+		return -EIO;
+	put_word(host, sizeof(host), p->host);
+	snprintf(name, sizeof(name), "%s{host=%s}", service, host);
+	escape(escaped, sizeof(escaped), name);
+	snprintf(query, sizeof(query), "name=%s&from=%llu&until=%llu&format=pprof&spyName=krait",
+		 escaped, (unsigned long long)(batch.from_unix_ns / NS_PER_SEC),
+		 (unsigned long long)((batch.to_unix_ns + NS_PER_SEC - 1) / NS_PER_SEC));
+	batch.query = query;
+	return exporter__push(p->exporter, &batch);
+}
+
+static void count_run(struct profile *profile, const struct window *w, const struct run *r)
+{
+	for (__u32 i = r->first; i < r->first + r->cnt; i++)
+		profile__count(profile, w->list[i].event, w->list[i].node, w->list[i].weight);
+}
+
+/* Runs from first to end are of one service. */
+static int push_service(struct pprof_push *p, const struct window *w, __u32 first, __u32 end,
+			__u64 samples)
+{
+	struct profile *profile = pprof_profile_new(w->profile);
+	struct pprof_body body;
+	int err = profile ? 0 : -ENOMEM;
+
+	for (__u32 i = first; i < end && !err; i++)
+		count_run(profile, w, &p->runs[i]);
+	for (unsigned i = 0; !err && i < profile->event_cnt; i++) {
+		struct counts *c = profile__counts(profile, i);
+
+		c->accounts = (struct accounts){ .interrupts = c->samples,
+						 .reasons[REASON_PYTHON] = c->samples };
+	}
+	if (!err)
+		err = pprof_body_make(&body, profile, w->from_ns, w->to_ns, w->wall_offset_ns);
+	profile__free(profile);
+	if (err)
+		return err;
+	err = push_body(p, w, p->runs[first].service, samples, &body);
+	p->stats.bodies += !err;
+	p->stats.bytes += err ? 0 : body.len;
+	free(body.data);
+	return err;
+}
+
+static void on_window(void *ctx, const struct window *w)
+{
+	struct pprof_push *p = ctx;
+	int err = list_runs(p, w);
+	__u32 end;
+
+	if (err) {
+		p->stats.failed_samples += w->cnt;
+		return;
+	}
+	qsort(p->runs, p->run_cnt, sizeof(*p->runs), by_service);
+	for (__u32 i = 0; i < p->run_cnt; i = end) {
+		__u64 samples = 0;
+
+		for (end = i; end < p->run_cnt && !strcmp(p->runs[i].service, p->runs[end].service);
+		     end++)
+			samples += p->runs[end].cnt;
+		err = push_service(p, w, i, end, samples);
+		if (err)
+			log_warn(NULL, "%llu samples of a window are lost as pprof: %s",
+				 (unsigned long long)samples, strerror(-err));
+		*(err ? &p->stats.failed_samples : &p->stats.samples) += samples;
+	}
+}
+
+struct agent_sink pprof_push__sink(struct pprof_push *p)
+{
+	return (struct agent_sink){ .name = "pprof push", .window = on_window, .ctx = p };
+}
