@@ -306,7 +306,8 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 
 	if (read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
 		return 0;
-	if (!entered || walk_is_caller(bytes, callers, *instr_off, 0))
+	/* A frame may be current before prev_instr is stored. */
+	if (!entered || callers[bytes[2 * CALLER_UNITS_MAX]])
 		found = 1;
 	if (walk_is_caller(bytes, callers, *instr_off, 1)) {
 		units = 1;

@@ -1,0 +1,195 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""record --opcodes: what a sample says of an instruction is what dis says of the live code in the target
+(tests/targets/opcodes.py), offset and specialised form, in leaves and callers. Reports and annotations say the same of it;
+without the option nothing is there. The tables of names are those of the interpreters, for the standard library's code."""
+# run-tests: beside others
+import itertools
+import json
+import os
+import re
+import subprocess
+
+import harness as h
+
+SECONDS = 1.5
+ROW = re.compile(r"^ *(?:([\d.]+)% +(\d+))? +([\d.]+)% +@(\d+) +(\S+) *(not specialised|specialised|instrumented|jit)?")
+LINE = re.compile(r"^ *(?:[\d.]+% +\d+)? +[\d.]+% +(\d+)  ")
+
+
+def version(python):
+    return tuple(int(part) for part in python.minor.split("."))
+
+
+def pairs(text):
+    """{(line, offset, name): (self, form)} of the output of annotate --instructions."""
+    found, line = {}, 0
+    for row in text.splitlines():
+        if at := ROW.match(row):
+            found[line, int(at[4]), at[5]] = (int(at[2] or 0), at[6] or "")
+        elif at := LINE.match(row):
+            line = int(at[1])
+    return found
+
+
+def live(document):
+    """{(line, offset): names}; a name of a line's offset that two functions have is either's."""
+    found = {}
+    for places in document.values():
+        for offset, (line, names) in places.items():
+            found.setdefault((line, int(offset)), set()).update(names)
+    return found
+
+
+def annotate(path, *args):
+    done = h.run_krait("annotate", "--instructions", "-C", "1", *args, "-i", path, "opcodes.py")
+    return done.returncode, pairs(done.stdout), done
+
+
+def record(python, *args):
+    with h.start(python, "opcodes.py", *args) as target:
+        r = h.record_work(target.pid, SECONDS, "-F", "9973", "--opcodes", outputs=("x.data",), lines=False)
+        target.process.stdin.write(b"\n")
+        document = json.loads(h.read_line(target.process.stdout, h.time.monotonic() + h.PATIENCE_SECS))
+    return r, live(document), document
+
+
+def check(tap, python, *args):
+    name = " ".join((python.name, *args))
+    r, truth, document = record(python, *args)
+    tap.equal(r.code, 0, name + ": recorded", r.err)
+    code, found, done = annotate(r.path("x.data"))
+    tap.equal(code, 0, name + ": annotated", done.stderr)
+    lines = {line for line, _ in truth}
+    # The module's own lines and those of functions that nobody dumps are not compared.
+    known = {key: value for key, value in found.items() if key[0] in lines}
+    wrong = {key: value for key, value in known.items() if key[2] not in truth.get(key[:2], ())}
+    samples = sum(own for own, _ in known.values())
+    tap.ok(not wrong, name + ": offset and opcode as dis has them", list(wrong.items())[:8],
+           [(key[:2], sorted(truth.get(key[:2], ()))) for key in list(wrong)[:8]])
+    tap.ok(samples > 2000 and len(known) > 120, name + ": of many instructions", samples, len(known))
+    # Who calls is at the call: what has no own samples is there for its callees.
+    callers = [key for key in known if re.match(r"(INSTRUMENTED_)?(CALL|PRECALL)", key[2])]
+    tap.ok(len(callers) >= 8, name + ": callers are at their calls", callers)
+    if version(python) >= (3, 11):
+        special = sum(own for own, form in known.values() if form == "specialised")
+        tap.ok(special > samples / 5, name + ": many are specialised", special, samples)
+    unknown = re.search(r"^ *([\d.]+)% .*\[opcode not known\]", h.run_krait("report", "--by", "opcode", "-n", "0",
+                                                                           r.path("x.data")).stdout, re.M)
+    tap.ok(not unknown or float(unknown[1]) < (12 if python.minor in ("3.11", "3.12") else 4),
+           name + ": few are not known", unknown and unknown[0])
+    return r
+
+
+def check_report(tap, r):
+    done = h.run_krait("report", "--by", "opcode", r.path("x.data"))
+    tap.ok(done.returncode == 0 and re.search(r"^ *[\d.]+% +[\d.]+% .*  LOAD_ATTR_INSTANCE_VALUE +specialised$",
+                                              done.stdout, re.M), "report: rows", done.stdout, done.stderr)
+    tap.ok("in instructions that have special forms" in done.stdout, "report: forms are summed up", done.stdout)
+    one = h.run_krait("report", "--by", "opcode", "-n", "0", "--function", "flow", r.path("x.data")).stdout
+    tap.ok("RAISE_VARARGS" in one and "YIELD_VALUE" not in one, "report: of one function", one)
+    page = r.path("x.html")
+    done = h.run_krait("annotate", "-i", r.path("x.data"), "-o", page, "opcodes.py")
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    tap.ok(re.search(r"<tr class=op>.*@\d+<td[^>]*> +LOAD_ATTR_PROPERTY +specialised +c\.doubled", text) and
+           re.search(r'<b style="--h:\d+%" title="[\d.]+% self, [\d.]+% total">', text),
+           "annotate: a page has columns and instructions", done.stderr, text[:300])
+    done = h.run_krait("annotate", "--columns", "-i", r.path("x.data"), "-C", "1", "calls")
+    below = done.stdout.split("called(called(i, i), called(i))")[-1].splitlines()[1:]
+    marks = [re.search(r"\^~*$", row) for row in below]
+    marks = {at[0] for at in itertools.takewhile(bool, marks)}
+    tap.ok({"^" + "~" * (len(text) - 1) for text in ("called(i, i)", "called(i)", "called(called(i, i), called(i))")} <= marks,
+           "annotate --columns: each call of a line by itself", done.stdout, marks)
+
+
+def check_without(tap, python):
+    with h.start(python, "opcodes.py") as target:
+        r = h.record_work(target.pid, 0.3, "-F", "997", outputs=("x.data",), lines=False)
+    done = h.run_krait("report", "--by", "opcode", r.path("x.data"))
+    tap.ok(done.returncode != 0 and "record --opcodes" in done.stderr, "without --opcodes: report says so", done.stderr)
+    code, _, done = annotate(r.path("x.data"))
+    tap.ok(code != 0 and "record --opcodes" in done.stderr, "without --opcodes: annotate says so", done.stderr)
+
+
+def tables():
+    """{minor: {opcode: (name, base, caches)}} as krait has them."""
+    found, minor = {}, 0
+    with open(os.path.join(h.ROOT, "user", "profile", "opcode_tables.c"), encoding="utf-8") as f:
+        for line in f:
+            if at := re.match(r"static const struct opcode_info minor_(\d+)\[", line):
+                minor = int(at[1])
+            elif at := re.match(r'\t\[(\d+)\] = \{ "(\w+)", (\d+), (\d+), ', line):
+                found.setdefault(minor, {})[int(at[1])] = (at[2], int(at[3]), int(at[4]))
+    return found
+
+
+CORPUS = """
+import dis, json, os, sys
+table, limit = json.loads(sys.argv[1]), int(sys.argv[2])
+table = {int(op): row for op, row in table.items()}
+names = getattr(dis, "_all_opname", dis.opname)
+folder, done, units, wrong = os.path.dirname(os.__file__), 0, 0, []
+def codes(code):
+    yield code
+    for const in code.co_consts:
+        if hasattr(const, "co_code"):
+            yield from codes(const)
+def walk(code):
+    at = 0
+    while at < len(code):
+        name, base, caches = table.get(code[at], ("<%d>" % code[at], 0, 0))
+        yield at, name
+        at += 2 * (1 + caches)
+for path, folders, files in os.walk(folder):
+    folders[:] = sorted(f for f in folders if f not in ("test", "tests", "idlelib", "site-packages", "dist-packages"))
+    for file in sorted(files):
+        if not file.endswith(".py") or done >= limit:
+            continue
+        done += 1
+        try:
+            with open(os.path.join(path, file), "rb") as f:
+                top = compile(f.read(), file, "exec")
+        except (SyntaxError, ValueError):
+            continue
+        for code in codes(top):
+            want = [(i.offset, names[code.co_code[i.offset]]) for i in dis.get_instructions(code)]
+            units += len(want)
+            if want != list(walk(code.co_code)):
+                wrong.append(file + ":" + code.co_name)
+            live = getattr(code, "_co_code_adaptive", None)
+            if live and [at for at, _ in walk(live)] != [at for at, _ in want]:
+                wrong.append(file + ":" + code.co_name + " (adaptive)")
+print(json.dumps([done, units, wrong[:5]]))
+"""
+
+
+def check_tables(tap, python):
+    """Where instructions begin and what they are called, of the standard library: all of it in make check-all."""
+    table = tables().get(version(python)[1], {})
+    done = subprocess.run(python.command("-c", CORPUS, json.dumps(table), "100000" if h.is_all() else "40"),
+                          capture_output=True, encoding="utf-8", timeout=600)
+    files, units, wrong = json.loads(done.stdout or '[0, 0, ["nothing"]]')
+    tap.ok(files >= 40 and units > 10000 and not wrong, python.name + ": the standard library's code as dis has it",
+           files, units, wrong, done.stderr[-500:])
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    pythons = h.interpreters(tap)
+    for python in pythons:
+        r = check(tap, python)
+        if python.root == "/" and python.minor == "3.12":  # its sources are where it says
+            check_report(tap, r)
+            check_without(tap, python)
+        check_tables(tap, python)
+    new = [p for p in pythons if version(p) >= (3, 12)]
+    for python in new if h.is_all() else new[:1]:
+        check(tap, python, "instrumented")
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
