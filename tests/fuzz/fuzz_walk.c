@@ -34,6 +34,21 @@ static const struct py_offsets off = {
 		  .tlbc = 224 },
 };
 
+/* What has its opcodes where a caller may be in the middle of an instruction. */
+static const struct py_offsets off_312 = {
+	.flags = PYOFF_CFRAME,
+	.frame = { .previous = 8,
+		   .executable = 0,
+		   .instr_ptr = 56,
+		   .owner = 70,
+		   .tlbc_index = PYOFF_ABSENT },
+	.code = { .filename = 112,
+		  .qualname = 128,
+		  .linetable = 136,
+		  .firstlineno = 68,
+		  .code_adaptive = 192 },
+};
+
 static const uint8_t *bytes;
 static size_t byte_cnt;
 static unsigned reads;
@@ -48,10 +63,24 @@ static int read_input(void *ctx, __u64 addr, void *dst, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void walk(struct walker *w, const struct py_offsets *o, __u64 frame_addr, __u64 base_addr)
+{
+	static struct frame frames[KRAIT_MAX_FRAMES];
+
+	walk_begin(w, frame_addr, base_addr, 1);
+	w->opcodes = 1;
+	for (int i = 0; i <= KRAIT_MAX_FRAMES && !walk_step(w, o, frames); i++)
+		;
+	if (w->reason >= REASON_CNT || w->frame_cnt > KRAIT_MAX_FRAMES)
+		abort();
+	for (__u32 i = 0; i < w->frame_cnt; i++)
+		if (frames[i].instr_off < 0 && frames[i].opcode)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct memory input = { .read = read_input };
-	static struct frame frames[KRAIT_MAX_FRAMES];
 	struct thread_search t = { .memory = &input };
 	struct walker w = { .memory = &input };
 
@@ -67,11 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (t.reason >= REASON_CNT || reads > 2 + 2 * KRAIT_MAX_THREADS)
 		abort();
-	walk_begin(&w, THREAD_FIELD(&t, &off, current_frame), THREAD_FIELD(&t, &off, base_frame),
-		   1);
-	for (int i = 0; i <= KRAIT_MAX_FRAMES && !walk_step(&w, &off, frames); i++)
-		;
-	if (w.reason >= REASON_CNT || w.frame_cnt > KRAIT_MAX_FRAMES)
-		abort();
+	walk(&w, &off, THREAD_FIELD(&t, &off, current_frame), THREAD_FIELD(&t, &off, base_frame));
+	walk(&w, &off_312, THREAD_FIELD(&t, &off, current_frame), 0);
 	return 0;
 }

@@ -17,6 +17,7 @@ void task_walk_from(const struct task_walk_config *x, __u64 task_addr, struct ta
 	memset(&w, x->garbage, sizeof(w));
 	w.memory = x->memory;
 	w.fingerprints = x->fingerprints;
+	w.opcodes = 0;
 	task_walk_begin(&t, task_addr, x->names);
 	for (int i = 0; i < KRAIT_MAX_TASK_STEPS; i++) {
 		if (x->alone && t.task_cnt && !t.object_addr && !t.name_addr &&
