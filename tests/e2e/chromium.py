@@ -148,6 +148,16 @@ class Browser:
                       clickCount=1)
         self.settle()
 
+    def drag(self, x, y, to_x, to_y):
+        self.move(x, y)
+        mouse = lambda kind, x, y: self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
+                                             buttons=1, clickCount=1)
+        mouse("mousePressed", x, y)
+        mouse("mouseMoved", (x + to_x) / 2, (y + to_y) / 2)
+        mouse("mouseMoved", to_x, to_y)
+        mouse("mouseReleased", to_x, to_y)
+        self.settle()
+
     def size(self, width, height, scale=1):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=scale, mobile=False)

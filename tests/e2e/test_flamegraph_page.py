@@ -38,6 +38,7 @@ class Page:
     def __init__(self, browser, folder, name):
         self.browser, self.path = browser, os.path.join(folder, name + ".html")
         browser.open(self.path)
+        browser.run("krait.ready()")
 
     def text(self, element):
         return self.browser.run(f"document.getElementById('{element}').textContent")
@@ -182,6 +183,8 @@ def small_page(browser, folder):
 
 
 def hostile_page(browser, folder):
+    Page(browser, folder, "empty")
+    scripts = browser.run("document.querySelectorAll('img, body script').length")
     page = Page(browser, folder, "hostile")
     names = page.names(1)
     for name in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
@@ -192,7 +195,7 @@ def hostile_page(browser, folder):
     page.focus()
     browser.key("/")
     browser.type("img src")
-    equal(browser.run("document.querySelectorAll('img, body script').length"), 8,
+    equal(browser.run("document.querySelectorAll('img, body script').length"), scripts,
           "no name became markup")
     page.clean("hostile")
 
@@ -405,8 +408,87 @@ def waits_page(browser, folder):
     check(not browser.run(shown), "a recording of one event has no choice")
 
 
+# Of some ranges without a gap, and of all lanes, the sums by node and measure, less those of the tree: nothing.
+PARTS = """((s, measures, cuts) => measures.map(m => {
+    const whole = KraitModel.selfOf(DATA, m), sum = new Float64Array(whole.length);
+    for (let i = 0; i + 1 < cuts.length; i++) {
+        const part = KraitStrip.selves(s, whole.length, {from: cuts[i] * s.span, to: cuts[i + 1] * s.span}, m);
+        part.forEach((v, k) => { sum[k] += v; });
+    }
+    const lanes = new Float64Array(whole.length);
+    s.lanes.forEach((_, lane) => KraitStrip.selves(s, whole.length,
+        {lanes: s.lanes.map((_, k) => k === lane)}, m).forEach((v, k) => { lanes[k] += v; }));
+    const worst = list => whole.reduce((most, v, i) => Math.max(most, Math.abs(v - list[i])), 0);
+    return [whole.reduce((a, b) => a + b, 0) > 0, worst(sum) < 1e-3, worst(lanes) < 1e-3];
+}))(krait.strip(), MEASURES, [0, 0.1, 0.25, 0.5, 0.50001, 0.9, 1])"""
+
+
+def parts(browser, measures):
+    return browser.run(PARTS.replace("DATA", "JSON.parse(document.getElementById('data').textContent)")
+                       .replace("MEASURES", repr(measures)))
+
+
+def strip_page(browser, folder):
+    page = Page(browser, folder, "timed")
+    total = lambda: round(browser.run("krait.boxes()[0].total"), 6)
+    whole = total()
+    equal([browser.run("krait.strip().missing"), browser.run("krait.strip().entries.cnt")], [0, whole],
+          "the strip has each sample")
+    equal(parts(browser, [""]), [[True, True, True]], "ranges, and lanes, add up to the tree, node by node")
+    equal(browser.run("document.getElementById('lane-names').children.length"), browser.run("krait.strip().lanes.length"),
+          "there is a lane for each thread")
+    page.choose("lanes", "program")
+    equal(sorted(browser.run("[...document.getElementById('lane-names').children].map(e => e.textContent)")),
+          ["celery", "gunicorn"], "or for each program")
+    page.choose("lanes", "process")
+    box = browser.run("(r => [r.left, r.top, r.width])(document.getElementById('strip-canvas').getBoundingClientRect())")
+    drag = lambda a, b: browser.drag(box[0] + a * box[2], box[1] + 5, box[0] + b * box[2], box[1] + 5)
+    drag(0.25, 0.5)
+    part = total()
+    check(0.2 * whole < part < 0.3 * whole, "a range is dragged, and the graph follows", [part, whole])
+    check(browser.run(SUMS), "its numbers add up")
+    equal(round(browser.run("krait.functions().reduce((sum, f) => sum + f.self, 0)")), part, "the table has the same sum")
+    page.choose("view", "bottom-up")
+    equal(total(), part, "and bottom-up")
+    link = browser.run("location.hash")
+    page.choose("view", "stacks")
+    browser.run("document.getElementById('lane-names').children[0].click()")
+    browser.settle()
+    one = total()
+    check(0 < one < part, "a lane is clicked, and the graph follows", [one, part])
+    equal(browser.run("document.getElementById('lane-names').children[0].getAttribute('aria-pressed')"), "true",
+          "which is said of it")
+    equal(browser.run("krait.boxes().filter(b => b.depth === 1 && b.total).length"), 1, "one process is left")
+    page.focus()
+    browser.key("Escape")
+    equal([total(), browser.run("document.getElementById('strip-whole').disabled")], [whole, True],
+          "Escape shows the whole again")
+    browser.run("document.getElementById('strip-box').focus()")
+    browser.key("ArrowLeft")
+    check(0.85 * whole < total() < 0.95 * whole, "a key moves the end of the range", total())
+    browser.open(os.path.join(folder, "empty.html"))
+    browser.open(page.path, link)
+    browser.run("krait.ready()")
+    browser.settle()
+    equal([total(), browser.run("document.getElementById('view').value")], [part, "bottom-up"], "a link leads to a range")
+    browser.open(os.path.join(folder, "empty.html"))
+    browser.open(page.path, "#time=9-2&lane=77.x&lanes=nothing")
+    browser.run("krait.ready()")
+    browser.settle()
+    equal(total(), whole, "one that makes no sense to all")
+    page.clean("timed")
+    page = Page(browser, folder, "waits")
+    equal(browser.run("krait.strip().missing"), 0, "waits are in the strip")
+    equal(parts(browser, ["cpu", "off", "gil", "wall"]), [[True, True, True]] * 4, "of each measure parts add up")
+    page.choose("measure", "off")
+    browser.run("krait.lanes().setRange(krait.strip().span * 0.65 / 2.4, krait.strip().span * 1.2 / 2.4)")
+    browser.settle()
+    check(abs(total() - 550e6) < 1e5, "of a wait a range has the part that was in it", total())
+    page.clean("waits, in parts")
+
+
 def screenshots(browser, folder, target):
-    for name in ("small", "hostile", "deep", "large", "huge", "waits", "diff", "empty"):
+    for name in ("small", "hostile", "deep", "large", "huge", "timed", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
             for dark in (False, True):
                 browser.size(width, height)
@@ -426,7 +508,7 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page):
+            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, strip_page):
                 try:
                     part(browser, folder)
                 except Exception as error:  # one page that fails must not hide the others

@@ -17,6 +17,7 @@
 #include "profile/states.h"
 #include "profile/view.h"
 #include "support_profile.h"
+#include "support_timed.h"
 
 static const struct emit_options options = {
 	.recording.command_line = "krait record -o shop.html -- python3 main.py",
@@ -241,9 +242,45 @@ static void a_full_disk_is_reported(void **state)
 	profile__free(p);
 }
 
-static void write_file(const char *dir, const char *name, const char *format, struct profile *p)
+/* What waits_profile() has counted, one after the other, from second 1 on. */
+static char *emit_waits(struct profile *p)
 {
-	char path[512], *text = emit_text(format, p, &options);
+	const struct emitter_ops *ops = format_by_name("html");
+	__u64 now_ns = 1000 * MS;
+	struct emitter *e;
+	char *page;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	assert_int_equal(ops->open(&e, out, &options), 0);
+	for (unsigned event = 0; event < 2; event++) {
+		for (__u32 node = 1; node <= dict__node_cnt(p->dict); node++) {
+			const char *name = dict__text(
+				p->dict,
+				dict__frame_at(p->dict, dict__node_at(p->dict, node)->frame)->name);
+			struct profile_sample s = {
+				.node = node, .event = event, .pid = 7, .tid = 7, .comm = "waits"
+			};
+
+			s.period = counts__at(profile__counts(p, event), node).weight;
+			if (!s.period)
+				continue;
+			s.from_ns = event ? now_ns : 0;
+			s.state = event ? state_of_mark(name) : STATE_PYTHON;
+			s.time_ns = now_ns += s.period;
+			assert_int_equal(ops->sample(e, p, &s), 0);
+		}
+	}
+	assert_int_equal(ops->finish(e, p, 0), 0);
+	ops->free(e);
+	fclose(out);
+	return page;
+}
+
+static void write_text(const char *dir, const char *name, const char *format, char *text,
+		       struct profile *p)
+{
+	char path[512];
 	FILE *out;
 
 	snprintf(path, sizeof(path), "%s/%s.%s", dir, name, format);
@@ -254,6 +291,11 @@ static void write_file(const char *dir, const char *name, const char *format, st
 	}
 	free(text);
 	profile__free(p);
+}
+
+static void write_file(const char *dir, const char *name, const char *format, struct profile *p)
+{
+	write_text(dir, name, format, emit_text(format, p, &options), p);
 }
 
 /* Of the small profile: what it was when walk took twice as long and nothing was encoded. */
@@ -322,6 +364,7 @@ int main(void)
 	};
 	const char *dir = getenv("KRAIT_PAGES");
 	char path[512];
+	struct profile *p;
 	FILE *out;
 
 	if (!dir)
@@ -332,8 +375,13 @@ int main(void)
 	write_file(dir, "hostile", "speedscope", hostile_profile());
 	write_file(dir, "deep", "html", deep_profile(2000));
 	write_file(dir, "large", "html", large_profile(10000));
-	write_file(dir, "huge", "html", large_profile(300000));
-	write_file(dir, "waits", "html", waits_profile());
+	p = large_profile(500000);
+	add_random_samples(p, 1000000);
+	write_text(dir, "huge", "html", emit_timed("html", p, &options), p);
+	p = large_profile(10000);
+	write_text(dir, "timed", "html", emit_timed("html", p, &options), p);
+	p = waits_profile();
+	write_text(dir, "waits", "html", emit_waits(p), p);
 	write_file(dir, "empty", "html", profile__new());
 	snprintf(path, sizeof(path), "%s/diff.html", dir);
 	out = fopen(path, "w");

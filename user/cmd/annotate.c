@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "cmd/arguments.h"
+#include "cmd/formats.h"
 #include "cmd/input.h"
+#include "cmd/page_sources.h"
 #include "emit/annotate.h"
+#include "emit/html.h"
 #include "emit/summary.h"
 #include "util/cleanup.h"
 #include "util/error.h"
@@ -25,15 +28,20 @@
 struct annotate_command {
 	struct input_options input;
 	struct annotate_options annotate;
+	struct emit_options page;
+	struct page_sources sources;
+	struct emitter *emitter; /* of the page; NULL: text */
 	const char *output;
-	bool native;
+	int failed; /* to keep a sample */
+	bool native, no_source;
 };
 
-enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS };
+enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS, KEY_NO_SOURCE };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
-	{ "output", 'o', "FILE", 0, "write there; a page if it ends in .html", 0 },
+	{ "output", 'o', "FILE", 0,
+	  "write there; the page, open at its source view, if it ends in .html", 0 },
 	{ "context", 'C', "LINES", 0,
 	  "lines around those with samples, 0 for whole files (default 4)", 0 },
 	{ "limit", 'n', "FILES", 0, "without a name: so many of the hottest files (default 3)", 0 },
@@ -48,6 +56,7 @@ static const struct argp_option option_table[] = {
 	  "below a line a row for each instruction that has samples: its offset, what it is, whether it is specialised "
 	  "(krait record --opcodes). A page has them where they were recorded",
 	  0 },
+	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "source", 's', "DIR", 0, "where source files are that are not where they were", 0 },
 	{ 0 },
 };
@@ -68,6 +77,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_INSTRUCTIONS:
 		c->annotate.instructions = true;
+		break;
+	case KEY_NO_SOURCE:
+		c->no_source = true;
 		break;
 	case 'o':
 		c->output = arg;
@@ -112,19 +124,33 @@ static const struct argp parser = {
 	NULL
 };
 
-static int write_annotation(struct annotate_command *c, const struct counts *counts)
+static int write_page(struct annotate_command *c, FILE *out, const struct input *in)
+{
+	const char *file = NULL;
+	int line = 0;
+	int err = annotate_find(input__shown(in), &c->annotate, &file, &line);
+
+	if (err)
+		return err;
+	c->page.recording = in->stats.recording;
+	c->emitter->out = out;
+	html_show(c->emitter, "source", file, line);
+	return format_by_name("html")->finish(c->emitter, in->wall ? in->wall : in->profile,
+					      in->wall ? 0 : in->event);
+}
+
+static int write_annotation(struct annotate_command *c, const struct input *in)
 {
 	cleanup_output_file struct output_file *file = NULL;
 	const char *path = c->output ? c->output : "-";
-	size_t len = strlen(path);
 	int err = output_file__open(&file, path, false);
 
 	if (err) {
 		log_error(NULL, "%s: %s", path, output_file_strerror(err));
 		return EXIT_CODE_OUTPUT;
 	}
-	c->annotate.html = len > 5 && !strcmp(path + len - 5, ".html");
-	err = annotate(output_file__stream(file), counts, &c->annotate);
+	err = c->emitter ? write_page(c, output_file__stream(file), in) :
+			   annotate(output_file__stream(file), input__shown(in), &c->annotate);
 	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
 	    !c->input.path) {
 		log_error(NULL, "\"%s\" is no function or file of the capture: -i %s reads it",
@@ -151,14 +177,59 @@ static int write_annotation(struct annotate_command *c, const struct counts *cou
 	return EXIT_CODE_OK;
 }
 
+/* 0 or -ENOMEM. */
+static int open_page(struct annotate_command *c)
+{
+	const size_t len = c->output ? strlen(c->output) : 0;
+
+	if (len <= 5 || strcmp(c->output + len - 5, ".html") != 0)
+		return 0;
+	c->page.title = "krait";
+	c->page.sources = c->native;
+	c->sources.folder = c->annotate.source_dir;
+	if (!c->no_source)
+		page_sources_offer(&c->sources, &c->page);
+	return format_by_name("html")->open(&c->emitter, NULL, &c->page);
+}
+
+static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *s)
+{
+	struct annotate_command *c = ctx;
+
+	if (c->emitter && !c->failed)
+		c->failed = format_by_name("html")->sample(c->emitter, p, s);
+}
+
+static int run(struct annotate_command *c)
+{
+	struct input in;
+	int code;
+
+	if (open_page(c)) {
+		log_error(NULL, "out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	code = input__load(&in, &c->input, NULL, on_sample, c);
+	if (code == EXIT_CODE_OK && c->failed) {
+		log_error(NULL, "out of memory");
+		code = EXIT_CODE_OUTPUT;
+	}
+	if (code == EXIT_CODE_OK)
+		input__say_event(&in);
+	if (code == EXIT_CODE_OK)
+		code = write_annotation(c, &in);
+	input__free(&in);
+	if (c->emitter)
+		format_by_name("html")->free(c->emitter);
+	return code;
+}
+
 int cmd_annotate(int argc, char **argv)
 {
 	struct annotate_command c = {
 		.annotate = { .limit = DEFAULT_FILES, .context = DEFAULT_CONTEXT },
 	};
 	struct summary_options terminal;
-	struct input in;
-	int code;
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
@@ -169,11 +240,5 @@ int cmd_annotate(int argc, char **argv)
 	c.input.filter.sources = c.native;
 	summary_options_init(&terminal, stdout);
 	c.annotate.color = terminal.color && !c.output;
-	code = input__load(&in, &c.input, NULL, NULL, NULL);
-	if (code == EXIT_CODE_OK)
-		input__say_event(&in);
-	if (code == EXIT_CODE_OK)
-		code = write_annotation(&c, input__shown(&in));
-	input__free(&in);
-	return code;
+	return run(&c);
 }

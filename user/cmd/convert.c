@@ -13,6 +13,7 @@
 #include "cmd/formats.h"
 #include "cmd/input.h"
 #include "cmd/outputs.h"
+#include "cmd/page_sources.h"
 #include "util/error.h"
 #include "util/log.h"
 
@@ -27,10 +28,11 @@ struct convert {
 	const char *paths[MAX_OUTPUTS];
 	unsigned path_cnt;
 	const char *format;
-	bool quiet;
+	struct page_sources sources;
+	bool quiet, no_source;
 };
 
-enum { KEY_LINES = 256, KEY_NO_PROCESS };
+enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -41,6 +43,7 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
 	{ "no-process", KEY_NO_PROCESS, NULL, 0, "folded and html: merge all processes", 0 },
+	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "quiet", 'q', NULL, 0, "say only what went wrong", 0 },
 	{ 0 },
 };
@@ -86,6 +89,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_LINES:
 		c->emit.lines = true;
+		break;
+	case KEY_NO_SOURCE:
+		c->no_source = true;
 		break;
 	case KEY_NO_PROCESS:
 		c->emit.no_process = true;
@@ -138,6 +144,7 @@ static int replay(struct convert *c, const struct profile *p)
 
 	if (!outputs__stream(c->outputs))
 		return EXIT_CODE_OK;
+	outputs__without_times(c->outputs);
 	if (counts->samples > REPLAY_MAX) {
 		log_error(NULL,
 			  "%llu samples are more than krait writes one by one (%u); html, folded, "
@@ -189,6 +196,8 @@ static int convert(struct convert *c)
 
 	if (c->input.wall)
 		outputs__join_time(c->outputs);
+	if (!c->no_source)
+		page_sources_offer(&c->sources, &c->emit);
 	for (unsigned i = 0; i < c->path_cnt; i++) {
 		if (is_input(c, c->paths[i])) {
 			log_error(NULL, "%s is the input", c->paths[i]);

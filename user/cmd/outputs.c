@@ -34,6 +34,7 @@ struct output {
 struct outputs {
 	int cnt;
 	bool live;
+	bool timeless; /* samples have no times */
 	bool wall; /* outputs of one event have time on and off the CPU */
 	__u64 looked_ns; /* at the readers of pipes */
 	struct output list[MAX_OUTPUTS];
@@ -51,6 +52,17 @@ struct outputs *outputs__new(bool live)
 void outputs__join_time(struct outputs *o)
 {
 	o->wall = true;
+}
+
+void outputs__without_times(struct outputs *o)
+{
+	o->timeless = true;
+}
+
+/* What it writes comes with the samples, and nobody can write it again. */
+static bool writes_samples(const struct output *out)
+{
+	return out->ops->sample && !out->ops->keeps;
 }
 
 static bool is_stdout(const struct output *out)
@@ -169,7 +181,7 @@ static void write_sample(struct outputs *o, struct output *out, const struct pro
 	struct profile_sample joined = *s;
 	int err;
 
-	if (o->wall && !out->ops->all_events) {
+	if (o->wall && !out->ops->all_events && !out->ops->all_times) {
 		if (!profile__in_wall(p, s->event))
 			return;
 		joined.event = 0;
@@ -177,7 +189,7 @@ static void write_sample(struct outputs *o, struct output *out, const struct pro
 	err = out->ops->sample(out->emitter, p, &joined);
 
 	/* A format of one file can be read from its first sample on. */
-	if (!err && o->live && !out->ops->place)
+	if (!err && o->live && !out->ops->place && !out->ops->keeps)
 		err = output_file__publish(out->file);
 	if (err)
 		fail(out, p, err);
@@ -197,7 +209,7 @@ bool outputs__sample(struct outputs *o, const struct profile *p, const struct pr
 	for (int i = 0; i < o->cnt; i++) {
 		struct output *out = &o->list[i];
 
-		if (out->ops->sample && !out->err)
+		if (out->ops->sample && !out->err && !(o->timeless && out->ops->keeps))
 			write_sample(o, out, p, s);
 	}
 	return is_usable(o);
@@ -262,17 +274,20 @@ static int save_at(struct output *out, const struct profile *p, unsigned event, 
 		   size_t base_len)
 {
 	cleanup_sudo_user struct sudo_user_scope scope;
-	struct emitter *emitter = NULL;
+	struct emitter *emitter = out->ops->keeps ? out->emitter : NULL;
 	int err = sudo_user_enter(&scope);
 	int fd = err ? -1 : mkostemps(path, (int)base_len + 1, O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!file)
 		return -EIO;
-	err = out->ops->open(&emitter, file, out->options);
+	if (emitter) /* with what it has kept */
+		emitter->out = file;
+	else
+		err = out->ops->open(&emitter, file, out->options);
 	if (!err)
 		err = out->ops->finish(emitter, p, event);
-	if (emitter)
+	if (emitter && emitter != out->emitter)
 		out->ops->free(emitter);
 	if (fclose(file) && !err)
 		err = -EIO;
@@ -306,7 +321,7 @@ static bool save_elsewhere(struct output *out, const struct profile *p, unsigned
 /* Why was said when it happened. */
 static int explain_rest(const struct output *out, struct error *err)
 {
-	if (out->ops->sample && output_file__is_published(out->file))
+	if (writes_samples(out) && output_file__is_published(out->file))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fitted",
 				 out->path);
 	if (output_file__name(out->file))
@@ -322,7 +337,7 @@ static int explain(const struct output *out, bool saved, struct error *err)
 	if (saved)
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
 				 "%s: %s; saved elsewhere, see above", out->path, why);
-	if (out->ops->sample && output_file__is_published(out->file))
+	if (writes_samples(out) && output_file__is_published(out->file))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fitted",
 				 out->path, why);
 	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s%s", out->path, why,
@@ -349,7 +364,8 @@ static int finish_output(struct output *out, const struct profile *p, unsigned e
 		return 0; /* the reader has seen enough */
 	if (!ended_early && out->emitter && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
-	saved = !out->ops->sample && output_file__name(out->file) && save_elsewhere(out, p, event);
+	saved = !writes_samples(out) && output_file__name(out->file) &&
+		save_elsewhere(out, p, event);
 	return ended_early && !saved ? explain_rest(out, err) : explain(out, saved, err);
 }
 
@@ -408,6 +424,11 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 	})
 
 bool outputs__stream(const struct outputs *o)
+{
+	return any_output(o, ops->sample && !ops->keeps);
+}
+
+bool outputs__take_samples(const struct outputs *o)
 {
 	return any_output(o, ops->sample);
 }

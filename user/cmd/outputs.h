@@ -55,8 +55,12 @@ bool outputs__use_stdout(const struct outputs *o);
 bool outputs__are_deserted(const struct outputs *o);
 /* One of them shows one event only, the one that finish is given, which is shown. */
 bool outputs__single(const struct outputs *o, const struct event_spec *shown);
+/* Samples come one by one, and nobody knows when they were. */
+void outputs__without_times(struct outputs *o);
 /* One of them writes sample by sample. */
 bool outputs__stream(const struct outputs *o);
+/* One of them does, or keeps them until the end. */
+bool outputs__take_samples(const struct outputs *o);
 /* One of them wants native frames by address. */
 bool outputs__use_addresses(const struct outputs *o);
 /* One of them writes the names of frames while it records. */

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "perfmap/perf_map.h"
 #include "cmd/outputs.h"
+#include "cmd/page_sources.h"
 #include "cmd/progress.h"
 #include "cmd/record_options.h"
 #include "cmd/record_report.h"
@@ -35,6 +36,7 @@ struct record_command {
 	struct utsname host;
 	char *command_line;
 	struct emit_options emit;
+	struct page_sources sources;
 	struct session_config config;
 	struct session *session;
 	struct dict_holder holder; /* for outputs that have written ids already */
@@ -114,6 +116,9 @@ static int open_outputs(struct record_command *r, struct error *err)
 		.find_kernel = find_kernel,
 		.find_kernel_ctx = r,
 	};
+	r->sources.apart = true;
+	if (!o->no_source)
+		page_sources_offer(&r->sources, &r->emit);
 	r->outputs = outputs__new(true);
 	if (!r->outputs)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
@@ -226,7 +231,7 @@ static int start(struct record_command *r, struct error *err)
 	r->session = session__new(&r->config, err);
 	if (!r->session)
 		return -1;
-	if (outputs__stream(r->outputs))
+	if (outputs__take_samples(r->outputs))
 		dict__hold(session__profile(r->session)->dict, &r->holder);
 	return 0;
 }

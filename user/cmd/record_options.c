@@ -7,6 +7,7 @@
 
 #include "cmd/arguments.h"
 #include "cmd/formats.h"
+#include "cmd/page_sources.h"
 #include "cmd/record_events.h"
 #include "cmd/record_targets.h"
 #include "profile/states.h"
@@ -28,6 +29,7 @@ enum {
 	KEY_MAX_LOSS,
 	KEY_LINES,
 	KEY_NO_PROCESS,
+	KEY_NO_SOURCE,
 	KEY_STATS,
 	KEY_ANCHORS,
 	KEY_AUDIT,
@@ -136,6 +138,7 @@ static const struct argp_option options[] = {
 	{ "label", KEY_LABEL, "PARTS", 0,
 	  "what a process is called beside its command: script (a module, too), pid, nspid, user, container, "
 	  "cgroup; command: nothing else (default script)" },
+	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
 	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
@@ -341,6 +344,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_LINES:
 		o->lines = true;
+		break;
+	case KEY_NO_SOURCE:
+		o->no_source = true;
 		break;
 	case KEY_NO_PROCESS:
 		o->no_process = true;

@@ -52,7 +52,7 @@ struct record_options {
 	bool task_names; /* of asyncio tasks, in their stacks */
 	bool opcodes; /* of the instruction of each frame of Python */
 	bool jitter; /* the rate changes all the time */
-	bool lines, threads, no_process, quiet, stats, perf_map;
+	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;
 	enum async_mode async; /* what stacks of asyncio tasks look like */
 	bool inlined; /* functions inlined in native code, as frames */

@@ -228,10 +228,10 @@ static int put_within(const struct annotation *a, const struct annotated_line *l
 {
 	int err = 0;
 
-	if (a->options->columns && !a->options->html)
+	if (a->options->columns)
 		err = annotate_put_columns(a->out, l);
-	if (!err && (a->options->instructions || a->options->html))
-		err = annotate_put_instructions(a->out, l, a->options->html, a->options->color);
+	if (!err && a->options->instructions)
+		err = annotate_put_instructions(a->out, l, a->options->color);
 	return err;
 }
 
@@ -245,19 +245,6 @@ static int put_line(const struct annotation *a, int number, const char *text,
 	int err;
 
 	expand_tabs(text, line, sizeof(line));
-	if (a->options->html) {
-		fprintf(a->out, "<tr%s><td>", count ? " class=hit" : "");
-		if (count && count->self)
-			fprintf(a->out, "<i style=\"opacity:%d%%\"></i>%.2f%%",
-				(int)(self > 40 ? 100 : 10 + self * 2), self);
-		fputs("<td>", a->out);
-		if (count)
-			fprintf(a->out, "%.2f%%", 100 * (double)count->total / a->all);
-		fprintf(a->out, "<td>%d<td>", number);
-		err = count ? annotate_put_heat(a->out, &l) : put_html(a->out, line);
-		putc('\n', a->out);
-		return err ? err : put_within(a, &l);
-	}
 	if (a->options->color && *heat)
 		fputs(heat, a->out);
 	put_number(a->out, self, count ? count->self : 0);
@@ -287,10 +274,7 @@ static bool is_near(const struct annotation *a, const struct file_count *f, int 
 /* Lines that are left out. */
 static void put_gap(const struct annotation *a)
 {
-	if (a->options->html)
-		fputs("<tr><td><td><td>&#8943;<td>\n", a->out);
-	else
-		fprintf(a->out, "%32s  ...\n", "");
+	fprintf(a->out, "%32s  ...\n", "");
 }
 
 /* The next line, cut to the size; NULL at the end. */
@@ -340,12 +324,8 @@ static int put_source(const struct annotation *a, const struct file_count *f, co
 
 static void put_head(const struct annotation *a, const char *source)
 {
-	if (a->options->html)
-		fprintf(a->out, "</h2>\n<table><tr><th>Self<th>Total<th>Line<th>%s\n", source);
-	else
-		fprintf(a->out, "   Self %8s   Total   Line  %s\n",
-			strcmp(counts__share_unit(a->counts), "events") ? "Samples" : "Events",
-			source);
+	fprintf(a->out, "   Self %8s   Total   Line  %s\n",
+		strcmp(counts__share_unit(a->counts), "events") ? "Samples" : "Events", source);
 }
 
 static int put_file(const struct annotation *a, const struct file_count *f)
@@ -358,32 +338,40 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	if (missing == -ENOMEM)
 		return missing;
 
-	fputs(a->options->html ? "<h2>" : "", a->out);
-	err = a->options->html ? put_html(a->out, path) : put_printable(a->out, path);
+	err = put_printable(a->out, path);
 	fprintf(a->out, ": %llu %s, %.1f%%\n", f->self, counts__share_unit(a->counts), percent);
 	put_head(a, source_lookup_say(missing));
 	if (source && !err)
 		err = put_source(a, f, source);
 	for (__u32 i = 0; !source && !err && i < f->cnt; i++)
 		err = put_line(a, a->lines[f->first + i].line, "", &a->lines[f->first + i]);
-	fputs(a->options->html ? "</table>\n" : "\n", a->out);
+	putc('\n', a->out);
 	return err;
 }
 
-static const char page_start[] =
-	"<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><title>krait annotate</title>\n"
-	"<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
-	"'unsafe-inline'\">\n<style>body{font:14px sans-serif;margin:1em}table{border-collapse:"
-	"collapse;font:13px monospace}td{padding:0 .6em;white-space:pre;position:relative}"
-	"th{padding:0 .6em .2em;font:12px sans-serif;color:#666;text-align:left}"
-	"th:nth-child(-n+3){text-align:right}"
-	"td:nth-child(-n+3){text-align:right;color:#666}tr.hit td:nth-child(-n+3){color:#000}"
-	"i{position:absolute;inset:0;background:#f43;z-index:-1}h2{font-size:15px}"
-	"b{font-weight:normal;background:color-mix(in srgb,#f43 var(--h),transparent)}"
-	"tr.op td{color:#777}tr.op td.generic{color:#c30}"
-	"@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}tr.hit "
-	"td:nth-child(-n+3){color:#fff}}</style>\n<p>Shares of all samples. Self: in the line itself; "
-	"total: also in what it calls. Parts of a line are as red as their own share.</p>\n";
+int annotate_find(const struct counts *c, const struct annotate_options *o, const char **ret_file,
+		  int *ret_line)
+{
+	struct annotation a = { .counts = c, .options = o };
+	const struct line_count *hottest = NULL;
+	int err = count_lines(&a);
+
+	if (!err && !a.file_cnt)
+		err = -ENOENT;
+	for (__u32 i = 0; !err && i < a.files[0].cnt; i++) {
+		const struct line_count *line = &a.lines[a.files[0].first + i];
+
+		if (!hottest || line->self > hottest->self)
+			hottest = line;
+	}
+	if (hottest) {
+		*ret_file = dict__text(c->dict, hottest->file);
+		*ret_line = hottest->line;
+	}
+	free(a.lines);
+	free(a.files);
+	return err;
+}
 
 int annotate(FILE *out, const struct counts *c, const struct annotate_options *o)
 {
@@ -398,8 +386,6 @@ int annotate(FILE *out, const struct counts *c, const struct annotate_options *o
 	shown = !o->what && o->limit && o->limit < a.file_cnt ? o->limit : a.file_cnt;
 	if (!err && !a.file_cnt)
 		err = -ENOENT;
-	if (!err && o->html)
-		fputs(page_start, out);
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_file(&a, &a.files[i]);
 	spots_free(&a.spots);

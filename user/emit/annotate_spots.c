@@ -126,7 +126,7 @@ static void snippet(char ret[SNIPPET_MAX + 4], const char *text, const struct sp
 }
 
 static int put_instruction(FILE *out, const struct annotated_line *l, const struct spot *s,
-			   bool html, bool color)
+			   bool color)
 {
 	const enum opcode_form form = opcode_form(s->opcode);
 	const char *red = form == OPCODE_GENERIC && s->self ? "\x1b[31m" : "";
@@ -134,17 +134,6 @@ static int put_instruction(FILE *out, const struct annotated_line *l, const stru
 	int err;
 
 	snippet(text, l->text, s);
-	if (html) {
-		fputs("<tr class=op><td>", out);
-		if (s->self)
-			fprintf(out, "%.2f%%", percent(l, s->self));
-		fprintf(out, "<td>%.2f%%<td>@%d<td%s>    %-34s %-16s", percent(l, s->total),
-			2 * s->unit, form == OPCODE_GENERIC && s->self ? " class=generic" : "",
-			opcode_name(s->opcode, name), opcode_form_name(form));
-		err = put_html(out, text);
-		putc('\n', out);
-		return err;
-	}
 	put_numbers(out, l, s->self, at_most_line(l, s->total));
 	fprintf(out, "%s@%-5d %-34s %-16s%s", color ? red : "", 2 * s->unit,
 		opcode_name(s->opcode, name), opcode_form_name(form),
@@ -167,7 +156,7 @@ static int compare_units(const void *x, const void *y)
 	return (a->opcode > b->opcode) - (a->opcode < b->opcode);
 }
 
-int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool html, bool color)
+int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool color)
 {
 	cleanup_free struct spot *sorted = calloc((size_t)l->spot_cnt + 1, sizeof(*sorted));
 	int err = sorted ? 0 : -ENOMEM;
@@ -178,86 +167,6 @@ int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool ht
 	}
 	for (__u32 i = 0; i < l->spot_cnt && !err; i++)
 		if (sorted[i].opcode)
-			err = put_instruction(out, l, &sorted[i], html, color);
-	return err;
-}
-
-/* ---- a page ----------------------------------------------------------------------------------- */
-
-static int compare_widths(const void *x, const void *y)
-{
-	const struct span *a = x, *b = y;
-	int wide = a->end_column - a->column, other = b->end_column - b->column;
-
-	return wide != other ? (wide > other ? -1 : 1) : a->column - b->column;
-}
-
-/* For each byte of the text the innermost part of the line, 1 .. cnt; 0 none. */
-static void find_owners(const char *text, struct span *spans, __u32 cnt, __u32 *owners)
-{
-	int len = (int)strlen(text);
-
-	qsort(spans, cnt, sizeof(*spans), compare_widths);
-	for (__u32 i = 0; i < cnt; i++)
-		for (int at = spans[i].column; at < spans[i].end_column && at < len; at++)
-			owners[at] = i + 1;
-}
-
-static void put_tag(FILE *out, const struct annotated_line *l, const struct span *s)
-{
-	double self = percent(l, s->self);
-
-	fprintf(out, "<b style=\"--h:%d%%\" title=\"%.2f%% self, %.2f%% total\">",
-		!s->self  ? 0 :
-		self > 40 ? 90 :
-			    (int)(10 + 2 * self),
-		self, percent(l, s->total));
-}
-
-/* A run of bytes, with tabs as wide as they are shown. */
-static int put_run(FILE *out, const char *text, size_t from, size_t end, unsigned *column)
-{
-	size_t room = 8 * (end - from) + 1, at = 0, bytes;
-	cleanup_free char *run = malloc(room);
-
-	if (!run)
-		return -ENOMEM;
-	for (size_t i = from; i < end; i += bytes) {
-		if (text[i] == '\t') {
-			do
-				run[at++] = ' ';
-			while (++*column % 8);
-			bytes = 1;
-			continue;
-		}
-		*column += char_width(text + i, &bytes);
-		bytes = bytes < end - i ? bytes : end - i;
-		memcpy(run + at, text + i, bytes);
-		at += bytes;
-	}
-	run[at] = '\0';
-	return put_html(out, run);
-}
-
-int annotate_put_heat(FILE *out, const struct annotated_line *l)
-{
-	const size_t len = strlen(l->text);
-	cleanup_free struct span *spans = calloc((size_t)l->spot_cnt + 1, sizeof(*spans));
-	cleanup_free __u32 *owners = calloc(len + 1, sizeof(*owners));
-	unsigned column = 0;
-	int err = spans && owners ? 0 : -ENOMEM;
-
-	if (!err)
-		find_owners(l->text, spans, find_spans(l, spans), owners);
-	for (size_t from = 0, end; from < len && !err; from = end) {
-		for (end = from + 1; end < len; end++)
-			if (owners[end] != owners[from] && !is_inside_char(l->text[end]))
-				break;
-		if (owners[from])
-			put_tag(out, l, &spans[owners[from] - 1]);
-		err = put_run(out, l->text, from, end, &column);
-		if (owners[from])
-			fputs("</b>", out);
-	}
+			err = put_instruction(out, l, &sorted[i], color);
 	return err;
 }

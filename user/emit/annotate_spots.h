@@ -27,10 +27,7 @@ struct annotated_line {
 int annotate_put_columns(FILE *out, const struct annotated_line *l)
 	__attribute__((warn_unused_result));
 /* A row for each instruction: where it is in the code, what it is, the part of the line that it evaluates. 0 or -ENOMEM. */
-int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool html, bool color)
-	__attribute__((warn_unused_result));
-/* The text for a page, each part as dark as its share. 0 or -ENOMEM. */
-int annotate_put_heat(FILE *out, const struct annotated_line *l)
+int annotate_put_instructions(FILE *out, const struct annotated_line *l, bool color)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_EMIT_ANNOTATE_SPOTS_H */

@@ -286,13 +286,14 @@ int diff_page(FILE *out, const struct counts *a, const struct counts *b,
 	cleanup_free char *title = NULL;
 	struct emit_options options = { 0 };
 	struct html_measures measures = { 0 };
+	const struct html_content content = { .measures = &measures };
 	int err = asprintf(&title, "%s → %s", o->name_a, o->name_b) < 0 ? -ENOMEM : 0;
 
 	options.title = title;
 	if (!err)
 		err = html_measures_compare(&measures, a, b);
 	if (!err)
-		err = html_page(out, &options, &measures);
+		err = html_page(out, &options, &content);
 	html_measures_free(&measures);
 	return err;
 }

@@ -29,6 +29,10 @@ struct emit_options {
 	void *find_kernel_ctx;
 	__u64 flush_ns; /* perf.data: how often the file is brought up to date; 0: each second */
 	bool unattended; /* perf.data: of an agent: no hints, and nothing in perf's build-id cache */
+	/* html: the text of a source file (a string id), malloc'ed, or -errno as source_lookup(); NULL: none is wanted */
+	int (*source)(void *ctx, const struct dict *dict, __u32 file, char **ret);
+	void *source_ctx;
+	bool sources; /* html: native code in its source files, where they are known */
 };
 
 /* For a format that has more files than one: where they belong, and when they may be seen. */
@@ -55,6 +59,8 @@ struct emitter_ops {
 	bool all_times; /* shows all times: on a CPU, off it, and their sum, each apart; of others one */
 	bool sources; /* shows source lines of native code where they are known, without --lines */
 	bool addresses; /* wants native frames by address (profile_frame.address) */
+	/* sample() only keeps what finish() writes: nothing is in the file before, and it may be called without */
+	bool keeps;
 	bool names; /* sample() needs the names of frames; else they may come until finish() */
 	/* *options stays valid, and may change until finish. */
 	int (*open)(struct emitter **ret, FILE *out, const struct emit_options *options);

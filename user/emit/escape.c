@@ -21,23 +21,6 @@ int put_printable(FILE *out, const char *text)
 	return 0;
 }
 
-int put_html(FILE *out, const char *text)
-{
-	cleanup_free char *safe = printable(text);
-
-	if (!safe)
-		return -ENOMEM;
-	for (const char *s = safe; *s; s++) {
-		if (*s == '<')
-			fputs("&lt;", out);
-		else if (*s == '&')
-			fputs("&amp;", out);
-		else
-			putc(*s, out);
-	}
-	return 0;
-}
-
 /* wcwidth() depends on the locale, which krait leaves at "C". */
 static unsigned codepoint_width(__u32 c)
 {

@@ -16,9 +16,6 @@
 /* 0 or -ENOMEM. */
 int put_printable(FILE *out, const char *text);
 
-/* The same as text of an HTML page. 0 or -ENOMEM. */
-int put_html(FILE *out, const char *text);
-
 /* Columns that the first character of a printable text takes on a terminal: 0, 1 or 2. */
 unsigned char_width(const char *text, size_t *ret_bytes);
 unsigned text_width(const char *text);

@@ -11,7 +11,9 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	const KINDS = ['own', 'package', 'stdlib', 'unknown', 'native', 'kernel'];
 	const context = canvas.getContext('2d');
 	const fills = new Map();
-	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null;
+	/* On paper all levels are drawn, up to so many pixels. */
+	const PAPER = 8000;
+	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null, paper = false;
 
 	function readTheme() {
 		const style = getComputedStyle(document.documentElement);
@@ -92,7 +94,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		const scale = window.devicePixelRatio || 1;
 
 		width = stage.clientWidth;
-		height = stage.clientHeight;
+		height = paper ? Math.min(PAPER, levels() * ROW + 4) : stage.clientHeight;
 		canvas.style.height = height + 'px';
 		canvas.width = Math.max(1, Math.round(width * scale));
 		canvas.height = Math.max(1, Math.round(height * scale));
@@ -100,6 +102,12 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.font = `${FONT_SIZE}px ${theme.mono}`;
 		context.textBaseline = 'middle';
 		charWidth = context.measureText('0'.repeat(40)).width / 40;
+	}
+
+	function forPaper(on) {
+		paper = on;
+		stage.scrollTop = 0;
+		resize();
 	}
 
 	function levels() {
@@ -317,7 +325,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	}
 
 	readTheme();
-	return { readTheme, resize, layout, draw, nodeAt, reveal, boxOf, legendFill, fillOfChange, colorOf, NARROW,
+	return { readTheme, resize, forPaper, layout, draw, nodeAt, reveal, boxOf, legendFill, fillOfChange, colorOf, NARROW,
 		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > height,
 		levels };
 };

@@ -74,13 +74,15 @@ const KraitModel = (() => {
 				return;
 			}
 			const line = options.lines ? f.line : -1;
-			const key = JSON.stringify(options.compared ? [f.kind, f.name, f.path, line] :
-				[f.kind, f.name, f.file, f.firstLine, line, f.pid, f.tid]);
+			/* A program is all processes of one name. */
+			const pid = f.kind === PROCESS && options.roots === 'program' ? -1 : f.pid;
+			const key = (options.compared ? [f.kind, f.name, f.path, line] :
+				[f.kind, f.name, f.file, f.firstLine, line, pid, f.tid]).join('\0');
 			let id = byKey.get(key);
 			if (id === undefined) {
 				id = merged.length;
 				byKey.set(key, id);
-				merged.push(Object.assign({}, f, { line, id, self: 0, total: 0 }));
+				merged.push(Object.assign({}, f, { line, pid, id }));
 			}
 			map[i] = id;
 		});
@@ -127,51 +129,73 @@ const KraitModel = (() => {
 			draft.total[used++] = draft.total[i];
 		}
 		draft.cnt = used;
+		moved(draft.nodeOf, place);
 		return draft;
 	}
 
-	/* Frames first seen under one parent become one node; counts add up. Parents come first. */
-	function mergeNodes(data, frameMap, frameCnt, own, others) {
-		const flat = data.nodes, cnt = flat.length / NODE_FIELDS;
-		const parent = new Int32Array(cnt), frame = new Int32Array(cnt);
-		const self = new Float64Array(cnt), total = new Float64Array(cnt);
-		/* Of the recording that this one is compared with. */
-		const otherSelf = others ? new Float64Array(cnt) : null, other = others ? new Float64Array(cnt) : null;
-		const path = [0], ids = new Map();
+	/* Where the data's nodes are now. */
+	function moved(nodeOf, place) {
+		for (let i = 0; i < nodeOf.length; i++)
+			nodeOf[i] = place[nodeOf[i]];
+	}
+
+	/* For each node of the data the one that it becomes, by parent and frame; draft gets those. */
+	function joinNodes(data, frameMap, draft) {
+		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, { parent, frame } = draft;
+		const nodeOf = new Int32Array(cnt), path = [0];
+		const bits = Math.max(4, Math.ceil(Math.log2(cnt + 1)) + 1);
+		/* What has been seen, at a place that its parent and frame tell; 0: nothing. */
+		const seen = new Int32Array(2 ** bits), last = seen.length - 1;
 		let used = 1;
 
-		self[0] = own[0];
-		if (others)
-			otherSelf[0] = others[0];
 		for (let i = 1; i < cnt; i++) {
 			const depth = flat[i * NODE_FIELDS], f = frameMap[flat[i * NODE_FIELDS + 1]];
 			let id = path[depth - 1];
 			if (f >= 0) {
-				const key = id * frameCnt + f, known = ids.get(key);
-				if (known === undefined) {
+				let at = Math.imul(Math.imul(id, 0x2c1b3c6d) + f | 0, 0x9e3779b1) >>> (32 - bits);
+				while (seen[at] && (parent[seen[at]] !== id || frame[seen[at]] !== f))
+					at = at + 1 & last;
+				if (!seen[at]) {
 					parent[used] = id;
 					frame[used] = f;
-					ids.set(key, used);
-					id = used++;
-				} else {
-					id = known;
+					seen[at] = used++;
 				}
+				id = seen[at];
 			}
-			path[depth] = id;
-			self[id] += own[i];
-			if (others)
-				otherSelf[id] += others[i];
+			path[depth] = nodeOf[i] = id;
 		}
-		for (let i = used - 1; i >= 0; i--) {
+		draft.cnt = used;
+		draft.nodeOf = nodeOf;
+		return draft;
+	}
+
+	/* Selves of the data's nodes summed up, and totals of these. Parents come first. */
+	function sumUp(tree, own, self, total) {
+		const { nodeOf, parent, cnt } = tree;
+
+		self.fill(0);
+		total.fill(0);
+		for (let i = 0; i < nodeOf.length; i++)
+			self[nodeOf[i]] += own[i];
+		for (let i = cnt - 1; i > 0; i--) {
 			total[i] += self[i];
-			if (others)
-				other[i] += otherSelf[i];
-			if (i)
-				total[parent[i]] += total[i];
-			if (i && others)
-				other[parent[i]] += other[i];
+			total[parent[i]] += total[i];
 		}
-		return withoutEmpty({ cnt: used, parent, frame, self, total, other, otherSelf });
+		total[0] += self[0];
+	}
+
+	/* Frames first seen under one parent become one node; counts add up. */
+	function mergeNodes(data, frameMap, own, others) {
+		const cnt = data.nodes.length / NODE_FIELDS, numbers = () => new Float64Array(cnt);
+		const draft = joinNodes(data, frameMap, { parent: new Int32Array(cnt), frame: new Int32Array(cnt) });
+
+		/* The other ones are of the recording that this one is compared with. */
+		Object.assign(draft, { self: numbers(), total: numbers(), other: others && numbers(),
+			otherSelf: others && numbers() });
+		sumUp(draft, own, draft.self, draft.total);
+		if (others)
+			sumUp(draft, others, draft.otherSelf, draft.other);
+		return withoutEmpty(draft);
 	}
 
 	function groupChildren(draft, frames) {
@@ -242,23 +266,46 @@ const KraitModel = (() => {
 			filled[at] += t.total[i];
 			d = child;
 		}
-		for (let i = cnt - 1; i >= 0; i--) {
-			t.low[i] = Math.max(t.low[i], t.depth[i]);
-			if (i)
-				t.low[t.parent[i]] = Math.max(t.low[t.parent[i]], t.low[i]);
+		setLow(t);
+		if (draft.nodeOf) {
+			moved(draft.nodeOf, place);
+			t.nodeOf = draft.nodeOf;
 		}
 		return t;
 	}
 
+	function setLow(t) {
+		t.low.set(t.depth);
+		for (let i = t.cnt - 1; i > 0; i--)
+			if (t.total[i] && t.low[t.parent[i]] < t.low[i])
+				t.low[t.parent[i]] = t.low[i];
+	}
+
 	/*
-	 * options: roots "merged", "process" or "thread"; lines true for one box per line; measure "wall", "cpu", "off"
+	 * The same boxes with other numbers, of a part of the samples: own by node of the data. What has nothing keeps its
+	 * place, without any width; so a zoom and a focus stay, and the order is that of the whole.
+	 */
+	function refill(t, own) {
+		const filled = new Float64Array(t.cnt);
+
+		sumUp(t, own, t.self, t.total);
+		for (let i = 1; i < t.cnt; i++) {
+			const parent = t.parent[i];
+			t.start[i] = t.start[parent] + filled[parent];
+			filled[parent] += t.total[i];
+		}
+		setLow(t);
+	}
+
+	/*
+	 * options: roots "merged", "program", "process" or "thread"; lines true for one box per line; measure "wall", "cpu", "off"
 	 * "gil", "before" or "after" where the data has them; compared
 	 * true: a function is the same wherever its file lies and at whichever line it begins.
 	 */
 	function buildTree(data, frames, options) {
 		const { merged, map } = mergeFrames(frames, options), own = selfOf(data, options.measure);
 		const opposite = { before: 'after', after: 'before' }[options.measure];
-		const tree = orderNodes(mergeNodes(data, map, merged.length, own,
+		const tree = orderNodes(mergeNodes(data, map, own,
 			data.before && opposite ? selfOf(data, opposite) : null), merged);
 
 		tree.measure = options.measure;
@@ -360,8 +407,8 @@ const KraitModel = (() => {
 			(!regex && KIND_WORDS[f.kind] === small);
 	}
 
-	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, readFrames, buildTree, orderNodes, changeOf, sameStack, countFrames, countMatches,
-		makeMatcher, shortPath };
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, readFrames, selfOf, buildTree, refill, orderNodes, changeOf, sameStack,
+		countFrames, countMatches, makeMatcher, shortPath };
 })();
 
 if (typeof module !== 'undefined')

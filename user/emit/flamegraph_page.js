@@ -16,7 +16,7 @@
 	const view = KraitCanvas(canvas, stage, $('spacer'));
 	const state = { tree: null, base: null, about: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
 		rootLabel: '', labelOf: nameOf, whereOf, test: null, chosen: null, sort: 'self', folded: 0 };
-	let pending = 0;
+	let pending = 0, strip = null, lanes = null, lineTree = null, source = null;
 
 	const frameOf = node => state.tree.frames[state.tree.frame[node]];
 
@@ -46,6 +46,13 @@
 	}
 
 	/* ---- drawing ---- */
+
+	function redrawNow() {
+		cancelAnimationFrame(pending);
+		pending = 0;
+		view.draw(state);
+		showDetail();
+	}
 
 	function redraw() {
 		if (pending)
@@ -88,20 +95,116 @@
 		return base;
 	}
 
+	const nodeCnt = data.nodes.length / 3;
+
+	/* Those of the range and the lanes that are chosen; null: all. */
+	function selected() {
+		const chosen = lanes && lanes.selection();
+		return chosen ? KraitStrip.selves(strip, nodeCnt, chosen, $('measure').value) : null;
+	}
+
+	function treeOf(roots, lines) {
+		const tree = M.buildTree(data, allFrames, { roots, lines, measure: $('measure').value, compared: meta.compared });
+		const own = selected();
+
+		if (own)
+			M.refill(tree, own);
+		return tree;
+	}
+
 	function rebuild() {
-		state.base = M.buildTree(data, allFrames, { roots: $('roots').value, lines: $('lines').value === 'line',
-			measure: $('measure').value, compared: meta.compared });
+		state.base = treeOf($('roots').value, $('lines').value === 'line');
+		lineTree = null;
 		reshape();
+	}
+
+	/* Another range, or other lanes: the same boxes of other widths. */
+	function reselect(selection, done) {
+		const measure = $('measure').value, turned = state.tree !== state.base;
+		const own = selected() || M.selfOf(data, measure);
+
+		M.refill(state.base, own);
+		if (lineTree)
+			M.refill(lineTree, own);
+		if (turned) {
+			const path = KraitViews.pathTo(state.tree, state.zoom), old = state.tree;
+			state.tree = newTree(path);
+			rematch();
+			state.zoom = state.focus = M.sameStack(old, state.zoom, state.tree);
+		}
+		state.hover = -1;
+		$('tip').hidden = true;
+		setRootLabel();
+		relayout();
+		showTotal();
+		showMatched();
+		if (isSource())
+			showSource();
+		else if (done)
+			showTable();
+		if (done) {
+			showLegend();
+			announce();
+			remember(true);
+		}
+	}
+
+	/* ---- source ---- */
+
+	const isSource = () => $('view').value === 'source';
+
+	function showSource() {
+		lineTree = lineTree || treeOf('merged', true);
+		source.show(lineTree);
+	}
+
+	function showView() {
+		const on = isSource();
+
+		$('source').hidden = !on;
+		stage.hidden = on;
+		for (const id of ['flip', 'reset', 'roots', 'lines', 'search'])
+			$(id).closest('label, #finder, button').classList.toggle('unused', on);
+		if (on)
+			showSource();
+	}
+
+	/* From a line to who calls it. */
+	function callersOfLine(frame) {
+		state.about = lineTree.frames[frame];
+		$('lines').value = 'line';
+		$('view').value = 'callers';
+		rebuild();
+		stage.focus();
+	}
+
+	/* From a frame to its line; again: back. */
+	function toSource() {
+		const f = state.focus ? frameOf(state.focus) : state.chosen;
+
+		if (isSource()) {
+			$('view').value = 'stacks';
+		} else {
+			if (f && f.file)
+				source.want(f.file, f.line > 0 ? f.line : f.firstLine);
+			$('view').value = 'source';
+		}
+		changeView();
 	}
 
 	function reshape() {
 		state.tree = newTree();
-		state.rootLabel = (state.about && $('view').value.startsWith('call') ? `${$('view').value} of ` +
-			`${nameOf(state.about)}` : 'all') + ` · ${samples(state.tree.total[0])}`;
+		setRootLabel();
+		showView();
 		state.zoom = state.focus = 0;
 		state.hover = -1;
 		rematch();
 		zoomTo(0);
+	}
+
+	function setRootLabel() {
+		state.rootLabel = (state.about && $('view').value.startsWith('call') ? `${$('view').value} of ` +
+			`${nameOf(state.about)}` : 'all') + ` · ${samples(state.tree.total[0])}`;
 	}
 
 	/* The function that callers and callees are of: the one in focus, or chosen, or the hottest. */
@@ -178,7 +281,9 @@
 	/* ---- the address: a link leads to what is seen, and Back to what was ---- */
 
 	const CHOICES = ['view', 'roots', 'lines', 'measure'];
-	let initial = null, restoring = false;
+	/* Of the strip: the range, the lanes that are chosen, and what a lane is. */
+	const LANES = ['time', 'lane', 'lanes'];
+	let ready = null, initial = null, initialLanes = [], restoring = false;
 
 	const choices = () => CHOICES.map(id => $(id).value);
 
@@ -192,6 +297,8 @@
 			p.set('of', state.base.frames.findIndex(sameFrame(state.about)));
 		if (state.zoom && state.tree === state.base)
 			p.set('zoom', state.zoom);
+		if (lanes)
+			lanes.toText().forEach((value, i) => value && value !== initialLanes[i] && p.set(LANES[i], value));
 		if ($('search').value)
 			p.set('search', $('search').value);
 		const hash = '#' + p.toString();
@@ -209,6 +316,8 @@
 			$(id).value = option ? value : initial[i];
 		});
 		state.about = null;
+		if (lanes)
+			lanes.fromText(p.get(LANES[0]), p.get(LANES[1]), p.get(LANES[2]) || initialLanes[2]);
 		rebuild();
 		state.about = state.base.frames[Number(p.get('of') || -1)] || null;
 		if ($('view').value !== 'stacks')
@@ -348,7 +457,11 @@
 				i = tree.parent[i];
 			return i;
 		}
-		return focus + 1 < tree.end[focus] ? focus + 1 : -1;
+		let best = -1;
+		for (let i = focus + 1; i < tree.end[focus]; i = tree.end[i])
+			if (tree.total[i] && (best < 0 || tree.total[i] > tree.total[best]))
+				best = i;
+		return best;
 	}
 
 	function flip() {
@@ -361,8 +474,10 @@
 	function escape() {
 		if (state.zoom)
 			zoomTo(0);
-		else
+		else if ($('search').value || state.test)
 			clearSearch();
+		else if (lanes)
+			lanes.clear();
 	}
 
 	function openHelp() {
@@ -415,7 +530,7 @@
 	};
 	const anywhere = {
 		'/': startSearch, Escape: escape, i: flip, t: toggleTable, '?': openHelp,
-		b: () => toggleView('bottom-up'), m: nextMeasure, n: () => nextMatch(1), N: () => nextMatch(-1),
+		b: () => toggleView('bottom-up'), m: nextMeasure, s: toSource, n: () => nextMatch(1), N: () => nextMatch(-1),
 	};
 
 	function onKey(event) {
@@ -436,7 +551,7 @@
 			else
 				return;
 			stage.focus();
-		} else if (control || event.altKey || event.target.tagName === 'SELECT') {
+		} else if (control || event.altKey || event.target.tagName === 'SELECT' || event.target.tagName === 'INPUT') {
 			return;
 		} else if (keys[event.key] && event.target === stage) {
 			keys[event.key]();
@@ -476,9 +591,10 @@
 
 	/* ---- start ---- */
 
-	function hasSeveral(kind) {
-		return allFrames.filter(f => f.kind === kind).length > 1;
-	}
+	/* Processes: from so many on they are shown by program first. */
+	const MANY = 20;
+	const countOf = kind => allFrames.filter(f => f.kind === kind).length;
+	const hasSeveral = kind => countOf(kind) > 1;
 
 	function showLegend() {
 		KraitText.showLegend(state.base, view.legendFill, view.fillOfChange);
@@ -501,16 +617,109 @@
 		head.dataset.sort = state.sort = 'change';
 	}
 
+	/* ---- light and dark, paper ---- */
+
+	const dark = matchMedia('(prefers-color-scheme: dark)');
+
+	function applyTheme(choice) {
+		document.documentElement.dataset.theme = choice === 'auto' ? dark.matches ? 'dark' : 'light' : choice;
+	}
+
+	function retheme(choice = $('theme').value) {
+		applyTheme(choice);
+		view.readTheme();
+		showLegend();
+		relayout();
+		if (lanes)
+			lanes.redraw();
+		if (isSource())
+			source.drawAgain();
+	}
+
+	/* Pages from files may not be allowed to keep anything. */
+	function setUpTheme() {
+		try {
+			$('theme').value = localStorage.getItem('krait-theme') || 'auto';
+		} catch (_) { /* auto */ }
+		if (!$('theme').value)
+			$('theme').value = 'auto';
+		applyTheme($('theme').value);
+		view.readTheme();
+		$('theme').addEventListener('change', () => {
+			try {
+				localStorage.setItem('krait-theme', $('theme').value);
+			} catch (_) { /* for this time only */ }
+			retheme();
+		});
+		dark.addEventListener('change', () => retheme());
+		addEventListener('beforeprint', () => {
+			retheme('light');
+			view.forPaper(true);
+			redrawNow();
+			if (isSource())
+				source.drawAll();
+		});
+		addEventListener('afterprint', () => {
+			view.forPaper(false);
+			retheme();
+		});
+	}
+
+	/* What is packed comes a moment after the first frame. */
+	async function openStrip() {
+		try {
+			strip = KraitStrip.open(data, await KraitPacked.unpack(data.strip.data));
+		} catch (error) {
+			$('strip').hidden = false;
+			$('strip-head').textContent = 'This browser cannot unpack the samples in the order of time.';
+			return;
+		}
+		data.strip.data = '';
+		lanes = KraitLanes(data, strip, reselect);
+		initialLanes = lanes.toText();
+		const p = new URLSearchParams(location.hash.slice(1));
+		if (LANES.some(name => p.has(name)))
+			restore();
+	}
+
+	async function openTexts() {
+		let bytes = null;
+		try {
+			bytes = await KraitPacked.unpack(data.sources.data);
+		} catch (error) {
+			$('hidden').textContent = 'This browser cannot unpack the sources.';
+		}
+		data.sources.data = '';
+		source.setTexts(KraitHeat.readTexts(data, allFrames, bytes));
+	}
+
+	function setUpStrip() {
+		if (!data.strip)
+			return null;
+		if (data.strip.data)
+			return openStrip();
+		$('strip').hidden = false;
+		$('strip-head').textContent = `${number.format(data.strip.samples)} samples in too many different stacks: ` +
+			'they are not here in the order of time; krait convert --time makes a page of a part of them.';
+		return null;
+	}
+
 	function start() {
-		const dark = matchMedia('(prefers-color-scheme: dark)');
+		setUpTheme();
 		const hasLevel = kind => allFrames.some(f => f.kind === kind);
 
 		$('roots').options[1].disabled = !hasLevel(M.PROCESS);
-		$('roots').options[2].disabled = !hasLevel(M.THREAD);
+		$('roots').options[2].disabled = !hasLevel(M.PROCESS);
+		$('roots').options[3].disabled = !hasLevel(M.THREAD);
 		if (meta.threads && hasLevel(M.THREAD))
 			$('roots').value = 'thread';
 		else if (!meta.compared && hasSeveral(M.PROCESS))
-			$('roots').value = 'process';
+			$('roots').value = countOf(M.PROCESS) > MANY ? 'program' : 'process';
+		source = KraitSource(data, allFrames, callersOfLine);
+		if (meta.view === 'source') {
+			$('view').value = 'source';
+			source.want(meta.file, meta.line);
+		}
 		$('lines').value = meta.lines ? 'line' : 'function';
 		KraitText.setUnit(meta.unit, meta.unitNs);
 		if (!meta.compared)
@@ -553,10 +762,10 @@
 		stage.addEventListener('focus', () => { state.focused = true; redraw(); });
 		stage.addEventListener('blur', () => { state.focused = false; redraw(); });
 		document.addEventListener('keydown', onKey);
-		dark.addEventListener('change', () => { view.readTheme(); showLegend(); relayout(); });
 		new ResizeObserver(relayout).observe(stage);
 		addEventListener('popstate', restore);
 		initial = choices();
+		ready = Promise.all([setUpStrip(), data.sources && openTexts()]);
 		if (location.hash.length > 1)
 			restore();
 	}
@@ -566,6 +775,8 @@
 	/* For scripts and tests: what is drawn where. */
 	window.krait = {
 		state,
+		ready: () => ready.then(() => true),
+		strip: () => strip, lanes: () => lanes, source: () => source, lineTree: () => lineTree || (lineTree = treeOf('merged', true)),
 		svg: () => KraitExport.svgOf(state, view).join(''),
 		csv: () => KraitExport.csvOf(state).join(''),
 		boxes: () => {

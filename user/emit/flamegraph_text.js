@@ -150,7 +150,7 @@ const KraitText = (() => {
 
 	function duration(ms) {
 		const s = ms / 1000;
-		return !ms ? '' : s < 60 ? `${s.toFixed(s < 10 ? 2 : 1)} s` :
+		return !ms ? '' : ms < 1000 ? time(ms * 1e6) : s < 60 ? `${s.toFixed(s < 10 ? 2 : 1)} s` :
 			`${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
 	}
 
@@ -225,5 +225,5 @@ const KraitText = (() => {
 	}
 
 	return { number, samples, counted, points, amount, amountTitle, setUnit, percent, nameOf, whereOf, element, describe, fill, showHeader,
-		showTotal, showLegend };
+		duration, showTotal, showLegend };
 })();

@@ -19,7 +19,10 @@
 
 #include "emit/escape.h"
 #include "emit/html.h"
+#include "emit/html_instructions.h"
 #include "emit/html_measures.h"
+#include "emit/html_sources.h"
+#include "emit/html_strip.h"
 #include "emit/label.h"
 #include "util/clock.h"
 #include "util/json.h"
@@ -35,6 +38,11 @@
 
 ASSET(flamegraph_html, "flamegraph.html");
 ASSET(flamegraph_css, "flamegraph.css");
+ASSET(flamegraph_packed_js, "flamegraph_packed.js");
+ASSET(flamegraph_strip_js, "flamegraph_strip.js");
+ASSET(flamegraph_lanes_js, "flamegraph_lanes.js");
+ASSET(flamegraph_heat_js, "flamegraph_heat.js");
+ASSET(flamegraph_source_js, "flamegraph_source.js");
 ASSET(flamegraph_model_js, "flamegraph_model.js");
 ASSET(flamegraph_views_js, "flamegraph_views.js");
 ASSET(flamegraph_canvas_js, "flamegraph_canvas.js");
@@ -82,8 +90,9 @@ static const char *unit_of(const struct counts *c)
 	return c->uneven && event_is_time(&c->event) ? "nanoseconds" : counts__share_unit(c);
 }
 
-static int put_meta(FILE *out, const struct emit_options *o, const struct html_measures *m)
+static int put_meta(FILE *out, const struct emit_options *o, const struct html_content *content)
 {
+	const struct html_measures *m = content->measures;
 	const struct counts *c = m->all;
 	const struct event_spec *event = &c->event;
 	char date[64] = "";
@@ -101,6 +110,9 @@ static int put_meta(FILE *out, const struct emit_options *o, const struct html_m
 	if (put_field(out, "unit", unit_of(c)) || put_field(out, "measure", m->first) ||
 	    put_field(out, "event", event_is_clock(event) ? "" : event->name))
 		return -ENOMEM;
+	if (put_field(out, "view", content->view) || put_field(out, "file", content->file))
+		return -ENOMEM;
+	fprintf(out, "\"line\":%d,\"sources\":%s,", content->line, o->sources ? "true" : "false");
 	fprintf(out, "\"compared\":%s,", m->before ? "true" : "false");
 	put_number(out, "frequency", r->frequency);
 	/* Of a sample, on average: how long it stands for. */
@@ -170,14 +182,33 @@ static int put_frames(FILE *out, const struct view *v)
 	return json_put_text(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
 }
 
-static int put_data(FILE *out, const struct emit_options *o, const struct html_measures *m)
+static int put_tree(FILE *out, const struct emit_options *o, const struct html_content *content,
+		    const struct view *v)
 {
+	cleanup_free __u32 *page_node = NULL;
+	/* Of two recordings they are no sum of anything. */
+	int err = content->measures->before ? 0 : html_put_instructions(out, v->counts, v);
+
+	if (!err)
+		err = put_frames(out, v);
+	if (!err)
+		err = html_put_nodes(out, v, content->measures, &page_node);
+	if (!err && content->strip)
+		err = html_strip__put(content->strip, out, content->profile, content->event,
+				      content->measures, page_node);
+	return err ? err : html_put_sources(out, o, v);
+}
+
+static int put_data(FILE *out, const struct emit_options *o, const struct html_content *content)
+{
+	const struct html_measures *m = content->measures;
 	const struct view_options options = {
 		.lines = true,
+		.sources = o->sources,
 		.processes = !o->no_process,
 		.threads = true,
 		.ids = !m->before,
-		.nodes = m->cpu != NULL || m->before != NULL,
+		.nodes = true,
 		.order = VIEW_BY_COUNT,
 	};
 	cleanup_view struct view *v = NULL;
@@ -187,18 +218,16 @@ static int put_data(FILE *out, const struct emit_options *o, const struct html_m
 	if (err)
 		return err;
 	fputs("{", out);
-	err = put_meta(out, o, m);
+	err = put_meta(out, o, content);
 	if (!err)
 		err = put_words(out);
 	if (!err)
-		err = put_frames(out, v);
-	if (!err)
-		err = html_put_nodes(out, v, m);
+		err = put_tree(out, o, content, v);
 	fputs("}", out);
 	return err;
 }
 
-int html_page(FILE *out, const struct emit_options *o, const struct html_measures *m)
+int html_page(FILE *out, const struct emit_options *o, const struct html_content *content)
 {
 	static const struct {
 		const char *marker, *start, *end; /* start NULL: the data */
@@ -210,6 +239,11 @@ int html_page(FILE *out, const struct emit_options *o, const struct html_measure
 		{ "/*KRAIT:CANVAS*/", flamegraph_canvas_js, flamegraph_canvas_js_end },
 		{ "/*KRAIT:TEXT*/", flamegraph_text_js, flamegraph_text_js_end },
 		{ "/*KRAIT:TABLE*/", flamegraph_table_js, flamegraph_table_js_end },
+		{ "/*KRAIT:PACKED*/", flamegraph_packed_js, flamegraph_packed_js_end },
+		{ "/*KRAIT:STRIP*/", flamegraph_strip_js, flamegraph_strip_js_end },
+		{ "/*KRAIT:LANES*/", flamegraph_lanes_js, flamegraph_lanes_js_end },
+		{ "/*KRAIT:HEAT*/", flamegraph_heat_js, flamegraph_heat_js_end },
+		{ "/*KRAIT:SOURCE*/", flamegraph_source_js, flamegraph_source_js_end },
 		{ "/*KRAIT:EXPORT*/", flamegraph_export_js, flamegraph_export_js_end },
 		{ "/*KRAIT:PAGE*/", flamegraph_page_js, flamegraph_page_js_end },
 	};
@@ -227,7 +261,7 @@ int html_page(FILE *out, const struct emit_options *o, const struct html_measure
 		if (parts[i].start)
 			fwrite(parts[i].start, 1, (size_t)(parts[i].end - parts[i].start), out);
 		else
-			err = put_data(out, o, m);
+			err = put_data(out, o, content);
 	}
 	fwrite(at, 1, (size_t)(flamegraph_html_end - at), out);
 	if (err)
@@ -235,13 +269,69 @@ int html_page(FILE *out, const struct emit_options *o, const struct html_measure
 	return stream_finish(out);
 }
 
+/* ---- the emitter ------------------------------------------------------------------------------ */
+
+struct html_emitter {
+	struct emitter base;
+	struct html_strip *strip;
+	const char *view, *file;
+	int line;
+};
+
+void html_show(struct emitter *e, const char *view, const char *file, int line)
+{
+	struct html_emitter *h = (struct html_emitter *)e;
+
+	h->view = view;
+	h->file = file;
+	h->line = line;
+}
+
+static void html_free(struct emitter *e)
+{
+	struct html_emitter *h = (struct html_emitter *)e;
+
+	if (h)
+		html_strip__free(h->strip);
+	free(h);
+}
+
+static int html_open(struct emitter **ret, FILE *out, const struct emit_options *options)
+{
+	struct html_emitter *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->base = (struct emitter){ .out = out, .options = options };
+	h->strip = html_strip__new();
+	if (!h->strip) {
+		free(h);
+		return -ENOMEM;
+	}
+	*ret = &h->base;
+	return 0;
+}
+
+static int html_sample(struct emitter *e, const struct profile *p, const struct profile_sample *s)
+{
+	return html_strip__add(((struct html_emitter *)e)->strip, s);
+}
+
 static int html_finish(struct emitter *e, const struct profile *p, unsigned event)
 {
+	const struct html_emitter *h = (const struct html_emitter *)e;
 	struct html_measures measures;
+	const struct html_content content = { .measures = &measures,
+					      .strip = h->strip,
+					      .profile = p,
+					      .event = event,
+					      .view = h->view,
+					      .file = h->file,
+					      .line = h->line };
 	int err = html_measures_choose(&measures, p, event);
 
 	if (!err)
-		err = html_page(e->out, e->options, &measures);
+		err = html_page(e->out, e->options, &content);
 	html_measures_free(&measures);
 	return err;
 }
@@ -251,7 +341,9 @@ const struct emitter_ops html_emitter = {
 	.suffixes = (const char *const[]){ ".html", ".htm", NULL },
 	.about = "flame graph",
 	.all_times = true,
-	.open = emitter_open,
+	.keeps = true,
+	.open = html_open,
+	.sample = html_sample,
 	.finish = html_finish,
-	.free = emitter_free,
+	.free = html_free,
 };

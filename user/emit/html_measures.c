@@ -124,7 +124,7 @@ static void put_tree(FILE *out, const struct view *v, __u32 *written_as)
 }
 
 static int put_measure(FILE *out, const char *name, const struct view *v, const struct counts *c,
-		       const __u32 *written_as)
+		       const __u32 *page_node)
 {
 	cleanup_free __u64 *sums = calloc(v->node_cnt, sizeof(*sums));
 	__u32 last = 0;
@@ -133,8 +133,8 @@ static int put_measure(FILE *out, const char *name, const struct view *v, const 
 	if (!sums)
 		return -ENOMEM;
 	for (__u32 i = 0; i <= dict__node_cnt(v->dict); i++)
-		sums[written_as[v->node_of[i]]] += v->counts->uneven ? counts__at(c, i).weight :
-								       counts__at(c, i).samples;
+		sums[page_node[i]] += v->counts->uneven ? counts__at(c, i).weight :
+							  counts__at(c, i).samples;
 	fprintf(out, ",\n\"%s\":[", name);
 	for (__u32 i = 0; i < v->node_cnt; i++) {
 		if (!sums[i])
@@ -147,19 +147,25 @@ static int put_measure(FILE *out, const char *name, const struct view *v, const 
 	return 0;
 }
 
-int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m)
+int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m, __u32 **ret)
 {
 	cleanup_free __u32 *written_as = calloc(v->node_cnt, sizeof(*written_as));
+	cleanup_free __u32 *page_node =
+		calloc((size_t)dict__node_cnt(v->dict) + 1, sizeof(*page_node));
 	int err = 0;
 
-	if (!written_as)
+	if (!written_as || !page_node)
 		return -ENOMEM;
 	put_tree(out, v, written_as);
+	for (__u32 i = 0; i <= dict__node_cnt(v->dict); i++)
+		page_node[i] = written_as[v->node_of[i]];
 	if (m->before)
-		err = put_measure(out, "before", v, m->before, written_as);
+		err = put_measure(out, "before", v, m->before, page_node);
 	if (m->cpu)
-		err = put_measure(out, "cpu", v, m->cpu, written_as);
+		err = put_measure(out, "cpu", v, m->cpu, page_node);
 	if (m->gil && !err)
-		err = put_measure(out, "gil", v, m->gil, written_as);
+		err = put_measure(out, "gil", v, m->gil, page_node);
+	if (!err)
+		*ret = take_ptr(&page_node);
 	return err;
 }

@@ -33,9 +33,10 @@ void html_measures_free(struct html_measures *m);
 
 /*
  * "nodes": depth, frame, self of each, depth first; then each measure that is not their sum, as pairs: how many nodes
- * behind the last one, and its own. v: a view of m->all that knows its nodes. 0 or -ENOMEM.
+ * behind the last one, and its own. v: a view of m->all that knows its nodes. *ret: by node of the dictionary the
+ * number of the one that stands for it in the page; the caller frees it. 0 or -ENOMEM.
  */
-int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m)
+int html_put_nodes(FILE *out, const struct view *v, const struct html_measures *m, __u32 **ret)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_EMIT_HTML_MEASURES_H */

@@ -91,6 +91,24 @@ int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *s
 	return err;
 }
 
+const char *source_lookup_why(int err)
+{
+	switch (err) {
+	case -EACCES:
+	case -EPERM:
+		return "not shown: those who ran it could not read it, or you cannot";
+	case -EINVAL:
+		return "not shown: it is no ordinary file";
+	case -EFBIG:
+		return "not shown: it is too large";
+	case -ETIMEDOUT:
+	case -EAGAIN:
+		return "not shown: its file system did not answer in time";
+	default:
+		return "the file is not here";
+	}
+}
+
 const char *source_lookup_say(int err)
 {
 	switch (err) {

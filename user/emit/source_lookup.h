@@ -13,5 +13,7 @@ int source_lookup(char **ret, const struct dict *dict, __u32 file, const char *s
 	__attribute__((warn_unused_result));
 /* What the head of the column says then. */
 const char *source_lookup_say(int err);
+/* Why there is no text, as a part of a sentence. */
+const char *source_lookup_why(int err);
 
 #endif /* KRAIT_EMIT_SOURCE_LOOKUP_H */

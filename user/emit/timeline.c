@@ -106,6 +106,71 @@ static void sort_samples(struct timeline_thread *thread)
 	}
 }
 
+/* ---- fewer ------------------------------------------------------------------------------------ */
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct timeline_sample *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	return (x->from_ns != 0) - (y->from_ns != 0);
+}
+
+/* Those of one stack and one state become one; the number of them. */
+static size_t join_samples(struct timeline_sample *list, size_t cnt)
+{
+	size_t kept = 0;
+
+	qsort(list, cnt, sizeof(*list), compare_places);
+	for (size_t i = 1; i < cnt; i++) {
+		struct timeline_sample *to = &list[kept];
+
+		if (compare_places(to, &list[i])) {
+			list[++kept] = list[i];
+			continue;
+		}
+		to->weight += list[i].weight;
+		to->time_ns = list[i].time_ns > to->time_ns ? list[i].time_ns : to->time_ns;
+		to->from_ns = list[i].from_ns < to->from_ns ? list[i].from_ns : to->from_ns;
+	}
+	return cnt ? kept + 1 : 0;
+}
+
+static void thin_thread(struct timeline_thread *thread, __u64 width_ns)
+{
+	struct timeline_sample *list = thread->samples;
+	size_t kept = 0, end;
+
+	sort_samples(thread);
+	for (size_t i = 0; i < thread->cnt; i = end) {
+		size_t cnt;
+
+		for (end = i + 1; end < thread->cnt; end++)
+			if (list[end].time_ns / width_ns != list[i].time_ns / width_ns)
+				break;
+		cnt = join_samples(list + i, end - i);
+		memmove(list + kept, list + i, cnt * sizeof(*list));
+		kept += cnt;
+	}
+	thread->cnt = kept;
+	sort_samples(thread);
+}
+
+__u64 timeline__thin(struct timeline *t, __u64 width_ns)
+{
+	t->sample_cnt = 0;
+	for (__u32 i = 0; i < t->cnt; i++) {
+		thin_thread(&t->threads[i], width_ns);
+		t->sample_cnt += t->threads[i].cnt;
+	}
+	return t->sample_cnt;
+}
+
 static void keep_event(struct timeline_thread *thread, unsigned event)
 {
 	size_t kept = 0;

@@ -33,6 +33,11 @@ struct timeline *timeline__new(void);
 void timeline__free(struct timeline *t);
 /* 0, -ENOMEM, -E2BIG. */
 int timeline__add(struct timeline *t, const struct profile_sample *s);
+/*
+ * Samples of a thread at one node, of one event and one state, become one in each stretch of that width: with the sum of
+ * their weights, at the time of the last. The number of those that are left.
+ */
+__u64 timeline__thin(struct timeline *t, __u64 width_ns);
 #define TIMELINE_ALL_EVENTS (~0U)
 /*
  * Threads by pid and tid, each with its samples of one event by time; the others are dropped. An event that is none,

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_lanes.js - the time strip as it is seen: a lane for each program, process or thread, coloured by what it did;
+ * a range that is dragged, typed or moved by keys, and lanes that are chosen. Whoever has to follow is told.
+ */
+const KraitLanes = (data, strip, onChange) => {
+	'use strict';
+
+	const $ = id => document.getElementById(id);
+	const { number, duration, percent, element } = KraitText;
+	const ROW = 18, MAX_LANES = 60, MIN_DRAG = 3;
+	const names = { python: 'Python', native: 'native, without the GIL', cpu: 'on a CPU', gil: 'waits for the GIL', lock: 'waits for a lock',
+		io: 'input, output', sleep: 'asleep', runnable: 'could run', fault: 'waits for memory', stopped: 'stopped', waiting: 'waiting',
+		'stop-the-world': 'world stopped', 'critical-section': 'waits for an object', '': 'samples' };
+	const canvas = $('strip-canvas'), context = canvas.getContext('2d'), box = $('strip-box');
+	const states = [...new Set(strip.strip.codes.map(c => c[0]))].sort((a, b) => order(a) - order(b));
+	const stateOf = strip.strip.codes.map(c => states.indexOf(c[0]));
+	let groups = [], chosen = new Set(), range = { from: 0, to: strip.span }, drag = null, width = 0, told = 0;
+
+	function order(state) {
+		return Object.keys(names).indexOf(state);
+	}
+
+	const isWhole = () => range.from <= 0 && range.to >= strip.span;
+
+	/* null: all there is. */
+	function selection() {
+		if (isWhole() && !chosen.size)
+			return null;
+		let lanes = null;
+		if (chosen.size) {
+			lanes = new Uint8Array(strip.lanes.length);
+			for (const g of groups)
+				if (chosen.has(g.key))
+					for (const lane of g.lanes)
+						lanes[lane] = 1;
+		}
+		return { from: range.from, to: range.to, lanes };
+	}
+
+	const seconds = ticks => ticks * strip.ns / 1e9;
+
+	/* ---- drawing ---- */
+
+	function colors() {
+		const style = getComputedStyle(document.documentElement);
+		return states.map(s => style.getPropertyValue(`--state-${s || 'cpu'}`).trim());
+	}
+
+	/*
+	 * What fills a lane's height: of one thread all of the time of a column; of several, and of what is not time, what
+	 * few columns have more of. One wait may stand for others that were not taken, so there is more at times.
+	 */
+	function mostOf(sums, cnt, threads) {
+		const isTime = data.meta.unitNs && strip.strip.codes.some(c => c[3]), whole = isTime ? valueOf(strip.span / cnt) : 0;
+		const all = new Float64Array(cnt);
+
+		for (let i = 0; i < sums.length; i++)
+			all[i % cnt] += sums[i];
+		const some = all.filter(v => v > 0).sort();
+		return isTime && threads === 1 ? whole : Math.max(whole, some[Math.floor(some.length * 0.98)] || 0);
+	}
+
+	function drawLane(group, row, fills, cnt) {
+		const whole = { from: 0, to: strip.span };
+		const sums = KraitStrip.columns(strip, group, stateOf, states.length, cnt, whole);
+		const most = mostOf(sums, cnt, group.lanes.length);
+
+		for (let s = 0; most && s < states.length; s++) {
+			context.fillStyle = fills[s];
+			for (let k = 0; k < cnt; k++) {
+				const value = sums[s * cnt + k];
+				if (!value)
+					continue;
+				let below = 0;
+				for (let t = 0; t < s; t++)
+					below += sums[t * cnt + k];
+				if (below >= most)
+					continue;
+				const bottom = (row + 1) * ROW - 2 - below / most * (ROW - 3);
+				const high = Math.max(0.75, Math.min(value, most - below) / most * (ROW - 3));
+				context.fillRect(k, bottom - high, 1, high);
+			}
+		}
+	}
+
+	/* What the page counts in so many ticks of one busy CPU. */
+	function valueOf(ticks) {
+		const ns = ticks * strip.ns;
+		return data.meta.unit === 'nanoseconds' ? ns : ns / data.meta.unitNs;
+	}
+
+	function draw() {
+		const scale = window.devicePixelRatio || 1, height = groups.length * ROW, fills = colors();
+
+		width = box.clientWidth;
+		if (!width)
+			return;
+		canvas.style.height = height + 'px';
+		canvas.width = Math.round(width * scale);
+		canvas.height = Math.round(height * scale);
+		context.setTransform(scale, 0, 0, scale, 0, 0);
+		context.clearRect(0, 0, width, height);
+		groups.forEach((g, row) => drawLane(g, row, fills, width));
+		showRange();
+	}
+
+	/* What is outside of the range is dimmed, and lanes that are not chosen. */
+	function showRange() {
+		const at = ticks => ticks / strip.span * width;
+
+		$('strip-before').style.width = at(range.from) + 'px';
+		$('strip-after').style.left = at(range.to) + 'px';
+		$('strip-before').style.height = $('strip-after').style.height = groups.length * ROW + 'px';
+		$('strip-whole').disabled = !selection();
+		$('strip-from').value = seconds(range.from).toFixed(3);
+		$('strip-to').value = seconds(range.to).toFixed(3);
+		for (const button of $('lane-names').children) {
+			const on = chosen.has(button.dataset.key);
+			button.setAttribute('aria-pressed', String(on));
+			button.classList.toggle('off', chosen.size > 0 && !on);
+		}
+	}
+
+	function showNames() {
+		$('lane-names').replaceChildren(...groups.map(g => {
+			const button = element('button', '', g.name);
+			button.type = 'button';
+			button.dataset.key = g.key;
+			button.title = `${g.name}, ${number.format(g.lanes.length)} ${g.lanes.length === 1 ? 'thread' : 'threads'}`;
+			return button;
+		}));
+	}
+
+	function showStates() {
+		const fills = colors(), sums = new Float64Array(states.length), { code, value, cnt } = strip.entries;
+		let all = 0;
+
+		for (let i = 0; i < cnt; i++) {
+			sums[stateOf[code[i]]] += value[i];
+			all += value[i];
+		}
+		$('states').replaceChildren(...states.map((s, i) => {
+			const item = element('li'), color = element('i');
+			color.style.background = fills[i];
+			item.append(color, `${names[s]} ${percent(sums[i], all)}`);
+			return item;
+		}));
+	}
+
+	function regroup() {
+		chosen = new Set();
+		groups = KraitStrip.groupLanes(strip, $('lanes').value, MAX_LANES);
+		showNames();
+		draw();
+	}
+
+	/* ---- what is chosen ---- */
+
+	/* At most once a frame; what follows is as fast as that. */
+	function tell(done) {
+		showRange();
+		cancelAnimationFrame(told);
+		if (done)
+			onChange(selection(), true);
+		else
+			told = requestAnimationFrame(() => onChange(selection(), false));
+	}
+
+	function setRange(from, to, done = true) {
+		const low = Math.max(0, Math.min(from, to)), high = Math.min(strip.span, Math.max(from, to));
+
+		range = low < high ? { from: low, to: high } : { from: 0, to: strip.span };
+		tell(done);
+	}
+
+	function toggleLane(key) {
+		if (!chosen.delete(key))
+			chosen.add(key);
+		if (chosen.size === groups.length)
+			chosen = new Set();
+		tell(true);
+	}
+
+	function clear() {
+		if (!selection())
+			return false;
+		chosen = new Set();
+		range = { from: 0, to: strip.span };
+		tell(true);
+		return true;
+	}
+
+	const tickAt = event => (event.clientX - box.getBoundingClientRect().left) / width * strip.span;
+
+	function onDown(event) {
+		if (event.button)
+			return;
+		drag = { x: event.clientX, from: tickAt(event), moved: false };
+		box.setPointerCapture(event.pointerId);
+		event.preventDefault();
+	}
+
+	function onMove(event) {
+		if (!drag)
+			return;
+		drag.moved = drag.moved || Math.abs(event.clientX - drag.x) >= MIN_DRAG;
+		if (drag.moved)
+			setRange(drag.from, tickAt(event), false);
+	}
+
+	function onUp(event) {
+		if (!drag)
+			return;
+		const { from, moved } = drag;
+		drag = null;
+		if (moved) {
+			setRange(from, tickAt(event));
+			return;
+		}
+		const group = groups[Math.floor((event.clientY - canvas.getBoundingClientRect().top) / ROW)];
+		if (group)
+			toggleLane(group.key);
+	}
+
+	/* The range goes along by a tenth of itself; with Shift its end does. */
+	function onKey(event) {
+		const step = (range.to - range.from) / 10 * (event.key === 'ArrowLeft' ? -1 : 1);
+
+		if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight')
+			return;
+		if (event.shiftKey || isWhole())
+			setRange(range.from, range.to + step);
+		else if (range.from + step >= 0 && range.to + step <= strip.span)
+			setRange(range.from + step, range.to + step);
+		else
+			setRange(step < 0 ? 0 : strip.span - (range.to - range.from), step < 0 ? range.to - range.from : strip.span);
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	function typed() {
+		const read = id => Number($(id).value) * 1e9 / strip.ns;
+		setRange(read('strip-from'), read('strip-to'));
+	}
+
+	/* For the address: range in ticks, and the numbers of the lanes that are chosen. */
+	function toText() {
+		return [isWhole() ? '' : `${Math.round(range.from)}-${Math.round(range.to)}`,
+			chosen.size ? groups.flatMap((g, i) => chosen.has(g.key) ? [i] : []).join('.') : '', $('lanes').value];
+	}
+
+	function fromText(time, lanes, by) {
+		const [from, to] = (time || '').split('-').map(Number);
+
+		if ([...$('lanes').options].some(o => o.value === by))
+			$('lanes').value = by;
+		regroup();
+		chosen = new Set((lanes || '').split('.').filter(i => i && groups[i]).map(i => groups[i].key));
+		range = to > from && from >= 0 ? { from, to: Math.min(to, strip.span) } : { from: 0, to: strip.span };
+		showRange();
+	}
+
+	function start() {
+		const several = key => new Set(strip.lanes.map(l => l[key])).size > 1;
+
+		$('lanes').value = several('program') && new Set(strip.lanes.map(l => l.pid)).size > 20 ? 'program' :
+			several('pid') && strip.lanes.length > 20 ? 'process' : 'thread';
+		$('strip').hidden = false;
+		if (strip.strip.width)
+			$('strip-note').textContent = `${number.format(strip.strip.samples)} samples are shown in steps of ` +
+				`${duration(strip.strip.width / 1e6)}`;
+		$('strip-to').max = $('strip-from').max = seconds(strip.span);
+		showStates();
+		regroup();
+		$('lanes').addEventListener('change', () => { regroup(); tell(true); });
+		$('strip-whole').addEventListener('click', clear);
+		$('strip-from').addEventListener('change', typed);
+		$('strip-to').addEventListener('change', typed);
+		$('lane-names').addEventListener('click', event => event.target.dataset.key !== undefined && toggleLane(event.target.dataset.key));
+		box.addEventListener('pointerdown', onDown);
+		box.addEventListener('pointermove', onMove);
+		box.addEventListener('pointerup', onUp);
+		box.addEventListener('pointercancel', () => { drag = null; });
+		box.addEventListener('keydown', onKey);
+		new ResizeObserver(() => box.clientWidth !== width && draw()).observe(box);
+	}
+
+	start();
+	return { selection, setRange, toggleLane, clear, toText, fromText, groups: () => groups,
+		redraw: () => { showStates(); draw(); } };
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_source.js - the source view: folders and files on one side, the lines of one file on the other, each with
+ * its heat. Only lines in sight are in the page: files are long. Text is put there as text only.
+ */
+const KraitSource = (data, allFrames, onLine) => {
+	'use strict';
+
+	const $ = id => document.getElementById(id);
+	const { number, amount, counted, percent, element } = KraitText;
+	const ROW = 19, BEYOND = 20, MAX_OPEN = 40;
+	const list = $('lines-box');
+	let heat = null, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, closed = new Set();
+
+	/* ---- folders and files ---- */
+
+	function bar(value) {
+		const e = element('i', 'bar');
+		e.style.width = `${Math.max(0, Math.min(100, 100 * value / (heat.all || 1)))}%`;
+		return e;
+	}
+
+	function numbersOf(what) {
+		const span = element('span', 'shares'), self = element('span', '', percent(what.self, heat.all));
+		const total = element('span', '', percent(what.total, heat.all));
+		self.title = `Self: ${counted(what.self)}`;
+		total.title = `Total: ${counted(what.total)}`;
+		span.append(self, total);
+		return span;
+	}
+
+	function fileItem(file) {
+		const item = element('li'), button = element('button', 'file-button'), name = file.path.split('/').pop();
+
+		button.type = 'button';
+		button.path = file.path;
+		button.title = file.path;
+		button.append(bar(file.self), element('span', 'name', name), numbersOf(file));
+		button.setAttribute('aria-current', String(file === shown));
+		item.append(button);
+		return item;
+	}
+
+	/* The first folders are open, deeper ones where they have much. */
+	function folderItem(folder, depth) {
+		const item = element('li'), details = element('details'), summary = element('summary'), inner = element('ul');
+		const files = folder.files.map(i => heat.files[i]).filter(f => f.total).sort((a, b) => b.self - a.self || b.total - a.total);
+
+		details.open = !closed.has(folder.path) && (depth < 2 || folder.total > 0.05 * heat.all);
+		details.path = folder.path;
+		summary.append(bar(folder.self), element('span', 'name', `${folder.name.replace(/\/$/, '')}/`), numbersOf(folder));
+		for (const child of folder.folders)
+			if (child.total)
+				inner.append(folderItem(child, depth + 1));
+		inner.append(...files.slice(0, MAX_OPEN).map(fileItem));
+		if (files.length > MAX_OPEN) {
+			const rest = element('details'), more = element('ul'), line = element('li');
+			rest.append(element('summary', '', `${number.format(files.length - MAX_OPEN)} more files`), more);
+			rest.addEventListener('toggle', () => rest.open && !more.firstChild && more.append(...files.slice(MAX_OPEN).map(fileItem)));
+			line.append(rest);
+			inner.append(line);
+		}
+		details.append(summary, inner);
+		item.append(details);
+		return item;
+	}
+
+	function showFiles() {
+		const { folders } = heat, top = element('ul'), files = folders.files.map(i => heat.files[i]).filter(f => f.total);
+
+		for (const folder of folders.name ? [folders] : folders.folders)
+			if (folder.total)
+				top.append(folderItem(folder, 0));
+		if (!folders.name)
+			top.append(...files.sort((a, b) => b.self - a.self).map(fileItem));
+		$('files').replaceChildren(heat.files.length ? top : element('p', '', 'No sample has a source line.'));
+	}
+
+	/* ---- lines ---- */
+
+	/* Lines of the text, those with samples where there is none, and a row for what is left out. */
+	function rowsOf(file) {
+		const text = texts.get(file.path), hits = new Map(file.lines.map(i => [heat.lines[i].line, heat.lines[i]])), out = [];
+		let next = 1;
+
+		for (const part of text ? text.parts : []) {
+			if (part.first > next)
+				out.push({ gap: true });
+			part.lines.forEach((line, i) => out.push({ line: part.first + i, text: line, hit: hits.get(part.first + i) }));
+			next = part.first + part.lines.length;
+		}
+		const seen = new Set(out.map(r => r.line));
+		for (const [line, hit] of hits)
+			if (!seen.has(line) && hit.total)
+				out.push({ line, text: text && !text.why ? '(not in the file as it is now)' : '', hit, away: true });
+		return out;
+	}
+
+	function lineRow(row, index) {
+		const line = element('div', row.gap ? 'line gap' : row.hit && row.hit.total ? 'line hit' : 'line');
+		line.style.top = index * ROW + 'px';
+		line.setAttribute('role', 'row');
+		line.setAttribute('aria-rowindex', String(index + 1));
+		const cell = (name, text) => {
+			const e = element('span', name, text);
+			e.setAttribute('role', 'cell');
+			line.append(e);
+			return e;
+		};
+		if (row.gap) {
+			cell('code', '\u22ef');
+			return line;
+		}
+		const { hit } = row;
+		cell('number', hit && hit.self ? percent(hit.self, heat.all) : '');
+		cell('number', hit && hit.total ? percent(hit.total, heat.all) : '');
+		cell('number time', hit && hit.self ? amount(hit.self) : '');
+		const at = cell('number place', '');
+		if (hit && hit.total) {
+			const button = element('button', '', String(row.line));
+			button.type = 'button';
+			button.title = 'Who calls this line';
+			button.frame = hit.frame;
+			at.append(button);
+		} else {
+			at.textContent = row.line;
+		}
+		const code = cell('code', row.text);
+		if (hit && hit.self)
+			code.style.setProperty('--hot', (0.08 + 0.62 * Math.sqrt(hit.self / hottest)).toFixed(3));
+		if (row.away)
+			code.classList.add('away');
+		return line;
+	}
+
+	function draw(all) {
+		const from = all ? 0 : Math.max(0, Math.floor(list.scrollTop / ROW) - BEYOND);
+		const to = all ? rows.length : Math.min(rows.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + BEYOND);
+		const key = `${from}-${to}`;
+
+		if (key === drawn)
+			return;
+		drawn = key;
+		$('source-lines').style.height = rows.length * ROW + 'px';
+		$('source-lines').replaceChildren(...rows.slice(from, to).map((row, i) => lineRow(row, from + i)));
+		drawMap();
+	}
+
+	/* The whole file beside its lines: where it is hot. */
+	function drawMap() {
+		const canvas = $('minimap'), context = canvas.getContext('2d'), height = list.clientHeight, style = getComputedStyle(canvas);
+
+		canvas.width = 14;
+		canvas.height = Math.max(1, height);
+		context.fillStyle = style.getPropertyValue('--heat').trim();
+		rows.forEach((row, i) => {
+			if (!row.hit || !row.hit.self)
+				return;
+			context.globalAlpha = 0.25 + 0.75 * Math.sqrt(row.hit.self / hottest);
+			context.fillRect(0, Math.floor(i / rows.length * height), 14, Math.max(2, height / rows.length));
+		});
+	}
+
+	function showHead() {
+		const text = texts.get(shown.path), why = text ? text.why : data.sources ? 'not in this page' : 'this page has no source text';
+
+		$('source-name').textContent = $('source-name').title = shown.path;
+		$('source-sums').textContent = `${percent(shown.self, heat.all)} self · ${percent(shown.total, heat.all)} total · ${counted(shown.self)}` +
+			(why ? ` · ${why}` : '');
+		$('lines-box').setAttribute('aria-label', `Lines of ${shown.path}`);
+		$('source-lines').setAttribute('aria-rowcount', String(rows.length));
+	}
+
+	/* line: to be in sight; 0 the hottest. */
+	function showFile(file, line, keep) {
+		shown = file;
+		drawn = '';
+		if (!file) {
+			rows = [];
+			$('source-name').textContent = $('source-sums').textContent = '';
+			draw();
+			return;
+		}
+		rows = rowsOf(file);
+		hottest = file.lines.reduce((most, i) => Math.max(most, heat.lines[i].self), 0) || 1;
+		for (const button of $('files').querySelectorAll('.file-button'))
+			button.setAttribute('aria-current', String(button.path === file.path));
+		showHead();
+		draw();
+		if (keep)
+			return;
+		const at = rows.findIndex(r => line ? r.line === line : r.hit && r.hit.self === hottest);
+		list.scrollTop = Math.max(0, at * ROW - list.clientHeight / 3);
+		draw();
+	}
+
+	/* tree: by lines, of what is chosen. */
+	function show(tree) {
+		const path = shown && shown.path;
+
+		for (const details of $('files').querySelectorAll('details'))
+			if (details.path && !details.open)
+				closed.add(details.path);
+			else
+				closed.delete(details.path);
+		heat = KraitHeat.count(tree, data.meta.sources);
+		showFiles();
+		const again = heat.files.find(f => f.path === path);
+		const first = wanted && heat.files.find(f => f.path === wanted.file);
+		showFile(first || again || [...heat.files].sort((a, b) => b.self - a.self || b.total - a.total)[0] || null,
+			wanted ? wanted.line : 0, Boolean(again && !first));
+		wanted = null;
+	}
+
+	/* From elsewhere: that line, as soon as the view is shown. */
+	function want(file, line) {
+		wanted = { file, line };
+	}
+
+	$('files').addEventListener('click', event => {
+		const button = event.target.closest('.file-button');
+		if (button)
+			showFile(heat.files.find(f => f.path === button.path), 0);
+	});
+	$('source-lines').addEventListener('click', event => event.target.frame !== undefined && onLine(event.target.frame));
+	list.addEventListener('scroll', () => draw());
+	new ResizeObserver(() => { drawn = ''; if (heat) draw(); }).observe(list);
+
+	return { show, want, setTexts: map => { texts = map; if (shown) showFile(shown, 0, true); }, drawAll: () => { drawn = ''; draw(true); },
+		drawAgain: () => { drawn = ''; draw(); }, heat: () => heat, shown: () => shown && shown.path };
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_strip.js - the samples in the order of time: what is drawn of them, lane by lane, and what those of a range
+ * and of some lanes add up to. No DOM in here.
+ *
+ * A tick of a clock belongs to the moment at which it was; a wait to all of its time, so a range that has half of it has
+ * half of its weight. Must hold: ranges without a gap, and lanes, add up to the whole, node by node and measure by measure.
+ */
+const KraitStrip = (() => {
+	'use strict';
+
+	const M = KraitModel;
+	/* What an entry is of: all where there is one event, else time on a CPU, waits for the GIL, other waits. */
+	const ON = 0, GIL = 1, OFF = 2;
+	const CLASSES = { cpu: [ON], gil: [GIL], off: [GIL, OFF] };
+	/* In columns as html_strip.c writes them. */
+	const TIMES = 0, LOW = 1, MIDDLE = 2, HIGH = 3, CODES = 4, LENGTHS = 5, WEIGHTS = 6;
+
+	/* DWARF's numbers of variable length, one after another. */
+	function reader(bytes) {
+		let at = 0;
+
+		return () => {
+			let value = 0, scale = 1, byte;
+			do {
+				byte = bytes[at++];
+				value += (byte & 127) * scale;
+				scale *= 128;
+			} while (byte & 128);
+			return value;
+		};
+	}
+
+	function split(bytes, sizes) {
+		let at = 0;
+
+		return sizes.map(size => bytes.subarray(at, at += size));
+	}
+
+	/* Entries by lane, in the order of time: ends, lengths (both in ticks), nodes, codes and weights. */
+	function readEntries(strip, bytes) {
+		const columns = split(bytes, strip.columns), cnt = columns[CODES].length;
+		const e = { cnt, end: new Float64Array(cnt), length: new Float64Array(cnt), node: new Int32Array(cnt),
+			code: new Uint8Array(cnt), value: new Float64Array(cnt), first: new Int32Array(strip.lanes.length + 1) };
+		const waits = strip.codes.map(c => c[2]), units = strip.codes.map(c => c[3]);
+		const times = reader(columns[TIMES]), lengths = reader(columns[LENGTHS]), weights = reader(columns[WEIGHTS]);
+		let i = 0;
+
+		strip.lanes.forEach((lane, number) => {
+			let time = 0;
+			e.first[number] = i;
+			for (const last = i + lane[2]; i < last; i++) {
+				const word = columns[CODES][i], isWait = waits[word >> 1], unit = units[word >> 1];
+				e.end[i] = time += times();
+				e.node[i] = columns[LOW][i] | columns[MIDDLE][i] << 8 | columns[HIGH][i] << 16;
+				e.code[i] = word >> 1;
+				if (isWait)
+					e.length[i] = lengths();
+				const said = word & 1 ? weights() : 0;
+				e.value[i] = isWait && !unit ? (said || Math.max(1, e.length[i])) * strip.quantum : (said || 1) * (unit || 1);
+				if (!isWait && unit)
+					e.length[i] = e.value[i] / strip.quantum;
+			}
+		});
+		e.first[strip.lanes.length] = i;
+		return e;
+	}
+
+	function classOf(data, code) {
+		return !data.cpu || !code[1] ? ON : code[0] === 'gil' ? GIL : OFF;
+	}
+
+	/* Weights become shares of what the tree has at the node: exact, whatever they were rounded to. */
+	function scale(data, entries, classes) {
+		const gil = data.cpu && M.selfOf(data, 'gil'), off = data.cpu && M.selfOf(data, 'off');
+		const whole = [M.selfOf(data, data.cpu ? 'cpu' : '')];
+		let missing = 0;
+
+		if (data.cpu)
+			whole.push(gil, off.map((v, i) => v - gil[i]));
+		const sums = whole.map(w => new Float64Array(w.length));
+		for (let i = 0; i < entries.cnt; i++)
+			sums[classes[entries.code[i]]][entries.node[i]] += entries.value[i];
+		whole.forEach((w, kind) => {
+			const sum = sums[kind];
+			for (let i = 0; i < w.length; i++) {
+				missing += sum[i] ? 0 : w[i];
+				sum[i] = sum[i] ? w[i] / sum[i] : 0;
+			}
+		});
+		for (let i = 0; i < entries.cnt; i++)
+			entries.value[i] *= sums[classes[entries.code[i]]][entries.node[i]];
+		return missing;
+	}
+
+	function open(data, bytes) {
+		const { strip } = data, entries = readEntries(strip, bytes), classes = strip.codes.map(c => classOf(data, c));
+		const missing = scale(data, entries, classes);
+		let span = 1;
+
+		for (let i = 0; i < strip.lanes.length; i++)
+			span = Math.max(span, entries.end[entries.first[i + 1] - 1]);
+		return { entries, classes, missing, span, strip, ns: strip.quantum,
+			lanes: strip.lanes.map(([pid, tid, , program, thread]) => ({ pid, tid, program, thread })) };
+	}
+
+	/* Selves by node of the data: of a range in ticks, in the lanes that are wanted (all where there is no list). */
+	function selves(s, nodeCnt, { from = 0, to = s.span, lanes = null }, measure) {
+		const { end, length, node, code, value, first } = s.entries, own = new Float64Array(nodeCnt);
+		const wanted = s.classes.map(c => !CLASSES[measure] || CLASSES[measure].includes(c));
+		const waits = s.strip.codes.map(c => Boolean(c[2]));
+
+		for (let lane = 0; lane < s.lanes.length; lane++) {
+			if (lanes && !lanes[lane])
+				continue;
+			for (let i = first[lane]; i < first[lane + 1]; i++) {
+				const last = end[i];
+				if (!wanted[code[i]] || last < from)
+					continue;
+				if (!waits[code[i]] || !length[i]) {
+					/* Its moment; the first range has the first moment, too. */
+					if (last <= to && (last > from || !from))
+						own[node[i]] += value[i];
+					continue;
+				}
+				const begin = last - length[i];
+				if (begin < to && last > from)
+					own[node[i]] += value[i] * (Math.min(last, to) - Math.max(begin, from)) / length[i];
+			}
+		}
+		return own;
+	}
+
+	/* Lanes as they are shown: by program, process or thread, those with the most first; beyond max one of the others. */
+	function groupLanes(s, by, max) {
+		const byKey = new Map();
+
+		s.lanes.forEach((lane, i) => {
+			const key = by === 'thread' ? `${lane.pid}.${lane.tid}` : by === 'process' ? String(lane.pid) : lane.program;
+			let group = byKey.get(key);
+			if (!group) {
+				const name = by === 'thread' ? `${lane.thread || lane.program} (${lane.tid})` :
+					by === 'process' ? `${lane.program} (${lane.pid})` : lane.program || 'no process';
+				byKey.set(key, group = { key, name, program: lane.program, lanes: [], value: 0 });
+			}
+			group.lanes.push(i);
+			for (let k = s.entries.first[i]; k < s.entries.first[i + 1]; k++)
+				group.value += s.entries.value[k];
+		});
+		const groups = [...byKey.values()].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+		if (groups.length <= max)
+			return groups;
+		const rest = groups.splice(max - 1);
+		return [...groups, { key: '', name: `${rest.length} others`, program: '', lanes: rest.flatMap(g => g.lanes),
+			value: rest.reduce((sum, g) => sum + g.value, 0) }];
+	}
+
+	/*
+	 * How much of each state (a number for each code's) is in each of cnt columns of the range, for some lanes,
+	 * whatever measure the page shows. Rows of states, one behind the other.
+	 */
+	function columns(s, group, stateOf, stateCnt, cnt, { from, to }) {
+		const { end, length, code, value, first } = s.entries, sums = new Float64Array(cnt * stateCnt);
+		const per = cnt / (to - from || 1);
+
+		for (const lane of group.lanes) {
+			for (let i = first[lane]; i < first[lane + 1]; i++) {
+				if (end[i] < from || end[i] - length[i] > to)
+					continue;
+				const row = stateOf[code[i]] * cnt, right = (end[i] - from) * per, wide = length[i] * per;
+				const left = Math.max(0, right - wide), a = Math.floor(left), b = Math.min(cnt - 1, Math.floor(Math.min(right, cnt)));
+				if (a >= b || !wide) {
+					sums[row + Math.min(b, cnt - 1)] += value[i];
+					continue;
+				}
+				for (let k = a; k <= b; k++)
+					sums[row + k] += value[i] * (Math.min(k + 1, right) - Math.max(k, left)) / wide;
+			}
+		}
+		return sums;
+	}
+
+	return { open, selves, groupLanes, columns };
+})();
+
+if (typeof module !== 'undefined')
+	module.exports = KraitStrip;
