@@ -6,6 +6,7 @@ One recording writes every format at once; what real consumers say of each is co
 folded stacks. A consumer that is not here is a skip that names it.
 """
 # run-tests: beside others; takes long
+import base64
 import collections
 import gzip
 import json
@@ -261,9 +262,15 @@ def check_commands(tap, recording):
     done = harness.run_krait("annotate", "target.py", "-C", "0", "-i", data, "-o", page)
     with open(page, encoding="utf-8") as f:
         text = f.read()
-    tap.ok(done.returncode == 0 and "s += i * i" in text and "&lt;/script" in text and
-           "</script" not in text, "krait annotate: a page, in which no source becomes markup",
-           done.stderr, text[-2000:])
+    tap.ok(done.returncode == 0 and '"view":"source","file":"' in text and "target.py" in text and
+           '"sources":{"files":[[' in text and text.count("<script") == text.count("</script>"),
+           "krait annotate: the page, open at its source view", done.stderr)
+    texts = page_sources(text)
+    tap.ok("s += i * i" in texts, "with the text of the file", texts[:500])
+    done = harness.run_krait("annotate", "target.py", "--no-source", "-i", data, "-o", page)
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    tap.ok(done.returncode == 0 and '"sources":{' not in text, "--no-source: without", done.stderr)
     done = harness.run_krait("diff", data, recording.path("x.folded"), "-m", "0.01")
     tap.ok(done.returncode == 0 and "leaf" not in done.stdout and "mid" not in done.stdout,
            "krait diff with itself: nothing has changed", done.stdout, done.stderr)
@@ -272,7 +279,13 @@ def check_commands(tap, recording):
     tap.ok(done.returncode == 0 and os.path.getsize(page) > 1000, "krait diff: a page", done.stderr)
     with open(page, encoding="utf-8") as f:
         text = f.read()
-    tap.ok(text.count("<script") == text.count("</script>") == 8, "no name becomes markup in it")
+    tap.ok(text.count("<script") == text.count("</script>") > 8, "no name becomes markup in it")
+
+
+def page_sources(page):
+    """The text of all sources in a page."""
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    return gzip.decompress(base64.b64decode(data["sources"]["data"])).decode()
 
 
 def check_moved(tap, recording):

@@ -487,8 +487,57 @@ def strip_page(browser, folder):
     page.clean("waits, in parts")
 
 
+def source_page(browser, folder):
+    page = Page(browser, folder, "sources")
+    page.click("Cart.total")
+    page.focus()
+    browser.key("s")
+    heat = lambda: browser.run("(h => h.files.map(f => [f.path.split('/').pop(), Math.round(f.self), Math.round(f.total), "
+                               "f.lines.map(i => [h.lines[i].line, Math.round(h.lines[i].self), Math.round(h.lines[i].total)])]))"
+                               "(krait.source().heat())")
+    check(page.text("source-name").endswith("cart.py"), "the key shows the source of the frame in focus", page.text("source-name"))
+    files = {f[0]: f[1:] for f in heat()}
+    equal([sum(line[1] for f in files.values() for line in f[2]), files["cart.py"][1]],
+          [browser.run("krait.boxes().filter(b => b.depth === 1).reduce((n, b) => n + b.total, 0)") -
+           browser.run("krait.lineTree().self[0]") -
+           browser.run("krait.boxes().filter(b => b.name[0] === '[' && b.depth === 1).reduce((n, b) => n + b.self, 0)"), 413],
+          "lines add up to what ran below a line, and a file counts a sample once", files)
+    rows = lambda: browser.run("[...document.querySelectorAll('.line')].map(r => [...r.children].map(c => c.textContent))")
+    shown = rows()
+    check(any(r[3] == "58" and r[4] == "line 58 of it" and r[1] for r in shown), "lines have their numbers and their text",
+          [r for r in shown if r[0] or (len(r) > 1 and r[1])])
+    browser.run("document.getElementById('lines-box').scrollTop = 0")
+    browser.settle()
+    shown = rows()
+    equal([r[4] for r in shown[:2]], ["</script><script>alert(1)</script>",
+                                      "        if a < b && c: # \\u202e \\x1b[31m"], "hostile text is text, and all of it is seen")
+    check(browser.run("document.querySelectorAll('.line').length") < 120, "only lines in sight are in the page")
+    browser.run("[...document.querySelectorAll('.file-button')].find(b => b.path.endsWith('encoder.py')).click()")
+    browser.settle()
+    check("could not read it" in page.text("source-sums") and rows(), "what may not be read is said, its lines are there",
+          page.text("source-sums"))
+    browser.run("[...document.querySelectorAll('.file-button')].find(b => b.path.endsWith('cart.py')).click()")
+    browser.settle()
+    browser.run("[...document.querySelectorAll('.line .place button')].find(b => b.textContent === '58').click()")
+    browser.settle()
+    check(browser.run("krait.state.rootLabel").startswith("callers of Cart.total") and
+          browser.run("document.getElementById('source').hidden"), "from a line to who calls it", browser.run("krait.state.rootLabel"))
+    page.choose("view", "source")
+    browser.run("krait.lanes().setRange(0, krait.strip().span / 2)")
+    browser.settle()
+    part = sum(f[1] for f in heat())
+    check(0 < part < sum(f[0] for f in files.values()), "lines follow the time that is chosen", part)
+    link = browser.run("location.hash")
+    browser.open(os.path.join(folder, "empty.html"))
+    browser.open(page.path, link)
+    browser.run("krait.ready()")
+    browser.settle()
+    equal([browser.run("document.getElementById('source').hidden"), sum(f[1] for f in heat())], [False, part], "a link leads there")
+    page.clean("sources")
+
+
 def screenshots(browser, folder, target):
-    for name in ("small", "hostile", "deep", "large", "huge", "timed", "waits", "diff", "empty"):
+    for name in ("small", "hostile", "deep", "large", "huge", "timed", "sources", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
             for dark in (False, True):
                 browser.size(width, height)
@@ -508,7 +557,7 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, strip_page):
+            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, strip_page, source_page):
                 try:
                     part(browser, folder)
                 except Exception as error:  # one page that fails must not hide the others

@@ -5,6 +5,7 @@
  * With KRAIT_PAGES=DIR it writes the files that tests/e2e/test_flamegraph_page.py and
  * test_speedscope.py open in a browser, and does nothing else.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -330,6 +331,80 @@ static void write_comparison(FILE *out)
 	profile__free(p);
 }
 
+/* The text of every file: 300 lines, of which the first ones would like to be something else. */
+static int source_text(void *ctx, const struct dict *dict, __u32 file, char **ret)
+{
+	const char *path = dict__text(dict, file);
+	unsigned *asked = ctx;
+	size_t size;
+	FILE *out;
+
+	++*asked;
+	if (strstr(path, "encoder.py"))
+		return -EACCES;
+	out = open_memstream(ret, &size);
+	assert_non_null(out);
+	fputs("</script><script>alert(1)</script>\n\tif a < b && c: # \xe2\x80\xae \x1b[31m\r\n",
+	      out);
+	for (int line = 3; line <= 300; line++)
+		fprintf(out, "line %d of it\n", line);
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+static char *page_with_sources(struct profile *p, unsigned *asked)
+{
+	struct emit_options with = options;
+
+	with.source = source_text;
+	with.source_ctx = asked;
+	return emit_timed("html", p, &with);
+}
+
+static void sources_are_asked_for_once_and_are_no_markup(void **state)
+{
+	struct profile *p = small_profile();
+	unsigned asked = 0;
+	char *page = page_with_sources(p, &asked), *data = page_data(page);
+
+	assert_in_range(asked, 3, 20);
+	assert_non_null(strstr(data, "\"sources\":{\"files\":[["));
+	assert_non_null(strstr(data, "those who ran it could not read it"));
+	assert_null(strchr(data, '<'));
+	assert_null(strstr(page, "alert(1)"));
+	free(data);
+	free(page);
+	profile__free(p);
+}
+
+/* A large one only near to its lines; more than fits is said of each. */
+static int large_source(void *ctx, const struct dict *dict, __u32 file, char **ret)
+{
+	size_t size = 10U << 20;
+
+	*ret = malloc(size);
+	assert_non_null(*ret);
+	memset(*ret, 'x', size);
+	for (size_t i = 0; i < size; i += 100000)
+		(*ret)[i] = '\n';
+	(*ret)[size - 1] = '\0';
+	return 0;
+}
+
+static void large_sources_are_cut(void **state)
+{
+	struct profile *p = large_profile(3000);
+	struct emit_options with = options;
+	char *page, *data;
+
+	with.source = large_source;
+	page = emit_timed("html", p, &with);
+	data = page_data(page);
+	assert_non_null(strstr(data, "not all is kept: this page has the hottest files"));
+	free(data);
+	free(page);
+	profile__free(p);
+}
+
 static void two_recordings_are_one_page(void **state)
 {
 	char *text = NULL, *data;
@@ -361,6 +436,8 @@ int main(void)
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),
 		cmocka_unit_test(two_recordings_are_one_page),
+		cmocka_unit_test(sources_are_asked_for_once_and_are_no_markup),
+		cmocka_unit_test(large_sources_are_cut),
 	};
 	const char *dir = getenv("KRAIT_PAGES");
 	char path[512];
@@ -380,6 +457,8 @@ int main(void)
 	write_text(dir, "huge", "html", emit_timed("html", p, &options), p);
 	p = large_profile(10000);
 	write_text(dir, "timed", "html", emit_timed("html", p, &options), p);
+	p = small_profile();
+	write_text(dir, "sources", "html", page_with_sources(p, &(unsigned){ 0 }), p);
 	p = waits_profile();
 	write_text(dir, "waits", "html", emit_waits(p), p);
 	write_file(dir, "empty", "html", profile__new());

@@ -34,6 +34,7 @@ struct sources {
 	struct source *files;
 	__u32 line_cnt, file_cnt;
 	struct bytes text;
+	bool cut; /* of the file at hand: there was no room */
 };
 
 static int compare_lines(const void *x, const void *y)
@@ -97,6 +98,10 @@ static int find_files(struct sources *s)
 /* Lines from first on, so many bytes. */
 static void put_part(struct sources *s, FILE *out, int first, const char *text, size_t len)
 {
+	if (s->text.len + len > MAX_TEXT + MAX_WHOLE) {
+		s->cut = true;
+		return;
+	}
 	fprintf(out, ",%d,%zu", first, len);
 	bytes_put(&s->text, text, len);
 }
@@ -131,34 +136,46 @@ static void put_near(struct sources *s, FILE *out, const struct source *file, co
 		put_part(s, out, first, from, (size_t)(text - from));
 }
 
-/* Its frame, why there is no text, and the parts of it: the first line, and how many bytes. */
+static int read_file(struct sources *s, __u32 number, char **ret)
+{
+	if (number >= MAX_FILES || s->text.len >= MAX_TEXT)
+		return -E2BIG;
+	return s->options->source(s->options->source_ctx, s->view->dict,
+				  s->lines[s->files[number].first].file, ret);
+}
+
+/* The first line and how many bytes of each part that is kept, in *ret. 0 or -errno. */
+static int keep_parts(struct sources *s, __u32 number, char **ret)
+{
+	cleanup_free char *text = NULL;
+	size_t size;
+	FILE *parts = open_memstream(ret, &size);
+	int err = parts ? read_file(s, number, &text) : -ENOMEM;
+
+	s->cut = false;
+	if (!err && strlen(text) <= MAX_WHOLE)
+		put_part(s, parts, 1, text, strlen(text));
+	else if (!err)
+		put_near(s, parts, &s->files[number], text);
+	if (parts && fclose(parts))
+		return -ENOMEM;
+	return err ? err : s->cut ? -E2BIG : 0;
+}
+
+/* Its frame, why there is no text or not all of it, and the parts. */
 static int put_file(struct sources *s, FILE *out, __u32 number)
 {
-	const struct source *file = &s->files[number];
-	const struct line_frame *line = &s->lines[file->first];
-	cleanup_free char *text = NULL;
-	size_t size = 0;
-	int err = number < MAX_FILES && s->text.len < MAX_TEXT ?
-			  s->options->source(s->options->source_ctx, s->view->dict, line->file,
-					     &text) :
-			  -E2BIG;
+	cleanup_free char *parts = NULL;
+	int err = keep_parts(s, number, &parts);
 
 	if (err == -ENOMEM)
 		return err;
-	if (!err)
-		size = strlen(text);
-	if (!err && size > MAX_WHOLE && s->text.len + size > MAX_TEXT)
-		err = -E2BIG;
-	fprintf(out, "%s[%u,", number ? ",\n" : "", line->frame);
-	if (json_put_text(out, err == -E2BIG ? "not kept: this page has the hottest files" :
+	fprintf(out, "%s[%u,", number ? ",\n" : "", s->lines[s->files[number].first].frame);
+	if (json_put_text(out, err == -E2BIG ? "not all is kept: this page has the hottest files" :
 			       err	     ? source_lookup_why(err) :
 					       ""))
 		return -ENOMEM;
-	if (!err && size <= MAX_WHOLE)
-		put_part(s, out, 1, text, size);
-	else if (!err)
-		put_near(s, out, file, text);
-	putc(']', out);
+	fprintf(out, "%s]", parts);
 	return 0;
 }
 
