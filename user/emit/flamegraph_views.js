@@ -49,21 +49,61 @@ const KraitViews = (() => {
 		return list;
 	}
 
-	/* Of the nodes of a group those of each frame, at: which node of the tree stands for a member. */
-	function split(tree, members, at) {
-		const byFrame = new Map();
+	/*
+	 * Takes members (nodes of the tree with weights) apart by the frames of their callers, or by their own: groups with
+	 * their total, in the order in which they are met. Members that have one caller become one.
+	 */
+	function splitter(tree) {
+		/* By node and by frame, in which turn it was met last, and its place in that turn. */
+		const nodeTurn = new Int32Array(tree.cnt), nodePlace = new Int32Array(tree.cnt);
+		const frameTurn = new Int32Array(tree.frames.length), framePlace = new Int32Array(tree.frames.length);
+		let turn = 0;
 
-		for (const [node, weight] of members) {
-			const next = at(node);
-			if (next <= 0)
-				continue;
-			let group = byFrame.get(tree.frame[next]);
-			if (!group)
-				byFrame.set(tree.frame[next], group = { members: new Map(), total: 0 });
-			group.members.set(next, (group.members.get(next) || 0) + weight);
-			group.total += weight;
+		function join(members, callers) {
+			const nodes = new Int32Array(members.cnt), weights = new Float64Array(members.cnt);
+			let cnt = 0;
+
+			for (let i = 0; i < members.cnt; i++) {
+				const node = callers ? tree.parent[members.nodes[i]] : members.nodes[i];
+				if (node <= 0)
+					continue;
+				if (nodeTurn[node] !== turn) {
+					nodeTurn[node] = turn;
+					nodePlace[node] = cnt;
+					nodes[cnt++] = node;
+				}
+				weights[nodePlace[node]] += members.weights[i];
+			}
+			return { nodes, weights, cnt };
 		}
-		return byFrame;
+
+		return (members, callers) => {
+			turn++;
+			const all = join(members, callers), groups = [], order = new Int32Array(all.cnt);
+
+			for (let i = 0; i < all.cnt; i++) {
+				const frame = tree.frame[all.nodes[i]];
+				if (frameTurn[frame] !== turn) {
+					frameTurn[frame] = turn;
+					framePlace[frame] = groups.length;
+					groups.push({ frame, cnt: 0, total: 0, nodes: null, weights: null });
+				}
+				order[i] = framePlace[frame];
+				groups[order[i]].cnt++;
+			}
+			for (const g of groups) {
+				g.nodes = new Int32Array(g.cnt);
+				g.weights = new Float64Array(g.cnt);
+				g.cnt = 0;
+			}
+			for (let i = 0; i < all.cnt; i++) {
+				const g = groups[order[i]];
+				g.nodes[g.cnt] = all.nodes[i];
+				g.weights[g.cnt++] = all.weights[i];
+				g.total += all.weights[i];
+			}
+			return groups;
+		};
 	}
 
 	/* Where a group lies: beside the zoomed box, within it, or (from 0 on) that many boxes above it. */
@@ -81,13 +121,13 @@ const KraitViews = (() => {
 	 * Groups of nodes, who called them, and so on. within: the frames from below the root to the zoomed box, which is
 	 * taken apart as far as can be seen when it fills the view.
 	 */
-	function turnRound(tree, first, sum, within) {
-		const draft = draftOf(4096), queue = [];
+	function turnRound(tree, members, sum, within) {
+		const split = splitter(tree), draft = draftOf(4096), queue = [];
 		let fine = sum * NARROW;
 
 		function add(parent, groups, place) {
-			for (const [frame, group] of groups) {
-				const node = addNode(draft, parent, frame), next = stepInto(place, within, frame);
+			for (const group of groups) {
+				const node = addNode(draft, parent, group.frame), next = stepInto(place, within, group.frame);
 				draft.total[node] = draft.self[node] = group.total;
 				if (parent)
 					draft.self[parent] -= group.total;
@@ -97,29 +137,32 @@ const KraitViews = (() => {
 			}
 		}
 		draft.total[0] = sum;
-		add(0, first, within.length ? 0 : BESIDE);
+		add(0, split(members, false), within.length ? 0 : BESIDE);
 		for (let k = 0; k < queue.length; k++) {
 			const { node, group, place } = queue[k];
 			queue[k] = null;
 			if (place < 0 && group.total < (place === WITHIN ? fine : sum * NARROW))
 				continue;
-			add(node, split(tree, group.members, i => tree.parent[i]), place);
+			add(node, split(group, true), place);
 		}
 		return M.orderNodes(draft, tree.frames);
 	}
 
 	function bottomUp(tree, within) {
-		const leaves = [];
+		const leaves = { nodes: new Int32Array(tree.cnt), weights: new Float64Array(tree.cnt), cnt: 0 };
 
-		for (let i = 1; i < tree.cnt; i++)
-			if (tree.self[i])
-				leaves.push([i, tree.self[i]]);
-		return turnRound(tree, split(tree, leaves, i => i), tree.total[0] - tree.self[0], within);
+		for (let i = 1; i < tree.cnt; i++) {
+			if (!tree.self[i])
+				continue;
+			leaves.nodes[leaves.cnt] = i;
+			leaves.weights[leaves.cnt++] = tree.self[i];
+		}
+		return turnRound(tree, leaves, tree.total[0] - tree.self[0], within);
 	}
 
 	function callers(tree, frame, within) {
-		const nodes = outermost(tree, frame).map(i => [i, tree.total[i]]);
-		return turnRound(tree, split(tree, nodes, i => i), nodes.reduce((sum, [, n]) => sum + n, 0), within);
+		const nodes = outermost(tree, frame), weights = nodes.map(i => tree.total[i]);
+		return turnRound(tree, { nodes, weights, cnt: nodes.length }, weights.reduce((sum, n) => sum + n, 0), within);
 	}
 
 	/* All that the function calls, wherever it was called. */
