@@ -26,6 +26,8 @@ MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 # A thread that is younger is left alone.
 AGE_SECS = 1.05
 TRIES = 3
+# Of a target that has the CPU so rarely that fewer samples come, a longer recording is made: what is looked for needs some.
+FEW, LONG = 100, "3s"
 SEED = int(os.environ.get("KRAIT_SEED", "1"))
 
 
@@ -51,12 +53,14 @@ class RateLimit:
 
 def record(target, rate, secs=SECS, anchors="on", ours=1):
     """ours: so many krait of this test record meanwhile. Where another one has got in between (it records
-    the whole machine), once more."""
+    the whole machine), or the target hardly ran, once more."""
     for _ in range(TRIES):
         with recorders.Others(ours) as others:
             r = h.record("-p", str(target.pid), "-d", secs, "-F", rate, "--anchors", anchors, *h.OWN_STACKS)
         r.others = others.cnt
-        if not r.others or r.stats.get("delta") and not r.stats.get("foreign"):
+        if not r.stats.get("delta") and r.samples() < FEW:
+            secs = LONG if secs == SECS else secs
+        elif not r.others or r.stats.get("delta") and not r.stats.get("foreign"):
             break
     return r
 
