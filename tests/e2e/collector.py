@@ -35,11 +35,10 @@ def free_port():
 class Collector:
     """One that runs in a folder. next: the port of the one that it hands everything on to; none: it writes a file."""
 
-    def __init__(self, folder, name="collector", next_port=None, env=None, limit=None):
+    def __init__(self, folder, name="collector", next_port=None, env=None):
         self.file = os.path.join(folder, name + ".json")
         self.log = os.path.join(folder, name + ".log")
         self.grpc, self.http = free_port(), free_port()
-        self.limit = limit
         self.env = dict(os.environ, KRAIT_GRPC_ENDPOINT="127.0.0.1:%d" % self.grpc,
                         KRAIT_HTTP_ENDPOINT="127.0.0.1:%d" % self.http, KRAIT_PROFILES_FILE=self.file,
                         KRAIT_PROFILES_FLUSH="100ms")
@@ -51,11 +50,10 @@ class Collector:
 
     def start(self):
         """Also again, after a kill(), on the same ports."""
-        prefix = ["prlimit", "--fsize=%d" % self.limit] if self.limit else []
         with open(self.log, "ab") as log:
             at = log.tell()
             self.process = subprocess.Popen(
-                prefix + [PROGRAM, "--feature-gates=service.profilesSupport", "--config", "file:" + CONFIG],
+                [PROGRAM, "--feature-gates=service.profilesSupport", "--config", "file:" + CONFIG],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env)
         deadline = time.monotonic() + h.PATIENCE_SECS
         while time.monotonic() < deadline and self.process.poll() is None:
@@ -99,8 +97,10 @@ class Collector:
         found = []
         with contextlib.suppress(FileNotFoundError), open(self.file, encoding="utf-8") as f:
             for line in f:
-                if line.endswith("\n"):
-                    found.append(json.loads(line))
+                # One that a full disk has cut came again.
+                with contextlib.suppress(json.JSONDecodeError):
+                    if line.endswith("\n"):
+                        found.append(json.loads(line))
         return found
 
     def profiles(self):
