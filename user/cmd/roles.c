@@ -7,17 +7,15 @@
 #include "inject/inject.h"
 #include "target/fetcher_serve.h"
 #include "perfmap/mapper.h"
+#include "serve/server_serve.h"
 #include "target/prober_serve.h"
 #include "worker/role.h"
 
 static const struct role roles[] = {
-	{ "core", core_serve },
-	{ "exporter", exporter_serve },
-	{ "fetcher", fetcher_serve },
-	{ "injector", inject_serve },
-	{ "mapper", mapper_serve },
-	{ "parser", parser_serve, .urgent = true },
-	{ "prober", prober_serve, .urgent = true },
+	{ "core", core_serve },	      { "exporter", exporter_serve },
+	{ "fetcher", fetcher_serve }, { "injector", inject_serve },
+	{ "mapper", mapper_serve },   { "parser", parser_serve, .urgent = true },
+	{ "server", server_serve },   { "prober", prober_serve, .urgent = true },
 };
 
 const struct role *roles_find(const char *argv0)

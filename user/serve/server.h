@@ -31,7 +31,8 @@ struct server_route {
 	const char *path; /* "/metrics" */
 	bool ask; /* krait answers; else what server__publish() has said last */
 	bool token; /* needed */
-	__u32 timeout_ms; /* of a question: then 504; 0: 60 s */
+	/* Of a question: then 504; 0: 60 s. Of a text: one that is older is 503, as krait hangs; 0: never. */
+	__u32 timeout_ms;
 };
 
 struct server_config {

@@ -209,6 +209,26 @@ static int add_rules(scmp_filter_ctx filter)
 	return err;
 }
 
+/* The same, and connections that others open to sockets which listen already. */
+static int add_server_rules(scmp_filter_ctx filter)
+{
+	static const int calls[] = {
+		SCMP_SYS(accept4),     SCMP_SYS(accept),      SCMP_SYS(epoll_wait),
+		SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_ctl),   SCMP_SYS(recvfrom),
+		SCMP_SYS(sendto),      SCMP_SYS(write),	      SCMP_SYS(writev),
+		SCMP_SYS(shutdown),    SCMP_SYS(setsockopt),  SCMP_SYS(getsockopt),
+		SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getrusage),
+	};
+	int err = add_rules(filter);
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !err; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				       SCMP_A1_32(SCMP_CMP_EQ, F_SETFL));
+	return err;
+}
+
 static int load(scmp_filter_ctx filter, int (*add)(scmp_filter_ctx filter))
 {
 	int err = filter ? add(filter) : -ENOMEM;
@@ -275,7 +295,7 @@ static int seclude(pid_t parent)
 	return getppid() == parent ? 0 : -ESRCH;
 }
 
-int sandbox_enter(int room, const struct sandbox_limits *limits)
+static int enter(int room, const struct sandbox_limits *limits, int (*add)(scmp_filter_ctx filter))
 {
 	pid_t parent = getppid();
 	int err;
@@ -287,7 +307,17 @@ int sandbox_enter(int room, const struct sandbox_limits *limits)
 	if (err)
 		return err;
 	(void)only_read(NULL, 0); /* from Linux 5.13 on */
-	return load(seccomp_init(SCMP_ACT_ERRNO(EPERM)), add_rules);
+	return load(seccomp_init(SCMP_ACT_ERRNO(EPERM)), add);
+}
+
+int sandbox_enter(int room, const struct sandbox_limits *limits)
+{
+	return enter(room, limits, add_rules);
+}
+
+int sandbox_enter_server(int room, const struct sandbox_limits *limits)
+{
+	return enter(room, limits, add_server_rules);
 }
 
 int sandbox_enter_network(const struct sandbox_limits *limits, const char *const *readable,

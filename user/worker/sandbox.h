@@ -40,6 +40,10 @@ int sandbox_room(void);
 int sandbox_enter(int room, const struct sandbox_limits *limits)
 	__attribute__((warn_unused_result, nonnull));
 
+/* The same for a process that answers on sockets that it was given: it may accept, and opens no connection. */
+int sandbox_enter_server(int room, const struct sandbox_limits *limits)
+	__attribute__((warn_unused_result, nonnull));
+
 /*
  * The same for a process that has the network: it may also have threads and sockets, other than ones
  * that listen, and read what is below these paths, where the kernel has Landlock. Without, it may read

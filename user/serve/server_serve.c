@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "serve/server_serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "serve/httpd_library.h"
+#include "serve/serve_protocol.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "worker/channel.h"
+#include "worker/sandbox.h"
+
+#define NS_PER_MS 1000000ULL
+#define CONNECTIONS_MAX 64U
+/* Of a connection, and of the time in which a request must come. */
+#define CONNECTION_MEMORY 16384U
+#define CONNECTION_SECONDS 10U
+#define ASK_TIMEOUT_MS 60000U
+#define TEXT_NOT_FOUND "no such page\n"
+
+struct serve_worker;
+
+/* One request, from its first line to its end. */
+struct visit {
+	bool begun; /* its headers have been seen */
+	bool too_long;
+	bool waiting; /* for krait's answer: suspended, unless that is there */
+	struct MHD_Connection *connection;
+	struct MHD_Response *response; /* the answer */
+	unsigned status;
+	__u64 id, end_ns;
+	char query[SERVER_QUERY_MAX];
+};
+
+struct listener {
+	struct serve_worker *worker;
+	struct MHD_Daemon *daemon;
+	int epoll;
+	bool in_files;
+};
+
+struct text {
+	struct MHD_Response *response;
+	unsigned status;
+	__u64 since_ns;
+};
+
+struct serve_worker {
+	int channel;
+	struct httpd_library httpd;
+	struct serve_setup setup;
+	struct listener listeners[SERVER_LISTENERS_MAX];
+	struct text texts[SERVER_ROUTES_MAX];
+	struct visit *waiting[SERVER_WAITING_MAX];
+	__u64 next_id;
+};
+
+/* ---- answers ----------------------------------------------------------------------------------- */
+
+/* data: malloc'ed, and the response's from here on. */
+static struct MHD_Response *make_response(const struct httpd_library *h, void *data, size_t len,
+					  const char *type)
+{
+	struct MHD_Response *r = h->create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
+
+	if (!r) {
+		free(data);
+		return NULL;
+	}
+	h->add_response_header(r, "Content-Type", type);
+	/* A browser shows it as what it is said to be, and keeps nothing. */
+	h->add_response_header(r, "X-Content-Type-Options", "nosniff");
+	h->add_response_header(r, "Cache-Control", "no-store");
+	return r;
+}
+
+static enum MHD_Result answer(const struct httpd_library *h, struct MHD_Connection *c,
+			      unsigned status, const char *text)
+{
+	char *copy = strdup(text);
+	struct MHD_Response *r =
+		copy ? make_response(h, copy, strlen(copy), "text/plain; charset=utf-8") : NULL;
+	enum MHD_Result result = MHD_NO;
+
+	if (!r)
+		return MHD_NO;
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		h->add_response_header(r, "WWW-Authenticate", "Basic realm=\"krait\"");
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		h->add_response_header(r, "Allow", "GET, HEAD");
+	result = h->queue_response(c, status, r);
+	h->destroy_response(r);
+	return result;
+}
+
+/* ---- who may ----------------------------------------------------------------------------------- */
+
+/* In a time that says nothing of where they differ. */
+static bool is_same(const char *given, const char *token)
+{
+	size_t len = strlen(token), given_len = strlen(given);
+	volatile unsigned difference = given_len != len;
+
+	for (size_t i = 0; i < len; i++)
+		difference |= (unsigned)(token[i] ^ given[i < given_len ? i : given_len]);
+	return !difference;
+}
+
+static bool has_token(const struct serve_worker *w, struct MHD_Connection *c)
+{
+	const char *header = w->httpd.lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+	char *user, *password = NULL;
+	bool same = false;
+
+	if (!*w->setup.token || !header)
+		return false;
+	if (!strncasecmp(header, "Bearer ", 7))
+		return is_same(header + 7, w->setup.token);
+	user = w->httpd.basic_auth_get_username_password(c, &password);
+	if (password)
+		same = is_same(password, w->setup.token);
+	w->httpd.free(user);
+	w->httpd.free(password);
+	return same;
+}
+
+/* ---- questions --------------------------------------------------------------------------------- */
+
+/* Suspends the request until krait has answered. */
+static enum MHD_Result ask(struct serve_worker *w, struct visit *v, struct MHD_Connection *c,
+			   unsigned route)
+{
+	struct serve_word_message m = { .word = SERVE_ASK, .id = ++w->next_id, .route = route };
+	__u32 timeout_ms = w->setup.routes[route].timeout_ms;
+	unsigned i = 0;
+
+	while (i < SERVER_WAITING_MAX && w->waiting[i])
+		i++;
+	memcpy(m.query, v->query, sizeof(m.query));
+	if (i == SERVER_WAITING_MAX || channel_send(w->channel, &m, sizeof(m), NULL, 0))
+		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "krait is busy: too many requests wait\n");
+	v->id = m.id;
+	v->waiting = true;
+	v->connection = c;
+	v->end_ns = clock_monotonic_ns() + (timeout_ms ? timeout_ms : ASK_TIMEOUT_MS) * NS_PER_MS;
+	w->waiting[i] = v;
+	w->httpd.suspend_connection(c);
+	return MHD_YES;
+}
+
+static void forget_waiting(struct serve_worker *w, const struct visit *v)
+{
+	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++)
+		if (w->waiting[i] == v)
+			w->waiting[i] = NULL;
+}
+
+/* The answer is there, or never will be. */
+static void wake(struct serve_worker *w, struct visit *v)
+{
+	forget_waiting(w, v);
+	w->httpd.resume_connection(v->connection);
+}
+
+static void wake_late_ones(struct serve_worker *w, __u64 now_ns)
+{
+	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++)
+		if (w->waiting[i] && now_ns >= w->waiting[i]->end_ns)
+			wake(w, w->waiting[i]);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+/* The first thing that libmicrohttpd tells of a request. */
+static void *begin_visit(void *ctx, const char *uri, struct MHD_Connection *c)
+{
+	struct visit *v = calloc(1, sizeof(*v));
+	const char *query = strchr(uri, '?');
+
+	if (!v || !query)
+		return v;
+	query++;
+	v->too_long = strlen(query) >= sizeof(v->query);
+	for (size_t i = 0; query[i] && i < sizeof(v->query) - 1; i++)
+		v->query[i] = query[i] > ' ' && query[i] <= '~' ? query[i] : '?';
+	return v;
+}
+
+/* The last thing. */
+static void end_visit(void *ctx, struct MHD_Connection *c, void **req_ctx,
+		      enum MHD_RequestTerminationCode why)
+{
+	struct listener *l = ctx;
+	struct visit *v = *req_ctx;
+
+	if (!v)
+		return;
+	forget_waiting(l->worker, v);
+	if (v->response)
+		l->worker->httpd.destroy_response(v->response);
+	free(v);
+	*req_ctx = NULL;
+}
+
+static enum MHD_Result answer_text(struct serve_worker *w, struct MHD_Connection *c, unsigned route)
+{
+	const struct text *t = &w->texts[route];
+	__u64 age_ns = clock_monotonic_ns() - t->since_ns;
+	__u32 timeout_ms = w->setup.routes[route].timeout_ms;
+
+	if (!t->response)
+		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE, "not yet\n");
+	if (timeout_ms && age_ns > timeout_ms * NS_PER_MS)
+		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "krait has not said anything for too long\n");
+	return w->httpd.queue_response(c, t->status, t->response);
+}
+
+static enum MHD_Result answer_visit(struct serve_worker *w, struct visit *v,
+				    struct MHD_Connection *c)
+{
+	if (!v->response)
+		return answer(&w->httpd, c, MHD_HTTP_GATEWAY_TIMEOUT,
+			      "krait did not answer in time\n");
+	return w->httpd.queue_response(c, v->status, v->response);
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_size, void **req_ctx)
+{
+	struct listener *l = ctx;
+	struct serve_worker *w = l->worker;
+	struct visit *v = *req_ctx;
+
+	if (!v)
+		return MHD_NO;
+	if (!v->begun) {
+		v->begun = true;
+		return MHD_YES;
+	}
+	if (*upload_size) {
+		*upload_size = 0; /* a body is read, and thrown away */
+		return MHD_YES;
+	}
+	if (v->waiting)
+		return answer_visit(w, v, c);
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return answer(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET, please\n");
+	if (v->too_long)
+		return answer(&w->httpd, c, MHD_HTTP_URI_TOO_LONG, "the query is too long\n");
+	for (unsigned i = 0; i < w->setup.route_cnt; i++) {
+		const struct serve_route *r = &w->setup.routes[i];
+
+		if (strcmp(url, r->path) != 0)
+			continue;
+		if (r->token && !l->in_files && !has_token(w, c))
+			return answer(&w->httpd, c, MHD_HTTP_UNAUTHORIZED, "needs the token\n");
+		return r->ask ? ask(w, v, c, i) : answer_text(w, c, i);
+	}
+	return answer(&w->httpd, c, MHD_HTTP_NOT_FOUND, TEXT_NOT_FOUND);
+}
+
+/* ---- orders ------------------------------------------------------------------------------------ */
+
+static struct MHD_Response *take_body(const struct serve_worker *w,
+				      const struct serve_order_message *m, int fd)
+{
+	cleanup_free char *data = m->len <= SERVER_BODY_MAX ? malloc(m->len + 1) : NULL;
+	size_t have = 0;
+
+	while (data && have < m->len) {
+		ssize_t n = pread(fd, data + have, m->len - have, (off_t)have);
+
+		if (n <= 0)
+			return NULL;
+		have += (size_t)n;
+	}
+	return data ? make_response(&w->httpd, take_ptr(&data), m->len, m->type) : NULL;
+}
+
+static void take_text(struct serve_worker *w, const struct serve_order_message *m, int fd)
+{
+	struct text *t = &w->texts[m->route];
+	struct MHD_Response *r = take_body(w, m, fd);
+
+	if (!r)
+		return;
+	if (t->response)
+		w->httpd.destroy_response(t->response);
+	*t = (struct text){ .response = r, .status = m->status, .since_ns = clock_monotonic_ns() };
+}
+
+static void take_answer(struct serve_worker *w, const struct serve_order_message *m, int fd)
+{
+	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++) {
+		struct visit *v = w->waiting[i];
+
+		if (!v || v->id != m->id)
+			continue;
+		v->response = take_body(w, m, fd);
+		v->status = m->status;
+		wake(w, v);
+		return;
+	}
+}
+
+/* One, if there is one: -EAGAIN there is none. */
+static int take_order(struct serve_worker *w)
+{
+	struct serve_order_message m;
+	unsigned fd_cnt = 1;
+	int fd = -1;
+	ssize_t n = channel_recv(w->channel, &m, sizeof(m), &fd, &fd_cnt, 0);
+
+	if (n == -ETIMEDOUT)
+		return -EAGAIN;
+	if (n < 0)
+		return (int)n;
+	m.type[sizeof(m.type) - 1] = '\0';
+	if (n == sizeof(m) && fd_cnt && m.order == SERVE_TEXT && m.route < w->setup.route_cnt)
+		take_text(w, &m, fd);
+	else if (n == sizeof(m) && fd_cnt && m.order == SERVE_ANSWER)
+		take_answer(w, &m, fd);
+	if (fd_cnt)
+		close(fd);
+	return n == sizeof(m) ? 0 : -EPROTO;
+}
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+static int start_listener(struct serve_worker *w, unsigned i, int fd)
+{
+	struct listener *l = &w->listeners[i];
+	const union MHD_DaemonInfo *info;
+
+	l->worker = w;
+	l->in_files = w->setup.in_files[i];
+	l->daemon = w->httpd.start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+					  handle, l, MHD_OPTION_LISTEN_SOCKET, fd,
+					  MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+					  MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
+					  MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+					  (size_t)CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK,
+					  begin_visit, l, MHD_OPTION_NOTIFY_COMPLETED, end_visit, l,
+					  MHD_OPTION_END);
+	if (!l->daemon)
+		return -EIO;
+	info = w->httpd.get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	l->epoll = info ? info->epoll_fd : -1;
+	return l->epoll < 0 ? -EIO : 0;
+}
+
+static int begin(struct serve_worker *w)
+{
+	static const struct sandbox_limits limits = {
+		.memory = 1ULL << 30,
+		.cpu_seconds = ~0U, /* it lives as long as krait does */
+		.fds = CONNECTIONS_MAX * SERVER_LISTENERS_MAX + 64,
+	};
+	struct serve_order_message m;
+	int fds[SERVER_LISTENERS_MAX], err;
+	unsigned fd_cnt = SERVER_LISTENERS_MAX;
+	ssize_t n = channel_recv(w->channel, &m, sizeof(m), fds, &fd_cnt, -1);
+
+	if (n != sizeof(m) || m.order != SERVE_SETUP || fd_cnt != m.setup.listener_cnt ||
+	    m.setup.route_cnt > SERVER_ROUTES_MAX)
+		return -EPROTO;
+	w->setup = m.setup;
+	explicit_bzero(&m, sizeof(m));
+	err = httpd_library_load(&w->httpd);
+	for (unsigned i = 0; i < fd_cnt && !err; i++)
+		err = start_listener(w, i, fds[i]);
+	return err ? err : sandbox_enter_server(sandbox_room(), &limits);
+}
+
+static int pause_ms(const struct serve_worker *w, __u64 now_ns)
+{
+	MHD_UNSIGNED_LONG_LONG least = 60000, ms;
+
+	for (unsigned i = 0; i < w->setup.listener_cnt; i++)
+		if (w->httpd.get_timeout(w->listeners[i].daemon, &ms) == MHD_YES && ms < least)
+			least = ms;
+	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++) {
+		__u64 end_ns = w->waiting[i] ? w->waiting[i]->end_ns : ~0ULL;
+
+		if (end_ns <= now_ns)
+			least = 0;
+		else if ((end_ns - now_ns) / NS_PER_MS < least)
+			least = (end_ns - now_ns) / NS_PER_MS + 1;
+	}
+	return (int)least;
+}
+
+static int run(struct serve_worker *w)
+{
+	struct pollfd fds[SERVER_LISTENERS_MAX + 1] = { { .fd = w->channel, .events = POLLIN } };
+	int err = 0;
+
+	for (unsigned i = 0; i < w->setup.listener_cnt; i++)
+		fds[i + 1] = (struct pollfd){ .fd = w->listeners[i].epoll, .events = POLLIN };
+	while (!err) {
+		if (poll(fds, w->setup.listener_cnt + 1, pause_ms(w, clock_monotonic_ns())) < 0 &&
+		    errno != EINTR)
+			return 1;
+		for (unsigned i = 0; i < 16 && !err; i++)
+			err = take_order(w);
+		err = err == -EAGAIN ? 0 : err;
+		wake_late_ones(w, clock_monotonic_ns());
+		for (unsigned i = 0; i < w->setup.listener_cnt; i++)
+			w->httpd.run(w->listeners[i].daemon);
+	}
+	return err != -EPIPE;
+}
+
+int server_serve(int channel_fd)
+{
+	struct serve_worker *w = calloc(1, sizeof(*w));
+	struct serve_word_message m = { .word = SERVE_READY };
+
+	if (!w)
+		return 1;
+	w->channel = channel_fd;
+	m.err = begin(w);
+	if (channel_send(channel_fd, &m, sizeof(m), NULL, 0) || m.err)
+		return 1;
+	/* What is left goes with the process. */
+	return run(w);
+}
