@@ -96,7 +96,7 @@ WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializ
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 $(WARN) -D__TARGET_ARCH_$(BPF_ARCH) \
 	-Ivmlinux/$(ARCH) -Ibpf
 
-PKGS := ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp
+PKGS := inih ncursesw libbpf libelf libdw liblzma zlib libprotobuf-c libcap libseccomp
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS))
 OPT := $(if $(DEBUG),-O0,-O2)

@@ -127,6 +127,8 @@ static void on_window(void *ctx, const struct window *w)
 	};
 	__u32 at = 0;
 
+	if (!o->exporter && o->dir < 0)
+		return;
 	window_facts_fill(&o->facts, w);
 	options.profile = (struct otlp_attributes){ o->facts.list, o->facts.cnt };
 	for (unsigned part = 0; at < w->cnt; part++) {
@@ -181,6 +183,11 @@ void otlp_sink__free(struct otlp_sink *o)
 	if (o->dir >= 0)
 		close(o->dir);
 	free(o);
+}
+
+void otlp_sink__set_exporter(struct otlp_sink *o, struct exporter *exporter)
+{
+	o->exporter = exporter;
 }
 
 struct agent_sink otlp_sink__sink(struct otlp_sink *o)

@@ -28,6 +28,8 @@ struct otlp_sink_stats {
 /* NULL with *err filled. */
 struct otlp_sink *otlp_sink__new(const struct otlp_sink_config *config, struct error *err);
 void otlp_sink__free(struct otlp_sink *o);
+/* Where bodies go from now on. */
+void otlp_sink__set_exporter(struct otlp_sink *o, struct exporter *exporter);
 struct agent_sink otlp_sink__sink(struct otlp_sink *o);
 void otlp_sink__stats(const struct otlp_sink *o, struct otlp_sink_stats *ret);
 

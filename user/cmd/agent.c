@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/resources.h"
+#include "agent/notify.h"
+#include "cmd/agent_config_file.h"
 #include "cmd/agent_options.h"
 #include "cmd/agent_outputs.h"
 #include "cmd/agent_snapshot.h"
@@ -18,8 +22,14 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/priority.h"
+#include "util/vec.h"
 
 struct agent_command {
+	int argc; /* as krait was started */
+	char **argv;
+	struct agent_arguments
+		*arguments; /* with those of the configuration, each time it was read */
+	unsigned argument_cnt, argument_cap;
 	struct agent_options options;
 	struct agent_config config;
 	struct agent *agent;
@@ -30,6 +40,8 @@ struct agent_command {
 	struct priority priority;
 	struct keep *keep; /* NULL: nothing is kept here */
 };
+
+static void reload(void *ctx);
 
 static void configure(struct agent_command *c)
 {
@@ -61,6 +73,8 @@ static void configure(struct agent_command *c)
 		.cpu_budget = c->options.cpu_budget,
 		.memory_bytes = c->options.memory_bytes,
 		.resources = c->resources,
+		.reload = reload,
+		.reload_ctx = c,
 	};
 }
 
@@ -113,32 +127,128 @@ static int run(struct agent_command *c, struct error *err)
 	return agent__run(c->agent, err);
 }
 
-int cmd_agent(int argc, char **argv)
-{
-	struct agent_command *c = calloc(1, sizeof(*c));
-	struct error err = { .code = EXIT_CODE_KERNEL, .text = "out of memory" };
-	int code = EXIT_CODE_OK;
+/* ---- another configuration -------------------------------------------------------------------- */
 
-	if (argc > 1 && !strcmp(argv[1], "snapshot")) {
-		free(c);
-		return cmd_agent_snapshot(argc - 1, argv + 1);
+/* A mistake ends whoever parses it: somebody else tries first. */
+static bool is_fine(const struct agent_arguments *arguments)
+{
+	struct agent_options options;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		agent_options_parse(&options, arguments->argc, arguments->argv);
+		_exit(EXIT_CODE_OK);
 	}
-	if (!c)
-		return EXIT_CODE_KERNEL;
-	agent_options_parse(&c->options, argc, argv);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE_OK;
+}
+
+static void apply(struct agent_command *c, const struct agent_options *next)
+{
+	struct agent_options *o = &c->options;
+	bool same = agent_export_options_same(&o->export, &next->export);
+	struct error err;
+
+	if (next->record.off_cpu != o->record.off_cpu || next->record.native != o->record.native ||
+	    next->record.kernel != o->record.kernel)
+		log_warn(NULL, "--off-cpu, --native and --kernel change when krait agent is "
+			       "started anew");
+	o->record.frequency = o->record.events[0].frequency = next->record.frequency;
+	c->config.interval_ns = next->interval_ns;
+	c->config.cpu_budget = next->cpu_budget;
+	c->config.memory_bytes = next->memory_bytes;
+	agent__reconfigure(c->agent);
+	log_as_json(next->log_json);
+	agent_export_options_copy(&o->export, &next->export);
+	if (agent_outputs_reload(&c->outputs, &o->export, same, &err))
+		log_error(NULL, "nothing is sent until the configuration is mended: %s", err.text);
+}
+
+static void reload(void *ctx)
+{
+	struct agent_command *c = ctx;
+	struct agent_options *next = calloc(1, sizeof(*next));
+	struct agent_arguments arguments = { 0 };
+	struct error err = { .text = "out of memory" };
+
+	notify__say(c->outputs.notify, "RELOADING=1");
+	if (!next || vec_reserve(c->arguments, c->argument_cap, c->argument_cnt + 1) ||
+	    agent_config_load(&arguments, agent_config_path(c->argc, c->argv), &agent_argp, c->argc,
+			      c->argv, &err)) {
+		log_error(NULL, "the configuration stays as it was: %s", err.text);
+	} else if (!is_fine(&arguments)) {
+		log_error(NULL, "the configuration stays as it was");
+		agent_arguments_free(&arguments);
+	} else {
+		/* Earlier ones stay: options point into them. */
+		c->arguments[c->argument_cnt++] = arguments;
+		agent_options_parse(next, arguments.argc, arguments.argv);
+		apply(c, next);
+		log_info(NULL, "the configuration was read again");
+	}
+	free(next);
+	notify__say(c->outputs.notify, "READY=1");
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------- */
+
+static int start(struct agent_command *c, struct error *err)
+{
+	struct agent_arguments arguments;
+
+	if (vec_reserve(c->arguments, c->argument_cap, 1))
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	if (agent_config_load(&arguments, agent_config_path(c->argc, c->argv), &agent_argp, c->argc,
+			      c->argv, err))
+		return -1;
+	c->arguments[c->argument_cnt++] = arguments;
+	agent_options_parse(&c->options, arguments.argc, arguments.argv);
+	log_as_json(c->options.log_json);
+	if (c->options.check_config) {
+		puts("krait: the configuration is fine");
+		return 0;
+	}
 	if (c->options.record.realtime)
 		priority_raise(&c->priority);
 	c->kernel_symbols = kernel_symbols__new(KALLSYMS);
-	if (!c->kernel_symbols || run(c, &err)) {
-		log_error(NULL, "%s", err.text);
-		code = err.code;
-	}
+	if (!c->kernel_symbols)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	return run(c, err);
+}
+
+static void end(struct agent_command *c)
+{
 	keep__free(c->keep);
 	/* They ask the session's probers. */
 	resources__free(c->resources);
 	agent__free(c->agent);
 	agent_outputs_close(&c->outputs);
 	kernel_symbols__free(c->kernel_symbols);
+	for (unsigned i = 0; i < c->argument_cnt; i++)
+		agent_arguments_free(&c->arguments[i]);
+	free(c->arguments);
 	free(c);
+}
+
+int cmd_agent(int argc, char **argv)
+{
+	struct agent_command *c;
+	struct error err = { .code = EXIT_CODE_KERNEL };
+	int code = EXIT_CODE_OK;
+
+	if (argc > 1 && !strcmp(argv[1], "snapshot"))
+		return cmd_agent_snapshot(argc - 1, argv + 1);
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return EXIT_CODE_KERNEL;
+	c->argc = argc;
+	c->argv = argv;
+	if (start(c, &err)) {
+		log_error(NULL, "%s", err.text);
+		code = err.code;
+	}
+	end(c);
 	return code;
 }

@@ -258,3 +258,48 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp agent_export_argp = { options, parse_option, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- compared --------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_destination(const struct exporter_destination *a,
+			     const struct exporter_destination *b)
+{
+	if (!same_text(a->url, b->url) || a->whole != b->whole || a->kind != b->kind ||
+	    a->protocol != b->protocol || a->compression != b->compression ||
+	    a->header_cnt != b->header_cnt || a->timeout_ms != b->timeout_ms)
+		return false;
+	for (unsigned i = 0; i < a->header_cnt; i++) {
+		if (!same_text(a->headers[i], b->headers[i]))
+			return false;
+	}
+	return same_text(a->token_file, b->token_file) && same_text(a->ca_file, b->ca_file) &&
+	       same_text(a->cert_file, b->cert_file) && same_text(a->key_file, b->key_file) &&
+	       same_text(a->proxy, b->proxy);
+}
+
+bool agent_export_options_same(const struct agent_export_options *a,
+			       const struct agent_export_options *b)
+{
+	if (a->destination_cnt != b->destination_cnt || !same_text(a->spool_dir, b->spool_dir) ||
+	    a->spool_bytes != b->spool_bytes)
+		return false;
+	for (unsigned i = 0; i < a->destination_cnt; i++) {
+		if (!same_destination(&a->destinations[i], &b->destinations[i]))
+			return false;
+	}
+	return true;
+}
+
+void agent_export_options_copy(struct agent_export_options *to,
+			       const struct agent_export_options *from)
+{
+	*to = *from;
+	to->common.headers = to->headers[0];
+	for (unsigned i = 0; i < to->destination_cnt; i++)
+		to->destinations[i].headers = to->headers[i + 1];
+}

@@ -26,4 +26,11 @@ struct agent_export_options {
 /* A child of the agent's options; its input is a struct agent_export_options. */
 extern const struct argp agent_export_argp;
 
+/* Texts are borrowed, as they are from the arguments. */
+void agent_export_options_copy(struct agent_export_options *to,
+			       const struct agent_export_options *from);
+/* Do both say the same? */
+bool agent_export_options_same(const struct agent_export_options *a,
+			       const struct agent_export_options *b);
+
 #endif /* KRAIT_CMD_AGENT_EXPORT_OPTIONS_H */

@@ -27,6 +27,9 @@ enum {
 	KEY_CPU_BUDGET,
 	KEY_MEMORY_LIMIT,
 	KEY_NO_REALTIME,
+	KEY_CONFIG,
+	KEY_CHECK,
+	KEY_LOG,
 };
 
 static const struct argp_option options[] = {
@@ -54,6 +57,11 @@ static const struct argp_option options[] = {
 	{ "otlp-dir", KEY_OTLP_DIR, "DIR", 0,
 	  "write each window into a file there, as OTLP profiles (protobuf)" },
 	{ 0, 0, 0, 0, "Other:", 9 },
+	{ "config", KEY_CONFIG, "FILE", 0,
+	  "options from there, \"key = value\", each key a long option without its dashes (yes and no for those without "
+	  "an argument); read again at SIGHUP. What the command line says goes first" },
+	{ "check-config", KEY_CHECK, 0, 0, "say whether all of that is fine, and end" },
+	{ "log-format", KEY_LOG, "NAME", 0, "text (the default) or json, a line each on stderr" },
 	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },
 	{ "no-realtime", KEY_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
 	{ 0 },
@@ -151,6 +159,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'd':
 		parse_time(&r->duration_ns, arg, state);
 		break;
+	case KEY_CONFIG: /* it has been read: agent_config_file.h */
+		break;
+	case KEY_CHECK:
+		o->check_config = true;
+		break;
+	case KEY_LOG:
+		if (strcmp(arg, "text") && strcmp(arg, "json"))
+			argp_error(state, "--log-format is text or json: \"%s\"", arg);
+		o->log_json = !strcmp(arg, "json");
+		break;
 	case KEY_NO_REALTIME:
 		r->realtime = false;
 		break;
@@ -166,15 +184,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child children[] = {
+	{ &agent_memory_argp, 0, NULL, 0 },
+	{ &agent_export_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+const struct argp agent_argp = { options, parse_option, NULL, doc, children, NULL, NULL };
+
 void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &agent_memory_argp, 0, NULL, 0 },
-		{ &agent_export_argp, 0, NULL, 0 },
-		{ 0 },
-	};
-	static const struct argp argp = { options, parse_option, NULL, doc, children, NULL, NULL };
-
 	memset(ret, 0, sizeof(*ret));
 	record_options_defaults(&ret->record);
 	ret->record.native = ret->record.kernel = false;
@@ -182,5 +201,5 @@ void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 	ret->interval_ns = DEFAULT_INTERVAL_NS;
 	ret->cpu_budget = DEFAULT_CPU_BUDGET;
 	ret->memory_bytes = DEFAULT_MEMORY;
-	arguments_parse(&argp, argc, argv, 0, ret);
+	arguments_parse(&agent_argp, argc, argv, 0, ret);
 }

@@ -16,9 +16,13 @@ struct agent_options {
 	double cpu_budget; /* of one CPU; 0 none */
 	__u64 memory_bytes; /* 0 none */
 	struct agent_export_options export;
+	bool check_config; /* and nothing else */
+	bool log_json;
 	const char *otlp_dir; /* windows become files there; NULL none */
 };
 
+/* Of krait agent: every long option is a key of its --config, too. */
+extern const struct argp agent_argp;
 /* As record_options_parse(). */
 void agent_options_parse(struct agent_options *ret, int argc, char **argv);
 

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/agent_outputs.h"
 
+#include <errno.h>
+
+#include "agent/notify.h"
 #include "agent/otlp_sink.h"
 #include "export/exporter.h"
 #include "util/clock.h"
+#include "util/error.h"
 
 /* At the end, for what is not sent yet. */
 #define STOP_NS (5 * NS_PER_SEC)
 
-static bool sends(const struct agent_options *options, enum export_kind kind)
-{
-	const struct agent_export_options *o = &options->export;
+/* The same when the destinations change: windows wait meanwhile. */
+#define RELOAD_STOP_NS NS_PER_SEC
 
+static bool sends(const struct agent_export_options *o, enum export_kind kind)
+{
 	for (unsigned i = 0; i < o->destination_cnt; i++) {
 		if (o->destinations[i].kind == kind)
 			return true;
@@ -23,11 +28,12 @@ static void step(void *ctx, __u64 now_ns)
 {
 	struct agent_outputs *o = ctx;
 
-	exporter__step(o->exporter);
+	if (o->exporter)
+		exporter__step(o->exporter);
 }
 
 static int start_exporter(struct agent_outputs *o, const struct agent_export_options *options,
-			  struct agent_config *config, struct error *err)
+			  struct error *err)
 {
 	const struct exporter_config exporter = {
 		.destinations = options->destinations,
@@ -39,33 +45,57 @@ static int start_exporter(struct agent_outputs *o, const struct agent_export_opt
 	if (!options->destination_cnt)
 		return 0;
 	o->exporter = exporter__start(&exporter, err);
-	if (!o->exporter)
-		return -1;
-	agent_config_add(config, (struct agent_sink){ .name = "export", .step = step, .ctx = o });
-	return 0;
+	return o->exporter ? 0 : -1;
+}
+
+static void connect_sinks(struct agent_outputs *o, const struct agent_export_options *options)
+{
+	otlp_sink__set_exporter(o->otlp, sends(options, EXPORT_OTLP_PROFILES) ? o->exporter : NULL);
 }
 
 int agent_outputs_open(struct agent_outputs *o, const struct agent_options *options,
 		       struct resources *resources, struct agent_config *config, struct error *err)
 {
-	struct otlp_sink_config otlp = { .dir = options->otlp_dir, .resources = resources };
+	const struct otlp_sink_config otlp = { .dir = options->otlp_dir, .resources = resources };
 
-	if (start_exporter(o, &options->export, config, err))
+	if (start_exporter(o, &options->export, err))
 		return -1;
-	if (sends(options, EXPORT_OTLP_PROFILES))
-		otlp.exporter = o->exporter;
-	if (otlp.dir || otlp.exporter) {
-		o->otlp = otlp_sink__new(&otlp, err);
-		if (!o->otlp)
-			return -1;
-		agent_config_add(config, otlp_sink__sink(o->otlp));
-	}
+	o->otlp = otlp_sink__new(&otlp, err);
+	if (!o->otlp)
+		return -1;
+	o->notify = notify__new();
+	if (!o->notify)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	connect_sinks(o, &options->export);
+	agent_config_add(config, otlp_sink__sink(o->otlp));
+	agent_config_add(config, (struct agent_sink){ .name = "export", .step = step, .ctx = o });
+	agent_config_add(config, notify__sink(o->notify));
 	return 0;
+}
+
+int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_options *options,
+			 bool same, struct error *err)
+{
+	int result;
+
+	if (same) {
+		if (o->exporter)
+			exporter__reload(o->exporter);
+		return 0;
+	}
+	exporter__stop(o->exporter, RELOAD_STOP_NS, NULL);
+	o->exporter = NULL;
+	result = start_exporter(o, options, err);
+	connect_sinks(o, options);
+	return result;
 }
 
 void agent_outputs_close(struct agent_outputs *o)
 {
+	if (o->notify)
+		notify__say(o->notify, "STOPPING=1");
 	otlp_sink__free(o->otlp);
 	exporter__stop(o->exporter, STOP_NS, NULL);
+	notify__free(o->notify);
 	*o = (struct agent_outputs){ 0 };
 }

@@ -9,18 +9,26 @@
 #include "cmd/agent_options.h"
 
 struct exporter;
+struct notify;
 struct otlp_sink;
 struct resources;
 
 struct agent_outputs {
 	struct exporter *exporter; /* NULL: nothing is sent */
-	struct otlp_sink *otlp; /* NULL: nobody wants it */
+	struct otlp_sink *otlp;
+	struct notify *notify;
 };
 
 /* Adds its sinks to *config. 0, or a negative result with *err filled; to be closed in any case. */
 int agent_outputs_open(struct agent_outputs *o, const struct agent_options *options,
 		       struct resources *resources, struct agent_config *config, struct error *err)
 	__attribute__((warn_unused_result));
+/*
+ * The destinations are others from now on, or, where they are the same, their files may have changed. What was not
+ * sent yet stays in the spool. 0, or a negative result with *err filled: then nothing is sent.
+ */
+int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_options *options,
+			 bool same, struct error *err) __attribute__((warn_unused_result));
 /* Sends what is left for some seconds. */
 void agent_outputs_close(struct agent_outputs *o);
 

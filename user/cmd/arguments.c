@@ -133,3 +133,25 @@ int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned fla
 	check_words(argp, argc, argv, flags);
 	return argp_parse(argp, argc, argv, flags, NULL, input);
 }
+
+struct wanted {
+	const char *name;
+	const struct argp_option *found;
+};
+
+static bool match_name(const struct argp_option *o, void *ctx)
+{
+	struct wanted *w = ctx;
+
+	if (o->name && !strcmp(o->name, w->name))
+		w->found = o;
+	return w->found;
+}
+
+const struct argp_option *arguments_find(const struct argp *argp, const char *name)
+{
+	struct wanted w = { .name = name };
+
+	each_option(argp, match_name, &w);
+	return w.found;
+}

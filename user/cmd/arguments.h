@@ -14,4 +14,7 @@
  */
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
+/* The option of that long name, of the parser or of one below it; NULL none. */
+const struct argp_option *arguments_find(const struct argp *argp, const char *name);
+
 #endif /* KRAIT_CMD_ARGUMENTS_H */

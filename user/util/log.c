@@ -3,15 +3,48 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "util/cleanup.h"
+#include "util/json.h"
 #include "util/printable.h"
 
 static enum log_level log_level = LOG_LEVEL_INFO;
+static bool log_json;
 
 void log_set_level(enum log_level level)
 {
 	log_level = level;
+}
+
+void log_as_json(bool json)
+{
+	log_json = json;
+}
+
+/* One write, so that lines of several processes do not mix. */
+static void put_json(enum log_level level, const char *module, const char *text)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	cleanup_free char *line = NULL;
+	char when[32];
+	struct timespec now;
+	struct tm utc;
+	size_t size;
+	FILE *f = open_memstream(&line, &size);
+
+	if (!f)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &utc);
+	fprintf(f, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"module\":\"%s\",\"message\":", when,
+		now.tv_nsec / 1000000, names[level], module ? module : "krait");
+	if (json_put_text(f, text))
+		fputs("\"\"", f);
+	fputs("}\n", f);
+	if (!fclose(f) && line)
+		fwrite(line, 1, size, stderr);
 }
 
 void log_vline(enum log_level level, const char *module, const char *fmt, va_list ap)
@@ -24,6 +57,10 @@ void log_vline(enum log_level level, const char *module, const char *fmt, va_lis
 		raw = NULL;
 	if (raw)
 		text = printable(raw);
+	if (log_json) {
+		put_json(level, module, text ? text : "out of memory");
+		return;
+	}
 	fprintf(stderr, "krait: %s%s%s%s\n", module ? module : "", module ? ": " : "",
 		level == LOG_LEVEL_WARN ? "warning: " : "", text ? text : "out of memory");
 }

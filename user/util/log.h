@@ -3,7 +3,7 @@
  * log.h - one line on stderr: "krait: module: what: why".
  *
  * Errors are for the user and say what to do next; log_debug() shows with -v only. The level is
- * the one piece of process-wide state, set once by main before anything else runs.
+ * with the format the one piece of process-wide state, set once by main before anything else runs.
  *
  * Must hold: a message is one line of printable text (printable.h), whatever names of files and
  * processes it quotes; callers pass them raw.
@@ -12,10 +12,13 @@
 #define KRAIT_UTIL_LOG_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level level);
+/* Lines are JSON objects from now on: time, level, module, message. */
+void log_as_json(bool json);
 void log_line(enum log_level level, const char *module, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void log_vline(enum log_level level, const char *module, const char *fmt, va_list ap)

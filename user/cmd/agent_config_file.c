@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/agent_config_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/arguments.h"
+#include "util/cleanup.h"
+#include "util/error.h"
+#include "util/vec.h"
+
+#define FILE_MAX (64U << 10)
+/* inih takes longer ones for two. */
+#define LINE_MAX_BYTES 198
+#define ARGUMENTS_MAX 512
+
+struct loader {
+	const struct argp *argp;
+	struct agent_arguments *to;
+	unsigned line;
+	int cap;
+	bool secret; /* some of it is nobody's business */
+	char why[200];
+};
+
+/* ---- one key ---------------------------------------------------------------------------------- */
+
+static bool is_yes(const char *value)
+{
+	return !strcmp(value, "yes") || !strcmp(value, "true") || !strcmp(value, "on");
+}
+
+static bool is_no(const char *value)
+{
+	return !strcmp(value, "no") || !strcmp(value, "false") || !strcmp(value, "off");
+}
+
+static int refuse(struct loader *l, const char *what, const char *name)
+{
+	if (!l->why[0])
+		snprintf(l->why, sizeof(l->why), "%s: \"%.64s\"", what, name);
+	return 0;
+}
+
+static int add(struct loader *l, const char *name, const char *value)
+{
+	char *text;
+
+	if (asprintf(&text, "--%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
+		return refuse(l, "out of memory", name);
+	if (l->to->argc == ARGUMENTS_MAX || vec_reserve(l->to->argv, l->cap, l->to->argc + 2)) {
+		free(text);
+		return refuse(l, "too many keys", name);
+	}
+	l->to->argv[l->to->argc++] = text;
+	l->to->own++;
+	return 1;
+}
+
+/* inih's: 0 is an error. */
+static int on_key(void *user, const char *section, const char *name, const char *value)
+{
+	struct loader *l = user;
+	const struct argp_option *o = arguments_find(l->argp, name);
+	bool optional;
+
+	if (!o || !strcmp(name, "config") || !strcmp(name, "check-config"))
+		return refuse(l, "there is no such key", name);
+	if (!strcmp(name, "export-header"))
+		l->secret = true;
+	optional = o->arg && o->flags & OPTION_ARG_OPTIONAL;
+	if (o->arg && !optional)
+		return add(l, name, value);
+	if (is_no(value))
+		return 1;
+	if (is_yes(value))
+		return add(l, name, NULL);
+	return optional ? add(l, name, value) : refuse(l, "this key is yes or no", name);
+}
+
+/* ---- the file --------------------------------------------------------------------------------- */
+
+static int check_writers(const char *path, const struct stat *st, struct error *err)
+{
+	if (!S_ISREG(st->st_mode))
+		return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is no ordinary file", path);
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return error_set(
+			err, EPERM, EXIT_CODE_USAGE,
+			"%s belongs to another user: whoever owns it decides where krait sends "
+			"what it sees (chown root it)",
+			path);
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(err, EPERM, EXIT_CODE_USAGE,
+				 "others may write %s: krait does not go by it (chmod go-w %s)",
+				 path, path);
+	if (st->st_size > FILE_MAX)
+		return error_set(err, EFBIG, EXIT_CODE_USAGE, "%s has more than %u KiB", path,
+				 FILE_MAX >> 10);
+	return 0;
+}
+
+/* Its text, to be freed; NULL with *err filled. */
+static char *read_config(const char *path, struct stat *st, struct error *err)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	cleanup_free char *text = malloc(FILE_MAX + 1);
+	ssize_t len = 0, n = 1;
+
+	if (fd < 0 || fstat(fd, st) || !text) {
+		error_set(err, errno, EXIT_CODE_USAGE, "cannot read %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (check_writers(path, st, err))
+		return NULL;
+	while (n > 0 && len < FILE_MAX) {
+		n = read(fd, text + len, FILE_MAX - (size_t)len);
+		len += n > 0 ? n : 0;
+	}
+	text[len] = '\0';
+	if (n >= 0 && strlen(text) == (size_t)len)
+		return take_ptr(&text);
+	error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is no text", path);
+	return NULL;
+}
+
+/* Line by line, so that a message can say which one. */
+static int parse(struct loader *l, char *text, const char *path, struct error *err)
+{
+	char *save = text, *line;
+
+	while ((line = strsep(&save, "\n"))) {
+		l->line++;
+		if (strlen(line) > LINE_MAX_BYTES)
+			return error_set(err, EINVAL, EXIT_CODE_USAGE,
+					 "%s:%u: longer than %d characters", path, l->line,
+					 LINE_MAX_BYTES);
+		/* A line that goes on another one would have no name here. */
+		if (ini_parse_string(line + strspn(line, " \t\r"), on_key, l))
+			return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s:%u: %s", path, l->line,
+					 l->why[0] ? l->why :
+						     "neither \"key = value\" nor a [heading]");
+	}
+	return 0;
+}
+
+static int load(struct loader *l, const char *path, struct error *err)
+{
+	struct stat st;
+	cleanup_free char *text = read_config(path, &st, err);
+
+	if (!text || parse(l, text, path, err))
+		return -1;
+	if (l->secret && st.st_mode & (S_IRGRP | S_IROTH))
+		return error_set(err, EPERM, EXIT_CODE_USAGE,
+				 "%s has headers in it, and others may read it (chmod 600 %s)",
+				 path, path);
+	return 0;
+}
+
+const char *agent_config_path(int argc, char **argv)
+{
+	const char *path = NULL;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strncmp(argv[i], "--config=", strlen("--config=")))
+			path = argv[i] + strlen("--config=");
+		else if (!strcmp(argv[i], "--config") && i + 1 < argc)
+			path = argv[++i];
+	}
+	return path;
+}
+
+int agent_config_load(struct agent_arguments *ret, const char *path, const struct argp *argp,
+		      int argc, char **argv, struct error *err)
+{
+	struct loader l = { .argp = argp, .to = ret };
+	int result = 0;
+
+	*ret = (struct agent_arguments){ 0 };
+	if (vec_reserve(ret->argv, l.cap, argc + 1))
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	ret->argv[ret->argc++] = argv[0];
+	if (path)
+		result = load(&l, path, err);
+	if (!result && vec_reserve(ret->argv, l.cap, ret->argc + argc + 1))
+		result = error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	if (result) {
+		agent_arguments_free(ret);
+		return result;
+	}
+	for (int i = 1; i < argc; i++)
+		ret->argv[ret->argc++] = argv[i];
+	ret->argv[ret->argc] = NULL;
+	return 0;
+}
+
+void agent_arguments_free(struct agent_arguments *a)
+{
+	for (int i = 1; i <= a->own; i++)
+		free(a->argv[i]);
+	free(a->argv);
+	*a = (struct agent_arguments){ 0 };
+}
