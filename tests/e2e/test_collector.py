@@ -136,11 +136,13 @@ def main():
         print("1..0 # SKIP " + why)
         return 0
     tap = h.Tap()
-    python = h.newest([p for p in h.all_interpreters() if not p.free_threaded])
+    python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
     for protocol in ("http/protobuf", "grpc"):
         check_protocol(tap, python, protocol)
     check_chain(tap, python)
-    return tap.done()
+    h.cleanup()
+    tap.done()
+    return 0
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
 enum { KEY_KEEP = 0x4000, KEY_KEEP_BYTES, KEY_KEEP_DIR };
 
 static const struct argp_option options[] = {
-	{ 0, 0, 0, 0, "Memory on this host (krait agent snapshot makes a capture of it):", 5 },
+	{ 0, 0, 0, 0, "Memory on this host (krait agent snapshot makes a capture of it):", 6 },
 	{ "keep", KEY_KEEP, "TIME", 0,
 	  "keep what was sampled in the last 30m, 6h (default: nothing)" },
 	{ "keep-bytes", KEY_KEEP_BYTES, "SIZE", 0,

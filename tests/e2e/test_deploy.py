@@ -1,0 +1,167 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""deploy/: each file is what its reader takes, names options that krait agent has, and a right less than none: the agent
+samples with the capabilities and the file system that the unit leaves it."""
+# run-tests: beside others
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import yaml
+
+import collector
+import harness as h
+
+DEPLOY = os.path.join(h.ROOT, "deploy")
+# Of these, all programs of the distribution have some.
+BASE_PACKAGES = {"libc6", "libtinfo6", "libbz2-1.0", "libgcc-s1", "libzstd1"}
+# Its exposure, as systemd judges it, from 0 to 10; an agent that sees all processes is not at 0.
+EXPOSURE_MOST = 45
+
+
+def read(name):
+    with open(os.path.join(DEPLOY, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def settings(unit):
+    """{key: last value} of a unit."""
+    return dict(line.split("=", 1) for line in unit.splitlines() if re.match(r"^[A-Z]\w+=", line))
+
+
+def keys(text):
+    return [line.split("=")[0].strip() for line in text.splitlines() if "=" in line.split("#")[0]]
+
+
+def check_config(tap, name, text, options, folder):
+    unknown = [k for k in keys(text) if k not in options]
+    tap.ok(keys(text) and not unknown, name + ": has options of krait agent only", unknown)
+    if "check-config" not in options:
+        return
+    path = os.path.join(folder, "agent.conf")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as f:
+        f.write(text)
+    done = h.run_krait("agent", "--check-config", "--config", path)
+    tap.ok(done.returncode == 0, name + ": krait takes it", done.stdout, done.stderr)
+
+
+def check_unit(tap, unit, folder):
+    path = os.path.join(folder, "krait-agent.service")
+    program = os.path.abspath(h.KRAIT)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(unit.replace("/usr/local/bin/krait", program))
+    if not shutil.which("systemd-analyze"):
+        tap.skip("unit", "no systemd-analyze")
+        return
+    done = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, encoding="utf-8", check=False)
+    said = [line for line in done.stderr.splitlines() if "krait-agent" in line]
+    tap.ok(done.returncode == 0 and not said, "unit: systemd has nothing to say", done.stderr)
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=%d" % EXPOSURE_MOST, path],
+                          capture_output=True, encoding="utf-8", check=False)
+    tap.ok(done.returncode == 0, "unit: exposure of %d at most" % EXPOSURE_MOST, done.stdout[-100:], done.stderr)
+
+
+def check_rights(tap, unit, folder):
+    """With its capabilities, and a file system of which only its own folder is for writing."""
+    caps = [c[len("CAP_"):].lower() for c in settings(unit)["CapabilityBoundingSet"].split()]
+    state = os.path.join(folder, "state")
+    os.makedirs(state, mode=0o700)
+    out = os.path.join(state, "x.data")
+    script = 'mount --make-rprivate / && mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec "$@"'
+    command = ["unshare", "-m", "sh", "-c", script, "sh", state, "setpriv", "--no-new-privs", "--inh-caps=-all",
+               "--bounding-set=-all," + ",".join("+" + c for c in caps), os.path.abspath(h.KRAIT), "agent",
+               "--keep", "1h", "--keep-dir", os.path.join(state, "memory"), "-i", "1s", "-r", "97", "-d", "2s"]
+    python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
+    with h.start(python, "split.py"):
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=h.PATIENCE_SECS, check=False)
+    tap.ok(done.returncode == 0, "unit: the agent runs with its rights", done.stderr)
+    made = h.run_krait("agent", "snapshot", "--keep-dir", os.path.join(state, "memory"), "-o", out)
+    hot = h.run_krait("report", out, "--function", "hot").stdout if made.returncode == 0 else ""
+    tap.ok("hot" in hot, "unit: and samples", made.stderr, done.stderr)
+
+
+def check_kubernetes(tap, unit, options, folder):
+    objects = {o["kind"]: o for o in yaml.safe_load_all(read("kubernetes.yaml"))}
+    pod = objects["DaemonSet"]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    rights = container["securityContext"]
+    wanted = {c[len("CAP_"):] for c in settings(unit)["CapabilityBoundingSet"].split()}
+    tap.ok(set(rights["capabilities"]["add"]) == wanted and rights["capabilities"]["drop"] == ["ALL"],
+           "kubernetes: the capabilities of the unit", rights["capabilities"])
+    tap.ok(pod["hostPID"] and not rights["allowPrivilegeEscalation"] and rights["readOnlyRootFilesystem"]
+           and not rights.get("privileged"), "kubernetes: the host's processes, and no more", rights)
+    volumes = {v["name"] for v in pod["volumes"]}
+    mounts = {m["name"]: m for m in container["volumeMounts"]}
+    tap.ok(set(mounts) == volumes, "kubernetes: each volume is mounted", volumes, mounts)
+    text = objects["Secret"]["stringData"]["agent.conf"]
+    check_config(tap, "kubernetes", text, options, folder)
+    written = re.findall(r"(?m)^(?:spool|keep-dir) = (\S+)$", text)
+    tap.ok(written and all(w.startswith(mounts["state"]["mountPath"] + "/") for w in written),
+           "kubernetes: writes where there is a volume", written)
+
+
+def check_container(tap):
+    """Each library that krait is linked with is in a package that the image has."""
+    text = read("Containerfile")
+    packages = set(re.findall(r"\b(?:lib|zlib)[a-z0-9.-]+", text.split("bookworm-slim")[1]))
+    libraries = [line.split()[2] for line in subprocess.check_output(["ldd", h.KRAIT], encoding="utf-8").splitlines()
+                 if "=> /" in line]
+    missing = []
+    for library in libraries:
+        # Since the merge of /usr, packages say either.
+        real = os.path.realpath(library)
+        for path in (library, real, re.sub("^/usr", "", real)):
+            done = subprocess.run(["dpkg", "-S", path], capture_output=True, encoding="utf-8", check=False)
+            if done.returncode == 0:
+                break
+        package = done.stdout.split(":")[0]
+        if not packages & {package, re.sub(r"t64$", "", package)} and package not in BASE_PACKAGES:
+            missing.append((library, package))
+    tap.ok(libraries and not missing, "container: has every library", missing)
+    ours = re.findall(r"(?m)^COPY (?!--from)(\S+)", text)
+    tap.ok(ours == ["."], "container: is built of this folder", ours)
+
+
+def check_collector(tap):
+    config = yaml.safe_load(read("collector.yaml"))
+    pipeline = config["service"]["pipelines"]["profiles"]
+    tap.ok(pipeline["receivers"] == ["otlp"] and set(config["exporters"]) == {"file", "otlphttp"},
+           "collector: one pipeline of profiles", pipeline)
+    why = collector.why_missing()
+    if why:
+        tap.skip("collector: validates", why)
+        return
+    done = subprocess.run([collector.PROGRAM, "validate", "--feature-gates=service.profilesSupport", "--config",
+                           "file:" + collector.CONFIG], capture_output=True, encoding="utf-8", check=False)
+    tap.ok(done.returncode == 0, "collector: validates", done.stderr[-500:])
+
+
+def check_prometheus(tap):
+    job = yaml.safe_load(read("prometheus.yaml"))["scrape_configs"][0]
+    tap.ok(job["metrics_path"] == "/metrics" and len(job["static_configs"][0]["targets"]) == 1, "prometheus: one job", job)
+
+
+def main():
+    tap = h.Tap()
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    unit = read("krait-agent.service")
+    options = set(re.findall(r"--([a-z][a-z-]+)", h.run_krait("agent", "--help").stdout))
+    check_config(tap, "agent.conf", read("agent.conf"), options, folder)
+    check_unit(tap, unit, folder)
+    check_kubernetes(tap, unit, options, folder)
+    check_container(tap)
+    check_collector(tap)
+    check_prometheus(tap)
+    if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") == "1":
+        check_rights(tap, unit, folder)
+    else:
+        tap.skip("unit: rights", "need root and BPF")
+    shutil.rmtree(folder)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
