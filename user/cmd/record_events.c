@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/units.h"
@@ -10,6 +11,8 @@
 /* A process or a command may be sampled densely; a whole machine for long. */
 #define DEFAULT_HZ 997
 #define DEFAULT_HZ_ALL 99
+/* Of counts of suspended tasks. */
+#define TASKS_MAX_HZ 10
 
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state)
 {
@@ -44,6 +47,44 @@ void record_events_period(struct record_options *o, const char *text, struct arg
 	if (parse_rate(text, &o->period) || !o->period)
 		argp_error(state, "a period is a number of events, such as 1, 1000 or 10k: \"%s\"",
 			   text);
+}
+
+void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state)
+{
+	double rate = 1;
+	char *end;
+
+	if (text) {
+		rate = strtod(text, &end);
+		if (*end || end == text || !(rate >= 0.01 && rate <= TASKS_MAX_HZ))
+			argp_error(state, "--tasks takes a rate from 0.01 to %d a second: \"%s\"",
+				   TASKS_MAX_HZ, text);
+	}
+	o->tasks_ns = (__u64)(1e9 / rate);
+}
+
+/* One more event, behind all others. */
+static void add_tasks(struct record_options *o, struct argp_state *state)
+{
+	if (!o->tasks_ns)
+		return;
+	if (o->inputs)
+		argp_error(state, "--log-inputs does not log what --tasks reads");
+	if (o->event_cnt == KRAIT_MAX_EVENTS)
+		argp_error(state, "--tasks is one more event, and %d is the most",
+			   KRAIT_MAX_EVENTS);
+	event_tasks(&o->events[o->event_cnt++]);
+}
+
+static void add_off_cpu(struct record_options *o, bool clocks, struct argp_state *state)
+{
+	if (o->wall && !clocks)
+		argp_error(state, "--wall adds time off the CPU to that of a clock: there is no "
+				  "cpu-clock or task-clock among the events");
+	if (o->event_cnt == KRAIT_MAX_EVENTS)
+		argp_error(state, "--off-cpu is one more event, and %d is the most",
+			   KRAIT_MAX_EVENTS);
+	event_off_cpu(&o->events[o->event_cnt++], o->off_cpu_ns);
 }
 
 static void check_event(const struct record_options *o, unsigned index, struct argp_state *state)
@@ -87,13 +128,7 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 		argp_error(
 			state,
 			"--jitter changes the rate of clocks: it goes with -F, and no other events");
-	if (!o->off_cpu)
-		return;
-	if (o->wall && !clocks)
-		argp_error(state, "--wall adds time off the CPU to that of a clock: there is no "
-				  "cpu-clock or task-clock among the events");
-	if (o->event_cnt == KRAIT_MAX_EVENTS)
-		argp_error(state, "--off-cpu is one more event, and %d is the most",
-			   KRAIT_MAX_EVENTS);
-	event_off_cpu(&o->events[o->event_cnt++], o->off_cpu_ns);
+	if (o->off_cpu)
+		add_off_cpu(o, clocks, state);
+	add_tasks(o, state);
 }

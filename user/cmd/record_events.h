@@ -12,6 +12,8 @@
 
 /* "page-faults,cycles:u" */
 void record_events_add(struct record_options *o, const char *text, struct argp_state *state);
+/* "2": counts of suspended tasks a second; NULL the usual. */
+void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state);
 void record_events_period(struct record_options *o, const char *text, struct argp_state *state);
 /*
  * All options are there. A period is meant for what is counted one by one; with clocks among them, these

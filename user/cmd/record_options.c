@@ -45,6 +45,7 @@ enum {
 	KEY_NO_ASYNC,
 	KEY_JITTER,
 	KEY_TASK_NAMES,
+	KEY_TASKS,
 	KEY_OPCODES,
 	KEY_WALL,
 	KEY_IDLE,
@@ -120,6 +121,9 @@ static const struct argp_option options[] = {
 	  "of asyncio programs (CPython 3.14 and later) the stack of tasks (the default): the frames of the tasks "
 	  "that await the running one come before its own, those of the event loop are left out; \"both\": the "
 	  "loop's stay" },
+	{ "tasks", KEY_TASKS, "HZ", OPTION_ARG_OPTIONAL,
+	  "also the event waiting-tasks: asyncio tasks that are suspended, by the chain of tasks that await each, "
+	  "counted so often a second (default 1, at most 10)" },
 	{ "task-names", KEY_TASK_NAMES, 0, 0,
 	  "a frame with the name of each task, before those of its coroutines" },
 	{ "no-async", KEY_NO_ASYNC, 0, 0,
@@ -310,6 +314,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
 			argp_error(state, "--async takes tasks or both: \"%s\"", arg);
 		o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
+		break;
+	case KEY_TASKS:
+		record_events_tasks(o, arg, state);
 		break;
 	case KEY_TASK_NAMES:
 		o->task_names = true;

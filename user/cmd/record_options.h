@@ -49,6 +49,7 @@ struct record_options {
 	double max_loss_percent;
 	enum anchor_mode anchors;
 	__u32 audit_every; /* deltas for each one that is checked; 0 none */
+	__u64 tasks_ns; /* between two counts of suspended tasks; 0: none are wanted */
 	bool task_names; /* of asyncio tasks, in their stacks */
 	bool opcodes; /* of the instruction of each frame of Python */
 	bool jitter; /* the rate changes all the time */

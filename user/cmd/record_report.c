@@ -177,6 +177,12 @@ static void print_stats(const struct record_report *r)
 	if (r->options->async != ASYNC_OFF)
 		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\n", stats->task_chains,
 			stats->task_chains_cut);
+	if (r->options->tasks_ns)
+		fprintf(stderr,
+			"census.taken %llu\ncensus.tasks %llu\ncensus.cut %llu\ncensus.failed %llu\n"
+			"census.spent_ns %llu\n",
+			stats->census.cnt, stats->census.tasks, stats->census.cut,
+			stats->census.failed, stats->census.spent_ns);
 	fprintf(stderr, "seconds %.6f\nfirst_sample_seconds %.6f\nprocesses %u\n", stats->seconds,
 		stats->first_sample_seconds, stats->processes);
 }

@@ -309,6 +309,15 @@ static void note_unanswered(struct processes *ps, const struct entry *e)
 			      e->process.pid);
 }
 
+void processes__each(struct processes *ps, void (*fn)(void *ctx, const struct process *p),
+		     void *ctx)
+{
+	struct entry *e, *next;
+
+	HASH_ITER(hh, ps->by_pid, e, next)
+		fn(ctx, &e->process);
+}
+
 void processes__close_books(struct processes *ps)
 {
 	struct entry *e, *next;

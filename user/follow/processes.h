@@ -129,6 +129,9 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns);
  */
 const struct context *process_context(struct process *p);
 
+/* All that are known; fn changes none. */
+void processes__each(struct processes *ps, void (*fn)(void *ctx, const struct process *p),
+		     void *ctx);
 /* The tracked process of that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);
 

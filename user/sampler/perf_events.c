@@ -252,7 +252,8 @@ static int attach_all(struct perf_events *events, const int *cpus, int cnt, stru
 {
 	for (int i = 0; i < cnt; i++) {
 		for (unsigned k = 0; k < events->config.event_cnt; k++) {
-			if (event_is_off_cpu(&events->config.events[k]))
+			if (event_is_off_cpu(&events->config.events[k]) ||
+			    event_is_tasks(&events->config.events[k]))
 				continue;
 			if (!has_event(events, k, cpus[i]) && attach_one(events, k, cpus[i], err))
 				return -1;

@@ -225,6 +225,20 @@ static __u32 anchor_worth(const struct session_config *config)
 	return frames < KRAIT_MAX_FRAMES ? (__u32)frames : KRAIT_MAX_FRAMES;
 }
 
+/* Where one of the events asks for it. 0 or -ENOMEM. */
+static int make_census(struct session *s)
+{
+	const struct sampler_config *config = &s->config->sampler;
+
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		if (!event_is_tasks(&config->events[i]))
+			continue;
+		s->census = census__new(s->collector, s->processes, i, s->config->census_ns);
+		return s->census ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler;
@@ -265,6 +279,8 @@ static int build(struct session *s, struct error *err)
 	processes.native_files = s->native_files;
 	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
+	if (s->collector && s->processes && make_census(s))
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	if (s->collector && s->places)
 		collector__keep_places(s->collector, s->places);
 	if (!s->processes || !s->collector)
@@ -280,7 +296,7 @@ static int build(struct session *s, struct error *err)
 	sampler.anchor_worth = anchor_worth(s->config);
 	sampler.native = s->config->collector.natives.native;
 	sampler.kernel = s->config->collector.natives.kernel;
-	sampler.tasks = s->config->tables;
+	sampler.tasks = s->config->tables && s->config->collector.async != ASYNC_OFF;
 	sampler.task_names = s->config->task_names;
 	sampler.opcodes = s->config->opcodes;
 	s->sampler = sampler__new(&sampler, &handler, err);
@@ -337,6 +353,7 @@ void session__free(struct session *s)
 	if (s->inputs && s->config->collector.natives.kernel_symbols)
 		kernel_symbols__tap(s->config->collector.natives.kernel_symbols, NULL, NULL);
 	input_writer__free(s->inputs);
+	census__free(s->census);
 	resting_memory__free(s->waits);
 	sampler__free(s->sampler);
 	collector__free(s->collector);

@@ -285,6 +285,43 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 	p->reasons[reason]++;
 }
 
+static struct thread *main_thread(struct collector *c, const struct record_sample *record)
+{
+	struct threads *threads = processes__threads(c->processes);
+	struct thread *t = threads__find(threads, (pid_t)record->tid, record->thread_start_ns);
+	struct process *p = t ? t->process : processes__find(c->processes, (pid_t)record->pid);
+
+	if (!t && p)
+		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+	return t;
+}
+
+__u32 collector__task_node(struct collector *c, struct record_sample *record)
+{
+	struct thread *t = main_thread(c, record);
+	__u32 root;
+
+	if (!t)
+		return 0;
+	if (!*record->comm)
+		memcpy(record->comm, *t->comm ? t->comm : t->process->info.comm,
+		       sizeof(record->comm));
+	if (is_other(c, t->process, record))
+		return 0;
+	dict__begin(c->profile->dict, record->owner);
+	root = thread_node(c, t, record);
+	return root ? task_suspended_node(&c->nodes.naming, t->process, record, root) : 0;
+}
+
+unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node)
+{
+	struct thread *t = main_thread(c, record);
+	unsigned cnt = t ? counting_put(&c->counting, t, record, node, false) : 0;
+
+	profile__counts(c->profile, record->event)->accounts.reasons[REASON_PYTHON] += cnt;
+	return cnt;
+}
+
 /* The record is unreadable, so the sample cannot be attributed to an event. */
 void collector__bad_record(struct collector *c)
 {

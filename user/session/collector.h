@@ -55,6 +55,13 @@ void collector__connect(struct collector *c, struct processes *processes, struct
 			struct anchor_thread *anchors, struct unwinding *unwinding);
 
 void collector__sample(struct collector *c, const struct record_sample *record);
+/*
+ * A suspended task, of the process's main thread: record has its chain (SECTION_TASKS), and in comm the thread's name
+ * afterwards. Its node, 0: it is not wanted, or there is no room. What is at one node counts as one sample.
+ */
+__u32 collector__task_node(struct collector *c, struct record_sample *record);
+/* How many samples it has become. */
+unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node);
 void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);

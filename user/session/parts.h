@@ -13,6 +13,7 @@
 #include "session/signals.h"
 
 struct anchor_thread;
+struct census;
 struct child;
 struct collector;
 struct descriptors;
@@ -52,6 +53,7 @@ struct session {
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
 	__u64 named_ns; /* when names of native code were asked for last */
 	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
+	struct census *census; /* of suspended tasks; NULL none */
 	struct resting_memory *waits; /* that lasted at the last look; NULL: there was none */
 	__u64 open_waits; /* that lasted beyond the end */
 	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */

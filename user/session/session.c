@@ -180,6 +180,8 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	until_ns = earlier(s->upkept_ns + UPKEEP_NS, now_ns + timeout_ns);
 	if (s->unwinding)
 		until_ns = earlier(until_ns, unwinding__step(s->unwinding, now_ns));
+	if (s->census)
+		until_ns = earlier(until_ns, census__step(s->census, now_ns));
 	wait_for_work(s, earlier(earlier(until_ns, s->end_ns), s->retry_ns));
 	take_mappings(s);
 	sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
@@ -280,6 +282,8 @@ static void finish(struct session *s)
 		a->interrupts = counts.interrupts - a->unwanted + collector__parts(s->collector, i);
 		if (event_is_off_cpu(&c->event))
 			a->interrupts += s->open_waits;
+		if (event_is_tasks(&c->event) && s->census)
+			a->interrupts += census__stats(s->census)->samples;
 		a->reasons[REASON_RING_FULL] += counts.ring_full;
 		a->reasons[REASON_NESTED] += counts.nested;
 		/* Of processes, not of perf events: all accounts say it. */
@@ -493,6 +497,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut);
 	ret->mappings_ahead = s->mapped_cnt;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
+	if (s->census)
+		ret->census = *census__stats(s->census);
 	ret->stacks = *collector__stacks_stats(s->collector);
 	if (s->anchors)
 		ret->anchoring = *anchor_thread__stats(s->anchors);

@@ -20,6 +20,7 @@
 
 #include "sampler/sampler.h"
 #include "session/anchoring.h"
+#include "session/census.h"
 #include "session/collector.h"
 #include "follow/filter.h"
 #include "stack/stacks.h"
@@ -39,6 +40,7 @@ struct session_config {
 	enum anchor_mode anchors;
 	bool task_names; /* of asyncio tasks, in their stacks */
 	bool opcodes; /* of the instruction of each frame of Python */
+	__u64 census_ns; /* between two counts of suspended tasks, where that is an event; 0 none */
 	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
 	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */
@@ -65,6 +67,7 @@ struct session_stats {
 	__u64 waits_refused, waits_missed_ns;
 	__u64 task_chains,
 		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */
+	struct census_stats census; /* of suspended tasks */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
 	struct native_part_stats natives;

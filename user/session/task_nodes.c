@@ -218,3 +218,13 @@ __u32 task_plan_node(const struct task_plan *plan, struct naming *n, struct proc
 			node = task_node(plan, n, p, record, i, node);
 	return node;
 }
+
+__u32 task_suspended_node(struct naming *n, struct process *p, const struct record_sample *record,
+			  __u32 node)
+{
+	struct task_plan plan = { .mode = ASYNC_TASKS };
+
+	plan.parts = record__section(record, SECTION_TASKS, &plan.cnt);
+	plan.cycle_at = find_cycle(plan.parts, plan.cnt);
+	return task_plan_node(&plan, n, p, record, node);
+}

@@ -57,4 +57,10 @@ bool task_plan_folds(const struct task_plan *plan, struct naming *n, struct proc
 __u32 task_plan_node(const struct task_plan *plan, struct naming *n, struct process *p,
 		     const struct record_sample *record, __u32 node);
 
+/*
+ * The node of a suspended task, below node: of a record that has its chain, and nothing else.
+ */
+__u32 task_suspended_node(struct naming *n, struct process *p, const struct record_sample *record,
+			  __u32 node);
+
 #endif /* KRAIT_SESSION_TASK_NODES_H */

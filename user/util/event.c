@@ -190,6 +190,19 @@ void event_off_cpu(struct event_spec *ret, __u64 threshold_ns)
 				    .period = threshold_ns };
 }
 
+bool event_is_tasks(const struct event_spec *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && !strcmp(event->name, EVENT_TASKS);
+}
+
+void event_tasks(struct event_spec *ret)
+{
+	*ret = (struct event_spec){ .name = EVENT_TASKS,
+				    .type = PERF_TYPE_SOFTWARE,
+				    .config = PERF_COUNT_SW_DUMMY,
+				    .period = 1 };
+}
+
 void event_default(struct event_spec *ret)
 {
 	*ret = (struct event_spec){ .name = "cpu-clock",

@@ -41,6 +41,11 @@ bool event_is_off_cpu(const struct event_spec *event);
 #define EVENT_OFF_CPU "offcpu-time"
 void event_off_cpu(struct event_spec *ret, __u64 threshold_ns);
 
+/* "waiting-tasks": suspended asyncio tasks, counted now and then (session/census.h). No perf event. */
+#define EVENT_TASKS "waiting-tasks"
+bool event_is_tasks(const struct event_spec *event);
+void event_tasks(struct event_spec *ret);
+
 /* Its periods are nanoseconds of a thread's life: on a CPU, off it, or both. */
 bool event_is_time(const struct event_spec *event);
 

@@ -1,0 +1,94 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait record --tasks: suspended tasks by the chain that awaits them are as many, and where, as the program made them; in
+every output, and beside CPU time; what --tasks takes."""
+# run-tests: beside others
+import os
+import re
+import tempfile
+
+import harness as h
+
+PROGRAM = """
+import asyncio
+async def db():
+    await asyncio.sleep(1000)
+async def net():
+    await asyncio.Event().wait()
+async def handle(i):
+    await (db() if i % 4 else net())
+async def request(i):
+    await asyncio.create_task(handle(i))
+async def main():
+    requests = [asyncio.create_task(request(i)) for i in range(400)]
+    shared = asyncio.create_task(db())
+    both = [asyncio.create_task(wait_for(shared)) for i in range(2)]
+    await asyncio.sleep(0.1)
+    print('READY', flush=True)
+    while True:
+        await asyncio.sleep(0.01)
+async def wait_for(task):
+    await task
+asyncio.run(main())
+"""
+#: Task by task: 400 requests, what they await, one that two others await, those, and main.
+EXPECTED = {
+    ("request",): 400,
+    ("request", "handle", "db", "sleep"): 300,
+    ("request", "handle", "net", "Event.wait"): 100,
+    ("wait_for", "[the first of 2 tasks that await it]", "db", "sleep"): 1,
+    ("wait_for",): 2,
+}
+
+
+def folded(path):
+    found = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            stack, _, cnt = line.rstrip("\n").rpartition(" ")
+            names = tuple(re.sub(r" \(.*\)$", "", name) for name in stack.split(";")[1:])
+            found[names] = found.get(names, 0) + int(cnt)
+    return found
+
+
+def check(tap, python):
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder:
+        record(tap, python, folder)
+
+
+def record(tap, python, folder):
+    name = python.name
+    path = os.path.join(folder, "x.data")
+    with h.Target(python.command("-c", PROGRAM)) as target:
+        done = h.run_krait("record", "--tasks=5", "--stats", "-p", str(target.pid), "-d", "2s", "-o", path)
+        if not tap.ok(done.returncode == 0, name + ": is recorded", done.stderr[-1500:]):
+            return
+        alive = target.alive()
+    stats = dict(line.split(" ", 1) for line in done.stderr.splitlines() if re.match(r"census\.\w+ \d+$", line))
+    taken = int(stats["census.taken"])
+    tap.ok(taken >= 1 and int(stats["census.failed"]) == 0 and alive, name + ": counted %d times" % taken, done.stderr[-800:])
+    done = h.run_krait("convert", "-i", path, "--event", "waiting-tasks", "-o", folder + "/x.folded")
+    found = folded(folder + "/x.folded")
+    for stack, cnt in EXPECTED.items():
+        tap.equal(found.get(stack), cnt * taken, "%s: %d at %s" % (name, cnt, stack[-1]), found)
+    # Its own task runs at times.
+    others = sum(found.values()) - taken * sum(EXPECTED.values())
+    tap.ok(0 <= others <= taken, name + ": and main", found)
+    done = h.run_krait("report", "-i", path)
+    tap.ok("events of waiting-tasks" in done.stdout and "CPU time" in done.stdout, name + ": beside CPU time", done.stdout)
+
+
+def main():
+    tap = h.Tap()
+    h.need_bpf()
+    pythons = [p for p in h.interpreters(tap) if p.minor in ("3.14", "3.15")]
+    for python in pythons:
+        check(tap, python)
+    for rate in ("0", "11", "x", "nan"):
+        tap.equal(h.run_krait("record", "--tasks=" + rate, "-p", "1").returncode, 2, "--tasks=%s is refused" % rate)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
