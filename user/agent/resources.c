@@ -389,6 +389,15 @@ void resources__free(struct resources *r)
 	free(r);
 }
 
+void resources__each_version(const struct resources *r, void (*fn)(void *ctx, __u32 version),
+			     void *ctx)
+{
+	const struct resource *p;
+
+	for (p = r->table; p; p = p->hh.next)
+		fn(ctx, p->about.version);
+}
+
 void resources__stats(const struct resources *r, struct resources_stats *ret)
 {
 	*ret = r->stats;

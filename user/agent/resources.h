@@ -45,6 +45,9 @@ struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image);
 const char *resources__service(struct resources *r, int pid, __u32 image);
 /* A window is over: those that were not met for some are forgotten. */
 void resources__end_window(struct resources *r);
+/* Calls fn for each process that is known, with its PY_VERSION_HEX; 0 unknown. */
+void resources__each_version(const struct resources *r, void (*fn)(void *ctx, __u32 version),
+			     void *ctx);
 void resources__stats(const struct resources *r, struct resources_stats *ret);
 
 #endif /* KRAIT_AGENT_RESOURCES_H */

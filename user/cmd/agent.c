@@ -98,7 +98,8 @@ static int open_memory(struct agent_command *c, struct error *err)
 
 static int open_sinks(struct agent_command *c, struct error *err)
 {
-	if (agent_outputs_open(&c->outputs, &c->options, c->resources, &c->config, err))
+	if (agent_outputs_open(&c->outputs, &c->options, c->resources, c->host.uts.nodename,
+			       &c->config, err))
 		return -1;
 	if (c->keep)
 		agent_config_add(&c->config, (struct agent_sink){ .name = "memory",
@@ -124,6 +125,7 @@ static int run(struct agent_command *c, struct error *err)
 	c->agent = agent__new(&c->config, err);
 	if (!c->agent)
 		return -1;
+	agent_outputs_connect(&c->outputs, agent__session(c->agent));
 	return agent__run(c->agent, err);
 }
 

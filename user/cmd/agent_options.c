@@ -30,6 +30,8 @@ enum {
 	KEY_CONFIG,
 	KEY_CHECK,
 	KEY_LOG,
+	KEY_LISTEN,
+	KEY_LISTEN_TOKEN,
 };
 
 static const struct argp_option options[] = {
@@ -56,6 +58,12 @@ static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Output:", 4 },
 	{ "otlp-dir", KEY_OTLP_DIR, "DIR", 0,
 	  "write each window into a file there, as OTLP profiles (protobuf)" },
+	{ 0, 0, 0, 0, "Who may ask:", 6 },
+	{ "listen", KEY_LISTEN, "ADDRESS", 0,
+	  "serve /metrics, /healthz, /readyz and /debug/pprof/profile?seconds=10 there: 9464 (on 127.0.0.1), 0.0.0.0:9464, "
+	  "unix:/run/krait/http. May be there several times" },
+	{ "listen-token-file", KEY_LISTEN_TOKEN, "FILE", 0,
+	  "profiles need this bearer token; without one, only unix: sockets have them" },
 	{ 0, 0, 0, 0, "Other:", 9 },
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "options from there, \"key = value\", each key a long option without its dashes (yes and no for those without "
@@ -158,6 +166,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'd':
 		parse_time(&r->duration_ns, arg, state);
+		break;
+	case KEY_LISTEN:
+		if (o->listen_cnt == SERVER_LISTENERS_MAX)
+			argp_error(state, "--listen: more than %u addresses", SERVER_LISTENERS_MAX);
+		o->listen[o->listen_cnt++] = arg;
+		break;
+	case KEY_LISTEN_TOKEN:
+		o->listen_token_file = arg;
 		break;
 	case KEY_CONFIG: /* it has been read: agent_config_file.h */
 		break;

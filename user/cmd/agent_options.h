@@ -8,6 +8,7 @@
 #include "cmd/agent_memory_options.h"
 #include "cmd/agent_export_options.h"
 #include "cmd/record_options.h"
+#include "serve/server.h"
 
 struct agent_options {
 	struct record_options record; /* targets, events, native frames */
@@ -16,6 +17,9 @@ struct agent_options {
 	double cpu_budget; /* of one CPU; 0 none */
 	__u64 memory_bytes; /* 0 none */
 	struct agent_export_options export;
+	const char *listen[SERVER_LISTENERS_MAX];
+	unsigned listen_cnt; /* 0: nobody may ask */
+	const char *listen_token_file; /* NULL none */
 	bool check_config; /* and nothing else */
 	bool log_json;
 	const char *otlp_dir; /* windows become files there; NULL none */

@@ -5,9 +5,11 @@
 
 #include "agent/notify.h"
 #include "agent/otlp_sink.h"
+#include "agent/pprof_push.h"
 #include "export/exporter.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/log.h"
 
 /* At the end, for what is not sent yet. */
 #define STOP_NS (5 * NS_PER_SEC)
@@ -54,7 +56,8 @@ static void connect_sinks(struct agent_outputs *o, const struct agent_export_opt
 }
 
 int agent_outputs_open(struct agent_outputs *o, const struct agent_options *options,
-		       struct resources *resources, struct agent_config *config, struct error *err)
+		       struct resources *resources, const char *host, struct agent_config *config,
+		       struct error *err)
 {
 	const struct otlp_sink_config otlp = { .dir = options->otlp_dir, .resources = resources };
 
@@ -68,9 +71,20 @@ int agent_outputs_open(struct agent_outputs *o, const struct agent_options *opti
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	connect_sinks(o, &options->export);
 	agent_config_add(config, otlp_sink__sink(o->otlp));
+	if (sends(&options->export, EXPORT_PPROF)) {
+		o->push = pprof_push__new(o->exporter, resources, host);
+		if (!o->push)
+			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		agent_config_add(config, pprof_push__sink(o->push));
+	}
 	agent_config_add(config, (struct agent_sink){ .name = "export", .step = step, .ctx = o });
 	agent_config_add(config, notify__sink(o->notify));
-	return 0;
+	return agent_endpoint_open(&o->endpoint, options, resources, o, config, err);
+}
+
+void agent_outputs_connect(struct agent_outputs *o, struct session *session)
+{
+	agent_endpoint_connect(&o->endpoint, session);
 }
 
 int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_options *options,
@@ -81,6 +95,12 @@ int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_opti
 	if (same) {
 		if (o->exporter)
 			exporter__reload(o->exporter);
+		return 0;
+	}
+	/* pprof's sink has the exporter that it began with. */
+	if (o->push || sends(options, EXPORT_PPROF)) {
+		log_warn(NULL, "with --pprof-endpoint, destinations change when krait agent is "
+			       "started anew");
 		return 0;
 	}
 	exporter__stop(o->exporter, RELOAD_STOP_NS, NULL);
@@ -94,7 +114,9 @@ void agent_outputs_close(struct agent_outputs *o)
 {
 	if (o->notify)
 		notify__say(o->notify, "STOPPING=1");
+	agent_endpoint_close(&o->endpoint);
 	otlp_sink__free(o->otlp);
+	pprof_push__free(o->push);
 	exporter__stop(o->exporter, STOP_NS, NULL);
 	notify__free(o->notify);
 	*o = (struct agent_outputs){ 0 };

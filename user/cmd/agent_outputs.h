@@ -6,23 +6,29 @@
 #define KRAIT_CMD_AGENT_OUTPUTS_H
 
 #include "agent/agent.h"
+#include "cmd/agent_endpoint.h"
 #include "cmd/agent_options.h"
 
 struct exporter;
 struct notify;
 struct otlp_sink;
+struct pprof_push;
 struct resources;
 
 struct agent_outputs {
 	struct exporter *exporter; /* NULL: nothing is sent */
 	struct otlp_sink *otlp;
+	struct pprof_push *push; /* pprof, where a destination takes it; else NULL */
 	struct notify *notify;
+	struct agent_endpoint endpoint;
 };
 
 /* Adds its sinks to *config. 0, or a negative result with *err filled; to be closed in any case. */
 int agent_outputs_open(struct agent_outputs *o, const struct agent_options *options,
-		       struct resources *resources, struct agent_config *config, struct error *err)
-	__attribute__((warn_unused_result));
+		       struct resources *resources, const char *host, struct agent_config *config,
+		       struct error *err) __attribute__((warn_unused_result));
+/* Before the first sample. */
+void agent_outputs_connect(struct agent_outputs *o, struct session *session);
 /*
  * The destinations are others from now on, or, where they are the same, their files may have changed. What was not
  * sent yet stays in the spool. 0, or a negative result with *err filled: then nothing is sent.

@@ -362,6 +362,11 @@ unsigned processes__seen_cnt(const struct processes *ps)
 	return ps->seen_cnt;
 }
 
+__u64 processes__refused_cnt(const struct processes *ps)
+{
+	return refusals_cnt(&ps->refusals);
+}
+
 void processes__print_refused(const struct processes *ps, FILE *out)
 {
 	refusals_print(&ps->refusals, out);

@@ -161,6 +161,8 @@ __u64 processes__mmap_cnt(const struct processes *ps);
 unsigned processes__seen_cnt(const struct processes *ps);
 /* How often one of that owner's was not followed, since there were too many. */
 __u64 processes__room_refused(const struct processes *ps, unsigned owner);
+/* Python processes that are not sampled, so far. */
+__u64 processes__refused_cnt(const struct processes *ps);
 /* One line per distinct reason why Python processes were not sampled. */
 void processes__print_refused(const struct processes *ps, FILE *out);
 

@@ -26,6 +26,15 @@ void refusals_note(struct refusals *r, int err, const char *why, pid_t pid)
 	r->list[i].cnt++;
 }
 
+__u64 refusals_cnt(const struct refusals *r)
+{
+	__u64 cnt = r->unreadable_cnt;
+
+	for (unsigned i = 0; i < r->cnt; i++)
+		cnt += r->list[i].cnt;
+	return cnt;
+}
+
 void refusals_print(const struct refusals *r, FILE *out)
 {
 	char why[4 * sizeof(r->list[0].why)];

@@ -5,6 +5,7 @@
 #ifndef KRAIT_FOLLOW_REFUSALS_H
 #define KRAIT_FOLLOW_REFUSALS_H
 
+#include <linux/types.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -26,6 +27,8 @@ struct refusals {
 
 /* err: -EACCES where the process may not be read; why as in struct py_process. */
 void refusals_note(struct refusals *r, int err, const char *why, pid_t pid);
+/* Processes, of all reasons. */
+__u64 refusals_cnt(const struct refusals *r);
 /* One line per distinct reason. */
 void refusals_print(const struct refusals *r, FILE *out);
 

@@ -518,6 +518,11 @@ void session__warn_of_shortages(const struct session *s)
 		shortages_warn_of_late_names(s->collector, s->native_files);
 }
 
+__u64 session__refused_cnt(const struct session *s)
+{
+	return processes__refused_cnt(s->processes);
+}
+
 void session__print_refused(const struct session *s, FILE *out)
 {
 	processes__print_refused(s->processes, out);

@@ -132,6 +132,8 @@ void session__progress(const struct session *s, struct session_progress *ret);
 void session__stats(const struct session *s, struct session_stats *ret);
 /* Where room ended: whose samples were lost for that, and the remedy. */
 void session__warn_of_shortages(const struct session *s);
+/* Python processes that are not sampled, so far. */
+__u64 session__refused_cnt(const struct session *s);
 /* Python processes that were there but not sampled, one line per reason. */
 void session__print_refused(const struct session *s, FILE *out);
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/metrics.h"
+
+#include <string.h>
+
+#include "agent/resources.h"
+#include "session/session.h"
+#include "util/metrics_text.h"
+
+static const char *event_name(const struct event_spec *event)
+{
+	return event_is_off_cpu(event) ? "off_cpu" : "cpu";
+}
+
+static void on_window(void *ctx, const struct window *w)
+{
+	struct metrics *m = ctx;
+
+	m->event_cnt = w->profile->event_cnt < KRAIT_MAX_EVENTS ? w->profile->event_cnt :
+								  KRAIT_MAX_EVENTS;
+	for (unsigned i = 0; i < m->event_cnt; i++) {
+		accounts_add(&m->accounts[i], &w->accounts[i]);
+		m->events[i] = event_name(&profile__counts(w->profile, i)->event);
+	}
+	m->levels_changed += m->windows && m->price.level != w->price.level;
+	m->windows++;
+	m->samples += w->cnt;
+	m->dropped += w->dropped;
+	m->cpu_ns += w->price.cpu_ns;
+	m->kernel_ns += w->price.kernel_ns;
+	m->price = w->price;
+	m->ended_unix_ns = w->to_ns + (__u64)w->wall_offset_ns;
+}
+
+struct agent_sink metrics_sink(struct metrics *m)
+{
+	return (struct agent_sink){ .name = "metrics", .window = on_window, .ctx = m };
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+static void put(FILE *out, const char *name, const char *type, const char *help, __u64 value)
+{
+	metrics_family(out, name, type, help);
+	metrics_value(out, name, value, NULL);
+}
+
+static void put_accounts(const struct metrics *m, FILE *out)
+{
+	metrics_family(out, "krait_interrupts_total", "counter",
+		       "Interrupts of tracked processes, by event.");
+	for (unsigned i = 0; i < m->event_cnt; i++)
+		metrics_value(out, "krait_interrupts_total", m->accounts[i].interrupts, "event",
+			      m->events[i], NULL);
+	metrics_family(out, "krait_samples_total", "counter",
+		       "How interrupts ended, by event, outcome and reason.");
+	for (unsigned i = 0; i < m->event_cnt; i++) {
+		for_each_reason(r) {
+			if (m->accounts[i].reasons[r])
+				metrics_value(out, "krait_samples_total", m->accounts[i].reasons[r],
+					      "event", m->events[i], "outcome",
+					      outcome_name(reason_outcome(r)), "reason",
+					      reason_name(r), NULL);
+		}
+	}
+	metrics_family(out, "krait_ticks_missed_total", "counter",
+		       "Ticks that were due in tracked processes and never came.");
+	for (unsigned i = 0; i < m->event_cnt; i++)
+		metrics_value(out, "krait_ticks_missed_total", m->accounts[i].ticks_missed, "event",
+			      m->events[i], NULL);
+	put(out, "krait_process_events_dropped_total", "counter",
+	    "Process events that the ring had no room for: processes were seen late.",
+	    m->accounts[0].events_dropped);
+}
+
+static void put_price(const struct metrics *m, FILE *out)
+{
+	metrics_family(out, "krait_own_cpu_seconds_total", "counter",
+		       "CPU time of krait: its processes, and its programs in the kernel.");
+	metrics_seconds(out, "krait_own_cpu_seconds_total", m->cpu_ns, "part", "processes", NULL);
+	metrics_seconds(out, "krait_own_cpu_seconds_total", m->kernel_ns, "part", "programs", NULL);
+	put(out, "krait_own_resident_bytes", "gauge", "Memory of krait's processes.",
+	    m->price.rss_bytes);
+	put(out, "krait_rate_hertz", "gauge", "Samples a second and CPU.", m->price.frequency);
+	put(out, "krait_frames_max", "gauge", "Python stacks are cut beyond so many frames.",
+	    m->price.frames_max);
+	put(out, "krait_native_frames", "gauge", "1: native frames are taken.", m->price.natives);
+	put(out, "krait_budget_level", "gauge",
+	    "0: as asked for; else so many steps less, to keep to the budget.", m->price.level);
+	put(out, "krait_budget_changes_total", "counter", "How often the level has changed.",
+	    m->levels_changed);
+}
+
+struct tally {
+	__u32 versions[32];
+	__u64 cnt[32];
+	unsigned used;
+};
+
+static void count_version(void *ctx, __u32 version)
+{
+	struct tally *t = ctx;
+	unsigned i = 0;
+
+	version >>= 16;
+	while (i < t->used && t->versions[i] != version)
+		i++;
+	if (i == sizeof(t->cnt) / sizeof(t->cnt[0]))
+		return;
+	t->used += i == t->used;
+	t->versions[i] = version;
+	t->cnt[i]++;
+}
+
+static void put_processes(const struct metrics *m, FILE *out)
+{
+	struct session_progress progress;
+	struct resources_stats stats;
+	struct tally tally = { 0 };
+
+	metrics_family(out, "krait_processes", "gauge",
+		       "Python processes with samples in the last windows, by version.");
+	resources__each_version(m->resources, count_version, &tally);
+	for (unsigned i = 0; i < tally.used; i++) {
+		char version[16];
+
+		snprintf(version, sizeof(version), "%u.%u", tally.versions[i] >> 8,
+			 tally.versions[i] & 0xff);
+		metrics_value(out, "krait_processes", tally.cnt[i], "version", version, NULL);
+	}
+	resources__stats(m->resources, &stats);
+	put(out, "krait_processes_without_resource_total", "counter",
+	    "Samples of processes that there was no room to describe.", stats.refused);
+	put(out, "krait_claims_refused_total", "counter",
+	    "Resource attributes that processes claim, and may not.", stats.claims_refused);
+	if (!m->session)
+		return;
+	session__progress(m->session, &progress);
+	put(out, "krait_tracked_processes", "gauge", "Python processes that are sampled now.",
+	    progress.processes);
+	put(out, "krait_refused_processes_total", "counter",
+	    "Python processes that are not sampled (krait list says why).",
+	    session__refused_cnt(m->session));
+}
+
+void metrics_write(const struct metrics *m, FILE *out)
+{
+	metrics_family(out, "krait_agent_info", "gauge", "The version of krait.");
+	metrics_value(out, "krait_agent_info", 1, "version", KRAIT_VERSION, NULL);
+	put(out, "krait_windows_total", "counter", "Windows that are over.", m->windows);
+	put(out, "krait_window_samples_total", "counter", "Samples in them.", m->samples);
+	put(out, "krait_window_samples_dropped_total", "counter",
+	    "Samples that a window had no room for.", m->dropped);
+	metrics_family(out, "krait_last_window_timestamp_seconds", "gauge",
+		       "When the last window ended.");
+	metrics_seconds(out, "krait_last_window_timestamp_seconds", m->ended_unix_ns, NULL);
+	put_accounts(m, out);
+	put_price(m, out);
+	put_processes(m, out);
+}

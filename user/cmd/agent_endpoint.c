@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/agent_endpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/pprof_pull.h"
+#include "cmd/agent_outputs.h"
+#include "export/exporter.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/metrics_text.h"
+
+#define PLAIN "text/plain; charset=utf-8"
+/* Metrics are made anew that often, whether somebody asks or not. */
+#define PUBLISH_NS (2 * NS_PER_SEC)
+/* The longest profile, and then some. */
+#define PULL_TIMEOUT_MS 310000U
+
+/* What could not be published is as it was before: the next time may do. */
+static void publish(struct agent_endpoint *e, const char *path, unsigned status, const char *type,
+		    const char *text, size_t len)
+{
+	int err = server__publish(e->server, path, status, type, text, len);
+
+	if (err)
+		log_debug("endpoint", "%s: %s", path, strerror(-err));
+}
+
+static void publish_line(struct agent_endpoint *e, const char *path, unsigned status,
+			 const char *text)
+{
+	publish(e, path, status, PLAIN, text, strlen(text));
+}
+
+static void publish_metrics(struct agent_endpoint *e)
+{
+	cleanup_free char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return;
+	metrics_write(&e->metrics, f);
+	if (e->outputs->exporter) {
+		struct exporter_stats stats;
+
+		exporter__stats(e->outputs->exporter, &stats);
+		exporter_stats_write(&stats, f);
+	}
+	if (!fclose(f))
+		publish(e, "/metrics", 200, METRICS_CONTENT_TYPE, text, size);
+}
+
+static void answer_requests(struct agent_endpoint *e, __u64 now_ns)
+{
+	struct server_request request;
+
+	while (server__next(e->server, &request) > 0) {
+		if (!strcmp(request.path, PPROF_PULL_PATH))
+			pprof_pull__take(e->pull, &request, now_ns);
+	}
+}
+
+static void step(void *ctx, __u64 now_ns)
+{
+	struct agent_endpoint *e = ctx;
+
+	answer_requests(e, now_ns);
+	if (now_ns < e->published_ns + PUBLISH_NS)
+		return;
+	/* The first step is before the first sample. */
+	if (e->published_ns && !e->ready) {
+		e->ready = true;
+		publish_line(e, "/readyz", 200, "ready\n");
+	}
+	e->published_ns = now_ns;
+	publish_metrics(e);
+}
+
+int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *options,
+			struct resources *resources, const struct agent_outputs *outputs,
+			struct agent_config *config, struct error *err)
+{
+	static const struct server_route routes[] = {
+		{ .path = "/metrics" },
+		{ .path = "/healthz" },
+		{ .path = "/readyz" },
+		{ .path = PPROF_PULL_PATH,
+		  .ask = true,
+		  .token = true,
+		  .timeout_ms = PULL_TIMEOUT_MS },
+	};
+	const struct server_config server = {
+		.listen = options->listen,
+		.listen_cnt = options->listen_cnt,
+		.routes = routes,
+		.route_cnt = sizeof(routes) / sizeof(routes[0]),
+		.token_file = options->listen_token_file,
+	};
+
+	*e = (struct agent_endpoint){ .outputs = outputs, .metrics = { .resources = resources } };
+	if (!options->listen_cnt)
+		return 0;
+	e->server = server__start(&server, err);
+	if (!e->server)
+		return -1;
+	e->pull = pprof_pull__new(e->server, resources);
+	if (!e->pull)
+		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	publish_line(e, "/healthz", 200, "ok\n");
+	publish_line(e, "/readyz", 503, "starting\n");
+	agent_config_add(config, metrics_sink(&e->metrics));
+	agent_config_add(config, pprof_pull__sink(e->pull));
+	agent_config_add(config, (struct agent_sink){ .name = "endpoint", .step = step, .ctx = e });
+	return 0;
+}
+
+void agent_endpoint_connect(struct agent_endpoint *e, struct session *session)
+{
+	e->metrics.session = session;
+	if (e->pull)
+		pprof_pull__connect(e->pull, session__profile(session));
+}
+
+void agent_endpoint_close(struct agent_endpoint *e)
+{
+	pprof_pull__free(e->pull);
+	server__stop(e->server);
+	*e = (struct agent_endpoint){ 0 };
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent_endpoint.h - what others may ask krait agent over HTTP: metrics, whether it is well, and profiles.
+ *
+ * Must hold: profiles need a token, or a socket in the file system; nothing here waits for who asks.
+ */
+#ifndef KRAIT_CMD_AGENT_ENDPOINT_H
+#define KRAIT_CMD_AGENT_ENDPOINT_H
+
+#include "agent/agent.h"
+#include "agent/metrics.h"
+#include "cmd/agent_options.h"
+
+struct agent_outputs;
+struct pprof_pull;
+struct resources;
+struct server;
+
+struct agent_endpoint {
+	struct server *server; /* NULL: nobody may ask */
+	struct pprof_pull *pull;
+	struct metrics metrics;
+	const struct agent_outputs *outputs; /* borrowed: for their metrics */
+	__u64 published_ns;
+	bool ready;
+};
+
+/* Nothing where no address is given. 0, or a negative result with *err filled; to be closed in any case. */
+int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *options,
+			struct resources *resources, const struct agent_outputs *outputs,
+			struct agent_config *config, struct error *err)
+	__attribute__((warn_unused_result));
+/* Before the first sample. */
+void agent_endpoint_connect(struct agent_endpoint *e, struct session *session);
+void agent_endpoint_close(struct agent_endpoint *e);
+
+#endif /* KRAIT_CMD_AGENT_ENDPOINT_H */
