@@ -356,15 +356,15 @@ static pid_t exporter_pid(void)
 	pid_t found = 0;
 	DIR *proc = opendir("/proc");
 
-	while (!found && (entry = readdir(proc))) {
+	while ((entry = readdir(proc))) {
 		int pid = atoi(entry->d_name), parent = 0;
 		FILE *f;
 
 		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 		f = pid ? fopen(path, "re") : NULL;
 		if (f && fscanf(f, "%*d (%31[^)]) %*c %d", name, &parent) == 2 &&
-		    parent == getpid() && !strcmp(name, "krait-exporter"))
-			found = pid;
+		    parent == getpid() && !strcmp(name, "krait-exporter") && pid > found)
+			found = pid; /* those of tests before may not have gone yet */
 		if (f)
 			fclose(f);
 	}
