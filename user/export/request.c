@@ -132,6 +132,9 @@ static void set_http_version(struct request *r)
 	if (r->d->protocol == EXPORT_GRPC)
 		version = tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
 	r->curl->easy_setopt(r->easy, CURLOPT_HTTP_VERSION, version);
+	/* libcurl 7.88, Debian 12's, fails on the second request of such a connection (curl issue 10634). */
+	if (version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+		r->curl->easy_setopt(r->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
 int request_init(struct request *r, const struct curl_library *curl,
