@@ -6,6 +6,7 @@ The pages are made by tests/unit/test_html, which needs no recording and no root
 With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
 """
 # run-tests: beside others
+import base64
 import csv
 import io
 import os
@@ -16,6 +17,7 @@ import tempfile
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import axe  # noqa: E402
 import chromium  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -536,6 +538,49 @@ def source_page(browser, folder):
     page.clean("sources")
 
 
+def accessible_pages(browser, folder):
+    script = axe.find(BUILD)
+    if not script:
+        tap.skip("axe-core finds nothing", "no axe-core, and npm cannot fetch it")
+        return
+    for dark in (False, True):
+        for width in (1280, 390):
+            browser.size(width, 800)
+            browser.dark(dark)
+            found = []
+            for name in ("sources", "waits", "diff"):
+                page = Page(browser, folder, name)
+                axe.load(browser, script)
+                found += axe.violations(browser)
+                page.press("table-button")
+                page.press("help-button")
+                found += axe.violations(browser)
+                browser.run("document.getElementById('help').close()")
+                page.choose("view", "source")
+                found += axe.violations(browser)
+            equal(found, [], f"axe-core finds nothing, {width} px, {'dark' if dark else 'light'}")
+    browser.size(1280, 720)
+    browser.dark(False)
+    page = Page(browser, folder, "sources")
+    color = lambda: browser.run("getComputedStyle(document.body).backgroundColor")
+    light = color()
+    page.choose("theme", "dark")
+    dark = color()
+    browser.open(page.path)
+    check(light != dark and color() == dark, "the theme that was chosen stays", [light, dark, color()])
+    page.choose("theme", "auto")
+    equal(color(), light, "auto is as the system has it")
+
+
+def paper(browser, folder):
+    for name, most in (("small", 1), ("deep", 6)):
+        page = Page(browser, folder, name)
+        data = base64.b64decode(browser.call("Page.printToPDF", landscape=True)["data"])
+        pages = len(re.findall(rb"/Type\s*/Page\b", data))
+        check(1 <= pages <= most, f"{name}: printed on the pages that it needs", pages)
+        page.clean(name + ", printed")
+
+
 def screenshots(browser, folder, target):
     for name in ("small", "hostile", "deep", "large", "huge", "timed", "sources", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
@@ -557,7 +602,8 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, strip_page, source_page):
+            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, strip_page, source_page,
+                         accessible_pages, paper):
                 try:
                     part(browser, folder)
                 except Exception as error:  # one page that fails must not hide the others

@@ -12,7 +12,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	const context = canvas.getContext('2d');
 	const fills = new Map();
 	/* On paper all levels are drawn, up to so many pixels. */
-	const PAPER = 8000;
+	const PAPER = 4000;
 	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null, paper = false;
 
 	function readTheme() {
@@ -104,10 +104,12 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		charWidth = context.measureText('0'.repeat(40)).width / 40;
 	}
 
+	/* How many levels fit. */
 	function forPaper(on) {
 		paper = on;
 		stage.scrollTop = 0;
 		resize();
+		return Math.min(levels(), Math.floor(height / ROW));
 	}
 
 	function levels() {

@@ -129,33 +129,71 @@ const KraitHeat = (() => {
 				const lines = bytes ? decoder.decode(bytes.subarray(at, at += parts[i + 1])).split('\n') : [];
 				if (lines[lines.length - 1] === '')
 					lines.pop();
-				text.parts.push({ first: parts[i], lines: lines.map(visible) });
+				text.parts.push({ first: parts[i], lines });
 			}
 			texts.set(frames[frame].file, text);
 		}
 		return texts;
 	}
 
-	/* What would not be seen, or turn text round, is written out. Tabs are eight columns. */
-	function visible(line) {
-		let column = 0, out = '';
+	/* Places in lines (html_put_instructions()): by "FILE:LINE" lists of { from, to, opcode, form, self }, narrow ones first. */
+	function readPlaces(data, frames) {
+		const flat = data.instructions || [], places = new Map();
 
+		for (let i = 0; i < flat.length; i += 5) {
+			const f = frames[flat[i]], key = `${f.file}:${f.line}`, opcode = flat[i + 3];
+			if (!places.has(key))
+				places.set(key, []);
+			places.get(key).push({ from: flat[i + 1], to: flat[i + 2], self: flat[i + 4],
+				opcode: opcode < 0 ? '' : data.opcodes[opcode], form: opcode < 0 ? '' : data.opcodeForms[opcode] });
+		}
+		for (const list of places.values())
+			list.sort((a, b) => a.to - a.from - (b.to - b.from));
+		return places;
+	}
+
+	const bytesOf = code => code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	/* A line in pieces: each is of the narrowest place that it lies in, or of none. */
+	function pieces(line, places) {
+		const spans = [], out = [];
+		let byte = 0, column = 0, last;
+
+		/* What several instructions do in one place is one. */
+		for (const p of places || []) {
+			const same = spans.find(s => s.from === p.from && s.to === p.to);
+			if (same)
+				same.self += p.self;
+			else if (p.from >= 0 && p.to > p.from)
+				spans.push({ from: p.from, to: p.to, self: p.self });
+		}
 		for (const c of line.replace(/\r$/, '')) {
-			const code = c.codePointAt(0);
-			let shown = c;
-			if (c === '\t')
-				shown = ' '.repeat(8 - column % 8);
-			else if (code < 32 || (code >= 127 && code < 160))
-				shown = '\\x' + code.toString(16).padStart(2, '0');
-			else if (/[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/.test(c))
-				shown = '\\u' + code.toString(16).padStart(4, '0');
-			column += shown.length;
-			out += shown;
+			const span = spans.find(s => s.from <= byte && byte < s.to), [shown, width] = visible(c, column);
+			if (!out.length || span !== last)
+				out.push({ text: '', self: span ? span.self : 0, inside: Boolean(span) });
+			out[out.length - 1].text += shown;
+			last = span;
+			byte += bytesOf(c.codePointAt(0));
+			column += width;
 		}
 		return out;
 	}
 
-	return { count, readTexts, visible };
+	/* What would not be seen, or turn text round, is written out. Tabs are eight columns. */
+	function visible(c, column) {
+		const code = c.codePointAt(0);
+		let shown = c;
+
+		if (c === '\t')
+			shown = ' '.repeat(8 - column % 8);
+		else if (code < 32 || (code >= 127 && code < 160))
+			shown = '\\x' + code.toString(16).padStart(2, '0');
+		else if (/[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/.test(c))
+			shown = '\\u' + code.toString(16).padStart(4, '0');
+		return [shown, shown.length];
+	}
+
+	return { count, readTexts, readPlaces, pieces };
 })();
 
 if (typeof module !== 'undefined')

@@ -654,7 +654,9 @@
 		dark.addEventListener('change', () => retheme());
 		addEventListener('beforeprint', () => {
 			retheme('light');
-			view.forPaper(true);
+			const levels = view.forPaper(true);
+			if (levels < view.levels())
+				$('hidden').textContent = `${number.format(levels)} of ${number.format(view.levels())} levels are printed`;
 			redrawNow();
 			if (isSource())
 				source.drawAll();

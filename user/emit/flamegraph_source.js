@@ -10,7 +10,10 @@ const KraitSource = (data, allFrames, onLine) => {
 	const { number, amount, counted, percent, element } = KraitText;
 	const ROW = 19, BEYOND = 20, MAX_OPEN = 40;
 	const list = $('lines-box');
-	let heat = null, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, closed = new Set();
+	/* Places in lines are of the whole, whatever is chosen. */
+	const wholeOf = data.nodes.reduce((sum, v, i) => sum + (i % 3 === 2 ? v : 0), 0);
+	const places = KraitHeat.readPlaces(data, allFrames);
+	let heat = null, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, aim = 0, closed = new Set();
 
 	/* ---- folders and files ---- */
 
@@ -96,6 +99,24 @@ const KraitSource = (data, allFrames, onLine) => {
 		return out;
 	}
 
+	/* By the hottest line of the file. */
+	const warmth = self => Math.min(0.7, 0.08 + 0.62 * Math.sqrt(self / hottest)).toFixed(3);
+
+	/* The instructions of a line, with most first. */
+	function showInstructions(line, list) {
+		const body = document.createDocumentFragment();
+
+		for (const p of [...list].filter(i => i.opcode).sort((a, b) => b.self - a.self)) {
+			const row = element('tr');
+			row.append(element('td', 'number', percent(p.self, wholeOf)), element('td', '', p.opcode), element('td', '', p.form),
+				element('td', 'number', p.from >= 0 ? `${p.from}\u2013${p.to}` : ''));
+			body.append(row);
+		}
+		$('instructions').hidden = false;
+		$('instructions-of').textContent = `Instructions of line ${line}, of the whole recording`;
+		$('instruction-rows').replaceChildren(body);
+	}
+
 	function lineRow(row, index) {
 		const line = element('div', row.gap ? 'line gap' : row.hit && row.hit.total ? 'line hit' : 'line');
 		line.style.top = index * ROW + 'px';
@@ -125,9 +146,23 @@ const KraitSource = (data, allFrames, onLine) => {
 		} else {
 			at.textContent = row.line;
 		}
-		const code = cell('code', row.text);
+		const inLine = hit && hit.total ? places.get(`${shown.path}:${row.line}`) : null, code = cell('code', '');
+		const parts = KraitHeat.pieces(row.text, inLine), sum = parts.some(p => p.inside) ? 0.35 : 1;
+		for (const part of parts) {
+			const piece = element('span', '', part.text);
+			if (part.self) {
+				piece.style.setProperty('--hot', warmth(part.self));
+				piece.title = `${percent(part.self, wholeOf)} of the whole recording in this part of the line`;
+			}
+			code.append(piece);
+		}
 		if (hit && hit.self)
-			code.style.setProperty('--hot', (0.08 + 0.62 * Math.sqrt(hit.self / hottest)).toFixed(3));
+			code.style.setProperty('--hot', (sum * warmth(hit.self)).toFixed(3));
+		if (inLine && inLine.some(p => p.opcode)) {
+			line.classList.add('deep');
+			code.places = inLine;
+			code.line = row.line;
+		}
 		if (row.away)
 			code.classList.add('away');
 		return line;
@@ -173,8 +208,10 @@ const KraitSource = (data, allFrames, onLine) => {
 
 	/* line: to be in sight; 0 the hottest. */
 	function showFile(file, line, keep) {
+		aim = keep ? aim : line;
 		shown = file;
 		drawn = '';
+		$('instructions').hidden = true;
 		if (!file) {
 			rows = [];
 			$('source-name').textContent = $('source-sums').textContent = '';
@@ -222,10 +259,21 @@ const KraitSource = (data, allFrames, onLine) => {
 		if (button)
 			showFile(heat.files.find(f => f.path === button.path), 0);
 	});
-	$('source-lines').addEventListener('click', event => event.target.frame !== undefined && onLine(event.target.frame));
+	$('source-lines').addEventListener('click', event => {
+		const code = event.target.closest('.code');
+		if (event.target.frame !== undefined)
+			onLine(event.target.frame);
+		else if (code && code.places)
+			showInstructions(code.line, code.places);
+	});
+	$('source-lines').addEventListener('focusin', event => {
+		const row = event.target.closest('.line.deep');
+		if (row)
+			showInstructions(row.querySelector('.code').line, row.querySelector('.code').places);
+	});
 	list.addEventListener('scroll', () => draw());
 	new ResizeObserver(() => { drawn = ''; if (heat) draw(); }).observe(list);
 
-	return { show, want, setTexts: map => { texts = map; if (shown) showFile(shown, 0, true); }, drawAll: () => { drawn = ''; draw(true); },
+	return { show, want, setTexts: map => { texts = map; if (shown) showFile(shown, aim, false); }, drawAll: () => { drawn = ''; draw(true); },
 		drawAgain: () => { drawn = ''; draw(); }, heat: () => heat, shown: () => shown && shown.path };
 };

@@ -63,7 +63,7 @@ const KraitViews = (() => {
 			const nodes = new Int32Array(members.cnt), weights = new Float64Array(members.cnt);
 			let cnt = 0;
 
-			for (let i = 0; i < members.cnt; i++) {
+			for (let i = members.from, last = i + members.cnt; i < last; i++) {
 				const node = callers ? tree.parent[members.nodes[i]] : members.nodes[i];
 				if (node <= 0)
 					continue;
@@ -86,20 +86,25 @@ const KraitViews = (() => {
 				if (frameTurn[frame] !== turn) {
 					frameTurn[frame] = turn;
 					framePlace[frame] = groups.length;
-					groups.push({ frame, cnt: 0, total: 0, nodes: null, weights: null });
+					groups.push({ frame, from: 0, cnt: 0, total: 0, nodes: null, weights: null });
 				}
 				order[i] = framePlace[frame];
 				groups[order[i]].cnt++;
 			}
+			/* One behind the other in arrays that they share. */
+			const nodes = new Int32Array(all.cnt), weights = new Float64Array(all.cnt);
+			let from = 0;
 			for (const g of groups) {
-				g.nodes = new Int32Array(g.cnt);
-				g.weights = new Float64Array(g.cnt);
+				g.nodes = nodes;
+				g.weights = weights;
+				g.from = from;
+				from += g.cnt;
 				g.cnt = 0;
 			}
 			for (let i = 0; i < all.cnt; i++) {
-				const g = groups[order[i]];
-				g.nodes[g.cnt] = all.nodes[i];
-				g.weights[g.cnt++] = all.weights[i];
+				const g = groups[order[i]], at = g.from + g.cnt++;
+				nodes[at] = all.nodes[i];
+				weights[at] = all.weights[i];
 				g.total += all.weights[i];
 			}
 			return groups;
@@ -133,7 +138,9 @@ const KraitViews = (() => {
 					draft.self[parent] -= group.total;
 				if (next === WITHIN && place !== WITHIN)
 					fine = group.total * NARROW;
-				queue.push({ node, group, place: next });
+				/* What is too narrow stays as it is. */
+				if (next >= 0 || group.total >= (next === WITHIN ? fine : sum * NARROW))
+					queue.push({ node, group, place: next });
 			}
 		}
 		draft.total[0] = sum;
@@ -141,15 +148,13 @@ const KraitViews = (() => {
 		for (let k = 0; k < queue.length; k++) {
 			const { node, group, place } = queue[k];
 			queue[k] = null;
-			if (place < 0 && group.total < (place === WITHIN ? fine : sum * NARROW))
-				continue;
 			add(node, split(group, true), place);
 		}
 		return M.orderNodes(draft, tree.frames);
 	}
 
 	function bottomUp(tree, within) {
-		const leaves = { nodes: new Int32Array(tree.cnt), weights: new Float64Array(tree.cnt), cnt: 0 };
+		const leaves = { nodes: new Int32Array(tree.cnt), weights: new Float64Array(tree.cnt), from: 0, cnt: 0 };
 
 		for (let i = 1; i < tree.cnt; i++) {
 			if (!tree.self[i])
@@ -162,7 +167,7 @@ const KraitViews = (() => {
 
 	function callers(tree, frame, within) {
 		const nodes = outermost(tree, frame), weights = nodes.map(i => tree.total[i]);
-		return turnRound(tree, { nodes, weights, cnt: nodes.length }, weights.reduce((sum, n) => sum + n, 0), within);
+		return turnRound(tree, { nodes, weights, from: 0, cnt: nodes.length }, weights.reduce((sum, n) => sum + n, 0), within);
 	}
 
 	/* All that the function calls, wherever it was called. */
