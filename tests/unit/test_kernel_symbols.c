@@ -62,6 +62,11 @@ static void code_is_found_by_address_whatever_the_order_of_the_lines(void **stat
 	assert_name(s, 0xffffffff82200000ULL, "_etext", ""); /* data is no code */
 	assert_name(s, 0xffffffffc0a00010ULL, "earlier", "other");
 	assert_name(s, 0xffffffffc0b00100ULL, "later", "module");
+	/* What its finder has left with it stays, however many are found meanwhile. */
+	kernel_symbols__find(s, 0xffffffffc0b00100ULL)->tag = 7;
+	assert_name(s, 0xffffffff81000000ULL, "_text", "");
+	assert_int_equal(kernel_symbols__find(s, 0xffffffffc0b00100ULL)->tag, 7);
+	assert_int_equal(kernel_symbols__find(s, 0xffffffff81000abdULL)->tag, 0);
 	kernel_symbols__free(s);
 	s = open_text("00000000000000b0 t b\n00000000000000d0 t d\n00000000000000a0 t a\n"
 		      "00000000000000c0 t c\n00000000000000e0 t e\n");

@@ -20,7 +20,7 @@
 
 /*
  * Blocks from here on are mappings of their own: what grows moves by mremap(), uncopied, and leaves no hole
- * in the heap. glibc alone raises this to 32 MiB as arrays grow.
+ * in the heap; and what is only reserved takes no memory. glibc alone raises this to 32 MiB as arrays grow.
  */
 #define LARGE_BLOCK (1 << 20)
 
@@ -160,9 +160,9 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	struct error err;
 
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	if (role)
 		return role_main(role);
-	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	if (environment_prepare(&err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;

@@ -18,12 +18,21 @@
 #define TEXT_FIRST (8UL << 20)
 #define TEXT_MAX (1UL << 30)
 
+/* Of some 100,000, of which a recording meets some hundred: those have a struct kernel_symbol. */
+struct symbol {
+	__u64 start;
+	__u32 name; /* in text; behind it the module's */
+	__u32 found; /* index + 1, or 0 */
+};
+
 struct kernel_symbols {
 	char *path;
 	bool loaded;
-	char *text; /* the names, as the lines had them */
-	struct kernel_symbol *list; /* by start */
+	char *text; /* the names; while it is read, the lines */
+	struct symbol *list; /* by start */
 	size_t cnt, cap;
+	struct kernel_symbol **found;
+	size_t found_cnt, found_cap;
 	__u64 text_start, text_end; /* of the kernel's own code; 0 not known */
 	kernel_tap_fn tap; /* NULL none */
 	void *tap_ctx;
@@ -46,6 +55,9 @@ void kernel_symbols__free(struct kernel_symbols *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < s->found_cnt; i++)
+		free(s->found[i]);
+	free(s->found);
 	free(s->path);
 	free(s->text);
 	free(s->list);
@@ -78,13 +90,19 @@ static ssize_t read_text(struct kernel_symbols *s)
 	return n < 0 ? -EIO : (ssize_t)len;
 }
 
-static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol)
+/* The names go to the front of the text, where lines were that have been read: they are shorter than their line. */
+static int add(struct kernel_symbols *s, const struct kernel_symbol *symbol, char **end)
 {
+	size_t name_size = strlen(symbol->name) + 1, module_size = strlen(symbol->module) + 1;
+
 	if (s->cnt == SYMBOLS_MAX)
 		return -E2BIG;
 	if (vec_reserve(s->list, s->cap, s->cnt + 1))
 		return -ENOMEM;
-	s->list[s->cnt++] = *symbol;
+	s->list[s->cnt++] = (struct symbol){ symbol->start, (__u32)(*end - s->text), 0 };
+	memmove(*end, symbol->name, name_size);
+	memmove(*end + name_size, symbol->module, module_size);
+	*end += name_size + module_size;
 	return 0;
 }
 
@@ -140,7 +158,7 @@ static void note_text(struct kernel_symbols *s, const struct kernel_symbol *symb
 
 static int compare(const void *a, const void *b)
 {
-	const struct kernel_symbol *x = a, *y = b;
+	const struct symbol *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
 }
@@ -168,12 +186,23 @@ static void sort(struct kernel_symbols *s, size_t sorted)
 		qsort(s->list + first, s->cnt - first, sizeof(*s->list), compare);
 }
 
+/* What is not used goes back to the kernel. */
+static void shrink(struct kernel_symbols *s, size_t names_size)
+{
+	char *text = realloc(s->text, names_size ? names_size : 1);
+	struct symbol *list = s->cnt ? realloc(s->list, s->cnt * sizeof(*list)) : NULL;
+
+	s->text = text ? text : s->text;
+	s->cap = list ? s->cnt : s->cap;
+	s->list = list ? list : s->list;
+}
+
 static void load(struct kernel_symbols *s)
 {
 	struct kernel_symbol symbol = { 0 };
 	size_t sorted = 0; /* so many are in order */
 	ssize_t len;
-	char *line, *end, *text_end;
+	char *line, *end, *text_end, *names_end;
 
 	if (s->loaded)
 		return;
@@ -182,6 +211,7 @@ static void load(struct kernel_symbols *s)
 	if (len < 0)
 		return;
 	text_end = s->text + len;
+	names_end = s->text;
 	for (line = s->text; line < text_end; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(text_end - line));
 		if (!end)
@@ -192,10 +222,11 @@ static void load(struct kernel_symbols *s)
 		note_text(s, &symbol);
 		if (sorted == s->cnt && (!s->cnt || s->list[s->cnt - 1].start <= symbol.start))
 			sorted++;
-		if (add(s, &symbol))
+		if (add(s, &symbol, &names_end))
 			break;
 	}
 	sort(s, sorted);
+	shrink(s, (size_t)(names_end - s->text));
 }
 
 void kernel_symbols__tap(struct kernel_symbols *s, kernel_tap_fn fn, void *ctx)
@@ -214,8 +245,29 @@ int kernel_symbols__text(struct kernel_symbols *s, __u64 *ret_start, __u64 *ret_
 	return 0;
 }
 
+/* NULL without memory for it. */
+static struct kernel_symbol *found(struct kernel_symbols *s, struct symbol *symbol)
+{
+	struct kernel_symbol *ret;
+
+	if (symbol->found)
+		return s->found[symbol->found - 1];
+	if (vec_reserve(s->found, s->found_cap, s->found_cnt + 1))
+		return NULL;
+	ret = calloc(1, sizeof(*ret));
+	if (!ret)
+		return NULL;
+	ret->start = symbol->start;
+	ret->name = s->text + symbol->name;
+	ret->module = ret->name + strlen(ret->name) + 1;
+	s->found[s->found_cnt++] = ret;
+	symbol->found = (__u32)s->found_cnt;
+	return ret;
+}
+
 struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr)
 {
+	struct kernel_symbol *ret;
 	size_t low;
 
 	load(s);
@@ -223,10 +275,8 @@ struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr)
 	/* Of several at one address the first, whichever address within was asked for. */
 	while (low > 1 && s->list[low - 2].start == s->list[low - 1].start)
 		low--;
-	if (!low)
-		return NULL;
-	if (s->tap)
-		s->tap(s->tap_ctx, s->list[low - 1].start, s->list[low - 1].name,
-		       s->list[low - 1].module);
-	return &s->list[low - 1];
+	ret = low ? found(s, &s->list[low - 1]) : NULL;
+	if (ret && s->tap)
+		s->tap(s->tap_ctx, ret->start, ret->name, ret->module);
+	return ret;
 }
