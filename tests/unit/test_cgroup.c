@@ -196,10 +196,43 @@ static void arguments_tell_the_script_or_the_module(void **state)
 	}
 }
 
+static void units_and_pods_have_names(void **state)
+{
+	static const struct {
+		const char *path, *unit, *pod;
+	} cases[] = {
+		{ "/system.slice/nginx.service", "nginx.service", "" },
+		{ "/system.slice/foo@b-1.service/worker", "foo@b-1.service", "" },
+		{ "/user.slice/user-1000.slice/user@1000.service/app.slice/x.service", "x.service",
+		  "" },
+		{ "/user.slice/user-1000.slice/user@1000.service/init.scope", "", "" },
+		{ "/user.slice/session-2.scope", "", "" },
+		{ "/system.slice/a\033b.service", "", "" },
+		{ "/.service", "", "" },
+		{ "/kubepods/burstable/" POD "/" ID, "", "0e5f3a1c-8d8b-4a53-9a55-aaaaaaaaaaaa" },
+		{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-"
+		  "pod0e5f3a1c_8d8b_4a53_9a55_aaaaaaaaaaaa.slice/cri-containerd-" ID ".scope",
+		  "", "0e5f3a1c-8d8b-4a53-9a55-aaaaaaaaaaaa" },
+		{ "/kubepods/pod" HEX HEX "/x", "", HEX HEX },
+		{ "/" POD "/x", "", "" },
+		{ "/kubepods/podx/y", "", "" },
+		{ "/kubepods/pod" HEX HEX "0/x", "", "" },
+	};
+	char unit[128], pod[40];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unit_of_cgroup(cases[i].path, unit, sizeof(unit));
+		pod_of_cgroup(cases[i].path, pod, sizeof(pod));
+		assert_string_equal(unit, cases[i].unit);
+		assert_string_equal(pod, cases[i].pod);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_container_is_known_by_the_name_of_its_group),
+		cmocka_unit_test(units_and_pods_have_names),
 		cmocka_unit_test(the_path_that_says_most_counts),
 		cmocka_unit_test(a_group_holds_those_below_it_and_no_others),
 		cmocka_unit_test(a_group_is_found_by_what_a_user_calls_it),

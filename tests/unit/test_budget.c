@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_budget.c - an agent that costs what its rate, depth and native frames cost, and a budget that it is held to.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <linux/types.h>
+#include <cmocka.h>
+
+#include "agent/budget.h"
+#include "util/clock.h"
+
+#define WINDOW_NS (10 * NS_PER_SEC)
+
+/* What a second of sampling costs, of a CPU. */
+struct cost {
+	double fixed, per_hz, natives;
+};
+
+struct run {
+	struct budget budget;
+	struct cost cost;
+	__u64 now_ns, used_ns, rss;
+	unsigned windows;
+};
+
+static void begin(struct run *r, struct cost cost, double cpu)
+{
+	const struct budget_config config = {
+		.wanted = { .frequency = 99, .frames_max = 2048, .natives = true },
+		.cpu = cpu,
+		.memory_bytes = 1000,
+		.interval_ns = WINDOW_NS,
+	};
+
+	*r = (struct run){ .cost = cost, .now_ns = NS_PER_SEC, .rss = 100 };
+	budget_init(&r->budget, &config);
+}
+
+static double share(const struct run *r)
+{
+	const struct detail *d = budget_detail(&r->budget);
+	double hz = (double)d->frequency * (d->frames_max < 2048 ? 0.5 : 1);
+
+	return r->cost.fixed + hz * (r->cost.per_hz + (d->natives ? r->cost.natives : 0));
+}
+
+/* A window, looked at every second; what it cost, of a CPU. */
+static double window(struct run *r)
+{
+	__u64 before = r->used_ns;
+
+	for (int second = 1; second <= 10; second++) {
+		r->used_ns += (__u64)(share(r) * NS_PER_SEC);
+		r->now_ns += NS_PER_SEC;
+		budget_judge(&r->budget, r->now_ns, r->used_ns, r->rss, second == 10);
+	}
+	r->windows++;
+	return (double)(r->used_ns - before) / WINDOW_NS;
+}
+
+static void what_fits_stays_as_it_was_asked_for(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ 0.001, 0.00001, 0.00001 }, 0.005);
+	for (int i = 0; i < 50; i++)
+		window(&r);
+	assert_int_equal(r.budget.level, 0);
+	assert_int_equal(r.budget.lowered, 0);
+}
+
+/* First the rate goes down, and no further than it must. */
+static void the_rate_is_lowered_to_what_fits(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ 0, 0.0001, 0.0001 }, 0.005);
+	for (int i = 0; i < 5; i++)
+		window(&r);
+	for (int i = 0; i < 20; i++)
+		assert_true(window(&r) <= 0.005);
+	assert_in_range(budget_detail(&r.budget)->frequency, 12, 25);
+	assert_int_equal(budget_detail(&r.budget)->frames_max, 2048);
+	assert_true(budget_detail(&r.budget)->natives);
+}
+
+/* A window in which it is far too much is not waited out. */
+static void a_burst_is_cut_short(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ 0, 0.00001, 0 }, 0.005);
+	for (int i = 0; i < 5; i++)
+		window(&r);
+	assert_int_equal(r.budget.level, 0);
+	r.cost.per_hz = 0.01;
+	assert_true(window(&r) < 0.4); /* of 0.99 */
+}
+
+static void depth_and_native_frames_are_the_last_to_go(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ 0.004, 0.001, 0.002 }, 0.0052);
+	for (int i = 0; i < 20; i++)
+		window(&r);
+	assert_int_equal(budget_detail(&r.budget)->frequency, 1);
+	assert_true(budget_detail(&r.budget)->frames_max < 2048);
+	assert_false(budget_detail(&r.budget)->natives);
+	/* There is nothing more to give up; it goes on. */
+	r.cost.fixed = 0.1;
+	for (int i = 0; i < 20; i++)
+		window(&r);
+	assert_int_equal(budget_detail(&r.budget)->frequency, 1);
+}
+
+static void it_comes_back_when_there_is_room(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ 0, 0.001, 0.001 }, 0.005);
+	for (int i = 0; i < 10; i++)
+		window(&r);
+	assert_true(r.budget.level > 0);
+	r.cost = (struct cost){ 0, 0.000001, 0 };
+	for (int i = 0; i < 400 && r.budget.level; i++)
+		window(&r);
+	assert_int_equal(r.budget.level, 0);
+}
+
+/* A level that did not last is tried more and more rarely: the budget is not broken every few windows. */
+static void what_did_not_last_is_tried_rarely(void **state)
+{
+	unsigned over = 0;
+	struct run r;
+
+	/* One level up looks as if it would fit, and does not: cost jumps with the rate. */
+	begin(&r, (struct cost){ 0, 0.0001, 0 }, 0.005);
+	for (int i = 0; i < 10; i++)
+		window(&r);
+	for (int i = 0; i < 500; i++) {
+		r.cost.per_hz = budget_detail(&r.budget)->frequency > 20 ? 0.0005 : 0.00005;
+		over += window(&r) > 0.005;
+	}
+	assert_true(over <= 15);
+}
+
+static void memory_is_bounded_too(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ 0, 0, 0 }, 0);
+	for (int i = 0; i < 5; i++)
+		window(&r);
+	assert_int_equal(r.budget.level, 0);
+	r.rss = 2000;
+	window(&r);
+	window(&r);
+	assert_int_equal(r.budget.level, 2);
+	r.rss = 10;
+	for (int i = 0; i < 400; i++)
+		window(&r);
+	assert_int_equal(r.budget.level, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_fits_stays_as_it_was_asked_for),
+		cmocka_unit_test(the_rate_is_lowered_to_what_fits),
+		cmocka_unit_test(a_burst_is_cut_short),
+		cmocka_unit_test(depth_and_native_frames_are_the_last_to_go),
+		cmocka_unit_test(it_comes_back_when_there_is_room),
+		cmocka_unit_test(what_did_not_last_is_tried_rarely),
+		cmocka_unit_test(memory_is_bounded_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
