@@ -254,6 +254,10 @@ def check_looks(tap, python):
         done = h.run_krait("dump", "-n", "2", "-i", "50ms", str(target.pid))
         tap.ok("---- look 2 of 2" in done.stdout and "    [as before]" in done.stdout,
                "the same as text", done.stdout[-1000:])
+        done, processes = dumped("--thread", "main", "--thread", "at_a_*", str(target.pid))
+        names = sorted(t["python_name"] for t in processes[0]["threads"])
+        tap.equal(names, ["MainThread", "at_a_child", "at_a_condition", "at_a_lock", "at_a_queue", "at_a_socket"],
+                  "threads by name", done.stderr)
         done = h.run_krait("dump", "--name", "nobody-has-this-name")
         tap.equal((done.returncode, done.stdout), (0, "no Python process\n"), "a name without any")
 

@@ -106,6 +106,10 @@ def check_lasting(tap, python):
             if found:
                 waits.setdefault(int(found.group(1)), []).append(float(line[13:20].strip() or 0))
         own = waits.pop(target.pid, [])
+        done_main = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "2", "-i", "300ms", "--off-cpu", "--thread", "main",
+                                "--view", "threads")
+        tids = set(re.findall(r"%d +(\d+) \S+$" % target.pid, done_main.stdout, re.M))
+        tap.equal(tids, {str(target.pid)}, "--thread main", done_main.stdout)
         tap.ok(len(own) == 3 and min(own) > 99, "a thread that sleeps all the time waits", own, done.stdout)
         # Its last wait may have ended after the last look.
         tap.ok(waits and all(100 <= sum(w) <= 301 for w in waits.values()),

@@ -74,6 +74,7 @@ static void take_all(struct dump *d)
 
 		p->locals = d->options.locals;
 		p->pause = d->options.pause;
+		p->thread = &d->options.thread;
 		p->filter = d->options.filter.name_cnt ? &d->options.filter : NULL;
 		if (look__take(p, d->prober))
 			log_debug("dump", "pid %d: %s", (int)p->process.pid, p->process.why);

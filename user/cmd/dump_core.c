@@ -108,6 +108,7 @@ static int run(struct dumped_core *d)
 		return EXIT_CODE_KERNEL;
 	}
 	p->locals = d->options->locals;
+	p->thread = &d->options->thread;
 	memcpy(p->process.comm, d->facts.comm, sizeof(p->process.comm));
 	if (look__take_core(p, d->core))
 		log_debug("dump", "%s", p->process.why);

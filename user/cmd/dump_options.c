@@ -17,6 +17,7 @@
 
 enum {
 	KEY_NATIVE = 256,
+	KEY_THREAD,
 };
 
 static const struct argp_option option_table[] = {
@@ -30,6 +31,7 @@ static const struct argp_option option_table[] = {
 	  "asyncio tasks instead of threads, as a tree of what each awaits (CPython 3.14 and later)",
 	  0 },
 	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
+	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT, 0 },
 	{ "native", KEY_NATIVE, NULL, 0,
 	  "native frames, too, of threads that wait and of those that run", 0 },
 	{ "core", 'c', "FILE", 0, "a core file instead of a process", 0 },
@@ -88,6 +90,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'R':
 		o->root = arg;
+		return 0;
+	case KEY_THREAD:
+		if (thread_filter_add(&o->thread, arg))
+			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
+				   arg);
 		return 0;
 	case KEY_NATIVE:
 		o->native = true;

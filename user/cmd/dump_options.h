@@ -11,12 +11,14 @@
 #include <sys/types.h>
 
 #include "follow/filter.h"
+#include "profile/thread_filter.h"
 
 struct dump_options {
 	bool json, all, locals, pause, native;
 	bool tasks; /* of asyncio, instead of threads */
 	const char *root; /* with core: where its files are to be found; NULL / */
 	const char *core; /* a file instead of processes; NULL none */
+	struct thread_filter thread; /* empty: all */
 	struct filter filter; /* with all; texts of argv */
 	unsigned look_cnt; /* at least 1 */
 	__u64 interval_ns;

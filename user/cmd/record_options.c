@@ -306,7 +306,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->holds_gil = true;
 		break;
 	case KEY_THREAD:
-		if (thread_filter_parse(&o->thread, arg))
+		if (thread_filter_add(&o->thread, arg))
 			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
 				   arg);
 		break;

@@ -220,6 +220,7 @@ static void configure(struct top_command *t)
 		.collector = { .events = o->events,
 			       .event_cnt = o->event_cnt,
 			       .label = LABEL_SCRIPT,
+			       .thread = o->thread,
 			       .on_sample = on_sample,
 			       .on_sample_ctx = t,
 			       .natives = { .native = o->native,

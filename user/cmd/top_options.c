@@ -27,6 +27,7 @@ enum {
 	KEY_SHARES,
 	KEY_SOURCE,
 	KEY_NO_REALTIME,
+	KEY_THREAD,
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +37,7 @@ static const struct argp_option options[] = {
 	{ "name", KEY_NAME, "GLOB", 0, "those whose command, script or module matches" },
 	{ "cgroup", KEY_CGROUP, "PATH", 0, "those in this control group (a container) or below" },
 	{ "user", 'u', "NAME", 0, "those of this user (name or number)" },
+	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 99)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
@@ -175,6 +177,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'F':
 		if (parse_rate(arg, &r->frequency))
 			argp_error(state, "a rate is a number of Hz, such as 99 or 1k: \"%s\"",
+				   arg);
+		break;
+	case KEY_THREAD:
+		if (thread_filter_add(&r->thread, arg))
+			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
 				   arg);
 		break;
 	case KEY_OFF_CPU:

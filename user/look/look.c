@@ -9,6 +9,7 @@
 #include "look/look_tasks.h"
 #include "core/core.h"
 #include "profile/marks.h"
+#include "profile/thread_filter.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
 #include "target/identified.h"
@@ -381,6 +382,15 @@ static int take_name(struct look_thread *t, const struct probe_threads *l)
 	return t->name ? 0 : -ENOMEM;
 }
 
+/* By its name in the program, or the kernel's. */
+static bool is_wanted_thread(const struct look_process *p, const struct probe_threads *l,
+			     const struct probe_thread *os)
+{
+	return !p->thread || thread_filter_wants(p->thread, p->process.pid, os->tid, os->comm) ||
+	       (os->name &&
+		thread_filter_wants(p->thread, p->process.pid, os->tid, l->texts + os->name));
+}
+
 static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		     const struct probe_threads *l, bool again)
 {
@@ -392,7 +402,9 @@ static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		p->pause_cnt++;
 	}
 	for (__u32 i = 0; i < l->thread_cnt && !err; i++) {
-		struct look_thread *t = thread_of(p, &l->threads[i], again);
+		struct look_thread *t = is_wanted_thread(p, l, &l->threads[i]) ?
+						thread_of(p, &l->threads[i], again) :
+						NULL;
 
 		if (!t)
 			continue;

@@ -22,6 +22,7 @@
 #include "target/process_info.h"
 
 struct core;
+struct thread_filter;
 struct probed;
 struct prober;
 
@@ -75,6 +76,7 @@ struct look_process {
 	bool locals; /* wanted, of threads at rest */
 	bool pause; /* all threads at one moment: they are stopped for it */
 	const struct filter *filter; /* borrowed; NULL none */
+	const struct thread_filter *thread; /* which threads; borrowed, NULL all */
 	bool unwanted; /* the filter leaves it out */
 	bool cut; /* it has more threads than are listed, or more variables than were taken */
 };

@@ -11,36 +11,46 @@
 /* PID_MAX_LIMIT, include/linux/threads.h. */
 #define TID_MAX (4 * 1024 * 1024)
 
-int thread_filter_parse(struct thread_filter *ret, const char *text)
+int thread_filter_add(struct thread_filter *f, const char *text)
 {
 	bool number = *text && text[strspn(text, "0123456789")] == '\0';
 	long tid = number ? strtol(text, NULL, 10) : 0;
+	struct thread_choice new = { 0 };
 
-	*ret = (struct thread_filter){ 0 };
 	if (!*text || (number && (tid <= 0 || tid > TID_MAX)))
 		return -EINVAL;
+	if (f->cnt == THREAD_FILTER_MAX)
+		return -E2BIG;
 	if (!strcmp(text, "main"))
-		ret->main = true;
+		new.main = true;
 	else if (number)
-		ret->tid = (int)tid;
+		new.tid = (int)tid;
 	else
-		ret->name = text;
+		new.name = text;
+	f->list[f->cnt++] = new;
 	return 0;
 }
 
 bool thread_filter_is_empty(const struct thread_filter *f)
 {
-	return !f->name && !f->tid && !f->main;
+	return !f->cnt;
+}
+
+static bool has_name(const char *pattern, const char *name)
+{
+	return !fnmatch(pattern, name, 0) ||
+	       (strlen(pattern) > KERNEL_NAME && strlen(name) == KERNEL_NAME &&
+		!strncmp(pattern, name, KERNEL_NAME));
 }
 
 bool thread_filter_wants(const struct thread_filter *f, int pid, int tid, const char *name)
 {
-	if (f->main && pid != tid)
-		return false;
-	if (f->tid && f->tid != tid)
-		return false;
-	if (!f->name || !fnmatch(f->name, name, 0))
-		return true;
-	return strlen(f->name) > KERNEL_NAME && strlen(name) == KERNEL_NAME &&
-	       !strncmp(f->name, name, KERNEL_NAME);
+	for (unsigned i = 0; i < f->cnt; i++) {
+		const struct thread_choice *c = &f->list[i];
+
+		if ((c->main && pid == tid) || (c->tid && c->tid == tid) ||
+		    (c->name && has_name(c->name, name)))
+			return true;
+	}
+	return !f->cnt;
 }

@@ -10,18 +10,27 @@
 
 #include <stdbool.h>
 
-/* All zero: all threads. */
-struct thread_filter {
+#define THREAD_FILTER_MAX 32
+
+/* One of these; all zero: nobody. */
+struct thread_choice {
 	const char *name; /* borrowed */
 	int tid;
 	bool main;
 };
 
-#define THREAD_FILTER_ABOUT                                                                        \
-	"only this thread: by its id, by its name or a pattern for names ('worker-*'), or main, of each process"
+/* All zero: all threads; otherwise those that one of the choices wants. */
+struct thread_filter {
+	struct thread_choice list[THREAD_FILTER_MAX];
+	unsigned cnt;
+};
 
-/* 0, or -EINVAL: the text is empty, or a number that no thread has. */
-int thread_filter_parse(struct thread_filter *ret, const char *text)
+#define THREAD_FILTER_ABOUT                                                                                        \
+	"only this thread: by its id, by its name or a pattern for names ('worker-*'), or main, of each process; " \
+	"several times: any of them"
+
+/* One more choice. 0; -EINVAL: the text is empty, or a number that no thread has; -E2BIG: there are too many. */
+int thread_filter_add(struct thread_filter *f, const char *text)
 	__attribute__((warn_unused_result));
 bool thread_filter_is_empty(const struct thread_filter *f);
 bool thread_filter_wants(const struct thread_filter *f, int pid, int tid, const char *name);
