@@ -13,6 +13,7 @@ NAMES = {
     "dump": "looking once",
     "waits": "time off the CPU, and the GIL",
     "tasks": "chains of asyncio tasks",
+    "fleet": "what an agent sends, and 200 hosts into one Collector",
 }
 
 
