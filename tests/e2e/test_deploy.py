@@ -3,11 +3,14 @@
 """deploy/: each file is what its reader takes, names options that krait agent has, and a right less than none: the agent
 samples with the capabilities and the file system that the unit leaves it."""
 # run-tests: beside others
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import time
+import urllib.request
 
 import yaml
 
@@ -140,7 +143,28 @@ def check_collector(tap):
 
 def check_prometheus(tap):
     job = yaml.safe_load(read("prometheus.yaml"))["scrape_configs"][0]
-    tap.ok(job["metrics_path"] == "/metrics" and len(job["static_configs"][0]["targets"]) == 1, "prometheus: one job", job)
+    listened = re.findall(r"(?m)^listen = (\S+)$", read("agent.conf"))
+    tap.ok(job["static_configs"][0]["targets"][0] in listened, "prometheus: scrapes where the agent listens", job, listened)
+
+
+def check_metrics(tap):
+    """The path that the job names has what Prometheus reads: each line a comment or a sample."""
+    job = yaml.safe_load(read("prometheus.yaml"))["scrape_configs"][0]
+    port = collector.free_port()
+    command = [h.KRAIT, "agent", "-i", "1s", "--listen", "127.0.0.1:%d" % port]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        text = ""
+        deadline = time.monotonic() + h.PATIENCE_SECS
+        while "krait_" not in text and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.2)
+            with contextlib.suppress(OSError):
+                with urllib.request.urlopen("http://127.0.0.1:%d%s" % (port, job["metrics_path"])) as answer:
+                    text = answer.read().decode()
+        process.terminate()
+        said = process.communicate(timeout=h.PATIENCE_SECS)[1]
+    odd = [line for line in text.splitlines()
+           if not re.match(r'#|[a-zA-Z_:][\w:]*(\{(\w+="([^"\\\n]|\\.)*",?)*\})? [-+0-9.eEnaifNI]+$', line)]
+    tap.ok("krait_" in text and not odd, "prometheus: the agent has metrics there", odd[:5], said[-300:])
 
 
 def main():
@@ -156,6 +180,7 @@ def main():
     check_prometheus(tap)
     if os.environ.get("KRAIT_CAN_BPF", "1" if os.geteuid() == 0 else "0") == "1":
         check_rights(tap, unit, folder)
+        check_metrics(tap)
     else:
         tap.skip("unit: rights", "need root and BPF")
     shutil.rmtree(folder)
