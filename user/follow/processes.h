@@ -77,7 +77,7 @@ struct process {
 	__u32 image; /* no other image of the recording has that number; a fork is another one */
 	__u64 main_interp_addr; /* its oldest interpreter; 0 not known (interpreters.h) */
 	__u32 interp_looks; /* at others */
-	__u64 *gils; /* addresses of its interpreters' locks (session/gil_facts.h) */
+	__u64 *gils; /* addresses of its interpreters' locks (session/counting.c) */
 	__u32 gil_cnt, gil_cap;
 	struct tables tables; /* that it publishes beside its runtime */
 	struct thread_list threads; /* that were sampled */

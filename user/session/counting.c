@@ -9,9 +9,53 @@
 #include "profile/states.h"
 #include "sampler/record.h"
 #include "session/collector.h"
-#include "session/gil_facts.h"
 #include "session/wait_state.h"
 #include "util/hash.h"
+#include "util/vec.h"
+
+/* Locks of one process that get numbers, and threads that are looked at for one. */
+#define GIL_FACTS_LOCKS 256
+#define GIL_FACTS_THREADS 4096
+
+/*
+ * Which interpreter lock of its process a sample is of, and which thread has it: a process has one for each
+ * interpreter that does not share another's. They are numbered as they are met, and a thread is known by the thread
+ * state of its last sample. Both come from the target's memory and may be anything: memory and time are bounded, and
+ * what is not known is 0.
+ */
+
+/* From 1; 0: there is none at that address, or there are too many. */
+static __u32 gil_number(struct process *p, __u64 gil_addr)
+{
+	if (!gil_addr)
+		return 0;
+	for (__u32 i = 0; i < p->gil_cnt; i++) {
+		if (p->gils[i] == gil_addr)
+			return i + 1;
+	}
+	if (p->gil_cnt == GIL_FACTS_LOCKS || vec_reserve(p->gils, p->gil_cap, p->gil_cnt + 1))
+		return 0;
+	p->gils[p->gil_cnt++] = gil_addr;
+	return p->gil_cnt;
+}
+
+/* The thread whose state that is; 0: nobody knows. */
+static pid_t gil_holder(const struct process *p, __u64 tstate_addr)
+{
+	const struct thread *t;
+	unsigned looked = 0;
+
+	if (!tstate_addr)
+		return 0;
+	TAILQ_FOREACH(t, &p->threads, of_process)
+	{
+		if (t->tstate_addr == tstate_addr)
+			return t->tid;
+		if (++looked == GIL_FACTS_THREADS)
+			break;
+	}
+	return 0;
+}
 
 /* What the thread was at beside its state, as far as the record says. */
 static __u32 flags_of(const struct thread *t, const struct record_sample *record, bool collects)

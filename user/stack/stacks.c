@@ -6,12 +6,17 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "stack/frames.h"
-
 /* See ANCHOR_CHECK in bpf/anchor.h: the model test shows that each of these is needed. */
 #ifndef STACKS_CHECK
 #define STACKS_CHECK(name, condition) (condition)
 #endif
+
+/* A growing array of frames with one tag each. */
+struct frames {
+	struct frame *list;
+	__u32 *tags;
+	__u32 cnt, cap;
+};
 
 /* What lay below an anchor, and the anchor itself, when a full walk confirmed it. */
 struct base {
@@ -37,6 +42,36 @@ struct stacks {
 	struct stacks_stats stats;
 	__u64 frame_cnt; /* Σ cap */
 };
+
+/* Room for cnt frames; what is there stays. 0 or -ENOMEM. */
+static int frames_reserve(struct frames *f, __u32 cnt)
+{
+	__u32 cap = f->cap ? f->cap : 32;
+	struct frame *list;
+	__u32 *tags;
+
+	if (cnt <= f->cap)
+		return 0;
+	while (cap < cnt)
+		cap *= 2;
+	list = realloc(f->list, cap * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	f->list = list;
+	tags = realloc(f->tags, cap * sizeof(*tags));
+	if (!tags)
+		return -ENOMEM;
+	f->tags = tags;
+	f->cap = cap;
+	return 0;
+}
+
+static void frames_free(struct frames *f)
+{
+	free(f->list);
+	free(f->tags);
+	*f = (struct frames){ 0 };
+}
 
 struct stacks *stacks__new(void)
 {

@@ -302,29 +302,10 @@ static enum symbol_status consult_memory(struct symbolizer *s, const struct code
 	return SYMBOL_OK;
 }
 
-/* Reads the object of a snapshot into e. */
 static int read_snapshot(struct symbolizer *s, const struct record_code *record,
 			 struct code_entry *e)
 {
-	struct memory memory = snapshot_memory(record);
-	int err = code_head_read(&memory, &s->offsets, record->code_addr, &e->head);
-	struct code_head head = e->head;
-
-	if (!record->has_lines)
-		head.linetable_addr = 0;
-
-	if (!err && e->head.fingerprint != record->fingerprint)
-		err = -EINVAL;
-	if (!err)
-		err = code_head_check_type(&memory, &s->offsets, &e->head, s->type_addr);
-	if (!err)
-		err = code_body_read(&memory, &s->offsets, &head, &e->body);
-	if (err)
-		return err;
-	e->code_addr = record->code_addr;
-	e->last_instr_off = FRAME_INSTR_UNKNOWN;
-	e->last_position = (struct source_position){ -1, -1, -1, -1 };
-	return 0;
+	return snapshot_read_entry(record, &s->offsets, s->type_addr, e);
 }
 
 /* The same object as it is in the target now. */
@@ -389,15 +370,13 @@ void symbolizer__define(struct symbolizer *s, const struct record_code *record)
 void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
 			 const struct record_code *record)
 {
-	struct memory memory;
 	struct code_head head;
 
 	if (!s->type_addr)
 		s->type_addr = parent->type_addr;
 	if (s->type_addr || !record)
 		return;
-	memory = snapshot_memory(record);
-	if (!code_head_read(&memory, &s->offsets, record->code_addr, &head) &&
+	if (!snapshot_read_head(record, &s->offsets, &head) &&
 	    !code_head_check_type(&parent->memory, &s->offsets, &head, 0))
 		s->type_addr = parent->type_addr = head.type_addr;
 }

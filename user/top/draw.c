@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "top/cursor.h"
 #include "top/draw_table.h"
 #include "top/source.h"
 #include "top/text.h"

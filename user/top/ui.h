@@ -49,15 +49,11 @@ struct ui {
 	char before[64]; /* the filter, before one typed */
 };
 
-/* Rows to choose from. */
-const struct order *ui_order(const struct ui *ui);
-const struct rows *ui_rows(const struct ui *ui);
-/* The row of the cursor, 0 none. */
-__u32 ui_row(const struct ui *ui);
-
 /* A key was pressed. */
 enum ui_wish ui_key(struct ui *ui, int key, __u64 now_ns);
-/* Rows have changed, or the screen: the cursor is somewhere, and is seen. */
-void ui_settle(struct ui *ui, unsigned page);
+#define UI_NO_MEMORY "out of memory"
+
+/* For the line at the bottom. */
+void ui_say(struct ui *ui, const char *text);
 
 #endif /* KRAIT_TOP_UI_H */
