@@ -329,7 +329,8 @@ static void check_python(const struct python *python)
 	/* Everything in a plain build of `make check-all` for what krait supports; KRAIT_FULL=1 for all
 	 * everywhere. */
 	bool sample = SANITIZED || getenv("KRAIT_MATRIX") || atoi(python->version + 2) <= 12;
-	const char *one_in = sample && !getenv("KRAIT_FULL") ? "8" : "1";
+	const char *few = getenv("KRAIT_MATRIX") ? "24" : "8";
+	const char *one_in = sample && !getenv("KRAIT_FULL") ? few : "1";
 	struct tally tally = { 0 };
 	struct dump_header header;
 	double start = now_ns();
