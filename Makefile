@@ -62,7 +62,8 @@ endif
 
 STAGES := util worker walk object target inject core replay unwind sampler proc symbol stack profile dso perfmap emit perfdata import keep follow session look doctor top export serve agent cmd
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
-LIB_SRC := $(filter-out user/cmd/main.c,$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
+# LEFT_OUT: sources that this build does without.
+LIB_SRC := $(filter-out user/cmd/main.c $(LEFT_OUT),$(foreach s,$(STAGES),$(sort $(wildcard user/$(s)/*.c))))
 ASSETS := $(wildcard user/emit/*.html user/emit/*.js user/emit/*.css)
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/unit/support_*.c))
@@ -218,11 +219,15 @@ ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-O1 CFLAGS='-g
 COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LDFLAGS=-fprofile-instr-generate \
 	CFLAGS='-fprofile-instr-generate=$(CURDIR)/build-cov/counts/%m%c.profraw -fcoverage-mapping \
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
-NOT_FUZZED := session look doctor
-# Fuzzers are linked with a library that clang has instrumented, in a build of its own.
-# What follows processes and asks them is in no fuzzer.
-FUZZ = $(BUILD) O=build-fuzz BPF_O=$(O) CC='$(CLANG)' STAGES='$(filter-out $(NOT_FUZZED),$(STAGES))' \
-	SAN=fuzzer-no-link,address,undefined CFLAGS='-O1 -g1 -Wno-error -Wno-missing-prototypes'
+# Fuzzers are linked with a library that clang has instrumented, in a build of its own. It has only what they reach:
+# not what follows processes and asks them, nor commands and screens.
+FUZZED := user/cmd/formats.c user/cmd/roles.c user/sampler/record.c
+NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,sampler stack follow session look doctor top agent cmd,user/$(s)/*.c)))
+FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
+	CFLAGS='-g1 -Wno-error -Wno-missing-prototypes'
+# For hours of fuzzing, and for the second of make check: that takes less time to compile than any other build.
+FUZZ_LONG = $(FUZZ) O=build-fuzz OPT=-O1
+FUZZ_SHORT = $(FUZZ) O=build-fuzz-short OPT=-O0
 
 build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
@@ -231,11 +236,11 @@ build-attack: $(O)/krait-small
 build-replay: $(O)/tests/unit/test_replay_log
 
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
-	+@$(FUZZ) build-fuzzers
+	+@$(FUZZ_SHORT) build-fuzzers
 	@$(RUN) asan fuzz bpf e2e truth attack
 
 check-all: check-built build-unit ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
-	+@$(FUZZ) build-fuzzers
+	+@$(FUZZ_SHORT) build-fuzzers
 	@scripts/wheels
 	@scripts/collector
 	@$(RUN) --all unit asan fuzz bpf e2e truth attack
@@ -255,7 +260,7 @@ check-asan: ## unit tests under the address and undefined-behaviour sanitizers
 	@$(RUN) asan
 
 check-fuzz: ## every fuzzer for a second
-	+@$(FUZZ) build-fuzzers
+	+@$(FUZZ_SHORT) build-fuzzers
 	@$(RUN) fuzz
 
 check-root: all build-bpf-tests ## in-kernel tests: root and BPF
@@ -299,7 +304,7 @@ $(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
 	$(Q)$(CC) $(SAN_FLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
 fuzz: ## run every fuzzer for FUZZ_SECS seconds
-	+@$(FUZZ) build-fuzzers
+	+@$(FUZZ_LONG) build-fuzzers
 	@T='$(T)' scripts/run-tests --fuzz $(FUZZ_SECS) $(FUZZ_SRC:%.c=build-fuzz/%)
 
 coverage: ## line coverage of the unit tests; fails where too little of some folders is tested
@@ -328,7 +333,7 @@ dist: ## krait-VERSION.tar.gz of the committed tree
 	git archive --prefix=krait-$(VERSION)/ -o krait-$(VERSION).tar.gz HEAD
 
 clean: ## remove everything built
-	$(RM) -r build build-asan build-tsan build-debug build-cov build-fuzz $(filter-out . ..,$(O))
+	$(RM) -r build build-asan build-tsan build-debug build-cov build-fuzz build-fuzz-short $(filter-out . ..,$(O))
 
 help: ## this text
 	@sed -n '/^#   /s/^#   /  /p' Makefile

@@ -51,13 +51,15 @@ def play(scene, args, *also):
 
 
 def check_fifos(tap, python):
-    for name, link in ("libevil.so.debug", None), ("evil.debug", "evil.debug"), \
-            (".debug/evil.debug", "evil.debug"):
-        with attack.Scene(tap, "B2: a FIFO %s" % name, python) as scene:
-            path = library(scene.folder, link)
-            os.makedirs(os.path.dirname(scene.folder.outside(name)), exist_ok=True)
-            os.mkfifo(scene.folder.outside(name))
-            play(scene, ["spin_1", scene.folder.inside(os.path.basename(path))])
+    """Each place where debug information may lie is a FIFO: beside a library, and where its link says."""
+    with attack.Scene(tap, "B2: FIFOs beside libraries", python) as scene:
+        for name, link in ("libevil.so.debug", None), ("evil.debug", "evil.debug"), (".debug/evil.debug", "evil.debug"):
+            folder = attack.Folder(python.root)
+            path = library(folder, link)
+            os.makedirs(os.path.dirname(folder.outside(name)), exist_ok=True)
+            os.mkfifo(folder.outside(name))
+            scene.attacker("caller.py", "spin_1", folder.inside(os.path.basename(path)))
+        scene.record("-a", native=True)
 
 
 def check_device(tap, python):

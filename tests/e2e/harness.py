@@ -139,6 +139,21 @@ def newest(pythons):
     return pythons[0] if pythons else None
 
 
+def covering(pythons, cases, each=1):
+    """(interpreter, case) for all that must be run: every interpreter with every case where this run is to be
+    thorough, else the newest with all of them, and of the others each with so many, in turn. Each interpreter and
+    each case is among them, but not each of the one with each of the other."""
+    turn = 0
+    for python in pythons:
+        if is_all() or python is newest(pythons):
+            mine = cases
+        else:
+            mine = [cases[(turn + i) % len(cases)] for i in range(min(each, len(cases)))]
+            turn += len(mine)
+        for case in mine:
+            yield python, case
+
+
 # ---- targets --------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,8 @@
 """Anchors where they are most likely to go wrong: at the highest rates, on targets made of traps, beside
 other profilers, killed at any moment; and what is left in the target afterwards.
 
-KRAIT_FULL=1 in the environment: longer recordings, more kills, more threads.
+`make check` runs each trap and each rate, `make check-all` each trap at each rate. KRAIT_FULL=1 in the environment:
+longer recordings, more kills, more threads.
 """
 # run-tests: beside own recordings; takes long
 import os
@@ -94,11 +95,17 @@ def check_left(tap, name, target):
 # ---- traps ---------------------------------------------------------------------------------------
 
 
+def rates_of(scenario):
+    """All for the first, one for each other, in turn; all for all where this run is to be thorough."""
+    at = SCENARIOS.index(scenario)
+    return RATES if h.is_all() or FULL or not at else (RATES[at % len(RATES)],)
+
+
 def check_scenarios(tap, python):
     for scenario in SCENARIOS:
         with h.start(python, "traps.py", scenario) as target:
             time.sleep(AGE_SECS)
-            for rate in RATES:
+            for rate in rates_of(scenario):
                 name = "%s: %s at %s Hz" % (python.name, scenario, rate)
                 check(tap, name, target, record(target, rate))
                 check_left(tap, name, target)
@@ -122,7 +129,7 @@ def check_greenlets(tap, python):
                python.target("traps.py"), "greenlets"]
     with h.Target(command) as target:
         time.sleep(AGE_SECS)
-        for rate in RATES:
+        for rate in RATES if h.is_all() or FULL else RATES[1:2]:
             part = "%s at %s Hz" % (name, rate)
             r = record(target, rate)
             whole = [(s, n) for s, n in r.stacks if not s[1].startswith("[truncated")]
@@ -135,9 +142,9 @@ def check_greenlets(tap, python):
 # ---- threads that come and go --------------------------------------------------------------------
 
 
-def check_threads(tap, python, env=None):
+def check_threads(tap, python, rates, env=None):
     crowd = 10000 if FULL else 600
-    for rate in RATES[:2]:
+    for rate in RATES[:2] if h.is_all() or FULL else rates:
         name = "%s: %d threads that come and go at %s Hz" % (python.name, crowd, rate)
         with h.start(python, "brief.py", str(crowd), "3", env=env) as target, recorders.Others(1) as others:
             krait = subprocess.Popen(
@@ -193,7 +200,7 @@ def check_sampling(tap, python):
     name = python.name + ": beside profiling.sampling"
     with start_with_proc(python, "traps.py", "callbacks") as target:
         time.sleep(AGE_SECS)
-        for rate in RATES[:None if FULL else 2]:
+        for rate in RATES if FULL else RATES[:2] if h.is_all() else RATES[1:2]:
             part = "%s at %s Hz" % (name, rate)
             other = run_sampling(python, target.pid, 10 if FULL else 1)
             r = record(target, rate, "12s" if FULL else "1200ms")
@@ -254,7 +261,7 @@ def check_debug(tap, pythons):
     if not debug:
         tap.skip("3.15 debug", "no such interpreter (scripts/pythons)")
     for python in debug:
-        check_threads(tap, python, env={**os.environ, "PYTHONMALLOC": "debug"})
+        check_threads(tap, python, RATES[1:2], env={**os.environ, "PYTHONMALLOC": "debug"})
         with h.start(python, "traps.py", "generators") as target:
             time.sleep(AGE_SECS)
             check(tap, python.name + ": generators at 10000 Hz", target, record(target, "10000"))
@@ -273,7 +280,7 @@ def main():
         for python in one:
             check_scenarios(tap, python)
             check_greenlets(tap, python)
-            check_threads(tap, python)
+            check_threads(tap, python, RATES[:1])
             check_sampling(tap, python)
             check_two(tap, python)
             check_kills(tap, python)

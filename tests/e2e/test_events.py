@@ -125,8 +125,11 @@ def check_oracle(tap, python, script, event):
                      *h.OWN_STACKS)
     for part in (event, "cpu-clock"):
         check_accounts(tap, name, r, part)
-    illegal, _ = target.oracle.judge(r.stacks)
-    tap.ok(r.stacks and not illegal, name + ": every stack is one the target can have",
+    # Where memory is short, the page that is missing may be one that the walk would read: a stack that says so.
+    stacks = [(s, n) for s, n in r.stacks if event != "page-faults" or s[1] != "[truncated: frame fault]"]
+    tap.ok(sum(n for _, n in stacks) >= 0.99 * r.samples(), name + ": next to none is cut", h.show(r.stacks))
+    illegal, _ = target.oracle.judge(stacks)
+    tap.ok(stacks and not illegal, name + ": every stack is one the target can have",
            "%d samples" % r.samples(), h.show(illegal), r.err)
     tap.equal(stats_of(r, event).get("unknown_frames"), 0, name + ": no frame is unknown")
 
@@ -190,10 +193,12 @@ def main():
         return tap.done()
     results = None
     # How a layout is walked does not depend on the event: one of each kind of walk is enough.
-    for minor in ("3.8", "3.11", "3.12", "3.14", "3.15"):
-        for python in [p for p in pythons if p.minor == minor][:1]:
-            results = check_counts(tap, python) or results
-            check_oracle(tap, python, "threads.py", "context-switches")
+    some = [next((p for p in pythons if p.minor == minor), None) for minor in ("3.15", "3.14", "3.12", "3.11", "3.8")]
+    for python, check in h.covering([p for p in some if p], [check_counts, check_oracle]):
+        if check == check_counts:
+            results = results or check(tap, python)
+        else:
+            check(tap, python, "threads.py", "context-switches")
     if results:
         check_outputs(tap, *results)
     newest = h.newest(pythons)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of one thread, on every interpreter: unusual names, every kind of call, very short
-calls. The oracle is the target's own trace (tests/targets/oracle.py)."""
+calls. The oracle is the target's own trace (tests/targets/oracle.py). `make check` runs all targets on the newest
+interpreter and one on each other."""
 # run-tests: beside others; takes long
 import harness as h
 
@@ -25,9 +26,8 @@ def check_target(tap, python, script, rate):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    for python in h.interpreters(tap):
-        for script, rate in TARGETS.items():
-            check_target(tap, python, script, rate)
+    for python, (script, rate) in h.covering(h.interpreters(tap), list(TARGETS.items())):
+        check_target(tap, python, script, rate)
     h.cleanup()
     tap.done()
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of many threads, of threads without the GIL, of sub-interpreters, and stacks that
-are deeper than what krait follows, and the end of an interpreter, on every interpreter."""
+are deeper than what krait follows, and the end of an interpreter, on every interpreter. `make check` runs all of
+that on the newest one, and two parts of it on each other."""
 # run-tests: beside others; takes long
 import re
 
@@ -115,12 +116,9 @@ def main():
     pythons = h.interpreters(tap)
     if pythons:
         check_cost(tap, h.newest(pythons))
-    for python in pythons:
-        check_threads(tap, python)
-        check_release(tap, python)
-        check_interpreters(tap, python)
-        check_deep(tap, python)
-        check_ending(tap, python)
+    parts = [check_threads, check_release, check_interpreters, check_deep, check_ending]
+    for python, check in h.covering(pythons, parts, each=2):
+        check(tap, python)
     h.cleanup()
     tap.done()
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every fuzzer, a second each, two at a time: that it builds, runs, and finds nothing at once.
 
-Hours of each are `make fuzz`; here all begin alike, so that chance decides of no merge. What is found stays in build-fuzz/tests/fuzz/, to be run again.
+Hours of each are `make fuzz`; here all begin alike, so that chance decides of no merge. What is found stays in
+build-fuzz-short/tests/fuzz/, to be run again.
 """
 # run-tests: beside others; takes long
 import concurrent.futures
@@ -13,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build-fuzz" / "tests" / "fuzz"
+BUILD = ROOT / "build-fuzz-short" / "tests" / "fuzz"
 SECONDS = "1"
 AT_ONCE = 2
 # A small library for those that read ELF files: from nothing they would be at its magic for hours.
@@ -44,7 +45,7 @@ def main():
     names = sorted(p.stem for p in (ROOT / "tests" / "fuzz").glob("fuzz_*.c"))
     failed = 0
     if not BUILD.is_dir():
-        print("1..0 # SKIP the fuzzers are not built: make build-fuzz")
+        print("1..0 # SKIP the fuzzers are not built: make check-fuzz")
         return 0
     print(f"1..{len(names)}")
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
