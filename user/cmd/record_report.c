@@ -175,8 +175,8 @@ static void print_stats(const struct record_report *r)
 		fprintf(stderr, "waits.refused %llu\nwaits.missed_ns %llu\n", stats->waits_refused,
 			stats->waits_missed_ns);
 	if (r->options->async != ASYNC_OFF)
-		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\n", stats->task_chains,
-			stats->task_chains_cut);
+		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\ntasks.late %llu\n",
+			stats->task_chains, stats->task_chains_cut, stats->task_chains_late);
 	if (r->options->tasks_ns)
 		fprintf(stderr,
 			"census.taken %llu\ncensus.tasks %llu\ncensus.cut %llu\ncensus.failed %llu\n"

@@ -44,6 +44,8 @@ static void publish_tasks(struct processes *ps, struct process *p)
 	err = task_layout_of(&layout, &p->info.offsets, &found->asyncio, p->start_ns);
 	if (!err)
 		err = sampler__set_tasks(ps->config.sampler, p->pid, &layout);
+	if (!err)
+		p->tables.tasks_ns = clock_monotonic_ns();
 	if (err)
 		log_debug("tables", "tasks of %d are not followed: %s", p->pid, strerror(-err));
 }
@@ -126,6 +128,15 @@ __u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns)
 		return t->next_ns;
 	look(ps, p, now_ns);
 	return t->asked ? 0 : t->next_ns;
+}
+
+bool tables_tasks_are_late(const struct process *p, __u64 time_ns)
+{
+	const struct tables *t = &p->tables;
+
+	if (t->found.tables[PUBLISHED_ASYNCIO].addr)
+		return time_ns < t->tasks_ns;
+	return t->asked || (t->next_ns && t->outdated);
 }
 
 void tables_forget(struct processes *ps, struct process *p)

@@ -25,6 +25,7 @@ struct tables {
 	bool outdated; /* it has mapped code since the last look */
 	__u64 next_ns; /* not before; 0 never */
 	__u64 pause_ns;
+	__u64 tasks_ns; /* CLOCK_MONOTONIC: since then the kernel follows its tasks; 0 it does not */
 };
 
 /* The process is tracked. parent: of a forked one, whose memory it has, or NULL. */
@@ -33,6 +34,11 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 void tables_mapped(struct processes *ps, struct process *p);
 /* Looks if it is time; when it will be, 0 never. */
 __u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns);
+/*
+ * Whether the process may have had asyncio tasks at that time (CLOCK_MONOTONIC) that the kernel did not follow yet: it
+ * has mapped code since it was looked at, or was found to have some later.
+ */
+bool tables_tasks_are_late(const struct process *p, __u64 time_ns);
 /* Another image, or none: nothing is known. */
 void tables_forget(struct processes *ps, struct process *p);
 

@@ -25,6 +25,7 @@
 /* Of asyncio tasks: what they await each other, and their frames. */
 #define MARK_TASKS_TORN "[truncated: tasks that were changing]"
 #define MARK_TASKS_LIMIT "[truncated: too many tasks]"
+#define MARK_TASKS_LATE "[tasks not known yet]"
 #define MARK_TASKS_CYCLE "[tasks that await each other]"
 #define MARK_TASK_FOREIGN "[task without a coroutine of Python]"
 #define MARK_TASK_FRAMES "[truncated: frames of a coroutine]"

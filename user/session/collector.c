@@ -372,10 +372,12 @@ const struct native_part_stats *collector__native_stats(const struct collector *
 	return c->nodes.natives ? native_part__stats(c->nodes.natives) : &none;
 }
 
-void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut)
+void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
+			    __u64 *ret_late)
 {
 	*ret_all = c->nodes.task_chains;
 	*ret_cut = c->nodes.task_chains_cut;
+	*ret_late = c->nodes.task_chains_late;
 }
 
 __u64 collector__no_room(const struct collector *c, unsigned owner)

@@ -74,7 +74,8 @@ bool collector__names_later(const struct collector *c);
 const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 /* Samples of asyncio tasks; of them those that say where tasks or frames are missing. */
-void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut);
+void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
+			    __u64 *ret_late);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */
 __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;

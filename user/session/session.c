@@ -494,7 +494,8 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->thread_steps = s->thread_steps;
 	ret->waits_refused = s->waits_refused;
 	ret->waits_missed_ns = s->waits_missed_ns;
-	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut);
+	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut,
+			       &ret->task_chains_late);
 	ret->mappings_ahead = s->mapped_cnt;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
 	if (s->census)

@@ -67,6 +67,7 @@ struct session_stats {
 	__u64 waits_refused, waits_missed_ns;
 	__u64 task_chains,
 		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */
+	__u64 task_chains_late; /* samples that came before it was known where the tasks are */
 	struct census_stats census; /* of suspended tasks */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;

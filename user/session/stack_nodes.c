@@ -24,12 +24,15 @@ static __u32 plan_tasks(struct stack_nodes *n, struct process *p,
 	__u32 at = stack->chain_at;
 
 	task_plan_make(ret, &n->naming, p, record, stack, n->async);
+	n->task_chains_late += ret->late;
+	if (ret->late)
+		stack->own_tags = true;
 	if (ret->cnt) {
 		stack->own_tags = true;
 		n->task_chains++;
 		n->task_chains_cut += task_plan_is_cut(ret);
 	}
-	if (!ret->digest != !stack->chain)
+	if (!ret->digest != !stack->chain || ret->late != (stack->chain == TASK_PLAN_LATE))
 		kept = 0;
 	else if (ret->digest != stack->chain || ret->at != at)
 		kept = kept < at ? kept : at;
@@ -58,7 +61,7 @@ static void build_begin(struct build *b, __u32 kept, __u32 root)
 {
 	b->seen = kept;
 	b->node = kept ? b->stack->tags[kept - 1] : root;
-	b->chained = !b->plan.cnt || kept > b->plan.at;
+	b->chained = !b->plan.digest || kept > b->plan.at;
 	b->folding = kept &&
 		     task_plan_folds(&b->plan, &b->n->naming, b->p, b->record, b->stack, kept - 1);
 }

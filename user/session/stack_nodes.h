@@ -26,6 +26,7 @@ struct stack_nodes {
 	enum async_mode async;
 	__u64 task_chains,
 		task_chains_cut; /* samples with tasks; of them those whose chain may go on */
+	__u64 task_chains_late; /* samples with no tasks that may have had some */
 };
 
 /* The node of a stack that has been merged, below root; 0 without room, and for a root of 0. */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "abi.h"
+#include "follow/processes.h"
+#include "follow/tables.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "profile/profile.h"
@@ -112,6 +114,21 @@ static void find_coroutine(struct task_plan *plan, struct naming *n, struct proc
 	}
 }
 
+/* Before the kernel knew where the tasks are: the stack stays the thread's own, and says so where it runs one. */
+static void find_late(struct task_plan *plan, struct naming *n, struct process *p,
+		      const struct record_sample *record, const struct stack *stack)
+{
+	__u32 i;
+
+	if (!tables_tasks_are_late(p, record->time_ns))
+		return;
+	plan->at = end_of_loop(n, p, record, stack);
+	for (i = plan->at; i < stack->cnt && !stack->frames[i].code_addr;)
+		i++;
+	plan->late = plan->at && i < stack->cnt;
+	plan->digest = plan->late ? TASK_PLAN_LATE : 0;
+}
+
 void task_plan_make(struct task_plan *ret, struct naming *n, struct process *p,
 		    const struct record_sample *record, const struct stack *stack,
 		    enum async_mode mode)
@@ -122,6 +139,7 @@ void task_plan_make(struct task_plan *ret, struct naming *n, struct process *p,
 	ret->parts = record__section(record, SECTION_TASKS, &ret->cnt);
 	if (!ret->cnt || !is_task(&ret->parts[0])) {
 		ret->cnt = 0;
+		find_late(ret, n, p, record, stack);
 		return;
 	}
 	ret->cycle_at = find_cycle(ret->parts, ret->cnt);
@@ -211,6 +229,8 @@ __u32 task_plan_node(const struct task_plan *plan, struct naming *n, struct proc
 {
 	if (plan->hidden)
 		return node;
+	if (plan->late)
+		return mark(n, node, MARK_TASKS_LATE);
 	if (plan->cycle_at < plan->cnt)
 		node = mark(n, node, MARK_TASKS_CYCLE);
 	for (__u32 i = plan->cycle_at; i-- > 0 && node;)

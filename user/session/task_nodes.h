@@ -32,13 +32,17 @@ enum async_mode {
 	ASYNC_BOTH, /* with it */
 };
 
+/* The digest of a plan that is late: the loop's frames are there, and a mark. */
+#define TASK_PLAN_LATE (~0ULL)
+
 /* What is to be made of one sample's tasks. */
 struct task_plan {
 	const struct frame *parts; /* as they came */
-	__u32 cnt; /* of them; 0: there are no tasks */
+	__u32 cnt; /* of them; 0: there are no tasks, or nobody knows */
 	__u32 at; /* frames of the stack, on the root side, before the chain */
 	__u32 skip; /* parts at the beginning that are the thread's own frames */
 	__u32 cycle_at; /* parts from there on were in the chain before */
+	bool late; /* there may be tasks, and the kernel did not know of them yet: a mark behind the loop says so */
 	bool hidden; /* the chain is not shown, the stack has what its thread does */
 	__u64 digest; /* of what the chain looks like; 0 none */
 	enum async_mode mode;
