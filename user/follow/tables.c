@@ -59,7 +59,8 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 	t->asked = false;
 	if (result || !data || len != sizeof(t->found)) {
 		/* It cannot be read: that does not change. */
-		t->next_ns = result == -EAGAIN ? t->next_ns : 0;
+		t->outdated = result == -EAGAIN;
+		t->next_ns = t->outdated ? t->next_ns : 0;
 		return;
 	}
 	for (unsigned kind = 0; kind < PUBLISHED_KINDS; kind++) {
