@@ -47,10 +47,25 @@ static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 p
 /* Clocks whose rate user space changes all the time: what a sample stands for, on average; 0: there are none. */
 const volatile __u64 jitter_period_ns = 0;
 
+/*
+ * What a tick of a clock stands for since user space has changed the rate; AS_BEGUN before that. The kernel's own
+ * sample_period stays what it was at first (perf_swevent_hrtimer() gives last_period).
+ */
+#define AS_BEGUN (~0ULL)
+volatile __u64 clock_period_ns = AS_BEGUN;
+
+static __always_inline __u64 period_of(const struct bpf_perf_event_data *ctx, __u32 index)
+{
+	__u64 changed = clock_period_ns;
+
+	if (changed != AS_BEGUN && clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1)
+		return changed;
+	return ctx->sample_period;
+}
+
 static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_loop)
 {
-	__u64 period = jitter_period_ns ? jitter_period_ns : ctx->sample_period;
-	__u64 now_ns = bpf_ktime_get_ns(), missed;
+	__u64 now_ns = bpf_ktime_get_ns(), period, missed;
 	struct proc_info *proc;
 	struct tick *tick;
 	__u32 index;
@@ -58,7 +73,10 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 	if (now_ns > end_ns)
 		return;
 	index = several_events ? event_index(ctx) : 0;
-	tick = take_tick(index, now_ns, ctx->sample_period, &missed);
+	period = period_of(ctx, index);
+	tick = take_tick(index, now_ns, period, &missed);
+	if (jitter_period_ns)
+		period = jitter_period_ns;
 	proc = tracked_process();
 	if (!proc)
 		return;

@@ -230,8 +230,10 @@ void sampler__follow_cpus(struct sampler *s)
 
 void sampler__set_rate(struct sampler *s, __u64 frequency)
 {
-	if (s->events && frequency && !s->config.jitter)
-		perf_events__set_rate(s->events, frequency);
+	if (!s->events || !frequency || s->config.jitter)
+		return;
+	perf_events__set_rate(s->events, frequency);
+	s->skel->data->clock_period_ns = NS_PER_SEC / frequency;
 }
 
 void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives)

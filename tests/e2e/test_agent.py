@@ -1,0 +1,243 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait agent: windows as files of OTLP. Their samples are as many as its accounts say, processes are who they are and who
+they say they are, a new rate is a new profile, a budget is held, and who may not ask gets nothing."""
+# run-tests: beside others
+import collections
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+import harness as h
+import otlp
+
+SECRET = "hunter2-in-the-environment"
+
+
+def write(path, text, mode=0o600):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    os.chmod(path, mode)
+
+
+def read_windows(folder):
+    bodies = []
+    for name in sorted(os.listdir(folder)):
+        if not name.startswith("."):
+            with open(os.path.join(folder, name), "rb") as f:
+                bodies.append(f.read())
+    return bodies
+
+
+def wait_for(condition, seconds=h.PATIENCE_SECS):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return condition()
+
+
+class Agent:
+    def __init__(self, folder, *args):
+        self.folder = folder
+        self.windows = os.path.join(folder, "windows")
+        with open(os.path.join(folder, "log"), "ab") as log:
+            self.process = subprocess.Popen([h.KRAIT, "agent", "-i", "1s", "--otlp-dir", self.windows, *args],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def log(self):
+        with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def cnt(self):
+        return len(os.listdir(self.windows)) if os.path.isdir(self.windows) else 0
+
+    def wait_for_windows(self, more):
+        want = self.cnt() + more
+        return wait_for(lambda: self.cnt() >= want or self.process.poll() is not None)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(h.PATIENCE_SECS)
+
+
+def check_bodies(tap, bodies, raw):
+    protoc = shutil.which("protoc")
+    if protoc:
+        proto = os.path.join(h.ROOT, "user", "emit")
+        bad = [subprocess.run([protoc, "--proto_path=" + proto, "--decode=krait.otlp.ExportProfilesServiceRequest", "otlp.proto"],
+                              input=body, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False).stderr for body in raw]
+        tap.ok(not any(bad), "protoc decodes every body", bad[:3])
+    else:
+        tap.skip("protoc decodes every body", "no protoc (protobuf-compiler)")
+    profiles = [p for b in bodies for p in b.profiles]
+    tap.ok(all(b.zeroes for b in bodies), "entry 0 of each table is empty")
+    tap.ok(all(p.distinct for p in profiles), "a stack with its attributes is one sample")
+    ids = [p.id for p in profiles]
+    tap.ok(len(set(ids)) == len(ids) and all(len(i) == 16 for i in ids), "each profile has an id of its own")
+    outside = [t - p.begin for p in profiles for _, _, times, _ in p.samples for t in times if not 0 <= t - p.begin < p.length]
+    tap.ok(not outside, "times are in the profile's own", outside[:5])
+
+
+def check_sums(tap, bodies):
+    """What came in all windows is what the accounts of all windows say."""
+    windows, ticks = {}, 0
+    for body in bodies:
+        for p in body.profiles:
+            windows[p.facts["krait.window.number"]] = p.facts
+            ticks += p.ticks() if p.kind == otlp.TICKS else 0
+    said = sum(f["krait.window.cpu.complete"] + f["krait.window.cpu.truncated"] for f in windows.values())
+    interrupts = sum(f["krait.window.cpu.interrupts"] for f in windows.values())
+    lost = sum(f["krait.window.cpu.lost"] for f in windows.values())
+    numbers = sorted(windows)
+    if numbers == list(range(1, len(numbers) + 1)):
+        tap.equal(ticks, said, "as many samples as the accounts say")
+        tap.equal(said + lost, interrupts, "and interrupts")
+    else:
+        # A window without any sample has nobody to say its accounts.
+        tap.ok(abs(ticks - said) <= 3, "as many samples as the accounts say, but for windows without any", ticks, said, numbers)
+
+
+def check_processes(tap, bodies, named, plain, python):
+    mine = collections.defaultdict(list)
+    for body in bodies:
+        for p in body.profiles:
+            mine[p.resource["process.pid"]].append(p)
+    who = mine[named.pid][-1].resource if mine[named.pid] else {}
+    tap.equal(who.get("service.name"), "billing", "a process has the name that it claims", who)
+    tap.equal(sorted(who.get("krait.claimed", [])), ["deployment.environment", "service.name", "team"],
+              "what it claims is marked")
+    tap.equal((who.get("team"), who.get("process.pid")), ("a,b", named.pid), "what it may not claim it is not")
+    tap.equal(who.get("process.runtime.version", "").rpartition(".")[0], python.minor, "its interpreter's version")
+    other = mine[plain.pid][-1].resource if mine[plain.pid] else {}
+    tap.ok(other.get("service.name") and "krait.claimed" not in other, "without claims it has a name, too", other)
+    leaves = collections.Counter()
+    for p in mine[named.pid] if mine[named.pid] else []:
+        for stack, attributes, times, _ in p.samples:
+            if p.kind == otlp.TICKS:
+                leaves[next((name for name, kind in stack if kind == "cpython"), "?")] += len(times)
+                if attributes.get("thread.id") is None:
+                    leaves["without a thread"] += 1
+    both = leaves["hot"] + leaves["warm"]
+    tap.ok(both > 20 and abs(leaves["hot"] / both - 0.75) < 0.2, "three quarters are hot's", leaves)
+    tap.ok(not leaves["without a thread"], "samples have threads")
+
+
+def check_one_run(tap, python):
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    config = os.path.join(folder, "agent.conf")
+    token = os.path.join(folder, "token")
+    listener = os.path.join(folder, "http")
+    text = "[sampling]\nrate = %d\noff-cpu = yes\ncpu-budget = 0\nlisten = 127.0.0.1:0\nlog-format = json\n"
+    write(config, text % 97)
+    write(token, "let-me-in\n")
+    env = dict(os.environ, OTEL_SERVICE_NAME="billing", SECRET=SECRET,
+               OTEL_RESOURCE_ATTRIBUTES="deployment.environment=prod,team=a%2Cb,process.pid=1,service.name=other")
+    with h.start(python, "split.py", env=env) as named, h.start(python, "split.py") as plain:
+        agent = Agent(folder, "--config", config, "--listen", "unix:" + listener, "--listen-token-file", token)
+        try:
+            tap.ok(agent.wait_for_windows(3) and agent.process.poll() is None, "there are windows", agent.log()[-1500:])
+            write(config, text.replace("rate", "rote") % 97)
+            agent.process.send_signal(signal.SIGHUP)
+            tap.ok(wait_for(lambda: "stays as it was" in agent.log()), "a mistake changes nothing", agent.log()[-1500:])
+            write(config, text % 47)
+            agent.process.send_signal(signal.SIGHUP)
+            tap.ok(wait_for(lambda: "was read again" in agent.log()), "another rate is read", agent.log()[-1500:])
+            agent.wait_for_windows(2)
+        finally:
+            code = agent.stop()
+        tap.equal(code, 0, "a signal ends it", agent.log()[-1500:])
+        raw = read_windows(agent.windows)
+        bodies = [otlp.Body(body) for body in raw]
+        check_bodies(tap, bodies, raw)
+        check_sums(tap, bodies)
+        check_processes(tap, bodies, named, plain, python)
+    periods = {p.period for b in bodies for p in b.profiles if p.kind == otlp.TICKS}
+    tap.equal(periods, {10**9 // 97, 10**9 // 47}, "a new rate is a new profile")
+    waits = [p for b in bodies for p in b.profiles if p.kind == otlp.OFF_CPU]
+    tap.ok(waits and all(len(times) == len(values) for p in waits for _, _, times, values in p.samples),
+           "time off the CPU is a profile of its own")
+    tap.ok(not any(SECRET.encode() in body for body in raw), "of an environment nothing else is there")
+    tap.ok(all(line.startswith("{") for line in agent.log().splitlines() if "rote" not in line and "Try" not in line),
+           "logs are JSON", agent.log()[-1500:])
+    shutil.rmtree(folder)
+
+
+def get(port, path, token=None):
+    request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path))
+    if token:
+        request.add_header("Authorization", "Bearer " + token)
+    try:
+        with urllib.request.urlopen(request, timeout=h.PATIENCE_SECS) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read()
+    except OSError as e:
+        return 0, str(e).encode()
+
+
+def listening_port(pid):
+    """The one that a process, or one that it has started, listens at; 0 none yet."""
+    inodes = set()
+    for task in [pid] + [int(c) for t in os.listdir("/proc/%d/task" % pid)
+                         for c in open("/proc/%d/task/%s/children" % (pid, t), encoding="ascii").read().split()]:
+        try:
+            for fd in os.listdir("/proc/%d/fd" % task):
+                inodes.add(os.readlink("/proc/%d/fd/%s" % (task, fd)))
+        except OSError:
+            pass
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        for line in f.read().splitlines()[1:]:
+            part = line.split()
+            if part[3] == "0A" and "socket:[%s]" % part[9] in inodes:
+                return int(part[1].split(":")[1], 16)
+    return 0
+
+
+def check_budget(tap, python):
+    """More than it may cost, so it does less, and says so: in its data, and to who asks."""
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    token = os.path.join(folder, "token")
+    write(token, "let-me-in\n")
+    with h.start(python, "split.py"):
+        agent = Agent(folder, "-r", "997", "--native", "--cpu-budget", "0.05%", "--listen", "127.0.0.1:0",
+                      "--listen-token-file", token)
+        try:
+            agent.wait_for_windows(1)
+            port = listening_port(agent.process.pid)
+            tap.equal(get(port, "/debug/pprof/profile?seconds=1")[0], 401, "profiles need the token")
+            status, profile = get(port, "/debug/pprof/profile?seconds=1", "let-me-in")
+            tap.ok(status == 200 and profile[:2] == b"\x1f\x8b", "who has it gets one", status, profile[:80])
+            lower = wait_for(lambda: b"\nkrait_budget_level 0\n" not in get(port, "/metrics")[1])
+            metrics = get(port, "/metrics")[1].decode()
+            tap.ok(lower, "beyond its budget it does less", metrics[:2000])
+            tap.equal(get(port, "/readyz")[0], 200, "it is ready")
+            agent.wait_for_windows(2)
+        finally:
+            tap.equal(agent.stop(), 0, "it ends", agent.log()[-1500:])
+    facts = [p.facts for body in read_windows(agent.windows) for p in otlp.Body(body).profiles]
+    rates = [f["krait.window.rate"] for f in facts]
+    tap.ok(rates and max(rates) == 997 and min(rates) < 997, "its data say so", rates[:5], rates[-5:])
+    tap.ok(facts[-1]["krait.window.budget.level"] > 0 and facts[-1]["krait.window.own.kernel_ns"] > 0,
+           "and what it costs", facts[-1])
+    shutil.rmtree(folder)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
+    check_one_run(tap, python)
+    check_budget(tap, python)
+    h.cleanup()
+    tap.done()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
