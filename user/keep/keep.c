@@ -213,7 +213,7 @@ static bool is_over(struct keep *k, const struct window *w)
 {
 	__u64 slice_ns = k->config.slice_ns ? k->config.slice_ns : SLICE_NS;
 
-	return (w->to_ns > k->began_ns && w->to_ns - k->began_ns >= slice_ns) || is_requested(k) ||
+	return (w->to_ns > k->began_ns && w->to_ns - k->began_ns >= slice_ns) ||
 	       slice_file__has_other_rate(k->file, w->profile) ||
 	       slices_bytes_of(k->folder, slice_file__slice(k->file)->name) >
 		       k->config.keep_bytes / LARGEST_PART;
