@@ -235,6 +235,20 @@ def deep_page(browser, folder):
           "expressions are lenient, capitals make them strict")
     equal(browser.run("krait.functions().find(f => f.name === 'recurse')"),
           {"name": "recurse", "self": 50, "total": 50}, "recursion counts once")
+    page.focus()
+    browser.key("End")
+    hottest = browser.run("krait.boxes().slice(1).sort((a, b) => b.self - a.self)[0].self")
+    equal(browser.run("krait.boxes()[krait.state.focus].self"), hottest, "a key leads to the hottest leaf")
+    depth = browser.run("krait.boxes()[krait.state.focus].depth")
+    browser.key("PageUp")
+    equal(browser.run("krait.boxes()[krait.state.focus].depth"), depth - 10, "another ten callers up")
+    check(browser.run("!document.getElementById('depths').hidden"), "a deep graph has a map of its levels")
+    all_of = browser.run("krait.boxes()[0].total")
+    browser.key("r")
+    equal(browser.run("krait.boxes().filter(b => b.name === 'recurse').map(b => [b.total, b.self, b.depth])"), [[50, 50, 1]],
+          "recursion folds into one box")
+    equal([browser.run("krait.boxes()[0].total"), browser.run(SUMS)], [all_of, True], "which has all of it")
+    browser.key("r")
     page.clean("deep")
 
 
@@ -315,6 +329,15 @@ def views_page(browser, folder):
     equal({n: v for n, v in totals().items() if n in ("all", "Server.run", "Cart.total", "dumps", "<module>")},
           {"all": 850, "Server.run": 850, "Cart.total": 413, "dumps": 179}, "callees: all that it calls, and no caller")
     check(browser.run(SUMS), "callees: the numbers add up")
+    page.focus()
+    browser.key("w")
+    equal([browser.run("krait.boxes()[0].total"), browser.run("krait.callers().tree.total[0]"),
+           browser.run("[...krait.callers().tree.frame].slice(1).map(f => krait.callers().tree.frames[f].name)")],
+          [850, 850, ["Server.run", "<module>"]], "both: callees below, callers above")
+    check(browser.run("document.getElementById('callers').clientHeight > 50"), "at once")
+    page.choose("view", "stacks")
+    page.click("Server.run")
+    browser.key("e")
     link = browser.run("location.hash")
     browser.run("history.back()")
     browser.settle()
@@ -336,6 +359,17 @@ def views_page(browser, folder):
     equal(browser.run("[...document.querySelectorAll('#functions .name')].map(e => e.textContent)"), ["walk"],
           "the search filters the table")
     page.clean("views")
+
+
+def many_page(browser, folder):
+    page = Page(browser, folder, "many")
+    equal([browser.run("document.getElementById('roots').value"), page.names(1)], ["program", ["celery", "gunicorn"]],
+          "thirty processes are shown by program")
+    equal(browser.run("[...document.getElementById('lane-names').children].map(e => e.textContent)"), ["celery", "gunicorn"],
+          "in the strip, too")
+    page.choose("roots", "process")
+    equal([len(page.names(1)), browser.run("krait.boxes()[0].total")], [30, 465], "each apart if that is wanted")
+    page.clean("many")
 
 
 def exports(browser, folder):
@@ -582,7 +616,7 @@ def paper(browser, folder):
 
 
 def screenshots(browser, folder, target):
-    for name in ("small", "hostile", "deep", "large", "huge", "timed", "sources", "waits", "diff", "empty"):
+    for name in ("small", "hostile", "deep", "large", "huge", "timed", "many", "sources", "waits", "diff", "empty"):
         for width, height in ((1280, 720), (420, 760)):
             for dark in (False, True):
                 browser.size(width, height)
@@ -602,7 +636,7 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, strip_page, source_page,
+            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, strip_page, source_page,
                          accessible_pages, paper):
                 try:
                     part(browser, folder)

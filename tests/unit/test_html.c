@@ -278,6 +278,21 @@ static char *emit_waits(struct profile *p)
 	return page;
 }
 
+/* 15 workers each of two programs. */
+static struct profile *many_profile(void)
+{
+	struct profile *p = profile__new();
+
+	for (int i = 0; i < 30; i++) {
+		__u32 node = push(p, 0, add_process(p, i % 2 ? "celery" : "gunicorn", 100 + i));
+
+		node = push(p, node, add_thread(p, "MainThread", 100 + i, 100 + i));
+		add_samples(p, push(p, node, add_function(p, "work", "/app/work.py", 3, 4)),
+			    1 + (unsigned)i);
+	}
+	return p;
+}
+
 static void write_text(const char *dir, const char *name, const char *format, char *text,
 		       struct profile *p)
 {
@@ -459,6 +474,8 @@ int main(void)
 	write_text(dir, "timed", "html", emit_timed("html", p, &options), p);
 	p = small_profile();
 	write_text(dir, "sources", "html", page_with_sources(p, &(unsigned){ 0 }), p);
+	p = many_profile();
+	write_text(dir, "many", "html", emit_timed("html", p, &options), p);
 	p = waits_profile();
 	write_text(dir, "waits", "html", emit_waits(p), p);
 	write_file(dir, "empty", "html", profile__new());

@@ -139,8 +139,36 @@ const KraitModel = (() => {
 			nodeOf[i] = place[nodeOf[i]];
 	}
 
+	/* Which box a frame has on the way to where we are: what calls itself again, by whatever way, is in that one. */
+	function pathOf(frameMap) {
+		const boxOf = new Int32Array(frameMap.reduce((most, f) => Math.max(most, f), 0) + 1), frames = [], before = [];
+
+		return {
+			/* Up to above that depth; the frame's box there, 0 none. */
+			leave(depth, f) {
+				for (; frames.length > depth; before.pop()) {
+					const last = frames.pop(), old = before[before.length - 1];
+					if (last >= 0)
+						boxOf[last] = old;
+				}
+				return f >= 0 ? boxOf[f] : 0;
+			},
+			enter(depth, f, id) {
+				while (frames.length < depth) {
+					frames.push(-1);
+					before.push(0);
+				}
+				frames[depth] = f;
+				before[depth] = f >= 0 ? boxOf[f] : 0;
+				if (f >= 0)
+					boxOf[f] = id;
+			},
+		};
+	}
+
 	/* For each node of the data the one that it becomes, by parent and frame; draft gets those. */
-	function joinNodes(data, frameMap, draft) {
+	function joinNodes(data, frameMap, draft, folded) {
+		const above = folded ? pathOf(frameMap) : null;
 		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, { parent, frame } = draft;
 		const nodeOf = new Int32Array(cnt), path = [0];
 		const bits = Math.max(4, Math.ceil(Math.log2(cnt + 1)) + 1);
@@ -151,7 +179,10 @@ const KraitModel = (() => {
 		for (let i = 1; i < cnt; i++) {
 			const depth = flat[i * NODE_FIELDS], f = frameMap[flat[i * NODE_FIELDS + 1]];
 			let id = path[depth - 1];
-			if (f >= 0) {
+			const again = above && above.leave(depth, f);
+			if (again) {
+				id = again;
+			} else if (f >= 0) {
 				let at = Math.imul(Math.imul(id, 0x2c1b3c6d) + f | 0, 0x9e3779b1) >>> (32 - bits);
 				while (seen[at] && (parent[seen[at]] !== id || frame[seen[at]] !== f))
 					at = at + 1 & last;
@@ -163,6 +194,8 @@ const KraitModel = (() => {
 				id = seen[at];
 			}
 			path[depth] = nodeOf[i] = id;
+			if (above)
+				above.enter(depth, f, id);
 		}
 		draft.cnt = used;
 		draft.nodeOf = nodeOf;
@@ -185,9 +218,9 @@ const KraitModel = (() => {
 	}
 
 	/* Frames first seen under one parent become one node; counts add up. */
-	function mergeNodes(data, frameMap, own, others) {
+	function mergeNodes(data, frameMap, own, others, folded) {
 		const cnt = data.nodes.length / NODE_FIELDS, numbers = () => new Float64Array(cnt);
-		const draft = joinNodes(data, frameMap, { parent: new Int32Array(cnt), frame: new Int32Array(cnt) });
+		const draft = joinNodes(data, frameMap, { parent: new Int32Array(cnt), frame: new Int32Array(cnt) }, folded);
 
 		/* The other ones are of the recording that this one is compared with. */
 		Object.assign(draft, { self: numbers(), total: numbers(), other: others && numbers(),
@@ -299,14 +332,14 @@ const KraitModel = (() => {
 
 	/*
 	 * options: roots "merged", "program", "process" or "thread"; lines true for one box per line; measure "wall", "cpu", "off"
-	 * "gil", "before" or "after" where the data has them; compared
+	 * "gil", "before" or "after" where the data has them; folded: recursion is one box; compared
 	 * true: a function is the same wherever its file lies and at whichever line it begins.
 	 */
 	function buildTree(data, frames, options) {
 		const { merged, map } = mergeFrames(frames, options), own = selfOf(data, options.measure);
 		const opposite = { before: 'after', after: 'before' }[options.measure];
 		const tree = orderNodes(mergeNodes(data, map, own,
-			data.before && opposite ? selfOf(data, opposite) : null), merged);
+			data.before && opposite ? selfOf(data, opposite) : null, options.folded), merged);
 
 		tree.measure = options.measure;
 		return tree;

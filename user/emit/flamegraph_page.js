@@ -13,7 +13,10 @@
 	const { meta, accounts } = data;
 	const allFrames = M.readFrames(data);
 	const stage = $('stage'), canvas = $('canvas');
-	const view = KraitCanvas(canvas, stage, $('spacer'));
+	const view = KraitCanvas(canvas, stage, $('spacer')), depths = KraitDepths($('depths'), stage);
+	/* The upper half of the sandwich: who calls the function. */
+	const upper = KraitCanvas($('callers-canvas'), $('callers'), $('callers-spacer'));
+	let callers = null;
 	const state = { tree: null, base: null, about: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
 		rootLabel: '', labelOf: nameOf, whereOf, test: null, chosen: null, sort: 'self', folded: 0 };
 	let pending = 0, strip = null, lanes = null, lineTree = null, source = null;
@@ -39,7 +42,13 @@
 		tip.hidden = state.hover < 0;
 		if (tip.hidden)
 			return;
-		KraitText.fill(tip, describe(state.hover));
+		placeTip(describe(state.hover), x, y);
+	}
+
+	function placeTip(text, x, y) {
+		const tip = $('tip');
+
+		KraitText.fill(tip, text);
 		const w = tip.offsetWidth, h = tip.offsetHeight;
 		tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - w - 6)) + 'px';
 		tip.style.top = (y + 20 + h < innerHeight ? y + 20 : Math.max(4, y - h - 12)) + 'px';
@@ -60,6 +69,9 @@
 		pending = requestAnimationFrame(() => {
 			pending = 0;
 			view.draw(state);
+			depths.draw();
+			if (callers)
+				upper.draw(callers);
 			showDetail();
 		});
 	}
@@ -68,6 +80,9 @@
 		view.setScene(state);
 		view.resize();
 		state.folded = view.layout();
+		depths.show(state, view.overflows() && !callers);
+		if (callers)
+			layoutCallers();
 		const notes = [];
 		if (view.overflows())
 			notes.push(`${number.format(view.levels())} levels deep`);
@@ -76,6 +91,52 @@
 		$('hidden').textContent = notes.join(' · ');
 		$('hidden').title = state.folded ? `Below ${view.NARROW} px; zoom in to see them` : '';
 		redraw();
+	}
+
+	/* What of the view begins with one function. */
+	const isAbout = () => ['callers', 'callees', 'sandwich'].includes($('view').value);
+
+	function layoutCallers() {
+		upper.setScene(callers);
+		upper.resize();
+		upper.layout();
+		$('callers').scrollTop = $('callers').scrollHeight;
+	}
+
+	/* Above the callees those who call, with the function at the edge between them. */
+	function showCallers() {
+		const frame = state.about && $('view').value === 'sandwich' ? state.base.frames.findIndex(sameFrame(state.about)) : -1;
+
+		$('callers').hidden = frame < 0;
+		callers = frame < 0 ? null : { tree: KraitViews.callers(state.base, frame, []), zoom: 0, focus: 0, hover: -1, matches: null,
+			flame: true, focused: false, rootLabel: `callers of ${nameOf(state.about)}`, labelOf: nameOf, whereOf };
+		if (callers)
+			callers.matches = state.test ? Uint8Array.from(callers.tree.frames, f => state.test(f) ? 1 : 0) : null;
+	}
+
+	function callerAt(event) {
+		const box = $('callers-canvas').getBoundingClientRect();
+		return upper.nodeAt(event.clientX - box.left, event.clientY - box.top);
+	}
+
+	function onCallersMove(event) {
+		const node = callerAt(event), tip = $('tip');
+
+		callers.hover = node;
+		redraw();
+		tip.hidden = node < 0;
+		if (node >= 0)
+			placeTip(KraitText.describe(callers.tree, 0, node, true), event.clientX, event.clientY);
+	}
+
+	/* One of those who call becomes what the view is about. */
+	function onCallersClick(event) {
+		const node = callerAt(event);
+
+		if (node <= 0)
+			return;
+		state.about = callers.tree.frames[callers.tree.frame[node]];
+		reshape();
 	}
 
 	const sameFrame = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
@@ -90,7 +151,7 @@
 			return KraitViews.bottomUp(base, within);
 		if (kind === 'callers' && frame >= 0)
 			return KraitViews.callers(base, frame, within);
-		if (kind === 'callees' && frame >= 0)
+		if ((kind === 'callees' || kind === 'sandwich') && frame >= 0)
 			return KraitViews.callees(base, frame);
 		return base;
 	}
@@ -103,8 +164,10 @@
 		return chosen ? KraitStrip.selves(strip, nodeCnt, chosen, $('measure').value) : null;
 	}
 
+	/* roots: null of all stacks as they are. */
 	function treeOf(roots, lines) {
-		const tree = M.buildTree(data, allFrames, { roots, lines, measure: $('measure').value, compared: meta.compared });
+		const folded = $('recursion').value === 'folded' && roots !== null;
+		const tree = M.buildTree(data, allFrames, { roots: roots || 'merged', lines, folded, measure: $('measure').value, compared: meta.compared });
 		const own = selected();
 
 		if (own)
@@ -123,6 +186,8 @@
 		const measure = $('measure').value, turned = state.tree !== state.base;
 		const own = selected() || M.selfOf(data, measure);
 
+		state.part = Boolean(selection);
+
 		M.refill(state.base, own);
 		if (lineTree)
 			M.refill(lineTree, own);
@@ -135,6 +200,7 @@
 		state.hover = -1;
 		$('tip').hidden = true;
 		setRootLabel();
+		showCallers();
 		relayout();
 		showTotal();
 		showMatched();
@@ -154,7 +220,7 @@
 	const isSource = () => $('view').value === 'source';
 
 	function showSource() {
-		lineTree = lineTree || treeOf('merged', true);
+		lineTree = lineTree || treeOf(null, true);
 		source.show(lineTree);
 	}
 
@@ -162,8 +228,9 @@
 		const on = isSource();
 
 		$('source').hidden = !on;
-		stage.hidden = on;
-		for (const id of ['flip', 'reset', 'roots', 'lines', 'search'])
+		$('graph').hidden = on;
+		$('depths').classList.toggle('unused', on);
+		for (const id of ['flip', 'reset', 'roots', 'lines', 'recursion', 'search'])
 			$(id).closest('label, #finder, button').classList.toggle('unused', on);
 		if (on)
 			showSource();
@@ -195,6 +262,7 @@
 	function reshape() {
 		state.tree = newTree();
 		setRootLabel();
+		showCallers();
 		showView();
 		state.zoom = state.focus = 0;
 		state.hover = -1;
@@ -203,7 +271,9 @@
 	}
 
 	function setRootLabel() {
-		state.rootLabel = (state.about && $('view').value.startsWith('call') ? `${$('view').value} of ` +
+		const what = { sandwich: 'callees' }[$('view').value] || $('view').value;
+
+		state.rootLabel = (state.about && isAbout() ? `${what} of ` +
 			`${nameOf(state.about)}` : 'all') + ` · ${samples(state.tree.total[0])}`;
 	}
 
@@ -211,11 +281,11 @@
 	function aboutWhat() {
 		if (state.focus)
 			return frameOf(state.focus);
-		return state.chosen || (KraitTable.rowsOf(state.base, 0, 'self')[0] || {}).f || null;
+		return state.chosen || state.about || (KraitTable.rowsOf(state.base, 0, 'self')[0] || {}).f || null;
 	}
 
 	function changeView() {
-		if ($('view').value.startsWith('call'))
+		if (isAbout())
 			state.about = aboutWhat();
 		reshape();
 	}
@@ -280,7 +350,7 @@
 
 	/* ---- the address: a link leads to what is seen, and Back to what was ---- */
 
-	const CHOICES = ['view', 'roots', 'lines', 'measure'];
+	const CHOICES = ['view', 'roots', 'lines', 'recursion', 'measure'];
 	/* Of the strip: the range, the lanes that are chosen, and what a lane is. */
 	const LANES = ['time', 'lane', 'lanes'];
 	let ready = null, initial = null, initialLanes = [], restoring = false;
@@ -293,7 +363,7 @@
 		if (!initial || restoring)
 			return;
 		choices().forEach((value, i) => value !== initial[i] && p.set(CHOICES[i], value));
-		if (state.about && $('view').value.startsWith('call'))
+		if (state.about && isAbout())
 			p.set('of', state.base.frames.findIndex(sameFrame(state.about)));
 		if (state.zoom && state.tree === state.base)
 			p.set('zoom', state.zoom);
@@ -449,8 +519,8 @@
 		return -1;
 	}
 
-	function callee() {
-		const { tree, focus, zoom } = state;
+	function callee(focus = state.focus) {
+		const { tree, zoom } = state;
 		if (focus < zoom) { /* a caller of the zoomed frame: one step back towards it */
 			let i = zoom;
 			while (tree.parent[i] !== focus)
@@ -462,6 +532,35 @@
 			if (tree.total[i] && (best < 0 || tree.total[i] > tree.total[best]))
 				best = i;
 		return best;
+	}
+
+	/* Of the functions below the zoomed frame that ran themselves: the box with the most. */
+	function hottest() {
+		const { tree, zoom } = state;
+		let best = -1;
+
+		for (let i = zoom; i < tree.end[zoom]; i++)
+			if (i && tree.self[i] && (best < 0 || tree.self[i] > tree.self[best]))
+				best = i;
+		return best;
+	}
+
+	/* Ten steps, or as many as there are. */
+	function along(next) {
+		let at = state.focus;
+
+		for (let k = 0; k < 10; k++) {
+			const to = next(at);
+			if (to < 0)
+				break;
+			at = to;
+		}
+		focusOn(at);
+	}
+
+	function foldRecursion() {
+		$('recursion').value = $('recursion').value === 'folded' ? 'shown' : 'folded';
+		rebuild();
 	}
 
 	function flip() {
@@ -520,6 +619,9 @@
 		ArrowLeft: () => focusOn(neighbour(-1)),
 		ArrowRight: () => focusOn(neighbour(1)),
 		Home: () => focusOn(state.zoom),
+		End: () => focusOn(hottest()),
+		PageUp: () => along(i => state.tree.parent[i]),
+		PageDown: () => along(callee),
 		Enter: () => zoomTo(state.focus),
 		' ': () => zoomTo(state.focus),
 		Backspace: () => zoomTo(Math.max(0, state.tree.parent[state.zoom])),
@@ -527,10 +629,11 @@
 		y: takers.name, Y: takers.stack,
 		c: () => toggleView('callers'),
 		e: () => toggleView('callees'),
+		w: () => toggleView('sandwich'),
 	};
 	const anywhere = {
 		'/': startSearch, Escape: escape, i: flip, t: toggleTable, '?': openHelp,
-		b: () => toggleView('bottom-up'), m: nextMeasure, s: toSource, n: () => nextMatch(1), N: () => nextMatch(-1),
+		b: () => toggleView('bottom-up'), m: nextMeasure, s: toSource, r: foldRecursion, n: () => nextMatch(1), N: () => nextMatch(-1),
 	};
 
 	function onKey(event) {
@@ -628,6 +731,7 @@
 	function retheme(choice = $('theme').value) {
 		applyTheme(choice);
 		view.readTheme();
+		upper.readTheme();
 		showLegend();
 		relayout();
 		if (lanes)
@@ -645,6 +749,7 @@
 			$('theme').value = 'auto';
 		applyTheme($('theme').value);
 		view.readTheme();
+		upper.readTheme();
 		$('theme').addEventListener('change', () => {
 			try {
 				localStorage.setItem('krait-theme', $('theme').value);
@@ -737,6 +842,11 @@
 		$('take').addEventListener('change', take);
 		$('roots').addEventListener('change', rebuild);
 		$('lines').addEventListener('change', rebuild);
+		$('recursion').addEventListener('change', rebuild);
+		$('callers').addEventListener('mousemove', onCallersMove);
+		$('callers').addEventListener('mouseleave', () => { $('tip').hidden = true; if (callers) callers.hover = -1; redraw(); });
+		$('callers').addEventListener('click', onCallersClick);
+		$('callers').addEventListener('scroll', redraw);
 		$('measure').addEventListener('change', measure);
 		$('flip').addEventListener('click', flip);
 		$('reset').addEventListener('click', () => { zoomTo(0); stage.focus(); });
@@ -777,8 +887,9 @@
 	/* For scripts and tests: what is drawn where. */
 	window.krait = {
 		state,
+		callers: () => callers,
 		ready: () => ready.then(() => true),
-		strip: () => strip, lanes: () => lanes, source: () => source, lineTree: () => lineTree || (lineTree = treeOf('merged', true)),
+		strip: () => strip, lanes: () => lanes, source: () => source, lineTree: () => lineTree || (lineTree = treeOf(null, true)),
 		svg: () => KraitExport.svgOf(state, view).join(''),
 		csv: () => KraitExport.csvOf(state).join(''),
 		boxes: () => {

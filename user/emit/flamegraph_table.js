@@ -69,7 +69,7 @@ const KraitTable = (() => {
 		}
 		$('functions').replaceChildren(body);
 		const more = all.length > rows.length ? ` of ${number.format(all.length)}` : '';
-		$('scope').textContent = (zoom ? `Within ${nameOf(tree.frames[tree.frame[zoom]])}: ` : 'Whole recording: ') +
+		$('scope').textContent = (zoom ? `Within ${nameOf(tree.frames[tree.frame[zoom]])}: ` : state.part ? 'Chosen time: ' : 'Whole recording: ') +
 			`${counted(tree.total[zoom])}, ${number.format(rows.length)}${more} functions`;
 		for (const b of document.querySelectorAll('#panel th button')) {
 			if (b.dataset.sort === state.sort)
