@@ -58,7 +58,7 @@ static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Output:", 4 },
 	{ "otlp-dir", KEY_OTLP_DIR, "DIR", 0,
 	  "write each window into a file there, as OTLP profiles (protobuf)" },
-	{ 0, 0, 0, 0, "Who may ask:", 6 },
+	{ 0, 0, 0, 0, "Who may ask:", 7 },
 	{ "listen", KEY_LISTEN, "ADDRESS", 0,
 	  "serve /metrics, /healthz, /readyz and /debug/pprof/profile?seconds=10 there: 9464 (on 127.0.0.1), 0.0.0.0:9464, "
 	  "unix:/run/krait/http. May be there several times" },
