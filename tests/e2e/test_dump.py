@@ -118,11 +118,12 @@ def check_pause_text(tap, python):
         deadline = time.monotonic() + h.PATIENCE_SECS
         while h.proc_state(target.pid) != "D" and time.monotonic() < deadline:
             time.sleep(0.01)
-        for args in ((), ("--pause",)):
+        for args in ((), ("--pause",), ("--native",)):
             done, processes = dumped(*args, str(target.pid))
             thread = processes[0]["threads"][0] if processes and processes[0]["threads"] else {}
             tap.ok(done.returncode == 0 and thread["stack"] == "at rest" and thread["frames"] and
-                   (not args or thread["paused"] is False), "uninterruptible sleep %s" % (args,), done.stdout)
+                   ("--pause" not in args or thread["paused"] is False) and
+                   ("--native" not in args or thread["frames"][0].get("native")), "uninterruptible sleep %s" % (args,), done.stdout)
         done = h.run_krait("dump", "--pause", str(target.pid))
         tap.ok("could not be paused" in done.stdout, "which is said", done.stdout)
         with open("/proc/%d/task/%d/children" % (target.pid, target.pid), encoding="utf-8") as f:

@@ -55,6 +55,11 @@ def check_here(tap, name, pid):
     threads = processes[0]["threads"] if processes else []
     tap.ok(done.returncode == 0 and threads and [f["name"] for f in threads[0]["frames"]] == ["here", "<module>"],
            name, done.stdout + done.stderr)
+    done, processes = dumped("--native", str(pid))
+    frames = processes[0]["threads"][0]["frames"] if processes and processes[0]["threads"] else []
+    tap.ok(done.returncode == 0 and frames and frames[0].get("native") and "libc" in frames[0]["file"] and
+           [f["name"] for f in frames if not f.get("native")] == ["here", "<module>"], name + ": with native frames",
+           done.stdout + done.stderr)
 
 
 def check_namespaces(tap, python):
