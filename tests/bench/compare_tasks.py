@@ -54,7 +54,7 @@ def chain_of(frames):
 
 
 def judge(frames):
-    """"right", "wrong", "missing"; None where no leaf is in it."""
+    """"right", "wrong", "missing", "late": missing, and it says so; None where no leaf is in it."""
     chain = chain_of(frames)
     if not chain or not chain[-1].startswith("leaf_"):
         return None
@@ -64,7 +64,9 @@ def judge(frames):
         return "right"
     # What a stack without tasks has: the first one's frames that started the loop, and the running task's.
     rest = iter(whole)
-    return "missing" if all(name in rest for name in chain) else "wrong"
+    if not all(name in rest for name in chain):
+        return "wrong"
+    return "late" if "[tasks not known yet]" in frames else "missing"
 
 
 def row(tool, python):
@@ -85,7 +87,7 @@ def row(tool, python):
         profile = tool.parse(out, said)
     finally:
         job.stop()
-    counts = {"right": 0, "wrong": 0, "missing": 0}
+    counts = {"right": 0, "wrong": 0, "missing": 0, "late": 0}
     for frames, count in profile.stacks or []:
         verdict = judge(frames)
         if verdict:
@@ -93,7 +95,7 @@ def row(tool, python):
     total = sum(counts.values())
     if not total:
         raise RuntimeError("no sample of the target's work: %s" % said.strip()[-120:])
-    return [tool.name, str(total)] + ["%.1f %%" % (100 * counts[k] / total) for k in ("right", "wrong", "missing")] + [
+    return [tool.name, str(total)] + ["%.1f %%" % (100 * counts[k] / total) for k in ("right", "wrong", "missing", "late")] + [
         "%.0f" % (1e6 * (cpu + bpf) / (ended[0] - began[0]) / RATE), "%.1f" % (1e6 * bpf / max(1, total))]
 
 
@@ -112,4 +114,5 @@ def run(pythons, say):
         except (RuntimeError, OSError, ValueError) as error:
             notes.append("%s: failed: %s" % (tool.name, str(error)[-160:]))
     return ["program", "samples in a leaf", "chain right", "wrong", "only the running task",
+            "the same, and says so",
             "its CPU, us a tick", "of it BPF, us a sample"], rows, notes

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import harness as h
@@ -86,14 +87,19 @@ def check_report(tap, r):
     tap.ok(done.returncode == 0 and re.search(r"^ *[\d.]+% +[\d.]+% .*  LOAD_ATTR_INSTANCE_VALUE +specialised$",
                                               done.stdout, re.M), "report: rows", done.stdout, done.stderr)
     tap.ok("in instructions that have special forms" in done.stdout, "report: forms are summed up", done.stdout)
+    if shutil.which("perf"):
+        script = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", r.path("x.data")], capture_output=True,
+                                encoding="utf-8", errors="replace", timeout=h.PATIENCE_SECS).stdout
+        tap.ok(script.count(" py::") > 1000 and "[unknown]" not in script, "perf finds the names of all places",
+               script.count(" py::"), [line for line in script.splitlines() if "[unknown]" in line][:3])
     one = h.run_krait("report", "--by", "opcode", "-n", "0", "--function", "flow", r.path("x.data")).stdout
     tap.ok("RAISE_VARARGS" in one and "YIELD_VALUE" not in one, "report: of one function", one)
     page = r.path("x.html")
     done = h.run_krait("annotate", "-i", r.path("x.data"), "-o", page, "opcodes.py")
     with open(page, encoding="utf-8") as f:
         text = f.read()
-    tap.ok(re.search(r"<tr class=op>.*@\d+<td[^>]*> +LOAD_ATTR_PROPERTY +specialised +c\.doubled", text) and
-           re.search(r'<b style="--h:\d+%" title="[\d.]+% self, [\d.]+% total">', text),
+    tap.ok(re.search(r'"opcodes":\[[^\]]*"LOAD_ATTR_PROPERTY"', text) and
+           re.search(r'"opcodeForms":\[[^\]]*"specialised"', text) and re.search(r'"instructions":\[\d+,\d+,\d+,\d+,\d+', text),
            "annotate: a page has columns and instructions", done.stderr, text[:300])
     done = h.run_krait("annotate", "--columns", "-i", r.path("x.data"), "-C", "1", "calls")
     below = done.stdout.split("called(called(i, i), called(i))")[-1].splitlines()[1:]

@@ -15,6 +15,8 @@
 #include "cmd/formats.h"
 #include "perfdata/format.h"
 #include "import/perf_import.h"
+#include "profile/opcodes.h"
+#include "profile/spots.h"
 #include "support_profile.h"
 #include "util/error.h"
 
@@ -294,6 +296,75 @@ static void a_code_object_gives_each_unit_its_line(void **state)
 	assert_survives(p);
 }
 
+static void assert_same_spots(struct profile *a, struct profile *b)
+{
+	struct spots x, y;
+
+	assert_int_equal(spots_make(&x, profile__counts(a, 0)), 0);
+	assert_int_equal(spots_make(&y, profile__counts(b, 0)), 0);
+	assert_int_equal(x.cnt, y.cnt);
+	for (__u32 i = 0; i < x.cnt; i++) {
+		const struct spot *s = &x.list[i], *t = &y.list[i];
+
+		assert_string_equal(dict__text(x.dict, s->name), dict__text(y.dict, t->name));
+		assert_int_equal(s->line, t->line);
+		assert_int_equal(s->column, t->column);
+		assert_int_equal(s->end_column, t->end_column);
+		assert_int_equal(s->unit, t->unit);
+		assert_int_equal(s->opcode, t->opcode);
+		assert_int_equal(s->self, t->self);
+		assert_int_equal(s->total, t->total);
+	}
+	spots_free(&x);
+	spots_free(&y);
+}
+
+/* A place that is mapped once for each opcode, in more code objects than one library of the capture has. */
+static void columns_and_opcodes_survive(void **state)
+{
+	enum { FUNCTIONS = 9000 };
+	/* Units 0 and 1: columns 10 to 14; 2: the same line, columns 12 to 13; 3: another line, no columns. */
+	static const __u8 lines[] = { 0x80 | 1 << 3 | 1, 0x24, 0x80 | 1 << 3, 0x41,
+				      0x80 | 13 << 3,	 2 };
+	static const int columns[][2] = { { 10, 14 }, { 10, 14 }, { 12, 13 }, { -1, -1 } };
+	struct profile *p = profile__new(), *again;
+	struct perf_import_stats stats;
+	struct capture c;
+	__u32 thread = push(p, push(p, 0, add_process(p, "py", 5)), add_thread(p, "py", 5, 5));
+
+	for (unsigned i = 0; i < FUNCTIONS; i++) {
+		char name[16];
+		struct profile_code code = {
+			.first_line = 10, .unit_cnt = 4, .lines = lines, .lines_size = sizeof(lines)
+		};
+		struct profile_frame f = { .first_line = 10 };
+		__u32 caller;
+
+		snprintf(name, sizeof(name), "f%u", i);
+		f.name = code.name = dict__string(p->dict, name);
+		f.file = code.file = dict__string(p->dict, "/a.py");
+		f.code = dict__code(p->dict, &code);
+		f.unit = (int)i % 4;
+		f.line = f.unit == 3 ? 11 : 10;
+		f.column = columns[f.unit][0];
+		f.end_column = columns[f.unit][1];
+		/* One in three without; of the others, each unit in several forms. */
+		f.opcode = i % 3 ? opcode_of(0x030f0000, (__u8)(1 + i % 200)) : 0;
+		caller = push(p, thread, dict__frame(p->dict, &f));
+		add_samples(p, caller, 1);
+		f.opcode = opcode_of(0x030b0000, (__u8)(1 + i % 2));
+		add_samples(p, push(p, caller, dict__frame(p->dict, &f)), 1);
+	}
+	capture_open(&c);
+	write_capture(c.file, p);
+	again = read_capture(&c, &stats);
+	assert_int_equal(stats.unresolved, 0);
+	assert_same_spots(p, again);
+	profile__free(again);
+	profile__free(p);
+	capture_close(&c);
+}
+
 static void a_pipe_gives_what_a_file_gives(void **state)
 {
 	const struct perf_import_config config = { .path = "pipe" };
@@ -441,6 +512,7 @@ int main(void)
 		cmocka_unit_test(facts_and_accounts_survive),
 		cmocka_unit_test(events_stay_apart),
 		cmocka_unit_test(a_code_object_gives_each_unit_its_line),
+		cmocka_unit_test(columns_and_opcodes_survive),
 		cmocka_unit_test(a_pipe_gives_what_a_file_gives),
 		cmocka_unit_test(damaged_files_give_less),
 		cmocka_unit_test(a_writer_that_dies_leaves_its_samples),

@@ -213,14 +213,9 @@ static int put_columns(FILE *out, const void *ctx)
 	return annotate_put_columns(out, ctx);
 }
 
-static int put_heat(FILE *out, const void *ctx)
-{
-	return annotate_put_heat(out, ctx);
-}
-
 static int put_instructions(FILE *out, const void *ctx)
 {
-	return annotate_put_instructions(out, ctx, false, false);
+	return annotate_put_instructions(out, ctx, false);
 }
 
 static void marks_are_below_their_text(void **state)
@@ -241,24 +236,6 @@ static void marks_are_below_their_text(void **state)
 	assert_non_null(strstr(text, " 20.00%        2  50.00%                   ^~\n"));
 	assert_non_null(strstr(text, "column 41 to 50\n"));
 	assert_non_null(strstr(text, " 10.00%                  ^..\n"));
-	free(text);
-}
-
-static void a_page_is_as_red_as_the_innermost_part(void **state)
-{
-	const struct spot spots[] = {
-		{ .column = 0, .end_column = 9, .self = 1, .total = 9 },
-		{ .column = 2, .end_column = 6, .self = 5, .total = 5 },
-		{ .column = 3, .end_column = 1000000, .self = 1, .total = 1 },
-		{ .column = 900, .end_column = -5, .self = 1, .total = 1 },
-	};
-	const struct annotated_line l = { "f(<&>\xc3\xa9)", spots, 4, 9, 10 };
-	char *text = read_back(put_heat, &l);
-
-	/* The widest first, then what lies in it: the next one to the end of the line, and the innermost. */
-	assert_non_null(strstr(text, "title=\"50.00% self, 50.00% total\">&lt;&amp;>"));
-	assert_null(strstr(text, "<&"));
-	assert_int_equal(strncmp(text, "<b style=", 9), 0);
 	free(text);
 }
 
@@ -316,7 +293,6 @@ int main(void)
 		cmocka_unit_test(a_report_says_what_is_not_specialised),
 		cmocka_unit_test(without_opcodes_there_is_no_table),
 		cmocka_unit_test(marks_are_below_their_text),
-		cmocka_unit_test(a_page_is_as_red_as_the_innermost_part),
 		cmocka_unit_test(instructions_say_what_they_evaluate),
 		cmocka_unit_test(names_are_of_their_version),
 	};
