@@ -66,6 +66,11 @@ def check(tap, python, *args):
     known = {key: value for key, value in found.items() if key[0] in lines}
     wrong = {key: value for key, value in known.items() if key[2] not in truth.get(key[:2], ())}
     samples = sum(own for own, _ in known.values())
+    # What was specialised anew between two looks of the target's own is another form of the same.
+    base = {row[0]: row[1] for row in tables()[version(python)[1]].values()}
+    anew = {key for key in wrong if base[key[2]] in {base[name] for name in truth.get(key[:2], ())}}
+    wrong = {key: value for key, value in wrong.items()
+             if key not in anew or sum(known[other][0] for other in anew) > samples / 100}
     tap.ok(not wrong, name + ": offset and opcode as dis has them", list(wrong.items())[:8],
            [(key[:2], sorted(truth.get(key[:2], ()))) for key in list(wrong)[:8]])
     tap.ok(samples > 2000 and len(known) > 120, name + ": of many instructions", samples, len(known))
@@ -99,7 +104,7 @@ def check_report(tap, r):
     with open(page, encoding="utf-8") as f:
         text = f.read()
     tap.ok(re.search(r'"opcodes":\[[^\]]*"LOAD_ATTR_PROPERTY"', text) and
-           re.search(r'"opcodeForms":\[[^\]]*"specialised"', text) and re.search(r'"instructions":\[\d+,\d+,\d+,\d+,\d+', text),
+           re.search(r'"opcodeForms":\[[^\]]*"specialised"', text) and re.search(r'"instructions":\[\d+(,-?\d+){4}', text),
            "annotate: a page has columns and instructions", done.stderr, text[:300])
     done = h.run_krait("annotate", "--columns", "-i", r.path("x.data"), "-C", "1", "calls")
     below = done.stdout.split("called(called(i, i), called(i))")[-1].splitlines()[1:]
