@@ -257,6 +257,10 @@ def check_commands(tap, recording):
                   if re.match(r" *[0-9.]+%", line)]
         tap.equal(sum(counts), total, "krait report --by %s: rows add up" % by, rows[by])
         tap.ok(by == "process" or len(counts) > 1, "krait report --by %s: several rows" % by, rows[by])
+    with open(recording.path("x.html"), encoding="utf-8") as f:
+        live = f.read()
+    tap.ok("s += i * i" in page_sources(live) and '"strip":{"lanes":[[' in live,
+           "a page that was recorded has sources, and samples in the order of time")
     done = harness.run_krait("annotate", "leaf", "-i", data)
     tap.ok(re.search(r"%.*\d  \s+s \+= i \* i$", done.stdout, re.M), "krait annotate", done.stdout,
            done.stderr)

@@ -3,7 +3,9 @@
 """krait report: its text, its exit codes, and that it pipes cleanly."""
 # run-tests: beside others
 import os
+import pty
 import subprocess
+import tempfile
 
 from tap import Tap
 
@@ -35,6 +37,41 @@ check((code, same) == (0, out), "standard input gives the same", err)
 code, out, err = report("--sort", "total", "-n", "2", SMALL)
 check(code == 0 and out.splitlines()[1].endswith("server.py") and "13 more" in out,
       "rows are sorted and limited", out)
+
+
+def on_terminal(command, *args, env=None):
+    """What a command writes to a terminal, and how it ends."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([KRAIT, command, *args], stdin=slave, stdout=slave, stderr=slave,
+                          env={**os.environ, "TERM": "xterm", **(env or {})}) as process:
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:
+                break
+            text += more
+        process.wait(60)
+    os.close(master)
+    return process.returncode, text.decode().replace("\r\n", "\n")
+
+
+MARKED = {"KRAIT_PAGER": "sed 's/^/> /'"}
+code, out = on_terminal("report", SMALL, env=MARKED)
+check(code == 0 and "Cart.total" in out and all(line.startswith("> ") for line in out.splitlines()),
+      "a terminal gets a report through the pager", out)
+for args, env in ((("--no-pager",), MARKED), ((), {"KRAIT_PAGER": ""}), ((), {"PAGER": "cat"}), ((), {**MARKED, "TERM": "dumb"})):
+    code, plain = on_terminal("report", *args, SMALL, env=env)
+    check(code == 0 and "Cart.total" in plain and not plain.startswith("> "), f"none with {args} {env}", plain)
+code, out = on_terminal("report", SMALL, env={"KRAIT_PAGER": "head -1"})
+check(code == 0 and out.count("\n") == 1, "a pager that ends early is no error", (code, out))
+with tempfile.NamedTemporaryFile("w", suffix=".folded") as lines:
+    lines.write("a (/x.py:1);b (/x.py:2) 5\n")
+    lines.flush()
+    code, out = on_terminal("annotate", "-i", lines.name, env=MARKED)
+    check(code == 0 and out.startswith("> "), "annotate likewise", (code, out))
+code, out, err = report(SMALL)
 code, out, err = report("--tree", "--min-percent", "20%", SMALL)
 check(code == 0 and "  Cart.total" in out and "dumps" not in out, "the tree is cut", out)
 

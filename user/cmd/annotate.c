@@ -14,6 +14,7 @@
 #include "cmd/formats.h"
 #include "cmd/input.h"
 #include "cmd/page_sources.h"
+#include "cmd/pager.h"
 #include "emit/annotate.h"
 #include "emit/html.h"
 #include "emit/summary.h"
@@ -33,10 +34,10 @@ struct annotate_command {
 	struct emitter *emitter; /* of the page; NULL: text */
 	const char *output;
 	int failed; /* to keep a sample */
-	bool native, no_source;
+	bool native, no_source, no_pager;
 };
 
-enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS, KEY_NO_SOURCE };
+enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS, KEY_NO_SOURCE, KEY_NO_PAGER };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
@@ -56,6 +57,7 @@ static const struct argp_option option_table[] = {
 	  "below a line a row for each instruction that has samples: its offset, what it is, whether it is specialised "
 	  "(krait record --opcodes). A page has them where they were recorded",
 	  0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, PAGER_HELP, 0 },
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
 	{ "source", 's', "DIR", 0, "where source files are that are not where they were", 0 },
 	{ 0 },
@@ -77,6 +79,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_INSTRUCTIONS:
 		c->annotate.instructions = true;
+		break;
+	case KEY_NO_PAGER:
+		c->no_pager = true;
 		break;
 	case KEY_NO_SOURCE:
 		c->no_source = true;
@@ -202,6 +207,7 @@ static void on_sample(void *ctx, const struct profile *p, const struct profile_s
 
 static int run(struct annotate_command *c)
 {
+	struct pager pager;
 	struct input in;
 	int code;
 
@@ -216,8 +222,11 @@ static int run(struct annotate_command *c)
 	}
 	if (code == EXIT_CODE_OK)
 		input__say_event(&in);
-	if (code == EXIT_CODE_OK)
+	if (code == EXIT_CODE_OK) {
+		pager_start(&pager, !c->output && !c->no_pager);
 		code = write_annotation(c, &in);
+		pager_end(&pager);
+	}
 	input__free(&in);
 	if (c->emitter)
 		format_by_name("html")->free(c->emitter);

@@ -12,6 +12,7 @@
 
 #include "cmd/arguments.h"
 #include "cmd/input.h"
+#include "cmd/pager.h"
 #include "emit/call_tree.h"
 #include "emit/gil_table.h"
 #include "emit/opcode_table.h"
@@ -35,6 +36,7 @@ enum option_key {
 	OPTION_CALLERS,
 	OPTION_UNIT,
 	OPTION_COLOR,
+	OPTION_NO_PAGER,
 };
 
 enum report_by {
@@ -59,7 +61,7 @@ struct report_options {
 	struct summary_options summary;
 	enum report_by by;
 	const char *callers; /* of such functions; NULL: not asked for */
-	bool tree, min_given;
+	bool tree, min_given, no_pager;
 };
 
 static const struct argp_option option_table[] = {
@@ -83,6 +85,7 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
 	  "print the time that samples stand for (default), or their number", 0 },
+	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
 	{ "color", OPTION_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
 	  "always, never or auto: on a terminal, unless NO_COLOR is set (default)", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
@@ -158,6 +161,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "time") && strcmp(arg, "samples"))
 			argp_error(state, "--unit is time or samples, not \"%s\"", arg);
 		o->summary.samples = !strcmp(arg, "samples");
+		return 0;
+	case OPTION_NO_PAGER:
+		o->no_pager = true;
 		return 0;
 	case OPTION_COLOR:
 		parse_color(o, arg ? arg : "always", state);
@@ -257,6 +263,7 @@ static int print_gil(struct report_options *o, const struct input *in)
 int cmd_report(int argc, char **argv)
 {
 	struct report_options o = { 0 };
+	struct pager pager;
 	struct input in;
 	int err, code;
 
@@ -272,7 +279,9 @@ int cmd_report(int argc, char **argv)
 		return EXIT_CODE_OUTPUT;
 	code = input__load(&in, &o.input, NULL, o.gil ? take_sample : NULL, &o);
 	if (code == EXIT_CODE_OK) {
+		pager_start(&pager, !o.no_pager);
 		err = o.gil ? print_gil(&o, &in) : print_report(&o, &in);
+		pager_end(&pager);
 		/* A reader such as head that has seen enough is no error. */
 		if (err == -ENOENT) {
 			log_error(

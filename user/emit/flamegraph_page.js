@@ -76,11 +76,13 @@
 		});
 	}
 
-	function relayout() {
+	/* done: nothing follows at once. */
+	function relayout(done = true) {
 		view.setScene(state);
 		view.resize();
 		state.folded = view.layout();
-		depths.show(state, view.overflows() && !callers);
+		if (done)
+			depths.show(state, view.overflows() && !callers);
 		if (callers)
 			layoutCallers();
 		const notes = [];
@@ -201,7 +203,7 @@
 		$('tip').hidden = true;
 		setRootLabel();
 		showCallers();
-		relayout();
+		relayout(done);
 		showTotal();
 		showMatched();
 		if (isSource())
@@ -874,7 +876,7 @@
 		stage.addEventListener('focus', () => { state.focused = true; redraw(); });
 		stage.addEventListener('blur', () => { state.focused = false; redraw(); });
 		document.addEventListener('keydown', onKey);
-		new ResizeObserver(relayout).observe(stage);
+		new ResizeObserver(() => relayout()).observe(stage);
 		addEventListener('popstate', restore);
 		initial = choices();
 		ready = Promise.all([setUpStrip(), data.sources && openTexts()]);

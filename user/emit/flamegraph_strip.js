@@ -41,7 +41,8 @@ const KraitStrip = (() => {
 	function readEntries(strip, bytes) {
 		const columns = split(bytes, strip.columns), cnt = columns[CODES].length;
 		const e = { cnt, end: new Float64Array(cnt), length: new Float64Array(cnt), node: new Int32Array(cnt),
-			code: new Uint8Array(cnt), value: new Float64Array(cnt), first: new Int32Array(strip.lanes.length + 1) };
+			code: new Uint8Array(cnt), value: new Float64Array(cnt), first: new Int32Array(strip.lanes.length + 1),
+			longest: new Float64Array(strip.lanes.length) /* of a lane's entries */ };
 		const waits = strip.codes.map(c => c[2]), units = strip.codes.map(c => c[3]);
 		const times = reader(columns[TIMES]), lengths = reader(columns[LENGTHS]), weights = reader(columns[WEIGHTS]);
 		let i = 0;
@@ -60,6 +61,7 @@ const KraitStrip = (() => {
 				e.value[i] = isWait && !unit ? (said || Math.max(1, e.length[i])) * strip.quantum : (said || 1) * (unit || 1);
 				if (!isWait && unit)
 					e.length[i] = e.value[i] / strip.quantum;
+				e.longest[number] = Math.max(e.longest[number], e.length[i]);
 			}
 		});
 		e.first[strip.lanes.length] = i;
@@ -104,18 +106,32 @@ const KraitStrip = (() => {
 			lanes: strip.lanes.map(([pid, tid, , program, thread]) => ({ pid, tid, program, thread })) };
 	}
 
+	/* The first entry from low on, below high, that ends at that time or later. */
+	function firstAt(end, low, high, time) {
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (end[middle] < time)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		return low;
+	}
+
 	/* Selves by node of the data: of a range in ticks, in the lanes that are wanted (all where there is no list). */
 	function selves(s, nodeCnt, { from = 0, to = s.span, lanes = null }, measure) {
-		const { end, length, node, code, value, first } = s.entries, own = new Float64Array(nodeCnt);
+		const { end, length, node, code, value, first, longest } = s.entries, own = new Float64Array(nodeCnt);
 		const wanted = s.classes.map(c => !CLASSES[measure] || CLASSES[measure].includes(c));
 		const waits = s.strip.codes.map(c => Boolean(c[2]));
 
 		for (let lane = 0; lane < s.lanes.length; lane++) {
 			if (lanes && !lanes[lane])
 				continue;
-			for (let i = first[lane]; i < first[lane + 1]; i++) {
+			for (let i = firstAt(end, first[lane], first[lane + 1], from); i < first[lane + 1]; i++) {
 				const last = end[i];
-				if (!wanted[code[i]] || last < from)
+				if (last - longest[lane] > to)
+					break;
+				if (!wanted[code[i]])
 					continue;
 				if (!waits[code[i]] || !length[i]) {
 					/* Its moment; the first range has the first moment, too. */

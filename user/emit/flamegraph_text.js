@@ -204,12 +204,16 @@ const KraitText = (() => {
 			$('legend').replaceChildren(items);
 			return;
 		}
+		const selves = new Float64Array(tree.frames.length), drawn = new Uint8Array(tree.frames.length);
 		for (let i = 0; i < tree.cnt; i++) {
-			const { category } = tree.frames[tree.frame[i]];
-			sums[category] = (sums[category] || 0) + tree.self[i];
-			/* A box that never is a leaf has a colour all the same. */
-			seen[category] = seen[category] || i > 0;
+			selves[tree.frame[i]] += tree.self[i];
+			drawn[tree.frame[i]] |= i > 0;
 		}
+		/* A box that never is a leaf has a colour all the same. */
+		tree.frames.forEach(({ category }, i) => {
+			sums[category] = (sums[category] || 0) + selves[i];
+			seen[category] = seen[category] || drawn[i];
+		});
 		for (const category of Object.keys(names)) {
 			if (!seen[category])
 				continue;
