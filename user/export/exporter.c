@@ -2,16 +2,15 @@
 #include "export/exporter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "export/export_destination.h"
 #include "export/export_protocol.h"
+#include "export/export_queue.h"
 #include "export/export_totals.h"
 #include "export/setup.h"
 #include "export/spool_place.h"
@@ -19,23 +18,15 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/memory_file.h"
 #include "worker/channel.h"
 #include "worker/worker.h"
 
 #define MODULE "export"
 /* Until a worker that cannot do without libcurl says so. */
 #define READY_NS (20 * NS_PER_SEC)
-/* Batches that wait for the worker, and those of them that it has been sent. */
-#define QUEUE_MAX 64U
-#define SENT_MAX 4U
 #define RESTART_EVERY_NS (2 * NS_PER_SEC)
 #define LOOK_EVERY_NS (10 * NS_PER_SEC)
-
-struct queued {
-	struct export_order_message order;
-	int fd; /* of the body */
-	bool sent;
-};
 
 struct exporter {
 	struct exporter_config config; /* a copy, with texts of its own */
@@ -48,104 +39,25 @@ struct exporter {
 	bool is_ready;
 	__s32 ready_err;
 	__u64 started_ns, looked_ns;
-	struct queued *queue[QUEUE_MAX]; /* oldest first */
-	unsigned queue_cnt;
-	__u64 queue_bytes, next_number;
+	struct export_queue queue;
+	__u64 next_number; /* of a batch */
 	struct exporter_stats own; /* what krait counts */
 	struct exporter_stats said; /* what this worker has said */
 	struct exporter_stats before; /* what those before it had */
 	bool is_last; /* report has come */
 };
 
-/* ---- the queue --------------------------------------------------------------------------------- */
-
-static void free_queued(struct queued *q)
-{
-	if (q && q->fd >= 0)
-		close(q->fd);
-	free(q);
-}
-
-static void unqueue(struct exporter *e, unsigned i)
-{
-	e->queue_bytes -= e->queue[i]->order.len;
-	free_queued(e->queue[i]);
-	memmove(&e->queue[i], &e->queue[i + 1], (--e->queue_cnt - i) * sizeof(e->queue[0]));
-}
-
-/* The oldest that the worker has not been sent; of what it has been sent, it may have taken it already. */
-static bool drop_oldest(struct exporter *e)
-{
-	for (unsigned i = 0; i < e->queue_cnt; i++) {
-		if (e->queue[i]->sent)
-			continue;
-		if (!e->own.queue_dropped++)
-			log_warn(MODULE, "the exporter does not keep up: batches are lost");
-		e->own.queue_dropped_samples += e->queue[i]->order.samples;
-		unqueue(e, i);
-		return true;
-	}
-	return false;
-}
-
-static int copy_body(const void *body, size_t len)
-{
-	cleanup_close int fd = memfd_create("krait-batch", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, (const char *)body + done, len - done);
-
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return take_fd(&fd);
-}
-
-static struct queued *make_queued(const struct export_batch *b, __u64 number)
-{
-	struct queued *q = calloc(1, sizeof(*q));
-
-	if (!q)
-		return NULL;
-	q->order = (struct export_order_message){
-		.order = EXPORT_BATCH,
-		.kind = b->kind,
-		.number = number,
-		.from_unix_ns = b->from_unix_ns,
-		.to_unix_ns = b->to_unix_ns,
-		.samples = b->samples,
-		.len = b->len,
-	};
-	memcpy(q->order.id, b->id, sizeof(q->order.id));
-	snprintf(q->order.query, sizeof(q->order.query), "%s", b->query ? b->query : "");
-	q->fd = copy_body(b->body, b->len);
-	if (q->fd >= 0)
-		return q;
-	free_queued(q);
-	return NULL;
-}
+/* ---- batches ---------------------------------------------------------------------------------- */
 
 static void send_queued(struct exporter *e)
 {
-	unsigned sent = 0;
-
-	for (unsigned i = 0; i < e->queue_cnt && sent < SENT_MAX && e->is_ready; i++) {
-		struct queued *q = e->queue[i];
-
-		if (!q->sent &&
-		    channel_send(worker__fd(e->worker), &q->order, sizeof(q->order), &q->fd, 1))
-			return; /* its queue is full, or it has ended: step sees that */
-		q->sent = true;
-		sent++;
-	}
+	if (e->is_ready)
+		export_queue_send(&e->queue, worker__fd(e->worker));
 }
 
 int exporter__push(struct exporter *e, const struct export_batch *b)
 {
-	struct queued *q;
+	__u64 dropped = e->queue.dropped;
 	int err = 0;
 
 	e->own.pushed++;
@@ -155,23 +67,13 @@ int exporter__push(struct exporter *e, const struct export_batch *b)
 	else if (!b->len || b->kind >= EXPORT_KIND_CNT ||
 		 (b->query && strlen(b->query) > EXPORT_QUERY_MAX))
 		err = -EINVAL;
-	q = err ? NULL : make_queued(b, ++e->next_number);
-	if (!q) {
+	if (err || export_queue_add(&e->queue, b, ++e->next_number)) {
 		e->own.refused++;
 		e->own.refused_samples += b->samples;
 		return err;
 	}
-	while ((e->queue_cnt == QUEUE_MAX || e->queue_bytes + b->len > e->setup.memory_limit) &&
-	       drop_oldest(e))
-		;
-	if (e->queue_cnt == QUEUE_MAX) {
-		e->own.queue_dropped++;
-		e->own.queue_dropped_samples += b->samples;
-		free_queued(q);
-		return 0;
-	}
-	e->queue[e->queue_cnt++] = q;
-	e->queue_bytes += b->len;
+	if (e->queue.dropped && !dropped)
+		log_warn(MODULE, "the exporter does not keep up: batches are lost");
 	send_queued(e);
 	return 0;
 }
@@ -187,7 +89,7 @@ static int send_order(struct exporter *e, const struct export_order_message *m, 
 static int send_setup(struct exporter *e)
 {
 	const struct export_order_message m = { .order = EXPORT_SETUP };
-	cleanup_close int fd = copy_body(e->packed.data, e->packed.len);
+	cleanup_close int fd = memory_file("krait-setup", e->packed.data, e->packed.len);
 
 	return fd < 0 ? fd : send_order(e, &m, &fd, 1);
 }
@@ -235,8 +137,7 @@ static void lose_worker(struct exporter *e)
 	e->is_ready = false;
 	export_totals_add(&e->before, &e->said);
 	memset(&e->said, 0, sizeof(e->said));
-	for (unsigned i = 0; i < e->queue_cnt; i++)
-		e->queue[i]->sent = false; /* what it has taken it knows by its id */
+	export_queue_unsend(&e->queue);
 }
 
 static void take_word(struct exporter *e, const struct export_word_message *m)
@@ -247,12 +148,7 @@ static void take_word(struct exporter *e, const struct export_word_message *m)
 		e->ready_err = m->err;
 		break;
 	case EXPORT_TAKEN:
-		for (unsigned i = 0; i < e->queue_cnt; i++) {
-			if (e->queue[i]->order.number == m->number) {
-				unqueue(e, i);
-				break;
-			}
-		}
+		export_queue_taken(&e->queue, m->number);
 		break;
 	case EXPORT_REPORT:
 		e->said = m->stats;
@@ -305,44 +201,6 @@ static int wait_until_ready(struct exporter *e, struct error *err)
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
-static char *copy_text(const char *text, bool *failed)
-{
-	char *copy = text ? strdup(text) : NULL;
-
-	*failed |= text && !copy;
-	return copy;
-}
-
-static void copy_destination(struct exporter_destination *to,
-			     const struct exporter_destination *from, bool *failed)
-{
-	char **headers = calloc(from->header_cnt + 1, sizeof(*headers));
-
-	*to = *from;
-	to->url = copy_text(from->url, failed);
-	to->token_file = copy_text(from->token_file, failed);
-	to->ca_file = copy_text(from->ca_file, failed);
-	to->cert_file = copy_text(from->cert_file, failed);
-	to->key_file = copy_text(from->key_file, failed);
-	to->proxy = copy_text(from->proxy, failed);
-	*failed |= !headers;
-	for (unsigned i = 0; headers && i < from->header_cnt; i++)
-		headers[i] = copy_text(from->headers[i], failed);
-	to->headers = (const char *const *)headers;
-}
-
-static void free_destination(struct exporter_destination *d)
-{
-	const char *const texts[] = { d->url,	    d->token_file, d->ca_file,
-				      d->cert_file, d->key_file,   d->proxy };
-
-	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		free((void *)texts[i]);
-	for (unsigned i = 0; d->headers && i < d->header_cnt; i++)
-		free((void *)d->headers[i]);
-	free((void *)d->headers);
-}
-
 /* Files that the configuration names are read again later, so it must last. */
 static int keep_config(struct exporter *e, const struct exporter_config *config, struct error *err)
 {
@@ -351,7 +209,8 @@ static int keep_config(struct exporter *e, const struct exporter_config *config,
 	e->config = *config;
 	e->config.destinations = e->destinations;
 	for (unsigned i = 0; i < config->destination_cnt; i++)
-		copy_destination(&e->destinations[i], &config->destinations[i], &failed);
+		export_destination_copy(&e->destinations[i], &config->destinations[i], &failed);
+	e->queue.limit = e->setup.memory_limit;
 	setup_pack(&e->setup, &e->packed);
 	if (failed || e->packed.failed)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
@@ -361,12 +220,11 @@ static int keep_config(struct exporter *e, const struct exporter_config *config,
 static void free_exporter(struct exporter *e)
 {
 	worker__abandon(e->worker);
-	while (e->queue_cnt)
-		unqueue(e, 0);
+	export_queue_free(&e->queue);
 	spool_place_close(&e->files, e->lock);
 	setup_free(&e->setup);
 	for (unsigned i = 0; i < EXPORT_DESTINATIONS_MAX; i++)
-		free_destination(&e->destinations[i]);
+		export_destination_free(&e->destinations[i]);
 	if (e->packed.data)
 		explicit_bzero(e->packed.data, e->packed.len);
 	bytes_free(&e->packed);
@@ -478,8 +336,10 @@ static __u64 resident_bytes(pid_t pid)
 void exporter__stats(const struct exporter *e, struct exporter_stats *ret)
 {
 	*ret = e->own;
-	ret->queued = e->queue_cnt;
-	ret->queued_bytes = e->queue_bytes;
+	ret->queued = e->queue.cnt;
+	ret->queued_bytes = e->queue.bytes;
+	ret->queue_dropped = e->queue.dropped;
+	ret->queue_dropped_samples = e->queue.dropped_samples;
 	ret->spool_on_disk = e->files.disk[0] >= 0;
 	ret->spool_limit = ret->spool_on_disk ? e->setup.disk_limit : e->setup.memory_limit;
 	ret->worker_running = e->is_ready;
@@ -529,7 +389,7 @@ void exporter__stop(struct exporter *e, __u64 timeout_ns, struct exporter_stats 
 
 	if (!e)
 		return;
-	while (e->worker && e->queue_cnt && ms_until(end_ns)) {
+	while (e->worker && e->queue.cnt && ms_until(end_ns)) {
 		send_queued(e);
 		listen_to(e, ms_until(end_ns));
 	}

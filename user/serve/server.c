@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "serve/listen.h"
@@ -14,6 +13,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/memory_file.h"
 #include "util/secret_file.h"
 #include "worker/channel.h"
 #include "worker/worker.h"
@@ -230,21 +230,7 @@ struct server *server__start(const struct server_config *config, struct error *e
 
 static int make_body(const void *body, size_t len)
 {
-	cleanup_close int fd = -1;
-
-	if (len > SERVER_BODY_MAX)
-		return -EMSGSIZE;
-	fd = memfd_create("krait-page", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, (const char *)body + done, len - done);
-
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return take_fd(&fd);
+	return len > SERVER_BODY_MAX ? -EMSGSIZE : memory_file("krait-page", body, len);
 }
 
 int server__publish(struct server *s, const char *path, unsigned status, const char *content_type,
