@@ -363,6 +363,41 @@ static void names_are_harmless(void **state)
 	profile__free(p);
 }
 
+/* Its accounts are said, and that it is not missing. */
+static void an_empty_window_is_a_profile_without_samples(void **state)
+{
+	struct profile *p = new_profile();
+	const struct otlp_attribute name = { .key = "service.name",
+					     .kind = OTLP_TEXT,
+					     .text = "k" };
+	const struct otlp_attribute number = { .key = "krait.window.number",
+					       .kind = OTLP_NUMBER,
+					       .number = 7 };
+	const struct otlp_attributes resource = { &name, 1 };
+	const struct otlp_options options = { .profile = { &number, 1 }, .bytes_max = 1 << 20 };
+	const Krait__Otlp__Profile *profile;
+	struct otlp_body body;
+	struct window w;
+	Request *r;
+
+	window__begin(&w, p, BEGAN_NS);
+	end(&w);
+	assert_int_equal(otlp_encode_empty(&body, &w, 19, &resource, &options), 0);
+	r = krait__otlp__export_profiles_service_request__unpack(NULL, body.bytes.len,
+								 body.bytes.data);
+	assert_non_null(r);
+	profile = r->resource_profiles[0]->scope_profiles[0]->profiles[0];
+	assert_int_equal(profile->n_samples, 0);
+	assert_int_equal(profile->period, 52631578);
+	assert_int_equal(profile->n_attribute_indices, 1);
+	assert_int_equal(profile->duration_nano, w.to_ns - w.from_ns);
+	assert_memory_equal(body.id, profile->profile_id.data, OTLP_ID_SIZE);
+	free_request(r);
+	bytes_free(&body.bytes);
+	window__end(&w);
+	profile__free(p);
+}
+
 /* Ids are others when the dictionary has forgotten: a window that is open follows. */
 static void a_window_outlives_what_is_forgotten(void **state)
 {
@@ -395,6 +430,7 @@ int main(void)
 		cmocka_unit_test(another_rate_is_another_profile),
 		cmocka_unit_test(a_large_window_is_several_bodies),
 		cmocka_unit_test(names_are_harmless),
+		cmocka_unit_test(an_empty_window_is_a_profile_without_samples),
 		cmocka_unit_test(a_window_outlives_what_is_forgotten),
 	};
 

@@ -33,6 +33,7 @@ struct agent {
 	struct usage usage; /* as it was looked at last, and what the programs had used */
 	__u64 kernel_ns;
 	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
+	__u64 burst_hz, burst_until_ns; /* 0: there is none */
 	__u64 judge_ns; /* when it is looked at again */
 	bool running;
 };
@@ -68,9 +69,21 @@ static void on_hangup(void *ctx)
 
 /* ---- what it costs ---------------------------------------------------------------------------- */
 
+/* How it samples now. */
+static struct detail detail_of(const struct agent *a)
+{
+	struct detail d = *budget_detail(&a->budget);
+
+	if (a->burst_until_ns)
+		d = (struct detail){ .frequency = a->burst_hz,
+				     .frames_max = KRAIT_MAX_FRAMES,
+				     .natives = a->budget.levels[0].natives };
+	return d;
+}
+
 static void apply_detail(struct agent *a)
 {
-	const struct detail *d = budget_detail(&a->budget);
+	const struct detail now = detail_of(a), *d = &now;
 
 	session__set_detail(a->session, d->frequency, d->frames_max, d->natives);
 	log_info("budget", "%llu Hz, %u frames, native frames %s: %.2f %% of a CPU was used",
@@ -83,6 +96,8 @@ static bool judge(struct agent *a, bool at_end)
 {
 	usage_read(&a->usage);
 	a->kernel_ns = session__kernel_ns(a->session);
+	if (a->burst_until_ns)
+		return false;
 	return budget_judge(&a->budget, clock_monotonic_ns(), a->usage.cpu_ns + a->kernel_ns,
 			    a->usage.rss_bytes, at_end);
 }
@@ -90,13 +105,13 @@ static bool judge(struct agent *a, bool at_end)
 /* The price of the window, and then how the next one is sampled. */
 static void take_price(struct agent *a, struct window *w)
 {
-	const struct detail *d = budget_detail(&a->budget);
+	const struct detail now = detail_of(a), *d = &now;
 
 	w->price = (struct window_price){ .frequency = d->frequency,
 					  .frames_max = d->frames_max,
 					  .natives = d->natives,
 					  .level = a->budget.level };
-	if (judge(a, true))
+	if (judge(a, true) && !a->burst_until_ns)
 		apply_detail(a);
 	w->price.cpu_ns = a->usage.cpu_ns - a->window_cpu_ns;
 	w->price.kernel_ns = a->kernel_ns - a->window_kernel_ns;
@@ -105,9 +120,28 @@ static void take_price(struct agent *a, struct window *w)
 	a->window_kernel_ns = a->kernel_ns;
 }
 
+/* What it cost is not held against the level that comes back. */
+static void end_burst(struct agent *a)
+{
+	a->burst_until_ns = 0;
+	usage_read(&a->usage);
+	budget_pardon(&a->budget, clock_monotonic_ns(),
+		      a->usage.cpu_ns + session__kernel_ns(a->session));
+	apply_detail(a);
+}
+
+void agent__burst(struct agent *a, __u64 frequency, __u64 ns)
+{
+	a->burst_hz = frequency;
+	a->burst_until_ns = clock_monotonic_ns() + ns;
+	apply_detail(a);
+}
+
 static void check_budget(struct agent *a, __u64 now_ns)
 {
-	if (now_ns < a->judge_ns || a->config->cpu_budget <= 0)
+	if (a->burst_until_ns && now_ns >= a->burst_until_ns)
+		end_burst(a);
+	if (now_ns < a->judge_ns || a->config->cpu_budget <= 0 || a->burst_until_ns)
 		return;
 	a->judge_ns = now_ns + JUDGE_NS;
 	if (judge(a, false))

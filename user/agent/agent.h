@@ -16,6 +16,7 @@
 
 #include "agent/sink.h"
 #include "session/session.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 #define AGENT_SINKS_MAX 16
@@ -43,6 +44,10 @@ struct agent *agent__new(struct agent_config *config, struct error *err);
 void agent__free(struct agent *a);
 /* The session, from new on: for what sinks want to ask. */
 struct session *agent__session(struct agent *a);
+#define AGENT_BURST_HZ_MAX 1000U
+#define AGENT_BURST_NS_MAX (60 * NS_PER_SEC)
+/* For so long at that rate and in full detail, whatever the budget is; then on as before. A later burst replaces it. */
+void agent__burst(struct agent *a, __u64 frequency, __u64 ns);
 /* Until a signal. 0 or a negative result with *err filled. */
 int agent__run(struct agent *a, struct error *err) __attribute__((warn_unused_result));
 /*

@@ -82,6 +82,11 @@ static void begin(struct budget *b, __u64 now_ns, __u64 used_ns)
 	b->from_used_ns = used_ns;
 }
 
+void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns)
+{
+	begin(b, now_ns, used_ns);
+}
+
 static bool lower(struct budget *b)
 {
 	unsigned level = lower_level(b);

@@ -45,6 +45,8 @@ struct budget {
 
 void budget_init(struct budget *b, const struct budget_config *config) __attribute__((nonnull));
 const struct detail *budget_detail(const struct budget *b) __attribute__((nonnull));
+/* What was used until now is not judged. */
+void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns) __attribute__((nonnull));
 /*
  * So much CPU time was used until now since the agent began, so much memory is in use. at_end: of a window; else it is
  * asked in between. True: the level has changed.

@@ -117,6 +117,22 @@ static void put_body(struct otlp_sink *o, const struct window *w, unsigned part,
 	o->stats.samples += body->samples;
 }
 
+/* So that a window that is missing was lost on its way, and none that there was nothing to say of. */
+static void put_empty(struct otlp_sink *o, const struct window *w,
+		      const struct otlp_options *options)
+{
+	const struct otlp_attributes own = resources__own(o->resources);
+	struct otlp_body body;
+	int err = otlp_encode_empty(&body, w, w->price.frequency, &own, options);
+
+	if (err)
+		take_failure(o, 0, err);
+	else
+		put_body(o, w, 0, &body);
+	if (!err)
+		bytes_free(&body.bytes);
+}
+
 static void on_window(void *ctx, const struct window *w)
 {
 	struct otlp_sink *o = ctx;
@@ -131,6 +147,8 @@ static void on_window(void *ctx, const struct window *w)
 		return;
 	window_facts_fill(&o->facts, w);
 	options.profile = (struct otlp_attributes){ o->facts.list, o->facts.cnt };
+	if (!w->cnt)
+		put_empty(o, w, &options);
 	for (unsigned part = 0; at < w->cnt; part++) {
 		struct otlp_body body;
 		int err = otlp_encode(&body, w, &at, &options);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uthash.h>
 
 #include "session/about.h"
@@ -336,18 +337,31 @@ static void put_process(struct resources *r, const struct resource *p, struct ot
 	put_text(ret, "systemd.unit", p->unit);
 }
 
+static void put_host(struct resources *r, const char *service, int pid, struct otlp_attributes *ret)
+{
+	put_text(ret, "service.name", service);
+	r->list[ret->cnt++] =
+		(struct otlp_attribute){ .key = "process.pid", .kind = OTLP_NUMBER, .number = pid };
+	put_text(ret, "host.name", r->host->uts.nodename);
+	put_text(ret, "host.id", r->host->id);
+	put_text(ret, "os.type", "linux");
+}
+
+struct otlp_attributes resources__own(struct resources *r)
+{
+	struct otlp_attributes ret = { .list = r->list };
+
+	put_host(r, "krait-agent", getpid(), &ret);
+	return ret;
+}
+
 struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image)
 {
 	struct otlp_attributes ret = { .list = r->list };
 	const struct resource *p = find(r, pid, image);
 	bool claimed;
 
-	put_text(&ret, "service.name", service_of(r, p, &claimed));
-	r->list[ret.cnt++] =
-		(struct otlp_attribute){ .key = "process.pid", .kind = OTLP_NUMBER, .number = pid };
-	put_text(&ret, "host.name", r->host->uts.nodename);
-	put_text(&ret, "host.id", r->host->id);
-	put_text(&ret, "os.type", "linux");
+	put_host(r, service_of(r, p, &claimed), pid, &ret);
 	if (p) {
 		put_process(r, p, &ret);
 		put_claims(r, p, claimed, &ret);

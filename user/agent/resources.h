@@ -41,6 +41,8 @@ void resources__free(struct resources *r);
 void resources__meet(struct resources *r, int pid, __u32 image);
 /* Good until the next call of any of these. */
 struct otlp_attributes resources__of(struct resources *r, int pid, __u32 image);
+/* Of the agent itself, for what is said of no process. As above. */
+struct otlp_attributes resources__own(struct resources *r);
 /* "billing-api": never empty; printable. As above. */
 const char *resources__service(struct resources *r, int pid, __u32 image);
 /* A window is over: those that were not met for some are forgotten. */

@@ -125,7 +125,7 @@ static int run(struct agent_command *c, struct error *err)
 	c->agent = agent__new(&c->config, err);
 	if (!c->agent)
 		return -1;
-	agent_outputs_connect(&c->outputs, agent__session(c->agent));
+	agent_outputs_connect(&c->outputs, c->agent);
 	return agent__run(c->agent, err);
 }
 

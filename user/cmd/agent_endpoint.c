@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/pprof_pull.h"
@@ -14,6 +15,10 @@
 #include "util/log.h"
 #include "util/metrics_text.h"
 
+/* ?seconds=10&rate=97: more samples for a while. */
+#define BURST_PATH "/burst"
+#define BURST_SECONDS 10
+#define BURST_HZ 97
 #define PLAIN "text/plain; charset=utf-8"
 /* Metrics are made anew that often, whether somebody asks or not. */
 #define PUBLISH_NS (2 * NS_PER_SEC)
@@ -55,6 +60,43 @@ static void publish_metrics(struct agent_endpoint *e)
 		publish(e, "/metrics", 200, METRICS_CONTENT_TYPE, text, size);
 }
 
+/* A number of the query, 1 to max; fallback where there is none. 0: it is no such number. */
+static unsigned long query_number(const char *query, const char *name, unsigned long fallback,
+				  unsigned long max)
+{
+	char text[16], *end;
+	int len = server_query_value(query, name, text, sizeof(text));
+	unsigned long n;
+
+	if (len == -ENOENT)
+		return fallback;
+	if (len <= 0 || text[0] < '0' || text[0] > '9')
+		return 0;
+	n = strtoul(text, &end, 10);
+	return *end || n > max ? 0 : n;
+}
+
+static void answer_burst(struct agent_endpoint *e, const struct server_request *request)
+{
+	unsigned long seconds = query_number(request->query, "seconds", BURST_SECONDS,
+					     AGENT_BURST_NS_MAX / NS_PER_SEC);
+	unsigned long rate = query_number(request->query, "rate", BURST_HZ, AGENT_BURST_HZ_MAX);
+	char text[160];
+	int err;
+
+	if (!seconds || !rate)
+		snprintf(text, sizeof(text), "seconds is 1 to %llu, rate is 1 to %u Hz\n",
+			 (unsigned long long)(AGENT_BURST_NS_MAX / NS_PER_SEC), AGENT_BURST_HZ_MAX);
+	else
+		snprintf(text, sizeof(text), "%lu Hz for %lu s\n", rate, seconds);
+	if (seconds && rate)
+		agent__burst(e->agent, rate, seconds * NS_PER_SEC);
+	err = server__answer(e->server, request->id, seconds && rate ? 200 : 400, PLAIN, text,
+			     strlen(text));
+	if (err)
+		log_debug("endpoint", "burst: %s", strerror(-err));
+}
+
 static void answer_requests(struct agent_endpoint *e, __u64 now_ns)
 {
 	struct server_request request;
@@ -62,6 +104,8 @@ static void answer_requests(struct agent_endpoint *e, __u64 now_ns)
 	while (server__next(e->server, &request) > 0) {
 		if (!strcmp(request.path, PPROF_PULL_PATH))
 			pprof_pull__take(e->pull, &request, now_ns);
+		else
+			answer_burst(e, &request);
 	}
 }
 
@@ -93,6 +137,7 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 		  .ask = true,
 		  .token = true,
 		  .timeout_ms = PULL_TIMEOUT_MS },
+		{ .path = BURST_PATH, .ask = true, .token = true, .timeout_ms = 10000 },
 	};
 	const struct server_config server = {
 		.listen = options->listen,
@@ -119,8 +164,11 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 	return 0;
 }
 
-void agent_endpoint_connect(struct agent_endpoint *e, struct session *session)
+void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent)
 {
+	struct session *session = agent__session(agent);
+
+	e->agent = agent;
 	e->metrics.session = session;
 	if (e->pull)
 		pprof_pull__connect(e->pull, session__profile(session));

@@ -21,6 +21,7 @@ struct agent_endpoint {
 	struct pprof_pull *pull;
 	struct metrics metrics;
 	const struct agent_outputs *outputs; /* borrowed: for their metrics */
+	struct agent *agent; /* borrowed; NULL: not yet */
 	__u64 published_ns;
 	bool ready;
 };
@@ -31,7 +32,7 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 			struct agent_config *config, struct error *err)
 	__attribute__((warn_unused_result));
 /* Before the first sample. */
-void agent_endpoint_connect(struct agent_endpoint *e, struct session *session);
+void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent);
 void agent_endpoint_close(struct agent_endpoint *e);
 
 #endif /* KRAIT_CMD_AGENT_ENDPOINT_H */

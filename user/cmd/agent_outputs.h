@@ -28,7 +28,7 @@ int agent_outputs_open(struct agent_outputs *o, const struct agent_options *opti
 		       struct resources *resources, const char *host, struct agent_config *config,
 		       struct error *err) __attribute__((warn_unused_result));
 /* Before the first sample. */
-void agent_outputs_connect(struct agent_outputs *o, struct session *session);
+void agent_outputs_connect(struct agent_outputs *o, struct agent *agent);
 /*
  * The destinations are others from now on, or, where they are the same, their files may have changed. What was not
  * sent yet stays in the spool. 0, or a negative result with *err filled: then nothing is sent.

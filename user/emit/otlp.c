@@ -9,6 +9,7 @@
 #include "emit/otlp_tables.h"
 #include "profile/states.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/vec.h"
 
 /* What a sample says beside its stack: thread's number and name, state. */
@@ -373,6 +374,24 @@ static void prepare(struct encoder *e)
 		e->attributes[i] = otlp_tables_attribute(&e->tables, &e->options->profile.list[i]);
 }
 
+/* All that was put together is in the body, or none of it. */
+static void finish(struct encoder *e)
+{
+	if (!e->err)
+		put_dictionary(e);
+	if (e->tables.failed)
+		fail(e, -ENOMEM);
+	if (e->err)
+		bytes_free(&e->body->bytes);
+	otlp_tables_free(&e->tables);
+	bytes_free(&e->profile);
+	bytes_free(&e->scope);
+	free(e->attributes);
+	free(e->times);
+	free(e->ticks);
+	free(e->values);
+}
+
 int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 		const struct otlp_options *options)
 {
@@ -382,20 +401,26 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 	prepare(&e);
 	while (!e.err && e.at < w->cnt && !is_full(&e, 0))
 		put_process(&e);
-	if (!e.err)
-		put_dictionary(&e);
-	if (e.tables.failed)
-		fail(&e, -ENOMEM);
+	finish(&e);
 	if (!e.err)
 		*at = e.at;
-	else
-		bytes_free(&ret->bytes);
-	otlp_tables_free(&e.tables);
-	bytes_free(&e.profile);
-	bytes_free(&e.scope);
-	free(e.attributes);
-	free(e.times);
-	free(e.ticks);
-	free(e.values);
+	return e.err;
+}
+
+int otlp_encode_empty(struct otlp_body *ret, const struct window *w, __u64 frequency,
+		      const struct otlp_attributes *resource, const struct otlp_options *options)
+{
+	const struct window_sample none = { .weight = frequency ? NS_PER_SEC / frequency : 0 };
+	struct encoder e = { .w = w, .options = options, .body = ret };
+
+	*ret = (struct otlp_body){ 0 };
+	prepare(&e);
+	if (!e.err) {
+		put_scope(&e);
+		put_head(&e, &none, w->from_ns, w->to_ns);
+		add_profile(&e);
+		put_attributes(&e, resource);
+	}
+	finish(&e);
 	return e.err;
 }

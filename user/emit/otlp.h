@@ -66,4 +66,12 @@ struct otlp_body {
 int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 		const struct otlp_options *options) __attribute__((warn_unused_result));
 
+/*
+ * The same of a window without samples: one profile with none in it, of that resource, for what is said of the window.
+ * frequency: 0 unknown.
+ */
+int otlp_encode_empty(struct otlp_body *ret, const struct window *w, __u64 frequency,
+		      const struct otlp_attributes *resource, const struct otlp_options *options)
+	__attribute__((warn_unused_result));
+
 #endif /* KRAIT_EMIT_OTLP_H */
