@@ -141,6 +141,32 @@ static void a_loop_may_begin_with_its_end(void **state)
 	row_table_free(&t);
 }
 
+/* As LLVM lays out a loop within a loop: behind the first jump is a part of one, behind the second a part of the other. */
+static void loops_may_be_within_loops(void **state)
+{
+	__u8 code[] = {
+		0x55, 0xeb, 0x05, /* push %rbp; jmp 8 */
+		0x48, 0xff, 0xc7, 0x90, 0x90, /* 3: inc %rdi */
+		0xeb, 0x03, /* 8: jmp 13 */
+		0x48, 0xff, 0xc6, /* 10: inc %rsi */
+		0x48, 0x83, 0xfe, 0x05, 0x7c, 0xf7, /* 13: cmp $5, %rsi; jl 10 */
+		0x48, 0x83, 0xff, 0x05, 0x7c, 0xea, /* 19: cmp $5, %rdi; jl 3 */
+		0x5d, 0xc3, /* 25: pop %rbp; ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	for (unsigned i = 1; i < 26; i++)
+		assert_int_equal(depth_at(&t, i), 16);
+	assert_int_equal(depth_at(&t, 26), 8);
+	row_table_free(&t);
+	/* Nothing goes back to the outer one. */
+	code[23] = code[24] = 0x90;
+	t = rows_of(code, sizeof(code));
+	for (unsigned i = 0; i < sizeof(code); i++)
+		assert_int_equal(depth_at(&t, i), 0);
+	row_table_free(&t);
+}
+
 /*
  * The frame pointer is overwritten where the CFA is found by it; popped is more than was pushed; the way back to a
  * loop's end has another stack; nothing goes back; only what was guessed itself goes back.
@@ -258,6 +284,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_add_up_has_no_rows),
 		cmocka_unit_test(an_aligned_stack_is_found_by_the_frame_pointer),
 		cmocka_unit_test(a_loop_may_begin_with_its_end),
+		cmocka_unit_test(loops_may_be_within_loops),
 		cmocka_unit_test(what_is_not_proved_has_no_rows),
 		cmocka_unit_test(the_middle_of_a_function_is_no_beginning),
 		cmocka_unit_test(any_bytes_have_an_end),

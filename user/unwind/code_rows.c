@@ -19,7 +19,7 @@
 #define ROWS_MAX 512
 #define TARGETS_MAX 512
 /* Looks at what was noted, for all functions together: code that is made to take long has no rows. */
-#define LOOKS_MAX (1U << 26)
+#define LOOKS_MAX (1U << 27)
 struct target {
 	__u64 at;
 	struct code_state state;
@@ -34,6 +34,8 @@ struct target {
 #define GUESSES_MAX 64
 /* It is proved within so many bytes, or not at all. */
 #define GUESS_REACH 1024
+/* At once: loops within loops. */
+#define UNPROVED_MAX 8
 struct guess {
 	__u64 at;
 	bool proved;
@@ -53,7 +55,7 @@ struct function {
 	} rows[ROWS_MAX];
 	unsigned row_cnt;
 	struct guess guesses[GUESSES_MAX];
-	unsigned guess_cnt;
+	unsigned guess_cnt, proved_cnt; /* the first of them that are proved */
 	bool guessing; /* nothing but a guess has led to pos */
 	__u64 begin;
 	__u32 looks;
@@ -230,22 +232,19 @@ static bool skip_filling(struct function *f)
 /* The code at pos, which nothing has led to, goes on as that before: to be proved. */
 static bool guess(struct function *f)
 {
-	if (f->guess_cnt == GUESSES_MAX || (f->guess_cnt && !f->guesses[f->guess_cnt - 1].proved))
+	if (f->guess_cnt == GUESSES_MAX || f->guess_cnt - f->proved_cnt == UNPROVED_MAX)
 		return false;
 	f->guesses[f->guess_cnt++] = (struct guess){ .at = f->pos };
 	f->guessing = f->reached = true;
 	return true;
 }
 
-/* The last one is not proved where it should be by now. */
-static bool has_guessed_wrong(const struct function *f)
+/* The first that is not proved should be by now. */
+static bool has_guessed_wrong(struct function *f)
 {
-	const struct guess *last;
-
-	if (!f->guess_cnt)
-		return false;
-	last = &f->guesses[f->guess_cnt - 1];
-	return !last->proved && f->pos - last->at > GUESS_REACH;
+	while (f->proved_cnt < f->guess_cnt && f->guesses[f->proved_cnt].proved)
+		f->proved_cnt++;
+	return f->proved_cnt < f->guess_cnt && f->pos - f->guesses[f->proved_cnt].at > GUESS_REACH;
 }
 
 /* Nothing leads to pos. 1: the function is over; 0: to pos, which is another now; -1: it does not add up. */
@@ -264,7 +263,7 @@ static bool read_function(struct function *f)
 	f->begin = f->pos;
 	f->state = (struct code_state)CODE_STATE_AT_ENTRY;
 	f->reached = true;
-	f->target_cnt = f->row_cnt = f->guess_cnt = 0;
+	f->target_cnt = f->row_cnt = f->guess_cnt = f->proved_cnt = 0;
 	f->guessing = false;
 	f->returns = false;
 	while (f->pos < f->size) {
