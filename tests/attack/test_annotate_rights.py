@@ -1,13 +1,24 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """D1: a program says that its function is in a file of its choice: annotate as root must not print what
-that program's user could not read, nor hang, nor read without end."""
+that program's user could not read, nor hang, nor read without end; nor must a page have it."""
 # run-tests: beside others
+import base64
+import gzip
 import os
+import re
 
 import attack
 
 SECRET = "root:$6$of-roots-alone"
+
+
+def page(path):
+    """A page with what is packed in it."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        text = f.read(1 << 22)
+    packed = [gzip.decompress(base64.b64decode(m)) for m in re.findall(r'"data":"([A-Za-z0-9+/=]+)"', text)]
+    return text + "".join(p.decode("latin-1") for p in packed), len(packed)
 
 
 def play(tap, python, name, path, prepare, hidden=True):
@@ -16,15 +27,19 @@ def play(tap, python, name, path, prepare, hidden=True):
         path = path or folder.outside("file")
         prepare(path)
         hostile = scene.attacker("elsewhere.py", path)
-        k = attack.krait("record", "-p", str(hostile.pid), "-d", "300ms", "-o", "x.data")
-        scene.ok(k.code == 0, "it is recorded", k.code, k.words)
+        k = attack.krait("record", "-p", str(hostile.pid), "-d", "300ms", "-o", "x.data", "-o", "live.html",
+                         timeout=30)
+        scene.ok(k.code == 0 and not k.hung, "it is recorded", k.code, k.words)
+        text, packed = page(k.path("live.html"))
+        scene.ok(packed == 2 and "elsewhere" in text, "a page is made of it, too", packed)
+        if hidden:
+            scene.ok(SECRET not in text, "which has none of it")
         for command in ["annotate", "-i", "x.data"], ["annotate", "-i", "x.data", "elsewhere"], \
                 ["annotate", "-i", "x.data", "-o", "x.html"]:
             done = attack.krait(*command, folder=k.folder, timeout=10)
             text = done.said
             if os.path.exists(k.path("x.html")):
-                with open(k.path("x.html"), encoding="utf-8", errors="replace") as f:
-                    text += f.read(1 << 22)
+                text += page(k.path("x.html"))[0]
             scene.ok(not done.hung and done.code in (0, 6, 7), "%s ends" % " ".join(command[:1] + command[3:]),
                      done.code, done.seconds, done.words[:500])
             if hidden:
