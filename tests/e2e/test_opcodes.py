@@ -123,6 +123,31 @@ def check_without(tap, python):
     tap.ok(code != 0 and "record --opcodes" in done.stderr, "without --opcodes: annotate says so", done.stderr)
 
 
+DEEP = """
+import sys, time
+sys.setrecursionlimit(10000)
+end = time.monotonic() + 1.5
+def g(n):
+    if n:
+        return g(n - 1) + 1
+    while time.monotonic() < end:
+        for i in range(2000):
+            len(str(i))
+    return 0
+g(200)
+"""
+
+
+def check_deep(tap, python):
+    """Callers below an anchor are not walked again: their opcodes are those of the last walk."""
+    r = h.record("-F", "997", "--opcodes", "--anchors=on", outputs=("x.data",), lines=False, command=python.command("-c", DEEP))
+    deltas = re.search(r"^delta (\d+)$", r.err, re.M)
+    found = pairs(h.run_krait("annotate", "--instructions", "-C", "1", "-i", r.path("x.data"), "g").stdout)
+    callers = {key[1:] for key in found if key[0] == 7 and key[2].startswith("CALL")}
+    tap.ok(deltas and int(deltas[1]) > 100 and len(callers) == 1 and "PY_EXACT_ARGS" in next(iter(callers))[1],
+           python.name + ": callers below an anchor keep theirs", deltas and deltas[0], callers, list(found)[:20])
+
+
 def tables():
     """{minor: {opcode: (name, base, caches)}} as krait has them."""
     found, minor = {}, 0
@@ -195,6 +220,8 @@ def main():
             check_report(tap, r)
             check_without(tap, python)
         check_tables(tap, python)
+    for python in [p for p in pythons if p.minor == "3.15"][:1]:
+        check_deep(tap, python)
     new = [p for p in pythons if version(p) >= (3, 12)]
     for python in new if h.is_all() else new[:1]:
         check(tap, python, "instrumented")
