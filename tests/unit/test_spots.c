@@ -197,6 +197,26 @@ static void a_report_says_what_is_not_specialised(void **state)
 	profile__free(p);
 }
 
+static void opcodes_of_several_versions_say_which(void **state)
+{
+	struct profile *p = make();
+	const struct profile_frame f = { .kind = FRAME_PYTHON,
+					 .name = dict__string(p->dict, "f"),
+					 .line = 4,
+					 .column = -1,
+					 .end_column = -1,
+					 .opcode = find(0x030b0000, "CALL") };
+	char *text;
+
+	add_samples(p, push(p, 0, dict__frame(p->dict, &f)), 5);
+	text = read_back(put_table, profile__counts(p, 0));
+	assert_non_null(strstr(text, " 5  CALL, 3.11                           not specialised\n"));
+	assert_non_null(strstr(text, " 3  CALL, 3.15                           not specialised\n"));
+	assert_non_null(strstr(text, "[opcode not known]\n"));
+	free(text);
+	profile__free(p);
+}
+
 static void without_opcodes_there_is_no_table(void **state)
 {
 	const struct summary_options o = { .samples = true };
@@ -291,6 +311,7 @@ int main(void)
 		cmocka_unit_test(numbers_add_up),
 		cmocka_unit_test(a_page_has_rows_by_frame),
 		cmocka_unit_test(a_report_says_what_is_not_specialised),
+		cmocka_unit_test(opcodes_of_several_versions_say_which),
 		cmocka_unit_test(without_opcodes_there_is_no_table),
 		cmocka_unit_test(marks_are_below_their_text),
 		cmocka_unit_test(instructions_say_what_they_evaluate),

@@ -98,17 +98,36 @@ static int compare_total(const void *a, const void *b)
 	return compare_self(a, b);
 }
 
-static void put_opcode(FILE *out, __u16 opcode)
+/* versions: there are opcodes of several, which may have the same name. */
+static void put_opcode(FILE *out, __u16 opcode, bool versions)
 {
 	const char *form = opcode_form_name(opcode_form(opcode));
-	char buf[OPCODE_NAME_SIZE];
+	char name[OPCODE_NAME_SIZE + 8], buf[OPCODE_NAME_SIZE];
 
-	if (!opcode)
+	if (!opcode) {
 		fputs(NAME_NO_OPCODE, out);
-	else if (*form)
-		fprintf(out, "%-36s %s", opcode_name(opcode, buf), form);
+		return;
+	}
+	snprintf(name, sizeof(name), "%s", opcode_name(opcode, buf));
+	if (versions)
+		snprintf(name, sizeof(name), "%s, 3.%u", opcode_name(opcode, buf),
+			 opcode_minor(opcode));
+	if (*form)
+		fprintf(out, "%-36s %s", name, form);
 	else
-		fputs(opcode_name(opcode, buf), out);
+		fputs(name, out);
+}
+
+static bool has_versions(const struct row *rows, __u32 cnt)
+{
+	unsigned minor = 0;
+
+	for (__u32 i = 0; i < cnt; i++) {
+		if (minor && rows[i].opcode && opcode_minor(rows[i].opcode) != minor)
+			return true;
+		minor = rows[i].opcode ? opcode_minor(rows[i].opcode) : minor;
+	}
+	return false;
 }
 
 static void put_forms(const struct text_report *report, const __u64 *forms)
@@ -131,6 +150,7 @@ static void put_rows(const struct text_report *report, struct opcode_rows *r)
 	const struct summary_options *o = report->options;
 	__u64 forms[OPCODE_FORM_CNT] = { 0 };
 	__u32 cnt = 0, shown;
+	bool versions;
 
 	for (__u32 i = 0; i < OPCODE_LIMIT; i++) {
 		struct row row = r->opcodes[i];
@@ -143,11 +163,12 @@ static void put_rows(const struct text_report *report, struct opcode_rows *r)
 	qsort(r->opcodes, cnt, sizeof(*r->opcodes),
 	      o->sort == SUMMARY_TOTAL ? compare_total : compare_self);
 	shown = o->limit && o->limit < cnt ? o->limit : cnt;
+	versions = has_versions(r->opcodes, cnt);
 	fprintf(report->out, "%s  Self  Total %9s  Opcode%s\n", report_color(report, REPORT_BOLD),
 		report_amount_title(report), report_color(report, REPORT_RESET));
 	for (__u32 i = 0; i < shown; i++) {
 		report_put_row(report, r->opcodes[i].self, r->opcodes[i].total);
-		put_opcode(report->out, r->opcodes[i].opcode);
+		put_opcode(report->out, r->opcodes[i].opcode, versions);
 		putc('\n', report->out);
 	}
 	report_put_more(report, cnt - shown);

@@ -26,6 +26,11 @@ const struct opcode_info *opcode_info(__u16 opcode)
 	return info->name ? info : NULL;
 }
 
+unsigned opcode_minor(__u16 opcode)
+{
+	return opcode ? (opcode >> 8) + OPCODE_MINOR_FIRST - 1U : 0;
+}
+
 const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE])
 {
 	const struct opcode_info *info = opcode_info(opcode);
@@ -34,8 +39,7 @@ const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE])
 		return info->name;
 	if (!opcode)
 		return "";
-	snprintf(buf, OPCODE_NAME_SIZE, "opcode 3.%u:%u", (opcode >> 8) + OPCODE_MINOR_FIRST - 1,
-		 opcode & 0xff);
+	snprintf(buf, OPCODE_NAME_SIZE, "opcode 3.%u:%u", opcode_minor(opcode), opcode & 0xff);
 	return buf;
 }
 

@@ -48,6 +48,8 @@ const struct opcode_info *opcode_info(__u16 opcode);
 const char *opcode_name(__u16 opcode, char buf[OPCODE_NAME_SIZE]);
 /* What it is a form of: "LOAD_ATTR". */
 const char *opcode_base_name(__u16 opcode, char buf[OPCODE_NAME_SIZE]);
+/* The minor version that it is of: 15; 0 of an unknown opcode. */
+unsigned opcode_minor(__u16 opcode);
 enum opcode_form opcode_form(__u16 opcode);
 /* "special", ...: what outputs call the form; of a plain one "". */
 const char *opcode_form_name(enum opcode_form form);
