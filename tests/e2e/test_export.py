@@ -203,14 +203,16 @@ def wait_for(condition, seconds=h.PATIENCE_SECS):
 
 
 def certificate(folder):
-    """Of a server, signed by itself; its key."""
+    """Signed by itself, its key, and a server that shows it and wants to be shown it."""
     cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost", "-addext",
                     "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
-    return cert, context
+    context.verify_mode = ssl.CERT_REQUIRED  # the client shows the same one
+    context.load_verify_locations(cert)
+    return cert, key, context
 
 
 def status_of(pid):
@@ -232,7 +234,7 @@ def check_rights(tap, agent):
 
 
 def check_trouble(tap, folder):
-    cert, context = certificate(folder)
+    cert, key, context = certificate(folder)
     token = os.path.join(folder, "token")
     with open(os.open(token, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as f:
         f.write(TOKEN + "\n")
@@ -243,7 +245,7 @@ def check_trouble(tap, folder):
         if way == "never":
             args += ["--export-token-file", token, "--export-header", "X-Scope-OrgID: tenant-of-ours"]
     args += ["--otlp-endpoint", "https://127.0.0.1:%d/tls" % tls.port, "--export-ca-file", cert, "--export-token-file",
-             token, "--export-compression", "none"]
+             token, "--export-compression", "none", "--export-cert-file", cert, "--export-key-file", key]
     agent = Agent(folder, *args)
 
     def all_has_happened():

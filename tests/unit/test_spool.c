@@ -412,6 +412,13 @@ static void a_full_disk_means_memory(void **state)
 	assert_int_equal(append(s, 4, 15000), 0);
 	spool__counts(s, &counts);
 	assert_false(counts.disk_full);
+	{
+		__u64 batches, samples;
+
+		spool__in_memory(s, cursor, &batches, &samples);
+		assert_int_equal(batches, 1);
+		assert_int_equal(samples, 2);
+	}
 	/* A worker that is started anew finds both, and in order. */
 	spool__close(s);
 	s = open_one(&cursor);
@@ -419,6 +426,28 @@ static void a_full_disk_means_memory(void **state)
 	assert_int_equal(take(s, cursor), 2);
 	assert_int_equal(take(s, cursor), 4);
 	assert_int_equal(take(s, cursor), 0);
+	spool__close(s);
+}
+
+static void a_full_disk_is_used_again_once_all_is_delivered(void **state)
+{
+	struct rlimit little = { 20000, RLIM_INFINITY }, all;
+	struct spool_counts counts;
+	int cursor;
+	struct spool *s;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+	s = open_one(&cursor);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+	for (__u32 n = 1; n <= 5; n++) {
+		assert_int_equal(append(s, n, 15000), 0);
+		assert_int_equal(take(s, cursor), n);
+		spool__counts(s, &counts);
+		assert_false(counts.disk_full);
+		assert_int_equal(counts.memory_bytes, 0);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
 	spool__close(s);
 }
 
@@ -492,6 +521,7 @@ int main(void)
 		TEST(a_byte_that_changes_costs_its_record_only),
 		TEST(a_body_cannot_pretend_to_be_a_record),
 		TEST(a_full_disk_means_memory),
+		TEST(a_full_disk_is_used_again_once_all_is_delivered),
 		TEST(what_is_dropped_on_its_way_may_arrive),
 		TEST(a_kill_loses_nothing_that_was_taken),
 	};

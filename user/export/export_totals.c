@@ -30,6 +30,8 @@ static void take_state(struct exporter_destination_stats *ret,
 	ret->pending = d->pending;
 	ret->pending_samples = d->pending_samples;
 	ret->pending_bytes = d->pending_bytes;
+	ret->in_memory = d->in_memory;
+	ret->in_memory_samples = d->in_memory_samples;
 	ret->oldest_pending_unix_ns = d->oldest_pending_unix_ns;
 	ret->wait_ms = d->wait_ms;
 	ret->last_status = d->last_status;

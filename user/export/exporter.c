@@ -358,15 +358,16 @@ static void say_what_is_left(const struct exporter_stats *s)
 	for (unsigned i = 0; i < s->destination_cnt; i++) {
 		const struct exporter_destination_stats *d = &s->destinations[i];
 
-		if (d->pending && s->spool_on_disk)
+		if (d->pending > d->in_memory)
 			log_info(MODULE, "%s: %" PRIu64 " batches stay in the spool", d->name,
-				 (uint64_t)d->pending);
-		else if (d->pending)
-			log_warn(
-				MODULE,
-				"%s: %" PRIu64 " batches with %" PRIu64
-				" samples could not be sent and are lost (a spool would keep them)",
-				d->name, (uint64_t)d->pending, (uint64_t)d->pending_samples);
+				 (uint64_t)(d->pending - d->in_memory));
+		if (d->in_memory)
+			log_warn(MODULE,
+				 "%s: %" PRIu64 " batches with %" PRIu64
+				 " samples could not be sent and are lost (%s)",
+				 d->name, (uint64_t)d->in_memory, (uint64_t)d->in_memory_samples,
+				 s->spool_on_disk ? "the spool's disk was full" :
+						    "a spool would keep them");
 	}
 	if (s->queued)
 		log_warn(MODULE, "%" PRIu64 " batches never reached the exporter and are lost",

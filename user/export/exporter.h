@@ -83,7 +83,10 @@ struct exporter_config {
 	__u64 memory_bytes; /* without a folder, or while its disk is full; 0: 32 MiB */
 };
 
-/* Of one destination, since the exporter started but for what is pending. */
+/*
+ * Of one destination, since the exporter started but for what is pending. A worker that is killed takes what it did in its
+ * last 50 ms out of the counts (not out of the spool: it is sent again, or was delivered).
+ */
 struct exporter_destination_stats {
 	char name[160]; /* scheme, host, port and path: no user, no query */
 	__u64 delivered, delivered_samples, delivered_bytes /* as sent */;
@@ -91,6 +94,7 @@ struct exporter_destination_stats {
 	__u64 partial_rejected; /* profiles of batches that were delivered (partial_success) */
 	__u64 dropped, dropped_samples; /* the spool was full, or a record of it was spoilt */
 	__u64 pending, pending_samples, pending_bytes;
+	__u64 in_memory, in_memory_samples; /* of what is pending: lost when krait ends */
 	__u64 oldest_pending_unix_ns; /* its batch's from_unix_ns; 0 none */
 	__u64 tries, failed_tries; /* that will be repeated */
 	__u64 last_success_unix_ns;

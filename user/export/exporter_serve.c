@@ -20,7 +20,8 @@
 
 /* fdatasync() of what has been appended, at most so often: a power cut costs no more than that. */
 #define SYNC_EVERY_NS NS_PER_SEC
-#define REPORT_EVERY_NS (NS_PER_SEC / 2)
+/* What it has done meanwhile is not counted when it is killed. */
+#define REPORT_EVERY_NS (NS_PER_SEC / 20)
 #define IDLE_MS 10000
 #define SETUP_SIZE_MAX (32U << 20)
 

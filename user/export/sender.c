@@ -87,6 +87,7 @@ void sender__stats(const struct sender *s, __u64 now_ns, struct exporter_destina
 	ret->pending = c->pending;
 	ret->pending_samples = c->pending_samples;
 	ret->pending_bytes = c->pending_bytes;
+	spool__in_memory(s->spool, s->cursor, &ret->in_memory, &ret->in_memory_samples);
 	ret->oldest_pending_unix_ns = oldest ? oldest->from_unix_ns : 0;
 	ret->wait_ms = 0;
 	if (!s->busy && c->pending && s->backoff.next_ns > now_ns)

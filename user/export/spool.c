@@ -241,6 +241,20 @@ static int append_to(struct spool *s, struct spool_group *g, struct spool_record
 	return 0;
 }
 
+/* A disk that is full may have room once what is delivered is gone from it, in the segment that is written to, too. */
+static int append_to_disk(struct spool *s, struct spool_record_header *h,
+			  const struct spool_batch *b)
+{
+	__u64 bytes = s->disk.bytes;
+	int err = append_to(s, &s->disk, h, b);
+
+	if (!err)
+		return 0;
+	s->counts.errors++;
+	spool_reclaim(s, true);
+	return s->disk.bytes < bytes ? append_to(s, &s->disk, h, b) : err;
+}
+
 static void count_appended(struct spool *s, const struct spool_record_header *h, bool held)
 {
 	const struct spool_entry e = {
@@ -278,9 +292,7 @@ int spool__append(struct spool *s, const struct spool_batch *b)
 	spool_record_seal(&h, b->batch.query ? b->batch.query : "", b->batch.body);
 	s->next_seq++;
 	if (s->disk.limit) {
-		err = append_to(s, &s->disk, &h, b);
-		if (err)
-			s->counts.errors++;
+		err = append_to_disk(s, &h, b);
 		s->counts.disk_full = err != 0;
 	}
 	if (err)
@@ -288,6 +300,19 @@ int spool__append(struct spool *s, const struct spool_batch *b)
 	spool_remember_id(s, h.id);
 	count_appended(s, &h, !err);
 	return err;
+}
+
+void spool__in_memory(const struct spool *s, int cursor, __u64 *ret_batches, __u64 *ret_samples)
+{
+	const struct spool_cursor *c = &s->cursors.list[cursor];
+
+	*ret_batches = *ret_samples = 0;
+	for (size_t n = entry_from(s, c->next_seq); n < s->entry_cnt; n++) {
+		if (s->entries[n].segment < SPOOL_SEGMENTS || !spool_waits(c, &s->entries[n]))
+			continue;
+		++*ret_batches;
+		*ret_samples += s->entries[n].samples;
+	}
 }
 
 const struct spool_entry *spool__next(const struct spool *s, int cursor)

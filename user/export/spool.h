@@ -93,6 +93,10 @@ const struct spool_cursor *spool__cursor_at(const struct spool *s, int cursor)
  */
 int spool__append(struct spool *s, const struct spool_batch *b) __attribute__((nonnull));
 
+/* Of what is pending, that which goes with krait's end. */
+void spool__in_memory(const struct spool *s, int cursor, __u64 *ret_batches, __u64 *ret_samples)
+	__attribute__((nonnull));
+
 /* The next record for a cursor, or NULL. Good until the spool changes. */
 const struct spool_entry *spool__next(const struct spool *s, int cursor) __attribute__((nonnull));
 

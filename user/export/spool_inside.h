@@ -65,6 +65,8 @@ void spool_remember_id(struct spool *s, const __u8 *id);
 /* A segment of that group that may take so many bytes more becomes the active one. 0 or -errno. */
 int spool_make_room(struct spool *s, struct spool_group *g, __u64 size)
 	__attribute__((warn_unused_result));
+/* Empties segments of which nobody waits for anything; those that are written to only where it is told to. */
+void spool_reclaim(struct spool *s, bool active_too);
 /* In the order of their numbers. Those of disk and memory are numbered as one. 0 or -ENOMEM. */
 int spool_load_segments(struct spool *s) __attribute__((warn_unused_result));
 

@@ -47,8 +47,7 @@ static int unused_of(const struct spool *s, const struct spool_group *g)
 	return -1;
 }
 
-/* Segments of which nobody waits for anything, but the one that is written to. */
-static void reclaim(struct spool *s)
+void spool_reclaim(struct spool *s, bool active_too)
 {
 	bool needed[SEGMENT_CNT] = { false };
 
@@ -57,7 +56,8 @@ static void reclaim(struct spool *s)
 			if (spool_waits(spool_cursor_of(s, c), &s->entries[n]))
 				needed[s->entries[n].segment] = true;
 	for (unsigned i = 0; i < SEGMENT_CNT; i++)
-		if (s->segments[i].used && !needed[i] && spool_group_of(s, i)->active != (int)i)
+		if (s->segments[i].used && !needed[i] &&
+		    (active_too || spool_group_of(s, i)->active != (int)i))
 			empty_segment(s, i);
 }
 
@@ -108,10 +108,10 @@ int spool_make_room(struct spool *s, struct spool_group *g, __u64 size)
 		return -ENOSPC;
 	if (active && active->size >= nominal) {
 		g->active = -1;
-		reclaim(s);
+		spool_reclaim(s, false);
 	}
 	if (!has_room(s, g, size))
-		reclaim(s);
+		spool_reclaim(s, false);
 	while (!has_room(s, g, size)) {
 		int oldest = oldest_of(s, g);
 
