@@ -104,6 +104,15 @@ static pid_t *list_pids(const struct interrupts *i, size_t *ret_cnt)
 	return pids;
 }
 
+static __u32 count_unjoined(const struct interrupts *i)
+{
+	__u32 cnt = 0;
+
+	for (size_t k = 0; k < i->cnt; k++)
+		cnt += i->processes[k]->result ? 0 : look__unjoined(i->processes[k]);
+	return cnt;
+}
+
 /* Rows first; then those that wait, again and again, and between that those that run. */
 static void run_natives(struct interrupts *i, __u64 duration_ns)
 {
@@ -114,10 +123,15 @@ static void run_natives(struct interrupts *i, __u64 duration_ns)
 			return;
 	until_ns = clock_monotonic_ns() + duration_ns;
 	do {
+		const __u32 lacking = count_unjoined(i);
+
 		i->looking = true;
 		if (session__look(i->session) < 0)
 			return;
 		i->looking = false;
+		/* As long as there are some each time: a look at many threads takes its time on a busy machine. */
+		if (count_unjoined(i) < lacking)
+			until_ns = clock_monotonic_ns() + duration_ns;
 	} while (!is_done(i) && clock_monotonic_ns() < until_ns &&
 		 session__step(i->session, LOOK_NS));
 }

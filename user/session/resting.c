@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "walk/stack_walk.h"
+#include "walk/thread_list.h"
 
 /* All stacks together. One takes about a millisecond. */
 #define TIME_NS (2 * NS_PER_SEC)
@@ -49,6 +50,8 @@ struct resting {
 	struct stack_unwind *unwind; /* NULL: no native frames */
 	struct page_cache *cache; /* of the memory of that process; NULL none */
 	const struct process *cached;
+	struct thread_list_entry states[KRAIT_MAX_THREADS]; /* of its threads */
+	__u32 state_cnt;
 	struct stack_walk_result python;
 	struct stack_unwind_result native;
 	struct rest_record out;
@@ -102,18 +105,49 @@ static void append(struct rest_record *out, enum record_section section, const v
 	out->record.size += cnt * (__u32)size;
 }
 
-/* The memory of the process, of one moment for each thread: NULL it has gone. */
+static struct stack_walk walk_of(const struct process *p, const struct memory *memory)
+{
+	const struct py_offsets *off = &p->info.offsets;
+
+	return (struct stack_walk){
+		.memory = memory,
+		.offsets = off,
+		.runtime_addr = p->info.runtime_addr,
+		.fingerprints = off->interp.code_object_generation == PYOFF_ABSENT,
+	};
+}
+
+/*
+ * The memory of the process: each page is read once, since the first look at the threads, and what is a thread's own does not
+ * change while it rests.
+ */
 static const struct memory *memory_of(struct resting *r, const struct process *p)
 {
-	if (r->cached != p) {
+	const struct memory *memory;
+	struct stack_walk walk;
+	bool same = r->cached == p;
+
+	if (!same) {
 		page_cache__free(r->cache);
 		r->cache = page_cache__new(probed__memory(p->probed));
 		r->cached = p;
 	}
-	if (!r->cache)
-		return probed__memory(p->probed);
-	page_cache__clear(r->cache);
-	return page_cache__memory(r->cache);
+	memory = r->cache ? page_cache__memory(r->cache) : probed__memory(p->probed);
+	if (same)
+		return memory;
+	walk = walk_of(p, memory);
+	thread_list_read(&walk, r->states, KRAIT_MAX_THREADS, &r->state_cnt);
+	return memory;
+}
+
+/* Where its state is likely to be: that is checked. */
+static struct thread_slot slot_of(const struct resting *r, const struct thread_look *look)
+{
+	for (__u32 i = 0; i < r->state_cnt; i++)
+		if (r->states[i].thread_ptr == look->thread_ptr)
+			return (struct thread_slot){ .tstate_addr = r->states[i].tstate_addr,
+						     .interp_addr = r->states[i].interp_addr };
+	return (struct thread_slot){ 0 };
 }
 
 static void read_native(struct resting *r, const struct process *p, const struct memory *memory,
@@ -143,15 +177,11 @@ static void read_python(struct resting *r, const struct process *p, const struct
 			const struct thread_look *look)
 {
 	const struct py_offsets *off = &p->info.offsets;
-	const struct stack_walk walk = {
-		.memory = memory,
-		.offsets = off,
-		.runtime_addr = p->info.runtime_addr,
-		.fingerprints = off->interp.code_object_generation == PYOFF_ABSENT,
-	};
+	const struct stack_walk walk = walk_of(p, memory);
+	struct thread_slot slot = slot_of(r, look);
 	struct record_sample *record = &r->out.record;
 
-	stack_walk_thread(&walk, look->thread_ptr, NULL, &r->python);
+	stack_walk_thread(&walk, look->thread_ptr, slot.tstate_addr ? &slot : NULL, &r->python);
 	record->reason = (__u8)r->python.reason;
 	record->tstate_addr = r->python.tstate_addr;
 	record->interp_addr = r->python.interp_addr;
