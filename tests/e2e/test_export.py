@@ -172,6 +172,8 @@ class Agent:
             connection.request("GET", "/metrics")
             answer = connection.getresponse()
             text = answer.read().decode()
+        if answer.status != 200:
+            raise OSError(text)  # no window is over yet
         return {k: float(v) for k, v in (line.rsplit(" ", 1) for line in text.splitlines() if line and line[0] != "#")}
 
     def metric(self, name, way):
