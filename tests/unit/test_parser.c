@@ -425,6 +425,42 @@ static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
 	symbol_reader__free(r);
 }
 
+/* What is late comes just as another file is to be opened, with all numbers taken: that gets one that it shares with none. */
+static void a_late_answer_leaves_no_number_to_two(void **state)
+{
+	static struct symbol_file files[PARSER_FILES_MAX];
+	struct symbol_reader *r = symbol_reader__new();
+	struct symbol_file slow = file_of("work", 0), last = file_of(NULL, 0);
+	struct parser_opened opened;
+	cpu_set_t before;
+	pid_t hog;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	hog = CPU_ISSET(0, &before) && CPU_ISSET(1, &before) ? occupy(1) : 0;
+	if (!hog)
+		skip();
+	symbol_reader__hurry(r);
+	assert_true(pin(1));
+	for (unsigned i = 0; i < PARSER_FILES_MAX; i++) {
+		files[i] = file_of(NULL, 0);
+		assert_int_equal(symbol_reader__open(r, &files[i], &opened), 0);
+	}
+	assert_true(pin(0));
+	kill(hog, SIGCONT);
+	assert_int_equal(symbol_reader__open(r, &slow, &opened), -EAGAIN);
+	kill(hog, SIGKILL);
+	assert_int_equal(waitpid(hog, NULL, 0), hog);
+	assert_int_equal(open_in_the_end(r, &last), 0);
+	for (unsigned i = 0; i < PARSER_FILES_MAX; i++)
+		assert_false(files[i].parser && files[i].number == last.number);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	symbol_reader__close(r, &last);
+	symbol_reader__close(r, &slow);
+	for (unsigned i = 0; i < PARSER_FILES_MAX; i++)
+		symbol_reader__close(r, &files[i]);
+	symbol_reader__free(r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct role role = { "parser", serve_parser };
@@ -437,6 +473,7 @@ int main(int argc, char **argv)
 		TEST(a_file_that_kills_costs_no_other_its_names),
 		TEST(an_owner_has_no_more_than_its_share_of_the_time),
 		TEST(a_hurry_does_not_wait_for_one_without_a_processor),
+		TEST(a_late_answer_leaves_no_number_to_two),
 		TEST(there_is_room_for_any_number_of_files),
 	};
 

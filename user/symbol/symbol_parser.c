@@ -69,12 +69,14 @@ static bool is_same(const struct parser_request *a, const struct parser_request 
 	return a->job == b->job && a->cnt == b->cnt && !memcmp(a, b, parser_request_size(a));
 }
 
-/* Nobody wants the answer that is late; is it there, so that another job can be done? */
-static int drop_late(struct symbol_parser *p)
+int symbol_parser_drop_late(struct symbol_parser *p)
 {
 	const struct parser_answer *answer;
-	int err = parser__answer(p->process, 0, &answer);
+	int err;
 
+	if (!p->is_late)
+		return 0;
+	err = parser__answer(p->process, 0, &answer);
 	if (err == -EINPROGRESS)
 		return -EAGAIN;
 	p->is_late = false;
@@ -95,7 +97,7 @@ int symbol_parser_ask(struct symbol_parser *p, struct symbol_file *f,
 			  request->job != PARSER_OPEN					  ? 0 :
 			  f->debug_fd < 0						  ? 1 :
 											    2;
-	int err = p->is_late ? drop_late(p) : 0;
+	int err = symbol_parser_drop_late(p);
 
 	if (err)
 		return err;

@@ -32,7 +32,12 @@ struct symbol_parser {
 void symbol_parser_end(struct symbol_parser *p) __attribute__((nonnull));
 /* The parser closes that file. */
 void symbol_parser_forget(struct symbol_parser *p, __u32 number) __attribute__((nonnull));
-/* A number for a file of that size: a free one, or that of the file that was asked longest ago. */
+/*
+ * Nobody wants the answer that is late any more; is it there, so that another job can be done? 0; -EAGAIN: not yet, or
+ * the parser has ended.
+ */
+int symbol_parser_drop_late(struct symbol_parser *p) __attribute__((warn_unused_result, nonnull));
+/* A number for a file of that size: a free one, or that of the file that was asked longest ago. It must not be late. */
 __u32 symbol_parser_make_room(struct symbol_parser *p, __u64 size) __attribute__((nonnull));
 
 /* A job is given to it; what it was asked before, and nobody waited for, is dropped. 0; -EAGAIN: not now. */

@@ -151,10 +151,15 @@ static int open_file(struct symbol_reader *r, struct symbol_file *f,
 
 	if (!p)
 		return -EAGAIN;
-	if (p->is_late && p->late == f && p->asked.job == PARSER_OPEN)
+	if (p->is_late && p->late == f && p->asked.job == PARSER_OPEN) {
 		request.file = p->asked.file;
-	else if (!p->is_late)
+	} else {
+		/* Before there is a number: what is late may come right now, and the job be done after all. */
+		err = symbol_parser_drop_late(p);
+		if (err)
+			return err;
 		request.file = symbol_parser_make_room(p, f->size);
+	}
 	if (!p->process)
 		return -EAGAIN;
 	err = do_job(r, p, f, &request, ret);
