@@ -6,7 +6,7 @@
 
 /* zlib's windowBits for a gzip header around its largest window. */
 #define GZIP_WINDOW (15 + 16)
-/* A window is compressed once and costs the host's CPU: level 1 takes a third of 6's time for a tenth more bytes. */
+/* Of windows of 12 KB, level 1 makes 5 % more bytes than 6 in 0.56 of its time; a host has more network than CPU to spare. */
 #define LEVEL 1
 
 /* Room for so many more bytes; they count from here on. */
