@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/budget.h"
 #include "agent/resources.h"
@@ -13,6 +14,8 @@
 
 /* A window stays open that long for samples of its time that are still on their way. */
 #define GRACE_NS (NS_PER_SEC / 10)
+/* Between two turns, when the budget is used up: see nap(). */
+#define NAP_NS (NS_PER_SEC / 40)
 /* Sinks are called that often, at least. */
 #define STEP_NS (NS_PER_SEC / 4)
 /* Between two looks at what krait costs, in a window. */
@@ -315,10 +318,25 @@ void agent__reconfigure(struct agent *a)
 	a->due_ns = window_at(a, a->number)->from_ns + a->interval_ns;
 }
 
+/*
+ * Beyond its budget the agent comes to events in batches: on a host that starts many commands, most of its cost is to
+ * wake up for each. The ring is emptied meanwhile, by a thread of its own.
+ */
+static void nap(const struct agent *a, __u64 since_ns)
+{
+	__u64 now_ns = clock_monotonic_ns();
+	struct timespec rest = { 0 };
+
+	if (!a->budget.level || a->burst_until_ns || now_ns - since_ns >= NAP_NS)
+		return;
+	rest.tv_nsec = (long)(since_ns + NAP_NS - now_ns);
+	nanosleep(&rest, NULL);
+}
+
 int agent__run(struct agent *a, struct error *err)
 {
 	struct profile *p = session__profile(a->session);
-	__u64 now_ns;
+	__u64 now_ns, last_ns = 0;
 	int result;
 
 	step_sinks(a, clock_monotonic_ns());
@@ -340,6 +358,8 @@ int agent__run(struct agent *a, struct error *err)
 		}
 		check_budget(a, now_ns);
 		step_sinks(a, now_ns);
+		nap(a, last_ns);
+		last_ns = clock_monotonic_ns();
 	}
 	session__close(a->session);
 	now_ns = clock_monotonic_ns();
