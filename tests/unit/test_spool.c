@@ -273,6 +273,36 @@ static void another_destination_begins_now(void **state)
 	spool__close(s);
 }
 
+static void a_destination_that_is_gone_holds_nothing(void **state)
+{
+	static const __u64 both[] = { KEY, KEY2 }, other[] = { KEY, 79 };
+	struct spool_counts counts;
+	int cursor, gone, new;
+	struct spool *s = spool__open(&files);
+
+	cursor = spool__cursor(s, KEY, EXPORT_OTLP_PROFILES, both, 2);
+	gone = spool__cursor(s, KEY2, EXPORT_OTLP_PROFILES, both, 2);
+	for (__u32 n = 1; n <= 3; n++)
+		append(s, n, 1000);
+	assert_int_equal(take(s, gone), 1);
+	spool__close(s);
+	/* It takes the place of the one that has gone, and another one after it does not. */
+	s = spool__open(&files);
+	cursor = spool__cursor(s, KEY, EXPORT_OTLP_PROFILES, other, 2);
+	new = spool__cursor(s, 79, EXPORT_OTLP_PROFILES, other, 2);
+	assert_int_equal(take(s, new), 2);
+	spool__close(s);
+	s = open_one(&cursor);
+	for (__u32 n = 1; n <= 100; n++) {
+		if (n > 3)
+			assert_int_equal(append(s, n, 100000), 0);
+		assert_int_equal(take(s, cursor), n);
+		spool__counts(s, &counts);
+		assert_true(counts.bytes < files.disk_limit / 4);
+	}
+	spool__close(s);
+}
+
 /* ---- what others leave ------------------------------------------------------------------------- */
 
 static int used_disk(__u64 *size)
@@ -517,6 +547,7 @@ int main(void)
 		TEST(a_slow_destination_keeps_what_it_needs),
 		TEST(a_destination_that_moved_inherits),
 		TEST(another_destination_begins_now),
+		TEST(a_destination_that_is_gone_holds_nothing),
 		TEST(a_tail_torn_at_every_byte_is_cut),
 		TEST(a_byte_that_changes_costs_its_record_only),
 		TEST(a_body_cannot_pretend_to_be_a_record),

@@ -25,7 +25,9 @@
 #define MODULE "export"
 /* Until a worker that cannot do without libcurl says so. */
 #define READY_NS (20 * NS_PER_SEC)
-#define RESTART_EVERY_NS (2 * NS_PER_SEC)
+/* After the first end of a worker, and the most that this doubles to while each lives no longer than that. */
+#define RESTART_NS (2 * NS_PER_SEC)
+#define RESTART_MAX_NS (64 * NS_PER_SEC)
 #define LOOK_EVERY_NS (10 * NS_PER_SEC)
 
 struct exporter {
@@ -38,7 +40,7 @@ struct exporter {
 	struct worker *worker;
 	bool is_ready;
 	__s32 ready_err;
-	__u64 started_ns, looked_ns;
+	__u64 started_ns, looked_ns, ended_ns, restart_ns /* after ended_ns */;
 	struct export_queue queue;
 	__u64 next_number; /* of a batch */
 	struct exporter_stats own; /* what krait counts */
@@ -132,6 +134,11 @@ static int start_worker(struct exporter *e, struct error *err)
 
 static void lose_worker(struct exporter *e)
 {
+	e->ended_ns = clock_monotonic_ns();
+	if (e->ended_ns - e->started_ns > RESTART_MAX_NS || !e->restart_ns)
+		e->restart_ns = RESTART_NS;
+	else if (e->restart_ns < RESTART_MAX_NS)
+		e->restart_ns *= 2;
 	worker__abandon(e->worker);
 	e->worker = NULL;
 	e->is_ready = false;
@@ -293,7 +300,7 @@ static void restart(struct exporter *e, __u64 now_ns)
 {
 	struct error err;
 
-	if (now_ns - e->started_ns < RESTART_EVERY_NS)
+	if (now_ns - e->ended_ns < e->restart_ns)
 		return;
 	if (start_worker(e, &err)) {
 		log_warn(MODULE, "%s", err.text);

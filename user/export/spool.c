@@ -113,22 +113,24 @@ int spool__cursor(struct spool *s, __u64 key, enum export_kind kind, const __u64
 	struct spool_cursor *c;
 
 	if (i < 0) {
-		__u64 from = spool_cursors_abandoned(&s->cursors, all_keys, key_cnt);
+		__u64 from = spool_cursors_last(&s->cursors) ? s->next_seq : 1;
 
-		if (!from)
-			from = spool_cursors_last(&s->cursors) ? s->next_seq : 1;
-		i = spool_cursors_take(&s->cursors, all_keys, key_cnt);
+		i = spool_cursors_abandoned(&s->cursors, all_keys, key_cnt);
+		if (i >= 0)
+			from = spool_cursor_of(s, (unsigned)i)->next_seq;
+		else
+			i = spool_cursors_free(&s->cursors);
 		if (i < 0)
 			return -ENOSPC;
 		c = spool_cursor_of(s, (unsigned)i);
-		*c = (struct spool_cursor){ .key = key,
-					    .next_seq = from,
-					    .generation = c->generation };
+		c->key = key;
+		c->next_seq = from;
 		if (spool_cursors_save(&s->cursors, (unsigned)i))
 			s->counts.errors++;
 	}
 	c = spool_cursor_of(s, (unsigned)i);
 	c->kind = kind;
+	c->in_use = true;
 	c->pending = c->pending_samples = c->pending_bytes = 0;
 	for (size_t n = entry_from(s, c->next_seq); n < s->entry_cnt; n++)
 		if (spool_waits(c, &s->entries[n]))

@@ -59,6 +59,7 @@ struct spool_cursor {
 	__u64 key;
 	__u64 next_seq;
 	__u64 generation;
+	bool in_use; /* some destination's: what it has not been sent is kept */
 	enum export_kind kind;
 	__u64 pending, pending_samples, pending_bytes;
 	__u64 dropped, dropped_samples; /* before they could be sent */
@@ -78,8 +79,8 @@ struct spool *spool__open(const struct spool_files *files)
 void spool__close(struct spool *s);
 
 /*
- * The cursor of a destination, by a key that stays the same. One that is new begins where the slowest of those stands that
- * nobody has asked for (the destination has moved), else behind the last record; where no cursor is known, before the
+ * The cursor of a destination, by a key that stays the same. One that is new takes over the slowest of those that nobody
+ * asks for any longer (the destination has moved), else it begins behind the last record, or where no cursor is known before the
  * first. To be called for each destination, with all keys, before anything is appended. -ENOSPC: too many.
  */
 int spool__cursor(struct spool *s, __u64 key, enum export_kind kind, const __u64 *all_keys,

@@ -56,28 +56,23 @@ static bool is_among(__u64 key, const __u64 *keys, unsigned cnt)
 	return false;
 }
 
-int spool_cursors_take(const struct spool_cursors *c, const __u64 *keys, unsigned key_cnt)
+int spool_cursors_free(const struct spool_cursors *c)
 {
-	int found = spool_cursors_find(c, 0);
-
-	for (unsigned i = 0; i < SPOOL_CURSORS_MAX && found < 0; i++)
-		if (!is_among(c->list[i].key, keys, key_cnt))
-			found = (int)i;
-	return found;
+	return spool_cursors_find(c, 0);
 }
 
-__u64 spool_cursors_abandoned(const struct spool_cursors *c, const __u64 *keys, unsigned key_cnt)
+int spool_cursors_abandoned(const struct spool_cursors *c, const __u64 *keys, unsigned key_cnt)
 {
-	__u64 least = 0;
+	int slowest = -1;
 
 	for (unsigned i = 0; i < SPOOL_CURSORS_MAX; i++) {
 		const struct spool_cursor *cursor = &c->list[i];
 
 		if (cursor->key && !is_among(cursor->key, keys, key_cnt) &&
-		    (!least || cursor->next_seq < least))
-			least = cursor->next_seq;
+		    (slowest < 0 || cursor->next_seq < c->list[slowest].next_seq))
+			slowest = (int)i;
 	}
-	return least;
+	return slowest;
 }
 
 __u64 spool_cursors_last(const struct spool_cursors *c)

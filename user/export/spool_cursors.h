@@ -18,11 +18,10 @@ void spool_cursors_load(struct spool_cursors *c, int fd) __attribute__((nonnull)
 int spool_cursors_save(struct spool_cursors *c, unsigned i) __attribute__((nonnull));
 /* By its key, or -1. */
 int spool_cursors_find(const struct spool_cursors *c, __u64 key) __attribute__((nonnull));
-/* A free one, or one that has none of these keys; -1: there is none. */
-int spool_cursors_take(const struct spool_cursors *c, const __u64 *keys, unsigned key_cnt)
-	__attribute__((nonnull(1)));
-/* Where the slowest stands that has none of these keys; 0: there is none. */
-__u64 spool_cursors_abandoned(const struct spool_cursors *c, const __u64 *keys, unsigned key_cnt)
+/* One that is in no use; -1: there is none. */
+int spool_cursors_free(const struct spool_cursors *c) __attribute__((nonnull));
+/* The slowest that has none of these keys; -1: there is none. */
+int spool_cursors_abandoned(const struct spool_cursors *c, const __u64 *keys, unsigned key_cnt)
 	__attribute__((nonnull(1)));
 /* None of them is below that. */
 __u64 spool_cursors_last(const struct spool_cursors *c) __attribute__((nonnull));

@@ -49,7 +49,7 @@ static inline struct spool_cursor *spool_cursor_of(struct spool *s, unsigned i)
 /* It is still to be sent there. */
 static inline bool spool_waits(const struct spool_cursor *c, const struct spool_entry *e)
 {
-	return c->key && c->kind == (enum export_kind)e->kind && e->seq >= c->next_seq;
+	return c->in_use && c->kind == (enum export_kind)e->kind && e->seq >= c->next_seq;
 }
 
 static inline struct spool_group *spool_group_of(struct spool *s, unsigned segment)
