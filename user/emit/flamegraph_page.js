@@ -14,9 +14,10 @@
 	const allFrames = M.readFrames(data);
 	const stage = $('stage'), canvas = $('canvas');
 	const view = KraitCanvas(canvas, stage, $('spacer')), depths = KraitDepths($('depths'), stage);
-	/* The upper half of the sandwich: who calls the function. */
-	const upper = KraitCanvas($('callers-canvas'), $('callers'), $('callers-spacer'));
-	let callers = null;
+	const callers = KraitCallers(redraw, tipFor, frame => {
+		state.about = frame;
+		reshape();
+	});
 	const state = { tree: null, base: null, about: null, zoom: 0, focus: 0, hover: -1, matches: null, flame: false, focused: false,
 		rootLabel: '', labelOf: nameOf, whereOf, test: null, chosen: null, sort: 'self', folded: 0 };
 	let pending = 0, strip = null, lanes = null, lineTree = null, source = null;
@@ -45,6 +46,13 @@
 		placeTip(describe(state.hover), x, y);
 	}
 
+	/* null: nothing is there. */
+	function tipFor(text, event) {
+		$('tip').hidden = !text;
+		if (text)
+			placeTip(text, event.clientX, event.clientY);
+	}
+
 	function placeTip(text, x, y) {
 		const tip = $('tip');
 
@@ -70,8 +78,7 @@
 			pending = 0;
 			view.draw(state);
 			depths.draw();
-			if (callers)
-				upper.draw(callers);
+			callers.draw();
 			showDetail();
 		});
 	}
@@ -82,9 +89,8 @@
 		view.resize();
 		state.folded = view.layout();
 		if (done)
-			depths.show(state, view.overflows() && !callers);
-		if (callers)
-			layoutCallers();
+			depths.show(state, view.overflows() && !callers.scene());
+		callers.layout();
 		const notes = [];
 		if (view.overflows())
 			notes.push(`${number.format(view.levels())} levels deep`);
@@ -98,47 +104,11 @@
 	/* What of the view begins with one function. */
 	const isAbout = () => ['callers', 'callees', 'sandwich'].includes($('view').value);
 
-	function layoutCallers() {
-		upper.setScene(callers);
-		upper.resize();
-		upper.layout();
-		$('callers').scrollTop = $('callers').scrollHeight;
-	}
-
-	/* Above the callees those who call, with the function at the edge between them. */
+	/* Above the callees those who call. */
 	function showCallers() {
-		const frame = state.about && $('view').value === 'sandwich' ? state.base.frames.findIndex(sameFrame(state.about)) : -1;
+		const on = state.about && $('view').value === 'sandwich';
 
-		$('callers').hidden = frame < 0;
-		callers = frame < 0 ? null : { tree: KraitViews.callers(state.base, frame, []), zoom: 0, focus: 0, hover: -1, matches: null,
-			flame: true, focused: false, rootLabel: `callers of ${nameOf(state.about)}`, labelOf: nameOf, whereOf };
-		if (callers)
-			callers.matches = state.test ? Uint8Array.from(callers.tree.frames, f => state.test(f) ? 1 : 0) : null;
-	}
-
-	function callerAt(event) {
-		const box = $('callers-canvas').getBoundingClientRect();
-		return upper.nodeAt(event.clientX - box.left, event.clientY - box.top);
-	}
-
-	function onCallersMove(event) {
-		const node = callerAt(event), tip = $('tip');
-
-		callers.hover = node;
-		redraw();
-		tip.hidden = node < 0;
-		if (node >= 0)
-			placeTip(KraitText.describe(callers.tree, 0, node, true), event.clientX, event.clientY);
-	}
-
-	/* One of those who call becomes what the view is about. */
-	function onCallersClick(event) {
-		const node = callerAt(event);
-
-		if (node <= 0)
-			return;
-		state.about = callers.tree.frames[callers.tree.frame[node]];
-		reshape();
+		callers.show(state.base, on ? state.base.frames.findIndex(sameFrame(state.about)) : -1, state.test);
 	}
 
 	const sameFrame = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
@@ -439,6 +409,7 @@
 		state.test = test;
 		state.chosen = chosen;
 		rematch();
+		callers.rematch(test);
 		showMatched();
 		showTable();
 		redraw();
@@ -724,16 +695,9 @@
 
 	/* ---- light and dark, paper ---- */
 
-	const dark = matchMedia('(prefers-color-scheme: dark)');
-
-	function applyTheme(choice) {
-		document.documentElement.dataset.theme = choice === 'auto' ? dark.matches ? 'dark' : 'light' : choice;
-	}
-
-	function retheme(choice = $('theme').value) {
-		applyTheme(choice);
+	function onColors() {
 		view.readTheme();
-		upper.readTheme();
+		callers.readTheme();
 		showLegend();
 		relayout();
 		if (lanes)
@@ -742,36 +706,16 @@
 			source.drawAgain();
 	}
 
-	/* Pages from files may not be allowed to keep anything. */
-	function setUpTheme() {
-		try {
-			$('theme').value = localStorage.getItem('krait-theme') || 'auto';
-		} catch (_) { /* auto */ }
-		if (!$('theme').value)
-			$('theme').value = 'auto';
-		applyTheme($('theme').value);
-		view.readTheme();
-		upper.readTheme();
-		$('theme').addEventListener('change', () => {
-			try {
-				localStorage.setItem('krait-theme', $('theme').value);
-			} catch (_) { /* for this time only */ }
-			retheme();
-		});
-		dark.addEventListener('change', () => retheme());
-		addEventListener('beforeprint', () => {
-			retheme('light');
-			const levels = view.forPaper(true);
-			if (levels < view.levels())
-				$('hidden').textContent = `${number.format(levels)} of ${number.format(view.levels())} levels are printed`;
-			redrawNow();
-			if (isSource())
-				source.drawAll();
-		});
-		addEventListener('afterprint', () => {
-			view.forPaper(false);
-			retheme();
-		});
+	function onPaper(on) {
+		const levels = view.forPaper(on);
+
+		if (!on)
+			return;
+		if (levels < view.levels())
+			$('hidden').textContent = `${number.format(levels)} of ${number.format(view.levels())} levels are printed`;
+		redrawNow();
+		if (isSource())
+			source.drawAll();
 	}
 
 	/* What is packed comes a moment after the first frame. */
@@ -814,7 +758,9 @@
 	}
 
 	function start() {
-		setUpTheme();
+		KraitTheme(onColors, onPaper);
+		view.readTheme();
+		callers.readTheme();
 		const hasLevel = kind => allFrames.some(f => f.kind === kind);
 
 		$('roots').options[1].disabled = !hasLevel(M.PROCESS);
@@ -845,10 +791,6 @@
 		$('roots').addEventListener('change', rebuild);
 		$('lines').addEventListener('change', rebuild);
 		$('recursion').addEventListener('change', rebuild);
-		$('callers').addEventListener('mousemove', onCallersMove);
-		$('callers').addEventListener('mouseleave', () => { $('tip').hidden = true; if (callers) callers.hover = -1; redraw(); });
-		$('callers').addEventListener('click', onCallersClick);
-		$('callers').addEventListener('scroll', redraw);
 		$('measure').addEventListener('change', measure);
 		$('flip').addEventListener('click', flip);
 		$('reset').addEventListener('click', () => { zoomTo(0); stage.focus(); });
@@ -889,7 +831,7 @@
 	/* For scripts and tests: what is drawn where. */
 	window.krait = {
 		state,
-		callers: () => callers,
+		callers: () => callers.scene(),
 		ready: () => ready.then(() => true),
 		strip: () => strip, lanes: () => lanes, source: () => source, lineTree: () => lineTree || (lineTree = treeOf(null, true)),
 		svg: () => KraitExport.svgOf(state, view).join(''),

@@ -42,6 +42,8 @@ ASSET(flamegraph_packed_js, "flamegraph_packed.js");
 ASSET(flamegraph_strip_js, "flamegraph_strip.js");
 ASSET(flamegraph_lanes_js, "flamegraph_lanes.js");
 ASSET(flamegraph_depths_js, "flamegraph_depths.js");
+ASSET(flamegraph_callers_js, "flamegraph_callers.js");
+ASSET(flamegraph_theme_js, "flamegraph_theme.js");
 ASSET(flamegraph_heat_js, "flamegraph_heat.js");
 ASSET(flamegraph_source_js, "flamegraph_source.js");
 ASSET(flamegraph_model_js, "flamegraph_model.js");
@@ -244,6 +246,8 @@ int html_page(FILE *out, const struct emit_options *o, const struct html_content
 		{ "/*KRAIT:STRIP*/", flamegraph_strip_js, flamegraph_strip_js_end },
 		{ "/*KRAIT:LANES*/", flamegraph_lanes_js, flamegraph_lanes_js_end },
 		{ "/*KRAIT:DEPTHS*/", flamegraph_depths_js, flamegraph_depths_js_end },
+		{ "/*KRAIT:CALLERS*/", flamegraph_callers_js, flamegraph_callers_js_end },
+		{ "/*KRAIT:THEME*/", flamegraph_theme_js, flamegraph_theme_js_end },
 		{ "/*KRAIT:HEAT*/", flamegraph_heat_js, flamegraph_heat_js_end },
 		{ "/*KRAIT:SOURCE*/", flamegraph_source_js, flamegraph_source_js_end },
 		{ "/*KRAIT:EXPORT*/", flamegraph_export_js, flamegraph_export_js_end },

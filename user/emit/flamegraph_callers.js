@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_callers.js - the upper half of "callers and callees": who calls the function, with it at the edge to the
+ * lower half. For eyes and mouse; keys and screen readers have the same in the view of callers.
+ */
+const KraitCallers = (redraw, tipFor, onChoice) => {
+	'use strict';
+
+	const $ = id => document.getElementById(id);
+	const { nameOf, whereOf } = KraitText;
+	const stage = $('callers'), canvas = $('callers-canvas'), view = KraitCanvas(canvas, stage, $('callers-spacer'));
+	let scene = null;
+
+	/* test: what is searched. */
+	function rematch(test) {
+		if (scene)
+			scene.matches = test ? Uint8Array.from(scene.tree.frames, f => test(f) ? 1 : 0) : null;
+	}
+
+	/* Of that frame of the stacks; below 0: the view is another one. */
+	function show(base, frame, test) {
+		stage.hidden = frame < 0;
+		scene = frame < 0 ? null : { tree: KraitViews.callers(base, frame, []), zoom: 0, focus: 0, hover: -1, matches: null,
+			flame: true, focused: false, rootLabel: `callers of ${nameOf(base.frames[frame])}`, labelOf: nameOf, whereOf };
+		rematch(test);
+	}
+
+	function layout() {
+		if (!scene)
+			return;
+		view.setScene(scene);
+		view.resize();
+		view.layout();
+		stage.scrollTop = stage.scrollHeight;
+	}
+
+	function nodeAt(event) {
+		const box = canvas.getBoundingClientRect();
+		return view.nodeAt(event.clientX - box.left, event.clientY - box.top);
+	}
+
+	canvas.addEventListener('mousemove', event => {
+		const node = scene.hover = nodeAt(event);
+		redraw();
+		tipFor(node < 0 ? null : KraitText.describe(scene.tree, 0, node, true), event);
+	});
+	canvas.addEventListener('mouseleave', event => {
+		if (scene)
+			scene.hover = -1;
+		redraw();
+		tipFor(null, event);
+	});
+	canvas.addEventListener('click', event => {
+		const node = nodeAt(event);
+		if (node > 0)
+			onChoice(scene.tree.frames[scene.tree.frame[node]]);
+	});
+	stage.addEventListener('scroll', redraw);
+
+	return { show, layout, rematch, draw: () => scene && view.draw(scene), readTheme: view.readTheme, scene: () => scene };
+};
