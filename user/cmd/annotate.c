@@ -220,7 +220,8 @@ static int run(struct annotate_command *c)
 		log_error(NULL, "out of memory");
 		code = EXIT_CODE_OUTPUT;
 	}
-	if (code == EXIT_CODE_OK)
+	/* A page has all times. */
+	if (code == EXIT_CODE_OK && !(c->emitter && event_is_time(&input__shown(&in)->event)))
 		input__say_event(&in);
 	if (code == EXIT_CODE_OK) {
 		pager_start(&pager, !c->output && !c->no_pager);
