@@ -13,6 +13,7 @@ NAMES = {
     "dump": "looking once",
     "waits": "time off the CPU, and the GIL",
     "tasks": "chains of asyncio tasks",
+    "agents": "krait agent and OTel's profiler into one Collector",
     "fleet": "what an agent sends, and 200 hosts into one Collector",
 }
 

@@ -146,7 +146,7 @@ def plain(value, strings=()):
             return value[key]
     if "intValue" in value:
         return int(value["intValue"])
-    return [plain(v) for v in value.get("arrayValue", {}).get("values", [])]
+    return [plain(v, strings) for v in value.get("arrayValue", {}).get("values", [])]
 
 
 def tables_of(dictionary):
@@ -171,10 +171,10 @@ def tables_of(dictionary):
 
 
 def decode(requests):
-    """Of all requests, the profiles; those that came again, by their id, once. What was sent twice: duplicates()."""
+    """Of all requests, the profiles; those that came again, by their id, once."""
     found = {}
     for profile in all_profiles(requests):
-        found.setdefault(profile.id, profile)
+        found.setdefault(profile.id.strip("0") or len(found), profile)
     return list(found.values())
 
 

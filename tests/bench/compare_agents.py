@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait agent beside OpenTelemetry's ebpf-profiler, into the same Collector: what each costs, once it has started, for how
+much of the same service (targets/fleet.py), one after the other on the same processes. Both with native and kernel frames, as
+OTel's has no choice, and krait agent as it is by itself."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import collector
+import harness as h
+from profiler import rival
+
+DEPTH, WINDOW_SECS, SECONDS, START_SECS = 30, 5, 15, 90
+CELLS = [("3.14", 19, 1), ("3.14", 97, 1), ("3.14", 19, 100), ("3.14", 97, 100), ("3.14", 19, 300), ("3.14", 97, 300),
+         ("3.13", 97, 100), ("3.11", 97, 100)]
+HEAD = ["Python, Hz, processes", "agent", "CPU, % of one", "programs in the kernel, %", "MB resident", "CPU s to start",
+        "KB a second sent", "bytes a sample", "delivered of due", "whole Python stacks"]
+BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
+
+
+class Relay:
+    """Passes connections on to a port, and counts what goes there."""
+
+    def __init__(self, port):
+        self.to, self.bytes = port, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.to))
+                threading.Thread(target=self.copy, args=(client, server, True), daemon=True).start()
+                threading.Thread(target=self.copy, args=(server, client, False), daemon=True).start()
+
+    def copy(self, source, sink, counted):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                self.bytes += len(data) if counted else 0
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.listener.close()
+
+
+class Service:
+    """targets/fleet.py in an interpreter that may have a root of its own."""
+
+    def __init__(self, python, count):
+        self.folder = python.scratch()
+        script = os.path.join(self.folder, "fleet.py")
+        shutil.copy(os.path.join(h.ROOT, "tests", "bench", "targets", "fleet.py"), script)
+        self.process = subprocess.Popen(python.command(python.inside(script), str(count), str(DEPTH)),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+
+    def pids(self):
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid), encoding="ascii") as f:
+            return [int(x) for x in f.read().split()]
+
+    def cpu(self):
+        return sum(cpu_of(p) for p in self.pids())
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(h.PATIENCE_SECS)
+        shutil.rmtree(self.folder)
+
+
+def cpu_of(pid):
+    try:
+        return h.cpu_seconds(pid)
+    except OSError:
+        return 0.0
+
+
+def family(pid):
+    """It and its helpers."""
+    found = [pid]
+    for p in found:
+        with contextlib.suppress(OSError), open("/proc/%d/task/%d/children" % (p, p), encoding="ascii") as f:
+            found += [int(x) for x in f.read().split()]
+    return found
+
+
+def rss_mb(pids):
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError, AttributeError), open("/proc/%d/smaps_rollup" % pid, encoding="ascii") as f:
+            total += int(re.search(r"Pss:\s+(\d+)", f.read())[1])
+    return total / 1024
+
+
+def programs_seconds(pids):
+    """Run time of the BPF programs that these hold; None where bpftool does not say whose they are."""
+    done = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, encoding="utf-8", check=False)
+    try:
+        programs = json.loads(done.stdout)
+    except ValueError:
+        return None
+    ours = [p for p in programs if {x["pid"] for x in p.get("pids", [])} & set(pids)]
+    return sum(p.get("run_time_ns", 0) for p in ours) / 1e9 if ours else None
+
+
+def commands(rate, http, grpc):
+    """[(name, command)]"""
+    krait = [h.KRAIT, "agent", "-i", "%ds" % WINDOW_SECS, "-r", str(rate), "--cpu-budget", "0", "--otlp-endpoint",
+             "http://127.0.0.1:%d" % http]
+    yield "krait", krait
+    yield "krait --native --kernel", krait + ["--native", "--kernel"]
+    path, _ = rival("otel", "ebpf-profiler")
+    if path:
+        yield "OTel", [path, "-collection-agent", "127.0.0.1:%d" % grpc, "-disable-tls", "-samples-per-second", str(rate),
+                       "-reporter-interval", "%ds" % WINDOW_SECS, "-reporter-jitter", "0", "-monitor-interval",
+                       "%ds" % WINDOW_SECS]
+
+
+def samples_of(requests, from_ns, to_ns):
+    """(samples of the service between two times, of these with all their Python frames, all samples)"""
+    ours = whole = everything = 0
+    for p in collector.decode(requests):
+        if p.type != "samples/count":
+            continue
+        for i, (frames, _, weight) in enumerate(p.samples):
+            times = [int(t) for t in p.data["samples"][i].get("timestampsUnixNano", [])]
+            cnt = sum(from_ns <= t < to_ns for t in times)
+            everything += cnt
+            # Not what a process does between two requests.
+            if not any(f[0].startswith("layer_") for f in frames):
+                continue
+            ours += cnt
+            layers = sum(f[0].startswith("layer_") for f in frames)
+            whole += cnt if layers == DEPTH + 1 and any(f[0] == "<module>" for f in frames) else 0
+    return ours, whole, everything
+
+
+def is_known(requests):
+    return any("layer_" in f[0] for p in collector.decode(requests[-3:]) for frames, *_ in p.samples for f in frames)
+
+
+def measure(service, name, command, c, relays):
+    """A row's figures, or why there are none."""
+    with open(c.log + "." + name.split()[0], "wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + START_SECS
+        known = len(c.requests())
+        while not is_known(c.requests()[known:]):
+            if process.poll() is not None or time.monotonic() > deadline:
+                return "it sent nothing of the service in %d s" % START_SECS
+            time.sleep(0.5)
+        pids = family(process.pid)
+        started = sum(map(cpu_of, pids))
+        sent = sum(r.bytes for r in relays)
+        cpu, due, programs, at = started, service.cpu(), programs_seconds(pids), time.time_ns()
+        time.sleep(SECONDS)
+        pids = family(process.pid)
+        took = (time.time_ns() - at) / 1e9
+        figures = {"cpu": (sum(map(cpu_of, pids)) - cpu) / took, "due": service.cpu() - due, "rss": rss_mb(pids),
+                   "start": started, "sent": sum(r.bytes for r in relays) - sent, "took": took}
+        now = programs_seconds(pids)
+        figures["programs"] = (now - programs) / took if now is not None and programs is not None else None
+        # Windows that begin in this time have come by then.
+        time.sleep(WINDOW_SECS + 1)
+        figures["samples"] = samples_of(c.requests(), at, at + int(took * 1e9))
+        return figures
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(h.PATIENCE_SECS)
+
+
+def row(cell, name, rate, f):
+    ours, whole, everything = f["samples"]
+    due = f["due"] * rate
+    return ["%s, %d, %d" % cell, name, "%.2f" % (100 * f["cpu"]),
+            "-" if f["programs"] is None else "%.3f" % (100 * f["programs"]), "%.0f" % f["rss"], "%.2f" % f["start"],
+            "%.2f" % (f["sent"] / f["took"] / 1024), "%.0f" % (f["sent"] / everything) if everything else "-",
+            "%d of %d" % (ours, due), "%.1f %%" % (100 * whole / ours) if ours else "-"]
+
+
+def run(pythons, say):
+    """(head, rows, notes)"""
+    rows, notes = [], []
+    why = collector.why_missing()
+    if why:
+        return HEAD, rows, [why]
+    _, otel_why = rival("otel", "ebpf-profiler")
+    if otel_why:
+        notes.append("OTel: " + otel_why)
+    with contextlib.suppress(OSError), open(BPF_STATS, "w", encoding="ascii") as f:
+        f.write("1")
+    for cell in CELLS:
+        minor, rate, count = cell
+        python = next((p for p in pythons if p.minor == minor and not p.free_threaded and p.kind == "exe"), None) or \
+            next((p for p in pythons if p.minor == minor and not p.free_threaded), None)
+        if not python:
+            notes.append("no Python " + minor)
+            continue
+        folder = tempfile.mkdtemp(prefix="krait-bench-")
+        service = Service(python, count)
+        try:
+            for number, (name, _) in enumerate(commands(rate, 0, 0)):
+                say("%s, %d Hz, %d processes: %s" % (minor, rate, count, name))
+                with collector.Collector(folder, "c%d" % number) as c:
+                    relays = [Relay(c.http), Relay(c.grpc)]
+                    command = dict(commands(rate, *(r.port for r in relays)))[name]
+                    figures = measure(service, name, command, c, relays)
+                    for r in relays:
+                        r.close()
+                if isinstance(figures, str):
+                    notes.append("%s, %d Hz, %d processes, %s: %s" % (minor, rate, count, name, figures))
+                else:
+                    rows.append(row(cell, name, rate, figures))
+        finally:
+            service.stop()
+            shutil.rmtree(folder)
+    notes.append("CPU: user and system time of the agent and its helpers while it sends, start apart; due: CPU time of the "
+                 "service times the rate; samples: those in which a request is answered, so somewhat less than what is due; "
+                 "sent: as it goes over the wire, compressed")
+    return HEAD, rows, notes
