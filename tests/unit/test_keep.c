@@ -102,7 +102,7 @@ static void a_folder_that_others_write_in_is_refused(void **state)
 static void rows_are_read_as_they_were_written(void **state)
 {
 	enum { UNITS = 3000 };
-	int lines[UNITS], columns[UNITS];
+	int lines[UNITS], columns[UNITS], ends[UNITS];
 	struct line_rows rows = { 0 };
 	struct linetable_cursor c;
 	struct linetable_entry e = { 0 };
@@ -116,7 +116,8 @@ static void rows_are_read_as_they_were_written(void **state)
 		line = line < 1 ? 1 : line;
 		lines[i] = rand() % 20 ? line : -1;
 		columns[i] = lines[i] < 0 || rand() % 10 == 0 ? -1 : rand() % 3000;
-		line_rows_add(&rows, lines[i], columns[i]);
+		ends[i] = columns[i] < 0 || rand() % 10 == 0 ? -1 : columns[i] + rand() % 100;
+		line_rows_add(&rows, lines[i], columns[i], ends[i]);
 	}
 	line_rows_end(&rows);
 	linetable_cursor_init(&c, rows.bytes.data, (__u32)rows.bytes.len, 100);
@@ -125,6 +126,7 @@ static void rows_are_read_as_they_were_written(void **state)
 			assert_true(linetable_next(&c, &e));
 		assert_int_equal(e.position.line, lines[i]);
 		assert_int_equal(e.position.column, columns[i]);
+		assert_int_equal(e.position.end_column, ends[i]);
 	}
 	assert_false(linetable_next(&c, &e));
 	bytes_free(&rows.bytes);
@@ -251,7 +253,7 @@ static __u32 code_frame(struct profile *p, const char *name, int unit)
 
 	line_rows_init(&rows, 9);
 	for (int i = 0; i < 20; i++)
-		line_rows_add(&rows, 10 + i, 4);
+		line_rows_add(&rows, 10 + i, 4, 9);
 	line_rows_end(&rows);
 	code.lines = rows.bytes.data;
 	code.lines_size = (__u32)rows.bytes.len;

@@ -41,17 +41,19 @@ static void put_entry(struct line_rows *r)
 	if (form == FORM_LONG) {
 		put_varint(&r->bytes, 0); /* it ends on its line */
 		put_varint(&r->bytes, (__u32)r->column + 1);
-		put_varint(&r->bytes, 0);
+		put_varint(&r->bytes, (__u32)(r->end_column + 1));
 	}
 	r->cnt = 0;
 }
 
-void line_rows_add(struct line_rows *r, int line, int column)
+void line_rows_add(struct line_rows *r, int line, int column, int end_column)
 {
-	if (r->cnt && (r->cnt == UNITS_MAX || line != r->line || column != r->column))
+	if (r->cnt && (r->cnt == UNITS_MAX || line != r->line || column != r->column ||
+		       end_column != r->end_column))
 		put_entry(r);
 	r->line = line;
 	r->column = column;
+	r->end_column = end_column;
 	r->cnt++;
 }
 

@@ -86,7 +86,7 @@ int merge_python__add(struct merge_python *m, __u64 start, struct dso_reader *re
 {
 	struct library *l = merge_python__is(start) ? &m->list[index_of(start)] : NULL;
 
-	if (!l || start != dso_start(index_of(start)) || l->known) {
+	if (!l || (start - DSO_BASE) % DSO_STRIDE || l->known) {
 		dso_reader__free(reader);
 		return l && l->known ? 0 : -EINVAL;
 	}
@@ -123,6 +123,7 @@ static __u32 lone_frame(struct merge_python *m, const struct dso_place_info *pla
 		.first_line = place->first_line,
 		.line = place->line,
 		.column = place->column,
+		.end_column = place->end_column,
 		.unit = -1,
 	};
 
@@ -156,8 +157,8 @@ static __u32 make_code(struct merge_python *m, struct dso_reader *r,
 	line_rows_init(&rows, code.first_line);
 	for (__u32 i = 0; i < unit_cnt; i++) {
 		if (!dso_reader__find(r, at->start + (__u64)i * DSO_SLOT, &place))
-			place.line = place.column = -1;
-		line_rows_add(&rows, place.line, place.column);
+			place.line = place.column = place.end_column = -1;
+		line_rows_add(&rows, place.line, place.column, place.end_column);
 	}
 	line_rows_end(&rows);
 	if (!rows.bytes.failed) {
@@ -179,6 +180,7 @@ static __u32 code_frame(struct merge_python *m, const struct dso_place_info *pla
 		.first_line = place->first_line,
 		.line = place->line,
 		.column = place->column,
+		.end_column = place->end_column,
 		.code = code,
 		.unit = (int)unit,
 	};
