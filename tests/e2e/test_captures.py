@@ -233,6 +233,15 @@ def check_convert(tap, recording):
     tap.equal(done.returncode, 0, "krait convert to everything", done.stderr)
     with open(recording.path("x.folded")) as a, open(os.path.join(again, "x.folded")) as b:
         tap.equal(b.read(), a.read(), "converted folded stacks are those that were recorded")
+    begins = []
+    for folder in recording.folder, again:
+        with open(os.path.join(folder, "x.firefox.json"), encoding="utf-8") as f:
+            begins.append(json.load(f)["meta"]["startTime"])
+    tap.ok(abs(begins[0] - begins[1]) < 1, "a converted capture has the time of the recording", begins)
+    refused = harness.run_krait("convert", "-q", "-i", recording.path("x.data"), "-o",
+                                os.path.join(again, "x.data"))
+    tap.ok(refused.returncode == 2 and "capture is not made of a capture" in refused.stderr,
+           "convert makes no capture of a capture, and says why", refused.stderr)
     for name in ("x.pb.gz", "x.speedscope.json", "x.firefox.json", "x.callgrind"):
         path = os.path.join(again, name)
         tap.equal(by_itself(name, path), by_itself(name, recording.path(name)), "converted " + name)

@@ -296,6 +296,37 @@ static void a_code_object_gives_each_unit_its_line(void **state)
 	assert_survives(p);
 }
 
+/* elfutils has 8 bits for what stands for the end of a column: lines are there all the same. */
+static void a_wide_line_keeps_its_number(void **state)
+{
+	/* One unit at columns 400 to 424 of line 11, one on line 12. */
+	static const __u8 lines[] = { 0x80 | 14 << 3, 2, 0, 0x51, 6, 0x69, 6, 0x80 | 13 << 3, 2 };
+	struct profile *p = profile__new();
+	const struct profile_code code = {
+		.name = dict__string(p->dict, "f"),
+		.file = dict__string(p->dict, "<string>"),
+		.first_line = 10,
+		.unit_cnt = 2,
+		.lines = lines,
+		.lines_size = sizeof(lines),
+	};
+	struct profile_frame f = { .name = code.name,
+				   .file = code.file,
+				   .first_line = 10,
+				   .line = 11,
+				   .column = 400,
+				   .end_column = -1,
+				   .code = dict__code(p->dict, &code) };
+	__u32 thread = push(p, push(p, 0, add_process(p, "py", 5)), add_thread(p, "py", 5, 5));
+
+	add_samples(p, push(p, thread, dict__frame(p->dict, &f)), 3);
+	f.unit = 1;
+	f.line = 12;
+	f.column = -1;
+	add_samples(p, push(p, thread, dict__frame(p->dict, &f)), 2);
+	assert_survives(p);
+}
+
 static void assert_same_spots(struct profile *a, struct profile *b)
 {
 	struct spots x, y;
@@ -512,6 +543,7 @@ int main(void)
 		cmocka_unit_test(facts_and_accounts_survive),
 		cmocka_unit_test(events_stay_apart),
 		cmocka_unit_test(a_code_object_gives_each_unit_its_line),
+		cmocka_unit_test(a_wide_line_keeps_its_number),
 		cmocka_unit_test(columns_and_opcodes_survive),
 		cmocka_unit_test(a_pipe_gives_what_a_file_gives),
 		cmocka_unit_test(damaged_files_give_less),

@@ -147,12 +147,16 @@ struct line_state {
 	bool started;
 };
 
+/* Beyond these, elfutils (and perf with it) refuses all lines of the file; so what is beyond is unknown. */
+#define COLUMN_MAX 0xffff
+#define ISA_MAX 0xff
+
 /* end_column: as instruction set, which DWARF has no other use for here, and no reader shows. */
 static void put_row(struct line_state *s, __u32 unit, int line, int column, int end_column)
 {
 	line = line > 0 ? line : 0;
-	column = column >= 0 && line ? column + 1 : 0;
-	end_column = end_column >= 0 && column ? end_column + 1 : 0;
+	column = column >= 0 && column < COLUMN_MAX && line ? column + 1 : 0;
+	end_column = end_column >= 0 && end_column < ISA_MAX && column ? end_column + 1 : 0;
 	if (s->started && s->line == line && s->column == column && s->end_column == end_column)
 		return;
 	if (unit != s->unit) {

@@ -29,8 +29,11 @@
 /* Lines of a verifier's log that -v shows: the end of it has the reason. */
 #define VERIFIER_LINES 40
 
-/* The verifier's reason for refusing a program; libbpf's callback has no context. */
-static char verifier_says[160];
+/*
+ * The verifier's reason for refusing a program. libbpf's callback has no context, but runs in the thread that loads: each
+ * thread has its own.
+ */
+static _Thread_local char verifier_says[160];
 
 /* A log ends with the reason, and a line of statistics. */
 static void note_verifier(const char *line)
