@@ -3,7 +3,6 @@
 """krait agent into a real OpenTelemetry Collector, over HTTP and gRPC: what arrives is, function by function, what the
 agent keeps on its host. And through two of them, the first of which is paused and killed: all arrives, once."""
 # run-tests: second try: what is sent when the agent ends is lost where a Collector does not answer in time
-# run-tests: beside others; takes long
 import collections
 import contextlib
 import os

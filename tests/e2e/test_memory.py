@@ -39,16 +39,19 @@ def counts(path, *args):
     return [int(n) for n in found.groups()] if found else [], done
 
 
+def flushed(keep):
+    """Samples of the newest capture that are on disk."""
+    found = captures(keep)
+    numbers = counts(os.path.join(keep, found[-1]))[0] if found and size(keep) else []
+    return numbers[0] if numbers else 0
+
+
 def check_killed(tap, keep, folder):
     """Flushed after 5 s: what came later is not there, all that is there has its names."""
     process = start_agent(keep)
     deadline = time.monotonic() + h.PATIENCE_SECS
-    first = 0
-    while time.monotonic() < deadline and process.poll() is None:
-        first = first or size(keep)
-        if first and size(keep) > 2 * first:
-            break
-        time.sleep(0.1)
+    while time.monotonic() < deadline and process.poll() is None and flushed(keep) <= 20:
+        time.sleep(0.5)
     os.kill(process.pid, signal.SIGKILL)
     said = process.communicate(timeout=h.PATIENCE_SECS)[1]
     tap.ok(len(captures(keep)) == 1, "killed: one capture is there", captures(keep), said[-300:])
