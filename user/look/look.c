@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/look_stack.h"
 #include "look/look_tasks.h"
 #include "core/core.h"
-#include "profile/marks.h"
 #include "profile/thread_filter.h"
-#include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
 #include "target/identified.h"
 #include "target/py_builtin_offsets.h"
@@ -26,25 +25,6 @@ struct look_process *look__new(pid_t pid)
 	if (p)
 		p->process.pid = pid;
 	return p;
-}
-
-static void free_locals(struct look_frame *f)
-{
-	for (__u32 i = 0; i < f->local_cnt; i++) {
-		free(f->locals[i].name);
-		free(f->locals[i].value);
-	}
-	free(f->locals);
-}
-
-void look_thread_clear(struct look_thread *t)
-{
-	for (__u32 i = 0; i < t->frame_cnt; i++) {
-		free_locals(&t->frames[i]);
-		free(t->frames[i].name);
-		free(t->frames[i].file);
-	}
-	t->frame_cnt = 0;
 }
 
 void look__free(struct look_process *p)
@@ -63,123 +43,12 @@ void look__free(struct look_process *p)
 	free(p);
 }
 
-struct look_frame *look_thread_add(struct look_thread *t, const char *name, const char *file,
-				   int line)
-{
-	struct look_frame f = { .name = strdup(name), .file = strdup(file), .line = line };
-
-	if (f.name && f.file && !vec_reserve(t->frames, t->frame_cap, t->frame_cnt + 1)) {
-		t->frames[t->frame_cnt] = f;
-		return &t->frames[t->frame_cnt++];
-	}
-	free(f.name);
-	free(f.file);
-	return NULL;
-}
-
-static int add_mark(struct look_thread *t, const char *name)
-{
-	struct look_frame *f = look_thread_add(t, name, "", -1);
-
-	if (f)
-		f->mark = true;
-	return f ? 0 : -ENOMEM;
-}
-
-/* ---- native frames ------------------------------------------------------------------------------ */
-
-/* The next frame of Python from i on; frame_cnt: there is none. */
-static __u32 next_python(const struct look_thread *t, __u32 i)
-{
-	while (i < t->frame_cnt && (t->frames[i].native || t->frames[i].mark))
-		i++;
-	return i;
-}
-
-static bool is_same_place(const struct look_frame *a, const struct look_frame *b)
-{
-	return a->line == b->line && !strcmp(a->name, b->name) && !strcmp(a->file, b->file);
-}
-
-/* Frames of Python, by name and line; each gets the other's variables where change is set. */
-static bool same_python(struct look_thread *from, struct look_thread *to, bool change)
-{
-	__u32 i = next_python(from, 0), k = next_python(to, 0);
-
-	for (; i < from->frame_cnt && k < to->frame_cnt;
-	     i = next_python(from, i + 1), k = next_python(to, k + 1)) {
-		struct look_frame *a = &from->frames[i], *b = &to->frames[k];
-
-		if (!is_same_place(a, b))
-			return false;
-		if (!change)
-			continue;
-		b->locals = a->locals;
-		b->local_cnt = a->local_cnt;
-		a->locals = NULL;
-		a->local_cnt = 0;
-	}
-	return i >= from->frame_cnt && k >= to->frame_cnt;
-}
-
-/* The last frame of Python before i, or frame_cnt. */
-static __u32 last_python(const struct look_thread *t, __u32 i)
-{
-	while (i-- > 0)
-		if (!t->frames[i].native && !t->frames[i].mark)
-			return i;
-	return t->frame_cnt;
-}
-
-/*
- * From the root on, as long as both stacks are in the same function, and at the same call in it; in the first one where they
- * differ in that, they are in the same run of it still.
- */
-static void move_locals(struct look_thread *from, struct look_thread *to)
-{
-	__u32 i = last_python(from, from->frame_cnt), k = last_python(to, to->frame_cnt);
-
-	while (i < from->frame_cnt && k < to->frame_cnt) {
-		struct look_frame *a = &from->frames[i], *b = &to->frames[k];
-
-		if (strcmp(a->name, b->name) || strcmp(a->file, b->file))
-			return;
-		free_locals(b);
-		b->locals = a->locals;
-		b->local_cnt = a->local_cnt;
-		a->locals = NULL;
-		a->local_cnt = 0;
-		if (a->line != b->line)
-			return;
-		i = last_python(from, i);
-		k = last_python(to, k);
-	}
-}
-
 static bool has_interrupted(const struct look_process *p)
 {
 	for (__u32 i = 0; i < p->thread_cnt; i++)
 		if (p->threads[i].how == LOOK_INTERRUPTED)
 			return true;
 	return false;
-}
-
-void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_rest)
-{
-	const struct look_thread old = *t;
-
-	if (t->how == LOOK_AT_REST && same_python(t, from, false))
-		same_python(t, from, true);
-	else if (t->how != LOOK_NATIVE)
-		t->how = at_rest ? LOOK_AT_REST : LOOK_INTERRUPTED;
-	look_thread_clear(t);
-	t->frames = from->frames;
-	t->frame_cnt = from->frame_cnt;
-	t->frame_cap = from->frame_cap;
-	t->joined = true;
-	from->frames = old.frames;
-	from->frame_cap = old.frame_cap;
-	from->frame_cnt = 0;
 }
 
 __u32 look__unjoined(const struct look_process *p)
@@ -189,17 +58,6 @@ __u32 look__unjoined(const struct look_process *p)
 	for (__u32 i = 0; i < p->thread_cnt; i++)
 		cnt += !p->threads[i].joined;
 	return cnt;
-}
-
-bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
-{
-	if (a->how != b->how || a->frame_cnt != b->frame_cnt || a->os.state != b->os.state ||
-	    a->os.syscall != b->os.syscall)
-		return false;
-	for (__u32 i = 0; i < a->frame_cnt; i++)
-		if (!is_same_place(&a->frames[i], &b->frames[i]))
-			return false;
-	return true;
 }
 
 struct look_thread *look__thread(struct look_process *p, pid_t tid)
@@ -226,108 +84,6 @@ const struct look_thread *look__gil_holder(const struct look_process *p,
 		if (p->threads[k].os.ns_tid == (pid_t)i->holder)
 			return &p->threads[k];
 	return NULL;
-}
-
-/* ---- names ------------------------------------------------------------------------------------ */
-
-/* What a frame is called; none of its own where the interpreter has it for itself. */
-static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, const struct frame *f)
-{
-	const struct code_query query = {
-		.code_addr = f->code_addr,
-		.fingerprint = f->fingerprint,
-		.instr_off = f->instr_off,
-	};
-	struct source_position position = { -1, -1, -1, -1 };
-	struct code_symbol code;
-
-	/* Entry frames stand for C code. */
-	if (!f->code_addr)
-		return 0;
-	if (symbolizer__resolve(symbolizer, &query, &code, &position) != SYMBOL_OK)
-		return add_mark(t, NAME_UNREADABLE);
-	if (code_symbol_is_internal(&code))
-		return 0;
-	return look_thread_add(t, code.qualname, code.filename, position.line) ? 0 : -ENOMEM;
-}
-
-static const char *why_lost(enum reason reason)
-{
-	switch (reason) {
-	case REASON_CYCLE:
-		return "its frames run in a circle";
-	case REASON_BAD_FRAME:
-		return "one of its frames makes no sense";
-	default:
-		return "its memory could not be read";
-	}
-}
-
-/*
- * The variables of a frame of the list, into the one named last. *next: those before it were of frames that came
- * before; both are in the same order.
- */
-static int take_locals(struct look_thread *t, const struct probe_threads *l, __u32 frame,
-		       __u32 *next)
-{
-	struct look_frame *f = &t->frames[t->frame_cnt - 1];
-	__u32 first = *next, end;
-
-	while (first < l->local_cnt && l->locals[first].frame < frame)
-		first++;
-	for (end = first; end < l->local_cnt && l->locals[end].frame == frame;)
-		end++;
-	*next = end;
-	if (first == end)
-		return 0;
-	f->locals = calloc(end - first, sizeof(*f->locals));
-	if (!f->locals)
-		return -ENOMEM;
-	for (; first < end; first++) {
-		struct look_local *new = &f->locals[f->local_cnt++];
-
-		new->name = strdup(l->texts + l->locals[first].name);
-		new->value = strdup(l->texts + l->locals[first].value);
-		new->changed = l->locals[first].changed;
-		if (!new->name || !new->value)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* From what the prober has found. */
-static int take_stack(struct look_thread *t, struct symbolizer *symbolizer,
-		      const struct probe_threads *l, __u32 *next_local)
-{
-	const struct probe_thread *os = &t->os;
-	char mark[MARK_SIZE];
-	int err = 0;
-
-	if (!(os->flags & PROBE_THREAD_PYTHON)) {
-		t->how = LOOK_NATIVE;
-		return 0;
-	}
-	if (!(os->flags & PROBE_THREAD_HELD)) {
-		t->why = "it did not hold still";
-		return 0;
-	}
-	if (reason_outcome(os->reason) == OUTCOME_LOST) {
-		t->why = why_lost(os->reason);
-		return 0;
-	}
-	for (__u32 i = 0; i < os->frame_cnt && !err; i++) {
-		const __u32 named = t->frame_cnt, frame = os->first_frame + i;
-
-		err = name_frame(t, symbolizer, &l->frames[frame]);
-		if (!err && t->frame_cnt > named)
-			err = take_locals(t, l, frame, next_local);
-	}
-	if (!err && reason_outcome(os->reason) == OUTCOME_TRUNCATED) {
-		mark_truncated(mark, os->reason);
-		err = add_mark(t, mark);
-	}
-	t->how = LOOK_AT_REST;
-	return err;
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */
@@ -411,7 +167,7 @@ static int take_list(struct look_process *p, struct symbolizer *symbolizer,
 		t->os = l->threads[i];
 		err = take_name(t, l);
 		if (!err)
-			err = take_stack(t, symbolizer, l, &next_local);
+			err = look_stack_take(t, symbolizer, l, &next_local);
 	}
 	return err;
 }
@@ -552,8 +308,8 @@ static void take_moving(struct look_process *p, struct symbolizer *symbolizer,
 	if (!t || t->how != LOOK_INTERRUPTED || !os->frame_cnt)
 		return;
 	now.os.flags |= PROBE_THREAD_HELD;
-	if (!take_stack(&now, symbolizer, l, &next))
-		move_locals(&now, t);
+	if (!look_stack_take(&now, symbolizer, l, &next))
+		look_thread_move_locals(&now, t);
 	look_thread_clear(&now);
 	free(now.frames);
 }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "follow/filter.h"
+#include "look/look_thread.h"
 #include "target/probe_threads.h"
 #include "target/process.h"
 #include "target/process_info.h"
@@ -25,38 +26,6 @@ struct core;
 struct thread_filter;
 struct probed;
 struct prober;
-
-struct look_local {
-	char *name, *value; /* UTF-8, as repr() shows it (object/object_text.h) */
-	bool changed; /* while it was read */
-};
-
-struct look_frame {
-	char *name; /* UTF-8, never NULL */
-	char *file; /* UTF-8, never NULL, "" unknown */
-	int line; /* -1 unknown */
-	bool mark; /* krait's own remark, such as "[truncated: depth]" */
-	bool native; /* C code: file is the library or executable */
-	struct look_local *locals;
-	__u32 local_cnt;
-};
-
-enum look_how {
-	LOOK_NONE, /* no stack: why says it */
-	LOOK_AT_REST, /* it did not run from before its walk until after it */
-	LOOK_INTERRUPTED, /* walked by the kernel, in its own interrupt */
-	LOOK_NATIVE, /* it has no Python state: there is nothing to walk */
-};
-
-struct look_thread {
-	struct probe_thread os; /* what the kernel says of it */
-	char *name; /* Thread.name, UTF-8; NULL unknown */
-	enum look_how how;
-	const char *why; /* LOOK_NONE: a sentence; static */
-	bool joined; /* its native frames are there, too */
-	struct look_frame *frames; /* leaf first */
-	__u32 frame_cnt, frame_cap;
-};
 
 struct look_process {
 	struct py_process process;
@@ -119,20 +88,5 @@ const struct look_thread *look__gil_holder(const struct look_process *p,
 					   const struct probe_interp *i) __attribute__((nonnull));
 /* The thread of that id, or NULL. */
 struct look_thread *look__thread(struct look_process *p, pid_t tid) __attribute__((nonnull));
-
-/* Same frames, by name and line, and the same state as in an earlier look? */
-bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
-	__attribute__((nonnull));
-
-/* The new last frame, or NULL: out of memory. The texts are copied. */
-struct look_frame *look_thread_add(struct look_thread *t, const char *name, const char *file,
-				   int line) __attribute__((warn_unused_result, nonnull));
-/*
- * A stack of the thread with its native frames, from's, which is empty then. at_rest: from when the thread was off the CPU.
- * What was known of it without them stays where that is the same stack: variables.
- */
-void look_thread_join(struct look_thread *t, struct look_thread *from, bool at_rest)
-	__attribute__((nonnull));
-void look_thread_clear(struct look_thread *t) __attribute__((nonnull));
 
 #endif /* KRAIT_LOOK_LOOK_H */

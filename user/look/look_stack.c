@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "look/look_stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "look/look_thread.h"
+#include "profile/marks.h"
+#include "symbol/linetable.h"
+#include "symbol/symbolizer.h"
+#include "target/probe_threads.h"
+
+/* What a frame is called; none of its own where the interpreter has it for itself. */
+static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, const struct frame *f)
+{
+	const struct code_query query = {
+		.code_addr = f->code_addr,
+		.fingerprint = f->fingerprint,
+		.instr_off = f->instr_off,
+	};
+	struct source_position position = { -1, -1, -1, -1 };
+	struct code_symbol code;
+
+	/* Entry frames stand for C code. */
+	if (!f->code_addr)
+		return 0;
+	if (symbolizer__resolve(symbolizer, &query, &code, &position) != SYMBOL_OK)
+		return look_thread_add_mark(t, NAME_UNREADABLE);
+	if (code_symbol_is_internal(&code))
+		return 0;
+	return look_thread_add(t, code.qualname, code.filename, position.line) ? 0 : -ENOMEM;
+}
+
+static const char *why_lost(enum reason reason)
+{
+	switch (reason) {
+	case REASON_CYCLE:
+		return "its frames run in a circle";
+	case REASON_BAD_FRAME:
+		return "one of its frames makes no sense";
+	default:
+		return "its memory could not be read";
+	}
+}
+
+/*
+ * The variables of a frame of the list, into the one named last. *next: those before it were of frames that came
+ * before; both are in the same order.
+ */
+static int take_locals(struct look_thread *t, const struct probe_threads *l, __u32 frame,
+		       __u32 *next)
+{
+	struct look_frame *f = &t->frames[t->frame_cnt - 1];
+	__u32 first = *next, end;
+
+	while (first < l->local_cnt && l->locals[first].frame < frame)
+		first++;
+	for (end = first; end < l->local_cnt && l->locals[end].frame == frame;)
+		end++;
+	*next = end;
+	if (first == end)
+		return 0;
+	f->locals = calloc(end - first, sizeof(*f->locals));
+	if (!f->locals)
+		return -ENOMEM;
+	for (; first < end; first++) {
+		struct look_local *new = &f->locals[f->local_cnt++];
+
+		new->name = strdup(l->texts + l->locals[first].name);
+		new->value = strdup(l->texts + l->locals[first].value);
+		new->changed = l->locals[first].changed;
+		if (!new->name || !new->value)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int look_stack_take(struct look_thread *t, struct symbolizer *symbolizer,
+		    const struct probe_threads *l, __u32 *next_local)
+{
+	const struct probe_thread *os = &t->os;
+	char mark[MARK_SIZE];
+	int err = 0;
+
+	if (!(os->flags & PROBE_THREAD_PYTHON)) {
+		t->how = LOOK_NATIVE;
+		return 0;
+	}
+	if (!(os->flags & PROBE_THREAD_HELD)) {
+		t->why = "it did not hold still";
+		return 0;
+	}
+	if (reason_outcome(os->reason) == OUTCOME_LOST) {
+		t->why = why_lost(os->reason);
+		return 0;
+	}
+	for (__u32 i = 0; i < os->frame_cnt && !err; i++) {
+		const __u32 named = t->frame_cnt, frame = os->first_frame + i;
+
+		err = name_frame(t, symbolizer, &l->frames[frame]);
+		if (!err && t->frame_cnt > named)
+			err = take_locals(t, l, frame, next_local);
+	}
+	if (!err && reason_outcome(os->reason) == OUTCOME_TRUNCATED) {
+		mark_truncated(mark, os->reason);
+		err = look_thread_add_mark(t, mark);
+	}
+	t->how = LOOK_AT_REST;
+	return err;
+}
