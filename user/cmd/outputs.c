@@ -2,34 +2,20 @@
 #include "cmd/outputs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmd/formats.h"
+#include "cmd/output.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/output_file.h"
-#include "util/sudo_user.h"
-#include "util/units.h"
 
 #define MAX_OUTPUTS 16
 /* How often it is looked whether the reader of a pipe is still there. */
 #define READER_NS (NS_PER_SEC / 4)
-
-struct output {
-	const char *path;
-	const struct emitter_ops *ops;
-	const struct emit_options *options;
-	struct emitter *emitter;
-	struct output_file *file;
-	struct emit_place place;
-	int err; /* the first failure */
-};
 
 struct outputs {
 	int cnt;
@@ -59,38 +45,12 @@ void outputs__without_times(struct outputs *o)
 	o->timeless = true;
 }
 
-/* What it writes comes with the samples, and nobody can write it again. */
-static bool writes_samples(const struct output *out)
-{
-	return out->ops->sample && !out->ops->keeps;
-}
-
-static bool is_stdout(const struct output *out)
-{
-	return output_file__is_stdout(out->file);
-}
-
-/* While the stream is open: an emitter may have given it a buffer. */
-static void free_emitter(struct output *out)
-{
-	if (out->emitter)
-		out->ops->free(out->emitter);
-	out->emitter = NULL;
-}
-
-static void close_output(struct output *out)
-{
-	free_emitter(out);
-	output_file__free(out->file);
-	out->file = NULL;
-}
-
 void outputs__free(struct outputs *o)
 {
 	if (!o)
 		return;
 	for (int i = 0; i < o->cnt; i++)
-		close_output(&o->list[i]);
+		output_close(&o->list[i]);
 	free(o);
 }
 
@@ -168,7 +128,7 @@ int outputs__add(struct outputs *o, const char *path, const char *format, bool k
 static void fail(struct output *out, const struct profile *p, int err)
 {
 	out->err = err;
-	if (err == -EPIPE && is_stdout(out))
+	if (err == -EPIPE && output_is_stdout(out))
 		return; /* the reader has seen enough */
 	log_error(NULL, "%s: %s; nothing more goes there", out->path, output_file_strerror(err));
 	if (out->ops->rescue)
@@ -239,136 +199,6 @@ bool outputs__tick(struct outputs *o, const struct profile *p, __u64 now_ns)
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-static void say_written(const struct output *out, const char *path)
-{
-	static const struct {
-		const char *format, *before, *after; /* the file's name is between them */
-		bool twice; /* and behind them */
-	} hints[] = {
-		{ "perf", "krait report ", ", or perf report -i ", true },
-		{ "html", "open it in a browser", NULL },
-		{ "folded", "krait report ", ", or any flame graph tool" },
-		{ "pprof", "go tool pprof -http=: ", "" },
-		{ "speedscope", "drop it on speedscope.app", NULL },
-		{ "firefox", "load it in profiler.firefox.com", NULL },
-		{ "callgrind", "kcachegrind ", "" },
-		{ "perfetto", "drop it on ui.perfetto.dev", NULL },
-	};
-	char size[32] = "", next[1024] = "";
-	struct stat st;
-
-	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
-		bool named = hints[i].after;
-
-		if (!strcmp(out->ops->name, hints[i].format))
-			snprintf(next, sizeof(next), ": %s%s%s%s", hints[i].before,
-				 named ? path : "", named ? hints[i].after : "",
-				 hints[i].twice ? path : "");
-	}
-	if (!stat(path, &st))
-		format_size(size, sizeof(size), (__u64)st.st_size);
-	log_info(NULL, "wrote %s (%s)%s", path, size, next);
-}
-
-static int save_at(struct output *out, const struct profile *p, unsigned event, char *path,
-		   size_t base_len)
-{
-	cleanup_sudo_user struct sudo_user_scope scope;
-	struct emitter *emitter = out->ops->keeps ? out->emitter : NULL;
-	int err = sudo_user_enter(&scope);
-	int fd = err ? -1 : mkostemps(path, (int)base_len + 1, O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (!file)
-		return -EIO;
-	if (emitter) /* with what it has kept */
-		emitter->out = file;
-	else
-		err = out->ops->open(&emitter, file, out->options);
-	if (!err)
-		err = out->ops->finish(emitter, p, event);
-	if (emitter && emitter != out->emitter)
-		out->ops->free(emitter);
-	if (fclose(file) && !err)
-		err = -EIO;
-	if (err)
-		unlink(path);
-	return err;
-}
-
-/* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */
-static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event)
-{
-	const char *dirs[] = { secure_getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
-	const char *base = strrchr(out->path, '/');
-	char path[512];
-
-	base = base ? base + 1 : out->path;
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		int n;
-
-		if (!dirs[i])
-			continue;
-		n = snprintf(path, sizeof(path), "%s/krait-XXXXXX-%s", dirs[i], base);
-		if (n < 0 || n >= (int)sizeof(path) || save_at(out, p, event, path, strlen(base)))
-			continue;
-		say_written(out, path);
-		return true;
-	}
-	return false;
-}
-
-/* Why was said when it happened. */
-static int explain_rest(const struct output *out, struct error *err)
-{
-	if (writes_samples(out) && output_file__is_published(out->file))
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fitted",
-				 out->path);
-	if (output_file__name(out->file))
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
-				 "%s was not written; what was there stays", out->path);
-	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s is not whole", out->path);
-}
-
-static int explain(const struct output *out, bool saved, struct error *err)
-{
-	const char *why = output_file_strerror(out->err);
-
-	if (saved)
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
-				 "%s: %s; saved elsewhere, see above", out->path, why);
-	if (writes_samples(out) && output_file__is_published(out->file))
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fitted",
-				 out->path, why);
-	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s%s", out->path, why,
-			 output_file__name(out->file) ? "; what was there stays" : "");
-}
-
-static int finish_output(struct output *out, const struct profile *p, unsigned event, bool quiet,
-			 struct error *err)
-{
-	bool ended_early = out->err, saved;
-
-	if (!out->err)
-		out->err = out->ops->finish(out->emitter, p, event);
-	if (!out->err) {
-		free_emitter(out);
-		out->err = output_file__finish(out->file);
-	}
-	if (!out->err) {
-		if (!quiet && !is_stdout(out))
-			say_written(out, out->path);
-		return 0;
-	}
-	if (out->err == -EPIPE && is_stdout(out))
-		return 0; /* the reader has seen enough */
-	if (!ended_early && out->emitter && out->ops->rescue)
-		out->ops->rescue(out->emitter, p);
-	saved = !writes_samples(out) && output_file__name(out->file) &&
-		save_elsewhere(out, p, event);
-	return ended_early && !saved ? explain_rest(out, err) : explain(out, saved, err);
-}
-
 static bool is_empty(const struct profile *p)
 {
 	for (unsigned i = 0; i < p->event_cnt; i++) {
@@ -397,7 +227,7 @@ int outputs__finish(struct outputs *o, const struct profile *p, unsigned event, 
 			log_info(NULL, "%s was not written: there are no samples", o->list[i].path);
 			continue;
 		}
-		failed = finish_output(&o->list[i], joined ? wall : p, joined ? 0 : event, quiet,
+		failed = output_finish(&o->list[i], joined ? wall : p, joined ? 0 : event, quiet,
 				       &one);
 
 		if (failed && !result) {
@@ -466,13 +296,13 @@ bool outputs__single(const struct outputs *o, const struct event_spec *shown)
 
 bool outputs__are_deserted(const struct outputs *o)
 {
-	return o->cnt == 1 && o->list[0].err == -EPIPE && is_stdout(&o->list[0]);
+	return o->cnt == 1 && o->list[0].err == -EPIPE && output_is_stdout(&o->list[0]);
 }
 
 bool outputs__use_stdout(const struct outputs *o)
 {
 	for (int i = 0; i < o->cnt; i++) {
-		if (is_stdout(&o->list[i]))
+		if (output_is_stdout(&o->list[i]))
 			return true;
 	}
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * parts.h - what a session is made of: assembly.c makes and frees it, session.c runs it.
+ * parts.h - what a session is made of: assembly.c makes and frees it, session.c runs it, looks.c asks it for threads
+ * that wait, figures.c for what it has counted.
  */
 #ifndef KRAIT_SESSION_PARTS_H
 #define KRAIT_SESSION_PARTS_H
@@ -12,6 +13,7 @@
 #include "session/session.h"
 #include "session/signals.h"
 
+struct accounts;
 struct anchor_thread;
 struct census;
 struct child;
@@ -69,5 +71,9 @@ struct session {
 struct sampler_handler session_handler(struct session *s) __attribute__((nonnull));
 /* Its parts stand: from now on they know each other. */
 void session_connect(struct session *s) __attribute__((nonnull));
+
+/* How many ticks of the event's clock were asked for, and came. */
+void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
+	__attribute__((nonnull));
 
 #endif /* KRAIT_SESSION_PARTS_H */

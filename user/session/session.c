@@ -17,8 +17,6 @@
 #include "session/open_waits.h"
 #include "session/native_places.h"
 #include "session/parts.h"
-#include "session/resting.h"
-#include "session/shortages.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
 #include "target/context.h"
@@ -227,17 +225,6 @@ static void drain_rest(struct session *s)
 	}
 }
 
-static void note_ticks(const struct session *s, unsigned event, struct accounts *a)
-{
-	struct sampler_ticks ticks;
-
-	if (sampler__ticks(s->sampler, event, &ticks))
-		return;
-	a->ticks_asked = ticks.asked;
-	a->ticks_delivered = ticks.delivered;
-	a->ticks_missed = ticks.missed_here;
-}
-
 /* Waits that last beyond the end. */
 static void take_open_waits(struct session *s)
 {
@@ -288,7 +275,7 @@ static void finish(struct session *s)
 		a->reasons[REASON_NESTED] += counts.nested;
 		/* Of processes, not of perf events: all accounts say it. */
 		a->events_dropped = dropped;
-		note_ticks(s, i, a);
+		session_note_ticks(s, i, a);
 	}
 }
 
@@ -319,82 +306,10 @@ int session__end_inputs(struct session *s)
 	return s->inputs ? input_writer__end(s->inputs) : 0;
 }
 
-static __u64 any_wait(void *ctx, const struct thread_look *look)
-{
-	(void)ctx;
-	return look->since_ns || look->facts.task_state;
-}
-
-long session__look(struct session *s)
-{
-	const struct resting_ask ask = {
-		.collector = s->collector,
-		.processes = s->processes,
-		.sampler = s->sampler,
-		.unwinding = s->unwinding,
-		.only_true = true,
-		.now_ns = clock_monotonic_ns(),
-		.period = any_wait,
-	};
-
-	return resting_collect(&ask);
-}
-
-struct lasting {
-	__u64 now_ns, shortest_ns;
-};
-
-static __u64 lasting_wait(void *ctx, const struct thread_look *look)
-{
-	const struct lasting *l = ctx;
-
-	return look->since_ns && look->since_ns + l->shortest_ns <= l->now_ns ?
-		       l->now_ns - look->since_ns :
-		       0;
-}
-
-long session__look_at_waits(struct session *s, __u64 shortest_ns)
-{
-	const struct sampler_config *config = &s->config->sampler;
-	struct lasting l = { clock_monotonic_ns(), shortest_ns };
-	struct resting_ask ask = {
-		.collector = s->collector,
-		.processes = s->processes,
-		.sampler = s->sampler,
-		.unwinding = s->unwinding,
-		.states = true,
-		.only_true = true,
-		.now_ns = l.now_ns,
-		.period = lasting_wait,
-		.ctx = &l,
-	};
-
-	while (ask.event < config->event_cnt && !event_is_off_cpu(&config->events[ask.event]))
-		ask.event++;
-	if (ask.event == config->event_cnt)
-		return 0;
-	if (!s->waits)
-		s->waits = resting_memory__new();
-	ask.memory = s->waits;
-	return resting_collect(&ask);
-}
-
-bool session__lacks_rows(const struct session *s)
-{
-	return s->unwinding && unwinding__waits(s->unwinding);
-}
-
 void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives)
 {
 	sampler__set_rate(s->sampler, frequency);
 	sampler__set_detail(s->sampler, frames_max, natives);
-}
-
-__u64 session__kernel_ns(const struct session *s)
-{
-	__u64 ns = 0;
-
-	return sampler__counter(s->sampler, COUNTER_OWN_NS, &ns) ? 0 : ns;
 }
 
 void session__end(struct session *s)
@@ -433,98 +348,4 @@ void session__close(struct session *s)
 		child__ended(s->child, CHILD_GRACE_MS);
 	finish(s);
 	stop_child(s);
-}
-
-__u64 session__began_ns(const struct session *s)
-{
-	return s->started_ns;
-}
-
-void session__accounts(const struct session *s, unsigned event, struct accounts *ret)
-{
-	struct event_counts counts;
-
-	*ret = profile__counts(collector__profile(s->collector), event)->accounts;
-	if (s->stopped_ns || sampler__event_counts(s->sampler, event, &counts))
-		return;
-	ret->interrupts = counts.interrupts - ret->unwanted + collector__parts(s->collector, event);
-	ret->reasons[REASON_RING_FULL] += counts.ring_full;
-	ret->reasons[REASON_NESTED] += counts.nested;
-	/* What the timers did is known when they have stopped. */
-	ret->events_dropped = s->events_dropped;
-	note_ticks(s, event, ret);
-}
-
-void session__progress(const struct session *s, struct session_progress *ret)
-{
-	const struct profile *p = collector__profile(s->collector);
-
-	*ret = (struct session_progress){ .processes = processes__tracked_cnt(s->processes) };
-	for (unsigned i = 0; i < p->event_cnt; i++) {
-		const struct accounts *a = &profile__counts(p, i)->accounts;
-
-		ret->samples +=
-			accounts_total(a, OUTCOME_COMPLETE) + accounts_total(a, OUTCOME_TRUNCATED);
-		ret->lost += accounts_total(a, OUTCOME_LOST);
-	}
-}
-
-const struct losses *session__losses(const struct session *s)
-{
-	return collector__losses(s->collector);
-}
-
-struct profile *session__profile(struct session *s)
-{
-	return collector__profile(s->collector);
-}
-
-void session__stats(const struct session *s, struct session_stats *ret)
-{
-	__u64 first_ns = collector__first_sample_ns(s->collector);
-	struct session_progress progress;
-
-	*ret = (struct session_stats){
-		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
-		.first_sample_seconds = -1,
-		.processes = processes__seen_cnt(s->processes),
-	};
-	session__progress(s, &progress);
-	ret->samples = progress.samples;
-	ret->thread_steps = s->thread_steps;
-	ret->waits_refused = s->waits_refused;
-	ret->waits_missed_ns = s->waits_missed_ns;
-	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut,
-			       &ret->task_chains_late);
-	ret->mappings_ahead = s->mapped_cnt;
-	ret->mappings_reported = processes__mmap_cnt(s->processes);
-	if (s->census)
-		ret->census = *census__stats(s->census);
-	ret->stacks = *collector__stacks_stats(s->collector);
-	if (s->anchors)
-		ret->anchoring = *anchor_thread__stats(s->anchors);
-	ret->natives = *collector__native_stats(s->collector);
-	if (first_ns)
-		ret->first_sample_seconds = (double)(first_ns - s->created_ns) / NS_PER_SEC;
-	if (s->child && !s->stopped_child && child__ended(s->child, 0)) {
-		ret->child_ended = true;
-		ret->child_exit_code = child__exit_code(s->child);
-	}
-}
-
-void session__warn_of_shortages(const struct session *s)
-{
-	shortages_warn(s->collector, s->processes, s->modules, s->sampler);
-	if (s->native_files)
-		shortages_warn_of_late_names(s->collector, s->native_files);
-}
-
-__u64 session__refused_cnt(const struct session *s)
-{
-	return processes__refused_cnt(s->processes);
-}
-
-void session__print_refused(const struct session *s, FILE *out)
-{
-	processes__print_refused(s->processes, out);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/error.h"
+#include "util/log.h"
+#include "util/output_file.h"
+#include "util/sudo_user.h"
+#include "util/units.h"
+
+bool output_writes_samples(const struct output *out)
+{
+	return out->ops->sample && !out->ops->keeps;
+}
+
+bool output_is_stdout(const struct output *out)
+{
+	return output_file__is_stdout(out->file);
+}
+
+/* While the stream is open: an emitter may have given it a buffer. */
+static void output_free_emitter(struct output *out)
+{
+	if (out->emitter)
+		out->ops->free(out->emitter);
+	out->emitter = NULL;
+}
+
+void output_close(struct output *out)
+{
+	output_free_emitter(out);
+	output_file__free(out->file);
+	out->file = NULL;
+}
+
+static void say_written(const struct output *out, const char *path)
+{
+	static const struct {
+		const char *format, *before, *after; /* the file's name is between them */
+		bool twice; /* and behind them */
+	} hints[] = {
+		{ "perf", "krait report ", ", or perf report -i ", true },
+		{ "html", "open it in a browser", NULL },
+		{ "folded", "krait report ", ", or any flame graph tool" },
+		{ "pprof", "go tool pprof -http=: ", "" },
+		{ "speedscope", "drop it on speedscope.app", NULL },
+		{ "firefox", "load it in profiler.firefox.com", NULL },
+		{ "callgrind", "kcachegrind ", "" },
+		{ "perfetto", "drop it on ui.perfetto.dev", NULL },
+	};
+	char size[32] = "", next[1024] = "";
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		bool named = hints[i].after;
+
+		if (!strcmp(out->ops->name, hints[i].format))
+			snprintf(next, sizeof(next), ": %s%s%s%s", hints[i].before,
+				 named ? path : "", named ? hints[i].after : "",
+				 hints[i].twice ? path : "");
+	}
+	if (!stat(path, &st))
+		format_size(size, sizeof(size), (__u64)st.st_size);
+	log_info(NULL, "wrote %s (%s)%s", path, size, next);
+}
+
+static int save_at(struct output *out, const struct profile *p, unsigned event, char *path,
+		   size_t base_len)
+{
+	cleanup_sudo_user struct sudo_user_scope scope;
+	struct emitter *emitter = out->ops->keeps ? out->emitter : NULL;
+	int err = sudo_user_enter(&scope);
+	int fd = err ? -1 : mkostemps(path, (int)base_len + 1, O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!file)
+		return -EIO;
+	if (emitter) /* with what it has kept */
+		emitter->out = file;
+	else
+		err = out->ops->open(&emitter, file, out->options);
+	if (!err)
+		err = out->ops->finish(emitter, p, event);
+	if (emitter && emitter != out->emitter)
+		out->ops->free(emitter);
+	if (fclose(file) && !err)
+		err = -EIO;
+	if (err)
+		unlink(path);
+	return err;
+}
+
+/* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */
+static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event)
+{
+	const char *dirs[] = { secure_getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+	const char *base = strrchr(out->path, '/');
+	char path[512];
+
+	base = base ? base + 1 : out->path;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		int n;
+
+		if (!dirs[i])
+			continue;
+		n = snprintf(path, sizeof(path), "%s/krait-XXXXXX-%s", dirs[i], base);
+		if (n < 0 || n >= (int)sizeof(path) || save_at(out, p, event, path, strlen(base)))
+			continue;
+		say_written(out, path);
+		return true;
+	}
+	return false;
+}
+
+/* Why was said when it happened. */
+static int explain_rest(const struct output *out, struct error *err)
+{
+	if (output_writes_samples(out) && output_file__is_published(out->file))
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fitted",
+				 out->path);
+	if (output_file__name(out->file))
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
+				 "%s was not written; what was there stays", out->path);
+	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s is not whole", out->path);
+}
+
+static int explain(const struct output *out, bool saved, struct error *err)
+{
+	const char *why = output_file_strerror(out->err);
+
+	if (saved)
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
+				 "%s: %s; saved elsewhere, see above", out->path, why);
+	if (output_writes_samples(out) && output_file__is_published(out->file))
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fitted",
+				 out->path, why);
+	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s%s", out->path, why,
+			 output_file__name(out->file) ? "; what was there stays" : "");
+}
+
+int output_finish(struct output *out, const struct profile *p, unsigned event, bool quiet,
+		  struct error *err)
+{
+	bool ended_early = out->err, saved;
+
+	if (!out->err)
+		out->err = out->ops->finish(out->emitter, p, event);
+	if (!out->err) {
+		output_free_emitter(out);
+		out->err = output_file__finish(out->file);
+	}
+	if (!out->err) {
+		if (!quiet && !output_is_stdout(out))
+			say_written(out, out->path);
+		return 0;
+	}
+	if (out->err == -EPIPE && output_is_stdout(out))
+		return 0; /* the reader has seen enough */
+	if (!ended_early && out->emitter && out->ops->rescue)
+		out->ops->rescue(out->emitter, p);
+	saved = !output_writes_samples(out) && output_file__name(out->file) &&
+		save_elsewhere(out, p, event);
+	return ended_early && !saved ? explain_rest(out, err) : explain(out, saved, err);
+}
