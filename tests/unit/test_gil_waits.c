@@ -105,6 +105,37 @@ static void a_sampled_wait_counts_with_its_weight(void **state)
 	profile__free(p);
 }
 
+/*
+ * Two waits of the whole interval, each followed by one of microseconds in which the thread got the lock: the first of
+ * these is sampled, and stands for many; the second is not seen, but the thread holds the lock afterwards, or waits anew.
+ */
+static void a_wait_that_is_not_seen_is_a_hand_over(void **state)
+{
+	struct profile *p = new_profile();
+	const __u64 ms = 1000000;
+	struct gil_sample samples[] = {
+		lock_wait(B, 0, 5 * ms, A, STATE_STILL_WAITS),
+		lock_wait(B, 5 * ms + 1000, 5 * ms + 2000, A, 0),
+		lock_wait(B, 20 * ms, 25 * ms, A, STATE_STILL_WAITS),
+		lock_wait(B, 40 * ms, 45 * ms, A, STATE_STILL_WAITS),
+		lock_wait(B, 45 * ms, 46 * ms, A, 0),
+		lock_wait(B, 60 * ms, 65 * ms, A, STATE_STILL_WAITS),
+		{ .from_ns = 66 * ms,
+		  .to_ns = 66 * ms,
+		  .state = STATE_PYTHON | STATE_HOLDS_GIL,
+		  .tid = B },
+	};
+	struct gil_waits w = { 0 };
+
+	samples[1].period_ns = ms;
+	assert_int_equal(gil_waits_count(&w, p->dict, samples, 7, 1), 0);
+	assert_int_equal(w.hand_cnt, 1);
+	assert_int_equal((int)w.hands[0].cnt, 4);
+	assert_int_equal(find(&w, p, "b", "")->longest_ns, 6 * ms);
+	gil_waits_free(&w);
+	profile__free(p);
+}
+
 static void nothing_is_nothing(void **state)
 {
 	struct profile *p = new_profile();
@@ -124,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_wait_is_for_who_held_it),
 		cmocka_unit_test(a_sampled_wait_counts_with_its_weight),
+		cmocka_unit_test(a_wait_that_is_not_seen_is_a_hand_over),
 		cmocka_unit_test(nothing_is_nothing),
 	};
 

@@ -181,27 +181,80 @@ static int count_wait(struct counting *c, const struct gil_sample *s)
 	if (!err && known_ns < length_ns)
 		err = add_pair(c, waiter, (struct gil_function){ 0 },
 			       weight * (double)(length_ns - known_ns), length_ns - known_ns);
-	if (!err && s->holder && s->holder != s->tid && !(s->state & STATE_STILL_WAITS))
-		err = add_hand(c, s->holder, s->tid, weight > 1 ? weight : 1);
+	return err;
+}
+
+/* ---- who hands it to whom ----------------------------------------------------------------------- */
+
+/* A thread that has asked for the lock waits on within that time, or has got it. */
+#define AGAIN_NS 1000000ULL
+
+/* A wait that was over before the thread had the lock: it asks for it, and waits again. */
+struct asking {
+	const struct gil_sample *wait; /* the last one; NULL: it asks for none */
+	__u64 to_ns; /* until then it has not had the lock */
+};
+
+/* So many waits does the sample stand for. */
+static double weight_of(const struct gil_sample *s)
+{
+	__u64 length_ns = s->to_ns - s->from_ns;
+
+	return length_ns && s->period_ns > length_ns ? (double)s->period_ns / (double)length_ns : 1;
+}
+
+static int hand_over(struct counting *c, const struct gil_sample *s, double cnt)
+{
+	return s->holder && s->holder != s->tid ? add_hand(c, s->holder, s->tid, cnt) : 0;
+}
+
+/*
+ * The wait in which it gets the lock may be of microseconds, and not be seen: what comes later says that it had it. Where
+ * that wait is seen, it stands for no other one.
+ */
+static int got_it(struct counting *c, struct asking *a)
+{
+	const struct gil_sample *wait = a->wait;
+
+	a->wait = NULL;
+	return wait ? hand_over(c, wait, weight_of(wait)) : 0;
+}
+
+static int take_lock_wait(struct counting *c, struct asking *a, const struct gil_sample *s)
+{
+	const bool goes_on = a->wait && s->from_ns < a->to_ns + AGAIN_NS;
+	const bool still = s->state & STATE_STILL_WAITS;
+	int err = 0;
+
+	if (!goes_on) {
+		err = got_it(c, a);
+		c->wait++;
+	}
+	if (!err)
+		err = count_wait(c, s);
+	if (!err && !still)
+		err = hand_over(c, s, goes_on ? weight_of(a->wait) : weight_of(s));
+	*a = (struct asking){ still ? s : NULL, s->to_ns };
 	return err;
 }
 
 static int count_waits(struct counting *c, const struct gil_sample *samples, size_t cnt)
 {
-	bool goes_on = false;
+	struct asking asking = { 0 };
 	int err = 0;
 
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct gil_sample *s = &samples[i];
 
+		/* How that went on nobody has seen. */
 		if (i && s->tid != s[-1].tid)
-			goes_on = false;
-		if (state_of(s->state) != STATE_GIL)
-			continue;
-		if (!goes_on)
-			c->wait++;
-		goes_on = s->state & STATE_STILL_WAITS;
-		err = count_wait(c, s);
+			asking.wait = NULL;
+		if (state_of(s->state) == STATE_GIL)
+			err = take_lock_wait(c, &asking, s);
+		else if (s->state & STATE_HOLDS_GIL)
+			err = got_it(c, &asking);
+		else if (state_of(s->state) == STATE_RUNNABLE && s->to_ns > asking.to_ns)
+			asking.to_ns = s->to_ns;
 	}
 	return err;
 }
