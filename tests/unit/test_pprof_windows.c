@@ -140,7 +140,7 @@ static struct profile_sample sample_at(__u64 time_ns, int pid, __u32 node)
 static void each_service_has_a_body_of_its_own(void **state)
 {
 	struct profile *p = new_session();
-	struct pprof_push *push = pprof_push__new(NULL, NULL, "ada 1");
+	struct pprof_push *push = pprof_push__new((struct exporter *)&seen, NULL, "ada 1");
 	struct agent_sink sink = pprof_push__sink(push);
 	struct pprof_push_stats stats;
 	struct window w;
@@ -191,7 +191,7 @@ static void take(struct pprof_pull *pull, __u64 id, const char *query, __u64 now
 static void who_asks_has_what_was_sampled_meanwhile(void **state)
 {
 	struct profile *p = new_session();
-	struct pprof_pull *pull = pprof_pull__new(NULL, NULL);
+	struct pprof_pull *pull = pprof_pull__new((struct server *)&seen, NULL);
 	struct agent_sink sink = pprof_pull__sink(pull);
 
 	pprof_pull__connect(pull, p);
@@ -235,7 +235,7 @@ static void nonsense_and_too_many_are_refused(void **state)
 					   "seconds=1&pid=9999999999",
 					   "service=" };
 	struct profile *p = new_session();
-	struct pprof_pull *pull = pprof_pull__new(NULL, NULL);
+	struct pprof_pull *pull = pprof_pull__new((struct server *)&seen, NULL);
 
 	pprof_pull__connect(pull, p);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -182,7 +182,8 @@ static void on_window(void *ctx, const struct window *w)
 		p->stats.failed_samples += w->cnt;
 		return;
 	}
-	qsort(p->runs, p->run_cnt, sizeof(*p->runs), by_service);
+	if (p->run_cnt)
+		qsort(p->runs, p->run_cnt, sizeof(*p->runs), by_service);
 	for (__u32 i = 0; i < p->run_cnt; i = end) {
 		__u64 samples = 0;
 

@@ -180,7 +180,8 @@ int slices_read(struct slices *ret, int folder)
 		ret->bytes += s.bytes;
 		ret->list[ret->cnt++] = s;
 	}
-	qsort(ret->list, ret->cnt, sizeof(*ret->list), by_time);
+	if (ret->cnt)
+		qsort(ret->list, ret->cnt, sizeof(*ret->list), by_time);
 	return 0;
 }
 

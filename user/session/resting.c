@@ -333,12 +333,15 @@ static bool has_rested(const struct rest *r, const struct thread_look *now)
 
 static void judge(struct resting *r, struct thread_look *looks, long cnt)
 {
-	qsort(looks, (size_t)cnt, sizeof(*looks), by_tid);
+	if (cnt > 0)
+		qsort(looks, (size_t)cnt, sizeof(*looks), by_tid);
 	for (long i = 0; i < r->cnt; i++) {
 		const struct thread_look key = { .tid = r->list[i].tid };
 
-		if (!has_rested(&r->list[i],
-				bsearch(&key, looks, (size_t)cnt, sizeof(*looks), by_tid)))
+		const struct thread_look *now =
+			cnt > 0 ? bsearch(&key, looks, (size_t)cnt, sizeof(*looks), by_tid) : NULL;
+
+		if (!has_rested(&r->list[i], now))
 			r->list[i].record->reason = REASON_THREAD_TORN;
 	}
 }
