@@ -144,7 +144,7 @@ def check_deep(tap, python):
     deltas = re.search(r"^delta (\d+)$", r.err, re.M)
     found = pairs(h.run_krait("annotate", "--instructions", "-C", "1", "-i", r.path("x.data"), "g").stdout)
     callers = {key[1:] for key in found if key[0] == 7 and key[2].startswith("CALL")}
-    tap.ok(deltas and int(deltas[1]) > 100 and len(callers) == 1 and "PY_EXACT_ARGS" in next(iter(callers))[1],
+    tap.ok(deltas and int(deltas[1]) > 10 and len(callers) == 1 and "PY_EXACT_ARGS" in next(iter(callers))[1],
            python.name + ": callers below an anchor keep theirs", deltas and deltas[0], callers, list(found)[:20])
 
 
