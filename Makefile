@@ -162,7 +162,12 @@ $(O)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 $(filter $(O)/user/sampler/%,$(LIB_OBJ)): | $(SKEL)
-$(filter $(O)/user/emit/%,$(LIB_OBJ)): $(ASSETS) | $(PROTO_HDR)
+$(filter $(O)/user/emit/%,$(LIB_OBJ)): | $(PROTO_HDR)
+$(O)/user/emit/html.o: $(O)/page.html
+$(O)/user/emit/html.o: private DEFINES += -DKRAIT_BUILD='"$(CURDIR)/$(O)"'
+$(O)/page.html: $(ASSETS) scripts/pack-page
+	@mkdir -p $(@D)
+	@scripts/pack-page user/emit/flamegraph.html > $@.tmp && mv $@.tmp $@
 $(filter $(O)/user/export/%,$(LIB_OBJ)): | $(PROTO_HDR)
 $(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
@@ -234,6 +239,8 @@ build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
 build-attack: $(O)/krait-small
 build-replay: $(O)/tests/unit/test_replay_log
+# It writes the pages that a browser opens in tests.
+build-pages: $(O)/tests/unit/test_html
 
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
 	+@$(FUZZ_SHORT) build-fuzzers
@@ -248,7 +255,7 @@ check-all: check-built build-unit ## check on every interpreter that is here and
 check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(BUILD) all build-bpf-tests build-attack build-replay $(O)/tests/bpf/verifier_stats
+	+@$(BUILD) all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats
 	@echo 'krait: check: building the unit tests with sanitizers'
 	+@$(ASAN) build-unit
 
@@ -266,7 +273,7 @@ check-fuzz: ## every fuzzer for a second
 check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 	@$(RUN) bpf
 
-check-e2e: all build-replay ## end to end: real interpreters, real output
+check-e2e: all build-replay build-pages ## end to end: real interpreters, real output
 	@$(RUN) e2e
 
 # What runs on every interpreter; other tests take the newest one, and it does not matter which.
@@ -290,6 +297,10 @@ check-vm: all build-bpf-tests $(O)/tests/bpf/verifier_stats ## the same on Debia
 	@O=$(O) V=$(V) scripts/vm
 
 $(O)/tests/bpf/verifier_stats: $(O)/tests/bpf/verifier_stats.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/tests/bench/rows_cost: $(O)/tests/bench/rows_cost.o $(O)/libkrait.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -344,4 +355,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack build-replay install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack build-replay build-pages install uninstall dist clean help

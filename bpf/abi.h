@@ -30,6 +30,8 @@
 #define KRAIT_MAX_LAYOUTS 128
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_BINARIES 256
+/* Executables that are known to be no Python. */
+#define KRAIT_MAX_PLAIN 4096
 /* Functions of libraries where the interpreter begins: six each. */
 #define KRAIT_MAX_ENTRIES (6 * KRAIT_MAX_BINARIES)
 #define KRAIT_MAX_SLOTS 16384
@@ -64,6 +66,11 @@
 #define KRAIT_MAX_TASK_STEPS 1024
 #define KRAIT_TASK_WINDOW 64
 
+/* The same of the greenlets that wait for the one that a thread runs: greenlets.h. */
+#define KRAIT_MAX_GREENLET_PARTS 256
+#define KRAIT_MAX_GREENLET_STEPS 512
+#define KRAIT_GREENLET_WINDOW 208
+
 /*
  * A process is its pid and its start, ns on the boot clock. /proc has the start only in ticks of 10 ms:
  * a whole number of ticks stands for any start within that tick.
@@ -87,8 +94,8 @@ static inline int start_order(__u64 a, __u64 b)
 
 #include "offsets.h"
 /*
- * Key of the map binaries: an executable that has the interpreter in itself, as it was when it was
- * read. User space keeps it open as long as the key is there, so inode and device are no other's.
+ * Key of the maps binaries and plain: an executable as it was when it was looked at. Those in binaries have the
+ * interpreter in themselves; user space keeps them open as long as the key is there, so inode and device are no other's.
  */
 struct binary_key {
 	__u64 inode;
@@ -121,6 +128,26 @@ struct task_layout {
 	__s8 state_first, state_yield_from, state_locked, state_executing, state_ended, state_last;
 };
 _Static_assert(sizeof(struct task_layout) == 32, "struct task_layout is shared with BPF");
+
+/*
+ * Where the greenlets of a process are: value of the map greenlet_places, keyed by host tgid. Written by user space only
+ * (target/greenlet_place.h), once it has seen in one thread that all of it is so.
+ */
+struct greenlet_place {
+	__u64 start_ns; /* of the process: see same_start() */
+	/* The thread's variable that leads to its main and its current greenlet: in the block of a module's. */
+	__u32 tls_module; /* the dynamic linker's number of it */
+	__u32 dtv_entry; /* in the table of those blocks, whose address is in the thread at dtv_at */
+	__s32 dtv_count; /* how many entries that has, as seen from there */
+	__u32 dtv_at;
+	__u32 state_at; /* in the block */
+	/* A greenlet leads to its C++ object, which has these. */
+	__u8 impl;
+	__u8 size; /* read at once: all but the parent, which main greenlets do not have */
+	__u8 self, parent, stack_start, stack_stop, top_frame;
+	__u8 pad_[5];
+};
+_Static_assert(sizeof(struct greenlet_place) == 40, "struct greenlet_place is shared with BPF");
 
 enum proc_flag {
 	/* Read a fingerprint of every code object: its address alone does not identify it. */
@@ -186,18 +213,19 @@ struct thread_slot {
 	__u64 candidate_addr, candidate_interp_addr;
 	/* The list that was searched: its first state, and the one behind that. */
 	__u64 head_addr, head_next_addr;
-	__u32 native; /* nothing was found in that list */
-	__u32 taken; /* a program is at work with it, and with the anchor */
+	__u32 frame_cnt; /* of the walk before */
+	__u16 native; /* nothing was found in that list */
+	__u16 taken; /* a program is at work with it, and with the anchor */
 };
 _Static_assert(sizeof(struct thread_slot) == 80, "struct thread_slot is shared with BPF");
 
 /*
- * What is known of a thread's time on and off the CPU. Only switches write it: one CPU at a time, in the
+ * What is known of a thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the
  * order in which they happen. 64 bytes: a line of the cache.
  */
 struct thread_wait {
 	__u64 thread_start_ns; /* whose, with tid; 0: nobody's */
-	__u64 from_ns; /* CLOCK_MONOTONIC; from then on all its time is in on_ns, off_ns, and since since_ns */
+	__u64 sampled_ns; /* of on_ns, and since since_ns: what samples of a clock stand for so far, where that steers them */
 	__u64 since_ns; /* when it came to the CPU, or left it */
 	__u64 on_ns, off_ns;
 	__u64 run_delay_ns; /* the kernel's sum as it left: how long it was ready to run */
@@ -205,8 +233,9 @@ struct thread_wait {
 	__u32 left, rest; /* struct switch_point, switch.h */
 	__u16 task_state; /* as it left */
 	__u8 is_off;
-	__u8 pad_;
+	__u8 ticks; /* that hit the CPU when it was on its way to or from the thread, and have no sample yet */
 };
+#define TICKS_OWED_MAX 255
 _Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared with BPF");
 
 /*

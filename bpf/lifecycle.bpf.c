@@ -4,8 +4,8 @@
  *
  * A forked child is its parent's copy: its entry is there before it runs. An exec of a binary whose
  * interpreter is known is resolved on the spot; any other leaves an entry that is only followed, until
- * a known library in it begins an interpreter. An exit deletes. Each event also wakes user space,
- * which looks at the process itself.
+ * a known library in it begins an interpreter. An exit deletes. What begins also wakes user space,
+ * which looks at the process itself, unless it has told us that this executable is no Python.
  *
  * These programs run in process context, so changing a hash is safe here, unlike in the sampler.
  */
@@ -29,6 +29,14 @@ struct {
 	__type(key, struct binary_key);
 	__type(value, struct binary_info);
 } binaries SEC(".maps");
+
+/* Executables of which user space has found out that they are no Python (sampler/plain_files.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KRAIT_MAX_PLAIN);
+	__type(key, struct binary_key);
+	__type(value, __u32);
+} plain SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -184,37 +192,43 @@ static __always_inline void enter_proc(struct record_task *record, struct proc_i
 }
 
 /* The new image: known, or to be found out by user space. False: nobody follows the process. */
-static __always_inline bool resolve_exec(struct task_struct *task, struct record_task *record)
+static __always_inline bool resolve_exec(struct task_struct *task, struct record_exec *record)
 {
-	__u32 pid = record->pid;
-	struct proc_info *old = find_proc(pid, record->start_ns);
-	struct proc_info proc = { .start_ns = record->start_ns, .owner = record->owner };
+	__u32 pid = record->task.pid;
+	struct proc_info *old = find_proc(pid, record->task.start_ns);
+	struct proc_info proc = { .start_ns = record->task.start_ns, .owner = record->task.owner };
 	struct binary_info *binary;
-	struct binary_key key;
 
 	if (!old && !follow_all)
 		return false;
 	bpf_map_delete_elem(&unwind_procs, &pid);
-	task_binary(task, &key);
-	binary = bpf_map_lookup_elem(&binaries, &key);
-	if (binary)
-		enter_proc(record, &proc, binary, BPF_CORE_READ(task, mm, start_code));
-	else if (old)
+	task_binary(task, &record->file);
+	binary = bpf_map_lookup_elem(&binaries, &record->file);
+	if (binary) {
+		enter_proc(&record->task, &proc, binary, BPF_CORE_READ(task, mm, start_code));
+		return true;
+	}
+	if (old)
 		put_proc(pid, &proc);
+	if (bpf_map_lookup_elem(&plain, &record->file))
+		record->task.file = RECORD_FILE_PLAIN;
 	return true;
 }
 
 static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	struct record_task record;
+	struct record_exec record = { 0 };
 
-	begin_task(&record, task, RECORD_EXEC);
-	record.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	begin_task(&record.task, task, RECORD_EXEC);
+	record.task.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
 	/* Where a machine builds something, a hundred a second would wake user space for nothing. */
 	if (!resolve_exec(task, &record))
 		return 0;
-	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
+	record.task.size = sizeof(record);
+	emit(&record, sizeof(record), record.task.owner,
+	     record.task.file == RECORD_FILE_PLAIN ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
+	return 0;
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -276,6 +290,18 @@ static __always_inline void copy_task_layout(__u32 parent_pid, __u32 pid, __u64 
 	bpf_map_update_elem(&task_layouts, &pid, &layout, BPF_ANY);
 }
 
+/* And where its greenlets are. */
+static __always_inline void copy_greenlet_place(__u32 parent_pid, __u32 pid, __u64 start_ns)
+{
+	struct greenlet_place *old = bpf_map_lookup_elem(&greenlet_places, &parent_pid), place;
+
+	if (!old)
+		return;
+	place = *old;
+	place.start_ns = start_ns;
+	bpf_map_update_elem(&greenlet_places, &pid, &place, BPF_ANY);
+}
+
 static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
@@ -294,6 +320,7 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	begin_task(&record, child, RECORD_FORK);
 	copy_space(parent_pid, pid, record.start_ns);
 	copy_task_layout(parent_pid, pid, record.start_ns);
+	copy_greenlet_place(parent_pid, pid, record.start_ns);
 	proc.start_ns = record.start_ns;
 	proc.owner = record.owner;
 	proc.dropped = 0;

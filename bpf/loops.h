@@ -23,9 +23,26 @@ static __always_inline bool walk_wants_opcodes(const struct walker *w)
 	return want_opcodes;
 }
 
-/* many: the page is worth reading for more than this. */
+/* A page costs as much as two or three frames by themselves. */
+#define WALK_PAGE_FRAMES 4
+
+/*
+ * Is the page worth reading? Activations lie on the C stack, which native frames are found on behind them. Of frames
+ * it is if so many are still to come, as far as the walk before tells: above an anchor there often are not.
+ */
+static __always_inline bool walk_wants_page(struct scratch *s, __u64 addr, bool activation)
+{
+	__u32 left = s->expected - s->walker.frame_cnt;
+
+	if (activation)
+		return want_native;
+	/* No "and": the verifier would follow both ways at each frame. */
+	return pages_is_asked(&s->native.stack, addr) &
+	       (left - WALK_PAGE_FRAMES < KRAIT_MAX_FRAMES);
+}
+
 static __always_inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr,
-				     bool many)
+				     bool activation)
 {
 	struct scratch *s = (void *)w - __builtin_offsetof(struct scratch, walker);
 	struct pages *p = &s->native.stack;
@@ -33,7 +50,7 @@ static __always_inline int walk_read(struct walker *w, __u8 *window, __u32 size,
 	if (!pages_may_have(addr, size))
 		return read_user(window, size, addr);
 	if (!pages_has(p, addr)) {
-		if ((!pages_is_asked(p, addr) && !many) || unwind_fill_apart(s->index, addr))
+		if (!walk_wants_page(s, addr, activation) || unwind_fill_apart(s->index, addr))
 			return read_user(window, size, addr);
 	}
 	pages_window(p, window, size, addr);
@@ -140,6 +157,44 @@ static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 memory, __u32 l
 	c->s = bpf_map_lookup_elem(&scratch, &memory);
 	c->off = bpf_map_lookup_elem(&layouts, &layout);
 	return c->s && c->off;
+}
+
+/* One turn along the parents of a greenlet, behind what the record has already. 1 when it is over. */
+static __always_inline int greenlets_next(struct scratch *s, const struct py_offsets *off,
+					  const struct greenlet_place *l)
+{
+	struct greenlet_walk *g = &s->greenlets;
+	__u64 *out = section_room(s, FRAME_WORDS * g->cnt, FRAME_WORDS);
+	__u64 *part = section_room(s, FRAME_WORDS * g->at, FRAME_WORDS);
+
+	if (!out || !part)
+		return 1;
+	return greenlet_step(g, &s->walker, off, l, (struct frame *)out, (struct frame *)part);
+}
+
+/* As a global function it is verified once. */
+__weak __noinline int bounded_greenlet_step(__u32 memory, __u32 layout)
+{
+	const struct greenlet_place *l;
+	struct loop_ctx c;
+	__u32 pid;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return 1;
+	pid = c.s->record.pid;
+	l = bpf_map_lookup_elem(&greenlet_places, &pid);
+	return l ? greenlets_next(c.s, c.off, l) : 1;
+}
+
+struct greenlet_loop_ctx {
+	__u32 memory, layout;
+};
+
+static long greenlet_loop(__u32 index, void *data)
+{
+	struct greenlet_loop_ctx *g = data;
+
+	return bounded_greenlet_step(g->memory, g->layout) ? 1 : 0;
 }
 
 __weak __noinline int bounded_thread_step(__u32 memory, __u32 layout)
@@ -329,6 +384,20 @@ static __always_inline void walk_tasks(struct loop_ctx *c, __u32 layout,
 	}
 	for (int i = 0; i < KRAIT_MAX_TASK_STEPS; i++) {
 		if (bounded_task_step(memory, layout))
+			return;
+	}
+}
+
+static __always_inline void walk_greenlets(struct loop_ctx *c, __u32 layout, bool has_loop)
+{
+	struct greenlet_loop_ctx g = { c->s->index, layout };
+
+	if (has_loop) {
+		bpf_loop(KRAIT_MAX_GREENLET_STEPS, greenlet_loop, &g, 0);
+		return;
+	}
+	for (int i = 0; i < KRAIT_MAX_GREENLET_STEPS; i++) {
+		if (bounded_greenlet_step(g.memory, layout))
 			return;
 	}
 }

@@ -49,7 +49,7 @@ struct {
 	__type(value, __u64);
 } fingerprints SEC(".maps") __weak, described SEC(".maps") __weak;
 
-/* By perf event. All interrupts of one event come in one context, so no two add to its numbers at once. */
+/* By perf event. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, KRAIT_MAX_EVENTS);
@@ -85,7 +85,14 @@ const volatile bool want_opcodes __weak = false;
 /* The tasks that await the one that a thread runs are taken, too. */
 const volatile bool want_tasks __weak = true, want_task_names __weak = true;
 
-/* The kernel has bpf_task_pt_regs() (5.15+). */
+/* Some process has had an entry in task_layouts: until then no sample looks for its own. User space sets it. */
+volatile __u32 tasks_known __weak = 0;
+
+/* The parents of the greenlet that a thread runs are taken, too; some process has had an entry in greenlet_places. */
+const volatile bool want_greenlets __weak = true;
+volatile __u32 greenlets_known __weak = 0;
+
+/* The kernel has bpf_task_pt_regs() (5.15+), and so what it takes: bpf_get_current_task_btf(). */
 const volatile bool has_task_regs __weak = false;
 
 /* One delta in so many is walked to its end all the same and compared, of deep stacks fewer; 0 never. */

@@ -67,7 +67,7 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 		w->flags &= ~UNWIND_EXACT;
 	if (s->record.cnt[SECTION_FRAMES])
 		note_frame_in_regs(s);
-	native_enter(s->index, process_start_ns(task));
+	native_enter(s->index, current_process_start_ns(has_task_regs));
 	walk_native_frames(&c, t->has_loop);
 	native_leave(s->index);
 	section_append(&s->record, SECTION_NATIVE, w->cnt);

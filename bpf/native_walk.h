@@ -23,6 +23,7 @@ enum unwind_flag {
 	UNWIND_BY_FP = 64, /* a frame pointer has led here */
 	UNWIND_UNMAPPED =
 		32, /* an address that a row led to, or the leaf's, is in no mapping or has no rows yet */
+	UNWIND_OF_LEAF = 256, /* the frame has called the leaf */
 	UNWIND_NO_ROWS =
 		128, /* the file's rows are still to be read: its frame pointer says nothing */
 };

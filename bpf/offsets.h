@@ -90,6 +90,17 @@ _Static_assert(sizeof(struct py_offsets) == 212, "struct py_offsets is shared wi
 #define PYOFF_GIL_SIZE(off) (PYOFF_GIL_HOLDER(off) + 200)
 
 /*
+ * PyFrameObject (3.12 to 3.15, Include/internal/pycore_frame.h): the frame that it is of, and _f_frame_data, behind
+ * f_extra_locals and f_locals_cache from 3.13 on and f_overwritten_fast_locals from 3.14 on.
+ */
+#define PYOFF_FRAME_OBJECT_HEAD(off) ((off)->flags & PYOFF_FREE_THREADED ? 32 : 16)
+#define PYOFF_FRAME_OBJECT_FRAME(off) (PYOFF_FRAME_OBJECT_HEAD(off) + 8)
+#define PYOFF_FRAME_OBJECT_DATA(off)                                                               \
+	(PYOFF_FRAME_OBJECT_HEAD(off) + ((off)->version >= 0x030e0000 ? 56 :                       \
+					 (off)->version >= 0x030d0000 ? 48 :                       \
+									32))
+
+/*
  * PyASCIIObject.state begins with interned: two bits, or a byte in free-threaded builds from 3.14 on.
  * Behind it are kind (3 bits), compact and ascii (1 each).
  */

@@ -24,6 +24,14 @@ struct {
 	__type(value, struct task_layout);
 } task_layouts SEC(".maps") __weak;
 
+/* Of the processes that have greenlets: greenlets.h. Sized by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* host tgid */
+	__type(value, struct greenlet_place);
+} greenlet_places SEC(".maps") __weak;
+
 /* Which uid is which owner, and what each takes up: share.h. Mapped by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

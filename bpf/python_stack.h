@@ -14,6 +14,7 @@ static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 	slot->tstate_addr = 0;
 	slot->interp_addr = 0;
 	slot->resume_addr = 0;
+	slot->frame_cnt = KRAIT_MAX_FRAMES;
 	slot->native = 0;
 	slot->taken = 0;
 }
@@ -44,6 +45,7 @@ static __always_inline void take_thread_maps(struct scratch *s)
 	barrier();
 	s->slot_index = index;
 	s->anchor_index = ref->anchor;
+	s->expected = slot->frame_cnt;
 }
 
 static __always_inline struct thread_slot *slot_of(const struct scratch *s)
@@ -66,8 +68,11 @@ static __always_inline void give_back_thread_maps(struct scratch *s)
 	struct thread_slot *slot = slot_of(s);
 
 	barrier();
-	if (slot)
-		slot->taken = 0;
+	if (!slot)
+		return;
+	slot->frame_cnt = s->walker.frame_cnt;
+	barrier();
+	slot->taken = 0;
 }
 
 /* Leaves the thread state in search; the reason says whether there is one. */
@@ -152,23 +157,24 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 
 /* Leaves Python's frames in s->frames; the result is the reason of the outcome. */
 static __always_inline __u32 take_python(struct scratch *s, struct proc_info *proc,
-					 struct task_struct *task, bool has_loop)
+					 const struct current_task *now, bool has_loop)
 {
 	struct loop_ctx c = { .s = s };
 	__u32 layout = proc->layout, reason;
 
 	s->slot_index = KRAIT_NO_SLOT;
 	s->anchor_index = KRAIT_NO_ANCHOR;
+	s->expected = KRAIT_MAX_FRAMES;
 	s->walker.frame_cnt = 0;
-	if (task_is_exiting(task))
+	if (now->is_exiting)
 		return REASON_EXITING;
-	if (task_is_execing(task))
+	if (now->is_execing)
 		return REASON_EXECING;
 	c.off = bpf_map_lookup_elem(&layouts, &layout);
 	if (!c.off)
 		return REASON_NO_LAYOUT;
 	take_thread_maps(s);
-	s->search.thread_ptr = task_thread_pointer(task);
+	s->search.thread_ptr = now->thread_ptr;
 	s->search.runtime_addr = proc->runtime_addr;
 	s->record.thread_ptr = s->search.thread_ptr;
 	reason = find_thread(&c, proc, has_loop);
@@ -179,7 +185,8 @@ static __always_inline __u32 take_python(struct scratch *s, struct proc_info *pr
 	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
 		reason = REASON_FINALIZING;
 	if (c.off->thread.last_profiled_frame != PYOFF_ABSENT &&
-	    s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH && task_is_dumpable(task))
+	    s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH &&
+	    task_is_dumpable((struct task_struct *)bpf_get_current_task()))
 		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;
 }

@@ -45,6 +45,7 @@ enum reason {
 	REASON_EXECING, /* the process is just getting a new image */
 	REASON_FINALIZING, /* the interpreter is ending, and runs no Python code right now */
 	REASON_GREENLET, /* a whole stack that C code has begun anew within its thread (3.15) */
+	REASON_SWITCHING, /* a whole stack, of a greenlet that is just being switched from: exposed.h */
 	REASON_COMPLETE_END,
 
 	/* Deeper than KRAIT_MAX_FRAMES. */
@@ -102,6 +103,8 @@ struct frame {
 _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 #define FRAME_INSTR_UNKNOWN (-1)
 #define FRAME_INSTR_LIMIT (1 << 23)
+/* In the address of an entry frame: there is something else by now. */
+#define FRAME_ENTRY_GONE 1
 /* Called but not begun: CPython gives it the first line (3.8 to 3.12). */
 #define FRAME_INSTR_BEFORE (-2)
 
@@ -156,6 +159,7 @@ enum record_section {
 	SECTION_WAIT, /* struct wait_facts, of time off the CPU: one */
 	SECTION_INTERP, /* struct interp_facts, where states are asked for: one */
 	SECTION_TASKS, /* struct frame: tasks and their suspended frames, see tasks.h */
+	SECTION_GREENLETS, /* struct frame: parents of the thread's greenlet, and their frames, see greenlets.h */
 	SECTION_CNT
 };
 
@@ -195,7 +199,8 @@ struct wait_facts {
 	__u32 task_state; /* TASK_* as the thread left; 0: it could have gone on */
 	__u16 file_mode; /* of the file that args[0] is the descriptor of, if it is one; 0 unknown */
 	__u8 flags; /* enum wait_flag */
-	__u8 pad_[5];
+	__u8 pad_;
+	__u32 ticks_ns; /* CPU time that the stack stands for, too: ticks that hit its CPU before it ran */
 };
 _Static_assert(sizeof(struct wait_facts) == 64, "struct wait_facts is shared with BPF");
 
@@ -238,6 +243,7 @@ static inline __u32 section_unit(enum record_section section)
 	case SECTION_INTERP:
 		return sizeof(struct interp_facts);
 	case SECTION_TASKS:
+	case SECTION_GREENLETS:
 		return sizeof(struct frame);
 	case SECTION_CNT:
 		break;
@@ -268,7 +274,7 @@ struct record_sample {
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */
 	__u8 native_reason; /* enum native_reason */
-	__u8 pad_[7];
+	__u8 pad_[5];
 	__u16 cnt[SECTION_CNT]; /* elements of each section */
 	char comm[16]; /* of the thread */
 };
@@ -348,9 +354,19 @@ struct record_task {
 		__u64 parent_start_ns; /* fork: with parent_pid, whose copy the child is; 0 unknown */
 	};
 	__u32 uid; /* of the task's real credentials, as the host has it */
-	__u32 file; /* with a layout: binary_info.file */
+	__u32 file; /* with a layout: binary_info.file; exec without: RECORD_FILE_PLAIN, or 0 */
 };
 _Static_assert(sizeof(struct record_task) == 80, "struct record_task is shared with BPF");
+
+/* Of an exec: that file is in the map plain, so nobody is in a hurry to look at the process. */
+#define RECORD_FILE_PLAIN ~0U
+
+/* An exec of a file of which the kernel side knows no interpreter: RECORD_EXEC, larger than others. */
+struct record_exec {
+	struct record_task task;
+	struct binary_key file;
+};
+_Static_assert(sizeof(struct record_exec) == 112, "struct record_exec is shared with BPF");
 
 /*
  * The limit of mapping reports for one image of a process. A process with a thousand libraries makes two thousand;

@@ -19,6 +19,7 @@
 #include "thread.h"
 #include "walk.h"
 #include "tasks.h"
+#include "greenlets.h"
 #include "anchor.h"
 #include "codedef.h"
 #include "rows.h"
@@ -40,6 +41,7 @@ struct wait_note;
 struct trigger {
 	void *ctx; /* the program's own, for bpf_get_stack() */
 	__u64 now_ns; /* CLOCK_MONOTONIC */
+	__u64 time_ns; /* of what the stack stands for: then, or a moment before */
 	__u64 period; /* what it stands for, in units of the event */
 	__u32 event; /* index of the event */
 	enum sample_context context; /* that the program runs in: scratch.h */
@@ -60,17 +62,19 @@ struct trigger {
 #include "nogil.h"
 #include "wait.h"
 #include "task_chain.h"
+#include "greenlet_chain.h"
 
 static __always_inline void begin_record(struct record_sample *record, const struct trigger *t,
-					 const struct proc_info *proc, struct task_struct *task)
+					 const struct proc_info *proc,
+					 const struct current_task *now)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	record->type = RECORD_SAMPLE;
 	record->owner = proc->owner;
 	record->size = sizeof(*record);
-	record->time_ns = t->now_ns;
-	record->thread_start_ns = task_start_ns(task);
+	record->time_ns = t->time_ns;
+	record->thread_start_ns = now->start_ns;
 	record->period = t->period;
 	record->tstate_addr = 0;
 	record->interp_addr = 0;
@@ -148,19 +152,18 @@ static __always_inline void emit_record(struct scratch *s, struct proc_info *pro
 	anchor = anchor_of(s);
 	if (anchor && s->record.anchor == ANCHOR_NOTE_CONFIRM)
 		anchor_unsent(anchor, &s->plan);
-	counts->ring_full++;
+	__sync_fetch_and_add(&counts->ring_full, 1);
 }
 
 /* The process of the current thread, if its interrupts are wanted. */
 static __always_inline struct proc_info *tracked_process(void)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
 
 	if (!proc || !(proc->flags & PROC_PYTHON))
 		return NULL;
-	return same_start(process_start_ns(task), proc->start_ns) ? proc : NULL;
+	return same_start(current_process_start_ns(has_task_regs), proc->start_ns) ? proc : NULL;
 }
 
 /* What the thread was at, beside its stack. Free-threaded builds have no GIL, but all else. */
@@ -200,20 +203,23 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	__u32 event = t->event;
 	struct event_counts *counts = bpf_map_lookup_elem(&event_counts, &event);
+	struct current_task now;
 	struct gil gil = {};
 	struct scratch *s;
 
 	if (!counts)
 		return;
-	counts->interrupts++;
+	/* Atomically: a tick may come while a thread comes back for another (switch_cpu.h). */
+	__sync_fetch_and_add(&counts->interrupts, 1);
 	s = scratch_take(t->context);
 	if (!s) {
-		counts->nested++;
+		__sync_fetch_and_add(&counts->nested, 1);
 		return;
 	}
-	begin_record(&s->record, t, proc, task);
+	current_task(&now, has_task_regs);
+	begin_record(&s->record, t, proc, &now);
 	pages_begin(&s->native.stack);
-	settle_python(s, take_python(s, proc, task, t->has_loop));
+	settle_python(s, take_python(s, proc, &now, t->has_loop));
 	take_native_and_kernel(t, s, task);
 	if (want_states) {
 		s->interp = (struct interp_facts){};
@@ -225,8 +231,10 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		take_wait(t->wait, s, task, &gil);
 	if (want_states)
 		put_interp(s);
-	if (want_tasks && reason_outcome(s->record.reason) != OUTCOME_LOST)
+	if (want_tasks && tasks_known && reason_outcome(s->record.reason) != OUTCOME_LOST)
 		take_tasks(t, s, proc);
+	if (want_greenlets && greenlets_known && reason_outcome(s->record.reason) != OUTCOME_LOST)
+		take_greenlets(t, s, proc);
 	emit_record(s, proc, counts);
 	give_back_thread_maps(s);
 	scratch_give_back(s);

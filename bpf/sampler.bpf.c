@@ -10,24 +10,13 @@
 #include <bpf/bpf_core_read.h>
 
 #include "sample.h"
-#include "tick.h"
-
-/* What the timers of this CPU have done, by perf event: tick.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, KRAIT_MAX_EVENTS);
-	__type(key, __u32);
-	__type(value, struct tick);
-} ticks SEC(".maps") __weak;
+#include "switch_cpu.h"
 
 /* There is more than one perf event, and each carries its index (task.h). */
 const volatile bool several_events = false;
 
 /* A bit for each perf event that is a clock whose every tick comes here. */
 const volatile __u32 clock_events = 0;
-
-/* A tick that comes stands for those before it, too, that never did: where time on a CPU is to be whole. */
-const volatile bool make_up_ticks = false;
 
 /* Notes the tick; NULL where the event is none that ticks, or not every tick comes here. */
 static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 period_ns,
@@ -42,6 +31,68 @@ static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 p
 	if (tick)
 		*ret_missed = tick_missed(tick, now_ns, period_ns);
 	return tick;
+}
+
+/* Switches are followed (switch.bpf.c), which know whose a tick is that hits a CPU on its way to another thread. */
+const volatile bool note_ticks = false;
+
+/* struct rq: the next switch does not bring the clock up to date (kernel/sched/sched.h). */
+#define RQCF_REQ_SKIP 1
+
+/* True: it is noted, and becomes a sample later. */
+static __always_inline bool is_on_its_way(__u32 event, __u64 period_ns, __u32 cnt)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct switch_cpu *cpu;
+	struct rq *rq;
+
+	/* Of several clocks the first one. */
+	if (!bpf_core_field_exists(task->se.cfs_rq) || clock_events & ((1U << event) - 1))
+		return false;
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	if (!(BPF_CORE_READ(rq, clock_update_flags) & RQCF_REQ_SKIP) ||
+	    BPF_CORE_READ(task, flags) & PF_EXITING)
+		return false;
+	cpu = switch_cpu();
+	if (!cpu)
+		return false;
+	cpu->noted.period_ns = period_ns;
+	cpu->noted.event = event;
+	tick_note(&cpu->noted, BPF_CORE_READ(rq, clock), (__u32)bpf_get_current_pid_tgid(), cnt);
+	return true;
+}
+
+static __always_inline struct thread_wait *current_wait(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 start_ns = task_start_ns(task);
+
+	for (int second = 0; second < 2; second++) {
+		__u32 place = wait_place(tid, second);
+		struct thread_wait *w = bpf_map_lookup_elem(&waits, &place);
+
+		if (w && w->thread_start_ns == start_ns && w->tid == tid)
+			return w;
+	}
+	return NULL;
+}
+
+/* What the tick's sample is to stand for: for those before it that never came, too, and by what its thread's samples lack. */
+static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed)
+{
+	struct thread_wait *w = note_ticks ? current_wait() : NULL;
+	__u64 ns = period_ns * (missed + 1), on_ns;
+
+	if (!w)
+		return ns;
+	if (!w->is_off) {
+		on_ns = w->on_ns + passed(w->since_ns, now_ns);
+		ns = tick_steered(on_ns, w->sampled_ns,
+				  tick_made_up(on_ns, w->sampled_ns, period_ns, missed));
+	}
+	w->sampled_ns += ns;
+	return ns;
 }
 
 /* Clocks whose rate user space changes all the time: what a sample stands for, on average; 0: there are none. */
@@ -77,22 +128,30 @@ static __always_inline void on_event(struct bpf_perf_event_data *ctx, bool has_l
 	tick = take_tick(index, now_ns, period, &missed);
 	if (jitter_period_ns)
 		period = jitter_period_ns;
+	if (note_ticks && tick &&
+	    is_on_its_way(masked(index, KRAIT_MAX_EVENTS - 1), period,
+			  make_up_ticks ? missed + 1 : 1))
+		return;
 	proc = tracked_process();
 	if (!proc)
 		return;
-	if (tick)
+	if (tick) {
 		tick->missed_here += missed;
+		if (make_up_ticks)
+			period = made_up(now_ns, period, missed);
+	}
 	take_sample(
 		&(struct trigger){
 			.ctx = ctx,
 			.now_ns = now_ns,
-			.period = make_up_ticks ? period * (missed + 1) : period,
+			.time_ns = now_ns,
+			.period = period,
 			.event = index,
 			.context = CONTEXT_EVENT,
 			.in_kernel = !MODE_IS_USER(context_reg(ctx, REG_MODE)),
 			.regs = { context_reg(ctx, REG_IP), context_reg(ctx, REG_SP),
 				  context_reg(ctx, REG_FP) },
-			.pt_regs = context_regs(ctx),
+			.pt_regs = want_native ? context_regs(ctx) : NULL,
 			.has_loop = has_loop,
 			.has_kernel_stack = true,
 		},

@@ -31,15 +31,17 @@ struct scratch {
 	struct record_code code;
 	struct native_walk native;
 	struct task_walk tasks;
+	struct greenlet_walk greenlets;
 	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
 	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
-	__u32 pad_;
+	__u32 expected; /* frames of Python, by the thread's walk before */
 	struct interp_facts interp; /* of the sample, until the sections before it are there */
 	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
 	/* Room behind the frames: other sections follow them wherever they end. */
 	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8 +
-		   sizeof(struct interp_facts) / 8 + FRAME_WORDS * KRAIT_MAX_TASK_PARTS];
+		   sizeof(struct interp_facts) / 8 +
+		   FRAME_WORDS * (KRAIT_MAX_TASK_PARTS + KRAIT_MAX_GREENLET_PARTS)];
 };
 
 /*

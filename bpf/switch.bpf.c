@@ -9,10 +9,11 @@
  * taken where it is wanted, with the length known, and makes no wait longer than it is: with the walk inside,
  * waits of 10 us that were looked at were twice as long as others.
  *
- * The kernel has two places for the second: the tracepoint sched_exit_tp (6.14+), and before that the function
- * __perf_event_task_sched_in(), which finish_task_switch() calls while some perf event is bound to a thread;
- * user space opens one that counts nothing. A thread that runs for the first time comes by neither way in the
- * first case: what it has waited for a CPU is counted as missed.
+ * The kernel has three places for the second: the tracepoint sched_exit_tp (6.14+), and before that the function
+ * __perf_event_task_sched_in(), which finish_task_switch() calls while some perf event is bound to a thread
+ * (user space opens one that counts nothing), or, where the kernel's profiler cannot be traced (5.10),
+ * finish_task_switch() itself. A thread that runs for the first time does not come by the tracepoint: what it has
+ * waited for a CPU is counted as missed.
  *
  * Loaded only where time off the CPU is asked for.
  */
@@ -21,32 +22,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "sample.h"
-#include "switch.h"
-
-/* By wait_place(); sized by user space. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct thread_wait);
-} waits SEC(".maps");
-
-/* What goes on on one CPU. */
-struct switch_cpu {
-	struct switch_budget budget;
-	__u64 chance; /* switch_chance() */
-	__u64 period_ns; /* of the stack to take of the thread that comes; 0 none */
-	struct wait_note note; /* of its wait */
-	__u32 tid;
-	__u32 pad_;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct switch_cpu);
-} switch_cpus SEC(".maps");
+#include "switch_cpu.h"
 
 /* The index of the event that the stacks belong to, and its shortest period: 1 << that many ns. */
 const volatile __u32 switch_event = 0, switch_shortest = SWITCH_PERIOD_SHIFT;
@@ -57,19 +33,32 @@ volatile __u64 switch_from_ns = ~0ULL;
 /* The task state of a wait whose begin nobody has seen. */
 #define TASK_STATE_UNKNOWN 0xffff
 
-static __always_inline struct switch_cpu *switch_cpu(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&switch_cpus, &zero);
-}
-
 /* Direct loads, as the verifier knows what a tracepoint of BTF is given: half the price of helpers. */
 static __always_inline struct thread_wait *wait_at(struct task_struct *task, int second)
 {
 	__u32 place = wait_place(task->pid, second);
 
 	return bpf_map_lookup_elem(&waits, &place);
+}
+
+/* Of the run queue of a thread that is on this CPU, or comes to it. */
+static __always_inline __u64 scheduler_clock(const struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->se.cfs_rq))
+		return task->se.cfs_rq->rq->clock;
+	return bpf_ktime_get_ns();
+}
+
+/* CLOCK_MONOTONIC, when the scheduler decided on the switch that is under way. */
+static __always_inline __u64 switch_time(struct switch_cpu *cpu, const struct task_struct *task)
+{
+	__u64 scheduler_ns = scheduler_clock(task);
+	__u64 now_ns = scheduler_ns + cpu->clock.ahead_ns;
+
+	if (now_ns - cpu->clock.compared_ns < SWITCH_WINDOW_NS)
+		return now_ns;
+	switch_clock_compare(&cpu->clock, scheduler_ns, bpf_ktime_get_ns());
+	return scheduler_ns + cpu->clock.ahead_ns;
 }
 
 static __always_inline bool is_of(const struct thread_wait *w, struct task_struct *task)
@@ -128,8 +117,8 @@ static __always_inline struct thread_wait *begin_wait(struct task_struct *task, 
 		count(COUNTER_WAITS_REFUSED);
 		return NULL;
 	}
-	w->from_ns = w->since_ns = later(later(switch_from_ns, proc->since_ns), task->start_time);
-	w->on_ns = w->off_ns = 0;
+	w->since_ns = later(later(switch_from_ns, proc->since_ns), task->start_time);
+	w->on_ns = w->off_ns = w->sampled_ns = 0;
 	w->run_delay_ns = task->sched_info.run_delay;
 	w->tid = task->pid;
 	switch_next_point(&point, bpf_get_prandom_u32());
@@ -137,74 +126,123 @@ static __always_inline struct thread_wait *begin_wait(struct task_struct *task, 
 	w->rest = point.rest;
 	w->task_state = is_off ? TASK_STATE_UNKNOWN : 0;
 	w->is_off = is_off;
+	w->ticks = 0;
 	barrier();
 	w->thread_start_ns = task->start_boottime;
 	return w;
 }
 
+/* A thread has had so many ticks that no sample has been made of. */
+static __always_inline void owe_ticks(struct switch_cpu *cpu, struct thread_wait *w, __u32 cnt)
+{
+	__u32 room = TICKS_OWED_MAX - w->ticks;
+
+	w->ticks += cnt < room ? cnt : room;
+	if (cnt > room)
+		miss_ticks(cpu->noted.event, cnt - room);
+}
+
 /* prev, which is the current one still. What ends has no stack any more. */
-static __always_inline void leave(struct task_struct *prev, bool preempted, __u64 now_ns)
+static __always_inline void leave(struct switch_cpu *cpu, struct task_struct *prev, bool preempted,
+				  __u64 now_ns, __u32 ticks)
 {
 	struct thread_wait *w = find_wait(prev);
+	bool is_new = !w;
 
 	if (prev->flags & PF_EXITING) {
-		if (w)
-			w->thread_start_ns = 0;
+		if (!w)
+			return;
+		miss_ticks(cpu->noted.event, ticks + w->ticks);
+		w->thread_start_ns = 0;
 		return;
 	}
-	if (!w)
+	if (is_new)
 		w = begin_wait(prev, false);
 	if (!w)
 		return;
+	owe_ticks(cpu, w, ticks);
 	if (!w->is_off)
-		w->on_ns += now_ns - w->since_ns;
+		w->on_ns += passed(w->since_ns, now_ns);
+	/* Ticks before the first switch have gone by without it. */
+	if (is_new)
+		w->sampled_ns = w->on_ns;
 	w->since_ns = now_ns;
 	w->run_delay_ns = prev->sched_info.run_delay;
 	w->task_state = preempted ? 0 : task_state_of(prev);
 	w->is_off = 1;
 }
 
-static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct *next,
-				      __u64 now_ns)
+/* CPU time that the due ticks stand for. */
+static __always_inline __u32 due_ticks_ns(struct switch_cpu *cpu, struct thread_wait *w)
 {
-	struct thread_wait *w = find_wait(next);
-	struct switch_point point;
-	__u64 length_ns, random = 0;
-	__u32 shift;
+	__u64 ns = cpu->ticks * cpu->noted.period_ns;
 
-	if (!w)
-		w = begin_wait(next, true);
-	if (!w || !w->is_off)
-		return;
-	length_ns = now_ns - w->since_ns;
-	w->off_ns += length_ns;
-	w->since_ns = now_ns;
-	w->is_off = 0;
-	shift = switch_shift(&cpu->budget, switch_shortest);
-	point = (struct switch_point){ w->left, w->rest };
+	if (make_up_ticks && ns) {
+		ns = tick_steered(w->on_ns, w->sampled_ns, ns);
+		w->sampled_ns += ns;
+	}
+	return ns < ~0U ? (__u32)ns : ~0U;
+}
+
+/* For how much time the wait that is over gets a stack; 0: for none. */
+static __always_inline __u64 wait_period(struct switch_cpu *cpu, struct thread_wait *w,
+					 __u64 length_ns)
+{
+	struct switch_point point = { w->left, w->rest };
+	__u32 shift = switch_shift(&cpu->budget, switch_shortest);
+	__u64 period_ns, random = 0;
+
 	if (switch_wants_chance(&point, length_ns, shift)) {
 		if (!cpu->chance)
 			cpu->chance = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
 		random = switch_chance(&cpu->chance);
 	}
-	cpu->period_ns = switch_period(&point, length_ns, shift, random);
+	period_ns = switch_period(&point, length_ns, shift, random);
 	w->left = point.left;
 	w->rest = point.rest;
-	if (!cpu->period_ns)
+	return period_ns;
+}
+
+static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct *next,
+				      __u64 now_ns, __u32 ticks)
+{
+	struct thread_wait *w = find_wait(next);
+	bool is_new = !w;
+	__u64 length_ns;
+
+	if (is_new)
+		w = begin_wait(next, true);
+	if (!w || !w->is_off)
 		return;
+	length_ns = passed(w->since_ns, now_ns);
+	w->off_ns += length_ns;
+	w->since_ns = now_ns;
+	w->is_off = 0;
+	owe_ticks(cpu, w, ticks);
+	cpu->period_ns = wait_period(cpu, w, length_ns);
+	/* Of its very first instruction no stack can be taken. */
+	cpu->ticks = is_new ? 0 : w->ticks;
+	cpu->is_due = cpu->period_ns || cpu->ticks;
+	if (!cpu->is_due)
+		return;
+	w->ticks -= cpu->ticks;
+	cpu->ticks_ns = due_ticks_ns(cpu, w);
 	cpu->note.length_ns = length_ns;
 	cpu->note.run_delay_ns = w->run_delay_ns;
 	cpu->note.task_state = w->task_state;
+	cpu->note.ticks_ns = cpu->ticks_ns;
+	cpu->came_ns = now_ns;
 	cpu->tid = next->pid;
 }
 
 /* The thread that a stack was to be taken of has gone by unseen. */
 static __always_inline void drop_due(struct switch_cpu *cpu)
 {
-	if (!cpu->period_ns)
+	if (!cpu->is_due)
 		return;
 	count_more(COUNTER_WAITS_MISSED_NS, cpu->period_ns);
-	cpu->period_ns = 0;
+	miss_ticks(cpu->noted.event, cpu->ticks);
+	cpu->is_due = 0;
 }
 
 /* False: there has never been a process of that pid in procs. Its byte is there before its entry is. */
@@ -225,8 +263,9 @@ int switch_threads(__u64 *ctx)
 	struct task_struct *next = (struct task_struct *)ctx[2];
 	struct owner_books *books = owner_books();
 	bool comes, leaves;
+	__u32 ticks_leave, ticks_come;
 	struct switch_cpu *cpu;
-	__u64 now_ns;
+	__u64 began_ns, now_ns;
 
 	if (!books)
 		return 0;
@@ -235,47 +274,70 @@ int switch_threads(__u64 *ctx)
 	if (!comes && !leaves)
 		return 0;
 	cpu = switch_cpu();
-	now_ns = bpf_ktime_get_ns();
-	if (!cpu || now_ns > end_ns || now_ns < switch_from_ns)
+	if (!cpu)
+		return 0;
+	began_ns = own_begin();
+	now_ns = switch_time(cpu, next);
+	if (now_ns > end_ns || now_ns < switch_from_ns)
 		return 0;
 	switch_review(&cpu->budget, now_ns);
 	drop_due(cpu);
+	tick_settle(&cpu->noted, scheduler_clock(next), prev->pid, &ticks_leave, &ticks_come);
+	cpu->has_come = comes;
 	if (comes)
-		come_back(cpu, next, now_ns);
+		come_back(cpu, next, now_ns, ticks_come);
 	if (leaves)
-		leave(prev, ctx[0] & 1, now_ns);
-	if (measure_time)
-		own_end(now_ns);
+		leave(cpu, prev, ctx[0] & 1, now_ns, ticks_leave);
+	own_end(began_ns);
 	return 0;
-}
-
-static __always_inline bool is_due(const struct switch_cpu *cpu)
-{
-	return cpu->period_ns && cpu->tid == (__u32)bpf_get_current_pid_tgid();
 }
 
 /*
  * Not every switch is reported at sched_switch: there are threads, of the machine's own, of which nobody is told that
- * they leave (6.18 in Firecracker). Whoever comes after one is still away by its own record, and here it is.
+ * they leave (6.18 in Firecracker). Whoever comes after one is still away by its own record, and here it is. The
+ * scheduler's clock does for this switch, too. (5.10 reports all, and does not give a program its thread so.)
  */
 static __always_inline void come_unreported(struct switch_cpu *cpu)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct owner_books *books = owner_books();
+	struct task_struct *task;
 	struct thread_wait *w;
 	__u64 now_ns;
 
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return;
+	task = bpf_get_current_task_btf();
 	if (!books || !may_be_tracked(books, task))
 		return;
 	w = find_wait(task);
 	if (!w || !w->is_off)
 		return;
-	now_ns = bpf_ktime_get_ns();
+	now_ns = switch_time(cpu, task);
 	if (now_ns > end_ns || now_ns < switch_from_ns)
 		return;
 	switch_review(&cpu->budget, now_ns);
 	drop_due(cpu);
-	come_back(cpu, task, now_ns);
+	come_back(cpu, task, now_ns, 0);
+}
+
+/* Of the wait that is over; if that gets none, of the ticks. */
+static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct proc_info *proc,
+				     __u64 now_ns, bool has_loop)
+{
+	bool has_wait = cpu->period_ns != 0;
+
+	take_sample(&(struct trigger){ .ctx = ctx,
+				       .now_ns = now_ns,
+				       .time_ns = cpu->came_ns,
+				       .period = has_wait ? cpu->period_ns : cpu->ticks_ns,
+				       .event = has_wait ? switch_event : cpu->noted.event,
+				       .context = CONTEXT_TRACE,
+				       .in_kernel = true,
+				       .wait = has_wait ? &cpu->note : NULL,
+				       .has_loop = has_loop,
+				       .has_kernel_stack = true,
+				       .kernel_skip = 2 },
+		    proc);
 }
 
 /* The thread that has come is the current one. */
@@ -283,33 +345,22 @@ static __always_inline int on_arrival(void *ctx, bool has_loop)
 {
 	struct switch_cpu *cpu = switch_cpu();
 	struct proc_info *proc;
-	__u64 period_ns, now_ns;
+	__u64 now_ns;
 
 	if (!cpu)
 		return 0;
-	if (!is_due(cpu))
+	if (!cpu->has_come)
 		come_unreported(cpu);
-	if (!is_due(cpu))
+	cpu->has_come = 0;
+	if (!cpu->is_due || cpu->tid != (__u32)bpf_get_current_pid_tgid())
 		return 0;
-	period_ns = cpu->period_ns;
-	cpu->period_ns = 0;
+	cpu->is_due = 0;
 	proc = tracked_process();
-	if (!proc) {
-		count_more(COUNTER_WAITS_MISSED_NS, period_ns);
+	/* It executes something else by now, whose time nobody asks for. */
+	if (!proc)
 		return 0;
-	}
 	now_ns = bpf_ktime_get_ns();
-	take_sample(&(struct trigger){ .ctx = ctx,
-				       .now_ns = now_ns,
-				       .period = period_ns,
-				       .event = switch_event,
-				       .context = CONTEXT_TRACE,
-				       .in_kernel = true,
-				       .wait = &cpu->note,
-				       .has_loop = has_loop,
-				       .has_kernel_stack = true,
-				       .kernel_skip = 2 },
-		    proc);
+	take_due(ctx, cpu, proc, now_ns, has_loop);
 	switch_spend(&cpu->budget, bpf_ktime_get_ns() - now_ns);
 	if (measure_time)
 		own_end(now_ns);
@@ -358,8 +409,9 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 	look->switches = task->nvcsw + task->nivcsw;
 	if (bpf_core_field_exists(task->sched_info.pcount))
 		look->runs = task->sched_info.pcount;
+	/* Of another size from 7.2 on. */
 	if (bpf_core_field_exists(task->on_cpu))
-		look->on_cpu = task->on_cpu != 0;
+		look->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	look->since_ns = off_since(task, w, proc);
 	look->pid = task->tgid;
 	look->tid = task->pid;

@@ -13,7 +13,8 @@
  * stacks there are, not what they add up to. Built for the host, too.
  *
  * Must hold: on each CPU switches and their stacks take no more than one part in SWITCH_SHARE of the time, but for the
- * first moments of a burst, and where the switches alone, with the quarter that stacks keep, are more; what is taken does not depend on what has not yet happened.
+ * first moments of a burst, and where the switches alone are nearly as much: no switch can be passed over, as a long wait
+ * is known only where its begin was noted. What is taken does not depend on what has not yet happened.
  */
 #ifndef KRAIT_SWITCH_H
 #define KRAIT_SWITCH_H
@@ -26,17 +27,49 @@
 #define SWITCH_UNIT_SHIFT 20
 /* 1/50 of the time: 2 %, stacks and all. */
 #define SWITCH_SHARE 50
-/* What a switch of a tracked thread costs without a stack (docs/MEASUREMENTS.md); it leaves stacks a quarter. */
-#define SWITCH_FIXED_NS 150
+/* What a switch of a tracked thread costs without a stack, both programs (docs/MEASUREMENTS.md). */
+#define SWITCH_FIXED_NS 60
+/* One part in so many of a share is for stacks, however many switches there are. */
+#define SWITCH_STACKS_SHARE 8
 /* The period is reviewed that often, and at once where the whole window's share is spent. */
-#define SWITCH_WINDOW_NS 16777216ULL
+#define SWITCH_WINDOW_SHIFT 24
+#define SWITCH_WINDOW_NS (1ULL << SWITCH_WINDOW_SHIFT)
+
+/*
+ * What a CPU adds to the scheduler's own clock to have CLOCK_MONOTONIC. That clock is read by a load, where asking the
+ * kernel for the time is dearer than all else at a switch; it says when the scheduler decided on the switch, and is what
+ * the kernel's accounts of threads go by.
+ */
+struct switch_clock {
+	__u64 ahead_ns; /* CLOCK_MONOTONIC is */
+	__u64 compared_ns; /* CLOCK_MONOTONIC when they were compared; 0 never */
+};
+
+/* No clock of time is set faster or slower by more than this part of what passes (500 in a million; adjtimex(2)). */
+#define SWITCH_CLOCK_DRIFT_SHIFT 10
+
+/*
+ * Compares them. The scheduler's clock was read some time before, by as much the difference is too large: so what is less
+ * is believed at once, what is more only as far as clocks can drift.
+ */
+static __always_inline void switch_clock_compare(struct switch_clock *c, __u64 scheduler_ns,
+						 __u64 monotonic_ns)
+{
+	__s64 more_ns = (__s64)(monotonic_ns - scheduler_ns - c->ahead_ns);
+	__s64 most_ns = (__s64)((monotonic_ns - c->compared_ns) >> SWITCH_CLOCK_DRIFT_SHIFT);
+
+	c->ahead_ns += c->compared_ns && more_ns > most_ns ? most_ns : more_ns;
+	c->compared_ns = monotonic_ns;
+}
 
 /* What one CPU has spent. */
 struct switch_budget {
 	__u64 window_ns; /* when it began */
-	__u64 spent_ns; /* in it, on stacks */
+	__u64 spent_ns; /* on stacks: in it, and what was too much before */
 	__u32 shift; /* the period is that many times twice the shortest one */
 	__u32 switches; /* in it */
+	__u32 has_spent; /* since the period was last made longer */
+	__u32 pad_;
 };
 
 /* A stack was taken. What takes longer than any walk was interrupted, or the machine was away. */
@@ -45,6 +78,7 @@ static __always_inline void switch_spend(struct switch_budget *b, __u64 cost_ns)
 	__u64 most_ns = SWITCH_WINDOW_NS / SWITCH_SHARE / 2;
 
 	b->spent_ns += cost_ns < most_ns ? cost_ns : most_ns;
+	b->has_spent = 1;
 }
 
 /* What is left for stacks of a window's share. */
@@ -53,25 +87,30 @@ static __always_inline __u64 switch_room(const struct switch_budget *b)
 	__u64 share_ns = SWITCH_WINDOW_NS / SWITCH_SHARE;
 	__u64 fixed_ns = (__u64)b->switches * SWITCH_FIXED_NS;
 
-	return fixed_ns < share_ns * 3 / 4 ? share_ns - fixed_ns : share_ns / 4;
+	__u64 least_ns = share_ns / SWITCH_STACKS_SHARE;
+
+	return fixed_ns + least_ns < share_ns ? share_ns - fixed_ns : least_ns;
 }
 
 /* At every switch of a tracked thread. */
 static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
 {
-	__u64 room_ns = switch_room(b);
+	__u64 room_ns = switch_room(b), passed_ns = now_ns - b->window_ns;
 
 	b->switches++;
-	if (b->spent_ns >= room_ns) {
+	if (b->has_spent && b->spent_ns >= room_ns) {
 		if (b->shift < SWITCH_PERIOD_SHIFT_MAX - SWITCH_PERIOD_SHIFT_MIN)
 			b->shift++;
-	} else if (now_ns - b->window_ns < SWITCH_WINDOW_NS) {
+		b->has_spent = 0;
+		if (passed_ns < SWITCH_WINDOW_NS)
+			room_ns = room_ns * passed_ns >> SWITCH_WINDOW_SHIFT;
+	} else if (passed_ns < SWITCH_WINDOW_NS) {
 		return;
 	} else if (b->shift && b->spent_ns < room_ns * 2 / 5) {
 		b->shift--; /* twice as many fit, and some more: it does not go up and down */
 	}
 	b->window_ns = now_ns;
-	b->spent_ns = 0;
+	b->spent_ns -= room_ns < b->spent_ns ? room_ns : b->spent_ns;
 	b->switches = 0;
 }
 

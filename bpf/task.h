@@ -9,12 +9,6 @@
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
 
-/* The memory is gone or on its way. */
-static __always_inline bool task_is_exiting(struct task_struct *task)
-{
-	return (BPF_CORE_READ(task, flags) & PF_EXITING) || !BPF_CORE_READ(task, mm);
-}
-
 /* mm->flags is a word, and since 6.18 a bitmap that has the same bits in its first one. */
 struct mm_struct___word {
 	unsigned long flags;
@@ -45,14 +39,6 @@ static __always_inline bool task_is_dumpable(struct task_struct *task)
 	else if (bpf_core_field_exists(word->flags))
 		bpf_core_read(&flags, sizeof(flags), &word->flags);
 	return (flags & MM_DUMPABLE_MASK) == MM_DUMPABLE_USER;
-}
-
-/* Between the old image and the new one. The bit is looked up: kernels may lose it. */
-static __always_inline bool task_is_execing(struct task_struct *task)
-{
-	if (!bpf_core_field_exists(task->in_execve))
-		return false;
-	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
 /* Its real uid, as the initial user namespace has it. */
@@ -116,16 +102,54 @@ static __always_inline __u64 process_start_ns(struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-/* pthread_self() of the task: fs base, tpidr_el0. */
-static __always_inline __u64 task_thread_pointer(struct task_struct *task)
-{
+/* pthread_self(): fs base, tpidr_el0. */
 #if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(task, thread.fsbase);
+#define THREAD_POINTER thread.fsbase
 #elif defined(__TARGET_ARCH_arm64)
-	return BPF_CORE_READ(task, thread.uw.tp_value);
+#define THREAD_POINTER thread.uw.tp_value
 #else
 #error "krait knows x86-64 and arm64"
 #endif
+
+static __always_inline __u64 task_thread_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, THREAD_POINTER);
+}
+
+/* What a sample wants to know of the thread that it is of. */
+struct current_task {
+	__u64 start_ns, thread_ptr;
+	bool is_exiting; /* its memory is gone or on its way */
+	bool is_execing; /* between the old image and the new one. The bit is looked up: kernels may lose it */
+};
+
+/* in_place: the kernel has bpf_get_current_task_btf() (5.11+), whose members are read without a helper for each. */
+static __always_inline void current_task(struct current_task *ret, bool in_place)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	if (!in_place) {
+		ret->start_ns = task_start_ns(task);
+		ret->thread_ptr = task_thread_pointer(task);
+		ret->is_exiting = BPF_CORE_READ(task, flags) & PF_EXITING ||
+				  !BPF_CORE_READ(task, mm);
+		ret->is_execing = bpf_core_field_exists(task->in_execve) &&
+				  BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+		return;
+	}
+	task = bpf_get_current_task_btf();
+	ret->start_ns = task->start_boottime;
+	ret->thread_ptr = task->THREAD_POINTER;
+	ret->is_exiting = task->flags & PF_EXITING || !task->mm;
+	ret->is_execing = bpf_core_field_exists(task->in_execve) &&
+			  BPF_CORE_READ_BITFIELD(task, in_execve);
+}
+
+static __always_inline __u64 current_process_start_ns(bool in_place)
+{
+	if (in_place)
+		return bpf_get_current_task_btf()->group_leader->start_boottime;
+	return process_start_ns((struct task_struct *)bpf_get_current_task());
 }
 
 /*

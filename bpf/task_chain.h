@@ -3,8 +3,8 @@
  * task_chain.h - the section of a sample that has the asyncio tasks of the thread: the one that it runs, and
  * those that await it (tasks.h).
  *
- * Must hold: a process of which user space has said nothing costs one look into a map, a thread without a running
- * task one more word of memory.
+ * Must hold: a process of which user space has said nothing costs one look into a map, where it has of any; a thread
+ * without a running task one more word of memory.
  */
 #ifndef KRAIT_TASK_CHAIN_H
 #define KRAIT_TASK_CHAIN_H
@@ -37,13 +37,14 @@ __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
 	return loop_ctx_of(&c, memory, layout) ? describe_part(c.s, c.off) : 1;
 }
 
-static __always_inline void describe_parts(struct loop_ctx *c, struct proc_info *proc,
+/* Of the section that comes next. */
+static __always_inline void describe_parts(struct loop_ctx *c, struct proc_info *proc, __u32 cnt,
 					   bool has_loop)
 {
 	__u32 memory = c->s->index;
 
 	describe_plan(c->s, proc);
-	c->s->describer.frame_cnt = c->s->tasks.cnt;
+	c->s->describer.frame_cnt = cnt;
 	if (has_loop) {
 		bpf_loop(KRAIT_MAX_TASK_PARTS, describe_part_loop, c, 0);
 	} else {
@@ -84,7 +85,7 @@ static __always_inline void take_tasks(const struct trigger *t, struct scratch *
 	if (!s->tasks.cnt)
 		return;
 	settle_last_task(s);
-	describe_parts(&c, proc, t->has_loop);
+	describe_parts(&c, proc, s->tasks.cnt, t->has_loop);
 	section_append(&s->record, SECTION_TASKS,
 		       s->tasks.cnt < KRAIT_MAX_TASK_PARTS ? s->tasks.cnt : KRAIT_MAX_TASK_PARTS);
 }

@@ -49,7 +49,10 @@ static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 
 
 /* ---- rules ------------------------------------------------------------------------------------ */
 
-/* What a register had in the frame; at the leaf all are known. 0 or -1. */
+/*
+ * What a register had in the frame; at the leaf all are known. Who finds its frame by a register that calls may change
+ * (OpenSSL's AES-GCM) calls what leaves it alone: at the leaf's caller it is as at the leaf. 0 or -1.
+ */
 static __always_inline int unwind_reg(struct native_walk *w, __u32 reg, __u64 *ret)
 {
 	if (reg == UNWIND_REG_SP) {
@@ -60,9 +63,11 @@ static __always_inline int unwind_reg(struct native_walk *w, __u32 reg, __u64 *r
 		*ret = w->fp;
 		return w->flags & UNWIND_NO_FP ? -1 : 0;
 	}
+	if (reg == UNWIND_REG_BASE && w->flags & UNWIND_NO_BASE)
+		return -1;
 	if (reg == UNWIND_REG_BASE && w->base_addr)
-		return w->flags & UNWIND_NO_BASE ? -1 : unwind_read(w, ret, w->base_addr);
-	if (!(w->flags & UNWIND_LEAF) && (reg != UNWIND_REG_BASE || w->flags & UNWIND_NO_BASE))
+		return unwind_read(w, ret, w->base_addr);
+	if (reg != UNWIND_REG_BASE && !(w->flags & (UNWIND_LEAF | UNWIND_OF_LEAF)))
 		return -1;
 	*ret = w->regs[masked(reg, UNWIND_REGS - 1)];
 	return 0;
@@ -141,7 +146,7 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 {
 	const struct unwind_rule *r = &w->rule;
 	__u64 cfa, ra = 0;
-	__u32 kind = r->ra & UNWIND_RA_KIND, reason;
+	__u32 kind = r->ra & UNWIND_RA_KIND, kept = 0, reason;
 
 	if (kind == UNWIND_RA_UNDEFINED) {
 		out->frame_addr = w->sp;
@@ -158,9 +163,12 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 	unwind_base(w, cfa);
 	w->again = unwind_is_plain(w);
 	out->frame_addr = cfa;
-	w->flags &= ~(UNWIND_EXACT | UNWIND_LEAF | UNWIND_BY_FP);
 	if (r->ra & UNWIND_RA_SIGNAL)
-		w->flags |= UNWIND_EXACT;
+		kept = UNWIND_EXACT;
+	else if (w->flags & UNWIND_LEAF)
+		kept = UNWIND_OF_LEAF;
+	w->flags &= ~(UNWIND_EXACT | UNWIND_LEAF | UNWIND_OF_LEAF | UNWIND_BY_FP);
+	w->flags |= kept;
 	w->sp = cfa;
 	w->ip = ra;
 	return ra ? NATIVE_NONE : NATIVE_COMPLETE;

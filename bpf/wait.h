@@ -14,7 +14,7 @@ struct wait_note {
 	__u64 length_ns;
 	__u64 run_delay_ns; /* sched_info.run_delay as it began */
 	__u32 task_state;
-	__u32 pad_;
+	__u32 ticks_ns; /* CPU time that its stack stands for, too: switch_cpu.h */
 };
 
 /* More descriptors than that are none: an argument that is not one is rarely below. */
@@ -78,6 +78,7 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 		.runnable_ns = delay_ns < note->length_ns ? delay_ns : note->length_ns,
 		.syscall = -1,
 		.task_state = note->task_state,
+		.ticks_ns = note->ticks_ns,
 		.flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0,
 	};
 	note_syscall(w, task, task_saved_regs(task, has_task_regs), s->regs);

@@ -41,114 +41,8 @@
 #ifndef KRAIT_WALK_H
 #define KRAIT_WALK_H
 
-#include "opcode_callers.h"
-
-#define TAG_BITS 7ULL
-#define FRAME_HEAD 8
-
-/* As ANCHOR_CHECK in anchor.h: the model test shows what each is good for. */
-#ifndef WALK_CHECK
-#define WALK_CHECK(name, condition) (condition)
-#endif
-
-/* _PyInterpreterFrame.owner, enum _frameowner */
-#define OWNER_THREAD 0
-#define OWNER_GENERATOR 1
-#define OWNER_FRAME_OBJECT 2 /* in a walk: a compiled one */
-#define OWNER_INTERPRETER 3
-#define OWNER_CSTACK 4
-#define OWNER_NONE 255
-
-/*
- * How far into its frame object a compiled frame begins, at most (104 bytes on 3.11, 128 on 3.14). The frame
- * of a generator is a part of the generator: 88 bytes of that (with the collector's header) come before
- * it, so its frame object, of 120 bytes and more, begins at least 208 bytes before it.
- */
-#define COMPILED_FRAME_BYTES 192
-
-/* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
-struct walker {
-	READ_MEMBER
-	__u64 next_addr; /* frame to visit next, 0 at the end of the chain */
-	__u64 last_addr; /* frame visited last */
-	__u64 base_addr; /* where a complete chain ends (3.15), or 0 */
-	__u64 cycle_addr; /* a frame visited earlier: meeting it again is a circle */
-	__u32 cycle_at; /* node count at which cycle_addr is renewed */
-	__u32 frame_cnt; /* frames written */
-	__u32 fingerprints; /* take one of each code object */
-	__u32 last_owner;
-	__u32 entry_due; /* PY_FRAME_IS_ENTRY: the next node is the last frame's entry frame */
-	__u64 cframe_addr, cframe_previous_addr; /* the activation that is walked; 0 none */
-	__u64 tstate_addr; /* with it: which has the outermost activation in itself */
-	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
-	__u64 mark_addr; /* a frame to look out for (the anchor), 0 none */
-	__u32 stop_at_mark; /* the walk is over there */
-	__u32 mark_met; /* 1 once visited, as a Python frame */
-	__u32 mark_index; /* of it in the frames */
-	__u32 chain_open; /* callers of the mark still go to chain */
-	__u32 chain_cnt;
-	__u32 opcodes; /* read that of each frame; in the kernel a knob of the program says it */
-	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
-	__u8 frame_head
-		[FRAME_HEAD]; /* what lies before a frame that is a part of its generator: tasks.h */
-	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
-	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
-	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
-};
-
-static __always_inline void walk_begin(struct walker *w, __u64 current_frame_addr,
-				       __u64 base_frame_addr, __u32 fingerprints)
-{
-	w->next_addr = current_frame_addr;
-	w->last_addr = 0;
-	w->base_addr = base_frame_addr;
-	w->cycle_addr = 0;
-	w->cycle_at = 1;
-	w->frame_cnt = 0;
-	w->fingerprints = fingerprints;
-	w->last_owner = OWNER_INTERPRETER;
-	w->entry_due = 0;
-	w->cframe_addr = 0;
-	w->cframe_previous_addr = 0;
-	w->tstate_addr = 0;
-	w->reason = REASON_PYTHON;
-	w->mark_addr = 0;
-	w->stop_at_mark = 0;
-	w->mark_met = 0;
-	w->mark_index = 0;
-	w->chain_open = 0;
-	w->chain_cnt = 0;
-	w->opcodes = 0;
-}
-
-/* PYOFF_CFRAME: the activations to follow beside the frames. After walk_begin(). */
-static __always_inline void walk_begin_cframe(struct walker *w, __u64 tstate_addr,
-					      __u64 cframe_addr, __u64 cframe_previous_addr)
-{
-	w->tstate_addr = tstate_addr;
-	w->cframe_addr = cframe_addr;
-	w->cframe_previous_addr = cframe_previous_addr;
-}
-
-/* What frames and activations lie in. In the kernel, where the thread is interrupted, by pages (loops.h). */
-#ifdef __bpf__
-static int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool many);
-#else
-static inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool many)
-{
-	return read_from(w, window, size, addr);
-}
-#endif
-
-/* Where nobody asks for opcodes, the verifier takes away what reads them. */
-#ifdef __bpf__
-static bool walk_wants_opcodes(const struct walker *w);
-#else
-static inline bool walk_wants_opcodes(const struct walker *w)
-{
-	return w->opcodes;
-}
-#endif
+#include "walker.h"
+#include "walk_instr.h"
 
 static __always_inline int walk_end(struct walker *w, __u32 reason)
 {
@@ -177,6 +71,8 @@ static __always_inline int walk_finish(struct walker *w, const struct py_offsets
 {
 	if (off->frame_kind == PY_FRAME_OBJECT)
 		return walk_end(w, REASON_PYTHON);
+	if (w->exposed == EXPOSED_SO_FAR)
+		return walk_end(w, REASON_SWITCHING);
 	if (w->cframe_addr)
 		return walk_finish_cframe(w, off);
 	if (w->base_addr && w->last_addr == w->base_addr)
@@ -198,153 +94,6 @@ static __always_inline int walk_in_circle(struct walker *w, __u64 addr)
 		w->cycle_at *= 2;
 	}
 	return 0;
-}
-
-/* Of the code object whose first PYOFF_CODE_WINDOW() bytes the window holds. */
-static __always_inline __u32 window_fingerprint(const __u8 *window, const struct py_offsets *off)
-{
-	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
-	__u32 fingerprint =
-		code_fingerprint(window_u64(window, name, CODE_WINDOW_MASK),
-				 window_u64(window, off->code.filename, CODE_WINDOW_MASK),
-				 window_u64(window, off->code.linetable, CODE_WINDOW_MASK),
-				 window_u32(window, off->code.firstlineno, CODE_WINDOW_MASK));
-
-	if (off->code.version == PYOFF_ABSENT)
-		return fingerprint;
-	return fingerprint_add(fingerprint,
-			       window_u32(window, off->code.version, CODE_WINDOW_MASK));
-}
-
-static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
-					      __u64 code_addr)
-{
-	if (read_from(w, w->code_window, PYOFF_CODE_WINDOW(off), code_addr))
-		return 0;
-	return window_fingerprint(w->code_window, off);
-}
-
-/*
- * Where the bytecode begins that the frame runs. A free-threaded interpreter (3.14+) gives each thread
- * that runs a function a copy of its own: co_tlbc leads to { Py_ssize_t size; char *entries[size] }
- * (_PyCodeArray, Include/cpython/code.h), of which frame.tlbc_index is the one in use; 0 is the code
- * object's own. 0 where that cannot be told. A thread that enters another's generator stores instr_ptr
- * before tlbc_index: copies do not overlap, so in between the offset is of no instruction.
- */
-static __always_inline __u64 walk_bytecode(const struct walker *w, const struct py_offsets *off,
-					   __u64 code_addr)
-{
-	__u64 array_addr = 0, size = 0, addr = 0;
-	__u32 index;
-
-	if (off->frame.tlbc_index == PYOFF_ABSENT)
-		return code_addr + off->code.code_adaptive;
-	index = window_u32(w->frame_window, off->frame.tlbc_index, FRAME_WINDOW_MASK);
-	if (!index)
-		return code_addr + off->code.code_adaptive;
-	if (read_from_u64(w, &array_addr, code_addr + off->code.tlbc) || array_addr & TAG_BITS ||
-	    read_from_u64(w, &size, array_addr) || index >= size ||
-	    read_from_u64(w, &addr, array_addr + 8 + 8ULL * index))
-		return 0;
-	return addr;
-}
-
-/*
- * instr_ptr is the instruction itself. prev_instr (3.11, 3.12) and f_lasti are the one begun last,
- * which is one unit before the first where none was: there both make FRAME_INSTR_BEFORE.
- */
-static __always_inline __s32 walk_instr(const struct walker *w, const struct py_offsets *off,
-					__u64 code_addr)
-{
-	__u64 bytecode_addr, instr_off;
-
-	if (off->frame_kind == PY_FRAME_OBJECT) {
-		__s32 lasti =
-			(__s32)window_u32(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
-
-		if (lasti < 0)
-			return lasti == -1 ? FRAME_INSTR_BEFORE : FRAME_INSTR_UNKNOWN;
-		return lasti < FRAME_INSTR_LIMIT / 2 ? lasti << (off->lasti_shift & 1) :
-						       FRAME_INSTR_UNKNOWN;
-	}
-	bytecode_addr = walk_bytecode(w, off, code_addr);
-	instr_off = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK) -
-		    bytecode_addr;
-	if (bytecode_addr && instr_off < FRAME_INSTR_LIMIT)
-		return (__s32)instr_off;
-	if (off->flags & PYOFF_CFRAME && instr_off == (__u64)FRAME_INSTR_BEFORE)
-		return FRAME_INSTR_BEFORE;
-	return FRAME_INSTR_UNKNOWN;
-}
-
-/* Units before prev_instr where an instruction can be that entered a frame, and so many bytes. */
-#define CALLER_UNITS_MAX 9
-#define CALLER_BYTES (2 * CALLER_UNITS_MAX + 2)
-
-/* Whether the instruction units before the end of those bytes enters frames, and all between are its caches. */
-static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *callers, __s32 instr_off,
-					   __u32 units)
-{
-	return callers[bytes[2 * (CALLER_UNITS_MAX - units)]] == units + 1 &&
-	       instr_off >= 2 * (__s32)units;
-}
-
-/*
- * 3.11 and 3.12: prev_instr is the instruction, or where it has entered a frame of the same activation, until the
- * next instruction begins, the last unit of its inline cache. Caches may look like an instruction: so an opcode
- * is known where one reading alone makes sense, which is the right one then. Sets the offset of the instruction.
- */
-static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_offsets *off,
-					     __s32 *instr_off)
-{
-	const bool is_311 = off->frame_kind == PY_FRAME_IS_ENTRY;
-	const __u8 *callers = is_311 ? opcode_callers_11 : opcode_callers_12;
-	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
-	bool entered = w->frame_cnt && w->last_owner <= OWNER_GENERATOR;
-	__u8 bytes[CALLER_BYTES] = {};
-	__u32 found = 0, units = 0;
-
-	if (read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
-		return 0;
-	/* A frame may be current before prev_instr is stored. */
-	if (!entered || callers[bytes[2 * CALLER_UNITS_MAX]])
-		found = 1;
-	if (walk_is_caller(bytes, callers, *instr_off, 1)) {
-		units = 1;
-		found++;
-	}
-	if (walk_is_caller(bytes, callers, *instr_off, is_311 ? 4 : 3)) {
-		units = is_311 ? 4 : 3;
-		found++;
-	}
-	if (walk_is_caller(bytes, callers, *instr_off, CALLER_UNITS_MAX)) {
-		units = CALLER_UNITS_MAX;
-		found++;
-	}
-	if (found != 1)
-		return 0;
-	*instr_off -= 2 * (__s32)units;
-	return bytes[2 * (CALLER_UNITS_MAX - units)];
-}
-
-/* Of the frame in the window: the opcode at the instruction, as it is now, in the thread's own copy; 0 unknown. */
-static __always_inline __u8 walk_opcode(struct walker *w, const struct py_offsets *off,
-					__u64 code_addr, __s32 *instr_off)
-{
-	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
-	__u8 byte = 0;
-
-	if (*instr_off < 0)
-		return 0;
-	if (off->flags & PYOFF_CFRAME)
-		return walk_prev_opcode(w, off, instr_off);
-	if (off->frame_kind == PY_FRAME_OBJECT) {
-		if (off->code.bytecode == PYOFF_ABSENT ||
-		    read_from_u64(w, &addr, code_addr + off->code.bytecode))
-			return 0;
-		addr += off->bytes.ob_sval + *instr_off;
-	}
-	return read_from(w, &byte, sizeof(byte), addr) ? 0 : byte;
 }
 
 static __always_inline void walk_python_frame(struct walker *w, const struct py_offsets *off,
@@ -472,6 +221,8 @@ static __always_inline __u32 walk_owner(struct walker *w, const struct py_offset
 	return owner;
 }
 
+#include "exposed.h"
+
 /*
  * Visits one frame and writes at most one struct frame at frames[frame_cnt]. 0 to go on, 1 when the
  * walk is over and w->reason says how.
@@ -484,9 +235,10 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 	struct frame *out;
 
 	if (w->entry_due)
-		return walk_implied_entry(w, off, frames);
+		return w->exposed ? exposed_entry(w, off, frames) :
+				    walk_implied_entry(w, off, frames);
 	if (!addr)
-		return walk_finish(w, off);
+		return exposed_again(w, off, frames) ? 0 : walk_finish(w, off);
 	if (index >= KRAIT_MAX_FRAMES)
 		return walk_end(w, REASON_DEPTH);
 	if (addr & TAG_BITS)
@@ -517,6 +269,8 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 		return walk_end(w, REASON_PYTHON);
 	if (w->cframe_addr && owner >= OWNER_INTERPRETER)
 		return walk_leave_cframe(w, off);
+	if (w->exposed == EXPOSED_SO_FAR && owner <= OWNER_GENERATOR)
+		exposed_look(w, off, frames, addr);
 	return 0;
 }
 

@@ -390,11 +390,14 @@ def samples_of(path, pids):
 
 
 def judge_time(tap, name, samples, truth):
-    """Samples times the period against the kernel's account, by the formula above."""
-    inside = [s for s in samples if truth["began"] <= s[0] < truth["ended"]]
+    """Samples times the period against the kernel's account, by the formula above, but for the turns of its work in which
+    the machine stood still."""
+    pauses = truth["pauses"]
+    inside = [s for s in samples if truth["began"] <= s[0] < truth["ended"] and
+              not any(begin <= s[0] < end for _, begin, end in pauses)]
     period = inside[0][1] if inside else 1e9 / RATE
-    got, want = sum(s[1] for s in inside), truth["ns"]
-    chance = stats.bound(min(want / period, (truth["switches"] + 1) / 4)) * period
+    got, want = sum(s[1] for s in inside), truth["ns"] - sum(p[0] for p in pauses)
+    chance = stats.bound(min(want / period, (truth["switches"] + 1 + len(pauses)) / 4)) * period
     return tap.ok(abs(got - want) <= SHARE * want + chance, name + ": its samples are its time",
                   "%d samples, %.1f ms of %.1f ms, chance +-%.1f ms" % (
                       len(inside), got / 1e6, want / 1e6, chance / 1e6))
@@ -483,9 +486,10 @@ class Scene:
         return b
 
     def record(self, *args, codes=(0,), during=None, work=WORK_MS, both=True, rate=RATE,
-               outputs=("x.script",), native=False, start_secs=START_SECS, end_secs=END_SECS, env=None):
+               age_secs=0, outputs=("x.script",), native=False, start_secs=START_SECS, end_secs=END_SECS, env=None):
         """Records, with a bystander from before (if both) and one from after the start, and judges.
-        during(krait): called while they work. Returns the finished Krait."""
+        age_secs: they do nothing for so long before they work. during(krait): called while they work. Returns
+        the finished Krait."""
         early = [self.bystander()] if both else []
         line = ["record", "--stats", "--max-loss", "100"]
         line += ([] if native else list(h.PYTHON_ONLY)) + (["-F", str(rate)] if rate else [])
@@ -498,6 +502,7 @@ class Scene:
         try:
             if began:
                 crowd = early + [self.bystander()]
+                time.sleep(age_secs)
                 for b in crowd:
                     b.work(work)
                 if during:

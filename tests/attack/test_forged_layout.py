@@ -17,8 +17,9 @@ def check(tap, what, *args, depth=400, options=(), minor="3.15", build="exe", sa
     with attack.Scene(tap, name, python) as scene:
         scene.depth = depth
         pid = scene.attacker("poison.py", *args).pid
-        # Half a second more: a thread is not written to before it is a second old.
-        k = scene.record("-a", *options, work=2500 if options else attack.WORK_MS, both=False)
+        # A thread is not written to before it is a second old.
+        k = scene.record("-a", *options, age_secs=1.1 if options else 0,
+                         work=2 * attack.WORK_MS if options else attack.WORK_MS, both=False)
         if said:
             scene.says(k, said % pid, "that it did not believe the process")
 

@@ -10,8 +10,11 @@ import results
 
 NAMES = {
     "native": "native stacks, by interpreter and library",
+    "unwinding": "what native stacks cost: a sample, a library's rows, many processes",
     "dump": "looking once",
+    "starts": "programs that start while krait records",
     "waits": "time off the CPU, and the GIL",
+    "switches": "what a switch costs with --off-cpu",
     "tasks": "chains of asyncio tasks",
     "agents": "krait agent and OTel's profiler into one Collector",
     "fleet": "what an agent sends, and 200 hosts into one Collector",

@@ -3,7 +3,6 @@
 much of the same service (targets/fleet.py), one after the other on the same processes. Both with native and kernel frames, as
 OTel's has no choice, and krait agent as it is by itself."""
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -104,14 +103,16 @@ def rss_mb(pids):
 
 
 def programs_seconds(pids):
-    """Run time of the BPF programs that these hold; None where bpftool does not say whose they are."""
-    done = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, encoding="utf-8", check=False)
-    try:
-        programs = json.loads(done.stdout)
-    except ValueError:
-        return None
-    ours = [p for p in programs if {x["pid"] for x in p.get("pids", [])} & set(pids)]
-    return sum(p.get("run_time_ns", 0) for p in ours) / 1e9 if ours else None
+    """Run time of the BPF programs that these hold; None where the kernel does not count it."""
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for fd in os.listdir("/proc/%d/fdinfo" % pid):
+                with contextlib.suppress(OSError), open("/proc/%d/fdinfo/%s" % (pid, fd), encoding="ascii") as f:
+                    said = dict(line.split(":\t", 1) for line in f.read().splitlines() if ":\t" in line)
+                    if "prog_id" in said and "run_time_ns" in said:
+                        found[said["prog_id"]] = int(said["run_time_ns"])
+    return sum(found.values()) / 1e9 if any(found.values()) else None
 
 
 def commands(rate, http, grpc):
@@ -192,7 +193,15 @@ def row(cell, name, rate, f):
             "%d of %d" % (ours, due), "%.1f %%" % (100 * whole / ours) if ours else "-"]
 
 
-def run(pythons, say):
+def cells(only):
+    """Those of the table; or of all that there can be those of which a part of their name is given: "3.11, 19, 300$"."""
+    if not only:
+        return CELLS
+    every = [(minor, rate, count) for minor in ("3.11", "3.13", "3.14") for rate in (19, 97) for count in (1, 100, 300)]
+    return [c for c in every if any(o in "%s, %d, %d$" % c for o in only)]
+
+
+def run(pythons, say, only=()):
     """(head, rows, notes)"""
     rows, notes = [], []
     why = collector.why_missing()
@@ -203,7 +212,7 @@ def run(pythons, say):
         notes.append("OTel: " + otel_why)
     with contextlib.suppress(OSError), open(BPF_STATS, "w", encoding="ascii") as f:
         f.write("1")
-    for cell in CELLS:
+    for cell in cells(only):
         minor, rate, count = cell
         python = next((p for p in pythons if p.minor == minor and not p.free_threaded and p.kind == "exe"), None) or \
             next((p for p in pythons if p.minor == minor and not p.free_threaded), None)

@@ -12,6 +12,7 @@ import profilers  # makes the harness of the end-to-end tests known
 import harness as h
 import compare
 import compare_dump
+import compare_starts
 import compare_native
 import compare_tasks
 import measure
@@ -127,6 +128,12 @@ def check_roots(tap, pythons):
 def check_judges(tap):
     """Who is right in the other comparisons."""
     waiter = ["acquire", "wait_7"] + ["step_7"] * 9 + ["run"]
+    text = ("# ====\n#\npython3.12 7/9 [001] 12.000500000: 1 cpu-clock:\n  1 f+0x0 (a)\n  2 _start+0x1 (b)\n\n"
+            "python3.12 7 12.5: 1 cpu-clock:\n  1 [truncated]\n  2 _start+0x1 (b)\n")
+    tap.equal(compare_starts.samples_of(text), [(7, 12000500000, True), (7, 12500000000, False)],
+              "a sample's process, time, and whether its native stack is whole")
+    tap.equal(compare_starts.row("x", "y", [(12 * 10**9, compare_starts.samples_of(text))]),
+              ["x", "y", "0.5", "0.5", "0.5", "1 of 2"], "how long after its start")
     tap.equal([compare_dump.is_right(x) for x in (waiter, waiter[:-3], ["watch", "main"], ["run"], [])],
               [True, False, True, None, None], "a dumped thread has its whole stack, another one, or none")
     text = 'Stack dump, thread 7\n  File "a.py", line 3, in main\n  File "a.py", line 4, in watch\n'

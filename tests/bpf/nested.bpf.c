@@ -31,6 +31,7 @@ static __always_inline int on_trace(struct bpf_raw_tracepoint_args *ctx, bool ha
 		&(struct trigger){
 			.ctx = ctx,
 			.now_ns = bpf_ktime_get_ns(),
+			.time_ns = bpf_ktime_get_ns(),
 			.period = NESTED_PLAIN,
 			.event = NESTED_TRACE,
 			.context = trace_context,
@@ -74,6 +75,7 @@ static __always_inline int on_clock(struct bpf_perf_event_data *ctx, bool has_lo
 		&(struct trigger){
 			.ctx = ctx,
 			.now_ns = bpf_ktime_get_ns(),
+			.time_ns = bpf_ktime_get_ns(),
 			.period = inner ? NESTED_INNER : NESTED_PLAIN,
 			.event = NESTED_CLOCK,
 			.context = CONTEXT_EVENT,

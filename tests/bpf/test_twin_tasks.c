@@ -24,6 +24,7 @@ static void begin(struct twin_test *t, int version)
 	tasks.layout.running_task = RUNNING_TASK;
 	own_put(t->skel->maps.layouts, 0, &t->fake->offsets);
 	own_put(t->skel->maps.task_layouts, t->pid, &tasks.layout);
+	t->skel->bss->tasks_known = 1;
 	tstate_addr =
 		fake_thread(t->fake, fake_interp(t->fake), own_thread_pointer(), FAKE_STATUS_BOUND);
 	fake_stack_begin(&t->stack, t->fake, tstate_addr);

@@ -18,6 +18,7 @@ static __always_inline int on_twin(struct twin_args *args, bool has_loop)
 	struct trigger t = {
 		.ctx = args,
 		.now_ns = bpf_ktime_get_ns(),
+		.time_ns = bpf_ktime_get_ns(),
 		.period = args->period,
 		.context = CONTEXT_EVENT,
 		.regs = { args->ip, args->sp, args->fp },

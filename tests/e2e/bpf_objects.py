@@ -23,6 +23,13 @@ def held_by(pid):
     return found
 
 
+def names_of(programs):
+    """Of these programs, by their numbers as text, as far as they are loaded."""
+    out = subprocess.run(["bpftool", "-j", "prog"], capture_output=True, encoding="utf-8",
+                         env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
+    return {entry.get("name", "") for entry in json.loads(out.stdout or "[]") if str(entry["id"]) in programs}
+
+
 def loaded():
     found = set()
     for kind in ("prog", "map", "link"):

@@ -105,6 +105,8 @@ class Browser:
         deadline = time.monotonic() + self.timeout
         while self._note(self._read(deadline)) != "Page.loadEventFired":
             pass
+        # Of a page of ours: its scripts are unpacked.
+        self.run("window.kraitStarted")
         self.settle()
 
     def run(self, script):

@@ -125,6 +125,8 @@ class Hotspot:
             data = f.read()
         assert data.startswith(b"QPERFSTREAM\0"), data[:16]
         self.strings, self.locations, self.symbols, self.leaves = {}, {}, {}, []
+        # By the event's number in the file: samples and what they stand for. Switches: [in, out].
+        self.samples, self.costs, self.switches = collections.Counter(), collections.Counter(), [0, 0]
         at = 16
         while at < len(data):
             size, = struct.unpack_from("<I", data, at)
@@ -145,6 +147,12 @@ class Hotspot:
         elif kind == 13:
             count, = struct.unpack_from(">I", message, 21)
             self.leaves.append(struct.unpack_from(">i", message, 25)[0] if count else -1)
+            at = 25 + 4 * count + 1
+            for event, cost in struct.iter_unpack(">iQ", message[at + 4:]):
+                self.samples[event] += 1
+                self.costs[event] += cost
+        elif kind == 12:
+            self.switches[message[-1]] += 1
 
     def counts(self):
         """A function is the location around that of the address."""
@@ -192,6 +200,19 @@ def samply_symbols(command, path, modules, stack):
         server.kill()
         server.wait()
         server.stdout.close()
+
+
+def samply_sums(path):
+    """({name: markers}, samples, milliseconds of CPU time) of a profile that samply import has made."""
+    with open(path, encoding="utf-8") as f:
+        document = json.load(f)
+    markers, samples, cpu = collections.Counter(), 0, 0
+    for thread in document["threads"]:
+        strings = document.get("shared", thread).get("stringArray")
+        markers += collections.Counter(strings[name] for name in thread["markers"]["name"])
+        samples += thread["samples"]["length"]
+        cpu += sum(thread["samples"]["threadCPUDelta"])
+    return markers, samples, cpu / 1000
 
 
 def samply_counts(command, path):

@@ -100,6 +100,8 @@ class Body:
         d = Message(request.one(2))
         self.strings = [bytes(s).decode() for s in d.all(5)]
         self.attributes = [(self.strings[a.one(1)], value_of(a.one(2, b""))) for a in d.messages(6)]
+        # {file of native code: its attributes}
+        self.mappings = {self.strings[m.one(4)]: dict(self.attributes[i] for i in m.numbers(5)) for m in d.messages(1)}
         functions = [self.strings[f.one(1)] for f in d.messages(3)]
         places = []
         for place in d.messages(2):

@@ -12,7 +12,7 @@ class Terminal:
     """A program in a terminal of its own; a shell says how it ended."""
 
     def __init__(self, *command, columns=80, rows=24, env=None):
-        self.folder = tempfile.mkdtemp(prefix="krait-tmux-")
+        self.folder, self.in_vain = tempfile.mkdtemp(prefix="krait-tmux-"), []
         self.socket = os.path.join(self.folder, "socket")
         script = os.path.join(self.folder, "run")
         with open(script, "w", encoding="utf-8") as f:
@@ -39,13 +39,15 @@ class Terminal:
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait(self, condition, seconds=PATIENCE_SECS):
-        """The first screen of which the condition (a text, or a function) holds; else the last one."""
+        """The first screen of which the condition (a text, or a function) holds; else the last one, which in_vain
+        keeps."""
         deadline = time.monotonic() + seconds
         while True:
             screen = self.screen()
             if (condition in screen) if isinstance(condition, str) else condition(screen):
                 return screen
             if time.monotonic() > deadline:
+                self.in_vain.append(screen)
                 return screen
             time.sleep(0.1)
 

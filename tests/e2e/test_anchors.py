@@ -52,8 +52,9 @@ def check_case(tap, python, script, rate, used):
     name = "%s: %s at %s Hz with anchors" % (python.name, script, rate)
     for _ in range(TRIES):
         with h.start(python, script) as target, recorders.Others(1) as others:
-            # A thread younger than a second is left alone, so that comes first.
-            r = h.record("-p", str(target.pid), "-d", "2s", "-F", rate, "--anchors", "on", *h.OWN_STACKS)
+            # A thread younger than a second is left alone.
+            h.age(target, 1)
+            r = h.record("-p", str(target.pid), "-d", "1s", "-F", rate, "--anchors", "on", *h.OWN_STACKS)
             alive = target.alive()
         if not others.cnt or is_undisturbed(r.stats, used) or r.stats.get("mismatched"):
             break
@@ -96,7 +97,7 @@ def check_too_deep(tap, python):
     """Where no full walk reaches the root no anchor would ever be believed: none is written."""
     name = python.name + ": deep.py with anchors"
     with h.start(python, "deep.py") as target:
-        h.time.sleep(1)
+        h.age(target, 1)
         r = h.record("-p", str(target.pid), "-d", h.moment(0.5), "-F", "2000", "--anchors", "on")
     h.check_accounts(tap, name, r)
     tap.ok(r.stats.get("truncated.depth") and r.stats.get("writes") == 0,

@@ -1,8 +1,10 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """C that calls Python back, as interpreters and libraries are distributed: native stacks are whole, the C is
-between caller and callee, and what is Python's own has nothing between."""
+between caller and callee, what is Python's own has nothing between, and what is called in one way is shown in one:
+a flame graph has one tower for it, not siblings that begin in its middle."""
 # run-tests: beside others
+import collections
 import re
 
 import harness as h
@@ -35,6 +37,33 @@ def between(stack, kind):
     return stack[begin + 1:end]
 
 
+def once(frames):
+    """Without what a frame repeats that calls itself: sorting does, by halves."""
+    return tuple(f for i, f in enumerate(frames) if not i or f != frames[i - 1])
+
+
+def towers(stacks, kind):
+    """{function: {what is from the root up to it: samples}}; the target calls each of them in one way."""
+    found = {f: collections.Counter() for f in ("do_" + kind, "leaf_" + kind, "burn")}
+    for stack, n in stacks:
+        names, at = [plain(f) for f in stack], 0
+        for function, ways in found.items():
+            if function not in names[at:]:
+                break
+            at = names.index(function, at)
+            ways[once(stack[:at + 1])] += n
+    return found
+
+
+def check_towers(tap, python, stacks, kind):
+    """The same path has [truncated] and frames of C at the same places in all samples."""
+    for function, ways in towers(stacks, kind).items():
+        total, largest = sum(ways.values()), max(ways.values(), default=0)
+        tap.ok(total > 10 and share(largest, total) >= LEAST,
+               "%s: %s: %d of %d samples of %s are in one tower" % (python.name, kind, largest, total, function),
+               h.show(ways.items()))
+
+
 def share(good, all_of_them):
     return good / all_of_them if all_of_them else 0
 
@@ -60,13 +89,14 @@ def check_kind(tap, python, stacks, kind):
 
 def check(tap, python):
     with h.start(python, "callbacks.py") as target:
-        rec = h.record_work(target.pid, 1, "--native", lines=False)
+        rec = h.record_work(target.pid, 0.4, "--native", "-F", "2503", lines=False)
     samples, whole = rec.stats.get("native.samples", 0), rec.stats.get("native.complete", 0)
     tap.ok(samples > 300 and share(whole, samples) >= LEAST,
            "%s: native stacks are whole: %d of %d" % (python.name, whole, samples),
            "\n".join("%s %s" % (k, v) for k, v in rec.stats.items() if k.startswith("native.")))
     for kind in BETWEEN:
         check_kind(tap, python, rec.stacks, kind)
+        check_towers(tap, python, rec.stacks, kind)
 
 
 def main():

@@ -47,11 +47,11 @@ def named(name):
     return hot
 ODD = [named(n) for n in """ + repr(ODD) + """]
 def worker():
-    while time.process_time() < 1.2:
+    while time.process_time() < 0.8:
         mid(3000)
 thread = threading.Thread(target=worker)
 thread.start()
-while time.process_time() < 1.2:
+while time.process_time() < 0.8:
     mid(2000)
     deep(200)
     for odd in ODD:
@@ -240,7 +240,7 @@ def check_convert(tap, recording):
     tap.ok(abs(begins[0] - begins[1]) < 1, "a converted capture has the time of the recording", begins)
     refused = harness.run_krait("convert", "-q", "-i", recording.path("x.data"), "-o",
                                 os.path.join(again, "x.data"))
-    tap.ok(refused.returncode == 2 and "capture is not made of a capture" in refused.stderr,
+    tap.ok(refused.returncode == 2 and "cannot convert a capture into another" in refused.stderr,
            "convert makes no capture of a capture, and says why", refused.stderr)
     for name in ("x.pb.gz", "x.speedscope.json", "x.firefox.json", "x.callgrind"):
         path = os.path.join(again, name)
@@ -297,7 +297,7 @@ def check_commands(tap, recording):
     tap.ok(done.returncode == 0 and os.path.getsize(page) > 1000, "krait diff: a page", done.stderr)
     with open(page, encoding="utf-8") as f:
         text = f.read()
-    tap.ok(text.count("<script") == text.count("</script>") > 8, "no name becomes markup in it")
+    tap.ok(text.count("<script") == text.count("</script>") == 4, "no name becomes markup in it")
 
 
 def page_sources(page):

@@ -56,6 +56,19 @@ def check(tap, python):
         record(tap, python, folder)
 
 
+def check_names(tap, python):
+    """With --task-names each task has its own: 400 requests are as many stacks."""
+    with tempfile.TemporaryDirectory(prefix="krait-e2e-") as folder, h.Target(python.command("-c", PROGRAM)) as target:
+        path = os.path.join(folder, "x.data")
+        done = h.run_krait("record", "--tasks=5", "--task-names", "-p", str(target.pid), "-d", "1s", "-o", path)
+        h.run_krait("convert", "-i", path, "--event", "waiting-tasks", "-o", folder + "/x.folded")
+        found = [stack for stack in folded(folder + "/x.folded") if "handle" in stack]
+    handled = {stack[2] for stack in found}
+    tap.ok(len(found) == len(handled) == 400 and all(re.fullmatch(r"\[task Task-\d+\]", n) for n in handled) and
+           all(re.fullmatch(r"\[task Task-\d+\]", stack[0]) and stack[1] == "request" for stack in found),
+           python.name + ": each task with its name", done.stderr[-500:], found[:3])
+
+
 def record(tap, python, folder):
     name = python.name
     path = os.path.join(folder, "x.data")
@@ -84,6 +97,8 @@ def main():
     pythons = [p for p in h.interpreters(tap) if p.minor in ("3.14", "3.15")]
     for python in pythons:
         check(tap, python)
+    for python in pythons[:1]:
+        check_names(tap, python)
     for rate in ("0", "11", "x", "nan"):
         tap.equal(h.run_krait("record", "--tasks=" + rate, "-p", "1").returncode, 2, "--tasks=%s is refused" % rate)
     h.cleanup()

@@ -104,7 +104,7 @@ def check_family(tap, python):
     with h.start(python, "family.py"), h.start(python, "family.py") as target:
         folder = h.tempfile.mkdtemp(prefix="krait-e2e-")
         h.folders.append(folder)
-        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "-q", "-d", "4s",
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "--stats", "-q", "-d", "2500ms",
                                   "--label", "pid", "-o",
                                   os.path.join(folder, "x.folded"), "-p", str(target.pid)],
                                  stderr=subprocess.PIPE, encoding="utf-8")

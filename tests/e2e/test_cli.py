@@ -63,16 +63,31 @@ def check_usage(tap):
         "no command": [],
         "empty command": [""],
         "loss beyond 100 %": ["record", "-a", "--max-loss", "101"],
+        "an agent for nobody": ["agent"],
     }
     with Folder() as folder:
         for name, arguments in cases.items():
             done = h.run_krait(*arguments, cwd=folder.path)
             tap.ok(done.returncode == USAGE and done.stderr, "usage: " + name, done)
+        for arguments, word in ((("-o", "x.htlm"), "did you mean .html?"), (("-o", "-"), "the standard output has no suffix"),
+                                (("-o", "x.json"), "did you mean .speedscope.json or .firefox.json?"),
+                                (("-f", "folder"), "did you mean folded?")):
+            done = h.run_krait("record", "-a", *arguments, cwd=folder.path)
+            tap.ok(done.returncode == USAGE and word in done.stderr, "usage: a guess for " + " ".join(arguments), done)
         tap.equal(os.listdir(folder.path), [], "usage: errors leave no file behind")
         for arguments in (["--help"], ["record", "--help"], ["--version"]):
             done = h.run_krait(*arguments)
             tap.ok(done.returncode == 0 and done.stdout and not done.stderr,
                    "usage: " + " ".join(arguments), done)
+
+
+def check_help(tap):
+    """In 80 columns: no line of a paragraph has but a word or two of the line before it."""
+    for command in "list", "dump", "exec", "doctor":
+        lines = h.run_krait(command, "--help").stdout.splitlines()
+        cut = [b for a, b, c in zip(lines, lines[1:], lines[2:])
+               if len(a) > 60 and 0 < len(b) < 30 and c and not b.startswith(" ") and not c.startswith(" ")]
+        tap.equal(cut, [], "usage: %s --help fits a terminal" % command)
 
 
 # ---- targets --------------------------------------------------------------------------------------
@@ -284,7 +299,7 @@ def on_terminal(*command):
 
 def check_terminal(tap, python):
     with h.start(python, "pairs.py") as target, Folder() as folder:
-        line = ["record", "-p", str(target.pid), "-d", "1s", "-o", folder("x.folded")]
+        line = ["record", "-p", str(target.pid), "-d", "600ms", "-o", folder("x.folded")]
         done = h.run_krait(*line)
         tap.ok(done.returncode == 0 and "\x1b" not in done.stderr + done.stdout and
                "\r" not in done.stderr, "no terminal: no progress line, no escape codes", done)
@@ -305,7 +320,7 @@ def shell(line, *arguments):
 
 
 def check_permissions(tap, python):
-    with h.start(python, "pairs.py") as target, Folder() as folder:
+    with h.start(python, "pairs.py") as target, h.resting(target), Folder() as folder:
         os.chmod(folder.path, 0o777)
         # Where krait lies may not be open to nobody.
         krait = shutil.copy(h.KRAIT, folder("krait"))
@@ -336,9 +351,9 @@ def check_empty(tap, python):
 def check_list(tap, python):
     """-p of several processes, given together and apart; prefixes of the subcommand."""
     with h.start(python, "pairs.py") as one, h.start(python, "flow.py") as two, \
-            Folder() as folder:
+            h.resting(one), h.resting(two), Folder() as folder:
         pids = "%d,%d" % (one.pid, two.pid)
-        done = h.run_krait("rec", "-q", "--stats", "-p", pids, "-d", h.moment(0.5), "-o",
+        done = h.run_krait("rec", "-q", "--stats", "-p", pids, "-d", h.moment(0.3), "-o",
                            folder("x.script"))
         with open(folder("x.script"), encoding="utf-8") as f:
             found = {int(pid) for pid in re.findall(r"^\S+ +(\d+)/\d+ +\[", f.read(), re.M)}
@@ -352,6 +367,7 @@ def check_list(tap, python):
 def main():
     tap = h.Tap()
     check_usage(tap)
+    check_help(tap)
     if os.environ.get("KRAIT_CAN_BPF", "1") != "1":
         tap.skip("recordings", "need root and BPF")
         tap.done()

@@ -101,7 +101,7 @@ def check_chain(tap, python):
     """krait -> Collector -> Collector; the first one says that it has something when the second one has it."""
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(h.start(python, "split.py"))
+        stack.enter_context(h.start(python, "split.py", "rest"))
         last = stack.enter_context(collector.Collector(folder, "last"))
         middle = stack.enter_context(collector.Collector(folder, "middle", last.http,
                                                          env={"KRAIT_WAIT_FOR_RESULT": "true"}))

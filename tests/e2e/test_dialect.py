@@ -96,6 +96,37 @@ def check(tap, python, library, symbols, name):
         shutil.rmtree(folder)
 
 
+# Mostly in _json, and in what that calls in the interpreter: many leaves lie just behind a call.
+ENCODES = """
+import json, time
+document = [{"id": i, "name": "name %d" % i, "list": list(range(20)), "value": i / 3} for i in range(300)]
+end = time.process_time() + 2
+while time.process_time() < end:
+    json.dumps(document)
+"""
+
+
+def check_lines(tap, python):
+    """Source lines of native code: a leaf that lies where a call returns to has its own."""
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    path = lambda n: os.path.join(folder, n)
+    try:
+        done = krait(None, "record", "-q", "--native", "--lines", "-F", "7999", "-o", path("x.data"), "-o",
+                     path("x.folded"), "--", *python.command("-c", ENCODES))
+        tap.equal(done.returncode, 0, "source lines: recorded", done.stderr)
+        live = read(path("x.folded"))
+        if not re.search(r"_json\.c:\d+\)", live):
+            tap.skip("source lines", "_json has no debug information")
+            return
+        done = krait(None, "convert", "-q", "--lines", "-i", path("x.data"), "-o", path("y.folded"))
+        tap.equal(done.returncode, 0, "source lines: converted", done.stderr)
+        tap.ok(read(path("y.folded")) == live, "source lines: the folded stacks are the same, byte for byte",
+               *["… %s" % line[-160:] for line in
+                 difflib.unified_diff(live.splitlines(), read(path("y.folded")).splitlines(), n=0)][:12])
+    finally:
+        shutil.rmtree(folder)
+
+
 def main():
     tap = h.Tap()
     h.need_bpf()
@@ -107,6 +138,7 @@ def main():
     else:
         symbols = cut_symbols(folder)
         check(tap, python, library, None, "all symbols")
+        check_lines(tap, python)
         if symbols:
             check(tap, python, library, symbols, "half of the kernel's symbols")
         else:

@@ -6,6 +6,7 @@ itself, on every interpreter; as text and as JSON; nothing is stopped."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -111,24 +112,59 @@ def check_pause_text(tap, python):
         done = h.run_krait("dump", "--pause", str(target.pid))
         tap.ok(re.search(r"^paused for \d+\.\d ms$", done.stdout, re.M) and "\nGIL: " in done.stdout and
                '"MainThread"' in done.stdout, "text: how long it was paused", done.stdout[:500])
-    # A parent whose child of vfork() sleeps cannot be stopped.
-    script = ("import ctypes, threading, time\nlibc = ctypes.CDLL(None)\n"
-              "print('READY', flush=True)\nlibc.vfork() or libc.sleep(1000)")
-    with h.Target(python.command("-c", script)) as target:
-        deadline = time.monotonic() + h.PATIENCE_SECS
-        while h.proc_state(target.pid) != "D" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        for args in ((), ("--pause",), ("--native",)):
-            done, processes = dumped(*args, str(target.pid))
-            thread = processes[0]["threads"][0] if processes and processes[0]["threads"] else {}
-            tap.ok(done.returncode == 0 and thread["stack"] == "at rest" and thread["frames"] and
-                   ("--pause" not in args or thread["paused"] is False) and
-                   ("--native" not in args or thread["frames"][0].get("native")), "uninterruptible sleep %s" % (args,), done.stdout)
-        done = h.run_krait("dump", "--pause", str(target.pid))
-        tap.ok("could not be paused" in done.stdout, "which is said", done.stdout)
-        with open("/proc/%d/task/%d/children" % (target.pid, target.pid), encoding="utf-8") as f:
-            for child in f.read().split():
-                os.kill(int(child), 9)
+
+
+def is_stuck(pid):
+    """In vfork(): it has a child, and sleeps uninterruptibly."""
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as f:
+        return f.read().split() != [] and h.proc_state(pid) == "D"
+
+
+def check_stuck(tap, python, *ways):
+    """A thread in uninterruptible sleep answers, and so does one that waits for the GIL that it has."""
+    name = python.name + " uninterruptible"
+    folder = python.scratch()
+    fifo = os.path.join(folder, "fifo")
+    os.mkfifo(fifo)
+    with h.Target(python.command(python.target("stuck.py"), python.inside(fifo)), oracle=Said()) as target:
+        try:
+            deadline = time.monotonic() + h.PATIENCE_SECS
+            while not is_stuck(target.pid) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            for args in ways:
+                check_stuck_thread(tap, name + " ".join(("",) + args), target, args, not python.free_threaded)
+            done = h.run_krait("dump", "--pause", str(target.pid))
+            tap.ok("could not be paused" in done.stdout, name + ": that it could not be paused is said", done.stdout)
+            tap.ok(is_stuck(target.pid), name + ": it has slept all the while", h.proc_state(target.pid))
+        finally:
+            # Who opens it to read and write waits for nobody.
+            with open(fifo, "r+b", buffering=0):
+                said = h.read_line(target.process.stdout, time.monotonic() + h.PATIENCE_SECS)
+            shutil.rmtree(folder)
+        tap.ok(said == "BACK\n" and target.alive() and not traced_or_stopped(target.pid), name + ": it goes on", said)
+
+
+def check_stuck_thread(tap, name, target, args, has_gil):
+    said = target.oracle.threads
+    deadline = time.monotonic() + 10
+    # Who waits for the GIL wakes every 5 ms, so one look may find it awake.
+    while True:
+        done, processes = dumped(*args, str(target.pid))
+        threads = {t["tid"]: t for t in processes[0]["threads"]} if processes else {}
+        worker = threads.get(said["worker"], {"state": "", "frames": []})
+        if worker["state"] in ("gil", "sleep") or time.monotonic() > deadline:
+            break
+    thread = threads.get(target.pid, {"frames": [], "state": "", "stack": ""})
+    frames = [f for f in frames_of(thread) if f[0] in ("spawn", "<module>")]
+    tap.ok(done.returncode == 0 and len(threads) == 2, name + ": both threads", done.stdout, done.stderr)
+    tap.equal((thread["stack"], frames), ("at rest", said["stack"]), name + ": its stack", thread)
+    tap.ok(re.fullmatch(r"io: (clone3?|vfork)" + (", holds the GIL" if has_gil else ""), thread["state"]),
+           name + ": its state", thread)
+    tap.ok(worker["frames"] and worker["state"] == ("gil" if has_gil else "sleep"), name + ": who waits for it", worker)
+    if "--pause" in args:
+        tap.ok(thread["paused"] is False and worker["paused"] is True, name + ": one is paused", threads)
+    if "--native" in args:
+        tap.ok(thread["frames"][0].get("native"), name + ": native frames", thread)
 
 
 def check_interpreters(tap, python):
@@ -283,6 +319,7 @@ def main():
         check_moving(tap, python)
         check_gil(tap, python)
         check_pause(tap, python)
+        check_stuck(tap, python, (), ("--pause",), *((("--native",),) if python is h.newest(pythons) else ()))
     if pythons:
         check_pause_text(tap, h.newest(pythons))
         if any(p.minor in ("3.14", "3.15") for p in pythons):

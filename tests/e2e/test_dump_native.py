@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump --native: native frames of threads that wait and of one that runs lie where they belong between those of
-Python, on every interpreter; variables stay; one without Python has its own."""
+Python, on every interpreter; variables stay; one without Python has its own; with --pause, too."""
 # run-tests: beside others
 import json
 import time
@@ -50,13 +50,13 @@ def python_of(thread):
     return [(f["name"], f.get("line")) for f in thread["frames"] if not f.get("native") and not f.get("mark")]
 
 
-def check(tap, python):
-    name = python.name
+def check(tap, python, *args):
+    name = " ".join((python.name,) + args)
     with h.Target(python.command("-c", PROGRAM)) as target:
         _, plain = dumped(str(target.pid))
         # On a busy machine symbols and rows of libraries may not come in time, which the stack says.
         for _ in range(3):
-            done, natives = dumped("--native", "--locals", str(target.pid))
+            done, natives = dumped("--native", "--locals", *args, str(target.pid))
             if natives and not any(f["name"] in ("[truncated]", "[libc.so.6]") for t in natives[0]["threads"]
                                    for f in t["frames"]):
                 break
@@ -89,6 +89,17 @@ def check(tap, python):
         tap.ok(len(foreign) == 1 and [f["name"] for f in foreign[0]["frames"]] == ["[native thread]"],
                name + ": one without Python", foreign)
         tap.ok(target.alive(), name + ": it lives")
+        if "--pause" in args:
+            check_paused(tap, name, natives[0], known)
+
+
+def check_paused(tap, name, process, known):
+    """All are of one moment: one that runs, too, has a whole stack with variables, none of which changed."""
+    values = {v["name"]: v for f in known["hashes"]["frames"] for v in f.get("locals", [])}
+    tap.ok(known["hashes"]["stack"] == "at rest" and values["data"]["value"].startswith("b'xxx") and
+           not any("changed" in v for v in values.values()) and
+           not any(f.get("mark") for f in known["hashes"]["frames"]), name + ": one that ran", known["hashes"])
+    tap.ok(0 < process["paused_ms"] < 1000, "%s: paused for %.1f ms" % (name, process["paused_ms"]))
 
 
 def check_many(tap, python):
@@ -113,6 +124,7 @@ def main():
     pythons = h.interpreters(tap)
     for python in pythons:
         check(tap, python)
+        check(tap, python, "--pause")
     if pythons:
         check_many(tap, h.newest(pythons))
     done = h.run_krait("dump", "--native", "--tasks", "1")

@@ -114,7 +114,7 @@ def check_many(tap, python):
     """At least 99.9 % of all threads are answered; two never yield."""
     with h.Target(python.command("-c", MANY % (400, 97))) as target:
         time.sleep(0.5)
-        for args in ((), ("--locals",), ("--pause",)):
+        for args in ((), ("--locals",), ("--native",), ("--pause",), ("--pause", "--native", "--locals")):
             asked = answered = 0
             for _ in range(4):
                 done, processes = dumped(*args, str(target.pid))

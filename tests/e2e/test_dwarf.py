@@ -114,7 +114,7 @@ def listed(pid, env=None):
 
 
 def check_recorded(tap, name, target, path, env=NO_SERVERS):
-    r = h.record_work(target.pid, 0.3, env=env)
+    r = h.record_work(target.pid, 0.3, *h.OWN_STACKS, env=env)
     h.check_accounts(tap, name, r, complete=1.0)
     tap.equal([s for s, _ in r.stacks], [[os.path.basename(path)[:15], *STACK]],
               name + ": its stack", r.err)
@@ -128,8 +128,21 @@ def check_local(tap, files):
     with h.Target([files.stripped]) as target:
         code, row = listed(target.pid)
         tap.equal((code, row["how"]), (TARGET, None), "no debug information: is refused")
-        tap.ok("no debug information of it" in row["why"] and "3.12.7" in row["why"],
+        tap.ok("no debug information for it" in row["why"] and "3.12.7" in row["why"],
                "no debug information: and why", row)
+
+
+def check_split(tap, files):
+    """Compilers can put it into other files."""
+    path = files.path("fake-split")
+    built = subprocess.run([compiler(), "-O1", "-g", "-gsplit-dwarf", "-w", "-rdynamic", "-Wl,--build-id", "-o", path, SOURCE,
+                            "-lpthread"], cwd=files.folder, capture_output=True)
+    if built.returncode:
+        tap.skip("split DWARF", "not by this compiler")
+        return
+    with h.Target([path]) as target:
+        code, row = listed(target.pid)
+        tap.ok(code == TARGET and ".dwo" in row["why"], "split DWARF: is refused, and why", row)
 
 
 def check_server(tap, files):
@@ -171,7 +184,7 @@ def check_late_server(tap, files):
     """An answer that comes in the midst of a recording: the process is sampled from then on."""
     with Server(files, files.stripped, patient=False) as server, \
             h.Target([files.stripped]) as target:
-        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-a", "-q", "-F", "997", "-f", "folded", "-o",
+        krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, *h.OWN_STACKS, "-a", "-q", "-F", "997", "-f", "folded", "-o",
                                   "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  encoding="utf-8", env=server.env)
         server.asked.wait(h.PATIENCE_SECS)
@@ -205,7 +218,7 @@ def check_interpreter(tap, python, files):
     name = python.name + ": names.py"
     with h.start(python, "names.py", env=NO_SERVERS) as target:
         tap.equal(listed(target.pid)[1]["how"], "DWARF", name + ": list")
-        r = h.record_work(target.pid, 2, env=NO_SERVERS)
+        r = h.record_work(target.pid, 2, *h.OWN_STACKS, env=NO_SERVERS)
     h.check_accounts(tap, name, r, complete=0.99)
     h.check_stacks(tap, name, r, target.oracle)
     # Beside the other, where it finds its library.
@@ -214,7 +227,7 @@ def check_interpreter(tap, python, files):
         files.split(python.path, stripped)
         bare = h.Interpreter(python.version, python.kind, python.root, stripped)
         with Server(files, stripped) as server, h.start(bare, "pairs.py") as target:
-            r = h.record_work(target.pid, 2, env=server.env)
+            r = h.record_work(target.pid, 2, *h.OWN_STACKS, env=server.env)
         name = python.name + " with debuginfod: pairs.py"
         h.check_accounts(tap, name, r, complete=0.99)
         h.check_stacks(tap, name, r, target.oracle)
@@ -230,6 +243,7 @@ def main():
         return
     files = Files()
     check_local(tap, files)
+    check_split(tap, files)
     if has_client():
         check_server(tap, files)
         check_silent_server(tap, files)

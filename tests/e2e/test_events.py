@@ -121,7 +121,7 @@ def check_oracle(tap, python, script, event):
     """Stacks at task switches and page faults, of which some hit the kernel: all are legal."""
     name = "%s: %s at %s" % (python.name, script, event)
     with h.start(python, script) as target:
-        r = h.record("-p", str(target.pid), "-d", h.moment(0.6), "-e", event + ",cpu-clock", "-c", "1",
+        r = h.record("-p", str(target.pid), "-d", h.moment(0.3), "-e", event + ",cpu-clock", "-c", "1",
                      *h.OWN_STACKS)
     for part in (event, "cpu-clock"):
         check_accounts(tap, name, r, part)

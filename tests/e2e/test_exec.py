@@ -3,10 +3,12 @@
 """krait exec: code runs in the thread that is meant, and krait says what became of it; who cannot be asked is
 refused, with the reason, and nothing is written; a krait that is killed leaves the process well."""
 # run-tests: beside others
+import hashlib
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -67,6 +69,47 @@ def mailbox(python, target):
     with open("/proc/%d/mem" % target.pid, "rb") as f:
         f.seek(state + MAILBOX[python.minor])
         return f.read(516)
+
+
+def memory_of(pid):
+    """A digest of all that it could write to."""
+    digest = hashlib.sha256()
+    with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps, open("/proc/%d/mem" % pid, "rb") as mem:
+        for line in maps:
+            addresses, rights = line.split()[:2]
+            start, end = (int(a, 16) for a in addresses.split("-"))
+            if "w" not in rights:
+                continue
+            mem.seek(start)
+            digest.update(line.encode())
+            for at in range(start, end, 1 << 20):
+                try:
+                    digest.update(mem.read(min(1 << 20, end - at)))
+                except OSError:
+                    break
+    return digest.hexdigest()
+
+
+class Untouched:
+    """That nothing is written while it is refused: of a process that is stopped, whose memory nobody else changes."""
+
+    def __init__(self, tap, name, pid):
+        self.tap, self.name, self.pid = tap, name, pid
+
+    def __enter__(self):
+        self.traced = h.proc_state(self.pid) == "t"
+        if not self.traced:
+            os.kill(self.pid, signal.SIGSTOP)
+            while h.proc_state(self.pid) != "T":
+                time.sleep(0.01)
+            time.sleep(0.05)
+        self.before = memory_of(self.pid)
+        return self
+
+    def __exit__(self, *_):
+        self.tap.equal(memory_of(self.pid), self.before, self.name + ": not a byte of its memory is another one")
+        if not self.traced:
+            os.kill(self.pid, signal.SIGCONT)
 
 
 def check_runs(tap, python):
@@ -158,7 +201,8 @@ def check_disabled(tap, python):
             ("an option", ("-X", "disable-remote-debug"), None, "-X disable-remote-debug")):
         with start(python, options=options, env=env) as target:
             before = mailbox(python, target)
-            done = run(target, code="print('NEVER', flush=True)")
+            with Untouched(tap, "%s: disabled by %s" % (python.name, what), target.pid):
+                done = run(target, code="print('NEVER', flush=True)")
             tap.ok(done.returncode == 3 and why in done.stderr, "%s: disabled by %s" % (python.name, what),
                    (done.returncode, done.stderr))
             tap.ok(mailbox(python, target) == before and not left_behind(python), "nothing is written")
@@ -181,7 +225,8 @@ while head:
         if not tap.equal((done.returncode, done.stderr), (0, ""), python.name + ": turns it off itself"):
             return
         before = mailbox(python, target)
-        done = run(target, code="print('NEVER', flush=True)")
+        with Untouched(tap, python.name + ": turned off", target.pid):
+            done = run(target, code="print('NEVER', flush=True)")
         tap.ok(done.returncode == 3 and "--without-remote-debug" in done.stderr,
                python.name + ": turned off", done.stderr)
         tap.equal(mailbox(python, target), before, python.name + ": nothing is written")
@@ -193,24 +238,28 @@ def check_old(tap, pythons):
         if not python:
             continue
         with h.start(python, "asleep.py") as target:
-            done = h.run_krait("exec", str(target.pid), "-c", "1")
+            with Untouched(tap, minor, target.pid):
+                done = h.run_krait("exec", str(target.pid), "-c", "1")
             tap.ok(done.returncode == 3 and "older than CPython 3.14" in done.stderr,
                    minor + " is refused", done.stderr)
 
 
 def check_refused(tap, python):
     with subprocess.Popen(["sleep", "60"]) as process:
-        done = h.run_krait("exec", str(process.pid), "-c", "1")
+        with Untouched(tap, "what is no Python", process.pid):
+            done = h.run_krait("exec", str(process.pid), "-c", "1")
         process.kill()
         tap.equal(done.returncode, 3, "what is no Python is refused", done.stderr)
     for args in ((), ("1",), ("x", "-c", "1"), ("1", "a", "-c", "1"), ("1", "a", "b")):
         tap.equal(h.run_krait("exec", *args).returncode, 2, "usage: %s" % (args,))
     tap.equal(h.run_krait("exec", "1", "/nonexistent.py").returncode, 7, "a script that is not there")
     with start(python) as target:
-        done = run(target, "--thread", "1", code="1")
+        with Untouched(tap, "a thread of somebody else", target.pid):
+            done = run(target, "--thread", "1", code="1")
         tap.ok(done.returncode == 3 and "no thread 1" in done.stderr, "a thread of somebody else", done.stderr)
-        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", h.KRAIT, "exec",
-                               str(target.pid), "-c", "1"], capture_output=True, encoding="utf-8")
+        with Untouched(tap, "another user's process", target.pid):
+            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", h.KRAIT, "exec",
+                                   str(target.pid), "-c", "1"], capture_output=True, encoding="utf-8")
         tap.ok(done.returncode == 4, "another user's process", (done.returncode, done.stderr))
         tap.ok(is_well(target) and not left_behind(python), "nothing is left")
 
@@ -225,7 +274,8 @@ def check_traced(tap, python):
             deadline = time.monotonic() + h.PATIENCE_SECS
             while {t for _, t in states_of(target.pid)} == {0} and time.monotonic() < deadline:
                 time.sleep(0.05)
-            done = run(target, code="1")
+            with Untouched(tap, "a process that gdb traces", target.pid):
+                done = run(target, code="1")
             tap.ok(done.returncode == 4 and "traces it" in done.stderr and "gdb" in done.stderr,
                    "a process that gdb traces", (done.returncode, done.stderr))
             done = h.run_krait("dump", str(target.pid))
@@ -235,6 +285,57 @@ def check_traced(tap, python):
                 os.kill(int(child), signal.SIGKILL)
             gdb.kill()
         tap.ok(target.alive() and not left_behind(python), "nothing is left")
+
+
+def check_pending(tap, python):
+    """A request of another debugger waits for that thread: it stays, and is what runs."""
+    with start(python, "lock") as target:
+        with subprocess.Popen([h.KRAIT, "exec", "--timeout", "60s", str(target.pid), "-c", "print('FIRST', flush=True)"],
+                              stderr=subprocess.PIPE, encoding="utf-8") as first:
+            deadline = time.monotonic() + h.PATIENCE_SECS
+            while not left_behind(python) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.2)
+            before = mailbox(python, target)
+            tap.ok(before is None or before[:4] == b"\1\0\0\0", "a request waits", before and before[:40])
+            with Untouched(tap, "a thread for which a request waits", target.pid):
+                done = run(target, code="print('SECOND', flush=True)")
+            tap.ok(done.returncode == 3 and "another debugger's request" in done.stderr,
+                   "a thread for which a request waits", (done.returncode, done.stderr))
+            tap.ok(mailbox(python, target) == before and len(left_behind(python)) == 1, "only the first one's files are there",
+                   left_behind(python))
+            target.process.stdin.write(b"\n")
+            err = first.communicate(timeout=h.PATIENCE_SECS)[1]
+        tap.equal((first.returncode, err), (0, ""), "the first one has run")
+        said = [line_of(target) for _ in range(3)]
+        tap.ok({"FIRST", "BACK"} < set(said) and "SECOND" not in said, "and no other", said)
+        tap.ok(is_well(target) and not left_behind(python), "nothing is left", left_behind(python))
+
+
+def check_prerelease(tap, pythons):
+    """A copy of the interpreter whose table says that it is no release yet."""
+    python = next((p for p in pythons if p.kind == "exe"), None)
+    if not python:
+        tap.skip("a pre-release", "no interpreter that is one file")
+        return
+    final = int("%02x%02x%02xf0" % tuple(int(n) for n in python.version.split(".")), 16)
+    folder = python.scratch()
+    try:
+        path = os.path.join(folder, os.path.basename(python.path))
+        shutil.copy(python.root.rstrip("/") + python.path, path)
+        with open(path, "r+b") as f:
+            f.seek(f.read().index(b"xdebugpy" + struct.pack("<Q", final)) + 8)
+            f.write(struct.pack("<Q", final & ~0xff | 0xc1))
+        copy = h.Interpreter(python.version, python.kind, python.root, python.inside(path))
+        with start(copy, env={"PYTHONHOME": os.path.dirname(os.path.dirname(python.path))}) as target:
+            before = mailbox(copy, target)
+            with Untouched(tap, "a pre-release", target.pid):
+                done = run(target, code="print('NEVER', flush=True)")
+            tap.ok(done.returncode == 3 and python.minor in done.stderr and "pre-release" in done.stderr,
+                   "a pre-release", (done.returncode, done.stderr))
+            tap.ok(mailbox(copy, target) == before and is_well(target) and not left_behind(copy), "nothing is written")
+    finally:
+        shutil.rmtree(folder)
 
 
 def check_other_user(tap, python):
@@ -407,10 +508,11 @@ def main():
         if not python.free_threaded:
             check_turned_off(tap, python)
     check_old(tap, pythons)
+    check_prerelease(tap, able)
     if able:
         python = h.newest(able)
-        for check in (check_refused, check_interrupted, check_traced, check_other_user, check_rights, check_folders,
-                      check_container, check_stopped, check_killed, check_ended, check_hostile):
+        for check in (check_refused, check_interrupted, check_pending, check_traced, check_other_user, check_rights,
+                      check_folders, check_container, check_stopped, check_killed, check_ended, check_hostile):
             check(tap, python)
     h.cleanup()
     tap.done()

@@ -5,7 +5,7 @@
 The pages are made by tests/unit/test_html, which needs no recording and no root.
 With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
 """
-# run-tests: beside others
+# run-tests: beside others; takes long
 import base64
 import csv
 import io
@@ -19,20 +19,22 @@ from xml.etree import ElementTree
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import axe  # noqa: E402
 import chromium  # noqa: E402
+import colours  # noqa: E402
 from tap import Tap  # noqa: E402
 
 ROOT = os.environ.get("KRAIT_ROOT") or os.path.dirname(os.path.dirname(sys.path[0]))
 BUILD = os.environ.get("KRAIT_BUILD") or os.path.join(ROOT, "build")
+IS_ALL = not os.environ.get("KRAIT_MATRIX")
 tap = Tap()
 check, equal = tap.ok, tap.equal
 
 
-def make_pages(folder):
+def make_pages(folder, huge=True):
     maker = os.path.join(BUILD, "tests/unit/test_html")
     if not os.path.exists(maker):
         subprocess.run(["make", "-C", ROOT, os.path.relpath(maker, ROOT)], check=True,
                        stdout=subprocess.DEVNULL)
-    subprocess.run([maker], check=True, env={**os.environ, "KRAIT_PAGES": folder},
+    subprocess.run([maker], check=True, env={**os.environ, "KRAIT_PAGES": folder, **({"KRAIT_PAGES_HUGE": "1"} if huge else {})},
                    stdout=subprocess.DEVNULL)
 
 
@@ -41,6 +43,7 @@ class Page:
         self.browser, self.path = browser, os.path.join(folder, name + ".html")
         browser.open(self.path)
         browser.run("krait.ready()")
+        browser.run("krait.settled()")
 
     def text(self, element):
         return self.browser.run(f"document.getElementById('{element}').textContent")
@@ -66,11 +69,13 @@ class Page:
 
     def press(self, element):
         self.browser.run(f"document.getElementById('{element}').click()")
+        self.browser.run("krait.settled()")
         self.browser.settle()
 
     def choose(self, element, value):
         self.browser.run(f"""(s => {{ s.value = '{value}'; s.dispatchEvent(new Event('change')); }})
             (document.getElementById('{element}'))""")
+        self.browser.run("krait.settled()")
         self.browser.settle()
 
     def focus(self):
@@ -224,12 +229,12 @@ def deep_page(browser, folder):
     browser.key("ArrowUp")
     equal(page.state()[1], "level_0", "where the callee is above")
     browser.key("i")
-    equal(browser.run("['a-b', 'a(', '[truncated]', 'jobs.py:30', 'kernel', 'Jobs'].map(t => KraitModel.makeMatcher(t))"
+    equal(browser.run("['a-b', 'a(', '[truncated]', 'jobs.py:30', 'kernel', 'Jobs'].map(t => KraitSearch.makeMatcher(t))"
                       ".map(m => [m({name: '[truncated] a(', file: 'x/jobs.py', firstLine: 30, kind: 'python'}), "
                       "m({name: 'A-B', file: '', kind: 'kernel'})])"),
           [[False, True], [True, False], [True, False], [True, False], [False, True], [False, False]],
           "text is searched as it is: names, file:line, kinds")
-    equal(browser.run("['/a\\\\-b/', '/a(/', '/É/', '/é/'].map(t => KraitModel.makeMatcher(t))"
+    equal(browser.run("['/a\\\\-b/', '/a(/', '/É/', '/é/'].map(t => KraitSearch.makeMatcher(t))"
                       ".map(m => m && [m({name: 'a-b É', file: ''}), m({name: 'A-B é', file: ''})])"),
           [[True, True], None, [True, False], [True, True]],
           "expressions are lenient, capitals make them strict")
@@ -297,7 +302,7 @@ def large_pages(browser, folder):
 # Each box has at least what those below it have, and the rest is its self.
 SUMS = """(t => { const sum = new Float64Array(t.cnt);
     for (let i = t.cnt - 1; i > 0; i--) sum[t.parent[i]] += t.total[i];
-    return [...sum].every((s, i) => Math.abs(s + t.self[i] - t.total[i]) < 1e-6); })(krait.state.tree)"""
+    return [...sum].every((s, i) => !t.opened[i] || Math.abs(s + t.self[i] - t.total[i]) < 1e-6); })(krait.state.tree)"""
 
 
 def views_page(browser, folder):
@@ -376,25 +381,46 @@ def exports(browser, folder):
     for name in ("small", "hostile"):
         page = Page(browser, folder, name)
         picture = ElementTree.fromstring(browser.run("krait.svg()"))
-        boxes = [e for e in picture.iter() if e.tag.endswith("}rect")]
-        equal(len(boxes), browser.run("krait.boxes().filter(b => b.total * 1600 / krait.state.tree.total[0] >= 0.3).length"),
+        boxes = [e for e in picture.iterfind(".//{*}g") if e.find("{*}title") is not None]
+        equal(len(boxes), browser.run("krait.boxes().filter(b => b.total * 1600 / krait.state.tree.total[0] >= 0.5).length"),
               name + ": the SVG is XML, and has each box")
-        equal({e.tag.partition("}")[2] for e in picture.iter()}, {"svg", "g", "title", "rect", "text"},
+        equal({e.tag.partition("}")[2] for e in picture.iter()} - {"path"}, {"svg", "defs", "pattern", "g", "title", "rect", "text"},
               name + ": no name became an element of it")
+        legend = browser.run("[...document.querySelectorAll('#legend li')].map(e => e.textContent)")
+        equal([e.text for e in picture.findall("{*}text")], legend, name + ": with a legend as the page has it")
+        kinds = set(browser.run("[...document.querySelectorAll('#legend i')].map(e => e.className)"))
+        filled = {e.get("fill")[11:-1] for e in picture.iter() if e.get("fill", "").startswith("url(")}
+        equal([filled, {e.get("id")[6:] for e in picture.iter("{http://www.w3.org/2000/svg}pattern")}],
+              [kinds & {"mark", "native", "kernel"}, {"mark", "native", "kernel"}], name + ": and with the patterns of the kinds that it explains")
         rows = list(csv.reader(io.StringIO(browser.run("krait.csv()"))))
         equal([rows[0], len(rows) - 1], [["self", "total", "kind", "function", "file", "line"],
                                          browser.run("krait.functions().length")], name + ": the CSV has each function")
         check(not any(cell[:1] in "=+@" and cell for row in rows for cell in row), name + ": and no formula")
         page.clean(name + ", exports")
+    page = Page(browser, folder, "waits")
+    picture = ElementTree.fromstring(browser.run("krait.svg()"))
+    strip = next(e for e in picture if e.get("class") == "strip")
+    equal([len(strip.findall("{*}g")), {e.text for e in strip.findall("{*}text")}],
+          [browser.run("krait.lanes().groups().length"),
+           set(browser.run("[...document.querySelectorAll('#states li')].map(e => e.textContent.replace(/ [\\d.<]+\\u2009%$/, ''))"))],
+          "the SVG has the strip, with its lanes and its legend")
+    equal(browser.run("""krait.lanes().setRange(0, krait.strip().span / 2), /opacity="0.7"/.test(krait.svg())"""), True,
+          "and the range that is chosen")
+    page = Page(browser, folder, "small")
+    found = lambda: re.findall(r'<title>([^\n<]*?)(?: [^\n< ]*)?\n[^<]*</title><rect [^>]*fill="%s"' %
+                               browser.run("getComputedStyle(document.documentElement).getPropertyValue('--match').trim()"), browser.run("krait.svg()"))
+    browser.run("(s => { s.value = 'total'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    equal(set(found()), {"Cart.total", "Cart.total.&#60;locals&#62;.&#60;genexpr&#62;"}, "what is searched for has its colour in the SVG, too")
 
 
 def diff_page(browser, folder):
     page = Page(browser, folder, "diff")
     sums = lambda: {b["name"]: round(b["total"] / 1e6) for b in browser.run("krait.boxes()")}
     change = lambda name: browser.run("(t => { const i = krait.boxes().filter(b => b.name === '%s')[0].node; "
-                                      "return KraitModel.changeOf(t, i).toFixed(1); })(krait.state.tree)" % name)
+                                      "return KraitTree.changeOf(t, i).toFixed(1); })(krait.state.tree)" % name)
     equal([sums()["all"], sums()["walk"], sums()["JSONEncoder.iterencode"]], [1000, 60, 167],
           "compared, the page is as wide as after")
+    check("1.00\u2009s" in page.text("total") and "(before: 978\u2009ms)" in page.text("total"), "and says what there was before", page.text("total"))
     equal([change("walk"), change("JSONEncoder.iterencode")], ["-15.2", "16.7"], "and knows what has changed by how much")
     browser.move(*page.at("JSONEncoder.iterencode"))
     check("before 0.0" in page.text("tip").replace("\u2009", " ") and "+16.7 points" in page.text("tip"),
@@ -421,9 +447,10 @@ def waits_page(browser, folder):
           page.text("total"))
     page.click("both")
     page.choose("measure", "off")
+    equal(page.state()[0], "both", "the zoomed function stays the zoomed one")
+    page.press("reset")
     equal(sums(), {"all": [2000, 0], "<module>": [2000, 0], "idle": [1500, 0], "[sleep]": [1500, 1500],
                    "both": [500, 0], "[gil]": [500, 500]}, "waiting: what it waited for is the leaf")
-    equal(page.state()[0], "both", "the zoomed function stays the zoomed one")
     check("2.00\u2009s" in page.text("total") and "off the CPU" in page.text("total"), "the header follows",
           page.text("total"))
     page.choose("measure", "gil")
@@ -446,13 +473,13 @@ def waits_page(browser, folder):
 
 # Of some ranges without a gap, and of all lanes, the sums by node and measure, less those of the tree: nothing.
 PARTS = """((s, measures, cuts) => measures.map(m => {
-    const whole = KraitModel.selfOf(DATA, m), sum = new Float64Array(whole.length);
+    const whole = KraitStacks.selfOf(DATA, m), sum = new Float64Array(whole.length);
     for (let i = 0; i + 1 < cuts.length; i++) {
-        const part = KraitStrip.selves(s, whole.length, {from: cuts[i] * s.span, to: cuts[i + 1] * s.span}, m);
+        const part = KraitStrip.selves(s, new Float64Array(whole.length), {from: cuts[i] * s.span, to: cuts[i + 1] * s.span}, m);
         part.forEach((v, k) => { sum[k] += v; });
     }
     const lanes = new Float64Array(whole.length);
-    s.lanes.forEach((_, lane) => KraitStrip.selves(s, whole.length,
+    s.lanes.forEach((_, lane) => KraitStrip.selves(s, new Float64Array(whole.length),
         {lanes: s.lanes.map((_, k) => k === lane)}, m).forEach((v, k) => { lanes[k] += v; }));
     const worst = list => whole.reduce((most, v, i) => Math.max(most, Math.abs(v - list[i])), 0);
     return [whole.reduce((a, b) => a + b, 0) > 0, worst(sum) < 1e-3, worst(lanes) < 1e-3];
@@ -535,13 +562,25 @@ def source_page(browser, folder):
     files = {f[0]: f[1:] for f in heat()}
     equal([sum(line[1] for f in files.values() for line in f[2]), files["cart.py"][1]],
           [browser.run("krait.boxes().filter(b => b.depth === 1).reduce((n, b) => n + b.total, 0)") -
-           browser.run("krait.lineTree().self[0]") -
+           browser.run("krait.finest().self[0]") -
            browser.run("krait.boxes().filter(b => b.name[0] === '[' && b.depth === 1).reduce((n, b) => n + b.self, 0)"), 413],
           "lines add up to what ran below a line, and a file counts a sample once", files)
     rows = lambda: browser.run("[...document.querySelectorAll('.line')].map(r => [...r.children].map(c => c.textContent))")
     shown = rows()
     check(any(r[3] == "58" and r[4] == "line 58 of it" and r[1] for r in shown), "lines have their numbers and their text",
           [r for r in shown if r[0] or (len(r) > 1 and r[1])])
+    warm = lambda: browser.run("[...document.querySelectorAll('.line.hit')].map(r => [r.children[0].textContent !== '', "
+                               "Number(r.querySelector('.code').style.getPropertyValue('--hot'))])")
+    by_self = warm()
+    check(by_self and all(bool(heat) == ran for ran, heat in by_self), "lines in which something ran are warm", by_self)
+    browser.run("[...document.querySelectorAll('.file-button')].find(b => b.path.endsWith('encoder.py')).click()")
+    browser.settle()
+    check(any(not ran and not heat for ran, heat in warm()), "what only calls is not", warm())
+    page.choose("heat-by", "total")
+    check(any(not ran for ran, _ in warm()) and all(heat for _, heat in warm()), "unless heat is what lines and their callees have", warm())
+    page.choose("heat-by", "self")
+    browser.run("[...document.querySelectorAll('.file-button')].find(b => b.path.endsWith('cart.py')).click()")
+    browser.settle()
     browser.run("document.getElementById('lines-box').scrollTop = 0")
     browser.settle()
     shown = rows()
@@ -572,27 +611,51 @@ def source_page(browser, folder):
     page.clean("sources")
 
 
+def colors_apart(browser, folder):
+    """Kinds of code and states of threads are told apart by anybody, and native code and the kernel without any colour."""
+    page = Page(browser, folder, "waits")
+    swatch = """(() => { const c = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+        return fill => { c.fillStyle = fill; c.fillRect(0, 0, 1, 1);
+            return '#' + [...c.getImageData(0, 0, 1, 1).data].slice(0, 3).map(v => v.toString(16).padStart(2, '0')).join(''); }; })()"""
+    for theme in ("light", "dark"):
+        page.choose("theme", theme)
+        kinds = browser.run(f"""(rgb => Object.fromEntries(['own', 'package', 'stdlib', 'unknown', 'native', 'kernel', 'mark'].map(k =>
+            [k, rgb(krait.view.legendFill(k))])))({swatch})""")
+        states = browser.run(f"""(rgb => Object.fromEntries([...document.styleSheets].flatMap(s => [...s.cssRules])
+            .filter(r => r.selectorText === ':root').flatMap(r => [...r.style]).filter(n => n.startsWith('--state-'))
+            .map(n => [n.slice(8), rgb(getComputedStyle(document.documentElement).getPropertyValue(n))])))({swatch})""")
+        equal([len(states), states.pop("python")], [13, states["cpu"]], "Python is the CPU's colour")
+        for vision, matrix in colours.VISION.items():
+            for what, colors in (("kinds", kinds), ("states", states)):
+                apart, one, other = colours.nearest(colors, matrix)
+                check(apart >= 20, f"{theme}, {vision}: {len(colors)} {what} are {apart:.1f} apart at least ({one}, {other})")
+    page.choose("theme", "auto")
+    equal(browser.run("krait.patterns()"), ["kernel", "native"], "native code and the kernel have patterns")
+    page.clean("colours")
+
+
 def accessible_pages(browser, folder):
     script = axe.find(BUILD)
     if not script:
         tap.skip("axe-core finds nothing", "no axe-core, and npm cannot fetch it")
         return
-    for dark in (False, True):
-        for width in (1280, 390):
-            browser.size(width, 800)
-            browser.dark(dark)
-            found = []
-            for name in ("sources", "waits", "diff"):
-                page = Page(browser, folder, name)
-                axe.load(browser, script)
-                found += axe.violations(browser)
-                page.press("table-button")
-                page.press("help-button")
-                found += axe.violations(browser)
-                browser.run("document.getElementById('help').close()")
-                page.choose("view", "source")
-                found += axe.violations(browser)
-            equal(found, [], f"axe-core finds nothing, {width} px, {'dark' if dark else 'light'}")
+    looks = [(width, dark) for dark in (False, True) for width in (1280, 390)]
+    # Each width and each theme; every pair of them in make check-all.
+    for width, dark in looks if IS_ALL else (looks[0], looks[-1]):
+        browser.size(width, 800)
+        browser.dark(dark)
+        found = []
+        for name in ("sources", "waits", "diff"):
+            page = Page(browser, folder, name)
+            axe.load(browser, script)
+            found += axe.violations(browser)
+            page.press("table-button")
+            page.press("help-button")
+            found += axe.violations(browser)
+            browser.run("document.getElementById('help').close()")
+            page.choose("view", "source")
+            found += axe.violations(browser)
+        equal(found, [], f"axe-core finds nothing, {width} px, {'dark' if dark else 'light'}")
     browser.size(1280, 720)
     browser.dark(False)
     page = Page(browser, folder, "sources")
@@ -606,12 +669,31 @@ def accessible_pages(browser, folder):
     equal(color(), light, "auto is as the system has it")
 
 
+PAPER = {True: 8.5, False: 11.0}  # inches, of a sheet of Letter, by how it lies; 0.4 of them are margins, twice
+
+
 def paper(browser, folder):
-    for name, most in (("small", 1), ("deep", 6)):
+    for name in ("small", "deep", "large", "timed", "waits", "diff"):
         page = Page(browser, folder, name)
-        data = base64.b64decode(browser.call("Page.printToPDF", landscape=True)["data"])
-        pages = len(re.findall(rb"/Type\s*/Page\b", data))
-        check(1 <= pages <= most, f"{name}: printed on the pages that it needs", pages)
+        for landscape in (True, False):
+            # What the page is high as it is printed, with its boxes up to 4,000 pixels of them.
+            browser.call("Emulation.setEmulatedMedia", media="print")
+            browser.size(round(96 * (PAPER[not landscape] - 0.8)), 720)
+            browser.run("dispatchEvent(new Event('beforeprint'))")
+            browser.settle()
+            height = browser.run("document.body.getBoundingClientRect().height")
+            slices = browser.run("document.querySelectorAll('.slice').length")
+            legend = browser.run("document.getElementById('legend').getBoundingClientRect().height")
+            browser.run("dispatchEvent(new Event('afterprint'))")
+            browser.call("Emulation.setEmulatedMedia", media="")
+            browser.settle()
+            data = base64.b64decode(browser.call("Page.printToPDF", landscape=landscape)["data"])
+            pages, sheet = len(re.findall(rb"/Type\s*/Page\b", data)), 96 * (PAPER[landscape] - 0.8)
+            # A page may end up to a slice early.
+            most = -int(-height // (sheet - 160))
+            check(-int(-height // sheet) <= pages <= most and slices and legend, f"{name}: printed on the pages that it needs, with its legend",
+                  [pages, most, height, sheet, slices, legend])
+        browser.size(1280, 720)
         page.clean(name + ", printed")
 
 
@@ -632,12 +714,12 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix="krait-pages-") as folder:
         make_pages(folder)
-        browser = chromium.Browser(path)
+        browser = chromium.Browser(path, timeout=180)
         try:
             browser.size(1280, 720)
             browser.dark(False)
             for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, strip_page, source_page,
-                         accessible_pages, paper):
+                         colors_apart, accessible_pages, paper):
                 try:
                     part(browser, folder)
                 except Exception as error:  # one page that fails must not hide the others

@@ -57,8 +57,7 @@ def as_folded(samples):
 def check_agreement(tap, python):
     name = python.name + ": formats"
     with h.start(python, "pairs.py") as target:
-        r = h.record_work(target.pid, 0.7,
-                     outputs=("x.folded", "x.script", "x.html"))
+        r = h.record_work(target.pid, 0.25, "-F", "2999", outputs=("x.folded", "x.script", "x.html"))
         pid = target.pid
     samples, problems = read_script(r.path("x.script"))
     tap.ok(samples and not problems, name + ": the script is understood", *problems[:5])
@@ -78,7 +77,7 @@ def check_agreement(tap, python):
 
 def check_choices(tap, python):
     """-t, --no-process and -f, and - for standard output."""
-    with h.start(python, "pairs.py") as target:
+    with h.start(python, "pairs.py") as target, h.resting(target):
         pid = str(target.pid)
         short = ("record", "-q", "--label", "command", "-d", h.moment(0.2), "-p", pid)
         threads = h.run_krait(*short, "-t", "-f", "folded", "-o", "-")
@@ -93,7 +92,7 @@ def check_choices(tap, python):
            "--no-process: stacks begin with the module", merged.stdout[:300])
     tap.ok(script.stdout.count("cpu-clock:") > 10 and script.stderr == "",
            "-f script -o -: samples on standard output and nothing else", script.stderr)
-    tap.ok("interrupts" in plain.stderr and
+    tap.ok(("interrupts" in plain.stderr or "samples complete" in plain.stderr) and
            all(re.search(r" \d+$", line) for line in plain.stdout.splitlines()),
            "-o -: the summary goes to standard error", plain.stdout[-300:], plain.stderr)
 
@@ -104,7 +103,7 @@ def check_owner(tap, python):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)
     path = os.path.join(folder, "x.folded")
-    with h.start(python, "pairs.py") as target:
+    with h.start(python, "pairs.py") as target, h.resting(target):
         refused = h.run_krait("record", "-q", "-p", str(target.pid), "-d", "100ms", "-o", path,
                               env=environment)
         os.chown(folder, 61234, 62345)
@@ -123,7 +122,7 @@ def main():
     h.need_bpf()
     tap = h.Tap()
     pythons = h.interpreters(tap)
-    for python in pythons:
+    for python in h.few(pythons):
         check_agreement(tap, python)
     if pythons:
         check_choices(tap, h.newest(pythons))

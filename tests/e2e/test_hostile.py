@@ -121,7 +121,7 @@ def check_broken(tap, compiler):
     process = os.path.basename(program)[:15]
     for what, (reason, frames) in BROKEN.items():
         with h.Target([program, what]) as target:
-            r = h.record_work(target.pid, 0.15, "--label", "command")
+            r = h.record_work(target.pid, 0.15, "--label", "command", *h.OWN_STACKS)
             alive = target.alive()
         h.check_accounts(tap, what, r)
         tap.ok(alive and 0 < r.stats.get("interrupts", 0) == r.stats.get(reason),
@@ -137,7 +137,7 @@ def check_broken(tap, compiler):
 def check_depth(tap, program):
     """More frames than krait follows: the leaf side, and a mark."""
     with h.Target([program, "many-frames"]) as target:
-        r = h.record_work(target.pid, 0.15, "--label", "command")
+        r = h.record_work(target.pid, 0.15, "--label", "command", *h.OWN_STACKS)
     h.check_accounts(tap, "many-frames", r)
     tap.ok(r.stacks and all(s[1] == "[truncated: depth]" and s[-1] == LEAF and len(s) > 1024 and
                             set(s[2:-1]) == {ROOT} for s, _ in r.stacks),
@@ -170,7 +170,7 @@ def check_scribble(tap, program):
     for attempt in range(3):
         name = "scribble %d" % (attempt + 1)
         with h.Target([program, "scribble"]) as target:
-            r = h.record("-p", str(target.pid), "-d", h.moment(0.5), "-F", "10000")
+            r = h.record("-p", str(target.pid), "-d", h.moment(0.2), "-F", "10000", *h.OWN_STACKS)
             alive = target.alive()
         tap.ok(alive and r.code in (0, 6), name + ": krait and the process are well", r.code, r.err)
         h.check_accounts(tap, name, r)
@@ -211,7 +211,7 @@ def check_corrupt_files(tap, compiler):
             f.write(damaged)
         os.chmod(path, 0o755)
         with h.Target([path, "sound"]) as target:
-            r = h.record_work(target.pid, 0.1)
+            r = h.record_work(target.pid, 0.1, *h.OWN_STACKS)
         tap.ok(r.code in (0, TARGET) and r.err, "an ELF file with " + name, r.code, r.err)
         if r.code == 0:
             h.check_accounts(tap, "an ELF file with " + name, r)

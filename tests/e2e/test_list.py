@@ -66,6 +66,12 @@ def check_refused(tap):
         tap.equal((done.returncode, rows[0]["how"]), (3, None), "sleep is no Python")
         tap.ok("Python runtime" in rows[0]["why"], "and list says so", rows[0]["why"])
         process.kill()
+    gone = str(process.pid)
+    done = h.run_krait("list", gone)
+    tap.equal((done.returncode, done.stdout, done.stderr), (3, "", "krait: list: no process %s\n" % gone),
+              "a process that is not there has no row")
+    done, rows = listed(gone)
+    tap.ok(done.returncode == 3 and rows == [] and "no process " + gone in done.stderr, "nor in JSON", rows, done.stderr)
     tap.equal(h.run_krait("list", "x").returncode, 2, "a PID is a number")
 
 

@@ -93,7 +93,7 @@ def check_mixed(tap, python):
         return
     try:
         with h.start(python, "mixed.py", python.inside(folder)) as target:
-            r = h.record_work(target.pid, 1, "-F", "1999", "-n", "-k", lines=False)
+            r = h.record_work(target.pid, 0.4, "-F", "4999", "-n", "-k", lines=False)
     finally:
         shutil.rmtree(folder)
     h.check_accounts(tap, name, r, complete=0.99)
@@ -135,7 +135,7 @@ def check_inside(tap, python):
     """The Python function is right above the native frames, whatever those are able to say."""
     name = python.name + ": inside.py"
     with h.start(python, "inside.py", *LIBRARIES) as target:
-        r = h.record_work(target.pid, 1, "-F", "1999", "-n", "-k", "-t", lines=False)
+        r = h.record_work(target.pid, 0.4, "-F", "4999", "-n", "-k", "-t", lines=False)
     h.check_accounts(tap, name, r, complete=0.98)
     for function, library in LIBRARIES.items():
         mine = [(s, n) for s, n in r.stacks if any(plain(f) == function for f in s)]
@@ -157,7 +157,7 @@ def check_kernel(tap, python):
     """System calls end in frames of the kernel, below the Python function that makes them."""
     name = python.name + ": kernel"
     with h.start(python, "inside.py", "in_read") as target:
-        r = h.record_work(target.pid, 1, "-k", lines=False)
+        r = h.record_work(target.pid, 0.25, "-F", "4999", "-k", lines=False)
     reads = [(s, n) for s, n in r.stacks if any(plain(f) == "in_read" for f in s)]
     total, kernel = sum(n for _, n in reads), 0
     for stack, count in reads:
@@ -182,12 +182,12 @@ def check_options(tap, python):
     kernel, native = r"_\[k\]$", r"\.so"
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     path = os.path.join(folder, "x.folded")
-    with h.start(python, "inside.py", "in_zlib", "in_read") as target:
+    with h.start(python, "inside.py", "in_zlib", "in_read") as target, h.resting(target):
         for options, want in (((), (True, True)), (("--no-native",), (False, True)),
                               (("--no-kernel",), (True, False)), (h.PYTHON_ONLY, (False, False)),
                               (("--no-native", "-n", "--no-kernel", "-k"), (True, True)),
                               (("-n", "-k", *h.PYTHON_ONLY), (False, False))):
-            h.run_krait("record", "-q", *options, "-p", str(target.pid), "-d", h.moment(0.5), "-o", path)
+            h.run_krait("record", "-q", *options, "-F", "4999", "-p", str(target.pid), "-d", h.moment(0.1), "-o", path)
             stacks = h.parse_folded(path)
             got = tuple(foreign(stacks, what) > 0 for what in (native, kernel))
             tap.ok(sum(n for _, n in stacks) > 10 and got == want,
@@ -201,7 +201,7 @@ def check_folding(tap, python):
     without the frames, the same number."""
     name = python.name + ": folding"
     with h.start(python, "inside.py", "in_zlib", "in_read") as target:
-        r = h.record_work(target.pid, 1, "-n", "-k", lines=False,
+        r = h.record_work(target.pid, 0.25, "-F", "4999", "-n", "-k", lines=False,
                      outputs=("x.folded", "x.data"))
     names = {s[-1] for s, _ in r.stacks}
     for option, what in (("--no-native", r"\.so|\[truncated\]"), ("--no-kernel", r"_\[k\]$")):
@@ -236,7 +236,7 @@ def check_perf(tap, python):
         return
     try:
         with h.start(python, "mixed.py", python.inside(folder)) as target:
-            r = h.record_work(target.pid, 1, "-n", "-k", lines=False,
+            r = h.record_work(target.pid, 0.25, "-F", "4999", "-n", "-k", lines=False,
                          outputs=("x.folded", "x.data"))
         text = subprocess.run(["perf", "script", "-F", "ip,sym", "-i", r.path("x.data")],
                               capture_output=True, encoding="utf-8", check=False).stdout

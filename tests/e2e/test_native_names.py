@@ -65,12 +65,22 @@ def samples(data, env=None):
     """{function: samples} of the leaves."""
     done = h.run_krait("convert", "-q", "-f", "folded", "-o", "-", "-i", data,
                        env=env or test_dwarf.NO_SERVERS)
+    return leaves(done.stdout)
+
+
+def leaves(folded):
+    """The same of folded stacks."""
     found = {}
-    for line in done.stdout.splitlines():
+    for line in folded.splitlines():
         stack, count = line.rsplit(" ", 1)
         leaf = stack.split(";")[-1].split(" ")[0]
         found[leaf] = found.get(leaf, 0) + int(count)
     return found
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 def check_files(tap, python, folder):
@@ -145,6 +155,46 @@ def check_fetched(tap, python, folder):
         tap.equal(server.served, 1, "debuginfod: once")
 
 
+def check_fetched_while_recording(tap, python, folder):
+    """krait asks while it records, has the names in the capture and in whatever else it writes, and waits for no silent
+    server for longer than it says."""
+    if not test_dwarf.has_client():
+        tap.skip("debuginfod while it records", "no libcurl.so.4")
+        return
+    files, script = Hidden(folder, False), write(folder, "call.py", CALL)
+    data, folded = os.path.join(folder, "f.data"), os.path.join(folder, "f.folded")
+    for outputs in ((data, folded), (folded,)):
+        with test_dwarf.Server(files, files.path) as server:
+            done = h.run_krait("record", "-q", *(w for o in outputs for w in ("-o", o)), "--", python.path, script, files.path,
+                               env=server.env)
+            tap.equal((done.returncode, server.served), (0, 1), "%d outputs and debuginfod: asked once" % len(outputs),
+                      done.stderr)
+        for path in outputs:
+            found = samples(path) if path == data else leaves(read(path))
+            tap.ok(found.get("hidden", 0) > .5 * sum(found.values()), "debuginfod while it records: %d outputs, %s" % (
+                len(outputs), path[-6:]), found, done.stderr)
+    with test_dwarf.Server(files, files.path, patient=False) as server:
+        done = h.run_krait("record", "-o", folded, "--", python.path, script, files.path, env=server.env)
+        found = leaves(read(folded))
+        tap.ok(done.returncode == 0 and "waiting for symbols of" in done.stderr and "in time" in done.stderr and
+               "hidden" not in found and sum(found.values()) > 50, "a silent server: is said, and all else is there",
+               done.returncode, done.stderr, found)
+
+
+def check_split(tap, python, folder):
+    """Split DWARF leaves source lines in the library."""
+    path = os.path.join(folder, "libsplit.so")
+    built = subprocess.run(["cc", "-O1", "-g", "-gsplit-dwarf", "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=HIDDEN,
+                           text=True, cwd=folder)
+    if built.returncode:
+        tap.skip("split DWARF", "not by this compiler")
+        return
+    data, done = record(folder, python.path, write(folder, "call.py", CALL), path)
+    tap.equal(done.returncode, 0, "a library with split DWARF", done.stderr)
+    found = h.run_krait("report", "--lines", data).stdout
+    tap.ok(re.search(r"^ *\d+\.\d%.* hidden +<stdin>:[23]$", found, re.M), "its functions have source lines", found[:500])
+
+
 def check_packed(tap, python, folder):
     data, done = record(folder, python.path, write(folder, "call.py", CALL), Hidden(folder, True).path)
     tap.equal(done.returncode, 0, "a library with packed symbols", done.stderr)
@@ -180,7 +230,9 @@ def main():
             check_exec(tap, python, folder)
             if shutil.which("cc") and shutil.which("objcopy"):
                 check_packed(tap, python, folder)
+                check_split(tap, python, folder)
                 check_fetched(tap, python, folder)
+                check_fetched_while_recording(tap, python, folder)
             else:
                 tap.skip("packed symbols", "no tools")
         else:

@@ -4,6 +4,7 @@
 each thread has a copy (3.14t, 3.15t). The copies are those of tests/targets/fake_nogil.c, laid out as
 the headers say; what runs at the same time is a real interpreter, where scripts/pythons-nogil has built
 one. (All other end-to-end tests run on that one, too.)"""
+# run-tests: beside own recordings
 # run-tests: second try: two threads have to get both CPUs at the same moment
 import os
 import re
@@ -64,7 +65,7 @@ def check_copies(tap, program, minor):
                             ("no-copy", {**LINES, "second": 0, "third": 0})):
         with h.Target([program, argument]) as target:
             listed = h.run_krait("list", "-v", str(target.pid))
-            r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", h.moment(0.4))
+            r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", h.moment(0.4), *h.OWN_STACKS)
         tap.ok(VERSIONS[minor] + " exe,free-threaded published offsets " in
                " ".join(listed.stdout.split()), "%s, %s: list" % (name, argument), listed.stdout)
         h.check_accounts(tap, "%s, %s" % (name, argument), r, complete=1.0)
@@ -78,7 +79,7 @@ def check_anchors(tap, folder):
     program = build_with_table(folder, "15", "-DDEPTH=%d" % depth)
     with h.Target([program, "sound"]) as target:
         # A thread is given an anchor when it is a second old.
-        r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", "3s", "--anchors", "on")
+        r = h.record("-p", str(target.pid), "-t", "--label", "command", "-d", "3s", "--anchors", "on", *h.OWN_STACKS)
     h.check_accounts(tap, name, r, complete=1.0)
     tap.equal(named(r.stacks), expected(program, LINES, depth),
               name + ": each thread at its own line", r.err)

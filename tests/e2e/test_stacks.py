@@ -7,8 +7,8 @@ interpreter and one on each other."""
 import harness as h
 
 # Each at a rate at which every hot function of it is met some twenty times and more.
-TARGETS = {"names.py": 1999, "flow.py": 1999, "pairs.py": 9973}
-SECONDS = 0.75
+TARGETS = {"names.py": 4999, "flow.py": 4999, "pairs.py": 19997}
+SECONDS = 0.35
 
 
 def check_target(tap, python, script, rate):

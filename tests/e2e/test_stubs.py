@@ -36,7 +36,7 @@ def check_stubs(tap, python, compiler, linked, options):
             return
         library = os.path.join(python.inside(folder), "libstubs.so")
         with h.start(python, "stubs.py", library) as target:
-            r = h.record_work(target.pid, 1, "-n", "-F", "9973", lines=False)
+            r = h.record_work(target.pid, 0.5, "-n", "-F", "19997", lines=False)
     finally:
         shutil.rmtree(folder)
     h.check_accounts(tap, name, r, complete=0.99)

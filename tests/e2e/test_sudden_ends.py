@@ -20,7 +20,7 @@ from background import Krait, scale
 def check_crowd(tap, python):
     name = python.name + ": 500 threads, 50 of them busy"
     with h.start(python, "crowd.py", "500", "50") as target:
-        r = h.record("-p", str(target.pid), "-d", h.moment(3), lines=False)
+        r = h.record_work(target.pid, 1.2, "-F", "1999", lines=False)
     h.check_accounts(tap, name, r, complete=0.98)
     tap.equal(r.stats.get("unknown_samples"), 0, name + ": all have names", r.err)
     busy = {m.group(1) for s, _ in r.stacks
@@ -33,7 +33,7 @@ def check_crowd(tap, python):
 
 def check_prefork(tap, python):
     """A child is sampled from its first interrupt, as what its parent was."""
-    seconds = scale(2, 10)
+    seconds = scale(1, 10)
     name = python.name + ": a server that recycles its workers"
     r = h.record("-F", "4000", lines=False,
                  command=python.command(python.target("prefork.py"), "4", str(seconds)))
@@ -72,7 +72,7 @@ def check_kill_krait(tap, python):
     h.folders.append(folder)
     held, before = set(), set(os.listdir("/tmp"))
     with h.start(python, "crowd.py", "8", "4") as target:
-        for i in range(scale(20, 100)):
+        for i in range(scale(12, 100)):
             krait = subprocess.Popen([h.KRAIT, "record", *h.PYTHON_ONLY, "-q", "-F", "5000", "--anchors", "on",
                                       "-o", os.path.join(folder, "sudden.folded"),
                                       *(["-a"] if i % 2 else ["-p", str(target.pid)])],

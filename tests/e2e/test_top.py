@@ -3,7 +3,6 @@
 """krait top: what it shows of a program whose figures are known, in lines and on a real terminal; keys, sizes,
 files that it writes, how it ends."""
 # run-tests: beside others; takes long
-# run-tests: second try: screens of a second have few samples where others use the machine
 import os
 import re
 import shutil
@@ -16,6 +15,10 @@ import time
 import harness as h
 from terminal import Terminal
 
+# Many samples of a target that rests most of the time: what it does has a CPU at once on a busy machine, too.
+RATE = ("-F", "997")
+ROUNDS_SECS = 0.4
+TARGET = ("split.py", "rest")
 # A row of functions: self, total now; self, total in seconds since the start; name, file. Blank ones are 0.
 ROW = re.compile(r"^(.{6})(.{7})(.{10})(.{9}) (?:[ .:=+*#@\u2581-\u2588-]{11})?(\S.*?)\s*$")
 
@@ -45,13 +48,20 @@ def check_split(tap, name, found):
     hot, warm, work = (found.get(f, (0, 0, 0, 0)) for f in ("hot", "warm", "work"))
     both = hot[2] + warm[2]
     tap.ok(both > 0 and abs(hot[2] / both - 0.75) < 0.15, name + ": three quarters are hot's", found)
-    tap.ok(both > 0 and 0.97 <= both / work[3] <= 1.001, name + ": work has what it calls", found)
+    # Each figure is a hundredth of a second.
+    tap.ok(both > 0 and 0.97 * work[3] - 0.02 <= both <= work[3] + 0.02, name + ": work has what it calls", found)
+
+
+def worked(seconds):
+    """A screen on which work() has had so much."""
+    return lambda screen: rows(screen).get("work", (0,) * 4)[3] >= seconds
 
 
 def check_batch(tap, python):
-    with h.start(python, "split.py") as target:
+    # It works without a pause, so that there is much to add up, and only while krait runs.
+    with h.start(python, "split.py") as target, h.resting(target):
         ran = h.cpu_seconds(target.pid)
-        done = h.run_krait("top", "--batch", "-p", str(target.pid), "-n", "4", "-i", "1s")
+        done = h.run_krait("top", "--batch", *RATE, "-p", str(target.pid), "-n", "4", "-i", "%dms" % (1000 * ROUNDS_SECS))
         ran = h.cpu_seconds(target.pid) - ran
         blocks = rounds(done.stdout)
         tap.ok(done.returncode == 0 and len(blocks) == 4, "--batch -n 4: four rounds", done.returncode,
@@ -59,20 +69,21 @@ def check_batch(tap, python):
         tap.ok("with the GIL)" in done.stdout, "how much of it with the GIL", done.stdout)
         found = rows(blocks[-1]) if blocks else {}
         check_split(tap, "--batch", found)
-        # 10 ms a sample; what it ran before and after the rounds is not among it.
+        # 1 ms a sample; what it ran before and after the rounds is not among it.
         total = found.get("work", (0,) * 4)[3]
-        tap.ok(total <= ran + 0.1 and total > ran * 0.6, "seconds are the CPU time it used",
+        tap.ok(ran * 0.6 < total <= ran + 0.02, "seconds are the CPU time it used",
                "%s of %s" % (total, ran))
         now = [rows(block).get("work", (0,) * 4)[1] for block in blocks]
-        tap.ok(abs(sum(now) / 100 - total) < 0.15 + 0.05 * total, "rounds add up to what is since the start",
-               now, total)
+        # A round begins late on a busy machine, and is longer than what its shares are of.
+        tap.ok(abs(sum(now) / 100 * ROUNDS_SECS - total) < 0.03 + 0.1 * total,
+               "rounds add up to what is since the start", now, total)
         start = time.monotonic()
-        done = h.run_krait("top", "-p", str(target.pid), "-d", "2s", "-i", "500ms", "--view", "processes")
+        done = h.run_krait("top", *RATE, "-p", str(target.pid), "-d", "1s", "-i", "250ms", "--view", "processes")
         tap.ok(done.returncode == 0 and len(rounds(done.stdout)) in (3, 4) and
                re.search(r"(?m)^.* %d \S+ \[split.py\]$" % target.pid, done.stdout),
                "piped: lines; -d ends it; processes have pid and script", done.stdout, done.stderr)
         tap.ok(time.monotonic() - start < 20, "in time")
-        done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "1", "--view", "tree")
+        done = h.run_krait("top", "-b", *RATE, "-p", str(target.pid), "-n", "1", "-i", "500ms", "--view", "tree")
         # Each thing is called by what is above it.
         names = [line.split()[-2] for line in done.stdout.splitlines() if "split.py:" in line]
         tap.ok("work" in names and names.index("main") < names.index("work") < names.index("hot"),
@@ -81,7 +92,7 @@ def check_batch(tap, python):
 
 def check_off_cpu(tap, python):
     with h.start(python, "split.py", "doze") as target:
-        done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "3", "--off-cpu", "--view", "threads")
+        done = h.run_krait("top", "-b", "-p", str(target.pid), "-n", "3", "-i", "500ms", "--off-cpu", "--view", "threads")
         last = rounds(done.stdout)[-1] if done.stdout else ""
         lines = [line for line in last.splitlines() if " %d " % target.pid in line]
         # CPU%, GIL%, Wait%, Ready%: the one that sleeps waits most of the time.
@@ -147,12 +158,18 @@ def krait_of(terminal):
     return None
 
 
-def top(*args, **options):
-    return Terminal(os.path.abspath(h.KRAIT), "top", *args, **options)
+def top(target, *args, **options):
+    return Terminal(os.path.abspath(h.KRAIT), "top", *RATE, "-i", "%dms" % (1000 * ROUNDS_SECS), "-p", str(target.pid),
+                    *args, **options)
+
+
+def check_patience(tap, name, terminal):
+    """A screen that never came costs half a minute, and a test that goes on without it tests nothing."""
+    tap.equal(terminal.in_vain, [], name + ": each screen that was waited for came")
 
 
 def check_screen(tap, python):
-    with h.start(python, "split.py") as target, top("-p", str(target.pid)) as t:
+    with h.start(python, *TARGET) as target, top(target) as t:
         began = time.monotonic()
         screen = t.wait(" hot ")
         print("# hot was seen after %.2f s" % (time.monotonic() - began))
@@ -160,8 +177,7 @@ def check_screen(tap, python):
         tap.ok(lines and lines[0].startswith("krait top  ") and lines[2] == "Functions, by self now" and
                lines[3].split() == "Self% Total% Self s Total s History Function File".split() and
                lines[-1].startswith("q quit"), "a screen", screen)
-        time.sleep(3)
-        check_split(tap, "on a screen", rows(t.screen()))
+        check_split(tap, "on a screen", rows(t.wait(worked(0.5))))
 
         t.keys("/", "W", "A", "R")
         screen = t.wait(lambda s: "Filter: WAR" in s and " hot " not in s)
@@ -169,9 +185,9 @@ def check_screen(tap, python):
         t.keys("Escape")
         t.wait(" hot ")
         t.keys("Home", "Enter")
-        screen = t.wait("Self s   Line")
-        hot = [line for line in screen.splitlines() if "for _ in range(3 * n):" in line]
-        tap.ok(hot and float(hot[0][:6].strip() or 0) > 5, "Enter: the source with its heat", screen)
+        heat = lambda s: [float(line[:6].strip() or 0) for line in s.splitlines() if "for _ in range(3 * n):" in line]
+        screen = t.wait(lambda s: "Self s   Line" in s and heat(s) and heat(s)[0] > 5)
+        tap.ok("Self s   Line" in screen and heat(screen) and heat(screen)[0] > 5, "Enter: the source with its heat", screen)
         t.keys("Escape")
         t.wait("Functions, by")
         t.keys("/", "w", "o", "r", "k", "Enter", "Home", "c")
@@ -179,21 +195,21 @@ def check_screen(tap, python):
         tap.ok(re.search(r"main +split.py", screen) and re.search(r"hot +split.py", screen) and
                re.search(r"warm +split.py", screen), "c: who calls it, and what it calls", screen)
         t.keys("Escape", "Escape")
-        t.wait(lambda s: "Functions, by" in s and "with" not in s)
+        t.wait(lambda s: "Functions, by" in s and ", with " not in s)
         t.keys("3")
         t.wait("Process")
         t.keys("Enter")
         screen = t.wait("process %d" % target.pid)
         tap.ok("process %d" % target.pid in screen and " hot " in t.wait(" hot "), "into a process", screen)
-        t.keys("t")
+        t.keys("F5")
         screen = t.wait("Call tree")
         tap.ok(re.search(r"- main", screen) and re.search(r"- work", screen), "a tree", screen)
-        t.keys("h")
+        t.keys("F1")
         tap.ok("any key goes back" in t.wait("any key"), "help", t.screen())
         t.keys("x", "Space")
         screen = t.wait("PAUSED")
         figures = [line for line in t.screen().splitlines()[3:10]]
-        time.sleep(2.2)
+        time.sleep(3 * ROUNDS_SECS)
         tap.ok([line for line in t.screen().splitlines()[3:10]] == figures, "a pause", screen, t.screen())
         t.keys("Space")
         t.wait(lambda s: "PAUSED" not in s)
@@ -206,14 +222,14 @@ def check_screen(tap, python):
                    len(screen.rstrip("\n").splitlines()) == height, "%d x %d" % (columns, height), screen)
         t.keys("q")
         tap.ok(t.exit_code() == 0 and t.is_restored(), "q: 0, and the terminal as it was", t.screen())
+        check_patience(tap, "screens", t)
 
 
 def check_write(tap, python):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
     h.folders.append(folder)
-    with h.start(python, "split.py") as target, top("-p", str(target.pid)) as t:
-        t.wait(" hot ")
-        time.sleep(2)
+    with h.start(python, *TARGET) as target, top(target) as t:
+        t.wait(worked(0.3))
         for name in "x.folded", "x.html", "x.data", "x.speedscope.json", "x.pb.gz":
             path = os.path.join(folder, name)
             t.keys("w", "C-u")
@@ -244,36 +260,36 @@ def check_write(tap, python):
         t.keys("Enter")
         screen = t.wait("no format")
         tap.ok("no format" in screen, "what cannot be written is said", screen)
-        t.keys("q")
-        tap.ok(t.exit_code() == 0, "and it goes on until q")
+        t.keys("F10")
+        tap.ok(t.exit_code() == 0, "and it goes on until F10")
+        check_patience(tap, "files", t)
 
 
 def check_ends(tap, python):
     """The terminal is what it was, and what was to be said is said."""
-    with h.start(python, "split.py") as target:
+    with h.start(python, *TARGET) as target:
         for name, end in ("SIGTERM", signal.SIGTERM), ("SIGINT", signal.SIGINT), ("Ctrl-C", None):
-            with top("-p", str(target.pid)) as t:
+            with top(target) as t:
                 t.wait(" hot ")
                 if end:
                     os.kill(krait_of(t), end)
                 else:
                     t.keys("C-c")
                 tap.ok(t.exit_code() == 0 and t.is_restored() and " hot " not in t.screen(), name, t.screen())
-        with top("-p", str(target.pid)) as t:
+        with top(target) as t:
             t.wait(" hot ")
             target.stop()
             tap.ok(t.exit_code() == 0 and t.is_restored(), "when the process ends", t.screen())
-    with top("-p", "4194304") as t:
+    with Terminal(os.path.abspath(h.KRAIT), "top", "-p", "4194304") as t:
         tap.ok(t.exit_code() == 3 and "no process 4194304" in t.screen(), "no such process: 3", t.screen())
 
 
 def check_looks(tap, python):
-    with h.start(python, "split.py") as target:
+    with h.start(python, *TARGET) as target:
         for env, what in (({"LANG": "C"}, "not UTF-8"), ({"NO_COLOR": "1"}, "no colour"),
                           ({"TERM": "dumb"}, "a dumb terminal")):
-            with top("-p", str(target.pid), "-d", "6s", env=env) as t:
-                t.wait(" hot ")
-                time.sleep(1.5)
+            with top(target, env=env) as t:
+                t.wait(worked(0.1))
                 screen, colored = t.screen(), t.screen(colors=True)
                 if what == "not UTF-8":
                     tap.ok(screen.isascii() and " hot " in screen, "ASCII where the locale has no more", screen)
@@ -281,7 +297,7 @@ def check_looks(tap, python):
                     tap.ok(not re.search(r"\x1b\[[0-9;]*3[0-7][;m]", colored) and " hot " in screen, what, colored)
                 else:
                     tap.ok("q quit" not in screen and " hot " in screen, "plain lines on " + what, screen)
-        with top("-p", str(target.pid)) as t:
+        with top(target) as t:
             t.wait(" hot ")
             colored = t.wait(lambda s: bool(re.search(r"hot", s))) and t.screen(colors=True)
             tap.ok(re.search(r"\x1b\[[0-9;]*3[0-7][;m]", colored), "colours where they may be", colored)
@@ -301,16 +317,17 @@ print("READY", flush=True)
 while True:
     for f in names:
         f(20000)
+        time.sleep(0.001)
 """
 
 
 def check_hostile(tap, python):
-    with h.Target(python.command("-c", HOSTILE)) as target, top("-p", str(target.pid)) as t:
-        screen = t.wait("\\x1b]0;owned")
-        time.sleep(1)
+    with h.Target(python.command("-c", HOSTILE)) as target, top(target) as t:
+        # The end of a name that is too long.
+        screen = t.wait("]0;owned\\x07")
         for key in "2", "t", "3", "1", "c", "Escape", "Enter":
             t.keys(key)
-            time.sleep(0.4)
+            time.sleep(ROUNDS_SECS)
         screen = t.screen()
         raw = t.tmux("capture-pane", "-p", "-e")
         tap.ok(not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202e]", raw) and
@@ -318,6 +335,7 @@ def check_hostile(tap, python):
                "names order no terminal", screen)
         t.keys("q")
         tap.ok(t.exit_code() == 0, "and do no harm", t.screen())
+        check_patience(tap, "names", t)
 
 
 def memory_kib(pid):
@@ -327,21 +345,21 @@ def memory_kib(pid):
 
 CHURN = r"""
 import subprocess, sys, time
-code = "import zlib\ndef f(n):\n    if n: return f(n - 1)\n    e = time.monotonic() + .05\n" \
+code = "import zlib\ndef f(n):\n    if n: return f(n - 1)\n    e = time.monotonic() + .01\n" \
        "    while time.monotonic() < e: pass\nimport time\nf(%d)\n"
 print("READY", flush=True)
 n = 0
 while True:
     n += 1
-    subprocess.run([sys.executable, "-S", "-c", code % (n % 50)])
+    subprocess.run([sys.executable, "-IS", "-c", code % (n % 50)])
 """
 
 
 def check_memory(tap, python):
     """Processes come and go; what is kept does not grow with them."""
-    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 12
+    seconds = 120 if os.environ.get("KRAIT_FULL") == "1" else 6
     with h.Target(python.command("-c", CHURN)) as target, \
-            subprocess.Popen([h.KRAIT, "top", "-b", "-p", str(target.pid), "-i", "200ms"],
+            subprocess.Popen([h.KRAIT, "top", "-b", *RATE, "-p", str(target.pid), "-i", "200ms"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as krait:
         time.sleep(seconds / 2)
         before = memory_kib(krait.pid)
@@ -357,7 +375,9 @@ def check_memory(tap, python):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    python = h.newest([p for p in h.interpreters(tap) if p.root == "/"] or h.interpreters(tap))
+    # One with a GIL, which is what is waited for.
+    pythons = [p for p in h.interpreters(tap) if not p.free_threaded]
+    python = h.newest([p for p in pythons if p.root == "/"] or pythons)
     if not python or not shutil.which("tmux"):
         tap.skip("krait top", "no interpreter, or no tmux")
         tap.done()

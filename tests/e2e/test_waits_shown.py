@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Time on and off the CPU in every output of one capture: all say the same sums, state by state, whoever reads them."""
 # run-tests: beside others
+# run-tests: second try: a host that takes the CPU away between two readings of its clocks moves a wait by as much
 import collections
 import gzip
 import json
@@ -69,6 +70,33 @@ def check_perf(tap, path, waits):
     tap.ok(pairs > 20 and inside and not wrong and not out, "perf script: each wait lies between its switches", *wrong[:5],
            pairs, len(out), done.stderr)
     return tap.equal(total, waits, "perf script: and their sum is the same")
+
+
+def check_hotspot(tap, r, sums, name, parser):
+    """The parser behind its window: both events, their nanoseconds, and switches in pairs."""
+    out = r.path("hotspot")
+    done = consumers.run(*parser, "--input", r.path("x.data"), "--output", out)
+    tap.equal(done.returncode, 0, name + " reads the capture", done.stderr[-500:])
+    found = consumers.Hotspot(out)
+    tap.equal([[found.samples[i], found.costs[i]] for i in (0, 1)], [sums["cpu-clock"], sums["offcpu-time"]],
+              name + ": samples and nanoseconds of both events")
+    went, came = found.switches[1], found.switches[0]
+    tap.ok(went == came > 20, name + ": as many switches out as in", found.switches)
+
+
+def check_samply(tap, r, sums):
+    """CPU samples are samples there, and samples of another event markers with stacks."""
+    program = consumers.samply()
+    if not program:
+        return tap.skip("samply", "not here (scripts/consumers)")
+    out = r.path("samply.json")
+    done = consumers.run(*program, "import", "--save-only", "-o", out, r.path("x.data"))
+    tap.equal(done.returncode, 0, "samply imports the capture", done.stderr)
+    markers, samples, cpu_ms = consumers.samply_sums(out)
+    tap.equal([samples, dict(markers)], [sums["cpu-clock"][0], {"offcpu-time": sums["offcpu-time"][0]}],
+              "samply: a sample for each of CPU time, a marker for each wait")
+    return tap.ok(abs(cpu_ms - sums["cpu-clock"][1] / 1e6) <= 0.01 * cpu_ms + 1, "samply: threads have their CPU time",
+                  cpu_ms, sums)
 
 
 def check_pprof(tap, path, cpu, waits, gil):
@@ -254,6 +282,9 @@ def check(tap, python):
     wall = folded_sums(path, "--wall")
     tap.equal(sum(wall.values()), cpu + total, "folded --wall: their sum")
     check_perf(tap, path, total)
+    for name, parser in consumers.hotspots():
+        check_hotspot(tap, r, sums, "hotspot" + name, parser)
+    check_samply(tap, r, sums)
     check_pprof(tap, r.path("x.pb.gz"), cpu, total, gil)
     check_firefox(tap, r.path("x.firefox.json"), total)
     check_speedscope(tap, r.path("x.speedscope.json"), cpu, total)

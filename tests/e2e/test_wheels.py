@@ -38,8 +38,7 @@ CASES = [
     Case("sklearn", r"sklearn|libgomp|_tree|_criterion|_splitter|openblas|cpython-312", 0.3),
     Case("pillow", r"_imaging"),
     Case("numba", r"anonymous|numba"),
-    Case("greenlet", r"greenlet", whole=0.93,
-         why="while a stack is being switched, its callers are not proved to be its own"),
+    Case("greenlet", r"greenlet"),
     Case("uvloop", r"uvloop|loop\."),
 ] + [Case("callbacks on uv's " + v, r"leaf_", folder="uv-" + v, script="callbacks.py")
      for v in ("3.10.16", "3.11.11", "3.13.1", "3.14.6")]

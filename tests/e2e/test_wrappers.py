@@ -27,7 +27,7 @@ class Started:
 
 def check(tap, name, *command):
     with Started(*command) as started:
-        recording = h.record("-p", str(started.pid), "-d", h.moment(0.5), lines=False)
+        recording = h.record("-p", str(started.pid), "-d", h.moment(0.2), lines=False)
     tap.equal(recording.code, 0, name + ": exit code", recording.err)
     tap.ok(any("work" in frame for stack, _ in recording.stacks for frame in stack),
            name + ": the Python program is sampled", recording.err, h.show(recording.stacks))

@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct core_python python;
 	struct core_file c;
 	char why[256], got[64];
+	struct core_mapping code[8];
+	uint32_t at = 0;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
@@ -25,6 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			(void)!memory_read(&c.memory,
 					   c.segments[i].start + c.segments[i].file_size - 32, got,
 					   sizeof(got));
+		for (uint32_t cnt; (cnt = core_file_code(&c, &at, code, 8));)
+			for (uint32_t i = 0; i < cnt; i++)
+				if (code[i].start >= code[i].end || code[i].file >= c.file_cnt)
+					abort();
 		for (uint32_t i = 0; i < c.file_cnt; i++)
 			(void)!core_file_give(&c, i, fd);
 		if (!core_python_find(&c, &python, why, sizeof(why)) && !python.version)

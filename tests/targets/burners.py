@@ -6,7 +6,7 @@ usage: burners.py MILLISECONDS KIND... [--wait]       a thread for each KIND: py
 Says READY, works, prints TRUTH and a JSON document, and ends:
 
     threads   tid, kind, ns of its CPU clock, utime + stime in seconds, CLOCK_MONOTONIC ns at begin
-              and end, how often it lost its CPU
+              and end, how often it lost its CPU; pauses as ownclock.paused() has them
 """
 import resource
 import sys
@@ -37,23 +37,29 @@ def mixed():
 
 
 def burn(function, total_ns):
-    begin = cpu()
-    while cpu() - begin < total_ns:
+    """Its turns, of about the same length."""
+    turns, begin, began = [], cpu(), time.monotonic_ns()
+    until = begin + total_ns
+    while begin < until:
         function()
+        end, ended = cpu(), time.monotonic_ns()
+        turns.append((end - begin, began, ended))
+        begin, began = end, ended
+    return turns
 
 
 def worker(kind, total_ns, gate, found):
     gate.wait()
     usage, switches = resource.getrusage(RUSAGE_THREAD), ownclock.losses(RUSAGE_THREAD)
     began, begin = time.monotonic_ns(), cpu()
-    burn(globals()[kind], total_ns)
+    turns = burn(globals()[kind], total_ns)
     end, ended = cpu(), time.monotonic_ns()
     used = resource.getrusage(RUSAGE_THREAD)
     found.append({
         "tid": threading.get_native_id(), "kind": kind, "ns": end - begin,
         "seconds": used.ru_utime + used.ru_stime - usage.ru_utime - usage.ru_stime,
         "began": began, "ended": ended,
-        "switches": ownclock.losses(RUSAGE_THREAD) - switches,
+        "switches": ownclock.losses(RUSAGE_THREAD) - switches, "pauses": ownclock.paused(turns),
     })
 
 

@@ -27,6 +27,17 @@ def ready():
         time.sleep(0.5)
 
 
+# What takes so much longer than all that is like it, and so many ns more, the machine has held up.
+SLOWER, LEAST_NS = 1.25, 300000
+
+
+def paused(turns, usual=None):
+    """Of turns that are alike, (CPU ns, CLOCK_MONOTONIC ns at begin and end), those in which the machine stood still: a
+    thread's clock may run on meanwhile, and no timer's interrupt can come."""
+    usual = usual or sorted(t[0] for t in turns)[len(turns) // 2]
+    return [t for t in turns if t[0] > SLOWER * usual + LEAST_NS]
+
+
 def tell(document):
     """The line that the tests of truth read. In pieces that a pipe takes as a whole: what a profiler
     that stops its target by ptrace cuts short is lost."""

@@ -6,6 +6,7 @@ usage: periodic.py PERIOD_NS MILLISECONDS [--wait]
 Says READY, works for that much CPU time, prints TRUTH and a JSON document, and ends:
 
     parts   CPU ns of each function, all in all; turns, how many there were
+    pauses  turns that are in neither, as ownclock.paused() has them
     names, switches, began, ended as visits.py
 """
 import sys
@@ -41,22 +42,27 @@ PARTS = [first, second, third, fourth]
 
 def work(period, total_ns):
     """The parts begin where the clock has a multiple of a quarter."""
-    sums, turns = [0] * len(PARTS), 0
+    sums, turns, pauses = [0] * len(PARTS), 0, []
     while sum(sums) < total_ns:
-        quarter = 4 * time.monotonic_ns() // period
+        began = time.monotonic_ns()
+        quarter = 4 * began // period
         begin = cpu()
         PARTS[quarter % 4]((quarter + 1) * period // 4)
-        sums[quarter % 4] += cpu() - begin
+        used = cpu() - begin
+        if used > period // 4 + ownclock.LEAST_NS:
+            pauses.append((used, began, time.monotonic_ns()))
+            continue
+        sums[quarter % 4] += used
         turns += 1
-    return sums, turns
+    return sums, turns, pauses
 
 
 def main():
     ownclock.ready()
     switches, began = ownclock.losses(), time.monotonic_ns()
-    sums, turns = work(int(sys.argv[1]), int(sys.argv[2]) * 1000000)
+    sums, turns, pauses = work(int(sys.argv[1]), int(sys.argv[2]) * 1000000)
     ownclock.tell({
-        "names": [f.__name__ for f in PARTS], "parts": sums, "turns": turns,
+        "names": [f.__name__ for f in PARTS], "parts": sums, "turns": turns, "pauses": pauses,
         "switches": ownclock.losses() - switches, "began": began, "ended": time.monotonic_ns(),
     })
 

@@ -5,9 +5,11 @@ usage: places.py SEED MILLISECONDS [--wait]
 
 Says READY, works for that much CPU time, prints TRUTH and a JSON document, and ends:
 
-    lines     {line: [seconds of each visit]}, of the function on_lines
-    columns   {"line:column": [seconds of each visit]}, of side_by_side, columns from 0 as
-              co_positions() has them; nothing before 3.11, which has none
+    lines     of the function on_lines, where the three instructions are
+    columns   "line:column" of those of side_by_side, columns from 0 as co_positions() has them; nothing before 3.11,
+              which has none
+    calls     [function, CPU ns of the three instructions, ns that the call was to take, CLOCK_MONOTONIC ns at begin
+              and end]; function 0 is on_lines
     clock_ns, switches, began, ended as visits.py
 """
 import dis
@@ -62,21 +64,20 @@ def places(function):
 
 def main():
     numbers, hays = random.Random(int(sys.argv[1])), [haystack(us) for us in TIMES_US]
-    sums = {f: [[], [], []] for f in (on_lines, side_by_side)}
+    hays, calls = list(zip(hays, TIMES_US)), []
     ownclock.ready()
     switches, began, begin = ownclock.losses(), time.monotonic_ns(), cpu()
     while cpu() - begin < int(sys.argv[2]) * 1000000:
-        function = numbers.choice((on_lines, side_by_side))
-        stamps = function(*numbers.choices(hays, k=3))
-        for i in range(3):
-            sums[function][i].append((stamps[i + 1] - stamps[i]) / 1e9)
+        function, chosen = numbers.choice((on_lines, side_by_side)), numbers.choices(hays, k=3)
+        entered = time.monotonic_ns()
+        stamps = function(*(hay for hay, _ in chosen))
+        calls.append((int(function is side_by_side), [stamps[i + 1] - stamps[i] for i in range(3)],
+                      1000 * sum(us for _, us in chosen), entered, time.monotonic_ns()))
     ended, switches = time.monotonic_ns(), ownclock.losses() - switches
-    lines = {place[0]: times for place, times in zip(places(on_lines), sums[on_lines])}
-    columns = {"%d:%d" % place: times for place, times in zip(places(side_by_side),
-                                                              sums[side_by_side])
-               if place[1] is not None}
-    ownclock.tell({"lines": lines, "columns": columns, "clock_ns": 1000, "switches": switches,
-                   "began": began, "ended": ended})
+    lines = [str(line) for line, _ in places(on_lines)]
+    columns = ["%d:%d" % place for place in places(side_by_side) if place[1] is not None]
+    ownclock.tell({"lines": lines, "columns": columns, "calls": calls, "clock_ns": 1000,
+                   "switches": switches, "began": began, "ended": ended})
 
 
 if __name__ == "__main__":

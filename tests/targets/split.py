@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Three quarters of its time in hot(), one in warm(), both called by work(); says READY and works until its
-input ends. With a second argument, a thread that sleeps beside."""
+input ends. With "doze", a thread that sleeps beside; with "rest" it rests three times as long as it works, in no step with
+any clock."""
+import random
 import sys
 import threading
 import time
@@ -29,11 +31,15 @@ def doze():
 def main():
     end = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
-    if len(sys.argv) > 1:
+    if "doze" in sys.argv:
         threading.Thread(target=doze, daemon=True).start()
     print("READY", flush=True)
+    rests = "rest" in sys.argv
     while not end.is_set():
+        began = time.thread_time()
         work(5000)
+        if rests:
+            time.sleep((time.thread_time() - began) * random.uniform(1, 5))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Says READY, works for that much CPU time, prints TRUTH and a JSON document, and 
 
     lengths   of each length: name of the short function and of its caller, calls, CPU ns of all
               batches, and what of a call can be its caller's, at least and at most, in ns
+    batches   [us, calls, CPU ns, CLOCK_MONOTONIC ns at begin and end]
     switches, began, ended as visits.py
 
 Where exactly between two instructions a call begins nobody can say: the loop alone is the caller's,
@@ -16,6 +17,7 @@ and whatever else runs on that core empties its caches meanwhile: up to a micros
 of what is called.
 """
 import random
+import statistics
 import sys
 import time
 
@@ -69,20 +71,19 @@ def haystack(us):
 
 
 def work(seed, total_ns, haystacks):
-    """Batches of random size in random order: {us: [calls, ns]}; and the overheads, in between:
-    what a turn of the loop alone takes, and with a call of nothing, in ns."""
-    numbers, done = random.Random(seed), {us: [0, 0] for us in LENGTHS_US}
-    least, most = [0, 0], [0, 0]
+    """Batches of random size in random order; and the overheads, in between: what a turn of the loop alone takes, and
+    with a call of nothing, in ns."""
+    numbers, batches, least, most = random.Random(seed), [], [], []
     begin = cpu()
     while cpu() - begin < total_ns:
         us = numbers.choice(LENGTHS_US)
         n = max(1, int(numbers.uniform(0.2, 1.8) * BATCH_NS / (us * 1000)))
-        for function, x, calls, sums in ((globals()["caller_%d" % us], haystacks[us], n, done[us]),
-                                         (only_loops, None, 1000, least),
-                                         (calls_nothing, None, 1000, most)):
-            sums[1] += time_of(function, calls, x)
-            sums[0] += calls
-    return done, least[1] / least[0], most[1] / most[0]
+        began = time.monotonic_ns()
+        ns = time_of(globals()["caller_%d" % us], n, haystacks[us])
+        batches.append((us, n, ns, began, time.monotonic_ns()))
+        least.append(time_of(only_loops, 1000, None) / 1000)
+        most.append(time_of(calls_nothing, 1000, None) / 1000)
+    return batches, statistics.median(least), statistics.median(most)
 
 
 def main():
@@ -90,14 +91,15 @@ def main():
     ownclock.ready()
     own = selfsample.start(1e-3) if "--self" in sys.argv else None
     switches, began = ownclock.losses(), time.monotonic_ns()
-    done, least, most = work(int(sys.argv[1]), int(sys.argv[2]) * 1000000, haystacks)
+    batches, least, most = work(int(sys.argv[1]), int(sys.argv[2]) * 1000000, haystacks)
     ended, switches = time.monotonic_ns(), ownclock.losses() - switches
     ownclock.tell({
         "lengths": [{"us": us, "short": "short_%d" % us, "caller": "caller_%d" % us,
-                     "calls": calls, "ns": ns, "least": least / 2,
+                     "calls": sum(b[1] for b in batches if b[0] == us),
+                     "ns": sum(b[2] for b in batches if b[0] == us), "least": least / 2,
                      "most": most * 2 + min(1000, 10 * us)}
-                    for us, (calls, ns) in done.items()],
-        "began": began, "ended": ended, "switches": switches,
+                    for us in LENGTHS_US],
+        "batches": batches, "began": began, "ended": ended, "switches": switches,
         "self": selfsample.stop(own) if own is not None else [],
     })
 

@@ -24,6 +24,9 @@ def leaf_agen(): burn(3)
 def leaf_shared(): burn(3)
 def leaf_eager(): burn(3)
 def leaf_callback(): burn(3)
+def leaf_storm(): burn(1)
+def leaf_many(): burn(3)
+def leaf_nested(): burn(3)
 
 async def step(leaf):
     await asyncio.sleep(0)
@@ -83,7 +86,48 @@ async def callback():
     asyncio.get_running_loop().call_soon(call)
     await done.wait()
 
-CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback]
+async def victim():
+    try:
+        await asyncio.create_task(asyncio.sleep(60))
+    except asyncio.CancelledError:
+        leaf_storm()
+        raise
+
+async def storm():
+    """All are cancelled at once, while what they await is."""
+    victims = [asyncio.create_task(victim()) for _ in range(4)]
+    await asyncio.sleep(0)
+    for task in victims:
+        task.cancel()
+    await asyncio.gather(*victims, return_exceptions=True)
+
+idle = []
+
+async def many():
+    """Among 10,000 tasks that wait."""
+    if not idle:
+        never = asyncio.Event()
+        idle.extend(asyncio.create_task(never.wait()) for _ in range(10000))
+        await asyncio.sleep(0)
+    await asyncio.gather(work(leaf_many), asyncio.sleep(0))
+
+def run_within(coroutine):
+    """A loop within a task of another one, as libraries do that make asyncio re-entrant."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    asyncio.tasks._leave_task(loop, task)
+    asyncio._set_running_loop(None)
+    other = asyncio.new_event_loop()
+    try:
+        other.run_until_complete(coroutine)
+    finally:
+        other.close()
+        asyncio._set_running_loop(loop)
+        asyncio.tasks._enter_task(loop, task)
+
+async def nested():
+    run_within(work(leaf_nested))
+
+CASES = [plain, group, gather, wait, shield, timeout, agen, shared, eager, callback, storm, many, nested]
 
 async def main(seconds, cases):
     end = time.monotonic() + seconds

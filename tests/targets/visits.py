@@ -9,6 +9,7 @@ TRUTH and a JSON document, and ends:
     names     functions; a stack with one of them is a sample of it
     inner     {function: the only one of names that calls it}
     visits    [function, thread CPU ns at begin and end, CLOCK_MONOTONIC ns at begin and end]
+    planned   ns that each visit was to take, or what is in proportion to that for each function
     cpu       thread CPU ns of everything, what is between the visits too
     clock_ns  what reading the clocks takes of a visit's time: as much of it is the caller's
     switches  how often the thread lost its CPU
@@ -120,11 +121,11 @@ def calibrate(function):
 
 
 def work_for(table, wanted):
-    """The amount of work that takes about so many ns."""
+    """The amount of work that takes about so many ns, and how many it takes."""
     for n, ns in table:
         if ns >= wanted:
-            return n if table is TABLES["multiplying"] else max(1, int(n * wanted / ns))
-    return table[-1][0]
+            return (n, ns) if table is TABLES["multiplying"] else (max(1, int(n * wanted / ns)), wanted)
+    return table[-1]
 
 
 TABLES = {f.__name__: calibrate(f) for f in FUNCTIONS}
@@ -137,13 +138,14 @@ def plan(seed, total_ns):
     while left > 0:
         function = numbers.choice(FUNCTIONS)
         wanted = numbers.uniform(*((5e3, 2e5) if numbers.random() < 0.5 else (2e5, 6e6)))
-        found.append((function, work_for(TABLES[function.__name__], wanted)))
+        found.append((function, *work_for(TABLES[function.__name__], wanted)))
         left -= wanted
     return found
 
 
 def slowed(visits, slower):
-    return [(f, int(n * float(slower.get(f.__name__, 1)))) for f, n in visits]
+    factors = {name: float(factor) for name, factor in slower.items()}
+    return [(f, int(n * factors.get(f.__name__, 1)), ns * factors.get(f.__name__, 1)) for f, n, ns in visits]
 
 
 # ---- the visits ------------------------------------------------------------------------------------
@@ -170,12 +172,13 @@ def work(visits):
     indices = {f: i for i, f in enumerate(FUNCTIONS)}
     own = selfsample.start(1e-3) if "--self" in sys.argv else None
     switches, begin, began = ownclock.losses(), cpu(), time.monotonic_ns()
-    done = [visit(function, n) for function, n in visits]
+    done = [visit(function, n) for function, n, _ in visits]
     end, ended, switches = cpu(), time.monotonic_ns(), ownclock.losses() - switches
     return {
         "names": [f.__name__ for f in FUNCTIONS],
         "inner": {"bottom": "descending", "numbers": "generating", "tiny": "calling"},
         "visits": [(indices[v[0]],) + d for v, d in zip(visits, done)],
+        "planned": [int(ns) for _, _, ns in visits],
         "cpu": end - begin, "began": began, "ended": ended,
         "clock_ns": clock_cost(done), "switches": switches,
         "self": selfsample.stop(own) if own is not None else [],

@@ -20,15 +20,20 @@ import threading
 import time
 
 OFF, THREADS = {}, []
+# Whoever records knows the program by then.
+SETTLE_SECS = 0.5
 
 
-def usage():
-    """ns on a CPU, ns ready to run: the former in schedstat is as old as the last tick."""
-    ready = 0
-    if os.path.exists("/proc/self/schedstat"):
-        with open("/proc/self/task/%d/schedstat" % threading.get_native_id(), encoding="ascii") as f:
-            ready = int(f.read().split()[1])
-    return time.thread_time_ns(), ready
+def open_schedstat():
+    """-1 without /proc."""
+    path = "/proc/self/task/%d/schedstat" % threading.get_native_id()
+    return os.open(path, os.O_RDONLY) if os.path.exists(path) else -1
+
+
+def usage(fd):
+    """(when, ns on a CPU, ns ready to run), all of one moment: reading lets go of the GIL, and then waits for it. The
+    time on a CPU in schedstat is as old as the last tick."""
+    return time.monotonic_ns(), time.thread_time_ns(), int(os.pread(fd, 100, 0).split()[1]) if fd >= 0 else 0
 
 
 def stolen():
@@ -128,14 +133,15 @@ def without_gil(end):
 
 
 def worker(function, seconds, crowd, gate):
+    fd = open_schedstat()
     gate.wait()
     taken = stolen()
-    began, before = time.monotonic_ns(), usage()
+    before = usage(fd)
     function(time.perf_counter() + seconds)
-    after, ended = usage(), time.monotonic_ns()
+    after = usage(fd)
     taken = stolen() - taken
-    THREADS.append({"tid": threading.get_native_id(), "crowd": crowd, "began": began, "ended": ended,
-                    "on": after[0] - before[0], "ready": after[1] - before[1], "stolen": taken})
+    THREADS.append({"tid": threading.get_native_id(), "crowd": crowd, "began": before[0], "ended": after[0],
+                    "on": after[1] - before[1], "ready": after[2] - before[2], "stolen": taken})
 
 
 def crowd(function, count, seconds):
@@ -150,6 +156,7 @@ def crowd(function, count, seconds):
 
 def main():
     seconds, short = int(sys.argv[1]) / 1000, int(sys.argv[2])
+    time.sleep(SETTLE_SECS)
     each_kind(seconds)
     timed(in_short_sleeps, short)
     for count in map(int, sys.argv[3:]):

@@ -3,6 +3,7 @@
 """Samples times their period are the CPU time that the kernel has charged to each thread: nothing is
 lost and nothing is counted twice, however many threads there are and whoever has the GIL."""
 # run-tests: beside own recordings
+import pauses
 import stats
 import truth as t
 
@@ -21,10 +22,10 @@ LATE = 1 / 4
 
 def verdict_of(thread, run, rate):
     """utime + stime are of the same clock, cut to microseconds."""
-    counts = sum(period for tid, moment, period, _ in run.samples
-                 if tid == thread["tid"] and thread["began"] <= moment < thread["ended"])
-    seconds = thread["ns"] / 1e9
-    visits = thread["switches"] + 1
+    mine = [s for s in run.samples if s[0] == thread["tid"] and thread["began"] <= s[1] < thread["ended"]]
+    counts = sum(s[2] for s in pauses.outside(mine, [p[1:] for p in thread["pauses"]]))
+    seconds = (thread["ns"] - sum(p[0] for p in thread["pauses"])) / 1e9
+    visits = thread["switches"] + 1 + len(thread["pauses"])
     late = LATE * thread["switches"] if rate == t.HIGH_RATE else 0
     return stats.Verdict("%s %d" % (thread["kind"], thread["tid"]),
                          round(counts / 1e9 / run.period), seconds / run.period - late,

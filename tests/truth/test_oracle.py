@@ -7,6 +7,7 @@ test_periodic.py have real ones that are wrong."""
 import collections
 import random
 
+import pauses
 import stats
 import truth as t
 from test_shares import BETWEEN, verdicts_of
@@ -18,6 +19,8 @@ EXACT_RUNS = 1000 if t.LONG else 200
 NAMES = ["f%d" % i for i in range(9)]
 PERIOD = 1 / t.HIGH_RATE
 OVERHEAD = 1.2e-6
+# Of a machine that stands still for a moment: how long, and in how many of the visits.
+PAUSE, PAUSED = 0.062, 3
 
 
 def plan(numbers, seconds=2.0):
@@ -72,6 +75,41 @@ def check_power(tap, numbers):
                "not in %d" % count)
 
 
+def stood_still(visits, numbers):
+    """The same on a machine that stands still now and then: what the target says of them, and what an exact sampler
+    sees, (None, ns, name)."""
+    places = [i for i, (name, _) in enumerate(visits) if name != BETWEEN]
+    paused, clock, told, planned, stamps = set(numbers.sample(places, PAUSED)), 0, [], [], []
+    for i, (name, seconds) in enumerate(visits):
+        begin = clock
+        clock += (seconds + PAUSE * (i in paused)) * 1e9
+        stamps.append(begin)
+        if name != BETWEEN:
+            told.append((NAMES.index(name), begin, clock, begin, clock))
+            planned.append(seconds * 1e9 * numbers.uniform(0.9, 1.1))
+    doc = dict(document(visits), visits=told, planned=planned, cpu=clock)
+    seen = stats.simulate([((i, name), d) for i, (name, d) in enumerate(visits)], PERIOD, numbers.random())
+    # Once it goes on, the rest of the visit follows.
+    return doc, [(None, stamps[i] + at * 1e9, name) for (i, name), at in seen]
+
+
+def check_pauses(tap, numbers):
+    """What is left out by the target's clocks excuses the machine, and nothing else."""
+    runs, false, blind, missed = BIASED_RUNS, 0, 0, [0] * len(BIASES)
+    for _ in range(runs):
+        doc, seen = stood_still(plan(numbers), numbers)
+        blind += is_found(doc, [(name, 0) for _, _, name in seen])
+        kept, spans = pauses.of_documents([doc])[0]
+        samples = [(name, 0) for _, _, name in pauses.outside(seen, spans)]
+        false += is_found(kept, samples)
+        for i, (_, bias) in enumerate(BIASES[:3]):
+            missed[i] += not is_found(kept, bias(samples, numbers))
+    tap.ok(blind > 0.9 * runs, "a machine that stands still %d times looks like lost samples" % PAUSED, blind)
+    tap.ok(not false, "and does not where the target's clocks tell those times", "in %d of %d" % (false, runs))
+    for (name, _), count in zip(BIASES[:3], missed):
+        tap.ok(not count, "there, too, %s: found" % name, "not in %d of %d" % (count, runs))
+
+
 def check_bound(tap):
     """The bound, against what it is known to be for coins: it must be above, and not far."""
     for n in (20, 1000, 100000):
@@ -88,6 +126,7 @@ def main():
     numbers = random.Random(t.SEED)
     check_bound(tap)
     check_power(tap, numbers)
+    check_pauses(tap, numbers)
     tap.done()
 
 

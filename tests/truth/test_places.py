@@ -8,6 +8,7 @@ import collections
 import re
 import subprocess
 
+import pauses
 import stats
 import truth as t
 
@@ -37,10 +38,23 @@ def places_of(dso, addresses):
     return found
 
 
-def count(path, truth):
+def held_up(truth):
+    """Indices of the calls in which the machine stood still."""
+    return pauses.stretched([(function, planned, sum(ns)) for function, ns, planned, _, _ in truth["calls"]])
+
+
+def times_of(truth, function, places, slow):
+    """{place: [seconds of each visit]}"""
+    kept = [ns for i, (which, ns, _, _, _) in enumerate(truth["calls"]) if which == function and i not in slow]
+    return {place: [ns[i] / 1e9 for ns in kept] for i, place in enumerate(places)}
+
+
+def count(path, truth, slow):
     """{(function, line, column)} of the samples while the target worked."""
-    seen = [(dso, address) for seconds, dso, address in leaves(path)
-            if truth["began"] <= seconds * 1e9 < truth["ended"]]
+    while_at_work = [(dso, seconds * 1e9, address) for seconds, dso, address in leaves(path)
+                     if truth["began"] <= seconds * 1e9 < truth["ended"]]
+    seen = [(dso, address) for dso, _, address in
+            pauses.outside(while_at_work, [truth["calls"][i][3:] for i in slow])]
     counts = collections.Counter()
     for dso in {d for d, _ in seen}:
         addresses = collections.Counter(a for d, a in seen if d == dso)
@@ -70,21 +84,22 @@ def check(tap, python, rate, milliseconds):
                            command=python.command(python.target("places.py"), str(t.SEED),
                                                   str(milliseconds)))
     truth = t.parse_truth(recording.out)[0]
-    counts = count(recording.path("x.data"), truth)
+    slow = held_up(truth)
+    counts = count(recording.path("x.data"), truth, slow)
     lines, columns = of_function(counts, "on_lines"), collections.Counter()
     by_line = collections.Counter()
     for (line, _), n in lines.items():
         by_line[str(line)] += n
     t.report(tap, sum(by_line[x] for x in truth["lines"]) > 100,
              name + ": each line has the samples of its time",
-             verdicts_of(truth, truth["lines"], by_line, 1 / rate))
+             verdicts_of(truth, times_of(truth, 0, truth["lines"], slow), by_line, 1 / rate))
     if not truth["columns"]:
         return
     for (line, column), n in of_function(counts, "side_by_side").items():
         columns["%d:%d" % (line, column - 1)] += n
     t.report(tap, sum(columns[x] for x in truth["columns"]) > 100,
              name + ": each column of one line has the samples of its time",
-             verdicts_of(truth, truth["columns"], columns, 1 / rate))
+             verdicts_of(truth, times_of(truth, 1, truth["columns"], slow), columns, 1 / rate))
     line = {x.split(":")[0] for x in truth["columns"]}
     astray = {x: n for x, n in columns.items()
               if x.split(":")[0] in line and not 0 <= int(x.split(":")[1]) < 80}

@@ -6,6 +6,7 @@ where the interpreter lets it, by a signal, is caught by the same comparison."""
 # run-tests: beside own recordings
 import collections
 
+import pauses
 import stats
 import truth as t
 
@@ -38,9 +39,20 @@ def share_verdicts(doc, counts, period):
     return stats.judge_shares(sums, times, visits, doc["switches"], period)
 
 
+def leave_out(run):
+    """Batches that the machine held up."""
+    batches = run.truth["batches"]
+    slow = pauses.stretched([(us, us * calls, ns) for us, calls, ns, _, _ in batches])
+    for length in run.truth["lengths"]:
+        kept = [b for i, b in enumerate(batches) if i not in slow and b[0] == length["us"]]
+        length.update(calls=sum(b[1] for b in kept), ns=sum(b[2] for b in kept))
+    run.leave_out([batches[i][3:] for i in slow])
+
+
 def check_krait(tap, python, rate, milliseconds):
     name = "%s at %d Hz" % (python.name, rate)
     run = t.run(python, "sweep.py", t.SEED, milliseconds, rate=rate)
+    leave_out(run)
     names = {l[k] for l in run.truth["lengths"] for k in ("short", "caller")}
     counts = collections.Counter(s[3][0][0] for s in run.samples if s[3][0][0] in names)
     t.report(tap, run.samples, name + ": no length of function is seen more than another",

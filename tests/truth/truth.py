@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 
 import harness as h  # noqa: E402
+import pauses  # noqa: E402
 import stats  # noqa: E402
 
 # make check-truth: every interpreter, and longer; otherwise a minute's worth of make check.
@@ -48,6 +49,14 @@ def quiet_interpreters():
     return found
 
 
+def command_with_proc(python, script, *args):
+    """A command line of a target that finds /proc in its root folder, which has none: in mounts of its own."""
+    inner = [python.path, "-B", python.target(script), *map(str, args)]
+    if python.root == "/":
+        return inner
+    return ["unshare", "-m", "sh", "-c", 'mount --bind /proc "$0/proc" && exec chroot "$0" "$@"', python.root, *inner]
+
+
 def parse_truth(text):
     """The documents of the lines TRUTH of a target's output."""
     found = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("TRUTH ")]
@@ -77,12 +86,19 @@ def stamped(path):
 class Run:
     """A recording of a target that accounts for itself, or of a part of its work.
 
-    samples: of that part: (thread, ns, period in ns, stack)."""
+    samples: of that part, but for the spans: (thread, ns, period in ns, stack)."""
 
-    def __init__(self, recording, truth, samples):
+    def __init__(self, recording, truth, samples, spans=()):
         self.recording, self.truth = recording, truth
         self.samples = [s for s in samples if truth["began"] <= s[1] < truth["ended"]]
         self.period = self.samples[0][2] / 1e9 if self.samples else 1 / RATE
+        self.leave_out(spans)
+
+    def leave_out(self, spans):
+        """What the machine held up: not in the account either."""
+        if spans:
+            print("#   held up %d times: %.1f ms are left out" % (len(spans), sum(b - a for a, b in spans) / 1e6))
+            self.samples = pauses.outside(self.samples, spans)
 
 
 def run_parts(python, script, *args, rate=RATE, options=()):
@@ -91,7 +107,8 @@ def run_parts(python, script, *args, rate=RATE, options=()):
                          command=python.command(python.target(script), *map(str, args)))
     samples = [(tid, int(seconds * 1e9), period, stack)
                for tid, seconds, period, stack in stamped(recording.path("x.script"))]
-    return [Run(recording, truth, samples) for truth in parse_truth(recording.out)]
+    return [Run(recording, truth, samples, spans)
+            for truth, spans in pauses.of_documents(parse_truth(recording.out))]
 
 
 def run(*args, **options):

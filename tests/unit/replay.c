@@ -79,6 +79,7 @@ static void build(struct replay *r)
 	struct processes_config processes = {
 		.all = r->config.all,
 		.tables = r->log.session.tables,
+		.greenlets = r->log.session.greenlets,
 		.filter = &r->config.filter,
 		.prober = prober__new(1),
 	};
@@ -150,7 +151,16 @@ int replay_follow(struct replay *r, pid_t pid)
 
 int replay_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err)
 {
-	return targets_follow(r->session.processes, pids, cnt, -1, err);
+	int result = targets_follow(r->session.processes, pids, cnt, -1, err);
+
+	if (!result)
+		targets_follow_children(r->session.processes, pids, cnt);
+	return result;
+}
+
+int replay_known_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err)
+{
+	return targets_follow_known(r->session.processes, pids, cnt, -1, err);
 }
 
 /* ---- time goes by ------------------------------------------------------------------------------ */

@@ -41,6 +41,8 @@ int replay_follow(struct replay *r, pid_t pid);
 /* As krait record -p with these, now: targets_follow(). */
 struct error;
 int replay_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err);
+/* As krait dump with these, which it has looked at: targets_follow_known(). */
+int replay_known_targets(struct replay *r, const pid_t pids[], size_t cnt, struct error *err);
 /* All records in their order, and whatever is due between them; then the books are closed. */
 void replay_run(struct replay *r);
 

@@ -12,6 +12,7 @@
 #include "sampler/anchors.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
+#include "sampler/plain_files.h"
 #include "sampler/sampler.h"
 #include "share.h"
 #include "unwind/tables.h"
@@ -23,6 +24,7 @@ static unsigned track_max = TRACKED_MAX;
 struct sampler {
 	struct layouts *layouts;
 	struct known_files *known_files;
+	struct plain_files *plain_files;
 	struct uprobes uprobes;
 	struct owner_table owners;
 	struct {
@@ -76,6 +78,7 @@ struct sampler *sampler__new(const struct sampler_config *config,
 	s->uprobes.entries_fd = -1;
 	s->layouts = layouts__new(-1);
 	s->known_files = known_files__new(-1, &s->uprobes, s->layouts);
+	s->plain_files = plain_files__new(-1);
 	return s;
 }
 
@@ -90,6 +93,7 @@ void sampler__free(struct sampler *s)
 	free(s->memory.control);
 	anchors__free(s->anchors);
 	known_files__free(s->known_files);
+	plain_files__free(s->plain_files);
 	layouts__free(s->layouts);
 	free(s);
 }
@@ -106,6 +110,8 @@ void replay_track_max(unsigned cnt)
 
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 {
+	if (!(info->flags & PROC_PYTHON))
+		return -EINVAL;
 	sampler__untrack(s, pid, info->start_ns);
 	if (s->tracked_cnt == track_max)
 		return -EDQUOT;
@@ -144,6 +150,11 @@ struct layouts *sampler__layouts(struct sampler *s)
 struct known_files *sampler__known_files(struct sampler *s)
 {
 	return s->known_files;
+}
+
+struct plain_files *sampler__plain_files(struct sampler *s)
+{
+	return s->plain_files;
 }
 
 unsigned sampler__owner(const struct sampler *s, __u32 uid)
@@ -199,6 +210,11 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
 }
 
 int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout)
+{
+	return 0;
+}
+
+int sampler__set_greenlets(struct sampler *s, pid_t pid, const struct greenlet_place *place)
 {
 	return 0;
 }

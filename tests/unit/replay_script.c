@@ -389,8 +389,20 @@ struct sampled {
 	struct native_frame natives[8]; /* behind as many frames as there are */
 };
 
+static struct frame frame_of(const struct actor *a, char letter, size_t below)
+{
+	if (letter <= '9')
+		return (struct frame){ .frame_addr = 0x100 * (__u64)(letter - '0') };
+	return (struct frame){
+		.code_addr = a->program->code_addr[letter - 'a'],
+		.frame_addr = IMAGE_ADDR + 0x80000 + 128 * below,
+		.instr_off = 4,
+		.fingerprint = a->program->fingerprint[letter - 'a'],
+	};
+}
+
 static void put_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
-		       __u64 start_ns, const char *frames, const __u64 ips[])
+		       __u64 start_ns, const char *frames, const struct native_frame natives[])
 {
 	struct sampled record = {
 		.head = {
@@ -403,7 +415,7 @@ static void put_sample(struct script *s, double ms, const struct actor *a, pid_t
 			.pid = (__u32)a->pid,
 			.tid = (__u32)tid,
 			.reason = REASON_PYTHON,
-			.native_reason = ips ? NATIVE_COMPLETE : NATIVE_NONE,
+			.native_reason = natives ? NATIVE_COMPLETE : NATIVE_NONE,
 		},
 	};
 	size_t cnt = strlen(frames);
@@ -412,18 +424,10 @@ static void put_sample(struct script *s, double ms, const struct actor *a, pid_t
 
 	assert_true(cnt <= 32);
 	snprintf(record.head.comm, sizeof(record.head.comm), "%s", a->comm);
-	for (size_t i = 0; i < cnt; i++) {
-		char letter = frames[cnt - 1 - i]; /* leaf first */
-
-		record.frames[i] = (struct frame){
-			.code_addr = a->program->code_addr[letter - 'a'],
-			.frame_addr = IMAGE_ADDR + 0x80000 + 128 * (cnt - i),
-			.instr_off = 4,
-			.fingerprint = a->program->fingerprint[letter - 'a'],
-		};
-	}
-	for (; ips && ips[native_cnt]; native_cnt++)
-		native[native_cnt] = (struct native_frame){ .ip = ips[native_cnt] };
+	for (size_t i = 0; i < cnt; i++) /* leaf first */
+		record.frames[i] = frame_of(a, frames[cnt - 1 - i], cnt - i);
+	for (; natives && natives[native_cnt].ip; native_cnt++)
+		native[native_cnt] = natives[native_cnt];
 	record.head.cnt[SECTION_FRAMES] = (__u16)cnt;
 	record.head.cnt[SECTION_NATIVE] = native_cnt;
 	record.head.size = (__u32)((char *)&native[native_cnt] - (char *)&record);
@@ -445,5 +449,15 @@ void script_sample(struct script *s, double ms, const struct actor *a, const cha
 void script_native_sample(struct script *s, double ms, const struct actor *a, const char *frames,
 			  const __u64 ips[])
 {
-	put_sample(s, ms, a, a->pid, a->start_ns, frames, ips);
+	struct native_frame natives[8] = { { 0 } };
+
+	for (int i = 0; ips[i]; i++)
+		natives[i].ip = ips[i];
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, natives);
+}
+
+void script_joined_sample(struct script *s, double ms, const struct actor *a, const char *frames,
+			  const struct native_frame natives[])
+{
+	put_sample(s, ms, a, a->pid, a->start_ns, frames, natives);
 }

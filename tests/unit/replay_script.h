@@ -109,6 +109,12 @@ void script_sample(struct script *s, double ms, const struct actor *a, const cha
 /* The same, and native code at these addresses, leaf first, until 0: the whole of it. */
 void script_native_sample(struct script *s, double ms, const struct actor *a, const char *frames,
 			  const __u64 ips[]);
+/*
+ * The same, with where native code has its part of the stack, leaf first, until one without an address. A digit in
+ * frames is an entry frame: it lies at 0x100 times that.
+ */
+void script_joined_sample(struct script *s, double ms, const struct actor *a, const char *frames,
+			  const struct native_frame natives[]);
 void script_thread_sample(struct script *s, double ms, const struct actor *a, pid_t tid,
 			  __u64 start_ns, const char *frames);
 

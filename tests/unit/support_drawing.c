@@ -22,8 +22,9 @@ __u32 drawn_python(const char *text, struct frame *ret)
 			ret[cnt++] = (struct frame){ .code_addr = 1, .frame_addr = 5 };
 		else if (*s == 'z')
 			ret[cnt++] = (struct frame){ 0 };
-		else if (*s == 'E')
-			ret[cnt++] = (struct frame){ .frame_addr = strtoul(s + 1, NULL, 10) };
+		else if (*s == 'E' || *s == 'G')
+			ret[cnt++] = (struct frame){ .frame_addr = 2 * strtoul(s + 1, NULL, 10) +
+								   (*s == 'G') };
 	}
 	return cnt;
 }
@@ -43,7 +44,7 @@ __u32 drawn_native(const char *text, struct native_frame *ret, __u8 *origins, bo
 			       *s == 'g' ? ORIGIN_SWITCHER :
 					   ORIGIN_OTHER;
 		ret[cnt].ip = 0x1000 + cnt;
-		ret[cnt].frame_addr = s[1] == '-' ? 0 : strtoul(s + 1, NULL, 10);
+		ret[cnt].frame_addr = s[1] == '-' ? 0 : 2 * strtoul(s + 1, NULL, 10);
 		cnt++;
 	}
 	return cnt;
@@ -92,6 +93,7 @@ static void check(const struct drawing *d, bool interpreter, const char *expecte
 		.evaluator = d->evaluator ? d->evaluator - 1 : JOIN_NONE,
 		.taken = true,
 		.ended = !d->broken,
+		.chain = d->chain,
 		.interpreter = interpreter,
 	};
 

@@ -2,7 +2,7 @@
 /*
  * support_drawing.h - stacks that are drawn, and what join_stacks() makes of them.
  *
- * "m" is a Python frame, "E40" an entry frame at 40 (root first); "i30" a native frame of the
+ * "m" is a Python frame, "E40" an entry frame at 40, "G40" one of which greenlet has left nothing (root first); "i30" a native frame of the
  * interpreter whose caller's part begins at 30, "x20" one of an extension, "c90" one of the C library, "g20" one of
  * greenlet, "x-" one of which that is not known (leaf first); "x20~" one whose caller is a guess. The
  * result is written root first: Python frames by their index, native ones by letter and index, "k0" of the
@@ -26,6 +26,7 @@ struct drawing {
 	bool broken; /* the chain has no good end */
 	bool incomplete;
 	__u32 evaluator; /* one more than its index; 0 none */
+	enum join_chain chain;
 };
 
 /* Each has room for DRAWN_MAX. How many there are. */

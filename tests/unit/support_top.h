@@ -11,12 +11,13 @@
 #define TICK 10000000ULL /* a sample at 100 Hz */
 #define PID_A 100
 #define PID_B 200
+#define FED_PIDS 65536
 
 struct fed {
 	struct profile *session;
 	struct model *model;
 	__u64 now_ns; /* begins with 10 s */
-	bool gone[1000]; /* by pid: it has ended */
+	bool gone[FED_PIDS]; /* by pid: it has ended */
 };
 
 void fed_begin(struct fed *f, bool off_cpu);

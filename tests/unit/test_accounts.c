@@ -133,11 +133,21 @@ static void missed_ticks_are_beside_the_interrupts(void **state)
 	accounts_format(&a, buf, sizeof(buf));
 	assert_string_equal(buf, "90 interrupts = 90 complete + 0 truncated + 0 lost; "
 				 "10 of 100 timer ticks missed");
+	accounts_say(&a, buf, sizeof(buf));
+	assert_string_equal(buf, "all 90 samples complete; 10 of 100 timer ticks missed");
 	assert_int_equal(accounts_balance(&a), 0);
 	assert_true(accounts_missed_share(&a) > 0.0999 && accounts_missed_share(&a) < 0.1001);
 	a.ticks_missed = 0;
 	accounts_format(&a, buf, sizeof(buf));
 	assert_non_null(strstr(buf, "0 of 90 timer ticks missed"));
+	accounts_say(&a, buf, sizeof(buf));
+	assert_string_equal(buf, "all 90 samples complete");
+	/* What is missing is accounted for, and what is nowhere. */
+	a.reasons[REASON_PYTHON] = 89;
+	accounts_say(&a, buf, sizeof(buf));
+	assert_string_equal(buf,
+			    "90 interrupts = 89 complete + 0 truncated + 0 lost + 1 unaccounted; "
+			    "0 of 90 timer ticks missed");
 	a = (struct accounts){ 0 };
 	assert_true(accounts_missed_share(&a) == 0);
 }

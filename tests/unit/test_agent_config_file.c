@@ -91,9 +91,9 @@ static void who_may_write_or_read_it_matters(void **state)
 	struct agent_arguments a;
 	struct error err;
 
-	assert_refused("rate = 19\n", 0620, "others may write");
-	assert_refused("rate = 19\n", 0602, "others may write");
-	assert_refused("export-header = Authorization: hunter2\n", 0640, "others may read");
+	assert_refused("rate = 19\n", 0620, "others can write");
+	assert_refused("rate = 19\n", 0602, "others can write");
+	assert_refused("export-header = Authorization: hunter2\n", 0640, "others can read");
 	assert_int_equal(load(&a, "rate = 19\n", 0644, &err), 0);
 	agent_arguments_free(&a);
 	if (!geteuid()) {

@@ -236,6 +236,19 @@ static void test_refused_once_is_left_alone(void **state)
 	assert_int_equal(f->ask_cnt, 1);
 }
 
+/* An audit that does. */
+static void find_wrong_base(struct fixture *f, struct record_sample record)
+{
+	record.time_ns += NS_PER_SEC;
+	record.anchor_epoch = 9;
+	record.anchor_index = 3;
+	record.anchor = ANCHOR_NOTE_CONFIRM;
+	put(f, &record);
+	record.anchor_index = 5;
+	record.anchor = ANCHOR_NOTE_AUDIT;
+	put(f, &record);
+}
+
 /* An audit that finds a wrong base, before the prober has answered: there is no anchor to be believed any more. */
 static void test_refused_while_it_is_written(void **state)
 {
@@ -245,14 +258,7 @@ static void test_refused_while_it_is_written(void **state)
 	admit(f, 7);
 	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 1);
-	record.time_ns += NS_PER_SEC;
-	record.anchor_epoch = 9;
-	record.anchor_index = 3;
-	record.anchor = ANCHOR_NOTE_CONFIRM;
-	put(f, &record);
-	record.anchor_index = 5;
-	record.anchor = ANCHOR_NOTE_AUDIT;
-	put(f, &record);
+	find_wrong_base(f, record);
 	assert_int_equal(f->ties, 0);
 	answer(f, 0, 0, true);
 	assert_int_equal(anchoring__stats(f->anchoring)->writes, 0);
@@ -261,6 +267,29 @@ static void test_refused_while_it_is_written(void **state)
 	assert_int_equal(f->asks[0].request.anchor.frame_addr, 0);
 	answer(f, 0, 0, true);
 	put_many(f, event_of(7, 8));
+	assert_int_equal(f->ask_cnt, 0);
+}
+
+/* The same of one that is watched: that its slot is empty does not bring it back. */
+static void test_refused_while_it_is_looked_at(void **state)
+{
+	struct fixture *f = *state;
+	struct record_sample record = event_of(7, 8);
+
+	admit(f, 7);
+	put_many(f, record);
+	answer(f, -EBUSY, 0x5555, true);
+	anchoring__flush(f->anchoring);
+	answer(f, 0, 0, true);
+	usleep(2100000);
+	record.time_ns = clock_monotonic_ns();
+	put(f, &record);
+	anchoring__flush(f->anchoring);
+	assert_int_equal(f->ask_cnt, 1);
+	assert_int_equal(f->asks[0].request.op, PROBE_ANCHOR_READ);
+	find_wrong_base(f, record);
+	answer(f, 0, 0, true);
+	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0);
 }
 
@@ -376,6 +405,7 @@ int main(void)
 		TEST(test_who_is_not_written_to),
 		TEST(test_refused_once_is_left_alone),
 		TEST(test_refused_while_it_is_written),
+		TEST(test_refused_while_it_is_looked_at),
 		TEST(test_process_that_hangs_hangs_nobody_else),
 		TEST(test_strangers_slot_is_emptied_and_watched),
 		TEST(test_what_is_gone_is_forgotten),

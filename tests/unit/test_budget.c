@@ -148,6 +148,36 @@ static void what_did_not_last_is_tried_rarely(void **state)
 	assert_true(over <= 15);
 }
 
+/* As on a host that starts a hundred commands a second: samples are not what costs. */
+static void a_lower_rate_that_saves_nothing_is_given_back(void **state)
+{
+	struct run r;
+	unsigned low = 0;
+
+	begin(&r, (struct cost){ .fixed = 0.03, .per_hz = 0.00001 }, 0.01);
+	for (int i = 0; i < 100; i++) {
+		window(&r);
+		low += r.budget.level != 0;
+	}
+	/* It is tried again now and then. */
+	assert_in_range(low, 1, 15);
+	assert_in_range(r.budget.lowered, 2, 15);
+	/* When samples are what costs, it is lowered at once. */
+	r.cost.per_hz = 0.0006;
+	window(&r);
+	window(&r);
+	assert_true(budget_detail(&r.budget)->frequency < 50);
+	for (int i = 0; i < 5; i++)
+		window(&r);
+	assert_true(budget_detail(&r.budget)->frequency < 50);
+	/* And what fits again comes back. */
+	r.cost.fixed = 0;
+	r.cost.per_hz = 0.00001;
+	for (int i = 0; i < 60; i++)
+		window(&r);
+	assert_int_equal(r.budget.level, 0);
+}
+
 static void memory_is_bounded_too(void **state)
 {
 	struct run r;
@@ -175,6 +205,7 @@ int main(void)
 		cmocka_unit_test(depth_and_native_frames_are_the_last_to_go),
 		cmocka_unit_test(it_comes_back_when_there_is_room),
 		cmocka_unit_test(what_did_not_last_is_tried_rarely),
+		cmocka_unit_test(a_lower_rate_that_saves_nothing_is_given_back),
 		cmocka_unit_test(memory_is_bounded_too),
 	};
 

@@ -40,6 +40,56 @@ static int depth_at(const struct row_table *t, __u64 at)
 	return rule ? rule->off : 0;
 }
 
+/* As 3.14's JIT makes one: it begins behind its caller, wherever that ends, and changes rbx. */
+#define TRACE                                                                                      \
+	0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53, /* push %r15 ... %rbx */             \
+		0xe8, 0x0a, 0, 0, 0, /* call 24 */                                                 \
+		0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, 0xc3, /* pop ...; ret */     \
+		0x48, 0x89, 0xc3, /* 24: mov %rax, %rbx */                                         \
+		0x85, 0xdb, /* test %ebx, %ebx */                                                  \
+		0x74, 0x04, /* je 35 */                                                            \
+		0x50, /* push %rax */                                                              \
+		0x31, 0xdb, /* xor %ebx, %ebx */                                                   \
+		0x58, /* pop %rax */                                                               \
+		0x85, 0xc0, /* 35: test %eax, %eax */                                              \
+		0x75, 0xf1, /* jne 24 */                                                           \
+		0xc3
+
+static void assert_trace(const struct row_table *t, __u64 at)
+{
+	assert_int_equal(depth_at(t, at), 8);
+	assert_int_equal(depth_at(t, at + 9), 48);
+	assert_int_equal(depth_at(t, at + 24), 8);
+	assert_int_equal(depth_at(t, at + 32), 16);
+	assert_int_equal(depth_at(t, at + 35), 8);
+	assert_int_equal(row_table_find(t, 0x1000 + at + 35)->fp, UNWIND_FP_SAME);
+}
+
+static void a_trace_is_followed_behind_the_function_that_calls_it(void **state)
+{
+	static const __u8 trace[] = { TRACE };
+	/* Behind one there are data, which are no code, and the next begins with a page. */
+	static __u8 two[4096 + sizeof(trace)];
+	struct row_table t = rows_of(trace, sizeof(trace));
+
+	assert_trace(&t, 0);
+	row_table_free(&t);
+	memset(two, 0x06, sizeof(two));
+	memcpy(two, trace, sizeof(trace));
+	memcpy(two + 4096, trace, sizeof(trace));
+	two[4095] = 0x48; /* the prefix of what comes next */
+	t = rows_of(two, sizeof(two));
+	assert_trace(&t, 0);
+	assert_int_equal(depth_at(&t, 4000), 0);
+	assert_trace(&t, 4096);
+	row_table_free(&t);
+	/* Code there that begins in another way may be in the middle of something. */
+	two[4096] = 0x40;
+	t = rows_of(two, sizeof(two));
+	assert_int_equal(depth_at(&t, 4096 + 9), 0);
+	row_table_free(&t);
+}
+
 static void a_function_is_followed_along_its_branches(void **state)
 {
 	static const __u8 code[] = {
@@ -121,6 +171,57 @@ static void an_aligned_stack_is_found_by_the_frame_pointer(void **state)
 	assert_int_equal(row_table_find(&t, 0x1012)->reg, 7);
 	assert_int_equal(depth_at(&t, 18), 24);
 	assert_int_equal(depth_at(&t, 21), 8);
+	row_table_free(&t);
+}
+
+/* As OpenBLAS's kernels for Haswell and Zen have it. */
+static void an_aligned_stack_is_found_by_the_base_register(void **state)
+{
+	static const __u8 code[] = {
+		0x48, 0x83, 0xec, 0x10, /* sub $16, %rsp */
+		0x48, 0x89, 0x1c, 0x24, /* 4: mov %rbx, (%rsp) */
+		0x48, 0x89, 0x6c, 0x24, 0x08, /* 8: mov %rbp, 8(%rsp) */
+		0x48, 0x89, 0xe3, /* 13: mov %rsp, %rbx */
+		0x48, 0x81, 0xec, 0x80, 0x70, 0,    0, /* 16: sub $0x7080, %rsp */
+		0x48, 0x81, 0xe4, 0,	0xf0, 0xff, 0xff, /* 23: and $-4096, %rsp */
+		0x31, 0xed, /* 30: xor %ebp, %ebp */
+		0x48, 0x89, 0xdc, /* 32: mov %rbx, %rsp */
+		0x48, 0x8b, 0x1c, 0x24, /* 35: mov (%rsp), %rbx */
+		0x48, 0x8b, 0x6c, 0x24, 0x08, /* 39: mov 8(%rsp), %rbp */
+		0x48, 0x83, 0xc4, 0x10, 0xc3, /* 44: add $16, %rsp; ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	assert_int_equal(depth_at(&t, 0), 8);
+	assert_int_equal(depth_at(&t, 23), 24 + 0x7080);
+	for (unsigned i = 30; i < 35; i++) {
+		assert_int_equal(row_table_find(&t, 0x1000 + i)->reg, 3);
+		assert_int_equal(depth_at(&t, i), 24);
+		assert_int_equal(row_table_find(&t, 0x1000 + i)->base_off, -24);
+		assert_int_equal(row_table_find(&t, 0x1000 + i)->fp, UNWIND_FP_CFA);
+		assert_int_equal(row_table_find(&t, 0x1000 + i)->fp_off, -16);
+	}
+	assert_int_equal(row_table_find(&t, 0x1000 + 35)->reg, 7);
+	assert_int_equal(depth_at(&t, 35), 24);
+	assert_int_equal(row_table_find(&t, 0x1000 + 44)->base_off, 0);
+	assert_int_equal(depth_at(&t, 48), 8);
+	row_table_free(&t);
+}
+
+/* It has another value: nothing says where the stack is. */
+static void a_copy_that_is_changed_is_none(void **state)
+{
+	static const __u8 code[] = {
+		0x53, 0x48, 0x89, 0xe3, /* push %rbx; mov %rsp, %rbx */
+		0x48, 0x83, 0xe4, 0xf0, /* 4: and $-16, %rsp */
+		0x31, 0xdb, /* xor %ebx, %ebx */
+		0x48, 0x89, 0xdc, /* mov %rbx, %rsp */
+		0x5b, 0xc3, /* pop %rbx; ret */
+	};
+	struct row_table t = rows_of(code, sizeof(code));
+
+	for (unsigned i = 0; i < sizeof(code); i++)
+		assert_int_equal(depth_at(&t, i), 0);
 	row_table_free(&t);
 }
 
@@ -280,9 +381,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_is_followed_along_its_branches),
+		cmocka_unit_test(a_trace_is_followed_behind_the_function_that_calls_it),
 		cmocka_unit_test(a_stub_has_a_row),
 		cmocka_unit_test(what_does_not_add_up_has_no_rows),
 		cmocka_unit_test(an_aligned_stack_is_found_by_the_frame_pointer),
+		cmocka_unit_test(an_aligned_stack_is_found_by_the_base_register),
+		cmocka_unit_test(a_copy_that_is_changed_is_none),
 		cmocka_unit_test(a_loop_may_begin_with_its_end),
 		cmocka_unit_test(loops_may_be_within_loops),
 		cmocka_unit_test(what_is_not_proved_has_no_rows),

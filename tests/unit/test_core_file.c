@@ -225,13 +225,13 @@ static void others_are_refused(void **state)
 	m.head.e_type = ET_DYN;
 	fd = written(&m, sizeof(m));
 	assert_int_equal(core_file_open(&c, fd, why, sizeof(why)), -ENOEXEC);
-	assert_string_equal(why, "it is no core");
+	assert_string_equal(why, "it is not a core file");
 	close(fd);
 	make(&m);
 	m.head.e_machine = EM_AARCH64;
 	fd = written(&m, sizeof(m));
 	assert_int_equal(core_file_open(&c, fd, why, sizeof(why)), -ENOEXEC);
-	assert_string_equal(why, "it is of another machine");
+	assert_string_equal(why, "it is from another kind of machine");
 	close(fd);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sampler/perf_events.h"
+#include "sampler/cpus.h"
 
 #define MAX 16
 

@@ -114,7 +114,7 @@ static void the_first_look_never_waits_and_the_answer_is_kept(void **state)
 	assert_int_equal(get(f, 1, "/bin/true"), -EINPROGRESS);
 	assert_non_null(strstr(f->why, "still being read"));
 	assert_int_equal(await(f, 1, "/bin/true"), -ENOENT);
-	assert_string_equal(f->why, "there is no debug information of it");
+	assert_string_equal(f->why, "there is no debug information for it");
 	assert_false(is_running(f, 1));
 	/* The same file is not read again, whatever it is called by then. */
 	assert_int_equal(get(f, 1, f->slow), -ENOENT);

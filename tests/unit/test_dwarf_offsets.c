@@ -224,7 +224,7 @@ static void a_file_without_debug_information_says_so(void **state)
 
 	assert_int_equal(dwarf_offsets_read("/bin/true", "/", 0x030812f0, &o, why, sizeof(why)),
 			 -ENOENT);
-	assert_string_equal(why, "there is no debug information of it");
+	assert_string_equal(why, "there is no debug information for it");
 	assert_int_equal(dwarf_offsets_read("/nonexistent", "/", 0x030812f0, &o, why, sizeof(why)),
 			 -ENOENT);
 	assert_int_equal(dwarf_offsets_read("/proc/self/maps", "/", 0x030812f0, &o, why,

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "unwind/cfi.h"
+#include "support_sanitized.h"
 #include "unwind/elf_rows.h"
 #include "util/cleanup.h"
 
@@ -290,7 +291,7 @@ static void spoiled_sections_do_no_harm(void **state)
 	static const __u8 code[] = { DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16 };
 
 	srand(1);
-	for (int run = 0; run < 300; run++) {
+	for (int run = 0; run < TIMES(300); run++) {
 		struct row_table t;
 		struct image m;
 

@@ -441,15 +441,15 @@ static void files_that_others_could_have_written_are_refused(void **state)
 
 	chmod(token, 0644);
 	assert_null(exporter__start(&config, &err));
-	assert_non_null(strstr(err.text, "everybody may read it"));
+	assert_non_null(strstr(err.text, "everybody can read it"));
 	assert_null(strstr(err.text, TOKEN));
 	chmod(token, 0620);
 	assert_null(exporter__start(&config, &err));
-	assert_non_null(strstr(err.text, "others may write it"));
+	assert_non_null(strstr(err.text, "others can write to it"));
 	chmod(token, 0600);
 	d.token_file = "/dev/zero";
 	assert_null(exporter__start(&config, &err));
-	assert_non_null(strstr(err.text, "no regular file"));
+	assert_non_null(strstr(err.text, "not a regular file"));
 	d.token_file = NULL;
 	d.url = "ftp://me:pass@host";
 	assert_null(exporter__start(&config, &err));
@@ -459,7 +459,7 @@ static void files_that_others_could_have_written_are_refused(void **state)
 	chmod(spool, 0777);
 	config.spool_dir = spool;
 	assert_null(exporter__start(&config, &err));
-	assert_non_null(strstr(err.text, "others may write it"));
+	assert_non_null(strstr(err.text, "others can write to it"));
 	chmod(spool, 0700);
 }
 

@@ -172,7 +172,7 @@ static void nobody_is_asked_unless_that_is_wanted(void **state)
 	char why[200];
 
 	assert_null(fetch__start(build_id, 20, why, sizeof(why)));
-	assert_string_equal(why, "there is no debug information of it");
+	assert_string_equal(why, "there is no debug information for it");
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:9/", 1);
 	assert_null(fetch__start(build_id, 0, why, sizeof(why)));
 	assert_null(fetch__start(build_id, 10000, why, sizeof(why)));

@@ -13,6 +13,7 @@
 
 #include "cmd/formats.h"
 #include "emit/pprof.pb-c.h"
+#include "profile/frames.h"
 #include "profile/states.h"
 #include "support_profile.h"
 
@@ -176,6 +177,45 @@ static void pprof_has_time_off_the_cpu(void **state)
 	profile__free(p);
 }
 
+static const char *label_text(const Krait__Pprof__Profile *profile,
+			      const Krait__Pprof__Sample *sample, const char *key)
+{
+	for (size_t i = 0; i < sample->n_label; i++) {
+		if (!strcmp(profile->string_table[sample->label[i]->key], key))
+			return profile->string_table[sample->label[i]->str];
+	}
+	return "none";
+}
+
+/* Whose code the leaf is; a mark is nobody's. */
+static void pprof_labels_samples_by_origin(void **state)
+{
+	static const char numpy[] = "/x/lib/python3.12/site-packages/numpy/_core/a.so";
+	static const char *const want[] = { "numpy", "kernel", "none", "numpy" };
+	struct profile *p = tiny_profile();
+	__u32 at = 3, nodes[4];
+	Krait__Pprof__Profile *profile;
+
+	nodes[0] = dict__child(
+		p->dict, at,
+		frame_native(p->dict, &(struct native_place){ .name = "sort", .path = numpy }));
+	nodes[1] = dict__child(p->dict, nodes[0], frame_kernel(p->dict, "read", "[kernel]", 0));
+	nodes[2] = dict__child(p->dict, nodes[0], frame_mark(p->dict, "[truncated]"));
+	nodes[3] = dict__child(
+		p->dict, at,
+		frame_native(p->dict, &(struct native_place){ .name = "dot", .path = numpy }));
+	for (int i = 0; i < 4; i++)
+		profile__count(p, 0, nodes[i], 1);
+	profile = unpack(p);
+	for (int i = 0; i < 4; i++)
+		assert_string_equal(label_text(profile,
+					       profile->sample[profile->n_sample - 4 + (size_t)i],
+					       "origin"),
+				    want[i]);
+	krait__pprof__profile__free_unpacked(profile, NULL);
+	profile__free(p);
+}
+
 static void pprof_refers_to_what_is_there(void **state)
 {
 	struct profile *profiles[] = { tiny_profile(), small_profile(), hostile_profile(),
@@ -234,6 +274,45 @@ static void callgrind_costs_add_up(void **state)
 	}
 }
 
+static void assert_guess(const char *path, const char *want)
+{
+	char *guess = formats_guess(path);
+
+	if (want)
+		assert_string_equal(guess, want);
+	else
+		assert_null(guess);
+	free(guess);
+}
+
+static void a_mistyped_suffix_finds_its_neighbour(void **state)
+{
+	assert_guess("x.htlm", ".html");
+	assert_guess("/tmp/a.b/X.HTLM", ".html");
+	assert_guess("x.dat", ".data");
+	assert_guess("x.foldd", ".folded");
+	assert_guess("x.pb.gs", ".pb.gz");
+}
+
+static void an_ending_of_several_formats_names_them(void **state)
+{
+	assert_guess("x.json", ".speedscope.json or .firefox.json");
+	assert_guess("profile.v2.JSON", ".speedscope.json or .firefox.json");
+	assert_guess("x.gz", ".pb.gz");
+}
+
+static void what_is_far_from_all_has_no_guess(void **state)
+{
+	assert_guess("x.svg", NULL);
+	assert_guess("x.unknown", NULL);
+	assert_guess("x", NULL);
+	assert_guess("", NULL);
+	assert_guess("x.", NULL);
+	assert_guess("a.htlm/x", NULL);
+	assert_string_equal(format_nearest("folder"), "folded");
+	assert_null(format_nearest("nonsense"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,9 +320,13 @@ int main(void)
 		cmocka_unit_test(callgrind_is_as_expected),
 		cmocka_unit_test(firefox_has_every_name_once),
 		cmocka_unit_test(pprof_refers_to_what_is_there),
+		cmocka_unit_test(pprof_labels_samples_by_origin),
 		cmocka_unit_test(pprof_has_sample_types_for_each_event),
 		cmocka_unit_test(pprof_has_time_off_the_cpu),
 		cmocka_unit_test(callgrind_costs_add_up),
+		cmocka_unit_test(a_mistyped_suffix_finds_its_neighbour),
+		cmocka_unit_test(an_ending_of_several_formats_names_them),
+		cmocka_unit_test(what_is_far_from_all_has_no_guess),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "emit/html_strip.h"
 #include "emit/timeline.h"
 #include "support_profile.h"
+#include "support_sanitized.h"
 #include "support_timed.h"
 
 static const struct emit_options options = { .recording.seconds = 1 };
@@ -164,14 +165,15 @@ static void each_sample_is_in_it_at_its_node(void **state)
 /* 400,000 different stacks, as many samples as are kept one by one. */
 static void a_million_samples_take_4_bytes_each(void **state)
 {
-	struct profile *p = large_profile(400000);
+	struct profile *p = large_profile(TIMES(400000));
+	const __u64 cnt = TIMES(HTML_STRIP_MAX);
 	struct strip s;
 	char *page;
 
-	add_random_samples(p, HTML_STRIP_MAX);
+	add_random_samples(p, cnt);
 	page = emit_timed("html", p, &options);
 	open_strip(&s, page);
-	assert_int_equal(s.entries, HTML_STRIP_MAX);
+	assert_int_equal(s.entries, cnt);
 	assert_true((double)s.packed / (double)s.entries <= 4);
 	print_message("%.2f bytes a sample\n", (double)s.packed / (double)s.entries);
 	free(s.bytes);

@@ -52,6 +52,19 @@ static void one_that_was_entered_has_callers(void **state)
 	}
 }
 
+/* As one that creates an interpreter from within another: its newest state in the oldest is idle, and it is there. */
+static void one_of_its_states_is_enough(void **state)
+{
+	for (int version = 0; version < FAKE_VERSION_CNT; version++) {
+		struct pair x;
+
+		make(&x, version, SELF, true);
+		fake_thread(x.fake, x.older_addr, SELF, FAKE_STATUS_IDLE);
+		assert_int_equal(kind(&x, x.newer_addr), INTERPRETER_ENTERED);
+		fake_free(x.fake);
+	}
+}
+
 static void a_thread_that_lies_idle_elsewhere_has_none(void **state)
 {
 	for (int version = 0; version < FAKE_VERSION_CNT; version++) {
@@ -86,6 +99,10 @@ static void what_cannot_be_read_has_no_callers(void **state)
 		if (kind(&x, x.newer_addr) == INTERPRETER_ENTERED)
 			assert_true(x.fake->reads < n);
 	}
+	/* Not that it is the oldest, for all threads and for ever. */
+	fake_heal(x.fake);
+	x.fake->fail_at = 1;
+	assert_int_equal(kind(&x, x.older_addr), INTERPRETER_BEGUN);
 	/* A list in a circle. */
 	fake_heal(x.fake);
 	fake_put(x.fake, x.older_addr + (__u64)x.fake->offsets.interp.next, x.older_addr);
@@ -98,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_was_entered_has_callers),
+		cmocka_unit_test(one_of_its_states_is_enough),
 		cmocka_unit_test(a_thread_that_lies_idle_elsewhere_has_none),
 		cmocka_unit_test(another_thread_is_no_caller),
 		cmocka_unit_test(what_cannot_be_read_has_no_callers),

@@ -116,12 +116,109 @@ static void greenlets(void **state)
 	CHECK(d);
 }
 
+/* Where the chain says that it is of the greenlet that the C stack is of. */
+static void greenlets_on_their_own_stack(void **state)
+{
+	static const struct drawing d[] = {
+		{ .what = "it is about to switch",
+		  .python = "E35 m",
+		  .native = "g10 g20 i30 i40 g50 x80 c0",
+		  .result = "1 g1 g0",
+		  .with_interpreter = "i3 1 i2 g1 g0",
+		  .chain = JOIN_CHAIN_OWN },
+		{ .what = "the main one, called by C that Python has called",
+		  .python = "E5 E95 m E35 m",
+		  .native = "c5 g10 i40 x50 x60 i100 c0",
+		  .result = "2 x4 x3 4 g1 c0",
+		  .chain = JOIN_CHAIN_OWN },
+		{ .what = "an extension has called it",
+		  .python = "E35 m",
+		  .native = "g10 x20 i40 g50 c0",
+		  .result = "1 x1 g0",
+		  .chain = JOIN_CHAIN_OWN },
+		{ .what = "one that is nowhere",
+		  .python = "E95 m E35 m",
+		  .native = "g10 i40 c50",
+		  .result = "1 ! 3 g0",
+		  .incomplete = true,
+		  .chain = JOIN_CHAIN_OWN },
+	};
+
+	CHECK(d);
+}
+
+/* While C stacks are exchanged: what is still of the one that is left, and the other's, is told by entry frames. */
+static void greenlets_that_are_being_switched(void **state)
+{
+	static const struct drawing d[] = {
+		{ .what = "nothing is overwritten",
+		  .python = "E95 m E35 m",
+		  .native = "c5 g10 i40 x50 i100 g110 x120 c0",
+		  .result = "1 x3 3 g1 c0",
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "the main one, to its end",
+		  .python = "E95 m E35 m",
+		  .native = "c5 g10 i40 x50 i100 x110 c0",
+		  .result = "x5 1 x3 3 g1 c0",
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "the other's are there, above those of the main one",
+		  .python = "E95 m E75 m",
+		  .native = "g10 i20 x30 i40 g50 i80 x90 i100 x110 c0",
+		  .result = "x8 1 x6 3 g0",
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "its own are overwritten",
+		  .python = "G35 m",
+		  .native = "g10 i40 x50 i60 g70 c0",
+		  .result = "1 g0",
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "its own lie where the C stack is no more",
+		  .python = "E5 m",
+		  .native = "g10 i40 x50 i60 g70 c0",
+		  .result = "1 g0",
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "C between its own is overwritten",
+		  .python = "E95 m G35 m",
+		  .native = "g10 i40 g50 x70 i100 g110 c0",
+		  .result = "1 x3 ! 3 g0",
+		  .incomplete = true,
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "its root cannot be told from the other's",
+		  .python = "E95 m",
+		  .native = "g10 i40 x50",
+		  .result = "! 1 g0",
+		  .incomplete = true,
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "an extension has called one of the two",
+		  .python = "G35 m",
+		  .native = "g10 x20 i40 g50 c0",
+		  .result = "1 ! g0",
+		  .incomplete = true,
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "greenlet's own caller is not copied yet",
+		  .python = "G35 m",
+		  .native = "c5 g10",
+		  .result = "1 ! g1 c0",
+		  .broken = true,
+		  .incomplete = true,
+		  .chain = JOIN_CHAIN_SWITCHING },
+		{ .what = "no greenlet at all",
+		  .python = "E35 m",
+		  .native = "x20 i40 c0",
+		  .result = "1 x0",
+		  .chain = JOIN_CHAIN_SWITCHING },
+	};
+
+	CHECK(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_stacks),
 		cmocka_unit_test(guessed_callers),
 		cmocka_unit_test(greenlets),
+		cmocka_unit_test(greenlets_on_their_own_stack),
+		cmocka_unit_test(greenlets_that_are_being_switched),
 		cmocka_unit_test(jit_code),
 	};
 

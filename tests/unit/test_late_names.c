@@ -47,7 +47,7 @@ static int setup(void **state)
 	space = space__new(&(struct space_config){ .modules = modules, .pid = getpid() });
 	native = native__new(files, space);
 	profile = profile__new();
-	late = late_names__new(files, profile->dict);
+	late = late_names__new(files, profile->dict, false);
 	return !late || space__read(space, 0) < 0;
 }
 

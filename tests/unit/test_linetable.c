@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "support_pythons.h"
+#include "support_sanitized.h"
 #include "symbol/linetable.h"
 #include "symbol/linetable_old.h"
 #include "util/cleanup.h"
@@ -23,12 +24,6 @@
 #define HEAD(form, units) (0x80 | (form) << 3 | ((units)-1))
 #define PYTHONS_MAX 16
 #define RANDOM_TABLES 20000
-
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
 
 static struct linetable make_table(const __u8 *bytes, __u32 size, int first_line)
 {
@@ -177,7 +172,7 @@ static void test_index_agrees_with_decoding(void **state)
 {
 	__u64 seed = 1;
 
-	for (int round = 0; round < RANDOM_TABLES; round++) {
+	for (int round = 0; round < TIMES(RANDOM_TABLES); round++) {
 		__u32 size = next_random(&seed) % 400;
 		struct linetable_cursor c;
 		struct linetable_entry entry;
@@ -221,7 +216,7 @@ static double now_ns(void)
 /* Printed, not asserted: a busy machine is no failure. A linear search would be 100 times slower. */
 static void test_lookup_in_a_large_table_is_fast(void **state)
 {
-	enum { SIZE = 60000, LOOKUPS = 1000000 };
+	enum { SIZE = 60000, LOOKUPS = TIMES(1000000) };
 	cleanup_free __u8 *bytes = malloc(SIZE);
 	struct linetable t;
 	__u64 seed = 7;

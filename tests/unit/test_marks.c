@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,6 +14,7 @@
 #include "profile/accounts.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
+#include "profile/states.h"
 
 static void a_reason_has_a_mark_where_there_is_no_python(void **state)
 {
@@ -91,9 +93,40 @@ static void an_address_in_nothing_is_a_mark(void **state)
 	dict__free(d);
 }
 
+static void every_mark_has_a_meaning(void **state)
+{
+	static const char *const marks[] = {
+		MARK_NO_PYTHON,	     MARK_NO_STACK,	MARK_GC,	  MARK_NATIVE_TRUNCATED,
+		MARK_NATIVE_UNKNOWN, MARK_TASKS_TORN,	MARK_TASKS_LIMIT, MARK_TASKS_LATE,
+		MARK_TASKS_CYCLE,    MARK_TASK_FOREIGN, MARK_TASK_FRAMES, MARK_UNKNOWN,
+		MARK_NO_FUNCTION,    MARK_SMALL,
+	};
+	const char *none = mark_meaning("[no such mark]");
+	char text[MARK_SIZE];
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		assert_string_not_equal(mark_meaning(marks[i]), none);
+	for (int reason = 0; reason < REASON_CNT; reason++) {
+		if (mark_of((enum reason)reason))
+			assert_string_not_equal(mark_meaning(mark_of((enum reason)reason)), none);
+		mark_truncated(text, (enum reason)reason);
+		assert_string_not_equal(mark_meaning(text), none);
+	}
+	for (int s = STATE_GIL; s < STATE_CNT; s++) {
+		snprintf(text, sizeof(text), "[%s]", state_name((enum state)s));
+		assert_string_not_equal(mark_meaning(text), none);
+	}
+	mark_waiters(text, 3);
+	assert_string_not_equal(mark_meaning(text), none);
+	/* The one without a reason says that nothing is lost. */
+	assert_non_null(strstr(mark_meaning(MARK_NATIVE_TRUNCATED), "no sample is lost"));
+	assert_null(strstr(mark_meaning("[truncated: depth]"), "no sample is lost"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_mark_has_a_meaning),
 		cmocka_unit_test(a_reason_has_a_mark_where_there_is_no_python),
 		cmocka_unit_test(what_was_cut_says_why_and_fits),
 		cmocka_unit_test(marks_are_known_by_their_brackets),

@@ -364,7 +364,7 @@ static void names_are_harmless(void **state)
 }
 
 /* Its accounts are said, and that it is not missing. */
-static void an_empty_window_is_a_profile_without_samples(void **state)
+static void an_empty_window_counts_itself(void **state)
 {
 	struct profile *p = new_profile();
 	const struct otlp_attribute name = { .key = "service.name",
@@ -382,13 +382,19 @@ static void an_empty_window_is_a_profile_without_samples(void **state)
 
 	window__begin(&w, p, BEGAN_NS);
 	end(&w);
-	assert_int_equal(otlp_encode_empty(&body, &w, 19, &resource, &options), 0);
+	assert_int_equal(otlp_encode_empty(&body, &w, &resource, &options), 0);
 	r = krait__otlp__export_profiles_service_request__unpack(NULL, body.bytes.len,
 								 body.bytes.data);
 	assert_non_null(r);
 	profile = r->resource_profiles[0]->scope_profiles[0]->profiles[0];
-	assert_int_equal(profile->n_samples, 0);
-	assert_int_equal(profile->period, 52631578);
+	assert_int_equal(body.samples, 0);
+	assert_int_equal(profile->n_samples, 1);
+	assert_int_equal(profile->samples[0]->n_values, 1);
+	assert_int_equal(profile->samples[0]->values[0], 1);
+	assert_int_equal(profile->samples[0]->stack_index, 0);
+	assert_string_equal(r->dictionary->string_table[profile->sample_type->type_strindex],
+			    "windows");
+	assert_null(profile->period_type);
 	assert_int_equal(profile->n_attribute_indices, 1);
 	assert_int_equal(profile->duration_nano, w.to_ns - w.from_ns);
 	assert_memory_equal(body.id, profile->profile_id.data, OTLP_ID_SIZE);
@@ -430,7 +436,7 @@ int main(void)
 		cmocka_unit_test(another_rate_is_another_profile),
 		cmocka_unit_test(a_large_window_is_several_bodies),
 		cmocka_unit_test(names_are_harmless),
-		cmocka_unit_test(an_empty_window_is_a_profile_without_samples),
+		cmocka_unit_test(an_empty_window_counts_itself),
 		cmocka_unit_test(a_window_outlives_what_is_forgotten),
 	};
 

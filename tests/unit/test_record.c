@@ -234,7 +234,8 @@ static void sections_follow_each_other_and_count(void **state)
 static void a_section_that_is_too_long_is_bad(void **state)
 {
 	static const __u32 max[SECTION_CNT] = {
-		KRAIT_MAX_FRAMES, KRAIT_MAX_NATIVE, KRAIT_MAX_KERNEL, 1, 1, KRAIT_MAX_TASK_PARTS
+		KRAIT_MAX_FRAMES,     KRAIT_MAX_NATIVE,	       KRAIT_MAX_KERNEL, 1, 1,
+		KRAIT_MAX_TASK_PARTS, KRAIT_MAX_GREENLET_PARTS
 	};
 	static char bytes[sizeof(struct record_sample) + 24 * (KRAIT_MAX_FRAMES + 1)];
 	struct record_sample *record = (struct record_sample *)bytes;

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cmd/record_options.h"
+#include "cmd/record_targets.h"
 
 #define MAX_ARGS 64
 
@@ -170,7 +171,7 @@ static void bad_events_are_refused_by_name(void **state)
 
 	assert_refused("-p 1 -e page-fault", "there is no event \"page-fault\"");
 	assert_refused("-p 1 -e cs,,faults", "there is no event \"\"");
-	assert_refused("-p 1 -e cs,faults,cs", "event cs is there twice");
+	assert_refused("-p 1 -e cs,faults,cs", "event cs is given twice");
 	assert_refused("-p 1 -e sched:sched_switch", "not tracepoints");
 	assert_refused("-p 1 -e cpu/event=0x3c,umask=0x1/,cs", "\"cpu/event=0x3c,umask=0x1/\"");
 	for (int i = 0; i <= KRAIT_MAX_EVENTS; i++)
@@ -310,6 +311,53 @@ static void help_is_no_error(void **state)
 	assert_non_null(strstr(p->err, "krait record -a -d 10s"));
 }
 
+static void assert_explained(const struct filter *filter, unsigned unwanted, const char *want)
+{
+	const struct record_options o = { .filter = *filter };
+	char text[RECORD_TARGETS_TEXT];
+
+	record_targets_explain(text, &o, unwanted);
+	assert_string_equal(text, want);
+}
+
+static void where_nothing_fits_it_says_what_was_asked_for(void **state)
+{
+	const struct filter none = { 0 }, name = { .names = { "wl" }, .name_cnt = 1 },
+			    several = { .names = { "*wl*" },
+					.cgroups = { "/a.slice" },
+					.users = { 1000 },
+					.name_cnt = 1,
+					.cgroup_cnt = 1,
+					.user_cnt = 1 };
+
+	assert_explained(&none, 0,
+			 "no Python process ran meanwhile (krait list shows which there are)");
+	assert_explained(&name, 0, "no Python process ran meanwhile, with or without --name wl");
+	assert_explained(&name, 3,
+			 "3 Python processes ran meanwhile, none with --name wl "
+			 "(--name '*wl*' takes parts of names, too)");
+	assert_explained(&several, 1,
+			 "1 Python process ran meanwhile, but not with --name *wl* "
+			 "--cgroup /a.slice --user 1000");
+}
+
+/* Sixteen names of any length. */
+static void what_was_asked_for_is_cut_where_room_ends(void **state)
+{
+	static char name[3000];
+	struct filter filter = { .name_cnt = FILTER_MAX };
+	const struct record_options *o;
+	char text[RECORD_TARGETS_TEXT];
+
+	memset(name, 'n', sizeof(name) - 1);
+	for (size_t i = 0; i < FILTER_MAX; i++)
+		filter.names[i] = name;
+	o = &(const struct record_options){ .filter = filter };
+	record_targets_explain(text, o, 2);
+	assert_true(strlen(text) < RECORD_TARGETS_TEXT);
+	assert_int_equal(strncmp(text, "2 Python processes ran", 22), 0);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -331,6 +379,8 @@ int main(void)
 		T(too_many_are_refused),
 		T(what_argp_refuses_is_a_usage_error_too),
 		T(help_is_no_error),
+		T(where_nothing_fits_it_says_what_was_asked_for),
+		T(what_was_asked_for_is_cut_where_room_ends),
 	};
 
 	return cmocka_run_group_tests_name("cmd/record_options", tests, setup, teardown);

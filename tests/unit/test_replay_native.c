@@ -179,6 +179,38 @@ static void without_mappings_a_mark_stands_for_native_code(void **state)
 	end(&s, "old;a;b;" MARK_NATIVE_UNKNOWN " 1\n");
 }
 
+/*
+ * The same two Python frames three times, each in an activation of its own; between them native code comes and goes,
+ * and so does the mark where the chain ends early. Each sample has what was there when it was taken: nothing of the
+ * last stack stays, and where nothing has changed the stack is the same.
+ */
+static void what_is_between_kept_frames_is_of_each_sample(void **state)
+{
+	static const struct native_frame plain[] = {
+		{ LIB + 0x100, 0x100 }, { LIB + 0x200, 0x280 }, { LIB + 0x300, 0x480 }, { 0 }
+	};
+	static const struct native_frame more[] = { { LIB + 0x100, 0x100 },
+						    { LIB + 0x200, 0x280 },
+						    { MADE + 0x100, 0x380 },
+						    { LIB + 0x300, 0x480 },
+						    { 0 } };
+	static const struct native_frame cut[] = { { LIB + 0x100, 0x100 },
+						   { LIB + 0x200, 0x280 },
+						   { 0 } };
+	static const struct native_frame *const turns[] = { more, plain, plain, cut,
+							    more, cut,	 plain };
+	struct script s;
+
+	begin(&s, true);
+	script_map(&s, 15, &python, &made, 0, false);
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++)
+		script_joined_sample(&s, 20 + 10 * (double)i, &python, "4a2b", turns[i]);
+	end(&s, "old;a;b;" LEFT "[libone.so] 1\n"
+		"old;a;" LEFT "[libone.so];b;[libone.so] 2\n"
+		"old;[libone.so];a;[anonymous];[libone.so];b;[libone.so] 2\n"
+		"old;[libone.so];a;[libone.so];b;[libone.so] 3\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +221,7 @@ int main(void)
 		cmocka_unit_test(what_a_child_maps_is_its_own),
 		cmocka_unit_test(an_exec_has_mappings_of_its_own),
 		cmocka_unit_test(without_mappings_a_mark_stands_for_native_code),
+		cmocka_unit_test(what_is_between_kept_frames_is_of_each_sample),
 	};
 
 	return cmocka_run_group_tests_name("replay: native frames", tests, scene_setup,

@@ -226,6 +226,32 @@ static void debug_information_is_waited_for(void **state)
 	}
 }
 
+/* Of those that krait dump has looked at just now one may have ended: the others are followed all the same. */
+static void who_has_ended_since_a_look_keeps_nobody_from_the_others(void **state)
+{
+	static const pid_t pids[] = { PID, CHILD };
+
+	for (int left = 0; left < 2; left++) {
+		struct script s;
+		struct replay *r;
+
+		memset(&err, 0, sizeof(err));
+		script_begin(&s);
+		script_look_refused(&s, 0, &python, -ESRCH, "");
+		if (left)
+			script_look(&s, 0, &child);
+		else
+			script_look_refused(&s, 0, &child, -ESRCH, "");
+		script_end(&s, 60000);
+		r = replay_new(s.log, s.size, false);
+		assert_int_equal(replay_known_targets(r, pids, 2, &err), left ? 0 : -1);
+		assert_int_equal(replay_tracked_cnt(r), left);
+		if (!left)
+			assert_non_null(strstr(err.text, "no process"));
+		drop(&s, r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +261,7 @@ int main(void)
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(refusals_of_a_family_say_whose),
 		cmocka_unit_test(debug_information_is_waited_for),
+		cmocka_unit_test(who_has_ended_since_a_look_keeps_nobody_from_the_others),
 	};
 
 	return cmocka_run_group_tests_name("replay: targets", tests, scene_setup, scene_teardown);

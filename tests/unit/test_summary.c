@@ -15,6 +15,7 @@
 #include "import/folded_reader.h"
 #include "emit/call_tree.h"
 #include "emit/summary.h"
+#include "emit/thread_table.h"
 #include "support_profile.h"
 #include "util/short_path.h"
 
@@ -116,6 +117,66 @@ static void callers_add_up_to_the_total(void **state)
 	assert_true(roots > 300);
 	free(text);
 	profile__free(p);
+}
+
+static char *print_programs(struct profile *p)
+{
+	const struct summary_options o = { .limit = 20, .samples = true };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(program_table(out, profile__counts(p, 0), &o), 0);
+	assert_int_equal(fclose(out), 0);
+	profile__free(p);
+	return text;
+}
+
+/* So many programs of two processes each; the later ones have more. */
+static struct profile *programs_profile(unsigned cnt)
+{
+	struct profile *p = profile__new();
+	char name[16];
+
+	for (unsigned i = 0; i < 2 * cnt; i++) {
+		__u32 process;
+
+		snprintf(name, sizeof(name), "program %u", i / 2);
+		process = push(p, 0, add_process(p, name, 100 + (int)i));
+		add_samples(p, push(p, process, add_function(p, "f", "/f.py", 1, 2)), i / 2 + 1);
+	}
+	return p;
+}
+
+static void programs_are_above_where_there_are_several(void **state)
+{
+	char *text = print_programs(programs_profile(2));
+
+	assert_string_equal(text, " Share   Samples  Program\n"
+				  " 66.7%         4  program 1\n"
+				  " 33.3%         2  program 0\n\n");
+	free(text);
+	text = print_programs(programs_profile(7));
+	assert_non_null(strstr(text, "  program 2\n… 2 more\n\n"));
+	assert_null(strstr(text, "  program 1\n"));
+	free(text);
+	text = print_programs(programs_profile(1));
+	assert_string_equal(text, "");
+	free(text);
+}
+
+/* Stacks of other tools begin with any function: it is no program. */
+static void functions_are_no_programs(void **state)
+{
+	struct profile *p = profile__new();
+	char *text;
+
+	add_samples(p, push(p, 0, add_function(p, "main", "/a.py", 1, 2)), 2);
+	add_samples(p, push(p, 0, add_function(p, "worker", "/a.py", 3, 4)), 3);
+	text = print_programs(p);
+	assert_string_equal(text, "");
+	free(text);
 }
 
 static void hostile_names_are_harmless(void **state)
@@ -255,6 +316,8 @@ int main(void)
 		cmocka_unit_test(a_chain_of_calls_is_not_indented),
 		cmocka_unit_test(callers_go_from_the_function_to_the_root),
 		cmocka_unit_test(callers_add_up_to_the_total),
+		cmocka_unit_test(programs_are_above_where_there_are_several),
+		cmocka_unit_test(functions_are_no_programs),
 		cmocka_unit_test(hostile_names_are_harmless),
 		cmocka_unit_test(a_row_fits_the_terminal),
 		cmocka_unit_test(colours_only_when_asked_for),

@@ -73,6 +73,39 @@ static void chain_to_the_circle(void **state)
 	task_chains__free(c);
 }
 
+/* As parts that follow the task's, of which there are at most three; names that are not ASCII have none. */
+static void names(void **state)
+{
+	static const char texts[] =
+		"short\0a name of more bytes than three parts have room for!\0\xc3\xa9";
+	static const struct probe_task named[] = {
+		{ .addr = A, .flags = PROBE_TASK_NAMED, .first_frame = 0, .frame_cnt = 1 },
+		{ .addr = B, .flags = PROBE_TASK_NAMED, .name = 6 },
+		{ .addr = C, .flags = PROBE_TASK_NAMED, .name = sizeof(texts) - 3 },
+	};
+	const struct probe_tasks with = {
+		.head = { .task_cnt = 3, .frame_cnt = 3, .text_len = sizeof(texts) },
+		.tasks = named,
+		.frames = frames,
+		.texts = texts
+	};
+	struct task_chains *c = task_chains__new(&with);
+	struct frame parts[16];
+
+	assert_int_equal(task_chains__of(c, 0, parts, 16), 3);
+	assert_true(task_part_is_name(&parts[1]));
+	assert_string_equal((const char *)&parts[1].frame_addr, "short");
+	assert_int_equal(parts[2].code_addr, 0xa1);
+	assert_int_equal(task_chains__of(c, 1, parts, 16), 4);
+	assert_memory_equal(&parts[3].frame_addr, texts + 6 + 32, TASK_NAME_PART);
+	assert_int_equal(task_chains__of(c, 2, parts, 16), 1);
+	/* Where there is no room for all, it ends. */
+	assert_int_equal(task_chains__of(c, 0, parts, 2), 2);
+	assert_int_equal(parts[0].fingerprint, TASK_FRAMES);
+	assert_int_equal(task_chains__of(c, 1, parts, 1), 1);
+	task_chains__free(c);
+}
+
 static void too_little_room(void **state)
 {
 	struct task_chains *c = task_chains__new(&list);
@@ -99,6 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests_[] = {
 		cmocka_unit_test(chain_to_the_circle),
+		cmocka_unit_test(names),
 		cmocka_unit_test(too_little_room),
 		cmocka_unit_test(none),
 	};

@@ -133,6 +133,102 @@ static void no_period_is_shorter_than_the_kernels(void **state)
 	assert_int_equal(tick_missed(&tick, fire(&timer, 0), 0), 0);
 }
 
+/* Threads take turns, and ticks hit the CPU before a switch whose clock is new, or as old as a wake-up. */
+static void each_tick_is_of_who_pays_for_its_time(void **state)
+{
+	__u32 want[4] = { 0 }, got[4] = { 0 }, on = 1, clock = 1000;
+	struct tick_notes notes = { 0 };
+	unsigned seed = 5;
+
+	for (int i = 0; i < 100000; i++) {
+		__u32 next = (__u32)rand_r(&seed) % 4, before = 0, behind = 0, leaves, comes;
+		bool skips = rand_r(&seed) % 2;
+
+		/* Wake-ups, each of which brings the clock up to date, and ticks behind each. */
+		for (int wakes = rand_r(&seed) % 3; wakes > 0; wakes--) {
+			before += behind;
+			clock++;
+			behind = (__u32)rand_r(&seed) % 3;
+			for (__u32 k = 0; k < behind; k++)
+				tick_note(&notes, clock, on, 1);
+		}
+		if (!skips)
+			clock++;
+		want[on] += before + (skips ? 0 : behind);
+		want[next] += skips ? behind : 0;
+		tick_settle(&notes, clock, on, &leaves, &comes);
+		got[on] += leaves;
+		got[next] += comes;
+		on = next;
+		clock += 10;
+	}
+	assert_memory_equal(want, got, sizeof(want));
+	assert_true(want[0] > 1000);
+}
+
+/* The switch of the one that was hit was not reported. */
+static void who_has_gone_unseen_leaves_nothing(void **state)
+{
+	struct tick_notes notes = { 0 };
+	__u32 leaves, comes;
+
+	tick_note(&notes, 100, 7, 2);
+	tick_settle(&notes, 200, 8, &leaves, &comes);
+	assert_int_equal(leaves + comes, 0);
+	tick_note(&notes, 300, 7, 2);
+	tick_note(&notes, 300, 9, 3);
+	tick_settle(&notes, 300, 9, &leaves, &comes);
+	assert_int_equal(leaves, 0);
+	assert_int_equal(comes, 3);
+	tick_settle(&notes, 300, 9, &leaves, &comes);
+	assert_int_equal(leaves + comes, 0);
+}
+
+static void what_never_came_was_not_all_of_one_thread(void **state)
+{
+	assert_int_equal(tick_made_up(5000, 4000, 1000, 0), 1000);
+	assert_int_equal(tick_made_up(9000, 4000, 1000, 4), 5000);
+	assert_int_equal(tick_made_up(9000, 4000, 1000, 30), 5000);
+	assert_int_equal(tick_made_up(4100, 4000, 1000, 30), 1000);
+	assert_int_equal(tick_made_up(4000, 9000, 1000, 30), 1000);
+}
+
+/* Ticks that find a thread too rarely, or too often: its samples have its time all the same, soon. */
+static void samples_have_all_the_time(void **state)
+{
+	static const struct {
+		unsigned found_percent;
+		__u64 lag_periods;
+	} cases[] = { { 100, 3 }, { 50, 40 }, { 40, 80 }, { 90, 12 }, { 150, 14 } };
+	const __u64 period = 1000000;
+	unsigned seed = 6;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		__u64 on = 0, sampled = 0, least = ~0ULL, most = 0;
+		__u64 lag = cases[i].lag_periods * period;
+
+		for (int k = 0; k < 100000; k++) {
+			__u64 ns;
+
+			on += period;
+			for (unsigned found = cases[i].found_percent; found;
+			     found -= found < 100 ? found : 100) {
+				if (found < 100 && (unsigned)rand_r(&seed) % 100 >= found)
+					continue;
+				ns = tick_steered(on, sampled, period);
+				least = ns < least ? ns : least;
+				most = ns > most ? ns : most;
+				sampled += ns;
+			}
+			assert_in_range(sampled + lag - on, 0, 2 * lag);
+		}
+		assert_in_range(least, period / 2, period);
+		assert_in_range(most, cases[i].found_percent > 100 ? 1 : period, 4 * period);
+		if (cases[i].found_percent == 100)
+			assert_true(least == period && most == period);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +238,10 @@ int main(void)
 		cmocka_unit_test(a_new_grid_costs_one_tick_at_most),
 		cmocka_unit_test(another_period_misses_nothing),
 		cmocka_unit_test(no_period_is_shorter_than_the_kernels),
+		cmocka_unit_test(each_tick_is_of_who_pays_for_its_time),
+		cmocka_unit_test(who_has_gone_unseen_leaves_nothing),
+		cmocka_unit_test(what_never_came_was_not_all_of_one_thread),
+		cmocka_unit_test(samples_have_all_the_time),
 	};
 
 	return cmocka_run_group_tests_name("bpf/tick.h", tests, NULL, NULL);

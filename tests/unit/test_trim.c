@@ -9,8 +9,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <malloc.h>
 #include <cmocka.h>
 
+#include "profile/identities.h"
 #include "support_profile.h"
 #include "support_top.h"
 
@@ -66,6 +68,54 @@ static void sums_stay_and_the_dictionary_small(void **state)
 	assert_int_equal(model__show(f.model, ROWS_PROCESSES, false), 0);
 	assert_non_null(fed_row(&f, NAME_ENDED));
 	assert_int_equal(f.model->rows->all.total[MEASURE_CPU], total * TICK);
+	fed_end(&f);
+}
+
+/* What is in use, right behind a trim. */
+static size_t used(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Each with its ids, as a session has them. */
+static void live_once(struct fed *f, int pid)
+{
+	const struct identity one = { .pid = pid, .uid = 1000 };
+
+	fed_cpu(f, fed_stack(f, pid, "main;work;hot"), 1);
+	identities_add(dict__identities(f->session->dict), &one);
+	f->gone[pid] = true;
+}
+
+static void hours_of_processes_take_no_more_memory(void **state)
+{
+	struct fed f;
+	size_t early = 0, late = 0;
+	__u32 seen = 0;
+
+	fed_begin(&f, false);
+	for (int pid = 1; pid < FED_PIDS; pid++) {
+		live_once(&f, pid);
+		if (pid % 50)
+			continue;
+		fed_round(&f);
+		if (f.model->trims == seen)
+			continue;
+		seen = f.model->trims;
+		late = used();
+		if (seen == 3)
+			early = late;
+	}
+	assert_true(seen > 20);
+	print_message("# %zu KiB after 3 trims, %zu after %u\n", early >> 10, late >> 10, seen);
+#ifndef __SANITIZE_ADDRESS__ /* its malloc() says nothing of what is in use */
+	assert_true(early && late < early + early / 20);
+#endif
+	/* The one that came last is known still. */
+	assert_non_null(identities_find(dict__identities_of(f.session->dict), FED_PIDS - 1, 0));
+	assert_null(identities_find(dict__identities_of(f.session->dict), 1, 0));
 	fed_end(&f);
 }
 
@@ -173,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_stay_and_the_dictionary_small),
+		cmocka_unit_test(hours_of_processes_take_no_more_memory),
 		cmocka_unit_test(states_stay),
 		cmocka_unit_test(a_place_is_the_same_one_afterwards),
 		cmocka_unit_test(a_pause_is_counted_when_it_is_over),

@@ -11,86 +11,18 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "profile/frames.h"
 #include "support_profile.h"
-#include "support_top.h"
-#include "top/draw.h"
+#include "support_shown.h"
 #include "top/lines.h"
 #include "top/pick.h"
 #include "top/source.h"
-
-struct shown {
-	struct fed fed;
-	struct ui ui;
-	char text[65536];
-};
-
-static const struct top_status status = {
-	.clock = "12:00:00", .frequency = 100, .processes = 2, .cpus = 4
-};
-
-static const char *draw(struct shown *x, unsigned rows, unsigned columns, bool utf8)
-{
-	FILE *out = fmemopen(x->text, sizeof(x->text), "w");
-	struct screen s;
-
-	assert_int_equal(screen_init(&s, rows, columns, utf8), 0);
-	draw_top(&s, &x->ui, &status);
-	for (unsigned y = 0; y < rows; y++)
-		screen_print_row(&s, y, out);
-	fclose(out);
-	screen_free(&s);
-	return x->text;
-}
-
-static enum ui_wish keys(struct shown *x, const char *text)
-{
-	enum ui_wish wish = WISH_NONE;
-
-	for (; *text; text++)
-		wish = ui_key(&x->ui, (unsigned char)*text, x->fed.now_ns);
-	draw(x, 24, 80, true);
-	return wish;
-}
-
-static void key(struct shown *x, int code)
-{
-	ui_key(&x->ui, code, x->fed.now_ns);
-	draw(x, 24, 80, true);
-}
-
-static void begin(struct shown *x, bool off_cpu)
-{
-	fed_begin(&x->fed, off_cpu);
-	x->ui = (struct ui){ .model = x->fed.model };
-	fed_cpu(&x->fed, fed_stack(&x->fed, PID_A, "main;work;hot"), 60);
-	fed_cpu(&x->fed, fed_stack(&x->fed, PID_A, "main;work;warm"), 20);
-	fed_cpu(&x->fed, fed_stack(&x->fed, PID_B, "main;other"), 10);
-	fed_round(&x->fed);
-	draw(x, 24, 80, true);
-}
-
-static void end(struct shown *x)
-{
-	fed_end(&x->fed);
-}
-
-static void assert_shown(const struct shown *x, const char *text)
-{
-	if (!strstr(x->text, text))
-		fail_msg("no \"%s\" in\n%s", text, x->text);
-}
-
-static void assert_hidden(const struct shown *x, const char *text)
-{
-	if (strstr(x->text, text))
-		fail_msg("\"%s\" in\n%s", text, x->text);
-}
 
 static void a_screen_of_functions(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
+	shown_begin(&x, false);
 	assert_string_equal(
 		x.text,
 		"krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
@@ -104,110 +36,132 @@ static void a_screen_of_functions(void **state)
 		"         80.0               0.80          █ work       app.py:230\n"
 		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
 		"q quit  h help  / filter  Enter source  c callers  Tab view  Space pause\n");
-	end(&x);
+	shown_end(&x);
+}
+
+/* Lines of C are in captures: the screen says so, and names the command. */
+static void native_functions_have_no_source_here(void **state)
+{
+	const struct native_place place = { .name = "memcpy", .path = "/lib/libc.so.6" };
+	struct shown x;
+	struct dict *dict;
+
+	shown_begin(&x, false);
+	dict = x.fed.session->dict;
+	fed_cpu(&x.fed,
+		dict__child(dict, fed_stack(&x.fed, PID_A, "main"), frame_native(dict, &place)),
+		99);
+	fed_round(&x.fed);
+	shown_draw(&x, 24, 80, true);
+	shown_key(&x, KEY_OF_HOME);
+	assert_shown(&x, "memcpy");
+	shown_key(&x, KEY_OF_ENTER);
+	assert_shown(&x, "krait annotate --native");
+	assert_shown(&x, "Functions, by");
+	shown_end(&x);
 }
 
 static void views_by_key(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	keys(&x, "2");
+	shown_begin(&x, false);
+	shown_keys(&x, "2");
 	assert_shown(&x, "Lines, by");
 	assert_shown(&x, "app.py:81");
-	keys(&x, "3");
+	shown_keys(&x, "3");
 	assert_shown(&x, "  80.0      0.80          █     100 python100\n");
-	keys(&x, "4");
+	shown_keys(&x, "4");
 	assert_shown(&x, "    200     201 thread");
-	keys(&x, "5");
+	shown_keys(&x, "5");
 	assert_shown(&x, "(no container)");
-	keys(&x, "6");
+	shown_keys(&x, "6");
 	assert_shown(&x, "on a CPU with the GIL");
-	keys(&x, "\t");
+	shown_keys(&x, "\t");
 	assert_shown(&x, "Functions, by");
-	keys(&x, "t");
+	shown_keys(&x, "t");
 	assert_shown(&x, "Call tree");
 	assert_shown(&x, "- python100");
-	key(&x, KEY_OF_LEFT);
+	shown_key(&x, KEY_OF_LEFT);
 	assert_shown(&x, "+ python100");
 	assert_hidden(&x, "hot");
-	keys(&x, "+");
+	shown_keys(&x, "+");
 	assert_shown(&x, "hot");
-	keys(&x, "t");
+	shown_keys(&x, "t");
 	assert_shown(&x, "Functions, by");
-	end(&x);
+	shown_end(&x);
 }
 
 static void into_a_process_and_out(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	keys(&x, "3j");
-	key(&x, KEY_OF_ENTER);
+	shown_begin(&x, false);
+	shown_keys(&x, "3j");
+	shown_key(&x, KEY_OF_ENTER);
 	assert_shown(&x, "Functions, process 200");
 	assert_shown(&x, "other");
 	assert_hidden(&x, "hot");
-	keys(&x, "t");
+	shown_keys(&x, "t");
 	assert_hidden(&x, "python200");
-	key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, "Processes");
 	/* The cursor is where it was. */
 	assert_int_equal(x.ui.cursor, 1);
-	key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, "Processes");
-	end(&x);
+	shown_end(&x);
 }
 
 static void filter_as_you_type(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	keys(&x, "/W");
+	shown_begin(&x, false);
+	shown_keys(&x, "/W");
 	assert_shown(&x, "Filter: W_");
 	assert_shown(&x, "warm");
 	assert_shown(&x, "work");
 	assert_hidden(&x, "hot");
-	keys(&x, "ar");
+	shown_keys(&x, "ar");
 	assert_hidden(&x, " work ");
-	key(&x, KEY_OF_BACK);
-	key(&x, KEY_OF_BACK);
+	shown_key(&x, KEY_OF_BACK);
+	shown_key(&x, KEY_OF_BACK);
 	assert_shown(&x, " work ");
-	key(&x, KEY_OF_ENTER);
+	shown_key(&x, KEY_OF_ENTER);
 	assert_shown(&x, ", with W");
 	/* Keys are keys again. */
-	keys(&x, "/zzz");
+	shown_keys(&x, "/zzz");
 	assert_shown(&x, "nothing has that in its name");
-	key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, ", with W");
-	key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, "hot");
-	end(&x);
+	shown_end(&x);
 }
 
 static void callers_and_back(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	keys(&x, "/work");
-	key(&x, KEY_OF_ENTER);
-	keys(&x, "c");
+	shown_begin(&x, false);
+	shown_keys(&x, "/work");
+	shown_key(&x, KEY_OF_ENTER);
+	shown_keys(&x, "c");
 	assert_shown(&x, "Callers and callees of work");
 	assert_shown(&x, "Called by");
 	assert_shown(&x, "main ");
 	assert_shown(&x, "hot ");
 	/* To the lower half, and around what is there. */
-	keys(&x, "\t");
+	shown_keys(&x, "\t");
 	assert_true(x.ui.callees);
-	key(&x, KEY_OF_ENTER);
+	shown_key(&x, KEY_OF_ENTER);
 	assert_shown(&x, "callees of hot");
 	assert_shown(&x, "[itself]");
-	key(&x, KEY_OF_ESCAPE);
-	key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, ", with work");
-	end(&x);
+	shown_end(&x);
 }
 
 static void a_source_with_its_heat(void **state)
@@ -217,8 +171,8 @@ static void a_source_with_its_heat(void **state)
 	size_t size;
 	FILE *f;
 
-	begin(&x, false);
-	key(&x, KEY_OF_ENTER);
+	shown_begin(&x, false);
+	shown_key(&x, KEY_OF_ENTER);
 	assert_shown(&x, "Source app.py");
 	assert_shown(&x, "the file is not here");
 	assert_shown(&x, "  60.0   60.0     0.60     81\n");
@@ -229,22 +183,22 @@ static void a_source_with_its_heat(void **state)
 	top_source__free(x.fed.model->source);
 	x.fed.model->source = top_source__of_text(text);
 	x.ui.anew = true;
-	draw(&x, 24, 80, true);
+	shown_draw(&x, 24, 80, true);
 	assert_shown(&x, "  60.0   60.0     0.60     81         the hot one \\x1b[31m\n");
 	/* From where the function begins on. */
 	assert_shown(&x, "     80 line 80\n");
-	keys(&x, "n");
+	shown_keys(&x, "n");
 	assert_int_equal(x.ui.cursor + 1, 81);
-	keys(&x, "nn");
+	shown_keys(&x, "nn");
 	assert_int_equal(x.ui.cursor + 1, 231);
 	assert_shown(&x, "    231 line 231\n");
-	keys(&x, "n");
+	shown_keys(&x, "n");
 	assert_int_equal(x.ui.cursor + 1, 81);
-	key(&x, KEY_OF_END);
+	shown_key(&x, KEY_OF_END);
 	assert_shown(&x, "    300 line 300\n");
-	key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
 	assert_shown(&x, "Functions, by");
-	end(&x);
+	shown_end(&x);
 }
 
 static void sorts_and_shares(void **state)
@@ -252,86 +206,86 @@ static void sorts_and_shares(void **state)
 	struct shown x;
 	char names[256];
 
-	begin(&x, false);
-	keys(&x, "s");
+	shown_begin(&x, false);
+	shown_keys(&x, "s");
 	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "main work hot warm other");
-	keys(&x, "ssss");
+	shown_keys(&x, "ssss");
 	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "hot warm other main work");
-	keys(&x, "<");
+	shown_keys(&x, "<");
 	assert_string_equal(fed_names(&x.fed, names, sizeof(names)), "hot main other warm work");
-	keys(&x, "P%");
+	shown_keys(&x, "P%");
 	assert_shown(&x, "All self% All tot%");
 	assert_shown(&x, "  60.0   60.0      60.0     60.0");
 	/* The first line is the first line; another one stays on its row. */
-	keys(&x, "jT");
+	shown_keys(&x, "jT");
 	assert_int_equal(x.ui.cursor, 3);
-	key(&x, KEY_OF_HOME);
-	keys(&x, "P");
+	shown_key(&x, KEY_OF_HOME);
+	shown_keys(&x, "P");
 	assert_int_equal(x.ui.cursor, 0);
-	end(&x);
+	shown_end(&x);
 }
 
 static void pause_and_zero(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	keys(&x, " ");
+	shown_begin(&x, false);
+	shown_keys(&x, " ");
 	assert_shown(&x, "PAUSED");
 	fed_cpu(&x.fed, fed_stack(&x.fed, PID_A, "main;work;hot"), 60);
 	fed_round(&x.fed);
-	draw(&x, 24, 80, true);
+	shown_draw(&x, 24, 80, true);
 	assert_shown(&x, "  60.0   60.0      0.60     0.60          ▆ hot");
-	keys(&x, " ");
+	shown_keys(&x, " ");
 	fed_round(&x.fed);
-	draw(&x, 24, 80, true);
+	shown_draw(&x, 24, 80, true);
 	assert_shown(&x, "1.20     1.20");
 	assert_hidden(&x, "PAUSED");
-	keys(&x, "z");
+	shown_keys(&x, "z");
 	assert_hidden(&x, "1.20");
-	end(&x);
+	shown_end(&x);
 }
 
 static void time_off_the_cpu(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	keys(&x, "m");
+	shown_begin(&x, false);
+	shown_keys(&x, "m");
 	assert_shown(&x, "--off-cpu");
-	end(&x);
-	begin(&x, true);
+	shown_end(&x);
+	shown_begin(&x, true);
 	x.fed.now_ns += SECOND;
 	fed_wait(&x.fed, fed_stack(&x.fed, PID_B, "main;other"), STATE_GIL, SECOND / 4);
 	x.fed.now_ns -= SECOND;
 	fed_round(&x.fed);
-	keys(&x, "m");
+	shown_keys(&x, "m");
 	assert_shown(&x, "by self now: waiting for the GIL");
 	assert_shown(&x, "  25.0   25.0      0.25     0.25          █ other");
 	assert_hidden(&x, "hot");
-	keys(&x, "3");
+	shown_keys(&x, "3");
 	assert_shown(&x, "  CPU%   GIL%  Wait% Ready%");
-	keys(&x, "mmm");
+	shown_keys(&x, "mmm");
 	assert_shown(&x, "all time");
-	end(&x);
+	shown_end(&x);
 }
 
 static void wishes(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
-	assert_int_equal(keys(&x, "w"), WISH_NONE);
+	shown_begin(&x, false);
+	assert_int_equal(shown_keys(&x, "w"), WISH_NONE);
 	assert_shown(&x, "Write to: krait-top.html_");
-	key(&x, 'U' - '@');
-	keys(&x, "x.folded");
+	shown_key(&x, 'U' - '@');
+	shown_keys(&x, "x.folded");
 	assert_int_equal(ui_key(&x.ui, KEY_OF_ENTER, 0), WISH_WRITE);
 	assert_string_equal(x.ui.input, "x.folded");
-	keys(&x, "?");
+	shown_keys(&x, "?");
 	assert_shown(&x, "any key goes back");
-	assert_int_equal(keys(&x, "q"), WISH_NONE);
-	assert_int_equal(keys(&x, "q"), WISH_QUIT);
-	end(&x);
+	assert_int_equal(shown_keys(&x, "q"), WISH_NONE);
+	assert_int_equal(shown_keys(&x, "q"), WISH_QUIT);
+	shown_end(&x);
 }
 
 static const char *all_keys = "jjk\t\t3\t456t+-c1c\tsss<PT%m zn/a/w?hq";
@@ -341,17 +295,17 @@ static void any_size(void **state)
 {
 	struct shown x;
 
-	begin(&x, true);
+	shown_begin(&x, true);
 	for (const char *k = all_keys; *k; k++) {
 		for (unsigned rows = 1; rows < 12; rows += 2) {
 			for (unsigned columns = 1; columns < 140; columns += 9)
-				draw(&x, rows, columns, columns & 1);
+				shown_draw(&x, rows, columns, columns & 1);
 		}
 		ui_key(&x.ui, *k, x.fed.now_ns);
 		ui_key(&x.ui, KEY_OF_ENTER, x.fed.now_ns);
 		fed_round(&x.fed);
 	}
-	end(&x);
+	shown_end(&x);
 }
 
 static void hostile_names_do_no_harm(void **state)
@@ -372,8 +326,8 @@ static void hostile_names_do_no_harm(void **state)
 	}
 	fed_round(&x.fed);
 	for (const char *k = "123456t1"; *k; k++) {
-		keys(&x, (char[]){ *k, '\0' });
-		for (const char *c = draw(&x, 50, 80, true); *c; c++)
+		shown_keys(&x, (char[]){ *k, '\0' });
+		for (const char *c = shown_draw(&x, 50, 80, true); *c; c++)
 			assert_true((unsigned char)*c >= ' ' || *c == '\n');
 	}
 	fed_end(&x.fed);
@@ -385,9 +339,9 @@ static void lines_for_scripts(void **state)
 	struct shown x;
 	FILE *out;
 
-	begin(&x, false);
+	shown_begin(&x, false);
 	out = fmemopen(x.text, sizeof(x.text), "w");
-	assert_int_equal(lines_print(out, x.fed.model, &status, &options), 0);
+	assert_int_equal(lines_print(out, x.fed.model, &shown_status, &options), 0);
 	fclose(out);
 	assert_string_equal(x.text, "krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
 				    "CPU 90.0 % of 400 % (100 % with the GIL)\n"
@@ -395,7 +349,7 @@ static void lines_for_scripts(void **state)
 				    "  60.0   60.0      0.60     0.60 hot        app.py:80\n"
 				    "  20.0   20.0      0.20     0.20 warm       app.py:230\n"
 				    "\n");
-	end(&x);
+	shown_end(&x);
 }
 
 static bool count_sample(void *ctx, const struct profile_sample *sample)
@@ -421,28 +375,29 @@ static void what_is_on_screen_is_picked(void **state)
 {
 	struct shown x;
 
-	begin(&x, false);
+	shown_begin(&x, false);
 	assert_picked(&x, 90);
-	keys(&x, "/warm");
+	shown_keys(&x, "/warm");
 	assert_picked(&x, 20);
-	key(&x, KEY_OF_ENTER);
-	keys(&x, "c");
+	shown_key(&x, KEY_OF_ENTER);
+	shown_keys(&x, "c");
 	assert_picked(&x, 20);
-	key(&x, KEY_OF_ESCAPE);
-	key(&x, KEY_OF_ESCAPE);
-	keys(&x, "3");
-	key(&x, KEY_OF_ENTER);
+	shown_key(&x, KEY_OF_ESCAPE);
+	shown_key(&x, KEY_OF_ESCAPE);
+	shown_keys(&x, "3");
+	shown_key(&x, KEY_OF_ENTER);
 	assert_picked(&x, 80);
-	key(&x, KEY_OF_ENTER);
+	shown_key(&x, KEY_OF_ENTER);
 	assert_shown(&x, "Source app.py");
 	assert_picked(&x, 80);
-	end(&x);
+	shown_end(&x);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_screen_of_functions),
+		cmocka_unit_test(native_functions_have_no_source_here),
 		cmocka_unit_test(views_by_key),
 		cmocka_unit_test(into_a_process_and_out),
 		cmocka_unit_test(filter_as_you_type),

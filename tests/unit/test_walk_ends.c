@@ -61,6 +61,87 @@ static void an_entry_frame_ends_a_stack_before_3_15(void **state)
 	}
 }
 
+/* What PYOFF_FRAME_OBJECT_DATA() is of each of fake_versions[]. */
+static const __u32 frame_object_data[] = { 64, 72, 72 };
+
+/* As Greenlet::expose_frames() does it: frame's caller is that one from now on. */
+static void expose(struct walk_fixture *x, int v, __u32 frame, __u64 caller_addr)
+{
+	__u64 addr = fake_expected(&x->stack, frame)->frame_addr,
+	      object_addr = fake_alloc(x->fake, 96);
+	__u64 previous_addr = addr + x->fake->offsets.frame.previous;
+
+	fake_put(x->fake, object_addr + 24, addr);
+	fake_put(x->fake, object_addr + frame_object_data[v], fake_get(x->fake, previous_addr));
+	fake_put(x->fake, addr + x->fake->offsets.frame.instr_ptr - 8, object_addr);
+	fake_put(x->fake, previous_addr, caller_addr);
+}
+
+/* Frames 0, 1 above the entry frame 2, and 3, 4, 5 above 6. */
+static void expose_usual_stack(struct walk_fixture *x, int v)
+{
+	static const __u32 callers[][2] = { { 0, 1 }, { 1, 3 }, { 3, 4 }, { 4, 5 } };
+
+	walk_fixture_begin(x, v);
+	usual_stack(x);
+	for (size_t i = 0; i < sizeof(callers) / sizeof(callers[0]); i++)
+		expose(x, v, callers[i][0], fake_expected(&x->stack, callers[i][1])->frame_addr);
+	expose(x, v, 5, 0);
+}
+
+static void entry_frames_that_greenlet_has_taken_out_are_put_back(void **state)
+{
+	struct walk_fixture *x = *state;
+
+	for_each_version(v)
+	{
+		expose_usual_stack(x, v);
+		walk_now(x);
+		assert_walk(&x->result, &x->stack, REASON_SWITCHING, 7);
+		/* Another greenlet's C stack is there by now. */
+		fake_put(x->fake, MEMBER(x, 2, previous), 0x7f1200000040);
+		walk_now(x);
+		assert_int_equal(x->result.reason, REASON_SWITCHING);
+		assert_int_equal(x->result.frame_cnt, 7);
+		assert_int_equal(x->result.frames[2].frame_addr,
+				 fake_expected(&x->stack, 2)->frame_addr | FRAME_ENTRY_GONE);
+		assert_int_equal(x->result.frames[6].frame_addr,
+				 fake_expected(&x->stack, 6)->frame_addr);
+		fake_fault(x->fake, fake_expected(&x->stack, 6)->frame_addr, 8);
+		host_walk(x->fake, x->tstate_addr, false, &x->result);
+		assert_int_equal(x->result.frames[6].frame_addr,
+				 fake_expected(&x->stack, 6)->frame_addr | FRAME_ENTRY_GONE);
+	}
+}
+
+/* The object of one frame is another frame's, is not there, or has kept nothing. */
+static void a_chain_without_what_greenlet_keeps_is_truncated(void **state)
+{
+	struct walk_fixture *x = *state;
+	__u64 object_addr;
+
+	for_each_version(v)
+	{
+		for (int how = 0; how < 4; how++) {
+			expose_usual_stack(x, v);
+			object_addr = fake_get(x->fake, MEMBER(x, 5, instr_ptr) - 8);
+			if (how == 0)
+				fake_put(x->fake, object_addr + 24, 0x7f1200000040);
+			else if (how == 1)
+				fake_put(x->fake, MEMBER(x, 5, instr_ptr) - 8, 0);
+			else if (how == 2)
+				fake_put(x->fake, object_addr + frame_object_data[v], 0);
+			else
+				fake_put(x->fake, MEMBER(x, 5, instr_ptr) - 8, 0x10);
+			walk_now(x);
+			assert_int_equal(x->result.reason, REASON_NO_BASE);
+			assert_int_equal(x->result.frame_cnt, 5);
+			for (__u32 i = 0; i < 5; i++)
+				assert_int_not_equal(x->result.frames[i].code_addr, 0);
+		}
+	}
+}
+
 static void an_owner_that_is_none_ends_the_walk(void **state)
 {
 	struct walk_fixture *x = *state;
@@ -198,6 +279,8 @@ int main(void)
 		cmocka_unit_test(a_null_current_frame_lacks_its_base_on_3_15),
 		cmocka_unit_test(a_chain_that_ends_in_a_python_frame_is_truncated),
 		cmocka_unit_test(an_entry_frame_ends_a_greenlet_s_stack_on_3_15),
+		cmocka_unit_test(entry_frames_that_greenlet_has_taken_out_are_put_back),
+		cmocka_unit_test(a_chain_without_what_greenlet_keeps_is_truncated),
 		cmocka_unit_test(an_entry_frame_ends_a_stack_before_3_15),
 		cmocka_unit_test(an_owner_that_is_none_ends_the_walk),
 		cmocka_unit_test(a_compiled_frame_may_be_the_last_before_3_15),

@@ -170,6 +170,20 @@ static void old_bytecode_is_an_object_of_its_own(void **state)
 	assert_frame(frame_at(&off_310, 0, 9, true), 9, 0);
 }
 
+/* Right after a call has returned the leaf's pointer is still in the data behind that. */
+static void a_leaf_to_which_a_call_has_returned(void **state)
+{
+	begin();
+	CODE_IS(CODE + START, { 4, CALL_PY_12 });
+	assert_frame(frame_at(&off_312, CODE + START, 7, false), 4, CALL_PY_12);
+	begin();
+	CODE_IS(CODE + START, { 3, CALL_11 });
+	assert_frame(frame_at(&off_311, CODE + START, 7, false), 3, CALL_11);
+	/* Data that could be an instruction: nobody can tell. */
+	image[CODE + START - IMAGE + 14] = 1;
+	assert_frame(frame_at(&off_311, CODE + START, 7, false), 7, 0);
+}
+
 static void a_caller_is_at_its_call_not_in_the_cache(void **state)
 {
 	begin();
@@ -222,6 +236,7 @@ int main(void)
 		cmocka_unit_test(it_is_the_one_at_the_instruction),
 		cmocka_unit_test(it_is_that_of_the_threads_own_copy),
 		cmocka_unit_test(old_bytecode_is_an_object_of_its_own),
+		cmocka_unit_test(a_leaf_to_which_a_call_has_returned),
 		cmocka_unit_test(a_caller_is_at_its_call_not_in_the_cache),
 		cmocka_unit_test(what_could_be_two_is_not_known),
 		cmocka_unit_test(a_frame_that_has_not_begun_has_none),

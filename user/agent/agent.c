@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,8 +21,10 @@
 #define STEP_NS (NS_PER_SEC / 4)
 /* Between two looks at what krait costs, in a window. */
 #define JUDGE_NS NS_PER_SEC
+/* What processes needed that have gone is given back that often. */
+#define TRIM_NS (60 * NS_PER_SEC)
 /* The dictionary is asked to forget when it has so many nodes, or later twice what it had then. */
-#define FORGET_NODES 16384
+#define FORGET_NODES 4096
 
 struct agent {
 	struct agent_config *config;
@@ -37,6 +40,7 @@ struct agent {
 	__u64 kernel_ns;
 	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
 	__u64 burst_hz, burst_until_ns; /* 0: there is none */
+	__u64 trim_ns; /* when memory is given back again */
 	__u64 judge_ns; /* when it is looked at again */
 	bool running;
 };
@@ -113,7 +117,8 @@ static void take_price(struct agent *a, struct window *w)
 	w->price = (struct window_price){ .frequency = d->frequency,
 					  .frames_max = d->frames_max,
 					  .natives = d->natives,
-					  .level = a->budget.level };
+					  .level = a->budget.level,
+					  .stalled = a->budget.stalled };
 	if (judge(a, true) && !a->burst_until_ns)
 		apply_detail(a);
 	w->price.cpu_ns = a->usage.cpu_ns - a->window_cpu_ns;
@@ -185,11 +190,20 @@ static void forget(struct agent *a)
 	}
 	err = dict__forget(p->dict);
 	if (err)
-		log_warn(NULL, "the dictionary of stacks cannot be made smaller: %s",
-			 strerror(-err));
+		log_warn(NULL, "krait cannot shrink its dictionary of stacks: %s", strerror(-err));
 	a->forget_at = 2 * dict__node_cnt(p->dict);
 	if (a->forget_at < FORGET_NODES)
 		a->forget_at = FORGET_NODES;
+}
+
+static void give_back_memory(struct agent *a)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	if (now_ns < a->trim_ns)
+		return;
+	a->trim_ns = now_ns + TRIM_NS;
+	malloc_trim(0);
 }
 
 /* The first window is over at that time, and what was the next one is the first. */
@@ -214,6 +228,7 @@ static void end_window(struct agent *a, __u64 to_ns)
 	window__begin(w, session__profile(a->session), 0);
 	window_at(a, ++a->number)->from_ns = to_ns;
 	forget(a);
+	give_back_memory(a);
 }
 
 static __u64 step_ns(const struct agent *a)
@@ -327,7 +342,8 @@ static void nap(const struct agent *a, __u64 since_ns)
 	__u64 now_ns = clock_monotonic_ns();
 	struct timespec rest = { 0 };
 
-	if (!a->budget.level || a->burst_until_ns || now_ns - since_ns >= NAP_NS)
+	if (!(a->budget.level || a->budget.stalled) || a->burst_until_ns ||
+	    now_ns - since_ns >= NAP_NS)
 		return;
 	rest.tv_nsec = (long)(since_ns + NAP_NS - now_ns);
 	nanosleep(&rest, NULL);

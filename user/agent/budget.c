@@ -15,6 +15,12 @@
 /* Windows with room before it is tried, at first and at most. */
 #define PATIENCE 3U
 #define PATIENCE_MAX 48U
+/* A lower rate that leaves more than that of the cost saves nothing. For so many windows it is not tried again. */
+#define SAVES_NOTHING 0.9
+#define STALL 6U
+#define STALL_MAX 48U
+/* Unless it costs that many times as much by then. */
+#define STALL_ENDS 1.5
 /* Below this no clock goes. */
 #define RATE_MIN 1ULL
 
@@ -32,6 +38,7 @@ void budget_init(struct budget *b, const struct budget_config *config)
 	memset(b, 0, sizeof(*b));
 	b->config = *config;
 	b->patience = PATIENCE;
+	b->stall_next = STALL;
 	add_level(b, d);
 	/* Steps of a third; the last ones are of 1 Hz. */
 	while (d.frequency > RATE_MIN && b->level_cnt < BUDGET_LEVELS_MAX - 5) {
@@ -87,11 +94,39 @@ void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns)
 	begin(b, now_ns, used_ns);
 }
 
+/* The rate was lowered for nothing: as before, for a while. */
+static bool give_back(struct budget *b)
+{
+	b->raised++;
+	b->level = b->before_level;
+	b->stalled = b->stall_next;
+	b->stall_next = 2 * b->stall_next < STALL_MAX ? 2 * b->stall_next : STALL_MAX;
+	b->stalled_share = b->share;
+	b->before = 0;
+	b->calm = b->trial = 0;
+	return true;
+}
+
+static bool is_stalled(const struct budget *b)
+{
+	return b->stalled && b->share < STALL_ENDS * b->stalled_share;
+}
+
 static bool lower(struct budget *b)
 {
 	unsigned level = lower_level(b);
 	bool changed = level != b->level;
 
+	if (is_over_cpu(b) && b->before > 0 && b->share > SAVES_NOTHING * b->before)
+		return give_back(b);
+	if (is_over_cpu(b) && is_stalled(b))
+		return false;
+	b->stalled = 0;
+	b->before = 0;
+	if (is_over_cpu(b) && b->levels[level].frequency < b->levels[b->level].frequency) {
+		b->before = b->share;
+		b->before_level = b->level;
+	}
 	if (b->trial)
 		b->patience = 2 * b->patience < PATIENCE_MAX ? 2 * b->patience : PATIENCE_MAX;
 	b->lowered += changed;
@@ -122,8 +157,10 @@ static bool has_room(const struct budget *b, __u64 rss_bytes)
 
 static bool end_window(struct budget *b, __u64 rss_bytes)
 {
+	b->stalled -= b->stalled > 0;
 	if (is_over_cpu(b) || (b->config.memory_bytes && rss_bytes > b->config.memory_bytes))
 		return lower(b);
+	b->before = 0;
 	if (b->trial)
 		b->trial--;
 	if (!b->level || !has_room(b, rss_bytes)) {

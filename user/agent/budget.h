@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * budget.h - how much the agent may cost, and what it does without when that is not enough: first rate, then depth, then
- * native frames; and back, one step at a time, when there is room again.
+ * native frames; and back, one step at a time, when there is room again. A lower rate that saves next to nothing is
+ * given back, and not tried again for a while: what costs then is not samples, but processes that start.
  *
  * It measures nothing and changes nothing by itself: it is told what was used, and says how to go on.
  *
@@ -41,6 +42,11 @@ struct budget {
 	unsigned trial; /* windows for which the level, gone back to, is on trial still */
 	__u64 lowered, raised; /* how often */
 	double share; /* of a CPU, in what was judged last */
+	double before; /* the same in front of the last step to a lower rate, while that is on trial; else 0 */
+	unsigned before_level;
+	unsigned stalled; /* windows for which no lower rate is tried, as the last one saved nothing */
+	unsigned stall_next; /* so many it will be the next time */
+	double stalled_share; /* what it cost then */
 };
 
 void budget_init(struct budget *b, const struct budget_config *config) __attribute__((nonnull));

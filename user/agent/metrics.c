@@ -87,6 +87,9 @@ static void put_price(const struct metrics *m, FILE *out)
 	put(out, "krait_native_frames", "gauge", "1: native frames are taken.", m->price.natives);
 	put(out, "krait_budget_level", "gauge",
 	    "0: as asked for; else so many steps less, to keep to the budget.", m->price.level);
+	put(out, "krait_budget_stalled", "gauge",
+	    "1: beyond the budget, but a lower rate saved nothing, so there is none.",
+	    m->price.stalled);
 	put(out, "krait_budget_changes_total", "counter", "How often the level has changed.",
 	    m->levels_changed);
 }
@@ -138,6 +141,12 @@ static void put_processes(const struct metrics *m, FILE *out)
 	session__progress(m->session, &progress);
 	put(out, "krait_tracked_processes", "gauge", "Python processes that are sampled now.",
 	    progress.processes);
+	put(out, "krait_late_processes_total", "counter",
+	    "Python processes that a look has found, not the kernel at their begin.",
+	    progress.late);
+	metrics_family(out, "krait_late_cpu_seconds_total", "counter",
+		       "CPU time that these had used by then, and of which there are no samples.");
+	metrics_seconds(out, "krait_late_cpu_seconds_total", progress.late_ns, NULL);
 	put(out, "krait_refused_processes_total", "counter",
 	    "Python processes that are not sampled (krait list says why).",
 	    session__refused_cnt(m->session));

@@ -42,8 +42,8 @@ struct notify *notify__new(void)
 	n->library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
 	if (n->library && bind_library(n))
 		return n;
-	log_warn(NULL, "systemd is not told that krait is ready: libsystemd.so.0 is not there "
-		       "(use Type=exec)");
+	log_warn(NULL, "krait cannot tell systemd that it is ready: libsystemd.so.0 is "
+		       "missing (use Type=exec)");
 	if (n->library)
 		dlclose(n->library);
 	n->library = NULL;

@@ -80,8 +80,10 @@ static void take_failure(struct otlp_sink *o, __u64 samples, int err)
 {
 	o->stats.failed++;
 	o->stats.failed_samples += samples;
-	log_warn(NULL, "%llu samples of a window are lost as OTLP: %s", (unsigned long long)samples,
-		 strerror(-err));
+	log_warn(NULL,
+		 "%llu samples of a window could not be written as OTLP and are "
+		 "lost: %s",
+		 (unsigned long long)samples, strerror(-err));
 }
 
 static int push(struct otlp_sink *o, const struct window *w, const struct otlp_body *body)
@@ -97,6 +99,13 @@ static int push(struct otlp_sink *o, const struct window *w, const struct otlp_b
 
 	memcpy(batch.id, body->id, sizeof(batch.id));
 	return exporter__push(o->exporter, &batch);
+}
+
+static bool build_id_of(void *ctx, const char *file, char *buf, size_t size)
+{
+	const struct otlp_sink *o = ctx;
+
+	return resources__build_id(o->resources, file, buf, size);
 }
 
 static void put_body(struct otlp_sink *o, const struct window *w, unsigned part,
@@ -123,7 +132,7 @@ static void put_empty(struct otlp_sink *o, const struct window *w,
 {
 	const struct otlp_attributes own = resources__own(o->resources);
 	struct otlp_body body;
-	int err = otlp_encode_empty(&body, w, w->price.frequency, &own, options);
+	int err = otlp_encode_empty(&body, w, &own, options);
 
 	if (err)
 		take_failure(o, 0, err);
@@ -138,6 +147,7 @@ static void on_window(void *ctx, const struct window *w)
 	struct otlp_sink *o = ctx;
 	struct otlp_options options = {
 		.resource = resource_of,
+		.build_id = build_id_of,
 		.resource_ctx = o,
 		.bytes_max = BODY_MAX,
 	};

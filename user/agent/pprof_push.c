@@ -192,7 +192,9 @@ static void on_window(void *ctx, const struct window *w)
 			samples += p->runs[end].cnt;
 		err = push_service(p, w, i, end, samples);
 		if (err)
-			log_warn(NULL, "%llu samples of a window are lost as pprof: %s",
+			log_warn(NULL,
+				 "%llu samples of a window could not be written as pprof and are "
+				 "lost: %s",
 				 (unsigned long long)samples, strerror(-err));
 		*(err ? &p->stats.failed_samples : &p->stats.samples) += samples;
 	}

@@ -392,6 +392,18 @@ void resources__connect(struct resources *r, struct session *session)
 	r->session = session;
 }
 
+bool resources__build_id(const struct resources *r, const char *file, char *buf, size_t size)
+{
+	unsigned id_size = 0;
+	const __u8 *id = r->session ? session__build_id(r->session, file, &id_size) : NULL;
+
+	if (!id || !id_size || size < 2 * (size_t)id_size + 1)
+		return false;
+	for (unsigned i = 0; i < id_size; i++)
+		snprintf(buf + 2 * (size_t)i, 3, "%02x", id[i]);
+	return true;
+}
+
 void resources__free(struct resources *r)
 {
 	struct resource *p, *next;

@@ -35,6 +35,8 @@ struct resources_stats {
 struct resources *resources__new(const struct host *host);
 /* Before the first sample: whom to ask. Borrowed. */
 void resources__connect(struct resources *r, struct session *session);
+/* Of a file with native code, in hex; false where it is not known. */
+bool resources__build_id(const struct resources *r, const char *file, char *buf, size_t size);
 void resources__free(struct resources *r);
 
 /* A sample of it has come: from now on it is known. */

@@ -11,6 +11,7 @@
 
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/resident.h"
 
 /* Probers, parser, exporter, server: krait has some ten at most. */
 #define PROCESSES_MAX 64U
@@ -28,19 +29,6 @@ static __u64 cpu_of(pid_t pid)
 	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
 		return 0;
 	return ns_of(ts);
-}
-
-static __u64 rss_of(pid_t pid)
-{
-	cleanup_fclose FILE *f = NULL;
-	unsigned long long pages = 0;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	f = fopen(path, "re");
-	if (!f || fscanf(f, "%*u %llu", &pages) != 1)
-		return 0;
-	return pages * (__u64)sysconf(_SC_PAGESIZE);
 }
 
 /* Behind those that are in the list already. */
@@ -78,7 +66,7 @@ void usage_read(struct usage *ret)
 			((__u64)ended.ru_utime.tv_usec + (__u64)ended.ru_stime.tv_usec) * 1000;
 	for (unsigned i = 0; i < cnt; i++) {
 		ret->cpu_ns += cpu_of(list[i]);
-		ret->rss_bytes += rss_of(list[i]);
+		ret->rss_bytes += resident_bytes(list[i]);
 		cnt = add_children(list[i], list, cnt);
 	}
 	ret->processes = cnt;

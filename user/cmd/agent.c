@@ -20,6 +20,7 @@
 #include "session/label.h"
 #include "symbol/kernel_symbols.h"
 #include "util/clock.h"
+#include "util/error.h"
 #include "util/log.h"
 #include "util/priority.h"
 #include "util/vec.h"
@@ -155,8 +156,8 @@ static void apply(struct agent_command *c, const struct agent_options *next)
 
 	if (next->record.off_cpu != o->record.off_cpu || next->record.native != o->record.native ||
 	    next->record.kernel != o->record.kernel)
-		log_warn(NULL, "--off-cpu, --native and --kernel change when krait agent is "
-			       "started anew");
+		log_warn(NULL, "--off-cpu, --native and --kernel take effect when krait agent is "
+			       "restarted");
 	o->record.frequency = o->record.events[0].frequency = next->record.frequency;
 	c->config.interval_ns = next->interval_ns;
 	c->config.cpu_budget = next->cpu_budget;
@@ -165,7 +166,8 @@ static void apply(struct agent_command *c, const struct agent_options *next)
 	log_as_json(next->log_json);
 	agent_export_options_copy(&o->export, &next->export);
 	if (agent_outputs_reload(&c->outputs, &o->export, same, &err))
-		log_error(NULL, "nothing is sent until the configuration is mended: %s", err.text);
+		log_error(NULL, "krait sends nothing until the configuration is corrected: %s",
+			  err.text);
 }
 
 static void reload(void *ctx)
@@ -196,6 +198,13 @@ static void reload(void *ctx)
 
 /* ---- begin and end ---------------------------------------------------------------------------- */
 
+/* Does anybody get what it samples? */
+static bool has_receiver(const struct agent_options *o)
+{
+	return o->otlp_dir || o->listen_cnt || o->export.destination_cnt ||
+	       agent_memory_is_on(&o->memory);
+}
+
 static int start(struct agent_command *c, struct error *err)
 {
 	struct agent_arguments arguments;
@@ -212,6 +221,10 @@ static int start(struct agent_command *c, struct error *err)
 		puts("krait: the configuration is fine");
 		return 0;
 	}
+	if (!has_receiver(&c->options))
+		return error_set(err, EINVAL, EXIT_CODE_USAGE,
+				 "nobody would get what krait agent samples: use --otlp-endpoint, "
+				 "--pprof-endpoint, --otlp-dir, --listen or --keep");
 	if (c->options.record.realtime)
 		priority_raise(&c->priority);
 	c->kernel_symbols = kernel_symbols__new(KALLSYMS);
@@ -248,7 +261,7 @@ int cmd_agent(int argc, char **argv)
 	c->argc = argc;
 	c->argv = argv;
 	if (start(c, &err)) {
-		log_error(NULL, "%s", err.text);
+		log_error(NULL, "%s%s", err.text, error_doctor(err.code));
 		code = err.code;
 	}
 	end(c);

@@ -90,7 +90,7 @@ static int on_key(void *user, const char *section, const char *name, const char 
 static int check_writers(const char *path, const struct stat *st, struct error *err)
 {
 	if (!S_ISREG(st->st_mode))
-		return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is no ordinary file", path);
+		return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is not a regular file", path);
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return error_set(
 			err, EPERM, EXIT_CODE_USAGE,
@@ -99,7 +99,7 @@ static int check_writers(const char *path, const struct stat *st, struct error *
 			path);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(err, EPERM, EXIT_CODE_USAGE,
-				 "others may write %s: krait does not go by it (chmod go-w %s)",
+				 "others can write to %s, so krait does not use it (chmod go-w %s)",
 				 path, path);
 	if (st->st_size > FILE_MAX)
 		return error_set(err, EFBIG, EXIT_CODE_USAGE, "%s has more than %u KiB", path,
@@ -127,7 +127,7 @@ static char *read_config(const char *path, struct stat *st, struct error *err)
 	text[len] = '\0';
 	if (n >= 0 && strlen(text) == (size_t)len)
 		return take_ptr(&text);
-	error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is no text", path);
+	error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is not a text file", path);
 	return NULL;
 }
 
@@ -160,8 +160,8 @@ static int load(struct loader *l, const char *path, struct error *err)
 		return -1;
 	if (l->secret && st.st_mode & (S_IRGRP | S_IROTH))
 		return error_set(err, EPERM, EXIT_CODE_USAGE,
-				 "%s has headers in it, and others may read it (chmod 600 %s)",
-				 path, path);
+				 "%s contains headers, and others can read it (chmod 600 %s)", path,
+				 path);
 	return 0;
 }
 

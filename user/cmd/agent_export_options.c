@@ -154,8 +154,9 @@ static void take_headers(struct agent_export_options *o, struct argp_state *stat
 
 	/* The text is not repeated: it has tokens in it. */
 	if (value && claims_each(value, take_header, &headers) < 0)
-		argp_error(state, "OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, with %%XX "
-				  "in values");
+		argp_error(state,
+			   "OTEL_EXPORTER_OTLP_HEADERS is not a list of name=value, with %%XX "
+			   "in values");
 }
 
 static void take_timeout(struct exporter_destination *d, struct argp_state *state)

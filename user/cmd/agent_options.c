@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/arguments.h"
+#include "cmd/live_options.h"
 #include "cmd/record_events.h"
 #include "cmd/record_targets.h"
 #include "util/clock.h"
@@ -18,15 +19,9 @@
 #define MAX_INTERVAL_NS (60 * NS_PER_SEC)
 
 enum {
-	KEY_NAME = 256,
-	KEY_CGROUP,
-	KEY_NATIVE,
-	KEY_KERNEL,
-	KEY_OFF_CPU,
-	KEY_OTLP_DIR,
+	KEY_OTLP_DIR = 256,
 	KEY_CPU_BUDGET,
 	KEY_MEMORY_LIMIT,
-	KEY_NO_REALTIME,
 	KEY_CONFIG,
 	KEY_CHECK,
 	KEY_LOG,
@@ -36,19 +31,19 @@ enum {
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target (every Python process of this machine, but for):", 1 },
-	{ "name", KEY_NAME, "GLOB", 0, "only those whose command, script or module matches" },
-	{ "cgroup", KEY_CGROUP, "PATH", 0,
+	{ "name", TARGET_NAME, "GLOB", 0, "only those whose command, script or module matches" },
+	{ "cgroup", TARGET_CGROUP, "PATH", 0,
 	  "only those in this control group (a container) or below" },
 	{ "user", 'u', "NAME", 0, "only those of this user (name or number)" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 19)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
 	{ "interval", 'i', "TIME", 0, "length of a window, 1s to 60s (default 10s)" },
-	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
+	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
 	  "also the time off the CPU, waits for the GIL apart. TIME as in krait record" },
-	{ "native", KEY_NATIVE, 0, 0,
+	{ "native", LIVE_NATIVE, 0, 0,
 	  "also native functions; otherwise C is part of what called it" },
-	{ "kernel", KEY_KERNEL, 0, 0, "also functions of the kernel" },
+	{ "kernel", LIVE_KERNEL, 0, 0, "also functions of the kernel" },
 	{ 0, 0, 0, 0, "What it may cost:", 3 },
 	{ "cpu-budget", KEY_CPU_BUDGET, "PERCENT", 0,
 	  "of one CPU, for krait, its helpers and its programs in the kernel; beyond it, it samples less often, then less "
@@ -71,7 +66,7 @@ static const struct argp_option options[] = {
 	{ "check-config", KEY_CHECK, 0, 0, "say whether all of that is fine, and end" },
 	{ "log-format", KEY_LOG, "NAME", 0, "text (the default) or json, a line each on stderr" },
 	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },
-	{ "no-realtime", KEY_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
+	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
 	{ 0 },
 };
 
@@ -84,12 +79,6 @@ static const char doc[] =
 	"\n"
 	"Exit codes: 0 ended by a signal or --duration; 2 usage; 4 permission; 5 the kernel lacks something; "
 	"7 an output could not be written.";
-
-static void parse_time(__u64 *ret, const char *text, struct argp_state *state)
-{
-	if (parse_duration(text, ret))
-		argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", text);
-}
 
 /* "0.5%", "0.5": of one CPU, so more than 100 is possible. */
 static void parse_percent(double *ret, const char *text, struct argp_state *state)
@@ -110,7 +99,7 @@ static void settle(struct agent_options *o, struct argp_state *state)
 	r->all = true;
 	record_targets_settle(r, state);
 	if (o->interval_ns < MIN_INTERVAL_NS || o->interval_ns > MAX_INTERVAL_NS)
-		argp_error(state, "--interval is 1s to 60s");
+		argp_error(state, "--interval is from 1s to 60s");
 	record_events_settle(r, state);
 }
 
@@ -124,34 +113,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->memory;
 		state->child_inputs[1] = &o->export;
 		break;
-	case KEY_NAME:
-		record_targets_name(r, arg, state);
-		break;
-	case KEY_CGROUP:
-		record_targets_cgroup(r, arg, state);
-		break;
-	case 'u':
-		record_targets_user(r, arg, state);
-		break;
-	case 'r':
-	case 'F':
-		if (parse_rate(arg, &r->frequency))
-			argp_error(state, "a rate is a number of Hz, such as 19 or 97: \"%s\"",
-				   arg);
-		break;
 	case 'i':
-		parse_time(&o->interval_ns, arg, state);
-		break;
-	case KEY_OFF_CPU:
-		r->off_cpu = true;
-		if (arg)
-			parse_time(&r->off_cpu_ns, arg, state);
-		break;
-	case KEY_NATIVE:
-		r->native = true;
-		break;
-	case KEY_KERNEL:
-		r->kernel = true;
+		arguments_time(&o->interval_ns, arg, state);
 		break;
 	case KEY_CPU_BUDGET:
 		parse_percent(&o->cpu_budget, arg, state);
@@ -163,9 +126,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_OTLP_DIR:
 		o->otlp_dir = arg;
-		break;
-	case 'd':
-		parse_time(&r->duration_ns, arg, state);
 		break;
 	case KEY_LISTEN:
 		if (o->listen_cnt == SERVER_LISTENERS_MAX)
@@ -185,9 +145,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--log-format is text or json: \"%s\"", arg);
 		o->log_json = !strcmp(arg, "json");
 		break;
-	case KEY_NO_REALTIME:
-		r->realtime = false;
-		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "\"%s\": krait agent takes no arguments", arg);
 		break;
@@ -195,7 +152,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		settle(o, state);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		if (!record_targets_option(r, key, arg, state))
+			return 0;
+		return live_option(r, key, arg, state);
 	}
 	return 0;
 }
@@ -211,8 +170,7 @@ const struct argp agent_argp = { options, parse_option, NULL, doc, children, NUL
 void agent_options_parse(struct agent_options *ret, int argc, char **argv)
 {
 	memset(ret, 0, sizeof(*ret));
-	record_options_defaults(&ret->record);
-	ret->record.native = ret->record.kernel = false;
+	live_options_defaults(&ret->record);
 	ret->record.frequency = DEFAULT_HZ;
 	ret->interval_ns = DEFAULT_INTERVAL_NS;
 	ret->cpu_budget = DEFAULT_CPU_BUDGET;

@@ -99,8 +99,8 @@ int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_opti
 	}
 	/* pprof's sink has the exporter that it began with. */
 	if (o->push || sends(options, EXPORT_PPROF)) {
-		log_warn(NULL, "with --pprof-endpoint, destinations change when krait agent is "
-			       "started anew");
+		log_warn(NULL, "with --pprof-endpoint, new destinations take effect when krait "
+			       "agent is restarted");
 		return 0;
 	}
 	exporter__stop(o->exporter, RELOAD_STOP_NS, NULL);

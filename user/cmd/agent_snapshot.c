@@ -101,7 +101,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!s->list && !s->output)
 			argp_error(state, "no output: use -o FILE.data, or --list");
 		if (s->since_ms >= s->until_ms)
-			argp_error(state, "--since is before --until");
+			argp_error(state, "--since must be before --until");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -117,15 +117,15 @@ static int open_folder(struct snapshot *s)
 	if (s->fd >= 0)
 		return EXIT_CODE_OK;
 	if (s->fd == -EPERM)
-		log_error(
-			NULL,
-			"%s does not belong to you alone, who would read it: run this as its owner",
-			s->folder);
+		log_error(NULL,
+			  "%s belongs to another user, or others can write to it: run this "
+			  "as its owner",
+			  s->folder);
 	else if (s->fd == -ENOENT)
-		log_error(
-			NULL,
-			"%s is not there: does krait agent run with --keep, or another --keep-dir?",
-			s->folder);
+		log_error(NULL,
+			  "there is no %s: does krait agent run with --keep, or with another "
+			  "--keep-dir?",
+			  s->folder);
 	else
 		log_error(NULL, "cannot open %s: %s", s->folder, strerror(-s->fd));
 	return s->fd == -EPERM || s->fd == -EACCES ? EXIT_CODE_PERMISSION : EXIT_CODE_OUTPUT;
@@ -202,10 +202,10 @@ static int add_slices(const struct snapshot *s, struct merge *m, struct error *e
 	char path[PATH_MAX];
 
 	if (left_out)
-		log_warn(
-			NULL,
-			"%u slice%s of before the machine was started anew %s left out: take them by --until",
-			left_out, left_out == 1 ? "" : "s", left_out == 1 ? "is" : "are");
+		log_warn(NULL,
+			 "%u slice%s from before the last boot %s left out: use --until to "
+			 "get them",
+			 left_out, left_out == 1 ? "" : "s", left_out == 1 ? "is" : "are");
 	for (unsigned i = 0; i < s->slices.cnt; i++) {
 		const struct slice *slice = &s->slices.list[i];
 		__s64 offset_ns = (slice->wall_ms - (__s64)slice->monotonic_ms) * 1000000;
@@ -243,7 +243,7 @@ static void say_done(const struct snapshot *s, const struct merge *m)
 	if (st.unnamed)
 		log_warn(NULL, "%llu places in Python have no name", st.unnamed);
 	if (st.skipped)
-		log_warn(NULL, "%llu records make no sense and were left out", st.skipped);
+		log_warn(NULL, "%llu records are malformed and were left out", st.skipped);
 	log_info(
 		NULL,
 		"wrote %s: %u slice%s, %s to %s; %llu samples, %llu of %llu interrupts lost: krait report %s",
@@ -276,7 +276,8 @@ static int make(const struct snapshot *s)
 	if (!result)
 		result = output_file__finish(file);
 	if (result == -ENODATA)
-		log_error(NULL, "nothing is kept of that time in %s", s->folder);
+		log_error(NULL, "%s has nothing from that time (--list shows what it has)",
+			  s->folder);
 	else if (result)
 		log_error(NULL, "%s%s%s", *err.text ? err.text : s->output, *err.text ? "" : ": ",
 			  *err.text ? "" : output_file_strerror(result));

@@ -90,18 +90,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->output = arg;
 		break;
 	case 'C':
-		c->annotate.context = input_parse_count(arg, "--context", state);
+		c->annotate.context = arguments_count(arg, "--context", state);
 		break;
 	case 'n':
-		c->annotate.limit = input_parse_count(arg, "--limit", state);
+		c->annotate.limit = arguments_count(arg, "--limit", state);
 		break;
 	case 's':
 		c->annotate.source_dir = arg;
 		break;
 	case ARGP_KEY_ARG:
 		if (c->annotate.what)
-			argp_error(state,
-				   "one NAME, please: \"%s\" is the second (-i names the file)",
+			argp_error(state, "only one NAME (extra: \"%s\"; -i names the capture)",
 				   arg);
 		c->annotate.what = arg;
 		break;
@@ -158,7 +157,9 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 			   annotate(output_file__stream(file), input__shown(in), &c->annotate);
 	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
 	    !c->input.path) {
-		log_error(NULL, "\"%s\" is no function or file of the capture: -i %s reads it",
+		log_error(NULL,
+			  "\"%s\" is not a function or file in the capture; to read it as a "
+			  "capture, use -i %s",
 			  c->annotate.what, c->annotate.what);
 		return EXIT_CODE_EMPTY;
 	}
@@ -170,7 +171,8 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 		return EXIT_CODE_EMPTY;
 	}
 	if (err == -ENODATA) {
-		log_error(NULL, "the capture has no instructions: krait record --opcodes");
+		log_error(NULL, "the capture has no instructions; record them with krait record "
+				"--opcodes");
 		return EXIT_CODE_EMPTY;
 	}
 	if (!err)
@@ -243,6 +245,11 @@ int cmd_annotate(int argc, char **argv)
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
+	/* A file, as other commands take it. */
+	if (c.annotate.what && !c.input.path && input_is_capture(c.annotate.what)) {
+		c.input.path = c.annotate.what;
+		c.annotate.what = NULL;
+	}
 	/* What a line calls in the kernel is its own, and in C unless that has lines, too. */
 	c.native |= c.input.filter.inlined;
 	c.input.filter.no_kernel = c.input.may_fold = true;

@@ -8,6 +8,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/nearest.h"
+#include "util/units.h"
 
 /* Options that argp adds to every parser. */
 static const struct argp_option own_table[] = { { "help", '?', NULL, 0, NULL, 0 },
@@ -154,4 +155,50 @@ const struct argp_option *arguments_find(const struct argp *argp, const char *na
 
 	each_option(argp, match_name, &w);
 	return w.found;
+}
+
+/* ---- what options take ------------------------------------------------------------------------ */
+
+int arguments_id(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	long id = strtol(text, &end, 10);
+
+	if (end == text || *end || id <= 0 || id > ARGUMENTS_PID_MAX)
+		argp_error(state, "%s is a number: \"%s\"", what, text);
+	return (int)id;
+}
+
+unsigned arguments_count(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || value > 1000000000)
+		argp_error(state, "%s is a number, not \"%s\"", what, text);
+	return (unsigned)value;
+}
+
+void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state)
+{
+	if (parse_duration(text, ret_ns))
+		argp_error(state, "a time is 10 or 10s, 500ms, 2m or 1h, not \"%s\"", text);
+}
+
+void arguments_rate(__u64 *ret, const char *text, struct argp_state *state)
+{
+	if (parse_rate(text, ret))
+		argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"", text);
+}
+
+void arguments_size(__u64 *ret, const char *text, struct argp_state *state)
+{
+	if (parse_size(text, ret))
+		argp_error(state, "a size is a number with k, M or G: \"%s\"", text);
+}
+
+void arguments_thread(struct thread_filter *filter, const char *text, struct argp_state *state)
+{
+	if (thread_filter_add(filter, text))
+		argp_error(state, "--thread takes a thread's id, name or main: \"%s\"", text);
 }

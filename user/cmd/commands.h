@@ -18,5 +18,6 @@ int cmd_doctor(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_clean(int argc, char **argv);
 
 #endif /* KRAIT_CMD_COMMANDS_H */

@@ -147,8 +147,8 @@ static int replay(struct convert *c, const struct profile *p)
 	outputs__without_times(c->outputs);
 	if (counts->samples > REPLAY_MAX) {
 		log_error(NULL,
-			  "%llu samples are more than krait writes one by one (%u); html, folded, "
-			  "pprof and callgrind take any number",
+			  "%llu samples are more than krait writes one by one (at most %u); "
+			  "html, folded, pprof and callgrind take any number",
 			  counts->samples, REPLAY_MAX);
 		return EXIT_CODE_OUTPUT;
 	}
@@ -180,9 +180,9 @@ static bool is_lossless(const struct convert *c, const struct input *in)
 	if (!in->is_capture || !outputs__use_addresses(c->outputs))
 		return true;
 	log_error(NULL,
-		  "a capture is not made of a capture: native frames would lose their addresses; "
-		  "copy %s and %s.krait, and let krait report or convert take a part of it "
-		  "(--pid, --time ...)",
+		  "krait cannot convert a capture into another one: native frames "
+		  "would lose their addresses; copy %s and %s.krait, and choose a "
+		  "part when you read it (krait report --pid, --time ...)",
 		  c->input.path ? c->input.path : INPUT_DEFAULT,
 		  c->input.path ? c->input.path : INPUT_DEFAULT);
 	return false;
@@ -200,7 +200,7 @@ static int convert(struct convert *c)
 		page_sources_offer(&c->sources, &c->emit);
 	for (unsigned i = 0; i < c->path_cnt; i++) {
 		if (is_input(c, c->paths[i])) {
-			log_error(NULL, "%s is the input", c->paths[i]);
+			log_error(NULL, "%s is the input; choose another output", c->paths[i]);
 			return EXIT_CODE_USAGE;
 		}
 		if (outputs__add(c->outputs, c->paths[i], c->format, false, &c->emit, &err)) {

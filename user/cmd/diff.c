@@ -12,6 +12,7 @@
 #include "cmd/arguments.h"
 #include "cmd/input.h"
 #include "emit/diff.h"
+#include "emit/text_report.h"
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -19,6 +20,10 @@
 
 #define DEFAULT_ROWS 20
 #define DEFAULT_MIN_POINTS 0.05
+
+enum option_key {
+	OPTION_UNIT = 256,
+};
 
 struct diff_command {
 	struct input_options input;
@@ -35,6 +40,8 @@ static const struct argp_option option_table[] = {
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
 	{ "min-points", 'm', "POINTS", 0,
 	  "leave out what has changed by less, in percentage points (default 0.05)", 0 },
+	{ "unit", OPTION_UNIT, "time|samples", 0,
+	  "beside shares print the time that samples stand for (default), or their number", 0 },
 	{ 0 },
 };
 
@@ -65,21 +72,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		c->diff.by_total = !strcmp(arg, "total");
 		break;
 	case 'n':
-		c->diff.limit = input_parse_count(arg, "--limit", state);
+		c->diff.limit = arguments_count(arg, "--limit", state);
 		break;
 	case 'm':
 		c->diff.min_points = parse_points(arg, state);
 		break;
+	case OPTION_UNIT:
+		if (strcmp(arg, "time") && strcmp(arg, "samples"))
+			argp_error(state, "--unit is time or samples, not \"%s\"", arg);
+		c->diff.samples = !strcmp(arg, "samples");
+		break;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
-			argp_error(state, "two files, please: \"%s\" is the third", arg);
+			argp_error(state, "only two files (extra: \"%s\")", arg);
 		c->paths[state->arg_num] = arg;
 		break;
 	case ARGP_KEY_END:
 		if (!c->paths[0])
-			argp_error(state, "which two captures?");
+			argp_error(state, "nothing to compare: name two captures");
 		if (c->input.path)
-			argp_error(state, "the two files are arguments, not -i");
+			argp_error(state, "name the two captures as arguments, not with -i");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -93,7 +105,7 @@ static const struct argp parser = {
 	parse_option,
 	"A [B]",
 	"Compare two captures, or folded stacks: B (default " INPUT_DEFAULT
-	") with A, by shares of the samples."
+	") with A, by shares of the samples, and the times of both."
 	"\vexamples:\n"
 	"  krait diff before.data after.data\n"
 	"  krait diff before.data after.data -o diff.html   a red and blue flame graph\n"
@@ -149,6 +161,7 @@ int cmd_diff(int argc, char **argv)
 		.paths = { NULL, INPUT_DEFAULT },
 	};
 	struct input in[2] = { 0 };
+	struct summary_options text;
 	int code = EXIT_CODE_OK;
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
@@ -157,6 +170,8 @@ int cmd_diff(int argc, char **argv)
 		c.input.path = c.paths[i];
 		code = input__load(&in[i], &c.input, i ? &in[0] : NULL, NULL, NULL);
 	}
+	summary_options_init(&text, stdout);
+	c.diff.width = c.output ? 0 : text.width;
 	c.diff.name_a = c.paths[0];
 	c.diff.name_b = c.paths[1];
 	if (code == EXIT_CODE_OK)

@@ -11,7 +11,6 @@
 
 #include "cmd/arguments.h"
 #include "cmd/commands.h"
-#include "cmd/input.h"
 #include "doctor/checks.h"
 #include "doctor/findings.h"
 #include "target/prober.h"
@@ -48,8 +47,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (d->pid)
-			argp_error(state, "one process at a time");
-		d->pid = input_parse_id(arg, "PID", state);
+			argp_error(state, "only one PID");
+		d->pid = arguments_id(arg, "PID", state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -61,9 +60,9 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[PID]",
 	.doc = "Check whether krait works on this machine, or for one process.\v"
-	       "Each line is ok, limited (krait works, but not all of it) or broken (nothing can\n"
+	       "Each line is ok, limited (krait works, but not all of it) or broken (nothing can "
 	       "be recorded), with what that costs and what mends it. Nothing is changed.\n\n"
-	       "The exit code is 0 if recording works, 3 if the process cannot be recorded, 4 if\n"
+	       "The exit code is 0 if recording works, 3 if the process cannot be recorded, 4 if "
 	       "rights are missing, 5 if the kernel lacks something.\n\n"
 	       "examples:\n"
 	       "  sudo krait doctor\n"

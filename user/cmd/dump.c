@@ -17,6 +17,7 @@
 #include "look/look.h"
 #include "look/look_tasks.h"
 #include "session/descriptors.h"
+#include "session/still.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -36,11 +37,17 @@ struct dump {
 	struct look_process **processes, **before; /* of this look and of the one before */
 	size_t cnt, before_cnt;
 	struct prober *prober;
+	struct still *still; /* with --pause, native frames are taken without the kernel; NULL not */
 	struct json writer;
 	int unwritten; /* 0, or why the output could not be written */
 	struct error no_interrupts; /* why running threads cannot be had; text "" */
 	int code; /* the worst of all looks */
 };
+
+static bool of_tasks(const struct dump *d)
+{
+	return d->options.tasks || d->options.greenlets;
+}
 
 static size_t missing(const struct dump *d)
 {
@@ -74,6 +81,7 @@ static void take_all(struct dump *d)
 
 		p->locals = d->options.locals;
 		p->pause = d->options.pause;
+		p->still = d->still;
 		p->thread = &d->options.thread;
 		p->filter = d->options.filter.name_cnt ? &d->options.filter : NULL;
 		if (look__take(p, d->prober))
@@ -91,7 +99,7 @@ static void take_natives(struct dump *d)
 	for (size_t i = 0; i < d->cnt; i++)
 		any = any || !d->processes[i]->result;
 	if (!any || *d->no_interrupts.text ||
-	    look_natives(d->processes, d->cnt, NATIVES_NS, &d->no_interrupts))
+	    look_natives(d->processes, d->cnt, d->prober, NATIVES_NS, &d->no_interrupts))
 		return;
 	for (size_t i = 0; i < d->cnt; i++)
 		if (!d->processes[i]->result)
@@ -113,7 +121,8 @@ static void take_missing(struct dump *d)
 	for (int round = 0;
 	     round < ROUNDS && !d->options.pause && missing(d) && !*d->no_interrupts.text;
 	     round++) {
-		if (look_interrupts(d->processes, d->cnt, SAMPLING_NS, &d->no_interrupts))
+		if (look_interrupts(d->processes, d->cnt, d->prober, SAMPLING_NS,
+				    &d->no_interrupts))
 			break;
 		for (size_t i = 0; i < d->cnt; i++) {
 			struct look_process *p = d->processes[i];
@@ -151,7 +160,7 @@ static void print_all(struct dump *d, unsigned look)
 	for (size_t i = 0; i < d->cnt; i++) {
 		struct look_process *p = d->processes[i], *before = find_before(d, p);
 
-		if (d->options.tasks && d->options.json) {
+		if (of_tasks(d) && d->options.json) {
 			dump_tasks_put_json(&d->writer, p, look);
 			continue;
 		}
@@ -161,7 +170,7 @@ static void print_all(struct dump *d, unsigned look)
 		}
 		if (i)
 			putchar('\n');
-		if (d->options.tasks)
+		if (of_tasks(d))
 			dump_tasks_print(stdout, p);
 		else
 			dump_print(stdout, p, before);
@@ -197,7 +206,7 @@ static int judge(const struct dump *d)
 		if (d->processes[i]->result && !d->options.all)
 			code = EXIT_CODE_TARGET;
 	}
-	if (code == EXIT_CODE_OK && d->options.tasks)
+	if (code == EXIT_CODE_OK && of_tasks(d))
 		return judge_tasks(d);
 	if (code == EXIT_CODE_OK && missing(d))
 		code = EXIT_CODE_LOSSY;
@@ -214,7 +223,9 @@ static void free_looks(struct look_process **list, size_t cnt)
 static void take_tasks(struct dump *d)
 {
 	for (size_t i = 0; i < d->cnt; i++)
-		dump_tasks_take(d->processes[i], find_before(d, d->processes[i]));
+		dump_tasks_take(d->processes[i],
+				d->options.greenlets ? LOOK_GREENLETS : LOOK_ASYNCIO,
+				find_before(d, d->processes[i]));
 }
 
 static int look_once(struct dump *d, unsigned look)
@@ -233,9 +244,9 @@ static int look_once(struct dump *d, unsigned look)
 	if (!d->processes)
 		return -ENOMEM;
 	take_all(d);
-	if (d->options.tasks)
+	if (of_tasks(d))
 		take_tasks(d);
-	else if (d->options.native)
+	else if (d->options.native && !d->still)
 		take_natives(d);
 	else
 		take_missing(d);
@@ -291,6 +302,14 @@ static int dump(struct dump *d)
 		return EXIT_CODE_KERNEL;
 	}
 	prober__prepare(d->prober, true);
+	if (d->options.native && d->options.pause) {
+		d->still = still__new();
+		if (!d->still) {
+			log_error("dump", "out of memory");
+			return EXIT_CODE_KERNEL;
+		}
+		still__prepare(d->still);
+	}
 	if (privileges_drop(&(const struct privileges_need){ .sampling = true })) {
 		log_error("dump", "cannot give up the rights that krait does not need");
 		return EXIT_CODE_KERNEL;
@@ -307,10 +326,10 @@ static int dump(struct dump *d)
 		return EXIT_CODE_KERNEL;
 	}
 	if (*d->no_interrupts.text)
-		log_warn("dump",
-			 "threads that run have no stack here: %s (krait doctor checks all "
-			 "that is needed)",
-			 d->no_interrupts.text);
+		log_warn("dump", "krait cannot take the stacks of threads that run: %s%s",
+			 d->no_interrupts.text, error_doctor(d->no_interrupts.code));
+	if (d->code == EXIT_CODE_PERMISSION)
+		log_error("dump", "more rights are needed%s", error_doctor(d->code));
 	note_written(d);
 	if (d->writer.failed && !d->unwritten)
 		d->unwritten = -ENOMEM;
@@ -328,8 +347,8 @@ int cmd_dump(int argc, char **argv)
 	dump_options_parse(&d.options, argc, argv);
 	/* Who may look at others by krait's file alone may not stop them. */
 	if (d.options.pause && getauxval(AT_SECURE)) {
-		log_error("dump", "--pause takes rights that are the caller's own, not those of "
-				  "krait's file: run it with sudo");
+		log_error("dump", "--pause needs rights of the caller's own, not those of krait's "
+				  "file: run it with sudo");
 		free(d.options.pids);
 		return EXIT_CODE_PERMISSION;
 	}
@@ -337,6 +356,7 @@ int cmd_dump(int argc, char **argv)
 	free_looks(d.processes, d.cnt);
 	free_looks(d.before, d.before_cnt);
 	free(d.options.pids);
+	still__free(d.still);
 	prober__free(d.prober);
 	return code;
 }

@@ -10,6 +10,7 @@
 
 #include "cmd/dump_print.h"
 #include "core/core.h"
+#include "session/still.h"
 #include "target/open_file.h"
 #include "util/cleanup.h"
 #include "util/error.h"
@@ -25,6 +26,8 @@ struct dumped_core {
 	struct core_facts facts;
 	int fd;
 	__u32 given;
+	struct still *still; /* NULL: no native frames */
+	int fds[CORE_FILES_MAX]; /* of files that are what was mapped; -1 */
 };
 
 /* With the caller's rights; names in a core are whatever its maker wants. root: NULL ours. */
@@ -55,10 +58,12 @@ static void give_files(struct dumped_core *d)
 		if (fd < 0 || open_file_is_remote(fd))
 			continue;
 		err = core__give(d->core, i, fd);
-		d->given += !err;
-		if (err)
-			log_debug("dump", "%s is not the file that was mapped: %s", name,
-				  strerror(-err));
+		if (!err) {
+			d->given++;
+			d->fds[i] = take_fd(&fd);
+			continue;
+		}
+		log_debug("dump", "%s is not the file that was mapped: %s", name, strerror(-err));
 	}
 }
 
@@ -109,8 +114,9 @@ static int run(struct dumped_core *d)
 	}
 	p->locals = d->options->locals;
 	p->thread = &d->options->thread;
+	p->still = d->still;
 	memcpy(p->process.comm, d->facts.comm, sizeof(p->process.comm));
-	if (look__take_core(p, d->core))
+	if (look__take_core(p, d->core, d->fds))
 		log_debug("dump", "%s", p->process.why);
 	code = print(d, p);
 	look__free(p);
@@ -123,20 +129,29 @@ int dump_core(const struct dump_options *o)
 	struct error err;
 	int code = EXIT_CODE_KERNEL;
 
+	for (__u32 i = 0; i < CORE_FILES_MAX; i++)
+		d.fds[i] = -1;
 	if (d.fd < 0) {
 		log_error("dump", "%s: %s", o->core,
-			  d.fd == -ENOEXEC ? "it is no regular file" : strerror(-d.fd));
+			  d.fd == -ENOEXEC ? "it is not a regular file" : strerror(-d.fd));
 		return EXIT_CODE_OUTPUT;
 	}
 	/* Its reader gives up more rights than krait has afterwards. */
 	d.core = core__new(&err);
+	if (o->native)
+		d.still = still__new();
+	if (d.still)
+		still__prepare(d.still);
 	if (!d.core)
 		log_error("dump", "%s", err.text);
 	else if (privileges_drop(&(const struct privileges_need){ 0 }))
 		log_error("dump", "cannot give up the rights that krait does not need");
 	else
 		code = run(&d);
+	still__free(d.still);
 	core__free(d.core);
+	for (__u32 i = 0; i < CORE_FILES_MAX; i++)
+		cleanup_close_(&d.fds[i]);
 	close(d.fd);
 	return code;
 }

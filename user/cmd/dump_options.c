@@ -6,10 +6,8 @@
 #include <stdlib.h>
 
 #include "cmd/arguments.h"
-#include "cmd/input.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/units.h"
 #include "util/vec.h"
 
 #define LOOKS_MAX 100000U
@@ -18,6 +16,7 @@
 enum {
 	KEY_NATIVE = 256,
 	KEY_THREAD,
+	KEY_GREENLETS,
 };
 
 static const struct argp_option option_table[] = {
@@ -30,10 +29,13 @@ static const struct argp_option option_table[] = {
 	{ "tasks", 'T', NULL, 0,
 	  "asyncio tasks instead of threads, as a tree of what each awaits (CPython 3.14 and later)",
 	  0 },
+	{ "greenlets", KEY_GREENLETS, NULL, 0,
+	  "greenlets instead of threads, each below its parent (greenlet 1.1 and later, gevent)",
+	  0 },
 	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
 	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT, 0 },
 	{ "native", KEY_NATIVE, NULL, 0,
-	  "native frames, too, of threads that wait and of those that run", 0 },
+	  "native frames, too, of threads that wait and of those that run, and of a core", 0 },
 	{ "core", 'c', "FILE", 0, "a core file instead of a process", 0 },
 	{ "root", 'R', "FOLDER", 0, "with --core: the root folder that the process had", 0 },
 	{ "pause", 'P', NULL, 0, "stop all threads of a process while it is looked at", 0 },
@@ -51,7 +53,7 @@ int dump_options_add(struct dump_options *o, pid_t pid)
 static void take_name(struct dump_options *o, const char *name, struct argp_state *state)
 {
 	if (!*name)
-		argp_error(state, "--name takes a pattern, not nothing");
+		argp_error(state, "--name takes a pattern; it got none");
 	if (o->filter.name_cnt == FILTER_MAX)
 		argp_error(state, "more than %d names", FILTER_MAX);
 	o->filter.names[o->filter.name_cnt++] = name;
@@ -82,6 +84,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'T':
 		o->tasks = true;
 		return 0;
+	case KEY_GREENLETS:
+		o->greenlets = true;
+		return 0;
 	case 'l':
 		o->locals = true;
 		return 0;
@@ -92,9 +97,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->root = arg;
 		return 0;
 	case KEY_THREAD:
-		if (thread_filter_add(&o->thread, arg))
-			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
-				   arg);
+		arguments_thread(&o->thread, arg, state);
 		return 0;
 	case KEY_NATIVE:
 		o->native = true;
@@ -109,20 +112,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		take_count(o, arg, state);
 		return 0;
 	case 'i':
-		if (parse_duration(arg, &o->interval_ns))
-			argp_error(state, "-i takes a time, such as 200ms or 1s: \"%s\"", arg);
+		arguments_time(&o->interval_ns, arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
-		return -dump_options_add(o, input_parse_id(arg, "PID", state));
+		return -dump_options_add(o, arguments_id(arg, "PID", state));
 	case ARGP_KEY_END:
 		if (o->all && o->pid_cnt)
-			argp_error(state, "either PIDs, or -a for all and --name");
+			argp_error(state, "PIDs exclude -a and --name");
 		if (o->core && (o->all || o->pid_cnt || o->pause || o->look_cnt > 1))
-			argp_error(state, "--core is one file, at its one moment");
-		if (o->native && (o->core || o->pause || o->tasks))
-			argp_error(state, "--native goes with none of --core, --pause, --tasks");
+			argp_error(state,
+				   "--core excludes PIDs, -a, --pause and -n: a core file has only "
+				   "one moment");
+		if (o->tasks && o->greenlets)
+			argp_error(state, "--tasks and --greenlets exclude each other");
+		if ((o->tasks || o->greenlets) && (o->core || o->locals || o->pause || o->native))
+			argp_error(state,
+				   "--tasks and --greenlets exclude --core, --locals, --native and "
+				   "--pause");
 		if (!o->core && !o->all && !o->pid_cnt)
-			argp_error(state, "which process? PID, or -a for all");
+			argp_error(state, "no process: name its PID, or use -a for all");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -134,21 +142,21 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "PID...\n-a\n--name PATTERN\n--core FILE",
 	.doc = "Print what every thread of Python processes does right now.\v"
-	       "Nothing is stopped. The stack of a thread that waits is read from its memory, and\n"
-	       "shown only if the thread did not run meanwhile; one that runs is walked by the\n"
-	       "kernel, in an interrupt of its own. Where neither could be had, the thread is\n"
+	       "Nothing is stopped. The stack of a thread that waits is read from its memory, and "
+	       "shown only if the thread did not run meanwhile; one that runs is walked by the "
+	       "kernel, in an interrupt of its own. Where neither could be had, the thread is "
 	       "shown without a stack, and why. The innermost frame comes first.\n\n"
-	       "--pause is the exception: all threads are stopped (ptrace) for some milliseconds, so\n"
-	       "that all stacks are of one moment, and those of running threads have variables, too.\n"
-	       "The kernel lets them go on whatever becomes of krait. A thread in uninterruptible\n"
+	       "--pause is the exception: all threads are stopped (ptrace) for some milliseconds, so "
+	       "that all stacks are of one moment, and those of running threads have variables, too. "
+	       "The kernel lets them go on whatever becomes of krait. A thread in uninterruptible "
 	       "sleep cannot be stopped, but does not move either.\n\n"
-	       "--locals reads variables; those of threads that run are of a moment later than their\n"
-	       "stacks. Nothing is executed in the target: an instance is <Class attribute=value>,\n"
+	       "--locals reads variables; those of threads that run are of a moment later than their "
+	       "stacks. Nothing is executed in the target: an instance is <Class attribute=value>, "
 	       "whatever its own __repr__ says. ~ marks a value that changed while it was read.\n\n"
-	       "--core reads a core file. What the kernel has not put into it (constants of files) is\n"
-	       "read from the files that were mapped, where they are here and begin with the same bytes;\n"
+	       "--core reads a core file. What the kernel has not put into it (constants of files) is "
+	       "read from the files that were mapped, where they are here and begin with the same bytes; "
 	       "before 3.13 the interpreter's own file has to be here.\n\n"
-	       "The exit code is 3 if one of the PIDs cannot be looked at, 4 if that takes more\n"
+	       "The exit code is 3 if one of the PIDs cannot be looked at, 4 if that takes more "
 	       "rights, 1 if a thread's stack could not be had.\n\n"
 	       "examples:\n"
 	       "  sudo krait dump 4242\n"

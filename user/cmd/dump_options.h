@@ -16,6 +16,7 @@
 struct dump_options {
 	bool json, all, locals, pause, native;
 	bool tasks; /* of asyncio, instead of threads */
+	bool greenlets; /* instead of threads */
 	const char *root; /* with core: where its files are to be found; NULL / */
 	const char *core; /* a file instead of processes; NULL none */
 	struct thread_filter thread; /* empty: all */

@@ -14,10 +14,11 @@
 /* Levels of the tree that are drawn: a line of each is as long as it is deep. */
 #define DEPTH_MAX 200
 
-void dump_tasks_take(struct look_process *p, const struct look_process *before)
+void dump_tasks_take(struct look_process *p, enum look_tasks_kind kind,
+		     const struct look_process *before)
 {
 	if (!p->result)
-		p->tasks = look_tasks__take(p, before ? before->tasks : NULL);
+		p->tasks = look_tasks__take(p, kind, before ? before->tasks : NULL);
 }
 
 bool dump_tasks_whole(const struct look_process *p)
@@ -27,17 +28,24 @@ bool dump_tasks_whole(const struct look_process *p)
 
 static const char *why_not(const struct look_process *p)
 {
+	const bool greenlets = p->tasks && p->tasks->kind == LOOK_GREENLETS;
+
 	switch (p->tasks ? p->tasks->result : -ENOMEM) {
 	case -ENOTSUP:
 		return "its tasks cannot be read: that needs CPython 3.14 or 3.15";
+	case -EPROTONOSUPPORT:
+		return "its greenlets cannot be read: this version of greenlet is none that krait knows";
+	case -EXFULL:
+		return "its greenlets cannot be found: that needs a Python with a GIL";
 	case -ENOENT:
-		return "it has no asyncio tasks: asyncio was never imported";
+		return greenlets ? "it has no greenlets: greenlet was never imported" :
+				   "it has no asyncio tasks: asyncio was never imported";
 	case -ENOMEM:
-		return "its tasks cannot be read: out of memory";
+		return "they cannot be read: out of memory";
 	case -ESRCH:
-		return "its tasks cannot be read: it has gone away meanwhile";
+		return "they cannot be read: it has gone away meanwhile";
 	default:
-		return "its tasks cannot be read: its memory could not be had";
+		return "they cannot be read: its memory could not be had";
 	}
 }
 
@@ -47,6 +55,11 @@ static void put_text(FILE *out, const char *text)
 
 	fputs(shown ? shown : "?", out);
 	free(shown);
+}
+
+static bool is_greenlets(const struct look_tasks *t)
+{
+	return t->kind == LOOK_GREENLETS;
 }
 
 /* ---- the tree --------------------------------------------------------------------------------- */
@@ -65,24 +78,41 @@ static void put_branch(const struct tree *d, __u32 depth, bool last)
 	fputs(last ? "└── " : "├── ", d->out);
 }
 
+/* Awaiters that are none of the list. */
+static void print_unknown(FILE *out, const struct look_tasks *t, const struct look_task *task)
+{
+	if (is_greenlets(t))
+		fputs(" [its parent has ended]", out);
+	else
+		fprintf(out, " [awaited by %u more]", task->unknown_waiters);
+}
+
+/* Frames may be missing. */
+static bool is_cut(const struct look_task *task)
+{
+	return task->notes & (TASK_FRAMES | TASK_TORN | TASK_LIMIT);
+}
+
 static void put_notes(const struct tree *d, const struct look_task *task)
 {
 	if (task->runs)
 		fputs(" [running]", d->out);
+	if (task->is_new)
+		fputs(" [not begun]", d->out);
 	if (task->notes & TASK_NO_COROUTINE)
 		fputs(" [no coroutine of Python]", d->out);
-	if (task->notes & (TASK_FRAMES | TASK_TORN | TASK_LIMIT))
+	if (is_cut(task))
 		fputs(" [changed while it was read]", d->out);
 	if (task->unknown_waiters)
-		fprintf(d->out, " [awaited by %u more]", task->unknown_waiters);
-	if (!task->runs && task->since_ns < d->t->time_ns)
+		print_unknown(d->out, d->t, task);
+	if (!task->runs && !task->is_new && task->since_ns < d->t->time_ns)
 		fprintf(d->out, " [waits here for %.1f s or longer]",
 			(double)(d->t->time_ns - task->since_ns) / NS_PER_SEC);
 }
 
 static void put_task(const struct tree *d, const struct look_task *task)
 {
-	fputs("(T) ", d->out);
+	fputs(is_greenlets(d->t) ? "(G) " : "(T) ", d->out);
 	put_text(d->out, task->name ? task->name : "?");
 	put_notes(d, task);
 }
@@ -133,7 +163,10 @@ static void put_thread(const struct tree *d, const struct look_process *p, __u64
 {
 	fputs("  ", d->out);
 	if (!id) {
-		fputs("tasks of threads that have ended\n", d->out);
+		fputs(is_greenlets(d->t) ?
+			      "greenlets of threads that have ended or never switched\n" :
+			      "tasks of threads that have ended\n",
+		      d->out);
 		return;
 	}
 	fprintf(d->out, "thread %llu", (unsigned long long)id);
@@ -184,7 +217,9 @@ static void print_head(FILE *out, const struct look_process *p)
 	fprintf(out, "%d ", (int)p->process.pid);
 	put_text(out, p->process.comm);
 	if (p->tasks && !p->tasks->result)
-		fprintf(out, ": %u task%s", p->tasks->task_cnt, p->tasks->task_cnt == 1 ? "" : "s");
+		fprintf(out, ": %u %s%s", p->tasks->task_cnt,
+			is_greenlets(p->tasks) ? "greenlet" : "task",
+			p->tasks->task_cnt == 1 ? "" : "s");
 	if (p->tasks && p->tasks->changed)
 		fputs(" (they changed while they were read: some may be missing)", out);
 	if (p->tasks && p->tasks->cut)
@@ -245,9 +280,12 @@ static void put_json_task(struct json *j, const struct look_tasks *t, __u32 inde
 		json_put_string(j, "name", task->name);
 	json_put_number(j, "thread", (__s64)task->thread_id);
 	json_put_bool(j, "running", task->runs);
+	json_put_bool(j, "changed", is_cut(task));
+	if (is_greenlets(t))
+		json_put_bool(j, "begun", !task->is_new);
 	json_put_number(j, "waits_at_least_ns", (__s64)(t->time_ns - task->since_ns));
 	put_frames(j, t, task);
-	json_put_array(j, "awaits");
+	json_put_array(j, is_greenlets(t) ? "children" : "awaits");
 	for (__u32 i = 0; i < task->awaited_cnt; i++)
 		json_number(j, t->awaited[task->first_awaited + i]);
 	json_close_array(j);
@@ -265,7 +303,7 @@ void dump_tasks_put_json(struct json *j, const struct look_process *p, unsigned 
 		json_put_string(j, "error", p->result ? p->process.why : why_not(p));
 	} else {
 		json_put_bool(j, "whole", dump_tasks_whole(p));
-		json_put_array(j, "tasks");
+		json_put_array(j, is_greenlets(p->tasks) ? "greenlets" : "tasks");
 		for (__u32 i = 0; i < p->tasks->task_cnt; i++)
 			put_json_task(j, p->tasks, i);
 		json_close_array(j);

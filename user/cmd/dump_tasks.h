@@ -9,11 +9,12 @@
 #include <stdio.h>
 
 #include "look/look.h"
+#include "look/look_tasks.h"
 #include "util/json.h"
 
-/* Takes the tasks of a process that was just looked at. before: the same process in the look before, or NULL. */
-void dump_tasks_take(struct look_process *p, const struct look_process *before)
-	__attribute__((nonnull(1)));
+/* Takes the tasks or greenlets of a process that was just looked at. before: the same process in the look before, or NULL. */
+void dump_tasks_take(struct look_process *p, enum look_tasks_kind kind,
+		     const struct look_process *before) __attribute__((nonnull(1)));
 /* All that was asked of the process is there. */
 bool dump_tasks_whole(const struct look_process *p) __attribute__((nonnull));
 

@@ -150,11 +150,12 @@ static int say_not_begun(struct exec *e)
 			  "forbid it, or it is about to begin; its standard error may say more",
 			  (int)e->asked.tid);
 	else if (err)
-		log_error("exec", "the request could not be withdrawn, and still waits: %s", a.why);
+		log_error("exec", "krait could not withdraw the request, which still waits: %s",
+			  a.why);
 	else
 		log_error(
 			"exec",
-			"thread %d of %d did not come to a place where it may run it: the request is "
+			"thread %d of %d did not reach a place where it can run it: the request is "
 			"withdrawn (krait dump %d shows where it waits; --timeout, --thread)",
 			(int)e->asked.tid, (int)e->options.pid, (int)e->options.pid);
 	return EXIT_CODE_TIMEOUT;
@@ -170,13 +171,12 @@ static int judge(struct exec *e)
 	case REPORT_BROKEN:
 		if (e->gone)
 			break;
-		log_error("exec",
-			  "what the process reports of it makes no sense, or ends too soon");
+		log_error("exec", "the process's report makes no sense, or ends too soon");
 		return EXIT_CODE_TARGET;
 	case REPORT_BEGUN:
 		if (e->gone)
 			break;
-		log_error("exec", "it has begun, and goes on; krait does not wait any longer");
+		log_error("exec", "the code has begun, and goes on; krait no longer waits for it");
 		return EXIT_CODE_TIMEOUT;
 	default:
 		if (!e->gone)
@@ -190,8 +190,12 @@ static int judge(struct exec *e)
 
 static int refused(pid_t pid, int err, const char *why)
 {
-	log_error("exec", "%d: %s", (int)pid, *why ? why : strerror(-err));
-	return err == -EACCES || err == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_TARGET;
+	const int code = err == -EACCES || err == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_TARGET;
+
+	/* What a debugger that traces it costs, only its user can say. */
+	log_error("exec", "%d: %s%s", (int)pid, *why ? why : strerror(-err),
+		  err == -EACCES ? error_doctor(code) : "");
+	return code;
 }
 
 static int check(const struct exec *e, const char **ret_why)
@@ -200,13 +204,15 @@ static int check(const struct exec *e, const char **ret_why)
 
 	*ret_why = "";
 	if (!p->of_file)
-		*ret_why = "no file says how its interpreter is laid out: nothing is written there";
+		*ret_why = "none of its files says how its interpreter is laid out, so krait "
+			   "writes nothing there";
 	else if (!p->initialised)
 		*ret_why = "its interpreter has not begun to run";
 	else if (p->offsets.version >> 16 < 0x030e)
-		*ret_why = "it is older than CPython 3.14, which takes requests first (PEP 768)";
+		*ret_why = "it is older than CPython 3.14, the first version that takes "
+			   "requests (PEP 768)";
 	else if (probed__dir(e->probed) < 0 || probed__mem(e->probed) < 0 || !p->creds_digest)
-		*ret_why = "its memory may not be read";
+		*ret_why = "krait cannot read its memory";
 	return **ret_why ? -ENOTSUP : 0;
 }
 
@@ -239,7 +245,7 @@ static int run(struct exec *e)
 		return refused(e->options.pid, err, why);
 	e->pidfd = (int)syscall(SYS_pidfd_open, e->options.pid, 0);
 	if (signals_catch(&e->signals)) {
-		log_error("exec", "signals cannot be caught");
+		log_error("exec", "krait cannot catch signals");
 		return EXIT_CODE_KERNEL;
 	}
 	err = ask(e);

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/input.h"
+#include "cmd/arguments.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/units.h"
 
 #define TIMEOUT_NS (10 * NS_PER_SEC)
 
@@ -25,11 +24,11 @@ static const struct argp_option option_table[] = {
 static void take_argument(struct exec_options *o, const char *arg, struct argp_state *state)
 {
 	if (!o->pid)
-		o->pid = input_parse_id(arg, "PID", state);
+		o->pid = arguments_id(arg, "PID", state);
 	else if (!o->script)
 		o->script = arg;
 	else
-		argp_error(state, "one PID, and one script");
+		argp_error(state, "only one PID and one SCRIPT");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -41,12 +40,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->code = arg;
 		return 0;
 	case 't':
-		o->tid = input_parse_id(arg, "--thread", state);
+		o->tid = arguments_id(arg, "--thread", state);
 		return 0;
 	case 'T':
-		if (parse_duration(arg, &o->timeout_ns))
-			argp_error(state, "--timeout takes a time, such as 500ms or 1m: \"%s\"",
-				   arg);
+		arguments_time(&o->timeout_ns, arg, state);
 		return 0;
 	case 'C':
 		o->capture = true;
@@ -56,9 +53,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->pid)
-			argp_error(state, "in which process? PID");
+			argp_error(state, "no process: name its PID");
 		if (!o->script == !o->code)
-			argp_error(state, "what is to be run? One SCRIPT, or -c CODE");
+			argp_error(state, "nothing to run: name a SCRIPT, or use -c CODE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -69,18 +66,18 @@ static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "PID SCRIPT\nPID -c CODE",
-	.doc = "Have a process of CPython 3.14 or later run Python code, at the next place where its\n"
+	.doc = "Have a process of CPython 3.14 or later run Python code, at the next place where its "
 	       "thread may be interrupted (PEP 768, as sys.remote_exec() does).\v"
-	       "The code runs in the process, as its user, in a namespace of its own (__name__ is\n"
-	       "\"__main__\"; import what you need). krait says whether it ran, and what it raised;\n"
+	       "The code runs in the process, as its user, in a namespace of its own (__name__ is "
+	       "\"__main__\"; import what you need). krait says whether it ran, and what it raised; "
 	       "the process goes on either way. SCRIPT may be - for the standard input.\n\n"
-	       "A thread that waits runs nothing until it has come back to Python. If that takes\n"
-	       "longer than --timeout, or on Ctrl-C, the request is withdrawn; where the code has\n"
-	       "begun by then, it goes on, and krait says so. All threads are stopped for the\n"
-	       "moment of the few writes; a system call that waits may come back with EINTR, as\n"
-	       "under any debugger. A process that cannot be asked is left as it is, and krait says\n"
+	       "A thread that waits runs nothing until it has come back to Python. If that takes "
+	       "longer than --timeout, or on Ctrl-C, the request is withdrawn; where the code has "
+	       "begun by then, it goes on, and krait says so. All threads are stopped for the "
+	       "moment of the few writes; a system call that waits may come back with EINTR, as "
+	       "under any debugger. A process that cannot be asked is left as it is, and krait says "
 	       "why.\n\n"
-	       "The exit code is 0 if it ran, 1 if it raised, 8 if it did not run or end in time, 3\n"
+	       "The exit code is 0 if it ran, 1 if it raised, 8 if it did not run or end in time, 3 "
 	       "if the process cannot be asked, 4 if that takes more rights.\n\n"
 	       "examples:\n"
 	       "  sudo krait exec 4242 inspect.py\n"
@@ -92,7 +89,6 @@ static const struct argp parser = {
 void exec_options_parse(struct exec_options *o, int argc, char **argv)
 {
 	o->timeout_ns = TIMEOUT_NS;
-	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argp_parse(&parser, argc, argv, 0, NULL, o))
+	if (arguments_parse(&parser, argc, argv, 0, o))
 		exit(EXIT_CODE_USAGE);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/formats.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "emit/formats.h"
 #include "perfdata/output.h"
 #include "util/cleanup.h"
+#include "util/nearest.h"
 
 static const struct emitter_ops *const formats[] = {
 	&perf_data_emitter, &folded_emitter,
@@ -38,13 +41,70 @@ const struct emitter_ops *format_by_suffix(const char *path)
 		for (s = (*e)->suffixes; *s; s++) {
 			size_t n = strlen(*s);
 
-			if (n <= best_len || n >= len || strcmp(path + len - n, *s))
+			if (n <= best_len || n >= len || strcasecmp(path + len - n, *s))
 				continue;
 			best = *e;
 			best_len = n;
 		}
 	}
 	return best;
+}
+
+/* ---- what was mistyped ------------------------------------------------------------------------ */
+
+const char *format_nearest(const char *name)
+{
+	struct nearest n;
+
+	nearest_begin(&n, name);
+	for (const struct emitter_ops *const *e = formats; *e; e++)
+		nearest_try(&n, (*e)->name);
+	return n.best;
+}
+
+/* Those that end in it, as ".firefox.json" in ".json", or the one that is closest to it. */
+static void put_guesses(FILE *out, const char *ending)
+{
+	struct nearest n;
+	size_t len = strlen(ending), cnt = 0;
+
+	nearest_begin(&n, ending);
+	for (const struct emitter_ops *const *e = formats; *e; e++) {
+		for (const char *const *s = (*e)->suffixes; *s; s++) {
+			size_t known = strlen(*s);
+
+			nearest_try(&n, *s);
+			if (known > len && !strcmp(*s + known - len, ending))
+				fprintf(out, "%s%s", cnt++ ? " or " : "", *s);
+		}
+	}
+	if (!cnt && n.best)
+		fputs(n.best, out);
+}
+
+/* The shortest ending that starts with a dot and tells something. */
+char *formats_guess(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	cleanup_free char *lower = strdup(name), *text = NULL;
+	char *ret = NULL;
+	size_t size;
+
+	for (char *c = lower; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	for (size_t at = strlen(name); lower && !ret && at-- > 0;) {
+		FILE *out = lower[at] == '.' ? open_memstream(&text, &size) : NULL;
+
+		if (!out)
+			continue;
+		put_guesses(out, lower + at);
+		if (fclose(out) || !*text)
+			free(text);
+		else
+			ret = text;
+		text = NULL;
+	}
+	return ret;
 }
 
 /* ---- for --help ------------------------------------------------------------------------------- */

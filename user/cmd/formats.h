@@ -14,6 +14,14 @@ const struct emitter_ops *format_by_name(const char *name);
 /* By the suffix of a file name, the longest first: ".perf.txt" before ".txt". NULL where none fits. */
 const struct emitter_ops *format_by_suffix(const char *path);
 
+/* The name that a mistyped one is closest to; NULL where none is close. */
+const char *format_nearest(const char *name);
+/*
+ * The suffixes that a file name without a known one could have meant: ".html" of "x.htlm"; ".speedscope.json or
+ * .firefox.json" of "x.json". To be freed; NULL where there are none, or when out of memory.
+ */
+char *formats_guess(const char *path);
+
 /* Where a help text of a command has the suffixes of all formats. */
 #define FORMATS_SUFFIXES "@SUFFIXES@"
 /*

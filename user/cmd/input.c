@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "import/mappings.h"
 #include "import/folded_reader.h"
 #include "profile/states.h"
@@ -29,13 +30,11 @@ enum {
 	KEY_THREAD
 };
 
-#define NONE_WANTED "%s: none of its %llu samples is wanted by the options"
-
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Input:", 1 },
 	{ "input", 'i', "FILE", 0,
 	  "a perf.data capture or folded stacks, - for stdin (default " INPUT_DEFAULT ")" },
-	{ "pid", KEY_PID, "PID", 0, "only this process" },
+	{ "pid", KEY_PID, "PID[,PID...]", 0, "only these processes" },
 	{ "tid", KEY_TID, "TID", 0, "only this thread" },
 	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
@@ -62,26 +61,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-int input_parse_id(const char *text, const char *what, struct argp_state *state)
-{
-	char *end;
-	long id = strtol(text, &end, 10);
-
-	if (end == text || *end || id <= 0 || id > 4194304)
-		argp_error(state, "%s is a number: \"%s\"", what, text);
-	return (int)id;
-}
-
-unsigned input_parse_count(const char *text, const char *what, struct argp_state *state)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end || *text == '-' || value > 1000000000)
-		argp_error(state, "%s is a number, not \"%s\"", what, text);
-	return (unsigned)value;
-}
-
 static void parse_time(struct perf_filter *f, const char *text, struct argp_state *state)
 {
 	char *end;
@@ -99,6 +78,22 @@ static void parse_time(struct perf_filter *f, const char *text, struct argp_stat
 			   text);
 }
 
+/* Blanks and ends of lines, too: that is what pgrep and pidof print. */
+static void add_pids(struct perf_filter *f, const char *text, struct argp_state *state)
+{
+	cleanup_free char *copy = strdup(text);
+	char *rest = NULL;
+
+	for (char *word = copy ? strtok_r(copy, ", \t\n", &rest) : NULL; word;
+	     word = strtok_r(NULL, ", \t\n", &rest)) {
+		if (f->pid_cnt == PERF_FILTER_PIDS)
+			argp_error(state, "--pid takes at most %d processes", PERF_FILTER_PIDS);
+		f->pids[f->pid_cnt++] = arguments_id(word, "--pid", state);
+	}
+	if (!f->pid_cnt)
+		argp_error(state, "--pid takes numbers: \"%s\"", text);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct input_options *o = state->input;
@@ -109,10 +104,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->path_given = true;
 		break;
 	case KEY_PID:
-		o->filter.pid = input_parse_id(arg, "--pid", state);
+		add_pids(&o->filter, arg, state);
 		break;
 	case KEY_TID:
-		o->filter.tid = input_parse_id(arg, "--tid", state);
+		o->filter.tid = arguments_id(arg, "--tid", state);
 		break;
 	case KEY_COMM:
 		o->filter.comm = arg;
@@ -145,9 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->filter.holds_gil = true;
 		break;
 	case KEY_THREAD:
-		if (thread_filter_add(&o->filter.thread, arg))
-			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
-				   arg);
+		arguments_thread(&o->filter.thread, arg, state);
 		break;
 	case KEY_TIME:
 		parse_time(&o->filter, arg, state);
@@ -170,8 +163,39 @@ const struct argp input_argp = { options, parse_option, 0, 0, 0, 0, 0 };
 /* Folded stacks do not tell of whom and when they are. */
 static bool is_told_by_captures_only(const struct perf_filter *f)
 {
-	return f->pid || f->tid || f->comm || f->event || f->states || f->holds_gil ||
+	return f->pid_cnt || f->tid || f->comm || f->event || f->states || f->holds_gil ||
 	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0;
+}
+
+/* With the options that were given: it is one of them that fits none. */
+static void say_none_wanted(const struct perf_filter *f, const char *name, __u64 samples)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} filters[] = {
+		{ f->pid_cnt, "--pid" },
+		{ f->tid, "--tid" },
+		{ !thread_filter_is_empty(&f->thread), "--thread" },
+		{ f->comm, "--comm" },
+		{ f->function, "--function" },
+		{ f->states, "--state" },
+		{ f->holds_gil, "--gil" },
+		{ f->from_seconds > 0 || f->to_seconds > 0, "--time" },
+	};
+	char given[128] = "";
+
+	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+		size_t len = strlen(given);
+
+		if (filters[i].given)
+			snprintf(given + len, sizeof(given) - len, "%s%s", len ? " with " : "",
+				 filters[i].option);
+	}
+	log_error(
+		NULL,
+		"%s: none of its %llu samples fits %s (krait report --by process, or thread, shows what there is)",
+		name, samples, given);
 }
 
 static int load_folded(struct input *in, FILE *file, const struct input_options *o,
@@ -183,11 +207,11 @@ static int load_folded(struct input *in, FILE *file, const struct input_options 
 	int err;
 
 	if (is_told_by_captures_only(filter) || o->wall) {
-		log_error(
-			NULL,
-			"%s: --pid, --tid, --thread, --comm, --event, --wall, --state, --gil and --time need a "
-			"perf.data capture; folded stacks do not tell",
-			name);
+		log_error(NULL,
+			  "%s: --pid, --tid, --thread, --comm, --event, --wall, --state, "
+			  "--gil and --time need a perf.data capture; folded stacks "
+			  "record none of these",
+			  name);
 		return EXIT_CODE_USAGE;
 	}
 	if (filter->function && !(stacks = stack_filter__new(filter->function))) {
@@ -213,7 +237,7 @@ static int load_folded(struct input *in, FILE *file, const struct input_options 
 	if (stats.samples)
 		return EXIT_CODE_OK;
 	if (stats.filtered)
-		log_error(NULL, NONE_WANTED, name, stats.filtered);
+		say_none_wanted(filter, name, stats.filtered);
 	else
 		log_error(NULL, "%s has no samples", name);
 	return EXIT_CODE_EMPTY;
@@ -306,7 +330,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 	if (in->stats.samples)
 		return o->wall ? join_time(in, name) : EXIT_CODE_OK;
 	if (in->stats.filtered)
-		log_error(NULL, NONE_WANTED, name, in->stats.filtered);
+		say_none_wanted(&o->filter, name, in->stats.filtered);
 	else if (in->stats.other_events)
 		log_error(NULL, "%s: no samples of an event %s", name, o->filter.event);
 	else
@@ -326,6 +350,13 @@ static bool is_capture(FILE *file)
 	while (n)
 		ungetc(start[--n], file);
 	return found;
+}
+
+bool input_is_capture(const char *path)
+{
+	cleanup_fclose FILE *file = fopen(path, "re");
+
+	return file && is_capture(file);
 }
 
 int input__load(struct input *ret, const struct input_options *o, const struct input *beside,

@@ -45,6 +45,9 @@ typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct
  * Reads it all, over the dictionary of beside where that is not NULL, with fn (may be NULL) called for each sample of a capture. What is odd about the
  * file is said on stderr. EXIT_CODE_OK, or another one after an error message.
  */
+/* Whether that is a file with samples in perf's format. */
+bool input_is_capture(const char *path);
+
 int input__load(struct input *ret, const struct input_options *o, const struct input *beside,
 		input_sample_fn fn, void *ctx) __attribute__((warn_unused_result));
 void input__free(struct input *in);
@@ -53,10 +56,5 @@ void input__free(struct input *in);
 const struct counts *input__shown(const struct input *in);
 /* Says which event is shown, for what shows only one of several. */
 void input__say_event(const struct input *in);
-
-/* A pid or tid on a command line; ends the program with a message if it is none. */
-int input_parse_id(const char *text, const char *what, struct argp_state *state);
-/* A number of rows, lines or files, 0 included; likewise. */
-unsigned input_parse_count(const char *text, const char *what, struct argp_state *state);
 
 #endif /* KRAIT_CMD_INPUT_H */

@@ -5,7 +5,6 @@
  * Needs no BPF. Without root it sees what this user may read, and says what it could not.
  */
 #include "cmd/commands.h"
-#include "cmd/input.h"
 #include "cmd/list_print.h"
 
 #include <argp.h>
@@ -71,7 +70,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (l->pid_cnt == PIDS_MAX)
 			argp_error(state, "more than %d PIDs", PIDS_MAX);
-		l->pids[l->pid_cnt++] = input_parse_id(arg, "PID", state);
+		l->pids[l->pid_cnt++] = arguments_id(arg, "PID", state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -83,9 +82,9 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[PID...]",
 	.doc = "List Python processes and how krait would profile them.\v"
-	       "Columns: PID, USER, PYTHON (its version; t: free-threaded, d: a debug build), CPU%\n"
-	       "since it began, AGE, COMMAND. With -v: PID here, NSPID in the process's own\n"
-	       "namespace, USER, VERSION, BUILD (exe: the interpreter is in the executable; shared:\n"
+	       "Columns: PID, USER, PYTHON (its version; t: free-threaded, d: a debug build), CPU% "
+	       "since it began, AGE, COMMAND. With -v: PID here, NSPID in the process's own "
+	       "namespace, USER, VERSION, BUILD (exe: the interpreter is in the executable; shared: "
 	       "in a library), HOW its layout is known, CONTAINER, COMMAND.\n\n"
 	       "HOW is one of\n"
 	       "  published offsets  the interpreter describes itself (3.13 and later)\n"
@@ -94,7 +93,7 @@ static const struct argp parser = {
 	       "  DWARF              read from the build's debug information, and verified; a\n"
 	       "                     debuginfod server is asked where DEBUGINFOD_URLS is set\n"
 	       "  no                 it cannot be profiled; the line below says why\n\n"
-	       "With PIDs the exit code is 3 if one of them cannot be profiled, 4 if that\n"
+	       "With PIDs the exit code is 3 if one of them cannot be profiled, 4 if that "
 	       "takes more rights.\n\n"
 	       "examples:\n"
 	       "  sudo krait list\n"
@@ -105,8 +104,13 @@ static void show(struct list *l, struct row *row)
 {
 	bool good = !row->result;
 
-	if (!row->has_info && process_info_glance(row->pid, &row->info) && !l->pid_cnt)
+	if (!row->has_info && process_info_glance(row->pid, &row->info)) {
+		if (l->pid_cnt) {
+			log_error("list", "no process %d", row->pid);
+			l->refused++;
+		}
 		return; /* gone meanwhile */
+	}
 	process_info_name_user(&row->info);
 	l->shown++;
 	l->refused += !good;
@@ -202,7 +206,7 @@ static void finish(struct list *l)
 	if (l->json) {
 		json_close_array(&l->print.writer);
 		putchar('\n');
-	} else if (!l->shown) {
+	} else if (!l->shown && !l->pid_cnt) {
 		puts("no Python process");
 	}
 	if (l->unreadable && !l->pid_cnt)
@@ -212,11 +216,10 @@ static void finish(struct list *l)
 			 geteuid() ? " (run as root)" : ", not even as root",
 			 l->unreadable == 1 ? "it" : "they");
 	if (l->left_alone && !l->pid_cnt)
-		log_warn(
-			"list",
-			"%u process%s left alone, Python or not: reading others of the same owners "
-			"does not come back",
-			l->left_alone, l->left_alone == 1 ? " was" : "es were");
+		log_warn("list",
+			 "%u process%s left alone, Python or not: reading others of the "
+			 "same owners hangs",
+			 l->left_alone, l->left_alone == 1 ? " was" : "es were");
 }
 
 int cmd_list(int argc, char **argv)
@@ -258,5 +261,8 @@ int cmd_list(int argc, char **argv)
 	}
 	if (!l.pid_cnt || !l.refused)
 		return EXIT_CODE_OK;
-	return l.unreadable ? EXIT_CODE_PERMISSION : EXIT_CODE_TARGET;
+	if (!l.unreadable)
+		return EXIT_CODE_TARGET;
+	log_error("list", "more rights are needed%s", error_doctor(EXIT_CODE_PERMISSION));
+	return EXIT_CODE_PERMISSION;
 }

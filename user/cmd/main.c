@@ -49,6 +49,7 @@ static const struct command {
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
+	{ "clean", "krait clean", "remove what recordings have left behind", cmd_clean },
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -113,8 +114,7 @@ static int take_rights(const struct command *command)
 	int err = command->privileged ? sudo_user_settle() : sudo_user_become();
 
 	if (err)
-		log_error(NULL, "cannot take on the ids of the user behind sudo: %s",
-			  strerror(-err));
+		log_error(NULL, "cannot switch to the user behind sudo: %s", strerror(-err));
 	return err;
 }
 

@@ -96,12 +96,15 @@ static int save_at(struct output *out, const struct profile *p, unsigned event, 
 	return err;
 }
 
-/* The recording is still in memory: anywhere is better than nowhere. True when it is saved. */
-static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event)
+/* Of the name of what is saved elsewhere. */
+#define SAVED_PATH_MAX 512
+
+/* The recording is still in memory: anywhere is better than nowhere. True when it is saved, and path says where. */
+static bool save_elsewhere(struct output *out, const struct profile *p, unsigned event,
+			   char path[SAVED_PATH_MAX])
 {
 	const char *dirs[] = { secure_getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
 	const char *base = strrchr(out->path, '/');
-	char path[512];
 
 	base = base ? base + 1 : out->path;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
@@ -109,8 +112,8 @@ static bool save_elsewhere(struct output *out, const struct profile *p, unsigned
 
 		if (!dirs[i])
 			continue;
-		n = snprintf(path, sizeof(path), "%s/krait-XXXXXX-%s", dirs[i], base);
-		if (n < 0 || n >= (int)sizeof(path) || save_at(out, p, event, path, strlen(base)))
+		n = snprintf(path, SAVED_PATH_MAX, "%s/krait-XXXXXX-%s", dirs[i], base);
+		if (n < 0 || n >= SAVED_PATH_MAX || save_at(out, p, event, path, strlen(base)))
 			continue;
 		say_written(out, path);
 		return true;
@@ -122,32 +125,33 @@ static bool save_elsewhere(struct output *out, const struct profile *p, unsigned
 static int explain_rest(const struct output *out, struct error *err)
 {
 	if (output_writes_samples(out) && output_file__is_published(out->file))
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fitted",
-				 out->path);
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s holds what fit", out->path);
 	if (output_file__name(out->file))
 		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
-				 "%s was not written; what was there stays", out->path);
-	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s is not whole", out->path);
+				 "%s was not written; the old file is unchanged", out->path);
+	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s is incomplete", out->path);
 }
 
-static int explain(const struct output *out, bool saved, struct error *err)
+/* saved: where it is now, NULL nowhere. */
+static int explain(const struct output *out, const char *saved, struct error *err)
 {
 	const char *why = output_file_strerror(out->err);
 
 	if (saved)
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT,
-				 "%s: %s; saved elsewhere, see above", out->path, why);
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; saved as %s", out->path,
+				 why, saved);
 	if (output_writes_samples(out) && output_file__is_published(out->file))
-		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fitted",
+		return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s; it holds what fit",
 				 out->path, why);
 	return error_set(err, -out->err, EXIT_CODE_OUTPUT, "%s: %s%s", out->path, why,
-			 output_file__name(out->file) ? "; what was there stays" : "");
+			 output_file__name(out->file) ? "; the old file is unchanged" : "");
 }
 
 int output_finish(struct output *out, const struct profile *p, unsigned event, bool quiet,
 		  struct error *err)
 {
 	bool ended_early = out->err, saved;
+	char path[SAVED_PATH_MAX];
 
 	if (!out->err)
 		out->err = out->ops->finish(out->emitter, p, event);
@@ -165,6 +169,7 @@ int output_finish(struct output *out, const struct profile *p, unsigned event, b
 	if (!ended_early && out->emitter && out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
 	saved = !output_writes_samples(out) && output_file__name(out->file) &&
-		save_elsewhere(out, p, event);
-	return ended_early && !saved ? explain_rest(out, err) : explain(out, saved, err);
+		save_elsewhere(out, p, event, path);
+	return ended_early && !saved ? explain_rest(out, err) :
+				       explain(out, saved ? path : NULL, err);
 }

@@ -54,19 +54,35 @@ void outputs__free(struct outputs *o)
 	free(o);
 }
 
+/* What was asked for is no format: what could have been meant. */
+static void refuse_format(const char *path, const char *format, struct error *err)
+{
+	const char *name = format ? format_nearest(format) : NULL;
+	cleanup_free char *known = formats_suffixes(), *guess = formats_guess(path);
+
+	if (format)
+		error_set(err, EINVAL, EXIT_CODE_USAGE,
+			  "no format \"%s\"%s%s%s (see krait record --help)", format,
+			  name ? "; did you mean " : "", name ? name : "", name ? "?" : "");
+	else if (!strcmp(path, "-"))
+		error_set(
+			err, EINVAL, EXIT_CODE_USAGE,
+			"the standard output has no suffix that tells the format: name one with -f, "
+			"as in -f folded -o -");
+	else
+		error_set(err, EINVAL, EXIT_CODE_USAGE,
+			  "%s: no format has this suffix; %s%s%sknown are %s, or name one with -f",
+			  path, guess ? "did you mean " : "", guess ? guess : "", guess ? "? " : "",
+			  known ? known : "many");
+}
+
 static const struct emitter_ops *choose_format(const char *path, const char *format,
 					       struct error *err)
 {
 	const struct emitter_ops *ops = format ? format_by_name(format) : format_by_suffix(path);
-	cleanup_free char *known = ops ? NULL : formats_suffixes();
 
-	if (!ops && format)
-		error_set(err, EINVAL, EXIT_CODE_USAGE,
-			  "no format \"%s\" (see krait record --help)", format);
-	else if (!ops)
-		error_set(err, EINVAL, EXIT_CODE_USAGE,
-			  "%s: no format has this suffix; known are %s, or name one with -f", path,
-			  known ? known : "many");
+	if (!ops)
+		refuse_format(path, format, err);
 	return ops;
 }
 

@@ -17,8 +17,10 @@
 #include "cmd/record_report.h"
 #include "session/session.h"
 #include "symbol/kernel_symbols.h"
+#include "target/fetcher.h"
 #include "perfmap/mapper.h"
 #include "util/clock.h"
+#include "util/error.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/priority.h"
@@ -77,8 +79,10 @@ static FILE *open_map(void *ctx, int pid)
 	if (file)
 		r->maps++;
 	else if (fd == -EEXIST)
-		log_warn(NULL, "%s of process %d is there and not krait's: it stays as it is", path,
-			 pid);
+		log_warn(NULL,
+			 "%s of process %d exists and is not krait's: krait leaves it as it "
+			 "is",
+			 path, pid);
 	else if (fd == -EPERM)
 		log_warn(NULL, "%s of process %d is not written: its /tmp is not the usual one",
 			 path, pid);
@@ -131,8 +135,8 @@ static int open_outputs(struct record_command *r, struct error *err)
 	}
 	if (o->perf_map && !outputs__has(r->outputs, "perf"))
 		return error_set(err, EINVAL, EXIT_CODE_USAGE,
-				 "--perf-map has names for the addresses of a perf.data, which is "
-				 "none of the outputs");
+				 "--perf-map names the addresses in a perf.data, and none of the "
+				 "outputs is one (-o FILE.data)");
 	return 0;
 }
 
@@ -168,6 +172,18 @@ static void close_inputs(struct record_command *r)
 static bool wants_sources(const struct record_command *r)
 {
 	return r->options.lines || r->options.inlined || outputs__use_sources(r->outputs);
+}
+
+/* A log has a question for each place, as it is met. */
+static bool may_name_late(const struct record_command *r)
+{
+	return !outputs__use_names(r->outputs) && !r->options.inputs;
+}
+
+/* Where a name may come from a server, later, each place is a frame until then. */
+static bool fetches(const struct record_command *r)
+{
+	return r->options.native && may_name_late(r) && fetch_has_servers();
 }
 
 static int start(struct record_command *r, struct error *err)
@@ -209,9 +225,9 @@ static int start(struct record_command *r, struct error *err)
 				.kernel = o->kernel,
 				.interpreter = o->interpreter_frames,
 				.addresses = outputs__use_addresses(r->outputs) ||
-					     wants_sources(r),
-				/* A log has a question for each place, as it is met. */
-				.late_names = !outputs__use_names(r->outputs) && !o->inputs,
+					     wants_sources(r) || fetches(r),
+				.late_names = may_name_late(r),
+				.fetches = fetches(r),
 				.sources = wants_sources(r),
 				.inlined = o->inlined,
 				.kernel_symbols = r->kernel_symbols,
@@ -221,6 +237,7 @@ static int start(struct record_command *r, struct error *err)
 		.anchors = o->anchors,
 		.task_names = o->task_names,
 		.opcodes = o->opcodes,
+		.greenlets = o->greenlets,
 		.tables = o->async != ASYNC_OFF || o->tasks_ns,
 		.census_ns = o->tasks_ns,
 		.say_starting = r->progress,
@@ -330,10 +347,7 @@ static int record(struct record_command *r)
 		session__read_sources(r->session);
 		return report(r);
 	}
-	log_error(NULL, "%s%s", err.text,
-		  err.code == EXIT_CODE_PERMISSION || err.code == EXIT_CODE_KERNEL ?
-			  " (krait doctor checks all that is needed)" :
-			  "");
+	log_error(NULL, "%s%s", err.text, error_doctor(err.code));
 	return err.code;
 }
 

@@ -71,7 +71,7 @@ static void add_tasks(struct record_options *o, struct argp_state *state)
 	if (o->inputs)
 		argp_error(state, "--log-inputs does not log what --tasks reads");
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
-		argp_error(state, "--tasks is one more event, and %d is the most",
+		argp_error(state, "--tasks adds an event, and there can be %d at most",
 			   KRAIT_MAX_EVENTS);
 	event_tasks(&o->events[o->event_cnt++]);
 }
@@ -82,7 +82,7 @@ static void add_off_cpu(struct record_options *o, bool clocks, struct argp_state
 		argp_error(state, "--wall adds time off the CPU to that of a clock: there is no "
 				  "cpu-clock or task-clock among the events");
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
-		argp_error(state, "--off-cpu is one more event, and %d is the most",
+		argp_error(state, "--off-cpu adds an event, and there can be %d at most",
 			   KRAIT_MAX_EVENTS);
 	event_off_cpu(&o->events[o->event_cnt++], o->off_cpu_ns);
 }
@@ -93,7 +93,7 @@ static void check_event(const struct record_options *o, unsigned index, struct a
 
 	for (unsigned i = 0; i < index; i++) {
 		if (!strcmp(o->events[i].name, e->name))
-			argp_error(state, "event %s is there twice", e->name);
+			argp_error(state, "event %s is given twice", e->name);
 	}
 	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
 		argp_error(state, "-c %llu: %s counts nanoseconds, at least %d for each sample",

@@ -7,42 +7,33 @@
 
 #include "cmd/arguments.h"
 #include "cmd/formats.h"
-#include "cmd/page_sources.h"
 #include "cmd/record_events.h"
+#include "cmd/record_output_options.h"
 #include "cmd/record_targets.h"
 #include "profile/states.h"
-#include "session/label.h"
 #include "util/error.h"
-#include "util/units.h"
 
-/* "python3.12 [app.py]": all are python3.12. */
-#define DEFAULT_LABEL LABEL_SCRIPT
 #define DEFAULT_MAX_LOSS_PERCENT 1.0
 #define DEFAULT_AUDIT_EVERY 64
 /* 1 ms; the nearest power of two. */
 #define DEFAULT_OFF_CPU_NS (1ULL << 20)
-#define DEFAULT_OUTPUT "perf.data"
 
 enum {
 	KEY_RING = 256,
 	KEY_UNWIND,
 	KEY_MAX_LOSS,
-	KEY_LINES,
-	KEY_NO_PROCESS,
-	KEY_NO_SOURCE,
-	KEY_STATS,
 	KEY_ANCHORS,
 	KEY_AUDIT,
 	KEY_NO_NATIVE,
 	KEY_NO_KERNEL,
 	KEY_INTERPRETER,
 	KEY_INLINE,
-	KEY_PERF_MAP,
 	KEY_NO_REALTIME,
 	KEY_LOG_INPUTS,
 	KEY_OFF_CPU,
 	KEY_ASYNC,
 	KEY_NO_ASYNC,
+	KEY_NO_GREENLETS,
 	KEY_JITTER,
 	KEY_TASK_NAMES,
 	KEY_TASKS,
@@ -51,14 +42,6 @@ enum {
 	KEY_IDLE,
 	KEY_STATE,
 	KEY_GIL,
-	KEY_THREAD
-};
-
-enum {
-	KEY_NAME = 512,
-	KEY_CGROUP,
-	KEY_USER,
-	KEY_LABEL,
 };
 
 static const struct argp_option options[] = {
@@ -66,11 +49,11 @@ static const struct argp_option options[] = {
 	{ "all", 'a', 0, 0, "every Python process on this machine, including those started later" },
 	{ "pid", 'p', "PID[,PID...]", 0,
 	  "these processes and their children, including those started later" },
-	{ "name", KEY_NAME, "GLOB", 0,
+	{ "name", TARGET_NAME, "GLOB", 0,
 	  "only processes whose command, script or module matches; may be given several times" },
-	{ "cgroup", KEY_CGROUP, "PATH", 0,
+	{ "cgroup", TARGET_CGROUP, "PATH", 0,
 	  "only processes in this control group (a container, a service) or below" },
-	{ "user", KEY_USER, "NAME", 0, "only processes of this user (name or number)" },
+	{ "user", TARGET_USER, "NAME", 0, "only processes of this user (name or number)" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "freq", 'F', "HZ", 0,
 	  "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
@@ -88,12 +71,12 @@ static const struct argp_option options[] = {
 	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
 	  "also the time off the CPU, as event offcpu-time in nanoseconds: each wait of at least TIME (default "
 	  "1ms; a power of two, in ns, is taken) as long as it was, shorter ones by samples whose sums are right. "
-	  "Switches and stacks cost at most 2 % of each CPU, up to 100,000 switches a second" },
+	  "Switches and stacks cost at most 2 % of each CPU, up to 500,000 switches a second" },
 	{ "wall", KEY_WALL, 0, 0,
 	  "as --off-cpu, and what shows one event (the summary, flame graphs) has the sum of time on and off the CPU, "
 	  "as event wall-clock: what all of a thread's life went into" },
 	{ "idle", KEY_IDLE, 0, 0, "idle threads, too, as py-spy has it: the same as --wall" },
-	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
+	{ "thread", TARGET_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
 	  "only samples in such a state: " STATES_WORDS
 	  ". One off the CPU is the same as --wall beside it" },
@@ -128,31 +111,12 @@ static const struct argp_option options[] = {
 	  "a frame with the name of each task, before those of its coroutines" },
 	{ "no-async", KEY_NO_ASYNC, 0, 0,
 	  "the thread's own stack: the event loop, and the running task" },
+	{ "no-greenlets", KEY_NO_GREENLETS, 0, 0,
+	  "of programs with greenlet (gevent) the stack of the running greenlet alone. Otherwise the frames of its "
+	  "parents, down to where they have switched, come before its own" },
 	{ "opcodes", KEY_OPCODES, 0, 0,
 	  "also the instruction of each frame of Python, as it is at that moment: LOAD_ATTR_INSTANCE_VALUE, or LOAD_ATTR "
 	  "where it is not specialised. For krait report --by opcode and krait annotate" },
-	{ 0, 0, 0, 0, "Output:", 3 },
-	{ "output", 'o', "FILE", 0,
-	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
-	  ", which keeps the one before as " DEFAULT_OUTPUT
-	  ".old). Files are for their owner only" },
-	{ "format", 'f', "NAME", 0, "whatever the suffix" },
-	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
-	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
-	{ "label", KEY_LABEL, "PARTS", 0,
-	  "what a process is called beside its command: script (a module, too), pid, nspid, user, container, "
-	  "cgroup; command: nothing else (default script)" },
-	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
-	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
-	{ "perf-map", KEY_PERF_MAP, 0, 0,
-	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
-	  "addresses of the capture's Python functions, for tools that do not read the capture's ELF "
-	  "files. Made with the rights of the process; they stay until they are removed or replaced by the "
-	  "next recording" },
-	{ "quiet", 'q', 0, 0,
-	  "only errors: no progress, no summary (which goes to stderr where a command is launched)" },
-	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
-	{ "verbose", 'v', 0, 0, "say more on stderr" },
 	{ 0, 0, 0, 0, "Tuning:", 4 },
 	{ "ring-size", KEY_RING, "BYTES", 0,
 	  "of the buffer between kernel and krait (default 4M for each CPU)" },
@@ -193,26 +157,6 @@ static const char doc[] =
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
 
-static void parse_label(struct record_options *o, const char *text, struct argp_state *state)
-{
-	if (!o->label_given)
-		o->label = 0;
-	o->label_given = true;
-	while (*text) {
-		size_t len = strcspn(text, ",");
-		unsigned part = label_part(text, len);
-
-		if (!part)
-			argp_error(
-				state,
-				"--label takes script, pid, nspid, user, container, cgroup, command: "
-				"\"%s\"",
-				text);
-		o->label |= part;
-		text += len + (text[len] == ',');
-	}
-}
-
 static void parse_percent(double *ret, const char *text, struct argp_state *state)
 {
 	char *end;
@@ -244,22 +188,9 @@ static void parse_audit(struct record_options *o, const char *text, struct argp_
 	o->audit_every = (__u32)every;
 }
 
-static void add_output(struct record_options *o, const char *path, struct argp_state *state)
-{
-	if (o->output_cnt == RECORD_MAX_OUTPUTS)
-		argp_error(state, "more than %d outputs", RECORD_MAX_OUTPUTS);
-	o->outputs[o->output_cnt++] = path;
-}
-
 static void settle(struct record_options *o, struct argp_state *state)
 {
 	record_targets_settle(o, state);
-	if (!o->output_cnt) {
-		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
-		o->default_output = true;
-	}
-	if (o->format && o->output_cnt > 1)
-		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
 	record_events_settle(o, state);
 }
 
@@ -268,17 +199,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct record_options *o = state->input;
 
 	switch (key) {
-	case 'a':
-		o->all = true;
-		break;
-	case 'p':
-		record_targets_pids(o, arg, state);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o;
 		break;
 	case 'F':
 	case 'r':
-		if (parse_rate(arg, &o->frequency))
-			argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"",
-				   arg);
+		arguments_rate(&o->frequency, arg, state);
 		break;
 	case 'e':
 		record_events_add(o, arg, state);
@@ -288,9 +214,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_OFF_CPU:
 		o->off_cpu = true;
-		if (arg && parse_duration(arg, &o->off_cpu_ns))
-			argp_error(state, "--off-cpu takes a time, such as 500us or 10ms: \"%s\"",
-				   arg);
+		if (arg)
+			arguments_time(&o->off_cpu_ns, arg, state);
 		break;
 	case KEY_WALL:
 	case KEY_IDLE:
@@ -305,21 +230,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_GIL:
 		o->holds_gil = true;
 		break;
-	case KEY_THREAD:
-		if (thread_filter_add(&o->thread, arg))
-			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
-				   arg);
-		break;
 	case KEY_ASYNC:
 		if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
 			argp_error(state, "--async takes tasks or both: \"%s\"", arg);
 		o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
+		o->wants_tasks = true;
 		break;
 	case KEY_TASKS:
 		record_events_tasks(o, arg, state);
+		o->wants_tasks = true;
 		break;
 	case KEY_TASK_NAMES:
 		o->task_names = true;
+		o->wants_tasks = true;
 		break;
 	case KEY_OPCODES:
 		o->opcodes = true;
@@ -327,62 +250,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_JITTER:
 		o->jitter = true;
 		break;
+	case KEY_NO_GREENLETS:
+		o->greenlets = false;
+		break;
 	case KEY_NO_ASYNC:
 		o->async = ASYNC_OFF;
 		break;
 	case 'd':
-		if (parse_duration(arg, &o->duration_ns))
-			argp_error(state, "a time is 10 or 10s, 500ms, 2m or 1h, not \"%s\"", arg);
-		break;
-	case 'o':
-		add_output(o, arg, state);
-		break;
-	case 'f':
-		o->format = arg;
-		break;
-	case 't':
-		o->threads = true;
-		break;
-	case 'q':
-		o->quiet = true;
-		break;
-	case 'v':
-		o->verbose++;
-		break;
-	case KEY_LINES:
-		o->lines = true;
-		break;
-	case KEY_NO_SOURCE:
-		o->no_source = true;
-		break;
-	case KEY_NO_PROCESS:
-		o->no_process = true;
-		break;
-	case KEY_STATS:
-		o->stats = true;
+		arguments_time(&o->duration_ns, arg, state);
 		break;
 	case KEY_MAX_LOSS:
 		parse_percent(&o->max_loss_percent, arg, state);
 		break;
-	case KEY_NAME:
-		record_targets_name(o, arg, state);
-		break;
-	case KEY_CGROUP:
-		record_targets_cgroup(o, arg, state);
-		break;
-	case KEY_USER:
-		record_targets_user(o, arg, state);
-		break;
-	case KEY_LABEL:
-		parse_label(o, arg, state);
-		break;
 	case KEY_RING:
-		if (parse_size(arg, &o->ring_bytes))
-			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
+		arguments_size(&o->ring_bytes, arg, state);
 		break;
 	case KEY_UNWIND:
-		if (parse_size(arg, &o->unwind_bytes) || !o->unwind_bytes)
-			argp_error(state, "a size is a number with k, M or G: \"%s\"", arg);
+		arguments_size(&o->unwind_bytes, arg, state);
 		break;
 	case 'n':
 		o->native = true;
@@ -406,9 +290,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_REALTIME:
 		o->realtime = false;
 		break;
-	case KEY_PERF_MAP:
-		o->perf_map = true;
-		break;
 	case KEY_LOG_INPUTS:
 		o->inputs = arg;
 		break;
@@ -425,14 +306,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		settle(o, state);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return record_targets_option(o, key, arg, state);
 	}
 	return 0;
-}
-
-static char *filter_help(int key, const char *text, void *input)
-{
-	return formats_help(key, text, false);
 }
 
 void record_options_defaults(struct record_options *ret)
@@ -441,15 +317,21 @@ void record_options_defaults(struct record_options *ret)
 	ret->max_loss_percent = DEFAULT_MAX_LOSS_PERCENT;
 	ret->audit_every = DEFAULT_AUDIT_EVERY;
 	ret->async = ASYNC_TASKS;
+	ret->greenlets = true;
 	ret->off_cpu_ns = DEFAULT_OFF_CPU_NS;
-	ret->label = DEFAULT_LABEL;
+	record_output_defaults(ret);
 	ret->native = ret->kernel = ret->realtime = true;
 }
 
 void record_options_parse(struct record_options *ret, int argc, char **argv)
 {
-	static const struct argp argp = { options,     parse_option, "[-- COMMAND...]", doc, NULL,
-					  filter_help, NULL };
+	static const struct argp_child children[] = { { &record_output_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { .options = options,
+					  .parser = parse_option,
+					  .args_doc = "[-- COMMAND...]",
+					  .doc = doc,
+					  .children = children,
+					  .help_filter = record_output_help };
 
 	record_options_defaults(ret);
 	/* In order: what follows the command's name belongs to the command. */

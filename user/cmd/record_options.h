@@ -55,7 +55,9 @@ struct record_options {
 	bool jitter; /* the rate changes all the time */
 	bool lines, threads, no_process, no_source, quiet, stats, perf_map;
 	bool native, kernel, interpreter_frames;
+	bool greenlets; /* the parents of the running one come before it */
 	enum async_mode async; /* what stacks of asyncio tasks look like */
+	bool wants_tasks; /* and that was asked for by name */
 	bool inlined; /* functions inlined in native code, as frames */
 	bool realtime; /* raise krait's own priority */
 	int verbose;

@@ -5,9 +5,11 @@
 
 #include "cmd/outputs.h"
 #include "cmd/record_options.h"
+#include "cmd/record_targets.h"
 #include "emit/summary.h"
 #include "emit/thread_table.h"
 #include "profile/losses.h"
+#include "target/py_offsets.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/quota.h"
@@ -17,6 +19,11 @@
 #define SECONDS_PER_STATE 27e-9
 /* It is worth a word from here on. */
 #define COSTLY_PERCENT 25
+
+/* Around a table: its head, what it is made of, what its marks mean, what was written, and the next prompt. */
+#define LINES_BESIDE 15
+/* And the table of programs that comes before it, of a whole machine. */
+#define LINES_OF_PROGRAMS 7
 
 /* "5602 samples", "5602 cpu-clock + 87 page-faults samples". */
 static void print_result(const struct record_report *r)
@@ -35,23 +42,19 @@ static void print_result(const struct record_report *r)
 					o->event_cnt > 1 ? e->event.name : "");
 	}
 	if (o->frequency)
-		snprintf(rate, sizeof(rate), " at %llu Hz", o->frequency);
+		snprintf(rate, sizeof(rate), o->jitter ? " at %llu Hz on average" : " at %llu Hz",
+			 o->frequency);
 	if (o->period)
 		snprintf(period, sizeof(period), ", one every %llu", o->period);
 	log_info(NULL, "%.1f s, %s samples of %u process%s%s%s", stats->seconds, counts,
 		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
 }
 
-#define PROGRAM_ROWS 5
-
 /* Of a whole machine the first question is which program. */
 static int print_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
-	struct summary_options programs = *o;
-	int err;
+	int err = program_table(out, c, o);
 
-	programs.limit = PROGRAM_ROWS;
-	err = program_table(out, c, &programs);
 	return err ? err : summary_table(out, c, o);
 }
 
@@ -81,13 +84,15 @@ static void print_summary(const struct record_report *r)
 	struct summary_options summary;
 
 	summary_options_init(&summary, out);
+	summary_options_fit(&summary, out, r->options->wall ? 1 : r->options->event_cnt,
+			    LINES_BESIDE + (r->options->all ? LINES_OF_PROGRAMS : 0));
 	summary.lines = r->options->lines;
 	if (print_tables(r, out, &summary))
 		log_debug("record", "the summary could not be printed");
 	fflush(out);
 	print_result(r);
 	if (r->options->event_cnt > 1 && outputs__single(r->outputs, &r->options->events[0]))
-		log_info(NULL, "outputs of one event have %s",
+		log_info(NULL, "outputs that hold one event hold %s",
 			 r->options->wall ? EVENT_WALL : r->options->events[0].name);
 	session__print_refused(r->session, stderr);
 }
@@ -177,6 +182,9 @@ static void print_stats(const struct record_report *r)
 	if (r->options->async != ASYNC_OFF)
 		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\ntasks.late %llu\n",
 			stats->task_chains, stats->task_chains_cut, stats->task_chains_late);
+	if (r->options->greenlets)
+		fprintf(stderr, "greenlets.chains %llu\ngreenlets.cut %llu\ngreenlets.late %llu\n",
+			stats->greenlets.chains, stats->greenlets.cut, stats->greenlets.late);
 	if (r->options->tasks_ns)
 		fprintf(stderr,
 			"census.taken %llu\ncensus.tasks %llu\ncensus.cut %llu\ncensus.failed %llu\n"
@@ -243,6 +251,22 @@ static void warn_of_cost(const struct record_options *o, const struct session_st
 			 frames, states, o->frequency, percent);
 }
 
+/* Who has asked for tasks by name is told where there cannot be any. */
+static void warn_of_taskless(const struct record_options *o, const struct session_stats *stats)
+{
+	char version[24];
+
+	if (!o->wants_tasks || !stats->taskless)
+		return;
+	py_version_format(stats->taskless_version, version, sizeof(version));
+	log_warn(NULL,
+		 "asyncio tasks need CPython 3.14 or later: %u process%s with an "
+		 "older one (%s) ha%s stacks of threads only",
+		 stats->taskless, stats->taskless == 1 ? "" : "es", version,
+		 stats->taskless == 1 ? "s" : "ve");
+}
+
+/* There was Python to sample. */
 static const char *no_samples_of(const struct record_options *o)
 {
 	if (o->event_cnt == 1 && event_is_clock(&o->events[0]))
@@ -254,6 +278,7 @@ int record_report_judge(const struct record_report *r)
 {
 	const struct session_stats *stats = &r->stats;
 	const struct profile *p = session__profile(r->session);
+	char none[RECORD_TARGETS_TEXT];
 	__u64 interrupts = 0;
 	double worst = 0;
 
@@ -266,15 +291,17 @@ int record_report_judge(const struct record_report *r)
 	}
 	session__warn_of_shortages(r->session);
 	warn_of_cost(r->options, stats);
+	warn_of_taskless(r->options, stats);
 	if (stats->child_ended)
 		return stats->child_exit_code;
 	if (!stats->samples && outputs__are_deserted(r->outputs))
 		return EXIT_CODE_OK;
 	if (!stats->samples) {
+		record_targets_explain(none, r->options, stats->unwanted);
 		log_error(NULL, "no samples: %s",
 			  interrupts	   ? "every interrupt was lost (--stats says why)" :
 			  stats->processes ? no_samples_of(r->options) :
-					     "no Python process ran meanwhile (see -v)");
+					     none);
 		return EXIT_CODE_EMPTY;
 	}
 	return worst > r->options->max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;

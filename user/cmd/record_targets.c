@@ -2,15 +2,17 @@
 #include "cmd/record_targets.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "target/cgroup.h"
 #include "util/error.h"
 
 #define PID_BLANKS " \t\n"
 
-void record_targets_pids(struct record_options *o, const char *text, struct argp_state *state)
+static void add_pids(struct record_options *o, const char *text, struct argp_state *state)
 {
 	/* Blanks and ends of lines, too: that is what pgrep and pidof print. */
 	text += strspn(text, PID_BLANKS);
@@ -20,7 +22,7 @@ void record_targets_pids(struct record_options *o, const char *text, struct argp
 		char *end;
 		long pid = strtol(text, &end, 10);
 
-		if (end == text || pid <= 0 || pid > 4194304 ||
+		if (end == text || pid <= 0 || pid > ARGUMENTS_PID_MAX ||
 		    (*end && !strchr("," PID_BLANKS, *end)))
 			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"",
 				   text);
@@ -36,18 +38,19 @@ static void add_filter(const char *list[FILTER_MAX], size_t *cnt, const char *te
 		       struct argp_state *state)
 {
 	if (!*text)
-		argp_error(state, "--name and --cgroup take a pattern and a path, not nothing");
+		argp_error(state,
+			   "--name takes a pattern and --cgroup a path; one of them got none");
 	if (*cnt == FILTER_MAX)
 		argp_error(state, "more than %d filters of a kind", FILTER_MAX);
 	list[(*cnt)++] = text;
 }
 
-void record_targets_name(struct record_options *o, const char *text, struct argp_state *state)
+static void add_name(struct record_options *o, const char *text, struct argp_state *state)
 {
 	add_filter(o->filter.names, &o->filter.name_cnt, text, state);
 }
 
-void record_targets_cgroup(struct record_options *o, const char *text, struct argp_state *state)
+static void add_cgroup(struct record_options *o, const char *text, struct argp_state *state)
 {
 	const char *path = cgroup_find(text, "/proc/self/mounts");
 
@@ -62,7 +65,7 @@ void record_targets_cgroup(struct record_options *o, const char *text, struct ar
 	add_filter(o->filter.cgroups, &o->filter.cgroup_cnt, *text ? path : text, state);
 }
 
-void record_targets_user(struct record_options *o, const char *text, struct argp_state *state)
+static void add_user(struct record_options *o, const char *text, struct argp_state *state)
 {
 	struct filter *f = &o->filter;
 	const struct passwd *user = getpwnam(text);
@@ -76,6 +79,34 @@ void record_targets_user(struct record_options *o, const char *text, struct argp
 	if (f->user_cnt == FILTER_MAX)
 		argp_error(state, "more than %d users", FILTER_MAX);
 	f->users[f->user_cnt++] = (uid_t)uid;
+}
+
+error_t record_targets_option(struct record_options *o, int key, const char *arg,
+			      struct argp_state *state)
+{
+	switch (key) {
+	case 'a':
+		o->all = true;
+		return 0;
+	case 'p':
+		add_pids(o, arg, state);
+		return 0;
+	case TARGET_NAME:
+		add_name(o, arg, state);
+		return 0;
+	case TARGET_CGROUP:
+		add_cgroup(o, arg, state);
+		return 0;
+	case 'u':
+	case TARGET_USER:
+		add_user(o, arg, state);
+		return 0;
+	case TARGET_THREAD:
+		arguments_thread(&o->thread, arg, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 void record_targets_settle(struct record_options *o, struct argp_state *state)
@@ -94,9 +125,57 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 	if (targets == 0)
 		argp_error(state, "nothing to record: use -a, -p PID or -- COMMAND");
 	if (!o->all && !filter_is_empty(&o->filter))
-		argp_error(
-			state,
-			"--name, --cgroup and --user choose among all; not with -p or a command");
+		argp_error(state, "--name, --cgroup and --user choose among all processes; they "
+				  "exclude -p and a command");
 	if (targets > 1)
 		argp_error(state, "-a, -p and a command exclude each other");
+}
+
+/* ---- where nothing fits ----------------------------------------------------------------------- */
+
+/* "--name wl --cgroup /system.slice --user 1000": what was asked for. */
+static void put_filter(FILE *out, const struct filter *f)
+{
+	const char *blank = "";
+
+	for (size_t i = 0; i < f->name_cnt; i++, blank = " ")
+		fprintf(out, "%s--name %s", blank, f->names[i]);
+	for (size_t i = 0; i < f->cgroup_cnt; i++, blank = " ")
+		fprintf(out, "%s--cgroup %s", blank, f->cgroups[i]);
+	for (size_t i = 0; i < f->user_cnt; i++, blank = " ")
+		fprintf(out, "%s--user %u", blank, f->users[i]);
+}
+
+/* The first name that has no wildcards: such are often meant as part of a name. NULL: all have. */
+static const char *whole_name(const struct filter *f)
+{
+	for (size_t i = 0; i < f->name_cnt; i++) {
+		if (!strpbrk(f->names[i], "*?["))
+			return f->names[i];
+	}
+	return NULL;
+}
+
+void record_targets_explain(char buf[RECORD_TARGETS_TEXT], const struct record_options *o,
+			    unsigned unwanted)
+{
+	const char *whole = whole_name(&o->filter);
+	FILE *out = fmemopen(buf, RECORD_TARGETS_TEXT - 1, "w");
+
+	memset(buf, 0, RECORD_TARGETS_TEXT);
+	if (!out)
+		return;
+	if (filter_is_empty(&o->filter)) {
+		fputs("no Python process ran meanwhile (krait list shows which there are)", out);
+	} else {
+		if (unwanted)
+			fprintf(out, "%u Python process%s ran meanwhile, %s with ", unwanted,
+				unwanted == 1 ? "" : "es", unwanted == 1 ? "but not" : "none");
+		else
+			fputs("no Python process ran meanwhile, with or without ", out);
+		put_filter(out, &o->filter);
+		if (unwanted && whole)
+			fprintf(out, " (--name '*%s*' takes parts of names, too)", whole);
+	}
+	fclose(out);
 }

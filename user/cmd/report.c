@@ -61,15 +61,15 @@ struct report_options {
 	struct summary_options summary;
 	enum report_by by;
 	const char *callers; /* of such functions; NULL: not asked for */
-	bool tree, min_given, no_pager;
+	bool tree, by_given, min_given, no_pager;
 };
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Report:", 2 },
 	{ "by", OPTION_BY, "WHAT", 0,
 	  "a row for each function, line, thread, process, program (processes that run the same) or origin "
-	  "(default function). An origin is the interpreter, libc, kernel, stdlib, application, each package of "
-	  "site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits "
+	  "(default function, below the programs where there are several). An origin is the interpreter, libc, "
+	  "kernel, stdlib, application, each package of site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits "
 	  "for it, who holds it meanwhile and who hands it to whom (record --off-cpu). opcode: the interpreter's "
 	  "instructions, and which of the hot ones are not specialised (record --opcodes); with --function those of "
 	  "that function",
@@ -140,10 +140,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->summary.sort = strcmp(arg, "self") ? SUMMARY_TOTAL : SUMMARY_SELF;
 		return 0;
 	case 'n':
-		o->summary.limit = input_parse_count(arg, "--limit", state);
+		o->summary.limit = arguments_count(arg, "--limit", state);
 		return 0;
 	case OPTION_BY:
 		o->by = parse_by(arg, state);
+		o->by_given = true;
 		return 0;
 	case OPTION_CHILDREN:
 		o->summary.sort = SUMMARY_TOTAL;
@@ -201,6 +202,14 @@ static const struct argp parser = {
 	.children = children,
 };
 
+/* Who asks for nothing special sees first which programs there are. */
+static int print_overview(const struct report_options *o, const struct counts *c)
+{
+	int err = o->by_given ? 0 : program_table(stdout, c, &o->summary);
+
+	return err ? err : summary_table(stdout, c, &o->summary);
+}
+
 static int print_event(const struct report_options *o, const struct counts *c)
 {
 	if (o->callers)
@@ -216,7 +225,7 @@ static int print_event(const struct report_options *o, const struct counts *c)
 				    o->by == BY_THREAD	? ROWS_THREADS :
 				    o->by == BY_PROCESS ? ROWS_PROCESSES :
 							  ROWS_PROGRAMS);
-	return summary_table(stdout, c, &o->summary);
+	return print_overview(o, c);
 }
 
 /* A section for each event that has samples. */
@@ -290,12 +299,14 @@ int cmd_report(int argc, char **argv)
 				o.callers, o.callers);
 			code = EXIT_CODE_EMPTY;
 		} else if (err == -ENODATA && o.by == BY_OPCODE) {
-			log_error(NULL, "no sample knows its opcode: krait record --opcodes");
-			code = EXIT_CODE_EMPTY;
-		} else if (err == -ENODATA) {
 			log_error(
 				NULL,
-				"no sample says which interpreter's lock it is of: krait record --off-cpu");
+				"no sample has an opcode; record them with krait record --opcodes");
+			code = EXIT_CODE_EMPTY;
+		} else if (err == -ENODATA) {
+			log_error(NULL,
+				  "no sample says which interpreter's lock it belongs to; record "
+				  "that with krait record --off-cpu");
 			code = EXIT_CODE_EMPTY;
 		} else if (err && err != -EPIPE) {
 			log_error("report", "cannot write: %s", strerror(-err));

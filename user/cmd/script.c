@@ -81,7 +81,7 @@ int cmd_script(int argc, char **argv)
 		return EXIT_CODE_OUTPUT;
 	code = input__load(&in, &s.input, NULL, on_sample, &s);
 	if (code == EXIT_CODE_OK && !in.is_capture) {
-		log_error(NULL, "folded stacks have no single samples; krait report reads them");
+		log_error(NULL, "folded stacks do not contain single samples; use krait report");
 		code = EXIT_CODE_USAGE;
 	}
 	if (code == EXIT_CODE_OK && !s.err)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/record_targets.h"
 #include "cmd/top_options.h"
 #include "cmd/top_write.h"
 #include "session/label.h"
@@ -22,6 +23,7 @@
 #include "top/terminal.h"
 #include "top/ui.h"
 #include "util/clock.h"
+#include "util/error.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/priority.h"
@@ -144,7 +146,7 @@ static void end_round(struct top_command *t, __u64 now_ns)
 	update_status(t);
 	err = model__end_round(t->model, now_ns, is_alive, NULL);
 	if (err)
-		log_warn(NULL, "this round is not whole: %s", strerror(-err));
+		log_warn(NULL, "this round is incomplete: %s", strerror(-err));
 	if (!t->terminal)
 		print_lines(t);
 	t->rounds++;
@@ -276,7 +278,7 @@ static void open_terminal(struct top_command *t)
 		return;
 	t->terminal = terminal__open(t->utf8);
 	if (!t->terminal) {
-		log_warn(NULL, "the terminal (TERM=%s) is not known here: plain lines",
+		log_warn(NULL, "krait does not know this terminal (TERM=%s) and prints plain lines",
 			 getenv("TERM"));
 		return;
 	}
@@ -288,6 +290,7 @@ static void open_terminal(struct top_command *t)
 static int finish(struct top_command *t)
 {
 	bool lines = !t->terminal;
+	char none[RECORD_TARGETS_TEXT];
 	struct session_stats stats;
 
 	session__watch(t->session, -1);
@@ -303,10 +306,9 @@ static int finish(struct top_command *t)
 	}
 	if (!lines || stats.samples || t->failed)
 		return EXIT_CODE_OK;
+	record_targets_explain(none, &t->options.record, stats.unwanted);
 	log_error(NULL, "no samples: %s",
-		  stats.processes ?
-			  "the processes used no CPU time" :
-			  "no Python process ran meanwhile (krait list shows which there are)");
+		  stats.processes ? "the processes used no CPU time" : none);
 	return EXIT_CODE_EMPTY;
 }
 
@@ -324,10 +326,7 @@ static int top(struct top_command *t)
 		run(t);
 		return finish(t);
 	}
-	log_error(NULL, "%s%s", err.text,
-		  err.code == EXIT_CODE_PERMISSION || err.code == EXIT_CODE_KERNEL ?
-			  " (krait doctor checks all that is needed)" :
-			  "");
+	log_error(NULL, "%s%s", err.text, error_doctor(err.code));
 	return err.code;
 }
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "cmd/arguments.h"
+#include "cmd/live_options.h"
 #include "cmd/record_events.h"
 #include "cmd/record_targets.h"
 #include "util/clock.h"
-#include "util/units.h"
 
 #define DEFAULT_HZ 99
 #define DEFAULT_LIMIT 20
@@ -18,35 +18,29 @@
 #define MIN_INTERVAL_NS (NS_PER_SEC / 10)
 
 enum {
-	KEY_NAME = 256,
-	KEY_CGROUP,
-	KEY_NATIVE,
-	KEY_KERNEL,
-	KEY_OFF_CPU,
-	KEY_VIEW,
+	KEY_VIEW = 256,
 	KEY_SHARES,
 	KEY_SOURCE,
-	KEY_NO_REALTIME,
-	KEY_THREAD,
 };
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
 	{ "all", 'a', 0, 0, "every Python process of this machine (the default)" },
 	{ "pid", 'p', "PID[,PID...]", 0, "these processes and their children" },
-	{ "name", KEY_NAME, "GLOB", 0, "those whose command, script or module matches" },
-	{ "cgroup", KEY_CGROUP, "PATH", 0, "those in this control group (a container) or below" },
+	{ "name", TARGET_NAME, "GLOB", 0, "those whose command, script or module matches" },
+	{ "cgroup", TARGET_CGROUP, "PATH", 0,
+	  "those in this control group (a container) or below" },
 	{ "user", 'u', "NAME", 0, "those of this user (name or number)" },
-	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
+	{ "thread", TARGET_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 99)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
-	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
+	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
 	  "also the time off the CPU: waiting for the GIL, for anything else, for a CPU. TIME as in krait "
 	  "record" },
-	{ "native", KEY_NATIVE, 0, 0,
+	{ "native", LIVE_NATIVE, 0, 0,
 	  "also native functions; otherwise C is part of what called it" },
-	{ "kernel", KEY_KERNEL, 0, 0, "also functions of the kernel" },
+	{ "kernel", LIVE_KERNEL, 0, 0, "also functions of the kernel" },
 	{ 0, 0, 0, 0, "Display:", 3 },
 	{ "interval", 'i', "TIME", 0, "between two rounds (default 1s)" },
 	{ "rounds", 'n', "COUNT", 0, "end after so many rounds" },
@@ -61,7 +55,7 @@ static const struct argp_option options[] = {
 	{ "shares", KEY_SHARES, 0, 0, "since the start, too: shares of a CPU, not seconds" },
 	{ "source", KEY_SOURCE, "DIR", 0,
 	  "look here for source files that are not at their place" },
-	{ "no-realtime", KEY_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
+	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
 	{ 0 },
 };
 
@@ -132,12 +126,6 @@ static __u64 parse_count(const char *text, const char *what, __u64 max, struct a
 	return n;
 }
 
-static void parse_time(__u64 *ret, const char *text, struct argp_state *state)
-{
-	if (parse_duration(text, ret))
-		argp_error(state, "a time is a number with ms, s, m or h: \"%s\"", text);
-}
-
 static void settle(struct top_options *o, struct argp_state *state)
 {
 	struct record_options *r = &o->record;
@@ -146,7 +134,7 @@ static void settle(struct top_options *o, struct argp_state *state)
 		r->all = true;
 	record_targets_settle(r, state);
 	if (o->interval_ns < MIN_INTERVAL_NS)
-		argp_error(state, "-i: at least 100ms");
+		argp_error(state, "-i is at least 100ms");
 	if (!r->frequency)
 		r->frequency = DEFAULT_HZ;
 	record_events_settle(r, state);
@@ -158,51 +146,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct record_options *r = &o->record;
 
 	switch (key) {
-	case 'a':
-		r->all = true;
-		break;
-	case 'p':
-		record_targets_pids(r, arg, state);
-		break;
-	case KEY_NAME:
-		record_targets_name(r, arg, state);
-		break;
-	case KEY_CGROUP:
-		record_targets_cgroup(r, arg, state);
-		break;
-	case 'u':
-		record_targets_user(r, arg, state);
-		break;
-	case 'r':
-	case 'F':
-		if (parse_rate(arg, &r->frequency))
-			argp_error(state, "a rate is a number of Hz, such as 99 or 1k: \"%s\"",
-				   arg);
-		break;
-	case KEY_THREAD:
-		if (thread_filter_add(&r->thread, arg))
-			argp_error(state, "--thread takes a thread's id, name or main: \"%s\"",
-				   arg);
-		break;
-	case KEY_OFF_CPU:
-		r->off_cpu = true;
-		if (arg)
-			parse_time(&r->off_cpu_ns, arg, state);
-		break;
-	case KEY_NATIVE:
-		r->native = true;
-		break;
-	case KEY_KERNEL:
-		r->kernel = true;
-		break;
 	case 'i':
-		parse_time(&o->interval_ns, arg, state);
+		arguments_time(&o->interval_ns, arg, state);
 		break;
 	case 'n':
 		o->rounds = parse_count(arg, "-n", 1000000000, state);
-		break;
-	case 'd':
-		parse_time(&r->duration_ns, arg, state);
 		break;
 	case 'b':
 		o->batch = true;
@@ -223,9 +171,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SOURCE:
 		o->source = arg;
 		break;
-	case KEY_NO_REALTIME:
-		r->realtime = false;
-		break;
 	case ARGP_KEY_ARG:
 		argp_error(state,
 			   "\"%s\": krait top looks at what runs; -p PID names one, krait "
@@ -236,7 +181,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		settle(o, state);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		if (!record_targets_option(r, key, arg, state))
+			return 0;
+		return live_option(r, key, arg, state);
 	}
 	return 0;
 }
@@ -246,8 +193,7 @@ void top_options_parse(struct top_options *ret, int argc, char **argv)
 	static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
 
 	memset(ret, 0, sizeof(*ret));
-	record_options_defaults(&ret->record);
-	ret->record.native = ret->record.kernel = false;
+	live_options_defaults(&ret->record);
 	ret->interval_ns = NS_PER_SEC;
 	ret->limit = DEFAULT_LIMIT;
 	arguments_parse(&argp, argc, argv, 0, ret);

@@ -64,7 +64,7 @@ void top_write(const struct model *m, const char *path, const struct emit_option
 	struct stat st;
 
 	if (!lstat(path, &st) && S_ISREG(st.st_mode)) {
-		log_error(NULL, "%s is there already: another name, please", path);
+		log_error(NULL, "%s already exists; choose another name", path);
 		return;
 	}
 	own.lines = model_place_const(m)->spec.view == ROWS_LINES ||

@@ -79,10 +79,11 @@ static int say_why(const struct core *c, int err, char *why, size_t size)
 	if (c->answer.len && memchr(c->answer.bytes, 0, c->answer.len))
 		snprintf(why, size, "%s", c->answer.bytes);
 	else
-		snprintf(why, size, "%s",
-			 err == -EPIPE ? "reading it has failed: it takes more memory or time than "
-					 "krait gives it" :
-					 strerror(-err));
+		snprintf(
+			why, size, "%s",
+			err == -EPIPE ?
+				"reading it failed: it takes more memory or time than krait allows" :
+				strerror(-err));
 	return err;
 }
 
@@ -142,6 +143,20 @@ static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
 		done += part;
 	}
 	return 0;
+}
+
+int core__code(struct core *c, __u32 *at, const struct core_mapping **ret)
+{
+	const struct core_request r = { .op = CORE_CODE, .number = *at };
+	int err = call(c, &r, -1);
+
+	if (err)
+		return err;
+	if (c->answer.len % sizeof(**ret) || (c->answer.len && c->answer.next <= *at))
+		return -EPROTO;
+	*at = c->answer.next;
+	*ret = c->answer.code;
+	return (int)(c->answer.len / sizeof(**ret));
 }
 
 const struct memory *core__memory(const struct core *c)

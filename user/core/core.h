@@ -29,6 +29,12 @@ int core__python(struct core *c, struct core_python *ret, char *why, size_t why_
 /* As probed__threads(). */
 int core__threads(struct core *c, const struct probe_threads_ask *ask, struct probe_threads *ret)
 	__attribute__((warn_unused_result, nonnull));
+/*
+ * Mappings of code, by address, from the *at-th mapping on (0 at first), which is then where to go on. How many, 0 there
+ * are no more, -errno. *ret is valid until the next call.
+ */
+int core__code(struct core *c, __u32 *at, const struct core_mapping **ret)
+	__attribute__((warn_unused_result, nonnull));
 /* Lives as long as c. Reads give 0 or -EFAULT. */
 const struct memory *core__memory(const struct core *c) __attribute__((nonnull));
 

@@ -14,6 +14,7 @@
 
 #include "core/core_notes.h"
 #include "util/cleanup.h"
+#include "util/search.h"
 #include "util/vec.h"
 
 /* Of the beginning of a file: what the kernel puts into each core of one. */
@@ -37,34 +38,17 @@ static int read_at(int fd, __u64 offset, void *buf, size_t len)
 
 static const struct core_segment *find_segment(const struct core_file *c, __u64 addr)
 {
-	__u32 low = 0, high = c->segment_cnt;
+	const size_t behind = sorted_below(c->segment_cnt, i, c->segments[i].start <= addr);
+	const struct core_segment *s = behind ? &c->segments[behind - 1] : NULL;
 
-	while (low < high) {
-		__u32 mid = low + (high - low) / 2;
-
-		if (c->segments[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr - c->segments[low - 1].start < c->segments[low - 1].size ?
-		       &c->segments[low - 1] :
-		       NULL;
+	return s && addr - s->start < s->size ? s : NULL;
 }
 
 static const struct core_mapping *find_mapping(const struct core_file *c, __u64 addr)
 {
-	__u32 low = 0, high = c->mapping_cnt;
+	const size_t behind = sorted_below(c->mapping_cnt, i, c->mappings[i].start <= addr);
 
-	while (low < high) {
-		__u32 mid = low + (high - low) / 2;
-
-		if (c->mappings[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < c->mappings[low - 1].end ? &c->mappings[low - 1] : NULL;
+	return behind && addr < c->mappings[behind - 1].end ? &c->mappings[behind - 1] : NULL;
 }
 
 static ssize_t read_known(const struct core_file *c, __u64 addr, void *buf, size_t len)
@@ -127,7 +111,8 @@ static int add_segment(struct core_file *c, const GElf_Phdr *p)
 				  .size = p->p_memsz,
 				  .file_size = p->p_filesz < p->p_memsz ? p->p_filesz : p->p_memsz,
 				  .offset = p->p_offset,
-				  .writable = p->p_flags & PF_W };
+				  .writable = p->p_flags & PF_W,
+				  .executable = p->p_flags & PF_X };
 
 	/* A core that was cut has less than it says. */
 	if (s.offset > c->size || s.start + s.size < s.start)
@@ -193,12 +178,12 @@ static const char *check(Elf *elf)
 	GElf_Ehdr head;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head))
-		return "it is no ELF file";
+		return "it is not an ELF file";
 	if (head.e_type != ET_CORE)
-		return "it is no core";
+		return "it is not a core file";
 	if (gelf_getclass(elf) != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    head.e_machine != EM_X86_64)
-		return "it is of another machine";
+		return "it is from another kind of machine";
 	return NULL;
 }
 
@@ -211,7 +196,7 @@ int core_file_open(struct core_file *c, int fd, char *why, size_t why_size)
 
 	*c = (struct core_file){ .fd = fd, .memory = { .read = read_memory, .ctx = c } };
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		snprintf(why, why_size, "it is no regular file");
+		snprintf(why, why_size, "it is not a regular file");
 		return -ENOEXEC;
 	}
 	c->size = (__u64)st.st_size;
@@ -224,7 +209,7 @@ int core_file_open(struct core_file *c, int fd, char *why, size_t why_size)
 	if (err && !wrong)
 		wrong = err == -ENOMEM ? "out of memory" :
 			err == -E2BIG  ? "it is larger than krait takes" :
-					 "its notes make no sense";
+					 "its notes are malformed";
 	elf_end(elf);
 	if (wrong) {
 		snprintf(why, why_size, "%s", wrong);
@@ -248,6 +233,20 @@ void core_file_close(struct core_file *c)
 	free(c->threads);
 	free(c->names);
 	*c = (struct core_file){ .fd = -1 };
+}
+
+__u32 core_file_code(const struct core_file *c, __u32 *at, struct core_mapping *ret, __u32 cnt)
+{
+	__u32 found = 0;
+
+	for (; *at < c->mapping_cnt && found < cnt; ++*at) {
+		const struct core_segment *s = find_segment(c, c->mappings[*at].start);
+
+		/* gdb leaves out what is as in its file and not written to, code among it. */
+		if (!s || s->executable)
+			ret[found++] = c->mappings[*at];
+	}
+	return found;
 }
 
 int core_file_give(struct core_file *c, __u32 file, int fd)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "unwind_arch.h"
 #include "util/memory.h"
 
 #define CORE_SEGMENTS_MAX 131072U
@@ -32,6 +33,7 @@ struct core_thread {
 	__s64 syscall; /* -1: in none */
 	__u64 args[6];
 	__u64 stack_ptr, ip;
+	__u64 regs[UNWIND_SAVED_WORDS];
 };
 
 struct core_mapping {
@@ -41,7 +43,7 @@ struct core_mapping {
 
 struct core_segment {
 	__u64 start, size, file_size, offset;
-	bool writable;
+	bool writable, executable;
 };
 
 struct core_mapped {
@@ -76,6 +78,13 @@ struct core_file {
 int core_file_open(struct core_file *c, int fd, char *why, size_t why_size)
 	__attribute__((warn_unused_result, nonnull));
 void core_file_close(struct core_file *c) __attribute__((nonnull));
+
+/*
+ * Mappings of code, by address: at most cnt of those from the *at-th mapping on, which is then where to go on. How many;
+ * 0: there are no more.
+ */
+__u32 core_file_code(const struct core_file *c, __u32 *at, struct core_mapping *ret, __u32 cnt)
+	__attribute__((nonnull));
 
 /* A file that may be that one. 0 and it is used from now on; -ESTALE it is another one. */
 int core_file_give(struct core_file *c, __u32 file, int fd)

@@ -31,6 +31,7 @@ static void take_registers(struct core_thread *t, const elf_gregset_t *regs)
 	t->args[5] = r.r9;
 	t->stack_ptr = r.rsp;
 	t->ip = r.rip;
+	memcpy(t->regs, &r, sizeof(t->regs));
 }
 #else
 static void take_registers(struct core_thread *t, const elf_gregset_t *regs)

@@ -10,6 +10,7 @@
 #include "target/probe_threads.h"
 
 #define CORE_PART_MAX 61440U
+#define CORE_CODE_MAX (CORE_PART_MAX / sizeof(struct core_mapping))
 
 enum core_op {
 	CORE_OPEN = 1, /* a descriptor: the core. Answer: struct core_facts */
@@ -18,6 +19,7 @@ enum core_op {
 	CORE_PYTHON, /* Answer: struct core_python */
 	CORE_READ, /* addr, len. Answer: the bytes */
 	CORE_THREADS, /* ask. Answer: a list (probe_threads.h), in parts */
+	CORE_CODE, /* number: from which mapping on. Answer: struct core_mapping of code */
 };
 
 struct core_request {
@@ -40,10 +42,11 @@ struct core_answer {
 	__s32 result; /* 0, or -errno: then bytes is a sentence, or nothing */
 	__u32 len; /* of what is behind; only that is sent */
 	__u32 more; /* 1: another part follows */
-	__u32 unused;
+	__u32 next; /* CORE_CODE: from which mapping to go on */
 	union {
 		struct core_facts facts;
 		struct core_python python;
+		struct core_mapping code[CORE_CODE_MAX];
 		char bytes[CORE_PART_MAX];
 	};
 };

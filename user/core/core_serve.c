@@ -122,6 +122,16 @@ static int list_threads(struct server *s, const struct core_request *r)
 	return err;
 }
 
+static int list_code(struct server *s, __u32 from)
+{
+	__u32 cnt;
+
+	s->answer.next = from;
+	cnt = core_file_code(&s->file, &s->answer.next, s->answer.code, CORE_CODE_MAX);
+	s->answer.len = cnt * (__u32)sizeof(*s->answer.code);
+	return 0;
+}
+
 static int answer(struct server *s, const struct core_request *r, int *fd)
 {
 	if (r->op == CORE_OPEN)
@@ -139,6 +149,8 @@ static int answer(struct server *s, const struct core_request *r, int *fd)
 		return read_memory(s, r);
 	case CORE_THREADS:
 		return list_threads(s, r);
+	case CORE_CODE:
+		return list_code(s, r->number);
 	default:
 		return -EINVAL;
 	}

@@ -26,6 +26,8 @@ static void add(struct thread_stacks *s, const struct core_file *c, const struct
 		.ip = from->ip,
 	};
 	memcpy(t->args, from->args, sizeof(t->args));
+	memcpy(t->regs, from->regs, sizeof(t->regs));
+	t->flags |= PROBE_THREAD_REGS | (from->syscall < 0 ? 0 : PROBE_THREAD_BEHIND_CALL);
 	memcpy(t->comm, c->comm, sizeof(t->comm));
 	/* It stands still for ever; where it is in no call, it had a CPU. */
 	if (from->syscall < 0)

@@ -34,7 +34,7 @@ static void check_types(struct findings *f)
 	else
 		findings_add(
 			f, FINDING_BROKEN, "type information",
-			"krait's programs cannot be fitted to this kernel",
+			"krait cannot fit its programs to this kernel",
 			"boot a kernel with CONFIG_DEBUG_INFO_BTF=y (distributions' from 5.10)",
 			"/sys/kernel/btf/vmlinux: %s", strerror(errno));
 }
@@ -45,7 +45,7 @@ static void check_lockdown(struct findings *f)
 	ssize_t len = proc_read(AT_FDCWD, "/sys/kernel/security/lockdown", text, sizeof(text));
 
 	if (len > 0 && strstr(text, "[confidentiality]"))
-		findings_add(f, FINDING_BROKEN, "lockdown", "no BPF program may read memory",
+		findings_add(f, FINDING_BROKEN, "lockdown", "no BPF program can read memory",
 			     "boot with lockdown=integrity", "confidentiality");
 	else
 		findings_add(f, FINDING_OK, "lockdown", NULL, NULL, "%s",
@@ -96,12 +96,12 @@ static void check_ptrace(struct findings *f)
 
 	if (scope > 2)
 		findings_add(f, FINDING_BROKEN, "ptrace_scope",
-			     "no process's memory may be read, not even by root",
+			     "nobody can read a process's memory, not even root",
 			     "boot without kernel.yama.ptrace_scope=3 (it cannot be lowered)",
 			     "%ld", scope);
 	else if (scope && geteuid())
 		findings_add(f, FINDING_LIMITED, "ptrace_scope",
-			     "without CAP_SYS_PTRACE only one's own children may be read",
+			     "without CAP_SYS_PTRACE krait can read only its own children",
 			     "run krait with sudo", "%ld", scope);
 	else
 		findings_add(f, FINDING_OK, "ptrace_scope", NULL, NULL, "%ld", scope);

@@ -48,12 +48,14 @@ static int add_pid(pid_t pid, void *ctx)
 	return 0;
 }
 
-static void refuse(struct pythons *p, pid_t pid, const char *why)
+static void refuse(struct pythons *p, pid_t pid, int result, const char *why)
 {
 	p->refused++;
 	if (p->shown++ < SHOWN_MAX)
 		findings_add(p->findings, p->only ? FINDING_BROKEN : FINDING_LIMITED, "process",
-			     "it is not recorded", NULL, "%d: %s", (int)pid, why);
+			     "it is not recorded",
+			     result == -EACCES && geteuid() ? "run krait with sudo" : NULL,
+			     "%d: %s", (int)pid, why);
 }
 
 static void on_looked(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
@@ -70,7 +72,7 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 		p->good++;
 	else if (p->only || result == -ENOTSUP || result == -ENODATA ||
 		 (process && process->version))
-		refuse(p, look->pid, process ? process->why : PROBED_HUNG);
+		refuse(p, look->pid, result, process ? process->why : PROBED_HUNG);
 	else
 		p->unread += result == -EACCES || result == -ETIMEDOUT || result == -EUSERS;
 }

@@ -86,16 +86,16 @@ static bool is_namespace(const char *path, unsigned inode)
 static void check_namespaces(struct findings *f)
 {
 	if (!is_namespace("/proc/self/ns/pid", PID_NAMESPACE_INIT_INO))
-		findings_add(
-			f, FINDING_BROKEN, "namespaces",
-			"the kernel counts processes in another way than /proc shows them here",
-			"docker run --pid=host --privileged ...",
-			"krait is in a pid namespace of its own");
+		findings_add(f, FINDING_BROKEN, "namespaces",
+			     "the kernel's process ids differ from those that /proc shows here",
+			     "docker run --pid=host --privileged ...",
+			     "krait runs in a pid namespace of its own");
 	else if (!is_namespace("/proc/self/ns/user", USER_NAMESPACE_INIT_INO))
 		findings_add(f, FINDING_BROKEN, "namespaces",
 			     "BPF is for the first user namespace only",
-			     "run krait outside of the user namespace",
-			     "krait is in a user namespace: its rights are not the machine's");
+			     "run krait outside the user namespace",
+			     "krait runs in a user namespace: its rights do not hold for the "
+			     "machine");
 	else
 		findings_add(f, FINDING_OK, "namespaces", NULL, NULL, "the machine's own");
 }
@@ -126,9 +126,8 @@ static void check_locked_memory(struct findings *f)
 		findings_add(f, FINDING_OK, "locked memory", NULL, NULL, "no limit for krait");
 	else
 		findings_add(f, FINDING_LIMITED, "locked memory",
-			     "kernels before 5.11 refuse maps of BPF beyond it",
-			     "ulimit -l unlimited", "at most %llu KiB",
-			     (unsigned long long)limit.rlim_max / 1024);
+			     "kernels before 5.11 refuse BPF maps beyond it", "ulimit -l unlimited",
+			     "at most %llu KiB", (unsigned long long)limit.rlim_max / 1024);
 }
 
 /* Of the cgroup that krait is in, version 2. */
@@ -147,9 +146,9 @@ static void check_memory(struct findings *f)
 		findings_add(f, FINDING_OK, "memory", NULL, NULL, "no limit that matters");
 	else
 		findings_add(f, FINDING_LIMITED, "memory",
-			     "a recording of many processes may be ended by it",
+			     "the kernel may kill krait while it records many processes",
 			     "give krait's control group 256 MiB or more",
-			     "its control group may use %llu MiB", max >> 20);
+			     "its control group is limited to %llu MiB", max >> 20);
 }
 
 void checks_rights(struct findings *f)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "doctor/checks.h"
 #include "doctor/findings.h"
@@ -32,11 +33,11 @@ static void ignore_bad_record(void *ctx)
 static void say(struct findings *f, const struct error *err, __u64 took_ns)
 {
 	if (err)
-		findings_add(f, FINDING_BROKEN, "sampling", "nothing can be recorded", NULL, "%s",
-			     err->text);
+		findings_add(f, FINDING_BROKEN, "sampling", "nothing can be recorded",
+			     geteuid() ? "run krait with sudo" : NULL, "%s", err->text);
 	else
 		findings_add(f, FINDING_OK, "sampling", NULL, NULL,
-			     "the kernel takes krait's programs and starts the timer (%llu ms)",
+			     "the kernel accepts krait's programs and starts the timer (%llu ms)",
 			     took_ns / 1000000);
 }
 
@@ -47,13 +48,14 @@ static void look_at_mappings(struct findings *f)
 
 	if (events)
 		findings_add(f, FINDING_OK, "mappings", NULL, NULL,
-			     "the kernel does not report them to BPF (no kprobes): perf's records "
-			     "of them are used");
+			     "the kernel does not report them to BPF (no kprobes): krait uses "
+			     "perf's records");
 	else
 		findings_add(f, FINDING_LIMITED, "mappings",
 			     "the first samples in a library that a process loads late have no "
 			     "native names",
-			     NULL, "neither BPF nor perf reports them (%s)", strerror(errno));
+			     geteuid() ? "run krait with sudo" : NULL,
+			     "neither BPF nor perf reports them (%s)", strerror(errno));
 	mmap_events__free(events);
 }
 

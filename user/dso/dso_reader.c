@@ -355,3 +355,17 @@ const char *dso_reader__notes(const struct dso_reader *r)
 {
 	return r->notes ? r->notes : "";
 }
+
+struct profile_frame dso_place_frame(struct dict *dict, const struct dso_place_info *place)
+{
+	return (struct profile_frame){
+		.kind = place->mark ? FRAME_MARK : FRAME_PYTHON,
+		.name = dict__string(dict, place->name),
+		.file = dict__string(dict, place->file),
+		.first_line = place->first_line,
+		.line = place->line,
+		.column = place->column,
+		.end_column = place->end_column,
+		.unit = -1,
+	};
+}

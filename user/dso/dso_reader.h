@@ -10,6 +10,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "profile/dict.h"
+
 struct dso_reader;
 
 struct dso_place_info {
@@ -31,6 +33,9 @@ void dso_reader__free(struct dso_reader *r);
 
 /* offset: from the start of the file. False where there is no function. */
 bool dso_reader__find(struct dso_reader *r, __u64 offset, struct dso_place_info *ret);
+
+/* The place as a frame: Python or a mark, without code object and unit. */
+struct profile_frame dso_place_frame(struct dict *dict, const struct dso_place_info *place);
 
 /* From where to where the function at an offset goes. */
 struct dso_extent {

@@ -52,7 +52,7 @@ static bool is_presentable(const char *path)
 }
 
 /* "python-1a2b3c4d.so", or what a krait that was killed has left of one. */
-static bool is_ours(const char *name)
+bool dso_store_is_ours(const char *name)
 {
 	size_t start = strlen("python-") + NAME_HEX;
 
@@ -98,7 +98,7 @@ static int empty_folder(const char *path, int to_fd)
 		const char *name = entry->d_name;
 		int from = dirfd(dir);
 
-		if (is_ours(name) &&
+		if (dso_store_is_ours(name) &&
 		    (to_fd < 0 ? unlinkat(from, name, 0) : renameat(from, name, to_fd, name)))
 			err = -errno;
 	}
@@ -364,4 +364,11 @@ int dso_store_cached_path(char *path, size_t size, const __u8 *build_id, size_t 
 	err = cache_folder(folder, sizeof(folder), base, sizeof(base));
 	to_hex(hex, build_id, build_id_size);
 	return err ? err : set_path(path, size, "%s/.build-id/%.2s/%s/elf", folder, hex, hex + 2);
+}
+
+int dso_store_cache_folder(char *folder, size_t size)
+{
+	char base[PATH_MAX];
+
+	return cache_folder(folder, size, base, sizeof(base));
 }

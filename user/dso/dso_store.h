@@ -60,4 +60,9 @@ int dso_store_cache(const char *path, const char *name, const __u8 *build_id)
 int dso_store_cached_path(char *path, size_t size, const __u8 *build_id, size_t build_id_size)
 	__attribute__((warn_unused_result));
 
+/* The cache's own folder. 0 or -errno. */
+int dso_store_cache_folder(char *folder, size_t size) __attribute__((warn_unused_result));
+/* Whether a file of that name is one of krait's: "python-1a2b3c4d.so". */
+bool dso_store_is_ours(const char *name);
+
 #endif /* KRAIT_DSO_DSO_STORE_H */

@@ -13,6 +13,7 @@
 #include "emit/escape.h"
 #include "emit/html.h"
 #include "emit/places.h"
+#include "emit/text_report.h"
 #include "profile/strtab.h"
 #include "profile/idtable.h"
 #include "util/cleanup.h"
@@ -20,12 +21,8 @@
 #include "util/short_path.h"
 #include "util/stream.h"
 
-#define ROW_HEIGHT 17
-#define PAGE_WIDTH 1600.0
-/* Narrower boxes cannot be seen; narrower than this they have no text. */
-#define LEAST_WIDTH 0.4
-#define LEAST_TEXT_WIDTH 30.0
-#define CHARACTER_WIDTH 7.0
+/* Self and total take so many columns, and a function wants some. */
+#define WIDE_TABLE 120
 
 /* Of one function, or of one node: samples before and after. */
 struct pair {
@@ -36,7 +33,6 @@ struct pair {
 struct node {
 	__u32 parent; /* 0 is the root */
 	__u32 function; /* place */
-	__u32 depth;
 	struct pair n;
 };
 
@@ -82,7 +78,7 @@ static __u32 function_of(struct diff *d, const struct profile_frame *f)
 static int add_child(struct diff *d, __u32 parent, __u32 function, __u32 *ret)
 {
 	__u32 hash = idindex_hash_pair(parent, function);
-	const struct node new = { parent, function, nodes(d)[parent].depth + 1, { { 0 } } };
+	const struct node new = { parent, function, { { 0 } } };
 	const struct idindex_slot *slot;
 
 	if (function == PLACE_NONE)
@@ -214,16 +210,76 @@ static const char *file_beside(const struct diff *d, const struct place *at)
 	return named ? "" : strtab_text(&d->files, at->file);
 }
 
-static int put_row(const struct diff *d, FILE *out, __u32 place)
+/* The table, and how each side's numbers look. */
+struct diff_report {
+	const struct diff *diff;
+	struct summary_options options;
+	struct text_report sides[2];
+	bool self, total; /* what a row has */
+};
+
+static void begin_report(struct diff_report *r, const struct diff *d, FILE *out)
 {
-	const struct pair *f = &d->functions[place];
+	const struct diff_options *o = d->options;
+	bool wide = !o->width || o->width >= WIDE_TABLE;
+
+	*r = (struct diff_report){
+		.diff = d,
+		.options = { .samples = o->samples },
+		.self = wide || !o->by_total,
+		.total = wide || o->by_total,
+	};
+	for (int side = 0; side < 2; side++)
+		text_report_begin(&r->sides[side], out, d->counts[side], &r->options);
+}
+
+/* "Time A", "Samples B". */
+static void put_titles(const struct diff_report *r, FILE *out, const char *what)
+{
+	char titles[2][16];
+
+	for (int side = 0; side < 2; side++)
+		snprintf(titles[side], sizeof(titles[side]), "%s %c",
+			 report_total_title(&r->sides[side]), "AB"[side]);
+	fprintf(out, "%7s  %7s %7s  %9s %9s  ", what, "A", "B", titles[0], titles[1]);
+}
+
+static void put_heads(const struct diff_report *r, FILE *out)
+{
+	for (int side = 0; side < 2; side++) {
+		fprintf(out, "%c: %s, ", "AB"[side],
+			side ? r->diff->options->name_b : r->diff->options->name_a);
+		report_put_total(&r->sides[side]);
+	}
+	if (r->self)
+		put_titles(r, out, "Self");
+	if (r->total)
+		put_titles(r, out, "Total");
+	fputs("Function\n", out);
+}
+
+static void put_change(const struct diff_report *r, FILE *out, const __u64 counts[2])
+{
+	const struct diff *d = r->diff;
+	char amounts[2][24];
+
+	for (int side = 0; side < 2; side++)
+		report_amount(&r->sides[side], amounts[side], counts[side]);
+	fprintf(out, "%+7.2f  %6.2f%% %6.2f%%  %9s %9s  ", change(d, counts), share(d, counts, 0),
+		share(d, counts, 1), amounts[0], amounts[1]);
+}
+
+static int put_row(const struct diff_report *r, FILE *out, __u32 place)
+{
+	const struct diff *d = r->diff;
 	const struct place *at = &d->places.list[place];
 	const char *file = file_beside(d, at);
 	int err;
 
-	fprintf(out, "%+7.2f  %6.2f%% %6.2f%%  %+7.2f  %6.2f%% %6.2f%%  ", change(d, f->self),
-		share(d, f->self, 0), share(d, f->self, 1), change(d, f->total),
-		share(d, f->total, 0), share(d, f->total, 1));
+	if (r->self)
+		put_change(r, out, d->functions[place].self);
+	if (r->total)
+		put_change(r, out, d->functions[place].total);
 	err = put_printable(out, place_name(d->dict, at));
 	if (!err && *file) {
 		fputs(" (", out);
@@ -244,6 +300,7 @@ static int check(FILE *out, int err)
 static int write_table(struct diff *d, FILE *out)
 {
 	cleanup_free __u32 *rows = calloc((size_t)d->places.cnt + 1, sizeof(*rows));
+	struct diff_report r;
 	__u32 cnt = 0, shown;
 	int err = 0;
 
@@ -255,12 +312,10 @@ static int write_table(struct diff *d, FILE *out)
 	}
 	qsort_r(rows, cnt, sizeof(*rows), compare_changes, d);
 	shown = d->options->limit && d->options->limit < cnt ? d->options->limit : cnt;
-	fprintf(out, "A: %s, %llu %s\nB: %s, %llu %s\n", d->options->name_a, nodes(d)->n.total[0],
-		counts__share_unit(d->counts[0]), d->options->name_b, nodes(d)->n.total[1],
-		counts__share_unit(d->counts[1]));
-	fputs("   Self       A       B    Total       A       B  Function\n", out);
+	begin_report(&r, d, out);
+	put_heads(&r, out);
 	for (__u32 i = 0; i < shown && !err; i++)
-		err = put_row(d, out, rows[i]);
+		err = put_row(&r, out, rows[i]);
 	if (shown < cnt)
 		fprintf(out, "… %u more\n", cnt - shown);
 	return check(out, err);

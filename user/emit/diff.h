@@ -2,8 +2,9 @@
 /*
  * diff.h - two counts over one dictionary compared: what takes a larger or smaller share of the samples than before.
  *
- * Shares, not counts: recordings differ in length. Functions are the same by name and short
- * path, so edits above a function, or another checkout, do not make it another one.
+ * Rows are in the order of their shares: recordings differ in length. The time that samples stand for is beside them, each
+ * side by its own period. Functions are the same by name and short path, so edits above a function, or another checkout,
+ * do not make it another one.
  */
 #ifndef KRAIT_EMIT_DIFF_H
 #define KRAIT_EMIT_DIFF_H
@@ -17,6 +18,8 @@ struct diff_options {
 	bool by_total; /* order by the change of the total, not of self */
 	unsigned limit; /* rows; 0 all */
 	double min_points; /* of change, in percentage points, to be shown */
+	bool samples; /* their numbers, not the time that they stand for; of the table, as is the width */
+	unsigned width; /* columns of the terminal; 0: as wide as needed. Where it is narrow a row has self or total only */
 	const char *name_a, *name_b;
 };
 

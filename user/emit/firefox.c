@@ -18,7 +18,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/json.h"
-#include "util/stream.h"
 
 #define PROCESSED_VERSION 61
 #define GECKO_VERSION 32
@@ -232,10 +231,7 @@ static int firefox_finish(struct emitter *e, const struct profile *p, unsigned e
 
 	if (!err) {
 		put_all(&w, e);
-		if (w.json.failed)
-			err = -ENOMEM;
-		else
-			err = stream_finish(e->out);
+		err = json_finish(&w.json);
 	}
 	firefox_tables_free(&w.tables);
 	return err;

@@ -3,32 +3,64 @@
  * flamegraph_callers.js - the upper half of "callers and callees": who calls the function, with it at the edge to the
  * lower half. For eyes and mouse; keys and screen readers have the same in the view of callers.
  */
-const KraitCallers = (redraw, tipFor, onChoice) => {
+const KraitCallers = (below, onChoice) => {
 	'use strict';
 
 	const $ = id => document.getElementById(id);
-	const { nameOf, whereOf } = KraitText;
+	const { nameOf, whereOf } = KraitText, { redraw, relayout, tipFor, afterPicture, settle } = below;
 	const stage = $('callers'), canvas = $('callers-canvas'), view = KraitCanvas(canvas, stage, $('callers-spacer'));
-	let scene = null;
+	/* ms: until the first picture, and of each turn after it. */
+	const FIRST = 8, TURN = 12;
+	let scene = null, round = 0, growing = false;
 
 	/* test: what is searched. */
 	function rematch(test) {
-		if (scene)
-			scene.matches = test ? Uint8Array.from(scene.tree.frames, f => test(f) ? 1 : 0) : null;
+		if (!scene)
+			return;
+		scene.test = test;
+		scene.matches = test ? Uint8Array.from(scene.tree.frames, f => test(f) ? 1 : 0) : null;
 	}
 
 	/* Of that frame of the stacks; below 0: the view is another one. */
-	function show(base, frame, test) {
+	function show(base, frame, test, least) {
 		stage.hidden = frame < 0;
-		scene = frame < 0 ? null : { tree: KraitViews.callers(base, frame, []), zoom: 0, focus: 0, hover: -1, matches: null,
+		if (frame < 0) {
+			scene = null;
+			growing = false;
+			settle();
+			return;
+		}
+		const grown = KraitGrow.grow(base, { up: true, frame, least }), mine = ++round;
+		grown.want(0);
+		growing = !grown.step(FIRST);
+		if (growing)
+			afterPicture(() => growOn(grown, mine));
+		scene = { tree: grown.tree(), zoom: 0, focus: 0, hover: -1, matches: null,
 			flame: true, focused: false, rootLabel: `callers of ${nameOf(base.frames[frame])}`, labelOf: nameOf, whereOf };
 		rematch(test);
+	}
+
+	/* What is not there yet, while nothing else is to be done. */
+	function growOn(grown, mine) {
+		if (mine !== round || !scene)
+			return;
+		growing = !grown.step(TURN);
+		if (growing)
+			setTimeout(growOn, 0, grown, mine);
+		const { test } = scene;
+		scene.tree = grown.tree();
+		scene.hover = -1;
+		rematch(test);
+		relayout();
+		if (!growing)
+			settle();
 	}
 
 	function layout() {
 		if (!scene)
 			return;
 		view.setScene(scene);
+		stage.style.height = `${view.levels() * view.ROW + 2}px`;
 		view.resize();
 		view.layout();
 		stage.scrollTop = stage.scrollHeight;
@@ -57,5 +89,5 @@ const KraitCallers = (redraw, tipFor, onChoice) => {
 	});
 	stage.addEventListener('scroll', redraw);
 
-	return { show, layout, rematch, draw: () => scene && view.draw(scene), readTheme: view.readTheme, scene: () => scene };
+	return { show, layout, rematch, draw: () => scene && view.draw(scene), readTheme: view.readTheme, scene: () => scene, isGrowing: () => growing };
 };

@@ -7,97 +7,25 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	'use strict';
 
 	const ROW = 20, FONT_SIZE = 12, PAD = 5;
-	const NARROW = 0.3; /* px; narrower boxes are folded */
-	const KINDS = ['own', 'package', 'stdlib', 'unknown', 'native', 'kernel'];
-	const context = canvas.getContext('2d');
-	const fills = new Map();
+	const NARROW = 0.5; /* px; narrower boxes are folded */
+	const WIDE = 4; /* px; narrower boxes have no text, edge or pattern, and are pixels */
+	const context = canvas.getContext('2d'), colours = KraitColours(context), pixels = KraitPixels(context);
 	/* On paper all levels are drawn, up to so many pixels. */
 	const PAPER = 4000;
-	let theme = {}, charWidth = 7, width = 0, height = 0, scene = null, paper = false;
-
-	function readTheme() {
-		const style = getComputedStyle(document.documentElement);
-		const value = name => style.getPropertyValue(name).trim();
-
-		theme = {
-			back: value('--back'), text: value('--box-text'), ink: value('--text'),
-			muted: value('--muted'), focus: value('--focus'), match: value('--match'),
-			grey: value('--box-grey'), mark: value('--box-mark'), line: value('--line'),
-			mono: value('--mono'), changed: parseFloat(value('--changed')), kinds: {},
-		};
-		for (const kind of KINDS)
-			theme.kinds[kind] = value(`--${kind}`).split(' ').map(Number);
-		theme.hatch = hatch();
-		fills.clear();
-	}
-
-	/* What is no code: lines across it, so that it is told from all kinds without any colour. */
-	function hatch() {
-		const tile = Object.assign(document.createElement('canvas'), { width: 6, height: 6 });
-		const lines = tile.getContext('2d');
-
-		lines.fillStyle = theme.mark;
-		lines.fillRect(0, 0, 6, 6);
-		lines.strokeStyle = theme.muted;
-		lines.globalAlpha = 0.35;
-		lines.beginPath();
-		for (const x of [-6, 0, 6]) {
-			lines.moveTo(x, 6);
-			lines.lineTo(x + 6, 0);
-		}
-		lines.stroke();
-		return context.createPattern(tile, 'repeat');
-	}
-
-	function hash(text) {
-		let h = 0x811c9dc5;
-		for (let i = 0; i < text.length; i++)
-			h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-		h ^= h >>> 15;
-		h = Math.imul(h, 0x2c1b3c6d);
-		return (h ^ h >>> 13) >>> 0;
-	}
-
-	/* The colour says whose code; within it the hue tells modules apart, and the lightness functions. */
-	function fillOf(f) {
-		if (f.category === 'task')
-			return theme.grey;
-		if (f.category === 'mark')
-			return theme.mark;
-		const key = f.category + '\0' + f.module + '\0' + f.name;
-		let fill = fills.get(key);
-		if (!fill) {
-			const [light, chroma, hue] = theme.kinds[f.category];
-			fill = `oklch(${light + hash(f.name) % 5 - 2}% ${chroma} ${hue + hash(f.module) % 17 - 8})`;
-			fills.set(key, fill);
-		}
-		return fill;
-	}
-
-	/* By how many points a share has changed: red has grown, blue has shrunk, grey is as it was. */
-	function fillOfChange(points) {
-		const strength = Math.min(1, Math.abs(points) / 10);
-
-		if (Math.abs(points) < 0.05)
-			return theme.grey;
-		return `oklch(${theme.changed}% ${(0.03 + 0.13 * strength).toFixed(3)} ${points > 0 ? 28 : 255})`;
-	}
-
-	function legendFill(category) {
-		if (category === 'mark')
-			return theme.mark;
-		const [light, chroma, hue] = theme.kinds[category];
-		return `oklch(${light}% ${chroma} ${hue})`;
-	}
+	let theme = null, charWidth = 0, width = 0, height = 0, scene = null, paper = false, notes = [];
 
 	function resize() {
 		const scale = window.devicePixelRatio || 1;
 
 		width = stage.clientWidth;
 		height = paper ? Math.min(PAPER, levels() * ROW + 4) : stage.clientHeight;
+		const wide = Math.max(1, Math.round(width * scale)), high = Math.max(1, Math.round(height * scale));
+		/* A canvas that gets a size begins anew, which takes its time. */
+		if (canvas.width === wide && canvas.height === high && charWidth)
+			return;
 		canvas.style.height = height + 'px';
-		canvas.width = Math.max(1, Math.round(width * scale));
-		canvas.height = Math.max(1, Math.round(height * scale));
+		canvas.width = wide;
+		canvas.height = high;
 		context.setTransform(scale, 0, 0, scale, 0, 0);
 		context.font = `${FONT_SIZE}px ${theme.mono}`;
 		context.textBaseline = 'middle';
@@ -110,6 +38,22 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		stage.scrollTop = 0;
 		resize();
 		return Math.min(levels(), Math.floor(height / ROW));
+	}
+
+	/* What is drawn, in pieces of whole rows, for paper; none: on the screen. */
+	function cutUp() {
+		const scale = canvas.height / (height || 1), most = 8 * ROW, pieces = [];
+
+		for (let y = 0; paper && y < height; y += most) {
+			const high = Math.min(most, height - y), piece = Object.assign(document.createElement('canvas'),
+				{ className: 'slice', width: canvas.width, height: Math.round(high * scale) });
+			piece.style.height = high + 'px';
+			piece.getContext('2d').drawImage(canvas, 0, -y * scale);
+			pieces.push(piece);
+		}
+		for (const old of stage.querySelectorAll('.slice'))
+			old.remove();
+		stage.append(...pieces);
 	}
 
 	function levels() {
@@ -140,8 +84,8 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 		spacer.style.height = Math.max(0, levels() * ROW - height) + 'px';
 		for (let i = zoom; i < tree.end[zoom];) {
-			if (tree.total[i] < least) {
-				folded += tree.end[i] - i;
+			if (tree.total[i] < least || tree.rest[i]) {
+				folded += tree.rest[i] || (tree.total[i] ? tree.end[i] - i : 0);
 				i = tree.end[i];
 			} else {
 				i++;
@@ -176,7 +120,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			return;
 		/* What does not fit loses its qualifiers first: "Query.parse" is told by "parse". */
 		let text = cut(label, room);
-		if (text !== label && f.kind === KraitModel.PYTHON) {
+		if (text !== label && f.kind === KraitFrames.PYTHON) {
 			const last = label.slice(label.lastIndexOf('.') + 1);
 			text = cut(last.length < label.length && last ? '…' + last : label, room);
 			if (text.startsWith('…') && text.endsWith('…'))
@@ -194,23 +138,32 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.restore();
 	}
 
-	/* Of a box, whether it is in sight or not. */
-	function colorOf(node) {
+	/* Of a box, whether it is in sight or not: as of KraitColours. */
+	function paintOf(node) {
 		const { tree } = scene;
 
-		return !node ? theme.grey : tree.other ? fillOfChange(KraitModel.changeOf(tree, node)) :
-			fillOf(tree.frames[tree.frame[node]]);
+		return !node ? colours.paintOf(theme.grey) : tree.other ? colours.ofChange(KraitTree.changeOf(tree, node)) :
+			colours.ofKind(tree.frames[tree.frame[node]]);
 	}
 
+	const isMatch = node => Boolean(scene.matches && node && scene.matches[scene.tree.frame[node]]);
+	const colorOf = node => isMatch(node) ? theme.match : paintOf(node)[0];
 	const isMark = node => node > 0 && scene.tree.frames[scene.tree.frame[node]].category === 'mark';
 
 	function drawBox(node, x, y, w) {
 		const f = scene.tree.frames[scene.tree.frame[node]], root = node === 0;
-		const matched = scene.matches && !root && scene.matches[scene.tree.frame[node]];
+		const matched = isMatch(node);
 
 		context.globalAlpha = scene.matches && !matched ? 0.45 : node < scene.zoom ? 0.6 : 1;
-		context.fillStyle = matched ? theme.match : isMark(node) ? theme.hatch : colorOf(node);
+		context.fillStyle = !matched && isMark(node) ? theme.hatch : colorOf(node);
 		context.fillRect(x, y, w - Math.min(1, w * 0.25), ROW - 1);
+		if (w >= 6 && theme.over[f.category] && !matched && !root) {
+			context.fillStyle = theme.over[f.category];
+			context.fillRect(x, y, w - 1, ROW - 1);
+		}
+		/* Callers in C are hidden: torn off there. */
+		if (scene.tree.edge[node])
+			drawEdge(x, scene.flame ? y + ROW - 1 : y, w - 1, scene.flame ? -1 : 1);
 		if (w < 4 * charWidth)
 			return;
 		context.globalAlpha = Math.max(context.globalAlpha, 0.75);
@@ -218,47 +171,92 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		drawText(f, root ? scene.rootLabel : scene.labelOf(f), root ? '' : scene.whereOf(f), x, y, w);
 	}
 
-	/* Boxes too narrow to draw, side by side: one grey stub in their place. */
-	function drawFolded(run) {
-		if (run.w < 0.5 || run.y < -ROW || run.y > height)
-			return;
-		context.globalAlpha = scene.matches ? 0.3 : 0.6;
-		context.fillStyle = theme.grey;
-		context.fillRect(run.x, run.y + ROW * 0.25, run.w, ROW * 0.5 - 1);
+	function drawEdge(x, y, w, down) {
+		context.fillStyle = theme.back;
+		context.beginPath();
+		context.moveTo(x, y);
+		for (let at = 0, tooth = 0; at < w; at += 4, tooth++)
+			context.lineTo(x + Math.min(at, w), y + (tooth % 2 ? 3 * down : 0));
+		context.lineTo(x + w, y);
+		context.fill();
 	}
 
+	/*
+	 * Boxes too narrow to draw, side by side: one grey stub in their place; where a match is in them, one that is seen. How many they
+	 * are where there is room.
+	 */
+	function drawFolded(run) {
+		if ((run.w < 0.5 && !run.hit) || run.y <= -ROW || run.y >= height)
+			return;
+		pixels.stub(run.x, run.y, Math.max(run.hit ? 2 : 0, run.w), colours.paintOf(run.hit ? theme.match : theme.grey)[1],
+			run.hit ? 1 : scene.matches ? 0.3 : 0.6);
+		if (run.cnt > 1 && run.w > 13 * charWidth)
+			notes.push(Object.assign({}, run));
+	}
+
+	function writeNote({ x, y, w, hit, cnt }) {
+		const text = `${KraitText.number.format(cnt)} too narrow`;
+
+		if (w < (text.length + 2) * charWidth)
+			return;
+		context.globalAlpha = 1;
+		context.fillStyle = hit ? theme.back : theme.muted;
+		context.fillText(text, Math.max(x, 0) + PAD, y + ROW / 2);
+	}
+
+	/* In pixels from the top of the window to that of a level. */
+	function placer() {
+		const base = (scene.flame ? Math.max(levels() * ROW, height) - ROW : 0) - stage.scrollTop, step = scene.flame ? -ROW : ROW;
+
+		return depth => base + depth * step;
+	}
+
+	/* Narrow boxes become pixels; what is wider is drawn over them: nodes, with left edges and widths. */
 	function drawTree() {
-		const { tree, zoom } = scene, scale = width / (tree.total[zoom] || 1);
-		const run = { parent: -1, x: 0, y: 0, w: 0 };
+		const { tree, zoom, matches, flame } = scene, scale = width / (tree.total[zoom] || 1), wide = [], yOf = placer();
+		const { total, start, depth, rest, end, parent, frame } = tree, match = matches && colours.paintOf(theme.match)[1];
+		const run = { parent: -1, x: 0, y: 0, w: 0, hit: false, cnt: 0 };
 
-		for (let node = tree.parent[zoom]; node >= 0; node = tree.parent[node]) {
-			const y = topOf(tree.depth[node]) - stage.scrollTop;
-			if (y > -ROW && y < height)
-				drawBox(node, 0, y, width);
-		}
-		for (let i = zoom; i < tree.end[zoom];) {
-			const w = tree.total[i] * scale, x = (tree.start[i] - tree.start[zoom]) * scale;
-			const y = topOf(tree.depth[i]) - stage.scrollTop;
+		notes = [];
+		for (let i = zoom; i < end[zoom];) {
+			const w = total[i] * scale, x = (start[i] - start[zoom]) * scale, y = yOf(depth[i]);
 
-			if (w < NARROW) {
-				if (run.parent !== tree.parent[i]) {
+			if (w < NARROW || rest[i]) {
+				const hit = Boolean(matches && scene.isHit && scene.isHit(i));
+				if (run.parent !== parent[i] || run.hit !== hit) {
 					drawFolded(run);
-					Object.assign(run, { parent: tree.parent[i], x, y, w: 0 });
+					Object.assign(run, { parent: parent[i], x, y, w: 0, hit, cnt: 0 });
 				}
 				run.w += w;
-				i = tree.end[i];
+				run.cnt += rest[i] || 1;
+				i = end[i];
 				continue;
 			}
 			/* Beyond the far edge nothing below this box is in sight either. */
-			if (scene.flame ? y < -ROW : y > height) {
-				i = tree.end[i];
+			if (flame ? y <= -ROW : y >= height) {
+				i = end[i];
 				continue;
 			}
-			if (scene.flame ? y < height : y > -ROW)
-				drawBox(i, x, y, w);
+			if (flame ? y < height : y > -ROW) {
+				if (w >= WIDE || !i)
+					wide.push(i, x, w);
+				else if (matches && matches[frame[i]])
+					pixels.box(x, y, w - Math.min(1, w * 0.25), match, 1);
+				else
+					pixels.box(x, y, w - Math.min(1, w * 0.25), paintOf(i)[1], matches ? 0.45 : 1);
+			}
 			i++;
 		}
 		drawFolded(run);
+		pixels.end();
+		for (let node = parent[zoom]; node >= 0; node = parent[node]) {
+			const y = yOf(depth[node]);
+			if (y > -ROW && y < height)
+				drawBox(node, 0, y, width);
+		}
+		for (let k = 0; k < wide.length; k += 3)
+			drawBox(wide[k], wide[k + 1], yOf(depth[wide[k]]), wide[k + 2]);
+		notes.forEach(writeNote);
 	}
 
 	function outline(node, color, thickness) {
@@ -273,17 +271,20 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			Math.max(1, b.w - thickness - 1), ROW - 1 - thickness);
 	}
 
-	/* scene: tree, zoom, focus, hover (-1 none), matches (by frame, or null), flame, labels. */
+	/* scene: tree, zoom, focus, hover (-1 none), matches (by frame, or null), flame, labels, isHit of a narrow box. */
 	function draw(next) {
 		scene = next;
 		context.globalAlpha = 1;
-		context.fillStyle = theme.back;
-		context.fillRect(0, 0, width, height);
 		if (!scene.tree.total[0]) {
+			context.fillStyle = theme.back;
+			context.fillRect(0, 0, width, height);
 			context.fillStyle = theme.muted;
 			context.fillText('No samples were recorded.', 14, ROW * 1.5);
 			return;
 		}
+		if (!canvas.width || !canvas.height)
+			return;
+		pixels.begin(canvas, height, ROW, colours.paintOf(theme.back)[1]);
 		drawTree();
 		if (scene.hover >= 0)
 			outline(scene.hover, theme.ink, 1);
@@ -307,7 +308,7 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			let child = node + 1;
 			while (child < tree.end[node] && sample >= tree.start[child] + tree.total[child])
 				child = tree.end[child];
-			if (child >= tree.end[node] || tree.total[child] * scale < NARROW)
+			if (child >= tree.end[node] || tree.total[child] * scale < NARROW || tree.rest[child])
 				return -1;
 			node = child;
 		}
@@ -326,8 +327,10 @@ const KraitCanvas = (canvas, stage, spacer) => {
 			stage.scrollTop = y + 2 * ROW - height;
 	}
 
+	const readTheme = () => { theme = colours.readTheme(); };
+
 	readTheme();
-	return { readTheme, resize, forPaper, layout, draw, nodeAt, reveal, boxOf, legendFill, fillOfChange, colorOf, NARROW,
-		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > height,
+	return { readTheme, resize, forPaper, cutUp, layout, draw, nodeAt, reveal, boxOf, legendFill: colours.legendFill, fillOfChange: points => colours.ofChange(points)[0], colorOf, NARROW, ROW,
+		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > height, patterns: () => Object.keys(theme.over).filter(k => theme.over[k]).sort(),
 		levels };
 };

@@ -9,7 +9,7 @@
 const KraitHeat = (() => {
 	'use strict';
 
-	const M = KraitModel;
+	const M = KraitFrames;
 
 	/* What the lines of one frame are of; files by their number. */
 	function linesOf(frames, nativeLines) {
@@ -37,79 +37,101 @@ const KraitHeat = (() => {
 		return { files, lines, lineOf };
 	}
 
-	/* Totals by a number of each frame (-1: none): a sample counts at the outermost one. */
-	function totals(tree, keyOf, cnt) {
-		const sums = new Float64Array(cnt), covered = new Int32Array(cnt);
+	/*
+	 * Totals of lines, of files and of folders, in this order in one list; above: of each the file or folder that it is in, -1 for
+	 * the outermost. A sample counts at the outermost box of a line, and so on.
+	 */
+	function totals(tree, lineOf, above) {
+		const sums = new Float64Array(above.length), covered = new Int32Array(above.length);
+		const { cnt, frame, total, end } = tree;
 
-		for (let i = 1; i < tree.cnt; i++) {
-			const key = keyOf[tree.frame[i]];
-			if (key < 0 || i < covered[key])
+		for (let i = 1; i < cnt; i++) {
+			/* Nor has anything below it. */
+			if (!total[i]) {
+				i = end[i] - 1;
 				continue;
-			sums[key] += tree.total[i];
-			covered[key] = tree.end[i];
+			}
+			/* Where a line is covered, so is its file, and each folder. */
+			for (let at = lineOf[frame[i]]; at >= 0 && i >= covered[at]; at = above[at]) {
+				sums[at] += total[i];
+				covered[at] = end[i];
+			}
 		}
 		return sums;
 	}
 
-	/* Selves: what is called that has no line of its own is the caller's. */
-	function selves(tree, lineOf, cnt, nativeLines) {
-		const sums = new Float64Array(cnt), owner = new Int32Array(tree.cnt).fill(-1);
+	/* By node, whose Self it is: what is called that has no line of its own is the caller's. */
+	function ownersOf(tree, lineOf, nativeLines) {
+		const { cnt, frame, parent, frames } = tree, owner = new Int32Array(cnt).fill(-1);
 
-		for (let i = 1; i < tree.cnt; i++) {
-			const frame = tree.frame[i], own = lineOf[frame];
-			owner[i] = own >= 0 || (nativeLines && tree.frames[frame].kind === M.NATIVE) ? own : owner[tree.parent[i]];
-			if (owner[i] >= 0)
-				sums[owner[i]] += tree.self[i];
+		for (let i = 1; i < cnt; i++) {
+			const own = lineOf[frame[i]];
+			owner[i] = own >= 0 || (nativeLines && frames[frame[i]].kind === M.NATIVE) ? own : owner[parent[i]];
 		}
+		return owner;
+	}
+
+	function selves({ cnt, self }, owner, lineCnt) {
+		const sums = new Float64Array(lineCnt);
+
+		for (let i = 1; i < cnt; i++)
+			if (self[i] && owner[i] >= 0)
+				sums[owner[i]] += self[i];
 		return sums;
 	}
 
-	/* tree: by lines. */
-	function count(tree, nativeLines) {
-		const heat = linesOf(tree.frames, nativeLines), { files, lines, lineOf } = heat;
-		const fileOf = lineOf.map(line => line < 0 ? -1 : lines[line].file);
-		const self = selves(tree, lineOf, lines.length, nativeLines), total = totals(tree, lineOf, lines.length);
-		const ofFile = totals(tree, fileOf, files.length);
+	/* tree: by lines. Which lines, files and owners there are stays as it is; to be counted whenever the numbers are others. */
+	function open(tree, nativeLines) {
+		const heat = linesOf(tree.frames, nativeLines), owner = ownersOf(tree, heat.lineOf, nativeLines);
 
+		return () => count(tree, heat, owner);
+	}
+
+	function count(tree, heat, owner) {
+		const { files, lines, lineOf } = heat, self = selves(tree, owner, lines.length);
+
+		for (const file of files)
+			file.self = 0;
 		lines.forEach((line, i) => {
 			line.self = self[i];
-			line.total = total[i];
 			files[line.file].self += self[i];
 		});
-		files.forEach((file, i) => { file.total = ofFile[i]; });
+		const { root, list, above } = folders(files), first = lines.length + files.length;
+		const total = totals(tree, lineOf, Int32Array.from([...lines.map(line => lines.length + line.file),
+			...[...files.map((_, i) => i), ...list.map((_, i) => files.length + i)].map(i => above[i] < 0 ? -1 : first + above[i])]));
+		[...lines, ...files, ...list].forEach((what, i) => { what.total = total[i]; });
 		heat.all = tree.total[0];
-		heat.folders = folders(tree, files, fileOf);
+		heat.folders = shorten(root);
 		return heat;
 	}
 
-	/* "/a/b/c.py" below "/", "/a", "/a/b"; what is in no folder is below "". Folders with one folder in them are one. */
-	function folders(tree, files, fileOf) {
-		const root = { name: '', path: '', self: 0, total: 0, folders: new Map(), files: [] }, levels = [];
+	/* "/a/b/c.py" below "/", "/a", "/a/b"; what is in no folder is below root. above: the folder of each file, then of each folder. */
+	function folders(files) {
+		const make = (name, path) => ({ name, path, self: 0, total: 0, folders: new Map(), files: [] });
+		const root = make('', ''), list = [], ofFile = [], ofFolder = [];
 
 		files.forEach((file, number) => {
 			const parts = file.path.split('/');
-			let at = root;
+			let at = root, above = -1;
 			parts.slice(0, -1).forEach((part, depth) => {
 				const name = part || '/';
-				if (!at.folders.has(name))
-					at.folders.set(name, { name, path: parts.slice(0, depth + 1).join('/') || '/', self: 0, total: 0,
-						folders: new Map(), files: [] });
+				if (!at.folders.has(name)) {
+					at.folders.set(name, Object.assign(make(name, parts.slice(0, depth + 1).join('/') || '/'), { number: list.length }));
+					list.push(at.folders.get(name));
+					ofFolder.push(above);
+				}
 				at = at.folders.get(name);
+				above = at.number;
 				at.self += file.self;
-				levels[depth] = levels[depth] || new Map();
-				levels[depth].set(number, at);
 			});
 			root.self += file.self;
 			at.files.push(number);
+			ofFile.push(above);
 		});
-		for (const level of levels) {
-			const list = [...new Set(level.values())], number = new Map(list.map((f, i) => [f, i]));
-			const sums = totals(tree, fileOf.map(file => level.has(file) ? number.get(level.get(file)) : -1), list.length);
-			list.forEach((folder, i) => { folder.total = sums[i]; });
-		}
-		return shorten(root);
+		return { root, list, above: [...ofFile, ...ofFolder] };
 	}
 
+	/* Folders with one folder in them are one. */
 	function shorten(folder) {
 		folder.folders = [...folder.folders.values()].map(shorten).sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
 		if (folder.folders.length !== 1 || folder.files.length)
@@ -193,7 +215,7 @@ const KraitHeat = (() => {
 		return [shown, shown.length];
 	}
 
-	return { count, readTexts, readPlaces, pieces };
+	return { open, readTexts, readPlaces, pieces };
 })();
 
 if (typeof module !== 'undefined')

@@ -61,13 +61,13 @@ const KraitLanes = (data, strip, onChange) => {
 		return isTime && threads === 1 ? whole : Math.max(whole, some[Math.floor(some.length * 0.98)] || 0);
 	}
 
-	function drawLane(group, row, fills, cnt) {
+	/* paint(state, column, bottom, height): of each bar, in parts of the lane's height. */
+	function eachBar(group, cnt, paint) {
 		const whole = { from: 0, to: strip.span };
 		const sums = KraitStrip.columns(strip, group, stateOf, states.length, cnt, whole);
 		const most = mostOf(sums, cnt, group.lanes.length);
 
 		for (let s = 0; most && s < states.length; s++) {
-			context.fillStyle = fills[s];
 			for (let k = 0; k < cnt; k++) {
 				const value = sums[s * cnt + k];
 				if (!value)
@@ -77,11 +77,36 @@ const KraitLanes = (data, strip, onChange) => {
 					below += sums[t * cnt + k];
 				if (below >= most)
 					continue;
-				const bottom = (row + 1) * ROW - 2 - below / most * (ROW - 3);
-				const high = Math.max(0.75, Math.min(value, most - below) / most * (ROW - 3));
-				context.fillRect(k, bottom - high, 1, high);
+				paint(s, k, below / most, Math.min(value, most - below) / most);
 			}
 		}
+	}
+
+	const HIGH = ROW - 3;
+
+	function drawLane(group, row, fills, cnt) {
+		eachBar(group, cnt, (state, column, from, part) => {
+			const high = Math.max(0.75, part * HIGH);
+			context.fillStyle = fills[state];
+			context.fillRect(column, (row + 1) * ROW - 2 - from * HIGH - high, 1, high);
+		});
+	}
+
+	/* For pictures that are saved, so wide: by lane its name and by state a path; the legend; the range that is chosen. */
+	function picture(width, cnt) {
+		const fills = colors(), per = width / cnt, at = ticks => ticks / strip.span * width;
+
+		return {
+			rows: groups.map((group, row) => {
+				const paths = states.map(() => []);
+				eachBar(group, cnt, (state, column, from, part) => {
+					const high = Math.max(0.75, part * HIGH), y = (row + 1) * ROW - 2 - from * HIGH - high;
+					paths[state].push(`M${(column * per).toFixed(1)} ${y.toFixed(1)}h${per.toFixed(2)}v${high.toFixed(1)}h-${per.toFixed(2)}z`);
+				});
+				return { name: group.name, off: chosen.size > 0 && !chosen.has(group.key), paths: paths.map(p => p.join('')) };
+			}),
+			fills, words: states.map(s => names[s]), from: at(range.from), to: at(range.to), row: ROW,
+		};
 	}
 
 	/* What the page counts in so many ticks of one busy CPU. */
@@ -287,6 +312,6 @@ const KraitLanes = (data, strip, onChange) => {
 	}
 
 	start();
-	return { selection, setRange, toggleLane, clear, toText, fromText, groups: () => groups,
+	return { selection, picture, setRange, toggleLane, clear, toText, fromText, groups: () => groups,
 		redraw: () => { showStates(); draw(); } };
 };

@@ -13,7 +13,7 @@ const KraitSource = (data, allFrames, onLine) => {
 	/* Places in lines are of the whole, whatever is chosen. */
 	const wholeOf = data.nodes.reduce((sum, v, i) => sum + (i % 3 === 2 ? v : 0), 0);
 	const places = KraitHeat.readPlaces(data, allFrames);
-	let heat = null, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, aim = 0, closed = new Set();
+	let heat = null, count = null, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, aim = 0, closed = new Set();
 
 	/* ---- folders and files ---- */
 
@@ -99,8 +99,10 @@ const KraitSource = (data, allFrames, onLine) => {
 		return out;
 	}
 
+	/* What a line is as hot as. */
+	const heatOf = hit => hit ? hit[$('heat-by').value] : 0;
 	/* By the hottest line of the file. */
-	const warmth = self => Math.min(0.7, 0.08 + 0.62 * Math.sqrt(self / hottest)).toFixed(3);
+	const warmth = value => Math.min(0.7, 0.08 + 0.62 * Math.sqrt(value / hottest)).toFixed(3);
 
 	/* The instructions of a line, with most first. */
 	function showInstructions(line, list) {
@@ -147,17 +149,18 @@ const KraitSource = (data, allFrames, onLine) => {
 			at.textContent = row.line;
 		}
 		const inLine = hit && hit.total ? places.get(`${shown.path}:${row.line}`) : null, code = cell('code', '');
-		const parts = KraitHeat.pieces(row.text, inLine), sum = parts.some(p => p.inside) ? 0.35 : 1;
+		/* Parts of a line have what ran in them. */
+		const bySelf = $('heat-by').value === 'self', parts = KraitHeat.pieces(row.text, inLine), sum = bySelf && parts.some(p => p.inside) ? 0.35 : 1;
 		for (const part of parts) {
 			const piece = element('span', '', part.text);
-			if (part.self) {
+			if (part.self && bySelf) {
 				piece.style.setProperty('--hot', warmth(part.self));
 				piece.title = `${percent(part.self, wholeOf)} of the whole recording in this part of the line`;
 			}
 			code.append(piece);
 		}
-		if (hit && hit.self)
-			code.style.setProperty('--hot', (sum * warmth(hit.self)).toFixed(3));
+		if (heatOf(hit))
+			code.style.setProperty('--hot', (sum * warmth(heatOf(hit))).toFixed(3));
 		if (inLine && inLine.some(p => p.opcode)) {
 			line.classList.add('deep');
 			code.places = inLine;
@@ -176,7 +179,6 @@ const KraitSource = (data, allFrames, onLine) => {
 		if (key === drawn)
 			return;
 		drawn = key;
-		$('source-lines').style.height = rows.length * ROW + 'px';
 		$('source-lines').replaceChildren(...rows.slice(from, to).map((row, i) => lineRow(row, from + i)));
 		drawMap();
 	}
@@ -188,11 +190,17 @@ const KraitSource = (data, allFrames, onLine) => {
 		canvas.width = 14;
 		canvas.height = Math.max(1, height);
 		context.fillStyle = style.getPropertyValue('--heat').trim();
+		/* Of the lines that share a pixel the hottest. */
+		const most = new Float64Array(height + 1);
 		rows.forEach((row, i) => {
-			if (!row.hit || !row.hit.self)
+			const at = Math.floor(i / rows.length * height);
+			most[at] = Math.max(most[at], heatOf(row.hit));
+		});
+		most.forEach((value, at) => {
+			if (!value)
 				return;
-			context.globalAlpha = 0.25 + 0.75 * Math.sqrt(row.hit.self / hottest);
-			context.fillRect(0, Math.floor(i / rows.length * height), 14, Math.max(2, height / rows.length));
+			context.globalAlpha = 0.25 + 0.75 * Math.sqrt(value / hottest);
+			context.fillRect(0, at, 14, Math.max(2, height / rows.length));
 		});
 	}
 
@@ -206,6 +214,10 @@ const KraitSource = (data, allFrames, onLine) => {
 		$('source-lines').setAttribute('aria-rowcount', String(rows.length));
 	}
 
+	function setHottest() {
+		hottest = shown.lines.reduce((most, i) => Math.max(most, heatOf(heat.lines[i])), 0) || 1;
+	}
+
 	/* line: to be in sight; 0 the hottest. */
 	function showFile(file, line, keep) {
 		aim = keep ? aim : line;
@@ -214,20 +226,20 @@ const KraitSource = (data, allFrames, onLine) => {
 		$('instructions').hidden = true;
 		if (!file) {
 			rows = [];
+			$('source-lines').style.height = 0;
 			$('source-name').textContent = $('source-sums').textContent = '';
 			draw();
 			return;
 		}
 		rows = rowsOf(file);
-		hottest = file.lines.reduce((most, i) => Math.max(most, heat.lines[i].self), 0) || 1;
+		setHottest();
 		for (const button of $('files').querySelectorAll('.file-button'))
 			button.setAttribute('aria-current', String(button.path === file.path));
 		showHead();
-		draw();
-		if (keep)
-			return;
-		const at = rows.findIndex(r => line ? r.line === line : r.hit && r.hit.self === hottest);
-		list.scrollTop = Math.max(0, at * ROW - list.clientHeight / 3);
+		$('source-lines').style.height = rows.length * ROW + 'px';
+		const at = keep ? -1 : rows.findIndex(r => line ? r.line === line : heatOf(r.hit) === hottest);
+		if (!keep)
+			list.scrollTop = Math.max(0, at * ROW - list.clientHeight / 3);
 		draw();
 	}
 
@@ -240,7 +252,8 @@ const KraitSource = (data, allFrames, onLine) => {
 				closed.add(details.path);
 			else
 				closed.delete(details.path);
-		heat = KraitHeat.count(tree, data.meta.sources);
+		count = count || KraitHeat.open(tree, data.meta.sources);
+		heat = count();
 		showFiles();
 		const again = heat.files.find(f => f.path === path);
 		const first = wanted && heat.files.find(f => f.path === wanted.file);
@@ -270,6 +283,13 @@ const KraitSource = (data, allFrames, onLine) => {
 		const row = event.target.closest('.line.deep');
 		if (row)
 			showInstructions(row.querySelector('.code').line, row.querySelector('.code').places);
+	});
+	$('heat-by').addEventListener('change', () => {
+		drawn = '';
+		if (shown) {
+			setHottest();
+			draw();
+		}
 	});
 	list.addEventListener('scroll', () => draw());
 	new ResizeObserver(() => { drawn = ''; if (heat) draw(); }).observe(list);

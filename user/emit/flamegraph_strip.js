@@ -9,7 +9,7 @@
 const KraitStrip = (() => {
 	'use strict';
 
-	const M = KraitModel;
+	const M = KraitStacks;
 	/* What an entry is of: all where there is one event, else time on a CPU, waits for the GIL, other waits. */
 	const ON = 0, GIL = 1, OFF = 2;
 	const CLASSES = { cpu: [ON], gil: [GIL], off: [GIL, OFF] };
@@ -118,16 +118,28 @@ const KraitStrip = (() => {
 		return low;
 	}
 
-	/* Selves by node of the data: of a range in ticks, in the lanes that are wanted (all where there is no list). */
-	function selves(s, nodeCnt, { from = 0, to = s.span, lanes = null }, measure) {
-		const { end, length, node, code, value, first, longest } = s.entries, own = new Float64Array(nodeCnt);
-		const wanted = s.classes.map(c => !CLASSES[measure] || CLASSES[measure].includes(c));
-		const waits = s.strip.codes.map(c => Boolean(c[2]));
+	/* Selves by node of the data, in own: of a range in ticks, in the lanes that are wanted (all where there is no list). */
+	function selves(s, own, { from = 0, to = s.span, lanes = null }, measure) {
+		const { end, length, node, code, value, first, longest } = s.entries;
+		const wanted = Uint8Array.from(s.classes, c => !CLASSES[measure] || CLASSES[measure].includes(c) ? 1 : 0);
+		const waits = Uint8Array.from(s.strip.codes, c => c[2] ? 1 : 0);
+
+		own.fill(0);
 
 		for (let lane = 0; lane < s.lanes.length; lane++) {
 			if (lanes && !lanes[lane])
 				continue;
-			for (let i = firstAt(end, first[lane], first[lane + 1], from); i < first[lane + 1]; i++) {
+			let i = firstAt(end, first[lane], first[lane + 1], from);
+			/* Moments only: those after the range's first, to its last. */
+			if (!longest[lane]) {
+				for (; from && i < first[lane + 1] && end[i] === from;)
+					i++;
+				for (const last = firstAt(end, i, first[lane + 1], Math.floor(to) + 1); i < last; i++)
+					if (wanted[code[i]])
+						own[node[i]] += value[i];
+				continue;
+			}
+			for (; i < first[lane + 1]; i++) {
 				const last = end[i];
 				if (last - longest[lane] > to)
 					break;

@@ -5,28 +5,38 @@
 const KraitTable = (() => {
 	'use strict';
 
-	const ROWS_MAX = 300; /* more than anybody reads, few enough to be instant */
+	/* More than anybody reads; what is in sight is there at once, the others a moment later. */
+	const ROWS_MAX = 300, AT_ONCE = 30;
 	const $ = id => document.getElementById(id);
-	const M = KraitModel;
+	let last = 0, known = [], knownKey = '', counts = [], countsKey = '';
+	const M = KraitFrames;
 	const { number, samples, counted, amount, points, percent, nameOf, whereOf, element } = KraitText;
 
-	function rowsOf(tree, zoom, sort) {
-		const { self, total } = M.countFrames(tree, zoom);
-		const others = tree.other ? M.countFrames(tree, zoom, tree.otherSelf, tree.other) : null;
-		const change = i => others ? M.changeOf(tree, i, self, others.self) : 0;
+	/* Of all stacks, or of those below some nodes of them; in the order of the frames. */
+	function count(tree, tops) {
+		const { self, total } = KraitStacks.countFrames(tree, tops);
+		const others = tree.other ? KraitStacks.countFrames(tree, tops, tree.otherSelf, tree.other) : null;
+		const change = i => others ? KraitTree.changeOf(tree, i, self, others.self) : 0;
 		const rows = [];
 
 		tree.frames.forEach((f, i) => {
 			if (f.kind === M.PYTHON || f.kind === M.NATIVE || f.kind === M.KERNEL ? total[i] > 0 : self[i] > 0)
 				rows.push({ f, self: self[i], total: total[i], change: change(i) });
 		});
+		return rows;
+	}
+
+	/* A copy, in the order that is asked for. */
+	function sorted(rows, sort) {
 		const other = sort === 'total' ? 'self' : 'total';
 
 		if (sort === 'change')
-			return rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || b.self - a.self);
-		return rows.sort((a, b) => (sort === 'name' ? 0 : b[sort] - a[sort] || b[other] - a[other]) ||
+			return rows.slice().sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || b.self - a.self);
+		return rows.slice().sort((a, b) => (sort === 'name' ? 0 : b[sort] - a[sort] || b[other] - a[other]) ||
 			(a.f.name < b.f.name ? -1 : a.f.name > b.f.name ? 1 : b.self - a.self));
 	}
+
+	const rowsOf = (tree, tops, sort) => sorted(count(tree, tops), sort);
 
 	function numberCell(n, of) {
 		const cell = element('td', 'number', percent(n, of)), bar = element('i');
@@ -36,41 +46,57 @@ const KraitTable = (() => {
 		return cell;
 	}
 
-	/* state: base, tree, zoom, sort and the chosen frame. */
-	function show(state) {
+	function lineRow(row, state, whole) {
+		const line = element('tr'), cell = element('td');
+
+		line.append(numberCell(row.self, whole), numberCell(row.total, whole));
+		line.append(element('td', 'number', state.base.other ? points(row.change).replace(' points', '') : amount(row.self)));
+		const name = element('button', 'name', nameOf(row.f));
+		name.type = 'button';
+		name.setAttribute('aria-pressed', String(row.f === state.chosen));
+		cell.append(name, element('span', 'file', whereOf(row.f)));
+		cell.title = `${nameOf(row.f)}\n${row.f.file}`;
+		line.classList.toggle('chosen', state.chosen === row.f);
+		line.append(cell);
+		line.frame = row.f;
+		return line;
+	}
+
+	function moreRow(cnt) {
+		const line = element('tr'), cell = element('td'), more = element('button', 'more', `${number.format(cnt)} more`);
+
+		more.type = 'button';
+		cell.colSpan = 4;
+		cell.append(more);
+		line.append(cell);
+		return line;
+	}
+
+	/* state: base, tree, zoom, tops(), sort and the chosen frame; afterPicture: of KraitScene. */
+	function show(state, afterPicture) {
 		/* Of the stacks, whatever the view; only what the search wants. */
-		const tree = state.base, zoom = state.tree === tree ? state.zoom : 0;
-		const all = rowsOf(tree, zoom, state.sort);
+		const tree = state.base, tops = state.tops(), zoom = tops ? state.zoom : 0, whole = zoom ? state.tree.total[zoom] : tree.total[0];
+		const what = `${tree.version} ${tops ? `${tops[0]} ${tops.length}` : ''}`, key = `${what} ${state.sort}`;
+		if (what !== countsKey)
+			counts = count(tree, tops);
+		countsKey = what;
+		if (key !== knownKey)
+			known = sorted(counts, state.sort);
+		knownKey = key;
+		const all = known;
 		const rows = state.test && !state.chosen ? all.filter(r => state.test(r.f)) : all;
 		const body = document.createDocumentFragment();
 
-		for (const row of rows.slice(0, state.rows || ROWS_MAX)) {
-			const line = element('tr'), cell = element('td');
-			line.append(numberCell(row.self, tree.total[zoom]), numberCell(row.total, tree.total[zoom]));
-			line.append(element('td', 'number', tree.other ? points(row.change).replace(' points', '') : amount(row.self)));
-			const name = element('button', 'name', nameOf(row.f));
-			name.type = 'button';
-			name.setAttribute('aria-pressed', String(row.f === state.chosen));
-			cell.append(name, element('span', 'file', whereOf(row.f)));
-			cell.title = `${nameOf(row.f)}\n${row.f.file}`;
-			line.classList.toggle('chosen', state.chosen === row.f);
-			line.append(cell);
-			line.frame = row.f;
-			body.append(line);
-		}
-		const shown = Math.min(rows.length, state.rows || ROWS_MAX);
-		if (shown < rows.length) {
-			const line = element('tr'), cell = element('td'), more = element('button', 'more', `${number.format(rows.length - shown)} more`);
-			more.type = 'button';
-			cell.colSpan = 4;
-			cell.append(more);
-			line.append(cell);
-			body.append(line);
-		}
+		const shown = Math.min(rows.length, state.rows || ROWS_MAX), lineOf = row => lineRow(row, state, whole);
+		body.append(...rows.slice(0, Math.min(shown, AT_ONCE)).map(lineOf));
 		$('functions').replaceChildren(body);
+		const mine = ++last;
+		if (shown > AT_ONCE || shown < rows.length)
+			afterPicture(() => mine === last && $('functions').append(...rows.slice(AT_ONCE, shown).map(lineOf),
+				...(shown < rows.length ? [moreRow(rows.length - shown)] : [])));
 		const more = all.length > rows.length ? ` of ${number.format(all.length)}` : '';
-		$('scope').textContent = (zoom ? `Within ${nameOf(tree.frames[tree.frame[zoom]])}: ` : state.part ? 'Chosen time: ' : 'Whole recording: ') +
-			`${counted(tree.total[zoom])}, ${number.format(rows.length)}${more} functions`;
+		$('scope').textContent = (zoom ? `Within ${nameOf(state.tree.frames[state.tree.frame[zoom]])}: ` : state.part ? 'Chosen time: ' : 'Whole recording: ') +
+			`${counted(whole)}, ${number.format(rows.length)}${more} functions`;
 		for (const b of document.querySelectorAll('#panel th button')) {
 			if (b.dataset.sort === state.sort)
 				b.parentNode.setAttribute('aria-sort', state.sort === 'name' ? 'ascending' : 'descending');
@@ -80,9 +106,9 @@ const KraitTable = (() => {
 	}
 
 	/* The next rows are shown, too. */
-	function showMore(state) {
+	function showMore(state, afterPicture) {
 		state.rows = (state.rows || ROWS_MAX) + 10 * ROWS_MAX;
-		show(state);
+		show(state, afterPicture);
 	}
 
 	return { rowsOf, show, showMore };

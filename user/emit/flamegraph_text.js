@@ -7,7 +7,7 @@ const KraitText = (() => {
 	'use strict';
 
 	const $ = id => document.getElementById(id);
-	const M = KraitModel;
+	const M = KraitFrames;
 	const number = new Intl.NumberFormat('en');
 
 	/*
@@ -37,6 +37,9 @@ const KraitText = (() => {
 	};
 
 	function nameOf(f) {
+		/* A library's functions without names are called by its file, which all of an interpreter's name alike. */
+		if (f.kind === M.NATIVE)
+			return f.name.replace(/\.cpython-[^.]+\.so\]$/, '.so]');
 		if (f.kind === M.PROCESS && f.pid > 0)
 			return `${f.name} (${f.pid})`;
 		return f.kind === M.THREAD && f.tid > 0 ? `${f.name} (${f.tid})` : f.name;
@@ -59,32 +62,10 @@ const KraitText = (() => {
 		return e;
 	}
 
-	/* What a marker says, in words; docs/READING.md has them all. */
-	const MEANINGS = [
-		[/^\[truncated\]$/, 'callers in C are hidden here: the code has neither unwind tables nor frame pointers; no sample is lost'],
-		[/^\[truncated: depth\]$/, 'the stack is deeper than krait walks; its outermost frames are missing'],
-		[/^\[truncated: other interpreter\]$/, 'the callers are in another interpreter of the process'],
-		[/^\[truncated: /, 'the outermost frames are missing'],
-		[/^\[unknown native frames\]$/, 'native frames of a process that exited before their addresses could be resolved'],
-		[/^\[native thread\]$/, 'a thread that runs no Python: a library started it'],
-		[/^\[interpreter not running\]$/, 'Python is not initialised yet, or has ended'],
-		[/^\[finalizing\]$/, 'the interpreter is ending and runs no Python code'],
-		[/^\[exiting\]$/, 'the thread is exiting'],
-		[/^\[exec\]$/, 'the process is replacing its program'],
-		[/^\[no Python frame\]$/, 'the thread belongs to Python, and no Python function was running'],
-		[/^\[gil\]$/, 'waiting for the interpreter\u2019s lock'],
-		[/^\[lock\]$/, 'waiting for a lock of Python or of a library'],
-		[/^\[io/, 'waiting for input or output'],
-		[/^\[sleep\]$/, 'asleep for a time that it chose'],
-		[/^\[runnable\]$/, 'able to run while others had the CPU'],
-		[/^\[fault\]$/, 'waiting for memory to be brought in'],
-		[/^\[stopped\]$/, 'stopped by a debugger or a signal'],
-		[/^\[waiting\]$/, 'waiting for something that krait cannot tell'],
-		[/^\[GC\]$/, 'collecting garbage'],
-		[/^\[small stacks/, 'very many tiny stacks, merged so that this page stays small'],
-		[/^\[no room/, 'the profile had no more room'],
-	];
-	const meaningOf = name => (MEANINGS.find(([pattern]) => pattern.test(name)) || [0, 'a remark of krait, not a function'])[1];
+	/* What markers say, in words; the page has them of those that it shows (profile/marks.c). */
+	let meanings = {};
+	const setMeanings = words => { meanings = words; };
+	const meaningOf = name => Object.hasOwn(meanings, name) ? meanings[name] : 'a remark of krait, not a function';
 
 	const points = p => `${p > 0 ? '+' : p < 0 ? '\u2212' : ''}${Math.abs(p).toFixed(1)} points`;
 
@@ -92,7 +73,7 @@ const KraitText = (() => {
 	function changed(tree, node) {
 		const what = tree.measure === 'before' ? 'after' : 'before';
 		return `${what} ${percent(tree.other[node], tree.other[0])} · ${counted(tree.other[node])}, ` +
-			points(M.changeOf(tree, node));
+			points(KraitTree.changeOf(tree, node));
 	}
 
 	/* Name, place and counts of a node. */
@@ -125,6 +106,8 @@ const KraitText = (() => {
 			where = 'kernel';
 		else if (f.kind === M.MARK)
 			where = meaningOf(f.name);
+		if (tree.edge[node])
+			counts += ` · ${meaningOf('[truncated]')}`;
 		return { name: nameOf(f), where, counts };
 	}
 
@@ -188,46 +171,42 @@ const KraitText = (() => {
 		$('loss').textContent = share.join(' ');
 	}
 
-	/* Whose code the samples end in; a colour and its share. */
-	function showLegend(tree, fillOf, fillOfChange) {
+	/* What the colours say: of the change, or whose code the samples end in, in all stacks, with its share. */
+	function legendOf(tree) {
 		const names = { own: 'own code', package: 'packages', stdlib: 'standard library',
 			unknown: 'no file', native: 'native', kernel: 'kernel', mark: 'markers' };
-		const sums = {}, seen = {}, items = document.createDocumentFragment();
+		const sums = {}, seen = {};
 
-		if (tree.other) {
-			for (const [points, text] of [[10, 'larger share than before'], [0, 'as before'], [-10, 'smaller share']]) {
-				const item = element('li'), color = element('i');
-				color.style.background = fillOfChange(points);
-				item.append(color, text);
-				items.append(item);
-			}
-			$('legend').replaceChildren(items);
-			return;
-		}
-		const selves = new Float64Array(tree.frames.length), drawn = new Uint8Array(tree.frames.length);
-		for (let i = 0; i < tree.cnt; i++) {
-			selves[tree.frame[i]] += tree.self[i];
-			drawn[tree.frame[i]] |= i > 0;
+		if (tree.other)
+			return [[10, 'larger share than before'], [0, 'as before'], [-10, 'smaller share']].map(([change, text]) => ({ points: change, text }));
+		const selves = new Float64Array(tree.frames.length), drawn = new Uint8Array(tree.frames.length), { cnt, frame, self, total } = tree;
+		for (let i = 0; i < cnt; i++) {
+			if (frame[i] < 0 || !total[i])
+				continue;
+			selves[frame[i]] += self[i];
+			drawn[frame[i]] |= i > 0;
 		}
 		/* A box that never is a leaf has a colour all the same. */
 		tree.frames.forEach(({ category }, i) => {
 			sums[category] = (sums[category] || 0) + selves[i];
 			seen[category] = seen[category] || drawn[i];
 		});
-		for (const category of Object.keys(names)) {
-			if (!seen[category])
-				continue;
-			const item = element('li'), color = element('i', category);
-			color.style.backgroundColor = fillOf(category);
-			item.title = category === 'mark' ?
-				'What krait says in place of code; point at one to read what it means' :
-				'Share of samples in functions of this kind themselves';
-			item.append(color, `${names[category]} ${percent(sums[category], tree.total[0])}`);
-			items.append(item);
-		}
-		$('legend').replaceChildren(items);
+		return Object.keys(names).filter(category => seen[category]).map(category => ({ category,
+			text: `${names[category]} ${percent(sums[category], total[0])}`,
+			title: category === 'mark' ? 'What krait says in place of code; point at one to read what it means' :
+				'Share of samples in functions of this kind themselves' }));
 	}
 
-	return { number, samples, counted, points, amount, amountTitle, setUnit, percent, nameOf, whereOf, element, describe, fill, showHeader,
-		duration, showTotal, showLegend };
+	function showLegend(tree, fillOf, fillOfChange) {
+		$('legend').replaceChildren(...legendOf(tree).map(({ category, points: change, text, title = '' }) => {
+			const item = element('li'), color = element('i', category);
+			color.style.backgroundColor = category ? fillOf(category) : fillOfChange(change);
+			item.title = title;
+			item.append(color, text);
+			return item;
+		}));
+	}
+
+	return { number, samples, counted, points, amount, amountTitle, setUnit, setMeanings, percent, nameOf, whereOf, element, describe, fill, showHeader,
+		duration, showTotal, legendOf, showLegend };
 })();

@@ -8,6 +8,7 @@
 #include "profile/idindex.h"
 #include "profile/states.h"
 #include "util/cleanup.h"
+#include "util/search.h"
 #include "util/vec.h"
 
 /* Holds that one wait is compared with; what comes after them is of nobody known. */
@@ -133,17 +134,7 @@ static __u64 overlap(const struct gil_sample *s, const struct gil_hold *h)
 /* The first hold that ends behind that time. */
 static size_t first_hold(const struct counting *c, __u64 time_ns)
 {
-	size_t low = 0, high = c->holds.cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->ends[mid] > time_ns)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return sorted_below(c->holds.cnt, i, c->ends[i] <= time_ns);
 }
 
 static size_t behind_holds(const struct counting *c, const struct gil_sample *s, size_t first)

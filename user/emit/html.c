@@ -2,8 +2,8 @@
 /*
  * html.c - the flame graph: one file that needs no other and no network.
  *
- * The page is the template flamegraph.html with the style sheet, the scripts and the data put in
- * at its markers. The data is the finest view (process, thread, line); the page merges it to what
+ * The page is the template flamegraph.html with the style sheet and the scripts in it (scripts/pack-page, when krait is
+ * built), and the data put in at its marker. The data is the finest view (process, thread, line); the page merges it to what
  * is asked for, by the same rules as view.c, so its numbers are those of the other outputs.
  *
  * Must hold: no byte of a name can end the <script> that holds the data (json_put_text() sees to it),
@@ -31,28 +31,10 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-#define ASSET(name, file)                                                                          \
-	extern const char name[], name##_end[];                                                    \
-	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" KRAIT_SRCDIR "/user/emit/" file     \
-		"\"\n" #name "_end:\n.popsection\n")
-
-ASSET(flamegraph_html, "flamegraph.html");
-ASSET(flamegraph_css, "flamegraph.css");
-ASSET(flamegraph_packed_js, "flamegraph_packed.js");
-ASSET(flamegraph_strip_js, "flamegraph_strip.js");
-ASSET(flamegraph_lanes_js, "flamegraph_lanes.js");
-ASSET(flamegraph_depths_js, "flamegraph_depths.js");
-ASSET(flamegraph_callers_js, "flamegraph_callers.js");
-ASSET(flamegraph_theme_js, "flamegraph_theme.js");
-ASSET(flamegraph_heat_js, "flamegraph_heat.js");
-ASSET(flamegraph_source_js, "flamegraph_source.js");
-ASSET(flamegraph_model_js, "flamegraph_model.js");
-ASSET(flamegraph_views_js, "flamegraph_views.js");
-ASSET(flamegraph_canvas_js, "flamegraph_canvas.js");
-ASSET(flamegraph_text_js, "flamegraph_text.js");
-ASSET(flamegraph_table_js, "flamegraph_table.js");
-ASSET(flamegraph_export_js, "flamegraph_export.js");
-ASSET(flamegraph_page_js, "flamegraph_page.js");
+/* scripts/pack-page has made it of the template, the style sheet and the scripts. */
+extern const char page_start[], page_end[];
+__asm__(".pushsection .rodata\npage_start:\n.incbin \"" KRAIT_BUILD
+	"/page.html\"\npage_end:\n.popsection\n");
 
 static int put_field(FILE *out, const char *name, const char *value)
 {
@@ -73,7 +55,7 @@ static int put_accounts(FILE *out, const struct accounts *a)
 	char books[512];
 	int i;
 
-	accounts_format(a, books, sizeof(books));
+	accounts_say(a, books, sizeof(books));
 	fputs("\"accounts\":{", out);
 	put_number(out, "interrupts", a->interrupts);
 	for (i = 0; i < OUTCOME_CNT; i++)
@@ -185,6 +167,31 @@ static int put_frames(FILE *out, const struct view *v)
 	return json_put_text(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
 }
 
+/* "meanings": of each mark that is there. */
+static int put_meanings(FILE *out, const struct view *v)
+{
+	fputs("\"meanings\":{", out);
+	for (__u32 i = 0; i < v->frame_cnt; i++) {
+		const char *name = view_name(v, &v->frames[i]);
+
+		if (v->frames[i].kind != FRAME_MARK)
+			continue;
+		if (json_put_text(out, name))
+			return -ENOMEM;
+		putc(':', out);
+		if (json_put_text(out, mark_meaning(name)))
+			return -ENOMEM;
+		fputs(",\n", out);
+	}
+	if (json_put_text(out, MARK_SMALL))
+		return -ENOMEM;
+	putc(':', out);
+	if (json_put_text(out, mark_meaning(MARK_SMALL)))
+		return -ENOMEM;
+	fputs("},\n", out);
+	return 0;
+}
+
 static int put_tree(FILE *out, const struct emit_options *o, const struct html_content *content,
 		    const struct view *v)
 {
@@ -194,6 +201,8 @@ static int put_tree(FILE *out, const struct emit_options *o, const struct html_c
 
 	if (!err)
 		err = put_frames(out, v);
+	if (!err)
+		err = put_meanings(out, v);
 	if (!err)
 		err = html_put_nodes(out, v, content->measures, &page_node);
 	if (!err && content->strip)
@@ -232,46 +241,19 @@ static int put_data(FILE *out, const struct emit_options *o, const struct html_c
 
 int html_page(FILE *out, const struct emit_options *o, const struct html_content *content)
 {
-	static const struct {
-		const char *marker, *start, *end; /* start NULL: the data */
-	} parts[] = {
-		{ "/*KRAIT:CSS*/", flamegraph_css, flamegraph_css_end },
-		{ "{/*KRAIT:DATA*/}", NULL, NULL },
-		{ "/*KRAIT:MODEL*/", flamegraph_model_js, flamegraph_model_js_end },
-		{ "/*KRAIT:VIEWS*/", flamegraph_views_js, flamegraph_views_js_end },
-		{ "/*KRAIT:CANVAS*/", flamegraph_canvas_js, flamegraph_canvas_js_end },
-		{ "/*KRAIT:TEXT*/", flamegraph_text_js, flamegraph_text_js_end },
-		{ "/*KRAIT:TABLE*/", flamegraph_table_js, flamegraph_table_js_end },
-		{ "/*KRAIT:PACKED*/", flamegraph_packed_js, flamegraph_packed_js_end },
-		{ "/*KRAIT:STRIP*/", flamegraph_strip_js, flamegraph_strip_js_end },
-		{ "/*KRAIT:LANES*/", flamegraph_lanes_js, flamegraph_lanes_js_end },
-		{ "/*KRAIT:DEPTHS*/", flamegraph_depths_js, flamegraph_depths_js_end },
-		{ "/*KRAIT:CALLERS*/", flamegraph_callers_js, flamegraph_callers_js_end },
-		{ "/*KRAIT:THEME*/", flamegraph_theme_js, flamegraph_theme_js_end },
-		{ "/*KRAIT:HEAT*/", flamegraph_heat_js, flamegraph_heat_js_end },
-		{ "/*KRAIT:SOURCE*/", flamegraph_source_js, flamegraph_source_js_end },
-		{ "/*KRAIT:EXPORT*/", flamegraph_export_js, flamegraph_export_js_end },
-		{ "/*KRAIT:PAGE*/", flamegraph_page_js, flamegraph_page_js_end },
-	};
-	const char *at = flamegraph_html, *marker;
-	size_t i;
-	int err = 0;
+	static const char marker[] = "{/*KRAIT:DATA*/}";
+	const size_t size = (size_t)(page_end - page_start);
+	const char *at = memmem(page_start, size, marker, strlen(marker)), *rest;
+	int err;
 
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && !err; i++) {
-		marker = memmem(at, (size_t)(flamegraph_html_end - at), parts[i].marker,
-				strlen(parts[i].marker));
-		if (!marker)
-			return -EINVAL;
-		fwrite(at, 1, (size_t)(marker - at), out);
-		at = marker + strlen(parts[i].marker);
-		if (parts[i].start)
-			fwrite(parts[i].start, 1, (size_t)(parts[i].end - parts[i].start), out);
-		else
-			err = put_data(out, o, content);
-	}
-	fwrite(at, 1, (size_t)(flamegraph_html_end - at), out);
+	if (!at)
+		return -EINVAL;
+	rest = at + strlen(marker);
+	fwrite(page_start, 1, (size_t)(at - page_start), out);
+	err = put_data(out, o, content);
 	if (err)
 		return err;
+	fwrite(rest, 1, (size_t)(page_end - rest), out);
 	return stream_finish(out);
 }
 

@@ -9,6 +9,7 @@
 #include "profile/spots.h"
 #include "util/cleanup.h"
 #include "util/json.h"
+#include "util/search.h"
 
 struct row {
 	__u32 frame; /* of the view */
@@ -59,20 +60,9 @@ static __u32 frame_of(const struct view *v, const __u32 *sorted, __u32 cnt, cons
 	const struct view_frame key = {
 		.name = s->name, .file = s->file, .first_line = s->first_line, .line = s->line
 	};
-	__u32 low = 0, high = cnt;
+	const size_t at = sorted_below(cnt, i, compare_places(&v->frames[sorted[i]], &key) < 0);
 
-	while (low < high) {
-		__u32 middle = low + (high - low) / 2;
-		int c = compare_places(&v->frames[sorted[middle]], &key);
-
-		if (!c)
-			return sorted[middle];
-		if (c < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	return at < cnt && !compare_places(&v->frames[sorted[at]], &key) ? sorted[at] : 0;
 }
 
 /* Instructions of one opcode and one place are one row. */

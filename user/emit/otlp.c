@@ -58,29 +58,19 @@ static bool is_full(const struct encoder *e, __u32 ticks)
 	       e->options->bytes_max;
 }
 
-static void put_request(struct encoder *e, const Krait__Otlp__RequestParts *part)
+/* Behind what is there: parts of a message, one after the other, are one message. */
+static void put_message(struct encoder *e, struct bytes *ret, const ProtobufCMessage *message)
 {
-	size_t size = krait__otlp__request_parts__get_packed_size(part), at = e->body->bytes.len;
+	size_t size = protobuf_c_message_get_packed_size(message), at = ret->len;
 
-	bytes_fill(&e->body->bytes, 0, size);
-	if (e->body->bytes.failed)
+	bytes_fill(ret, 0, size);
+	if (ret->failed)
 		fail(e, -ENOMEM);
 	else
-		krait__otlp__request_parts__pack(part, e->body->bytes.data + at);
+		protobuf_c_message_pack(message, ret->data + at);
 }
 
 /* ---- a sample --------------------------------------------------------------------------------- */
-
-static void put_profile_part(struct encoder *e, const Krait__Otlp__Profile *part)
-{
-	size_t size = krait__otlp__profile__get_packed_size(part), at = e->profile.len;
-
-	bytes_fill(&e->profile, 0, size);
-	if (e->profile.failed)
-		fail(e, -ENOMEM);
-	else
-		krait__otlp__profile__pack(part, e->profile.data + at);
-}
 
 static const struct profile_frame *thread_of(const struct dict *d, __u32 node)
 {
@@ -168,18 +158,27 @@ static __u32 put_sample(struct encoder *e, struct tick_of *first, __u32 left, bo
 	}
 	part.samples = list;
 	part.n_samples = 1;
-	put_profile_part(e, &part);
+	put_message(e, &e->profile, &part.base);
 	e->body->samples += cnt;
 	return cnt;
 }
 
 /* ---- a profile -------------------------------------------------------------------------------- */
 
+/* s NULL: of a window without samples. */
 static void fill_types(struct encoder *e, const struct window_sample *s, Krait__Otlp__Profile *part)
 {
-	bool clock = window__is_clock(e->w, s);
-	const char *type = clock ? "samples" : s->state == STATE_GIL ? "gil_wait" : "off_cpu";
+	bool clock;
+	const char *type;
 
+	if (!s) {
+		part->sample_type->type_strindex = otlp_tables_key(&e->tables, "windows");
+		part->sample_type->unit_strindex = otlp_tables_key(&e->tables, "count");
+		part->period_type = NULL;
+		return;
+	}
+	clock = window__is_clock(e->w, s);
+	type = clock ? "samples" : s->state == STATE_GIL ? "gil_wait" : "off_cpu";
 	part->sample_type->type_strindex = otlp_tables_key(&e->tables, type);
 	part->sample_type->unit_strindex =
 		otlp_tables_key(&e->tables, clock ? "count" : "nanoseconds");
@@ -213,7 +212,7 @@ static void put_head(struct encoder *e, const struct window_sample *first, __u64
 	part.profile_id = (ProtobufCBinaryData){ sizeof(id), id };
 	part.attribute_indices = e->attributes;
 	part.n_attribute_indices = e->options->profile.cnt;
-	put_profile_part(e, &part);
+	put_message(e, &e->profile, &part.base);
 }
 
 /* Of one process, kind and rate: its time holds all that is in it. */
@@ -248,17 +247,6 @@ static void put_profile(struct encoder *e)
 
 /* ---- a process -------------------------------------------------------------------------------- */
 
-static void put_scope_part(struct encoder *e, const Krait__Otlp__ScopeProfilesParts *part)
-{
-	size_t size = krait__otlp__scope_profiles_parts__get_packed_size(part), at = e->scope.len;
-
-	bytes_fill(&e->scope, 0, size);
-	if (e->scope.failed)
-		fail(e, -ENOMEM);
-	else
-		krait__otlp__scope_profiles_parts__pack(part, e->scope.data + at);
-}
-
 static void put_scope(struct encoder *e)
 {
 	Krait__Otlp__ScopeProfilesParts part = KRAIT__OTLP__SCOPE_PROFILES_PARTS__INIT;
@@ -268,7 +256,7 @@ static void put_scope(struct encoder *e)
 	scope.name = (char *)"krait";
 	scope.version = (char *)KRAIT_VERSION;
 	part.scope = &scope;
-	put_scope_part(e, &part);
+	put_message(e, &e->scope, &part.base);
 }
 
 static void add_profile(struct encoder *e)
@@ -278,7 +266,7 @@ static void add_profile(struct encoder *e)
 
 	part.profiles = &profile;
 	part.n_profiles = 1;
-	put_scope_part(e, &part);
+	put_message(e, &e->scope, &part.base);
 	e->profile.len = 0;
 }
 
@@ -301,7 +289,7 @@ static void put_resource(struct encoder *e, Krait__Otlp__Resource *resource)
 	krait__otlp__resource_profiles_parts__pack(&whole, packed.data);
 	request.resource_profiles = &packed;
 	request.n_resource_profiles = 1;
-	put_request(e, &request);
+	put_message(e, &e->body->bytes, &request.base);
 	free(packed.data);
 }
 
@@ -358,7 +346,7 @@ static void put_dictionary(struct encoder *e)
 	Krait__Otlp__RequestParts part = KRAIT__OTLP__REQUEST_PARTS__INIT;
 
 	part.dictionary = (ProtobufCBinaryData){ e->tables.packed.len, e->tables.packed.data };
-	put_request(e, &part);
+	put_message(e, &e->body->bytes, &part.base);
 }
 
 static void prepare(struct encoder *e)
@@ -366,7 +354,7 @@ static void prepare(struct encoder *e)
 	unsigned cnt = e->options->profile.cnt;
 
 	e->attributes = calloc((size_t)cnt + 1, sizeof(*e->attributes));
-	if (!e->attributes || otlp_tables_init(&e->tables, e->w->profile->dict)) {
+	if (!e->attributes || otlp_tables_init(&e->tables, e->w->profile->dict, e->options)) {
 		fail(e, -ENOMEM);
 		return;
 	}
@@ -407,17 +395,31 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 	return e.err;
 }
 
-int otlp_encode_empty(struct otlp_body *ret, const struct window *w, __u64 frequency,
+/* Itself, counted: a Collector drops a request in which nothing is counted. */
+static void put_window(struct encoder *e)
+{
+	Krait__Otlp__Profile part = KRAIT__OTLP__PROFILE__INIT;
+	Krait__Otlp__Sample sample = KRAIT__OTLP__SAMPLE__INIT, *list[] = { &sample };
+	int64_t one = 1;
+
+	sample.values = &one;
+	sample.n_values = 1;
+	part.samples = list;
+	part.n_samples = 1;
+	put_message(e, &e->profile, &part.base);
+	put_head(e, NULL, e->w->from_ns, e->w->to_ns);
+}
+
+int otlp_encode_empty(struct otlp_body *ret, const struct window *w,
 		      const struct otlp_attributes *resource, const struct otlp_options *options)
 {
-	const struct window_sample none = { .weight = frequency ? NS_PER_SEC / frequency : 0 };
 	struct encoder e = { .w = w, .options = options, .body = ret };
 
 	*ret = (struct otlp_body){ 0 };
 	prepare(&e);
 	if (!e.err) {
 		put_scope(&e);
-		put_head(&e, &none, w->from_ns, w->to_ns);
+		put_window(&e);
 		add_profile(&e);
 		put_attributes(&e, resource);
 	}

@@ -47,7 +47,9 @@ struct otlp_attributes {
 struct otlp_options {
 	/* What is known of a process; good until the next call. */
 	struct otlp_attributes (*resource)(void *ctx, int pid, __u32 image);
-	void *resource_ctx;
+	/* The build ID of that file with native code, in hex; NULL, or false: not known. */
+	bool (*build_id)(void *ctx, const char *file, char *buf, size_t size);
+	void *resource_ctx; /* of both */
 	struct otlp_attributes profile; /* of each profile */
 	size_t bytes_max; /* of a body, as far as one sample's stack allows */
 };
@@ -67,10 +69,10 @@ int otlp_encode(struct otlp_body *ret, const struct window *w, __u32 *at,
 		const struct otlp_options *options) __attribute__((warn_unused_result));
 
 /*
- * The same of a window without samples: one profile with none in it, of that resource, for what is said of the window.
- * frequency: 0 unknown.
+ * The same of a window without samples: one profile of that resource, for what is said of the window. What it counts is
+ * the window, windows/count, since Collectors drop requests in which nothing is counted.
  */
-int otlp_encode_empty(struct otlp_body *ret, const struct window *w, __u64 frequency,
+int otlp_encode_empty(struct otlp_body *ret, const struct window *w,
 		      const struct otlp_attributes *resource, const struct otlp_options *options)
 	__attribute__((warn_unused_result));
 

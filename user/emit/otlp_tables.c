@@ -244,6 +244,20 @@ static __s32 function_of(struct otlp_tables *t, struct place place)
 	return (__s32)at + 1;
 }
 
+/* The attribute; 0 where the build ID is not known. */
+static __s32 build_id_of(struct otlp_tables *t, const char *file)
+{
+	const struct otlp_options *o = t->options;
+	char text[64];
+	const struct otlp_attribute a = { .key = "process.executable.build_id.gnu",
+					  .kind = OTLP_TEXT,
+					  .text = text };
+
+	return o->build_id && o->build_id(o->resource_ctx, file, text, sizeof(text)) ?
+		       otlp_tables_attribute(t, &a) :
+		       0;
+}
+
 /* The library that native code is in; of others none. */
 static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
 {
@@ -251,6 +265,7 @@ static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
 	Krait__Otlp__Mapping mapping = KRAIT__OTLP__MAPPING__INIT;
 	Krait__Otlp__Mapping *list[] = { &mapping };
 	__u32 before = t->mappings.cnt, at;
+	__s32 build_id = 0;
 
 	if ((f->kind != FRAME_NATIVE && f->kind != FRAME_KERNEL) || !f->file)
 		return 0;
@@ -260,6 +275,10 @@ static __s32 mapping_of(struct otlp_tables *t, const struct profile_frame *f)
 	if (at == PLACE_NONE || at < before)
 		return (__s32)at + 1;
 	mapping.filename_strindex = string_of(t, f->file);
+	if (f->kind == FRAME_NATIVE)
+		build_id = build_id_of(t, dict__text(t->dict, f->file));
+	mapping.attribute_indices = &build_id;
+	mapping.n_attribute_indices = build_id != 0;
 	part.mapping_table = list;
 	part.n_mapping_table = 1;
 	put_part(t, &part);
@@ -401,9 +420,10 @@ static void put_zeroes(struct otlp_tables *t)
 	t->attribute_cnt = t->stack_cnt = 1;
 }
 
-int otlp_tables_init(struct otlp_tables *t, const struct dict *dict)
+int otlp_tables_init(struct otlp_tables *t, const struct dict *dict,
+		     const struct otlp_options *options)
 {
-	*t = (struct otlp_tables){ .dict = dict };
+	*t = (struct otlp_tables){ .dict = dict, .options = options };
 	t->stack_of = calloc((size_t)dict__node_cnt(dict) + 1, sizeof(*t->stack_of));
 	if (!t->stack_of || vec_reserve(t->stacks, t->stack_cap, 1))
 		return -ENOMEM;

@@ -34,6 +34,7 @@ struct otlp_stack {
 
 struct otlp_tables {
 	const struct dict *dict;
+	const struct otlp_options *options;
 	struct bytes packed; /* a ProfilesDictionary, entry by entry */
 	struct places strings, functions, lines, mappings;
 	__u32 *string_index; /* by number in strings */
@@ -60,8 +61,8 @@ struct otlp_tables {
 };
 
 /* 0 or -ENOMEM; freed in any case. */
-int otlp_tables_init(struct otlp_tables *t, const struct dict *dict)
-	__attribute__((warn_unused_result));
+int otlp_tables_init(struct otlp_tables *t, const struct dict *dict,
+		     const struct otlp_options *options) __attribute__((warn_unused_result));
 void otlp_tables_free(struct otlp_tables *t);
 
 /* Index of a string that lives as long as the tables: names of attributes, types, units. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pprof.c - pprof's protobuf, gzip'd: a sample for each stack and thread, a location for each line, two
- * sample types for each event, and one more for waits for the GIL.
+ * sample types for each event, and one more for waits for the GIL. A label says whose code the leaf is.
  *
  * The profile is packed piece by piece: protobuf allows a message to be put together from parts that
  * follow one another, so no table is in memory twice.
@@ -19,6 +19,8 @@
 #include "emit/places.h"
 #include "emit/pprof.pb-c.h"
 #include "emit/pprof_columns.h"
+#include "profile/origin.h"
+#include "profile/strtab.h"
 #include "util/bytes.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -26,7 +28,7 @@
 #include "util/printable.h"
 #include "util/stream.h"
 
-enum { MAX_LABELS = 3 };
+enum { MAX_LABELS = 4 };
 
 struct writer {
 	FILE *out;
@@ -35,6 +37,8 @@ struct writer {
 	unsigned event; /* shown first */
 	struct places lines, functions, strings;
 	__u32 *line_of; /* by frame of the dictionary; PLACE_NONE for what is no code */
+	__u32 *origin_of; /* the same, of origins; 0 none */
+	struct strtab origins;
 	uint64_t *path;
 	struct bytes scratch;
 	struct pprof_columns columns;
@@ -68,10 +72,16 @@ static void put_part(struct writer *w, const Krait__Pprof__Profile *part)
 
 /* ---- parts ------------------------------------------------------------------------------------ */
 
-/* Strings of the profile come behind the names of columns. */
+/* Those come behind the names of columns. origin: not 0. */
+static int64_t origin_string(const struct writer *w, __u32 origin)
+{
+	return STRING_COLUMNS + (int64_t)w->columns.name_cnt + origin - 1;
+}
+
+/* And strings of the profile behind origins. */
 static int64_t first_profile_string(const struct writer *w)
 {
-	return STRING_COLUMNS + (int64_t)w->columns.name_cnt;
+	return origin_string(w, w->origins.cnt);
 }
 
 static int put_columns(struct writer *w, Krait__Pprof__Profile *part)
@@ -150,7 +160,8 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 {
 	static const char *const fixed[] = { "",	  "samples",	 "count",
 					     "cpu",	  "nanoseconds", "pid",
-					     "thread_id", "thread_name", "python" };
+					     "thread_id", "thread_name", "python",
+					     "origin" };
 	cleanup_free char *books = emitter_books(w->profile);
 
 	if (!books) {
@@ -163,6 +174,8 @@ static void put_strings(struct writer *w, const struct emit_options *o)
 	put_string(w, books);
 	for (unsigned i = 0; i < w->columns.name_cnt && !w->err; i++)
 		put_string(w, w->columns.names[i]);
+	for (__u32 i = 1; i < w->origins.cnt && !w->err; i++)
+		put_string(w, strtab_text(&w->origins, i));
 	for (__u32 i = 0; i < w->strings.cnt && !w->err; i++)
 		put_string(w, place_name(w->dict, &w->strings.list[i]));
 }
@@ -230,6 +243,15 @@ static bool take_values(struct writer *w, __u32 node)
 	return any;
 }
 
+static Krait__Pprof__Label *add_label(Krait__Pprof__Label *labels, size_t *cnt, int64_t key)
+{
+	Krait__Pprof__Label *label = &labels[(*cnt)++];
+
+	krait__pprof__label__init(label);
+	label->key = key;
+	return label;
+}
+
 static void put_sample(struct writer *w, __u32 node)
 {
 	const struct profile_node *n;
@@ -238,6 +260,7 @@ static void put_sample(struct writer *w, __u32 node)
 	Krait__Pprof__Sample *samples[] = { &sample };
 	Krait__Pprof__Profile part = KRAIT__PPROF__PROFILE__INIT;
 	size_t label_cnt = 0, depth = 0;
+	bool has_thread = false;
 
 	if (!take_values(w, node))
 		return;
@@ -247,21 +270,21 @@ static void put_sample(struct writer *w, __u32 node)
 
 		n = dict__node_at(w->dict, node);
 		f = dict__frame_at(w->dict, n->frame);
-		if (is_code(f))
+		if (is_code(f)) {
+			if (!depth && w->origin_of[n->frame])
+				add_label(labels, &label_cnt, STRING_ORIGIN)->str =
+					origin_string(w, w->origin_of[n->frame]);
 			w->path[depth++] = w->line_of[n->frame] + 1;
-		else if (f->kind == FRAME_THREAD && label_cnt == 0) {
-			for (; label_cnt < MAX_LABELS; label_cnt++) {
-				krait__pprof__label__init(&labels[label_cnt]);
-				list[label_cnt] = &labels[label_cnt];
-			}
-			labels[0].key = STRING_PID;
-			labels[0].num = f->pid;
-			labels[1].key = STRING_THREAD_ID;
-			labels[1].num = f->tid;
-			labels[2].key = STRING_THREAD_NAME;
-			labels[2].str = string_index(w, f->name);
+		} else if (f->kind == FRAME_THREAD && !has_thread) {
+			has_thread = true;
+			add_label(labels, &label_cnt, STRING_PID)->num = f->pid;
+			add_label(labels, &label_cnt, STRING_THREAD_ID)->num = f->tid;
+			add_label(labels, &label_cnt, STRING_THREAD_NAME)->str =
+				string_index(w, f->name);
 		}
 	}
+	for (size_t i = 0; i < label_cnt; i++)
+		list[i] = &labels[i];
 	sample.location_id = w->path;
 	sample.n_location_id = depth;
 	sample.value = w->values;
@@ -298,20 +321,35 @@ static bool *find_frames(struct writer *w)
 	return frames;
 }
 
+/* Marks are nobody's code. */
+static int note_origin(struct writer *w, __u32 frame)
+{
+	const struct profile_frame *f = dict__frame_at(w->dict, frame);
+	const char *name = dict__text(w->dict, f->name);
+	char origin[ORIGIN_NAME_SIZE];
+
+	if (f->kind == FRAME_MARK)
+		return 0;
+	origin_name(origin, f->kind, dict__text(w->dict, f->file), name);
+	w->origin_of[frame] = strtab_add(&w->origins, origin, strlen(origin), 0);
+	return w->origin_of[frame] ? 0 : -ENOMEM;
+}
+
 static int list_lines(struct writer *w)
 {
 	const __u32 cnt = dict__frame_cnt(w->dict);
 	cleanup_free bool *wanted = find_frames(w);
 
 	w->line_of = calloc((size_t)cnt + 1, sizeof(*w->line_of));
-	if (!w->line_of || !wanted)
+	w->origin_of = calloc((size_t)cnt + 1, sizeof(*w->origin_of));
+	if (!w->line_of || !w->origin_of || !wanted || strtab_init(&w->origins))
 		return -ENOMEM;
 	for (__u32 i = 1; i <= cnt; i++) {
 		const struct profile_frame *f = dict__frame_at(w->dict, i);
 		bool listed = wanted[i] && is_code(f);
 
 		w->line_of[i] = listed ? places_add_frame(&w->lines, f, true) : PLACE_NONE;
-		if (listed && w->line_of[i] == PLACE_NONE)
+		if (listed && (w->line_of[i] == PLACE_NONE || note_origin(w, i)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -365,6 +403,8 @@ static int pprof_finish(struct emitter *e, const struct profile *p, unsigned eve
 	places_free(&w.strings);
 	bytes_free(&w.scratch);
 	free(w.line_of);
+	free(w.origin_of);
+	strtab_free(&w.origins);
 	free(w.path);
 	pprof_columns_free(&w.columns);
 	free(w.values);

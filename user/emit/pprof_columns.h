@@ -22,6 +22,7 @@ enum fixed_string {
 	STRING_THREAD_ID,
 	STRING_THREAD_NAME,
 	STRING_PYTHON,
+	STRING_ORIGIN,
 	STRING_COMMENT,
 	STRING_BOOKS,
 	STRING_COLUMNS, /* the first of the names of columns; the profile's follow them */

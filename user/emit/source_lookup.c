@@ -98,7 +98,7 @@ const char *source_lookup_why(int err)
 	case -EPERM:
 		return "not shown: those who ran it could not read it, or you cannot";
 	case -EINVAL:
-		return "not shown: it is no ordinary file";
+		return "not shown: it is not a regular file";
 	case -EFBIG:
 		return "not shown: it is too large";
 	case -ETIMEDOUT:
@@ -119,7 +119,7 @@ const char *source_lookup_say(int err)
 		return "Source (not shown: those who ran it could not read it, or you cannot: see "
 		       "--source)";
 	case -EINVAL:
-		return "Source (not shown: it is no ordinary file)";
+		return "Source (not shown: it is not a regular file)";
 	case -EFBIG:
 		return "Source (not shown: it is too large)";
 	default:

@@ -16,7 +16,6 @@
 #include "profile/parts.h"
 #include "util/cleanup.h"
 #include "util/json.h"
-#include "util/stream.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
@@ -261,10 +260,7 @@ static int speedscope_finish(struct emitter *e, const struct profile *p, unsigne
 
 	if (!err) {
 		put_all(&w, e);
-		if (w.json.failed)
-			err = -ENOMEM;
-		else
-			err = stream_finish(e->out);
+		err = json_finish(&w.json);
 	}
 	places_free(&w.places);
 	free(w.place_of);

@@ -8,8 +8,11 @@
 
 #include "emit/label.h"
 #include "profile/marks.h"
+#include "util/printable.h"
 
 #define SUMMARY_ROWS 20
+#define SUMMARY_ROWS_MIN 5
+#define MEANINGS_MAX 6
 /* Share that is worth a second look. */
 #define HOT_PERCENT 10.0
 
@@ -39,6 +42,21 @@ void summary_options_init(struct summary_options *o, FILE *out)
 	o->width = !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
 	o->color = !(no_color && *no_color) && term && strcmp(term, "dumb");
 	o->ascii = !locale_is_utf8();
+}
+
+void summary_options_fit(struct summary_options *o, FILE *out, unsigned tables, unsigned beside)
+{
+	struct winsize size;
+	int fd = fileno(out);
+	unsigned rows;
+
+	if (!o->width || ioctl(fd, TIOCGWINSZ, &size) || !size.ws_row)
+		return;
+	rows = size.ws_row > beside ? (size.ws_row - beside) / (tables ? tables : 1) : 0;
+	if (rows < SUMMARY_ROWS_MIN)
+		rows = SUMMARY_ROWS_MIN;
+	if (rows < o->limit)
+		o->limit = rows;
 }
 
 void text_report_begin(struct text_report *r, FILE *out, const struct counts *c,
@@ -154,7 +172,7 @@ static void put_time_total(const struct text_report *r)
 }
 
 /* "5602 samples"; of what, unless it is time; and how many events they are, where that is not clear. */
-static void put_total(const struct text_report *r)
+void report_put_total(const struct text_report *r)
 {
 	const struct counts *c = r->counts;
 
@@ -179,7 +197,7 @@ static void put_accounts(const struct text_report *r)
 
 	if (!a->interrupts)
 		return;
-	accounts_format(a, books, sizeof(books));
+	accounts_say(a, books, sizeof(books));
 	fprintf(r->out, "%s", books);
 	if (a->unknown_frames)
 		fprintf(r->out, "; %llu unknown frames", (unsigned long long)a->unknown_frames);
@@ -189,26 +207,39 @@ static void put_accounts(const struct text_report *r)
 	putc('\n', r->out);
 }
 
-/* The mark is a word for what is hidden, not for what is missing: the sample itself is whole. */
-static void put_hidden(const struct text_report *r, const struct view *v)
+/* What marks mean, of those with most: a reader of the table meets them. */
+static void put_meanings(const struct text_report *r, const struct view *v)
 {
+	const struct view_frame *most[MEANINGS_MAX] = { NULL };
+	char name[128];
+
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
 		const struct view_frame *f = &v->frames[i];
 
-		if (f->kind != FRAME_MARK || !f->total ||
-		    strcmp(view_name(v, f), MARK_NATIVE_TRUNCATED))
+		if (f->kind != FRAME_MARK || report_percent(r, f->total) < 0.05)
 			continue;
-		fprintf(r->out,
-			MARK_NATIVE_TRUNCATED
-			" in %.1f%%: code without unwind tables and frame pointers hides "
-			"its callers in C; no sample is lost\n",
-			report_percent(r, f->total));
+		for (unsigned k = 0; k < MEANINGS_MAX; k++) {
+			const struct view_frame *other = most[k];
+
+			if (other && other->total >= f->total)
+				continue;
+			most[k] = f;
+			if (!other)
+				break;
+			f = other;
+		}
+	}
+	for (unsigned k = 0; k < MEANINGS_MAX && most[k]; k++) {
+		/* A capture may call anything a mark. */
+		printable_into(name, sizeof(name), view_name(v, most[k]));
+		fprintf(r->out, "%s in %.1f%%: %s\n", name, report_percent(r, most[k]->total),
+			mark_meaning(view_name(v, most[k])));
 	}
 }
 
 void report_put_footer(const struct text_report *r, const struct view *v)
 {
-	put_total(r);
+	report_put_total(r);
 	put_accounts(r);
-	put_hidden(r, v);
+	put_meanings(r, v);
 }

@@ -46,6 +46,8 @@ struct text_report {
 
 /* Defaults that fit the stream: width and colour of a terminal (unless NO_COLOR is set). */
 void summary_options_init(struct summary_options *o, FILE *out);
+/* Fewer rows where a terminal would not show all of so many tables, and beside lines more: the hottest come first. */
+void summary_options_fit(struct summary_options *o, FILE *out, unsigned tables, unsigned beside);
 
 void text_report_begin(struct text_report *r, FILE *out, const struct counts *c,
 		       const struct summary_options *o);
@@ -69,6 +71,8 @@ void report_put_row(const struct text_report *r, __u64 self, __u64 total);
 /* "… 12 more", where some are left out. */
 void report_put_more(const struct text_report *r, __u32 cnt);
 
+/* A line: "5602 samples: 5.60 s of CPU time in 5.62 s (1.00 CPUs)", as much of it as is known. */
+void report_put_total(const struct text_report *r);
 /* The totals and accounts, and what the mark for hidden callers means where the view has it. */
 void report_put_footer(const struct text_report *r, const struct view *v);
 

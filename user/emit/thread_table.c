@@ -10,6 +10,9 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
+/* Above another table. */
+#define PROGRAM_ROWS 5
+
 static int compare_totals(const void *a, const void *b, void *ctx)
 {
 	const struct view *v = ctx;
@@ -123,17 +126,33 @@ int thread_table(FILE *out, const struct counts *c, const struct summary_options
 	return stream_finish(out);
 }
 
+/* More than one, and stacks begin with theirs: those of other tools may begin with any function. */
+static bool has_programs(const struct view *v)
+{
+	unsigned cnt = 0;
+
+	for (__u32 i = 1; i < v->node_cnt; i = v->nodes[i].end) {
+		enum frame_kind kind = v->frames[v->nodes[i].frame].kind;
+
+		if (kind != FRAME_PROCESS && kind != FRAME_MARK)
+			return false;
+		cnt += kind == FRAME_PROCESS;
+	}
+	return cnt > 1;
+}
+
 int program_table(FILE *out, const struct counts *c, const struct summary_options *o)
 {
 	const struct view_options options = { .processes = true, .order = VIEW_BY_COUNT };
+	struct summary_options few = *o;
 	cleanup_view struct view *v = NULL;
 	struct text_report r;
 	int err = view__new(&v, c, &options);
 
-	/* One program has all. */
-	if (err || v->nodes[0].end < 2 || v->nodes[1].end == v->node_cnt)
+	if (err || !has_programs(v))
 		return err;
-	text_report_begin(&r, out, c, o);
+	few.limit = PROGRAM_ROWS;
+	text_report_begin(&r, out, c, &few);
 	err = put_table(&r, v, ROWS_PROGRAMS);
 	putc('\n', out);
 	return err;

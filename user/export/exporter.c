@@ -19,6 +19,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/memory_file.h"
+#include "util/resident.h"
 #include "worker/channel.h"
 #include "worker/worker.h"
 
@@ -75,7 +76,7 @@ int exporter__push(struct exporter *e, const struct export_batch *b)
 		return err;
 	}
 	if (e->queue.dropped && !dropped)
-		log_warn(MODULE, "the exporter does not keep up: batches are lost");
+		log_warn(MODULE, "the exporter cannot keep up: batches are lost");
 	send_queued(e);
 	return 0;
 }
@@ -288,7 +289,8 @@ void exporter__reload(struct exporter *e)
 		packed = old;
 		setup = old_setup;
 		if (e->worker && !send_setup(e))
-			log_info(MODULE, "tokens or certificates have changed and are used");
+			log_info(MODULE,
+				 "tokens or certificates have changed; krait uses the new ones");
 	}
 	setup_free(&setup);
 	if (packed.data)
@@ -306,7 +308,7 @@ static void restart(struct exporter *e, __u64 now_ns)
 		log_warn(MODULE, "%s", err.text);
 		lose_worker(e);
 	} else {
-		log_warn(MODULE, "the exporter has ended and is started anew");
+		log_warn(MODULE, "the exporter has ended, and krait restarts it");
 	}
 }
 
@@ -325,19 +327,6 @@ void exporter__step(struct exporter *e)
 int exporter__fd(const struct exporter *e)
 {
 	return e->worker ? worker__fd(e->worker) : -1;
-}
-
-static __u64 resident_bytes(pid_t pid)
-{
-	unsigned long long pages = 0;
-	char path[64];
-	cleanup_fclose FILE *f = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-	f = fopen(path, "re");
-	if (!f || fscanf(f, "%*s %llu", &pages) != 1)
-		return 0;
-	return pages * (__u64)sysconf(_SC_PAGESIZE);
 }
 
 void exporter__stats(const struct exporter *e, struct exporter_stats *ret)

@@ -216,8 +216,8 @@ static int load(struct sender *s)
 		return err;
 	spool__spoilt(s->spool, s->cursor, &s->entry);
 	say(s, LOG_LEVEL_WARN,
-	    "%s: a batch of %" PRIu64 " samples is spoilt on the disk and left out", s->d->name,
-	    (uint64_t)s->entry.samples);
+	    "%s: a batch of %" PRIu64 " samples is damaged on the disk and was left out",
+	    s->d->name, (uint64_t)s->entry.samples);
 	return err;
 }
 
@@ -269,16 +269,17 @@ static void delivered(struct sender *s, const struct answer *a, __u64 now_ns)
 	s->stats.last_success_unix_ns = unix_now_ns();
 	*s->stats.last_error = '\0';
 	if (s->backoff.failures)
-		say(s, LOG_LEVEL_INFO, "%s: takes profiles again after %" PRIu64 " s and %u tries",
-		    s->d->name, (uint64_t)((now_ns - s->backoff.since_ns) / NS_PER_SEC),
+		say(s, LOG_LEVEL_INFO,
+		    "%s: accepts profiles again after %" PRIu64 " s and %u tries", s->d->name,
+		    (uint64_t)((now_ns - s->backoff.since_ns) / NS_PER_SEC),
 		    s->backoff.failures + 1);
 	s->said_failure_ns = 0;
 	backoff_succeeded(&s->backoff);
 	if ((!a->partial_rejected && !*a->text) || !time_to_say(&s->said_partial_ns, now_ns))
 		return;
 	make_reason(s, a, reason, sizeof(reason));
-	say(s, LOG_LEVEL_WARN, "%s: took a batch but for %" PRIu64 " profiles: %s", s->d->name,
-	    (uint64_t)a->partial_rejected, reason);
+	say(s, LOG_LEVEL_WARN, "%s: accepted a batch except for %" PRIu64 " profiles: %s",
+	    s->d->name, (uint64_t)a->partial_rejected, reason);
 }
 
 static void rejected(struct sender *s, const struct answer *a, __u64 now_ns)

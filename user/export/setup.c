@@ -50,16 +50,17 @@ static int make_url(struct setup_destination *s, const struct exporter_destinati
 	if ((strncmp(d->url, "http://", 7) != 0 && strncmp(d->url, "https://", 8) != 0) ||
 	    !host[3] || host[3] == '/')
 		return error_set(err, EINVAL, EXIT_CODE_USAGE,
-				 "no URL to send profiles to: %s (http:// or https://, and a host)",
+				 "%s is not a URL to send profiles to (http:// or https://, and a "
+				 "host)",
 				 name);
 	for (const char *c = d->url; *c; c++)
 		if (*c <= ' ' || *c > '~')
 			return error_set(err, EINVAL, EXIT_CODE_USAGE,
-					 "a URL may not have blanks or control characters: %s",
+					 "a URL cannot contain blanks or control characters: %s",
 					 name);
 	if (!d->whole && strpbrk(d->url, "?#"))
 		return error_set(err, EINVAL, EXIT_CODE_USAGE,
-				 "a base URL may not have a query: %s", name);
+				 "a base URL cannot contain a query: %s", name);
 	while (!d->whole && d->url[len - 1] == '/')
 		len--;
 	if (asprintf(&s->url, "%.*s%s", (int)len, d->url, path_of(d)) < 0)
@@ -111,7 +112,7 @@ static int make_destination(struct setup_destination *s, const struct exporter_d
 	s->compression = d->compression;
 	s->timeout_ms = d->timeout_ms ? d->timeout_ms : TIMEOUT_MS;
 	if (!r && d->kind == EXPORT_PPROF && d->protocol == EXPORT_GRPC)
-		r = error_set(err, EINVAL, EXIT_CODE_USAGE, "pprof goes over HTTP only: %s",
+		r = error_set(err, EINVAL, EXIT_CODE_USAGE, "krait sends pprof over HTTP only: %s",
 			      s->name);
 	if (!r && !d->cert_file != !d->key_file)
 		r = error_set(err, EINVAL, EXIT_CODE_USAGE,

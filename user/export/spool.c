@@ -9,6 +9,7 @@
 
 #include "export/spool_inside.h"
 #include "util/cleanup.h"
+#include "util/search.h"
 #include "util/vec.h"
 
 /* ---- the index --------------------------------------------------------------------------------- */
@@ -53,17 +54,7 @@ static bool is_known(const struct spool *s, const __u8 *id)
 /* The first one from seq on. */
 static size_t entry_from(const struct spool *s, __u64 seq)
 {
-	size_t low = 0, high = s->entry_cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->entries[middle].seq < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_below(s->entry_cnt, i, s->entries[i].seq < seq);
 }
 
 /* ---- life -------------------------------------------------------------------------------------- */

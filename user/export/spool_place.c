@@ -31,7 +31,7 @@ static int open_folder(const char *dir, struct error *err)
 	if (st.st_uid != geteuid())
 		return fail(err, EPERM, dir, "it belongs to another user");
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return fail(err, EPERM, dir, "others may write it (chmod go-w)");
+		return fail(err, EPERM, dir, "others can write to it (chmod go-w)");
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return fail(err, errno, dir, "another krait agent uses it");
 	return take_fd(&fd);
@@ -46,7 +46,9 @@ static int open_file(int folder, const char *name, const char *dir, struct error
 	if (fd < 0 || fstat(fd, &st))
 		return fail(err, errno, dir, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid())
-		return fail(err, EINVAL, dir, "there are files in it that are not the spool's");
+		return fail(err, EINVAL, dir,
+			    "it has files in it that are not the spool's: choose an empty "
+			    "folder");
 	return take_fd(&fd);
 }
 

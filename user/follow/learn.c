@@ -16,7 +16,8 @@
 /* Where an address alone does not identify a code object, the kernel takes fingerprints. */
 static __u32 track_flags(const struct py_offsets *offsets)
 {
-	return offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0;
+	return PROC_PYTHON |
+	       (offsets->interp.code_object_generation == PYOFF_ABSENT ? PROC_FINGERPRINT : 0);
 }
 
 static void use_file(struct sampler *sampler, struct process *p, __u32 number)
@@ -77,6 +78,7 @@ int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 	if (layout < 0)
 		return layout;
 	info.layout = (__u32)layout;
+	p->told = true;
 	err = sampler__track(sampler, p->pid, &info);
 	if (err) {
 		layouts__drop(sampler__layouts(sampler), info.layout, clock_monotonic_ns());

@@ -12,6 +12,7 @@
 #include "replay/input_writer.h"
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
+#include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
 #include "follow/learn.h"
@@ -146,24 +147,36 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 static void on_runtime(struct processes *ps, const struct record_task *record)
 {
 	struct entry *e = find_or_begin(ps, record);
+	struct binary_key file;
 
 	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), record->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == record->runtime_addr))
 		return;
+	/* What it executes stays: that is not plain, whatever looks have said. */
+	file = e->process.file;
+	e->process.plain_looks = 0;
 	entry_forget_image(ps, e);
+	e->process.file = file;
 	on_known_image(ps, e, record);
 }
 
 static void on_exec(struct processes *ps, const struct record_task *record)
 {
+	const struct record_exec *exec = record_exec(record);
 	struct entry *e = find_or_begin(ps, record);
 
 	if (!e)
 		return;
 	entry_forget_image(ps, e);
-	if (layouts__at(sampler__layouts(ps->config.sampler), record->layout))
+	if (layouts__at(sampler__layouts(ps->config.sampler), record->layout)) {
 		on_known_image(ps, e, record);
+		return;
+	}
+	if (exec)
+		e->process.file = exec->file;
+	if (exec && record->file == RECORD_FILE_PLAIN)
+		entry_look_later(ps, &e->process);
 	else
 		entry_look_at(ps, e, true);
 }
@@ -197,8 +210,10 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	ps->mmap_cnt++;
 	if (e && e->process.space)
 		space__report(e->process.space, record, clock_monotonic_ns());
-	if (e)
-		tables_mapped(ps, &e->process);
+	if (!e)
+		return;
+	tables_mapped(ps, &e->process);
+	greenlet_watch_mapped(ps, &e->process);
 }
 
 void processes__mapped(struct processes *ps, pid_t pid)

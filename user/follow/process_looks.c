@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/sampler.h"
@@ -22,10 +23,15 @@
 /* First pause before a process is looked at again; it doubles up to the longest. */
 #define RETRY_FIRST_NS 1000000ULL
 #define RETRY_LONGEST_NS 1000000000ULL
+/* The same with "all": many processes, of which hardly any becomes Python so late. */
+#define RETRY_LONGEST_ALL_NS 8000000000ULL
+#define RETRY_DOUBLINGS 13U
+/* Looks that one of a plain executable is spared: the first comes after half a second. */
+#define RETRY_PLAIN 9U
 /* The same while its debug information is being read. */
 #define RETRY_READING_NS 100000000ULL
-/* With "all", a process that is not Python after this many looks (about a minute) is left alone. */
-#define RETRY_MAX_ALL 70
+/* With "all", a process that is not Python after about a minute is left alone: looks, and those that were spared. */
+#define RETRY_MAX_ALL 26
 /* How much longer a scan takes where processes keep probers waiting: nobody else is sampled later for that. */
 #define SCAN_HUNG_NS 2000000000ULL
 #define NS_PER_MS 1000000ULL
@@ -63,6 +69,7 @@ static void watch(struct processes *ps, struct process *p)
 	p->owner = entry_owner_now(ps, p->pid);
 	if (!p->start_ns && !entry_start_ticks(ps, p->pid, &ticks))
 		p->start_ns = ticks * KRAIT_NS_PER_TICK;
+	p->told = p->told || p->start_ns;
 	if (p->start_ns)
 		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
 }
@@ -75,21 +82,43 @@ static bool may_change(int err)
 
 void entry_plan_retry(struct processes *ps, struct process *p, int err)
 {
-	__u64 pause = RETRY_LONGEST_NS;
+	__u64 pause, longest = ps->config.all ? RETRY_LONGEST_ALL_NS : RETRY_LONGEST_NS;
 
 	if (err == -EINPROGRESS) {
 		p->attempts += !p->attempts;
 		p->retry_ns = clock_monotonic_ns() + RETRY_READING_NS;
+		processes_due(ps, p->retry_ns);
 		return;
 	}
-	if (p->attempts < 10)
-		pause = RETRY_FIRST_NS << p->attempts;
-	if (pause > RETRY_LONGEST_NS)
-		pause = RETRY_LONGEST_NS;
-	p->attempts++;
+	pause = RETRY_FIRST_NS << (p->attempts < RETRY_DOUBLINGS ? p->attempts : RETRY_DOUBLINGS);
+	if (pause > longest)
+		pause = longest;
+	/* With "all", of one in which nothing is Python, every other look is enough. */
+	p->attempts += ps->config.all && !p->info.version ? 2 : 1;
 	p->retry_ns = 0;
 	if (!ps->config.all || p->attempts < RETRY_MAX_ALL)
 		p->retry_ns = clock_monotonic_ns() + pause;
+	processes_due(ps, p->retry_ns);
+}
+
+void entry_look_later(struct processes *ps, struct process *p)
+{
+	p->attempts = RETRY_PLAIN + 2;
+	p->retry_ns = clock_monotonic_ns() + (RETRY_FIRST_NS << RETRY_PLAIN);
+	processes_due(ps, p->retry_ns);
+}
+
+/* One that was there before is none that was found late. */
+static void note_late(struct processes *ps, const struct process *p)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (p->scanned)
+		return;
+	ps->late_cnt++;
+	if (!clock_getcpuclockid(p->pid, &clock) && !clock_gettime(clock, &used))
+		ps->late_ns += (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
 }
 
 static int begin_tracking(struct processes *ps, struct process *p)
@@ -97,6 +126,8 @@ static int begin_tracking(struct processes *ps, struct process *p)
 	int err = learn_process(ps->config.sampler, p, probed__file(p->probed));
 
 	probed__close_file(p->probed);
+	if (!err)
+		note_late(ps, p);
 	if (err || !entry_open(ps, p, NULL))
 		return err;
 	learn_forget(ps->config.sampler, p);
@@ -192,6 +223,7 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
 	if (!p->start_ns)
 		p->start_ns = start_ns;
+	p->plain_looks += result == -ENOEXEC && !p->info.version;
 	/* Another process has the pid by now. */
 	if (start_ns && !same_start(p->start_ns, start_ns))
 		result = -ESRCH;
@@ -294,31 +326,42 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	return err;
 }
 
-static void earliest(__u64 *soonest, __u64 ns)
+void processes_due(struct processes *ps, __u64 ns)
 {
-	if (ns && (!*soonest || ns < *soonest))
-		*soonest = ns;
+	if (ns && (!ps->due_ns || ns < ps->due_ns))
+		ps->due_ns = ns;
 }
 
-__u64 processes__retry(struct processes *ps, __u64 now_ns)
+/* Looks at what is due, and finds out what will be next. */
+static void look_at_due(struct processes *ps, __u64 now_ns)
 {
-	__u64 soonest = 0;
 	struct entry *e, *next;
 
-	prober__step(ps->config.prober);
+	ps->due_ns = 0;
 	/* A look may end at once: then it is that entry that goes, or none. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		struct process *p = &e->process;
 
-		if (p->state == PROCESS_TRACKED)
-			earliest(&soonest, tables_step(ps, p, now_ns));
+		if (p->state == PROCESS_TRACKED) {
+			processes_due(ps, tables_step(ps, p, now_ns));
+			processes_due(ps, greenlet_watch_step(ps, p, now_ns));
+		}
 		if (p->state != PROCESS_PENDING || !p->retry_ns)
 			continue;
 		if (p->retry_ns > now_ns)
-			earliest(&soonest, p->retry_ns);
+			processes_due(ps, p->retry_ns);
 		else
 			again(ps, e);
 	}
-	earliest(&soonest, prober__step(ps->config.prober));
-	return soonest;
+}
+
+__u64 processes__retry(struct processes *ps, __u64 now_ns)
+{
+	__u64 soonest;
+
+	prober__step(ps->config.prober);
+	if (ps->due_ns && ps->due_ns <= now_ns)
+		look_at_due(ps, now_ns);
+	soonest = prober__step(ps->config.prober);
+	return soonest && (!ps->due_ns || soonest < ps->due_ns) ? soonest : ps->due_ns;
 }

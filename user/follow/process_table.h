@@ -38,8 +38,12 @@ struct processes {
 	process_gone_fn opened;
 	void *opened_ctx;
 	struct look_budget table_looks[OWNER_CNT]; /* the same at what they publish */
-	unsigned tracked_cnt, seen_cnt;
+	unsigned tracked_cnt, seen_cnt, unwanted_cnt;
+	unsigned taskless_cnt; /* whose version publishes nothing of its tasks */
+	__u32 taskless_version; /* of the one that came last */
 	__u64 mmap_cnt; /* mappings that were reported */
+	__u64 due_ns; /* no look is due before; 0 none is planned */
+	__u64 late_cnt, late_ns; /* processes__late() */
 	struct refusals refusals;
 	char why[256];
 };
@@ -63,6 +67,10 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 void entry_leave_alone(struct processes *ps, struct process *p);
 /* err: -ENOEXEC, -EINPROGRESS: when to look at it again. */
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
+/* Of one that is not Python, as far as its executable tells: most such have gone by then. */
+void entry_look_later(struct processes *ps, struct process *p);
+/* Something is to be looked at then, which processes__retry() sees to; 0 nothing. */
+void processes_due(struct processes *ps, __u64 ns);
 /*
  * Looks at the process and acts on the result. wait: waits a moment for it. -EINPROGRESS: the result is still to
  * come; -ESRCH: the entry is gone, which can happen whenever a look ends.

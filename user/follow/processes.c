@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/known_files.h"
+#include "sampler/plain_files.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
 #include "follow/learn.h"
@@ -86,12 +87,23 @@ static void note_unread(struct processes *ps, const struct process *p)
 		refusals_note(&ps->refusals, -ETIMEDOUT, why, p->pid);
 }
 
+/* What has ended as it began tells of others that will execute that file. */
+static void note_plain(struct processes *ps, struct process *p)
+{
+	if (p->file.inode && p->state == PROCESS_PENDING)
+		plain_files__note(sampler__plain_files(ps->config.sampler), &p->file, p->owner,
+				  p->plain_looks);
+	p->file.inode = 0;
+	p->plain_looks = 0;
+}
+
 /* Drops everything derived from the old image. */
 void entry_forget_image(struct processes *ps, struct entry *e)
 {
 	struct process *p = &e->process;
 
 	threads__remove_all(ps->threads, p);
+	note_plain(ps, p);
 	if (p->state == PROCESS_TRACKED) {
 		if (ps->gone)
 			ps->gone(ps->gone_ctx, p);
@@ -108,6 +120,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	native__free(p->native);
 	space__free(p->space);
 	tables_forget(ps, p);
+	greenlet_watch_forget(ps, p);
 	learn_forget(ps->config.sampler, p);
 	probed__free(p->probed);
 	p->native = NULL;
@@ -128,7 +141,9 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 void entry_remove(struct processes *ps, struct entry *e)
 {
 	entry_forget_image(ps, e);
-	sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
+	/* What the kernel has entered, it deletes; what it was told may have come after that. */
+	if (!e->process.exited || e->process.told)
+		sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
 	if (e->look)
 		*e->look = (struct look){ true, -ESRCH };
 	HASH_DEL(ps->by_pid, e);
@@ -217,7 +232,12 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	}
 	open_space(ps, p, parent);
 	tables_begin(ps, p, parent);
+	greenlet_watch_begin(ps, p, parent);
 	p->state = PROCESS_TRACKED;
+	p->told = true; /* its mappings will be */
+	if (p->file.inode)
+		plain_files__is_python(sampler__plain_files(ps->config.sampler), &p->file,
+				       p->owner);
 	p->offered = false;
 	ps->tracked_cnt++;
 	p->image = ++ps->seen_cnt;
@@ -231,6 +251,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 /* The kernel may know it already, as it knows nothing of the filter. */
 void entry_leave_alone(struct processes *ps, struct process *p)
 {
+	ps->unwanted_cnt++;
 	p->state = PROCESS_UNWANTED;
 	p->retry_ns = 0;
 	sampler__untrack(ps->config.sampler, p->pid, p->start_ns);
@@ -352,6 +373,12 @@ unsigned processes__tracked_cnt(const struct processes *ps)
 	return ps->tracked_cnt;
 }
 
+unsigned processes__taskless(const struct processes *ps, __u32 *ret_version)
+{
+	*ret_version = ps->taskless_version;
+	return ps->taskless_cnt;
+}
+
 __u64 processes__mmap_cnt(const struct processes *ps)
 {
 	return ps->mmap_cnt;
@@ -360,6 +387,17 @@ __u64 processes__mmap_cnt(const struct processes *ps)
 unsigned processes__seen_cnt(const struct processes *ps)
 {
 	return ps->seen_cnt;
+}
+
+unsigned processes__unwanted_cnt(const struct processes *ps)
+{
+	return ps->unwanted_cnt;
+}
+
+__u64 processes__late(const struct processes *ps, __u64 *ret_cpu_ns)
+{
+	*ret_cpu_ns = ps->late_ns;
+	return ps->late_cnt;
 }
 
 __u64 processes__refused_cnt(const struct processes *ps)

@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "abi.h"
+#include "follow/greenlet_watch.h"
 #include "follow/tables.h"
 #include "follow/threads.h"
 #include "target/process.h"
@@ -56,8 +58,11 @@ struct process {
 	pid_t parent_pid; /* whose memory it was forked with, 0 if its image is its own */
 	struct py_process info;
 	bool watched; /* the kernel side follows it, Python or not */
+	bool told; /* the kernel side was told of it */
 	bool asked; /* a look at it is under way */
 	bool scanned; /* with the first look: if it is not Python, it is none of ours */
+	struct binary_key file; /* that it executes, if the kernel has said it: inode 0 if not */
+	unsigned plain_looks; /* that found no Python in it, not even one that has not begun */
 	struct probed *probed; /* tracked ones have it */
 	struct symbolizer *symbolizer;
 	struct space *space; /* NULL where native frames are not wanted */
@@ -80,6 +85,7 @@ struct process {
 	__u64 *gils; /* addresses of its interpreters' locks (session/counting.c) */
 	__u32 gil_cnt, gil_cap;
 	struct tables tables; /* that it publishes beside its runtime */
+	struct greenlet_watch greenlets; /* where they are */
 	struct thread_list threads; /* that were sampled */
 	__u32 attempts;
 	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
@@ -91,6 +97,7 @@ struct process {
 struct processes_config {
 	bool all; /* every process of the machine; otherwise those added and their descendants */
 	bool tables; /* somebody wants what processes publish (target/published.h) */
+	bool greenlets; /* and where their greenlets are (target/greenlet_place.h) */
 	const struct filter *filter; /* borrowed */
 	struct prober *prober; /* borrowed */
 	struct sampler *sampler; /* borrowed */
@@ -129,6 +136,9 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns);
  */
 const struct context *process_context(struct process *p);
 
+/* Of those that were tracked: whose version publishes nothing of its tasks; the version of the one that came last, 0 none. */
+unsigned processes__taskless(const struct processes *ps, __u32 *ret_version);
+
 /* All that are known; fn changes none. */
 void processes__each(struct processes *ps, void (*fn)(void *ctx, const struct process *p),
 		     void *ctx);
@@ -159,6 +169,13 @@ unsigned processes__tracked_cnt(const struct processes *ps);
 __u64 processes__mmap_cnt(const struct processes *ps);
 /* How many were ever tracked. */
 unsigned processes__seen_cnt(const struct processes *ps);
+/* How many were Python, and not what the filter asks for. */
+unsigned processes__unwanted_cnt(const struct processes *ps);
+/*
+ * How many that have begun since were found to be Python by a look, and not by the kernel side in their first moment.
+ * The CPU time that they had used until then is not sampled.
+ */
+__u64 processes__late(const struct processes *ps, __u64 *ret_cpu_ns);
 /* How often one of that owner's was not followed, since there were too many. */
 __u64 processes__room_refused(const struct processes *ps, unsigned owner);
 /* Python processes that are not sampled, so far. */

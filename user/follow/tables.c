@@ -57,6 +57,7 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 	struct entry *e = (struct entry *)((char *)p - offsetof(struct entry, process));
 
 	t->asked = false;
+	processes_due(e->table, t->next_ns);
 	if (result || !data || len != sizeof(t->found)) {
 		/* It cannot be read: that does not change. */
 		t->outdated = result == -EAGAIN;
@@ -84,8 +85,13 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 	struct tables *t = &p->tables;
 
 	*t = (struct tables){ .pause_ns = is_reported(ps) ? PAUSE_FIRST_NS : BLIND_FIRST_NS };
-	if (!ps->config.tables || !published_by(p->info.version))
+	if (!ps->config.tables)
 		return;
+	if (!published_by(p->info.version)) {
+		ps->taskless_cnt++;
+		ps->taskless_version = p->info.version;
+		return;
+	}
 	if (parent)
 		t->found = parent->tables.found;
 	publish_tasks(ps, p);
@@ -93,11 +99,13 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 		return;
 	t->outdated = true;
 	t->next_ns = clock_monotonic_ns();
+	processes_due(ps, t->next_ns);
 }
 
 void tables_mapped(struct processes *ps, struct process *p)
 {
 	p->tables.outdated = true;
+	processes_due(ps, p->tables.next_ns);
 }
 
 static void look(struct processes *ps, struct process *p, __u64 now_ns)

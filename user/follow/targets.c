@@ -153,7 +153,7 @@ void targets_follow_children(struct processes *processes, const pid_t pids[], si
 	for (int look = 0; result > 0 && look < CHILDREN_LOOKS; look++)
 		result = look_for_children(processes, pids, cnt);
 	if (result < 0)
-		log_warn("targets", "children that were there before may be missing: %s",
+		log_warn("targets", "children that already ran may be missing: %s",
 			 strerror(-result));
 }
 
@@ -270,6 +270,24 @@ int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, 
 		if (result && result != -ENOEXEC)
 			return explain_target(err, pids[i], result, why);
 	}
-	targets_follow_children(processes, pids, cnt);
 	return 0;
+}
+
+int targets_follow_known(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
+			 struct error *err)
+{
+	size_t followed = 0;
+	const char *why;
+
+	for (size_t i = 0; i < cnt; i++) {
+		int result = processes__follow(processes, pids[i], &why);
+
+		if (result == -EINPROGRESS)
+			result = await_debug_information(processes, pids[i], signal_fd, &why);
+		if (result)
+			explain_target(err, pids[i], result, why);
+		else
+			followed++;
+	}
+	return followed || !cnt ? 0 : -1;
 }

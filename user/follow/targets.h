@@ -17,7 +17,13 @@
  */
 int targets_follow(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
 		   struct error *err);
-/* Looks for children again. */
+/*
+ * Of processes that were looked at a moment ago: one that has ended since, or become another, is passed over. 0, or -1
+ * where none is left, and *err says why the last one is not.
+ */
+int targets_follow_known(struct processes *processes, const pid_t pids[], size_t cnt, int signal_fd,
+			 struct error *err);
+/* Follows those children of theirs that are there and are not followed yet. */
 void targets_follow_children(struct processes *processes, const pid_t pids[], size_t cnt);
 
 #endif /* KRAIT_FOLLOW_TARGETS_H */

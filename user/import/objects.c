@@ -282,6 +282,19 @@ static __u32 stored_native_frame(struct objects *o, const struct object *object,
 			   o->want_sources ? stored_lines(names, name, lines) : 0);
 }
 
+/* Has the recording a name, from a server maybe, where the file has none? */
+static bool knows_better(struct objects *o, const struct object *object, __u64 offset,
+			 const struct native_symbol *found)
+{
+	const struct native_names *names = NULL;
+	const struct native_name *stored;
+
+	if (found != native_files__unnamed(o->files, object->file.native))
+		return false;
+	stored = find_stored(o, object, offset, &names);
+	return stored && strcmp(native_names_text(names, stored->name), found->name) != 0;
+}
+
 /* From the file, with what was stored when it was there and read for that. */
 static __u32 native_frame(struct objects *o, struct object *object, __u64 offset)
 {
@@ -298,6 +311,8 @@ static __u32 native_frame(struct objects *o, struct object *object, __u64 offset
 	s = native_files__find(o->files, object->file.native, offset);
 	if (!s)
 		return 0;
+	if (knows_better(o, object, offset, s))
+		return stored_native_frame(o, object, offset);
 	place.name = s->name;
 	place.is_wrapper = s->is_wrapper;
 	if (o->want_sources) {
@@ -315,7 +330,7 @@ static __u32 native_frame(struct objects *o, struct object *object, __u64 offset
 
 static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 {
-	struct profile_frame frame = { .end_column = -1, .unit = -1 };
+	struct profile_frame frame;
 	struct dso_place_info place;
 	char text[64];
 	__u16 opcode = 0;
@@ -334,13 +349,7 @@ static __u32 resolve(struct objects *o, struct object *object, __u64 offset)
 		snprintf(text, sizeof(text), MARK_PYTHON_FORMAT, (unsigned long long)offset);
 		return frame_mark(o->dict, text);
 	}
-	frame.kind = place.mark ? FRAME_MARK : FRAME_PYTHON;
-	frame.name = dict__string(o->dict, place.name);
-	frame.file = dict__string(o->dict, place.file);
-	frame.first_line = place.first_line;
-	frame.line = place.line;
-	frame.column = place.column;
-	frame.end_column = place.end_column;
+	frame = dso_place_frame(o->dict, &place);
 	if (opcode && !place.mark) {
 		frame.opcode = opcode;
 		frame.unit = place.unit;

@@ -153,13 +153,22 @@ static __u32 stack_node(struct import *im, struct import_process *p, struct impo
 	return node;
 }
 
+static bool wants_pid(const struct perf_filter *f, int pid)
+{
+	for (unsigned i = 0; i < f->pid_cnt; i++) {
+		if (f->pids[i] == pid)
+			return true;
+	}
+	return !f->pid_cnt;
+}
+
 static bool is_wanted(const struct import *im, const struct perf_read *r,
 		      const struct import_process *p, const struct import_thread *t)
 {
 	const struct perf_filter *f = &im->config->filter;
 	double seconds = (double)(__s64)(r->time_ns - im->stats->first_ns) / NS_PER_SEC;
 
-	return (!f->pid || f->pid == r->pid) && (!f->tid || f->tid == r->tid) &&
+	return wants_pid(f, r->pid) && (!f->tid || f->tid == r->tid) &&
 	       (!f->comm || !strcmp(f->comm, t->comm) || (p && !strcmp(f->comm, p->name))) &&
 	       (!f->states || states_has(f->states, r->state)) &&
 	       (!f->holds_gil || r->state & STATE_HOLDS_GIL) &&
@@ -175,18 +184,8 @@ static int learn_events(struct import *im)
 	int err = 0;
 
 	for (; im->event_cnt < cnt && !err; im->event_cnt++) {
-		const struct perf_read_event *e = &events[im->event_cnt];
-		struct event_spec spec = {
-			.type = e->type,
-			.config = e->config,
-			.frequency = e->is_frequency ? e->value : 0,
-			.period = e->is_frequency ? 0 : e->value,
-			.exclude_user = e->exclude_user,
-			.exclude_kernel = e->exclude_kernel,
-			.precise = e->precise,
-		};
+		const struct event_spec spec = perf_read_event_spec(&events[im->event_cnt]);
 
-		snprintf(spec.name, sizeof(spec.name), "%s", e->name);
 		err = profile__set_event(im->profile, im->event_cnt, &spec);
 	}
 	return err;

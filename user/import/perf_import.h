@@ -25,9 +25,13 @@
 
 struct error;
 
+#define PERF_FILTER_PIDS 64
+
 /* What to take; zero and NULL take all. */
 struct perf_filter {
-	int pid, tid;
+	int pids[PERF_FILTER_PIDS]; /* of these processes; pid_cnt 0: of all */
+	unsigned pid_cnt;
+	int tid;
 	const char *comm; /* name of the thread or of the process */
 	const char *function; /* only stacks that have it: a pattern of profile/stack_filter.h */
 	const char *event; /* NULL: all, each apart */

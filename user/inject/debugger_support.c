@@ -47,8 +47,7 @@ static int refuse_version(__u32 version, char *why, size_t size)
 		snprintf(why, size, "CPython %s takes no requests: that came with 3.14 (PEP 768)",
 			 text);
 	else if (find(version))
-		snprintf(why, size, "CPython %s is a pre-release, whose layout may be another one",
-			 text);
+		snprintf(why, size, "CPython %s is a pre-release, whose layout may differ", text);
 	else
 		snprintf(why, size, "CPython %s is not known: krait knows 3.14 and 3.15", text);
 	return -ENOTSUP;
@@ -92,7 +91,7 @@ int debugger_support_parse(const void *table, size_t len, struct debugger_suppor
 	threads_main = number_at(table, p->threads_main);
 	if (!is_sane(&n, threads_main, number_at(table, p->interp_size),
 		     number_at(table, p->thread_size))) {
-		snprintf(why, why_size, "its table of debug offsets says what cannot be");
+		snprintf(why, why_size, "its table of debug offsets is malformed");
 		return -ENODATA;
 	}
 	*ret = (struct debugger_support){

@@ -56,7 +56,7 @@ static int call(struct injector *i, const struct inject_request *r, const int *f
 	if (n != sizeof(*ret)) {
 		cleanup_close_(&fd);
 		*ret = (struct inject_answer){ .result = n < 0 ? (__s32)n : -EPROTO };
-		snprintf(ret->why, sizeof(ret->why), "looking at it does not come back: %s",
+		snprintf(ret->why, sizeof(ret->why), "reading it hangs: %s",
 			 strerror(-ret->result));
 		return ret->result;
 	}

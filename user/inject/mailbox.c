@@ -264,7 +264,7 @@ static int ask_frozen(const void *ctx, const struct frozen *f, void *shared)
 		return refuse(&ret->why, EFAULT, "its thread state cannot be read");
 	if (content.pending)
 		return refuse(&ret->why, EBUSY,
-			      "another debugger's request waits for that thread already");
+			      "another debugger's request is already waiting for that thread");
 	err = check_writable(v->m, ret->thread.tstate_addr, &ret->why);
 	if (err)
 		return err;
@@ -323,7 +323,7 @@ int mailbox_ask(const struct mailbox *m, struct mailbox_thread *t, const char *p
 {
 	if (strlen(path) >= m->support.script_path_size || strlen(path) >= SCRIPT_PATH_MAX)
 		return refuse(why, ENAMETOOLONG,
-			      "the folder for temporary files has too long a name");
+			      "the name of its folder for temporary files is too long");
 	return visit(m, t, path, ask_frozen, ret_stopped_ns, why);
 }
 

@@ -144,7 +144,9 @@ static int find_folder(const struct placing *p, struct place *ret, struct refusa
 		cleanup_close_(&ret->parent);
 		ret->parent = -1;
 	}
-	return refuse(why, -first, "no folder for a script where it can read it: %.120s: %s",
+	return refuse(why, -first,
+		      "there is no folder where krait can put a script that it can read: "
+		      "%.120s: %s",
 		      paths[0], strerror(-first));
 }
 
@@ -168,7 +170,7 @@ static int make(const struct placing *p, const struct inject_request *r, int scr
 	int err = become(p);
 
 	if (err)
-		return refuse(why, -err, "cannot take on the ids of its user: %s", strerror(-err));
+		return refuse(why, -err, "cannot switch to its user: %s", strerror(-err));
 	umask(077);
 	err = find_folder(p, ret, why);
 	if (err)
@@ -258,7 +260,7 @@ int place_make(struct place *p, int dir, const struct inject_request *r, int scr
 		return err;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel)) {
 		close(placing.root);
-		return refuse(why, errno, "no sockets: %s", strerror(errno));
+		return refuse(why, errno, "cannot create sockets: %s", strerror(errno));
 	}
 	child = fork();
 	if (!child) {
@@ -266,7 +268,7 @@ int place_make(struct place *p, int dir, const struct inject_request *r, int scr
 		be_maker(channel[1], &placing, r, script);
 	}
 	close(channel[1]);
-	err = child < 0 ? refuse(why, EAGAIN, "no process can be started") :
+	err = child < 0 ? refuse(why, EAGAIN, "cannot start a process") :
 			  take_placed(channel[0], p, why);
 	p->ids = placing.ids;
 	close(channel[0]);

@@ -102,16 +102,15 @@ int refuse_stop(struct refusal *r, int dir, int err)
 
 		if (other < 0 || proc_comm_at(other, comm))
 			snprintf(comm, sizeof(comm), "?");
-		return refuse(
-			r, EPERM,
-			"process %d (%s) traces it, and only one can: its few writes need all "
-			"its threads to be stopped",
-			(int)tracer, comm);
+		return refuse(r, EPERM,
+			      "process %d (%s) traces it already, and only one can: krait must "
+			      "stop its threads for a moment to write to it",
+			      (int)tracer, comm);
 	}
 	if (err == -EPERM || err == -EACCES)
 		return refuse(r, EPERM,
-			      "it may not be stopped (ptrace): run krait with sudo; kernel.yama."
-			      "ptrace_scope and seccomp may forbid it, too");
+			      "krait cannot stop it (ptrace): run krait with sudo; "
+			      "kernel.yama.ptrace_scope and seccomp can forbid it, too");
 	if (err == -ESRCH)
 		return refuse(r, ESRCH, "it has gone away meanwhile");
 	return refuse(r, -err, "its threads could not all be stopped: %s", strerror(-err));

@@ -57,11 +57,10 @@ static int open_folder(struct keep *k, struct error *err)
 {
 	k->folder = slices_open_folder(k->config.folder, true);
 	if (k->folder == -EPERM)
-		return error_set(
-			err, EPERM, EXIT_CODE_OUTPUT,
-			"%s: it must belong to who runs the agent, and nobody else may write "
-			"there (chmod 700)",
-			k->config.folder);
+		return error_set(err, EPERM, EXIT_CODE_OUTPUT,
+				 "%s must belong to the user who runs the agent, and nobody else "
+				 "may write there (chmod 700)",
+				 k->config.folder);
 	if (k->folder < 0)
 		return error_set(err, -k->folder, EXIT_CODE_OUTPUT, "cannot use %s: %s",
 				 k->config.folder, strerror(-k->folder));

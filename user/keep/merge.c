@@ -103,22 +103,6 @@ void merge__stats(const struct merge *m, struct merge_stats *ret)
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
-static struct event_spec spec_of(const struct perf_read_event *e)
-{
-	struct event_spec spec = {
-		.type = e->type,
-		.config = e->config,
-		.frequency = e->is_frequency ? e->value : 0,
-		.period = e->is_frequency ? 0 : e->value,
-		.exclude_user = e->exclude_user,
-		.exclude_kernel = e->exclude_kernel,
-		.precise = e->precise,
-	};
-
-	snprintf(spec.name, sizeof(spec.name), "%s", e->name);
-	return spec;
-}
-
 static int start_writer(struct merge *m, const struct capture *c)
 {
 	unsigned cnt;
@@ -132,7 +116,7 @@ static int start_writer(struct merge *m, const struct capture *c)
 	if (!m->events || !m->samples)
 		return -ENOMEM;
 	for (unsigned i = 0; i < cnt; i++)
-		m->events[i] = spec_of(&list[i]);
+		m->events[i] = perf_read_event_spec(&list[i]);
 	m->event_cnt = cnt;
 	config.events = m->events;
 	m->recording.frequency = m->events[0].frequency;
@@ -387,7 +371,7 @@ int merge__add(struct merge *m, const char *path, __s64 wall_offset_ns, struct e
 
 	if (!in || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return error_set(err, in ? EINVAL : errno, EXIT_CODE_OUTPUT, "cannot open %s: %s",
-				 path, in ? "it is no ordinary file" : strerror(errno));
+				 path, in ? "it is not a regular file" : strerror(errno));
 	result = perf_reader__open(&c.reader, in, path, err);
 	if (result)
 		return result;

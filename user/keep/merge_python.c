@@ -116,16 +116,7 @@ __u64 merge_python__unnamed(const struct merge_python *m)
 /* What stands for code without an object: of its own. */
 static __u32 lone_frame(struct merge_python *m, const struct dso_place_info *place)
 {
-	struct profile_frame frame = {
-		.kind = place->mark ? FRAME_MARK : FRAME_PYTHON,
-		.name = dict__string(m->dict, place->name),
-		.file = dict__string(m->dict, place->file),
-		.first_line = place->first_line,
-		.line = place->line,
-		.column = place->column,
-		.end_column = place->end_column,
-		.unit = -1,
-	};
+	struct profile_frame frame = dso_place_frame(m->dict, place);
 
 	return dict__frame(m->dict, &frame);
 }
@@ -173,18 +164,10 @@ static __u32 make_code(struct merge_python *m, struct dso_reader *r,
 static __u32 code_frame(struct merge_python *m, const struct dso_place_info *place, __u32 code,
 			__u32 unit)
 {
-	const struct profile_frame frame = {
-		.kind = FRAME_PYTHON,
-		.name = dict__string(m->dict, place->name),
-		.file = dict__string(m->dict, place->file),
-		.first_line = place->first_line,
-		.line = place->line,
-		.column = place->column,
-		.end_column = place->end_column,
-		.code = code,
-		.unit = (int)unit,
-	};
+	struct profile_frame frame = dso_place_frame(m->dict, place);
 
+	frame.code = code;
+	frame.unit = (int)unit;
 	return dict__frame(m->dict, &frame);
 }
 

@@ -4,23 +4,31 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "profile/marks.h"
 #include "profile/profile.h"
 #include "session/session.h"
 #include "util/clock.h"
 
 /* A thread that has a CPU is interrupted within a millisecond. */
 #define FREQUENCY 1999
+/* Some stacks of each thread. */
+#define RING_BYTES (2UL << 20)
 
 /* Between two looks at those that wait; and how long rows of native code are waited for, which are read meanwhile. */
 #define LOOK_NS (3 * 1000000ULL)
 #define ROWS_NS (3 * NS_PER_SEC)
+/* Where all waited, until it is believed that one of them runs by now. */
+#define REST_NS (20 * 1000000ULL)
 
 struct interrupts {
 	struct look_process *const *processes;
 	size_t cnt;
+	struct prober *prober;
 	struct session *session;
 	bool natives; /* all threads, with their native frames */
+	bool rest; /* of them those alone that wait */
 	bool looking; /* samples are of threads that wait */
+	__u64 rows, rows_ns; /* session__rows_read() so far, and when it changed last */
 };
 
 static struct look_thread *find_thread(const struct interrupts *i, pid_t pid, pid_t tid)
@@ -43,20 +51,14 @@ static bool is_done(const struct interrupts *i)
 /* From the leaf to the thread. */
 static int take_frames(struct look_thread *t, const struct dict *dict, __u32 node)
 {
-	struct look_frame *new;
-
 	for (; node; node = dict__node_at(dict, node)->parent) {
 		const struct profile_frame *f =
 			dict__frame_at(dict, dict__node_at(dict, node)->frame);
 
 		if (f->kind == FRAME_THREAD || f->kind == FRAME_PROCESS)
 			break;
-		new = look_thread_add(t, dict__text(dict, f->name), dict__text(dict, f->file),
-				      f->line);
-		if (!new)
+		if (look_thread_add_profiled(t, dict, dict__node_at(dict, node)->frame))
 			return -ENOMEM;
-		new->mark = f->kind == FRAME_MARK || f->unknown;
-		new->native = f->kind == FRAME_NATIVE;
 	}
 	return 0;
 }
@@ -72,6 +74,41 @@ static void join(const struct interrupts *i, struct look_thread *t, const struct
 	free(new.frames);
 }
 
+/* Are native frames missing? */
+static bool is_cut(const struct dict *dict, __u32 node)
+{
+	for (; node; node = dict__node_at(dict, node)->parent) {
+		const struct profile_frame *f =
+			dict__frame_at(dict, dict__node_at(dict, node)->frame);
+
+		if (f->kind == FRAME_MARK && mark_is_native(dict__text(dict, f->name)))
+			return true;
+	}
+	return false;
+}
+
+static void note_rows(struct interrupts *i)
+{
+	__u64 rows = session__rows_read(i->session);
+
+	if (rows == i->rows)
+		return;
+	i->rows = rows;
+	i->rows_ns = clock_monotonic_ns();
+}
+
+/*
+ * Until its rows are there a stack may lack its root: one that is taken later has it. Of a thread that runs all that were
+ * taken before go, or it would be one that needs few rows.
+ */
+static bool has_rows(struct interrupts *i, const struct dict *dict,
+		     const struct profile_sample *sample)
+{
+	note_rows(i);
+	return !session__lacks_rows(i->session) &&
+	       (sample->time_ns > i->rows_ns || (i->looking && !is_cut(dict, sample->node)));
+}
+
 static void on_sample(void *ctx, const struct profile *profile, const struct profile_sample *sample)
 {
 	struct interrupts *i = ctx;
@@ -80,8 +117,7 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 	if (!t || (i->natives ? t->joined : t->how != LOOK_NONE))
 		return;
 	if (i->natives) {
-		/* Until its rows are there a stack may lack its root. */
-		if (session__lacks_rows(i->session))
+		if (!has_rows(i, profile->dict, sample))
 			return;
 		join(i, t, profile->dict, sample->node);
 	} else {
@@ -124,13 +160,14 @@ static void run_natives(struct interrupts *i, __u64 duration_ns)
 	until_ns = clock_monotonic_ns() + duration_ns;
 	do {
 		const __u32 lacking = count_unjoined(i);
+		const __u64 rows = i->rows;
 
 		i->looking = true;
 		if (session__look(i->session) < 0)
 			return;
 		i->looking = false;
 		/* As long as there are some each time: a look at many threads takes its time on a busy machine. */
-		if (count_unjoined(i) < lacking)
+		if (count_unjoined(i) < lacking || i->rows != rows)
 			until_ns = clock_monotonic_ns() + duration_ns;
 	} while (!is_done(i) && clock_monotonic_ns() < until_ns &&
 		 session__step(i->session, LOOK_NS));
@@ -143,7 +180,9 @@ static int run(struct interrupts *i, __u64 duration_ns, struct error *err)
 		.sampler = { .events = &event,
 			     .event_cnt = 1,
 			     .native = i->natives,
-			     .looks = i->natives },
+			     .looks = i->natives,
+			     .only_looks = i->rest,
+			     .ring_bytes = RING_BYTES },
 		.collector = { .events = &event,
 			       .event_cnt = 1,
 			       .on_sample = on_sample,
@@ -152,6 +191,9 @@ static int run(struct interrupts *i, __u64 duration_ns, struct error *err)
 		/* Rows may take their time. */
 		.duration_ns = i->natives ? 0 : duration_ns,
 		.anchors = ANCHOR_MODE_OFF,
+		.known = true,
+		.late_rows = true,
+		.prober = i->prober,
 	};
 	pid_t *pids = list_pids(i, &config.pid_cnt);
 	int result;
@@ -176,18 +218,39 @@ static int run(struct interrupts *i, __u64 duration_ns, struct error *err)
 	return result;
 }
 
-int look_interrupts(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
-		    struct error *err)
+int look_interrupts(struct look_process *const *processes, size_t cnt, struct prober *prober,
+		    __u64 duration_ns, struct error *err)
 {
-	struct interrupts i = { .processes = processes, .cnt = cnt };
+	struct interrupts i = { .processes = processes, .cnt = cnt, .prober = prober };
 
 	return run(&i, duration_ns, err);
 }
 
-int look_natives(struct look_process *const *processes, size_t cnt, __u64 duration_ns,
-		 struct error *err)
+/* When they were listed. */
+static bool all_wait(const struct interrupts *i)
 {
-	struct interrupts i = { .processes = processes, .cnt = cnt, .natives = true };
+	for (size_t k = 0; k < i->cnt; k++)
+		if (!i->processes[k]->result && look__missing(i->processes[k]))
+			return false;
+	return true;
+}
 
+int look_natives(struct look_process *const *processes, size_t cnt, struct prober *prober,
+		 __u64 duration_ns, struct error *err)
+{
+	struct interrupts i = {
+		.processes = processes, .cnt = cnt, .prober = prober, .natives = true
+	};
+
+	int result;
+
+	/* Where all wait, what samples is not needed: loading it takes most of the time. */
+	i.rest = all_wait(&i);
+	if (i.rest) {
+		result = run(&i, REST_NS, err);
+		if (result || is_done(&i))
+			return result;
+	}
+	i.rest = false;
 	return run(&i, duration_ns, err);
 }

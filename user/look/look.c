@@ -6,17 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/look_list.h"
 #include "look/look_stack.h"
 #include "look/look_tasks.h"
-#include "core/core.h"
-#include "profile/thread_filter.h"
+#include "session/still.h"
 #include "symbol/symbolizer.h"
 #include "target/identified.h"
-#include "target/py_builtin_offsets.h"
-#include "util/vec.h"
-
-/* Threads of one process that are shown. */
-#define THREADS_SHOWN_MAX 16384U
 
 struct look_process *look__new(pid_t pid)
 {
@@ -39,7 +34,7 @@ void look__free(struct look_process *p)
 	free(p->threads);
 	free(p->interps);
 	look_tasks__free(p->tasks);
-	probed__free(p->probed);
+	look__let_go(p);
 	free(p);
 }
 
@@ -86,125 +81,6 @@ const struct look_thread *look__gil_holder(const struct look_process *p,
 	return NULL;
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
-
-/* The thread of that list's element; NULL: it needs nothing, or there is no room. */
-static struct look_thread *thread_of(struct look_process *p, const struct probe_thread *os,
-				     bool again)
-{
-	struct look_thread *t = again ? look__thread(p, os->tid) : NULL;
-
-	if (t)
-		return t->how == LOOK_NONE ? t : NULL;
-	if (p->thread_cnt == THREADS_SHOWN_MAX) {
-		p->cut = true;
-		return NULL;
-	}
-	if (vec_reserve(p->threads, p->thread_cap, p->thread_cnt + 1))
-		return NULL;
-	t = &p->threads[p->thread_cnt++];
-	*t = (struct look_thread){ .how = LOOK_NONE };
-	return t;
-}
-
-static int compare_interps(const void *a, const void *b)
-{
-	const struct probe_interp *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Of the first list: who has a GIL is to be of the moment at which its threads were looked at. */
-static int take_interps(struct look_process *p, const struct probe_threads *l)
-{
-	if (p->interps || !l->interp_cnt)
-		return 0;
-	p->interps = malloc(l->interp_cnt * sizeof(*p->interps));
-	if (!p->interps)
-		return -ENOMEM;
-	memcpy(p->interps, l->interps, l->interp_cnt * sizeof(*p->interps));
-	p->interp_cnt = l->interp_cnt;
-	qsort(p->interps, p->interp_cnt, sizeof(*p->interps), compare_interps);
-	return 0;
-}
-
-static int take_name(struct look_thread *t, const struct probe_threads *l)
-{
-	free(t->name);
-	t->name = NULL;
-	if (!t->os.name)
-		return 0;
-	t->name = strdup(l->texts + t->os.name);
-	return t->name ? 0 : -ENOMEM;
-}
-
-/* By its name in the program, or the kernel's. */
-static bool is_wanted_thread(const struct look_process *p, const struct probe_threads *l,
-			     const struct probe_thread *os)
-{
-	return !p->thread || thread_filter_wants(p->thread, p->process.pid, os->tid, os->comm) ||
-	       (os->name &&
-		thread_filter_wants(p->thread, p->process.pid, os->tid, l->texts + os->name));
-}
-
-static int take_list(struct look_process *p, struct symbolizer *symbolizer,
-		     const struct probe_threads *l, bool again)
-{
-	__u32 next_local = 0;
-	int err = take_interps(p, l);
-
-	if (l->pause_ns) {
-		p->pause_ns += l->pause_ns;
-		p->pause_cnt++;
-	}
-	for (__u32 i = 0; i < l->thread_cnt && !err; i++) {
-		struct look_thread *t = is_wanted_thread(p, l, &l->threads[i]) ?
-						thread_of(p, &l->threads[i], again) :
-						NULL;
-
-		if (!t)
-			continue;
-		t->os = l->threads[i];
-		err = take_name(t, l);
-		if (!err)
-			err = look_stack_take(t, symbolizer, l, &next_local);
-	}
-	return err;
-}
-
-static int list_threads(struct look_process *p, const struct probe_threads_ask *ask,
-			struct probe_threads *ret)
-{
-	return p->core ? core__threads(p->core, ask, ret) : probed__threads(p->probed, ask, ret);
-}
-
-static int take_threads(struct look_process *p, bool again)
-{
-	const struct memory *memory = p->core ? core__memory(p->core) : probed__memory(p->probed);
-	struct probe_threads_ask ask = {
-		.offsets = p->process.offsets,
-		.runtime_addr = p->process.runtime_addr,
-		.locals = p->locals,
-		.pause = p->pause,
-	};
-	struct symbolizer *symbolizer = symbolizer__new(&p->process.offsets, memory);
-	struct probe_threads l;
-	int err = symbolizer ? 0 : -ENOMEM;
-
-	while (!err) {
-		err = list_threads(p, &ask, &l);
-		if (!err)
-			err = take_list(p, symbolizer, &l, again);
-		ask.first_tid = l.next_tid;
-		p->cut = p->cut || l.locals_cut;
-		probe_threads_free(&l);
-		if (!ask.first_tid || p->cut)
-			break;
-	}
-	symbolizer__free(symbolizer);
-	return err;
-}
-
 /* ---- the process ------------------------------------------------------------------------------ */
 
 static bool is_wanted(const struct look_process *p, const struct identified *found)
@@ -239,32 +115,9 @@ static int identify(struct look_process *p, struct prober *prober)
 	return p->result;
 }
 
-static const char *why_not(const struct look_process *p, int err)
-{
-	if (err == -ESRCH)
-		return "it has gone away meanwhile";
-	if (err == -EPERM && p->pause)
-		return "a debugger traces it already, or it may not be traced";
-	if ((err == -ETIMEDOUT || err == -EAGAIN) && p->pause)
-		return "that took too long";
-	return strerror(-err);
-}
-
-static int take(struct look_process *p, bool again)
-{
-	int err = take_threads(p, again);
-
-	if (err && !p->thread_cnt) {
-		p->result = err;
-		snprintf(p->process.why, sizeof(p->process.why), "its threads could not be %s: %s",
-			 p->pause ? "paused" : "listed", why_not(p, err));
-	}
-	return p->result;
-}
-
 int look__take(struct look_process *p, struct prober *prober)
 {
-	return identify(p, prober) ? p->result : take(p, false);
+	return identify(p, prober) ? p->result : look_list_take(p, false);
 }
 
 static void mark_moved(struct look_process *p, const struct probe_threads *l)
@@ -308,7 +161,7 @@ static void take_moving(struct look_process *p, struct symbolizer *symbolizer,
 	if (!t || t->how != LOOK_INTERRUPTED || !os->frame_cnt)
 		return;
 	now.os.flags |= PROBE_THREAD_HELD;
-	if (!look_stack_take(&now, symbolizer, l, &next))
+	if (!look_stack_take(&now, symbolizer, l, &(const struct look_join){ 0 }, &next))
 		look_thread_move_locals(&now, t);
 	look_thread_clear(&now);
 	free(now.frames);
@@ -341,47 +194,13 @@ void look__take_moving(struct look_process *p)
 
 int look__again(struct look_process *p)
 {
-	return take(p, true);
-}
-
-/* Its offsets are made of its memory here, or are krait's own: nothing but places is believed of the reader. */
-static int take_offsets(struct look_process *p, const struct core_python *python)
-{
-	const struct memory *memory = core__memory(p->core);
-	__u8 table[PY_TABLE_MAX];
-	const struct py_offsets *builtin;
-
-	p->process.runtime_addr = python->runtime_addr;
-	p->process.version = python->version;
-	if (memory_read(memory, python->runtime_addr, table, sizeof(table)))
-		return -EFAULT;
-	if (py_debug_table_has_cookie(table, sizeof(table)))
-		return py_offsets_parse(table, sizeof(table), &p->process.offsets, p->process.why,
-					sizeof(p->process.why));
-	builtin = py_builtin_offsets_find(python->version >> 16 & 0xff);
-	if (!builtin)
-		return -ENOTSUP;
-	p->process.offsets = *builtin;
-	p->process.offsets.version = python->version;
-	return 0;
-}
-
-int look__take_core(struct look_process *p, struct core *core)
-{
-	struct core_python python;
-
-	p->core = core;
-	p->result = core__python(core, &python, p->process.why, sizeof(p->process.why));
-	if (!p->result)
-		p->result = take_offsets(p, &python);
-	if (p->result)
-		return p->result;
-	snprintf(p->process.file, sizeof(p->process.file), "%s", python.file);
-	return take(p, false);
+	return look_list_take(p, true);
 }
 
 void look__let_go(struct look_process *p)
 {
+	still__close(p->join.process);
+	p->join.process = NULL;
 	probed__free(p->probed);
 	p->probed = NULL;
 }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "follow/filter.h"
+#include "look/look_join.h"
 #include "look/look_thread.h"
 #include "target/probe_threads.h"
 #include "target/process.h"
@@ -26,6 +27,7 @@ struct core;
 struct thread_filter;
 struct probed;
 struct prober;
+struct still;
 
 struct look_process {
 	struct py_process process;
@@ -34,6 +36,7 @@ struct look_process {
 	struct probed *probed; /* from look__take() on */
 	struct look_tasks *tasks; /* set by the caller, freed with the process; NULL not wanted */
 	struct core *core; /* borrowed; NULL: it is a process. Of a core file */
+	struct look_join join; /* how its threads get their native frames, with still */
 	int result; /* as py_process_identify(); process.why says more */
 	struct look_thread *threads; /* by tid */
 	__u32 thread_cnt, thread_cap;
@@ -44,6 +47,8 @@ struct look_process {
 	/* Set by the caller: */
 	bool locals; /* wanted, of threads at rest */
 	bool pause; /* all threads at one moment: they are stopped for it */
+	struct still
+		*still; /* borrowed; native frames are wanted, with pause or of a core. NULL not */
 	const struct filter *filter; /* borrowed; NULL none */
 	const struct thread_filter *thread; /* which threads; borrowed, NULL all */
 	bool unwanted; /* the filter leaves it out */
@@ -62,9 +67,9 @@ int look__take(struct look_process *p, struct prober *prober)
 	__attribute__((warn_unused_result, nonnull));
 /*
  * A core file, which has been opened (core/core.h) and whose files have been given: process.pid is the caller's, too.
- * As above.
+ * fds: of CORE_FILES_MAX files, the caller's; -1: not here, or another one. Of use for native frames only. As above.
  */
-int look__take_core(struct look_process *p, struct core *core)
+int look__take_core(struct look_process *p, struct core *core, const int *fds)
 	__attribute__((warn_unused_result, nonnull));
 /*
  * Of threads whose native frames were taken later: have they run since look__take()? Then their variables may be of

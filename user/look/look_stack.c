@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/look_join.h"
 #include "look/look_thread.h"
 #include "profile/marks.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
 #include "target/probe_threads.h"
 
-/* What a frame is called; none of its own where the interpreter has it for itself. */
-static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, const struct frame *f)
+bool look_stack_place(struct symbolizer *symbolizer, const struct frame *f, struct code_symbol *ret,
+		      int *ret_line)
 {
 	const struct code_query query = {
 		.code_addr = f->code_addr,
@@ -20,25 +21,36 @@ static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, cons
 		.instr_off = f->instr_off,
 	};
 	struct source_position position = { -1, -1, -1, -1 };
+
+	if (symbolizer__resolve(symbolizer, &query, ret, &position) != SYMBOL_OK)
+		return false;
+	*ret_line = position.line;
+	return true;
+}
+
+/* What a frame is called; none of its own where the interpreter has it for itself. */
+static int name_frame(struct look_thread *t, struct symbolizer *symbolizer, const struct frame *f)
+{
 	struct code_symbol code;
+	int line;
 
 	/* Entry frames stand for C code. */
 	if (!f->code_addr)
 		return 0;
-	if (symbolizer__resolve(symbolizer, &query, &code, &position) != SYMBOL_OK)
+	if (!look_stack_place(symbolizer, f, &code, &line))
 		return look_thread_add_mark(t, NAME_UNREADABLE);
 	if (code_symbol_is_internal(&code))
 		return 0;
-	return look_thread_add(t, code.qualname, code.filename, position.line) ? 0 : -ENOMEM;
+	return look_thread_add(t, code.qualname, code.filename, line) ? 0 : -ENOMEM;
 }
 
 static const char *why_lost(enum reason reason)
 {
 	switch (reason) {
 	case REASON_CYCLE:
-		return "its frames run in a circle";
+		return "its frames form a cycle";
 	case REASON_BAD_FRAME:
-		return "one of its frames makes no sense";
+		return "one of its frames is malformed";
 	default:
 		return "its memory could not be read";
 	}
@@ -76,17 +88,70 @@ static int take_locals(struct look_thread *t, const struct probe_threads *l, __u
 	return 0;
 }
 
+/* A frame of the list, with its variables. */
+static int take_frame(struct look_thread *t, struct symbolizer *symbolizer,
+		      const struct probe_threads *l, __u32 frame, __u32 *next_local)
+{
+	const __u32 named = t->frame_cnt;
+	int err = name_frame(t, symbolizer, &l->frames[frame]);
+
+	return err || t->frame_cnt == named ? err : take_locals(t, l, frame, next_local);
+}
+
+static int take_joined(struct look_thread *t, struct symbolizer *symbolizer,
+		       const struct probe_threads *l, const struct look_join *j, __u32 *next_local)
+{
+	const struct probe_thread *os = &t->os;
+	const struct join *joined;
+	int err = look_join(j, l, os, &joined);
+
+	for (__u32 i = err ? 0 : joined->cnt; i-- > 0 && !err;) {
+		const struct join_item *item = &joined->items[i];
+
+		if (item->kind == JOIN_PYTHON)
+			err = take_frame(t, symbolizer, l,
+					 os->first_frame + os->frame_cnt - 1 - item->index,
+					 next_local);
+		else
+			err = look_join_add(j, t, item);
+	}
+	t->joined = !err;
+	return err;
+}
+
+static int take_python(struct look_thread *t, struct symbolizer *symbolizer,
+		       const struct probe_threads *l, __u32 *next_local)
+{
+	const struct probe_thread *os = &t->os;
+	int err = 0;
+
+	for (__u32 i = 0; i < os->frame_cnt && !err; i++)
+		err = take_frame(t, symbolizer, l, os->first_frame + i, next_local);
+	return err;
+}
+
+/* One that has no Python: all of it is native. */
+static int take_foreign(struct look_thread *t, struct symbolizer *symbolizer,
+			const struct probe_threads *l, const struct look_join *j)
+{
+	__u32 no_local = 0;
+	int err = 0;
+
+	t->how = LOOK_NATIVE;
+	if (j->process && t->os.flags & PROBE_THREAD_HELD)
+		err = take_joined(t, symbolizer, l, j, &no_local);
+	return err || !t->joined ? err : look_thread_add_mark(t, mark_of(REASON_NATIVE_THREAD));
+}
+
 int look_stack_take(struct look_thread *t, struct symbolizer *symbolizer,
-		    const struct probe_threads *l, __u32 *next_local)
+		    const struct probe_threads *l, const struct look_join *j, __u32 *next_local)
 {
 	const struct probe_thread *os = &t->os;
 	char mark[MARK_SIZE];
-	int err = 0;
+	int err;
 
-	if (!(os->flags & PROBE_THREAD_PYTHON)) {
-		t->how = LOOK_NATIVE;
-		return 0;
-	}
+	if (!(os->flags & PROBE_THREAD_PYTHON))
+		return take_foreign(t, symbolizer, l, j);
 	if (!(os->flags & PROBE_THREAD_HELD)) {
 		t->why = "it did not hold still";
 		return 0;
@@ -95,13 +160,8 @@ int look_stack_take(struct look_thread *t, struct symbolizer *symbolizer,
 		t->why = why_lost(os->reason);
 		return 0;
 	}
-	for (__u32 i = 0; i < os->frame_cnt && !err; i++) {
-		const __u32 named = t->frame_cnt, frame = os->first_frame + i;
-
-		err = name_frame(t, symbolizer, &l->frames[frame]);
-		if (!err && t->frame_cnt > named)
-			err = take_locals(t, l, frame, next_local);
-	}
+	err = j->process ? take_joined(t, symbolizer, l, j, next_local) :
+			   take_python(t, symbolizer, l, next_local);
 	if (!err && reason_outcome(os->reason) == OUTCOME_TRUNCATED) {
 		mark_truncated(mark, os->reason);
 		err = look_thread_add_mark(t, mark);

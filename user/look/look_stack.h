@@ -6,17 +6,25 @@
 #define KRAIT_LOOK_LOOK_STACK_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
+struct code_symbol;
+struct frame;
+struct look_join;
 struct look_thread;
 struct probe_threads;
 struct symbolizer;
 
 /*
- * The frames of t, whose os says where they are in the list. *next_local: variables before it were of threads that came
- * before; both are in the same order. Without a stack, t->why says the reason. 0 or -ENOMEM.
+ * The frames of t, whose os says where they are in the list, and as j has them the native ones. *next_local: variables
+ * before it were of threads that came before; both are in the same order. Without a stack, t->why says the reason. 0 or -ENOMEM.
  */
 int look_stack_take(struct look_thread *t, struct symbolizer *symbolizer,
-		    const struct probe_threads *l, __u32 *next_local)
+		    const struct probe_threads *l, const struct look_join *j, __u32 *next_local)
 	__attribute__((warn_unused_result, nonnull));
+
+/* Where a frame of Python is: the function, and its line (-1 unknown). False: its code cannot be read. */
+bool look_stack_place(struct symbolizer *symbolizer, const struct frame *f, struct code_symbol *ret,
+		      int *ret_line) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_LOOK_LOOK_STACK_H */

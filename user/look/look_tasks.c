@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "look/look.h"
+#include "look/look_stack.h"
 #include "profile/marks.h"
 #include "symbol/symbolizer.h"
 #include "target/probed.h"
@@ -52,20 +53,15 @@ static const char *keep(struct look_tasks *t, const char *text)
 static void name_frame(struct look_tasks *t, struct symbolizer *symbolizer, const struct frame *f,
 		       struct look_task_frame *ret)
 {
-	const struct code_query query = {
-		.code_addr = f->code_addr,
-		.fingerprint = f->fingerprint,
-		.instr_off = f->instr_off,
-	};
-	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
+	int line;
 
 	*ret = (struct look_task_frame){ NAME_UNREADABLE, "", -1 };
-	if (symbolizer__resolve(symbolizer, &query, &code, &position) != SYMBOL_OK)
+	if (!look_stack_place(symbolizer, f, &code, &line))
 		return;
 	ret->name = keep(t, code.qualname);
 	ret->file = keep(t, code.filename);
-	ret->line = position.line;
+	ret->line = line;
 }
 
 static void take_tasks(struct look_tasks *t, const struct probe_tasks *l,
@@ -82,6 +78,7 @@ static void take_tasks(struct look_tasks *t, const struct probe_tasks *l,
 			.addr = from->addr,
 			.thread_id = from->thread_id,
 			.runs = from->flags & PROBE_TASK_RUNS,
+			.is_new = from->flags & PROBE_TASK_NEW,
 			.notes = from->notes,
 			.first_frame = from->first_frame,
 			.frame_cnt = from->frame_cnt,
@@ -163,7 +160,7 @@ static void take_over_times(struct look_tasks *t, const struct look_tasks *befor
 
 /* ---- the process ------------------------------------------------------------------------------ */
 
-static int read_list(struct look_process *p, struct probe_tasks *ret)
+static int read_list(struct look_process *p, enum look_tasks_kind kind, struct probe_tasks *ret)
 {
 	const struct py_process *process = &p->process;
 	struct probe_tasks_ask ask = {
@@ -174,6 +171,8 @@ static int read_list(struct look_process *p, struct probe_tasks *ret)
 	struct published published;
 	int err;
 
+	if (kind == LOOK_GREENLETS)
+		return probed__greenlets(p->probed, &ask, ret);
 	if (!published_kind_by(PUBLISHED_ASYNCIO, process->version))
 		return -ENOTSUP;
 	err = probed__published(p->probed, process->version, process->runtime_addr, &published);
@@ -211,16 +210,18 @@ static int fill(struct look_tasks *t, struct look_process *p, const struct probe
 	return 0;
 }
 
-struct look_tasks *look_tasks__take(struct look_process *p, const struct look_tasks *before)
+struct look_tasks *look_tasks__take(struct look_process *p, enum look_tasks_kind kind,
+				    const struct look_tasks *before)
 {
 	struct look_tasks *t = calloc(1, sizeof(*t));
 	struct probe_tasks l = { .memory = NULL };
 
 	if (!t)
 		return NULL;
+	t->kind = kind;
 	t->result = strtab_init(&t->strings);
 	if (!t->result)
-		t->result = read_list(p, &l);
+		t->result = read_list(p, kind, &l);
 	if (!t->result)
 		t->result = fill(t, p, &l, before);
 	probe_tasks_free(&l);

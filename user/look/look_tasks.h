@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_tasks.h - the asyncio tasks of a process as they are right now, with names, and who awaits whom.
+ * look_tasks.h - the asyncio tasks of a process as they are right now, with names, and who awaits whom; or its greenlets,
+ * each of which is awaited by its parent.
  *
  * Must hold: every index of a task is one of this list; awaiters that are no task of the list are counted, and are
  * none of its indices.
@@ -15,6 +16,8 @@
 
 struct look_process;
 
+enum look_tasks_kind { LOOK_ASYNCIO, LOOK_GREENLETS };
+
 struct look_task_frame {
 	const char *name, *file; /* UTF-8, never NULL; shared */
 	int line; /* -1 unknown */
@@ -25,6 +28,7 @@ struct look_task {
 	__u64 addr;
 	__u64 thread_id; /* in the process's own namespace; 0: its thread has ended */
 	bool runs;
+	bool is_new; /* a greenlet that has not begun */
 	__u32 notes; /* enum task_note */
 	__u32 first_frame, frame_cnt; /* in frames, outermost first */
 	__u32 first_awaited, awaited_cnt; /* in awaited: tasks that it awaits */
@@ -33,7 +37,12 @@ struct look_task {
 };
 
 struct look_tasks {
-	int result; /* 0; -ENOTSUP: Python is too old; -ENOENT: it has no asyncio; why it could not be read */
+	enum look_tasks_kind kind;
+	/*
+	 * 0; -ENOTSUP: Python is too old; -ENOENT: it has no asyncio, or greenlet; -EPROTONOSUPPORT, -EXFULL: as
+	 * probe_greenlets_list(); why it could not be read
+	 */
+	int result;
 	bool changed, cut; /* as PROBE_TASKS_CHANGED, PROBE_TASKS_CUT */
 	__u64 time_ns;
 	struct look_task *tasks;
@@ -44,7 +53,8 @@ struct look_tasks {
 };
 
 /* After look__take(), before look__let_go(). NULL: out of memory. before: of an earlier look, or NULL. */
-struct look_tasks *look_tasks__take(struct look_process *p, const struct look_tasks *before)
+struct look_tasks *look_tasks__take(struct look_process *p, enum look_tasks_kind kind,
+				    const struct look_tasks *before)
 	__attribute__((warn_unused_result));
 void look_tasks__free(struct look_tasks *t);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/dict.h"
 #include "util/vec.h"
 
 static void free_locals(struct look_frame *f)
@@ -38,6 +39,19 @@ struct look_frame *look_thread_add(struct look_thread *t, const char *name, cons
 	free(f.name);
 	free(f.file);
 	return NULL;
+}
+
+int look_thread_add_profiled(struct look_thread *t, const struct dict *dict, __u32 frame)
+{
+	const struct profile_frame *f = dict__frame_at(dict, frame);
+	struct look_frame *new =
+		look_thread_add(t, dict__text(dict, f->name), dict__text(dict, f->file), f->line);
+
+	if (!new)
+		return -ENOMEM;
+	new->mark = f->kind == FRAME_MARK || f->unknown;
+	new->native = f->kind == FRAME_NATIVE;
+	return 0;
 }
 
 int look_thread_add_mark(struct look_thread *t, const char *name)

@@ -12,6 +12,8 @@
 
 #include "target/probe_threads.h"
 
+struct dict;
+
 struct look_local {
 	char *name, *value; /* UTF-8, as repr() shows it (object/object_text.h) */
 	bool changed; /* while it was read */
@@ -51,6 +53,9 @@ bool look_thread_equal(const struct look_thread *a, const struct look_thread *b)
 /* The new last frame, or NULL: out of memory. The texts are copied. */
 struct look_frame *look_thread_add(struct look_thread *t, const char *name, const char *file,
 				   int line) __attribute__((warn_unused_result, nonnull));
+/* The same of a frame of a profile. 0 or -ENOMEM. */
+int look_thread_add_profiled(struct look_thread *t, const struct dict *dict, __u32 frame)
+	__attribute__((warn_unused_result, nonnull));
 /* The same for krait's own remark. 0 or -ENOMEM. */
 int look_thread_add_mark(struct look_thread *t, const char *name)
 	__attribute__((warn_unused_result, nonnull));

@@ -336,3 +336,19 @@ const struct perf_read_stats *perf_reader__stats(const struct perf_reader *r)
 {
 	return &r->stats;
 }
+
+struct event_spec perf_read_event_spec(const struct perf_read_event *e)
+{
+	struct event_spec spec = {
+		.type = e->type,
+		.config = e->config,
+		.frequency = e->is_frequency ? e->value : 0,
+		.period = e->is_frequency ? 0 : e->value,
+		.exclude_user = e->exclude_user,
+		.exclude_kernel = e->exclude_kernel,
+		.precise = e->precise,
+	};
+
+	snprintf(spec.name, sizeof(spec.name), "%s", e->name);
+	return spec;
+}

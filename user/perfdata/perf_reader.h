@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "perfdata/format.h"
+#include "util/event.h"
 
 struct error;
 struct perf_reader;
@@ -102,6 +103,8 @@ int perf_reader__next(struct perf_reader *r, struct perf_read *ret)
 
 /* In pipes, events and facts come with the records. */
 const struct perf_read_event *perf_reader__events(const struct perf_reader *r, unsigned *ret_cnt);
+/* The event as it was asked for. */
+struct event_spec perf_read_event_spec(const struct perf_read_event *e);
 /* Event number index as the file has it; false where there is none. */
 bool perf_reader__raw_event(struct perf_reader *r, unsigned index, struct perf_raw_event *ret);
 const struct perf_read_facts *perf_reader__facts(const struct perf_reader *r);

@@ -200,6 +200,22 @@ const __u8 *module__build_id(const struct module *m, unsigned *ret_size)
 	return m->build_id_size ? m->build_id : NULL;
 }
 
+const __u8 *modules__build_id(const struct modules *ms, const char *name, unsigned *ret_size)
+{
+	const struct module *m, *found = NULL;
+
+	*ret_size = 0;
+	for (m = ms->by_identity; m; m = m->hh.next) {
+		if (strcmp(m->name, name))
+			continue;
+		if (found && (found->build_id_size != m->build_id_size ||
+			      memcmp(found->build_id, m->build_id, m->build_id_size)))
+			return NULL;
+		found = m;
+	}
+	return found ? module__build_id(found, ret_size) : NULL;
+}
+
 void module__set_build_id(struct module *m, const __u8 *id, unsigned size)
 {
 	m->build_id_size = size < sizeof(m->build_id) ? size : (unsigned)sizeof(m->build_id);

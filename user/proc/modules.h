@@ -58,6 +58,11 @@ enum module_origin module__origin(const struct module *m);
 void module__set_interpreter(struct module *m);
 /* Once somebody has read the file; NULL before, and where it has none. */
 const __u8 *module__build_id(const struct module *m, unsigned *ret_size);
+/*
+ * The same of the file that goes by that name. NULL, too, where several do, in containers say, and are not known to have
+ * the same one.
+ */
+const __u8 *modules__build_id(const struct modules *ms, const char *name, unsigned *ret_size);
 void module__set_build_id(struct module *m, const __u8 *id, unsigned size);
 
 /*

@@ -21,7 +21,7 @@
 struct space {
 	struct space_config config;
 	__u64 read_ns, digest;
-	bool outdated;
+	bool outdated, fixed;
 	struct code_list list;
 };
 
@@ -250,9 +250,19 @@ int space__read(struct space *s, __u64 now_ns)
 	return err;
 }
 
+void space__fix(struct space *s)
+{
+	s->fixed = true;
+	s->outdated = false;
+	/* Nobody reads it for the first time, either. */
+	if (!s->read_ns)
+		s->read_ns = 1;
+}
+
 bool space__may_read(const struct space *s, __u64 now_ns)
 {
-	return space_room_may_read(modules__room(s->config.modules), s->config.owner, now_ns);
+	return !s->fixed &&
+	       space_room_may_read(modules__room(s->config.modules), s->config.owner, now_ns);
 }
 
 __u64 space__read_ns(const struct space *s)

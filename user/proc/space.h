@@ -43,6 +43,8 @@ void space__free(struct space *s);
 int space__read(struct space *s, __u64 now_ns);
 /* May it be read again now? Its owner's processes have a part of the time (space_room.h). */
 bool space__may_read(const struct space *s, __u64 now_ns);
+/* From now on it stays what it is, whatever the process does: nobody may read it any more. */
+void space__fix(struct space *s);
 /* When it was read last, CLOCK_MONOTONIC; 0 never. */
 __u64 space__read_ns(const struct space *s);
 /* A new mapping of code, in place of what it lies over. 0, or -errno: then it is not in. */

@@ -15,6 +15,7 @@ static const char *const reason_names[REASON_CNT] = {
 	[REASON_EXECING] = "execing",
 	[REASON_FINALIZING] = "finalizing",
 	[REASON_GREENLET] = "greenlet",
+	[REASON_SWITCHING] = "switching greenlets",
 	[REASON_DEPTH] = "depth",
 	[REASON_FRAME_FAULT] = "frame fault",
 	[REASON_NO_BASE] = "no base",
@@ -157,6 +158,12 @@ static void line_add_reasons(struct line *l, const struct accounts *a, enum outc
 		line_add(l, ")");
 }
 
+static void line_add_ticks(struct line *l, const struct accounts *a)
+{
+	line_add(l, "; %llu of %llu timer ticks missed", (unsigned long long)a->ticks_missed,
+		 (unsigned long long)(a->interrupts + a->ticks_missed));
+}
+
 void accounts_format(const struct accounts *a, char *buf, size_t size)
 {
 	struct line l = { .buf = buf, .size = size };
@@ -178,7 +185,19 @@ void accounts_format(const struct accounts *a, char *buf, size_t size)
 			 balance > 0 ? (unsigned long long)balance :
 				       0 - (unsigned long long)balance);
 	if (a->ticks_asked)
-		line_add(&l, "; %llu of %llu timer ticks missed",
-			 (unsigned long long)a->ticks_missed,
-			 (unsigned long long)(a->interrupts + a->ticks_missed));
+		line_add_ticks(&l, a);
+}
+
+void accounts_say(const struct accounts *a, char *buf, size_t size)
+{
+	struct line l = { .buf = buf, .size = size };
+
+	if (!size || accounts_total(a, OUTCOME_COMPLETE) != a->interrupts || accounts_balance(a)) {
+		accounts_format(a, buf, size);
+		return;
+	}
+	buf[0] = '\0';
+	line_add(&l, "all %llu samples complete", (unsigned long long)a->interrupts);
+	if (a->ticks_missed)
+		line_add_ticks(&l, a);
 }

@@ -61,5 +61,7 @@ double accounts_missed_share(const struct accounts *a);
  * missed", the latter of a clock only. Writes at most size bytes, NUL-terminated.
  */
 void accounts_format(const struct accounts *a, char *buf, size_t size);
+/* For people: "all 552 samples complete" where none is missing, else as accounts_format(). Ticks that never came are said in both. */
+void accounts_say(const struct accounts *a, char *buf, size_t size);
 
 #endif /* KRAIT_PROFILE_ACCOUNTS_H */

@@ -43,6 +43,8 @@ struct forgetting {
 	struct dict_map public;
 	__u32 *frames, *codes;
 	struct strtab strings;
+	int *pids; /* of processes that stay, in order */
+	__u32 pid_cnt;
 };
 
 static void forgetting_free(struct forgetting *f)
@@ -51,6 +53,7 @@ static void forgetting_free(struct forgetting *f)
 	free(f->public.strings);
 	free(f->frames);
 	free(f->codes);
+	free(f->pids);
 	strtab_free(&f->strings);
 }
 
@@ -102,6 +105,27 @@ static int copy_strings(const struct dict *d, struct forgetting *f)
 		if (!f->public.strings[i])
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The processes that frames are of which stay: whose they were is to be known as long. */
+static int list_pids(const struct dict *d, struct forgetting *f)
+{
+	f->pids = calloc((size_t)d->frames.cnt + 1, sizeof(*f->pids));
+	if (!f->pids)
+		return -ENOMEM;
+	for (__u32 i = 1; i <= d->frames.cnt; i++)
+		if (f->frames[i] && frames(d)[i].kind == FRAME_PROCESS)
+			f->pids[f->pid_cnt++] = frames(d)[i].pid;
+	if (f->pid_cnt)
+		qsort(f->pids, f->pid_cnt, sizeof(*f->pids), compare_pids);
 	return 0;
 }
 
@@ -164,6 +188,7 @@ static void compact(struct dict *d, struct forgetting *f)
 		n->frame = f->frames[n->frame];
 		idtable_index(&d->nodes, idindex_hash_pair(n->parent, n->frame), i);
 	}
+	identities_keep(&d->identities, f->pids, f->pid_cnt);
 	parts__clear(d->parts); /* places that have gone, or have other numbers now */
 	d->epoch++;
 }
@@ -184,6 +209,8 @@ int dict__forget(struct dict *d)
 		mark_parts(d, &f);
 		err = copy_strings(d, &f);
 	}
+	if (!err)
+		err = list_pids(d, &f);
 	if (!err) {
 		give_back(d, &f);
 		compact(d, &f);

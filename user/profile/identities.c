@@ -55,6 +55,19 @@ void identities_add(struct identities *set, const struct identity *one)
 	set->cnt++;
 }
 
+void identities_keep(struct identities *set, const int *pids, unsigned cnt)
+{
+	unsigned kept = 0, at = 0;
+
+	for (unsigned i = 0; i < set->cnt; i++) {
+		while (at < cnt && pids[at] < set->list[i].pid)
+			at++;
+		if (at < cnt && pids[at] == set->list[i].pid)
+			set->list[kept++] = set->list[i];
+	}
+	set->cnt = kept;
+}
+
 void identities_write(const struct identities *set, FILE *out)
 {
 	for (unsigned i = 0; i < set->cnt; i++) {

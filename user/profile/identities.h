@@ -33,6 +33,8 @@ struct identities {
 void identities_free(struct identities *set);
 /* One that is there already is not added again. What finds no room is unknown: the caller need not care. */
 void identities_add(struct identities *set, const struct identity *one);
+/* Those of other pids than these go; pids: in order. */
+void identities_keep(struct identities *set, const int *pids, unsigned cnt);
 /* The n-th of a pid, from 0; NULL when there are no more. */
 const struct identity *identities_find(const struct identities *set, int pid, unsigned n);
 bool identity_is_same(const struct identity *a, const struct identity *b);

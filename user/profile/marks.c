@@ -52,3 +52,65 @@ bool mark_is(const char *frame, size_t len)
 	return len > 2 && frame[0] == '[' && frame[len - 1] == ']' &&
 	       !(len == sizeof(unknown) - 1 && !memcmp(frame, unknown, len));
 }
+
+/* The first that the text begins with. */
+static const struct {
+	const char *start, *meaning;
+} meanings[] = {
+	{ MARK_NATIVE_TRUNCATED,
+	  "callers in C are hidden here: the code has neither unwind tables nor frame pointers; no sample is lost" },
+	{ "[truncated: depth]",
+	  "the stack is deeper than krait walks; its outermost frames are missing" },
+	{ "[truncated: other interpreter]",
+	  "the callers are in another interpreter of the process" },
+	{ MARK_TASKS_TORN, "the tasks that await this one were changing while they were read" },
+	{ MARK_TASKS_LIMIT, "more tasks await one another than krait follows" },
+	{ MARK_TASK_FRAMES, "a coroutine awaits more than krait follows; some frames are missing" },
+	{ MARK_GREENLETS_TORN,
+	  "the thread was between two greenlets; those that wait for it are missing" },
+	{ MARK_GREENLETS_LIMIT,
+	  "the greenlets that wait for this one have more frames than krait follows" },
+	{ MARK_GREENLET_FRAMES,
+	  "a greenlet that waits for this one has more frames, which could not be read" },
+	{ MARK_GREENLETS_LATE, "sampled before krait knew where the program keeps its greenlets" },
+	{ "[truncated: ", "the outermost frames are missing" },
+	{ MARK_NATIVE_UNKNOWN,
+	  "native frames of a process that exited before their addresses could be resolved" },
+	{ MARK_TASKS_LATE, "sampled before krait knew where the program keeps its tasks" },
+	{ MARK_TASKS_CYCLE, "tasks that await one another in a circle" },
+	{ MARK_TASK_FOREIGN, "a task that runs no coroutine written in Python" },
+	{ "[the first of ", "several tasks await this one; the stack goes on with one of them" },
+	{ MARK_NO_PYTHON, "the thread belongs to Python, and no Python function was running" },
+	{ MARK_NO_STACK, "the profile had no more room for new stacks" },
+	{ MARK_NO_FUNCTION, "the capture had no more room for new functions" },
+	{ MARK_SMALL, "very many tiny stacks, merged so that the page stays small" },
+	{ MARK_GC, "Python was collecting garbage" },
+	{ MARK_UNKNOWN, "an address that belongs to no known code" },
+	{ "[python 0x",
+	  "a Python function whose name is missing: the file beside the capture is gone" },
+	{ "[native thread]", "a thread that runs no Python: a library started it" },
+	{ "[interpreter not running]", "Python was not initialised yet, or had ended" },
+	{ "[finalizing]", "the interpreter was ending" },
+	{ "[exiting]", "the thread was exiting" },
+	{ "[exec]", "the process was replacing its program" },
+	{ "[gil]", "waiting for the interpreter's lock" },
+	{ "[lock", "waiting for a lock of Python or of a library" },
+	{ "[io", "waiting for input or output" },
+	{ "[sleep", "asleep for a time that the program chose" },
+	{ "[runnable", "able to run while others had the CPU" },
+	{ "[fault", "waiting for memory to be brought in" },
+	{ "[stopped", "stopped by a debugger or a signal" },
+	{ "[waiting", "waiting for something that krait cannot tell" },
+	{ "[stop-the-world",
+	  "waiting for other threads to stop, or for the thread that stopped them" },
+	{ "[critical-section", "waiting for an object that another thread was using" },
+};
+
+const char *mark_meaning(const char *text)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		if (!strncmp(text, meanings[i].start, strlen(meanings[i].start)))
+			return meanings[i].meaning;
+	}
+	return "a remark of krait, not a function";
+}

@@ -25,6 +25,10 @@
 /* Of asyncio tasks: what they await each other, and their frames. */
 #define MARK_TASKS_TORN "[truncated: tasks that were changing]"
 #define MARK_TASKS_LIMIT "[truncated: too many tasks]"
+#define MARK_GREENLETS_TORN "[truncated: greenlets that were changing]"
+#define MARK_GREENLETS_LIMIT "[truncated: too many frames of greenlets]"
+#define MARK_GREENLET_FRAMES "[truncated: frames of a greenlet]"
+#define MARK_GREENLETS_LATE "[greenlets not known yet]"
 #define MARK_TASKS_LATE "[tasks not known yet]"
 #define MARK_TASKS_CYCLE "[tasks that await each other]"
 #define MARK_TASK_FOREIGN "[task without a coroutine of Python]"
@@ -57,6 +61,8 @@ const char *mark_of(enum reason reason);
 void mark_truncated(char text[MARK_SIZE], enum reason reason);
 /* "[the first of 3 tasks that await it]", larger numbers rounded: of several, a stack goes on with one. */
 void mark_waiters(char text[MARK_SIZE], __u32 cnt);
+/* What it says, in a sentence without its end; never NULL. The same words on the page and in report; docs/READING.md has more of them. */
+const char *mark_meaning(const char *text);
 /* Says that native frames are missing: makes no sense in a stack without any. */
 bool mark_is_native(const char *text);
 /* Folded text: is that frame, of len bytes, a mark? perf has "[unknown]" for a function without a name. */

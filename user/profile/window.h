@@ -34,6 +34,7 @@ struct window_price {
 	__u32 frames_max;
 	bool natives;
 	unsigned level; /* 0: all that was asked for; else so many steps less */
+	bool stalled; /* beyond the budget, though less would cost as much */
 	__u64 cpu_ns, kernel_ns, rss_bytes; /* of krait's processes and programs, in this window */
 };
 

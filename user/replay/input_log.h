@@ -55,6 +55,8 @@ struct input_session {
 	__u32 anchors; /* enum anchor_mode */
 	__u32 tables; /* what processes publish is wanted */
 	__u32 async; /* enum async_mode */
+	__u32 greenlets; /* the parents of those that run are wanted */
+	__u32 pad_;
 };
 
 struct input_parse {

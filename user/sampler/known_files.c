@@ -131,7 +131,7 @@ static int announce(struct known_files *k, struct entry *e, const struct py_proc
 	const struct binary_info info = {
 		.runtime_delta = p->code_delta,
 		.layout = e->file.layout,
-		.flags = flags | PROC_PYTHON,
+		.flags = flags,
 		.file = number_of(k, e),
 	};
 	int r;

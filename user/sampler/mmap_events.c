@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +13,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/cpus.h"
 #include "util/cleanup.h"
+#include "util/log.h"
 #include "util/privileges.h"
+#include "util/vec.h"
 
 /* Of records of some 100 bytes: 300 of them, and a page for the kernel's counters. */
 #define DATA_PAGES 8
 
 struct ring {
-	int fd;
+	int cpu, fd;
 	struct perf_event_mmap_page *page;
 	__u8 *data;
 	__u64 size;
@@ -27,8 +31,10 @@ struct ring {
 
 struct mmap_events {
 	int epoll_fd;
-	unsigned cnt;
-	struct ring rings[];
+	unsigned cnt, cap;
+	struct ring *rings;
+	bool lost; /* a CPU had processes before it had a ring */
+	char online[CPU_LIST_MAX]; /* the list that was acted on */
 };
 
 static int open_event(int cpu)
@@ -71,9 +77,14 @@ static int open_ring(struct ring *r, int cpu)
 static int add_ring(struct mmap_events *e, int cpu)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	struct ring *r = &e->rings[e->cnt];
-	int err = open_ring(r, cpu);
+	struct ring *r;
+	int err = vec_reserve(e->rings, e->cap, e->cnt + 1);
 
+	if (err)
+		return err;
+	r = &e->rings[e->cnt];
+	r->cpu = cpu;
+	err = open_ring(r, cpu);
 	/* A CPU that is not online has no processes. */
 	if (err)
 		return err == -ENODEV ? 0 : err;
@@ -81,20 +92,98 @@ static int add_ring(struct mmap_events *e, int cpu)
 	return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, r->fd, &event) ? -errno : 0;
 }
 
-struct mmap_events *mmap_events__new(void)
+static void close_ring(struct ring *r)
 {
-	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct mmap_events *e;
+	munmap(r->page, r->size + (__u64)sysconf(_SC_PAGESIZE));
+	close(r->fd);
+}
+
+static bool has_ring(const struct mmap_events *e, int cpu)
+{
+	for (unsigned i = 0; i < e->cnt; i++) {
+		if (e->rings[i].cpu == cpu)
+			return true;
+	}
+	return false;
+}
+
+static bool is_among(const int *cpus, int cnt, int cpu)
+{
+	for (int i = 0; i < cnt; i++) {
+		if (cpus[i] == cpu)
+			return true;
+	}
+	return false;
+}
+
+static int add_rings(struct mmap_events *e, const int *cpus, int cnt)
+{
 	int err = 0;
 
-	e = calloc(1, sizeof(*e) + (size_t)(cpus > 0 ? cpus : 1) * sizeof(e->rings[0]));
-	if (!e)
+	for (int i = 0; i < cnt && !err; i++) {
+		if (has_ring(e, cpus[i]))
+			continue;
+		err = add_ring(e, cpus[i]);
+		e->lost = true;
+	}
+	return err;
+}
+
+/* An event is not restored when its CPU comes back. What it has not handed out yet is lost. */
+static void drop_gone(struct mmap_events *e, const int *cpus, int cnt)
+{
+	for (unsigned i = e->cnt; i-- > 0;) {
+		if (is_among(cpus, cnt, e->rings[i].cpu))
+			continue;
+		close_ring(&e->rings[i]);
+		e->rings[i] = e->rings[--e->cnt];
+		e->lost = true;
+	}
+}
+
+void mmap_events__set_cpus(struct mmap_events *e, const int *cpus, int cnt)
+{
+	int err;
+
+	drop_gone(e, cpus, cnt);
+	err = add_rings(e, cpus, cnt);
+	if (err)
+		log_warn("mmap_events",
+			 "krait finds code late that is mapped on a CPU brought online "
+			 "during the recording: %s",
+			 strerror(-err));
+}
+
+void mmap_events__follow_cpus(struct mmap_events *e)
+{
+	cleanup_free int *cpus = NULL;
+	char online[CPU_LIST_MAX];
+	int cnt;
+
+	if (cpus_read_online(online) || !strcmp(online, e->online))
+		return;
+	cpus = calloc(CPUS_MAX, sizeof(*cpus));
+	cnt = cpus ? cpus_online(e->online, cpus, CPUS_MAX) : -ENOMEM;
+	if (cnt > 0)
+		mmap_events__set_cpus(e, cpus, cnt);
+}
+
+struct mmap_events *mmap_events__new(void)
+{
+	cleanup_free int *cpus = calloc(CPUS_MAX, sizeof(*cpus));
+	struct mmap_events *e = calloc(1, sizeof(*e));
+	int cnt, err;
+
+	if (!e || !cpus) {
+		free(e);
+		errno = ENOMEM;
 		return NULL;
+	}
 	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (e->epoll_fd < 0)
-		err = -errno;
-	for (int cpu = 0; cpu < cpus && !err; cpu++)
-		err = add_ring(e, cpu);
+	cnt = e->epoll_fd < 0 ? -errno : cpus_online(e->online, cpus, CPUS_MAX);
+	err = cnt < 0 ? cnt : add_rings(e, cpus, cnt);
+	/* What was mapped before is read from the processes. */
+	e->lost = false;
 	if (!err && e->cnt)
 		return e;
 	mmap_events__free(e);
@@ -106,10 +195,9 @@ void mmap_events__free(struct mmap_events *e)
 {
 	if (!e)
 		return;
-	for (unsigned i = 0; i < e->cnt; i++) {
-		munmap(e->rings[i].page, e->rings[i].size + (__u64)sysconf(_SC_PAGESIZE));
-		close(e->rings[i].fd);
-	}
+	for (unsigned i = 0; i < e->cnt; i++)
+		close_ring(&e->rings[i]);
+	free(e->rings);
 	if (e->epoll_fd >= 0)
 		close(e->epoll_fd);
 	free(e);
@@ -168,8 +256,11 @@ static unsigned read_ring(struct ring *r, void (*mapped)(void *ctx, pid_t pid), 
 
 unsigned mmap_events__read(struct mmap_events *e, void (*mapped)(void *ctx, pid_t pid), void *ctx)
 {
-	unsigned cnt = 0;
+	unsigned cnt = e->lost;
 
+	if (e->lost)
+		mapped(ctx, 0);
+	e->lost = false;
 	for (unsigned i = 0; i < e->cnt; i++)
 		cnt += read_ring(&e->rings[i], mapped, ctx);
 	return cnt;

@@ -9,8 +9,8 @@
  * They come ahead of the ring's records, which wait for their turn: what is done with them must be right for those,
  * too.
  *
- * Must hold: what the kernel had no room for is reported as a loss, never as nothing. A CPU that comes online
- * later has no records: its processes' code is found when a sample hits it.
+ * Must hold: what the kernel had no room for is reported as a loss, never as nothing; so is what was mapped before
+ * a CPU that has come online had its event.
  */
 #ifndef KRAIT_SAMPLER_MMAP_EVENTS_H
 #define KRAIT_SAMPLER_MMAP_EVENTS_H
@@ -23,6 +23,11 @@ struct mmap_events;
 /* NULL and errno: the kernel does not let us. */
 struct mmap_events *mmap_events__new(void);
 void mmap_events__free(struct mmap_events *e);
+
+/* Has CPUs come or gone? Then those that are online have events from now on, and no others. */
+void mmap_events__follow_cpus(struct mmap_events *e);
+/* The same with these. */
+void mmap_events__set_cpus(struct mmap_events *e, const int *cpus, int cnt);
 
 /* Is readable when there are records. */
 int mmap_events__fd(const struct mmap_events *e);

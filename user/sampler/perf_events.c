@@ -17,16 +17,11 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "sampler/cpus.h"
 #include "util/privileges.h"
 
-/* More than any machine that Linux runs on (NR_CPUS is at most 8192). */
-#define MAX_CPUS 8192
-
-#define CPUS_ONLINE "/sys/devices/system/cpu/online"
 /* Of a rate that jitters, from its lowest to its highest, in parts of a thousand. */
 #define JITTER 250
-/* sysfs gives at most a page. */
-#define CPU_LIST_MAX 4096
 
 struct cpu_event {
 	int cpu;
@@ -47,58 +42,6 @@ struct perf_events {
 	__u64 random; /* never 0 */
 	__u64 frequency; /* that clocks have now; 0: that of their configuration */
 };
-
-int cpu_list_parse(const char *text, int *ret_cpus, int max)
-{
-	int cnt = 0;
-
-	while (*text && *text != '\n') {
-		char *end;
-		long first = strtol(text, &end, 10), last = first;
-
-		if (end == text || first < 0)
-			return -EINVAL;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtol(text, &end, 10);
-			if (end == text || last < first)
-				return -EINVAL;
-		}
-		if (last > INT_MAX)
-			return -EINVAL;
-		for (long cpu = first; cpu <= last; cpu++) {
-			if (cnt == max)
-				return -EINVAL;
-			ret_cpus[cnt++] = cpu;
-		}
-		if (*end == ',')
-			end++;
-		else if (*end && *end != '\n')
-			return -EINVAL;
-		text = end;
-	}
-	return cnt;
-}
-
-static int read_online(char ret[CPU_LIST_MAX])
-{
-	cleanup_close int fd = open(CPUS_ONLINE, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, ret, CPU_LIST_MAX - 1);
-
-	if (n <= 0)
-		return -ENOENT;
-	ret[n] = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
-	return 0;
-}
-
-/* text gets the list as it was read. */
-static int online_cpus(char text[CPU_LIST_MAX], int *ret_cpus, int max)
-{
-	int err = read_online(text);
-
-	return err ? err : cpu_list_parse(text, ret_cpus, max);
-}
 
 /* 0 or the limit in the sysctl; for the message only. */
 static long max_sample_rate(void)
@@ -265,9 +208,9 @@ static int attach_all(struct perf_events *events, const int *cpus, int cnt, stru
 struct perf_events *perf_events__new(const struct sampler_config *config,
 				     const struct bpf_program *program, struct error *err)
 {
-	cleanup_free int *cpus = calloc(MAX_CPUS, sizeof(*cpus));
+	cleanup_free int *cpus = calloc(CPUS_MAX, sizeof(*cpus));
 	struct perf_events *events = calloc(1, sizeof(*events));
-	int cnt = cpus && events ? online_cpus(events->online, cpus, MAX_CPUS) : -ENOMEM;
+	int cnt = cpus && events ? cpus_online(events->online, cpus, CPUS_MAX) : -ENOMEM;
 
 	if (cnt <= 0) {
 		error_set(err, cnt ? -cnt : ENOENT, EXIT_CODE_KERNEL,
@@ -292,10 +235,10 @@ void perf_events__follow_cpus(struct perf_events *events)
 	struct error err;
 	int cnt;
 
-	if (read_online(online) || !strcmp(online, events->online))
+	if (cpus_read_online(online) || !strcmp(online, events->online))
 		return;
-	cpus = calloc(MAX_CPUS, sizeof(*cpus));
-	cnt = cpus ? online_cpus(events->online, cpus, MAX_CPUS) : -ENOMEM;
+	cpus = calloc(CPUS_MAX, sizeof(*cpus));
+	cnt = cpus ? cpus_online(events->online, cpus, CPUS_MAX) : -ENOMEM;
 	if (cnt <= 0)
 		return;
 	log_debug("perf_events", "CPUs online: %s", events->online);

@@ -37,12 +37,6 @@ void perf_events__jitter(struct perf_events *events);
 /* Each clock that has a rate goes on with this one. */
 void perf_events__set_rate(struct perf_events *events, __u64 frequency);
 
-/*
- * Parses a CPU list such as "0-3,8" (sysfs) into the numbers of at most max CPUs. Their count, or
- * -EINVAL.
- */
-int cpu_list_parse(const char *text, int *ret_cpus, int max);
-
 /* Ticks that were due of a clock, on all CPUs, from the start of each until then (CLOCK_MONOTONIC). */
 __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns);
 

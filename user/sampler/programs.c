@@ -132,22 +132,28 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	int cpus = libbpf_num_possible_cpus(), err = 0;
 	size_t bytes = ring_bytes(config);
 
-	err |= bpf_program__set_autoload(skel->progs.sample_loop, features->bpf_loop);
-	err |= bpf_program__set_autoload(skel->progs.sample_bounded, !features->bpf_loop);
+	err |= bpf_program__set_autoload(skel->progs.sample_loop,
+					 features->bpf_loop && !config->only_looks);
+	err |= bpf_program__set_autoload(skel->progs.sample_bounded,
+					 !features->bpf_loop && !config->only_looks);
 	err |= bpf_program__set_autoload(skel->progs.runtime_begin, features->cookies);
-	err |= bpf_program__set_autoload(skel->progs.process_mmap, config->native || config->tasks);
+	err |= bpf_program__set_autoload(skel->progs.process_mmap,
+					 config->native || config->tasks || config->greenlets);
 	err |= bpf_map__set_max_entries(skel->maps.scratch,
 					has_switches ? cpus * CONTEXT_CNT : cpus);
 	err |= bpf_map__set_max_entries(skel->maps.unwind_cache, cpus * UNWIND_CACHE_SIZE);
 	err |= bpf_map__set_max_entries(skel->maps.ring, bytes);
 	err |= bpf_map__set_max_entries(skel->maps.task_layouts,
 					config->tasks ? KRAIT_MAX_PROCS : 1);
+	err |= bpf_map__set_max_entries(skel->maps.greenlet_places,
+					config->greenlets ? KRAIT_MAX_PROCS : 1);
 	skel->rodata->cpu_cnt = cpus;
 	skel->rodata->wakeup_bytes = bytes / 4;
 	skel->rodata->ring_bytes_max = bytes;
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->clock_events = clock_events(config);
 	skel->rodata->make_up_ticks = config->whole_time;
+	skel->rodata->note_ticks = has_switches;
 	skel->rodata->want_states = config->states || has_switches;
 	skel->rodata->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency :
 							  0;
@@ -159,6 +165,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->want_kernel = config->kernel;
 	skel->rodata->want_tasks = config->tasks;
 	skel->rodata->want_task_names = config->task_names;
+	skel->rodata->want_greenlets = config->greenlets;
 	skel->rodata->want_opcodes = config->opcodes;
 	skel->rodata->measure_time = config->measure;
 	skel->rodata->has_task_regs = features->task_regs;
@@ -176,8 +183,8 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 	if (result && verifier_says[0])
 		return error_set(
 			err, -result, EXIT_CODE_KERNEL,
-			"this kernel's verifier refuses krait's BPF programs: %s (all of it: -v; "
-			"please report it)",
+			"this kernel's verifier refuses krait's BPF programs: %s (-v shows "
+			"all of it; please report it)",
 			verifier_says);
 	if (result == -EPERM || result == -EACCES)
 		return error_set(err, -result, EXIT_CODE_PERMISSION,
@@ -185,7 +192,7 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 				 strerror(-result));
 	if (result)
 		return error_set(err, -result, EXIT_CODE_KERNEL,
-				 "the kernel does not take krait's BPF programs: %s (see -v)",
+				 "the kernel rejects krait's BPF programs: %s (see -v)",
 				 strerror(-result));
 	return 0;
 }

@@ -15,6 +15,7 @@ static const __u16 cnt_max[SECTION_CNT] = {
 	[SECTION_WAIT] = 1,
 	[SECTION_INTERP] = 1,
 	[SECTION_TASKS] = KRAIT_MAX_TASK_PARTS,
+	[SECTION_GREENLETS] = KRAIT_MAX_GREENLET_PARTS,
 };
 
 /* Bytes of the header and the sections before that one. */
@@ -64,7 +65,9 @@ static bool sample_is_sane(const struct record_sample *record, size_t size)
 
 static bool task_is_sane(const struct record_task *record, size_t size)
 {
-	return size >= sizeof(*record) && record->size == sizeof(*record) &&
+	if (size < sizeof(*record) || record->size > size)
+		return false;
+	return (record->size == sizeof(*record) || record_exec(record)) &&
 	       memchr(record->comm, '\0', sizeof(record->comm));
 }
 

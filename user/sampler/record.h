@@ -29,7 +29,7 @@ static inline const struct frame *record__frames(const struct record_sample *rec
 	return record__section(record, SECTION_FRAMES, &cnt);
 }
 
-/* A process or thread has come, changed or gone: struct record_task. */
+/* A process or thread has come, changed or gone: struct record_task, of an exec struct record_exec. */
 static inline bool record_is_task(__u16 type)
 {
 	switch ((enum record_type)type) {
@@ -46,6 +46,14 @@ static inline bool record_is_task(__u16 type)
 		break;
 	}
 	return false;
+}
+
+/* The larger record of an exec, or NULL where it is a plain one. */
+static inline const struct record_exec *record_exec(const struct record_task *record)
+{
+	return record->type == RECORD_EXEC && record->size == sizeof(struct record_exec) ?
+		       (const struct record_exec *)record :
+		       NULL;
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "sampler/known_files.h"
 #include "sampler/layouts.h"
 #include "sampler/owner_books.h"
+#include "sampler/plain_files.h"
 #include "sampler/perf_events.h"
 #include "sampler/probe.h"
 #include "sampler/procs.h"
@@ -59,6 +60,7 @@ struct sampler {
 	struct unwind_maps *unwind; /* NULL: no native stacks */
 	struct layouts *layouts;
 	struct known_files *known_files;
+	struct plain_files *plain_files;
 	struct switches *switches; /* NULL: time off the CPU is not asked for */
 	struct bpf_link *looks; /* NULL: nobody looks at threads */
 };
@@ -130,10 +132,12 @@ static int prepare(struct sampler *s, struct error *err)
 	if (s->layouts)
 		s->known_files = known_files__new(bpf_map__fd(s->skel->maps.binaries), &s->uprobes,
 						  s->layouts);
+	s->plain_files = plain_files__new(bpf_map__fd(s->skel->maps.plain));
 	if (s->config.native && prepare_unwinding(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up native stacks: %s",
 				 strerror(errno));
-	if (!s->slots || !s->anchors || !s->books || !s->known_files || prepare_records(s))
+	if (!s->slots || !s->anchors || !s->books || !s->known_files || !s->plain_files ||
+	    prepare_records(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
 	/* Process events flow from here on, before anything is tracked: none is missed. */
@@ -167,6 +171,7 @@ void sampler__free(struct sampler *s)
 	bpf_link__destroy(s->looks);
 	switches__free(s->switches);
 	known_files__free(s->known_files);
+	plain_files__free(s->plain_files);
 	layouts__free(s->layouts);
 	unwind_maps__free(s->unwind);
 	reader__free(s->reader);
@@ -192,6 +197,8 @@ int sampler__start(struct sampler *s, struct error *err)
 		if (!s->looks)
 			return -1;
 	}
+	if (s->config.only_looks)
+		return 0;
 	s->events = perf_events__new(&s->config, s->program, err);
 	return s->events ? 0 : -1;
 }
@@ -288,7 +295,9 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 {
 	struct proc_info full = *info;
 
-	full.flags |= PROC_PYTHON;
+	/* The interrupts of others count for nobody. */
+	if (!(info->flags & PROC_PYTHON))
+		return -EINVAL;
 	full.since_ns = clock_monotonic_ns();
 	return procs_enter(&s->procs, pid, &full);
 }
@@ -334,6 +343,11 @@ struct known_files *sampler__known_files(struct sampler *s)
 	return s->known_files;
 }
 
+struct plain_files *sampler__plain_files(struct sampler *s)
+{
+	return s->plain_files;
+}
+
 unsigned sampler__owner(const struct sampler *s, __u32 uid)
 {
 	return owner_of(&s->books->table, uid);
@@ -365,7 +379,18 @@ int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *l
 
 	if (!layout)
 		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	s->skel->bss->tasks_known = 1;
 	return bpf_map_update_elem(fd, &pid, layout, BPF_ANY) ? -errno : 0;
+}
+
+int sampler__set_greenlets(struct sampler *s, pid_t pid, const struct greenlet_place *place)
+{
+	int fd = bpf_map__fd(s->skel->maps.greenlet_places);
+
+	if (!place)
+		return bpf_map_delete_elem(fd, &pid) ? -errno : 0;
+	s->skel->bss->greenlets_known = 1;
+	return bpf_map_update_elem(fd, &pid, place, BPF_ANY) ? -errno : 0;
 }
 
 int sampler__add_thread(struct sampler *s, const struct record_sample *record, __u32 *slot)

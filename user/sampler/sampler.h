@@ -41,7 +41,9 @@ struct sampler_config {
 	bool jitter; /* the rate of clocks, all of one frequency, changes around it all the time */
 	bool tasks; /* and the asyncio tasks that await the one that a thread runs */
 	bool task_names; /* with their names */
+	bool greenlets; /* and the parents of the greenlet that a thread runs */
 	bool looks; /* somebody will look at threads (sampler__look_at_threads()); always with time off the CPU */
+	bool only_looks; /* and nobody wants samples: with looks */
 	bool opcodes; /* of the instruction of each frame of Python */
 	bool measure; /* COUNTER_OWN_NS is wanted */
 };
@@ -99,12 +101,12 @@ struct queue *sampler__queue(struct sampler *s);
 /* What the kernel knows of interpreters: where things are in them, and which files have one. */
 struct layouts *sampler__layouts(struct sampler *s);
 struct known_files *sampler__known_files(struct sampler *s);
+struct plain_files *sampler__plain_files(struct sampler *s);
 
 /*
  * Interrupts of the process count and are walked from now on, and so are those of its children. info:
- * runtime_addr, start_ns, owner, layout (of layouts.h, with a user) and flags (PROC_PYTHON is added).
- * -EDQUOT when its owner has its share of processes, -ESRCH when it
- * has gone. Starts of processes as same_start() has them.
+ * runtime_addr, start_ns, owner, layout (of layouts.h, with a user) and flags, PROC_PYTHON among them.
+ * -EDQUOT when its owner has its share of processes, -ESRCH when it has gone, -EINVAL without PROC_PYTHON. Starts of processes as same_start() has them.
  */
 int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 	__attribute__((warn_unused_result));
@@ -133,6 +135,9 @@ int sampler__set_space(struct sampler *s, pid_t pid, __u64 start_ns, __u32 space
  * none of its own.
  */
 int sampler__set_tasks(struct sampler *s, pid_t pid, const struct task_layout *layout);
+
+/* The same of its greenlets. */
+int sampler__set_greenlets(struct sampler *s, pid_t pid, const struct greenlet_place *place);
 
 /*
  * Gives the sampled thread a slot; without one it is searched for at every sample. *slot: as slots.h

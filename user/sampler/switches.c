@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,12 +21,13 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/privileges.h"
 
 struct switches {
 	struct krait_bpf *skel;
 	struct bpf_program *arrival;
 	struct bpf_link *leaving, *arriving;
-	bool calls; /* arrival is a function of the kernel, which it calls where an event is bound to a thread */
+	bool needs_event; /* arrival's function is called only where an event is bound to a thread */
 	int event_fd; /* that event; -1 none */
 };
 
@@ -46,26 +48,35 @@ bool switches_wanted(const struct sampler_config *config)
 	return wanted(config, &index);
 }
 
-/* Where a program can run as a thread comes back: bpf/switch.bpf.c. */
+/* Where a program can run as a thread comes back, best first: bpf/switch.bpf.c. */
 enum arrival {
 	ARRIVAL_TRACEPOINT,
 	ARRIVAL_CALL,
+	ARRIVAL_FINISH,
 	ARRIVAL_NONE,
 };
 
-/* A raw tracepoint is there when the type of its programs is. */
+static const struct {
+	const char *type; /* of the kernel's, which is there where the place is */
+	__u32 kind;
+	const char *function; /* of the kernel's, which is called there; NULL: it is a tracepoint */
+} arrivals[ARRIVAL_NONE] = {
+	[ARRIVAL_TRACEPOINT] = { "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF, NULL },
+	[ARRIVAL_CALL] = { "__perf_event_task_sched_in", BTF_KIND_FUNC,
+			   "__perf_event_task_sched_in" },
+	[ARRIVAL_FINISH] = { "finish_task_switch", BTF_KIND_FUNC, "finish_task_switch" },
+};
+
 static enum arrival find_arrival(void)
 {
 	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
-	enum arrival arrival = ARRIVAL_NONE;
+	enum arrival arrival = ARRIVAL_TRACEPOINT;
 
-	if (btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0)
-		arrival = ARRIVAL_TRACEPOINT;
-	else if (btf &&
-		 btf__find_by_name_kind(btf, "__perf_event_task_sched_in", BTF_KIND_FUNC) > 0)
-		arrival = ARRIVAL_CALL;
+	while (btf && arrival < ARRIVAL_NONE &&
+	       btf__find_by_name_kind(btf, arrivals[arrival].type, arrivals[arrival].kind) <= 0)
+		arrival++;
 	btf__free(btf);
-	return arrival;
+	return btf ? arrival : ARRIVAL_NONE;
 }
 
 static int configure(struct switches *s, const struct sampler_config *config, bool has_loop,
@@ -76,10 +87,13 @@ static int configure(struct switches *s, const struct sampler_config *config, bo
 	unsigned index = 0;
 
 	event = wanted(config, &index);
-	s->calls = arrival == ARRIVAL_CALL;
-	s->arrival = !s->calls ? skel->progs.arrival_loop :
-		     has_loop  ? skel->progs.arrival_call_loop :
-				 skel->progs.arrival_call_bounded;
+	s->needs_event = arrival == ARRIVAL_CALL;
+	s->arrival = !arrivals[arrival].function ? skel->progs.arrival_loop :
+		     has_loop			 ? skel->progs.arrival_call_loop :
+						   skel->progs.arrival_call_bounded;
+	if (arrivals[arrival].function &&
+	    bpf_program__set_attach_target(s->arrival, 0, arrivals[arrival].function))
+		return -1;
 	skel->rodata->switch_event = index;
 	skel->rodata->switch_shortest = switch_threshold_shift(event->period);
 	if (bpf_program__set_autoload(skel->progs.switch_threads, true) ||
@@ -98,8 +112,9 @@ struct switches *switches__new(struct krait_bpf *skel, const struct sampler_conf
 		error_set(
 			err, ENOTSUP, EXIT_CODE_KERNEL,
 			"this kernel has no place where a program can run as a thread comes back "
-			"to a CPU, which --off-cpu needs: the tracepoint sched_exit_tp (6.14+) or "
-			"the function __perf_event_task_sched_in with type information (6.1 has it)");
+			"to a CPU, which --off-cpu needs: the tracepoint sched_exit_tp (6.14+), or "
+			"the function __perf_event_task_sched_in (Debian's 6.1) or "
+			"finish_task_switch (Debian's 5.10) with type information");
 		free(s);
 		return NULL;
 	}
@@ -133,6 +148,8 @@ static int open_event(void)
 		.config = PERF_COUNT_SW_DUMMY,
 		.exclude_kernel = 1,
 	};
+	/* Debian's kernels ask for it (util/privileges.c). */
+	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
 
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -140,9 +157,9 @@ static int open_event(void)
 int switches__start(struct switches *s, struct error *err)
 {
 	s->arriving = bpf_program__attach(s->arrival);
-	if (s->arriving && s->calls)
+	if (s->arriving && s->needs_event)
 		s->event_fd = open_event();
-	if (s->arriving && (!s->calls || s->event_fd >= 0))
+	if (s->arriving && (!s->needs_event || s->event_fd >= 0))
 		s->leaving = bpf_program__attach(s->skel->progs.switch_threads);
 	if (!s->leaving)
 		return error_set(err, errno, EXIT_CODE_KERNEL,

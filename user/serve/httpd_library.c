@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "serve/httpd_library.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stddef.h>
+
+#include "util/library.h"
 
 #define AT(member) offsetof(struct httpd_library, member)
 
 int httpd_library_load(struct httpd_library *h)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} functions[] = {
+	static const char *const names[] = { "libmicrohttpd.so.12", NULL };
+	static const struct library_function functions[] = {
 		{ "MHD_start_daemon", AT(start_daemon) },
 		{ "MHD_stop_daemon", AT(stop_daemon) },
 		{ "MHD_run", AT(run) },
@@ -28,16 +26,6 @@ int httpd_library_load(struct httpd_library *h)
 		{ "MHD_suspend_connection", AT(suspend_connection) },
 		{ "MHD_resume_connection", AT(resume_connection) },
 	};
-	void *library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
 
-	if (!library)
-		return -ENOSYS;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = dlsym(library, functions[i].name);
-
-		if (!function)
-			return -ENOSYS;
-		*(void **)((char *)h + functions[i].at) = function;
-	}
-	return 0;
+	return library_load(h, names, functions, sizeof(functions) / sizeof(functions[0]));
 }

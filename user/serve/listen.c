@@ -41,7 +41,8 @@ static int open_unix(const char *path, const char *address, struct error *err)
 	cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (*path != '/' || strlen(path) >= sizeof(at.sun_path))
-		return fail(err, EINVAL, address, "a path that begins with / and is not too long");
+		return fail(err, EINVAL, address,
+			    "the path must begin with / and have at most 107 bytes");
 	memcpy(at.sun_path, path, strlen(path));
 	remove_stale(&at);
 	/* The name is made with the mode that the socket has: at no time may others connect. */
@@ -83,7 +84,7 @@ static int open_inet(const char *address, struct error *err)
 	int one = 1, r;
 
 	if (split(address, host, sizeof(host), &port) || getaddrinfo(host, port, &hints, &at))
-		return fail(err, EINVAL, address, "an IP address and a port, or a port alone");
+		return fail(err, EINVAL, address, "name an IP address and a port, or a port alone");
 	fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	r = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, BACKLOG);

@@ -127,7 +127,7 @@ static void restart(struct server *s)
 		log_warn(MODULE, "%s", err.text);
 		lose_worker(s);
 	} else {
-		log_warn(MODULE, "the server has ended and is started anew");
+		log_warn(MODULE, "the server has ended, and krait restarts it");
 	}
 }
 
@@ -157,8 +157,8 @@ static int take_config(struct server *s, const struct server_config *config, str
 	cleanup_free char *token = NULL;
 
 	if (config->route_cnt > SERVER_ROUTES_MAX || config->listen_cnt > SERVER_LISTENERS_MAX)
-		return error_set(err, EINVAL, EXIT_CODE_USAGE, "at most %u addresses to listen on",
-				 SERVER_LISTENERS_MAX);
+		return error_set(err, EINVAL, EXIT_CODE_USAGE,
+				 "krait listens on %u addresses at most", SERVER_LISTENERS_MAX);
 	for (unsigned i = 0; i < config->route_cnt; i++) {
 		struct serve_route *r = &s->setup.routes[i];
 

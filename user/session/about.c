@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "follow/processes.h"
+#include "proc/modules.h"
 #include "session/parts.h"
 #include "target/context.h"
 
@@ -36,6 +37,12 @@ int session__ask_claims(struct session *s, pid_t pid, probe_done_fn done, void *
 		return -ESRCH;
 	r.start_ticks = p->info.start_ticks;
 	return prober__ask(s->prober, PROBER_LATER, &r, NULL, 0, done, ctx);
+}
+
+const __u8 *session__build_id(const struct session *s, const char *file, unsigned *ret_size)
+{
+	*ret_size = 0;
+	return s->modules ? modules__build_id(s->modules, file, ret_size) : NULL;
 }
 
 void session__forget_claims(struct session *s, const void *ctx)

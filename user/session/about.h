@@ -28,6 +28,8 @@ int session__about(struct session *s, pid_t pid, __u32 image, struct session_abo
 /* Asks for its struct claims (target/claims.h); done as for prober__ask(). 0, or -errno: it will not be called. */
 int session__ask_claims(struct session *s, pid_t pid, probe_done_fn done, void *ctx)
 	__attribute__((warn_unused_result, nonnull));
+/* Of native code, by the name of its file; NULL where it is not known. */
+const __u8 *session__build_id(const struct session *s, const char *file, unsigned *ret_size);
 /* Nobody is called with that ctx any more. */
 void session__forget_claims(struct session *s, const void *ctx) __attribute__((nonnull));
 

@@ -12,6 +12,7 @@
 #include "sampler/reader.h"
 #include "sampler/record.h"
 #include "sampler/sampler.h"
+#include "session/anchor_link.h"
 #include "target/prober.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -42,10 +43,8 @@ struct letter {
 };
 
 struct anchor_thread {
-	struct sampler *sampler;
+	struct anchor_link link;
 	struct queue *queue;
-	struct anchoring *anchoring;
-	struct prober *prober;
 	struct sampler_handler handler;
 	pthread_t thread;
 	bool started, finished;
@@ -54,36 +53,6 @@ struct anchor_thread {
 	pthread_mutex_t lock; /* of the letters */
 	struct letter *first, **end;
 };
-
-/* ---- records ---------------------------------------------------------------------------------- */
-
-static void on_sample(void *ctx, const struct record_sample *record)
-{
-	struct anchor_thread *t = ctx;
-
-	if (reason_outcome(record->reason) != OUTCOME_LOST)
-		anchoring__sample(t->anchoring, record, record__frames(record));
-}
-
-static void on_task(void *ctx, const struct record_task *record)
-{
-	struct anchor_thread *t = ctx;
-
-	anchoring__task(t->anchoring, record);
-}
-
-static void on_code(void *ctx, const struct record_code *record)
-{
-}
-
-static void on_mmap(void *ctx, const struct record_mmap *record)
-{
-}
-
-/* The main thread counts it. */
-static void on_bad_record(void *ctx)
-{
-}
 
 /* ---- letters ---------------------------------------------------------------------------------- */
 
@@ -131,9 +100,9 @@ static void read_letters(struct anchor_thread *t)
 	for (; l; l = next) {
 		next = l->next;
 		if (l->admit)
-			anchoring__admit(t->anchoring, &l->process);
+			anchoring__admit(t->link.anchoring, &l->process);
 		else
-			anchoring__reset(t->anchoring, l->tid, l->start_ns);
+			anchoring__reset(t->link.anchoring, l->tid, l->start_ns);
 		free(l);
 	}
 }
@@ -184,7 +153,7 @@ static int timeout_ms(__u64 until_ns)
 static void sleep_until(struct anchor_thread *t, __u64 until_ns)
 {
 	struct pollfd fds[1 + PROBERS_MAX];
-	unsigned cnt = prober__poll(t->prober, fds + 1) + 1;
+	unsigned cnt = prober__poll(t->link.prober, fds + 1) + 1;
 
 	fds[0] = (struct pollfd){ .fd = queue__fd(t->queue, CURSOR_ANCHORS), .events = POLLIN };
 	if (queue__arm(t->queue, CURSOR_ANCHORS) && !has_letters(t) && !is_set(&t->quit))
@@ -197,8 +166,8 @@ static void detach(struct anchor_thread *t)
 {
 	__u64 end_ns = clock_monotonic_ns() + DETACH_NS;
 
-	while (anchoring__detach(t->anchoring) && clock_monotonic_ns() < end_ns)
-		prober__wait(t->prober, 20);
+	while (anchoring__detach(t->link.anchoring) && clock_monotonic_ns() < end_ns)
+		prober__wait(t->link.prober, 20);
 }
 
 static void *thread_main(void *arg)
@@ -210,86 +179,35 @@ static void *thread_main(void *arg)
 	while (!is_set(&t->quit) && !queue__is_over(t->queue, CURSOR_ANCHORS)) {
 		read_letters(t);
 		more = read_some(t);
-		anchoring__flush(t->anchoring);
-		until_ns = prober__pending(t->prober) ? prober__step(t->prober) : 0;
+		anchoring__flush(t->link.anchoring);
+		until_ns = prober__pending(t->link.prober) ? prober__step(t->link.prober) : 0;
 		if (!more)
 			sleep_until(t, until_ns);
 	}
 	read_letters(t);
 	if (!is_set(&t->quit))
 		detach(t);
-	prober__free(t->prober);
-	t->prober = NULL;
+	prober__free(t->link.prober);
+	t->link.prober = NULL;
 	return NULL;
 }
 
 /* ---- its life --------------------------------------------------------------------------------- */
 
-static int access_ask(void *ctx, const struct probe_request *r, const int fds[2],
-		      probe_done_fn done, void *done_ctx)
-{
-	struct anchor_thread *t = ctx;
-
-	return prober__ask(t->prober, PROBER_LATER, r, fds, 2, done, done_ctx);
-}
-
-static void access_forget(void *ctx, const void *done_ctx)
-{
-	struct anchor_thread *t = ctx;
-
-	if (t->prober)
-		prober__forget(t->prober, done_ctx);
-}
-
-static int access_add(void *ctx, const struct record_sample *record, __u32 *slot)
-{
-	struct anchor_thread *t = ctx;
-
-	return sampler__add_thread(t->sampler, record, slot);
-}
-
-static void access_remove(void *ctx, __u32 slot, pid_t tid, __u64 start_ns)
-{
-	struct anchor_thread *t = ctx;
-
-	sampler__remove_thread(t->sampler, slot, tid, start_ns);
-}
-
-static int access_tie(void *ctx, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor)
-{
-	struct anchor_thread *t = ctx;
-
-	return sampler__tie_anchor(t->sampler, slot, tid, start_ns, anchor);
-}
-
 static int build(struct anchor_thread *t, enum anchor_mode mode, unsigned *probers_alive,
 		 struct input_writer *inputs)
 {
-	const struct anchor_access access = {
-		.ask = access_ask,
-		.forget = access_forget,
-		.add = access_add,
-		.remove = access_remove,
-		.tie = access_tie,
-		.ctx = t,
-	};
+	const struct anchor_access access = anchor_link_access(&t->link);
 
-	t->handler = (struct sampler_handler){
-		.sample = on_sample,
-		.task = on_task,
-		.code = on_code,
-		.mmap = on_mmap,
-		.bad_record = on_bad_record,
-		.ctx = t,
-	};
-	t->anchoring = anchoring__new(mode, sampler__anchors(t->sampler), &access);
-	t->prober = prober__new(WORKERS);
-	if (!t->anchoring || !t->prober)
+	t->handler = anchor_link_handler(&t->link);
+	t->link.anchoring = anchoring__new(mode, sampler__anchors(t->link.sampler), &access);
+	t->link.prober = prober__new(WORKERS);
+	if (!t->link.anchoring || !t->link.prober)
 		return ENOMEM;
-	prober__hurry(t->prober, PATIENCE_NS);
-	prober__share(t->prober, probers_alive);
+	prober__hurry(t->link.prober, PATIENCE_NS);
+	prober__share(t->link.prober, probers_alive);
 	if (inputs)
-		prober__tap(t->prober, input_writer_answer, inputs);
+		prober__tap(t->link.prober, input_writer_answer, inputs);
 	return pthread_create(&t->thread, NULL, thread_main, t);
 }
 
@@ -303,7 +221,7 @@ struct anchor_thread *anchor_thread__new(enum anchor_mode mode, struct sampler *
 	if (t) {
 		pthread_mutex_init(&t->lock, NULL);
 		t->end = &t->first;
-		t->sampler = sampler;
+		t->link.sampler = sampler;
 		t->queue = sampler__queue(sampler);
 		errnum = build(t, mode, probers_alive, inputs);
 		t->started = !errnum;
@@ -329,15 +247,15 @@ void anchor_thread__free(struct anchor_thread *t)
 	__atomic_store_n(&t->quit, true, __ATOMIC_RELEASE);
 	queue__wake(t->queue, CURSOR_ANCHORS);
 	anchor_thread__finish(t);
-	if (t->anchoring)
+	if (t->link.anchoring)
 		read_letters(t); /* their descriptors */
-	anchoring__free(t->anchoring);
-	prober__free(t->prober);
+	anchoring__free(t->link.anchoring);
+	prober__free(t->link.prober);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
 
 const struct anchoring_stats *anchor_thread__stats(const struct anchor_thread *t)
 {
-	return anchoring__stats(t->anchoring);
+	return anchoring__stats(t->link.anchoring);
 }

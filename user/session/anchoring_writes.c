@@ -17,6 +17,7 @@
 /* How long an emptied slot must stay empty before krait uses it; doubles with every failure. */
 #define WATCH_MIN_NS (2 * NS_PER_SEC)
 #define WATCH_MAX_NS (64 * NS_PER_SEC)
+
 void anchored_enqueue(struct anchoring *a, struct anchored *t)
 {
 	if (t->queued || a->batch_cnt == MAX_BATCH)
@@ -50,7 +51,8 @@ static void refuse_process(struct admitted *p, const char *why)
 	if (p->refused)
 		return;
 	p->refused = why;
-	log_warn("anchoring", "process %d gets full walks only: %s", p->process.pid, why);
+	log_warn("anchoring", "krait walks the stacks of process %d in full each time: %s",
+		 p->process.pid, why);
 }
 
 void anchored_stop(struct anchoring *a, const struct anchored *t)
@@ -107,18 +109,12 @@ static void take_in_deltas(struct anchoring *a, struct anchored *t)
 	t->deltas = now;
 }
 
-static void ask(struct anchoring *a, struct anchored *t, enum asked what);
-
 static void on_written(struct anchoring *a, struct anchored *t, int result,
 		       const struct probe_anchor_state *state)
 {
 	__u64 now_ns = clock_monotonic_ns();
 
-	if (t->hold == HOLD_REFUSED) {
-		/* Its anchor was given back while the answer was on its way: what was written goes. */
-		if (!result)
-			ask(a, t, ASKED_CLEAR);
-	} else if (!result && state) {
+	if (!result && state) {
 		anchors__complete(a->anchors, t->index, state->seq);
 		a->stats.writes++;
 		t->hold = HOLD_OWNED;
@@ -132,6 +128,8 @@ static void on_written(struct anchoring *a, struct anchored *t, int result,
 	}
 }
 
+static void ask(struct anchoring *a, struct anchored *t, enum asked what);
+
 static void on_answer(void *ctx, int result, const void *data, size_t len, int fds[PROBE_FDS_MAX])
 {
 	struct anchored *t = ctx;
@@ -142,9 +140,13 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 
 	t->asked = ASKED_NOTHING;
 	if (!data && (result == -ETIMEDOUT || result == -EIO || result == -EUSERS)) {
-		refuse_process(t->process, "writing an anchor does not come back");
+		refuse_process(t->process, "writing an anchor hangs");
 		a->stats.refused++;
 		anchored_refuse(a, t, strerror(-result));
+	} else if (t->hold == HOLD_REFUSED && asked != ASKED_CLEAR) {
+		/* Its anchor was given back while the answer was on its way: what was written goes. */
+		if (asked == ASKED_WRITE && !result && !t->process->refused)
+			ask(a, t, ASKED_CLEAR);
 	} else if (asked == ASKED_LOOK) {
 		on_look(a, t, result, state);
 	} else if (asked == ASKED_WRITE) {

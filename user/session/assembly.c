@@ -118,7 +118,8 @@ static int launch(struct session *s, struct error *err)
 /* Those that give what they start an id and a root of its own, for which krait has no rights later. */
 static void start_workers(struct session *s)
 {
-	processes__prepare(s->processes);
+	if (!s->config->prober)
+		processes__prepare(s->processes);
 	if (s->native_files)
 		native_files__prepare(s->native_files);
 	if (s->places)
@@ -196,6 +197,7 @@ static void log_the_rest(struct session *s)
 		.anchors = config->anchors,
 		.tables = config->tables,
 		.async = config->collector.async,
+		.greenlets = config->greenlets,
 	};
 
 	input_writer__session(s->inputs, &session);
@@ -233,7 +235,8 @@ static int make_census(struct session *s)
 	for (unsigned i = 0; i < config->event_cnt; i++) {
 		if (!event_is_tasks(&config->events[i]))
 			continue;
-		s->census = census__new(s->collector, s->processes, i, s->config->census_ns);
+		s->census = census__new(s->collector, s->processes, i, s->config->census_ns,
+					s->config->task_names);
 		return s->census ? 0 : -ENOMEM;
 	}
 	return 0;
@@ -242,7 +245,9 @@ static int make_census(struct session *s)
 static int build(struct session *s, struct error *err)
 {
 	struct sampler_handler handler;
-	struct processes_config processes = { .all = s->config->all, .tables = s->config->tables };
+	struct processes_config processes = { .all = s->config->all,
+					      .tables = s->config->tables,
+					      .greenlets = s->config->greenlets };
 	struct sampler_config sampler = s->config->sampler;
 
 	if (signals_catch(&s->signals))
@@ -252,10 +257,11 @@ static int build(struct session *s, struct error *err)
 		return -1;
 	if (launch(s, err))
 		return -1;
-	s->prober = prober__new(PROBERS_MAX);
+	s->prober = s->config->prober ? s->config->prober : prober__new(PROBERS_MAX);
 	if (!s->prober)
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	prober__share(s->prober, &s->probers_alive);
+	if (!s->config->prober)
+		prober__share(s->prober, &s->probers_alive);
 	if (open_inputs(s))
 		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 	handler = session_handler(s);
@@ -297,6 +303,7 @@ static int build(struct session *s, struct error *err)
 	sampler.native = s->config->collector.natives.native;
 	sampler.kernel = s->config->collector.natives.kernel;
 	sampler.tasks = s->config->tables && s->config->collector.async != ASYNC_OFF;
+	sampler.greenlets = s->config->greenlets;
 	sampler.task_names = s->config->task_names;
 	sampler.opcodes = s->config->opcodes;
 	s->sampler = sampler__new(&sampler, &handler, err);
@@ -308,6 +315,8 @@ static int build(struct session *s, struct error *err)
 		s->unwinding = unwinding__new(s->sampler, s->native_files);
 		if (!s->unwinding)
 			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		if (s->config->late_rows)
+			unwinding__read_late(s->unwinding);
 		if (!sampler__reports_mappings(s->sampler))
 			s->mmap_events = mmap_events__new();
 	}
@@ -349,7 +358,8 @@ void session__free(struct session *s)
 	anchor_thread__free(s->anchors);
 	unwinding__free(s->unwinding);
 	mmap_events__free(s->mmap_events);
-	prober__free(s->prober);
+	if (!s->config->prober)
+		prober__free(s->prober);
 	if (s->inputs && s->config->collector.natives.kernel_symbols)
 		kernel_symbols__tap(s->config->collector.natives.kernel_symbols, NULL, NULL);
 	input_writer__free(s->inputs);

@@ -28,6 +28,7 @@ struct census {
 	struct processes *processes;
 	unsigned event;
 	__u64 period_ns, due_ns;
+	bool names; /* of tasks, in their stacks */
 	pid_t *pids;
 	__u32 pid_cnt, pid_cap;
 	struct stack_count *stacks; /* one for each task at first */
@@ -40,7 +41,7 @@ struct census {
 };
 
 struct census *census__new(struct collector *collector, struct processes *processes, unsigned event,
-			   __u64 period_ns)
+			   __u64 period_ns, bool names)
 {
 	struct census *c = calloc(1, sizeof(*c));
 
@@ -50,6 +51,7 @@ struct census *census__new(struct collector *collector, struct processes *proces
 	c->processes = processes;
 	c->event = event;
 	c->period_ns = period_ns;
+	c->names = names;
 	return c;
 }
 
@@ -164,6 +166,7 @@ static void take(struct census *c, struct process *p)
 		.offsets = p->info.offsets,
 		.runtime_addr = p->info.runtime_addr,
 		.asyncio = found->asyncio,
+		.names = c->names,
 	};
 	const pid_t pid = p->pid;
 	const __u32 image = p->image;

@@ -12,6 +12,7 @@
 #define KRAIT_SESSION_CENSUS_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 struct census;
 struct collector;
@@ -26,9 +27,10 @@ struct census_stats {
 	__u64 spent_ns;
 };
 
-/* All is borrowed. event: of the samples; period_ns: between two. NULL: out of memory. */
+/* All is borrowed. event: of the samples; period_ns: between two; names: of tasks, in their stacks. NULL: out of memory. */
 struct census *census__new(struct collector *collector, struct processes *processes, unsigned event,
-			   __u64 period_ns) __attribute__((warn_unused_result, nonnull));
+			   __u64 period_ns, bool names)
+	__attribute__((warn_unused_result, nonnull));
 void census__free(struct census *c);
 
 /* Takes one if it is time. When the next one is. */

@@ -94,7 +94,7 @@ int child__go(struct child *c, struct error *err)
 	ssize_t n;
 
 	if (write(c->go, "", 1) != 1)
-		return error_set(err, errno, EXIT_CODE_TARGET, "%s has ended before it began",
+		return error_set(err, errno, EXIT_CODE_TARGET, "%s ended before it could start",
 				 c->name);
 	do {
 		n = read(c->failure, &errnum, sizeof(errnum));

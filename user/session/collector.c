@@ -15,6 +15,7 @@
 #include "session/admission.h"
 #include "session/anchor_thread.h"
 #include "session/counting.h"
+#include "session/greenlet_chains.h"
 #include "session/interpreters.h"
 #include "session/label.h"
 #include "follow/processes.h"
@@ -36,6 +37,7 @@ struct collector {
 	__u64 no_room[OWNER_CNT]; /* samples, by owner */
 	struct counting counting;
 	struct stack_nodes nodes; /* with the native part, which is ours */
+	struct greenlet_chains *greenlets;
 };
 
 static struct profile *new_profile(const struct collector_config *config)
@@ -63,9 +65,10 @@ struct collector *collector__new(const struct collector_config *config, struct n
 	c->counting = (struct counting){ .config = &c->config, .profile = c->profile };
 	c->nodes.async = config->async;
 	c->stacks = stacks__new();
+	c->greenlets = greenlet_chains__new();
 	if (c->profile && (config->natives.native || config->natives.kernel))
 		c->nodes.natives = native_part__new(&config->natives, files, c->profile->dict);
-	if (c->profile && c->stacks &&
+	if (c->profile && c->stacks && c->greenlets &&
 	    (c->nodes.natives || !(config->natives.native || config->natives.kernel)))
 		return c;
 	collector__free(c);
@@ -77,6 +80,7 @@ void collector__free(struct collector *c)
 	if (!c)
 		return;
 	native_part__free(c->nodes.natives);
+	greenlet_chains__free(c->greenlets);
 	profile__free(c->profile);
 	stacks__free(c->stacks);
 	free(c);
@@ -200,6 +204,12 @@ static __u32 sample_node(struct collector *c, struct thread *t, const struct rec
 			anchor_thread__reset(c->anchors, record);
 		return 0;
 	}
+	stack = greenlet_chains__put(c->greenlets, record, stack);
+	root = stack ? greenlet_chains__marks(c->greenlets, &c->nodes.naming, p, record, stack,
+					      root) :
+		       0;
+	if (!root)
+		return 0;
 	return collecting_node(c, record, stack, stack_nodes_of(&c->nodes, p, root, record, stack),
 			       ret_collects);
 }
@@ -281,6 +291,8 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		accounts->unwanted++;
 		return;
 	}
+	if (!node)
+		counting_lost(&c->counting, record, reason);
 	accounts->reasons[reason]++;
 	p->reasons[reason]++;
 }
@@ -350,6 +362,17 @@ void collector__name(struct collector *c, __u64 until_ns)
 		native_part__name(c->nodes.natives, until_ns);
 }
 
+unsigned collector__fetching(const struct collector *c)
+{
+	return c->nodes.natives ? native_part__fetching(c->nodes.natives) : 0;
+}
+
+void collector__stop_fetching(struct collector *c)
+{
+	if (c->nodes.natives)
+		native_part__stop_fetching(c->nodes.natives);
+}
+
 bool collector__names_later(const struct collector *c)
 {
 	return c->config.natives.addresses && c->config.natives.late_names;
@@ -378,6 +401,11 @@ void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *re
 	*ret_all = c->nodes.task_chains;
 	*ret_cut = c->nodes.task_chains_cut;
 	*ret_late = c->nodes.task_chains_late;
+}
+
+const struct greenlet_chains_stats *collector__greenlets(const struct collector *c)
+{
+	return greenlet_chains__stats(c->greenlets);
 }
 
 __u64 collector__no_room(const struct collector *c, unsigned owner)

@@ -18,6 +18,7 @@
 
 struct anchor_thread;
 struct collector;
+struct greenlet_chains_stats;
 struct native_files;
 struct native_places;
 struct process;
@@ -65,9 +66,11 @@ unsigned collector__put_tasks(struct collector *c, const struct record_sample *r
 void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
-/* As native_part__name() and native_part__unnamed(). */
+/* As native_part__name() and what follows it. */
 void collector__name(struct collector *c, __u64 until_ns);
 __u64 collector__unnamed(const struct collector *c);
+unsigned collector__fetching(const struct collector *c);
+void collector__stop_fetching(struct collector *c);
 /* Names of native code that did not come in time were asked for again. */
 bool collector__names_later(const struct collector *c);
 
@@ -76,6 +79,8 @@ const struct stacks_stats *collector__stacks_stats(const struct collector *c);
 /* Samples of asyncio tasks; of them those that say where tasks or frames are missing. */
 void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
 			    __u64 *ret_late);
+/* Of samples of greenlets. */
+const struct greenlet_chains_stats *collector__greenlets(const struct collector *c);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */
 __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;

@@ -10,6 +10,8 @@
 #include "sampler/record.h"
 #include "session/collector.h"
 #include "session/wait_state.h"
+#include "util/clock.h"
+#include "util/event.h"
 #include "util/hash.h"
 #include "util/vec.h"
 
@@ -165,6 +167,51 @@ static unsigned put_wait(struct counting *c, const struct thread *t,
 	return put;
 }
 
+/* The first clock whose every tick is a sample (clock_events of bpf/sampler.bpf.c), or -1. */
+static int clock_of(const struct collector_config *config)
+{
+	for (unsigned i = 0; i < config->event_cnt; i++) {
+		const struct event_spec *e = &config->events[i];
+
+		if (event_is_clock(e) && !e->exclude_user && !e->exclude_kernel)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* CPU time that the stack of a wait stands for, too, of ticks before the thread ran: a sample of the clock. */
+static void put_ticks(struct counting *c, const struct thread *t,
+		      const struct record_sample *record, __u32 node, __u32 flags,
+		      const struct wait_facts *facts)
+{
+	int clock = facts->ticks_ns ? clock_of(c->config) : -1;
+	struct record_sample head = *record;
+
+	if (clock < 0)
+		return;
+	head.event = (__u8)clock;
+	if (!put_sample(c, t, &head, (struct span){ .to_ns = record->time_ns }, node,
+			facts->ticks_ns,
+			record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN, 0))
+		return;
+	profile__counts(c->profile, head.event)->accounts.reasons[record->reason]++;
+	c->parts[head.event]++;
+}
+
+void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
+{
+	const struct wait_facts *facts;
+	__u32 cnt;
+	int clock;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	clock = cnt && facts->ticks_ns ? clock_of(c->config) : -1;
+	if (clock < 0)
+		return;
+	profile__counts(c->profile, (unsigned)clock)->accounts.reasons[reason]++;
+	c->parts[clock]++;
+}
+
 unsigned counting_put(struct counting *c, const struct thread *t,
 		      const struct record_sample *record, __u32 node, bool collects)
 {
@@ -173,8 +220,10 @@ unsigned counting_put(struct counting *c, const struct thread *t,
 	__u32 cnt;
 
 	facts = record__section(record, SECTION_WAIT, &cnt);
-	if (cnt)
+	if (cnt) {
+		put_ticks(c, t, record, node, flags, facts);
 		return put_wait(c, t, record, node, flags, facts);
+	}
 	return put_sample(c, t, record, (struct span){ .to_ns = record->time_ns }, node,
 			  record->period,
 			  record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN,

@@ -33,4 +33,8 @@ unsigned counting_put(struct counting *c, const struct thread *t,
 		      const struct record_sample *record, __u32 node, bool collects)
 	__attribute__((warn_unused_result, nonnull));
 
+/* It has no stack, for that reason. Its own event's accounts are the caller's; ticks that it stands for, too, are here. */
+void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
+	__attribute__((nonnull));
+
 #endif /* KRAIT_SESSION_COUNTING_H */

@@ -57,6 +57,7 @@ void session__progress(const struct session *s, struct session_progress *ret)
 	const struct profile *p = collector__profile(s->collector);
 
 	*ret = (struct session_progress){ .processes = processes__tracked_cnt(s->processes) };
+	ret->late = processes__late(s->processes, &ret->late_ns);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		const struct accounts *a = &profile__counts(p, i)->accounts;
 
@@ -85,6 +86,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 		.seconds = (double)(s->stopped_ns - s->started_ns) / NS_PER_SEC,
 		.first_sample_seconds = -1,
 		.processes = processes__seen_cnt(s->processes),
+		.unwanted = processes__unwanted_cnt(s->processes),
 	};
 	session__progress(s, &progress);
 	ret->samples = progress.samples;
@@ -93,8 +95,10 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->waits_missed_ns = s->waits_missed_ns;
 	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut,
 			       &ret->task_chains_late);
+	ret->greenlets = *collector__greenlets(s->collector);
 	ret->mappings_ahead = s->mapped_cnt;
 	ret->mappings_reported = processes__mmap_cnt(s->processes);
+	ret->taskless = processes__taskless(s->processes, &ret->taskless_version);
 	if (s->census)
 		ret->census = *census__stats(s->census);
 	ret->stacks = *collector__stacks_stats(s->collector);

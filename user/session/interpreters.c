@@ -42,7 +42,7 @@ static bool has_frame(const struct search *s, __u64 tstate_addr)
 	       (get(s, tstate_addr, off->thread.base_frame, &base_addr) && frame_addr != base_addr);
 }
 
-/* Is the thread in Python in that interpreter, too? */
+/* Is the thread in Python in that interpreter, too? It may have several states there, idle ones among them. */
 static bool is_in(const struct search *s, __u64 interp_addr)
 {
 	__u64 tstate_addr, thread_id;
@@ -52,8 +52,8 @@ static bool is_in(const struct search *s, __u64 interp_addr)
 	for (unsigned i = 0; tstate_addr && i < STATES_MAX; i++) {
 		if (!get(s, tstate_addr, s->off->thread.thread_id, &thread_id))
 			return false;
-		if (thread_id == s->thread_ptr)
-			return has_frame(s, tstate_addr);
+		if (thread_id == s->thread_ptr && has_frame(s, tstate_addr))
+			return true;
 		if (!get(s, tstate_addr, s->off->thread.next, &tstate_addr))
 			return false;
 	}
@@ -78,8 +78,10 @@ enum interpreter_kind interpreter_kind_of(const struct memory *memory, const str
 	const struct search s = { .memory = memory, .off = off, .thread_ptr = thread_ptr };
 	__u64 next_addr;
 
-	/* What cannot be read is taken for the only one, as nearly all are. */
-	if (!get(&s, interp_addr, off->interp.next, &next_addr) || !next_addr)
+	/* Of what cannot be read nothing is said, least of all for the other threads in it. */
+	if (!get(&s, interp_addr, off->interp.next, &next_addr))
+		return INTERPRETER_BEGUN;
+	if (!next_addr)
 		return INTERPRETER_OLDEST;
 	return is_in_older(&s, next_addr) ? INTERPRETER_ENTERED : INTERPRETER_BEGUN;
 }

@@ -26,7 +26,7 @@ struct thread;
 
 enum interpreter_kind {
 	INTERPRETER_OLDEST, /* the first one, and nobody can tell of any other */
-	INTERPRETER_BEGUN, /* the thread has begun in it */
+	INTERPRETER_BEGUN, /* the thread has begun in it, or nobody can tell */
 	INTERPRETER_ENTERED, /* the thread has entered it from an older one */
 };
 

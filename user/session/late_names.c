@@ -9,6 +9,7 @@
 #include "profile/dict.h"
 #include "symbol/native.h"
 #include "symbol/native_files.h"
+#include "symbol/symbol_fetches.h"
 #include "util/clock.h"
 #include "util/vec.h"
 
@@ -35,17 +36,22 @@ struct late_names {
 	__u32 file_cnt, file_cap;
 	__u64 place_cnt; /* of all files */
 	__u64 refused; /* names that found no room */
+	struct symbol_fetches *fetches; /* NULL: no server is asked */
 };
 
-struct late_names *late_names__new(struct native_files *files, struct dict *dict)
+struct late_names *late_names__new(struct native_files *files, struct dict *dict, bool fetches)
 {
 	struct late_names *l = calloc(1, sizeof(*l));
 
-	if (l) {
-		l->files = files;
-		l->dict = dict;
-	}
-	return l;
+	if (!l)
+		return NULL;
+	l->files = files;
+	l->dict = dict;
+	l->fetches = fetches ? symbol_fetches__new(files) : NULL;
+	if (!fetches || l->fetches)
+		return l;
+	free(l);
+	return NULL;
 }
 
 void late_names__free(struct late_names *l)
@@ -55,6 +61,7 @@ void late_names__free(struct late_names *l)
 	for (__u32 i = 0; i < l->file_cnt; i++)
 		free(l->list[i].list);
 	free(l->list);
+	symbol_fetches__free(l->fetches);
 	free(l);
 }
 
@@ -129,6 +136,8 @@ static void resolve_file(struct late_names *l, struct late_file *f, __u64 until_
 	__u32 done = 0, more = 1;
 
 	read_symbols(f);
+	if (l->fetches && symbol_fetches__may_come(l->fetches, f->module))
+		return;
 	while (done < f->cnt && more && clock_monotonic_ns() < until_ns) {
 		more = name_some(l, f, done);
 		done += more;
@@ -140,10 +149,23 @@ static void resolve_file(struct late_names *l, struct late_file *f, __u64 until_
 
 void late_names__resolve(struct late_names *l, __u64 until_ns)
 {
+	if (l->fetches)
+		symbol_fetches__step(l->fetches);
 	for (__u32 i = 0; i < l->file_cnt && l->place_cnt; i++) {
 		if (l->list[i].cnt)
 			resolve_file(l, &l->list[i], until_ns);
 	}
+}
+
+unsigned late_names__fetching(const struct late_names *l)
+{
+	return l->fetches ? symbol_fetches__left(l->fetches) : 0;
+}
+
+void late_names__stop_fetching(struct late_names *l)
+{
+	symbol_fetches__free(l->fetches);
+	l->fetches = NULL;
 }
 
 __u64 late_names__unnamed(const struct late_names *l)

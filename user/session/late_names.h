@@ -4,7 +4,8 @@
  * question, soon after they were met, since the process that has the file may be gone a moment later.
  *
  * Until then a frame has the name of all unnamed code in its file, "[libfoo.so]", and keeps it if no symbol is
- * found. The file itself is open from the first sample on (native__meet()).
+ * found. The file itself is open from the first sample on (native__meet()). A file without symbols may get some
+ * from a debuginfod server (symbol_fetches.h): its places wait for those.
  *
  * Must hold: the dictionary forgets nothing meanwhile; unanswered questions are asked again until the end.
  */
@@ -12,6 +13,7 @@
 #define KRAIT_SESSION_LATE_NAMES_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 struct dict;
 struct late_names;
@@ -19,8 +21,8 @@ struct module;
 struct native;
 struct native_files;
 
-/* Both are borrowed. NULL when out of memory. */
-struct late_names *late_names__new(struct native_files *files, struct dict *dict)
+/* Both are borrowed; fetches: servers are asked. NULL when out of memory. */
+struct late_names *late_names__new(struct native_files *files, struct dict *dict, bool fetches)
 	__attribute__((warn_unused_result, nonnull));
 void late_names__free(struct late_names *l);
 
@@ -34,6 +36,10 @@ void late_names__forget(struct late_names *l, const struct native *native)
 
 /* Asks for the names of all, as long as it is before until_ns (CLOCK_MONOTONIC). */
 void late_names__resolve(struct late_names *l, __u64 until_ns) __attribute__((nonnull));
+
+/* Files whose symbols servers have still to send. From the call of late_names__stop_fetching() on none are. */
+unsigned late_names__fetching(const struct late_names *l) __attribute__((nonnull));
+void late_names__stop_fetching(struct late_names *l) __attribute__((nonnull));
 
 /* Places that have no names yet, or for whose names there was no room. */
 __u64 late_names__unnamed(const struct late_names *l) __attribute__((nonnull));

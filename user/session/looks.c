@@ -74,3 +74,8 @@ bool session__lacks_rows(const struct session *s)
 {
 	return s->unwinding && unwinding__waits(s->unwinding);
 }
+
+__u64 session__rows_read(const struct session *s)
+{
+	return s->unwinding ? unwinding__read_cnt(s->unwinding) : 0;
+}

@@ -161,6 +161,23 @@ bool naming_is_event_loop(struct naming *n, struct process *p, const struct reco
 	return is_asyncio(p, record, f, &code) && runs_loop(code.qualname);
 }
 
+bool naming_is_thread_root(struct naming *n, struct process *p, const struct record_sample *record,
+			   const struct frame *f)
+{
+	static const char *const names[] = { "<module>", "_run_module_as_main", "_bootstrap" };
+	struct code_query query = query_of(record, f);
+	struct code_symbol code;
+	const char *dot;
+
+	if (symbolizer__resolve(p->symbolizer, &query, &code, NULL) != SYMBOL_OK)
+		return false;
+	dot = strrchr(code.qualname, '.');
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(dot ? dot + 1 : code.qualname, names[i]))
+			return true;
+	return false;
+}
+
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		  const struct record_sample *record, const struct frame *f)
 {

@@ -37,6 +37,9 @@ bool naming_is_asyncio(struct naming *n, struct process *p, const struct record_
 /* Is it a function that runs asyncio's event loop, and not the program's? */
 bool naming_is_event_loop(struct naming *n, struct process *p, const struct record_sample *record,
 			  const struct frame *f);
+/* Is it where a thread begins: a program, or a thread of threading? */
+bool naming_is_thread_root(struct naming *n, struct process *p, const struct record_sample *record,
+			   const struct frame *f);
 /* The node of the frame below that of its caller; the caller's own where it shall not be seen. */
 __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		  const struct record_sample *record, const struct frame *f);

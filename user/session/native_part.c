@@ -8,6 +8,7 @@
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "session/late_names.h"
+#include "session/greenlets.h"
 #include "session/native_places.h"
 #include "session/unwinding.h"
 #include "follow/processes.h"
@@ -35,6 +36,7 @@ struct native_part {
 	bool guessed[KRAIT_MAX_NATIVE];
 	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
 	__u32 native_cnt;
+	__u32 bare; /* a caller that nothing of user mode is shown above, 0 none */
 	bool missed_made; /* it goes through code without rows that the process has made */
 	const __u64 *kernel;
 	struct join join;
@@ -53,7 +55,7 @@ struct native_part *native_part__new(const struct native_part_options *options,
 	if (files && !options->interpreter)
 		native_files__skip_interpreter(files);
 	if (files && options->addresses && options->late_names) {
-		m->late = late_names__new(files, dict);
+		m->late = late_names__new(files, dict, options->fetches);
 		if (!m->late) {
 			free(m);
 			return NULL;
@@ -88,6 +90,17 @@ void native_part__name(struct native_part *m, __u64 until_ns)
 		late_names__resolve(m->late, until_ns);
 }
 
+unsigned native_part__fetching(const struct native_part *m)
+{
+	return m->late ? late_names__fetching(m->late) : 0;
+}
+
+void native_part__stop_fetching(struct native_part *m)
+{
+	if (m->late)
+		late_names__stop_fetching(m->late);
+}
+
 __u64 native_part__unnamed(const struct native_part *m)
 {
 	return m->late ? late_names__unnamed(m->late) : 0;
@@ -104,6 +117,25 @@ void native_part__connect(struct native_part *m, struct unwinding *unwinding)
 static __u64 place_of(const struct native_part *m, __u32 i)
 {
 	return m->natives[i].ip - (i > 0);
+}
+
+/*
+ * Its frame's. Readers of a chain take the first address for the very place: there a caller has that of its call, so
+ * that a leaf where it goes on is another place.
+ */
+static __u64 address_of(const struct native_part *m, __u32 i)
+{
+	return i == m->bare ? place_of(m, i) : m->natives[i].ip;
+}
+
+/* What the stack that was joined shows first. */
+static __u32 find_bare(const struct join *j)
+{
+	__u32 i = j->cnt;
+
+	while (i && j->items[i - 1].kind == JOIN_KERNEL)
+		i--;
+	return i && j->items[i - 1].kind == JOIN_NATIVE ? j->items[i - 1].index : 0;
 }
 
 /* In a file there are rows, as a rule: what has none need not keep a frame pointer. A JIT's code has no file. */
@@ -201,6 +233,27 @@ static void count(struct native_part *m, enum native_reason reason)
 		m->stats.truncated[reason]++;
 }
 
+static enum join_chain find_chain(struct native_part *m, const struct process *p,
+				  const struct record_sample *record, const struct join_input *in)
+{
+	struct greenlet_stack s = {
+		.native = m->native,
+		.natives = m->natives,
+		.origins = m->origins,
+		.native_cnt = m->native_cnt,
+		.frames = in->frames,
+		.frame_cnt = in->frame_cnt,
+		.has_owner = p->info.offsets.frame_kind == PY_FRAME_OWNER,
+	};
+
+	if (record->reason == REASON_SWITCHING)
+		return JOIN_CHAIN_SWITCHING;
+	if (reason_outcome(record->reason) != OUTCOME_COMPLETE || in->evals ||
+	    record->anchor == ANCHOR_NOTE_DELTA)
+		return JOIN_CHAIN_ANY;
+	return greenlet_chain(&s);
+}
+
 int native_part__join(struct native_part *m, struct process *p, const struct record_sample *record,
 		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
 {
@@ -237,6 +290,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 			find_evals(m, p->native);
 			in.evals = m->evals;
 		}
+		in.chain = find_chain(m, p, record, &in);
 	}
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
 	/* There is code at the leaf always, be it the interpreter's. */
@@ -250,6 +304,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	err = join_stacks(&m->join, &in);
 	if (err)
 		return err;
+	m->bare = find_bare(&m->join);
 	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
 	*ret = &m->join;
@@ -261,7 +316,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 __u64 native_part__address(const struct native_part *m, const struct join_item *item)
 {
 	if (item->kind == JOIN_NATIVE)
-		return m->natives[item->index].ip;
+		return address_of(m, item->index);
 	return item->kind == JOIN_KERNEL ? m->kernel[item->index] : 0;
 }
 
@@ -277,7 +332,7 @@ static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 /* A frame for each address: made, and named, when the address is met first. */
 static __u32 address_node(struct native_part *m, __u32 i)
 {
-	__u64 *tag = native__tag(m->native, place_of(m, i)), ip = m->natives[i].ip;
+	__u64 *tag = native__tag(m->native, place_of(m, i)), ip = address_of(m, i);
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0;
 	struct native_symbol *s;
 	__u32 known;
@@ -310,7 +365,7 @@ static __u32 place_number(const struct module *module, bool is_caller)
 /* As address_node(), but for the name, which it gets later. */
 static __u32 late_node(struct native_part *m, __u32 i)
 {
-	__u64 *tag = native__place_tag(m->native, place_of(m, i)), ip = m->natives[i].ip, offset;
+	__u64 *tag = native__place_tag(m->native, place_of(m, i)), ip = address_of(m, i), offset;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0, known;
 	const struct native_symbol *unnamed;
 	struct module *module;

@@ -27,6 +27,7 @@ struct native_part_options {
 	bool interpreter; /* show the interpreter's own frames */
 	bool addresses; /* outputs want addresses: every place is a frame, not every function */
 	bool late_names; /* with them: no output wants names before the end (late_names.h) */
+	bool fetches; /* with those: servers are asked for the symbols of files that have none */
 	bool sources,
 		inlined; /* source lines are wanted, and inlined functions (native_places.h) */
 	struct kernel_symbols *kernel_symbols; /* borrowed */
@@ -53,6 +54,9 @@ void native_part__keep_places(struct native_part *m, struct native_places *place
 void native_part__process_gone(struct native_part *m, const struct process *p);
 /* What was met has names from now on, as far as there is time for it. */
 void native_part__name(struct native_part *m, __u64 until_ns);
+/* As late_names__fetching() and late_names__stop_fetching(). */
+unsigned native_part__fetching(const struct native_part *m);
+void native_part__stop_fetching(struct native_part *m);
 /* Of these places so many have no names, for want of time or of room. */
 __u64 native_part__unnamed(const struct native_part *m);
 

@@ -45,6 +45,8 @@ struct session {
 	struct mmap_events *mmap_events; /* NULL: the sampler says what is mapped, or nobody does */
 	__u64 mapped_cnt; /* of our processes */
 	__u64 mmap_ns, mmap_pause_ns; /* when they are looked at again; the pause before that */
+	__u64 mmap_begun_ns; /* when a process was seen first, the last one */
+	unsigned mmap_seen_cnt; /* how many had been by then */
 	struct input_writer *inputs; /* NULL: not logged */
 	struct child *child;
 	struct signals signals;

@@ -21,6 +21,8 @@
 
 /* All stacks together. One takes about a millisecond. */
 #define TIME_NS (2 * NS_PER_SEC)
+/* Of a C stack, from its leaf on: most have no more, and each question takes as long as a page. */
+#define STACK_PAGES 4
 
 /* A record as the kernel side would have made it. */
 struct rest_record {
@@ -166,6 +168,8 @@ static void read_native(struct resting *r, const struct process *p, const struct
 		return;
 	}
 	memcpy(of.regs, look->regs, sizeof(of.regs));
+	if (r->cache)
+		page_cache__fetch(r->cache, stack_unwind_sp(of.regs), STACK_PAGES);
 	stack_unwind__walk(r->unwind, &of, &r->native);
 	record->native_reason = (__u8)r->native.reason;
 	if (r->native.unmapped)

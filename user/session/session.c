@@ -15,6 +15,7 @@
 #include "session/label.h"
 #include "replay/input_writer.h"
 #include "session/open_waits.h"
+#include "session/last_symbols.h"
 #include "session/native_places.h"
 #include "session/parts.h"
 #include "session/starting.h"
@@ -37,9 +38,13 @@
 #define NAMES_NS (100 * 1000000ULL)
 #define NAMES_TURN_NS (20 * 1000000ULL)
 #define NAMES_END_NS (10 * NS_PER_SEC)
-/* Between two looks at what was mapped: shortest, and longest where it is none of our processes. */
+/*
+ * Between two looks at what was mapped: shortest, and longest where it is none of our processes. One that has begun
+ * lately maps libraries, which samples are in at once.
+ */
 #define MMAP_PAUSE_NS 1000000ULL
 #define MMAP_PAUSE_RARE_NS 100000000ULL
+#define MMAP_BEGIN_NS 200000000ULL
 /* After Ctrl-C, or a signal of ours, the command has this long to end. */
 #define CHILD_GRACE_MS 2000
 /* The ring's reader wakes us when it has moved the last records. */
@@ -63,8 +68,12 @@ static int follow_targets(struct session *s, struct error *err)
 
 	if (s->config->all)
 		processes__scan(s->processes, SCAN_WAIT_MS);
+	if (s->config->known)
+		return targets_follow_known(s->processes, s->config->pids, s->config->pid_cnt,
+					    s->signals.fd, err);
 	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
+	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
 	if (s->child)
 		processes__follow(s->processes, child__pid(s->child), &why);
@@ -147,17 +156,35 @@ static void on_mapped(void *ctx, pid_t pid)
 	unwinding__mapped(s->unwinding, p, clock_monotonic_ns());
 }
 
+static __u64 longest_pause(const struct session *s, __u64 now_ns)
+{
+	return now_ns < s->mmap_begun_ns + MMAP_BEGIN_NS ? MMAP_PAUSE_NS : MMAP_PAUSE_RARE_NS;
+}
+
 /* Of all processes of the machine: those of others wake nobody all the time. */
 static void take_mappings(struct session *s)
 {
-	__u64 pause_ns = s->mmap_pause_ns;
+	__u64 pause_ns = s->mmap_pause_ns, now_ns, longest_ns;
 
 	if (!s->mmap_events || !mmap_events__read(s->mmap_events, on_mapped, s))
 		return;
+	now_ns = clock_monotonic_ns();
+	longest_ns = longest_pause(s, now_ns);
 	s->mmap_pause_ns = pause_ns && s->mmap_pause_ns ? 2 * pause_ns : MMAP_PAUSE_NS;
-	if (s->mmap_pause_ns > MMAP_PAUSE_RARE_NS)
-		s->mmap_pause_ns = MMAP_PAUSE_RARE_NS;
-	s->mmap_ns = clock_monotonic_ns() + s->mmap_pause_ns;
+	if (s->mmap_pause_ns > longest_ns)
+		s->mmap_pause_ns = longest_ns;
+	s->mmap_ns = now_ns + s->mmap_pause_ns;
+}
+
+static void note_begins(struct session *s, __u64 now_ns)
+{
+	unsigned cnt = processes__seen_cnt(s->processes);
+
+	if (cnt == s->mmap_seen_cnt)
+		return;
+	s->mmap_seen_cnt = cnt;
+	s->mmap_begun_ns = now_ns;
+	s->mmap_pause_ns = s->mmap_ns = 0;
 }
 
 static bool is_over(struct session *s, __u64 now_ns)
@@ -184,6 +211,7 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	take_mappings(s);
 	sampler__drain(s->sampler, clock_monotonic_ns() + TURN_NS);
 	now_ns = clock_monotonic_ns();
+	note_begins(s, now_ns);
 	s->retry_ns = processes__retry(s->processes, now_ns);
 	if (now_ns - s->named_ns >= NAMES_NS) {
 		collector__name(s->collector, now_ns + NAMES_TURN_NS);
@@ -193,6 +221,8 @@ bool session__step(struct session *s, __u64 timeout_ns)
 		s->upkept_ns = now_ns;
 		catch_up(s);
 		sampler__follow_cpus(s->sampler);
+		if (s->mmap_events)
+			mmap_events__follow_cpus(s->mmap_events);
 		known_files__release_idle(sampler__known_files(s->sampler), now_ns);
 	}
 	return true;
@@ -255,6 +285,8 @@ static void finish(struct session *s)
 	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns))
 		return;
 	take_open_waits(s);
+	if (!s->unwanted)
+		last_symbols_await(s->collector, &s->signals);
 	collector__name(s->collector, clock_monotonic_ns() + NAMES_END_NS);
 	processes__close_books(s->processes);
 	for (unsigned i = 0; i < p->event_cnt; i++) {

@@ -22,6 +22,7 @@
 #include "session/anchoring.h"
 #include "session/census.h"
 #include "session/collector.h"
+#include "session/greenlet_chains.h"
 #include "follow/filter.h"
 #include "stack/stacks.h"
 
@@ -32,6 +33,9 @@ struct session_config {
 	struct filter filter; /* of all */
 	const pid_t *pids; /* or these, and their descendants */
 	size_t pid_cnt;
+	bool late_rows; /* as unwinding__read_late() */
+	struct prober *prober; /* borrowed, one that is ready; NULL: it starts its own */
+	bool known; /* they were looked at just now: without descendants, and who has ended since is passed over */
 	char *const *command; /* or this one, NULL-terminated; NULL none */
 	struct sampler_config sampler;
 	struct collector_config collector;
@@ -41,6 +45,7 @@ struct session_config {
 	bool task_names; /* of asyncio tasks, in their stacks */
 	bool opcodes; /* of the instruction of each frame of Python */
 	__u64 census_ns; /* between two counts of suspended tasks, where that is an event; 0 none */
+	bool greenlets; /* the parents of those that run (session/greenlet_chains.h) */
 	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
 	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
 	const struct priority *priority; /* that a launched command shall have */
@@ -53,12 +58,15 @@ struct session_config {
 struct session_progress {
 	__u64 samples, lost; /* lost: as far as that is known by now */
 	unsigned processes; /* that are there */
+	__u64 late,
+		late_ns; /* Python that a look has found, and the CPU time that it had used: not sampled */
 };
 
 struct session_stats {
 	double seconds; /* from the first interrupt enabled to the last */
 	double first_sample_seconds; /* from session__new() to the first sample; < 0 none */
 	unsigned processes; /* sampled in all */
+	unsigned unwanted; /* other Python processes, which the filter leaves out */
 	__u64 samples; /* of all events */
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
 	__u64 mappings_ahead; /* the same, for unwinding only: mmap_events.h */
@@ -68,6 +76,9 @@ struct session_stats {
 	__u64 task_chains,
 		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */
 	__u64 task_chains_late; /* samples that came before it was known where the tasks are */
+	struct greenlet_chains_stats greenlets;
+	unsigned taskless; /* processes whose Python publishes nothing of its tasks */
+	__u32 taskless_version; /* of the one that came last */
 	struct census_stats census; /* of suspended tasks */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
@@ -109,6 +120,8 @@ long session__look(struct session *s);
 long session__look_at_waits(struct session *s, __u64 shortest_ns);
 /* Rows of native code that is there already are still to be read: stacks may end early until then. */
 bool session__lacks_rows(const struct session *s);
+/* Files whose rows were read so far: if there are more than before, a stack that ended early may not any more. */
+__u64 session__rows_read(const struct session *s);
 /*
  * Between two steps: at which rate the clocks go on, after how many frames Python stacks end, whether native
  * frames are taken (where the session takes them at all).

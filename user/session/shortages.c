@@ -79,11 +79,10 @@ static void warn_of_processes(const struct owner_use *use, const char *name, boo
 			 "fewer of one user); they are not in the profile",
 			 name, use->procs_refused, KRAIT_MAX_PROCS);
 	else if (room_refused)
-		log_warn(
-			NULL,
-			"%s has more processes than krait looks at (fewer of one user than of all); "
-			"some are not in the profile",
-			name);
+		log_warn(NULL,
+			 "%s has more processes than krait looks at (its limit for one user "
+			 "is below that for all); some are not in the profile",
+			 name);
 	if (slots_refused)
 		log_debug("shortages", "%s: threads found no slot %llu times", name, slots_refused);
 }
@@ -140,15 +139,13 @@ void shortages_warn_of_late_names(const struct collector *collector,
 	bool asked_again = collector__names_later(collector);
 
 	if (unnamed)
-		log_warn(
-			NULL,
-			"%llu places in native code are called after their files: there was no time, or no "
-			"room, for their names",
-			unnamed);
+		log_warn(NULL,
+			 "%llu places in native code carry the names of their files: krait "
+			 "had no time, or no room, for the names of the functions",
+			 unnamed);
 	if (late)
-		log_warn(
-			NULL,
-			"the process that reads symbols got no processor in time %llu times: %ssome native "
-			"stacks end early",
-			late, asked_again ? "" : "some native code has no names, ");
+		log_warn(NULL,
+			 "the process that reads symbols did not get a CPU in time %llu "
+			 "times: %ssome native stacks end early",
+			 late, asked_again ? "" : "some native code has no names, ");
 }

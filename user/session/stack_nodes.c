@@ -144,7 +144,8 @@ static __u32 follow_trail(struct stack_nodes *n, const struct process *p, const 
 
 		if (item->kind == JOIN_PYTHON) {
 			before = item->index + 1;
-			differs = differs || item->index >= kept;
+			differs = differs || item->index >= kept ||
+				  (step < trail->cnt && trail->steps[step].before <= item->index);
 		} else {
 			now.address = native_part__address(n->natives, item);
 			differs = differs || step >= trail->cnt ||
@@ -201,13 +202,16 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 	}
 	stack->own_tags = true;
 	stack->root_tag = 0;
-	if (native_part__join(n->natives, p, record, stack->frames, stack->cnt, &j))
+	if (native_part__join(n->natives, p, record, stack->frames + stack->before,
+			      stack->cnt - stack->before, &j))
 		return 0;
 	i = follow_trail(n, p, j, stack, plan_tasks(n, p, record, stack, kept, &b.plan));
 	build_begin(&b, i ? j->items[i - 1].index + 1 : 0, root);
+	while (b.seen < stack->before && b.node)
+		build_python(&b, b.seen);
 	for (; i < j->cnt && b.node; i++) {
 		if (j->items[i].kind == JOIN_PYTHON)
-			build_python(&b, j->items[i].index);
+			build_python(&b, stack->before + j->items[i].index);
 		else
 			build_native(&b, &j->items[i]);
 	}

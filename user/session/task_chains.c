@@ -30,6 +30,13 @@ static int compare(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+static bool is_ascii(const char *text)
+{
+	while (*text && !(*text & 0x80))
+		text++;
+	return !*text;
+}
+
 static __u32 find(const struct task_chains *c, __u64 addr)
 {
 	const struct by_addr key = { addr, 0 };
@@ -81,11 +88,34 @@ void task_chains__free(struct task_chains *c)
 	free(c);
 }
 
-/* The task, and as many of its frames as there is room for. */
+/* A name of ASCII, or so much of it as such parts have. How many they are. */
+static __u32 put_name(const struct task_chains *c, const struct probe_task *t, struct frame *parts,
+		      __u32 room)
+{
+	const char *name = t->flags & PROBE_TASK_NAMED ? c->list->texts + t->name : "";
+	size_t len = strlen(name);
+	__u32 cnt = (__u32)(len + TASK_NAME_PART - 1) / TASK_NAME_PART;
+
+	if (!is_ascii(name))
+		return 0;
+	cnt = cnt < TASK_NAME_PARTS ? cnt : TASK_NAME_PARTS;
+	cnt = cnt < room ? cnt : room;
+	for (__u32 i = 0; i < cnt; i++) {
+		size_t left = len - i * TASK_NAME_PART;
+
+		parts[i] = (struct frame){ .code_addr = TASK_NAME_TEXT };
+		memcpy(&parts[i].frame_addr, name + i * TASK_NAME_PART,
+		       left < TASK_NAME_PART ? left : TASK_NAME_PART);
+	}
+	return cnt;
+}
+
+/* The task, its name, and as many of its frames as there is room for. */
 static __u32 put_task(const struct task_chains *c, const struct probe_task *t, struct frame *parts,
 		      __u32 room)
 {
-	__u32 cnt = t->frame_cnt < room - 1 ? t->frame_cnt : room - 1;
+	const __u32 name = put_name(c, t, parts + 1, room - 1);
+	__u32 cnt = t->frame_cnt < room - 1 - name ? t->frame_cnt : room - 1 - name;
 
 	parts[0] = (struct frame){ .frame_addr = t->addr,
 				   .instr_off = (__s32)t->waiter_cnt,
@@ -93,11 +123,11 @@ static __u32 put_task(const struct task_chains *c, const struct probe_task *t, s
 	if (cnt < t->frame_cnt)
 		parts[0].fingerprint |= TASK_FRAMES;
 	for (__u32 i = 0; i < cnt; i++) {
-		parts[1 + i] = c->list->frames[t->first_frame + i];
+		parts[1 + name + i] = c->list->frames[t->first_frame + i];
 		/* Where there are tasks, there is a generation of code objects instead. */
-		parts[1 + i].fingerprint = 0;
+		parts[1 + name + i].fingerprint = 0;
 	}
-	return 1 + cnt;
+	return 1 + name + cnt;
 }
 
 __u32 task_chains__of(struct task_chains *c, __u32 task, struct frame *parts, __u32 room)

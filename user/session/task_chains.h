@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * task_chains.h - of a list of tasks (target/probe_tasks.h) the chain of each as the section of a record has it
- * (SECTION_TASKS): the task, its frames, and those of the first task that awaits it, and so on.
+ * (SECTION_TASKS): the task, its frames, and those of the first task that awaits it, and so on. Names come with them
+ * where the list has any, as the kernel takes them: of ASCII, their first bytes.
  *
  * Must hold: at most as many parts as there is room for, and a circle of tasks ends where it closes.
  */

@@ -48,6 +48,8 @@ struct unwinding {
 	unsigned waiting_cnt, waiting_cap;
 	__u64 step_ns, again_ns; /* the next step; the pause before it, 0 none */
 	bool started;
+	bool late; /* rows are read when they are missed */
+	__u64 read_cnt; /* files that were settled */
 	__u64 waited_ns; /* for rows, before the start */
 };
 
@@ -114,6 +116,14 @@ static void wait_for_rows(struct unwinding *u, struct process *p)
 	p->unwind_waits = true;
 }
 
+static bool settle(struct unwinding *u, struct process *p, const struct mapping *m, __u64 now_ns)
+{
+	bool settled = unwind_settle(u->tables, u->files, p, m, now_ns);
+
+	u->read_cnt += settled;
+	return settled;
+}
+
 /*
  * Those of its files that have none yet, until then (CLOCK_MONOTONIC). True: some of them have rows now. What is
  * left waits.
@@ -127,14 +137,14 @@ static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, _
 	list = space__mappings(view_of(p), &cnt);
 	for (int turn = 0; turn < UNWIND_TURNS; turn++) {
 		for (unsigned i = 0; i < cnt; i++) {
-			if (unwind_turn(&list[i]) != turn ||
+			if ((u->late && turn) || unwind_turn(&list[i]) != turn ||
 			    unwind_is_settled(u->tables, u->files, &list[i]))
 				continue;
 			if (clock_monotonic_ns() >= until_ns) {
 				wait_for_rows(u, p);
 				return true;
 			}
-			if (unwind_settle(u->tables, u->files, p, &list[i], now_ns))
+			if (settle(u, p, &list[i], now_ns))
 				some = true;
 			else
 				left = true;
@@ -216,6 +226,16 @@ static bool give_mappings(struct unwinding *u, struct process *p)
 	p->unwind_digest = digest;
 	p->unwind_space = space;
 	return true;
+}
+
+void unwinding__read_late(struct unwinding *u)
+{
+	u->late = true;
+}
+
+__u64 unwinding__read_cnt(const struct unwinding *u)
+{
+	return u->read_cnt;
 }
 
 struct unwind_tables *unwinding__tables(const struct unwinding *u)
@@ -335,7 +355,7 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 	bool found = false;
 	unsigned cnt;
 
-	if (!p->native || !p->space || now_ns < p->unwind_retry_ns)
+	if (!p->native || !p->space || (now_ns < p->unwind_retry_ns && !u->late))
 		return;
 	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {
@@ -345,7 +365,7 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 
 		if (number && unwind_tables__is_wanted(u->tables, number) &&
 		    !unwind_tables__is_settled(u->tables, number))
-			found |= unwind_settle(u->tables, u->files, p, &list[i], now_ns);
+			found |= settle(u, p, &list[i], now_ns);
 	}
 	/* Rarer, the longer nothing comes of it. */
 	p->unwind_pause_ns = found ? RETRY_NS : 2 * p->unwind_pause_ns;

@@ -26,6 +26,14 @@ struct unwinding;
 struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *native_files);
 void unwinding__free(struct unwinding *u);
 
+/*
+ * From now on rows are read where a walk has missed them, but for those that every stack goes through: for who samples for
+ * a moment, and may sample again.
+ */
+void unwinding__read_late(struct unwinding *u);
+/* Files whose rows were read so far, or that have none. */
+__u64 unwinding__read_cnt(const struct unwinding *u);
+
 /* What the kernel unwinds with; which of its spaces a process has is in unwind_space. */
 struct unwind_tables *unwinding__tables(const struct unwinding *u);
 /* Rows of processes that are there are still to be read. */

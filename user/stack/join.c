@@ -23,6 +23,9 @@ struct joiner {
 	__u32 left; /* frames on the root side that are not looked at yet */
 	bool broken; /* natives are over, or there are none */
 	bool due; /* a mark: callers of the native frame before may be missing */
+	__u32 switched; /* JOIN_CHAIN_SWITCHING: natives up to here are greenlet's, and what it has called; 0 none */
+	bool missing; /* JOIN_CHAIN_SWITCHING: natives of it, somewhere */
+	bool ends_above; /* the outermost activation's native frames are another greenlet's by now */
 };
 
 /* Larger than any frame of an eval loop, whatever compiler and options. */
@@ -87,14 +90,15 @@ static bool next_activation(struct joiner *j, struct activation *ret)
 
 /*
  * Does the address lie in the native frame's part of the stack? Where that begins is not known of the first, nor
- * of one on another stack than the frame before (of signals).
+ * of one on another stack than the frame before (of signals). What is below the stack pointer lies in none, so greenlet's
+ * own have none.
  */
 static bool lies_in(const struct joiner *j, __u32 i, __u64 addr)
 {
 	const struct native_frame *natives = j->in->natives;
 	__u64 end = natives[i].frame_addr, begin = i ? natives[i - 1].frame_addr : 0;
 
-	if (addr >= end || (begin < end && addr < begin))
+	if (addr >= end || (begin < end && addr < begin) || j->in->origins[i] == ORIGIN_SWITCHER)
 		return false;
 	return is_guessed(j, i) || end - addr <= EVAL_FRAME_MAX;
 }
@@ -178,10 +182,73 @@ static bool place_at_evaluator(struct joiner *j, const struct activation *a)
 	return true;
 }
 
+/* Behind the last of greenlet's frames before the end, j->next where there is none. */
+static __u32 behind_switchers(const struct joiner *j, __u32 end)
+{
+	while (end > j->next && j->in->origins[end - 1] != ORIGIN_SWITCHER)
+		end--;
+	return end;
+}
+
+/* In natives[switched ..]: those before belong to no activation. */
+static __u32 owner_in_switch(struct joiner *j, __u64 entry_addr)
+{
+	if (!entry_addr || entry_addr & FRAME_ENTRY_GONE)
+		return j->in->native_cnt;
+	if (j->owner < j->switched)
+		j->owner = j->switched;
+	return owner_of(j, entry_addr);
+}
+
+/* Is the entry frame where another greenlet has put something, or above all that the C stack has now? */
+static bool is_off_the_stack(const struct joiner *j, __u64 entry_addr)
+{
+	return entry_addr & FRAME_ENTRY_GONE || entry_addr < j->in->natives[0].frame_addr;
+}
+
+/* While greenlets are being switched: each activation by itself. */
+static void place_in_switch(struct joiner *j, const struct activation *a)
+{
+	__u32 owner = owner_in_switch(j, a->entry_addr);
+
+	if (owner < j->in->native_cnt) {
+		/* Between two of greenlet's own is what the other greenlet has called. */
+		j->next = behind_switchers(j, owner);
+		put_natives(j, owner);
+		j->owner = owner;
+		j->entry_addr = a->entry_addr;
+	}
+	put_python(j, a);
+	if (owner < j->in->native_cnt)
+		return;
+	if (!j->left && is_off_the_stack(j, a->entry_addr))
+		j->ends_above = true;
+	else
+		j->due = j->missing = true;
+	/* What else lies there is the other greenlet's. */
+	j->broken = j->missing && !j->left;
+}
+
+/* What greenlet does comes first, for the frame at the leaf. */
+static void begin_in_switch(struct joiner *j)
+{
+	__u32 cnt = j->in->native_cnt, end = find_switcher(j, cnt);
+
+	if (j->in->chain != JOIN_CHAIN_SWITCHING || j->broken || end == cnt)
+		return;
+	while (end < cnt && j->in->origins[end] == ORIGIN_SWITCHER)
+		end++;
+	put_natives(j, end);
+	j->switched = end;
+	/* An extension has called it: its own callers may be anybody. */
+	j->due = j->missing = end == cnt || j->in->origins[end] != ORIGIN_INTERPRETER;
+}
+
 static void place(struct joiner *j, const struct activation *a)
 {
 	__u32 cnt = j->in->native_cnt, owner = j->broken ? cnt : owner_of(j, a->entry_addr);
-	__u32 switcher = j->broken ? owner : find_switcher(j, owner);
+	bool own = j->broken || (j->in->chain == JOIN_CHAIN_OWN && owner < cnt);
+	__u32 switcher = own ? owner : find_switcher(j, owner);
 
 	if (switcher < owner)
 		break_off_at_switch(j, switcher);
@@ -232,9 +299,14 @@ static void place_all(struct joiner *j)
 
 	if (j->in->evals && !j->broken && place_pairs(j))
 		return;
+	begin_in_switch(j);
 	while (next_activation(j, &a)) {
 		/* The thread's base frame is not on the C stack, and has none above it. */
-		if (a.first < a.end && !place_at_evaluator(j, &a))
+		if (a.first == a.end || place_at_evaluator(j, &a))
+			continue;
+		if (j->switched)
+			place_in_switch(j, &a);
+		else
 			place(j, &a);
 	}
 }
@@ -245,7 +317,9 @@ static void put_root(struct joiner *j)
 	__u32 cnt = j->in->native_cnt, switcher = j->broken ? cnt : find_switcher(j, cnt);
 	bool ended = j->in->ended;
 
-	if (switcher < cnt && !j->in->frame_cnt) {
+	if (j->ends_above) {
+		ended = true;
+	} else if (switcher < cnt && !j->in->frame_cnt) {
 		break_off_at_switch(j, switcher);
 	} else if (switcher < cnt) {
 		/* The stack of a greenlet begins there. */
@@ -254,7 +328,7 @@ static void put_root(struct joiner *j)
 	} else if (!j->broken) {
 		put_natives(j, root_end(j));
 	}
-	j->out->complete = cnt && !j->broken && ended && !j->out->guessed;
+	j->out->complete = cnt && !j->broken && !j->missing && ended && !j->out->guessed;
 	if (j->in->interpreter && !j->broken && !ended && cnt)
 		j->due = true;
 	put_due_mark(j);

@@ -17,7 +17,10 @@
  * them. Where a frame pointer alone has led to the caller, in code that need not keep one, a mark says that
  * others may be missing between the two; what lies further down goes on being joined.
  *
- * The stack of a greenlet ends below its first Python frame.
+ * The stack of a greenlet ends below its first Python frame. While greenlets are being switched the C stack may be
+ * another's than the Python frames are (bpf/exposed.h): then what greenlet itself does belongs to the frame at the
+ * leaf, and an activation is below that where its entry frame is still in its place, and the native frame around it.
+ * The outermost one need not be: the stack ends there.
  *
  * Must hold: every Python frame is in the result once, in order; so is every native frame that is
  * wanted.
@@ -33,6 +36,13 @@
 
 #define JOIN_NONE (~0U)
 
+/* What is known of the C stack, with greenlet in it. */
+enum join_chain {
+	JOIN_CHAIN_ANY, /* while greenlet runs it may be another's */
+	JOIN_CHAIN_OWN, /* it is that of the Python frames */
+	JOIN_CHAIN_SWITCHING, /* see above */
+};
+
 struct join_input {
 	const struct frame *frames; /* root first, entry frames among them */
 	__u32 frame_cnt;
@@ -46,6 +56,7 @@ struct join_input {
 	const bool *guessed; /* of each: its caller may be another than the next one; NULL: of none */
 	__u32 native_cnt;
 	__u32 kernel_cnt; /* frames of the kernel, above all others */
+	__u32 chain; /* enum join_chain */
 	bool taken; /* natives[] is valid; otherwise it is ignored, and no mark says that frames are missing */
 	bool unknown; /* there was native code that could not be resolved: JOIN_UNKNOWN stands for it */
 	bool ended; /* the native chain came to its end (NATIVE_COMPLETE) */

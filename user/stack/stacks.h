@@ -53,6 +53,7 @@ struct stack {
 	struct stack_trail trail;
 	__u64 chain; /* the consumer's: what of the stack's tags depends on what lies at chain_at */
 	__u32 chain_at;
+	__u32 before; /* the consumer's: frames on the root side that are no part of this thread's own chain */
 	bool own_tags; /* set by the consumer: tags depend on native frames too, so those of a base are not reused */
 };
 

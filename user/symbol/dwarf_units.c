@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/search.h"
 #include "util/vec.h"
 
 /* Namespaces and types in each other, with functions in them. */
@@ -58,16 +59,8 @@ static int add_pieces(struct dwarf_range_list *l, Dwarf_Die *die, Dwarf_Off name
 /* The last that begins at or before the address and has it: the innermost one. NULL none. */
 static const struct dwarf_range *find(const struct dwarf_range_list *l, Dwarf_Addr address)
 {
-	size_t low = 0, high = l->cnt;
+	const size_t low = sorted_below(l->cnt, i, l->list[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* Those of a unit hardly ever overlap: a few steps back find what lies around another one. */
 	for (unsigned i = 0; i < DEPTH_MAX && low > i; i++) {
 		if (l->list[low - 1 - i].end > address)
@@ -86,6 +79,16 @@ static int add_unit(struct dwarf_units *u, Dwarf_Die *die)
 	return add_pieces(&u->ranges, die, u->cnt++, 0, DWARF_RANGES_MAX);
 }
 
+/* Split DWARF leaves addresses and source lines in the file, and functions in .dwo files, which nobody reads. */
+static bool has_lines(Dwarf_Die *die, uint8_t type)
+{
+	int tag = dwarf_tag(die);
+
+	return (type == DW_UT_compile && tag == DW_TAG_compile_unit) ||
+	       (type == DW_UT_skeleton &&
+		(tag == DW_TAG_skeleton_unit || tag == DW_TAG_compile_unit));
+}
+
 static void read_units(struct dwarf_units *u)
 {
 	Dwarf_CU *unit = NULL;
@@ -95,8 +98,7 @@ static void read_units(struct dwarf_units *u)
 
 	u->made = true;
 	while (!dwarf_get_units(u->dwarf, unit, &unit, &version, &type, &die, NULL)) {
-		if (type == DW_UT_compile && dwarf_tag(&die) == DW_TAG_compile_unit &&
-		    add_unit(u, &die))
+		if (has_lines(&die, type) && add_unit(u, &die))
 			break;
 	}
 	qsort(u->ranges.list, u->ranges.cnt, sizeof(*u->ranges.list), compare);

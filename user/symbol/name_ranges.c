@@ -129,3 +129,14 @@ const struct name_range *name_ranges_add(struct name_ranges *n, __u64 offset,
 		new.function = function_at(n, place, names + place->name, symbol_cnt);
 	return add_range(n, &new, offset);
 }
+
+void name_ranges_forget_unnamed(struct name_ranges *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->range_cnt; i++) {
+		if (n->ranges[i].function)
+			n->ranges[kept++] = n->ranges[i];
+	}
+	n->range_cnt = kept;
+}

@@ -50,6 +50,8 @@ const struct name_range *name_ranges_at(const struct name_ranges *n, __u64 offse
 const struct name_range *name_ranges_add(struct name_ranges *n, __u64 offset,
 					 const struct parser_place *place, const char *names,
 					 __u32 *symbol_cnt);
+/* What had no name may have one now: nothing is known of it. */
+void name_ranges_forget_unnamed(struct name_ranges *n);
 /* What stands for all that has no name of its own; NULL when out of memory. */
 struct native_symbol *name_ranges_rest(struct name_ranges *n);
 

@@ -18,15 +18,16 @@
 #define CACHE_BITS_MIN 7
 #define CACHE_BITS_MAX 11
 
-enum cached_eval {
-	EVAL_NOT_ASKED,
-	EVAL_NO,
-	EVAL_YES,
+enum cached_role {
+	ROLE_NOT_ASKED,
+	ROLE_NONE,
+	ROLE_EVAL,
+	ROLE_EXPOSER,
 };
 
 struct cached {
 	__u64 ip : 62; /* what has more bits is in no code */
-	__u64 eval : 2; /* enum cached_eval */
+	__u64 role : 2; /* enum cached_role */
 	struct native_symbol *symbol; /* NULL: not asked for */
 	__u64 tag; /* the consumer's */
 };
@@ -324,22 +325,37 @@ void native__catch_up(struct native *n, __u64 now_ns)
 		refresh(n, now_ns, NATIVE_OUTDATED_NS);
 }
 
-bool native__is_eval(struct native *n, __u64 ip)
+/* Whether the code has that role, which nobody asks for but of code that can have no other. */
+static bool has_role(struct native *n, __u64 ip, enum cached_role role)
 {
 	struct cached *c = cache_slot(n, ip);
 	const struct mapping *m;
-	bool is_eval;
+	bool has;
 
-	if (c && c->ip == ip && c->eval != EVAL_NOT_ASKED)
-		return c->eval == EVAL_YES;
+	if (c && c->ip == ip && c->role != ROLE_NOT_ASKED)
+		return c->role == role;
 	m = space__find(n->space, ip);
 	if (m && native_files__is_closed(n->files, m->module))
 		open_symbols(n, m, n->now_ns);
-	is_eval = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
+	if (role == ROLE_EVAL)
+		has = m && native_files__is_eval(n->files, m->module, ip - m->start + m->offset);
+	else
+		has = !m ||
+		      native_files__may_expose(n->files, m->module, ip - m->start + m->offset);
 	c = take_slot(n, ip);
 	if (c)
-		c->eval = is_eval ? EVAL_YES : EVAL_NO;
-	return is_eval;
+		c->role = has ? role : ROLE_NONE;
+	return has;
+}
+
+bool native__is_eval(struct native *n, __u64 ip)
+{
+	return has_role(n, ip, ROLE_EVAL);
+}
+
+bool native__may_expose(struct native *n, __u64 ip)
+{
+	return has_role(n, ip, ROLE_EXPOSER);
 }
 
 int native__rows(struct native *n, const struct mapping *m, __u64 now_ns, struct unwind_rows *ret)

@@ -64,6 +64,8 @@ void native__catch_up(struct native *n, __u64 now_ns);
 
 /* Of code that was found: is it the function that evaluates a Python frame? */
 bool native__is_eval(struct native *n, __u64 ip);
+/* Of greenlet's code: may it be the function that takes entry frames out? */
+bool native__may_expose(struct native *n, __u64 ip);
 
 /* Code of the interpreter's JIT runs there: in the same page, until others take its place here, is more of it. */
 void native__found_jit(struct native *n, __u64 ip);

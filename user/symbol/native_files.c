@@ -22,6 +22,8 @@
 
 /* Evaluates a frame (Python/ceval.c, since 3.6), and parts of it: "….cold". */
 #define EVAL_NAME "_PyEval_EvalFrameDefault"
+/* A part of it, mangled or not (greenlet 3.0+). */
+#define EXPOSER_NAME "expose_frames"
 
 struct native_file {
 	struct native_files *files;
@@ -215,12 +217,14 @@ void native_files__add_debug(struct native_files *f, struct module *module, int 
 {
 	struct native_file *file = file_of(f, module);
 
-	if (!file || !file->wants_debug || file->symbols.debug_fd >= 0 || file->symbols.bad) {
+	if (!file || !file->wants_debug || file->symbols.fd < 0 || file->symbols.debug_fd >= 0 ||
+	    file->symbols.bad) {
 		close(fd);
 		return;
 	}
 	file->symbols.debug_fd = fd;
 	file->wants_debug = false;
+	name_ranges_forget_unnamed(&file->names);
 	read_file(f, file);
 }
 
@@ -255,7 +259,7 @@ void native_files__read(struct native_files *f, struct module *module)
 		read_file(f, file);
 }
 
-static void open_debug(struct native_files *f, struct module *module, const char *root)
+void native_files__search_debug(struct native_files *f, struct module *module, const char *root)
 {
 	const char *const roots[] = { "/", root };
 	uid_t owner;
@@ -290,7 +294,7 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 	}
 	native_files__read(f, module);
 	if (file->symbols.fd >= 0)
-		open_debug(f, module, root);
+		native_files__search_debug(f, module, root);
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
@@ -309,6 +313,11 @@ static const struct name_range *ask(struct native_files *f, struct native_file *
 static bool is_skipped(const struct native_files *f, const struct module *module)
 {
 	return f->skip_interpreter && module__origin(module) == ORIGIN_INTERPRETER;
+}
+
+bool native_files__has_names(const struct native_files *f, const struct module *module)
+{
+	return !is_skipped(f, module);
 }
 
 static struct native_symbol *symbol_of(struct native_file *file, const struct name_range *r)
@@ -392,17 +401,32 @@ struct native_symbol *native_files__unnamed(struct native_files *f, struct modul
 	return file ? name_ranges_rest(&file->names) : NULL;
 }
 
-bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset)
+/* What the function at that offset is called; NULL: nobody knows. */
+static const char *function_name(struct native_files *f, struct module *module, __u64 offset)
 {
 	struct native_file *file = file_of(f, module);
 	const struct name_range *r = file ? name_ranges_at(&file->names, offset) : NULL;
 
 	if (!file)
-		return false;
+		return NULL;
 	file->used = ++f->now;
 	if (!r)
 		r = ask(f, file, offset);
-	return r && r->function && !strncmp(r->function->name, EVAL_NAME, strlen(EVAL_NAME));
+	return r && r->function ? r->function->name : NULL;
+}
+
+bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset)
+{
+	const char *name = function_name(f, module, offset);
+
+	return name && !strncmp(name, EVAL_NAME, strlen(EVAL_NAME));
+}
+
+bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset)
+{
+	const char *name = function_name(f, module, offset);
+
+	return !name || strstr(name, EXPOSER_NAME);
 }
 
 int native_files__rows(struct native_files *f, struct module *module, struct unwind_rows *ret)

@@ -56,6 +56,8 @@ __u64 native_files__late(const struct native_files *f);
 void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx);
 /* The interpreter's functions are not shown: they need no names, which take long to find. */
 void native_files__skip_interpreter(struct native_files *f);
+/* Are the file's functions shown by name? */
+bool native_files__has_names(const struct native_files *f, const struct module *module);
 void native_files__free(struct native_files *f);
 
 /* Its symbols have not been read yet, and native_files__open() or native_files__read() may. */
@@ -72,6 +74,8 @@ void native_files__open(struct native_files *f, struct module *module, const cha
 void native_files__open_fd(struct native_files *f, struct module *module, int fd, bool remote);
 /* Has the symbols of a file that is open read, which its rows do without: the largest take a second. */
 void native_files__read(struct native_files *f, struct module *module);
+/* Separate symbols for a file that is read: here, and in that root, NULL there is none. */
+void native_files__search_debug(struct native_files *f, struct module *module, const char *root);
 /* It could not be opened through one process; after a few of them nobody tries any more. */
 void native_files__note_failure(struct native_files *f, struct module *module);
 /*
@@ -97,6 +101,8 @@ struct native_symbol *native_files__known(struct native_files *f, struct module 
 struct native_symbol *native_files__unnamed(struct native_files *f, struct module *module);
 /* Is that offset in the function that evaluates a Python frame? */
 bool native_files__is_eval(struct native_files *f, struct module *module, __u64 offset);
+/* May it be in greenlet's function that takes entry frames out of a chain (bpf/exposed.h)? True where nobody knows. */
+bool native_files__may_expose(struct native_files *f, struct module *module, __u64 offset);
 /* Its descriptors, open or not, for who reads something else of it. NULL: nobody has asked for it. */
 const struct symbol_file *native_files__symbol_file(const struct native_files *f,
 						    const struct module *module);

@@ -222,15 +222,20 @@ int dwarf_offsets_parse(int fd, int debug_fd, __u32 version, struct py_offsets *
 	struct dwarf_struct s[OWNER_CNT];
 	struct dwfl_file file;
 	int r = -ENOENT;
+	bool split;
 
 	for (int i = 0; i < OWNER_CNT; i++)
 		s[i] = (struct dwarf_struct){ .names = { names[i][0], names[i][1] } };
 	*why = '\0';
 	if (dwfl_file_open(&file, fd, debug_fd))
 		return -ENOENT;
-	dwarf_structs_find(file.module, s, OWNER_CNT);
+	split = dwarf_structs_find(file.module, s, OWNER_CNT);
 	if (s[RUNTIME].found || s[THREAD].found)
 		r = derive(s, version, ret, why, why_size);
+	else if (split)
+		snprintf(
+			why, why_size,
+			"its debug information is split: in .dwo files, which krait does not read");
 	dwfl_file_close(&file);
 	return r;
 }

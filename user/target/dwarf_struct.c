@@ -64,22 +64,26 @@ static bool all_found(const struct dwarf_struct *s, size_t cnt)
 	return true;
 }
 
-void dwarf_structs_find(Dwfl_Module *module, struct dwarf_struct *s, size_t cnt)
+bool dwarf_structs_find(Dwfl_Module *module, struct dwarf_struct *s, size_t cnt)
 {
 	Dwarf_Addr bias;
 	Dwarf *dw = dwfl_module_getdwarf(module, &bias);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die top, die;
+	bool split = false;
+	uint8_t type;
 
 	/* Partial units too: what dwz has moved there is found where it is. */
 	while (dw && !all_found(s, cnt) &&
-	       dwarf_get_units(dw, unit, &unit, NULL, NULL, &top, NULL) == 0) {
+	       dwarf_get_units(dw, unit, &unit, NULL, &type, &top, NULL) == 0) {
+		split = split || type == DW_UT_skeleton;
 		if (dwarf_child(&top, &die))
 			continue;
 		do
 			note(&die, s, cnt);
 		while (dwarf_siblingof(&die, &die) == 0);
 	}
+	return split;
 }
 
 static bool location(Dwarf_Die *die, long *ret)

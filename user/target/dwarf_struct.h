@@ -19,8 +19,11 @@ struct dwarf_struct {
 	Dwarf_Die die;
 };
 
-/* Finds those of s[0..cnt) that are there, in one pass over all units. */
-void dwarf_structs_find(Dwfl_Module *module, struct dwarf_struct *s, size_t cnt)
+/*
+ * Finds those of s[0..cnt) that are there, in one pass over all units. True: some of them say nothing but that what they
+ * are of is in another file (split DWARF).
+ */
+bool dwarf_structs_find(Dwfl_Module *module, struct dwarf_struct *s, size_t cnt)
 	__attribute__((nonnull));
 
 /* Byte position of a member: "interpreters.head" is one of a member. -1 if there is none. */

@@ -110,13 +110,19 @@ static int ask(struct fetch *f, const __u8 *build_id, __u32 build_id_len)
 	return channel_send(worker__fd(f->worker), &request, sizeof(request), &f->fd, 1);
 }
 
-struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, size_t why_size)
+bool fetch_has_servers(void)
 {
 	const char *servers = secure_getenv("DEBUGINFOD_URLS");
+
+	return servers && *servers;
+}
+
+struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, size_t why_size)
+{
 	struct fetch *f;
 
-	snprintf(why, why_size, "there is no debug information of it");
-	if (!servers || !*servers || !build_id_len || build_id_len > ELF_BUILD_ID_MAX)
+	snprintf(why, why_size, "there is no debug information for it");
+	if (!fetch_has_servers() || !build_id_len || build_id_len > ELF_BUILD_ID_MAX)
 		return NULL;
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -151,13 +157,15 @@ int fetch__result(struct fetch *f, int *ret_fd, char *why, size_t why_size)
 			return say(why, why_size, -ETIMEDOUT,
 				   "debuginfod servers take too long to answer");
 		if (n == sizeof(answer) && answer.result == -ENOSYS)
-			return say(why, why_size, -ENOENT,
-				   "there is no debug information of it (and no libcurl.so.4 "
-				   "to ask servers with)");
+			return say(
+				why, why_size, -ENOENT,
+				"there is no debug information for it (and no libcurl.so.4 to ask "
+				"servers with)");
 		if (n != sizeof(answer) || answer.result)
-			return say(why, why_size, -ENOENT,
-				   "there is no debug information of it, nor do debuginfod "
-				   "servers have any");
+			return say(
+				why, why_size, -ENOENT,
+				"there is no debug information for it, nor do debuginfod servers "
+				"have any");
 		if (*f->path && !rename(f->unfinished, f->path))
 			*f->unfinished = '\0';
 	}

@@ -18,10 +18,13 @@
 #define KRAIT_TARGET_FETCHER_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct fetch;
 
+/* Is there anybody to ask? */
+bool fetch_has_servers(void);
 /* NULL: there is nobody to ask, or no process; why says so. */
 struct fetch *fetch__start(const __u8 *build_id, __u32 build_id_len, char *why, size_t why_size)
 	__attribute__((warn_unused_result, nonnull));

@@ -6,6 +6,8 @@
 
 #define PAGE 4096ULL
 #define PAGES 256
+/* That are read at one go. */
+#define FETCH_MAX 8U
 
 struct page {
 	__u64 number; /* of the address, and one more; 0 none */
@@ -18,12 +20,17 @@ struct page_cache {
 	struct page pages[PAGES];
 };
 
+/* Neighbours and what is far apart by a power of two do not meet. */
+static struct page *place_of(struct page_cache *c, __u64 number)
+{
+	return &c->pages[(number ^ number >> 8 ^ number >> 16) % PAGES];
+}
+
 /* Bytes of one page. */
 static int read_part(struct page_cache *c, __u64 addr, void *buf, size_t len)
 {
 	const __u64 number = addr / PAGE;
-	/* Neighbours and what is far apart by a power of two do not meet. */
-	struct page *p = &c->pages[(number ^ number >> 8 ^ number >> 16) % PAGES];
+	struct page *p = place_of(c, number);
 
 	if (p->number != number + 1) {
 		p->number = 0;
@@ -75,6 +82,23 @@ void page_cache__free(struct page_cache *c)
 const struct memory *page_cache__memory(const struct page_cache *c)
 {
 	return &c->memory;
+}
+
+void page_cache__fetch(struct page_cache *c, __u64 addr, unsigned cnt)
+{
+	char bytes[FETCH_MAX * PAGE];
+	__u64 number = addr / PAGE;
+
+	if (cnt > FETCH_MAX)
+		cnt = FETCH_MAX;
+	if (memory_read(c->from, number * PAGE, bytes, cnt * PAGE))
+		return;
+	for (unsigned i = 0; i < cnt; i++) {
+		struct page *p = place_of(c, number + i);
+
+		p->number = number + i + 1;
+		memcpy(p->bytes, bytes + i * PAGE, PAGE);
+	}
 }
 
 void page_cache__clear(struct page_cache *c)

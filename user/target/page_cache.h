@@ -15,6 +15,8 @@ struct page_cache *page_cache__new(const struct memory *from) __attribute__((war
 void page_cache__free(struct page_cache *c);
 
 const struct memory *page_cache__memory(const struct page_cache *c) __attribute__((nonnull));
+/* Has so many pages from addr's on read at one go, if all of them can be: they will be wanted. */
+void page_cache__fetch(struct page_cache *c, __u64 addr, unsigned cnt) __attribute__((nonnull));
 void page_cache__clear(struct page_cache *c) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_PAGE_CACHE_H */

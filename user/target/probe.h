@@ -40,7 +40,9 @@ enum probe_op {
 	PROBE_ANCHOR_WRITE, /* the same, after the write */
 	PROBE_PUBLISHED, /* by pid. Answer: a struct published */
 	PROBE_TASKS, /* mem. Answer: a descriptor of a list (probe_tasks.h) */
+	PROBE_GREENLETS, /* dir, mem. Answer: a descriptor of a list (probe_greenlets.h) */
 	PROBE_CLAIMS, /* by pid. Answer: a struct claims */
+	PROBE_GREENLET_PLACE, /* by pid. Answer: a struct greenlet_place */
 	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
 	PROBE_PREPARE,
 	/* Never asked: an answer in front of the one that is awaited. It waits for a processor. */
@@ -121,6 +123,7 @@ struct probe_message {
 		struct probe_anchor_state anchor;
 		struct published published;
 		struct claims claims;
+		struct greenlet_place greenlet_place;
 		__u8 bytes[PROBE_READ_MAX];
 	}; /* only head.len bytes are sent */
 };

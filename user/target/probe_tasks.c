@@ -5,16 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "object/py_string.h"
-#include "target/probe_list.h"
 #include "target/remote.h"
 #include "target/task_layout.h"
+#include "target/task_list.h"
 #include "util/cleanup.h"
-#include "util/clock.h"
-#include "util/hash.h"
 #include "util/memory.h"
 #include "walk/stack_walk.h"
 #include "walk/task_walk.h"
@@ -22,15 +18,8 @@
 
 /* Looks at a list of tasks whose links do not fit together. */
 #define TRIES 5
-/* Awaiters of one task. */
-#define WAITERS_MAX 4096U
 /* Entries of a set that are looked at: removed ones are among them. */
 #define SET_ENTRIES_MAX 65536U
-/* What a list may take, however its sets and chains are made up. */
-#define LIST_NS (5 * NS_PER_SEC)
-/* What stands for "seen": twice as many places as tasks. */
-#define SEEN_BITS 17
-
 /* PyTypeObject.tp_flags, behind the head of an object with a size (Include/cpython/object.h). */
 #define TYPE_FLAGS 152
 #define TYPE_IS_LONG (1U << 24)
@@ -48,13 +37,8 @@ struct list {
 	__u32 head_size; /* of an object */
 	struct thread_list_entry states[KRAIT_MAX_THREADS];
 	__u32 state_cnt;
-	struct probe_tasks_head head;
 	struct task_walk_result walked;
-	__u64 seen[1 << SEEN_BITS]; /* addresses of tasks that are listed, hashed */
-	struct probe_task tasks[PROBE_TASKS_MAX];
-	struct frame frames[PROBE_TASKS_FRAMES_MAX];
-	__u64 waiters[PROBE_TASKS_WAITERS_MAX];
-	char texts[PROBE_TASKS_TEXT_MAX];
+	struct task_list out;
 };
 
 static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
@@ -69,41 +53,7 @@ static int read_word(struct list *l, __u64 addr, __u64 *ret)
 	return memory_read(&l->memory, addr, ret, sizeof(*ret));
 }
 
-/* False: it was there before, or there is no room. */
-static bool note_seen(struct list *l, __u64 addr)
-{
-	__u32 mask = (1U << SEEN_BITS) - 1, i = hash_word(addr) >> (32 - SEEN_BITS);
-
-	while (l->seen[i] && l->seen[i] != addr)
-		i = (i + 1) & mask;
-	if (l->seen[i])
-		return false;
-	l->seen[i] = addr;
-	return true;
-}
-
-/* There is no time for more. */
-static bool is_late(struct list *l)
-{
-	if (clock_monotonic_ns() - l->head.time_ns < LIST_NS)
-		return false;
-	l->head.flags |= PROBE_TASKS_CUT;
-	return true;
-}
-
 /* ---- one task --------------------------------------------------------------------------------- */
-
-static void add_text(struct list *l, struct probe_task *t, const char *text)
-{
-	size_t len = strlen(text) + 1;
-
-	if (len > PROBE_TASKS_TEXT_MAX - l->head.text_len)
-		return;
-	memcpy(l->texts + l->head.text_len, text, len);
-	t->name = l->head.text_len;
-	t->flags |= PROBE_TASK_NAMED;
-	l->head.text_len += (__u32)len;
-}
 
 /* A name that nobody has asked for yet is a number (Modules/_asynciomodule.c, _asyncio_Task_get_name_impl()). */
 static void add_number(struct list *l, struct probe_task *t, __u64 addr)
@@ -119,7 +69,7 @@ static void add_number(struct list *l, struct probe_task *t, __u64 addr)
 		return;
 	snprintf(text, sizeof(text), "Task-%llu",
 		 (unsigned long long)digits[0] | (__u64)digits[1] << 30);
-	add_text(l, t, text);
+	task_list_set_name(&l->out, t, text);
 }
 
 static void add_name(struct list *l, struct probe_task *t)
@@ -136,17 +86,7 @@ static void add_name(struct list *l, struct probe_task *t)
 		add_number(l, t, addr);
 	else if (flags & TYPE_IS_UNICODE &&
 		 !py_string_read(&l->memory, &l->ask->offsets, addr, &name))
-		add_text(l, t, name);
-}
-
-static void add_waiter(struct list *l, struct probe_task *t, __u64 addr)
-{
-	if (t->waiter_cnt == WAITERS_MAX || l->head.waiter_cnt == PROBE_TASKS_WAITERS_MAX) {
-		l->head.flags |= PROBE_TASKS_CUT;
-		return;
-	}
-	l->waiters[l->head.waiter_cnt++] = addr;
-	t->waiter_cnt++;
+		task_list_set_name(&l->out, t, name);
 }
 
 static void add_set(struct list *l, struct probe_task *t, __u64 addr)
@@ -155,18 +95,18 @@ static void add_set(struct list *l, struct probe_task *t, __u64 addr)
 
 	if (memory_read(&l->memory, addr + l->layout.set_used, words, sizeof(words)))
 		return;
-	for (__u64 i = 0;
-	     i <= words[1] && i < SET_ENTRIES_MAX && t->waiter_cnt < words[0] && !is_late(l);
+	for (__u64 i = 0; i <= words[1] && i < SET_ENTRIES_MAX && t->waiter_cnt < words[0] &&
+			  !task_list_is_late(&l->out);
 	     i += 32) {
 		__u64 cnt = words[1] + 1 - i < 32 ? words[1] + 1 - i : 32;
 
 		if (memory_read(&l->memory, words[2] + 16 * i, entries, 16 * cnt)) {
-			l->head.flags |= PROBE_TASKS_CHANGED;
+			l->out.head.flags |= PROBE_TASKS_CHANGED;
 			return;
 		}
 		for (__u64 j = 0; j < cnt; j++)
 			if (entries[2 * j] && entries[2 * j + 1] != ~0ULL)
-				add_waiter(l, t, entries[2 * j]);
+				task_list_add_waiter(&l->out, t, entries[2 * j]);
 	}
 }
 
@@ -175,14 +115,13 @@ static void add_waiters(struct list *l, struct probe_task *t)
 	__u64 addr;
 	__u8 is_set;
 
-	t->first_waiter = l->head.waiter_cnt;
 	if (read_word(l, t->addr + l->ask->asyncio.task_awaited_by, &addr) || !addr ||
 	    memory_read(&l->memory, t->addr + l->ask->asyncio.task_awaited_by_is_set, &is_set, 1))
 		return;
 	if (is_set)
 		add_set(l, t, addr);
 	else
-		add_waiter(l, t, addr);
+		task_list_add_waiter(&l->out, t, addr);
 }
 
 /* The frames at which its coroutines are suspended. */
@@ -195,32 +134,18 @@ static void add_frames(struct list *l, struct probe_task *t)
 					       .alone = true };
 
 	task_walk_from(&walk, t->addr, &l->walked);
-	t->first_frame = l->head.frame_cnt;
 	if (!l->walked.cnt)
 		return;
 	t->notes = l->walked.parts[0].fingerprint;
-	if (l->walked.cnt - 1 > PROBE_TASKS_FRAMES_MAX - l->head.frame_cnt) {
-		l->head.flags |= PROBE_TASKS_CUT;
-		return;
-	}
-	t->frame_cnt = l->walked.cnt - 1;
-	memcpy(l->frames + l->head.frame_cnt, l->walked.parts + 1,
-	       t->frame_cnt * sizeof(struct frame));
-	l->head.frame_cnt += t->frame_cnt;
+	task_list_set_frames(&l->out, t, l->walked.parts + 1, l->walked.cnt - 1);
 }
 
 static void add_task(struct list *l, __u64 addr, __u64 thread_id, __u32 flags)
 {
-	struct probe_task *t = &l->tasks[l->head.task_cnt];
+	struct probe_task *t = task_list_add(&l->out, addr, thread_id, flags);
 
-	if (l->head.task_cnt == PROBE_TASKS_MAX) {
-		l->head.flags |= PROBE_TASKS_CUT;
+	if (!t)
 		return;
-	}
-	if (!note_seen(l, addr))
-		return;
-	*t = (struct probe_task){ .addr = addr, .thread_id = thread_id, .flags = flags };
-	l->head.task_cnt++;
 	add_frames(l, t);
 	add_waiters(l, t);
 	if (l->ask->names)
@@ -240,11 +165,10 @@ static bool follow(struct list *l, __u64 head_addr, __u64 thread_id, __u64 runni
 	for (__u32 i = 0; links[0] && links[0] != head_addr; i++) {
 		__u64 addr = links[0] - node;
 
-		if (i == PROBE_TASKS_MAX || l->head.task_cnt == PROBE_TASKS_MAX) {
-			l->head.flags |= PROBE_TASKS_CUT;
-			return true;
-		}
-		if (is_late(l))
+		if (i == PROBE_TASKS_MAX)
+			l->out.head.flags |= PROBE_TASKS_CUT;
+		if (i == PROBE_TASKS_MAX || task_list_is_full(&l->out) ||
+		    task_list_is_late(&l->out))
 			return true;
 		if (addr % 8 || memory_read(&l->memory, addr + node, links, sizeof(links)) ||
 		    links[1] != prev)
@@ -260,7 +184,7 @@ static void follow_until_whole(struct list *l, __u64 head_addr, __u64 thread_id,
 	for (int i = 0; i < TRIES; i++)
 		if (follow(l, head_addr, thread_id, running_addr))
 			return;
-	l->head.flags |= PROBE_TASKS_CHANGED;
+	l->out.head.flags |= PROBE_TASKS_CHANGED;
 }
 
 static void read_states(struct list *l)
@@ -269,9 +193,9 @@ static void read_states(struct list *l)
 					 .offsets = &l->ask->offsets,
 					 .runtime_addr = l->ask->runtime_addr };
 
-	l->head.list_reason = REASON_NO_RUNTIME;
-	for (int i = 0; i < TRIES && l->head.list_reason != REASON_PYTHON; i++)
-		l->head.list_reason =
+	l->out.head.list_reason = REASON_NO_RUNTIME;
+	for (int i = 0; i < TRIES && l->out.head.list_reason != REASON_PYTHON; i++)
+		l->out.head.list_reason =
 			thread_list_read(&walk, l->states, KRAIT_MAX_THREADS, &l->state_cnt);
 }
 
@@ -288,7 +212,7 @@ static void fill(struct list *l)
 	const struct published_asyncio *a = &l->ask->asyncio;
 	__u64 running;
 
-	l->head.time_ns = clock_monotonic_ns();
+	task_list_begin(&l->out);
 	read_states(l);
 	for (__u32 i = 0; i < l->state_cnt; i++) {
 		const struct thread_list_entry *s = &l->states[i];
@@ -301,22 +225,6 @@ static void fill(struct list *l)
 		if (interp_is_new(l, i))
 			follow_until_whole(l, s->interp_addr + a->interp_tasks_head, 0, 0);
 	}
-}
-
-static int write_list(const struct list *l)
-{
-	cleanup_close int fd = memfd_create("krait-tasks", MFD_CLOEXEC);
-	int err = fd < 0 ? -errno : probe_list_write(fd, &l->head, sizeof(l->head));
-
-	if (!err)
-		err = probe_list_write(fd, l->tasks, l->head.task_cnt * sizeof(l->tasks[0]));
-	if (!err)
-		err = probe_list_write(fd, l->frames, l->head.frame_cnt * sizeof(l->frames[0]));
-	if (!err)
-		err = probe_list_write(fd, l->waiters, l->head.waiter_cnt * sizeof(l->waiters[0]));
-	if (!err)
-		err = probe_list_write(fd, l->texts, l->head.text_len);
-	return err ? err : take_fd(&fd);
 }
 
 int probe_tasks_list(int mem, const struct probe_tasks_ask *ask)
@@ -336,7 +244,7 @@ int probe_tasks_list(int mem, const struct probe_tasks_ask *ask)
 	result = task_layout_of(&l->layout, &ask->offsets, &ask->asyncio, 0);
 	if (!result) {
 		fill(l);
-		result = write_list(l);
+		result = task_list_write(&l->out);
 	}
 	free(l);
 	return result;

@@ -36,10 +36,15 @@ struct probe_tasks_ask {
 enum probe_task_flag {
 	PROBE_TASK_RUNS = 1 << 0, /* it is the one that its thread runs */
 	PROBE_TASK_NAMED = 1 << 1, /* the name could be read */
+	/* Greenlets alone: it has not begun; the first one of its thread; which has ended. */
+	PROBE_TASK_NEW = 1 << 2,
+	PROBE_TASK_MAIN = 1 << 3,
+	PROBE_TASK_ENDED = 1 << 4,
 };
 
 struct probe_task {
 	__u64 addr;
+	__u64 stack_addr; /* of a greenlet: a place in its thread's stack; 0 unknown */
 	__u64 thread_id; /* of the kernel, in the process's own namespace; 0: its thread has ended */
 	__u32 flags; /* enum probe_task_flag */
 	__u32 notes; /* enum task_note: of its frames */

@@ -16,6 +16,7 @@
 #include "target/proc.h"
 #include "target/proc_thread.h"
 #include "target/remote.h"
+#include "target/stack_copies.h"
 #include "target/thread_stacks.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -140,6 +141,8 @@ static int add_thread(struct list *l, pid_t tid)
 		t->flags |= PROBE_THREAD_HELD;
 	if (state && (held || t->flags & PROBE_THREAD_MOVING))
 		thread_stacks__keep(s, t);
+	if (l->ask->stacks && t->flags & PROBE_THREAD_PAUSED)
+		stack_copies_take(&s->stacks, l->mem, t);
 	s->head.thread_cnt++;
 	return 0;
 }
@@ -153,6 +156,14 @@ static bool is_nested(const struct list *l)
 		return false;
 	pid = proc_line_of(status, "Pid:");
 	return pid && proc_ns_pid(status) && strtol(pid, NULL, 10) != proc_ns_pid(status);
+}
+
+/* Without memory for all there are none. */
+static void finish_stacks(struct thread_stacks *s)
+{
+	for (__u32 i = 0; s->stacks.failed && i < s->head.thread_cnt; i++)
+		s->threads[i].stack_at = s->threads[i].stack_len = 0;
+	s->head.stacks_len = s->stacks.failed ? 0 : (__u32)s->stacks.len;
 }
 
 static int fill(struct list *l)
@@ -172,6 +183,7 @@ static int fill(struct list *l)
 		if (add_thread(l, l->tids[i]))
 			continue; /* it has ended */
 	}
+	finish_stacks(l->stacks);
 	return 0;
 }
 

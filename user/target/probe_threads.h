@@ -37,6 +37,8 @@
 /* Interpreters of a process of which more is said than their number; bytes of threads' names. */
 #define PROBE_THREADS_INTERPS_MAX 64U
 #define PROBE_THREADS_NAMES_MAX (1U << 20)
+/* Bytes of C stacks. */
+#define PROBE_THREADS_STACKS_MAX (32U << 20)
 
 /* Whose threads, and which of them. */
 struct probe_threads_ask {
@@ -47,6 +49,7 @@ struct probe_threads_ask {
 	bool locals; /* variables of the frames, too */
 	bool pause; /* all threads stand still meanwhile (frozen.h) */
 	bool moving; /* with locals: of threads that do not hold still, too */
+	bool stacks; /* registers and C stacks, too: with pause, or of a core */
 };
 
 enum probe_thread_flag {
@@ -63,6 +66,9 @@ enum probe_thread_flag {
 	PROBE_THREAD_NAME_CHANGED = 1 << 7, /* while it was read */
 	/* It did not hold still: its frames are no stack, but those whose variables are here were there all the time. */
 	PROBE_THREAD_MOVING = 1 << 8,
+	PROBE_THREAD_REGS = 1 << 9, /* regs are known */
+	PROBE_THREAD_BEHIND_CALL =
+		1 << 10, /* they are those behind the instruction of a system call */
 };
 
 enum probe_gil {
@@ -99,6 +105,9 @@ struct probe_thread {
 	__u32 first_frame, frame_cnt; /* in frames, leaf first */
 	__u32 name; /* Thread.name, in texts; 0 unknown: there is an empty text */
 	__u32 tries; /* that it took */
+	__u64 stack_addr; /* where the copy of its C stack begins */
+	__u32 stack_at, stack_len; /* in stacks; 0 bytes: there is none */
+	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode */
 };
 
 /* A variable of a frame. */
@@ -108,7 +117,7 @@ struct probe_local {
 	__u32 changed; /* while it was read, by another thread */
 };
 
-/* In front of the list: threads, frames, interpreters, variables, texts. */
+/* In front of the list: threads, frames, interpreters, variables, texts, stacks. */
 struct probe_threads_head {
 	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
 	__u32 locals_cut;
@@ -116,7 +125,7 @@ struct probe_threads_head {
 	__u32 list_reason;
 	__u64 time_ns;
 	__u64 pause_ns;
-	__u32 interp_cnt, pad_;
+	__u32 interp_cnt, stacks_len;
 };
 
 struct probe_threads {
@@ -124,7 +133,7 @@ struct probe_threads {
 	const struct frame *frames;
 	const struct probe_interp *interps; /* the newest first */
 	const struct probe_local *locals; /* by frame */
-	const char *texts;
+	const char *texts, *stacks;
 	__u32 thread_cnt, frame_cnt, local_cnt, text_len;
 	bool locals_cut; /* there were more */
 	pid_t next_tid; /* to go on with; 0 that was all */

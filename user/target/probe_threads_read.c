@@ -9,7 +9,7 @@
 #include "target/probe_list.h"
 #include "target/probe_threads.h"
 
-static bool is_sane(const struct probe_threads *l)
+static bool is_sane(const struct probe_threads *l, __u32 stacks_len)
 {
 	pid_t last = 0;
 
@@ -21,7 +21,8 @@ static bool is_sane(const struct probe_threads *l)
 		if (t->tid <= last || !memchr(t->comm, 0, sizeof(t->comm)) ||
 		    !reason_is_known(t->reason) || t->first_frame > l->frame_cnt ||
 		    t->frame_cnt > l->frame_cnt - t->first_frame ||
-		    (t->name && t->name >= l->text_len))
+		    (t->name && t->name >= l->text_len) || t->stack_at > stacks_len ||
+		    t->stack_len > stacks_len - t->stack_at)
 			return false;
 		last = t->tid;
 	}
@@ -46,11 +47,12 @@ int probe_threads_read(int fd, struct probe_threads *ret)
 		return err;
 	if (head.thread_cnt > PROBE_THREADS_MAX || head.frame_cnt > PROBE_THREADS_FRAMES_MAX ||
 	    head.local_cnt > PROBE_THREADS_LOCALS_MAX || head.text_len > PROBE_THREADS_TEXT_MAX ||
-	    head.interp_cnt > PROBE_THREADS_INTERPS_MAX)
+	    head.interp_cnt > PROBE_THREADS_INTERPS_MAX ||
+	    head.stacks_len > PROBE_THREADS_STACKS_MAX)
 		return -EPROTO;
 	size = sizeof(head) + head.thread_cnt * sizeof(*ret->threads) +
 	       head.frame_cnt * sizeof(*ret->frames) + head.interp_cnt * sizeof(*ret->interps) +
-	       head.local_cnt * sizeof(*ret->locals) + head.text_len;
+	       head.local_cnt * sizeof(*ret->locals) + head.text_len + head.stacks_len;
 	ret->memory = memory = malloc(size);
 	if (!memory)
 		return -ENOMEM;
@@ -59,6 +61,7 @@ int probe_threads_read(int fd, struct probe_threads *ret)
 	ret->interps = (const void *)(ret->frames + head.frame_cnt);
 	ret->locals = (const void *)(ret->interps + head.interp_cnt);
 	ret->texts = (const char *)(ret->locals + head.local_cnt);
+	ret->stacks = ret->texts + head.text_len;
 	ret->local_cnt = head.local_cnt;
 	ret->text_len = head.text_len;
 	ret->locals_cut = head.locals_cut;
@@ -70,7 +73,7 @@ int probe_threads_read(int fd, struct probe_threads *ret)
 	ret->interp_cnt = head.interp_cnt;
 	ret->pause_ns = head.pause_ns;
 	err = probe_list_read(fd, memory, size);
-	if (!err && !is_sane(ret))
+	if (!err && !is_sane(ret, head.stacks_len))
 		err = -EPROTO;
 	if (err)
 		probe_threads_free(ret);

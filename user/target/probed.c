@@ -196,7 +196,7 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 static int call_with(struct probed *p, struct probe_request *r, unsigned fd, unsigned fd_cnt,
 		     void *buf, size_t size)
 {
-	const bool is_long = r->op == PROBE_TASKS;
+	const bool is_long = r->op == PROBE_TASKS || r->op == PROBE_GREENLETS;
 	int err = await_open(p);
 
 	if (err)
@@ -287,18 +287,30 @@ int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struc
 	return err || p->len == sizeof(*ret) ? err : -EPROTO;
 }
 
-int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+static int take_tasks(struct probed *p, int err, struct probe_tasks *ret)
 {
-	struct probe_request r = { .op = PROBE_TASKS, .tasks = *ask };
-	char none;
-	int err = call_with(p, &r, MEM_FD, 1, &none, sizeof(none));
-
 	*ret = (struct probe_tasks){ .memory = NULL };
 	if (!err)
 		err = p->came < 0 ? -EPROTO : probe_tasks_read(p->came, ret);
 	cleanup_close_(&p->came);
 	p->came = -1;
 	return err;
+}
+
+int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+{
+	struct probe_request r = { .op = PROBE_TASKS, .tasks = *ask };
+	char none;
+
+	return take_tasks(p, call_with(p, &r, MEM_FD, 1, &none, sizeof(none)), ret);
+}
+
+int probed__greenlets(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+{
+	struct probe_request r = { .op = PROBE_GREENLETS, .tasks = *ask };
+	char none;
+
+	return take_tasks(p, call_with(p, &r, DIR_FD, 2, &none, sizeof(none)), ret);
 }
 
 /* The descriptor that an answer brought, now the caller's, or err. */

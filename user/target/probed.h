@@ -76,6 +76,9 @@ int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struc
 /* Its asyncio tasks. 0, or a reason why not. */
 int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
 	__attribute__((warn_unused_result, nonnull));
+/* Its greenlets. 0, or a reason why not: as probe_greenlets_list(). */
+int probed__greenlets(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
+	__attribute__((warn_unused_result, nonnull));
 /*
  * Opens the file of a mapping, through the process: a regular file, for reading, in *ret which file that
  * is. A descriptor, now the caller's; -ENOEXEC where it is no regular file, or a reason why not.

@@ -84,8 +84,9 @@ void offenders_note(struct offenders *o, uid_t uid)
 		return;
 	o->said = true;
 	log_warn("prober",
-		 "%u processes of krait's cannot be ended: what they were reading does not come "
-		 "back. Other processes of their owners are left alone",
+		 "krait cannot end %u of its helper processes: what they were "
+		 "reading does not answer. krait leaves other processes of the same "
+		 "owners alone",
 		 worker__dying());
 }
 

@@ -12,9 +12,11 @@
 #include "target/debug_file.h"
 #include "target/elf_cache.h"
 #include "target/elf_facts.h"
+#include "target/greenlet_place.h"
 #include "target/open_file.h"
 #include "target/probe.h"
 #include "target/probe_anchor.h"
+#include "target/probe_greenlets.h"
 #include "target/probe_maps.h"
 #include "target/remote.h"
 #include "util/cleanup.h"
@@ -195,6 +197,12 @@ static int answer_tasks(struct server *s, const struct probe_request *r, int mem
 	return s->fds[2] < 0 ? s->fds[2] : 0;
 }
 
+static int answer_greenlets(struct server *s, const struct probe_request *r, int dir, int mem)
+{
+	s->fds[2] = probe_greenlets_list(dir, mem, &r->tasks);
+	return s->fds[2] < 0 ? s->fds[2] : 0;
+}
+
 static int answer_anchor(struct server *s, const struct probe_request *r, int dir, int mem)
 {
 	int result = probe_anchor_access(&r->anchor, dir, mem, r->op == PROBE_ANCHOR_WRITE,
@@ -239,6 +247,19 @@ static int answer_published(struct server *s, const struct probe_request *r)
 	return result;
 }
 
+static int answer_greenlet_place(struct server *s, const struct probe_request *r)
+{
+	cleanup_close int dir = open_meant(r);
+	cleanup_remote struct remote *remote = dir < 0 ? NULL : remote__open_at(dir, false);
+	int result = dir < 0 ? dir : remote ? 0 : -errno;
+
+	if (!result)
+		result = greenlet_place_find(dir, remote__memory(remote), &r->tasks.offsets,
+					     r->tasks.runtime_addr, &s->answer.greenlet_place);
+	s->answer.head.len = result ? 0 : sizeof(s->answer.greenlet_place);
+	return result;
+}
+
 static int answer(struct server *s, const struct probe_request *r, const int *fds, unsigned fd_cnt)
 {
 	switch (r->op) {
@@ -263,6 +284,10 @@ static int answer(struct server *s, const struct probe_request *r, const int *fd
 		return answer_claims(s, r);
 	case PROBE_TASKS:
 		return fd_cnt == 1 ? answer_tasks(s, r, fds[0]) : -EINVAL;
+	case PROBE_GREENLETS:
+		return fd_cnt == 2 ? answer_greenlets(s, r, fds[0], fds[1]) : -EINVAL;
+	case PROBE_GREENLET_PLACE:
+		return answer_greenlet_place(s, r);
 	case PROBE_ANCHOR_READ:
 	case PROBE_ANCHOR_WRITE:
 		return fd_cnt == 2 ? answer_anchor(s, r, fds[0], fds[1]) : -EINVAL;

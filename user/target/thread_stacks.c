@@ -45,6 +45,7 @@ void thread_stacks__free(struct thread_stacks *s)
 		return;
 	page_cache__free(s->first);
 	page_cache__free(s->again);
+	bytes_free(&s->stacks);
 	free(s->named);
 	free(s);
 }
@@ -326,5 +327,7 @@ int thread_stacks__write(const struct thread_stacks *s,
 		err = write(ctx, s->interps, s->head.interp_cnt * sizeof(s->interps[0]));
 	if (!err)
 		err = write(ctx, s->locals, s->head.local_cnt * sizeof(s->locals[0]));
-	return err ? err : write(ctx, s->texts, s->head.text_len);
+	if (!err)
+		err = write(ctx, s->texts, s->head.text_len);
+	return err ? err : write(ctx, s->stacks.data, s->head.stacks_len);
 }

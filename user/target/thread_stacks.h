@@ -8,6 +8,7 @@
 
 #include "object/object_layout.h"
 #include "target/probe_threads.h"
+#include "util/bytes.h"
 #include "util/memory.h"
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
@@ -39,6 +40,7 @@ struct thread_stacks {
 	__u32 frame; /* whose variables are being taken */
 	struct probe_local locals[PROBE_THREADS_LOCALS_MAX];
 	char texts[PROBE_THREADS_TEXT_MAX];
+	struct bytes stacks; /* copies of C stacks (stack_copies.h) */
 };
 
 /* NULL: out of memory. The memory's ctx is borrowed. */

@@ -143,8 +143,9 @@ static void put_foot(struct screen *s, unsigned y, const struct ui *ui)
 	} else if (*ui->message) {
 		screen_put(s, y, 0, s->columns, LOOK_WARM, ui->message);
 	} else {
-		screen_printf(s, y, 0, LOOK_DIM, "q quit  h help  / filter  %s  Space pause%s",
-			      enter, ui->model->place_cnt > 1 ? "  Esc back" : "");
+		screen_printf(s, y, 0, LOOK_DIM, "q quit  h help  %s%s  Space pause%s",
+			      view == ROWS_SOURCE ? "" : "/ filter  ", enter,
+			      ui->model->place_cnt > 1 ? "  Esc back" : "");
 	}
 }
 

@@ -118,13 +118,14 @@ void draw_help(struct screen *s, bool off_cpu)
 		"  t F5   call tree and back        + - Right Left   unfold, fold in it",
 		"  Enter  source of a function; into a process, a thread, a container",
 		"  c      who calls the function, and what it calls (Tab: the other half)",
-		"  Esc Backspace   back out",
-		"  s F6   sort: by self now, total now, self in all, total in all, name",
+		"  Esc Backspace Left   back out",
+		"  s > F6 sort: by self now, total now, self in all, total in all, name; < back",
 		"  P T    sort by share now, by time in all",
-		"  /      filter as you type: names, files, a pid; Enter keeps it, Esc drops it",
+		"  / F3 F4  filter as you type: names, files, a pid; Enter keeps, Esc drops it",
 		"  Space  pause                     z   count from zero again",
 		"  %      seconds or shares         n   in source: the next hot line",
 		"  w      write what is on screen: the suffix says the format, .html .folded ...",
+		"  h ? F1 these keys                Ctrl-L   draw the screen anew",
 		"  m      of what: time on a CPU, waiting for the GIL, waiting, ready to run, all",
 	};
 	unsigned cnt = sizeof(lines) / sizeof(lines[0]) - !off_cpu;

@@ -20,7 +20,7 @@
 
 /* Rounds that are kept: the columns of a history. */
 #define ROUNDS_MAX 30
-/* Samples in all of them, 64 bytes each; the oldest rounds go first. */
+/* Samples in all of them, 48 bytes each; the oldest rounds go first. */
 #define ROUND_SAMPLES_MAX (1U << 18)
 
 /* What a thread did with its time: each nanosecond is in one of them. */

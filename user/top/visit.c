@@ -42,7 +42,10 @@ static void enter_source(struct ui *ui, const struct row_key *key)
 	struct rows_spec spec = model_place(ui->model)->spec;
 
 	if (key->kind != FRAME_PYTHON || !key->file) {
+		/* A frame for each address would bury its memory; captures have them. */
 		ui_say(ui, key->kind == FRAME_PYTHON ? "its file has no name" :
+			   key->kind == FRAME_NATIVE ? "no lines of C here: krait record --native, "
+						       "krait annotate --native" :
 						       "only functions of Python have source here");
 		return;
 	}

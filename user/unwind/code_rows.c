@@ -15,9 +15,10 @@
 
 /* Where a function begins. */
 #define ALIGNMENT 16
-/* Of one function: more, and it has no rows. */
-#define ROWS_MAX 512
-#define TARGETS_MAX 512
+#define PAGE 4096U
+/* Of one function: more, and it has no rows. A long trace of CPython's JIT has a thousand. */
+#define ROWS_MAX 2048
+#define TARGETS_MAX 2048
 /* Looks at what was noted, for all functions together: code that is made to take long has no rows. */
 #define LOOKS_MAX (1U << 27)
 struct target {
@@ -58,8 +59,20 @@ struct function {
 	unsigned guess_cnt, proved_cnt; /* the first of them that are proved */
 	bool guessing; /* nothing but a guess has led to pos */
 	__u64 begin;
+	__u64 called; /* what was called last of what comes later; ~0 nothing */
+	bool is_inner; /* called from the function before, on terms of their own: rbx is anybody's */
 	__u32 looks;
 };
+
+/* As at the call. */
+static bool is_left(const struct function *f)
+{
+	struct code_state s = f->state;
+
+	if (f->is_inner)
+		s.rbx.place = IN_REGISTER;
+	return code_state_is_left(&s);
+}
 
 /* ---- branches --------------------------------------------------------------------------------- */
 
@@ -90,7 +103,7 @@ static bool branch(struct function *f, __s64 to)
 
 	/* Out of this code: a tail call. Into other parts of it: this was a part of a function, and its stack another. */
 	if (to < 0 || to >= (__s64)f->size)
-		return code_state_is_left(&f->state);
+		return is_left(f);
 	if (to < (__s64)f->begin)
 		return false;
 	if (to < (__s64)f->pos)
@@ -154,17 +167,13 @@ static bool step(struct function *f, const struct x86_insn *x)
 		return code_state_pop(s, x->reg);
 	case X86_ADD_SP:
 		return code_state_move_sp(s, x->value);
-	case X86_SET_FP:
-		code_state_overwrite(s, X86_RBP);
-		if (s->by_fp)
-			return false;
-		s->has_fp = true;
-		s->fp_depth = s->depth;
+	case X86_COPY_SP:
+		code_state_copy_sp(s, x->reg);
 		return true;
 	case X86_SET_SP:
-		return code_state_sp_from_fp(s, x->value);
+		return code_state_sp_from(s, x->reg, x->value);
 	case X86_LEAVE:
-		return code_state_sp_from_fp(s, 0) && code_state_pop(s, X86_RBP);
+		return code_state_sp_from(s, X86_RBP, 0) && code_state_pop(s, X86_RBP);
 	case X86_ALIGN_SP:
 		return code_state_align_sp(s);
 	case X86_STORE:
@@ -186,8 +195,11 @@ static bool step(struct function *f, const struct x86_insn *x)
 	case X86_RET:
 		f->reached = false;
 		f->returns = true;
-		return code_state_is_left(s);
+		return is_left(f);
 	case X86_CALL:
+		if (x->value > 0)
+			f->called = f->pos + (__u64)x->value;
+		return true;
 	case X86_NOP:
 		return true;
 	case X86_OTHER:
@@ -261,7 +273,10 @@ static int pass_gap(struct function *f)
 static bool read_function(struct function *f)
 {
 	f->begin = f->pos;
+	f->is_inner = f->pos == f->called;
 	f->state = (struct code_state)CODE_STATE_AT_ENTRY;
+	if (f->is_inner)
+		f->state.rbx.place = LOST;
 	f->reached = true;
 	f->target_cnt = f->row_cnt = f->guess_cnt = f->proved_cnt = 0;
 	f->guessing = false;
@@ -286,8 +301,7 @@ static bool read_function(struct function *f)
 		f->pos += x.len;
 		if (!step(f, &x) || (x.kind == X86_CALL && !comes_back(f)))
 			return false;
-		/* What the CFA was found by has another value. */
-		if (f->state.by_fp && !f->state.has_fp)
+		if (code_state_is_lost(&f->state))
 			return false;
 	}
 	/* It goes on where nobody can look. */
@@ -300,8 +314,10 @@ static struct unwind_rule rule_of(const struct code_state *s)
 {
 	struct unwind_rule r = {
 		.cfa = UNWIND_CFA_REG,
-		.reg = s->by_fp ? CFI_REG_FP : CFI_REG_SP,
-		.off = s->by_fp ? s->fp_depth : s->depth,
+		.reg = s->by == X86_RBP ? CFI_REG_FP :
+		       s->by == X86_RBX ? CFI_REG_BASE :
+					  CFI_REG_SP,
+		.off = code_state_cfa(s),
 		.ra = UNWIND_RA_CFA,
 		.ra_off = -8,
 		.fp = UNWIND_FP_UNKNOWN,
@@ -338,29 +354,51 @@ static void skip_padding(struct function *f)
 		;
 }
 
+/*
+ * What CPython's JIT begins each trace with (3.13, 3.14): a function that saves what the trace may change. It has
+ * pages of its own, which the kernel makes one mapping with others, and ends with data.
+ */
+static bool is_trace(const struct function *f, __u64 at)
+{
+	static const __u8 pushes[] = { 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53 };
+
+	return f->size - at >= sizeof(pushes) && !memcmp(f->code + at, pushes, sizeof(pushes));
+}
+
 /* In the middle of something: to where it ends, if that can be told. */
-static void skip_unknown(struct function *f)
+static void skip_unknown(struct function *f, __u64 offset)
 {
 	while (f->pos < f->size) {
 		struct x86_insn x = x86_insn(f->code + f->pos, f->size - f->pos);
+		__u64 page = ((offset + f->pos) / PAGE + 1) * PAGE - offset;
 
 		f->pos += x.kind == X86_BAD ? 1 : x.len;
+		if (f->pos >= page && page < f->size && is_trace(f, page)) {
+			f->pos = page;
+			return;
+		}
 		if (x.kind == X86_RET || x.kind == X86_JMP || x.kind == X86_JMP_BY_REG ||
 		    x.kind == X86_JMP_BY_GOT || x.kind == X86_TRAP)
 			return;
 	}
 }
 
+/* A trace of CPython's JIT (3.13, 3.14) lies right behind the function that calls it. */
+static bool may_begin(const struct function *f, __u64 offset)
+{
+	return !((offset + f->pos) % ALIGNMENT) || f->pos == f->called;
+}
+
 void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 {
-	struct function f = { .code = code, .size = size };
+	struct function f = { .code = code, .size = size, .called = ~0ULL };
 
 	while (f.pos < size && !t->err && f.looks < LOOKS_MAX) {
 		__u64 begin;
 
 		skip_padding(&f);
 		begin = f.pos;
-		if (begin < size && !((offset + begin) % ALIGNMENT) && read_function(&f)) {
+		if (begin < size && may_begin(&f, offset) && read_function(&f)) {
 			put_rows(&f, offset, t);
 			continue;
 		}
@@ -372,7 +410,7 @@ void code_rows(const __u8 *code, __u64 size, __u64 offset, struct row_table *t)
 			continue;
 		}
 		if (f.pos < size)
-			skip_unknown(&f);
+			skip_unknown(&f, offset);
 		if (f.pos == begin)
 			f.pos++;
 	}

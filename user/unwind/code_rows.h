@@ -5,7 +5,8 @@
  *
  * A function is followed from its first instruction on, with what it has pushed, along its branches. Its rows
  * count only if all of it adds up: each instruction is known, ways that meet have the same stack, and wherever it
- * returns the stack is as it was at the call.
+ * returns the stack is as it was at the call. Of CPython's JIT on 3.13 and 3.14 a trace has a function of its own
+ * before it, which calls it and saves registers for it: it is followed from there on.
  *
  * Must hold: the bytes are anybody's. Time and memory grow with their number only; what does not add up
  * has no rows.

@@ -4,15 +4,18 @@
 #include <stddef.h>
 
 #ifdef __x86_64__
-#include "unwind/x86_insn.h"
-
 /* Deeper than any frame that somebody has written by hand. */
 #define DEPTH_MAX (1 << 20)
 
+static bool copies_same(const struct code_copy *a, const struct code_copy *b)
+{
+	return a->is == b->is && (!a->is || a->depth == b->depth);
+}
+
 bool code_state_same(const struct code_state *a, const struct code_state *b)
 {
-	return a->depth == b->depth && a->has_fp == b->has_fp && a->by_fp == b->by_fp &&
-	       a->below == b->below && (!a->has_fp || a->fp_depth == b->fp_depth) &&
+	return a->depth == b->depth && a->by == b->by && a->below == b->below &&
+	       copies_same(&a->fp, &b->fp) && copies_same(&a->base, &b->base) &&
 	       a->rbp.place == b->rbp.place && a->rbp.at == b->rbp.at &&
 	       a->rbx.place == b->rbx.place && a->rbx.at == b->rbx.at;
 }
@@ -20,7 +23,7 @@ bool code_state_same(const struct code_state *a, const struct code_state *b)
 /* As at the call: a jump from here is one to another function. */
 bool code_state_is_left(const struct code_state *s)
 {
-	return s->depth == 8 && !s->by_fp && s->rbp.place != LOST && s->rbx.place != LOST;
+	return s->depth == 8 && s->by == X86_RSP && s->rbp.place != LOST && s->rbx.place != LOST;
 }
 
 static struct code_kept *kept_of(struct code_state *s, __u8 reg)
@@ -28,22 +31,47 @@ static struct code_kept *kept_of(struct code_state *s, __u8 reg)
 	return reg == X86_RBP ? &s->rbp : reg == X86_RBX ? &s->rbx : NULL;
 }
 
+static struct code_copy *copy_of(struct code_state *s, __u8 reg)
+{
+	return reg == X86_RBP ? &s->fp : reg == X86_RBX ? &s->base : NULL;
+}
+
+bool code_state_is_lost(const struct code_state *s)
+{
+	return s->by == X86_RBP ? !s->fp.is : s->by == X86_RBX && !s->base.is;
+}
+
+__s32 code_state_cfa(const struct code_state *s)
+{
+	return s->by == X86_RBP ? s->fp.depth : s->by == X86_RBX ? s->base.depth : s->depth;
+}
+
 /* It has another value now. */
 void code_state_overwrite(struct code_state *s, __u8 reg)
 {
 	struct code_kept *k = kept_of(s, reg);
+	struct code_copy *copy = copy_of(s, reg);
 
 	if (k && k->place == IN_REGISTER)
 		*k = (struct code_kept){ .place = LOST };
-	if (reg == X86_RBP)
-		s->has_fp = false;
+	if (copy)
+		copy->is = false;
+}
+
+void code_state_copy_sp(struct code_state *s, __u8 reg)
+{
+	struct code_copy *copy = copy_of(s, reg);
+
+	code_state_overwrite(s, reg);
+	if (copy && s->by == X86_RSP)
+		*copy = (struct code_copy){ .is = true, .depth = s->depth };
 }
 
 /* Of [rsp + value]: which place that is, and where. */
 static enum code_place place_of(const struct code_state *s, __s64 value, __s64 *ret_at)
 {
-	*ret_at = value - (s->by_fp ? s->below : s->depth);
-	return s->by_fp ? SAVED_BELOW : SAVED;
+	*ret_at = value - (s->by == X86_RSP ? s->depth : s->below);
+	return s->by == X86_RSP ? SAVED : SAVED_BELOW;
 }
 
 void code_state_store(struct code_state *s, __u8 reg, __s64 value)
@@ -62,14 +90,11 @@ void code_state_load(struct code_state *s, __u8 reg, __s64 value)
 	struct code_kept *k = kept_of(s, reg);
 	__s64 at;
 	enum code_place place = place_of(s, value, &at);
+	bool is_callers = k && k->place == place && k->at == at;
 
-	if (k && k->place == place && k->at == at) {
-		*k = (struct code_kept){ .place = IN_REGISTER };
-		if (reg == X86_RBP)
-			s->has_fp = false;
-		return;
-	}
 	code_state_overwrite(s, reg);
+	if (is_callers)
+		*k = (struct code_kept){ .place = IN_REGISTER };
 }
 
 static bool set_depth(struct code_state *s, __s64 depth)
@@ -85,7 +110,7 @@ bool code_state_move_sp(struct code_state *s, __s64 value)
 {
 	__s64 below = s->below - value;
 
-	if (!s->by_fp)
+	if (s->by == X86_RSP)
 		return set_depth(s, s->depth - value);
 	if (below < 0 || below > DEPTH_MAX)
 		return false;
@@ -106,18 +131,21 @@ static void leave_below(struct code_state *s)
 bool code_state_align_sp(struct code_state *s)
 {
 	leave_below(s);
-	s->by_fp = true;
-	return s->has_fp;
+	if (s->by == X86_RSP)
+		s->by = s->fp.is ? X86_RBP : X86_RBX;
+	return !code_state_is_lost(s);
 }
 
-/* rsp = rbp + value. */
-bool code_state_sp_from_fp(struct code_state *s, __s64 value)
+/* rsp = reg + value. */
+bool code_state_sp_from(struct code_state *s, __u8 reg, __s64 value)
 {
-	if (!s->has_fp)
+	const struct code_copy *copy = copy_of(s, reg);
+
+	if (!copy || !copy->is)
 		return false;
 	leave_below(s);
-	s->by_fp = false;
-	return set_depth(s, s->fp_depth - value);
+	s->by = X86_RSP;
+	return set_depth(s, copy->depth - value);
 }
 
 bool code_state_pop(struct code_state *s, __u8 reg)

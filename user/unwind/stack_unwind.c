@@ -58,6 +58,13 @@ void stack_unwind__free(struct stack_unwind *u)
 	free(u);
 }
 
+__u64 stack_unwind_sp(const __u64 regs[UNWIND_SAVED_WORDS])
+{
+	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
+
+	return regs[words[UNWIND_REG_SP]];
+}
+
 static __u64 epoch_of(const struct stack_unwind *u)
 {
 	return __atomic_load_n(&unwind_tables__memory(u->tables)->control->epoch, __ATOMIC_SEQ_CST);

@@ -34,6 +34,9 @@ struct stack_unwind_of {
 	bool behind_call; /* they are those behind the instruction of a system call */
 };
 
+/* The stack pointer in such registers. */
+__u64 stack_unwind_sp(const __u64 regs[UNWIND_SAVED_WORDS]) __attribute__((nonnull));
+
 struct stack_unwind_result {
 	enum native_reason reason;
 	bool unmapped; /* as SAMPLE_UNMAPPED */

@@ -327,6 +327,11 @@ static void arithmetic_of_sp(const struct reader *r, struct x86_insn *ret)
 	}
 }
 
+static bool may_be_copy(__u8 reg)
+{
+	return reg == X86_RBP || reg == X86_RBX;
+}
+
 /* rsp has another value afterwards. */
 static void change_of_sp(const struct reader *r, struct x86_insn *ret)
 {
@@ -338,12 +343,14 @@ static void change_of_sp(const struct reader *r, struct x86_insn *ret)
 	} else if (r->op == 0x8d && is_stack(r)) {
 		ret->kind = X86_ADD_SP;
 		ret->value = r->disp;
-	} else if (r->op == 0x8d && r->modrm >> 6 && (r->modrm & 7) == 5 && !(r->rex & 1)) {
+	} else if (r->op == 0x8d && is_between(r->modrm >> 6, 1, 2) && may_be_copy(reg_of_rm(r))) {
 		ret->kind = X86_SET_SP;
+		ret->reg = reg_of_rm(r);
 		ret->value = r->disp;
-	} else if ((r->op == 0x89 && is_reg(r) && reg_of_reg(r) == X86_RBP) ||
-		   (r->op == 0x8b && is_reg(r) && reg_of_rm(r) == X86_RBP)) {
+	} else if ((r->op == 0x89 || r->op == 0x8b) && is_reg(r) &&
+		   may_be_copy(r->op == 0x89 ? reg_of_reg(r) : reg_of_rm(r))) {
 		ret->kind = X86_SET_SP;
+		ret->reg = r->op == 0x89 ? reg_of_reg(r) : reg_of_rm(r);
 	}
 }
 
@@ -351,9 +358,14 @@ static void moves(const struct reader *r, struct x86_insn *ret)
 {
 	if (!r->wide)
 		return;
-	if ((r->op == 0x89 && is_reg(r) && reg_of_reg(r) == X86_RSP && reg_of_rm(r) == X86_RBP) ||
-	    (r->op == 0x8b && is_reg(r) && reg_of_reg(r) == X86_RBP && reg_of_rm(r) == X86_RSP)) {
-		ret->kind = X86_SET_FP;
+	if ((r->op == 0x89 || r->op == 0x8b) && is_reg(r)) {
+		__u8 from = r->op == 0x89 ? reg_of_reg(r) : reg_of_rm(r);
+		__u8 to = r->op == 0x89 ? reg_of_rm(r) : reg_of_reg(r);
+
+		if (from != X86_RSP || !may_be_copy(to))
+			return;
+		ret->kind = X86_COPY_SP;
+		ret->reg = to;
 	} else if ((r->op == 0x89 || r->op == 0x8b) && is_stack(r)) {
 		ret->kind = r->op == 0x89 ? X86_STORE : X86_LOAD;
 		ret->reg = reg_of_reg(r);

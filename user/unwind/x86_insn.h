@@ -23,8 +23,8 @@ enum x86_kind {
 	X86_PUSH, /* of reg, or X86_NO_REG */
 	X86_POP,
 	X86_ADD_SP, /* value */
-	X86_SET_FP, /* rbp = rsp */
-	X86_SET_SP, /* rsp = rbp + value */
+	X86_COPY_SP, /* reg, rbp or rbx, = rsp */
+	X86_SET_SP, /* rsp = reg + value; reg is rbp or rbx */
 	X86_LEAVE,
 	X86_ALIGN_SP, /* rsp is lower now, by a number that nobody knows */
 	X86_STORE, /* reg to [rsp + value] */

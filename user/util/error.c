@@ -13,3 +13,10 @@ int error_set(struct error *err, int errnum, enum exit_code code, const char *fm
 	va_end(ap);
 	return errnum > 0 ? -errnum : -1;
 }
+
+const char *error_doctor(enum exit_code code)
+{
+	return code == EXIT_CODE_PERMISSION || code == EXIT_CODE_KERNEL ?
+		       " (krait doctor checks all that is needed)" :
+		       "";
+}

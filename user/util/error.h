@@ -31,4 +31,7 @@ struct error {
 int error_set(struct error *err, int errnum, enum exit_code code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), nonnull(1)));
 
+/* What is said behind errors whose cause krait doctor knows, with a space in front; "" behind others. */
+const char *error_doctor(enum exit_code code);
+
 #endif /* KRAIT_UTIL_ERROR_H */

@@ -6,6 +6,7 @@
 
 #include "util/cleanup.h"
 #include "util/printable.h"
+#include "util/stream.h"
 
 static void value(struct json *j)
 {
@@ -143,4 +144,9 @@ void json_put_object(struct json *j, const char *key)
 {
 	json_key(j, key);
 	json_open_object(j);
+}
+
+int json_finish(const struct json *j)
+{
+	return j->failed ? -ENOMEM : stream_finish(j->out);
 }

@@ -32,6 +32,9 @@ void json_ms(struct json *j, __u64 ns);
 /* A line break where it may be, so that lines do not get too long for editors. */
 void json_newline(struct json *j);
 
+/* All is written. 0, -ENOMEM, or -errno of the stream. */
+int json_finish(const struct json *j);
+
 /* A string with its quotes, for what writes the rest by itself. 0 or -ENOMEM. */
 int json_put_text(FILE *out, const char *text);
 

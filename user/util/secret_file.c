@@ -27,13 +27,13 @@ static int check_file(int fd, const char *path, const char *what, bool secret, s
 	if (fstat(fd, &st))
 		return refuse(err, errno, what, path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return refuse(err, EINVAL, what, path, "it is no regular file");
+		return refuse(err, EINVAL, what, path, "it is not a regular file");
 	if (st.st_uid && st.st_uid != geteuid())
 		return refuse(err, EPERM, what, path, "it belongs to another user");
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return refuse(err, EPERM, what, path, "others may write it (chmod go-w)");
+		return refuse(err, EPERM, what, path, "others can write to it (chmod go-w)");
 	if (secret && st.st_mode & S_IROTH)
-		return refuse(err, EPERM, what, path, "everybody may read it (chmod o-r)");
+		return refuse(err, EPERM, what, path, "everybody can read it (chmod o-r)");
 	if (st.st_size > FILE_SIZE_MAX)
 		return refuse(err, EFBIG, what, path, "it is larger than 1 MiB");
 	return 0;
@@ -79,7 +79,9 @@ int secret_file_token(char **ret, const char *path, struct error *err)
 	(*ret)[strcspn(*ret, "\r\n")] = '\0';
 	for (const char *c = *ret; *c; c++)
 		if (*c <= ' ' || *c > '~')
-			return refuse(err, EINVAL, "token file", path,
-				      "its first line has more than letters, digits and signs");
+			return refuse(
+				err, EINVAL, "token file", path,
+				"its first line has characters other than letters, digits and "
+				"punctuation");
 	return **ret ? 0 : refuse(err, EINVAL, "token file", path, "it is empty");
 }

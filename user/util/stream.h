@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 
 /* After a call that has failed, before which errno was 0. */
 static inline int stream_cause(void)
@@ -17,11 +18,22 @@ static inline int stream_cause(void)
 	return errno ? -errno : -EIO;
 }
 
+/* The same of a call that has failed some time ago: most often the file system is full, and that can be asked. */
+static inline int stream_late_cause(FILE *out)
+{
+	struct statvfs st;
+	int fd = fileno(out);
+
+	return fd >= 0 && !fstatvfs(fd, &st) && st.f_blocks && !st.f_bavail ? -ENOSPC : -EIO;
+}
+
 /* Flushes. 0 or -errno, -EIO where the cause is not known. */
 static inline int stream_finish(FILE *out)
 {
 	errno = 0;
-	return fflush(out) || ferror(out) ? stream_cause() : 0;
+	if (fflush(out))
+		return errno ? -errno : stream_late_cause(out);
+	return ferror(out) ? stream_late_cause(out) : 0;
 }
 
 #endif /* KRAIT_UTIL_STREAM_H */

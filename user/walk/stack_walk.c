@@ -64,6 +64,27 @@ void stack_walk_state(const struct stack_walk *x, __u64 tstate_addr, struct stac
 		ret->reason = walk(x, &t, ret);
 }
 
+void stack_walk_chain(const struct stack_walk *x, __u64 frame_addr, struct stack_walk_result *ret)
+{
+	struct walker w;
+
+	result_begin(ret);
+	memset(&w, x->garbage, sizeof(w));
+	w.memory = x->memory;
+	walk_begin(&w, frame_addr, 0, x->fingerprints);
+	w.reason = REASON_DEPTH;
+	for (int i = 0; i <= KRAIT_MAX_FRAMES; i++) {
+		w.entry_due = 0;
+		if (walk_step(&w, x->offsets, ret->frames))
+			break;
+	}
+	ret->frame_cnt = w.frame_cnt;
+	ret->reason = w.reason;
+	/* Nothing is missing where no entry frame is at the end, or none is left at all. */
+	if (w.reason == REASON_NO_BASE || w.reason == REASON_SWITCHING)
+		ret->reason = REASON_PYTHON;
+}
+
 static void steps(const struct stack_walk *x, struct thread_search *t)
 {
 	for (int i = 0; i < KRAIT_MAX_THREADS; i++) {

@@ -45,6 +45,12 @@ void stack_walk_thread(const struct stack_walk *x, __u64 thread_ptr, struct thre
 		       struct stack_walk_result *ret);
 /* The stack of a thread state. */
 void stack_walk_state(const struct stack_walk *x, __u64 tstate_addr, struct stack_walk_result *ret);
+/*
+ * The chain of a frame that its thread does not run: of a greenlet. Its end is where no frame comes any more, in an entry frame
+ * or not: REASON_PYTHON, or what was in the way. Activations (3.11, 3.12) are not followed, and 3.11's entry frames
+ * left out.
+ */
+void stack_walk_chain(const struct stack_walk *x, __u64 frame_addr, struct stack_walk_result *ret);
 /* The thread's active state, by all lists, and without trying again: *ret without frames. */
 void stack_walk_search(const struct stack_walk *x, __u64 thread_ptr, struct stack_walk_result *ret);
 /* Is what was remembered still this thread's active state? */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "worker/curl_library.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stddef.h>
+
+#include "util/library.h"
 
 const char *const curl_library_reads[] = {
 	"/etc/resolv.conf",
@@ -29,11 +29,8 @@ const unsigned curl_library_reads_cnt = sizeof(curl_library_reads) / sizeof(curl
 
 int curl_library_load(struct curl_library *c)
 {
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
-	static const struct {
-		const char *name;
-		size_t at;
-	} functions[] = {
+	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
+	static const struct library_function functions[] = {
 		{ "curl_easy_init", offsetof(struct curl_library, easy_init) },
 		{ "curl_easy_setopt", offsetof(struct curl_library, easy_setopt) },
 		{ "curl_easy_getinfo", offsetof(struct curl_library, easy_getinfo) },
@@ -50,18 +47,6 @@ int curl_library_load(struct curl_library *c)
 		{ "curl_slist_append", offsetof(struct curl_library, slist_append) },
 		{ "curl_slist_free_all", offsetof(struct curl_library, slist_free_all) },
 	};
-	void *library = NULL;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return -ENOSYS;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = dlsym(library, functions[i].name);
-
-		if (!function)
-			return -ENOSYS;
-		*(void **)((char *)c + functions[i].at) = function;
-	}
-	return 0;
+	return library_load(c, names, functions, sizeof(functions) / sizeof(functions[0]));
 }

@@ -5,11 +5,16 @@ names the test knows, and tells how much: its user and system time between two m
     bystander.py DEPTH     prints READY; for each line "MS" on stdin works so many ms of CPU time and
                            prints TRUTH {...}; ends with stdin
 
+Turns of its work that took far longer than others are "pauses", (ns, CLOCK_MONOTONIC ns at begin and end): there the
+machine stood still while the clock ran on (tests/truth/pauses.py).
+
 CPython 3.8 and later."""
 import json
 import resource
 import sys
 import time
+
+LEAST_NS = 1000000
 
 
 def bystander_left(n):
@@ -35,7 +40,8 @@ def bystander_yield():
 
 def bystander_work(until):
     """Also exceptions and generators: who has written into their thread state finds out here."""
-    while time.process_time_ns() < until:
+    turns, begin, began = [], time.process_time_ns(), time.monotonic_ns()
+    while begin < until:
         bystander_left(2000)
         bystander_right(1000)
         try:
@@ -44,13 +50,19 @@ def bystander_work(until):
             pass
         for _ in bystander_yield():
             pass
+        end, ended = time.process_time_ns(), time.monotonic_ns()
+        turns.append((end - begin, began, ended))
+        begin, began = end, ended
+    # In this function's own frame: a comprehension would be one that the test does not know.
+    turns.sort()
+    limit, pauses = 2 * turns[len(turns) // 2][0] + LEAST_NS, []
+    while turns and turns[-1][0] > limit:
+        pauses.append(turns.pop())
+    return pauses
 
 
 def bystander_down(depth, until):
-    if depth:
-        bystander_down(depth - 1, until)
-    else:
-        bystander_work(until)
+    return bystander_down(depth - 1, until) if depth else bystander_work(until)
 
 
 def losses():
@@ -65,10 +77,10 @@ def bystander_main():
     for line in sys.stdin:
         switches = losses()
         began, clock = time.monotonic_ns(), time.process_time_ns()
-        bystander_down(depth, clock + int(line) * 1000000)
+        pauses = bystander_down(depth, clock + int(line) * 1000000)
         ended, clock = time.monotonic_ns(), time.process_time_ns() - clock
         print("TRUTH", json.dumps({"began": began, "ended": ended, "ns": clock,
-                                   "switches": losses() - switches}), flush=True)
+                                   "switches": losses() - switches, "pauses": pauses}), flush=True)
 
 
 bystander_main()

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * greenlet_chain.h - the section of a sample that has the parents of the greenlet that the thread runs (greenlets.h).
+ *
+ * The thread's variable is found as the C library's __tls_get_addr() finds it: the thread's table of blocks, the block of
+ * the module. A thread that has never asked for its own has no block, or nothing in it.
+ *
+ * Must hold: a process of which user space has said nothing costs one look into a map, where it has of any; a thread
+ * that has never asked for its greenlet at most four words of memory.
+ */
+#ifndef KRAIT_GREENLET_CHAIN_H
+#define KRAIT_GREENLET_CHAIN_H
+
+/* greenlet's own sign for a thread that it knows nothing of (TThreadStateCreator.hpp). */
+#define GREENLET_STATE_NONE 1
+
+/* 0 and the address of { main greenlet, current one }, 0 there is none; -1 memory that is not present. */
+static __always_inline int greenlet_state(const struct greenlet_place *l, __u64 thread_ptr,
+					  __u64 *ret)
+{
+	__u64 dtv_addr = 0, cnt = 0, block_addr = 0;
+
+	*ret = 0;
+	if (read_user_u64(&dtv_addr, thread_ptr + l->dtv_at) ||
+	    read_user_u64(&cnt, dtv_addr + (__s64)l->dtv_count))
+		return -1;
+	if (cnt < l->tls_module)
+		return 0;
+	if (read_user_u64(&block_addr, dtv_addr + l->dtv_entry))
+		return -1;
+	if (!block_addr || block_addr & TAG_BITS)
+		return 0; /* there is none yet: TLS_DTV_UNALLOCATED */
+	if (read_user_u64(ret, block_addr + l->state_at))
+		return -1;
+	if (*ret == GREENLET_STATE_NONE)
+		*ret = 0;
+	return 0;
+}
+
+/*
+ * Looks at what the thread runs; false where greenlet knows nothing of it. The main greenlet, too: its thread may be about to
+ * leave it for another one, whose frames are there already.
+ */
+static __always_inline bool greenlets_begin(struct scratch *s, const struct py_offsets *off,
+					    const struct greenlet_place *l)
+{
+	__u64 state_addr = 0, words[2] = { 0, 0 }; /* the main greenlet, the current one */
+	__u64 leaf_addr = s->record.cnt[SECTION_FRAMES] ? s->frames[0].frame_addr : 0;
+	__u64 *out = section_room(s, 0, FRAME_WORDS);
+
+	if (!out)
+		return false;
+	if (!greenlet_state(l, s->record.thread_ptr, &state_addr)) {
+		if (!state_addr)
+			return false;
+		if (read_user(words, sizeof(words), state_addr))
+			words[1] = 0;
+	}
+	greenlet_walk_begin(&s->greenlets, &s->walker, off, l, words[1], leaf_addr,
+			    s->record.reason == REASON_SWITCHING, (struct frame *)out);
+	return true;
+}
+
+static __always_inline void take_greenlets(const struct trigger *t, struct scratch *s,
+					   struct proc_info *proc)
+{
+	__u32 pid = s->record.pid, layout = proc->layout;
+	const struct greenlet_place *l = bpf_map_lookup_elem(&greenlet_places, &pid);
+	struct loop_ctx c = { .s = s };
+	__u64 *part;
+
+	if (!l || !s->record.tstate_addr || !same_start(l->start_ns, proc->start_ns))
+		return;
+	c.off = bpf_map_lookup_elem(&layouts, &layout);
+	if (!c.off || !greenlets_begin(s, c.off, l))
+		return;
+	walk_greenlets(&c, layout, t->has_loop);
+	if (!s->greenlets.cnt)
+		return;
+	greenlet_walk_stop(&s->greenlets);
+	part = section_room(s, FRAME_WORDS * s->greenlets.at, FRAME_WORDS);
+	if (part)
+		greenlet_settle(&s->greenlets, (struct frame *)part);
+	describe_parts(&c, proc, s->greenlets.cnt, t->has_loop);
+	section_append(&s->record, SECTION_GREENLETS,
+		       s->greenlets.cnt < KRAIT_MAX_GREENLET_PARTS ? s->greenlets.cnt :
+								     KRAIT_MAX_GREENLET_PARTS);
+}
+
+#endif /* KRAIT_GREENLET_CHAIN_H */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * walk_instr.h - which code the frame in a walker's window runs, and where in it the frame is: fingerprint of the code
+ * object, offset of the instruction, opcode.
+ *
+ * Must hold: what cannot be told is 0 or FRAME_INSTR_UNKNOWN, and no reason to end the walk.
+ */
+#ifndef KRAIT_WALK_INSTR_H
+#define KRAIT_WALK_INSTR_H
+
+#include "opcode_callers.h"
+
+/* Of the code object whose first PYOFF_CODE_WINDOW() bytes the window holds. */
+static __always_inline __u32 window_fingerprint(const __u8 *window, const struct py_offsets *off)
+{
+	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
+	__u32 fingerprint =
+		code_fingerprint(window_u64(window, name, CODE_WINDOW_MASK),
+				 window_u64(window, off->code.filename, CODE_WINDOW_MASK),
+				 window_u64(window, off->code.linetable, CODE_WINDOW_MASK),
+				 window_u32(window, off->code.firstlineno, CODE_WINDOW_MASK));
+
+	if (off->code.version == PYOFF_ABSENT)
+		return fingerprint;
+	return fingerprint_add(fingerprint,
+			       window_u32(window, off->code.version, CODE_WINDOW_MASK));
+}
+
+static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_offsets *off,
+					      __u64 code_addr)
+{
+	if (read_from(w, w->code_window, PYOFF_CODE_WINDOW(off), code_addr))
+		return 0;
+	return window_fingerprint(w->code_window, off);
+}
+
+/*
+ * Where the bytecode begins that the frame runs. A free-threaded interpreter (3.14+) gives each thread
+ * that runs a function a copy of its own: co_tlbc leads to { Py_ssize_t size; char *entries[size] }
+ * (_PyCodeArray, Include/cpython/code.h), of which frame.tlbc_index is the one in use; 0 is the code
+ * object's own. 0 where that cannot be told. A thread that enters another's generator stores instr_ptr
+ * before tlbc_index: copies do not overlap, so in between the offset is of no instruction.
+ */
+static __always_inline __u64 walk_bytecode(const struct walker *w, const struct py_offsets *off,
+					   __u64 code_addr)
+{
+	__u64 array_addr = 0, size = 0, addr = 0;
+	__u32 index;
+
+	if (off->frame.tlbc_index == PYOFF_ABSENT)
+		return code_addr + off->code.code_adaptive;
+	index = window_u32(w->frame_window, off->frame.tlbc_index, FRAME_WINDOW_MASK);
+	if (!index)
+		return code_addr + off->code.code_adaptive;
+	if (read_from_u64(w, &array_addr, code_addr + off->code.tlbc) || array_addr & TAG_BITS ||
+	    read_from_u64(w, &size, array_addr) || index >= size ||
+	    read_from_u64(w, &addr, array_addr + 8 + 8ULL * index))
+		return 0;
+	return addr;
+}
+
+/*
+ * instr_ptr is the instruction itself. prev_instr (3.11, 3.12) and f_lasti are the one begun last,
+ * which is one unit before the first where none was: there both make FRAME_INSTR_BEFORE.
+ */
+static __always_inline __s32 walk_instr(const struct walker *w, const struct py_offsets *off,
+					__u64 code_addr)
+{
+	__u64 bytecode_addr, instr_off;
+
+	if (off->frame_kind == PY_FRAME_OBJECT) {
+		__s32 lasti =
+			(__s32)window_u32(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+
+		if (lasti < 0)
+			return lasti == -1 ? FRAME_INSTR_BEFORE : FRAME_INSTR_UNKNOWN;
+		return lasti < FRAME_INSTR_LIMIT / 2 ? lasti << (off->lasti_shift & 1) :
+						       FRAME_INSTR_UNKNOWN;
+	}
+	bytecode_addr = walk_bytecode(w, off, code_addr);
+	instr_off = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK) -
+		    bytecode_addr;
+	if (bytecode_addr && instr_off < FRAME_INSTR_LIMIT)
+		return (__s32)instr_off;
+	if (off->flags & PYOFF_CFRAME && instr_off == (__u64)FRAME_INSTR_BEFORE)
+		return FRAME_INSTR_BEFORE;
+	return FRAME_INSTR_UNKNOWN;
+}
+
+/* Units before prev_instr where an instruction can be that entered a frame, and so many bytes. */
+#define CALLER_UNITS_MAX 9
+#define CALLER_BYTES (2 * CALLER_UNITS_MAX + 2)
+
+/* Whether the instruction units before the end of those bytes enters frames, and all between are its caches. */
+static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *callers, __s32 instr_off,
+					   __u32 units)
+{
+	return callers[bytes[2 * (CALLER_UNITS_MAX - units)]] == units + 1 &&
+	       instr_off >= 2 * (__s32)units;
+}
+
+/*
+ * 3.11 and 3.12: prev_instr is the instruction, or where it has entered a frame of the same activation, until the
+ * next instruction begins, the last unit of its inline cache. Caches may look like an instruction: so an opcode
+ * is known where one reading alone makes sense, which is the right one then. Sets the offset of the instruction.
+ */
+static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_offsets *off,
+					     __s32 *instr_off)
+{
+	const bool is_311 = off->frame_kind == PY_FRAME_IS_ENTRY;
+	const __u8 *callers = is_311 ? opcode_callers_11 : opcode_callers_12;
+	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+	bool entered = w->frame_cnt && w->last_owner <= OWNER_GENERATOR;
+	__u8 own, bytes[CALLER_BYTES] = {};
+	__u32 found = 0, units = 0;
+
+	if (read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
+		return 0;
+	own = bytes[2 * CALLER_UNITS_MAX];
+	/*
+	 * A frame may be current before prev_instr is stored, and stays at its call for a moment when that has returned. Opcode 0 is
+	 * that of data, which nobody executes: the last unit of a cache often has it.
+	 */
+	if (own && (!entered || callers[own]))
+		found = 1;
+	if (walk_is_caller(bytes, callers, *instr_off, 1)) {
+		units = 1;
+		found++;
+	}
+	if (walk_is_caller(bytes, callers, *instr_off, is_311 ? 4 : 3)) {
+		units = is_311 ? 4 : 3;
+		found++;
+	}
+	if (walk_is_caller(bytes, callers, *instr_off, CALLER_UNITS_MAX)) {
+		units = CALLER_UNITS_MAX;
+		found++;
+	}
+	if (found != 1)
+		return 0;
+	*instr_off -= 2 * (__s32)units;
+	return bytes[2 * (CALLER_UNITS_MAX - units)];
+}
+
+/* Of the frame in the window: the opcode at the instruction, as it is now, in the thread's own copy; 0 unknown. */
+static __always_inline __u8 walk_opcode(struct walker *w, const struct py_offsets *off,
+					__u64 code_addr, __s32 *instr_off)
+{
+	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
+	__u8 byte = 0;
+
+	if (*instr_off < 0)
+		return 0;
+	if (off->flags & PYOFF_CFRAME)
+		return walk_prev_opcode(w, off, instr_off);
+	if (off->frame_kind == PY_FRAME_OBJECT) {
+		if (off->code.bytecode == PYOFF_ABSENT ||
+		    read_from_u64(w, &addr, code_addr + off->code.bytecode))
+			return 0;
+		addr += off->bytes.ob_sval + *instr_off;
+	}
+	return read_from(w, &byte, sizeof(byte), addr) ? 0 : byte;
+}
+
+#endif /* KRAIT_WALK_INSTR_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * walker.h - the state of one walk along the frames of a thread (walk.h), and how it reads.
+ *
+ * Must hold: walk_begin() sets every member but the windows, which are read before they are looked into.
+ */
+#ifndef KRAIT_WALKER_H
+#define KRAIT_WALKER_H
+
+#define TAG_BITS 7ULL
+#define FRAME_HEAD 8
+
+/* As ANCHOR_CHECK in anchor.h: the model test shows what each is good for. */
+#ifndef WALK_CHECK
+#define WALK_CHECK(name, condition) (condition)
+#endif
+
+/* _PyInterpreterFrame.owner, enum _frameowner */
+#define OWNER_THREAD 0
+#define OWNER_GENERATOR 1
+#define OWNER_FRAME_OBJECT 2 /* in a walk: a compiled one */
+#define OWNER_INTERPRETER 3
+#define OWNER_CSTACK 4
+#define OWNER_NONE 255
+
+/* Of the walk: see exposed.h. */
+enum exposed {
+	EXPOSED_NOT_ASKED,
+	EXPOSED_SO_FAR, /* in a second walk: each frame has kept something */
+	EXPOSED_NOT, /* in a third one, as the first: nobody has taken entry frames out */
+};
+
+/*
+ * How far into its frame object a compiled frame begins, at most (104 bytes on 3.11, 128 on 3.14). The frame
+ * of a generator is a part of the generator: 88 bytes of that (with the collector's header) come before
+ * it, so its frame object, of 120 bytes and more, begins at least 208 bytes before it.
+ */
+#define COMPILED_FRAME_BYTES 192
+
+/* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
+struct walker {
+	READ_MEMBER
+	__u64 next_addr; /* frame to visit next, 0 at the end of the chain */
+	__u64 last_addr; /* frame visited last */
+	__u64 base_addr; /* where a complete chain ends (3.15), or 0 */
+	__u64 cycle_addr; /* a frame visited earlier: meeting it again is a circle */
+	__u32 cycle_at; /* node count at which cycle_addr is renewed */
+	__u32 frame_cnt; /* frames written */
+	__u32 fingerprints; /* take one of each code object */
+	__u32 last_owner;
+	__u32 entry_due; /* the next node is the last frame's entry frame: PY_FRAME_IS_ENTRY, exposed.h */
+	__u32 exposed; /* enum exposed */
+	__u64 entry_addr; /* where exposed.h has one due */
+	__u64 cframe_addr, cframe_previous_addr; /* the activation that is walked; 0 none */
+	__u64 tstate_addr; /* with it: which has the outermost activation in itself */
+	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
+	__u64 mark_addr; /* a frame to look out for (the anchor), 0 none */
+	__u32 stop_at_mark; /* the walk is over there */
+	__u32 mark_met; /* 1 once visited, as a Python frame */
+	__u32 mark_index; /* of it in the frames */
+	__u32 chain_open; /* callers of the mark still go to chain */
+	__u32 chain_cnt;
+	__u32 opcodes; /* read that of each frame; in the kernel a knob of the program says it */
+	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
+	__u8 frame_head
+		[FRAME_HEAD]; /* what lies before a frame that is a part of its generator: tasks.h */
+	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
+	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
+	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
+};
+
+static __always_inline void walk_begin(struct walker *w, __u64 current_frame_addr,
+				       __u64 base_frame_addr, __u32 fingerprints)
+{
+	w->next_addr = current_frame_addr;
+	w->last_addr = 0;
+	w->base_addr = base_frame_addr;
+	w->cycle_addr = 0;
+	w->cycle_at = 1;
+	w->frame_cnt = 0;
+	w->fingerprints = fingerprints;
+	w->last_owner = OWNER_INTERPRETER;
+	w->entry_due = 0;
+	w->exposed = 0;
+	w->entry_addr = 0;
+	w->cframe_addr = 0;
+	w->cframe_previous_addr = 0;
+	w->tstate_addr = 0;
+	w->reason = REASON_PYTHON;
+	w->mark_addr = 0;
+	w->stop_at_mark = 0;
+	w->mark_met = 0;
+	w->mark_index = 0;
+	w->chain_open = 0;
+	w->chain_cnt = 0;
+	w->opcodes = 0;
+}
+
+/* PYOFF_CFRAME: the activations to follow beside the frames. After walk_begin(). */
+static __always_inline void walk_begin_cframe(struct walker *w, __u64 tstate_addr,
+					      __u64 cframe_addr, __u64 cframe_previous_addr)
+{
+	w->tstate_addr = tstate_addr;
+	w->cframe_addr = cframe_addr;
+	w->cframe_previous_addr = cframe_previous_addr;
+}
+
+/* What frames and activations lie in. In the kernel, where the thread is interrupted, by pages (loops.h). */
+#ifdef __bpf__
+static int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool activation);
+#else
+static inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool activation)
+{
+	return read_from(w, window, size, addr);
+}
+#endif
+
+/* Where nobody asks for opcodes, the verifier takes away what reads them. */
+#ifdef __bpf__
+static bool walk_wants_opcodes(const struct walker *w);
+#else
+static inline bool walk_wants_opcodes(const struct walker *w)
+{
+	return w->opcodes;
+}
+#endif
+
+#endif /* KRAIT_WALKER_H */

@@ -1,0 +1,113 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""The stack of a greenlet begins with its parents: each function of tests/targets/greenwork.py that burns CPU is at the end of one
+chain, which the program says itself. No sample says another, at 10 kHz; the capture says what the recording says; a greenlet's own
+stack is there where that is asked for. KRAIT_GREENLETS names more folders with the package, as for test_dump_greenlets.py."""
+# run-tests: beside others
+# run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
+import json
+import re
+import subprocess
+import time
+
+import harness as h
+from test_dump_greenlets import with_greenlet
+
+SECONDS = 2
+LATE = "[greenlets not known yet]"
+# Between two greenlets nobody can tell whose parents are meant.
+TORN = "[truncated: greenlets that were changing]"
+
+
+def start(python, folder):
+    inside = python.command(python.target("greenwork.py"))
+    command = ["/usr/bin/env", "PYTHONPATH=" + folder]
+    return h.Target(inside[:2] + command + inside[2:] if inside[0] == "chroot" else command + inside)
+
+
+def truth(target):
+    """Chains, by the function at their end."""
+    said, end = {}, time.monotonic() + h.PATIENCE_SECS
+    while True:
+        line = h.read_line(target.process.stdout, end)
+        if line == "ALL\n":
+            return said
+        leaf, chain = json.loads(line)
+        said["leaf_" + leaf] = chain
+
+
+def last(frame):
+    return frame.split(" (")[0].rsplit(".", 1)[-1]
+
+
+def own(frames):
+    """The program's own functions."""
+    return [last(f) for f in frames if f.endswith("(greenwork.py)")]
+
+
+def judge(stacks, said):
+    """Samples by the function at their end: right, and before the greenlets were known; wrong and torn ones as stacks."""
+    right, late, torn, wrong = {}, 0, [], []
+    for frames, n in stacks:
+        names = own(frames)
+        leaf = next((f for f in names if f.startswith("leaf_")), None)
+        if LATE in frames:
+            late += n
+        elif TORN in frames:
+            torn.append((frames, n))
+        elif leaf and names[:names.index(leaf)] == said[leaf]:
+            right[leaf] = right.get(leaf, 0) + n
+        elif leaf or not any(names == chain[:len(names)] for chain in said.values()):
+            wrong.append((frames, n))
+    return right, late, torn, wrong
+
+
+def convert(path):
+    return subprocess.run([h.KRAIT, "convert", "-f", "folded", "-o", "-", "-i", path], capture_output=True, encoding="utf-8",
+                          timeout=h.PATIENCE_SECS).stdout
+
+
+def check(tap, name, target, said, *args):
+    name = " ".join((name, *args))
+    r = h.record_work(target.pid, SECONDS, "-F", "9973", *args, outputs=("x.folded", "x.data"), lines=False)
+    right, late, torn, wrong = judge(r.stacks, said)
+    total, stats = sum(right.values()), dict(re.findall(r"^greenlets\.(\w+) (\d+)$", r.err, re.M))
+    cut = [w for w in wrong if any(f.startswith("[truncated") for f in w[0])]
+    wrong = [w for w in wrong if w not in cut]
+    tap.ok(not wrong, "%s: no chain that is not, of %d samples" % (name, total), wrong[:3])
+    tap.ok(total > 100 * SECONDS and set(right) == set(said), name + ": all of them were met", total, right, r.err)
+    tap.ok(sum(n for _, n in torn) <= 2 + total / 20, "%s: %d between two" % (name, sum(n for _, n in torn)), torn[:3])
+    tap.ok(sum(n for _, n in cut) <= 2 + total / 1000, name + ": hardly one is cut", cut[:3])
+    tap.equal(late, int(stats.get("late", -1)), name + ": those of before are counted", r.err)
+    tap.ok(int(stats.get("chains", 0)) >= total - right["leaf_main"] and int(stats.get("cut", 0)) >= sum(n for _, n in torn),
+           name + ": chains are counted", stats)
+    with open(r.path("x.folded"), encoding="utf-8") as f:
+        tap.equal(sorted(convert(r.path("x.data")).splitlines()), sorted(f.read().splitlines()), name + ": so does the capture")
+
+
+def check_off(tap, name, target):
+    r = h.record_work(target.pid, 0.3, "-F", "997", "--no-greenlets", lines=False)
+    found = [own(frames) for frames, _ in r.stacks if "leaf_plain" in own(frames)]
+    tap.ok(found and all(f == ["plain", "leaf_plain"] for f in found) and "greenlets." not in r.err,
+           name + ": --no-greenlets: its own", found[:3], r.err[-500:])
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    found = with_greenlet()
+    if not found:
+        tap.skip("parents of greenlets", "no package python3-greenlet")
+    for python, folder in found:
+        name = "%s, %s" % (python.name, folder.rsplit("/", 1)[-1])
+        with start(python, folder) as target:
+            said = truth(target)
+            check(tap, name, target, said)
+            check(tap, name, target, said, "--native")
+            check_off(tap, name, target)
+    h.cleanup()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: BSD-2-Clause
+"""An executable whose processes are never Python is remembered, and its next ones are looked at later. One in which a
+library then begins an interpreter all the same is found, counted, and never remembered again."""
+# run-tests: beside others
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import bpf_objects
+import harness as h
+import otlp
+from test_agent import Agent, get, listening_port, read_windows, wait_for
+from test_late import build, library_of
+
+
+def bpftool(*args):
+    done = subprocess.run(["bpftool", "-j", *args], stdout=subprocess.PIPE, encoding="utf-8", check=False,
+                          env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
+    return json.loads(done.stdout or "null")
+
+
+class Plain:
+    """The map plain of a krait."""
+
+    def __init__(self, pid):
+        mine = {int(number) for kind, number in bpf_objects.held_by(pid) if kind == "map"}
+        self.number, = (m["id"] for m in bpftool("map") if m["id"] in mine and m.get("name") == "plain")
+
+    def __contains__(self, path):
+        inode = os.stat(path).st_ino
+        return any(int.from_bytes(bytes(int(x, 16) for x in e["key"][:8]), "little") == inode
+                   for e in bpftool("map", "dump", "id", str(self.number)))
+
+
+def metric(port, name):
+    for line in get(port, "/metrics")[1].decode().splitlines():
+        if line.startswith(name + " "):
+            return float(line.split()[1])
+    return None
+
+
+def library_for_it(python, program):
+    """What it can load: of the same root, and a file of its own, which no probe knows."""
+    copy = os.path.join(os.path.dirname(program), "libpython-of-its-own.so")
+    shutil.copy(os.path.join(python.root, library_of(python).lstrip("/")), copy)
+    return python.inside(copy)
+
+
+def has_samples(agent, name):
+    return any(f[0] == name for body in read_windows(agent.windows) for stack in otlp.Body(body).stacks for f in stack)
+
+
+def check_sleep(tap, plain, folder):
+    quiet = os.path.join(folder, "quiet")
+    shutil.copy("/bin/sleep", quiet)
+    tap.ok(wait_for(lambda: subprocess.run([quiet, "0.05"], check=True) and quiet in plain),
+           "a program that is never Python is remembered")
+
+
+def check_late(tap, agent, plain, port, python):
+    name, folder = python.name, python.scratch()
+    program = build(folder)
+    if not program:
+        tap.skip(name, "no C compiler")
+        return
+    run = ["chroot", python.root, "/usr/bin/env", "PYTHONHOME=/usr", python.inside(program)]
+    in_vain = {"stderr": subprocess.DEVNULL, "check": False}
+    tap.ok(wait_for(lambda: subprocess.run(run, **in_vain) and program in plain),
+           name + ": a program that has not loaded its library yet is remembered, too")
+    late, late_cpu = metric(port, "krait_late_processes_total"), metric(port, "krait_late_cpu_seconds_total")
+    done = subprocess.run(run + [library_for_it(python, program)], stderr=subprocess.PIPE, check=False)
+    tap.equal(done.returncode, 0, name + ": it runs", done.stderr)
+    tap.ok(wait_for(lambda: program not in plain), name + ": when it is Python, it is no longer")
+    tap.ok(metric(port, "krait_late_processes_total") > late and metric(port, "krait_late_cpu_seconds_total") > late_cpu,
+           name + ": what was missed is counted")
+    for _ in range(3):
+        subprocess.run(run, **in_vain)
+    tap.ok(program not in plain, name + ": and never again")
+    agent.wait_for_windows(2)
+    tap.ok(has_samples(agent, "foreign_top"), name + ": its functions are there")
+    shutil.rmtree(folder)
+
+
+def main():
+    h.need_bpf()
+    tap = h.Tap()
+    if not shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin"):
+        tap.skip("plain executables", "no bpftool")
+        tap.done()
+        return
+    folder = tempfile.mkdtemp(prefix="krait-plain-")
+    agent = Agent(folder, "-r", "997", "--cpu-budget", "0", "--listen", "127.0.0.1:0")
+    try:
+        agent.wait_for_windows(1)
+        port = listening_port(agent.process.pid)
+        plain = Plain(agent.process.pid)
+        check_sleep(tap, plain, folder)
+        for python in h.interpreters(tap):
+            if python.kind == "shared" and python.root != "/" and library_of(python):
+                check_late(tap, agent, plain, port, python)
+    finally:
+        tap.equal(agent.stop(), 0, "the agent ends", agent.log()[-1500:])
+    h.cleanup()
+    shutil.rmtree(folder)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_mmap_events.c - perf's records of mappings, while CPUs come and go.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "sampler/cpus.h"
+#include "sampler/mmap_events.h"
+
+struct seen {
+	unsigned own, lost;
+};
+
+static void note(void *ctx, pid_t pid)
+{
+	struct seen *seen = ctx;
+
+	seen->own += pid == getpid();
+	seen->lost += !pid;
+}
+
+static struct seen read_all(struct mmap_events *e)
+{
+	struct seen seen = { 0 };
+
+	mmap_events__read(e, note, &seen);
+	return seen;
+}
+
+/* Maps code there. */
+static void map_on(int cpu)
+{
+	cpu_set_t set, before;
+	void *at;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(at != MAP_FAILED);
+	munmap(at, 4096);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+static void cpus_that_come_and_go_are_followed(void **state)
+{
+	struct mmap_events *e = mmap_events__new();
+	int cpus[CPUS_MAX], cnt;
+	char text[CPU_LIST_MAX];
+	struct seen seen;
+
+	cnt = cpus_online(text, cpus, CPUS_MAX);
+	if (!e && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		skip();
+	assert_non_null(e);
+	if (cnt < 2) {
+		mmap_events__free(e);
+		skip();
+	}
+	read_all(e);
+	map_on(cpus[1]);
+	assert_true(read_all(e).own > 0);
+	/* It goes: what happens there is not seen, and nobody is told that it was. */
+	mmap_events__set_cpus(e, cpus, 1);
+	assert_int_equal(read_all(e).lost, 1);
+	map_on(cpus[1]);
+	seen = read_all(e);
+	assert_int_equal(seen.own, 0);
+	assert_int_equal(seen.lost, 0);
+	map_on(cpus[0]);
+	assert_true(read_all(e).own > 0);
+	/* It is back: what was mapped meanwhile may be anything, and what comes is seen. */
+	mmap_events__set_cpus(e, cpus, cnt);
+	assert_int_equal(read_all(e).lost, 1);
+	map_on(cpus[1]);
+	seen = read_all(e);
+	assert_true(seen.own > 0);
+	assert_int_equal(seen.lost, 0);
+	/* The list is as it was. */
+	mmap_events__follow_cpus(e);
+	assert_int_equal(read_all(e).lost, 0);
+	mmap_events__free(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpus_that_come_and_go_are_followed),
+	};
+
+	return cmocka_run_group_tests_name("sampler/mmap_events", tests, NULL, NULL);
+}

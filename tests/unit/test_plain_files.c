@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <linux/types.h>
+
+#include "abi.h"
+#include "sampler/plain_files.h"
+#include "share.h"
+
+#define ROOT OWNER_ROOT
+#define USER 7
+
+static struct binary_key file(__u64 inode)
+{
+	return (struct binary_key){ .inode = inode, .size = 1000, .ctime_sec = 5, .dev = 3 };
+}
+
+static int begin(void **state)
+{
+	*state = plain_files__new(-1);
+	return !*state;
+}
+
+static int end(void **state)
+{
+	plain_files__free(*state);
+	return 0;
+}
+
+static void a_file_is_plain_when_its_processes_were_looked_at_often(void **state)
+{
+	const struct binary_key key = file(1);
+
+	/* Each came at its beginning: its libraries may have been missing. */
+	for (int i = 0; i < 7; i++) {
+		plain_files__note(*state, &key, ROOT, 1);
+		assert_false(plain_files__has(*state, &key));
+	}
+	plain_files__note(*state, &key, ROOT, 1);
+	assert_true(plain_files__has(*state, &key));
+}
+
+static void long_lives_say_more(void **state)
+{
+	const struct binary_key key = file(1);
+
+	plain_files__note(*state, &key, ROOT, 20);
+	assert_false(plain_files__has(*state, &key));
+	plain_files__note(*state, &key, ROOT, 3);
+	assert_true(plain_files__has(*state, &key));
+}
+
+static void what_was_never_looked_at_says_nothing(void **state)
+{
+	const struct binary_key key = file(1);
+
+	for (int i = 0; i < 100; i++)
+		plain_files__note(*state, &key, ROOT, 0);
+	assert_false(plain_files__has(*state, &key));
+}
+
+static void one_that_was_python_is_never_plain(void **state)
+{
+	const struct binary_key key = file(1), other = file(2);
+
+	plain_files__note(*state, &key, ROOT, 9);
+	plain_files__note(*state, &key, ROOT, 9);
+	assert_true(plain_files__has(*state, &key));
+	plain_files__is_python(*state, &key, ROOT);
+	assert_false(plain_files__has(*state, &key));
+	plain_files__is_python(*state, &other, ROOT);
+	for (int i = 0; i < 9; i++) {
+		plain_files__note(*state, &key, ROOT, 9);
+		plain_files__note(*state, &other, ROOT, 9);
+	}
+	assert_false(plain_files__has(*state, &key));
+	assert_false(plain_files__has(*state, &other));
+}
+
+static void a_file_that_has_changed_is_another(void **state)
+{
+	struct binary_key key = file(1);
+
+	plain_files__note(*state, &key, ROOT, 9);
+	plain_files__note(*state, &key, ROOT, 9);
+	key.ctime_nsec++;
+	assert_false(plain_files__has(*state, &key));
+}
+
+/* One user's files are many: his own oldest go, and what he uses stays; nobody else's do. */
+static void an_owner_loses_its_own_only(void **state)
+{
+	const struct binary_key roots = file(1), used = file(2), first = file(1000);
+	struct binary_key key;
+
+	for (int i = 0; i < 2; i++) {
+		plain_files__note(*state, &roots, ROOT, 9);
+		plain_files__note(*state, &used, USER, 9);
+	}
+	for (__u64 i = 0; i < 2 * KRAIT_MAX_PLAIN; i++) {
+		key = file(1000 + i);
+		plain_files__note(*state, &key, USER, 9);
+		plain_files__note(*state, &key, USER, 9);
+		plain_files__note(*state, &used, USER, 0);
+	}
+	assert_true(plain_files__has(*state, &roots));
+	assert_true(plain_files__has(*state, &used));
+	assert_true(plain_files__has(*state, &key));
+	assert_false(plain_files__has(*state, &first));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_file_is_plain_when_its_processes_were_looked_at_often, begin, end),
+		cmocka_unit_test_setup_teardown(long_lives_say_more, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_never_looked_at_says_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(one_that_was_python_is_never_plain, begin, end),
+		cmocka_unit_test_setup_teardown(a_file_that_has_changed_is_another, begin, end),
+		cmocka_unit_test_setup_teardown(an_owner_loses_its_own_only, begin, end),
+	};
+
+	return cmocka_run_group_tests_name("sampler/plain_files", tests, NULL, NULL);
+}

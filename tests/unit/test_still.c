@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_still.c - native frames of a child that stood still, from copies of its registers and its stack: when it has gone
+ * on; of another stack size than is copied; and none where it has mapped other files meanwhile.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "profile/dict.h"
+#include "session/still.h"
+#include "support_roles.h"
+#include "target/frozen.h"
+#include "target/proc.h"
+#include "target/remote.h"
+#include "target/stack_copies.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+/* A library that this program does not use, small and everywhere with a C library. */
+#define LATE "libBrokenLocale.so.1"
+#define DEEP 100
+
+/* What is copied while the child stands still. */
+struct kept {
+	struct probe_thread t;
+	__u32 len;
+	char stack[STACK_COPY_MAX];
+};
+
+static int pipes[2][2]; /* to the child, and from it */
+
+int innermost(void);
+int recursive(int depth);
+
+int __attribute__((noinline)) innermost(void)
+{
+	char c = 0;
+
+	if (write(pipes[1][1], "w", 1) != 1 || read(pipes[0][0], &c, 1) != 1)
+		_exit(1);
+	return c;
+}
+
+/* Each has some thousands of bytes of the stack. */
+int __attribute__((noinline)) recursive(int depth)
+{
+	volatile char room[4000];
+
+	room[0] = (char)depth;
+	return (depth ? recursive(depth - 1) : innermost()) + room[0];
+}
+
+static pid_t start(int depth)
+{
+	pid_t child;
+
+	assert_int_equal(pipe(pipes[0]), 0);
+	assert_int_equal(pipe(pipes[1]), 0);
+	child = fork();
+	if (!child) {
+		recursive(depth);
+		if (!dlopen(LATE, RTLD_NOW))
+			_exit(1);
+		recursive(depth);
+		_exit(0);
+	}
+	return child;
+}
+
+static void await_child(void)
+{
+	char c;
+
+	assert_int_equal(read(pipes[1][0], &c, 1), 1);
+}
+
+static void go_on(void)
+{
+	assert_int_equal(write(pipes[0][1], "g", 1), 1);
+}
+
+static void stop(pid_t child)
+{
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	for (int i = 0; i < 4; i++)
+		close(pipes[i / 2][i % 2]);
+}
+
+static int keep(const void *ctx, const struct frozen *f, void *shared)
+{
+	cleanup_remote struct remote *remote = remote__open(f->threads[0].tid);
+	cleanup_bytes struct bytes copies = { 0 };
+	struct kept *k = shared;
+
+	(void)ctx;
+	if (!remote)
+		return -errno;
+	k->t = (struct probe_thread){ .tid = f->threads[0].tid };
+	stack_copies_take(&copies, remote__fd(remote), &k->t);
+	k->len = (__u32)copies.len;
+	if (copies.len)
+		memcpy(k->stack, copies.data, copies.len);
+	return 0;
+}
+
+static void freeze(pid_t child, struct kept *k)
+{
+	cleanup_close int dir = proc_open(child);
+	const struct frozen_call call = {
+		.dir = dir, .fn = keep, .shared = k, .size = sizeof(*k), .limit_ns = 5 * NS_PER_SEC
+	};
+	__u64 pause_ns;
+
+	assert_int_equal(frozen_run(&call, &pause_ns), 0);
+	assert_true(k->t.flags & PROBE_THREAD_REGS && k->t.flags & PROBE_THREAD_BEHIND_CALL);
+	assert_int_equal(k->t.stack_len, k->len);
+}
+
+static int read_kept(void *ctx, __u64 addr, void *buf, size_t len)
+{
+	const struct kept *k = ctx;
+
+	if (addr < k->t.stack_addr || addr - k->t.stack_addr > k->len ||
+	    len > k->len - (addr - k->t.stack_addr))
+		return -EFAULT;
+	memcpy(buf, k->stack + (addr - k->t.stack_addr), len);
+	return 0;
+}
+
+/* The names, root first, as "main;recursive;recursive;". */
+static char *names(struct still_process *p, struct kept *k)
+{
+	const struct memory memory = { .read = read_kept, .ctx = k };
+	/* One that the native frames do not reach: if they end early, a mark stands between. */
+	const struct frame python = { .code_addr = 1 };
+	const struct still_thread t = { .regs = k->t.regs,
+					.behind_call = true,
+					.memory = &memory,
+					.frames = &python,
+					.frame_cnt = 1 };
+	const struct join *joined;
+	size_t size;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(still__join(p, &t, &joined), 0);
+	for (__u32 i = 0; i < joined->cnt; i++) {
+		const struct dict *dict = still__dict(p);
+		__u32 frame;
+
+		if (joined->items[i].kind == JOIN_PYTHON)
+			continue;
+		frame = still__frame(p, &joined->items[i]);
+		fprintf(out, "%s;", dict__text(dict, dict__frame_at(dict, frame)->name));
+	}
+	fclose(out);
+	return text;
+}
+
+static unsigned count(const char *text, const char *what)
+{
+	unsigned cnt = 0;
+
+	while ((text = strstr(text, what))) {
+		text += strlen(what);
+		cnt++;
+	}
+	return cnt;
+}
+
+static struct still_process *opened(struct still *s, pid_t child)
+{
+	/* No interpreter is in its executable. */
+	const struct py_process info = { .pid = child, .runtime_addr = 1 };
+	struct still_process *p = still__open(s, &info, NULL);
+
+	assert_non_null(p);
+	return p;
+}
+
+static void it_is_read_when_the_child_has_gone_on(void **state)
+{
+	struct still *s = still__new();
+	struct kept *k = calloc(1, sizeof(*k));
+	pid_t child = start(DEEP);
+	struct still_process *p;
+	cleanup_free char *text = NULL;
+
+	assert_true(s && k);
+	await_child();
+	p = opened(s, child);
+	freeze(child, k);
+	assert_true(still__check(p));
+	go_on();
+	await_child();
+	/* Its stack is another one by now, but not the copy. */
+	text = names(p, k);
+	assert_int_equal(count(text, "recursive;"), DEEP + 1);
+	assert_int_equal(count(text, "innermost;"), 1);
+	/* From the very root. */
+	assert_int_equal(count(text, "main;"), 1);
+	assert_true(strstr(text, "innermost;") > strstr(text, "recursive;"));
+	still__close(p);
+	still__free(s);
+	free(k);
+	stop(child);
+}
+
+static void of_other_mappings_nothing_is_said(void **state)
+{
+	struct still *s = still__new();
+	struct kept *k = calloc(1, sizeof(*k));
+	pid_t child = start(1);
+	struct still_process *p;
+	cleanup_free char *text = NULL;
+
+	assert_true(s && k);
+	await_child();
+	p = opened(s, child);
+	go_on();
+	/* It has a library more. */
+	await_child();
+	freeze(child, k);
+	assert_false(still__check(p));
+	text = names(p, k);
+	assert_int_equal(count(text, "recursive;"), 0);
+	assert_true(count(text, "[") > 0);
+	still__close(p);
+	still__free(s);
+	free(k);
+	stop(child);
+}
+
+static void a_stack_is_copied_up_to_its_bound(void **state)
+{
+	struct still *s = still__new();
+	struct kept *k = calloc(1, sizeof(*k));
+	/* 1.2 MB. */
+	pid_t child = start(300);
+	struct still_process *p;
+	cleanup_free char *text = NULL;
+
+	assert_true(s && k);
+	await_child();
+	p = opened(s, child);
+	freeze(child, k);
+	assert_int_equal(k->len, STACK_COPY_MAX);
+	text = names(p, k);
+	assert_true(count(text, "recursive;") > 200 && count(text, "recursive;") < 301);
+	assert_int_equal(count(text, "innermost;"), 1);
+	assert_int_equal(count(text, "main;"), 0);
+	still__close(p);
+	still__free(s);
+	free(k);
+	stop(child);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_read_when_the_child_has_gone_on),
+		cmocka_unit_test(of_other_mappings_nothing_is_said),
+		cmocka_unit_test(a_stack_is_copied_up_to_its_bound),
+	};
+
+	become_worker(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/live_options.h"
+
+#include "cmd/arguments.h"
+
+void live_options_defaults(struct record_options *ret)
+{
+	record_options_defaults(ret);
+	ret->native = ret->kernel = false;
+}
+
+error_t live_option(struct record_options *o, int key, const char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'd':
+		arguments_time(&o->duration_ns, arg, state);
+		return 0;
+	case 'r':
+	case 'F':
+		arguments_rate(&o->frequency, arg, state);
+		return 0;
+	case LIVE_OFF_CPU:
+		o->off_cpu = true;
+		if (arg)
+			arguments_time(&o->off_cpu_ns, arg, state);
+		return 0;
+	case LIVE_NATIVE:
+		o->native = true;
+		return 0;
+	case LIVE_KERNEL:
+		o->kernel = true;
+		return 0;
+	case LIVE_NO_REALTIME:
+		o->realtime = false;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}

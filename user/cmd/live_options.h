@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * live_options.h - what krait top and krait agent ask of their session in the same words: its rate, what is taken
+ * with each sample, and for how long.
+ */
+#ifndef KRAIT_CMD_LIVE_OPTIONS_H
+#define KRAIT_CMD_LIVE_OPTIONS_H
+
+#include <argp.h>
+
+#include "cmd/record_options.h"
+
+/* Beside 'd', 'r' and 'F'. */
+enum live_key {
+	LIVE_OFF_CPU = 600,
+	LIVE_NATIVE,
+	LIVE_KERNEL,
+	LIVE_NO_REALTIME,
+};
+
+/* As record_options_defaults(), but without native frames and the kernel's: they cost, and nobody looks at each. */
+void live_options_defaults(struct record_options *ret);
+/* 0; ARGP_ERR_UNKNOWN: none of these. */
+error_t live_option(struct record_options *o, int key, const char *arg, struct argp_state *state);
+
+#endif /* KRAIT_CMD_LIVE_OPTIONS_H */

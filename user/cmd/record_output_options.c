@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/record_output_options.h"
+
+#include <string.h>
+
+#include "cmd/formats.h"
+#include "cmd/page_sources.h"
+#include "session/label.h"
+
+/* "python3.12 [app.py]": all are python3.12. */
+#define DEFAULT_LABEL LABEL_SCRIPT
+#define DEFAULT_OUTPUT "perf.data"
+
+enum {
+	KEY_LINES = 768,
+	KEY_NO_PROCESS,
+	KEY_NO_SOURCE,
+	KEY_STATS,
+	KEY_PERF_MAP,
+	KEY_LABEL,
+};
+
+static const struct argp_option options[] = {
+	{ 0, 0, 0, 0, "Output:", 3 },
+	{ "output", 'o', "FILE", 0,
+	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
+	  ", which keeps the one before as " DEFAULT_OUTPUT
+	  ".old). Files are for their owner only" },
+	{ "format", 'f', "NAME", 0, "whatever the suffix" },
+	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
+	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
+	{ "label", KEY_LABEL, "PARTS", 0,
+	  "what a process is called beside its command: script (a module, too), pid, nspid, user, container, "
+	  "cgroup; command: nothing else (default script)" },
+	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
+	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
+	{ "perf-map", KEY_PERF_MAP, 0, 0,
+	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
+	  "addresses of the capture's Python functions, for tools that do not read the capture's ELF "
+	  "files. Made with the rights of the process; they stay until they are removed or replaced by the "
+	  "next recording" },
+	{ "quiet", 'q', 0, 0,
+	  "only errors: no progress, no summary (which goes to stderr where a command is launched)" },
+	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
+	{ "verbose", 'v', 0, 0, "say more on stderr" },
+	{ 0 },
+};
+
+static void parse_label(struct record_options *o, const char *text, struct argp_state *state)
+{
+	if (!o->label_given)
+		o->label = 0;
+	o->label_given = true;
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		unsigned part = label_part(text, len);
+
+		if (!part)
+			argp_error(
+				state,
+				"--label takes script, pid, nspid, user, container, cgroup, command: "
+				"\"%s\"",
+				text);
+		o->label |= part;
+		text += len + (text[len] == ',');
+	}
+}
+
+static void add_output(struct record_options *o, const char *path, struct argp_state *state)
+{
+	if (o->output_cnt == RECORD_MAX_OUTPUTS)
+		argp_error(state, "more than %d outputs", RECORD_MAX_OUTPUTS);
+	o->outputs[o->output_cnt++] = path;
+}
+
+static void settle(struct record_options *o, struct argp_state *state)
+{
+	if (!o->output_cnt) {
+		o->outputs[o->output_cnt++] = DEFAULT_OUTPUT;
+		o->default_output = true;
+	}
+	if (o->format && o->output_cnt > 1)
+		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		add_output(o, arg, state);
+		break;
+	case 'f':
+		o->format = arg;
+		break;
+	case 't':
+		o->threads = true;
+		break;
+	case KEY_LINES:
+		o->lines = true;
+		break;
+	case KEY_NO_SOURCE:
+		o->no_source = true;
+		break;
+	case KEY_NO_PROCESS:
+		o->no_process = true;
+		break;
+	case KEY_PERF_MAP:
+		o->perf_map = true;
+		break;
+	case KEY_LABEL:
+		parse_label(o, arg, state);
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose++;
+		break;
+	case KEY_STATS:
+		o->stats = true;
+		break;
+	case ARGP_KEY_END:
+		settle(o, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+char *record_output_help(int key, const char *text, void *input)
+{
+	return formats_help(key, text, false);
+}
+
+const struct argp record_output_argp = { .options = options,
+					 .parser = parse_option,
+					 .help_filter = record_output_help };
+
+void record_output_defaults(struct record_options *ret)
+{
+	ret->label = DEFAULT_LABEL;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_frames.js - frames of the page's data: what each is, whose code it is, and which of them are one where
+ * processes, threads or lines are not told apart. No DOM in here.
+ */
+const KraitFrames = (() => {
+	'use strict';
+
+	/* Kinds of frames; the data says which number is which. */
+	const PYTHON = 'python', PROCESS = 'process', THREAD = 'thread', MARK = 'mark',
+		NATIVE = 'native', KERNEL = 'kernel';
+	const FRAME_FIELDS = 7;
+
+	/* As short_path() in util/short_path.c. */
+	function shortPath(path) {
+		if (!path.startsWith('/'))
+			return path;
+		const parts = path.match(/^.*\/(?:site|dist)-packages\/(.*)$/) ||
+			path.match(/^.*\/python3\.\d+[tbdm]*\/(.*)$/) ||
+			path.match(/([^/]+\/__(?:init|main)__\.py)$/) || path.match(/([^/]+)$/);
+		/* Without the part of an extension's name that all of an interpreter's have, as put_short_file(). */
+		return (parts ? parts[1] : path).replace(/\.cpython-[^.]+\.so$/, '.so');
+	}
+
+	/* Whose code it is, and which module or package of theirs. */
+	function origin(kind, file) {
+		if (kind === PROCESS || kind === THREAD)
+			return ['task', ''];
+		if (kind === MARK)
+			return ['mark', ''];
+		const packaged = file.match(/^.*\/(?:site|dist)-packages\/([^/.]+)/);
+
+		/* A package's Python and C have one name, and native code its own hues. */
+		if (kind === NATIVE)
+			return ['native', packaged ? packaged[1] : shortPath(file)];
+		if (kind === KERNEL)
+			return ['kernel', file];
+		if (packaged)
+			return ['package', file.match(/^.*\/(?:site|dist)-packages\/([^/]+)/)[1]];
+		const m = file.match(/^.*\/python3\.\d+[tbdm]*\/([^/]+)/) || file.match(/^<frozen ([^.>]+)/);
+		if (m)
+			return ['stdlib', m[1]];
+		return file ? ['own', file] : ['unknown', ''];
+	}
+
+	function read(data) {
+		const frames = [], flat = data.frames;
+
+		for (let i = 0; i < flat.length; i += FRAME_FIELDS) {
+			const kind = data.kinds[flat[i]], file = data.strings[flat[i + 2]];
+			const [category, module] = origin(kind, file);
+			frames.push({
+				kind, file, category, module,
+				name: data.strings[flat[i + 1]] || data.noName,
+				firstLine: flat[i + 3], line: flat[i + 4], pid: flat[i + 5], tid: flat[i + 6],
+				path: shortPath(file),
+			});
+		}
+		frames[0].name = data.noStack;
+		for (const f of frames)
+			f.hides = f.kind === MARK && f.name === '[truncated]';
+		return frames;
+	}
+
+	/*
+	 * For each frame of the data the one that is shown, in map: -1 where its level is left out. The last one is no frame of the
+	 * data: it stands for all that is too narrow to be drawn. options: roots "merged",
+	 * "program", "process" or "thread"; lines true for one box per line; compared true: a function is the same wherever
+	 * its file lies and at whichever line it begins.
+	 */
+	function merge(frames, options) {
+		const merged = [], byKey = new Map(), map = new Int32Array(frames.length);
+
+		frames.forEach((f, i) => {
+			if ((f.kind === PROCESS && options.roots === 'merged') ||
+			    (f.kind === THREAD && options.roots !== 'thread')) {
+				map[i] = -1;
+				return;
+			}
+			const line = options.lines ? f.line : -1;
+			/* A program is all processes of one name. */
+			const pid = f.kind === PROCESS && options.roots === 'program' ? -1 : f.pid;
+			const key = options.compared ? `${f.kind}\0${f.name}\0${f.path}\0${line}` :
+				`${f.kind}\0${f.name}\0${f.file}\0${f.firstLine}\0${line}\0${pid}\0${f.tid}`;
+			let id = byKey.get(key);
+			if (id === undefined) {
+				id = merged.length;
+				byKey.set(key, id);
+				merged.push(Object.assign({}, f, { line, pid, id }));
+			}
+			map[i] = id;
+		});
+		merged.push({ kind: MARK, file: '', category: 'mark', module: '', name: '[too narrow to draw]', firstLine: -1, line: -1, pid: -1, tid: -1,
+			path: '', id: merged.length });
+		return { merged, map };
+	}
+
+	/* Each way is worked out once: the data stays as it is. */
+	function merger(frames, compared) {
+		const known = new Map();
+
+		return (roots, lines) => {
+			const key = `${roots} ${lines}`;
+			if (!known.has(key))
+				known.set(key, merge(frames, { roots, lines, compared }));
+			return known.get(key);
+		};
+	}
+
+	const same = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
+		g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
+
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, read, merger, same, shortPath };
+})();
+
+if (typeof module !== 'undefined')
+	module.exports = KraitFrames;

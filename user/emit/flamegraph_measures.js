@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_measures.js - what is counted, and by what it is grouped at first: the time that is shown, or before and after where
+ * two recordings are compared; the sum in the header, and the legend of the colours.
+ */
+const KraitMeasures = app => {
+	'use strict';
+
+	const $ = id => document.getElementById(id);
+	const { meta, frames, state, view } = app;
+
+	/* What time is shown. The zoomed stack stays, as far as there is anything of it. */
+	function measure() {
+		app.rebuild(KraitTree.pathTo(state.tree, state.zoom));
+		showTotal();
+		app.scene.afterPicture(showLegend);
+	}
+
+	function nextMeasure() {
+		const choice = $('measure');
+
+		if (choice.parentNode.hidden)
+			return;
+		choice.selectedIndex = (choice.selectedIndex + 1) % choice.options.length;
+		measure();
+	}
+
+	function showTotal() {
+		const choice = $('measure').selectedOptions[0];
+
+		/* Of two, what the other one has. */
+		const other = state.base.other && ` (${choice.value === 'before' ? 'after' : 'before'}: ${KraitText.counted(state.base.other[0])})`;
+		KraitText.showTotal(state.base.total[0], meta.measure ? choice.title + (other || '') : meta.event);
+	}
+
+	function showLegend() {
+		KraitText.showLegend(state.base, view.legendFill, view.fillOfChange);
+	}
+
+	/* Before and after where two recordings are compared, else the times of one. */
+	function setUpMeasures() {
+		const choice = $('measure');
+
+		for (const option of [...choice.options])
+			if (['before', 'after'].includes(option.value) !== meta.compared)
+				option.remove();
+		choice.parentNode.hidden = !meta.measure;
+		if (!meta.compared)
+			return;
+		choice.parentNode.firstChild.data = 'As wide as ';
+		const head = document.querySelector('#time-head button');
+		head.textContent = 'Change';
+		head.title = 'Of Self, in points of the share';
+		head.dataset.sort = state.sort = 'change';
+	}
+
+	/* Processes: from so many on they are shown by program first. */
+	const MANY = 20;
+
+	function setUpRoots() {
+		const cntOf = kind => frames.filter(f => f.kind === kind).length, roots = $('roots');
+		const processes = cntOf(KraitFrames.PROCESS), threads = cntOf(KraitFrames.THREAD);
+
+		roots.options[1].disabled = roots.options[2].disabled = !processes;
+		roots.options[3].disabled = !threads;
+		if (meta.threads && threads)
+			roots.value = 'thread';
+		else if (!meta.compared && processes > 1)
+			roots.value = processes > MANY ? 'program' : 'process';
+	}
+
+	function start() {
+		setUpRoots();
+		$('lines').value = meta.lines ? 'line' : 'function';
+		KraitText.setUnit(meta.unit, meta.unitNs);
+		if (!meta.compared)
+			document.querySelector('#time-head button').textContent = KraitText.amountTitle();
+		setUpMeasures();
+		$('measure').value = meta.measure || 'wall';
+		$('measure').addEventListener('change', measure);
+	}
+
+	return { start, next: nextMeasure, showTotal, showLegend };
+};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_scene.js - what is drawn: the tree that is grown for the view, its zoom and its focus, and the boxes' text. A tree
+ * that takes long is drawn as far as it has come, and grows on while nothing else is to be done.
+ */
+const KraitScene = app => {
+	'use strict';
+
+	const $ = id => document.getElementById(id);
+	const { state, view, depths } = app, stage = $('stage');
+	const { number, samples, nameOf } = KraitText;
+	/* ms: until the first picture, and of each turn after it; between the first two pictures, each is twice as long in coming. */
+	const FIRST = 16, TURN = 12, PICTURES = 100;
+	let pending = 0, grown = null, growing = false, round = 0, drawnAt = 0, pictures = 0, settled = [];
+
+	const frameOf = node => state.tree.frames[state.tree.frame[node]];
+	const isTurned = () => ['bottom-up', 'callers'].includes($('view').value);
+	const describe = node => KraitText.describe(state.tree, state.zoom, node, isTurned());
+	const isSource = () => $('view').value === 'source';
+	/* What of the view begins with one function. */
+	const isAbout = () => ['callers', 'callees', 'sandwich'].includes($('view').value);
+	const aboutFrame = () => state.about ? state.base.frames.findIndex(KraitFrames.same(state.about)) : -1;
+
+	/* ---- text ---- */
+
+	function showDetail() {
+		KraitText.fill($('detail'), isSource() ? { name: 'Lines', where: '', counts: 'Click a line\'s number to see who calls it.' } :
+			describe(state.hover >= 0 ? state.hover : state.focus));
+	}
+
+	function announce() {
+		const d = describe(state.focus);
+		$('live').textContent = `${d.name}, ${d.where ? d.where + ', ' : ''}${d.counts}`;
+	}
+
+	function placeTip(text, x, y) {
+		const tip = $('tip');
+
+		KraitText.fill(tip, text);
+		const w = tip.offsetWidth, h = tip.offsetHeight;
+		tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - w - 6)) + 'px';
+		tip.style.top = (y + 20 + h < innerHeight ? y + 20 : Math.max(4, y - h - 12)) + 'px';
+	}
+
+	/* null: nothing is there. */
+	function tipFor(text, event) {
+		$('tip').hidden = !text;
+		if (text)
+			placeTip(text, event.clientX, event.clientY);
+	}
+
+	function hover(node, event) {
+		if (node !== state.hover) {
+			state.hover = node;
+			redraw();
+		}
+		tipFor(node < 0 ? null : describe(node), event);
+	}
+
+	/* ---- drawing ---- */
+
+	function redrawNow() {
+		cancelAnimationFrame(pending);
+		pending = 0;
+		view.draw(state);
+		depths.draw();
+		app.callers.draw();
+		showDetail();
+	}
+
+	function redraw() {
+		if (!pending)
+			pending = requestAnimationFrame(redrawNow);
+	}
+
+	/* done: nothing follows at once. */
+	function relayout(done = true) {
+		view.setScene(state);
+		view.resize();
+		state.folded = view.layout();
+		if (done)
+			depths.show(state, view.overflows() && !app.callers.scene());
+		app.callers.layout();
+		const notes = growing || app.callers.isGrowing() ? ['still being drawn\u2026'] : [];
+		if (view.overflows())
+			notes.push(`${number.format(view.levels())} levels deep`);
+		if (state.folded)
+			notes.push(`${number.format(state.folded)} frames too narrow to draw`);
+		$('hidden').textContent = isSource() ? '' : notes.join(' \u00b7 ');
+		$('hidden').title = state.folded ? `Below ${view.NARROW} px; zoom in to see them` : '';
+		redraw();
+	}
+
+	/* The picture comes first; where nobody looks there is none. */
+	function afterPicture(act) {
+		if (document.hidden)
+			setTimeout(act);
+		else
+			requestAnimationFrame(() => setTimeout(act));
+	}
+
+	/* ---- growing ---- */
+
+	/* Fine enough for the window, and for pictures that are saved. */
+	const least = () => view.NARROW / Math.max(1600, view.width());
+
+	function plant() {
+		const kind = $('view').value, frame = aboutFrame(), about = isAbout() && frame >= 0;
+
+		return KraitGrow.grow(state.base, { up: kind === 'bottom-up' || (about && kind === 'callers'), frame: about ? frame : -1, least: least() });
+	}
+
+	/* What has grown since is drawn; zoom and focus are boxes. */
+	function adopt(zoom, focus) {
+		state.tree = grown.tree();
+		state.zoom = grown.place(zoom);
+		state.focus = grown.place(focus);
+		state.hover = -1;
+	}
+
+	function settle() {
+		const list = settled;
+
+		settled = [];
+		for (const done of list)
+			done();
+	}
+
+	function growOn(mine) {
+		const { tree, zoom, focus } = state;
+
+		/* Another box fills the view by now. */
+		if (mine !== round)
+			return;
+		growing = !grown.step(TURN);
+		if (growing)
+			setTimeout(growOn, 0, mine);
+		if (growing && performance.now() - drawnAt < PICTURES << pictures)
+			return;
+		drawnAt = performance.now();
+		pictures++;
+		adopt(tree.box[zoom], tree.box[focus]);
+		relayout(!growing);
+		if (!growing) {
+			app.search.show();
+			settle();
+		}
+	}
+
+	/* The box fills the view. */
+	function showBox(box, ms = FIRST) {
+		const mine = ++round;
+
+		grown.want(box);
+		growing = !grown.step(ms);
+		if (growing)
+			afterPicture(() => growOn(mine));
+		drawnAt = performance.now();
+		pictures = 0;
+		adopt(box, box);
+		if (!growing)
+			settle();
+	}
+
+	/* Another tree; path: the frames from below the root to the box that is to fill the view, as far as there are such. */
+	function regrow(path = []) {
+		grown = plant();
+		/* Nobody sees it beside source lines. */
+		showBox(grown.descend(path), isSource() ? 0 : FIRST);
+	}
+
+	/* A promise: all that can be seen has grown. */
+	async function whenSettled() {
+		while (growing || app.callers.isGrowing())
+			await new Promise(done => settled.push(done));
+	}
+
+	/* ---- zoom and focus ---- */
+
+	function zoomTo(node) {
+		showBox(state.tree.box[node]);
+		afterZoom();
+	}
+
+	/* To the box that has that node of the stacks. */
+	function zoomToStack(node) {
+		const path = [];
+
+		for (let i = state.base.alias[node]; i > 0; i = state.base.parent[i])
+			path.unshift(state.base.frame[i]);
+		if (grown.up || isAbout())
+			return;
+		showBox(grown.descend(path));
+		afterZoom();
+	}
+
+	function afterZoom() {
+		$('tip').hidden = true;
+		$('reset').disabled = !state.zoom;
+		relayout();
+		view.reveal(state.zoom, true);
+		app.search.show();
+		app.showTable();
+		announce();
+		app.address.remember(true);
+	}
+
+	function focusOn(node) {
+		if (node < 0)
+			return;
+		const box = state.tree.box[node];
+		/* A frame outside of the zoomed one is shown by zooming out. */
+		if (node >= state.tree.end[state.zoom])
+			zoomTo(0);
+		state.focus = grown.place(box);
+		state.hover = -1;
+		$('tip').hidden = true;
+		view.reveal(state.focus, false);
+		redraw();
+		announce();
+	}
+
+	function setRootLabel() {
+		const what = { sandwich: 'callees' }[$('view').value] || $('view').value;
+
+		state.rootLabel = (state.about && isAbout() ? `${what} of ` +
+			`${nameOf(state.about)}` : 'all') + ` \u00b7 ${samples(state.tree.total[0])}`;
+	}
+
+	/* Above the callees those who call. */
+	function showCallers() {
+		const on = state.about && $('view').value === 'sandwich';
+
+		app.callers.show(state.base, on ? aboutFrame() : -1, state.test, least());
+	}
+
+	/* A wider window shows what was too narrow. */
+	function resized() {
+		if (grown && least() < grown.least) {
+			const path = KraitTree.pathTo(state.tree, state.zoom);
+			regrow(path);
+		}
+		relayout();
+	}
+
+	return { frameOf, describe, isAbout, isTurned, announce, tipFor, hover, redraw, redrawNow, afterPicture, settle, relayout, resized, regrow, whenSettled, zoomTo,
+		zoomToStack, focusOn, setRootLabel, showCallers, grown: () => grown,
+		/* A node of the stacks that the zoomed box has; 0: the root. */
+		stackOfZoom: () => state.zoom && !grown.up && !isAbout() ? grown.membersOf(state.tree.box[state.zoom])[0] : 0,
+		membersOfZoom: () => state.zoom ? grown.membersOf(state.tree.box[state.zoom]) : null };
+};

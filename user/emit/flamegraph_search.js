@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_search.js - what is searched for: which frames match, how much of the samples has one of them, and the way to
+ * the next. What is too narrow to be seen is found as well, and zoomed to.
+ */
+const KraitSearch = (() => {
+	'use strict';
+
+	/* What people call kinds of frames. */
+	const KIND_WORDS = { python: 'python', process: 'process', thread: 'thread', mark: 'marker', native: 'native',
+		kernel: 'kernel' };
+
+	function regexOf(text) {
+		const flags = /\p{Lu}/u.test(text.replace(/\\./g, '')) ? '' : 'i';
+
+		try {
+			return new RegExp(text, flags + 'u');
+		} catch (_) {
+			try {
+				/* "u" refuses what most people get away with, such as "\-". */
+				return new RegExp(text, flags);
+			} catch (__) {
+				return null;
+			}
+		}
+	}
+
+	/*
+	 * Text of a search to a test of frames: the text as it is, or /a regular expression/. Looks at names, at
+	 * file:line, and at kinds ("kernel"). Without capitals it ignores case. null for an expression that is none.
+	 */
+	function makeMatcher(text) {
+		const expression = text.match(/^\/(.+)\/$/), regex = expression && regexOf(expression[1]);
+		if (expression && !regex)
+			return null;
+		const exact = /\p{Lu}/u.test(text), small = text.toLowerCase();
+		const has = s => regex ? regex.test(s) : exact ? s.includes(text) : s.toLowerCase().includes(small);
+		const lineOf = f => f.line > 0 ? f.line : f.firstLine;
+
+		return f => has(f.name) || Boolean(f.file && has(lineOf(f) > 0 ? `${f.file}:${lineOf(f)}` : f.file)) ||
+			(!regex && KIND_WORDS[f.kind] === small);
+	}
+
+	const marksOf = (frames, test) => test ? Uint8Array.from(frames, f => test(f) ? 1 : 0) : null;
+
+	/* app: state, scene and view of the page. */
+	function open(app) {
+		const $ = id => document.getElementById(id);
+		const { state, scene, view } = app, { number, percent } = KraitText;
+		/* Stacks with a match, node by node, for a tree that grows that way; worked out when they are wanted. */
+		let marks = null, marksUp = false, hits = null, hitsOf = null;
+
+		function stackMarks() {
+			const { up } = scene.grown();
+			if (!marks || marksUp !== up)
+				marks = up ? KraitStacks.matchedAbove(state.base, state.matches) : KraitStacks.matchedBelow(state.base, state.matches);
+			marksUp = up;
+			return marks;
+		}
+
+		/* Other frames, or other numbers. */
+		function rematch() {
+			state.matches = marksOf(state.base.frames, state.test);
+			marks = hitsOf = null;
+		}
+
+		/* Samples below the node with a match anywhere on their stack. */
+		function matchedOf(node) {
+			const { tree } = state, grown = scene.grown(), list = stackMarks();
+			let sum = 0;
+
+			if (node)
+				return grown.matched(tree.box[node], list);
+			for (let i = 1; i < tree.cnt; i = tree.end[i])
+				sum += grown.matched(tree.box[i], list);
+			return sum;
+		}
+
+		/* Whether there is a match in a box that is too narrow to be drawn. */
+		function isHit(node) {
+			const { tree } = state;
+
+			if (!state.matches)
+				return false;
+			if (hitsOf !== tree) {
+				hits = new Uint8Array(tree.cnt);
+				hitsOf = tree;
+			}
+			if (!hits[node])
+				hits[node] = scene.grown().matched(tree.box[node], stackMarks()) > 0 ? 2 : 1;
+			return hits[node] === 2;
+		}
+
+		/* Boxes in sight that match, in reading order. */
+		function matchesInSight() {
+			const { tree, zoom, matches } = state, least = view.NARROW * tree.total[zoom] / view.width(), list = [];
+
+			for (let i = Math.max(1, zoom); matches && i < tree.end[zoom]; i++)
+				if (matches[tree.frame[i]] && !tree.rest[i] && tree.total[i] >= least)
+					list.push(i);
+			return list;
+		}
+
+		/* Programs and threads that match, where these have no boxes. */
+		function hiddenTasks() {
+			const { map } = state.base, roots = $('roots').value;
+			const found = app.frames.filter((f, i) => (f.kind === KraitFrames.PROCESS ? roots === 'merged' : f.kind === KraitFrames.THREAD &&
+				roots !== 'thread') && map[i] < 0 && state.test(f));
+			const [first] = found;
+
+			return !first ? '' : ` \u00b7 ${number.format(found.length)} ${first.kind}${found.length === 1 ? '' : first.kind === 'process' ? 'es' : 's'}: ` +
+				`group by ${first.kind} to see ${found.length === 1 ? 'it' : 'them'}`;
+		}
+
+		function show() {
+			const out = $('matched'), { tree, zoom } = state;
+
+			$('clear').hidden = !state.test && !$('search').value;
+			$('next').hidden = $('previous').hidden = !state.matches;
+			if (out.classList.contains('bad'))
+				return;
+			if (!state.matches) {
+				out.textContent = out.title = '';
+				return;
+			}
+			const names = state.matches.reduce((sum, m) => sum + m, 0), list = matchesInSight(), at = list.indexOf(state.focus);
+			out.textContent = `${percent(matchedOf(zoom), tree.total[zoom])} matched` +
+				(state.chosen ? '' : ` by ${number.format(names)} ${names === 1 ? 'name' : 'names'}`) +
+				(at >= 0 ? `, ${number.format(at + 1)} of ${number.format(list.length)}` : '') + (state.chosen ? '' : hiddenTasks());
+			out.title = zoom ? 'Share of the zoomed frame' : '';
+		}
+
+		function setTest(test, chosen) {
+			state.test = test;
+			state.chosen = chosen;
+			rematch();
+			app.callers.rematch(test);
+			show();
+			app.showTable();
+			scene.redraw();
+		}
+
+		function search() {
+			const text = $('search').value, test = text ? makeMatcher(text) : null;
+			const bad = Boolean(text && !test);
+
+			$('search').setAttribute('aria-invalid', String(bad));
+			$('matched').classList.toggle('bad', bad);
+			if (bad)
+				$('matched').textContent = 'invalid regular expression';
+			setTest(test, null);
+			app.address.remember(false);
+		}
+
+		function clear() {
+			$('search').value = '';
+			search();
+		}
+
+		function highlight(f) {
+			const again = state.chosen && KraitFrames.same(state.chosen)(f);
+
+			clear();
+			if (!again)
+				setTest(KraitFrames.same(f), f);
+		}
+
+		/* Next box in sight that matches, around the end; where there is none in sight the largest. */
+		function next(step) {
+			const list = matchesInSight(), { focus } = state;
+
+			if (!list.length) {
+				largest();
+				return;
+			}
+			const after = list.findIndex(i => i > focus), from = list.indexOf(focus);
+			const at = from >= 0 ? from + step : step > 0 ? after : (after < 0 ? list.length : after) - 1;
+			scene.focusOn(list[at < 0 && step > 0 ? 0 : (at + list.length) % list.length]);
+			show();
+		}
+
+		/* Of all that match the node of the stacks with most below it; 0: none. */
+		function largestNode() {
+			const { frame, total, cnt } = state.base;
+			let best = 0;
+
+			for (let i = 1; i < cnt; i++)
+				if (frame[i] >= 0 && state.matches[frame[i]] && (!best || total[i] > total[best]))
+					best = i;
+			return best;
+		}
+
+		function largest() {
+			const { tree } = state;
+			let best = -1;
+
+			for (const i of matchesInSight())
+				if (best < 0 || tree.total[i] > tree.total[best])
+					best = i;
+			if (best < 0 && state.matches && !scene.grown().up) {
+				const node = largestNode();
+				if (node)
+					scene.zoomToStack(node);
+			} else {
+				scene.focusOn(best);
+			}
+			show();
+		}
+
+		return { rematch, show, setTest, search, clear, highlight, next, largest, isHit };
+	}
+
+	return { makeMatcher, marksOf, open };
+})();
+
+if (typeof module !== 'undefined')
+	module.exports = KraitSearch;

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_stacks.js - all stacks of the page, as the data has them: half a million nodes, in arrays that are made once
+ * and filled again whenever something else is to be counted. What is drawn is grown from them (flamegraph_grow.js). No DOM
+ * in here.
+ *
+ * Node 0 is the root, the descendants of i are i + 1 .. end[i] - 1. `raw` has them as they are; `shown` leaves levels out
+ * and folds recursion: alias[i] is the node that i is a part of, parent and the lists of children are those of aliases.
+ * Must hold: shown.total[0] is the sum of what is chosen, whatever is left out or folded.
+ */
+const KraitStacks = (() => {
+	'use strict';
+
+	const NODE_FIELDS = 3;
+
+	/* What a measure leaves out of the sum that the page has, or is alone. */
+	const PARTS = {
+		cpu: ['cpu', true], off: ['cpu', false], gil: ['gil', true],
+		before: ['before', true], after: ['before', false],
+	};
+
+	/* The self of each node by a measure: of a sum the page has all but one part. */
+	function selfOf(data, measure) {
+		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, self = new Float64Array(cnt);
+		const [name, alone] = PARTS[measure] || [], part = name && data[name];
+
+		if (!part || !alone)
+			for (let i = 0; i < cnt; i++)
+				self[i] = flat[i * NODE_FIELDS + 2];
+		for (let i = 0, at = 0; part && i < part.length; i += 2) {
+			at += part[i];
+			self[at] += alone ? part[i + 1] : -part[i + 1];
+		}
+		return self;
+	}
+
+	function readNodes(data, frames) {
+		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, path = [0];
+		const t = { cnt, frames, parent: new Int32Array(cnt), frame: new Int32Array(cnt), depth: new Int32Array(cnt),
+			end: new Int32Array(cnt), cut: new Uint8Array(cnt), self: null, total: new Float64Array(cnt) };
+
+		for (let i = 0; i < cnt; i++) {
+			const depth = t.depth[i] = flat[i * NODE_FIELDS];
+			t.frame[i] = flat[i * NODE_FIELDS + 1];
+			t.parent[i] = depth ? path[depth - 1] : -1;
+			path[depth] = i;
+		}
+		for (let i = cnt - 1; i >= 0; i--) {
+			t.end[i] = Math.max(t.end[i], i + 1);
+			if (i)
+				t.end[t.parent[i]] = Math.max(t.end[t.parent[i]], t.end[i]);
+			/* What says no more than that callers are hidden is an edge of what they called. */
+			t.cut[i] = frames[t.frame[i]].hides && t.end[i] > i + 1 && !flat[i * NODE_FIELDS + 2] ? 1 : 0;
+		}
+		return t;
+	}
+
+	/* Which node a frame has on the way to where we are: what calls itself again, by whatever way, is in that one. */
+	function pathOf(frameCnt) {
+		const nodeOf = new Int32Array(frameCnt), frames = [], before = [];
+
+		return {
+			/* Up to above that depth; the frame's node there, 0 none. */
+			leave(depth, f) {
+				for (; frames.length > depth; before.pop()) {
+					const last = frames.pop(), old = before[before.length - 1];
+					if (last >= 0)
+						nodeOf[last] = old;
+				}
+				return f >= 0 ? nodeOf[f] : 0;
+			},
+			enter(depth, f, id) {
+				while (frames.length < depth) {
+					frames.push(-1);
+					before.push(0);
+				}
+				frames[depth] = f;
+				before[depth] = f >= 0 ? nodeOf[f] : 0;
+				if (f >= 0)
+					nodeOf[f] = id;
+			},
+		};
+	}
+
+	/* shown by map (KraitFrames.merger()); folded: recursion is one box. */
+	function arrange(raw, shown, { merged, map }, folded) {
+		const { alias, parent, frame, first, next, edge } = shown, path = folded ? pathOf(merged.length) : null;
+
+		shown.frames = merged;
+		shown.map = map;
+		shown.folded = folded;
+		for (let i = 1; i < raw.cnt; i++) {
+			const f = raw.cut[i] ? -1 : map[raw.frame[i]], above = alias[raw.parent[i]], again = path ? path.leave(raw.depth[i], f) : 0;
+
+			alias[i] = f < 0 ? above : again || i;
+			frame[i] = alias[i] === i ? f : -1;
+			parent[i] = above;
+			edge[i] = raw.cut[raw.parent[i]];
+			if (path)
+				path.enter(raw.depth[i], f, alias[i]);
+		}
+		first.fill(0);
+		for (let i = raw.cnt - 1; i > 0; i--) {
+			if (alias[i] !== i)
+				continue;
+			next[i] = first[parent[i]];
+			first[parent[i]] = i;
+		}
+		shown.ofFrame = null;
+	}
+
+	/* Selves of the data's nodes summed up, and totals of these. Parents come first. */
+	function sumUp({ cnt, alias, parent }, own, self, total) {
+		self.fill(0);
+		for (let i = 0; i < cnt; i++)
+			if (own[i])
+				self[alias[i]] += own[i];
+		total.set(self);
+		/* What is a part of another node has nothing itself. */
+		for (let i = cnt - 1; i > 0; i--)
+			if (total[i])
+				total[parent[i]] += total[i];
+	}
+
+	function open(data, allFrames) {
+		const raw = readNodes(data, allFrames), { cnt } = raw, merge = KraitFrames.merger(allFrames, data.meta.compared);
+		const ints = () => new Int32Array(cnt), numbers = () => new Float64Array(cnt);
+		/* order: totals of the whole recording, which boxes lie in the order of; other ones are compared with. */
+		const shown = { cnt, frames: [], frame: ints(), parent: ints(), alias: ints(), first: ints(), next: ints(), end: raw.end,
+			edge: new Uint8Array(cnt), /* callers in C are hidden */
+			self: numbers(), total: numbers(), order: null, other: null, otherSelf: null, ofFrame: null, folded: false,
+			version: 0 /* another one with other numbers */ };
+		let whole = null, wholeTotal = null, measure = '', isRawOld = true;
+
+		/* own: selves of a part of the samples, by node of the data; null: all. */
+		function refill(own) {
+			if (own && shown.order === shown.total) {
+				wholeTotal = wholeTotal || numbers();
+				shown.order = wholeTotal;
+				shown.order.set(shown.total);
+			}
+			raw.self = own || whole;
+			sumUp(shown, raw.self, shown.self, shown.total);
+			if (!own)
+				shown.order = shown.total;
+			isRawOld = true;
+			shown.version++;
+		}
+
+		/* options: as of KraitFrames.merge(), folded, measure: "wall", "cpu", "off", "gil", "before" or "after" where there are such. */
+		function choose(options) {
+			const opposite = data.before && { before: 'after', after: 'before' }[options.measure];
+
+			if (!whole || measure !== options.measure)
+				whole = selfOf(data, measure = options.measure);
+			shown.measure = measure;
+			arrange(raw, shown, merge(options.roots, options.lines), options.folded);
+			refill(null);
+			shown.other = shown.otherSelf = null;
+			if (opposite) {
+				shown.other = numbers();
+				shown.otherSelf = numbers();
+				sumUp(shown, selfOf(data, opposite), shown.otherSelf, shown.other);
+			}
+		}
+
+		/* The stacks as the data has them, by process, thread and line. */
+		function finest() {
+			if (isRawOld) {
+				raw.total.set(raw.self);
+				for (let i = cnt - 1; i > 0; i--)
+					if (raw.total[i])
+						raw.total[raw.parent[i]] += raw.total[i];
+				isRawOld = false;
+			}
+			return raw;
+		}
+
+		return { shown, choose, refill, finest };
+	}
+
+	/* Lists of nodes by frame, those with the lowest number first; 0 ends a list. */
+	function byFrame(shown) {
+		const { cnt, frame } = shown, first = new Int32Array(shown.frames.length), next = new Int32Array(cnt);
+
+		for (let i = cnt - 1; i > 0; i--) {
+			if (frame[i] < 0)
+				continue;
+			next[i] = first[frame[i]];
+			first[frame[i]] = i;
+		}
+		return { first, next };
+	}
+
+	/* Selves by frame. */
+	function selvesByFrame({ cnt, frames, frame }, own) {
+		const sums = new Float64Array(frames.length);
+
+		for (let i = 1; i < cnt; i++)
+			if (own[i])
+				sums[frame[i]] += own[i];
+		return sums;
+	}
+
+	/* Nodes of the function without another one of it above: recursion counts once. */
+	function outermost(shown, wanted) {
+		const { frame, end } = shown, { first, next } = shown.ofFrame = shown.ofFrame || byFrame(shown), list = [];
+		let covered = 0;
+
+		for (let i = first[wanted]; i; i = next[i]) {
+			if (frame[i] !== wanted || i < covered)
+				continue;
+			list.push(i);
+			/* Where recursion is folded there is none. */
+			covered = shown.folded ? 0 : end[i];
+		}
+		return list;
+	}
+
+	/* Self and total of each frame below some nodes (none: of all); recursion counts once. As count_frames(). */
+	function countFrames(shown, tops, own = shown.self, all = shown.total) {
+		const cnt = shown.frames.length, self = new Float64Array(cnt), total = new Float64Array(cnt);
+		const { frame, end, parent } = shown, covered = new Int32Array(cnt);
+		const within = shown.folded && tops && new Uint8Array(shown.cnt), apart = !shown.folded;
+
+		function count(from, to) {
+			for (let i = from; i < to; i++) {
+				const f = frame[i];
+				if (f < 0)
+					continue;
+				if (within && !(within[i] = within[i] || within[parent[i]]))
+					continue;
+				/* Nor is there anything below it, unless that is a part of what is above. */
+				if (apart && !all[i]) {
+					i = end[i] - 1;
+					continue;
+				}
+				self[f] += own[i];
+				if (i < covered[f])
+					continue;
+				total[f] += all[i];
+				covered[f] = shown.folded ? 0 : end[i];
+			}
+		}
+		if (within) {
+			for (const top of tops)
+				within[top] = 1;
+			count(1, shown.cnt);
+		} else if (tops) {
+			for (const top of tops)
+				count(top, end[top]);
+		} else {
+			count(1, shown.cnt);
+			/* No stack at all. */
+			self[0] += own[0];
+			total[0] += own[0];
+		}
+		return { self, total };
+	}
+
+	/* What of each node's total has a matching frame on the way from there on: a sample counts once. */
+	function matchedBelow(shown, matches) {
+		const { cnt, frame, parent, total } = shown, sums = new Float64Array(cnt);
+
+		for (let i = cnt - 1; i > 0; i--) {
+			if (frame[i] < 0)
+				continue;
+			if (matches[frame[i]])
+				sums[i] = total[i];
+			sums[parent[i]] += sums[i];
+		}
+		return sums;
+	}
+
+	/* Whether a node, or one above it, has a matching frame. */
+	function matchedAbove(shown, matches) {
+		const { cnt, frame, parent } = shown, marks = new Uint8Array(cnt);
+
+		for (let i = 1; i < cnt; i++)
+			if (frame[i] >= 0)
+				marks[i] = matches[frame[i]] || marks[parent[i]];
+		return marks;
+	}
+
+	return { open, selfOf, byFrame, selvesByFrame, outermost, countFrames, matchedBelow, matchedAbove };
+})();
+
+if (typeof module !== 'undefined')
+	module.exports = KraitStacks;

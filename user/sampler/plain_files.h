@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * plain_files.h - executables that are no Python, as far as anybody has seen: the map plain.
+ *
+ * On a host that starts a hundred commands a second, most of what krait costs is to look at each at once. So
+ * an executable whose processes have been looked at often enough, and of which none was ever Python, is plain: its
+ * next process is looked at a moment later (follow/process_looks.c), when most have gone. One in which a library
+ * begins an interpreter after all is not plain any more, and never again.
+ *
+ * A file is its device, inode, size and change time, which nobody can set. It is not held: where all of these come
+ * back, on a file system without a disk, a Python is found later, and that ends it.
+ *
+ * Must hold: each owner's processes make as many entries as util/quota.h allows; then its oldest goes.
+ */
+#ifndef KRAIT_SAMPLER_PLAIN_FILES_H
+#define KRAIT_SAMPLER_PLAIN_FILES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+struct binary_key;
+struct plain_files;
+
+/* map_fd: borrowed, -1 for no map. NULL when out of memory. */
+struct plain_files *plain_files__new(int map_fd);
+void plain_files__free(struct plain_files *f);
+
+/* A process of that executable has ended, or become another: it was looked at so often, and was never Python. */
+void plain_files__note(struct plain_files *f, const struct binary_key *key, unsigned owner,
+		       unsigned looks) __attribute__((nonnull));
+/* One of that executable is Python. */
+void plain_files__is_python(struct plain_files *f, const struct binary_key *key, unsigned owner)
+	__attribute__((nonnull));
+
+/* For tests. */
+bool plain_files__has(const struct plain_files *f, const struct binary_key *key)
+	__attribute__((nonnull));
+
+#endif /* KRAIT_SAMPLER_PLAIN_FILES_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * last_symbols.h - at the end of a recording: waits for symbols that servers have still to send (late_names.h).
+ *
+ * Must hold: no longer than ten seconds, nor than until the next signal. Afterwards no server is asked.
+ */
+#ifndef KRAIT_SESSION_LAST_SYMBOLS_H
+#define KRAIT_SESSION_LAST_SYMBOLS_H
+
+struct collector;
+struct signals;
+
+void last_symbols_await(struct collector *collector, struct signals *signals)
+	__attribute__((nonnull));
+
+#endif /* KRAIT_SESSION_LAST_SYMBOLS_H */

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/still.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "follow/processes.h"
+#include "proc/modules.h"
+#include "proc/space.h"
+#include "profile/dict.h"
+#include "profile/room.h"
+#include "session/made_code.h"
+#include "session/native_part.h"
+#include "session/unwind_files.h"
+#include "session/unwind_settle.h"
+#include "session/unwind_spaces.h"
+#include "symbol/native.h"
+#include "unwind/plain_tables.h"
+#include "unwind/stack_unwind.h"
+#include "unwind/tables.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/hash.h"
+#include "util/quota.h"
+
+/* As a recording has. */
+#define ROWS_BYTES (64ULL << 20)
+/* Files whose rows one stack may ask for. */
+#define WALKS_MAX 64
+
+/* A record as the kernel side would have made it. */
+struct still_record {
+	struct record_sample record;
+	struct native_frame natives[KRAIT_MAX_NATIVE];
+};
+
+struct still {
+	struct modules *modules;
+	struct native_files *native_files;
+	struct dict *dict;
+	struct native_part *part;
+	struct plain_tables *memory;
+	struct unwind_tables *tables; /* in it */
+	struct unwind_files *files;
+	struct unwind_spaces *spaces;
+	struct stack_unwind *unwind;
+	struct quota *made_words;
+	__u64 made_cnt; /* processes with made code so far */
+	struct stack_unwind_result walked;
+	struct still_record record;
+	struct frame frames[KRAIT_MAX_FRAMES]; /* root first */
+};
+
+struct still_process {
+	struct still *still;
+	struct process process;
+	bool changed; /* its mappings are others by now */
+	bool made_seen; /* code that it has made was looked at */
+};
+
+static bool make(struct still *s)
+{
+	const struct native_part_options options = { .native = true };
+
+	s->modules = modules__new();
+	s->native_files = s->modules ? native_files__new(s->modules) : NULL;
+	s->dict = dict__new(profile_limits_default());
+	s->memory = plain_tables__new(ROWS_BYTES);
+	s->made_words = quota__new(MADE_WORDS_MAX, MADE_WORDS_MAX / 8);
+	if (!s->native_files || !s->dict || !s->memory || !s->made_words)
+		return false;
+	s->tables = plain_tables__tables(s->memory);
+	s->part = native_part__new(&options, s->native_files, s->dict);
+	s->unwind = stack_unwind__new(s->tables);
+	s->files = unwind_files__new(s->tables);
+	s->spaces = s->files ? unwind_spaces__new(s->tables, s->files) : NULL;
+	return s->part && s->unwind && s->spaces;
+}
+
+struct still *still__new(void)
+{
+	struct still *s = calloc(1, sizeof(*s));
+
+	if (s && make(s))
+		return s;
+	still__free(s);
+	return NULL;
+}
+
+void still__prepare(struct still *s)
+{
+	native_files__prepare(s->native_files);
+}
+
+void still__free(struct still *s)
+{
+	if (!s)
+		return;
+	native_part__free(s->part);
+	unwind_spaces__free(s->spaces);
+	unwind_files__free(s->files);
+	stack_unwind__free(s->unwind);
+	plain_tables__free(s->memory);
+	quota__free(s->made_words);
+	native_files__free(s->native_files);
+	modules__free(s->modules);
+	dict__free(s->dict);
+	free(s);
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+static struct space *new_space(const struct still *s, const struct py_process *info,
+			       struct probed *probed)
+{
+	return space__new(&(struct space_config){
+		.modules = s->modules,
+		.probed = probed,
+		.pid = info->pid,
+		.runtime_addr = info->runtime_addr,
+	});
+}
+
+static struct still_process *new_process(struct still *s, const struct py_process *info,
+					 struct probed *probed)
+{
+	struct still_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->still = s;
+	p->process.pid = info->pid;
+	p->process.info = *info;
+	p->process.probed = probed;
+	p->process.space = new_space(s, info, probed);
+	if (p->process.space)
+		p->process.native = native__new(s->native_files, p->process.space);
+	if (p->process.native)
+		return p;
+	still__close(p);
+	return NULL;
+}
+
+/* Its mappings go to the tables, in place of those before. Without room it has no native frames. */
+static void give_mappings(struct still_process *p)
+{
+	struct process *process = &p->process;
+	__u64 digest = space__digest(process->space);
+	__u32 space;
+
+	if (process->made)
+		digest = hash_step(hash_step(0, digest), process->made_number) | 1;
+	space = unwind_spaces__acquire(p->still->spaces, digest, process->space, process->made);
+
+	if (process->unwind_digest)
+		unwind_spaces__release(p->still->spaces, process->unwind_digest);
+	process->unwind_digest = space ? digest : 0;
+	process->unwind_space = space;
+}
+
+struct still_process *still__open(struct still *s, const struct py_process *info,
+				  struct probed *probed)
+{
+	struct still_process *p = new_process(s, info, probed);
+
+	if (!p)
+		return NULL;
+	p->changed = space__read(p->process.space, clock_monotonic_ns()) < 0;
+	space__fix(p->process.space);
+	give_mappings(p);
+	return p;
+}
+
+bool still__check(struct still_process *p)
+{
+	struct space *now = new_space(p->still, &p->process.info, p->process.probed);
+
+	if (!now || space__read(now, clock_monotonic_ns()) < 0 ||
+	    space__digest(now) != space__digest(p->process.space))
+		p->changed = true;
+	space__free(now);
+	return !p->changed;
+}
+
+void still__close(struct still_process *p)
+{
+	if (!p)
+		return;
+	if (p->process.unwind_digest)
+		unwind_spaces__release(p->still->spaces, p->process.unwind_digest);
+	made_code__free(p->process.made);
+	native__free(p->process.native);
+	space__free(p->process.space);
+	free(p);
+}
+
+/* ---- cores ------------------------------------------------------------------------------------ */
+
+/* A file that was given is open from now on; one that was not will not be looked for. */
+static void open_given(struct still *s, struct module *module, int fd)
+{
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (!native_files__wants_file(s->native_files, module)) {
+		cleanup_close_(&copy);
+		return;
+	}
+	if (copy < 0) {
+		native_files__open(s->native_files, module, NULL, 0, NULL);
+		return;
+	}
+	native_files__open_fd(s->native_files, module, copy, false);
+	native_files__read(s->native_files, module);
+	native_files__search_debug(s->native_files, module, NULL);
+}
+
+static int map(struct still_process *p, const struct still_mapping *m)
+{
+	struct mapping mapping = { m->start, m->end, m->offset, { NULL } };
+	struct modules *modules = p->still->modules;
+	struct file_id id;
+	struct stat st;
+	bool here = m->fd >= 0 && !fstat(m->fd, &st);
+
+	if (here)
+		id = file_id_of(&st);
+	mapping.module = modules__get_id(modules, here ? &id : NULL, m->name, 0);
+	if (!mapping.module)
+		return -ENOMEM;
+	if (m->interpreter)
+		module__set_interpreter(mapping.module);
+	open_given(p->still, mapping.module, here ? m->fd : -1);
+	return space__map(p->process.space, &mapping);
+}
+
+struct still_process *still__open_core(struct still *s, const struct py_process *info,
+				       const struct still_mapping *list, __u32 cnt)
+{
+	struct still_process *p = new_process(s, info, NULL);
+
+	if (!p)
+		return NULL;
+	space__fix(p->process.space);
+	for (__u32 i = 0; i < cnt; i++)
+		if (map(p, &list[i]) == -ENOMEM) {
+			still__close(p);
+			return NULL;
+		}
+	/* There is no memory of it here. */
+	p->made_seen = true;
+	give_mappings(p);
+	return p;
+}
+
+/* ---- stacks ----------------------------------------------------------------------------------- */
+
+/* Rows that the last walk has missed are there now. */
+static bool settle_missed(struct still_process *p)
+{
+	const struct still *s = p->still;
+	const struct mapping *list;
+	bool found = false;
+	unsigned cnt;
+
+	list = space__mappings(p->process.space, &cnt);
+	for (unsigned i = 0; i < cnt; i++) {
+		__u32 number = unwind_has_file(&list[i]) ?
+				       unwind_files__find(s->files, list[i].module) :
+				       0;
+
+		if (number && unwind_tables__is_wanted(s->tables, number) &&
+		    !unwind_tables__is_settled(s->tables, number))
+			found |= unwind_settle(s->tables, s->files, &p->process, &list[i],
+					       clock_monotonic_ns());
+	}
+	return found;
+}
+
+/* The walk has come to code that the process has made: there are rows of it now. */
+static bool settle_made(struct still_process *p)
+{
+	struct still *s = p->still;
+	const struct made_code_tools tools = { s->tables, s->files, s->native_files,
+					       s->made_words };
+	struct process *process = &p->process;
+
+	for (__u32 i = 0; i < s->walked.cnt && !p->made_seen; i++) {
+		const struct mapping *m = space__find(process->space, s->walked.frames[i].ip);
+
+		if (!m || !made_code_is(m))
+			continue;
+		p->made_seen = true;
+		process->made = made_code__new(&tools);
+		process->made_number = ++s->made_cnt;
+		if (!process->made || !made_code__look(process->made, process, process->space, true,
+						       clock_monotonic_ns()))
+			return false;
+		give_mappings(p);
+		return true;
+	}
+	return false;
+}
+
+static enum native_reason walk(struct still_process *p, const struct still_thread *t)
+{
+	struct still *s = p->still;
+	struct stack_unwind_of of = {
+		.memory = t->memory,
+		.now_ns = clock_monotonic_ns(),
+		.behind_call = t->behind_call,
+	};
+
+	s->walked.cnt = 0;
+	if (!t->regs)
+		return NATIVE_NO_REGS;
+	if (p->changed || !p->process.unwind_digest)
+		return NATIVE_CHANGED;
+	memcpy(of.regs, t->regs, sizeof(of.regs));
+	for (int i = 0; i < WALKS_MAX; i++) {
+		of.space = p->process.unwind_space;
+		stack_unwind__walk(s->unwind, &of, &s->walked);
+		if (!settle_missed(p) && !settle_made(p))
+			break;
+	}
+	return s->walked.reason;
+}
+
+static __u32 turn_round(struct frame *to, const struct still_thread *t)
+{
+	__u32 cnt = t->frame_cnt < KRAIT_MAX_FRAMES ? t->frame_cnt : KRAIT_MAX_FRAMES;
+
+	for (__u32 i = 0; i < cnt; i++)
+		to[i] = t->frames[cnt - 1 - i];
+	return cnt;
+}
+
+int still__join(struct still_process *p, const struct still_thread *t, const struct join **ret)
+{
+	struct still *s = p->still;
+	struct still_record *r = &s->record;
+
+	r->record = (struct record_sample){
+		.type = RECORD_SAMPLE,
+		.time_ns = clock_monotonic_ns(),
+		.pid = (__u32)p->process.pid,
+		.native_reason = (__u8)walk(p, t),
+	};
+	r->record.cnt[SECTION_NATIVE] = (__u16)s->walked.cnt;
+	r->record.size = sizeof(r->record) + s->walked.cnt * (__u32)sizeof(*r->natives);
+	memcpy(r->natives, s->walked.frames, s->walked.cnt * sizeof(*r->natives));
+	return native_part__join(s->part, &p->process, &r->record, s->frames,
+				 turn_round(s->frames, t), ret);
+}
+
+__u32 still__frame(struct still_process *p, const struct join_item *item)
+{
+	return native_part__frame(p->still->part, item);
+}
+
+const struct dict *still__dict(const struct still_process *p)
+{
+	return p->still->dict;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "target/stack_copies.h"
+
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "target/remote.h"
+
+/* Of a stack at one go; what is less is read by the page. */
+#define CHUNK (16U << 10)
+#define PAGE 4096U
+
+#ifdef __x86_64__
+_Static_assert(UNWIND_SAVED_WORDS * sizeof(__u64) <= sizeof(struct user_regs_struct),
+	       "the kernel's words come first");
+
+/* Where the stack is; 0: not known. */
+static __u64 take_regs(struct probe_thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs))
+		return 0;
+	memcpy(t->regs, &regs, sizeof(t->regs));
+	t->flags |= PROBE_THREAD_REGS;
+	if ((__s64)regs.orig_rax >= 0)
+		t->flags |= PROBE_THREAD_BEHIND_CALL;
+	return regs.rsp;
+}
+#else
+static __u64 take_regs(struct probe_thread *t)
+{
+	return 0;
+}
+#endif
+
+/* From there on, as much as can be read of len bytes. */
+static __u32 copy(struct bytes *copies, int mem, __u64 addr, __u32 len, __u32 step)
+{
+	char part[CHUNK];
+	__u32 done = 0;
+
+	while (done < len && !remote_read_fd(mem, addr + done, part, step)) {
+		bytes_put(copies, part, step);
+		done += step;
+	}
+	return copies->failed ? 0 : done;
+}
+
+void stack_copies_take(struct bytes *copies, int mem, struct probe_thread *t)
+{
+	__u64 addr = take_regs(t) & ~(__u64)(PAGE - 1);
+	__u32 left = STACK_COPIES_MAX - (__u32)copies->len, len;
+
+	if (!addr || copies->failed)
+		return;
+	left = (left < STACK_COPY_MAX ? left : STACK_COPY_MAX) / CHUNK * CHUNK;
+	t->stack_addr = addr;
+	t->stack_at = (__u32)copies->len;
+	len = copy(copies, mem, addr, left, CHUNK);
+	if (len < left)
+		len += copy(copies, mem, addr + len, CHUNK, PAGE);
+	t->stack_len = copies->failed ? 0 : len;
+}
