@@ -3,6 +3,7 @@
 """krait agent: windows as files of OTLP. Their samples are as many as its accounts say, processes are who they are and who
 they say they are, a new rate is a new profile, a budget is held, and who may not ask gets nothing."""
 # run-tests: beside others; takes long
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import collections
 import os
 import shutil

@@ -3,6 +3,7 @@
 """uvloop and anyio have asyncio's tasks, so their stacks are those of the tasks; trio has tasks of its own, and its samples
 the thread's own stack, without a mark; gevent's begin with main and its hub, and krait dump --greenlets has those that wait. Libraries as PyPI ships them, on the 3.14 that uv installs: in make check-all, which fetches them (scripts/wheels)."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re

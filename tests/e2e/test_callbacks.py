@@ -4,6 +4,7 @@
 between caller and callee, what is Python's own has nothing between, and what is called in one way is shown in one:
 a flame graph has one tower for it, not siblings that begin in its middle."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import collections
 import re
 

@@ -3,6 +3,7 @@
 """krait record --tasks: suspended tasks by the chain that awaits them are as many, and where, as the program made them; in
 every output, and beside CPU time; what --tasks takes."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import tempfile

@@ -4,6 +4,7 @@
 and the command notices nothing. Each process says which stacks it can have while it works; what
 runs before and after (imports, the end of the interpreter) is not judged."""
 # run-tests: beside others; takes long
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import json
 import os

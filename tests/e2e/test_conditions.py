@@ -4,6 +4,7 @@
 at its place in the stack. In each function of a program that knows; in the capture as in the recording. And which
 threads and states are recorded at all."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import re
 import subprocess
 

@@ -3,6 +3,7 @@
 """Processes in containers: files that exist only there, pids and groups of their own, users; krait
 chooses among all processes by these, and tells processes apart."""
 # run-tests: beside others; takes long
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import os
 import re

@@ -3,6 +3,7 @@
 """krait dump --core: threads, stacks and variables of a process that a signal has ended, or of which gdb has made a
 core; with and without its files; files that are cut, changed, or no cores at all."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import random

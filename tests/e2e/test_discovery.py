@@ -3,6 +3,7 @@
 """krait finds interpreters by what they are: under another name, deleted or replaced while they
 run, in namespaces of their own, all of a machine at once. The stacks must be right each time."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

@@ -3,6 +3,7 @@
 """krait doctor: works here, says what is missing where it does not, with the exit code of a recording;
 krait PID records, krait alone on a terminal says what there is."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import pty

@@ -3,6 +3,7 @@
 """krait dump: the stacks of threads that wait and of one that runs are those that the program says of
 itself, on every interpreter; as text and as JSON; nothing is stopped."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re

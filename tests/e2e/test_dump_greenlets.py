@@ -4,6 +4,7 @@
 greenlet has linked their frames anew for that; thousands of them, and of a program that switches all the time stacks that
 each of them really has. KRAIT_GREENLETS names more folders with the package: 3.12=/tmp/x,3.8=/tmp/y."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re

@@ -3,6 +3,7 @@
 """krait dump --native: native frames of threads that wait and of one that runs lie where they belong between those of
 Python, on every interpreter; variables stay; one without Python has its own; with --pause, too."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import time
 

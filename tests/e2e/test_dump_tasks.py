@@ -4,6 +4,7 @@
 its frames and the tasks that it awaits, with lines. Circles are drawn and said, 10,000 tasks too, and the tasks of threads
 that have ended. Older versions, and programs without asyncio, are told so."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import re
 import subprocess

@@ -3,6 +3,7 @@
 """krait dump of processes in other namespaces, of a deleted executable, of one that gdb traces, of 500 threads: all
 threads are answered."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import shutil

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -- COMMAND that ends before its command: nothing is left behind, and nobody's work is
 ended without a word."""
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import signal
 import subprocess

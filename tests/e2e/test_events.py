@@ -3,6 +3,7 @@
 """-e and -c: counts of page faults and context switches are the kernel's own, each event apart from
 the others in every output; stacks taken where the kernel switches tasks are those of the oracle."""
 # run-tests: beside others; takes long
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import collections
 import gzip
 import json

@@ -3,6 +3,7 @@
 """krait exec: code runs in the thread that is meant, and krait says what became of it; who cannot be asked is
 refused, with the reason, and nothing is written; a krait that is killed leaves the process well."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import hashlib
 import os
 import re

@@ -4,6 +4,7 @@
 called them, and where they call Python they are between caller and callee. By hand (on every
 interpreter), and made by Cython; in a thorough run by mypyc and pybind11, too."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import re
 import shutil

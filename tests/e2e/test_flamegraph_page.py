@@ -6,6 +6,7 @@ The pages are made by tests/unit/test_html, which needs no recording and no root
 With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
 """
 # run-tests: beside others; takes long
+# run-tests: second try: a browser that gets no CPU in time answers late
 import base64
 import csv
 import io

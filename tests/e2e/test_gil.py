@@ -3,6 +3,7 @@
 """krait report --by gil: which function waited for the interpreter's lock while which other one held it, and which
 thread handed it to which, of a program that knows: one thread alone waits for nobody, two wait for each other."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import json
 import re
 import subprocess

@@ -3,6 +3,7 @@
 """Native code as people wrote it: inlined functions, source lines, names of C++, Rust and Cython, whose code it
 is; live, from the capture, and when the library has gone."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import shutil
 import subprocess

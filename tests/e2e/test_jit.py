@@ -3,6 +3,7 @@
 """Code that the interpreter makes is its own, in a stack as in what a function has by itself: that of its JIT
 (3.14, 3.15) and the trampolines of -X perf (3.12 and later)."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import glob
 import os
 import re

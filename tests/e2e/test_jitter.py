@@ -3,6 +3,7 @@
 """record --jitter: the capture says that its rate changed, and the rate is the one that was asked for on average. That a program
 in step with the timer is seen right, and without --jitter is not, is tests/truth/test_periodic.py's."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import shutil
 import subprocess
 

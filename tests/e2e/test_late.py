@@ -3,6 +3,7 @@
 """A program that loads libpython long after its start, and threads that Python has not made. What
 the first of a library teaches, the next one profits from: it is known from its first call."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import os
 import shutil

@@ -3,6 +3,7 @@
 """krait list: every interpreter as it is, as a table and as JSON, with and without root; and how
 record refuses what list says cannot be profiled."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re

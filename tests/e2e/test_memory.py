@@ -3,6 +3,7 @@
 """What krait agent remembers: captures under a folder, of which snapshots make one; an agent that was killed has left what it
 had flushed, the next one goes on there; krait, perf and others read it."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

@@ -4,6 +4,7 @@
 exact in every sample where the interpreter keeps frame pointers; libraries below the function that
 calls them; and Python that is exact whatever the native part is like."""
 # run-tests: beside others; takes long
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import os
 import re
 import shutil

@@ -3,6 +3,7 @@
 """Names of native code in a capture: of a file that has gone since, of one with packed symbols, of one that took another's place in
 the process, and of a process that executes its own program again and again."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import lzma
 import os
 import re

@@ -5,6 +5,7 @@
 tests/golden/capture-0.1.0 was recorded by krait 0.1.0 (9e90da3, CPython 3.11): shop.py, 93 samples.
 """
 # run-tests: beside others
+# run-tests: second try: a browser that gets no CPU in time answers late
 import os
 import re
 import subprocess

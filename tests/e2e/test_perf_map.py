@@ -3,6 +3,7 @@
 """--perf-map: names for the addresses of a capture, where perf looks for those of the process, and
 never through what a hostile process has put there."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import bisect
 import os
 import re

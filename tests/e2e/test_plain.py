@@ -3,6 +3,7 @@
 """An executable whose processes are never Python is remembered, and its next ones are looked at later. One in which a
 library then begins an interpreter all the same is found, counted, and never remembered again."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import shutil

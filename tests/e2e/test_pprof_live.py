@@ -3,6 +3,7 @@
 """Profiles of krait agent as pprof: "go tool pprof" asks a running agent for some seconds, with its token or not at all; a
 socket in the file system needs none; and each window goes to a server that takes Pyroscope's /ingest, by service."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import gzip
 import http.client
 import http.server

@@ -3,6 +3,7 @@
 """Native stacks go down to where the thread began, also through code that came while krait watched: a
 library that was loaded, machine code that the process has written, CPython's trampolines (-X perf)."""
 # run-tests: beside others; takes long
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import glob
 import os
 import platform

@@ -3,6 +3,7 @@
 """Sudden deaths, of targets and of krait, crowds of threads, workers that are recycled, targets that stand still: krait
 keeps its accounts, and leaves nothing behind. KRAIT_FULL=1 runs the long forms."""
 # run-tests: beside others; takes long
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import random
 import re

@@ -3,6 +3,7 @@
 """krait top: what it shows of a program whose figures are known, in lines and on a real terminal; keys, sizes,
 files that it writes, how it ends."""
 # run-tests: beside others; takes long
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import os
 import re
 import shutil

@@ -3,6 +3,7 @@
 """record --wall: time on and off the CPU as one measure. Each thread's is the time that has passed, whether it
 works, waits or sleeps, in what is printed, in a flame graph and in the capture."""
 # run-tests: beside others
+# run-tests: second try: shares of a recording of a moment are judged, and a host that takes the CPU away moves them
 import re
 import subprocess
 

@@ -3,6 +3,7 @@
 """Libraries as PyPI ships them, and interpreters as uv installs them: native stacks are whole, and the library is in
 them. In make check-all only, which fetches them (scripts/wheels, 1.5 GB). A library whose limit is lower says why."""
 # run-tests: beside own recordings
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import contextlib
 import os
 import re

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -p of what is not Python itself: what runs one, what becomes one, and what does neither."""
 # run-tests: beside others
+# run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import subprocess
 import time
 

@@ -3,6 +3,7 @@
 """The same program twice, one function of it slower the second time by a known amount: its share of
 the samples must move as much as its time has, and the samples of the others not at all."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import stats
 import truth as t
 

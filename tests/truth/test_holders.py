@@ -3,6 +3,7 @@
 """Who waited for the interpreter's lock and who held it meanwhile, of threads that all want it all the time: a thread
 waits for all of the time that it does not run or is ready to, and while one holds the lock, all others wait for it."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import re
 
 import truth as t

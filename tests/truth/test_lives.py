@@ -4,6 +4,7 @@
 have added them up, the time on a CPU and the time off it are the time that passed; they are what the kernel itself says of
 the thread (schedstat: on a CPU, ready to run); and what the samples of record --wall stand for is the same again."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 import os
 import re

@@ -9,6 +9,7 @@ Where a sample hits memory that is not there, or perf's own copy is too short, p
 is left out of the shares, on either side, as long as there are few.
 """
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 import os
 import re

@@ -4,6 +4,7 @@
 fixed period sees one of the four always and the others never, and the comparison must say so; at
 another rate it must be right."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 
 import stats

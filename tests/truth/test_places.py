@@ -4,6 +4,7 @@
 time and no sample may be where no instruction is. Read from the capture by perf and by the reader of
 debug information that LLVM has, so that neither is krait's own."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 import re
 import subprocess

@@ -4,6 +4,7 @@
 own part of the time, and its caller no more than the call takes. A sampler that sees stacks only
 where the interpreter lets it, by a signal, is caught by the same comparison."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import collections
 
 import pauses

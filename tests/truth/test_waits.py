@@ -3,6 +3,7 @@
 """Time off the CPU is what a program's own clocks say: for each function that waits, for each thread all of its
 time, and what it waited for. Both sides see the same waits, so it does not matter how busy the machine is."""
 # run-tests: beside own recordings
+# run-tests: second try: chance is judged within bounds, and no clock of the target shows that a host took the CPU away
 import re
 
 import truth as t
