@@ -6,8 +6,10 @@ stack is there where that is asked for. KRAIT_GREENLETS names more folders with 
 # run-tests: beside others
 # run-tests: second try: at 10 kHz, what is judged are shares of some tenths of a second while others use the machine
 import json
+import os
 import re
 import subprocess
+import tempfile
 import time
 
 import harness as h
@@ -92,9 +94,23 @@ def check_off(tap, name, target):
            name + ": --no-greenlets: its own", found[:3], r.err[-500:])
 
 
+def check_without(tap, python):
+    """Who has not mapped greenlet's module has no greenlets, also while krait has not looked yet."""
+    folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    h.folders.append(folder)
+    path = os.path.join(folder, "short.folded")
+    done = h.run_krait("record", "-q", "-F", "5000", "-o", path, "--", *python.command("-c", "import json, decimal, argparse"))
+    with open(path, encoding="utf-8", errors="surrogateescape") as f:
+        text = f.read()
+    tap.ok(done.returncode == 0 and "<module>" in text and LATE not in text,
+           "%s: a command of a moment has no mark of greenlets" % python.name, done.stderr, text[:1000])
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
+    for python in h.interpreters(tap):
+        check_without(tap, python)
     found = with_greenlet()
     if not found:
         tap.skip("parents of greenlets", "no package python3-greenlet")

@@ -145,7 +145,8 @@ bool greenlet_watch_is_late(const struct process *p, __u64 time_ns)
 		return time_ns < w->known_ns;
 	if (!w->asked && !(w->next_ns && w->outdated))
 		return false;
-	return !w->answered || w->met || has_greenlet(p);
+	/* Who has not mapped the module has no greenlets, whatever was not looked at yet. */
+	return w->met || (p->space ? has_greenlet(p) : !w->answered);
 }
 
 void greenlet_watch_forget(struct processes *ps, struct process *p)
