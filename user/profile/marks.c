@@ -58,7 +58,7 @@ static const struct {
 	const char *start, *meaning;
 } meanings[] = {
 	{ MARK_NATIVE_TRUNCATED,
-	  "callers in C are hidden here: the code has neither unwind tables nor frame pointers; no sample is lost" },
+	  "callers in C are hidden here: the code has neither unwind tables nor frame pointers, or was loaded only a moment ago; no sample is lost" },
 	{ "[truncated: depth]",
 	  "the stack is deeper than krait walks; its outermost frames are missing" },
 	{ "[truncated: other interpreter]",
