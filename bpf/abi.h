@@ -30,7 +30,7 @@
 #define KRAIT_MAX_LAYOUTS 128
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_BINARIES 256
-/* Executables that are known to be no Python. */
+/* Executables, each for one user, that are known to be no Python, or to be Python at times. */
 #define KRAIT_MAX_PLAIN 4096
 /* Functions of libraries where the interpreter begins: six each. */
 #define KRAIT_MAX_ENTRIES (6 * KRAIT_MAX_BINARIES)
@@ -105,6 +105,19 @@ struct binary_key {
 	__u32 dev; /* as the kernel has it: major << 20 | minor */
 };
 _Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
+
+/* Of the map plain: what the processes of that real uid, as the host has it, showed of a file. */
+struct plain_key {
+	struct binary_key file;
+	__u32 uid;
+	__u32 pad_;
+};
+_Static_assert(sizeof(struct plain_key) == 40, "struct plain_key is shared with BPF");
+
+enum plain_verdict {
+	PLAIN_NEVER_PYTHON = 1,
+	PLAIN_PYTHON, /* at least once */
+};
 
 #include "record.h"
 #include "unwind_arch.h"

@@ -30,12 +30,12 @@ struct {
 	__type(value, struct binary_info);
 } binaries SEC(".maps");
 
-/* Executables of which user space has found out that they are no Python (sampler/plain_files.h). */
+/* Executables of which user space has found out that they are no Python, by user (sampler/plain_files.h). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PLAIN);
-	__type(key, struct binary_key);
-	__type(value, __u32);
+	__type(key, struct plain_key);
+	__type(value, __u32); /* enum plain_verdict */
 } plain SEC(".maps");
 
 struct {
@@ -191,6 +191,24 @@ static __always_inline void enter_proc(struct record_task *record, struct proc_i
 	record->file = known->file;
 }
 
+/*
+ * What a user's processes have shown holds for that user only, who may hold each of them before it is Python. What
+ * root's have shown holds for all who have shown nothing themselves, and that it is Python for everybody.
+ */
+static __always_inline bool is_plain(const struct binary_key *file, __u32 uid)
+{
+	struct plain_key key = { .file = *file };
+	__u32 *roots = bpf_map_lookup_elem(&plain, &key), *own;
+
+	if (roots && *roots == PLAIN_PYTHON)
+		return false;
+	key.uid = uid;
+	own = bpf_map_lookup_elem(&plain, &key);
+	if (!own)
+		own = roots;
+	return own && *own == PLAIN_NEVER_PYTHON;
+}
+
 /* The new image: known, or to be found out by user space. False: nobody follows the process. */
 static __always_inline bool resolve_exec(struct task_struct *task, struct record_exec *record)
 {
@@ -210,7 +228,7 @@ static __always_inline bool resolve_exec(struct task_struct *task, struct record
 	}
 	if (old)
 		put_proc(pid, &proc);
-	if (bpf_map_lookup_elem(&plain, &record->file))
+	if (is_plain(&record->file, record->task.uid))
 		record->task.file = RECORD_FILE_PLAIN;
 	return true;
 }

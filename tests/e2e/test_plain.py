@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """An executable whose processes are never Python is remembered, and its next ones are looked at later. One in which a
-library then begins an interpreter all the same is found, counted, and never remembered again."""
+library then begins an interpreter all the same is found, counted, and never remembered again. What a user's processes
+show is for that user alone; what root's show, for all."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
@@ -17,6 +18,9 @@ from test_agent import Agent, get, listening_port, read_windows, wait_for
 from test_late import build, library_of
 
 
+ATTACKER_UID, VICTIM_UID = 65431, 65432
+
+
 def bpftool(*args):
     done = subprocess.run(["bpftool", "-j", *args], stdout=subprocess.PIPE, encoding="utf-8", check=False,
                           env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
@@ -30,10 +34,17 @@ class Plain:
         mine = {int(number) for kind, number in bpf_objects.held_by(pid) if kind == "map"}
         self.number, = (m["id"] for m in bpftool("map") if m["id"] in mine and m.get("name") == "plain")
 
-    def __contains__(self, path):
+    def says(self, path, uid):
+        """1: plain, 2: Python at times, None: nothing, of what that user's processes have shown."""
         inode = os.stat(path).st_ino
-        return any(int.from_bytes(bytes(int(x, 16) for x in e["key"][:8]), "little") == inode
-                   for e in bpftool("map", "dump", "id", str(self.number)))
+        for e in bpftool("map", "dump", "id", str(self.number)):
+            key, value = (bytes(int(x, 16) for x in e[part]) for part in ("key", "value"))
+            if int.from_bytes(key[:8], "little") == inode and int.from_bytes(key[32:36], "little") == uid:
+                return int.from_bytes(value, "little")
+        return None
+
+    def __contains__(self, path):
+        return self.says(path, 0) == 1
 
 
 def metric(port, name):
@@ -61,6 +72,24 @@ def check_sleep(tap, plain, folder):
            "a program that is never Python is remembered")
 
 
+def check_users(tap, plain, folder):
+    """Each lives a twentieth of a second, so one that is looked at later is never looked at, and shows nothing."""
+    held, quiet = os.path.join(folder, "held"), os.path.join(folder, "quiet")
+    shutil.copy("/bin/sleep", held)
+    os.chmod(folder, 0o755)
+
+    def run(uid, program):
+        return subprocess.run([program, "0.05"], user=uid, group=uid, extra_groups=[], check=True)
+    tap.ok(wait_for(lambda: run(ATTACKER_UID, held) and plain.says(held, ATTACKER_UID) == 1),
+           "what a user runs is remembered for that user")
+    tap.ok(held not in plain and plain.says(held, VICTIM_UID) is None, "and for nobody else")
+    tap.ok(wait_for(lambda: run(VICTIM_UID, held) and plain.says(held, VICTIM_UID) == 1),
+           "another user's processes of that file are looked at at once")
+    for _ in range(12):
+        run(VICTIM_UID, quiet)
+    tap.ok(plain.says(quiet, VICTIM_UID) is None, "those of what root's have shown to be no Python are not")
+
+
 def check_late(tap, agent, plain, port, python):
     name, folder = python.name, python.scratch()
     program = build(folder)
@@ -75,7 +104,9 @@ def check_late(tap, agent, plain, port, python):
     done = subprocess.run(run + [library_for_it(python, program)], stderr=subprocess.PIPE, check=False)
     tap.equal(done.returncode, 0, name + ": it runs", done.stderr)
     tap.ok(wait_for(lambda: program not in plain), name + ": when it is Python, it is no longer")
-    tap.ok(metric(port, "krait_late_processes_total") > late and metric(port, "krait_late_cpu_seconds_total") > late_cpu,
+    # What the endpoint says may be some tenths of a second old.
+    tap.ok(wait_for(lambda: metric(port, "krait_late_processes_total") > late and
+                    metric(port, "krait_late_cpu_seconds_total") > late_cpu),
            name + ": what was missed is counted")
     for _ in range(3):
         subprocess.run(run, **in_vain)
@@ -99,6 +130,7 @@ def main():
         port = listening_port(agent.process.pid)
         plain = Plain(agent.process.pid)
         check_sleep(tap, plain, folder)
+        check_users(tap, plain, folder)
         for python in h.interpreters(tap):
             if python.kind == "shared" and python.root != "/" and library_of(python):
                 check_late(tap, agent, plain, port, python)

@@ -12,10 +12,21 @@
 
 #define ROOT OWNER_ROOT
 #define USER 7
+#define USER_UID 1007
+#define OTHER 8
+#define OTHER_UID 1008
 
-static struct binary_key file(__u64 inode)
+static struct plain_key file_of(__u64 inode, __u32 uid)
 {
-	return (struct binary_key){ .inode = inode, .size = 1000, .ctime_sec = 5, .dev = 3 };
+	return (struct plain_key){
+		.file = { .inode = inode, .size = 1000, .ctime_sec = 5, .dev = 3 },
+		.uid = uid,
+	};
+}
+
+static struct plain_key file(__u64 inode)
+{
+	return file_of(inode, 0);
 }
 
 static int begin(void **state)
@@ -32,7 +43,7 @@ static int end(void **state)
 
 static void a_file_is_plain_when_its_processes_were_looked_at_often(void **state)
 {
-	const struct binary_key key = file(1);
+	const struct plain_key key = file(1);
 
 	/* Each came at its beginning: its libraries may have been missing. */
 	for (int i = 0; i < 7; i++) {
@@ -45,7 +56,7 @@ static void a_file_is_plain_when_its_processes_were_looked_at_often(void **state
 
 static void long_lives_say_more(void **state)
 {
-	const struct binary_key key = file(1);
+	const struct plain_key key = file(1);
 
 	plain_files__note(*state, &key, ROOT, 20);
 	assert_false(plain_files__has(*state, &key));
@@ -55,7 +66,7 @@ static void long_lives_say_more(void **state)
 
 static void what_was_never_looked_at_says_nothing(void **state)
 {
-	const struct binary_key key = file(1);
+	const struct plain_key key = file(1);
 
 	for (int i = 0; i < 100; i++)
 		plain_files__note(*state, &key, ROOT, 0);
@@ -64,7 +75,7 @@ static void what_was_never_looked_at_says_nothing(void **state)
 
 static void one_that_was_python_is_never_plain(void **state)
 {
-	const struct binary_key key = file(1), other = file(2);
+	const struct plain_key key = file(1), other = file(2);
 
 	plain_files__note(*state, &key, ROOT, 9);
 	plain_files__note(*state, &key, ROOT, 9);
@@ -82,26 +93,27 @@ static void one_that_was_python_is_never_plain(void **state)
 
 static void a_file_that_has_changed_is_another(void **state)
 {
-	struct binary_key key = file(1);
+	struct plain_key key = file(1);
 
 	plain_files__note(*state, &key, ROOT, 9);
 	plain_files__note(*state, &key, ROOT, 9);
-	key.ctime_nsec++;
+	key.file.ctime_nsec++;
 	assert_false(plain_files__has(*state, &key));
 }
 
 /* One user's files are many: his own oldest go, and what he uses stays; nobody else's do. */
 static void an_owner_loses_its_own_only(void **state)
 {
-	const struct binary_key roots = file(1), used = file(2), first = file(1000);
-	struct binary_key key;
+	const struct plain_key roots = file(1), used = file_of(2, USER_UID),
+			       first = file_of(1000, USER_UID);
+	struct plain_key key;
 
 	for (int i = 0; i < 2; i++) {
 		plain_files__note(*state, &roots, ROOT, 9);
 		plain_files__note(*state, &used, USER, 9);
 	}
 	for (__u64 i = 0; i < 2 * KRAIT_MAX_PLAIN; i++) {
-		key = file(1000 + i);
+		key = file_of(1000 + i, USER_UID);
 		plain_files__note(*state, &key, USER, 9);
 		plain_files__note(*state, &key, USER, 9);
 		plain_files__note(*state, &used, USER, 0);
@@ -110,6 +122,54 @@ static void an_owner_loses_its_own_only(void **state)
 	assert_true(plain_files__has(*state, &used));
 	assert_true(plain_files__has(*state, &key));
 	assert_false(plain_files__has(*state, &first));
+}
+
+static void make_plain(void *state, const struct plain_key *key, unsigned owner)
+{
+	plain_files__note(state, key, owner, 9);
+	plain_files__note(state, key, owner, 9);
+}
+
+/* A user can hold any program before it is Python: that must not have others' looked at later. */
+static void what_a_user_shows_is_for_that_user(void **state)
+{
+	const struct plain_key own = file_of(1, USER_UID), other = file_of(1, OTHER_UID),
+			       roots = file(1);
+
+	make_plain(*state, &own, USER);
+	assert_true(plain_files__has(*state, &own));
+	assert_false(plain_files__has(*state, &other));
+	assert_false(plain_files__has(*state, &roots));
+	/* Nor does one owner's number, which several may have, make it the other's. */
+	make_plain(*state, &(struct plain_key){ .file = file(2).file, .uid = USER_UID }, OTHER);
+	assert_false(plain_files__has(*state, &(struct plain_key){ .file = file(2).file,
+								   .uid = OTHER_UID }));
+}
+
+static void what_root_shows_is_for_all(void **state)
+{
+	const struct plain_key own = file_of(1, USER_UID), other = file_of(1, OTHER_UID),
+			       roots = file(1);
+
+	make_plain(*state, &roots, ROOT);
+	assert_true(plain_files__has(*state, &own));
+	/* But not for one whose own are Python: that one only. */
+	plain_files__is_python(*state, &own, USER);
+	assert_false(plain_files__has(*state, &own));
+	assert_true(plain_files__has(*state, &other));
+	assert_true(plain_files__has(*state, &roots));
+}
+
+static void where_roots_are_python_it_is_plain_for_nobody(void **state)
+{
+	const struct plain_key own = file_of(1, USER_UID), other = file_of(1, OTHER_UID),
+			       roots = file(1);
+
+	make_plain(*state, &own, USER);
+	plain_files__is_python(*state, &roots, ROOT);
+	assert_false(plain_files__has(*state, &own));
+	assert_false(plain_files__has(*state, &other));
+	assert_false(plain_files__has(*state, &roots));
 }
 
 int main(void)
@@ -122,6 +182,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_that_was_python_is_never_plain, begin, end),
 		cmocka_unit_test_setup_teardown(a_file_that_has_changed_is_another, begin, end),
 		cmocka_unit_test_setup_teardown(an_owner_loses_its_own_only, begin, end),
+		cmocka_unit_test_setup_teardown(what_a_user_shows_is_for_that_user, begin, end),
+		cmocka_unit_test_setup_teardown(what_root_shows_is_for_all, begin, end),
+		cmocka_unit_test_setup_teardown(where_roots_are_python_it_is_plain_for_nobody,
+						begin, end),
 	};
 
 	return cmocka_run_group_tests_name("sampler/plain_files", tests, NULL, NULL);

@@ -147,17 +147,17 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 static void on_runtime(struct processes *ps, const struct record_task *record)
 {
 	struct entry *e = find_or_begin(ps, record);
-	struct binary_key file;
+	struct plain_key exec;
 
 	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), record->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == record->runtime_addr))
 		return;
 	/* What it executes stays: that is not plain, whatever looks have said. */
-	file = e->process.file;
+	exec = e->process.exec;
 	e->process.plain_looks = 0;
 	entry_forget_image(ps, e);
-	e->process.file = file;
+	e->process.exec = exec;
 	on_known_image(ps, e, record);
 }
 
@@ -174,7 +174,7 @@ static void on_exec(struct processes *ps, const struct record_task *record)
 		return;
 	}
 	if (exec)
-		e->process.file = exec->file;
+		e->process.exec = (struct plain_key){ .file = exec->file, .uid = record->uid };
 	if (exec && record->file == RECORD_FILE_PLAIN)
 		entry_look_later(ps, &e->process);
 	else

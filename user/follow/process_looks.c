@@ -223,7 +223,9 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
 	if (!p->start_ns)
 		p->start_ns = start_ns;
-	p->plain_looks += result == -ENOEXEC && !p->info.version;
+	/* One that has become another user's since its exec may be in that one's hands: it tells nothing. */
+	p->plain_looks += result == -ENOEXEC && !p->info.version && p->info.has_ids &&
+			  p->info.uid == p->exec.uid;
 	/* Another process has the pid by now. */
 	if (start_ns && !same_start(p->start_ns, start_ns))
 		result = -ESRCH;

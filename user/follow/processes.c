@@ -90,10 +90,10 @@ static void note_unread(struct processes *ps, const struct process *p)
 /* What has ended as it began tells of others that will execute that file. */
 static void note_plain(struct processes *ps, struct process *p)
 {
-	if (p->file.inode && p->state == PROCESS_PENDING)
-		plain_files__note(sampler__plain_files(ps->config.sampler), &p->file, p->owner,
+	if (p->exec.file.inode && p->state == PROCESS_PENDING)
+		plain_files__note(sampler__plain_files(ps->config.sampler), &p->exec, p->owner,
 				  p->plain_looks);
-	p->file.inode = 0;
+	p->exec.file.inode = 0;
 	p->plain_looks = 0;
 }
 
@@ -235,8 +235,8 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	greenlet_watch_begin(ps, p, parent);
 	p->state = PROCESS_TRACKED;
 	p->told = true; /* its mappings will be */
-	if (p->file.inode)
-		plain_files__is_python(sampler__plain_files(ps->config.sampler), &p->file,
+	if (p->exec.file.inode)
+		plain_files__is_python(sampler__plain_files(ps->config.sampler), &p->exec,
 				       p->owner);
 	p->offered = false;
 	ps->tracked_cnt++;

@@ -61,7 +61,8 @@ struct process {
 	bool told; /* the kernel side was told of it */
 	bool asked; /* a look at it is under way */
 	bool scanned; /* with the first look: if it is not Python, it is none of ours */
-	struct binary_key file; /* that it executes, if the kernel has said it: inode 0 if not */
+	struct plain_key
+		exec; /* what it executes and who began that, if the kernel has said it: inode 0 if not */
 	unsigned plain_looks; /* that found no Python in it, not even one that has not begun */
 	struct probed *probed; /* tracked ones have it */
 	struct symbolizer *symbolizer;

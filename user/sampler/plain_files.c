@@ -18,7 +18,7 @@
 #define LOOKS_LONG 3U
 
 struct plain_file {
-	struct binary_key key;
+	struct plain_key key;
 	unsigned owner;
 	unsigned points;
 	bool python; /* never plain */
@@ -53,7 +53,7 @@ static bool is_plain(const struct plain_file *e)
 
 static void forget(struct plain_files *f, struct plain_file *e)
 {
-	if (f->map_fd >= 0 && is_plain(e))
+	if (f->map_fd >= 0 && (e->python || is_plain(e)))
 		bpf_map_delete_elem(f->map_fd, &e->key);
 	quota__give(f->quota, e->owner, 1);
 	HASH_DEL(f->by_key, e);
@@ -85,7 +85,7 @@ static bool forget_oldest(struct plain_files *f, unsigned owner)
 	return false;
 }
 
-static struct plain_file *find(const struct plain_files *f, const struct binary_key *key)
+static struct plain_file *find(const struct plain_files *f, const struct plain_key *key)
 {
 	struct plain_file *e;
 
@@ -93,7 +93,7 @@ static struct plain_file *find(const struct plain_files *f, const struct binary_
 	return e;
 }
 
-static struct plain_file *find_or_add(struct plain_files *f, const struct binary_key *key,
+static struct plain_file *find_or_add(struct plain_files *f, const struct plain_key *key,
 				      unsigned owner)
 {
 	struct plain_file *e = find(f, key);
@@ -114,11 +114,11 @@ static struct plain_file *find_or_add(struct plain_files *f, const struct binary
 	return e;
 }
 
-void plain_files__note(struct plain_files *f, const struct binary_key *key, unsigned owner,
+void plain_files__note(struct plain_files *f, const struct plain_key *key, unsigned owner,
 		       unsigned looks)
 {
 	struct plain_file *e = looks ? find_or_add(f, key, owner) : find(f, key);
-	__u32 one = 1;
+	__u32 verdict = PLAIN_NEVER_PYTHON;
 
 	if (!e || e->python)
 		return;
@@ -128,24 +128,30 @@ void plain_files__note(struct plain_files *f, const struct binary_key *key, unsi
 	if (is_plain(e))
 		return;
 	e->points += looks >= LOOKS_LONG ? POINTS_LONG : looks;
-	if (is_plain(e) && f->map_fd >= 0 && bpf_map_update_elem(f->map_fd, key, &one, BPF_ANY))
+	if (is_plain(e) && f->map_fd >= 0 && bpf_map_update_elem(f->map_fd, key, &verdict, BPF_ANY))
 		e->points = 0;
 }
 
-void plain_files__is_python(struct plain_files *f, const struct binary_key *key, unsigned owner)
+void plain_files__is_python(struct plain_files *f, const struct plain_key *key, unsigned owner)
 {
 	struct plain_file *e = find_or_add(f, key, owner);
+	__u32 verdict = PLAIN_PYTHON;
 
-	if (!e)
+	if (!e || e->python)
 		return;
-	if (f->map_fd >= 0 && is_plain(e))
-		bpf_map_delete_elem(f->map_fd, key);
 	e->python = true;
+	/* There is room, as there is an entry; and without it that of root's processes would decide. */
+	if (f->map_fd >= 0)
+		bpf_map_update_elem(f->map_fd, key, &verdict, BPF_ANY);
 }
 
-bool plain_files__has(const struct plain_files *f, const struct binary_key *key)
+bool plain_files__has(const struct plain_files *f, const struct plain_key *key)
 {
-	const struct plain_file *e = find(f, key);
+	const struct plain_key roots = { .file = key->file };
+	const struct plain_file *own = find(f, key), *root = find(f, &roots);
 
-	return e && is_plain(e);
+	if (root && root->python)
+		return false;
+	own = own ? own : root;
+	return own && is_plain(own);
 }
