@@ -61,9 +61,9 @@ def worked(seconds):
 def check_batch(tap, python):
     # It works without a pause, so that there is much to add up, and only while krait runs.
     with h.start(python, "split.py") as target, h.resting(target):
-        ran = h.cpu_seconds(target.pid)
+        ran, stolen = h.cpu_seconds(target.pid), h.stolen_seconds()
         done = h.run_krait("top", "--batch", *RATE, "-p", str(target.pid), "-n", "4", "-i", "%dms" % (1000 * ROUNDS_SECS))
-        ran = h.cpu_seconds(target.pid) - ran
+        ran, stolen = h.cpu_seconds(target.pid) - ran, h.stolen_seconds() - stolen
         blocks = rounds(done.stdout)
         tap.ok(done.returncode == 0 and len(blocks) == 4, "--batch -n 4: four rounds", done.returncode,
                done.stdout, done.stderr)
@@ -72,8 +72,9 @@ def check_batch(tap, python):
         check_split(tap, "--batch", found)
         # 1 ms a sample; what it ran before and after the rounds is not among it.
         total = found.get("work", (0,) * 4)[3]
-        tap.ok(ran * 0.6 < total <= ran + 0.02, "seconds are the CPU time it used",
-               "%s of %s" % (total, ran))
+        # By chance, too, where others share the CPU: each of its turns may have a tick more than its share.
+        tap.ok(ran * 0.6 < total <= 1.05 * ran + 0.02 + stolen, "seconds are the CPU time it used",
+               "%s of %s, stolen %s" % (total, ran, stolen))
         now = [rows(block).get("work", (0,) * 4)[1] for block in blocks]
         # A round begins late on a busy machine, and is longer than what its shares are of.
         tap.ok(abs(sum(now) / 100 * ROUNDS_SECS - total) < 0.03 + 0.1 * total,

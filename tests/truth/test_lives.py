@@ -68,17 +68,12 @@ def look(waits_map, pid, tid):
     return Life(when, on + (0 if is_off else lasts), off + (lasts if is_off else 0), kernel_on, ready, switches)
 
 
-def stolen():
-    with open("/proc/stat", encoding="ascii") as f:
-        return int(f.readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
-
-
 def look_twice(krait, pid, tids):
     """({tid: (Life, Life)}, ns that the host took from all CPUs between)"""
     with KernelMap(krait.pid, "waits") as waits_map:
         deadline = time.monotonic() + t.h.PATIENCE_SECS
         while True:
-            taken = stolen()
+            taken = t.h.stolen_seconds()
             before = {tid: look(waits_map, pid, tid) for tid in tids}
             # One that sleeps all along never meets the scheduler.
             if sum(life is None for life in before.values()) <= 1 or time.monotonic() > deadline:
@@ -86,7 +81,7 @@ def look_twice(krait, pid, tids):
             time.sleep(0.01)
         time.sleep(SECONDS)
         after = {tid: look(waits_map, pid, tid) for tid in tids}
-    return {tid: (before[tid], after[tid]) for tid in tids if before[tid] and after[tid]}, stolen() - taken
+    return {tid: (before[tid], after[tid]) for tid in tids if before[tid] and after[tid]}, 1e9 * (t.h.stolen_seconds() - taken)
 
 
 def record(target, tids):
