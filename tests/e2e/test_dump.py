@@ -278,6 +278,8 @@ def check_text(tap, python):
         tap.ok(any(line.startswith("Thread %d " % target.pid) and "(main, " in line
                    for line in lines), "text: the main thread", done.stdout[:500])
         tap.ok("    asleep (doing.py:" in done.stdout, "text: a frame", done.stdout[:2000])
+        done, processes = dumped("-p", "%d,%d" % (target.pid, target.pid))
+        tap.equal([p["pid"] for p in processes or []], [target.pid] * 2, "-p, as record and top take it", done.stderr)
 
 
 def check_looks(tap, python):
@@ -308,6 +310,7 @@ def check_refused(tap):
         tap.ok(processes and processes[0]["why"], "and why", done.stdout)
     tap.equal(h.run_krait("dump").returncode, 2, "somebody must be named")
     tap.equal(h.run_krait("dump", "x").returncode, 2, "by number")
+    tap.equal([h.run_krait("dump", "-p", text).returncode for text in ("12,x", "", "0")], [2, 2, 2], "also with -p")
 
 
 def main():

@@ -10,6 +10,8 @@
 #include "util/nearest.h"
 #include "util/units.h"
 
+#define PID_BLANKS " \t\n"
+
 /* Options that argp adds to every parser. */
 static const struct argp_option own_table[] = { { "help", '?', NULL, 0, NULL, 0 },
 						{ "usage", 0, NULL, 0, NULL, 0 },
@@ -167,6 +169,22 @@ int arguments_id(const char *text, const char *what, struct argp_state *state)
 	if (end == text || *end || id <= 0 || id > ARGUMENTS_PID_MAX)
 		argp_error(state, "%s is a number: \"%s\"", what, text);
 	return (int)id;
+}
+
+int arguments_next_pid(const char **text, struct argp_state *state)
+{
+	const char *start = *text + strspn(*text, PID_BLANKS);
+	char *end;
+	long pid;
+
+	if (!*start)
+		return 0;
+	pid = strtol(start, &end, 10);
+	if (end == start || pid <= 0 || pid > ARGUMENTS_PID_MAX ||
+	    (*end && !strchr("," PID_BLANKS, *end)))
+		argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"", start);
+	*text = *end ? end + 1 : end;
+	return (int)pid;
 }
 
 unsigned arguments_count(const char *text, const char *what, struct argp_state *state)

@@ -27,6 +27,8 @@ const struct argp_option *arguments_find(const struct argp *argp, const char *na
 
 /* A pid or tid. */
 int arguments_id(const char *text, const char *what, struct argp_state *state);
+/* The next process of a list such as "12,34", also with blanks and ends of lines, as pgrep and pidof print it; 0 none. */
+int arguments_next_pid(const char **text, struct argp_state *state);
 /* A number of rows, lines or files, 0 included. */
 unsigned arguments_count(const char *text, const char *what, struct argp_state *state);
 /* A time, in nanoseconds; samples a second; bytes. All of them are more than 0. */

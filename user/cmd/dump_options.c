@@ -20,6 +20,7 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
+	{ "pid", 'p', "PID[,PID...]", 0, "these processes; -p may be left out", 0 },
 	{ "all", 'a', NULL, 0, "every Python process of this machine", 0 },
 	{ "json", 'j', NULL, 0, "one JSON array instead of text", 0 },
 	{ "name", 'N', "PATTERN", 0,
@@ -50,6 +51,22 @@ int dump_options_add(struct dump_options *o, pid_t pid)
 	return 0;
 }
 
+static error_t take_pids(struct dump_options *o, const char *text, struct argp_state *state)
+{
+	size_t before = o->pid_cnt;
+	pid_t pid;
+
+	while ((pid = arguments_next_pid(&text, state))) {
+		int err = dump_options_add(o, pid);
+
+		if (err)
+			return -err;
+	}
+	if (o->pid_cnt == before)
+		argp_error(state, "-p takes process ids, such as 1234 or 12,34: it got none");
+	return 0;
+}
+
 static void take_name(struct dump_options *o, const char *name, struct argp_state *state)
 {
 	if (!*name)
@@ -75,6 +92,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct dump_options *o = state->input;
 
 	switch (key) {
+	case 'p':
+		return take_pids(o, arg, state);
 	case 'a':
 		o->all = true;
 		return 0;

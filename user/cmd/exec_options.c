@@ -12,6 +12,7 @@
 #define TIMEOUT_NS (10 * NS_PER_SEC)
 
 static const struct argp_option option_table[] = {
+	{ "pid", 'p', "PID", 0, "this process; -p may be left out", 0 },
 	{ NULL, 'c', "CODE", 0, "run this instead of a file", 0 },
 	{ "thread", 't', "TID", 0,
 	  "the thread that runs it, of any interpreter (default: the main interpreter's main thread)",
@@ -36,6 +37,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct exec_options *o = state->input;
 
 	switch (key) {
+	case 'p':
+		if (o->pid)
+			argp_error(state, "only one PID and one SCRIPT");
+		o->pid = arguments_id(arg, "PID", state);
+		return 0;
 	case 'c':
 		o->code = arg;
 		return 0;

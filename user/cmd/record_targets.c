@@ -10,28 +10,18 @@
 #include "target/cgroup.h"
 #include "util/error.h"
 
-#define PID_BLANKS " \t\n"
-
 static void add_pids(struct record_options *o, const char *text, struct argp_state *state)
 {
-	/* Blanks and ends of lines, too: that is what pgrep and pidof print. */
-	text += strspn(text, PID_BLANKS);
-	if (!*text)
-		argp_error(state, "-p takes process ids, such as 1234 or 12,34: it got none");
-	while (*text) {
-		char *end;
-		long pid = strtol(text, &end, 10);
+	size_t before = o->pid_cnt;
+	pid_t pid;
 
-		if (end == text || pid <= 0 || pid > ARGUMENTS_PID_MAX ||
-		    (*end && !strchr("," PID_BLANKS, *end)))
-			argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"",
-				   text);
+	while ((pid = arguments_next_pid(&text, state))) {
 		if (o->pid_cnt == RECORD_MAX_PIDS)
 			argp_error(state, "more than %d processes; use -a", RECORD_MAX_PIDS);
-		o->pids[o->pid_cnt++] = (pid_t)pid;
-		text = *end ? end + 1 : end;
-		text += strspn(text, PID_BLANKS);
+		o->pids[o->pid_cnt++] = pid;
 	}
+	if (o->pid_cnt == before)
+		argp_error(state, "-p takes process ids, such as 1234 or 12,34: it got none");
 }
 
 static void add_filter(const char *list[FILTER_MAX], size_t *cnt, const char *text,
