@@ -23,7 +23,7 @@ import collector
 import harness as h
 import otlp
 from test_agent import listening_port
-from test_collector import agent, check_all_there, kept, log_of, wait_for
+from test_collector import agent, check_all_there, kept, log_of, run, wait_for
 
 MOOD_SECS = 2.5
 
@@ -131,14 +131,20 @@ def end(tap, name, folder, process, last, lost=None):
     print("# %s: %d samples arrived, %d were refused for good" % (name, sum(found.values()) - sum(lost.values()), sum(lost.values())))
 
 
+def behind_gate(stack, python, folder):
+    """A process to sample, and a Collector with a gate before it, until the stack is left: (Collector, gate)."""
+    stack.enter_context(h.start(python, "split.py"))
+    last = stack.enter_context(collector.Collector(folder, "last"))
+    gate = Gate(last.http)
+    stack.callback(gate.close)
+    return last, gate
+
+
 def check_answers(tap, python, through):
     """Each mood for a while. through: a real Collector is in front of the gate, and says what it makes of the answers."""
     name, folder = "through a Collector" if through else "from the gate", tempfile.mkdtemp(prefix="krait-e2e-")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(h.start(python, "split.py"))
-        last = stack.enter_context(collector.Collector(folder, "last"))
-        gate = Gate(last.http)
-        stack.callback(gate.close)
+        last, gate = behind_gate(stack, python, folder)
         port = gate.port
         if through:
             # It gives up after a moment, and says so.
@@ -178,15 +184,11 @@ def small_disk(folder, size):
 def check_full_disk_there(tap, python):
     """A Collector that cannot write says 503, and what it has not taken comes again. What it takes and loses is its own."""
     name, folder = "its disk is full", tempfile.mkdtemp(prefix="krait-e2e-")
-    with contextlib.ExitStack() as stack:
-        disk = stack.enter_context(small_disk(folder, "64k"))
+    with small_disk(folder, "64k") as disk, contextlib.ExitStack() as stack:
         if not disk:
             tap.skip(name, "nothing can be mounted here")
             return
-        stack.enter_context(h.start(python, "split.py"))
-        last = stack.enter_context(collector.Collector(disk, "last"))
-        gate = Gate(last.http)
-        stack.callback(gate.close)
+        last, gate = behind_gate(stack, python, disk)
         process = stack.enter_context(sending(folder, gate.port))
         tap.ok(wait_for(lambda: gate.taken), name + ": it is taken first", log_of(folder))
         tap.ok(wait_for(lambda: "no space left" in log_of(folder)), name + ": then it is not", log_of(folder))
@@ -207,15 +209,11 @@ def check_full_disk_there(tap, python):
 def check_full_disk_here(tap, python):
     """The spool's disk is full, and nobody takes anything: it stays in memory, is said, and arrives."""
     name, folder = "the spool's disk is full", tempfile.mkdtemp(prefix="krait-e2e-")
-    with contextlib.ExitStack() as stack:
-        disk = stack.enter_context(small_disk(folder, "64k"))
+    with small_disk(folder, "64k") as disk, contextlib.ExitStack() as stack:
         if not disk:
             tap.skip(name, "nothing can be mounted here")
             return
-        stack.enter_context(h.start(python, "split.py"))
-        last = stack.enter_context(collector.Collector(folder, "last"))
-        gate = Gate(last.http)
-        stack.callback(gate.close)
+        last, gate = behind_gate(stack, python, folder)
         gate.mood = 503
         process = stack.enter_context(sending(folder, gate.port, os.path.join(disk, "spool")))
         with open(os.path.join(disk, "filler"), "wb", buffering=0) as f, contextlib.suppress(OSError):
@@ -229,23 +227,13 @@ def check_full_disk_here(tap, python):
     shutil.rmtree(folder)
 
 
-def main():
-    h.need_bpf()
-    why = collector.why_missing()
-    if why:
-        print("1..0 # SKIP " + why)
-        return 0
-    tap = h.Tap()
-    python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
+def check_all(tap, python):
     for through in (False, True) if h.is_all() else (False,):
         check_answers(tap, python, through)
     if h.is_all():
         check_full_disk_there(tap, python)
     check_full_disk_here(tap, python)
-    h.cleanup()
-    tap.done()
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run(check_all))

@@ -128,21 +128,25 @@ def check_chain(tap, python):
     shutil.rmtree(folder)
 
 
-def main():
+def run(check):
+    """All of a test that needs Collectors: check(tap, python) where they can be had."""
     h.need_bpf()
     why = collector.why_missing()
     if why:
         print("1..0 # SKIP " + why)
         return 0
     tap = h.Tap()
-    python = h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded])
-    for protocol in ("http/protobuf", "grpc"):
-        check_protocol(tap, python, protocol)
-    check_chain(tap, python)
+    check(tap, h.newest([p for p in h.all_interpreters() if p.root == "/" and not p.free_threaded]))
     h.cleanup()
     tap.done()
     return 0
 
 
+def check_all(tap, python):
+    for protocol in ("http/protobuf", "grpc"):
+        check_protocol(tap, python, protocol)
+    check_chain(tap, python)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run(check_all))

@@ -134,28 +134,38 @@ static void a_body_cannot_pretend_to_be_a_record(void **state)
 	spool__close(s);
 }
 
+/* A limit on the size of files stands for a disk that is full. *ret: what goes to make_room(). */
+static void fill_disk(struct rlimit *ret)
+{
+	struct rlimit little = { 20000, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, ret), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+}
+
+static void make_room(const struct rlimit *before)
+{
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, before), 0);
+}
+
 static void a_full_disk_means_memory(void **state)
 {
-	struct rlimit none = { 20000, RLIM_INFINITY }, all;
 	struct spool_counts counts;
+	struct rlimit before;
 	int cursor;
-	struct spool *s;
+	struct spool *s = spool_test_open(&cursor);
 
-	/* A limit on the size of test_files stands for the disk: memory's are new, so one record still fits. */
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
-	s = spool_test_open(&cursor);
 	assert_int_equal(spool_test_append(s, 1, 15000), 0);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	assert_int_equal(spool_test_append(s, 2, 15000),
-			 0); /* the disk's segment is full, memory's is new */
+	fill_disk(&before);
+	/* The disk's segment is full; memory's is a new one, in which one record still fits. */
+	assert_int_equal(spool_test_append(s, 2, 15000), 0);
 	spool__counts(s, &counts);
 	assert_true(counts.disk_full);
 	assert_int_equal(counts.errors, 1);
 	assert_int_equal(spool_test_append(s, 3, 15000), -EFBIG); /* both are */
 	assert_int_equal(spool__cursor_at(s, cursor)->dropped, 1);
-	none.rlim_cur = all.rlim_cur;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+	make_room(&before);
 	assert_int_equal(spool_test_append(s, 4, 15000), 0);
 	spool__counts(s, &counts);
 	assert_false(counts.disk_full);
@@ -178,15 +188,12 @@ static void a_full_disk_means_memory(void **state)
 
 static void a_full_disk_is_used_again_once_all_is_delivered(void **state)
 {
-	struct rlimit little = { 20000, RLIM_INFINITY }, all;
 	struct spool_counts counts;
+	struct rlimit before;
 	int cursor;
-	struct spool *s;
+	struct spool *s = spool_test_open(&cursor);
 
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
-	s = spool_test_open(&cursor);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+	fill_disk(&before);
 	for (__u32 n = 1; n <= 5; n++) {
 		assert_int_equal(spool_test_append(s, n, 15000), 0);
 		assert_int_equal(spool_test_take(s, cursor), n);
@@ -194,7 +201,7 @@ static void a_full_disk_is_used_again_once_all_is_delivered(void **state)
 		assert_false(counts.disk_full);
 		assert_int_equal(counts.memory_bytes, 0);
 	}
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+	make_room(&before);
 	spool__close(s);
 }
 

@@ -181,91 +181,88 @@ static unsigned count(const char *text, const char *what)
 	return cnt;
 }
 
-static struct still_process *opened(struct still *s, pid_t child)
-{
-	/* No interpreter is in its executable. */
-	const struct py_process info = { .pid = child, .runtime_addr = 1 };
-	struct still_process *p = still__open(s, &info, NULL);
+/* A child, and what is read of it while it goes on. */
+struct scene {
+	struct still *still;
+	struct still_process *p;
+	struct kept *kept;
+	pid_t child;
+};
 
-	assert_non_null(p);
-	return p;
+/* The child has called itself that many times, and waits. */
+static void scene_begin(struct scene *s, int depth)
+{
+	struct py_process info = { .runtime_addr = 1 }; /* no interpreter is in its executable */
+
+	s->still = still__new();
+	s->kept = calloc(1, sizeof(*s->kept));
+	assert_true(s->still && s->kept);
+	s->child = start(depth);
+	await_child();
+	info.pid = s->child;
+	s->p = still__open(s->still, &info, NULL);
+	assert_non_null(s->p);
+}
+
+static void scene_end(struct scene *s)
+{
+	still__close(s->p);
+	still__free(s->still);
+	free(s->kept);
+	stop(s->child);
 }
 
 static void it_is_read_when_the_child_has_gone_on(void **state)
 {
-	struct still *s = still__new();
-	struct kept *k = calloc(1, sizeof(*k));
-	pid_t child = start(DEEP);
-	struct still_process *p;
 	cleanup_free char *text = NULL;
+	struct scene s;
 
-	assert_true(s && k);
-	await_child();
-	p = opened(s, child);
-	freeze(child, k);
-	assert_true(still__check(p));
+	scene_begin(&s, DEEP);
+	freeze(s.child, s.kept);
+	assert_true(still__check(s.p));
 	go_on();
 	await_child();
 	/* Its stack is another one by now, but not the copy. */
-	text = names(p, k);
+	text = names(s.p, s.kept);
 	assert_int_equal(count(text, "recursive;"), DEEP + 1);
 	assert_int_equal(count(text, "innermost;"), 1);
 	/* From the very root. */
 	assert_int_equal(count(text, "main;"), 1);
 	assert_true(strstr(text, "innermost;") > strstr(text, "recursive;"));
-	still__close(p);
-	still__free(s);
-	free(k);
-	stop(child);
+	scene_end(&s);
 }
 
 static void of_other_mappings_nothing_is_said(void **state)
 {
-	struct still *s = still__new();
-	struct kept *k = calloc(1, sizeof(*k));
-	pid_t child = start(1);
-	struct still_process *p;
 	cleanup_free char *text = NULL;
+	struct scene s;
 
-	assert_true(s && k);
-	await_child();
-	p = opened(s, child);
+	scene_begin(&s, 1);
 	go_on();
 	/* It has a library more. */
 	await_child();
-	freeze(child, k);
-	assert_false(still__check(p));
-	text = names(p, k);
+	freeze(s.child, s.kept);
+	assert_false(still__check(s.p));
+	text = names(s.p, s.kept);
 	assert_int_equal(count(text, "recursive;"), 0);
 	assert_true(count(text, "[") > 0);
-	still__close(p);
-	still__free(s);
-	free(k);
-	stop(child);
+	scene_end(&s);
 }
 
 static void a_stack_is_copied_up_to_its_bound(void **state)
 {
-	struct still *s = still__new();
-	struct kept *k = calloc(1, sizeof(*k));
-	/* 1.2 MB. */
-	pid_t child = start(300);
-	struct still_process *p;
 	cleanup_free char *text = NULL;
+	struct scene s;
 
-	assert_true(s && k);
-	await_child();
-	p = opened(s, child);
-	freeze(child, k);
-	assert_int_equal(k->len, STACK_COPY_MAX);
-	text = names(p, k);
+	/* 1.2 MB. */
+	scene_begin(&s, 300);
+	freeze(s.child, s.kept);
+	assert_int_equal(s.kept->len, STACK_COPY_MAX);
+	text = names(s.p, s.kept);
 	assert_true(count(text, "recursive;") > 200 && count(text, "recursive;") < 301);
 	assert_int_equal(count(text, "innermost;"), 1);
 	assert_int_equal(count(text, "main;"), 0);
-	still__close(p);
-	still__free(s);
-	free(k);
-	stop(child);
+	scene_end(&s);
 }
 
 int main(int argc, char **argv)
