@@ -2,9 +2,6 @@
 /*
  * greenlet_watch.h - finds out where the greenlets of a process are (target/greenlet_place.h), and tells the kernel side: when
  * the process is tracked, when it has mapped code, and then from time to time until a thread has used greenlet.
- *
- * Must hold: one process has at most one look out, one owner's processes have a bounded number of looks a second (those of
- * tables.h), and pauses grow while nothing comes of them.
  */
 #ifndef KRAIT_FOLLOW_GREENLET_WATCH_H
 #define KRAIT_FOLLOW_GREENLET_WATCH_H
@@ -13,20 +10,18 @@
 #include <stdbool.h>
 
 #include "abi.h"
+#include "follow/look_plan.h"
 
 struct process;
 struct processes;
 
 /* All zero at first. */
 struct greenlet_watch {
+	struct look_plan look;
 	struct greenlet_place place; /* once known */
 	bool known;
-	bool asked; /* a look is under way */
-	bool outdated; /* there is a reason for another one */
 	bool answered; /* there has been one */
 	bool met; /* the last one has met greenlet's module, though no thread that has used it */
-	__u64 next_ns; /* not before; 0 never */
-	__u64 pause_ns;
 	__u64 known_ns; /* CLOCK_MONOTONIC: since then the kernel follows them; 0 it does not */
 };
 

@@ -12,25 +12,10 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* Between two looks; it doubles up to the longest. A program that starts maps libraries one by one. */
+/* A program that starts maps libraries one by one. */
 #define PAUSE_FIRST_NS 10000000ULL
-#define PAUSE_LONGEST_NS NS_PER_SEC
 /* The same where nobody reports mappings. */
 #define BLIND_FIRST_NS 100000000ULL
-#define BLIND_LONGEST_NS (16 * NS_PER_SEC)
-
-static bool is_reported(const struct processes *ps)
-{
-	return sampler__reports_mappings(ps->config.sampler);
-}
-
-static void plan(struct processes *ps, struct tables *t, __u64 now_ns)
-{
-	__u64 longest = is_reported(ps) ? PAUSE_LONGEST_NS : BLIND_LONGEST_NS;
-
-	t->next_ns = now_ns + t->pause_ns;
-	t->pause_ns = 2 * t->pause_ns < longest ? 2 * t->pause_ns : longest;
-}
 
 /* The kernel side follows the tasks of that process from now on. */
 static void publish_tasks(struct processes *ps, struct process *p)
@@ -56,12 +41,12 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 	struct process *p = (struct process *)((char *)t - offsetof(struct process, tables));
 	struct entry *e = (struct entry *)((char *)p - offsetof(struct entry, process));
 
-	t->asked = false;
-	processes_due(e->table, t->next_ns);
+	look_plan_answered(&t->look, e->table);
 	if (result || !data || len != sizeof(t->found)) {
+		t->look.outdated = result == -EAGAIN;
 		/* It cannot be read: that does not change. */
-		t->outdated = result == -EAGAIN;
-		t->next_ns = t->outdated ? t->next_ns : 0;
+		if (result != -EAGAIN)
+			look_plan_end(&t->look);
 		return;
 	}
 	for (unsigned kind = 0; kind < PUBLISHED_KINDS; kind++) {
@@ -77,14 +62,16 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 	}
 	publish_tasks(e->table, p);
 	if (published_is_whole(&t->found, p->info.version))
-		t->next_ns = 0;
+		look_plan_end(&t->look);
 }
 
 void tables_begin(struct processes *ps, struct process *p, const struct process *parent)
 {
 	struct tables *t = &p->tables;
 
-	*t = (struct tables){ .pause_ns = is_reported(ps) ? PAUSE_FIRST_NS : BLIND_FIRST_NS };
+	*t = (struct tables){ .look.pause_ns = sampler__reports_mappings(ps->config.sampler) ?
+						       PAUSE_FIRST_NS :
+						       BLIND_FIRST_NS };
 	if (!ps->config.tables)
 		return;
 	if (!published_by(p->info.version)) {
@@ -97,18 +84,15 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 	publish_tasks(ps, p);
 	if (published_is_whole(&t->found, p->info.version))
 		return;
-	t->outdated = true;
-	t->next_ns = clock_monotonic_ns();
-	processes_due(ps, t->next_ns);
+	look_plan_begin(&t->look, ps);
 }
 
 void tables_mapped(struct processes *ps, struct process *p)
 {
-	p->tables.outdated = true;
-	processes_due(ps, p->tables.next_ns);
+	look_plan_outdate(&p->tables.look, ps);
 }
 
-static void look(struct processes *ps, struct process *p, __u64 now_ns)
+static void look(struct processes *ps, struct process *p)
 {
 	const struct probe_request r = {
 		.op = PROBE_PUBLISHED,
@@ -116,27 +100,18 @@ static void look(struct processes *ps, struct process *p, __u64 now_ns)
 		.start_ticks = p->info.start_ticks,
 		.published = { p->info.version, p->info.runtime_addr },
 	};
-	struct look_budget *budget = &ps->table_looks[p->owner % OWNER_CNT];
 	struct tables *t = &p->tables;
 
-	plan(ps, t, now_ns);
-	if (!look_budget_has(budget))
-		return;
-	look_budget_take(budget);
-	t->outdated = !is_reported(ps);
-	t->asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, t);
+	t->look.asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, t);
 }
 
 __u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns)
 {
-	struct tables *t = &p->tables;
+	struct look_plan *plan = &p->tables.look;
 
-	if (!t->next_ns || t->asked || !t->outdated)
-		return 0;
-	if (now_ns < t->next_ns)
-		return t->next_ns;
-	look(ps, p, now_ns);
-	return t->asked ? 0 : t->next_ns;
+	if (look_plan_is_due(plan, ps, p, now_ns))
+		look(ps, p);
+	return look_plan_next(plan);
 }
 
 bool tables_tasks_are_late(const struct process *p, __u64 time_ns)
@@ -145,14 +120,14 @@ bool tables_tasks_are_late(const struct process *p, __u64 time_ns)
 
 	if (t->found.tables[PUBLISHED_ASYNCIO].addr)
 		return time_ns < t->tasks_ns;
-	return t->asked || (t->next_ns && t->outdated);
+	return look_plan_is_open(&t->look);
 }
 
 void tables_forget(struct processes *ps, struct process *p)
 {
-	if (p->tables.asked)
+	if (p->tables.look.asked)
 		prober__forget(ps->config.prober, &p->tables);
 	if (ps->config.tables)
 		sampler__set_tasks(ps->config.sampler, p->pid, NULL);
-	p->tables = (struct tables){ .next_ns = 0 };
+	p->tables = (struct tables){ .tasks_ns = 0 };
 }

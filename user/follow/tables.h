@@ -2,9 +2,6 @@
 /*
  * tables.h - keeps what a process publishes beside its runtime (target/published.h) up to date: looked for
  * when the process is tracked, and again when it has mapped code, until all is found.
- *
- * Must hold: one process has at most one look out, one owner's processes (bpf/share.h) have a bounded number
- * of looks a second, and pauses grow while nothing comes of them.
  */
 #ifndef KRAIT_FOLLOW_TABLES_H
 #define KRAIT_FOLLOW_TABLES_H
@@ -12,6 +9,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "follow/look_plan.h"
 #include "target/published.h"
 
 struct entry;
@@ -21,10 +19,7 @@ struct processes;
 /* What a process has, and when it is looked at again. All zero at first. */
 struct tables {
 	struct published found;
-	bool asked; /* a look is under way */
-	bool outdated; /* it has mapped code since the last look */
-	__u64 next_ns; /* not before; 0 never */
-	__u64 pause_ns;
+	struct look_plan look;
 	__u64 tasks_ns; /* CLOCK_MONOTONIC: since then the kernel follows its tasks; 0 it does not */
 };
 

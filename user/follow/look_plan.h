@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * look_plan.h - when a process is looked at again for something that it has only later: first when it is tracked, then
+ * whenever it has mapped code. Where the kernel reports no mappings, from time to time.
+ *
+ * Must hold: one plan has at most one look out, one owner's processes (bpf/share.h) have a bounded number of looks a
+ * second, and pauses grow while nothing comes of them.
+ */
+#ifndef KRAIT_FOLLOW_LOOK_PLAN_H
+#define KRAIT_FOLLOW_LOOK_PLAN_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+struct process;
+struct processes;
+
+/* All zero: no look. */
+struct look_plan {
+	bool asked; /* a look is under way */
+	bool outdated; /* there is a reason for another one */
+	__u64 next_ns; /* not before; 0 never */
+	__u64 pause_ns; /* until the one after that; it doubles up to the longest */
+};
+
+/* The first look is due now. */
+void look_plan_begin(struct look_plan *plan, struct processes *ps);
+/* There is a reason for another look. */
+void look_plan_outdate(struct look_plan *plan, struct processes *ps);
+/* Whether the process is to be looked at now: then the caller asks, and says so in asked. */
+bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct process *p,
+		      __u64 now_ns);
+/* When look_plan_is_due() is to be asked again; 0 not before something changes. */
+__u64 look_plan_next(const struct look_plan *plan);
+/* The answer to the look has come. */
+void look_plan_answered(struct look_plan *plan, struct processes *ps);
+/* No further look, whatever changes. */
+void look_plan_end(struct look_plan *plan);
+/* A look is under way, or one is planned. */
+bool look_plan_is_open(const struct look_plan *plan);
+
+#endif /* KRAIT_FOLLOW_LOOK_PLAN_H */
