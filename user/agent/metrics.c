@@ -69,7 +69,7 @@ static void put_accounts(const struct metrics *m, FILE *out)
 		metrics_value(out, "krait_ticks_missed_total", m->accounts[i].ticks_missed, "event",
 			      m->events[i], NULL);
 	put(out, "krait_process_events_dropped_total", "counter",
-	    "Process events that the ring had no room for: processes were seen late.",
+	    "Process events for which the ring had no room: krait saw these processes late.",
 	    m->accounts[0].events_dropped);
 }
 
@@ -81,14 +81,15 @@ static void put_price(const struct metrics *m, FILE *out)
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->kernel_ns, "part", "programs", NULL);
 	put(out, "krait_own_resident_bytes", "gauge", "Memory of krait's processes.",
 	    m->price.rss_bytes);
-	put(out, "krait_rate_hertz", "gauge", "Samples a second and CPU.", m->price.frequency);
-	put(out, "krait_frames_max", "gauge", "Python stacks are cut beyond so many frames.",
+	put(out, "krait_rate_hertz", "gauge", "Samples a second on each CPU.", m->price.frequency);
+	put(out, "krait_frames_max", "gauge", "Python stacks are cut off after so many frames.",
 	    m->price.frames_max);
 	put(out, "krait_native_frames", "gauge", "1: native frames are taken.", m->price.natives);
 	put(out, "krait_budget_level", "gauge",
-	    "0: as asked for; else so many steps less, to keep to the budget.", m->price.level);
+	    "0: as configured; otherwise so many steps less, to stay within the budget.",
+	    m->price.level);
 	put(out, "krait_budget_stalled", "gauge",
-	    "1: beyond the budget, but a lower rate saved nothing, so there is none.",
+	    "1: over the budget, but a lower rate saved nothing, so the rate stays.",
 	    m->price.stalled);
 	put(out, "krait_budget_changes_total", "counter", "How often the level has changed.",
 	    m->levels_changed);
@@ -135,17 +136,18 @@ static void put_processes(const struct metrics *m, FILE *out)
 	put(out, "krait_processes_without_resource_total", "counter",
 	    "Samples of processes that there was no room to describe.", stats.refused);
 	put(out, "krait_claims_refused_total", "counter",
-	    "Resource attributes that processes claim, and may not.", stats.claims_refused);
+	    "Resource attributes that processes claimed without being allowed to.",
+	    stats.claims_refused);
 	if (!m->session)
 		return;
 	session__progress(m->session, &progress);
 	put(out, "krait_tracked_processes", "gauge", "Python processes that are sampled now.",
 	    progress.processes);
 	put(out, "krait_late_processes_total", "counter",
-	    "Python processes that a look has found, not the kernel at their begin.",
+	    "Python processes that a later look found, and not the kernel as they started.",
 	    progress.late);
 	metrics_family(out, "krait_late_cpu_seconds_total", "counter",
-		       "CPU time that these had used by then, and of which there are no samples.");
+		       "CPU time that these had used before; it has no samples.");
 	metrics_seconds(out, "krait_late_cpu_seconds_total", progress.late_ns, NULL);
 	put(out, "krait_refused_processes_total", "counter",
 	    "Python processes that are not sampled (krait list says why).",
@@ -156,8 +158,9 @@ void metrics_write(const struct metrics *m, FILE *out)
 {
 	metrics_family(out, "krait_agent_info", "gauge", "The version of krait.");
 	metrics_value(out, "krait_agent_info", 1, "version", KRAIT_VERSION, NULL);
-	put(out, "krait_windows_total", "counter", "Windows that are over.", m->windows);
-	put(out, "krait_window_samples_total", "counter", "Samples in them.", m->samples);
+	put(out, "krait_windows_total", "counter", "Finished windows.", m->windows);
+	put(out, "krait_window_samples_total", "counter", "Samples in finished windows.",
+	    m->samples);
 	put(out, "krait_window_samples_dropped_total", "counter",
 	    "Samples that a window had no room for.", m->dropped);
 	metrics_family(out, "krait_last_window_timestamp_seconds", "gauge",

@@ -112,14 +112,14 @@ void pprof_pull__take(struct pprof_pull *p, const struct server_request *request
 	for (unsigned i = 0; i < SERVER_WAITING_MAX && !q; i++)
 		q = p->list[i].profile ? NULL : &p->list[i];
 	if (!q || !p->profile) {
-		answer_text(p, request->id, 503, "too many ask at once; try again later\n");
+		answer_text(p, request->id, 503, "too many requests at once; try again later\n");
 		return;
 	}
 	*q = (struct question){ .id = request->id };
 	if (!parse(q, request->query, now_ns)) {
 		answer_text(
 			p, request->id, 400,
-			"seconds=1 to 300 (default 30), and for a part pid=NUMBER or service=NAME\n");
+			"seconds=1 to 300 (default 30); pid=NUMBER or service=NAME choose a part\n");
 		return;
 	}
 	q->profile = pprof_profile_new(p->profile);

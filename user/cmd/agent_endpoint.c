@@ -81,18 +81,18 @@ static void answer_burst(struct agent_endpoint *e, const struct server_request *
 	unsigned long seconds = query_number(request->query, "seconds", BURST_SECONDS,
 					     AGENT_BURST_NS_MAX / NS_PER_SEC);
 	unsigned long rate = query_number(request->query, "rate", BURST_HZ, AGENT_BURST_HZ_MAX);
-	char text[160];
+	char said[160];
 	int err;
 
 	if (!seconds || !rate)
-		snprintf(text, sizeof(text), "seconds is 1 to %llu, rate is 1 to %u Hz\n",
+		snprintf(said, sizeof(said), "seconds is from 1 to %llu, rate from 1 to %u Hz\n",
 			 (unsigned long long)(AGENT_BURST_NS_MAX / NS_PER_SEC), AGENT_BURST_HZ_MAX);
 	else
-		snprintf(text, sizeof(text), "%lu Hz for %lu s\n", rate, seconds);
+		snprintf(said, sizeof(said), "%lu Hz for %lu s\n", rate, seconds);
 	if (seconds && rate)
 		agent__burst(e->agent, rate, seconds * NS_PER_SEC);
-	err = server__answer(e->server, request->id, seconds && rate ? 200 : 400, PLAIN, text,
-			     strlen(text));
+	err = server__answer(e->server, request->id, seconds && rate ? 200 : 400, PLAIN, said,
+			     strlen(said));
 	if (err)
 		log_debug("endpoint", "burst: %s", strerror(-err));
 }

@@ -44,9 +44,9 @@ static void check_capabilities(struct findings *f)
 		{ CAP_PERFMON, "CAP_PERFMON", NULL },
 		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", NULL },
 		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-		  "native code of other users' files has no names" },
+		  "native functions in other users' files have no names" },
 		{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
-		  "files that were deleted, or are in containers, have no names" },
+		  "native functions in deleted files, and in containers, have no names" },
 		{ CAP_SYSLOG, "CAP_SYSLOG", "the kernel's functions have no names" },
 	};
 	char missing[128] = "";

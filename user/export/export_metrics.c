@@ -14,37 +14,38 @@ struct metric {
 static const struct metric of_destination[] = {
 	{ "krait_export_delivered_batches_total", "counter", "Batches that the server has taken.",
 	  MEMBER(delivered) },
-	{ "krait_export_delivered_samples_total", "counter", "Samples in them.",
+	{ "krait_export_delivered_samples_total", "counter", "Samples that the server has taken.",
 	  MEMBER(delivered_samples) },
-	{ "krait_export_delivered_bytes_total", "counter", "Bytes of their bodies as sent.",
-	  MEMBER(delivered_bytes) },
+	{ "krait_export_delivered_bytes_total", "counter",
+	  "Bytes of request bodies, as they were sent.", MEMBER(delivered_bytes) },
 	{ "krait_export_rejected_batches_total", "counter",
 	  "Batches that the server has refused for good.", MEMBER(rejected) },
-	{ "krait_export_rejected_samples_total", "counter", "Samples in them.",
-	  MEMBER(rejected_samples) },
+	{ "krait_export_rejected_samples_total", "counter",
+	  "Samples that the server has refused for good.", MEMBER(rejected_samples) },
 	{ "krait_export_partial_rejected_profiles_total", "counter",
 	  "Profiles that the server has left out of batches that it has taken.",
 	  MEMBER(partial_rejected) },
 	{ "krait_export_dropped_batches_total", "counter",
-	  "Batches lost before they could be sent: the spool was full, or a record spoilt.",
+	  "Batches lost before they could be sent: the spool was full, or a record damaged.",
 	  MEMBER(dropped) },
-	{ "krait_export_dropped_samples_total", "counter", "Samples in them.",
-	  MEMBER(dropped_samples) },
+	{ "krait_export_dropped_samples_total", "counter",
+	  "Samples lost before they could be sent.", MEMBER(dropped_samples) },
 	{ "krait_export_tries_total", "counter", "Requests.", MEMBER(tries) },
-	{ "krait_export_failed_tries_total", "counter", "Requests that are repeated.",
+	{ "krait_export_failed_tries_total", "counter", "Requests that failed and are repeated.",
 	  MEMBER(failed_tries) },
 	{ "krait_export_pending_batches", "gauge", "Batches that wait to be sent.",
 	  MEMBER(pending) },
-	{ "krait_export_pending_samples", "gauge", "Samples in them.", MEMBER(pending_samples) },
-	{ "krait_export_pending_bytes", "gauge", "Their bytes in the spool.",
+	{ "krait_export_pending_samples", "gauge", "Samples that wait to be sent.",
+	  MEMBER(pending_samples) },
+	{ "krait_export_pending_bytes", "gauge", "Bytes in the spool that wait to be sent.",
 	  MEMBER(pending_bytes) },
 };
 
 static const struct metric of_destination_times[] = {
 	{ "krait_export_last_success_timestamp_seconds", "gauge",
-	  "When the server took a batch last; 0 never.", MEMBER(last_success_unix_ns) },
+	  "When the server last took a batch; 0: never.", MEMBER(last_success_unix_ns) },
 	{ "krait_export_oldest_pending_timestamp_seconds", "gauge",
-	  "Where the oldest batch begins that waits; 0 none.", MEMBER(oldest_pending_unix_ns) },
+	  "When the oldest waiting batch begins; 0: none waits.", MEMBER(oldest_pending_unix_ns) },
 };
 
 static __u64 member(const struct exporter_destination_stats *d, const struct metric *m)
@@ -83,8 +84,8 @@ void exporter_stats_write(const struct exporter_stats *s, FILE *out)
 {
 	write_one(out, "krait_export_batches_total", "counter",
 		  "Batches that were given to the exporter.", s->pushed);
-	write_one(out, "krait_export_samples_total", "counter", "Samples in them.",
-		  s->pushed_samples);
+	write_one(out, "krait_export_samples_total", "counter",
+		  "Samples that were given to the exporter.", s->pushed_samples);
 	write_one(out, "krait_export_refused_samples_total", "counter",
 		  "Samples of batches that are too large, or for which there was no memory.",
 		  s->refused_samples);
@@ -95,18 +96,20 @@ void exporter_stats_write(const struct exporter_stats *s, FILE *out)
 		  s->queued);
 	write_one(out, "krait_export_worker_starts_total", "counter",
 		  "Times that the exporter's process was started.", s->worker_starts);
-	metrics_family(out, "krait_export_worker_cpu_seconds_total", "counter", "CPU time of it.");
+	metrics_family(out, "krait_export_worker_cpu_seconds_total", "counter",
+		       "CPU time of the exporter's process.");
 	metrics_seconds(out, "krait_export_worker_cpu_seconds_total", s->worker_cpu_ns, NULL);
-	write_one(out, "krait_export_worker_resident_bytes", "gauge", "Memory of it.",
-		  s->worker_rss_bytes);
+	write_one(out, "krait_export_worker_resident_bytes", "gauge",
+		  "Memory of the exporter's process.", s->worker_rss_bytes);
 	write_one(out, "krait_spool_bytes", "gauge", "Bytes in the spool, on disk and in memory.",
 		  s->spool_bytes);
-	write_one(out, "krait_spool_memory_bytes", "gauge", "Those of them in memory.",
+	write_one(out, "krait_spool_memory_bytes", "gauge", "Bytes of the spool in memory.",
 		  s->spool_memory_bytes);
-	write_one(out, "krait_spool_limit_bytes", "gauge", "The most it may take.", s->spool_limit);
+	write_one(out, "krait_spool_limit_bytes", "gauge", "The most that the spool may take.",
+		  s->spool_limit);
 	write_one(out, "krait_spool_torn_total", "counter",
 		  "Unfinished ends that were cut off when the spool was opened.", s->spool_torn);
-	write_one(out, "krait_spool_spoilt_total", "counter", "Records that were left out.",
+	write_one(out, "krait_spool_spoilt_total", "counter", "Damaged records that were left out.",
 		  s->spool_spoilt);
 	write_one(out, "krait_spool_errors_total", "counter", "Writes to the spool that failed.",
 		  s->spool_errors);

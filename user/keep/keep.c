@@ -334,7 +334,7 @@ void keep_stats_write(const struct keep_stats *s, FILE *out)
 		  "Samples not written: the disk was full, or failed", s->samples_missed },
 		{ "krait_memory_removed_total", "counter", "Captures removed for age or room",
 		  s->removed },
-		{ "krait_memory_failures_total", "counter", "Captures that ended by an error",
+		{ "krait_memory_failures_total", "counter", "Captures that an error has ended",
 		  s->failures },
 	};
 

@@ -215,10 +215,10 @@ static enum MHD_Result answer_text(struct serve_worker *w, struct MHD_Connection
 	__u32 timeout_ms = w->setup.routes[route].timeout_ms;
 
 	if (!t->response)
-		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE, "not yet\n");
+		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready yet\n");
 	if (timeout_ms && age_ns > timeout_ms * NS_PER_MS)
 		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
-			      "krait has not said anything for too long\n");
+			      "krait has said nothing for too long\n");
 	return w->httpd.queue_response(c, t->status, t->response);
 }
 
@@ -252,7 +252,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 	if (v->waiting)
 		return answer_visit(w, v, c);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return answer(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET, please\n");
+		return answer(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      "only GET and HEAD are answered\n");
 	if (v->too_long)
 		return answer(&w->httpd, c, MHD_HTTP_URI_TOO_LONG, "the query is too long\n");
 	for (unsigned i = 0; i < w->setup.route_cnt; i++) {
@@ -261,7 +262,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		if (strcmp(url, r->path) != 0)
 			continue;
 		if (r->token && !l->in_files && !has_token(w, c))
-			return answer(&w->httpd, c, MHD_HTTP_UNAUTHORIZED, "needs the token\n");
+			return answer(&w->httpd, c, MHD_HTTP_UNAUTHORIZED,
+				      "this page needs the token\n");
 		return r->ask ? ask(w, v, c, i) : answer_text(w, c, i);
 	}
 	return answer(&w->httpd, c, MHD_HTTP_NOT_FOUND, TEXT_NOT_FOUND);

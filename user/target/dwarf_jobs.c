@@ -23,7 +23,7 @@
 #define ROOT_RESERVE 1
 /* Distinct files without a table that run on one machine: two or three are many. */
 #define JOB_CNT 16
-#define DWARF_NONE "there is no debug information of it"
+#define DWARF_NONE "there is no debug information for it"
 
 struct answer {
 	int result;

@@ -229,7 +229,7 @@ void identify_mapped(struct identify *s, const struct maps_line *m, const struct
 		propose(s, -ENODATA, false, &copy, NULL,
 			"the runtime in its memory is not the one in its file");
 	else if (inspect_copy(s, &copy, table) == -ENOEXEC)
-		propose(s, -ENODATA, false, &copy, NULL, "the debug offsets are not sane");
+		propose(s, -ENODATA, false, &copy, NULL, "its debug offsets make no sense");
 }
 
 /* Looks for the cookie in [start, end). */

@@ -126,7 +126,7 @@ static const struct py_debug_offsets *select_positions(__u32 version, char *why,
 static int refuse(struct parser *p, const char *where, const char *field, const char *what,
 		  __u64 value)
 {
-	snprintf(p->why, p->why_size, "the debug offsets are not sane: %s%s%s %s (%llu)", where,
+	snprintf(p->why, p->why_size, "its debug offsets make no sense: %s%s%s %s (%llu)", where,
 		 *field ? "." : "", field, what, (unsigned long long)value);
 	return -ENODATA;
 }
