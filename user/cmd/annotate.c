@@ -15,6 +15,7 @@
 #include "cmd/input.h"
 #include "cmd/page_sources.h"
 #include "cmd/pager.h"
+#include "cmd/printed.h"
 #include "emit/annotate.h"
 #include "emit/html.h"
 #include "emit/summary.h"
@@ -110,22 +111,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
-	option_table,
-	parse_option,
-	"[NAME]",
-	"Print source lines with their samples. NAME is a function, with or without its class, or a file. "
-	"What a line calls in the kernel, and in C unless --native is given, is its own."
-	"\vexamples:\n"
-	"  krait annotate                        the hottest files of perf.data\n"
-	"  krait annotate Cart.total -i other.data\n"
-	"  krait annotate --columns Cart.total   which part of each line\n"
-	"  krait annotate models.py -C 0 -o models.html\n"
-	"  krait annotate --native inner_loop -s ~/src/ext   lines of C\n",
-	children,
-	NULL,
-	NULL
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "[NAME]",
+	.doc = "Print source lines with their samples. NAME is a function, with or without its class, or a file. "
+	       "What a line calls in the kernel, and in C unless --native is given, is its own."
+	       "\vexamples:\n"
+	       "  krait annotate                        the hottest files of perf.data\n"
+	       "  krait annotate Cart.total -i other.data\n"
+	       "  krait annotate --columns Cart.total   which part of each line\n"
+	       "  krait annotate models.py -C 0 -o models.html\n"
+	       "  krait annotate --native inner_loop -s ~/src/ext   lines of C\n",
+	.children = input_children,
 };
 
 static int write_page(struct annotate_command *c, FILE *out, const struct input *in)
@@ -146,13 +144,10 @@ static int write_page(struct annotate_command *c, FILE *out, const struct input 
 static int write_annotation(struct annotate_command *c, const struct input *in)
 {
 	cleanup_output_file struct output_file *file = NULL;
-	const char *path = c->output ? c->output : "-";
-	int err = output_file__open(&file, path, false);
+	int err = printed_open(&file, c->output);
 
-	if (err) {
-		log_error(NULL, "%s: %s", path, output_file_strerror(err));
-		return EXIT_CODE_OUTPUT;
-	}
+	if (err)
+		return err;
 	err = c->emitter ? write_page(c, output_file__stream(file), in) :
 			   annotate(output_file__stream(file), input__shown(in), &c->annotate);
 	if (err == -ENOENT && c->annotate.what && !access(c->annotate.what, F_OK) &&
@@ -175,21 +170,13 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 				"--opcodes");
 		return EXIT_CODE_EMPTY;
 	}
-	if (!err)
-		err = output_file__finish(file);
-	if (err && err != -EPIPE) {
-		log_error(NULL, "cannot write: %s", output_file_strerror(err));
-		return EXIT_CODE_OUTPUT;
-	}
-	return EXIT_CODE_OK;
+	return printed_finish(file, err);
 }
 
 /* 0 or -ENOMEM. */
 static int open_page(struct annotate_command *c)
 {
-	const size_t len = c->output ? strlen(c->output) : 0;
-
-	if (len <= 5 || strcmp(c->output + len - 5, ".html") != 0)
+	if (!printed_is_page(c->output))
 		return 0;
 	c->page.title = "krait";
 	c->page.sources = c->native;

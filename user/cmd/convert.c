@@ -110,7 +110,6 @@ static char *filter_help(int key, const char *text, void *input)
 	return formats_help(key, text, true);
 }
 
-static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
 	option_table,
 	parse_option,
@@ -122,7 +121,7 @@ static const struct argp parser = {
 	"  krait convert --tid 1234 -f folded | flamegraph.pl > graph.svg\n"
 	"\n"
 	"Suffixes: " FORMATS_SUFFIXES ".\n",
-	children,
+	input_children,
 	filter_help,
 	NULL
 };

@@ -5,12 +5,12 @@
 #include "cmd/commands.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/arguments.h"
 #include "cmd/input.h"
+#include "cmd/printed.h"
 #include "emit/diff.h"
 #include "emit/text_report.h"
 #include "util/cleanup.h"
@@ -99,42 +99,29 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
-	option_table,
-	parse_option,
-	"A [B]",
-	"Compare two captures, or folded stacks: B (default " INPUT_DEFAULT
-	") with A, by shares of the samples, and the times of both."
-	"\vexamples:\n"
-	"  krait diff before.data after.data\n"
-	"  krait diff before.data after.data -o diff.html   a red and blue flame graph\n"
-	"  krait diff --sort total --comm worker old.data\n",
-	children,
-	NULL,
-	NULL
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "A [B]",
+	.doc = "Compare two captures, or folded stacks: B (default " INPUT_DEFAULT
+	       ") with A, by shares of the samples, and the times of both."
+	       "\vexamples:\n"
+	       "  krait diff before.data after.data\n"
+	       "  krait diff before.data after.data -o diff.html   a red and blue flame graph\n"
+	       "  krait diff --sort total --comm worker old.data\n",
+	.children = input_children,
 };
 
 static int write_diff(struct diff_command *c, const struct counts *a, const struct counts *b)
 {
 	cleanup_output_file struct output_file *file = NULL;
-	const char *path = c->output ? c->output : "-";
-	size_t len = strlen(path);
-	bool page = len > 5 && !strcmp(path + len - 5, ".html");
-	int err = output_file__open(&file, path, false);
+	int err = printed_open(&file, c->output);
 
-	if (err) {
-		log_error(NULL, "%s: %s", path, output_file_strerror(err));
-		return EXIT_CODE_OUTPUT;
-	}
-	err = (page ? diff_page : diff_table)(output_file__stream(file), a, b, &c->diff);
-	if (!err)
-		err = output_file__finish(file);
-	if (err && err != -EPIPE) {
-		log_error(NULL, "cannot write: %s", output_file_strerror(err));
-		return EXIT_CODE_OUTPUT;
-	}
-	return EXIT_CODE_OK;
+	if (err)
+		return err;
+	err = (printed_is_page(c->output) ? diff_page : diff_table)(output_file__stream(file), a, b,
+								    &c->diff);
+	return printed_finish(file, err);
 }
 
 /* Page faults are not compared with time. Folded stacks do not say what they count. */

@@ -3,7 +3,6 @@
  * doctor.c - krait doctor: does krait work here, and if not, what mends it?
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,14 @@
 
 #include "cmd/arguments.h"
 #include "cmd/commands.h"
+#include "cmd/printed.h"
 #include "doctor/checks.h"
 #include "doctor/findings.h"
 #include "target/prober.h"
 #include "util/error.h"
 #include "util/json.h"
 #include "util/log.h"
+#include "util/stream.h"
 #include "util/printable.h"
 #include "util/privileges.h"
 
@@ -153,11 +154,7 @@ static int examine(struct doctor *d)
 	checks_pythons(&d->findings, prober, d->pid);
 	prober__free(prober);
 	print_all(d);
-	if (fflush(stdout) || ferror(stdout)) {
-		log_error("doctor", "cannot write: %s", strerror(errno));
-		return EXIT_CODE_OUTPUT;
-	}
-	return judge(d);
+	return printed("doctor", stream_finish(stdout)) ? EXIT_CODE_OUTPUT : judge(d);
 }
 
 int cmd_doctor(int argc, char **argv)

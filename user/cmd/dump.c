@@ -13,6 +13,7 @@
 #include "cmd/dump_options.h"
 #include "cmd/dump_print.h"
 #include "cmd/dump_tasks.h"
+#include "cmd/printed.h"
 #include "look/interrupts.h"
 #include "look/look.h"
 #include "look/look_tasks.h"
@@ -333,10 +334,7 @@ static int dump(struct dump *d)
 	note_written(d);
 	if (d->writer.failed && !d->unwritten)
 		d->unwritten = -ENOMEM;
-	if (!d->unwritten || d->unwritten == -EPIPE)
-		return d->unwritten ? EXIT_CODE_OK : d->code;
-	log_error("dump", "cannot write: %s", strerror(-d->unwritten));
-	return EXIT_CODE_OUTPUT;
+	return d->unwritten ? printed("dump", d->unwritten) : d->code;
 }
 
 int cmd_dump(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/dump_print.h"
+#include "cmd/printed.h"
 #include "core/core.h"
 #include "session/still.h"
 #include "target/open_file.h"
@@ -71,7 +72,6 @@ static int print(const struct dumped_core *d, const struct look_process *p)
 {
 	cleanup_free char *shown = printable(d->options->core);
 	struct json writer = { .out = stdout };
-	int err;
 
 	if (d->options->json) {
 		json_open_array(&writer);
@@ -87,13 +87,9 @@ static int print(const struct dumped_core *d, const struct look_process *p)
 		       d->facts.file_cnt);
 		dump_print(stdout, p, NULL);
 	}
-	err = stream_finish(stdout);
-	if (!err || err == -EPIPE)
-		return p->result	? EXIT_CODE_TARGET :
-		       look__missing(p) ? EXIT_CODE_LOSSY :
-					  EXIT_CODE_OK;
-	log_error("dump", "cannot write: %s", strerror(-err));
-	return EXIT_CODE_OUTPUT;
+	if (printed("dump", stream_finish(stdout)))
+		return EXIT_CODE_OUTPUT;
+	return p->result ? EXIT_CODE_TARGET : look__missing(p) ? EXIT_CODE_LOSSY : EXIT_CODE_OK;
 }
 
 static int run(struct dumped_core *d)

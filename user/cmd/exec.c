@@ -15,6 +15,7 @@
 #include "cmd/commands.h"
 #include "cmd/exec_options.h"
 #include "cmd/exec_print.h"
+#include "cmd/printed.h"
 #include "inject/injector.h"
 #include "inject/report.h"
 #include "session/signals.h"
@@ -310,7 +311,7 @@ static void end(struct exec *e)
 int cmd_exec(int argc, char **argv)
 {
 	struct exec *e = calloc(1, sizeof(*e));
-	int code, err;
+	int code;
 
 	if (!e)
 		return EXIT_CODE_KERNEL;
@@ -326,11 +327,8 @@ int cmd_exec(int argc, char **argv)
 		code = run(e);
 	exec_print_flush(&e->err);
 	exec_print_flush(&e->out);
-	err = stream_finish(stdout);
-	if (err && code == EXIT_CODE_OK) {
-		log_error("exec", "cannot write: %s", strerror(-err));
-		code = EXIT_CODE_OUTPUT;
-	}
+	if (code == EXIT_CODE_OK)
+		code = printed("exec", stream_finish(stdout));
 	end(e);
 	return code;
 }

@@ -156,7 +156,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp input_argp = { options, parse_option, 0, 0, 0, 0, 0 };
+static const struct argp parser = { .options = options, .parser = parse_option };
+const struct argp_child input_children[] = { { &parser, 0, NULL, 0 }, { 0 } };
 
 /* ---- folded ----------------------------------------------------------------------------------- */
 

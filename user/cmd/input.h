@@ -3,7 +3,7 @@
  * input.h - the profile that a command is to work on: a perf.data capture, or folded stacks.
  *
  * What the file is decides its content, not its name. The options are the same for all commands
- * that read one: input_argp is their table, as an argp child.
+ * that read one: input_children is their table, for struct argp.
  */
 #ifndef KRAIT_CMD_INPUT_H
 #define KRAIT_CMD_INPUT_H
@@ -35,19 +35,19 @@ struct input {
 
 /*
  * -i, --pid, --tid, --comm, --function, --event, --time, and FILE where the command leaves arguments to
- * it; its input is a struct input_options.
+ * it. The command's parser sets child_inputs[0] to a struct input_options, at ARGP_KEY_INIT.
  */
-extern const struct argp input_argp;
+extern const struct argp_child input_children[];
 
 typedef void (*input_sample_fn)(void *ctx, const struct profile *p, const struct profile_sample *s);
 
-/*
- * Reads it all, over the dictionary of beside where that is not NULL, with fn (may be NULL) called for each sample of a capture. What is odd about the
- * file is said on stderr. EXIT_CODE_OK, or another one after an error message.
- */
 /* Whether that is a file with samples in perf's format. */
 bool input_is_capture(const char *path);
 
+/*
+ * Reads it all, over the dictionary of beside where that is not NULL, with fn (may be NULL) called for each sample of a
+ * capture. What is odd about the file is said on stderr. EXIT_CODE_OK, or another one after an error message.
+ */
 int input__load(struct input *ret, const struct input_options *o, const struct input *beside,
 		input_sample_fn fn, void *ctx) __attribute__((warn_unused_result));
 void input__free(struct input *in);

@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include "cmd/arguments.h"
+#include "cmd/printed.h"
 #include "target/probed.h"
 #include "target/prober.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/privileges.h"
+#include "util/stream.h"
 #include "util/vec.h"
 
 #define PIDS_MAX 1024
@@ -252,13 +254,11 @@ int cmd_list(int argc, char **argv)
 	finish(&l);
 	prober__free(l.prober);
 	free(l.rows);
-	if (fflush(stdout) || ferror(stdout) || l.print.writer.failed) {
-		/* A reader such as head that has seen enough is no error. */
-		if (errno == EPIPE)
-			return EXIT_CODE_OK;
-		log_error("list", "cannot write: %s", strerror(errno));
-		return EXIT_CODE_OUTPUT;
-	}
+	err = stream_finish(stdout);
+	if (!err && l.print.writer.failed)
+		err = -ENOMEM;
+	if (err)
+		return printed("list", err);
 	if (!l.pid_cnt || !l.refused)
 		return EXIT_CODE_OK;
 	if (!l.unreadable)

@@ -2,6 +2,7 @@
 #include "cmd/live_options.h"
 
 #include "cmd/arguments.h"
+#include "cmd/record_targets.h"
 
 void live_options_defaults(struct record_options *ret)
 {
@@ -34,6 +35,6 @@ error_t live_option(struct record_options *o, int key, const char *arg, struct a
 		o->realtime = false;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return record_targets_option(o, key, arg, state);
 	}
 }

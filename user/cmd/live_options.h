@@ -20,7 +20,7 @@ enum live_key {
 
 /* As record_options_defaults(), but without native frames and the kernel's: they cost, and nobody looks at each. */
 void live_options_defaults(struct record_options *ret);
-/* 0; ARGP_ERR_UNKNOWN: none of these. */
+/* One of these, or of record_targets_option(). 0; ARGP_ERR_UNKNOWN: neither. */
 error_t live_option(struct record_options *o, int key, const char *arg, struct argp_state *state);
 
 #endif /* KRAIT_CMD_LIVE_OPTIONS_H */

@@ -13,6 +13,7 @@
 #include "cmd/arguments.h"
 #include "cmd/input.h"
 #include "cmd/pager.h"
+#include "cmd/printed.h"
 #include "emit/call_tree.h"
 #include "emit/gil_table.h"
 #include "emit/opcode_table.h"
@@ -183,7 +184,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
@@ -199,7 +199,7 @@ static const struct argp parser = {
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"
 	       "  krait report --children --function Cart.total    what it calls\n"
 	       "  krait record -p PID -f folded -o - | krait report -\n",
-	.children = children,
+	.children = input_children,
 };
 
 /* Who asks for nothing special sees first which programs there are. */
@@ -308,9 +308,8 @@ int cmd_report(int argc, char **argv)
 				  "no sample says which interpreter's lock it belongs to; record "
 				  "that with krait record --off-cpu");
 			code = EXIT_CODE_EMPTY;
-		} else if (err && err != -EPIPE) {
-			log_error("report", "cannot write: %s", strerror(-err));
-			code = EXIT_CODE_OUTPUT;
+		} else {
+			code = printed("report", err);
 		}
 		if (in.stats.max_depth > PERF_MAX_STACK)
 			log_info(NULL,

@@ -5,12 +5,12 @@
 #include "cmd/commands.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <string.h>
 
 #include "cmd/arguments.h"
 #include "cmd/formats.h"
 #include "cmd/input.h"
+#include "cmd/printed.h"
 #include "util/error.h"
 #include "util/log.h"
 
@@ -45,19 +45,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = { { &input_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp parser = {
-	option_table,
-	parse_option,
-	"[FILE]",
-	"Print every sample of a capture with its stack, as perf script does."
-	"\vexamples:\n"
-	"  krait script | less\n"
-	"  krait script --tid 1234 --time 2,3 --lines\n"
-	"  krait script | stackcollapse-perf.pl | flamegraph.pl > graph.svg\n",
-	children,
-	NULL,
-	NULL
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "[FILE]",
+	.doc = "Print every sample of a capture with its stack, as perf script does."
+	       "\vexamples:\n"
+	       "  krait script | less\n"
+	       "  krait script --tid 1234 --time 2,3 --lines\n"
+	       "  krait script | stackcollapse-perf.pl | flamegraph.pl > graph.svg\n",
+	.children = input_children,
 };
 
 static void on_sample(void *ctx, const struct profile *p, const struct profile_sample *sample)
@@ -86,10 +83,8 @@ int cmd_script(int argc, char **argv)
 	}
 	if (code == EXIT_CODE_OK && !s.err)
 		s.err = s.ops->finish(s.emitter, in.profile, in.event);
-	if (s.err && s.err != -EPIPE) {
-		log_error(NULL, "cannot write: %s", strerror(-s.err));
+	if (printed(NULL, s.err))
 		code = EXIT_CODE_OUTPUT;
-	}
 	s.ops->free(s.emitter);
 	input__free(&in);
 	return code;

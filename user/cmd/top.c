@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/printed.h"
 #include "cmd/record_targets.h"
 #include "cmd/top_options.h"
 #include "cmd/top_write.h"
@@ -25,7 +26,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
-#include "util/output_file.h"
 #include "util/priority.h"
 
 /* On a terminal the first round is short: something is to be seen. */
@@ -300,10 +300,8 @@ static int finish(struct top_command *t)
 	session__stats(t->session, &stats);
 	session__print_refused(t->session, stderr);
 	session__warn_of_shortages(t->session);
-	if (t->failed && t->failed != -EPIPE) {
-		log_error(NULL, "cannot write: %s", output_file_strerror(t->failed));
+	if (printed(NULL, t->failed))
 		return EXIT_CODE_OUTPUT;
-	}
 	if (!lines || stats.samples || t->failed)
 		return EXIT_CODE_OK;
 	record_targets_explain(none, &t->options.record, stats.unwanted);

@@ -181,8 +181,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		settle(o, state);
 		break;
 	default:
-		if (!record_targets_option(r, key, arg, state))
-			return 0;
 		return live_option(r, key, arg, state);
 	}
 	return 0;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/printed.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/error.h"
+#include "util/log.h"
+#include "util/output_file.h"
+
+int printed(const char *module, int err)
+{
+	if (!err || err == -EPIPE)
+		return EXIT_CODE_OK;
+	log_error(module, "cannot write: %s", output_file_strerror(err));
+	return EXIT_CODE_OUTPUT;
+}
+
+int printed_open(struct output_file **ret, const char *path)
+{
+	int err = output_file__open(ret, path ? path : "-", false);
+
+	if (!err)
+		return EXIT_CODE_OK;
+	log_error(NULL, "%s: %s", path ? path : "-", output_file_strerror(err));
+	return EXIT_CODE_OUTPUT;
+}
+
+int printed_finish(struct output_file *file, int err)
+{
+	return printed(NULL, err ? err : output_file__finish(file));
+}
+
+bool printed_is_page(const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	return len > 5 && !strcmp(path + len - 5, ".html");
+}
