@@ -284,40 +284,23 @@ int runtime_begin(struct pt_regs *ctx)
 	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* A forked child has its parent's mappings. */
-static __always_inline void copy_space(__u32 parent_pid, __u32 pid, __u64 start_ns)
+/* A forked child has what its parent has: an entry of the same content, but with the child's own start. */
+#define COPY_TO_CHILD(map, type, parent_pid, pid, start)                                           \
+	do {                                                                                       \
+		type *parents = bpf_map_lookup_elem(map, parent_pid), own;                         \
+                                                                                                   \
+		if (parents) {                                                                     \
+			own = *parents;                                                            \
+			own.start_ns = start;                                                      \
+			bpf_map_update_elem(map, pid, &own, BPF_ANY);                              \
+		}                                                                                  \
+	} while (0)
+
+static __always_inline void copy_to_child(__u32 parent_pid, __u32 pid, __u64 start_ns)
 {
-	struct unwind_proc *old = bpf_map_lookup_elem(&unwind_procs, &parent_pid), proc;
-
-	if (!old)
-		return;
-	proc = *old;
-	proc.start_ns = start_ns;
-	bpf_map_update_elem(&unwind_procs, &pid, &proc, BPF_ANY);
-}
-
-/* And what it publishes. */
-static __always_inline void copy_task_layout(__u32 parent_pid, __u32 pid, __u64 start_ns)
-{
-	struct task_layout *old = bpf_map_lookup_elem(&task_layouts, &parent_pid), layout;
-
-	if (!old)
-		return;
-	layout = *old;
-	layout.start_ns = start_ns;
-	bpf_map_update_elem(&task_layouts, &pid, &layout, BPF_ANY);
-}
-
-/* And where its greenlets are. */
-static __always_inline void copy_greenlet_place(__u32 parent_pid, __u32 pid, __u64 start_ns)
-{
-	struct greenlet_place *old = bpf_map_lookup_elem(&greenlet_places, &parent_pid), place;
-
-	if (!old)
-		return;
-	place = *old;
-	place.start_ns = start_ns;
-	bpf_map_update_elem(&greenlet_places, &pid, &place, BPF_ANY);
+	COPY_TO_CHILD(&unwind_procs, struct unwind_proc, &parent_pid, &pid, start_ns);
+	COPY_TO_CHILD(&task_layouts, struct task_layout, &parent_pid, &pid, start_ns);
+	COPY_TO_CHILD(&greenlet_places, struct greenlet_place, &parent_pid, &pid, start_ns);
 }
 
 static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -336,9 +319,7 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0; /* not followed, or not Python: its exec tells, or a probe */
 	proc = *known;
 	begin_task(&record, child, RECORD_FORK);
-	copy_space(parent_pid, pid, record.start_ns);
-	copy_task_layout(parent_pid, pid, record.start_ns);
-	copy_greenlet_place(parent_pid, pid, record.start_ns);
+	copy_to_child(parent_pid, pid, record.start_ns);
 	proc.start_ns = record.start_ns;
 	proc.owner = record.owner;
 	proc.dropped = 0;
