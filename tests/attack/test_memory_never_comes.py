@@ -4,6 +4,8 @@
 cannot be killed; krait goes on, ends, and names the process."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
 import os
+import subprocess
+import time
 
 import attack
 
@@ -60,6 +62,44 @@ def check_flood(tap, python, cnt):
         scene.record("-a")
 
 
+def states(pid):
+    """Of its threads, as the kernel says."""
+    found = ""
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="utf-8", errors="surrogateescape") as f:
+            found += f.read().rpartition(")")[2].split()[0]
+    return found
+
+
+def check_pause(tap, python):
+    """dump --pause stops a process, and reads it meanwhile. It goes on when that takes too long, whatever has become of the
+    reader, which nobody can kill."""
+    name = "B1: a process that is paused, and whose memory never comes"
+    if attack.why_no_fuse():
+        tap.skip(name, attack.why_no_fuse())
+        return
+    with attack.Scene(tap, name, python) as scene:
+        host, mount = scene.folder_of_host(), scene.mount_point()
+        scene.run([host.build("stuck_fs.c"), mount])
+        hostile = scene.native(host.build("late_page.c", "-lpthread"), "thread", mount + "/page", uid=0)
+        with subprocess.Popen([attack.h.KRAIT, "dump", "--pause", str(hostile.pid)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, encoding="utf-8", errors="replace") as dump:
+            began, stopped, last = time.monotonic(), 0, None
+            while dump.poll() is None and time.monotonic() - began < attack.END_SECS:
+                if "t" in states(hostile.pid):
+                    stopped, last = stopped + 1, time.monotonic()
+                time.sleep(0.01)
+            took = time.monotonic() - began
+            scene.ok(dump.poll() is not None, "krait dump --pause ends", "%.1f s" % took)
+            dump.kill()
+            said = dump.stdout.read()
+        scene.ok(stopped > 0, "it was stopped", said)
+        # A second without progress, and what a busy machine adds.
+        scene.ok(stopped and last - began < 6 and "t" not in states(hostile.pid), "and goes on, though its reader hangs",
+                 "stopped until %.1f s of %.1f s" % ((last or began) - began, took), said)
+        scene.ok("too long" in said, "which is said", said)
+
+
 def main():
     tap = attack.begin()
     python = attack.python_of(tap, "B1", "3.15")
@@ -67,6 +107,7 @@ def main():
         for what in ("runtime", "argv", "thread") if attack.FULL else ("runtime", "thread"):
             check(tap, python, what, True)
         check(tap, python, "runtime", False)
+        check_pause(tap, python)
         check_flood(tap, python, 50 if attack.FULL else 12)
     attack.end(tap)
 

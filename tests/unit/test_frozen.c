@@ -218,6 +218,28 @@ static void it_goes_on_when_its_tracer_dies(void **state)
 	end(pid);
 }
 
+/* Whoever does not use its CPU waits for memory, most probably; so long as the limit nobody stands still for that. */
+static void it_goes_on_when_its_reader_hangs(void **state)
+{
+	pid_t pid = start(be_busy);
+	int dir = proc_open(pid);
+	char none;
+	const struct frozen_call call = { .dir = dir,
+					  .fn = hang,
+					  .ctx = &none,
+					  .shared = &none,
+					  .size = 1,
+					  .limit_ns = 60000000000 };
+	__u64 ns;
+
+	assert_goes_on();
+	assert_int_equal(frozen_run(&call, &ns), -ETIMEDOUT);
+	assert_in_range(ns, 1000000000, 10000000000);
+	assert_goes_on();
+	close(dir);
+	end(pid);
+}
+
 /* A signal that comes while it is stopped, or that it stops for, is not lost. */
 static int send_signal(const void *ctx, const struct frozen *f, void *shared)
 {
@@ -305,6 +327,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_stand_still_and_go_on),
 		cmocka_unit_test(it_goes_on_when_its_tracer_dies),
+		cmocka_unit_test(it_goes_on_when_its_reader_hangs),
 		cmocka_unit_test(no_signal_is_lost),
 		cmocka_unit_test(one_that_cannot_be_stopped_is_said),
 		cmocka_unit_test(who_is_traced_already_is_refused),

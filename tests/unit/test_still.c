@@ -108,7 +108,7 @@ static int keep(const void *ctx, const struct frozen *f, void *shared)
 	if (!remote)
 		return -errno;
 	k->t = (struct probe_thread){ .tid = f->threads[0].tid };
-	stack_copies_take(&copies, remote__fd(remote), &k->t);
+	stack_copies_take(&copies, remote__fd(remote), &f->threads[0], &k->t);
 	k->len = (__u32)copies.len;
 	if (copies.len)
 		memcpy(k->stack, copies.data, copies.len);
@@ -118,9 +118,12 @@ static int keep(const void *ctx, const struct frozen *f, void *shared)
 static void freeze(pid_t child, struct kept *k)
 {
 	cleanup_close int dir = proc_open(child);
-	const struct frozen_call call = {
-		.dir = dir, .fn = keep, .shared = k, .size = sizeof(*k), .limit_ns = 5 * NS_PER_SEC
-	};
+	const struct frozen_call call = { .dir = dir,
+					  .fn = keep,
+					  .shared = k,
+					  .size = sizeof(*k),
+					  .limit_ns = 5 * NS_PER_SEC,
+					  .registers = true };
 	__u64 pause_ns;
 
 	assert_int_equal(frozen_run(&call, &pause_ns), 0);

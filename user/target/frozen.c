@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +11,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "target/child_wait.h"
 #include "target/proc.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -30,8 +29,10 @@
 /* Before a thread that sleeps is looked at: does it sleep uninterruptibly? */
 #define LOOK_NS (2 * 1000000ULL)
 #define PAUSE_USEC 50
-/* Whoever waits for us is told so often that we are there. */
-#define SLICE_MS 20
+/* A reader that gets or uses no CPU time for so long waits for memory that may never come. */
+#define IDLE_NS NS_PER_SEC
+/* For the child to say that its reader was too slow, and for its end. */
+#define CHILD_NS (2 * NS_PER_SEC)
 #define KILL_MS 1000
 
 /* What the child says; in memory that both have. */
@@ -41,7 +42,7 @@ struct run {
 	__u64 shared[];
 };
 
-static struct frozen_thread *find(struct frozen *f, pid_t tid)
+const struct frozen_thread *frozen__find(const struct frozen *f, pid_t tid)
 {
 	for (__u32 i = 0; i < f->cnt; i++)
 		if (f->threads[i].tid == tid)
@@ -51,10 +52,9 @@ static struct frozen_thread *find(struct frozen *f, pid_t tid)
 
 bool frozen__has_stopped(const struct frozen *f, pid_t tid)
 {
-	for (__u32 i = 0; i < f->cnt; i++)
-		if (f->threads[i].tid == tid)
-			return f->threads[i].stopped;
-	return false;
+	const struct frozen_thread *t = frozen__find(f, tid);
+
+	return t && t->stopped;
 }
 
 /* Its state in /proc, '\0' it has gone. */
@@ -106,7 +106,7 @@ static int seize_new(struct frozen *f, int dir)
 	while (r >= 0 && (e = readdir(task))) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
-		if (tid <= 0 || find(f, tid))
+		if (tid <= 0 || frozen__find(f, tid))
 			continue;
 		r = f->cnt == THREADS_MAX ? -EBUSY : seize(f, dir, tid);
 		cnt += r > 0;
@@ -178,55 +178,61 @@ static int freeze(struct frozen *f, int dir)
 	return -EBUSY;
 }
 
+/* Only a tracer may have them. */
+static void take_registers(struct frozen *f)
+{
+#ifdef __x86_64__
+	for (__u32 i = 0; i < f->cnt; i++) {
+		struct frozen_thread *t = &f->threads[i];
+
+		t->has_regs = t->stopped && !ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
+	}
+#endif
+}
+
+/* Ends with its parent. */
+static void tie_to(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+}
+
+/*
+ * Whoever reads the process's memory may wait for ever, and then cannot be killed. If that were the tracer, the process would
+ * stand still as long; so a child of the tracer reads.
+ */
+static int run_reader(const struct frozen_call *c, const struct frozen *f, struct run *run)
+{
+	const struct child_wait wait = { .limit_ns = c->limit_ns, .idle_ns = IDLE_NS };
+	const pid_t tracer = getpid();
+	pid_t reader = fork();
+	int r;
+
+	if (!reader) {
+		tie_to(tracer);
+		run->result = c->fn(c->ctx, f, run->shared);
+		_exit(0);
+	}
+	r = reader < 0 ? -errno : child_await(&wait, reader);
+	return r ? r : run->result;
+}
+
 static _Noreturn void be_child(const struct frozen_call *c, struct run *run, pid_t parent)
 {
 	struct frozen f = { 0 };
 	int r;
 
 	/* Our end is theirs; our parent's is ours. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-		_exit(1);
+	tie_to(parent);
 	run->begin_ns = clock_monotonic_ns();
 	r = freeze(&f, c->dir);
+	if (!r && c->registers)
+		take_registers(&f);
 	if (!r)
-		r = c->fn(c->ctx, &f, run->shared);
+		r = run_reader(c, &f, run);
 	run->result = r;
 	/* Nothing is detached by hand: what the kernel does at the end of a tracer is the same for all. */
 	_exit(0);
-}
-
-/* False: it has not ended in time. */
-static bool await_end(const struct frozen_call *c, int pidfd)
-{
-	const __u64 end_ns = clock_monotonic_ns() + c->limit_ns;
-
-	while (clock_monotonic_ns() < end_ns) {
-		struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-		if (poll(&p, 1, SLICE_MS) == 1)
-			return true;
-		if (c->on_wait)
-			c->on_wait(c->wait_ctx);
-	}
-	return false;
-}
-
-static int await_child(const struct frozen_call *c, pid_t child)
-{
-	cleanup_close int fd = (int)syscall(SYS_pidfd_open, child, 0);
-	int status, r = fd < 0 ? -errno : 0;
-
-	if (!r && !await_end(c, fd)) {
-		r = -ETIMEDOUT;
-		kill(child, SIGKILL);
-		/* It dies soon, or in the kernel's own time; its threads go on when it does. */
-		poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, KILL_MS);
-	} else if (r) {
-		kill(child, SIGKILL);
-	}
-	if (waitpid(child, &status, r ? WNOHANG : 0) == child && !r)
-		r = WIFEXITED(status) ? 0 : -EIO;
-	return r;
 }
 
 int frozen_run(const struct frozen_call *c, __u64 *ret_ns)
@@ -234,6 +240,10 @@ int frozen_run(const struct frozen_call *c, __u64 *ret_ns)
 	size_t total = sizeof(struct run) + c->size;
 	struct run *run =
 		mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct child_wait wait = { .limit_ns = c->limit_ns + CHILD_NS,
+					 .kill_ms = KILL_MS,
+					 .on_wait = c->on_wait,
+					 .ctx = c->wait_ctx };
 	const pid_t ours = getpid();
 	pid_t child;
 	int r;
@@ -246,7 +256,7 @@ int frozen_run(const struct frozen_call *c, __u64 *ret_ns)
 	child = fork();
 	if (!child)
 		be_child(c, run, ours);
-	r = child < 0 ? -errno : await_child(c, child);
+	r = child < 0 ? -errno : child_await(&wait, child);
 	*ret_ns = run->begin_ns ? clock_monotonic_ns() - run->begin_ns : 0;
 	if (!r) {
 		r = run->result;

@@ -142,7 +142,7 @@ static int add_thread(struct list *l, pid_t tid)
 	if (state && (held || t->flags & PROBE_THREAD_MOVING))
 		thread_stacks__keep(s, t);
 	if (l->ask->stacks && t->flags & PROBE_THREAD_PAUSED)
-		stack_copies_take(&s->stacks, l->mem, t);
+		stack_copies_take(&s->stacks, l->mem, frozen__find(l->frozen, tid), t);
 	s->head.thread_cnt++;
 	return 0;
 }
@@ -227,6 +227,7 @@ static int fill_paused(struct list *l, int fd, void (*on_wait)(void *ctx), void 
 					  .shared = &none,
 					  .size = sizeof(none),
 					  .limit_ns = PAUSE_NS,
+					  .registers = l->ask->stacks,
 					  .on_wait = on_wait,
 					  .wait_ctx = wait_ctx };
 	__u64 pause_ns;

@@ -2,9 +2,8 @@
 #include "target/stack_copies.h"
 
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
 
+#include "target/frozen.h"
 #include "target/remote.h"
 
 /* Of a stack at one go; what is less is read by the page. */
@@ -16,20 +15,18 @@ _Static_assert(UNWIND_SAVED_WORDS * sizeof(__u64) <= sizeof(struct user_regs_str
 	       "the kernel's words come first");
 
 /* Where the stack is; 0: not known. */
-static __u64 take_regs(struct probe_thread *t)
+static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
 {
-	struct user_regs_struct regs;
-
-	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs))
+	if (!f->has_regs)
 		return 0;
-	memcpy(t->regs, &regs, sizeof(t->regs));
+	memcpy(t->regs, &f->regs, sizeof(t->regs));
 	t->flags |= PROBE_THREAD_REGS;
-	if ((__s64)regs.orig_rax >= 0)
+	if ((__s64)f->regs.orig_rax >= 0)
 		t->flags |= PROBE_THREAD_BEHIND_CALL;
-	return regs.rsp;
+	return f->regs.rsp;
 }
 #else
-static __u64 take_regs(struct probe_thread *t)
+static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
 {
 	return 0;
 }
@@ -48,9 +45,10 @@ static __u32 copy(struct bytes *copies, int mem, __u64 addr, __u32 len, __u32 st
 	return copies->failed ? 0 : done;
 }
 
-void stack_copies_take(struct bytes *copies, int mem, struct probe_thread *t)
+void stack_copies_take(struct bytes *copies, int mem, const struct frozen_thread *f,
+		       struct probe_thread *t)
 {
-	__u64 addr = take_regs(t) & ~(__u64)(PAGE - 1);
+	__u64 addr = take_regs(t, f) & ~(__u64)(PAGE - 1);
 	__u32 left = STACK_COPIES_MAX - (__u32)copies->len, len;
 
 	if (!addr || copies->failed)

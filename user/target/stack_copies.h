@@ -16,8 +16,10 @@
 #define STACK_COPY_MAX (1U << 20)
 #define STACK_COPIES_MAX PROBE_THREADS_STACKS_MAX
 
-/* In the tracer of a stopped thread: its registers, and behind all the others its stack; mem: of its memory. */
-void stack_copies_take(struct bytes *copies, int mem, struct probe_thread *t)
-	__attribute__((nonnull));
+struct frozen_thread;
+
+/* Of a thread that stands still: its registers, and behind all the others its stack; mem: of its memory. */
+void stack_copies_take(struct bytes *copies, int mem, const struct frozen_thread *f,
+		       struct probe_thread *t) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_STACK_COPIES_H */
