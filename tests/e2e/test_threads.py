@@ -19,6 +19,20 @@ def check_threads(tap, python):
     h.check_stacks(tap, name, recording, target.oracle)
 
 
+def check_frames(tap, python):
+    """-t: each thread has a frame of its own, although all have one name (3.13 and earlier name none)."""
+    name = python.name + ": -t"
+    with h.start(python, "threads.py", "6") as target:
+        recording = h.record_work(target.pid, 0.6, "-t", lines=False)
+    workers = {}
+    for stack, _ in recording.stacks:
+        found = [f for f in stack if f.startswith("worker_")]
+        workers.setdefault(stack[1], set()).update(found[:1])
+    owners = [next(iter(w)) for w in workers.values() if w]
+    tap.ok(len(owners) > 2 and len(set(owners)) == len(owners) and all(len(w) <= 1 for w in workers.values()),
+           name + ": one worker in each thread's frame, and none in two", workers)
+
+
 def check_release(tap, python):
     """While a thread has released the GIL, the interpreter knows no current thread state."""
     name = python.name + ": release.py"
@@ -115,7 +129,7 @@ def main():
     pythons = h.interpreters(tap)
     if pythons:
         check_cost(tap, h.newest(pythons))
-    parts = [check_threads, check_release, check_interpreters, check_deep, check_ending]
+    parts = [check_threads, check_frames, check_release, check_interpreters, check_deep, check_ending]
     for python, check in h.covering(pythons, parts):
         check(tap, python)
     h.cleanup()
