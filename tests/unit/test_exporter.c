@@ -10,171 +10,22 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "export/exporter.h"
+#include "support_http_server.h"
 #include "support_roles.h"
 #include "util/clock.h"
 #include "util/error.h"
 
 #define PATIENCE_NS (60 * NS_PER_SEC)
-#define BODIES_MAX 4096
-#define TOKEN "s3cret-token-of-the-test"
-
-/* ---- a server, one connection at a time, that does as it is told ------------------------------- */
-
-static struct server {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	int fd, connection;
-	unsigned port;
-	const char *const *answers; /* one a request; the last one stays */
-	char heads[16][4096]; /* of the first requests */
-	unsigned requests;
-	__u32 bodies[BODIES_MAX]; /* number that each body begins with, of requests with status 200 */
-	unsigned body_cnt;
-} server = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .connection = -1 };
-
-#define OK "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-#define UNAVAILABLE "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
-#define BAD                                                                                        \
-	"HTTP/1.1 400 Bad\r\nContent-Length: 34\r\n\r\nyour token " TOKEN /* 11 + 24 = 35: cut */
-#define CUT "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhalf"
-#define PARTIAL "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n\x0a\x09\x08\x03\x12\x05 some"
-#define REDIRECT "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
-
-/* The number that the body begins with, unpacked where it is packed. */
-static __u32 number_of(const char *head, const char *body, size_t len)
-{
-	z_stream z = { .next_in = (Bytef *)body, .avail_in = (uInt)len };
-	__u32 n = 0;
-
-	if (!strcasestr(head, "\r\nContent-Encoding: gzip\r\n"))
-		memcpy(&n, body, sizeof(n));
-	else if (inflateInit2(&z, 31) == Z_OK) {
-		z.next_out = (Bytef *)&n;
-		z.avail_out = sizeof(n);
-		inflate(&z, Z_SYNC_FLUSH);
-		inflateEnd(&z);
-	}
-	return n;
-}
-
-static void take_request(const char *head, const char *body, size_t len, int fd)
-{
-	const char *answer = server.answers[0];
-
-	pthread_mutex_lock(&server.lock);
-	if (server.answers[1])
-		server.answers++;
-	if (server.requests < 16)
-		snprintf(server.heads[server.requests], sizeof(server.heads[0]), "%s", head);
-	server.requests++;
-	if (!strcmp(answer, OK) && server.body_cnt < BODIES_MAX)
-		server.bodies[server.body_cnt++] = number_of(head, body, len);
-	pthread_mutex_unlock(&server.lock);
-	send(fd, answer, strlen(answer), MSG_NOSIGNAL);
-}
-
-/* Requests of one connection. */
-static void converse(int fd)
-{
-	static char buf[1 << 20];
-	size_t have = 0;
-
-	for (;;) {
-		char *end;
-		const char *length;
-		size_t head_len, body_len;
-		ssize_t n = recv(fd, buf + have, sizeof(buf) - have - 1, 0);
-
-		if (n <= 0)
-			return;
-		have += (size_t)n;
-		buf[have] = '\0';
-		end = memmem(buf, have, "\r\n\r\n", 4);
-		if (!end)
-			continue;
-		head_len = (size_t)(end + 4 - buf);
-		end[3] = '\0';
-		length = strcasestr(buf, "\nContent-Length:");
-		body_len = length ? strtoul(length + 16, NULL, 10) : 0;
-		end[3] = '\n';
-		while (have < head_len + body_len) {
-			n = recv(fd, buf + have, head_len + body_len - have, 0);
-			if (n <= 0)
-				return;
-			have += (size_t)n;
-		}
-		{
-			char head[4096];
-			bool cut = server.answers[0] == (const char *)CUT;
-
-			snprintf(head, sizeof(head), "%.*s", (int)head_len, buf);
-			take_request(head, buf + head_len, body_len, fd);
-			if (cut)
-				return;
-		}
-		have = 0;
-	}
-}
-
-static void *serve(void *arg)
-{
-	int fd;
-
-	while ((fd = accept(server.fd, NULL, NULL)) >= 0) {
-		__atomic_store_n(&server.connection, fd, __ATOMIC_SEQ_CST);
-		converse(fd);
-		__atomic_store_n(&server.connection, -1, __ATOMIC_SEQ_CST);
-		close(fd);
-	}
-	return NULL;
-}
-
-/* port 0: any. */
-static void start_server(unsigned port, const char *const *answers)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_addr = { htonl(INADDR_LOOPBACK) },
-				  .sin_port = htons((__u16)port) };
-	socklen_t len = sizeof(at);
-	int one = 1;
-
-	server.answers = answers;
-	server.requests = server.body_cnt = 0;
-	server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	setsockopt(server.fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	assert_int_equal(bind(server.fd, (struct sockaddr *)&at, len), 0);
-	assert_int_equal(listen(server.fd, 5), 0);
-	assert_int_equal(getsockname(server.fd, (struct sockaddr *)&at, &len), 0);
-	server.port = ntohs(at.sin_port);
-	assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
-}
-
-static void stop_server(void)
-{
-	int connection;
-
-	shutdown(server.fd, SHUT_RDWR);
-	connection = __atomic_load_n(&server.connection, __ATOMIC_SEQ_CST);
-	if (connection >= 0)
-		shutdown(connection, SHUT_RDWR);
-	pthread_join(server.thread, NULL);
-	close(server.fd);
-	server.fd = -1;
-}
 
 /* ---- the exporter ------------------------------------------------------------------------------ */
 
@@ -183,7 +34,7 @@ static char url[64], spool[96], token[96];
 
 static struct exporter_destination to_server(void)
 {
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", http_server.port);
 	return (struct exporter_destination){ .url = url, .timeout_ms = 5000 };
 }
 
@@ -254,7 +105,7 @@ static void what_is_pushed_arrives_in_order(void **state)
 	struct exporter_stats s;
 	struct exporter *e;
 
-	start_server(0, answers);
+	http_server_start(0, answers);
 	d = to_server();
 	e = start(&d, 1, NULL);
 	for (__u32 n = 1; n <= 50; n++)
@@ -267,16 +118,16 @@ static void what_is_pushed_arrives_in_order(void **state)
 	assert_int_equal(s.queue_dropped, 0);
 	assert_false(s.spool_on_disk);
 	s = stop(e);
-	stop_server();
-	assert_int_equal(server.body_cnt, 50);
+	http_server_stop();
+	assert_int_equal(http_server.body_cnt, 50);
 	for (__u32 n = 1; n <= 50; n++)
-		assert_int_equal(server.bodies[n - 1], n);
-	assert_non_null(strstr(server.heads[0], "POST /v1development/profiles HTTP/1.1\r\n"));
-	assert_non_null(strstr(server.heads[0], "Content-Type: application/x-protobuf\r\n"));
-	assert_non_null(strstr(server.heads[0], "Content-Encoding: gzip\r\n"));
-	assert_non_null(strstr(server.heads[0], "Content-Length: "));
-	assert_null(strcasestr(server.heads[0], "Expect:"));
-	assert_null(strcasestr(server.heads[0], "chunked"));
+		assert_int_equal(http_server.bodies[n - 1], n);
+	assert_non_null(strstr(http_server.heads[0], "POST /v1development/profiles HTTP/1.1\r\n"));
+	assert_non_null(strstr(http_server.heads[0], "Content-Type: application/x-protobuf\r\n"));
+	assert_non_null(strstr(http_server.heads[0], "Content-Encoding: gzip\r\n"));
+	assert_non_null(strstr(http_server.heads[0], "Content-Length: "));
+	assert_null(strcasestr(http_server.heads[0], "Expect:"));
+	assert_null(strcasestr(http_server.heads[0], "chunked"));
 }
 
 static void trouble_is_tried_again_and_refusals_are_not(void **state)
@@ -289,7 +140,7 @@ static void trouble_is_tried_again_and_refusals_are_not(void **state)
 	char text[8192] = "";
 	FILE *f = fmemopen(text, sizeof(text) - 1, "w");
 
-	start_server(0, answers);
+	http_server_start(0, answers);
 	d = to_server();
 	d.compression = EXPORT_NONE;
 	d.token_file = token;
@@ -310,9 +161,9 @@ static void trouble_is_tried_again_and_refusals_are_not(void **state)
 		"\nkrait_export_partial_rejected_profiles_total{destination=\"http://127.0.0.1:"));
 	assert_null(strstr(text, TOKEN));
 	stop(e);
-	stop_server();
-	assert_non_null(strstr(server.heads[0], "Authorization: Bearer " TOKEN "\r\n"));
-	assert_null(strstr(server.heads[0], "Content-Encoding"));
+	http_server_stop();
+	assert_non_null(strstr(http_server.heads[0], "Authorization: Bearer " TOKEN "\r\n"));
+	assert_null(strstr(http_server.heads[0], "Content-Encoding"));
 }
 
 static void an_outage_is_survived_on_disk(void **state)
@@ -323,13 +174,13 @@ static void an_outage_is_survived_on_disk(void **state)
 	struct exporter *e;
 	unsigned port;
 
-	start_server(0, answers);
+	http_server_start(0, answers);
 	d = to_server();
-	port = server.port;
+	port = http_server.port;
 	e = start(&d, 1, spool);
 	push(e, 1, 1000);
 	wait_for(e, 1);
-	stop_server();
+	http_server_stop();
 	for (__u32 n = 2; n <= 20; n++)
 		push(e, n, 5000);
 	exporter__stop(e, NS_PER_SEC / 2, &s);
@@ -338,15 +189,15 @@ static void an_outage_is_survived_on_disk(void **state)
 	/* Somebody else has the folder? Not any longer. */
 	e = start(&d, 1, spool);
 	push(e, 21, 500);
-	start_server(port, answers);
+	http_server_start(port, answers);
 	s = wait_for(e, 20);
 	assert_int_equal(s.destinations[0].delivered, 20);
 	assert_int_equal(s.destinations[0].pending, 0);
 	stop(e);
-	stop_server();
-	assert_int_equal(server.body_cnt, 20);
+	http_server_stop();
+	assert_int_equal(http_server.body_cnt, 20);
 	for (__u32 n = 0; n < 20; n++)
-		assert_int_equal(server.bodies[n], n + 2);
+		assert_int_equal(http_server.bodies[n], n + 2);
 }
 
 static pid_t exporter_pid(void)
@@ -382,7 +233,7 @@ static void a_worker_that_is_killed_is_replaced_and_nothing_is_lost(void **state
 	__u64 end_ns = clock_monotonic_ns() + PATIENCE_NS;
 	pid_t pid;
 
-	start_server(0, answers);
+	http_server_start(0, answers);
 	d = to_server();
 	e = start(&d, 1, NULL);
 	for (__u32 n = 1; n <= 10; n++)
@@ -402,11 +253,11 @@ static void a_worker_that_is_killed_is_replaced_and_nothing_is_lost(void **state
 		usleep(5000);
 	} while (s.worker_starts < 2 || s.destinations[0].pending || s.queued);
 	stop(e);
-	stop_server();
+	http_server_stop();
 	assert_int_equal(s.destinations[0].dropped + s.queue_dropped, 0);
-	assert_int_equal(server.body_cnt, 15);
+	assert_int_equal(http_server.body_cnt, 15);
 	for (__u32 n = 0; n < 15; n++)
-		assert_int_equal(server.bodies[n], n + 1);
+		assert_int_equal(http_server.bodies[n], n + 1);
 }
 
 static void a_token_that_changes_is_used(void **state)
@@ -416,7 +267,7 @@ static void a_token_that_changes_is_used(void **state)
 	struct exporter *e;
 	FILE *f;
 
-	start_server(0, answers);
+	http_server_start(0, answers);
 	d = to_server();
 	d.token_file = token;
 	e = start(&d, 1, NULL);
@@ -429,8 +280,9 @@ static void a_token_that_changes_is_used(void **state)
 	push(e, 2, 100);
 	wait_for(e, 2);
 	stop(e);
-	stop_server();
-	assert_non_null(strstr(server.heads[server.requests - 1], "Bearer another-one\r\n"));
+	http_server_stop();
+	assert_non_null(
+		strstr(http_server.heads[http_server.requests - 1], "Bearer another-one\r\n"));
 }
 
 static void files_that_others_could_have_written_are_refused(void **state)
@@ -511,8 +363,8 @@ static int teardown(void **state)
 {
 	char path[192];
 
-	if (server.fd >= 0)
-		stop_server();
+	if (http_server.fd >= 0)
+		http_server_stop();
 	for (unsigned i = 0; i < 32; i++) {
 		snprintf(path, sizeof(path), "%s/segment-%02u", spool, i);
 		unlink(path);

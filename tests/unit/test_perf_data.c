@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_perf_data.c - captures written and read back: nothing is lost on the way, whatever the names,
- * and damaged files say so.
+ * test_perf_data.c - captures written and read back: nothing is lost on the way, whatever the names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,104 +16,9 @@
 #include "import/perf_import.h"
 #include "profile/opcodes.h"
 #include "profile/spots.h"
+#include "support_capture.h"
 #include "support_profile.h"
 #include "util/error.h"
-
-static struct emit_options options = {
-	.recording.command_line = "krait record -o x.data",
-	.recording.host = "ada-laptop",
-	.recording.kernel = "6.18.5",
-	.recording.seconds = 2.5,
-	.recording.frequency = 997,
-	.recording.began_wall_ns = 1771000000000000000LL,
-};
-
-/* A folder of its own, also for what goes into the build-id cache. */
-struct capture {
-	char folder[64], path[96];
-	FILE *file;
-};
-
-static void capture_open(struct capture *c)
-{
-	strcpy(c->folder, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(c->folder));
-	setenv("PERF_BUILDID_DIR", c->folder, 1);
-	snprintf(c->path, sizeof(c->path), "%s/x.data", c->folder);
-	c->file = fopen(c->path, "w+");
-	assert_non_null(c->file);
-}
-
-static void capture_close(struct capture *c)
-{
-	char command[128];
-
-	fclose(c->file);
-	snprintf(command, sizeof(command), "rm -rf %s", c->folder);
-	assert_int_equal(system(command), 0);
-}
-
-/* The process and thread that a node hangs on. */
-static void find_task(const struct profile *p, __u32 node, struct profile_sample *s,
-		      const char **ret_comm)
-{
-	for (; node; node = dict__node_at(p->dict, node)->parent) {
-		const struct profile_frame *f =
-			dict__frame_at(p->dict, dict__node_at(p->dict, node)->frame);
-
-		if (f->kind == FRAME_THREAD) {
-			s->tid = f->tid;
-			*ret_comm = dict__text(p->dict, f->name);
-		}
-		if (f->kind == FRAME_PROCESS) {
-			s->pid = f->pid;
-			if (!s->tid)
-				s->tid = f->pid;
-		}
-	}
-}
-
-/* Of two CPUs, whose records are not quite in the order of time: the first one, too, is later. */
-static void write_capture(FILE *out, const struct profile *p)
-{
-	const struct emitter_ops *ops = format_by_name("perf");
-	struct profile_sample s = { .period = 1003009 };
-	struct emitter *e;
-	__u64 number = 0;
-
-	assert_int_equal(ops->open(&e, out, &options), 0);
-	for (s.node = 0; s.node <= dict__node_cnt(p->dict); s.node++) {
-		char comm[64];
-		const char *name = "?";
-
-		s.pid = s.tid = 0;
-		find_task(p, s.node, &s, &name);
-		snprintf(comm, sizeof(comm), "%s", name);
-		s.comm = comm;
-		for (__u64 k = 0; k < counts__at(profile__counts(p, 0), s.node).samples; k++) {
-			number++;
-			s.cpu = number % 2;
-			s.time_ns = (number + 2 * s.cpu) * s.period;
-			assert_int_equal(ops->sample(e, p, &s), 0);
-		}
-	}
-	assert_int_equal(ops->finish(e, p, 0), 0);
-	ops->free(e);
-}
-
-static struct profile *read_capture(const struct capture *c, struct perf_import_stats *stats)
-{
-	const struct perf_import_config config = { .path = c->path };
-	FILE *in = fopen(c->path, "r");
-	struct profile *p = profile__new();
-	struct error err;
-
-	assert_non_null(in);
-	if (perf_import(p, in, &config, stats, &err))
-		fail_msg("%s", err.text);
-	fclose(in);
-	return p;
-}
 
 /* What goes in comes out: by function and by line, process by process. */
 static void assert_survives(struct profile *p)
@@ -127,8 +31,8 @@ static void assert_survives(struct profile *p)
 	struct capture c;
 
 	capture_open(&c);
-	write_capture(c.file, p);
-	again = read_capture(&c, &stats);
+	capture_write(c.file, p);
+	again = capture_read(&c, &stats);
 	assert_int_equal(stats.samples, sample_cnt(p));
 	assert_int_equal(sample_cnt(again), sample_cnt(p));
 	assert_int_equal(stats.unresolved, 0);
@@ -189,7 +93,7 @@ static void events_stay_apart(void **state)
 		{ .name = "cpu-clock", .type = 1, .frequency = 997 },
 		{ .name = "faults", .type = 1, .config = 2, .period = 3, .exclude_kernel = true },
 	};
-	struct emit_options two = options;
+	struct emit_options two = capture_options;
 	struct profile *p = small_profile(), *again;
 	const struct emitter_ops *ops = format_by_name("perf");
 	struct profile_sample s = { .pid = 4711, .tid = 4711, .comm = "x", .node = 5 };
@@ -214,7 +118,7 @@ static void events_stay_apart(void **state)
 	}
 	assert_int_equal(ops->finish(emitter, p, 0), 0);
 	ops->free(emitter);
-	again = read_capture(&c, &stats);
+	again = capture_read(&c, &stats);
 	assert_int_equal(stats.events, 2);
 	assert_int_equal(stats.samples, 40);
 	assert_int_equal(sample_cnt(again), 10);
@@ -242,12 +146,12 @@ static void facts_and_accounts_survive(void **state)
 	struct capture c;
 
 	capture_open(&c);
-	write_capture(c.file, p);
-	again = read_capture(&c, &stats);
-	assert_string_equal(stats.facts.host, options.recording.host);
-	assert_int_equal(stats.facts.wall_offset_ns, options.recording.began_wall_ns);
-	assert_string_equal(stats.facts.kernel, options.recording.kernel);
-	assert_string_equal(stats.facts.command_line, options.recording.command_line);
+	capture_write(c.file, p);
+	again = capture_read(&c, &stats);
+	assert_string_equal(stats.facts.host, capture_options.recording.host);
+	assert_int_equal(stats.facts.wall_offset_ns, capture_options.recording.began_wall_ns);
+	assert_string_equal(stats.facts.kernel, capture_options.recording.kernel);
+	assert_string_equal(stats.facts.command_line, capture_options.recording.command_line);
 	assert_string_equal(profile__counts(again, 0)->event.name, "cpu-clock");
 	assert_int_equal(stats.events, 1);
 	assert_int_equal(stats.recording.frequency, 997);
@@ -387,147 +291,11 @@ static void columns_and_opcodes_survive(void **state)
 		add_samples(p, push(p, caller, dict__frame(p->dict, &f)), 1);
 	}
 	capture_open(&c);
-	write_capture(c.file, p);
-	again = read_capture(&c, &stats);
+	capture_write(c.file, p);
+	again = capture_read(&c, &stats);
 	assert_int_equal(stats.unresolved, 0);
 	assert_same_spots(p, again);
 	profile__free(again);
-	profile__free(p);
-	capture_close(&c);
-}
-
-static void a_pipe_gives_what_a_file_gives(void **state)
-{
-	const struct perf_import_config config = { .path = "pipe" };
-	struct profile *p = small_profile(), *again = profile__new();
-	struct perf_import_stats stats;
-	struct capture c;
-	struct error err;
-	char *text = NULL, *want, *got;
-	size_t size;
-	FILE *out = open_memstream(&text, &size), *in;
-
-	capture_open(&c);
-	setenv("HOME", c.folder, 1);
-	write_capture(out, p);
-	fclose(out);
-	in = fmemopen(text, size, "r");
-	assert_int_equal(perf_import(again, in, &config, &stats, &err), 0);
-	want = emit_text("folded", p, &(struct emit_options){ .lines = true });
-	got = emit_text("folded", again, &(struct emit_options){ .lines = true });
-	assert_string_equal(got, want);
-	assert_string_equal(stats.facts.host, options.recording.host);
-	fclose(in);
-	free(text);
-	free(want);
-	free(got);
-	profile__free(p);
-	profile__free(again);
-	capture_close(&c);
-}
-
-/* Every shorter file and one with a damaged byte is an error or fewer samples, never a crash. */
-static void damaged_files_give_less(void **state)
-{
-	struct profile *p = small_profile();
-	struct capture c;
-	char *text;
-	long size;
-
-	capture_open(&c);
-	write_capture(c.file, p);
-	size = ftell(c.file);
-	fseek(c.file, 0, SEEK_END);
-	size = ftell(c.file);
-	text = malloc((size_t)size);
-	rewind(c.file);
-	assert_int_equal(fread(text, 1, (size_t)size, c.file), size);
-	for (long cut = 1; cut < size; cut += cut < 400 ? 7 : size / 50) {
-		const struct perf_import_config config = { .path = c.path };
-		struct perf_import_stats stats;
-		struct profile *again = profile__new();
-		struct error err = { .text = "" };
-		FILE *in = fmemopen(text, (size_t)cut, "r");
-
-		if (perf_import(again, in, &config, &stats, &err))
-			assert_true(*err.text);
-		else
-			assert_true(stats.samples <= sample_cnt(p));
-		fclose(in);
-		profile__free(again);
-		text[cut] ^= 0x55;
-		in = fmemopen(text, (size_t)size, "r");
-		again = profile__new();
-		if (!perf_import(again, in, &config, &stats, &err))
-			assert_int_equal(sample_cnt(again), stats.samples);
-		text[cut] ^= 0x55;
-		fclose(in);
-		profile__free(again);
-	}
-	free(text);
-	profile__free(p);
-	capture_close(&c);
-}
-
-static void a_writer_that_dies_leaves_its_samples(void **state)
-{
-	const struct emitter_ops *ops = format_by_name("perf");
-	struct profile_sample s = { .period = 1, .pid = 4711, .tid = 4711, .comm = "x" };
-	struct profile *p = small_profile(), *again;
-	struct perf_import_stats stats;
-	struct capture c;
-	struct emitter *e;
-
-	capture_open(&c);
-	assert_int_equal(ops->open(&e, c.file, &options), 0);
-	for (s.node = 3; s.time_ns < 20000000000ULL; s.time_ns += 10000000) {
-		assert_int_equal(ops->sample(e, p, &s), 0);
-		assert_int_equal(ops->flush(e, p, s.time_ns), 0);
-	}
-	again = read_capture(&c, &stats);
-	/* All but those since the last flush, a second ago. */
-	assert_true(stats.samples >= 1899);
-	assert_int_equal(stats.unresolved, 0);
-	assert_true(stats.read.unfinished);
-	/* Without a date of its own, it is as old as its file. */
-	assert_in_range(stats.facts.wall_offset_ns + (__s64)stats.last_ns,
-			((__s64)time(NULL) - 60) * 1000000000,
-			((__s64)time(NULL) + 1) * 1000000000);
-	assert_int_equal(accounts_balance(&profile__counts(again, 0)->accounts), 0);
-	ops->free(e);
-	profile__free(p);
-	profile__free(again);
-	capture_close(&c);
-}
-
-/* The target sleeps: what it did before is on disk a second later all the same. */
-static void an_idle_capture_is_flushed_by_the_clock(void **state)
-{
-	const struct emitter_ops *ops = format_by_name("perf");
-	struct profile_sample s = { .pid = 4711, .tid = 4711, .comm = "x", .node = 5, .period = 1 };
-	struct profile *p = small_profile(), *again;
-	struct perf_import_stats stats;
-	struct emitter *e;
-	struct capture c;
-
-	capture_open(&c);
-	assert_int_equal(ops->open(&e, c.file, &options), 0);
-	for (int i = 0; i < 10; i++) {
-		s.time_ns += 1000;
-		assert_int_equal(ops->sample(e, p, &s), 0);
-	}
-	again = read_capture(&c, &stats);
-	assert_int_equal(stats.samples, 1);
-	profile__free(again);
-	assert_int_equal(ops->flush(e, p, s.time_ns + 100000000), 0);
-	again = read_capture(&c, &stats);
-	assert_int_equal(stats.samples, 1);
-	profile__free(again);
-	assert_int_equal(ops->flush(e, p, s.time_ns + 1000000000), 0);
-	again = read_capture(&c, &stats);
-	assert_int_equal(stats.samples, 10);
-	profile__free(again);
-	ops->free(e);
 	profile__free(p);
 	capture_close(&c);
 }
@@ -545,10 +313,6 @@ int main(void)
 		cmocka_unit_test(a_code_object_gives_each_unit_its_line),
 		cmocka_unit_test(a_wide_line_keeps_its_number),
 		cmocka_unit_test(columns_and_opcodes_survive),
-		cmocka_unit_test(a_pipe_gives_what_a_file_gives),
-		cmocka_unit_test(damaged_files_give_less),
-		cmocka_unit_test(a_writer_that_dies_leaves_its_samples),
-		cmocka_unit_test(an_idle_capture_is_flushed_by_the_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
