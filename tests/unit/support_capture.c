@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "cmd/formats.h"
+#include "support_folder.h"
 #include "util/error.h"
 
 const struct emit_options capture_options = {
@@ -22,8 +23,7 @@ const struct emit_options capture_options = {
 
 void capture_open(struct capture *c)
 {
-	strcpy(c->folder, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(c->folder));
+	test_folder_make(c->folder);
 	setenv("PERF_BUILDID_DIR", c->folder, 1);
 	snprintf(c->path, sizeof(c->path), "%s/x.data", c->folder);
 	c->file = fopen(c->path, "w+");
@@ -32,11 +32,8 @@ void capture_open(struct capture *c)
 
 void capture_close(struct capture *c)
 {
-	char command[128];
-
 	fclose(c->file);
-	snprintf(command, sizeof(command), "rm -rf %s", c->folder);
-	assert_int_equal(system(command), 0);
+	test_folder_remove(c->folder);
 }
 
 /* The process and thread that a node hangs on. */

@@ -20,6 +20,7 @@
 #include "keep/merge.h"
 #include "keep/slices.h"
 #include "profile/window.h"
+#include "support_folder.h"
 #include "support_profile.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -32,8 +33,7 @@ struct folder {
 
 static void folder_open(struct folder *f)
 {
-	strcpy(f->path, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(f->path));
+	test_folder_make(f->path);
 	snprintf(f->keep, sizeof(f->keep), "%s/keep", f->path);
 	snprintf(f->out, sizeof(f->out), "%s/x.data", f->path);
 	setenv("PERF_BUILDID_DIR", f->path, 1);
@@ -41,10 +41,7 @@ static void folder_open(struct folder *f)
 
 static void folder_close(struct folder *f)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", f->path);
-	assert_int_equal(system(command), 0);
+	test_folder_remove(f->path);
 }
 
 static void a_folder_that_others_write_in_is_refused(void **state)

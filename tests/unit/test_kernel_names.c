@@ -19,6 +19,7 @@
 #include "import/perf_import.h"
 #include "import/running_kernel.h"
 #include "profile/frames.h"
+#include "support_folder.h"
 #include "support_profile.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -122,7 +123,7 @@ static void write_capture(const char *path)
 
 static void a_capture_of_another_kernel_has_its_names(void **state)
 {
-	char folder[] = "/tmp/krait-test-XXXXXX", path[64], command[64], *text;
+	char folder[TEST_FOLDER_MAX], path[96], *text;
 	const struct emit_options folded = { .title = "x" };
 	struct perf_import_config config = { .path = path };
 	struct profile *p = profile__new();
@@ -130,7 +131,7 @@ static void a_capture_of_another_kernel_has_its_names(void **state)
 	struct error err;
 	FILE *in;
 
-	assert_non_null(mkdtemp(folder));
+	test_folder_make(folder);
 	setenv("PERF_BUILDID_DIR", folder, 1);
 	snprintf(path, sizeof(path), "%s/x.data", folder);
 	write_capture(path);
@@ -142,8 +143,7 @@ static void a_capture_of_another_kernel_has_its_names(void **state)
 				  "copy_page_[k] 1\n");
 	free(text);
 	profile__free(p);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	assert_int_equal(system(command), 0);
+	test_folder_remove(folder);
 }
 
 static void another_boot_or_host_is_another_kernel(void **state)

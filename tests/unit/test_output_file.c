@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support_folder.h"
 #include "util/output_file.h"
 #include "util/sudo_user.h"
 
@@ -27,18 +28,14 @@ struct folder {
 
 static void folder_open(struct folder *f)
 {
-	strcpy(f->path, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(f->path));
+	test_folder_make(f->path);
 	snprintf(f->file, sizeof(f->file), "%s/x.data", f->path);
 	snprintf(f->other, sizeof(f->other), "%s/other", f->path);
 }
 
 static void folder_close(struct folder *f)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", f->path);
-	assert_int_equal(system(command), 0);
+	test_folder_remove(f->path);
 }
 
 static unsigned count_files(const struct folder *f)
@@ -51,26 +48,6 @@ static unsigned count_files(const struct folder *f)
 		cnt += e->d_name[0] != '.';
 	closedir(dir);
 	return cnt;
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void assert_content(const char *path, const char *text)
-{
-	char got[64] = "";
-	FILE *f = fopen(path, "r");
-
-	assert_non_null(f);
-	assert_true(fread(got, 1, sizeof(got) - 1, f) < sizeof(got));
-	fclose(f);
-	assert_string_equal(got, text);
 }
 
 static struct output_file *open_file(const char *path, bool keep_old)
@@ -87,16 +64,16 @@ static void what_was_there_stays_until_the_end(void **state)
 	struct folder f;
 
 	folder_open(&f);
-	put(f.file, "old");
+	test_file_put(f.file, "old");
 	o = open_file(f.file, false);
 	assert_string_equal(output_file__name(o), f.file);
 	assert_null(output_file__kept_name(o));
 	fputs("new", output_file__stream(o));
 	fflush(output_file__stream(o));
-	assert_content(f.file, "old");
+	assert_file(f.file, "old");
 	assert_int_equal(output_file__finish(o), 0);
 	output_file__free(o);
-	assert_content(f.file, "new");
+	assert_file(f.file, "new");
 	assert_int_equal(count_files(&f), 1);
 	folder_close(&f);
 }
@@ -128,7 +105,7 @@ static void a_published_one_is_still_written(void **state)
 	assert_true(output_file__is_published(o));
 	fputs("two", output_file__stream(o));
 	output_file__free(o);
-	assert_content(f.file, "one two");
+	assert_file(f.file, "one two");
 	folder_close(&f);
 }
 
@@ -147,8 +124,8 @@ static void the_old_one_is_kept_where_that_is_wanted(void **state)
 		assert_int_equal(output_file__finish(o), 0);
 		output_file__free(o);
 	}
-	assert_content(f.file, "2");
-	assert_content(old, "1");
+	assert_file(f.file, "2");
+	assert_file(old, "1");
 	assert_int_equal(count_files(&f), 2);
 	folder_close(&f);
 }
@@ -177,7 +154,7 @@ static void links_are_not_written_through(void **state)
 	struct stat st;
 
 	folder_open(&f);
-	put(f.other, "other");
+	test_file_put(f.other, "other");
 	assert_int_equal(symlink("other", f.file), 0);
 	assert_int_equal(output_file__open(&o, f.file, false), -ELOOP);
 	/* One that is kept under another name is moved, not followed. */
@@ -185,7 +162,7 @@ static void links_are_not_written_through(void **state)
 	fputs("new", output_file__stream(o));
 	assert_int_equal(output_file__finish(o), 0);
 	output_file__free(o);
-	assert_content(f.other, "other");
+	assert_file(f.other, "other");
 	assert_int_equal(lstat(f.file, &st), 0);
 	assert_true(S_ISREG(st.st_mode));
 	assert_int_equal(unlink(f.file), 0);

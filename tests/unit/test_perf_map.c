@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "perfmap/perf_map.h"
+#include "support_folder.h"
 #include "support_profile.h"
 #include "perfmap/perf_map_file.h"
 
@@ -161,8 +162,7 @@ struct root {
 
 static void root_open(struct root *r)
 {
-	strcpy(r->path, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(r->path));
+	test_folder_make(r->path);
 	snprintf(r->tmp, sizeof(r->tmp), "%s/tmp", r->path);
 	snprintf(r->map, sizeof(r->map), "%s/perf-77.map", r->tmp);
 	snprintf(r->other, sizeof(r->other), "%s/other", r->path);
@@ -174,31 +174,8 @@ static void root_open(struct root *r)
 
 static void root_close(struct root *r)
 {
-	char command[128];
-
 	close(r->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", r->path);
-	assert_int_equal(system(command), 0);
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void assert_content(const char *path, const char *text)
-{
-	char got[64] = "";
-	FILE *f = fopen(path, "r");
-
-	assert_non_null(f);
-	assert_true(fread(got, 1, sizeof(got) - 1, f) < sizeof(got));
-	fclose(f);
-	assert_string_equal(got, text);
+	test_folder_remove(r->path);
 }
 
 /* Opens, and writes a word where it may. The result of opening. */
@@ -226,7 +203,7 @@ static void a_map_is_a_new_file(void **state)
 
 	root_open(&r);
 	assert_int_equal(try(&r, false), 0);
-	assert_content(r.map, "new");
+	assert_file(r.map, "new");
 	assert_int_equal(stat(r.map, &st), 0);
 	assert_int_equal(st.st_uid, geteuid());
 	root_close(&r);
@@ -237,13 +214,13 @@ static void only_our_own_is_replaced(void **state)
 	struct root r;
 
 	root_open(&r);
-	put(r.map, FIRST "200 4 old\n");
+	test_file_put(r.map, FIRST "200 4 old\n");
 	assert_int_equal(try(&r, false), 0);
-	assert_content(r.map, "new");
-	put(r.map, "7f00 10 py::of_cpython:/a.py\n");
+	assert_file(r.map, "new");
+	test_file_put(r.map, "7f00 10 py::of_cpython:/a.py\n");
 	assert_int_equal(try(&r, false), -EEXIST);
-	assert_content(r.map, "7f00 10 py::of_cpython:/a.py\n");
-	put(r.map, "100");
+	assert_file(r.map, "7f00 10 py::of_cpython:/a.py\n");
+	test_file_put(r.map, "100");
 	assert_int_equal(try(&r, false), -EEXIST);
 	root_close(&r);
 }
@@ -254,14 +231,14 @@ static void traps_in_its_place_are_left_alone(void **state)
 	struct root r;
 
 	root_open(&r);
-	put(r.other, FIRST);
+	test_file_put(r.other, FIRST);
 	assert_int_equal(symlink(r.other, r.map), 0);
 	assert_int_equal(try(&r, false), -EEXIST);
-	assert_content(r.other, FIRST);
+	assert_file(r.other, FIRST);
 	assert_int_equal(unlink(r.map), 0);
 	assert_int_equal(link(r.other, r.map), 0);
 	assert_int_equal(try(&r, false), -EEXIST);
-	assert_content(r.other, FIRST);
+	assert_file(r.other, FIRST);
 	assert_int_equal(unlink(r.map), 0);
 	assert_int_equal(symlink("/nowhere/at/all", r.map), 0);
 	assert_int_equal(try(&r, false), -EEXIST);
@@ -286,13 +263,13 @@ static void a_linked_folder_is_trusted_only_if_it_is_ours(void **state)
 	assert_int_equal(symlink("other", r.tmp), 0);
 	assert_int_equal(try(&r, false), -ELOOP);
 	assert_int_equal(try(&r, true), 0);
-	assert_content(r.map, "new");
+	assert_file(r.map, "new");
 	assert_int_equal(unlink(r.tmp), 0);
 	assert_int_equal(symlink("../../../../../../etc", r.tmp), 0);
 	assert_int_equal(try(&r, false), -ELOOP);
 	assert_int_equal(try(&r, true), -ENOENT);
 	assert_int_equal(unlink(r.tmp), 0);
-	put(r.tmp, "a file");
+	test_file_put(r.tmp, "a file");
 	assert_int_equal(try(&r, false), -ENOTDIR);
 	root_close(&r);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "emit/source_file.h"
+#include "support_folder.h"
 
 static const struct identity root = { .pid = 1 };
 static const struct identity member = {
@@ -32,8 +33,7 @@ static void tree_make(struct tree *t, mode_t folder_mode, mode_t file_mode)
 {
 	FILE *f;
 
-	strcpy(t->path, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(t->path));
+	test_folder_make(t->path);
 	assert_int_equal(chmod(t->path, 0755), 0);
 	snprintf(t->folder, sizeof(t->folder), "%s/folder", t->path);
 	snprintf(t->file, sizeof(t->file), "%s/x.py", t->folder);
@@ -52,10 +52,7 @@ static void tree_make(struct tree *t, mode_t folder_mode, mode_t file_mode)
 
 static void tree_remove(struct tree *t)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", t->path);
-	assert_int_equal(system(command), 0);
+	test_folder_remove(t->path);
 }
 
 static int try(const char *path, const struct identity *who)

@@ -15,6 +15,7 @@
 #include "import/perf_import.h"
 #include "perfdata/perf_reader.h"
 #include "profile/states.h"
+#include "support_folder.h"
 #include "support_profile.h"
 #include "util/error.h"
 
@@ -43,8 +44,7 @@ static int begin(void **state)
 	thread = push(f->profile, push(f->profile, 0, add_process(f->profile, "python3", 7)),
 		      add_thread(f->profile, "main", 7, 7));
 	f->node = push(f->profile, thread, add_function(f->profile, "wait", "/app/a.py", 1, 9));
-	strcpy(f->folder, "/tmp/krait-test-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
+	test_folder_make(f->folder);
 	setenv("PERF_BUILDID_DIR", f->folder, 1);
 	snprintf(f->path, sizeof(f->path), "%s/x.data", f->folder);
 	f->file = fopen(f->path, "w+");
@@ -55,13 +55,12 @@ static int begin(void **state)
 static int end(void **state)
 {
 	struct fixture *f = *state;
-	char command[128];
 
 	fclose(f->file);
 	profile__free(f->profile);
-	snprintf(command, sizeof(command), "rm -rf %s", f->folder);
+	test_folder_remove(f->folder);
 	free(f);
-	return system(command);
+	return 0;
 }
 
 static struct profile_sample wait_of(const struct fixture *f, int tid, __u64 from_ns, __u64 to_ns,
