@@ -238,7 +238,7 @@ _Static_assert(sizeof(struct thread_slot) == 80, "struct thread_slot is shared w
  */
 struct thread_wait {
 	__u64 thread_start_ns; /* whose, with tid; 0: nobody's */
-	__u64 sampled_ns; /* of on_ns, and since since_ns: what samples of a clock stand for so far, where that steers them */
+	__u64 sampled_ns; /* of on_ns, and since since_ns: what samples of a clock and marks stand for so far, with --wall */
 	__u64 since_ns; /* when it came to the CPU, or left it */
 	__u64 on_ns, off_ns;
 	__u64 run_delay_ns; /* the kernel's sum as it left: how long it was ready to run */
@@ -339,7 +339,7 @@ enum counter {
 	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
 	COUNTER_THREAD_STEPS, /* thread states looked at in searches */
 	COUNTER_WAITS_REFUSED, /* threads that left a CPU and found no room in the map waits */
-	COUNTER_WAITS_MISSED_NS, /* off the CPU, by samples whose stack could not be taken */
+	COUNTER_WAITS_MISSED_NS, /* of waits, by samples that could not be taken or sent, and CPU time with them */
 	COUNTER_OWN_NS, /* that the programs have run, where measure_time is set */
 	COUNTER_CNT
 };

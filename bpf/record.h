@@ -189,6 +189,8 @@ static inline int task_part_is_name(const struct frame *part)
 	return part->code_addr == TASK_NAME_TEXT || part->code_addr == TASK_NAME_NUMBER;
 }
 
+#define UNSAMPLED_SHIFT 16
+
 /* What the kernel knows of a wait that is over, or of one that lasts: user space makes a state of it. */
 struct wait_facts {
 	__u64 length_ns; /* of this wait; the record's period is what it stands for */
@@ -196,7 +198,8 @@ struct wait_facts {
 	__u64 args[3]; /* of the system call, as the thread passed them */
 	__u64 gil_holder_addr; /* the thread state that had the GIL last, as the thread came back; 0 unknown */
 	__s32 syscall; /* its number; -1: none */
-	__u32 task_state; /* TASK_* as the thread left; 0: it could have gone on */
+	__u16 task_state; /* TASK_* as the thread left; 0: it could have gone on */
+	__u16 unsampled; /* the thread's CPU time that no tick found, in units of 1 << UNSAMPLED_SHIFT ns: tick.h */
 	__u16 file_mode; /* of the file that args[0] is the descriptor of, if it is one; 0 unknown */
 	__u8 flags; /* enum wait_flag */
 	__u8 pad_;

@@ -49,6 +49,7 @@ struct trigger {
 	struct native_regs regs; /* of the interrupted code */
 	const void *pt_regs; /* all of them, in the kernel's memory; NULL: nobody has them */
 	const struct wait_note *wait; /* of a wait that is over; NULL: it is none */
+	__u64 wait_ns; /* what it stands for, and CPU time with it */
 	/* Constants of the program: */
 	bool has_loop; /* bpf_loop() is there (5.17+) */
 	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
@@ -141,8 +142,8 @@ static __always_inline int send_record(struct record_sample *record)
 	return 0;
 }
 
-static __always_inline void emit_record(struct scratch *s, struct proc_info *proc,
-					struct event_counts *counts)
+static __always_inline void emit_record(const struct trigger *t, struct scratch *s,
+					struct proc_info *proc, struct event_counts *counts)
 {
 	struct anchor *anchor;
 
@@ -153,6 +154,7 @@ static __always_inline void emit_record(struct scratch *s, struct proc_info *pro
 	if (anchor && s->record.anchor == ANCHOR_NOTE_CONFIRM)
 		anchor_unsent(anchor, &s->plan);
 	__sync_fetch_and_add(&counts->ring_full, 1);
+	count_more(COUNTER_WAITS_MISSED_NS, t->wait_ns);
 }
 
 /* The process of the current thread, if its interrupts are wanted. */
@@ -214,6 +216,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	s = scratch_take(t->context);
 	if (!s) {
 		__sync_fetch_and_add(&counts->nested, 1);
+		count_more(COUNTER_WAITS_MISSED_NS, t->wait_ns);
 		return;
 	}
 	current_task(&now, has_task_regs);
@@ -235,7 +238,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		take_tasks(t, s, proc);
 	if (want_greenlets && greenlets_known && reason_outcome(s->record.reason) != OUTCOME_LOST)
 		take_greenlets(t, s, proc);
-	emit_record(s, proc, counts);
+	emit_record(t, s, proc, counts);
 	give_back_thread_maps(s);
 	scratch_give_back(s);
 }

@@ -78,7 +78,7 @@ static __always_inline struct thread_wait *current_wait(void)
 	return NULL;
 }
 
-/* What the tick's sample is to stand for: for those before it that never came, too, and by what its thread's samples lack. */
+/* What the tick's sample is to stand for: for those before it that never came, too, and less where its thread's have too much. */
 static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed)
 {
 	struct thread_wait *w = note_ticks ? current_wait() : NULL;
@@ -88,8 +88,8 @@ static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed
 		return ns;
 	if (!w->is_off) {
 		on_ns = w->on_ns + passed(w->since_ns, now_ns);
-		ns = tick_steered(on_ns, w->sampled_ns,
-				  tick_made_up(on_ns, w->sampled_ns, period_ns, missed));
+		ns = tick_eased(on_ns, w->sampled_ns,
+				tick_made_up(on_ns, w->sampled_ns, period_ns, missed), period_ns);
 	}
 	w->sampled_ns += ns;
 	return ns;

@@ -178,10 +178,19 @@ static __always_inline __u32 due_ticks_ns(struct switch_cpu *cpu, struct thread_
 	__u64 ns = cpu->ticks * cpu->noted.period_ns;
 
 	if (make_up_ticks && ns) {
-		ns = tick_steered(w->on_ns, w->sampled_ns, ns);
+		ns = tick_eased(w->on_ns, w->sampled_ns, ns, whole_period_ns);
 		w->sampled_ns += ns;
 	}
 	return ns < ~0U ? (__u32)ns : ~0U;
+}
+
+/* Goes with the next wait that gets a stack: a thread that never waits is on a CPU at every tick. */
+static __always_inline __u16 take_unsampled(struct thread_wait *w)
+{
+	__u16 units = make_up_ticks ? tick_unsampled(w->on_ns, w->sampled_ns, whole_period_ns) : 0;
+
+	w->sampled_ns += (__u64)units << UNSAMPLED_SHIFT;
+	return units;
 }
 
 /* For how much time the wait that is over gets a stack; 0: for none. */
@@ -231,8 +240,15 @@ static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct
 	cpu->note.run_delay_ns = w->run_delay_ns;
 	cpu->note.task_state = w->task_state;
 	cpu->note.ticks_ns = cpu->ticks_ns;
+	cpu->note.unsampled = cpu->period_ns ? take_unsampled(w) : 0;
 	cpu->came_ns = now_ns;
 	cpu->tid = next->pid;
+}
+
+/* What is lost where the wait's stack is not to be had: the CPU time that goes with it, too. */
+static __always_inline __u64 due_wait_ns(const struct switch_cpu *cpu)
+{
+	return cpu->period_ns + ((__u64)cpu->note.unsampled << UNSAMPLED_SHIFT);
 }
 
 /* The thread that a stack was to be taken of has gone by unseen. */
@@ -240,7 +256,7 @@ static __always_inline void drop_due(struct switch_cpu *cpu)
 {
 	if (!cpu->is_due)
 		return;
-	count_more(COUNTER_WAITS_MISSED_NS, cpu->period_ns);
+	count_more(COUNTER_WAITS_MISSED_NS, due_wait_ns(cpu));
 	miss_ticks(cpu->noted.event, cpu->ticks);
 	cpu->is_due = 0;
 }
@@ -334,6 +350,7 @@ static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct p
 				       .context = CONTEXT_TRACE,
 				       .in_kernel = true,
 				       .wait = has_wait ? &cpu->note : NULL,
+				       .wait_ns = due_wait_ns(cpu),
 				       .has_loop = has_loop,
 				       .has_kernel_stack = true,
 				       .kernel_skip = 2 },

@@ -45,8 +45,10 @@ struct {
 	__type(value, struct thread_wait);
 } waits SEC(".maps") __weak;
 
-/* A tick that comes stands for those before it, too, that never did, and for more: where time on a CPU is to be whole. */
+/* Time on a CPU is to be whole: a tick that comes stands for those before it, too, that never did; what no tick found is told. */
 const volatile bool make_up_ticks __weak = false;
+/* The period of the clock whose ticks these are. */
+const volatile __u64 whole_period_ns __weak = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -89,30 +89,44 @@ static __always_inline __u64 tick_made_up(__u64 on_ns, __u64 sampled_ns, __u64 p
 	return lacks_ns > period_ns ? lacks_ns : period_ns;
 }
 
-/* What a thread's samples lack or have too much of its CPU time is made up by its next ones, one part in so many of each. */
-#define TICK_STEERS 16
-/* So many periods are chance, and left alone. */
-#define TICK_CHANCE 2
-
 /*
- * What a sample is to stand for that would stand for ns, of a thread of whose CPU time, on_ns, samples had sampled_ns:
- * so that in the long run they have all of it, whatever keeps ticks from finding the thread. The sums of its stacks stay
- * to each other as ticks have them: where ticks find one stack more rarely than another, what is made up is the other's, too.
- * At most four times as much, at least half.
+ * With --wall the samples of a thread have all its CPU time, and each stack has what ticks found there: what a thread's
+ * samples lack is told to user space, which gives it to a mark of its own, and what they have too much is taken back from the
+ * next ones, one part in so many of each.
  */
-static __always_inline __u64 tick_steered(__u64 on_ns, __u64 sampled_ns, __u64 ns)
-{
-	__u64 have_ns = sampled_ns + ns, chance_ns = TICK_CHANCE * ns, more_ns;
+#define TICK_STEERS 16
+/*
+ * Of a thread that works in many short pieces ticks find more or less by chance. That evens out, so as many periods, and
+ * one part in 1 << so much of the thread's time, are left alone.
+ */
+#define TICK_CHANCE 16
+#define TICK_CHANCE_SHIFT 8
 
-	if (on_ns > have_ns + chance_ns) {
-		more_ns = (on_ns - have_ns - chance_ns) / TICK_STEERS;
-		return ns + (more_ns < 3 * ns ? more_ns : 3 * ns);
-	}
-	if (have_ns > on_ns + chance_ns) {
-		more_ns = (have_ns - on_ns - chance_ns) / TICK_STEERS;
-		return ns - (more_ns < ns / 2 ? more_ns : ns / 2);
-	}
-	return ns;
+static __always_inline __u64 tick_chance(__u64 on_ns, __u64 period_ns)
+{
+	return TICK_CHANCE * period_ns + (on_ns >> TICK_CHANCE_SHIFT);
+}
+
+/* Of a thread's CPU time, on_ns, samples and marks had sampled_ns: the units that no tick found, 0 if it may be chance. */
+static __always_inline __u16 tick_unsampled(__u64 on_ns, __u64 sampled_ns, __u64 period_ns)
+{
+	__u64 units;
+
+	if (on_ns <= sampled_ns + tick_chance(on_ns, period_ns))
+		return 0;
+	units = (on_ns - sampled_ns) >> UNSAMPLED_SHIFT;
+	return units < 0xffff ? (__u16)units : 0xffff;
+}
+
+/* What a sample is to stand for that would stand for ns: less, at least half, where its thread's have too much. */
+static __always_inline __u64 tick_eased(__u64 on_ns, __u64 sampled_ns, __u64 ns, __u64 period_ns)
+{
+	__u64 have_ns = sampled_ns + ns, most_ns = on_ns + tick_chance(on_ns, period_ns), less_ns;
+
+	if (have_ns <= most_ns)
+		return ns;
+	less_ns = (have_ns - most_ns) / TICK_STEERS;
+	return ns - (less_ns < ns / 2 ? less_ns : ns / 2);
 }
 
 #endif /* KRAIT_TICK_H */

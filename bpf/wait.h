@@ -13,7 +13,8 @@
 struct wait_note {
 	__u64 length_ns;
 	__u64 run_delay_ns; /* sched_info.run_delay as it began */
-	__u32 task_state;
+	__u16 task_state;
+	__u16 unsampled; /* CPU time of the thread that no tick found: tick.h */
 	__u32 ticks_ns; /* CPU time that its stack stands for, too: switch_cpu.h */
 };
 
@@ -78,6 +79,7 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 		.runnable_ns = delay_ns < note->length_ns ? delay_ns : note->length_ns,
 		.syscall = -1,
 		.task_state = note->task_state,
+		.unsampled = note->unsampled,
 		.ticks_ns = note->ticks_ns,
 		.flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_IO : 0,
 	};

@@ -193,40 +193,148 @@ static void what_never_came_was_not_all_of_one_thread(void **state)
 	assert_int_equal(tick_made_up(4000, 9000, 1000, 30), 1000);
 }
 
-/* Ticks that find a thread too rarely, or too often: its samples have its time all the same, soon. */
-static void samples_have_all_the_time(void **state)
+#define PERIOD 1000000ULL
+
+/* A thread whose functions ticks find more rarely, or more often, than is their due, and what --wall makes of it. */
+struct simulated {
+	__u64 on[2], found[2]; /* CPU time by function, and what its samples stand for */
+	__u64 marked, total_on, sampled;
+	__u64 worst; /* what sums were off by at most */
+};
+
+/* For pieces of work of so long each, by turns: a tick hits a piece by chance, and is then seen or not. */
+static void simulate(struct simulated *s, unsigned pieces, const __u64 length_ns[2],
+		     const unsigned seen_percent[2], unsigned *seed)
+{
+	for (unsigned k = 0; k < pieces; k++) {
+		unsigned f = k & 1, times = seen_percent[f];
+		__u64 off, length = length_ns[f], ticks = length / PERIOD;
+		__u16 units;
+
+		s->on[f] += length;
+		s->total_on += length;
+		ticks += (__u64)rand_r(seed) % PERIOD < length % PERIOD;
+		for (; ticks; ticks--) {
+			for (times = seen_percent[f]; times; times -= times < 100 ? times : 100) {
+				__u64 ns;
+
+				if (times < 100 && (unsigned)rand_r(seed) % 100 >= times)
+					continue;
+				ns = tick_eased(s->total_on, s->sampled, PERIOD, PERIOD);
+				s->found[f] += ns;
+				s->sampled += ns;
+			}
+		}
+		/* Each wait that gets a stack takes what is missing along. */
+		if (k % 8 == 0) {
+			units = tick_unsampled(s->total_on, s->sampled, PERIOD);
+			s->marked += (__u64)units << UNSAMPLED_SHIFT;
+			s->sampled += (__u64)units << UNSAMPLED_SHIFT;
+		}
+		off = s->sampled > s->total_on ? s->sampled - s->total_on :
+						 s->total_on - s->sampled;
+		s->worst = off > s->worst ? off : s->worst;
+	}
+}
+
+static void assert_share(__u64 part, __u64 whole, double want, double room)
+{
+	double share = (double)part / (double)whole;
+
+	if (share < want - room || share > want + room)
+		fail_msg("%.4f instead of %.4f", share, want);
+}
+
+/* What ticks do not find is marked, and no function has it; what they find stays where they found it; the sum is right. */
+static void what_no_tick_finds_is_no_functions(void **state)
 {
 	static const struct {
-		unsigned found_percent;
-		__u64 lag_periods;
-	} cases[] = { { 100, 3 }, { 50, 40 }, { 40, 80 }, { 90, 12 }, { 150, 14 } };
-	const __u64 period = 1000000;
+		__u64 length_ns[2];
+		unsigned seen_percent[2];
+		double marked; /* of the thread's time */
+	} cases[] = {
+		{ { 71000, 29000 }, { 100, 75 }, 0.29 * 0.25 },
+		{ { 71000, 29000 }, { 100, 0 }, 0.29 },
+		{ { 500000, 500000 }, { 60, 60 }, 0.4 },
+		{ { 40000, 60000 }, { 0, 0 }, 1 },
+		{ { 3000000, 1000000 }, { 100, 90 }, 0.025 },
+	};
 	unsigned seed = 6;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		__u64 on = 0, sampled = 0, least = ~0ULL, most = 0;
-		__u64 lag = cases[i].lag_periods * period;
+		struct simulated s = { 0 };
 
-		for (int k = 0; k < 100000; k++) {
-			__u64 ns;
-
-			on += period;
-			for (unsigned found = cases[i].found_percent; found;
-			     found -= found < 100 ? found : 100) {
-				if (found < 100 && (unsigned)rand_r(&seed) % 100 >= found)
-					continue;
-				ns = tick_steered(on, sampled, period);
-				least = ns < least ? ns : least;
-				most = ns > most ? ns : most;
-				sampled += ns;
-			}
-			assert_in_range(sampled + lag - on, 0, 2 * lag);
-		}
-		assert_in_range(least, period / 2, period);
-		assert_in_range(most, cases[i].found_percent > 100 ? 1 : period, 4 * period);
-		if (cases[i].found_percent == 100)
-			assert_true(least == period && most == period);
+		simulate(&s, 400000, cases[i].length_ns, cases[i].seen_percent, &seed);
+		assert_share(s.marked, s.total_on, cases[i].marked, 0.012);
+		for (int f = 0; f < 2; f++)
+			assert_share(s.found[f], s.on[f], cases[i].seen_percent[f] / 100.0, 0.02);
+		assert_in_range(s.worst, 0,
+				tick_chance(s.total_on, PERIOD) + 8 * cases[i].length_ns[0] +
+					8 * cases[i].length_ns[1]);
 	}
+}
+
+/* Of one that ticks find as its due is, next to nothing is marked, and nothing where it works at a stretch. */
+static void chance_is_not_marked(void **state)
+{
+	static const struct {
+		__u64 length_ns[2];
+		double marked_most;
+	} cases[] = {
+		{ { PERIOD, PERIOD }, 0 },
+		{ { 5 * PERIOD, 3 * PERIOD }, 0 },
+		{ { 300000, 700000 }, 0.01 },
+		{ { 20000, 30000 }, 0.02 },
+	};
+	static const unsigned seen[2] = { 100, 100 };
+	unsigned seed = 7;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct simulated s = { 0 };
+
+		for (int run = 0; run < 100; run++) {
+			s.total_on = s.sampled = 0;
+			simulate(&s,
+				 (unsigned)(10000 * PERIOD * 2 /
+					    (cases[i].length_ns[0] + cases[i].length_ns[1])) /
+					 10,
+				 cases[i].length_ns, seen, &seed);
+		}
+		assert_true((double)s.marked <= cases[i].marked_most * (double)(s.on[0] + s.on[1]));
+		assert_share(s.found[0], s.on[0], 1, 0.02);
+		assert_share(s.found[1], s.on[1], 1, 0.02);
+		if (!cases[i].marked_most)
+			assert_int_equal(s.found[0], s.on[0]);
+	}
+}
+
+/* What is found too often has less weight, all of it alike. */
+static void what_is_found_too_often_counts_less(void **state)
+{
+	static const __u64 length_ns[2] = { 400000, 400000 };
+	static const unsigned seen[2] = { 150, 150 };
+	struct simulated s = { 0 };
+	unsigned seed = 8;
+
+	simulate(&s, 400000, length_ns, seen, &seed);
+	assert_share(s.found[0] + s.found[1] + s.marked, s.total_on, 1, 0.01);
+	assert_share(s.found[0], s.found[1], 1, 0.01);
+	assert_share(s.marked, s.total_on, 0, 0.005);
+}
+
+/* A lot at once: the rest comes with the next one. */
+static void no_more_is_told_than_there_is_room_for(void **state)
+{
+	__u64 on = 100000 * PERIOD, sampled = 0;
+	__u16 units, last = 1;
+
+	for (int i = 0; i < 100 && last; i++) {
+		units = tick_unsampled(on, sampled, PERIOD);
+		last = units;
+		sampled += (__u64)units << UNSAMPLED_SHIFT;
+	}
+	assert_int_equal(last, 0);
+	assert_in_range(sampled, on - tick_chance(on, PERIOD), on);
 }
 
 int main(void)
@@ -241,7 +349,10 @@ int main(void)
 		cmocka_unit_test(each_tick_is_of_who_pays_for_its_time),
 		cmocka_unit_test(who_has_gone_unseen_leaves_nothing),
 		cmocka_unit_test(what_never_came_was_not_all_of_one_thread),
-		cmocka_unit_test(samples_have_all_the_time),
+		cmocka_unit_test(what_no_tick_finds_is_no_functions),
+		cmocka_unit_test(chance_is_not_marked),
+		cmocka_unit_test(what_is_found_too_often_counts_less),
+		cmocka_unit_test(no_more_is_told_than_there_is_room_for),
 	};
 
 	return cmocka_run_group_tests_name("bpf/tick.h", tests, NULL, NULL);

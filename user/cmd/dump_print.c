@@ -19,7 +19,7 @@ static void put_text(FILE *out, const char *text)
 }
 
 /* TASK_*, include/linux/sched.h, by the letter that /proc shows. */
-static __u32 task_state(char letter)
+static __u16 task_state(char letter)
 {
 	switch (letter) {
 	case 'S':

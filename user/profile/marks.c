@@ -84,6 +84,8 @@ static const struct {
 	{ MARK_NO_STACK, "the profile had no more room for new stacks" },
 	{ MARK_NO_FUNCTION, "the capture had no more room for new functions" },
 	{ MARK_SMALL, "very many tiny stacks, merged so that the page stays small" },
+	{ MARK_NOT_SAMPLED,
+	  "CPU time that the kernel has charged to the thread, and that no tick of the clock found" },
 	{ MARK_GC, "Python was collecting garbage" },
 	{ MARK_UNKNOWN, "an address that belongs to no known code" },
 	{ "[python 0x",

@@ -17,6 +17,8 @@
 /* Whole stacks. */
 #define MARK_NO_PYTHON "[no Python frame]"
 #define MARK_NO_STACK "[no room for the stack]"
+/* CPU time that the kernel has charged to the thread, and no tick found. */
+#define MARK_NOT_SAMPLED "[not sampled]"
 /* Garbage is being collected: what is below ran before, what is above runs because of it. */
 #define MARK_GC "[GC]"
 /* Native frames that are missing: here; here and anywhere towards the root. */

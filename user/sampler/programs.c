@@ -124,6 +124,17 @@ static __u32 clock_events(const struct sampler_config *config)
 	return bits;
 }
 
+/* Of the first of them; 0: there is none. */
+static __u64 clock_period_ns(const struct sampler_config *config)
+{
+	__u32 bits = clock_events(config);
+	const struct event_spec *e = bits ? &config->events[__builtin_ctz(bits)] : NULL;
+
+	if (!e)
+		return 0;
+	return e->frequency ? NS_PER_SEC / e->frequency : e->period;
+}
+
 struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
 				       bool has_switches, const struct features *features)
 {
@@ -153,6 +164,7 @@ struct bpf_program *programs_configure(struct krait_bpf *skel, const struct samp
 	skel->rodata->sample_bytes_max = bytes - bytes / 16;
 	skel->rodata->clock_events = clock_events(config);
 	skel->rodata->make_up_ticks = config->whole_time;
+	skel->rodata->whole_period_ns = clock_period_ns(config);
 	skel->rodata->note_ticks = has_switches;
 	skel->rodata->want_states = config->states || has_switches;
 	skel->rodata->jitter_period_ns = config->jitter ? NS_PER_SEC / config->events[0].frequency :

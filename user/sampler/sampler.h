@@ -35,7 +35,7 @@ struct sampler_config {
 	__u32 audit_every; /* one delta in so many is checked; 0 none */
 	bool anchors; /* somebody will read the queue for them: see sampler__queue() */
 	__u32 anchor_worth; /* the frames that a record has to have for that: see ring__new() */
-	bool whole_time; /* ticks of a clock that never come count at the next one that does */
+	bool whole_time; /* of a clock: ticks that never come count at the next one that does; what no tick finds is told with waits */
 	bool states; /* samples say what the thread does with the GIL; always with time off the CPU */
 	bool native, kernel; /* also take native frames of user mode, and those of the kernel */
 	bool jitter; /* the rate of clocks, all of one frequency, changes around it all the time */

@@ -224,10 +224,7 @@ static bool is_wanted_thread(const struct collector *c, const struct record_samp
 	return thread_filter_wants(&c->config.thread, (int)record->pid, (int)record->tid, name);
 }
 
-/*
- * Counts what is none of the profile's: the process is not there or not wanted, or the kernel has lost
- * the stack. p: NULL is not there.
- */
+/* Counts what is none of the profile's: the process is not there or not wanted. p: NULL is not there. */
 static bool is_other(struct collector *c, struct process *p, const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
@@ -236,13 +233,36 @@ static bool is_other(struct collector *c, struct process *p, const struct record
 		accounts->reasons[REASON_NO_PROCESS]++;
 	} else if (p->state == PROCESS_UNWANTED || !is_wanted_thread(c, record)) {
 		accounts->unwanted++;
-	} else if (reason_outcome(record->reason) == OUTCOME_LOST) {
-		accounts->reasons[record->reason]++;
-		p->reasons[record->reason]++;
 	} else {
 		return false;
 	}
 	return true;
+}
+
+/* Counts what the kernel has lost the stack of. */
+static bool is_lost(struct collector *c, struct process *p, const struct record_sample *record)
+{
+	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
+
+	if (reason_outcome(record->reason) != OUTCOME_LOST)
+		return false;
+	counting_lost(&c->counting, record, record->reason);
+	accounts->reasons[record->reason]++;
+	p->reasons[record->reason]++;
+	return true;
+}
+
+/* CPU time that came with the record, whatever becomes of that. */
+static void put_unsampled(struct collector *c, struct thread *t, const struct record_sample *record)
+{
+	const struct wait_facts *facts;
+	__u32 cnt;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	if (!cnt || !facts->unsampled)
+		return;
+	dict__begin(c->profile->dict, record->owner);
+	counting_put_unsampled(&c->counting, t, record, thread_node(c, t, record));
 }
 
 /* Into the profile. The node that it counts at, or 0, *reason saying why it is lost after all. */
@@ -279,6 +299,10 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		return;
 	if (!t)
 		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
+	if (t)
+		put_unsampled(c, t, record);
+	if (is_lost(c, p, record))
+		return;
 	if (!p->offered)
 		admission_offer(c->anchors, p);
 	if (t)
@@ -318,7 +342,7 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record)
 	if (!*record->comm)
 		memcpy(record->comm, *t->comm ? t->comm : t->process->info.comm,
 		       sizeof(record->comm));
-	if (is_other(c, t->process, record))
+	if (is_other(c, t->process, record) || is_lost(c, t->process, record))
 		return 0;
 	dict__begin(c->profile->dict, record->owner);
 	root = thread_node(c, t, record);

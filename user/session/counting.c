@@ -6,6 +6,7 @@
 #include "follow/threads.h"
 #include "follow/processes.h"
 #include "profile/frames.h"
+#include "profile/marks.h"
 #include "profile/states.h"
 #include "sampler/record.h"
 #include "session/collector.h"
@@ -179,23 +180,36 @@ static int clock_of(const struct collector_config *config)
 	return -1;
 }
 
-/* CPU time that the stack of a wait stands for, too, of ticks before the thread ran: a sample of the clock. */
-static void put_ticks(struct counting *c, const struct thread *t,
-		      const struct record_sample *record, __u32 node, __u32 flags,
-		      const struct wait_facts *facts)
+/* CPU time, as a sample of the clock beside the record's own. */
+static void put_cpu_time(struct counting *c, const struct thread *t,
+			 const struct record_sample *record, __u32 node, __u64 ns, __u32 state,
+			 enum reason reason)
 {
-	int clock = facts->ticks_ns ? clock_of(c->config) : -1;
+	int clock = ns ? clock_of(c->config) : -1;
 	struct record_sample head = *record;
 
 	if (clock < 0)
 		return;
 	head.event = (__u8)clock;
-	if (!put_sample(c, t, &head, (struct span){ .to_ns = record->time_ns }, node,
-			facts->ticks_ns,
-			record->cnt[SECTION_INTERP] ? cpu_state(record) | flags : STATE_UNKNOWN, 0))
+	if (!put_sample(c, t, &head, (struct span){ .to_ns = record->time_ns }, node, ns, state, 0))
 		return;
-	profile__counts(c->profile, head.event)->accounts.reasons[record->reason]++;
+	profile__counts(c->profile, head.event)->accounts.reasons[reason]++;
 	c->parts[head.event]++;
+}
+
+void counting_put_unsampled(struct counting *c, const struct thread *t,
+			    const struct record_sample *record, __u32 thread_node)
+{
+	const struct wait_facts *facts;
+	__u32 cnt, node;
+
+	facts = record__section(record, SECTION_WAIT, &cnt);
+	if (!cnt || !facts->unsampled || !thread_node)
+		return;
+	node = dict__named_child(c->profile->dict, thread_node, FRAME_MARK, MARK_NOT_SAMPLED, 0, 0);
+	/* It never had a stack, so none is missing. */
+	put_cpu_time(c, t, record, node ? node : thread_node,
+		     (__u64)facts->unsampled << UNSAMPLED_SHIFT, STATE_CPU, REASON_PYTHON);
 }
 
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
@@ -221,7 +235,11 @@ unsigned counting_put(struct counting *c, const struct thread *t,
 
 	facts = record__section(record, SECTION_WAIT, &cnt);
 	if (cnt) {
-		put_ticks(c, t, record, node, flags, facts);
+		/* Of ticks before the thread ran. */
+		put_cpu_time(c, t, record, node, facts->ticks_ns,
+			     record->cnt[SECTION_INTERP] ? cpu_state(record) | flags :
+							   STATE_UNKNOWN,
+			     record->reason);
 		return put_wait(c, t, record, node, flags, facts);
 	}
 	return put_sample(c, t, record, (struct span){ .to_ns = record->time_ns }, node,
