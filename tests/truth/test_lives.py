@@ -20,9 +20,9 @@ from kernel_map import KernelMap
 from test_waits import coarsest, losses, waits
 
 SECONDS = 4 if t.LONG else 1.5
-# So many periods of the clock a thread's samples may be off: tick_steered() of bpf/tick.h leaves two to chance, makes up a
-# sixteenth of the rest with each tick, and has chance against it meanwhile.
-STEERED = 16
+# So many periods of the clock, and one part in so many of its time, a thread's samples may be off: that much tick_chance() of
+# bpf/tick.h leaves to chance, and what is more goes to a mark.
+CHANCE, CHANCE_SHARE = 16, 256
 TRIES = 3
 # Of the time that passed; what is read one after another may be some switches apart.
 SHARE, LEAST_NS = 0.01, 4e6
@@ -156,7 +156,8 @@ def check(tap, python):
         if not near(sampled, off_ns, passed, least):
             wrong["off"].append(row)
         period = 1e9 / t.RATE
-        slack = min(stats.bound(min(on_ns / period, (b.switches - a.switches + 1) / 4)), STEERED) * period
+        slack = min(stats.bound(min(on_ns / period, (b.switches - a.switches + 1) / 4)),
+                    CHANCE + on_ns / period / CHANCE_SHARE) * period
         if not near(min(cpu + held_up, max(cpu, on_ns)), on_ns, passed, slack):
             wrong["cpu"].append(row)
         if not near(cpu + sampled, passed, passed, least + slack + held_up):
