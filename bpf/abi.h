@@ -314,6 +314,19 @@ enum anchor_state {
 	ANCHOR_OVER, /* no good any more, until user space writes another */
 };
 
+/* The shortest period that a clock has, whatever it was asked for (kernel/events/core.c). */
+#define TICK_NS_MIN 10000
+
+/* What the timers of one CPU have done for one perf event; the kernel writes it. */
+struct tick {
+	__u64 grid_ns; /* when the last one was due: tick.h */
+	__u64 period_ns; /* of the timer, then */
+	__u64 delivered; /* whatever ran there */
+	__u64 missed;
+	__u64 missed_here; /* of them those right before one that hit a process in procs */
+};
+_Static_assert(sizeof(struct tick) == 40, "struct tick is shared with BPF");
+
 /*
  * What a CPU counts for each perf event: how every interrupt ends is in its record, so what remains are
  * those without one.
@@ -322,8 +335,9 @@ struct event_counts {
 	__u64 interrupts; /* of tracked processes */
 	__u64 ring_full; /* of them those that found no room in the ring buffer */
 	__u64 nested; /* of them those whose memory was in use */
+	struct tick tick;
 };
-_Static_assert(sizeof(struct event_counts) == 24, "struct event_counts is shared with BPF");
+_Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with BPF");
 
 /* What a sampling program can be in the middle of when another one interrupts it: scratch.h. */
 enum sample_context {
@@ -343,18 +357,5 @@ enum counter {
 	COUNTER_OWN_NS, /* that the programs have run, where measure_time is set */
 	COUNTER_CNT
 };
-
-/* The shortest period that a clock has, whatever it was asked for (kernel/events/core.c). */
-#define TICK_NS_MIN 10000
-
-/* What the timers of one CPU have done for one perf event; the kernel writes it. */
-struct tick {
-	__u64 grid_ns; /* when the last one was due: tick.h */
-	__u64 period_ns; /* of the timer, then */
-	__u64 delivered; /* whatever ran there */
-	__u64 missed;
-	__u64 missed_here; /* of them those right before one that hit a process in procs */
-};
-_Static_assert(sizeof(struct tick) == 40, "struct tick is shared with BPF");
 
 #endif /* KRAIT_ABI_H */

@@ -66,6 +66,8 @@ struct native_walk {
 	__u32 cnt; /* frames noted */
 	__u32 reason; /* enum native_reason, valid when unwind_step() returned 1 */
 	volatile __u32 at; /* of a search: in memory, where verifiers know nothing of it */
+	__u32 before,
+		after; /* so many addresses right before and behind the one looked up have the same rule */
 	__u64 epoch;
 	__u64 base_addr; /* where the base register was saved, 0: nowhere yet */
 	struct unwind_rule rule;

@@ -139,12 +139,21 @@ struct unwind_space {
 _Static_assert(sizeof(struct unwind_space) == 8, "struct unwind_space is written in one go");
 
 /*
- * What a CPU has found lately, one line of memory instead of a dozen. tag: of which space, in which epoch, and
- * about when: so a file that is found here is of use by the tables, too, now and then.
+ * What a CPU has found lately, one line of memory instead of a dozen: the rule of the addresses from low to high of 64
+ * that begin at a multiple of that. A leaf is rarely where it was, but mostly near that, and under the same rule.
+ * tag: of which space, in which epoch, and about when: so a file that is found here is of use by the tables, too,
+ * now and then.
  */
 #define UNWIND_CACHE_SIZE 2048U
+#define UNWIND_BLOCK_SHIFT 6
+#define UNWIND_BLOCK_MASK ((1U << UNWIND_BLOCK_SHIFT) - 1)
+#define UNWIND_CACHED(block, low, high)                                                            \
+	((block) << UNWIND_BLOCK_SHIFT | (low) | (__u64)(high) << UNWIND_CACHED_HIGH)
+/* Above that no address of a program has a bit: x86-64 has 56, arm64 52. */
+#define UNWIND_CACHED_HIGH 58
+#define UNWIND_CACHED_BLOCK (((1ULL << UNWIND_CACHED_HIGH) - 1) & ~(__u64)UNWIND_BLOCK_MASK)
 struct unwind_cached {
-	__u64 ip, tag;
+	__u64 range, tag;
 	struct unwind_rule rule;
 };
 _Static_assert(sizeof(struct unwind_cached) == 32, "two in a line of memory");

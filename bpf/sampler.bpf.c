@@ -22,15 +22,16 @@ const volatile __u32 clock_events = 0;
 static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 period_ns,
 					      __u64 *ret_missed)
 {
-	struct tick *tick;
+	struct event_counts *counts;
 
 	*ret_missed = 0;
 	if (!(clock_events >> masked(index, KRAIT_MAX_EVENTS - 1) & 1))
 		return NULL;
-	tick = bpf_map_lookup_elem(&ticks, &index);
-	if (tick)
-		*ret_missed = tick_missed(tick, now_ns, period_ns);
-	return tick;
+	counts = bpf_map_lookup_elem(&event_counts, &index);
+	if (!counts)
+		return NULL;
+	*ret_missed = tick_missed(&counts->tick, now_ns, period_ns);
+	return &counts->tick;
 }
 
 /* Switches are followed (switch.bpf.c), which know whose a tick is that hits a CPU on its way to another thread. */

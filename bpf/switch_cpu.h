@@ -57,14 +57,6 @@ struct {
 	__type(value, struct switch_cpu);
 } switch_cpus SEC(".maps") __weak;
 
-/* What the timers of this CPU have done, by perf event: tick.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, KRAIT_MAX_EVENTS);
-	__type(key, __u32);
-	__type(value, struct tick);
-} ticks SEC(".maps") __weak;
-
 /* Clocks of two CPUs are compared apart, so a moment on one may be before an earlier one on the other. */
 static __always_inline __u64 passed(__u64 since_ns, __u64 now_ns)
 {
@@ -81,10 +73,10 @@ static __always_inline struct switch_cpu *switch_cpu(void)
 /* Of threads of tracked processes, and nobody will make samples of them. */
 static __always_inline void miss_ticks(__u32 event, __u32 cnt)
 {
-	struct tick *tick = cnt ? bpf_map_lookup_elem(&ticks, &event) : NULL;
+	struct event_counts *counts = cnt ? bpf_map_lookup_elem(&event_counts, &event) : NULL;
 
-	if (tick)
-		tick->missed_here += cnt;
+	if (counts)
+		counts->tick.missed_here += cnt;
 }
 
 #endif /* KRAIT_SWITCH_CPU_H */

@@ -75,6 +75,22 @@ static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 	return -1;
 }
 
+/* The number of the rule of the row at w->at, and for how many addresses beside the offset it holds. */
+static __always_inline __u32 unwind_row_found(struct native_walk *w, const struct unwind_slab *slab,
+					      __u32 rows, __u32 cnt, __u32 offset)
+{
+	__u32 at = w->at, row = UNWIND_WORD(slab, rows + at), end = UNWIND_PAGE_SIZE;
+
+	if (at + 1 < cnt)
+		end = UNWIND_ROW_OFFSET(UNWIND_WORD(slab, rows + at + 1));
+	w->before = w->after = 0;
+	if (UNWIND_ROW_OFFSET(row) <= offset && offset < end) {
+		w->before = offset - UNWIND_ROW_OFFSET(row);
+		w->after = end - 1 - offset;
+	}
+	return UNWIND_ROW_RULE(row);
+}
+
 /* The number of the rule for an offset within its page, of rows at a position; 0 none. */
 static __always_inline __u32 unwind_search(struct native_walk *w, const struct unwind_slab *slab,
 					   __u32 rows, __u32 cnt, __u32 offset, __u32 first_step)
@@ -88,7 +104,7 @@ static __always_inline __u32 unwind_search(struct native_walk *w, const struct u
 		if (next < cnt && UNWIND_ROW_OFFSET(UNWIND_WORD(slab, rows + next)) <= offset)
 			w->at = next;
 	}
-	return UNWIND_ROW_RULE(UNWIND_WORD(slab, rows + w->at));
+	return unwind_row_found(w, slab, rows, cnt, offset);
 }
 
 /* The rows of the page that an offset of a file is in. */
@@ -162,9 +178,33 @@ int unwind_look_up_apart(__u32 memory, __u64 ip);
 /* The cached answer for an address, or whose place it takes. */
 static __always_inline struct unwind_cached *unwind_cached(const struct native_walk *w, __u64 ip)
 {
-	__u64 hash = (ip ^ w->space) * 0x9e3779b97f4a7c15ULL;
+	__u64 hash = (ip >> UNWIND_BLOCK_SHIFT ^ w->space) * 0x9e3779b97f4a7c15ULL;
 
 	return unwind_cached_at(w, (__u32)(hash >> 40) & (UNWIND_CACHE_SIZE - 1));
+}
+
+/* Is the address one of those that the answer is for? */
+static __always_inline bool unwind_cached_is_of(const struct unwind_cached *c, __u64 ip)
+{
+	__u32 place = ip & UNWIND_BLOCK_MASK;
+	__u64 range = c->range;
+
+	return ((range ^ ip) & UNWIND_CACHED_BLOCK) == 0 && !(ip >> UNWIND_CACHED_HIGH) &&
+	       place >= (range & UNWIND_BLOCK_MASK) && place <= range >> UNWIND_CACHED_HIGH;
+}
+
+/* After unwind_look_up(): of this block, the addresses that have w's rule. */
+static __always_inline __u64 unwind_range(const struct native_walk *w, __u64 ip)
+{
+	__u64 place = ip & UNWIND_BLOCK_MASK, rest = UNWIND_BLOCK_MASK - place;
+	__u64 before = w->before, after = w->after;
+
+	if (before > ip - w->start)
+		before = ip - w->start;
+	if (after > w->end - 1 - ip)
+		after = w->end - 1 - ip;
+	return UNWIND_CACHED(ip >> UNWIND_BLOCK_SHIFT, before < place ? place - before : 0,
+			     after < rest ? place + after : UNWIND_BLOCK_MASK);
 }
 
 /* The rule for an address becomes w's. 0; -1 there is none. */
@@ -173,15 +213,15 @@ static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
 	__u64 tag = unwind_tag(w);
 	struct unwind_cached *c = unwind_cached(w, ip);
 
-	if (c && c->ip == ip && c->tag == tag) {
+	if (c && c->tag == tag && unwind_cached_is_of(c, ip)) {
 		w->rule = c->rule;
 		return 0;
 	}
 	if (UNWIND_LOOK_UP(w, ip))
 		return -1;
 	c = unwind_cached(w, ip);
-	if (c) {
-		c->ip = ip;
+	if (c && !(ip >> UNWIND_CACHED_HIGH)) {
+		c->range = unwind_range(w, ip);
 		c->tag = tag;
 		c->rule = w->rule;
 	}

@@ -437,7 +437,7 @@ int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks
 		ret->asked = 0;
 		return 0;
 	}
-	return totals_ticks(bpf_map__fd(s->skel->maps.ticks), event, ret);
+	return totals_ticks(bpf_map__fd(s->skel->maps.event_counts), event, ret);
 }
 
 int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)

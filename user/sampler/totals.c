@@ -44,13 +44,13 @@ int totals_counter(int fd, __u32 counter, __u64 *ret)
 int totals_ticks(int fd, __u32 event, struct sampler_ticks *ret)
 {
 	int cpus;
-	cleanup_free struct tick *values = read_all(fd, event, sizeof(*values), &cpus);
+	cleanup_free struct event_counts *values = read_all(fd, event, sizeof(*values), &cpus);
 
 	if (!values)
 		return -errno;
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		ret->delivered += values[cpu].delivered;
-		ret->missed_here += values[cpu].missed_here;
+		ret->delivered += values[cpu].tick.delivered;
+		ret->missed_here += values[cpu].tick.missed_here;
 	}
 	return 0;
 }
