@@ -9,8 +9,7 @@ const KraitCallers = (below, onChoice) => {
 	const $ = id => document.getElementById(id);
 	const { nameOf, whereOf } = KraitText, { redraw, relayout, tipFor, afterPicture, settle } = below;
 	const stage = $('callers'), canvas = $('callers-canvas'), view = KraitCanvas(canvas, stage, $('callers-spacer'));
-	/* ms: until the first picture, and of each turn after it. */
-	const FIRST = 8, TURN = 12;
+	const TURN = 12; /* ms, after the first picture */
 	let scene = null, round = 0, growing = false;
 
 	/* test: what is searched. */
@@ -21,8 +20,8 @@ const KraitCallers = (below, onChoice) => {
 		scene.matches = test ? Uint8Array.from(scene.tree.frames, f => test(f) ? 1 : 0) : null;
 	}
 
-	/* Of that frame of the stacks; below 0: the view is another one. */
-	function show(base, frame, test, least) {
+	/* Of that frame of the stacks; below 0: the view is another one. ms: until the first picture. */
+	function show(base, frame, test, least, ms) {
 		stage.hidden = frame < 0;
 		if (frame < 0) {
 			scene = null;
@@ -32,7 +31,7 @@ const KraitCallers = (below, onChoice) => {
 		}
 		const grown = KraitGrow.grow(base, { up: true, frame, least }), mine = ++round;
 		grown.want(0);
-		growing = !grown.step(FIRST);
+		growing = !grown.step(ms);
 		if (growing)
 			afterPicture(() => growOn(grown, mine));
 		scene = { tree: grown.tree(), zoom: 0, focus: 0, hover: -1, matches: null,

@@ -37,6 +37,7 @@ const KraitDepths = (canvas, stage) => {
 		context.globalAlpha = 1;
 	}
 
+	/* What is to be drawn. */
 	function show(state, overflows) {
 		const style = getComputedStyle(document.documentElement);
 
@@ -47,7 +48,6 @@ const KraitDepths = (canvas, stage) => {
 		back = style.getPropertyValue('--text').trim();
 		flame = state.flame;
 		measure(state.tree, state.zoom);
-		draw();
 	}
 
 	canvas.addEventListener('pointerdown', event => {

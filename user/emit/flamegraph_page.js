@@ -29,7 +29,7 @@
 		reshape();
 	});
 
-	let selectedLast = '', own = null /* selves of what is selected */;
+	let selectedLast = '', preparing = 0, own = null /* selves of what is selected */;
 
 	/* ---- views ---- */
 
@@ -41,6 +41,7 @@
 
 	/* Other boxes: path, in those, is what is to fill the view. */
 	function rebuild(path = []) {
+		scene.begin();
 		const part = selected();
 
 		selectedLast = '';
@@ -52,6 +53,7 @@
 	}
 
 	function reshape(path = []) {
+		scene.begin();
 		search.rematch();
 		scene.regrow(Array.isArray(path) ? path : []);
 		scene.setRootLabel();
@@ -65,10 +67,12 @@
 		showTable();
 		scene.announce();
 		address.remember(true);
+		prepareTable();
 	}
 
 	/* Another range, or other lanes: boxes keep their places and get other widths. */
 	function reselect(selection, done) {
+		scene.begin();
 		const path = KraitTree.pathTo(state.tree, state.zoom), key = JSON.stringify([selection, $('measure').value]);
 
 		state.part = Boolean(selection);
@@ -92,6 +96,7 @@
 			scene.afterPicture(() => { showTable(); measures.showLegend(); });
 			scene.announce();
 			address.remember(true);
+			prepareTable();
 		} else {
 			scene.redrawNow();
 		}
@@ -162,6 +167,12 @@
 	function showTable() {
 		if (!$('panel').hidden && state.tree)
 			KraitTable.show(state, scene.afterPicture);
+	}
+
+	/* While nothing else is asked for. */
+	function prepareTable() {
+		cancelIdleCallback(preparing);
+		preparing = requestIdleCallback(() => KraitTable.prepare(state));
 	}
 
 	function toggleTable() {
@@ -312,6 +323,7 @@
 		listen();
 		const ready = Promise.all([setUpStrip(), data.sources && openTexts()]);
 		address.start();
+		ready.then(() => requestIdleCallback(() => app.source.prepare(stacks.finest())));
 		return ready;
 	}
 

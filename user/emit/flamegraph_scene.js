@@ -9,9 +9,12 @@ const KraitScene = app => {
 	const $ = id => document.getElementById(id);
 	const { state, view, depths } = app, stage = $('stage');
 	const { number, samples, nameOf } = KraitText;
-	/* ms: until the first picture, and of each turn after it; between the first two pictures, each is twice as long in coming. */
-	const FIRST = 16, TURN = 12, PICTURES = 100;
-	let pending = 0, grown = null, growing = false, round = 0, drawnAt = 0, pictures = 0, settled = [];
+	/*
+	 * ms: until the first picture is drawn, with the sums that it is of, and the least of it that is for growing; of each turn after
+	 * it; between the first two pictures, each is twice as long in coming.
+	 */
+	const FIRST = 18, LEAST = 3, TURN = 12, PICTURES = 100;
+	let pending = 0, grown = null, growing = false, round = 0, drawnAt = 0, pictures = 0, settled = [], begun = 0, size = '';
 
 	const frameOf = node => state.tree.frames[state.tree.frame[node]];
 	const isTurned = () => ['bottom-up', 'callers'].includes($('view').value);
@@ -73,10 +76,13 @@ const KraitScene = app => {
 			pending = requestAnimationFrame(redrawNow);
 	}
 
+	const sizeNow = () => `${stage.clientWidth} ${stage.clientHeight} ${window.devicePixelRatio}`;
+
 	/* done: nothing follows at once. */
 	function relayout(done = true) {
 		view.setScene(state);
 		view.resize();
+		size = sizeNow();
 		state.folded = view.layout();
 		if (done)
 			depths.show(state, view.overflows() && !app.callers.scene());
@@ -100,6 +106,15 @@ const KraitScene = app => {
 	}
 
 	/* ---- growing ---- */
+
+	/* What comes until the browser has its turn is of one picture. */
+	function begin() {
+		if (!begun)
+			queueMicrotask(() => { begun = 0; });
+		begun = begun || performance.now();
+	}
+
+	const left = () => Math.max(LEAST, FIRST - (begun ? performance.now() - begun : 0));
 
 	/* Fine enough for the window, and for pictures that are saved. */
 	const least = () => view.NARROW / Math.max(1600, view.width());
@@ -148,7 +163,7 @@ const KraitScene = app => {
 	}
 
 	/* The box fills the view. */
-	function showBox(box, ms = FIRST) {
+	function showBox(box, ms = left()) {
 		const mine = ++round;
 
 		grown.want(box);
@@ -166,7 +181,7 @@ const KraitScene = app => {
 	function regrow(path = []) {
 		grown = plant();
 		/* Nobody sees it beside source lines. */
-		showBox(grown.descend(path), isSource() ? 0 : FIRST);
+		showBox(grown.descend(path), isSource() ? 0 : left());
 	}
 
 	/* A promise: all that can be seen has grown. */
@@ -231,11 +246,13 @@ const KraitScene = app => {
 	function showCallers() {
 		const on = state.about && $('view').value === 'sandwich';
 
-		app.callers.show(state.base, on ? aboutFrame() : -1, state.test, least());
+		app.callers.show(state.base, on ? aboutFrame() : -1, state.test, least(), left());
 	}
 
-	/* A wider window shows what was too narrow. */
+	/* A wider window shows what was too narrow. It is said of a size that we have given it ourselves, too. */
 	function resized() {
+		if (size === sizeNow())
+			return;
 		if (grown && least() < grown.least) {
 			const path = KraitTree.pathTo(state.tree, state.zoom);
 			regrow(path);
@@ -243,7 +260,7 @@ const KraitScene = app => {
 		relayout();
 	}
 
-	return { frameOf, describe, isAbout, isTurned, announce, tipFor, hover, redraw, redrawNow, afterPicture, settle, relayout, resized, regrow, whenSettled, zoomTo,
+	return { begin, frameOf, describe, isAbout, isTurned, announce, tipFor, hover, redraw, redrawNow, afterPicture, settle, relayout, resized, regrow, whenSettled, zoomTo,
 		zoomToStack, focusOn, setRootLabel, showCallers, grown: () => grown,
 		/* A node of the stacks that the zoomed box has; 0: the root. */
 		stackOfZoom: () => state.zoom && !grown.up && !isAbout() ? grown.membersOf(state.tree.box[state.zoom])[0] : 0,

@@ -8,7 +8,9 @@ const KraitSource = (data, allFrames, onLine) => {
 
 	const $ = id => document.getElementById(id);
 	const { number, amount, counted, percent, element } = KraitText;
-	const ROW = 19, BEYOND = 20, MAX_OPEN = 40;
+	const ROW = 19, MAX_OPEN = 40;
+	/* Rows beyond those in sight: where a file is shown first, and where it is scrolled. */
+	const AT_FIRST = 2, BEYOND = 20;
 	const list = $('lines-box');
 	/* Places in lines are of the whole, whatever is chosen. */
 	const wholeOf = data.nodes.reduce((sum, v, i) => sum + (i % 3 === 2 ? v : 0), 0);
@@ -171,9 +173,9 @@ const KraitSource = (data, allFrames, onLine) => {
 		return line;
 	}
 
-	function draw(all) {
-		const from = all ? 0 : Math.max(0, Math.floor(list.scrollTop / ROW) - BEYOND);
-		const to = all ? rows.length : Math.min(rows.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + BEYOND);
+	function draw(all, beyond = BEYOND) {
+		const from = all ? 0 : Math.max(0, Math.floor(list.scrollTop / ROW) - beyond);
+		const to = all ? rows.length : Math.min(rows.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + beyond);
 		const key = `${from}-${to}`;
 
 		if (key === drawn)
@@ -240,7 +242,12 @@ const KraitSource = (data, allFrames, onLine) => {
 		const at = keep ? -1 : rows.findIndex(r => line ? r.line === line : heatOf(r.hit) === hottest);
 		if (!keep)
 			list.scrollTop = Math.max(0, at * ROW - list.clientHeight / 3);
-		draw();
+		draw(false, AT_FIRST);
+	}
+
+	/* What stays as it is, before it is wanted. */
+	function prepare(tree) {
+		count = count || KraitHeat.open(tree, data.meta.sources);
 	}
 
 	/* tree: by lines, of what is chosen. */
@@ -252,7 +259,7 @@ const KraitSource = (data, allFrames, onLine) => {
 				closed.add(details.path);
 			else
 				closed.delete(details.path);
-		count = count || KraitHeat.open(tree, data.meta.sources);
+		prepare(tree);
 		heat = count();
 		showFiles();
 		const again = heat.files.find(f => f.path === path);
@@ -294,6 +301,6 @@ const KraitSource = (data, allFrames, onLine) => {
 	list.addEventListener('scroll', () => draw());
 	new ResizeObserver(() => { drawn = ''; if (heat) draw(); }).observe(list);
 
-	return { show, want, setTexts: map => { texts = map; if (shown) showFile(shown, aim, false); }, drawAll: () => { drawn = ''; draw(true); },
+	return { prepare, show, want, setTexts: map => { texts = map; if (shown) showFile(shown, aim, false); }, drawAll: () => { drawn = ''; draw(true); },
 		drawAgain: () => { drawn = ''; draw(); }, heat: () => heat, shown: () => shown && shown.path };
 };

@@ -37,13 +37,14 @@ const KraitStacks = (() => {
 	function readNodes(data, frames) {
 		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, path = [0];
 		const t = { cnt, frames, parent: new Int32Array(cnt), frame: new Int32Array(cnt), depth: new Int32Array(cnt),
-			end: new Int32Array(cnt), cut: new Uint8Array(cnt), self: null, total: new Float64Array(cnt) };
+			end: new Int32Array(cnt), cut: new Uint8Array(cnt), self: null, total: new Float64Array(cnt), levels: 1 };
 
 		for (let i = 0; i < cnt; i++) {
 			const depth = t.depth[i] = flat[i * NODE_FIELDS];
 			t.frame[i] = flat[i * NODE_FIELDS + 1];
 			t.parent[i] = depth ? path[depth - 1] : -1;
 			path[depth] = i;
+			t.levels = Math.max(t.levels, depth + 1);
 		}
 		for (let i = cnt - 1; i >= 0; i--) {
 			t.end[i] = Math.max(t.end[i], i + 1);
@@ -56,35 +57,35 @@ const KraitStacks = (() => {
 	}
 
 	/* Which node a frame has on the way to where we are: what calls itself again, by whatever way, is in that one. */
-	function pathOf(frameCnt) {
-		const nodeOf = new Int32Array(frameCnt), frames = [], before = [];
+	function pathOf(frameCnt, levels) {
+		const nodeOf = new Int32Array(frameCnt), frames = new Int32Array(levels), before = new Int32Array(levels);
+		let used = 1; /* the root is none of them */
 
 		return {
 			/* Up to above that depth; the frame's node there, 0 none. */
 			leave(depth, f) {
-				for (; frames.length > depth; before.pop()) {
-					const last = frames.pop(), old = before[before.length - 1];
+				while (used > depth) {
+					const last = frames[--used];
 					if (last >= 0)
-						nodeOf[last] = old;
+						nodeOf[last] = before[used];
 				}
 				return f >= 0 ? nodeOf[f] : 0;
 			},
-			enter(depth, f, id) {
-				while (frames.length < depth) {
-					frames.push(-1);
-					before.push(0);
-				}
-				frames[depth] = f;
-				before[depth] = f >= 0 ? nodeOf[f] : 0;
-				if (f >= 0)
+			/* At the depth that was left. */
+			enter(f, id) {
+				frames[used] = f;
+				if (f >= 0) {
+					before[used] = nodeOf[f];
 					nodeOf[f] = id;
+				}
+				used++;
 			},
 		};
 	}
 
 	/* shown by map (KraitFrames.merger()); folded: recursion is one box. */
 	function arrange(raw, shown, { merged, map }, folded) {
-		const { alias, parent, frame, first, next, edge } = shown, path = folded ? pathOf(merged.length) : null;
+		const { alias, parent, frame, first, next, edge } = shown, path = folded ? pathOf(merged.length, raw.levels) : null;
 
 		shown.frames = merged;
 		shown.map = map;
@@ -97,7 +98,7 @@ const KraitStacks = (() => {
 			parent[i] = above;
 			edge[i] = raw.cut[raw.parent[i]];
 			if (path)
-				path.enter(raw.depth[i], f, alias[i]);
+				path.enter(f, alias[i]);
 		}
 		first.fill(0);
 		for (let i = raw.cnt - 1; i > 0; i--) {

@@ -6,7 +6,7 @@ const KraitTable = (() => {
 	'use strict';
 
 	/* More than anybody reads; what is in sight is there at once, the others a moment later. */
-	const ROWS_MAX = 300, AT_ONCE = 30;
+	const ROWS_MAX = 300, AT_ONCE = 24;
 	const $ = id => document.getElementById(id);
 	let last = 0, known = [], knownKey = '', counts = [], countsKey = '';
 	const M = KraitFrames;
@@ -72,18 +72,25 @@ const KraitTable = (() => {
 		return line;
 	}
 
-	/* state: base, tree, zoom, tops(), sort and the chosen frame; afterPicture: of KraitScene. */
-	function show(state, afterPicture) {
-		/* Of the stacks, whatever the view; only what the search wants. */
-		const tree = state.base, tops = state.tops(), zoom = tops ? state.zoom : 0, whole = zoom ? state.tree.total[zoom] : tree.total[0];
-		const what = `${tree.version} ${tops ? `${tops[0]} ${tops.length}` : ''}`, key = `${what} ${state.sort}`;
+	/* All rows, in their order, as long as these stay the same. */
+	function prepare(state) {
+		const tree = state.base, tops = state.tops(), what = `${tree.version} ${tops ? `${tops[0]} ${tops.length}` : ''}`;
+		const key = `${what} ${state.sort}`;
+
 		if (what !== countsKey)
 			counts = count(tree, tops);
 		countsKey = what;
 		if (key !== knownKey)
 			known = sorted(counts, state.sort);
 		knownKey = key;
-		const all = known;
+		return known;
+	}
+
+	/* state: base, tree, zoom, tops(), sort and the chosen frame; afterPicture: of KraitScene. */
+	function show(state, afterPicture) {
+		/* Of the stacks, whatever the view; only what the search wants. */
+		const tree = state.base, tops = state.tops(), zoom = tops ? state.zoom : 0, whole = zoom ? state.tree.total[zoom] : tree.total[0];
+		const all = prepare(state);
 		const rows = state.test && !state.chosen ? all.filter(r => state.test(r.f)) : all;
 		const body = document.createDocumentFragment();
 
@@ -111,5 +118,5 @@ const KraitTable = (() => {
 		show(state, afterPicture);
 	}
 
-	return { rowsOf, show, showMore };
+	return { rowsOf, prepare, show, showMore };
 })();
