@@ -17,6 +17,7 @@
 #include "cmd/agent_memory_options.h"
 #include "cmd/agent_snapshot.h"
 #include "cmd/arguments.h"
+#include "cmd/printed.h"
 #include "cmd/snapshot_time.h"
 #include "emit/emitter.h"
 #include "keep/merge.h"
@@ -26,6 +27,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/output_file.h"
+#include "util/stream.h"
 #include "util/units.h"
 
 /* The agent looks once a second, and may have a large one to end. */
@@ -177,7 +179,7 @@ static int list_slices(const struct snapshot *s)
 		if (is_wanted(s, i))
 			printf("%s\t%s\n", s->slices.list[i].name, size);
 	}
-	return fflush(stdout) ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+	return printed(NULL, stream_finish(stdout));
 }
 
 /* ---- the capture ------------------------------------------------------------------------------ */

@@ -56,5 +56,4 @@ void exec_print_flush(struct exec_print *p)
 {
 	if (p->len)
 		put_line(p);
-	fflush(p->out);
 }

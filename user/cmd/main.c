@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/printed.h"
 #include "cmd/roles.h"
 #include "util/environment.h"
 #include "util/error.h"
@@ -163,6 +164,7 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	if (role)
 		return role_main(role);
+	printed_at_exit();
 	if (environment_prepare(&err)) {
 		log_error(NULL, "%s", err.text);
 		return err.code;
@@ -181,8 +183,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return print_usage(stdout);
-	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version"))
-		return puts("krait " KRAIT_VERSION) < 0;
+	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version")) {
+		puts("krait " KRAIT_VERSION);
+		return EXIT_CODE_OK;
+	}
 	command = find_command(name);
 	if (!command)
 		return EXIT_CODE_USAGE;

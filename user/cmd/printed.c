@@ -2,11 +2,15 @@
 #include "cmd/printed.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/error.h"
 #include "util/log.h"
 #include "util/output_file.h"
+#include "util/stream.h"
 
 int printed(const char *module, int err)
 {
@@ -14,6 +18,19 @@ int printed(const char *module, int err)
 		return EXIT_CODE_OK;
 	log_error(module, "cannot write: %s", output_file_strerror(err));
 	return EXIT_CODE_OUTPUT;
+}
+
+/* Texts such as --help end the process where they end. What has failed has been said already. */
+static void settle(int status, void *unused)
+{
+	(void)unused;
+	if (!status && printed(NULL, stream_finish(stdout)))
+		_exit(EXIT_CODE_OUTPUT);
+}
+
+void printed_at_exit(void)
+{
+	on_exit(settle, NULL);
 }
 
 int printed_open(struct output_file **ret, const char *path)

@@ -15,6 +15,9 @@ struct output_file;
 /* err: of writing, 0 or -errno; module may be NULL. EXIT_CODE_OK, or EXIT_CODE_OUTPUT after an error message. */
 int printed(const char *module, int err);
 
+/* From now on, if krait ends with 0 although its standard output could not be written: says so, and it is EXIT_CODE_OUTPUT. */
+void printed_at_exit(void);
+
 /* A NULL path is the standard output. EXIT_CODE_OK, or EXIT_CODE_OUTPUT after an error message. */
 int printed_open(struct output_file **ret, const char *path) __attribute__((warn_unused_result));
 /* Publishes it where err, of what has written it, is 0; then as printed(). */

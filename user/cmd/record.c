@@ -312,12 +312,14 @@ static int report(struct record_command *r)
 				      .session = r->session,
 				      .outputs = r->outputs };
 	struct error err;
-	int code;
+	int code, printed;
 
 	session__stats(r->session, &said.stats);
 	r->emit.recording.seconds = said.stats.seconds;
-	record_report_print(&said);
+	printed = record_report_print(&said);
 	code = record_report_judge(&said);
+	if (!code)
+		code = printed;
 	if (outputs__finish(r->outputs, session__profile(r->session), 0, r->options.quiet, &err)) {
 		log_error(NULL, "%s", err.text);
 		code = err.code;

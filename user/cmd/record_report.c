@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/record_report.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "cmd/outputs.h"
@@ -12,6 +13,8 @@
 #include "target/py_offsets.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/output_file.h"
+#include "util/stream.h"
 #include "util/quota.h"
 
 /* Measured on processors of 2020 and later, at stacks of 50 to 900 frames. */
@@ -77,8 +80,23 @@ static int print_tables(const struct record_report *r, FILE *out,
 	return err;
 }
 
-static void print_summary(const struct record_report *r)
+/* A standard output that is closed, or that nobody reads, is for who does not want the summary. */
+static int judge_summary(FILE *out, int err)
 {
+	if (!err)
+		return EXIT_CODE_OK;
+	if (err == -EBADF || err == -EPIPE) {
+		clearerr(out);
+		return EXIT_CODE_OK;
+	}
+	log_error(NULL, "the summary could not be printed: %s", output_file_strerror(err));
+	return EXIT_CODE_OUTPUT;
+}
+
+static int print_summary(const struct record_report *r)
+{
+	int err;
+
 	/* The standard output of a command is the command's. */
 	FILE *out = outputs__use_stdout(r->outputs) || r->options->command ? stderr : stdout;
 	struct summary_options summary;
@@ -87,14 +105,15 @@ static void print_summary(const struct record_report *r)
 	summary_options_fit(&summary, out, r->options->wall ? 1 : r->options->event_cnt,
 			    LINES_BESIDE + (r->options->all ? LINES_OF_PROGRAMS : 0));
 	summary.lines = r->options->lines;
-	if (print_tables(r, out, &summary))
-		log_debug("record", "the summary could not be printed");
-	fflush(out);
+	err = print_tables(r, out, &summary);
+	if (!err)
+		err = stream_finish(out);
 	print_result(r);
 	if (r->options->event_cnt > 1 && outputs__single(r->outputs, &r->options->events[0]))
 		log_info(NULL, "outputs that hold one event hold %s",
 			 r->options->wall ? EVENT_WALL : r->options->events[0].name);
 	session__print_refused(r->session, stderr);
+	return judge_summary(out, err);
 }
 
 static void print_anchor_stats(const struct session_stats *stats)
@@ -307,10 +326,11 @@ int record_report_judge(const struct record_report *r)
 	return worst > r->options->max_loss_percent ? EXIT_CODE_LOSSY : EXIT_CODE_OK;
 }
 
-void record_report_print(const struct record_report *r)
+int record_report_print(const struct record_report *r)
 {
-	if (!r->options->quiet)
-		print_summary(r);
+	int code = r->options->quiet ? EXIT_CODE_OK : print_summary(r);
+
 	if (r->options->stats)
 		print_stats(r);
+	return code;
 }

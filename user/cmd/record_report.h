@@ -18,8 +18,8 @@ struct record_report {
 	struct session_stats stats;
 };
 
-/* The summary, unless quiet; then the numbers of --stats. */
-void record_report_print(const struct record_report *r);
+/* The summary, unless quiet; then the numbers of --stats. EXIT_CODE_OUTPUT, after a message, if it could not be printed. */
+int record_report_print(const struct record_report *r);
 /* Warns; the exit code when nothing else decides it. */
 int record_report_judge(const struct record_report *r);
 

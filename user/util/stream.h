@@ -9,6 +9,8 @@
 #define KRAIT_UTIL_STREAM_H
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
 
@@ -18,12 +20,20 @@ static inline int stream_cause(void)
 	return errno ? -errno : -EIO;
 }
 
-/* The same of a call that has failed some time ago: most often the file system is full, and that can be asked. */
+/*
+ * The same of a call that has failed some time ago: it was closed (util/environment.h), the reader is gone, or the file
+ * system is full. Each can be asked.
+ */
 static inline int stream_late_cause(FILE *out)
 {
+	struct pollfd ask = { .fd = fileno(out) };
 	struct statvfs st;
 	int fd = fileno(out);
 
+	if (fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	if (fd >= 0 && poll(&ask, 1, 0) > 0 && ask.revents & POLLERR)
+		return -EPIPE;
 	return fd >= 0 && !fstatvfs(fd, &st) && st.f_blocks && !st.f_bavail ? -ENOSPC : -EIO;
 }
 
