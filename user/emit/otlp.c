@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "emit/otlp_tables.h"
+#include "emit/otlp_values.h"
 #include "profile/states.h"
 #include "util/cleanup.h"
 #include "util/clock.h"

@@ -75,14 +75,4 @@ __s32 otlp_tables_string(struct otlp_tables *t, const char *key, __u32 string);
 /* One that is there once. */
 __s32 otlp_tables_attribute(struct otlp_tables *t, const struct otlp_attribute *a);
 
-/* room: of an array, which the value points to. To be freed with *room. NULL in *room and no array: out of memory. */
-struct otlp_value_room {
-	Krait__Otlp__AnyValue value;
-	Krait__Otlp__ArrayValue array;
-	Krait__Otlp__AnyValue *items, **item_list;
-};
-int otlp_value_fill(struct otlp_value_room *room, const struct otlp_attribute *a)
-	__attribute__((warn_unused_result));
-void otlp_value_free(struct otlp_value_room *room);
-
 #endif /* KRAIT_EMIT_OTLP_TABLES_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * otlp_values.h - the value of an attribute, as protobuf packs it.
+ */
+#ifndef KRAIT_EMIT_OTLP_VALUES_H
+#define KRAIT_EMIT_OTLP_VALUES_H
+
+#include "emit/otlp.h"
+#include "emit/otlp.pb-c.h"
+
+/* A value, and room for the array that it may point to. */
+struct otlp_value_room {
+	Krait__Otlp__AnyValue value;
+	Krait__Otlp__ArrayValue array;
+	Krait__Otlp__AnyValue *items, **item_list;
+};
+/* 0 or -ENOMEM; freed in any case. */
+int otlp_value_fill(struct otlp_value_room *room, const struct otlp_attribute *a)
+	__attribute__((warn_unused_result));
+void otlp_value_free(struct otlp_value_room *room);
+
+#endif /* KRAIT_EMIT_OTLP_VALUES_H */
