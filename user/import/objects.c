@@ -9,6 +9,7 @@
 #include "dso/dso_reader.h"
 #include "import/mappings.h"
 #include "import/object_file.h"
+#include "import/running_kernel.h"
 #include "profile/frames.h"
 #include "profile/idindex.h"
 #include "profile/marks.h"
@@ -47,9 +48,7 @@ struct objects {
 	struct idindex index;
 	struct modules *modules;
 	struct native_files *files; /* NULL: no file is opened */
-	__u64 kernel_start; /* of its text; 0 not said, or looked at */
-	bool same_kernel; /* the running one is that of the capture, but perhaps elsewhere */
-	struct kernel_symbols *kernel; /* NULL: of another kernel, or none of its code met yet */
+	struct running_kernel kernel;
 	struct idindex kernel_index; /* of answers for addresses of the kernel */
 	struct source_lines *sources; /* NULL: not wanted, or no file is opened */
 	bool want_sources, want_inlined;
@@ -91,7 +90,7 @@ void objects__free(struct objects *o)
 	source_lines__free(o->sources);
 	native_files__free(o->files);
 	modules__free(o->modules);
-	kernel_symbols__free(o->kernel);
+	running_kernel_free(&o->kernel);
 	free(o);
 }
 
@@ -148,26 +147,12 @@ static __u32 object_frame(struct objects *o, struct object *object)
 
 void objects__set_kernel(struct objects *o, __u64 text_start)
 {
-	if (!o->kernel && o->same_kernel)
-		o->kernel_start = text_start;
+	running_kernel_set_text(&o->kernel, text_start);
 }
 
 void objects__same_kernel(struct objects *o)
 {
-	o->same_kernel = true;
-}
-
-/* Most captures need not know what the running kernel is, and reading that takes a while. */
-static void open_kernel(struct objects *o)
-{
-	struct kernel_symbols *running = kernel_symbols__new(KALLSYMS);
-	__u64 start, size;
-
-	if (running && !kernel_symbols__text(running, &start, &size) && start == o->kernel_start)
-		o->kernel = running;
-	else
-		kernel_symbols__free(running);
-	o->kernel_start = 0;
+	o->kernel.is_captured = true;
 }
 
 /* The names that were stored when the capture was made; the newest DSO has most. */
@@ -189,9 +174,7 @@ static __u32 resolve_kernel(struct objects *o, __u64 address)
 
 	if (frame)
 		return frame;
-	if (o->kernel_start)
-		open_kernel(o);
-	s = o->kernel ? kernel_symbols__find(o->kernel, address) : NULL;
+	s = running_kernel_find(&o->kernel, address);
 	if (!s)
 		return frame_kernel(o->dict, NULL, "", 0);
 	if (!s->tag)

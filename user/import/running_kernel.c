@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "symbol/kernel_symbols.h"
 #include "util/clock.h"
 #include "util/printable.h"
 
@@ -21,4 +22,34 @@ bool running_kernel_is(const struct perf_read_facts *f)
 		return false;
 	printable_into(host, sizeof(host), uts.nodename); /* as the facts are */
 	return !strcmp(f->host, host) && !strcmp(f->kernel, uts.release);
+}
+
+void running_kernel_free(struct running_kernel *k)
+{
+	kernel_symbols__free(k->symbols);
+}
+
+void running_kernel_set_text(struct running_kernel *k, __u64 text_start)
+{
+	if (!k->symbols && k->is_captured)
+		k->text_start = text_start;
+}
+
+static void open_symbols(struct running_kernel *k)
+{
+	struct kernel_symbols *running = kernel_symbols__new(KALLSYMS);
+	__u64 start, size;
+
+	if (running && !kernel_symbols__text(running, &start, &size) && start == k->text_start)
+		k->symbols = running;
+	else
+		kernel_symbols__free(running);
+	k->text_start = 0;
+}
+
+struct kernel_symbol *running_kernel_find(struct running_kernel *k, __u64 address)
+{
+	if (k->text_start)
+		open_symbols(k);
+	return k->symbols ? kernel_symbols__find(k->symbols, address) : NULL;
 }
