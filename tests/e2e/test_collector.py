@@ -6,7 +6,6 @@ agent keeps on its host. And through two of them, the first of which is paused a
 import collections
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,8 +15,15 @@ import time
 import collector
 import harness as h
 
-# The name of a folded frame: "name (file:line)", or a mark.
-FRAME = re.compile(r"^(.*?)(?: \([^()]*\))?$")
+
+def name_of(frame):
+    """Of "name (file:line)", where the file may have parentheses in its name, too; or a mark."""
+    depth = 0
+    for at in range(len(frame) - 1, 0, -1):
+        depth += (frame[at] == ")") - (frame[at] == "(")
+        if not depth:
+            return frame[:at - 1] if frame[at - 1:at + 1] == " (" else frame
+    return frame
 
 
 def kept(folder, keep):
@@ -30,7 +36,7 @@ def kept(folder, keep):
     found = collections.Counter()
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
-        found[FRAME.match(stack.split(";")[-1])[1]] += int(count)
+        found[name_of(stack.split(";")[-1])] += int(count)
     return found, done.stderr
 
 
