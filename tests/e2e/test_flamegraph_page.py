@@ -367,6 +367,79 @@ def views_page(browser, folder):
     page.clean("views")
 
 
+def look_for(browser, page, text):
+    """The share that is said to match, and what else is said."""
+    browser.run("(s => { s.value = %r; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))" % text)
+    browser.run("krait.settled()")
+    browser.settle()
+    return page.text("matched").replace("\u2009", " ")
+
+
+def search_page(browser, folder):
+    page = Page(browser, folder, "small")
+    page.choose("roots", "thread")
+    for text, share in (("shop", "100.0 %"), ("4711", "100.0 %"), ("worker", "15.0 %"), ("4720", "15.0 %"), ("Cart.total", "41.3 %"), ("cart.py:", "41.3 %")):
+        found = look_for(browser, page, text)
+        check(found.startswith(share + " matched by "), f"{text!r} is found", found)
+    page.choose("roots", "merged")
+    for kind, word in (("python", "python"), ("mark", "marker")):
+        part, found = browser.run(f"krait.state.base.frames.slice(0, -1).filter(f => f.kind === '{kind}').length"), look_for(browser, page, word)
+        check(part and f" by {part} names" in found, f"{word!r} is all of that kind", [part, found])
+    check(look_for(browser, page, "4720").endswith(" \u00b7 1 thread: group by thread to see it"), "where threads have no boxes it says how to see one",
+          page.text("matched"))
+    page.choose("lines", "line")
+    check(" by 1 name" in look_for(browser, page, "cart.py:58"), "a line of a file is found", page.text("matched"))
+    page.choose("lines", "function")
+
+    look_for(browser, page, "encode")
+    count = browser.run("krait.boxes().filter(b => krait.state.matches[krait.state.tree.frame[b.node]]).length")
+    seen = []
+    for _ in range(count + 1):
+        page.press("next")
+        seen.append(re.search(r"(\d+) of (\d+)", page.text("matched")).groups())
+    equal(seen, [(str(i % count + 1), str(count)) for i in range(count + 1)], "next goes from match to match, and around")
+    page.press("previous")
+    page.focus()
+    browser.key("N")
+    browser.key("n")
+    check(f"{count} of {count}" in page.text("matched"), "previous goes back, and keys do both", page.text("matched"))
+    page.press("table-button")
+    rows = lambda: browser.run("[...document.querySelectorAll('#functions .name')].map(e => e.textContent)")
+    every = len(browser.run("krait.functions()"))
+    check(0 < len(rows()) < every and all("encode" in r for r in rows()) and f" of {every} functions" in page.text("scope"),
+          "the table has the matches, and says of how many functions", [rows(), page.text("scope")])
+    page.press("clear")
+    equal(len(rows()), every, "and then all of them")
+    page.clean("search")
+
+
+def narrow_matches(browser, folder):
+    """What is too narrow to be drawn is found, has a stub of its own, and is zoomed to."""
+    name = "needle"
+    with open(os.path.join(folder, "hay.folded"), "w", encoding="utf-8") as file:
+        file.writelines(f"main (a.py);{what} 1\n" for what in ("calls (a.py);needle (b.py)", "one (a.py)", "two (a.py)"))
+        file.write("main (a.py);work (a.py) 100000\n")
+    subprocess.run([os.path.join(BUILD, "krait"), "convert", os.path.join(folder, "hay.folded"), "-o", os.path.join(folder, "hay.html")],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    page = Page(browser, folder, "hay")
+    said = look_for(browser, page, name)
+    equal(said, "<0.1 % matched by 1 name", "a function that is too narrow everywhere is found")
+    check(browser.run("""(() => { const { tree } = krait.state;
+        return [...Array(tree.cnt).keys()].some(i => i && (tree.rest[i] || tree.total[i] < krait.view.NARROW * tree.total[0] / innerWidth) &&
+            krait.state.isHit(i)); })()"""), "where it is there is a stub")
+    color = browser.run("getComputedStyle(document.documentElement).getPropertyValue('--match').trim()")
+    seen = browser.run("""(c => { const data = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, want = %r;
+        for (let i = 0; i < data.length; i += 4)
+            if ([0, 1, 2].every(k => data[i + k] === parseInt(want.slice(1 + 2 * k, 3 + 2 * k), 16)))
+                return true;
+        return false; })(document.getElementById('canvas'))""" % color)
+    check(seen, "in the colour of matches")
+    page.press("next")
+    check(browser.run("krait.state.zoom") > 0 and name in browser.run("krait.boxes().filter(b => b.node >= krait.state.zoom && b.w >= 0.5).map(b => b.name)"),
+          "next zooms to it", page.state())
+    page.clean("narrow matches")
+
+
 def many_page(browser, folder):
     page = Page(browser, folder, "many")
     equal([browser.run("document.getElementById('roots').value"), page.names(1)], ["program", ["celery", "gunicorn"]],
@@ -625,7 +698,7 @@ def colors_apart(browser, folder):
         states = browser.run(f"""(rgb => Object.fromEntries([...document.styleSheets].flatMap(s => [...s.cssRules])
             .filter(r => r.selectorText === ':root').flatMap(r => [...r.style]).filter(n => n.startsWith('--state-'))
             .map(n => [n.slice(8), rgb(getComputedStyle(document.documentElement).getPropertyValue(n))])))({swatch})""")
-        equal([len(states), states.pop("python")], [13, states["cpu"]], "Python is the CPU's colour")
+        equal(len(states), 13, "each state has a colour of its own")
         for vision, matrix in colours.VISION.items():
             for what, colors in (("kinds", kinds), ("states", states)):
                 apart, one, other = colours.nearest(colors, matrix)
@@ -719,7 +792,7 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, strip_page, source_page,
+            for part in (small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, strip_page, source_page,
                          colors_apart, accessible_pages, paper):
                 try:
                     part(browser, folder)

@@ -17,7 +17,7 @@ const KraitCallers = (below, onChoice) => {
 		if (!scene)
 			return;
 		scene.test = test;
-		scene.matches = test ? Uint8Array.from(scene.tree.frames, f => test(f) ? 1 : 0) : null;
+		scene.matches = KraitSearch.marksOf(scene.tree.frames, test);
 	}
 
 	/* Of that frame of the stacks; below 0: the view is another one. ms: until the first picture. */

@@ -6,13 +6,13 @@
 const KraitCanvas = (canvas, stage, spacer) => {
 	'use strict';
 
-	const ROW = 20, FONT_SIZE = 12, PAD = 5;
+	const ROW = 20, PAD = 5;
 	const NARROW = 0.5; /* px; narrower boxes are folded */
 	const WIDE = 4; /* px; narrower boxes have no text, edge or pattern, and are pixels */
-	const context = canvas.getContext('2d'), colours = KraitColours(context), pixels = KraitPixels(context);
+	const context = canvas.getContext('2d'), colours = KraitColours(context), pixels = KraitPixels(context), labels = KraitLabels(context, PAD);
 	/* On paper all levels are drawn, up to so many pixels. */
 	const PAPER = 4000;
-	let theme = null, charWidth = 0, width = 0, height = 0, scene = null, paper = false, notes = [];
+	let theme = null, width = 0, height = 0, scene = null, paper = false, notes = [];
 
 	function resize() {
 		const scale = window.devicePixelRatio || 1;
@@ -21,15 +21,13 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		height = paper ? Math.min(PAPER, levels() * ROW + 4) : stage.clientHeight;
 		const wide = Math.max(1, Math.round(width * scale)), high = Math.max(1, Math.round(height * scale));
 		/* A canvas that gets a size begins anew, which takes its time. */
-		if (canvas.width === wide && canvas.height === high && charWidth)
+		if (canvas.width === wide && canvas.height === high && labels.charWidth())
 			return;
 		canvas.style.height = height + 'px';
 		canvas.width = wide;
 		canvas.height = high;
 		context.setTransform(scale, 0, 0, scale, 0, 0);
-		context.font = `${FONT_SIZE}px ${theme.mono}`;
-		context.textBaseline = 'middle';
-		charWidth = context.measureText('0'.repeat(40)).width / 40;
+		labels.setFont(theme.mono);
 	}
 
 	/* How many levels fit. */
@@ -94,50 +92,6 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		return folded;
 	}
 
-	function cut(text, room) {
-		if (/^[\x20-\x7e]*$/.test(text)) {
-			const chars = Math.floor(room / charWidth);
-			return text.length <= chars ? text : text.slice(0, chars - 1) + '…';
-		}
-		const chars = Array.from(text);
-		let low = 0, high = chars.length;
-		if (context.measureText(text).width <= room)
-			return text;
-		while (low < high) {
-			const middle = (low + high + 1) >> 1;
-			if (context.measureText(chars.slice(0, middle).join('') + '…').width <= room)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-		return chars.slice(0, low).join('') + '…';
-	}
-
-	function drawText(f, label, where, x, y, w) {
-		const left = Math.max(x, 0) + PAD, room = Math.min(x + w, width) - left - PAD + 2;
-
-		if (room < 4 * charWidth)
-			return;
-		/* What does not fit loses its qualifiers first: "Query.parse" is told by "parse". */
-		let text = cut(label, room);
-		if (text !== label && f.kind === KraitFrames.PYTHON) {
-			const last = label.slice(label.lastIndexOf('.') + 1);
-			text = cut(last.length < label.length && last ? '…' + last : label, room);
-			if (text.startsWith('…') && text.endsWith('…'))
-				text = cut(last, room);
-		}
-		context.fillText(text, left, y + ROW / 2);
-		if (!where || text !== label)
-			return;
-		const used = context.measureText(text).width + 2 * charWidth;
-		if (used + context.measureText(where).width > room)
-			return;
-		context.save();
-		context.globalAlpha *= 0.6;
-		context.fillText(where, left + used, y + ROW / 2);
-		context.restore();
-	}
-
 	/* Of a box, whether it is in sight or not: as of KraitColours. */
 	function paintOf(node) {
 		const { tree } = scene;
@@ -164,11 +118,11 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		/* Callers in C are hidden: torn off there. */
 		if (scene.tree.edge[node])
 			drawEdge(x, scene.flame ? y + ROW - 1 : y, w - 1, scene.flame ? -1 : 1);
-		if (w < 4 * charWidth)
+		if (w < 4 * labels.charWidth())
 			return;
 		context.globalAlpha = Math.max(context.globalAlpha, 0.75);
 		context.fillStyle = matched ? theme.back : theme.text;
-		drawText(f, root ? scene.rootLabel : scene.labelOf(f), root ? '' : scene.whereOf(f), x, y, w);
+		labels.draw(f, root ? scene.rootLabel : scene.labelOf(f), root ? '' : scene.whereOf(f), Math.max(x, 0) + PAD, y + ROW / 2, Math.min(x + w, width));
 	}
 
 	function drawEdge(x, y, w, down) {
@@ -181,6 +135,8 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		context.fill();
 	}
 
+	const HIT = 2; /* px that a stub with a match has, also at the window's edge */
+
 	/*
 	 * Boxes too narrow to draw, side by side: one grey stub in their place; where a match is in them, one that is seen. How many they
 	 * are where there is room.
@@ -188,16 +144,16 @@ const KraitCanvas = (canvas, stage, spacer) => {
 	function drawFolded(run) {
 		if ((run.w < 0.5 && !run.hit) || run.y <= -ROW || run.y >= height)
 			return;
-		pixels.stub(run.x, run.y, Math.max(run.hit ? 2 : 0, run.w), colours.paintOf(run.hit ? theme.match : theme.grey)[1],
+		pixels.stub(run.hit ? Math.min(run.x, width - HIT) : run.x, run.y, Math.max(run.hit ? HIT : 0, run.w), colours.paintOf(run.hit ? theme.match : theme.grey)[1],
 			run.hit ? 1 : scene.matches ? 0.3 : 0.6);
-		if (run.cnt > 1 && run.w > 13 * charWidth)
+		if (run.cnt > 1 && run.w > 13 * labels.charWidth())
 			notes.push(Object.assign({}, run));
 	}
 
 	function writeNote({ x, y, w, hit, cnt }) {
 		const text = `${KraitText.number.format(cnt)} too narrow`;
 
-		if (w < (text.length + 2) * charWidth)
+		if (w < (text.length + 2) * labels.charWidth())
 			return;
 		context.globalAlpha = 1;
 		context.fillStyle = hit ? theme.back : theme.muted;

@@ -37,11 +37,15 @@ const KraitSearch = (() => {
 		const has = s => regex ? regex.test(s) : exact ? s.includes(text) : s.toLowerCase().includes(small);
 		const lineOf = f => f.line > 0 ? f.line : f.firstLine;
 
-		return f => has(f.name) || Boolean(f.file && has(lineOf(f) > 0 ? `${f.file}:${lineOf(f)}` : f.file)) ||
+		/* Of processes and threads their number, too. */
+		const isTask = f => f.kind === KraitFrames.PROCESS || f.kind === KraitFrames.THREAD;
+
+		return f => has(f.name) || (isTask(f) && has(KraitText.nameOf(f))) || Boolean(f.file && has(lineOf(f) > 0 ? `${f.file}:${lineOf(f)}` : f.file)) ||
 			(!regex && KIND_WORDS[f.kind] === small);
 	}
 
-	const marksOf = (frames, test) => test ? Uint8Array.from(frames, f => test(f) ? 1 : 0) : null;
+	/* The last one stands for others, and has no name of its own. */
+	const marksOf = (frames, test) => test ? Uint8Array.from(frames, (f, i) => i < frames.length - 1 && test(f) ? 1 : 0) : null;
 
 	/* app: state, scene and view of the page. */
 	function open(app) {

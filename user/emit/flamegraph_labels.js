@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * flamegraph_labels.js - names in boxes, cut to their room: as it is measured, or by the letter where all are as wide.
+ */
+const KraitLabels = (context, pad) => {
+	'use strict';
+
+	const FONT_SIZE = 12;
+	let charWidth = 0;
+
+	/* A canvas that has got a size has lost it. */
+	function setFont(family) {
+		context.font = `${FONT_SIZE}px ${family}`;
+		context.textBaseline = 'middle';
+		charWidth = context.measureText('0'.repeat(40)).width / 40;
+	}
+
+	function cut(text, room) {
+		if (/^[\x20-\x7e]*$/.test(text)) {
+			const chars = Math.floor(room / charWidth);
+			return text.length <= chars ? text : text.slice(0, chars - 1) + '…';
+		}
+		const chars = Array.from(text);
+		let low = 0, high = chars.length;
+		if (context.measureText(text).width <= room)
+			return text;
+		while (low < high) {
+			const middle = (low + high + 1) >> 1;
+			if (context.measureText(chars.slice(0, middle).join('') + '…').width <= room)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		return chars.slice(0, low).join('') + '…';
+	}
+
+	/* From left, around the line middle, in a box that ends at that edge. */
+	function draw(f, label, where, left, middle, edge) {
+		const room = edge - left - pad + 2;
+
+		if (room < 4 * charWidth)
+			return;
+		/* What does not fit loses its qualifiers first: "Query.parse" is told by "parse". */
+		let text = cut(label, room);
+		if (text !== label && f.kind === KraitFrames.PYTHON) {
+			const last = label.slice(label.lastIndexOf('.') + 1);
+			text = cut(last.length < label.length && last ? '…' + last : label, room);
+			if (text.startsWith('…') && text.endsWith('…'))
+				text = cut(last, room);
+		}
+		context.fillText(text, left, middle);
+		if (!where || text !== label)
+			return;
+		const used = context.measureText(text).width + 2 * charWidth;
+		if (used + context.measureText(where).width > room)
+			return;
+		context.save();
+		context.globalAlpha *= 0.6;
+		context.fillText(where, left + used, middle);
+		context.restore();
+	}
+
+	return { setFont, draw, charWidth: () => charWidth };
+};
