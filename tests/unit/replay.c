@@ -135,6 +135,11 @@ void replay_free(struct replay *r)
 	free(r);
 }
 
+unsigned replay_opened_cnt(const struct replay *r)
+{
+	return processes__seen_cnt(r->session.processes);
+}
+
 const struct published *replay_published(struct replay *r, pid_t pid)
 {
 	const struct process *p = processes__find(r->session.processes, pid);

@@ -126,6 +126,72 @@ static void a_child_of_the_next_process_of_a_pid_is_not_the_firsts(void **state)
 	scene_expect(&s, false, "new;Na;Nb 1\nold;a;b 1\n", 0);
 }
 
+/* Its first sample opens a copy of the parent as it was: the parent may have ended, or be another program by then. */
+static void a_fork_is_opened_when_it_is_needed(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor grandchild = { CHILD + 1, START_NS + 600000000, "old", &old };
+	const struct actor other = { PID, START_NS, "new", &new };
+	const pid_t pids[] = { PID };
+
+	for (int parent = 0; parent < 3; parent++) {
+		struct script s;
+
+		script_begin(&s);
+		script_scan(&s, 0, 300, pids, 1);
+		script_look(&s, 5, &python);
+		script_sample(&s, 310, &python, "ab");
+		script_fork(&s, 320, &child, PID);
+		script_fork(&s, 325, &grandchild, CHILD);
+		if (parent == 1)
+			script_exit(&s, 330, &python, 0);
+		if (parent == 2)
+			script_exec(&s, 330, &other);
+		if (parent == 2)
+			script_look(&s, 331, &other);
+		for (const char *name = "ab"; *name; name++) {
+			script_code(&s, 340, &child, *name);
+			script_code(&s, 340, &grandchild, *name);
+		}
+		script_sample(&s, 340, &child, "ab");
+		script_sample(&s, 341, &grandchild, "ab");
+		script_exit(&s, 342, &child, 0);
+		scene_expect(&s, true, "old;a;b 3\n", 0);
+	}
+}
+
+/* Most do so within a moment: of those nothing is ever opened. */
+static void a_fork_that_ends_or_executes_is_never_opened(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	const struct actor program = { CHILD, START_NS + 500000000, "new", &new };
+	const pid_t pids[] = { PID };
+
+	for (int stays = 0; stays < 3; stays++) {
+		struct replay *r;
+		struct script s;
+
+		script_begin(&s);
+		script_scan(&s, 0, 300, pids, 1);
+		script_look(&s, 5, &python);
+		script_sample(&s, 310, &python, "ab");
+		script_fork(&s, 320, &child, PID);
+		if (stays == 1)
+			script_exec(&s, 325, &program);
+		if (stays == 1)
+			script_look(&s, 326, &program);
+		if (stays != 2)
+			script_exit(&s, 340, &child, 0);
+		script_sample(&s, 1000, &python, "ab");
+		script_sample(&s, 1001, &python, "ab");
+		r = scene_replay(&s, true);
+		assert_string_equal(scene_stacks(r), "old;a;b 3\n");
+		assert_int_equal(replay_opened_cnt(r), stays ? 2 : 1);
+		replay_free(r);
+		script_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +201,8 @@ int main(void)
 		cmocka_unit_test(a_vforked_child_becomes_another_program),
 		cmocka_unit_test(a_child_whose_fork_was_dropped_is_found),
 		cmocka_unit_test(a_child_of_the_next_process_of_a_pid_is_not_the_firsts),
+		cmocka_unit_test(a_fork_is_opened_when_it_is_needed),
+		cmocka_unit_test(a_fork_that_ends_or_executes_is_never_opened),
 	};
 
 	return cmocka_run_group_tests_name("replay: forks", tests, scene_setup, scene_teardown);

@@ -15,6 +15,7 @@
 #include "sampler/record.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
+#include "follow/forks.h"
 #include "follow/learn.h"
 #include "target/probed.h"
 #include "util/clock.h"
@@ -61,7 +62,7 @@ static struct entry *find_parent(struct processes *ps, const struct record_task 
 	return find_started(ps, (pid_t)record->parent_pid, record->parent_start_ns, &past);
 }
 
-/* A child has its parent's image: it is ready at once, without a look at its memory. */
+/* A child has its parent's image: it needs no look at its memory. */
 static void on_fork(struct processes *ps, const struct record_task *record)
 {
 	struct entry *parent = find_parent(ps, record), *child;
@@ -70,6 +71,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 
 	if (!parent || (pid_t)record->pid == getpid())
 		return;
+	forks_open(ps, parent);
 	if (find_started(ps, record->pid, record->start_ns, &past) || past)
 		return; /* a scan was faster */
 	child = entry_add(ps, record->pid, record->start_ns, record->owner);
@@ -90,7 +92,9 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 	p->parent_pid = record->parent_pid;
 	p->info.pid = record->pid;
 	p->info.start_ticks = record->start_ns / KRAIT_NS_PER_TICK;
-	if (entry_open(ps, p, &parent->process))
+	if (ps->config.all)
+		forks_put_off(ps, child);
+	else if (entry_open(ps, p, &parent->process))
 		entry_remove(ps, child);
 }
 
@@ -149,6 +153,8 @@ static void on_runtime(struct processes *ps, const struct record_task *record)
 	struct entry *e = find_or_begin(ps, record);
 	struct plain_key exec;
 
+	if (e)
+		forks_open(ps, e);
 	if (!e || !layouts__at(sampler__layouts(ps->config.sampler), record->layout) ||
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == record->runtime_addr))
@@ -208,6 +214,10 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	struct entry *e = find_started(ps, (pid_t)record->pid, record->start_ns, &past);
 
 	ps->mmap_cnt++;
+	if (e) {
+		forks_open(ps, e);
+		forks_open_of(ps, &e->process);
+	}
 	if (e && e->process.space)
 		space__report(e->process.space, record, clock_monotonic_ns());
 	if (!e)

@@ -12,6 +12,7 @@
 
 #include "sampler/sampler.h"
 #include "follow/filter.h"
+#include "follow/forks.h"
 #include "follow/learn.h"
 #include "target/probed.h"
 #include "target/prober.h"
@@ -322,6 +323,8 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why)
 	input_writer__fact(ps->config.inputs, QUESTION_FOLLOW, pid, 0, 0);
 	if (!e)
 		e = entry_add(ps, pid, 0, entry_owner_now(ps, pid));
+	else
+		forks_open(ps, e);
 	if (!e || e->process.state == PROCESS_PENDING)
 		err = e ? entry_look_at(ps, e, true) : -ENOMEM;
 	*ret_why = ps->why;
@@ -357,13 +360,20 @@ static void look_at_due(struct processes *ps, __u64 now_ns)
 	}
 }
 
+/* 0: never. */
+static __u64 sooner(__u64 a, __u64 b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 __u64 processes__retry(struct processes *ps, __u64 now_ns)
 {
-	__u64 soonest;
+	__u64 soonest, forked;
 
 	prober__step(ps->config.prober);
 	if (ps->due_ns && ps->due_ns <= now_ns)
 		look_at_due(ps, now_ns);
-	soonest = prober__step(ps->config.prober);
-	return soonest && (!ps->due_ns || soonest < ps->due_ns) ? soonest : ps->due_ns;
+	forked = forks_open_due(ps, now_ns);
+	soonest = sooner(prober__step(ps->config.prober), forked);
+	return sooner(soonest, ps->due_ns);
 }

@@ -6,6 +6,7 @@
 #ifndef KRAIT_FOLLOW_PROCESS_TABLE_H
 #define KRAIT_FOLLOW_PROCESS_TABLE_H
 
+#include <sys/queue.h>
 #include <uthash.h>
 
 #include "follow/processes.h"
@@ -24,12 +25,17 @@ struct entry {
 	struct processes *table;
 	struct look *look; /* NULL: nobody waits */
 	unsigned payer; /* who has the room that it takes: bpf/share.h */
+	TAILQ_ENTRY(entry) forked; /* of PROCESS_FORKED */
+	__u64 forked_due_ns; /* when it is opened at the latest */
 	UT_hash_handle hh;
 };
+
+TAILQ_HEAD(forked_list, entry);
 
 struct processes {
 	struct processes_config config;
 	struct entry *by_pid;
+	struct forked_list forked; /* in the order in which they are due */
 	struct threads *threads;
 	struct quota *room; /* entries, by owner */
 	struct look_budget looks[OWNER_CNT]; /* at code objects, by owner; unbounded for root */

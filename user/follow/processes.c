@@ -10,6 +10,7 @@
 #include "sampler/plain_files.h"
 #include "sampler/sampler.h"
 #include "follow/filter.h"
+#include "follow/forks.h"
 #include "follow/learn.h"
 #include "proc/space.h"
 #include "symbol/native.h"
@@ -44,6 +45,7 @@ struct processes *processes__new(const struct processes_config *config)
 
 	if (!ps)
 		return NULL;
+	TAILQ_INIT(&ps->forked);
 	ps->threads = threads__new();
 	ps->room = quota__new(ENTRIES_MAX, ROOT_RESERVE);
 	if (!ps->threads || !ps->room) {
@@ -104,7 +106,9 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 
 	threads__remove_all(ps->threads, p);
 	note_plain(ps, p);
+	forks_forget(ps, e);
 	if (p->state == PROCESS_TRACKED) {
+		forks_open_of(ps, p);
 		if (ps->gone)
 			ps->gone(ps->gone_ctx, p);
 		ps->tracked_cnt--;
@@ -157,6 +161,8 @@ void processes__free(struct processes *ps)
 
 	if (!ps)
 		return;
+	while ((e = TAILQ_FIRST(&ps->forked)))
+		entry_remove(ps, e);
 	HASH_ITER(hh, ps->by_pid, e, next)
 		entry_remove(ps, e);
 	threads__free(ps->threads);
@@ -270,6 +276,8 @@ struct process *processes__find(struct processes *ps, pid_t pid)
 {
 	struct entry *e = entry_find(ps, pid);
 
+	if (e)
+		forks_open(ps, e);
 	return e && e->process.state == PROCESS_TRACKED ? &e->process : NULL;
 }
 
@@ -305,6 +313,8 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 		entry_remove(ps, e);
 		e = NULL;
 	}
+	if (e)
+		forks_open(ps, e);
 	if (!e)
 		e = adopt(ps, record);
 	else if (e->process.state == PROCESS_PENDING && entry_look_at(ps, e, true))

@@ -43,6 +43,7 @@ struct record_task;
 
 enum process_state {
 	PROCESS_PENDING, /* not Python as far as we can see; to be looked at again */
+	PROCESS_FORKED, /* a copy of a tracked one, which nobody has needed yet (forks.h) */
 	PROCESS_TRACKED,
 	PROCESS_REFUSED, /* Python, but not to be sampled: info.why says why */
 	PROCESS_UNWANTED, /* Python, but not what the filter asks for */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "follow/forks.h"
+
+#include <errno.h>
+
+#include "follow/process_table.h"
+#include "util/clock.h"
+
+/* Then it has stayed: what it maps and starts is to be known before its first sample. */
+#define PUT_OFF_NS (400 * 1000000ULL)
+
+void forks_put_off(struct processes *ps, struct entry *e)
+{
+	e->process.state = PROCESS_FORKED;
+	e->forked_due_ns = clock_monotonic_ns() + PUT_OFF_NS;
+	TAILQ_INSERT_TAIL(&ps->forked, e, forked);
+}
+
+void forks_forget(struct processes *ps, struct entry *e)
+{
+	if (e->process.state != PROCESS_FORKED)
+		return;
+	TAILQ_REMOVE(&ps->forked, e, forked);
+	e->process.state = PROCESS_PENDING;
+}
+
+void forks_open(struct processes *ps, struct entry *e)
+{
+	struct entry *parent;
+
+	if (e->process.state != PROCESS_FORKED)
+		return;
+	forks_forget(ps, e);
+	parent = entry_find(ps, e->process.parent_pid);
+	if (parent && parent->process.state != PROCESS_TRACKED)
+		parent = NULL;
+	/* Callers go through the table: what fails stays there, to be looked at. */
+	if (entry_open(ps, &e->process, parent ? &parent->process : NULL))
+		entry_plan_retry(ps, &e->process, -EINPROGRESS);
+}
+
+void forks_open_of(struct processes *ps, const struct process *parent)
+{
+	struct entry *e, *next;
+
+	for (e = TAILQ_FIRST(&ps->forked); e; e = next) {
+		next = TAILQ_NEXT(e, forked);
+		if (e->process.parent_pid == parent->pid)
+			forks_open(ps, e);
+	}
+}
+
+__u64 forks_open_due(struct processes *ps, __u64 now_ns)
+{
+	struct entry *e;
+
+	while ((e = TAILQ_FIRST(&ps->forked)) && e->forked_due_ns <= now_ns)
+		forks_open(ps, e);
+	return e ? e->forked_due_ns : 0;
+}
