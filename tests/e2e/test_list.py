@@ -69,7 +69,7 @@ def check_refused(tap):
         process.kill()
     gone = str(process.pid)
     done = h.run_krait("list", gone)
-    tap.equal((done.returncode, done.stdout, done.stderr), (3, "", "krait: list: no process %s\n" % gone),
+    tap.equal((done.returncode, done.stdout, done.stderr), (3, "", "krait: no process %s\n" % gone),
               "a process that is not there has no row")
     done, rows = listed(gone)
     tap.ok(done.returncode == 3 and rows == [] and "no process " + gone in done.stderr, "nor in JSON", rows, done.stderr)

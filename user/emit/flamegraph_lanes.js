@@ -44,7 +44,7 @@ const KraitLanes = (data, strip, onChange) => {
 
 	function colors() {
 		const style = getComputedStyle(document.documentElement);
-		return states.map(s => style.getPropertyValue(`--state-${s || 'python'}`).trim());
+		return states.map(s => style.getPropertyValue(`--state-${s || 'cpu'}`).trim());
 	}
 
 	/*

@@ -61,6 +61,9 @@ void log_vline(enum log_level level, const char *module, const char *fmt, va_lis
 		put_json(level, module, text ? text : "out of memory");
 		return;
 	}
+	/* Where it comes from concerns those who ask for all of it. */
+	if (level < LOG_LEVEL_DEBUG)
+		module = NULL;
 	fprintf(stderr, "krait: %s%s%s%s\n", module ? module : "", module ? ": " : "",
 		level == LOG_LEVEL_WARN ? "warning: " : "", text ? text : "out of memory");
 }

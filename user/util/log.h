@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log.h - one line on stderr: "krait: module: what: why".
+ * log.h - one line on stderr: "krait: what: why"; with -v debugging lines, too, which begin with "krait: module: ".
  *
  * Errors are for the user and say what to do next; log_debug() shows with -v only. The level is
  * with the format the one piece of process-wide state, set once by main before anything else runs.
