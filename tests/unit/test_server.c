@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "serve/connections.h"
 #include "serve/server.h"
 #include "support_roles.h"
 #include "util/clock.h"
@@ -234,6 +235,68 @@ static void nonsense_is_answered(void **state)
 	server__stop(s);
 }
 
+/* A byte now and then, and never the end of a request: libmicrohttpd alone would wait for it for ever. */
+static void who_dawdles_keeps_nobody_out(void **state)
+{
+	enum { DAWDLERS = 80 };
+	struct server *s = start();
+	int fds[DAWDLERS];
+
+	assert_int_equal(server__publish(s, "/metrics", 200, "text/plain", "a 1\n", 4), 0);
+	for (unsigned i = 0; i < DAWDLERS; i++) {
+		fds[i] = connect_to(s, false);
+		/* They may be the ones that had to go. */
+		(void)!send(fds[i], "GET /metrics HTTP/1.1\r\n", 23, MSG_NOSIGNAL);
+		if (i % 16 == 15)
+			assert_int_equal(get(s, false, "/metrics", ""), 200);
+	}
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < DAWDLERS; i++)
+			(void)!send(fds[i], "X: y\r\n", 6, MSG_NOSIGNAL);
+		assert_int_equal(get(s, false, "/metrics", ""), 200);
+	}
+	for (unsigned i = 0; i < DAWDLERS; i++)
+		close(fds[i]);
+	server__stop(s);
+}
+
+/* The end that the other side sees of one that was ended. */
+static bool is_ended(int fd)
+{
+	char c;
+
+	return recv(fd, &c, 1, MSG_DONTWAIT) == 0;
+}
+
+static void a_connection_has_its_time(void **state)
+{
+	const __u64 request_ns = CONNECTION_REQUEST_SECONDS * NS_PER_SEC;
+	const __u64 answer_ns = CONNECTION_ANSWER_SECONDS * NS_PER_SEC;
+	struct connections all;
+	struct connection *c;
+	int fds[2];
+
+	connections_init(&all);
+	assert_true(connections_due_ns(&all) == ~0ULL);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	c = connections_add(&all, fds[0], 5);
+	assert_true(connections_due_ns(&all) == 5 + request_ns);
+	connection_waits(c);
+	connections_end_late(&all, 1000 * answer_ns);
+	connection_answers(c, 7);
+	connections_end_late(&all, 6 + answer_ns);
+	connection_asks(c, 9);
+	connections_end_late(&all, 8 + request_ns);
+	assert_false(is_ended(fds[1]));
+	connections_end_late(&all, 9 + request_ns);
+	assert_true(is_ended(fds[1]));
+	assert_true(connections_due_ns(&all) == ~0ULL);
+	connections_remove(&all, c);
+	assert_int_equal(all.cnt, 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void addresses_that_cannot_be_are_refused(void **state)
 {
 	static const char *const bad[] = { "example.org:1", "127.0.0.1:99999999", "unix:relative",
@@ -287,6 +350,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(questions_need_the_token_or_the_file),
 		cmocka_unit_test(a_question_waits_no_longer_than_it_may),
 		cmocka_unit_test(nonsense_is_answered),
+		cmocka_unit_test(who_dawdles_keeps_nobody_out),
+		cmocka_unit_test(a_connection_has_its_time),
 		cmocka_unit_test(addresses_that_cannot_be_are_refused),
 		cmocka_unit_test(values_of_queries_are_found),
 		cmocka_unit_test(labels_stay_within_their_quotes),

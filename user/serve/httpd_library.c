@@ -16,6 +16,7 @@ int httpd_library_load(struct httpd_library *h)
 		{ "MHD_run", AT(run) },
 		{ "MHD_get_timeout", AT(get_timeout) },
 		{ "MHD_get_daemon_info", AT(get_daemon_info) },
+		{ "MHD_get_connection_info", AT(get_connection_info) },
 		{ "MHD_create_response_from_buffer", AT(create_response_from_buffer) },
 		{ "MHD_add_response_header", AT(add_response_header) },
 		{ "MHD_queue_response", AT(queue_response) },

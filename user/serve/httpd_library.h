@@ -17,6 +17,9 @@ struct httpd_library {
 	enum MHD_Result (*get_timeout)(struct MHD_Daemon *daemon, MHD_UNSIGNED_LONG_LONG *ms);
 	const union MHD_DaemonInfo *(*get_daemon_info)(struct MHD_Daemon *daemon,
 						       enum MHD_DaemonInfoType type, ...);
+	const union MHD_ConnectionInfo *(*get_connection_info)(struct MHD_Connection *connection,
+							       enum MHD_ConnectionInfoType type,
+							       ...);
 	struct MHD_Response *(*create_response_from_buffer)(size_t size, void *buffer,
 							    enum MHD_ResponseMemoryMode mode);
 	enum MHD_Result (*add_response_header)(struct MHD_Response *response, const char *header,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "serve/connections.h"
 #include "serve/httpd_library.h"
 #include "serve/serve_protocol.h"
 #include "util/cleanup.h"
@@ -16,10 +17,9 @@
 #include "worker/sandbox.h"
 
 #define NS_PER_MS 1000000ULL
-#define CONNECTIONS_MAX 64U
-/* Of a connection, and of the time in which a request must come. */
+/* Of a connection; and of its silence. */
 #define CONNECTION_MEMORY 16384U
-#define CONNECTION_SECONDS 10U
+#define SILENCE_SECONDS 10U
 #define ASK_TIMEOUT_MS 60000U
 #define TEXT_NOT_FOUND "no such page\n"
 
@@ -31,6 +31,7 @@ struct visit {
 	bool too_long;
 	bool waiting; /* for krait's answer: suspended, unless that is there */
 	struct MHD_Connection *connection;
+	struct connection *place; /* NULL: it was one too many */
 	struct MHD_Response *response; /* the answer */
 	unsigned status;
 	__u64 id, end_ns;
@@ -42,6 +43,7 @@ struct listener {
 	struct MHD_Daemon *daemon;
 	int epoll;
 	bool in_files;
+	struct connections connections;
 };
 
 struct text {
@@ -148,6 +150,8 @@ static enum MHD_Result ask(struct serve_worker *w, struct visit *v, struct MHD_C
 	v->id = m.id;
 	v->waiting = true;
 	v->connection = c;
+	if (v->place)
+		connection_waits(v->place);
 	v->end_ns = clock_monotonic_ns() + (timeout_ms ? timeout_ms : ASK_TIMEOUT_MS) * NS_PER_MS;
 	w->waiting[i] = v;
 	w->httpd.suspend_connection(c);
@@ -173,6 +177,34 @@ static void wake_late_ones(struct serve_worker *w, __u64 now_ns)
 	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++)
 		if (w->waiting[i] && now_ns >= w->waiting[i]->end_ns)
 			wake(w, w->waiting[i]);
+}
+
+/* ---- connections ------------------------------------------------------------------------------- */
+
+static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct listener *l = ctx;
+	const union MHD_ConnectionInfo *info;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (*socket_ctx)
+			connections_remove(&l->connections, *socket_ctx);
+		*socket_ctx = NULL;
+		return;
+	}
+	info = l->worker->httpd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		*socket_ctx =
+			connections_add(&l->connections, info->connect_fd, clock_monotonic_ns());
+}
+
+static struct connection *place_of(const struct httpd_library *h, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		h->get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------- */
@@ -202,6 +234,8 @@ static void end_visit(void *ctx, struct MHD_Connection *c, void **req_ctx,
 	if (!v)
 		return;
 	forget_waiting(l->worker, v);
+	if (v->place)
+		connection_asks(v->place, clock_monotonic_ns());
 	if (v->response)
 		l->worker->httpd.destroy_response(v->response);
 	free(v);
@@ -243,12 +277,15 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		return MHD_NO;
 	if (!v->begun) {
 		v->begun = true;
+		v->place = place_of(&w->httpd, c);
 		return MHD_YES;
 	}
 	if (*upload_size) {
 		*upload_size = 0; /* a body is read, and thrown away */
 		return MHD_YES;
 	}
+	if (v->place)
+		connection_answers(v->place, clock_monotonic_ns());
 	if (v->waiting)
 		return answer_visit(w, v, c);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
@@ -344,14 +381,14 @@ static int start_listener(struct serve_worker *w, unsigned i, int fd)
 
 	l->worker = w;
 	l->in_files = w->setup.in_files[i];
-	l->daemon = w->httpd.start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-					  handle, l, MHD_OPTION_LISTEN_SOCKET, fd,
-					  MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-					  MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
-					  MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-					  (size_t)CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK,
-					  begin_visit, l, MHD_OPTION_NOTIFY_COMPLETED, end_visit, l,
-					  MHD_OPTION_END);
+	connections_init(&l->connections);
+	l->daemon = w->httpd.start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, l,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_SECONDS, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, l, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+		MHD_OPTION_URI_LOG_CALLBACK, begin_visit, l, MHD_OPTION_NOTIFY_COMPLETED, end_visit,
+		l, MHD_OPTION_END);
 	if (!l->daemon)
 		return -EIO;
 	info = w->httpd.get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -382,6 +419,11 @@ static int begin(struct serve_worker *w)
 	return err ? err : sandbox_enter_server(sandbox_room(), &limits);
 }
 
+static __u64 ms_until(__u64 end_ns, __u64 now_ns)
+{
+	return end_ns <= now_ns ? 0 : (end_ns - now_ns) / NS_PER_MS + 1;
+}
+
 static int pause_ms(const struct serve_worker *w, __u64 now_ns)
 {
 	MHD_UNSIGNED_LONG_LONG least = 60000, ms;
@@ -389,13 +431,13 @@ static int pause_ms(const struct serve_worker *w, __u64 now_ns)
 	for (unsigned i = 0; i < w->setup.listener_cnt; i++)
 		if (w->httpd.get_timeout(w->listeners[i].daemon, &ms) == MHD_YES && ms < least)
 			least = ms;
+	for (unsigned i = 0; i < w->setup.listener_cnt; i++) {
+		ms = ms_until(connections_due_ns(&w->listeners[i].connections), now_ns);
+		least = ms < least ? ms : least;
+	}
 	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++) {
-		__u64 end_ns = w->waiting[i] ? w->waiting[i]->end_ns : ~0ULL;
-
-		if (end_ns <= now_ns)
-			least = 0;
-		else if ((end_ns - now_ns) / NS_PER_MS < least)
-			least = (end_ns - now_ns) / NS_PER_MS + 1;
+		ms = ms_until(w->waiting[i] ? w->waiting[i]->end_ns : ~0ULL, now_ns);
+		least = ms < least ? ms : least;
 	}
 	return (int)least;
 }
@@ -415,8 +457,10 @@ static int run(struct serve_worker *w)
 			err = take_order(w);
 		err = err == -EAGAIN ? 0 : err;
 		wake_late_ones(w, clock_monotonic_ns());
-		for (unsigned i = 0; i < w->setup.listener_cnt; i++)
+		for (unsigned i = 0; i < w->setup.listener_cnt; i++) {
+			connections_end_late(&w->listeners[i].connections, clock_monotonic_ns());
 			w->httpd.run(w->listeners[i].daemon);
+		}
 	}
 	return err != -EPIPE;
 }
