@@ -159,6 +159,37 @@ static void a_frame_that_is_saved_in_part(void **state)
 	}
 }
 
+/* Each the child of the next one, which the list has later; only the last one's parent has a thread. */
+static void parents_of_parents(void **state)
+{
+	struct image *x = *state;
+	__u64 chain[300];
+
+	build(x, TWO);
+	for (size_t i = 0; i < 300; i++)
+		chain[i] = put_greenlet(x, x->greenlet_type, x->hub, 0, 0);
+	for (size_t i = 0; i < 299; i++)
+		fake_put(x->f, parent_of(x, chain[i]), chain[i + 1]);
+	assert_int_equal(list(x, MODULE), 0);
+	assert_int_equal(x->list.head.task_cnt, 305);
+	for (size_t i = 0; i < 300; i++)
+		assert_greenlet(x, chain[i], "greenlet", i == 299 ? x->hub : chain[i + 1], 0,
+				PROBE_TASK_NEW);
+	/* A circle that none of them leads out of. */
+	fake_put(x->f, parent_of(x, chain[299]), chain[100]);
+	assert_int_equal(list(x, MODULE), 0);
+	assert_int_equal(x->list.head.flags, 0);
+	for (size_t i = 0; i < 300; i++)
+		assert_int_equal(find(x, chain[i])->thread_id, 0);
+	assert_int_equal(find(x, x->waits)->thread_id, THREAD_ID);
+	/* One of it has run on the thread. */
+	fake_put(x->f, stack_of(x, chain[200]) + 8, x->stack + 6000);
+	fake_put(x->f, stack_of(x, chain[200]), x->stack + 5000);
+	assert_int_equal(list(x, MODULE), 0);
+	for (size_t i = 0; i < 300; i++)
+		assert_int_equal(find(x, chain[i])->thread_id, THREAD_ID);
+}
+
 /* ---- what is refused -------------------------------------------------------------------------- */
 
 static void other_programs(void **state)
@@ -314,6 +345,7 @@ int main(void)
 		cmocka_unit_test(all_layouts),
 		cmocka_unit_test(a_frame_that_is_saved_in_part),
 		cmocka_unit_test(frames_come_root_first),
+		cmocka_unit_test(parents_of_parents),
 		cmocka_unit_test(other_programs),
 		cmocka_unit_test(nothing_is_proved),
 		cmocka_unit_test(one_is_not_proved),

@@ -278,7 +278,8 @@ static int take_stack(const struct impl *x, struct greenlet *g)
 {
 	const struct stack *s = &x->stack;
 
-	g->stack_addr = g->is_main ? s->start : s->stop - 1;
+	/* One that has not begun has been on no thread's stack. */
+	g->stack_addr = g->is_main ? s->start : s->stop ? s->stop - 1 : 0;
 	if (g->state != GREENLET_SUSPENDED)
 		return 0;
 	if (s->start >= s->stop || s->saved > STACK_SIZE_MAX ||

@@ -12,14 +12,15 @@
 #include "target/page_cache.h"
 #include "target/remote.h"
 #include "target/task_list.h"
+#include "util/clock.h"
 #include "util/memory.h"
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
 
 /* Looks at one that is switched to meanwhile. */
 #define TRIES 8
-/* Parents of parents. */
-#define PARENTS_MAX 4096
+/* What it may take to tell whose they are, wherever their addresses make a list's places collide. */
+#define THREADS_NS NS_PER_SEC
 
 struct list {
 	int mem;
@@ -206,30 +207,54 @@ static __u64 thread_at(const struct list *l, __u64 stack_addr)
 	return above == ~0ULL ? first : id;
 }
 
+/* In tasks: its parent; PROBE_TASKS_MAX: it has none that is listed. */
+static __u32 parent_of(const struct list *l, __u32 at)
+{
+	const struct probe_task *t = &l->out.tasks[at];
+
+	return t->waiter_cnt ? task_list_find(&l->out, l->out.waiters[t->first_waiter]) :
+			       PROBE_TASKS_MAX;
+}
+
+/*
+ * The first of the parents' parents; of a circle, one of it. Whoever was on the way need not go it again: so all ways
+ * together are as long as the list. roots: of those that are known, PROBE_TASKS_MAX of the others.
+ */
+static __u32 take_root(const struct list *l, __u32 *roots, __u32 from)
+{
+	__u32 at = from, up = from, steps = 0, root;
+
+	for (; up != PROBE_TASKS_MAX && roots[up] == PROBE_TASKS_MAX; steps++) {
+		at = up;
+		roots[at] = at;
+		up = parent_of(l, at);
+	}
+	root = up == PROBE_TASKS_MAX ? at : roots[up];
+	for (at = from; steps; steps--, at = parent_of(l, at))
+		roots[at] = root;
+	return root;
+}
+
 /* Each belongs to the thread of its main greenlet, and one that has run has been on that thread's stack. */
 static void set_threads(struct list *l)
 {
+	const __u64 end_ns = clock_monotonic_ns() + THREADS_NS;
 	const __u32 cnt = l->out.head.task_cnt;
-	__u32 *roots = calloc(cnt + 1, sizeof(*roots));
+	__u32 *roots = calloc(cnt + 1, sizeof(*roots)), done = 0;
 
-	for (__u32 i = 0; roots && i < cnt; i++) {
-		__u32 at = i;
-
-		for (int j = 0; j < PARENTS_MAX && l->out.tasks[at].waiter_cnt; j++) {
-			__u32 up = task_list_find(&l->out,
-						  l->out.waiters[l->out.tasks[at].first_waiter]);
-
-			if (up == PROBE_TASKS_MAX)
-				break;
-			at = up;
-		}
-		roots[i] = at;
-		if (l->out.tasks[i].stack_addr > 1 && !l->out.tasks[at].thread_id &&
-		    !(l->out.tasks[at].flags & PROBE_TASK_ENDED))
-			l->out.tasks[at].thread_id = thread_at(l, l->out.tasks[i].stack_addr);
-	}
 	for (__u32 i = 0; roots && i < cnt; i++)
+		roots[i] = PROBE_TASKS_MAX;
+	for (; roots && done < cnt && clock_monotonic_ns() < end_ns; done++) {
+		struct probe_task *root = &l->out.tasks[take_root(l, roots, done)];
+
+		if (l->out.tasks[done].stack_addr > 1 && !root->thread_id &&
+		    !(root->flags & PROBE_TASK_ENDED))
+			root->thread_id = thread_at(l, l->out.tasks[done].stack_addr);
+	}
+	for (__u32 i = 0; i < done; i++)
 		l->out.tasks[i].thread_id = l->out.tasks[roots[i]].thread_id;
+	if (done < cnt)
+		l->out.head.flags |= PROBE_TASKS_CUT;
 	free(roots);
 }
 
@@ -288,7 +313,7 @@ static int fill(struct list *l)
 {
 	int err = find_all(l);
 
-	for (__u32 i = 0; i < l->found_cnt && !err; i++)
+	for (__u32 i = 0; i < l->found_cnt && !err && !task_list_is_late(&l->out); i++)
 		err = greenlet_layout_learn(&l->layout, l->found[i]);
 	for (__u32 i = 0; i < l->found_cnt && !err && !task_list_is_late(&l->out); i++)
 		add_one(l, l->found[i]);
