@@ -300,6 +300,37 @@ static void lists_that_change(void **state)
 	assert_int_equal(x->list.head.flags, PROBE_TASKS_CHANGED);
 }
 
+/* 3.13.18 aligns the heads of lists to 4 bytes. */
+static void heads_of_four_bytes(void **state)
+{
+	struct image *x = *state;
+	__u64 head, first, last;
+
+	build(x, THREE);
+	head = x->interp + OLD;
+	first = fake_get(x->f, head) & ~7ULL;
+	last = fake_get(x->f, head + 8) & ~7ULL;
+	head += 4;
+	fake_put(x->f, head, first);
+	fake_put(x->f, head + 8, last);
+	fake_put(x->f, first + 8, head | 2);
+	fake_put(x->f, last, head | 1);
+	assert_int_equal(list(x, MODULE), 0);
+	assert_int_equal(x->list.head.flags, 0);
+	assert_int_equal(x->list.head.task_cnt, 5);
+}
+
+/* An interpreter has objects: where none are found, "there are no greenlets" would be a lie. */
+static void no_list_is_found(void **state)
+{
+	struct image *x = *state;
+
+	build(x, THREE);
+	fake_put(x->f, x->interp + OLD, x->interp + OLD);
+	fake_put(x->f, x->interp + OLD + 8, x->interp + OLD);
+	assert_int_equal(list(x, MODULE), -EPROTONOSUPPORT);
+}
+
 static void damage_ends(void **state)
 {
 	struct greenlets *x = *state;
@@ -351,6 +382,8 @@ int main(void)
 		cmocka_unit_test(one_is_not_proved),
 		cmocka_unit_test(circles_end),
 		cmocka_unit_test(lists_that_change),
+		cmocka_unit_test(heads_of_four_bytes),
+		cmocka_unit_test(no_list_is_found),
 		cmocka_unit_test(damage_ends),
 	};
 

@@ -34,7 +34,7 @@ static const char *why_not(const struct look_process *p)
 	case -ENOTSUP:
 		return "its tasks cannot be read: that needs CPython 3.14 or 3.15";
 	case -EPROTONOSUPPORT:
-		return "its greenlets cannot be read: this version of greenlet is none that krait knows";
+		return "its greenlets cannot be read: this version of greenlet, or this build of Python, is none that krait knows";
 	case -EXFULL:
 		return "its greenlets cannot be found: that needs a Python with a GIL";
 	case -ENOENT:

@@ -8,6 +8,8 @@
 
 /* Marks in the lowest bits of a link. */
 #define LINK_MARKS 3ULL
+/* A head is as aligned as a link must be for those marks: from 3.13.18 on not more. */
+#define HEAD_ALIGN 4ULL
 /* The two links in front of an object. */
 #define LINKS_SIZE 16
 /* Before the member collecting: generations, their statistics, two pointers. */
@@ -20,7 +22,7 @@ enum walked { WHOLE, BROKEN, ENOUGH };
 
 static int read_links(const struct memory *memory, __u64 addr, __u64 links[2])
 {
-	if (!addr || addr % 8 || memory_read(memory, addr, links, LINKS_SIZE))
+	if (!addr || addr % HEAD_ALIGN || memory_read(memory, addr, links, LINKS_SIZE))
 		return -EFAULT;
 	links[0] &= ~LINK_MARKS;
 	links[1] &= ~LINK_MARKS;
@@ -76,7 +78,7 @@ int gc_lists_walk(const struct gc_lists *x, __u64 runtime_addr, __u64 interp_add
 			    interp_addr + (__u64)off->interp.gc_collecting :
 			    runtime_addr + (__u64)off->runtime.gc_collecting;
 	enum walked outcome;
-	bool broken = false;
+	bool broken = false, found = false;
 	__u32 collecting;
 
 	if (off->flags & PYOFF_FREE_THREADED || (off->interp.gc_collecting == PYOFF_ABSENT &&
@@ -85,13 +87,14 @@ int gc_lists_walk(const struct gc_lists *x, __u64 runtime_addr, __u64 interp_add
 	/* While it collects, some lists have their heads on its stack. */
 	if (memory_read(x->memory, end, &collecting, sizeof(collecting)) || collecting)
 		broken = true;
-	for (__u64 addr = end & ~7ULL; addr > end - HEADS_BYTES; addr -= 8) {
+	for (__u64 addr = end & ~7ULL; addr > end - HEADS_BYTES; addr -= HEAD_ALIGN) {
 		if (!is_head(x->memory, addr - 8))
 			continue;
+		found = true;
 		outcome = walk_until_whole(x, addr - 8);
 		if (outcome == ENOUGH)
 			return 0;
 		broken = broken || outcome == BROKEN;
 	}
-	return broken ? -EAGAIN : 0;
+	return broken ? -EAGAIN : found ? 0 : -ENOENT;
 }

@@ -31,7 +31,10 @@ struct gc_lists {
 	void *ctx;
 };
 
-/* All of one interpreter. 0; -ENOTSUP it has no such lists; -EAGAIN they changed all the time: not all were met. */
+/*
+ * All of one interpreter. 0; -ENOTSUP it has no such lists; -EAGAIN they changed all the time: not all were met; -ENOENT
+ * none was found, though an interpreter has objects.
+ */
 int gc_lists_walk(const struct gc_lists *x, __u64 runtime_addr, __u64 interp_addr)
 	__attribute__((warn_unused_result, nonnull));
 

@@ -291,6 +291,7 @@ static int find_all(struct list *l)
 					.offsets = &l->ask->offsets,
 					.each = note_object,
 					.ctx = l };
+	bool found = false;
 	int err = 0;
 
 	l->out.head.list_reason = REASON_NO_RUNTIME;
@@ -301,11 +302,14 @@ static int find_all(struct list *l)
 		if (!interp_is_new(l, i))
 			continue;
 		err = gc_lists_walk(&lists, l->ask->runtime_addr, l->states[i].interp_addr);
-		if (err == -EAGAIN) {
+		found = found || !err || err == -EAGAIN;
+		if (err == -EAGAIN || err == -ENOENT) {
 			l->out.head.flags |= PROBE_TASKS_CHANGED;
 			err = 0;
 		}
 	}
+	if (!err && l->state_cnt && !found)
+		return -EPROTONOSUPPORT;
 	return err == -ENOTSUP ? -EXFULL : err;
 }
 
