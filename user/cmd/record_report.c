@@ -202,8 +202,10 @@ static void print_stats(const struct record_report *r)
 		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\ntasks.late %llu\n",
 			stats->task_chains, stats->task_chains_cut, stats->task_chains_late);
 	if (r->options->greenlets)
-		fprintf(stderr, "greenlets.chains %llu\ngreenlets.cut %llu\ngreenlets.late %llu\n",
-			stats->greenlets.chains, stats->greenlets.cut, stats->greenlets.late);
+		fprintf(stderr,
+			"greenlets.chains %llu\ngreenlets.cut %llu\ngreenlets.late %llu\ngreenlets.unknown %llu\n",
+			stats->greenlets.chains, stats->greenlets.cut, stats->greenlets.late,
+			stats->greenlets.unknown);
 	if (r->options->tasks_ns)
 		fprintf(stderr,
 			"census.taken %llu\ncensus.tasks %llu\ncensus.cut %llu\ncensus.failed %llu\n"

@@ -14,6 +14,14 @@
 #include "util/log.h"
 
 #define PAUSE_FIRST_NS 20000000ULL
+#define HURRY_LONGEST_NS NS_PER_SEC
+/* Looks that could not tell, until pauses are seconds long: by then the module has long been loaded. */
+#define UNTOLD_MAX 9
+
+static struct entry *entry_of(struct process *p)
+{
+	return (struct entry *)((char *)p - offsetof(struct entry, process));
+}
 
 /* The kernel side follows the greenlets of that process from now on. */
 static void publish(struct processes *ps, struct process *p)
@@ -34,10 +42,11 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 {
 	struct greenlet_watch *w = ctx;
 	struct process *p = (struct process *)((char *)w - offsetof(struct process, greenlets));
-	struct entry *e = (struct entry *)((char *)p - offsetof(struct entry, process));
+	struct entry *e = entry_of(p);
 
 	w->answered = true;
-	w->met = result == -EAGAIN;
+	w->met = result == -EAGAIN || result == -EPROTONOSUPPORT;
+	w->refusals = result && result != -EAGAIN && result != -ENOENT ? w->refusals + 1 : 0;
 	look_plan_answered(&w->look, e->table);
 	log_debug("greenlets", "%d: %s", p->pid, result ? strerror(-result) : "found");
 	if (!result && data && len == sizeof(w->place)) {
@@ -47,9 +56,12 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 	} else if (result == -EAGAIN) {
 		/* No thread has asked for its greenlet yet: nothing will say when one does. */
 		w->look.outdated = true;
-	} else if (result != -ENOENT) {
-		/* It cannot be told: that does not change. */
+		w->plain_cnt = w->asked_cnt;
+	} else if (w->refusals == UNTOLD_MAX) {
+		w->refused = result == -EPROTONOSUPPORT;
 		look_plan_end(&w->look);
+	} else if (result != -ENOENT) {
+		w->look.outdated = true;
 	}
 }
 
@@ -84,6 +96,7 @@ static void look(struct processes *ps, struct process *p)
 	};
 	struct greenlet_watch *w = &p->greenlets;
 
+	w->asked_cnt = w->root_cnt;
 	w->look.asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, w);
 }
 
@@ -118,6 +131,32 @@ bool greenlet_watch_is_late(const struct process *p, __u64 time_ns)
 		return false;
 	/* Who has not mapped the module has no greenlets, whatever was not looked at yet. */
 	return w->met || (p->space ? has_greenlet(p) : !w->answered);
+}
+
+static bool is_among(const __u64 *roots, __u8 cnt, __u64 root)
+{
+	for (__u8 i = 0; i < cnt; i++)
+		if (roots[i] == root)
+			return true;
+	return false;
+}
+
+bool greenlet_watch_hurry(struct process *p, __u64 root_code_addr)
+{
+	struct greenlet_watch *w = &p->greenlets;
+	__u64 now_ns = clock_monotonic_ns(), pause_ns = 2 * w->hurry_pause_ns;
+
+	if (is_among(w->roots, w->plain_cnt, root_code_addr))
+		return false;
+	if (w->root_cnt < GREENLET_ROOTS && !is_among(w->roots, w->root_cnt, root_code_addr))
+		w->roots[w->root_cnt++] = root_code_addr;
+	if (now_ns < w->hurry_ns || !look_plan_hurry(&w->look, entry_of(p)->table, now_ns))
+		return true;
+	w->hurry_pause_ns = !pause_ns			? PAUSE_FIRST_NS :
+			    pause_ns < HURRY_LONGEST_NS ? pause_ns :
+							  HURRY_LONGEST_NS;
+	w->hurry_ns = now_ns + w->hurry_pause_ns;
+	return true;
 }
 
 void greenlet_watch_forget(struct processes *ps, struct process *p)

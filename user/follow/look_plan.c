@@ -23,6 +23,15 @@ void look_plan_outdate(struct look_plan *plan, struct processes *ps)
 	processes_due(ps, plan->next_ns);
 }
 
+bool look_plan_hurry(struct look_plan *plan, struct processes *ps, __u64 now_ns)
+{
+	if (plan->asked || plan->next_ns <= now_ns)
+		return false;
+	plan->next_ns = now_ns;
+	look_plan_outdate(plan, ps);
+	return true;
+}
+
 bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct process *p,
 		      __u64 now_ns)
 {

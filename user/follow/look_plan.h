@@ -27,6 +27,8 @@ struct look_plan {
 void look_plan_begin(struct look_plan *plan, struct processes *ps);
 /* There is a reason for another look. */
 void look_plan_outdate(struct look_plan *plan, struct processes *ps);
+/* There is one, and no time to lose: the next look is due now. False: it is anyway, or there will be none. */
+bool look_plan_hurry(struct look_plan *plan, struct processes *ps, __u64 now_ns);
 /* Whether the process is to be looked at now: then the caller asks, and says so in asked. */
 bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct process *p,
 		      __u64 now_ns);

@@ -73,6 +73,8 @@ static const struct {
 	{ MARK_GREENLET_FRAMES,
 	  "a greenlet that waits for this one has more frames, which could not be read" },
 	{ MARK_GREENLETS_LATE, "sampled before krait knew where the program keeps its greenlets" },
+	{ MARK_GREENLETS_UNKNOWN,
+	  "this may be a greenlet; krait cannot read this version of greenlet, or build of Python, to say who waits for it" },
 	{ "[truncated: ", "the outermost frames are missing" },
 	{ MARK_NATIVE_UNKNOWN,
 	  "native frames of a process that exited before their addresses could be resolved" },

@@ -31,6 +31,7 @@
 #define MARK_GREENLETS_LIMIT "[truncated: too many frames of greenlets]"
 #define MARK_GREENLET_FRAMES "[truncated: frames of a greenlet]"
 #define MARK_GREENLETS_LATE "[greenlets not known yet]"
+#define MARK_GREENLETS_UNKNOWN "[parents of greenlets not known]"
 #define MARK_TASKS_LATE "[tasks not known yet]"
 #define MARK_TASKS_CYCLE "[tasks that await each other]"
 #define MARK_TASK_FOREIGN "[task without a coroutine of Python]"

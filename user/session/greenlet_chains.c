@@ -79,17 +79,29 @@ static __u32 mark(struct naming *n, __u32 node, const char *text)
 	return node ? dict__named_child(n->profile->dict, node, FRAME_MARK, text, 0, 0) : 0;
 }
 
-/* Whether the stack may be that of a greenlet whose parents the kernel did not know of. */
-static bool is_late(struct naming *n, struct process *p, const struct record_sample *record,
-		    const struct stack *stack)
+/*
+ * What a stack without parents lacks, as its mark: it may be that of a greenlet whose parents the kernel does not know of, yet
+ * or ever. NULL nothing.
+ */
+static const char *missing(struct naming *n, struct process *p, const struct record_sample *record,
+			   const struct stack *stack)
 {
-	if (!greenlet_watch_is_late(p, record->time_ns) ||
-	    reason_outcome(record->reason) != OUTCOME_COMPLETE)
-		return false;
-	for (__u32 i = 0; i < stack->cnt; i++)
+	bool late = greenlet_watch_is_late(p, record->time_ns);
+	const struct frame *root = NULL;
+
+	if ((!late && !p->greenlets.refused) || reason_outcome(record->reason) != OUTCOME_COMPLETE)
+		return NULL;
+	for (__u32 i = 0; i < stack->cnt && !root; i++)
 		if (stack->frames[i].code_addr)
-			return !naming_is_thread_root(n, p, record, &stack->frames[i]);
-	return false;
+			root = &stack->frames[i];
+	if (!root || naming_is_thread_root(n, p, record, root))
+		return NULL;
+	if (!late)
+		return MARK_GREENLETS_UNKNOWN;
+	/* Of a time before they were known there is nothing to look for. */
+	return p->greenlets.known || greenlet_watch_hurry(p, root->code_addr) ?
+		       MARK_GREENLETS_LATE :
+		       NULL;
 }
 
 __u32 greenlet_chains__marks(struct greenlet_chains *g, struct naming *n, struct process *p,
@@ -98,13 +110,18 @@ __u32 greenlet_chains__marks(struct greenlet_chains *g, struct naming *n, struct
 {
 	const struct frame *parts;
 	__u32 cnt, notes = 0;
+	const char *text;
 
 	parts = record__section(record, SECTION_GREENLETS, &cnt);
 	if (!cnt) {
-		if (!is_late(n, p, record, stack))
+		text = missing(n, p, record, stack);
+		if (!text)
 			return node;
-		g->stats.late++;
-		return mark(n, node, MARK_GREENLETS_LATE);
+		if (p->greenlets.refused)
+			g->stats.unknown++;
+		else
+			g->stats.late++;
+		return mark(n, node, text);
 	}
 	for (__u32 i = 0; i < cnt; i++)
 		if (is_greenlet(&parts[i]))

@@ -27,6 +27,7 @@ struct greenlet_chains_stats {
 	__u64 chains; /* samples of a greenlet with parents */
 	__u64 cut; /* of them those with a mark */
 	__u64 late; /* samples of a greenlet whose parents the kernel did not know of yet */
+	__u64 unknown; /* of one whose parents nobody will know of: another build of greenlet or of Python */
 };
 
 /* NULL: out of memory. */
