@@ -1,12 +1,15 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: BSD-2-Clause
 """uvloop and anyio have asyncio's tasks, so their stacks are those of the tasks; trio has tasks of its own, and its samples
-the thread's own stack, without a mark; gevent's begin with main and its hub, and krait dump --greenlets has those that wait. Libraries as PyPI ships them, on the 3.14 that uv installs: in make check-all, which fetches them (scripts/wheels)."""
+the thread's own stack, without a mark. gevent's begin with main and its hub, and krait dump --greenlets has those that wait.
+Libraries as PyPI ships them, on the 3.14 that uv installs, gevent on all others, too: in make check-all, which fetches them
+(scripts/wheels)."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import json
 import os
 import re
+import shutil
 import time
 
 import harness as h
@@ -24,7 +27,11 @@ def why_missing():
     return "not there (scripts/wheels): " + ", ".join(missing) if missing else ""
 
 
-def start(kind, seconds):
+def start(kind, seconds, python=None, folder=None):
+    if python:
+        inside = python.command(python.target("asyncs.py"), kind, str(seconds))
+        command = ["/usr/bin/env", "PYTHONPATH=" + folder]
+        return h.Target(inside[:2] + command + inside[2:] if inside[0] == "chroot" else command + inside)
     env = dict(os.environ, PYTHONPATH=os.path.join(WHEELS, "async"))
     return h.Target([PYTHON, "-B", os.path.join(h.TARGETS, "asyncs.py"), kind, str(seconds)], env)
 
@@ -34,10 +41,10 @@ def own(frames):
     return [f.split(" (")[0].rsplit(".", 1)[-1] for f in frames if f.endswith("(asyncs.py)")]
 
 
-def record(kind, *args):
-    with start(kind, 60) as target:
+def record(kind, *where):
+    with start(kind, 60, *where) as target:
         time.sleep(0.5)
-        r = h.record_work(target.pid, SECONDS, "-F", "4999", *args, lines=False)
+        r = h.record_work(target.pid, SECONDS, "-F", "4999", lines=False)
     return r, [(frames, own(frames), n) for frames, n in r.stacks if "leaf" in own(frames)]
 
 
@@ -61,26 +68,45 @@ def check_own(tap, kind, below):
            h.show(wrong), r.err[-500:])
 
 
-def check_gevent(tap):
-    r, found = record("gevent")
+def check_gevent(tap, name, *where):
+    r, found = record("gevent", *where)
     found = [f for f in found if "[greenlets not known yet]" not in f[0]]
     torn = sum(n for frames, _, n in found if "[truncated: greenlets that were changing]" in frames)
+    # Up to 3.10 functions have no qualified names.
     wrong = [(frames, n) for frames, names, n in found
-             if names[-2:] != CHAIN[-2:] or "main" not in names or not any(f.startswith("Hub.run (") for f in frames)]
-    tap.ok(len(found) and sum(n for _, n in wrong) <= torn, "gevent: main, its hub, and the greenlet that runs", h.show(wrong), r.err[-500:])
-    with start("gevent", 0.2) as target:
+             if names[-2:] != CHAIN[-2:] or "main" not in names or not any(re.match(r"(Hub\.)?run \(.*hub\.py\)", f) for f in frames)]
+    tap.ok(len(found) and sum(n for _, n in wrong) <= torn, name + ": main, its hub, and the greenlet that runs",
+           h.show(wrong), r.err[-500:])
+    with start("gevent", 0.2, *where) as target:
         h.read_line(target.process.stdout, time.monotonic() + h.PATIENCE_SECS)
         time.sleep(0.3)
         done = h.run_krait("dump", "--greenlets", "--json", str(target.pid))
     found = {g["id"]: g for g in json.loads(done.stdout)[0].get("greenlets", ())}
     hubs = [g for g in found.values() if g["name"] == "Hub"]
     # The hub itself waits for events, in C: it is the one that runs.
-    tap.ok(len(hubs) == 1 and hubs[0]["running"], "gevent: its hub", done.stdout[:2000], done.stderr)
+    tap.ok(len(hubs) == 1 and hubs[0]["running"], name + ": its hub", done.stdout[:2000], done.stderr)
     children = [found[c] for g in hubs for c in g["children"]]
     tap.equal(sum(any(f["name"].endswith("wait") and f["file"].endswith("asyncs.py") for f in g["frames"]) for g in children), 5,
-              "gevent: five that wait")
+              name + ": five that wait")
     roots = [g for g in found.values() if any(h_["id"] in g["children"] for h_ in hubs)]
-    tap.ok(len(roots) == 1 and "main" in [f["name"].rsplit(".", 1)[-1] for f in roots[0]["frames"]], "gevent: below main", roots)
+    tap.ok(len(roots) == 1 and "main" in [f["name"].rsplit(".", 1)[-1] for f in roots[0]["frames"]], name + ": below main", roots)
+
+
+def check_gevents(tap):
+    """With each interpreter for which scripts/wheels has it."""
+    check_gevent(tap, "gevent on 3.14")
+    for python in h.interpreters(tap):
+        folder = os.path.join(WHEELS, "gevent-" + python.minor)
+        if not os.path.exists(os.path.join(folder, "recipe")) or python.free_threaded:
+            continue
+        scratch = None if python.root == "/" else python.scratch()
+        if scratch:
+            folder = shutil.copytree(folder, os.path.join(scratch, "gevent"))
+        try:
+            check_gevent(tap, "gevent on " + python.name, python, python.inside(folder))
+        finally:
+            if scratch:
+                shutil.rmtree(scratch)
 
 
 def main():
@@ -94,7 +120,7 @@ def main():
         check_tasks(tap, "anyio")
         check_own(tap, "trio", r"^unrolled_run \(_run.py\)")
         check_own(tap, "anyio-trio", r"^unrolled_run \(_run.py\)")
-        check_gevent(tap)
+        check_gevents(tap)
     h.cleanup()
     tap.done()
 

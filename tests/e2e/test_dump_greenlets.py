@@ -5,6 +5,7 @@ greenlet has linked their frames anew for that; thousands of them, and of a prog
 each of them really has. KRAIT_GREENLETS names more folders with the package: 3.12=/tmp/x,3.8=/tmp/y."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import glob
 import json
 import os
 import re
@@ -41,8 +42,9 @@ def with_greenlet():
     found = []
     more = [p.split("=") for p in os.environ.get("KRAIT_GREENLETS", "").split(",") if p]
     # What scripts/wheels has fetched for make check-all.
-    more.append(("3.12", os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"),
-                                      "wheels/venv/lib/python3.12/site-packages")))
+    wheels = os.path.join(os.environ.get("KRAIT_CACHE", "/var/cache/krait"), "wheels")
+    more.append(("3.12", os.path.join(wheels, "venv/lib/python3.12/site-packages")))
+    more += [(path.rsplit("-", 1)[1], path) for path in glob.glob(wheels + "/g*-3.*[0-9]") if h.is_all()]
     for python in h.all_interpreters():
         folder = "/opt/krait/greenlet"
         if python.kind == "exe" and os.path.isdir(python.root.rstrip("/") + folder) and python.minor in ("3.14", "3.15"):
