@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define YOUNG (GREENLETS_GC - 128)
-#define OLD (GREENLETS_GC - 104)
 #define PYTHON_3_12 0x030c01f0
 
 __u64 greenlets_put_text(struct fake *f, const char *text)
@@ -69,7 +68,7 @@ __u64 greenlets_parent(struct greenlets *x, __u64 greenlet)
 static __u64 put_greenlet(struct greenlets *x, __u64 type, __u64 parent, __u64 start, __u64 stop)
 {
 	struct fake *f = x->f;
-	__u64 addr = put_object(x, x->interp + OLD, type, 176), impl;
+	__u64 addr = put_object(x, x->interp + GREENLETS_OLD, type, 176), impl;
 
 	if (x->layout != ONE) {
 		impl = fake_alloc(f, 208);
@@ -90,6 +89,11 @@ static __u64 put_greenlet(struct greenlets *x, __u64 type, __u64 parent, __u64 s
 		fake_put(f, greenlets_parent(x, addr), parent);
 	}
 	return addr;
+}
+
+__u64 greenlets_put(struct greenlets *x, __u64 parent)
+{
+	return put_greenlet(x, x->greenlet_type, parent, 0, 0);
 }
 
 /* A frame that the other one was called from, and its object. */
@@ -175,9 +179,9 @@ void greenlets_build(struct greenlets *x, enum layout layout)
 		     fake_thread(f, x->interp, fake_alloc(f, 64), FAKE_STATUS_BOUND) +
 			     f->offsets.thread.native_thread_id,
 		     GREENLETS_THREAD_ID);
-	fake_put(f, x->interp + OLD, x->interp + OLD);
-	fake_put(f, x->interp + OLD + 8, x->interp + OLD);
-	put_object(x, x->interp + OLD, other, 32);
+	fake_put(f, x->interp + GREENLETS_OLD, x->interp + GREENLETS_OLD);
+	fake_put(f, x->interp + GREENLETS_OLD + 8, x->interp + GREENLETS_OLD);
+	put_object(x, x->interp + GREENLETS_OLD, other, 32);
 	put_greenlets(x);
-	put_object(x, x->interp + OLD, other, 32);
+	put_object(x, x->interp + GREENLETS_OLD, other, 32);
 }

@@ -14,6 +14,7 @@
 #define GREENLETS_THREAD_ID 4711
 /* In a PyInterpreterState. */
 #define GREENLETS_GC 4096
+#define GREENLETS_OLD (GREENLETS_GC - 104) /* the head of the list in which they are */
 /* Where the end of a C++ object begins in 3.12: of layouts 2 and 3. */
 #define GREENLETS_END_2 160
 #define GREENLETS_END_3 168
@@ -34,6 +35,8 @@ struct greenlets {
 /* Anew; what was there goes. All zero at first. */
 void greenlets_build(struct greenlets *x, enum layout layout);
 __u64 greenlets_put_text(struct fake *f, const char *text);
+/* One more of that parent, which has not begun. */
+__u64 greenlets_put(struct greenlets *x, __u64 parent);
 
 /* Where these are in a greenlet: its implementation (from 2.0 on apart from the object), stack, frame and parent. */
 __u64 greenlets_impl(struct greenlets *x, __u64 greenlet);

@@ -162,32 +162,32 @@ static void a_frame_that_is_saved_in_part(void **state)
 /* Each the child of the next one, which the list has later; only the last one's parent has a thread. */
 static void parents_of_parents(void **state)
 {
-	struct image *x = *state;
+	struct greenlets *x = *state;
 	__u64 chain[300];
 
-	build(x, TWO);
+	greenlets_build(x, TWO);
 	for (size_t i = 0; i < 300; i++)
-		chain[i] = put_greenlet(x, x->greenlet_type, x->hub, 0, 0);
+		chain[i] = greenlets_put(x, x->hub);
 	for (size_t i = 0; i < 299; i++)
-		fake_put(x->f, parent_of(x, chain[i]), chain[i + 1]);
+		fake_put(x->f, greenlets_parent(x, chain[i]), chain[i + 1]);
 	assert_int_equal(list(x, MODULE), 0);
 	assert_int_equal(x->list.head.task_cnt, 305);
 	for (size_t i = 0; i < 300; i++)
 		assert_greenlet(x, chain[i], "greenlet", i == 299 ? x->hub : chain[i + 1], 0,
 				PROBE_TASK_NEW);
 	/* A circle that none of them leads out of. */
-	fake_put(x->f, parent_of(x, chain[299]), chain[100]);
+	fake_put(x->f, greenlets_parent(x, chain[299]), chain[100]);
 	assert_int_equal(list(x, MODULE), 0);
 	assert_int_equal(x->list.head.flags, 0);
 	for (size_t i = 0; i < 300; i++)
 		assert_int_equal(find(x, chain[i])->thread_id, 0);
-	assert_int_equal(find(x, x->waits)->thread_id, THREAD_ID);
+	assert_int_equal(find(x, x->waits)->thread_id, GREENLETS_THREAD_ID);
 	/* One of it has run on the thread. */
-	fake_put(x->f, stack_of(x, chain[200]) + 8, x->stack + 6000);
-	fake_put(x->f, stack_of(x, chain[200]), x->stack + 5000);
+	fake_put(x->f, greenlets_stack(x, chain[200]) + 8, x->stack + 6000);
+	fake_put(x->f, greenlets_stack(x, chain[200]), x->stack + 5000);
 	assert_int_equal(list(x, MODULE), 0);
 	for (size_t i = 0; i < 300; i++)
-		assert_int_equal(find(x, chain[i])->thread_id, THREAD_ID);
+		assert_int_equal(find(x, chain[i])->thread_id, GREENLETS_THREAD_ID);
 }
 
 /* ---- what is refused -------------------------------------------------------------------------- */
@@ -303,11 +303,11 @@ static void lists_that_change(void **state)
 /* 3.13.18 aligns the heads of lists to 4 bytes. */
 static void heads_of_four_bytes(void **state)
 {
-	struct image *x = *state;
+	struct greenlets *x = *state;
 	__u64 head, first, last;
 
-	build(x, THREE);
-	head = x->interp + OLD;
+	greenlets_build(x, THREE);
+	head = x->interp + GREENLETS_OLD;
 	first = fake_get(x->f, head) & ~7ULL;
 	last = fake_get(x->f, head + 8) & ~7ULL;
 	head += 4;
@@ -323,11 +323,11 @@ static void heads_of_four_bytes(void **state)
 /* An interpreter has objects: where none are found, "there are no greenlets" would be a lie. */
 static void no_list_is_found(void **state)
 {
-	struct image *x = *state;
+	struct greenlets *x = *state;
 
-	build(x, THREE);
-	fake_put(x->f, x->interp + OLD, x->interp + OLD);
-	fake_put(x->f, x->interp + OLD + 8, x->interp + OLD);
+	greenlets_build(x, THREE);
+	fake_put(x->f, x->interp + GREENLETS_OLD, x->interp + GREENLETS_OLD);
+	fake_put(x->f, x->interp + GREENLETS_OLD + 8, x->interp + GREENLETS_OLD);
 	assert_int_equal(list(x, MODULE), -EPROTONOSUPPORT);
 }
 
