@@ -34,6 +34,7 @@ struct thread {
 	__u64 node; /* the collector's tag; 0 not there yet */
 	__u64 tstate_addr; /* of its last sample; 0 none */
 	__u64 interp_addr; /* another interpreter than the oldest, that it was in last; 0 none */
+	__u64 came_ns; /* when its last wait that has a sample was over; 0 none */
 	bool has_callers; /* there: from an older one (interpreters.h) */
 	struct last_stack *stack; /* NULL before the first one */
 	TAILQ_ENTRY(thread) of_process, by_use;

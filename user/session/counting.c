@@ -123,25 +123,35 @@ static __u32 state_node(struct counting *c, __u32 node, const char *text)
 	return child ? child : node;
 }
 
-static __u64 ago(__u64 time_ns, __u64 length_ns)
+/*
+ * When a wait began that was over then. Not before the thread's last one was over: it may have left on one CPU and come on
+ * another, and their clocks are compared only from time to time (struct switch_clock).
+ */
+static __u64 began(const struct thread *t, __u64 time_ns, __u64 length_ns)
 {
-	return length_ns < time_ns ? time_ns - length_ns : 0;
+	__u64 ns = length_ns < time_ns ? time_ns - length_ns : 0;
+
+	if (ns >= t->came_ns)
+		return ns;
+	return t->came_ns < time_ns ? t->came_ns : time_ns;
 }
 
 /*
  * Time off the CPU: what the thread waited for is the leaf. It may have been ready to run for a part of the
  * time; that is a sample of its own, which the accounts have, too. How many samples it has become.
  */
-static unsigned put_wait(struct counting *c, const struct thread *t,
+static unsigned put_wait(struct counting *c, struct thread *t,
 			 const struct record_sample *record, __u32 node, __u32 flags,
 			 const struct wait_facts *facts)
 {
 	__u32 random = hash_word(record->time_ns ^ record->tid);
 	struct wait_parts parts = wait_split(facts, record->period, random);
-	const __u64 from_ns = ago(record->time_ns, facts->length_ns);
-	const __u64 woken_ns = ago(record->time_ns, facts->runnable_ns);
+	const __u64 from_ns = began(t, record->time_ns, facts->length_ns);
+	const __u64 woken_ns = began(t, record->time_ns, facts->runnable_ns);
 	char text[WAIT_TEXT_SIZE];
 	unsigned put = 0;
+
+	t->came_ns = record->time_ns > t->came_ns ? record->time_ns : t->came_ns;
 
 	if (parts.waited_ns) {
 		__u32 waits = facts->flags & WAIT_GIL_LOCKED ? STATE_STILL_WAITS : 0;
@@ -226,7 +236,7 @@ void counting_lost(struct counting *c, const struct record_sample *record, enum 
 	c->parts[clock]++;
 }
 
-unsigned counting_put(struct counting *c, const struct thread *t,
+unsigned counting_put(struct counting *c, struct thread *t,
 		      const struct record_sample *record, __u32 node, bool collects)
 {
 	const __u32 flags = flags_of(t, record, collects);

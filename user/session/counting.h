@@ -29,7 +29,7 @@ struct counting {
  * Counts the record at that node, in the profile and with whoever gets each sample. collects: its thread collects
  * garbage. How many samples it has become; 0: nobody wants any of it.
  */
-unsigned counting_put(struct counting *c, const struct thread *t,
+unsigned counting_put(struct counting *c, struct thread *t,
 		      const struct record_sample *record, __u32 node, bool collects)
 	__attribute__((warn_unused_result, nonnull));
 

@@ -17,13 +17,11 @@
 #define UNKNOWN_LOGGED_MAX 64
 
 /* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
-static void unknown_frame(struct naming *n, const struct process *p,
-			  const struct record_sample *record, const struct frame *f,
+static void unknown_frame(struct naming *n, const struct process *p, const struct frame *f,
 			  struct profile_frame *frame)
 {
 	frame->name = dict__string(n->profile->dict, NAME_UNREADABLE);
 	frame->unknown = true;
-	profile__counts(n->profile, record->event)->accounts.unknown_frames++;
 	if (n->logged++ < UNKNOWN_LOGGED_MAX)
 		log_debug("naming", "unknown function: pid %d, code %#llx", p->pid, f->code_addr);
 }
@@ -186,7 +184,7 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	struct source_position position = { -1, -1, -1, -1 };
 	struct code_symbol code;
 	bool known = symbolizer__resolve(p->symbolizer, &query, &code, NULL) == SYMBOL_OK;
-	__u32 node;
+	__u32 node, cnt;
 
 	if (known && code_symbol_is_internal(&code))
 		return parent;
@@ -200,13 +198,16 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 			frame.opcode = opcode_of(symbolizer__version(p->symbolizer), f->opcode);
 		}
 	} else {
-		unknown_frame(n, p, record, f, &frame);
+		unknown_frame(n, p, f, &frame);
 	}
 	frame.line = position.line;
 	frame.column = position.column;
 	if (position.end_line == position.line)
 		frame.end_column = position.end_column;
+	cnt = dict__node_cnt(n->profile->dict);
 	node = dict__child(n->profile->dict, parent, dict__frame(n->profile->dict, &frame));
+	if (frame.unknown && dict__node_cnt(n->profile->dict) > cnt)
+		profile__counts(n->profile, record->event)->accounts.unknown_frames++;
 	/* Its lines may have found no room; what else is the same may be two code objects then. */
 	if (frame.code &&
 	    dict__code_at(n->profile->dict, frame.code)->lines_size == code.lines->size)

@@ -100,6 +100,15 @@ static void build_native(struct build *b, const struct join_item *item)
 				      native_part__frame(b->n->natives, item));
 }
 
+/*
+ * What the stack hangs on, for the thread's next one, which keeps the tags then. Not where a function is unknown: its
+ * snapshot may come yet, where a sample has interrupted the one that was about to send it (bpf/describe.h).
+ */
+static __u64 kept_root(const struct build *b, __u64 tag)
+{
+	return b->node && !dict__node_at(b->n->naming.profile->dict, b->node)->unknown ? tag : 0;
+}
+
 /* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
 static __u32 stack_node(struct stack_nodes *n, struct process *p, __u32 root,
 			const struct record_sample *record, struct stack *stack)
@@ -112,7 +121,7 @@ static __u32 stack_node(struct stack_nodes *n, struct process *p, __u32 root,
 	while (b.seen < stack->cnt && b.node)
 		build_python(&b, b.seen);
 	build_chain(&b);
-	stack->root_tag = b.node ? tag : 0;
+	stack->root_tag = kept_root(&b, tag);
 	return b.node;
 }
 
@@ -216,8 +225,7 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 			build_native(&b, &j->items[i]);
 	}
 	build_chain(&b);
-	if (b.node)
-		stack->root_tag = tag;
+	stack->root_tag = kept_root(&b, tag);
 	return b.node;
 }
 
