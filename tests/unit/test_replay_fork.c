@@ -65,6 +65,24 @@ static void a_childs_other_code_is_read_from_the_child(void **state)
 	}
 }
 
+/* One sample has interrupted another, which was about to send what both of them show: only the first remains without. */
+static void a_name_that_comes_later_is_for_the_next_sample(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "old", &old };
+	struct script s;
+
+	script_begin(&s);
+	script_look(&s, 0, &python);
+	script_sample(&s, 10, &python, "ab");
+	script_fork(&s, 20, &child, PID);
+	script_code(&s, 21, &child, 'a');
+	script_sample(&s, 21, &child, "ac");
+	script_code(&s, 22, &child, 'c');
+	script_sample(&s, 22, &child, "ac");
+	script_sample(&s, 23, &child, "ac");
+	scene_expect(&s, false, "old;a;<unknown function> 1\nold;a;b 1\nold;a;c 2\n", 0);
+}
+
 /* The parent of a vfork sleeps until the child has another program: that may be Python or not. */
 static void a_vforked_child_becomes_another_program(void **state)
 {
@@ -198,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_process_is_looked_at_and_sampled),
 		cmocka_unit_test(a_forked_child_is_named_by_what_the_kernel_has_shown),
 		cmocka_unit_test(a_childs_other_code_is_read_from_the_child),
+		cmocka_unit_test(a_name_that_comes_later_is_for_the_next_sample),
 		cmocka_unit_test(a_vforked_child_becomes_another_program),
 		cmocka_unit_test(a_child_whose_fork_was_dropped_is_found),
 		cmocka_unit_test(a_child_of_the_next_process_of_a_pid_is_not_the_firsts),

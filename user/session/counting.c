@@ -140,9 +140,8 @@ static __u64 began(const struct thread *t, __u64 time_ns, __u64 length_ns)
  * Time off the CPU: what the thread waited for is the leaf. It may have been ready to run for a part of the
  * time; that is a sample of its own, which the accounts have, too. How many samples it has become.
  */
-static unsigned put_wait(struct counting *c, struct thread *t,
-			 const struct record_sample *record, __u32 node, __u32 flags,
-			 const struct wait_facts *facts)
+static unsigned put_wait(struct counting *c, struct thread *t, const struct record_sample *record,
+			 __u32 node, __u32 flags, const struct wait_facts *facts)
 {
 	__u32 random = hash_word(record->time_ns ^ record->tid);
 	struct wait_parts parts = wait_split(facts, record->period, random);
@@ -236,8 +235,8 @@ void counting_lost(struct counting *c, const struct record_sample *record, enum 
 	c->parts[clock]++;
 }
 
-unsigned counting_put(struct counting *c, struct thread *t,
-		      const struct record_sample *record, __u32 node, bool collects)
+unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
+		      __u32 node, bool collects)
 {
 	const __u32 flags = flags_of(t, record, collects);
 	const struct wait_facts *facts;

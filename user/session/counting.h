@@ -29,9 +29,8 @@ struct counting {
  * Counts the record at that node, in the profile and with whoever gets each sample. collects: its thread collects
  * garbage. How many samples it has become; 0: nobody wants any of it.
  */
-unsigned counting_put(struct counting *c, struct thread *t,
-		      const struct record_sample *record, __u32 node, bool collects)
-	__attribute__((warn_unused_result, nonnull));
+unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
+		      __u32 node, bool collects) __attribute__((warn_unused_result, nonnull));
 
 /* It has no stack, for that reason. Its own event's accounts are the caller's; ticks that it stands for, too, are here. */
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
