@@ -20,14 +20,14 @@ SECONDS = 0.3
 TRIES = 3
 
 
-def waits(text):
-    """{function: (leaf, ns)} of folded stacks; a function that is there twice has None."""
+def waits(text, besides=()):
+    """{function: (leaf, ns)} of folded stacks; a function that is there twice has None. besides: leaves that do not count."""
     found = {}
     for line in text.splitlines():
         stack, _, ns = line.rpartition(" ")
         names = [re.sub(r" \(.*", "", frame) for frame in stack.split(";")]
         for function in WANT:
-            if function in names:
+            if function in names and names[-1] not in besides:
                 found[function] = None if function in found else (names[-1], int(ns))
     return found
 
@@ -90,7 +90,8 @@ def check_killed(tap, python):
         r = h.record("--off-cpu", "-p", str(target.pid), "-d", "60s", outputs=("x.data",), lines=False)
         killer.join()
     tap.equal(r.code, 0, name + ": that it ended before -d is no error", r.err)
-    found = waits(folded(r.path("x.data")).stdout)
+    # On a busy machine the kernel takes the CPU once more from who has come back to die.
+    found = waits(folded(r.path("x.data")).stdout, besides=["[runnable]"])
     tap.equal({f: leaf and leaf[0] for f, leaf in found.items()}, WANT, name + ": waits have their stacks", r.err)
     tap.ok(all(w and w[1] >= 0.5 * SECONDS * 1e9 for w in found.values()), name + ": up to then", found)
 
