@@ -186,7 +186,7 @@ struct proc_info {
 	__u32 code_bytes;
 	__u32 search_states;
 	__u32 mmaps; /* mappings that were reported; the kernel counts */
-	__u32 pad_;
+	__u32 unmet; /* a fork of which user space has not been told in a hurry: its first sample is one */
 	__u64 since_ns; /* CLOCK_MONOTONIC: when user space entered it, or its parent; 0 it was the kernel */
 };
 _Static_assert(sizeof(struct proc_info) == 80, "struct proc_info is shared with BPF");

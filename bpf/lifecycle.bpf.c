@@ -324,10 +324,12 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.owner = record.owner;
 	proc.dropped = 0;
 	proc.mmaps = 0;
+	/* Most forks of a host exec or end soon, and nobody needs to know them: follow/forks.c. */
+	proc.unmet = follow_all;
 	put_proc(pid, &proc);
 	record.parent_pid = parent_pid;
 	record.parent_start_ns = parent_start_ns;
-	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
+	return emit_task(&record, follow_all ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_fork")

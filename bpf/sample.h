@@ -119,8 +119,17 @@ static __always_inline bool is_new_and_old(const struct record_sample *record)
 	       (__s64)(record->time_ns - record->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
 }
 
+/* Only noted in the entry, which may by now be another process's: that one's record waits a turn then. */
+static __always_inline bool is_unmet(struct proc_info *proc)
+{
+	if (!proc->unmet)
+		return false;
+	proc->unmet = 0;
+	return true;
+}
+
 /* Into the ring buffer, if its owner may still take room there. */
-static __always_inline int send_record(struct record_sample *record)
+static __always_inline int send_record(struct record_sample *record, struct proc_info *proc)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	struct owner_books *books = owner_books();
@@ -129,7 +138,7 @@ static __always_inline int send_record(struct record_sample *record)
 
 	if (!books)
 		return -1;
-	if (waiting > wakeup_bytes || is_new_and_old(record) ||
+	if (is_unmet(proc) || waiting > wakeup_bytes || is_new_and_old(record) ||
 	    (record->flags & SAMPLE_UNMAPPED && unwind_may_wake(record->time_ns)))
 		flags = BPF_RB_FORCE_WAKEUP;
 	use = owner_use(books, record->owner);
@@ -147,7 +156,7 @@ static __always_inline void emit_record(const struct trigger *t, struct scratch 
 {
 	struct anchor *anchor;
 
-	if (!send_record(&s->record))
+	if (!send_record(&s->record, proc))
 		return;
 	__sync_fetch_and_add(&proc->dropped, 1);
 	anchor = anchor_of(s);
