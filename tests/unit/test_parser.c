@@ -377,6 +377,7 @@ static pid_t occupy(unsigned cpu)
 		;
 }
 
+/* However late: in a hurry, a parser that a busy machine keeps waiting is late, too. */
 static int open_in_the_end(struct symbol_reader *r, struct symbol_file *f)
 {
 	struct parser_opened opened;
@@ -394,7 +395,7 @@ static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
 			   last = file_of(NULL, 0);
 	struct parser_opened opened;
 	cpu_set_t before;
-	__u64 begin_ns;
+	__u64 begin_ns, late;
 	pid_t hog;
 	int err;
 
@@ -405,14 +406,15 @@ static void a_hurry_does_not_wait_for_one_without_a_processor(void **state)
 	symbol_reader__hurry(r);
 	/* Workers inherit it. */
 	assert_true(pin(1));
-	assert_int_equal(symbol_reader__open(r, &first, &opened), 0);
+	assert_int_equal(open_in_the_end(r, &first), 0);
 	assert_true(pin(0));
+	late = symbol_reader__late(r);
 	kill(hog, SIGCONT);
 	begin_ns = clock_monotonic_ns();
 	assert_int_equal(symbol_reader__open(r, &slow, &opened), -EAGAIN);
 	assert_int_equal(symbol_reader__open(r, &last, &opened), -EAGAIN);
 	assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SEC);
-	assert_true(symbol_reader__late(r) >= 1);
+	assert_true(symbol_reader__late(r) > late);
 	kill(hog, SIGKILL);
 	assert_int_equal(waitpid(hog, NULL, 0), hog);
 	/* It has been at work all the time, unless a machine that has other things to do made it wait too long. */
@@ -445,7 +447,7 @@ static void a_late_answer_leaves_no_number_to_two(void **state)
 	assert_true(pin(1));
 	for (unsigned i = 0; i < PARSER_FILES_MAX; i++) {
 		files[i] = file_of(NULL, 0);
-		assert_int_equal(symbol_reader__open(r, &files[i], &opened), 0);
+		assert_int_equal(open_in_the_end(r, &files[i]), 0);
 	}
 	assert_true(pin(0));
 	kill(hog, SIGCONT);
