@@ -452,6 +452,11 @@ __u64 collector__parts(const struct collector *c, unsigned event)
 	return event < KRAIT_MAX_EVENTS ? c->counting.parts[event] : 0;
 }
 
+__u64 collector__waits_lost_ns(const struct collector *c)
+{
+	return c->counting.waits_lost_ns;
+}
+
 __u64 collector__first_sample_ns(const struct collector *c)
 {
 	return c->counting.first_sample_ns;

@@ -90,5 +90,7 @@ struct profile *collector__profile(struct collector *c);
 __u64 collector__parts(const struct collector *c, unsigned event);
 /* Time of the first sample, CLOCK_MONOTONIC; 0 none yet. */
 __u64 collector__first_sample_ns(const struct collector *c);
+/* Off the CPU, by records that were lost. */
+__u64 collector__waits_lost_ns(const struct collector *c);
 
 #endif /* KRAIT_SESSION_COLLECTOR_H */

@@ -228,7 +228,10 @@ void counting_lost(struct counting *c, const struct record_sample *record, enum 
 	int clock;
 
 	facts = record__section(record, SECTION_WAIT, &cnt);
-	clock = cnt && facts->ticks_ns ? clock_of(c->config) : -1;
+	if (!cnt)
+		return;
+	c->waits_lost_ns += record->period;
+	clock = facts->ticks_ns ? clock_of(c->config) : -1;
 	if (clock < 0)
 		return;
 	profile__counts(c->profile, (unsigned)clock)->accounts.reasons[reason]++;

@@ -22,6 +22,7 @@ struct counting {
 	const struct collector_config *config; /* borrowed */
 	struct profile *profile; /* borrowed */
 	__u64 first_sample_ns; /* CLOCK_MONOTONIC; 0 none yet */
+	__u64 waits_lost_ns; /* off the CPU, by records without a stack */
 	__u64 parts[KRAIT_MAX_EVENTS]; /* samples that records have beyond one each */
 };
 
@@ -32,7 +33,7 @@ struct counting {
 unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
 		      __u32 node, bool collects) __attribute__((warn_unused_result, nonnull));
 
-/* It has no stack, for that reason. Its own event's accounts are the caller's; ticks that it stands for, too, are here. */
+/* It has no stack, for that reason. Its own event's accounts are the caller's; how long it waited, and ticks that it stands for, are here. */
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
 	__attribute__((nonnull));
 

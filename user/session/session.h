@@ -71,8 +71,11 @@ struct session_stats {
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
 	__u64 mappings_ahead; /* the same, for unwinding only: mmap_events.h */
 	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
-	/* Of time off the CPU: threads that found no room, and ns of samples whose stack could not be taken. */
-	__u64 waits_refused, waits_missed_ns;
+	/*
+	 * Of time off the CPU: threads that found no room; ns of samples that could not be taken or sent, and of those whose
+	 * stack was lost.
+	 */
+	__u64 waits_refused, waits_missed_ns, waits_lost_ns;
 	__u64 task_chains,
 		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */
 	__u64 task_chains_late; /* samples that came before it was known where the tasks are */
