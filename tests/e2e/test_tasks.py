@@ -132,6 +132,18 @@ def check_modes(tap, python):
     tap.ok(alone and all("main" not in own for own, _, _ in alone), "--no-async: the thread's own stack", alone[:2])
 
 
+def check_top(tap, python):
+    """krait top has the same stacks, as soon as it knows where the tasks are."""
+    with h.start(python, "tasks.py", "60", "plain") as target:
+        for args in ((), ("--no-async",)):
+            r = h.run_krait("top", "--batch", "-n", "4", "-i", "500ms", "-r", "997", "--view", "tree", "-l", "0", *args, "-p", str(target.pid))
+            rows = re.findall(r"^[ .\d]* [ +-]*([\w.]+) +(?:tasks|asyncio/events)\.py:", r.stdout, re.M)
+            chain = ["main", "plain", "work", "step", "leaf_plain"]
+            found = any(rows[i:i + len(chain)] == chain for i in range(len(rows)))
+            tap.ok(found != bool(args) and (found or "Handle._run" in rows), "%s: krait top %s" % (python.name, " ".join(args)),
+                   r.stdout[-3000:], r.stderr)
+
+
 def check_old(tap, python):
     """Who asks for tasks where there cannot be any is told so, whatever the command; nobody else is."""
     words = "need CPython 3.14 or later"
@@ -153,6 +165,7 @@ def main():
     for python in new[:1]:
         check(tap, python, "--no-native")
         check_modes(tap, python)
+        check_top(tap, python)
     for python in {p.minor: p for p in h.all_interpreters() if (3, 8) <= version(p) < FIRST}.values():
         check_old(tap, python)
     if not new:

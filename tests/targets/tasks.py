@@ -137,6 +137,7 @@ async def main(seconds, cases):
 
 def serve():
     names = sys.argv[2:]
+    print("READY", flush=True)
     asyncio.run(main(float(sys.argv[1]), [c for c in CASES if not names or c.__name__ in names]))
 
 serve()

@@ -222,6 +222,7 @@ static void configure(struct top_command *t)
 		.collector = { .events = o->events,
 			       .event_cnt = o->event_cnt,
 			       .label = LABEL_SCRIPT,
+			       .async = o->async,
 			       .thread = o->thread,
 			       .on_sample = on_sample,
 			       .on_sample_ctx = t,
@@ -230,6 +231,8 @@ static void configure(struct top_command *t)
 					    .kernel_symbols = t->kernel_symbols } },
 		.duration_ns = o->duration_ns,
 		.anchors = o->anchors,
+		.greenlets = o->greenlets,
+		.tables = o->async != ASYNC_OFF,
 		.priority = &t->priority,
 	};
 	t->emit = (struct emit_options){
