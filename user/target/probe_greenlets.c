@@ -354,6 +354,8 @@ int probe_greenlets_list(int dir, int mem, const struct probe_tasks_ask *ask)
 	l->cache = page_cache__new(&l->memory);
 	task_list_begin(&l->out);
 	result = l->cache ? greenlet_module_find(&l->layout, dir, &base_addr) : -ENOMEM;
+	if (result == -EPROTONOSUPPORT && ask->offsets.flags & PYOFF_FREE_THREADED)
+		result = -EXFULL;
 	if (!result)
 		result = fill(l);
 	if (!result)
