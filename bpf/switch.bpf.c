@@ -312,8 +312,9 @@ int switch_threads(__u64 *ctx)
  * Not every switch is reported at sched_switch: there are threads, of the machine's own, of which nobody is told that
  * they leave (6.18 in Firecracker). Whoever comes after one is still away by its own record, and here it is. The
  * scheduler's clock does for this switch, too. (5.10 reports all, and does not give a program its thread so.)
+ * A thread that has not been met was away since the begin, if this is a switch at all: has_switched.
  */
-static __always_inline void come_unreported(struct switch_cpu *cpu)
+static __always_inline void come_unreported(struct switch_cpu *cpu, bool has_switched)
 {
 	struct owner_books *books = owner_books();
 	struct task_struct *task;
@@ -326,7 +327,7 @@ static __always_inline void come_unreported(struct switch_cpu *cpu)
 	if (!books || !may_be_tracked(books, task))
 		return;
 	w = find_wait(task);
-	if (!w || !w->is_off)
+	if (w ? !w->is_off : !has_switched)
 		return;
 	now_ns = switch_time(cpu, task);
 	if (now_ns > end_ns || now_ns < switch_from_ns)
@@ -358,7 +359,7 @@ static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct p
 }
 
 /* The thread that has come is the current one. */
-static __always_inline int on_arrival(void *ctx, bool has_loop)
+static __always_inline int on_arrival(void *ctx, bool has_switched, bool has_loop)
 {
 	struct switch_cpu *cpu = switch_cpu();
 	struct proc_info *proc;
@@ -367,7 +368,7 @@ static __always_inline int on_arrival(void *ctx, bool has_loop)
 	if (!cpu)
 		return 0;
 	if (!cpu->has_come)
-		come_unreported(cpu);
+		come_unreported(cpu, has_switched);
 	cpu->has_come = 0;
 	if (!cpu->is_due || cpu->tid != (__u32)bpf_get_current_pid_tgid())
 		return 0;
@@ -385,21 +386,22 @@ static __always_inline int on_arrival(void *ctx, bool has_loop)
 }
 
 SEC("?raw_tp/sched_exit_tp")
-int arrival_loop(void *ctx)
+int arrival_loop(struct bpf_raw_tracepoint_args *ctx)
 {
-	return on_arrival(ctx, true);
+	/* The scheduler may have chosen the same thread again. */
+	return on_arrival(ctx, ctx->args[0], true);
 }
 
 SEC("?fentry/__perf_event_task_sched_in")
 int arrival_call_loop(void *ctx)
 {
-	return on_arrival(ctx, true);
+	return on_arrival(ctx, true, true);
 }
 
 SEC("?fentry/__perf_event_task_sched_in")
 int arrival_call_bounded(void *ctx)
 {
-	return on_arrival(ctx, false);
+	return on_arrival(ctx, true, false);
 }
 
 /* ---- threads that do not come back in time -------------------------------------------------- */
