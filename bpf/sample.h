@@ -151,6 +151,13 @@ static __always_inline int send_record(struct record_sample *record, struct proc
 	return 0;
 }
 
+/* Not where there is none: of a constant 0 clang makes an atomic "or", which 5.10 does not have. */
+static __always_inline void miss_wait(const struct trigger *t)
+{
+	if (t->wait_ns)
+		count_more(COUNTER_WAITS_MISSED_NS, t->wait_ns);
+}
+
 static __always_inline void emit_record(const struct trigger *t, struct scratch *s,
 					struct proc_info *proc, struct event_counts *counts)
 {
@@ -163,7 +170,7 @@ static __always_inline void emit_record(const struct trigger *t, struct scratch 
 	if (anchor && s->record.anchor == ANCHOR_NOTE_CONFIRM)
 		anchor_unsent(anchor, &s->plan);
 	__sync_fetch_and_add(&counts->ring_full, 1);
-	count_more(COUNTER_WAITS_MISSED_NS, t->wait_ns);
+	miss_wait(t);
 }
 
 /* The process of the current thread, if its interrupts are wanted. */
@@ -225,7 +232,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	s = scratch_take(t->context);
 	if (!s) {
 		__sync_fetch_and_add(&counts->nested, 1);
-		count_more(COUNTER_WAITS_MISSED_NS, t->wait_ns);
+		miss_wait(t);
 		return;
 	}
 	current_task(&now, has_task_regs);
