@@ -48,7 +48,9 @@ struct trigger {
 	bool in_kernel; /* the interrupted code is the kernel's: regs are none */
 	struct native_regs regs; /* of the interrupted code */
 	const void *pt_regs; /* all of them, in the kernel's memory; NULL: nobody has them */
-	const struct wait_note *wait; /* of a wait that is over; NULL: it is none */
+	/* Of a wait that is over, if has_wait: 6.1 does not believe that a pointer that may be NULL is none behind an if. */
+	const struct wait_note *wait;
+	bool has_wait;
 	__u64 wait_ns; /* what it stands for, and CPU time with it */
 	/* Constants of the program: */
 	bool has_loop; /* bpf_loop() is there (5.17+) */
@@ -246,7 +248,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 		if (reason_outcome(s->record.reason) != OUTCOME_LOST)
 			take_state(s, proc, &gil);
 	}
-	if (t->wait)
+	if (t->has_wait)
 		take_wait(t->wait, s, task, &gil);
 	if (want_states)
 		put_interp(s);
