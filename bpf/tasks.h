@@ -39,6 +39,9 @@
 /* The largest bytecode of a function that a frame of a coroutine is believed to be in. */
 #define TASK_CODE_BYTES FRAME_INSTR_LIMIT
 
+/* No object is below that, or above 48 bits: the first member of one was a number. */
+#define TASK_NO_OBJECT 65536
+
 /* State of one walk; in per-CPU memory. */
 struct task_walk {
 	__u64 task_addr; /* to enter next, 0 none */
@@ -230,9 +233,12 @@ static __always_inline int task_search_set(struct task_walk *t, struct walker *w
 	return 0;
 }
 
-/* What is no coroutine may hold one; if not, the task's frames end here. */
+/*
+ * What is no coroutine may hold one; if not, the task's frames end here. unread: nobody knows what it is, since not all of
+ * a coroutine could be read there. It may be a smaller object, but no object lacks its head: then memory is not present.
+ */
 static __always_inline int task_unwrap(struct task_walk *t, struct walker *w,
-				       const struct py_offsets *off, const struct task_layout *l)
+				       const struct py_offsets *off, bool unread)
 {
 	__u64 addr = t->object_addr, head[2] = { 0, 0 };
 	__u32 first = t->first, wrapped = t->wrapped;
@@ -242,13 +248,21 @@ static __always_inline int task_unwrap(struct task_walk *t, struct walker *w,
 	t->first = 0;
 	if (first)
 		t->note |= TASK_NO_COROUTINE;
+	if (wrapped && unread && !(addr & TAG_BITS) && addr > TASK_NO_OBJECT && !(addr >> 48) &&
+	    read_from_u64(w, head, addr + off->object.ob_type)) {
+		t->note |= TASK_FRAMES;
+		return 0;
+	}
 	if (wrapped)
 		t->end_type_addr = t->wrapper_type_addr;
 	if (first || wrapped)
 		return 0;
 	/* The type and what follows it: the first member. */
-	if (read_from(w, head, sizeof(head), addr + off->object.ob_type) ||
-	    head[0] == t->end_type_addr || head[1] & TAG_BITS)
+	if (read_from(w, head, sizeof(head), addr + off->object.ob_type)) {
+		t->note |= TASK_FRAMES;
+		return 0;
+	}
+	if (head[0] == t->end_type_addr || head[1] & TAG_BITS)
 		return 0;
 	t->object_addr = head[1];
 	t->wrapper_type_addr = head[0];
@@ -293,11 +307,11 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 
 	if (addr & TAG_BITS || read_from(w, w->frame_head, FRAME_HEAD + KRAIT_FRAME_WINDOW,
 					 addr + l->gen_iframe - FRAME_HEAD))
-		return task_unwrap(t, w, off, l);
+		return task_unwrap(t, w, off, true);
 	code_addr = task_code(w, off, &instr_off);
 	state = (__s8)window_u8(w->frame_head, l->gen_state, FRAME_HEAD - 1);
 	if (!code_addr || state < l->state_first || state > l->state_last)
-		return task_unwrap(t, w, off, l);
+		return task_unwrap(t, w, off, false);
 	t->object_addr = 0;
 	t->wrapped = 0;
 	t->first = 0;

@@ -262,6 +262,36 @@ static void every_fault_is_noted(void **state)
 	}
 }
 
+/* A page of what a coroutine awaits, or of what that holds, is not there; a first member that is a number is none. */
+static void what_is_not_present_is_marked(void **state)
+{
+	static const __u64 numbers[] = { 0, 8, 4096, 1ULL << 63, ~7ULL };
+	struct fake_tasks *x = *state;
+	const __u64 absent = 0x7e0000000000;
+
+	for_each_new(v)
+	{
+		__u64 coro, task;
+
+		begin(x, v);
+		coro = fake_suspended(x, absent, 4);
+		task = fake_task(x, coro, 0);
+		walk_tasks(x, task);
+		assert_task(x, 0, task, 0, TASK_FRAMES);
+		assert_frame(x, 1, coro, 4);
+		coro = fake_suspended(x, fake_wrapper(x, absent), 4);
+		task = fake_task(x, coro, 0);
+		walk_tasks(x, task);
+		assert_task(x, 0, task, 0, TASK_FRAMES);
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+			coro = fake_suspended(x, fake_wrapper(x, numbers[i]), 4);
+			task = fake_task(x, coro, 0);
+			walk_tasks(x, task);
+			assert_task(x, 0, task, 0, 0);
+		}
+	}
+}
+
 /* Whatever is in the memory: bounded, and no part beyond the room. */
 static void garbage_ends(void **state)
 {
@@ -390,6 +420,7 @@ int main(void)
 		cmocka_unit_test(circles_end),
 		cmocka_unit_test(what_is_torn_is_marked),
 		cmocka_unit_test(every_fault_is_noted),
+		cmocka_unit_test(what_is_not_present_is_marked),
 		cmocka_unit_test(garbage_ends),
 		cmocka_unit_test(a_name_is_a_text_or_a_number),
 		cmocka_unit_test(the_layout_is_that_of_published_tables),
