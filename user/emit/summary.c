@@ -191,7 +191,7 @@ int summary_table(FILE *out, const struct counts *c, const struct summary_option
 	cleanup_view struct view *v = NULL;
 	cleanup_free __u32 *rows = NULL;
 	struct table t;
-	__u32 cnt, shown, i;
+	__u32 cnt, limit, shown, i;
 	int err;
 
 	err = view__new(&v, c, &options);
@@ -202,7 +202,8 @@ int summary_table(FILE *out, const struct counts *c, const struct summary_option
 	err = pick_rows(&t, &rows, &cnt);
 	if (err)
 		return err;
-	shown = o->limit && o->limit < cnt ? o->limit : cnt;
+	limit = report_rows(&t.report, v);
+	shown = limit && limit < cnt ? limit : cnt;
 	err = measure(&t, rows, shown);
 	if (err)
 		return err;

@@ -13,6 +13,8 @@
 #define SUMMARY_ROWS 20
 #define SUMMARY_ROWS_MIN 5
 #define MEANINGS_MAX 6
+/* So many lines of meanings are among those that a caller of summary_options_fit() counts. */
+#define MEANINGS_LINES 4
 /* Share that is worth a second look. */
 #define HOT_PERCENT 10.0
 
@@ -57,6 +59,7 @@ void summary_options_fit(struct summary_options *o, FILE *out, unsigned tables, 
 		rows = SUMMARY_ROWS_MIN;
 	if (rows < o->limit)
 		o->limit = rows;
+	o->fits = true;
 }
 
 void text_report_begin(struct text_report *r, FILE *out, const struct counts *c,
@@ -208,33 +211,64 @@ static void put_accounts(const struct text_report *r)
 }
 
 /* What marks mean, of those with most: a reader of the table meets them. */
-static void put_meanings(const struct text_report *r, const struct view *v)
-{
-	const struct view_frame *most[MEANINGS_MAX] = { NULL };
-	char name[128];
+struct meanings {
+	const struct view_frame *most[MEANINGS_MAX]; /* NULL behind the last */
+};
 
+static void find_meanings(struct meanings *m, const struct text_report *r, const struct view *v)
+{
+	*m = (struct meanings){ .most = { NULL } };
 	for (__u32 i = 1; i < v->frame_cnt; i++) {
 		const struct view_frame *f = &v->frames[i];
 
 		if (f->kind != FRAME_MARK || report_percent(r, f->total) < 0.05)
 			continue;
 		for (unsigned k = 0; k < MEANINGS_MAX; k++) {
-			const struct view_frame *other = most[k];
+			const struct view_frame *other = m->most[k];
 
 			if (other && other->total >= f->total)
 				continue;
-			most[k] = f;
+			m->most[k] = f;
 			if (!other)
 				break;
 			f = other;
 		}
 	}
-	for (unsigned k = 0; k < MEANINGS_MAX && most[k]; k++) {
+}
+
+static void put_meanings(const struct text_report *r, const struct view *v)
+{
+	struct meanings m;
+	char name[128];
+
+	find_meanings(&m, r, v);
+	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k]; k++) {
 		/* A capture may call anything a mark. */
-		printable_into(name, sizeof(name), view_name(v, most[k]));
-		fprintf(r->out, "%s in %.1f%%: %s\n", name, report_percent(r, most[k]->total),
-			mark_meaning(view_name(v, most[k])));
+		printable_into(name, sizeof(name), view_name(v, m.most[k]));
+		fprintf(r->out, "%s in %.1f%%: %s\n", name, report_percent(r, m.most[k]->total),
+			mark_meaning(view_name(v, m.most[k])));
 	}
+}
+
+unsigned report_rows(const struct text_report *r, const struct view *v)
+{
+	const struct summary_options *o = r->options;
+	unsigned lines = 0, limit = o->limit;
+	struct meanings m;
+
+	if (!o->fits || !o->width)
+		return limit;
+	find_meanings(&m, r, v);
+	for (unsigned k = 0; k < MEANINGS_MAX && m.most[k]; k++) {
+		const char *name = view_name(v, m.most[k]);
+
+		lines += 1 + (unsigned)(strlen(name) + strlen(" in 10.0%: ") +
+					strlen(mark_meaning(name)) - 1) /
+				     o->width;
+	}
+	for (; lines > MEANINGS_LINES && limit > SUMMARY_ROWS_MIN; lines--)
+		limit--;
+	return limit;
 }
 
 void report_put_footer(const struct text_report *r, const struct view *v)

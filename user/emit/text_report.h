@@ -22,6 +22,7 @@ enum summary_sort {
 struct summary_options {
 	enum summary_sort sort;
 	unsigned limit; /* rows of the table; 0 is all */
+	bool fits; /* all of it is to be on the screen at once */
 	double min_percent; /* leave out what has less in total */
 	bool lines; /* one row per line, not per function */
 	bool samples; /* numbers of samples (or events), also where the time they stand for is known */
@@ -75,5 +76,7 @@ void report_put_more(const struct text_report *r, __u32 cnt);
 void report_put_total(const struct text_report *r);
 /* The totals and accounts, and what the mark for hidden callers means where the view has it. */
 void report_put_footer(const struct text_report *r, const struct view *v);
+/* Rows of a table, 0 all: the limit, and fewer where the footer takes more lines of the screen than most do. */
+unsigned report_rows(const struct text_report *r, const struct view *v);
 
 #endif /* KRAIT_EMIT_TEXT_REPORT_H */
