@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -149,9 +150,9 @@ def slope(lines, value):
 
 
 def tenths(lines, value):
-    """The means of the first and of the last tenth."""
+    """The medians of the first and of the last tenth: a helper that is being replaced is there twice for a moment."""
     size = max(1, len(lines) // 10)
-    return [sum(map(value, part)) / len(part) for part in (lines[:size], lines[-size:])]
+    return [statistics.median(map(value, part)) for part in (lines[:size], lines[-size:])]
 
 
 def judge(lines, windows, ended, budget):

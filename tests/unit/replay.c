@@ -135,6 +135,11 @@ void replay_free(struct replay *r)
 	free(r);
 }
 
+void replay_spare(struct replay *r)
+{
+	processes__spare(r->session.processes, true);
+}
+
 unsigned replay_opened_cnt(const struct replay *r)
 {
 	return processes__seen_cnt(r->session.processes);

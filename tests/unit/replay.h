@@ -59,6 +59,8 @@ __u64 replay_reason(struct replay *r, unsigned reason);
 __u64 replay_lost(struct replay *r, pid_t pid, unsigned reason);
 /* What a tracked process is known to publish; NULL none is there. */
 const struct published *replay_published(struct replay *r, pid_t pid);
+/* As a session that has to do with less: processes__spare(). */
+void replay_spare(struct replay *r);
 /* Images of processes that were opened, since the beginning. */
 unsigned replay_opened_cnt(const struct replay *r);
 /* Processes that the kernel side was asked to track and has not been asked to forget. */

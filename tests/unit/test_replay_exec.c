@@ -112,6 +112,41 @@ static void a_known_program_needs_no_look(void **state)
 	}
 }
 
+/* A session that has to do with less opens such a program when it is sampled, and no other looks at once. */
+static void where_starts_cost_too_much_programs_are_opened_when_they_are_sampled(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+	const struct actor shell = { CHILD, START_NS + 700000000, "sh", NULL };
+	const pid_t pids[] = { PID };
+
+	for (int sampled = 0; sampled < 2; sampled++) {
+		struct script s;
+		struct replay *r;
+
+		script_begin(&s);
+		script_scan(&s, 0, 300, pids, 1);
+		script_look(&s, 5, &python);
+		script_sample(&s, 310, &python, "ab");
+		script_known_exec(&s, 320, &after, 0);
+		/* Nobody asks what it is: it has no look to answer. */
+		script_exec(&s, 321, &shell);
+		script_code(&s, 330, &after, 'a');
+		if (sampled)
+			script_sample(&s, 330, &after, "a");
+		script_exit(&s, 340, &after, 0);
+		script_exit(&s, 350, &shell, 0);
+		script_end(&s, 60000);
+		r = replay_new(s.log, s.size, true);
+		replay_spare(r);
+		replay_run(r);
+		assert_string_equal(scene_stacks(r),
+				    sampled ? "new;Na 1\nold;a;b 1\n" : "old;a;b 1\n");
+		assert_int_equal(replay_reason(r, REASON_NO_PROCESS), 0);
+		replay_free(r);
+		script_free(&s);
+	}
+}
+
 /* Another layout than any that was seen: the exec is one that has to be looked at. */
 static void a_layout_that_is_not_known_is_looked_at(void **state)
 {
@@ -200,6 +235,8 @@ int main(void)
 		cmocka_unit_test(exec_by_another_thread_forgets_all_threads),
 		cmocka_unit_test(exec_looked_at_late_has_no_old_names),
 		cmocka_unit_test(a_known_program_needs_no_look),
+		cmocka_unit_test(
+			where_starts_cost_too_much_programs_are_opened_when_they_are_sampled),
 		cmocka_unit_test(a_layout_that_is_not_known_is_looked_at),
 		cmocka_unit_test(an_interpreter_begins_in_a_library),
 		cmocka_unit_test(an_exec_may_make_it_wanted_or_not),

@@ -98,15 +98,19 @@ static void apply_detail(struct agent *a)
 		 100 * a->budget.share);
 }
 
-/* True: the level has changed. */
+/* True: the level has changed. Where a lower one saves nothing, starts are what costs. */
 static bool judge(struct agent *a, bool at_end)
 {
+	bool changed;
+
 	usage_read(&a->usage);
 	a->kernel_ns = session__kernel_ns(a->session);
 	if (a->burst_until_ns)
 		return false;
-	return budget_judge(&a->budget, clock_monotonic_ns(), a->usage.cpu_ns + a->kernel_ns,
-			    a->usage.rss_bytes, at_end);
+	changed = budget_judge(&a->budget, clock_monotonic_ns(), a->usage.cpu_ns + a->kernel_ns,
+			       a->usage.rss_bytes, at_end);
+	session__spare(a->session, a->budget.stalled);
+	return changed;
 }
 
 /* The price of the window, and then how the next one is sampled. */

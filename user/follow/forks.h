@@ -6,6 +6,8 @@
  * each (its memory, its mappings, its names) was most of what a start costs. So a fork is opened when somebody needs
  * it: a record of it comes, its parent changes, or half a second is over. The kernel side has it all the time.
  *
+ * The same may be done with what executes a known interpreter, where krait has to do with less (processes__spare()).
+ *
  * Must hold: whoever asks for a process by its pid finds it opened (processes__find()), as its parent was when it forked.
  */
 #ifndef KRAIT_FOLLOW_FORKS_H
@@ -17,7 +19,7 @@ struct entry;
 struct process;
 struct processes;
 
-/* e: its info and its parent's pid are there. */
+/* e: its info and, of a fork, its parent's pid are there. */
 void forks_put_off(struct processes *ps, struct entry *e);
 /* Opens it if it is put off; does nothing to any other. */
 void forks_open(struct processes *ps, struct entry *e);

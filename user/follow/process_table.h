@@ -50,6 +50,7 @@ struct processes {
 	__u64 mmap_cnt; /* mappings that were reported */
 	__u64 due_ns; /* no look is due before; 0 none is planned */
 	__u64 late_cnt, late_ns; /* processes__late() */
+	bool spares; /* processes__spare() */
 	struct refusals refusals;
 	char why[256];
 };

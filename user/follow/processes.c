@@ -62,6 +62,11 @@ struct processes *processes__new(const struct processes_config *config)
 	return ps;
 }
 
+void processes__spare(struct processes *ps, bool on)
+{
+	ps->spares = on;
+}
+
 void processes__prepare(struct processes *ps)
 {
 	prober__prepare(ps->config.prober, true);

@@ -108,6 +108,8 @@ struct processes_config {
 };
 
 struct processes *processes__new(const struct processes_config *config);
+/* With "all": what begins is looked at half a second later, or opened at its first sample, until that is off again. */
+void processes__spare(struct processes *ps, bool on);
 /* Starts what they are looked at with, while krait has all its rights. */
 void processes__prepare(struct processes *ps);
 /* Before the first one is followed. */

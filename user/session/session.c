@@ -344,6 +344,11 @@ void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, b
 	sampler__set_detail(s->sampler, frames_max, natives);
 }
 
+void session__spare(struct session *s, bool on)
+{
+	processes__spare(s->processes, on);
+}
+
 void session__end(struct session *s)
 {
 	s->unwanted = true;
