@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/resident.h"
@@ -29,6 +30,23 @@ static __u64 cpu_of(pid_t pid)
 	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
 		return 0;
 	return ns_of(ts);
+}
+
+/* Of its children that have ended: a helper may start one for each job. They are the helper's until it ends itself. */
+static __u64 cpu_of_ended(pid_t pid)
+{
+	unsigned long long user = 0, kernel = 0;
+	cleanup_fclose FILE *f = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	/* A helper's name, in parentheses, has none itself. */
+	if (!f ||
+	    fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu",
+		   &user, &kernel) != 2)
+		return 0;
+	return (user + kernel) * KRAIT_NS_PER_TICK;
 }
 
 /* Behind those that are in the list already. */
@@ -65,7 +83,7 @@ void usage_read(struct usage *ret)
 			((__u64)ended.ru_utime.tv_sec + (__u64)ended.ru_stime.tv_sec) * NS_PER_SEC +
 			((__u64)ended.ru_utime.tv_usec + (__u64)ended.ru_stime.tv_usec) * 1000;
 	for (unsigned i = 0; i < cnt; i++) {
-		ret->cpu_ns += cpu_of(list[i]);
+		ret->cpu_ns += cpu_of(list[i]) + (i ? cpu_of_ended(list[i]) : 0);
 		ret->rss_bytes += resident_bytes(list[i]);
 		cnt = add_children(list[i], list, cnt);
 	}

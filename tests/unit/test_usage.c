@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <linux/types.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/usage.h"
+#include "util/clock.h"
+
+#define BURNT_NS (NS_PER_SEC / 5)
+
+static void burn(void)
+{
+	struct timespec used = { 0 };
+
+	while (!used.tv_sec && used.tv_nsec < (long)BURNT_NS)
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+}
+
+/* A helper whose own child has worked and ended; it lives until it is killed. */
+static pid_t begin_helper(void)
+{
+	int pipes[2], status;
+	char byte = 0;
+	pid_t pid, child;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		child = fork();
+		if (!child) {
+			burn();
+			_exit(0);
+		}
+		waitpid(child, &status, 0);
+		if (write(pipes[1], &byte, 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	close(pipes[0]);
+	close(pipes[1]);
+	return pid;
+}
+
+static void what_a_helpers_children_used_counts(void **state)
+{
+	struct usage before, during, after;
+	pid_t helper;
+	int status;
+
+	usage_read(&before);
+	helper = begin_helper();
+	usage_read(&during);
+	assert_int_equal(during.processes, before.processes + 1);
+	/* /proc has it in hundredths of a second. */
+	assert_true(during.cpu_ns >= before.cpu_ns + BURNT_NS - NS_PER_SEC / 50);
+	/* Once the helper has ended, too, it is its starter's: it counts once. */
+	kill(helper, SIGKILL);
+	waitpid(helper, &status, 0);
+	usage_read(&after);
+	assert_true(after.cpu_ns >= before.cpu_ns + BURNT_NS - NS_PER_SEC / 50);
+	assert_true(after.cpu_ns <= before.cpu_ns + 2 * BURNT_NS - NS_PER_SEC / 50);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_helpers_children_used_counts),
+	};
+
+	return cmocka_run_group_tests_name("agent/usage", tests, NULL, NULL);
+}
