@@ -110,9 +110,12 @@ static int await(struct fixture *f, __u64 ino, const char *path)
 static void the_first_look_never_waits_and_the_answer_is_kept(void **state)
 {
 	struct fixture *f = *state;
+	int r = get(f, 1, "/bin/true");
 
-	assert_int_equal(get(f, 1, "/bin/true"), -EINPROGRESS);
-	assert_non_null(strstr(f->why, "still being read"));
+	/* Where others had the CPU for a moment, its reader may be done already; one that never is comes below. */
+	assert_true(r == -EINPROGRESS || r == -ENOENT);
+	if (r == -EINPROGRESS)
+		assert_non_null(strstr(f->why, "still being read"));
 	assert_int_equal(await(f, 1, "/bin/true"), -ENOENT);
 	assert_string_equal(f->why, "there is no debug information for it");
 	assert_false(is_running(f, 1));
