@@ -3,6 +3,7 @@
 """B1: memory and files that never come (userfaultfd, FUSE). Whoever reads them waits for ever and
 cannot be killed; krait goes on, ends, and names the process."""
 # run-tests: second try: a bystander's CPU time, and how soon krait looks, are measured while others use the machine
+import contextlib
 import os
 import subprocess
 import time
@@ -45,17 +46,27 @@ def check(tap, python, what, fuse):
             scene.says(short, SAYS % (hostile.pid, hostile.pid), "it after a moment, too")
 
 
-def check_flood(tap, python, cnt):
-    """More of them than krait may have helpers: nobody else waits."""
-    name = "B1: %d processes that hang their readers" % cnt
+@contextlib.contextmanager
+def stuck_scene(tap, name, python):
+    """(scene, start), or None where there is no FUSE: start(WHAT) is a process of whose memory that never comes."""
     if attack.why_no_fuse():
         tap.skip(name, attack.why_no_fuse())
+        yield None
         return
     with attack.Scene(tap, name, python) as scene:
         host, mount = scene.folder_of_host(), scene.mount_point()
         scene.run([host.build("stuck_fs.c"), mount])
         program = host.build("late_page.c", "-lpthread")
-        pids = [scene.native(program, "runtime", mount + "/page", uid=0).pid for _ in range(cnt)]
+        yield scene, lambda what: scene.native(program, what, mount + "/page", uid=0)
+
+
+def check_flood(tap, python, cnt):
+    """More of them than krait may have helpers: nobody else waits."""
+    with stuck_scene(tap, "B1: %d processes that hang their readers" % cnt, python) as stuck:
+        if not stuck:
+            return
+        scene, start = stuck
+        pids = [start("runtime").pid for _ in range(cnt)]
         for pid in pids:
             os.kill(pid, attack.signal.SIGSTOP)  # their CPU time is of no interest
         check_list(scene, *pids)
@@ -74,14 +85,11 @@ def states(pid):
 def check_pause(tap, python):
     """dump --pause stops a process, and reads it meanwhile. It goes on when that takes too long, whatever has become of the
     reader, which nobody can kill."""
-    name = "B1: a process that is paused, and whose memory never comes"
-    if attack.why_no_fuse():
-        tap.skip(name, attack.why_no_fuse())
-        return
-    with attack.Scene(tap, name, python) as scene:
-        host, mount = scene.folder_of_host(), scene.mount_point()
-        scene.run([host.build("stuck_fs.c"), mount])
-        hostile = scene.native(host.build("late_page.c", "-lpthread"), "thread", mount + "/page", uid=0)
+    with stuck_scene(tap, "B1: a process that is paused, and whose memory never comes", python) as stuck:
+        if not stuck:
+            return
+        scene, start = stuck
+        hostile = start("thread")
         with subprocess.Popen([attack.h.KRAIT, "dump", "--pause", str(hostile.pid)], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, encoding="utf-8", errors="replace") as dump:
             began, stopped, last = time.monotonic(), 0, None

@@ -255,11 +255,7 @@ static bool is_lost(struct collector *c, struct process *p, const struct record_
 /* CPU time that came with the record, whatever becomes of that. */
 static void put_unsampled(struct collector *c, struct thread *t, const struct record_sample *record)
 {
-	const struct wait_facts *facts;
-	__u32 cnt;
-
-	facts = record__section(record, SECTION_WAIT, &cnt);
-	if (!cnt || !facts->unsampled)
+	if (!counting_unsampled_ns(record))
 		return;
 	dict__begin(c->profile->dict, record->owner);
 	counting_put_unsampled(&c->counting, t, record, thread_node(c, t, record));

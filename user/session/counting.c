@@ -123,6 +123,15 @@ static __u32 state_node(struct counting *c, __u32 node, const char *text)
 	return child ? child : node;
 }
 
+/* Of the wait that the record is of; NULL: it is of none. */
+static const struct wait_facts *wait_of(const struct record_sample *record)
+{
+	__u32 cnt;
+	const struct wait_facts *facts = record__section(record, SECTION_WAIT, &cnt);
+
+	return cnt ? facts : NULL;
+}
+
 /*
  * When a wait began that was over then. Not before the thread's last one was over: it may have left on one CPU and come on
  * another, and their clocks are compared only from time to time (struct switch_clock).
@@ -206,29 +215,32 @@ static void put_cpu_time(struct counting *c, const struct thread *t,
 	c->parts[head.event]++;
 }
 
+__u64 counting_unsampled_ns(const struct record_sample *record)
+{
+	const struct wait_facts *facts = wait_of(record);
+
+	return facts ? (__u64)facts->unsampled << UNSAMPLED_SHIFT : 0;
+}
+
 void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
 {
-	const struct wait_facts *facts;
-	__u32 cnt, node;
+	const __u64 ns = counting_unsampled_ns(record);
+	__u32 node;
 
-	facts = record__section(record, SECTION_WAIT, &cnt);
-	if (!cnt || !facts->unsampled || !thread_node)
+	if (!ns || !thread_node)
 		return;
 	node = dict__named_child(c->profile->dict, thread_node, FRAME_MARK, MARK_NOT_SAMPLED, 0, 0);
 	/* It never had a stack, so none is missing. */
-	put_cpu_time(c, t, record, node ? node : thread_node,
-		     (__u64)facts->unsampled << UNSAMPLED_SHIFT, STATE_CPU, REASON_PYTHON);
+	put_cpu_time(c, t, record, node ? node : thread_node, ns, STATE_CPU, REASON_PYTHON);
 }
 
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
 {
-	const struct wait_facts *facts;
-	__u32 cnt;
+	const struct wait_facts *facts = wait_of(record);
 	int clock;
 
-	facts = record__section(record, SECTION_WAIT, &cnt);
-	if (!cnt)
+	if (!facts)
 		return;
 	c->waits_lost_ns += record->period;
 	clock = facts->ticks_ns ? clock_of(c->config) : -1;
@@ -242,11 +254,9 @@ unsigned counting_put(struct counting *c, struct thread *t, const struct record_
 		      __u32 node, bool collects)
 {
 	const __u32 flags = flags_of(t, record, collects);
-	const struct wait_facts *facts;
-	__u32 cnt;
+	const struct wait_facts *facts = wait_of(record);
 
-	facts = record__section(record, SECTION_WAIT, &cnt);
-	if (cnt) {
+	if (facts) {
 		/* Of ticks before the thread ran. */
 		put_cpu_time(c, t, record, node, facts->ticks_ns,
 			     record->cnt[SECTION_INTERP] ? cpu_state(record) | flags :

@@ -37,7 +37,9 @@ unsigned counting_put(struct counting *c, struct thread *t, const struct record_
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
 	__attribute__((nonnull));
 
-/* CPU time of its thread that no tick found and that came with the record: under the thread's node. */
+/* CPU time of its thread that no tick found and that came with the record; 0: none. */
+__u64 counting_unsampled_ns(const struct record_sample *record) __attribute__((nonnull));
+/* Counts that under the thread's node. */
 void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
 	__attribute__((nonnull));
