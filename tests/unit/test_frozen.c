@@ -218,14 +218,20 @@ static void it_goes_on_when_its_tracer_dies(void **state)
 	end(pid);
 }
 
+static int change_and_hang(const void *ctx, const struct frozen *f, void *shared)
+{
+	*(char *)shared = 'x';
+	return hang(ctx, f, shared);
+}
+
 /* Whoever does not use its CPU waits for memory, most probably; so long as the limit nobody stands still for that. */
 static void it_goes_on_when_its_reader_hangs(void **state)
 {
 	pid_t pid = start(be_busy);
 	int dir = proc_open(pid);
-	char none;
+	char none = 'o';
 	const struct frozen_call call = { .dir = dir,
-					  .fn = hang,
+					  .fn = change_and_hang,
 					  .ctx = &none,
 					  .shared = &none,
 					  .size = 1,
@@ -235,6 +241,8 @@ static void it_goes_on_when_its_reader_hangs(void **state)
 	assert_goes_on();
 	assert_int_equal(frozen_run(&call, &ns), -ETIMEDOUT);
 	assert_in_range(ns, 1000000000, 10000000000);
+	/* What is not whole is none of the caller's. */
+	assert_int_equal(none, 'o');
 	assert_goes_on();
 	close(dir);
 	end(pid);

@@ -38,6 +38,7 @@
 /* What the child says; in memory that both have. */
 struct run {
 	int result;
+	bool done; /* fn has come back: what it left is whole */
 	__u64 begin_ns;
 	__u64 shared[];
 };
@@ -211,6 +212,7 @@ static int run_reader(const struct frozen_call *c, const struct frozen *f, struc
 	if (!reader) {
 		tie_to(tracer);
 		run->result = c->fn(c->ctx, f, run->shared);
+		run->done = true;
 		_exit(0);
 	}
 	r = reader < 0 ? -errno : child_await(&wait, reader);
@@ -258,10 +260,10 @@ int frozen_run(const struct frozen_call *c, __u64 *ret_ns)
 		be_child(c, run, ours);
 	r = child < 0 ? -errno : child_await(&wait, child);
 	*ret_ns = run->begin_ns ? clock_monotonic_ns() - run->begin_ns : 0;
-	if (!r) {
+	if (!r)
 		r = run->result;
+	if (run->done)
 		memcpy(c->shared, run->shared, c->size);
-	}
 	munmap(run, total);
 	return r;
 }

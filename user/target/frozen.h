@@ -38,7 +38,7 @@ struct frozen_call {
 	int dir; /* of /proc/PID of that very process */
 	frozen_fn fn;
 	const void *ctx; /* the child has a copy */
-	/* What fn leaves in its copy the caller finds there, and nothing else that fn changes. */
+	/* What fn leaves in its copy when it comes back the caller finds there, and nothing else that fn changes. */
 	void *shared;
 	size_t size;
 	__u64 limit_ns; /* for fn; it is given up earlier if it gets no CPU time for a second */
