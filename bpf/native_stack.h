@@ -50,17 +50,16 @@ static __always_inline void note_frame_in_regs(struct scratch *s)
 		s->record.flags |= SAMPLE_IN_FRAME;
 }
 
-static __always_inline void take_native(const struct trigger *t, struct scratch *s,
-					struct task_struct *task)
+/* Into s->native, and behind the sections that the record has. 0, or -1: the user registers could not be found. */
+static __always_inline int walk_native(const struct trigger *t, struct scratch *s,
+				       struct task_struct *task)
 {
 	struct loop_ctx c = { .s = s };
 	struct native_walk *w = &s->native;
 	struct native_regs regs;
 
-	if (find_regs(t, s, task, &regs)) {
-		s->record.native_reason = NATIVE_NO_REGS;
-		return;
-	}
+	if (find_regs(t, s, task, &regs))
+		return -1;
 	unwind_begin(w, &regs);
 	/* It goes on behind the call, which may be the last instruction of its function (__restore_rt's is). */
 	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
@@ -70,7 +69,16 @@ static __always_inline void take_native(const struct trigger *t, struct scratch 
 	native_enter(s->index, current_process_start_ns(has_task_regs));
 	walk_native_frames(&c, t->has_loop);
 	native_leave(s->index);
-	section_append(&s->record, SECTION_NATIVE, w->cnt);
+	return 0;
+}
+
+static __always_inline void take_native(const struct trigger *t, struct scratch *s,
+					struct task_struct *task)
+{
+	if (walk_native(t, s, task))
+		s->record.native_reason = NATIVE_NO_REGS;
+	else
+		section_append(&s->record, SECTION_NATIVE, s->native.cnt);
 }
 
 static __always_inline void take_kernel(const struct trigger *t, struct scratch *s)

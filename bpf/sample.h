@@ -60,6 +60,7 @@ struct trigger {
 
 #include "python_stack.h"
 #include "native_stack.h"
+#include "activation.h"
 #include "gil.h"
 #include "exception.h"
 #include "nogil.h"
@@ -226,6 +227,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	struct current_task now;
 	struct gil gil = {};
 	struct scratch *s;
+	__u32 reason;
 
 	if (!counts)
 		return;
@@ -240,7 +242,10 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	current_task(&now, has_task_regs);
 	begin_record(&s->record, t, proc, &now);
 	pages_begin(&s->native.stack);
-	settle_python(s, take_python(s, proc, &now, t->has_loop));
+	reason = take_python(s, proc, &now, t->has_loop);
+	if (reason == REASON_BAD_FRAME)
+		reason = take_activation_before(t, s, proc, task);
+	settle_python(s, reason);
 	take_native_and_kernel(t, s, task);
 	if (want_states) {
 		s->interp = (struct interp_facts){};

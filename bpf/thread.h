@@ -71,24 +71,29 @@ struct thread_top {
 	__u64 cframe_addr, cframe_previous_addr; /* PYOFF_CFRAME: the C activation; else 0 */
 };
 
-/* Of the state in the window. 0, or -1 where the C stack of another thread says nothing. */
-static __always_inline int thread_top(struct thread_search *t, const struct py_offsets *off,
-				      struct thread_top *ret)
+/* What the _PyCFrame at addr says. 0, or -1 where it cannot be read. */
+static __always_inline int thread_activation(struct thread_search *t, const struct py_offsets *off,
+					     __u64 addr, struct thread_top *ret)
 {
-	ret->cframe_addr = 0;
-	ret->cframe_previous_addr = 0;
-	if (!(off->flags & PYOFF_CFRAME)) {
-		ret->frame_addr = THREAD_FIELD(t, off, current_frame);
-		return 0;
-	}
-	ret->cframe_addr = THREAD_FIELD(t, off, cframe);
-	if ((ret->cframe_addr & 7) ||
-	    read_from(t, t->cframe_window, KRAIT_CFRAME_WINDOW, ret->cframe_addr))
+	if (addr & 7 || read_from(t, t->cframe_window, KRAIT_CFRAME_WINDOW, addr))
 		return -1;
+	ret->cframe_addr = addr;
 	ret->frame_addr =
 		window_u64(t->cframe_window, off->cframe.current_frame, CFRAME_WINDOW_MASK);
 	ret->cframe_previous_addr =
 		window_u64(t->cframe_window, off->cframe.previous, CFRAME_WINDOW_MASK);
+	return 0;
+}
+
+/* Of the state in the window. 0, or -1 where the C stack of another thread says nothing. */
+static __always_inline int thread_top(struct thread_search *t, const struct py_offsets *off,
+				      struct thread_top *ret)
+{
+	if (off->flags & PYOFF_CFRAME)
+		return thread_activation(t, off, THREAD_FIELD(t, off, cframe), ret);
+	ret->cframe_addr = 0;
+	ret->cframe_previous_addr = 0;
+	ret->frame_addr = THREAD_FIELD(t, off, current_frame);
 	return 0;
 }
 

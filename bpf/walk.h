@@ -25,9 +25,9 @@
  * interrupt in these few instructions sees what an earlier activation left in that place. So on
  * the way down the frame that an activation was called from must be the one that is current in the
  * activation before, and the outermost activation must be the thread state's own (greenlet has one
- * more above that); else the sample is lost (REASON_BAD_FRAME): 0.4 % where C calls Python all the
- * time on 3.11, 1 % on 3.12. There is nothing to mend it with: compilers fill current_frame and previous
- * with one store at the end, and until then the activation before is known to a register only.
+ * more above that); else the walk ends (REASON_BAD_FRAME), 0.8 % of the samples where C calls Python all the time on
+ * 3.11, 1.4 % on 3.12. Where native frames are wanted the sampler tries again from the activation before
+ * (activation.h); without them the sample is lost.
  *
  * Nuitka (4.3.3, compiled_frame.h) compiles functions to C and links a frame for each into the chain: owner
  * 1, or 2 without the GIL, and a part of its own frame object, which no frame of the interpreter is while

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * activation.h - where C code is just entering the interpreter: the activation that it comes from.
+ *
+ * CPython 3.11 and 3.12 (_PyEval_EvalFrameDefault(), Python/ceval.c) make the _PyCFrame of a new activation known some
+ * instructions before they fill it; until then compilers keep the address of the one before in a vector register, which
+ * no program here can read. But that one belongs to a call of the same function further down the C stack, so it lies as
+ * far below the end of that C frame as the new one lies below the end of its own, which is the leaf: the function calls
+ * nothing before it has filled it.
+ *
+ * Must hold: what is found by that is a guess, and a walk from it is believed only if it is whole: it leads through
+ * each activation below (walk.h). One that has ended leads there as long as its caller runs what it ran then; but then
+ * the frame of the new activation lies where the ended one's did.
+ */
+#ifndef KRAIT_ACTIVATION_H
+#define KRAIT_ACTIVATION_H
+
+/* So many C frames are looked at, and bytes of the leaf's. */
+#define ACTIVATION_FRAMES 64
+#define ACTIVATION_LEAF_BYTES 4096
+
+/* Where a C frame ends, of those that s->native has put where the record's sections begin; 0: nobody knows. */
+static __always_inline __u64 native_frame_end(struct scratch *s, __u32 index)
+{
+	const struct native_frame *f =
+		(const void *)section_room(s, NATIVE_WORDS * index, NATIVE_WORDS);
+
+	return f && index < s->native.cnt && !(f->frame_addr & NATIVE_BY_FP) ? f->frame_addr : 0;
+}
+
+/* Whether what is at addr may be an activation that has called something. */
+static __always_inline bool activation_is_there(struct thread_search *t,
+						const struct py_offsets *off, __u64 addr,
+						struct thread_top *ret)
+{
+	if (thread_activation(t, off, addr, ret))
+		return false;
+	return ret->frame_addr && !((ret->frame_addr | ret->cframe_previous_addr) & TAG_BITS) &&
+	       (ret->cframe_previous_addr > addr ||
+		ret->cframe_previous_addr - t->tstate_addr < KRAIT_CFRAME_THREAD);
+}
+
+/* The activation that has called the thread's newest one. 0, or -1 where there is none to be seen. */
+static __always_inline int activation_before(struct scratch *s, const struct py_offsets *off,
+					     struct thread_top *ret)
+{
+	__u64 end = native_frame_end(s, 0), newest_addr = THREAD_FIELD(&s->search, off, cframe);
+	__u64 below = end - newest_addr;
+
+	if (below - 1 >= ACTIVATION_LEAF_BYTES)
+		return -1;
+	for (__u32 i = 1; i < ACTIVATION_FRAMES; i++) {
+		__u64 begin = end;
+
+		end = native_frame_end(s, i);
+		if (end <= begin)
+			return -1;
+		if (end - begin >= below && activation_is_there(&s->search, off, end - below, ret))
+			return 0;
+	}
+	return -1;
+}
+
+static __always_inline int walk_activation(__u32 memory, __u32 layout, bool has_loop)
+{
+	struct thread_top top = {};
+	struct proc_info *proc;
+	struct loop_ctx c;
+	__u32 pid;
+
+	if (!loop_ctx_of(&c, memory, layout))
+		return REASON_BAD_FRAME;
+	pid = c.s->record.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc || activation_before(c.s, c.off, &top))
+		return REASON_BAD_FRAME;
+	walk_begin(&c.s->walker, top.frame_addr, 0, proc->flags & PROC_FINGERPRINT);
+	walk_begin_cframe(&c.s->walker, c.s->search.tstate_addr, top.cframe_addr,
+			  top.cframe_previous_addr);
+	walk_frames(&c, layout, has_loop);
+	if (c.s->walker.reason != REASON_PYTHON)
+		return REASON_BAD_FRAME;
+	describe_frames(&c, proc, has_loop);
+	return REASON_PYTHON;
+}
+
+/* Global functions, which are verified apart from what comes behind. */
+__weak __noinline int walk_activation_loop(__u32 memory, __u32 layout)
+{
+	return walk_activation(memory, layout, true);
+}
+
+__weak __noinline int walk_activation_bounded(__u32 memory, __u32 layout)
+{
+	return walk_activation(memory, layout, false);
+}
+
+/*
+ * Another try where the newest activation says what cannot be: leaves Python's frames in s->frames, and is the reason
+ * of the outcome.
+ */
+static __always_inline __u32 take_activation_before(const struct trigger *t, struct scratch *s,
+						    const struct proc_info *proc,
+						    struct task_struct *task)
+{
+	__u32 layout = proc->layout;
+	const struct py_offsets *off = bpf_map_lookup_elem(&layouts, &layout);
+
+	if (!want_native || !natives_on || !off || !(off->flags & PYOFF_CFRAME) ||
+	    walk_native(t, s, task))
+		return REASON_BAD_FRAME;
+	return t->has_loop ? walk_activation_loop(s->index, layout) :
+			     walk_activation_bounded(s->index, layout);
+}
+
+#endif /* KRAIT_ACTIVATION_H */
