@@ -72,6 +72,41 @@ static void keys_become_options_in_front(void **state)
 	agent_arguments_free(&a);
 }
 
+/* What is on by itself is said to be off by an option of its own. */
+static void no_turns_off_what_is_on(void **state)
+{
+	static const struct {
+		const char *text, *option; /* of the file's last key */
+		enum async_mode async;
+		bool greenlets, task_names;
+	} rows[] = {
+		{ "", NULL, ASYNC_TASKS, true, false },
+		{ "async = no\n", "--no-async", ASYNC_OFF, true, false },
+		{ "async = yes\n", "--async", ASYNC_TASKS, true, false },
+		{ "async = both\n", "--async=both", ASYNC_BOTH, true, false },
+		{ "no-async = yes\n", "--no-async", ASYNC_OFF, true, false },
+		{ "greenlets = off\n", "--no-greenlets", ASYNC_TASKS, false, false },
+		{ "greenlets = yes\n", "--greenlets", ASYNC_TASKS, true, false },
+		{ "task-names = yes\n", "--task-names", ASYNC_TASKS, true, true },
+		{ "greenlets = no\nasync = tasks\n", "--async=tasks", ASYNC_TASKS, false, false },
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct agent_arguments a;
+		struct agent_options o;
+		struct error err;
+
+		assert_int_equal(load(&a, rows[i].text, 0600, &err), 0);
+		if (rows[i].option)
+			assert_string_equal(a.argv[a.argc - 2], rows[i].option);
+		agent_options_parse(&o, a.argc, a.argv);
+		assert_int_equal(o.record.async, rows[i].async);
+		assert_int_equal(o.record.greenlets, rows[i].greenlets);
+		assert_int_equal(o.record.task_names, rows[i].task_names);
+		agent_arguments_free(&a);
+	}
+}
+
 static void what_is_wrong_is_said_with_its_line(void **state)
 {
 	char line[400];
@@ -118,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_become_options_in_front),
+		cmocka_unit_test(no_turns_off_what_is_on),
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
 		cmocka_unit_test(who_may_write_or_read_it_matters),
 		cmocka_unit_test(the_path_is_found_in_both_ways),

@@ -62,12 +62,16 @@ static void configure(struct agent_command *c)
 			.collector = { .events = o->events,
 				       .event_cnt = o->event_cnt,
 				       .label = LABEL_SCRIPT,
+				       .async = o->async,
 				       .natives = { .native = o->native,
 						    .kernel = o->kernel,
 						    .addresses = c->keep,
 						    .kernel_symbols = c->kernel_symbols } },
 			.duration_ns = o->duration_ns,
 			.anchors = o->anchors,
+			.task_names = o->task_names,
+			.greenlets = o->greenlets,
+			.tables = o->async != ASYNC_OFF,
 			.priority = &c->priority,
 		},
 		.interval_ns = c->options.interval_ns,
@@ -148,16 +152,24 @@ static bool is_fine(const struct agent_arguments *arguments)
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE_OK;
 }
 
+static bool takes_other_things(const struct record_options *a, const struct record_options *b)
+{
+	return a->off_cpu != b->off_cpu || a->native != b->native || a->kernel != b->kernel ||
+	       a->async != b->async || a->task_names != b->task_names ||
+	       a->greenlets != b->greenlets;
+}
+
 static void apply(struct agent_command *c, const struct agent_options *next)
 {
 	struct agent_options *o = &c->options;
 	bool same = agent_export_options_same(&o->export, &next->export);
 	struct error err;
 
-	if (next->record.off_cpu != o->record.off_cpu || next->record.native != o->record.native ||
-	    next->record.kernel != o->record.kernel)
-		log_warn(NULL, "--off-cpu, --native and --kernel take effect when krait agent is "
-			       "restarted");
+	if (takes_other_things(&next->record, &o->record))
+		log_warn(
+			NULL,
+			"--off-cpu, --native, --kernel, --async, --task-names and --greenlets take "
+			"effect when krait agent is restarted");
 	o->record.frequency = o->record.events[0].frequency = next->record.frequency;
 	c->config.interval_ns = next->interval_ns;
 	c->config.cpu_budget = next->cpu_budget;

@@ -20,6 +20,7 @@
 /* inih takes longer ones for two. */
 #define LINE_MAX_BYTES 198
 #define ARGUMENTS_MAX 512
+#define OPTION_NAME_MAX 64
 
 struct loader {
 	const struct argp *argp;
@@ -64,6 +65,15 @@ static int add(struct loader *l, const char *name, const char *value)
 	return 1;
 }
 
+/* What is on unless it is said otherwise has an option that says so. */
+static int turn_off(struct loader *l, const char *name)
+{
+	char option[OPTION_NAME_MAX];
+
+	snprintf(option, sizeof(option), "no-%s", name);
+	return arguments_find(l->argp, option) ? add(l, option, NULL) : 1;
+}
+
 /* inih's: 0 is an error. */
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
@@ -79,7 +89,7 @@ static int on_key(void *user, const char *section, const char *name, const char 
 	if (o->arg && !optional)
 		return add(l, name, value);
 	if (is_no(value))
-		return 1;
+		return turn_off(l, name);
 	if (is_yes(value))
 		return add(l, name, NULL);
 	return optional ? add(l, name, value) : refuse(l, "this key is yes or no", name);

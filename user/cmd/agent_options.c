@@ -44,6 +44,15 @@ static const struct argp_option options[] = {
 	{ "native", LIVE_NATIVE, 0, 0,
 	  "also native functions; otherwise C is part of what called it" },
 	{ "kernel", LIVE_KERNEL, 0, 0, "also functions of the kernel" },
+	{ "async", LIVE_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
+	  "of asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\": with the frames of "
+	  "the event loop" },
+	{ "no-async", LIVE_NO_ASYNC, 0, 0, "the thread's own stack" },
+	{ "task-names", LIVE_TASK_NAMES, 0, 0,
+	  "a frame with the name of each task: every request a stack of its own" },
+	{ "greenlets", LIVE_GREENLETS, 0, 0,
+	  "of programs with greenlet (gevent) also the frames of a greenlet's parents (the default)" },
+	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0, "the stack of the running greenlet alone" },
 	{ 0, 0, 0, 0, "What it may cost:", 3 },
 	{ "cpu-budget", KEY_CPU_BUDGET, "PERCENT", 0,
 	  "of one CPU, for krait, its helpers and its programs in the kernel; beyond it, it samples less often, then less "
@@ -62,7 +71,7 @@ static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Other:", 9 },
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "options from there, \"key = value\", each key a long option without its dashes (yes and no for those without "
-	  "an argument); read again at SIGHUP. What the command line says goes first" },
+	  "an argument, and for async); read again at SIGHUP. What the command line says goes first" },
 	{ "check-config", KEY_CHECK, 0, 0, "say whether all of that is fine, and end" },
 	{ "log-format", KEY_LOG, "NAME", 0, "text (the default) or json, a line each on stderr" },
 	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },

@@ -34,6 +34,19 @@ error_t live_option(struct record_options *o, int key, const char *arg, struct a
 	case LIVE_NO_REALTIME:
 		o->realtime = false;
 		return 0;
+	case LIVE_ASYNC:
+		record_options_async(o, arg, state);
+		return 0;
+	case LIVE_NO_ASYNC:
+		o->async = ASYNC_OFF;
+		return 0;
+	case LIVE_TASK_NAMES:
+		o->task_names = true;
+		return 0;
+	case LIVE_GREENLETS:
+	case LIVE_NO_GREENLETS:
+		o->greenlets = key == LIVE_GREENLETS;
+		return 0;
 	default:
 		return record_targets_option(o, key, arg, state);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * live_options.h - what krait top and krait agent ask of their session in the same words: its rate, what is taken
- * with each sample, and for how long.
+ * with each sample, whose stack it is, and for how long.
  */
 #ifndef KRAIT_CMD_LIVE_OPTIONS_H
 #define KRAIT_CMD_LIVE_OPTIONS_H
@@ -16,6 +16,11 @@ enum live_key {
 	LIVE_NATIVE,
 	LIVE_KERNEL,
 	LIVE_NO_REALTIME,
+	LIVE_ASYNC,
+	LIVE_NO_ASYNC,
+	LIVE_GREENLETS,
+	LIVE_NO_GREENLETS,
+	LIVE_TASK_NAMES,
 };
 
 /* As record_options_defaults(), but without native frames and the kernel's: they cost, and nobody looks at each. */

@@ -194,6 +194,13 @@ static void settle(struct record_options *o, struct argp_state *state)
 	record_events_settle(o, state);
 }
 
+void record_options_async(struct record_options *o, const char *arg, struct argp_state *state)
+{
+	if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
+		argp_error(state, "--async takes tasks or both: \"%s\"", arg);
+	o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
@@ -231,9 +238,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->holds_gil = true;
 		break;
 	case KEY_ASYNC:
-		if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
-			argp_error(state, "--async takes tasks or both: \"%s\"", arg);
-		o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
+		record_options_async(o, arg, state);
 		o->wants_tasks = true;
 		break;
 	case KEY_TASKS:

@@ -20,6 +20,8 @@
 #define RECORD_MAX_PIDS 256
 #define RECORD_MAX_OUTPUTS 16
 
+struct argp_state;
+
 struct record_options {
 	bool all;
 	struct filter filter;
@@ -65,6 +67,8 @@ struct record_options {
 
 /* What nobody said anything of. */
 void record_options_defaults(struct record_options *ret);
+/* What --async takes; NULL: no argument. Anything else ends the process with a message. */
+void record_options_async(struct record_options *o, const char *arg, struct argp_state *state);
 /*
  * Fills *ret or ends the process with the usage message (exit code 2), or with --help. Strings point
  * into argv.

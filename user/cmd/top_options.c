@@ -21,8 +21,6 @@ enum {
 	KEY_VIEW = 256,
 	KEY_SHARES,
 	KEY_SOURCE,
-	KEY_NO_ASYNC,
-	KEY_NO_GREENLETS,
 };
 
 static const struct argp_option options[] = {
@@ -43,9 +41,9 @@ static const struct argp_option options[] = {
 	{ "native", LIVE_NATIVE, 0, 0,
 	  "also native functions; otherwise C is part of what called it" },
 	{ "kernel", LIVE_KERNEL, 0, 0, "also functions of the kernel" },
-	{ "no-async", KEY_NO_ASYNC, 0, 0,
+	{ "no-async", LIVE_NO_ASYNC, 0, 0,
 	  "of asyncio programs the thread's own stack, not that of tasks" },
-	{ "no-greenlets", KEY_NO_GREENLETS, 0, 0,
+	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0,
 	  "of programs with greenlet (gevent) the stack of the running greenlet alone" },
 	{ 0, 0, 0, 0, "Display:", 3 },
 	{ "interval", 'i', "TIME", 0, "between two rounds (default 1s)" },
@@ -173,12 +171,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SHARES:
 		o->shares = true;
-		break;
-	case KEY_NO_ASYNC:
-		r->async = ASYNC_OFF;
-		break;
-	case KEY_NO_GREENLETS:
-		r->greenlets = false;
 		break;
 	case KEY_SOURCE:
 		o->source = arg;
