@@ -36,7 +36,7 @@ struct greenlet_walk {
 	__u32 cnt; /* parts */
 	__u32 at; /* the part with which the last greenlet began */
 	__u32 note; /* enum task_note of it */
-	__u32 pad_;
+	__u32 prev; /* enum prev_instr of the frame to visit next */
 	__u8 window[WINDOW_SIZE(GREENLET_WINDOW_MASK + 1)];
 };
 
@@ -137,7 +137,40 @@ static __always_inline int greenlet_enter(struct greenlet_walk *g, struct walker
 	}
 	if (!greenlet_word(g, l->stack_stop) || !greenlet_word(g, l->stack_start))
 		g->frame_addr = 0;
+	g->prev = PREV_AT; /* it is in greenlet's switch() */
 	return 0;
+}
+
+/*
+ * Of the frame in the window, at addr: where its caller's prev_instr is, on 3.11 and 3.12. Where C was between, greenlet has taken an
+ * entry frame out of the chain on 3.12; 3.11 has none, the frame says so itself (walk_owner()).
+ */
+static __always_inline __u32 greenlet_prev_of_caller(struct walker *w, const struct py_offsets *off,
+						     __u32 owner, __u64 addr, __u64 previous_addr)
+{
+	__u64 kept = 0;
+
+	if (owner == OWNER_FRAME_OBJECT)
+		return PREV_AT;
+	if (off->frame_kind == PY_FRAME_IS_ENTRY)
+		return w->entry_due ? PREV_AT : PREV_CALLEE;
+	if (!exposed_kept(w, off, addr, &kept))
+		return PREV_UNKNOWN;
+	return kept == previous_addr ? PREV_CALLEE : PREV_AT;
+}
+
+/* Its opcode, and what is known of its caller. */
+static __always_inline __u8 greenlet_opcode(struct greenlet_walk *g, struct walker *w,
+					    const struct py_offsets *off, __u32 owner, __u64 addr,
+					    __u64 code_addr, __s32 *instr_off)
+{
+	enum prev_instr prev = g->prev;
+
+	if (!walk_wants_opcodes(w))
+		return 0;
+	if (off->flags & PYOFF_CFRAME)
+		g->prev = greenlet_prev_of_caller(w, off, owner, addr, g->frame_addr);
+	return walk_opcode(w, off, code_addr, instr_off, prev);
 }
 
 /* One frame: a part, but for one that is just being cleared. */
@@ -147,11 +180,13 @@ static __always_inline int greenlet_visit(struct greenlet_walk *g, struct walker
 	__u32 size = off->frame_kind == PY_FRAME_OBJECT ? KRAIT_OLD_FRAME_WINDOW :
 							  KRAIT_FRAME_WINDOW;
 	__u64 addr = g->frame_addr, code_addr;
+	__u32 owner = OWNER_NONE;
 	__s32 instr_off;
 
 	g->frame_addr = 0;
-	if (addr & TAG_BITS || read_from(w, w->frame_window, size, addr) ||
-	    walk_owner(w, off, addr) > OWNER_FRAME_OBJECT) {
+	if (!(addr & TAG_BITS) && !read_from(w, w->frame_window, size, addr))
+		owner = walk_owner(w, off, addr);
+	if (owner > OWNER_FRAME_OBJECT) {
 		g->note |= TASK_FRAMES;
 		return 0;
 	}
@@ -160,13 +195,11 @@ static __always_inline int greenlet_visit(struct greenlet_walk *g, struct walker
 		    ~TAG_BITS;
 	if (!code_addr)
 		return 0;
-	instr_off = walk_instr(w, off, code_addr);
+	instr_off = owner == OWNER_FRAME_OBJECT ? FRAME_INSTR_UNKNOWN :
+						  walk_instr(w, off, code_addr);
 	out->code_addr = code_addr;
 	out->frame_addr = addr;
-	/* Of 3.11 and 3.12 that would take the frame above (walk_prev_opcode()), and what is between is not known here. */
-	out->opcode = walk_wants_opcodes(w) && !(off->flags & PYOFF_CFRAME) ?
-			      walk_opcode(w, off, code_addr, &instr_off) :
-			      0;
+	out->opcode = greenlet_opcode(g, w, off, owner, addr, code_addr, &instr_off);
 	out->instr_off = instr_off;
 	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
 	g->cnt++;

@@ -319,7 +319,9 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 		return 0; /* it has returned: nothing of it is left to see */
 	out->code_addr = code_addr;
 	out->frame_addr = addr + l->gen_iframe;
-	out->opcode = walk_wants_opcodes(w) ? walk_opcode(w, off, code_addr, &instr_off) : 0;
+	out->opcode = walk_wants_opcodes(w) ?
+			      walk_opcode(w, off, code_addr, &instr_off, PREV_UNKNOWN) :
+			      0;
 	out->instr_off = instr_off;
 	out->fingerprint = w->fingerprints ? walk_fingerprint(w, off, code_addr) : 0;
 	t->cnt++;

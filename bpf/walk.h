@@ -104,7 +104,10 @@ static __always_inline void walk_python_frame(struct walker *w, const struct py_
 	__u8 opcode = 0;
 
 	if (walk_wants_opcodes(w) && owner != OWNER_FRAME_OBJECT)
-		opcode = walk_opcode(w, off, code_addr, &instr_off);
+		opcode = walk_opcode(w, off, code_addr, &instr_off,
+				     w->frame_cnt && w->last_owner <= OWNER_GENERATOR ?
+					     PREV_RUNS_CALLEE :
+					     PREV_RUNS);
 	out->code_addr = code_addr;
 	out->frame_addr = code_addr ? addr : 0;
 	out->instr_off = owner == OWNER_FRAME_OBJECT ? FRAME_INSTR_UNKNOWN : instr_off;

@@ -99,30 +99,46 @@ static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *caller
 	       instr_off >= 2 * (__s32)units;
 }
 
+/* What is known of where a frame's prev_instr is. */
+enum prev_instr {
+	PREV_RUNS, /* the thread runs: at the instruction, or behind a call that has just returned */
+	PREV_RUNS_CALLEE, /* it runs a frame that this one has entered in the same activation */
+	PREV_AT, /* suspended, at the instruction: that has called C, which has not returned */
+	PREV_CALLEE, /* suspended, behind the instruction that has entered the frame above it */
+	PREV_UNKNOWN,
+};
+
+/* Whether prev_instr may be the instruction itself, which has that opcode. */
+static __always_inline bool walk_is_at(enum prev_instr prev, const __u8 *callers, __u8 own)
+{
+	/* Opcode 0 is that of data, which nobody executes: the last unit of a cache often has it. */
+	if (!own)
+		return false;
+	/*
+	 * A frame may be current before prev_instr is stored, and stays at its call for a moment when that has returned.
+	 */
+	if (prev == PREV_RUNS_CALLEE)
+		return callers[own];
+	return prev != PREV_CALLEE || callers[own] == 1;
+}
+
 /*
  * 3.11 and 3.12: prev_instr is the instruction, or where it has entered a frame of the same activation, until the
  * next instruction begins, the last unit of its inline cache. Caches may look like an instruction: so an opcode
  * is known where one reading alone makes sense, which is the right one then. Sets the offset of the instruction.
  */
 static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_offsets *off,
-					     __s32 *instr_off)
+					     __s32 *instr_off, enum prev_instr prev)
 {
 	const bool is_311 = off->frame_kind == PY_FRAME_IS_ENTRY;
 	const __u8 *callers = is_311 ? opcode_callers_11 : opcode_callers_12;
 	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
-	bool entered = w->frame_cnt && w->last_owner <= OWNER_GENERATOR;
 	__u8 own, bytes[CALLER_BYTES] = {};
 	__u32 found = 0, units = 0;
 
-	if (read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
+	if (prev == PREV_UNKNOWN || read_from(w, bytes, sizeof(bytes), addr + 2 - CALLER_BYTES))
 		return 0;
 	own = bytes[2 * CALLER_UNITS_MAX];
-	/*
-	 * A frame may be current before prev_instr is stored, and stays at its call for a moment when that has returned. Opcode 0 is
-	 * that of data, which nobody executes: the last unit of a cache often has it.
-	 */
-	if (own && (!entered || callers[own]))
-		found = 1;
 	if (walk_is_caller(bytes, callers, *instr_off, 1)) {
 		units = 1;
 		found++;
@@ -135,15 +151,24 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 		units = CALLER_UNITS_MAX;
 		found++;
 	}
+	if (walk_is_at(prev, callers, own)) {
+		/* C that the interpreter runs while it unwinds finds prev_instr behind a call, where data may be anything else. */
+		if (prev == PREV_AT && callers[own])
+			found = units = 0;
+		found++;
+	}
 	if (found != 1)
 		return 0;
 	*instr_off -= 2 * (__s32)units;
 	return bytes[2 * (CALLER_UNITS_MAX - units)];
 }
 
-/* Of the frame in the window: the opcode at the instruction, as it is now, in the thread's own copy; 0 unknown. */
+/*
+ * Of the frame in the window: the opcode at the instruction, as it is now, in the thread's own copy; 0 unknown. prev: for
+ * 3.11 and 3.12.
+ */
 static __always_inline __u8 walk_opcode(struct walker *w, const struct py_offsets *off,
-					__u64 code_addr, __s32 *instr_off)
+					__u64 code_addr, __s32 *instr_off, enum prev_instr prev)
 {
 	__u64 addr = window_u64(w->frame_window, off->frame.instr_ptr, FRAME_WINDOW_MASK);
 	__u8 byte = 0;
@@ -151,7 +176,7 @@ static __always_inline __u8 walk_opcode(struct walker *w, const struct py_offset
 	if (*instr_off < 0)
 		return 0;
 	if (off->flags & PYOFF_CFRAME)
-		return walk_prev_opcode(w, off, instr_off);
+		return walk_prev_opcode(w, off, instr_off, prev);
 	if (off->frame_kind == PY_FRAME_OBJECT) {
 		if (off->code.bytecode == PYOFF_ABSENT ||
 		    read_from_u64(w, &addr, code_addr + off->code.bytecode))

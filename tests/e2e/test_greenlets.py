@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import harness as h
+import test_opcodes as opcodes
 from test_dump_greenlets import with_greenlet
 
 SECONDS = 2
@@ -89,6 +90,48 @@ def check(tap, name, target, said, *args):
         tap.equal(sorted(convert(r.path("x.data")).splitlines()), sorted(f.read().splitlines()), name + ": so does the capture")
 
 
+DIS = """
+import dis, json, sys
+found = []
+def codes(code):
+    yield code
+    for const in code.co_consts:
+        if hasattr(const, "co_code"):
+            yield from codes(const)
+with open(sys.argv[1]) as f:
+    top = compile(f.read(), sys.argv[1], "exec")
+for code in codes(top):
+    lines = {at: line for start, end, line in code.co_lines() for at in range(start, end, 2)}
+    found += [(lines.get(i.offset), i.offset, i.opname) for i in dis.get_instructions(code)]
+print(json.dumps(found))
+"""
+
+
+def check_opcodes(tap, name, python, target):
+    """Instructions of the parents' frames, too: each is one that dis has there, but for its form; few are not known."""
+    done = subprocess.run(python.command("-c", DIS, python.target("greenwork.py")), capture_output=True, encoding="utf-8",
+                          timeout=h.PATIENCE_SECS)
+    truth = {}
+    for line, offset, op in json.loads(done.stdout or "[]"):  # a line's offset that two functions have is either's
+        truth.setdefault((line, offset), set()).add(op)
+    r = h.record_work(target.pid, SECONDS / 2, "-F", "9973", "--opcodes", outputs=("x.data",), lines=False)
+    _, rows, said = opcodes.annotate(r.path("x.data"), what="greenwork.py")
+    table = opcodes.tables()[int(python.minor.split(".")[1])]
+    bases = {row[0]: table[row[1]][0] for row in table.values()}
+    wrong = {key: value for key, value in rows.items() if bases.get(key[2], key[2]) not in truth.get(key[:2], ())}
+    tap.ok(len(rows) > 60 and not wrong, name + ": %d instructions, each where dis has it" % len(rows), list(wrong.items())[:8],
+           [(key[:2], sorted(truth.get(key[:2], ()))) for key in list(wrong)[:8]], said.stderr[-500:])
+    # Where they wait: what is below such a call has it on its stack and not for its own.
+    calls = {key[0] for key in rows if "CALL" in key[2]}
+    with open(os.path.join(h.TARGETS, "greenwork.py"), encoding="utf-8") as f:
+        switches = {n for n, line in enumerate(f, 1) if re.match(r" +(g|one|two)\.switch\(\)$", line)}
+    tap.ok(len(switches & calls) >= 3, name + ": parents are at their calls of switch()", sorted(switches), sorted(calls))
+    text = h.run_krait("report", "--by", "opcode", "-n", "0", r.path("x.data")).stdout
+    unknown = re.search(r"^ *([\d.]+%)? +([\d.]+)% .*\[opcode not known\]", text, re.M)
+    share = float(unknown[2]) - float((unknown[1] or "0%")[:-1]) if unknown else 0
+    tap.ok(share < 1, name + ": in %.1f %% that of a parent is not known" % share, unknown and unknown[0])
+
+
 def check_off(tap, name, target):
     r = h.record_work(target.pid, 0.3, "-F", "997", "--no-greenlets", lines=False)
     found = [own(frames) for frames, _ in r.stacks if "leaf_plain" in own(frames)]
@@ -160,6 +203,8 @@ def main():
             check(tap, name, target, said)
             check(tap, name, target, said, "--native")
             check_off(tap, name, target)
+            if int(python.minor.split(".")[1]) >= 11:
+                check_opcodes(tap, name, python, target)
         # What krait looks for, and when, hardly depends on the version.
         if h.is_all() or python is found[0][0]:
             check_late(tap, name, python, folder)

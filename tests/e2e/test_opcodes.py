@@ -43,8 +43,8 @@ def live(document):
     return found
 
 
-def annotate(path, *args):
-    done = h.run_krait("annotate", "--instructions", "-C", "1", *args, "-i", path, "opcodes.py")
+def annotate(path, *args, what="opcodes.py"):
+    done = h.run_krait("annotate", "--instructions", "-C", "1", *args, "-i", path, what)
     return done.returncode, pairs(done.stdout), done
 
 
@@ -181,7 +181,7 @@ def walk(code):
         yield at, name
         at += 2 * (1 + caches)
 for path, folders, files in os.walk(folder):
-    folders[:] = sorted(f for f in folders if f not in ("test", "tests", "idlelib", "site-packages", "dist-packages"))
+    folders[:] = sorted(f for f in folders if f not in ("site-packages", "dist-packages"))
     for file in sorted(files):
         if not file.endswith(".py") or done >= limit:
             continue
@@ -204,13 +204,14 @@ print(json.dumps([done, units, wrong[:5]]))
 
 
 def check_tables(tap, python):
-    """Where instructions begin and what they are called, of the standard library: all of it in make check-all."""
+    """Where instructions begin and what they are called, of the standard library: all of it, its tests, too, in make check-all."""
     table = tables().get(version(python)[1], {})
     done = subprocess.run(python.command("-c", CORPUS, json.dumps(table), "100000" if h.is_all() else "25"),
                           capture_output=True, encoding="utf-8", timeout=600)
     files, units, wrong = json.loads(done.stdout or '[0, 0, ["nothing"]]')
-    tap.ok(files >= 25 and units > 10000 and not wrong, python.name + ": the standard library's code as dis has it",
-           files, units, wrong, done.stderr[-500:])
+    tap.ok(files >= 25 and units > 10000 and not wrong,
+           "%s: the standard library's code as dis has it: %d instructions of %d files" % (python.name, units, files), wrong,
+           done.stderr[-500:])
 
 
 JIT = """

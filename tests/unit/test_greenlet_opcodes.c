@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_greenlet_opcodes.c - bpf/greenlets.h: the opcodes of a suspended greenlet's frames on 3.11 and 3.12, where prev_instr is at the
+ * instruction that has called C, and behind one that has entered a frame.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <linux/types.h>
+#include <errno.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "abi.h"
+#include "fingerprint.h"
+#include "read.h"
+#include "thread.h"
+#include "walk.h"
+#include "tasks.h"
+#include "greenlets.h"
+
+enum {
+	IMAGE = 0x10000,
+	SIZE = 8192,
+	FRAMES = IMAGE + 0x100, /* of 128 bytes each, the innermost first */
+	OBJECTS = IMAGE + 0x800, /* their frame objects, as far away from each other */
+	CODES = IMAGE + 0x1000, /* their code objects, of 1 KiB each */
+	START = 192,
+	ENTRY = IMAGE + 0x700, /* a frame that greenlet has taken out */
+	IS_ENTRY = 68,
+};
+
+/* Opcodes of 3.12 and 3.11 (opcode_callers.h). */
+enum {
+	POP_TOP = 1,
+	LOAD_FAST = 124,
+	CALL = 171,
+	CALL_PY = 23,
+	CALL_METHOD_O = 46,
+	FUNCTION_EX = 142
+};
+
+static __u8 image[SIZE];
+
+static int read_image(void *ctx, __u64 addr, void *dst, size_t size)
+{
+	if (addr < IMAGE || addr + size > IMAGE + SIZE)
+		return -EFAULT;
+	memcpy(dst, image + (addr - IMAGE), size);
+	return 0;
+}
+
+static const struct memory memory = { .read = read_image };
+static const struct py_offsets off_312 = { .version = 0x030c01f0,
+					   .flags = PYOFF_CFRAME,
+					   .frame_kind = PY_FRAME_OWNER,
+					   .frame = { .previous = 8,
+						      .executable = 0,
+						      .instr_ptr = 56,
+						      .owner = 70,
+						      .tlbc_index = PYOFF_ABSENT },
+					   .code = { .code_adaptive = START } };
+static const struct py_offsets off_311 = { .version = 0x030b07f0,
+					   .flags = PYOFF_CFRAME,
+					   .frame_kind = PY_FRAME_IS_ENTRY,
+					   .frame = { .previous = 48,
+						      .executable = 32,
+						      .instr_ptr = 56,
+						      .is_entry = IS_ENTRY,
+						      .owner = 69,
+						      .tlbc_index = PYOFF_ABSENT },
+					   .code = { .code_adaptive = START } };
+
+static void put(__u64 addr, __u64 value)
+{
+	memcpy(image + (addr - IMAGE), &value, sizeof(value));
+}
+
+static __u64 frame_at(unsigned i)
+{
+	return FRAMES + 128ULL * i;
+}
+
+static __u64 code_at(unsigned i)
+{
+	return CODES + 1024ULL * i;
+}
+
+/* Frame i, whose prev_instr is that unit; by_c: C was between it and the one that it was called from, i + 1. */
+static void put_frame(const struct py_offsets *off, unsigned i, int unit, bool by_c, bool last)
+{
+	__u64 frame = frame_at(i), object = OBJECTS + 128ULL * i,
+	      caller = last ? 0 : frame_at(i + 1);
+
+	put(frame + (__u64)off->frame.executable, code_at(i));
+	put(frame + (__u64)off->frame.previous, caller);
+	put(frame + (__u64)off->frame.instr_ptr, code_at(i) + START + 2 * (__u64)unit);
+	if (off->frame_kind == PY_FRAME_IS_ENTRY) {
+		image[frame + IS_ENTRY - IMAGE] = by_c;
+		return;
+	}
+	put(frame + 48, object);
+	put(object + PYOFF_FRAME_OBJECT_FRAME(off), frame);
+	put(object + PYOFF_FRAME_OBJECT_DATA(off), by_c ? ENTRY : caller);
+}
+
+static void put_unit(unsigned i, int unit, __u8 opcode)
+{
+	image[code_at(i) + START + 2 * (__u64)unit - IMAGE] = opcode;
+}
+
+/* What a walk of that many frames makes of them. */
+static void walk(const struct py_offsets *off, struct frame *ret, unsigned cnt)
+{
+	struct walker w = { .memory = &memory };
+	struct greenlet_walk g = { .frame_addr = frame_at(0), .prev = PREV_AT };
+
+	walk_begin(&w, 0, 0, 0);
+	w.opcodes = 1;
+	for (unsigned i = 0; i < cnt; i++)
+		assert_int_equal(greenlet_visit(&g, &w, off, &ret[i]), 0);
+	assert_int_equal(g.note, 0);
+	assert_int_equal(g.cnt, cnt);
+}
+
+static void assert_opcode(const struct frame *f, int unit, int opcode)
+{
+	assert_int_equal(f->opcode, opcode);
+	assert_int_equal(f->instr_off, 2 * unit);
+}
+
+/*
+ * The innermost one is at a call of C, of a method. It was entered by CALL of the second one, that by C from the third one,
+ * which is at an instruction behind what looks like the data of a call.
+ */
+static void each_frame_is_where_its_callee_says(void **state)
+{
+	static const struct py_offsets *const versions[] = { &off_312, &off_311 };
+
+	for (int v = 0; v < 2; v++) {
+		const int caches = v ? 4 : 3;
+		struct frame f[3];
+
+		memset(image, 0, sizeof(image));
+		put_frame(versions[v], 0, 20, false, false);
+		put_unit(0, 20, CALL_METHOD_O);
+		put_frame(versions[v], 1, 10 + caches, true, false);
+		put_unit(1, 10, CALL_PY);
+		put_unit(1, 10 + caches, POP_TOP); /* data */
+		put_frame(versions[v], 2, 30, false, true);
+		put_unit(2, 30, CALL);
+		put_unit(2, 30 - caches, CALL);
+		walk(versions[v], f, 3);
+		assert_opcode(&f[0], 20, CALL_METHOD_O);
+		assert_opcode(&f[1], 10, CALL_PY);
+		assert_opcode(&f[2], 30, CALL);
+	}
+}
+
+/* A call without a cache has entered a frame: it is where prev_instr is. */
+static void a_call_without_data_behind_it(void **state)
+{
+	struct frame f[2];
+
+	memset(image, 0, sizeof(image));
+	put_frame(&off_312, 0, 20, false, false);
+	put_unit(0, 20, CALL_METHOD_O);
+	put_frame(&off_312, 1, 12, false, true);
+	put_unit(1, 12, FUNCTION_EX);
+	walk(&off_312, f, 2);
+	assert_opcode(&f[1], 12, FUNCTION_EX);
+}
+
+/*
+ * Data of a call that the interpreter unwinds from, while C runs for it, looks like an instruction; greenlet has kept nothing of a
+ * frame, so of its caller nothing is known.
+ */
+static void what_may_be_two_is_not_known(void **state)
+{
+	struct frame f[2];
+
+	memset(image, 0, sizeof(image));
+	put_frame(&off_312, 0, 13, false, false);
+	put_unit(0, 10, CALL);
+	put_unit(0, 13, POP_TOP);
+	put_frame(&off_312, 1, 30, false, true);
+	put_unit(1, 30, CALL);
+	walk(&off_312, f, 2);
+	assert_opcode(&f[0], 13, 0);
+	/* Entered, so the call is not where prev_instr is, and there is none before. */
+	assert_opcode(&f[1], 30, 0);
+	memset(image, 0, sizeof(image));
+	put_frame(&off_312, 0, 20, true, false);
+	put_unit(0, 20, CALL_METHOD_O);
+	put(frame_at(0) + 48, 0);
+	put_frame(&off_312, 1, 30, false, true);
+	put_unit(1, 30, CALL);
+	walk(&off_312, f, 2);
+	assert_opcode(&f[0], 20, CALL_METHOD_O);
+	assert_opcode(&f[1], 30, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_frame_is_where_its_callee_says),
+		cmocka_unit_test(a_call_without_data_behind_it),
+		cmocka_unit_test(what_may_be_two_is_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
