@@ -145,7 +145,7 @@ def check_greenlets(tap):
     with greenlets.start(python, folder) as target:
         said = greenlets.truth(target)
         leaf = "leaf_nested"
-        check_all(tap, python, target.pid, [*said[leaf], leaf], python.name + ": greenlets")
+        check_all(tap, python, target.pid, [*said[leaf], leaf], leaf, python.name + ": greenlets")
         stacks = check_option(tap, python.name, target.pid, (config("greenlets = no\n"),),
                               lambda s: "leaf_nested" in s and "nested_two" in s and "nested_one" not in s)
         tap.ok(not [s for s in stacks if leaf in s and "loop" in s], python.name + ": greenlets = no: none has parents")
