@@ -157,6 +157,28 @@ static void what_no_tick_found_is_a_mark(void **state)
 	assert_int_equal(f->seen[0].period, 20 * MS);
 }
 
+/* The dictionary is full, or there is no memory for the thread: a lost sample of the clock, and how long it was. */
+static void what_no_tick_found_and_finds_no_room_is_lost(void **state)
+{
+	struct fixture *f = *state;
+
+	counting_put_unsampled(&f->counting, &f->thread, &f->record.head, 0);
+	assert_int_equal(f->counting.unsampled_lost_ns, 0);
+	f->record.facts.unsampled = 300;
+	counting_put_unsampled(&f->counting, &f->thread, &f->record.head, 0);
+	counting_put_unsampled(&f->counting, NULL, &f->record.head, 0);
+	assert_int_equal(f->cnt, 0);
+	assert_int_equal(f->counting.unsampled_lost_ns, 600ULL << UNSAMPLED_SHIFT);
+	assert_int_equal(accounts_of(f, CLOCK)->reasons[REASON_NO_ROOM], 2);
+	assert_int_equal(accounts_of(f, OFF_CPU)->reasons[REASON_NO_ROOM], 0);
+	assert_int_equal(f->counting.parts[CLOCK], 2);
+	/* Nobody counts a clock: still no time without a word. */
+	f->config.event_cnt = 0;
+	counting_put_unsampled(&f->counting, NULL, &f->record.head, 0);
+	assert_int_equal(f->counting.unsampled_lost_ns, 900ULL << UNSAMPLED_SHIFT);
+	assert_int_equal(accounts_of(f, CLOCK)->reasons[REASON_NO_ROOM], 2);
+}
+
 /* It left on one CPU and came on another, whose clock is another's. */
 static void waits_of_a_thread_do_not_overlap(void **state)
 {
@@ -180,6 +202,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ticks_of_a_lost_wait_are_lost_samples_of_the_clock,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_no_tick_found_is_a_mark, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_no_tick_found_and_finds_no_room_is_lost, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(waits_of_a_thread_do_not_overlap, setup, teardown),
 	};
 

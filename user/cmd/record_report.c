@@ -196,8 +196,10 @@ static void print_stats(const struct record_report *r)
 	if (r->options->native || r->options->kernel)
 		print_native_stats(stats);
 	if (r->options->off_cpu)
-		fprintf(stderr, "waits.refused %llu\nwaits.missed_ns %llu\nwaits.lost_ns %llu\n",
-			stats->waits_refused, stats->waits_missed_ns, stats->waits_lost_ns);
+		fprintf(stderr,
+			"waits.refused %llu\nwaits.missed_ns %llu\nwaits.lost_ns %llu\nunsampled.lost_ns %llu\n",
+			stats->waits_refused, stats->waits_missed_ns, stats->waits_lost_ns,
+			stats->unsampled_lost_ns);
 	if (r->options->async != ASYNC_OFF)
 		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\ntasks.late %llu\n",
 			stats->task_chains, stats->task_chains_cut, stats->task_chains_late);

@@ -252,13 +252,20 @@ static bool is_lost(struct collector *c, struct process *p, const struct record_
 	return true;
 }
 
-/* CPU time that came with the record, whatever becomes of that. */
+/* CPU time that came with the record, whatever becomes of that. t: NULL for want of memory. */
 static void put_unsampled(struct collector *c, struct thread *t, const struct record_sample *record)
 {
+	__u32 node = 0;
+
 	if (!counting_unsampled_ns(record))
 		return;
-	dict__begin(c->profile->dict, record->owner);
-	counting_put_unsampled(&c->counting, t, record, thread_node(c, t, record));
+	if (t) {
+		dict__begin(c->profile->dict, record->owner);
+		node = thread_node(c, t, record);
+	}
+	if (!node)
+		c->no_room[record->owner]++;
+	counting_put_unsampled(&c->counting, t, record, node);
 }
 
 /* Into the profile. The node that it counts at, or 0, *reason saying why it is lost after all. */
@@ -295,8 +302,7 @@ void collector__sample(struct collector *c, const struct record_sample *record)
 		return;
 	if (!t)
 		t = threads__add(threads, p, (pid_t)record->tid, record->thread_start_ns);
-	if (t)
-		put_unsampled(c, t, record);
+	put_unsampled(c, t, record);
 	if (is_lost(c, p, record))
 		return;
 	if (!p->offered)
@@ -451,6 +457,11 @@ __u64 collector__parts(const struct collector *c, unsigned event)
 __u64 collector__waits_lost_ns(const struct collector *c)
 {
 	return c->counting.waits_lost_ns;
+}
+
+__u64 collector__unsampled_lost_ns(const struct collector *c)
+{
+	return c->counting.unsampled_lost_ns;
 }
 
 __u64 collector__first_sample_ns(const struct collector *c)

@@ -92,5 +92,7 @@ __u64 collector__parts(const struct collector *c, unsigned event);
 __u64 collector__first_sample_ns(const struct collector *c);
 /* Off the CPU, by records that were lost. */
 __u64 collector__waits_lost_ns(const struct collector *c);
+/* CPU time that no tick found, and that the dictionary had no room for. */
+__u64 collector__unsampled_lost_ns(const struct collector *c);
 
 #endif /* KRAIT_SESSION_COLLECTOR_H */

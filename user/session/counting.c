@@ -222,14 +222,30 @@ __u64 counting_unsampled_ns(const struct record_sample *record)
 	return facts ? (__u64)facts->unsampled << UNSAMPLED_SHIFT : 0;
 }
 
+/* A sample of the clock that is not there, and how long it stood for. */
+static void lose_unsampled(struct counting *c, __u64 ns)
+{
+	int clock = clock_of(c->config);
+
+	c->unsampled_lost_ns += ns;
+	if (clock < 0)
+		return;
+	profile__counts(c->profile, (unsigned)clock)->accounts.reasons[REASON_NO_ROOM]++;
+	c->parts[clock]++;
+}
+
 void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
 {
 	const __u64 ns = counting_unsampled_ns(record);
 	__u32 node;
 
-	if (!ns || !thread_node)
+	if (!ns)
 		return;
+	if (!thread_node) {
+		lose_unsampled(c, ns);
+		return;
+	}
 	node = dict__named_child(c->profile->dict, thread_node, FRAME_MARK, MARK_NOT_SAMPLED, 0, 0);
 	/* It never had a stack, so none is missing. */
 	put_cpu_time(c, t, record, node ? node : thread_node, ns, STATE_CPU, REASON_PYTHON);

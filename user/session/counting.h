@@ -23,6 +23,7 @@ struct counting {
 	struct profile *profile; /* borrowed */
 	__u64 first_sample_ns; /* CLOCK_MONOTONIC; 0 none yet */
 	__u64 waits_lost_ns; /* off the CPU, by records without a stack */
+	__u64 unsampled_lost_ns; /* on the CPU, found by no tick, and no room for it */
 	__u64 parts[KRAIT_MAX_EVENTS]; /* samples that records have beyond one each */
 };
 
@@ -39,9 +40,9 @@ void counting_lost(struct counting *c, const struct record_sample *record, enum 
 
 /* CPU time of its thread that no tick found and that came with the record; 0: none. */
 __u64 counting_unsampled_ns(const struct record_sample *record) __attribute__((nonnull));
-/* Counts that under the thread's node. */
+/* Counts that under the thread's node. Without one, when t may be NULL, it is a sample of the clock that is lost: no room. */
 void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
-	__attribute__((nonnull));
+	__attribute__((nonnull(1, 3)));
 
 #endif /* KRAIT_SESSION_COUNTING_H */
