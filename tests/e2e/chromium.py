@@ -16,6 +16,9 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe"]
 
+# Nothing here takes nearly as long: a browser that gets hardly any CPU answers late, and that is no failure.
+PATIENCE_SECS = 240
+
 
 def find():
     for name in ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"):
@@ -25,7 +28,7 @@ def find():
 
 
 class Browser:
-    def __init__(self, path, *flags, timeout=60):
+    def __init__(self, path, *flags, timeout=PATIENCE_SECS):
         self.timeout, self.last_id, self.buffer = timeout, 0, b""
         self.requests, self.errors, self.session = [], [], None
         self.profile = tempfile.mkdtemp(prefix="krait-chromium-")

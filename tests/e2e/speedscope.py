@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import time
 
+import chromium
+
 VERSION = "1.25.0"
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -36,7 +38,8 @@ def show(browser, page, path):
     browser.open("/dev/null")
     browser.open(page, "#localProfilePath=" + script)
     title = text = ""
-    for _ in range(50):
+    deadline = time.monotonic() + chromium.PATIENCE_SECS
+    while time.monotonic() < deadline:
         title = browser.run("document.title")
         text = browser.run("document.body.innerText")
         if title != "speedscope" or "went wrong" in text:

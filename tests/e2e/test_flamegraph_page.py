@@ -788,7 +788,7 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix="krait-pages-") as folder:
         make_pages(folder)
-        browser = chromium.Browser(path, timeout=180)
+        browser = chromium.Browser(path)
         try:
             browser.size(1280, 720)
             browser.dark(False)

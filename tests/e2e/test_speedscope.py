@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Folded and perf-script text open in speedscope's own importer, in a real browser."""
 # run-tests: beside others
-# run-tests: second try: a browser that gets no CPU in time answers late
 import os
 import subprocess
 import sys
