@@ -30,7 +30,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
 
@@ -39,8 +38,9 @@ for _folder in "e2e", "truth":
     sys.path.insert(0, os.path.join(os.path.dirname(HERE), _folder))
 
 import harness as h  # noqa: E402
-import stats  # noqa: E402
 import tap as tap_module  # noqa: E402
+from bystanders import RATE, judge_names, judge_time, samples_of  # noqa: E402
+from watch import Watch, children, links, proc_text, status  # noqa: E402,F401
 
 # krait runs in the folder of its outputs.
 h.KRAIT = os.path.abspath(h.KRAIT)
@@ -50,7 +50,6 @@ FULL = os.environ.get("KRAIT_FULL") == "1"
 NOBODY = 65534
 # Users that are nobody's on this machine.
 BYSTANDER_UID, SPARE_UID = 61001, 61100
-RATE = 997
 # CPU time of each bystander in a scene.
 WORK_MS = 3000 if FULL else 500
 # A recording begins and ends in a fraction of a second; the machine may be busy.
@@ -58,7 +57,6 @@ START_SECS, END_SECS = 20, 12
 MIB = 1024
 # Of krait, and of each process that it starts: those that parse have this limit of address space.
 MEMORY_KIB, WORKER_KIB = 300 * MIB, 1024 * MIB
-SHARE = 0.01
 
 
 # What is not mended yet, by the names of the scenes: its results are TODO, with who owes them.
@@ -192,77 +190,6 @@ def compiler():
 # ---- processes ------------------------------------------------------------------------------------
 
 
-def proc_text(pid, name):
-    try:
-        with open("/proc/%s/%s" % (pid, name), encoding="utf-8", errors="replace") as f:
-            return f.read()
-    except OSError:
-        return ""
-
-
-def status(pid):
-    """/proc/PID/status as {name: value}."""
-    return dict(line.split(":\t", 1) for line in proc_text(pid, "status").splitlines() if ":\t" in line)
-
-
-def children(pid):
-    """All descendants of a process."""
-    found = []
-    try:
-        tids = os.listdir("/proc/%d/task" % pid)
-    except OSError:  # it has gone
-        tids = []
-    for tid in tids:
-        for child in proc_text(pid, "task/%s/children" % tid).split():
-            found += [int(child)] + children(int(child))
-    return found
-
-
-def links(pid):
-    """What its descriptors are."""
-    found = []
-    try:
-        for fd in os.listdir("/proc/%d/fd" % pid):
-            try:
-                found.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
-            except OSError:
-                pass
-    except OSError:
-        pass
-    return found
-
-
-class Watch(threading.Thread):
-    """Looks at krait and its children until they end: peaks in KiB by name, and of each child what
-    rights and descriptors it had. The path of a peak is "krait" or "krait-parser" and the like."""
-
-    def __init__(self, pid):
-        super().__init__(daemon=True)
-        self.pid, self.peaks, self.seen, self.ended = pid, {}, {}, threading.Event()
-        self.start()
-
-    def look(self, pid):
-        said = status(pid)
-        name = os.path.basename(proc_text(pid, "cmdline").split("\0")[0]) or said.get("Name", "?")
-        if pid != self.pid and name == "krait":
-            name = "krait (child)"
-        peak = said.get("VmHWM", "0 kB").split()
-        if peak and peak[0].isdigit():
-            self.peaks[name] = max(self.peaks.get(name, 0), int(peak[0]))
-        return name, said
-
-    def run(self):
-        while not self.ended.wait(0.03) and os.path.exists("/proc/%d/status" % self.pid):
-            for pid in [self.pid] + children(self.pid):
-                name, said = self.look(pid)
-                if pid not in self.seen and said and name != "krait":
-                    self.seen[pid] = (name, said, links(pid))
-
-    def stop(self):
-        self.ended.set()
-        self.join()
-
-
 class Krait:
     """krait as root, while it runs and afterwards."""
 
@@ -365,57 +292,6 @@ class Bystander(h.Target):
             return self.process.wait(h.PATIENCE_SECS)
         except (OSError, subprocess.TimeoutExpired):
             return self.process.poll()
-
-
-HEAD = re.compile(r".*? +(\d+)/(\d+) +\[\d+\] +([\d.]+): +(\d+) ")
-
-
-def samples_of(path, pids):
-    """{pid: [(ns, period in ns, [(name, file), leaf first])]} of a file in the format script."""
-    found = {pid: [] for pid in pids}
-    sample = None
-    with open(path, encoding="utf-8", errors="replace") as f:
-        for line in f:
-            if line.startswith("\t"):
-                if sample:
-                    name, _, file = line[18:].rstrip("\n").rpartition("+0x0 (")
-                    sample[2].append((name, file[:-1]))
-            elif line[0] not in "#\n ":
-                head = HEAD.match(line)
-                sample = None
-                if head and int(head[1]) in found:
-                    sample = (int(float(head[3]) * 1e9), int(head[4]), [])
-                    found[int(head[1])].append(sample)
-    return found
-
-
-def judge_time(tap, name, samples, truth):
-    """Samples times the period against the kernel's account, by the formula above, but for the turns of its work in which
-    the machine stood still."""
-    pauses = truth["pauses"]
-    inside = [s for s in samples if truth["began"] <= s[0] < truth["ended"] and
-              not any(begin <= s[0] < end for _, begin, end in pauses)]
-    period = inside[0][1] if inside else 1e9 / RATE
-    got, want = sum(s[1] for s in inside), truth["ns"] - sum(p[0] for p in pauses)
-    chance = stats.bound(min(want / period, (truth["switches"] + 1 + len(pauses)) / 4)) * period
-    return tap.ok(abs(got - want) <= SHARE * want + chance, name + ": its samples are its time",
-                  "%d samples, %.1f ms of %.1f ms, chance +-%.1f ms" % (
-                      len(inside), got / 1e6, want / 1e6, chance / 1e6))
-
-
-def judge_names(tap, name, samples, file):
-    """Every Python frame is a function of the bystander's file; the mark of a stack that is cut while
-    a call returns stands for its callers. Native frames are of no attacker's file."""
-    foreign = {}
-    for _, _, stack in samples:
-        for function, path in stack:
-            if path == file and (function.startswith("bystander_") or function == "<module>"):
-                continue
-            if path.endswith(".py") or path.startswith("<") or "attack-" in path or \
-                    function in ("<unknown function>", "[interpreter not running]"):
-                foreign[(function, path)] = foreign.get((function, path), 0) + 1
-    return tap.ok(samples and not foreign, name + ": its functions have its names",
-                  "%d samples" % len(samples), sorted(foreign.items(), key=lambda x: -x[1])[:10])
 
 
 # ---- scenes ---------------------------------------------------------------------------------------

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must hold of a bystander's samples, whatever goes on beside it: they are its time, and have its names."""
+import re
+
+import stats
+
+RATE = 997
+# Samples times the period may differ so much from the kernel's account, and by chance.
+SHARE = 0.01
+HEAD = re.compile(r".*? +(\d+)/(\d+) +\[\d+\] +([\d.]+): +(\d+) ")
+
+
+def samples_of(path, pids):
+    """{pid: [(ns, period in ns, [(name, file), leaf first])]} of a file in the format script."""
+    found = {pid: [] for pid in pids}
+    sample = None
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            if line.startswith("\t"):
+                if sample:
+                    name, _, file = line[18:].rstrip("\n").rpartition("+0x0 (")
+                    sample[2].append((name, file[:-1]))
+            elif line[0] not in "#\n ":
+                head = HEAD.match(line)
+                sample = None
+                if head and int(head[1]) in found:
+                    sample = (int(float(head[3]) * 1e9), int(head[4]), [])
+                    found[int(head[1])].append(sample)
+    return found
+
+
+def judge_time(tap, name, samples, truth):
+    """Samples times the period against the kernel's account, by the formula above, but for the turns of its work in which
+    the machine stood still."""
+    pauses = truth["pauses"]
+    inside = [s for s in samples if truth["began"] <= s[0] < truth["ended"] and
+              not any(begin <= s[0] < end for _, begin, end in pauses)]
+    period = inside[0][1] if inside else 1e9 / RATE
+    got, want = sum(s[1] for s in inside), truth["ns"] - sum(p[0] for p in pauses)
+    chance = stats.bound(min(want / period, (truth["switches"] + 1 + len(pauses)) / 4)) * period
+    return tap.ok(abs(got - want) <= SHARE * want + chance, name + ": its samples are its time",
+                  "%d samples, %.1f ms of %.1f ms, chance +-%.1f ms" % (
+                      len(inside), got / 1e6, want / 1e6, chance / 1e6))
+
+
+def judge_names(tap, name, samples, file):
+    """Every Python frame is a function of the bystander's file; the mark of a stack that is cut while
+    a call returns stands for its callers. Native frames are of no attacker's file."""
+    foreign = {}
+    for _, _, stack in samples:
+        for function, path in stack:
+            if path == file and (function.startswith("bystander_") or function == "<module>"):
+                continue
+            if path.endswith(".py") or path.startswith("<") or "attack-" in path or \
+                    function in ("<unknown function>", "[interpreter not running]"):
+                foreign[(function, path)] = foreign.get((function, path), 0) + 1
+    return tap.ok(samples and not foreign, name + ": its functions have its names",
+                  "%d samples" % len(samples), sorted(foreign.items(), key=lambda x: -x[1])[:10])
