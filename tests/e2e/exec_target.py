@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of krait exec share: a program that is asked to run code (targets/asked.py), and whether it is well."""
+import hashlib
+import os
+import re
+import signal
+import time
+
+import harness as h
+
+# Place of a request in PyThreadState of builds with a GIL (cpython.md, 8).
+MAILBOX = {"3.14": 304, "3.15": 344}
+
+
+class Said:
+    def __init__(self):
+        self.facts = {}
+
+    def add(self, document):
+        self.facts = document
+
+
+def start(python, *args, options=(), env=None, before=()):
+    command = python.command(*options, python.target("asked.py"), *args)
+    return h.Target([*before, *command], oracle=Said(), env=env and dict(os.environ, **env))
+
+
+def line_of(target):
+    return h.read_line(target.process.stdout, time.monotonic() + h.PATIENCE_SECS).strip()
+
+
+def run(target, *args, code=None):
+    return h.run_krait("exec", str(target.pid), *args, *(("-c", code) if code else ()))
+
+
+def left_behind(python):
+    folder = os.path.join(python.root, "tmp")
+    return [n for n in os.listdir(folder) if n.startswith("krait-exec-")]
+
+
+def states_of(pid):
+    """State and tracer of each thread."""
+    found = set()
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, tid), encoding="utf-8") as f:
+            text = f.read()
+        found.add((re.search(r"^State:\t(.)", text, re.M).group(1),
+                   int(re.search(r"^TracerPid:\t(\d+)", text, re.M).group(1))))
+    return found
+
+
+def is_well(target):
+    return target.alive() and all(s in "RSD" and not t for s, t in states_of(target.pid))
+
+
+def mailbox(python, target):
+    """The bytes that a request is made of; None where that cannot be told."""
+    state = target.oracle.facts.get("state")
+    if not state or python.free_threaded or python.minor not in MAILBOX:
+        return None
+    with open("/proc/%d/mem" % target.pid, "rb") as f:
+        f.seek(state + MAILBOX[python.minor])
+        return f.read(516)
+
+
+def memory_of(pid):
+    """A digest of all that it could write to."""
+    digest = hashlib.sha256()
+    with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps, open("/proc/%d/mem" % pid, "rb") as mem:
+        for line in maps:
+            addresses, rights = line.split()[:2]
+            start, end = (int(a, 16) for a in addresses.split("-"))
+            if "w" not in rights:
+                continue
+            mem.seek(start)
+            digest.update(line.encode())
+            for at in range(start, end, 1 << 20):
+                try:
+                    digest.update(mem.read(min(1 << 20, end - at)))
+                except OSError:
+                    break
+    return digest.hexdigest()
+
+
+class Untouched:
+    """That nothing is written while it is refused: of a process that is stopped, whose memory nobody else changes."""
+
+    def __init__(self, tap, name, pid):
+        self.tap, self.name, self.pid = tap, name, pid
+
+    def __enter__(self):
+        self.traced = h.proc_state(self.pid) == "t"
+        if not self.traced:
+            os.kill(self.pid, signal.SIGSTOP)
+            while h.proc_state(self.pid) != "T":
+                time.sleep(0.01)
+            time.sleep(0.05)
+        self.before = memory_of(self.pid)
+        return self
+
+    def __exit__(self, *_):
+        self.tap.equal(memory_of(self.pid), self.before, self.name + ": not a byte of its memory is another one")
+        if not self.traced:
+            os.kill(self.pid, signal.SIGCONT)
