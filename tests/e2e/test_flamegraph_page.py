@@ -714,12 +714,13 @@ def accessible_pages(browser, folder):
         tap.skip("axe-core finds nothing", "no axe-core, and npm cannot fetch it")
         return
     looks = [(width, dark) for dark in (False, True) for width in (1280, 390)]
-    # Each width and each theme; every pair of them in make check-all.
-    for width, dark in looks if IS_ALL else (looks[0], looks[-1]):
+    pages = ("sources", "waits", "diff")
+    # Each width, each theme and each page; all with all in make check-all.
+    for width, dark, names in [(*look, pages) for look in looks] if IS_ALL else [(*looks[0], pages[:2]), (*looks[-1], pages[::2])]:
         browser.size(width, 800)
         browser.dark(dark)
         found = []
-        for name in ("sources", "waits", "diff"):
+        for name in names:
             page = Page(browser, folder, name)
             axe.load(browser, script)
             found += axe.violations(browser)
