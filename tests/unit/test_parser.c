@@ -25,6 +25,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_sanitized.h"
 #include "symbol/parser_jobs.h"
 #include "symbol/symbol_reader.h"
 #include "target/parser.h"
@@ -99,7 +100,8 @@ static bool obey(const char *order, struct parser_answer *answer)
 		return false;
 	while (forever && !strcmp(order, "compute"))
 		;
-	for (volatile unsigned i = 0; i < 300000000 && !strcmp(order, "work"); i++)
+	/* About a second of CPU time, with sanitizers as without. */
+	for (volatile unsigned i = 0; i < TIMES(300000000) && !strcmp(order, "work"); i++)
 		;
 	while (!strcmp(order, "hang"))
 		poll(NULL, 0, -1);
