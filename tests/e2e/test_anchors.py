@@ -7,14 +7,13 @@ import harness as h
 import recorders
 
 FIRST_MINOR = 15
-# Target, rate, and whether its stacks stay long enough that anchors must pay.
-CASES = [
-    ("towers.py", "997", False),
-    ("towers.py", "7000", True),
-    ("flow.py", "7000", True),
-    ("threads.py", "7000", True),
-    ("pairs.py", "7000", False),
-]
+# For each target: rates, and whether its stacks stay long enough that anchors must pay.
+CASES = {
+    "towers.py": [("997", False), ("7000", True)],
+    "flow.py": [("7000", True)],
+    "threads.py": [("7000", True)],
+    "pairs.py": [("7000", False)],
+}
 
 
 # Another krait on a shared machine may be gone the next time.
@@ -48,12 +47,9 @@ def check_counters(tap, name, recording, used, others):
                name + ": anchors were used", anchors_of(stats))
 
 
-def check_case(tap, python, script, rate, used):
-    name = "%s: %s at %s Hz with anchors" % (python.name, script, rate)
+def check_case(tap, name, target, rate, used):
     for _ in range(TRIES):
-        with h.start(python, script) as target, recorders.Others(1) as others:
-            # A thread younger than a second is left alone.
-            h.age(target, 1)
+        with recorders.Others(1) as others:
             r = h.record("-p", str(target.pid), "-d", "1s", "-F", rate, "--anchors", "on", *h.OWN_STACKS)
             alive = target.alive()
         if not others.cnt or is_undisturbed(r.stats, used) or r.stats.get("mismatched"):
@@ -66,8 +62,12 @@ def check_case(tap, python, script, rate, used):
 
 
 def check_on(tap, python):
-    for script, rate, used in CASES:
-        check_case(tap, python, script, rate, used)
+    for script, cases in CASES.items():
+        with h.start(python, script) as target:
+            # A thread younger than a second is left alone.
+            h.age(target, 1)
+            for rate, used in cases:
+                check_case(tap, "%s: %s at %s Hz with anchors" % (python.name, script, rate), target, rate, used)
 
 
 def check_two(tap, python):
