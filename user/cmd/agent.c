@@ -261,12 +261,15 @@ static void end(struct agent_command *c)
 
 int cmd_agent(int argc, char **argv)
 {
+	static char snapshot[] = "krait agent snapshot";
 	struct agent_command *c;
 	struct error err = { .code = EXIT_CODE_KERNEL };
 	int code = EXIT_CODE_OK;
 
-	if (argc > 1 && !strcmp(argv[1], "snapshot"))
+	if (argc > 1 && !strcmp(argv[1], "snapshot")) {
+		argv[1] = snapshot;
 		return cmd_agent_snapshot(argc - 1, argv + 1);
+	}
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return EXIT_CODE_KERNEL;

@@ -29,24 +29,27 @@ static const struct argp_option options[] = {
 	  "Where to send it (options behind an endpoint are for that one, in front of the first for all):",
 	  5 },
 	{ "otlp-endpoint", KEY_OTLP_ENDPOINT, "URL", 0,
-	  "an OpenTelemetry Collector, or what speaks OTLP profiles: http://host:4318. May be there several times" },
+	  "an OpenTelemetry Collector, or another OTLP profiles server: "
+	  "http://host:4318. May be given several times" },
 	{ "pprof-endpoint", KEY_PPROF_ENDPOINT, "URL", 0,
-	  "Pyroscope, or what takes its /ingest: http://host:4040" },
+	  "Pyroscope, or a server with the same /ingest: http://host:4040" },
 	{ "export-protocol", KEY_PROTOCOL, "NAME", 0, "http/protobuf (the default) or grpc" },
 	{ "export-compression", KEY_COMPRESSION, "NAME", 0, "gzip (the default) or none" },
 	{ "export-header", KEY_HEADER, "NAME: VALUE", 0,
-	  "with each request; others see it in ps: what is secret belongs into the file of --config" },
+	  "sent with each request; visible to others in ps, so put "
+	  "secrets into the --config file" },
 	{ "export-token-file", KEY_TOKEN, "FILE", 0, "a bearer token; read again when it changes" },
 	{ "export-ca-file", KEY_CA, "FILE", 0,
 	  "who signs the server's certificate (default: the system's)" },
 	{ "export-cert-file", KEY_CERT, "FILE", 0, "certificate that krait shows" },
 	{ "export-key-file", KEY_KEY, "FILE", 0, "its key" },
 	{ "export-proxy", KEY_PROXY, "URL", 0, "default: http_proxy, https_proxy, no_proxy" },
-	{ "export-timeout", KEY_TIMEOUT, "TIME", 0, "of one try (default 10s)" },
+	{ "export-timeout", KEY_TIMEOUT, "TIME", 0, "limit for one try (default 10s)" },
 	{ "spool", KEY_SPOOL, "DIR", 0,
-	  "keep there what is not sent yet, across outages and restarts (default: in memory)" },
+	  "keep unsent windows there, across outages and restarts "
+	  "(default: in memory)" },
 	{ "spool-size", KEY_SPOOL_SIZE, "SIZE", 0,
-	  "of it, at most; the oldest goes first (default 256M)" },
+	  "limit of the spool; the oldest windows go first (default 256M)" },
 	{ 0 },
 };
 

@@ -11,12 +11,12 @@ enum { KEY_KEEP = 0x4000, KEY_KEEP_BYTES, KEY_KEEP_DIR };
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Memory on this host (krait agent snapshot makes a capture of it):", 6 },
-	{ "keep", KEY_KEEP, "TIME", 0,
-	  "keep what was sampled in the last 30m, 6h (default: nothing)" },
+	{ "keep", KEY_KEEP, "TIME", 0, "keep samples of the last 30m, 6h (default: nothing)" },
 	{ "keep-bytes", KEY_KEEP_BYTES, "SIZE", 0,
-	  "but no more than 500M, 2G on disk (default 2G); what is oldest goes first" },
+	  "limit on disk: 500M, 2G (default 2G); the oldest samples go "
+	  "first" },
 	{ "keep-dir", KEY_KEEP_DIR, "DIR", 0,
-	  "there; made, mode 0700 (default " KEEP_DIR_DEFAULT ")" },
+	  "folder for it, created with mode 0700 (default " KEEP_DIR_DEFAULT ")" },
 	{ 0 },
 };
 

@@ -30,7 +30,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ 0, 0, 0, 0, "Target (every Python process of this machine, but for):", 1 },
+	{ 0, 0, 0, 0, "Target (every Python process on this machine, but for):", 1 },
 	{ "name", TARGET_NAME, "GLOB", 0, "only those whose command, script or module matches" },
 	{ "cgroup", TARGET_CGROUP, "PATH", 0,
 	  "only those in this control group (a container) or below" },
@@ -40,47 +40,52 @@ static const struct argp_option options[] = {
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
 	{ "interval", 'i', "TIME", 0, "length of a window, 1s to 60s (default 10s)" },
 	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also the time off the CPU, waits for the GIL apart. TIME as in krait record" },
+	  "also time off the CPU, with waits for the GIL apart. TIME as "
+	  "in krait record" },
 	{ "native", LIVE_NATIVE, 0, 0,
-	  "also native functions; otherwise C is part of what called it" },
-	{ "kernel", LIVE_KERNEL, 0, 0, "also functions of the kernel" },
+	  "also native functions; otherwise time in C counts for the "
+	  "Python caller" },
+	{ "kernel", LIVE_KERNEL, 0, 0, "also kernel functions" },
 	{ "async", LIVE_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
-	  "of asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\": with the frames of "
+	  "for asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\" keeps the frames of "
 	  "the event loop" },
 	{ "no-async", LIVE_NO_ASYNC, 0, 0, "the thread's own stack" },
 	{ "task-names", LIVE_TASK_NAMES, 0, 0,
-	  "a frame with the name of each task: every request a stack of its own" },
+	  "add a frame with the name of each task: a stack of its own for every request" },
 	{ "greenlets", LIVE_GREENLETS, 0, 0,
-	  "of programs with greenlet (gevent) also the frames of a greenlet's parents (the default)" },
-	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0, "the stack of the running greenlet alone" },
+	  "for programs with greenlet (gevent) also the frames of a greenlet's parents (the default)" },
+	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0, "only the stack of the running greenlet" },
 	{ 0, 0, 0, 0, "What it may cost:", 3 },
 	{ "cpu-budget", KEY_CPU_BUDGET, "PERCENT", 0,
-	  "of one CPU, for krait, its helpers and its programs in the kernel; beyond it, it samples less often, then less "
-	  "deeply, then without native frames, and says so (default 1%; 0: no bound)" },
+	  "limit, as a share of one CPU, for krait, its helpers and its "
+	  "programs in the kernel; over it, the agent samples less often, "
+	  "then less deeply, then without native frames, and says so "
+	  "(default 1%; 0: no limit)" },
 	{ "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
-	  "the same of memory (default 512M; 0: no bound)" },
+	  "the same for memory (default 512M; 0: no limit)" },
 	{ 0, 0, 0, 0, "Output:", 4 },
 	{ "otlp-dir", KEY_OTLP_DIR, "DIR", 0,
 	  "write each window into a file there, as OTLP profiles (protobuf)" },
 	{ 0, 0, 0, 0, "Who may ask:", 7 },
 	{ "listen", KEY_LISTEN, "ADDRESS", 0,
 	  "serve /metrics, /healthz, /readyz and /debug/pprof/profile?seconds=10 there: 9464 (on 127.0.0.1), 0.0.0.0:9464, "
-	  "unix:/run/krait/http. May be there several times" },
+	  "unix:/run/krait/http. May be given several times" },
 	{ "listen-token-file", KEY_LISTEN_TOKEN, "FILE", 0,
-	  "profiles need this bearer token; without one, only unix: sockets have them" },
+	  "clients need this bearer token for profiles; without one, only "
+	  "unix: sockets serve them" },
 	{ 0, 0, 0, 0, "Other:", 9 },
 	{ "config", KEY_CONFIG, "FILE", 0,
 	  "options from there, \"key = value\", each key a long option without its dashes (yes and no for those without "
 	  "an argument, and for async); read again at SIGHUP. What the command line says goes first" },
-	{ "check-config", KEY_CHECK, 0, 0, "say whether all of that is fine, and end" },
+	{ "check-config", KEY_CHECK, 0, 0, "check the configuration and exit" },
 	{ "log-format", KEY_LOG, "NAME", 0, "text (the default) or json, a line each on stderr" },
 	{ "duration", 'd', "TIME", 0, "end after 10s, 2m (default: by a signal)" },
-	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
+	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "do not raise krait's own priority" },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Samples every Python process of this machine, always, and hands on what it finds every few seconds."
+	"Sample every Python process on this machine continuously and pass on the results every few seconds."
 	"\v"
 	"Examples:\n"
 	"  krait agent --otlp-dir /tmp/windows     a file every 10 seconds\n"

@@ -46,17 +46,18 @@ enum { KEY_SINCE = 256, KEY_UNTIL, KEY_KEEP_DIR };
 
 static const struct argp_option options[] = {
 	{ "since", KEY_SINCE, "WHEN", 0,
-	  "from then on: -10m, 14:30, 2026-11-23T14:30:00Z (default: all)" },
-	{ "until", KEY_UNTIL, "WHEN", 0, "until then (default: now)" },
+	  "from this time on: -10m, 14:30, 2026-11-23T14:30:00Z (default: "
+	  "all)" },
+	{ "until", KEY_UNTIL, "WHEN", 0, "up to this time (default: now)" },
 	{ "output", 'o', "FILE", 0, "the capture to make: out.data" },
-	{ "list", 'l', 0, 0, "say what is kept, and make nothing" },
-	{ "keep-dir", KEY_KEEP_DIR, "DIR", 0,
-	  "where the agent keeps it (default " KEEP_DIR_DEFAULT ")" },
+	{ "list", 'l', 0, 0, "list the stored slices and write nothing" },
+	{ "keep-dir", KEY_KEEP_DIR, "DIR", 0, "the agent's folder (default " KEEP_DIR_DEFAULT ")" },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Makes one capture of what krait agent --keep has kept: whole slices, of a minute or so each."
+	"Make one capture from what krait agent --keep has stored: "
+	"whole slices of about a minute each."
 	"\v"
 	"examples:\n"
 	"  krait agent snapshot --since -10m -o incident.data && krait report incident.data\n"
@@ -64,7 +65,7 @@ static const char doc[] =
 	"\n"
 	"A time without a date is today's, or yesterday's if that is still to come, on this machine's clock.\n"
 	"\n"
-	"Exit codes: 0 done; 2 usage; 4 permission; 6 nothing is kept of that time; 7 a file could not be read or "
+	"Exit codes: 0 done; 2 usage; 4 permission; 6 nothing from that time is stored; 7 a file could not be read or "
 	"written.";
 
 static void parse_when(__s64 *ret, const char *text, struct argp_state *state)

@@ -43,24 +43,32 @@ enum { KEY_NATIVE = 256, KEY_COLUMNS, KEY_INSTRUCTIONS, KEY_NO_SOURCE, KEY_NO_PA
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0,
-	  "write there; the page, open at its source view, if it ends in .html", 0 },
+	  "write to FILE; if it ends in .html, a page that opens at its "
+	  "source view",
+	  0 },
 	{ "context", 'C', "LINES", 0,
 	  "lines around those with samples, 0 for whole files (default 4)", 0 },
-	{ "limit", 'n', "FILES", 0, "without a name: so many of the hottest files (default 3)", 0 },
+	{ "limit", 'n', "FILES", 0, "without a name: the number of hottest files (default 3)", 0 },
 	{ "native", KEY_NATIVE, 0, 0,
-	  "also source lines of native code, where its debug information is here or in the capture: what runs in "
-	  "them is theirs, not that of the line of Python that called them",
+	  "also source lines of native code, if debug information is "
+	  "available here or in the capture: time in them counts for "
+	  "them, not for the Python line that called them",
 	  0 },
 	{ "columns", KEY_COLUMNS, 0, 0,
-	  "below a line a row for each part of it: which call of f(g(x), h(y)). A page shows them in the line",
+	  "print a row for each part of a line: which call of f(g(x), "
+	  "h(y)). A page shows the parts within the line",
 	  0 },
 	{ "instructions", KEY_INSTRUCTIONS, 0, 0,
-	  "below a line a row for each instruction that has samples: its offset, what it is, whether it is specialised "
-	  "(krait record --opcodes). A page has them where they were recorded",
+	  "print a row for each instruction of a line that has samples: "
+	  "its offset, name, and whether it is specialised (krait record "
+	  "--opcodes). A page has them if they were recorded",
 	  0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, PAGER_HELP, 0 },
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
-	{ "source", 's', "DIR", 0, "where source files are that are not where they were", 0 },
+	{ "source", 's', "DIR", 0,
+	  "look here for source files that are not in their original "
+	  "place",
+	  0 },
 	{ 0 },
 };
 
@@ -116,7 +124,8 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[NAME]",
 	.doc = "Print source lines with their samples. NAME is a function, with or without its class, or a file. "
-	       "What a line calls in the kernel, and in C unless --native is given, is its own."
+	       "Time that a line spends in the kernel, and in C unless "
+	       "--native is given, counts for the line."
 	       "\vexamples:\n"
 	       "  krait annotate                        the hottest files of perf.data\n"
 	       "  krait annotate Cart.total -i other.data\n"

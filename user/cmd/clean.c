@@ -23,7 +23,7 @@ struct clean_command {
 };
 
 static const struct argp_option option_table[] = {
-	{ "dry-run", 'n', NULL, 0, "say what would be removed, and remove nothing", 0 },
+	{ "dry-run", 'n', NULL, 0, "print what would be removed, and remove nothing", 0 },
 	{ 0 },
 };
 
@@ -49,9 +49,11 @@ static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "[CAPTURE...]",
-	.doc = "Remove what recordings have left behind: in perf's build-id cache (~/.debug, or $PERF_BUILDID_DIR) "
-	       "the copies of names of Python functions whose originals beside the capture are gone; and "
-	       "CAPTURE.krait of captures that you have removed and name here.\v"
+	.doc = "Remove files that recordings left behind: copies of the names "
+	       "of Python functions in perf's build-id cache (~/.debug, or "
+	       "$PERF_BUILDID_DIR) whose originals beside the capture are "
+	       "gone, and CAPTURE.krait for each removed capture that you name "
+	       "here.\v"
 	       "Only files that krait made are removed. A capture that was moved without its folder still needs\n"
 	       "that folder: do not name it here.\n\n"
 	       "examples:\n"

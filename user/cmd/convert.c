@@ -37,14 +37,16 @@ enum { KEY_LINES = 256, KEY_NO_PROCESS, KEY_NO_SOURCE };
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0,
-	  "the suffix tells the format; may be given several times, - is stdout", 0 },
+	  "the suffix selects the format; may be given several times, - "
+	  "is stdout",
+	  0 },
 	{ "format", 'f', "NAME", 0, "whatever the suffix", 0 },
 	{ "lines", KEY_LINES, NULL, 0, "folded: one entry for each line, not for each function",
 	  0 },
 	{ "threads", 't', NULL, 0, "folded: a frame for each thread", 0 },
 	{ "no-process", KEY_NO_PROCESS, NULL, 0, "folded and html: merge all processes", 0 },
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, PAGE_NO_SOURCE_HELP, 0 },
-	{ "quiet", 'q', NULL, 0, "say only what went wrong", 0 },
+	{ "quiet", 'q', NULL, 0, "print only errors", 0 },
 	{ 0 },
 };
 

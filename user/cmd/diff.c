@@ -34,14 +34,18 @@ struct diff_command {
 
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Output:", 2 },
-	{ "output", 'o', "FILE", 0, "write there; a flame graph if it ends in .html", 0 },
+	{ "output", 'o', "FILE", 0, "write to FILE; a flame graph if it ends in .html", 0 },
 	{ "sort", 's', "self|total", 0, "order by the change of self or of total (default self)",
 	  0 },
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
 	{ "min-points", 'm', "POINTS", 0,
-	  "leave out what has changed by less, in percentage points (default 0.05)", 0 },
+	  "leave out functions that changed by less, in percentage points "
+	  "(default 0.05)",
+	  0 },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
-	  "beside shares print the time that samples stand for (default), or their number", 0 },
+	  "beside shares, print the time that samples stand for (default) or their "
+	  "number",
+	  0 },
 	{ 0 },
 };
 

@@ -61,10 +61,12 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[PID]",
 	.doc = "Check whether krait works on this machine, or for one process.\v"
-	       "Each line is ok, limited (krait works, but not all of it) or broken (nothing can "
-	       "be recorded), with what that costs and what mends it. Nothing is changed.\n\n"
-	       "The exit code is 0 if recording works, 3 if the process cannot be recorded, 4 if "
-	       "rights are missing, 5 if the kernel lacks something.\n\n"
+	       "Each line is ok, limited (some features do not work) or broken "
+	       "(krait cannot record), with the consequences and the fix. "
+	       "doctor changes nothing.\n\n"
+	       "The exit code is 0 if recording works, 3 if krait cannot "
+	       "record the process, 4 if rights are missing, 5 if the kernel "
+	       "lacks something.\n\n"
 	       "examples:\n"
 	       "  sudo krait doctor\n"
 	       "  sudo krait doctor 4242\n"

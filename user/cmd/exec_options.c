@@ -15,10 +15,11 @@ static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID", 0, "this process; -p may be left out", 0 },
 	{ NULL, 'c', "CODE", 0, "run this instead of a file", 0 },
 	{ "thread", 't', "TID", 0,
-	  "the thread that runs it, of any interpreter (default: the main interpreter's main thread)",
+	  "the thread that runs the code, in any interpreter (default: "
+	  "the main interpreter's main thread)",
 	  0 },
-	{ "timeout", 'T', "TIME", 0, "how long to wait for its end (default 10s)", 0 },
-	{ "capture", 'C', NULL, 0, "what it prints is printed here, and not by the process", 0 },
+	{ "timeout", 'T', "TIME", 0, "how long to wait for the code to end (default 10s)", 0 },
+	{ "capture", 'C', NULL, 0, "print the code's output here instead of in the process", 0 },
 	{ 0 },
 };
 
@@ -72,19 +73,22 @@ static const struct argp parser = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "PID SCRIPT\nPID -c CODE",
-	.doc = "Have a process of CPython 3.14 or later run Python code, at the next place where its "
-	       "thread may be interrupted (PEP 768, as sys.remote_exec() does).\v"
+	.doc = "Run Python code inside a process with CPython 3.14 or later, "
+	       "at the next point where its thread can be interrupted (PEP "
+	       "768, as sys.remote_exec() does).\v"
 	       "The code runs in the process, as its user, in a namespace of its own (__name__ is "
 	       "\"__main__\"; import what you need). krait says whether it ran, and what it raised; "
 	       "the process goes on either way. SCRIPT may be - for the standard input.\n\n"
-	       "A thread that waits runs nothing until it has come back to Python. If that takes "
-	       "longer than --timeout, or on Ctrl-C, the request is withdrawn; where the code has "
-	       "begun by then, it goes on, and krait says so. All threads are stopped for the "
-	       "moment of the few writes; a system call that waits may come back with EINTR, as "
-	       "under any debugger. A process that cannot be asked is left as it is, and krait says "
-	       "why.\n\n"
-	       "The exit code is 0 if it ran, 1 if it raised, 8 if it did not run or end in time, 3 "
-	       "if the process cannot be asked, 4 if that takes more rights.\n\n"
+	       "A waiting thread runs nothing until it comes back to Python. "
+	       "If that takes longer than --timeout, or on Ctrl-C, krait "
+	       "withdraws the request; code that has already started goes on, "
+	       "and krait says so. krait briefly stops all threads to write "
+	       "the request; a waiting system call may return EINTR, as under "
+	       "any debugger. If krait cannot ask a process it leaves it as it "
+	       "is and says why.\n\n"
+	       "The exit code is 0 if the code ran, 1 if it raised, 8 if it "
+	       "did not start or end in time, 3 if krait cannot ask the "
+	       "process, 4 if that takes more rights.\n\n"
 	       "examples:\n"
 	       "  sudo krait exec 4242 inspect.py\n"
 	       "  sudo krait exec 4242 --capture -c 'import gc; print(len(gc.get_objects()))'\n"

@@ -54,7 +54,7 @@ struct row {
 
 static const struct argp_option option_table[] = {
 	{ "json", 'j', NULL, 0, "one JSON array instead of a table", 0 },
-	{ "verbose", 'v', NULL, 0, "also what tells how each is read, and where it runs", 0 },
+	{ "verbose", 'v', NULL, 0, "also how krait reads each process, and where it runs", 0 },
 	{ 0 }
 };
 
@@ -94,9 +94,9 @@ static const struct argp parser = {
 	       "                     the process\n"
 	       "  DWARF              read from the build's debug information, and verified; a\n"
 	       "                     debuginfod server is asked where DEBUGINFOD_URLS is set\n"
-	       "  no                 it cannot be profiled; the line below says why\n\n"
-	       "With PIDs the exit code is 3 if one of them cannot be profiled, 4 if that "
-	       "takes more rights.\n\n"
+	       "  no                 krait cannot profile it; the line below says why\n\n"
+	       "With PIDs the exit code is 3 if krait cannot profile one of "
+	       "them, 4 if that takes more rights.\n\n"
 	       "examples:\n"
 	       "  sudo krait list\n"
 	       "  krait list --json | jq '.[] | select(.how == null)'\n",

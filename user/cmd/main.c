@@ -42,15 +42,16 @@ static const struct command {
 	  true },
 	{ "dump", "krait dump", "print what every thread of a process does right now", cmd_dump,
 	  true },
-	{ "exec", "krait exec", "have a process of CPython 3.14+ run Python code", cmd_exec, true },
+	{ "exec", "krait exec", "run Python code inside a process (CPython 3.14+)", cmd_exec,
+	  true },
 	{ "top", "krait top", "show what Python programs do now, second by second", cmd_top, true },
-	{ "agent", "krait agent", "sample every Python process all the time, and send it on",
+	{ "agent", "krait agent", "sample every Python process all the time and send profiles",
 	  cmd_agent, true },
-	{ "doctor", "krait doctor", "check whether krait works here, and what to do if not",
+	{ "doctor", "krait doctor", "check whether krait works here, and what to fix if not",
 	  cmd_doctor, true },
 	{ "annotate", "krait annotate", "print source lines with their samples", cmd_annotate },
 	{ "diff", "krait diff", "compare two captures", cmd_diff },
-	{ "clean", "krait clean", "remove what recordings have left behind", cmd_clean },
+	{ "clean", "krait clean", "remove files that recordings left behind", cmd_clean },
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -68,7 +69,7 @@ static int print_usage(FILE *out)
 	      "  sudo krait record -a -d 10s\n"
 	      "  sudo krait record -p PID -o out.folded && krait report out.folded\n"
 	      "  sudo krait record -- python3 app.py\n\n"
-	      "\"krait COMMAND --help\" says more. Commands can be abbreviated: krait rec.\n",
+	      "\"krait COMMAND --help\" lists all options. Commands can be abbreviated: krait rec.\n",
 	      out);
 	return out == stdout ? EXIT_CODE_OK : EXIT_CODE_USAGE;
 }

@@ -24,6 +24,6 @@ struct page_sources {
 void page_sources_offer(struct page_sources *s, struct emit_options *options);
 
 #define PAGE_NO_SOURCE_HELP                                                                        \
-	"html: without the text of source files, which it has where the profiled program could read them"
+	"html: leave out the text of source files (otherwise included if the profiled program could read them)"
 
 #endif /* KRAIT_CMD_PAGE_SOURCES_H */

@@ -23,6 +23,6 @@ void pager_start(struct pager *p, bool wanted);
 /* Waits for its reader to be done; the standard output is the terminal again. Keeps errno. */
 void pager_end(struct pager *p);
 
-#define PAGER_HELP "print to the terminal, without a pager (else KRAIT_PAGER, PAGER or less)"
+#define PAGER_HELP "print directly to the terminal (otherwise through KRAIT_PAGER, PAGER or less)"
 
 #endif /* KRAIT_CMD_PAGER_H */

@@ -56,7 +56,8 @@ static const struct argp_option options[] = {
 	{ "user", TARGET_USER, "NAME", 0, "only processes of this user (name or number)" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "freq", 'F', "HZ", 0,
-	  "samples per second and CPU (default 997, with -a 99; 10k is fine)" },
+	  "samples per second and CPU (default 997, with -a 99; 10k "
+	  "works)" },
 	{ "rate", 'r', "HZ", OPTION_ALIAS },
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
 	  "what to count (default cpu-clock): any hardware or software event of perf list, such as "
@@ -65,81 +66,99 @@ static const struct argp_option options[] = {
 	  "kernel mode only. May be given several times. perf.data, pprof and script have all events, "
 	  "each apart; other outputs the first" },
 	{ "count", 'c', "PERIOD", 0,
-	  "a sample every so many events, instead of so many samples a second. Clocks beside other "
-	  "events keep their rate; alone they count nanoseconds" },
+	  "take a sample every PERIOD events instead of at a rate. Clock "
+	  "events recorded with others keep their rate; alone they count "
+	  "nanoseconds" },
 	{ "period", 'c', "PERIOD", OPTION_ALIAS | OPTION_HIDDEN },
 	{ "off-cpu", KEY_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also the time off the CPU, as event offcpu-time in nanoseconds: each wait of at least TIME (default "
-	  "1ms; a power of two, in ns, is taken) as long as it was, shorter ones by samples whose sums are right. "
-	  "Switches and stacks cost at most 2 % of each CPU, up to 500,000 switches a second" },
+	  "also time off the CPU, as event offcpu-time in nanoseconds: "
+	  "every wait of at least TIME (default 1ms, rounded to a power "
+	  "of two in ns) with its real length, and samples of shorter "
+	  "ones whose sums are right. This costs at most 2 % of each CPU, "
+	  "up to 500,000 switches a second" },
 	{ "wall", KEY_WALL, 0, 0,
-	  "as --off-cpu, and what shows one event (the summary, flame graphs) has the sum of time on and off the CPU, "
-	  "as event wall-clock: what all of a thread's life went into" },
-	{ "idle", KEY_IDLE, 0, 0, "idle threads, too, as py-spy has it: the same as --wall" },
+	  "like --off-cpu, but outputs for one event (the summary, flame "
+	  "graphs) show the sum of time on and off the CPU, as event "
+	  "wall-clock: where all of a thread's time went" },
+	{ "idle", KEY_IDLE, 0, 0, "also idle threads, as in py-spy: the same as --wall" },
 	{ "thread", TARGET_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
-	  "only samples in such a state: " STATES_WORDS
+	  "only samples in these states: " STATES_WORDS
 	  ". One off the CPU is the same as --wall beside it" },
-	{ "gil", KEY_GIL, 0, 0, "only threads that hold the GIL, as py-spy has it" },
+	{ "gil", KEY_GIL, 0, 0, "only threads that hold the GIL, as in py-spy" },
 	{ "duration", 'd', "TIME", 0,
-	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or the command's end). A command that runs on "
-	  "gets SIGTERM then, and a signal that only krait gets" },
+	  "stop after 10s, 500ms, 2m (default: Ctrl-C, or when the "
+	  "command ends). krait then sends SIGTERM to a command that is "
+	  "still running, or passes on the signal that only krait got" },
 	{ "native", 'n', 0, 0,
-	  "also the C side of each stack (the default): extensions and libraries between the Python "
-	  "frames. [truncated] says where code without unwind tables and frame pointers hides callers "
-	  "in C" },
+	  "also the C side of each stack (the default): extensions and "
+	  "libraries between the Python frames. [truncated] marks where "
+	  "code without unwind tables and frame pointers hides callers in "
+	  "C" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0,
-	  "no native frames; krait report can leave them out, too" },
-	{ "kernel", 'k', 0, 0, "also the kernel's frames, where a sample hit it (the default)" },
-	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no frames of the kernel" },
+	  "no native frames (krait report can also leave them out)" },
+	{ "kernel", 'k', 0, 0, "also kernel frames, if a sample hits the kernel (the default)" },
+	{ "no-kernel", KEY_NO_KERNEL, 0, 0, "no kernel frames" },
 	{ "interpreter-frames", KEY_INTERPRETER, 0, 0,
-	  "also the interpreter's own C functions, which are folded into Python's" },
+	  "also the interpreter's own C functions, which krait otherwise "
+	  "folds into Python frames" },
 	{ "inline", KEY_INLINE, 0, 0,
-	  "also functions that were inlined in native code, where its debug information is here: it is read "
-	  "when the recording is over, and a perf.data carries what was found" },
+	  "also functions that the compiler inlined in native code, if "
+	  "debug information is available: krait reads it after the "
+	  "recording and stores the result in perf.data" },
 	{ "jitter", KEY_JITTER, 0, 0,
-	  "another rate four times a second, within an eighth of --freq: a program that does the same thing at the "
-	  "sampling rate is seen as it is" },
+	  "vary the rate four times a second, within an eighth of --freq, "
+	  "to measure programs that do the same thing at exactly the "
+	  "sampling rate" },
 	{ "async", KEY_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
-	  "of asyncio programs (CPython 3.14 and later) the stack of tasks (the default): the frames of the tasks "
-	  "that await the running one come before its own, those of the event loop are left out; \"both\": the "
-	  "loop's stay" },
+	  "for asyncio programs (CPython 3.14 and later) record the stack "
+	  "of tasks (the default): the frames of the tasks that await the "
+	  "running one come before its own, without those of the event "
+	  "loop; \"both\" keeps the loop's frames" },
 	{ "tasks", KEY_TASKS, "HZ", OPTION_ARG_OPTIONAL,
-	  "also the event waiting-tasks: asyncio tasks that are suspended, by the chain of tasks that await each, "
-	  "counted so often a second (default 1, at most 10)" },
+	  "also the event waiting-tasks: suspended asyncio tasks with the "
+	  "chain of tasks that await them, counted HZ times a second "
+	  "(default 1, at most 10)" },
 	{ "task-names", KEY_TASK_NAMES, 0, 0,
-	  "a frame with the name of each task, before those of its coroutines" },
+	  "add a frame with the name of each task before the frames of "
+	  "its coroutines" },
 	{ "no-async", KEY_NO_ASYNC, 0, 0,
 	  "the thread's own stack: the event loop, and the running task" },
 	{ "no-greenlets", KEY_NO_GREENLETS, 0, 0,
-	  "of programs with greenlet (gevent) the stack of the running greenlet alone. Otherwise the frames of its "
-	  "parents, down to where they have switched, come before its own" },
+	  "for programs with greenlet (gevent) record only the stack of "
+	  "the running greenlet. Otherwise the frames of its parents, up "
+	  "to where they switched, come before its own" },
 	{ "opcodes", KEY_OPCODES, 0, 0,
-	  "also the instruction of each frame of Python, as it is at that moment: LOAD_ATTR_INSTANCE_VALUE, or LOAD_ATTR "
-	  "where it is not specialised. For krait report --by opcode and krait annotate" },
+	  "also the current instruction of each Python frame: "
+	  "LOAD_ATTR_INSTANCE_VALUE, or LOAD_ATTR if it is not "
+	  "specialised. For krait report --by opcode and krait annotate" },
 	{ 0, 0, 0, 0, "Tuning:", 4 },
 	{ "ring-size", KEY_RING, "BYTES", 0,
-	  "of the buffer between kernel and krait (default 4M for each CPU)" },
+	  "size of the buffer between kernel and krait (default 4M for "
+	  "each CPU)" },
 	{ "unwind-memory", KEY_UNWIND, "BYTES", 0,
-	  "for the tables that native stacks are unwound with, at most (default 64M): 4 bytes for each "
-	  "row, shared by all processes" },
+	  "limit for the tables that krait unwinds native stacks with "
+	  "(default 64M): 4 bytes for each row, shared by all processes" },
 	{ "anchors", KEY_ANCHORS, "MODE", 0,
-	  "auto, on or off: on CPython 3.15 write last_profiled_frame so that only what is new on a stack "
-	  "need be walked (default auto: where that saves something)" },
+	  "auto, on or off: on CPython 3.15 write last_profiled_frame, so "
+	  "that krait walks only the new part of a stack (default auto: "
+	  "where that saves work)" },
 	{ "audit", KEY_AUDIT, "N", 0,
-	  "walk one such stack in N to the root and compare (default 64; 0 none); of stacks deeper than "
-	  "128, one in N * depth / 128, so that this never costs more" },
+	  "still walk one such stack in N to the root, and compare "
+	  "(default 64; 0: none); for stacks deeper than 128, one in N * "
+	  "depth / 128, so that this never costs more" },
 	{ "no-realtime", KEY_NO_REALTIME, 0, 0,
-	  "leave krait's own priority as it is. Otherwise krait runs as SCHED_RR 1 where it is permitted "
-	  "to, so that an overloaded machine is recorded in time; a command that it starts does not" },
-	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 when more is lost (default 1)" },
+	  "do not raise krait's own priority. Otherwise krait runs as "
+	  "SCHED_RR 1 if permitted, so that it keeps up on an overloaded "
+	  "machine; a command that it starts does not" },
+	{ "max-loss", KEY_MAX_LOSS, "PERCENT", 0, "exit with 1 if krait loses more (default 1)" },
 	/* For tests: user/replay/. */
 	{ "log-inputs", KEY_LOG_INPUTS, "FILE", OPTION_HIDDEN },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Record Python stacks, exact and without stopping anything."
+	"Record exact Python stacks without stopping anything."
 	"\v"
 	"Examples:\n"
 	"  krait record -a -d 10s                    the whole machine -> perf.data\n"
@@ -153,7 +172,7 @@ static const char doc[] =
 	"  krait record -a -f script -o - | less     every sample as perf script prints it\n"
 	"\n"
 	"Suffixes: " FORMATS_SUFFIXES ".\n"
-	"Exit codes: 0 fine (or the command's own); 1 more lost than --max-loss; 2 usage; 3 no such "
+	"Exit codes: 0 success (or the command's own); 1 more lost than --max-loss; 2 usage; 3 no such "
 	"process or not Python; 4 permission; 5 the kernel lacks something; 6 no samples; 7 a file "
 	"could not be written.";
 

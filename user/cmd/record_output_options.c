@@ -23,26 +23,28 @@ enum {
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Output:", 3 },
 	{ "output", 'o', "FILE", 0,
-	  "the suffix tells the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
-	  ", which keeps the one before as " DEFAULT_OUTPUT
-	  ".old). Files are for their owner only" },
+	  "the suffix selects the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
+	  "; krait keeps the previous one as " DEFAULT_OUTPUT
+	  ".old). Only the owner can read the files" },
 	{ "format", 'f', "NAME", 0, "whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "label", KEY_LABEL, "PARTS", 0,
-	  "what a process is called beside its command: script (a module, too), pid, nspid, user, container, "
+	  "what the name of a process shows beside its command: script (a module, too), pid, nspid, user, container, "
 	  "cgroup; command: nothing else (default script)" },
 	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
 	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
 	  "addresses of the capture's Python functions, for tools that do not read the capture's ELF "
-	  "files. Made with the rights of the process; they stay until they are removed or replaced by the "
-	  "next recording" },
+	  "files. krait makes them with the rights of the process; they stay "
+	  "until somebody removes them or the next recording replaces "
+	  "them" },
 	{ "quiet", 'q', 0, 0,
-	  "only errors: no progress, no summary (which goes to stderr where a command is launched)" },
+	  "only errors: no progress, no summary (which goes to stderr if "
+	  "krait launches a command)" },
 	{ "stats", KEY_STATS, 0, 0, "also print every counter at the end" },
-	{ "verbose", 'v', 0, 0, "say more on stderr" },
+	{ "verbose", 'v', 0, 0, "print more on stderr" },
 	{ 0 },
 };
 

@@ -68,16 +68,20 @@ struct report_options {
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Report:", 2 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "a row for each function, line, thread, process, program (processes that run the same) or origin "
-	  "(default function, below the programs where there are several). An origin is the interpreter, libc, "
-	  "kernel, stdlib, application, each package of site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits "
-	  "for it, who holds it meanwhile and who hands it to whom (record --off-cpu). opcode: the interpreter's "
-	  "instructions, and which of the hot ones are not specialised (record --opcodes); with --function those of "
-	  "that function",
+	  "a row for each function, line, thread, process, program "
+	  "(processes that run the same script or module) or origin "
+	  "(default function, after the programs if there are several). An origin is the interpreter, libc, "
+	  "kernel, stdlib, application, each package of site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits for it, who holds "
+	  "it meanwhile and who hands it to whom (record --off-cpu). "
+	  "opcode: the interpreter's instructions, and which hot ones are "
+	  "not specialised (record --opcodes); --function limits them to "
+	  "a function",
 	  0 },
 	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
 	{ "children", OPTION_CHILDREN, NULL, 0,
-	  "as --sort total: what a function and all that it calls take", 0 },
+	  "like --sort total: time in a function and everything that it "
+	  "calls",
+	  0 },
 	{ "limit", 'n', "ROWS", 0, "rows of the table, 0 for all (default 20)", 0 },
 	{ "lines", OPTION_LINES, NULL, 0, "one row or node per line, not per function", 0 },
 	{ "tree", OPTION_TREE, NULL, 0, "print the call tree", 0 },
@@ -85,12 +89,15 @@ static const struct argp_option option_table[] = {
 	  "print who calls the functions NAME (as for --function), as a tree from there to the root",
 	  0 },
 	{ "unit", OPTION_UNIT, "time|samples", 0,
-	  "print the time that samples stand for (default), or their number", 0 },
+	  "print the time that samples stand for (default) or their "
+	  "number",
+	  0 },
 	{ "no-pager", OPTION_NO_PAGER, 0, 0, PAGER_HELP, 0 },
 	{ "color", OPTION_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
 	  "always, never or auto: on a terminal, unless NO_COLOR is set (default)", 0 },
 	{ "min-percent", OPTION_MIN_PERCENT, "SHARE", 0,
-	  "leave out what has less of the samples (default 1 with --tree and --callers, else 0)",
+	  "leave out rows with a smaller share of the samples (default 1 "
+	  "with --tree and --callers, else 0)",
 	  0 },
 	{ 0 }
 };

@@ -25,7 +25,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target:", 1 },
-	{ "all", 'a', 0, 0, "every Python process of this machine (the default)" },
+	{ "all", 'a', 0, 0, "every Python process on this machine (the default)" },
 	{ "pid", 'p', "PID[,PID...]", 0, "these processes and their children" },
 	{ "name", TARGET_NAME, "GLOB", 0, "those whose command, script or module matches" },
 	{ "cgroup", TARGET_CGROUP, "PATH", 0,
@@ -36,35 +36,43 @@ static const struct argp_option options[] = {
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 99)" },
 	{ "freq", 'F', "HZ", OPTION_ALIAS },
 	{ "off-cpu", LIVE_OFF_CPU, "TIME", OPTION_ARG_OPTIONAL,
-	  "also the time off the CPU: waiting for the GIL, for anything else, for a CPU. TIME as in krait "
-	  "record" },
+	  "also time off the CPU: waiting for the GIL, for anything else, "
+	  "for a CPU. TIME as in krait record" },
 	{ "native", LIVE_NATIVE, 0, 0,
-	  "also native functions; otherwise C is part of what called it" },
-	{ "kernel", LIVE_KERNEL, 0, 0, "also functions of the kernel" },
+	  "also native functions; otherwise time in C counts for the "
+	  "Python caller" },
+	{ "kernel", LIVE_KERNEL, 0, 0, "also kernel functions" },
 	{ "no-async", LIVE_NO_ASYNC, 0, 0,
-	  "of asyncio programs the thread's own stack, not that of tasks" },
+	  "for asyncio programs the thread's own stack instead of that of "
+	  "tasks" },
 	{ "no-greenlets", LIVE_NO_GREENLETS, 0, 0,
-	  "of programs with greenlet (gevent) the stack of the running greenlet alone" },
+	  "for programs with greenlet (gevent) only the stack of the "
+	  "running greenlet" },
 	{ 0, 0, 0, 0, "Display:", 3 },
 	{ "interval", 'i', "TIME", 0, "between two rounds (default 1s)" },
 	{ "rounds", 'n', "COUNT", 0, "end after so many rounds" },
 	{ "duration", 'd', "TIME", 0, "end after 10s, 2m" },
-	{ "batch", 'b', 0, 0, "plain lines; so it is where the output is no terminal" },
+	{ "batch", 'b', 0, 0, "plain lines (the default if the output is not a terminal)" },
 	{ "view", KEY_VIEW, "NAME", 0,
 	  "functions (the default), lines, processes, threads, containers, states or tree" },
 	{ "sort", 's', "KEY", 0,
 	  "self (the default) or total of the last round, self-all or total-all, name" },
 	{ "limit", 'l', "ROWS", 0,
-	  "of each round in plain lines (default 20; 0: all, 1000 at most)" },
-	{ "shares", KEY_SHARES, 0, 0, "since the start, too: shares of a CPU, not seconds" },
+	  "rows of each round in plain lines (default 20; 0: all, at most "
+	  "1000)" },
+	{ "shares", KEY_SHARES, 0, 0,
+	  "also show figures since the start as shares of a CPU, not as "
+	  "seconds" },
 	{ "source", KEY_SOURCE, "DIR", 0,
-	  "look here for source files that are not at their place" },
-	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "leave krait's own priority as it is" },
+	  "look here for source files that are not in their original "
+	  "place" },
+	{ "no-realtime", LIVE_NO_REALTIME, 0, 0, "do not raise krait's own priority" },
 	{ 0 },
 };
 
 static const char doc[] =
-	"What the Python programs of this machine do now: functions and what they cost, second by second."
+	"Show what the Python programs on this machine do now: "
+	"functions and their cost, second by second."
 	"\v"
 	"h shows the keys. 100 % is one CPU.\n"
 	"\n"
@@ -74,7 +82,7 @@ static const char doc[] =
 	"  krait top --view processes         which program?\n"
 	"  krait top --batch -n 1 -i 10s      the next ten seconds, as text\n"
 	"\n"
-	"Exit codes: 0 fine; 2 usage; 3 no such process or not Python; 4 permission; 5 the kernel lacks "
+	"Exit codes: 0 success; 2 usage; 3 no such process or not Python; 4 permission; 5 the kernel lacks "
 	"something; 6 no samples (of --batch); 7 lines could not be written.";
 
 static const struct {

@@ -64,6 +64,6 @@ bool states_has(__u64 set, __u32 word);
 /* The words of states_parse(), for help texts. */
 #define STATES_WORDS                                                                                            \
 	"cpu, python (with the GIL), native (without it), gc, exception, gil (waits for it), lock, io, sleep, " \
-	"runnable, fault, stopped, waiting (not known for what), stop-the-world and critical-section (free-threaded builds); on, off (all of these)"
+	"runnable, fault, stopped, waiting (for something unknown), stop-the-world and critical-section (free-threaded builds); on, off (all of these)"
 
 #endif /* KRAIT_PROFILE_STATES_H */

@@ -25,9 +25,8 @@ struct thread_filter {
 	unsigned cnt;
 };
 
-#define THREAD_FILTER_ABOUT                                                                                        \
-	"only this thread: by its id, by its name or a pattern for names ('worker-*'), or main, of each process; " \
-	"several times: any of them"
+#define THREAD_FILTER_ABOUT                                                                        \
+	"only this thread of each process: its id, its name, a pattern for names ('worker-*'), or main; may be given several times"
 
 /* One more choice. 0; -EINVAL: the text is empty, or a number that no thread has; -E2BIG: there are too many. */
 int thread_filter_add(struct thread_filter *f, const char *text)
