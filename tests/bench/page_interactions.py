@@ -67,12 +67,27 @@ def cpu(browser):
     return 1000 * (metrics["ScriptDuration"] + metrics["LayoutDuration"] + metrics["RecalcStyleDuration"]), 1000 * metrics["TaskDuration"]
 
 
+# What the page puts off until its picture is there waits until the counters have been read.
+HOLD = """(() => {
+    const timeout = window.setTimeout, idle = window.requestIdleCallback, held = [];
+    const hold = real => (...what) => { held.push(() => real(...what)); return 0; };
+    window.setTimeout = hold(timeout);
+    window.requestIdleCallback = hold(idle);
+    window.release = () => {
+        window.setTimeout = timeout;
+        window.requestIdleCallback = idle;
+        held.forEach(act => act());
+    };
+    return new Promise(done => { requestAnimationFrame(() => timeout(done)); %s; });
+})()"""
+
+
 def measure(browser, script):
     browser.settle()
     begin = cpu(browser)
-    # The first task after the next frame: what the page itself puts off until then is not in it.
-    browser.run("new Promise(done => { requestAnimationFrame(() => setTimeout(done)); %s; })" % script)
+    browser.run(HOLD % script)
     first = cpu(browser)
+    browser.run("release()")
     browser.run("window.krait.settled ? krait.settled() : 0")
     browser.settle()
     return first[1] - begin[1], cpu(browser)[1] - begin[1]

@@ -74,6 +74,13 @@ def check_usage(tap):
                                 (("-f", "folder"), "did you mean folded?")):
             done = h.run_krait("record", "-a", *arguments, cwd=folder.path)
             tap.ok(done.returncode == USAGE and word in done.stderr, "usage: a guess for " + " ".join(arguments), done)
+        for arguments, word in ((("record", "--offcpu", "-a"), "did you mean --off-cpu?"),
+                                (("report", "x.data", "--pid", "12", "34"), "--pid 12,34"),
+                                (("dump", "12 x"), 'such as 1234 or 12,34: "x"')):
+            done = h.run_krait(*arguments, cwd=folder.path)
+            tap.ok(done.returncode == USAGE and word in done.stderr, "usage: help with " + " ".join(arguments), done)
+        done = h.run_krait("dump", "999999 999998", cwd=folder.path)
+        tap.ok(done.returncode == 3 and all(f"Process {pid}:" in done.stdout for pid in (999999, 999998)), "dump takes a list with blanks, as pgrep prints it", done)
         tap.equal(os.listdir(folder.path), [], "usage: errors leave no file behind")
         for arguments in (["--help"], ["record", "--help"], ["--version"]):
             done = h.run_krait(*arguments)

@@ -42,6 +42,19 @@ static void what_is_far_from_all_finds_none(void **state)
 	assert_null(nearest_command("recordrecordrecordrecordrecordrecord"));
 }
 
+static void hyphens_are_easily_left_out(void **state)
+{
+	struct nearest n;
+
+	nearest_begin(&n, "ofcpu");
+	nearest_try(&n, "output");
+	nearest_try(&n, "off-cpu");
+	assert_string_equal(n.best, "off-cpu");
+	nearest_begin(&n, "nosource");
+	nearest_try(&n, "no-source");
+	assert_int_equal(n.distance, 0);
+}
+
 static void the_closest_wins(void **state)
 {
 	struct nearest n;
@@ -61,6 +74,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mistyped_word_finds_its_neighbour),
 		cmocka_unit_test(what_is_far_from_all_finds_none),
+		cmocka_unit_test(hyphens_are_easily_left_out),
 		cmocka_unit_test(the_closest_wins),
 	};
 

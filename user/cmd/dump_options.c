@@ -21,11 +21,16 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID[,PID...]", 0, "these processes; -p may be left out", 0 },
-	{ "all", 'a', NULL, 0, "every Python process of this machine", 0 },
+	{ "all", 'a', NULL, 0, "every Python process on this machine", 0 },
 	{ "json", 'j', NULL, 0, "one JSON array instead of text", 0 },
 	{ "name", 'N', "PATTERN", 0,
-	  "those whose command, script or module matches, as in record --name", 0 },
-	{ "count", 'n', "N", 0, "look N times; what is as before is said, not repeated", 0 },
+	  "processes whose command, script or module matches, as in "
+	  "record --name",
+	  0 },
+	{ "count", 'n', "N", 0,
+	  "look N times; threads that did not move are marked, not "
+	  "repeated",
+	  0 },
 	{ "interval", 'i', "TIME", 0, "between two looks (default 200ms)", 0 },
 	{ "tasks", 'T', NULL, 0,
 	  "asyncio tasks instead of threads, as a tree of what each awaits (CPython 3.14 and later)",
@@ -33,13 +38,15 @@ static const struct argp_option option_table[] = {
 	{ "greenlets", KEY_GREENLETS, NULL, 0,
 	  "greenlets instead of threads, each below its parent (greenlet 1.1 and later, gevent)",
 	  0 },
-	{ "locals", 'l', NULL, 0, "variables of each frame and their values", 0 },
+	{ "locals", 'l', NULL, 0, "also the variables of each frame and their values", 0 },
 	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT, 0 },
 	{ "native", KEY_NATIVE, NULL, 0,
-	  "native frames, too, of threads that wait and of those that run, and of a core", 0 },
+	  "also native frames, of waiting and of running threads, and of "
+	  "a core",
+	  0 },
 	{ "core", 'c', "FILE", 0, "a core file instead of a process", 0 },
-	{ "root", 'R', "FOLDER", 0, "with --core: the root folder that the process had", 0 },
-	{ "pause", 'P', NULL, 0, "stop all threads of a process while it is looked at", 0 },
+	{ "root", 'R', "FOLDER", 0, "with --core: the root folder of the process", 0 },
+	{ "pause", 'P', NULL, 0, "stop all threads of a process while krait reads it", 0 },
 	{ 0 },
 };
 
@@ -134,7 +141,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		arguments_time(&o->interval_ns, arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
-		return -dump_options_add(o, arguments_id(arg, "PID", state));
+		return take_pids(o, arg, state);
 	case ARGP_KEY_END:
 		if (o->all && o->pid_cnt)
 			argp_error(state, "PIDs exclude -a and --name");
@@ -161,22 +168,28 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "PID...\n-a\n--name PATTERN\n--core FILE",
 	.doc = "Print what every thread of Python processes does right now.\v"
-	       "Nothing is stopped. The stack of a thread that waits is read from its memory, and "
-	       "shown only if the thread did not run meanwhile; one that runs is walked by the "
-	       "kernel, in an interrupt of its own. Where neither could be had, the thread is "
-	       "shown without a stack, and why. The innermost frame comes first.\n\n"
-	       "--pause is the exception: all threads are stopped (ptrace) for some milliseconds, so "
-	       "that all stacks are of one moment, and those of running threads have variables, too. "
-	       "The kernel lets them go on whatever becomes of krait. A thread in uninterruptible "
-	       "sleep cannot be stopped, but does not move either.\n\n"
-	       "--locals reads variables; those of threads that run are of a moment later than their "
-	       "stacks. Nothing is executed in the target: an instance is <Class attribute=value>, "
-	       "whatever its own __repr__ says. ~ marks a value that changed while it was read.\n\n"
-	       "--core reads a core file. What the kernel has not put into it (constants of files) is "
-	       "read from the files that were mapped, where they are here and begin with the same bytes; "
-	       "before 3.13 the interpreter's own file has to be here.\n\n"
-	       "The exit code is 3 if one of the PIDs cannot be looked at, 4 if that takes more "
-	       "rights, 1 if a thread's stack could not be had.\n\n"
+	       "krait stops nothing. It reads the stack of a waiting thread "
+	       "from its memory, and shows it only if the thread did not run "
+	       "meanwhile; the kernel walks the stack of a running thread in "
+	       "an interrupt. If neither works, krait shows the thread without "
+	       "a stack and says why. The innermost frame comes first.\n\n"
+	       "--pause is the exception: it stops all threads (ptrace) for "
+	       "some milliseconds, so that all stacks show the same moment, "
+	       "and running threads have variables too. The kernel resumes "
+	       "them whatever happens to krait. It cannot stop a thread in "
+	       "uninterruptible sleep, but such a thread does not move.\n\n"
+	       "--locals reads variables; for running threads it reads them a "
+	       "moment later than the stacks. krait executes nothing in the "
+	       "target: it shows an instance as <Class attribute=value>, "
+	       "whatever its own __repr__ says. ~ marks a value that changed "
+	       "while krait read it.\n\n"
+	       "--core reads a core file. The kernel leaves constants of "
+	       "mapped files out of it; krait reads them from those files, if "
+	       "they exist here and start with the same bytes. Before 3.13 it "
+	       "needs the interpreter's own file.\n\n"
+	       "The exit code is 3 if krait cannot read one of the PIDs, 4 if "
+	       "that takes more rights, 1 if it could not get the stack of a "
+	       "thread.\n\n"
 	       "examples:\n"
 	       "  sudo krait dump 4242\n"
 	       "  sudo krait dump --locals 4242\n"

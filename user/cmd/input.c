@@ -39,25 +39,31 @@ static const struct argp_option options[] = {
 	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT },
 	{ "comm", KEY_COMM, "NAME", 0, "only threads, or processes, of this name" },
 	{ "function", KEY_FUNCTION, "NAME", 0,
-	  "only stacks with such a function, or one of such a file: Cart.total, 'test_*', "
-	  "cart.py" },
+	  "only stacks with a matching function or file: Cart.total, "
+	  "'test_*', cart.py" },
 	{ "event", KEY_EVENT, "NAME", 0,
-	  "of a capture with several, only this one (default: the first; report: all)" },
+	  "only this event of a capture with several (default: the first; "
+	  "report: all)" },
 	{ "wall", KEY_WALL, 0, 0,
-	  "of a capture made with --wall or --off-cpu, time on and off the CPU as one event, wall-clock" },
-	{ "idle", KEY_IDLE, 0, 0, "idle threads, too, as py-spy has it: the same as --wall" },
+	  "show time on and off the CPU as one event, wall-clock, for a "
+	  "capture made with --wall or --off-cpu" },
+	{ "idle", KEY_IDLE, 0, 0, "also idle threads, as in py-spy: the same as --wall" },
 	{ "state", KEY_STATE, "STATE[,STATE...]", 0,
-	  "only samples in such a state: " STATES_WORDS },
-	{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as py-spy has it" },
+	  "only samples in these states: " STATES_WORDS },
+	{ "gil", KEY_GIL, 0, 0, "only threads that held the GIL, as in py-spy" },
 	{ "time", KEY_TIME, "FROM,TO", 0,
-	  "only these seconds since the first sample; either may be left out" },
+	  "only this range, in seconds since the first sample; you can "
+	  "omit either" },
 	{ "no-kernel", KEY_NO_KERNEL, 0, 0,
-	  "no frames of the kernel: their samples are those of the function that called it" },
+	  "no kernel frames: their samples count for the function that "
+	  "called the kernel" },
 	{ "no-native", KEY_NO_NATIVE, 0, 0,
-	  "no native frames: their samples are those of the Python function that called them" },
+	  "no native frames: their samples count for the Python function "
+	  "that called them" },
 	{ "inline", KEY_INLINE, 0, 0,
-	  "also functions that were inlined in native code, as \"name (inlined)\", where its debug "
-	  "information is here or in the capture (record --inline)" },
+	  "also functions that the compiler inlined in native code, as "
+	  "\"name (inlined)\", if debug information is available here or "
+	  "in the capture (record --inline)" },
 	{ 0 },
 };
 
@@ -147,7 +153,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG: /* where the command has no use of its own for it */
 		if (o->path)
-			argp_error(state, "only one input file (extra: \"%s\")", arg);
+			argp_error(state, "only one input file (extra: \"%s\")%s", arg,
+				   o->filter.pid_cnt && !arg[strspn(arg, "0123456789")] ?
+					   "; several processes are one word: --pid 12,34" :
+					   "");
 		o->path = arg;
 		break;
 	default:

@@ -169,10 +169,13 @@
 			KraitTable.show(state, scene.afterPicture);
 	}
 
-	/* While nothing else is asked for. */
+	/* While nothing else is asked for: the table, then the lines. */
 	function prepareTable() {
 		cancelIdleCallback(preparing);
-		preparing = requestIdleCallback(() => KraitTable.prepare(state));
+		preparing = requestIdleCallback(() => {
+			KraitTable.prepare(state);
+			preparing = requestIdleCallback(() => app.source.prepare(stacks.finest()));
+		});
 	}
 
 	function toggleTable() {

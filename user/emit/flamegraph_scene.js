@@ -13,7 +13,7 @@ const KraitScene = app => {
 	 * ms: until the first picture is drawn, with the sums that it is of, and the least of it that is for growing; of each turn after
 	 * it; between the first two pictures, each is twice as long in coming.
 	 */
-	const FIRST = 18, LEAST = 3, TURN = 12, PICTURES = 100;
+	const FIRST = 10, LEAST = 2, TURN = 12, PICTURES = 100;
 	let pending = 0, grown = null, growing = false, round = 0, drawnAt = 0, pictures = 0, settled = [], begun = 0, size = '';
 
 	const frameOf = node => state.tree.frames[state.tree.frame[node]];

@@ -15,7 +15,7 @@ const KraitSource = (data, allFrames, onLine) => {
 	/* Places in lines are of the whole, whatever is chosen. */
 	const wholeOf = data.nodes.reduce((sum, v, i) => sum + (i % 3 === 2 ? v : 0), 0);
 	const places = KraitHeat.readPlaces(data, allFrames);
-	let heat = null, count = null, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, aim = 0, closed = new Set();
+	let heat = null, count = null, version = -1, texts = new Map(), shown = null, rows = [], hottest = 1, drawn = '', wanted = null, aim = 0, closed = new Set();
 
 	/* ---- folders and files ---- */
 
@@ -245,9 +245,12 @@ const KraitSource = (data, allFrames, onLine) => {
 		draw(false, AT_FIRST);
 	}
 
-	/* What stays as it is, before it is wanted. */
+	/* The sums, also before they are wanted; they stay as long as what is chosen does. */
 	function prepare(tree) {
 		count = count || KraitHeat.open(tree, data.meta.sources);
+		if (version !== tree.version)
+			heat = count();
+		version = tree.version;
 	}
 
 	/* tree: by lines, of what is chosen. */
@@ -260,7 +263,6 @@ const KraitSource = (data, allFrames, onLine) => {
 			else
 				closed.delete(details.path);
 		prepare(tree);
-		heat = count();
 		showFiles();
 		const again = heat.files.find(f => f.path === path);
 		const first = wanted && heat.files.find(f => f.path === wanted.file);
@@ -299,7 +301,7 @@ const KraitSource = (data, allFrames, onLine) => {
 		}
 	});
 	list.addEventListener('scroll', () => draw());
-	new ResizeObserver(() => { drawn = ''; if (heat) draw(); }).observe(list);
+	new ResizeObserver(() => { drawn = ''; if (shown) draw(); }).observe(list);
 
 	return { prepare, show, want, setTexts: map => { texts = map; if (shown) showFile(shown, aim, false); }, drawAll: () => { drawn = ''; draw(true); },
 		drawAgain: () => { drawn = ''; draw(); }, heat: () => heat, shown: () => shown && shown.path };

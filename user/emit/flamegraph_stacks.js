@@ -37,14 +37,13 @@ const KraitStacks = (() => {
 	function readNodes(data, frames) {
 		const flat = data.nodes, cnt = flat.length / NODE_FIELDS, path = [0];
 		const t = { cnt, frames, parent: new Int32Array(cnt), frame: new Int32Array(cnt), depth: new Int32Array(cnt),
-			end: new Int32Array(cnt), cut: new Uint8Array(cnt), self: null, total: new Float64Array(cnt), levels: 1 };
+			end: new Int32Array(cnt), cut: new Uint8Array(cnt), self: null, total: new Float64Array(cnt), version: 0 };
 
 		for (let i = 0; i < cnt; i++) {
 			const depth = t.depth[i] = flat[i * NODE_FIELDS];
 			t.frame[i] = flat[i * NODE_FIELDS + 1];
 			t.parent[i] = depth ? path[depth - 1] : -1;
 			path[depth] = i;
-			t.levels = Math.max(t.levels, depth + 1);
 		}
 		for (let i = cnt - 1; i >= 0; i--) {
 			t.end[i] = Math.max(t.end[i], i + 1);
@@ -56,49 +55,25 @@ const KraitStacks = (() => {
 		return t;
 	}
 
-	/* Which node a frame has on the way to where we are: what calls itself again, by whatever way, is in that one. */
-	function pathOf(frameCnt, levels) {
-		const nodeOf = new Int32Array(frameCnt), frames = new Int32Array(levels), before = new Int32Array(levels);
-		let used = 1; /* the root is none of them */
-
-		return {
-			/* Up to above that depth; the frame's node there, 0 none. */
-			leave(depth, f) {
-				while (used > depth) {
-					const last = frames[--used];
-					if (last >= 0)
-						nodeOf[last] = before[used];
-				}
-				return f >= 0 ? nodeOf[f] : 0;
-			},
-			/* At the depth that was left. */
-			enter(f, id) {
-				frames[used] = f;
-				if (f >= 0) {
-					before[used] = nodeOf[f];
-					nodeOf[f] = id;
-				}
-				used++;
-			},
-		};
-	}
-
 	/* shown by map (KraitFrames.merger()); folded: recursion is one box. */
 	function arrange(raw, shown, { merged, map }, folded) {
-		const { alias, parent, frame, first, next, edge } = shown, path = folded ? pathOf(merged.length, raw.levels) : null;
+		const { alias, parent, frame, first, next, edge } = shown, { end } = raw;
+		/* The last box of each frame: what calls itself again, by whatever way, lies in that one. */
+		const lastOf = folded ? new Int32Array(merged.length) : null;
 
 		shown.frames = merged;
 		shown.map = map;
 		shown.folded = folded;
 		for (let i = 1; i < raw.cnt; i++) {
-			const f = raw.cut[i] ? -1 : map[raw.frame[i]], above = alias[raw.parent[i]], again = path ? path.leave(raw.depth[i], f) : 0;
+			const f = raw.cut[i] ? -1 : map[raw.frame[i]], above = alias[raw.parent[i]];
+			const again = lastOf && f >= 0 && i < end[lastOf[f]] ? lastOf[f] : 0;
 
 			alias[i] = f < 0 ? above : again || i;
 			frame[i] = alias[i] === i ? f : -1;
 			parent[i] = above;
 			edge[i] = raw.cut[raw.parent[i]];
-			if (path)
-				path.enter(f, alias[i]);
+			if (lastOf && alias[i] === i)
+				lastOf[f] = i;
 		}
 		first.fill(0);
 		for (let i = raw.cnt - 1; i > 0; i--) {
@@ -173,6 +148,7 @@ const KraitStacks = (() => {
 					if (raw.total[i])
 						raw.total[raw.parent[i]] += raw.total[i];
 				isRawOld = false;
+				raw.version = shown.version;
 			}
 			return raw;
 		}

@@ -207,9 +207,11 @@ int summary_table(FILE *out, const struct counts *c, const struct summary_option
 	err = measure(&t, rows, shown);
 	if (err)
 		return err;
-	fprintf(out, "%s  Self  Total %9s  %-*s  %s%s\n", report_color(&t.report, REPORT_BOLD),
-		report_amount_title(&t.report), (int)t.function_width, "Function", "File",
-		report_color(&t.report, REPORT_RESET));
+	if (cnt)
+		fprintf(out, "%s  Self  Total %9s  %-*s  %s%s\n",
+			report_color(&t.report, REPORT_BOLD), report_amount_title(&t.report),
+			(int)t.function_width, "Function", "File",
+			report_color(&t.report, REPORT_RESET));
 	for (i = 0; i < shown && !err; i++)
 		err = put_row(&t, &v->frames[rows[i]]);
 	if (err)

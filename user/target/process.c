@@ -220,8 +220,11 @@ static int search(struct identify *s)
 	if (!r && !s->done && s->result && s->unopened)
 		r = identify_scan(s);
 	if (r == -EACCES || s->result == -EACCES)
-		return refuse(p, -EACCES,
-			      "its memory cannot be read: run as root or with CAP_SYS_PTRACE");
+		return refuse(
+			p, -EACCES, "its memory cannot be read: %s",
+			geteuid() ?
+				"run as root or with CAP_SYS_PTRACE" :
+				"its sandbox, krait's own container or a security module forbids it");
 	if (r == -ESRCH || !still_there(s->dir))
 		return refuse(p, -ESRCH, "it has gone away meanwhile");
 	/* What was found counts, even if the list of mappings could not be read to its end. */

@@ -13,6 +13,12 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return ab < c ? ab : c;
 }
 
+/* Hyphens are easily left out: --offcpu. */
+static unsigned cost_of(char letter)
+{
+	return letter != '-';
+}
+
 /* Optimal string alignment; both have LETTERS_MAX letters at most. */
 static unsigned distance_of(const char *a, const char *b)
 {
@@ -20,12 +26,13 @@ static unsigned distance_of(const char *a, const char *b)
 					   *free;
 	size_t a_len = strlen(a), b_len = strlen(b);
 
-	for (size_t j = 0; j <= b_len; j++)
-		last[j] = (unsigned)j;
+	last[0] = 0;
+	for (size_t j = 1; j <= b_len; j++)
+		last[j] = last[j - 1] + cost_of(b[j - 1]);
 	for (size_t i = 1; i <= a_len; i++) {
-		row[0] = (unsigned)i;
+		row[0] = last[0] + cost_of(a[i - 1]);
 		for (size_t j = 1; j <= b_len; j++) {
-			row[j] = min3(last[j] + 1, row[j - 1] + 1,
+			row[j] = min3(last[j] + cost_of(a[i - 1]), row[j - 1] + cost_of(b[j - 1]),
 				      last[j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
 			    before[j - 2] + 1 < row[j])
