@@ -27,6 +27,8 @@ MINORS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 STAYS, CHANGES = 200000, 400
 EVERYTHING = ("--interpreter-frames", "--off-cpu", "--opcodes", "--task-names")
 WAYS = (("the stack stays", STAYS, ()), ("the stack changes", CHANGES, ()), ("the stack changes, everything on", CHANGES, EVERYTHING))
+# What each option of that adds: measured only where a name asks for it.
+ALONE = tuple(("the stack changes, " + option, CHANGES, (option,)) for option in EVERYTHING)
 PROCESSES = 300
 APPLICATION = "import asyncio, json, sqlite3, ssl, decimal, ctypes, time\nprint('READY', flush=True)\n" \
     "end = time.process_time() + .02\nwhile True:\n    time.sleep(0 if time.process_time() < end else .5)\n"
@@ -138,11 +140,17 @@ def depth_for(python, folder):
     return max(0, round((FRAMES - counts[0]) / a_level)) if a_level > 0 else 0
 
 
-def samples_rows(python, say):
+def wanted_ways(python, only):
+    """Single options only where a name says so."""
+    ways = WAYS + ALONE if any("--" in part for part in only) else WAYS
+    return [way for way in ways if any(part in "%s, %s" % (python.name, way[0]) for part in only)]
+
+
+def samples_rows(python, ways, say):
     folder = python.scratch()
     try:
         depth = depth_for(python, folder)
-        for name, work, options in WAYS:
+        for name, work, options in ways:
             say("%s, %s" % (python.name, name))
             with start(python, folder, depth, work) as target, recording(folder, [target.pid], options) as run:
                 pairs = [pair(run, target.pid) for _ in range(PAIRS)]
@@ -216,8 +224,8 @@ def memory_rows(python, say):
     yield ["memory for %d processes" % PROCESSES, "what they have more than one", "%.1f MiB" % (sum(many) - sum(one)), "", "48"]
 
 
-def run(pythons, say):
-    """(head, rows, notes)"""
+def run(pythons, say, only=("",)):
+    """(head, rows, notes). only: parts of names: of "INTERPRETER, WAY", "library" or "processes"."""
     rows, notes = [], ["programs' run time by the kernel's statistics, which add some 30 ns to each run; %d pairs of %g s" % (
         PAIRS, SECONDS)]
     # A recording of so many is asked for by a list of pids; each target has a pipe here.
@@ -225,7 +233,10 @@ def run(pythons, say):
     found = [p for p in (next((p for p in pythons if p.minor == minor), None) for minor in MINORS) if p]
     with counted():
         for python in found:
-            rows += samples_rows(python, say)
-    rows += file_rows(notes)
-    rows += memory_rows(found[0], say)
+            ways = wanted_ways(python, only)
+            rows += samples_rows(python, ways, say) if ways else []
+    if any(part in "library" for part in only):
+        rows += file_rows(notes)
+    if any(part in "processes" for part in only):
+        rows += memory_rows(found[0], say)
     return HEAD, rows, notes

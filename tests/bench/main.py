@@ -29,7 +29,7 @@ def arguments():
                         "; ".join("%s (%s)" % pair for pair in compare.NAMES.items()))
     parser.add_argument("--quick", action="store_true", help="some minutes: few targets, one round")
     parser.add_argument("--target", action="append", default=[], metavar="NAME",
-                        help="only this one (with --what native and agents: those with this in their names); may be given "
+                        help="only this one (with --what native, unwinding and agents: those with this in their names); may be given "
                              "several times")
     parser.add_argument("--rate", action="append", default=[], type=int, metavar="HZ",
                         help="only this one, of all targets; may be given several times")
@@ -48,7 +48,7 @@ def arguments():
     if isinstance(options.page, str):
         options.results = options.page
     names = [w.name for w in plan.WORKLOADS]
-    if options.what not in (None, "native", "agents") and options.target:
+    if options.what not in (None, "native", "unwinding", "agents") and options.target:
         parser.error("--target is not for --what " + options.what)
     for target in options.target:
         if target not in names and not options.what:
