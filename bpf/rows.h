@@ -30,6 +30,8 @@ enum unwind_cfa {
 	UNWIND_CFA_REG, /* reg + off */
 	UNWIND_CFA_DEREF, /* [reg + off] + add */
 	UNWIND_CFA_PLT, /* sp + off, and 8 more from byte add of 16 on (stubs that have pushed) */
+	/* sp + off right behind clone's system call, for who has called it; the new thread has 0 in register reg, and no caller */
+	UNWIND_CFA_CLONE,
 };
 
 /* Where the caller's frame pointer is. */
@@ -46,6 +48,7 @@ enum unwind_ra {
 	UNWIND_RA_CFA, /* [CFA + ra_off] */
 	UNWIND_RA_SP, /* [sp + ra_off] */
 	UNWIND_RA_UNDEFINED, /* nowhere: this is the outermost frame */
+	UNWIND_RA_REG, /* in the register with number ra_off, at the leaf (vfork, while it is in the kernel) */
 	UNWIND_RA_KIND = 3,
 	/* The frame was interrupted by a signal: its caller is exactly where the address says. */
 	UNWIND_RA_SIGNAL = 4,

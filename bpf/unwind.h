@@ -78,8 +78,11 @@ static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 	const struct unwind_rule *r = &w->rule;
 	__u64 cfa;
 
-	if (unwind_reg(w, r->reg, &cfa))
+	/* A clone's reg says who this is: see unwind_is_outermost(). */
+	if (r->cfa == UNWIND_CFA_CLONE ? !(w->flags & UNWIND_LEAF) : unwind_reg(w, r->reg, &cfa))
 		return NATIVE_NO_RULE;
+	if (r->cfa == UNWIND_CFA_CLONE)
+		cfa = w->sp;
 	cfa += (__s64)r->off;
 	if (r->cfa == UNWIND_CFA_DEREF) {
 		if (unwind_read(w, &cfa, cfa))
@@ -88,8 +91,9 @@ static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 	} else if (r->cfa == UNWIND_CFA_PLT) {
 		cfa += (w->ip & 15) >= (__u64)r->add ? 8 : 0;
 	}
-	/* A frame has at least its return address; where a signal came from is on any stack. */
-	if (cfa & 7 || (cfa <= w->sp && !(r->ra & UNWIND_RA_SIGNAL)))
+	/* A frame has at least its return address, but where that is in a register; where a signal came from is on any stack. */
+	if (cfa & 7 ||
+	    (cfa < w->sp + (r->ra == UNWIND_RA_REG ? 0 : 8) && !(r->ra & UNWIND_RA_SIGNAL)))
 		return NATIVE_NO_RULE;
 	*ret = cfa;
 	return NATIVE_NONE;
@@ -141,22 +145,48 @@ static __always_inline bool unwind_is_plain(const struct native_walk *w)
 	       r->ra_off == -8;
 }
 
+/* Is there no caller? */
+static __always_inline bool unwind_is_outermost(const struct native_walk *w)
+{
+	const struct unwind_rule *r = &w->rule;
+
+	if (r->cfa == UNWIND_CFA_CLONE)
+		return w->flags & UNWIND_LEAF && !w->regs[masked(r->reg, UNWIND_REGS - 1)];
+	return (r->ra & UNWIND_RA_KIND) == UNWIND_RA_UNDEFINED;
+}
+
+/* The return address. 0, or the reason why not. */
+static __always_inline __u32 unwind_ra(struct native_walk *w, __u64 cfa, __u64 *ret)
+{
+	const struct unwind_rule *r = &w->rule;
+	__u32 kind = r->ra & UNWIND_RA_KIND;
+
+	if (kind == UNWIND_RA_REG) {
+		*ret = w->regs[masked(r->ra_off, UNWIND_REGS - 1)];
+		return w->flags & UNWIND_LEAF ? NATIVE_NONE : NATIVE_NO_RULE;
+	}
+	return unwind_read(w, ret, (kind == UNWIND_RA_CFA ? cfa : w->sp) + (__s64)r->ra_off) ?
+		       NATIVE_FAULT :
+		       NATIVE_NONE;
+}
+
 /* From the frame to its caller, by w's rule. The reason why not, or NATIVE_NONE. */
 static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native_frame *out)
 {
 	const struct unwind_rule *r = &w->rule;
 	__u64 cfa, ra = 0;
-	__u32 kind = r->ra & UNWIND_RA_KIND, kept = 0, reason;
+	__u32 kept = 0, reason;
 
-	if (kind == UNWIND_RA_UNDEFINED) {
+	if (unwind_is_outermost(w)) {
 		out->frame_addr = w->sp;
 		return NATIVE_COMPLETE;
 	}
 	reason = unwind_cfa(w, &cfa);
 	if (reason != NATIVE_NONE)
 		return reason;
-	if (unwind_read(w, &ra, (kind == UNWIND_RA_CFA ? cfa : w->sp) + (__s64)r->ra_off))
-		return NATIVE_FAULT;
+	reason = unwind_ra(w, cfa, &ra);
+	if (reason != NATIVE_NONE)
+		return reason;
 	reason = unwind_fp(w, cfa);
 	if (reason != NATIVE_NONE)
 		return reason;

@@ -54,10 +54,12 @@ def write(path, text):
 
 
 class Recording:
+    """Of these processes, or of all."""
+
     def __init__(self, folder, pids, options=()):
         self.process = subprocess.Popen(
             [h.KRAIT, "record", "-q", "--stats", "--max-loss", "100", "-F", str(RATE), "-o", os.path.join(folder, "x.data"),
-             *options, "-p", ",".join(map(str, pids))], stderr=subprocess.PIPE, encoding="utf-8")
+             *options, *(["-p", ",".join(map(str, pids))] if pids else ["-a"])], stderr=subprocess.PIPE, encoding="utf-8")
         h.wait_until(lambda: h.is_sampling(self.process), self.process)
         time.sleep(SETTLE_SECS)
 
@@ -209,8 +211,10 @@ def memory(python, count):
     """MiB of krait's processes, of its maps, and of tables to unwind with, for so many processes of one application."""
     before = slabs_mib()
     with contextlib.ExitStack() as stack, scratch() as folder:
-        targets = [stack.enter_context(h.Target(python.command("-c", APPLICATION))) for _ in range(count)]
-        with recording(folder, [t.pid for t in targets]) as run:
+        for _ in range(count):
+            stack.enter_context(h.Target(python.command("-c", APPLICATION)))
+        # More than -p takes.
+        with recording(folder, []) as run:
             time.sleep(2 * SECONDS)
             return own_mib(run.process.pid), maps_mib(run.process.pid), slabs_mib() - before
 
@@ -228,15 +232,21 @@ def run(pythons, say, only=("",)):
     """(head, rows, notes). only: parts of names: of "INTERPRETER, WAY", "library" or "processes"."""
     rows, notes = [], ["programs' run time by the kernel's statistics, which add some 30 ns to each run; %d pairs of %g s" % (
         PAIRS, SECONDS)]
-    # A recording of so many is asked for by a list of pids; each target has a pipe here.
+    # Each target has a pipe here.
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     found = [p for p in (next((p for p in pythons if p.minor == minor), None) for minor in MINORS) if p]
+    def keep(more):
+        # What fails later costs nothing that is there.
+        for row in more:
+            say("; ".join(row))
+            rows.append(row)
+
     with counted():
         for python in found:
             ways = wanted_ways(python, only)
-            rows += samples_rows(python, ways, say) if ways else []
+            keep(samples_rows(python, ways, say) if ways else [])
     if any(part in "library" for part in only):
-        rows += file_rows(notes)
+        keep(file_rows(notes))
     if any(part in "processes" for part in only):
-        rows += memory_rows(found[0], say)
+        keep(memory_rows(found[0], say))
     return HEAD, rows, notes

@@ -80,7 +80,7 @@ static void take_cfa(Dwarf_Frame *frame, struct unwind_rule *r)
 		r->add = (__s16)number;
 }
 
-enum saved { SAME, UNDEFINED, AT_CFA, AT_SP, AT_FP, ELSEWHERE };
+enum saved { SAME, UNDEFINED, AT_CFA, AT_SP, AT_FP, IN_REG, ELSEWHERE };
 
 static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 {
@@ -92,6 +92,10 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 		return ELSEWHERE;
 	if (!cnt)
 		return ops == mem ? UNDEFINED : SAME;
+	if (cnt == 1 && ops[0].atom == DW_OP_regx && ops[0].number < CFI_REGS) {
+		*off = (__s64)ops[0].number;
+		return IN_REG;
+	}
 	if (ops[0].atom != DW_OP_call_frame_cfa || cnt > 2)
 		return ELSEWHERE;
 	/* An expression begins with the CFA on its stack, whatever it makes of that. */
@@ -106,8 +110,9 @@ static enum saved saved_at(Dwarf_Frame *frame, int reg, __s64 *off)
 /* What the kernel should be given for an address that has a frame. */
 static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 {
-	static const __u8 fps[] = { UNWIND_FP_SAME, UNWIND_FP_UNKNOWN, UNWIND_FP_CFA,
-				    UNWIND_FP_SP,   UNWIND_FP_FP,      UNWIND_FP_UNKNOWN };
+	static const __u8 fps[] = { UNWIND_FP_SAME,   UNWIND_FP_UNKNOWN, UNWIND_FP_CFA,
+				    UNWIND_FP_SP,     UNWIND_FP_FP,	 UNWIND_FP_UNKNOWN,
+				    UNWIND_FP_UNKNOWN };
 	struct unwind_rule r = { 0 };
 	__s64 fp = 0, ra = 0, base = 0;
 	enum saved fp_saved = saved_at(frame, CFI_REG_FP, &fp);
@@ -118,6 +123,9 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 	if (ra_saved == ELSEWHERE || ra_saved == SAME || ra_saved == AT_FP)
 		return r;
 	take_cfa(frame, &r);
+	/* longjmp() has the stack pointer in a register, too. */
+	if (ra_saved == IN_REG && (r.cfa != UNWIND_CFA_REG || r.reg != CFI_REG_SP))
+		return (struct unwind_rule){ 0 };
 	r.fp = fps[fp_saved];
 	r.fp_off = (__s16)fp;
 	r.ra_off = (__s16)ra;
@@ -127,6 +135,7 @@ static struct unwind_rule expected_rule(Dwarf_Frame *frame, bool signal)
 								     UNWIND_BASE_UNKNOWN;
 	r.ra = ra_saved == AT_CFA    ? UNWIND_RA_CFA :
 	       ra_saved == UNDEFINED ? UNWIND_RA_UNDEFINED :
+	       ra_saved == IN_REG    ? UNWIND_RA_REG :
 				       UNWIND_RA_SP;
 	if (ra_saved == UNDEFINED)
 		r.fp = UNWIND_FP_UNKNOWN;
@@ -176,8 +185,8 @@ static void must_equal(const char *path, __u64 address, const struct unwind_rule
 /* Where there is no frame, rows are those of code that was read (test_code_rows.c), of one form. */
 static void must_be_of_code(const char *path, __u64 address, const struct unwind_rule *have)
 {
-	if (have &&
-	    (have->cfa != UNWIND_CFA_REG || have->ra != UNWIND_RA_CFA || have->ra_off != -8))
+	if (have && ((have->cfa != UNWIND_CFA_REG && have->cfa != UNWIND_CFA_CLONE) ||
+		     have->ra != UNWIND_RA_CFA || have->ra_off != -8))
 		fail_msg("%s at %llx: there is no frame", path, address);
 }
 

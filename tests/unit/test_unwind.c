@@ -4,9 +4,11 @@
  */
 #include <dlfcn.h>
 #include <locale.h>
+#include <pthread.h>
 #include <regex.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdbool.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -64,6 +67,38 @@ static void every_instruction_in_libc(void **state)
 	stepper_go(&s, STEPS);
 	stepper_end(&s, "libc");
 	stepper_check(&s, 10000);
+}
+
+/* ---- threads and children -------------------------------------------------------------------------- */
+
+static void *be_thread(void *arg)
+{
+	return arg;
+}
+
+/* clone3() and clone(): behind their system calls there are no entries. */
+static void use_clones(void *arg)
+{
+	char *const argv[] = { (char *)"true", NULL };
+	pthread_t thread;
+	pid_t child;
+
+	raise(SIGSTOP);
+	if (!pthread_create(&thread, NULL, be_thread, NULL))
+		pthread_join(thread, NULL);
+	if (!posix_spawn(&child, "/bin/true", NULL, NULL, argv, NULL))
+		waitpid(child, NULL, 0);
+	raise(SIGSTOP);
+}
+
+static void every_instruction_in_clones(void **state)
+{
+	struct stepper s;
+
+	stepper_begin(&s, stepper_start(use_clones, NULL));
+	stepper_go(&s, STEPS);
+	stepper_end(&s, "clones");
+	stepper_check(&s, 300);
 }
 
 /* ---- libcrypto -------------------------------------------------------------------------------- */
@@ -223,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_instruction_in_libc),
+		cmocka_unit_test(every_instruction_in_clones),
 		cmocka_unit_test(every_instruction_in_libcrypto),
 		cmocka_unit_test(every_instruction_in_gcm),
 		cmocka_unit_test(every_instruction_in_interpreters),

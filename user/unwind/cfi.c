@@ -97,6 +97,18 @@ static void set_place(struct cfi_machine *m, __u64 reg, enum cfi_how how, __s64 
 		*p = (struct cfi_place){ .how = (__u8)how, .off = off };
 }
 
+/* The value is in another register, of the machine's general ones. */
+static void set_register(struct cfi_machine *m, __u64 reg, __u64 other)
+{
+	struct cfi_place *p = place_of(m, &m->state, reg);
+
+	if (!p)
+		return;
+	*p = (struct cfi_place){ .how = CFI_UNKNOWN };
+	if (p == &m->state.ra && other < CFI_REGS)
+		*p = (struct cfi_place){ .how = CFI_IN_REG, .reg = (__u8)other };
+}
+
 /* Modulo 2^64, as unwinders compute; what comes out of range is unknown in the end. */
 static __s64 factored(const struct cfi_machine *m, __u64 value)
 {
@@ -199,6 +211,9 @@ static bool run_one(struct cfi_machine *m, __u8 op, struct cfi_cursor *c)
 		set_place(m, cfi_uleb(c), CFI_SAME, 0);
 		return true;
 	case DW_CFA_register:
+		reg = cfi_uleb(c);
+		set_register(m, reg, cfi_uleb(c));
+		return true;
 	case DW_CFA_val_offset:
 		reg = cfi_uleb(c);
 		cfi_uleb(c);
@@ -321,6 +336,11 @@ static bool set_ra_rule(struct unwind_rule *r, const struct cfi_place *ra)
 		r->ra = UNWIND_RA_UNDEFINED;
 		return true;
 	}
+	if (ra->how == CFI_IN_REG) {
+		r->ra = UNWIND_RA_REG;
+		r->ra_off = ra->reg;
+		return true;
+	}
 	if (!fits(ra->off, INT16_MIN, INT16_MAX))
 		return false;
 	r->ra_off = (__s16)ra->off;
@@ -367,6 +387,9 @@ struct unwind_rule cfi_rule(const struct cfi_state *s, bool signal)
 
 	/* The outermost frame needs no address: it has no caller. */
 	if (!set_ra_rule(&r, &s->ra) || (!set_cfa_rule(&r, s) && r.ra != UNWIND_RA_UNDEFINED))
+		return (struct unwind_rule){ 0 };
+	/* Where longjmp() goes on has another stack pointer, too. */
+	if (r.ra == UNWIND_RA_REG && (r.cfa != UNWIND_CFA_REG || r.reg != CFI_REG_SP))
 		return (struct unwind_rule){ 0 };
 	if (r.ra == UNWIND_RA_UNDEFINED) {
 		r.fp = UNWIND_FP_UNKNOWN;

@@ -24,11 +24,13 @@
 #define CFI_REG_SP 31
 #define CFI_REG_RA 30
 #define CFI_REG_BASE 19
+#define CFI_REGS 32
 #else
 #define CFI_REG_FP 6
 #define CFI_REG_SP 7
 #define CFI_REG_RA 16
 #define CFI_REG_BASE 3
+#define CFI_REGS 16
 #endif
 
 /* What is left to read: of a section, an entry, or its instructions. */
@@ -50,6 +52,7 @@ enum cfi_how {
 	CFI_SAME, /* the register's own value; of the return address: as at entry */
 	CFI_AT_CFA, /* [CFA + off] */
 	CFI_AT_REG, /* [reg + off] */
+	CFI_IN_REG, /* of the return address only: in another register */
 	CFI_UNDEFINED,
 	CFI_UNKNOWN, /* in a form that krait does not know */
 };

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unwind/eh_rows.h"
 
+#include <dwarf.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "unwind/cfi.h"
 #include "unwind/code_rows.h"
 #include "unwind/eh_frame.h"
 #include "unwind/row_table.h"
@@ -77,6 +81,43 @@ static void put_hole(const struct eh_holes *holes, __u64 from, __u64 to, struct 
 	}
 }
 
+/*
+ * Behind the system call of clone() and clone3() there is no entry in glibc: who has called it comes by there, and the
+ * new thread, which has no caller, before the entry that says so (sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S).
+ * false: this is something else.
+ */
+static bool put_clone(const struct eh_holes *holes, __u64 from, const struct eh_entry *next,
+		      struct row_table *t)
+{
+#ifdef __x86_64__
+	static const __u8 syscall_test_jl[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c };
+	static const __u8 je_ret[] = { 0x74, 0x01, 0xc3 };
+	/* reg: of the result. */
+	const struct unwind_rule rule = { .cfa = UNWIND_CFA_CLONE,
+					  .reg = 0,
+					  .off = 8,
+					  .ra = UNWIND_RA_CFA,
+					  .ra_off = -8,
+					  .fp = UNWIND_FP_SAME };
+	/* And where jl goes to. */
+	const __u64 size = sizeof(syscall_test_jl) + 1 + sizeof(je_ret);
+	const __u8 *code;
+	__u64 len;
+
+	if (next->start - from != size || next->code_size < 2 ||
+	    next->code[0] != DW_CFA_undefined || next->code[1] != CFI_REG_RA)
+		return false;
+	code = holes->read(holes->ctx, from, size, &len);
+	if (!code || len != size || memcmp(code, syscall_test_jl, sizeof(syscall_test_jl)) ||
+	    memcmp(code + size - sizeof(je_ret), je_ret, sizeof(je_ret)))
+		return false;
+	row_table_put(t, from, &rule);
+	return true;
+#else
+	return false;
+#endif
+}
+
 static void put_all(struct eh_frame *f, const struct eh_holes *holes, struct row_table *t)
 {
 	__u64 end = 0;
@@ -89,7 +130,8 @@ static void put_all(struct eh_frame *f, const struct eh_holes *holes, struct row
 		if (e->start > end) {
 			if (t->rule_cnt)
 				row_table_put_none(t, end);
-			put_hole(holes, end, e->start, t);
+			if (!put_clone(holes, end, e, t))
+				put_hole(holes, end, e->start, t);
 			if (t->rule_cnt)
 				row_table_put_none(t, e->start);
 		}
