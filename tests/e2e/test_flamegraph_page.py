@@ -387,6 +387,9 @@ def search_page(browser, folder):
         check(part and f" by {part} names" in found, f"{word!r} is all of that kind", [part, found])
     check(look_for(browser, page, "4720").endswith(" \u00b7 1 thread: group by thread to see it"), "where threads have no boxes it says how to see one",
           page.text("matched"))
+    beyond = browser.run("""(() => { const at = id => document.getElementById(id).getBoundingClientRect();
+        return [at('matched').right - at('finder').right, document.getElementById('matched').title]; })()""")
+    check(beyond[0] <= 0.5 and "group by thread" in beyond[1], "what is said of matches lies over no button, and all of it is in its title", beyond)
     page.choose("lines", "line")
     check(" by 1 name" in look_for(browser, page, "cart.py:58"), "a line of a file is found", page.text("matched"))
     page.choose("lines", "function")
@@ -647,6 +650,7 @@ def source_page(browser, folder):
                                "Number(r.querySelector('.code').style.getPropertyValue('--hot'))])")
     by_self = warm()
     check(by_self and all(bool(heat) == ran for ran, heat in by_self), "lines in which something ran are warm", by_self)
+    equal(browser.run("document.querySelector('#files > .shares').innerText.split(/\\s+/)"), ["Self", "Total"], "columns of files have heads")
     browser.run("[...document.querySelectorAll('.file-button')].find(b => b.path.endsWith('encoder.py')).click()")
     browser.settle()
     check(any(not ran and not heat for ran, heat in warm()), "what only calls is not", warm())

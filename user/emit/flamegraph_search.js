@@ -131,7 +131,8 @@ const KraitSearch = (() => {
 			out.textContent = `${percent(matchedOf(zoom), tree.total[zoom])} matched` +
 				(state.chosen ? '' : ` by ${number.format(names)} ${names === 1 ? 'name' : 'names'}`) +
 				(at >= 0 ? `, ${number.format(at + 1)} of ${number.format(list.length)}` : '') + (state.chosen ? '' : hiddenTasks());
-			out.title = zoom ? 'Share of the zoomed frame' : '';
+			/* Where there is no room for all of it, it is cut. */
+			out.title = out.textContent + (zoom ? ' (share of the zoomed frame)' : '');
 		}
 
 		function setTest(test, chosen) {

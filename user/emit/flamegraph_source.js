@@ -78,7 +78,9 @@ const KraitSource = (data, allFrames, onLine) => {
 				top.append(folderItem(folder, 0));
 		if (!folders.name)
 			top.append(...files.sort((a, b) => b.self - a.self).map(fileItem));
-		$('files').replaceChildren(heat.files.length ? top : element('p', '', 'No sample has a source line.'));
+		const head = element('div', 'shares');
+		head.append(element('span', '', 'Self'), element('span', '', 'Total'));
+		$('files').replaceChildren(...(heat.files.length ? [head, top] : [element('p', '', 'No sample has a source line.')]));
 	}
 
 	/* ---- lines ---- */
