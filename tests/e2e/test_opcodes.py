@@ -15,7 +15,7 @@ import subprocess
 import harness as h
 
 SECONDS = 0.5
-ROW = re.compile(r"^ *(?:([\d.]+)% +(\d+))? +([\d.]+)% +@(\d+) +(\S+) *(not specialised|specialised|instrumented|jit)?")
+ROW = re.compile(r"^ *(?:([\d.]+)% +(\d+))? +(?:([\d.]+)%)? +@(\d+) +(\S+) *(not specialised|specialised|instrumented|jit)?")
 LINE = re.compile(r"^ *(?:[\d.]+% +\d+)? +[\d.]+% +(\d+)  ")
 
 
@@ -56,6 +56,20 @@ def record(python, *args, env=None):
     return r, live(document), document
 
 
+def check_listing(tap, name, text, document):
+    """Of functions that have samples all instructions are there, those without samples, too."""
+    listed = {key[:2] for key in pairs(text)}
+    bare = len(re.findall(r"^ +@\d+ ", text, re.M))
+    lacking = {}
+    for function in ("attributes", "calls", "containers", "flow"):
+        places = next(places for key, places in document.items() if key.startswith(function + ":"))
+        # What has no line of its own is in none of the source.
+        missing = [(line, int(at), names) for at, (line, names) in places.items() if line and (line, int(at)) not in listed]
+        if missing:
+            lacking[function] = missing[:4]
+    tap.ok(bare > 20 and not lacking, name + ": %d instructions without samples are listed" % bare, lacking)
+
+
 def check(tap, python, *args, env=None):
     name = " ".join((python.name, *args, *("%s=%s" % e for e in (env or {}).items())))
     r, truth, document = record(python, *args, env=env and dict(os.environ, **env))
@@ -75,6 +89,9 @@ def check(tap, python, *args, env=None):
     tap.ok(not wrong, name + ": offset and opcode as dis has them", list(wrong.items())[:8],
            [(key[:2], sorted(truth.get(key[:2], ()))) for key in list(wrong)[:8]])
     tap.ok(samples > 2000 and len(known) > 120, name + ": of many instructions", samples, len(known))
+    if not args and not env:
+        whole = h.run_krait("annotate", "--instructions", "-C", "0", "-i", r.path("x.data"), "opcodes.py")
+        check_listing(tap, name, whole.stdout, document)
     # Who calls is at the call: what has no own samples is there for its callees.
     callers = [key for key in known if re.match(r"(INSTRUMENTED_)?(CALL|PRECALL)", key[2])]
     tap.ok(len(callers) >= 8, name + ": callers are at their calls", callers)
@@ -90,7 +107,7 @@ def check(tap, python, *args, env=None):
 
 
 def check_report(tap, r):
-    done = h.run_krait("report", "--by", "opcode", r.path("x.data"))
+    done = h.run_krait("report", "--by", "opcode", "-n", "0", r.path("x.data"))
     tap.ok(done.returncode == 0 and re.search(r"^ *[\d.]+% +[\d.]+% .*  LOAD_ATTR_INSTANCE_VALUE +specialised$",
                                               done.stdout, re.M), "report: rows", done.stdout, done.stderr)
     tap.ok("in instructions that have special forms" in done.stdout, "report: forms are summed up", done.stdout)

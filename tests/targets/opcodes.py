@@ -135,7 +135,8 @@ def codes(code):
             yield from codes(const)
 
 
-ALL = [code for f in FUNCTIONS for code in codes(f.__code__)]
+# A line that defines a function has instructions of the module, too.
+ALL = [code for f in FUNCTIONS for code in codes(f.__code__)] + [sys._getframe().f_code]
 PLACES = {code: list(dis.get_instructions(code)) for code in ALL}
 LINES = {}
 for code, instructions in PLACES.items():

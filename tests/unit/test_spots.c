@@ -280,6 +280,37 @@ static void instructions_say_what_they_evaluate(void **state)
 	free(text);
 }
 
+/* The dictionary has them (import/code_listing.h), and no stack. */
+static void instructions_without_samples_have_no_numbers(void **state)
+{
+	struct profile *p = make();
+	struct annotated_line l = { .text = "f(g(x), h(y))", .total = 18, .all = 20 };
+	struct spots s;
+	char *text;
+
+	add_spot(p, "f", 4, 0, 5, 4, "LOAD_ATTR");
+	add_spot(p, "f", 6, 0, 5, 40, "LOAD_FAST");
+	/* It had samples when it was another one. */
+	add_spot(p, "f", 4, 13, 17, 10, "CALL");
+	assert_int_equal(spots_make(&s, profile__counts(p, 0)), 0);
+	assert_int_equal(s.self, 18);
+	assert_int_equal(spot_at(&s, 6, 0)->total, 0);
+	l.spots = spots_of_line(&s, spot_at(&s, 4, 0)->file, 4, &l.spot_cnt);
+	text = read_back(put_instructions, &l);
+	assert_non_null(strstr(
+		text,
+		"                                 @8     LOAD_ATTR                          not specialised"));
+	assert_null(strstr(text, "@20    CALL  "));
+	assert_non_null(strstr(text, "@20    CALL_PY_EXACT_ARGS"));
+	free(text);
+	/* Of columns those with samples alone. */
+	text = read_back(put_columns, &l);
+	assert_null(strstr(text, "  ^~~~~\n"));
+	free(text);
+	spots_free(&s);
+	profile__free(p);
+}
+
 static void names_are_of_their_version(void **state)
 {
 	char buf[OPCODE_NAME_SIZE];
@@ -315,6 +346,7 @@ int main(void)
 		cmocka_unit_test(without_opcodes_there_is_no_table),
 		cmocka_unit_test(marks_are_below_their_text),
 		cmocka_unit_test(instructions_say_what_they_evaluate),
+		cmocka_unit_test(instructions_without_samples_have_no_numbers),
 		cmocka_unit_test(names_are_of_their_version),
 	};
 

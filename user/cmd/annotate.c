@@ -59,7 +59,7 @@ static const struct argp_option option_table[] = {
 	  "h(y)). A page shows the parts within the line",
 	  0 },
 	{ "instructions", KEY_INSTRUCTIONS, 0, 0,
-	  "print a row for each instruction of a line that has samples: "
+	  "print a row for each instruction of a function that has samples: "
 	  "its offset, name, and whether it is specialised (krait record "
 	  "--opcodes). A page has them if they were recorded",
 	  0 },
@@ -251,6 +251,7 @@ int cmd_annotate(int argc, char **argv)
 	c.input.filter.no_kernel = c.input.may_fold = true;
 	c.input.filter.no_native = !c.native;
 	c.input.filter.sources = c.native;
+	c.input.filter.instructions = c.annotate.instructions || c.output;
 	summary_options_init(&terminal, stdout);
 	c.annotate.color = terminal.color && !c.output;
 	return run(&c);

@@ -9,7 +9,8 @@
  *
  * As an ELF file it has the functions as symbols, and DWARF for file, line and column, so that perf
  * and all that reads its files show Python by name and source. It is not a real library: nothing is
- * executed, .text holds no-ops for disassemblers.
+ * executed, .text holds no-ops for disassemblers. That of a code unit whose opcode is known has it as its operand
+ * (dso_nop.h): what a function's instructions were when krait looked last, those without samples, too.
  *
  * There is one such library at first. When it has become large, the next generation takes its place
  * for what comes later, with a build ID and a range of addresses of its own. Only the newest one

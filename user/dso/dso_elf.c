@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dso/dso_nop.h"
 #include "dso/dso_text.h"
 #include "profile/marks.h"
 #include "util/cleanup.h"
@@ -22,16 +23,8 @@
 
 #if defined(__aarch64__)
 #define MACHINE EM_AARCH64
-#define NOP                                                                                        \
-	{                                                                                          \
-		0x1f, 0x20, 0x03, 0xd5                                                             \
-	}
 #else
 #define MACHINE EM_X86_64
-#define NOP                                                                                        \
-	{                                                                                          \
-		0x0f, 0x1f, 0x40, 0x00                                                             \
-	}
 #endif
 
 #define DUMMY_CNT 2
@@ -131,13 +124,29 @@ static int put_symbols(struct image *m)
 	return 0;
 }
 
+/* The opcodes of a function, where somebody has looked at them. */
+static void put_opcodes(struct image *m, const struct dso_function *f)
+{
+	const struct profile_code *code = dict__code_at(m->dict, f->code);
+	__u32 units = code->unit_cnt < f->slot_cnt - 2 ? code->unit_cnt : f->slot_cnt - 2;
+
+	for (__u32 i = 0; code->opcodes && i < units; i++)
+		dso_nop_put(m->text.data + f->offset - DSO_TEXT_OFFSET + (size_t)DSO_SLOT * i,
+			    code->opcodes[i]);
+}
+
 static void put_text(struct image *m)
 {
-	const __u8 nop[] = NOP;
-	__u32 end = dso__end(m->dso, m->generation) + DUMMY_CNT * DSO_SLOT;
+	__u32 end = dso__end(m->dso, m->generation) + DUMMY_CNT * DSO_SLOT, cnt;
+	const struct dso_function *f = dso__functions(m->dso, m->generation, &cnt);
+	__u8 nop[DSO_SLOT];
 
+	dso_nop_put(nop, 0);
 	for (__u32 at = DSO_TEXT_OFFSET; at < end; at += DSO_SLOT)
 		bytes_put(&m->text, nop, sizeof(nop));
+	for (__u32 i = 0; i < cnt && !m->text.failed; i++)
+		if (f[i].code)
+			put_opcodes(m, &f[i]);
 }
 
 struct section {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dso/dso.h"
+#include "dso/dso_nop.h"
 #include "profile/marks.h"
 #include "util/cleanup.h"
 #include "util/search.h"
@@ -41,6 +42,8 @@ struct dso_reader {
 	struct function *functions;
 	size_t cnt;
 	char *notes;
+	const __u8 *text; /* of libelf; NULL there is none */
+	size_t text_size;
 };
 
 void dso_reader__free(struct dso_reader *r)
@@ -134,6 +137,19 @@ static int read_notes(struct dso_reader *r)
 		return -ENOEXEC;
 	r->notes = data->d_size ? strndup(data->d_buf, data->d_size) : strdup("");
 	return r->notes ? 0 : -ENOMEM;
+}
+
+/* Without it, nothing is known of opcodes. */
+static void read_text(struct dso_reader *r)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = find_section(r->elf, ".text", SHT_PROGBITS, &shdr);
+	Elf_Data *data = scn && shdr.sh_addr == DSO_TEXT_OFFSET ? elf_rawdata(scn, NULL) : NULL;
+
+	if (!data || !data->d_buf)
+		return;
+	r->text = data->d_buf;
+	r->text_size = data->d_size;
 }
 
 static int check_build_id(struct dso_reader *r, const __u8 *want, unsigned size)
@@ -260,6 +276,7 @@ int dso_reader__open(struct dso_reader **ret, const char *path, const __u8 *buil
 		dso_reader__free(r);
 		return err;
 	}
+	read_text(r);
 	read_dwarf(r);
 	*ret = r;
 	return 0;
@@ -333,6 +350,16 @@ bool dso_reader__extent(const struct dso_reader *r, __u64 offset, struct dso_ext
 	if (f)
 		*ret = (struct dso_extent){ f->start, f->end };
 	return f;
+}
+
+__u8 dso_reader__opcode(const struct dso_reader *r, __u64 offset)
+{
+	const __u64 at = offset - DSO_TEXT_OFFSET;
+
+	return offset >= DSO_TEXT_OFFSET && r->text_size >= DSO_SLOT &&
+			       at <= r->text_size - DSO_SLOT ?
+		       dso_nop_opcode(r->text + at) :
+		       0;
 }
 
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret)

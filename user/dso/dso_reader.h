@@ -43,6 +43,9 @@ struct dso_extent {
 };
 bool dso_reader__extent(const struct dso_reader *r, __u64 offset, struct dso_extent *ret);
 
+/* The opcode of CPython's that was at an offset when krait looked last; 0 unknown. */
+__u8 dso_reader__opcode(const struct dso_reader *r, __u64 offset);
+
 /* The value of a line "name value" of the notes; false if it is not there. */
 bool dso_reader__note(const struct dso_reader *r, const char *name, __u64 *ret);
 /* All of them, lines of text. */

@@ -210,16 +210,14 @@ static void put_number(FILE *out, double percent, __u64 samples)
 		fprintf(out, "%7s %8s", "", "");
 }
 
-/* The line's own spots; none where there is nothing to be seen. */
-static struct annotated_line within(const struct annotation *a, const char *text,
-				    const struct line_count *count)
+/* The line's own spots; of one without samples those of its instructions that have none either. */
+static struct annotated_line within(const struct annotation *a, __u32 file, int number,
+				    const char *text, const struct line_count *count)
 {
 	struct annotated_line l = { .text = text, .all = a->all };
 
-	if (count) {
-		l.spots = spots_of_line(&a->spots, count->file, count->line, &l.spot_cnt);
-		l.total = count->total;
-	}
+	l.spots = spots_of_line(&a->spots, file, number, &l.spot_cnt);
+	l.total = count ? count->total : 0;
 	return l;
 }
 
@@ -235,10 +233,10 @@ static int put_within(const struct annotation *a, const struct annotated_line *l
 	return err;
 }
 
-static int put_line(const struct annotation *a, int number, const char *text,
+static int put_line(const struct annotation *a, __u32 file, int number, const char *text,
 		    const struct line_count *count)
 {
-	const struct annotated_line l = within(a, text, count);
+	const struct annotated_line l = within(a, file, number, text, count);
 	double self = count ? 100 * (double)count->self / a->all : 0;
 	const char *heat = self >= HOT_PERCENT ? "\x1b[31m" : self > 0 ? "\x1b[33m" : "";
 	char line[4096];
@@ -312,13 +310,13 @@ static int put_source(const struct annotation *a, const struct file_count *f, co
 		if (gap)
 			put_gap(a);
 		gap = false;
-		err = put_line(a, number, line, hit ? count : NULL);
+		err = put_line(a, f->file, number, line, hit ? count : NULL);
 		at += hit;
 	}
 	/* The file is shorter than it was: what is left has no text. */
 	for (; at < f->cnt && !err; at++)
-		err = put_line(a, a->lines[f->first + at].line, "(beyond the end of the file)",
-			       &a->lines[f->first + at]);
+		err = put_line(a, f->file, a->lines[f->first + at].line,
+			       "(beyond the end of the file)", &a->lines[f->first + at]);
 	return err;
 }
 
@@ -344,7 +342,8 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	if (source && !err)
 		err = put_source(a, f, source);
 	for (__u32 i = 0; !source && !err && i < f->cnt; i++)
-		err = put_line(a, a->lines[f->first + i].line, "", &a->lines[f->first + i]);
+		err = put_line(a, f->file, a->lines[f->first + i].line, "",
+			       &a->lines[f->first + i]);
 	putc('\n', a->out);
 	return err;
 }

@@ -37,7 +37,7 @@ static __u32 find_spans(const struct annotated_line *l, struct span *ret)
 	for (__u32 i = 0; i < l->spot_cnt; i++) {
 		const struct spot *s = &l->spots[i];
 
-		if (s->column < 0)
+		if (s->column < 0 || !s->total)
 			continue;
 		if (!cnt || ret[cnt - 1].column != s->column ||
 		    ret[cnt - 1].end_column != s->end_column)
@@ -77,7 +77,10 @@ static void put_numbers(FILE *out, const struct annotated_line *l, __u64 self, _
 		fprintf(out, "%6.2f%% %8llu", percent(l, self), (unsigned long long)self);
 	else
 		fprintf(out, "%7s %8s", "", "");
-	fprintf(out, " %6.2f%% %6s  ", percent(l, total), "");
+	if (total)
+		fprintf(out, " %6.2f%% %6s  ", percent(l, total), "");
+	else
+		fprintf(out, " %7s %6s  ", "", "");
 }
 
 int annotate_put_columns(FILE *out, const struct annotated_line *l)

@@ -182,7 +182,7 @@ const KraitHeat = (() => {
 		let byte = 0, column = 0, last;
 
 		/* What several instructions do in one place is one. */
-		for (const p of places || []) {
+		for (const p of (places || []).filter(place => place.self)) {
 			const same = spans.find(s => s.from === p.from && s.to === p.to);
 			if (same)
 				same.self += p.self;

@@ -108,13 +108,13 @@ const KraitSource = (data, allFrames, onLine) => {
 	/* By the hottest line of the file. */
 	const warmth = value => Math.min(0.7, 0.08 + 0.62 * Math.sqrt(value / hottest)).toFixed(3);
 
-	/* The instructions of a line, with most first. */
+	/* The instructions of a line, with most first; of those without samples, too. */
 	function showInstructions(line, list) {
 		const body = document.createDocumentFragment();
 
 		for (const p of [...list].filter(i => i.opcode).sort((a, b) => b.self - a.self)) {
 			const row = element('tr');
-			row.append(element('td', 'number', percent(p.self, wholeOf)), element('td', '', p.opcode), element('td', '', p.form),
+			row.append(element('td', 'number', p.self ? percent(p.self, wholeOf) : ''), element('td', '', p.opcode), element('td', '', p.form),
 				element('td', 'number', p.from >= 0 ? `${p.from}\u2013${p.to}` : ''));
 			body.append(row);
 		}

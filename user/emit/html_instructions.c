@@ -93,7 +93,7 @@ static int make_rows(struct row *rows, __u32 *ret_cnt, const struct spots *s, co
 	qsort_r(sorted, frames, sizeof(*sorted), compare_frames, (void *)v);
 	for (__u32 i = 0; i < s->cnt; i++) {
 		const struct spot *spot = &s->list[i];
-		__u32 frame = spot->self ? frame_of(v, sorted, frames, spot) : 0;
+		__u32 frame = spot->self || spot->opcode ? frame_of(v, sorted, frames, spot) : 0;
 
 		if (frame && (spot->column >= 0 || spot->opcode))
 			rows[cnt++] = (struct row){ frame, spot->column, spot->end_column,

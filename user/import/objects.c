@@ -7,6 +7,7 @@
 
 #include "dso/dso.h"
 #include "dso/dso_reader.h"
+#include "import/code_listing.h"
 #include "import/mappings.h"
 #include "import/object_file.h"
 #include "import/running_kernel.h"
@@ -413,6 +414,31 @@ __u32 objects__frame(struct objects *o, const struct mappings *m, __u64 address,
 	if (!o->unknown_frame)
 		o->unknown_frame = frame_unknown(o->dict);
 	return o->unknown_frame;
+}
+
+int objects__list_code(struct objects *o)
+{
+	cleanup_free struct code_place *places = calloc((size_t)o->answer_cnt + 1, sizeof(*places));
+	__u32 cnt = 0;
+
+	if (!places)
+		return -ENOMEM;
+	for (__u32 i = 1; i <= o->answer_cnt; i++) {
+		const struct answer *a = &o->answers[i];
+		const struct profile_frame *frame = dict__frame_at(o->dict, a->frame);
+		struct object_file *file = a->object < o->cnt ? &o->list[a->object].file : NULL;
+
+		if (!file || !file->is_dso || !file->dso || !frame->opcode || frame->unit < 0)
+			continue;
+		/* A frame's address is its slot's + 1. */
+		places[cnt++] = (struct code_place){
+			.offset = (a->offset % DSO_OPCODE_STRIDE) / DSO_SLOT * DSO_SLOT,
+			.opcode = frame->opcode,
+			.reader = file->dso,
+		};
+	}
+	code_list(o->dict, places, cnt);
+	return 0;
 }
 
 const struct dso_reader *objects__dso(const struct objects *o)

@@ -28,6 +28,8 @@ int objects__find(struct objects *o, const struct perf_read *record, __u32 *ret)
  * (profile/parts.h).
  */
 void objects__want_sources(struct objects *o, bool inlined);
+/* Behind the last frame: the instructions without samples of functions that have some (code_listing.h). 0 or -ENOMEM. */
+int objects__list_code(struct objects *o) __attribute__((warn_unused_result));
 /* The capture is of the kernel that runs here: its names may be asked for where it has none. */
 void objects__same_kernel(struct objects *o);
 /* The kernel's code began there; if it is elsewhere now, it is another boot. */

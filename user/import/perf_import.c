@@ -405,6 +405,8 @@ int perf_import(struct profile *p, FILE *in, const struct perf_import_config *co
 			break;
 		result = take(&im, &record);
 	}
+	if (!result && config->filter.instructions)
+		result = objects__list_code(im.objects);
 	if (!result)
 		result = learn_events(&im);
 	if (!result) {

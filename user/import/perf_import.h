@@ -43,6 +43,7 @@ struct perf_filter {
 	bool no_native, no_kernel;
 	bool sources; /* native code has its source lines, as far as they are known */
 	bool inlined; /* and the functions that were inlined there */
+	bool instructions; /* also those without samples of functions of Python that have some, into the dictionary */
 };
 
 struct perf_import_config {

@@ -38,7 +38,7 @@ void dict__free(struct dict *d)
 	if (!d)
 		return;
 	for (__u32 i = 1; i <= d->codes.cnt; i++)
-		free((void *)codes(d)[i].lines);
+		dict_free_code(&codes(d)[i]);
 	strtab_free(&d->strings);
 	idtable_free(&d->frames);
 	idtable_free(&d->nodes);
@@ -216,8 +216,47 @@ __u32 dict__code(struct dict *d, const struct profile_code *code)
 			return slot->id;
 	if (reserve(d, PROFILE_CODES, &d->codes))
 		return 0;
+	own.opcodes = NULL;
+	own.asked = 0;
 	copy_lines(d, &own);
 	return idtable_add(&d->codes, hash, &own, d->room.owner);
+}
+
+bool dict__wants_opcodes(struct dict *d, __u32 code)
+{
+	struct profile_code *c;
+
+	if (!code || code > d->codes.cnt)
+		return false;
+	c = &codes(d)[code];
+	c->asked++;
+	return !(c->asked & (c->asked - 1));
+}
+
+void dict__put_opcodes(struct dict *d, __u32 code, const __u8 *opcodes)
+{
+	struct profile_code *c = &codes(d)[code];
+	unsigned before = d->room.owner;
+	bool refused = d->room.refused;
+
+	if (!code || code > d->codes.cnt || !c->unit_cnt)
+		return;
+	if (!c->opcodes) {
+		room_begin(&d->room, d->codes.owners[code]);
+		if (!room_take(&d->room, PROFILE_LINE_BYTES, c->unit_cnt) &&
+		    !(c->opcodes = malloc(c->unit_cnt)))
+			room_untake(&d->room, PROFILE_LINE_BYTES, c->unit_cnt);
+		room_begin(&d->room, before);
+		d->room.refused = refused;
+	}
+	if (c->opcodes)
+		memcpy((void *)c->opcodes, opcodes, c->unit_cnt);
+}
+
+void dict_free_code(struct profile_code *c)
+{
+	free((void *)c->lines);
+	free((void *)c->opcodes);
 }
 
 __u32 dict__child(struct dict *d, __u32 parent_node, __u32 frame)

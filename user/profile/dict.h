@@ -47,6 +47,9 @@ struct profile_code {
 	__u32 unit_cnt; /* code units (2 bytes of bytecode) that lines covers */
 	const __u8 *lines; /* co_linetable (symbol/linetable.h), NULL unknown */
 	__u32 lines_size;
+	/* Not a part of what it is: a byte for each code unit, as it was when somebody looked last; NULL nobody has. */
+	const __u8 *opcodes;
+	__u32 asked; /* how often somebody wanted to look: dict__wants_opcodes() */
 };
 
 /* One distinct frame. Two frames are the same when all members are. */
@@ -106,6 +109,13 @@ __u32 dict__frame(struct dict *d, const struct profile_frame *frame);
 __u32 dict__child(struct dict *d, __u32 parent_node, __u32 frame);
 /* Copies the lines; leaves them out where there is no room. 0 is no reason to be refused. */
 __u32 dict__code(struct dict *d, const struct profile_code *code);
+/*
+ * Whether the opcodes of a code object are to be looked at again: the first, second, fourth, eighth ... time that somebody asks.
+ * They change while a program runs, and less and less.
+ */
+bool dict__wants_opcodes(struct dict *d, __u32 code);
+/* Copies one for each unit, at the cost of the code's owner; leaves them out where there is no room. */
+void dict__put_opcodes(struct dict *d, __u32 code, const __u8 *opcodes) __attribute__((nonnull));
 
 /* A frame that has a place gets its name, at its owner's cost. 0; -EDQUOT: it keeps the one it has. */
 int dict__name_frame(struct dict *d, __u32 frame, const char *name, bool is_wrapper)

@@ -137,13 +137,14 @@ static void give_back(struct dict *d, const struct forgetting *f)
 				  strlen(strtab_text(&d->strings, i)) + STRTAB_OVERHEAD);
 	}
 	for (__u32 i = 1; i <= d->codes.cnt; i++) {
-		const struct profile_code *code = &codes(d)[i];
+		struct profile_code *code = &codes(d)[i];
 
 		if (f->codes[i])
 			continue;
 		room_give(&d->room, PROFILE_CODES, d->codes.owners[i], 1);
-		room_give(&d->room, PROFILE_LINE_BYTES, d->codes.owners[i], code->lines_size);
-		free((void *)code->lines);
+		room_give(&d->room, PROFILE_LINE_BYTES, d->codes.owners[i],
+			  code->lines_size + (code->opcodes ? code->unit_cnt : 0));
+		dict_free_code(code);
 	}
 	for (__u32 i = 1; i <= d->frames.cnt; i++) {
 		if (!f->frames[i])

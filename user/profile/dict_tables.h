@@ -45,5 +45,7 @@ static inline struct profile_code *codes(const struct dict *d)
 /* Of what tells one from others: the keys of the indices. */
 __u32 dict_hash_frame(const struct profile_frame *f);
 __u32 dict_hash_code(const struct profile_code *c);
+/* What it points to. */
+void dict_free_code(struct profile_code *c);
 
 #endif /* KRAIT_PROFILE_DICT_TABLES_H */

@@ -97,6 +97,69 @@ static int give_self(struct spots *s, const struct view *v, const __u32 *spot_of
 	return 0;
 }
 
+static bool is_listed(const struct profile_frame *f)
+{
+	return f->kind == FRAME_PYTHON && f->opcode && f->unit >= 0 && f->line > 0;
+}
+
+static int compare_instructions(const struct spot *a, const struct spot *b, const struct dict *dict)
+{
+	struct spot x = *a, y = *b;
+
+	x.opcode = y.opcode = 0;
+	return compare(&x, &y, (void *)dict);
+}
+
+/* Of one instruction those that have been counted, whatever it was then, else one that says what it is. */
+static void merge_instructions(struct spots *s)
+{
+	__u32 kept = 0, end;
+
+	for (__u32 i = 0; i < s->cnt; i = end) {
+		bool counted = false;
+
+		for (end = i;
+		     end < s->cnt &&
+		     (end == i || !compare_instructions(&s->list[i], &s->list[end], s->dict));
+		     end++)
+			counted |= s->list[end].total != 0;
+		for (__u32 k = i; k < end; k++)
+			if (s->list[k].total || (!counted && k == i))
+				s->list[kept++] = s->list[k];
+	}
+	s->cnt = kept;
+}
+
+/* The instructions that the dictionary has, and nobody has counted. */
+static int add_instructions(struct spots *s)
+{
+	__u32 cnt = 0;
+	struct spot *list;
+
+	for (__u32 i = 1; i <= dict__frame_cnt(s->dict); i++)
+		cnt += is_listed(dict__frame_at(s->dict, i));
+	if (!s->has_opcodes || !cnt)
+		return 0;
+	list = reallocarray(s->list, (size_t)s->cnt + cnt, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	s->list = list;
+	for (__u32 i = 1; i <= dict__frame_cnt(s->dict); i++) {
+		const struct profile_frame *f = dict__frame_at(s->dict, i);
+
+		if (is_listed(f))
+			s->list[s->cnt++] = (struct spot){ .file = f->file,
+							   .name = f->name,
+							   .first_line = f->first_line,
+							   .line = f->line,
+							   .column = f->column,
+							   .end_column = f->end_column,
+							   .unit = f->unit,
+							   .opcode = f->opcode };
+	}
+	return 0;
+}
+
 int spots_make(struct spots *ret, const struct counts *c)
 {
 	const struct view_options options = {
@@ -125,11 +188,15 @@ int spots_make(struct spots *ret, const struct counts *c)
 	s.all = v->nodes[0].total;
 	if (!err)
 		err = give_self(&s, v, spot_of_frame);
+	if (!err)
+		err = add_instructions(&s);
 	if (err) {
 		free(s.list);
 		return err;
 	}
 	qsort_r(s.list, s.cnt, sizeof(*s.list), compare, (void *)c->dict);
+	if (s.has_opcodes)
+		merge_instructions(&s);
 	*ret = s;
 	return 0;
 }

@@ -7,6 +7,8 @@
  * what has it anywhere on the stack, recursion once. So the totals of a line's spots may add up to more than
  * the line's.
  *
+ * Where a dictionary has instructions that are on no stack (import/code_listing.h), they are spots without numbers.
+ *
  * Must hold: the own numbers of all spots, and what has no Python, add up to all that was counted.
  */
 #ifndef KRAIT_PROFILE_SPOTS_H

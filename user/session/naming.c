@@ -2,6 +2,7 @@
 #include "session/naming.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "abi.h"
@@ -11,6 +12,7 @@
 #include "follow/processes.h"
 #include "symbol/linetable.h"
 #include "symbol/symbolizer.h"
+#include "util/cleanup.h"
 #include "util/log.h"
 
 /* With -v so many functions that remain unknown are named by address. */
@@ -60,6 +62,23 @@ static void name_frame(struct naming *n, struct profile_frame *frame,
 		frame->name = dict__string(n->profile->dict, code->qualname);
 		frame->file = dict__string(n->profile->dict, code->filename);
 	}
+}
+
+/* Opcodes are recorded: what the code's other instructions are is kept, too (emit/annotate.h). */
+static void look_at_opcodes(struct naming *n, struct process *p, const struct frame *f, __u32 code)
+{
+	struct dict *dict = n->profile->dict;
+	cleanup_free __u8 *opcodes = NULL;
+	__u32 unit_cnt;
+
+	if (!dict__wants_opcodes(dict, code))
+		return;
+	unit_cnt = dict__code_at(dict, code)->unit_cnt;
+	if (!unit_cnt || unit_cnt > SYMBOLIZER_UNITS_MAX)
+		return;
+	opcodes = malloc(unit_cnt);
+	if (opcodes && !symbolizer__opcodes(p->symbolizer, f->code_addr, opcodes, unit_cnt))
+		dict__put_opcodes(dict, code, opcodes);
 }
 
 /* Where the frame is, and at what. */
@@ -196,6 +215,8 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 		if (f->instr_off >= 0) {
 			frame.unit = f->instr_off / 2;
 			frame.opcode = opcode_of(symbolizer__version(p->symbolizer), f->opcode);
+			if (frame.opcode)
+				look_at_opcodes(n, p, f, frame.code);
 		}
 	} else {
 		unknown_frame(n, p, f, &frame);

@@ -37,6 +37,7 @@
 #include "symbol/code_cache.h"
 #include "symbol/look_budget.h"
 #include "symbol/snapshot.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 
 /* Unreadable addresses remembered; there are none in a program that is well. */
@@ -420,6 +421,49 @@ enum symbol_status symbolizer__resolve(struct symbolizer *s, const struct code_q
 	}
 	*ret_position = e->last_position;
 	return SYMBOL_OK;
+}
+
+/* Where its bytecode begins: in itself (3.11+), or in an object of its own. Free-threaded: its own, not a thread's copy. */
+static int bytecode_addr(const struct symbolizer *s, __u64 code_addr, __u64 *ret)
+{
+	const struct py_offsets *o = &s->offsets;
+
+	*ret = code_addr + (__u64)o->code.code_adaptive;
+	if (o->frame_kind != PY_FRAME_OBJECT)
+		return 0;
+	if (o->code.bytecode == PYOFF_ABSENT)
+		return -ENOENT;
+	if (memory_read(&s->memory, code_addr + (__u64)o->code.bytecode, ret, sizeof(*ret)))
+		return -ENOENT;
+	*ret += (__u64)o->bytes.ob_sval;
+	return 0;
+}
+
+int symbolizer__opcodes(struct symbolizer *s, __u64 code_addr, __u8 *ret, __u32 unit_cnt)
+{
+	const struct code_entry *e = code_cache_find(&s->cache, code_addr);
+	cleanup_free __u8 *units = NULL;
+	struct code_head now;
+	__u64 addr;
+	int err;
+
+	if (!e || unit_cnt > SYMBOLIZER_UNITS_MAX || !take_look(s))
+		return -ENOENT;
+	units = malloc(2 * (size_t)unit_cnt + 1);
+	if (!units)
+		return -ENOMEM;
+	err = bytecode_addr(s, code_addr, &addr);
+	if (!err)
+		err = memory_read(&s->memory, addr, units, 2 * (size_t)unit_cnt);
+	if (!err)
+		err = code_head_read(&s->memory, &s->offsets, code_addr, &now);
+	if (err)
+		return err;
+	if (!now.alive || !code_head_equal(&now, &e->head))
+		return -ENOENT;
+	for (__u32 i = 0; i < unit_cnt; i++)
+		ret[i] = units[2 * (size_t)i];
+	return 0;
 }
 
 const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s)

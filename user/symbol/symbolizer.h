@@ -95,6 +95,15 @@ void symbolizer__define(struct symbolizer *s, const struct record_code *record);
 void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
 			 const struct record_code *record);
 
+/* The most code units whose opcodes are read. */
+#define SYMBOLIZER_UNITS_MAX 32768U
+/*
+ * The opcodes of a code object that was resolved just now, a byte for each of its units, as they are by now. 0; -ENOENT: another
+ * object is there, or the budget for looks is used up; -errno.
+ */
+int symbolizer__opcodes(struct symbolizer *s, __u64 code_addr, __u8 *ret, __u32 unit_cnt)
+	__attribute__((warn_unused_result, nonnull));
+
 const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
 
 #endif /* KRAIT_SYMBOL_SYMBOLIZER_H */
