@@ -220,10 +220,11 @@ print(json.dumps([done, units, wrong[:5]]))
 """
 
 
-def check_tables(tap, python):
-    """Where instructions begin and what they are called, of the standard library: all of it, its tests, too, in make check-all."""
+def check_tables(tap, python, whole):
+    """Where instructions begin and what they are called, of the standard library: in make check-all of all of it, its tests, too,
+    once for each version."""
     table = tables().get(version(python)[1], {})
-    done = subprocess.run(python.command("-c", CORPUS, json.dumps(table), "100000" if h.is_all() else "25"),
+    done = subprocess.run(python.command("-c", CORPUS, json.dumps(table), "100000" if whole else "25"),
                           capture_output=True, encoding="utf-8", timeout=600)
     files, units, wrong = json.loads(done.stdout or '[0, 0, ["nothing"]]')
     tap.ok(files >= 25 and units > 10000 and not wrong,
@@ -261,13 +262,14 @@ def check_traces(tap, python):
 def main():
     h.need_bpf()
     tap = h.Tap()
-    pythons = h.interpreters(tap)
+    pythons, whole = h.interpreters(tap), set()
     for python in pythons:
         r = check(tap, python)
         if python.root == "/" and python.minor == "3.12":  # its sources are where it says
             check_report(tap, r)
             check_without(tap, python)
-        check_tables(tap, python)
+        check_tables(tap, python, h.is_all() and python.minor not in whole)
+        whole.add(python.minor)
     for python in [p for p in pythons if p.minor == "3.15"][:1]:
         check_deep(tap, python)
     # Debian's have a JIT, which has to be asked for. Without one it is what it was.
