@@ -144,6 +144,15 @@ def check_top(tap, python):
                    r.stdout[-3000:], r.stderr)
 
 
+def check_attached(tap, python):
+    """Of a process that is there already, the tasks are known before the first sample."""
+    with h.start(python, "tasks.py", "60", "plain") as target:
+        r = h.record_work(target.pid, 0.3, "-F", "997", lines=False)
+    late = re.search(r"^tasks\.late (\d+)$", r.err, re.M)
+    tap.ok(r.samples() > 100 and late and late[1] == "0", python.name + ": none is of before it was known", late and late[0],
+           r.samples(), r.err[-300:])
+
+
 def check_old(tap, python):
     """Who asks for tasks where there cannot be any is told so, whatever the command; nobody else is."""
     words = "need CPython 3.14 or later"
@@ -165,6 +174,7 @@ def main():
     for python in new[:1]:
         check(tap, python, "--no-native")
         check_modes(tap, python)
+        check_attached(tap, python)
         check_top(tap, python)
     for python in {p.minor: p for p in h.all_interpreters() if (3, 8) <= version(p) < FIRST}.values():
         check_old(tap, python)

@@ -360,6 +360,27 @@ static void look_at_due(struct processes *ps, __u64 now_ns)
 	}
 }
 
+static bool awaits_tables(struct processes *ps)
+{
+	struct entry *e, *next;
+
+	HASH_ITER(hh, ps->by_pid, e, next)
+		if (e->process.state == PROCESS_TRACKED && e->process.tables.look.asked)
+			return true;
+	return false;
+}
+
+void processes__await_tables(struct processes *ps, int wait_ms)
+{
+	__u64 now_ns = clock_monotonic_ns(), end_ns = now_ns + (__u64)wait_ms * NS_PER_MS;
+
+	if (!ps->config.tables)
+		return;
+	look_at_due(ps, now_ns);
+	while (awaits_tables(ps) && (now_ns = clock_monotonic_ns()) < end_ns)
+		prober__wait(ps->config.prober, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
+}
+
 /* 0: never. */
 static __u64 sooner(__u64 a, __u64 b)
 {

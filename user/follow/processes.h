@@ -118,6 +118,8 @@ void processes__free(struct processes *ps);
 
 /* Has every process looked at; for "all". wait_ms: for those that are looked at soon. */
 void processes__scan(struct processes *ps, int wait_ms);
+/* Has those that are tracked looked at for what they publish beside their runtimes (tables.h), and waits for the answers. */
+void processes__await_tables(struct processes *ps, int wait_ms);
 /*
  * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify();
  * -ENOEXEC means that it is followed but not Python now, -EINPROGRESS that it is not known yet, or

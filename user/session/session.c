@@ -55,6 +55,8 @@
  * prober does a few thousand a second.
  */
 #define SCAN_WAIT_MS 300
+/* The same for what named processes publish: that takes some tens of ms, mostly to read the ELF file. */
+#define TABLES_WAIT_MS 500
 
 static void end_starting(struct session *s)
 {
@@ -74,6 +76,9 @@ static int follow_targets(struct session *s, struct error *err)
 	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
 	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);
+	/* What a target awaits is known in its first sample. */
+	if (s->config->pid_cnt)
+		processes__await_tables(s->processes, TABLES_WAIT_MS);
 	/* It is krait itself still, so not Python; what counts is that it is followed. */
 	if (s->child)
 		processes__follow(s->processes, child__pid(s->child), &why);
