@@ -5,6 +5,7 @@
 #include "emit/annotate.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,6 +321,32 @@ static int put_source(const struct annotation *a, const struct file_count *f, co
 	return err;
 }
 
+/*
+ * Of a file that is not there the lines with samples, and where instructions are shown those in which one without
+ * samples is.
+ */
+static int put_lines(const struct annotation *a, const struct file_count *f)
+{
+	const struct spot *spots = a->spots.list;
+	__u32 at = 0, i = 0, end = a->options->instructions ? a->spots.cnt : 0;
+	int err = 0;
+
+	while (i < end && (spots[i].file != f->file || spots[i].line <= 0))
+		i++;
+	while (!err && (at < f->cnt || (i < end && spots[i].file == f->file))) {
+		const struct line_count *count = &a->lines[f->first + at];
+		int counted = at < f->cnt ? count->line : INT_MAX;
+		int listed = i < end && spots[i].file == f->file ? spots[i].line : INT_MAX;
+		int number = counted < listed ? counted : listed;
+
+		err = put_line(a, f->file, number, "", counted == number ? count : NULL);
+		at += counted == number;
+		while (i < end && spots[i].file == f->file && spots[i].line <= number)
+			i++;
+	}
+	return err;
+}
+
 static void put_head(const struct annotation *a, const char *source)
 {
 	fprintf(a->out, "   Self %8s   Total   Line  %s\n",
@@ -341,9 +368,8 @@ static int put_file(const struct annotation *a, const struct file_count *f)
 	put_head(a, source_lookup_say(missing));
 	if (source && !err)
 		err = put_source(a, f, source);
-	for (__u32 i = 0; !source && !err && i < f->cnt; i++)
-		err = put_line(a, f->file, a->lines[f->first + i].line, "",
-			       &a->lines[f->first + i]);
+	if (!source && !err)
+		err = put_lines(a, f);
 	putc('\n', a->out);
 	return err;
 }
