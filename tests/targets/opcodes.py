@@ -141,10 +141,14 @@ PLACES = {code: list(dis.get_instructions(code)) for code in ALL}
 LINES = {}
 for code, instructions in PLACES.items():
     line = code.co_firstlineno
+    # 3.10 has instructions without a line, of which dis has the last one.
+    lines = {at: n for start, end, n in code.co_lines() for at in range(start, end, 2)} if hasattr(code, "co_lines") else None
     for i in instructions:
         position = getattr(i, "positions", None)
         if position:
             line = position.lineno
+        elif lines:
+            line = lines.get(i.offset)
         elif i.starts_line:
             line = i.starts_line
         LINES[code, i.offset] = line
