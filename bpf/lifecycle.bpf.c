@@ -51,6 +51,9 @@ const volatile __u64 ring_bytes_max = 1 << 20;
 /* Every process is followed, not only those in procs and their descendants. */
 const volatile bool follow_all = false;
 
+/* What begins is in no hurry: user space comes when it comes (sampler__hush()). */
+volatile __u32 hushed = 0;
+
 /* Bits of an offset within a page. */
 const volatile __u32 page_shift = 12;
 
@@ -245,7 +248,8 @@ static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	record.task.size = sizeof(record);
 	emit(&record, sizeof(record), record.task.owner,
-	     record.task.file == RECORD_FILE_PLAIN ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
+	     hushed || record.task.file == RECORD_FILE_PLAIN ? BPF_RB_NO_WAKEUP :
+							       BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
@@ -281,7 +285,7 @@ int runtime_begin(struct pt_regs *ctx)
 	begin_task(&record, task, RECORD_RUNTIME);
 	proc.owner = record.owner;
 	enter_proc(&record, &proc, known, PT_REGS_IP(ctx));
-	return emit_task(&record, BPF_RB_FORCE_WAKEUP);
+	return emit_task(&record, hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 }
 
 /* A forked child has what its parent has: an entry of the same content, but with the child's own start. */

@@ -137,7 +137,7 @@ void replay_free(struct replay *r)
 
 void replay_spare(struct replay *r)
 {
-	processes__spare(r->session.processes, true);
+	processes__spare(r->session.processes, 1);
 }
 
 unsigned replay_opened_cnt(const struct replay *r)

@@ -17,6 +17,7 @@
 /* What a second of sampling costs, of a CPU. */
 struct cost {
 	double fixed, per_hz, natives;
+	double starts; /* of processes, each looked at at once: half of it are gone with each step of sparing */
 };
 
 struct run {
@@ -44,7 +45,8 @@ static double share(const struct run *r)
 	const struct detail *d = budget_detail(&r->budget);
 	double hz = (double)d->frequency * (d->frames_max < 2048 ? 0.5 : 1);
 
-	return r->cost.fixed + hz * (r->cost.per_hz + (d->natives ? r->cost.natives : 0));
+	return r->cost.fixed + r->cost.starts / (1U << r->budget.sparing) +
+	       hz * (r->cost.per_hz + (d->natives ? r->cost.natives : 0));
 }
 
 /* A window, looked at every second; what it cost, of a CPU. */
@@ -178,6 +180,48 @@ static void a_lower_rate_that_saves_nothing_is_given_back(void **state)
 	assert_int_equal(r.budget.level, 0);
 }
 
+/* They are looked at later and later until they fit, at the full rate; and sooner again when there are few. */
+static void where_starts_are_what_costs_they_are_looked_at_later(void **state)
+{
+	struct run r;
+	unsigned over = 0, changed = 0, sparing;
+
+	begin(&r, (struct cost){ .fixed = 0.002, .per_hz = 0.00001, .starts = 0.05 }, 0.01);
+	for (int i = 0; i < 12; i++)
+		window(&r);
+	for (int i = 0; i < 200; i++) {
+		sparing = r.budget.sparing;
+		over += window(&r) > 0.01;
+		changed += sparing != r.budget.sparing;
+	}
+	assert_int_equal(r.budget.level, 0);
+	assert_in_range(r.budget.sparing, 3, 4);
+	assert_true(over <= 8);
+	assert_true(changed <= 16);
+	r.cost.starts = 0;
+	for (int i = 0; i < 400 && r.budget.sparing; i++)
+		window(&r);
+	assert_int_equal(r.budget.sparing, 0);
+	/* There is no more than the most. */
+	r.cost.starts = 10;
+	for (int i = 0; i < 100; i++)
+		window(&r);
+	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
+}
+
+/* Nothing more is to be saved by that: now the rate goes down, although it was of no use before. */
+static void what_is_left_of_the_cost_may_be_samples(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.001, .per_hz = 0.0001, .starts = 0.2 }, 0.01);
+	for (int i = 0; i < 20; i++)
+		window(&r);
+	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
+	assert_true(r.budget.level > 0);
+	assert_true(window(&r) <= 0.01);
+}
+
 static void memory_is_bounded_too(void **state)
 {
 	struct run r;
@@ -206,6 +250,8 @@ int main(void)
 		cmocka_unit_test(it_comes_back_when_there_is_room),
 		cmocka_unit_test(what_did_not_last_is_tried_rarely),
 		cmocka_unit_test(a_lower_rate_that_saves_nothing_is_given_back),
+		cmocka_unit_test(where_starts_are_what_costs_they_are_looked_at_later),
+		cmocka_unit_test(what_is_left_of_the_cost_may_be_samples),
 		cmocka_unit_test(memory_is_bounded_too),
 	};
 

@@ -15,8 +15,9 @@
 
 /* A window stays open that long for samples of its time that are still on their way. */
 #define GRACE_NS (NS_PER_SEC / 10)
-/* Between two turns, when the budget is used up: see nap(). */
+/* Between two turns, when the budget is used up, and where starts are what costs: see nap(). */
 #define NAP_NS (NS_PER_SEC / 40)
+#define SPARING_NAP_NS (NS_PER_SEC / 10)
 /* Sinks are called that often, at least. */
 #define STEP_NS (NS_PER_SEC / 4)
 /* Between two looks at what krait costs, in a window. */
@@ -109,7 +110,7 @@ static bool judge(struct agent *a, bool at_end)
 		return false;
 	changed = budget_judge(&a->budget, clock_monotonic_ns(), a->usage.cpu_ns + a->kernel_ns,
 			       a->usage.rss_bytes, at_end);
-	session__spare(a->session, a->budget.stalled);
+	session__spare(a->session, a->budget.sparing);
 	return changed;
 }
 
@@ -122,7 +123,8 @@ static void take_price(struct agent *a, struct window *w)
 					  .frames_max = d->frames_max,
 					  .natives = d->natives,
 					  .level = a->budget.level,
-					  .stalled = a->budget.stalled };
+					  .stalled = a->budget.stalled,
+					  .look_delay_ns = session__look_delay_ns(a->session) };
 	if (judge(a, true) && !a->burst_until_ns)
 		apply_detail(a);
 	w->price.cpu_ns = a->usage.cpu_ns - a->window_cpu_ns;
@@ -343,13 +345,15 @@ void agent__reconfigure(struct agent *a)
  */
 static void nap(const struct agent *a, __u64 since_ns)
 {
-	__u64 now_ns = clock_monotonic_ns();
+	__u64 now_ns = clock_monotonic_ns(), end_ns;
 	struct timespec rest = { 0 };
 
-	if (!(a->budget.level || a->budget.stalled) || a->burst_until_ns ||
-	    now_ns - since_ns >= NAP_NS)
+	end_ns = since_ns + (a->budget.sparing ? SPARING_NAP_NS : NAP_NS);
+	if (end_ns > a->due_ns + GRACE_NS)
+		end_ns = a->due_ns + GRACE_NS;
+	if (!(a->budget.level || a->budget.sparing) || a->burst_until_ns || end_ns <= now_ns)
 		return;
-	rest.tv_nsec = (long)(since_ns + NAP_NS - now_ns);
+	rest.tv_nsec = (long)(end_ns - now_ns);
 	nanosleep(&rest, NULL);
 }
 

@@ -21,6 +21,8 @@
 #define STALL_MAX 48U
 /* Unless it costs that many times as much by then. */
 #define STALL_ENDS 1.5
+/* To look at what starts sooner again takes that much room: nobody knows what it would cost. */
+#define SPARING_ROOM 0.5
 /* Below this no clock goes. */
 #define RATE_MIN 1ULL
 
@@ -94,16 +96,30 @@ void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns)
 	begin(b, now_ns, used_ns);
 }
 
+/* A step that did not last is tried again later. */
+static void lose_patience(struct budget *b)
+{
+	if (b->trial)
+		b->patience = 2 * b->patience < PATIENCE_MAX ? 2 * b->patience : PATIENCE_MAX;
+	b->calm = b->trial = 0;
+}
+
+static void spare_more(struct budget *b)
+{
+	lose_patience(b);
+	b->sparing += b->sparing < BUDGET_SPARING_MAX;
+}
+
 /* The rate was lowered for nothing: as before, for a while. */
 static bool give_back(struct budget *b)
 {
+	spare_more(b);
 	b->raised++;
 	b->level = b->before_level;
 	b->stalled = b->stall_next;
 	b->stall_next = 2 * b->stall_next < STALL_MAX ? 2 * b->stall_next : STALL_MAX;
 	b->stalled_share = b->share;
 	b->before = 0;
-	b->calm = b->trial = 0;
 	return true;
 }
 
@@ -119,37 +135,50 @@ static bool lower(struct budget *b)
 
 	if (is_over_cpu(b) && b->before > 0 && b->share > SAVES_NOTHING * b->before)
 		return give_back(b);
-	if (is_over_cpu(b) && is_stalled(b))
+	if (is_over_cpu(b) && is_stalled(b) && b->sparing < BUDGET_SPARING_MAX) {
+		spare_more(b);
 		return false;
+	}
+	/* Of the cost that is left, samples may be more than they were. */
+	if (is_over_cpu(b) && is_stalled(b) && b->spared_all)
+		return false;
+	b->spared_all = b->sparing == BUDGET_SPARING_MAX;
 	b->stalled = 0;
 	b->before = 0;
 	if (is_over_cpu(b) && b->levels[level].frequency < b->levels[b->level].frequency) {
 		b->before = b->share;
 		b->before_level = b->level;
 	}
-	if (b->trial)
-		b->patience = 2 * b->patience < PATIENCE_MAX ? 2 * b->patience : PATIENCE_MAX;
+	lose_patience(b);
 	b->lowered += changed;
 	b->level = level;
-	b->calm = b->trial = 0;
 	return changed;
 }
 
+/* The next step back to what is wanted: the level first. */
 static bool raise_level(struct budget *b)
 {
-	b->raised++;
-	b->level--;
+	bool raised = b->level != 0;
+
+	b->raised += raised;
+	if (raised)
+		b->level--;
+	else
+		b->sparing--;
+	b->spared_all = b->spared_all && raised;
 	b->calm = 0;
 	b->trial = PATIENCE;
-	return true;
+	return raised;
 }
 
-/* Would the next better level fit? Depth and native frames: nobody knows what they would cost. */
+/* Would the next step back fit? Depth and native frames: nobody knows what they would cost. */
 static bool has_room(const struct budget *b, __u64 rss_bytes)
 {
-	const struct detail *better = &b->levels[b->level - 1], *now = &b->levels[b->level];
+	const struct detail *now = &b->levels[b->level], *better = b->level ? now - 1 : now;
 	double share = b->share * (double)better->frequency / (double)now->frequency;
 
+	if (!b->level)
+		return b->config.cpu <= 0 || share < SPARING_ROOM * b->config.cpu;
 	if (b->config.memory_bytes && (double)rss_bytes > ROOM * (double)b->config.memory_bytes)
 		return false;
 	return b->config.cpu <= 0 || share < ROOM * b->config.cpu;
@@ -163,7 +192,7 @@ static bool end_window(struct budget *b, __u64 rss_bytes)
 	b->before = 0;
 	if (b->trial)
 		b->trial--;
-	if (!b->level || !has_room(b, rss_bytes)) {
+	if ((!b->level && !b->sparing) || !has_room(b, rss_bytes)) {
 		b->calm = 0;
 		return false;
 	}

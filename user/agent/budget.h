@@ -2,7 +2,8 @@
 /*
  * budget.h - how much the agent may cost, and what it does without when that is not enough: first rate, then depth, then
  * native frames; and back, one step at a time, when there is room again. A lower rate that saves next to nothing is
- * given back, and not tried again for a while: what costs then is not samples, but processes that start.
+ * given back, and not tried again for a while: what costs then is not samples, but processes that start. These are looked
+ * at later then, each step twice as late as the one before: most have ended by then, and are not looked at at all.
  *
  * It measures nothing and changes nothing by itself: it is told what was used, and says how to go on.
  *
@@ -16,6 +17,8 @@
 #include <stdbool.h>
 
 #define BUDGET_LEVELS_MAX 32
+/* Seconds: what starts is looked at half a second later, 1, 2, 4, 8. */
+#define BUDGET_SPARING_MAX 5U
 
 /* How the agent samples. */
 struct detail {
@@ -47,6 +50,8 @@ struct budget {
 	unsigned stalled; /* windows for which no lower rate is tried, as the last one saved nothing */
 	unsigned stall_next; /* so many it will be the next time */
 	double stalled_share; /* what it cost then */
+	unsigned sparing; /* how much later what starts is looked at: 0 at once, to BUDGET_SPARING_MAX */
+	bool spared_all; /* a lower rate has been tried since that is the most */
 };
 
 void budget_init(struct budget *b, const struct budget_config *config) __attribute__((nonnull));

@@ -45,6 +45,8 @@ static void put_price(struct window_facts *f, const struct window_price *p)
 	put(f, "budget", "level", "", p->level);
 	if (p->stalled)
 		put(f, "budget", "stalled", "", 1);
+	if (p->look_delay_ns)
+		put(f, "budget", "look_delay_ns", "", p->look_delay_ns);
 	put(f, "own", "cpu_ns", "", p->cpu_ns);
 	put(f, "own", "kernel_ns", "", p->kernel_ns);
 	put(f, "own", "rss_bytes", "", p->rss_bytes);

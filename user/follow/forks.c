@@ -11,8 +11,10 @@
 
 void forks_put_off(struct processes *ps, struct entry *e)
 {
+	__u64 delay_ns = processes__look_delay_ns(ps);
+
 	e->process.state = PROCESS_FORKED;
-	e->forked_due_ns = clock_monotonic_ns() + PUT_OFF_NS;
+	e->forked_due_ns = clock_monotonic_ns() + (delay_ns ? delay_ns : PUT_OFF_NS);
 	TAILQ_INSERT_TAIL(&ps->forked, e, forked);
 }
 

@@ -111,13 +111,6 @@ static bool matches(const struct filter *filter, struct process *p, const char *
 	return filter_matches(filter, comm, context, cgroups);
 }
 
-/* Native frames need its mappings before its first sample, and a filter has to ask what it is. */
-static bool is_spared(const struct processes *ps)
-{
-	return ps->spares && ps->config.all && !ps->config.native_files &&
-	       filter_is_empty(ps->config.filter);
-}
-
 /*
  * The kernel has resolved it already, by its executable or by a probe: nothing needs to be read, the
  * process may even have gone.
@@ -147,7 +140,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 	log_debug("processes", "%d is known by its file", p->pid);
 	learn_known(sampler, p, record->layout, record->file);
 	printable_into(p->info.comm, sizeof(p->info.comm), record->comm);
-	if (is_spared(ps)) {
+	if (processes_spare_all(ps)) {
 		forks_put_off(ps, e);
 		return;
 	}
@@ -192,7 +185,7 @@ static void on_exec(struct processes *ps, const struct record_task *record)
 	}
 	if (exec)
 		e->process.exec = (struct plain_key){ .file = exec->file, .uid = record->uid };
-	if (exec && (record->file == RECORD_FILE_PLAIN || (ps->spares && ps->config.all)))
+	if (exec && (record->file == RECORD_FILE_PLAIN || (ps->sparing && ps->config.all)))
 		entry_look_later(ps, &e->process);
 	else
 		entry_look_at(ps, e, true);

@@ -102,10 +102,29 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 	processes_due(ps, p->retry_ns);
 }
 
+/* One step later for each step of sparing but the first, which is as late as it is for what is plain. */
+static unsigned looks_spared(const struct processes *ps)
+{
+	return RETRY_PLAIN + (ps->sparing ? ps->sparing - 1 : 0);
+}
+
+__u64 processes__look_delay_ns(const struct processes *ps)
+{
+	return ps->sparing ? RETRY_FIRST_NS << looks_spared(ps) : 0;
+}
+
+bool processes_spare_all(const struct processes *ps)
+{
+	return ps->sparing && ps->config.all && !ps->config.native_files &&
+	       filter_is_empty(ps->config.filter);
+}
+
 void entry_look_later(struct processes *ps, struct process *p)
 {
-	p->attempts = RETRY_PLAIN + 2;
-	p->retry_ns = clock_monotonic_ns() + (RETRY_FIRST_NS << RETRY_PLAIN);
+	unsigned spared = looks_spared(ps);
+
+	p->attempts = spared + 2;
+	p->retry_ns = clock_monotonic_ns() + (RETRY_FIRST_NS << spared);
 	processes_due(ps, p->retry_ns);
 }
 

@@ -35,7 +35,7 @@ TAILQ_HEAD(forked_list, entry);
 struct processes {
 	struct processes_config config;
 	struct entry *by_pid;
-	struct forked_list forked; /* in the order in which they are due */
+	struct forked_list forked; /* in the order in which they were put off */
 	struct threads *threads;
 	struct quota *room; /* entries, by owner */
 	struct look_budget looks[OWNER_CNT]; /* at code objects, by owner; unbounded for root */
@@ -50,7 +50,7 @@ struct processes {
 	__u64 mmap_cnt; /* mappings that were reported */
 	__u64 due_ns; /* no look is due before; 0 none is planned */
 	__u64 late_cnt, late_ns; /* processes__late() */
-	bool spares; /* processes__spare() */
+	unsigned sparing; /* processes__spare() */
 	struct refusals refusals;
 	char why[256];
 };
@@ -74,8 +74,10 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 void entry_leave_alone(struct processes *ps, struct process *p);
 /* err: -ENOEXEC, -EINPROGRESS: when to look at it again. */
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
-/* Of one that is not Python, as far as its executable tells: most such have gone by then. */
+/* Of one that is not Python, as far as its executable tells, or where krait spares looks: most have gone by then. */
 void entry_look_later(struct processes *ps, struct process *p);
+/* Nothing that begins is urgent: no native frames, which need its mappings before its first sample, and no filter. */
+bool processes_spare_all(const struct processes *ps);
 /* Something is to be looked at then, which processes__retry() sees to; 0 nothing. */
 void processes_due(struct processes *ps, __u64 ns);
 /*

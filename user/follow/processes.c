@@ -62,9 +62,12 @@ struct processes *processes__new(const struct processes_config *config)
 	return ps;
 }
 
-void processes__spare(struct processes *ps, bool on)
+void processes__spare(struct processes *ps, unsigned steps)
 {
-	ps->spares = on;
+	if (steps == ps->sparing)
+		return;
+	ps->sparing = steps < PROCESSES_SPARING_MAX ? steps : PROCESSES_SPARING_MAX;
+	sampler__hush(ps->config.sampler, processes_spare_all(ps));
 }
 
 void processes__prepare(struct processes *ps)

@@ -108,8 +108,14 @@ struct processes_config {
 };
 
 struct processes *processes__new(const struct processes_config *config);
-/* With "all": what begins is looked at half a second later, or opened at its first sample, until that is off again. */
-void processes__spare(struct processes *ps, bool on);
+/*
+ * With "all": what begins is looked at later, or opened at its first sample. steps: 0 at once, 1 half a second, 2 one
+ * second, and so on, to PROCESSES_SPARING_MAX; and with any of these nobody is woken up by what begins, where that can be.
+ */
+#define PROCESSES_SPARING_MAX 5U
+void processes__spare(struct processes *ps, unsigned steps);
+/* How much later that is. */
+__u64 processes__look_delay_ns(const struct processes *ps);
 /* Starts what they are looked at with, while krait has all its rights. */
 void processes__prepare(struct processes *ps);
 /* Before the first one is followed. */

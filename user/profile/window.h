@@ -35,6 +35,7 @@ struct window_price {
 	bool natives;
 	unsigned level; /* 0: all that was asked for; else so many steps less */
 	bool stalled; /* beyond the budget, though less would cost as much */
+	__u64 look_delay_ns; /* what starts was looked at so much later */
 	__u64 cpu_ns, kernel_ns, rss_bytes; /* of krait's processes and programs, in this window */
 };
 

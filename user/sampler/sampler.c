@@ -249,6 +249,11 @@ void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives)
 	s->skel->data->natives_on = natives;
 }
 
+void sampler__hush(struct sampler *s, bool on)
+{
+	s->skel->bss->hushed = on;
+}
+
 int sampler__fd(const struct sampler *s)
 {
 	return queue__fd(s->queue, CURSOR_MAIN);

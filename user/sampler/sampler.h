@@ -79,6 +79,8 @@ void sampler__follow_cpus(struct sampler *s);
 void sampler__set_rate(struct sampler *s, __u64 frequency);
 /* Python stacks end after so many frames (KRAIT_MAX_FRAMES at most); native frames are left out. */
 void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives);
+/* Processes that begin wake nobody up: they are taken with what comes next. */
+void sampler__hush(struct sampler *s, bool on);
 
 /* Interrupts after that time, CLOCK_MONOTONIC, are not taken: not even counted. */
 void sampler__end_at(struct sampler *s, __u64 end_ns);

@@ -349,9 +349,14 @@ void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, b
 	sampler__set_detail(s->sampler, frames_max, natives);
 }
 
-void session__spare(struct session *s, bool on)
+void session__spare(struct session *s, unsigned steps)
 {
-	processes__spare(s->processes, on);
+	processes__spare(s->processes, steps);
+}
+
+__u64 session__look_delay_ns(const struct session *s)
+{
+	return processes__look_delay_ns(s->processes);
 }
 
 void session__end(struct session *s)

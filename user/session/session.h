@@ -131,8 +131,13 @@ __u64 session__rows_read(const struct session *s);
  * frames are taken (where the session takes them at all).
  */
 void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives);
-/* Between two steps: processes that begin are looked at later, so that those that end soon cost next to nothing. */
-void session__spare(struct session *s, bool on);
+/*
+ * Between two steps: processes that begin are looked at later (processes__spare()), so that those that end soon cost next
+ * to nothing. 0 at once.
+ */
+void session__spare(struct session *s, unsigned steps);
+/* What that is now; 0 they are looked at at once. */
+__u64 session__look_delay_ns(const struct session *s);
 /* How long the programs in the kernel have run, with config.sampler.measure. */
 __u64 session__kernel_ns(const struct session *s);
 /* From a callback: nothing more is wanted; the recording ends as if its time were over. */
