@@ -244,13 +244,53 @@ static void nonsense_and_too_many_are_refused(void **state)
 		assert_int_equal(seen.status[i], 400);
 	}
 	forget_seen();
-	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++)
+	for (unsigned i = 0; i < PPROF_PULL_PLACES; i++)
 		take(pull, i, "seconds=5", 0);
 	assert_int_equal(seen.cnt, 0);
 	take(pull, 99, "seconds=5", 0);
 	assert_int_equal(seen.status[0], 503);
 	pprof_pull__free(pull);
-	assert_int_equal(seen.cnt, 1 + SERVER_WAITING_MAX);
+	assert_int_equal(seen.cnt, 1 + PPROF_PULL_PLACES);
+	forget_seen();
+	profile__free(p);
+}
+
+/* Those who hold all places for minutes keep nobody out: the first of them has what there is so far. */
+static void who_has_had_enough_gives_way(void **state)
+{
+	const __u64 own_ns = PPROF_PULL_OWN_SECONDS * NS_PER_SEC;
+	struct profile *p = new_session();
+	struct pprof_pull *pull = pprof_pull__new((struct server *)&seen, NULL);
+	struct agent_sink sink = pprof_pull__sink(pull);
+	struct profile_sample s = sample_at(12 * NS_PER_SEC, 7, stack(p, 7, "f"));
+
+	pprof_pull__connect(pull, p);
+	for (unsigned i = 0; i < PPROF_PULL_PLACES; i++)
+		take(pull, i, "seconds=300", (10 + i) * NS_PER_SEC);
+	sink.sample(sink.ctx, p, &s);
+	take(pull, 98, "seconds=1", 10 * NS_PER_SEC + own_ns - 1);
+	assert_int_equal(seen.cnt, 1);
+	assert_int_equal(seen.status[0], 503);
+	forget_seen();
+	take(pull, 99, "seconds=1", 10 * NS_PER_SEC + own_ns);
+	assert_int_equal(seen.cnt, 1);
+	assert_int_equal(seen.id[0], 0);
+	assert_int_equal(seen.status[0], 200);
+	assert_int_equal(sum(seen.profile[0], 0), 1);
+	assert_int_equal(seen.profile[0]->duration_nanos, own_ns);
+	forget_seen();
+	s.time_ns = 10 * NS_PER_SEC + own_ns + 1;
+	sink.sample(sink.ctx, p, &s);
+	sink.step(sink.ctx, 20 * NS_PER_SEC);
+	assert_int_equal(seen.cnt, 1);
+	assert_int_equal(seen.id[0], 99);
+	assert_int_equal(sum(seen.profile[0], 0), 1);
+	/* The next place is the second one's. */
+	take(pull, 100, "seconds=1", 20 * NS_PER_SEC);
+	take(pull, 101, "seconds=1", 20 * NS_PER_SEC);
+	assert_int_equal(seen.cnt, 2);
+	assert_int_equal(seen.id[1], 1);
+	pprof_pull__free(pull);
 	forget_seen();
 	profile__free(p);
 }
@@ -261,6 +301,7 @@ int main(void)
 		cmocka_unit_test(each_service_has_a_body_of_its_own),
 		cmocka_unit_test(who_asks_has_what_was_sampled_meanwhile),
 		cmocka_unit_test(nonsense_and_too_many_are_refused),
+		cmocka_unit_test(who_has_had_enough_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

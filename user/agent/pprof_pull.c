@@ -27,7 +27,7 @@ struct pprof_pull {
 	struct server *server;
 	struct resources *resources;
 	const struct profile *profile; /* the session's */
-	struct question list[SERVER_WAITING_MAX];
+	struct question list[PPROF_PULL_PLACES];
 	unsigned waiting;
 };
 
@@ -64,7 +64,7 @@ void pprof_pull__free(struct pprof_pull *p)
 {
 	if (!p)
 		return;
-	for (unsigned i = 0; i < SERVER_WAITING_MAX; i++) {
+	for (unsigned i = 0; i < PPROF_PULL_PLACES; i++) {
 		if (!p->list[i].profile)
 			continue;
 		answer_text(p, p->list[i].id, 503, "krait agent is ending\n");
@@ -105,30 +105,6 @@ static bool parse(struct question *q, const char *query, __u64 now_ns)
 	return seconds && pid && (len == -ENOENT || len > 0);
 }
 
-void pprof_pull__take(struct pprof_pull *p, const struct server_request *request, __u64 now_ns)
-{
-	struct question *q = NULL;
-
-	for (unsigned i = 0; i < SERVER_WAITING_MAX && !q; i++)
-		q = p->list[i].profile ? NULL : &p->list[i];
-	if (!q || !p->profile) {
-		answer_text(p, request->id, 503, "too many requests at once; try again later\n");
-		return;
-	}
-	*q = (struct question){ .id = request->id };
-	if (!parse(q, request->query, now_ns)) {
-		answer_text(
-			p, request->id, 400,
-			"seconds=1 to 300 (default 30); pid=NUMBER or service=NAME choose a part\n");
-		return;
-	}
-	q->profile = pprof_profile_new(p->profile);
-	if (q->profile)
-		p->waiting++;
-	else
-		answer_text(p, request->id, 503, "out of memory\n");
-}
-
 /* ---- answers ---------------------------------------------------------------------------------- */
 
 static bool is_wanted(struct pprof_pull *p, const struct question *q,
@@ -144,7 +120,7 @@ static void on_sample(void *ctx, const struct profile *profile, const struct pro
 {
 	struct pprof_pull *p = ctx;
 
-	for (unsigned i = 0, left = p->waiting; i < SERVER_WAITING_MAX && left; i++) {
+	for (unsigned i = 0, left = p->waiting; i < PPROF_PULL_PLACES && left; i++) {
 		struct question *q = &p->list[i];
 
 		left -= q->profile != NULL;
@@ -182,11 +158,58 @@ static void answer(struct pprof_pull *p, struct question *q)
 	free(body.data);
 }
 
+/* ---- who asks --------------------------------------------------------------------------------- */
+
+/* A free one, or that of whoever has had the most seconds, which has its answer now. NULL: nobody has had enough. */
+static struct question *free_place(struct pprof_pull *p, __u64 now_ns)
+{
+	struct question *first = NULL;
+
+	for (unsigned i = 0; i < PPROF_PULL_PLACES; i++) {
+		struct question *q = &p->list[i];
+
+		if (!q->profile)
+			return q;
+		if (!first || q->from_ns < first->from_ns)
+			first = q;
+	}
+	if (now_ns < first->from_ns + PPROF_PULL_OWN_SECONDS * NS_PER_SEC)
+		return NULL;
+	if (now_ns < first->to_ns)
+		first->to_ns = now_ns;
+	answer(p, first);
+	forget(p, first);
+	return first;
+}
+
+void pprof_pull__take(struct pprof_pull *p, const struct server_request *request, __u64 now_ns)
+{
+	struct question asked = { .id = request->id }, *q;
+
+	if (!parse(&asked, request->query, now_ns)) {
+		answer_text(
+			p, request->id, 400,
+			"seconds=1 to 300 (default 30); pid=NUMBER or service=NAME choose a part\n");
+		return;
+	}
+	q = p->profile ? free_place(p, now_ns) : NULL;
+	if (!q) {
+		answer_text(p, request->id, 503, "too many requests at once; try again later\n");
+		return;
+	}
+	*q = asked;
+	q->profile = pprof_profile_new(p->profile);
+	if (q->profile)
+		p->waiting++;
+	else
+		answer_text(p, request->id, 503, "out of memory\n");
+}
+
 static void on_step(void *ctx, __u64 now_ns)
 {
 	struct pprof_pull *p = ctx;
 
-	for (unsigned i = 0; i < SERVER_WAITING_MAX && p->waiting; i++) {
+	for (unsigned i = 0; i < PPROF_PULL_PLACES && p->waiting; i++) {
 		struct question *q = &p->list[i];
 
 		if (!q->profile || now_ns < q->to_ns + GRACE_NS)

@@ -5,7 +5,9 @@
  *
  * pid=P and service=NAME take a part: a process, or all of a service.
  *
- * Must hold: each who asks has an answer, an error of one line if need be; as many at a time as the server lets wait.
+ * Must hold: each who asks has an answer, an error of one line if need be; PPROF_PULL_PLACES at a time. Who
+ * asks when all places are taken has that of whoever has had the most seconds, if that is PPROF_PULL_OWN_SECONDS or more: a
+ * few who ask for minutes, again and again, keep nobody out. What it has got so far is its answer, with its true duration.
  */
 #ifndef KRAIT_AGENT_PPROF_PULL_H
 #define KRAIT_AGENT_PPROF_PULL_H
@@ -21,6 +23,9 @@ struct server_request;
 
 #define PPROF_PULL_PATH "/debug/pprof/profile"
 #define PPROF_PULL_SECONDS_MAX 300U
+#define PPROF_PULL_OWN_SECONDS 5U
+/* Who asks at a time; the server lets more wait, so that one more is heard. */
+#define PPROF_PULL_PLACES 8U
 
 /* Both are borrowed. NULL when out of memory. */
 struct pprof_pull *pprof_pull__new(struct server *server, struct resources *resources);

@@ -25,7 +25,7 @@ struct server;
 #define SERVER_QUERY_MAX 512U
 #define SERVER_BODY_MAX (64U << 20)
 /* Questions that wait at a time; others get 503. */
-#define SERVER_WAITING_MAX 8U
+#define SERVER_WAITING_MAX 16U
 
 struct server_route {
 	const char *path; /* "/metrics" */
