@@ -19,6 +19,8 @@ import otlp
 
 BUILD_ID = "process.executable.build_id.gnu"
 SECRET = "hunter2-in-the-environment"
+# A byte that is no UTF-8, and half of a surrogate pair, as os.fsencode() has them.
+ODD, ODD_SHOWN = "odd\udcff\udced\udca0\udc80", "odd\\xff\\xed\\xa0\\x80"
 
 
 def write(path, text, mode=0o600):
@@ -127,8 +129,36 @@ def check_processes(tap, bodies, named, plain, python):
     tap.ok(not leaves["without a thread"], "samples have threads")
 
 
+def plant_links(folder):
+    """Where it will write its first windows: links to a file of somebody else's, whose path is returned."""
+    theirs = os.path.join(folder, "theirs")
+    write(theirs, "theirs\n")
+    os.mkdir(os.path.join(folder, "windows"))
+    for number in (1, 2, 3):
+        name = os.path.join(folder, "windows", ".window-%08d-0.otlp.new" % number)
+        (os.symlink if number == 1 else os.link)(theirs, name)
+    return theirs
+
+
+def odd(python, folder):
+    """A process whose script and claims are not UTF-8."""
+    script = os.path.join(folder, ODD + ".py")
+    shutil.copy(python.target("split.py"), script)
+    return h.Target(python.command(script), dict(os.environ, OTEL_SERVICE_NAME=ODD, OTEL_RESOURCE_ATTRIBUTES="team=" + ODD))
+
+
+def check_odd(tap, bodies, process):
+    """The Collector refuses a whole request with a string that is not UTF-8; bodies are decoded strictly."""
+    mine = [p for b in bodies for p in b.profiles if p.resource.get("process.pid") == process.pid]
+    who = mine[-1].resource if mine else {}
+    tap.equal((who.get("service.name"), who.get("team")), (ODD_SHOWN, ODD_SHOWN), "claims that are not UTF-8 are shown")
+    files = {text for b in bodies for text in b.strings if "odd" in text and text.endswith(".py")}
+    tap.ok(files, "so are paths")
+
+
 def check_one_run(tap, python):
     folder = tempfile.mkdtemp(prefix="krait-e2e-")
+    theirs = plant_links(folder)
     config = os.path.join(folder, "agent.conf")
     token = os.path.join(folder, "token")
     listener = os.path.join(folder, "http")
@@ -137,7 +167,8 @@ def check_one_run(tap, python):
     write(token, "let-me-in\n")
     env = dict(os.environ, OTEL_SERVICE_NAME="billing", SECRET=SECRET,
                OTEL_RESOURCE_ATTRIBUTES="deployment.environment=prod,team=a%2Cb,process.pid=1,service.name=other")
-    with h.start(python, "split.py", env=env) as named, h.start(python, "split.py", "rest") as plain:
+    with h.start(python, "split.py", env=env) as named, h.start(python, "split.py", "rest") as plain, \
+            odd(python, folder) as strange:
         agent = Agent(folder, "--config", config, "--listen", "unix:" + listener, "--listen-token-file", token)
         try:
             tap.ok(agent.wait_for_windows(3) and agent.process.poll() is None, "there are windows", agent.log()[-1500:])
@@ -156,6 +187,9 @@ def check_one_run(tap, python):
         check_bodies(tap, bodies, raw)
         check_sums(tap, bodies)
         check_processes(tap, bodies, named, plain, python)
+        check_odd(tap, bodies, strange)
+    with open(theirs, encoding="ascii") as f:
+        tap.equal(f.read(), "theirs\n", "nothing is written through links")
     periods = {p.period for b in bodies for p in b.profiles if p.kind == otlp.TICKS}
     tap.equal(periods, {10**9 // 97, 10**9 // 47}, "a new rate is a new profile")
     waits = [p for b in bodies for p in b.profiles if p.kind == otlp.OFF_CPU]

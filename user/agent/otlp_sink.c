@@ -45,7 +45,7 @@ static int write_all(int fd, const __u8 *data, size_t len)
 	return 0;
 }
 
-/* It has its name when it is whole. */
+/* It has its name when it is whole. Who may write in the folder may have put something under the name before. */
 static int write_file(const struct otlp_sink *o, const struct window *w, unsigned part,
 		      const struct otlp_body *body)
 {
@@ -55,8 +55,9 @@ static int write_file(const struct otlp_sink *o, const struct window *w, unsigne
 
 	snprintf(name, sizeof(name), "window-%08llu-%u.otlp", (unsigned long long)w->number, part);
 	snprintf(unfinished, sizeof(unfinished), ".%s.new", name);
-	fd = openat(o->dir, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
+	if (unlinkat(o->dir, unfinished, 0) && errno != ENOENT)
+		return -errno;
+	fd = openat(o->dir, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	err = write_all(fd, body->bytes.data, body->bytes.len);
