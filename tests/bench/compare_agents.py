@@ -106,6 +106,16 @@ def used_by(pids):
     return total
 
 
+def by_name(pids):
+    """{name of a process: CPU seconds, with those of its children that have ended}"""
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(OSError), open("/proc/%d/comm" % pid, encoding="utf-8", errors="replace") as f:
+            name = f.read().strip()
+            found[name] = found.get(name, 0) + used_by([pid])
+    return found
+
+
 def rss_mb(pids):
     total = 0
     for pid in pids:
@@ -140,23 +150,29 @@ def commands(rate, http, grpc):
                        "%ds" % WINDOW_SECS]
 
 
-def samples_of(requests, from_ns, to_ns):
-    """(samples of the service between two times, of these with all their Python frames, all samples)"""
-    ours = whole = everything = 0
+def samples_of(requests, pids, from_ns, to_ns):
+    """(samples of the service between two times, all samples, of those in a request: their number, and how many have all
+    Python frames)"""
+    ours = everything = asked = whole = 0
     for p in collector.decode(requests):
         if p.type != "samples/count":
             continue
-        for i, (frames, _, weight) in enumerate(p.samples):
+        for i, (frames, attributes, _) in enumerate(p.samples):
+            pid = p.resource.get("process.pid", attributes.get("process.pid"))
             times = [int(t) for t in p.data["samples"][i].get("timestampsUnixNano", [])]
             cnt = sum(from_ns <= t < to_ns for t in times)
             everything += cnt
-            # Not what a process does between two requests.
-            if not any(f[0].startswith("layer_") for f in frames):
+            # Another such service may run.
+            if pid is not None and int(pid) not in pids:
                 continue
-            ours += cnt
             layers = sum(f[0].startswith("layer_") for f in frames)
+            ours += cnt if layers or any(f[0] == "serve" for f in frames) else 0
+            # Not what a process does between two requests.
+            if not layers:
+                continue
+            asked += cnt
             whole += cnt if layers == DEPTH + 1 and any(f[0] == "<module>" for f in frames) else 0
-    return ours, whole, everything
+    return ours, everything, asked, whole
 
 
 def is_known(requests):
@@ -175,19 +191,20 @@ def measure(service, name, command, c, relays):
                 return "it sent nothing of the service in %d s" % START_SECS
             time.sleep(0.5)
         pids = family(process.pid)
-        started = used_by(pids)
+        started, parts = used_by(pids), by_name(pids)
         sent = sum(r.bytes for r in relays)
         cpu, due, programs, at = started, service.cpu(), programs_seconds(pids), time.time_ns()
         time.sleep(SECONDS)
         pids = family(process.pid)
         took = (time.time_ns() - at) / 1e9
         figures = {"cpu": (used_by(pids) - cpu) / took, "due": service.cpu() - due, "rss": rss_mb(pids),
-                   "start": started, "sent": sum(r.bytes for r in relays) - sent, "took": took}
+                   "start": started, "sent": sum(r.bytes for r in relays) - sent, "took": took,
+                   "parts": {n: (c - parts.get(n, 0)) / took for n, c in by_name(pids).items()}}
         now = programs_seconds(pids)
         figures["programs"] = (now - programs) / took if now is not None and programs is not None else None
         # Windows that begin in this time have come by then.
         time.sleep(WINDOW_SECS + 1)
-        figures["samples"] = samples_of(c.requests(), at, at + int(took * 1e9))
+        figures["samples"] = samples_of(c.requests(), set(service.pids()), at, at + int(took * 1e9))
         return figures
     finally:
         if process.poll() is None:
@@ -197,12 +214,12 @@ def measure(service, name, command, c, relays):
 
 
 def row(cell, name, rate, f):
-    ours, whole, everything = f["samples"]
+    ours, everything, asked, whole = f["samples"]
     due = f["due"] * rate
     return ["%s, %d, %d" % cell, name, "%.2f" % (100 * f["cpu"]),
             "-" if f["programs"] is None else "%.3f" % (100 * f["programs"]), "%.0f" % f["rss"], "%.2f" % f["start"],
             "%.2f" % (f["sent"] / f["took"] / 1024), "%.0f" % (f["sent"] / everything) if everything else "-",
-            "%d of %d" % (ours, due), "%.1f %%" % (100 * whole / ours) if ours else "-"]
+            "%d of %d" % (ours, due), "%.1f %%" % (100 * whole / asked) if asked else "-"]
 
 
 def cells(only):
@@ -246,10 +263,12 @@ def run(pythons, say, only=()):
                     notes.append("%s, %d Hz, %d processes, %s: %s" % (minor, rate, count, name, figures))
                 else:
                     rows.append(row(cell, name, rate, figures))
+                    say("  CPU, %% of one: %s" % ", ".join("%s %.2f" % (n, 100 * c) for n, c in
+                                                          sorted(figures["parts"].items()) if c > 0.0005))
         finally:
             service.stop()
             shutil.rmtree(folder)
     notes.append("CPU: user and system time of the agent and its helpers while it sends, start apart; due: CPU time of the "
-                 "service times the rate; samples: those in which a request is answered, so somewhat less than what is due; "
+                 "service times the rate; delivered: all samples in it; whole: of those in which a request is answered; "
                  "sent: as it goes over the wire, compressed")
     return HEAD, rows, notes
