@@ -419,7 +419,8 @@ static __always_inline int on_mmap(struct pt_regs *ctx)
 	record.owner = proc->owner;
 	describe_mapping(&record, vma);
 	/* At once: nobody can unwind its code before user space has looked at it. */
-	emit(&record, sizeof(record), record.owner, BPF_RB_FORCE_WAKEUP);
+	emit(&record, sizeof(record), record.owner,
+	     hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

@@ -91,8 +91,9 @@ static void put_price(const struct metrics *m, FILE *out)
 	put(out, "krait_budget_stalled", "gauge",
 	    "1: over the budget, but a lower rate saved nothing, so the rate stays.",
 	    m->price.stalled);
-	metrics_family(out, "krait_look_delay_seconds", "gauge",
-		       "Processes that start are looked at so much later, to stay within the budget.");
+	metrics_family(
+		out, "krait_look_delay_seconds", "gauge",
+		"Processes that start are looked at so much later, to stay within the budget.");
 	metrics_seconds(out, "krait_look_delay_seconds", m->price.look_delay_ns, NULL);
 	put(out, "krait_budget_changes_total", "counter", "How often the level has changed.",
 	    m->levels_changed);

@@ -218,6 +218,9 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	struct entry *e = find_started(ps, (pid_t)record->pid, record->start_ns, &past);
 
 	ps->mmap_cnt++;
+	/* What was executed has no parent's memory: it is read when it is opened. */
+	if (e && e->process.state == PROCESS_FORKED && !e->process.parent_pid)
+		return;
 	if (e) {
 		forks_open(ps, e);
 		forks_open_of(ps, &e->process);
