@@ -31,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (__u64 at = DSO_TEXT_OFFSET; at < DSO_TEXT_OFFSET + 512; at += DSO_SLOT) {
 			if (dso_reader__find(r, at + 1, &place))
 				length += strlen(place.name) + strlen(place.file);
+			length += dso_reader__opcode(r, at);
 		}
 		length += dso_reader__note(r, "interrupts", &value);
 		dso_reader__free(r);

@@ -11,6 +11,9 @@
 #include "profile/opcodes.h"
 
 #define UNKNOWN_UNITS 0
+/* Of a capture that may be anybody's: units that are looked at, in all and of one function (no more were read). */
+#define UNITS_MAX (4U << 20)
+#define FUNCTION_UNITS_MAX 32768U
 
 static int compare(const void *x, const void *y)
 {
@@ -48,15 +51,15 @@ static void list_one(struct dict *dict, struct dso_reader *reader, __u64 offset,
 	dict__frame(dict, &frame);
 }
 
-/* The first places, cnt of them, are of that function. */
+/* The first places, cnt of them, are of that function. left: units that may be looked at. */
 static void list_function(struct dict *dict, const struct code_place *places, __u32 cnt,
-			  const struct dso_extent *at)
+			  const struct dso_extent *at, __u32 *left)
 {
 	const __u32 version = 3U << 24 | opcode_minor(places[0].opcode) << 16;
 	__u64 offset = at->start, next;
 	__u32 i = 0;
 
-	for (; offset < at->end; offset = next) {
+	for (; offset < at->end && *left; offset = next, --*left) {
 		const __u8 byte = dso_reader__opcode(places[0].reader, offset);
 		__u16 opcode = byte ? opcode_of(version, byte) : 0;
 		__u32 units;
@@ -80,7 +83,7 @@ static void list_function(struct dict *dict, const struct code_place *places, __
 void code_list(struct dict *dict, struct code_place *places, __u32 cnt)
 {
 	struct dso_extent at;
-	__u32 end;
+	__u32 end, left = UNITS_MAX;
 
 	qsort(places, cnt, sizeof(*places), compare);
 	for (__u32 i = 0; i < cnt; i = end) {
@@ -90,6 +93,7 @@ void code_list(struct dict *dict, struct code_place *places, __u32 cnt)
 		while (end < cnt && places[end].reader == places[i].reader &&
 		       places[end].offset < at.end)
 			end++;
-		list_function(dict, places + i, end - i, &at);
+		if ((at.end - at.start) / DSO_SLOT <= FUNCTION_UNITS_MAX + 2)
+			list_function(dict, places + i, end - i, &at, &left);
 	}
 }
