@@ -55,7 +55,7 @@ static __always_inline __u64 switch_time(struct switch_cpu *cpu, const struct ta
 	__u64 scheduler_ns = scheduler_clock(task);
 	__u64 now_ns = scheduler_ns + cpu->clock.ahead_ns;
 
-	if (now_ns - cpu->clock.compared_ns < SWITCH_WINDOW_NS)
+	if (!switch_clock_is_due(&cpu->clock, now_ns))
 		return now_ns;
 	switch_clock_compare(&cpu->clock, scheduler_ns, bpf_ktime_get_ns());
 	return scheduler_ns + cpu->clock.ahead_ns;
@@ -148,6 +148,7 @@ static __always_inline void leave(struct switch_cpu *cpu, struct task_struct *pr
 {
 	struct thread_wait *w = find_wait(prev);
 	bool is_new = !w;
+	__u64 passed_ns;
 
 	if (prev->flags & PF_EXITING) {
 		if (!w)
@@ -161,12 +162,13 @@ static __always_inline void leave(struct switch_cpu *cpu, struct task_struct *pr
 	if (!w)
 		return;
 	owe_ticks(cpu, w, ticks);
+	passed_ns = switch_passed(&w->since_ns, now_ns);
+	/* Where its coming went by unseen, nobody knows for how much of it. */
 	if (!w->is_off)
-		w->on_ns += passed(w->since_ns, now_ns);
+		w->on_ns += passed_ns;
 	/* Ticks before the first switch have gone by without it. */
 	if (is_new)
 		w->sampled_ns = w->on_ns;
-	w->since_ns = now_ns;
 	w->run_delay_ns = prev->sched_info.run_delay;
 	w->task_state = preempted ? 0 : task_state_of(prev);
 	w->is_off = 1;
@@ -223,9 +225,8 @@ static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct
 		w = begin_wait(next, true);
 	if (!w || !w->is_off)
 		return;
-	length_ns = passed(w->since_ns, now_ns);
+	length_ns = switch_passed(&w->since_ns, now_ns);
 	w->off_ns += length_ns;
-	w->since_ns = now_ns;
 	w->is_off = 0;
 	owe_ticks(cpu, w, ticks);
 	cpu->period_ns = wait_period(cpu, w, length_ns);
@@ -241,7 +242,7 @@ static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct
 	cpu->note.task_state = w->task_state;
 	cpu->note.ticks_ns = cpu->ticks_ns;
 	cpu->note.unsampled = cpu->period_ns ? take_unsampled(w) : 0;
-	cpu->came_ns = now_ns;
+	cpu->came_ns = w->since_ns;
 	cpu->tid = next->pid;
 }
 

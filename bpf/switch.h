@@ -43,23 +43,56 @@
 struct switch_clock {
 	__u64 ahead_ns; /* CLOCK_MONOTONIC is */
 	__u64 compared_ns; /* CLOCK_MONOTONIC when they were compared; 0 never */
+	__u32 again; /* so many of the next switches compare them, too */
+	__u32 pad_;
 };
 
 /* No clock of time is set faster or slower by more than this part of what passes (500 in a million; adjtimex(2)). */
 #define SWITCH_CLOCK_DRIFT_SHIFT 10
+/* At so many switches in a row clocks are compared once a window has passed, and at so many after a pause. */
+#define SWITCH_CLOCK_LOOKS 2
+#define SWITCH_CLOCK_LOOKS_PAUSE 8
+
+/* Is it time to compare them? now_ns: by what is believed so far. */
+static __always_inline bool switch_clock_is_due(const struct switch_clock *c, __u64 now_ns)
+{
+	return c->again || now_ns - c->compared_ns >= SWITCH_WINDOW_NS;
+}
 
 /*
  * Compares them. The scheduler's clock was read some time before, by as much the difference is too large: so what is less
- * is believed at once, what is more only as far as clocks can drift.
+ * is believed at once, what is more only as far as clocks can drift. After a pause that is far, and at first there is no
+ * bound, so a switch whose clock is old (it goes by the wake-up before it, switch_cpu.h) would put the CPU's time ahead
+ * until the next window. Hence several switches: what is left is the age of the youngest of them.
  */
 static __always_inline void switch_clock_compare(struct switch_clock *c, __u64 scheduler_ns,
 						 __u64 monotonic_ns)
 {
 	__s64 more_ns = (__s64)(monotonic_ns - scheduler_ns - c->ahead_ns);
-	__s64 most_ns = (__s64)((monotonic_ns - c->compared_ns) >> SWITCH_CLOCK_DRIFT_SHIFT);
+	__u64 passed_ns = monotonic_ns - c->compared_ns;
+	__s64 most_ns = (__s64)(passed_ns >> SWITCH_CLOCK_DRIFT_SHIFT);
 
+	if (c->again)
+		c->again--;
+	else
+		c->again = (passed_ns < 2 * SWITCH_WINDOW_NS ? SWITCH_CLOCK_LOOKS :
+							       SWITCH_CLOCK_LOOKS_PAUSE) - 1;
 	c->ahead_ns += c->compared_ns && more_ns > most_ns ? most_ns : more_ns;
 	c->compared_ns = monotonic_ns;
+}
+
+/*
+ * The time that has passed for a thread since *since_ns, which goes on to now_ns. Each CPU has compared its clocks for
+ * itself, and takes back what was too much: so a moment on one may be before an earlier one on another, or on itself.
+ * Then nothing has passed, and from the same moment on time is counted once: what a thread has been on a CPU and off it
+ * is, to the nanosecond, what lies between the first of its moments and the last.
+ */
+static __always_inline __u64 switch_passed(__u64 *since_ns, __u64 now_ns)
+{
+	__u64 ns = now_ns > *since_ns ? now_ns - *since_ns : 0;
+
+	*since_ns += ns;
+	return ns;
 }
 
 /* What one CPU has spent. */
@@ -95,8 +128,13 @@ static __always_inline __u64 switch_room(const struct switch_budget *b)
 /* At every switch of a tracked thread. */
 static __always_inline void switch_review(struct switch_budget *b, __u64 now_ns)
 {
-	__u64 room_ns = switch_room(b), passed_ns = now_ns - b->window_ns;
+	__u64 room_ns = switch_room(b), passed_ns = 0;
 
+	/* The CPU's time may be set back (switch_clock_compare()): no reason for another share. */
+	if (now_ns > b->window_ns)
+		passed_ns = now_ns - b->window_ns;
+	else
+		now_ns = b->window_ns;
 	b->switches++;
 	if (b->has_spent && b->spent_ns >= room_ns) {
 		if (b->shift < SWITCH_PERIOD_SHIFT_MAX - SWITCH_PERIOD_SHIFT_MIN)

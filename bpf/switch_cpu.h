@@ -57,7 +57,7 @@ struct {
 	__type(value, struct switch_cpu);
 } switch_cpus SEC(".maps") __weak;
 
-/* Clocks of two CPUs are compared apart, so a moment on one may be before an earlier one on the other. */
+/* As switch_passed(), of a thread that goes on. */
 static __always_inline __u64 passed(__u64 since_ns, __u64 now_ns)
 {
 	return now_ns > since_ns ? now_ns - since_ns : 0;

@@ -170,6 +170,67 @@ static void clocks_are_told_apart(void **state)
 	}
 }
 
+/* At first, and after a pause, a switch that goes by an old clock is not believed for a whole window. */
+static void an_old_clock_is_believed_for_some_switches(void **state)
+{
+	struct switch_clock clock = { 0 };
+	const __u64 ahead = 77777777, old = 20000000, usual = 300;
+	__u64 now = 5000000000ULL;
+
+	for (int pause = 0; pause < 3; pause++) {
+		for (int i = 0; i < SWITCH_CLOCK_LOOKS_PAUSE; i++) {
+			assert_true(switch_clock_is_due(&clock, now));
+			switch_clock_compare(&clock,
+					     now - ahead - (i == SWITCH_CLOCK_LOOKS_PAUSE / 2 ? usual : old),
+					     now);
+			now += 10000;
+		}
+		/* But for what drifts between two switches. */
+		assert_in_range(clock.ahead_ns - ahead, usual, usual + 200);
+		assert_false(switch_clock_is_due(&clock, now));
+		now += 60000000000ULL;
+	}
+}
+
+/* Of CPUs whose clocks differ and are set back: what a thread has is what lies between its first moment and its last. */
+static void time_is_counted_once(void **state)
+{
+	struct rng rng = rng_from_environment();
+	__u64 truth = 1000000, since = truth, sum = 0, latest = truth, ahead[4] = { 0 };
+
+	for (int i = 0; i < 100000; i++) {
+		unsigned cpu = rng_below(&rng, 4);
+		__u64 was = since, now, ns;
+
+		truth += rng_below(&rng, i % 2 ? 100 : 50000);
+		if (!rng_below(&rng, 20))
+			ahead[cpu] = rng_below(&rng, 260000);
+		now = truth + ahead[cpu];
+		latest = now > latest ? now : latest;
+		ns = switch_passed(&since, now);
+		assert_int_equal(since - ns, was);
+		sum += ns;
+	}
+	assert_int_equal(sum, latest - 1000000);
+	assert_int_equal(since, latest);
+}
+
+/* A CPU whose clock is set back has no other share of its time for that. */
+static void a_step_back_is_no_new_window(void **state)
+{
+	struct switch_budget budget = { 0 };
+	__u64 now = 5 * SWITCH_WINDOW_NS;
+
+	switch_review(&budget, now);
+	for (int i = 0; i < 100; i++) {
+		switch_spend(&budget, 20000);
+		switch_review(&budget, now - (i % 2 ? 0 : 100000));
+	}
+	/* As often as the share was spent, and no more. */
+	assert_in_range(budget.shift, 5, SWITCH_PERIOD_SHIFT_MAX);
+	assert_true(budget.spent_ns >= 100 * 20000 - SWITCH_WINDOW_NS / SWITCH_SHARE);
+}
+
 /* Most waits are decided without a random number, and those are decided as they would be with any. */
 static void chance_is_asked_where_it_decides(void **state)
 {
@@ -199,6 +260,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clocks_are_told_apart),
+		cmocka_unit_test(an_old_clock_is_believed_for_some_switches),
+		cmocka_unit_test(time_is_counted_once),
+		cmocka_unit_test(a_step_back_is_no_new_window),
 		cmocka_unit_test(chance_is_asked_where_it_decides),
 		cmocka_unit_test(each_kind_of_wait_has_its_own_sum),
 		cmocka_unit_test(a_thread_is_right_to_a_period),

@@ -133,8 +133,8 @@ static const struct wait_facts *wait_of(const struct record_sample *record)
 }
 
 /*
- * When a wait began that was over then. Not before the thread's last one was over: it may have left on one CPU and come on
- * another, and their clocks are compared only from time to time (struct switch_clock).
+ * When a wait began that was over then. Not before the thread's last one was over: waits of switches follow each other
+ * (switch_passed()), but one that was open when somebody looked ends by this clock, and the next one by the CPU's.
  */
 static __u64 began(const struct thread *t, __u64 time_ns, __u64 length_ns)
 {
