@@ -76,7 +76,8 @@ static __always_inline void switch_clock_compare(struct switch_clock *c, __u64 s
 		c->again--;
 	else
 		c->again = (passed_ns < 2 * SWITCH_WINDOW_NS ? SWITCH_CLOCK_LOOKS :
-							       SWITCH_CLOCK_LOOKS_PAUSE) - 1;
+							       SWITCH_CLOCK_LOOKS_PAUSE) -
+			   1;
 	c->ahead_ns += c->compared_ns && more_ns > most_ns ? most_ns : more_ns;
 	c->compared_ns = monotonic_ns;
 }

@@ -17,7 +17,7 @@ import time
 import stats
 import truth as t
 from kernel_map import KernelMap
-from test_waits import coarsest, losses, waits
+from test_waits import chance, losses, waits
 
 SECONDS = 4 if t.LONG else 1.5
 # So many periods of the clock, and one part in so many of its time, a thread's samples may be off: that much tick_chance() of
@@ -133,10 +133,10 @@ def check(tap, python):
     gone = sum(t.h.parse_stats(err).get("waits.%s_ns" % how, 0) for how in ("lost", "missed"))
     tap.ok(len(looks) >= len(lives) - 1, name + ": the threads are known", sorted(lives.items()), err)
     wrong = {what: [] for what in ("passed", "kernel", "ready", "off", "cpu", "wall")}
-    least = 2 * coarsest(off)
     # Of time that the host took no timer's tick has come, and krait says how many: nobody knows of which thread.
     held_up = t.h.parse_stats(err).get("cpu-clock.ticks_missed", 0) * 1e9 / t.RATE
     for tid, (a, b) in looks.items():
+        least = chance(off, tid)
         passed, on_ns, off_ns = b.when - a.when, b.on - a.on, b.off - a.off
         kernel_on, ready = b.kernel_on - a.kernel_on, b.kernel_ready - a.kernel_ready
         mine = within([x[1:] for x in off if x[0] == tid], a, b)

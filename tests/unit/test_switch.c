@@ -180,9 +180,10 @@ static void an_old_clock_is_believed_for_some_switches(void **state)
 	for (int pause = 0; pause < 3; pause++) {
 		for (int i = 0; i < SWITCH_CLOCK_LOOKS_PAUSE; i++) {
 			assert_true(switch_clock_is_due(&clock, now));
-			switch_clock_compare(&clock,
-					     now - ahead - (i == SWITCH_CLOCK_LOOKS_PAUSE / 2 ? usual : old),
-					     now);
+			switch_clock_compare(
+				&clock,
+				now - ahead - (i == SWITCH_CLOCK_LOOKS_PAUSE / 2 ? usual : old),
+				now);
 			now += 10000;
 		}
 		/* But for what drifts between two switches. */
