@@ -255,9 +255,48 @@ static void nothing_is_lost_or_doubled(void **state)
 	join_free(&j);
 }
 
+/* Readers of a chain take the first address for the very place, and all others for places behind a call. */
+static void what_is_shown_first_is_known(void **state)
+{
+	static const struct frame frames[] = { { .frame_addr = 35 },
+					       { .code_addr = 8, .frame_addr = 800 } };
+	static const struct native_frame natives[] = {
+		{ 100, 10 }, { 200, 20 }, { 300, 40 }, { 400, 80 }
+	};
+	static const __u8 extension[] = { ORIGIN_OTHER, ORIGIN_OTHER, ORIGIN_INTERPRETER,
+					  ORIGIN_LIBC };
+	static const __u8 helper[] = { ORIGIN_INTERPRETER, ORIGIN_OTHER, ORIGIN_INTERPRETER,
+				       ORIGIN_LIBC };
+	struct join_input in = { .frames = frames,
+				 .frame_cnt = 2,
+				 .natives = natives,
+				 .origins = extension,
+				 .evaluator = JOIN_NONE,
+				 .native_cnt = 4,
+				 .kernel_cnt = 2,
+				 .taken = true,
+				 .ended = true };
+	struct join j = { 0 };
+
+	assert_int_equal(join_stacks(&j, &in), 0);
+	assert_true(!j.bare && !j.covered);
+	in.origins = helper;
+	assert_int_equal(join_stacks(&j, &in), 0);
+	assert_true(j.bare == 1 && !j.covered);
+	/* The leaf evaluates what Python there is. */
+	in.natives = natives + 2;
+	in.origins = helper + 2;
+	in.native_cnt = 2;
+	in.interpreter = true;
+	assert_int_equal(join_stacks(&j, &in), 0);
+	assert_true(!j.bare && j.covered);
+	join_free(&j);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_shown_first_is_known),
 		cmocka_unit_test(whole_stacks),
 		cmocka_unit_test(truncated_stacks),
 		cmocka_unit_test(frames_are_paired_with_evaluations),

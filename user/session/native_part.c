@@ -36,7 +36,6 @@ struct native_part {
 	bool guessed[KRAIT_MAX_NATIVE];
 	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
 	__u32 native_cnt;
-	__u32 bare; /* a caller that nothing of user mode is shown above, 0 none */
 	bool missed_made; /* it goes through code without rows that the process has made */
 	const __u64 *kernel;
 	struct join join;
@@ -121,21 +120,14 @@ static __u64 place_of(const struct native_part *m, __u32 i)
 
 /*
  * Its frame's. Readers of a chain take the first address for the very place: there a caller has that of its call, so
- * that a leaf where it goes on is another place.
+ * that a leaf where it goes on is another place. All others they take for callers, which go on behind a call: there a
+ * leaf has the address behind it.
  */
 static __u64 address_of(const struct native_part *m, __u32 i)
 {
-	return i == m->bare ? place_of(m, i) : m->natives[i].ip;
-}
-
-/* What the stack that was joined shows first. */
-static __u32 find_bare(const struct join *j)
-{
-	__u32 i = j->cnt;
-
-	while (i && j->items[i - 1].kind == JOIN_KERNEL)
-		i--;
-	return i && j->items[i - 1].kind == JOIN_NATIVE ? j->items[i - 1].index : 0;
+	if (i && i == m->join.bare)
+		return place_of(m, i);
+	return m->natives[i].ip + (!i && m->join.covered);
 }
 
 /* In a file there are rows, as a rule: what has none need not keep a frame pointer. A JIT's code has no file. */
@@ -304,7 +296,6 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	err = join_stacks(&m->join, &in);
 	if (err)
 		return err;
-	m->bare = find_bare(&m->join);
 	if (in.taken || reason == NATIVE_NO_REGS)
 		count(m, reason);
 	*ret = &m->join;

@@ -349,6 +349,17 @@ static int reserve(struct join *j, __u32 cnt)
 	return vec_reserve(j->items, j->cap, cnt);
 }
 
+/* After turn_round(). */
+static void find_first(struct join *j)
+{
+	__u32 i = j->cnt;
+
+	while (i && j->items[i - 1].kind == JOIN_KERNEL)
+		i--;
+	j->covered = i && j->items[i - 1].kind != JOIN_NATIVE;
+	j->bare = i && !j->covered ? j->items[i - 1].index : 0;
+}
+
 int join_stacks(struct join *out, const struct join_input *in)
 {
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
@@ -365,6 +376,7 @@ int join_stacks(struct join *out, const struct join_input *in)
 	place_all(&j);
 	put_root(&j);
 	turn_round(out);
+	find_first(out);
 	return 0;
 }
 

@@ -87,6 +87,10 @@ struct join {
 	__u32 cnt, cap;
 	bool complete; /* every activation was found in the native chain, which came to its end */
 	bool guessed; /* a caller is a guess */
+	/* Of user mode: what is shown above all else is not the leaf, but this caller; 0: no caller. */
+	__u32 bare;
+	/* What is shown above all else is no native frame: it covers the leaf, which may be shown below what it evaluates. */
+	bool covered;
 };
 
 /* 0 or -ENOMEM. */
