@@ -44,7 +44,8 @@ static const struct argp_option options[] = {
 	  "in krait record" },
 	{ "native", LIVE_NATIVE, 0, 0,
 	  "also native functions; otherwise time in C counts for the "
-	  "Python caller" },
+	  "Python caller. Their names are from files on this machine: "
+	  "only record and readers of captures ask debuginfod servers" },
 	{ "kernel", LIVE_KERNEL, 0, 0, "also kernel functions" },
 	{ "async", LIVE_ASYNC, "WHAT", OPTION_ARG_OPTIONAL,
 	  "for asyncio programs (CPython 3.14 and later) the stack of tasks (the default); \"both\" keeps the frames of "

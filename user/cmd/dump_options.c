@@ -42,7 +42,8 @@ static const struct argp_option option_table[] = {
 	{ "thread", KEY_THREAD, "THREAD", 0, THREAD_FILTER_ABOUT, 0 },
 	{ "native", KEY_NATIVE, NULL, 0,
 	  "also native frames, of waiting and of running threads, and of "
-	  "a core",
+	  "a core. Their names are from files on this machine: only record "
+	  "and readers of captures ask debuginfod servers",
 	  0 },
 	{ "core", 'c', "FILE", 0, "a core file instead of a process", 0 },
 	{ "root", 'R', "FOLDER", 0, "with --core: the root folder of the process", 0 },
