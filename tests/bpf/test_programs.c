@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_programs.c - two samplers that are loaded at once: where the verifier refuses a program of each, each error has
- * the reason of its own.
+ * the reason of its own. And which processes a sampler tracks.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,8 +19,11 @@
 
 #include "krait.skel.h"
 #include "sampler/programs.h"
+#include "sampler/sampler.h"
 #include "util/cleanup.h"
 #include "util/error.h"
+#include "util/event.h"
+#include "support_own.h"
 
 #define ROUNDS 40
 
@@ -98,10 +102,33 @@ static void each_load_has_its_own_reason(void **state)
 	}
 }
 
+/* The interrupts of others would count for nobody: whoever tracks says that it is Python, nobody says so instead. */
+static void only_python_is_tracked(void **state)
+{
+	const struct sampler_handler nobody = { 0 };
+	struct event_spec clock;
+	struct sampler_config config = { .events = &clock, .event_cnt = 1 };
+	struct proc_info info = { .start_ns = own_start_ns() };
+	struct error err = { .text = "" };
+	struct sampler *s;
+
+	assert_int_equal(event_parse(&clock, "cpu-clock", strlen("cpu-clock")), 0);
+	s = sampler__new(&config, &nobody, &err);
+	assert_string_equal(err.text, "");
+	assert_non_null(s);
+	assert_int_equal(sampler__track(s, getpid(), &info), -EINVAL);
+	info.flags = (__u32)~PROC_PYTHON;
+	assert_int_equal(sampler__track(s, getpid(), &info), -EINVAL);
+	info.flags = PROC_PYTHON;
+	assert_int_equal(sampler__track(s, getpid(), &info), 0);
+	sampler__free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_load_has_its_own_reason),
+		cmocka_unit_test(only_python_is_tracked),
 	};
 
 	if (geteuid()) {
