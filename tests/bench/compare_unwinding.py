@@ -202,6 +202,17 @@ def slabs_mib():
     return sum(m.get("bytes_memlock", 0) for m in json.loads(out) if m.get("name") == "unwind_slab") / 2**20
 
 
+def slabs_left_mib():
+    """The same, when the kernel has given back what kraits had that have ended: that takes it a moment."""
+    last, now = None, slabs_mib()
+    for _ in range(20):
+        if now in (0, last):
+            break
+        time.sleep(.5)
+        last, now = now, slabs_mib()
+    return now
+
+
 def own_mib(pid):
     return sum(int(m[1]) for m in (re.search(r"^Pss:\s+(\d+)", measure.proc_text(p, "smaps_rollup"), re.M)
                                    for p in measure.family(pid)) if m) / 1024
@@ -209,7 +220,7 @@ def own_mib(pid):
 
 def memory(python, count):
     """MiB of krait's processes, of its maps, and of tables to unwind with, for so many processes of one application."""
-    before = slabs_mib()
+    before = slabs_left_mib()
     with contextlib.ExitStack() as stack, scratch() as folder:
         for _ in range(count):
             stack.enter_context(h.Target(python.command("-c", APPLICATION)))
