@@ -136,9 +136,11 @@ static int add_instructions(struct spots *s)
 	__u32 cnt = 0;
 	struct spot *list;
 
+	if (!s->has_opcodes)
+		return 0;
 	for (__u32 i = 1; i <= dict__frame_cnt(s->dict); i++)
 		cnt += is_listed(dict__frame_at(s->dict, i));
-	if (!s->has_opcodes || !cnt)
+	if (!cnt)
 		return 0;
 	list = reallocarray(s->list, (size_t)s->cnt + cnt, sizeof(*list));
 	if (!list)
