@@ -24,8 +24,10 @@ const KraitCanvas = (canvas, stage, spacer) => {
 		if (canvas.width === wide && canvas.height === high && labels.charWidth())
 			return;
 		canvas.style.height = height + 'px';
-		canvas.width = wide;
-		canvas.height = high;
+		if (canvas.width !== wide)
+			canvas.width = wide;
+		if (canvas.height !== high)
+			canvas.height = high;
 		context.setTransform(scale, 0, 0, scale, 0, 0);
 		labels.setFont(theme.mono);
 	}
@@ -287,6 +289,6 @@ const KraitCanvas = (canvas, stage, spacer) => {
 
 	readTheme();
 	return { readTheme, resize, forPaper, cutUp, layout, draw, nodeAt, reveal, boxOf, legendFill: colours.legendFill, fillOfChange: points => colours.ofChange(points)[0], colorOf, NARROW, ROW,
-		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > height, patterns: () => Object.keys(theme.over).filter(k => theme.over[k]).sort(),
+		setScene: next => { scene = next; }, width: () => width, overflows: () => levels() * ROW > stage.clientHeight, patterns: () => Object.keys(theme.over).filter(k => theme.over[k]).sort(),
 		levels };
 };

@@ -92,7 +92,8 @@ const KraitFrames = (() => {
 		});
 		merged.push({ kind: MARK, file: '', category: 'mark', module: '', name: '[too narrow to draw]', firstLine: -1, line: -1, pid: -1, tid: -1,
 			path: '', id: merged.length });
-		return { merged, map };
+		/* levels: which are left out. */
+		return { merged, map, levels: options.roots === 'program' ? 'process' : options.roots };
 	}
 
 	/* Each way is worked out once: the data stays as it is. */

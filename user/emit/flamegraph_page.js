@@ -86,8 +86,9 @@
 		$('tip').hidden = true;
 		scene.setRootLabel();
 		scene.showCallers();
-		scene.relayout(done);
+		/* The head takes room from the graph. */
 		measures.showTotal();
+		scene.relayout(done);
 		search.show();
 		if (isSource())
 			showSource();
@@ -147,7 +148,7 @@
 	function aboutWhat() {
 		if (state.focus)
 			return scene.frameOf(state.focus);
-		return state.chosen || state.about || (KraitTable.rowsOf(state.base, null, 'self')[0] || {}).f || null;
+		return state.chosen || state.about || KraitTable.hottest(state.base);
 	}
 
 	function changeView() {
@@ -173,6 +174,7 @@
 	function prepareTable() {
 		cancelIdleCallback(preparing);
 		preparing = requestIdleCallback(() => {
+			stacks.prepare();
 			KraitTable.prepare(state);
 			preparing = requestIdleCallback(() => app.source.prepare(stacks.finest()));
 		});

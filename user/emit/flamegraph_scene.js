@@ -80,15 +80,18 @@ const KraitScene = app => {
 
 	/* done: nothing follows at once. */
 	function relayout(done = true) {
+		/* What is above takes room from what is below. */
+		app.callers.layout();
 		view.setScene(state);
+		const deep = view.overflows();
+		/* So does what is beside it; it does not go and come back while a tree grows. */
+		if (done && (deep || !growing || app.callers.scene()))
+			depths.show(state, deep && !app.callers.scene());
 		view.resize();
 		size = sizeNow();
 		state.folded = view.layout();
-		if (done)
-			depths.show(state, view.overflows() && !app.callers.scene());
-		app.callers.layout();
 		const notes = growing || app.callers.isGrowing() ? ['still being drawn\u2026'] : [];
-		if (view.overflows())
+		if (deep)
 			notes.push(`${number.format(view.levels())} levels deep`);
 		if (state.folded)
 			notes.push(`${number.format(state.folded)} frames too narrow to draw`);

@@ -58,22 +58,25 @@ const KraitStacks = (() => {
 	/* shown by map (KraitFrames.merger()); folded: recursion is one box. */
 	function arrange(raw, shown, { merged, map }, folded) {
 		const { alias, parent, frame, first, next, edge } = shown, { end } = raw;
-		/* The last box of each frame: what calls itself again, by whatever way, lies in that one. */
-		const lastOf = folded ? new Int32Array(merged.length) : null;
+		/* The last box of each frame, and its end: what calls itself again, by whatever way, lies in that one. */
+		const lastOf = folded ? new Int32Array(merged.length) : null, lastEnd = folded ? new Int32Array(merged.length) : null;
 
 		shown.frames = merged;
 		shown.map = map;
 		shown.folded = folded;
+		shown.ofFrame = null;
 		for (let i = 1; i < raw.cnt; i++) {
 			const f = raw.cut[i] ? -1 : map[raw.frame[i]], above = alias[raw.parent[i]];
-			const again = lastOf && f >= 0 && i < end[lastOf[f]] ? lastOf[f] : 0;
+			const again = lastOf && f >= 0 && i < lastEnd[f] ? lastOf[f] : 0;
 
 			alias[i] = f < 0 ? above : again || i;
 			frame[i] = alias[i] === i ? f : -1;
 			parent[i] = above;
 			edge[i] = raw.cut[raw.parent[i]];
-			if (lastOf && alias[i] === i)
+			if (lastOf && alias[i] === i) {
 				lastOf[f] = i;
+				lastEnd[f] = end[i];
+			}
 		}
 		first.fill(0);
 		for (let i = raw.cnt - 1; i > 0; i--) {
@@ -82,20 +85,33 @@ const KraitStacks = (() => {
 			next[i] = first[parent[i]];
 			first[parent[i]] = i;
 		}
-		shown.ofFrame = null;
 	}
 
-	/* Selves of the data's nodes summed up, and totals of these. Parents come first. */
+	/* The same boxes of other frames: as arrange() where the same levels are left out and recursion is shown. */
+	function rename(raw, shown, { merged, map }) {
+		const { alias, frame } = shown;
+
+		shown.frames = merged;
+		shown.map = map;
+		shown.ofFrame = null;
+		for (let i = 1; i < raw.cnt; i++)
+			frame[i] = alias[i] === i ? map[raw.frame[i]] : -1;
+	}
+
+	/* Parents come first; what is nothing adds nothing, which costs less than to ask. */
+	function addToParents(total, parent) {
+		for (let i = total.length - 1; i > 0; i--)
+			total[parent[i]] += total[i];
+	}
+
+	/* Selves of the data's nodes summed up, and totals of these. */
 	function sumUp({ cnt, alias, parent }, own, self, total) {
 		self.fill(0);
 		for (let i = 0; i < cnt; i++)
-			if (own[i])
-				self[alias[i]] += own[i];
+			self[alias[i]] += own[i];
 		total.set(self);
 		/* What is a part of another node has nothing itself. */
-		for (let i = cnt - 1; i > 0; i--)
-			if (total[i])
-				total[parent[i]] += total[i];
+		addToParents(total, parent);
 	}
 
 	function open(data, allFrames) {
@@ -106,12 +122,17 @@ const KraitStacks = (() => {
 			edge: new Uint8Array(cnt), /* callers in C are hidden */
 			self: numbers(), total: numbers(), order: null, other: null, otherSelf: null, ofFrame: null, folded: false,
 			version: 0 /* another one with other numbers */ };
-		let whole = null, wholeTotal = null, measure = '', isRawOld = true;
+		let whole = null, wholeTotal = null, measure = '', levels = '', isRawOld = true;
+
+		/* While nothing else is to be done: memory takes its time when it is used for the first time. */
+		function prepare() {
+			wholeTotal = wholeTotal || numbers().fill(0);
+		}
 
 		/* own: selves of a part of the samples, by node of the data; null: all. */
 		function refill(own) {
 			if (own && shown.order === shown.total) {
-				wholeTotal = wholeTotal || numbers();
+				prepare();
 				shown.order = wholeTotal;
 				shown.order.set(shown.total);
 			}
@@ -126,11 +147,16 @@ const KraitStacks = (() => {
 		/* options: as of KraitFrames.merge(), folded, measure: "wall", "cpu", "off", "gil", "before" or "after" where there are such. */
 		function choose(options) {
 			const opposite = data.before && { before: 'after', after: 'before' }[options.measure];
+			const ways = merge(options.roots, options.lines);
 
 			if (!whole || measure !== options.measure)
 				whole = selfOf(data, measure = options.measure);
 			shown.measure = measure;
-			arrange(raw, shown, merge(options.roots, options.lines), options.folded);
+			if (levels && levels === ways.levels && !options.folded && !shown.folded)
+				rename(raw, shown, ways);
+			else
+				arrange(raw, shown, ways, options.folded);
+			levels = ways.levels;
 			refill(null);
 			shown.other = shown.otherSelf = null;
 			if (opposite) {
@@ -144,16 +170,14 @@ const KraitStacks = (() => {
 		function finest() {
 			if (isRawOld) {
 				raw.total.set(raw.self);
-				for (let i = cnt - 1; i > 0; i--)
-					if (raw.total[i])
-						raw.total[raw.parent[i]] += raw.total[i];
+				addToParents(raw.total, raw.parent);
 				isRawOld = false;
 				raw.version = shown.version;
 			}
 			return raw;
 		}
 
-		return { shown, choose, refill, finest };
+		return { shown, choose, refill, finest, prepare };
 	}
 
 	/* Lists of nodes by frame, those with the lowest number first; 0 ends a list. */

@@ -42,7 +42,8 @@ const KraitStrip = (() => {
 		const columns = split(bytes, strip.columns), cnt = columns[CODES].length;
 		const e = { cnt, end: new Float64Array(cnt), length: new Float64Array(cnt), node: new Int32Array(cnt),
 			code: new Uint8Array(cnt), value: new Float64Array(cnt), first: new Int32Array(strip.lanes.length + 1),
-			longest: new Float64Array(strip.lanes.length) /* of a lane's entries */ };
+			longest: new Float64Array(strip.lanes.length), /* of a lane's entries */
+			waits: new Uint8Array(strip.lanes.length) /* whether a lane has any that takes time */ };
 		const waits = strip.codes.map(c => c[2]), units = strip.codes.map(c => c[3]);
 		const times = reader(columns[TIMES]), lengths = reader(columns[LENGTHS]), weights = reader(columns[WEIGHTS]);
 		let i = 0;
@@ -55,8 +56,8 @@ const KraitStrip = (() => {
 				e.end[i] = time += times();
 				e.node[i] = columns[LOW][i] | columns[MIDDLE][i] << 8 | columns[HIGH][i] << 16;
 				e.code[i] = word >> 1;
-				if (isWait)
-					e.length[i] = lengths();
+				if (isWait && (e.length[i] = lengths()))
+					e.waits[number] = 1;
 				const said = word & 1 ? weights() : 0;
 				e.value[i] = isWait && !unit ? (said || Math.max(1, e.length[i])) * strip.quantum : (said || 1) * (unit || 1);
 				if (!isWait && unit)
@@ -118,11 +119,23 @@ const KraitStrip = (() => {
 		return low;
 	}
 
+	/* Entries from..to - 1; small, as loops over so many are compiled the sooner the less is in them. */
+	function addAll(own, { node, value }, from, to) {
+		for (let i = from; i < to; i++)
+			own[node[i]] += value[i];
+	}
+
+	function addWanted(own, { node, value, code }, from, to, wanted) {
+		for (let i = from; i < to; i++)
+			if (wanted[code[i]])
+				own[node[i]] += value[i];
+	}
+
 	/* Selves by node of the data, in own: of a range in ticks, in the lanes that are wanted (all where there is no list). */
 	function selves(s, own, { from = 0, to = s.span, lanes = null }, measure) {
 		const { end, length, node, code, value, first, longest } = s.entries;
 		const wanted = Uint8Array.from(s.classes, c => !CLASSES[measure] || CLASSES[measure].includes(c) ? 1 : 0);
-		const waits = Uint8Array.from(s.strip.codes, c => c[2] ? 1 : 0);
+		const waits = Uint8Array.from(s.strip.codes, c => c[2] ? 1 : 0), add = wanted.includes(0) ? addWanted : addAll;
 
 		own.fill(0);
 
@@ -131,12 +144,10 @@ const KraitStrip = (() => {
 				continue;
 			let i = firstAt(end, first[lane], first[lane + 1], from);
 			/* Moments only: those after the range's first, to its last. */
-			if (!longest[lane]) {
-				for (; from && i < first[lane + 1] && end[i] === from;)
+			if (!s.entries.waits[lane]) {
+				while (from && i < first[lane + 1] && end[i] === from)
 					i++;
-				for (const last = firstAt(end, i, first[lane + 1], Math.floor(to) + 1); i < last; i++)
-					if (wanted[code[i]])
-						own[node[i]] += value[i];
+				add(own, s.entries, i, firstAt(end, i, first[lane + 1], Math.floor(to) + 1), wanted);
 				continue;
 			}
 			for (; i < first[lane + 1]; i++) {

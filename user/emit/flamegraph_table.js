@@ -38,6 +38,16 @@ const KraitTable = (() => {
 
 	const rowsOf = (tree, tops, sort) => sorted(count(tree, tops), sort);
 
+	/* The first of them by Self; null: there is none. */
+	function hottest(tree) {
+		const selves = KraitStacks.selvesByFrame(tree, tree.self), most = selves.reduce((a, b) => Math.max(a, b), 0);
+		const at = selves.indexOf(most);
+
+		if (most && selves.indexOf(most, at + 1) < 0)
+			return tree.frames[at];
+		return (rowsOf(tree, null, 'self')[0] || { f: null }).f;
+	}
+
 	function numberCell(n, of) {
 		const cell = element('td', 'number', percent(n, of)), bar = element('i');
 		bar.style.width = Math.min(100, of ? 100 * n / of : 0) + '%';
@@ -118,5 +128,5 @@ const KraitTable = (() => {
 		show(state, afterPicture);
 	}
 
-	return { rowsOf, prepare, show, showMore };
+	return { rowsOf, hottest, prepare, show, showMore };
 })();
