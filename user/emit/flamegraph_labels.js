@@ -15,8 +15,11 @@ const KraitLabels = (context, pad) => {
 		charWidth = context.measureText('0'.repeat(40)).width / 40;
 	}
 
+	const isPlain = text => /^[\x20-\x7e]*$/.test(text);
+	const widthOf = text => isPlain(text) ? text.length * charWidth : context.measureText(text).width;
+
 	function cut(text, room) {
-		if (/^[\x20-\x7e]*$/.test(text)) {
+		if (isPlain(text)) {
 			const chars = Math.floor(room / charWidth);
 			return text.length <= chars ? text : text.slice(0, chars - 1) + '…';
 		}
@@ -51,13 +54,12 @@ const KraitLabels = (context, pad) => {
 		context.fillText(text, left, middle);
 		if (!where || text !== label)
 			return;
-		const used = context.measureText(text).width + 2 * charWidth;
-		if (used + context.measureText(where).width > room)
+		const used = widthOf(text) + 2 * charWidth, { globalAlpha } = context;
+		if (used + widthOf(where) > room)
 			return;
-		context.save();
-		context.globalAlpha *= 0.6;
+		context.globalAlpha = 0.6 * globalAlpha;
 		context.fillText(where, left + used, middle);
-		context.restore();
+		context.globalAlpha = globalAlpha;
 	}
 
 	return { setFont, draw, charWidth: () => charWidth };

@@ -38,26 +38,26 @@ const KraitPixels = context => {
 
 	/* canvas: of its size, in pixels of the screen; back: what is where nothing is. */
 	function begin(canvas, height, rowHeight, back) {
-		if (!image || canvas.width !== wide || canvas.height !== high) {
-			wide = canvas.width;
-			high = canvas.height;
+		wide = canvas.width;
+		high = canvas.height;
+		/* Of a canvas that is lower than it was a part is used. */
+		if (!image || image.width !== wide || image.height < high) {
 			image = new ImageData(wide, high);
 			words = new Uint32Array(image.data.buffer);
-			boxes = null;
 		}
 		scale = high / (height || 1);
 		row = rowHeight;
 		rows = Math.ceil(height / row) + 2;
-		if (!boxes || boxes.length !== rows * wide) {
+		if (!boxes || boxes.length < rows * wide || used.length < rows) {
 			boxes = new Uint32Array(rows * wide);
 			middles = new Uint32Array(rows * wide);
 			tops = new Float64Array(rows);
 			used = new Uint8Array(rows);
 		}
 		used.fill(0);
-		words.fill(back);
-		boxes.fill(back);
-		middles.fill(back);
+		words.fill(back, 0, wide * high);
+		boxes.fill(back, 0, rows * wide);
+		middles.fill(back, 0, rows * wide);
 	}
 
 	/* y: its top, above 0 by less than a row at the most. Where that begins in the lines. */
@@ -90,7 +90,7 @@ const KraitPixels = context => {
 			for (let v = Math.max(0, y(0)); v < bottom; v++)
 				words.set(v >= from && v < to ? middle : box, v * wide);
 		}
-		context.putImageData(image, 0, 0);
+		context.putImageData(image, 0, 0, 0, 0, wide, high);
 	}
 
 	return { begin, box, stub, end };
