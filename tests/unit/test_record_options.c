@@ -97,6 +97,10 @@ static void assert_refused(const char *line, const char *message)
 
 	if (code != 2 || !strstr(p->err, message))
 		fail_msg("\"%s\": exit code %d, not \"%s\" but %s", line, code, message, p->err);
+	/* One line, like every other message. */
+	if (strncmp(p->err, "krait: ", strlen("krait: ")) ||
+	    strchr(p->err, '\n') != p->err + strlen(p->err) - 1)
+		fail_msg("\"%s\": not one line of krait's: %s", line, p->err);
 }
 
 static void a_process_is_sampled_densely_and_a_machine_rarely(void **state)
@@ -159,8 +163,10 @@ static void a_period_is_for_what_is_counted(void **state)
 	assert_int_equal(o->events[0].frequency, 0);
 	assert_int_equal(o->frequency, 0);
 	assert_refused("-p 1 -c 5000", "counts nanoseconds, at least 10000");
-	assert_refused("-p 1 -c 10000 -F 99", "-F and -c exclude each other");
-	assert_refused("-p 1 -e cs -c 1 -F 99", "-F and -c exclude each other");
+	assert_refused("-p 1 -c 10000 -F 99",
+		       "-F sets the rate of clocks and -c the period of other events");
+	assert_refused("-p 1 -e cs -c 1 -F 99",
+		       "-F sets the rate of clocks and -c the period of other events");
 	assert_refused("-p 1 -e cs -c 0", "a period is a number of events");
 	assert_refused("-p 1 -e cs -c often", "a period is a number of events");
 }
@@ -169,14 +175,14 @@ static void bad_events_are_refused_by_name(void **state)
 {
 	char line[1024] = "-p 1";
 
-	assert_refused("-p 1 -e page-fault", "there is no event \"page-fault\"");
-	assert_refused("-p 1 -e cs,,faults", "there is no event \"\"");
+	assert_refused("-p 1 -e page-fault", "no event \"page-fault\"");
+	assert_refused("-p 1 -e cs,,faults", "no event \"\"");
 	assert_refused("-p 1 -e cs,faults,cs", "event cs is given twice");
 	assert_refused("-p 1 -e sched:sched_switch", "not tracepoints");
 	assert_refused("-p 1 -e cpu/event=0x3c,umask=0x1/,cs", "\"cpu/event=0x3c,umask=0x1/\"");
 	for (int i = 0; i <= KRAIT_MAX_EVENTS; i++)
 		sprintf(line + strlen(line), " -e r%x", i);
-	assert_refused(line, "more than 16 events");
+	assert_refused(line, "too many events: at most 16");
 }
 
 static void processes_come_in_lists_and_repeatedly(void **state)
@@ -241,11 +247,11 @@ static void exactly_one_kind_of_target_is_needed(void **state)
 	assert_refused("", "nothing to record: use -a, -p PID or -- COMMAND");
 	assert_refused("-F 99", "nothing to record:");
 	assert_refused("--", "nothing to record:");
-	assert_refused("-a -p 1", "exclude each other");
-	assert_refused("-a -- true", "exclude each other");
-	assert_refused("-p 1 true", "exclude each other");
-	assert_refused("4242", "4242 is a process, not a command: did you mean -p 4242?");
-	assert_refused("-p 1 4242", "did you mean -p PID,4242?");
+	assert_refused("-a -p 1", "choose one of -a, -p and a command");
+	assert_refused("-a -- true", "choose one of -a, -p and a command");
+	assert_refused("-p 1 true", "choose one of -a, -p and a command");
+	assert_refused("4242", "4242 is not a command; to record a process, use -p 4242 (");
+	assert_refused("-p 1 4242", "several processes are one word: -p 1,4242 (");
 	assert_refused("-a --frequency-of 9", "--frequency-of");
 	assert_refused("-a --ferq 9", "no option --ferq; did you mean --freq?");
 	assert_refused("-p 1 --max-los=5 --thraeds",
@@ -268,13 +274,13 @@ static void bad_process_ids_are_refused(void **state)
 
 static void bad_numbers_are_refused_with_an_example(void **state)
 {
-	assert_refused("-a -F 0", "a rate is a number of Hz, such as 997 or 10k: \"0\"");
+	assert_refused("-a -F 0", "a rate is a number of Hz, such as 997 or 10k, not \"0\"");
 	assert_refused("-a -F fast", "a rate is a number of Hz");
 	assert_refused("-a -F 0x10", "a rate is a number of Hz");
 	assert_refused("-a -d 10x", "a time is 10 or 10s, 500ms, 2m or 1h, not \"10x\"");
 	assert_refused("-a -d -1", "a time is 10 or 10s");
-	assert_refused("-a --ring-size lots", "a size is a number with k, M or G: \"lots\"");
-	assert_refused("-a --unwind-memory 0", "a size is a number with k, M or G: \"0\"");
+	assert_refused("-a --ring-size lots", "a size is a number with k, M or G, not \"lots\"");
+	assert_refused("-a --unwind-memory 0", "a size is a number with k, M or G, not \"0\"");
 	assert_refused("-a --max-loss 101", "--max-loss takes a percentage");
 	assert_refused("-a --max-loss -1", "--max-loss takes a percentage");
 	assert_refused("-a --max-loss nan", "--max-loss takes a percentage");
@@ -283,7 +289,7 @@ static void bad_numbers_are_refused_with_an_example(void **state)
 
 static void a_format_goes_with_one_output(void **state)
 {
-	assert_refused("-a -f folded -o a -o b", "-f goes with one -o");
+	assert_refused("-a -f folded -o a -o b", "-f applies to a single -o");
 }
 
 static void too_many_are_refused(void **state)
@@ -292,17 +298,21 @@ static void too_many_are_refused(void **state)
 
 	for (int i = 0; i < RECORD_MAX_OUTPUTS + 1; i++)
 		strcat(line, " -ox");
-	assert_refused(line, "more than 16 outputs");
+	assert_refused(line, "too many outputs: at most 16");
 	strcpy(line, "-p1");
 	for (int i = 0; i < RECORD_MAX_PIDS; i++)
 		strcat(line, ",1");
-	assert_refused(line, "more than 256 processes; use -a");
+	assert_refused(line, "too many processes: at most 256; use -a");
 }
 
 static void what_argp_refuses_is_a_usage_error_too(void **state)
 {
-	assert_refused("-a --nonsense", "unrecognized option");
-	assert_refused("-a -F", "requires an argument");
+	assert_refused("-a --nonsense", "no option --nonsense (krait_record --help lists all)");
+	assert_refused("-a --freq", "--freq needs a value: --freq=HZ (");
+	assert_refused("-a --n", "--n is short for --name and for --");
+	assert_refused("-a --native=3", "--native takes no value: \"3\" (");
+	assert_refused("-aJ", "no option -J (");
+	assert_refused("-a -F", "-F needs a value: -F HZ (");
 }
 
 static void help_is_no_error(void **state)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "target/claims.h"
 #include "util/units.h"
 
@@ -70,9 +71,9 @@ static void add_endpoint(struct agent_export_options *o, const char *url, enum e
 	struct exporter_destination *d;
 
 	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-		argp_error(state, "an endpoint is a URL, http://host:4318: \"%s\"", url);
+		arguments_refuse(state, "an endpoint is a URL, http://host:4318, not \"%s\"", url);
 	if (o->destination_cnt == EXPORT_DESTINATIONS_MAX)
-		argp_error(state, "more than %u endpoints", EXPORT_DESTINATIONS_MAX);
+		arguments_refuse(state, "too many endpoints: at most %u", EXPORT_DESTINATIONS_MAX);
 	d = &o->destinations[o->destination_cnt++];
 	*d = o->common;
 	d->url = url;
@@ -87,9 +88,9 @@ static void add_header(struct agent_export_options *o, const char *text, struct 
 	const char *colon = strchr(text, ':');
 
 	if (!colon || colon == text || strpbrk(text, "\r\n"))
-		argp_error(state, "a header is \"Name: value\"");
+		arguments_refuse(state, "--export-header takes \"Name: value\"");
 	if (d->header_cnt == EXPORT_HEADERS_MAX)
-		argp_error(state, "more than %d headers", EXPORT_HEADERS_MAX);
+		arguments_refuse(state, "too many headers: at most %d", EXPORT_HEADERS_MAX);
 	o->headers[index_of(o)][d->header_cnt++] = text;
 	d->headers = o->headers[index_of(o)];
 }
@@ -101,7 +102,7 @@ static void set_protocol(struct exporter_destination *d, const char *text, struc
 	else if (!strcmp(text, "http/protobuf") || !strcmp(text, "http"))
 		d->protocol = EXPORT_HTTP;
 	else
-		argp_error(state, "the protocol is http/protobuf or grpc: \"%s\"", text);
+		arguments_refuse(state, "the protocol is http/protobuf or grpc, not \"%s\"", text);
 }
 
 static void set_compression(struct exporter_destination *d, const char *text,
@@ -112,7 +113,7 @@ static void set_compression(struct exporter_destination *d, const char *text,
 	else if (!strcmp(text, "none"))
 		d->compression = EXPORT_NONE;
 	else
-		argp_error(state, "the compression is gzip or none: \"%s\"", text);
+		arguments_refuse(state, "the compression is gzip or none, not \"%s\"", text);
 }
 
 /* ---- the environment -------------------------------------------------------------------------- */
@@ -157,9 +158,9 @@ static void take_headers(struct agent_export_options *o, struct argp_state *stat
 
 	/* The text is not repeated: it has tokens in it. */
 	if (value && claims_each(value, take_header, &headers) < 0)
-		argp_error(state,
-			   "OTEL_EXPORTER_OTLP_HEADERS is not a list of name=value, with %%XX "
-			   "in values");
+		arguments_refuse(
+			state, "OTEL_EXPORTER_OTLP_HEADERS is not a list of name=value, with %%XX "
+			       "in values");
 }
 
 static void take_timeout(struct exporter_destination *d, struct argp_state *state)
@@ -171,8 +172,9 @@ static void take_timeout(struct exporter_destination *d, struct argp_state *stat
 	if (!value)
 		return;
 	if (*value < '0' || *value > '9' || *end || ms > 3600000)
-		argp_error(state, "OTEL_EXPORTER_OTLP_TIMEOUT is a number of milliseconds: \"%s\"",
-			   value);
+		arguments_refuse(
+			state, "OTEL_EXPORTER_OTLP_TIMEOUT is a number of milliseconds, not \"%s\"",
+			value);
 	d->timeout_ms = (__u32)ms;
 }
 
@@ -241,7 +243,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_TIMEOUT:
 		if (parse_duration(arg, &ns) || ns < 1000000 || ns > 3600000000000ULL)
-			argp_error(state, "--export-timeout is a time, 1ms to 1h: \"%s\"", arg);
+			arguments_refuse(state, "--export-timeout is a time, 1ms to 1h, not \"%s\"",
+					 arg);
 		current(o)->timeout_ms = (__u32)(ns / 1000000);
 		break;
 	case KEY_SPOOL:
@@ -249,7 +252,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SPOOL_SIZE:
 		if (parse_size(arg, &o->spool_bytes))
-			argp_error(state, "--spool-size is a size such as 256M: \"%s\"", arg);
+			arguments_refuse(state, "--spool-size is a size such as 256M, not \"%s\"",
+					 arg);
 		break;
 	case ARGP_KEY_END:
 		if (!o->destination_cnt)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/agent_memory_options.h"
 
+#include "cmd/arguments.h"
 #include "keep/keep.h"
 #include "util/error.h"
 #include "util/units.h"
@@ -27,13 +28,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_KEEP:
 		if (parse_duration(arg, &o->keep_ns))
-			argp_error(state, "--keep takes a time such as 30m or 6h: \"%s\"", arg);
+			arguments_refuse(state, "--keep takes a time such as 30m or 6h, not \"%s\"",
+					 arg);
 		return 0;
 	case KEY_KEEP_BYTES:
 		if (parse_size(arg, &o->keep_bytes) || o->keep_bytes < KEEP_BYTES_MIN)
-			argp_error(state,
-				   "--keep-bytes takes a size such as 500M, at least %uM: \"%s\"",
-				   KEEP_BYTES_MIN >> 20, arg);
+			arguments_refuse(
+				state,
+				"--keep-bytes takes a size such as 500M, at least %uM, not \"%s\"",
+				KEEP_BYTES_MIN >> 20, arg);
 		return 0;
 	case KEY_KEEP_DIR:
 		o->keep_dir = arg;

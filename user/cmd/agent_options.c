@@ -102,8 +102,9 @@ static void parse_percent(double *ret, const char *text, struct argp_state *stat
 	double percent = strtod(text, &end);
 
 	if (*text < '0' || *text > '9' || (strcmp(end, "%") && *end) || percent > 10000)
-		argp_error(state, "--cpu-budget is a percentage of one CPU, such as 0.5%%: \"%s\"",
-			   text);
+		arguments_refuse(
+			state, "--cpu-budget is a percentage of one CPU, such as 0.5%%, not \"%s\"",
+			text);
 	*ret = percent / 100;
 }
 
@@ -114,7 +115,7 @@ static void settle(struct agent_options *o, struct argp_state *state)
 	r->all = true;
 	record_targets_settle(r, state);
 	if (o->interval_ns < MIN_INTERVAL_NS || o->interval_ns > MAX_INTERVAL_NS)
-		argp_error(state, "--interval is from 1s to 60s");
+		arguments_refuse(state, "--interval is from 1s to 60s");
 	record_events_settle(r, state);
 }
 
@@ -137,14 +138,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MEMORY_LIMIT:
 		o->memory_bytes = 0;
 		if (strcmp(arg, "0") && parse_size(arg, &o->memory_bytes))
-			argp_error(state, "--memory-limit is a size such as 512M: \"%s\"", arg);
+			arguments_refuse(state, "--memory-limit is a size such as 512M, not \"%s\"",
+					 arg);
 		break;
 	case KEY_OTLP_DIR:
 		o->otlp_dir = arg;
 		break;
 	case KEY_LISTEN:
 		if (o->listen_cnt == SERVER_LISTENERS_MAX)
-			argp_error(state, "--listen: more than %u addresses", SERVER_LISTENERS_MAX);
+			arguments_refuse(state, "too many --listen addresses: at most %u",
+					 SERVER_LISTENERS_MAX);
 		o->listen[o->listen_cnt++] = arg;
 		break;
 	case KEY_LISTEN_TOKEN:
@@ -157,11 +160,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_LOG:
 		if (strcmp(arg, "text") && strcmp(arg, "json"))
-			argp_error(state, "--log-format is text or json: \"%s\"", arg);
+			arguments_refuse(state, "--log-format is text or json, not \"%s\"", arg);
 		o->log_json = !strcmp(arg, "json");
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\": krait agent takes no arguments", arg);
+		arguments_refuse(state, "krait agent takes no arguments (extra: \"%s\")", arg);
 		break;
 	case ARGP_KEY_END:
 		settle(o, state);

@@ -71,9 +71,9 @@ static const char doc[] =
 static void parse_when(__s64 *ret, const char *text, struct argp_state *state)
 {
 	if (snapshot_time_parse(ret, text, (__s64)time(NULL)))
-		argp_error(
+		arguments_refuse(
 			state,
-			"a time is -10m, 14:30, 2026-11-23T14:30:00 (here) or 2026-11-23T14:30:00Z: \"%s\"",
+			"a time is -10m, 14:30, 2026-11-23T14:30:00 (here) or 2026-11-23T14:30:00Z, not \"%s\"",
 			text);
 }
 
@@ -98,13 +98,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		s->folder = arg;
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "krait agent snapshot takes no arguments: \"%s\"", arg);
+		arguments_refuse(state, "krait agent snapshot takes no arguments (extra: \"%s\")",
+				 arg);
 		break;
 	case ARGP_KEY_END:
 		if (!s->list && !s->output)
-			argp_error(state, "no output: use -o FILE.data, or --list");
+			arguments_refuse(state, "no output: use -o FILE.data, or --list");
 		if (s->since_ms >= s->until_ms)
-			argp_error(state, "--since must be before --until");
+			arguments_refuse(state, "--since must be before --until");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

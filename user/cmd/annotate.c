@@ -109,8 +109,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (c->annotate.what)
-			argp_error(state, "only one NAME (extra: \"%s\"; -i names the capture)",
-				   arg);
+			arguments_refuse(
+				state, "only one NAME (extra: \"%s\"; -i names the capture)", arg);
 		c->annotate.what = arg;
 		break;
 	default:

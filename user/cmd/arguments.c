@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/arguments.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/nearest.h"
@@ -42,97 +45,161 @@ static bool each_option(const struct argp *argp, option_fn fn, void *ctx)
 	return false;
 }
 
-/* One word of the command line, and what it is. */
+void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
+{
+	cleanup_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	log_error(NULL, "%s (see %s --help)", text ? text : "wrong usage", state->name);
+	exit(EXIT_CODE_USAGE);
+}
+
+/* One word of the command line, and the option that it is. */
 struct word {
 	const char *name; /* of a long option, len letters */
 	size_t len;
 	char key; /* of a short one */
-	bool known, takes_argument;
+	const struct argp_option
+		*real; /* the last that is no alias: an alias takes what that takes */
+	const struct argp_option *found; /* NULL: none */
+	const char *found_name,
+		*other_name; /* of long ones; other: of another option that begins like this, too */
 	struct nearest nearest;
 };
 
 static bool match_long(const struct argp_option *o, void *ctx)
 {
 	struct word *w = ctx;
+	bool exact;
 
+	if (!(o->flags & OPTION_ALIAS))
+		w->real = o;
 	if (!o->name)
 		return false;
 	if (!(o->flags & OPTION_HIDDEN))
 		nearest_try(&w->nearest, o->name);
-	/* A prefix does; whether it is that of one option only is argp's to say. */
 	if (strncmp(o->name, w->name, w->len))
 		return false;
-	w->known = true;
-	w->takes_argument = o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
-	return !o->name[w->len];
+	exact = !o->name[w->len];
+	if (w->found && w->found != w->real && !exact) {
+		w->other_name = o->name;
+		return false;
+	}
+	w->found = w->real;
+	w->found_name = o->name;
+	if (exact)
+		w->other_name = NULL;
+	return exact;
 }
 
 static bool match_short(const struct argp_option *o, void *ctx)
 {
 	struct word *w = ctx;
 
+	if (!(o->flags & OPTION_ALIAS))
+		w->real = o;
 	if (o->key != w->key)
 		return false;
-	w->takes_argument = o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
+	w->found = w->real;
 	return true;
 }
 
-/* --freq=99, --freq 99: says whether the next word is its argument. An unknown one ends the program. */
-static bool check_long(const struct argp *argp, const char *command, const char *text)
+static bool takes_value(const struct argp_option *o)
 {
-	char name[32] = "";
-	struct word w = { .name = text, .len = strcspn(text, "=") };
+	return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
+}
 
-	if (w.len >= sizeof(name))
-		return false;
-	memcpy(name, text, w.len);
-	nearest_begin(&w.nearest, name);
-	if (!each_option(argp, match_long, &w))
-		each_option(&own, match_long, &w);
-	if (w.known || !w.nearest.best)
-		return w.takes_argument && !text[w.len];
-	log_error(NULL, "no option --%s; did you mean --%s? (%s --help lists all)", name,
-		  w.nearest.best, command);
+static _Noreturn void refuse_long(const struct word *w, const char *command)
+{
+	int len = (int)w->len;
+
+	if (w->nearest.best)
+		log_error(NULL, "no option --%.*s; did you mean --%s? (%s --help lists all)", len,
+			  w->name, w->nearest.best, command);
+	else
+		log_error(NULL, "no option --%.*s (%s --help lists all)", len, w->name, command);
 	exit(EXIT_CODE_USAGE);
 }
 
-/* -p 12, -p12, -an 5: whether the next word is an argument. */
-static bool check_short(const struct argp *argp, const char *text)
+/*
+ * --freq=99, --freq 99: says whether the next word is its value. What getopt_long() would refuse ends the program
+ * here, with a line that looks like all others.
+ */
+static bool check_long(const struct argp *argp, const struct argp_state *state, const char *text)
+{
+	char name[32] = "";
+	struct word w = { .name = text, .len = strcspn(text, "=") };
+	bool value = text[w.len];
+
+	if (w.len < sizeof(name))
+		memcpy(name, text, w.len);
+	nearest_begin(&w.nearest, name);
+	if (!each_option(argp, match_long, &w))
+		each_option(&own, match_long, &w);
+	if (!w.found)
+		refuse_long(&w, state->name);
+	if (w.other_name)
+		arguments_refuse(state, "--%.*s is short for --%s and for --%s", (int)w.len, text,
+				 w.found_name, w.other_name);
+	if (value && !w.found->arg)
+		arguments_refuse(state, "--%s takes no value: \"%s\"", w.found_name,
+				 text + w.len + 1);
+	if (!takes_value(w.found) || value)
+		return false;
+	if (state->next >= state->argc)
+		arguments_refuse(state, "--%s needs a value: --%s=%s", w.found_name, w.found_name,
+				 w.found->arg);
+	return true;
+}
+
+/* -p 12, -p12, -an 5: whether the next word is a value. */
+static bool check_short(const struct argp *argp, const struct argp_state *state, const char *text)
 {
 	for (; *text; text++) {
 		struct word w = { .key = *text };
 
-		each_option(argp, match_short, &w);
-		if (w.takes_argument)
-			return !text[1];
+		if (!each_option(argp, match_short, &w))
+			each_option(&own, match_short, &w);
+		if (!w.found)
+			arguments_refuse(state, "no option -%c", *text);
+		if (!w.found->arg)
+			continue;
+		if (takes_value(w.found) && !text[1] && state->next >= state->argc)
+			arguments_refuse(state, "-%c needs a value: -%c %s", *text, *text,
+					 w.found->arg);
+		return takes_value(w.found) && !text[1];
 	}
 	return false;
 }
 
 static void check_words(const struct argp *argp, int argc, char **argv, unsigned flags)
 {
+	static char help[] = "--help";
+	struct argp_state state = { .name = argv[0], .argc = argc };
+
 	for (int i = 1; i < argc; i++) {
 		const char *text = argv[i];
 		bool option = text[0] == '-' && text[1];
 
+		state.next = i + 1;
 		if (!strcmp(text, "--") || (!option && flags & ARGP_IN_ORDER))
 			return;
-		if (!option)
-			continue;
-		if (text[1] == '-')
-			i += check_long(argp, argv[0], text + 2);
-		else
-			i += check_short(argp, text + 1);
+		if (!strcmp(text, "-h"))
+			argv[i] = help;
+		else if (option && text[1] == '-')
+			i += check_long(argp, &state, text + 2);
+		else if (option)
+			i += check_short(argp, &state, text + 1);
 	}
 }
 
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
-	static char help[] = "--help";
-
 	argp_err_exit_status = EXIT_CODE_USAGE;
-	if (argc > 1 && !strcmp(argv[1], "-h"))
-		argv[1] = help;
 	check_words(argp, argc, argv, flags);
 	return argp_parse(argp, argc, argv, flags, NULL, input);
 }
@@ -167,7 +234,7 @@ int arguments_id(const char *text, const char *what, struct argp_state *state)
 	long id = strtol(text, &end, 10);
 
 	if (end == text || *end || id <= 0 || id > ARGUMENTS_PID_MAX)
-		argp_error(state, "%s is a number: \"%s\"", what, text);
+		arguments_refuse(state, "%s is a number, not \"%s\"", what, text);
 	return (int)id;
 }
 
@@ -182,7 +249,8 @@ int arguments_next_pid(const char **text, struct argp_state *state)
 	pid = strtol(start, &end, 10);
 	if (end == start || pid <= 0 || pid > ARGUMENTS_PID_MAX ||
 	    (*end && !strchr("," PID_BLANKS, *end)))
-		argp_error(state, "-p takes process ids, such as 1234 or 12,34: \"%s\"", start);
+		arguments_refuse(state, "-p takes process ids, such as 1234 or 12,34, not \"%s\"",
+				 start);
 	*text = *end ? end + 1 : end;
 	return (int)pid;
 }
@@ -193,30 +261,32 @@ unsigned arguments_count(const char *text, const char *what, struct argp_state *
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || value > 1000000000)
-		argp_error(state, "%s is a number, not \"%s\"", what, text);
+		arguments_refuse(state, "%s is a number, not \"%s\"", what, text);
 	return (unsigned)value;
 }
 
 void arguments_time(__u64 *ret_ns, const char *text, struct argp_state *state)
 {
 	if (parse_duration(text, ret_ns))
-		argp_error(state, "a time is 10 or 10s, 500ms, 2m or 1h, not \"%s\"", text);
+		arguments_refuse(state, "a time is 10 or 10s, 500ms, 2m or 1h, not \"%s\"", text);
 }
 
 void arguments_rate(__u64 *ret, const char *text, struct argp_state *state)
 {
 	if (parse_rate(text, ret))
-		argp_error(state, "a rate is a number of Hz, such as 997 or 10k: \"%s\"", text);
+		arguments_refuse(state, "a rate is a number of Hz, such as 997 or 10k, not \"%s\"",
+				 text);
 }
 
 void arguments_size(__u64 *ret, const char *text, struct argp_state *state)
 {
 	if (parse_size(text, ret))
-		argp_error(state, "a size is a number with k, M or G: \"%s\"", text);
+		arguments_refuse(state, "a size is a number with k, M or G, not \"%s\"", text);
 }
 
 void arguments_thread(struct thread_filter *filter, const char *text, struct argp_state *state)
 {
 	if (thread_filter_add(filter, text))
-		argp_error(state, "--thread takes a thread's id, name or main: \"%s\"", text);
+		arguments_refuse(state, "--thread takes a thread's id, name or main, not \"%s\"",
+				 text);
 }

@@ -20,6 +20,10 @@
  */
 int arguments_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
+/* Ends the program with EXIT_CODE_USAGE and one line: what is wrong with an option, or with what it was given. */
+void arguments_refuse(const struct argp_state *state, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+
 /* The option of that long name, of the parser or of one below it; NULL none. */
 const struct argp_option *arguments_find(const struct argp *argp, const char *name);
 

@@ -37,7 +37,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (c->cnt == CAPTURES_MAX)
-			argp_error(state, "more than %d captures", CAPTURES_MAX);
+			arguments_refuse(state, "too many captures: at most %d", CAPTURES_MAX);
 		c->captures[c->cnt++] = arg;
 		return 0;
 	default:

@@ -53,20 +53,22 @@ static const struct argp_option option_table[] = {
 static void add_path(struct convert *c, const char *path, struct argp_state *state)
 {
 	if (c->path_cnt == MAX_OUTPUTS)
-		argp_error(state, "more than %d outputs", MAX_OUTPUTS);
+		arguments_refuse(state, "too many outputs: at most %d", MAX_OUTPUTS);
 	c->paths[c->path_cnt++] = path;
 }
 
 static void check(struct convert *c, struct argp_state *state)
 {
 	if (!c->path_cnt && !c->format)
-		argp_error(
+		arguments_refuse(
 			state,
 			"no output: use -o FILE (out.html), or -f FORMAT for the standard output");
 	if (!c->path_cnt)
 		add_path(c, "-", state);
 	if (c->format && c->path_cnt > 1)
-		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
+		arguments_refuse(
+			state,
+			"-f applies to a single -o; with several, their suffixes choose the formats");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -55,7 +55,7 @@ static double parse_points(const char *arg, struct argp_state *state)
 	double value = strtod(arg, &end);
 
 	if (end == arg || *end || !(value >= 0 && value <= 1e6))
-		argp_error(state, "--min-points is a number, not \"%s\"", arg);
+		arguments_refuse(state, "--min-points is a number, not \"%s\"", arg);
 	return value;
 }
 
@@ -72,7 +72,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 's':
 		if (strcmp(arg, "self") && strcmp(arg, "total"))
-			argp_error(state, "--sort is self or total, not \"%s\"", arg);
+			arguments_refuse(state, "--sort is self or total, not \"%s\"", arg);
 		c->diff.by_total = !strcmp(arg, "total");
 		break;
 	case 'n':
@@ -83,19 +83,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_UNIT:
 		if (strcmp(arg, "time") && strcmp(arg, "samples"))
-			argp_error(state, "--unit is time or samples, not \"%s\"", arg);
+			arguments_refuse(state, "--unit is time or samples, not \"%s\"", arg);
 		c->diff.samples = !strcmp(arg, "samples");
 		break;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
-			argp_error(state, "only two files (extra: \"%s\")", arg);
+			arguments_refuse(state, "only two files (extra: \"%s\")", arg);
 		c->paths[state->arg_num] = arg;
 		break;
 	case ARGP_KEY_END:
 		if (!c->paths[0])
-			argp_error(state, "nothing to compare: name two captures");
+			arguments_refuse(state, "nothing to compare: name two captures");
 		if (c->input.path)
-			argp_error(state, "name the two captures as arguments, not with -i");
+			arguments_refuse(state, "name the two captures as arguments, not with -i");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -48,7 +48,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (d->pid)
-			argp_error(state, "only one PID");
+			arguments_refuse(state, "only one PID");
 		d->pid = arguments_id(arg, "PID", state);
 		return 0;
 	default:

@@ -71,16 +71,17 @@ static error_t take_pids(struct dump_options *o, const char *text, struct argp_s
 			return -err;
 	}
 	if (o->pid_cnt == before)
-		argp_error(state, "-p takes process ids, such as 1234 or 12,34: it got none");
+		arguments_refuse(state,
+				 "-p takes process ids, such as 1234 or 12,34, and got none");
 	return 0;
 }
 
 static void take_name(struct dump_options *o, const char *name, struct argp_state *state)
 {
 	if (!*name)
-		argp_error(state, "--name takes a pattern; it got none");
+		arguments_refuse(state, "--name takes a pattern and got none");
 	if (o->filter.name_cnt == FILTER_MAX)
-		argp_error(state, "more than %d names", FILTER_MAX);
+		arguments_refuse(state, "too many names: at most %d", FILTER_MAX);
 	o->filter.names[o->filter.name_cnt++] = name;
 	o->all = true;
 }
@@ -91,7 +92,7 @@ static void take_count(struct dump_options *o, const char *text, struct argp_sta
 	unsigned long cnt = strtoul(text, &end, 10);
 
 	if (*end || end == text || !cnt || cnt > LOOKS_MAX)
-		argp_error(state, "-n takes a number of looks: \"%s\"", text);
+		arguments_refuse(state, "-n takes a number of looks, not \"%s\"", text);
 	o->look_cnt = (unsigned)cnt;
 }
 
@@ -145,19 +146,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return take_pids(o, arg, state);
 	case ARGP_KEY_END:
 		if (o->all && o->pid_cnt)
-			argp_error(state, "PIDs exclude -a and --name");
+			arguments_refuse(state, "choose PIDs, or -a and --name, but not both");
 		if (o->core && (o->all || o->pid_cnt || o->pause || o->look_cnt > 1))
-			argp_error(state,
-				   "--core excludes PIDs, -a, --pause and -n: a core file has only "
-				   "one moment");
+			arguments_refuse(
+				state,
+				"--core cannot be combined with PIDs, -a, --pause or -n: a core file is a single moment");
 		if (o->tasks && o->greenlets)
-			argp_error(state, "--tasks and --greenlets exclude each other");
+			arguments_refuse(state, "choose --tasks or --greenlets, but not both");
 		if ((o->tasks || o->greenlets) && (o->core || o->locals || o->pause || o->native))
-			argp_error(state,
-				   "--tasks and --greenlets exclude --core, --locals, --native and "
-				   "--pause");
+			arguments_refuse(
+				state,
+				"--tasks and --greenlets cannot be combined with --core, --locals, --native or --pause");
 		if (!o->core && !o->all && !o->pid_cnt)
-			argp_error(state, "no process: name its PID, or use -a for all");
+			arguments_refuse(state, "no process: name its PID, or use -a for all");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -30,7 +30,7 @@ static void take_argument(struct exec_options *o, const char *arg, struct argp_s
 	else if (!o->script)
 		o->script = arg;
 	else
-		argp_error(state, "only one PID and one SCRIPT");
+		arguments_refuse(state, "only one PID and one SCRIPT");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -40,7 +40,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'p':
 		if (o->pid)
-			argp_error(state, "only one PID and one SCRIPT");
+			arguments_refuse(state, "only one PID and one SCRIPT");
 		o->pid = arguments_id(arg, "PID", state);
 		return 0;
 	case 'c':
@@ -60,9 +60,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->pid)
-			argp_error(state, "no process: name its PID");
+			arguments_refuse(state, "no process: name its PID");
 		if (!o->script == !o->code)
-			argp_error(state, "nothing to run: name a SCRIPT, or use -c CODE");
+			arguments_refuse(state, "nothing to run: name a SCRIPT, or use -c CODE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

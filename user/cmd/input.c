@@ -80,8 +80,10 @@ static void parse_time(struct perf_filter *f, const char *text, struct argp_stat
 		end++;
 	if (*end || !(f->from_seconds >= 0) || f->to_seconds < 0 ||
 	    (f->to_seconds > 0 && f->to_seconds <= f->from_seconds))
-		argp_error(state, "--time is two numbers of seconds, such as 2.5,10 or 5, : \"%s\"",
-			   text);
+		arguments_refuse(
+			state,
+			"--time takes FROM,TO in seconds, such as 2.5,10 or 2.5, or ,10; not \"%s\"",
+			text);
 }
 
 /* Blanks and ends of lines, too: that is what pgrep and pidof print. */
@@ -93,11 +95,12 @@ static void add_pids(struct perf_filter *f, const char *text, struct argp_state 
 	for (char *word = copy ? strtok_r(copy, ", \t\n", &rest) : NULL; word;
 	     word = strtok_r(NULL, ", \t\n", &rest)) {
 		if (f->pid_cnt == PERF_FILTER_PIDS)
-			argp_error(state, "--pid takes at most %d processes", PERF_FILTER_PIDS);
+			arguments_refuse(state, "--pid takes at most %d processes",
+					 PERF_FILTER_PIDS);
 		f->pids[f->pid_cnt++] = arguments_id(word, "--pid", state);
 	}
 	if (!f->pid_cnt)
-		argp_error(state, "--pid takes numbers: \"%s\"", text);
+		arguments_refuse(state, "--pid takes numbers, not \"%s\"", text);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -140,7 +143,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_STATE:
 		if (states_parse(&o->filter.states, arg))
-			argp_error(state, "--state takes " STATES_WORDS ": \"%s\"", arg);
+			arguments_refuse(state, "--state takes " STATES_WORDS ", not \"%s\"", arg);
 		break;
 	case KEY_GIL:
 		o->filter.holds_gil = true;
@@ -153,10 +156,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG: /* where the command has no use of its own for it */
 		if (o->path)
-			argp_error(state, "only one input file (extra: \"%s\")%s", arg,
-				   o->filter.pid_cnt && !arg[strspn(arg, "0123456789")] ?
-					   "; several processes are one word: --pid 12,34" :
-					   "");
+			arguments_refuse(state, "only one input file (extra: \"%s\")%s", arg,
+					 o->filter.pid_cnt && !arg[strspn(arg, "0123456789")] ?
+						 "; several processes are one word: --pid 12,34" :
+						 "");
 		o->path = arg;
 		break;
 	default:

@@ -71,7 +71,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (l->pid_cnt == PIDS_MAX)
-			argp_error(state, "more than %d PIDs", PIDS_MAX);
+			arguments_refuse(state, "too many PIDs: at most %d", PIDS_MAX);
 		l->pids[l->pid_cnt++] = arguments_id(arg, "PID", state);
 		return 0;
 	default:

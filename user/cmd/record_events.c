@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "util/units.h"
 
 /* A process or a command may be sampled densely; a whole machine for long. */
@@ -26,16 +27,19 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 		for (; text[len] && (text[len] != ',' || depth); len++)
 			depth ^= text[len] == '/';
 		if (o->event_cnt == KRAIT_MAX_EVENTS)
-			argp_error(state, "more than %d events", KRAIT_MAX_EVENTS);
+			arguments_refuse(state, "too many events: at most %d", KRAIT_MAX_EVENTS);
 		err = event_parse(&o->events[o->event_cnt++], text, len);
 		if (err == -EOPNOTSUPP)
-			argp_error(state,
-				   "\"%.*s\": krait samples hardware and software events, not "
-				   "tracepoints or events of a named PMU (use rNNN)",
-				   (int)len, text);
+			arguments_refuse(
+				state,
+				"\"%.*s\": krait samples hardware and software events, not "
+				"tracepoints or events of a named PMU (use rNNN)",
+				(int)len, text);
 		if (err)
-			argp_error(state, "there is no event \"%.*s\" (see: perf list hw sw cache)",
-				   (int)len, text);
+			arguments_refuse(
+				state,
+				"no event \"%.*s\"; perf list hw sw cache shows what there is",
+				(int)len, text);
 		if (!text[len])
 			return;
 		text += len + 1;
@@ -45,8 +49,9 @@ void record_events_add(struct record_options *o, const char *text, struct argp_s
 void record_events_period(struct record_options *o, const char *text, struct argp_state *state)
 {
 	if (parse_rate(text, &o->period) || !o->period)
-		argp_error(state, "a period is a number of events, such as 1, 1000 or 10k: \"%s\"",
-			   text);
+		arguments_refuse(
+			state, "a period is a number of events, such as 1, 1000 or 10k, not \"%s\"",
+			text);
 }
 
 void record_events_tasks(struct record_options *o, const char *text, struct argp_state *state)
@@ -57,8 +62,9 @@ void record_events_tasks(struct record_options *o, const char *text, struct argp
 	if (text) {
 		rate = strtod(text, &end);
 		if (*end || end == text || !(rate >= 0.01 && rate <= TASKS_MAX_HZ))
-			argp_error(state, "--tasks takes a rate from 0.01 to %d a second: \"%s\"",
-				   TASKS_MAX_HZ, text);
+			arguments_refuse(
+				state, "--tasks takes a rate from 0.01 to %d a second, not \"%s\"",
+				TASKS_MAX_HZ, text);
 	}
 	o->tasks_ns = (__u64)(1e9 / rate);
 }
@@ -69,21 +75,24 @@ static void add_tasks(struct record_options *o, struct argp_state *state)
 	if (!o->tasks_ns)
 		return;
 	if (o->inputs)
-		argp_error(state, "--log-inputs does not log what --tasks reads");
+		arguments_refuse(
+			state,
+			"--log-inputs cannot be combined with --tasks: it would not log what --tasks reads");
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
-		argp_error(state, "--tasks adds an event, and there can be %d at most",
-			   KRAIT_MAX_EVENTS);
+		arguments_refuse(state, "--tasks adds an event, and there can be %d at most",
+				 KRAIT_MAX_EVENTS);
 	event_tasks(&o->events[o->event_cnt++]);
 }
 
 static void add_off_cpu(struct record_options *o, bool clocks, struct argp_state *state)
 {
 	if (o->wall && !clocks)
-		argp_error(state, "--wall adds time off the CPU to that of a clock: there is no "
-				  "cpu-clock or task-clock among the events");
+		arguments_refuse(
+			state,
+			"--wall adds time off the CPU to the time of a clock: add cpu-clock or task-clock to the events");
 	if (o->event_cnt == KRAIT_MAX_EVENTS)
-		argp_error(state, "--off-cpu adds an event, and there can be %d at most",
-			   KRAIT_MAX_EVENTS);
+		arguments_refuse(state, "--off-cpu adds an event, and there can be %d at most",
+				 KRAIT_MAX_EVENTS);
 	event_off_cpu(&o->events[o->event_cnt++], o->off_cpu_ns);
 }
 
@@ -93,11 +102,12 @@ static void check_event(const struct record_options *o, unsigned index, struct a
 
 	for (unsigned i = 0; i < index; i++) {
 		if (!strcmp(o->events[i].name, e->name))
-			argp_error(state, "event %s is given twice", e->name);
+			arguments_refuse(state, "event %s is given twice", e->name);
 	}
 	if (event_is_clock(e) && e->period && e->period < EVENT_CLOCK_MIN_NS)
-		argp_error(state, "-c %llu: %s counts nanoseconds, at least %d for each sample",
-			   e->period, e->name, EVENT_CLOCK_MIN_NS);
+		arguments_refuse(state,
+				 "-c %llu: %s counts nanoseconds, at least %d for each sample",
+				 e->period, e->name, EVENT_CLOCK_MIN_NS);
 }
 
 void record_events_settle(struct record_options *o, struct argp_state *state)
@@ -111,8 +121,9 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 		others = others || !event_is_clock(&o->events[i]);
 	}
 	if (o->period && o->frequency && !(clocks && others))
-		argp_error(state, "-F and -c exclude each other, unless there are both a clock, "
-				  "for -F, and another event, for -c");
+		arguments_refuse(
+			state,
+			"-F sets the rate of clocks and -c the period of other events: give both only if you record both kinds");
 	if (!o->frequency && (!o->period || (clocks && others)))
 		o->frequency = o->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
 	for (unsigned i = 0; i < o->event_cnt; i++) {
@@ -125,9 +136,9 @@ void record_events_settle(struct record_options *o, struct argp_state *state)
 		check_event(o, i, state);
 	}
 	if (o->jitter && (others || o->period))
-		argp_error(
+		arguments_refuse(
 			state,
-			"--jitter changes the rate of clocks: it goes with -F, and no other events");
+			"--jitter varies the rate of clocks: use it with -F, and record no other events");
 	if (o->off_cpu)
 		add_off_cpu(o, clocks, state);
 	add_tasks(o, state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * record_events.h - what krait record counts, and how often it takes a sample of it. What makes no sense
- * ends krait with the usage (argp_error()).
+ * ends krait with the usage (arguments_refuse()).
  */
 #ifndef KRAIT_CMD_RECORD_EVENTS_H
 #define KRAIT_CMD_RECORD_EVENTS_H

@@ -182,7 +182,8 @@ static void parse_percent(double *ret, const char *text, struct argp_state *stat
 
 	*ret = strtod(text, &end);
 	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
-		argp_error(state, "--max-loss takes a percentage, 0 to 100: \"%s\"", text);
+		arguments_refuse(state, "--max-loss takes a percentage, 0 to 100, not \"%s\"",
+				 text);
 }
 
 static void parse_anchors(struct record_options *o, const char *text, struct argp_state *state)
@@ -194,7 +195,7 @@ static void parse_anchors(struct record_options *o, const char *text, struct arg
 	else if (!strcmp(text, "off"))
 		o->anchors = ANCHOR_MODE_OFF;
 	else
-		argp_error(state, "--anchors is auto, on or off: \"%s\"", text);
+		arguments_refuse(state, "--anchors is auto, on or off, not \"%s\"", text);
 }
 
 static void parse_audit(struct record_options *o, const char *text, struct argp_state *state)
@@ -203,7 +204,7 @@ static void parse_audit(struct record_options *o, const char *text, struct argp_
 	unsigned long every = strtoul(text, &end, 10);
 
 	if (end == text || *end || text[0] == '-' || every > 1000000)
-		argp_error(state, "--audit takes a number: \"%s\"", text);
+		arguments_refuse(state, "--audit takes a number, not \"%s\"", text);
 	o->audit_every = (__u32)every;
 }
 
@@ -216,7 +217,7 @@ static void settle(struct record_options *o, struct argp_state *state)
 void record_options_async(struct record_options *o, const char *arg, struct argp_state *state)
 {
 	if (arg && strcmp(arg, "tasks") && strcmp(arg, "both"))
-		argp_error(state, "--async takes tasks or both: \"%s\"", arg);
+		arguments_refuse(state, "--async takes tasks or both, not \"%s\"", arg);
 	o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
 }
 
@@ -249,7 +250,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_STATE:
 		if (states_parse(&o->states, arg))
-			argp_error(state, "--state takes " STATES_WORDS ": \"%s\"", arg);
+			arguments_refuse(state, "--state takes " STATES_WORDS ", not \"%s\"", arg);
 		if (states_has_off(o->states))
 			o->off_cpu = o->wall = true;
 		break;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cmd/arguments.h"
 #include "cmd/formats.h"
 #include "cmd/page_sources.h"
 #include "session/label.h"
@@ -58,10 +59,9 @@ static void parse_label(struct record_options *o, const char *text, struct argp_
 		unsigned part = label_part(text, len);
 
 		if (!part)
-			argp_error(
+			arguments_refuse(
 				state,
-				"--label takes script, pid, nspid, user, container, cgroup, command: "
-				"\"%s\"",
+				"--label takes script, pid, nspid, user, container, cgroup, command, not \"%s\"",
 				text);
 		o->label |= part;
 		text += len + (text[len] == ',');
@@ -71,7 +71,7 @@ static void parse_label(struct record_options *o, const char *text, struct argp_
 static void add_output(struct record_options *o, const char *path, struct argp_state *state)
 {
 	if (o->output_cnt == RECORD_MAX_OUTPUTS)
-		argp_error(state, "more than %d outputs", RECORD_MAX_OUTPUTS);
+		arguments_refuse(state, "too many outputs: at most %d", RECORD_MAX_OUTPUTS);
 	o->outputs[o->output_cnt++] = path;
 }
 
@@ -82,7 +82,9 @@ static void settle(struct record_options *o, struct argp_state *state)
 		o->default_output = true;
 	}
 	if (o->format && o->output_cnt > 1)
-		argp_error(state, "-f goes with one -o; the suffixes tell the formats of several");
+		arguments_refuse(
+			state,
+			"-f applies to a single -o; with several, their suffixes choose the formats");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -9,6 +9,7 @@
 #include "cmd/arguments.h"
 #include "target/cgroup.h"
 #include "util/error.h"
+#include "util/log.h"
 
 static void add_pids(struct record_options *o, const char *text, struct argp_state *state)
 {
@@ -17,21 +18,23 @@ static void add_pids(struct record_options *o, const char *text, struct argp_sta
 
 	while ((pid = arguments_next_pid(&text, state))) {
 		if (o->pid_cnt == RECORD_MAX_PIDS)
-			argp_error(state, "more than %d processes; use -a", RECORD_MAX_PIDS);
+			arguments_refuse(state, "too many processes: at most %d; use -a",
+					 RECORD_MAX_PIDS);
 		o->pids[o->pid_cnt++] = pid;
 	}
 	if (o->pid_cnt == before)
-		argp_error(state, "-p takes process ids, such as 1234 or 12,34: it got none");
+		arguments_refuse(state,
+				 "-p takes process ids, such as 1234 or 12,34, and got none");
 }
 
 static void add_filter(const char *list[FILTER_MAX], size_t *cnt, const char *text,
 		       struct argp_state *state)
 {
 	if (!*text)
-		argp_error(state,
-			   "--name takes a pattern and --cgroup a path; one of them got none");
+		arguments_refuse(
+			state, "--name takes a pattern and --cgroup a path; one of them is empty");
 	if (*cnt == FILTER_MAX)
-		argp_error(state, "more than %d filters of a kind", FILTER_MAX);
+		arguments_refuse(state, "too many filters: at most %d of each kind", FILTER_MAX);
 	list[(*cnt)++] = text;
 }
 
@@ -44,11 +47,11 @@ static void add_cgroup(struct record_options *o, const char *text, struct argp_s
 {
 	const char *path = cgroup_find(text, "/proc/self/mounts");
 
-	if (*text && !path)
-		argp_failure(state, EXIT_CODE_TARGET, 0,
-			     "there is no control group \"%s\" (systemd-cgls, or the folders below "
-			     "/sys/fs/cgroup, show which there are)",
-			     text);
+	if (*text && !path) {
+		log_error(NULL, "no control group \"%s\" (systemd-cgls shows which there are)",
+			  text);
+		exit(EXIT_CODE_TARGET);
+	}
 	/* The root of a hierarchy. */
 	if (*text && !*path)
 		path = "/";
@@ -65,9 +68,9 @@ static void add_user(struct record_options *o, const char *text, struct argp_sta
 	if (!user)
 		uid = strtoul(text, &end, 10);
 	if (!user && (*text < '0' || *text > '9' || *end || uid >= (uid_t)-1))
-		argp_error(state, "there is no user \"%s\"", text);
+		arguments_refuse(state, "no user \"%s\"", text);
 	if (f->user_cnt == FILTER_MAX)
-		argp_error(state, "more than %d users", FILTER_MAX);
+		arguments_refuse(state, "too many users: at most %d", FILTER_MAX);
 	f->users[f->user_cnt++] = (uid_t)uid;
 }
 
@@ -107,18 +110,23 @@ void record_targets_settle(struct record_options *o, struct argp_state *state)
 	if (!o->pid_cnt && !o->command && !filter_is_empty(&o->filter))
 		o->all = true;
 	/* "record 1234", "record -p 1234 5678": nobody has a program of that name. */
-	if (o->command && !o->command[0][strspn(o->command[0], "0123456789")])
-		argp_error(state, "%s is a process, not a command: did you mean -p %s%s?",
-			   o->command[0], o->pid_cnt ? "PID," : "", o->command[0]);
+	if (o->command && !o->command[0][strspn(o->command[0], "0123456789")]) {
+		if (o->pid_cnt)
+			arguments_refuse(state, "several processes are one word: -p %d,%s",
+					 o->pids[o->pid_cnt - 1], o->command[0]);
+		arguments_refuse(state, "%s is not a command; to record a process, use -p %s",
+				 o->command[0], o->command[0]);
+	}
 	targets = o->all + (o->pid_cnt > 0) + (o->command != NULL);
 
 	if (targets == 0)
-		argp_error(state, "nothing to record: use -a, -p PID or -- COMMAND");
+		arguments_refuse(state, "nothing to record: use -a, -p PID or -- COMMAND");
 	if (!o->all && !filter_is_empty(&o->filter))
-		argp_error(state, "--name, --cgroup and --user choose among all processes; they "
-				  "exclude -p and a command");
+		arguments_refuse(
+			state,
+			"--name, --cgroup and --user choose among all processes: use them without -p and without a command");
 	if (targets > 1)
-		argp_error(state, "-a, -p and a command exclude each other");
+		arguments_refuse(state, "choose one of -a, -p and a command");
 }
 
 /* ---- where nothing fits ----------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * record_targets.h - what krait record, top and agent take samples of: all, processes, a command, and what
- * chooses among all. What makes no sense ends krait with the usage (argp_error()).
+ * chooses among all. What makes no sense ends krait with the usage (arguments_refuse()).
  */
 #ifndef KRAIT_CMD_RECORD_TARGETS_H
 #define KRAIT_CMD_RECORD_TARGETS_H

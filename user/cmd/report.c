@@ -108,7 +108,7 @@ static enum report_by parse_by(const char *arg, struct argp_state *state)
 		if (*arg && !strncmp(by_names[i], arg, strlen(arg)))
 			return (enum report_by)i;
 	}
-	argp_error(
+	arguments_refuse(
 		state,
 		"--by is function, line, thread, process, program, origin, gil or opcode, not \"%s\"",
 		arg);
@@ -123,13 +123,13 @@ static void parse_min_percent(struct report_options *o, const char *arg, struct 
 	o->min_given = true;
 	if (end == arg || (*end && strcmp(end, "%")) ||
 	    !(o->summary.min_percent >= 0 && o->summary.min_percent <= 100))
-		argp_error(state, "--min-percent is from 0 to 100, not \"%s\"", arg);
+		arguments_refuse(state, "--min-percent is from 0 to 100, not \"%s\"", arg);
 }
 
 static void parse_color(struct report_options *o, const char *arg, struct argp_state *state)
 {
 	if (strcmp(arg, "always") && strcmp(arg, "never") && strcmp(arg, "auto"))
-		argp_error(state, "--color is always, never or auto, not \"%s\"", arg);
+		arguments_refuse(state, "--color is always, never or auto, not \"%s\"", arg);
 	if (strcmp(arg, "auto"))
 		o->summary.color = !strcmp(arg, "always");
 }
@@ -144,7 +144,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 's':
 		if (strcmp(arg, "self") && strcmp(arg, "total"))
-			argp_error(state, "--sort is self or total, not \"%s\"", arg);
+			arguments_refuse(state, "--sort is self or total, not \"%s\"", arg);
 		o->summary.sort = strcmp(arg, "self") ? SUMMARY_TOTAL : SUMMARY_SELF;
 		return 0;
 	case 'n':
@@ -168,7 +168,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_UNIT:
 		if (strcmp(arg, "time") && strcmp(arg, "samples"))
-			argp_error(state, "--unit is time or samples, not \"%s\"", arg);
+			arguments_refuse(state, "--unit is time or samples, not \"%s\"", arg);
 		o->summary.samples = !strcmp(arg, "samples");
 		return 0;
 	case OPTION_NO_PAGER:
@@ -182,9 +182,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if ((o->tree || o->callers) && o->by > BY_LINE)
-			argp_error(state, "--tree and --callers are by function or by line");
+			arguments_refuse(state,
+					 "--tree and --callers need --by function or --by line");
 		if (o->tree && o->callers)
-			argp_error(state, "--tree goes from the root, --callers to it: choose one");
+			arguments_refuse(state,
+					 "--tree goes from the root, --callers to it: choose one");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -106,10 +106,10 @@ static void parse_view(struct top_options *o, const char *text, struct argp_stat
 			return;
 		}
 	}
-	argp_error(state,
-		   "--view is functions, lines, processes, threads, containers, states or "
-		   "tree: \"%s\"",
-		   text);
+	arguments_refuse(
+		state,
+		"--view is functions, lines, processes, threads, containers, states or tree, not \"%s\"",
+		text);
 }
 
 static void parse_sort(struct top_options *o, const char *text, struct argp_state *state)
@@ -126,7 +126,8 @@ static void parse_sort(struct top_options *o, const char *text, struct argp_stat
 			return;
 		}
 	}
-	argp_error(state, "--sort is self, total, self-all, total-all or name: \"%s\"", text);
+	arguments_refuse(state, "--sort is self, total, self-all, total-all or name, not \"%s\"",
+			 text);
 }
 
 static __u64 parse_count(const char *text, const char *what, __u64 max, struct argp_state *state)
@@ -135,7 +136,8 @@ static __u64 parse_count(const char *text, const char *what, __u64 max, struct a
 	unsigned long long n = strtoull(text, &end, 10);
 
 	if (*text < '0' || *text > '9' || *end || n > max)
-		argp_error(state, "%s takes a number up to %llu: \"%s\"", what, max, text);
+		arguments_refuse(state, "%s takes a number up to %llu, not \"%s\"", what, max,
+				 text);
 	return n;
 }
 
@@ -147,7 +149,7 @@ static void settle(struct top_options *o, struct argp_state *state)
 		r->all = true;
 	record_targets_settle(r, state);
 	if (o->interval_ns < MIN_INTERVAL_NS)
-		argp_error(state, "-i is at least 100ms");
+		arguments_refuse(state, "-i takes at least 100ms");
 	if (!r->frequency)
 		r->frequency = DEFAULT_HZ;
 	record_events_settle(r, state);
@@ -185,10 +187,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->source = arg;
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state,
-			   "\"%s\": krait top looks at what runs; -p PID names one, krait "
-			   "record -- COMMAND starts one",
-			   arg);
+		arguments_refuse(
+			state,
+			"krait top takes no arguments (extra: \"%s\"); for one process, use -p PID",
+			arg);
 		break;
 	case ARGP_KEY_END:
 		settle(o, state);
