@@ -154,6 +154,55 @@ def check_formats(tap, data, folder):
     tap.ok(hot in done.stdout, "pprof shows the line", done.stdout + done.stderr)
 
 
+SPIN = """
+import ctypes, sys, time
+spin = ctypes.CDLL(sys.argv[1]).spin
+spin.argtypes, spin.restype = [ctypes.c_ulong], ctypes.c_ulong
+while time.thread_time() < .4:
+    spin(5000)
+"""
+
+
+def check_split(tap, python, folder):
+    """Split DWARF: what was inlined is in a file beside, which is used if nobody else could have written it."""
+    source, path = os.path.join(folder, "mixer.cpp"), os.path.join(folder, "libsplit.so")
+    dwo, data, live = path[:-3] + ".dwo", os.path.join(folder, "s.data"), os.path.join(folder, "s.folded")
+    environ = dict(os.environ, CCACHE_DISABLE="1")
+    for command in (["-c", "-o", path[:-3] + ".o", source], ["-shared", "-o", path, path[:-3] + ".o"]):
+        subprocess.run(["g++", "-g", "-gsplit-dwarf", "-O2", "-fPIC", *command], check=True, env=environ)
+    for options in (["--inline", "-o", live], ["-o", data]):
+        done = h.run_krait("record", "-q", *options, "--", python.path, "-c", SPIN, path)
+        tap.equal(done.returncode, 0, "split DWARF: record", done.stderr)
+    with open(live, encoding="utf-8") as f:
+        stacks = dict(line.rsplit(" ", 1) for line in f.read().splitlines())
+    tap.ok(count(stacks, "spin") and count(stacks, "spin", TWIST) >= .9 * count(stacks, "spin"),
+           "split DWARF: the recording has what was inlined", stacks)
+
+    def shown(what, said):
+        done = h.run_krait("convert", "-f", "folded", "--inline", "-o", "-", "-i", data)
+        stacks = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+        tap.ok(count(stacks, "spin") and (count(stacks, "spin", TWIST) > 0) == (said is None), what, said, stacks)
+        tap.ok((said or "") in done.stderr and ("are not shown" in done.stderr) == (said is not None), what + ", and that is said",
+               said, done.stderr)
+
+    shown("split DWARF: convert --inline reads it", None)
+    os.chmod(dwo, 0o666)
+    shown("split DWARF: a file that others may write to is refused", "1 may not be opened")
+    os.chmod(dwo, 0o644)
+    os.rename(dwo, dwo + ".x")
+    shown("split DWARF: a file that is not there is counted", "1 are not there")
+    os.mkfifo(dwo)
+    shown("split DWARF: a FIFO keeps nobody", "1 may not be opened")
+    os.unlink(dwo)
+    with open(dwo + ".x", "rb") as f, open(dwo, "wb") as other:
+        other.write(f.read()[:500])
+    shown("split DWARF: what is cut is refused", "1 cannot be read")
+    with open(source, "a", encoding="utf-8") as f:
+        f.write("int more;\n")
+    subprocess.run(["g++", "-g", "-gsplit-dwarf", "-O2", "-fPIC", "-c", "-o", path[:-3] + ".o", source], check=True, env=environ)
+    shown("split DWARF: the file of another build is refused", "1 are of another build")
+
+
 def main():
     h.need_bpf()
     tap = h.Tap()
@@ -176,6 +225,7 @@ def main():
         before = folded(data, "--inline")
         os.unlink(library)
         tap.equal(folded(data, "--inline"), before, "the same when the library has gone")
+        check_split(tap, python, folder)
     finally:
         shutil.rmtree(folder)
     return tap.done()

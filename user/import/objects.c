@@ -19,6 +19,7 @@
 #include "symbol/kernel_symbols.h"
 #include "proc/modules.h"
 #include "symbol/native_files.h"
+#include "symbol/source_halves.h"
 #include "symbol/source_lines.h"
 #include "util/cleanup.h"
 #include "util/vec.h"
@@ -88,6 +89,8 @@ void objects__free(struct objects *o)
 	idindex_free(&o->index);
 	idindex_free(&o->by_name);
 	idindex_free(&o->kernel_index);
+	if (o->sources && o->want_inlined)
+		source_halves__say_missing(source_lines__halves(o->sources));
 	source_lines__free(o->sources);
 	native_files__free(o->files);
 	modules__free(o->modules);

@@ -8,6 +8,7 @@
 #include "profile/frames.h"
 #include "profile/parts.h"
 #include "profile/profile.h"
+#include "symbol/source_halves.h"
 #include "symbol/source_lines.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -122,6 +123,8 @@ void native_places__resolve(struct native_places *n, struct profile *p)
 			"%u of %u places in native code are left without source lines: reading debug information "
 			"takes too long",
 			n->cnt - i, n->cnt);
+	if (n->inlined)
+		source_halves__say_missing(source_lines__halves(n->lines));
 	if (parts_expand(p))
 		log_warn(NULL, "out of memory: functions that were inlined are not shown");
 }

@@ -2,6 +2,7 @@
 #include "symbol/dwarf_source.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@
 struct dwarf_source {
 	struct dwarf_units units; /* its DWARF is NULL where there is none */
 	Dwarf_Addr bias;
+	char *names[SOURCE_FRAMES_MAX]; /* of the last answer */
 };
 
 struct dwarf_source *dwarf_source__new(Dwfl_Module *module)
@@ -20,27 +22,25 @@ struct dwarf_source *dwarf_source__new(Dwfl_Module *module)
 	struct dwarf_source *s = calloc(1, sizeof(*s));
 
 	if (s)
-		s->units.dwarf = dwfl_module_getdwarf(module, &s->bias);
+		dwarf_units_begin(&s->units, dwfl_module_getdwarf(module, &s->bias));
 	return s;
+}
+
+static void free_names(struct dwarf_source *s)
+{
+	for (unsigned i = 0; i < SOURCE_FRAMES_MAX; i++) {
+		free(s->names[i]);
+		s->names[i] = NULL;
+	}
 }
 
 void dwarf_source__free(struct dwarf_source *s)
 {
 	if (!s)
 		return;
+	free_names(s);
 	dwarf_units_free(&s->units);
 	free(s);
-}
-
-static const char *name_of(Dwarf_Die *die)
-{
-	Dwarf_Attribute at;
-	const char *name = NULL;
-
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &at) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &at))
-		name = dwarf_formstring(&at);
-	return name ? name : dwarf_diename(die);
 }
 
 static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute)
@@ -81,8 +81,16 @@ static void place_leaf(Dwarf_Die *unit, Dwarf_Addr address, struct source_frame 
 	leaf->file = dwarf_linesrc(line, NULL, NULL);
 }
 
+static int has_address(void *ctx, Dwarf_Addr start, Dwarf_Addr end)
+{
+	const Dwarf_Addr *address = ctx;
+
+	return *address >= start && *address < end;
+}
+
 /* The child that has the address, a block or an inlined function. */
-static bool step(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *ret)
+static bool step(const struct dwarf_split *split, Dwarf_Die *parent, Dwarf_Addr address,
+		 Dwarf_Die *ret)
 {
 	if (dwarf_child(parent, ret))
 		return false;
@@ -90,31 +98,54 @@ static bool step(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *ret)
 		int tag = dwarf_tag(ret);
 
 		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
-		    dwarf_haspc(ret, address) > 0)
+		    dwarf_pieces(split, ret, has_address, &address))
 			return true;
 	} while (!dwarf_siblingof(ret, ret));
 	return false;
 }
 
-unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret)
+/* Files of calls are numbers of the file's own lines, where the rest is elsewhere, too. */
+unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret,
+			    struct dwarf_wanted *ret_wanted)
 {
-	Dwarf_Die unit, die, child;
+	struct dwarf_place place;
+	Dwarf_Die child;
 	unsigned cnt = 1;
-	bool known;
 
+	free_names(s);
+	*ret_wanted = (struct dwarf_wanted){ .what = DWARF_WANT_NOTHING };
 	address -= s->bias;
-	if (!s->units.dwarf || !dwarf_units_find(&s->units, address, &unit, &die, &known))
+	if (!s->units.dwarf || !dwarf_units_find(&s->units, address, &place))
+		return 0;
+	*ret_wanted = place.wanted;
+	if (place.wanted.what != DWARF_WANT_NOTHING)
 		return 0;
 	ret[0] = (struct source_frame){ 0 };
-	for (unsigned i = 0; known && i < LEVELS_MAX && step(&die, address, &child); i++) {
-		die = child;
-		if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
+	for (unsigned i = 0;
+	     place.known && i < LEVELS_MAX && step(place.split, &place.function, address, &child);
+	     i++) {
+		place.function = child;
+		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine)
 			continue;
-		place_call(&unit, &die, &ret[cnt - 1]);
+		place_call(&place.unit, &child, &ret[cnt - 1]);
 		if (cnt == SOURCE_FRAMES_MAX)
 			return cnt;
-		ret[cnt++] = (struct source_frame){ .name = name_of(&die) };
+		s->names[cnt] = dwarf_function_name(place.split, &child);
+		ret[cnt] = (struct source_frame){ .name = s->names[cnt] };
+		cnt++;
 	}
-	place_leaf(&unit, address, &ret[cnt - 1]);
+	place_leaf(&place.unit, address, &ret[cnt - 1]);
 	return cnt;
+}
+
+int dwarf_source__add(struct dwarf_source *s, enum dwarf_want what, __u64 id, int fd)
+{
+	switch (what) {
+	case DWARF_WANT_PACKAGE:
+		return dwarf_units_add_package(&s->units, fd);
+	case DWARF_WANT_HALF:
+		return dwarf_units_add_half(&s->units, id, fd);
+	default:
+		return -EINVAL;
+	}
 }

@@ -10,6 +10,7 @@
 #include <elfutils/libdwfl.h>
 #include <linux/types.h>
 
+#include "symbol/dwarf_halves.h"
 #include "symbol/source_frame.h"
 
 struct dwarf_source;
@@ -19,10 +20,14 @@ struct dwarf_source *dwarf_source__new(Dwfl_Module *module) __attribute__((warn_
 void dwarf_source__free(struct dwarf_source *s);
 
 /*
- * Fills as many of ret[SOURCE_FRAMES_MAX] as it returns: from the outermost on; 0 where DWARF does not say.
- * Names are as they are in the file, mangled; texts are valid until free. address: with the module's bias.
+ * Fills as many of ret[SOURCE_FRAMES_MAX] as it returns: from the outermost on; 0 where DWARF does not say, or where
+ * something is wanted before it can. Names are as they are in the file, mangled; texts are valid until the next call.
+ * address: with the module's bias.
  */
-unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret)
-	__attribute__((nonnull));
+unsigned dwarf_source__find(struct dwarf_source *s, Dwarf_Addr address, struct source_frame *ret,
+			    struct dwarf_wanted *ret_wanted) __attribute__((nonnull));
+/* As dwarf_units_add_package(), dwarf_units_add_half(). */
+int dwarf_source__add(struct dwarf_source *s, enum dwarf_want what, __u64 id, int fd)
+	__attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_SYMBOL_DWARF_SOURCE_H */

@@ -13,16 +13,20 @@
 
 /* Namespaces and types in each other, with functions in them. */
 #define DEPTH_MAX 32U
-/* Pieces of one function or unit. */
-#define PIECES_MAX 100000U
+void dwarf_units_begin(struct dwarf_units *u, Dwarf *dwarf)
+{
+	*u = (struct dwarf_units){ .dwarf = dwarf };
+	dwarf_halves_begin(&u->halves);
+}
 
 void dwarf_units_free(struct dwarf_units *u)
 {
+	dwarf_halves_free(&u->halves);
 	for (size_t i = 0; i < u->cnt; i++)
 		free(u->units[i].functions.list);
 	free(u->units);
 	free(u->ranges.list);
-	*u = (struct dwarf_units){ .dwarf = u->dwarf };
+	dwarf_units_begin(u, u->dwarf);
 }
 
 /* ---- ranges ----------------------------------------------------------------------------------- */
@@ -36,23 +40,24 @@ static int compare(const void *a, const void *b)
 	return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-/* All pieces of what the DIE is of; one at address 0 was thrown away by the linker. */
-static int add_pieces(struct dwarf_range_list *l, Dwarf_Die *die, Dwarf_Off name, __u32 depth,
-		      size_t max)
-{
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
+struct piece_list {
+	struct dwarf_range_list *list;
+	Dwarf_Off name;
+	__u32 depth;
+	size_t max;
+};
 
-	for (unsigned i = 0; i < PIECES_MAX; i++) {
-		at = dwarf_ranges(die, at, &base, &start, &end);
-		if (at <= 0)
-			return 0;
-		if (!start || start >= end)
-			continue;
-		if (l->cnt >= max || vec_reserve(l->list, l->cap, l->cnt + 1))
-			return -ENOMEM;
-		l->list[l->cnt++] = (struct dwarf_range){ start, end, name, depth };
-	}
+/* One at address 0 was thrown away by the linker. */
+static int add_piece(void *ctx, Dwarf_Addr start, Dwarf_Addr end)
+{
+	struct piece_list *p = ctx;
+	struct dwarf_range_list *l = p->list;
+
+	if (!start || start >= end)
+		return 0;
+	if (l->cnt >= p->max || vec_reserve(l->list, l->cap, l->cnt + 1))
+		return -ENOMEM;
+	l->list[l->cnt++] = (struct dwarf_range){ start, end, p->name, p->depth };
 	return 0;
 }
 
@@ -71,15 +76,26 @@ static const struct dwarf_range *find(const struct dwarf_range_list *l, Dwarf_Ad
 
 /* ---- units ------------------------------------------------------------------------------------ */
 
-static int add_unit(struct dwarf_units *u, Dwarf_Die *die)
+/* Has the unit another half? Its id. */
+static bool has_half(Dwarf_Die *die, uint8_t type, uint64_t *ret_id)
 {
+	return type == DW_UT_skeleton &&
+	       !dwarf_cu_info(die->cu, NULL, NULL, NULL, NULL, ret_id, NULL, NULL);
+}
+
+static int add_unit(struct dwarf_units *u, Dwarf_Die *die, uint8_t type)
+{
+	struct piece_list pieces = { &u->ranges, u->cnt, 0, DWARF_RANGES_MAX };
+	uint64_t id = 0;
+
 	if (vec_reserve(u->units, u->cap, u->cnt + 1))
 		return -ENOMEM;
 	u->units[u->cnt] = (struct dwarf_unit){ .die = dwarf_dieoffset(die) };
-	return add_pieces(&u->ranges, die, u->cnt++, 0, DWARF_RANGES_MAX);
+	u->units[u->cnt].is_half = has_half(die, type, &id);
+	u->units[u->cnt++].id = id;
+	return dwarf_pieces(NULL, die, add_piece, &pieces);
 }
 
-/* Split DWARF leaves addresses and source lines in the file, and functions in .dwo files, which nobody reads. */
 static bool has_lines(Dwarf_Die *die, uint8_t type)
 {
 	int tag = dwarf_tag(die);
@@ -98,7 +114,7 @@ static void read_units(struct dwarf_units *u)
 
 	u->made = true;
 	while (!dwarf_get_units(u->dwarf, unit, &unit, &version, &type, &die, NULL)) {
-		if (has_lines(&die, type) && add_unit(u, &die))
+		if (has_lines(&die, type) && add_unit(u, &die, type))
 			break;
 	}
 	qsort(u->ranges.list, u->ranges.cnt, sizeof(*u->ranges.list), compare);
@@ -113,10 +129,11 @@ static bool has_functions(int tag)
 	       tag == DW_TAG_enumeration_type || tag == DW_TAG_subprogram;
 }
 
-static int read_functions(struct dwarf_units *u, struct dwarf_unit *unit, Dwarf_Die *parent,
-			  __u32 depth)
+static int read_functions(struct dwarf_units *u, struct dwarf_unit *unit,
+			  const struct dwarf_split *split, Dwarf_Die *parent, __u32 depth)
 {
-	size_t room = DWARF_FUNCTIONS_MAX - u->function_cnt;
+	struct piece_list pieces = { &unit->functions, 0, depth,
+				     DWARF_FUNCTIONS_MAX - u->function_cnt };
 	Dwarf_Die die;
 	int err = 0;
 
@@ -125,51 +142,96 @@ static int read_functions(struct dwarf_units *u, struct dwarf_unit *unit, Dwarf_
 	do {
 		int tag = dwarf_tag(&die);
 
+		pieces.name = dwarf_dieoffset(&die);
 		if (tag == DW_TAG_subprogram)
-			err = add_pieces(&unit->functions, &die, dwarf_dieoffset(&die), depth,
-					 room);
+			err = dwarf_pieces(split, &die, add_piece, &pieces);
 		if (!err && has_functions(tag) && dwarf_haschildren(&die) > 0)
-			err = read_functions(u, unit, &die, depth + 1);
+			err = read_functions(u, unit, split, &die, depth + 1);
 	} while (!err && !dwarf_siblingof(&die, &die));
 	return err;
 }
 
-static void forget_functions(struct dwarf_units *u)
+static void forget_functions(struct dwarf_units *u, struct dwarf_unit *unit)
 {
-	for (size_t i = 0; i < u->cnt; i++) {
-		free(u->units[i].functions.list);
-		u->units[i].functions = (struct dwarf_range_list){ 0 };
-		u->units[i].read = false;
-	}
-	u->function_cnt = 0;
+	u->function_cnt -= unit->functions.cnt;
+	free(unit->functions.list);
+	unit->functions = (struct dwarf_range_list){ 0 };
+	unit->read = false;
 }
 
-static void read_unit(struct dwarf_units *u, struct dwarf_unit *unit, Dwarf_Die *die)
+static void forget_all_functions(struct dwarf_units *u)
+{
+	for (size_t i = 0; i < u->cnt; i++)
+		forget_functions(u, &u->units[i]);
+}
+
+static void read_unit(struct dwarf_units *u, struct dwarf_unit *unit,
+		      const struct dwarf_split *split, Dwarf_Die *die)
 {
 	if (u->function_cnt > DWARF_FUNCTIONS_MAX / 2)
-		forget_functions(u);
+		forget_all_functions(u);
 	unit->read = true;
-	if (read_functions(u, unit, die, 0))
+	if (read_functions(u, unit, split, die, 0))
 		unit->functions.cnt = 0;
 	u->function_cnt += unit->functions.cnt;
 	qsort(unit->functions.list, unit->functions.cnt, sizeof(*unit->functions.list), compare);
 }
 
-bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, Dwarf_Die *ret_unit,
-		      Dwarf_Die *ret_function, bool *ret_known)
+/* ---- both ------------------------------------------------------------------------------------- */
+
+int dwarf_units_add_package(struct dwarf_units *u, int fd)
+{
+	return dwarf_halves_add_package(&u->halves, fd);
+}
+
+int dwarf_units_add_half(struct dwarf_units *u, __u64 id, int fd)
+{
+	Dwarf_Die skeleton;
+	size_t i = 0;
+	int err;
+
+	while (i < u->cnt && (u->units[i].id != id || !u->units[i].is_half || u->units[i].missing))
+		i++;
+	if (i == u->cnt || !dwarf_offdie(u->dwarf, u->units[i].die, &skeleton))
+		return -ENOENT;
+	u->units[i].missing = fd < 0;
+	if (fd < 0)
+		return 0;
+	err = dwarf_halves_add(&u->halves, i, &skeleton, id, fd);
+	u->units[i].missing = err != 0;
+	return err;
+}
+
+/* True: there is nothing to wait for. NULL: the unit is whole, or has no more than its lines. */
+static bool get_half(struct dwarf_units *u, struct dwarf_unit *unit, struct dwarf_place *ret)
+{
+	if (!unit->is_half || unit->missing)
+		return true;
+	ret->split = dwarf_halves_get(&u->halves, (size_t)(unit - u->units), &ret->unit, unit->id,
+				      &ret->wanted);
+	unit->missing = !ret->split && ret->wanted.what == DWARF_WANT_NOTHING;
+	return ret->wanted.what == DWARF_WANT_NOTHING;
+}
+
+bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, struct dwarf_place *ret)
 {
 	const struct dwarf_range *r;
 	struct dwarf_unit *unit;
+	Dwarf_Die *die;
 
+	*ret = (struct dwarf_place){ 0 };
 	if (!u->made)
 		read_units(u);
 	r = find(&u->ranges, address);
-	if (!r || !dwarf_offdie(u->dwarf, u->units[r->die].die, ret_unit))
+	if (!r || !dwarf_offdie(u->dwarf, u->units[r->die].die, &ret->unit))
 		return false;
 	unit = &u->units[r->die];
+	if (!get_half(u, unit, ret))
+		return true;
+	die = ret->split ? dwarf_split__unit(ret->split) : &ret->unit;
 	if (!unit->read)
-		read_unit(u, unit, ret_unit);
+		read_unit(u, unit, ret->split, die);
 	r = find(&unit->functions, address);
-	*ret_known = r && dwarf_offdie(u->dwarf, r->die, ret_function);
+	ret->known = r && dwarf_offdie(dwarf_cu_getdwarf(die->cu), r->die, &ret->function);
 	return true;
 }

@@ -5,14 +5,18 @@
  * .debug_aranges would say, but clang and rustc leave it out, and libdw goes through all of a unit for each
  * address. So the ranges of all units, and of the functions in each that is asked for, are read once and sorted.
  *
- * Must hold: the file is anybody's, so this runs in a parser only; memory and depth are bounded.
+ * Must hold: the file is anybody's, so this runs in a parser only; memory and depth are bounded. Nothing is opened here:
+ * what else is wanted is asked for.
  */
 #ifndef KRAIT_SYMBOL_DWARF_UNITS_H
 #define KRAIT_SYMBOL_DWARF_UNITS_H
 
 #include <elfutils/libdw.h>
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "symbol/dwarf_halves.h"
 
 /* Of all units of a file; 24 bytes each. libtorch has 300,000. */
 #define DWARF_RANGES_MAX 4000000U
@@ -32,11 +36,13 @@ struct dwarf_range_list {
 
 struct dwarf_unit {
 	Dwarf_Off die;
+	__u64 id;
+	bool is_half; /* its functions are in another file: split DWARF leaves addresses and lines here */
+	bool missing; /* the other half is, for good */
 	bool read;
 	struct dwarf_range_list functions;
 };
 
-/* All zero at first, but for the DWARF. */
 struct dwarf_units {
 	Dwarf *dwarf; /* borrowed */
 	bool made;
@@ -44,14 +50,28 @@ struct dwarf_units {
 	struct dwarf_unit *units;
 	size_t cnt, cap;
 	size_t function_cnt; /* of all */
+	struct dwarf_halves halves;
 };
 
+struct dwarf_place {
+	Dwarf_Die unit, function;
+	bool known; /* there is a function (assembler has lines, and no functions) */
+	struct dwarf_split *split; /* it is from there; NULL: from the file */
+	struct dwarf_wanted wanted;
+};
+
+/* dwarf: borrowed; NULL: there is none. */
+void dwarf_units_begin(struct dwarf_units *u, Dwarf *dwarf) __attribute__((nonnull(1)));
+/* What is at that address; false where there is no unit. Valid until the next call. */
+bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, struct dwarf_place *ret)
+	__attribute__((warn_unused_result, nonnull));
 /*
- * The unit's DIE, false where there is none, and that of the function; *ret_known: there is one (assembler
- * has lines, and no functions).
+ * What was wanted; the descriptor stays the caller's, -1: there is none. 0; -ENOENT: no unit wants it; -ESTALE: the file
+ * is of another unit; -errno: it is of no use. Whatever comes of it, the same is not wanted again.
  */
-bool dwarf_units_find(struct dwarf_units *u, Dwarf_Addr address, Dwarf_Die *ret_unit,
-		      Dwarf_Die *ret_function, bool *ret_known)
+int dwarf_units_add_package(struct dwarf_units *u, int fd)
+	__attribute__((warn_unused_result, nonnull));
+int dwarf_units_add_half(struct dwarf_units *u, __u64 id, int fd)
 	__attribute__((warn_unused_result, nonnull));
 void dwarf_units_free(struct dwarf_units *u) __attribute__((nonnull));
 

@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "symbol/dwarf_halves.h"
 #include "symbol/source_frame.h"
 
 #define BUILD_ID_MAX 20
@@ -45,8 +46,11 @@ const char *elf_symbols__find(struct elf_symbols *s, __u64 file_offset, __u64 *r
 	__attribute__((nonnull));
 
 /* Source lines and inlined functions at that offset, as dwarf_source__find(). */
-unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret)
-	__attribute__((nonnull));
+unsigned elf_symbols__source(struct elf_symbols *s, __u64 file_offset, struct source_frame *ret,
+			     struct dwarf_wanted *ret_wanted) __attribute__((nonnull));
+/* What that wanted, as dwarf_source__add(). */
+int elf_symbols__add(struct elf_symbols *s, enum dwarf_want what, __u64 id, int fd)
+	__attribute__((warn_unused_result, nonnull));
 
 /* The file has a symbol table of its own. */
 bool elf_symbols__has_table(struct elf_symbols *s) __attribute__((nonnull));

@@ -170,13 +170,28 @@ static bool put_source(struct parser_sources *s, const struct source_frame *f,
 	return (!name || ret->name != PARSER_NO_NAME) && (!f->file || ret->file != PARSER_NO_NAME);
 }
 
-/* The frames at one offset; false where there is no room for them, unless it is the first. */
+/* What the first offset needs: there is room for both texts, which are no longer than names (dwarf_halves.c). */
+static void put_wanted(const struct dwarf_wanted *wanted, struct parser_sources *s)
+{
+	s->half = wanted->what == DWARF_WANT_PACKAGE ? PARSER_HALF_PACKAGE : PARSER_HALF_UNIT;
+	s->half_id = wanted->id;
+	s->folder = wanted->folder ? put_text(s, wanted->folder) : PARSER_NO_NAME;
+	s->name = wanted->name ? put_text(s, wanted->name) : PARSER_NO_NAME;
+}
+
+/* The frames at one offset; false where there is no room for them, unless it is the first, or something is wanted. */
 static bool put_sources(struct elf_symbols *symbols, __u64 offset, struct parser_sources *s)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	__u32 begin = s->cnt ? s->ends[s->cnt - 1] : 0, names = s->names_size;
-	unsigned cnt = elf_symbols__source(symbols, offset, frames);
+	struct dwarf_wanted wanted;
+	unsigned cnt = elf_symbols__source(symbols, offset, frames, &wanted);
 
+	if (wanted.what != DWARF_WANT_NOTHING) {
+		if (!s->cnt)
+			put_wanted(&wanted, s);
+		return false;
+	}
 	if (cnt > PARSER_SOURCE_FRAMES - begin)
 		return false;
 	for (unsigned i = 0; i < cnt; i++) {
@@ -201,7 +216,18 @@ static int sources(struct parser_jobs *jobs, const struct parser_request *r,
 		if (!put_sources(s, r->offsets[i], ret))
 			break;
 	}
-	return ret->cnt ? 0 : -ENOBUFS;
+	return ret->cnt || ret->half ? 0 : -ENOBUFS;
+}
+
+static int add_half(struct parser_jobs *jobs, const struct parser_request *r, const int *fds,
+		    unsigned fd_cnt)
+{
+	struct elf_symbols *s = jobs->files[r->file];
+
+	return s ? elf_symbols__add(
+			   s, r->at == PARSER_HALF_PACKAGE ? DWARF_WANT_PACKAGE : DWARF_WANT_HALF,
+			   r->offsets[0], fd_cnt ? fds[0] : -1) :
+		   -EBADF;
 }
 
 /* ---- others ------------------------------------------------------------------------------------ */
@@ -292,6 +318,9 @@ size_t parser_jobs__answer(struct parser_jobs *jobs, const void *message, size_t
 		break;
 	case PARSER_SOURCE:
 		answer->result = sources(jobs, &r, &answer->sources);
+		break;
+	case PARSER_HALF:
+		answer->result = add_half(jobs, &r, fds, fd_cnt);
 		break;
 	case PARSER_ROWS:
 	case PARSER_ROWS_MADE:

@@ -8,13 +8,20 @@
 
 #include "proc/modules.h"
 #include "symbol/native_files.h"
+#include "symbol/source_halves.h"
 #include "symbol/symbol_reader.h"
 #include "util/vec.h"
+
+struct source_file {
+	struct symbol_file symbols;
+	__u32 halves; /* that were asked for */
+};
 
 struct source_lines {
 	struct native_files *files;
 	struct symbol_reader *reader;
-	struct symbol_file **list; /* by the module's number; NULL: not asked for yet */
+	struct source_halves *halves;
+	struct source_file **list; /* by the module's number; NULL: not asked for yet */
 	__u32 cnt, cap;
 	const struct parser_sources *answer; /* the last one; the reader's */
 };
@@ -27,9 +34,10 @@ struct source_lines *source_lines__new(struct native_files *files)
 		return NULL;
 	s->files = files;
 	s->reader = symbol_reader__new();
-	if (s->reader)
+	s->halves = s->reader ? source_halves__new(s->reader) : NULL;
+	if (s->halves)
 		return s;
-	free(s);
+	source_lines__free(s);
 	return NULL;
 }
 
@@ -44,10 +52,11 @@ void source_lines__free(struct source_lines *s)
 		return;
 	for (__u32 i = 0; i < s->cnt; i++) {
 		if (s->list[i])
-			symbol_reader__close(s->reader, s->list[i]);
+			symbol_reader__close(s->reader, &s->list[i]->symbols);
 		free(s->list[i]);
 	}
 	free(s->list);
+	source_halves__free(s->halves);
 	symbol_reader__free(s->reader);
 	free(s);
 }
@@ -67,11 +76,11 @@ static int reserve(struct source_lines *s, __u32 number)
 }
 
 /* With descriptors of its own: the others may be closed when there are many. NULL: it is not open. */
-static struct symbol_file *file_of(struct source_lines *s, const struct module *module)
+static struct source_file *file_of(struct source_lines *s, const struct module *module)
 {
 	__u32 number = module__number(module);
 	const struct symbol_file *open;
-	struct symbol_file *f;
+	struct source_file *f;
 
 	if (number < s->cnt && s->list[number])
 		return s->list[number];
@@ -81,21 +90,37 @@ static struct symbol_file *file_of(struct source_lines *s, const struct module *
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	f->fd = copy_fd(open->fd);
-	f->debug_fd = copy_fd(open->debug_fd);
-	f->owner = open->owner;
-	f->size = open->size;
+	f->symbols = (struct symbol_file){ .fd = copy_fd(open->fd),
+					   .debug_fd = copy_fd(open->debug_fd),
+					   .owner = open->owner,
+					   .size = open->size };
 	s->list[number] = f;
 	return f;
 }
 
+/* An offset wants a package and a file at most, and the same again where a parser was started anew. */
+#define GIVEN_MAX(cnt) (4 * (cnt) + 4)
+
 int source_lines__find(struct source_lines *s, const struct module *module, const __u64 *offsets,
 		       __u32 cnt)
 {
-	struct symbol_file *f = file_of(s, module);
-	int err = f ? symbol_reader__sources(s->reader, f, offsets, cnt, &s->answer) : -ENOENT;
+	struct source_file *f = file_of(s, module);
+	int err = f ? 0 : -ENOENT;
 
-	return err ? err : (int)s->answer->cnt;
+	for (__u32 i = 0; !err && i < GIVEN_MAX(cnt); i++) {
+		err = symbol_reader__sources(s->reader, &f->symbols, offsets, cnt, &s->answer);
+		if (!err && s->answer->cnt)
+			return (int)s->answer->cnt;
+		if (!err)
+			err = source_halves__give(s->halves, &f->symbols, module, s->answer,
+						  &f->halves);
+	}
+	return err ? err : -EAGAIN;
+}
+
+const struct source_halves *source_lines__halves(const struct source_lines *s)
+{
+	return s->halves;
 }
 
 static const char *text_of(const struct parser_sources *s, __u32 at)

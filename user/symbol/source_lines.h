@@ -5,6 +5,7 @@
  * Parsers of their own read it, by owner as those of symbols (symbol_reader.h): however much debug
  * information a file has, or claims to have, nobody's names wait for it, and a file that costs a parser its
  * time or its life has no lines and keeps its names.
+ * What split DWARF has in other files is given to parsers as they want it (source_halves.h).
  */
 #ifndef KRAIT_SYMBOL_SOURCE_LINES_H
 #define KRAIT_SYMBOL_SOURCE_LINES_H
@@ -15,6 +16,7 @@
 
 struct module;
 struct native_files;
+struct source_halves;
 struct source_lines;
 
 /* files: borrowed; it has them open. NULL when out of memory. */
@@ -32,6 +34,10 @@ int source_lines__find(struct source_lines *s, const struct module *module, cons
 		       __u32 cnt) __attribute__((warn_unused_result, nonnull));
 /* Answer number i: fills as many of ret[SOURCE_FRAMES_MAX] as it returns, as dwarf_source__find(). */
 unsigned source_lines__at(const struct source_lines *s, __u32 i, struct source_frame *ret)
+	__attribute__((nonnull));
+
+/* What became of the files of split DWARF. */
+const struct source_halves *source_lines__halves(const struct source_lines *s)
 	__attribute__((nonnull));
 
 #endif /* KRAIT_SYMBOL_SOURCE_LINES_H */

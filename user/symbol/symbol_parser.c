@@ -89,19 +89,32 @@ int symbol_parser_drop_late(struct symbol_parser *p)
 	return -EAGAIN;
 }
 
+/* How many go with the job. */
+static unsigned fd_cnt(const struct symbol_file *f, const struct parser_request *request)
+{
+	switch (request->job) {
+	case PARSER_OPEN:
+		return f->debug_fd < 0 ? 1 : 2;
+	case PARSER_ROWS:
+	case PARSER_ROWS_MADE:
+		return 1;
+	case PARSER_HALF:
+		return f->half ? 1 : 0;
+	default:
+		return 0;
+	}
+}
+
 int symbol_parser_ask(struct symbol_parser *p, struct symbol_file *f,
 		      const struct parser_request *request)
 {
-	const int fds[] = { f->fd, f->debug_fd };
-	unsigned fd_cnt = request->job == PARSER_ROWS || request->job == PARSER_ROWS_MADE ? 1 :
-			  request->job != PARSER_OPEN					  ? 0 :
-			  f->debug_fd < 0						  ? 1 :
-											    2;
+	const int own[] = { f->fd, f->debug_fd };
+	const int *fds = request->job == PARSER_HALF ? f->half : own;
 	int err = symbol_parser_drop_late(p);
 
 	if (err)
 		return err;
-	if (parser__ask(p->process, request, fds, fd_cnt)) {
+	if (parser__ask(p->process, request, fds, fd_cnt(f, request))) {
 		symbol_parser_end(p);
 		return -EAGAIN;
 	}

@@ -34,6 +34,7 @@ struct symbol_file {
 	bool bad;
 	struct symbol_parser *parser; /* that has it open; NULL none */
 	__u32 number; /* there */
+	const int *half; /* to be handed over with a job of that; NULL none */
 };
 
 /* NULL: out of memory. */
@@ -67,10 +68,20 @@ int symbol_reader__find(struct symbol_reader *r, struct symbol_file *f, const __
 			__u32 cnt, const struct parser_found **ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* In which source lines these are, and what was inlined there. As symbol_reader__find(). */
+/* In which source lines these are, and what was inlined there. As symbol_reader__find(); or no answer and .half. */
 int symbol_reader__sources(struct symbol_reader *r, struct symbol_file *f, const __u64 *offsets,
 			   __u32 cnt, const struct parser_sources **ret)
 	__attribute__((warn_unused_result, nonnull));
+
+/*
+ * What that has wanted (parser_sources.half): a descriptor, which stays the caller's, or -1: there is none. 0; -ESTALE: it
+ * is of another unit; -errno: of no use, or as above.
+ */
+int symbol_reader__half(struct symbol_reader *r, struct symbol_file *f, enum parser_half what,
+			__u64 id, int fd) __attribute__((warn_unused_result, nonnull));
+/* krait has waited for something else of that file. */
+void symbol_reader__note_wait(struct symbol_reader *r, const struct symbol_file *f, __u64 ns)
+	__attribute__((nonnull));
 
 /*
  * How its code is unwound. *ret is valid until the next call of this function. As above; -ENODATA: it

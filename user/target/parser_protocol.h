@@ -27,7 +27,7 @@
 #define PARSER_BUILD_ID_MAX 20
 #define PARSER_WHY_MAX 96
 /* Functions at all offsets of one answer, which stays as large as one with names. */
-#define PARSER_SOURCE_FRAMES 298
+#define PARSER_SOURCE_FRAMES 295
 /* Words of a file's rows in one answer. */
 #define PARSER_ROW_WORDS 12000
 
@@ -43,15 +43,19 @@ enum parser_job {
 	PARSER_ROWS_MADE, /* the same of code that a process has made (unwind/made_rows.h) */
 	PARSER_ROWS_MORE, /* the words from `at` on, of the file asked last */
 	PARSER_SOURCE, /* in which source line are these offsets, and which functions were inlined there? */
+	PARSER_HALF, /* what SOURCE has wanted (`at`, of the id in offsets): a descriptor, or none: there is none */
 	PARSER_JOB_CNT
 };
 
+/* Where split DWARF has the rest of what it says (symbol/dwarf_halves.h). */
+enum parser_half { PARSER_HALF_NONE, PARSER_HALF_PACKAGE, PARSER_HALF_UNIT, PARSER_HALF_CNT };
+
 struct parser_request {
 	__u32 job;
-	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, SOURCE, CLOSE */
+	__u32 file; /* a number below PARSER_FILES_MAX: OPEN, FIND, SOURCE, HALF, CLOSE */
 	__u32 version; /* PY_VERSION_HEX: DWARF */
-	__u32 cnt; /* of offsets: FIND, SOURCE */
-	__u32 at; /* a number of a word: ROWS_MORE; an enum published_kind: TABLE */
+	__u32 cnt; /* of offsets: FIND, SOURCE; HALF: 1 */
+	__u32 at; /* a number of a word: ROWS_MORE; an enum published_kind: TABLE; enum parser_half: HALF */
 	__u32 unused;
 	__u64 offsets[PARSER_PLACES_MAX]; /* only cnt of them are sent */
 };
@@ -89,10 +93,18 @@ struct parser_source_frame {
 	__s32 line; /* 0 unknown */
 };
 
-/* For the first cnt offsets, which may be fewer than asked for, but at least one. */
+/*
+ * For the first cnt offsets, which may be fewer than asked for, but at least one; or none, and what the first one needs:
+ * a package, or the file of the unit of that id, by its name and where it was made.
+ */
 struct parser_sources {
 	__u32 cnt;
 	__u32 names_size;
+	__u64 half_id;
+	__u32 half; /* enum parser_half; with cnt 0 only */
+	__u32 folder,
+		name; /* where they are in names; PARSER_NO_NAME: unknown, and no name without half */
+	__u32 unused;
 	__u32 ends[PARSER_PLACES_MAX]; /* one past the last frame of each; the first begins at 0 */
 	struct parser_source_frame frames[PARSER_SOURCE_FRAMES];
 	char names[PARSER_NAMES_MAX]; /* only names_size bytes are sent */
@@ -131,8 +143,9 @@ struct parser_answer {
 static inline size_t parser_request_size(const struct parser_request *r)
 {
 	return offsetof(struct parser_request, offsets) +
-	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE ? r->cnt * sizeof(r->offsets[0]) :
-								   0);
+	       (r->job == PARSER_FIND || r->job == PARSER_SOURCE || r->job == PARSER_HALF ?
+			r->cnt * sizeof(r->offsets[0]) :
+			0);
 }
 
 /* Is this message a request? */

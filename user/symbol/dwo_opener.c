@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "symbol/dwo_opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target/open_file.h"
+#include "util/cleanup.h"
+#include "util/sudo_user.h"
+#include "worker/channel.h"
+
+#define OWN_FD 3
+/* Children that were given up; then nothing is opened any more. */
+#define GIVEN_UP_MAX 16U
+
+struct dwo_opener {
+	pid_t child; /* 0: none */
+	int channel; /* its other end */
+	unsigned given_up;
+};
+
+struct question {
+	struct stat of;
+	char path[PATH_MAX]; /* only what it has is sent */
+};
+
+/* ---- in the child ----------------------------------------------------------------------------- */
+
+int dwo_opener_check(const struct stat *file, const struct stat *of)
+{
+	mode_t others = S_IWOTH;
+
+	/* Who may write to the program's file may say what was inlined in it. */
+	if (!(of->st_mode & S_IWGRP) || file->st_gid != of->st_gid)
+		others |= S_IWGRP;
+	if (file->st_mode & others)
+		return -EPERM;
+	if (file->st_uid == of->st_uid)
+		return 0;
+	return !file->st_uid && file->st_mode & S_IROTH ? 0 : -EPERM;
+}
+
+static int open_checked(const struct question *q)
+{
+	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), path = -1;
+	struct stat st;
+	int err;
+
+	if (root < 0)
+		return -errno;
+	path = open_file_below(root, q->path, &st);
+	if (path < 0)
+		return path;
+	err = dwo_opener_check(&st, &q->of);
+	if (!err && !q->of.st_uid && open_file_is_remote(path))
+		err = -EREMOTE;
+	return err ? err : open_file_read(path);
+}
+
+/* Of krait's it keeps the one descriptor; with krait's end it has none to answer to. */
+static void become_child(int fd, pid_t parent)
+{
+	const struct sched_param ordinary = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || dup2(fd, OWN_FD) < 0 ||
+	    syscall(SYS_close_range, OWN_FD + 1, ~0U, 0))
+		_exit(1);
+	sched_setscheduler(0, SCHED_OTHER, &ordinary);
+}
+
+static _Noreturn void be_child(int fd, pid_t parent)
+{
+	static struct question q;
+	struct sudo_user_scope scope;
+
+	become_child(fd, parent);
+	if (sudo_user_enter(&scope))
+		_exit(1);
+	for (;;) {
+		ssize_t n = channel_recv(OWN_FD, &q, sizeof(q), NULL, NULL, -1);
+		int opened, answer;
+
+		if (n <= (ssize_t)offsetof(struct question, path))
+			_exit(0);
+		q.path[sizeof(q.path) - 1] = '\0';
+		opened = open_checked(&q);
+		answer = opened < 0 ? opened : 0;
+		if (channel_send(OWN_FD, &answer, sizeof(answer), &opened, opened >= 0))
+			_exit(1);
+		if (opened >= 0)
+			close(opened);
+	}
+}
+
+/* ---- in krait --------------------------------------------------------------------------------- */
+
+struct dwo_opener *dwo_opener__new(void)
+{
+	return calloc(1, sizeof(struct dwo_opener));
+}
+
+/* wait: it ends at once; one that cannot end now ends later, with nobody to ask for it. */
+static void end_child(struct dwo_opener *o, bool wait)
+{
+	if (!o->child)
+		return;
+	close(o->channel);
+	kill(o->child, SIGKILL);
+	waitpid(o->child, NULL, wait ? 0 : WNOHANG);
+	o->child = 0;
+}
+
+void dwo_opener__free(struct dwo_opener *o)
+{
+	if (!o)
+		return;
+	end_child(o, true);
+	free(o);
+}
+
+static int start_child(struct dwo_opener *o)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (o->given_up >= GIVEN_UP_MAX ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -EAGAIN;
+	o->child = fork();
+	if (!o->child)
+		be_child(ends[1], parent);
+	close(ends[1]);
+	if (o->child > 0) {
+		o->channel = ends[0];
+		return 0;
+	}
+	close(ends[0]);
+	o->child = 0;
+	return -EAGAIN;
+}
+
+static int ask(struct dwo_opener *o, const struct question *q, size_t len)
+{
+	int fd = -1, answer = 0;
+	unsigned fd_cnt = 1;
+	ssize_t n = channel_send(o->channel, q, len, NULL, 0);
+
+	if (!n)
+		n = channel_recv(o->channel, &answer, sizeof(answer), &fd, &fd_cnt, DWO_OPEN_MS);
+	if (n == sizeof(answer))
+		return fd_cnt ? fd : answer < 0 ? answer : -EIO;
+	o->given_up++;
+	end_child(o, n != -ETIMEDOUT);
+	return n == -ETIMEDOUT ? -ETIMEDOUT : -EIO;
+}
+
+int dwo_opener__open(struct dwo_opener *o, const char *path, const struct stat *of)
+{
+	struct question q = { .of = *of };
+	size_t len = strlen(path) + 1;
+	int err;
+
+	if (len > sizeof(q.path))
+		return -ENAMETOOLONG;
+	memcpy(q.path, path, len);
+	err = o->child ? 0 : start_child(o);
+	return err ? err : ask(o, &q, offsetof(struct question, path) + len);
+}
