@@ -17,22 +17,6 @@
 #ifndef KRAIT_EXPOSED_H
 #define KRAIT_EXPOSED_H
 
-static __always_inline void exposed_begin(struct walker *w, const struct frame *frames,
-					  enum exposed exposed)
-{
-	w->next_addr = frames[0].frame_addr;
-	w->last_addr = 0;
-	w->cycle_addr = 0;
-	w->cycle_at = 1;
-	w->frame_cnt = 0;
-	w->last_owner = OWNER_INTERPRETER;
-	w->entry_due = 0;
-	w->cframe_addr = 0;
-	w->mark_addr = 0;
-	w->mark_met = 0;
-	w->exposed = exposed;
-}
-
 /* At the end of the chain: 1 where it is to be walked again, because that was a Python frame. */
 static __always_inline int exposed_again(struct walker *w, const struct py_offsets *off,
 					 const struct frame *frames)
@@ -40,7 +24,7 @@ static __always_inline int exposed_again(struct walker *w, const struct py_offse
 	if (w->exposed != EXPOSED_NOT_ASKED || !w->frame_cnt || w->last_owner > OWNER_GENERATOR ||
 	    off->frame_kind != PY_FRAME_OWNER || !frames[0].frame_addr)
 		return 0;
-	exposed_begin(w, frames, EXPOSED_SO_FAR);
+	walk_rewind(w, frames[0].frame_addr, EXPOSED_SO_FAR);
 	return 1;
 }
 
@@ -68,7 +52,7 @@ static __always_inline void exposed_look(struct walker *w, const struct py_offse
 	__u64 kept = 0;
 
 	if (!exposed_kept(w, off, addr, &kept) || kept & TAG_BITS || (!kept && !w->next_addr)) {
-		exposed_begin(w, frames, EXPOSED_NOT);
+		walk_rewind(w, frames[0].frame_addr, EXPOSED_NOT);
 		return;
 	}
 	w->entry_addr = kept;

@@ -85,11 +85,7 @@ static __always_inline int greenlet_walk_end(struct greenlet_walk *g, __u32 note
 /* A part for a greenlet. */
 static __always_inline void greenlet_put(struct greenlet_walk *g, __u64 addr, struct frame *out)
 {
-	out->code_addr = 0;
-	out->frame_addr = addr;
-	out->instr_off = 0;
-	out->opcode = 0;
-	out->fingerprint = 0;
+	walk_part(out, addr);
 	g->at = g->cnt++;
 	g->note = 0;
 }

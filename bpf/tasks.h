@@ -138,11 +138,7 @@ static __always_inline int task_enter(struct task_walk *t, struct walker *w,
 		t->cycle_addr = addr;
 		t->cycle_at *= 2;
 	}
-	out->code_addr = 0;
-	out->frame_addr = addr;
-	out->instr_off = 0;
-	out->opcode = 0;
-	out->fingerprint = 0;
+	walk_part(out, addr);
 	t->task_at = t->cnt++;
 	t->task_cnt++;
 	t->task_addr = 0;
@@ -180,11 +176,8 @@ static __always_inline int task_read_name(struct task_walk *t, struct walker *w,
 	    read_from_u64(w, &flags, head[0] + off->object.ob_type + TASK_TYPE_FLAGS))
 		return 0;
 	if (flags & TASK_TYPE_LONG && head[1] >> 3 == 1) {
+		walk_part(out, (__u32)head[2]);
 		out->code_addr = TASK_NAME_NUMBER;
-		out->frame_addr = (__u32)head[2];
-		out->instr_off = 0;
-		out->opcode = 0;
-		out->fingerprint = 0;
 		t->cnt++;
 		return 0;
 	}

@@ -158,13 +158,20 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 	return 0;
 }
 
-static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
+/* What stands between frames of Python and is none: a task or a greenlet, at whose frames the walk goes on. */
+static __always_inline void walk_part(struct frame *out, __u64 addr)
 {
 	out->code_addr = 0;
 	out->frame_addr = addr;
-	out->instr_off = FRAME_INSTR_UNKNOWN;
+	out->instr_off = 0;
 	out->opcode = 0;
 	out->fingerprint = 0;
+}
+
+static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
+{
+	walk_part(out, addr);
+	out->instr_off = FRAME_INSTR_UNKNOWN;
 }
 
 /* The entry frame that 3.11 does not have. */

@@ -69,27 +69,34 @@ struct walker {
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 
-static __always_inline void walk_begin(struct walker *w, __u64 current_frame_addr,
-				       __u64 base_frame_addr, __u32 fingerprints)
+/* The next frame is the first one, with what the whole walk has learned left as it is: exposed.h walks a chain again. */
+static __always_inline void walk_rewind(struct walker *w, __u64 current_frame_addr,
+					enum exposed exposed)
 {
 	w->next_addr = current_frame_addr;
 	w->last_addr = 0;
-	w->base_addr = base_frame_addr;
 	w->cycle_addr = 0;
 	w->cycle_at = 1;
 	w->frame_cnt = 0;
-	w->fingerprints = fingerprints;
 	w->last_owner = OWNER_INTERPRETER;
 	w->entry_due = 0;
-	w->exposed = 0;
-	w->entry_addr = 0;
+	w->exposed = exposed;
 	w->cframe_addr = 0;
+	w->mark_addr = 0;
+	w->mark_met = 0;
+}
+
+static __always_inline void walk_begin(struct walker *w, __u64 current_frame_addr,
+				       __u64 base_frame_addr, __u32 fingerprints)
+{
+	walk_rewind(w, current_frame_addr, EXPOSED_NOT_ASKED);
+	w->base_addr = base_frame_addr;
+	w->fingerprints = fingerprints;
+	w->entry_addr = 0;
 	w->cframe_previous_addr = 0;
 	w->tstate_addr = 0;
 	w->reason = REASON_PYTHON;
-	w->mark_addr = 0;
 	w->stop_at_mark = 0;
-	w->mark_met = 0;
 	w->mark_index = 0;
 	w->chain_open = 0;
 	w->chain_cnt = 0;
