@@ -8,7 +8,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <linux/types.h>
-#include <errno.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -19,6 +18,7 @@
 #include "walk.h"
 #include "tasks.h"
 #include "greenlets.h"
+#include "support_bytes.h"
 
 enum {
 	IMAGE = 0x10000,
@@ -43,15 +43,8 @@ enum {
 
 static __u8 image[SIZE];
 
-static int read_image(void *ctx, __u64 addr, void *dst, size_t size)
-{
-	if (addr < IMAGE || addr + size > IMAGE + SIZE)
-		return -EFAULT;
-	memcpy(dst, image + (addr - IMAGE), size);
-	return 0;
-}
-
-static const struct memory memory = { .read = read_image };
+static struct bytes bytes = { IMAGE, image, SIZE };
+static const struct memory memory = { read_bytes, &bytes };
 static const struct py_offsets off_312 = { .version = 0x030c01f0,
 					   .flags = PYOFF_CFRAME,
 					   .frame_kind = PY_FRAME_OWNER,

@@ -18,6 +18,7 @@
 #include "gil.h"
 #include "exception.h"
 #include "nogil.h"
+#include "support_bytes.h"
 
 /* Where the fake process has what. */
 #define BASE 0x10000
@@ -31,27 +32,20 @@
 #define NONE_TYPE (BASE + 0x800)
 #define CLASS_TYPE (BASE + 0xa00)
 
-static __u8 bytes[0x1000];
+static __u8 image[0x1000];
 
 int krait_host_read(void *dst, __u32 size, __u64 addr)
 {
 	return -EFAULT;
 }
 
-static int read_bytes(void *ctx, __u64 addr, void *buf, size_t len)
-{
-	if (addr < BASE || addr - BASE > sizeof(bytes) || len > sizeof(bytes) - (addr - BASE))
-		return -EFAULT;
-	memcpy(buf, bytes + (addr - BASE), len);
-	return 0;
-}
-
-static const struct memory memory = { .read = read_bytes };
+static struct bytes fake = { BASE, image, sizeof(image) };
+static const struct memory memory = { read_bytes, &fake };
 static const struct gil reader = { .memory = &memory };
 
 static void put(__u64 addr, __u64 value)
 {
-	memcpy(bytes + (addr - BASE), &value, sizeof(value));
+	memcpy(image + (addr - BASE), &value, sizeof(value));
 }
 
 static struct py_offsets layout(__u32 version)
@@ -62,7 +56,7 @@ static struct py_offsets layout(__u32 version)
 		.object = { .ob_type = 8, .tp_name = 24 }
 	};
 
-	memset(bytes, 0, sizeof(bytes));
+	memset(image, 0, sizeof(image));
 	put(EXCEPTION + 8, EXCEPTION_TYPE);
 	put(NONE + 8, NONE_TYPE);
 	put(EXCEPTION_TYPE + 8, CLASS_TYPE);
@@ -127,7 +121,7 @@ static void nonsense_is_no_exception(void **state)
 
 static void put_state(const struct py_offsets *off, __u32 value)
 {
-	memcpy(bytes + (TSTATE - BASE) + NOGIL_STATE(off), &value, sizeof(value));
+	memcpy(image + (TSTATE - BASE) + NOGIL_STATE(off), &value, sizeof(value));
 }
 
 static void a_stopped_world_is_told_by_the_thread_state(void **state)

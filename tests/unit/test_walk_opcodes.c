@@ -8,7 +8,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <linux/types.h>
-#include <errno.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -17,6 +16,7 @@
 #include "read.h"
 #include "thread.h"
 #include "walk.h"
+#include "support_bytes.h"
 
 enum {
 	IMAGE = 0x10000,
@@ -40,15 +40,8 @@ enum {
 
 static __u8 image[SIZE];
 
-static int read_image(void *ctx, __u64 addr, void *dst, size_t size)
-{
-	if (addr < IMAGE || addr + size > IMAGE + SIZE)
-		return -EFAULT;
-	memcpy(dst, image + (addr - IMAGE), size);
-	return 0;
-}
-
-static const struct memory memory = { .read = read_image };
+static struct bytes bytes = { IMAGE, image, SIZE };
+static const struct memory memory = { read_bytes, &bytes };
 
 #define FRAME_12                                                                                   \
 	{                                                                                          \
