@@ -62,20 +62,18 @@ const struct spot *spots_of_line(const struct spots *s, __u32 file, int line, __
 	return end > first ? &s->list[first] : NULL;
 }
 
-static struct spot spot_of(const struct view_frame *f)
-{
-	return (struct spot){
-		.file = f->file,
-		.name = f->name,
-		.first_line = f->first_line,
-		.line = f->line,
-		.column = f->column,
-		.end_column = f->end_column,
-		.unit = f->unit,
-		.opcode = f->opcode,
-		.total = f->total,
-	};
-}
+/* Of a frame of the view or of the dictionary: of nobody's samples yet. */
+#define spot_of(f)                                                                                 \
+	((struct spot){                                                                            \
+		.file = (f)->file,                                                                 \
+		.name = (f)->name,                                                                 \
+		.first_line = (f)->first_line,                                                     \
+		.line = (f)->line,                                                                 \
+		.column = (f)->column,                                                             \
+		.end_column = (f)->end_column,                                                     \
+		.unit = (f)->unit,                                                                 \
+		.opcode = (f)->opcode,                                                             \
+	})
 
 /* What ends at a node is its own innermost place's, or its caller's. */
 static int give_self(struct spots *s, const struct view *v, const __u32 *spot_of_frame)
@@ -150,14 +148,7 @@ static int add_instructions(struct spots *s)
 		const struct profile_frame *f = dict__frame_at(s->dict, i);
 
 		if (is_listed(f))
-			s->list[s->cnt++] = (struct spot){ .file = f->file,
-							   .name = f->name,
-							   .first_line = f->first_line,
-							   .line = f->line,
-							   .column = f->column,
-							   .end_column = f->end_column,
-							   .unit = f->unit,
-							   .opcode = f->opcode };
+			s->list[s->cnt++] = spot_of(f);
 	}
 	return 0;
 }
@@ -184,6 +175,7 @@ int spots_make(struct spots *ret, const struct counts *c)
 		if (v->frames[i].kind != FRAME_PYTHON || !v->frames[i].total)
 			continue;
 		s.list[s.cnt] = spot_of(&v->frames[i]);
+		s.list[s.cnt].total = v->frames[i].total;
 		s.has_opcodes |= v->frames[i].opcode != 0;
 		spot_of_frame[i] = ++s.cnt;
 	}
