@@ -10,6 +10,7 @@
 #include "session/late_names.h"
 #include "session/greenlets.h"
 #include "session/native_places.h"
+#include "session/native_stack.h"
 #include "session/unwinding.h"
 #include "follow/processes.h"
 #include "proc/modules.h"
@@ -28,15 +29,8 @@ struct native_part {
 	struct native_part_stats stats;
 
 	/* The stack that is being joined. */
-	struct native_frame natives[KRAIT_MAX_NATIVE];
-	const struct module *modules[KRAIT_MAX_NATIVE]; /* NULL: in no code that is known */
-	struct native *native; /* of the process */
+	struct native_stack stack;
 	__u64 now_ns;
-	__u8 origins[KRAIT_MAX_NATIVE];
-	bool guessed[KRAIT_MAX_NATIVE];
-	bool evals[KRAIT_MAX_NATIVE]; /* only where they are asked for */
-	__u32 native_cnt;
-	bool missed_made; /* it goes through code without rows that the process has made */
 	const __u64 *kernel;
 	struct join join;
 };
@@ -112,104 +106,16 @@ void native_part__connect(struct native_part *m, struct unwinding *unwinding)
 
 /* ---- joining ---------------------------------------------------------------------------------- */
 
-/* Where a caller goes on may be the first instruction of another function: the call is before. */
-static __u64 place_of(const struct native_part *m, __u32 i)
-{
-	return m->natives[i].ip - (i > 0);
-}
-
 /*
- * Its frame's. Readers of a chain take the first address for the very place: there a caller has that of its call, so
+ * The address of its frame. Readers of a chain take the first address for the very place: there a caller has that of its call, so
  * that a leaf where it goes on is another place. All others they take for callers, which go on behind a call: there a
  * leaf has the address behind it.
  */
 static __u64 address_of(const struct native_part *m, __u32 i)
 {
 	if (i && i == m->join.bare)
-		return place_of(m, i);
-	return m->natives[i].ip + (!i && m->join.covered);
-}
-
-/* In a file there are rows, as a rule: what has none need not keep a frame pointer. A JIT's code has no file. */
-static bool need_not_keep_fp(const struct module *module)
-{
-	return module && *module__name(module);
-}
-
-/*
- * What only a frame pointer says is checked: a caller that is in no code says that the frame above it has
- * something else in that register, and the chain ends there.
- */
-static void take_natives(struct native_part *m, struct native *native,
-			 const struct record_sample *record, enum native_reason *reason)
-{
-	const struct native_frame *natives =
-		record__section(record, SECTION_NATIVE, &m->native_cnt);
-	bool by_fp;
-
-	m->missed_made = false;
-	for (__u32 i = 0; i < m->native_cnt; i++) {
-		m->natives[i] = (struct native_frame){ natives[i].ip,
-						       natives[i].frame_addr & ~NATIVE_BY_FP };
-		by_fp = i && natives[i - 1].frame_addr & NATIVE_BY_FP;
-		/* Where a row has led to is code, as the leaf is. */
-		m->modules[i] = native__module(native, place_of(m, i), record->time_ns, by_fp);
-		if (m->modules[i] && !*module__name(m->modules[i]) &&
-		    (!natives[i].frame_addr || natives[i].frame_addr & NATIVE_BY_FP))
-			m->missed_made = true;
-		if (!m->modules[i] && by_fp) {
-			m->natives[i - 1].frame_addr = 0;
-			m->native_cnt = i;
-			*reason = NATIVE_NO_FRAME_POINTER;
-			return;
-		}
-		m->origins[i] = m->modules[i] ? module__origin(m->modules[i]) : ORIGIN_OTHER;
-		m->guessed[i] = false;
-		if (by_fp)
-			m->guessed[i - 1] = need_not_keep_fp(m->modules[i - 1]);
-	}
-}
-
-static bool is_made(const struct native_part *m, __u32 i)
-{
-	return m->modules[i] && !*module__name(m->modules[i]);
-}
-
-/*
- * Code that was made, and that the interpreter has called: its JIT (3.13+), or the trampolines of -X perf
- * (3.12+). Both are its own. Other JITs have a library between.
- */
-static void find_made_code(struct native_part *m)
-{
-	for (__u32 i = m->native_cnt; i-- > 1;) {
-		if (m->origins[i] == ORIGIN_INTERPRETER && is_made(m, i - 1))
-			m->origins[i - 1] = ORIGIN_INTERPRETER;
-	}
-}
-
-/*
- * Where the callers of the JIT's code are not known (3.14 keeps no frame pointer there) registers say whose it is,
- * in some samples, and then its pages do. Which native frame that is; JOIN_NONE.
- */
-static __u32 find_jit(struct native_part *m, bool frame_in_regs)
-{
-	if (m->native_cnt && is_made(m, 0) && frame_in_regs)
-		native__found_jit(m->native, m->natives[0].ip);
-	for (__u32 i = 0; i < m->native_cnt; i++) {
-		if (!is_made(m, i) || !native__is_jit(m->native, place_of(m, i)))
-			continue;
-		m->origins[i] = ORIGIN_INTERPRETER;
-		return i;
-	}
-	return JOIN_NONE;
-}
-
-/* Which of them evaluate a Python frame: needed where frames have no addresses on the stack. */
-static void find_evals(struct native_part *m, struct native *native)
-{
-	for (__u32 i = 0; i < m->native_cnt; i++)
-		m->evals[i] = m->origins[i] == ORIGIN_INTERPRETER &&
-			      native__is_eval(native, place_of(m, i));
+		return native_stack_place(&m->stack, i);
+	return m->stack.frames[i].ip + (!i && m->join.covered);
 }
 
 static void count(struct native_part *m, enum native_reason reason)
@@ -229,10 +135,10 @@ static enum join_chain find_chain(struct native_part *m, const struct process *p
 				  const struct record_sample *record, const struct join_input *in)
 {
 	struct greenlet_stack s = {
-		.native = m->native,
-		.natives = m->natives,
-		.origins = m->origins,
-		.native_cnt = m->native_cnt,
+		.native = m->stack.native,
+		.natives = m->stack.frames,
+		.origins = m->stack.origins,
+		.native_cnt = m->stack.cnt,
 		.frames = in->frames,
 		.frame_cnt = in->frame_cnt,
 		.has_owner = p->info.offsets.frame_kind == PY_FRAME_OWNER,
@@ -246,44 +152,48 @@ static enum join_chain find_chain(struct native_part *m, const struct process *p
 	return greenlet_chain(&s);
 }
 
+/* Naming may have seen other mappings than the kernel has, and where the chain ended rows may be missing. */
+static void tell_unwinding(struct native_part *m, struct process *p,
+			   const struct record_sample *record, enum native_reason reason)
+{
+	if (!m->unwinding)
+		return;
+	unwinding__update(m->unwinding, p, record->time_ns);
+	if (reason == NATIVE_NO_FRAME_POINTER || reason == NATIVE_NO_ROWS)
+		unwinding__missed(m->unwinding, p, record->time_ns);
+	if (m->stack.missed_made)
+		unwinding__missed_made(m->unwinding, p, record->time_ns);
+}
+
 int native_part__join(struct native_part *m, struct process *p, const struct record_sample *record,
 		      const struct frame *frames, __u32 frame_cnt, const struct join **ret)
 {
 	enum native_reason reason = record->native_reason;
 	unsigned mapping_cnt = 0;
+	struct native_stack *s = &m->stack;
 	struct join_input in = {
 		.frames = frames,
 		.frame_cnt = frame_cnt,
-		.natives = m->natives,
-		.origins = m->origins,
-		.guessed = m->guessed,
+		.natives = s->frames,
+		.origins = s->origins,
+		.guessed = s->guessed,
 		.interpreter = m->options.interpreter,
-		.evaluator = JOIN_NONE,
 	};
 	int err;
 
-	m->native_cnt = 0;
-	m->native = p->native;
+	native_stack_clear(s, p->native);
 	m->now_ns = record->time_ns;
 	m->kernel = record__section(record, SECTION_KERNEL, &in.kernel_cnt);
 	if (p->native && reason != NATIVE_NONE) {
-		take_natives(m, p->native, record, &reason);
-		/* Naming may have seen other mappings than the kernel has. */
-		if (m->unwinding)
-			unwinding__update(m->unwinding, p, record->time_ns);
-		if (m->unwinding && (reason == NATIVE_NO_FRAME_POINTER || reason == NATIVE_NO_ROWS))
-			unwinding__missed(m->unwinding, p, record->time_ns);
-		if (m->unwinding && m->missed_made)
-			unwinding__missed_made(m->unwinding, p, record->time_ns);
-		find_made_code(m);
-		in.evaluator = find_jit(m, record->flags & SAMPLE_IN_FRAME);
+		native_stack_take(s, record, &reason);
+		tell_unwinding(m, p, record, reason);
+		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT)
+			in.evals = s->evals;
+		native_stack_find_roles(s, record, in.evals);
 		space__mappings(p->space, &mapping_cnt);
-		if (p->info.offsets.frame_kind == PY_FRAME_OBJECT) {
-			find_evals(m, p->native);
-			in.evals = m->evals;
-		}
 		in.chain = find_chain(m, p, record, &in);
 	}
+	in.evaluator = s->evaluator;
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
 	/* There is code at the leaf always, be it the interpreter's. */
 	in.unknown = m->options.native && !in.taken && reason != NATIVE_NONE;
@@ -291,7 +201,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	m->stats.frames += record->cnt[SECTION_NATIVE];
 	m->stats.kernel_frames += in.kernel_cnt;
 	m->stats.kernel_samples += in.kernel_cnt > 0;
-	in.native_cnt = in.taken ? m->native_cnt : 0;
+	in.native_cnt = in.taken ? s->cnt : 0;
 	in.ended = reason == NATIVE_COMPLETE;
 	err = join_stacks(&m->join, &in);
 	if (err)
@@ -314,7 +224,8 @@ __u64 native_part__address(const struct native_part *m, const struct join_item *
 static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 {
 	__u64 offset;
-	const struct module *module = native__place(m->native, place_of(m, i), &offset);
+	const struct module *module =
+		native__place(m->stack.native, native_stack_place(&m->stack, i), &offset);
 
 	if (module)
 		native_places__add(m->places, frame, module, offset);
@@ -323,7 +234,8 @@ static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 /* A frame for each address: made, and named, when the address is met first. */
 static __u32 address_node(struct native_part *m, __u32 i)
 {
-	__u64 *tag = native__tag(m->native, place_of(m, i)), ip = address_of(m, i);
+	__u64 *tag = native__tag(m->stack.native, native_stack_place(&m->stack, i)),
+	      ip = address_of(m, i);
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0;
 	struct native_symbol *s;
 	__u32 known;
@@ -331,7 +243,7 @@ static __u32 address_node(struct native_part *m, __u32 i)
 	/* As a leaf, and as a caller that goes on behind it, one place has two addresses. */
 	if (frame && dict__frame_at(m->dict, frame)->address == ip)
 		return frame;
-	s = native__find(m->native, place_of(m, i), m->now_ns);
+	s = native__find(m->stack.native, native_stack_place(&m->stack, i), m->now_ns);
 	if (!s)
 		return frame_unknown(m->dict);
 	known = dict__frame_cnt(m->dict);
@@ -341,7 +253,7 @@ static __u32 address_node(struct native_part *m, __u32 i)
 							      .is_wrapper = s->is_wrapper });
 	if (m->places && frame > known)
 		keep_place(m, i, frame);
-	tag = native__tag(m->native, place_of(m, i));
+	tag = native__tag(m->stack.native, native_stack_place(&m->stack, i));
 	if (tag)
 		*tag = dict__tag(m->dict, frame);
 	return frame;
@@ -356,14 +268,16 @@ static __u32 place_number(const struct module *module, bool is_caller)
 /* As address_node(), but for the name, which it gets later. */
 static __u32 late_node(struct native_part *m, __u32 i)
 {
-	__u64 *tag = native__place_tag(m->native, place_of(m, i)), ip = address_of(m, i), offset;
+	__u64 *tag = native__place_tag(m->stack.native, native_stack_place(&m->stack, i)),
+	      ip = address_of(m, i), offset;
 	__u32 frame = tag ? dict__tagged(m->dict, *tag) : 0, known;
 	const struct native_symbol *unnamed;
 	struct module *module;
 
 	if (frame && dict__frame_at(m->dict, frame)->address == ip)
 		return frame;
-	module = native__meet(m->native, place_of(m, i), m->now_ns, &offset);
+	module =
+		native__meet(m->stack.native, native_stack_place(&m->stack, i), m->now_ns, &offset);
 	unnamed = module ? native_files__unnamed(m->files, module) : NULL;
 	if (!unnamed)
 		return frame_unknown(m->dict);
@@ -374,7 +288,7 @@ static __u32 late_node(struct native_part *m, __u32 i)
 						     .address = ip,
 						     .number = place_number(module, i > 0) });
 	if (frame > known) {
-		late_names__add(m->late, frame, m->native, module, offset);
+		late_names__add(m->late, frame, m->stack.native, module, offset);
 		if (m->places)
 			native_places__add(m->places, frame, module, offset);
 	}
@@ -388,13 +302,13 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 	struct native_symbol *s;
 	__u32 frame;
 
-	if (!m->modules[item->index])
+	if (!m->stack.modules[item->index])
 		return frame_unknown(m->dict);
 	if (m->late)
 		return late_node(m, item->index);
 	if (m->options.addresses)
 		return address_node(m, item->index);
-	s = native__find(m->native, place_of(m, item->index), m->now_ns);
+	s = native__find(m->stack.native, native_stack_place(&m->stack, item->index), m->now_ns);
 	if (!s)
 		return frame_unknown(m->dict);
 	frame = dict__tagged(m->dict, s->tag);

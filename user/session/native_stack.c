@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/native_stack.h"
+
+#include "proc/modules.h"
+#include "sampler/record.h"
+#include "stack/join.h"
+#include "symbol/native.h"
+
+void native_stack_clear(struct native_stack *s, struct native *native)
+{
+	s->native = native;
+	s->cnt = 0;
+	s->evaluator = JOIN_NONE;
+	s->missed_made = false;
+}
+
+/* A caller may go on at the first instruction of another function: its call is before that. */
+__u64 native_stack_place(const struct native_stack *s, __u32 i)
+{
+	return s->frames[i].ip - (i > 0);
+}
+
+static bool is_made(const struct module *module)
+{
+	return module && !*module__name(module);
+}
+
+/* In a file there are rows, as a rule: what has none need not keep a frame pointer. A JIT's code has no file. */
+static bool need_not_keep_fp(const struct module *module)
+{
+	return module && *module__name(module);
+}
+
+/*
+ * What only a frame pointer says is checked: a caller that is in no code says that the frame above it has
+ * something else in that register, and the chain ends there.
+ */
+void native_stack_take(struct native_stack *s, const struct record_sample *record,
+		       enum native_reason *reason)
+{
+	__u32 cnt;
+	const struct native_frame *frames = record__section(record, SECTION_NATIVE, &cnt);
+	bool by_fp;
+
+	for (__u32 i = 0; i < cnt; i++) {
+		s->frames[i] =
+			(struct native_frame){ frames[i].ip, frames[i].frame_addr & ~NATIVE_BY_FP };
+		by_fp = i && frames[i - 1].frame_addr & NATIVE_BY_FP;
+		/* Where a row has led to is code, as the leaf is. */
+		s->modules[i] =
+			native__module(s->native, native_stack_place(s, i), record->time_ns, by_fp);
+		if (is_made(s->modules[i]) &&
+		    (!frames[i].frame_addr || frames[i].frame_addr & NATIVE_BY_FP))
+			s->missed_made = true;
+		if (!s->modules[i] && by_fp) {
+			s->frames[i - 1].frame_addr = 0;
+			*reason = NATIVE_NO_FRAME_POINTER;
+			break;
+		}
+		s->origins[i] = s->modules[i] ? module__origin(s->modules[i]) : ORIGIN_OTHER;
+		s->guessed[i] = false;
+		if (by_fp)
+			s->guessed[i - 1] = need_not_keep_fp(s->modules[i - 1]);
+		s->cnt = i + 1;
+	}
+}
+
+/*
+ * Code that was made, and that the interpreter has called: its JIT (3.13+), or the trampolines of -X perf
+ * (3.12+). Both are its own. Other JITs have a library between.
+ */
+static void find_made_code(struct native_stack *s)
+{
+	for (__u32 i = s->cnt; i-- > 1;) {
+		if (s->origins[i] == ORIGIN_INTERPRETER && is_made(s->modules[i - 1]))
+			s->origins[i - 1] = ORIGIN_INTERPRETER;
+	}
+}
+
+/*
+ * Where the callers of the JIT's code are not known (3.14 keeps no frame pointer there) registers say whose it is,
+ * in some samples, and then its pages do. Which native frame that is; JOIN_NONE.
+ */
+static __u32 find_jit(struct native_stack *s, bool frame_in_regs)
+{
+	if (s->cnt && is_made(s->modules[0]) && frame_in_regs)
+		native__found_jit(s->native, s->frames[0].ip);
+	for (__u32 i = 0; i < s->cnt; i++) {
+		if (!is_made(s->modules[i]) || !native__is_jit(s->native, native_stack_place(s, i)))
+			continue;
+		s->origins[i] = ORIGIN_INTERPRETER;
+		return i;
+	}
+	return JOIN_NONE;
+}
+
+static void find_evals(struct native_stack *s)
+{
+	for (__u32 i = 0; i < s->cnt; i++)
+		s->evals[i] = s->origins[i] == ORIGIN_INTERPRETER &&
+			      native__is_eval(s->native, native_stack_place(s, i));
+}
+
+void native_stack_find_roles(struct native_stack *s, const struct record_sample *record, bool evals)
+{
+	find_made_code(s);
+	s->evaluator = find_jit(s, record->flags & SAMPLE_IN_FRAME);
+	if (evals)
+		find_evals(s);
+}
