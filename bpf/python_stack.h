@@ -173,6 +173,7 @@ static __always_inline __u32 take_python(struct scratch *s, struct proc_info *pr
 	c.off = bpf_map_lookup_elem(&layouts, &layout);
 	if (!c.off)
 		return REASON_NO_LAYOUT;
+	s->record.no_anchors = c.off->thread.last_profiled_frame == PYOFF_ABSENT;
 	take_thread_maps(s);
 	s->search.thread_ptr = now->thread_ptr;
 	s->search.runtime_addr = proc->runtime_addr;
@@ -184,8 +185,7 @@ static __always_inline __u32 take_python(struct scratch *s, struct proc_info *pr
 	if (reason == REASON_PYTHON &&
 	    walk_is_finalizing(&s->walker, c.off, s->search.runtime_addr, s->frames))
 		reason = REASON_FINALIZING;
-	if (c.off->thread.last_profiled_frame != PYOFF_ABSENT &&
-	    s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH &&
+	if (!s->record.no_anchors && s->walker.frame_cnt >= KRAIT_ANCHOR_WORTH &&
 	    task_is_dumpable((struct task_struct *)bpf_get_current_task()))
 		s->record.flags |= SAMPLE_DUMPABLE;
 	return reason;

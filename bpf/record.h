@@ -277,7 +277,8 @@ struct record_sample {
 	__u8 flags; /* enum sample_flag */
 	__u8 anchor; /* enum anchor_note */
 	__u8 native_reason; /* enum native_reason */
-	__u8 pad_[5];
+	__u8 no_anchors; /* its interpreter has no last_profiled_frame (before 3.15) */
+	__u8 pad_[4];
 	__u16 cnt[SECTION_CNT]; /* elements of each section */
 	char comm[16]; /* of the thread */
 };

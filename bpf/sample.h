@@ -94,6 +94,7 @@ static __always_inline void begin_record(struct record_sample *record, const str
 	record->flags = t->in_kernel ? SAMPLE_KERNEL : 0;
 	record->anchor = ANCHOR_NOTE_NONE;
 	record->native_reason = NATIVE_NONE;
+	record->no_anchors = 0;
 	for (int i = 0; i < SECTION_CNT; i++)
 		record->cnt[i] = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
@@ -117,7 +118,7 @@ static __always_inline void settle_python(struct scratch *s, __u32 reason)
  */
 static __always_inline bool is_new_and_old(const struct record_sample *record)
 {
-	return !(record->flags & SAMPLE_HAS_SLOT) &&
+	return !(record->flags & SAMPLE_HAS_SLOT) && !record->no_anchors &&
 	       record->cnt[SECTION_FRAMES] >= KRAIT_ANCHOR_WORTH &&
 	       (__s64)(record->time_ns - record->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
 }

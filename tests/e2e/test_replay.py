@@ -7,6 +7,7 @@ the replay knows them sooner or later; what is named and joined is tested from a
 (tests/unit/test_replay_recorded.c)."""
 # run-tests: beside others
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,9 @@ def check(tap, python, folder):
         live = sorted(f)
     tap.ok(any("leaf" in line for line in live), python.name + ": there are stacks", live)
     tap.equal(again, live, python.name + ": the replay has the same stacks")
+    could, cnt = map(int, re.search(r"# anchors: (\d+) of (\d+)", done.stdout).groups())
+    tap.ok(cnt and could == (0 if python.minor != "3.15" else cnt),
+           python.name + ": samples say whether anchors are possible", done.stdout)
 
 
 def main():

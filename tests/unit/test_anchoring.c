@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "sampler/anchors.h"
+#include "sampler/record.h"
 #include "session/anchoring.h"
 #include "util/clock.h"
 
@@ -211,6 +212,11 @@ static void test_who_is_not_written_to(void **state)
 	assert_int_equal(anchoring__stats(f->anchoring)->threads, 0);
 	record = event_of(7, 8);
 	record.flags = 0; /* not dumpable */
+	put_many(f, record);
+	assert_int_equal(f->ask_cnt, 0);
+	record = event_of(7, 8);
+	record.no_anchors = 1; /* nothing could be written to it */
+	assert_false(record_is_for_anchors(&record, KRAIT_ANCHOR_WORTH));
 	put_many(f, record);
 	assert_int_equal(f->ask_cnt, 0);
 	clock_gettime(CLOCK_BOOTTIME, &now);

@@ -2,7 +2,7 @@
 /*
  * test_replay_log.c - the log of inputs: what was written is read back, and nothing beyond it.
  * With FILE and OUT: replays what `krait record --log-inputs FILE -p PID` (or a command) has logged, and writes
- * the folded stacks to OUT (tests/e2e/test_replay.py compares them).
+ * the folded stacks to OUT, and which samples could have anchors (tests/e2e/test_replay.py compares them).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,6 +128,26 @@ static void what_is_cut_off_or_too_long_is_no_entry(void **state)
 
 static const char *log_path, *out_path;
 
+/* Samples whose interpreter could have anchors, of all that have a stack. */
+static void print_anchors(const void *data, size_t size)
+{
+	struct input_reader reader;
+	struct input_entry e;
+	unsigned long cnt = 0, could = 0;
+
+	assert_int_equal(input_reader_begin(&reader, data, size), 0);
+	while (input_reader_next(&reader, &e) > 0) {
+		const struct record_sample *record = e.value;
+
+		if (e.kind != INPUT_RECORD || record->type != RECORD_SAMPLE ||
+		    record->reason != REASON_PYTHON)
+			continue;
+		cnt++;
+		could += !record->no_anchors;
+	}
+	printf("# anchors: %lu of %lu\n", could, cnt);
+}
+
 static void replay_file(void **state)
 {
 	FILE *in = fopen(log_path, "re"), *out = fopen(out_path, "we");
@@ -147,6 +167,7 @@ static void replay_file(void **state)
 	fputs(replay_folded(r), out);
 	fclose(out);
 	replay_free(r);
+	print_anchors(data, size);
 	free(data);
 }
 

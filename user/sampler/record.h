@@ -62,7 +62,8 @@ static inline const struct record_exec *record_exec(const struct record_task *re
  */
 static inline bool record_is_for_anchors(const struct record_sample *record, __u32 worth)
 {
-	return record->cnt[SECTION_FRAMES] >= worth || record->anchor > ANCHOR_NOTE_DELTA;
+	return (record->cnt[SECTION_FRAMES] >= worth && !record->no_anchors) ||
+	       record->anchor > ANCHOR_NOTE_DELTA;
 }
 
 /* data is 8-byte aligned, as the ring buffer delivers it. */
