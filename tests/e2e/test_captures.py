@@ -258,10 +258,13 @@ def check_commands(tap, recording):
     through = sum(n for frames, n in harness.parse_folded(recording.path("x.folded"))
                   if any(f.startswith("mid (") for f in frames))
     tap.ok("\n%d samples" % through in done.stdout, "krait report --function", through, done.stdout)
-    for args in (("--pid", "1"), ("--tid", "1"), ("--comm", "nobody"), ("--time", "1000")):
+    for args, there in ((("--pid", "1"), r"\(its processes: \d+ python"), (("--tid", "1"), r"\(its threads: \d+ \S"),
+                        (("--comm", "nobody"), r"\(its threads: \d+ \S"), (("--time", "1000"), r"\(it is \d+\.\d\d s long\)"),
+                        (("--gil",), r"\(krait record --off-cpu records the states of threads\)"),
+                        (("--function", "nobody"), r"\(a pattern such as '\*\.nobody' may help\)")):
         done = harness.run_krait("report", *args, "-i", data)
-        tap.ok(done.returncode == 6 and "none of its %d samples" % total in done.stderr,
-               "krait report %s: none" % args[0], done.stdout, done.stderr)
+        tap.ok(done.returncode == 6 and re.search("none of its %d samples fits %s %s" % (total, " ".join(args), there), done.stderr),
+               "krait report %s: none, and what there is" % args[0], done.stdout, done.stderr)
     rows = {by: harness.run_krait("report", "-n", "0", "--unit", "samples", "--by", by, "-i", data).stdout
             for by in ("function", "line", "thread", "process")}
     for by, column in (("function", 2), ("line", 2), ("thread", 1), ("process", 1)):

@@ -103,6 +103,15 @@ static void add_pids(struct perf_filter *f, const char *text, struct argp_state 
 		arguments_refuse(state, "--pid takes numbers, not \"%s\"", text);
 }
 
+/* For the case that nothing fits. */
+static void note_given(struct input_options *o, const char *option, const char *value)
+{
+	size_t len = strlen(o->given);
+
+	snprintf(o->given + len, sizeof(o->given) - len, " %s%s%s", option, *value ? " " : "",
+		 value);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct input_options *o = state->input;
@@ -114,15 +123,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_PID:
 		add_pids(&o->filter, arg, state);
+		note_given(o, "--pid", arg);
 		break;
 	case KEY_TID:
 		o->filter.tid = arguments_id(arg, "--tid", state);
+		note_given(o, "--tid", arg);
 		break;
 	case KEY_COMM:
 		o->filter.comm = arg;
+		note_given(o, "--comm", arg);
 		break;
 	case KEY_FUNCTION:
 		o->filter.function = arg;
+		note_given(o, "--function", arg);
 		break;
 	case KEY_EVENT:
 		o->wall = !strcmp(arg, EVENT_WALL);
@@ -144,15 +157,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_STATE:
 		if (states_parse(&o->filter.states, arg))
 			arguments_refuse(state, "--state takes " STATES_WORDS ", not \"%s\"", arg);
+		note_given(o, "--state", arg);
 		break;
 	case KEY_GIL:
 		o->filter.holds_gil = true;
+		note_given(o, "--gil", "");
 		break;
 	case KEY_THREAD:
 		arguments_thread(&o->filter.thread, arg, state);
+		note_given(o, "--thread", arg);
 		break;
 	case KEY_TIME:
 		parse_time(&o->filter, arg, state);
+		note_given(o, "--time", arg);
 		break;
 	case ARGP_KEY_ARG: /* where the command has no use of its own for it */
 		if (o->path)
@@ -180,40 +197,32 @@ static bool is_told_by_captures_only(const struct perf_filter *f)
 	       !thread_filter_is_empty(&f->thread) || f->from_seconds > 0 || f->to_seconds > 0;
 }
 
-/* With the options that were given: it is one of them that fits none. */
-static void say_none_wanted(const struct perf_filter *f, const char *name, __u64 samples)
+/* With what was asked for, and what there is. */
+static void say_none_wanted(const struct input_options *o, const char *name, __u64 samples,
+			    const struct perf_import_stats *stats)
 {
-	const struct {
-		bool given;
-		const char *option;
-	} filters[] = {
-		{ f->pid_cnt, "--pid" },
-		{ f->tid, "--tid" },
-		{ !thread_filter_is_empty(&f->thread), "--thread" },
-		{ f->comm, "--comm" },
-		{ f->function, "--function" },
-		{ f->states, "--state" },
-		{ f->holds_gil, "--gil" },
-		{ f->from_seconds > 0 || f->to_seconds > 0, "--time" },
-	};
-	char given[128] = "";
+	const struct perf_filter *f = &o->filter;
+	char there[sizeof(stats->others) + 32] = "";
 
-	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
-		size_t len = strlen(given);
-
-		if (filters[i].given)
-			snprintf(given + len, sizeof(given) - len, "%s%s", len ? " with " : "",
-				 filters[i].option);
-	}
-	log_error(
-		NULL,
-		"%s: none of its %llu samples fits %s (krait report --by process, or thread, shows what there is)",
-		name, samples, given);
+	if (f->from_seconds > 0 || f->to_seconds > 0)
+		snprintf(there, sizeof(there), " (it is %.2f s long)", stats->recording.seconds);
+	else if (f->pid_cnt)
+		snprintf(there, sizeof(there), " (its processes: %s)", stats->others);
+	else if (f->tid || f->comm || f->thread.cnt)
+		snprintf(there, sizeof(there), " (its threads: %s)", stats->others);
+	else if (f->states || f->holds_gil)
+		snprintf(there, sizeof(there),
+			 " (krait record --off-cpu records the states of threads)");
+	else if (f->function)
+		snprintf(there, sizeof(there), " (a pattern such as '*.%.64s' may help)",
+			 f->function);
+	log_error(NULL, "%s: none of its %llu samples fits%s%s", name, samples, o->given, there);
 }
 
 static int load_folded(struct input *in, FILE *file, const struct input_options *o,
 		       const char *name)
 {
+	static const struct perf_import_stats none;
 	const struct perf_filter *filter = &o->filter;
 	struct stack_filter *stacks = NULL;
 	struct folded_stats stats;
@@ -250,7 +259,7 @@ static int load_folded(struct input *in, FILE *file, const struct input_options 
 	if (stats.samples)
 		return EXIT_CODE_OK;
 	if (stats.filtered)
-		say_none_wanted(filter, name, stats.filtered);
+		say_none_wanted(o, name, stats.filtered, &none);
 	else
 		log_error(NULL, "%s has no samples", name);
 	return EXIT_CODE_EMPTY;
@@ -343,7 +352,7 @@ static int load_capture(struct input *in, FILE *file, const struct input_options
 	if (in->stats.samples)
 		return o->wall ? join_time(in, name) : EXIT_CODE_OK;
 	if (in->stats.filtered)
-		say_none_wanted(&o->filter, name, in->stats.filtered);
+		say_none_wanted(o, name, in->stats.filtered, &in->stats);
 	else if (in->stats.other_events)
 		log_error(NULL, "%s: no samples of an event %s", name, o->filter.event);
 	else

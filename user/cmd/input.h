@@ -23,6 +23,7 @@ struct input_options {
 	bool may_fold; /* no_native and no_kernel are no matter of folded stacks, which stay as they are */
 	bool path_given;
 	bool wall; /* time on and off the CPU as one event */
+	char given[128]; /* what chooses among samples, as it was typed: " --pid 12 --comm x" */
 };
 
 struct input {

@@ -192,3 +192,53 @@ int import_thread_reserve(struct import_thread *t, unsigned cnt)
 	t->cap = cnt + 32;
 	return 0;
 }
+
+/* ---- what was filtered out -------------------------------------------------------------------- */
+
+#define UNWANTED_NAMED 3
+
+struct unwanted {
+	struct {
+		int id;
+		const char *name;
+		__u64 samples;
+	} most[UNWANTED_NAMED + 1]; /* most samples first; the last is no longer among them */
+	unsigned cnt;
+};
+
+static void add_unwanted(struct unwanted *u, int id, const char *name, __u64 samples)
+{
+	unsigned at = u->cnt < UNWANTED_NAMED ? u->cnt : UNWANTED_NAMED;
+
+	if (!samples)
+		return;
+	u->cnt++;
+	for (; at && u->most[at - 1].samples < samples; at--)
+		u->most[at] = u->most[at - 1];
+	u->most[at].id = id;
+	u->most[at].name = name;
+	u->most[at].samples = samples;
+}
+
+void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
+			       bool processes)
+{
+	unsigned named;
+	struct unwanted u = { .cnt = 0 };
+	size_t len = 0;
+
+	if (processes) {
+		for (const struct import_process *p = ts->processes; p; p = p->hh.next)
+			add_unwanted(&u, p->pid, p->name, p->unwanted);
+	} else {
+		for (const struct import_thread *t = ts->threads; t; t = t->hh.next)
+			add_unwanted(&u, t->tid, t->comm, t->unwanted);
+	}
+	*buf = '\0';
+	named = u.cnt < UNWANTED_NAMED ? u.cnt : UNWANTED_NAMED;
+	for (unsigned i = 0; i < named && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%d %.40s", i ? ", " : "",
+					u.most[i].id, u.most[i].name);
+	if (u.cnt > named && len < size)
+		snprintf(buf + len, size - len, " and %u more", u.cnt - named);
+}

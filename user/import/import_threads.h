@@ -22,12 +22,14 @@ struct import_process {
 	bool named;
 	struct mappings mappings;
 	__u32 epoch; /* the last stacks of its threads are of this one, or forgotten */
+	__u64 unwanted; /* samples that were filtered out */
 	UT_hash_handle hh;
 };
 
 struct import_thread {
 	int tid, pid;
 	char comm[64];
+	__u64 unwanted; /* samples that were filtered out */
 	__u64 out_ns; /* when it left its CPU, or the last part of its wait ended; 0: not known */
 	__u32 epoch;
 	__u32 node; /* of the profile, 0 not there yet */
@@ -60,6 +62,10 @@ __u64 import_thread_waited(struct import_thread *t, __u64 end_ns);
 /* A mapping that is not the kernel's. */
 int import_tasks_mapping(struct import_tasks *ts, struct objects *objects,
 			 const struct perf_read *r);
+
+/* "12 (python3), 34 (cron) and 5 more": the processes, or threads, with most samples that were filtered out. */
+void import_tasks_say_unwanted(char *buf, size_t size, const struct import_tasks *ts,
+			       bool processes);
 
 /* Room for a stack of that depth. 0 or -ENOMEM. */
 int import_thread_reserve(struct import_thread *t, unsigned cnt);

@@ -229,6 +229,9 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->last_ns = r->time_ns;
 	if (!is_wanted(im, r, p, t)) {
 		im->stats->filtered++;
+		t->unwanted++;
+		if (p)
+			p->unwanted++;
 		return 0;
 	}
 	dict__begin(im->profile->dict, OWNER_ROOT);
@@ -357,6 +360,8 @@ static void finish(struct import *im)
 	/* The features are the last thing that krait writes. */
 	if (s->is_krait && !*s->facts.version)
 		s->read.unfinished = true;
+	import_tasks_say_unwanted(s->others, sizeof(s->others), &im->tasks,
+				  im->config->filter.pid_cnt);
 	s->unresolved = objects__unresolved(im->objects);
 	s->mappings_refused = im->tasks.mappings.refused;
 	if (missing)

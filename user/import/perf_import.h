@@ -69,6 +69,8 @@ struct perf_import_stats {
 	unsigned max_depth;
 	bool is_krait; /* it has a DSO of krait */
 	char missing_dso[256]; /* path of a DSO of krait that was not found */
+	/* The processes (threads, where no process was asked for) with most of what was filtered out. */
+	char others[160];
 	unsigned events; /* of which there are samples */
 	unsigned event; /* number of the first of these */
 };
