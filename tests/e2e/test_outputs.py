@@ -292,7 +292,7 @@ def check_terminal(tap, target, python):
     args = [h.KRAIT, "record", "-p", str(target.pid), "-d", "1300ms", "-o", os.path.join(folder, "x.html")]
     wide = progress_lines(on_terminal(args, 200, 1.3))
     tap.ok(wide and all(re.fullmatch(r"krait: \S+ s  \d+ samples \(\d+/s\)  1 process"
-                                     r"(  lost \d+ \(\S+ %\))?  Ctrl-C to stop", line) for line in wide),
+                                     r"(  lost \d+ \(\S+%\))?  Ctrl-C to stop", line) for line in wide),
            "the progress line", wide)
     tap.ok(not any("lost 0" in line for line in wide), "no loss is not said", wide)
     narrow = progress_lines(on_terminal(args, 40, 1.3))

@@ -122,6 +122,40 @@ static void a_side_without_a_time_has_samples(void **state)
 		      "… 1 more\n");
 }
 
+/* Both names are longer than the terminal is wide; the tag of an extension module tells nothing. */
+static void long_names_keep_their_ends(void **state)
+{
+	struct sides s = { .profile = profile__new() };
+	struct profile *p = s.profile;
+	const struct event_spec *event = &profile__counts(p, 0)->event;
+	__u32 root = push(p, 0, add_process(p, "python3", 7));
+	__u32 last =
+		push(p, root,
+		     add_function(p, "Registry.of_all_handlers.<locals>.decorate.<locals>.wrapper",
+				  "/app/a_module_whose_name_is_long_as_well.py", 3, 4));
+	__u32 c = push(p, root,
+		       add_function(p, "scan", "/x/_json.cpython-311-x86_64-linux-gnu.so", 0, 0));
+	__u32 c_new = push(
+		p, root, add_function(p, "scan", "/y/_json.cpython-315-x86_64-linux-gnu.so", 0, 0));
+	char *text, *rest, *line;
+
+	s.before = counts__new(p->dict, event);
+	s.after = counts__new(p->dict, event);
+	assert_non_null(s.before);
+	assert_non_null(s.after);
+	counts__add(s.before, last, 60, 60 * MS);
+	counts__add(s.before, c, 40, 40 * MS);
+	counts__add(s.after, c_new, 90, 90 * MS);
+	counts__add(s.after, last, 10, 10 * MS);
+	text = rest = sides_print(s, (struct diff_options){ .width = 80, .ascii = true });
+	assert_non_null(
+		strstr(text, " +50.00   40.00%  90.00%      40 ms     90 ms  scan (_json.so)\n"));
+	assert_non_null(strstr(text, "  ~rs.decorate.wrapper (~s_well.py)\n"));
+	while ((line = strsep(&rest, "\n")))
+		assert_true(text_width(line) <= 80);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +163,7 @@ int main(void)
 		cmocka_unit_test(a_narrow_terminal_has_what_rows_are_in_order_of),
 		cmocka_unit_test(samples_where_that_is_asked_for),
 		cmocka_unit_test(a_side_without_a_time_has_samples),
+		cmocka_unit_test(long_names_keep_their_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static void only_what_is_so_is_said(void **state)
 	assert_string_equal(line, "krait: 2.8 s  28 samples (10/s)  1 process");
 	progress_format(&lossy, false, 0, line, sizeof(line));
 	assert_string_equal(line, "krait: 12.3 s  123456 samples (997/s)  12 processes  lost 44 "
-				  "(0.04 %)");
+				  "(0.04%)");
 }
 
 static void the_last_column_stays_free(void **state)

@@ -74,6 +74,32 @@ static void a_chain_of_calls_is_not_indented(void **state)
 	golden("small-tree-ascii.txt", small_profile(), &o, true);
 }
 
+/* Before anything is cut, what tells nothing goes: of all rows, so that they look alike. */
+static void narrow_rows_lose_what_says_least(void **state)
+{
+	const struct summary_options o = { .width = 80, .ascii = true };
+	struct profile *p = profile__new();
+	const char *names[] = { "_make_iterencode.<locals>._iterencode_dict", "dumps", "wait" };
+	const char *files[] = { "/usr/lib/python3.15/json/encoder.py",
+				"/usr/lib/python3.15/json/__init__.py",
+				"/usr/lib/python3.15/concurrent/futures/thread.py" };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(p);
+	assert_non_null(out);
+	for (int i = 0; i < 3; i++)
+		add_samples(p, push(p, 0, add_function(p, names[i], files[i], 3, 4)), 3 - i);
+	assert_int_equal(summary_table(out, profile__counts(p, 0), &o), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "  _make_iterencode._iterencode_dict  encoder.py:3\n"));
+	assert_non_null(strstr(text, "  dumps                              json/__init__.py:3\n"));
+	assert_non_null(strstr(text, "  wait                               thread.py:3\n"));
+	free(text);
+	profile__free(p);
+}
+
 static char *print_callers(struct profile *p, const char *pattern, const struct summary_options *o,
 			   int want)
 {
@@ -314,6 +340,7 @@ int main(void)
 		cmocka_unit_test(the_tree_is_cut_at_the_least_share),
 		cmocka_unit_test(samples_are_numbers_where_that_is_asked_for),
 		cmocka_unit_test(a_chain_of_calls_is_not_indented),
+		cmocka_unit_test(narrow_rows_lose_what_says_least),
 		cmocka_unit_test(callers_go_from_the_function_to_the_root),
 		cmocka_unit_test(callers_add_up_to_the_total),
 		cmocka_unit_test(programs_are_above_where_there_are_several),

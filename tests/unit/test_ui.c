@@ -26,7 +26,7 @@ static void a_screen_of_functions(void **state)
 	assert_string_equal(
 		x.text,
 		"krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
-		"CPU 90.0 % of 400 % (100 % with the GIL)\n"
+		"CPU 90.0% of 400% (100% with the GIL)\n"
 		"Functions, by self now\n"
 		" Self% Total%    Self s  Total s History    Function   File\n"
 		"  60.0   60.0      0.60     0.60          ▆ hot        app.py:80\n"
@@ -344,7 +344,7 @@ static void lines_for_scripts(void **state)
 	assert_int_equal(lines_print(out, x.fed.model, &shown_status, &options), 0);
 	fclose(out);
 	assert_string_equal(x.text, "krait top  12:00:00  since 0:00:01  100 Hz  2 processes\n"
-				    "CPU 90.0 % of 400 % (100 % with the GIL)\n"
+				    "CPU 90.0% of 400% (100% with the GIL)\n"
 				    " Self% Total%    Self s  Total s Function   File\n"
 				    "  60.0   60.0      0.60     0.60 hot        app.py:80\n"
 				    "  20.0   20.0      0.20     0.20 warm       app.py:230\n"

@@ -94,7 +94,7 @@ static void apply_detail(struct agent *a)
 	const struct detail now = detail_of(a), *d = &now;
 
 	session__set_detail(a->session, d->frequency, d->frames_max, d->natives);
-	log_info("budget", "%llu Hz, %u frames, native frames %s: %.2f %% of a CPU was used",
+	log_info("budget", "%llu Hz, %u frames, native frames %s: %.2f%% of a CPU was used",
 		 (unsigned long long)d->frequency, d->frames_max, d->natives ? "on" : "off",
 		 100 * a->budget.share);
 }

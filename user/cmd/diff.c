@@ -163,6 +163,7 @@ int cmd_diff(int argc, char **argv)
 	}
 	summary_options_init(&text, stdout);
 	c.diff.width = c.output ? 0 : text.width;
+	c.diff.ascii = text.ascii;
 	c.diff.name_a = c.paths[0];
 	c.diff.name_b = c.paths[1];
 	if (code == EXIT_CODE_OK)

@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "look/look_tasks.h"
+#include "util/charset.h"
 #include "util/clock.h"
 #include "util/printable.h"
 #include "util/short_path.h"
@@ -68,14 +69,18 @@ struct tree {
 	FILE *out;
 	const struct look_tasks *t;
 	bool *drawn, *open; /* of each task: somewhere above; on the way from the root to here */
+	bool ascii; /* the locale is not UTF-8 */
 	bool last[DEPTH_MAX]; /* of each level: nothing comes below it */
 };
 
 static void put_branch(const struct tree *d, __u32 depth, bool last)
 {
 	for (__u32 i = 0; i < depth; i++)
-		fputs(d->last[i] ? "    " : "│   ", d->out);
-	fputs(last ? "└── " : "├── ", d->out);
+		fputs(d->last[i] ? "    " : d->ascii ? "|   " : "│   ", d->out);
+	if (d->ascii)
+		fputs(last ? "`-- " : "|-- ", d->out);
+	else
+		fputs(last ? "└── " : "├── ", d->out);
 }
 
 /* Awaiters that are none of the list. */
@@ -229,7 +234,7 @@ static void print_head(FILE *out, const struct look_process *p)
 
 void dump_tasks_print(FILE *out, const struct look_process *p)
 {
-	struct tree d = { .out = out, .t = p->tasks };
+	struct tree d = { .out = out, .t = p->tasks, .ascii = !charset_is_utf8() };
 
 	print_head(out, p);
 	if (p->result) {

@@ -9,6 +9,7 @@
 
 #include "emit/escape.h"
 #include "target/proc.h"
+#include "util/charset.h"
 #include "util/printable.h"
 
 /* Of an id of 64 digits: as other tools show it. */
@@ -179,7 +180,7 @@ static void print_start(const char *text, unsigned width)
 		fwrite(text, 1, bytes, stdout);
 		taken += w;
 	}
-	fputs("…", stdout);
+	fputs(charset_ellipsis(!charset_is_utf8()), stdout);
 }
 
 static void print_short(struct list_print *l, const struct py_process *p,

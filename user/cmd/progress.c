@@ -29,7 +29,7 @@ void progress_format(const struct progress *p, bool stoppable, unsigned columns,
 	char losses[64] = "";
 
 	if (p->lost)
-		snprintf(losses, sizeof(losses), "  lost %llu (%.2f %%)", p->lost, lost);
+		snprintf(losses, sizeof(losses), "  lost %llu (%.2f%%)", p->lost, lost);
 	/* The last column stays free: a cursor behind it would be in the next row. */
 	snprintf(buf, columns && columns < size ? columns : size,
 		 "krait: %.1f s  %llu samples (%.0f/s)  %u process%s%s%s", p->seconds, p->samples,

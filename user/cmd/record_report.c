@@ -229,7 +229,7 @@ static void judge_ticks(const struct record_report *r, const struct counts *e)
 	if (missed > r->options->max_loss_percent)
 		log_warn(
 			NULL,
-			"%.1f %% of the timer's ticks never came while these programs ran: %llu beside "
+			"%.1f%% of the timer's ticks never came while these programs ran: %llu beside "
 			"%llu interrupts (a lower --freq misses fewer)",
 			missed, e->accounts.ticks_missed, e->accounts.interrupts);
 }
@@ -245,7 +245,7 @@ static double judge_event(const struct record_report *r, const struct counts *e)
 			 e->event.name, accounts_balance(&e->accounts));
 	judge_ticks(r, e);
 	if (lost > r->options->max_loss_percent)
-		log_warn(NULL, "%.2f %% of the interrupts were lost; the profile%s%s may be biased",
+		log_warn(NULL, "%.2f%% of the interrupts were lost; the profile%s%s may be biased",
 			 lost, r->options->event_cnt > 1 ? " of " : "",
 			 r->options->event_cnt > 1 ? e->event.name : "");
 	return lost;
@@ -270,7 +270,7 @@ static void warn_of_cost(const struct record_options *o, const struct session_st
 	if (percent >= COSTLY_PERCENT)
 		log_warn(NULL,
 			 "%.0f frames to walk and %.0f threads to search at %llu Hz cost the "
-			 "programs up to %.0f %% of their time: a lower --freq costs less",
+			 "programs up to %.0f%% of their time: a lower --freq costs less",
 			 frames, states, o->frequency, percent);
 }
 

@@ -75,7 +75,7 @@ static const char doc[] =
 	"Show what the Python programs on this machine do now: "
 	"functions and their cost, second by second."
 	"\v"
-	"h shows the keys. 100 % is one CPU.\n"
+	"h shows the keys. 100% is one CPU.\n"
 	"\n"
 	"Examples:\n"
 	"  krait top                          the whole machine\n"

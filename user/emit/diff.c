@@ -23,6 +23,10 @@
 
 /* Self and total take so many columns, and a function wants some. */
 #define WIDE_TABLE 120
+/* One change, "+7.04  7.77%  14.81%  30 ms  24 ms  ". */
+#define CHANGE_WIDTH 47
+/* Below, a name says nothing: better to wrap. */
+#define MIN_NAME 24
 
 /* Of one function, or of one node: samples before and after. */
 struct pair {
@@ -60,10 +64,11 @@ static void diff_free(struct diff *d)
 	free(d->functions);
 }
 
-/* Functions by name and the end of the file's path: checkouts differ, line numbers move. */
+/* Functions by name and the end of the file's path: checkouts and CPython's versions differ, line numbers move. */
 static __u32 function_of(struct diff *d, const struct profile_frame *f)
 {
-	const char *file = short_path(dict__text(d->dict, f->file));
+	char buf[SHORT_FILE_SIZE];
+	const char *file = short_file(buf, dict__text(d->dict, f->file));
 	const struct place place = {
 		.kind = f->kind,
 		.name = f->name,
@@ -225,7 +230,7 @@ static void begin_report(struct diff_report *r, const struct diff *d, FILE *out)
 
 	*r = (struct diff_report){
 		.diff = d,
-		.options = { .samples = o->samples },
+		.options = { .samples = o->samples, .ascii = o->ascii },
 		.self = wide || !o->by_total,
 		.total = wide || o->by_total,
 	};
@@ -269,25 +274,47 @@ static void put_change(const struct diff_report *r, FILE *out, const __u64 count
 		share(d, counts, 1), amounts[0], amounts[1]);
 }
 
+/* "Cart.total (cart.py)", as much of both as the terminal has room for. A mark, which has no file, is never cut. */
+static int put_function(const struct diff_report *r, FILE *out, const struct place *at)
+{
+	const struct diff *d = r->diff;
+	cleanup_free char *name = printable(place_name(d->dict, at));
+	cleanup_free char *file = printable(file_beside(d, at));
+	unsigned numbers = (r->self + r->total) * CHANGE_WIDTH + (unsigned)strlen(" ()"), widths[2];
+	unsigned room = d->options->width > numbers + MIN_NAME ? d->options->width - numbers :
+								 MIN_NAME;
+
+	if (!name || !file)
+		return -ENOMEM;
+	for (int length = REPORT_WHOLE; length <= REPORT_NO_FOLDERS; length++) {
+		report_shorten_name(name, length);
+		report_shorten_file(file, length);
+		widths[0] = text_width(name);
+		widths[1] = text_width(file);
+		if (!d->options->width || widths[0] + widths[1] <= room)
+			break;
+	}
+	if (d->options->width && *file)
+		report_share_room(room, &widths[0], &widths[1]);
+	report_put_tail(&r->sides[0], name, widths[0]);
+	if (*file) {
+		fputs(" (", out);
+		report_put_tail(&r->sides[0], file, widths[1]);
+		putc(')', out);
+	}
+	putc('\n', out);
+	return 0;
+}
+
 static int put_row(const struct diff_report *r, FILE *out, __u32 place)
 {
 	const struct diff *d = r->diff;
-	const struct place *at = &d->places.list[place];
-	const char *file = file_beside(d, at);
-	int err;
 
 	if (r->self)
 		put_change(r, out, d->functions[place].self);
 	if (r->total)
 		put_change(r, out, d->functions[place].total);
-	err = put_printable(out, place_name(d->dict, at));
-	if (!err && *file) {
-		fputs(" (", out);
-		err = put_printable(out, file);
-		putc(')', out);
-	}
-	putc('\n', out);
-	return err;
+	return put_function(r, out, &d->places.list[place]);
 }
 
 static int check(FILE *out, int err)
@@ -317,7 +344,7 @@ static int write_table(struct diff *d, FILE *out)
 	for (__u32 i = 0; i < shown && !err; i++)
 		err = put_row(&r, out, rows[i]);
 	if (shown < cnt)
-		fprintf(out, "… %u more\n", cnt - shown);
+		report_put_more(&r.sides[0], cnt - shown);
 	return check(out, err);
 }
 

@@ -20,6 +20,7 @@ struct diff_options {
 	double min_points; /* of change, in percentage points, to be shown */
 	bool samples; /* their numbers, not the time that they stand for; of the table, as is the width */
 	unsigned width; /* columns of the terminal; 0: as wide as needed. Where it is narrow a row has self or total only */
+	bool ascii; /* guides and ellipses */
 	const char *name_a, *name_b;
 };
 

@@ -8,6 +8,7 @@
 #include "emit/escape.h"
 #include "emit/gil_waits.h"
 #include "profile/states.h"
+#include "util/charset.h"
 #include "util/short_path.h"
 #include "util/stream.h"
 #include "util/vec.h"
@@ -177,7 +178,7 @@ static size_t shown(const struct summary_options *o, size_t cnt)
 static void put_more(FILE *out, const struct summary_options *o, size_t cnt)
 {
 	if (shown(o, cnt) < cnt)
-		fprintf(out, "%s %zu more\n", o->ascii ? "..." : "…", cnt - shown(o, cnt));
+		fprintf(out, "%s %zu more\n", charset_ellipsis(o->ascii), cnt - shown(o, cnt));
 }
 
 static int put_threads(FILE *out, struct lock *l, const struct summary_options *o)

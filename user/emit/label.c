@@ -48,15 +48,9 @@ int put_label(FILE *out, const struct view *v, const struct view_frame *f)
 
 int put_short_file(FILE *out, const char *path)
 {
-	const char *name = short_path(path), *tag = strstr(name, ".cpython-"), *end;
-	char text[256];
+	char buf[SHORT_FILE_SIZE];
 
-	/* EXT_SUFFIX of CPython (configure.ac), which has no dot inside. */
-	end = tag ? strchr(tag + 1, '.') : NULL;
-	if (!end || strcmp(end, ".so") || (size_t)(tag - name) + sizeof(".so") > sizeof(text))
-		return put_printable(out, name);
-	snprintf(text, sizeof(text), "%.*s%s", (int)(tag - name), name, end);
-	return put_printable(out, text);
+	return put_printable(out, short_file(buf, path));
 }
 
 static char *folded_label(const struct view *v, const struct view_frame *f)

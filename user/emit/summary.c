@@ -31,25 +31,12 @@ struct table {
 	struct text_report report;
 	struct view *view;
 	unsigned function_width, file_width; /* of the columns */
+	enum report_length length; /* of names in them */
 };
 
-/* The end of a text is what tells functions and files apart, so the start goes: "…Class.method". */
-static void put_tail(const struct table *t, const struct cell *c, unsigned limit)
+static int cell_fill(struct cell *c, const struct table *t, const struct view_frame *f, bool file)
 {
-	const char *text = c->text;
-	unsigned width = c->width;
-	size_t bytes;
-
-	if (width > limit) {
-		for (; *text && width > limit - 1; text += bytes)
-			width -= char_width(text, &bytes);
-		fputs(report_ellipsis(&t->report), t->report.out);
-	}
-	fputs(text, t->report.out);
-}
-
-static int cell_fill(struct cell *c, const struct view *v, const struct view_frame *f, bool file)
-{
+	const struct view *v = t->view;
 	FILE *out = open_memstream(&c->text, &c->size);
 	const char *path = view_file(v, f);
 	int line = f->line > 0 ? f->line : f->first_line, err;
@@ -61,6 +48,10 @@ static int cell_fill(struct cell *c, const struct view *v, const struct view_fra
 		fprintf(out, ":%d", line);
 	if (fclose(out) || err)
 		return -ENOMEM;
+	if (file)
+		report_shorten_file(c->text, t->length);
+	else if (f->kind != FRAME_MARK)
+		report_shorten_name(c->text, t->length);
 	c->width = text_width(c->text);
 	return 0;
 }
@@ -73,18 +64,18 @@ static int put_row(const struct table *t, const struct view_frame *f)
 	unsigned used, function_width = f->kind == FRAME_MARK ? UINT_MAX : t->function_width;
 	int err;
 
-	err = cell_fill(&function, t->view, f, false);
+	err = cell_fill(&function, t, f, false);
 	if (!err)
-		err = cell_fill(&file, t->view, f, true);
+		err = cell_fill(&file, t, f, true);
 	if (!err) {
 		report_put_row(&t->report, f->self, f->total);
-		put_tail(t, &function, function_width);
+		report_put_tail(&t->report, function.text, function_width);
 		used = function.width > function_width ? function_width : function.width;
 		if (*file.text) {
 			fprintf(out, "%*s%s",
 				used < t->function_width ? (int)(t->function_width - used) + 2 : 2,
 				"", report_color(&t->report, REPORT_DIM));
-			put_tail(t, &file, t->file_width);
+			report_put_tail(&t->report, file.text, t->file_width);
 			fputs(report_color(&t->report, REPORT_RESET), out);
 		}
 		putc('\n', out);
@@ -94,42 +85,46 @@ static int put_row(const struct table *t, const struct view_frame *f)
 	return err;
 }
 
-/* Column widths: as needed, or shared so that a row fits the terminal. */
-static int measure(struct table *t, const __u32 *rows, __u32 cnt)
+/* As wide as needed. */
+static int measure_columns(struct table *t, const __u32 *rows, __u32 cnt)
 {
-	unsigned room = t->report.options->width, function = strlen("Function"),
-		 file = strlen("File");
-	__u32 i;
-	int err;
-
-	for (i = 0; i < cnt; i++) {
+	t->function_width = strlen("Function");
+	t->file_width = strlen("File");
+	for (__u32 i = 0; i < cnt; i++) {
 		const struct view_frame *f = &t->view->frames[rows[i]];
 		struct cell a = { 0 }, b = { 0 };
+		int err = cell_fill(&a, t, f, false);
 
-		err = cell_fill(&a, t->view, f, false);
 		if (!err)
-			err = cell_fill(&b, t->view, f, true);
-		function = a.width > function ? a.width : function;
-		file = b.width > file ? b.width : file;
+			err = cell_fill(&b, t, f, true);
+		t->function_width = a.width > t->function_width ? a.width : t->function_width;
+		t->file_width = b.width > t->file_width ? b.width : t->file_width;
 		free(a.text);
 		free(b.text);
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+/* As needed, or so that a row fits the terminal: names as long as they can be there. */
+static int measure(struct table *t, const __u32 *rows, __u32 cnt)
+{
+	unsigned room = t->report.options->width;
+	int err;
+
 	if (room && room < NUMBERS_WIDTH + 2 * MIN_COLUMN + 2)
 		room = NUMBERS_WIDTH + 2 * MIN_COLUMN + 2;
 	if (room)
 		room -= NUMBERS_WIDTH + 2;
-	/* A file has a third at the most where both want more: names tell more. */
-	if (room && function + file > room) {
-		if (function > room - room / 3 && file > room / 3)
-			file = room / 3;
-		else if (file > room / 3)
-			file = room - function;
-		function = room - file;
+	for (;; t->length++) {
+		err = measure_columns(t, rows, cnt);
+		if (err || !room || t->function_width + t->file_width <= room)
+			return err;
+		if (t->length == REPORT_NO_FOLDERS)
+			break;
 	}
-	t->function_width = function;
-	t->file_width = file;
+	report_share_room(room, &t->function_width, &t->file_width);
 	return 0;
 }
 

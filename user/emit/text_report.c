@@ -6,9 +6,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "emit/escape.h"
 #include "emit/label.h"
 #include "profile/marks.h"
+#include "util/charset.h"
 #include "util/printable.h"
+#include "util/short_path.h"
 
 #define SUMMARY_ROWS 20
 #define SUMMARY_ROWS_MIN 5
@@ -17,20 +20,8 @@
 #define MEANINGS_LINES 4
 /* Share that is worth a second look. */
 #define HOT_PERCENT 10.0
-
-/* As setlocale(3) finds it; names are UTF-8 in any case, this is for what krait adds. */
-static bool locale_is_utf8(void)
-{
-	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *value = getenv(variables[i]);
-
-		if (value && *value)
-			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-	}
-	return true;
-}
+/* In the name of a function that is defined in another one (PEP 3155): the rest tells it apart as well. */
+#define LOCALS ".<locals>"
 
 void summary_options_init(struct summary_options *o, FILE *out)
 {
@@ -38,12 +29,11 @@ void summary_options_init(struct summary_options *o, FILE *out)
 	struct winsize size;
 	int fd = fileno(out);
 
-	*o = (struct summary_options){ .limit = SUMMARY_ROWS };
+	*o = (struct summary_options){ .limit = SUMMARY_ROWS, .ascii = !charset_is_utf8() };
 	if (fd < 0 || !isatty(fd))
 		return;
 	o->width = !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
 	o->color = !(no_color && *no_color) && term && strcmp(term, "dumb");
-	o->ascii = !locale_is_utf8();
 }
 
 void summary_options_fit(struct summary_options *o, FILE *out, unsigned tables, unsigned beside)
@@ -88,7 +78,55 @@ double report_percent(const struct text_report *r, __u64 units)
 
 const char *report_ellipsis(const struct text_report *r)
 {
-	return r->options->ascii ? "~" : "…";
+	return charset_ellipsis(r->options->ascii);
+}
+
+void report_put_tail(const struct text_report *r, const char *text, unsigned limit)
+{
+	unsigned width = text_width(text);
+	size_t bytes;
+
+	if (width > limit) {
+		for (; *text && width > limit - 1; text += bytes)
+			width -= char_width(text, &bytes);
+		fputs(report_ellipsis(r), r->out);
+	}
+	fputs(text, r->out);
+}
+
+void report_shorten_name(char *name, enum report_length length)
+{
+	if (length == REPORT_WHOLE)
+		return;
+	for (char *at = name; (at = strstr(at, LOCALS));)
+		memmove(at, at + strlen(LOCALS), strlen(at + strlen(LOCALS)) + 1);
+}
+
+void report_shorten_file(char *file, enum report_length length)
+{
+	const char *base = base_name(file);
+
+	if (length < REPORT_NO_FOLDERS)
+		return;
+	/* All packages have a file of that name. */
+	if (!strncmp(base, "__init__.py", strlen("__init__.py")) ||
+	    !strncmp(base, "__main__.py", strlen("__main__.py"))) {
+		for (base -= base > file; base > file && base[-1] != '/';)
+			base--;
+	}
+	memmove(file, base, strlen(base) + 1);
+}
+
+void report_share_room(unsigned room, unsigned *function, unsigned *file)
+{
+	if (*function + *file <= room)
+		return;
+	/* Names tell more. */
+	if (*function > room - room / 3 && *file > room / 3)
+		*file = room / 3;
+	else if (*file > room / 3)
+		*file = room - *function;
+	*function = room - *file;
 }
 
 /* Three digits at least, as few letters as they take. */

@@ -29,7 +29,7 @@ struct summary_options {
 	bool tree_processes; /* processes as the first level of the tree */
 	unsigned width; /* columns; 0 is as wide as needed */
 	bool color;
-	bool ascii; /* the terminal does not show UTF-8 */
+	bool ascii; /* the locale is not UTF-8: guides and ellipses are ASCII */
 };
 
 struct text_report {
@@ -57,6 +57,21 @@ void text_report_begin(struct text_report *r, FILE *out, const struct counts *c,
 const char *report_color(const struct text_report *r, const char *code);
 double report_percent(const struct text_report *r, __u64 units);
 const char *report_ellipsis(const struct text_report *r);
+
+/*
+ * What a narrow terminal leaves of names before they are cut: first a name loses ".<locals>", without which it is as
+ * clear, then a file its folders. Both are changed in place; a file may have a line.
+ */
+enum report_length { REPORT_WHOLE, REPORT_NO_LOCALS, REPORT_NO_FOLDERS };
+void report_shorten_name(char *name, enum report_length length);
+void report_shorten_file(char *file, enum report_length length);
+/*
+ * At most so many columns (more than 0): the end of a text is what tells functions and files apart, so the start
+ * goes: "…Class.method".
+ */
+void report_put_tail(const struct text_report *r, const char *text, unsigned limit);
+/* Cuts the widths of a function and its file to what is there for both; a file has a third where both want more. */
+void report_share_room(unsigned room, unsigned *function, unsigned *file);
 
 /* "12.3 s", "560 ms", "1003 us": at most 9 columns; a number where units are no time. */
 void report_amount(const struct text_report *r, char buf[24], __u64 units);

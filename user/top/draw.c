@@ -44,7 +44,7 @@ static void put_first_line(struct screen *s, const struct model *m, const struct
 			  status->clock, length, status->frequency, status->processes,
 			  status->processes == 1 ? "" : "es");
 	if (status->lost)
-		x = screen_printf(s, 0, x, LOOK_HOT, "  lost %llu (%.1f %%)", status->lost,
+		x = screen_printf(s, 0, x, LOOK_HOT, "  lost %llu (%.1f%%)", status->lost,
 				  percent_of(status->lost, status->interrupts));
 	if (samples__is_paused(m->samples))
 		screen_printf(s, 0, x, LOOK_HOT, "  PAUSED");
@@ -59,12 +59,12 @@ static void put_second_line(struct screen *s, const struct model *m,
 	double gil = gil_share(last);
 	unsigned x;
 
-	x = screen_printf(s, 1, 0, LOOK_PLAIN, "CPU %.1f %% of %u00 %%",
+	x = screen_printf(s, 1, 0, LOOK_PLAIN, "CPU %.1f%% of %u00%%",
 			  percent_of(m->rows->now.total[MEASURE_CPU], ns), status->cpus);
 	if (gil >= 0)
-		x = screen_printf(s, 1, x, LOOK_PLAIN, " (%.0f %% with the GIL)", 100 * gil);
+		x = screen_printf(s, 1, x, LOOK_PLAIN, " (%.0f%% with the GIL)", 100 * gil);
 	for (int i = MEASURE_GIL; m->off_cpu && i < MEASURE_CNT; i++)
-		x = screen_printf(s, 1, x, LOOK_PLAIN, "  %s %.1f %%", words[i],
+		x = screen_printf(s, 1, x, LOOK_PLAIN, "  %s %.1f%%", words[i],
 				  percent_of(m->rows->now.total[i], ns));
 	if (last && last->dropped)
 		screen_printf(s, 1, x, LOOK_HOT, "  (%llu samples only in \"since\")",

@@ -110,7 +110,7 @@ void draw_help(struct screen *s, bool off_cpu)
 		"krait top: what the Python programs of this machine do now",
 		"",
 		"  Self%, Total%   of the last interval: in the function itself, and with what it",
-		"                  calls; 100 % is one CPU. History: the last intervals",
+		"                  calls; 100% is one CPU. History: the last intervals",
 		"  Self s, Total s since the start, in seconds; % shows shares instead",
 		"",
 		"  Up Down PgUp PgDn Home End j k   move        q F10   quit",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/short_path.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Just after the last occurrence of "/DIR/", NULL if there is none. */
@@ -46,4 +47,16 @@ const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+const char *short_file(char buf[SHORT_FILE_SIZE], const char *path)
+{
+	const char *name = short_path(path), *tag = strstr(name, ".cpython-"), *end;
+
+	/* EXT_SUFFIX of CPython (configure.ac), which has no dot inside. */
+	end = tag ? strchr(tag + 1, '.') : NULL;
+	if (!end || strcmp(end, ".so") || (size_t)(tag - name) + sizeof(".so") > SHORT_FILE_SIZE)
+		return name;
+	snprintf(buf, SHORT_FILE_SIZE, "%.*s%s", (int)(tag - name), name, end);
+	return buf;
 }
