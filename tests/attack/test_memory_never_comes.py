@@ -10,7 +10,7 @@ import time
 
 import attack
 
-SAYS = r"(?s)does not come back.*%d|%d.*does not come back"
+SAYS = r"(?s)reading it hangs.*%d|%d.*reading it hangs"
 
 
 def check_list(scene, *pids):

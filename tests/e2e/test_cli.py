@@ -95,13 +95,21 @@ def check_usage(tap):
                    "usage: " + " ".join(arguments), done)
 
 
+COMMANDS = ("record", "report", "script", "convert", "list", "dump", "exec", "top", "agent", "doctor", "annotate", "diff", "clean")
+
+
 def check_help(tap):
-    """In 80 columns: no line of a paragraph has but a word or two of the line before it."""
-    for command in "list", "dump", "exec", "doctor":
-        lines = h.run_krait(command, "--help").stdout.splitlines()
+    """In 80 columns: no paragraph with a word or two left over in a line, no example that is wrapped, no empty line that
+    an option's text leaves behind."""
+    for command in COMMANDS + ("agent snapshot",):
+        lines = h.run_krait(*command.split(), "--help").stdout.splitlines()
         cut = [b for a, b, c in zip(lines, lines[1:], lines[2:])
                if len(a) > 60 and 0 < len(b) < 30 and c and not b.startswith(" ") and not c.startswith(" ")]
-        tap.equal(cut, [], "usage: %s --help fits a terminal" % command)
+        cut += [line for line in lines if len(line) > 79 or (line and not line.strip())]
+        examples = lines[lines.index("Examples:") + 1:] if "Examples:" in lines else []
+        examples = examples[:examples.index("")] if "" in examples else examples
+        cut += [line for line in examples if not line.startswith("  ")]
+        tap.equal((cut, bool(examples)), ([], True), "usage: %s --help fits a terminal, and has examples" % command)
 
 
 # ---- targets --------------------------------------------------------------------------------------

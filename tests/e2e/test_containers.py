@@ -98,7 +98,7 @@ def check_filters(tap, python):
         h.check_accounts(tap, python.name + ": --name", r)
         r = h.record("--name", "no such", *everything)
         tap.equal(r.code, 6, python.name + ": --name that nothing has", r.err)
-        tap.ok(re.search(r"no samples: \d+ Python process(es ran meanwhile, none| ran meanwhile, but not) with "
+        tap.ok(re.search(r"no samples: \d+ Python process(es ran during the recording, none| ran during the recording, but not) with "
                          r"--name no such \(--name '\*no such\*' ", r.err), python.name + ": and says that others ran", r.err[-600:])
         done = h.run_krait("record", "-a", "-F", "997", "-d", h.moment(0.5), "-o", r.path("a.data"))
         table = done.stdout.splitlines()

@@ -108,7 +108,7 @@ for args in (["a", "b"], ["--sort", "name", SMALL], ["-n", "many", SMALL],
     code, out, err = report(*args)
     check(code == 2 and err and not out, f"usage: {' '.join(args) or 'no file'}", (code, err))
 code, out, err = report("--help")
-check(code == 0 and "examples:" in out, "--help", (code, err))
+check(code == 0 and "Examples:" in out, "--help", (code, err))
 
 run = subprocess.run(["sh", "-c", 'yes "a;b 1" | head -n 1000; i=0; '
                       'while [ $i -lt 20000 ]; do echo "a;f$i 1"; i=$((i + 1)); done'],

@@ -58,7 +58,7 @@ def main():
         check(tap, "a shell that starts it later", "sh", "-c", "sleep 0.6; " + shell, "sh", *work)
         check(tap, "what becomes Python", "sh", "-c", 'sleep 0.6; exec "$@"', "sh", *work)
         check(tap, "an interpreter that is just being started", *work)
-        check_refused(tap, "a shell without Python", "neither it nor any process below it is Python", 4,
+        check_refused(tap, "a shell without Python", "neither it nor any of its children is Python", 4,
                       "sh", "-c", "sleep 20; true")
         check_refused(tap, "a program", "none holds a Python runtime", 4, "sleep", "20")
         with Started("sh", "-c", "sleep 20; true") as old:

@@ -231,7 +231,7 @@ static void sources_are_asked_for_once_and_are_no_markup(void **state)
 
 	assert_in_range(asked, 3, 20);
 	assert_non_null(strstr(data, "\"sources\":{\"files\":[["));
-	assert_non_null(strstr(data, "those who ran it could not read it"));
+	assert_non_null(strstr(data, "the profiled program could not read it"));
 	assert_null(strchr(data, '<'));
 	assert_null(strstr(page, "alert(1)"));
 	free(data);

@@ -173,7 +173,7 @@ static void each_broken_link_is_named(void **state)
 		begin_running(x, minor);
 		fake_put(x->fake, x->tstate_addr + o->thread.interp, 8);
 		assert_int_equal(verify(x, o), -ENODATA);
-		assert_string_equal(x->why, "a thread state is of another interpreter");
+		assert_string_equal(x->why, "a thread state belongs to another interpreter");
 		begin_running(x, minor);
 		fake_put(x->fake, x->tstate_addr + o->thread.next, 0x10);
 		assert_int_equal(verify(x, o), -ENODATA);
@@ -197,7 +197,7 @@ static void thread_ids_must_be_those_of_threads(void **state)
 		x->tstate_addr = add_thread(x, x->interp_addr);
 		fake_put(x->fake, x->tstate_addr + o->thread.thread_id, x->tstate_addr);
 		assert_int_equal(verify(x, o), -ENODATA);
-		assert_string_equal(x->why, "no thread id is that of a thread");
+		assert_string_equal(x->why, "no thread state has the id of a thread");
 		/* One that is gone does not matter where another is there. */
 		add_thread(x, x->interp_addr);
 		fake_put(x->fake, x->tstate_addr + o->thread.thread_id, 0x5000);

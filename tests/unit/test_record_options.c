@@ -340,14 +340,16 @@ static void where_nothing_fits_it_says_what_was_asked_for(void **state)
 					.cgroup_cnt = 1,
 					.user_cnt = 1 };
 
-	assert_explained(&none, 0,
-			 "no Python process ran meanwhile (krait list shows which there are)");
-	assert_explained(&name, 0, "no Python process ran meanwhile, with or without --name wl");
+	assert_explained(
+		&none, 0,
+		"no Python process ran during the recording (krait list shows what runs now)");
+	assert_explained(&name, 0,
+			 "no Python process ran during the recording, with or without --name wl");
 	assert_explained(&name, 3,
-			 "3 Python processes ran meanwhile, none with --name wl "
+			 "3 Python processes ran during the recording, none with --name wl "
 			 "(--name '*wl*' takes parts of names, too)");
 	assert_explained(&several, 1,
-			 "1 Python process ran meanwhile, but not with --name *wl* "
+			 "1 Python process ran during the recording, but not with --name *wl* "
 			 "--cgroup /a.slice --user 1000");
 }
 

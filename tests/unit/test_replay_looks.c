@@ -154,7 +154,7 @@ static void a_look_without_an_answer_is_a_refusal(void **state)
 	} cases[] = {
 		{ -ETIMEDOUT, PROBED_HUNG },
 		{ -EUSERS, PROBED_OWNER_REFUSED },
-		{ -EIO, "it cannot be looked at: " },
+		{ -EIO, "krait cannot look at it: " },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -235,7 +235,7 @@ static int start(struct agent_command *c, struct error *err)
 	}
 	if (!has_receiver(&c->options))
 		return error_set(err, EINVAL, EXIT_CODE_USAGE,
-				 "nobody would get what krait agent samples: use --otlp-endpoint, "
+				 "krait agent has no output: use --otlp-endpoint, "
 				 "--pprof-endpoint, --otlp-dir, --listen or --keep");
 	if (c->options.record.realtime)
 		priority_raise(&c->priority);

@@ -102,17 +102,16 @@ static int check_writers(const char *path, const struct stat *st, struct error *
 	if (!S_ISREG(st->st_mode))
 		return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s is not a regular file", path);
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return error_set(
-			err, EPERM, EXIT_CODE_USAGE,
-			"%s belongs to another user: whoever owns it decides where krait sends "
-			"what it sees (chown root it)",
-			path);
+		return error_set(err, EPERM, EXIT_CODE_USAGE,
+				 "%s belongs to another user, who could decide where krait sends "
+				 "what it sees (chown root %s)",
+				 path, path);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(err, EPERM, EXIT_CODE_USAGE,
 				 "others can write to %s, so krait does not use it (chmod go-w %s)",
 				 path, path);
 	if (st->st_size > FILE_MAX)
-		return error_set(err, EFBIG, EXIT_CODE_USAGE, "%s has more than %u KiB", path,
+		return error_set(err, EFBIG, EXIT_CODE_USAGE, "%s is larger than %u KiB", path,
 				 FILE_MAX >> 10);
 	return 0;
 }
@@ -150,8 +149,8 @@ static int parse(struct loader *l, char *text, const char *path, struct error *e
 		l->line++;
 		if (strlen(line) > LINE_MAX_BYTES)
 			return error_set(err, EINVAL, EXIT_CODE_USAGE,
-					 "%s:%u: longer than %d characters", path, l->line,
-					 LINE_MAX_BYTES);
+					 "%s:%u: the line is longer than %d characters", path,
+					 l->line, LINE_MAX_BYTES);
 		/* A line that goes on another one would have no name here. */
 		if (ini_parse_string(line + strspn(line, " \t\r"), on_key, l))
 			return error_set(err, EINVAL, EXIT_CODE_USAGE, "%s:%u: %s", path, l->line,

@@ -31,9 +31,9 @@ enum {
 
 static const struct argp_option options[] = {
 	{ 0, 0, 0, 0, "Target (every Python process on this machine, but for):", 1 },
-	{ "name", TARGET_NAME, "GLOB", 0, "only those whose command, script or module matches" },
+	{ "name", TARGET_NAME, "GLOB", 0, "only those whose command, script or module fits" },
 	{ "cgroup", TARGET_CGROUP, "PATH", 0,
-	  "only those in this control group (a container) or below" },
+	  "only those in this control group (container) or below" },
 	{ "user", 'u', "NAME", 0, "only those of this user (name or number)" },
 	{ 0, 0, 0, 0, "Sampling:", 2 },
 	{ "rate", 'r', "HZ", 0, "samples per second and CPU (default 19)" },
@@ -90,7 +90,8 @@ static const char doc[] =
 	"\v"
 	"Examples:\n"
 	"  krait agent --otlp-dir /tmp/windows     a file every 10 seconds\n"
-	"  krait agent --keep 6h                   remember; krait agent snapshot --since -10m -o x.data\n"
+	"  krait agent --keep 6h                   remember six hours, for:\n"
+	"  krait agent snapshot --since -10m -o x.data\n"
 	"\n"
 	"Exit codes: 0 ended by a signal or --duration; 2 usage; 4 permission; 5 the kernel lacks something; "
 	"7 an output could not be written.";

@@ -126,7 +126,7 @@ static const struct argp parser = {
 	.doc = "Print source lines with their samples. NAME is a function, with or without its class, or a file. "
 	       "Time that a line spends in the kernel, and in C unless "
 	       "--native is given, counts for the line."
-	       "\vexamples:\n"
+	       "\vExamples:\n"
 	       "  krait annotate                        the hottest files of perf.data\n"
 	       "  krait annotate Cart.total -i other.data\n"
 	       "  krait annotate --columns Cart.total   which part of each line\n"

@@ -54,9 +54,9 @@ static const struct argp parser = {
 	       "$PERF_BUILDID_DIR) whose originals beside the capture are "
 	       "gone, and CAPTURE.krait for each removed capture that you name "
 	       "here.\v"
-	       "Only files that krait made are removed. A capture that was moved without its folder still needs\n"
-	       "that folder: do not name it here.\n\n"
-	       "examples:\n"
+	       "krait removes only files that it made. A capture that was moved without its "
+	       "folder still needs that folder: do not name it here.\n\n"
+	       "Examples:\n"
 	       "  krait clean -n\n"
 	       "  rm perf.data && krait clean perf.data\n",
 };

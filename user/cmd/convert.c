@@ -119,7 +119,7 @@ static const struct argp parser = {
 	parse_option,
 	"[FILE]",
 	"Turn a capture, or folded stacks, into other formats."
-	"\vexamples:\n"
+	"\vExamples:\n"
 	"  krait convert -o flame.html                      perf.data as a flame graph\n"
 	"  krait convert old.data -o p.pb.gz -o p.speedscope.json\n"
 	"  krait convert --tid 1234 -f folded | flamegraph.pl > graph.svg\n"

@@ -109,7 +109,7 @@ static const struct argp parser = {
 	.args_doc = "A [B]",
 	.doc = "Compare two captures, or folded stacks: B (default " INPUT_DEFAULT
 	       ") with A, by shares of the samples, and the times of both."
-	       "\vexamples:\n"
+	       "\vExamples:\n"
 	       "  krait diff before.data after.data\n"
 	       "  krait diff before.data after.data -o diff.html   a red and blue flame graph\n"
 	       "  krait diff --sort total --comm worker old.data\n",

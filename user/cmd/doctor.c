@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * doctor.c - krait doctor: does krait work here, and if not, what mends it?
+ * doctor.c - krait doctor: check whether krait works here, and how to fix it?
  */
 #include <argp.h>
 #include <stdbool.h>
@@ -67,7 +67,7 @@ static const struct argp parser = {
 	       "The exit code is 0 if recording works, 3 if krait cannot "
 	       "record the process, 4 if rights are missing, 5 if the kernel "
 	       "lacks something.\n\n"
-	       "examples:\n"
+	       "Examples:\n"
 	       "  sudo krait doctor\n"
 	       "  sudo krait doctor 4242\n"
 	       "  sudo krait doctor --json | jq '.[] | select(.level != \"ok\")'\n",
@@ -82,7 +82,7 @@ static void print(const struct finding *f)
 	if (f->cost)
 		printf("%29s costs: %s\n", "", f->cost);
 	if (f->remedy)
-		printf("%29s mend:  %s\n", "", f->remedy);
+		printf("%29s fix:   %s\n", "", f->remedy);
 }
 
 static void put_json(struct json *j, const struct finding *f)

@@ -192,7 +192,7 @@ static const struct argp parser = {
 	       "The exit code is 3 if krait cannot read one of the PIDs, 4 if "
 	       "that takes more rights, 1 if it could not get the stack of a "
 	       "thread.\n\n"
-	       "examples:\n"
+	       "Examples:\n"
 	       "  sudo krait dump 4242\n"
 	       "  sudo krait dump --locals 4242\n"
 	       "  sudo krait dump -n 5 -i 200ms --name 'worker*'\n"

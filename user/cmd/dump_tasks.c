@@ -35,7 +35,7 @@ static const char *why_not(const struct look_process *p)
 	case -ENOTSUP:
 		return "its tasks cannot be read: that needs CPython 3.14 or 3.15";
 	case -EPROTONOSUPPORT:
-		return "its greenlets cannot be read: this version of greenlet, or this build of Python, is none that krait knows";
+		return "its greenlets cannot be read: krait does not know this version of greenlet, or this build of Python";
 	case -EXFULL:
 		return "its greenlets cannot be found: that needs a Python with a GIL";
 	case -ENOENT:
@@ -44,9 +44,9 @@ static const char *why_not(const struct look_process *p)
 	case -ENOMEM:
 		return "they cannot be read: out of memory";
 	case -ESRCH:
-		return "they cannot be read: it has gone away meanwhile";
+		return "they cannot be read: it has exited";
 	default:
-		return "they cannot be read: its memory could not be had";
+		return "krait could not read its memory";
 	}
 }
 

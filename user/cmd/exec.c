@@ -146,18 +146,20 @@ static int say_not_begun(struct exec *e)
 			return judge(e);
 	}
 	if (err == -EALREADY)
-		log_error("exec",
-			  "thread %d has taken the request up, but says nothing: an audit hook may "
-			  "forbid it, or it is about to begin; its standard error may say more",
-			  (int)e->asked.tid);
+		log_error(
+			"exec",
+			"thread %d has accepted the request but reports nothing: an audit hook may forbid "
+			"the code, or it is about to begin; the standard error of the process may say more",
+			(int)e->asked.tid);
 	else if (err)
 		log_error("exec", "krait could not withdraw the request, which still waits: %s",
 			  a.why);
 	else
 		log_error(
 			"exec",
-			"thread %d of %d did not reach a place where it can run it: the request is "
-			"withdrawn (krait dump %d shows where it waits; --timeout, --thread)",
+			"thread %d of %d did not reach a point where it can run the code: the request is "
+			"withdrawn (krait dump %d shows where it waits; --timeout waits longer, "
+			"--thread chooses another)",
 			(int)e->asked.tid, (int)e->options.pid, (int)e->options.pid);
 	return EXIT_CODE_TIMEOUT;
 }
@@ -177,7 +179,7 @@ static int judge(struct exec *e)
 	case REPORT_BEGUN:
 		if (e->gone)
 			break;
-		log_error("exec", "the code has begun, and goes on; krait no longer waits for it");
+		log_error("exec", "the code has begun and goes on; krait no longer waits for it");
 		return EXIT_CODE_TIMEOUT;
 	default:
 		if (!e->gone)

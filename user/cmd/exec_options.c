@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
 	  "the thread that runs the code, in any interpreter (default: "
 	  "the main interpreter's main thread)",
 	  0 },
-	{ "timeout", 'T', "TIME", 0, "how long to wait for the code to end (default 10s)", 0 },
+	{ "timeout", 'T', "TIME", 0, "wait so long for the code to end (default 10s)", 0 },
 	{ "capture", 'C', NULL, 0, "print the code's output here instead of in the process", 0 },
 	{ 0 },
 };
@@ -89,11 +89,10 @@ static const struct argp parser = {
 	       "The exit code is 0 if the code ran, 1 if it raised, 8 if it "
 	       "did not start or end in time, 3 if krait cannot ask the "
 	       "process, 4 if that takes more rights.\n\n"
-	       "examples:\n"
+	       "Examples:\n"
 	       "  sudo krait exec 4242 inspect.py\n"
 	       "  sudo krait exec 4242 --capture -c 'import gc; print(len(gc.get_objects()))'\n"
-	       "  sudo krait exec 4242 --thread 4250 -c 'import faulthandler; "
-	       "faulthandler.enable()'\n",
+	       "  sudo krait exec 4242 --thread 4250 -c 'import gc; gc.collect()'\n",
 };
 
 void exec_options_parse(struct exec_options *o, int argc, char **argv)

@@ -97,7 +97,7 @@ static const struct argp parser = {
 	       "  no                 krait cannot profile it; the line below says why\n\n"
 	       "With PIDs the exit code is 3 if krait cannot profile one of "
 	       "them, 4 if that takes more rights.\n\n"
-	       "examples:\n"
+	       "Examples:\n"
 	       "  sudo krait list\n"
 	       "  krait list --json | jq '.[] | select(.how == null)'\n",
 };
@@ -263,6 +263,6 @@ int cmd_list(int argc, char **argv)
 		return EXIT_CODE_OK;
 	if (!l.unreadable)
 		return EXIT_CODE_TARGET;
-	log_error("list", "more rights are needed%s", error_doctor(EXIT_CODE_PERMISSION));
+	log_error("list", "krait needs more rights%s", error_doctor(EXIT_CODE_PERMISSION));
 	return EXIT_CODE_PERMISSION;
 }

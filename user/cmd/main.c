@@ -65,7 +65,7 @@ static int print_usage(FILE *out)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fputs("  version  print the version\n\n"
 	      "\"krait PID\" records a process, as \"krait record -p PID\".\n\n"
-	      "examples:\n"
+	      "Examples:\n"
 	      "  sudo krait record -a -d 10s\n"
 	      "  sudo krait record -p PID -o out.folded && krait report out.folded\n"
 	      "  sudo krait record -- python3 app.py\n\n"
@@ -133,7 +133,7 @@ static int greet(void)
 	     "  krait dump PID       what each of its threads does right now\n"
 	     "  krait top            what all of them do, second by second\n"
 	     "  krait record -a      record the whole machine\n"
-	     "  krait doctor         does krait work here, and if not, what mends it\n"
+	     "  krait doctor         check whether krait works here, and how to fix it\n"
 	     "  krait --help         all commands");
 	return code;
 }

@@ -146,7 +146,7 @@ static void fail(struct output *out, const struct profile *p, int err)
 	out->err = err;
 	if (err == -EPIPE && output_is_stdout(out))
 		return; /* the reader has seen enough */
-	log_error(NULL, "%s: %s; nothing more goes there", out->path, output_file_strerror(err));
+	log_error(NULL, "%s: %s; krait writes no more to it", out->path, output_file_strerror(err));
 	if (out->ops->rescue)
 		out->ops->rescue(out->emitter, p);
 }

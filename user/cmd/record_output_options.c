@@ -26,21 +26,21 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "the suffix selects the format; may be given several times, \"-\" is stdout (default " DEFAULT_OUTPUT
 	  "; krait keeps the previous one as " DEFAULT_OUTPUT
-	  ".old). Only the owner can read the files" },
+	  ".old). Only the owner can read the files. The names of Python functions are in FILE.krait, with a copy in "
+	  "perf's build-id cache, ~/.debug; krait clean removes what is no longer needed" },
 	{ "format", 'f', "NAME", 0, "whatever the suffix" },
 	{ "lines", KEY_LINES, 0, 0, "one entry for each source line, not for each function" },
 	{ "threads", 't', 0, 0, "a frame for each thread, below its process" },
 	{ "label", KEY_LABEL, "PARTS", 0,
-	  "what the name of a process shows beside its command: script (a module, too), pid, nspid, user, container, "
-	  "cgroup; command: nothing else (default script)" },
+	  "what a process is called beside its command: any of script (or module), pid, nspid, user, container and cgroup; "
+	  "\"command\" adds nothing (default script)" },
 	{ "no-source", KEY_NO_SOURCE, 0, 0, PAGE_NO_SOURCE_HELP },
 	{ "no-process", KEY_NO_PROCESS, 0, 0, "no frame for the process: merge all processes" },
 	{ "perf-map", KEY_PERF_MAP, 0, 0,
 	  "with a perf.data, also write /tmp/perf-PID.map of each process, in its own /tmp: names and "
 	  "addresses of the capture's Python functions, for tools that do not read the capture's ELF "
 	  "files. krait makes them with the rights of the process; they stay "
-	  "until somebody removes them or the next recording replaces "
-	  "them" },
+	  "until you remove them or the next recording replaces them" },
 	{ "quiet", 'q', 0, 0,
 	  "only errors: no progress, no summary (which goes to stderr if "
 	  "krait launches a command)" },

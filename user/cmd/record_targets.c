@@ -164,13 +164,15 @@ void record_targets_explain(char buf[RECORD_TARGETS_TEXT], const struct record_o
 	if (!out)
 		return;
 	if (filter_is_empty(&o->filter)) {
-		fputs("no Python process ran meanwhile (krait list shows which there are)", out);
+		fputs("no Python process ran during the recording (krait list shows what runs now)",
+		      out);
 	} else {
 		if (unwanted)
-			fprintf(out, "%u Python process%s ran meanwhile, %s with ", unwanted,
-				unwanted == 1 ? "" : "es", unwanted == 1 ? "but not" : "none");
+			fprintf(out, "%u Python process%s ran during the recording, %s with ",
+				unwanted, unwanted == 1 ? "" : "es",
+				unwanted == 1 ? "but not" : "none");
 		else
-			fputs("no Python process ran meanwhile, with or without ", out);
+			fputs("no Python process ran during the recording, with or without ", out);
 		put_filter(out, &o->filter);
 		if (unwanted && whole)
 			fprintf(out, " (--name '*%s*' takes parts of names, too)", whole);

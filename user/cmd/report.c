@@ -68,14 +68,15 @@ struct report_options {
 static const struct argp_option option_table[] = {
 	{ 0, 0, 0, 0, "Report:", 2 },
 	{ "by", OPTION_BY, "WHAT", 0,
-	  "a row for each function, line, thread, process, program "
-	  "(processes that run the same script or module) or origin "
-	  "(default function, after the programs if there are several). An origin is the interpreter, libc, "
-	  "kernel, stdlib, application, each package of site-packages with its Python and its C, other libraries. gil: for the lock of each interpreter, who waits for it, who holds "
-	  "it meanwhile and who hands it to whom (record --off-cpu). "
-	  "opcode: the interpreter's instructions, and which hot ones are "
-	  "not specialised (record --opcodes); --function limits them to "
-	  "a function",
+	  "one row for each function (the default; several programs come first), "
+	  "line, thread, process, program (processes that run the same script "
+	  "or module), or origin: the interpreter, libc, the kernel, the "
+	  "standard library, your application, each package of site-packages "
+	  "with its Python and its C, other libraries. gil: for the lock of "
+	  "each interpreter, who waits for it, who holds it meanwhile and who "
+	  "hands it to whom (record --off-cpu). opcode: the interpreter's "
+	  "instructions, and which hot ones are not specialised (record "
+	  "--opcodes); --function limits them to a function",
 	  0 },
 	{ "sort", 's', "self|total", 0, "order of the table (default self)", 0 },
 	{ "children", OPTION_CHILDREN, NULL, 0,
@@ -198,11 +199,11 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[FILE]",
 	.doc = "Print the hottest functions of a capture, or of folded stacks of any tool."
-	       "\vexamples:\n"
-	       "  krait report                              of perf.data\n"
+	       "\vExamples:\n"
+	       "  krait report                              the hottest of perf.data\n"
 	       "  krait report --by line -n 40 other.data\n"
-	       "  krait report --by program                 which program, on a whole machine\n"
-	       "  krait report --by origin                  numpy, libc, the kernel, your own code\n"
+	       "  krait report --by program                 which program uses the CPU\n"
+	       "  krait report --by origin                  numpy, libc, kernel, your code\n"
 	       "  krait report --by opcode --function total instructions, of record --opcodes\n"
 	       "  krait report --tree --min-percent 2 --comm worker out.data\n"
 	       "  krait report --callers Cart.total         who calls it, and for how much\n"

@@ -50,7 +50,7 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "[FILE]",
 	.doc = "Print every sample of a capture with its stack, as perf script does."
-	       "\vexamples:\n"
+	       "\vExamples:\n"
 	       "  krait script | less\n"
 	       "  krait script --tid 1234 --time 2,3 --lines\n"
 	       "  krait script | stackcollapse-perf.pl | flamegraph.pl > graph.svg\n",

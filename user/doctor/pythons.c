@@ -132,7 +132,7 @@ static void say(const struct pythons *p)
 			     "krait list", "%u more are refused", p->shown - SHOWN_MAX);
 	if (p->unread)
 		findings_add(p->findings, FINDING_LIMITED, "processes",
-			     "if they are Python, they are not recorded",
+			     "any of them that are Python cannot be recorded",
 			     geteuid() ? "run krait with sudo" : NULL,
 			     "%u cannot be read, Python or not", p->unread);
 	if (!p->only)

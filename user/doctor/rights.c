@@ -72,8 +72,8 @@ static void check_capabilities(struct findings *f)
 			     "missing: %s", missing);
 	if (all)
 		findings_add(f, FINDING_OK, "capabilities", NULL, NULL, "%s",
-			     geteuid() ? "all that krait needs" :
-					 "root, with all that krait needs");
+			     geteuid() ? "every right that krait needs" :
+					 "root, with every right that krait needs");
 }
 
 static bool is_namespace(const char *path, unsigned inode)

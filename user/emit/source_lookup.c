@@ -96,7 +96,7 @@ const char *source_lookup_why(int err)
 	switch (err) {
 	case -EACCES:
 	case -EPERM:
-		return "not shown: those who ran it could not read it, or you cannot";
+		return "not shown: the profiled program could not read it, or you cannot";
 	case -EINVAL:
 		return "not shown: it is not a regular file";
 	case -EFBIG:
@@ -116,7 +116,7 @@ const char *source_lookup_say(int err)
 		return "Source";
 	case -EACCES:
 	case -EPERM:
-		return "Source (not shown: those who ran it could not read it, or you cannot: see "
+		return "Source (not shown: the profiled program could not read it, or you cannot: see "
 		       "--source)";
 	case -EINVAL:
 		return "Source (not shown: it is not a regular file)";

@@ -221,7 +221,7 @@ static int explain_no_answer(struct process *p, int err)
 	if (why)
 		snprintf(p->info.why, sizeof(p->info.why), "%s", why);
 	else
-		snprintf(p->info.why, sizeof(p->info.why), "it cannot be looked at: %s",
+		snprintf(p->info.why, sizeof(p->info.why), "krait cannot look at it: %s",
 			 strerror(-err));
 	/* There was no prober to be had: there may be one later. */
 	return err == -EAGAIN ? -EINPROGRESS : err;

@@ -249,7 +249,7 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 		return explain_target(err, pid, look.refused, look.why);
 	if (look.cnt > 1)
 		return explain_target(err, pid, -ENOEXEC,
-				      "neither it nor any process below it is Python");
+				      "neither it nor any of its children is Python");
 	result = processes__follow(processes, pid, &why);
 	/* Gone, or a thread of the kernel: those are in no family. */
 	return explain_target(err, pid, look.cnt ? -ENOEXEC : result, why);

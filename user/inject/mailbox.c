@@ -38,7 +38,7 @@ static int check_same(const struct mailbox *m, struct refusal *why)
 	int err = proc_stat_at(m->dir, &stat);
 
 	if (err || stat.start_ticks != m->request->start_ticks)
-		return refuse(why, ESRCH, "it has gone away meanwhile");
+		return refuse(why, ESRCH, "it has exited");
 	if (proc_ids_at(m->dir, &ids) || ids.digest != m->request->creds_digest)
 		return refuse(why, EPERM, "it has changed its user meanwhile");
 	return 0;

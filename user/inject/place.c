@@ -239,7 +239,7 @@ static int take_placed(int channel, struct place *ret, struct refusal *why)
 static int know(struct placing *p, int dir, struct refusal *why)
 {
 	if (proc_ids_at(dir, &p->ids))
-		return refuse(why, ESRCH, "it has gone away meanwhile");
+		return refuse(why, ESRCH, "it has exited");
 	p->root_uid = become_user_root_of(dir);
 	find_tmpdir(dir, p->folder);
 	p->root = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);

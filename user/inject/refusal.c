@@ -112,6 +112,6 @@ int refuse_stop(struct refusal *r, int dir, int err)
 			      "krait cannot stop it (ptrace): run krait with sudo; "
 			      "kernel.yama.ptrace_scope and seccomp can forbid it, too");
 	if (err == -ESRCH)
-		return refuse(r, ESRCH, "it has gone away meanwhile");
+		return refuse(r, ESRCH, "it has exited");
 	return refuse(r, -err, "its threads could not all be stopped: %s", strerror(-err));
 }

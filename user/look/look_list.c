@@ -151,7 +151,7 @@ static int take_threads(struct look_process *p, bool again)
 static const char *why_not(const struct look_process *p, int err)
 {
 	if (err == -ESRCH)
-		return "it has gone away meanwhile";
+		return "it has exited";
 	if (err == -EPERM && p->pause)
 		return "a debugger traces it already, or krait lacks the right to trace it";
 	if ((err == -ETIMEDOUT || err == -EAGAIN) && p->pause)

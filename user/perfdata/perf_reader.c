@@ -168,7 +168,7 @@ int perf_reader__open(struct perf_reader **ret, FILE *in, const char *name, stru
 	if (result == -ENODATA || (!result && start[0] != PERF_MAGIC))
 		result = error_set(err, EINVAL, EXIT_CODE_OUTPUT, "%s: %s", name,
 				   !result && start[0] == PERF_MAGIC_SWAPPED ?
-					   "a perf.data of a machine with the other byte order" :
+					   "a perf.data from a machine with the other byte order" :
 					   "not a perf.data file");
 	else if (result)
 		result = error_set(err, -result, EXIT_CODE_OUTPUT, "%s: %s", name,

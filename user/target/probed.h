@@ -20,11 +20,10 @@
 #include "util/memory.h"
 
 /* Why a process is not read: for its user. */
-#define PROBED_HUNG "reading it does not come back; it is left alone"
-#define PROBED_HUNG_SO_FAR "reading it does not come back before the end"
-#define PROBED_PARKED "reading other processes of its owner does not come back before the end"
-#define PROBED_OWNER_REFUSED                                                                       \
-	"reading other processes of its owner did not come back; it is left alone"
+#define PROBED_HUNG "reading it hangs, so krait leaves it alone"
+#define PROBED_HUNG_SO_FAR "reading it hung until the end"
+#define PROBED_PARKED "reading other processes of its owner hung until the end"
+#define PROBED_OWNER_REFUSED "reading other processes of its owner hangs, so krait leaves it alone"
 
 struct prober;
 struct probed;

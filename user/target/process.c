@@ -226,7 +226,7 @@ static int search(struct identify *s)
 				"run as root or with CAP_SYS_PTRACE" :
 				"its sandbox, krait's own container or a security module forbids it");
 	if (r == -ESRCH || !still_there(s->dir))
-		return refuse(p, -ESRCH, "it has gone away meanwhile");
+		return refuse(p, -ESRCH, "it has exited");
 	/* What was found counts, even if the list of mappings could not be read to its end. */
 	if (r && s->result == -ENOEXEC)
 		return refuse(p, r, "its mappings could not be read: %s", strerror(-r));

@@ -67,7 +67,7 @@ const char *py_offsets_anchors_why(const struct py_offsets *o, bool of_file)
 	if (o->thread.last_profiled_frame == PYOFF_ABSENT)
 		return "";
 	if (!of_file)
-		return "its layout stands in its memory only, and not in a file";
+		return "its layout is in its memory only, not in a file";
 	if (o->version >> 24 != 3 || !known ||
 	    o->thread.last_profiled_frame != known->last_profiled_frame ||
 	    o->thread.last_profiled_frame_seq != known->last_profiled_frame_seq)

@@ -135,7 +135,7 @@ static int check_threads(struct verifier *v, __u64 interp_addr)
 		if (!r)
 			r = get(v, addr, v->o->thread.interp, &link, "a thread state");
 		if (!r && link != interp_addr)
-			r = wrong(v, "a thread state is of another interpreter");
+			r = wrong(v, "a thread state belongs to another interpreter");
 		if (!r)
 			r = check_thread_id(v, addr);
 		if (!r)
@@ -163,7 +163,7 @@ static int check_interps(struct verifier *v, __u64 runtime_addr)
 	if (!r && !v->threads)
 		return -EAGAIN;
 	if (!r && !v->self_pointers)
-		return wrong(v, "no thread id is that of a thread");
+		return wrong(v, "no thread state has the id of a thread");
 	if (!r && v->with_frames && !v->with_code)
 		return wrong(v, "no frame has a code object");
 	return r;
