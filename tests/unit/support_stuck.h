@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The name of a file in that folder of which nobody says whether it is there. */
+#define STUCK_SILENT "silent"
+
 struct stuck {
 	pid_t server;
 	char folder[64], file[80];

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "target/open_file.h"
+#include "target/proc.h"
 #include "util/cleanup.h"
 #include "util/sudo_user.h"
 #include "worker/channel.h"
@@ -22,6 +24,9 @@
 #define OWN_FD 3
 /* Children that were given up; then nothing is opened any more. */
 #define GIVEN_UP_MAX 16U
+
+/* How often a child that gets no processor is waited for again. */
+#define STARVED_MAX 10U
 
 struct dwo_opener {
 	pid_t child; /* 0: none */
@@ -150,14 +155,26 @@ static int start_child(struct dwo_opener *o)
 	return -EAGAIN;
 }
 
+static bool is_runnable(pid_t pid)
+{
+	struct proc_stat st;
+
+	return !proc_stat_read(pid, &st) && st.state == 'R';
+}
+
 static int ask(struct dwo_opener *o, const struct question *q, size_t len)
 {
 	int fd = -1, answer = 0;
-	unsigned fd_cnt = 1;
+	unsigned fd_cnt = 0, starved = 0;
 	ssize_t n = channel_send(o->channel, q, len, NULL, 0);
 
-	if (!n)
-		n = channel_recv(o->channel, &answer, sizeof(answer), &fd, &fd_cnt, DWO_OPEN_MS);
+	/* One that waits for a processor is kept by no file. */
+	do {
+		fd_cnt = 1;
+		if (!n || n == -ETIMEDOUT)
+			n = channel_recv(o->channel, &answer, sizeof(answer), &fd, &fd_cnt,
+					 DWO_OPEN_MS);
+	} while (n == -ETIMEDOUT && starved++ < STARVED_MAX && is_runnable(o->child));
 	if (n == sizeof(answer))
 		return fd_cnt ? fd : answer < 0 ? answer : -EIO;
 	o->given_up++;
