@@ -6,9 +6,18 @@
  * frames above it, down to the next entry frame, ran in that activation. A native frame's address is where its
  * caller's part of the stack begins: with a[0] < a[1] < ..., leaf first, entry frame E belongs to frame i
  * where a[i-1] <= E < a[i]. Where a signal has led to another stack the next part begins anew. No names, no
- * counting: a stripped binary, a tail-calling or a compiled eval loop join as well. Before 3.11 there is no such address, but each Python frame has an evaluation of
- * its own: they are paired from the root, and only where both chains are whole and of one length (one
- * more evaluation may be about to begin, or to end, at the leaf).
+ * counting: a stripped binary, a tail-calling or a compiled eval loop join as well.
+ *
+ * Before 3.11 there is no such address, but a Python frame has exactly one evaluation of its own, and that no other:
+ * _PyEval_EvalFrameDefault (Python/ceval.c, 3.8 to 3.10) makes its frame the thread's (tstate->frame = f) when it begins and
+ * gives that back (= f->f_back) on its only way out; it calls itself for each Python function, and gen_send_ex()
+ * (Objects/genobject.c) calls it anew whenever a generator or coroutine goes on, whose frame is in the chain for just that
+ * long; no other code of CPython's puts a frame into the chain. So both are in one order, and are paired from the root, only
+ * where both chains are whole and of one length. At the leaf an evaluation may have begun and not made its frame known, or
+ * have given it back already: there can be one more. A replaced evaluator (PEP 523) that runs frames without calling
+ * CPython's has less, and an extension that puts frames of its own into the chain more frames: these are not joined, and a
+ * mark says so. 3.10's chain of struct _cframe (PyThreadState.cframe) lies on the C stack and would give each evaluation an
+ * address, but says of no frame which one is its: the same order would pair them.
  *
  * What belongs to the interpreter itself is left out unless asked for.
  *
