@@ -40,6 +40,12 @@ static int compare(const void *a, const void *b)
 	return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
+static void sort(struct dwarf_range_list *l)
+{
+	if (l->cnt)
+		qsort(l->list, l->cnt, sizeof(*l->list), compare);
+}
+
 struct piece_list {
 	struct dwarf_range_list *list;
 	Dwarf_Off name;
@@ -117,7 +123,7 @@ static void read_units(struct dwarf_units *u)
 		if (has_lines(&die, type) && add_unit(u, &die, type))
 			break;
 	}
-	qsort(u->ranges.list, u->ranges.cnt, sizeof(*u->ranges.list), compare);
+	sort(&u->ranges);
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -174,7 +180,7 @@ static void read_unit(struct dwarf_units *u, struct dwarf_unit *unit,
 	if (read_functions(u, unit, split, die, 0))
 		unit->functions.cnt = 0;
 	u->function_cnt += unit->functions.cnt;
-	qsort(unit->functions.list, unit->functions.cnt, sizeof(*unit->functions.list), compare);
+	sort(&unit->functions);
 }
 
 /* ---- both ------------------------------------------------------------------------------------- */
