@@ -10,7 +10,7 @@ import time
 
 import attack
 
-SAYS = r"(?s)reading it hangs.*%d|%d.*reading it hangs"
+SAYS = r"(?s)reading it h[au]ng.*%d|%d.*reading it h[au]ng"
 
 
 def check_list(scene, *pids):
