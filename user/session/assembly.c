@@ -105,6 +105,11 @@ static void on_process_gone(void *ctx, struct process *process)
 		unwinding__forget(s->unwinding, process);
 }
 
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+}
+
 /* Before krait changes: what it becomes, and what it can do, is what it would have without krait. */
 static int launch(struct session *s, struct error *err)
 {
@@ -242,90 +247,127 @@ static int make_census(struct session *s)
 	return 0;
 }
 
-static int build(struct session *s, struct error *err)
+/* What nobody can be asked for once rights are given up: signals, descriptors, the command, probers. */
+static int open_outside(struct session *s, struct error *err)
 {
-	struct sampler_handler handler;
-	struct processes_config processes = { .all = s->config->all,
-					      .tables = s->config->tables,
-					      .greenlets = s->config->greenlets };
-	struct sampler_config sampler = s->config->sampler;
-
 	if (signals_catch(&s->signals))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "signalfd: %s", strerror(errno));
-	s->descriptors = descriptors__new(sampler.event_cnt, &s->old_files, err);
+	s->descriptors = descriptors__new(s->config->sampler.event_cnt, &s->old_files, err);
 	if (!s->descriptors)
 		return -1;
 	if (launch(s, err))
 		return -1;
 	s->prober = s->config->prober ? s->config->prober : prober__new(PROBERS_MAX);
 	if (!s->prober)
-		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		return out_of_memory(err);
 	if (!s->config->prober)
 		prober__share(s->prober, &s->probers_alive);
-	if (open_inputs(s))
-		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	handler = session_handler(s);
-	if (s->config->collector.natives.native) {
-		s->modules = modules__new();
-		s->native_files = s->modules ? native_files__new(s->modules) : NULL;
-		if (!s->native_files)
-			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	}
-	if (s->native_files)
-		native_files__hurry(s->native_files);
-	if (s->native_files && s->config->collector.natives.sources) {
-		s->places =
-			native_places__new(s->native_files, s->config->collector.natives.inlined);
-		if (!s->places)
-			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	}
+	return open_inputs(s) ? out_of_memory(err) : 0;
+}
+
+/* 0 or -ENOMEM. */
+static int make_natives(struct session *s)
+{
+	const struct native_part_options *natives = &s->config->collector.natives;
+
+	if (!natives->native)
+		return 0;
+	s->modules = modules__new();
+	s->native_files = s->modules ? native_files__new(s->modules) : NULL;
+	if (!s->native_files)
+		return -ENOMEM;
+	native_files__hurry(s->native_files);
+	if (!natives->sources)
+		return 0;
+	s->places = native_places__new(s->native_files, natives->inlined);
+	return s->places ? 0 : -ENOMEM;
+}
+
+/* 0 or -ENOMEM. */
+static int make_profile(struct session *s)
+{
+	const struct processes_config processes = {
+		.all = s->config->all,
+		.tables = s->config->tables,
+		.greenlets = s->config->greenlets,
+		.prober = s->prober,
+		.inputs = s->inputs,
+		.native_files = s->native_files,
+		.filter = &s->config->filter,
+	};
+
 	s->collector = collector__new(&s->config->collector, s->native_files);
-	processes.prober = s->prober;
-	processes.inputs = s->inputs;
-	processes.native_files = s->native_files;
-	processes.filter = &s->config->filter;
 	s->processes = processes__new(&processes);
-	if (s->collector && s->processes && make_census(s))
-		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-	if (s->collector && s->places)
+	if (!s->collector || !s->processes)
+		return -ENOMEM;
+	if (s->places)
 		collector__keep_places(s->collector, s->places);
-	if (!s->processes || !s->collector)
-		return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+	return make_census(s);
+}
+
+static int make_sampler(struct session *s, struct error *err)
+{
+	const struct session_config *config = s->config;
+	const struct sampler_handler handler = session_handler(s);
+	struct sampler_config sampler = config->sampler;
+
+	sampler.follow_all = config->all;
+	sampler.anchors = config->anchors != ANCHOR_MODE_OFF;
+	sampler.anchor_worth = anchor_worth(config);
+	sampler.native = config->collector.natives.native;
+	sampler.kernel = config->collector.natives.kernel;
+	sampler.tasks = config->tables && config->collector.async != ASYNC_OFF;
+	sampler.greenlets = config->greenlets;
+	sampler.task_names = config->task_names;
+	sampler.opcodes = config->opcodes;
+	s->sampler = sampler__new(&sampler, &handler, err);
+	return s->sampler ? 0 : -1;
+}
+
+/* 0 or -ENOMEM. */
+static int make_unwinding(struct session *s)
+{
+	if (!s->config->collector.natives.native)
+		return 0;
+	s->unwinding = unwinding__new(s->sampler, s->native_files);
+	if (!s->unwinding)
+		return -ENOMEM;
+	if (s->config->late_rows)
+		unwinding__read_late(s->unwinding);
+	if (!sampler__reports_mappings(s->sampler))
+		s->mmap_events = mmap_events__new();
+	return 0;
+}
+
+static int make_anchors(struct session *s, struct error *err)
+{
+	if (s->config->anchors == ANCHOR_MODE_OFF)
+		return 0;
+	s->anchors = anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive,
+					s->inputs, err);
+	return s->anchors ? 0 : -1;
+}
+
+static int build(struct session *s, struct error *err)
+{
+	if (open_outside(s, err))
+		return -1;
+	if (make_natives(s) || make_profile(s))
+		return out_of_memory(err);
 	start_workers(s);
 	/* Threads have the rights that their maker has: none before here. */
 	if (give_up_rights(s, err))
 		return -1;
 	if (s->config->say_starting)
 		s->starting = starting__new(STDERR_FILENO);
-	sampler.follow_all = s->config->all;
-	sampler.anchors = s->config->anchors != ANCHOR_MODE_OFF;
-	sampler.anchor_worth = anchor_worth(s->config);
-	sampler.native = s->config->collector.natives.native;
-	sampler.kernel = s->config->collector.natives.kernel;
-	sampler.tasks = s->config->tables && s->config->collector.async != ASYNC_OFF;
-	sampler.greenlets = s->config->greenlets;
-	sampler.task_names = s->config->task_names;
-	sampler.opcodes = s->config->opcodes;
-	s->sampler = sampler__new(&sampler, &handler, err);
-	if (!s->sampler)
+	if (make_sampler(s, err))
 		return -1;
 	if (s->inputs)
 		log_the_rest(s);
-	if (sampler.native) {
-		s->unwinding = unwinding__new(s->sampler, s->native_files);
-		if (!s->unwinding)
-			return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
-		if (s->config->late_rows)
-			unwinding__read_late(s->unwinding);
-		if (!sampler__reports_mappings(s->sampler))
-			s->mmap_events = mmap_events__new();
-	}
-	if (sampler.anchors) {
-		s->anchors = anchor_thread__new(s->config->anchors, s->sampler, &s->probers_alive,
-						s->inputs, err);
-		if (!s->anchors)
-			return -1;
-	}
+	if (make_unwinding(s))
+		return out_of_memory(err);
+	if (make_anchors(s, err))
+		return -1;
 	session_connect(s);
 	return 0;
 }
@@ -335,7 +377,7 @@ struct session *session__new(const struct session_config *config, struct error *
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
+		out_of_memory(err);
 		return NULL;
 	}
 	s->config = config;

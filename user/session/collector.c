@@ -17,13 +17,11 @@
 #include "session/counting.h"
 #include "session/greenlet_chains.h"
 #include "session/interpreters.h"
-#include "session/label.h"
 #include "follow/processes.h"
 #include "session/stack_nodes.h"
-#include "session/whose.h"
+#include "session/thread_node.h"
 #include "share.h"
 #include "stack/stacks.h"
-#include "target/context.h"
 #include "util/printable.h"
 
 struct collector {
@@ -107,48 +105,10 @@ static __u32 add_mark(struct collector *c, __u32 parent, const char *text)
 	return dict__named_child(c->profile->dict, parent, FRAME_MARK, text, 0, 0);
 }
 
-static __u32 process_node(struct collector *c, struct process *p, const char *comm)
-{
-	struct context context = { .uid = (uid_t)-1, .container = { .runtime = "" } };
-	const struct context *seen;
-	char label[512];
-
-	whose_is(dict__identities(c->profile->dict), &p->info);
-	if (!c->config.label) {
-		printable_into(label, sizeof(label), comm);
-		return dict__named_child(c->profile->dict, 0, FRAME_PROCESS, label, p->pid, 0);
-	}
-	seen = process_context(p);
-	if (seen)
-		context = *seen;
-	process_label(label, sizeof(label), c->config.label, comm, p->pid, &context);
-	return dict__named_child(c->profile->dict, 0, FRAME_PROCESS, label, p->pid, 0);
-}
-
-/* The node of the sampled thread below that of its process; it is another one when the name changes. */
-static __u32 thread_node(struct collector *c, struct thread *t, const struct record_sample *record)
-{
-	struct dict *dict = c->profile->dict;
-	struct process *p = t->process;
-	__u32 node = dict__tagged(dict, t->node), parent = dict__tagged(dict, p->node);
-
-	if (node && !memcmp(t->comm, record->comm, sizeof(t->comm)))
-		return node;
-	memcpy(t->comm, record->comm, sizeof(t->comm));
-	printable_into(t->name, sizeof(t->name), record->comm);
-	if (!parent) {
-		parent = process_node(c, p, p->info.comm[0] ? p->info.comm : t->name);
-		p->node = dict__tag(dict, parent);
-	}
-	node = dict__named_child(dict, parent, FRAME_THREAD, t->name, p->pid, t->tid);
-	t->node = dict__tag(dict, node);
-	return node;
-}
-
 static __u32 root_node(struct collector *c, struct thread *t, const struct record_sample *record,
 		       enum reason reason)
 {
-	__u32 root = thread_node(c, t, record);
+	__u32 root = thread_node(c->profile->dict, c->config.label, t, record);
 	char mark[MARK_SIZE];
 
 	if (!root || reason_outcome(reason) != OUTCOME_TRUNCATED)
@@ -261,7 +221,7 @@ static void put_unsampled(struct collector *c, struct thread *t, const struct re
 		return;
 	if (t) {
 		dict__begin(c->profile->dict, record->owner);
-		node = thread_node(c, t, record);
+		node = thread_node(c->profile->dict, c->config.label, t, record);
 	}
 	if (!node)
 		c->no_room[record->owner]++;
@@ -347,7 +307,7 @@ __u32 collector__task_node(struct collector *c, struct record_sample *record)
 	if (is_other(c, t->process, record) || is_lost(c, t->process, record))
 		return 0;
 	dict__begin(c->profile->dict, record->owner);
-	root = thread_node(c, t, record);
+	root = thread_node(c->profile->dict, c->config.label, t, record);
 	return root ? task_suspended_node(&c->nodes.naming, t->process, record, root) : 0;
 }
 

@@ -49,9 +49,9 @@ struct collector_config {
 struct collector *collector__new(const struct collector_config *config, struct native_files *files);
 void collector__free(struct collector *c);
 
-/* Borrowed; they must outlive the collector's use. anchors, unwinding: NULL where there are none. */
 /* As native_part__keep_places(). */
 void collector__keep_places(struct collector *c, struct native_places *places);
+/* Borrowed; they must outlive the collector's use. anchors, unwinding: NULL where there are none. */
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors, struct unwinding *unwinding);
 

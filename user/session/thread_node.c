@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "session/thread_node.h"
+
+#include <string.h>
+
+#include "follow/processes.h"
+#include "follow/threads.h"
+#include "profile/frames.h"
+#include "sampler/record.h"
+#include "session/label.h"
+#include "session/whose.h"
+#include "target/context.h"
+#include "util/printable.h"
+
+static __u32 process_node(struct dict *dict, unsigned label_parts, struct process *p,
+			  const char *comm)
+{
+	struct context context = { .uid = (uid_t)-1, .container = { .runtime = "" } };
+	const struct context *seen;
+	char label[512];
+
+	whose_is(dict__identities(dict), &p->info);
+	if (!label_parts) {
+		printable_into(label, sizeof(label), comm);
+		return dict__named_child(dict, 0, FRAME_PROCESS, label, p->pid, 0);
+	}
+	seen = process_context(p);
+	if (seen)
+		context = *seen;
+	process_label(label, sizeof(label), label_parts, comm, p->pid, &context);
+	return dict__named_child(dict, 0, FRAME_PROCESS, label, p->pid, 0);
+}
+
+__u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
+		  const struct record_sample *record)
+{
+	struct process *p = t->process;
+	__u32 node = dict__tagged(dict, t->node), parent = dict__tagged(dict, p->node);
+
+	if (node && !memcmp(t->comm, record->comm, sizeof(t->comm)))
+		return node;
+	memcpy(t->comm, record->comm, sizeof(t->comm));
+	printable_into(t->name, sizeof(t->name), record->comm);
+	if (!parent) {
+		parent = process_node(dict, label_parts, p,
+				      p->info.comm[0] ? p->info.comm : t->name);
+		p->node = dict__tag(dict, parent);
+	}
+	node = dict__named_child(dict, parent, FRAME_THREAD, t->name, p->pid, t->tid);
+	t->node = dict__tag(dict, node);
+	return node;
+}
