@@ -199,13 +199,45 @@ static bool is_event(const struct import *im, const struct perf_read *r)
 		       im->config->filter.event);
 }
 
+/*
+ * Of several CPUs the records are only nearly in order: the first ones of a file may be judged by a later beginning, by
+ * microseconds.
+ */
+static void note_time(struct perf_import_stats *stats, __u64 time_ns)
+{
+	if (!stats->first_ns || time_ns < stats->first_ns)
+		stats->first_ns = time_ns;
+	if (time_ns > stats->last_ns)
+		stats->last_ns = time_ns;
+}
+
+/* Of the sample's stack; 0 of none, or where there is no room. */
+static __u32 node_of(struct import *im, struct import_process *p, struct import_thread *t,
+		     const struct perf_read *r)
+{
+	struct dict *dict = im->profile->dict;
+	unsigned cnt;
+
+	dict__begin(dict, OWNER_ROOT);
+	if (!t->node) {
+		__u32 process =
+			dict__named_child(dict, 0, FRAME_PROCESS, p ? p->name : t->comm, r->pid, 0);
+
+		t->cnt = 0;
+		t->node = dict__named_child(dict, process, FRAME_THREAD, t->comm, r->pid, r->tid);
+	}
+	cnt = turn_round(im, r);
+	if (cnt > im->stats->max_depth)
+		im->stats->max_depth = cnt;
+	return cnt ? stack_node(im, p, t, cnt) : 0;
+}
+
 static int on_sample(struct import *im, const struct perf_read *r)
 {
 	struct import_process *p = import_tasks_process(&im->tasks, r->pid);
 	struct import_thread *t = import_tasks_thread(&im->tasks, r->pid, r->tid);
 	struct profile_sample sample;
 	__u64 from_ns = 0, holder = 0;
-	unsigned cnt;
 	__u32 node;
 
 	if (!t || learn_events(im))
@@ -219,14 +251,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 		im->stats->other_events++;
 		return 0;
 	}
-	/*
-	 * Of several CPUs the records are only nearly in order: the first ones of a file may be judged
-	 * by a later beginning, by microseconds.
-	 */
-	if (!im->stats->first_ns || r->time_ns < im->stats->first_ns)
-		im->stats->first_ns = r->time_ns;
-	if (r->time_ns > im->stats->last_ns)
-		im->stats->last_ns = r->time_ns;
+	note_time(im->stats, r->time_ns);
 	if (!is_wanted(im, r, p, t)) {
 		im->stats->filtered++;
 		t->unwanted++;
@@ -234,19 +259,7 @@ static int on_sample(struct import *im, const struct perf_read *r)
 			p->unwanted++;
 		return 0;
 	}
-	dict__begin(im->profile->dict, OWNER_ROOT);
-	if (!t->node) {
-		__u32 process = dict__named_child(im->profile->dict, 0, FRAME_PROCESS,
-						  p ? p->name : t->comm, r->pid, 0);
-
-		t->cnt = 0;
-		t->node = dict__named_child(im->profile->dict, process, FRAME_THREAD, t->comm,
-					    r->pid, r->tid);
-	}
-	cnt = turn_round(im, r);
-	if (cnt > im->stats->max_depth)
-		im->stats->max_depth = cnt;
-	node = cnt ? stack_node(im, p, t, cnt) : 0;
+	node = node_of(im, p, t, r);
 	if (im->stacks && !stack_filter__wants(im->stacks, im->profile->dict, node)) {
 		im->stats->filtered++;
 		return 0;
