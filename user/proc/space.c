@@ -365,11 +365,6 @@ __u64 space__digest(const struct space *s)
 	return s->digest;
 }
 
-struct modules *space__modules(const struct space *s)
-{
-	return s->config.modules;
-}
-
 struct probed *space__probed(const struct space *s)
 {
 	return s->config.probed;

@@ -70,7 +70,6 @@ const struct mapping *space__mappings(const struct space *s, unsigned *ret_cnt);
 /* Another one after every change of the mappings, and for other mappings. */
 __u64 space__digest(const struct space *s);
 
-struct modules *space__modules(const struct space *s);
 struct probed *space__probed(const struct space *s);
 pid_t space__pid(const struct space *s);
 

@@ -90,14 +90,6 @@ int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 i
 int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_t owner)
 	__attribute__((warn_unused_result, nonnull));
 
-/*
- * The one write (probe_anchor.h), by whichever prober: the caller's own, in another thread. dir, mem:
- * copies of a probed's. Waits for the answer as a call does. As probe_anchor_access().
- */
-int probed_anchor_access(struct prober *prober, pid_t pid, int dir, int mem,
-			 const struct probe_anchor *a, bool write, struct probe_anchor_state *ret)
-	__attribute__((warn_unused_result, nonnull));
-
 /* Memory that nobody can read. */
 extern const struct memory probed_nothing;
 
