@@ -53,6 +53,9 @@ void script_begin(struct script *s);
 void script_end(struct script *s, double ms);
 void script_free(struct script *s);
 __u64 script_ns(double ms);
+/* One entry of the log, as it is. */
+void script_put(struct script *s, enum input_kind kind, double ms, const void *key, size_t key_size,
+		const void *value, size_t value_size);
 
 /* A look at it is answered at that time: what it is, by then; what is in its memory, from then on. */
 void script_look(struct script *s, double ms, const struct actor *a);
