@@ -195,7 +195,7 @@ static void refusals_of_a_family_say_whose(void **state)
 		}
 		assert_true(follow(&s, &r, family, 2, &ms) < 0);
 		assert_non_null(strstr(
-			err.text, python_below ? "too new" : "neither it nor any process below"));
+			err.text, python_below ? "too new" : "neither it nor any of its children"));
 		drop(&s, r);
 	}
 }
