@@ -244,11 +244,14 @@ struct thread_wait {
 	__u64 run_delay_ns; /* the kernel's sum as it left: how long it was ready to run */
 	__u32 tid;
 	__u32 left, rest; /* struct switch_point, switch.h */
-	__u16 task_state; /* as it left */
-	__u8 is_off;
+	__u16 task_state; /* as it left, or one of those below */
+	__u8 shift; /* of the point, too */
 	__u8 ticks; /* that hit the CPU when it was on its way to or from the thread, and have no sample yet */
 };
 #define TICKS_OWED_MAX 255
+/* It is on a CPU; it is off, and nobody has seen it leave. No state of the kernel's has nearly as many bits. */
+#define TASK_STATE_ON_CPU 0xfffe
+#define TASK_STATE_UNKNOWN 0xffff
 _Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared with BPF");
 
 /*
@@ -264,14 +267,16 @@ struct thread_look {
 	struct wait_facts facts; /* of that: without length, and without the GIL */
 	__u32 pid;
 	__u32 tid;
-	__u32 left; /* to the next point, switch.h */
+	__u32 left, rest; /* struct switch_point, switch.h */
 	__u16 owner;
 	__u8 on_cpu; /* it runs, or is about to leave the CPU */
 	__u8 behind_syscall; /* its registers are those behind the instruction of a system call */
+	__u8 shift; /* of the point, too */
+	__u8 pad_[3];
 	char comm[16];
 	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode; with WAIT_HAS_SYSCALL */
 };
-_Static_assert(sizeof(struct thread_look) == 136 + 8 * UNWIND_SAVED_WORDS,
+_Static_assert(sizeof(struct thread_look) == 144 + 8 * UNWIND_SAVED_WORDS,
 	       "struct thread_look is shared with BPF");
 
 /* Threads whose waits can be known at once: 2 MiB. A thread has two places where it may be. */

@@ -87,7 +87,7 @@ static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed
 
 	if (!w)
 		return ns;
-	if (!w->is_off) {
+	if (w->task_state == TASK_STATE_ON_CPU) {
 		on_ns = w->on_ns + passed(w->since_ns, now_ns);
 		ns = tick_eased(on_ns, w->sampled_ns,
 				tick_made_up(on_ns, w->sampled_ns, period_ns, missed), period_ns);

@@ -30,9 +30,6 @@ const volatile __u32 switch_event = 0, switch_shortest = SWITCH_PERIOD_SHIFT;
 /* The recording's begin, CLOCK_MONOTONIC: before that no time is counted. */
 volatile __u64 switch_from_ns = ~0ULL;
 
-/* The task state of a wait whose begin nobody has seen. */
-#define TASK_STATE_UNKNOWN 0xffff
-
 /* Direct loads, as the verifier knows what a tracepoint of BTF is given: half the price of helpers. */
 static __always_inline struct thread_wait *wait_at(struct task_struct *task, int second)
 {
@@ -49,16 +46,39 @@ static __always_inline __u64 scheduler_clock(const struct task_struct *task)
 	return bpf_ktime_get_ns();
 }
 
-/* CLOCK_MONOTONIC, when the scheduler decided on the switch that is under way. */
-static __always_inline __u64 switch_time(struct switch_cpu *cpu, const struct task_struct *task)
+/*
+ * What is due from time to time: clocks are compared, and the budget reviewed. *now_ns: by what was believed so far, and by
+ * what is now. False: the recording has not begun. Not inlined: a switch needs it once in so many.
+ */
+static __noinline bool look_around(struct switch_cpu *cpu, __u64 scheduler_ns, __u64 *now_ns)
+{
+	__u64 monotonic_ns;
+
+	if (switch_clock_is_due(&cpu->clock, *now_ns)) {
+		monotonic_ns = bpf_ktime_get_ns();
+		switch_clock_compare(&cpu->clock, scheduler_ns, monotonic_ns);
+		*now_ns = scheduler_ns + cpu->clock.ahead_ns;
+		switch_learn(&cpu->budget.reading, bpf_ktime_get_ns() - monotonic_ns);
+	}
+	if (*now_ns < switch_from_ns)
+		return false;
+	if (switch_review_is_due(&cpu->budget, *now_ns))
+		switch_review(&cpu->budget, *now_ns);
+	cpu->due_ns = switch_next_due(cpu);
+	return true;
+}
+
+/* *now_ns: CLOCK_MONOTONIC, when the scheduler decided on the switch that is under way. False: it is in no recording. */
+static __always_inline bool begin_switch(struct switch_cpu *cpu, const struct task_struct *task,
+					 __u64 *now_ns)
 {
 	__u64 scheduler_ns = scheduler_clock(task);
-	__u64 now_ns = scheduler_ns + cpu->clock.ahead_ns;
 
-	if (!switch_clock_is_due(&cpu->clock, now_ns))
-		return now_ns;
-	switch_clock_compare(&cpu->clock, scheduler_ns, bpf_ktime_get_ns());
-	return scheduler_ns + cpu->clock.ahead_ns;
+	cpu->budget.switches++;
+	*now_ns = scheduler_ns + cpu->clock.ahead_ns;
+	if (!switch_is_plain(cpu, *now_ns) && !look_around(cpu, scheduler_ns, now_ns))
+		return false;
+	return *now_ns <= end_ns;
 }
 
 static __always_inline bool is_of(const struct thread_wait *w, struct task_struct *task)
@@ -97,7 +117,8 @@ static __always_inline __u64 later(__u64 a, __u64 b)
  * A thread that is met for the first time: what it does now it has done ever since it began, the recording
  * did, or its process was entered. NULL: it is no thread of a tracked process, it ends, or there is no room.
  */
-static __always_inline struct thread_wait *begin_wait(struct task_struct *task, bool is_off)
+static __always_inline struct thread_wait *begin_wait(const struct switch_cpu *cpu,
+						      struct task_struct *task, bool is_off)
 {
 	__u32 pid = task->tgid;
 	struct switch_point point = {};
@@ -121,11 +142,12 @@ static __always_inline struct thread_wait *begin_wait(struct task_struct *task, 
 	w->on_ns = w->off_ns = w->sampled_ns = 0;
 	w->run_delay_ns = task->sched_info.run_delay;
 	w->tid = task->pid;
-	switch_next_point(&point, bpf_get_prandom_u32());
+	switch_next_point(&point, switch_shift(&cpu->budget, switch_shortest),
+			  bpf_get_prandom_u32());
 	w->left = point.left;
 	w->rest = point.rest;
-	w->task_state = is_off ? TASK_STATE_UNKNOWN : 0;
-	w->is_off = is_off;
+	w->shift = point.shift;
+	w->task_state = is_off ? TASK_STATE_UNKNOWN : TASK_STATE_ON_CPU;
 	w->ticks = 0;
 	barrier();
 	w->thread_start_ns = task->start_boottime;
@@ -158,20 +180,20 @@ static __always_inline void leave(struct switch_cpu *cpu, struct task_struct *pr
 		return;
 	}
 	if (is_new)
-		w = begin_wait(prev, false);
+		w = begin_wait(cpu, prev, false);
 	if (!w)
 		return;
-	owe_ticks(cpu, w, ticks);
+	if (ticks)
+		owe_ticks(cpu, w, ticks);
 	passed_ns = switch_passed(&w->since_ns, now_ns);
 	/* Where its coming went by unseen, nobody knows for how much of it. */
-	if (!w->is_off)
+	if (w->task_state == TASK_STATE_ON_CPU)
 		w->on_ns += passed_ns;
 	/* Ticks before the first switch have gone by without it. */
 	if (is_new)
 		w->sampled_ns = w->on_ns;
 	w->run_delay_ns = prev->sched_info.run_delay;
 	w->task_state = preempted ? 0 : task_state_of(prev);
-	w->is_off = 1;
 }
 
 /* CPU time that the due ticks stand for. */
@@ -197,53 +219,68 @@ static __always_inline __u16 take_unsampled(struct thread_wait *w)
 
 /* For how much time the wait that is over gets a stack; 0: for none. */
 static __always_inline __u64 wait_period(struct switch_cpu *cpu, struct thread_wait *w,
-					 __u64 length_ns)
+					 __u64 length_ns, __u32 shift)
 {
-	struct switch_point point = { w->left, w->rest };
-	__u32 shift = switch_shift(&cpu->budget, switch_shortest);
-	__u64 period_ns, random = 0;
+	struct switch_point point = { w->left, w->rest, w->shift };
+	__u64 period_ns;
 
-	if (switch_wants_chance(&point, length_ns, shift)) {
-		if (!cpu->chance)
-			cpu->chance = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-		random = switch_chance(&cpu->chance);
-	}
-	period_ns = switch_period(&point, length_ns, shift, random);
+	if (!cpu->chance)
+		cpu->chance = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	period_ns = switch_period(&point, length_ns, shift, switch_chance(&cpu->chance));
 	w->left = point.left;
 	w->rest = point.rest;
+	w->shift = point.shift;
 	return period_ns;
+}
+
+/* The wait that is over gets a stack, or ticks that the thread has had do. */
+static __noinline int make_due(struct switch_cpu *cpu, struct thread_wait *w, __u32 tid,
+			       __u64 length_ns, __u32 task_state)
+{
+	__u32 shift = switch_shift(&cpu->budget, switch_shortest);
+
+	/* Of its very first instruction no stack can be taken. */
+	cpu->ticks = task_state == TASK_STATE_UNKNOWN ? 0 : w->ticks;
+	cpu->period_ns = wait_period(cpu, w, length_ns, shift);
+	cpu->is_due = cpu->period_ns || cpu->ticks;
+	if (!cpu->is_due)
+		return 0;
+	w->ticks -= cpu->ticks;
+	cpu->ticks_ns = due_ticks_ns(cpu, w);
+	cpu->note.length_ns = length_ns;
+	cpu->note.run_delay_ns = w->run_delay_ns;
+	cpu->note.task_state = task_state;
+	cpu->note.ticks_ns = cpu->ticks_ns;
+	cpu->note.unsampled = cpu->period_ns ? take_unsampled(w) : 0;
+	cpu->came_ns = w->since_ns;
+	cpu->tid = tid;
+	return 0;
 }
 
 static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct *next,
 				      __u64 now_ns, __u32 ticks)
 {
 	struct thread_wait *w = find_wait(next);
-	bool is_new = !w;
+	__u16 task_state;
 	__u64 length_ns;
 
-	if (is_new)
-		w = begin_wait(next, true);
-	if (!w || !w->is_off)
+	if (!w)
+		w = begin_wait(cpu, next, true);
+	if (!w)
+		return;
+	task_state = w->task_state;
+	if (task_state == TASK_STATE_ON_CPU)
 		return;
 	length_ns = switch_passed(&w->since_ns, now_ns);
 	w->off_ns += length_ns;
-	w->is_off = 0;
-	owe_ticks(cpu, w, ticks);
-	cpu->period_ns = wait_period(cpu, w, length_ns);
-	/* Of its very first instruction no stack can be taken. */
-	cpu->ticks = is_new ? 0 : w->ticks;
-	cpu->is_due = cpu->period_ns || cpu->ticks;
-	if (!cpu->is_due)
-		return;
-	w->ticks -= cpu->ticks;
-	cpu->ticks_ns = due_ticks_ns(cpu, w);
-	cpu->note.length_ns = length_ns;
-	cpu->note.run_delay_ns = w->run_delay_ns;
-	cpu->note.task_state = w->task_state;
-	cpu->note.ticks_ns = cpu->ticks_ns;
-	cpu->note.unsampled = cpu->period_ns ? take_unsampled(w) : 0;
-	cpu->came_ns = w->since_ns;
-	cpu->tid = next->pid;
+	w->task_state = TASK_STATE_ON_CPU;
+	if (ticks)
+		owe_ticks(cpu, w, ticks);
+	if (!w->ticks &&
+	    switch_falls_between(w->left, length_ns, switch_shift(&cpu->budget, switch_shortest)))
+		w->left -= length_ns;
+	else
+		make_due(cpu, w, next->pid, length_ns, task_state);
 }
 
 /* What is lost where the wait's stack is not to be had: the CPU time that goes with it, too. */
@@ -260,6 +297,17 @@ static __always_inline void drop_due(struct switch_cpu *cpu)
 	count_more(COUNTER_WAITS_MISSED_NS, due_wait_ns(cpu));
 	miss_ticks(cpu->noted.event, cpu->ticks);
 	cpu->is_due = 0;
+}
+
+/* One that was measured. */
+static __noinline int end_switch(struct switch_cpu *cpu, __u64 began_ns)
+{
+	__u64 took_ns = bpf_ktime_get_ns() - began_ns;
+
+	switch_learn(&cpu->budget.fixed, took_ns);
+	if (measure_time)
+		count_more(COUNTER_OWN_NS, took_ns);
+	return 0;
 }
 
 /* False: there has never been a process of that pid in procs. Its byte is there before its entry is. */
@@ -279,10 +327,10 @@ int switch_threads(__u64 *ctx)
 	struct task_struct *prev = (struct task_struct *)ctx[1];
 	struct task_struct *next = (struct task_struct *)ctx[2];
 	struct owner_books *books = owner_books();
-	bool comes, leaves;
-	__u32 ticks_leave, ticks_come;
+	__u32 ticks_leave = 0, ticks_come = 0;
+	__u64 began_ns = 0, now_ns;
 	struct switch_cpu *cpu;
-	__u64 began_ns, now_ns;
+	bool comes, leaves;
 
 	if (!books)
 		return 0;
@@ -293,19 +341,21 @@ int switch_threads(__u64 *ctx)
 	cpu = switch_cpu();
 	if (!cpu)
 		return 0;
-	began_ns = own_begin();
-	now_ns = switch_time(cpu, next);
-	if (now_ns > end_ns || now_ns < switch_from_ns)
+	if (measure_time || switch_is_measured(&cpu->budget))
+		began_ns = bpf_ktime_get_ns();
+	if (!begin_switch(cpu, next, &now_ns))
 		return 0;
-	switch_review(&cpu->budget, now_ns);
 	drop_due(cpu);
-	tick_settle(&cpu->noted, scheduler_clock(next), prev->pid, &ticks_leave, &ticks_come);
+	if (tick_is_noted(&cpu->noted))
+		tick_settle(&cpu->noted, scheduler_clock(next), prev->pid, &ticks_leave,
+			    &ticks_come);
 	cpu->has_come = comes;
 	if (comes)
 		come_back(cpu, next, now_ns, ticks_come);
 	if (leaves)
 		leave(cpu, prev, ctx[0] & 1, now_ns, ticks_leave);
-	own_end(began_ns);
+	if (began_ns)
+		end_switch(cpu, began_ns);
 	return 0;
 }
 
@@ -315,7 +365,7 @@ int switch_threads(__u64 *ctx)
  * scheduler's clock does for this switch, too. (5.10 reports all, and does not give a program its thread so.)
  * A thread that has not been met was away since the begin, if this is a switch at all: has_switched.
  */
-static __always_inline void come_unreported(struct switch_cpu *cpu, bool has_switched)
+static __noinline int come_unreported(struct switch_cpu *cpu, bool has_switched)
 {
 	struct owner_books *books = owner_books();
 	struct task_struct *task;
@@ -323,19 +373,18 @@ static __always_inline void come_unreported(struct switch_cpu *cpu, bool has_swi
 	__u64 now_ns;
 
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
-		return;
+		return 0;
 	task = bpf_get_current_task_btf();
 	if (!books || !may_be_tracked(books, task))
-		return;
+		return 0;
 	w = find_wait(task);
-	if (w ? !w->is_off : !has_switched)
-		return;
-	now_ns = switch_time(cpu, task);
-	if (now_ns > end_ns || now_ns < switch_from_ns)
-		return;
-	switch_review(&cpu->budget, now_ns);
+	if (w ? w->task_state == TASK_STATE_ON_CPU : !has_switched)
+		return 0;
+	if (!begin_switch(cpu, task, &now_ns))
+		return 0;
 	drop_due(cpu);
 	come_back(cpu, task, now_ns, 0);
+	return 0;
 }
 
 /* Of the wait that is over; if that gets none, of the ticks. */
@@ -381,7 +430,7 @@ static __always_inline int on_arrival(void *ctx, bool has_switched, bool has_loo
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	take_due(ctx, cpu, proc, now_ns, has_loop);
-	switch_spend(&cpu->budget, bpf_ktime_get_ns() - now_ns);
+	switch_spend(&cpu->budget, cpu->came_ns, bpf_ktime_get_ns() - now_ns);
 	if (measure_time)
 		own_end(now_ns);
 	return 0;
@@ -413,7 +462,7 @@ static __always_inline __u64 off_since(struct task_struct *task, const struct th
 				       const struct proc_info *proc)
 {
 	if (w)
-		return w->is_off ? w->since_ns : 0;
+		return w->task_state == TASK_STATE_ON_CPU ? 0 : w->since_ns;
 	/* It has not switched since the begin. */
 	return task_state_of(task) ?
 		       later(later(switch_from_ns, proc->since_ns), task->start_time) :
@@ -436,10 +485,16 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 	look->since_ns = off_since(task, w, proc);
 	look->pid = task->tgid;
 	look->tid = task->pid;
-	look->left = w ? w->left : 0;
 	look->owner = proc->owner;
 	look->facts.syscall = -1;
-	look->facts.task_state = w ? w->task_state : task_state_of(task);
+	look->facts.task_state = task_state_of(task);
+	if (w) {
+		look->left = w->left;
+		look->rest = w->rest;
+		look->shift = w->shift;
+		if (look->since_ns)
+			look->facts.task_state = w->task_state;
+	}
 	BPF_CORE_READ_STR_INTO(&look->comm, task, comm);
 	note_syscall(&look->facts, task,
 		     has_task_regs ? (const void *)bpf_task_pt_regs(task) : task_stack_regs(task),

@@ -23,8 +23,9 @@
 #include "wait.h"
 
 struct switch_cpu {
+	struct switch_budget budget; /* first: user space reads it */
+	__u64 due_ns; /* until then no switch has to look at the clocks, nor at the budget: switch_is_plain() */
 	struct switch_clock clock;
-	struct switch_budget budget;
 	struct tick_notes noted; /* ticks that hit the CPU on its way */
 	__u64 chance; /* switch_chance() */
 	__u64 period_ns; /* of the wait's stack to take of the thread that comes; 0 none */
@@ -56,6 +57,20 @@ struct {
 	__type(key, __u32);
 	__type(value, struct switch_cpu);
 } switch_cpus SEC(".maps") __weak;
+
+/* By the time that is believed so far. */
+static __always_inline bool switch_is_plain(const struct switch_cpu *cpu, __u64 now_ns)
+{
+	return now_ns < cpu->due_ns;
+}
+
+static __always_inline __u64 switch_next_due(const struct switch_cpu *cpu)
+{
+	__u64 clock_ns = cpu->clock.again ? 0 : cpu->clock.compared_ns + SWITCH_WINDOW_NS;
+	__u64 budget_ns = cpu->budget.window_ns + SWITCH_WINDOW_NS;
+
+	return clock_ns < budget_ns ? clock_ns : budget_ns;
+}
 
 /* As switch_passed(), of a thread that goes on. */
 static __always_inline __u64 passed(__u64 since_ns, __u64 now_ns)

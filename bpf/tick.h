@@ -62,6 +62,11 @@ static __always_inline void tick_note(struct tick_notes *n, __u64 clock_ns, __u3
 	n->cnt += cnt;
 }
 
+static __always_inline bool tick_is_noted(const struct tick_notes *n)
+{
+	return n->cnt | n->before;
+}
+
 /*
  * At a switch, by the clock that the kernel charges both threads by: how many are of the one that leaves, and of the one
  * that comes.

@@ -17,7 +17,7 @@ import time
 import stats
 import truth as t
 from kernel_map import KernelMap
-from test_waits import chance, losses, waits
+from test_waits import chance, losses, stands_for_others, waits
 
 SECONDS = 4 if t.LONG else 1.5
 # So many periods of the clock, and one part in so many of its time, a thread's samples may be off: that much tick_chance() of
@@ -29,7 +29,7 @@ SHARE, LEAST_NS = 0.01, 4e6
 LOOK_NS = 1e6
 HEAD = re.compile(r".*? +\d+/(\d+) +\[\d+\] +([\d.]+): +(\d+) cpu-clock")
 # struct thread_wait and wait_place() of bpf/abi.h.
-WAIT, PLACES = struct.Struct("QQQQQQIIIHBB"), 32768
+WAIT, PLACES, ON_CPU = struct.Struct("QQQQQQIIIHBB"), 32768, 0xfffe
 
 Life = collections.namedtuple("Life", "when on off kernel_on kernel_ready switches")
 
@@ -60,7 +60,8 @@ def look(waits_map, pid, tid):
             return None
         with open("/proc/%d/task/%d/schedstat" % (pid, tid), encoding="ascii") as f:
             kernel_on, ready, switches = map(int, f.read().split())
-        _, _, since, on, off, _, _, _, _, _, is_off, _ = found
+        _, _, since, on, off, _, _, _, _, state, _, _ = found
+        is_off = state != ON_CPU
         # Otherwise it was just being written, or who looks here lost the CPU between the one and the other.
         if found[:6] == (wait_of(waits_map, tid) or ())[:6] and time.monotonic_ns() - begin < LOOK_NS:
             break
@@ -107,12 +108,12 @@ def cpu_samples(path):
 
 
 def within(waits_of, a, b):
-    """[(ns between the two looks, leaf)]. A wait that was taken for itself is as long as it says; one that stands for
-    others has a power of two."""
+    """[(ns between the two looks, leaf)]. A wait that was taken for itself is as long as it says."""
     found = []
     for when, ns, stack in waits_of:
-        inside = ns if not ns & (ns - 1) else min(when, b.when) - max(when - ns, a.when)
-        if inside > 0 and (a.when < when <= b.when or ns & (ns - 1)):
+        others = stands_for_others(ns)
+        inside = ns if others else min(when, b.when) - max(when - ns, a.when)
+        if inside > 0 and (a.when < when <= b.when or not others):
             found.append((inside, stack[0]))
     return found
 

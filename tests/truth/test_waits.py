@@ -65,27 +65,32 @@ def losses(err):
     return re.findall(r"^offcpu-time\.(?:lost|truncated)\..* [1-9]\d*$|^waits\S* [1-9]\d*$", err, re.M)
 
 
+def stands_for_others(ns):
+    """Does a stack stand for short waits? Then for a period, which is a power of two, or for two; at least for 8192 ns."""
+    return ns > 0 and ns % 8192 == 0 and bin(ns).count("1") <= 2
+
+
 def shared(found):
-    """[(thread, ns)] of stacks that stand for short waits: a power of two. Where the thread was ready to run for a part of such
+    """[(thread, ns)] of stacks that stand for short waits. Where the thread was ready to run for a part of such
     a wait, the two samples that it becomes follow each other."""
     stacks, before = [], {}
     for tid, _, ns, stack in found:
         is_rest = stack[0] == "[runnable]"
-        whole = ns + before.get(tid, 0) if is_rest and ns & (ns - 1) else ns
+        whole = ns + before.get(tid, 0) if is_rest and not stands_for_others(ns) else ns
         before[tid] = 0 if is_rest else ns
-        if not whole & (whole - 1):
+        if stands_for_others(whole):
             stacks.append((tid, whole))
     return stacks
 
 
 def coarsest(found):
-    """The longest period that short waits were sampled with: a thread's sum is right to it, if it was one all along."""
+    """The longest period that short waits were sampled with: a thread's sum is right to it."""
     return max((ns for _, ns in shared(found)), default=0)
 
 
 def chance(found, tid):
-    """How far off the sum of that thread's short waits may be. Each CPU has a period of its own (bpf/switch.h): where a thread
-    had several, its points lie on no grid of one length, and each stack is right by chance only."""
+    """How far off what the kernel says of that thread's short waits (ready to run) may be. In all they are right to a period,
+    but each CPU has one of its own (bpf/switch.h), and which part of a wait was of which kind is right by chance only."""
     mine, least = [ns for who, ns in shared(found) if who == tid], 2 * coarsest(found)
     longest = max(mine, default=0)
     # A wait into which two points fall stands for two periods.

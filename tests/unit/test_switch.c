@@ -26,12 +26,13 @@ static __u64 random_64(struct rng *rng)
 	       rng_below(rng, 1U << 11);
 }
 
-/* As the program has it: random numbers where they are wanted, else none. */
+/* As the program has it. */
 static __u64 period_of(struct switch_point *p, __u64 length_ns, __u32 shift, __u64 *state)
 {
-	__u64 random = switch_wants_chance(p, length_ns, shift) ? switch_chance(state) : 0;
-
-	return switch_period(p, length_ns, shift, random);
+	if (!switch_falls_between(p->left, length_ns, shift))
+		return switch_period(p, length_ns, shift, switch_chance(state));
+	p->left -= length_ns;
+	return 0;
 }
 
 /* Kinds of waits that differ by a factor of a thousand, in a rhythm, while the period changes. */
@@ -77,13 +78,69 @@ static void a_thread_is_right_to_a_period(void **state)
 	struct switch_point point = { 0 };
 	__u64 truth = 0, told = 0, chance = random_64(&rng);
 
-	switch_next_point(&point, (__u32)random_64(&rng));
+	switch_next_point(&point, SWITCH_PERIOD_SHIFT, (__u32)random_64(&rng));
 	for (int i = 0; i < WAITS; i++) {
 		__u64 length = rng_below(&rng, i % 3 ? 1U << 20 : 1U << 10);
 
 		truth += length;
 		told += period_of(&point, length, SWITCH_PERIOD_SHIFT, &chance);
 		assert_true(told + (1 << 20) >= truth && told <= truth + (1 << 20));
+	}
+}
+
+/*
+ * A thread that moves between CPUs that sample with different periods, as it likes, is right to the longest of them: a
+ * point keeps the period that it was laid for. What is too long for the CPU where it ends stands for itself.
+ */
+static void a_thread_that_moves_is_right_to_the_longest_period(void **state)
+{
+	static const __u32 shifts[] = { 20, 25, 13, 22 };
+	const __s64 longest = 1 << 25;
+	struct rng rng = rng_from_environment();
+
+	for (unsigned every = 1; every <= 1000; every *= 10) {
+		struct switch_point point = { 0 };
+		__u64 chance = random_64(&rng);
+		__s64 error = 0;
+		__u32 shift = shifts[0];
+
+		switch_next_point(&point, shift, (__u32)random_64(&rng));
+		for (int i = 0; i < WAITS / 10; i++) {
+			__u64 length = rng_below(&rng, i % 3 ? 1U << 18 : 1U << 10);
+
+			if (!rng_below(&rng, every))
+				shift = shifts[rng_below(&rng, 4)];
+			error += (__s64)(period_of(&point, length, shift, &chance) - length);
+			assert_in_range(error + longest, 0, 2 * longest);
+		}
+	}
+}
+
+/*
+ * Nor does it matter where which of its functions waits: each has its own sum, where one waits on the CPU with the short
+ * period and the other on the one with the long one.
+ */
+static void functions_on_different_cpus_have_their_own_sums(void **state)
+{
+	struct rng rng = rng_from_environment();
+	double told[2] = { 0 }, truth[2] = { 0 }, variance[2] = { 0 };
+	struct switch_point point = { 0 };
+	__u64 chance = random_64(&rng);
+
+	for (int i = 0; i < WAITS; i++) {
+		unsigned which = i % 5 != 0;
+		__u64 length = 20000 + rng_below(&rng, 20000);
+
+		told[which] += (double)period_of(&point, length, which ? 23 : 18, &chance);
+		truth[which] += (double)length;
+		/* It may be hit by a point that was laid for the other's period. */
+		variance[which] += (double)length * (1 << 23);
+	}
+	for (int which = 0; which < 2; which++) {
+		double error = told[which] - truth[which];
+
+		assert_true(error * error <= 25 * variance[which]);
+		assert_true(25 * variance[which] < truth[which] * truth[which] / 4);
 	}
 }
 
@@ -101,46 +158,90 @@ static void a_long_wait_stands_for_itself(void **state)
 	}
 }
 
-/* Every wait as long as a period: each has a stack, which costs so much. The share that they take. */
-static double share_of(__u64 cost_ns, __u64 length_ns, struct rng *rng, double *ret_fixed)
+#define WORK_NS 20000000000ULL
+
+/* A CPU at work: the share of its time that switches and stacks take. */
+struct work {
+	__u64 stack_ns, length_ns, switch_ns;
+};
+
+static double share_of(const struct work *w, struct rng *rng, double *ret_stacks,
+		       struct switch_budget *ret)
 {
-	__u64 switches = 0;
+	__u64 now_ns = 1, stacks_ns = 0, switches_ns = 0;
 	struct switch_budget budget = { 0 };
-	__u64 now_ns = 1, spent_ns = 0;
 	struct switch_point point = { 0 };
 
-	while (now_ns < 20000000000ULL) {
-		now_ns += length_ns;
-		switch_review(&budget, now_ns);
-		switches++;
-		if (!switch_period(&point, length_ns, switch_shift(&budget, SWITCH_PERIOD_SHIFT),
+	while (now_ns < WORK_NS) {
+		now_ns += w->length_ns;
+		budget.switches++;
+		if (switch_review_is_due(&budget, now_ns))
+			switch_review(&budget, now_ns);
+		if (switch_is_measured(&budget)) {
+			switch_learn(&budget.reading, 27);
+			switch_learn(&budget.fixed, 27 + w->switch_ns);
+		}
+		now_ns += SWITCH_AROUND_NS + w->switch_ns;
+		switches_ns += SWITCH_AROUND_NS + w->switch_ns;
+		if (!switch_period(&point, w->length_ns, switch_shift(&budget, SWITCH_PERIOD_SHIFT),
 				   random_64(rng)))
 			continue;
-		switch_spend(&budget, cost_ns);
-		now_ns += cost_ns;
-		spent_ns += cost_ns;
+		now_ns += w->stack_ns;
+		switch_spend(&budget, now_ns, w->stack_ns);
+		stacks_ns += w->stack_ns;
 	}
-	*ret_fixed = (double)(switches * SWITCH_FIXED_NS) / (double)now_ns;
-	return (double)spent_ns / (double)now_ns;
+	*ret = budget;
+	*ret_stacks = (double)stacks_ns / (double)now_ns;
+	assert_int_equal(budget.stacks_ns, stacks_ns);
+	return (double)(stacks_ns + switches_ns) / (double)now_ns;
 }
 
-static void stacks_cost_no_more_than_their_share(void **state)
+/* Whatever a switch takes on this machine: it is measured. */
+static void switches_and_stacks_cost_no_more_than_their_share(void **state)
 {
-	static const struct {
-		__u64 cost_ns, length_ns;
-	} cases[] = { { 5000, 10000 }, { 5000, 2000000 }, { 150000, 2000000 }, { 150000, 3000 },
-		      { 3000, 50000 }, { 3000, 20000 },	  { 3000, 5000 },      { 3000, 2000 } };
+	static const struct work works[] = {
+		{ 5000, 10000, 50 },   { 5000, 2000000, 50 }, { 150000, 2000000, 50 },
+		{ 150000, 30000, 50 }, { 3000, 50000, 250 },  { 3000, 20000, 200 },
+		{ 3000, 5000, 5 },     { 3000, 2000, 20 },    { 3000, 100000, 900 },
+	};
 	struct rng rng = rng_from_environment();
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		double fixed, share = share_of(cases[i].cost_ns, cases[i].length_ns, &rng, &fixed);
+	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
+		const struct work *w = &works[i];
+		struct switch_budget budget;
+		double stacks, share = share_of(w, &rng, &stacks, &budget);
+		double switches = share - stacks;
 
+		assert_true(stacks > 0);
 		/* Where switches alone are too many, stacks still have their part. */
-		if (fixed > (1 - 1.0 / SWITCH_STACKS_SHARE) / SWITCH_SHARE)
-			fixed = (1 - 1.0 / SWITCH_STACKS_SHARE) / SWITCH_SHARE;
-		assert_true(share + fixed < 1.1 / SWITCH_SHARE);
-		assert_true(share > 0);
+		if (switches < 0.9 / SWITCH_SHARE)
+			assert_true(share < 1.05 / SWITCH_SHARE);
+		else
+			assert_true(stacks < 1.05 / SWITCH_SHARE / SWITCH_STACKS_SHARE);
+		/* And it is told: by how much, and for how long. */
+		assert_true(budget.switches_ns > 0.97 * switches * WORK_NS &&
+			    budget.switches_ns < 1.03 * switches * WORK_NS);
+		if (switches < 0.9 / SWITCH_SHARE) {
+			assert_true(budget.over_ns < WORK_NS / 100);
+		} else if (switches > 1.1 / SWITCH_SHARE) {
+			assert_true(budget.over_ns > 0.98 * WORK_NS);
+			assert_true(budget.over_switches_ns > 0.95 * budget.switches_ns);
+		}
 	}
+}
+
+/* An average of what was measured, without what was interrupted. */
+static void what_a_switch_costs_is_learnt(void **state)
+{
+	struct switch_budget budget = { 0 };
+	struct rng rng = rng_from_environment();
+
+	assert_int_equal(switch_fixed_ns(&budget), SWITCH_FIXED_NS);
+	for (int i = 0; i < 1000; i++) {
+		switch_learn(&budget.reading, 20 + rng_below(&rng, 3));
+		switch_learn(&budget.fixed, i % 100 == 50 ? 5000000 : 70 + rng_below(&rng, 3));
+	}
+	assert_in_range(switch_fixed_ns(&budget), SWITCH_AROUND_NS + 48, SWITCH_AROUND_NS + 60);
 }
 
 /*
@@ -224,8 +325,10 @@ static void a_step_back_is_no_new_window(void **state)
 
 	switch_review(&budget, now);
 	for (int i = 0; i < 100; i++) {
-		switch_spend(&budget, 20000);
-		switch_review(&budget, now - (i % 2 ? 0 : 100000));
+		__u64 seen = now - (i % 2 ? 0 : 100000);
+
+		assert_false(switch_review_is_due(&budget, seen));
+		switch_spend(&budget, seen, 20000);
 	}
 	/* As often as the share was spent, and no more. */
 	assert_in_range(budget.shift, 5, SWITCH_PERIOD_SHIFT_MAX);
@@ -241,16 +344,15 @@ static void chance_is_asked_where_it_decides(void **state)
 	unsigned asked = 0;
 
 	for (int i = 0; i < WAITS / 10; i++) {
-		struct switch_point a = point, b = point;
+		struct switch_point a = point;
 		__u64 length = rng_below(&rng, i % 100 ? 20000 : 1U << 21);
 
-		if (switch_wants_chance(&point, length, SWITCH_PERIOD_SHIFT)) {
+		if (!switch_falls_between(point.left, length, SWITCH_PERIOD_SHIFT)) {
 			asked++;
 		} else {
-			assert_int_equal(switch_period(&a, length, SWITCH_PERIOD_SHIFT, 0),
-					 switch_period(&b, length, SWITCH_PERIOD_SHIFT,
-						       random_64(&rng)));
-			assert_memory_equal(&a, &b, sizeof(a));
+			assert_int_equal(
+				switch_period(&a, length, SWITCH_PERIOD_SHIFT, random_64(&rng)), 0);
+			assert_int_equal(a.left, point.left - length);
 		}
 		period_of(&point, length, SWITCH_PERIOD_SHIFT, &chance);
 	}
@@ -268,7 +370,10 @@ int main(void)
 		cmocka_unit_test(each_kind_of_wait_has_its_own_sum),
 		cmocka_unit_test(a_thread_is_right_to_a_period),
 		cmocka_unit_test(a_long_wait_stands_for_itself),
-		cmocka_unit_test(stacks_cost_no_more_than_their_share),
+		cmocka_unit_test(a_thread_that_moves_is_right_to_the_longest_period),
+		cmocka_unit_test(functions_on_different_cpus_have_their_own_sums),
+		cmocka_unit_test(switches_and_stacks_cost_no_more_than_their_share),
+		cmocka_unit_test(what_a_switch_costs_is_learnt),
 	};
 
 	return cmocka_run_group_tests_name("bpf/switch", tests, NULL, NULL);

@@ -22,6 +22,8 @@
 #define SECONDS_PER_STATE 27e-9
 /* It is worth a word from here on. */
 #define COSTLY_PERCENT 25
+/* Noting switches took more than it should for so much of the recording: then the user is told. */
+#define SWITCHES_OVER_SHARE 0.1
 
 /* Around a table: its head, what it is made of, what its marks mean, what was written, and the next prompt. */
 #define LINES_BESIDE 15
@@ -197,9 +199,11 @@ static void print_stats(const struct record_report *r)
 		print_native_stats(stats);
 	if (r->options->off_cpu)
 		fprintf(stderr,
-			"waits.refused %llu\nwaits.missed_ns %llu\nwaits.lost_ns %llu\nunsampled.lost_ns %llu\n",
+			"waits.refused %llu\nwaits.missed_ns %llu\nwaits.lost_ns %llu\nunsampled.lost_ns %llu\n"
+			"switches.cost_ns %llu\nswitches.stacks_ns %llu\nswitches.over_ns %llu\n",
 			stats->waits_refused, stats->waits_missed_ns, stats->waits_lost_ns,
-			stats->unsampled_lost_ns);
+			stats->unsampled_lost_ns, stats->switches_cost.switches_ns,
+			stats->switches_cost.stacks_ns, stats->switches_cost.over_ns);
 	if (r->options->async != ASYNC_OFF)
 		fprintf(stderr, "tasks.chains %llu\ntasks.cut %llu\ntasks.late %llu\n",
 			stats->task_chains, stats->task_chains_cut, stats->task_chains_late);
@@ -274,6 +278,19 @@ static void warn_of_cost(const struct record_options *o, const struct session_st
 			 frames, states, o->frequency, percent);
 }
 
+/* Following switches cost more than krait promises. */
+static void warn_of_switches(const struct session_stats *stats)
+{
+	const struct switches_cost *cost = &stats->switches_cost;
+	double seconds = (double)cost->over_ns / 1e9;
+
+	if (seconds > SWITCHES_OVER_SHARE * stats->seconds)
+		log_warn(NULL,
+			 "for %.1f s threads switched so often on one CPU that noting each "
+			 "switch took %.1f%% of it; otherwise --off-cpu keeps to 2%%",
+			 seconds, 100 * (double)cost->over_switches_ns / (double)cost->over_ns);
+}
+
 /* Who has asked for tasks by name is told where there cannot be any. */
 static void warn_of_taskless(const struct record_options *o, const struct session_stats *stats)
 {
@@ -314,6 +331,7 @@ int record_report_judge(const struct record_report *r)
 	}
 	session__warn_of_shortages(r->session);
 	warn_of_cost(r->options, stats);
+	warn_of_switches(stats);
 	warn_of_taskless(r->options, stats);
 	if (stats->child_ended)
 		return stats->child_exit_code;

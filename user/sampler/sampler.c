@@ -221,6 +221,12 @@ void sampler__stop(struct sampler *s)
 		reader__finish(s->reader);
 }
 
+int sampler__switches_cost(const struct sampler *s, struct switches_cost *ret)
+{
+	*ret = (struct switches_cost){ 0 };
+	return s->switches ? switches__cost(s->switches, ret) : 0;
+}
+
 void sampler__end_at(struct sampler *s, __u64 end_ns)
 {
 	s->skel->data->end_ns = end_ns;

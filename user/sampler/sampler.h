@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "sampler/switches.h"
 #include "util/error.h"
 #include "util/event.h"
 
@@ -175,6 +176,9 @@ int sampler__ticks(const struct sampler *s, unsigned event, struct sampler_ticks
 int sampler__counter(const struct sampler *s, __u32 counter, __u64 *ret)
 	__attribute__((warn_unused_result));
 int sampler__event_counts(const struct sampler *s, unsigned event, struct event_counts *ret)
+	__attribute__((warn_unused_result));
+/* All 0 where time off the CPU is not asked for. 0 or -errno. */
+int sampler__switches_cost(const struct sampler *s, struct switches_cost *ret)
 	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_SAMPLER_SAMPLER_H */

@@ -154,6 +154,30 @@ static int open_event(void)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+int switches__cost(const struct switches *s, struct switches_cost *ret)
+{
+	const struct bpf_map *map = s->skel->maps.switch_cpus;
+	size_t size = (bpf_map__value_size(map) + 7) / 8 * 8;
+	int cpus = libbpf_num_possible_cpus();
+	cleanup_free char *values = cpus > 0 ? calloc((size_t)cpus, size) : NULL;
+	const __u32 zero = 0;
+
+	*ret = (struct switches_cost){ 0 };
+	if (!values || bpf_map_lookup_elem(bpf_map__fd(map), &zero, values))
+		return values ? -errno : -ENOMEM;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		const struct switch_budget *b = (void *)(values + (size_t)cpu * size);
+
+		ret->switches_ns += b->switches_ns;
+		ret->stacks_ns += b->stacks_ns;
+		if (b->over_switches_ns > ret->over_switches_ns) {
+			ret->over_ns = b->over_ns;
+			ret->over_switches_ns = b->over_switches_ns;
+		}
+	}
+	return 0;
+}
+
 int switches__start(struct switches *s, struct error *err)
 {
 	s->arriving = bpf_program__attach(s->arrival);

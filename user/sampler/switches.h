@@ -15,6 +15,13 @@ struct krait_bpf;
 struct sampler_config;
 struct switches;
 
+/* What following the switches took, ns, as the programs have measured it themselves. */
+struct switches_cost {
+	__u64 switches_ns, stacks_ns;
+	/* Of the CPU with most of it: how long switches alone took more than the budget, and what they took of that time. */
+	__u64 over_ns, over_switches_ns;
+};
+
 /* One of the events is time off the CPU. */
 bool switches_wanted(const struct sampler_config *config);
 
@@ -31,5 +38,8 @@ void switches__free(struct switches *s);
 int switches__start(struct switches *s, struct error *err) __attribute__((warn_unused_result));
 /* No more is. What lasts stays as it is. */
 void switches__stop(struct switches *s);
+/* 0 or -errno. */
+int switches__cost(const struct switches *s, struct switches_cost *ret)
+	__attribute__((warn_unused_result));
 
 #endif /* KRAIT_SAMPLER_SWITCHES_H */

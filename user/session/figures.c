@@ -93,6 +93,7 @@ void session__stats(const struct session *s, struct session_stats *ret)
 	ret->thread_steps = s->thread_steps;
 	ret->waits_refused = s->waits_refused;
 	ret->waits_missed_ns = s->waits_missed_ns;
+	ret->switches_cost = s->switches_cost;
 	ret->waits_lost_ns = collector__waits_lost_ns(s->collector);
 	ret->unsampled_lost_ns = collector__unsampled_lost_ns(s->collector);
 	collector__task_chains(s->collector, &ret->task_chains, &ret->task_chains_cut,

@@ -20,7 +20,7 @@ static __u64 period_of(void *ctx, const struct thread_look *look)
 
 	if (!look->since_ns || look->since_ns >= w->end_ns)
 		return 0;
-	return switch_period(&(struct switch_point){ .left = look->left },
+	return switch_period(&(struct switch_point){ look->left, look->rest, look->shift },
 			     w->end_ns - look->since_ns, shift, random);
 }
 

@@ -61,6 +61,7 @@ struct session {
 	struct resting_memory *waits; /* that lasted at the last look; NULL: there was none */
 	__u64 open_waits; /* that lasted beyond the end */
 	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */
+	struct switches_cost switches_cost;
 	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
 	bool unwanted; /* session__end() */
 	bool signalled;

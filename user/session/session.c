@@ -287,7 +287,8 @@ static void finish(struct session *s)
 	if (sampler__counter(s->sampler, COUNTER_EVENTS_DROPPED, &dropped) ||
 	    sampler__counter(s->sampler, COUNTER_THREAD_STEPS, &s->thread_steps) ||
 	    sampler__counter(s->sampler, COUNTER_WAITS_REFUSED, &s->waits_refused) ||
-	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns))
+	    sampler__counter(s->sampler, COUNTER_WAITS_MISSED_NS, &s->waits_missed_ns) ||
+	    sampler__switches_cost(s->sampler, &s->switches_cost))
 		return;
 	take_open_waits(s);
 	if (!s->unwanted)

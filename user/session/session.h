@@ -76,6 +76,7 @@ struct session_stats {
 	 * stack was lost.
 	 */
 	__u64 waits_refused, waits_missed_ns, waits_lost_ns;
+	struct switches_cost switches_cost;
 	__u64 unsampled_lost_ns; /* of CPU time that no tick found: what the dictionary had no room for */
 	__u64 task_chains,
 		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */

@@ -12,8 +12,6 @@
 /* Bits of task_struct.__state, include/linux/sched.h: the same in 5.10 to 6.18. */
 #define TASK_STOPPED 4
 #define TASK_TRACED 8
-/* Of a wait whose begin nobody has seen; bpf/switch.bpf.c. */
-#define TASK_STATE_UNSEEN 0xffff
 
 struct call {
 	int number;
@@ -153,7 +151,7 @@ static bool waits_for_none(const struct wait_facts *w)
 enum state wait_state(const struct wait_facts *w)
 {
 	const struct call *call = call_of(w);
-	bool seen = w->task_state != TASK_STATE_UNSEEN;
+	bool seen = w->task_state != TASK_STATE_UNKNOWN;
 
 	if (!w->task_state)
 		return STATE_RUNNABLE;
