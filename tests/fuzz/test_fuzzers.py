@@ -10,6 +10,7 @@ build-fuzz-short/tests/fuzz/, to be run again.
 import concurrent.futures
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -25,10 +26,38 @@ LIBRARIES = ["/lib/x86_64-linux-gnu/libdl.so.2", "/lib/aarch64-linux-gnu/libdl.s
 OF_ELF = ["fuzz_elf_runtime", "fuzz_elf_symbols", "fuzz_plt"]
 
 
+SPLIT = """static inline __attribute__((always_inline)) int twice(int a)
+{
+	for (int i = 0; i < a; i++)
+		a = a * 31 + (a >> 3);
+	return a;
+}
+int spin(int n) { return n > 3 ? twice(n) + twice(n + 1) : 1; }
+"""
+
+
+def seed_split(corpus):
+    """A .dwo file of each version, behind what fuzz_dwarf_split.c takes from the front."""
+    if not shutil.which("gcc") or not shutil.which("readelf"):
+        return
+    for version in (4, 5):
+        dwo = corpus / "seed.dwo"
+        subprocess.run(["gcc", f"-gdwarf-{version}", "-gsplit-dwarf", "-O2", "-x", "c", "-c", "-", "-o", "seed.o"], input=SPLIT,
+                       text=True, cwd=corpus, env=dict(os.environ, CCACHE_DISABLE="1"), check=True)
+        shown = subprocess.run(["readelf", "--debug-dump=info", dwo], text=True, stdout=subprocess.PIPE, check=True,
+                               stderr=subprocess.DEVNULL).stdout
+        number = int(re.search(r"(?i)dwo_id *: *(0x[0-9a-f]+)", shown.replace("DWO ID", "dwo_id")).group(1), 16)
+        (corpus / f"split-{version}").write_bytes(bytes([version == 4]) + number.to_bytes(8, "little") + dwo.read_bytes())
+        dwo.unlink()
+        (corpus / "seed.o").unlink()
+
+
 def seed(name, corpus):
     for library in LIBRARIES:
         if name in OF_ELF and os.path.exists(library):
             shutil.copy(library, corpus / "libdl")
+    if name == "fuzz_dwarf_split":
+        seed_split(corpus)
 
 
 def run(name):
