@@ -12,20 +12,10 @@
 
 #include "sampler/queue.h"
 #include "sampler/ring.h"
+#include "sampler/turns.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define NS_PER_MS 1000000ULL
-/* Records wait at most this long: short enough that a process is mostly still there to be read. */
-#define TURN_NS (50 * NS_PER_MS)
-/*
- * Turns grow to this while all that comes is some samples of threads that are known: most of what a sample
- * costs at 997 Hz is to wake up for it. A process event, and a stack that is deep for the first time, wake us.
- */
-#define QUIET_TURN_NS (200 * NS_PER_MS)
-/* The same while a new thread's first samples come, and how long that is after each of them. */
-#define SHORT_TURN_NS (6 * NS_PER_MS)
-#define SHORT_TURNS_NS (100 * NS_PER_MS)
 /* This much wakes their readers before the turn is over. */
 #define WAKE_BYTES (4 * QUEUE_CHUNK)
 #define FULL_WAIT_MS 20
@@ -49,7 +39,8 @@ struct reader {
 	int fd; /* readable when there is an order */
 	enum order order;
 	/* of the thread */
-	__u64 short_until_ns, turn_ns, main_woken_ns;
+	struct turns turns;
+	__u64 main_woken_ns;
 	__u64 finish_ns; /* when it was told to finish, 0 not yet */
 	unsigned long finish_pos; /* what is behind that is of no interest */
 };
@@ -85,30 +76,17 @@ static void wake_readers(struct reader *r, const struct ring_moved *m, __u64 now
 		queue__wake(r->queue, CURSOR_ANCHORS);
 }
 
-static void wait_for_work(struct reader *r, __u64 now_ns)
+/* A process event, and a stack that is deep for the first time, end the wait. */
+static void wait_for_work(struct reader *r, __u64 wait_ns)
 {
 	struct pollfd fds[] = {
 		{ .fd = ring__fd(r->ring), .events = POLLIN },
 		{ .fd = r->fd, .events = POLLIN },
 	};
-	struct timespec timeout = {
-		.tv_nsec = (long)(now_ns < r->short_until_ns ? SHORT_TURN_NS : r->turn_ns),
-	};
+	struct timespec timeout = { .tv_nsec = (long)wait_ns };
 
 	if (ppoll(fds, 2, &timeout, NULL) > 0 && fds[0].revents)
 		ring__woken(r->ring);
-}
-
-static void choose_turn(struct reader *r, const struct ring_moved *m, __u64 now_ns)
-{
-	bool quiet = !m->news && !m->newcomer && !m->deep && m->bytes < QUEUE_CHUNK;
-
-	if (m->newcomer)
-		r->short_until_ns = now_ns + SHORT_TURNS_NS;
-	if (!quiet)
-		r->turn_ns = TURN_NS;
-	else if (r->turn_ns < QUIET_TURN_NS)
-		r->turn_ns *= 2;
 }
 
 static void note_finish(struct reader *r, enum order order)
@@ -132,23 +110,22 @@ static void *reader_main(void *arg)
 	struct reader *r = arg;
 	struct ring_moved moved;
 	enum order order;
-	__u64 now_ns;
+	__u64 now_ns, wait_ns;
 	bool more;
 
-	r->turn_ns = TURN_NS;
 	do {
 		/* Before the move: what was there when the order came is moved. */
 		order = order_of(r);
 		note_finish(r, order);
 		ring__move(r->ring, r->queue, &moved);
 		now_ns = clock_monotonic_ns();
-		choose_turn(r, &moved, now_ns);
+		wait_ns = turns_next_ns(&r->turns, &moved, now_ns);
 		wake_readers(r, &moved, now_ns);
 		more = moved.full || may_come(r, order, now_ns);
 		if (moved.full)
 			queue__wait_room(r->queue, FULL_WAIT_MS);
 		else if (order == ORDER_NONE)
-			wait_for_work(r, now_ns);
+			wait_for_work(r, wait_ns);
 		else if (more)
 			nanosleep(&look, NULL);
 	} while (order != ORDER_END && (order == ORDER_NONE || more));

@@ -155,6 +155,8 @@ static bool note(const struct ring *r, struct ring_moved *m, struct refund *refu
 	for_anchors = record_is_for_anchors(record, r->anchor_worth);
 	/* That all is as it was is no hurry. */
 	m->deep = m->deep || (for_anchors && record->anchor != ANCHOR_NOTE_AUDIT);
+	m->noted = m->noted ||
+		   (record->anchor > ANCHOR_NOTE_DELTA && record->anchor != ANCHOR_NOTE_AUDIT);
 	return for_anchors;
 }
 

@@ -27,6 +27,7 @@ struct ring_moved {
 	bool news; /* something other than samples */
 	bool newcomer; /* a sample of a thread that has no slot yet */
 	bool deep; /* a sample that an anchor may be worth, or that says something of one */
+	bool noted; /* a sample that says that an anchor has been met, or is over */
 };
 
 /*
