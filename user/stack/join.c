@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * join.c - goes from the leaf to the root along both lists, then turns the result round.
+ * join.c - goes from the leaf to the root along both lists, and writes the result from its end.
  */
 #include "stack/join.h"
 #include "util/vec.h"
@@ -31,9 +31,11 @@ struct joiner {
 /* Larger than any frame of an eval loop, whatever compiler and options. */
 #define EVAL_FRAME_MAX (64U << 10)
 
+/* Before what was put last. */
 static void put(struct joiner *j, enum join_kind kind, __u32 index)
 {
-	j->out->items[j->out->cnt++] = (struct join_item){ kind, index };
+	*--j->out->items = (struct join_item){ kind, index };
+	j->out->cnt++;
 }
 
 static bool is_guessed(const struct joiner *j, __u32 i)
@@ -334,22 +336,6 @@ static void put_root(struct joiner *j)
 	put_due_mark(j);
 }
 
-static void turn_round(struct join *j)
-{
-	for (__u32 i = 0, k = j->cnt; i + 1 < k; i++) {
-		struct join_item item = j->items[--k];
-
-		j->items[k] = j->items[i];
-		j->items[i] = item;
-	}
-}
-
-static int reserve(struct join *j, __u32 cnt)
-{
-	return vec_reserve(j->items, j->cap, cnt);
-}
-
-/* After turn_round(). */
 static void find_first(struct join *j)
 {
 	__u32 i = j->cnt;
@@ -363,10 +349,12 @@ static void find_first(struct join *j)
 int join_stacks(struct join *out, const struct join_input *in)
 {
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
-
 	/* Each frame once, a mark behind each native frame, and one more: where natives are unknown. */
-	if (reserve(out, in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 1))
+	__u32 most = in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 1;
+
+	if (vec_reserve(out->room, out->cap, most))
 		return -ENOMEM;
+	out->items = out->room + most;
 	out->cnt = 0;
 	out->guessed = false;
 	for (__u32 i = 0; i < in->kernel_cnt; i++)
@@ -375,13 +363,12 @@ int join_stacks(struct join *out, const struct join_input *in)
 		put(&j, JOIN_UNKNOWN, 0);
 	place_all(&j);
 	put_root(&j);
-	turn_round(out);
 	find_first(out);
 	return 0;
 }
 
 void join_free(struct join *j)
 {
-	free(j->items);
+	free(j->room);
 	*j = (struct join){ 0 };
 }

@@ -93,7 +93,9 @@ struct join_item {
 /* Room for the result, owned by the caller and used again and again; all zeroes at first. */
 struct join {
 	struct join_item *items; /* root first; items with JOIN_PYTHON are no entry frames */
-	__u32 cnt, cap;
+	__u32 cnt;
+	struct join_item *room; /* that items lie in, at its end */
+	__u32 cap;
 	bool complete; /* every activation was found in the native chain, which came to its end */
 	bool guessed; /* a caller is a guess */
 	/* Of user mode: what is shown above all else is not the leaf, but this caller; 0: no caller. */
