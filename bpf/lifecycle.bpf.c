@@ -154,6 +154,14 @@ static __always_inline int put_proc(__u32 pid, const struct proc_info *proc)
 	return 0;
 }
 
+/* What is known of an image, beside its interpreter. */
+static __always_inline void forget_image(__u32 pid)
+{
+	bpf_map_delete_elem(&unwind_procs, &pid);
+	bpf_map_delete_elem(&task_layouts, &pid);
+	bpf_map_delete_elem(&greenlet_places, &pid);
+}
+
 static __always_inline void delete_proc(__u32 pid)
 {
 	struct proc_info *old = bpf_map_lookup_elem(&procs, &pid);
@@ -163,7 +171,7 @@ static __always_inline void delete_proc(__u32 pid)
 	if (!old || !books)
 		return;
 	owner = old->owner;
-	bpf_map_delete_elem(&unwind_procs, &pid);
+	forget_image(pid);
 	if (bpf_map_delete_elem(&procs, &pid))
 		return;
 	__sync_fetch_and_add(&owner_use(books, owner)->procs, -1);
@@ -222,7 +230,8 @@ static __always_inline bool resolve_exec(struct task_struct *task, struct record
 
 	if (!old && !follow_all)
 		return false;
-	bpf_map_delete_elem(&unwind_procs, &pid);
+	if (old)
+		forget_image(pid);
 	task_binary(task, &record->file);
 	binary = bpf_map_lookup_elem(&binaries, &record->file);
 	if (binary) {

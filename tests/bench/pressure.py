@@ -100,12 +100,14 @@ def main():
         what, much, cnt, until - at, before, load, len(numbers), len(set(range(1, max(numbers) + 1)) - set(numbers)),
         statistics.median(w[2] for w in found), max(w[2] for w in found)))
     for number, took, late, facts in found:
-        print("  window %2d: %.2f s, late %.2f, CPU %.2f %% of one (%.2f programs), %d Hz, level %d%s%s, missed ticks %d" % (
+        print("  window %2d: %.2f s, late %.2f, CPU %.2f %% of one (%.2f programs), %d Hz, level %d%s%s, %d %% starved, "
+              "unseen %d, missed ticks %d" % (
             number, took, late, 100 * (facts["krait.window.own.cpu_ns"] + facts["krait.window.own.kernel_ns"]) / took / 1e9,
             100 * facts["krait.window.own.kernel_ns"] / took / 1e9, facts["krait.window.rate"],
             facts["krait.window.budget.level"], ", stalled" if facts.get("krait.window.budget.stalled") else "",
             ", looks %.1f s later" % (facts["krait.window.budget.look_delay_ns"] / 1e9)
-            if "krait.window.budget.look_delay_ns" in facts else "", facts.get("krait.window.cpu.ticks.missed", 0)))
+            if "krait.window.budget.look_delay_ns" in facts else "", 100 * facts.get("krait.window.budget.starved_ns", 0) / took / 1e9,
+            facts.get("krait.window.processes.unseen", 0), facts.get("krait.window.cpu.ticks.missed", 0)))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 struct cost {
 	double fixed, per_hz, natives;
 	double starts; /* of processes, each looked at at once: half of it are gone with each step of sparing */
+	double waits; /* what can wait, and does while krait starves */
 };
 
 struct run {
@@ -46,6 +47,7 @@ static double share(const struct run *r)
 	double hz = (double)d->frequency * (d->frames_max < 2048 ? 0.5 : 1);
 
 	return r->cost.fixed + r->cost.starts / (1U << r->budget.sparing) +
+	       (r->budget.starving ? 0 : r->cost.waits) +
 	       hz * (r->cost.per_hz + (d->natives ? r->cost.natives : 0));
 }
 
@@ -222,6 +224,99 @@ static void what_is_left_of_the_cost_may_be_samples(void **state)
 	assert_true(window(&r) <= 0.01);
 }
 
+/* A tenth of a second each, as the agent does it. */
+static double metered_window(struct run *r)
+{
+	__u64 before = r->used_ns;
+
+	for (int tenth = 1; tenth <= 100; tenth++) {
+		r->used_ns += (__u64)(share(r) * NS_PER_SEC / 10);
+		r->now_ns += NS_PER_SEC / 10;
+		budget_meter(&r->budget, r->now_ns, r->used_ns);
+		if (tenth % 10 == 0)
+			budget_judge(&r->budget, r->now_ns, r->used_ns, r->rss, tenth == 100);
+	}
+	return (double)(r->used_ns - before) / WINDOW_NS;
+}
+
+/* What waits costs sixty times what there is: the first window is stopped in time, and so are all others. */
+static void what_can_wait_waits_before_the_rate_is_lowered(void **state)
+{
+	double used = 0;
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.001, .per_hz = 0.00001 }, 0.005);
+	for (int i = 0; i < 3; i++)
+		metered_window(&r);
+	r.cost.waits = 0.3;
+	for (int i = 0; i < 20; i++) {
+		double window = metered_window(&r);
+
+		/* A tenth of a second of it is 0.03 s; half a window may be saved up. */
+		assert_true(window <= 0.0106);
+		used += window;
+	}
+	assert_true(used / 20 <= 0.0055);
+	assert_int_equal(r.budget.level, 0);
+	assert_true(r.budget.starved_ns > 100 * NS_PER_SEC);
+	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
+	/* And it is done again when that costs little. */
+	r.cost.waits = 0.0001;
+	for (int i = 0; i < 10; i++)
+		metered_window(&r);
+	assert_false(r.budget.starving);
+}
+
+/* What one thing costs that was begun in time is paid back, and no more than some windows' worth. */
+static void what_was_overdrawn_is_paid_back(void **state)
+{
+	unsigned blind = 0;
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.001 }, 0.005);
+	for (int i = 0; i < 3; i++)
+		metered_window(&r);
+	r.used_ns += NS_PER_SEC / 8;
+	for (int i = 0; i < 10; i++) {
+		metered_window(&r);
+		blind += r.budget.starving;
+	}
+	assert_in_range(blind, 1, 3);
+	assert_int_equal(r.budget.level, 0);
+	r.used_ns += 100 * NS_PER_SEC;
+	for (int i = 0; i < 10; i++)
+		metered_window(&r);
+	assert_false(r.budget.starving);
+}
+
+/* At the least rate and depth there is still something to save. */
+static void at_the_lowest_level_starts_are_spared(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.004, .per_hz = 0.001 }, 0.005);
+	for (int i = 0; i < 30; i++)
+		window(&r);
+	r.cost.starts = 0.1;
+	for (int i = 0; i < 30; i++)
+		window(&r);
+	assert_int_equal(r.budget.sparing, BUDGET_SPARING_MAX);
+}
+
+/* Clocks that are read one after the other, and helpers' that are counted late, make no time. */
+static void a_meter_does_not_go_backwards(void **state)
+{
+	struct run r;
+
+	begin(&r, (struct cost){ .fixed = 0.001 }, 0.005);
+	for (int i = 0; i < 3; i++)
+		metered_window(&r);
+	r.used_ns += NS_PER_SEC;
+	assert_true(budget_meter(&r.budget, r.now_ns, r.used_ns));
+	assert_true(budget_meter(&r.budget, r.now_ns - (NS_PER_SEC / 1000), r.used_ns - NS_PER_SEC / 2));
+	assert_true(budget_meter(&r.budget, r.now_ns + NS_PER_SEC, r.used_ns));
+}
+
 static void memory_is_bounded_too(void **state)
 {
 	struct run r;
@@ -252,6 +347,10 @@ int main(void)
 		cmocka_unit_test(a_lower_rate_that_saves_nothing_is_given_back),
 		cmocka_unit_test(where_starts_are_what_costs_they_are_looked_at_later),
 		cmocka_unit_test(what_is_left_of_the_cost_may_be_samples),
+		cmocka_unit_test(what_can_wait_waits_before_the_rate_is_lowered),
+		cmocka_unit_test(what_was_overdrawn_is_paid_back),
+		cmocka_unit_test(at_the_lowest_level_starts_are_spared),
+		cmocka_unit_test(a_meter_does_not_go_backwards),
 		cmocka_unit_test(memory_is_bounded_too),
 	};
 

@@ -17,11 +17,12 @@
 #define GRACE_NS (NS_PER_SEC / 10)
 /* Between two turns, when the budget is used up, and where starts are what costs: see nap(). */
 #define NAP_NS (NS_PER_SEC / 40)
-#define SPARING_NAP_NS (NS_PER_SEC / 10)
+#define SPARING_NAP_NS (NS_PER_SEC / 4)
 /* Sinks are called that often, at least. */
 #define STEP_NS (NS_PER_SEC / 4)
-/* Between two looks at what krait costs, in a window. */
+/* Between two looks at what krait costs, in a window, and between two glances for a hard stop. */
 #define JUDGE_NS NS_PER_SEC
+#define METER_NS (NS_PER_SEC / 10)
 /* What processes needed that have gone is given back that often. */
 #define TRIM_NS (60 * NS_PER_SEC)
 /* The dictionary is asked to forget when it has so many nodes, or later twice what it had then. */
@@ -42,7 +43,8 @@ struct agent {
 	__u64 window_cpu_ns, window_kernel_ns; /* the same at the last window's end */
 	__u64 burst_hz, burst_until_ns; /* 0: there is none */
 	__u64 trim_ns; /* when memory is given back again */
-	__u64 judge_ns; /* when it is looked at again */
+	__u64 judge_ns, meter_ns; /* when it is looked at again */
+	__u64 window_starved_ns, window_unseen, window_put_off; /* at the last window's end */
 	bool running;
 };
 
@@ -99,19 +101,54 @@ static void apply_detail(struct agent *a)
 		 100 * a->budget.share);
 }
 
+static void starve(struct agent *a)
+{
+	session__starve(a->session, a->budget.starving && !a->burst_until_ns);
+}
+
+/* Has it overdrawn what it may cost? For a small part of what judge() costs. */
+static void meter(struct agent *a, __u64 now_ns)
+{
+	if (now_ns < a->meter_ns)
+		return;
+	a->meter_ns = now_ns + METER_NS;
+	budget_meter(&a->budget, now_ns,
+		     usage_glance(&a->usage) + session__kernel_ns(a->session));
+	starve(a);
+}
+
 /* True: the level has changed. Where a lower one saves nothing, starts are what costs. */
 static bool judge(struct agent *a, bool at_end)
 {
+	__u64 used_ns;
 	bool changed;
 
-	usage_read(&a->usage);
+	/* Memory is judged at a window's end only. */
+	if (at_end)
+		usage_read(&a->usage);
 	a->kernel_ns = session__kernel_ns(a->session);
 	if (a->burst_until_ns)
 		return false;
-	changed = budget_judge(&a->budget, clock_monotonic_ns(), a->usage.cpu_ns + a->kernel_ns,
-			       a->usage.rss_bytes, at_end);
+	used_ns = (at_end ? a->usage.cpu_ns : usage_glance(&a->usage)) + a->kernel_ns;
+	changed = budget_judge(&a->budget, clock_monotonic_ns(), used_ns, a->usage.rss_bytes,
+			       at_end);
 	session__spare(a->session, a->budget.sparing);
+	starve(a);
 	return changed;
+}
+
+/* What was not done, for the budget. */
+static void take_left_out(struct agent *a, struct window_price *price)
+{
+	struct session_progress now;
+
+	session__progress(a->session, &now);
+	price->starved_ns = a->budget.starved_ns - a->window_starved_ns;
+	price->unseen = now.unseen - a->window_unseen;
+	price->names_put_off = now.names_put_off - a->window_put_off;
+	a->window_starved_ns = a->budget.starved_ns;
+	a->window_unseen = now.unseen;
+	a->window_put_off = now.names_put_off;
 }
 
 /* The price of the window, and then how the next one is sampled. */
@@ -127,6 +164,7 @@ static void take_price(struct agent *a, struct window *w)
 					  .look_delay_ns = session__look_delay_ns(a->session) };
 	if (judge(a, true) && !a->burst_until_ns)
 		apply_detail(a);
+	take_left_out(a, &w->price);
 	w->price.cpu_ns = a->usage.cpu_ns - a->window_cpu_ns;
 	w->price.kernel_ns = a->kernel_ns - a->window_kernel_ns;
 	w->price.rss_bytes = a->usage.rss_bytes;
@@ -148,6 +186,7 @@ void agent__burst(struct agent *a, __u64 frequency, __u64 ns)
 {
 	a->burst_hz = frequency;
 	a->burst_until_ns = clock_monotonic_ns() + ns;
+	starve(a);
 	apply_detail(a);
 }
 
@@ -155,7 +194,10 @@ static void check_budget(struct agent *a, __u64 now_ns)
 {
 	if (a->burst_until_ns && now_ns >= a->burst_until_ns)
 		end_burst(a);
-	if (now_ns < a->judge_ns || a->config->cpu_budget <= 0 || a->burst_until_ns)
+	if (a->config->cpu_budget <= 0 || a->burst_until_ns)
+		return;
+	meter(a, now_ns);
+	if (now_ns < a->judge_ns)
 		return;
 	a->judge_ns = now_ns + JUDGE_NS;
 	if (judge(a, false))
@@ -280,6 +322,7 @@ static void set_budget(struct agent *a)
 	};
 
 	budget_init(&a->budget, &config);
+	a->window_starved_ns = 0;
 }
 
 void agent_config_add(struct agent_config *config, struct agent_sink sink)
@@ -347,11 +390,12 @@ static void nap(const struct agent *a, __u64 since_ns)
 {
 	__u64 now_ns = clock_monotonic_ns(), end_ns;
 	struct timespec rest = { 0 };
+	bool spares = a->budget.sparing || a->budget.starving;
 
-	end_ns = since_ns + (a->budget.sparing ? SPARING_NAP_NS : NAP_NS);
+	end_ns = since_ns + (spares ? SPARING_NAP_NS : NAP_NS);
 	if (end_ns > a->due_ns + GRACE_NS)
 		end_ns = a->due_ns + GRACE_NS;
-	if (!(a->budget.level || a->budget.sparing) || a->burst_until_ns || end_ns <= now_ns)
+	if (!(a->budget.level || spares) || a->burst_until_ns || end_ns <= now_ns)
 		return;
 	rest.tv_nsec = (long)(end_ns - now_ns);
 	nanosleep(&rest, NULL);

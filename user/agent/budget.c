@@ -23,6 +23,19 @@
 #define STALL_ENDS 1.5
 /* To look at what starts sooner again takes that much room: nobody knows what it would cost. */
 #define SPARING_ROOM 0.5
+/*
+ * What may be overdrawn, in windows: what one thing costs that was begun in time, such as the rows of a large library. More
+ * is not paid back, or a burst would keep the agent blind for minutes.
+ */
+#define DEBT_WINDOWS 4
+/* So much of a window is to be free again before what waits is done. */
+#define FED 0.1
+/* Where krait starves so much of a window, what starts is to cost less. */
+#define STARVED 0.25
+/* Where it starves so much of it and costs too much even then, samples are to cost less. */
+#define STARVED_OUT 0.5
+/* What may be saved up, of a window. */
+#define CREDIT 0.5
 /* Below this no clock goes. */
 #define RATE_MIN 1ULL
 
@@ -89,11 +102,46 @@ static void begin(struct budget *b, __u64 now_ns, __u64 used_ns)
 {
 	b->from_ns = now_ns;
 	b->from_used_ns = used_ns;
+	b->starved_window_ns = b->starved_used_ns = 0;
 }
 
 void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns)
 {
 	begin(b, now_ns, used_ns);
+	b->meter_ns = now_ns;
+	b->meter_used_ns = used_ns;
+}
+
+bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns)
+{
+	double window = b->config.cpu * (double)b->config.interval_ns;
+	double ns = now_ns > b->meter_ns ? (double)(now_ns - b->meter_ns) : 0, used = 0;
+
+	if (b->config.cpu <= 0 || !b->warm || !b->meter_ns) {
+		b->credit_ns = CREDIT * window;
+		b->meter_ns = now_ns;
+		b->meter_used_ns = used_ns;
+		return b->starving = false;
+	}
+	/* What a helper has used that has just ended is counted a little later. */
+	if (used_ns > b->meter_used_ns) {
+		used = (double)(used_ns - b->meter_used_ns);
+		b->meter_used_ns = used_ns;
+	}
+	if (b->starving) {
+		b->starved_ns += (__u64)ns;
+		b->starved_window_ns += (__u64)ns;
+		b->starved_used_ns += (__u64)used;
+	}
+	b->credit_ns += b->config.cpu * ns - used;
+	if (b->credit_ns > CREDIT * window)
+		b->credit_ns = CREDIT * window;
+	if (b->credit_ns < -DEBT_WINDOWS * window)
+		b->credit_ns = -DEBT_WINDOWS * window;
+	b->starving = b->credit_ns < (b->starving ? FED * window : 0);
+	if (now_ns > b->meter_ns)
+		b->meter_ns = now_ns;
+	return b->starving;
 }
 
 /* A step that did not last is tried again later. */
@@ -139,6 +187,11 @@ static bool lower(struct budget *b)
 		spare_more(b);
 		return false;
 	}
+	/* The least is not enough: samples are not what costs. */
+	if (is_over_cpu(b) && !changed && b->sparing < BUDGET_SPARING_MAX) {
+		spare_more(b);
+		return false;
+	}
 	/* Of the cost that is left, samples may be more than they were. */
 	if (is_over_cpu(b) && is_stalled(b) && b->spared_all)
 		return false;
@@ -152,6 +205,10 @@ static bool lower(struct budget *b)
 	lose_patience(b);
 	b->lowered += changed;
 	b->level = level;
+	/* What was overdrawn was so by samples: nothing else is to wait for it. */
+	if (changed && b->credit_ns < 0)
+		b->credit_ns = 0;
+	b->starving = b->starving && !changed;
 	return changed;
 }
 
@@ -184,12 +241,43 @@ static bool has_room(const struct budget *b, __u64 rss_bytes)
 	return b->config.cpu <= 0 || share < ROOM * b->config.cpu;
 }
 
-static bool end_window(struct budget *b, __u64 rss_bytes)
+/* So much of what is judged krait did nothing that could wait. */
+static double starved(const struct budget *b, double ns)
 {
+	return (double)b->starved_window_ns / ns;
+}
+
+/* It costs too much although nothing is done that could wait: that is what is judged then. */
+static bool starves_in_vain(struct budget *b, double ns)
+{
+	double share = b->starved_window_ns ?
+			       (double)b->starved_used_ns / (double)b->starved_window_ns :
+			       0;
+
+	if (!is_over_cpu(b) || starved(b, ns) < STARVED_OUT || share <= b->config.cpu)
+		return false;
+	b->share = share;
+	return true;
+}
+
+static bool end_window(struct budget *b, double ns, __u64 rss_bytes)
+{
+	bool is_big = b->config.memory_bytes && rss_bytes > b->config.memory_bytes;
+
 	b->stalled -= b->stalled > 0;
-	if (is_over_cpu(b) || (b->config.memory_bytes && rss_bytes > b->config.memory_bytes))
+	if (is_big || starves_in_vain(b, ns))
 		return lower(b);
+	/* It is stopped from now on. */
+	if (is_over_cpu(b)) {
+		b->calm = 0;
+		return false;
+	}
 	b->before = 0;
+	/* It was stopped, and that was enough: what waits is what costs, and less of it is to be done at all. */
+	if (starved(b, ns) >= STARVED) {
+		spare_more(b);
+		return false;
+	}
 	if (b->trial)
 		b->trial--;
 	if ((!b->level && !b->sparing) || !has_room(b, rss_bytes)) {
@@ -204,6 +292,7 @@ bool budget_judge(struct budget *b, __u64 now_ns, __u64 used_ns, __u64 rss_bytes
 	double ns = (double)(now_ns - b->from_ns), used = (double)used_ns - (double)b->from_used_ns;
 	bool changed;
 
+	budget_meter(b, now_ns, used_ns);
 	if (!b->from_ns || used < 0) {
 		begin(b, now_ns, used_ns);
 		return false;
@@ -211,18 +300,20 @@ bool budget_judge(struct budget *b, __u64 now_ns, __u64 used_ns, __u64 rss_bytes
 	if (!b->warm) {
 		b->warm = ns >= WARM_NS && at_end;
 		if (b->warm)
-			begin(b, now_ns, used_ns);
+			budget_pardon(b, now_ns, used_ns);
 		return false;
 	}
 	/* In between, only what a whole window may cost is too much. */
-	if (!at_end && (b->config.cpu <= 0 ||
-			used <= b->config.cpu * (double)b->config.interval_ns || ns < JUDGE_NS))
+	if (!at_end && (b->config.cpu <= 0 || ns < JUDGE_NS ||
+			used <= b->config.cpu * (double)b->config.interval_ns))
 		return false;
 	/* Windows that are cut short say little. */
 	if (at_end && ns < JUDGE_NS && ns < (double)b->config.interval_ns / 2)
 		return false;
 	b->share = used / ns;
-	changed = at_end ? end_window(b, rss_bytes) : lower(b);
+	if (!at_end && !starves_in_vain(b, ns))
+		return false;
+	changed = at_end ? end_window(b, ns, rss_bytes) : lower(b);
 	begin(b, now_ns, used_ns);
 	return changed;
 }

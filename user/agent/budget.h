@@ -5,10 +5,14 @@
  * given back, and not tried again for a while: what costs then is not samples, but processes that start. These are looked
  * at later then, each step twice as late as the one before: most have ended by then, and are not looked at at all.
  *
+ * Before any of that comes a hard stop. What was used is met against what it may be all the time, over a window and
+ * what was overdrawn before: while it is overdrawn, nothing is to be done that can wait (starving): no process is looked at,
+ * no file read. That ends when it is paid back. Only what that does not save lowers the rate.
+ *
  * It measures nothing and changes nothing by itself: it is told what was used, and says how to go on.
  *
- * Must hold: what is used beyond the budget lowers the level within the window in which it is seen; a level that did
- * not last is not tried again at once.
+ * Must hold: over any time, what is used beyond the budget is what is used while starving; if that is too much, the level
+ * is lower in the next window; a level that did not last is not tried again at once.
  */
 #ifndef KRAIT_AGENT_BUDGET_H
 #define KRAIT_AGENT_BUDGET_H
@@ -52,10 +56,18 @@ struct budget {
 	double stalled_share; /* what it cost then */
 	unsigned sparing; /* how much later what starts is looked at: 0 at once, to BUDGET_SPARING_MAX */
 	bool spared_all; /* a lower rate has been tried since that is the most */
+	/* The hard stop: */
+	__u64 meter_ns, meter_used_ns; /* when that was met last, and what was used by then */
+	double credit_ns; /* that may still be used; below 0: so much is overdrawn */
+	bool starving;
+	__u64 starved_ns, starved_window_ns; /* in all, and in what is judged */
+	__u64 starved_used_ns; /* of CPU time, in the latter */
 };
 
 void budget_init(struct budget *b, const struct budget_config *config) __attribute__((nonnull));
 const struct detail *budget_detail(const struct budget *b) __attribute__((nonnull));
+/* So much CPU time was used until now. True: it is overdrawn, nothing is to be done that can wait. */
+bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns) __attribute__((nonnull));
 /* What was used until now is not judged. */
 void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns) __attribute__((nonnull));
 /*

@@ -28,6 +28,9 @@ static void on_window(void *ctx, const struct window *w)
 	m->dropped += w->dropped;
 	m->cpu_ns += w->price.cpu_ns;
 	m->kernel_ns += w->price.kernel_ns;
+	m->starved_ns += w->price.starved_ns;
+	m->unseen += w->price.unseen;
+	m->names_put_off += w->price.names_put_off;
 	m->price = w->price;
 	m->ended_unix_ns = w->to_ns + (__u64)w->wall_offset_ns;
 }
@@ -95,6 +98,15 @@ static void put_price(const struct metrics *m, FILE *out)
 		out, "krait_look_delay_seconds", "gauge",
 		"Processes that start are looked at so much later, to stay within the budget.");
 	metrics_seconds(out, "krait_look_delay_seconds", m->price.look_delay_ns, NULL);
+	metrics_family(out, "krait_budget_starved_seconds_total", "counter",
+		       "Time for which nothing was done that could wait, to stay within the budget.");
+	metrics_seconds(out, "krait_budget_starved_seconds_total", m->starved_ns, NULL);
+	put(out, "krait_unseen_processes_total", "counter",
+	    "Processes that ended before it was their turn to be looked at, Python or not.",
+	    m->unseen);
+	put(out, "krait_names_put_off_total", "counter",
+	    "Native frames shown without their functions' names, as no file was read meanwhile.",
+	    m->names_put_off);
 	put(out, "krait_budget_changes_total", "counter", "How often the level has changed.",
 	    m->levels_changed);
 }

@@ -14,9 +14,6 @@
 #include "util/clock.h"
 #include "util/resident.h"
 
-/* Probers, parser, exporter, server: krait has some ten at most. */
-#define PROCESSES_MAX 64U
-
 static __u64 ns_of(struct timespec ts)
 {
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
@@ -65,7 +62,7 @@ static unsigned add_children(pid_t pid, pid_t *list, unsigned cnt)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", pid, thread->d_name);
 		f = fopen(path, "re");
-		while (f && cnt < PROCESSES_MAX && fscanf(f, "%d", &list[cnt]) == 1)
+		while (f && cnt < USAGE_PROCESSES_MAX && fscanf(f, "%d", &list[cnt]) == 1)
 			cnt++;
 	}
 	return cnt;
@@ -73,19 +70,34 @@ static unsigned add_children(pid_t pid, pid_t *list, unsigned cnt)
 
 void usage_read(struct usage *ret)
 {
-	pid_t list[PROCESSES_MAX] = { getpid() };
 	struct rusage ended;
 	unsigned cnt = 1;
 
-	*ret = (struct usage){ 0 };
+	*ret = (struct usage){ .pids = { getpid() } };
 	if (!getrusage(RUSAGE_CHILDREN, &ended))
 		ret->cpu_ns =
 			((__u64)ended.ru_utime.tv_sec + (__u64)ended.ru_stime.tv_sec) * NS_PER_SEC +
 			((__u64)ended.ru_utime.tv_usec + (__u64)ended.ru_stime.tv_usec) * 1000;
 	for (unsigned i = 0; i < cnt; i++) {
-		ret->cpu_ns += cpu_of(list[i]) + (i ? cpu_of_ended(list[i]) : 0);
-		ret->rss_bytes += resident_bytes(list[i]);
-		cnt = add_children(list[i], list, cnt);
+		pid_t pid = ret->pids[i];
+
+		ret->pid_ns[i] = cpu_of(pid);
+		ret->cpu_ns += ret->pid_ns[i] + (i ? cpu_of_ended(pid) : 0);
+		ret->rss_bytes += resident_bytes(pid);
+		cnt = add_children(pid, ret->pids, cnt);
 	}
 	ret->processes = cnt;
+}
+
+__u64 usage_glance(const struct usage *last)
+{
+	__u64 ns = last->cpu_ns;
+
+	for (unsigned i = 0; i < last->processes; i++) {
+		__u64 now_ns = cpu_of(last->pids[i]);
+
+		if (now_ns > last->pid_ns[i])
+			ns += now_ns - last->pid_ns[i];
+	}
+	return ns;
 }

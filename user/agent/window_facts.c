@@ -47,6 +47,12 @@ static void put_price(struct window_facts *f, const struct window_price *p)
 		put(f, "budget", "stalled", "", 1);
 	if (p->look_delay_ns)
 		put(f, "budget", "look_delay_ns", "", p->look_delay_ns);
+	if (p->starved_ns)
+		put(f, "budget", "starved_ns", "", p->starved_ns);
+	if (p->unseen)
+		put(f, "processes", "unseen", "", p->unseen);
+	if (p->names_put_off)
+		put(f, "names", "put_off", "", p->names_put_off);
 	put(f, "own", "cpu_ns", "", p->cpu_ns);
 	put(f, "own", "kernel_ns", "", p->kernel_ns);
 	put(f, "own", "rss_bytes", "", p->rss_bytes);

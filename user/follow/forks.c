@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "follow/process_table.h"
+#include "proc/space.h"
 #include "util/clock.h"
 
 /* Then it has stayed: what it maps and starts is to be known before its first sample. */
@@ -39,6 +40,8 @@ void forks_open(struct processes *ps, struct entry *e)
 	/* Callers go through the table: what fails stays there, to be looked at. */
 	if (entry_open(ps, &e->process, parent ? &parent->process : NULL))
 		entry_plan_retry(ps, &e->process, -EINPROGRESS);
+	else if (e->process.remapped && e->process.space)
+		space__outdate(e->process.space);
 }
 
 void forks_open_of(struct processes *ps, const struct process *parent)

@@ -78,6 +78,11 @@ void greenlet_watch_begin(struct processes *ps, struct process *p, const struct 
 		publish(ps, p);
 		return;
 	}
+	if (parent && look_plan_is_settled(&parent->greenlets.look)) {
+		w->answered = true; /* there are none */
+		look_plan_begin_settled(&w->look);
+		return;
+	}
 	look_plan_begin(&w->look, ps);
 }
 
@@ -163,7 +168,8 @@ void greenlet_watch_forget(struct processes *ps, struct process *p)
 {
 	if (p->greenlets.look.asked)
 		prober__forget(ps->config.prober, &p->greenlets);
-	if (ps->config.greenlets)
+	/* What the kernel has copied for a fork, it forgets itself. */
+	if (p->greenlets.known_ns)
 		sampler__set_greenlets(ps->config.sampler, p->pid, NULL);
 	p->greenlets = (struct greenlet_watch){ .known = false };
 }

@@ -17,6 +17,17 @@ void look_plan_begin(struct look_plan *plan, struct processes *ps)
 	processes_due(ps, plan->next_ns);
 }
 
+void look_plan_begin_settled(struct look_plan *plan)
+{
+	plan->outdated = false;
+	plan->next_ns = clock_monotonic_ns();
+}
+
+bool look_plan_is_settled(const struct look_plan *plan)
+{
+	return plan->next_ns && !plan->outdated && !plan->asked;
+}
+
 void look_plan_outdate(struct look_plan *plan, struct processes *ps)
 {
 	plan->outdated = true;

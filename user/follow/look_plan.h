@@ -25,6 +25,10 @@ struct look_plan {
 
 /* The first look is due now. */
 void look_plan_begin(struct look_plan *plan, struct processes *ps);
+/* As begun, but all that is mapped so far was looked at, in the process that it was forked from. */
+void look_plan_begin_settled(struct look_plan *plan);
+/* Nothing was mapped since the last look, and nothing is missing. */
+bool look_plan_is_settled(const struct look_plan *plan);
 /* There is a reason for another look. */
 void look_plan_outdate(struct look_plan *plan, struct processes *ps);
 /* There is one, and no time to lose: the next look is due now. False: it is anyway, or there will be none. */

@@ -36,6 +36,8 @@
 /* How much longer a scan takes where processes keep probers waiting: nobody else is sampled later for that. */
 #define SCAN_HUNG_NS 2000000000ULL
 #define NS_PER_MS 1000000ULL
+/* Between two goes through all processes for what is due, where krait spares looks. */
+#define SPARING_LOOK_NS 250000000ULL
 /* For a look that others wait for: what is slow goes on without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
@@ -115,7 +117,9 @@ __u64 processes__look_delay_ns(const struct processes *ps)
 
 bool processes_spare_all(const struct processes *ps)
 {
-	return ps->sparing && ps->config.all && !ps->config.native_files &&
+	unsigned from = ps->config.native_files ? 2 : 1;
+
+	return (ps->sparing >= from || ps->starving) && ps->config.all &&
 	       filter_is_empty(ps->config.filter);
 }
 
@@ -266,6 +270,7 @@ static int ask(struct processes *ps, struct entry *e)
 	watch(ps, &e->process);
 	err = prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_looked, e);
 	e->process.asked = !err;
+	e->process.looked = true;
 	e->process.retry_ns = 0;
 	return err;
 }
@@ -356,17 +361,24 @@ void processes_due(struct processes *ps, __u64 ns)
 		ps->due_ns = ns;
 }
 
+/* Where krait spares looks, what has no samples needs none. */
+static bool is_met(const struct processes *ps, const struct process *p)
+{
+	return !processes_spare_all(ps) || !TAILQ_EMPTY(&p->threads);
+}
+
 /* Looks at what is due, and finds out what will be next. */
 static void look_at_due(struct processes *ps, __u64 now_ns)
 {
 	struct entry *e, *next;
 
 	ps->due_ns = 0;
+	ps->looked_ns = now_ns;
 	/* A look may end at once: then it is that entry that goes, or none. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		struct process *p = &e->process;
 
-		if (p->state == PROCESS_TRACKED) {
+		if (p->state == PROCESS_TRACKED && is_met(ps, p)) {
 			processes_due(ps, tables_step(ps, p, now_ns));
 			processes_due(ps, greenlet_watch_step(ps, p, now_ns));
 		}
@@ -406,14 +418,24 @@ static __u64 sooner(__u64 a, __u64 b)
 	return !a || (b && b < a) ? b : a;
 }
 
+/* When what is due may be looked at. */
+static __u64 look_ns(const struct processes *ps)
+{
+	__u64 next_ns = ps->sparing && ps->config.all ? ps->looked_ns + SPARING_LOOK_NS : 0;
+
+	return ps->due_ns && ps->due_ns < next_ns ? next_ns : ps->due_ns;
+}
+
 __u64 processes__retry(struct processes *ps, __u64 now_ns)
 {
 	__u64 soonest, forked;
 
 	prober__step(ps->config.prober);
-	if (ps->due_ns && ps->due_ns <= now_ns)
+	if (ps->starving)
+		return prober__step(ps->config.prober);
+	if (ps->due_ns && look_ns(ps) <= now_ns)
 		look_at_due(ps, now_ns);
 	forked = forks_open_due(ps, now_ns);
 	soonest = sooner(prober__step(ps->config.prober), forked);
-	return sooner(soonest, ps->due_ns);
+	return sooner(soonest, look_ns(ps));
 }

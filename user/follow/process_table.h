@@ -49,8 +49,11 @@ struct processes {
 	__u32 taskless_version; /* of the one that came last */
 	__u64 mmap_cnt; /* mappings that were reported */
 	__u64 due_ns; /* no look is due before; 0 none is planned */
+	__u64 looked_ns; /* when it was gone through for what is due */
 	__u64 late_cnt, late_ns; /* processes__late() */
 	unsigned sparing; /* processes__spare() */
+	bool starving; /* processes__starve() */
+	__u64 unseen_cnt; /* processes__unseen() */
 	struct refusals refusals;
 	char why[256];
 };
@@ -76,7 +79,10 @@ void entry_leave_alone(struct processes *ps, struct process *p);
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
 /* Of one that is not Python, as far as its executable tells, or where krait spares looks: most have gone by then. */
 void entry_look_later(struct processes *ps, struct process *p);
-/* Nothing that begins is urgent: no native frames, which need its mappings before its first sample, and no filter. */
+/*
+ * Nothing that begins is urgent. Never with a filter; with native frames, which need its mappings before its first
+ * sample, from the second step of sparing on, and while krait may not look at all.
+ */
 bool processes_spare_all(const struct processes *ps);
 /* Something is to be looked at then, which processes__retry() sees to; 0 nothing. */
 void processes_due(struct processes *ps, __u64 ns);

@@ -70,6 +70,24 @@ void processes__spare(struct processes *ps, unsigned steps)
 	sampler__hush(ps->config.sampler, processes_spare_all(ps));
 }
 
+void processes__starve(struct processes *ps, bool on)
+{
+	if (!ps->config.all || on == ps->starving)
+		return;
+	ps->starving = on;
+	sampler__hush(ps->config.sampler, processes_spare_all(ps));
+}
+
+bool processes__spares(const struct processes *ps)
+{
+	return processes_spare_all(ps);
+}
+
+__u64 processes__unseen(const struct processes *ps)
+{
+	return ps->unseen_cnt;
+}
+
 void processes__prepare(struct processes *ps)
 {
 	prober__prepare(ps->config.prober, true);
@@ -100,6 +118,7 @@ static void note_unread(struct processes *ps, const struct process *p)
 /* What has ended as it began tells of others that will execute that file. */
 static void note_plain(struct processes *ps, struct process *p)
 {
+	ps->unseen_cnt += p->exec.file.inode && p->state == PROCESS_PENDING && !p->looked;
 	if (p->exec.file.inode && p->state == PROCESS_PENDING)
 		plain_files__note(sampler__plain_files(ps->config.sampler), &p->exec, p->owner,
 				  p->plain_looks);
@@ -126,6 +145,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 	p->asked = false;
 	p->watched = false;
 	p->scanned = false;
+	p->looked = p->remapped = false;
 	note_unread(ps, p);
 	free(p->gils);
 	symbolizer__free(p->symbolizer);
@@ -289,6 +309,16 @@ struct process *processes__find(struct processes *ps, pid_t pid)
 	return e && e->process.state == PROCESS_TRACKED ? &e->process : NULL;
 }
 
+struct process *processes__find_mapped(struct processes *ps, pid_t pid)
+{
+	struct entry *e = entry_find(ps, pid);
+
+	if (!e || e->process.state != PROCESS_FORKED || !processes_spare_all(ps))
+		return processes__find(ps, pid);
+	e->process.remapped = true;
+	return NULL;
+}
+
 /* The main thread is as old as its process, and no other is older. */
 static bool can_be_of(const struct record_sample *record, __u64 start_ns)
 {
@@ -323,6 +353,9 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 	}
 	if (e)
 		forks_open(ps, e);
+	/* What can be looked at for its first sample's sake only is due now. */
+	if (e && TAILQ_EMPTY(&e->process.threads) && processes_spare_all(ps))
+		processes_due(ps, clock_monotonic_ns());
 	if (!e)
 		e = adopt(ps, record);
 	else if (e->process.state == PROCESS_PENDING && entry_look_at(ps, e, true))

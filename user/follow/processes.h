@@ -61,6 +61,8 @@ struct process {
 	bool watched; /* the kernel side follows it, Python or not */
 	bool told; /* the kernel side was told of it */
 	bool asked; /* a look at it is under way */
+	bool remapped; /* code, before it was opened */
+	bool looked; /* one was, since it has executed what it does */
 	bool scanned; /* with the first look: if it is not Python, it is none of ours */
 	struct plain_key
 		exec; /* what it executes and who began that, if the kernel has said it: inode 0 if not */
@@ -114,6 +116,15 @@ struct processes *processes__new(const struct processes_config *config);
  */
 #define PROCESSES_SPARING_MAX 5U
 void processes__spare(struct processes *ps, unsigned steps);
+/*
+ * With "all": while that is on, no process is looked at but for its samples' sake, what is due waits, and what begins
+ * wakes nobody.
+ */
+void processes__starve(struct processes *ps, bool on);
+/* What begins is in no hurry now, for either reason. */
+bool processes__spares(const struct processes *ps);
+/* How many have begun and ended and were not looked at, as it was not their time yet: Python or not, nobody knows. */
+__u64 processes__unseen(const struct processes *ps);
 /* How much later that is. */
 __u64 processes__look_delay_ns(const struct processes *ps);
 /* Starts what they are looked at with, while krait has all its rights. */
@@ -156,6 +167,9 @@ void processes__each(struct processes *ps, void (*fn)(void *ctx, const struct pr
 		     void *ctx);
 /* The tracked process of that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);
+
+/* The same of one that has mapped code. One that nobody has needed yet is not opened for that where krait spares looks. */
+struct process *processes__find_mapped(struct processes *ps, pid_t pid);
 
 struct threads *processes__threads(struct processes *ps);
 

@@ -84,7 +84,10 @@ void tables_begin(struct processes *ps, struct process *p, const struct process 
 	publish_tasks(ps, p);
 	if (published_is_whole(&t->found, p->info.version))
 		return;
-	look_plan_begin(&t->look, ps);
+	if (parent && look_plan_is_settled(&parent->tables.look))
+		look_plan_begin_settled(&t->look);
+	else
+		look_plan_begin(&t->look, ps);
 }
 
 void tables_mapped(struct processes *ps, struct process *p)
@@ -127,7 +130,8 @@ void tables_forget(struct processes *ps, struct process *p)
 {
 	if (p->tables.look.asked)
 		prober__forget(ps->config.prober, &p->tables);
-	if (ps->config.tables)
+	/* What the kernel has copied for a fork, it forgets itself. */
+	if (p->tables.tasks_ns)
 		sampler__set_tasks(ps->config.sampler, p->pid, NULL);
 	p->tables = (struct tables){ .tasks_ns = 0 };
 }

@@ -36,6 +36,8 @@ struct window_price {
 	unsigned level; /* 0: all that was asked for; else so many steps less */
 	bool stalled; /* beyond the budget, though less would cost as much */
 	__u64 look_delay_ns; /* what starts was looked at so much later */
+	__u64 starved_ns; /* so long nothing was done that could wait */
+	__u64 unseen, names_put_off; /* in this window: as struct session_progress */
 	__u64 cpu_ns, kernel_ns, rss_bytes; /* of krait's processes and programs, in this window */
 };
 

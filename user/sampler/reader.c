@@ -38,6 +38,7 @@ struct reader {
 	pthread_t thread;
 	int fd; /* readable when there is an order */
 	enum order order;
+	bool hushed;
 	/* of the thread */
 	struct turns turns;
 	__u64 main_woken_ns;
@@ -48,6 +49,11 @@ struct reader {
 static enum order order_of(const struct reader *r)
 {
 	return __atomic_load_n(&r->order, __ATOMIC_ACQUIRE);
+}
+
+static bool is_hushed(const struct reader *r)
+{
+	return __atomic_load_n(&r->hushed, __ATOMIC_RELAXED);
 }
 
 static void give_order(struct reader *r, enum order order)
@@ -63,10 +69,11 @@ static void give_order(struct reader *r, enum order order)
 /* Those who have something to do now; what is no hurry can wait for more. */
 static void wake_readers(struct reader *r, const struct ring_moved *m, __u64 now_ns)
 {
-	bool due = now_ns >= r->main_woken_ns + TURN_NS - NS_PER_MS;
+	__u64 turn_ns = is_hushed(r) ? QUIET_TURN_NS : TURN_NS;
+	bool due = now_ns >= r->main_woken_ns + turn_ns - NS_PER_MS;
 	size_t waiting = queue__waiting(r->queue, CURSOR_MAIN);
 
-	if (waiting && (due || m->task || waiting > WAKE_BYTES)) {
+	if (waiting && (due || (m->task && !is_hushed(r)) || waiting > WAKE_BYTES)) {
 		r->main_woken_ns = now_ns;
 		queue__wake(r->queue, CURSOR_MAIN);
 	}
@@ -120,6 +127,8 @@ static void *reader_main(void *arg)
 		ring__move(r->ring, r->queue, &moved);
 		now_ns = clock_monotonic_ns();
 		wait_ns = turns_next_ns(&r->turns, &moved, now_ns);
+		if (is_hushed(r))
+			wait_ns = QUIET_TURN_NS;
 		wake_readers(r, &moved, now_ns);
 		more = moved.full || may_come(r, order, now_ns);
 		if (moved.full)
@@ -150,6 +159,11 @@ struct reader *reader__new(struct ring *ring, struct queue *queue)
 	free(r);
 	errno = err;
 	return NULL;
+}
+
+void reader__hush(struct reader *r, bool on)
+{
+	__atomic_store_n(&r->hushed, on, __ATOMIC_RELAXED);
 }
 
 void reader__finish(struct reader *r)

@@ -13,6 +13,8 @@
 #ifndef KRAIT_SAMPLER_READER_H
 #define KRAIT_SAMPLER_READER_H
 
+#include <stdbool.h>
+
 struct queue;
 struct reader;
 struct ring;
@@ -25,6 +27,8 @@ enum reader_cursor {
 
 /* Starts the thread. Borrows both until reader__free(). NULL and errno on failure. */
 struct reader *reader__new(struct ring *ring, struct queue *queue);
+/* While that is on, no record is urgent: turns are long, and their readers are woken once a turn. */
+void reader__hush(struct reader *r, bool on);
 /*
  * No more records of interest come: it moves what is there, and what others are still writing before that, closes the
  * queue and ends. Does not wait for that: there may have to be room first.

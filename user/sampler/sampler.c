@@ -258,6 +258,8 @@ void sampler__set_detail(struct sampler *s, __u32 frames_max, bool natives)
 void sampler__hush(struct sampler *s, bool on)
 {
 	s->skel->bss->hushed = on;
+	if (s->reader)
+		reader__hush(s->reader, on);
 }
 
 int sampler__fd(const struct sampler *s)

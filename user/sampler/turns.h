@@ -3,7 +3,8 @@
  * turns.h - how long the ring's reader lets records wait before it moves the next ones: most of what a sample costs
  * at 997 Hz is to wake up for it.
  *
- * Must hold: process events, which are news, never wait longer than TURN_NS, as long as any come.
+ * Must hold: process events, which are news, never wait longer than TURN_NS, as long as any come (but where the reader
+ * is hushed).
  */
 #ifndef KRAIT_SAMPLER_TURNS_H
 #define KRAIT_SAMPLER_TURNS_H

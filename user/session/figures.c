@@ -12,6 +12,7 @@
 #include "session/collector.h"
 #include "session/parts.h"
 #include "session/shortages.h"
+#include "symbol/native_files.h"
 #include "util/clock.h"
 
 void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
@@ -58,6 +59,9 @@ void session__progress(const struct session *s, struct session_progress *ret)
 
 	*ret = (struct session_progress){ .processes = processes__tracked_cnt(s->processes) };
 	ret->late = processes__late(s->processes, &ret->late_ns);
+	ret->unseen = processes__unseen(s->processes);
+	if (s->native_files)
+		ret->names_put_off = native_files__put_off_cnt(s->native_files);
 	for (unsigned i = 0; i < p->event_cnt; i++) {
 		const struct accounts *a = &profile__counts(p, i)->accounts;
 

@@ -52,6 +52,7 @@ struct session {
 	struct signals signals;
 	struct starting *starting;
 	struct descriptors *descriptors;
+	bool starving; /* session__starve() */
 	int watched_fd; /* of the caller's; -1 none */
 	struct rlimit old_files; /* before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;

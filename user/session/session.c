@@ -7,6 +7,7 @@
 
 #include "follow/processes.h"
 #include "follow/targets.h"
+#include "proc/space.h"
 #include "sampler/known_files.h"
 #include "sampler/mmap_events.h"
 #include "session/anchor_thread.h"
@@ -20,6 +21,7 @@
 #include "session/parts.h"
 #include "session/starting.h"
 #include "session/unwinding.h"
+#include "symbol/native_files.h"
 #include "target/context.h"
 #include "target/prober.h"
 #include "util/clock.h"
@@ -152,17 +154,23 @@ static void on_mapped(void *ctx, pid_t pid)
 	struct process *p;
 
 	/* Of what was lost, samples tell. */
-	p = pid ? processes__find(s->processes, pid) : NULL;
+	p = pid ? processes__find_mapped(s->processes, pid) : NULL;
 	if (!p || !p->space)
 		return;
 	s->mapped_cnt++;
 	processes__mapped(s->processes, pid);
+	if (processes__spares(s->processes) && TAILQ_EMPTY(&p->threads)) {
+		space__outdate(p->space); /* its first sample has it read */
+		return;
+	}
 	s->mmap_pause_ns = 0;
 	unwinding__mapped(s->unwinding, p, clock_monotonic_ns());
 }
 
 static __u64 longest_pause(const struct session *s, __u64 now_ns)
 {
+	if (processes__spares(s->processes))
+		return MMAP_PAUSE_RARE_NS;
 	return now_ns < s->mmap_begun_ns + MMAP_BEGIN_NS ? MMAP_PAUSE_NS : MMAP_PAUSE_RARE_NS;
 }
 
@@ -176,7 +184,7 @@ static void take_mappings(struct session *s)
 	now_ns = clock_monotonic_ns();
 	longest_ns = longest_pause(s, now_ns);
 	s->mmap_pause_ns = pause_ns && s->mmap_pause_ns ? 2 * pause_ns : MMAP_PAUSE_NS;
-	if (s->mmap_pause_ns > longest_ns)
+	if (s->mmap_pause_ns > longest_ns || processes__spares(s->processes))
 		s->mmap_pause_ns = longest_ns;
 	s->mmap_ns = now_ns + s->mmap_pause_ns;
 }
@@ -188,6 +196,8 @@ static void note_begins(struct session *s, __u64 now_ns)
 	if (cnt == s->mmap_seen_cnt)
 		return;
 	s->mmap_seen_cnt = cnt;
+	if (processes__spares(s->processes))
+		return;
 	s->mmap_begun_ns = now_ns;
 	s->mmap_pause_ns = s->mmap_ns = 0;
 }
@@ -218,13 +228,14 @@ bool session__step(struct session *s, __u64 timeout_ns)
 	now_ns = clock_monotonic_ns();
 	note_begins(s, now_ns);
 	s->retry_ns = processes__retry(s->processes, now_ns);
-	if (now_ns - s->named_ns >= NAMES_NS) {
+	if (now_ns - s->named_ns >= NAMES_NS && !s->starving) {
 		collector__name(s->collector, now_ns + NAMES_TURN_NS);
 		s->named_ns = clock_monotonic_ns();
 	}
 	if (now_ns - s->upkept_ns >= UPKEEP_NS) {
 		s->upkept_ns = now_ns;
-		catch_up(s);
+		if (!s->starving)
+			catch_up(s);
 		sampler__follow_cpus(s->sampler);
 		if (s->mmap_events)
 			mmap_events__follow_cpus(s->mmap_events);
@@ -353,6 +364,16 @@ void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, b
 void session__spare(struct session *s, unsigned steps)
 {
 	processes__spare(s->processes, steps);
+}
+
+void session__starve(struct session *s, bool on)
+{
+	s->starving = on;
+	processes__starve(s->processes, on);
+	if (s->unwinding)
+		unwinding__starve(s->unwinding, on);
+	if (s->native_files)
+		native_files__starve(s->native_files, on);
 }
 
 __u64 session__look_delay_ns(const struct session *s)

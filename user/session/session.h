@@ -60,6 +60,8 @@ struct session_progress {
 	unsigned processes; /* that are there */
 	__u64 late,
 		late_ns; /* Python that a look has found, and the CPU time that it had used: not sampled */
+	__u64 unseen; /* processes that have ended before it was their turn to be looked at (processes__unseen()) */
+	__u64 names_put_off; /* frames without names while nothing could be read */
 };
 
 struct session_stats {
@@ -137,6 +139,12 @@ void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, b
  * to nothing. 0 at once.
  */
 void session__spare(struct session *s, unsigned steps);
+/*
+ * Between two steps, while that is on: nothing is looked at that can wait. No process but for its samples' sake
+ * (processes__starve()), no rows and no symbols of files that have not been read (unwinding__starve(),
+ * native_files__starve()), and nobody wakes krait.
+ */
+void session__starve(struct session *s, bool on);
 /* What that is now; 0 they are looked at at once. */
 __u64 session__look_delay_ns(const struct session *s);
 /* How long the programs in the kernel have run, with config.sampler.measure. */

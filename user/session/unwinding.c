@@ -49,6 +49,7 @@ struct unwinding {
 	__u64 step_ns, again_ns; /* the next step; the pause before it, 0 none */
 	bool started;
 	bool late; /* rows are read when they are missed */
+	bool starving; /* unwinding__starve() */
 	__u64 read_cnt; /* files that were settled */
 	__u64 waited_ns; /* for rows, before the start */
 };
@@ -161,6 +162,10 @@ static void settle_now(struct unwinding *u, struct process *p, __u64 now_ns)
 {
 	__u64 begin_ns = clock_monotonic_ns(), patience_ns = STEP_PATIENCE_NS;
 
+	if (u->starving) {
+		wait_for_rows(u, p);
+		return;
+	}
 	if (!u->started)
 		patience_ns = START_PATIENCE_NS - u->waited_ns;
 	settle_files(u, p, now_ns, begin_ns + patience_ns);
@@ -231,6 +236,11 @@ static bool give_mappings(struct unwinding *u, struct process *p)
 void unwinding__read_late(struct unwinding *u)
 {
 	u->late = true;
+}
+
+void unwinding__starve(struct unwinding *u, bool on)
+{
+	u->starving = on;
 }
 
 __u64 unwinding__read_cnt(const struct unwinding *u)
@@ -324,7 +334,7 @@ __u64 unwinding__step(struct unwinding *u, __u64 now_ns)
 	bool some = false;
 	struct process *p;
 
-	if (!u->waiting_cnt)
+	if (!u->waiting_cnt || u->starving)
 		return 0;
 	if (now_ns < u->step_ns)
 		return u->step_ns;
@@ -355,7 +365,7 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 	bool found = false;
 	unsigned cnt;
 
-	if (!p->native || !p->space || (now_ns < p->unwind_retry_ns && !u->late))
+	if (u->starving || !p->native || !p->space || (now_ns < p->unwind_retry_ns && !u->late))
 		return;
 	list = space__mappings(view_of(p), &cnt);
 	for (unsigned i = 0; i < cnt; i++) {

@@ -42,6 +42,9 @@ bool unwinding__waits(const struct unwinding *u);
 /* Sampling has begun: nobody waits for rows any more. */
 void unwinding__started(struct unwinding *u);
 
+/* While that is on, no rows are read: walks end where there are none. */
+void unwinding__starve(struct unwinding *u, bool on);
+
 /* Reads some of the rows that are still to be read. When it wants to go on; 0: there are no more. */
 __u64 unwinding__step(struct unwinding *u, __u64 now_ns);
 

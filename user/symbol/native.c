@@ -261,8 +261,11 @@ static struct native_symbol *find(struct native *n, __u64 ip, __u64 now_ns, bool
 	m = mapping_at(n, ip, now_ns, ran);
 	if (!m)
 		return NULL;
-	if (native_files__is_closed(n->files, m->module))
+	if (native_files__is_closed(n->files, m->module)) {
+		if (native_files__put_off(n->files, m->module))
+			return native_files__unnamed(n->files, m->module);
 		open_symbols(n, m, now_ns);
+	}
 	symbol = native_files__find(n->files, m->module, ip - m->start + m->offset);
 	/* The mappings, and with them the answers, may be others by now. */
 	c = symbol ? take_slot(n, ip) : NULL;

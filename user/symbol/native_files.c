@@ -45,6 +45,8 @@ struct native_files {
 	__u64 now; /* questions so far */
 	__u32 open_cnt, symbol_cnt;
 	bool skip_interpreter;
+	bool starving; /* native_files__starve() */
+	__u64 put_off_cnt;
 };
 
 struct native_files *native_files__new(struct modules *modules)
@@ -89,6 +91,24 @@ void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx)
 void native_files__skip_interpreter(struct native_files *f)
 {
 	f->skip_interpreter = true;
+}
+
+void native_files__starve(struct native_files *f, bool on)
+{
+	f->starving = on;
+}
+
+bool native_files__put_off(struct native_files *f, const struct module *module)
+{
+	if (!f->starving || module__origin(module) == ORIGIN_INTERPRETER)
+		return false;
+	f->put_off_cnt++;
+	return true;
+}
+
+__u64 native_files__put_off_cnt(const struct native_files *f)
+{
+	return f->put_off_cnt;
 }
 
 static void file_free(struct native_file *file)

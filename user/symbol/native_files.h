@@ -56,6 +56,15 @@ __u64 native_files__late(const struct native_files *f);
 void native_files__tap(struct native_files *f, parse_tap_fn fn, void *ctx);
 /* The interpreter's functions are not shown: they need no names, which take long to find. */
 void native_files__skip_interpreter(struct native_files *f);
+/*
+ * While that is on, no file but an interpreter is read for its symbols: its functions are shown as that file's, and get
+ * their names when they are met again later.
+ */
+void native_files__starve(struct native_files *f, bool on);
+/* Is the file not to be read now? Counts that. */
+bool native_files__put_off(struct native_files *f, const struct module *module);
+/* How many frames were shown without their names for that. */
+__u64 native_files__put_off_cnt(const struct native_files *f);
 /* Are the file's functions shown by name? */
 bool native_files__has_names(const struct native_files *f, const struct module *module);
 void native_files__free(struct native_files *f);
