@@ -276,6 +276,7 @@ def check_budget(tap, python):
     tap.ok(10**9 // 499 in periods and 10**9 // 997 in periods, "a burst is a profile of its own", sorted(periods))
     tap.ok(max(f["krait.window.budget.level"] for f in facts) > 0 and facts[-1]["krait.window.own.kernel_ns"] > 0,
            "and what it costs", facts[-1])
+    tap.ok(any(f.get("krait.window.budget.starved_ns", 0) > 0 for f in facts), "first it did nothing that could wait", facts[-1])
     shutil.rmtree(folder)
 
 

@@ -140,6 +140,16 @@ void replay_spare(struct replay *r)
 	processes__spare(r->session.processes, 1);
 }
 
+void replay_starve(struct replay *r)
+{
+	processes__starve(r->session.processes, true);
+}
+
+__u64 replay_unseen(const struct replay *r)
+{
+	return processes__unseen(r->session.processes);
+}
+
 unsigned replay_opened_cnt(const struct replay *r)
 {
 	return processes__seen_cnt(r->session.processes);

@@ -61,6 +61,10 @@ __u64 replay_lost(struct replay *r, pid_t pid, unsigned reason);
 const struct published *replay_published(struct replay *r, pid_t pid);
 /* As a session that has to do with less: processes__spare(). */
 void replay_spare(struct replay *r);
+/* As one that has overdrawn its budget: processes__starve(). */
+void replay_starve(struct replay *r);
+/* Processes that have ended unseen: processes__unseen(). */
+__u64 replay_unseen(const struct replay *r);
 /* Images of processes that were opened, since the beginning. */
 unsigned replay_opened_cnt(const struct replay *r);
 /* Processes that the kernel side was asked to track and has not been asked to forget. */

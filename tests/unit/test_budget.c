@@ -313,7 +313,8 @@ static void a_meter_does_not_go_backwards(void **state)
 		metered_window(&r);
 	r.used_ns += NS_PER_SEC;
 	assert_true(budget_meter(&r.budget, r.now_ns, r.used_ns));
-	assert_true(budget_meter(&r.budget, r.now_ns - (NS_PER_SEC / 1000), r.used_ns - NS_PER_SEC / 2));
+	assert_true(budget_meter(&r.budget, r.now_ns - (NS_PER_SEC / 1000),
+				 r.used_ns - NS_PER_SEC / 2));
 	assert_true(budget_meter(&r.budget, r.now_ns + NS_PER_SEC, r.used_ns));
 }
 

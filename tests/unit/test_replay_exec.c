@@ -147,6 +147,38 @@ static void where_starts_cost_too_much_programs_are_opened_when_they_are_sampled
 	}
 }
 
+/* The same while it may not look at anything: what is due then waits, too, and who has ended by then is counted. */
+static void what_ends_while_nobody_may_look_is_counted(void **state)
+{
+	const struct actor after = { PID, START_NS, "new", &new };
+	const struct actor shell = { CHILD, START_NS + 700000000, "sh", NULL };
+	const struct actor slow = { THREAD, START_NS + 700000000, "slow", &new };
+	const pid_t pids[] = { PID };
+	struct script s;
+	struct replay *r;
+
+	script_begin(&s);
+	script_scan(&s, 0, 300, pids, 1);
+	script_look(&s, 5, &python);
+	script_sample(&s, 310, &python, "ab");
+	script_known_exec(&s, 320, &after, 0);
+	/* Nobody asks what they are: not at once, and not after half a second. */
+	script_exec(&s, 321, &shell);
+	script_exec(&s, 322, &slow);
+	script_code(&s, 330, &after, 'a');
+	script_sample(&s, 330, &after, "a");
+	script_exit(&s, 350, &shell, 0);
+	script_exit(&s, 30000, &slow, 0);
+	script_end(&s, 60000);
+	r = replay_new(s.log, s.size, true);
+	replay_starve(r);
+	replay_run(r);
+	assert_string_equal(scene_stacks(r), "new;Na 1\nold;a;b 1\n");
+	assert_int_equal(replay_unseen(r), 2);
+	replay_free(r);
+	script_free(&s);
+}
+
 /* Another layout than any that was seen: the exec is one that has to be looked at. */
 static void a_layout_that_is_not_known_is_looked_at(void **state)
 {
@@ -237,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_known_program_needs_no_look),
 		cmocka_unit_test(
 			where_starts_cost_too_much_programs_are_opened_when_they_are_sampled),
+		cmocka_unit_test(what_ends_while_nobody_may_look_is_counted),
 		cmocka_unit_test(a_layout_that_is_not_known_is_looked_at),
 		cmocka_unit_test(an_interpreter_begins_in_a_library),
 		cmocka_unit_test(an_exec_may_make_it_wanted_or_not),

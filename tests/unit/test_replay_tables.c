@@ -117,6 +117,28 @@ static void a_forked_child_has_what_its_parent_has(void **state)
 	assert_int_equal(address(&s, CHILD), ADDR);
 }
 
+/* Where its parent was found to have none, it has none until it maps something: a host that forks is not read through. */
+static void a_fork_of_one_that_has_none_is_looked_at_when_it_maps(void **state)
+{
+	const struct actor child = { CHILD, START_NS + 500000000, "python", &program, 0x030e0af0 };
+
+	for (int mapped = 0; mapped < 2; mapped++) {
+		struct script s;
+
+		script_begin(&s);
+		script_look(&s, 0, &python);
+		script_published(&s, 1, &python, NULL);
+		script_sample(&s, 10, &python, "ab");
+		script_fork_of(&s, 20, &child, &python);
+		script_published(&s, 20, &child, &asyncio);
+		script_sample(&s, 30, &child, "ab");
+		if (mapped)
+			script_mmap(&s, 500, &child);
+		script_sample(&s, 600, &child, "ab");
+		assert_int_equal(address(&s, CHILD), mapped ? ADDR : 0);
+	}
+}
+
 static void another_image_has_none_of_it(void **state)
 {
 	const struct actor other = { PID, START_NS, "python", &program, 0x030d00f0 };
@@ -151,6 +173,7 @@ int main(void)
 		cmocka_unit_test(a_mapping_has_it_looked_for_again),
 		cmocka_unit_test(looks_are_few),
 		cmocka_unit_test(a_forked_child_has_what_its_parent_has),
+		cmocka_unit_test(a_fork_of_one_that_has_none_is_looked_at_when_it_maps),
 		cmocka_unit_test(another_image_has_none_of_it),
 		cmocka_unit_test(an_answer_that_cannot_be_is_none),
 	};

@@ -112,8 +112,7 @@ static void meter(struct agent *a, __u64 now_ns)
 	if (now_ns < a->meter_ns)
 		return;
 	a->meter_ns = now_ns + METER_NS;
-	budget_meter(&a->budget, now_ns,
-		     usage_glance(&a->usage) + session__kernel_ns(a->session));
+	budget_meter(&a->budget, now_ns, usage_glance(&a->usage) + session__kernel_ns(a->session));
 	starve(a);
 }
 
@@ -130,8 +129,8 @@ static bool judge(struct agent *a, bool at_end)
 	if (a->burst_until_ns)
 		return false;
 	used_ns = (at_end ? a->usage.cpu_ns : usage_glance(&a->usage)) + a->kernel_ns;
-	changed = budget_judge(&a->budget, clock_monotonic_ns(), used_ns, a->usage.rss_bytes,
-			       at_end);
+	changed =
+		budget_judge(&a->budget, clock_monotonic_ns(), used_ns, a->usage.rss_bytes, at_end);
 	session__spare(a->session, a->budget.sparing);
 	starve(a);
 	return changed;

@@ -98,8 +98,9 @@ static void put_price(const struct metrics *m, FILE *out)
 		out, "krait_look_delay_seconds", "gauge",
 		"Processes that start are looked at so much later, to stay within the budget.");
 	metrics_seconds(out, "krait_look_delay_seconds", m->price.look_delay_ns, NULL);
-	metrics_family(out, "krait_budget_starved_seconds_total", "counter",
-		       "Time for which nothing was done that could wait, to stay within the budget.");
+	metrics_family(
+		out, "krait_budget_starved_seconds_total", "counter",
+		"Time for which nothing was done that could wait, to stay within the budget.");
 	metrics_seconds(out, "krait_budget_starved_seconds_total", m->starved_ns, NULL);
 	put(out, "krait_unseen_processes_total", "counter",
 	    "Processes that ended before it was their turn to be looked at, Python or not.",

@@ -186,7 +186,7 @@ static void on_exec(struct processes *ps, const struct record_task *record)
 	if (exec)
 		e->process.exec = (struct plain_key){ .file = exec->file, .uid = record->uid };
 	e->process.looked = record->file == RECORD_FILE_PLAIN; /* others like it were */
-	if (exec && (record->file == RECORD_FILE_PLAIN || ((ps->sparing || ps->starving) && ps->config.all)))
+	if (record->file == RECORD_FILE_PLAIN || ((ps->sparing || ps->starving) && ps->config.all))
 		entry_look_later(ps, &e->process);
 	else
 		entry_look_at(ps, e, true);

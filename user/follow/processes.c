@@ -118,7 +118,7 @@ static void note_unread(struct processes *ps, const struct process *p)
 /* What has ended as it began tells of others that will execute that file. */
 static void note_plain(struct processes *ps, struct process *p)
 {
-	ps->unseen_cnt += p->exec.file.inode && p->state == PROCESS_PENDING && !p->looked;
+	ps->unseen_cnt += p->exited && p->state == PROCESS_PENDING && !p->looked;
 	if (p->exec.file.inode && p->state == PROCESS_PENDING)
 		plain_files__note(sampler__plain_files(ps->config.sampler), &p->exec, p->owner,
 				  p->plain_looks);
