@@ -10,6 +10,7 @@
 
 #include "serve/connections.h"
 #include "serve/httpd_library.h"
+#include "serve/response.h"
 #include "serve/serve_protocol.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -62,44 +63,6 @@ struct serve_worker {
 	__u64 next_id;
 };
 
-/* ---- answers ----------------------------------------------------------------------------------- */
-
-/* data: malloc'ed, and the response's from here on. */
-static struct MHD_Response *make_response(const struct httpd_library *h, void *data, size_t len,
-					  const char *type)
-{
-	struct MHD_Response *r = h->create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
-
-	if (!r) {
-		free(data);
-		return NULL;
-	}
-	h->add_response_header(r, "Content-Type", type);
-	/* A browser shows it as what it is said to be, and keeps nothing. */
-	h->add_response_header(r, "X-Content-Type-Options", "nosniff");
-	h->add_response_header(r, "Cache-Control", "no-store");
-	return r;
-}
-
-static enum MHD_Result answer(const struct httpd_library *h, struct MHD_Connection *c,
-			      unsigned status, const char *text)
-{
-	char *copy = strdup(text);
-	struct MHD_Response *r =
-		copy ? make_response(h, copy, strlen(copy), "text/plain; charset=utf-8") : NULL;
-	enum MHD_Result result = MHD_NO;
-
-	if (!r)
-		return MHD_NO;
-	if (status == MHD_HTTP_UNAUTHORIZED)
-		h->add_response_header(r, "WWW-Authenticate", "Basic realm=\"krait\"");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		h->add_response_header(r, "Allow", "GET, HEAD");
-	result = h->queue_response(c, status, r);
-	h->destroy_response(r);
-	return result;
-}
-
 /* ---- who may ----------------------------------------------------------------------------------- */
 
 /* In a time that says nothing of where they differ. */
@@ -145,8 +108,8 @@ static enum MHD_Result ask(struct serve_worker *w, struct visit *v, struct MHD_C
 		i++;
 	memcpy(m.query, v->query, sizeof(m.query));
 	if (i == SERVER_WAITING_MAX || channel_send(w->channel, &m, sizeof(m), NULL, 0))
-		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
-			      "krait is busy: too many requests wait\n");
+		return response_send(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
+				     "krait is busy: too many requests wait\n");
 	v->id = m.id;
 	v->waiting = true;
 	v->connection = c;
@@ -249,10 +212,10 @@ static enum MHD_Result answer_text(struct serve_worker *w, struct MHD_Connection
 	__u32 timeout_ms = w->setup.routes[route].timeout_ms;
 
 	if (!t->response)
-		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready yet\n");
+		return response_send(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready yet\n");
 	if (timeout_ms && age_ns > timeout_ms * NS_PER_MS)
-		return answer(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
-			      "krait has said nothing for too long\n");
+		return response_send(&w->httpd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
+				     "krait has said nothing for too long\n");
 	return w->httpd.queue_response(c, t->status, t->response);
 }
 
@@ -260,8 +223,8 @@ static enum MHD_Result answer_visit(struct serve_worker *w, struct visit *v,
 				    struct MHD_Connection *c)
 {
 	if (!v->response)
-		return answer(&w->httpd, c, MHD_HTTP_GATEWAY_TIMEOUT,
-			      "krait did not answer in time\n");
+		return response_send(&w->httpd, c, MHD_HTTP_GATEWAY_TIMEOUT,
+				     "krait did not answer in time\n");
 	return w->httpd.queue_response(c, v->status, v->response);
 }
 
@@ -289,45 +252,30 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 	if (v->waiting)
 		return answer_visit(w, v, c);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return answer(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED,
-			      "only GET and HEAD are answered\n");
+		return response_send(&w->httpd, c, MHD_HTTP_METHOD_NOT_ALLOWED,
+				     "only GET and HEAD are answered\n");
 	if (v->too_long)
-		return answer(&w->httpd, c, MHD_HTTP_URI_TOO_LONG, "the query is too long\n");
+		return response_send(&w->httpd, c, MHD_HTTP_URI_TOO_LONG,
+				     "the query is too long\n");
 	for (unsigned i = 0; i < w->setup.route_cnt; i++) {
 		const struct serve_route *r = &w->setup.routes[i];
 
 		if (strcmp(url, r->path) != 0)
 			continue;
 		if (r->token && !l->in_files && !has_token(w, c))
-			return answer(&w->httpd, c, MHD_HTTP_UNAUTHORIZED,
-				      "this page needs the token\n");
+			return response_send(&w->httpd, c, MHD_HTTP_UNAUTHORIZED,
+					     "this page needs the token\n");
 		return r->ask ? ask(w, v, c, i) : answer_text(w, c, i);
 	}
-	return answer(&w->httpd, c, MHD_HTTP_NOT_FOUND, TEXT_NOT_FOUND);
+	return response_send(&w->httpd, c, MHD_HTTP_NOT_FOUND, TEXT_NOT_FOUND);
 }
 
 /* ---- orders ------------------------------------------------------------------------------------ */
 
-static struct MHD_Response *take_body(const struct serve_worker *w,
-				      const struct serve_order_message *m, int fd)
-{
-	cleanup_free char *data = m->len <= SERVER_BODY_MAX ? malloc(m->len + 1) : NULL;
-	size_t have = 0;
-
-	while (data && have < m->len) {
-		ssize_t n = pread(fd, data + have, m->len - have, (off_t)have);
-
-		if (n <= 0)
-			return NULL;
-		have += (size_t)n;
-	}
-	return data ? make_response(&w->httpd, take_ptr(&data), m->len, m->type) : NULL;
-}
-
 static void take_text(struct serve_worker *w, const struct serve_order_message *m, int fd)
 {
 	struct text *t = &w->texts[m->route];
-	struct MHD_Response *r = take_body(w, m, fd);
+	struct MHD_Response *r = response_of_file(&w->httpd, fd, m->len, m->type);
 
 	if (!r)
 		return;
@@ -343,7 +291,7 @@ static void take_answer(struct serve_worker *w, const struct serve_order_message
 
 		if (!v || v->id != m->id)
 			continue;
-		v->response = take_body(w, m, fd);
+		v->response = response_of_file(&w->httpd, fd, m->len, m->type);
 		v->status = m->status;
 		wake(w, v);
 		return;

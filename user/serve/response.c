@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "serve/response.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "serve/httpd_library.h"
+#include "serve/server.h"
+#include "util/cleanup.h"
+
+/* data: malloc'ed, and the response's from here on. */
+static struct MHD_Response *make_response(const struct httpd_library *h, void *data, size_t len,
+					  const char *type)
+{
+	struct MHD_Response *r = h->create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
+
+	if (!r) {
+		free(data);
+		return NULL;
+	}
+	h->add_response_header(r, "Content-Type", type);
+	/* A browser shows it as what it is said to be, and keeps nothing. */
+	h->add_response_header(r, "X-Content-Type-Options", "nosniff");
+	h->add_response_header(r, "Cache-Control", "no-store");
+	return r;
+}
+
+enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connection *c,
+			      unsigned status, const char *text)
+{
+	char *copy = strdup(text);
+	struct MHD_Response *r =
+		copy ? make_response(h, copy, strlen(copy), "text/plain; charset=utf-8") : NULL;
+	enum MHD_Result result = MHD_NO;
+
+	if (!r)
+		return MHD_NO;
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		h->add_response_header(r, "WWW-Authenticate", "Basic realm=\"krait\"");
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		h->add_response_header(r, "Allow", "GET, HEAD");
+	result = h->queue_response(c, status, r);
+	h->destroy_response(r);
+	return result;
+}
+
+struct MHD_Response *response_of_file(const struct httpd_library *h, int fd, size_t len,
+				      const char *type)
+{
+	cleanup_free char *data = len <= SERVER_BODY_MAX ? malloc(len + 1) : NULL;
+	size_t have = 0;
+
+	while (data && have < len) {
+		ssize_t n = pread(fd, data + have, len - have, (off_t)have);
+
+		if (n <= 0)
+			return NULL;
+		have += (size_t)n;
+	}
+	return data ? make_response(h, take_ptr(&data), len, type) : NULL;
+}

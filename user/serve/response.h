@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * response.h - what the server answers, with the headers that every answer has.
+ *
+ * Must hold: a body of another process is never longer than SERVER_BODY_MAX.
+ */
+#ifndef KRAIT_SERVE_RESPONSE_H
+#define KRAIT_SERVE_RESPONSE_H
+
+#include <microhttpd.h>
+#include <stddef.h>
+
+struct httpd_library;
+
+/* A body of the server's own: plain text. */
+enum MHD_Result response_send(const struct httpd_library *h, struct MHD_Connection *c,
+			      unsigned status, const char *text) __attribute__((nonnull));
+/* The first len bytes of a file. NULL: it has less, or there is no memory. */
+struct MHD_Response *response_of_file(const struct httpd_library *h, int fd, size_t len,
+				      const char *type) __attribute__((nonnull));
+
+#endif /* KRAIT_SERVE_RESPONSE_H */
