@@ -112,6 +112,35 @@ def check_help(tap):
         tap.equal((cut, bool(examples)), ([], True), "usage: %s --help fits a terminal, and has examples" % command)
 
 
+def commands_in(path):
+    """(subcommand, its options) of each command line of krait's in the page."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    blocks = re.findall(r"```[a-z]*\n(.*?)```", text, re.S)
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    lines = [line for block in blocks for line in block.splitlines()] + re.findall(r"^    (.*)", text, re.M)
+    lines += [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", text)]
+    for line in lines:
+        for command, rest in re.findall(r"(?:^|[\s(])krait (agent snapshot|[a-z]+)((?: [^|;&#]*)?)", line):
+            # What comes behind " -- " is for another program, as is what is quoted.
+            words = re.sub(r"'[^']*'|\"[^\"]*\"", "", rest.split(" -- ")[0])
+            if command.split()[0] in COMMANDS:
+                yield command, re.findall(r"(?<!\S)(--[a-z][a-z-]*|-[A-Za-z])", words)
+
+
+def check_pages(tap):
+    """Each option that a page of the manual shows is one that the command has."""
+    helps, unknown, seen = {}, [], 0
+    pages = ["README.md", *sorted(glob.glob("docs/*.md"))]
+    for page in pages:
+        for command, options in commands_in(page):
+            text = helps.setdefault(command, h.run_krait(*command.split(), "--help").stdout)
+            seen += len(options)
+            unknown += [(os.path.basename(page), command, o) for o in options
+                        if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(o), text) and o != "--log-inputs"]
+    tap.ok(seen > 100 and not unknown, "usage: the pages of the manual show options that there are", seen, unknown)
+
+
 # ---- targets --------------------------------------------------------------------------------------
 
 
@@ -351,6 +380,15 @@ def check_permissions(tap, python):
                      '-d 100ms -o "$3"', krait, pid, output)
         fails(tap, "as nobody", done, PERMISSION, "root")
         tap.ok(not os.path.exists(output), "as nobody: no file is left behind")
+        # A root that may not read others, as in a container: it is not told to become root.
+        sleep = subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "60"])
+        try:
+            done = shell('exec setpriv --bounding-set=-sys_ptrace "$1" record -p "$2" -d 1s -o "$3"', krait, str(sleep.pid), output)
+            fails(tap, "as a root without CAP_SYS_PTRACE", done, PERMISSION, "not even by root", "krait doctor")
+            tap.ok("sudo" not in done.stderr and "as root" not in done.stderr, "as a root without CAP_SYS_PTRACE: sudo is no advice",
+                   done.stderr)
+        finally:
+            h.end_child(sleep)
         done = shell('exec unshare -m sh -c \'mount -t tmpfs none /sys/kernel/btf && '
                      'exec "$1" record -p "$2" -d 100ms -o "$3"\' sh "$@"', krait, pid, output)
         fails(tap, "no BTF", done, KERNEL, "BTF")
@@ -390,6 +428,7 @@ def main():
     tap = h.Tap()
     check_usage(tap)
     check_help(tap)
+    check_pages(tap)
     if os.environ.get("KRAIT_CAN_BPF", "1") != "1":
         tap.skip("recordings", "need root and BPF")
         tap.done()
