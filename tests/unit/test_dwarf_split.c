@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,16 +379,95 @@ static void units_that_a_package_lacks_have_files(void **state)
 	elf_symbols__free(split.symbols);
 }
 
+/* Puts bytes over a section of a file, from there on. */
+static void put_over(const char *name, const char *section, __u64 at, const void *bytes, size_t len)
+{
+	char path[TEST_FOLDER_MAX + 64];
+	cleanup_close int fd = -1;
+	Elf_Scn *found = NULL;
+	GElf_Shdr place = { 0 };
+	size_t names;
+	Elf *elf;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	do {
+		found = elf_nextscn(elf, found);
+		assert_non_null(gelf_getshdr(found, &place));
+	} while (strcmp(elf_strptr(elf, names, place.sh_name), section));
+	assert_true(at + len <= place.sh_size);
+	assert_int_equal(pwrite(fd, bytes, len, (off_t)(place.sh_offset + at)), len);
+	elf_end(elf);
+}
+
+/* Whatever it is, there are answers. */
+static void assert_bounded(struct source *split)
+{
+	__u64 start = 0, end = 0;
+
+	find_code("split", &start, &end);
+	split->symbols = open_library("split");
+	for (__u64 i = start; i < end; i += 41) {
+		struct source_frame frames[SOURCE_FRAMES_MAX];
+
+		assert_in_range(ask(split, i, frames), 0, SOURCE_FRAMES_MAX);
+	}
+	elf_symbols__free(split->symbols);
+}
+
+/* Of the unit, in the usual form and in that for 64 bits; its version, and the offset of its abbreviations. */
+static void lengths_that_cannot_be(void **state)
+{
+	static const struct {
+		__u64 at, value;
+		size_t size;
+	} cases[] = {
+		{ 0, 0xffffffef, 4 }, { 0, ~0ULL, 8 },	    { 0, 0, 4 },
+		{ 4, 0x4444, 2 },     { 8, 0xfffffff0, 4 },
+	};
+
+	if (!build_split("gcc", 5))
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct source split = { .instead = "x.dwo" };
+
+		assert_true(run("cp split-first.dwo x.dwo"));
+		put_over("x.dwo", ".debug_info.dwo", cases[i].at, &cases[i].value, cases[i].size);
+		assert_bounded(&split);
+		assert_int_equal(split.halves, 2);
+	}
+}
+
+/* No id is that of the unit, no slot is free, and no row is where it should be. */
+static void indexes_without_an_end(void **state)
+{
+	struct source split = { .package = "split.dwp" };
+	__u32 slots = 1U << 30, units = 1U << 29;
+	__u8 full[64];
+
+	memset(full, 0x11, sizeof(full));
+	if (!has("llvm-dwp") || !build_split("clang", 5) ||
+	    !run("llvm-dwp -o split.dwp split-first.dwo split-second.dwo && rm split-*.dwo"))
+		skip();
+	put_over("split.dwp", ".debug_cu_index", 16, full, sizeof(full));
+	assert_lines_only(&split, 2, 0);
+	split = (struct source){ .package = "split.dwp" };
+	put_over("split.dwp", ".debug_cu_index", 12, &slots, sizeof(slots));
+	put_over("split.dwp", ".debug_cu_index", 8, &units, sizeof(units));
+	assert_lines_only(&split, 2, 0);
+}
+
 /* Each byte of a .dwo file and of a package in turn is something else: no crash, no answer without an end. */
 static void damage(const char *name, const char *package)
 {
 	struct source split = { .package = package };
 	char path[TEST_FOLDER_MAX + 64];
-	__u64 start = 0, end = 0;
 	cleanup_close int fd = -1;
 	off_t size;
 
-	find_code("split", &start, &end);
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	size = lseek(fd, 0, SEEK_END);
@@ -398,13 +478,7 @@ static void damage(const char *name, const char *package)
 		assert_int_equal(pread(fd, &byte, 1, at), 1);
 		other = at % 2 ? 0xff : (__u8)(byte ^ 0x80);
 		assert_int_equal(pwrite(fd, &other, 1, at), 1);
-		split.symbols = open_library("split");
-		for (__u64 i = start; i < end; i += 41) {
-			struct source_frame frames[SOURCE_FRAMES_MAX];
-
-			assert_in_range(ask(&split, i, frames), 0, SOURCE_FRAMES_MAX);
-		}
-		elf_symbols__free(split.symbols);
+		assert_bounded(&split);
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 	}
 }
@@ -438,6 +512,8 @@ int main(void)
 		cmocka_unit_test(files_of_other_units_are_refused),
 		cmocka_unit_test(files_that_are_none_are_refused),
 		cmocka_unit_test(units_that_a_package_lacks_have_files),
+		cmocka_unit_test(lengths_that_cannot_be),
+		cmocka_unit_test(indexes_without_an_end),
 		cmocka_unit_test(damaged_files),
 		cmocka_unit_test(damaged_packages),
 	};
