@@ -18,9 +18,9 @@
 #define KRAIT_MAX_NATIVE 256
 #define KRAIT_MAX_KERNEL 127
 /*
- * Thread states looked at in one interrupt (27 ns each), if the process has not used up its budget: so
- * many at once, and one for each 2^KRAIT_SEARCH_SHIFT ns (2.6 % of a CPU's time). Without it a search
- * takes several interrupts, in parts.
+ * Thread states that one interrupt may look at (27 ns each) while the process has budget left: a burst of this many,
+ * refilled by one every 2^KRAIT_SEARCH_SHIFT ns (2.6 % of a CPU). A process without budget is searched in parts, over
+ * several interrupts.
  */
 #define KRAIT_MAX_THREADS 8192
 #define KRAIT_SEARCH_PART 1024
@@ -30,7 +30,7 @@
 #define KRAIT_MAX_LAYOUTS 128
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_BINARIES 256
-/* Executables, each for one user, that are known to be no Python, or to be Python at times. */
+/* Executables, by user, known not to be Python or to be Python only sometimes. */
 #define KRAIT_MAX_PLAIN 4096
 /* Functions of libraries where the interpreter begins: six each. */
 #define KRAIT_MAX_ENTRIES (6 * KRAIT_MAX_BINARIES)
@@ -40,7 +40,7 @@
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
 #define KRAIT_ANCHOR_FRAMES 1024
-/* Fewer frames in a record are not worth an anchor, and to a younger thread none is written. */
+/* A record with fewer frames is not worth an anchor; younger threads get none. */
 #define KRAIT_ANCHOR_WORTH 8
 #define KRAIT_ANCHOR_AGE_NS 1000000000ULL
 
@@ -86,7 +86,7 @@ static inline int same_start(__u64 a, __u64 b)
 	return a / KRAIT_NS_PER_TICK == b / KRAIT_NS_PER_TICK;
 }
 
-/* Of two processes of one pid: < 0 when that of a is the earlier one, 0 when they are the same. */
+/* Compares two processes with one pid: < 0 if a started earlier, 0 if they are the same process. */
 static inline int start_order(__u64 a, __u64 b)
 {
 	return same_start(a, b) ? 0 : a < b ? -1 : 1;
@@ -106,7 +106,7 @@ struct binary_key {
 };
 _Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
 
-/* Of the map plain: what the processes of that real uid, as the host has it, showed of a file. */
+/* Key of the map plain: what processes with this real uid (as the host numbers it) have shown about a file. */
 struct plain_key {
 	struct binary_key file;
 	__u32 uid;
@@ -192,8 +192,8 @@ struct proc_info {
 _Static_assert(sizeof(struct proc_info) == 80, "struct proc_info is shared with BPF");
 
 /*
- * What is known of an interpreter before it runs: of an executable (map binaries), or of a function
- * of a shared library that begins it (map entries). Written by user space only.
+ * What krait knows about an interpreter before it runs, from its executable (map binaries) or from a library function
+ * that starts it (map entries). Only user space writes it.
  */
 struct binary_info {
 	/* &_PyRuntime - mm->start_code or - the function, modulo 2^64; the same in every process */
@@ -214,8 +214,8 @@ struct thread_ref {
 _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared with BPF");
 
 /*
- * What the program remembers about one thread. Only what interrupts that thread writes it: where two nest,
- * the outer one.
+ * What the program remembers about one thread. Only a program that interrupted this thread writes it; if two nest,
+ * the outer one does.
  */
 struct thread_slot {
 	__u64 start_ns; /* whom the content belongs to */
@@ -255,8 +255,8 @@ struct thread_wait {
 _Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared with BPF");
 
 /*
- * A thread of a tracked process as it is now; the kernel makes these when user space asks. One that is off the
- * CPU and has not switched when it is looked at again has not moved meanwhile.
+ * A thread of a tracked process as it is now; the kernel produces these on request. If a second look finds the thread
+ * off the CPU with the same number of switches, it has not run in between.
  */
 struct thread_look {
 	__u64 thread_start_ns;
@@ -319,7 +319,7 @@ enum anchor_state {
 	ANCHOR_OVER, /* no good any more, until user space writes another */
 };
 
-/* The shortest period that a clock has, whatever it was asked for (kernel/events/core.c). */
+/* The kernel gives a clock no shorter period than this, whatever was requested (kernel/events/core.c). */
 #define TICK_NS_MIN 10000
 
 /* What the timers of one CPU have done for one perf event; the kernel writes it. */
@@ -333,8 +333,8 @@ struct tick {
 _Static_assert(sizeof(struct tick) == 40, "struct tick is shared with BPF");
 
 /*
- * What a CPU counts for each perf event: how every interrupt ends is in its record, so what remains are
- * those without one.
+ * Per-CPU counts for each perf event. A record says how its interrupt ended, so only interrupts without a record are
+ * counted here.
  */
 struct event_counts {
 	__u64 interrupts; /* of tracked processes */
@@ -344,7 +344,7 @@ struct event_counts {
 };
 _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with BPF");
 
-/* What a sampling program can be in the middle of when another one interrupts it: scratch.h. */
+/* Contexts in which one sampling program can interrupt another: scratch.h. */
 enum sample_context {
 	CONTEXT_EVENT, /* perf events */
 	CONTEXT_TRACE, /* a tracepoint */

@@ -19,7 +19,7 @@
 #define ACTIVATION_FRAMES 64
 #define ACTIVATION_LEAF_BYTES 4096
 
-/* Where a C frame ends, of those that s->native has put where the record's sections begin; 0: nobody knows. */
+/* Where a C frame ends. s->native has stored the frames at the start of the record's sections. 0: unknown. */
 static __always_inline __u64 native_frame_end(struct scratch *s, __u32 index)
 {
 	const struct native_frame *f =
@@ -28,7 +28,7 @@ static __always_inline __u64 native_frame_end(struct scratch *s, __u32 index)
 	return f && index < s->native.cnt && !(f->frame_addr & NATIVE_BY_FP) ? f->frame_addr : 0;
 }
 
-/* Whether what is at addr may be an activation that has called something. */
+/* Whether addr can hold an activation that has called something. */
 static __always_inline bool activation_is_there(struct thread_search *t,
 						const struct py_offsets *off, __u64 addr,
 						struct thread_top *ret)
@@ -40,7 +40,7 @@ static __always_inline bool activation_is_there(struct thread_search *t,
 		ret->cframe_previous_addr - t->tstate_addr < KRAIT_CFRAME_THREAD);
 }
 
-/* The activation that has called the thread's newest one. 0, or -1 where there is none to be seen. */
+/* Finds the activation that called the thread's newest one. 0, or -1 if none is visible. */
 static __always_inline int activation_before(struct scratch *s, const struct py_offsets *off,
 					     struct thread_top *ret)
 {
@@ -84,7 +84,7 @@ static __always_inline int walk_activation(__u32 memory, __u32 layout, bool has_
 	return REASON_PYTHON;
 }
 
-/* Global functions, which are verified apart from what comes behind. */
+/* Global functions: the verifier checks them separately from the code that follows. */
 __weak __noinline int walk_activation_loop(__u32 memory, __u32 layout)
 {
 	return walk_activation(memory, layout, true);
@@ -96,8 +96,8 @@ __weak __noinline int walk_activation_bounded(__u32 memory, __u32 layout)
 }
 
 /*
- * Another try where the newest activation says what cannot be: leaves Python's frames in s->frames, and is the reason
- * of the outcome.
+ * Tries again if the newest activation is impossible. Leaves the Python frames in s->frames and returns the reason of
+ * the outcome.
  */
 static __always_inline __u32 take_activation_before(const struct trigger *t, struct scratch *s,
 						    const struct proc_info *proc,

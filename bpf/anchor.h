@@ -2,11 +2,11 @@
 /*
  * anchor.h - may this walk stop before the root?
  *
- * CPython 3.15 keeps PyThreadState.last_profiled_frame (lpf) for profilers: on every pop of a Python
- * frame it does "if (lpf == frame) { lpf = frame->previous; seq++; }" (pycore_interpframe.h,
- * _PyThreadState_UpdateLastProfiledFrame()). User space writes a frame's address there. Once that
- * frame is known to be alive, everything below it is known not to change, and the walk may stop.
- * Three things have made impossible stacks of this idea:
+ * CPython 3.15 keeps PyThreadState.last_profiled_frame (lpf) for profilers: on every pop of a Python frame it does
+ * "if (lpf == frame) { lpf = frame->previous; seq++; }" (pycore_interpframe.h,
+ * _PyThreadState_UpdateLastProfiledFrame()). User space writes a frame's address there. Once that frame is known to
+ * be alive, everything below it is known not to change, and the walk may stop. Three things produced impossible
+ * stacks with this idea:
  *
  *  - User space writes late: the frame may be gone, and its address in use again, with no trace in
  *    seq. So a written anchor is worth nothing until an interrupt of the thread meets it on a full
@@ -32,8 +32,8 @@
 #define KRAIT_ANCHOR_H
 
 /*
- * Every check that keeps wrong stacks out goes through this. The model test (tests/unit/test_anchor.c)
- * takes them away one at a time and must then see stacks that never were.
+ * Wraps every check that keeps wrong stacks out. The model test (tests/unit/test_anchor.c) disables them one at a
+ * time and must then find stacks that never existed.
  */
 #ifndef ANCHOR_CHECK
 #define ANCHOR_CHECK(name, condition) (condition)
@@ -44,12 +44,12 @@
 #define ANCHOR_AUDIT_DEPTH 128
 #endif
 
-/* What the interrupt has read of the thread, and what follows from it for the walk. */
+/* What the interrupt read from the thread, and how that determines the walk. */
 struct anchor_plan {
 	__u64 tstate_addr;
 	__u64 lpf_addr, seq; /* from one read of the thread state */
 	__u64 epoch; /* read after that */
-	__u32 audit_every; /* one delta in so many is an audit, fewer of deep stacks; 0 never */
+	__u32 audit_every; /* one delta in this many is an audit, fewer for deep stacks; 0: none */
 	/* filled by anchor_decide() */
 	__u32 confirm; /* meeting lpf on the full walk confirms it */
 	__u32 delta; /* lpf is alive: if it is met, all below is known ... */
@@ -65,8 +65,8 @@ static __always_inline void anchor_over(struct anchor *a, struct anchor_plan *p,
 }
 
 /*
- * Between the two stores of a pop: lpf has moved on, seq has not yet. Nothing is believed now, and
- * nothing is over for good.
+ * Between the two stores of a pop, lpf has moved but seq has not. Trust nothing now, but do not end the anchor
+ * either.
  */
 static __always_inline bool anchor_is_sliding(const struct anchor *a, const struct anchor_plan *p,
 					      __u64 steps)
@@ -86,7 +86,7 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 	__u64 steps = p->seq - a->seq;
 
 	if (steps >= a->addr_cnt) {
-		/* Past an entry frame there are no pops; past the part that we hold there may be. */
+		/* There are no pops beyond an entry frame, but there may be beyond the part that we hold. */
 		bool slid = !confirmed || steps == a->addr_cnt ||
 			    a->addr_cnt == KRAIT_ANCHOR_FRAMES;
 
@@ -103,16 +103,15 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 		anchor_over(a, p, confirmed || !steps ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
 		return;
 	}
-	/* One that has slid is met again before it is believed: see above, "Others". */
+	/* An anchor that slid must be met again before it is trusted: see "Others" above. */
 	p->delta = confirmed && ANCHOR_CHECK(NOT_SLID, steps == 0);
 	p->confirm = !p->delta;
 	p->steps = (__u32)steps;
 }
 
 /*
- * An audit costs as many steps as the stack is deep, so it is the rarer the deeper that is: never more
- * than ANCHOR_AUDIT_DEPTH steps for audit_every deltas. The count goes on from anchor to anchor: short
- * lives do not escape.
+ * An audit takes one step per frame, so deeper stacks are audited more rarely: at most ANCHOR_AUDIT_DEPTH steps per
+ * audit_every deltas. The count continues across anchors, so short-lived ones are audited too.
  */
 static __always_inline void anchor_plan_audit(const struct anchor *a, struct anchor_plan *p)
 {
@@ -137,7 +136,7 @@ static __always_inline void anchor_recheck(const struct anchor *a, struct anchor
 	p->note = ANCHOR_NOTE_NONE;
 }
 
-/* Before the walk. Without a reason for more it is a full walk. */
+/* Called before the walk, which is a full one unless something here allows less. */
 static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *p)
 {
 	p->confirm = 0;
@@ -180,7 +179,7 @@ static __always_inline void anchor_shorten(struct anchor_plan *p, struct walker 
 	w->reason = REASON_PYTHON;
 }
 
-/* After the walk: what it has proved. Only a whole chain proves anything. */
+/* Called after the walk: records what it proved. Only a whole chain proves anything. */
 static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *p,
 					  const struct walker *w)
 {
@@ -204,7 +203,7 @@ static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *
 	}
 }
 
-/* The record did not reach user space: what it would have confirmed is not. */
+/* The record did not reach user space, so it confirmed nothing. */
 static __always_inline void anchor_unsent(struct anchor *a, const struct anchor_plan *p)
 {
 	if (ANCHOR_CHECK(SENT, p->note == ANCHOR_NOTE_CONFIRM))

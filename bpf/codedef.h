@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * codedef.h - which code object a frame runs, told so that it stays true.
+ * codedef.h - which code object a frame runs, recorded so that it stays true.
  *
  * Addresses of code objects are reused, and a process may be gone before user space can read a name.
  * So each frame gets a fingerprint of its code object, taken in the interrupt, and a code object met
@@ -61,7 +61,7 @@ static __always_inline int snapshot_string(struct record_code *record, const str
 	return snapshot_add(record, addr, header + (__u32)length * kind);
 }
 
-/* A PyBytes: the line table. One that is too long is left out; names are worth having alone. */
+/* The line table, a PyBytes. If it is too long it is left out: the names are useful by themselves. */
 static __always_inline void snapshot_bytes(struct record_code *record, const struct py_offsets *off,
 					   __u64 addr)
 {
@@ -117,7 +117,7 @@ static __always_inline int snapshot_code(struct record_code *record, const struc
 	return 0;
 }
 
-/* State of one sample's pass over its frames; in per-CPU memory. */
+/* State while one sample's frames are described; in per-CPU memory. */
 struct describer {
 	__u64 process; /* names the process for ever: pid and start */
 	__u64 generation; /* 0 where the layout has none */

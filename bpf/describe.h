@@ -16,7 +16,7 @@ static __always_inline __u64 *code_word(void *table, __u64 key)
 	return bpf_map_lookup_elem(table, &index);
 }
 
-/* Sends the snapshot, if there is room for it. What is left of the budget is 0 when it is used up. */
+/* Sends the snapshot if there is room. The remaining budget never goes below 0. */
 static __always_inline int send_code(struct scratch *s)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -93,7 +93,7 @@ static __always_inline int describe_step(struct scratch *s, const struct py_offs
 	return 0;
 }
 
-/* Before the steps: what the sample has to describe, and what that may cost. */
+/* Called before the steps: sets what the sample must describe and the budget for it. */
 static __always_inline void describe_plan(struct scratch *s, struct proc_info *proc)
 {
 	const struct record_sample *record = &s->record;

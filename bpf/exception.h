@@ -14,7 +14,7 @@
 #define KRAIT_EXCEPTION_H
 
 #define EXC_INFO(off) ((off)->thread.thread_id - 32)
-/* The exception on its way: curexc_type up to 3.11, with three words; up to 3.10 exc_state is behind it. */
+/* The exception being raised: curexc_type with three words up to 3.11; up to 3.10 exc_state follows it. */
 #define EXC_CURRENT(off)                                                                           \
 	(EXC_INFO(off) - ((off)->version >= 0x030c0000 ? 8 :                                       \
 			  (off)->version >= 0x030b0000 ? 24 :                                      \

@@ -17,7 +17,7 @@
 #ifndef KRAIT_EXPOSED_H
 #define KRAIT_EXPOSED_H
 
-/* At the end of the chain: 1 where it is to be walked again, because that was a Python frame. */
+/* Called at the end of the chain: 1 if it must be walked again because the last frame was a Python frame. */
 static __always_inline int exposed_again(struct walker *w, const struct py_offsets *off,
 					 const struct frame *frames)
 {
@@ -45,7 +45,7 @@ static __always_inline bool exposed_kept(struct walker *w, const struct py_offse
 	       !read_from_u64(w, ret, object_addr + PYOFF_FRAME_OBJECT_DATA(off));
 }
 
-/* In a second walk, behind a Python frame: is an entry frame due? */
+/* In a second walk, after a Python frame: does an entry frame come next? */
 static __always_inline void exposed_look(struct walker *w, const struct py_offsets *off,
 					 const struct frame *frames, __u64 addr)
 {

@@ -56,7 +56,7 @@ static __always_inline bool is_collecting(const struct gil *gil, const struct py
 	return addr && !read_from(gil, &collecting, sizeof(collecting), addr) && collecting;
 }
 
-/* The frame in which that is: of the thread that does it. 0 where that is not known. */
+/* The frame in which garbage is being collected, in the thread that collects it. 0: unknown. */
 static __always_inline __u64 collecting_frame(const struct gil *gil, const struct py_offsets *off,
 					      __u64 interp_addr)
 {
@@ -70,8 +70,8 @@ static __always_inline __u64 collecting_frame(const struct gil *gil, const struc
 
 #ifdef __bpf__
 /*
- * What the thread of the record does with the GIL. In a free-threaded build there is none, unless a module has
- * made the interpreter enable it.
+ * How the record's thread stands to the GIL. A free-threaded build has none unless a module made the interpreter
+ * enable it.
  */
 static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
 				     const struct py_offsets *off, struct gil *ret)

@@ -11,7 +11,7 @@
 #ifndef KRAIT_GREENLET_CHAIN_H
 #define KRAIT_GREENLET_CHAIN_H
 
-/* greenlet's own sign for a thread that it knows nothing of (TThreadStateCreator.hpp). */
+/* greenlet marks a thread that never used it with this value (TThreadStateCreator.hpp). */
 #define GREENLET_STATE_NONE 1
 
 /* 0 and the address of { main greenlet, current one }, 0 there is none; -1 memory that is not present. */

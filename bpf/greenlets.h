@@ -202,7 +202,7 @@ static __always_inline int greenlet_visit(struct greenlet_walk *g, struct walker
 	return 0;
 }
 
-/* What the greenlet's part is to say, once all of it has been seen. */
+/* Finishes the greenlet's part once all of its frames have been visited. */
 static __always_inline void greenlet_settle(const struct greenlet_walk *g, struct frame *part)
 {
 	part->fingerprint = g->note;

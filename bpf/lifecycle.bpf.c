@@ -30,7 +30,7 @@ struct {
 	__type(value, struct binary_info);
 } binaries SEC(".maps");
 
-/* Executables of which user space has found out that they are no Python, by user (sampler/plain_files.h). */
+/* Executables that user space found not to be Python, by user (sampler/plain_files.h). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PLAIN);
@@ -51,7 +51,7 @@ const volatile __u64 ring_bytes_max = 1 << 20;
 /* Every process is followed, not only those in procs and their descendants. */
 const volatile bool follow_all = false;
 
-/* What begins is in no hurry: user space comes when it comes (sampler__hush()). */
+/* New processes are not urgent: user space is not woken for them (sampler__hush()). */
 volatile __u32 hushed = 0;
 
 /* Bits of an offset within a page. */
@@ -102,7 +102,7 @@ static __always_inline void emit(void *record, __u64 size, __u32 owner, __u64 fl
 	ring_took(use, size);
 }
 
-/* What begins is looked at at once; what ends can wait for user space's next turn. */
+/* User space looks at new processes at once; ends can wait for its next turn. */
 static __always_inline int emit_task(struct record_task *record, __u64 flags)
 {
 	emit(record, sizeof(*record), record->owner, flags);
@@ -186,7 +186,7 @@ static __always_inline struct proc_info *find_proc(__u32 pid, __u64 start_ns)
 	return proc && same_start(proc->start_ns, start_ns) ? proc : NULL;
 }
 
-/* Puts a process whose interpreter is known in its place, and says so. */
+/* Enters a process whose interpreter is known, and reports it. */
 static __always_inline void enter_proc(struct record_task *record, struct proc_info *proc,
 				       const struct binary_info *known, __u64 base_addr)
 {
@@ -252,7 +252,7 @@ static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	begin_task(&record.task, task, RECORD_EXEC);
 	record.task.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-	/* Where a machine builds something, a hundred a second would wake user space for nothing. */
+	/* On a machine that compiles something, a hundred of these a second would wake user space for nothing. */
 	if (!resolve_exec(task, &record))
 		return 0;
 	record.task.size = sizeof(record);
@@ -363,7 +363,7 @@ static __always_inline int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	bool is_last = BPF_CORE_READ(task, signal, live.counter) == 0;
 	struct record_task record;
 
-	/* By process, not by slot: a thread that got its slot late must still give it back. */
+	/* Checks the process, not the slot: a thread that got its slot late must still return it. */
 	if (!proc && !(is_last && follow_all))
 		return 0;
 	begin_task(&record, task, is_last ? RECORD_EXIT : RECORD_THREAD_EXIT);
@@ -427,7 +427,7 @@ static __always_inline int on_mmap(struct pt_regs *ctx)
 	__sync_fetch_and_add(&proc->mmaps, 1);
 	record.owner = proc->owner;
 	describe_mapping(&record, vma);
-	/* At once: nobody can unwind its code before user space has looked at it. */
+	/* Urgent: nobody can unwind the code before user space has looked at it. */
 	emit(&record, sizeof(record), record.owner,
 	     hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 	return 0;

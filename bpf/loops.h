@@ -27,8 +27,9 @@ static __always_inline bool walk_wants_opcodes(const struct walker *w)
 #define WALK_PAGE_FRAMES 4
 
 /*
- * Is the page worth reading? Activations lie on the C stack, which native frames are found on behind them. Of frames
- * it is if so many are still to come, as far as the walk before tells: above an anchor there often are not.
+ * Is the page worth reading? For activations it is: they lie on the C stack, which is then read for native frames.
+ * For Python frames it is if enough are still to come, judging by the previous walk; above an anchor there are often
+ * too few.
  */
 static __always_inline bool walk_wants_page(struct scratch *s, __u64 addr, bool activation)
 {
@@ -106,7 +107,7 @@ static long describe_loop(__u32 index, void *data)
 	return describe_step(c->s, c->off);
 }
 
-/* One turn along the chain of tasks, behind what the record has already. 1 when it is over. */
+/* One step along the chain of tasks, appended to what the record already has. 1 at the end. */
 static __always_inline int tasks_next(struct scratch *s, const struct py_offsets *off,
 				      const struct task_layout *l)
 {
@@ -159,7 +160,7 @@ static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 memory, __u32 l
 	return c->s && c->off;
 }
 
-/* One turn along the parents of a greenlet, behind what the record has already. 1 when it is over. */
+/* One step along a greenlet's parents, appended to what the record already has. 1 at the end. */
 static __always_inline int greenlets_next(struct scratch *s, const struct py_offsets *off,
 					  const struct greenlet_place *l)
 {
@@ -260,7 +261,7 @@ __weak __noinline int native_enter(__u32 memory, __u64 start_ns)
 	return 0;
 }
 
-/* Ends it. What it has read may have been anything if the tables have changed, but the leaf is where it is. */
+/* Ends the walk. If the tables changed meanwhile, anything it read may be wrong except the leaf. */
 __weak __noinline int native_leave(__u32 memory)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -354,7 +355,7 @@ static __always_inline void walk_frames(struct loop_ctx *c, __u32 layout, bool h
 	}
 }
 
-/* After the walk, so that the frames above an anchor are all there is to describe. */
+/* Called after the walk, so that only the frames above an anchor need describing. */
 static __always_inline void describe_frames(struct loop_ctx *c, struct proc_info *proc,
 					    bool has_loop)
 {

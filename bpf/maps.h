@@ -60,7 +60,7 @@ struct {
 /* Wake user space when this much is waiting; below that its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 
-/* What comes later is not taken: -d is by the clock of the samples. User space sets it at the start. */
+/* Samples after this time are dropped: -d goes by the samples' clock. User space sets it at the start. */
 volatile __u64 end_ns __weak = ~0ULL;
 
 /*
@@ -85,7 +85,7 @@ const volatile bool want_opcodes __weak = false;
 /* The tasks that await the one that a thread runs are taken, too. */
 const volatile bool want_tasks __weak = true, want_task_names __weak = true;
 
-/* Some process has had an entry in task_layouts: until then no sample looks for its own. User space sets it. */
+/* Set by user space once some process has an entry in task_layouts; until then samples do not look for one. */
 volatile __u32 tasks_known __weak = 0;
 
 /* The parents of the greenlet that a thread runs are taken, too; some process has had an entry in greenlet_places. */
@@ -95,7 +95,7 @@ volatile __u32 greenlets_known __weak = 0;
 /* The kernel has bpf_task_pt_regs() (5.15+), and so what it takes: bpf_get_current_task_btf(). */
 const volatile bool has_task_regs __weak = false;
 
-/* One delta in so many is walked to its end all the same and compared, of deep stacks fewer; 0 never. */
+/* One delta in this many is walked to the root anyway and compared, fewer for deep stacks; 0: none. */
 const volatile __u32 audit_every __weak = 64;
 
 #endif /* KRAIT_MAPS_H */

@@ -93,7 +93,7 @@ static __always_inline void take_kernel(const struct trigger *t, struct scratch 
 		section_append(&s->record, SECTION_KERNEL, size / sizeof(*room));
 }
 
-/* Behind the Python frames, which are settled: what is native, as far as it is wanted. */
+/* Called once the Python frames are settled: appends the native frames that are wanted. */
 static __always_inline void take_native_and_kernel(const struct trigger *t, struct scratch *s,
 						   struct task_struct *task)
 {

@@ -55,7 +55,7 @@ struct native_walk {
 	READ_MEMBER
 	TABLES_MEMBER
 	__u64 ip, sp, fp; /* of the frame that is next */
-	/* The mapping of the frame before: the next is in the same, mostly. */
+	/* The previous frame's mapping: the next frame is usually in the same one. */
 	__u64 start, end, bias;
 	__u32 file; /* of it; 0 none */
 	__u32 mappings, mapping_cnt; /* of the process */

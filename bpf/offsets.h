@@ -14,15 +14,15 @@ enum py_offsets_flag {
 	/* PyThreadState.cframe leads to the current frame (3.11, 3.12). */
 	PYOFF_CFRAME = 1 << 1,
 	/*
-	 * No PyThreadState._status (3.8 to 3.11): _PyRuntime.gilstate.tstate_current tells which
-	 * of a thread's states is the active one, while the thread holds the GIL.
+	 * No PyThreadState._status (3.8 to 3.11): while a thread holds the GIL, _PyRuntime.gilstate.tstate_current
+	 * says which of its states is active.
 	 */
 	PYOFF_TSTATE_CURRENT = 1 << 2,
 };
 
 /* How frames are linked, and what they say of themselves. */
 enum py_frame_kind {
-	/* 3.12+: owner tells frames from entry frames; the chain has both. */
+	/* 3.12+: the chain has frames and entry frames; owner says which is which. */
 	PY_FRAME_OWNER,
 	/* 3.11: no entry frames; is_entry is set in a frame that C called. */
 	PY_FRAME_IS_ENTRY,

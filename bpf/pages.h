@@ -2,16 +2,17 @@
 /*
  * pages.h - the target's memory a piece of 1 KiB at a time, for walks that read many words near each other.
  *
- * bpf_probe_read_user() takes 90 ns however little it reads, and 180 ns for 4 KiB that are in the cache (measured: 6.18,
- * EPYC, user-pointer sanitization and SMAP); a native stack of 30 frames lies in 4 to 8 KiB. At a thousand samples a second
- * little of that is in the cache any more, and each line of it costs more than its part of a call: pieces of 1 KiB leave out
- * what is below the leaf and between far frames (10 to 15 % of a sample's time less than pages of 4 KiB have; 2 KiB: the
- * same, and more at higher rates). What a piece is asked for is one word or a few, and it lies within a page, which is
- * there as a whole or not at all: reading all of it faults only where reading the word would.
+ * bpf_probe_read_user() takes 90 ns however little it reads, and 180 ns for 4 KiB that are in the cache (measured:
+ * 6.18, EPYC, user-pointer sanitization and SMAP); a native stack of 30 frames lies in 4 to 8 KiB. At a thousand
+ * samples a second little of that is in the cache any more, and each line of it costs more than its part of a call:
+ * pieces of 1 KiB leave out what is below the leaf and between far frames (10 to 15 % of a sample's time less than
+ * pages of 4 KiB have; 2 KiB: the same, and more at higher rates). Callers want one word or a few from a piece. A
+ * piece lies within a page, which is present as a whole or not at all, so reading the piece faults only if reading
+ * the word would.
  *
  * Must hold: what is in struct pages was read in this interrupt, for pages_begin() forgets the rest. Only words of
  * the interrupted thread's own stacks are taken from here (its C stack, its Python frames), which do not change while
- * it is interrupted: so it is of no matter at which moment of the interrupt they were read.
+ * it is interrupted: so it does not matter when during the interrupt they were read.
  */
 #ifndef KRAIT_PAGES_H
 #define KRAIT_PAGES_H
@@ -74,8 +75,8 @@ static __always_inline void pages_window(const struct pages *p, __u8 *window, __
 }
 
 /*
- * Is the page worth reading for this window? Only if it is the second that is asked of it: frames are many to a
- * page, or far from each other.
+ * Is the page worth reading for this window? Only on the second request for the same page: frames lie either many to
+ * a page or far apart.
  */
 static __always_inline bool pages_is_asked(struct pages *p, __u64 addr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * procs.h - the maps that every program has to do with: who is followed, at whose expense, the ring buffer
- * and the counters. Weak: each unit has them, and bpftool joins them into one.
+ * procs.h - the maps that every program uses: who is followed and at whose expense, the ring buffer, the counters.
+ * Weak: each unit has them, and bpftool joins them into one.
  *
  * Must hold: programs of process events, which run in process context, and user space alone change procs; a
  * sampling program only reads it, and adds to the numbers of an entry.
@@ -57,7 +57,7 @@ struct {
 /* Samples and snapshots may fill so much of the ring buffer; the rest is for process events. */
 const volatile __u64 sample_bytes_max __weak = 15 << 16;
 
-/* Atomically: a program that interrupts another one on this CPU may count the same. */
+/* Atomic, because a program that interrupts another one on this CPU may count too. */
 static __always_inline void count_more(__u32 counter, __u64 n)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
@@ -71,7 +71,7 @@ static __always_inline void count(__u32 counter)
 	count_more(counter, 1);
 }
 
-/* Somebody wants to know what the programs cost: what each run of them takes is added up. */
+/* User space wants to know what the programs cost: add up the time of each run. */
 const volatile bool measure_time __weak = false;
 
 static __always_inline __u64 own_begin(void)

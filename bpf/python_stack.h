@@ -20,8 +20,8 @@ static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 }
 
 /*
- * A program that interrupts this one between any two of its steps gives back what it takes before this one
- * goes on, and no other CPU runs the thread: so looking and taking need not be one step.
+ * Looking and taking need not be atomic: no other CPU runs the thread, and a program that interrupts this one gives
+ * back what it took before this one continues.
  */
 static __always_inline void take_thread_maps(struct scratch *s)
 {
@@ -62,7 +62,7 @@ static __always_inline struct anchor *anchor_of(const struct scratch *s)
 	return bpf_map_lookup_elem(&anchors, &index);
 }
 
-/* Not before the record has left: the next one may be a delta to what it confirms. */
+/* Only after the record has been sent: the next record may be a delta against what this one confirms. */
 static __always_inline void give_back_thread_maps(struct scratch *s)
 {
 	struct thread_slot *slot = slot_of(s);
@@ -87,7 +87,7 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 		return REASON_PYTHON;
 	reason = has_loop ? search_thread_loop(s->index, proc->layout, s->slot_index) :
 			    search_thread_bounded(s->index, proc->layout, s->slot_index);
-	/* The page of _PyRuntime is not there before the interpreter has first written to it. */
+	/* The page of _PyRuntime is not present until the interpreter first writes to it. */
 	if (t->interp_addr)
 		proc->seen = 1;
 	else if (reason == REASON_RUNTIME_FAULT && !proc->seen)
@@ -95,7 +95,7 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 	return reason;
 }
 
-/* What the thread says of its anchor, and what follows. The epoch is read last: see anchor.h. */
+/* Reads what the thread has about its anchor and plans the walk. The epoch is read last: see anchor.h. */
 static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor,
 					const struct py_offsets *off)
 {

@@ -24,7 +24,7 @@
 #define READ_MEMBER const struct memory *memory;
 #define read_from(x, dst, size, addr) memory_read((x)->memory, addr, dst, size)
 
-/* Where there is no such member: supplied by the test. 0, or -EFAULT. */
+/* Without such a member the test supplies this. 0, or -EFAULT. */
 int krait_host_read(void *dst, __u32 size, __u64 addr);
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)

@@ -103,9 +103,9 @@ struct frame {
 _Static_assert(sizeof(struct frame) == 24, "struct frame is shared with BPF");
 #define FRAME_INSTR_UNKNOWN (-1)
 #define FRAME_INSTR_LIMIT (1 << 23)
-/* In the address of an entry frame: there is something else by now. */
+/* Set in the address of an entry frame whose memory holds something else by now. */
 #define FRAME_ENTRY_GONE 1
-/* Called but not begun: CPython gives it the first line (3.8 to 3.12). */
+/* Called but not started yet: CPython reports the first line (3.8 to 3.12). */
 #define FRAME_INSTR_BEFORE (-2)
 
 /* A frame of native code, leaf first. */
@@ -113,7 +113,7 @@ struct native_frame {
 	__u64 ip; /* of the leaf; of a caller: where it goes on */
 	__u64 frame_addr; /* where on the stack its caller's part begins; 0 unknown */
 };
-/* In the lowest bit of frame_addr: only the frame pointer says so. */
+/* Lowest bit of frame_addr: only the frame pointer led here. */
 #define NATIVE_BY_FP 1
 _Static_assert(sizeof(struct native_frame) == 16, "struct native_frame is shared with BPF");
 
@@ -191,7 +191,7 @@ static inline int task_part_is_name(const struct frame *part)
 
 #define UNSAMPLED_SHIFT 16
 
-/* What the kernel knows of a wait that is over, or of one that lasts: user space makes a state of it. */
+/* What the kernel knows about a wait that ended or still lasts; user space turns it into a state. */
 struct wait_facts {
 	__u64 length_ns; /* of this wait; the record's period is what it stands for */
 	__u64 runnable_ns; /* of these, the thread could have run */
@@ -362,7 +362,7 @@ struct record_task {
 };
 _Static_assert(sizeof(struct record_task) == 80, "struct record_task is shared with BPF");
 
-/* Of an exec: that file is in the map plain, so nobody is in a hurry to look at the process. */
+/* Of an exec: the file is in the map plain, so looking at the process is not urgent. */
 #define RECORD_FILE_PLAIN ~0U
 
 /* An exec of a file of which the kernel side knows no interpreter: RECORD_EXEC, larger than others. */

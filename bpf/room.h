@@ -12,7 +12,7 @@
 #ifndef KRAIT_ROOM_H
 #define KRAIT_ROOM_H
 
-/* Of the ring buffer and of procs, one part in so many is root's alone. */
+/* One part in this many of the ring buffer and of procs is reserved for root. */
 #define ROOM_ROOT_RESERVE 8
 
 static __always_inline struct owner_books *owner_books(void)
@@ -27,7 +27,7 @@ static __always_inline struct owner_use *owner_use(struct owner_books *books, __
 	return &books->use[masked(owner, OWNER_CNT - 1)];
 }
 
-/* Bytes of the ring buffer that wait for user space. It may be ahead of what is noted here. */
+/* Bytes in the ring buffer that wait for user space, which may already have read more than the books say. */
 static __always_inline __u64 ring_held(const struct owner_use *use)
 {
 	__s64 held = use->produced - use->consumed;

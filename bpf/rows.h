@@ -125,8 +125,8 @@ _Static_assert(sizeof(struct unwind_mapping) == 32, "struct unwind_mapping is sh
 #define UNWIND_MAPPINGS_MAX 16383
 
 /*
- * The mappings of a process and its children, sorted, by number; 0 is none. Numbers come back, but with
- * another generation: a process that still has the old one has no mappings.
+ * The mappings of a process and its children, sorted, by number; 0 is none. Numbers are reused with another
+ * generation: a process that still has the old one has no mappings.
  */
 #define UNWIND_SPACES_MAX 16384U
 #define UNWIND_SPACE(number, generation) ((number) | (generation) << 14)
@@ -152,7 +152,7 @@ _Static_assert(sizeof(struct unwind_space) == 8, "struct unwind_space is written
 #define UNWIND_BLOCK_MASK ((1U << UNWIND_BLOCK_SHIFT) - 1)
 #define UNWIND_CACHED(block, low, high)                                                            \
 	((block) << UNWIND_BLOCK_SHIFT | (low) | (__u64)(high) << UNWIND_CACHED_HIGH)
-/* Above that no address of a program has a bit: x86-64 has 56, arm64 52. */
+/* No address of a program has a bit above this: x86-64 uses 56, arm64 52. */
 #define UNWIND_CACHED_HIGH 58
 #define UNWIND_CACHED_BLOCK (((1ULL << UNWIND_CACHED_HIGH) - 1) & ~(__u64)UNWIND_BLOCK_MASK)
 struct unwind_cached {
@@ -168,7 +168,7 @@ struct unwind_proc {
 	__u32 pad_;
 };
 
-/* Between two wakes of user space for code that it has not told of. */
+/* Least time between two wake-ups of user space for code whose mapping is unknown. */
 #define UNWIND_WAKE_NS 5000000ULL
 
 struct unwind_control {

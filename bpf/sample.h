@@ -100,7 +100,7 @@ static __always_inline void begin_record(struct record_sample *record, const str
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
-/* A chain that is wrong somewhere is not worth showing: its frames may be nonsense. */
+/* A chain with an error anywhere is dropped: its frames may be nonsense. */
 static __always_inline void settle_python(struct scratch *s, __u32 reason)
 {
 	__u32 cnt = s->walker.frame_cnt;
@@ -123,7 +123,7 @@ static __always_inline bool is_new_and_old(const struct record_sample *record)
 	       (__s64)(record->time_ns - record->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
 }
 
-/* Only noted in the entry, which may by now be another process's: that one's record waits a turn then. */
+/* The note is in the entry, which another process may have by now; then that process's record waits a turn. */
 static __always_inline bool is_unmet(struct proc_info *proc)
 {
 	if (!proc->unmet)
@@ -132,7 +132,7 @@ static __always_inline bool is_unmet(struct proc_info *proc)
 	return true;
 }
 
-/* Into the ring buffer, if its owner may still take room there. */
+/* Puts the record into the ring buffer if its owner may take more room there. */
 static __always_inline int send_record(struct record_sample *record, struct proc_info *proc)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -155,7 +155,7 @@ static __always_inline int send_record(struct record_sample *record, struct proc
 	return 0;
 }
 
-/* Not where there is none: of a constant 0 clang makes an atomic "or", which 5.10 does not have. */
+/* Skipped if there is none: for a constant 0 clang emits an atomic "or", which 5.10 lacks. */
 static __always_inline void miss_wait(const struct trigger *t)
 {
 	if (t->wait_ns)
@@ -188,7 +188,7 @@ static __always_inline struct proc_info *tracked_process(void)
 	return same_start(current_process_start_ns(has_task_regs), proc->start_ns) ? proc : NULL;
 }
 
-/* What the thread was at, beside its stack. Free-threaded builds have no GIL, but all else. */
+/* Takes what the thread was doing, apart from its stack. Free-threaded builds have all of it but a GIL. */
 static __always_inline void take_state(struct scratch *s, const struct proc_info *proc,
 				       struct gil *gil)
 {

@@ -79,7 +79,10 @@ static __always_inline struct thread_wait *current_wait(void)
 	return NULL;
 }
 
-/* What the tick's sample is to stand for: for those before it that never came, too, and less where its thread's have too much. */
+/*
+ * The time that the tick's sample stands for: including ticks before it that never came, and less if the thread's
+ * samples have too much already.
+ */
 static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed)
 {
 	struct thread_wait *w = note_ticks ? current_wait() : NULL;
@@ -96,7 +99,7 @@ static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed
 	return ns;
 }
 
-/* Clocks whose rate user space changes all the time: what a sample stands for, on average; 0: there are none. */
+/* If user space keeps changing the clocks' rate (--jitter): the mean time a sample stands for. 0: it does not. */
 const volatile __u64 jitter_period_ns = 0;
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * scratch.h - what one sample needs beyond the 512 bytes of BPF stack, and whose turn it is to use it.
+ * scratch.h - the memory that a sample needs beyond the 512 bytes of BPF stack, and who may use it when.
  *
  * A sampling program can be interrupted by another one on its CPU: one on a scheduler's switch by a perf
  * event's, which may be an NMI. So each CPU has memory for each context, and a context is a set of programs
@@ -38,7 +38,7 @@ struct scratch {
 	struct interp_facts interp; /* of the sample, until the sections before it are there */
 	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* right behind record: they leave as one record */
-	/* Room behind the frames: other sections follow them wherever they end. */
+	/* Room after the frames: the other sections follow wherever the frames end. */
 	__u64 room[2 * KRAIT_MAX_NATIVE + KRAIT_MAX_KERNEL + sizeof(struct wait_facts) / 8 +
 		   sizeof(struct interp_facts) / 8 +
 		   FRAME_WORDS * (KRAIT_MAX_TASK_PARTS + KRAIT_MAX_GREENLET_PARTS)];

@@ -17,7 +17,7 @@
 /* Keeps the compiler from checking a bound in one register and using another. */
 #define keep_bound(var) asm volatile("" : "+r"(var))
 
-/* Where the next section goes, skip words further on; NULL where fewer than cnt words are left. */
+/* Where the next section goes, plus skip words; NULL if fewer than cnt words are left. */
 static __always_inline __u64 *section_room(struct scratch *s, __u64 skip, __u64 cnt)
 {
 	__u64 pos = (s->record.size - sizeof(s->record)) / sizeof(__u64) + skip;

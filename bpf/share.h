@@ -20,7 +20,7 @@
 /* Places in the table that a uid may have. */
 #define OWNER_PROBES 16
 
-/* Which owner is whose. Both sides enter a uid where it is first seen. */
+/* Maps uids to owners. The side that sees a uid first enters it. */
 struct owner_table {
 	__u32 uids[OWNER_CNT]; /* by owner; 0 not given out, and root */
 	__u8 shared[OWNER_CNT]; /* other uids have the number, too */
@@ -65,7 +65,7 @@ static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 	return place;
 }
 
-/* What one owner has of the kernel side: see maps.h. Numbers only grow but for procs. */
+/* What one owner uses on the kernel side: see maps.h. All numbers only grow, except procs. */
 struct owner_use {
 	__u64 produced; /* bytes of the ring buffer that its records took; the kernel adds */
 	__u64 consumed; /* of them what user space has read; user space adds */
@@ -104,7 +104,7 @@ static inline __u64 share_ring_bytes(__u64 size)
 
 /* How many times what is free one owner may hold. */
 #define OWNER_WEIGHT 8
-/* For owners that hold no more than share_little(): together they cannot need more. */
+/* Reserved for owners that hold no more than share_little(): together they cannot need more. */
 #define OWNER_KEEP 16
 
 static inline __u64 share_little(__u64 total)
@@ -125,7 +125,7 @@ static inline __u64 share_free(__u32 owner, __u64 total, __u64 held_by_all, __u6
 	return kept < total ? total - kept : 0;
 }
 
-/* May an owner that holds so much take n more of what is free for it? */
+/* May an owner that holds this much take n more of what is free for it? */
 static inline int share_allows(__u32 owner, __u64 held, __u64 n, __u64 total, __u64 free)
 {
 	__u64 keep = total / OWNER_KEEP;

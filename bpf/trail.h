@@ -15,7 +15,7 @@
 #ifndef KRAIT_TRAIL_H
 #define KRAIT_TRAIL_H
 
-/* A walk that had to make more steps than this by itself makes the next one leave a new trail. */
+/* After a walk that had to make more steps than this itself, the next walk leaves a new trail. */
 #define TRAIL_APART 8
 
 #define UNWIND_TRAIL_STEP(w, at) (&(w)->trail.steps[masked(at, KRAIT_MAX_NATIVE - 1)])
@@ -93,10 +93,7 @@ static __always_inline bool unwind_is_word(struct native_walk *w, __u64 addr, __
 	return !unwind_read(w, &word, addr) && word == want;
 }
 
-/*
- * As unwind_step(), where the trail says what comes of it. -1: it does not, or not any more, and nothing has been
- * noted.
- */
+/* As unwind_step() if the trail has the result. -1: it does not, and nothing was changed. */
 static __always_inline int unwind_follow(struct native_walk *w, struct native_frame *out)
 {
 	const struct trail_step *s = UNWIND_TRAIL_STEP(w, w->trail_at), *next;

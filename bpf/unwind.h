@@ -38,7 +38,7 @@ int unwind_fill_apart(__u32 memory, __u64 addr);
 #define UNWIND_FILL(w, addr) pages_fill(&(w)->stack, addr)
 #endif
 
-/* A word of the stack. What is not in a page that can be read is read by itself. 0, or not. */
+/* Reads a word of the stack, alone if its page cannot be read. 0, or an error. */
 static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 addr)
 {
 	if (addr & 7 || (!pages_has(&w->stack, addr) && UNWIND_FILL(w, addr)))
@@ -204,14 +204,14 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 	return ra ? NATIVE_NONE : NATIVE_COMPLETE;
 }
 
-/* The same by the frame pointer, where nothing says that there is none. */
+/* The same by the frame pointer, if nothing says that there is none. */
 static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_frame *out)
 {
 	__u64 fp = 0, ra = 0;
 
 	if (w->flags & UNWIND_NO_ROWS)
 		return NATIVE_NO_ROWS;
-	/* Zero is what the start of a process and of a thread have; before it was restored it says nothing. */
+	/* Processes and threads start with zero here; before the register was restored, zero means nothing. */
 	if (!w->fp && w->flags & UNWIND_RESTORED && !(w->flags & UNWIND_NO_FP)) {
 		out->frame_addr = w->sp | NATIVE_BY_FP;
 		return NATIVE_COMPLETE;

@@ -9,7 +9,7 @@
 #if defined(__TARGET_ARCH_x86) || (!defined(__bpf__) && defined(__x86_64__))
 #define UNWIND_REG_FP 6
 #define UNWIND_REG_SP 7
-/* Kept by functions; some address their frame by it: rbx in ld.so's trampolines. */
+/* Preserved across calls; some functions address their frame by it: rbx in ld.so's trampolines. */
 #define UNWIND_REG_BASE 3
 /* DWARF's rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15, in struct pt_regs (asm/ptrace.h). */
 #define UNWIND_REGS 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind_find.h - from an address to its rule: the tables of rows.h, and before them what was found lately.
+ * unwind_find.h - from an address to its rule: a cache of recent results, then the tables of rows.h.
  *
  * The environment supplies, in the kernel unwind_maps.h and on the host whoever walks:
  *   const struct unwind_slab *unwind_slab(const struct native_walk *w, __u32 number)
@@ -40,7 +40,7 @@ static __always_inline __u64 unwind_word64(const struct unwind_slab *slab, __u32
 	return UNWIND_WORD(slab, position) | (__u64)UNWIND_WORD(slab, position + 1) << 32;
 }
 
-/* The mapping that the address is in becomes w's. 0; -1 there is none. */
+/* Sets w's mapping to the one that contains the address. 0, or -1 if there is none. */
 static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 {
 	const struct unwind_slab *slab;
@@ -91,7 +91,7 @@ static __always_inline __u32 unwind_row_found(struct native_walk *w, const struc
 	return UNWIND_ROW_RULE(row);
 }
 
-/* The number of the rule for an offset within its page, of rows at a position; 0 none. */
+/* The number of the rule for an offset within its page, from the rows at a position; 0: none. */
 static __always_inline __u32 unwind_search(struct native_walk *w, const struct unwind_slab *slab,
 					   __u32 rows, __u32 cnt, __u32 offset, __u32 first_step)
 {

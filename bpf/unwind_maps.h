@@ -85,7 +85,7 @@ static __always_inline struct unwind_file *unwind_file_at(const struct native_wa
 	return bpf_map_lookup_elem(&unwind_files, &number);
 }
 
-/* New code: user space should come and look, but not all the time. */
+/* New code: wake user space to look at it, but not too often. */
 static __always_inline bool unwind_may_wake(__u64 now_ns)
 {
 	struct unwind_control *control;

@@ -66,7 +66,7 @@ static __always_inline int walk_finish_cframe(struct walker *w, const struct py_
 	return walk_end(w, REASON_BAD_FRAME);
 }
 
-/* The chain has ended: was that its true end? An idle thread's chain is empty before 3.15. */
+/* The chain has ended: was that its real end? Before 3.15 an idle thread has an empty chain. */
 static __always_inline int walk_finish(struct walker *w, const struct py_offsets *off)
 {
 	if (off->frame_kind == PY_FRAME_OBJECT)
@@ -138,8 +138,8 @@ static __always_inline int walk_mark(struct walker *w, const struct frame *node,
 }
 
 /*
- * Leaves an activation by its entry frame. What it was called from, w->next_addr, must be current in
- * the activation before. 0, or 1 when the walk is over.
+ * Leaves an activation through its entry frame. Its caller, w->next_addr, must be current in the activation before.
+ * 0, or 1 at the end of the walk.
  */
 static __always_inline int walk_leave_cframe(struct walker *w, const struct py_offsets *off)
 {
@@ -158,7 +158,7 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 	return 0;
 }
 
-/* What stands between frames of Python and is none: a task or a greenlet, at whose frames the walk goes on. */
+/* An element of a chain that is no Python frame: a task or a greenlet, followed by its frames. */
 static __always_inline void walk_part(struct frame *out, __u64 addr)
 {
 	out->code_addr = 0;

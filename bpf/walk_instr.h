@@ -3,7 +3,7 @@
  * walk_instr.h - which code the frame in a walker's window runs, and where in it the frame is: fingerprint of the code
  * object, offset of the instruction, opcode.
  *
- * Must hold: what cannot be told is 0 or FRAME_INSTR_UNKNOWN, and no reason to end the walk.
+ * Must hold: what cannot be determined is 0 or FRAME_INSTR_UNKNOWN; it never ends the walk.
  */
 #ifndef KRAIT_WALK_INSTR_H
 #define KRAIT_WALK_INSTR_H
@@ -108,10 +108,10 @@ enum prev_instr {
 	PREV_UNKNOWN,
 };
 
-/* Whether prev_instr may be the instruction itself, which has that opcode. */
+/* Whether prev_instr can be the instruction itself, given its opcode. */
 static __always_inline bool walk_is_at(enum prev_instr prev, const __u8 *callers, __u8 own)
 {
-	/* Opcode 0 is that of data, which nobody executes: the last unit of a cache often has it. */
+	/* Opcode 0 is never executed, it is data: often the last unit of a cache. */
 	if (!own)
 		return false;
 	/*

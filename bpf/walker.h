@@ -10,7 +10,7 @@
 #define TAG_BITS 7ULL
 #define FRAME_HEAD 8
 
-/* As ANCHOR_CHECK in anchor.h: the model test shows what each is good for. */
+/* As ANCHOR_CHECK in anchor.h: a model test shows that each check is needed. */
 #ifndef WALK_CHECK
 #define WALK_CHECK(name, condition) (condition)
 #endif
@@ -69,7 +69,7 @@ struct walker {
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 
-/* The next frame is the first one, with what the whole walk has learned left as it is: exposed.h walks a chain again. */
+/* Goes back to the first frame but keeps what the walk has learned: exposed.h walks a chain again. */
 static __always_inline void walk_rewind(struct walker *w, __u64 current_frame_addr,
 					enum exposed exposed)
 {
@@ -122,7 +122,7 @@ static inline int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 ad
 }
 #endif
 
-/* Where nobody asks for opcodes, the verifier takes away what reads them. */
+/* If opcodes are not wanted, the verifier removes the code that reads them. */
 #ifdef __bpf__
 static bool walk_wants_opcodes(const struct walker *w);
 #else
