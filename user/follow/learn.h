@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * learn.h - teaches the kernel side a Python process, and what others can be known by: its
- * executable, or the library that its interpreter is in.
+ * learn.h - tells the kernel side about a Python process, and by what it can recognise others: the executable, or the
+ * library with the interpreter.
  */
 #ifndef KRAIT_FOLLOW_LEARN_H
 #define KRAIT_FOLLOW_LEARN_H
@@ -18,7 +18,7 @@ struct sampler;
  */
 int learn_process(struct sampler *sampler, struct process *p, int file_fd)
 	__attribute__((warn_unused_result));
-/* The kernel has begun by itself, with that layout: of a known file, or of the process it forked from. */
+/* The kernel has started on its own with this layout, from a known file or from the parent process. */
 void learn_known(struct sampler *sampler, struct process *p, __u32 layout, __u32 known_file);
 /* The process no longer needs its layout, nor its file. */
 void learn_forget(struct sampler *sampler, struct process *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_plan.h - when a process is looked at again for something that it has only later: first when it is tracked, then
- * whenever it has mapped code. Where the kernel reports no mappings, from time to time.
+ * look_plan.h - when to look again at a process for something that it may get later: first when it is tracked, then
+ * whenever it maps code, or at intervals if the kernel reports no mappings.
  *
  * Must hold: one plan has at most one look out, one owner's processes (bpf/share.h) have a bounded number of looks a
  * second, and pauses grow while nothing comes of them.
@@ -27,7 +27,7 @@ struct look_plan {
 void look_plan_begin(struct look_plan *plan, struct processes *ps);
 /* As begun, but all that is mapped so far was looked at, in the process that it was forked from. */
 void look_plan_begin_settled(struct look_plan *plan);
-/* Nothing was mapped since the last look, and nothing is missing. */
+/* Nothing has been mapped since the last look, and that look found everything. */
 bool look_plan_is_settled(const struct look_plan *plan);
 /* There is a reason for another look. */
 void look_plan_outdate(struct look_plan *plan, struct processes *ps);
@@ -36,7 +36,7 @@ bool look_plan_hurry(struct look_plan *plan, struct processes *ps, __u64 now_ns)
 /* Whether the process is to be looked at now: then the caller asks, and says so in asked. */
 bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct process *p,
 		      __u64 now_ns);
-/* When look_plan_is_due() is to be asked again; 0 not before something changes. */
+/* When to ask look_plan_is_due() again; 0: not before something changes. */
 __u64 look_plan_next(const struct look_plan *plan);
 /* The answer to the look has come. */
 void look_plan_answered(struct look_plan *plan, struct processes *ps);

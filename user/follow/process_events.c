@@ -52,7 +52,7 @@ static struct entry *find_or_begin(struct processes *ps, const struct record_tas
 	return e;
 }
 
-/* Where the parent's exit, or the next process's exec, was dropped, another process may be on record there. */
+/* If the parent's exit or the next process's exec was dropped, the entry may be another process's. */
 static struct entry *find_parent(struct processes *ps, const struct record_task *record)
 {
 	bool past;
@@ -81,7 +81,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 	p->owner = record->owner;
 	if (parent->process.state == PROCESS_UNWANTED)
 		entry_leave_alone(ps, p);
-	/* Python perhaps, but that is still being found out: of the child, too. */
+	/* It may be Python, but we do not know yet, so we do not know about the child either. */
 	if (parent->process.state == PROCESS_PENDING &&
 	    (parent->process.asked || parent->process.info.version))
 		entry_plan_retry(ps, p, -EINPROGRESS);
@@ -98,7 +98,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 		entry_remove(ps, child);
 }
 
-/* The filter asks for what has to be read; of a process that has gone it has only the command. */
+/* The filter needs facts that have to be read; for a process that is gone only the command is left. */
 static bool matches(const struct filter *filter, struct process *p, const char *comm)
 {
 	const struct context *context = NULL;
@@ -163,7 +163,7 @@ static void on_runtime(struct processes *ps, const struct record_task *record)
 	    (e->process.state == PROCESS_TRACKED &&
 	     e->process.info.runtime_addr == record->runtime_addr))
 		return;
-	/* What it executes stays: that is not plain, whatever looks have said. */
+	/* Keep what it executes: that file is not plain, whatever earlier looks found. */
 	exec = e->process.exec;
 	e->process.plain_looks = 0;
 	entry_forget_image(ps, e);
@@ -219,7 +219,7 @@ void processes__mmap(struct processes *ps, const struct record_mmap *record)
 	struct entry *e = find_started(ps, (pid_t)record->pid, record->start_ns, &past);
 
 	ps->mmap_cnt++;
-	/* What was executed has no parent's memory: it is read when it is opened. */
+	/* After an exec nothing is shared with the parent: read the process when it is opened. */
 	if (e && e->process.state == PROCESS_FORKED && !e->process.parent_pid)
 		return;
 	if (e) {

@@ -24,21 +24,23 @@
 /* First pause before a process is looked at again; it doubles up to the longest. */
 #define RETRY_FIRST_NS 1000000ULL
 #define RETRY_LONGEST_NS 1000000000ULL
-/* The same with "all": many processes, of which hardly any becomes Python so late. */
+/* The same with "all": there are many processes, and hardly any becomes Python this late. */
 #define RETRY_LONGEST_ALL_NS 8000000000ULL
 #define RETRY_DOUBLINGS 13U
-/* Looks that one of a plain executable is spared: the first comes after half a second. */
+/* Looks skipped for a process of a plain executable: its first look comes after half a second. */
 #define RETRY_PLAIN 9U
 /* The same while its debug information is being read. */
 #define RETRY_READING_NS 100000000ULL
 /* With "all", a process that is not Python after about a minute is left alone: looks, and those that were spared. */
 #define RETRY_MAX_ALL 26
-/* How much longer a scan takes where processes keep probers waiting: nobody else is sampled later for that. */
+/*
+ * How much longer a scan may take if processes keep probers waiting; no other process is sampled later because of it.
+ */
 #define SCAN_HUNG_NS 2000000000ULL
 #define NS_PER_MS 1000000ULL
 /* Between two goes through all processes for what is due, where krait spares looks. */
 #define SPARING_LOOK_NS 250000000ULL
-/* For a look that others wait for: what is slow goes on without them. */
+/* For a look that others wait for: a slow one continues without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
 unsigned entry_owner_now(const struct processes *ps, pid_t pid)
@@ -77,7 +79,7 @@ static void watch(struct processes *ps, struct process *p)
 		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
 }
 
-/* Not Python yet, or not known yet: results after which a process is looked at again. */
+/* Not Python yet, or not known yet: after these results we look at the process again. */
 static bool may_change(int err)
 {
 	return err == -ENOEXEC || err == -EINPROGRESS;
@@ -96,7 +98,7 @@ void entry_plan_retry(struct processes *ps, struct process *p, int err)
 	pause = RETRY_FIRST_NS << (p->attempts < RETRY_DOUBLINGS ? p->attempts : RETRY_DOUBLINGS);
 	if (pause > longest)
 		pause = longest;
-	/* With "all", of one in which nothing is Python, every other look is enough. */
+	/* With "all", every other look is enough for a process with no sign of Python. */
 	p->attempts += ps->config.all && !p->info.version ? 2 : 1;
 	p->retry_ns = 0;
 	if (!ps->config.all || p->attempts < RETRY_MAX_ALL)
@@ -174,7 +176,7 @@ static void put_off(struct processes *ps, struct entry *e, int err)
 	struct process *p = &e->process;
 
 	if (err == -ESRCH || (err == -ENOEXEC && p->scanned)) {
-		/* What is not Python when we come may be left alone: exec tells when that changes. */
+		/* A process that was not Python when we came may be left alone: its exec will be reported. */
 		entry_remove(ps, e);
 	} else if (may_change(err)) {
 		entry_plan_retry(ps, p, err);
@@ -247,7 +249,7 @@ static void on_looked(void *ctx, int result, const void *data, size_t len, int f
 	start_ns = p->info.start_ticks * KRAIT_NS_PER_TICK;
 	if (!p->start_ns)
 		p->start_ns = start_ns;
-	/* One that has become another user's since its exec may be in that one's hands: it tells nothing. */
+	/* If the process changed its user since its exec, the new user may control it, so it proves nothing. */
 	p->plain_looks += result == -ENOEXEC && !p->info.version && p->info.has_ids &&
 			  p->info.uid == p->exec.uid;
 	/* Another process has the pid by now. */
@@ -374,7 +376,7 @@ static void look_at_due(struct processes *ps, __u64 now_ns)
 
 	ps->due_ns = 0;
 	ps->looked_ns = now_ns;
-	/* A look may end at once: then it is that entry that goes, or none. */
+	/* A look may end at once; then it removes this entry or none. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
 		struct process *p = &e->process;
 

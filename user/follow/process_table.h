@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process_table.h - what processes.c, which owns the table of followed processes, shares with
- * process_events.c, which changes it as the kernel tells.
+ * process_table.h - the table of followed processes, which processes.c owns and process_events.c changes as the
+ * kernel reports events.
  */
 #ifndef KRAIT_FOLLOW_PROCESS_TABLE_H
 #define KRAIT_FOLLOW_PROCESS_TABLE_H
@@ -77,7 +77,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 void entry_leave_alone(struct processes *ps, struct process *p);
 /* err: -ENOEXEC, -EINPROGRESS: when to look at it again. */
 void entry_plan_retry(struct processes *ps, struct process *p, int err);
-/* Of one that is not Python, as far as its executable tells, or where krait spares looks: most have gone by then. */
+/* For a process whose executable is not Python, or while krait delays looks: by then most have exited. */
 void entry_look_later(struct processes *ps, struct process *p);
 /*
  * Nothing that begins is urgent. Never with a filter; with native frames, which need its mappings before its first

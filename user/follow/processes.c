@@ -106,7 +106,7 @@ struct entry *entry_find(struct processes *ps, pid_t pid)
 	return e;
 }
 
-/* Reading the process never returned, so its samples lack names, or native ones: notes that for the user. */
+/* Reading the process never returned, so its samples lack some names: note that for the user. */
 static void note_unread(struct processes *ps, const struct process *p)
 {
 	const char *why = p->probed ? probed__refused(p->probed) : NULL;
@@ -115,7 +115,7 @@ static void note_unread(struct processes *ps, const struct process *p)
 		refusals_note(&ps->refusals, -ETIMEDOUT, why, p->pid);
 }
 
-/* What has ended as it began tells of others that will execute that file. */
+/* A process that ended without becoming Python says something about others with the same executable. */
 static void note_plain(struct processes *ps, struct process *p)
 {
 	ps->unseen_cnt += p->exited && p->state == PROCESS_PENDING && !p->looked;
@@ -173,7 +173,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 void entry_remove(struct processes *ps, struct entry *e)
 {
 	entry_forget_image(ps, e);
-	/* What the kernel has entered, it deletes; what it was told may have come after that. */
+	/* The kernel deletes what it entered itself; an entry of ours may have come after that. */
 	if (!e->process.exited || e->process.told)
 		sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
 	if (e->look)
@@ -282,7 +282,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	return 0;
 }
 
-/* The kernel may know it already, as it knows nothing of the filter. */
+/* The kernel may know the process already, since it does not apply the filter. */
 void entry_leave_alone(struct processes *ps, struct process *p)
 {
 	ps->unwanted_cnt++;
@@ -327,7 +327,7 @@ static bool can_be_of(const struct record_sample *record, __u64 start_ns)
 	return record->tid == record->pid ? order == 0 : order >= 0;
 }
 
-/* The kernel knows it, we do not: the event that says so has been dropped. */
+/* The kernel knows the process and we do not: its event was dropped. */
 static struct entry *adopt(struct processes *ps, const struct record_sample *record)
 {
 	__u64 start_ticks;
@@ -353,7 +353,7 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 	}
 	if (e)
 		forks_open(ps, e);
-	/* What can be looked at for its first sample's sake only is due now. */
+	/* Processes to be looked at only because of their first sample are due now. */
 	if (e && TAILQ_EMPTY(&e->process.threads) && processes_spare_all(ps))
 		processes_due(ps, clock_monotonic_ns());
 	if (!e)

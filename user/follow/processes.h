@@ -43,7 +43,7 @@ struct record_task;
 
 enum process_state {
 	PROCESS_PENDING, /* not Python as far as we can see; to be looked at again */
-	PROCESS_FORKED, /* a copy of a tracked one, which nobody has needed yet (forks.h) */
+	PROCESS_FORKED, /* a fork of a tracked process, not needed by any sample yet (forks.h) */
 	PROCESS_TRACKED,
 	PROCESS_REFUSED, /* Python, but not to be sampled: info.why says why */
 	PROCESS_UNWANTED, /* Python, but not what the filter asks for */
@@ -123,7 +123,7 @@ void processes__spare(struct processes *ps, unsigned steps);
 void processes__starve(struct processes *ps, bool on);
 /* What begins is in no hurry now, for either reason. */
 bool processes__spares(const struct processes *ps);
-/* How many have begun and ended and were not looked at, as it was not their time yet: Python or not, nobody knows. */
+/* How many started and ended before their look was due: whether they were Python is unknown. */
 __u64 processes__unseen(const struct processes *ps);
 /* How much later that is. */
 __u64 processes__look_delay_ns(const struct processes *ps);
@@ -174,8 +174,8 @@ struct process *processes__find_mapped(struct processes *ps, pid_t pid);
 struct threads *processes__threads(struct processes *ps);
 
 /*
- * The process of a sample: tracked, or unwanted, and then its interrupts are none of ours. One that
- * only the kernel side knows is looked at. NULL if it has gone, or another has its pid.
+ * The process of a sample: tracked, or unwanted, in which case its interrupts do not count. Looks at one that only
+ * the kernel side knows. NULL if it is gone, or its pid belongs to another.
  */
 struct process *processes__of_record(struct processes *ps, const struct record_sample *record);
 /* Calls gone for each process that is tracked; they stay. From now on all refusals are known. */

@@ -19,8 +19,8 @@
 /* Looks for children: one may start another before it is followed. */
 #define CHILDREN_LOOKS 3
 /*
- * What has just been started is given this long to become Python, and what has just executed another
- * program, which nobody can see, a little. Starting an interpreter takes 20 ms, on a busy machine more.
+ * A process that has just started has this long to become Python, and one that may just have executed another
+ * program, which cannot be seen, a little time. Starting an interpreter takes 20 ms, more on a busy machine.
  */
 #define YOUNG_NS (2 * NS_PER_SEC)
 #define PATIENCE_NS (NS_PER_SEC * 3 / 10)
@@ -119,7 +119,7 @@ static void mark_descendants(struct family *f, const pid_t pids[], size_t cnt)
 	}
 }
 
-/* krait, and who started it, would never end before krait does. */
+/* Not krait or its ancestors: they would not end before krait does. */
 static void spare_krait(struct family *f)
 {
 	struct member *m = find(f, getpid());

@@ -2,8 +2,8 @@
 /*
  * threads.h - the threads that were sampled, and what is kept of each.
  *
- * A thread belongs to its process: it is removed when it ends, when the process ends, and when the process
- * executes another image. Code that keeps something for a thread is told in one place (thread_gone_fn).
+ * A thread belongs to its process: it is removed when it ends, when the process ends, and when the process executes
+ * another image. One callback (thread_gone_fn) informs all code that keeps something for a thread.
  *
  * Must hold: a reused thread id inherits nothing; memory is bounded (beyond THREADS_MAX the thread sampled
  * longest ago goes, which costs time, never truth).

@@ -45,7 +45,7 @@ struct anchor_deltas anchors__deltas(const struct anchors *a, int index) __attri
 /* No deltas from here on, until the next write. */
 void anchors__stop(struct anchors *a, int index);
 
-/* How often that owner was refused one, for want of room. Any thread, once the others have ended. */
+/* How often that owner got none for lack of room. Call from any thread after the others have ended. */
 __u64 anchors__refused(const struct anchors *a, unsigned owner) __attribute__((nonnull));
 
 #endif /* KRAIT_SAMPLER_ANCHORS_H */

@@ -54,7 +54,7 @@ struct known_files *known_files__new(int binaries_fd, const struct uprobes *upro
 	return k;
 }
 
-/* Numbers are places and how often these were given away: an old number leads to nothing. */
+/* A number is a place and how often it was reassigned, so an old number leads nowhere. */
 static __u32 number_of(const struct known_files *k, const struct entry *e)
 {
 	return (e->serial << 8 | (__u32)(e - k->list)) & ~(1U << 31);
@@ -94,7 +94,7 @@ static struct entry *find(struct known_files *k, const struct file_id *id)
 	return NULL;
 }
 
-/* Of what the owner has, the one that nobody has used for longest goes, if that is long enough. */
+/* Drops the owner's least recently used file, if it has been unused long enough. */
 static bool forget_idle(struct known_files *k, unsigned owner, __u64 now_ns)
 {
 	struct entry *oldest = NULL;
@@ -150,7 +150,7 @@ static int announce(struct known_files *k, struct entry *e, const struct py_proc
 	return 0;
 }
 
-/* Holds the file without having it open: closing that waits for no server. */
+/* Holds the file without opening it: closing then never waits for a server. */
 static int hold(int fd)
 {
 	char path[32];

@@ -54,11 +54,11 @@ void known_files__free(struct known_files *k);
 int known_files__learn(struct known_files *k, const struct py_process *p, int fd, unsigned owner,
 		       __u32 flags, __u64 now_ns) __attribute__((warn_unused_result, nonnull));
 
-/* What is known under that number, and is used now; NULL where it is nothing any more. */
+/* The file with that number, marked as used now; NULL if it is no longer known. */
 const struct known_file *known_files__at(struct known_files *k, __u32 number, __u64 now_ns)
 	__attribute__((nonnull));
 
-/* A process runs the file of that number, and does no longer; other numbers are ignored. */
+/* A process starts or stops running the file with that number; other numbers are ignored. */
 void known_files__begin_use(struct known_files *k, __u32 number) __attribute__((nonnull));
 void known_files__end_use(struct known_files *k, __u32 number, __u64 now_ns)
 	__attribute__((nonnull));

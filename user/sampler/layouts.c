@@ -48,7 +48,7 @@ void layouts__free(struct layouts *l)
 	free(l);
 }
 
-/* Within a minor version CPython's structures do not change; where they do, the offsets tell. */
+/* CPython does not change structures within a minor version; if it does, the offsets differ. */
 static struct py_offsets without_micro(const struct py_offsets *offsets)
 {
 	struct py_offsets o = *offsets;

@@ -28,10 +28,10 @@ struct sampler_config;
 struct perf_events *perf_events__new(const struct sampler_config *config,
 				     const struct bpf_program *program, struct error *err);
 void perf_events__free(struct perf_events *events);
-/* To be called now and then: reads one line of sysfs, and acts when it has changed. */
+/* Call from time to time: reads one line of sysfs and acts if it has changed. */
 void perf_events__follow_cpus(struct perf_events *events);
 
-/* To be called now and then: each clock goes on with another rate, drawn around that of its configuration. */
+/* Call from time to time: each clock continues at a new random rate around the configured one. */
 void perf_events__jitter(struct perf_events *events);
 
 /* Each clock that has a rate goes on with this one. */

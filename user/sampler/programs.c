@@ -56,7 +56,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	is_log = strstr(text, "BEGIN PROG LOAD LOG");
 	for (const char *c = text; *c; c++)
 		left += *c == '\n';
-	/* Its warnings repeat what our own error says, in the words of an expert. */
+	/* Its warnings only repeat our own error in expert terms. */
 	for (rest = text; (line = strsep(&rest, "\n")); left--) {
 		if (is_log)
 			note_verifier(line);

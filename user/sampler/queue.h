@@ -63,7 +63,7 @@ void queue__free(struct queue *q);
 void *queue__room(struct queue *q, size_t least, size_t *ret_room);
 /* That many bytes, whole records with their headers, are there now; each header says what to skip. */
 void queue__commit(struct queue *q, size_t bytes);
-/* Sleeps until a reader has given memory back, or for so many milliseconds. */
+/* Sleeps until a reader has returned memory, or for that many milliseconds. */
 void queue__wait_room(struct queue *q, int timeout_ms);
 /* Wakes that cursor's reader if it sleeps on its descriptor. */
 void queue__wake(struct queue *q, unsigned cursor);

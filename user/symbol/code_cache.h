@@ -21,7 +21,7 @@
 #include "symbol/symbolizer.h"
 #include "util/hash.h"
 
-/* More than any program seen runs (Django, 6000 modules: about 50000 that exist). */
+/* More than any program seen so far (Django with 6000 modules has about 50000). */
 #define CODE_CACHE_MAX 65536
 /* An entry is about 0.5 KB; the rest is for generated code with line tables of up to 4 MiB. */
 #define CODE_CACHE_MAX_BYTES (128u << 20)
@@ -37,7 +37,7 @@ struct code_entry {
 	__u64 interp_addr; /* of the generations; 0 none */
 	/* Queries in [first, end) are proved; later ones take a look, earlier ones are stale. */
 	__u64 first_generation, end_generation;
-	/* The answer given last: a frame further down stays where it is for many samples. */
+	/* The last answer: frames further down keep their position for many samples. */
 	__s32 last_instr_off;
 	struct source_position last_position;
 	__u64 tag; /* the consumer's */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_bounds.h - is a file too much for elfutils? That reads all symbols that a file claims to have, and
- * unpacks whatever it has packed.
+ * elf_bounds.h - is a file too large for elfutils, which reads every symbol that a file claims to have and unpacks
+ * all compressed sections?
  *
  * Must hold: reads headers only, and 64 KiB of the end of what is packed.
  */

@@ -18,7 +18,7 @@
 #define TEXT_FIRST (8UL << 20)
 #define TEXT_MAX (1UL << 30)
 
-/* Of some 100,000, of which a recording meets some hundred: those have a struct kernel_symbol. */
+/* The kernel has some 100,000; only the few hundred that a recording meets get a struct kernel_symbol. */
 struct symbol {
 	__u64 start;
 	__u32 name; /* in text; behind it the module's */
@@ -272,7 +272,7 @@ struct kernel_symbol *kernel_symbols__find(struct kernel_symbols *s, __u64 addr)
 
 	load(s);
 	low = after(s, s->cnt, addr);
-	/* Of several at one address the first, whichever address within was asked for. */
+	/* If several symbols share an address, always the first. */
 	while (low > 1 && s->list[low - 2].start == s->list[low - 1].start)
 		low--;
 	ret = low ? found(s, &s->list[low - 1]) : NULL;

@@ -49,7 +49,7 @@ struct linetable_mark {
 	__s64 line;
 };
 
-/* An indexed table; owns both arrays. All zero is a table that knows nothing. */
+/* An indexed table; owns both arrays. All zero is an empty table. */
 struct linetable {
 	__u8 *bytes;
 	__u32 size;

@@ -92,7 +92,7 @@ static void open_probed(struct native *n, const struct mapping *m, __u64 now_ns)
 	}
 }
 
-/* The mapping's own link, the name in the process's root, and ours when it has gone. */
+/* Tries the mapping's own link, the name in the process's root, and the name in ours if the process is gone. */
 static void open_file(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	char link[64], root[32], path[64 + MAPS_LINE_MAX];
@@ -119,7 +119,7 @@ void native__read_symbols(struct native *n, struct module *module)
 		open_debug(n, module);
 }
 
-/* Symbols come later than the file itself, and are read here: its rows do not wait for them. */
+/* Reads symbols only now, after the file was opened: its rows need not wait for them. */
 static void open_symbols(struct native *n, const struct mapping *m, __u64 now_ns)
 {
 	if (native_files__wants_file(n->files, m->module))
@@ -169,7 +169,7 @@ static struct cached *slot_in(struct cached *cache, unsigned bits, __u64 ip)
 	return &cache[hash_step(0, ip) >> (64 - bits)];
 }
 
-/* Twice as many slots, or the first ones. Without memory all stays as it is. */
+/* Doubles the slots, or makes the first ones. Without memory nothing changes. */
 static void grow_cache(struct native *n)
 {
 	unsigned bits = n->cache ? n->cache_bits + 1 : CACHE_BITS_MIN;
@@ -203,7 +203,7 @@ static struct cached *cache_slot(struct native *n, __u64 ip)
 	return slot_in(n->cache, n->cache_bits, ip);
 }
 
-/* The slot becomes that address's. It grows once a quarter of what it holds was taken from others. */
+/* Assigns the slot to the address. The cache grows after a quarter of its entries displaced others. */
 static struct cached *take_slot(struct native *n, __u64 ip)
 {
 	struct cached *c = cache_slot(n, ip);
@@ -328,7 +328,7 @@ void native__catch_up(struct native *n, __u64 now_ns)
 		refresh(n, now_ns, NATIVE_OUTDATED_NS);
 }
 
-/* Whether the code has that role, which nobody asks for but of code that can have no other. */
+/* Whether the code has that role. Callers ask only about code that can have no other. */
 static bool has_role(struct native *n, __u64 ip, enum cached_role role)
 {
 	struct cached *c = cache_slot(n, ip);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * parser_jobs.h - what a parser does: a request and descriptors become an answer.
+ * parser_jobs.h - a parser's work: turns a request and descriptors into an answer.
  *
  * Nothing here starts a process, opens a file or keeps more than the symbols of PARSER_FILES_MAX files,
  * so tests and fuzzers call it as it is: parser_jobs__answer() takes any bytes for a request and any

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Owners that are remembered; those for whom krait has waited least are forgotten. */
+/* Owners remembered; the one for whom krait has waited least is dropped. */
 #define READER_OWNERS_MAX 256
 /* Between two looks at how a parser gets on. */
 #define READER_LOOK_MS 20U

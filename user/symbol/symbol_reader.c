@@ -15,7 +15,7 @@
 
 /* Root's, and those of other owners. */
 #define SYMBOL_PARSERS 4
-/* A parser is replaced in good time before the kernel ends it for its age. */
+/* Replace a parser before the kernel ends it for its age. */
 #define PARSER_AGE_NS (300 * NS_PER_SEC)
 
 struct symbol_reader {
@@ -125,7 +125,7 @@ static int await(struct symbol_reader *r, struct symbol_parser *p, const struct 
 	return err;
 }
 
-/* One job and its answer. A parser that has gone before it was asked is no fault of the file. */
+/* One job and its answer. If the parser was gone before we asked, the file is not to blame. */
 static int do_job(struct symbol_reader *r, struct symbol_parser *p, struct symbol_file *f,
 		  const struct parser_request *request, const struct parser_answer **ret)
 {

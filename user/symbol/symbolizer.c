@@ -40,7 +40,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* Unreadable addresses remembered; there are none in a program that is well. */
+/* Unreadable addresses remembered; a healthy program has none. */
 #define REFUSED_CNT 64
 /* Then look again: at 1 kHz once a second. */
 #define REFUSALS_MAX 1024
@@ -324,7 +324,7 @@ static int read_defined(struct symbolizer *s, const struct record_code *record,
 	return err || proved ? err : -EAGAIN;
 }
 
-/* What the snapshot says is true; the target may be making another object of the remains. */
+/* The snapshot is the truth; the target may be building another object in the same memory. */
 static bool agrees(const struct code_entry *now, const struct code_entry *snapshot)
 {
 	return !strcmp(now->body.qualname, snapshot->body.qualname) &&

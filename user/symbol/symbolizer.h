@@ -58,9 +58,9 @@ void symbolizer__free(struct symbolizer *s);
 /* PY_VERSION_HEX of the interpreter. */
 __u32 symbolizer__version(const struct symbolizer *s);
 /*
- * Looks into the target's memory, some reads each: so many at once, and so many a second from then on; and
- * not more than are left of owner, borrowed, what all processes of its owner have; NULL none. Beyond, what the
- * kernel has not described is SYMBOL_UNREADABLE. Unbounded before the call.
+ * Limits looks into the target's memory (some reads each): at_once as a burst, per_sec from then on, and no more than
+ * owner has left, the budget shared by all processes of its owner (borrowed; NULL: none). Beyond that, code that the
+ * kernel has not described is SYMBOL_UNREADABLE. Unlimited before this call.
  */
 void symbolizer__bound_looks(struct symbolizer *s, __u32 at_once, __u32 per_sec,
 			     struct look_budget *owner);

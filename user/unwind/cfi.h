@@ -70,7 +70,7 @@ struct cfi_state {
 	struct cfi_place fp, ra, base;
 };
 
-/* What an entry common to several functions (CIE) says of their instructions. */
+/* What a CIE, the entry common to several functions, says about their instructions. */
 struct cfi_common {
 	__u64 code_align;
 	__s64 data_align;

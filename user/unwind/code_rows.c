@@ -16,10 +16,10 @@
 /* Where a function begins. */
 #define ALIGNMENT 16
 #define PAGE 4096U
-/* Of one function: more, and it has no rows. A long trace of CPython's JIT has a thousand. */
+/* Per function; with more it gets no rows. A long trace of CPython's JIT has a thousand. */
 #define ROWS_MAX 2048
 #define TARGETS_MAX 2048
-/* Looks at what was noted, for all functions together: code that is made to take long has no rows. */
+/* Steps for all functions together: code built to take long gets no rows. */
 #define LOOKS_MAX (1U << 27)
 struct target {
 	__u64 at;
@@ -222,7 +222,7 @@ static bool note(struct function *f)
 	return true;
 }
 
-/* Behind a call that does not come back there is nothing but what fills the room up to other code. */
+/* After a call that does not return there is only padding up to other code. */
 static bool comes_back(const struct function *f)
 {
 	return x86_insn(f->code + f->pos, f->size - f->pos).kind != X86_NOP;
@@ -259,7 +259,7 @@ static bool has_guessed_wrong(struct function *f)
 	return f->proved_cnt < f->guess_cnt && f->pos - f->guesses[f->proved_cnt].at > GUESS_REACH;
 }
 
-/* Nothing leads to pos. 1: the function is over; 0: to pos, which is another now; -1: it does not add up. */
+/* Nothing leads to pos. 1: the function has ended; 0: continue at pos, which has moved; -1: contradiction. */
 static int pass_gap(struct function *f)
 {
 	if (is_whole(f))

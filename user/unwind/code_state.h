@@ -3,7 +3,7 @@
  * code_state.h - what is known of the stack between two instructions of a function: where the CFA is, and where the
  * caller's rbp and rbx are. Where rsp was aligned, the CFA is found by a copy of what it was before.
  *
- * Must hold: what is not proved by the instructions passed is LOST, or the function makes no sense.
+ * Must hold: what the instructions passed do not prove is LOST, or the function is rejected.
  */
 #ifndef KRAIT_UNWIND_CODE_STATE_H
 #define KRAIT_UNWIND_CODE_STATE_H

@@ -15,7 +15,7 @@ struct row_table;
 
 /* Code between functions; offsets are those of the rows. */
 struct eh_holes {
-	/* The code that is there, at most size bytes; NULL: none. *ret_len: how much. */
+	/* The code there, at most size bytes; NULL: none. *ret_len: its length. */
 	const __u8 *(*read)(void *ctx, __u64 offset, __u64 size, __u64 *ret_len);
 	/* Where the next piece of code begins and ends, at or behind an offset; -1 there is none. */
 	int (*next)(void *ctx, __u64 offset, __u64 *ret_start, __u64 *ret_end);

@@ -28,7 +28,7 @@ void pieces_free(struct pieces *r);
 int pieces_add_slab(struct pieces *r, __u32 number) __attribute__((warn_unused_result));
 /* A position, or 0: there is no such piece. */
 __u32 pieces_take(struct pieces *r, __u32 words);
-/* Position 0 is nothing. Where there is no memory to remember it, the piece is lost. */
+/* Position 0 is no piece. If there is no memory to note it, the piece is lost. */
 void pieces_give_back(struct pieces *r, __u32 at, __u32 words);
 bool pieces_has_waiting(const struct pieces *r);
 /* What was given back is free from now on. */

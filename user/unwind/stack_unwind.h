@@ -3,7 +3,7 @@
  * stack_unwind.h - the kernel's own walk along native frames (bpf/unwind.h), with the kernel's own tables, over memory that
  * can be read from here: of threads that wait.
  *
- * Nothing holds the thread still meanwhile. Who asks for it has to see to that it did not run.
+ * The thread is not stopped: the caller must make sure that it did not run meanwhile.
  *
  * Must hold: at most KRAIT_MAX_NATIVE steps, whatever the memory says.
  */

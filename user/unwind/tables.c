@@ -269,7 +269,7 @@ void unwind_tables__forget(struct unwind_tables *t, __u32 file)
 {
 	drop_rows(t, file);
 	set_state(t, file, UNWIND_FILE_UNKNOWN);
-	/* What was found under the number may still be remembered: not in another epoch. */
+	/* Caches may still have results for this number; a new epoch invalidates them. */
 	settle(t);
 	t->memory.files[file].used = 0;
 	t->memory.files[file].wanted = 0;

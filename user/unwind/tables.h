@@ -42,7 +42,7 @@ struct unwind_rows {
 	const __u32 *rows;
 };
 
-/* NULL when out of memory. bytes: of slabs, at most; at least one slab is made. */
+/* NULL when out of memory. bytes: the limit for slabs; at least one slab is made. */
 struct unwind_tables *unwind_tables__new(const struct unwind_memory *memory, __u64 bytes);
 void unwind_tables__free(struct unwind_tables *t);
 
