@@ -42,6 +42,48 @@ def script_sums(path):
     return dict(sums)
 
 
+# ---- filters --------------------------------------------------------------------------------------
+
+
+ON, OFF = ("cpu", "python", "native"), ("gil", "lock", "io", "sleep", "runnable", "fault", "stopped", "waiting",
+                                        "stop-the-world", "critical-section")
+SAMPLE = re.compile(r"\s(\d+)/(\d+)\s+\[\d+\]\s+[\d.]+:\s+(\d+)\s+(cpu-clock|offcpu-time):")
+
+
+def script_samples(path, *args):
+    """[(tid, ns, event, leaf)]"""
+    lines = krait("script", *args, path).stdout.splitlines()
+    return [(int(m.group(2)), int(m.group(3)), m.group(4), following.split()[-2].partition("+")[0])
+            for m, following in zip(map(SAMPLE.search, lines), lines[1:] + [""]) if m]
+
+
+def check_filters(tap, path, main):
+    """Each command says of a part what the others say of it, and the parts are the whole."""
+    def total(*args):
+        return sum(folded_sums(path, "--wall", *args).values())
+    every = total()
+    parts = {state: total("--state", state) for state in ON + OFF}
+    tap.equal(sum(parts.values()), every, "--state: each state apart is the whole together", parts)
+    tap.equal((total("--state", "on"), total("--state", "off")),
+              (sum(parts[s] for s in ON), sum(parts[s] for s in OFF)), "--state on, off", parts)
+    samples = script_samples(path)
+    tids = sorted({tid for tid, *_ in samples})
+    for args, mine in ((("--state", "gil"), lambda s: s[3].startswith("[gil")), (("--thread", "main"), lambda s: s[0] == main),
+                       (("--thread", str(tids[-1])), lambda s: s[0] == tids[-1]), (("--thread", "*"), lambda s: True)):
+        want, name = [s for s in samples if mine(s)], " ".join(args)
+        tap.equal(script_samples(path, *args), want, "script %s" % name)
+        tap.equal(total(*args), sum(s[1] for s in want), "convert %s" % name)
+        said = krait("diff", "--wall", *args, path, path).stdout
+        tap.equal(re.findall(r"^[AB]: .*?, (\d+) samples", said, re.M), [str(len(want))] * 2, "diff %s" % name, said)
+        said = krait("report", "--wall", *args, "-i", path).stdout
+        tap.ok("%d samples: " % len(want) in said, "report %s" % name, said)
+    holding, gil = {s[0] for s in script_samples(path, "--gil")}, total("--gil")
+    tap.ok(0 < parts["python"] <= gil < every and holding <= set(tids), "--gil: what holds the GIL, on a CPU or ready to run", gil, parts)
+    tap.equal(total("--idle"), every, "--idle: the same as --wall")
+    said = krait("annotate", "--event", "offcpu-time", "--state", "sleep", "-i", path).stdout
+    tap.ok("time.sleep" in said and " n += 1" not in said.replace("0.00%", ""), "annotate --state", said)
+
+
 # ---- consumers ------------------------------------------------------------------------------------
 
 
@@ -273,6 +315,7 @@ def check(tap, python):
         tap.equal(r.code, 0, "recorded", r.err)
         tap.ok(target.alive(), "the target is alive")
     path = r.path("x.data")
+    check_filters(tap, path, target.pid)
     waits = folded_sums(path, "--event", "offcpu-time")
     sums = script_sums(path)
     total, gil, cpu = sum(waits.values()), waits["gil"], sums["cpu-clock"][1]
