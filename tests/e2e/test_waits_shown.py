@@ -313,6 +313,8 @@ def check(tap, python):
     with h.start(python, "idler.py") as target:
         r = h.record("--off-cpu", "-p", str(target.pid), "-d", "1500ms", outputs=OUTPUTS, lines=False)
         tap.equal(r.code, 0, "recorded", r.err)
+        cost = {key: h.parse_stats(r.err).get("switches.%s_ns" % key, -1) for key in ("cost", "stacks", "over")}
+        tap.ok(cost["cost"] > 0 and cost["stacks"] > 0 and cost["over"] >= 0, "--stats: what following the switches took", cost)
         tap.ok(target.alive(), "the target is alive")
     path = r.path("x.data")
     check_filters(tap, path, target.pid)

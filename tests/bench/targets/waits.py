@@ -62,32 +62,30 @@ def feeder(feeds):
             feed()
 
 
-def spin_1():
-    burn()
-
-
-def spin_2():
-    burn()
-
-
 def ready_ns(path):
     """How long it was ready to run: that is no wait."""
     with open(path, encoding="ascii") as f:
         return int(f.read().split()[1])
 
 
-def spinner(function, numbers, place, path):
+def spinner(numbers, place):
+    # Its own file would be looked for again each time.
+    path = "/proc/self/task/%d/schedstat" % threading.get_native_id()
     ready, began = ready_ns(path), time.perf_counter_ns() - time.thread_time_ns()
     while True:
-        function()
+        burn()
         cpu = time.thread_time_ns()
         numbers[2 * place] = max(0, time.perf_counter_ns() - began - cpu - (ready_ns(path) - ready))
         numbers[2 * place + 1] = cpu
 
 
-def spin(function, numbers, place):
-    # Its own file would be looked for again each time.
-    spinner(function, numbers, place, "/proc/self/task/%d/schedstat" % threading.get_native_id())
+def spin_1(numbers, place):
+    """All that the thread does is below: it waits for the GIL where it reads its file, too."""
+    spinner(numbers, place)
+
+
+def spin_2(numbers, place):
+    spinner(numbers, place)
 
 
 def notify(condition):
@@ -110,7 +108,7 @@ def main():
     threading.Thread(target=feeder, args=(feeds,), daemon=True).start()
     if len(sys.argv) > 1:
         for place, function in enumerate((spin_1, spin_2)):
-            threading.Thread(target=spin, args=(function, numbers, len(waits) + place), daemon=True).start()
+            threading.Thread(target=function, args=(numbers, len(waits) + place), daemon=True).start()
     print("READY", flush=True)
     sys.stdin.buffer.read()
 
