@@ -32,13 +32,13 @@
  * measured, from reading the clock to reading it again. What takes longer than that was interrupted.
  */
 #define SWITCH_FIXED_NS 60
-#define SWITCH_AROUND_NS 80
+#define SWITCH_AROUND_NS 60
 #define SWITCH_MEASURED 64
 #define SWITCH_MEASURED_MAX_NS 1000
 /* What is measured is kept in parts of a nanosecond, and each measurement counts one part in so many. */
 #define SWITCH_MEASURED_SHIFT 4
 /* One part in so many of a share is for stacks, however many switches there are. */
-#define SWITCH_STACKS_SHARE 8
+#define SWITCH_STACKS_SHARE 16
 /* The period is reviewed that often, and at once where the whole window's share is spent. */
 #define SWITCH_WINDOW_SHIFT 24
 #define SWITCH_WINDOW_NS (1ULL << SWITCH_WINDOW_SHIFT)
