@@ -11,8 +11,8 @@
  * Frames of Python also say which code object they are in and where: that is what gives them an
  * address in a capture.
  *
- * Memory is bounded by quotas (profile/room.h). Who adds a sample asks dict__refused() before: one
- * without room is lost, not counted somewhere else.
+ * Memory is bounded by quotas (profile/room.h). Once something of a stack finds no room, nothing more is added to it and
+ * its node is 0: that sample is lost, not counted somewhere else.
  *
  * An id is valid until dict__forget(). Whoever keeps one for longer does either of two things. A cache
  * keeps it as a tag, which says by itself that it is out of date. Whoever cannot do without it is a
