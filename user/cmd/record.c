@@ -186,15 +186,12 @@ static bool fetches(const struct record_command *r)
 	return r->options.native && may_name_late(r) && fetch_has_servers();
 }
 
-static int start(struct record_command *r, struct error *err)
+/* What the session is to do, of the options and of what outputs want. */
+static struct session_config config_of(struct record_command *r)
 {
 	const struct record_options *o = &r->options;
 
-	if (o->inputs && open_inputs(r, err))
-		return -1;
-
-	r->progress = !o->quiet && progress_suits(STDERR_FILENO, o->command);
-	r->config = (struct session_config){
+	return (struct session_config){
 		.all = o->all,
 		.filter = o->filter,
 		.pids = o->pids,
@@ -244,6 +241,16 @@ static int start(struct record_command *r, struct error *err)
 		.inputs = r->inputs ? output_file__stream(r->inputs) : NULL,
 		.priority = &r->priority,
 	};
+}
+
+static int start(struct record_command *r, struct error *err)
+{
+	const struct record_options *o = &r->options;
+
+	if (o->inputs && open_inputs(r, err))
+		return -1;
+	r->progress = !o->quiet && progress_suits(STDERR_FILENO, o->command);
+	r->config = config_of(r);
 	if (o->perf_map && !(r->mapper = mapper__new(err)))
 		return -1;
 	r->session = session__new(&r->config, err);

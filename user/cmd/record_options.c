@@ -221,6 +221,57 @@ void record_options_async(struct record_options *o, const char *arg, struct argp
 	o->async = arg && !strcmp(arg, "both") ? ASYNC_BOTH : ASYNC_TASKS;
 }
 
+/* Options that take no argument. False: it is none of these. */
+static bool set_switch(struct record_options *o, int key)
+{
+	switch (key) {
+	case KEY_WALL:
+	case KEY_IDLE:
+		o->off_cpu = o->wall = true;
+		break;
+	case KEY_GIL:
+		o->holds_gil = true;
+		break;
+	case KEY_TASK_NAMES:
+		o->task_names = true;
+		o->wants_tasks = true;
+		break;
+	case KEY_OPCODES:
+		o->opcodes = true;
+		break;
+	case KEY_JITTER:
+		o->jitter = true;
+		break;
+	case KEY_NO_GREENLETS:
+		o->greenlets = false;
+		break;
+	case KEY_NO_ASYNC:
+		o->async = ASYNC_OFF;
+		break;
+	case 'n':
+	case KEY_NO_NATIVE:
+		o->native = key == 'n';
+		break;
+	case 'k':
+	case KEY_NO_KERNEL:
+		o->kernel = key == 'k';
+		break;
+	case KEY_INTERPRETER:
+		o->native = true;
+		o->interpreter_frames = true;
+		break;
+	case KEY_INLINE:
+		o->inlined = true;
+		break;
+	case KEY_NO_REALTIME:
+		o->realtime = false;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
@@ -244,18 +295,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (arg)
 			arguments_time(&o->off_cpu_ns, arg, state);
 		break;
-	case KEY_WALL:
-	case KEY_IDLE:
-		o->off_cpu = o->wall = true;
-		break;
 	case KEY_STATE:
 		if (states_parse(&o->states, arg))
 			arguments_refuse(state, "--state takes " STATES_WORDS ", not \"%s\"", arg);
 		if (states_has_off(o->states))
 			o->off_cpu = o->wall = true;
-		break;
-	case KEY_GIL:
-		o->holds_gil = true;
 		break;
 	case KEY_ASYNC:
 		record_options_async(o, arg, state);
@@ -264,22 +308,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TASKS:
 		record_events_tasks(o, arg, state);
 		o->wants_tasks = true;
-		break;
-	case KEY_TASK_NAMES:
-		o->task_names = true;
-		o->wants_tasks = true;
-		break;
-	case KEY_OPCODES:
-		o->opcodes = true;
-		break;
-	case KEY_JITTER:
-		o->jitter = true;
-		break;
-	case KEY_NO_GREENLETS:
-		o->greenlets = false;
-		break;
-	case KEY_NO_ASYNC:
-		o->async = ASYNC_OFF;
 		break;
 	case 'd':
 		arguments_time(&o->duration_ns, arg, state);
@@ -292,28 +320,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_UNWIND:
 		arguments_size(&o->unwind_bytes, arg, state);
-		break;
-	case 'n':
-		o->native = true;
-		break;
-	case KEY_NO_NATIVE:
-		o->native = false;
-		break;
-	case 'k':
-		o->kernel = true;
-		break;
-	case KEY_NO_KERNEL:
-		o->kernel = false;
-		break;
-	case KEY_INTERPRETER:
-		o->native = true;
-		o->interpreter_frames = true;
-		break;
-	case KEY_INLINE:
-		o->inlined = true;
-		break;
-	case KEY_NO_REALTIME:
-		o->realtime = false;
 		break;
 	case KEY_LOG_INPUTS:
 		o->inputs = arg;
@@ -331,7 +337,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		settle(o, state);
 		break;
 	default:
-		return record_targets_option(o, key, arg, state);
+		return set_switch(o, key) ? 0 : record_targets_option(o, key, arg, state);
 	}
 	return 0;
 }
