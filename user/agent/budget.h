@@ -20,9 +20,11 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include "session/session.h"
+
 #define BUDGET_LEVELS_MAX 32
 /* Seconds: what starts is looked at half a second later, 1, 2, 4, 8. */
-#define BUDGET_SPARING_MAX 5U
+#define BUDGET_SPARING_MAX SESSION_SPARING_MAX
 
 /* How the agent samples. */
 struct detail {

@@ -24,6 +24,7 @@
 #include "session/collector.h"
 #include "session/greenlet_chains.h"
 #include "follow/filter.h"
+#include "follow/processes.h"
 #include "stack/stacks.h"
 
 struct session;
@@ -136,8 +137,9 @@ __u64 session__rows_read(const struct session *s);
 void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives);
 /*
  * Between two steps: processes that begin are looked at later (processes__spare()), so that those that end soon cost next
- * to nothing. 0 at once.
+ * to nothing. 0 at once, up to SESSION_SPARING_MAX.
  */
+#define SESSION_SPARING_MAX PROCESSES_SPARING_MAX
 void session__spare(struct session *s, unsigned steps);
 /*
  * Between two steps, while that is on: nothing is looked at that can wait. No process but for its samples' sake
