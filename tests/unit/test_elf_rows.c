@@ -13,11 +13,13 @@
 #include <gelf.h>
 #include <glob.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "support_folder.h"
 #include "unwind/cfi.h"
 #include "unwind/elf_rows.h"
 #include "util/cleanup.h"
@@ -270,9 +272,101 @@ static void every_address_of_real_files_is_as_elfutils_says(void **state)
 	assert_true(files >= 3);
 }
 
+/* ---- other sections ----------------------------------------------------------------------------- */
+
+static const char program[] =
+	"int outside(int *);\n"
+	"int deep(int n) { int a[64]; a[n & 63] = n; return n ? deep(n - 1) + outside(a) : 1; }\n"
+	"int vary(int n) { int a[n]; return outside(a) + deep(n); }\n";
+
+/* A library of that program; its rows. */
+static bool build_rows(const char *folder, const char *flags, const char *last,
+		       struct row_table *ret)
+{
+	char command[512], path[TEST_FOLDER_MAX + 16];
+	cleanup_close int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/a.c", folder);
+	test_file_put(path, program);
+	snprintf(command, sizeof(command),
+		 "cd %s && gcc -O2 -g -fPIC -shared %s -o a.so a.c >/dev/null 2>&1 && %s", folder,
+		 flags, last);
+	snprintf(path, sizeof(path), "%s/a.so", folder);
+	if (system(command))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(elf_rows(fd, ret), 0);
+	return true;
+}
+
+/* Where its code is: from the first function on. */
+static void find_functions(const char *folder, __u64 *ret_start, __u64 *ret_end)
+{
+	char path[TEST_FOLDER_MAX + 16];
+	cleanup_close int fd = -1;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+	Elf *elf;
+
+	snprintf(path, sizeof(path), "%s/a.so", folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	do {
+		section = elf_nextscn(elf, section);
+		assert_non_null(gelf_getshdr(section, &header));
+	} while (strcmp(elf_strptr(elf, names, header.sh_name), ".text"));
+	*ret_start = header.sh_offset;
+	*ret_end = header.sh_offset + header.sh_size;
+	elf_end(elf);
+}
+
+/* Of the same code the same rows, whichever section has them; the start files' .eh_frame is there in each. */
+static void other_sections_say_the_same(void **state)
+{
+	static const struct {
+		const char *flags, *last;
+	} cases[] = {
+		{ "-fno-asynchronous-unwind-tables -fno-unwind-tables", "true" },
+		{ "", "objcopy --rename-section .eh_frame=.bolt.org.eh_frame a.so" },
+	};
+	char folder[TEST_FOLDER_MAX];
+	struct row_table whole, other;
+	__u64 start, end;
+	size_t rules = 0;
+
+	test_folder_make(folder);
+	if (!build_rows(folder, "", "true", &whole)) {
+		test_folder_remove(folder);
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!build_rows(folder, cases[i].flags, cases[i].last, &other))
+			continue;
+		find_functions(folder, &start, &end);
+		for (__u64 at = start; at < end; at++) {
+			const struct unwind_rule *want = row_table_find(&whole, at);
+			const struct unwind_rule *have = row_table_find(&other, at);
+
+			/* Of start files, whose code is read where nothing is said, either is fine. */
+			if (!want || want->ra == UNWIND_RA_UNDEFINED)
+				continue;
+			assert_non_null(have);
+			assert_memory_equal(have, want, sizeof(*have));
+			rules += want->cfa != UNWIND_CFA_NONE;
+		}
+		row_table_free(&other);
+	}
+	assert_true(rules > 100);
+	row_table_free(&whole);
+	test_folder_remove(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_sections_say_the_same),
 		cmocka_unit_test(every_address_of_real_files_is_as_elfutils_says),
 	};
 

@@ -99,6 +99,29 @@ static int take_by_header(struct work *w)
 	return 0;
 }
 
+static int add_sections(struct work *w, unsigned from)
+{
+	int err = 0;
+
+	for (unsigned i = from; !err && i < w->cnt; i++)
+		err = eh_frame_add(&w->frame, &w->sections[i]);
+	return err;
+}
+
+/*
+ * C that was compiled without .eh_frame may have this, beside the start files of the C library, which have that. Where it
+ * is too much, what .eh_frame says stands.
+ */
+static int add_debug_frame(struct work *w)
+{
+	unsigned before = w->cnt;
+	int err = take_named(w, ".debug_frame", true);
+
+	if (!err)
+		err = add_sections(w, before);
+	return before ? 0 : err;
+}
+
 static int take_sections(struct work *w)
 {
 	int err = take_named(w, ".eh_frame", false);
@@ -107,13 +130,11 @@ static int take_sections(struct work *w)
 		err = take_by_header(w);
 	if (!err)
 		err = take_named(w, ".bolt.org.eh_frame", false);
-	if (!err && !w->cnt)
-		err = take_named(w, ".debug_frame", true);
-	if (!err && !w->cnt)
-		err = -ENODATA;
-	for (unsigned i = 0; !err && i < w->cnt; i++)
-		err = eh_frame_add(&w->frame, &w->sections[i]);
-	return err;
+	if (!err)
+		err = add_sections(w, 0);
+	if (!err)
+		err = add_debug_frame(w);
+	return err || w->cnt ? err : -ENODATA;
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */

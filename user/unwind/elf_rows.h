@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_rows.h - the rows of an ELF file: its .eh_frame, that of before BOLT, and .debug_frame where
- * there is neither; by offset in the file.
+ * elf_rows.h - the rows of an ELF file: its .eh_frame, that of before BOLT, and .debug_frame for what
+ * these do not have; by offset in the file.
  *
  * Must hold: the file is anybody's, and may change while it is read: bounded reads (elf_file.h), one
  * copy that does not change, bounded instructions. krait calls it in a parser only.
