@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_source_halves.c - what becomes of files of split DWARF that a parser wants: where they are looked for, and that
+ * each that is not used is counted, with a real parser and answers as hostile ones would give.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "proc/modules.h"
+#include "support_folder.h"
+#include "support_roles.h"
+#include "symbol/source_halves.h"
+#include "symbol/symbol_reader.h"
+
+#define SELF "/proc/self/exe"
+
+static char folder[TEST_FOLDER_MAX];
+static struct modules *modules;
+static struct module *module;
+static struct symbol_reader *reader;
+static struct symbol_file file;
+static struct source_halves *halves;
+static struct parser_sources answer;
+
+static int setup(void **state)
+{
+	char name[TEST_FOLDER_MAX + 16];
+
+	test_folder_make(folder);
+	snprintf(name, sizeof(name), "%s/lib.so", folder);
+	modules = modules__new();
+	module = modules__get(modules, SELF, name, 0);
+	reader = symbol_reader__new();
+	symbol_reader__prepare(reader);
+	halves = source_halves__new(reader);
+	file = (struct symbol_file){ .fd = open(SELF, O_RDONLY | O_CLOEXEC), .debug_fd = -1 };
+	return file.fd < 0 || !halves;
+}
+
+static int teardown(void **state)
+{
+	symbol_reader__close(reader, &file);
+	source_halves__free(halves);
+	symbol_reader__free(reader);
+	modules__free(modules);
+	test_folder_remove(folder);
+	return 0;
+}
+
+/* What a parser wants is given: that of a unit, made in that folder, by that name. */
+static void give(const char *made_in, const char *name, __u32 *asked)
+{
+	answer.half = PARSER_HALF_UNIT;
+	answer.folder = 0;
+	answer.name = (__u32)strlen(made_in) + 1;
+	memcpy(answer.names, made_in, answer.name);
+	memcpy(answer.names + answer.name, name, strlen(name) + 1);
+	answer.names_size = answer.name + (__u32)strlen(name) + 1;
+	assert_int_equal(source_halves__give(halves, &file, module, &answer, asked), 0);
+}
+
+static void put(const char *name, mode_t mode)
+{
+	char path[TEST_FOLDER_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	test_file_put(path, "no ELF file");
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static void each_that_is_not_used_is_counted(void **state)
+{
+	const struct source_half_counts *c = source_halves__counts(halves);
+	__u32 asked = 0;
+
+	give("/nonexistent", "a.dwo", &asked);
+	assert_int_equal(c->missing, 1);
+	put("b.dwo", 0646);
+	give(folder, "b.dwo", &asked);
+	give("/", "/dev/zero", &asked);
+	assert_int_equal(c->refused, 2);
+	/* The parser has no such unit, and would not find it there. */
+	put("c.dwo", 0644);
+	give(folder, "c.dwo", &asked);
+	assert_int_equal(c->unreadable, 1);
+	assert_int_equal(asked, 4);
+	assert_int_equal(c->used + c->stale + c->beyond, 0);
+}
+
+/* Where it was made, and else beside the program's file, with what leads there or without. */
+static void places(void **state)
+{
+	const struct source_half_counts *c = source_halves__counts(halves);
+	char inner[TEST_FOLDER_MAX + 16];
+	__u32 asked = 0;
+
+	snprintf(inner, sizeof(inner), "%s/obj", folder);
+	assert_int_equal(mkdir(inner, 0755), 0);
+	put("obj/a.dwo", 0644);
+	put("b.dwo", 0644);
+	give(folder, "obj/a.dwo", &asked);
+	give("/nonexistent", "obj/a.dwo", &asked);
+	give("/nonexistent", "made/b.dwo", &asked);
+	give("/nonexistent", "/nonexistent/b.dwo", &asked);
+	assert_int_equal(c->unreadable, 4);
+	assert_int_equal(c->missing, 0);
+}
+
+/* A file may name a million: no more than some are opened, and the others counted. */
+static void a_file_with_a_million(void **state)
+{
+	const struct source_half_counts *c = source_halves__counts(halves);
+	__u32 asked = SOURCE_HALVES_MAX - 1;
+
+	put("a.dwo", 0644);
+	for (int i = 0; i < 3; i++)
+		give(folder, "a.dwo", &asked);
+	assert_int_equal(c->unreadable, 1);
+	assert_int_equal(c->beyond, 2);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(each_that_is_not_used_is_counted),
+		TEST(places),
+		TEST(a_file_with_a_million),
+	};
+
+	become_worker(argv);
+	return cmocka_run_group_tests_name("wanted files of split DWARF", tests, NULL, NULL);
+}
