@@ -72,6 +72,7 @@ REPLAY_SRC := $(sort $(wildcard tests/unit/replay*.c))
 BPF_TEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
 TWIN_SRC := $(sort $(wildcard tests/bpf/*.bpf.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FEEDER_SRC := tests/fuzz/feeder.c
 
 BPF_OBJ := $(BPF_SRC:bpf/%.c=$(BPF_O)/bpf/%.o)
 TWIN_OBJ := $(TWIN_SRC:%.c=$(O)/%.o)
@@ -81,7 +82,7 @@ PROTO_SRC := $(wildcard user/*/*.proto)
 PROTO_HDR := $(PROTO_SRC:user/%.proto=$(O)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(PROTO_HDR:.h=.o)
 MAIN_OBJ := $(O)/user/cmd/main.o
-TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(REPLAY_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC))
+TEST_OBJ := $(patsubst %.c,$(O)/%.o,$(UNIT_SRC) $(SUPPORT_SRC) $(REPLAY_SRC) $(BPF_TEST_SRC) $(FUZZ_SRC) $(FEEDER_SRC))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 # Tests of a session that is replayed (tests/unit/replay.h).
 REPLAY_BIN := $(filter $(O)/tests/unit/test_replay%,$(UNIT_BIN))
@@ -89,6 +90,8 @@ REPLAY_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,process_start_ticks proc_owner p
 	debug_file_open kernel_symbols__find whose_is proc_stat_read poll)
 BPF_TEST_BIN := $(BPF_TEST_SRC:%.c=$(O)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(O)/%)
+# The same without libFuzzer.
+FEED_BIN := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(O)/tests/fuzz/feed_%)
 
 # ---- flags ------------------------------------------------------------------------------------
 
@@ -173,6 +176,10 @@ $(O)/user/inject/place_files.o: user/inject/wrapper.py
 $(TEST_OBJ): private DEFINES += $(TEST_CFLAGS)
 $(TEST_OBJ): | $(PROTO_HDR)
 $(filter $(O)/tests/bpf/%,$(TEST_OBJ)): | $(TWIN_SKEL) $(SKEL)
+# TEST_OPT: for what only tests are made of.
+$(TEST_OBJ): override private CFLAGS += $(TEST_OPT)
+# Their function is libFuzzer's to declare.
+$(filter $(O)/tests/fuzz/%,$(TEST_OBJ)): override private CFLAGS += -Wno-missing-prototypes
 # It reads debug information of its own.
 $(O)/tests/unit/test_dwarf_layout.o: override private CFLAGS += -g
 
@@ -218,12 +225,18 @@ RUN := O=$(O) V=$(V) T='$(T)' scripts/run-tests
 BUILD = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # gold links the hundreds of tests in half the time of bfd; where it is not there, the default does.
 FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+# Sources of which no unit test needs anything: builds for unit tests only do without them. Where a test comes to need
+# one, its link says so.
+NO_UNIT = $(wildcard user/doctor/*.c user/look/*.c $(patsubst %,user/cmd/%.c,agent agent_endpoint agent_outputs agent_snapshot \
+	annotate clean convert doctor dump dump_core dump_options dump_print dump_tasks exec exec_options exec_print input list \
+	list_print pager record_report script snapshot_time top top_options top_write))
 # Half the time of -O2 with all debug information, and what the sanitizers say still has its lines. gcc warns of other
-# things at -O1; what counts is what it says of the build that users get.
-ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-O1 LDFLAGS='$(FAST_LINK)' CFLAGS='-g1 -Wno-format-truncation'
+# things at -O1; what counts is what it says of the build that users get. Tests themselves compile faster than they run.
+ASAN = $(BUILD) SAN=address,undefined O=build-asan BPF_O=$(O) OPT=-O1 TEST_OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='$(FAST_LINK)' \
+	CFLAGS='-g1 -Wno-format-truncation'
 # Line coverage by clang, whose counters are in files from the start: so those of workers count, too, which may
 # open none, and which are killed.
-COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LDFLAGS='-fprofile-instr-generate $(FAST_LINK)' \
+COV = $(BUILD) O=build-cov BPF_O=$(O) CC='$(CLANG)' OPT=-O0 LEFT_OUT='$(NO_UNIT)' LDFLAGS='-fprofile-instr-generate $(FAST_LINK)' \
 	CFLAGS='-fprofile-instr-generate=$(CURDIR)/build-cov/counts/%m%c.profraw -fcoverage-mapping \
 	-mllvm -runtime-counter-relocation -Wno-error -Wno-missing-prototypes'
 # Fuzzers are linked with a library that clang has instrumented, in a build of its own. It has only what they reach:
@@ -232,23 +245,25 @@ FUZZED := user/cmd/formats.c user/cmd/roles.c user/sampler/record.c
 NOT_FUZZED = $(filter-out $(FUZZED),$(wildcard $(foreach s,sampler stack follow session look doctor top agent cmd,user/$(s)/*.c)))
 FUZZ = $(BUILD) BPF_O=$(O) CC='$(CLANG)' LEFT_OUT='$(NOT_FUZZED)' SAN=fuzzer-no-link,address,undefined \
 	CFLAGS='-g1 -Wno-error -Wno-missing-prototypes'
-# For hours of fuzzing, and for the second of make check: that takes less time to compile than any other build.
+# For hours of fuzzing, and for the second of make check-all: that takes less time to compile than any other build.
 FUZZ_LONG = $(FUZZ) O=build-fuzz OPT=-O1
 FUZZ_SHORT = $(FUZZ) O=build-fuzz-short OPT=-O0
 
 build-unit: $(UNIT_BIN)
 build-bpf-tests: $(BPF_TEST_BIN)
 build-fuzzers: $(FUZZ_BIN)
+build-feeders: $(FEED_BIN)
 build-attack: $(O)/krait-small
 build-replay: $(O)/tests/unit/test_replay_log
 # It writes the pages that a browser opens in tests.
 build-pages: $(O)/tests/unit/test_html
 
+# Made for users, and what records; then tests that want the machine for themselves leave a third of it idle, in which the
+# rest is built (scripts/run-tests).
 check: check-built ## every kind of test, in short: all that depends on the interpreter on one of each class of layout
-	+@$(FUZZ_SHORT) build-fuzzers
-	@$(RUN) asan fuzz bpf e2e truth attack
+	+@$(RUN) --build build-sanitized asan fuzz bpf e2e truth attack
 
-check-all: check-built build-unit ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
+check-all: check-built build-unit build-sanitized ## check on every interpreter that is here and on wheels of PyPI, and unit tests as built, too; KRAIT_FULL=1: longer
 	+@$(FUZZ_SHORT) build-fuzzers
 	@scripts/wheels
 	@scripts/collector
@@ -258,8 +273,9 @@ check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
 	+@$(BUILD) all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats
-	@echo 'krait: check: building the unit tests with sanitizers'
-	+@$(ASAN) build-unit
+
+build-sanitized:
+	+@$(ASAN) build-unit build-feeders
 
 check-unit: build-unit ## unit tests only: no root, no interpreter
 	@$(RUN) unit
@@ -268,9 +284,9 @@ check-asan: ## unit tests under the address and undefined-behaviour sanitizers
 	+@$(ASAN) build-unit
 	@$(RUN) asan
 
-check-fuzz: ## every fuzzer for a second
+check-fuzz: ## every fuzzer for a second, with libFuzzer
 	+@$(FUZZ_SHORT) build-fuzzers
-	@$(RUN) fuzz
+	@$(RUN) --all fuzz
 
 check-root: all build-bpf-tests ## in-kernel tests: root and BPF
 	@$(RUN) bpf
@@ -311,6 +327,10 @@ verify: $(BPF_O)/bpf/krait.bpf.o $(O)/tests/bpf/verifier_stats ## growth of the 
 
 bench: all ## krait beside other profilers: samples, truth, cost (20 min); B='--quick' and other options
 	@O=$(O) scripts/bench $(B)
+
+$(FEED_BIN): $(O)/tests/fuzz/feed_%: $(O)/tests/fuzz/fuzz_%.o $(FEEDER_SRC:%.c=$(O)/%.o) $(O)/libkrait.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SAN_FLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(FUZZ_BIN): $(O)/%: $(O)/%.o $(O)/libkrait.a
 	$(call say,LINK,$@)
@@ -357,4 +377,4 @@ help: ## this text
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 .PHONY: all demo check check-all check-built check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
-	coverage lint format build-unit build-bpf-tests build-fuzzers build-attack build-replay build-pages install uninstall dist clean help
+	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-sanitized build-attack build-replay build-pages install uninstall dist clean help

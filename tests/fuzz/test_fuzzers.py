@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every fuzzer, two at a time, for a second, or in `make check` for so many inputs if that is less: that it builds, runs,
-and finds nothing at once.
+"""Every fuzzer, two at a time: that it builds, runs, and finds nothing at once.
 
-Hours of each are `make fuzz`; here all begin alike, so that chance decides of no merge. What is found stays in
-build-fuzz-short/tests/fuzz/, to be run again.
+In `make check` they are fed thousands of inputs (feeder.c), files that are damaged among them, the same each time, by the
+build of the unit tests with sanitizers. `make check-fuzz` and `make check-all` have libFuzzer, which follows what an input has
+reached, for a second each; hours of each are `make fuzz`. All begin alike, so that chance decides of no merge. What is
+found stays beside the fuzzers, to be run again.
 """
 # run-tests: beside others; takes long
 import concurrent.futures
@@ -16,14 +17,24 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build-fuzz-short" / "tests" / "fuzz"
+LIBFUZZER = ROOT / "build-fuzz-short" / "tests" / "fuzz"
+FED = ROOT / "build-asan" / "tests" / "fuzz"
 SECONDS = "1"
-# Those that take the simplest files have tried a hundred thousand in a second.
-INPUTS = ["-runs=10000"] if os.environ.get("KRAIT_MATRIX") else []
+INPUTS = "5000"
 AT_ONCE = 2
+# What an input may hold in memory.
+RSS_MIB = 2048
 # A small library for those that read ELF files: from nothing they would be at its magic for hours.
 LIBRARIES = ["/lib/x86_64-linux-gnu/libdl.so.2", "/lib/aarch64-linux-gnu/libdl.so.2"]
 OF_ELF = ["fuzz_elf_runtime", "fuzz_elf_symbols", "fuzz_plt"]
+GOLDEN = ROOT / "tests" / "golden"
+# What feeder.c damages.
+SEEDS = {**{name: LIBRARIES for name in [*OF_ELF, "fuzz_elf_rows", "fuzz_core_file", "fuzz_dso_reader"]},
+         "fuzz_perf_reader": [GOLDEN / "capture-0.1.0" / "old.data"],
+         "fuzz_folded_reader": sorted(GOLDEN.glob("*.folded")),
+         "fuzz_printable": [GOLDEN / "hostile.folded"],
+         "fuzz_maps": ["/proc/self/maps"], "fuzz_probe_maps": ["/proc/self/maps"],
+         "fuzz_claims": ["/proc/self/environ", "/proc/self/cgroup"]}
 
 
 SPLIT = """static inline __attribute__((always_inline)) int twice(int a)
@@ -52,31 +63,42 @@ def seed_split(corpus):
         (corpus / "seed.o").unlink()
 
 
-def seed(name, corpus):
+def finish(command, **env):
+    r = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+                       env={**os.environ, **env})
+    return r.stdout.decode(errors="replace") + "\nit ended with %d" % r.returncode if r.returncode else None
+
+
+def fuzz(name):
+    """The fuzzer's output where it has failed, else None."""
+    corpus = LIBFUZZER / "corpus" / name
+    corpus.mkdir(parents=True, exist_ok=True)
     for library in LIBRARIES:
         if name in OF_ELF and os.path.exists(library):
             shutil.copy(library, corpus / "libdl")
     if name == "fuzz_dwarf_split":
         seed_split(corpus)
+    return finish([str(LIBFUZZER / name), f"-max_total_time={SECONDS}", "-seed=1", "-timeout=10", f"-rss_limit_mb={RSS_MIB}",
+                   "-verbosity=0", f"-artifact_prefix={LIBFUZZER}/{name}-", str(corpus)])
 
 
-def run(name):
-    """The fuzzer's output where it has failed, else None."""
-    corpus = BUILD / "corpus" / name
-    corpus.mkdir(parents=True, exist_ok=True)
-    seed(name, corpus)
-    command = [str(BUILD / name), f"-max_total_time={SECONDS}", *INPUTS, "-seed=1", "-timeout=10",
-               "-rss_limit_mb=2048", "-verbosity=0", f"-artifact_prefix={BUILD}/{name}-",
-               str(corpus)]
-    r = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, timeout=120)
-    return r.stdout.decode(errors="replace") if r.returncode else None
+def feed(name):
+    seeds = [str(seed) for seed in SEEDS.get(name, []) if os.path.exists(seed)]
+    if name == "fuzz_dwarf_split":
+        corpus = FED / "corpus" / name
+        corpus.mkdir(parents=True, exist_ok=True)
+        seed_split(corpus)
+        seeds = sorted(str(path) for path in corpus.iterdir())
+    options = "%s:handle_abort=1:hard_rss_limit_mb=%d" % (os.environ.get("ASAN_OPTIONS", ""), RSS_MIB)
+    return finish([str(FED / name.replace("fuzz_", "feed_")), INPUTS, SECONDS, f"{FED}/{name}-found", *seeds],
+                  ASAN_OPTIONS=options.lstrip(":"))
 
 
 def main():
     names = sorted(p.stem for p in (ROOT / "tests" / "fuzz").glob("fuzz_*.c"))
+    run, folder = (feed, FED) if os.environ.get("KRAIT_MATRIX") else (fuzz, LIBFUZZER)
     failed = 0
-    if not BUILD.is_dir():
+    if not folder.is_dir():
         print("1..0 # SKIP the fuzzers are not built: make check-fuzz")
         return 0
     print(f"1..{len(names)}")
