@@ -148,7 +148,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="krait-sums-") as folder:
         check_old_texts(folder)
         if not path:
-            tap.skip("views of the page", "no Chromium (Debian package chromium)")
+            tap.skip("views of the page", "no Chromium (Debian package chromium-headless-shell)")
             tap.done()
             return 0
         make_pages(folder, huge=False)

@@ -18,7 +18,7 @@ BUILD = os.environ.get("KRAIT_BUILD") or os.path.join(ROOT, "build")
 def main():
     path = chromium.find()
     if not path:
-        print("1..0 # SKIP no Chromium (Debian package chromium)")
+        print("1..0 # SKIP no Chromium (Debian package chromium-headless-shell)")
         return 0
     page = speedscope.find(BUILD)
     if not page:
