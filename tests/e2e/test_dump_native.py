@@ -123,9 +123,8 @@ def main():
     tap = h.Tap()
     h.need_bpf()
     pythons = h.interpreters(tap)
-    for python in pythons:
-        check(tap, python)
-        check(tap, python, "--pause")
+    for python, args in h.covering(pythons, [(), ("--pause",)]):
+        check(tap, python, *args)
     if pythons:
         check_many(tap, h.newest(pythons))
     done = h.run_krait("dump", "--native", "--tasks", "1")
