@@ -272,7 +272,11 @@ check-all: check-built build-unit build-sanitized ## check on every interpreter 
 check-built:
 	@scripts/run-tests --prepare
 	@echo 'krait: check: building krait and its tests'
-	+@$(BUILD) all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats
+	+@$(BUILD) interpreters all build-bpf-tests build-attack build-replay build-pages $(O)/tests/bpf/verifier_stats
+
+# What has to be fetched comes while compilers run.
+interpreters:
+	@scripts/run-tests --interpreters
 
 build-sanitized:
 	+@$(ASAN) build-unit build-feeders
@@ -376,5 +380,5 @@ help: ## this text
 
 -include $(O)/small/room.d $(BPF_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
-.PHONY: all demo check check-all check-built check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
+.PHONY: all demo check check-all check-built interpreters check-attack check-fuzz check-unit check-asan check-root check-e2e check-nogil check-vm verify bench fuzz \
 	coverage lint format build-unit build-bpf-tests build-fuzzers build-feeders build-sanitized build-attack build-replay build-pages install uninstall dist clean help

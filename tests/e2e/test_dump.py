@@ -317,13 +317,16 @@ def main():
     tap = h.Tap()
     h.need_bpf()
     pythons = h.interpreters(tap)
+    ways = {python: [] for python in pythons}
+    for python, way in h.covering(pythons, [(), ("--pause",)]):
+        ways[python].append(way)
     for python in pythons:
         check_python(tap, python)
         check_locals(tap, python)
         check_moving(tap, python)
         check_gil(tap, python)
         check_pause(tap, python)
-        check_stuck(tap, python, (), ("--pause",), *((("--native",),) if python is h.newest(pythons) else ()))
+        check_stuck(tap, python, *ways[python], *((("--native",),) if python is h.newest(pythons) else ()))
     if pythons:
         check_pause_text(tap, h.newest(pythons))
         if any(p.minor in ("3.14", "3.15") for p in pythons):
