@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -297,7 +298,12 @@ def check_commands(tap, recording):
            "krait diff with itself: nothing has changed", done.stdout, done.stderr)
     page = recording.path("diff.html")
     done = harness.run_krait("diff", data, data, "-o", page)
-    tap.ok(done.returncode == 0 and os.path.getsize(page) > 1000, "krait diff: a page", done.stderr)
+    tap.ok(done.returncode == 0 and os.path.getsize(page) > 1000 and "wrote %s: open it" % page in done.stderr, "krait diff: a page",
+           done.stderr)
+    path = recording.path("my graph's.pb.gz")
+    done = harness.run_krait("convert", data, "-o", path)
+    tap.ok(done.returncode == 0 and "go tool pprof -http=: %s\n" % shlex.quote(path).replace("'\"'\"'", "'\\''") in done.stderr,
+           "what to type next can be pasted", done.stderr)
     with open(page, encoding="utf-8") as f:
         text = f.read()
     tap.ok(text.count("<script") == text.count("</script>") == 4, "no name becomes markup in it")

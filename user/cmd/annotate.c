@@ -179,7 +179,7 @@ static int write_annotation(struct annotate_command *c, const struct input *in)
 				"--opcodes");
 		return EXIT_CODE_EMPTY;
 	}
-	return printed_finish(file, err);
+	return printed_finish(file, c->output, err);
 }
 
 /* 0 or -ENOMEM. */

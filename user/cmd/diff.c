@@ -125,7 +125,7 @@ static int write_diff(struct diff_command *c, const struct counts *a, const stru
 		return err;
 	err = (printed_is_page(c->output) ? diff_page : diff_table)(output_file__stream(file), a, b,
 								    &c->diff);
-	return printed_finish(file, err);
+	return printed_finish(file, c->output, err);
 }
 
 /* Page faults are not compared with time. Folded stacks do not say what they count. */

@@ -196,8 +196,8 @@ static int refused(pid_t pid, int err, const char *why)
 	const int code = err == -EACCES || err == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_TARGET;
 
 	/* What a debugger that traces it costs, only its user can say. */
-	log_error("exec", "%d: %s%s", (int)pid, *why ? why : strerror(-err),
-		  err == -EACCES ? error_doctor(code) : "");
+	log_error("exec", "cannot ask process %d to run code: %s%s", (int)pid,
+		  *why ? why : strerror(-err), err == -EACCES ? error_doctor(code) : "");
 	return code;
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,28 @@ void output_close(struct output *out)
 	out->file = NULL;
 }
 
+/* The path as a shell takes it, to be pasted; "" where it is too long. */
+static void quote(char *buf, size_t size, const char *path)
+{
+	const char *plain =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+	size_t len = 0;
+
+	if (!path[strspn(path, plain)]) {
+		snprintf(buf, size, "%s", path);
+		return;
+	}
+	buf[len++] = '\'';
+	for (; *path && len + 6 < size; path++) {
+		if (*path == '\'')
+			len += (size_t)snprintf(buf + len, size - len, "'\\''");
+		else
+			buf[len++] = *path;
+	}
+	buf[len++] = '\'';
+	buf[*path ? 0 : len] = '\0';
+}
+
 static void say_written(const struct output *out, const char *path)
 {
 	static const struct {
@@ -54,16 +77,18 @@ static void say_written(const struct output *out, const char *path)
 		{ "callgrind", "kcachegrind ", "" },
 		{ "perfetto", "drop it on ui.perfetto.dev", NULL },
 	};
-	char size[32] = "", next[1024] = "";
+	char size[32] = "", next[2 * PATH_MAX + 64] = "", name[PATH_MAX];
 	struct stat st;
+
+	quote(name, sizeof(name), path);
 
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
 		bool named = hints[i].after;
 
 		if (!strcmp(out->ops->name, hints[i].format))
 			snprintf(next, sizeof(next), ": %s%s%s%s", hints[i].before,
-				 named ? path : "", named ? hints[i].after : "",
-				 hints[i].twice ? path : "");
+				 named ? name : "", named ? hints[i].after : "",
+				 hints[i].twice ? name : "");
 	}
 	if (!stat(path, &st))
 		format_size(size, sizeof(size), (__u64)st.st_size);

@@ -43,9 +43,17 @@ int printed_open(struct output_file **ret, const char *path)
 	return EXIT_CODE_OUTPUT;
 }
 
-int printed_finish(struct output_file *file, int err)
+int printed_finish(struct output_file *file, const char *path, int err)
 {
-	return printed(NULL, err ? err : output_file__finish(file));
+	int code;
+
+	if (!err)
+		err = output_file__finish(file);
+	code = printed(NULL, err);
+	if (!err && path && strcmp(path, "-"))
+		log_info(NULL, "wrote %s%s", path,
+			 printed_is_page(path) ? ": open it in a browser" : "");
+	return code;
 }
 
 bool printed_is_page(const char *path)

@@ -20,8 +20,8 @@ void printed_at_exit(void);
 
 /* A NULL path is the standard output. EXIT_CODE_OK, or EXIT_CODE_OUTPUT after an error message. */
 int printed_open(struct output_file **ret, const char *path) __attribute__((warn_unused_result));
-/* Publishes it where err, of what has written it, is 0; then as printed(). */
-int printed_finish(struct output_file *file, int err);
+/* Publishes it where err, of what has written it, is 0, and says so of a file; then as printed(). */
+int printed_finish(struct output_file *file, const char *path, int err);
 /* The file is to be a page. */
 bool printed_is_page(const char *path);
 

@@ -74,8 +74,8 @@ static const struct argp_option options[] = {
 	  "also time off the CPU, as event offcpu-time in nanoseconds: "
 	  "every wait of at least TIME (default 1ms, rounded to a power "
 	  "of two in ns) with its real length, and samples of shorter "
-	  "ones whose sums are right. It costs up to 0.3% of a CPU at 1,000 "
-	  "switches a second, 1.4% at 20,000" },
+	  "ones whose sums are right. krait keeps the cost to about 2% of "
+	  "each CPU, and warns if threads switch so often that it is more" },
 	{ "wall", KEY_WALL, 0, 0,
 	  "like --off-cpu, but outputs for one event (the summary, flame "
 	  "graphs) show the sum of time on and off the CPU, as event "
