@@ -4,12 +4,18 @@
 record refuses what list says cannot be profiled."""
 # run-tests: beside others
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
+import sys
 import tempfile
+import termios
 
 import harness as h
 
@@ -76,6 +82,33 @@ def check_refused(tap):
     tap.equal(h.run_krait("list", "x").returncode, 2, "a PID is a number")
 
 
+def on_terminal(columns, *args):
+    """What krait list writes to a terminal of that width."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([h.KRAIT, "list", *args], stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        text = b""
+        with contextlib.suppress(OSError):  # there is no more
+            while more := os.read(master, 65536):
+                text += more
+        process.wait(h.PATIENCE_SECS)
+    os.close(master)
+    return text.decode().splitlines()
+
+
+def check_terminal(tap):
+    """80 columns: the script is seen, whatever folder its interpreter lies in."""
+    name = "/a-folder-with-a-long-name" * 4 + "/python3"
+    command = ["bash", "-c", 'exec -a "$0" "$@"', name, sys.executable, "-c", WAIT]
+    with h.Target(command) as target:
+        lines = on_terminal(80, str(target.pid))
+        tap.ok(len(lines) == 2 and "python3 -c import sys; print(" in lines[1] and "folder" not in lines[1] and
+               all(len(line) <= 80 for line in lines), "on a terminal of 80 columns the script is seen", lines)
+        lines = on_terminal(400, str(target.pid))
+        tap.ok(len(lines) == 2 and name in lines[1], "on a wide one all is seen", lines)
+
+
 def check_namespaces(tap, python):
     """A process of a pid namespace has two numbers."""
     command = ["unshare", "--pid", "--fork", "--kill-child", *python.command("-c", WAIT)]
@@ -125,6 +158,7 @@ def main():
         for python in pythons:
             check_each(tap, python)
         check_refused(tap)
+        check_terminal(tap)
         if pythons:
             check_namespaces(tap, h.newest(pythons))
         for python in [p for p in pythons if p.path.startswith("/usr/bin/") and p.root == "/"][:1]:

@@ -183,6 +183,18 @@ static void print_start(const char *text, unsigned width)
 	fputs(charset_ellipsis(!charset_is_utf8()), stdout);
 }
 
+/* The script tells processes apart, not where their interpreter is. */
+static const char *without_folder(const char *command)
+{
+	const char *end = command + strcspn(command, " "), *base = command;
+
+	for (const char *at = command; at < end; at++) {
+		if (*at == '/' && at + 1 < end)
+			base = at + 1;
+	}
+	return base;
+}
+
 static void print_short(struct list_print *l, const struct py_process *p,
 			const struct process_info *i, bool good)
 {
@@ -202,7 +214,7 @@ static void print_short(struct list_print *l, const struct py_process *p,
 	printable_into(command, sizeof(command), i->command);
 	format_times(cpu, age, p->pid);
 	printf("%7d %-10.10s %-9s %5s %5s ", (int)p->pid, user, python, cpu, age);
-	print_start(command, room);
+	print_start(room && text_width(command) > room ? without_folder(command) : command, room);
 	putchar('\n');
 	if (!good) {
 		printable_into(why, sizeof(why), p->why);
