@@ -23,6 +23,21 @@
 #define NOGIL_SECTION_TAGS 3ULL
 #define NOGIL_SECTION_MUTEX 8
 
+/*
+ * Where a thread waits until the world goes on it is parked on its own state (tstate_wait_attach(), Python/pystate.c),
+ * by an entry on its C stack: {park_arg, addr, sema, ...}, struct wait_entry in Python/parking_lot.c of 3.13. When it
+ * comes back its state says no more that it was suspended, but the entry is still there, and the futex that it slept on
+ * is the beginning of the semaphore. state_addr: of that state. futex_addr: what the system call was given first.
+ */
+static __always_inline bool nogil_is_parked(const struct gil *r, __u64 state_addr, __u64 futex_addr)
+{
+	__u64 parked_addr = 0;
+
+	return state_addr && futex_addr &&
+	       !read_from_u64(r, &parked_addr, futex_addr - sizeof(__u64)) &&
+	       parked_addr == state_addr;
+}
+
 /* r: whose memory is read. enum wait_flag. */
 static __always_inline __u32 nogil_wait(const struct gil *r, const struct py_offsets *off,
 					__u64 tstate_addr)

@@ -205,6 +205,8 @@ static __always_inline void take_state(struct scratch *s, const struct proc_info
 	s->interp.flags = has_exception(gil, off, record->tstate_addr) ? INTERP_EXCEPTION : 0;
 	s->interp.pad_ = 0;
 	s->waits = nogil_wait(gil, off, record->tstate_addr);
+	if (off->flags & PYOFF_FREE_THREADED && record->tstate_addr)
+		s->state_addr = record->tstate_addr + NOGIL_STATE(off);
 }
 
 /* Behind the other sections. */
@@ -251,6 +253,7 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 	if (want_states) {
 		s->interp = (struct interp_facts){};
 		s->waits = 0;
+		s->state_addr = 0;
 		if (reason_outcome(s->record.reason) != OUTCOME_LOST)
 			take_state(s, proc, &gil);
 	}

@@ -33,6 +33,7 @@ struct scratch {
 	struct task_walk tasks;
 	struct greenlet_walk greenlets;
 	__u64 regs[TASK_REGS_WORDS]; /* of the thread in user mode */
+	__u64 state_addr; /* nogil_is_parked(), of a free-threaded thread; 0 */
 	__u32 waits; /* enum wait_flag, of a free-threaded interpreter */
 	__u32 expected; /* frames of Python, by the thread's walk before */
 	struct interp_facts interp; /* of the sample, until the sections before it are there */

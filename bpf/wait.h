@@ -85,8 +85,11 @@ static __always_inline void take_wait(const struct wait_note *note, struct scrat
 	};
 	note_syscall(w, task, task_saved_regs(task, has_task_regs), s->regs);
 	take_wait_gil(w, gil);
-	if (want_states && w->syscall >= 0)
+	if (want_states && w->syscall >= 0) {
 		w->flags |= (__u8)s->waits;
+		if (nogil_is_parked(gil, s->state_addr, w->args[0]))
+			w->flags |= WAIT_WORLD;
+	}
 	section_append(&s->record, SECTION_WAIT, 1);
 }
 

@@ -144,6 +144,23 @@ static void a_stopped_world_is_told_by_the_thread_state(void **state)
 	}
 }
 
+/* Also of one that has just been told to go on. */
+static void a_stopped_world_is_told_by_what_the_thread_slept_on(void **state)
+{
+	struct py_offsets off = layout(0x030d0000);
+	__u64 state_addr = TSTATE + NOGIL_STATE(&off);
+
+	put(GENERATOR_ITEM, state_addr);
+	assert_true(nogil_is_parked(&reader, state_addr, GENERATOR_ITEM + 8));
+	/* On something else; no futex, and none of a free-threaded thread. */
+	put(GENERATOR_ITEM, state_addr + 4);
+	assert_false(nogil_is_parked(&reader, state_addr, GENERATOR_ITEM + 8));
+	put(GENERATOR_ITEM, 0);
+	assert_false(nogil_is_parked(&reader, 0, GENERATOR_ITEM + 8));
+	assert_false(nogil_is_parked(&reader, state_addr, 0));
+	assert_false(nogil_is_parked(&reader, state_addr, 0xdead0000));
+}
+
 static void a_section_without_its_mutex_is_waited_for(void **state)
 {
 	struct py_offsets off = layout(0x030e0000);
@@ -169,6 +186,7 @@ int main(void)
 		cmocka_unit_test(one_on_its_way_counts),
 		cmocka_unit_test(nonsense_is_no_exception),
 		cmocka_unit_test(a_stopped_world_is_told_by_the_thread_state),
+		cmocka_unit_test(a_stopped_world_is_told_by_what_the_thread_slept_on),
 		cmocka_unit_test(a_section_without_its_mutex_is_waited_for),
 	};
 
