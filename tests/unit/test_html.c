@@ -223,6 +223,22 @@ static void a_full_disk_is_reported(void **state)
 	profile__free(p);
 }
 
+/* Each has the number of its string before it. */
+static void files_have_their_short_forms(void **state)
+{
+	struct profile *p = small_profile();
+	unsigned asked = 0;
+	char *page = pages_with_sources(p, &asked), *data = page_data(page);
+	const char *forms = strstr(data, "\"shortFiles\":[");
+
+	assert_non_null(forms);
+	assert_non_null(strstr(forms, ",\"json/encoder.py\""));
+	assert_non_null(strstr(forms, ",\"jinja2/environment.py\""));
+	free(data);
+	free(page);
+	profile__free(p);
+}
+
 static void sources_are_asked_for_once_and_are_no_markup(void **state)
 {
 	struct profile *p = small_profile();
@@ -300,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(a_full_disk_is_reported),
 		cmocka_unit_test(two_recordings_are_one_page),
+		cmocka_unit_test(files_have_their_short_forms),
 		cmocka_unit_test(sources_are_asked_for_once_and_are_no_markup),
 		cmocka_unit_test(large_sources_are_cut),
 	};

@@ -11,19 +11,8 @@ const KraitFrames = (() => {
 		NATIVE = 'native', KERNEL = 'kernel';
 	const FRAME_FIELDS = 7;
 
-	/* As short_path() in util/short_path.c. */
-	function shortPath(path) {
-		if (!path.startsWith('/'))
-			return path;
-		const parts = path.match(/^.*\/(?:site|dist)-packages\/(.*)$/) ||
-			path.match(/^.*\/python3\.\d+[tbdm]*\/(.*)$/) ||
-			path.match(/([^/]+\/__(?:init|main)__\.py)$/) || path.match(/([^/]+)$/);
-		/* Without the part of an extension's name that all of an interpreter's have, as put_short_file(). */
-		return (parts ? parts[1] : path).replace(/\.cpython-[^.]+\.so$/, '.so');
-	}
-
 	/* Whose code it is, and which module or package of theirs. */
-	function origin(kind, file) {
+	function origin(kind, file, path) {
 		if (kind === PROCESS || kind === THREAD)
 			return ['task', ''];
 		if (kind === MARK)
@@ -32,7 +21,7 @@ const KraitFrames = (() => {
 
 		/* A package's Python and C have one name, and native code its own hues. */
 		if (kind === NATIVE)
-			return ['native', packaged ? packaged[1] : shortPath(file)];
+			return ['native', packaged ? packaged[1] : path];
 		if (kind === KERNEL)
 			return ['kernel', file];
 		if (packaged)
@@ -44,16 +33,19 @@ const KraitFrames = (() => {
 	}
 
 	function read(data) {
-		const frames = [], flat = data.frames;
+		const frames = [], flat = data.frames, shorter = new Map();
+
+		for (let i = 0; i < data.shortFiles.length; i += 2)
+			shorter.set(data.shortFiles[i], data.shortFiles[i + 1]);
 
 		for (let i = 0; i < flat.length; i += FRAME_FIELDS) {
 			const kind = data.kinds[flat[i]], file = data.strings[flat[i + 2]];
-			const [category, module] = origin(kind, file);
+			const path = shorter.get(flat[i + 2]) || file, [category, module] = origin(kind, file, path);
 			frames.push({
 				kind, file, category, module,
 				name: data.strings[flat[i + 1]] || data.noName,
 				firstLine: flat[i + 3], line: flat[i + 4], pid: flat[i + 5], tid: flat[i + 6],
-				path: shortPath(file),
+				path,
 			});
 		}
 		frames[0].name = data.noStack;
@@ -111,7 +103,7 @@ const KraitFrames = (() => {
 	const same = f => g => g.kind === f.kind && g.name === f.name && g.file === f.file &&
 		g.firstLine === f.firstLine && (g.line === f.line || f.line < 0);
 
-	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, read, merger, same, shortPath };
+	return { PYTHON, PROCESS, THREAD, MARK, NATIVE, KERNEL, read, merger, same };
 })();
 
 if (typeof module !== 'undefined')

@@ -26,6 +26,7 @@
 #include "emit/label.h"
 #include "util/clock.h"
 #include "util/json.h"
+#include "util/short_path.h"
 #include "profile/frames.h"
 #include "profile/marks.h"
 #include "util/cleanup.h"
@@ -133,6 +134,27 @@ static __u32 page_string(__u32 *numbers, __u32 *order, __u32 *cnt, __u32 string)
 	return numbers[string] - 1;
 }
 
+/* "shortFiles": of each string that may be a file's path and has a shorter form, its number and that. */
+static int put_short_files(FILE *out, const struct dict *dict, const __u32 *order, __u32 cnt)
+{
+	const char *before = "";
+
+	fputs("\"shortFiles\":[", out);
+	for (__u32 i = 0; i < cnt; i++) {
+		const char *path = dict__text(dict, order[i]), *shorter;
+		char buf[SHORT_FILE_SIZE];
+
+		shorter = short_file(buf, path);
+		if (!strcmp(path, shorter))
+			continue;
+		fprintf(out, "%s%u,", before, i);
+		if (json_put_text(out, shorter))
+			return -ENOMEM;
+		before = ",\n";
+	}
+	return fputs("],\n", out) < 0 ? -ENOMEM : 0;
+}
+
 /* "frames": 7 numbers each, "strings" after them. Strings of frames only, not all there are. */
 static int put_frames(FILE *out, const struct view *v)
 {
@@ -164,7 +186,9 @@ static int put_frames(FILE *out, const struct view *v)
 			return -ENOMEM;
 		fputs(",\n", out);
 	}
-	return json_put_text(out, MARK_SMALL) || fputs("],\n", out) < 0 ? -ENOMEM : 0;
+	if (json_put_text(out, MARK_SMALL) || fputs("],\n", out) < 0)
+		return -ENOMEM;
+	return put_short_files(out, v->dict, order, cnt);
 }
 
 /* "meanings": of each mark that is there. */
