@@ -16,6 +16,7 @@
 #include "emit/call_tree.h"
 #include "emit/summary.h"
 #include "emit/thread_table.h"
+#include "profile/frames.h"
 #include "support_profile.h"
 #include "util/short_path.h"
 
@@ -98,6 +99,45 @@ static void narrow_rows_lose_what_says_least(void **state)
 	assert_non_null(strstr(text, "  wait                               thread.py:3\n"));
 	free(text);
 	profile__free(p);
+}
+
+static char *print_kernel_tree(__u32 depth, bool can_leave_kernel)
+{
+	const struct summary_options o = { .can_leave_kernel = can_leave_kernel };
+	struct profile *p = profile__new();
+	char *text = NULL, name[16];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	__u32 node;
+
+	assert_non_null(p);
+	assert_non_null(out);
+	node = push(p, 0, add_function(p, "read", "/app/main.py", 3, 4));
+	for (__u32 i = 0; i < depth; i++) {
+		snprintf(name, sizeof(name), "vfs_%u", i);
+		node = push(p, node,
+			    dict__plain_frame(p->dict, FRAME_KERNEL, name, "[kernel.kallsyms]", 0));
+	}
+	add_samples(p, node, 10);
+	assert_int_equal(call_tree(out, profile__counts(p, 0), &o), 0);
+	assert_int_equal(fclose(out), 0);
+	profile__free(p);
+	return text;
+}
+
+static void much_of_the_kernel_can_be_left_out(void **state)
+{
+	const char *hint = "\n11 rows are kernel functions (--no-kernel)\n";
+	char *many = print_kernel_tree(11, true), *few = print_kernel_tree(10, true),
+	     *folded = print_kernel_tree(11, false);
+
+	assert_non_null(strstr(many, hint));
+	assert_null(strstr(few, "--no-kernel"));
+	/* Folded stacks do not say what is the kernel's. */
+	assert_null(strstr(folded, "--no-kernel"));
+	free(many);
+	free(few);
+	free(folded);
 }
 
 static char *print_callers(struct profile *p, const char *pattern, const struct summary_options *o,
@@ -341,6 +381,7 @@ int main(void)
 		cmocka_unit_test(samples_are_numbers_where_that_is_asked_for),
 		cmocka_unit_test(a_chain_of_calls_is_not_indented),
 		cmocka_unit_test(narrow_rows_lose_what_says_least),
+		cmocka_unit_test(much_of_the_kernel_can_be_left_out),
 		cmocka_unit_test(callers_go_from_the_function_to_the_root),
 		cmocka_unit_test(callers_add_up_to_the_total),
 		cmocka_unit_test(programs_are_above_where_there_are_several),

@@ -49,8 +49,10 @@ static void print_result(const struct record_report *r)
 	if (o->frequency)
 		snprintf(rate, sizeof(rate), o->jitter ? " at %llu Hz on average" : " at %llu Hz",
 			 o->frequency);
-	if (o->period)
-		snprintf(period, sizeof(period), ", one every %llu", o->period);
+	if (o->period == 1)
+		snprintf(period, sizeof(period), ", one for each event");
+	else if (o->period)
+		snprintf(period, sizeof(period), ", one every %llu events", o->period);
 	log_info(NULL, "%.1f s, %s samples of %u process%s%s%s", stats->seconds, counts,
 		 stats->processes, stats->processes == 1 ? "" : "es", rate, period);
 }

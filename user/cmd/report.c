@@ -299,6 +299,7 @@ int cmd_report(int argc, char **argv)
 	code = input__load(&in, &o.input, NULL, o.gil ? take_sample : NULL, &o);
 	if (code == EXIT_CODE_OK) {
 		pager_start(&pager, !o.no_pager);
+		o.summary.can_leave_kernel = in.is_capture;
 		err = o.gil ? print_gil(&o, &in) : print_report(&o, &in);
 		pager_end(&pager);
 		/* A reader such as head that has seen enough is no error. */

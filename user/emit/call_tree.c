@@ -12,6 +12,8 @@
 
 /* Levels of branches that are drawn; what is deeper says how deep. */
 #define LEVELS_MAX 60
+/* More rows of the kernel's are worth a word. */
+#define KERNEL_ROWS_MANY 10
 
 struct tree {
 	struct text_report report;
@@ -24,6 +26,7 @@ struct tree {
 	bool *forks; /* by node: more than one of its children is shown */
 	bool open[LEVELS_MAX + 1]; /* more children follow at that level */
 	unsigned levels; /* that fit */
+	unsigned kernel_rows; /* printed */
 };
 
 static bool is_shown(const struct tree *t, __u32 i)
@@ -105,6 +108,7 @@ static int put_node(struct tree *t, __u32 i)
 		report_put_self(&t->report, n->self);
 	}
 	fputs("  ", t->report.out);
+	t->kernel_rows += t->view->frames[n->frame].kind == FRAME_KERNEL;
 	put_guides(t, i);
 	err = put_name(t, &t->view->frames[n->frame]);
 	putc('\n', t->report.out);
@@ -131,6 +135,10 @@ static int put_nodes(struct tree *t)
 		fprintf(t->report.out, "%s%s %u nodes below %g%%%s\n",
 			report_color(&t->report, REPORT_DIM), report_ellipsis(&t->report), hidden,
 			t->report.options->min_percent, report_color(&t->report, REPORT_RESET));
+	if (t->kernel_rows > KERNEL_ROWS_MANY && t->report.options->can_leave_kernel)
+		fprintf(t->report.out, "%s%u rows are kernel functions (--no-kernel)%s\n",
+			report_color(&t->report, REPORT_DIM), t->kernel_rows,
+			report_color(&t->report, REPORT_RESET));
 	return err;
 }
 

@@ -26,6 +26,7 @@ struct summary_options {
 	double min_percent; /* leave out what has less in total */
 	bool lines; /* one row per line, not per function */
 	bool samples; /* numbers of samples (or events), also where the time they stand for is known */
+	bool can_leave_kernel; /* --no-kernel is an option: a tree with much of it says so */
 	bool tree_processes; /* processes as the first level of the tree */
 	unsigned width; /* columns; 0 is as wide as needed */
 	bool color;
