@@ -95,7 +95,7 @@ def measure(browser, script):
 
 def main():
     path, repeats = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    browser = chromium.Browser(chromium.find(), timeout=180)
+    browser = chromium.Browser(chromium.find(whole=True), timeout=180)
     found = {}
     try:
         browser.size(1440, 900)
