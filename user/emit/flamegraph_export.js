@@ -19,7 +19,7 @@ const KraitExport = (() => {
 
 	/* A cell that begins with one of these is a formula to a spreadsheet. */
 	function cell(value) {
-		const text = String(value), safe = /^[=+\-@\t\r]/.test(text) && typeof value === 'string' ? `'${text}` : text;
+		const text = String(value), safe = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && typeof value === 'string' ? `'${text}` : text;
 
 		return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 	}

@@ -37,6 +37,13 @@ const KraitLabels = (context, pad) => {
 		return chars.slice(0, low).join('') + '…';
 	}
 
+	/* Of processes and threads the number stays, if there is room for it. */
+	function cutTask(label, room) {
+		const [, name, id] = label.match(/^(.*?)( \(\d+\))?$/s), left = room - (id || '').length * charWidth;
+
+		return id && left >= 3 * charWidth ? cut(name, left) + id : cut(label, room);
+	}
+
 	/* From left, around the line middle, in a box that ends at that edge. */
 	function draw(f, label, where, left, middle, edge) {
 		const room = edge - left - pad + 2;
@@ -45,6 +52,8 @@ const KraitLabels = (context, pad) => {
 			return;
 		/* What does not fit loses its qualifiers first: "Query.parse" is told by "parse". */
 		let text = cut(label, room);
+		if (text !== label && f.category === 'task')
+			text = cutTask(label, room);
 		if (text !== label && f.kind === KraitFrames.PYTHON) {
 			const last = label.slice(label.lastIndexOf('.') + 1);
 			text = cut(last.length < label.length && last ? '…' + last : label, room);

@@ -149,7 +149,8 @@ const KraitLanes = (data, strip, onChange) => {
 
 	function showNames() {
 		$('lane-names').replaceChildren(...groups.map(g => {
-			const button = element('button', '', g.name);
+			const button = element('button'), [, most, last] = g.name.match(/^(.*?)( \(\d+\))?$/s);
+			button.append(element('span', 'most', most), element('span', 'last', last || ''));
 			button.type = 'button';
 			button.dataset.key = g.key;
 			button.title = `${g.name}, ${number.format(g.lanes.length)} ${g.lanes.length === 1 ? 'thread' : 'threads'}`;
@@ -302,7 +303,11 @@ const KraitLanes = (data, strip, onChange) => {
 		$('strip-whole').addEventListener('click', clear);
 		$('strip-from').addEventListener('change', typed);
 		$('strip-to').addEventListener('change', typed);
-		$('lane-names').addEventListener('click', event => event.target.dataset.key !== undefined && toggleLane(event.target.dataset.key));
+		$('lane-names').addEventListener('click', event => {
+			const button = event.target.closest('button');
+			if (button)
+				toggleLane(button.dataset.key);
+		});
 		box.addEventListener('pointerdown', onDown);
 		box.addEventListener('pointermove', onMove);
 		box.addEventListener('pointerup', onUp);

@@ -28,9 +28,10 @@ const KraitMeasures = app => {
 	function showTotal() {
 		const choice = $('measure').selectedOptions[0];
 
-		/* Of two, what the other one has. */
-		const other = state.base.other && ` (${choice.value === 'before' ? 'after' : 'before'}: ${KraitText.counted(state.base.other[0])})`;
-		KraitText.showTotal(state.base.total[0], meta.measure ? choice.title + (other || '') : meta.event);
+		const { total, other } = state.base, { counted } = KraitText;
+
+		KraitText.showTotal(total[0], meta.measure ? choice.title : meta.event, other ?
+			`${counted(total[0])} ${choice.value}, ${counted(other[0])} ${choice.value === 'before' ? 'after' : 'before'}` : undefined);
 	}
 
 	function showLegend() {

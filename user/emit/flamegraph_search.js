@@ -50,7 +50,7 @@ const KraitSearch = (() => {
 	/* app: state, scene and view of the page. */
 	function open(app) {
 		const $ = id => document.getElementById(id);
-		const { state, scene, view } = app, { number, percent } = KraitText;
+		const { state, scene, view } = app, { number, percent, element } = KraitText;
 		/* Stacks with a match, node by node, for a tree that grows that way; worked out when they are wanted. */
 		let marks = null, marksUp = false, hits = null, hitsOf = null;
 
@@ -128,10 +128,11 @@ const KraitSearch = (() => {
 				return;
 			}
 			const names = state.matches.reduce((sum, m) => sum + m, 0), list = matchesInSight(), at = list.indexOf(state.focus);
-			out.textContent = `${percent(matchedOf(zoom), tree.total[zoom])} matched` +
-				(state.chosen ? '' : ` by ${number.format(names)} ${names === 1 ? 'name' : 'names'}`) +
-				(at >= 0 ? `, ${number.format(at + 1)} of ${number.format(list.length)}` : '') + (state.chosen ? '' : hiddenTasks());
-			/* Where there is no room for all of it, it is cut. */
+			/* Where there is no room for all of it, the words are cut. */
+			out.replaceChildren(element('span', '', percent(matchedOf(zoom), tree.total[zoom])),
+				element('span', 'words', ' matched' + (state.chosen ? '' : ` by ${number.format(names)} ${names === 1 ? 'name' : 'names'}`)),
+				element('span', '', at >= 0 ? `, ${number.format(at + 1)} of ${number.format(list.length)}` : ''),
+				element('span', 'words', state.chosen ? '' : hiddenTasks()));
 			out.title = out.textContent + (zoom ? ' (share of the zoomed frame)' : '');
 		}
 

@@ -21,7 +21,7 @@ const KraitTable = (() => {
 
 		tree.frames.forEach((f, i) => {
 			if (f.kind === M.PYTHON || f.kind === M.NATIVE || f.kind === M.KERNEL ? total[i] > 0 : self[i] > 0)
-				rows.push({ f, self: self[i], total: total[i], change: change(i) });
+				rows.push({ f, self: self[i], total: total[i], change: change(i), other: others ? others.self[i] : 0 });
 		});
 		return rows;
 	}
@@ -38,14 +38,15 @@ const KraitTable = (() => {
 
 	const rowsOf = (tree, tops, sort) => sorted(count(tree, tops), sort);
 
-	/* The first of them by Self; null: there is none. */
+	/* The first function of them by Self, rather than a wait or another remark; null: there is nothing. */
 	function hottest(tree) {
-		const selves = KraitStacks.selvesByFrame(tree, tree.self), most = selves.reduce((a, b) => Math.max(a, b), 0);
-		const at = selves.indexOf(most);
+		const selves = KraitStacks.selvesByFrame(tree, tree.self), own = selves.map((self, i) => tree.frames[i].kind === M.MARK ? 0 : self);
+		const most = own.reduce((a, b) => Math.max(a, b), 0), at = own.indexOf(most);
 
-		if (most && selves.indexOf(most, at + 1) < 0)
+		if (most && own.indexOf(most, at + 1) < 0)
 			return tree.frames[at];
-		return (rowsOf(tree, null, 'self')[0] || { f: null }).f;
+		const rows = rowsOf(tree, null, 'self');
+		return (rows.find(r => r.f.kind !== M.MARK && (r.self || !most)) || rows[0] || { f: null }).f;
 	}
 
 	function numberCell(n, of) {
@@ -56,15 +57,31 @@ const KraitTable = (() => {
 		return cell;
 	}
 
+	function changeCell(row, tree) {
+		const cell = element('td', 'number', points(row.change).replace(' points', '')), before = tree.measure === 'before';
+
+		cell.title = `Self, in points. ${before ? 'After' : 'Before'}: ${percent(row.other, tree.other[0])} \u00b7 ${counted(row.other)}`;
+		return cell;
+	}
+
+	/* "Query.parse" is told by "parse": the rest is cut first. */
+	function parts(f) {
+		const name = nameOf(f), at = f.kind === M.PYTHON ? name.lastIndexOf('.') + 1 : 0;
+
+		return [...(at ? [element('span', 'most', name.slice(0, at))] : []), element('span', 'last', name.slice(at))];
+	}
+
 	function lineRow(row, state, whole) {
-		const line = element('tr'), cell = element('td');
+		const line = element('tr'), cell = element('td'), what = element('div', 'what');
 
 		line.append(numberCell(row.self, whole), numberCell(row.total, whole));
-		line.append(element('td', 'number', state.base.other ? points(row.change).replace(' points', '') : amount(row.self)));
-		const name = element('button', 'name', nameOf(row.f));
+		line.append(state.base.other ? changeCell(row, state.base) : element('td', 'number', amount(row.self)));
+		const name = element('button', 'name');
 		name.type = 'button';
+		name.append(...parts(row.f));
 		name.setAttribute('aria-pressed', String(row.f === state.chosen));
-		cell.append(name, element('span', 'file', whereOf(row.f)));
+		what.append(name, element('span', 'file', whereOf(row.f)));
+		cell.append(what);
 		cell.title = `${nameOf(row.f)}\n${row.f.file}`;
 		line.classList.toggle('chosen', state.chosen === row.f);
 		line.append(cell);

@@ -126,9 +126,9 @@ const KraitText = (() => {
 		return item;
 	}
 
-	/* All that is shown, and of what. */
-	function showTotal(total, what) {
-		$('total').replaceChildren(element('b', '', counted(total) + (what ? ` of ${what}` : '')));
+	/* All that is shown, and of what; words: instead of that. */
+	function showTotal(total, what, words = counted(total) + (what ? ` of ${what}` : '')) {
+		$('total').replaceChildren(element('b', '', words));
 	}
 
 	function duration(ms) {
@@ -155,7 +155,7 @@ const KraitText = (() => {
 		if (own)
 			addMeta('command', meta.commandLine);
 		/* Of two they are no sum of anything. */
-		addMeta('', accounts.interrupts && !meta.compared ? accounts.text : '');
+		addMeta('', accounts.interrupts && !meta.compared ? accounts.text.replace(/\d{4,}/g, n => number.format(Number(n))) : '');
 		addMeta('', accounts.unknownFrames ? `${number.format(accounts.unknownFrames)} unknown frames` : '');
 		addMeta('', accounts.eventsDropped ?
 			`${number.format(accounts.eventsDropped)} process events dropped` : '');
@@ -170,6 +170,9 @@ const KraitText = (() => {
 		$('loss').hidden = !share.length;
 		$('loss').textContent = share.join(' ');
 	}
+
+	/* What a thread waited for is at the end of its stack, as user/profile/states.c names it. */
+	const isWait = f => f.kind === M.MARK && /^\[(gil|lock|io|sleep|runnable|fault|stopped|waiting|stop-the-world|critical-section)[:\]]/.test(f.name);
 
 	/* What the colours say: of the change, or whose code the samples end in, in all stacks, with its share. */
 	function legendOf(tree) {
@@ -186,14 +189,18 @@ const KraitText = (() => {
 			selves[frame[i]] += self[i];
 			drawn[frame[i]] |= i > 0;
 		}
+		let waits = 0;
 		/* A box that never is a leaf has a colour all the same. */
 		tree.frames.forEach(({ category }, i) => {
 			sums[category] = (sums[category] || 0) + selves[i];
 			seen[category] = seen[category] || drawn[i];
+			waits += isWait(tree.frames[i]) ? selves[i] : 0;
 		});
+		const markers = [[waits, 'waiting'], [(sums.mark || 0) - waits, names.mark]].filter(([sum], i) => sum > 0 || (i && !waits))
+			.map(([sum, name]) => `${name} ${percent(sum, total[0])}`).join(', ');
 		return Object.keys(names).filter(category => seen[category]).map(category => ({ category,
-			text: `${names[category]} ${percent(sums[category], total[0])}`,
-			title: category === 'mark' ? 'What krait says in place of code; point at one to read what it means' :
+			text: category === 'mark' ? markers : `${names[category]} ${percent(sums[category], total[0])}`,
+			title: category === 'mark' ? `${waits ? 'Waits, and what' : 'What'} krait says in place of code; point at one to read what it means` :
 				'Share of samples in functions of this kind themselves' }));
 	}
 
