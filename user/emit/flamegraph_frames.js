@@ -32,11 +32,27 @@ const KraitFrames = (() => {
 		return file ? ['own', file] : ['unknown', ''];
 	}
 
+	/* Names are as long as a program makes them; nobody reads more, and each is still another one. */
+	const LONGEST = 4000;
+	const shorten = (text, number) => text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026 (text ${number}, ${text.length} characters)` : text;
+
+	/* Of functions and files, of lanes, and what the header says. */
+	function shortenAll(data) {
+		const cut = value => typeof value === 'string' ? shorten(value, 0) : value;
+
+		data.strings = data.strings.map(shorten);
+		for (const key of Object.keys(data.meta))
+			data.meta[key] = cut(data.meta[key]);
+		if (data.strip)
+			data.strip.lanes = data.strip.lanes.map(lane => lane.map(cut));
+	}
+
 	function read(data) {
+		shortenAll(data);
 		const frames = [], flat = data.frames, shorter = new Map();
 
 		for (let i = 0; i < data.shortFiles.length; i += 2)
-			shorter.set(data.shortFiles[i], data.shortFiles[i + 1]);
+			shorter.set(data.shortFiles[i], shorten(data.shortFiles[i + 1], data.shortFiles[i]));
 
 		for (let i = 0; i < flat.length; i += FRAME_FIELDS) {
 			const kind = data.kinds[flat[i]], file = data.strings[flat[i + 2]];

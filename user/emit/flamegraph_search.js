@@ -10,29 +10,15 @@ const KraitSearch = (() => {
 	const KIND_WORDS = { python: 'python', process: 'process', thread: 'thread', mark: 'marker', native: 'native',
 		kernel: 'kernel' };
 
-	function regexOf(text) {
-		const flags = /\p{Lu}/u.test(text.replace(/\\./g, '')) ? '' : 'i';
-
-		try {
-			return new RegExp(text, flags + 'u');
-		} catch (_) {
-			try {
-				/* "u" refuses what most people get away with, such as "\-". */
-				return new RegExp(text, flags);
-			} catch (__) {
-				return null;
-			}
-		}
-	}
-
 	/*
 	 * Text of a search to a test of frames: the text as it is, or /a regular expression/. Looks at names, at
-	 * file:line, and at kinds ("kernel"). Without capitals it ignores case. null for an expression that is none.
+	 * file:line, and at kinds ("kernel"). Without capitals it ignores case. { test, isLate } or, for an expression that is
+	 * none or could take for ever, { why }.
 	 */
 	function makeMatcher(text) {
-		const expression = text.match(/^\/(.+)\/$/), regex = expression && regexOf(expression[1]);
-		if (expression && !regex)
-			return null;
+		const expression = text.match(/^\/(.+)\/$/), regex = expression && KraitRegex.make(expression[1]);
+		if (regex && regex.why)
+			return regex;
 		const exact = /\p{Lu}/u.test(text), small = text.toLowerCase();
 		const has = s => regex ? regex.test(s) : exact ? s.includes(text) : s.toLowerCase().includes(small);
 		const lineOf = f => f.line > 0 ? f.line : f.firstLine;
@@ -40,8 +26,9 @@ const KraitSearch = (() => {
 		/* Of processes and threads their number, too. */
 		const isTask = f => f.kind === KraitFrames.PROCESS || f.kind === KraitFrames.THREAD;
 
-		return f => has(f.name) || (isTask(f) && has(KraitText.nameOf(f))) || Boolean(f.file && has(lineOf(f) > 0 ? `${f.file}:${lineOf(f)}` : f.file)) ||
-			(!regex && KIND_WORDS[f.kind] === small);
+		return { isLate: regex ? regex.isLate : () => false,
+			test: f => has(f.name) || (isTask(f) && has(KraitText.nameOf(f))) || Boolean(f.file && has(lineOf(f) > 0 ? `${f.file}:${lineOf(f)}` : f.file)) ||
+				(!regex && KIND_WORDS[f.kind] === small) };
 	}
 
 	/* The last one stands for others, and has no name of its own. */
@@ -146,15 +133,22 @@ const KraitSearch = (() => {
 			scene.redraw();
 		}
 
-		function search() {
-			const text = $('search').value, test = text ? makeMatcher(text) : null;
-			const bad = Boolean(text && !test);
+		function complain(why) {
+			$('search').setAttribute('aria-invalid', String(Boolean(why)));
+			$('matched').classList.toggle('bad', Boolean(why));
+			if (why)
+				$('matched').textContent = $('matched').title = why;
+		}
 
-			$('search').setAttribute('aria-invalid', String(bad));
-			$('matched').classList.toggle('bad', bad);
-			if (bad)
-				$('matched').textContent = 'invalid regular expression';
+		function search() {
+			const text = $('search').value, { test = null, why = '', isLate } = text ? makeMatcher(text) : {};
+
+			complain(why);
 			setTest(test, null);
+			if (test && isLate()) {
+				complain('took too long: try another expression');
+				setTest(null, null);
+			}
 			app.address.remember(false);
 		}
 

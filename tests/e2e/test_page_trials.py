@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What strangers can bring to the page: names, addresses and expressions; and windows with little room for it.
+
+The pages are those of tests/unit/test_html with every text of their data another one, so nothing is owed to what krait has already
+made of it: names of functions and files, lanes, and what the header says. `make check` does so with the page that has most kinds of them.
+"""
+# run-tests: beside others
+import csv
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from xml.etree import ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import chromium  # noqa: E402
+from tap import Tap  # noqa: E402
+from test_flamegraph_page import IS_ALL, Page, make_pages  # noqa: E402
+
+tap = Tap()
+csv.field_size_limit(1 << 24)
+
+NAMES = ["<script>alert(1)</script>", "</script><script>alert(2)</script>", "<img src=x onerror=alert(3)>", "'\"><svg/onload=alert(4)>",
+         "line\u2028paragraph\u2029", "rtl\u202etxt.exe", "\u2066isolated", "lone \ud800 surrogate", "\udfff", "__proto__", "constructor",
+         "toString", "hasOwnProperty", "valueOf", "${alert(5)}", "`${alert(6)}`", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)",
+         "\t=1", "\uff1d1+1", "javascript:alert(7)", "url(javascript:alert(8))", "</style><style>*{display:none}</style>", "<!--", "-->",
+         "]]>", "&lt;b&gt;", "%3Cscript%3E", "a" * 40 + "!", "(a+)+$", "[truncated]", "[gil]", "[too narrow to draw]", "", " ", "nul\0",
+         "\x1b[31mred\x07", "\r\nheader: x", "\ufeff", "a\u0300" * 50, "$&$1$`", "\\u003cscript\\u003e", "/" + "a" * 300000, "L" * 1000000,
+         "/" + "b/" * 50000, "/" + "/site-packages/" * 5000]
+
+# Each may take for ever, with what a browser does.
+ENDLESS = ["(a+)+$", "(a|a)*$", "(.*)*x", r"(\w+\s?)*$", "([a-zA-Z]+)*$", "(x+x+)+y", "((a*)b?)*!", "(?:a?){40}a{40}", "(a|b|ab){2,}!",
+           "a*a*a*a*a*a*a*b", r"(?<n>a*)\k<n>*\k<n>*\k<n>*\k<n>*\k<n>*!", "a?" * 40 + "a" * 40, "x" * 2000]
+# As people write them.
+USUAL = ["encode|dumps", ".*foo.*bar.*", "^get_", r"json/.*\.py:\d+", "[a-z]+_handler$", "(get|set)_value", r"a{2,3}b", r"\[truncated\]", r"c\+\+", "a-b\\-c"]
+
+ADDRESSES = ["view=constructor&roots=__proto__", "of=__proto__&view=callers", "of=-1&view=sandwich", "of=1e9&view=callees", "of=1.5&view=callers",
+             "of=0&view=callers", "zoom=99999999", "zoom=-1", "zoom=NaN", "zoom=1.5", "time=1-", "time=5-1", "time=0-1e99", "time=-5-10",
+             "lane=0.1.99999.__proto__", "lanes=constructor", "search=%3Cscript%3Ealert(1)%3C/script%3E", "search=%E0%A4%A", "a" * 100000,
+             "search=/(a%2B)%2B$/", "measure=<b>", "view=source&of=3"]
+
+# Everything is looked at; whatever takes longer than that hangs. Returns [what, ms] of the slowest.
+ALL = """(async () => {
+    const choose = (id, value) => (s => { s.value = value; s.dispatchEvent(new Event('change')); })(document.getElementById(id));
+    const find = text => (s => { s.value = text; s.dispatchEvent(new Event('input')); })(document.getElementById('search'));
+    let slowest = ['', 0];
+    const timed = async (what, act) => {
+        const begin = performance.now();
+        act();
+        await krait.settled();
+        if (performance.now() - begin > slowest[1])
+            slowest = [what, performance.now() - begin];
+    };
+    for (const view of ['bottom-up', 'callers', 'callees', 'sandwich', 'source', 'stacks']) {
+        await timed(view, () => choose('view', view));
+        for (const [id, value] of [['roots', 'process'], ['roots', 'thread'], ['roots', 'program'], ['roots', 'merged'], ['lines', 'line'],
+            ['recursion', 'folded'], ['lines', 'function'], ['recursion', 'shown']])
+            await timed(`${view}, ${value}`, () => choose(id, value));
+    }
+    document.getElementById('table-button').click();
+    for (const sort of ['total', 'name', 'self'])
+        await timed(sort, () => (b => b && b.click())(document.querySelector(`#panel th button[data-sort=${sort}]`)));
+    for (const name of NAMES) {
+        await timed(`search ${name.slice(0, 20)}`, () => find(name));
+        await timed(`search /${name.slice(0, 20)}/`, () => find(`/${name}/`));
+    }
+    find('');
+    const canvas = document.getElementById('canvas'), corner = canvas.getBoundingClientRect();
+    for (const box of krait.boxes().slice(0, 20)) {
+        krait.state.focus = box.node;
+        canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: corner.left + box.x + box.w / 2, clientY: corner.top + box.y + 5 }));
+        await timed('highlight', () => document.getElementById('stage').dispatchEvent(new KeyboardEvent('keydown', { key: 'h', bubbles: true })));
+    }
+    [...document.querySelectorAll('.file-button')].slice(0, 60).forEach(file => file.click());
+    dispatchEvent(new Event('beforeprint'));
+    dispatchEvent(new Event('afterprint'));
+    for (const address of ADDRESSES) {
+        location.hash = '#' + address;
+        await timed(address.slice(0, 20), () => dispatchEvent(new PopStateEvent('popstate')));
+    }
+    return slowest;
+})()"""
+
+FOREIGN = "document.querySelectorAll('img, iframe, object, embed, body svg, a, body script, body style').length"
+
+
+def hostile(page):
+    """The page with other texts in place of all that come from programs."""
+    head, data, tail = re.fullmatch(r'(.*<script type="application/json" id="data">)(.*?)(</script>.*)', page, re.S).groups()
+    data, used = json.loads(data), iter(range(1 << 30))
+
+    def replace(value, key=""):
+        if isinstance(value, dict):
+            return {k: v if k in ("kinds", "codes", "columns", "instructions", "opcodes", "opcodeForms") else replace(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [replace(v) for v in value]
+        return NAMES[next(used) % len(NAMES)] if isinstance(value, str) and key not in ("data", "unit", "measure", "view") else value
+
+    data = replace(data)
+    data["meanings"] = {"__proto__x": "none"}
+    return head + json.dumps(data).replace("<", "\\u003c") + tail
+
+
+def check_hostile(browser, folder, name):
+    with open(os.path.join(folder, name + ".html"), encoding="utf-8") as file:
+        page = hostile(file.read())
+    with open(os.path.join(folder, "attack.html"), "w", encoding="utf-8") as file:
+        file.write(page)
+    page = Page(browser, folder, "attack")
+    before = browser.run(FOREIGN)
+    slowest = browser.run(f"(() => {{ const NAMES = {json.dumps(NAMES)}, ADDRESSES = {json.dumps(ADDRESSES)}; return {ALL}; }})()")
+    tap.ok(slowest[1] < 15000, f"{name}: nothing hangs", slowest)
+    tap.equal([browser.run("window.ran"), browser.run(FOREIGN) - before], [[], 0], f"{name}: no name, address or expression is run, none is markup")
+    picture = ElementTree.fromstring(browser.run("krait.svg()"))
+    tap.equal({e.tag.partition("}")[2] for e in picture.iter()} - {"svg", "defs", "pattern", "g", "title", "rect", "text", "path"}, set(),
+              f"{name}: nor in the picture that is saved")
+    rows = list(csv.reader(io.StringIO(browser.run("krait.csv()"))))
+    tap.equal([{len(r) for r in rows}, [c[:20] for r in rows for c in r[2:5] if c[:1] and c[0] in "=+-@\t\r\n\uff1d"]], [{6}, []],
+              f"{name}: nor a formula in the table that is saved")
+    tap.equal([browser.errors, browser.requests], [[], ["file://" + page.path]], f"{name}: no error on the console, nothing is loaded")
+
+
+def check_expressions(browser, folder):
+    page = Page(browser, folder, "small")
+    found = browser.run("""((endless, usual) => [endless.filter(e => !KraitRegex.make(e).why), usual.filter(e => KraitRegex.make(e).why),
+        KraitRegex.make('(a').why])(%s, %s)""" % (json.dumps(ENDLESS), json.dumps(USUAL)))
+    tap.equal(found, [[], [], "invalid regular expression"], "expressions that may take for ever are refused, usual ones are not")
+    tap.equal(browser.run("""['encode|dumps', '.*.*encode.*', '^get_', 'x.*?y', 'a.*|b', '\\\\.*', '[.*', ''].map(e => {
+        const with_ = KraitRegex.make(e), same = with_.why || ['encode', 'get_x', 'xy', 'a', 'b', '.', ''].every(t => with_.test(t) === new RegExp(e, 'i').test(t));
+        return same; })"""), [True] * 6 + ["invalid regular expression", True], "and those find what a browser finds")
+    browser.run("(s => { s.value = '/(a+)+$/'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    tap.equal([page.text("matched"), browser.run("document.getElementById('search').getAttribute('aria-invalid')")],
+              ["could take for ever: a repeat within a repeat", "true"], "the page says why")
+
+
+def check_phone(browser, folder):
+    """Deep stacks, whose map is beside them in a wide window."""
+    for width, height in ((390, 844), (720, 450)):
+        browser.size(width, height)
+        page = Page(browser, folder, "deep")
+        room = browser.run("[document.getElementById('stage').clientWidth, document.getElementById('stage').clientHeight, "
+                           "document.documentElement.scrollWidth]")
+        tap.ok(room[0] >= width - 16 and room[1] > 150 and room[2] <= width, f"{width} px: the graph has room", room)
+    browser.size(390, 844)
+    page = Page(browser, folder, "waits")
+    page.choose("lanes", "process")
+    cut = browser.run("""[...document.querySelectorAll('#lane-names button')].map(b => [b.textContent,
+        b.querySelector('.last').getBoundingClientRect().right - b.getBoundingClientRect().right])""")
+    tap.ok(cut and all(re.search(r" \(\d+\)$", text) and over <= 0.5 for text, over in cut), "lanes are told by their numbers on a phone, too", cut)
+    browser.size(1280, 720)
+
+
+def main():
+    path = chromium.find()
+    if not path:
+        print("1..0 # SKIP no Chromium (Debian package chromium)")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="krait-pages-") as folder:
+        make_pages(folder, huge=False)
+        browser = chromium.Browser(path)
+        try:
+            browser.size(1280, 720)
+            browser.call("Page.addScriptToEvaluateOnNewDocument",
+                         source="window.ran = []; for (const f of ['alert', 'confirm', 'prompt', 'open']) window[f] = what => ran.push(what);")
+            check_expressions(browser, folder)
+            check_phone(browser, folder)
+            for name in ("sources", "waits", "diff") if IS_ALL else ("sources",):
+                check_hostile(browser, folder, name)
+        finally:
+            browser.close()
+    tap.done()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
