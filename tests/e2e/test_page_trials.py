@@ -136,6 +136,24 @@ def check_expressions(browser, folder):
               ["could take for ever: a repeat within a repeat", "true"], "the page says why")
 
 
+def check_lines(browser, folder):
+    page = Page(browser, folder, "sources")
+    said = lambda: browser.run("[...document.querySelectorAll('#tip .hot')].map(e => e.textContent.replace('\u2009', ' '))")
+    browser.move(*page.at("Cart.total"))
+    tap.equal(said(), ["90.3 % line 58 line 58 of it", "9.7 % line 61 line 61 of it"], "the tooltip has a function's lines, and what they are")
+    page.choose("view", "bottom-up")
+    browser.move(*page.at("Cart.total"))
+    tap.equal(said(), ["85.2 % line 58 line 58 of it", "14.8 % line 61 line 61 of it"], "bottom-up those in which it ran itself")
+    page = Page(browser, folder, "waits")
+    browser.run("(s => { s.value = 'o'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    page.press("next")
+    browser.size(1440, 900)
+    over = browser.run("""['matched', 'clear'].map(id => document.getElementById(id).getBoundingClientRect())
+        .map(box => [box.width > 20, document.elementFromPoint(box.right - 4, box.top + box.height / 2).closest('#finder') !== null])""")
+    tap.equal(over, [[True, True], [True, True]], "what is said of matches has room, and so has what ends them")
+    browser.size(1280, 720)
+
+
 def check_phone(browser, folder):
     """Deep stacks, whose map is beside them in a wide window."""
     for width, height in ((390, 844), (720, 450)):
@@ -166,6 +184,7 @@ def main():
             browser.call("Page.addScriptToEvaluateOnNewDocument",
                          source="window.ran = []; for (const f of ['alert', 'confirm', 'prompt', 'open']) window[f] = what => ran.push(what);")
             check_expressions(browser, folder)
+            check_lines(browser, folder)
             check_phone(browser, folder)
             for name in ("sources", "waits", "diff") if IS_ALL else ("sources",):
                 check_hostile(browser, folder, name)

@@ -319,6 +319,12 @@ const KraitGrow = (() => {
 				fill(box);
 				return pool.nodes.subarray(draft.from[box], draft.from[box] + draft.size[box]);
 			},
+			/* Nodes of the stacks that a box has, with what each adds to it. */
+			eachMember: (box, act) => {
+				fill(box);
+				for (let k = draft.from[box], last = k + draft.size[box]; k < last; k++)
+					act(pool.nodes[k], up ? pool.weights[k] : shown.total[pool.nodes[k]]);
+			},
 			/* What of a box has a match on the stacks: marks of KraitStacks.matchedBelow(), above for callers. */
 			matched: (box, marks) => {
 				let sum = 0;

@@ -158,6 +158,13 @@ const KraitHeat = (() => {
 		return texts;
 	}
 
+	/* One line of them; "" where the page does not have it. */
+	function lineText(texts, path, line) {
+		const part = ((texts.get(path) || {}).parts || []).find(p => line >= p.first && line < p.first + p.lines.length);
+
+		return part ? part.lines[line - part.first] : '';
+	}
+
 	/* Places in lines (html_put_instructions()): by "FILE:LINE" lists of { from, to, opcode, form, self }, narrow ones first. */
 	function readPlaces(data, frames) {
 		const flat = data.instructions || [], places = new Map();
@@ -215,7 +222,7 @@ const KraitHeat = (() => {
 		return [shown, shown.length];
 	}
 
-	return { open, readTexts, readPlaces, pieces };
+	return { open, readTexts, lineText, readPlaces, pieces };
 })();
 
 if (typeof module !== 'undefined')

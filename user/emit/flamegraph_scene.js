@@ -8,13 +8,14 @@ const KraitScene = app => {
 
 	const $ = id => document.getElementById(id);
 	const { state, view, depths } = app, stage = $('stage');
-	const { number, samples, nameOf } = KraitText;
+	const { number, samples, percent, nameOf } = KraitText;
 	/*
 	 * ms: until the first picture is drawn, with the sums that it is of, and the least of it that is for growing; of each turn after
 	 * it; between the first two pictures, each is twice as long in coming.
 	 */
 	const FIRST = 10, LEAST = 2, TURN = 12, PICTURES = 100;
-	let pending = 0, grown = null, growing = false, round = 0, drawnAt = 0, pictures = 0, settled = [], begun = 0, size = '';
+	const LINES = 3; /* in the tooltip */
+	let lines = [], pending = 0, grown = null, growing = false, round = 0, drawnAt = 0, pictures = 0, settled = [], begun = 0, size = '';
 
 	const frameOf = node => state.tree.frames[state.tree.frame[node]];
 	const isTurned = () => ['bottom-up', 'callers'].includes($('view').value);
@@ -52,12 +53,28 @@ const KraitScene = app => {
 			placeTip(text, event.clientX, event.clientY);
 	}
 
+	/* Where in a Python function its samples were, or its calls: the lines with most, their part of the box, and their text. */
+	function hotLines(node) {
+		const sums = new Map(), { tree, base } = state;
+
+		if (node <= 0 || tree.rest[node] || base.folded || frameOf(node).kind !== KraitFrames.PYTHON)
+			return [];
+		grown.eachMember(tree.box[node], (member, weight) => {
+			const { line } = app.stacks.placeOf(member);
+			if (line > 0)
+				sums.set(line, (sums.get(line) || 0) + weight);
+		});
+		return [...sums].filter(([, sum]) => sum > 0).sort((a, b) => b[1] - a[1]).slice(0, LINES)
+			.map(([line, sum]) => ({ line, share: percent(sum, tree.total[node]), text: app.source.textOf(frameOf(node).file, line).trim() }));
+	}
+
 	function hover(node, event) {
 		if (node !== state.hover) {
 			state.hover = node;
+			lines = hotLines(node);
 			redraw();
 		}
-		tipFor(node < 0 ? null : describe(node), event);
+		tipFor(node < 0 ? null : Object.assign(describe(node), { lines }), event);
 	}
 
 	/* ---- drawing ---- */

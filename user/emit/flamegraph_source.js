@@ -306,5 +306,5 @@ const KraitSource = (data, allFrames, onLine) => {
 	new ResizeObserver(() => { drawn = ''; if (shown) draw(); }).observe(list);
 
 	return { prepare, show, want, setTexts: map => { texts = map; if (shown) showFile(shown, aim, false); }, drawAll: () => { drawn = ''; draw(true); },
-		drawAgain: () => { drawn = ''; draw(); }, heat: () => heat, shown: () => shown && shown.path };
+		textOf: (path, line) => KraitHeat.lineText(texts, path, line), drawAgain: () => { drawn = ''; draw(); }, heat: () => heat, shown: () => shown && shown.path };
 };

@@ -177,7 +177,8 @@ const KraitStacks = (() => {
 			return raw;
 		}
 
-		return { shown, choose, refill, finest, prepare };
+		/* placeOf: the frame of the data that a node has, with its line. */
+		return { shown, choose, refill, finest, prepare, placeOf: node => allFrames[raw.frame[node]] };
 	}
 
 	/* Lists of nodes by frame, those with the lowest number first; 0 ends a list. */

@@ -111,10 +111,15 @@ const KraitText = (() => {
 		return { name: nameOf(f), where, counts };
 	}
 
+	/* d: of describe(); lines: of its function, those with most. */
 	function fill(box, d) {
 		const top = element('div'), bottom = element('div', '', d.counts);
 		top.append(element('span', 'name', d.name), ' ', element('span', 'file', d.where));
-		box.replaceChildren(top, bottom);
+		box.replaceChildren(top, bottom, ...(d.lines || []).map(({ line, share, text }) => {
+			const row = element('div', 'hot');
+			row.append(element('b', '', share), ` line ${line} `, element('code', '', text));
+			return row;
+		}));
 	}
 
 	function addMeta(label, value) {
