@@ -100,6 +100,22 @@ const KraitSource = (data, allFrames, onLine) => {
 		for (const [line, hit] of hits)
 			if (!seen.has(line) && hit.total)
 				out.push({ line, text: text && !text.why ? '(not in the file as it is now)' : '', hit, away: true });
+		return $('which-lines').value === 'hot' ? onlyHot(out) : out;
+	}
+
+	/* Those with samples, and a row for what lies between two of them. */
+	function onlyHot(all) {
+		const out = [];
+		let last = -1;
+
+		all.forEach((row, i) => {
+			if (!row.hit || !row.hit.total)
+				return;
+			if (i > last + 1)
+				out.push({ gap: true });
+			out.push(row);
+			last = i;
+		});
 		return out;
 	}
 
@@ -302,6 +318,7 @@ const KraitSource = (data, allFrames, onLine) => {
 			draw();
 		}
 	});
+	$('which-lines').addEventListener('change', () => showFile(shown, aim, false));
 	list.addEventListener('scroll', () => draw());
 	new ResizeObserver(() => { drawn = ''; if (shown) draw(); }).observe(list);
 
