@@ -9,9 +9,9 @@ const KraitSvg = (() => {
 	const { nameOf, whereOf } = KraitText;
 	const ROW = 20, WIDTH = 1600, CHAR = 7.3, PATTERNS = ['mark', 'native', 'kernel'];
 
-	/* Control characters are no characters of XML. */
+	/* Control characters are no characters of XML, nor is half of a pair. */
 	const xml = text => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-		.replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
+		.replace(/\p{Cs}/gu, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 
 	const rect = (x, y, w, h, fill) => `<rect x="${x.toFixed(2)}" y="${y}" width="${Math.max(0.2, w).toFixed(2)}" height="${h}" fill="${fill}"/>`;
 	const label = (x, y, text) => `<text x="${x.toFixed(2)}" y="${y}">${xml(text)}</text>`;
