@@ -106,6 +106,26 @@ static void there_is_room_for_any_number_of_files(void **state)
 	symbol_reader__free(r);
 }
 
+/* One that has rested is started again for the next question; one that has worked lately is left alone. */
+static void a_parser_with_nothing_to_do_gives_its_memory_back(void **state)
+{
+	struct symbol_reader *r = symbol_reader__new();
+	struct symbol_file file = file_of(NULL, 0);
+	const struct parser_found *found;
+	struct parser_opened opened;
+	const __u64 offset = 4096;
+
+	assert_int_equal(symbol_reader__open(r, &file, &opened), 0);
+	symbol_reader__rest(r, 3600 * NS_PER_SEC);
+	assert_non_null(file.parser);
+	symbol_reader__rest(r, 0);
+	assert_null(file.parser);
+	assert_int_equal(symbol_reader__find(r, &file, &offset, 1, &found), 0);
+	assert_non_null(file.parser);
+	symbol_reader__close(r, &file);
+	symbol_reader__free(r);
+}
+
 static bool pin(unsigned cpu)
 {
 	cpu_set_t set;
@@ -231,6 +251,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_that_kills_costs_no_other_its_names),
 		cmocka_unit_test(an_owner_has_no_more_than_its_share_of_the_time),
 		cmocka_unit_test(there_is_room_for_any_number_of_files),
+		cmocka_unit_test(a_parser_with_nothing_to_do_gives_its_memory_back),
 		cmocka_unit_test(a_hurry_does_not_wait_for_one_without_a_processor),
 		cmocka_unit_test(a_late_answer_leaves_no_number_to_two),
 	};

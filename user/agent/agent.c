@@ -25,6 +25,12 @@
 #define METER_NS (NS_PER_SEC / 10)
 /* What processes needed that have gone is given back that often. */
 #define TRIM_NS (60 * NS_PER_SEC)
+/* And what parsers hold that had nothing to do for so long. */
+#define IDLE_NS (30 * NS_PER_SEC)
+/* Of the memory that may be used, rows of native code take an eighth, or what they take at most without a limit. */
+#define ROWS_SHARE 8
+#define ROWS_BYTES_MIN (4ULL << 20)
+#define ROWS_BYTES_MAX (64ULL << 20)
 /* The dictionary is asked to forget when it has so many nodes, or later twice what it had then. */
 #define FORGET_NODES 4096
 
@@ -245,10 +251,14 @@ static void forget(struct agent *a)
 
 static void give_back_memory(struct agent *a)
 {
-	__u64 now_ns = clock_monotonic_ns();
+	__u64 now_ns = clock_monotonic_ns(), limit = a->config->memory_bytes;
+	bool is_big = limit && a->usage.rss_bytes > limit;
 
-	if (now_ns < a->trim_ns)
+	if (is_big)
+		session__rest(a->session, 0);
+	if (now_ns < a->trim_ns && !is_big)
 		return;
+	session__rest(a->session, IDLE_NS);
 	a->trim_ns = now_ns + TRIM_NS;
 	malloc_trim(0);
 }
@@ -324,6 +334,16 @@ static void set_budget(struct agent *a)
 	a->window_starved_ns = 0;
 }
 
+/* Before the session is made. */
+static void bound_rows(struct agent_config *config)
+{
+	__u64 bytes = config->memory_bytes / ROWS_SHARE;
+
+	if (!config->memory_bytes || bytes >= ROWS_BYTES_MAX)
+		return;
+	config->session.sampler.unwind_bytes = bytes > ROWS_BYTES_MIN ? bytes : ROWS_BYTES_MIN;
+}
+
 void agent_config_add(struct agent_config *config, struct agent_sink sink)
 {
 	if (config->sink_cnt < AGENT_SINKS_MAX)
@@ -342,6 +362,7 @@ struct agent *agent__new(struct agent_config *config, struct error *err)
 	a->interval_ns = config->interval_ns;
 	a->forget_at = FORGET_NODES;
 	set_budget(a);
+	bound_rows(config);
 	config->session.sampler.measure = true;
 	config->session.collector.on_sample = on_sample;
 	config->session.collector.on_sample_ctx = a;

@@ -376,6 +376,12 @@ void session__starve(struct session *s, bool on)
 		native_files__starve(s->native_files, on);
 }
 
+void session__rest(struct session *s, __u64 idle_ns)
+{
+	if (s->native_files)
+		native_files__rest(s->native_files, idle_ns);
+}
+
 __u64 session__look_delay_ns(const struct session *s)
 {
 	return processes__look_delay_ns(s->processes);

@@ -147,6 +147,8 @@ void session__spare(struct session *s, unsigned steps);
  * native_files__starve()), and nobody wakes krait.
  */
 void session__starve(struct session *s, bool on);
+/* Gives back the memory of helpers that have had nothing to do for so long; 0: of all that are not at work. */
+void session__rest(struct session *s, __u64 idle_ns);
 /* What that is now; 0 they are looked at at once. */
 __u64 session__look_delay_ns(const struct session *s);
 /* How long the programs in the kernel have run, with config.sampler.measure. */

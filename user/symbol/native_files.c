@@ -98,6 +98,11 @@ void native_files__starve(struct native_files *f, bool on)
 	f->starving = on;
 }
 
+void native_files__rest(struct native_files *f, __u64 idle_ns)
+{
+	symbol_reader__rest(f->reader, idle_ns);
+}
+
 bool native_files__put_off(struct native_files *f, const struct module *module)
 {
 	if (!f->starving || module__origin(module) == ORIGIN_INTERPRETER)

@@ -61,6 +61,8 @@ void native_files__skip_interpreter(struct native_files *f);
  * their names when they are met again later.
  */
 void native_files__starve(struct native_files *f, bool on);
+/* As symbol_reader__rest(). */
+void native_files__rest(struct native_files *f, __u64 idle_ns);
 /* Is the file not to be read now? Counts that. */
 bool native_files__put_off(struct native_files *f, const struct module *module);
 /* How many frames were shown without their names for that. */

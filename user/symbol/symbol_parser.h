@@ -18,6 +18,7 @@
 struct symbol_parser {
 	struct parser *process; /* NULL: none runs */
 	uid_t owner;
+	__u64 used_ns; /* CLOCK_MONOTONIC: its last job */
 	__u64 used; /* when, in jobs */
 	__u64 bytes; /* of the open files */
 	struct symbol_file *files[PARSER_FILES_MAX];

@@ -79,6 +79,19 @@ void symbol_reader__free(struct symbol_reader *r)
 	free(r);
 }
 
+void symbol_reader__rest(struct symbol_reader *r, __u64 idle_ns)
+{
+	__u64 now_ns = clock_monotonic_ns();
+
+	for (int i = 0; i < SYMBOL_PARSERS; i++) {
+		struct symbol_parser *p = &r->list[i];
+
+		/* One that is at work has somebody who will ask for it. */
+		if (p->process && !p->is_late && now_ns - p->used_ns >= idle_ns)
+			symbol_parser_end(p);
+	}
+}
+
 /* The parser of an owner: its own, or the one that has been idle longest. Running, or NULL. */
 static struct symbol_parser *parser_of(struct symbol_reader *r, uid_t owner)
 {
@@ -131,6 +144,7 @@ static int do_job(struct symbol_reader *r, struct symbol_parser *p, struct symbo
 {
 	int err = symbol_parser_is_asked(p, f, request) ? 0 : symbol_parser_ask(p, f, request);
 
+	p->used_ns = clock_monotonic_ns();
 	if (err)
 		return err;
 	err = await(r, p, ret);

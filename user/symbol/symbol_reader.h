@@ -51,6 +51,11 @@ __u64 symbol_reader__late(const struct symbol_reader *r) __attribute__((nonnull)
 /* As parsers__tap(). */
 void symbol_reader__tap(struct symbol_reader *r, parse_tap_fn fn, void *ctx)
 	__attribute__((nonnull(1)));
+/*
+ * Ends parsers that have had nothing to do for so long: a parser holds what it has read of up to 640 MB of files. What
+ * is asked next starts it again.
+ */
+void symbol_reader__rest(struct symbol_reader *r, __u64 idle_ns) __attribute__((nonnull));
 void symbol_reader__free(struct symbol_reader *r);
 
 /*
