@@ -30,6 +30,8 @@
 #define DEBT_WINDOWS 4
 /* So much of a window is to be free again before what waits is done. */
 #define FED 0.1
+/* After it has begun to starve, helpers may still be at what they were asked before. */
+#define SETTLE_NS (double)(NS_PER_SEC / 4)
 /* Where krait starves so much of a window, what starts is to cost less. */
 #define STARVED 0.25
 /* Where it starves so much of it and costs too much even then, samples are to cost less. */
@@ -112,10 +114,22 @@ void budget_pardon(struct budget *b, __u64 now_ns, __u64 used_ns)
 	b->meter_used_ns = used_ns;
 }
 
+/* What helpers were at when it began they end first: that is not what starving costs. */
+static void note_starved(struct budget *b, __u64 now_ns, double ns, double used)
+{
+	double settled = (double)now_ns - (double)b->starving_since_ns - SETTLE_NS;
+	double part = settled <= 0 ? 0 : settled < ns ? settled / ns : 1;
+
+	b->starved_ns += (__u64)ns;
+	b->starved_window_ns += (__u64)(ns * part);
+	b->starved_used_ns += (__u64)(used * part);
+}
+
 bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns)
 {
 	double window = b->config.cpu * (double)b->config.interval_ns;
 	double ns = now_ns > b->meter_ns ? (double)(now_ns - b->meter_ns) : 0, used = 0;
+	bool was;
 
 	if (b->config.cpu <= 0 || !b->warm || !b->meter_ns) {
 		b->credit_ns = CREDIT * window;
@@ -128,17 +142,17 @@ bool budget_meter(struct budget *b, __u64 now_ns, __u64 used_ns)
 		used = (double)(used_ns - b->meter_used_ns);
 		b->meter_used_ns = used_ns;
 	}
-	if (b->starving) {
-		b->starved_ns += (__u64)ns;
-		b->starved_window_ns += (__u64)ns;
-		b->starved_used_ns += (__u64)used;
-	}
+	if (b->starving)
+		note_starved(b, now_ns, ns, used);
 	b->credit_ns += b->config.cpu * ns - used;
 	if (b->credit_ns > CREDIT * window)
 		b->credit_ns = CREDIT * window;
 	if (b->credit_ns < -DEBT_WINDOWS * window)
 		b->credit_ns = -DEBT_WINDOWS * window;
-	b->starving = b->credit_ns < (b->starving ? FED * window : 0);
+	was = b->starving;
+	b->starving = b->credit_ns < (was ? FED * window : 0);
+	if (b->starving && !was)
+		b->starving_since_ns = now_ns;
 	if (now_ns > b->meter_ns)
 		b->meter_ns = now_ns;
 	return b->starving;

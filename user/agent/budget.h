@@ -62,6 +62,7 @@ struct budget {
 	__u64 meter_ns, meter_used_ns; /* when that was met last, and what was used by then */
 	double credit_ns; /* that may still be used; below 0: so much is overdrawn */
 	bool starving;
+	__u64 starving_since_ns;
 	__u64 starved_ns, starved_window_ns; /* in all, and in what is judged */
 	__u64 starved_used_ns; /* of CPU time, in the latter */
 };

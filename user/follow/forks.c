@@ -59,6 +59,9 @@ __u64 forks_open_due(struct processes *ps, __u64 now_ns)
 {
 	struct entry *e;
 
+	/* Where looks are spared, who has no samples needs none. */
+	if (processes_spare_all(ps))
+		return 0;
 	while ((e = TAILQ_FIRST(&ps->forked)) && e->forked_due_ns <= now_ns)
 		forks_open(ps, e);
 	return e ? e->forked_due_ns : 0;

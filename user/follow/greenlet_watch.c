@@ -101,6 +101,7 @@ static void look(struct processes *ps, struct process *p)
 	};
 	struct greenlet_watch *w = &p->greenlets;
 
+	ps->asked_cnt++;
 	w->asked_cnt = w->root_cnt;
 	w->look.asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, w);
 }

@@ -40,6 +40,8 @@
 #define NS_PER_MS 1000000ULL
 /* Between two goes through all processes for what is due, where krait spares looks. */
 #define SPARING_LOOK_NS 250000000ULL
+/* And how many looks one of these begins: each takes a prober some tenths of a millisecond. */
+#define SPARING_LOOKS 4
 /* For a look that others wait for: a slow one continues without them. */
 #define LOOK_PATIENCE_NS 20000000ULL
 
@@ -273,6 +275,7 @@ static int ask(struct processes *ps, struct entry *e)
 	err = prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_looked, e);
 	e->process.asked = !err;
 	e->process.looked = true;
+	ps->asked_cnt++;
 	e->process.retry_ns = 0;
 	return err;
 }
@@ -369,24 +372,37 @@ static bool is_met(const struct processes *ps, const struct process *p)
 	return !processes_spare_all(ps) || !TAILQ_EMPTY(&p->threads);
 }
 
+/* Looks for what tracked processes have later, or only says when that is due. */
+static void step_plans(struct processes *ps, struct process *p, __u64 now_ns, bool may)
+{
+	if (may) {
+		processes_due(ps, tables_step(ps, p, now_ns));
+		processes_due(ps, greenlet_watch_step(ps, p, now_ns));
+		return;
+	}
+	processes_due(ps, look_plan_next(&p->tables.look));
+	processes_due(ps, look_plan_next(&p->greenlets.look));
+}
+
 /* Looks at what is due, and finds out what will be next. */
 static void look_at_due(struct processes *ps, __u64 now_ns)
 {
+	bool spares = ps->sparing && ps->config.all;
+	__u64 last = ps->asked_cnt + SPARING_LOOKS;
 	struct entry *e, *next;
 
 	ps->due_ns = 0;
 	ps->looked_ns = now_ns;
-	/* A look may end at once; then it removes this entry or none. */
+	/* A look may end at once; then it removes this entry or none. Those that have waited longest come first. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
+		bool may = !spares || ps->asked_cnt < last;
 		struct process *p = &e->process;
 
-		if (p->state == PROCESS_TRACKED && is_met(ps, p)) {
-			processes_due(ps, tables_step(ps, p, now_ns));
-			processes_due(ps, greenlet_watch_step(ps, p, now_ns));
-		}
+		if (p->state == PROCESS_TRACKED && is_met(ps, p))
+			step_plans(ps, p, now_ns, may);
 		if (p->state != PROCESS_PENDING || !p->retry_ns)
 			continue;
-		if (p->retry_ns > now_ns)
+		if (p->retry_ns > now_ns || !may)
 			processes_due(ps, p->retry_ns);
 		else
 			again(ps, e);

@@ -49,6 +49,7 @@ struct processes {
 	__u32 taskless_version; /* of the one that came last */
 	__u64 mmap_cnt; /* mappings that were reported */
 	__u64 due_ns; /* no look is due before; 0 none is planned */
+	__u64 asked_cnt; /* looks that were begun */
 	__u64 looked_ns; /* when it was gone through for what is due */
 	__u64 late_cnt, late_ns; /* processes__late() */
 	unsigned sparing; /* processes__spare() */

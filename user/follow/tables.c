@@ -105,6 +105,7 @@ static void look(struct processes *ps, struct process *p)
 	};
 	struct tables *t = &p->tables;
 
+	ps->asked_cnt++;
 	t->look.asked = !prober__ask(ps->config.prober, PROBER_LATER, &r, NULL, 0, on_found, t);
 }
 
