@@ -131,6 +131,9 @@ def check_expressions(browser, folder):
     tap.equal(browser.run("""['encode|dumps', '.*.*encode.*', '^get_', 'x.*?y', 'a.*|b', '\\\\.*', '[.*', ''].map(e => {
         const with_ = KraitRegex.make(e), same = with_.why || ['encode', 'get_x', 'xy', 'a', 'b', '.', ''].every(t => with_.test(t) === new RegExp(e, 'i').test(t));
         return same; })"""), [True] * 6 + ["invalid regular expression", True], "and those find what a browser finds")
+    of_none = browser.run("""(() => { location.hash = `#view=callers&of=${krait.state.base.frames.length - 1}`;
+        dispatchEvent(new PopStateEvent('popstate')); return [krait.state.about, krait.boxes()[0].total]; })()""")
+    tap.equal(of_none, [None, 1000], "a link to the callers of what is no function shows all")
     browser.run("(s => { s.value = '/(a+)+$/'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
     tap.equal([page.text("matched"), browser.run("document.getElementById('search').getAttribute('aria-invalid')")],
               ["could take for ever: a repeat within a repeat", "true"], "the page says why")

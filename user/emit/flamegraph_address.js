@@ -57,7 +57,8 @@ const KraitAddress = app => {
 		if (app.lanes)
 			app.lanes.fromText(p.get(LANES[0]), p.get(LANES[1]), p.get(LANES[2]) || initialLanes[2]);
 		app.rebuild();
-		state.about = state.base.frames[Number(p.get('of') || -1)] || null;
+		/* The last one is no function. */
+		state.about = state.base.frames.slice(0, -1)[Number(p.get('of') || -1)] || null;
 		if ($('view').value !== 'stacks')
 			app.reshape();
 		else if (Number.isInteger(zoom) && zoom > 0 && zoom < state.base.cnt)
