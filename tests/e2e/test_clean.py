@@ -66,6 +66,10 @@ def main():
         tap.equal([path for path in gone if os.path.lexists(path)], [], "with their links")
         tap.equal([path for path in kept + others + left_copy + (away, left) if not os.path.lexists(path)], [],
                   "what has an original stays, what others made, and what links lead to")
+        before = files(folder)
+        done = clean(cache, os.path.join(folder, "lost.data"), os.path.join(folder, "never.data"))
+        tap.ok(done.returncode != 0 and "there is no" in done.stderr and not done.stdout, "one wrong name of two is an error", done.stdout, done.stderr)
+        tap.equal(files(folder), before, "and nothing is removed")
         done = clean(cache, os.path.join(folder, "kept.data"))
         tap.ok(done.returncode != 0 and "is still there" in done.stderr and os.path.exists(dso("kept.data", IDS[0])),
                "the folder of a capture that is there stays", done.stderr)

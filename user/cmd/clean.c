@@ -61,9 +61,9 @@ static const struct argp parser = {
 	       "  rm perf.data && krait clean perf.data\n",
 };
 
-static int clean_capture(struct clean_command *c, const char *capture)
+static int clean_capture(struct dso_cleaned *cleaned, const char *capture)
 {
-	int err = dso_clean_capture(&c->cleaned, capture);
+	int err = dso_clean_capture(cleaned, capture);
 
 	if (err == -EEXIST)
 		log_error(NULL, "%s is still there and needs %s.krait: remove the capture first",
@@ -75,16 +75,28 @@ static int clean_capture(struct clean_command *c, const char *capture)
 	return err;
 }
 
+static int clean_captures(const struct clean_command *c, struct dso_cleaned *cleaned)
+{
+	int code = EXIT_CODE_OK;
+
+	for (unsigned i = 0; i < c->cnt; i++)
+		code = clean_capture(cleaned, c->captures[i]) ? EXIT_CODE_OUTPUT : code;
+	return code;
+}
+
 int cmd_clean(int argc, char **argv)
 {
+	struct dso_cleaned tried = { .dry = true };
 	struct clean_command c = { .cnt = 0 };
-	int code = EXIT_CODE_OK, err;
+	int code, err;
 
 	if (arguments_parse(&parser, argc, argv, 0, &c))
 		return EXIT_CODE_USAGE;
+	/* A name that is wrong may be a slip: nothing is removed then. */
+	if (clean_captures(&c, &tried))
+		return EXIT_CODE_OUTPUT;
 	/* First these: the cache then has no originals of theirs. */
-	for (unsigned i = 0; i < c.cnt; i++)
-		code = clean_capture(&c, c.captures[i]) ? EXIT_CODE_OUTPUT : code;
+	code = clean_captures(&c, &c.cleaned);
 	err = dso_clean_cache(&c.cleaned);
 	if (err) {
 		log_error(NULL, "cannot clean the build-id cache: %s", strerror(-err));
