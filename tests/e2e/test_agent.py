@@ -6,6 +6,7 @@ they say they are, a new rate is a new profile, a budget is held, and who may no
 # run-tests: second try: krait looks late at what has just begun or changed where a host takes the CPU away
 import collections
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -251,7 +252,7 @@ def check_budget(tap, python):
     write(token, "let-me-in\n")
     with h.start(python, "split.py", "rest"):
         agent = Agent(folder, "-r", "997", "--native", "--cpu-budget", "0.05%", "--listen", "127.0.0.1:0",
-                      "--listen-token-file", token)
+                      "--listen-token-file", token, "--keep", "1h", "--keep-dir", os.path.join(folder, "kept"))
         try:
             agent.wait_for_windows(1)
             port = listening_port(agent.process.pid)
@@ -264,6 +265,9 @@ def check_budget(tap, python):
             lower = wait_for(lambda: b"\nkrait_budget_level 0\n" not in get(port, "/metrics")[1])
             metrics = get(port, "/metrics")[1].decode()
             tap.ok(lower, "beyond its budget it does less", metrics[:2000])
+            numbers = dict(re.findall(r"(?m)^(krait_(?:otlp|memory)_\w+) (\d+)$", metrics))
+            tap.ok(int(numbers["krait_otlp_samples_total"]) > 0 and numbers["krait_otlp_failed_total"] == "0" and
+                   int(numbers["krait_memory_captures"]) > 0, "it says what it has sent and kept", numbers)
             tap.equal(get(port, "/readyz")[0], 200, "it is ready")
             agent.wait_for_windows(2)
         finally:

@@ -42,12 +42,6 @@ struct agent_sink metrics_sink(struct metrics *m)
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-static void put(FILE *out, const char *name, const char *type, const char *help, __u64 value)
-{
-	metrics_family(out, name, type, help);
-	metrics_value(out, name, value, NULL);
-}
-
 static void put_accounts(const struct metrics *m, FILE *out)
 {
 	metrics_family(out, "krait_interrupts_total", "counter",
@@ -71,9 +65,10 @@ static void put_accounts(const struct metrics *m, FILE *out)
 	for (unsigned i = 0; i < m->event_cnt; i++)
 		metrics_value(out, "krait_ticks_missed_total", m->accounts[i].ticks_missed, "event",
 			      m->events[i], NULL);
-	put(out, "krait_process_events_dropped_total", "counter",
-	    "Process events for which the ring had no room: krait saw these processes late.",
-	    m->accounts[0].events_dropped);
+	metrics_number(
+		out, "krait_process_events_dropped_total", "counter",
+		"Process events for which the ring had no room: krait saw these processes late.",
+		m->accounts[0].events_dropped);
 }
 
 static void put_price(const struct metrics *m, FILE *out)
@@ -82,18 +77,20 @@ static void put_price(const struct metrics *m, FILE *out)
 		       "CPU time of krait: its processes, and its programs in the kernel.");
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->cpu_ns, "part", "processes", NULL);
 	metrics_seconds(out, "krait_own_cpu_seconds_total", m->kernel_ns, "part", "programs", NULL);
-	put(out, "krait_own_resident_bytes", "gauge", "Memory of krait's processes.",
-	    m->price.rss_bytes);
-	put(out, "krait_rate_hertz", "gauge", "Samples a second on each CPU.", m->price.frequency);
-	put(out, "krait_frames_max", "gauge", "Python stacks are cut off after so many frames.",
-	    m->price.frames_max);
-	put(out, "krait_native_frames", "gauge", "1: native frames are taken.", m->price.natives);
-	put(out, "krait_budget_level", "gauge",
-	    "0: as configured; otherwise so many steps less, to stay within the budget.",
-	    m->price.level);
-	put(out, "krait_budget_stalled", "gauge",
-	    "1: over the budget, but a lower rate saved nothing, so the rate stays.",
-	    m->price.stalled);
+	metrics_number(out, "krait_own_resident_bytes", "gauge", "Memory of krait's processes.",
+		       m->price.rss_bytes);
+	metrics_number(out, "krait_rate_hertz", "gauge", "Samples a second on each CPU.",
+		       m->price.frequency);
+	metrics_number(out, "krait_frames_max", "gauge",
+		       "Python stacks are cut off after so many frames.", m->price.frames_max);
+	metrics_number(out, "krait_native_frames", "gauge", "1: native frames are taken.",
+		       m->price.natives);
+	metrics_number(out, "krait_budget_level", "gauge",
+		       "0: as configured; otherwise so many steps less, to stay within the budget.",
+		       m->price.level);
+	metrics_number(out, "krait_budget_stalled", "gauge",
+		       "1: over the budget, but a lower rate saved nothing, so the rate stays.",
+		       m->price.stalled);
 	metrics_family(
 		out, "krait_look_delay_seconds", "gauge",
 		"Processes that start are looked at so much later, to stay within the budget.");
@@ -102,14 +99,16 @@ static void put_price(const struct metrics *m, FILE *out)
 		out, "krait_budget_starved_seconds_total", "counter",
 		"Time for which nothing was done that could wait, to stay within the budget.");
 	metrics_seconds(out, "krait_budget_starved_seconds_total", m->starved_ns, NULL);
-	put(out, "krait_unseen_processes_total", "counter",
-	    "Processes that ended before it was their turn to be looked at, Python or not.",
-	    m->unseen);
-	put(out, "krait_names_put_off_total", "counter",
-	    "Native frames shown without their functions' names, as no file was read meanwhile.",
-	    m->names_put_off);
-	put(out, "krait_budget_changes_total", "counter", "How often the level has changed.",
-	    m->levels_changed);
+	metrics_number(
+		out, "krait_unseen_processes_total", "counter",
+		"Processes that ended before it was their turn to be looked at, Python or not.",
+		m->unseen);
+	metrics_number(
+		out, "krait_names_put_off_total", "counter",
+		"Native frames shown without their functions' names, as no file was read meanwhile.",
+		m->names_put_off);
+	metrics_number(out, "krait_budget_changes_total", "counter",
+		       "How often the level has changed.", m->levels_changed);
 }
 
 struct tally {
@@ -150,36 +149,37 @@ static void put_processes(const struct metrics *m, FILE *out)
 		metrics_value(out, "krait_processes", tally.cnt[i], "version", version, NULL);
 	}
 	resources__stats(m->resources, &stats);
-	put(out, "krait_processes_without_resource_total", "counter",
-	    "Samples of processes that there was no room to describe.", stats.refused);
-	put(out, "krait_claims_refused_total", "counter",
-	    "Resource attributes that processes claimed without being allowed to.",
-	    stats.claims_refused);
+	metrics_number(out, "krait_processes_without_resource_total", "counter",
+		       "Samples of processes that there was no room to describe.", stats.refused);
+	metrics_number(out, "krait_claims_refused_total", "counter",
+		       "Resource attributes that processes claimed without being allowed to.",
+		       stats.claims_refused);
 	if (!m->session)
 		return;
 	session__progress(m->session, &progress);
-	put(out, "krait_tracked_processes", "gauge", "Python processes that are sampled now.",
-	    progress.processes);
-	put(out, "krait_late_processes_total", "counter",
-	    "Python processes that a later look found, and not the kernel as they started.",
-	    progress.late);
+	metrics_number(out, "krait_tracked_processes", "gauge",
+		       "Python processes that are sampled now.", progress.processes);
+	metrics_number(
+		out, "krait_late_processes_total", "counter",
+		"Python processes that a later look found, and not the kernel as they started.",
+		progress.late);
 	metrics_family(out, "krait_late_cpu_seconds_total", "counter",
 		       "CPU time that these had used before; it has no samples.");
 	metrics_seconds(out, "krait_late_cpu_seconds_total", progress.late_ns, NULL);
-	put(out, "krait_refused_processes_total", "counter",
-	    "Python processes that are not sampled (krait list says why).",
-	    session__refused_cnt(m->session));
+	metrics_number(out, "krait_refused_processes_total", "counter",
+		       "Python processes that are not sampled (krait list says why).",
+		       session__refused_cnt(m->session));
 }
 
 void metrics_write(const struct metrics *m, FILE *out)
 {
 	metrics_family(out, "krait_agent_info", "gauge", "The version of krait.");
 	metrics_value(out, "krait_agent_info", 1, "version", KRAIT_VERSION, NULL);
-	put(out, "krait_windows_total", "counter", "Finished windows.", m->windows);
-	put(out, "krait_window_samples_total", "counter", "Samples in finished windows.",
-	    m->samples);
-	put(out, "krait_window_samples_dropped_total", "counter",
-	    "Samples that a window had no room for.", m->dropped);
+	metrics_number(out, "krait_windows_total", "counter", "Finished windows.", m->windows);
+	metrics_number(out, "krait_window_samples_total", "counter", "Samples in finished windows.",
+		       m->samples);
+	metrics_number(out, "krait_window_samples_dropped_total", "counter",
+		       "Samples that a window had no room for.", m->dropped);
 	metrics_family(out, "krait_last_window_timestamp_seconds", "gauge",
 		       "When the last window ended.");
 	metrics_seconds(out, "krait_last_window_timestamp_seconds", m->ended_unix_ns, NULL);

@@ -16,9 +16,15 @@
 #include "util/cleanup.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/metrics_text.h"
 
 /* Collectors take 4 MiB over gRPC. */
 #define BODY_MAX (2500U << 10)
+
+struct otlp_sink_stats {
+	__u64 bodies, bytes, samples;
+	__u64 failed, failed_samples; /* that could not be encoded, or written */
+};
 
 struct otlp_sink {
 	struct exporter *exporter;
@@ -224,7 +230,16 @@ struct agent_sink otlp_sink__sink(struct otlp_sink *o)
 	return (struct agent_sink){ .name = "otlp", .window = on_window, .ctx = o };
 }
 
-void otlp_sink__stats(const struct otlp_sink *o, struct otlp_sink_stats *ret)
+void otlp_sink__metrics(const struct otlp_sink *o, FILE *out)
 {
-	*ret = o->stats;
+	metrics_number(out, "krait_otlp_bodies_total", "counter", "OTLP bodies that were made.",
+		       o->stats.bodies);
+	metrics_number(out, "krait_otlp_bytes_total", "counter", "Their bytes, not compressed.",
+		       o->stats.bytes);
+	metrics_number(out, "krait_otlp_samples_total", "counter", "Samples in them.",
+		       o->stats.samples);
+	metrics_number(out, "krait_otlp_failed_total", "counter",
+		       "Bodies that could not be made, or written to --otlp-dir.", o->stats.failed);
+	metrics_number(out, "krait_otlp_failed_samples_total", "counter",
+		       "Samples that were lost with them.", o->stats.failed_samples);
 }

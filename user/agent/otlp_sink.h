@@ -6,6 +6,7 @@
 #define KRAIT_AGENT_OTLP_SINK_H
 
 #include <linux/types.h>
+#include <stdio.h>
 
 #include "agent/sink.h"
 
@@ -20,17 +21,13 @@ struct otlp_sink_config {
 	struct resources *resources; /* borrowed */
 };
 
-struct otlp_sink_stats {
-	__u64 bodies, bytes, samples;
-	__u64 failed, failed_samples; /* that could not be encoded, or written */
-};
-
 /* NULL with *err filled. */
 struct otlp_sink *otlp_sink__new(const struct otlp_sink_config *config, struct error *err);
 void otlp_sink__free(struct otlp_sink *o);
 /* Where bodies go from now on. */
 void otlp_sink__set_exporter(struct otlp_sink *o, struct exporter *exporter);
 struct agent_sink otlp_sink__sink(struct otlp_sink *o);
-void otlp_sink__stats(const struct otlp_sink *o, struct otlp_sink_stats *ret);
+/* What has become of windows, as Prometheus' text: metrics krait_otlp_*. */
+void otlp_sink__metrics(const struct otlp_sink *o, FILE *out);
 
 #endif /* KRAIT_AGENT_OTLP_SINK_H */

@@ -130,7 +130,7 @@ static int run(struct agent_command *c, struct error *err)
 	c->agent = agent__new(&c->config, err);
 	if (!c->agent)
 		return -1;
-	agent_outputs_connect(&c->outputs, c->agent);
+	agent_outputs_connect(&c->outputs, c->agent, c->keep);
 	return agent__run(c->agent, err);
 }
 

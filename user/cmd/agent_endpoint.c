@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/otlp_sink.h"
 #include "agent/pprof_pull.h"
 #include "cmd/agent_outputs.h"
 #include "export/exporter.h"
+#include "keep/keep.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -55,6 +57,14 @@ static void publish_metrics(struct agent_endpoint *e)
 
 		exporter__stats(e->outputs->exporter, &stats);
 		exporter_stats_write(&stats, f);
+	}
+	if (e->outputs->otlp)
+		otlp_sink__metrics(e->outputs->otlp, f);
+	if (e->keep) {
+		struct keep_stats stats;
+
+		keep__stats(e->keep, &stats);
+		keep_stats_write(&stats, f);
 	}
 	if (!fclose(f))
 		publish(e, "/metrics", 200, METRICS_CONTENT_TYPE, text, size);
@@ -164,11 +174,12 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 	return 0;
 }
 
-void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent)
+void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent, const struct keep *keep)
 {
 	struct session *session = agent__session(agent);
 
 	e->agent = agent;
+	e->keep = keep;
 	e->metrics.session = session;
 	if (e->pull)
 		pprof_pull__connect(e->pull, session__profile(session));

@@ -12,6 +12,7 @@
 #include "cmd/agent_options.h"
 
 struct agent_outputs;
+struct keep;
 struct pprof_pull;
 struct resources;
 struct server;
@@ -21,6 +22,7 @@ struct agent_endpoint {
 	struct pprof_pull *pull;
 	struct metrics metrics;
 	const struct agent_outputs *outputs; /* borrowed: for their metrics */
+	const struct keep *keep; /* borrowed: for its metrics; NULL: nothing is kept */
 	struct agent *agent; /* borrowed; NULL: not yet */
 	__u64 published_ns;
 	bool ready;
@@ -31,8 +33,8 @@ int agent_endpoint_open(struct agent_endpoint *e, const struct agent_options *op
 			struct resources *resources, const struct agent_outputs *outputs,
 			struct agent_config *config, struct error *err)
 	__attribute__((warn_unused_result));
-/* Before the first sample. */
-void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent);
+/* Before the first sample. keep: NULL: nothing is kept. */
+void agent_endpoint_connect(struct agent_endpoint *e, struct agent *agent, const struct keep *keep);
 void agent_endpoint_close(struct agent_endpoint *e);
 
 #endif /* KRAIT_CMD_AGENT_ENDPOINT_H */

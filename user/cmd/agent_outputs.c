@@ -82,9 +82,9 @@ int agent_outputs_open(struct agent_outputs *o, const struct agent_options *opti
 	return agent_endpoint_open(&o->endpoint, options, resources, o, config, err);
 }
 
-void agent_outputs_connect(struct agent_outputs *o, struct agent *agent)
+void agent_outputs_connect(struct agent_outputs *o, struct agent *agent, const struct keep *keep)
 {
-	agent_endpoint_connect(&o->endpoint, agent);
+	agent_endpoint_connect(&o->endpoint, agent, keep);
 }
 
 int agent_outputs_reload(struct agent_outputs *o, const struct agent_export_options *options,

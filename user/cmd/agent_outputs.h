@@ -10,6 +10,7 @@
 #include "cmd/agent_options.h"
 
 struct exporter;
+struct keep;
 struct notify;
 struct otlp_sink;
 struct pprof_push;
@@ -27,8 +28,8 @@ struct agent_outputs {
 int agent_outputs_open(struct agent_outputs *o, const struct agent_options *options,
 		       struct resources *resources, const char *host, struct agent_config *config,
 		       struct error *err) __attribute__((warn_unused_result));
-/* Before the first sample. */
-void agent_outputs_connect(struct agent_outputs *o, struct agent *agent);
+/* Before the first sample. keep: NULL: nothing is kept. */
+void agent_outputs_connect(struct agent_outputs *o, struct agent *agent, const struct keep *keep);
 /*
  * The destinations are others from now on, or, where they are the same, their files may have changed. What was not
  * sent yet stays in the spool. 0, or a negative result with *err filled: then nothing is sent.

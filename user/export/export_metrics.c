@@ -74,47 +74,42 @@ static void write_destinations(const struct exporter_stats *s, FILE *out)
 	}
 }
 
-static void write_one(FILE *out, const char *name, const char *type, const char *help, __u64 value)
-{
-	metrics_family(out, name, type, help);
-	metrics_value(out, name, value, NULL);
-}
-
 void exporter_stats_write(const struct exporter_stats *s, FILE *out)
 {
-	write_one(out, "krait_export_batches_total", "counter",
-		  "Batches that were given to the exporter.", s->pushed);
-	write_one(out, "krait_export_samples_total", "counter",
-		  "Samples that were given to the exporter.", s->pushed_samples);
-	write_one(out, "krait_export_refused_samples_total", "counter",
-		  "Samples of batches that are too large, or for which there was no memory.",
-		  s->refused_samples);
-	write_one(out, "krait_export_queue_dropped_samples_total", "counter",
-		  "Samples of batches that the exporter was too slow to take.",
-		  s->queue_dropped_samples);
-	write_one(out, "krait_export_queued_batches", "gauge", "Batches not yet in the spool.",
-		  s->queued);
-	write_one(out, "krait_export_worker_starts_total", "counter",
-		  "Times that the exporter's process was started.", s->worker_starts);
+	metrics_number(out, "krait_export_batches_total", "counter",
+		       "Batches that were given to the exporter.", s->pushed);
+	metrics_number(out, "krait_export_samples_total", "counter",
+		       "Samples that were given to the exporter.", s->pushed_samples);
+	metrics_number(out, "krait_export_refused_samples_total", "counter",
+		       "Samples of batches that are too large, or for which there was no memory.",
+		       s->refused_samples);
+	metrics_number(out, "krait_export_queue_dropped_samples_total", "counter",
+		       "Samples of batches that the exporter was too slow to take.",
+		       s->queue_dropped_samples);
+	metrics_number(out, "krait_export_queued_batches", "gauge", "Batches not yet in the spool.",
+		       s->queued);
+	metrics_number(out, "krait_export_worker_starts_total", "counter",
+		       "Times that the exporter's process was started.", s->worker_starts);
 	metrics_family(out, "krait_export_worker_cpu_seconds_total", "counter",
 		       "CPU time of the exporter's process.");
 	metrics_seconds(out, "krait_export_worker_cpu_seconds_total", s->worker_cpu_ns, NULL);
-	write_one(out, "krait_export_worker_resident_bytes", "gauge",
-		  "Memory of the exporter's process.", s->worker_rss_bytes);
-	write_one(out, "krait_spool_bytes", "gauge", "Bytes in the spool, on disk and in memory.",
-		  s->spool_bytes);
-	write_one(out, "krait_spool_memory_bytes", "gauge", "Bytes of the spool in memory.",
-		  s->spool_memory_bytes);
-	write_one(out, "krait_spool_limit_bytes", "gauge", "The most that the spool may take.",
-		  s->spool_limit);
-	write_one(out, "krait_spool_torn_total", "counter",
-		  "Unfinished ends that were cut off when the spool was opened.", s->spool_torn);
-	write_one(out, "krait_spool_spoilt_total", "counter", "Damaged records that were left out.",
-		  s->spool_spoilt);
-	write_one(out, "krait_spool_errors_total", "counter", "Writes to the spool that failed.",
-		  s->spool_errors);
-	write_one(out, "krait_spool_disk_full", "gauge",
-		  "1 while batches stay in memory because the disk cannot be written.",
-		  s->spool_disk_full);
+	metrics_number(out, "krait_export_worker_resident_bytes", "gauge",
+		       "Memory of the exporter's process.", s->worker_rss_bytes);
+	metrics_number(out, "krait_spool_bytes", "gauge",
+		       "Bytes in the spool, on disk and in memory.", s->spool_bytes);
+	metrics_number(out, "krait_spool_memory_bytes", "gauge", "Bytes of the spool in memory.",
+		       s->spool_memory_bytes);
+	metrics_number(out, "krait_spool_limit_bytes", "gauge", "The most that the spool may take.",
+		       s->spool_limit);
+	metrics_number(out, "krait_spool_torn_total", "counter",
+		       "Unfinished ends that were cut off when the spool was opened.",
+		       s->spool_torn);
+	metrics_number(out, "krait_spool_spoilt_total", "counter",
+		       "Damaged records that were left out.", s->spool_spoilt);
+	metrics_number(out, "krait_spool_errors_total", "counter",
+		       "Writes to the spool that failed.", s->spool_errors);
+	metrics_number(out, "krait_spool_disk_full", "gauge",
+		       "1 while batches stay in memory because the disk cannot be written.",
+		       s->spool_disk_full);
 	write_destinations(s, out);
 }

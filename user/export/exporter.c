@@ -324,11 +324,6 @@ void exporter__step(struct exporter *e)
 	send_queued(e);
 }
 
-int exporter__fd(const struct exporter *e)
-{
-	return e->worker ? worker__fd(e->worker) : -1;
-}
-
 void exporter__stats(const struct exporter *e, struct exporter_stats *ret)
 {
 	*ret = e->own;

@@ -128,14 +128,12 @@ struct exporter *exporter__start(const struct exporter_config *config, struct er
 int exporter__push(struct exporter *e, const struct export_batch *batch) __attribute__((nonnull));
 
 /*
- * What there is to be done now, to be called about once a second and when exporter__fd() is readable: takes what the
- * worker says (and logs it), starts it anew where it has ended, reads changed token files.
+ * What there is to be done now, to be called about once a second: takes what the worker says (and logs it),
+ * starts it anew where it has ended, reads changed token files.
  */
 void exporter__step(struct exporter *e) __attribute__((nonnull));
 /* Reads tokens and certificates now, not within the next 10 s. */
 void exporter__reload(struct exporter *e) __attribute__((nonnull));
-int exporter__fd(const struct exporter *e)
-	__attribute__((nonnull)); /* -1: none now; it may change */
 
 /* As of the last exporter__step() or exporter__push(). */
 void exporter__stats(const struct exporter *e, struct exporter_stats *ret) __attribute__((nonnull));

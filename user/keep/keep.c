@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/metrics_text.h"
 
 #define SLICE_NS (60 * NS_PER_SEC)
 /* After a failure: samples of that long are missed. */
@@ -339,6 +340,5 @@ void keep_stats_write(const struct keep_stats *s, FILE *out)
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", list[i].name, list[i].help,
-			list[i].name, list[i].type, list[i].name, list[i].value);
+		metrics_number(out, list[i].name, list[i].type, list[i].help, list[i].value);
 }

@@ -270,11 +270,6 @@ int server__next(struct server *s, struct server_request *ret)
 	return 1;
 }
 
-int server__fd(const struct server *s)
-{
-	return s->worker ? worker__fd(s->worker) : -1;
-}
-
 int server__answer(struct server *s, __u64 id, unsigned status, const char *content_type,
 		   const void *body, size_t len)
 {

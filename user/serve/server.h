@@ -59,11 +59,9 @@ struct server *server__start(const struct server_config *config, struct error *e
 int server__publish(struct server *s, const char *path, unsigned status, const char *content_type,
 		    const void *body, size_t len) __attribute__((nonnull(1, 2, 4)));
 
-/* A question: 1 and *ret; 0: none. To be called when server__fd() is readable, and about once a second (a
- * worker that has ended is started anew). */
+/* A question: 1 and *ret; 0: none. To be called about once a second (a worker that has ended is started anew). */
 int server__next(struct server *s, struct server_request *ret)
 	__attribute__((warn_unused_result, nonnull));
-int server__fd(const struct server *s) __attribute__((nonnull)); /* -1: none now; it may change */
 
 /* 0 or -errno; a client that has gone is no error. */
 int server__answer(struct server *s, __u64 id, unsigned status, const char *content_type,

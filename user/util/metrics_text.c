@@ -64,3 +64,9 @@ void metrics_seconds(FILE *out, const char *name, __u64 ns, ...)
 	fprintf(out, " %" PRIu64 ".%09" PRIu64 "\n", (uint64_t)(ns / NS_PER_SEC),
 		(uint64_t)(ns % NS_PER_SEC));
 }
+
+void metrics_number(FILE *out, const char *name, const char *type, const char *help, __u64 value)
+{
+	metrics_family(out, name, type, help);
+	metrics_value(out, name, value, NULL);
+}

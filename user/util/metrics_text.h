@@ -19,6 +19,8 @@
 void metrics_family(FILE *out, const char *name, const char *type, const char *help);
 /* Names and values of labels in turn, up to NULL. */
 void metrics_value(FILE *out, const char *name, __u64 value, ...) __attribute__((sentinel));
+/* Family and value of one that has no labels. */
+void metrics_number(FILE *out, const char *name, const char *type, const char *help, __u64 value);
 void metrics_seconds(FILE *out, const char *name, __u64 ns, ...) __attribute__((sentinel));
 
 #endif /* KRAIT_UTIL_METRICS_TEXT_H */
