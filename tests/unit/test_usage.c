@@ -72,10 +72,54 @@ static void what_a_helpers_children_used_counts(void **state)
 	assert_true(after.cpu_ns <= before.cpu_ns + 2 * BURNT_NS - NS_PER_SEC / 50);
 }
 
+/* A helper that works for ever. */
+static pid_t begin_burner(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	while (!pid)
+		burn();
+	return pid;
+}
+
+static __u64 cpu_ns_of(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+	assert_int_equal(clock_gettime(clock, &used), 0);
+	return (__u64)used.tv_sec * NS_PER_SEC + (__u64)used.tv_nsec;
+}
+
+/* Whoever has the pid of a helper that has ended can use as much as there is: that is not what krait costs. */
+static void a_glance_counts_helpers_and_nobody_else(void **state)
+{
+	struct usage last;
+	pid_t helper = begin_burner();
+	unsigned i = 0;
+	int status;
+
+	usage_read(&last);
+	while (i < last.processes && last.pids[i] != helper)
+		i++;
+	assert_true(i < last.processes);
+	while (cpu_ns_of(helper) < last.pid_ns[i] + BURNT_NS)
+		usleep(1000);
+	assert_true(usage_glance(&last) >= last.cpu_ns + BURNT_NS);
+	/* As if another process had begun there since. */
+	last.pid_start_ticks[i]--;
+	assert_true(usage_glance(&last) < last.cpu_ns + BURNT_NS);
+	kill(helper, SIGKILL);
+	waitpid(helper, &status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_helpers_children_used_counts),
+		cmocka_unit_test(a_glance_counts_helpers_and_nobody_else),
 	};
 
 	return cmocka_run_group_tests_name("agent/usage", tests, NULL, NULL);

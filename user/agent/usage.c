@@ -2,6 +2,7 @@
 #include "agent/usage.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,13 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "target/process.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/resident.h"
+
+/* Less than that is not worth finding out whose it is. */
+#define DOUBTED_NS (NS_PER_SEC / 1000)
 
 static __u64 ns_of(struct timespec ts)
 {
@@ -81,12 +86,22 @@ void usage_read(struct usage *ret)
 	for (unsigned i = 0; i < cnt; i++) {
 		pid_t pid = ret->pids[i];
 
+		if (process_start_ticks(pid, &ret->pid_start_ticks[i]))
+			ret->pid_start_ticks[i] = 0;
 		ret->pid_ns[i] = cpu_of(pid);
 		ret->cpu_ns += ret->pid_ns[i] + (i ? cpu_of_ended(pid) : 0);
 		ret->rss_bytes += resident_bytes(pid);
 		cnt = add_children(pid, ret->pids, cnt);
 	}
 	ret->processes = cnt;
+}
+
+/* A helper may have ended meanwhile, and what anybody's process with its pid uses is not krait's. */
+static bool is_still_there(const struct usage *last, unsigned i)
+{
+	__u64 ticks;
+
+	return !process_start_ticks(last->pids[i], &ticks) && ticks == last->pid_start_ticks[i];
 }
 
 __u64 usage_glance(const struct usage *last)
@@ -96,7 +111,8 @@ __u64 usage_glance(const struct usage *last)
 	for (unsigned i = 0; i < last->processes; i++) {
 		__u64 now_ns = cpu_of(last->pids[i]);
 
-		if (now_ns > last->pid_ns[i])
+		if (now_ns > last->pid_ns[i] &&
+		    (now_ns - last->pid_ns[i] < DOUBTED_NS || is_still_there(last, i)))
 			ns += now_ns - last->pid_ns[i];
 	}
 	return ns;

@@ -19,6 +19,7 @@ struct usage {
 	unsigned processes;
 	pid_t pids[USAGE_PROCESSES_MAX];
 	__u64 pid_ns[USAGE_PROCESSES_MAX]; /* what each has used of cpu_ns */
+	__u64 pid_start_ticks[USAGE_PROCESSES_MAX]; /* another may have the pid later; 0 unknown */
 };
 
 void usage_read(struct usage *ret) __attribute__((nonnull));
