@@ -34,7 +34,7 @@ struct actor {
 	const char *comm;
 	const struct program *program; /* NULL: it is not Python */
 	__u32 version; /* PY_VERSION_HEX, for what it publishes; 0: 3.13, which publishes nothing more */
-	uid_t uid;
+	uid_t uid; /* below OWNER_CNT the owner of its records, too */
 };
 
 struct script {

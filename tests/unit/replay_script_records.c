@@ -12,6 +12,7 @@
 
 #include "replay_script.h"
 #include "sampler/known_files.h"
+#include "share.h"
 
 #define PERIOD_NS 1000000
 
@@ -22,6 +23,8 @@ static void put_task(struct script *s, double ms, enum record_type type, const s
 	record.size = sizeof(record);
 	record.time_ns = script_ns(ms);
 	record.pid = (__u32)a->pid;
+	if (a->uid < OWNER_CNT)
+		record.owner = a->uid;
 	if (type != RECORD_RUNTIME && !record.runtime_addr)
 		record.layout = KRAIT_NO_LAYOUT;
 	if (!record.tid)

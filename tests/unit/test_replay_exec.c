@@ -13,6 +13,9 @@
 #include "profile/profile.h"
 #include "replay_scene.h"
 
+#define OTHERS (PID + 1000)
+#define MANY 160
+
 static void exec_forgets_the_old_program(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -179,6 +182,36 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	script_free(&s);
 }
 
+/* Where looks are spared, one owner's processes do not wait for those of another, however many that one starts before. */
+static void one_owners_starts_cost_others_no_look(void **state)
+{
+	const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
+	const pid_t pids[] = { PID };
+	struct script s;
+	struct replay *r;
+
+	script_begin(&s);
+	script_scan(&s, 0, 300, pids, 1);
+	script_look(&s, 5, &python);
+	for (pid_t pid = OTHERS; pid < OTHERS + MANY; pid++) {
+		const struct actor a = { pid, START_NS + 700000000, "many", NULL, .uid = 7 };
+
+		script_exec(&s, 320, &a);
+		script_look(&s, 330, &a);
+	}
+	script_exec(&s, 321, &own);
+	script_look(&s, 330, &own);
+	/* Half a second later they are due; looks at all of the others would take ten. */
+	script_exit(&s, 1500, &own, 0);
+	script_end(&s, 2000);
+	r = replay_new(s.log, s.size, true);
+	replay_spare(r);
+	replay_run(r);
+	assert_int_equal(replay_unseen(r), 0);
+	replay_free(r);
+	script_free(&s);
+}
+
 /* Another layout than any that was seen: the exec is one that has to be looked at. */
 static void a_layout_that_is_not_known_is_looked_at(void **state)
 {
@@ -270,6 +303,7 @@ int main(void)
 		cmocka_unit_test(
 			where_starts_cost_too_much_programs_are_opened_when_they_are_sampled),
 		cmocka_unit_test(what_ends_while_nobody_may_look_is_counted),
+		cmocka_unit_test(one_owners_starts_cost_others_no_look),
 		cmocka_unit_test(a_layout_that_is_not_known_is_looked_at),
 		cmocka_unit_test(an_interpreter_begins_in_a_library),
 		cmocka_unit_test(an_exec_may_make_it_wanted_or_not),

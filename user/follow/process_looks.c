@@ -384,29 +384,82 @@ static void step_plans(struct processes *ps, struct process *p, __u64 now_ns, bo
 	processes_due(ps, look_plan_next(&p->greenlets.look));
 }
 
-/* Looks at what is due, and finds out what will be next. */
-static void look_at_due(struct processes *ps, __u64 now_ns)
+static bool is_due(const struct process *p, __u64 now_ns)
 {
-	bool spares = ps->sparing && ps->config.all;
-	__u64 last = ps->asked_cnt + SPARING_LOOKS;
+	return p->state == PROCESS_PENDING && p->retry_ns && p->retry_ns <= now_ns && !p->asked;
+}
+
+static __u64 *owner_asked(struct processes *ps, const struct process *p)
+{
+	return &ps->owner_asked[p->owner % OWNER_CNT];
+}
+
+static bool comes_before(struct processes *ps, const struct process *a, const struct process *b)
+{
+	__u64 of_a = *owner_asked(ps, a), of_b = *owner_asked(ps, b);
+
+	return of_a != of_b ? of_a < of_b : a->retry_ns < b->retry_ns;
+}
+
+/*
+ * Whoever is to be looked at next: of the owner whose last look is longest ago, the process that has been due longest. So
+ * however many one owner starts, they cost the others no look. NULL: none is due.
+ */
+static struct entry *next_due(struct processes *ps, __u64 now_ns)
+{
+	struct entry *e, *next, *first = NULL;
+
+	HASH_ITER(hh, ps->by_pid, e, next)
+		if (is_due(&e->process, now_ns) &&
+		    (!first || comes_before(ps, &e->process, &first->process)))
+			first = e;
+	return first;
+}
+
+/* Where looks are spared: so many of those that are due. Half of them at least are for what is not known yet. */
+static void look_at_some(struct processes *ps, __u64 now_ns)
+{
+	__u64 half = ps->asked_cnt + SPARING_LOOKS / 2, last = ps->asked_cnt + SPARING_LOOKS;
 	struct entry *e, *next;
 
-	ps->due_ns = 0;
-	ps->looked_ns = now_ns;
-	/* A look may end at once; then it removes this entry or none. Those that have waited longest come first. */
+	HASH_ITER(hh, ps->by_pid, e, next)
+		if (e->process.state == PROCESS_TRACKED && is_met(ps, &e->process))
+			step_plans(ps, &e->process, now_ns, ps->asked_cnt < half);
+	while (ps->asked_cnt < last && (e = next_due(ps, now_ns))) {
+		*owner_asked(ps, &e->process) = ps->asked_cnt + 1;
+		again(ps, e);
+	}
+	HASH_ITER(hh, ps->by_pid, e, next)
+		if (e->process.state == PROCESS_PENDING && !e->process.asked)
+			processes_due(ps, e->process.retry_ns);
+}
+
+static void look_at_all(struct processes *ps, __u64 now_ns)
+{
+	struct entry *e, *next;
+
+	/* A look may end at once; then it removes this entry or none. */
 	HASH_ITER(hh, ps->by_pid, e, next) {
-		bool may = !spares || ps->asked_cnt < last;
 		struct process *p = &e->process;
 
 		if (p->state == PROCESS_TRACKED && is_met(ps, p))
-			step_plans(ps, p, now_ns, may);
-		if (p->state != PROCESS_PENDING || !p->retry_ns)
-			continue;
-		if (p->retry_ns > now_ns || !may)
-			processes_due(ps, p->retry_ns);
-		else
+			step_plans(ps, p, now_ns, true);
+		if (is_due(p, now_ns))
 			again(ps, e);
+		else if (p->state == PROCESS_PENDING && !p->asked)
+			processes_due(ps, p->retry_ns);
 	}
+}
+
+/* Looks at what is due, and finds out what will be next. */
+static void look_at_due(struct processes *ps, __u64 now_ns)
+{
+	ps->due_ns = 0;
+	ps->looked_ns = now_ns;
+	if (ps->sparing && ps->config.all)
+		look_at_some(ps, now_ns);
+	else
+		look_at_all(ps, now_ns);
 }
 
 static bool awaits_tables(struct processes *ps)

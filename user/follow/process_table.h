@@ -51,6 +51,7 @@ struct processes {
 	__u64 due_ns; /* no look is due before; 0 none is planned */
 	__u64 asked_cnt; /* looks that were begun */
 	__u64 looked_ns; /* when it was gone through for what is due */
+	__u64 owner_asked[OWNER_CNT]; /* asked_cnt at each owner's last look, of those that are spared */
 	__u64 late_cnt, late_ns; /* processes__late() */
 	unsigned sparing; /* processes__spare() */
 	bool starving; /* processes__starve() */
