@@ -311,6 +311,27 @@ static void package_of_5(void **state)
 	check_package("clang", 5, "llvm-dwp");
 }
 
+/* One object that is linked twice, with other names: each unit has its own half, of one file and one id. */
+static void units_of_one_id(void **state)
+{
+	struct source split = { 0 };
+	__u64 start = 0, end = 0;
+
+	if (!has("objcopy") || !build_both("gcc", 5, ""))
+		skip();
+	assert_true(run(
+		"for i in plain split; do "
+		"objcopy --redefine-sym spin=spin_2 --redefine-sym rare=rare_2 $i-first.o $i-2.o && "
+		"gcc -shared -nostdlib -Wl,--build-id=none -o $i.so $i-first.o $i-2.o $i-second.o || "
+		"exit 1; done"));
+	find_code("split", &start, &end);
+	split.symbols = open_library("split");
+	assert_alike(&split, "plain", start, end);
+	assert_int_equal(split.halves, 3);
+	assert_int_equal(split.err, 0);
+	elf_symbols__free(split.symbols);
+}
+
 /* ---- what is of no use ---------------------------------------------------------------------------- */
 
 static void assert_lines_only(struct source *split, unsigned halves, int err)
@@ -508,6 +529,7 @@ int main(void)
 		cmocka_unit_test(clang_5),
 		cmocka_unit_test(package_of_4),
 		cmocka_unit_test(package_of_5),
+		cmocka_unit_test(units_of_one_id),
 		cmocka_unit_test(files_that_are_not_there),
 		cmocka_unit_test(files_of_other_units_are_refused),
 		cmocka_unit_test(files_that_are_none_are_refused),

@@ -192,13 +192,12 @@ int dwarf_units_add_package(struct dwarf_units *u, int fd)
 
 int dwarf_units_add_half(struct dwarf_units *u, __u64 id, int fd)
 {
+	const size_t i = u->wanting;
 	Dwarf_Die skeleton;
-	size_t i = 0;
 	int err;
 
-	while (i < u->cnt && (u->units[i].id != id || !u->units[i].is_half || u->units[i].missing))
-		i++;
-	if (i == u->cnt || !dwarf_offdie(u->dwarf, u->units[i].die, &skeleton))
+	if (i >= u->cnt || u->units[i].id != id || !u->units[i].is_half || u->units[i].missing ||
+	    !dwarf_offdie(u->dwarf, u->units[i].die, &skeleton))
 		return -ENOENT;
 	u->units[i].missing = fd < 0;
 	if (fd < 0)
@@ -215,6 +214,7 @@ static bool get_half(struct dwarf_units *u, struct dwarf_unit *unit, struct dwar
 		return true;
 	ret->split = dwarf_halves_get(&u->halves, (size_t)(unit - u->units), &ret->unit, unit->id,
 				      &ret->wanted);
+	u->wanting = (size_t)(unit - u->units);
 	unit->missing = !ret->split && ret->wanted.what == DWARF_WANT_NOTHING;
 	return ret->wanted.what == DWARF_WANT_NOTHING;
 }

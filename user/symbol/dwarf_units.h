@@ -51,6 +51,7 @@ struct dwarf_units {
 	size_t cnt, cap;
 	size_t function_cnt; /* of all */
 	struct dwarf_halves halves;
+	size_t wanting; /* number of the unit whose half was wanted last: another may have the same id */
 };
 
 struct dwarf_place {
