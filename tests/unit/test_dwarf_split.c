@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "support_folder.h"
+#include "symbol/dwo_file.h"
 #include "symbol/elf_symbols.h"
 #include "util/cleanup.h"
 
@@ -481,6 +482,53 @@ static void indexes_without_an_end(void **state)
 	assert_lines_only(&split, 2, 0);
 }
 
+/* A compressed section of no bytes, and then another of its name: nothing of the first is taken for the second. */
+static void sections_of_one_name(void **state)
+{
+	enum { SECTIONS_AT = 64, TEXT_AT = 1024, NAMES_AT = 6144, FILE_SIZE = 8192 };
+	static const char names[] = "\0.debug_info.dwo\0.debug_abbrev.dwo\0.debug_str.dwo\0.names";
+	/* A header, all zero but for the kind, and zlib's stream of nothing. */
+	static const __u8 nothing[32] = {
+		[0] = ELFCOMPRESS_ZLIB, [16] = 1, [24] = 0x78, 0x9c, 3, 0, 0, 0, 0, 1
+	};
+	const Elf64_Ehdr file = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					       ELFDATA2LSB, EV_CURRENT },
+				  .e_type = ET_REL,
+				  .e_machine = EM_X86_64,
+				  .e_version = EV_CURRENT,
+				  .e_ehsize = sizeof(file),
+				  .e_shoff = SECTIONS_AT,
+				  .e_shentsize = sizeof(Elf64_Shdr),
+				  .e_shnum = 6,
+				  .e_shstrndx = 5 };
+	const Elf64_Shdr sections[6] = {
+		[1] = { 35, SHT_PROGBITS, SHF_COMPRESSED, 0, 512, sizeof(nothing), 0, 0, 8, 0 },
+		[2] = { 35, SHT_PROGBITS, 0, 0, TEXT_AT, 4096, 0, 0, 1, 0 },
+		[3] = { 1, SHT_PROGBITS, 0, 0, TEXT_AT, 16, 0, 0, 1, 0 },
+		[4] = { 17, SHT_PROGBITS, 0, 0, TEXT_AT, 16, 0, 0, 1, 0 },
+		[5] = { 53, SHT_STRTAB, 0, 0, NAMES_AT, sizeof(names), 0, 0, 1, 0 },
+	};
+	__u8 image[FILE_SIZE] = { 0 };
+	char path[TEST_FOLDER_MAX + 64];
+	cleanup_close int fd = -1;
+	cleanup_free char *text = NULL;
+	struct dwo_file dwo;
+
+	memcpy(image, &file, sizeof(file));
+	memcpy(image + SECTIONS_AT, sections, sizeof(sections));
+	memcpy(image + 512, nothing, sizeof(nothing));
+	strcpy((char *)image + TEXT_AT + 3000, "of the second");
+	memcpy(image + NAMES_AT, names, sizeof(names));
+	snprintf(path, sizeof(path), "%s/names.dwo", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, image, sizeof(image)), sizeof(image));
+	assert_int_equal(dwo_file_open(&dwo, fd), 0);
+	text = dwo_file_text(&dwo, 3000, 100);
+	assert_non_null(text);
+	assert_string_equal(text, "of the second");
+	dwo_file_close(&dwo);
+}
+
 /* Each byte of a .dwo file and of a package in turn is something else: no crash, no answer without an end. */
 static void damage(const char *name, const char *package)
 {
@@ -536,6 +584,7 @@ int main(void)
 		cmocka_unit_test(units_that_a_package_lacks_have_files),
 		cmocka_unit_test(lengths_that_cannot_be),
 		cmocka_unit_test(indexes_without_an_end),
+		cmocka_unit_test(sections_of_one_name),
 		cmocka_unit_test(damaged_files),
 		cmocka_unit_test(damaged_packages),
 	};

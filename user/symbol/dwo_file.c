@@ -38,6 +38,9 @@ static int unpack(struct dwo_file *f, unsigned number, Elf_Scn *section)
 	data = elf_compress(section, 0, 0) < 0 ? NULL : elf_rawdata(section, NULL);
 	if (!data || !data->d_buf || data->d_size > DWO_UNPACKED_MAX - all)
 		return -ENOEXEC;
+	/* Of none of its bytes there is a copy: another section of that name may follow, and be larger. */
+	if (!data->d_size)
+		return 0;
 	f->unpacked[number] = malloc(data->d_size);
 	if (!f->unpacked[number])
 		return -ENOMEM;
