@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,12 +143,32 @@ static void who_serves_a_file_keeps_nobody(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* A file system that comes back: the child that waited for it is gone, and so does not count for ever. */
+static void a_child_that_has_ended_is_no_zombie(void **state)
+{
+	siginfo_t info = { 0 };
+	struct stuck stuck;
+	char name[128];
+
+	if (geteuid() || !stuck_mount(&stuck))
+		skip();
+	snprintf(name, sizeof(name), "%s/%s", stuck.folder, STUCK_SILENT);
+	assert_int_equal(open_for(name, 1000), -ETIMEDOUT);
+	stuck_unmount(&stuck);
+	assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(info.si_status, SIGKILL);
+	/* For the next one there is another child, which is the only one. */
+	assert_int_equal(open_for("/dev/zero", 0), -ENOEXEC);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(a_file_is_the_owners_or_roots_for_all),
 		TEST(a_file_is_opened_for_reading),
+		TEST(a_child_that_has_ended_is_no_zombie),
 		TEST(what_is_no_regular_file_is_not_opened),
 		TEST(who_serves_a_file_keeps_nobody),
 	};

@@ -22,8 +22,9 @@
 #include "worker/channel.h"
 
 #define OWN_FD 3
-/* Children that were given up; then nothing is opened any more. */
+/* Children that were given up and have not ended; and those that have died. Then nothing is opened any more. */
 #define GIVEN_UP_MAX 16U
+#define DIED_MAX 16U
 
 /* How often a child that gets no processor is waited for again. */
 #define STARVED_MAX 10U
@@ -31,7 +32,8 @@
 struct dwo_opener {
 	pid_t child; /* 0: none */
 	int channel; /* its other end */
-	unsigned given_up;
+	pid_t given_up[GIVEN_UP_MAX];
+	unsigned given_up_cnt, died_cnt;
 };
 
 struct question {
@@ -73,15 +75,16 @@ static int open_checked(const struct question *q)
 }
 
 /* Of krait's it keeps the one descriptor; with krait's end it has none to answer to. */
-static void become_child(int fd, pid_t parent)
+static void become_child(int fd, pid_t parent, struct sudo_user_scope *scope)
 {
 	const struct sched_param ordinary = { 0 };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || dup2(fd, OWN_FD) < 0 ||
-	    syscall(SYS_close_range, OWN_FD + 1, ~0U, 0))
+	if (dup2(fd, OWN_FD) < 0 || syscall(SYS_close_range, OWN_FD + 1, ~0U, 0))
 		_exit(1);
 	sched_setscheduler(0, SCHED_OTHER, &ordinary);
+	/* Other ids would make the kernel forget with whom it ends (commit_creds(), kernel/cred.c). */
+	if (sudo_user_enter(scope) || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
 }
 
 static _Noreturn void be_child(int fd, pid_t parent)
@@ -89,9 +92,7 @@ static _Noreturn void be_child(int fd, pid_t parent)
 	static struct question q;
 	struct sudo_user_scope scope;
 
-	become_child(fd, parent);
-	if (sudo_user_enter(&scope))
-		_exit(1);
+	become_child(fd, parent, &scope);
 	for (;;) {
 		ssize_t n = channel_recv(OWN_FD, &q, sizeof(q), NULL, NULL, -1);
 		int opened, answer;
@@ -115,22 +116,43 @@ struct dwo_opener *dwo_opener__new(void)
 	return calloc(1, sizeof(struct dwo_opener));
 }
 
-/* wait: it ends at once; one that cannot end now ends later, with nobody to ask for it. */
-static void end_child(struct dwo_opener *o, bool wait)
+static void end_child(struct dwo_opener *o)
 {
 	if (!o->child)
 		return;
 	close(o->channel);
 	kill(o->child, SIGKILL);
-	waitpid(o->child, NULL, wait ? 0 : WNOHANG);
+	waitpid(o->child, NULL, 0);
 	o->child = 0;
+}
+
+/* One that waits for a file cannot be waited for: it ends once it can. */
+static void give_up_child(struct dwo_opener *o)
+{
+	close(o->channel);
+	kill(o->child, SIGKILL);
+	o->given_up[o->given_up_cnt++] = o->child;
+	o->child = 0;
+}
+
+/* Those that were given up and have ended count no longer. */
+static void reap(struct dwo_opener *o)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < o->given_up_cnt; i++) {
+		if (!waitpid(o->given_up[i], NULL, WNOHANG))
+			o->given_up[kept++] = o->given_up[i];
+	}
+	o->given_up_cnt = kept;
 }
 
 void dwo_opener__free(struct dwo_opener *o)
 {
 	if (!o)
 		return;
-	end_child(o, true);
+	end_child(o);
+	reap(o);
 	free(o);
 }
 
@@ -139,7 +161,8 @@ static int start_child(struct dwo_opener *o)
 	pid_t parent = getpid();
 	int ends[2];
 
-	if (o->given_up >= GIVEN_UP_MAX ||
+	reap(o);
+	if (o->given_up_cnt == GIVEN_UP_MAX || o->died_cnt >= DIED_MAX ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -EAGAIN;
 	o->child = fork();
@@ -177,9 +200,13 @@ static int ask(struct dwo_opener *o, const struct question *q, size_t len)
 	} while (n == -ETIMEDOUT && starved++ < STARVED_MAX && is_runnable(o->child));
 	if (n == sizeof(answer))
 		return fd_cnt ? fd : answer < 0 ? answer : -EIO;
-	o->given_up++;
-	end_child(o, n != -ETIMEDOUT);
-	return n == -ETIMEDOUT ? -ETIMEDOUT : -EIO;
+	if (n == -ETIMEDOUT) {
+		give_up_child(o);
+		return -ETIMEDOUT;
+	}
+	o->died_cnt++;
+	end_child(o);
+	return -EIO;
 }
 
 int dwo_opener__open(struct dwo_opener *o, const char *path, const struct stat *of)

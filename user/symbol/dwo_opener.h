@@ -26,7 +26,7 @@ void dwo_opener__free(struct dwo_opener *o);
 /*
  * of: what the program's file is. A descriptor for reading; -EPERM: it is somebody else's; -EREMOTE: who serves it could
  * keep root's parser waiting; -ENOEXEC: no regular file; -ETIMEDOUT: that took too long; -EAGAIN: there can be no child, or
- * too many had to be given up; -errno.
+ * too many were given up and have not ended; -errno.
  */
 int dwo_opener__open(struct dwo_opener *o, const char *path, const struct stat *of)
 	__attribute__((warn_unused_result, nonnull));
