@@ -10,6 +10,7 @@ With KRAIT_SHOTS=DIR a screenshot of each page is left there, to be looked at.
 import base64
 import csv
 import io
+import json
 import os
 import re
 import subprocess
@@ -451,7 +452,41 @@ def many_page(browser, folder):
           "in the strip, too")
     page.choose("roots", "process")
     equal([len(page.names(1)), browser.run("krait.boxes()[0].total")], [30, 465], "each apart if that is wanted")
+    pid = browser.run("krait.state.base.frames.find(f => f.kind === 'process').pid")
+    check("group by" not in look_for(browser, page, f"({pid})"), "the number of a process that has a box is found", page.text("matched"))
+    page.choose("roots", "program")
+    check(look_for(browser, page, f"({pid})").endswith(" \u00b7 1 process: group by process to see it"), "that of one in a program's box says how to see it",
+          page.text("matched"))
     page.clean("many")
+
+
+# What is drawn from now on.
+DRAWN = """(async () => {
+    const texts = [], { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { texts.push(text); fillText.call(this, text, ...rest); };
+    document.getElementById('flip').click();
+    await krait.settled();
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    CanvasRenderingContext2D.prototype.fillText = fillText;
+    return texts; })()"""
+
+
+def programs_on_phones(browser, folder):
+    with open(os.path.join(folder, "many.html")) as file, open(os.path.join(folder, "scripts.html"), "w") as out:
+        out.write(file.read().replace('"celery"', '"python3.12 [celery_of_the_shop.py]"').replace('"gunicorn"', '"python3.12 [gunicorn_of_it.py]"'))
+    page = Page(browser, folder, "scripts")
+    browser.size(390, 844)
+    drawn = browser.run(DRAWN)
+    check(any(t.startswith("[celery") for t in drawn) and any(t.startswith("[gunicorn") for t in drawn) and not any(t.startswith("pyt") and t.endswith("\u2026")
+          for t in drawn), "where there is no room a program is told by its script", drawn)
+    widths = browser.run("[...document.querySelectorAll('#lane-names button')].map(b => [...b.children].map(c => c.clientWidth))")
+    check(len(widths) == 2 and all(first < 20 and script > 60 for first, script, _ in widths), "in the strip, too", widths)
+    page.press("table-button")
+    browser.settle()
+    seen = browser.run("(r => [r.top, r.bottom, innerHeight])(document.getElementById('panel').getBoundingClientRect())")
+    check(seen[0] < seen[1] <= seen[2] + 1, "on a phone the table comes into sight when it is asked for", seen)
+    browser.size(1280, 720)
+    page.clean("scripts")
 
 
 def exports(browser, folder):
@@ -712,6 +747,30 @@ def colors_apart(browser, folder):
     page.clean("colours")
 
 
+
+def long_texts(browser, folder):
+    page = Page(browser, folder, "sources")
+    title = "krait record -a --wall -o " + "/a/folder" * 8 + "/the-end.html"
+    browser.size(390, 844)
+    browser.run(f"document.getElementById('title').textContent = {json.dumps(title)}")
+    fits = browser.run("(h => [h.scrollWidth <= h.clientWidth && h.scrollHeight <= h.clientHeight, h.clientHeight])(document.getElementById('title'))")
+    check(fits[0] and fits[1] > 30, "a phone shows all of the page's title", fits)
+    page.choose("view", "source")
+    browser.size(720, 720)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    browser.run("krait.settled()")
+    browser.settle()
+    browser.run("document.querySelector('.line .code').textContent = 'x = ' + '1000 + '.repeat(100)")
+    seen = browser.run("""(([first, second]) => [document.querySelector('.line .code').getBoundingClientRect().right, innerWidth, first.clientHeight,
+        second.getBoundingClientRect().top - first.getBoundingClientRect().bottom, document.body.scrollWidth])([...document.querySelectorAll('.line')])""")
+    check(seen[0] <= seen[1] + 1 and seen[4] <= seen[1] + 1 and seen[2] > 60 and abs(seen[3]) < 2, "long lines of source go on below in print", seen)
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    browser.call("Emulation.setEmulatedMedia", media="")
+    browser.size(1280, 720)
+    page.clean("long texts")
+
+
 def accessible_pages(browser, folder):
     script = axe.find(BUILD)
     if not script:
@@ -798,7 +857,7 @@ def main():
         try:
             browser.size(1280, 720)
             browser.dark(False)
-            for part in (small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, strip_page, source_page,
+            for part in (small_page, views_page, search_page, narrow_matches, hostile_page, deep_page, large_pages, exports, diff_page, waits_page, many_page, programs_on_phones, long_texts, strip_page, source_page,
                          colors_apart, accessible_pages, paper):
                 try:
                     part(browser, folder)

@@ -37,11 +37,14 @@ const KraitLabels = (context, pad) => {
 		return chars.slice(0, low).join('') + '…';
 	}
 
+	/* Programs are told apart by what they run: "python3 [worker.py]" by "[worker.py]". */
+	const cutProgram = (first, script, room) => cut(widthOf(first + script) > room ? script : first + script, room);
+
 	/* Of processes and threads the number stays, if there is room for it. */
 	function cutTask(label, room) {
-		const [, name, id] = label.match(/^(.*?)( \(\d+\))?$/s), left = room - (id || '').length * charWidth;
+		const [first, script, id] = KraitText.taskParts(label), left = room - id.length * charWidth;
 
-		return id && left >= 3 * charWidth ? cut(name, left) + id : cut(label, room);
+		return id && left >= 3 * charWidth ? cutProgram(first, script, left) + id : cutProgram(first, script + id, room);
 	}
 
 	/* From left, around the line middle, in a box that ends at that edge. */

@@ -149,8 +149,8 @@ const KraitLanes = (data, strip, onChange) => {
 
 	function showNames() {
 		$('lane-names').replaceChildren(...groups.map(g => {
-			const button = element('button'), [, most, last] = g.name.match(/^(.*?)( \(\d+\))?$/s);
-			button.append(element('span', 'most', most), element('span', 'last', last || ''));
+			const button = element('button'), [first, script, id] = KraitText.taskParts(g.name);
+			button.append(element('span', 'most first', first), element('span', 'most', script), element('span', 'last', id));
 			button.type = 'button';
 			button.dataset.key = g.key;
 			button.title = `${g.name}, ${number.format(g.lanes.length)} ${g.lanes.length === 1 ? 'thread' : 'threads'}`;

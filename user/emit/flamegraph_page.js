@@ -185,6 +185,9 @@
 		$('table-button').setAttribute('aria-expanded', String(!$('panel').hidden));
 		showTable();
 		scene.relayout();
+		/* On a phone it is below the window. */
+		if (!$('panel').hidden)
+			$('panel').scrollIntoView({ block: 'nearest' });
 	}
 
 	/* ---- taken elsewhere ---- */

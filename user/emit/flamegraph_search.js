@@ -95,9 +95,15 @@ const KraitSearch = (() => {
 		/* Programs and threads that match, where these have no boxes. */
 		function hiddenTasks() {
 			const { map } = state.base, roots = $('roots').value;
-			const found = app.frames.filter((f, i) => (f.kind === KraitFrames.PROCESS ? roots === 'merged' : f.kind === KraitFrames.THREAD &&
-				roots !== 'thread') && map[i] < 0 && state.test(f));
-			const [first] = found;
+			const tasks = app.frames.map((f, i) => ({ f, at: map[i] })).filter(({ f }) =>
+				(f.kind === KraitFrames.PROCESS || f.kind === KraitFrames.THREAD) && state.test(f));
+			/* A process that is found has its first thread with it. */
+			const pids = new Set(tasks.filter(({ f }) => f.kind === KraitFrames.PROCESS).map(({ f }) => f.pid));
+			/* Programs have boxes, which match by their names and not by the numbers of their processes. */
+			const isHidden = ({ f, at }) => f.kind === KraitFrames.THREAD ? at < 0 && !pids.has(f.tid) :
+				at < 0 || (roots === 'program' && !state.matches[at]);
+			const hidden = tasks.filter(isHidden).map(({ f }) => f), [first] = hidden;
+			const found = hidden.filter(f => f.kind === first.kind);
 
 			return !first ? '' : ` \u00b7 ${number.format(found.length)} ${first.kind}${found.length === 1 ? '' : first.kind === 'process' ? 'es' : 's'}: ` +
 				`group by ${first.kind} to see ${found.length === 1 ? 'it' : 'them'}`;

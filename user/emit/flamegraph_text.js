@@ -219,6 +219,13 @@ const KraitText = (() => {
 		}));
 	}
 
-	return { number, samples, counted, points, amount, amountTitle, setUnit, setMeanings, percent, nameOf, whereOf, element, describe, fill, showHeader,
+	/* "python3 [worker.py] (4711)" in three parts: what runs it, what tells it from others, its number. */
+	function taskParts(label) {
+		const [, name, id = ''] = label.match(/^(.*?)( \(\d+\))?$/s), at = name.endsWith(']') ? name.lastIndexOf(' [') + 1 : 0;
+
+		return [name.slice(0, at), name.slice(at), id];
+	}
+
+	return { number, samples, counted, points, amount, amountTitle, setUnit, setMeanings, percent, nameOf, taskParts, whereOf, element, describe, fill, showHeader,
 		duration, showTotal, legendOf, showLegend };
 })();
