@@ -129,6 +129,58 @@ static void a_file_with_a_million(void **state)
 	assert_int_equal(c->beyond, 2);
 }
 
+#define LIBRARIES 20
+
+/* Of each, as many halves are open as can be; they have one folder, and so one set of .dwo files. */
+static bool build_libraries(void)
+{
+	char command[TEST_FOLDER_MAX + 512];
+
+	snprintf(
+		command, sizeof(command),
+		"exec >/dev/null 2>&1; export CCACHE_DISABLE=1; cd %s && for i in 1 2 3 4 5 6 7 8; do "
+		"echo \"unsigned f$i(unsigned a) { return a * $i; }\" > $i.c && "
+		"gcc -g -gsplit-dwarf -O2 -fPIC -c $i.c || exit 1; done; "
+		"gcc -shared -nostdlib -o 0.so ?.o && for i in $(seq %d); do cp 0.so $i.so || exit 1; done",
+		folder, LIBRARIES - 1);
+	return !system(command);
+}
+
+/* Asks for every fourth byte of that section of code. */
+static void read_all(struct symbol_file *f, __u64 start, __u64 end)
+{
+	const struct parser_sources *a;
+	__u32 asked = 0;
+
+	for (__u64 at = start; at < end;) {
+		assert_int_equal(symbol_reader__sources(reader, f, &at, 1, &a), 0);
+		if (a->cnt)
+			at += 4;
+		else
+			assert_int_equal(source_halves__give(halves, f, module, a, &asked), 0);
+	}
+}
+
+static void many_files_at_once(void **state)
+{
+	const struct source_half_counts *c = source_halves__counts(halves);
+	struct symbol_file files[LIBRARIES];
+	char path[TEST_FOLDER_MAX + 32];
+
+	if (!build_libraries())
+		skip();
+	for (unsigned i = 0; i < LIBRARIES; i++) {
+		snprintf(path, sizeof(path), "%s/%u.so", folder, i);
+		files[i] = (struct symbol_file){ .fd = open(path, O_RDONLY | O_CLOEXEC),
+						 .debug_fd = -1 };
+		read_all(&files[i], 0x1000, 0x1080);
+	}
+	assert_int_equal(c->used, 8 * LIBRARIES);
+	assert_int_equal(c->missing + c->refused + c->stale + c->unreadable, 0);
+	for (unsigned i = 0; i < LIBRARIES; i++)
+		symbol_reader__close(reader, &files[i]);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +188,7 @@ int main(int argc, char **argv)
 		TEST(each_that_is_not_used_is_counted),
 		TEST(places),
 		TEST(a_file_with_a_million),
+		TEST(many_files_at_once),
 	};
 
 	become_worker(argv);

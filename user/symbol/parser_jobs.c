@@ -18,6 +18,7 @@
 #include "worker/channel.h"
 
 _Static_assert(PARSER_BUILD_ID_MAX == BUILD_ID_MAX, "two sizes of a build ID");
+_Static_assert(PARSER_HALVES_MAX == DWARF_HALVES_MAX + 1, "too few descriptors for halves");
 
 struct parser_jobs {
 	struct elf_symbols *files[PARSER_FILES_MAX];

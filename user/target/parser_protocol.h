@@ -19,6 +19,8 @@
 
 /* Of symbols, open in one parser at once; each holds up to two descriptors. */
 #define PARSER_FILES_MAX 64
+/* Of each, files of split DWARF that are open at once: its package, and those of units. */
+#define PARSER_HALVES_MAX 9
 #define PARSER_PLACES_MAX 128
 /* Longer names are cut, where a character ends. */
 #define PARSER_NAME_MAX 4000
