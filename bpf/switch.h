@@ -288,4 +288,16 @@ static __always_inline __u64 switch_period(struct switch_point *p, __u64 length_
 	return sum_ns;
 }
 
+/*
+ * The same of a wait that lasts still. A thread that has not switched since the begin has no point yet, and its shift is 0:
+ * one is laid, or each such wait would have a stack, for next to nothing.
+ */
+static __always_inline __u64 switch_period_so_far(struct switch_point p, __u64 length_ns,
+						  __u32 shift, __u64 random)
+{
+	if (!p.shift)
+		switch_next_point(&p, shift, (__u32)random);
+	return switch_period(&p, length_ns, shift, random);
+}
+
 #endif /* KRAIT_SWITCH_H */

@@ -359,6 +359,25 @@ static void chance_is_asked_where_it_decides(void **state)
 	assert_in_range(asked, 1, WAITS / 10 / 25);
 }
 
+/* At the end of a recording that is shorter than a period: a thread that has slept all along has no point yet. */
+static void a_wait_without_a_point_gets_its_share(void **state)
+{
+	const __u64 length = 300000, period = 1ULL << SWITCH_PERIOD_SHIFT;
+	const struct switch_point none = { 0 }, near = { .left = 5, .rest = 7, .shift = 13 };
+	struct rng rng = rng_from_environment();
+	double told = 0, truth = (double)length * (WAITS / 10);
+
+	for (int i = 0; i < WAITS / 10; i++) {
+		__u64 ns = switch_period_so_far(none, length, SWITCH_PERIOD_SHIFT, random_64(&rng));
+
+		assert_true(ns == 0 || ns == period);
+		told += (double)ns;
+	}
+	assert_true((told - truth) * (told - truth) < 25 * truth * (double)period);
+	assert_int_equal(switch_period_so_far(near, 11, SWITCH_PERIOD_SHIFT, 0) & 0xffff, 1U << 13);
+	assert_int_equal(switch_period_so_far(none, period, SWITCH_PERIOD_SHIFT, 0), period);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +390,7 @@ int main(void)
 		cmocka_unit_test(a_thread_is_right_to_a_period),
 		cmocka_unit_test(a_long_wait_stands_for_itself),
 		cmocka_unit_test(a_thread_that_moves_is_right_to_the_longest_period),
+		cmocka_unit_test(a_wait_without_a_point_gets_its_share),
 		cmocka_unit_test(functions_on_different_cpus_have_their_own_sums),
 		cmocka_unit_test(switches_and_stacks_cost_no_more_than_their_share),
 		cmocka_unit_test(what_a_switch_costs_is_learnt),

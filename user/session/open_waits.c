@@ -15,13 +15,14 @@ struct open_waits {
 static __u64 period_of(void *ctx, const struct thread_look *look)
 {
 	const struct open_waits *w = ctx;
-	__u64 random = (__u64)hash_word(look->thread_start_ns ^ look->tid) << 32;
+	__u64 random = (__u64)hash_word(look->thread_start_ns ^ look->tid) << 32 |
+		       (__u32)hash_word(look->thread_start_ns + look->tid);
 	__u32 shift = switch_threshold_shift(w->threshold_ns);
 
 	if (!look->since_ns || look->since_ns >= w->end_ns)
 		return 0;
-	return switch_period(&(struct switch_point){ look->left, look->rest, look->shift },
-			     w->end_ns - look->since_ns, shift, random);
+	return switch_period_so_far((struct switch_point){ look->left, look->rest, look->shift },
+				    w->end_ns - look->since_ns, shift, random);
 }
 
 __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampler *sampler,
