@@ -44,6 +44,39 @@ static void speedscope_is_as_expected(void **state)
 	profile__free(p);
 }
 
+/* They are one list in which people look for a program. */
+static void speedscope_names_programs_where_there_are_several_processes(void **state)
+{
+	const struct emitter_ops *ops = format_by_name("speedscope");
+	struct profile *p = profile__new();
+	struct profile_sample s = { .period = 1000, .cpu = 1, .comm = "python3" };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct emitter *e = NULL;
+
+	assert_int_equal(ops->open(&e, out, &options), 0);
+	for (s.pid = 20; s.pid <= 40; s.pid += 10) {
+		const char *program = s.pid == 20 ? "python3 [\"shop\".py]" : "celery";
+		__u32 node = s.pid < 40 ? push(p, 0, add_process(p, program, s.pid)) : 0;
+
+		s.tid = s.pid + 1;
+		s.node = push(p, node, add_function(p, "f", "/srv/a.py", 1, 2));
+		s.time_ns += s.period;
+		add_samples(p, s.node, 1);
+		assert_int_equal(ops->sample(e, p, &s), 0);
+	}
+	assert_int_equal(ops->finish(e, p, 0), 0);
+	ops->free(e);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(
+		strstr(text, "\"python3 [\\\"shop\\\".py] Process 20 Thread 21 \\\"python3\\\"\""));
+	assert_non_null(strstr(text, "\"celery Process 30 Thread 31 \\\"python3\\\"\""));
+	assert_non_null(strstr(text, "\"Process 40 Thread 41 \\\"python3\\\"\""));
+	free(text);
+	profile__free(p);
+}
+
 static void callgrind_is_as_expected(void **state)
 {
 	struct profile *p = tiny_profile();
@@ -317,6 +350,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(speedscope_is_as_expected),
+		cmocka_unit_test(speedscope_names_programs_where_there_are_several_processes),
 		cmocka_unit_test(callgrind_is_as_expected),
 		cmocka_unit_test(firefox_has_every_name_once),
 		cmocka_unit_test(pprof_refers_to_what_is_there),

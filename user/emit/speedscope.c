@@ -73,14 +73,15 @@ static void put_stack(struct writer *w, __u32 node)
 	json_close_array(&w->json);
 }
 
-/* what: "" or ", waiting". */
+/* what: "" or ", waiting". The program first: all names are in one long list where there are many processes. */
 static void put_name(struct writer *w, const struct timeline_thread *t, const char *what)
 {
-	char name[160];
+	const char *program = t->cnt ? timeline_process_name(w->dict, t->samples[0].node) : "";
+	char name[256];
 
 	if (w->several)
-		snprintf(name, sizeof(name), "Process %d Thread %d \"%s\"%s", t->pid, t->tid,
-			 t->name, what);
+		snprintf(name, sizeof(name), "%.120s%sProcess %d Thread %d \"%s\"%s", program,
+			 *program ? " " : "", t->pid, t->tid, t->name, what);
 	else
 		snprintf(name, sizeof(name), "Thread %d \"%s\"%s", t->tid, t->name, what);
 	json_put_string(&w->json, "name", name);
