@@ -112,6 +112,11 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_int_equal(open_for(folder, geteuid()), -ENOEXEC);
 	assert_int_equal(open_for("/dev/zero", geteuid()), -ENOEXEC);
 	assert_int_equal(open_for("/proc/self/exe", geteuid()), -ELOOP);
+	/* Of the child itself, and of the kernel. */
+	assert_int_equal(open_for("/proc/self/maps", geteuid()), -ENOEXEC);
+	assert_int_equal(open_for("/proc/version", geteuid()), -ENOEXEC);
+	if (!access("/sys/kernel/notes", R_OK))
+		assert_int_equal(open_for("/sys/kernel/notes", geteuid()), -ENOEXEC);
 	memset(long_name, '/', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
 	assert_int_equal(open_for(long_name, geteuid()), -ENAMETOOLONG);

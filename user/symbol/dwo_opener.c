@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +59,15 @@ int dwo_opener_check(const struct stat *file, const struct stat *of)
 	return !file->st_uid && file->st_mode & S_IROTH ? 0 : -EPERM;
 }
 
+/* What the kernel makes up: in /proc/self that would be of this very process. A file system that cannot say is another. */
+static bool is_made_up(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
+				     fs.f_type == DEBUGFS_MAGIC || fs.f_type == TRACEFS_MAGIC);
+}
+
 static int open_checked(const struct question *q)
 {
 	cleanup_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), path = -1;
@@ -68,7 +79,7 @@ static int open_checked(const struct question *q)
 	path = open_file_below(root, q->path, &st);
 	if (path < 0)
 		return path;
-	err = dwo_opener_check(&st, &q->of);
+	err = is_made_up(path) ? -ENOEXEC : dwo_opener_check(&st, &q->of);
 	if (!err && !q->of.st_uid && open_file_is_remote(path))
 		err = -EREMOTE;
 	return err ? err : open_file_read(path);

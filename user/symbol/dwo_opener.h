@@ -3,7 +3,7 @@
  * dwo_opener.h - opens files of split DWARF, whose names a program's file says, or which lie beside it.
  *
  * A name from anybody's file leads to wherever its author likes: a child opens it, with the caller's rights, and is
- * given up when that takes long. It opens regular files only, reads nothing of them, and follows no link of /proc.
+ * given up when that takes long. It opens regular files only, none of /proc or /sys, and reads nothing of them.
  *
  * Must hold: a file is used only for one that its owner could have written anyway (as in target/debug_file.h): it belongs
  * to the owner of the program's file, or to root and everybody may read it; nobody else may write to it, but for a group
@@ -25,7 +25,7 @@ void dwo_opener__free(struct dwo_opener *o);
 
 /*
  * of: what the program's file is. A descriptor for reading; -EPERM: it is somebody else's; -EREMOTE: who serves it could
- * keep root's parser waiting; -ENOEXEC: no regular file; -ETIMEDOUT: that took too long; -EAGAIN: there can be no child, or
+ * keep root's parser waiting; -ENOEXEC: no regular file of a disk; -ETIMEDOUT: that took too long; -EAGAIN: there can be no child, or
  * too many were given up and have not ended; -errno.
  */
 int dwo_opener__open(struct dwo_opener *o, const char *path, const struct stat *of)
