@@ -150,7 +150,7 @@ static void where_starts_cost_too_much_programs_are_opened_when_they_are_sampled
 	}
 }
 
-/* The same while it may not look at anything: what is due then waits, too, and who has ended by then is counted. */
+/* The same while it may not look at anything: who ends meanwhile is counted. */
 static void what_ends_while_nobody_may_look_is_counted(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -165,13 +165,13 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	script_look(&s, 5, &python);
 	script_sample(&s, 310, &python, "ab");
 	script_known_exec(&s, 320, &after, 0);
-	/* Nobody asks what they are: not at once, and not after half a second. */
+	/* Nobody asks what they are at once. */
 	script_exec(&s, 321, &shell);
 	script_exec(&s, 322, &slow);
 	script_code(&s, 330, &after, 'a');
 	script_sample(&s, 330, &after, "a");
 	script_exit(&s, 350, &shell, 0);
-	script_exit(&s, 30000, &slow, 0);
+	script_exit(&s, 700, &slow, 0);
 	script_end(&s, 60000);
 	r = replay_new(s.log, s.size, true);
 	replay_starve(r);
@@ -210,6 +210,45 @@ static void one_owners_starts_cost_others_no_look(void **state)
 	assert_int_equal(replay_unseen(r), 0);
 	replay_free(r);
 	script_free(&s);
+}
+
+/* While looks wait, each owner has one a second in its turn: whoever starts many goes on waiting, and keeps nobody out. */
+static void one_owners_excess_keeps_others_out_for_seconds_at_most(void **state)
+{
+	const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
+	const pid_t pids[] = { PID };
+
+	for (int many_end = 0; many_end < 2; many_end++) {
+		struct script s;
+		struct replay *r;
+
+		script_begin(&s);
+		script_scan(&s, 0, 300, pids, 1);
+		script_look(&s, 5, &python);
+		for (pid_t pid = OTHERS; pid < OTHERS + MANY; pid++) {
+			const struct actor a = { pid, START_NS + 700000000, "many", NULL,
+						 .uid = 7 };
+
+			script_exec(&s, 320, &a);
+			script_look(&s, 330, &a);
+			if (many_end)
+				script_exit(&s, 5000, &a, 0);
+		}
+		script_exec(&s, 321, &own);
+		script_look(&s, 330, &own);
+		if (!many_end)
+			script_exit(&s, 5000, &own, 0);
+		script_end(&s, 6000);
+		r = replay_new(s.log, s.size, true);
+		replay_starve(r);
+		replay_run(r);
+		if (many_end)
+			assert_in_range(replay_unseen(r), MANY - 6, MANY - 1);
+		else
+			assert_int_equal(replay_unseen(r), 0);
+		replay_free(r);
+		script_free(&s);
+	}
 }
 
 /* Another layout than any that was seen: the exec is one that has to be looked at. */
@@ -303,6 +342,7 @@ int main(void)
 		cmocka_unit_test(
 			where_starts_cost_too_much_programs_are_opened_when_they_are_sampled),
 		cmocka_unit_test(what_ends_while_nobody_may_look_is_counted),
+		cmocka_unit_test(one_owners_excess_keeps_others_out_for_seconds_at_most),
 		cmocka_unit_test(one_owners_starts_cost_others_no_look),
 		cmocka_unit_test(a_layout_that_is_not_known_is_looked_at),
 		cmocka_unit_test(an_interpreter_begins_in_a_library),

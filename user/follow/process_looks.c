@@ -40,6 +40,8 @@
 #define NS_PER_MS 1000000ULL
 /* Between two goes through all processes for what is due, where krait spares looks. */
 #define SPARING_LOOK_NS 250000000ULL
+/* The same between two while krait starves. */
+#define STARVING_LOOK_NS NS_PER_SEC
 /* And how many looks one of these begins: each takes a prober some tenths of a millisecond. */
 #define SPARING_LOOKS 4
 /* For a look that others wait for: a slow one continues without them. */
@@ -451,6 +453,24 @@ static void look_at_all(struct processes *ps, __u64 now_ns)
 	}
 }
 
+/*
+ * While nothing that can wait is done: one look a second, of the owner whose turn it is. Whatever one owner does to use up
+ * what krait may cost, it keeps the others out no longer than that.
+ */
+static void look_at_one(struct processes *ps, __u64 now_ns)
+{
+	struct entry *e;
+
+	if (!ps->due_ns || now_ns < ps->looked_ns + STARVING_LOOK_NS)
+		return;
+	ps->looked_ns = now_ns;
+	e = next_due(ps, now_ns);
+	if (!e)
+		return;
+	*owner_asked(ps, &e->process) = ++ps->asked_cnt;
+	again(ps, e);
+}
+
 /* Looks at what is due, and finds out what will be next. */
 static void look_at_due(struct processes *ps, __u64 now_ns)
 {
@@ -502,8 +522,11 @@ __u64 processes__retry(struct processes *ps, __u64 now_ns)
 	__u64 soonest, forked;
 
 	prober__step(ps->config.prober);
-	if (ps->starving)
-		return prober__step(ps->config.prober);
+	if (ps->starving) {
+		look_at_one(ps, now_ns);
+		soonest = prober__step(ps->config.prober);
+		return ps->due_ns ? sooner(soonest, ps->looked_ns + STARVING_LOOK_NS) : soonest;
+	}
 	if (ps->due_ns && look_ns(ps) <= now_ns)
 		look_at_due(ps, now_ns);
 	forked = forks_open_due(ps, now_ns);

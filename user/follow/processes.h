@@ -117,8 +117,8 @@ struct processes *processes__new(const struct processes_config *config);
 #define PROCESSES_SPARING_MAX 5U
 void processes__spare(struct processes *ps, unsigned steps);
 /*
- * With "all": while that is on, no process is looked at but for its samples' sake, what is due waits, and what begins
- * wakes nobody.
+ * With "all": while that is on, no process is looked at but for its samples' sake, and of those that are due one a second,
+ * of each owner in turn; what begins wakes nobody.
  */
 void processes__starve(struct processes *ps, bool on);
 /* What begins is in no hurry now, for either reason. */

@@ -142,7 +142,7 @@ void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, b
 #define SESSION_SPARING_MAX PROCESSES_SPARING_MAX
 void session__spare(struct session *s, unsigned steps);
 /*
- * Between two steps, while that is on: nothing is looked at that can wait. No process but for its samples' sake
+ * Between two steps, while that is on: next to nothing is looked at that can wait. No process but for its samples' sake, and one a second
  * (processes__starve()), no rows and no symbols of files that have not been read (unwinding__starve(),
  * native_files__starve()), and nobody wakes krait.
  */
