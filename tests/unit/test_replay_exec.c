@@ -16,6 +16,16 @@
 #define OTHERS (PID + 1000)
 #define MANY 160
 
+/* A Python is there when the session begins, and has been looked at. */
+static void begin_with_python(struct script *s)
+{
+	const pid_t pids[] = { PID };
+
+	script_begin(s);
+	script_scan(s, 0, 300, pids, 1);
+	script_look(s, 5, &python);
+}
+
 static void exec_forgets_the_old_program(void **state)
 {
 	const struct actor after = { PID, START_NS, "new", &new };
@@ -120,15 +130,12 @@ static void where_starts_cost_too_much_programs_are_opened_when_they_are_sampled
 {
 	const struct actor after = { PID, START_NS, "new", &new };
 	const struct actor shell = { CHILD, START_NS + 700000000, "sh", NULL };
-	const pid_t pids[] = { PID };
 
 	for (int sampled = 0; sampled < 2; sampled++) {
 		struct script s;
 		struct replay *r;
 
-		script_begin(&s);
-		script_scan(&s, 0, 300, pids, 1);
-		script_look(&s, 5, &python);
+		begin_with_python(&s);
 		script_sample(&s, 310, &python, "ab");
 		script_known_exec(&s, 320, &after, 0);
 		/* Nobody asks what it is: it has no look to answer. */
@@ -156,13 +163,10 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	const struct actor after = { PID, START_NS, "new", &new };
 	const struct actor shell = { CHILD, START_NS + 700000000, "sh", NULL };
 	const struct actor slow = { THREAD, START_NS + 700000000, "slow", &new };
-	const pid_t pids[] = { PID };
 	struct script s;
 	struct replay *r;
 
-	script_begin(&s);
-	script_scan(&s, 0, 300, pids, 1);
-	script_look(&s, 5, &python);
+	begin_with_python(&s);
 	script_sample(&s, 310, &python, "ab");
 	script_known_exec(&s, 320, &after, 0);
 	/* Nobody asks what they are at once. */
@@ -182,25 +186,32 @@ static void what_ends_while_nobody_may_look_is_counted(void **state)
 	script_free(&s);
 }
 
-/* Where looks are spared, one owner's processes do not wait for those of another, however many that one starts before. */
-static void one_owners_starts_cost_others_no_look(void **state)
-{
-	const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
-	const pid_t pids[] = { PID };
-	struct script s;
-	struct replay *r;
+/* Another user's, after all of those. */
+static const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
 
-	script_begin(&s);
-	script_scan(&s, 0, 300, pids, 1);
-	script_look(&s, 5, &python);
+/* MANY of one user, then own; end_ms: when the many end, 0 not at all. */
+static void start_many(struct script *s, double end_ms)
+{
 	for (pid_t pid = OTHERS; pid < OTHERS + MANY; pid++) {
 		const struct actor a = { pid, START_NS + 700000000, "many", NULL, .uid = 7 };
 
-		script_exec(&s, 320, &a);
-		script_look(&s, 330, &a);
+		script_exec(s, 320, &a);
+		script_look(s, 330, &a);
+		if (end_ms > 0)
+			script_exit(s, end_ms, &a, 0);
 	}
-	script_exec(&s, 321, &own);
-	script_look(&s, 330, &own);
+	script_exec(s, 321, &own);
+	script_look(s, 330, &own);
+}
+
+/* Where looks are spared, one owner's processes do not wait for those of another, however many that one starts before. */
+static void one_owners_starts_cost_others_no_look(void **state)
+{
+	struct script s;
+	struct replay *r;
+
+	begin_with_python(&s);
+	start_many(&s, 0);
 	/* Half a second later they are due; looks at all of the others would take ten. */
 	script_exit(&s, 1500, &own, 0);
 	script_end(&s, 2000);
@@ -215,27 +226,13 @@ static void one_owners_starts_cost_others_no_look(void **state)
 /* While looks wait, each owner has one a second in its turn: whoever starts many goes on waiting, and keeps nobody out. */
 static void one_owners_excess_keeps_others_out_for_seconds_at_most(void **state)
 {
-	const struct actor own = { OTHERS + MANY, START_NS + 700000000, "own", NULL, .uid = 8 };
-	const pid_t pids[] = { PID };
 
 	for (int many_end = 0; many_end < 2; many_end++) {
 		struct script s;
 		struct replay *r;
 
-		script_begin(&s);
-		script_scan(&s, 0, 300, pids, 1);
-		script_look(&s, 5, &python);
-		for (pid_t pid = OTHERS; pid < OTHERS + MANY; pid++) {
-			const struct actor a = { pid, START_NS + 700000000, "many", NULL,
-						 .uid = 7 };
-
-			script_exec(&s, 320, &a);
-			script_look(&s, 330, &a);
-			if (many_end)
-				script_exit(&s, 5000, &a, 0);
-		}
-		script_exec(&s, 321, &own);
-		script_look(&s, 330, &own);
+		begin_with_python(&s);
+		start_many(&s, many_end ? 5000 : 0);
 		if (!many_end)
 			script_exit(&s, 5000, &own, 0);
 		script_end(&s, 6000);

@@ -418,6 +418,18 @@ static struct entry *next_due(struct processes *ps, __u64 now_ns)
 	return first;
 }
 
+/* False: none is due. */
+static bool look_at_next(struct processes *ps, __u64 now_ns)
+{
+	struct entry *e = next_due(ps, now_ns);
+
+	if (!e)
+		return false;
+	*owner_asked(ps, &e->process) = ps->asked_cnt + 1;
+	again(ps, e);
+	return true;
+}
+
 /* Where looks are spared: so many of those that are due. Half of them at least are for what is not known yet. */
 static void look_at_some(struct processes *ps, __u64 now_ns)
 {
@@ -427,10 +439,8 @@ static void look_at_some(struct processes *ps, __u64 now_ns)
 	HASH_ITER(hh, ps->by_pid, e, next)
 		if (e->process.state == PROCESS_TRACKED && is_met(ps, &e->process))
 			step_plans(ps, &e->process, now_ns, ps->asked_cnt < half);
-	while (ps->asked_cnt < last && (e = next_due(ps, now_ns))) {
-		*owner_asked(ps, &e->process) = ps->asked_cnt + 1;
-		again(ps, e);
-	}
+	while (ps->asked_cnt < last && look_at_next(ps, now_ns))
+		;
 	HASH_ITER(hh, ps->by_pid, e, next)
 		if (e->process.state == PROCESS_PENDING && !e->process.asked)
 			processes_due(ps, e->process.retry_ns);
@@ -459,16 +469,10 @@ static void look_at_all(struct processes *ps, __u64 now_ns)
  */
 static void look_at_one(struct processes *ps, __u64 now_ns)
 {
-	struct entry *e;
-
 	if (!ps->due_ns || now_ns < ps->looked_ns + STARVING_LOOK_NS)
 		return;
 	ps->looked_ns = now_ns;
-	e = next_due(ps, now_ns);
-	if (!e)
-		return;
-	*owner_asked(ps, &e->process) = ++ps->asked_cnt;
-	again(ps, e);
+	look_at_next(ps, now_ns);
 }
 
 /* Looks at what is due, and finds out what will be next. */
