@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "export/exporter.h"
 
+#include <stdbool.h>
+
 #include "util/metrics_text.h"
 
 /* A member of every destination's stats, under one name. */
 struct metric {
 	const char *name, *type, *help;
 	size_t offset;
+	bool is_time; /* ns, shown in seconds */
 };
 
 #define MEMBER(m) offsetof(struct exporter_destination_stats, m)
@@ -39,13 +42,12 @@ static const struct metric of_destination[] = {
 	  MEMBER(pending_samples) },
 	{ "krait_export_pending_bytes", "gauge", "Bytes in the spool that wait to be sent.",
 	  MEMBER(pending_bytes) },
-};
-
-static const struct metric of_destination_times[] = {
 	{ "krait_export_last_success_timestamp_seconds", "gauge",
-	  "When the server last took a batch; 0: never.", MEMBER(last_success_unix_ns) },
+	  "When the server last took a batch; 0: never.", MEMBER(last_success_unix_ns),
+	  .is_time = true },
 	{ "krait_export_oldest_pending_timestamp_seconds", "gauge",
-	  "When the oldest waiting batch begins; 0: none waits.", MEMBER(oldest_pending_unix_ns) },
+	  "When the oldest waiting batch begins; 0: none waits.", MEMBER(oldest_pending_unix_ns),
+	  .is_time = true },
 };
 
 static __u64 member(const struct exporter_destination_stats *d, const struct metric *m)
@@ -57,20 +59,13 @@ static void write_destinations(const struct exporter_stats *s, FILE *out)
 {
 	for (size_t k = 0; k < sizeof(of_destination) / sizeof(of_destination[0]); k++) {
 		const struct metric *m = &of_destination[k];
+		void (*put)(FILE *, const char *, __u64, ...) = m->is_time ? metrics_seconds :
+									     metrics_value;
 
 		metrics_family(out, m->name, m->type, m->help);
 		for (unsigned i = 0; i < s->destination_cnt; i++)
-			metrics_value(out, m->name, member(&s->destinations[i], m), "destination",
-				      s->destinations[i].name, NULL);
-	}
-	for (size_t k = 0; k < sizeof(of_destination_times) / sizeof(of_destination_times[0]);
-	     k++) {
-		const struct metric *m = &of_destination_times[k];
-
-		metrics_family(out, m->name, m->type, m->help);
-		for (unsigned i = 0; i < s->destination_cnt; i++)
-			metrics_seconds(out, m->name, member(&s->destinations[i], m), "destination",
-					s->destinations[i].name, NULL);
+			put(out, m->name, member(&s->destinations[i], m), "destination",
+			    s->destinations[i].name, NULL);
 	}
 }
 
