@@ -23,8 +23,7 @@
 #include "symbol/kernel_symbols.h"
 #include "symbol/native_files.h"
 #include "target/prober.h"
-
-#define NS_PER_MS 1000000ULL
+#include "util/clock.h"
 
 struct replay {
 	struct replay_log log;

@@ -9,8 +9,7 @@
 
 #include "replay_outside.h"
 #include "target/prober.h"
-
-#define NS_PER_MS 1000000ULL
+#include "util/clock.h"
 
 struct call {
 	struct call *next;

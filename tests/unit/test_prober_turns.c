@@ -29,7 +29,6 @@
 #include "util/clock.h"
 
 #define PAGE 4096
-#define NS_PER_MS 1000000ULL
 #define PATIENCE_MS 20000
 enum { HOSTILE = 61001, OTHER = 61002, THIRD = 61003 };
 

@@ -24,7 +24,6 @@
 #include "util/clock.h"
 
 #define BYTES (64UL << 10)
-#define NS_PER_MS 1000000ULL
 /* Longer than the reader waits for what never comes. */
 #define PATIENCE_NS (20000 * NS_PER_MS)
 

@@ -14,9 +14,9 @@
 
 #include "replay_outside.h"
 #include "replay_scene.h"
+#include "util/clock.h"
 #include "util/error.h"
 
-#define NS_PER_MS 1000000ULL
 #define GRANDCHILD 5000004
 
 /* Old enough not to be waited for as one that starts; or as old as the recording. */

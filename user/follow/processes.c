@@ -62,27 +62,6 @@ struct processes *processes__new(const struct processes_config *config)
 	return ps;
 }
 
-void processes__spare(struct processes *ps, unsigned steps)
-{
-	if (steps == ps->sparing)
-		return;
-	ps->sparing = steps < PROCESSES_SPARING_MAX ? steps : PROCESSES_SPARING_MAX;
-	sampler__hush(ps->config.sampler, processes_spare_all(ps));
-}
-
-void processes__starve(struct processes *ps, bool on)
-{
-	if (!ps->config.all || on == ps->starving)
-		return;
-	ps->starving = on;
-	sampler__hush(ps->config.sampler, processes_spare_all(ps));
-}
-
-bool processes__spares(const struct processes *ps)
-{
-	return processes_spare_all(ps);
-}
-
 __u64 processes__unseen(const struct processes *ps)
 {
 	return ps->unseen_cnt;

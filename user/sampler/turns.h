@@ -11,9 +11,10 @@
 
 #include <linux/types.h>
 
+#include "util/clock.h"
+
 struct ring_moved;
 
-#define NS_PER_MS 1000000ULL
 /* Records wait at most this long: short enough that a process is mostly still there to be read. */
 #define TURN_NS (50 * NS_PER_MS)
 /* Turns grow to this while all that comes is some samples of threads that are known. */

@@ -17,7 +17,6 @@
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 
-#define NS_PER_MS 1000000ULL
 /* Of a connection; and of its silence. */
 #define CONNECTION_MEMORY 16384U
 #define SILENCE_SECONDS 10U

@@ -18,7 +18,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-#define NS_PER_MS 1000000ULL
 /* Records between two looks at what probers have answered. */
 #define TURN_RECORDS 512
 /* Sleeps are not longer, whatever else there is to wait for. */

@@ -19,7 +19,6 @@
 #include "worker/channel.h"
 #include "worker/worker.h"
 
-#define NS_PER_MS 1000000ULL
 /* Between two looks at how much time a job has used. */
 #define LOOK_MS 20
 /* A starter that does not answer for so long is ended; it only forks. */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define NS_PER_SEC 1000000000ULL
+#define NS_PER_MS 1000000ULL
 
 /* CLOCK_MONOTONIC, as bpf_ktime_get_ns(). */
 static inline __u64 clock_monotonic_ns(void)

@@ -9,8 +9,6 @@
 
 #include "util/clock.h"
 
-#define NS_PER_MS 1000000ULL
-
 /* Room for the descriptors of one message, aligned as the kernel wants it. */
 union control {
 	struct cmsghdr align;
