@@ -27,8 +27,8 @@ static void test_same_generation_is_a_hit_without_reads(void **state)
 	assert_name(f, query_at(f, 5), "old");
 	assert_int_equal(serial_of(f, query_at(f, 5)), serial);
 	assert_int_equal(f->image->reads, reads);
-	assert_int_equal(symbolizer__stats(f->s)->reads, 1);
-	assert_int_equal(symbolizer__stats(f->s)->hits, 3);
+	assert_int_equal(symbolizer__stats(f->s).reads, 1);
+	assert_int_equal(symbolizer__stats(f->s).hits, 3);
 }
 
 static void test_unchanged_object_is_confirmed_by_its_head(void **state)
@@ -49,7 +49,7 @@ static void test_unchanged_object_is_confirmed_by_its_head(void **state)
 	assert_name(f, query_at(f, 9), "old");
 	assert_name(f, query_at(f, 9), "old");
 	assert_int_equal(f->image->reads, reads + 3);
-	assert_int_equal(symbolizer__stats(f->s)->revalidations, 2);
+	assert_int_equal(symbolizer__stats(f->s).revalidations, 2);
 }
 
 /* The object is dead when it is looked at, but nothing has used its memory yet. */
@@ -120,7 +120,7 @@ static void test_replaced_object_has_its_own_name_and_serial(void **state)
 	assert_true(serial_of(f, query_at(f, 6)) > serial);
 	/* What was interrupted before is not the new one, and the old one is gone. */
 	assert_status(f, query_at(f, 5), SYMBOL_STALE);
-	assert_int_equal(symbolizer__stats(f->s)->stale, 1);
+	assert_int_equal(symbolizer__stats(f->s).stale, 1);
 }
 
 static void test_replaced_since_the_interrupt_is_stale(void **state)
@@ -234,7 +234,7 @@ static void test_nothing_to_prove_with_goes_by_address(void **state)
 	use_layout_without_generation(f);
 	assert_name(f, query_at(f, 0), "old");
 	assert_name(f, query_at(f, 99), "old");
-	assert_int_equal(symbolizer__stats(f->s)->reads, 1);
+	assert_int_equal(symbolizer__stats(f->s).reads, 1);
 }
 
 int main(void)

@@ -74,8 +74,8 @@ static void test_number_of_objects_is_bounded_and_the_hot_one_stays(void **state
 		if (i % 1000 == 0)
 			assert_int_equal(serial_of(f, query_at(f, 5)), hot);
 	}
-	assert_int_equal(symbolizer__stats(f->s)->reads, CNT + 1);
-	assert_int_equal(symbolizer__stats(f->s)->evictions, CNT + 1 - BOUND);
+	assert_int_equal(symbolizer__stats(f->s).reads, CNT + 1);
+	assert_int_equal(symbolizer__stats(f->s).evictions, CNT + 1 - BOUND);
 }
 
 static void test_bytes_of_line_tables_are_bounded(void **state)
@@ -92,7 +92,7 @@ static void test_bytes_of_line_tables_are_bounded(void **state)
 		serial_of(f, q);
 	}
 	/* 4 MiB and as much for marks, of 128 MiB. */
-	assert_in_range(symbolizer__stats(f->s)->evictions, CNT - 32, CNT - 8);
+	assert_in_range(symbolizer__stats(f->s).evictions, CNT - 32, CNT - 8);
 }
 
 static double now_ns(void)

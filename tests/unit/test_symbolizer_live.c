@@ -252,7 +252,7 @@ static void check_replaced(struct live *l)
 	}
 	printf("# %s: %d replaced, %u looks at a reused address, %u named, %u wrong, %llu stale\n",
 	       l->python->version, REPLACEMENTS, same_addr, named, wrong,
-	       (unsigned long long)symbolizer__stats(l->s)->stale);
+	       (unsigned long long)symbolizer__stats(l->s).stale);
 	/* Free-threaded builds leave dead code objects to the collector. */
 	assert_true(same_addr > 0 || l->process.offsets.flags & PYOFF_FREE_THREADED);
 	assert_int_equal(wrong, 0);

@@ -155,7 +155,7 @@ static void test_unreadable_address_is_not_read_again_and_again(void **state)
 		assert_status(f, q, SYMBOL_UNREADABLE);
 	assert_int_equal(f->image->reads, reads + 1);
 	assert_name(f, q, "old");
-	assert_int_equal(symbolizer__stats(f->s)->unreadable, 1000 + 1 + 1025);
+	assert_int_equal(symbolizer__stats(f->s).unreadable, 1000 + 1 + 1025);
 }
 
 static void test_what_is_no_code_object_is_unreadable(void **state)

@@ -18,7 +18,7 @@
 #include <uthash.h>
 
 #include "symbol/code_object.h"
-#include "symbol/symbolizer.h"
+#include "symbol/linetable.h"
 #include "util/hash.h"
 
 /* More than any program seen so far (Django with 6000 modules has about 50000). */
@@ -33,7 +33,7 @@ struct code_entry {
 	struct code_body body;
 	bool used; /* again after it came; set by whoever uses it */
 
-	/* The rest is the symbolizer's; the cache does not look at it. */
+	/* The rest is the code reader's and the symbolizer's; the cache does not look at it. */
 	__u64 interp_addr; /* of the generations; 0 none */
 	/* Queries in [first, end) are proved; later ones take a look, earlier ones are stale. */
 	__u64 first_generation, end_generation;

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 
 #include "abi.h"
+#include "symbol/code_reader.h"
 #include "symbol/linetable.h"
-#include "util/memory.h"
 
 struct look_budget;
 struct symbolizer;
@@ -31,14 +31,6 @@ struct code_symbol {
 	__u64 serial; /* unique per distinct code object in this symbolizer, never reused, > 0 */
 	const struct linetable *lines; /* never NULL, may be empty */
 	__u64 *tag; /* the consumer's, 0 at first; forgotten when the code object is */
-};
-
-struct code_query {
-	__u64 code_addr;
-	__u64 interp_addr; /* whose code_object_generation counts; 0 none */
-	__u64 code_generation; /* at the interrupt; ignored where the layout has none */
-	__u32 fingerprint; /* at the interrupt, 0 = not taken */
-	__s32 instr_off;
 };
 
 enum symbol_status {
@@ -104,6 +96,6 @@ void symbolizer__inherit(struct symbolizer *s, struct symbolizer *parent,
 int symbolizer__opcodes(struct symbolizer *s, __u64 code_addr, __u8 *ret, __u32 unit_cnt)
 	__attribute__((warn_unused_result, nonnull));
 
-const struct symbolizer_stats *symbolizer__stats(const struct symbolizer *s);
+struct symbolizer_stats symbolizer__stats(const struct symbolizer *s);
 
 #endif /* KRAIT_SYMBOL_SYMBOLIZER_H */
