@@ -2,37 +2,40 @@
 /*
  * abi.h - every byte that crosses between the kernel programs and user space.
  *
- * This file has limits and the values of maps, offsets.h where things are in an interpreter, record.h what
- * goes through the ring buffer. No other includes: the BPF side gets __u32 and friends from vmlinux.h, the
- * user side from <linux/types.h>, which must come first. Padding is explicit and sizes are asserted, so the
- * two compilers cannot disagree.
+ * This file defines limits and map values, offsets.h where things are in an interpreter, and
+ * record.h what goes through the ring buffer. It includes nothing else: the BPF side gets __u32 and
+ * friends from vmlinux.h, the user side from <linux/types.h>, which must come first. Padding is
+ * explicit and sizes are asserted, so the two compilers cannot disagree.
  *
  * Must hold: a remote address is a __u64 named *_addr, never a pointer.
  */
 #ifndef KRAIT_ABI_H
 #define KRAIT_ABI_H
 
-/* Nodes (frames and entry frames) of a stack before it is "truncated: depth". */
+/* A stack with more nodes (frames and entry frames) than this is "truncated: depth". */
 #define KRAIT_MAX_FRAMES 2048
-/* Native frames of a stack before it is "truncated", and frames of the kernel (its own limit). */
+/*
+ * A native stack with more frames than this is "truncated"; the kernel itself limits its own
+ * frames.
+ */
 #define KRAIT_MAX_NATIVE 256
 #define KRAIT_MAX_KERNEL 127
 /*
- * Thread states that one interrupt may look at (27 ns each) while the process has budget left: a burst of this many,
- * refilled by one every 2^KRAIT_SEARCH_SHIFT ns (2.6 % of a CPU). A process without budget is searched in parts, over
- * several interrupts.
+ * Thread states that one interrupt may visit (27 ns each) while the process has budget left: a
+ * burst of this many, refilled by one every 2^KRAIT_SEARCH_SHIFT ns (2.6 % of a CPU). Without
+ * budget, a search is split over several interrupts.
  */
 #define KRAIT_MAX_THREADS 8192
 #define KRAIT_SEARCH_PART 1024
 #define KRAIT_SEARCH_BUDGET 65536
 #define KRAIT_SEARCH_SHIFT 10
-/* Distinct interpreter layouts (builds) known at once. */
+/* Distinct interpreter builds (layouts) known at once. */
 #define KRAIT_MAX_LAYOUTS 128
 #define KRAIT_MAX_PROCS 16384
 #define KRAIT_MAX_BINARIES 256
-/* Executables, by user, known not to be Python or to be Python only sometimes. */
+/* Executables, per user, known not to be Python, or to be Python only sometimes. */
 #define KRAIT_MAX_PLAIN 4096
-/* Functions of libraries where the interpreter begins: six each. */
+/* Library functions in which an interpreter starts: six per library. */
 #define KRAIT_MAX_ENTRIES (6 * KRAIT_MAX_BINARIES)
 #define KRAIT_MAX_SLOTS 16384
 /* Perf events of one recording. */
@@ -40,40 +43,41 @@
 /* Threads that can have an anchor at once, and frames below an anchor that it may slide over. */
 #define KRAIT_MAX_ANCHORS 1024
 #define KRAIT_ANCHOR_FRAMES 1024
-/* A record with fewer frames is not worth an anchor; younger threads get none. */
+/* A stack with fewer frames gets no anchor, nor does a thread younger than this. */
 #define KRAIT_ANCHOR_WORTH 8
 #define KRAIT_ANCHOR_AGE_NS 1000000000ULL
 
 /*
- * Bytes read in one go at the start of a PyThreadState, an interpreter frame and a code object.
- * Every offset that the kernel uses must lie within; user space refuses a layout where it does not.
+ * Bytes that the kernel reads at once from the start of a PyThreadState, an interpreter frame and a
+ * code object. Every offset that it uses must lie within; user space refuses a layout that breaks
+ * this.
  */
 #define KRAIT_THREAD_WINDOW 256
 #define KRAIT_FRAME_WINDOW 80
 #define KRAIT_CODE_WINDOW 192
-/* The same of a PyFrameObject and its code object, 3.8 to 3.10. */
+/* The same for a PyFrameObject and its code object, 3.8 to 3.10. */
 #define KRAIT_OLD_FRAME_WINDOW 128
 #define KRAIT_OLD_CODE_WINDOW 144
-/* And of a _PyCFrame, 3.11 and 3.12; their PyThreadState, with the outermost one, is no larger. */
+/* The same for a _PyCFrame, 3.11 and 3.12; the outermost one, inside PyThreadState, is no larger. */
 #define KRAIT_CFRAME_WINDOW 24
 #define KRAIT_CFRAME_THREAD 384
 
 /*
- * Parts (tasks and frames of their coroutines) of a chain of asyncio tasks before it is cut, and turns that it
- * may take to find them: tasks.h. Of a task so many bytes are read.
+ * Limits for a chain of asyncio tasks (tasks.h): parts (tasks and frames of their coroutines)
+ * before it is cut off, steps to find them, and bytes read of each task.
  */
 #define KRAIT_MAX_TASK_PARTS 256
 #define KRAIT_MAX_TASK_STEPS 1024
 #define KRAIT_TASK_WINDOW 64
 
-/* The same of the greenlets that wait for the one that a thread runs: greenlets.h. */
+/* The same for the greenlets that wait for the one the thread runs (greenlets.h). */
 #define KRAIT_MAX_GREENLET_PARTS 256
 #define KRAIT_MAX_GREENLET_STEPS 512
 #define KRAIT_GREENLET_WINDOW 208
 
 /*
- * A process is its pid and its start, ns on the boot clock. /proc has the start only in ticks of 10 ms:
- * a whole number of ticks stands for any start within that tick.
+ * A process is identified by its pid and start time, in ns of the boot clock. /proc gives the start
+ * only in ticks of 10 ms, so a whole number of ticks matches any start within that tick.
  */
 #define KRAIT_NS_PER_TICK 10000000ULL
 
@@ -94,19 +98,23 @@ static inline int start_order(__u64 a, __u64 b)
 
 #include "offsets.h"
 /*
- * Key of the maps binaries and plain: an executable as it was when it was looked at. Those in binaries have the
- * interpreter in themselves; user space keeps them open as long as the key is there, so inode and device are no other's.
+ * Key of the maps binaries and plain: an executable in the state in which user space examined it.
+ * An executable in binaries contains the interpreter; user space keeps it open while its key is
+ * there, so no other file can get its inode and device.
  */
 struct binary_key {
 	__u64 inode;
 	__u64 size;
-	__u64 ctime_sec; /* when the inode was changed last, which nobody can set */
+	__u64 ctime_sec; /* last change of the inode: nobody can set it */
 	__u32 ctime_nsec;
-	__u32 dev; /* as the kernel has it: major << 20 | minor */
+	__u32 dev; /* as the kernel numbers it: major << 20 | minor */
 };
 _Static_assert(sizeof(struct binary_key) == 32, "struct binary_key is shared with BPF");
 
-/* Key of the map plain: what processes with this real uid (as the host numbers it) have shown about a file. */
+/*
+ * Key of the map plain: what the processes of one real uid (in host numbers) have shown about a
+ * file.
+ */
 struct plain_key {
 	struct binary_key file;
 	__u32 uid;
@@ -123,12 +131,12 @@ enum plain_verdict {
 #include "unwind_arch.h"
 
 /*
- * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Written by user
- * space only (session/task_layouts.h), of the table that the process publishes. Of a task the offsets count from
- * window_at on.
+ * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Only
+ * user space writes it (session/task_layouts.h), from the table that the process publishes. Offsets
+ * within a task count from window_at.
  */
 struct task_layout {
-	__u64 start_ns; /* of the process: see same_start() */
+	__u64 start_ns; /* start of the process: see same_start() */
 	__u32 running_task; /* in the thread state */
 	__u32 window_at; /* in a task */
 	__u8 name, awaited_by, is_task, awaited_by_is_set, coro;
@@ -143,143 +151,168 @@ struct task_layout {
 _Static_assert(sizeof(struct task_layout) == 32, "struct task_layout is shared with BPF");
 
 /*
- * Where the greenlets of a process are: value of the map greenlet_places, keyed by host tgid. Written by user space only
- * (target/greenlet_place.h), once it has seen in one thread that all of it is so.
+ * Where the greenlets of a process are: value of the map greenlet_places, keyed by host tgid. Only
+ * user space writes it (target/greenlet_place.h), after it has verified every member in one thread.
  */
 struct greenlet_place {
-	__u64 start_ns; /* of the process: see same_start() */
-	/* The thread's variable that leads to its main and its current greenlet: in the block of a module's. */
-	__u32 tls_module; /* the dynamic linker's number of it */
-	__u32 dtv_entry; /* in the table of those blocks, whose address is in the thread at dtv_at */
-	__s32 dtv_count; /* how many entries that has, as seen from there */
+	__u64 start_ns; /* start of the process: see same_start() */
+	/*
+	 * The thread-local variable of greenlet's module that points to the thread's main and
+	 * current greenlet.
+	 */
+	__u32 tls_module; /* the module's number in the dynamic linker */
+	/*
+	 * offset of the module's entry in the thread's table of TLS blocks (the dtv), which dtv_at
+	 * points to
+	 */
+	__u32 dtv_entry;
+	__s32 dtv_count; /* offset of the number of entries, from the dtv */
 	__u32 dtv_at;
-	__u32 state_at; /* in the block */
-	/* A greenlet leads to its C++ object, which has these. */
+	__u32 state_at; /* offset of the variable in the block */
+	/* A greenlet points to its C++ object (impl), which has the members below. */
 	__u8 impl;
-	__u8 size; /* read at once: all but the parent, which main greenlets do not have */
+	__u8 size; /* bytes read at once: everything but the parent, which main greenlets lack */
 	__u8 self, parent, stack_start, stack_stop, top_frame;
 	__u8 pad_[5];
 };
 _Static_assert(sizeof(struct greenlet_place) == 40, "struct greenlet_place is shared with BPF");
 
 enum proc_flag {
-	/* Read a fingerprint of every code object: its address alone does not identify it. */
+	/* Take a fingerprint of every code object, since its address alone does not identify it. */
 	PROC_FINGERPRINT = 1 << 0,
-	/* Sampled. Without it the process is only followed: it may become Python, or start one. */
+	/*
+	 * Sample it. Without this flag krait only follows the process, which may become Python or
+	 * start Python.
+	 */
 	PROC_PYTHON = 1 << 1,
 };
 
 /*
- * Value of the map procs, keyed by host tgid. User space creates entries; at fork, exec and exit the
- * process event programs, which run in process context, copy, replace and delete them.
+ * Value of the map procs, keyed by host tgid. User space creates entries. At fork, exec and exit
+ * the lifecycle programs, which run in process context, copy, replace and delete them.
  */
 struct proc_info {
 	__u64 runtime_addr; /* &_PyRuntime in the target */
-	__u64 start_ns; /* of the process: see same_start() */
-	__u64 dropped; /* interrupts lost because the ring buffer was full; kernel adds */
+	__u64 start_ns; /* start of the process: see same_start() */
+	/* interrupts lost because the ring buffer was full; only the kernel adds to it */
+	__u64 dropped;
 	__u32 layout; /* index into the map layouts */
 	__u32 flags; /* enum proc_flag */
-	__u32 seen; /* the kernel sets it once the runtime could be read */
-	__u32 owner; /* whose room it takes up: share.h; of the credentials that it began with */
-	/* The kernel's: what snapshots of code objects, and searches, may still take, and since when. */
+	__u32 seen; /* set by the kernel once it could read the runtime */
+	/* the owner that pays for the entry (share.h), from the credentials at the start */
+	__u32 owner;
+	/*
+	 * Only the kernel uses these: budgets for snapshots of code objects and for searches, and
+	 * when they were last refilled.
+	 */
 	__u64 code_ns, search_ns;
 	__u32 code_bytes;
 	__u32 search_states;
-	__u32 mmaps; /* mappings that were reported; the kernel counts */
-	__u32 unmet; /* a fork of which user space has not been told in a hurry: its first sample is one */
-	__u64 since_ns; /* CLOCK_MONOTONIC: when user space entered it, or its parent; 0 it was the kernel */
+	__u32 mmaps; /* mappings reported so far; the kernel counts */
+	__u32 unmet; /* a fork that user space was not woken for: its first sample wakes it */
+	/* CLOCK_MONOTONIC: when user space entered the process or its parent; 0: the kernel did */
+	__u64 since_ns;
 };
 _Static_assert(sizeof(struct proc_info) == 80, "struct proc_info is shared with BPF");
 
 /*
- * What krait knows about an interpreter before it runs, from its executable (map binaries) or from a library function
- * that starts it (map entries). Only user space writes it.
+ * What krait knows about an interpreter before it runs, from its executable (map binaries) or from
+ * the library function that starts it (map entries). Only user space writes it.
  */
 struct binary_info {
-	/* &_PyRuntime - mm->start_code or - the function, modulo 2^64; the same in every process */
+	/*
+	 * &_PyRuntime minus mm->start_code, or minus the function's address, modulo 2^64: the same
+	 * in every process
+	 */
 	__u64 runtime_delta;
 	__u32 layout;
 	__u32 flags; /* enum proc_flag */
-	__u32 file; /* which one: user space's number */
+	__u32 file; /* user space's number of the file */
 	__u32 pad_;
 };
 _Static_assert(sizeof(struct binary_info) == 24, "struct binary_info is shared with BPF");
 
-/* Value of the map threads, keyed by host tid. Created and deleted by user space only. */
+/* Value of the map threads, keyed by host tid. Only user space creates and deletes entries. */
 struct thread_ref {
-	__u64 start_ns; /* task start, boot clock: a reused tid does not match */
+	__u64 start_ns; /* task start, boot clock: differs if the tid has been reused */
 	__u32 slot; /* index into the map slots */
 	__u32 anchor; /* index into the map anchors, or KRAIT_NO_ANCHOR */
 };
 _Static_assert(sizeof(struct thread_ref) == 16, "struct thread_ref is shared with BPF");
 
 /*
- * What the program remembers about one thread. Only a program that interrupted this thread writes it; if two nest,
- * the outer one does.
+ * What the sampling program remembers about one thread. Only a program that interrupted this thread
+ * writes it; if two nest, only the outer one does.
  */
 struct thread_slot {
-	__u64 start_ns; /* whom the content belongs to */
-	__u64 tstate_addr; /* last thread state found, re-validated at each sample; 0 none */
-	__u64 interp_addr; /* of it, or of resume_addr */
-	/* A search that was broken off goes on here; 0 none. */
+	__u64 start_ns; /* the thread that the content belongs to */
+	__u64 tstate_addr; /* last thread state found, revalidated at each sample; 0 none */
+	__u64 interp_addr; /* interpreter of tstate_addr, or of resume_addr */
+	/* Where to resume a search that ran out of budget; 0: nothing to resume. */
 	__u64 resume_addr, resume_prev_addr;
 	__u64 candidate_addr, candidate_interp_addr;
-	/* The list that was searched: its first state, and the one behind that. */
+	/* First two states of the list that was searched. */
 	__u64 head_addr, head_next_addr;
-	__u32 frame_cnt; /* of the walk before */
-	__u16 native; /* nothing was found in that list */
-	__u16 taken; /* a program is at work with it, and with the anchor */
+	__u32 frame_cnt; /* frames in the previous walk */
+	__u16 native; /* that list has no state of this thread */
+	__u16 taken; /* a program is using the slot and the anchor */
 };
 _Static_assert(sizeof(struct thread_slot) == 80, "struct thread_slot is shared with BPF");
 
 /*
- * What is known of a thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the
- * order in which they happen. 64 bytes: a line of the cache.
+ * A thread's time on and off the CPU. Only switches and ticks write it: one CPU at a time, in the
+ * order in which they happen. 64 bytes: one cache line.
  */
 struct thread_wait {
-	__u64 thread_start_ns; /* whose, with tid; 0: nobody's */
-	__u64 sampled_ns; /* of on_ns, and since since_ns: what samples of a clock and marks stand for so far, with --wall */
-	__u64 since_ns; /* when it came to the CPU, or left it */
+	/* start of the thread, which identifies it together with tid; 0: unused */
+	__u64 thread_start_ns;
+	/*
+	 * the part of on_ns, and of the time since since_ns, that clock samples and marks stand for
+	 * so far (--wall)
+	 */
+	__u64 sampled_ns;
+	__u64 since_ns; /* when the thread came to the CPU, or left it */
 	__u64 on_ns, off_ns;
-	__u64 run_delay_ns; /* the kernel's sum as it left: how long it was ready to run */
+	/* the kernel's total when the thread left: time spent runnable but waiting */
+	__u64 run_delay_ns;
 	__u32 tid;
 	__u32 left, rest; /* struct switch_point, switch.h */
-	__u16 task_state; /* as it left, or one of those below */
-	__u8 shift; /* of the point, too */
-	__u8 ticks; /* that hit the CPU when it was on its way to or from the thread, and have no sample yet */
+	__u16 task_state; /* state in which it left, or one of the values below */
+	__u8 shift; /* also part of the point */
+	__u8 ticks; /* ticks on the way to or from the thread that no sample covers yet */
 };
 #define TICKS_OWED_MAX 255
-/* It is on a CPU; it is off, and nobody has seen it leave. No state of the kernel's has nearly as many bits. */
+/* On a CPU; off it, but nobody saw it leave. The kernel's states use far fewer bits. */
 #define TASK_STATE_ON_CPU 0xfffe
 #define TASK_STATE_UNKNOWN 0xffff
 _Static_assert(sizeof(struct thread_wait) == 64, "struct thread_wait is shared with BPF");
 
 /*
- * A thread of a tracked process as it is now; the kernel produces these on request. If a second look finds the thread
- * off the CPU with the same number of switches, it has not run in between.
+ * A thread of a tracked process as it is now; the kernel produces these on request. If two looks
+ * find the thread off the CPU with the same number of switches, it has not run in between.
  */
 struct thread_look {
 	__u64 thread_start_ns;
 	__u64 thread_ptr;
-	__u64 switches; /* of the thread, so far: it counts them as it leaves a CPU */
-	__u64 runs; /* how often it came to one, so far; 0 where the kernel does not count that */
-	__u64 since_ns; /* off the CPU, within the recording; 0: it is not */
-	struct wait_facts facts; /* of that: without length, and without the GIL */
+	__u64 switches; /* of the thread so far; the kernel counts when a thread leaves a CPU */
+	__u64 runs; /* times it has come to a CPU; 0 if this kernel does not count them */
+	__u64 since_ns; /* off the CPU since then, within the recording; 0: it is not off */
+	struct wait_facts facts; /* of that wait, without its length and without the GIL */
 	__u32 pid;
 	__u32 tid;
 	__u32 left, rest; /* struct switch_point, switch.h */
 	__u16 owner;
 	__u8 on_cpu; /* it runs, or is about to leave the CPU */
-	__u8 behind_syscall; /* its registers are those behind the instruction of a system call */
-	__u8 shift; /* of the point, too */
+	__u8 behind_syscall; /* its registers are those right after a system call instruction */
+	__u8 shift; /* also part of the point */
 	__u8 pad_[3];
 	char comm[16];
-	__u64 regs[UNWIND_SAVED_WORDS]; /* of user mode; with WAIT_HAS_SYSCALL */
+	__u64 regs[UNWIND_SAVED_WORDS]; /* user-mode registers; valid with WAIT_HAS_SYSCALL */
 };
 _Static_assert(sizeof(struct thread_look) == 144 + 8 * UNWIND_SAVED_WORDS,
 	       "struct thread_look is shared with BPF");
 
-/* Threads whose waits can be known at once: 2 MiB. A thread has two places where it may be. */
+/* Threads whose waits can be tracked at once: 2 MiB. Each thread has two candidate places. */
 #define KRAIT_MAX_WAITS 32768
 
 static inline __u32 wait_place(__u32 tid, int second)
@@ -293,58 +326,62 @@ static inline __u32 wait_place(__u32 tid, int second)
 
 /*
  * One thread's anchor: what user space wrote into PyThreadState.last_profiled_frame, and what the
- * program has made of it. The protocol is in anchor.h.
+ * sampling program has concluded about it. anchor.h describes the protocol.
  */
 struct anchor {
-	/* user space, while epoch is 0 */
+	/* written by user space while epoch is 0 */
 	__u64 epoch; /* 0 off or being written; otherwise a number never used in this slot before */
-	__u64 tstate_addr; /* the thread state that is meant */
-	/* user space's belief until it is confirmed, the program's knowledge from then on */
-	__u64 seq; /* last_profiled_frame_seq that belongs to addrs[0] */
-	__u32 addr_cnt; /* of addrs */
-	/* the program */
+	__u64 tstate_addr; /* the thread state that the anchor is for */
+	/* user space's belief until the anchor is confirmed; from then on the program's knowledge */
+	__u64 seq; /* the last_profiled_frame_seq that belongs to addrs[0] */
+	__u32 addr_cnt; /* number of addrs */
+	/* written by the sampling program */
 	__u32 state; /* enum anchor_state */
 	__u64 state_epoch; /* the epoch that the state belongs to */
-	__u32 deltas; /* so far, of whatever thread, modulo 2^32 */
-	__u32 delta_frames; /* that they have carried */
-	__u32 audited; /* deltas when the last audit was */
-	__u32 depth; /* nodes of the last walk that met the anchor and went to the root */
+	__u32 deltas; /* so far, over all threads that used this slot, modulo 2^32 */
+	__u32 delta_frames; /* frames that those deltas carried */
+	__u32 audited; /* value of deltas at the last audit */
+	__u32 depth; /* nodes in the last walk that met the anchor and reached the root */
 	__u64 addrs[KRAIT_ANCHOR_FRAMES]; /* the anchor, its caller ... to the first entry frame */
 };
 _Static_assert(sizeof(struct anchor) == 56 + 8 * KRAIT_ANCHOR_FRAMES, "struct anchor is shared");
 
 enum anchor_state {
-	ANCHOR_WRITTEN, /* nobody has met it yet */
-	ANCHOR_CONFIRMED, /* met alive: every pop of it is seen from then on */
-	ANCHOR_OVER, /* no good any more, until user space writes another */
+	ANCHOR_WRITTEN, /* no interrupt has met it yet */
+	/* an interrupt has met it alive: the interpreter reports every pop from then on */
+	ANCHOR_CONFIRMED,
+	ANCHOR_OVER, /* no longer usable; user space must write another */
 };
 
-/* The kernel gives a clock no shorter period than this, whatever was requested (kernel/events/core.c). */
+/*
+ * The kernel gives a clock no shorter period than this, whatever user space requests
+ * (kernel/events/core.c).
+ */
 #define TICK_NS_MIN 10000
 
-/* What the timers of one CPU have done for one perf event; the kernel writes it. */
+/* What the timers of one CPU have done for one perf event; only the kernel writes it. */
 struct tick {
-	__u64 grid_ns; /* when the last one was due: tick.h */
-	__u64 period_ns; /* of the timer, then */
-	__u64 delivered; /* whatever ran there */
+	__u64 grid_ns; /* when the last tick was due (tick.h) */
+	__u64 period_ns; /* the timer's period at that time */
+	__u64 delivered; /* ticks, whatever they interrupted */
 	__u64 missed;
-	__u64 missed_here; /* of them those right before one that hit a process in procs */
+	__u64 missed_here; /* missed ticks right before one that hit a process in procs */
 };
 _Static_assert(sizeof(struct tick) == 40, "struct tick is shared with BPF");
 
 /*
- * Per-CPU counts for each perf event. A record says how its interrupt ended, so only interrupts without a record are
- * counted here.
+ * Per-CPU counts for each perf event. A record says how its interrupt ended, so these count only
+ * interrupts that left no record.
  */
 struct event_counts {
 	__u64 interrupts; /* of tracked processes */
-	__u64 ring_full; /* of them those that found no room in the ring buffer */
-	__u64 nested; /* of them those whose memory was in use */
+	__u64 ring_full; /* of those, interrupts that found no room in the ring buffer */
+	__u64 nested; /* of those, interrupts whose memory was in use */
 	struct tick tick;
 };
 _Static_assert(sizeof(struct event_counts) == 64, "a line of memory, shared with BPF");
 
-/* Contexts in which one sampling program can interrupt another: scratch.h. */
+/* Contexts in which one sampling program can interrupt another (scratch.h). */
 enum sample_context {
 	CONTEXT_EVENT, /* perf events */
 	CONTEXT_TRACE, /* a tracepoint */
@@ -355,11 +392,12 @@ enum sample_context {
 enum counter {
 	COUNTER_EVENTS_DROPPED, /* process events that found the ring buffer full */
 	COUNTER_CODE_SENT, /* snapshots of code objects */
-	COUNTER_CODE_DROPPED, /* those that found the ring buffer full */
-	COUNTER_THREAD_STEPS, /* thread states looked at in searches */
-	COUNTER_WAITS_REFUSED, /* threads that left a CPU and found no room in the map waits */
-	COUNTER_WAITS_MISSED_NS, /* of waits, by samples that could not be taken or sent, and CPU time with them */
-	COUNTER_OWN_NS, /* that the programs have run, where measure_time is set */
+	COUNTER_CODE_DROPPED, /* snapshots that found the ring buffer full */
+	COUNTER_THREAD_STEPS, /* thread states visited by searches */
+	COUNTER_WAITS_REFUSED, /* threads that left a CPU but found no room in the map waits */
+	/* wait time, and CPU time with it, whose samples could not be taken or sent */
+	COUNTER_WAITS_MISSED_NS,
+	COUNTER_OWN_NS, /* run time of the programs, if measure_time is set */
 	COUNTER_CNT
 };
 

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * activation.h - where C code is just entering the interpreter: the activation that it comes from.
+ * activation.h - finds the previous activation while C code is just entering the interpreter.
  *
- * CPython 3.11 and 3.12 (_PyEval_EvalFrameDefault(), Python/ceval.c) make the _PyCFrame of a new activation known some
- * instructions before they fill it; until then compilers keep the address of the one before in a vector register, which
- * no program here can read. But that one belongs to a call of the same function further down the C stack, so it lies as
- * far below the end of that C frame as the new one lies below the end of its own, which is the leaf: the function calls
- * nothing before it has filled it.
+ * In CPython 3.11 and 3.12 _PyEval_EvalFrameDefault() (Python/ceval.c) publishes the _PyCFrame of a
+ * new activation some instructions before it fills it. Until then compilers keep the address of the
+ * previous one in a vector register, which no BPF program can read. But the previous one belongs to
+ * a call of the same function further down the C stack, so it is as far below the end of that C
+ * frame as the new one is below the end of its own. The new one's C frame is the leaf, because the
+ * function calls nothing before it has filled the _PyCFrame.
  *
- * Must hold: what is found by that is a guess, and a walk from it is believed only if it is whole: it leads through
- * each activation below (walk.h). One that has ended leads there as long as its caller runs what it ran then; but then
- * the frame of the new activation lies where the ended one's did.
+ * Must hold: the address found this way is a guess. A walk from it is believed only if it is whole,
+ * that is if it leads through each activation below (walk.h). An activation that has already ended
+ * leads there, too, while its caller still runs what it ran then; but then the frame of the new
+ * activation lies where the old one's did.
  */
 #ifndef KRAIT_ACTIVATION_H
 #define KRAIT_ACTIVATION_H
 
-/* So many C frames are looked at, and bytes of the leaf's. */
+/* C frames to look at, and bytes of the leaf's frame. */
 #define ACTIVATION_FRAMES 64
 #define ACTIVATION_LEAF_BYTES 4096
 
-/* Where a C frame ends. s->native has stored the frames at the start of the record's sections. 0: unknown. */
+/*
+ * Where a C frame ends; 0 if unknown. s->native has stored the frames at the start of the record's
+ * sections.
+ */
 static __always_inline __u64 native_frame_end(struct scratch *s, __u32 index)
 {
 	const struct native_frame *f =
@@ -28,7 +33,7 @@ static __always_inline __u64 native_frame_end(struct scratch *s, __u32 index)
 	return f && index < s->native.cnt && !(f->frame_addr & NATIVE_BY_FP) ? f->frame_addr : 0;
 }
 
-/* Whether addr can hold an activation that has called something. */
+/* Can addr hold an activation that has made a call? */
 static __always_inline bool activation_is_there(struct thread_search *t,
 						const struct py_offsets *off, __u64 addr,
 						struct thread_top *ret)
@@ -40,7 +45,7 @@ static __always_inline bool activation_is_there(struct thread_search *t,
 		ret->cframe_previous_addr - t->tstate_addr < KRAIT_CFRAME_THREAD);
 }
 
-/* Finds the activation that called the thread's newest one. 0, or -1 if none is visible. */
+/* Finds the activation that called the thread's newest one. Returns 0, or -1 if none is visible. */
 static __always_inline int activation_before(struct scratch *s, const struct py_offsets *off,
 					     struct thread_top *ret)
 {
@@ -84,7 +89,7 @@ static __always_inline int walk_activation(__u32 memory, __u32 layout, bool has_
 	return REASON_PYTHON;
 }
 
-/* Global functions: the verifier checks them separately from the code that follows. */
+/* Global functions: the verifier checks them apart from the code that follows. */
 __weak __noinline int walk_activation_loop(__u32 memory, __u32 layout)
 {
 	return walk_activation(memory, layout, true);
@@ -96,8 +101,8 @@ __weak __noinline int walk_activation_bounded(__u32 memory, __u32 layout)
 }
 
 /*
- * Tries again if the newest activation is impossible. Leaves the Python frames in s->frames and returns the reason of
- * the outcome.
+ * Tries again if the newest activation is impossible. Leaves the Python frames in s->frames and
+ * returns the outcome's reason.
  */
 static __always_inline __u32 take_activation_before(const struct trigger *t, struct scratch *s,
 						    const struct proc_info *proc,

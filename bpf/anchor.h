@@ -2,44 +2,45 @@
 /*
  * anchor.h - may this walk stop before the root?
  *
- * CPython 3.15 keeps PyThreadState.last_profiled_frame (lpf) for profilers: on every pop of a Python frame it does
- * "if (lpf == frame) { lpf = frame->previous; seq++; }" (pycore_interpframe.h,
- * _PyThreadState_UpdateLastProfiledFrame()). User space writes a frame's address there. Once that frame is known to
- * be alive, everything below it is known not to change, and the walk may stop. Three things produced impossible
- * stacks with this idea:
+ * CPython 3.15 keeps PyThreadState.last_profiled_frame (lpf) for profilers: on every pop of a
+ * Python frame it does "if (lpf == frame) { lpf = frame->previous; seq++; }" (pycore_interpframe.h,
+ * _PyThreadState_UpdateLastProfiledFrame()). User space writes a frame's address there. Once an
+ * interrupt has seen that this frame is alive, nothing below it can change unnoticed, and the walk
+ * may stop there. Three things could produce impossible stacks:
  *
  *  - User space writes late: the frame may be gone, and its address in use again, with no trace in
- *    seq. So a written anchor is worth nothing until an interrupt of the thread meets it on a full
- *    walk of its own. From then on the interpreter itself reports every pop of it.
- *  - Leaving a C-level eval loop updates nothing: an lpf that has slid to an entry frame stays there,
- *    dead, and the next entry frame at that C stack address looks alike. So the chain that is
- *    trusted ends before the first entry frame.
- *  - Others write the same field. So a walk stops only where lpf and seq are what they were when it
- *    was confirmed; after a slide, which must be along the chain, it is met on a full walk again. Any
- *    one write of somebody else between two samples breaks that, also a late one of a dead frame whose
- *    address comes back; it ends the anchor, and user space makes sure that it is alone before it
- *    writes again. Two writes between two samples can escape; the audit is for those.
+ *    seq. So a written anchor counts for nothing until an interrupt of the thread meets it on a
+ *    full walk. From then on the interpreter itself reports every pop of it.
+ *  - Leaving a C-level eval loop updates nothing: an lpf that has slid to an entry frame stays
+ *    there, dead, and the next entry frame at that C stack address looks the same. So the trusted
+ *    chain ends before the first entry frame.
+ *  - Other profilers write the same field. So a walk stops only if lpf and seq are what they were
+ *    when the anchor was confirmed. After a slide, which must follow the chain, a full walk must
+ *    meet it again. Any single foreign write between two samples breaks this, even a late write of
+ *    a dead frame whose address is in use again; it ends the anchor, and user space makes sure that
+ *    it is alone before it writes again. Two foreign writes between two samples can escape; the
+ *    audit catches those.
  *
- * The sides meet in the epoch: user space sets it to 0, writes the other fields and lpf, and then sets
- * a number never used before. The program reads it after it has read lpf, and again after it has read
- * the other fields: as long as it is the one that the program's own state belongs to, no write of
- * ours has begun.
+ * The epoch synchronises the two sides: user space sets it to 0, writes the other fields and lpf,
+ * and then sets a number never used before. The program reads the epoch after it has read lpf, and
+ * again after it has read the other fields. As long as it equals the epoch of the program's own
+ * state, user space has not begun to write.
  *
- * An epoch goes from written to confirmed to over and never back, but for a confirming record that
- * found no room in the ring buffer: it has not confirmed anything.
+ * An epoch goes from written to confirmed to over and never back, with one exception: if the
+ * confirming record found no room in the ring buffer, it has confirmed nothing.
  */
 #ifndef KRAIT_ANCHOR_H
 #define KRAIT_ANCHOR_H
 
 /*
- * Wraps every check that keeps wrong stacks out. The model test (tests/unit/test_anchor.c) disables them one at a
- * time and must then find stacks that never existed.
+ * Wraps every check that keeps wrong stacks out. The model test (tests/unit/test_anchor.c) disables
+ * them one at a time and must then find stacks that never existed.
  */
 #ifndef ANCHOR_CHECK
 #define ANCHOR_CHECK(name, condition) (condition)
 #endif
 
-/* Steps of audit that audit_every deltas may cost. */
+/* Steps that audits may cost per audit_every deltas. */
 #ifndef ANCHOR_AUDIT_DEPTH
 #define ANCHOR_AUDIT_DEPTH 128
 #endif
@@ -49,10 +50,10 @@ struct anchor_plan {
 	__u64 tstate_addr;
 	__u64 lpf_addr, seq; /* from one read of the thread state */
 	__u64 epoch; /* read after that */
-	__u32 audit_every; /* one delta in this many is an audit, fewer for deep stacks; 0: none */
-	/* filled by anchor_decide() */
-	__u32 confirm; /* meeting lpf on the full walk confirms it */
-	__u32 delta; /* lpf is alive: if it is met, all below is known ... */
+	__u32 audit_every; /* one delta in this many is an audit, fewer for deep stacks; 0: never */
+	/* set by anchor_decide() */
+	__u32 confirm; /* if the full walk meets lpf, the anchor is confirmed */
+	__u32 delta; /* lpf is alive: once the walk meets it, the rest is known ... */
 	__u32 audit; /* ... but this walk goes on to the end */
 	__u32 steps; /* index of lpf in addrs */
 	__u32 note; /* enum anchor_note */
@@ -76,9 +77,9 @@ static __always_inline bool anchor_is_sliding(const struct anchor *a, const stru
 }
 
 /*
- * Where has it got to? lpf must be just as many frames down the chain as there were pops. The chain
- * of a confirmed anchor is the truth. That of one that is only written is what user space believed:
- * good enough to tell our anchor from somebody else's, while the full walk has the last word.
+ * How far has lpf moved? It must be as many frames down the chain as there were pops. The chain of
+ * a confirmed anchor is true. The chain of a written anchor is only what user space believed: good
+ * enough to tell our anchor from a foreign one, since the full walk decides.
  */
 static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *p)
 {
@@ -86,7 +87,10 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 	__u64 steps = p->seq - a->seq;
 
 	if (steps >= a->addr_cnt) {
-		/* There are no pops beyond an entry frame, but there may be beyond the part that we hold. */
+		/*
+		 * No pops are reported beyond an entry frame, but there may be some beyond the part
+		 * of the chain that we hold.
+		 */
 		bool slid = !confirmed || steps == a->addr_cnt ||
 			    a->addr_cnt == KRAIT_ANCHOR_FRAMES;
 
@@ -96,22 +100,23 @@ static __always_inline void anchor_locate(struct anchor *a, struct anchor_plan *
 	if (!ANCHOR_CHECK(CHAIN_ADDR,
 			  a->addrs[masked(steps, KRAIT_ANCHOR_FRAMES - 1)] == p->lpf_addr)) {
 		if (anchor_is_sliding(a, p, steps)) {
-			/* Or somebody's write: it has to be met anew in either case. */
+			/* Or somebody else wrote it: either way a full walk must meet it again. */
 			a->state = ANCHOR_WRITTEN;
 			return;
 		}
 		anchor_over(a, p, confirmed || !steps ? ANCHOR_NOTE_FOREIGN : ANCHOR_NOTE_SLID);
 		return;
 	}
-	/* An anchor that slid must be met again before it is trusted: see "Others" above. */
+	/* An anchor that slid must be met again before it is trusted: see "Other profilers" above. */
 	p->delta = confirmed && ANCHOR_CHECK(NOT_SLID, steps == 0);
 	p->confirm = !p->delta;
 	p->steps = (__u32)steps;
 }
 
 /*
- * An audit takes one step per frame, so deeper stacks are audited more rarely: at most ANCHOR_AUDIT_DEPTH steps per
- * audit_every deltas. The count continues across anchors, so short-lived ones are audited too.
+ * An audit takes one step per frame, so deeper stacks are audited less often: at most
+ * ANCHOR_AUDIT_DEPTH steps per audit_every deltas. The count goes on from one anchor to the next,
+ * so short-lived ones are audited, too.
  */
 static __always_inline void anchor_plan_audit(const struct anchor *a, struct anchor_plan *p)
 {
@@ -123,7 +128,7 @@ static __always_inline void anchor_plan_audit(const struct anchor *a, struct anc
 }
 
 /*
- * What was read of the anchor is consistent only if user space has not begun to write it meanwhile.
+ * What we read of the anchor is consistent only if user space has not begun to write it meanwhile.
  * If it has, the epoch of our state is over, and the fields may be half those of the next one.
  */
 static __always_inline void anchor_recheck(const struct anchor *a, struct anchor_plan *p)
@@ -136,7 +141,7 @@ static __always_inline void anchor_recheck(const struct anchor *a, struct anchor
 	p->note = ANCHOR_NOTE_NONE;
 }
 
-/* Called before the walk, which is a full one unless something here allows less. */
+/* Called before the walk, which is a full one unless the anchor allows less. */
 static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *p)
 {
 	p->confirm = 0;
@@ -158,7 +163,7 @@ static __always_inline void anchor_decide(struct anchor *a, struct anchor_plan *
 		anchor_plan_audit(a, p);
 }
 
-/* Tells the walk what to look out for. After walk_begin(). */
+/* Tells the walk which frame to look for. Called after walk_begin(). */
 static __always_inline void anchor_aim(const struct anchor_plan *p, struct walker *w)
 {
 	if (p->confirm || p->delta)
@@ -167,8 +172,8 @@ static __always_inline void anchor_aim(const struct anchor_plan *p, struct walke
 }
 
 /*
- * After the walk, before its frames are used: an audit that could not reach the root, because the
- * stack is too deep, is a delta.
+ * Called after the walk, before its frames are used: an audit that could not reach the root,
+ * because the stack is too deep, becomes a delta.
  */
 static __always_inline void anchor_shorten(struct anchor_plan *p, struct walker *w)
 {
@@ -184,7 +189,8 @@ static __always_inline void anchor_settle(struct anchor *a, struct anchor_plan *
 					  const struct walker *w)
 {
 	if (!ANCHOR_CHECK(MET, w->mark_met) || !ANCHOR_CHECK(WHOLE, w->reason == REASON_PYTHON))
-		return; /* between two stores of a return, or on another chain now: a full walk */
+		/* between two stores of a return, or now on another chain: stay with the full walk */
+		return;
 	if (p->delta && !p->audit) {
 		p->note = ANCHOR_NOTE_DELTA;
 		a->deltas++;

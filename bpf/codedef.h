@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * codedef.h - which code object a frame runs, recorded so that it stays true.
+ * codedef.h - identifies the code object of a frame, and records it so that the name stays true.
  *
- * Addresses of code objects are reused, and a process may be gone before user space can read a name.
- * So each frame gets a fingerprint of its code object, taken in the interrupt, and a code object met
- * for the first time is described at once: the very bytes of the object, of its two names and of its
- * line table leave as a snapshot, which user space parses with the code that parses live memory.
+ * Code objects are freed and their addresses reused, and a process may be gone before user space
+ * can read a name. So the interrupt takes a fingerprint of each frame's code object, and describes
+ * a code object at once when it first meets it: the bytes of the object, of its two names and of
+ * its line table leave as a snapshot, which user space parses with the same code that parses live
+ * memory.
  *
- * Two direct-mapped tables of single words make that cheap: the fingerprint of (process, address,
- * code_object_generation), so that the object is read once per generation, and which (process,
- * address, fingerprint) have been described. No locks: a word is read and written whole, a collision
- * only costs a repeat, and a snapshot too many does no harm.
+ * Two direct-mapped tables of single words make this cheap. One holds the fingerprint by (process,
+ * address, code_object_generation), so an object is read once per generation. The other holds which
+ * (process, address, fingerprint) have been described. They need no locks: a word is read and
+ * written whole, a collision only costs a repeat, and a superfluous snapshot does no harm.
  *
- * Must hold: at most max_definitions snapshots per sample and CODE_BYTES_MAX bytes per process in a
- * second, each of bounded size and reads. What does not fit is left out as a whole; user space then reads
- * it from the target.
+ * Must hold: at most max_definitions snapshots per sample and CODE_BYTES_MAX bytes per process and
+ * second, each of bounded size and with bounded reads. An object that does not fit is left out
+ * whole; user space then reads it from the target.
  */
 #ifndef KRAIT_CODEDEF_H
 #define KRAIT_CODEDEF_H
 
-/* Header of the longest PyUnicode we know (free-threaded PyCompactUnicodeObject: 72 bytes). */
+/* The longest PyUnicode header that we know (free-threaded PyCompactUnicodeObject: 72 bytes). */
 #define STRING_HEADER_MAX 128
-/* PyBytes to its first byte: 32, free-threaded 48; up to ob_size it is the same in all old ones. */
+/* Bytes before a PyBytes' first byte: 32, free-threaded 48. All older versions agree up to ob_size. */
 #define BYTES_HEADER_MAX 64
 #define OLD_BYTES_HEADER 32
 #define TYPE_NAME_SIZE 8
 
-/* Appends a region of the target's memory to the snapshot. 0, or 1 when it cannot be had whole. */
+/*
+ * Appends a region of the target's memory to the snapshot. Returns 0, or 1 if the region is not
+ * available whole.
+ */
 static __always_inline int snapshot_add(struct record_code *record, __u64 addr, __u32 size)
 {
 	__u32 index = record->region_cnt, pos = record->data_size;
@@ -45,7 +49,7 @@ static __always_inline int snapshot_add(struct record_code *record, __u64 addr, 
 	return record->data_size > CODE_DATA_SIZE;
 }
 
-/* A PyUnicode: its header says how much there is. */
+/* Appends a PyUnicode, whose header tells its length. */
 static __always_inline int snapshot_string(struct record_code *record, const struct py_offsets *off,
 					   __u64 addr)
 {
@@ -61,7 +65,10 @@ static __always_inline int snapshot_string(struct record_code *record, const str
 	return snapshot_add(record, addr, header + (__u32)length * kind);
 }
 
-/* The line table, a PyBytes. If it is too long it is left out: the names are useful by themselves. */
+/*
+ * Appends the line table, a PyBytes. One that is too long is left out: the names are useful by
+ * themselves.
+ */
 static __always_inline void snapshot_bytes(struct record_code *record, const struct py_offsets *off,
 					   __u64 addr)
 {
@@ -76,9 +83,9 @@ static __always_inline void snapshot_bytes(struct record_code *record, const str
 }
 
 /*
- * Of the object's type what shows that it is PyCode_Type: the pointer to its name, and the name. The
- * name is in read-only data of a file, which a forked child has not in its page tables: left out
- * then, as user space knows the type from the parent.
+ * Appends what shows that the object's type is PyCode_Type: the pointer to its name, and the name.
+ * The name is in read-only data of a file, which a forked child may not have in its page tables
+ * yet. Then it is left out: user space knows the type from the parent.
  */
 static __always_inline void snapshot_type(struct record_code *record, const struct py_offsets *off,
 					  __u64 type_addr)
@@ -93,7 +100,7 @@ static __always_inline void snapshot_type(struct record_code *record, const stru
 
 #define CODE_FIELD(window, off, field) window_u64(window, (off)->code.field, CODE_WINDOW_MASK)
 
-/* The window is that of the code object, just read. 0, or 1 when there is no snapshot of it. */
+/* d->window holds the code object, just read. Returns 0, or 1 if no snapshot of it is possible. */
 static __always_inline int snapshot_code(struct record_code *record, const struct py_offsets *off,
 					 const __u8 *window, __u64 code_addr)
 {
@@ -108,7 +115,10 @@ static __always_inline int snapshot_code(struct record_code *record, const struc
 	if (snapshot_string(record, off, window_u64(window, name, CODE_WINDOW_MASK)) ||
 	    snapshot_string(record, off, CODE_FIELD(window, off, filename)))
 		return 1;
-	/* The line table of 3.8 and 3.9 ends with the code: its length, from the object's header. */
+	/*
+	 * In 3.8 and 3.9 the line table ends where the code does: the code's length is in its
+	 * object's header.
+	 */
 	if (off->frame_kind == PY_FRAME_OBJECT && !off->lasti_shift &&
 	    off->code.bytecode != PYOFF_ABSENT &&
 	    snapshot_add(record, CODE_FIELD(window, off, bytecode), OLD_BYTES_HEADER))
@@ -119,12 +129,12 @@ static __always_inline int snapshot_code(struct record_code *record, const struc
 
 /* State while one sample's frames are described; in per-CPU memory. */
 struct describer {
-	__u64 process; /* names the process for ever: pid and start */
-	__u64 generation; /* 0 where the layout has none */
+	__u64 process; /* identifies the process for good: from pid and start */
+	__u64 generation; /* 0 if the layout has none */
 	__u32 index; /* of the frame that is next */
 	__u32 frame_cnt;
 	__u32 left; /* snapshots that this sample may still send */
-	__u32 bytes; /* that they may take */
+	__u32 bytes; /* bytes that they may take */
 	__u8 window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 };
 
@@ -133,7 +143,7 @@ static __always_inline __u64 describer_key(const struct describer *d, __u64 code
 	return fingerprint_mix(fingerprint_mix(fingerprint_mix(0, d->process), code_addr), more);
 }
 
-/* What the process may send by now. */
+/* Bytes of snapshots that the process may send by now. */
 static __always_inline __u32 describe_budget(const struct proc_info *proc, __u64 now_ns)
 {
 	__u64 bytes = proc->code_bytes + ((now_ns - proc->code_ns) >> CODE_RATE_SHIFT);
@@ -151,14 +161,14 @@ static __always_inline void describe_begin(struct describer *d, __u64 process, _
 	d->left = max_definitions;
 }
 
-/* Reads the object into d->window. 0, or 1 if it is not there. */
+/* Reads the object into d->window. Returns 0, or 1 if it is not present. */
 static __always_inline int describe_read(struct describer *d, const struct py_offsets *off,
 					 __u64 code_addr)
 {
 	return read_user(d->window, PYOFF_CODE_WINDOW(off), code_addr);
 }
 
-/* word: where the fingerprint of this object is remembered. 0 if the object cannot be read. */
+/* word: the table's entry for this object's fingerprint. Returns 0 if the object cannot be read. */
 static __always_inline __u32 describe_fingerprint(struct describer *d, const struct py_offsets *off,
 						  __u64 code_addr, __u64 key, __u64 *word)
 {
@@ -174,7 +184,7 @@ static __always_inline __u32 describe_fingerprint(struct describer *d, const str
 	return fingerprint;
 }
 
-/* Fills the snapshot. 0, or 1 where user space has to read the object itself. */
+/* Fills the snapshot. Returns 0, or 1 if user space has to read the object itself. */
 static __always_inline int describe_snapshot(struct describer *d, const struct py_offsets *off,
 					     const struct frame *f, struct record_code *record)
 {

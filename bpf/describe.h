@@ -2,9 +2,9 @@
 /*
  * describe.h - sends a snapshot of each code object that a sample is the first to show (codedef.h).
  *
- * Must hold: a snapshot goes into the ring before the sample that it is for. Only where a sample interrupts
- * another one, and both meet the same new object, the inner one leaves before the outer one's snapshot; user
- * space reads the object itself then.
+ * Must hold: a snapshot goes into the ring before the sample that needs it. One exception: if a
+ * sample interrupts another one and both meet the same new object, the inner sample leaves before
+ * the outer one's snapshot; then user space reads the object itself.
  */
 #ifndef KRAIT_DESCRIBE_H
 #define KRAIT_DESCRIBE_H
@@ -33,7 +33,7 @@ static __always_inline int send_code(struct scratch *s)
 	    bpf_ringbuf_output(&ring, &s->code, size, BPF_RB_NO_WAKEUP)) {
 		__sync_fetch_and_add(&owner_use(books, owner)->codes_dropped, 1);
 		count(COUNTER_CODE_DROPPED);
-		d->left = 0; /* no more in this sample: they cost reads */
+		d->left = 0; /* no more in this sample: each attempt costs reads */
 		return 1;
 	}
 	ring_took(owner_use(books, owner), size);
@@ -41,7 +41,7 @@ static __always_inline int send_code(struct scratch *s)
 	return 0;
 }
 
-/* Sends a snapshot of the frame's code object, unless that was done before. */
+/* Sends a snapshot of the frame's code object, unless one was sent before. */
 static __always_inline void define_code(struct scratch *s, const struct py_offsets *off,
 					const struct frame *f)
 {
@@ -61,7 +61,7 @@ static __always_inline void define_code(struct scratch *s, const struct py_offse
 		*word = 0;
 }
 
-/* The fingerprint of a frame's code object, and a snapshot if it is new. */
+/* Takes the fingerprint of a frame's code object, and sends a snapshot if the object is new. */
 static __always_inline void describe_frame(struct scratch *s, const struct py_offsets *off,
 					   struct frame *f)
 {
@@ -80,7 +80,7 @@ static __always_inline void describe_frame(struct scratch *s, const struct py_of
 		define_code(s, off, f);
 }
 
-/* One frame of the sample. 1 when all are done. */
+/* Handles one frame of the sample. Returns 1 when all are done. */
 static __always_inline int describe_step(struct scratch *s, const struct py_offsets *off)
 {
 	struct describer *d = &s->describer;

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exception.h - is the thread handling an exception, or is one on its way?
+ * exception.h - is the thread handling or raising an exception?
  *
- * PyThreadState has (Include/cpython/pystate.h, 3.8 to 3.15), right before thread_id: [the exception on its way;
- * exc_state, up to 3.10;] _PyErr_StackItem *exc_info; PyObject *dict; int gilstate_counter; PyObject *async_exc. What
- * is handled hangs on exc_info: a chain of one item for each generator that runs and one for the thread itself, of
- * which the first that has an exception counts. An item has None or NULL where nothing is handled, so whether it is
- * an exception its type says: up to 3.10 its first word is the exception's class, later the exception.
+ * PyThreadState has (Include/cpython/pystate.h, 3.8 to 3.15), right before thread_id: [the
+ * exception being raised; exc_state, up to 3.10;] _PyErr_StackItem *exc_info; PyObject *dict; int
+ * gilstate_counter; PyObject *async_exc. exc_info leads to the exceptions being handled: a chain
+ * with one item for each running generator and one for the thread itself. The first item that has
+ * an exception counts. An item without one holds None or NULL, so its type must show whether it is
+ * an exception: up to 3.10 its first word is the exception's class, later the exception.
  *
- * Must hold: what cannot be read is no exception. r: whose memory is read.
+ * Must hold: what cannot be read counts as no exception. r says whose memory to read.
  */
 #ifndef KRAIT_EXCEPTION_H
 #define KRAIT_EXCEPTION_H
 
 #define EXC_INFO(off) ((off)->thread.thread_id - 32)
-/* The exception being raised: curexc_type with three words up to 3.11; up to 3.10 exc_state follows it. */
+/*
+ * The exception being raised: curexc_type, with three words up to 3.11; up to 3.10 exc_state
+ * follows.
+ */
 #define EXC_CURRENT(off)                                                                           \
 	(EXC_INFO(off) - ((off)->version >= 0x030c0000 ? 8 :                                       \
 			  (off)->version >= 0x030b0000 ? 24 :                                      \
@@ -25,7 +29,7 @@
 #define EXC_TYPE_FLAGS(off) ((off)->object.tp_name + 144)
 /* Py_TPFLAGS_BASE_EXC_SUBCLASS, of an exception's type; Py_TPFLAGS_TYPE_SUBCLASS, of a class's. */
 #define EXC_TYPE_IS (1UL << 30 | 1UL << 31)
-/* Generators within generators: further down nobody looks. */
+/* Generators within generators: deeper ones are not searched. */
 #define EXC_DEPTH 6
 
 static __always_inline bool is_exception(const struct gil *r, const struct py_offsets *off,

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exposed.h - the chain of a greenlet that is being switched from, and where C has called Python in it.
+ * exposed.h - walks the chain of a greenlet that is being switched from, and restores its entry
+ * frames.
  *
- * Before greenlet (3.0+) copies a greenlet's C stack away, from CPython 3.12 on, it takes all entry frames out of the
- * chain, because they lie there (Greenlet::expose_frames(), TGreenlet.cpp): the frame below each becomes its
- * `previous`, NULL at the end, and what stood there is kept in the frame's PyFrameObject, in the first word of
- * _f_frame_data. The thread's current frame is in that chain until the other greenlet's C stack is in place and its own
- * chain mended (PythonState::unexpose_frames()). So a chain that has its entry frames is of the greenlet that the C
- * stack is of, and one without them may be of another.
+ * From CPython 3.12 on, before greenlet (3.0+) copies a greenlet's C stack away, it unlinks all
+ * entry frames, because they lie on that stack (Greenlet::expose_frames(), TGreenlet.cpp). The
+ * frame below each becomes its caller's new `previous` (NULL at the end), and greenlet keeps the
+ * old value in the frame's PyFrameObject, in the first word of _f_frame_data. The thread's current
+ * frame stays in that chain until the other greenlet's C stack is in place and its chain is mended
+ * (PythonState::unexpose_frames()). So a chain with entry frames belongs to the greenlet whose C
+ * stack is in place; one without them may belong to another greenlet.
  *
- * A second walk puts the entry frames back. One whose memory is still what was taken out (it leads to the same
- * frame) lies where it says; of others only the place in the chain is known (FRAME_ENTRY_GONE).
+ * A second walk puts the entry frames back. If an entry frame's memory is intact (it still leads to
+ * the same frame), its address is valid; otherwise only its place in the chain is known
+ * (FRAME_ENTRY_GONE).
  *
- * Must hold: each step of a walk is one of at most KRAIT_MAX_FRAMES + 1, whichever walk it belongs to.
+ * Must hold: all walks together take at most KRAIT_MAX_FRAMES + 1 steps.
  */
 #ifndef KRAIT_EXPOSED_H
 #define KRAIT_EXPOSED_H
@@ -29,8 +32,8 @@ static __always_inline int exposed_again(struct walker *w, const struct py_offse
 }
 
 /*
- * The word that greenlet has kept of the frame in the window; false where there is none: each exposed frame has an
- * object, and that knows it.
+ * The old `previous` that greenlet has kept for the frame in the window; false if there is none.
+ * Each exposed frame has a PyFrameObject that points back at it.
  */
 static __always_inline bool exposed_kept(struct walker *w, const struct py_offsets *off, __u64 addr,
 					 __u64 *ret)
@@ -59,7 +62,10 @@ static __always_inline void exposed_look(struct walker *w, const struct py_offse
 	w->entry_due = kept != w->next_addr;
 }
 
-/* Whether the entry frame is there that leads to the next frame; the last one leads nowhere, or to the base frame. */
+/*
+ * Is the entry frame still there, leading to the next frame? The last one leads to NULL or to the
+ * base frame.
+ */
 static __always_inline bool exposed_is_there(struct walker *w, const struct py_offsets *off,
 					     __u64 addr)
 {
@@ -74,7 +80,7 @@ static __always_inline bool exposed_is_there(struct walker *w, const struct py_o
 	       (previous_addr == w->next_addr || (!w->next_addr && previous_addr == w->base_addr));
 }
 
-/* The entry frame that is due. */
+/* Emits the entry frame that is due. */
 static __always_inline int exposed_entry(struct walker *w, const struct py_offsets *off,
 					 struct frame *frames)
 {

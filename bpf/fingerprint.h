@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fingerprint.h - distinguishes code objects that lie at the same address one after the other.
+ * fingerprint.h - distinguishes code objects that lie at the same address at different times.
  *
- * The pointers to qualname, filename and line table, the first line and (from 3.12 on) co_version,
- * mixed to 32 bits. The
- * kernel takes it in the interrupt, user space from the same window of the object; both call this.
- * Never 0, which means "not taken".
+ * A fingerprint mixes the pointers to qualname, filename and line table, the first line and (from
+ * 3.12 on) co_version to 32 bits. The kernel takes it in the interrupt, user space from the same
+ * window of the object; both call this. It is never 0, which means "not taken".
  */
 #ifndef KRAIT_FINGERPRINT_H
 #define KRAIT_FINGERPRINT_H
@@ -29,8 +28,8 @@ static inline __u32 code_fingerprint(__u64 qualname_addr, __u64 filename_addr, _
 }
 
 /*
- * Takes in co_version, where there is one (3.12+): each new code object of an interpreter gets the
- * next number, so it tells objects apart whose memory and strings were all used again.
+ * Mixes in co_version (3.12+). Each new code object of an interpreter gets the next number, so it
+ * tells objects apart even if their memory and all their strings were reused.
  */
 static inline __u32 fingerprint_add(__u32 fingerprint, __u32 version)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil.h - who has the GIL of the thread's interpreter, and whether garbage is being collected.
+ * gil.h - who holds the GIL of the thread's interpreter, and whether garbage is being collected.
  *
- * Only what the thread itself has is believed beyond doubt: others change these words meanwhile, but a thread
- * that holds the GIL is the only one that can take itself out, and stands still. A thread waits for the GIL
- * where the futex that it sleeps on lies in the GIL's own structure: its lock and its condition are there.
+ * Other threads change these words while we read them, so only statements about the interrupted
+ * thread are certain: if it holds the GIL, nobody else can release it, and it is not running. A
+ * thread waits for the GIL if it sleeps on a futex inside the GIL's own structure, which contains
+ * the GIL's lock and condition.
  */
 #ifndef KRAIT_GIL_H
 #define KRAIT_GIL_H
 
 struct gil {
 	READ_MEMBER
-	__u64 addr; /* of struct _gil_runtime_state; 0 unknown */
+	__u64 addr; /* struct _gil_runtime_state; 0 unknown */
 	__u64 size;
-	__u64 holder_addr; /* the thread state that had it last */
+	__u64 holder_addr; /* the thread state that held it last */
 	__u32 locked;
 	__u32 pad_;
 };
 
-/* interp_addr: 0 where the thread has no state. 0, or -1. */
+/* interp_addr: 0 if the thread has no state. Returns 0 or -1. */
 static __always_inline int find_gil(const struct py_offsets *off, __u64 runtime_addr,
 				    __u64 interp_addr, struct gil *ret)
 {
@@ -32,9 +33,9 @@ static __always_inline int find_gil(const struct py_offsets *off, __u64 runtime_
 		return -1;
 	if (off->flags & PYOFF_FREE_THREADED &&
 	    (read_from(ret, &ret->locked, sizeof(ret->locked), ret->addr) || !ret->locked))
-		return -1; /* it is there, and not enabled */
+		return -1; /* a GIL exists but is not enabled */
 	ret->size = PYOFF_GIL_SIZE(off);
-	/* last_holder and locked lie side by side. */
+	/* last_holder and locked are adjacent. */
 	return read_from(ret, &ret->holder_addr, 12, ret->addr + PYOFF_GIL_HOLDER(off));
 }
 
@@ -56,7 +57,7 @@ static __always_inline bool is_collecting(const struct gil *gil, const struct py
 	return addr && !read_from(gil, &collecting, sizeof(collecting), addr) && collecting;
 }
 
-/* The frame in which garbage is being collected, in the thread that collects it. 0: unknown. */
+/* The frame in which the collecting thread collects garbage; 0 if unknown. */
 static __always_inline __u64 collecting_frame(const struct gil *gil, const struct py_offsets *off,
 					      __u64 interp_addr)
 {
@@ -70,8 +71,8 @@ static __always_inline __u64 collecting_frame(const struct gil *gil, const struc
 
 #ifdef __bpf__
 /*
- * How the record's thread stands to the GIL. A free-threaded build has none unless a module made the interpreter
- * enable it.
+ * Does the record's thread hold the GIL? A free-threaded build has one only if a module made the
+ * interpreter enable it.
  */
 static __always_inline void take_gil(struct scratch *s, const struct proc_info *proc,
 				     const struct py_offsets *off, struct gil *ret)

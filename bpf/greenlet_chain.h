@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * greenlet_chain.h - the section of a sample that has the parents of the greenlet that the thread runs (greenlets.h).
+ * greenlet_chain.h - the section of a sample with the parents of the thread's current greenlet
+ * (greenlets.h).
  *
- * The thread's variable is found as the C library's __tls_get_addr() finds it: the thread's table of blocks, the block of
- * the module. A thread that has never asked for its own has no block, or nothing in it.
+ * It finds greenlet's thread-local variable as the C library's __tls_get_addr() does: from the
+ * thread's table of TLS blocks to the block of the module. A thread that has never used the
+ * variable has no block, or nothing in it.
  *
- * Must hold: a process of which user space has said nothing costs one look into a map, where it has of any; a thread
- * that has never asked for its greenlet at most four words of memory.
+ * Must hold: for a process without an entry the cost is one map lookup, and none if no process has
+ * one. For a thread that has never used greenlet the cost is at most four words of memory.
  */
 #ifndef KRAIT_GREENLET_CHAIN_H
 #define KRAIT_GREENLET_CHAIN_H
@@ -14,7 +16,10 @@
 /* greenlet marks a thread that never used it with this value (TThreadStateCreator.hpp). */
 #define GREENLET_STATE_NONE 1
 
-/* 0 and the address of { main greenlet, current one }, 0 there is none; -1 memory that is not present. */
+/*
+ * Returns 0 and the address of { main greenlet, current one }, or of 0 if there is none; -1 if the
+ * memory is not present.
+ */
 static __always_inline int greenlet_state(const struct greenlet_place *l, __u64 thread_ptr,
 					  __u64 *ret)
 {
@@ -29,7 +34,7 @@ static __always_inline int greenlet_state(const struct greenlet_place *l, __u64 
 	if (read_user_u64(&block_addr, dtv_addr + l->dtv_entry))
 		return -1;
 	if (!block_addr || block_addr & TAG_BITS)
-		return 0; /* there is none yet: TLS_DTV_UNALLOCATED */
+		return 0; /* not allocated yet: TLS_DTV_UNALLOCATED */
 	if (read_user_u64(ret, block_addr + l->state_at))
 		return -1;
 	if (*ret == GREENLET_STATE_NONE)
@@ -38,13 +43,14 @@ static __always_inline int greenlet_state(const struct greenlet_place *l, __u64 
 }
 
 /*
- * Looks at what the thread runs; false where greenlet knows nothing of it. The main greenlet, too: its thread may be about to
- * leave it for another one, whose frames are there already.
+ * Looks up the thread's current greenlet; false if greenlet does not know the thread. The main
+ * greenlet counts, too: its thread may be about to leave it for another one whose frames are
+ * already in place.
  */
 static __always_inline bool greenlets_begin(struct scratch *s, const struct py_offsets *off,
 					    const struct greenlet_place *l)
 {
-	__u64 state_addr = 0, words[2] = { 0, 0 }; /* the main greenlet, the current one */
+	__u64 state_addr = 0, words[2] = { 0, 0 }; /* main greenlet, current one */
 	__u64 leaf_addr = s->record.cnt[SECTION_FRAMES] ? s->frames[0].frame_addr : 0;
 	__u64 *out = section_room(s, 0, FRAME_WORDS);
 

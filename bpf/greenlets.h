@@ -1,41 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * greenlets.h - from the greenlet that a thread runs to its parents, with the frames at which they are suspended.
+ * greenlets.h - from a thread's current greenlet to its parents, with the frames at which they are
+ * suspended.
  *
- * A thread's variable of greenlet's module (2.0 and later) leads to { main greenlet, current one, ... } (TThreadState.hpp);
- * struct greenlet_place says where it is, and where things are in a greenlet: user space has seen there that it is so
- * (target/greenlet_place.h). Here each greenlet must still lead to a C++ object that leads back to it.
+ * A thread-local variable of greenlet's module (2.0 and later) points to { main greenlet, current
+ * one, ... } (TThreadState.hpp). struct greenlet_place says where it is and where the members of a
+ * greenlet are; user space has verified both in the process (target/greenlet_place.h). Each
+ * greenlet visited here must in addition point to a C++ object that points back to it.
  *
- * A greenlet that is suspended has the frame object of its innermost frame. From there its chain is followed: greenlet has
- * taken the entry frames out of it (3.12 on; exposed.h), and before there are none, so nothing of it lies on the C stack.
+ * A suspended greenlet has the frame object of its innermost frame, and its chain is followed from
+ * there. None of it lies on the C stack: greenlet has unlinked the entry frames (3.12 on;
+ * exposed.h), and older versions have none.
  *
- * The thread does not stand at a switch, as a rule. If it does (the current greenlet is suspended already), its frames
- * are still that greenlet's if the first one is the one that it is suspended at; else they may be those of the next
- * greenlet, which is not current yet: TASK_TORN. A greenlet that has just begun is current before it has a frame: the
- * thread's frames are then those of the one that has begun it. That one waits by now (its entry frames are gone:
- * REASON_SWITCHING), or its frames are met again as a parent's: TASK_TORN, too.
+ * Usually the thread is not in the middle of a switch. If it is (the current greenlet is already
+ * suspended), its frames still belong to that greenlet if the first one is where the greenlet is
+ * suspended. Otherwise they may belong to the next greenlet, which is not current yet: TASK_TORN. A
+ * new greenlet becomes current before it has a frame, so at that moment the thread's frames belong
+ * to the greenlet that started it. We notice because that one is suspended by now (its entry frames
+ * are gone: REASON_SWITCHING), or because its frames turn up again as a parent's: TASK_TORN as
+ * well.
  *
- * A chain is parts, struct frame each, the parent first: one with code_addr 0 begins a greenlet (frame_addr: it; fingerprint:
- * enum task_note, without a cycle), and its frames follow, leaf first.
+ * A chain consists of parts, each a struct frame, the parent first. A part with code_addr 0 begins
+ * a greenlet (frame_addr: the greenlet; fingerprint: enum task_note, without a cycle); its frames
+ * follow, leaf first.
  *
- * Must hold: at most KRAIT_MAX_GREENLET_PARTS parts and KRAIT_MAX_GREENLET_STEPS steps; a greenlet is only read, and every
- * way out leaves a note.
+ * Must hold: at most KRAIT_MAX_GREENLET_PARTS parts and KRAIT_MAX_GREENLET_STEPS steps; greenlets
+ * are only read, and every way out leaves a note.
  */
 #ifndef KRAIT_GREENLETS_H
 #define KRAIT_GREENLETS_H
 
 #define GREENLET_WINDOW_MASK 255
-/* Of the stack of a main greenlet: where it ends. */
+/* Where the stack of a main greenlet ends. */
 #define GREENLET_STACK_MAIN (~0ULL)
 
 /* State of one walk; in per-CPU memory. */
 struct greenlet_walk {
-	__u64 greenlet_addr; /* to enter next, 0 none */
-	__u64 frame_addr; /* of the one that was entered, to be visited next; 0 none */
-	__u64 leaf_addr; /* the thread's own frames begin with that one */
-	__u32 cnt; /* parts */
-	__u32 at; /* the part with which the last greenlet began */
-	__u32 note; /* enum task_note of it */
+	__u64 greenlet_addr; /* to enter next; 0 none */
+	__u64 frame_addr; /* next frame to visit in the greenlet just entered; 0 none */
+	__u64 leaf_addr; /* first of the thread's own frames */
+	__u32 cnt; /* parts so far */
+	__u32 at; /* index of the part that began the last greenlet */
+	__u32 note; /* enum task_note of the last greenlet */
 	__u32 prev; /* enum prev_instr of the frame to visit next */
 	__u8 window[WINDOW_SIZE(GREENLET_WINDOW_MASK + 1)];
 };
@@ -45,7 +51,7 @@ static __always_inline __u64 greenlet_word(const struct greenlet_walk *g, __u8 o
 	return window_u64(g->window, offset, GREENLET_WINDOW_MASK);
 }
 
-/* Into the window, and its parent: 0 none. */
+/* Reads a greenlet into the window, and its parent's address: 0 if it has none. */
 static __always_inline int greenlet_read(struct greenlet_walk *g, struct walker *w,
 					 const struct greenlet_place *l, __u64 addr,
 					 __u64 *ret_parent_addr)
@@ -63,7 +69,10 @@ static __always_inline int greenlet_read(struct greenlet_walk *g, struct walker 
 	return read_from_u64(w, ret_parent_addr, impl_addr + l->parent);
 }
 
-/* The innermost frame of what is in the window; 0 there is none: it has not begun, is over, or is C alone. */
+/*
+ * The innermost frame of the greenlet in the window; 0 if it has none: it has not begun, is over,
+ * or runs only C.
+ */
 static __always_inline int greenlet_frame(const struct greenlet_walk *g, struct walker *w,
 					  const struct py_offsets *off,
 					  const struct greenlet_place *l, __u64 *ret)
@@ -82,7 +91,7 @@ static __always_inline int greenlet_walk_end(struct greenlet_walk *g, __u32 note
 	return 1;
 }
 
-/* A part for a greenlet. */
+/* Begins a greenlet's part. */
 static __always_inline void greenlet_put(struct greenlet_walk *g, __u64 addr, struct frame *out)
 {
 	walk_part(out, addr);
@@ -91,8 +100,9 @@ static __always_inline void greenlet_put(struct greenlet_walk *g, __u64 addr, st
 }
 
 /*
- * The thread runs that greenlet, and its frames begin with that at leaf_addr; switching: they are REASON_SWITCHING's.
- * out: where the first part goes. There is one already where nothing can be said.
+ * Begins a walk: the thread runs that greenlet, and its frames begin at leaf_addr. switching: they
+ * end in REASON_SWITCHING. out: where the first part goes. If nothing certain can be said, writes
+ * one part with TASK_TORN.
  */
 static __always_inline void greenlet_walk_begin(struct greenlet_walk *g, struct walker *w,
 						const struct py_offsets *off,
@@ -133,13 +143,14 @@ static __always_inline int greenlet_enter(struct greenlet_walk *g, struct walker
 	}
 	if (!greenlet_word(g, l->stack_stop) || !greenlet_word(g, l->stack_start))
 		g->frame_addr = 0;
-	g->prev = PREV_AT; /* it is in greenlet's switch() */
+	g->prev = PREV_AT; /* it is suspended in greenlet's switch() */
 	return 0;
 }
 
 /*
- * Of the frame in the window, at addr: where its caller's prev_instr is, on 3.11 and 3.12. Where C was between, greenlet has taken an
- * entry frame out of the chain on 3.12; 3.11 has none, the frame says so itself (walk_owner()).
+ * What is known of the prev_instr of the caller of the frame in the window, which is at addr (3.11
+ * and 3.12). If C code was in between, greenlet has unlinked an entry frame on 3.12; 3.11 has none,
+ * and the frame itself says so (walk_owner()).
  */
 static __always_inline __u32 greenlet_prev_of_caller(struct walker *w, const struct py_offsets *off,
 						     __u32 owner, __u64 addr, __u64 previous_addr)
@@ -155,7 +166,7 @@ static __always_inline __u32 greenlet_prev_of_caller(struct walker *w, const str
 	return kept == previous_addr ? PREV_CALLEE : PREV_AT;
 }
 
-/* Its opcode, and what is known of its caller. */
+/* The frame's opcode; also updates what is known of its caller's prev_instr. */
 static __always_inline __u8 greenlet_opcode(struct greenlet_walk *g, struct walker *w,
 					    const struct py_offsets *off, __u32 owner, __u64 addr,
 					    __u64 code_addr, __s32 *instr_off)
@@ -169,7 +180,7 @@ static __always_inline __u8 greenlet_opcode(struct greenlet_walk *g, struct walk
 	return walk_opcode(w, off, code_addr, instr_off, prev);
 }
 
-/* One frame: a part, but for one that is just being cleared. */
+/* Visits one frame and writes its part, unless the frame is just being cleared. */
 static __always_inline int greenlet_visit(struct greenlet_walk *g, struct walker *w,
 					  const struct py_offsets *off, struct frame *out)
 {
@@ -209,8 +220,8 @@ static __always_inline void greenlet_settle(const struct greenlet_walk *g, struc
 }
 
 /*
- * One turn: out is where the next part goes, part that of the last greenlet. 0 to go on, 1 when the walk is over and the
- * last greenlet is to be settled.
+ * One step. out: where the next part goes; part: that of the last greenlet. Returns 0 to go on, 1
+ * when the walk is over and the last greenlet must be settled.
  */
 static __always_inline int greenlet_step(struct greenlet_walk *g, struct walker *w,
 					 const struct py_offsets *off,
@@ -228,7 +239,7 @@ static __always_inline int greenlet_step(struct greenlet_walk *g, struct walker 
 	return greenlet_enter(g, w, off, l, out);
 }
 
-/* There were no more turns. */
+/* The walk ran out of steps. */
 static __always_inline void greenlet_walk_stop(struct greenlet_walk *g)
 {
 	if (g->frame_addr || g->greenlet_addr)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * lifecycle.bpf.c - processes come, change and go; nothing is polled, and nothing waits for user space.
+ * lifecycle.bpf.c - reports processes that start, change and end; nothing polls, and nothing waits
+ * for user space.
  *
- * A forked child is its parent's copy: its entry is there before it runs. An exec of a binary whose
- * interpreter is known is resolved on the spot; any other leaves an entry that is only followed, until
- * a known library in it begins an interpreter. An exit deletes. What begins also wakes user space,
- * which looks at the process itself, unless it has told us that this executable is no Python.
+ * A forked child is a copy of its parent: its entry exists before it runs. If the interpreter of an
+ * executed binary is known, its entry is complete at once. Any other exec leaves an entry that is
+ * only followed, until a known library in it starts an interpreter. An exit deletes the entry. A
+ * new image also wakes user space, which examines the process itself, unless user space has said
+ * that this executable is not Python.
  *
- * These programs run in process context, so changing a hash is safe here, unlike in the sampler.
+ * These programs run in process context, so they may change a hash, unlike the sampler.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -30,7 +32,7 @@ struct {
 	__type(value, struct binary_info);
 } binaries SEC(".maps");
 
-/* Executables that user space found not to be Python, by user (sampler/plain_files.h). */
+/* Executables that user space found not to be Python, per user (sampler/plain_files.h). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KRAIT_MAX_PLAIN);
@@ -41,23 +43,23 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KRAIT_MAX_ENTRIES);
-	__type(key, __u32); /* attach cookie of the probe on the function */
+	__type(key, __u32); /* attach cookie of the uprobe on the function */
 	__type(value, struct binary_info);
 } entries SEC(".maps");
 
-/* The size of the ring buffer: process events may fill it. */
+/* Size of the ring buffer: process events may fill all of it. */
 const volatile __u64 ring_bytes_max = 1 << 20;
 
-/* Every process is followed, not only those in procs and their descendants. */
+/* Follow every process, not only those in procs and their descendants. */
 const volatile bool follow_all = false;
 
-/* New processes are not urgent: user space is not woken for them (sampler__hush()). */
+/* Do not wake user space for new processes (sampler__hush()). */
 volatile __u32 hushed = 0;
 
 /* Bits of an offset within a page. */
 const volatile __u32 page_shift = 12;
 
-/* Whose the task is: by the credentials that it has now. */
+/* The owner of the task, by its current credentials. */
 static __always_inline __u32 task_owner(struct task_struct *task)
 {
 	struct owner_books *books = owner_books();
@@ -83,7 +85,7 @@ static __always_inline void begin_task(struct record_task *record, struct task_s
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 }
 
-/* Every process event goes out here. */
+/* Sends a process event; all go through here. */
 static __always_inline void emit(void *record, __u64 size, __u32 owner, __u64 flags)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -109,7 +111,7 @@ static __always_inline int emit_task(struct record_task *record, __u64 flags)
 	return 0;
 }
 
-/* Takes the entry from one owner to another. */
+/* Moves the entry from one owner's books to another's. */
 static __always_inline void move_proc(struct owner_books *books, __u32 from, __u32 to)
 {
 	if (from == to)
@@ -129,8 +131,8 @@ static __always_inline bool may_add_proc(struct owner_books *books, __u32 owner)
 }
 
 /*
- * Enters a process or replaces it, at its owner's expense. User space may do the same at the same time:
- * whoever inserts pays. 0, or -1 where there is no room.
+ * Enters a process or replaces it, at its owner's expense. User space may do the same at the same
+ * time: whoever inserts pays. Returns 0, or -1 if there is no room.
  */
 static __always_inline int put_proc(__u32 pid, const struct proc_info *proc)
 {
@@ -154,7 +156,7 @@ static __always_inline int put_proc(__u32 pid, const struct proc_info *proc)
 	return 0;
 }
 
-/* What is known of an image, beside its interpreter. */
+/* Forgets what we know of an image besides its interpreter. */
 static __always_inline void forget_image(__u32 pid)
 {
 	bpf_map_delete_elem(&unwind_procs, &pid);
@@ -178,7 +180,7 @@ static __always_inline void delete_proc(__u32 pid)
 	__sync_fetch_and_add(&books->procs, -1);
 }
 
-/* The entry of this process, and not of one that had its pid before. */
+/* The entry of this process, not of an earlier one with the same pid. */
 static __always_inline struct proc_info *find_proc(__u32 pid, __u64 start_ns)
 {
 	struct proc_info *proc = bpf_map_lookup_elem(&procs, &pid);
@@ -203,8 +205,9 @@ static __always_inline void enter_proc(struct record_task *record, struct proc_i
 }
 
 /*
- * What a user's processes have shown holds for that user only, who may hold each of them before it is Python. What
- * root's have shown holds for all who have shown nothing themselves, and that it is Python for everybody.
+ * What a user's processes have shown holds only for that user, who can stop each of them before it
+ * becomes Python. What root's processes have shown holds for every user whose own processes have
+ * shown nothing; if they have shown Python, it holds for everybody.
  */
 static __always_inline bool is_plain(const struct binary_key *file, __u32 uid)
 {
@@ -220,7 +223,10 @@ static __always_inline bool is_plain(const struct binary_key *file, __u32 uid)
 	return own && *own == PLAIN_NEVER_PYTHON;
 }
 
-/* The new image: known, or to be found out by user space. False: nobody follows the process. */
+/*
+ * Looks up the new image: its interpreter is known, or user space must find out. False if nobody
+ * follows the process.
+ */
 static __always_inline bool resolve_exec(struct task_struct *task, struct record_exec *record)
 {
 	__u32 pid = record->task.pid;
@@ -252,7 +258,10 @@ static __always_inline int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	begin_task(&record.task, task, RECORD_EXEC);
 	record.task.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-	/* On a machine that compiles something, a hundred of these a second would wake user space for nothing. */
+	/*
+	 * A machine that runs a compiler makes a hundred of these a second: they would wake user
+	 * space for nothing.
+	 */
 	if (!resolve_exec(task, &record))
 		return 0;
 	record.task.size = sizeof(record);
@@ -273,8 +282,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * A function of a known library that begins an interpreter. The library may be that of the program,
- * or have been loaded by it much later. A process that runs an interpreter already keeps that one.
+ * A function of a known library that starts an interpreter. The program may be linked with the
+ * library or may load it much later. A process that already runs an interpreter keeps that one.
  */
 SEC("uprobe")
 int runtime_begin(struct pt_regs *ctx)
@@ -297,7 +306,7 @@ int runtime_begin(struct pt_regs *ctx)
 	return emit_task(&record, hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 }
 
-/* A forked child has what its parent has: an entry of the same content, but with the child's own start. */
+/* A forked child has what its parent has: an entry with the same content but the child's own start. */
 #define COPY_TO_CHILD(map, type, parent_pid, pid, start)                                           \
 	do {                                                                                       \
 		type *parents = bpf_map_lookup_elem(map, parent_pid), own;                         \
@@ -329,7 +338,7 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0; /* a thread */
 	known = find_proc(parent_pid, parent_start_ns);
 	if (!known)
-		return 0; /* not followed, or not Python: its exec tells, or a probe */
+		return 0; /* not followed, or not Python yet: its exec or a uprobe will report it */
 	proc = *known;
 	begin_task(&record, child, RECORD_FORK);
 	copy_to_child(parent_pid, pid, record.start_ns);
@@ -337,7 +346,7 @@ static __always_inline int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	proc.owner = record.owner;
 	proc.dropped = 0;
 	proc.mmaps = 0;
-	/* Most forks of a host exec or end soon, and nobody needs to know them: follow/forks.c. */
+	/* Most forks on a host exec or end soon, before anybody needs to know them: follow/forks.c. */
 	proc.unmet = follow_all;
 	put_proc(pid, &proc);
 	record.parent_pid = parent_pid;
@@ -386,10 +395,10 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #define VM_EXEC 4
-/* More threads of a process than map code in one moment. */
+/* More threads than map code in one process at the same moment. */
 #define MMAPS_AT_ONCE 64
 
-/* Of memory without a file there is nothing to fill in. */
+/* Describes the mapping; memory without a file has nothing to describe. */
 static __always_inline void describe_mapping(struct record_mmap *record, struct vm_area_struct *vma)
 {
 	struct file *file = BPF_CORE_READ(vma, vm_file);
@@ -403,9 +412,9 @@ static __always_inline void describe_mapping(struct record_mmap *record, struct 
 }
 
 /*
- * The kernel calls it whenever something was mapped, or has become code by mprotect(), whether or not
- * anybody records that (mm/vma.c, mm/mprotect.c). What exec maps is in no task's memory yet: the look at
- * the new image finds it.
+ * The kernel calls the traced function whenever something was mapped, or became code through
+ * mprotect(), whether or not anybody records it (mm/vma.c, mm/mprotect.c). What exec maps is not
+ * yet in any task's memory; user space finds it when it examines the new image.
  */
 static __always_inline int on_mmap(struct pt_regs *ctx)
 {
@@ -422,12 +431,15 @@ static __always_inline int on_mmap(struct pt_regs *ctx)
 	proc = find_proc(record.pid, record.start_ns);
 	if (!proc || !(proc->flags & PROC_PYTHON) || proc->mmaps > MMAPS_MAX)
 		return 0;
-	/* No atomic instruction gives a result before 5.12: threads that count at once each say that it is the last. */
+	/*
+	 * No atomic instruction returns a result before 5.12, so threads that count at once may
+	 * each say that theirs is the last.
+	 */
 	record.last = proc->mmaps >= MMAPS_MAX - MMAPS_AT_ONCE;
 	__sync_fetch_and_add(&proc->mmaps, 1);
 	record.owner = proc->owner;
 	describe_mapping(&record, vma);
-	/* Urgent: nobody can unwind the code before user space has looked at it. */
+	/* Urgent: nobody can unwind the code before user space has examined it. */
 	emit(&record, sizeof(record), record.owner,
 	     hushed ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
 	return 0;

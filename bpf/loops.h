@@ -2,8 +2,9 @@
 /*
  * loops.h - the loops of the sampling program, each in two flavours.
  *
- * A step (thread_step(), walk_step() ...) does one turn and says when it is over. bpf_loop() (5.17+)
- * calls it from a callback that is verified once; the bounded for loop runs on older kernels.
+ * A step (thread_step(), walk_step() ...) does one iteration and says when the loop is over.
+ * bpf_loop() (5.17+) calls it from a callback that is verified once; the bounded for loop runs on
+ * older kernels.
  *
  * Must hold: both flavours call the same step, so they find the same.
  */
@@ -12,7 +13,7 @@
 
 #define NATIVE_WORDS (sizeof(struct native_frame) / sizeof(__u64))
 
-/* The pair that the loop callbacks need; map values, so the verifier follows them. */
+/* Context of the loop callbacks; map values, so the verifier tracks them. */
 struct loop_ctx {
 	struct scratch *s;
 	const struct py_offsets *off;
@@ -23,13 +24,13 @@ static __always_inline bool walk_wants_opcodes(const struct walker *w)
 	return want_opcodes;
 }
 
-/* A page costs as much as two or three frames by themselves. */
+/* Reading a page costs as much as reading two or three frames one by one. */
 #define WALK_PAGE_FRAMES 4
 
 /*
- * Is the page worth reading? For activations it is: they lie on the C stack, which is then read for native frames.
- * For Python frames it is if enough are still to come, judging by the previous walk; above an anchor there are often
- * too few.
+ * Is the page worth reading? For activations it is: they lie on the C stack, which the native walk
+ * then reads anyway. For Python frames it is if enough are still to come, judging by the previous
+ * walk; above an anchor there are often too few.
  */
 static __always_inline bool walk_wants_page(struct scratch *s, __u64 addr, bool activation)
 {
@@ -37,7 +38,7 @@ static __always_inline bool walk_wants_page(struct scratch *s, __u64 addr, bool 
 
 	if (activation)
 		return want_native;
-	/* No "and": the verifier would follow both ways at each frame. */
+	/* No "and": the verifier would follow both branches at each frame. */
 	return pages_is_asked(&s->native.stack, addr) &
 	       (left - WALK_PAGE_FRAMES < KRAIT_MAX_FRAMES);
 }
@@ -72,16 +73,16 @@ static long walk_loop(__u32 index, void *data)
 	return walk_step(&c->s->walker, c->off, c->s->frames);
 }
 
-/* Frames that are as in the walk before, at one go. */
+/* Frames equal to those of the previous walk that are taken over at once. */
 #define NATIVE_RUN 32
 
-/* Room for a native frame, behind the Python frames and the native frames before it; or NULL. */
+/* Room for a native frame behind the Python frames and the earlier native frames; or NULL. */
 static __always_inline struct native_frame *native_room(struct scratch *s)
 {
 	return (struct native_frame *)section_room(s, NATIVE_WORDS * s->native.cnt, NATIVE_WORDS);
 }
 
-/* One native frame, or a run of them. 1 when it is over. */
+/* Appends one native frame, or a run of them. Returns 1 when the walk is over. */
 static __always_inline int native_next(struct scratch *s)
 {
 	struct native_frame *room;
@@ -107,7 +108,7 @@ static long describe_loop(__u32 index, void *data)
 	return describe_step(c->s, c->off);
 }
 
-/* One step along the chain of tasks, appended to what the record already has. 1 at the end. */
+/* Takes one step along the chain of tasks and appends it to the record. Returns 1 at the end. */
 static __always_inline int tasks_next(struct scratch *s, const struct py_offsets *off,
 				      const struct task_layout *l)
 {
@@ -120,7 +121,7 @@ static __always_inline int tasks_next(struct scratch *s, const struct py_offsets
 	return task_step(t, &s->walker, off, l, (struct frame *)out, (struct frame *)part);
 }
 
-/* A step has many ways through it: as a global function it is verified once. */
+/* A step has many paths: as a global function it is verified once. */
 __weak __noinline int bounded_task_step(__u32 memory, __u32 layout)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -160,7 +161,7 @@ static __always_inline int loop_ctx_of(struct loop_ctx *c, __u32 memory, __u32 l
 	return c->s && c->off;
 }
 
-/* One step along a greenlet's parents, appended to what the record already has. 1 at the end. */
+/* Takes one step along a greenlet's parents and appends it to the record. Returns 1 at the end. */
 static __always_inline int greenlets_next(struct scratch *s, const struct py_offsets *off,
 					  const struct greenlet_place *l)
 {
@@ -240,13 +241,16 @@ __weak __noinline int bounded_native_step(__u32 memory)
 	return s ? native_next(s) : 1;
 }
 
-/* A step has many ways through it: as a global function it is verified once, and not again on each to here. */
+/*
+ * A step has many paths: as a global function it is verified once, not again on each path that
+ * leads here.
+ */
 static long native_loop(__u32 index, void *data)
 {
 	return bounded_native_step(*(__u32 *)data) ? 1 : 0;
 }
 
-/* Begins a walk with the registers in s->native: its process, its tables. */
+/* Begins a walk with the registers in s->native: looks up the tables of its process. */
 __weak __noinline int native_enter(__u32 memory, __u64 start_ns)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &memory);
@@ -327,8 +331,8 @@ static __always_inline int search_thread(__u32 memory, __u32 layout, __u32 index
 }
 
 /*
- * The search of the lists for a thread whose state is not remembered: global functions, which are
- * verified apart from what comes behind. index: of the thread's slot, KRAIT_NO_SLOT none.
+ * Searches the lists for a thread whose state is not remembered. Global functions: the verifier
+ * checks them apart from the code that follows. index: of the thread's slot, or KRAIT_NO_SLOT.
  */
 __weak __noinline int search_thread_loop(__u32 memory, __u32 layout, __u32 index)
 {
@@ -403,7 +407,7 @@ static __always_inline void walk_greenlets(struct loop_ctx *c, __u32 layout, boo
 	}
 }
 
-/* From s->native on, into the record. */
+/* Appends the native frames to the record, starting from s->native. */
 static __always_inline void walk_native_frames(struct loop_ctx *c, bool has_loop)
 {
 	__u32 memory = c->s->index;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * maps.h - the maps and knobs of the sampling programs, beside those of procs.h and scratch.h. User space
- * sets the knobs before loading. Weak, as in procs.h.
+ * maps.h - maps and knobs of the sampling programs; procs.h and scratch.h have others. User space
+ * sets the knobs before loading. They are weak, as in procs.h.
  *
- * Must hold: a sampling program never inserts into or deletes from a hash: no allocation and no lock of a
- * bucket in an interrupt. It writes only what belongs to this CPU and context or to this thread, whole words
- * of the two tables below, and adds to counters.
+ * Must hold: a sampling program never inserts into or deletes from a hash: no allocation and no
+ * bucket lock in an interrupt. It writes only what belongs to this CPU and context or to this
+ * thread, and whole words of the two tables below, and adds to counters.
  */
 #ifndef KRAIT_MAPS_H
 #define KRAIT_MAPS_H
@@ -31,7 +31,7 @@ struct {
 	__type(value, struct thread_slot);
 } slots SEC(".maps") __weak;
 
-/* Mapped by user space, which writes its part of each. */
+/* User space maps these and writes its part of each. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KRAIT_MAX_ANCHORS);
@@ -49,7 +49,7 @@ struct {
 	__type(value, __u64);
 } fingerprints SEC(".maps") __weak, described SEC(".maps") __weak;
 
-/* By perf event. */
+/* Indexed by perf event. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, KRAIT_MAX_EVENTS);
@@ -57,45 +57,58 @@ struct {
 	__type(value, struct event_counts);
 } event_counts SEC(".maps") __weak;
 
-/* Wake user space when this much is waiting; below that its own timer fetches the records. */
+/* Wake user space when this much is waiting; for less, its own timer fetches the records. */
 const volatile __u64 wakeup_bytes __weak = 256 * 1024;
 
-/* Samples after this time are dropped: -d goes by the samples' clock. User space sets it at the start. */
+/* Drop samples after this time: -d counts by the samples' clock. User space sets it at the start. */
 volatile __u64 end_ns __weak = ~0ULL;
 
 /*
- * Stacks of Python end after so many frames, and native ones are left out: what an agent does without when its budget is
- * used up. User space changes them while the programs run. Without bpf_loop() stacks are as deep as ever.
+ * Limits the depth of Python stacks, and turns off native ones: an agent gives these up when its
+ * budget is spent. User space changes them while the programs run. Without bpf_loop() they do not
+ * limit Python stacks.
  */
 volatile __u32 frames_max __weak = KRAIT_MAX_FRAMES;
 volatile __u32 natives_on __weak = 1;
 
-/* Snapshots of code objects that one sample may send: as many as a deep import has new frames. */
+/* Snapshots of code objects that one sample may send: enough for the new frames of a deep import. */
 const volatile __u32 max_definitions __weak = 64;
 
-/* Native frames of user mode, and frames of the kernel, are taken too. */
+/* Take native frames of user mode; take frames of the kernel. */
 const volatile bool want_native __weak = true, want_kernel __weak = true;
 
-/* What a thread does with the GIL is read, too. */
+/* Record how the thread stands to the GIL, and whether it handles an exception. */
 const volatile bool want_states __weak = false;
 
-/* The opcode of each frame is read, too. */
+/* Read the opcode of each frame. */
 const volatile bool want_opcodes __weak = false;
 
-/* The tasks that await the one that a thread runs are taken, too. */
+/* Take the tasks that await the thread's running one, and their names. */
 const volatile bool want_tasks __weak = true, want_task_names __weak = true;
 
-/* Set by user space once some process has an entry in task_layouts; until then samples do not look for one. */
+/*
+ * Set by user space once some process has an entry in task_layouts; until then samples look up
+ * nothing.
+ */
 volatile __u32 tasks_known __weak = 0;
 
-/* The parents of the greenlet that a thread runs are taken, too; some process has had an entry in greenlet_places. */
+/*
+ * Take the parents of the thread's current greenlet. greenlets_known: as tasks_known, for
+ * greenlet_places.
+ */
 const volatile bool want_greenlets __weak = true;
 volatile __u32 greenlets_known __weak = 0;
 
-/* The kernel has bpf_task_pt_regs() (5.15+), and so what it takes: bpf_get_current_task_btf(). */
+/*
+ * The kernel has bpf_task_pt_regs() (5.15+), and therefore bpf_get_current_task_btf(), which it
+ * needs.
+ */
 const volatile bool has_task_regs __weak = false;
 
-/* One delta in this many is walked to the root anyway and compared, fewer for deep stacks; 0: none. */
+/*
+ * One delta in this many is walked to the root anyway and compared, fewer for deep stacks; 0:
+ * never.
+ */
 const volatile __u32 audit_every __weak = 64;
 
 #endif /* KRAIT_MAPS_H */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_stack.h - the sections of a sample that are not Python's: native frames of user mode, and the
- * kernel's.
+ * native_stack.h - the native sections of a sample: frames of user mode, and of the kernel.
  */
 #ifndef KRAIT_NATIVE_STACK_H
 #define KRAIT_NATIVE_STACK_H
 
-/* What a rule may name at the leaf. */
+/* Copies the registers that a rule may use at the leaf. */
 static __always_inline void take_leaf_regs(struct scratch *s)
 {
 	static const __u8 words[UNWIND_REGS] = UNWIND_REG_WORDS;
@@ -16,7 +15,7 @@ static __always_inline void take_leaf_regs(struct scratch *s)
 		s->native.regs[i] = s->regs[words[i]];
 }
 
-/* The user registers: those of the interrupt, or what the kernel saved when it was entered. */
+/* Finds the user registers: those of the interrupt, or those that the kernel saved on entry. */
 static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
 				     struct task_struct *task, struct native_regs *ret)
 {
@@ -32,9 +31,9 @@ static __always_inline int find_regs(const struct trigger *t, struct scratch *s,
 }
 
 /*
- * Code that CPython's JIT has made keeps the frame that it evaluates and the thread state in registers (3.14
- * and 3.15: the arguments of each stencil, by "preserve_none", Tools/jit/template.c), and no frame pointer on
- * 3.14. It is told by that from code of other JITs, which is in memory without a name, too.
+ * Code from CPython's JIT keeps the evaluated frame and the thread state in registers (3.14 and
+ * 3.15: the arguments of each stencil, by "preserve_none", Tools/jit/template.c), and has no frame
+ * pointer on 3.14. These registers tell it from other JITs' code, which is in unnamed memory, too.
  */
 static __always_inline void note_frame_in_regs(struct scratch *s)
 {
@@ -50,7 +49,10 @@ static __always_inline void note_frame_in_regs(struct scratch *s)
 		s->record.flags |= SAMPLE_IN_FRAME;
 }
 
-/* Into s->native, and behind the sections that the record has. 0, or -1: the user registers could not be found. */
+/*
+ * Walks the native stack into s->native, behind the record's sections. Returns 0, or -1 if the user
+ * registers were not found.
+ */
 static __always_inline int walk_native(const struct trigger *t, struct scratch *s,
 				       struct task_struct *task)
 {
@@ -61,7 +63,10 @@ static __always_inline int walk_native(const struct trigger *t, struct scratch *
 	if (find_regs(t, s, task, &regs))
 		return -1;
 	unwind_begin(w, &regs);
-	/* It goes on behind the call, which may be the last instruction of its function (__restore_rt's is). */
+	/*
+	 * The thread continues behind the call, which may be the last instruction of its function
+	 * (as in __restore_rt).
+	 */
 	if (s->record.flags & SAMPLE_KERNEL && REGS_BEHIND_SYSCALL(s->regs))
 		w->flags &= ~UNWIND_EXACT;
 	if (s->record.cnt[SECTION_FRAMES])

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * nogil.h - what a thread of a free-threaded interpreter waits for: until the world goes on that another thread has
- * stopped, or for the lock of an object.
+ * nogil.h - what a thread of a free-threaded interpreter waits for: the end of a stop-the-world by
+ * another thread, or an object's lock.
  *
- * PyThreadState (Include/cpython/pystate.h, 3.13 to 3.15) has behind _status: [int holds_gil, from 3.14 on; int
- * gil_requested, from 3.15 on;] int _whence; int state, _Py_THREAD_SUSPENDED while the world is stopped
- * (Include/internal/pycore_pystate.h). Behind native_thread_id: delete_later, critical_section: the innermost
- * PyCriticalSection {_cs_prev, _cs_mutex}, with two tag bits. Its mutex is NULL while the thread waits for it
+ * PyThreadState (Include/cpython/pystate.h, 3.13 to 3.15) has after _status: [int holds_gil, from
+ * 3.14 on; int gil_requested, from 3.15 on;] int _whence; int state, which is _Py_THREAD_SUSPENDED
+ * while the world is stopped (Include/internal/pycore_pystate.h). After native_thread_id it has
+ * delete_later and critical_section: the innermost PyCriticalSection {_cs_prev, _cs_mutex}, with
+ * two tag bits. Its mutex is NULL while the thread waits for the lock
  * (_PyCriticalSection_BeginSlow() and _PyCriticalSection_Resume(), Python/critical_section.c).
  *
- * Must hold: what cannot be read is neither.
+ * Must hold: what cannot be read counts as neither.
  */
 #ifndef KRAIT_NOGIL_H
 #define KRAIT_NOGIL_H
@@ -24,10 +25,12 @@
 #define NOGIL_SECTION_MUTEX 8
 
 /*
- * Where a thread waits until the world goes on it is parked on its own state (tstate_wait_attach(), Python/pystate.c),
- * by an entry on its C stack: {park_arg, addr, sema, ...}, struct wait_entry in Python/parking_lot.c of 3.13. When it
- * comes back its state says no more that it was suspended, but the entry is still there, and the futex that it slept on
- * is the beginning of the semaphore. state_addr: of that state. futex_addr: what the system call was given first.
+ * Was the thread parked on its own state, that is, waiting for the world to restart
+ * (tstate_wait_attach(), Python/pystate.c)? Then its C stack has a struct wait_entry {park_arg,
+ * addr, sema, ...} (Python/parking_lot.c, 3.13). When the thread comes back its state no longer
+ * says "suspended", but the entry is still there, and the futex that it slept on is the first
+ * member of the semaphore. state_addr: the address of that state. futex_addr: the system call's
+ * first argument.
  */
 static __always_inline bool nogil_is_parked(const struct gil *r, __u64 state_addr, __u64 futex_addr)
 {
@@ -38,7 +41,7 @@ static __always_inline bool nogil_is_parked(const struct gil *r, __u64 state_add
 	       parked_addr == state_addr;
 }
 
-/* r: whose memory is read. enum wait_flag. */
+/* r: whose memory to read. Returns enum wait_flag. */
 static __always_inline __u32 nogil_wait(const struct gil *r, const struct py_offsets *off,
 					__u64 tstate_addr)
 {

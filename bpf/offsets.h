@@ -14,13 +14,13 @@ enum py_offsets_flag {
 	/* PyThreadState.cframe leads to the current frame (3.11, 3.12). */
 	PYOFF_CFRAME = 1 << 1,
 	/*
-	 * No PyThreadState._status (3.8 to 3.11): while a thread holds the GIL, _PyRuntime.gilstate.tstate_current
-	 * says which of its states is active.
+	 * PyThreadState has no _status (3.8 to 3.11): while a thread holds the GIL,
+	 * _PyRuntime.gilstate.tstate_current says which of its states is active.
 	 */
 	PYOFF_TSTATE_CURRENT = 1 << 2,
 };
 
-/* How frames are linked, and what they say of themselves. */
+/* How frames are linked, and how they tell what they are. */
 enum py_frame_kind {
 	/* 3.12+: the chain has frames and entry frames; owner says which is which. */
 	PY_FRAME_OWNER,
@@ -32,15 +32,15 @@ enum py_frame_kind {
 
 /*
  * Where things are in one interpreter build, in bytes from the start of the named C struct.
- * Filled by user/target from _Py_DebugOffsets (3.13+), from checked tables or from DWARF (3.8 to
- * 3.12), grouped as CPython's own structs are. A member has the name that it has in the newest
- * version; what older ones call it is in user/target/py_builtin_offsets.c.
+ * user/target fills it from _Py_DebugOffsets (3.13+), from verified tables or from DWARF (3.8 to
+ * 3.12). It is grouped as CPython's own structs are. Members have their names from the newest
+ * version; user/target/py_builtin_offsets.c has the older names.
  */
 struct py_offsets {
 	__u32 version; /* PY_VERSION_HEX */
 	__u32 flags; /* enum py_offsets_flag */
 	__u32 frame_kind; /* enum py_frame_kind */
-	__u32 lasti_shift; /* PY_FRAME_OBJECT: f_lasti counts 1 << lasti_shift bytes */
+	__u32 lasti_shift; /* PY_FRAME_OBJECT: one unit of f_lasti is 1 << lasti_shift bytes */
 	struct {
 		__s32 interpreters_head, finalizing, tstate_current;
 		__s32 gil; /* the GIL itself, up to 3.11 */
@@ -48,7 +48,7 @@ struct py_offsets {
 	} runtime; /* _PyRuntimeState */
 	struct {
 		__s32 id, next, threads_head, code_object_generation;
-		__s32 gil; /* pointer to the one that this interpreter uses, from 3.12 on */
+		__s32 gil; /* pointer to this interpreter's GIL, from 3.12 on */
 		__s32 gc_collecting; /* from 3.9 on */
 		__s32 gc_frame; /* pointer to the frame in which garbage is being collected (3.15) */
 	} interp; /* PyInterpreterState */
@@ -90,8 +90,9 @@ _Static_assert(sizeof(struct py_offsets) == 212, "struct py_offsets is shared wi
 #define PYOFF_GIL_SIZE(off) (PYOFF_GIL_HOLDER(off) + 200)
 
 /*
- * PyFrameObject (3.12 to 3.15, Include/internal/pycore_frame.h): the frame that it is of, and _f_frame_data, behind
- * f_extra_locals and f_locals_cache from 3.13 on and f_overwritten_fast_locals from 3.14 on.
+ * PyFrameObject (3.12 to 3.15, Include/internal/pycore_frame.h): the frame it belongs to, and
+ * _f_frame_data, which follows f_extra_locals and f_locals_cache from 3.13 on and
+ * f_overwritten_fast_locals from 3.14 on.
  */
 #define PYOFF_FRAME_OBJECT_HEAD(off) ((off)->flags & PYOFF_FREE_THREADED ? 32 : 16)
 #define PYOFF_FRAME_OBJECT_FRAME(off) (PYOFF_FRAME_OBJECT_HEAD(off) + 8)
@@ -101,13 +102,13 @@ _Static_assert(sizeof(struct py_offsets) == 212, "struct py_offsets is shared wi
 									32))
 
 /*
- * PyASCIIObject.state begins with interned: two bits, or a byte in free-threaded builds from 3.14 on.
- * Behind it are kind (3 bits), compact and ascii (1 each).
+ * PyASCIIObject.state begins with interned: two bits, or a byte in free-threaded builds from 3.14
+ * on. kind (3 bits), compact and ascii (1 each) follow.
  */
 #define PYOFF_STRING_STATE_SHIFT(off)                                                              \
 	((off)->flags & PYOFF_FREE_THREADED && (off)->version >= 0x030e0000 ? 8 : 2)
 
-/* Bytes to read of a code object: the older ones are smaller. */
+/* Bytes to read of a code object; older ones are smaller. */
 #define PYOFF_CODE_WINDOW(off)                                                                     \
 	((off)->frame_kind == PY_FRAME_OBJECT ? KRAIT_OLD_CODE_WINDOW : KRAIT_CODE_WINDOW)
 

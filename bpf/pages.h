@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pages.h - the target's memory a piece of 1 KiB at a time, for walks that read many words near each other.
+ * pages.h - caches the target's memory in pieces of 1 KiB, for walks that read many words near each
+ * other.
  *
- * bpf_probe_read_user() takes 90 ns however little it reads, and 180 ns for 4 KiB that are in the cache (measured:
- * 6.18, EPYC, user-pointer sanitization and SMAP); a native stack of 30 frames lies in 4 to 8 KiB. At a thousand
- * samples a second little of that is in the cache any more, and each line of it costs more than its part of a call:
- * pieces of 1 KiB leave out what is below the leaf and between far frames (10 to 15 % of a sample's time less than
- * pages of 4 KiB have; 2 KiB: the same, and more at higher rates). Callers want one word or a few from a piece. A
- * piece lies within a page, which is present as a whole or not at all, so reading the piece faults only if reading
- * the word would.
+ * bpf_probe_read_user() takes 90 ns however little it reads, and 180 ns for 4 KiB that are in the
+ * cache (measured: 6.18, EPYC, user-pointer sanitization and SMAP); a native stack of 30 frames
+ * lies in 4 to 8 KiB. At a thousand samples a second little of that is still in the CPU's cache,
+ * and each line costs more than its share of a call. So pieces of 1 KiB pay off, because they leave
+ * out memory below the leaf and between distant frames: a sample takes 10 to 15 % less time than
+ * with pages of 4 KiB (2 KiB: the same, and more at higher rates). Callers want one word or a few
+ * from a piece. A piece lies within a page, which is present as a whole or not at all, so reading
+ * the piece faults only if reading the word would.
  *
- * Must hold: what is in struct pages was read in this interrupt, for pages_begin() forgets the rest. Only words of
- * the interrupted thread's own stacks are taken from here (its C stack, its Python frames), which do not change while
- * it is interrupted: so it does not matter when during the interrupt they were read.
+ * Must hold: struct pages holds only what was read in this interrupt, since pages_begin() forgets
+ * the rest. Callers read only the interrupted thread's own stacks through it (C stack, Python
+ * frames). These do not change during the interrupt, so it does not matter when they were read.
  */
 #ifndef KRAIT_PAGES_H
 #define KRAIT_PAGES_H
 
 #define PAGES_SHIFT 10
 #define PAGES_WORDS_SHIFT (PAGES_SHIFT - 3)
-/* Each has its place, by its address: more than most stacks have. "Pages" are these pieces from here on. */
+/* Direct-mapped by address: more than most stacks have. From here on "page" means such a piece. */
 #define PAGES_CNT 16U
-/* Words that are asked for at one go, at most. */
+/* Most words that a caller may ask for at once. */
 #define PAGES_WINDOW 16
 
 struct pages {
 	READ_MEMBER
-	__u64 tags[PAGES_CNT]; /* 1 + number of the page that is there; 0 none */
-	__u64 asked[PAGES_CNT]; /* the same of the page of which something was read by itself */
+	__u64 tags[PAGES_CNT]; /* 1 + number of the page held; 0 none */
+	__u64 asked[PAGES_CNT]; /* likewise, the page from which something was read directly */
 	__u64 words[(PAGES_CNT << PAGES_WORDS_SHIFT) + PAGES_WINDOW];
 };
 
@@ -37,7 +39,7 @@ static __always_inline void pages_begin(struct pages *p)
 		p->tags[i] = p->asked[i] = 0;
 }
 
-/* The page that addr is in. 0, or not if it cannot be read. */
+/* Loads the page that contains addr. Returns 0, or nonzero if it cannot be read. */
 static __always_inline int pages_fill(struct pages *p, __u64 addr)
 {
 	__u64 number = addr >> PAGES_SHIFT;
@@ -57,13 +59,13 @@ static __always_inline bool pages_has(const struct pages *p, __u64 addr)
 	       (addr >> PAGES_SHIFT) + 1;
 }
 
-/* Of an address that pages_has(). */
+/* The word at addr; pages_has(addr) must be true. */
 static __always_inline __u64 pages_word(const struct pages *p, __u64 addr)
 {
 	return p->words[masked((__u32)(addr >> 3), (PAGES_CNT << PAGES_WORDS_SHIFT) - 1)];
 }
 
-/* The same, of several. */
+/* The same for several words. */
 static __always_inline void pages_window(const struct pages *p, __u8 *window, __u32 size,
 					 __u64 addr)
 {
@@ -75,8 +77,8 @@ static __always_inline void pages_window(const struct pages *p, __u8 *window, __
 }
 
 /*
- * Is the page worth reading for this window? Only on the second request for the same page: frames lie either many to
- * a page or far apart.
+ * Is the page worth reading for this window? Only on the second request for the same page, because
+ * frames lie either many to a page or far apart.
  */
 static __always_inline bool pages_is_asked(struct pages *p, __u64 addr)
 {

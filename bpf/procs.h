@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * procs.h - the maps that every program uses: who is followed and at whose expense, the ring buffer, the counters.
- * Weak: each unit has them, and bpftool joins them into one.
+ * procs.h - the maps that every program uses: who is followed and at whose expense, the ring
+ * buffer, the counters. They are weak: each unit defines them, and bpftool merges them into one.
  *
- * Must hold: programs of process events, which run in process context, and user space alone change procs; a
- * sampling program only reads it, and adds to the numbers of an entry.
+ * Must hold: only user space and the lifecycle programs, which run in process context, insert into
+ * and delete from procs. A sampling program only looks entries up and adds to their counters.
  */
 #ifndef KRAIT_PROCS_H
 #define KRAIT_PROCS_H
@@ -16,7 +16,7 @@ struct {
 	__type(value, struct proc_info);
 } procs SEC(".maps") __weak;
 
-/* Of the processes that publish where their asyncio tasks are: tasks.h. Sized by user space. */
+/* Processes that publish where their asyncio tasks are (tasks.h). Sized by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -24,7 +24,7 @@ struct {
 	__type(value, struct task_layout);
 } task_layouts SEC(".maps") __weak;
 
-/* Of the processes that have greenlets: greenlets.h. Sized by user space. */
+/* Processes that have greenlets (greenlets.h). Sized by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -32,7 +32,7 @@ struct {
 	__type(value, struct greenlet_place);
 } greenlet_places SEC(".maps") __weak;
 
-/* Which uid is which owner, and what each takes up: share.h. Mapped by user space. */
+/* Which uid has which owner, and what each owner uses (share.h). Mapped by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -54,7 +54,7 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
 
-/* Samples and snapshots may fill so much of the ring buffer; the rest is for process events. */
+/* Samples and snapshots may fill this much of the ring buffer; the rest is for process events. */
 const volatile __u64 sample_bytes_max __weak = 15 << 16;
 
 /* Atomic, because a program that interrupts another one on this CPU may count too. */
@@ -71,7 +71,7 @@ static __always_inline void count(__u32 counter)
 	count_more(counter, 1);
 }
 
-/* User space wants to know what the programs cost: add up the time of each run. */
+/* Add up the run time of the programs: user space wants to know what they cost. */
 const volatile bool measure_time __weak = false;
 
 static __always_inline __u64 own_begin(void)

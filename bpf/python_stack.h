@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * python_stack.h - the Python side of a sample: which thread state is this thread's, and what frames has it?
+ * python_stack.h - the Python side of a sample: finds the thread's PyThreadState and its frames.
  *
- * Must hold: a thread's slot and anchor are used by one program at a time. One that interrupts another on the
- * same thread, whatever context it is in, does without: it searches the lists and walks to the root.
+ * Must hold: only one program at a time uses a thread's slot and anchor. A program that interrupts
+ * another one on the same thread, in whatever context, does without them: it searches the lists and
+ * walks to the root.
  */
 #ifndef KRAIT_PYTHON_STACK_H
 #define KRAIT_PYTHON_STACK_H
@@ -20,8 +21,8 @@ static __always_inline void begin_slot(struct thread_slot *slot, __u64 start_ns)
 }
 
 /*
- * Looking and taking need not be atomic: no other CPU runs the thread, and a program that interrupts this one gives
- * back what it took before this one continues.
+ * Testing and setting need not be atomic: no other CPU runs the thread, and a program that
+ * interrupts this one gives back what it took before this one continues.
  */
 static __always_inline void take_thread_maps(struct scratch *s)
 {
@@ -62,7 +63,10 @@ static __always_inline struct anchor *anchor_of(const struct scratch *s)
 	return bpf_map_lookup_elem(&anchors, &index);
 }
 
-/* Only after the record has been sent: the next record may be a delta against what this one confirms. */
+/*
+ * Call only after the record has been sent: the next record may be a delta against what this one
+ * confirms.
+ */
 static __always_inline void give_back_thread_maps(struct scratch *s)
 {
 	struct thread_slot *slot = slot_of(s);
@@ -75,7 +79,7 @@ static __always_inline void give_back_thread_maps(struct scratch *s)
 	slot->taken = 0;
 }
 
-/* Leaves the thread state in search; the reason says whether there is one. */
+/* Leaves the thread state in s->search; the returned reason says whether there is one. */
 static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *proc, bool has_loop)
 {
 	struct scratch *s = c->s;
@@ -95,7 +99,7 @@ static __always_inline __u32 find_thread(struct loop_ctx *c, struct proc_info *p
 	return reason;
 }
 
-/* Reads what the thread has about its anchor and plans the walk. The epoch is read last: see anchor.h. */
+/* Reads the thread's anchor and plans the walk. Reads the epoch last: see anchor.h. */
 static __always_inline void plan_anchor(struct scratch *s, struct anchor *anchor,
 					const struct py_offsets *off)
 {
@@ -155,7 +159,7 @@ static __always_inline __u32 walk_thread(struct loop_ctx *c, struct proc_info *p
 	return c->s->walker.reason;
 }
 
-/* Leaves Python's frames in s->frames; the result is the reason of the outcome. */
+/* Leaves the Python frames in s->frames and returns the outcome's reason. */
 static __always_inline __u32 take_python(struct scratch *s, struct proc_info *proc,
 					 const struct current_task *now, bool has_loop)
 {

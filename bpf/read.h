@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * read.h - the one primitive that reads the target's memory, and typed looks into what it read.
+ * read.h - the one primitive that reads the target's memory, and typed access to what it read.
  *
- * In the kernel it reads the interrupted thread's own user memory and never sleeps: what is not
- * present is a fault. Built for the host, whoever begins a walk says what memory it is of: a live
- * process, a core file, an image of a test with faults.
+ * In the kernel it reads the interrupted thread's own user memory and never sleeps: memory that is
+ * not present is a fault. On the host, the caller that begins a walk says whose memory it reads: a
+ * live process, a core file, or a test's image with faults.
  */
 #ifndef KRAIT_READ_H
 #define KRAIT_READ_H
@@ -20,11 +20,11 @@
 #endif
 #define barrier() asm volatile("" ::: "memory")
 
-/* A member of what is walked with: to be set before anything else. */
+/* The memory to read from: set this before anything else. */
 #define READ_MEMBER const struct memory *memory;
 #define read_from(x, dst, size, addr) memory_read((x)->memory, addr, dst, size)
 
-/* Without such a member the test supplies this. 0, or -EFAULT. */
+/* Used without such a member; the test supplies it. Returns 0 or -EFAULT. */
 int krait_host_read(void *dst, __u32 size, __u64 addr);
 
 static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
@@ -45,7 +45,7 @@ static __always_inline int read_user(void *dst, __u32 size, __u64 addr)
 	return bpf_probe_read_user(dst, size, (const void *)addr);
 }
 
-/* Of our own memory, by a helper: clang would unroll a copy of this size. At most max words. */
+/* Copies our own memory, at most max words, by a helper: clang would unroll a copy of this size. */
 static __always_inline void copy_words(__u64 *dst, const __u64 *src, __u32 cnt, __u32 max)
 {
 	if (cnt > max)
@@ -62,8 +62,9 @@ static __always_inline int read_user_u64(__u64 *dst, __u64 addr)
 #define read_from_u64(x, dst, addr) read_from(x, dst, sizeof(__u64), addr)
 
 /*
- * value & mask, also where a comparison has shown that it changes nothing. clang would leave it out
- * there; but verifiers before 6.8 forget the comparison when it was made on another copy of value.
+ * value & mask, even if a comparison has already shown that the mask changes nothing. clang would
+ * then drop the "and"; but verifiers before 6.8 forget a comparison that was made on another copy
+ * of value.
  */
 static __always_inline __u32 masked(__u32 value, __u32 mask)
 {
@@ -71,7 +72,10 @@ static __always_inline __u32 masked(__u32 value, __u32 mask)
 	return value & mask;
 }
 
-/* The same for a limit: of a number that was spilled to the stack, verifiers before 5.16 know nothing. */
+/*
+ * The same for a limit: verifiers before 5.16 know nothing of a number that was spilled to the
+ * stack.
+ */
 static __always_inline __u32 at_most(__u32 value, __u32 max)
 {
 	asm volatile("" : "+r"(value));
@@ -79,8 +83,8 @@ static __always_inline __u32 at_most(__u32 value, __u32 max)
 }
 
 /*
- * A window is the start of a C struct of the target, read in one go. Offsets come from a map, so
- * the verifier needs the mask; user space has refused layouts in which it would change anything.
+ * A window is the start of a C struct of the target, read at once. Offsets come from a map, so the
+ * verifier needs the mask; user space has refused layouts in which it would change anything.
  */
 #define WINDOW_SIZE(used) ((used) + sizeof(__u64))
 #define THREAD_WINDOW_MASK (KRAIT_THREAD_WINDOW - 1)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * room.h - who may put what into the ring buffer and into procs: the rule of share.h, over the books
- * that user space shares.
+ * room.h - who may put how much into the ring buffer and into procs: applies the rule of share.h to
+ * the books that the kernel shares with user space.
  *
- * Of the ring buffer an owner holds what was produced for it and not consumed yet. Samples may fill it
- * up to sample_bytes_max, the rest is for process events. Snapshots of code objects stop when it is half
- * full, but for an owner that holds next to nothing; user space reads the object itself then.
+ * An owner holds the part of the ring buffer that was produced for it and has not been consumed
+ * yet. Samples may fill it up to sample_bytes_max; the rest is for process events. Snapshots of
+ * code objects stop once it is half full, except for an owner that holds next to nothing; user
+ * space then reads the object itself.
  *
- * Must hold: a record that is refused here costs its own owner only, and is counted for it.
+ * Must hold: a refused record costs its own owner only, and is counted for that owner.
  */
 #ifndef KRAIT_ROOM_H
 #define KRAIT_ROOM_H
 
-/* One part in this many of the ring buffer and of procs is reserved for root. */
+/* This fraction of the ring buffer and of procs is reserved for root. */
 #define ROOM_ROOT_RESERVE 8
 
 static __always_inline struct owner_books *owner_books(void)
@@ -27,7 +28,10 @@ static __always_inline struct owner_use *owner_use(struct owner_books *books, __
 	return &books->use[masked(owner, OWNER_CNT - 1)];
 }
 
-/* Bytes in the ring buffer that wait for user space, which may already have read more than the books say. */
+/*
+ * The owner's bytes in the ring buffer that user space has not read yet. The books may lag behind
+ * what it has read.
+ */
 static __always_inline __u64 ring_held(const struct owner_use *use)
 {
 	__s64 held = use->produced - use->consumed;
@@ -35,13 +39,16 @@ static __always_inline __u64 ring_held(const struct owner_use *use)
 	return held > 0 ? held : 0;
 }
 
-/* May this owner put that many more bytes into the ring buffer, of which all may fill limit? */
+/*
+ * May this owner put bytes more into the ring buffer? limit: how full all owners together may make
+ * it.
+ */
 static __always_inline int ring_allows(struct owner_books *books, __u32 owner, __u64 size,
 				       __u64 waiting, __u64 limit)
 {
 	__u64 bytes = share_ring_bytes(size), free;
 
-	/* Nobody can have too much of what is nearly empty. */
+	/* When it is nearly empty, nobody has too much. */
 	if (waiting + bytes < limit / 16)
 		return 1;
 	free = share_free(owner, limit, waiting, limit / ROOM_ROOT_RESERVE,

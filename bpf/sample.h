@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sample.h - something has interrupted a thread: one record.
+ * sample.h - makes one record when something has interrupted a thread.
  *
- * tracked process? -> memory -> thread state -> Python frames -> native frames -> ring buffer. Whatever goes
- * wrong on the way, the record leaves all the same, with its reason; only a full ring buffer, and memory that
- * is in use, leave nothing but a count.
+ * tracked process? -> memory -> thread state -> Python frames -> native frames -> ring buffer.
+ * Whatever goes wrong on the way, the record leaves all the same, with its reason. Only if the ring
+ * buffer is full or the memory in use is there no record, just a count.
  *
- * An entry point (sampler.bpf.c) asks for the tracked_process(), makes a struct trigger of its own context and
- * calls take_sample(). Nothing here knows what kind of program it is in.
+ * An entry point (sampler.bpf.c) looks up the tracked_process(), makes a struct trigger from its
+ * own context and calls take_sample(). Nothing here knows what kind of program it runs in.
  */
 #ifndef KRAIT_SAMPLE_H
 #define KRAIT_SAMPLE_H
@@ -37,25 +37,28 @@
 
 struct wait_note;
 
-/* What an entry point knows of the interrupt. The thread is the current one. */
+/* What an entry point knows about the interrupt. The interrupted thread is the current one. */
 struct trigger {
-	void *ctx; /* the program's own, for bpf_get_stack() */
+	void *ctx; /* the program's own context, for bpf_get_stack() */
 	__u64 now_ns; /* CLOCK_MONOTONIC */
-	__u64 time_ns; /* of what the stack stands for: then, or a moment before */
-	__u64 period; /* what it stands for, in units of the event */
+	__u64 time_ns; /* the time that the stack stands for: now_ns or a moment before */
+	__u64 period; /* what the stack stands for, in units of the event */
 	__u32 event; /* index of the event */
-	enum sample_context context; /* that the program runs in: scratch.h */
-	bool in_kernel; /* the interrupted code is the kernel's: regs are none */
+	enum sample_context context; /* context that the program runs in: scratch.h */
+	bool in_kernel; /* kernel code was interrupted: regs are invalid */
 	struct native_regs regs; /* of the interrupted code */
-	const void *pt_regs; /* all of them, in the kernel's memory; NULL: nobody has them */
-	/* Of a wait that is over, if has_wait: 6.1 does not believe that a pointer that may be NULL is none behind an if. */
+	const void *pt_regs; /* all registers, in the kernel's memory; NULL: not available */
+	/*
+	 * The wait that is over, valid if has_wait. A separate flag, because the 6.1 verifier does
+	 * not believe a NULL check on a pointer that may be NULL.
+	 */
 	const struct wait_note *wait;
 	bool has_wait;
-	__u64 wait_ns; /* what it stands for, and CPU time with it */
-	/* Constants of the program: */
-	bool has_loop; /* bpf_loop() is there (5.17+) */
+	__u64 wait_ns; /* the wait time, and CPU time with it, that the sample stands for */
+	/* Constants of each program: */
+	bool has_loop; /* bpf_loop() is available (5.17+) */
 	bool has_kernel_stack; /* bpf_get_stack() takes ctx */
-	__u64 kernel_skip; /* so many of the kernel's frames lead to the program itself */
+	__u64 kernel_skip; /* kernel frames at the top that belong to the program itself */
 };
 
 #include "python_stack.h"
@@ -100,7 +103,7 @@ static __always_inline void begin_record(struct record_sample *record, const str
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
-/* A chain with an error anywhere is dropped: its frames may be nonsense. */
+/* A stack with an error anywhere is dropped: its frames may be nonsense. */
 static __always_inline void settle_python(struct scratch *s, __u32 reason)
 {
 	__u32 cnt = s->walker.frame_cnt;
@@ -112,9 +115,9 @@ static __always_inline void settle_python(struct scratch *s, __u32 reason)
 }
 
 /*
- * First seen of a thread that an anchor may be worth (user space has not given it a slot yet) and may be
- * written to at once: user space should come. It does not where the machine has slept since the thread
- * began, which sets the clocks apart; then its own next turn must do.
+ * The first sample of a thread that may be worth an anchor (user space has not given it a slot
+ * yet), and is old enough to be written to at once: wakes user space. If the machine has slept
+ * since the thread began, the two clocks differ and user space is not woken; its next turn must do.
  */
 static __always_inline bool is_new_and_old(const struct record_sample *record)
 {
@@ -123,7 +126,10 @@ static __always_inline bool is_new_and_old(const struct record_sample *record)
 	       (__s64)(record->time_ns - record->thread_start_ns) > (__s64)KRAIT_ANCHOR_AGE_NS;
 }
 
-/* The note is in the entry, which another process may have by now; then that process's record waits a turn. */
+/*
+ * Tests and clears the flag in the entry. If the entry belongs to another process by now, that
+ * process's record waits for user space's next turn.
+ */
 static __always_inline bool is_unmet(struct proc_info *proc)
 {
 	if (!proc->unmet)
@@ -132,7 +138,7 @@ static __always_inline bool is_unmet(struct proc_info *proc)
 	return true;
 }
 
-/* Puts the record into the ring buffer if its owner may take more room there. */
+/* Puts the record into the ring buffer, if its owner may take more room there. */
 static __always_inline int send_record(struct record_sample *record, struct proc_info *proc)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP, waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -155,7 +161,7 @@ static __always_inline int send_record(struct record_sample *record, struct proc
 	return 0;
 }
 
-/* Skipped if there is none: for a constant 0 clang emits an atomic "or", which 5.10 lacks. */
+/* Skip 0: for a constant 0 clang emits an atomic "or", which 5.10 lacks. */
 static __always_inline void miss_wait(const struct trigger *t)
 {
 	if (t->wait_ns)
@@ -188,7 +194,10 @@ static __always_inline struct proc_info *tracked_process(void)
 	return same_start(current_process_start_ns(has_task_regs), proc->start_ns) ? proc : NULL;
 }
 
-/* Takes what the thread was doing, apart from its stack. Free-threaded builds have all of it but a GIL. */
+/*
+ * Records what the thread was doing, apart from its stack. In free-threaded builds this is
+ * everything but the GIL.
+ */
 static __always_inline void take_state(struct scratch *s, const struct proc_info *proc,
 				       struct gil *gil)
 {
@@ -209,7 +218,7 @@ static __always_inline void take_state(struct scratch *s, const struct proc_info
 		s->state_addr = record->tstate_addr + NOGIL_STATE(off);
 }
 
-/* Behind the other sections. */
+/* Appends the section, behind the others. */
 static __always_inline void put_interp(struct scratch *s)
 {
 	struct interp_facts *to =
@@ -221,7 +230,7 @@ static __always_inline void put_interp(struct scratch *s)
 	section_append(&s->record, SECTION_INTERP, 1);
 }
 
-/* proc: what tracked_process() has found. */
+/* proc: the result of tracked_process(). */
 static __always_inline void take_sample(const struct trigger *t, struct proc_info *proc)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -234,7 +243,10 @@ static __always_inline void take_sample(const struct trigger *t, struct proc_inf
 
 	if (!counts)
 		return;
-	/* Atomically: a tick may come while a thread comes back for another (switch_cpu.h). */
+	/*
+	 * Atomic: a tick may interrupt the switch at which an earlier tick becomes a sample
+	 * (switch_cpu.h).
+	 */
 	__sync_fetch_and_add(&counts->interrupts, 1);
 	s = scratch_take(t->context);
 	if (!s) {

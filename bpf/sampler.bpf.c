@@ -2,8 +2,9 @@
 /*
  * sampler.bpf.c - the entry points of perf events: one interrupt becomes one record (sample.h).
  *
- * Two programs of the same content: bpf_loop() (5.17+) verifies in a few hundred instructions, the
- * bounded for loop runs on older kernels. User space loads the one that this kernel takes.
+ * There are two programs with the same content: one uses bpf_loop() (5.17+), which verifies in a
+ * few hundred instructions, the other a bounded for loop for older kernels. User space loads the
+ * one that this kernel accepts.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -15,10 +16,10 @@
 /* There is more than one perf event, and each carries its index (task.h). */
 const volatile bool several_events = false;
 
-/* A bit for each perf event that is a clock whose every tick comes here. */
+/* A bit for each perf event that is a clock, if every one of its ticks comes here. */
 const volatile __u32 clock_events = 0;
 
-/* Notes the tick; NULL where the event is none that ticks, or not every tick comes here. */
+/* Notes the tick. Returns NULL if the event has no ticks, or not all of them come here. */
 static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 period_ns,
 					      __u64 *ret_missed)
 {
@@ -34,20 +35,23 @@ static __always_inline struct tick *take_tick(__u32 index, __u64 now_ns, __u64 p
 	return &counts->tick;
 }
 
-/* Switches are followed (switch.bpf.c), which know whose a tick is that hits a CPU on its way to another thread. */
+/*
+ * switch.bpf.c is loaded, and decides which thread a tick belongs to if it hits a CPU on its way to
+ * another thread.
+ */
 const volatile bool note_ticks = false;
 
-/* struct rq: the next switch does not bring the clock up to date (kernel/sched/sched.h). */
+/* struct rq: the next switch will not update the clock (kernel/sched/sched.h). */
 #define RQCF_REQ_SKIP 1
 
-/* True: it is noted, and becomes a sample later. */
+/* True if the tick was noted and will become a sample later. */
 static __always_inline bool is_on_its_way(__u32 event, __u64 period_ns, __u32 cnt)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct switch_cpu *cpu;
 	struct rq *rq;
 
-	/* Of several clocks the first one. */
+	/* Of several clocks only the first one is noted. */
 	if (!bpf_core_field_exists(task->se.cfs_rq) || clock_events & ((1U << event) - 1))
 		return false;
 	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
@@ -80,8 +84,8 @@ static __always_inline struct thread_wait *current_wait(void)
 }
 
 /*
- * The time that the tick's sample stands for: including ticks before it that never came, and less if the thread's
- * samples have too much already.
+ * The time that the tick's sample stands for: more if ticks before it never came, less if the
+ * thread's samples already stand for too much.
  */
 static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed)
 {
@@ -99,12 +103,15 @@ static __always_inline __u64 made_up(__u64 now_ns, __u64 period_ns, __u64 missed
 	return ns;
 }
 
-/* If user space keeps changing the clocks' rate (--jitter): the mean time a sample stands for. 0: it does not. */
+/*
+ * The mean time that a sample stands for, if user space keeps changing the clocks' rate (--jitter);
+ * else 0.
+ */
 const volatile __u64 jitter_period_ns = 0;
 
 /*
- * What a tick of a clock stands for since user space has changed the rate; AS_BEGUN before that. The kernel's own
- * sample_period stays what it was at first (perf_swevent_hrtimer() gives last_period).
+ * What a clock's tick stands for since user space changed the rate; AS_BEGUN: it has not. The
+ * kernel's own sample_period keeps its first value (perf_swevent_hrtimer() reports last_period).
  */
 #define AS_BEGUN (~0ULL)
 volatile __u64 clock_period_ns = AS_BEGUN;

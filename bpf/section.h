@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * section.h - building a record: header first, then one section after the other (record.h).
+ * section.h - builds a record: the header first, then one section after the other (record.h).
  *
- * record.size is where the next section begins. Whoever has something to add writes it to section_room(),
- * in place, and then says what and how much it is with section_append().
+ * record.size is where the next section begins. A caller writes its elements to section_room(), in
+ * place, and then appends them with section_append().
  *
- * Must hold: sections come in the order of enum record_section; nothing is written behind the room of struct scratch.
+ * Must hold: sections come in the order of enum record_section; nothing is written beyond the room
+ * of struct scratch.
  */
 #ifndef KRAIT_SECTION_H
 #define KRAIT_SECTION_H
@@ -14,7 +15,7 @@
 #define BODY_WORDS                                                                                 \
 	((sizeof(struct scratch) - __builtin_offsetof(struct scratch, frames)) / sizeof(__u64))
 
-/* Keeps the compiler from checking a bound in one register and using another. */
+/* Keeps the compiler from checking one register's bound and using another register. */
 #define keep_bound(var) asm volatile("" : "+r"(var))
 
 /* Where the next section goes, plus skip words; NULL if fewer than cnt words are left. */

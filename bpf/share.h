@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * share.h - how much of something scarce one owner may hold: the same rule in the kernel and in user
- * space (user/util/quota.h).
+ * share.h - how much of something scarce one owner may hold: the same rule in the kernel and in
+ * user space (user/util/quota.h).
  *
- * An owner is a bucket for the processes of one host uid; number 0 is root's. Root may take whatever is
- * free. All others together leave root a reserve. Of the rest each may hold at most OWNER_WEIGHT times
- * what is still free, so the owner that holds most is refused first, and one alone gets most of it. The
- * last part, a sixteenth, is for those who hold next to nothing: as many owners as there can be find
- * room for a little, however greedy the others are, and however many uids one attacker has.
+ * An owner is a bucket for the processes of one host uid; number 0 is root's. Root may take
+ * whatever is free. All others together must leave a reserve for root. Each of them may hold at
+ * most OWNER_WEIGHT times what is still free, so the owner that holds most is refused first, and a
+ * single one gets most of it. The last sixteenth is for those who hold next to nothing: even with
+ * the largest number of owners, each finds room for a little, however greedy the others are, and
+ * however many uids one attacker has.
  *
  * Must hold: nothing that others hold or take makes an owner lose what it holds.
  */
@@ -15,15 +16,15 @@
 #define KRAIT_SHARE_H
 
 #define OWNER_ROOT 0
-/* A power of two; owner_place() counts on this one. */
+/* A power of two; owner_place() relies on this value. */
 #define OWNER_CNT 256
-/* Places in the table that a uid may have. */
+/* Table places to try for a uid. */
 #define OWNER_PROBES 16
 
 /* Maps uids to owners. The side that sees a uid first enters it. */
 struct owner_table {
-	__u32 uids[OWNER_CNT]; /* by owner; 0 not given out, and root */
-	__u8 shared[OWNER_CNT]; /* other uids have the number, too */
+	__u32 uids[OWNER_CNT]; /* by owner; 0: free, or root's */
+	__u8 shared[OWNER_CNT]; /* other uids use this number, too */
 };
 
 static inline __u32 owner_place(__u32 uid, __u32 probe)
@@ -31,12 +32,16 @@ static inline __u32 owner_place(__u32 uid, __u32 probe)
 	__u32 place = ((uid * 2654435761U >> 24) + probe) & (OWNER_CNT - 1);
 
 	/*
-	 * 0 is root's: the last one. Without a branch, both ways of which the verifier would follow at each
-	 * place: place - 1 has bits above the eighth only where it wraps.
+	 * Place 0 is root's, so it becomes the last one. Without a branch, whose two sides the
+	 * verifier would follow at each place: place - 1 has bits above the eighth only if it
+	 * wraps.
 	 */
 	place |= (place - 1) >> 8 & (OWNER_CNT - 1);
 #ifdef __bpf__
-	/* The compiler knows that this is below OWNER_CNT; verifiers up to 6.1 do not, of an "or". */
+	/*
+	 * The compiler knows that this is below OWNER_CNT; verifiers up to 6.1 do not know it of an
+	 * "or".
+	 */
 	asm volatile("" : "+r"(place));
 	place &= OWNER_CNT - 1;
 #endif
@@ -44,8 +49,8 @@ static inline __u32 owner_place(__u32 uid, __u32 probe)
 }
 
 /*
- * The owner of a host uid. One that finds no place of its own shares one. No lock: where two uids are
- * entered at the same place in the same moment, one of them moves on to another place later.
+ * The owner of a host uid. A uid that finds no place of its own shares one. No lock: if two uids
+ * are entered at the same place at the same moment, one of them moves to another place later.
  */
 static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 {
@@ -65,15 +70,15 @@ static inline __u32 owner_of(struct owner_table *t, __u32 uid)
 	return place;
 }
 
-/* What one owner uses on the kernel side: see maps.h. All numbers only grow, except procs. */
+/* What one owner uses on the kernel side (maps.h). All numbers only grow, except procs. */
 struct owner_use {
 	__u64 produced; /* bytes of the ring buffer that its records took; the kernel adds */
-	__u64 consumed; /* of them what user space has read; user space adds */
+	__u64 consumed; /* the part of produced that user space has read; user space adds */
 	__s64 procs; /* entries of the map procs; both add and subtract */
-	__u64 procs_refused; /* by the kernel, for want of room */
-	__u64 events_dropped; /* process events, likewise */
-	__u64 samples_dropped; /* samples, likewise: ring full */
-	__u64 codes_dropped; /* snapshots of code objects, likewise */
+	__u64 procs_refused; /* entries that the kernel refused for lack of room */
+	__u64 events_dropped; /* process events dropped for the same reason */
+	__u64 samples_dropped; /* samples dropped: ring full */
+	__u64 codes_dropped; /* snapshots of code objects dropped: ring full */
 	__u64 pad_;
 };
 
@@ -82,11 +87,12 @@ struct owner_use {
 /* The one value of the map owners. */
 struct owner_books {
 	struct owner_table table;
-	__s64 procs; /* Σ use[].procs */
+	__s64 procs; /* sum of use[].procs */
 	struct owner_use use[OWNER_CNT];
 	/*
-	 * By pids_place(): a process with such a pid was in procs. Written before the entry is, never cleared: so that
-	 * of most others a program at the scheduler's switch knows by one byte that there is nothing to do.
+	 * By pids_place(): some process with such a pid has been in procs. Written before the
+	 * entry, never cleared. So for most other processes the program at the scheduler's switch
+	 * sees from one byte that there is nothing to do.
 	 */
 	__u8 pids[SHARE_PIDS];
 };
@@ -96,15 +102,18 @@ static inline __u32 pids_place(__u32 pid)
 	return pid % SHARE_PIDS;
 }
 
-/* What a record of that size takes up in the ring buffer: a header of its own, and whole words. */
+/* What a record of that size takes up in the ring buffer: a header, and whole words. */
 static inline __u64 share_ring_bytes(__u64 size)
 {
 	return 8 + ((size + 7) & ~7ULL);
 }
 
-/* How many times what is free one owner may hold. */
+/* An owner may hold this many times what is free. */
 #define OWNER_WEIGHT 8
-/* Reserved for owners that hold no more than share_little(): together they cannot need more. */
+/*
+ * This fraction is reserved for owners that hold no more than share_little(): together they cannot
+ * need more.
+ */
 #define OWNER_KEEP 16
 
 static inline __u64 share_little(__u64 total)
@@ -114,7 +123,7 @@ static inline __u64 share_little(__u64 total)
 	return little ? little : 1;
 }
 
-/* Free for this owner: of what there is, others than root leave out what root's reserve still lacks. */
+/* What is free for this owner: for others than root, less what root's reserve still lacks. */
 static inline __u64 share_free(__u32 owner, __u64 total, __u64 held_by_all, __u64 root_reserve,
 			       __u64 held_by_root)
 {
@@ -125,7 +134,7 @@ static inline __u64 share_free(__u32 owner, __u64 total, __u64 held_by_all, __u6
 	return kept < total ? total - kept : 0;
 }
 
-/* May an owner that holds this much take n more of what is free for it? */
+/* May an owner that holds `held` take n more, given what is free for it? */
 static inline int share_allows(__u32 owner, __u64 held, __u64 n, __u64 total, __u64 free)
 {
 	__u64 keep = total / OWNER_KEEP;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * switch.bpf.c - time off the CPU: as a thread comes back, its stack and how long it was away.
+ * switch.bpf.c - time off the CPU: when a thread comes back, takes its stack and how long it was
+ * away.
  *
- * Two programs. At sched_switch both threads are known, but only the one that leaves can be looked into: it is
- * noted when it left, and for the one that comes, how long it was away, and whether this wait gets a stack
- * (switch.h). The second program runs at the end of the switch, in the thread that has come: nothing of it has
- * run yet, so its stack is that of the wait. A stack that is taken there, and not as the thread leaves, is only
- * taken where it is wanted, with the length known, and makes no wait longer than it is: with the walk inside,
- * waits of 10 us that were looked at were twice as long as others.
+ * There are two programs. At sched_switch both threads are known, but only the leaving one can be
+ * examined. The program notes when that one left. For the thread that comes it notes how long it
+ * was away, and whether this wait gets a stack (switch.h). The second program runs at the end of
+ * the switch, in the thread that has come: none of its code has run yet, so its stack is that of
+ * the wait. Taking the stack then, and not when the thread leaves, means that it is taken only if
+ * wanted, with the length known, and makes no wait longer than it is: with the walk inside, waits
+ * of 10 us that were sampled were twice as long as others.
  *
- * The kernel has three places for the second: the tracepoint sched_exit_tp (6.14+), and before that the function
- * __perf_event_task_sched_in(), which finish_task_switch() calls while some perf event is bound to a thread
- * (user space opens one that counts nothing), or, where the kernel's profiler cannot be traced (5.10),
- * finish_task_switch() itself. A thread that runs for the first time does not come by the tracepoint: what it has
- * waited for a CPU is counted as missed.
+ * The kernel offers three places for the second program: the tracepoint sched_exit_tp (6.14+),
+ * before that the function __perf_event_task_sched_in(), which finish_task_switch() calls while
+ * some perf event is bound to a thread (user space opens one that counts nothing), or
+ * finish_task_switch() itself, where the kernel's profiler cannot be traced (5.10). A thread that
+ * runs for the first time does not pass the tracepoint: its wait for a CPU is counted as missed.
  *
- * Loaded only where time off the CPU is asked for.
+ * Loaded only if time off the CPU is wanted.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -24,13 +26,16 @@
 #include "sample.h"
 #include "switch_cpu.h"
 
-/* The index of the event that the stacks belong to, and its shortest period: 1 << that many ns. */
+/* Index of the event that the stacks belong to, and log2 of its shortest period in ns. */
 const volatile __u32 switch_event = 0, switch_shortest = SWITCH_PERIOD_SHIFT;
 
-/* The recording's begin, CLOCK_MONOTONIC: before that no time is counted. */
+/* Start of the recording, CLOCK_MONOTONIC: no time before it is counted. */
 volatile __u64 switch_from_ns = ~0ULL;
 
-/* Direct loads, as the verifier knows what a tracepoint of BTF is given: half the price of helpers. */
+/*
+ * Direct loads, since the verifier knows the types of a BTF tracepoint's arguments: half the price
+ * of helpers.
+ */
 static __always_inline struct thread_wait *wait_at(struct task_struct *task, int second)
 {
 	__u32 place = wait_place(task->pid, second);
@@ -38,7 +43,7 @@ static __always_inline struct thread_wait *wait_at(struct task_struct *task, int
 	return bpf_map_lookup_elem(&waits, &place);
 }
 
-/* Of the run queue of a thread that is on this CPU, or comes to it. */
+/* The clock of the run queue of a thread that is on this CPU, or comes to it. */
 static __always_inline __u64 scheduler_clock(const struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->se.cfs_rq))
@@ -47,8 +52,9 @@ static __always_inline __u64 scheduler_clock(const struct task_struct *task)
 }
 
 /*
- * What is due from time to time: clocks are compared, and the budget reviewed. *now_ns: by what was believed so far, and by
- * what is now. False: the recording has not begun. Not inlined: a switch needs it once in so many.
+ * What is due from time to time: compares the clocks and reviews the budget. *now_ns: by the old
+ * comparison on entry, by the new one on return. False: the recording has not begun. Not inlined:
+ * few switches need it.
  */
 static __noinline bool look_around(struct switch_cpu *cpu, __u64 scheduler_ns, __u64 *now_ns)
 {
@@ -68,7 +74,10 @@ static __noinline bool look_around(struct switch_cpu *cpu, __u64 scheduler_ns, _
 	return true;
 }
 
-/* *now_ns: CLOCK_MONOTONIC, when the scheduler decided on the switch that is under way. False: it is in no recording. */
+/*
+ * *now_ns: CLOCK_MONOTONIC, when the scheduler decided on this switch. False: the switch is in no
+ * recording.
+ */
 static __always_inline bool begin_switch(struct switch_cpu *cpu, const struct task_struct *task,
 					 __u64 *now_ns)
 {
@@ -96,7 +105,7 @@ static __always_inline struct thread_wait *find_wait(struct task_struct *task)
 	return is_of(w, task) ? w : NULL;
 }
 
-/* What task_struct.__state was called up to 5.13. */
+/* The name of task_struct.__state up to 5.13. */
 struct task_struct___before_5_14 {
 	long state;
 } __attribute__((preserve_access_index));
@@ -114,8 +123,9 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 }
 
 /*
- * A thread that is met for the first time: what it does now it has done ever since it began, the recording
- * did, or its process was entered. NULL: it is no thread of a tracked process, it ends, or there is no room.
+ * Starts tracking a thread: assumes that it has been doing what it does now ever since it, the
+ * recording or its process's entry began. NULL: it is no thread of a tracked process, it is ending,
+ * or there is no room.
  */
 static __always_inline struct thread_wait *begin_wait(const struct switch_cpu *cpu,
 						      struct task_struct *task, bool is_off)
@@ -154,7 +164,7 @@ static __always_inline struct thread_wait *begin_wait(const struct switch_cpu *c
 	return w;
 }
 
-/* A thread has had so many ticks that no sample has been made of. */
+/* Notes ticks of a thread that no sample has been made of yet. */
 static __always_inline void owe_ticks(struct switch_cpu *cpu, struct thread_wait *w, __u32 cnt)
 {
 	__u32 room = TICKS_OWED_MAX - w->ticks;
@@ -164,7 +174,7 @@ static __always_inline void owe_ticks(struct switch_cpu *cpu, struct thread_wait
 		miss_ticks(cpu->noted.event, cnt - room);
 }
 
-/* prev, which is the current one still. What ends has no stack any more. */
+/* prev, still the current thread, leaves the CPU. A thread that ends has no stack any more. */
 static __always_inline void leave(struct switch_cpu *cpu, struct task_struct *prev, bool preempted,
 				  __u64 now_ns, __u32 ticks)
 {
@@ -186,17 +196,17 @@ static __always_inline void leave(struct switch_cpu *cpu, struct task_struct *pr
 	if (ticks)
 		owe_ticks(cpu, w, ticks);
 	passed_ns = switch_passed(&w->since_ns, now_ns);
-	/* Where its coming went by unseen, nobody knows for how much of it. */
+	/* If nobody saw the thread come, nobody knows for how much of the time it ran. */
 	if (w->task_state == TASK_STATE_ON_CPU)
 		w->on_ns += passed_ns;
-	/* Ticks before the first switch have gone by without it. */
+	/* Ticks before the thread's first switch went uncounted. */
 	if (is_new)
 		w->sampled_ns = w->on_ns;
 	w->run_delay_ns = prev->sched_info.run_delay;
 	w->task_state = preempted ? 0 : task_state_of(prev);
 }
 
-/* CPU time that the due ticks stand for. */
+/* The CPU time that the due ticks stand for. */
 static __always_inline __u32 due_ticks_ns(struct switch_cpu *cpu, struct thread_wait *w)
 {
 	__u64 ns = cpu->ticks * cpu->noted.period_ns;
@@ -208,7 +218,7 @@ static __always_inline __u32 due_ticks_ns(struct switch_cpu *cpu, struct thread_
 	return ns < ~0U ? (__u32)ns : ~0U;
 }
 
-/* Goes with the next wait that gets a stack: a thread that never waits is on a CPU at every tick. */
+/* Goes with the next wait that gets a stack. (A thread that never waits is on a CPU at every tick.) */
 static __always_inline __u16 take_unsampled(struct thread_wait *w)
 {
 	__u16 units = make_up_ticks ? tick_unsampled(w->on_ns, w->sampled_ns, whole_period_ns) : 0;
@@ -217,7 +227,7 @@ static __always_inline __u16 take_unsampled(struct thread_wait *w)
 	return units;
 }
 
-/* For how much time the wait that is over gets a stack; 0: for none. */
+/* How much time the stack of the finished wait stands for; 0: the wait gets none. */
 static __always_inline __u64 wait_period(struct switch_cpu *cpu, struct thread_wait *w,
 					 __u64 length_ns, __u32 shift)
 {
@@ -233,13 +243,13 @@ static __always_inline __u64 wait_period(struct switch_cpu *cpu, struct thread_w
 	return period_ns;
 }
 
-/* The wait that is over gets a stack, or ticks that the thread has had do. */
+/* Decides whether to take a stack: for the finished wait, or for ticks that the thread has had. */
 static __noinline int make_due(struct switch_cpu *cpu, struct thread_wait *w, __u32 tid,
 			       __u64 length_ns, __u32 task_state)
 {
 	__u32 shift = switch_shift(&cpu->budget, switch_shortest);
 
-	/* Of its very first instruction no stack can be taken. */
+	/* No stack can be taken at a thread's very first instruction. */
 	cpu->ticks = task_state == TASK_STATE_UNKNOWN ? 0 : w->ticks;
 	cpu->period_ns = wait_period(cpu, w, length_ns, shift);
 	cpu->is_due = cpu->period_ns || cpu->ticks;
@@ -283,13 +293,13 @@ static __always_inline void come_back(struct switch_cpu *cpu, struct task_struct
 		make_due(cpu, w, next->pid, length_ns, task_state);
 }
 
-/* What is lost where the wait's stack is not to be had: the CPU time that goes with it, too. */
+/* What is lost if the wait's stack cannot be taken: its time, and the CPU time that goes with it. */
 static __always_inline __u64 due_wait_ns(const struct switch_cpu *cpu)
 {
 	return cpu->period_ns + ((__u64)cpu->note.unsampled << UNSAMPLED_SHIFT);
 }
 
-/* The thread that a stack was to be taken of has gone by unseen. */
+/* The thread whose stack was due came back without being seen. */
 static __always_inline void drop_due(struct switch_cpu *cpu)
 {
 	if (!cpu->is_due)
@@ -299,7 +309,7 @@ static __always_inline void drop_due(struct switch_cpu *cpu)
 	cpu->is_due = 0;
 }
 
-/* One that was measured. */
+/* Ends a switch that was measured. */
 static __noinline int end_switch(struct switch_cpu *cpu, __u64 began_ns)
 {
 	__u64 took_ns = bpf_ktime_get_ns() - began_ns;
@@ -310,7 +320,7 @@ static __noinline int end_switch(struct switch_cpu *cpu, __u64 began_ns)
 	return 0;
 }
 
-/* False: there has never been a process of that pid in procs. Its byte is there before its entry is. */
+/* False: no process with that pid has ever been in procs. The byte is set before the entry is. */
 static __always_inline bool may_be_tracked(const struct owner_books *books,
 					   const struct task_struct *task)
 {
@@ -318,8 +328,9 @@ static __always_inline bool may_be_tracked(const struct owner_books *books,
 }
 
 /*
- * Of the switches of a machine most are between others: they must cost next to nothing, so neither the time nor
- * the CPU's own is looked at before it is known that one of the two is of a tracked process.
+ * Most switches of a machine are between threads that nobody tracks, and must cost next to nothing.
+ * So nothing looks at the time or at the CPU's state before it is known that one of the two threads
+ * belongs to a tracked process.
  */
 SEC("?tp_btf/sched_switch")
 int switch_threads(__u64 *ctx)
@@ -360,10 +371,11 @@ int switch_threads(__u64 *ctx)
 }
 
 /*
- * Not every switch is reported at sched_switch: there are threads, of the machine's own, of which nobody is told that
- * they leave (6.18 in Firecracker). Whoever comes after one is still away by its own record, and here it is. The
- * scheduler's clock does for this switch, too. (5.10 reports all, and does not give a program its thread so.)
- * A thread that has not been met was away since the begin, if this is a switch at all: has_switched.
+ * Some switches are not reported at sched_switch: there are threads of the machine itself whose
+ * leaving nobody sees (6.18 in Firecracker). The next thread is still away by its own record, so it
+ * is handled here. The scheduler's clock is valid for this switch, too. (5.10 reports all switches,
+ * and does not pass a program its thread in this way.) A thread seen for the first time has been
+ * away since the begin, if this is a switch at all: has_switched.
  */
 static __noinline int come_unreported(struct switch_cpu *cpu, bool has_switched)
 {
@@ -387,7 +399,7 @@ static __noinline int come_unreported(struct switch_cpu *cpu, bool has_switched)
 	return 0;
 }
 
-/* Of the wait that is over; if that gets none, of the ticks. */
+/* Takes the stack of the finished wait; if it gets none, that of the ticks. */
 static __always_inline void take_due(void *ctx, struct switch_cpu *cpu, struct proc_info *proc,
 				     __u64 now_ns, bool has_loop)
 {
@@ -425,7 +437,7 @@ static __always_inline int on_arrival(void *ctx, bool has_switched, bool has_loo
 		return 0;
 	cpu->is_due = 0;
 	proc = tracked_process();
-	/* It executes something else by now, whose time nobody asks for. */
+	/* It has executed something else meanwhile, which nobody tracks. */
 	if (!proc)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
@@ -479,7 +491,7 @@ static __always_inline void look_at(struct task_struct *task, const struct proc_
 	look->switches = task->nvcsw + task->nivcsw;
 	if (bpf_core_field_exists(task->sched_info.pcount))
 		look->runs = task->sched_info.pcount;
-	/* Of another size from 7.2 on. */
+	/* It has another size from 7.2 on. */
 	if (bpf_core_field_exists(task->on_cpu))
 		look->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	look->since_ns = off_since(task, w, proc);

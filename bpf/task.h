@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * task.h - what krait needs of the kernel's task_struct, relocated by CO-RE.
+ * task.h - what krait needs from the kernel's task_struct, relocated by CO-RE.
  *
- * The only place that knows kernel structures and the machine's architecture.
+ * The only place on the BPF side that knows kernel structures and the machine's registers.
  */
 #ifndef KRAIT_TASK_H
 #define KRAIT_TASK_H
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
 
-/* mm->flags is a word, and since 6.18 a bitmap that has the same bits in its first one. */
+/* mm->flags is a word; since 6.18 it is a bitmap whose first word has the same bits. */
 struct mm_struct___word {
 	unsigned long flags;
 } __attribute__((preserve_access_index));
@@ -20,12 +20,13 @@ struct mm_struct___bitmap {
 	} flags;
 } __attribute__((preserve_access_index));
 
-#define MM_DUMPABLE_MASK 3 /* include/linux/mm_types.h, sched/coredump.h: its two lowest bits */
+#define MM_DUMPABLE_MASK 3 /* include/linux/mm_types.h, sched/coredump.h: the two lowest bits */
 #define MM_DUMPABLE_USER 1 /* SUID_DUMP_USER */
 
 /*
- * May the task's own user trace it? Not what has changed its ids, by exec or afterwards, nor who has asked
- * for that. /proc says it by the owner of its files, and there root's look the same in both cases.
+ * May the task's own user trace it? Not if it has changed its ids, by exec or afterwards, or has
+ * asked not to be traced. /proc shows this by the owner of its files, but for root's processes they
+ * look the same in both cases.
  */
 static __always_inline bool task_is_dumpable(struct task_struct *task)
 {
@@ -41,13 +42,13 @@ static __always_inline bool task_is_dumpable(struct task_struct *task)
 	return (flags & MM_DUMPABLE_MASK) == MM_DUMPABLE_USER;
 }
 
-/* Its real uid, as the initial user namespace has it. */
+/* Its real uid, in the initial user namespace. */
 static __always_inline __u32 task_uid(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, real_cred, uid.val);
 }
 
-/* What the change time of an inode has been called, up to 6.5 and up to 6.10. */
+/* Older names of an inode's change time, up to 6.5 and up to 6.10. */
 struct inode___before_6_6 {
 	struct timespec64 i_ctime;
 } __attribute__((preserve_access_index));
@@ -55,7 +56,7 @@ struct inode___before_6_11 {
 	struct timespec64 __i_ctime;
 } __attribute__((preserve_access_index));
 
-/* From 6.13 on a bit says that somebody has asked for the time (I_CTIME_QUERIED). */
+/* From 6.13 on one bit means that somebody has asked for the time (I_CTIME_QUERIED). */
 #define CTIME_NSEC_MASK ((1U << 30) - 1)
 
 static __always_inline void inode_ctime(struct inode *inode, struct binary_key *ret)
@@ -90,13 +91,16 @@ static __always_inline void task_binary(struct task_struct *task, struct binary_
 	inode_key(BPF_CORE_READ(task, mm, exe_file, f_inode), ret);
 }
 
-/* Start of the task, ns on the boot clock; with the tid it names a thread for ever. */
+/* Start of the task, ns on the boot clock; together with the tid it identifies a thread for good. */
 static __always_inline __u64 task_start_ns(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, start_boottime);
 }
 
-/* Of its process; field 22 of /proc/PID/stat in ticks (fs/proc/array.c, do_task_stat()). */
+/*
+ * Start of the task's process: field 22 of /proc/PID/stat, there in ticks (fs/proc/array.c,
+ * do_task_stat()).
+ */
 static __always_inline __u64 process_start_ns(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, group_leader, start_boottime);
@@ -116,14 +120,18 @@ static __always_inline __u64 task_thread_pointer(struct task_struct *task)
 	return BPF_CORE_READ(task, THREAD_POINTER);
 }
 
-/* What a sample wants to know of the thread that it is of. */
+/* What a sample needs to know about its thread. */
 struct current_task {
 	__u64 start_ns, thread_ptr;
-	bool is_exiting; /* its memory is gone or on its way */
-	bool is_execing; /* between the old image and the new one. The bit is looked up: kernels may lose it */
+	bool is_exiting; /* its memory is gone, or soon will be */
+	/* between two images. The kernel's bit is optional, so CO-RE looks it up */
+	bool is_execing;
 };
 
-/* in_place: the kernel has bpf_get_current_task_btf() (5.11+), whose members are read without a helper for each. */
+/*
+ * in_place: the kernel has bpf_get_current_task_btf() (5.11+), whose members can be read without a
+ * helper for each.
+ */
 static __always_inline void current_task(struct current_task *ret, bool in_place)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -154,8 +162,8 @@ static __always_inline __u64 current_process_start_ns(bool in_place)
 
 /*
  * User registers as the kernel saves them: an array of words whose order is ABI (asm/ptrace.h). By
- * number and not by name: newer kernels have made some members narrower, and a narrow load from the
- * context of a perf event program is refused.
+ * number, not by name, because newer kernels have narrowed some members, and the verifier refuses a
+ * narrow load from the context of a perf event program.
  */
 #if defined(__TARGET_ARCH_x86)
 #define TASK_REGS_WORDS 21
@@ -163,15 +171,18 @@ static __always_inline __u64 current_process_start_ns(bool in_place)
 #define REG_IP 16
 #define REG_MODE 17 /* cs */
 #define REG_SP 19
-#define REG_SYSCALL 15 /* orig_ax: negative where the kernel was entered otherwise */
+#define REG_SYSCALL 15 /* orig_ax: negative if the kernel was entered in another way */
 #define REG_ARGS                                                                                   \
 	{                                                                                          \
 		14, 13, 12                                                                         \
 	} /* di, si, dx */
 #define MODE_IS_USER(mode) (((mode)&3) == 3)
 #define REGS_GENERAL 15 /* the first words */
-/* Behind a system call, whose number is in orig_ax (of interrupts and faults it is negative) and whose instruction has
- * left ip in rcx, too; where a signal's handler is about to begin ip is another. */
+/*
+ * Right after a system call: its number is in orig_ax (negative after interrupts and faults), and
+ * the syscall instruction has copied ip into rcx. If a signal handler is about to begin, ip
+ * differs.
+ */
 #define REGS_BEHIND_SYSCALL(regs) ((__s64)(regs)[15] >= 0 && (regs)[11] == (regs)[REG_IP])
 #elif defined(__TARGET_ARCH_arm64)
 #define TASK_REGS_WORDS 36
@@ -179,21 +190,24 @@ static __always_inline __u64 current_process_start_ns(bool in_place)
 #define REG_IP 32
 #define REG_MODE 33 /* pstate */
 #define REG_SP 31
-#define REG_SYSCALL 35 /* syscallno: -1 where the kernel was entered otherwise */
+#define REG_SYSCALL 35 /* syscallno: -1 if the kernel was entered in another way */
 #define REG_ARGS                                                                                   \
 	{                                                                                          \
 		34, 1, 2                                                                           \
 	} /* orig_x0, x1, x2 */
 #define MODE_IS_USER(mode) (((mode)&15) == 0)
 #define REGS_GENERAL 29
-/* struct pt_regs says it behind these words. */
+/* A member of struct pt_regs after these words would say so. */
 #define REGS_BEHIND_SYSCALL(regs) 0
 #endif
 
 _Static_assert(TASK_REGS_WORDS == UNWIND_SAVED_WORDS && REG_IP == UNWIND_WORD_IP,
 	       "user space knows where the registers are, too");
 
-/* From the context: in one instruction, as the verifier wants it and the compiler would not do it. */
+/*
+ * Reads from the context, in one instruction: the verifier demands it, and the compiler would not
+ * do it.
+ */
 static __always_inline __u64 context_reg(const void *ctx, const int number)
 {
 	__u64 value;
@@ -202,7 +216,7 @@ static __always_inline __u64 context_reg(const void *ctx, const int number)
 	return value;
 }
 
-/* All of them, in the kernel's memory. */
+/* All registers, in the kernel's memory. */
 static __always_inline const void *context_regs(const void *ctx)
 {
 	const struct bpf_perf_event_data_kern *kern = ctx;
@@ -211,8 +225,8 @@ static __always_inline const void *context_regs(const void *ctx)
 }
 
 /*
- * The index that user space has given to the perf event: in a member of its attributes that means
- * nothing where there is no ring buffer of perf's own. An attach cookie would need 5.15.
+ * The index that user space has given to the perf event: stored in an attribute that has no meaning
+ * without a perf ring buffer. An attach cookie would need 5.15.
  */
 static __always_inline __u32 event_index(const void *ctx)
 {
@@ -222,17 +236,17 @@ static __always_inline __u32 event_index(const void *ctx)
 	return index < KRAIT_MAX_EVENTS ? index : 0;
 }
 
-/* Kernel stacks are that long where bpf_task_pt_regs() is missing, but in debugging kernels. */
+/* Size of kernel stacks on kernels without bpf_task_pt_regs(), except debugging kernels. */
 #define TASK_STACK_SIZE 16384
 
-/* Where the registers of user mode are on the task's kernel stack. */
+/* Where the task's kernel stack holds the user-mode registers. */
 static __always_inline const void *task_stack_regs(struct task_struct *task)
 {
 	return (const char *)BPF_CORE_READ(task, stack) + TASK_STACK_SIZE -
 	       bpf_core_type_size(struct pt_regs);
 }
 
-/* Where the registers of user mode are while the current task is in the kernel. */
+/* Where the user-mode registers are while the current task is in the kernel. */
 static __always_inline const void *task_saved_regs(struct task_struct *task, bool has_helper)
 {
 	if (has_helper)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * task_chain.h - the section of a sample that has the asyncio tasks of the thread: the one that it runs, and
+ * task_chain.h - the section of a sample with asyncio tasks: the one that the thread runs, and
  * those that await it (tasks.h).
  *
- * Must hold: a process of which user space has said nothing costs one look into a map, where it has of any; a thread
- * without a running task one more word of memory.
+ * Must hold: for a process without an entry the cost is one map lookup, and none if no process has
+ * one. A thread without a running task costs one more word of memory.
  */
 #ifndef KRAIT_TASK_CHAIN_H
 #define KRAIT_TASK_CHAIN_H
 
-/* Snapshots of code objects that were never on a CPU while they were looked at: as of the thread's own frames. */
+/*
+ * Describes the code object of a part, as for the thread's own frames: code that awaits may never
+ * have been sampled on a CPU.
+ */
 static __always_inline int describe_part(struct scratch *s, const struct py_offsets *off)
 {
 	struct describer *d = &s->describer;
@@ -37,7 +40,7 @@ __weak __noinline int bounded_describe_part(__u32 memory, __u32 layout)
 	return loop_ctx_of(&c, memory, layout) ? describe_part(c.s, c.off) : 1;
 }
 
-/* Of the section that comes next. */
+/* Describes the code objects of the section that comes next. */
 static __always_inline void describe_parts(struct loop_ctx *c, struct proc_info *proc, __u32 cnt,
 					   bool has_loop)
 {
@@ -56,7 +59,7 @@ static __always_inline void describe_parts(struct loop_ctx *c, struct proc_info 
 	describe_settle(c->s, proc);
 }
 
-/* What the last task of the chain is. */
+/* Settles the part of the chain's last task. */
 static __always_inline void settle_last_task(struct scratch *s)
 {
 	__u64 *part = section_room(s, FRAME_WORDS * s->tasks.task_at, FRAME_WORDS);

@@ -1,70 +1,77 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tasks.h - from the asyncio task that a thread runs to the tasks that await it, with the frames at which
- * their coroutines are suspended.
+ * tasks.h - from a thread's running asyncio task to the tasks that await it, with the frames at
+ * which their coroutines are suspended.
  *
- * CPython 3.14 and 3.15. The running task is in _PyThreadStateImpl.asyncio_running_task, a task's awaiters are
- * in TaskObj.task_awaited_by: another task, or where task_awaited_by_is_set a PySet of them
- * (Modules/_asynciomodule.c). Rule: of a set with several, the chain goes on with the first that its table has,
- * and says how many there are. A coroutine is a PyGenObject whose frame is a part of it (gi_iframe); while it is
- * suspended in an await or "yield from", what it awaits is on its stack: the topmost word in 3.14, the one
- * before that in 3.15 (SEND keeps a NULL above, Python/bytecodes.c). That is another coroutine, or an object
- * whose first member is one (async_generator_asend and _athrow, anext_awaitable, coroutine_wrapper:
- * Objects/genobject.c), or a future, where the chain of coroutines ends.
+ * For CPython 3.14 and 3.15. The running task is in _PyThreadStateImpl.asyncio_running_task. A
+ * task's awaiters are in TaskObj.task_awaited_by: another task, or a PySet of them if
+ * task_awaited_by_is_set (Modules/_asynciomodule.c). In a set with several, the chain goes on with
+ * the first entry of the table, and says how many there are. A coroutine is a PyGenObject that
+ * contains its frame (gi_iframe). While it is suspended in an await or "yield from", the object
+ * that it awaits is on its stack: the topmost word in 3.14, the one before that in 3.15 (SEND keeps
+ * a NULL above, Python/bytecodes.c). That is another coroutine, or an object whose first member is
+ * one (async_generator_asend and _athrow, anext_awaitable, coroutine_wrapper: Objects/genobject.c),
+ * or a future, where the chain of coroutines ends.
  *
- * Nothing of that says of what type it is in few reads. So an object counts as a coroutine if its frame is owned
- * by a generator and is at an instruction in the bytecode of its code object; what the thread itself interrupted
- * in the middle of (awaited_by and awaited_by_is_set are two stores) ends the chain with TASK_TORN.
+ * A few reads cannot tell the type of such an object. So an object counts as a coroutine if its
+ * frame is owned by a generator and stands at an instruction in the bytecode of its code object. If
+ * the interrupt hit the thread in the middle of a change (awaited_by and awaited_by_is_set are two
+ * stores), the chain ends with TASK_TORN.
  *
- * A chain is parts, struct frame each: one with code_addr 0 begins a task (frame_addr: the task; instr_off: how
- * many await it, where the chain had to choose; fingerprint: enum task_note), and its frames follow, that of the
- * coroutine first, of what awaits last. Tasks come as they await: the running one first.
+ * A chain consists of parts, each a struct frame. A part with code_addr 0 begins a task
+ * (frame_addr: the task; instr_off: how many await it, if the chain had to choose; fingerprint:
+ * enum task_note). Its frames follow, from the task's own coroutine to what that awaits last. Tasks
+ * come in the order of awaiting, the running one first.
  *
- * Must hold: at most KRAIT_MAX_TASK_PARTS parts and KRAIT_MAX_TASK_STEPS steps; a task is only read, and every
- * way out leaves a note.
+ * Must hold: at most KRAIT_MAX_TASK_PARTS parts and KRAIT_MAX_TASK_STEPS steps; tasks are only
+ * read, and every way out leaves a note.
  */
 #ifndef KRAIT_TASKS_H
 #define KRAIT_TASKS_H
 
 #define TASK_WINDOW_MASK (KRAIT_TASK_WINDOW - 1)
-/* A set's entry whose key was taken out has this hash, and no key that is there has (Objects/setobject.c). */
+/* The hash of a set's entry whose key was removed; no present key has it (Objects/setobject.c). */
 #define SET_DUMMY_HASH (~0ULL)
-/* Entries of a set that are read at once, and so often until somebody is found. */
+/* Entries of a set that are read at once; repeated until one with a key is found. */
 #define SET_ENTRIES 4
 #define SET_READS 32
-/* PyTypeObject.tp_flags, from where an object's type stands: behind its size, with 19 members between. */
+/*
+ * Offset of PyTypeObject.tp_flags from ob_type in an object's head: after ob_size, with 19 members
+ * between.
+ */
 #define TASK_TYPE_FLAGS (8 + 152)
 #define TASK_TYPE_LONG (1ULL << 24)
 #define TASK_TYPE_UNICODE (1ULL << 28)
-/* The largest bytecode of a function that a frame of a coroutine is believed to be in. */
+/* Longest bytecode in which a coroutine's frame is believed. */
 #define TASK_CODE_BYTES FRAME_INSTR_LIMIT
 
-/* No object is below that, or above 48 bits: the first member of one was a number. */
+/* No object lies below this or above 48 bits: such a first member was a number. */
 #define TASK_NO_OBJECT 65536
 
 /* State of one walk; in per-CPU memory. */
 struct task_walk {
-	__u64 task_addr; /* to enter next, 0 none */
-	__u64 object_addr; /* awaited, to be looked at next: 0 none */
+	__u64 task_addr; /* to enter next; 0 none */
+	__u64 object_addr; /* awaited object to look at next; 0 none */
 	__u64 set_addr; /* entries of the set to look at next, 0 none */
-	__u64 name_addr; /* of the task just begun, still to be read; 0 none */
-	__u32 name_at, name_parts; /* of a text that was read: parts that are done, and all */
-	__u32 names; /* wanted */
+	__u64 name_addr; /* name of the task just begun, still to be read; 0 none */
+	__u32 name_at, name_parts; /* parts of a name read as text: already written, and in all */
+	__u32 names; /* names are wanted */
 	__u32 pad_;
-	__u64 wrapper_type_addr; /* of what holds the object, which is looked at in its place */
-	__u64 end_type_addr; /* of what ended the frames of a task before: it holds no coroutine */
+	__u64 wrapper_type_addr; /* type of the object that wraps the current one */
+	/* type of the object that ended an earlier task's frames: it contains no coroutine */
+	__u64 end_type_addr;
 	__u64 cycle_addr; /* a task met before */
 	__u32 cycle_at; /* task_cnt at which cycle_addr is renewed */
-	__u32 set_left; /* entries */
+	__u32 set_left; /* entries left in the set */
 	__u32 set_reads;
 	__u32 task_cnt, cnt; /* tasks, parts */
-	__u32 task_at; /* the part with which the last task began */
-	__u32 wrapped; /* the object is what another one holds */
-	__u32 first; /* the object is the coroutine of a task */
+	__u32 task_at; /* index of the part that began the last task */
+	__u32 wrapped; /* the current object was found in a wrapper */
+	__u32 first; /* the current object is a task's own coroutine */
 	__u32 note; /* enum task_note of the last task, once the walk is over */
-	__u32 waiters; /* of the last task */
+	__u32 waiters; /* tasks that await the last task */
 	__u8 window[WINDOW_SIZE(TASK_WINDOW_MASK + 1)];
-	__u64 entries[2 * SET_ENTRIES]; /* of a set: key, hash */
+	__u64 entries[2 * SET_ENTRIES]; /* of the set: key, hash */
 };
 
 static __always_inline void task_walk_begin(struct task_walk *t, __u64 task_addr, __u32 names)
@@ -100,7 +107,7 @@ static __always_inline int task_walk_end(struct task_walk *t, __u32 note)
 	return 1;
 }
 
-/* The task's awaiters: where the walk goes on when its frames are done. */
+/* Finds the task's awaiters: the walk goes on there when the task's frames are done. */
 static __always_inline void task_find_waiters(struct task_walk *t, struct walker *w,
 					      const struct task_layout *l)
 {
@@ -149,7 +156,7 @@ static __always_inline int task_enter(struct task_walk *t, struct walker *w,
 		return task_walk_end(t, TASK_TORN);
 	t->wrapped = 0;
 	t->first = 1;
-	/* A future that stands between tasks has no frames. */
+	/* A future between tasks has no frames. */
 	t->object_addr = TASK_U8(t, l, is_task) ? TASK_U64(t, l, coro) : 0;
 	if (t->names)
 		t->name_addr = TASK_U64(t, l, name);
@@ -158,14 +165,15 @@ static __always_inline int task_enter(struct task_walk *t, struct walker *w,
 }
 
 /*
- * The name: a str, or an int where get_name() would make "Task-7" of it (Modules/_asynciomodule.c). Which one
- * its type's flags say (Py_TPFLAGS_LONG_SUBCLASS, Py_TPFLAGS_UNICODE_SUBCLASS, Include/object.h). What is neither, or
- * not ASCII, or not there, has no part.
+ * Reads the name: a str, or an int if get_name() would make "Task-7" of it
+ * (Modules/_asynciomodule.c). The type's flags say which (Py_TPFLAGS_LONG_SUBCLASS,
+ * Py_TPFLAGS_UNICODE_SUBCLASS, Include/object.h). A name that is neither, or not ASCII, or not
+ * present, gets no part.
  */
 static __always_inline int task_read_name(struct task_walk *t, struct walker *w,
 					  const struct py_offsets *off, struct frame *out)
 {
-	/* The type; a str's length, hash and state, or an int's tag and digits. */
+	/* The type; then a str's length, hash and state, or an int's tag and digits. */
 	__u64 addr = t->name_addr, head[4] = { 0, 0, 0, 0 }, flags = 0;
 	__u32 state;
 
@@ -207,7 +215,7 @@ static __always_inline int task_put_name(struct task_walk *t, struct frame *out)
 	return 0;
 }
 
-/* The first that the set has. */
+/* Finds the first task in the set. */
 static __always_inline int task_search_set(struct task_walk *t, struct walker *w)
 {
 	__u32 left = t->set_left;
@@ -227,8 +235,9 @@ static __always_inline int task_search_set(struct task_walk *t, struct walker *w
 }
 
 /*
- * What is no coroutine may hold one; if not, the task's frames end here. unread: nobody knows what it is, since not all of
- * a coroutine could be read there. It may be a smaller object, but no object lacks its head: then memory is not present.
+ * The object is no coroutine but may wrap one; if not, the task's frames end here. unread: a whole
+ * coroutine could not be read there, so the type is unknown. It may be a smaller object, but every
+ * object has a head: if even that cannot be read, the memory is not present.
  */
 static __always_inline int task_unwrap(struct task_walk *t, struct walker *w,
 				       const struct py_offsets *off, bool unread)
@@ -263,7 +272,7 @@ static __always_inline int task_unwrap(struct task_walk *t, struct walker *w,
 	return 0;
 }
 
-/* Is what was just read a coroutine? Its code object, or 0. */
+/* If what was just read is a coroutine, its code object; else 0. */
 static __always_inline __u64 task_code(const struct walker *w, const struct py_offsets *off,
 				       __s32 *ret_instr_off)
 {
@@ -277,7 +286,7 @@ static __always_inline __u64 task_code(const struct walker *w, const struct py_o
 	return *ret_instr_off >= 0 && *ret_instr_off < TASK_CODE_BYTES ? code_addr : 0;
 }
 
-/* What the coroutine awaits, on its stack. */
+/* Finds the object that the coroutine awaits, on its stack. */
 static __always_inline void task_awaited(struct task_walk *t, struct walker *w,
 					 const struct task_layout *l)
 {
@@ -289,7 +298,7 @@ static __always_inline void task_awaited(struct task_walk *t, struct walker *w,
 	t->object_addr = addr & ~TAG_BITS;
 }
 
-/* One coroutine: a part for its frame. */
+/* Writes a part for the coroutine's frame. */
 static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 					  const struct py_offsets *off, const struct task_layout *l,
 					  struct frame *out)
@@ -309,7 +318,7 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 	t->wrapped = 0;
 	t->first = 0;
 	if (state >= l->state_ended)
-		return 0; /* it has returned: nothing of it is left to see */
+		return 0; /* it has returned: none of it is left to see */
 	out->code_addr = code_addr;
 	out->frame_addr = addr + l->gen_iframe;
 	out->opcode = walk_wants_opcodes(w) ?
@@ -325,7 +334,7 @@ static __always_inline int task_coroutine(struct task_walk *t, struct walker *w,
 	return 0;
 }
 
-/* There were no more turns: what is left to do is not done. */
+/* The walk ran out of steps. */
 static __always_inline void task_walk_stop(struct task_walk *t)
 {
 	if (!(t->note & (TASK_TORN | TASK_CYCLE)) &&
@@ -333,7 +342,7 @@ static __always_inline void task_walk_stop(struct task_walk *t)
 		t->note |= TASK_LIMIT;
 }
 
-/* What the task's part is to say, once all of the task has been seen. */
+/* Completes the task's part, once all of the task has been seen. */
 static __always_inline void task_settle(const struct task_walk *t, struct frame *part)
 {
 	part->instr_off = (__s32)t->waiters;
@@ -341,8 +350,8 @@ static __always_inline void task_settle(const struct task_walk *t, struct frame 
 }
 
 /*
- * One turn: out is where the next part goes, part that of the last task. 0 to go on, 1 when the walk is over
- * and the last task is to be settled.
+ * One step. out: where the next part goes; part: that of the last task. Returns 0 to go on, 1 when
+ * the walk is over and the last task must be settled.
  */
 static __always_inline int task_step(struct task_walk *t, struct walker *w,
 				     const struct py_offsets *off, const struct task_layout *l,

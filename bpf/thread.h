@@ -2,28 +2,31 @@
 /*
  * thread.h - from a task to its PyThreadState.
  *
- * The truth is the runtime's own lists: interpreters, and the thread states of each. A state belongs
- * to the thread whose thread pointer is its thread_id (pthread_self(); CPython 3.8+,
- * Python/thread_pthread.h), in every pid namespace and also while the thread has released the GIL,
- * when _Py_tss_tstate is NULL. A thread with several states (sub-interpreters) means the one it
- * activated last: that one has the bit bound_gilstate (Python/pystate.c, tstate_activate()).
+ * The truth is in the runtime's own lists: interpreters, and the thread states of each. A state
+ * belongs to the thread whose thread pointer equals its thread_id (pthread_self(); CPython 3.8+,
+ * Python/thread_pthread.h). This holds in every pid namespace, and also while the thread has
+ * released the GIL, when _Py_tss_tstate is NULL. If a thread has several states (sub-interpreters),
+ * the one that it activated last counts: it has the bit bound_gilstate (Python/pystate.c,
+ * tstate_activate()).
  *
- * Before 3.12 there is no such bit (PYOFF_TSTATE_CURRENT). A thread that holds the GIL has its
- * active state in _PyRuntime.gilstate.tstate_current, and no search is needed. For one that does
- * not, it is the state that has a frame, in the newest interpreter: interpreters are entered from
- * older ones, and an idle state has none. What was remembered is good only while there is one
- * interpreter, which has one state for each thread.
+ * Before 3.12 there is no such bit (PYOFF_TSTATE_CURRENT). The active state of the thread that
+ * holds the GIL is in _PyRuntime.gilstate.tstate_current, and needs no search. For any other thread
+ * it is the state that has a frame, in the newest interpreter: interpreters are entered from older
+ * ones, and an idle state has no frame. A remembered state is valid only while there is a single
+ * interpreter, which has one state per thread.
  *
  * Only this thread is stopped: others may link and unlink states meanwhile. So every step checks
- * the back link, and a mismatch is "torn", tried again once, never believed. A state remembered
- * from the last sample is believed only while its neighbour in the list still points at it.
+ * the back link. A mismatch means "torn": the search is repeated once, and the result never
+ * believed. A state remembered from the last sample is believed only while its neighbour in the
+ * list still points at it.
  *
- * The list of a program with thousands of threads is searched in parts, one in each interrupt, where the
- * process has used up its budget: the slot says where to go on. New states are put at the head of a list, so what was searched in parts may have
- * missed one: such a search says that there is none only where the list still begins as it did. The same
- * tells, at the next sample of a thread of C, that it need not be searched again.
+ * With thousands of threads and a spent budget, the list is searched in parts, one per interrupt;
+ * the slot says where to go on. New states are put at the head of a list, so a search in parts may
+ * have missed one: it may conclude "none" only if the list still begins as it did. The same test
+ * tells, at the next sample of a thread without a state, that it need not be searched again.
  *
- * Must hold: at most KRAIT_MAX_THREADS steps, and no more than the process may take; reads only.
+ * Must hold: at most KRAIT_MAX_THREADS steps, and no more than the process has budget for; reads
+ * only.
  */
 #ifndef KRAIT_THREAD_H
 #define KRAIT_THREAD_H
@@ -34,19 +37,19 @@
 /* Result and loop state of one search; in per-CPU memory. */
 struct thread_search {
 	READ_MEMBER
-	__u64 thread_ptr; /* whom to look for; set by the caller */
-	__u64 runtime_addr; /* likewise, before thread_still_valid() */
+	__u64 thread_ptr; /* whose state to find; set by the caller */
+	__u64 runtime_addr; /* set by the caller, too, before thread_still_valid() */
 	__u64 tstate_addr; /* state to visit next, then the one found */
 	__u64 prev_addr; /* its predecessor in the list, 0 at the head */
 	__u64 interp_addr;
-	__u64 candidate_addr; /* of this thread, but not the one activated last */
+	__u64 candidate_addr; /* a state of this thread, but not the one activated last */
 	__u64 candidate_interp_addr;
-	__u64 head_addr, head_next_addr; /* of the list, when the search began */
+	__u64 head_addr, head_next_addr; /* first states of the list when the search began */
 	__u32 reason; /* enum reason, valid when thread_step() returned 1 */
-	__u32 steps; /* that it took in this interrupt */
-	__u32 left; /* that it may still take; set by the caller */
-	__u32 resumed; /* it did not begin in this interrupt */
-	__u8 window[WINDOW_SIZE(KRAIT_THREAD_WINDOW)]; /* of tstate_addr */
+	__u32 steps; /* steps taken in this interrupt */
+	__u32 left; /* steps it may still take; set by the caller */
+	__u32 resumed; /* the search began in an earlier interrupt */
+	__u8 window[WINDOW_SIZE(KRAIT_THREAD_WINDOW)]; /* memory of tstate_addr */
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 
@@ -65,13 +68,14 @@ static __always_inline int thread_window(struct thread_search *t, __u64 tstate_a
 
 #define THREAD_FIELD(t, off, field) window_u64((t)->window, (off)->thread.field, THREAD_WINDOW_MASK)
 
-/* Where a walk of the thread state begins. */
+/* Where to begin walking the thread state's frames. */
 struct thread_top {
 	__u64 frame_addr; /* 0 idle */
-	__u64 cframe_addr, cframe_previous_addr; /* PYOFF_CFRAME: the C activation; else 0 */
+	/* PYOFF_CFRAME: the current C activation; else 0 */
+	__u64 cframe_addr, cframe_previous_addr;
 };
 
-/* What the _PyCFrame at addr says. 0, or -1 where it cannot be read. */
+/* Reads the _PyCFrame at addr. Returns 0, or -1 if it cannot be read. */
 static __always_inline int thread_activation(struct thread_search *t, const struct py_offsets *off,
 					     __u64 addr, struct thread_top *ret)
 {
@@ -85,7 +89,10 @@ static __always_inline int thread_activation(struct thread_search *t, const stru
 	return 0;
 }
 
-/* Of the state in the window. 0, or -1 where the C stack of another thread says nothing. */
+/*
+ * Fills *ret from the state in the window. Returns 0, or -1 if the _PyCFrame, which lies on the C
+ * stack, cannot be read.
+ */
 static __always_inline int thread_top(struct thread_search *t, const struct py_offsets *off,
 				      struct thread_top *ret)
 {
@@ -97,7 +104,7 @@ static __always_inline int thread_top(struct thread_search *t, const struct py_o
 	return 0;
 }
 
-/* Is the state in the window the one that its thread has activated last? */
+/* Is the state in the window the one that its thread activated last? */
 static __always_inline int thread_is_bound(struct thread_search *t, const struct py_offsets *off)
 {
 	struct thread_top top;
@@ -120,7 +127,7 @@ static __always_inline int thread_interp_is_alone(const struct thread_search *t,
 	       !read_from_u64(t, &next_addr, interp_addr + off->interp.next) && !next_addr;
 }
 
-/* The state that holds the GIL is ours, because only we can have put one with our id there. */
+/* Is the state that holds the GIL ours? Only we can have put one with our id there. */
 static __always_inline int thread_has_gil(struct thread_search *t, const struct py_offsets *off,
 					  __u64 runtime_addr)
 {
@@ -135,7 +142,10 @@ static __always_inline int thread_has_gil(struct thread_search *t, const struct 
 	return 1;
 }
 
-/* Is the remembered state still this thread's, still the active one, still in the list? 1 yes. */
+/*
+ * Is the remembered state still this thread's, still active, and still in the list? Returns 1 if
+ * so.
+ */
 static __always_inline int thread_still_valid(struct thread_search *t, const struct py_offsets *off,
 					      __u64 tstate_addr, __u64 interp_addr)
 {
@@ -161,7 +171,7 @@ static __always_inline int thread_still_valid(struct thread_search *t, const str
 	return link_addr == tstate_addr;
 }
 
-/* Starts a search at the first interpreter. 0, or 1 when it is over already. */
+/* Starts a search at the first interpreter. Returns 0, or 1 if it is already over. */
 static __always_inline int thread_search_begin(struct thread_search *t,
 					       const struct py_offsets *off, __u64 runtime_addr)
 {
@@ -213,7 +223,10 @@ static __always_inline int thread_next_interp(struct thread_search *t, const str
 	return 0;
 }
 
-/* Visits one thread state (or goes to the next interpreter). 0 to go on, 1 when over. */
+/*
+ * Visits one thread state, or goes to the next interpreter. Returns 0 to go on, 1 when the search
+ * is over.
+ */
 static __always_inline int thread_step(struct thread_search *t, const struct py_offsets *off)
 {
 	if (!t->left)
@@ -242,12 +255,12 @@ static __always_inline int thread_step(struct thread_search *t, const struct py_
 
 /* ---- searches that take several interrupts ----------------------------------------------------- */
 
-/* A list that is searched in so many steps need not be remembered. */
+/* A list that takes no more steps than this need not be remembered. */
 #define THREAD_SHORT_LIST 64
 
 /*
- * Is there one interpreter only, whose list begins as it did, and not with this thread's state? Then
- * nothing was added to it since. Uses the window.
+ * Is there only one interpreter, and does its list begin as it did, with another thread's state?
+ * Then nothing has been added to it. Uses the window.
  */
 static __always_inline int thread_list_is_same(struct thread_search *t,
 					       const struct py_offsets *off, __u64 interp_addr,
@@ -262,7 +275,7 @@ static __always_inline int thread_list_is_same(struct thread_search *t,
 	       THREAD_FIELD(t, off, next) == head_next_addr;
 }
 
-/* Is it known that this thread has no state? */
+/* Is it certain that this thread still has no state? */
 static __always_inline int thread_still_native(struct thread_search *t,
 					       const struct py_offsets *off,
 					       const struct thread_slot *slot)
@@ -271,7 +284,7 @@ static __always_inline int thread_still_native(struct thread_search *t,
 						   slot->head_next_addr);
 }
 
-/* Goes on with a search that was broken off, or begins one. slot may be NULL. As thread_search_begin(). */
+/* Resumes an interrupted search, or begins one. slot may be NULL. Returns as thread_search_begin(). */
 static __always_inline int thread_search_resume(struct thread_search *t,
 						const struct py_offsets *off,
 						const struct thread_slot *slot)
@@ -290,13 +303,13 @@ static __always_inline int thread_search_resume(struct thread_search *t,
 	return 0;
 }
 
-/* After a search failed: is it worth another, from the beginning? */
+/* After a failed search: is it worth repeating from the beginning? */
 static __always_inline int thread_search_again(const struct thread_search *t)
 {
 	return t->reason == REASON_THREAD_TORN || t->reason == REASON_THREAD_FAULT;
 }
 
-/* How much may be searched in this interrupt; the caller notes what was. */
+/* Sets how much may be searched in this interrupt; the caller accounts for what was. */
 static __always_inline void thread_search_allow(struct thread_search *t,
 						const struct proc_info *proc, __u64 now_ns)
 {
@@ -319,7 +332,7 @@ static __always_inline void thread_search_pay(const struct thread_search *t, str
 	proc->search_states = left > t->steps ? left - t->steps : 0;
 }
 
-/* The search is over for this interrupt: settles its reason, and what the slot remembers of it. */
+/* The search is over for this interrupt: settles its reason, and what the slot remembers. */
 static __always_inline void thread_search_settle(struct thread_search *t,
 						 const struct py_offsets *off,
 						 struct thread_slot *slot)

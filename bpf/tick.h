@@ -2,19 +2,19 @@
 /*
  * tick.h - which ticks of a timer never came.
  *
- * The timer of cpu-clock runs on a grid: when the interrupt is late by more than a period, the kernel
- * moves on to the next point of the grid, and the ticks between are gone (hrtimer_forward_now() in
- * perf_swevent_hrtimer()). So from the time of one tick to that of the next, as many ticks were due as
- * points of the grid have passed. How late the interrupt is differs from tick to tick; the grid is known
- * from the ticks that were late least. Built for the host, too.
+ * cpu-clock's timer runs on a grid: if the interrupt is late by more than a period, the kernel
+ * moves on to the next point of the grid, and the ticks between are lost (hrtimer_forward_now() in
+ * perf_swevent_hrtimer()). So between two ticks, as many ticks were due as grid points have passed.
+ * How late an interrupt is varies; the least delayed ticks show where the grid lies. Also built for
+ * the host.
  *
- * Must hold: ticks that are late by less than a period are never counted as missed, but for one where the
- * timer was started anew.
+ * Must hold: ticks that are late by less than a period are never counted as missed, except one tick
+ * after the timer was restarted.
  */
 #ifndef KRAIT_TICK_H
 #define KRAIT_TICK_H
 
-/* Takes in a tick at now_ns; how many before it never came. */
+/* Notes a tick at now_ns; returns how many before it never came. */
 static __always_inline __u64 tick_missed(struct tick *t, __u64 now_ns, __u64 period_ns)
 {
 	__u64 passed = now_ns - t->grid_ns, due;
@@ -23,7 +23,10 @@ static __always_inline __u64 tick_missed(struct tick *t, __u64 now_ns, __u64 per
 		period_ns = TICK_NS_MIN;
 	t->delivered++;
 	if (!t->grid_ns || passed < period_ns || period_ns != t->period_ns) {
-		/* The first one, or the grid is earlier than it seemed, or is another one. */
+		/*
+		 * This is the first tick, or the grid is earlier than it seemed, or it is another
+		 * grid.
+		 */
 		t->period_ns = period_ns;
 		t->grid_ns = now_ns;
 		return 0;
@@ -38,17 +41,17 @@ static __always_inline __u64 tick_missed(struct tick *t, __u64 now_ns, __u64 per
 	return due - 1;
 }
 
-/* Ticks that have hit a CPU on its way from one thread to another: switch_cpu.h. */
+/* Ticks that hit a CPU on its way from one thread to another: switch_cpu.h. */
 struct tick_notes {
-	__u64 clock_ns; /* of the run queue, as it was then */
+	__u64 clock_ns; /* the run queue's clock at that time */
 	__u64 period_ns; /* what each stands for */
-	__u32 tid; /* whom they hit */
+	__u32 tid; /* the thread that they hit */
 	__u32 event;
-	__u32 cnt; /* since the clock is that */
-	__u32 before; /* the same thread, before it was */
+	__u32 cnt; /* ticks since the clock had that value */
+	__u32 before; /* ticks that hit the same thread before that */
 };
 
-/* Takes in a tick, and those before it that never came. */
+/* Notes a tick, and those before it that never came. */
 static __always_inline void tick_note(struct tick_notes *n, __u64 clock_ns, __u32 tid, __u32 cnt)
 {
 	if (n->tid != tid) {
@@ -68,8 +71,8 @@ static __always_inline bool tick_is_noted(const struct tick_notes *n)
 }
 
 /*
- * At a switch, by the clock that the kernel charges both threads by: how many are of the one that leaves, and of the one
- * that comes.
+ * At a switch, by the clock from which the kernel charges both threads: how many ticks belong to
+ * the thread that leaves, and how many to the one that comes.
  */
 static __always_inline void tick_settle(struct tick_notes *n, __u64 clock_ns, __u32 leaves_tid,
 					__u32 *ret_leaves, __u32 *ret_comes)
@@ -82,7 +85,10 @@ static __always_inline void tick_settle(struct tick_notes *n, __u64 clock_ns, __
 	n->cnt = n->before = 0;
 }
 
-/* A tick stands for those before it that never came, but for no more than its thread has been on a CPU. */
+/*
+ * A tick also stands for those before it that never came, but for no more time than its thread has
+ * been on a CPU.
+ */
 static __always_inline __u64 tick_made_up(__u64 on_ns, __u64 sampled_ns, __u64 period_ns,
 					  __u64 missed)
 {
@@ -95,14 +101,14 @@ static __always_inline __u64 tick_made_up(__u64 on_ns, __u64 sampled_ns, __u64 p
 }
 
 /*
- * With --wall the samples of a thread have all its CPU time, and each stack has what ticks found there: what a thread's
- * samples lack is told to user space, which gives it to a mark of its own, and what they have too much is taken back from the
- * next ones, one part in so many of each.
+ * With --wall a thread's samples add up to all of its CPU time, while each stack keeps what ticks
+ * found there. If the samples fall short, user space is told, and gives the difference to a mark of
+ * its own. If they exceed the CPU time, each further sample takes back this fraction of the excess.
  */
 #define TICK_STEERS 16
 /*
- * Of a thread that works in many short pieces ticks find more or less by chance. That evens out, so as many periods, and
- * one part in 1 << so much of the thread's time, are left alone.
+ * If a thread runs in many short bursts, ticks find more or less of them by chance. That evens out,
+ * so this many periods, and a fraction of 1 / (1 << shift) of the thread's time, are tolerated.
  */
 #define TICK_CHANCE 16
 #define TICK_CHANCE_SHIFT 8
@@ -112,7 +118,10 @@ static __always_inline __u64 tick_chance(__u64 on_ns, __u64 period_ns)
 	return TICK_CHANCE * period_ns + (on_ns >> TICK_CHANCE_SHIFT);
 }
 
-/* Of a thread's CPU time, on_ns, samples and marks had sampled_ns: the units that no tick found, 0 if it may be chance. */
+/*
+ * Of the thread's CPU time on_ns, samples and marks stand for sampled_ns. Returns the units that no
+ * tick found; 0 if the gap may be chance.
+ */
 static __always_inline __u16 tick_unsampled(__u64 on_ns, __u64 sampled_ns, __u64 period_ns)
 {
 	__u64 units;
@@ -123,7 +132,10 @@ static __always_inline __u16 tick_unsampled(__u64 on_ns, __u64 sampled_ns, __u64
 	return units < 0xffff ? (__u16)units : 0xffff;
 }
 
-/* What a sample is to stand for that would stand for ns: less, at least half, where its thread's have too much. */
+/*
+ * What a sample should stand for instead of ns: less, but at least half, if its thread's samples
+ * exceed the CPU time.
+ */
 static __always_inline __u64 tick_eased(__u64 on_ns, __u64 sampled_ns, __u64 ns, __u64 period_ns)
 {
 	__u64 have_ns = sampled_ns + ns, most_ns = on_ns + tick_chance(on_ns, period_ns), less_ns;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * trail.h - the way that a walk has taken, for the next walks on this CPU: most of them come from the same thread,
- * whose outer frames are still the same.
+ * trail.h - the path of an earlier walk, reused by the next walks on this CPU: most of them come
+ * from the same thread, whose outer frames have not changed.
  *
- * A step is a function of its state (address, stack pointer, frame pointer, where the base register is, flags), of
- * the tables, and of the words that it reads: the return address and mostly the frame pointer. So where a walk arrives
- * at a state that an earlier one had, with the same tables, and the same words lie in the same places now, it comes to
- * the same next state. These words are read and compared; nothing else needs to be done. Steps that read anything else
- * (registers of the leaf, a CFA that lies in memory) are not done in this way.
+ * A step depends only on its state (address, stack pointer, frame pointer, where the base register
+ * is, flags), on the tables, and on the words that it reads: the return address and mostly the
+ * frame pointer. So if a walk reaches a state that an earlier one had, with the same tables and the
+ * same words in the same places, it must reach the same next state. It reads and compares these
+ * words, and skips everything else. Steps that read anything else (registers of the leaf, a CFA in
+ * memory) cannot be skipped in this way.
  *
- * Must hold: tables of one epoch and one space make a trail, and only walks in the same use it; a walk that has seen
- * another epoch at its end leaves none. What is not equal ends the following, in the state that has been proved.
+ * Must hold: a trail is made from the tables of one epoch and one space, and only walks in the same
+ * epoch and space use it; a walk that sees another epoch at its end leaves none. At the first
+ * difference the walk leaves the trail, in the last state that has been proved.
  */
 #ifndef KRAIT_TRAIL_H
 #define KRAIT_TRAIL_H
 
-/* After a walk that had to make more steps than this itself, the next walk leaves a new trail. */
+/* If a walk had to make more steps than this by itself, the next walk leaves a new trail. */
 #define TRAIL_APART 8
 
 #define UNWIND_TRAIL_STEP(w, at) (&(w)->trail.steps[masked(at, KRAIT_MAX_NATIVE - 1)])
-/* What is of the whole walk, and not of a state. */
+/* Flags of a state, without those of the whole walk. */
 #define UNWIND_STATE_FLAGS(flags) ((flags) & ~(__u32)UNWIND_UNMAPPED)
 
 /* After unwind_enter(). */
@@ -35,7 +37,7 @@ static __always_inline void unwind_find_trail(struct native_walk *w)
 		t->cnt = 0;
 }
 
-/* The walk is over; valid: no table has changed meanwhile. */
+/* The walk is over. valid: no table has changed meanwhile. */
 static __always_inline void unwind_leave_trail(struct native_walk *w, bool valid)
 {
 	struct trail *t = &w->trail;
@@ -60,7 +62,7 @@ static __always_inline void unwind_note_state(struct native_walk *w)
 	s->flags = UNWIND_STATE_FLAGS(w->flags);
 }
 
-/* After the step at this place, before the next one. */
+/* Notes the step at this place, before the next one begins. */
 static __always_inline void unwind_note_step(struct native_walk *w, __u32 at)
 {
 	struct trail_step *s = UNWIND_TRAIL_STEP(w, at);
@@ -93,7 +95,7 @@ static __always_inline bool unwind_is_word(struct native_walk *w, __u64 addr, __
 	return !unwind_read(w, &word, addr) && word == want;
 }
 
-/* As unwind_step() if the trail has the result. -1: it does not, and nothing was changed. */
+/* As unwind_step(), if the trail has the result. -1: it does not, and nothing was changed. */
 static __always_inline int unwind_follow(struct native_walk *w, struct native_frame *out)
 {
 	const struct trail_step *s = UNWIND_TRAIL_STEP(w, w->trail_at), *next;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind.h - the C side of the stack, from the user registers to where the thread began.
+ * unwind.h - walks the native stack, from the user registers to where the thread began.
  *
- * Each step: which mapping of the process is the address in, which row of that mapping's file covers
- * it, and what does the row's rule say of the canonical frame address (CFA: the caller's stack
- * pointer), the return address and the frame pointer. Tables: rows.h. A frame is noted with its CFA; it lies on the
- * stack below that and above the CFA of the frame that it has called, so user space joins native and
- * Python frames by addresses (user/stack/join.h).
+ * Each step finds the process's mapping that contains the address, the row of that mapping's file
+ * that covers it, and the row's rule for the canonical frame address (CFA: the caller's stack
+ * pointer), the return address and the frame pointer. rows.h describes the tables. A frame is
+ * stored with its CFA: it lies on the stack below that and above the CFA of the frame that it
+ * called, so user space can join native and Python frames by address (user/stack/join.h).
  *
- * Where a file has no rows, or there is no file (a JIT's code), the frame pointer is followed if there
- * can be a frame: [fp] is the caller's fp, [fp + 8] the return address. Such a frame is marked in the lowest
- * bit of its address: nothing has proved it. Where the rows are still to be read the walk ends: code that has rows
- * keeps no frame pointer, mostly, and what lies in the register is that of a caller further below.
+ * If a file has no rows, or there is no file (a JIT's code), the frame pointer is followed if it
+ * can be one: [fp] is the caller's fp, [fp + 8] the return address. Such a frame is marked in the
+ * lowest bit of its address: nothing has proved it. If the rows have not been read yet the walk
+ * ends: code with rows usually keeps no frame pointer, and the register then holds that of a caller
+ * further up.
  *
- * A stack is whole where a row says that there is no return address (_start, clone), or the return address
- * or the frame pointer is 0.
+ * A stack is whole if a row says that there is no return address (_start, clone), or if the return
+ * address or the frame pointer is 0.
  *
- * Must hold: at most KRAIT_MAX_NATIVE steps; nothing that the tables or the stack have leads to a read
- * anywhere but in the tables and the target's memory; the stack pointer only grows, but for signal
- * frames (which lead to another stack).
+ * Must hold: at most KRAIT_MAX_NATIVE steps; nothing in the tables or on the stack leads to a read
+ * outside the tables and the target's memory; the stack pointer only grows, except in signal frames
+ * (which lead to another stack).
  */
 #ifndef KRAIT_UNWIND_H
 #define KRAIT_UNWIND_H
@@ -26,7 +27,7 @@
 #include "native_walk.h"
 #include "unwind_find.h"
 
-/* The largest stack that is believed, from the stack pointer up; for frame pointers only. */
+/* The largest believable stack, from the stack pointer up; only for frame pointers. */
 #define NATIVE_MAX_SPAN (1ULL << 30)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ int unwind_fill_apart(__u32 memory, __u64 addr);
 #define UNWIND_FILL(w, addr) pages_fill(&(w)->stack, addr)
 #endif
 
-/* Reads a word of the stack, alone if its page cannot be read. 0, or an error. */
+/* Reads a word of the stack, by itself if its page cannot be read. Returns 0, or an error. */
 static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 addr)
 {
 	if (addr & 7 || (!pages_has(&w->stack, addr) && UNWIND_FILL(w, addr)))
@@ -50,8 +51,9 @@ static __always_inline int unwind_read(struct native_walk *w, __u64 *ret, __u64 
 /* ---- rules ------------------------------------------------------------------------------------ */
 
 /*
- * What a register had in the frame; at the leaf all are known. Who finds its frame by a register that calls may change
- * (OpenSSL's AES-GCM) calls what leaves it alone: at the leaf's caller it is as at the leaf. 0 or -1.
+ * The value of a register in this frame; at the leaf all are known. Some functions find their frame
+ * by a register that calls may change (OpenSSL's AES-GCM), but call only code that leaves it alone:
+ * at the leaf's caller it has the same value as at the leaf. Returns 0 or -1.
  */
 static __always_inline int unwind_reg(struct native_walk *w, __u32 reg, __u64 *ret)
 {
@@ -78,7 +80,7 @@ static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 	const struct unwind_rule *r = &w->rule;
 	__u64 cfa;
 
-	/* A clone's reg says who this is: see unwind_is_outermost(). */
+	/* For clone, reg tells the two threads apart: see unwind_is_outermost(). */
 	if (r->cfa == UNWIND_CFA_CLONE ? !(w->flags & UNWIND_LEAF) : unwind_reg(w, r->reg, &cfa))
 		return NATIVE_NO_RULE;
 	if (r->cfa == UNWIND_CFA_CLONE)
@@ -91,7 +93,10 @@ static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 	} else if (r->cfa == UNWIND_CFA_PLT) {
 		cfa += (w->ip & 15) >= (__u64)r->add ? 8 : 0;
 	}
-	/* A frame has at least its return address, but where that is in a register; where a signal came from is on any stack. */
+	/*
+	 * A frame has at least its return address, unless that is in a register. A frame that a
+	 * signal interrupted may be on any stack.
+	 */
 	if (cfa & 7 ||
 	    (cfa < w->sp + (r->ra == UNWIND_RA_REG ? 0 : 8) && !(r->ra & UNWIND_RA_SIGNAL)))
 		return NATIVE_NO_RULE;
@@ -99,7 +104,7 @@ static __always_inline int unwind_cfa(struct native_walk *w, __u64 *ret)
 	return NATIVE_NONE;
 }
 
-/* The frame pointer of the caller. */
+/* Finds the caller's frame pointer. */
 static __always_inline int unwind_fp(struct native_walk *w, __u64 cfa)
 {
 	const struct unwind_rule *r = &w->rule;
@@ -121,7 +126,7 @@ static __always_inline int unwind_fp(struct native_walk *w, __u64 cfa)
 	return unwind_read(w, &w->fp, w->fp_addr) ? NATIVE_FAULT : NATIVE_NONE;
 }
 
-/* Where the caller's base register is: looked at only where a rule needs it. */
+/* Notes where the caller's base register is; it is read only if a rule needs it. */
 static __always_inline void unwind_base(struct native_walk *w, __u64 cfa)
 {
 	__s64 off = w->rule.base_off;
@@ -135,7 +140,7 @@ static __always_inline void unwind_base(struct native_walk *w, __u64 cfa)
 	w->base_addr = ((w->rule.ra & UNWIND_RA_KIND) == UNWIND_RA_SP ? w->sp : cfa) + off;
 }
 
-/* The step depends on the words at CFA - 8 and w->fp_addr, and on nothing else but its state. */
+/* Does the step depend only on its state and the words at CFA - 8 and w->fp_addr? */
 static __always_inline bool unwind_is_plain(const struct native_walk *w)
 {
 	const struct unwind_rule *r = &w->rule;
@@ -155,7 +160,7 @@ static __always_inline bool unwind_is_outermost(const struct native_walk *w)
 	return (r->ra & UNWIND_RA_KIND) == UNWIND_RA_UNDEFINED;
 }
 
-/* The return address. 0, or the reason why not. */
+/* Finds the return address. Returns 0, or the reason why not. */
 static __always_inline __u32 unwind_ra(struct native_walk *w, __u64 cfa, __u64 *ret)
 {
 	const struct unwind_rule *r = &w->rule;
@@ -170,7 +175,7 @@ static __always_inline __u32 unwind_ra(struct native_walk *w, __u64 cfa, __u64 *
 		       NATIVE_NONE;
 }
 
-/* From the frame to its caller, by w's rule. The reason why not, or NATIVE_NONE. */
+/* Goes from the frame to its caller by w's rule. Returns NATIVE_NONE, or the reason why not. */
 static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native_frame *out)
 {
 	const struct unwind_rule *r = &w->rule;
@@ -204,14 +209,17 @@ static __always_inline __u32 unwind_by_rule(struct native_walk *w, struct native
 	return ra ? NATIVE_NONE : NATIVE_COMPLETE;
 }
 
-/* The same by the frame pointer, if nothing says that there is none. */
+/* The same by the frame pointer, unless something says that there is none. */
 static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_frame *out)
 {
 	__u64 fp = 0, ra = 0;
 
 	if (w->flags & UNWIND_NO_ROWS)
 		return NATIVE_NO_ROWS;
-	/* Processes and threads start with zero here; before the register was restored, zero means nothing. */
+	/*
+	 * Processes and threads start with zero in fp. Before fp was restored from memory, zero
+	 * means nothing.
+	 */
 	if (!w->fp && w->flags & UNWIND_RESTORED && !(w->flags & UNWIND_NO_FP)) {
 		out->frame_addr = w->sp | NATIVE_BY_FP;
 		return NATIVE_COMPLETE;
@@ -234,12 +242,12 @@ static __always_inline __u32 unwind_by_fp(struct native_walk *w, struct native_f
 /* ---- steps ------------------------------------------------------------------------------------ */
 
 /*
- * Notes one frame in *out and goes to its caller. 0 to go on, 1 when the walk is over and w->reason
- * says how. A frame that has no address could not be followed.
+ * Stores one frame in *out and goes to its caller. Returns 0 to go on, 1 when the walk is over and
+ * w->reason is set. A frame whose frame_addr is 0 could not be followed.
  */
 static __always_inline int unwind_step(struct native_walk *w, struct native_frame *out)
 {
-	/* A call may be the last instruction of its function. */
+	/* A call may be the last instruction of its function, so look up the address before. */
 	__u64 at = w->ip - !(w->flags & UNWIND_EXACT);
 	__u32 reason;
 

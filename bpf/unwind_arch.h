@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind_arch.h - what the unwinder has to know of the machine. To add one: DWARF's numbers of its
- * registers, and where the kernel saves each.
+ * unwind_arch.h - what the unwinder has to know about the machine. To add one: DWARF's register
+ * numbers, and where the kernel saves each register.
  */
 #ifndef KRAIT_UNWIND_ARCH_H
 #define KRAIT_UNWIND_ARCH_H

@@ -13,7 +13,7 @@
 #ifndef KRAIT_UNWIND_FIND_H
 #define KRAIT_UNWIND_FIND_H
 
-/* The mappings of a process become w's, if it has any. */
+/* Sets w's mappings to those of the space, if it has any. */
 static __always_inline void unwind_enter(struct native_walk *w, __u32 space)
 {
 	const struct unwind_space *found = space ? unwind_space_at(w, UNWIND_SPACE_NUMBER(space)) :
@@ -34,13 +34,13 @@ static __always_inline void unwind_enter(struct native_walk *w, __u32 space)
 
 #define UNWIND_WORD(slab, position) ((slab)->words[(position) & (UNWIND_SLAB_WORDS - 1)])
 
-/* Eight bytes at a position, which is even. */
+/* Reads eight bytes at a position, which is even. */
 static __always_inline __u64 unwind_word64(const struct unwind_slab *slab, __u32 position)
 {
 	return UNWIND_WORD(slab, position) | (__u64)UNWIND_WORD(slab, position + 1) << 32;
 }
 
-/* Sets w's mapping to the one that contains the address. 0, or -1 if there is none. */
+/* Sets w's mapping to the one that contains the address. Returns 0, or -1 if there is none. */
 static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 {
 	const struct unwind_slab *slab;
@@ -55,7 +55,10 @@ static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 	slab = unwind_slab(w, base >> UNWIND_SLAB_SHIFT);
 	if (!slab)
 		return -1;
-	/* The last one that begins at or before ip; if none does it is the first, which ip is not in. */
+	/*
+	 * Find the last mapping that begins at or before ip; if none does, the search ends at the
+	 * first, which does not contain ip.
+	 */
 	w->at = 0;
 	for (step = UNWIND_SPACES_MAX / 2; step; step /= 2) {
 		__u32 next = w->at + step;
@@ -75,7 +78,7 @@ static __always_inline int unwind_find_mapping(struct native_walk *w, __u64 ip)
 	return -1;
 }
 
-/* The number of the rule of the row at w->at, and for how many addresses beside the offset it holds. */
+/* The rule number of the row at w->at, and for how many addresses around the offset it holds. */
 static __always_inline __u32 unwind_row_found(struct native_walk *w, const struct unwind_slab *slab,
 					      __u32 rows, __u32 cnt, __u32 offset)
 {
@@ -91,7 +94,7 @@ static __always_inline __u32 unwind_row_found(struct native_walk *w, const struc
 	return UNWIND_ROW_RULE(row);
 }
 
-/* The number of the rule for an offset within its page, from the rows at a position; 0: none. */
+/* The rule number for an offset within its page, from the rows at a position; 0: none. */
 static __always_inline __u32 unwind_search(struct native_walk *w, const struct unwind_slab *slab,
 					   __u32 rows, __u32 cnt, __u32 offset, __u32 first_step)
 {
@@ -107,7 +110,7 @@ static __always_inline __u32 unwind_search(struct native_walk *w, const struct u
 	return unwind_row_found(w, slab, rows, cnt, offset);
 }
 
-/* The rows of the page that an offset of a file is in. */
+/* The rule number for an offset of a file. */
 static __always_inline __u32 unwind_rule_number(struct native_walk *w, const struct unwind_file *f,
 						__u64 offset)
 {
@@ -165,8 +168,8 @@ static __always_inline int unwind_look_up(struct native_walk *w, __u64 ip)
 }
 
 /*
- * In the kernel it is a global function (loops.h), which is verified once and not again on each way that
- * leads here.
+ * In the kernel this is a global function (loops.h), which is verified once and not again on each
+ * path that leads here.
  */
 #ifdef __bpf__
 int unwind_look_up_apart(__u32 memory, __u64 ip);
@@ -175,7 +178,7 @@ int unwind_look_up_apart(__u32 memory, __u64 ip);
 #define UNWIND_LOOK_UP(w, ip) unwind_look_up(w, ip)
 #endif
 
-/* The cached answer for an address, or whose place it takes. */
+/* The cache entry for an address, which may hold another address's answer. */
 static __always_inline struct unwind_cached *unwind_cached(const struct native_walk *w, __u64 ip)
 {
 	__u64 hash = (ip >> UNWIND_BLOCK_SHIFT ^ w->space) * 0x9e3779b97f4a7c15ULL;
@@ -183,7 +186,7 @@ static __always_inline struct unwind_cached *unwind_cached(const struct native_w
 	return unwind_cached_at(w, (__u32)(hash >> 40) & (UNWIND_CACHE_SIZE - 1));
 }
 
-/* Is the address one of those that the answer is for? */
+/* Does the entry cover this address? */
 static __always_inline bool unwind_cached_is_of(const struct unwind_cached *c, __u64 ip)
 {
 	__u32 place = ip & UNWIND_BLOCK_MASK;
@@ -193,7 +196,7 @@ static __always_inline bool unwind_cached_is_of(const struct unwind_cached *c, _
 	       place >= (range & UNWIND_BLOCK_MASK) && place <= range >> UNWIND_CACHED_HIGH;
 }
 
-/* After unwind_look_up(): of this block, the addresses that have w's rule. */
+/* After unwind_look_up(): the addresses of this block that have w's rule. */
 static __always_inline __u64 unwind_range(const struct native_walk *w, __u64 ip)
 {
 	__u64 place = ip & UNWIND_BLOCK_MASK, rest = UNWIND_BLOCK_MASK - place;
@@ -207,7 +210,7 @@ static __always_inline __u64 unwind_range(const struct native_walk *w, __u64 ip)
 			     after < rest ? place + after : UNWIND_BLOCK_MASK);
 }
 
-/* The rule for an address becomes w's. 0; -1 there is none. */
+/* Sets w's rule to the one for this address. Returns 0; -1: there is none. */
 static __always_inline int unwind_find_rule(struct native_walk *w, __u64 ip)
 {
 	__u64 tag = unwind_tag(w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind_maps.h - the tables of rows.h as the kernel has them; user space writes all of it
- * (user/sampler/unwind_tables.c), and maps it.
+ * unwind_maps.h - the tables of rows.h on the kernel side, as maps. User space maps and writes them
+ * (user/sampler/unwind_tables.c).
  */
 #ifndef KRAIT_UNWIND_MAPS_H
 #define KRAIT_UNWIND_MAPS_H
@@ -12,12 +12,12 @@ struct unwind_slab_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	/* By size: clang may leave out a type that is met in an inner map only. */
+	/* Given as a size: clang may leave out a type that occurs in an inner map only. */
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct unwind_slab));
 };
 
-/* Made as they are needed: 2 MiB each. */
+/* Made on demand: 2 MiB each. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, UNWIND_SLABS_MAX);
@@ -49,7 +49,7 @@ struct {
 	__type(value, struct unwind_control);
 } unwind_control SEC(".maps") __weak;
 
-/* By context and CPU, as scratch is; sized by user space. Nobody else's are looked at or written. */
+/* By context and CPU, like scratch; sized by user space. A program reads and writes only its own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -85,7 +85,7 @@ static __always_inline struct unwind_file *unwind_file_at(const struct native_wa
 	return bpf_map_lookup_elem(&unwind_files, &number);
 }
 
-/* New code: wake user space to look at it, but not too often. */
+/* The code is unknown: should we wake user space? Not too often. */
 static __always_inline bool unwind_may_wake(__u64 now_ns)
 {
 	struct unwind_control *control;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind_procs.h - which mappings a process has, as rows.h numbers them.
+ * unwind_procs.h - which mappings a process has, by their number in rows.h.
  *
- * Must hold: as procs, it is changed in process context and by user space only. A process has an entry
- * here only while it has one there; one of another process that had the pid does not count.
+ * Must hold: like procs, it is changed only in process context and by user space. A process has an
+ * entry here only while it has one there; an entry left by an earlier process with the same pid
+ * does not count.
  */
 #ifndef KRAIT_UNWIND_PROCS_H
 #define KRAIT_UNWIND_PROCS_H
@@ -15,7 +16,10 @@ struct {
 	__type(value, struct unwind_proc);
 } unwind_procs SEC(".maps") __weak;
 
-/* The space of a process, 0 none. Its start is read last: whoever has the entry by then differs in it. */
+/*
+ * The space of a process; 0 none. Reads the start last: if the entry has changed hands, the start
+ * differs.
+ */
 static __always_inline __u32 unwind_space_of(__u32 pid, __u64 start_ns)
 {
 	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * wait.h - what a thread waited for, as it comes back from it: the system call that it is in, how it left,
- * and how long it was ready to run before it did.
+ * wait.h - what a thread was waiting for, recorded when it comes back: its system call, the state
+ * in which it left, and how long it was runnable before it ran.
  *
- * Nothing is judged here: user space makes a state of it (session/waiting.h). Where a fact cannot be had it is
- * missing from the record, and so is what would follow from it.
+ * Nothing is judged here: user space derives a state from these facts (session/waiting.h). If a
+ * fact is not available, it is missing from the record, together with everything derived from it.
  */
 #ifndef KRAIT_WAIT_H
 #define KRAIT_WAIT_H
 
-/* What was noted of the wait when it began, and its length. */
+/* What was noted when the wait began, and its length. */
 struct wait_note {
 	__u64 length_ns;
-	__u64 run_delay_ns; /* sched_info.run_delay as it began */
+	__u64 run_delay_ns; /* sched_info.run_delay at the start */
 	__u16 task_state;
-	__u16 unsampled; /* CPU time of the thread that no tick found: tick.h */
-	__u32 ticks_ns; /* CPU time that its stack stands for, too: switch_cpu.h */
+	__u16 unsampled; /* CPU time of the thread that no tick found (tick.h) */
+	__u32 ticks_ns; /* CPU time that the stack also stands for (switch_cpu.h) */
 };
 
-/* More descriptors than that are none: an argument that is not one is rarely below. */
+/* Larger descriptors are not believed: an argument that is no descriptor is rarely this small. */
 #define WAIT_MAX_FD (1U << 20)
 
-/* st_mode of the file behind a descriptor; 0: it is none. */
+/* st_mode of the file behind a descriptor; 0: there is none. */
 static __always_inline __u16 file_mode_of(struct task_struct *task, __u64 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -35,7 +35,10 @@ static __always_inline __u16 file_mode_of(struct task_struct *task, __u64 fd)
 	return BPF_CORE_READ(file, f_inode, i_mode);
 }
 
-/* from: where the kernel has saved the task's registers of user mode; NULL nobody knows. regs: room for them. */
+/*
+ * from: where the kernel has saved the task's user-mode registers; NULL: unknown. regs: room for
+ * them.
+ */
 static __always_inline void note_syscall(struct wait_facts *w, struct task_struct *task,
 					 const void *from, __u64 regs[TASK_REGS_WORDS])
 {
@@ -65,7 +68,7 @@ static __always_inline void take_wait_gil(struct wait_facts *w, const struct gil
 		w->flags |= WAIT_GIL_LOCKED;
 }
 
-/* Behind the other sections. task: the current one. */
+/* Appends the section, behind the others. task: the current one. */
 static __always_inline void take_wait(const struct wait_note *note, struct scratch *s,
 				      struct task_struct *task, const struct gil *gil)
 {

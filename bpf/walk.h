@@ -2,39 +2,42 @@
 /*
  * walk.h - from a thread state to its frames, leaf first.
  *
- * The thread is interrupted on this very CPU, so the chain cannot change while it is followed; what
+ * The thread is interrupted on this very CPU, so the chain cannot change while it is followed. What
  * can go wrong is memory that is not present, an interrupt between two stores of a call or return,
  * and a target that lies. Each ends the walk with its own reason.
  *
  * CPython 3.12 to 3.15, Include/internal/pycore_frame.h and pycore_interpframe_structs.h
  * (PY_FRAME_OWNER):
- *  - owner 0 and 1 (thread, generator) are Python frames; f_executable carries tag bits (3.14+);
- *    f_executable 0 is a frame that is being cleared, emitted as all zeroes;
- *  - owner 3 (and 4 in 3.14) is an entry frame on the C stack, one per activation of the eval loop:
- *    emitted with code_addr 0, its address being the join point with native frames;
- *  - owner 2 (frame object) is never on a live chain, but for programs that are compiled (below);
- *  - on 3.15 the last node is PyThreadState.base_frame, before that an entry frame. greenlet begins with
- *    no current frame (TGreenlet.cpp, 3.x), so what it runs ends in an entry frame on any version.
- * CPython 3.11 (PY_FRAME_IS_ENTRY) has no entry frames, but marks each frame that C called. Behind
- * such a frame one is emitted in their place; its address is that of the activation's _PyCFrame,
- * which is on the C stack, too.
- * CPython 3.8 to 3.10 (PY_FRAME_OBJECT): each frame has an activation of its own, of which there is
- * no trace in the interpreter's memory. The chain ends where f_back is NULL.
+ *  - owner 0 and 1 (thread, generator) are Python frames; f_executable carries tag bits (3.14+). A
+ *    frame with f_executable 0 is being cleared, and is emitted as all zeroes;
+ *  - owner 3 (and 4 in 3.14) is an entry frame on the C stack, one per activation of the eval loop.
+ *    It is emitted with code_addr 0; its address is where native frames are joined;
+ *  - owner 2 (frame object) is never on a live chain, except in compiled programs (below);
+ *  - on 3.15 the last node is PyThreadState.base_frame, preceded by an entry frame. greenlet begins
+ *    with no current frame (TGreenlet.cpp, 3.x), so its stacks end in an entry frame on any
+ *    version.
  *
- * 3.11 and 3.12 keep the current frame in the _PyCFrame, and make that known before it is filled: an
- * interrupt in these few instructions sees what an earlier activation left in that place. So on
- * the way down the frame that an activation was called from must be the one that is current in the
- * activation before, and the outermost activation must be the thread state's own (greenlet has one
- * more above that); else the walk ends (REASON_BAD_FRAME), 0.8 % of the samples where C calls Python all the time on
- * 3.11, 1.4 % on 3.12. Where native frames are wanted the sampler tries again from the activation before
- * (activation.h); without them the sample is lost.
+ * CPython 3.11 (PY_FRAME_IS_ENTRY) has no entry frames, but marks each frame that C called. An
+ * entry frame is emitted after such a frame; its address is that of the activation's _PyCFrame,
+ * which is on the C stack, too. CPython 3.8 to 3.10 (PY_FRAME_OBJECT): each frame has an activation
+ * of its own, which leaves no trace in the interpreter's memory. The chain ends where f_back is
+ * NULL.
  *
- * Nuitka (4.3.3, compiled_frame.h) compiles functions to C and links a frame for each into the chain: owner
- * 1, or 2 without the GIL, and a part of its own frame object, which no frame of the interpreter is while
- * it runs. It belongs to no activation, so it has no entry frame and 3.11's mark is not set; it is the
- * last one where C code has begun the thread: complete, where activations are followed only in the
- * thread state's own, as a stale one may hold anything. Its instruction is always the first one, and
- * it is left without a word to last_profiled_frame, so it is no anchor.
+ * 3.11 and 3.12 keep the current frame in the _PyCFrame, and publish that before they fill it: an
+ * interrupt within these few instructions sees what an earlier activation left in that place. So on
+ * the way down the frame that called an activation must be the current one in the activation
+ * before, and the outermost activation must be the thread state's own (greenlet has one more above
+ * that); else the walk ends (REASON_BAD_FRAME). This hits 0.8 % of the samples in a program where C
+ * calls Python all the time on 3.11, 1.4 % on 3.12. If native frames are wanted the sampler tries
+ * again from the activation before (activation.h); without them the sample is lost.
+ *
+ * Nuitka (4.3.3, compiled_frame.h) compiles functions to C and links a frame for each into the
+ * chain. Its owner is 1, or 2 without the GIL, and it is part of its own frame object, which no
+ * frame of the interpreter is while it runs. It belongs to no activation, so it has no entry frame
+ * and lacks 3.11's mark. If C code started the thread it is the last frame, and the stack is
+ * complete; where activations are followed, only in the thread state's own, as a stale one may hold
+ * anything. A compiled frame's instruction is always the first one, and leaving it does not update
+ * last_profiled_frame, so it cannot be an anchor.
  *
  * Must hold: at most KRAIT_MAX_FRAMES steps; the only effect is on struct walker and its output.
  */
@@ -50,7 +53,7 @@ static __always_inline int walk_end(struct walker *w, __u32 reason)
 	return 1;
 }
 
-/* As walk_finish(), with activations: the outermost one must have been reached, too. */
+/* As walk_finish(), with activations: the walk must also have reached the outermost one. */
 static __always_inline int walk_finish_cframe(struct walker *w, const struct py_offsets *off)
 {
 	if (w->last_owner == OWNER_FRAME_OBJECT)
@@ -58,7 +61,7 @@ static __always_inline int walk_finish_cframe(struct walker *w, const struct py_
 					   REASON_PYTHON :
 					   REASON_BAD_FRAME);
 	if (w->last_owner < OWNER_INTERPRETER && off->frame_kind == PY_FRAME_OWNER)
-		return walk_end(w, REASON_NO_BASE); /* a generator that is just being left */
+		return walk_end(w, REASON_NO_BASE); /* a generator is just being left */
 	if (w->last_owner >= OWNER_INTERPRETER &&
 	    (w->cframe_addr - w->tstate_addr < KRAIT_CFRAME_THREAD ||
 	     w->cframe_previous_addr - w->tstate_addr < KRAIT_CFRAME_THREAD))
@@ -84,7 +87,7 @@ static __always_inline int walk_finish(struct walker *w, const struct py_offsets
 	return walk_end(w, w->last_owner >= OWNER_FRAME_OBJECT ? REASON_PYTHON : REASON_NO_BASE);
 }
 
-/* Brent: keep one old address and renew it at powers of two. */
+/* Brent's algorithm: keep one old address and renew it at powers of two. */
 static __always_inline int walk_in_circle(struct walker *w, __u64 addr)
 {
 	if (addr == w->cycle_addr)
@@ -116,8 +119,8 @@ static __always_inline void walk_python_frame(struct walker *w, const struct py_
 }
 
 /*
- * Looks out for the mark and collects the addresses from there on. An entry frame ends the chain and
- * is never the mark: its address on the C stack comes back in later, different calls. 1 to stop.
+ * Looks for the mark and collects the addresses from there on. An entry frame ends the chain and is
+ * never the mark: later calls reuse its address on the C stack. Returns 1 to stop.
  */
 static __always_inline int walk_mark(struct walker *w, const struct frame *node, __u32 index)
 {
@@ -138,8 +141,8 @@ static __always_inline int walk_mark(struct walker *w, const struct frame *node,
 }
 
 /*
- * Leaves an activation through its entry frame. Its caller, w->next_addr, must be current in the activation before.
- * 0, or 1 at the end of the walk.
+ * Leaves an activation through its entry frame. Its caller, w->next_addr, must be current in the
+ * activation before. Returns 0, or 1 at the end of the walk.
  */
 static __always_inline int walk_leave_cframe(struct walker *w, const struct py_offsets *off)
 {
@@ -158,7 +161,7 @@ static __always_inline int walk_leave_cframe(struct walker *w, const struct py_o
 	return 0;
 }
 
-/* An element of a chain that is no Python frame: a task or a greenlet, followed by its frames. */
+/* A part of a chain that is not a Python frame: a task or a greenlet, followed by its frames. */
 static __always_inline void walk_part(struct frame *out, __u64 addr)
 {
 	out->code_addr = 0;
@@ -174,7 +177,7 @@ static __always_inline void walk_entry_frame(struct frame *out, __u64 addr)
 	out->instr_off = FRAME_INSTR_UNKNOWN;
 }
 
-/* The entry frame that 3.11 does not have. */
+/* Emits the entry frame that 3.11 does not have. */
 static __always_inline int walk_implied_entry(struct walker *w, const struct py_offsets *off,
 					      struct frame *frames)
 {
@@ -197,8 +200,10 @@ static __always_inline int walk_read_frame(struct walker *w, const struct py_off
 	return walk_read(w, w->frame_window, KRAIT_FRAME_WINDOW, addr, false);
 }
 
-/* Whether the frame in the window, which is at addr, is a part of its own frame object: the member frame_obj is
- * the one before the instruction, in 3.11 before previous. */
+/*
+ * Is the frame in the window, at addr, part of its own frame object? The member frame_obj comes
+ * right before the instruction pointer, in 3.11 before previous.
+ */
 static __always_inline int walk_is_compiled(const struct walker *w, const struct py_offsets *off,
 					    __u64 addr)
 {
@@ -209,7 +214,7 @@ static __always_inline int walk_is_compiled(const struct walker *w, const struct
 	       COMPILED_FRAME_BYTES;
 }
 
-/* What the frame in the window is, which is at addr. */
+/* The owner of the frame in the window, at addr. */
 static __always_inline __u32 walk_owner(struct walker *w, const struct py_offsets *off, __u64 addr)
 {
 	__u32 owner;
@@ -234,8 +239,8 @@ static __always_inline __u32 walk_owner(struct walker *w, const struct py_offset
 #include "exposed.h"
 
 /*
- * Visits one frame and writes at most one struct frame at frames[frame_cnt]. 0 to go on, 1 when the
- * walk is over and w->reason says how.
+ * Visits one frame and writes at most one struct frame at frames[frame_cnt]. Returns 0 to go on, 1
+ * when the walk is over and w->reason is set.
  */
 static __always_inline int walk_step(struct walker *w, const struct py_offsets *off,
 				     struct frame *frames)
@@ -285,8 +290,8 @@ static __always_inline int walk_step(struct walker *w, const struct py_offsets *
 }
 
 /*
- * A whole stack without Python frames while the interpreter ends (Py_FinalizeEx(), Python/pylifecycle.c): what
- * it does then, to free everything, takes time, and has a name of its own.
+ * Is this a whole stack without Python frames while the interpreter finalizes (Py_FinalizeEx(),
+ * Python/pylifecycle.c)? Freeing everything takes time, so it has a reason of its own.
  */
 static __always_inline bool walk_is_finalizing(const struct walker *w, const struct py_offsets *off,
 					       __u64 runtime_addr, const struct frame *frames)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * walk_instr.h - which code the frame in a walker's window runs, and where in it the frame is: fingerprint of the code
- * object, offset of the instruction, opcode.
+ * walk_instr.h - which code the frame in the walker's window runs, and where in it the frame
+ * stands: fingerprint of the code object, offset of the instruction, opcode.
  *
  * Must hold: what cannot be determined is 0 or FRAME_INSTR_UNKNOWN; it never ends the walk.
  */
@@ -10,7 +10,7 @@
 
 #include "opcode_callers.h"
 
-/* Of the code object whose first PYOFF_CODE_WINDOW() bytes the window holds. */
+/* The fingerprint of a code object whose first PYOFF_CODE_WINDOW() bytes are in the window. */
 static __always_inline __u32 window_fingerprint(const __u8 *window, const struct py_offsets *off)
 {
 	__s32 name = off->code.qualname == PYOFF_ABSENT ? off->code.name : off->code.qualname;
@@ -35,11 +35,12 @@ static __always_inline __u32 walk_fingerprint(struct walker *w, const struct py_
 }
 
 /*
- * Where the bytecode begins that the frame runs. A free-threaded interpreter (3.14+) gives each thread
- * that runs a function a copy of its own: co_tlbc leads to { Py_ssize_t size; char *entries[size] }
- * (_PyCodeArray, Include/cpython/code.h), of which frame.tlbc_index is the one in use; 0 is the code
- * object's own. 0 where that cannot be told. A thread that enters another's generator stores instr_ptr
- * before tlbc_index: copies do not overlap, so in between the offset is of no instruction.
+ * The start of the bytecode that the frame runs; 0 if unknown. A free-threaded interpreter (3.14+)
+ * gives each thread that runs a function its own copy: co_tlbc leads to { Py_ssize_t size; char
+ * *entries[size] } (_PyCodeArray, Include/cpython/code.h), and frame.tlbc_index says which entry is
+ * in use; 0 is the code object's own bytecode. A thread that enters another thread's generator
+ * stores instr_ptr before tlbc_index. Copies do not overlap, so between the two stores the offset
+ * matches no instruction.
  */
 static __always_inline __u64 walk_bytecode(const struct walker *w, const struct py_offsets *off,
 					   __u64 code_addr)
@@ -60,8 +61,8 @@ static __always_inline __u64 walk_bytecode(const struct walker *w, const struct 
 }
 
 /*
- * instr_ptr is the instruction itself. prev_instr (3.11, 3.12) and f_lasti are the one begun last,
- * which is one unit before the first where none was: there both make FRAME_INSTR_BEFORE.
+ * instr_ptr is the instruction itself. prev_instr (3.11, 3.12) and f_lasti are the last one begun,
+ * or one unit before the first if none was: in both cases FRAME_INSTR_BEFORE.
  */
 static __always_inline __s32 walk_instr(const struct walker *w, const struct py_offsets *off,
 					__u64 code_addr)
@@ -87,11 +88,17 @@ static __always_inline __s32 walk_instr(const struct walker *w, const struct py_
 	return FRAME_INSTR_UNKNOWN;
 }
 
-/* Units before prev_instr where an instruction can be that entered a frame, and so many bytes. */
+/*
+ * How far before prev_instr, in units, the instruction that entered a frame can be; and the same in
+ * bytes.
+ */
 #define CALLER_UNITS_MAX 9
 #define CALLER_BYTES (2 * CALLER_UNITS_MAX + 2)
 
-/* Whether the instruction units before the end of those bytes enters frames, and all between are its caches. */
+/*
+ * Does the instruction that many units before the end of bytes enter a frame, with nothing but its
+ * caches in between?
+ */
 static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *callers, __s32 instr_off,
 					   __u32 units)
 {
@@ -99,23 +106,25 @@ static __always_inline bool walk_is_caller(const __u8 *bytes, const __u8 *caller
 	       instr_off >= 2 * (__s32)units;
 }
 
-/* What is known of where a frame's prev_instr is. */
+/* What is known about a frame's prev_instr. */
 enum prev_instr {
-	PREV_RUNS, /* the thread runs: at the instruction, or behind a call that has just returned */
-	PREV_RUNS_CALLEE, /* it runs a frame that this one has entered in the same activation */
-	PREV_AT, /* suspended, at the instruction: that has called C, which has not returned */
-	PREV_CALLEE, /* suspended, behind the instruction that has entered the frame above it */
+	/* the thread runs this frame: at the instruction, or after a call that has just returned */
+	PREV_RUNS,
+	PREV_RUNS_CALLEE, /* the thread runs a frame that this one entered in the same activation */
+	PREV_AT, /* suspended at the instruction, which called C code that has not returned */
+	PREV_CALLEE, /* suspended after the instruction that entered the frame above */
 	PREV_UNKNOWN,
 };
 
-/* Whether prev_instr can be the instruction itself, given its opcode. */
+/* Can prev_instr be the instruction itself, given its opcode? */
 static __always_inline bool walk_is_at(enum prev_instr prev, const __u8 *callers, __u8 own)
 {
-	/* Opcode 0 is never executed, it is data: often the last unit of a cache. */
+	/* Opcode 0 is never executed. It is data: often the last unit of a cache. */
 	if (!own)
 		return false;
 	/*
-	 * A frame may be current before prev_instr is stored, and stays at its call for a moment when that has returned.
+	 * A frame may become current before prev_instr is stored, and stays at its call for a
+	 * moment after the call has returned.
 	 */
 	if (prev == PREV_RUNS_CALLEE)
 		return callers[own];
@@ -123,9 +132,10 @@ static __always_inline bool walk_is_at(enum prev_instr prev, const __u8 *callers
 }
 
 /*
- * 3.11 and 3.12: prev_instr is the instruction, or where it has entered a frame of the same activation, until the
- * next instruction begins, the last unit of its inline cache. Caches may look like an instruction: so an opcode
- * is known where one reading alone makes sense, which is the right one then. Sets the offset of the instruction.
+ * 3.11 and 3.12: prev_instr points to the instruction. After that instruction has entered a frame
+ * of the same activation, it points to the last unit of its inline cache, until the next
+ * instruction begins. Caches may look like instructions, so the opcode is known only if just one
+ * reading makes sense, which is then the right one. Also sets the offset of the instruction.
  */
 static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_offsets *off,
 					     __s32 *instr_off, enum prev_instr prev)
@@ -152,7 +162,10 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 		found++;
 	}
 	if (walk_is_at(prev, callers, own)) {
-		/* C that the interpreter runs while it unwinds finds prev_instr behind a call, where data may be anything else. */
+		/*
+		 * C code that the interpreter runs while it unwinds finds prev_instr after a call,
+		 * on data, which may look like any other opcode.
+		 */
 		if (prev == PREV_AT && callers[own])
 			found = units = 0;
 		found++;
@@ -164,8 +177,8 @@ static __always_inline __u8 walk_prev_opcode(struct walker *w, const struct py_o
 }
 
 /*
- * Of the frame in the window: the opcode at the instruction, as it is now, in the thread's own copy; 0 unknown. prev: for
- * 3.11 and 3.12.
+ * The opcode of the frame in the window: that of its instruction, as it is now, in the thread's own
+ * copy; 0 unknown. prev: for 3.11 and 3.12.
  */
 static __always_inline __u8 walk_opcode(struct walker *w, const struct py_offsets *off,
 					__u64 code_addr, __s32 *instr_off, enum prev_instr prev)

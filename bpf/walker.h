@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * walker.h - the state of one walk along the frames of a thread (walk.h), and how it reads.
+ * walker.h - the state of one walk along a thread's frames (walk.h), and how it reads.
  *
- * Must hold: walk_begin() sets every member but the windows, which are read before they are looked into.
+ * Must hold: walk_begin() sets every member except the windows, which are filled before use.
  */
 #ifndef KRAIT_WALKER_H
 #define KRAIT_WALKER_H
@@ -10,7 +10,7 @@
 #define TAG_BITS 7ULL
 #define FRAME_HEAD 8
 
-/* As ANCHOR_CHECK in anchor.h: a model test shows that each check is needed. */
+/* Like ANCHOR_CHECK in anchor.h: a model test shows that each check is needed. */
 #ifndef WALK_CHECK
 #define WALK_CHECK(name, condition) (condition)
 #endif
@@ -18,58 +18,63 @@
 /* _PyInterpreterFrame.owner, enum _frameowner */
 #define OWNER_THREAD 0
 #define OWNER_GENERATOR 1
-#define OWNER_FRAME_OBJECT 2 /* in a walk: a compiled one */
+#define OWNER_FRAME_OBJECT 2 /* in a walk: a compiled frame */
 #define OWNER_INTERPRETER 3
 #define OWNER_CSTACK 4
 #define OWNER_NONE 255
 
-/* Of the walk: see exposed.h. */
+/* Which walk this is: see exposed.h. */
 enum exposed {
 	EXPOSED_NOT_ASKED,
-	EXPOSED_SO_FAR, /* in a second walk: each frame has kept something */
-	EXPOSED_NOT, /* in a third one, as the first: nobody has taken entry frames out */
+	EXPOSED_SO_FAR, /* second walk: greenlet has kept something for each frame so far */
+	EXPOSED_NOT, /* third walk, like the first: nobody has unlinked entry frames */
 };
 
 /*
- * How far into its frame object a compiled frame begins, at most (104 bytes on 3.11, 128 on 3.14). The frame
- * of a generator is a part of the generator: 88 bytes of that (with the collector's header) come before
- * it, so its frame object, of 120 bytes and more, begins at least 208 bytes before it.
+ * How far into its frame object a compiled frame begins, at most (104 bytes on 3.11, 128 on 3.14).
+ * A generator's frame is part of the generator: 88 bytes of it (with the collector's header) come
+ * before the frame. So its frame object, of 120 bytes and more, begins at least 208 bytes before
+ * it.
  */
 #define COMPILED_FRAME_BYTES 192
 
-/* Loop state and windows of one walk; in per-CPU memory, the BPF stack is too small. */
+/* Loop state and windows of one walk; in per-CPU memory, as the BPF stack is too small. */
 struct walker {
 	READ_MEMBER
 	__u64 next_addr; /* frame to visit next, 0 at the end of the chain */
 	__u64 last_addr; /* frame visited last */
 	__u64 base_addr; /* where a complete chain ends (3.15), or 0 */
-	__u64 cycle_addr; /* a frame visited earlier: meeting it again is a circle */
+	__u64 cycle_addr; /* a frame visited earlier: meeting it again means a cycle */
 	__u32 cycle_at; /* node count at which cycle_addr is renewed */
 	__u32 frame_cnt; /* frames written */
-	__u32 fingerprints; /* take one of each code object */
+	__u32 fingerprints; /* take a fingerprint of each code object */
 	__u32 last_owner;
-	__u32 entry_due; /* the next node is the last frame's entry frame: PY_FRAME_IS_ENTRY, exposed.h */
+	/* the next node is the last frame's entry frame (PY_FRAME_IS_ENTRY, exposed.h) */
+	__u32 entry_due;
 	__u32 exposed; /* enum exposed */
-	__u64 entry_addr; /* where exposed.h has one due */
-	__u64 cframe_addr, cframe_previous_addr; /* the activation that is walked; 0 none */
-	__u64 tstate_addr; /* with it: which has the outermost activation in itself */
+	__u64 entry_addr; /* address of the entry frame that is due (exposed.h) */
+	__u64 cframe_addr, cframe_previous_addr; /* the activation being walked; 0 none */
+	/* valid with cframe_addr: this state contains the outermost activation */
+	__u64 tstate_addr;
 	__u32 reason; /* enum reason, valid when walk_step() returned 1 */
-	__u64 mark_addr; /* a frame to look out for (the anchor), 0 none */
-	__u32 stop_at_mark; /* the walk is over there */
-	__u32 mark_met; /* 1 once visited, as a Python frame */
-	__u32 mark_index; /* of it in the frames */
-	__u32 chain_open; /* callers of the mark still go to chain */
+	__u64 mark_addr; /* a frame to look for (the anchor); 0 none */
+	__u32 stop_at_mark; /* end the walk at the mark */
+	__u32 mark_met; /* 1 once the mark was visited, as a Python frame */
+	__u32 mark_index; /* its index in the frames */
+	__u32 chain_open; /* chain still collects the mark's callers */
 	__u32 chain_cnt;
-	__u32 opcodes; /* read that of each frame; in the kernel a knob of the program says it */
+	__u32 opcodes; /* read each frame's opcode; in the kernel a knob of the program decides */
 	__u64 chain[KRAIT_ANCHOR_FRAMES]; /* the mark, its caller ... to the first entry frame */
-	__u8 frame_head
-		[FRAME_HEAD]; /* what lies before a frame that is a part of its generator: tasks.h */
+	__u8 frame_head[FRAME_HEAD]; /* what precedes a frame that is part of its generator: tasks.h */
 	__u8 frame_window[WINDOW_SIZE(FRAME_WINDOW_MASK + 1)];
 	__u8 code_window[WINDOW_SIZE(CODE_WINDOW_MASK + 1)];
 	__u8 cframe_window[WINDOW_SIZE(CFRAME_WINDOW_MASK + 1)];
 };
 
-/* Goes back to the first frame but keeps what the walk has learned: exposed.h walks a chain again. */
+/*
+ * Goes back to the first frame but keeps what the walk has learned, because exposed.h walks a chain
+ * again.
+ */
 static __always_inline void walk_rewind(struct walker *w, __u64 current_frame_addr,
 					enum exposed exposed)
 {
@@ -103,7 +108,7 @@ static __always_inline void walk_begin(struct walker *w, __u64 current_frame_add
 	w->opcodes = 0;
 }
 
-/* PYOFF_CFRAME: the activations to follow beside the frames. After walk_begin(). */
+/* PYOFF_CFRAME: the activations to follow along with the frames. Call after walk_begin(). */
 static __always_inline void walk_begin_cframe(struct walker *w, __u64 tstate_addr,
 					      __u64 cframe_addr, __u64 cframe_previous_addr)
 {
@@ -112,7 +117,7 @@ static __always_inline void walk_begin_cframe(struct walker *w, __u64 tstate_add
 	w->cframe_previous_addr = cframe_previous_addr;
 }
 
-/* What frames and activations lie in. In the kernel, where the thread is interrupted, by pages (loops.h). */
+/* Reads frames and activations; in the kernel, where the thread is interrupted, by pages (loops.h). */
 #ifdef __bpf__
 static int walk_read(struct walker *w, __u8 *window, __u32 size, __u64 addr, bool activation);
 #else
