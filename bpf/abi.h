@@ -132,7 +132,7 @@ enum plain_verdict {
 
 /*
  * Where the asyncio tasks of a process are: value of the map task_layouts, keyed by host tgid. Only
- * user space writes it (session/task_layouts.h), from the table that the process publishes. Offsets
+ * user space writes it (target/task_layout.h), from the table that the process publishes. Offsets
  * within a task count from window_at.
  */
 struct task_layout {

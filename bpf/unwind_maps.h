@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * unwind_maps.h - the tables of rows.h on the kernel side, as maps. User space maps and writes them
- * (user/sampler/unwind_tables.c).
+ * (user/unwind/tables.h).
  */
 #ifndef KRAIT_UNWIND_MAPS_H
 #define KRAIT_UNWIND_MAPS_H

@@ -3,7 +3,7 @@
  * wait.h - what a thread was waiting for, recorded when it comes back: its system call, the state
  * in which it left, and how long it was runnable before it ran.
  *
- * Nothing is judged here: user space derives a state from these facts (session/waiting.h). If a
+ * Nothing is judged here: user space derives a state from these facts (session/wait_state.h). If a
  * fact is not available, it is missing from the record, together with everything derived from it.
  */
 #ifndef KRAIT_WAIT_H

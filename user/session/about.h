@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * about.h - what a session knows of a tracked process, for whoever describes it to others; and what the process says of
- * itself, which a prober reads on request.
+ * about.h - what a session knows about a tracked process, for whoever describes it to others, and
+ * the claims that the process makes about itself, which a prober reads on request.
  */
 #ifndef KRAIT_SESSION_ABOUT_H
 #define KRAIT_SESSION_ABOUT_H
@@ -13,24 +13,27 @@
 
 struct session;
 
-/* Texts may hold any bytes. */
+/* Texts may contain any bytes. */
 struct session_about {
-	uid_t uid; /* effective; (uid_t)-1 unknown */
+	uid_t uid; /* effective; (uid_t)-1: unknown */
 	__u32 version; /* PY_VERSION_HEX */
 	char comm[16];
-	char script[128]; /* or module; "" none */
-	char container[CONTAINER_ID_MAX]; /* "" none */
+	char script[128]; /* or module; "": none */
+	char container[CONTAINER_ID_MAX]; /* "": none */
 };
 
-/* 0; -ESRCH: it is not tracked, or has another image by now. */
+/* Returns 0; -ESRCH: not tracked, or it has another image by now. */
 int session__about(struct session *s, pid_t pid, __u32 image, struct session_about *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* Asks for its struct claims (target/claims.h); done as for prober__ask(). 0, or -errno: it will not be called. */
+/*
+ * Asks for the process's struct claims (target/claims.h); done is called as for prober__ask().
+ * Returns 0, or -errno: done will not be called.
+ */
 int session__ask_claims(struct session *s, pid_t pid, probe_done_fn done, void *ctx)
 	__attribute__((warn_unused_result, nonnull));
-/* Of native code, by the name of its file; NULL where it is not known. */
+/* Build id of native code, by the name of its file; NULL if unknown. */
 const __u8 *session__build_id(const struct session *s, const char *file, unsigned *ret_size);
-/* Nobody is called with that ctx any more. */
+/* No pending question calls back with that ctx from now on. */
 void session__forget_claims(struct session *s, const void *ctx) __attribute__((nonnull));
 
 #endif /* KRAIT_SESSION_ABOUT_H */

@@ -11,8 +11,8 @@
 #include "util/log.h"
 
 /*
- * Of the process itself, not of one that it was forked from: copies of what was opened when it was
- * identified, for another thread. False: not known, or not allowed.
+ * Duplicates the descriptors that were opened when the process itself, not a parent, was
+ * identified; another thread uses them. False: it is not identified yet, or not allowed.
  */
 static bool open_process(const struct process *p, struct anchor_process *ret)
 {
@@ -21,7 +21,7 @@ static bool open_process(const struct process *p, struct anchor_process *ret)
 
 	if (!ids || !ids->creds_digest || !ids->dumpable || probed__mem(p->probed) < 0)
 		return false;
-	/* Half one user and half another: who it will be is not known. */
+	/* Half one user and half another: who it will become is unknown. */
 	if (ids->uid != ids->euid || ids->gid != ids->egid)
 		return false;
 	dir = fcntl(probed__dir(p->probed), F_DUPFD_CLOEXEC, 0);
@@ -46,7 +46,7 @@ void admission_offer(struct anchor_thread *t, struct process *p)
 		.offsets = p->info.offsets,
 	};
 
-	/* Not before it is known: a later sample asks again. */
+	/* As long as this is not known: a later sample asks again. */
 	if (p->offered || !t || (p->probed && probed__is_opening(p->probed)))
 		return;
 	p->offered = true;

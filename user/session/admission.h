@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * admission.h - which processes may get anchors: those whose layout krait knows, whose credentials are
- * known, and whose memory was opened for writing when they were identified.
+ * admission.h - which processes may get anchors: those whose layout and credentials krait knows,
+ * and whose memory was opened for writing when they were identified.
  *
- * The descriptors that the write goes through are copies of those from then: after exec, exit or with a
- * reused pid they lead to nobody else.
+ * Writes go through duplicates of the descriptors from that time: after exec or exit, or if the pid
+ * is reused, they do not reach any other process.
  */
 #ifndef KRAIT_SESSION_ADMISSION_H
 #define KRAIT_SESSION_ADMISSION_H
@@ -13,8 +13,8 @@ struct anchor_thread;
 struct process;
 
 /*
- * Admits a tracked process, once. Does nothing if the process must not be admitted, or as long as that is not
- * known: then the caller tries again with a later sample. t may be NULL.
+ * Admits a tracked process, once. Does nothing if the process must not be admitted, or if that is
+ * not known yet: then the caller tries again with a later sample. t may be NULL.
  */
 void admission_offer(struct anchor_thread *t, struct process *p);
 

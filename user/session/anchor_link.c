@@ -29,7 +29,7 @@ static void on_mmap(void *ctx, const struct record_mmap *record)
 {
 }
 
-/* The main thread counts it. */
+/* The main thread counts bad records. */
 static void on_bad_record(void *ctx)
 {
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * anchor_link.h - what anchoring is connected to: records of the sampler go in, questions to a prober and changes
- * of the sampler's slots go out. Whose thread does that is of no matter here.
+ * anchor_link.h - what anchoring is connected to: the sampler's records come in; questions to a
+ * prober and changes of the sampler's slots go out. It does not matter which thread does this.
  */
 #ifndef KRAIT_SESSION_ANCHOR_LINK_H
 #define KRAIT_SESSION_ANCHOR_LINK_H
@@ -9,14 +9,14 @@
 #include "sampler/sampler.h"
 #include "session/anchoring.h"
 
-/* All are borrowed. */
+/* All members are borrowed. */
 struct anchor_link {
 	struct sampler *sampler;
-	struct prober *prober; /* NULL at the end, when no answer is waited for */
+	struct prober *prober; /* NULL at the end, when nobody waits for answers */
 	struct anchoring *anchoring;
 };
 
-/* For anchoring__new() and record_dispatch(); link must live as long as they are in use. */
+/* The access for anchoring__new() and record_dispatch(); link must outlive their use. */
 struct anchor_access anchor_link_access(struct anchor_link *link);
 struct sampler_handler anchor_link_handler(struct anchor_link *link);
 

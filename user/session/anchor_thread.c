@@ -18,24 +18,24 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* Records between two looks at what probers have answered. */
+/* Records to read before looking at the probers' answers again. */
 #define TURN_RECORDS 512
-/* Sleeps are not longer, whatever else there is to wait for. */
+/* Longest sleep, whatever else there is to wait for. */
 #define SLEEP_MS 1000
-/* For clearing all anchors at the end. */
+/* Time limit for clearing all anchors at the end. */
 #define DETACH_NS (500 * NS_PER_MS)
 /*
- * Probers: one, and one to go on with where that is kept waiting. The first is started with the first
+ * Probers: one, and a second for when the first one is blocked. The first starts with the first
  * anchor, which most recordings never want.
  */
 #define WORKERS 2
-/* Whoever waits behind a process that hangs shall have its anchor within 40 ms all the same. */
+/* A thread that waits behind a process that hangs must get its anchor within 40 ms all the same. */
 #define PATIENCE_NS (15 * NS_PER_MS)
 
-/* What the main thread says. */
+/* A message from the main thread. */
 struct letter {
 	struct letter *next;
-	bool admit; /* otherwise: reset */
+	bool admit; /* else reset */
 	struct anchor_process process;
 	pid_t tid;
 	__u64 start_ns;
@@ -47,7 +47,7 @@ struct anchor_thread {
 	struct sampler_handler handler;
 	pthread_t thread;
 	bool started, finished;
-	bool quit; /* without clearing */
+	bool quit; /* quit without clearing */
 
 	pthread_mutex_t lock; /* of the letters */
 	struct letter *first, **end;
@@ -123,7 +123,7 @@ static bool is_set(const bool *flag)
 	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
-/* Some records; false when there are none left now. */
+/* Reads some records; false when there are none left for now. */
 static bool read_some(struct anchor_thread *t)
 {
 	const void *data;
@@ -148,7 +148,7 @@ static int timeout_ms(__u64 until_ns)
 	return until_ns > now_ns ? (int)((until_ns - now_ns) / NS_PER_MS) + 1 : 0;
 }
 
-/* until_ns: when the probers want to be looked at, 0 whenever. */
+/* until_ns: when the probers want attention; 0: no deadline. */
 static void sleep_until(struct anchor_thread *t, __u64 until_ns)
 {
 	struct pollfd fds[1 + PROBERS_MAX];
@@ -160,7 +160,10 @@ static void sleep_until(struct anchor_thread *t, __u64 until_ns)
 	queue__disarm(t->queue, CURSOR_ANCHORS);
 }
 
-/* What does not answer by then has its anchor for good; it slides to the root as its frames return. */
+/*
+ * A process that does not answer in time keeps its anchor, which slides to the root as its frames
+ * return.
+ */
 static void detach(struct anchor_thread *t)
 {
 	__u64 end_ns = clock_monotonic_ns() + DETACH_NS;
@@ -247,7 +250,7 @@ void anchor_thread__free(struct anchor_thread *t)
 	queue__wake(t->queue, CURSOR_ANCHORS);
 	anchor_thread__finish(t);
 	if (t->link.anchoring)
-		read_letters(t); /* their descriptors */
+		read_letters(t); /* takes over their descriptors */
 	anchoring__free(t->link.anchoring);
 	prober__free(t->link.prober);
 	pthread_mutex_destroy(&t->lock);

@@ -11,9 +11,9 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
-/* Processes with descriptors for it: two each. */
+/* Admitted processes: each needs two descriptors. */
 #define MAX_PROCESSES 2048
-/* Threads whose ends were dropped are known until their process ends. */
+/* Threads whose ends were dropped stay known until their process ends. */
 #define MAX_THREADS (2 * KRAIT_MAX_SLOTS)
 
 struct anchoring *anchoring__new(enum anchor_mode mode, struct anchors *anchors,
@@ -56,7 +56,7 @@ static void forget(struct anchoring *a, struct anchored *t)
 	free(t);
 }
 
-/* It takes its threads along. */
+/* Removes the process together with its threads. */
 static void dismiss(struct anchoring *a, struct admitted *p)
 {
 	struct anchored *t;
@@ -110,7 +110,7 @@ void anchoring__admit(struct anchoring *a, const struct anchor_process *process)
 	HASH_ADD(hh, a->by_pid, process.pid, sizeof(pid_t), p);
 }
 
-/* Is the sample one of the process as it was admitted? */
+/* Does the sample belong to the process as it was admitted? */
 static bool is_of(const struct admitted *p, const struct record_sample *record)
 {
 	return record->time_ns >= p->process.since_ns &&
@@ -139,7 +139,10 @@ static struct anchored *find(struct anchoring *a, pid_t tid, __u64 start_ns)
 	return t;
 }
 
-/* Of an admitted process, or NULL. Only what has a slot can be tied to an anchor. */
+/*
+ * Adds a thread of an admitted process; NULL: not admitted, or no room. Only a thread with a slot
+ * can be tied to an anchor.
+ */
 static struct anchored *add(struct anchoring *a, const struct record_sample *record)
 {
 	struct admitted *p = find_process(a, (pid_t)record->pid);
@@ -172,7 +175,7 @@ static struct anchored *find_or_add(struct anchoring *a, const struct record_sam
 	t = find(a, (pid_t)record->tid, record->thread_start_ns);
 	if (!t)
 		t = add(a, record);
-	/* An anchor is tied to a slot, so the number is needed whoever gave the thread its slot. */
+	/* An anchor is tied to a slot, so we need its number no matter who assigned the slot. */
 	if (t && (t->slot == KRAIT_NO_SLOT || !(record->flags & SAMPLE_HAS_SLOT)))
 		a->access.add(a->access.ctx, record, &t->slot);
 	return t;
@@ -203,7 +206,10 @@ static void take_sample(struct anchored *t, const struct record_sample *e)
 		t->dumpable = e->flags & SAMPLE_DUMPABLE;
 }
 
-/* Frames that the record would carry had it not been walked to the end for a check or a confirmation. */
+/*
+ * Frames that the record would have carried if the walk had not gone to the root for an audit or a
+ * confirmation.
+ */
 static __u32 frames_above(const struct record_sample *record)
 {
 	bool whole = record->anchor == ANCHOR_NOTE_AUDIT || record->anchor == ANCHOR_NOTE_CONFIRM;
@@ -238,12 +244,12 @@ static void consider(struct anchoring *a, struct anchored *t, const struct recor
 		return;
 	}
 	take_sample(t, record);
-	/* The root of a stack that is too deep is never met, so no anchor of it is ever confirmed. */
+	/* A walk of too deep a stack never reaches the root, so it can confirm no anchor. */
 	if (record->reason == REASON_DEPTH)
 		return;
 	frame = placement_observe(&t->placement, &sample, a->mode == ANCHOR_MODE_ON);
 	if (t->asked)
-		return; /* what comes of that is not known yet */
+		return; /* its outcome is not known yet */
 	if (t->hold == HOLD_WATCH) {
 		if (record->time_ns >= t->watch_until_ns)
 			anchored_enqueue(a, t);

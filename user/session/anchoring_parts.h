@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * anchoring_parts.h - what anchoring.c, which owns processes and threads and takes their samples in, shares
- * with anchoring_writes.c, which has anchors written.
+ * anchoring_parts.h - shared between anchoring.c, which owns processes and threads and takes their
+ * samples in, and anchoring_writes.c, which has anchors written.
  */
 #ifndef KRAIT_SESSION_ANCHORING_PARTS_H
 #define KRAIT_SESSION_ANCHORING_PARTS_H
@@ -19,21 +19,21 @@
 
 enum hold {
 	HOLD_FRESH, /* never written */
-	HOLD_OWNED, /* what is in the slot comes from us */
-	HOLD_WATCH, /* emptied; is somebody else writing? */
+	HOLD_OWNED, /* the slot contains what we wrote */
+	HOLD_WATCH, /* emptied; watching whether somebody else writes */
 	HOLD_REFUSED, /* left alone for good */
 };
 
 enum asked {
 	ASKED_NOTHING,
-	ASKED_WRITE, /* of addrs */
+	ASKED_WRITE, /* write addrs */
 	ASKED_CLEAR,
-	ASKED_LOOK, /* has it stayed empty? */
+	ASKED_LOOK, /* look whether it has stayed empty */
 };
 
 struct admitted {
 	struct anchor_process process;
-	const char *refused; /* why it gets no anchors any more */
+	const char *refused; /* why it gets no more anchors; NULL: it does */
 	TAILQ_HEAD(, anchored) threads;
 	UT_hash_handle hh;
 };
@@ -48,15 +48,16 @@ struct anchored {
 	struct last_stack *stack;
 	enum hold hold;
 	enum asked asked;
-	int index; /* of the anchor, < 0 none */
+	int index; /* index of the anchor; < 0: none */
 	bool queued;
-	bool dumpable; /* when it was seen last */
-	__u32 addr_cnt; /* of addrs, to be written; 0 empties the slot */
+	bool dumpable; /* when it was last seen */
+	__u32 addr_cnt; /* number of addrs to be written; 0 empties the slot */
 	__u64 *addrs; /* the frame to anchor at and its callers */
 	__u64 watch_ns, watch_until_ns;
-	__u64 tstate_addr, interp_addr, thread_ptr; /* as the last sample said */
+	__u64 tstate_addr, interp_addr, thread_ptr; /* from the last sample */
 	struct placement placement;
-	struct anchor_deltas deltas; /* that placement has taken in, as the anchor counts them */
+	/* deltas that placement has accounted for, by the anchor's counters */
+	struct anchor_deltas deltas;
 	TAILQ_ENTRY(anchored) of_process;
 	UT_hash_handle hh;
 };
@@ -73,14 +74,14 @@ struct anchoring {
 	pid_t batch[MAX_BATCH];
 };
 
-/* Its turn comes with the next flush, while there is room in the batch. */
+/* Queues it for the next flush; no effect if the batch is full. */
 void anchored_enqueue(struct anchoring *a, struct anchored *t);
-/* Not krait's alone: empty the slot and see whether it stays so. */
+/* Somebody else writes the slot, too: empties it and watches whether it stays empty. */
 void anchored_watch(struct anchoring *a, struct anchored *t, __u64 now_ns);
 void anchored_refuse(struct anchoring *a, struct anchored *t, const char *why);
-/* The kernel side goes by its anchor no longer. */
+/* The kernel side stops using its anchor. */
 void anchored_stop(struct anchoring *a, const struct anchored *t);
-/* The anchor's place is another's from now on. */
+/* Returns the anchor's place, for others to use. */
 void anchored_give_back(struct anchoring *a, struct anchored *t);
 
 #endif /* KRAIT_SESSION_ANCHORING_PARTS_H */

@@ -10,8 +10,8 @@
 #include "util/log.h"
 
 /*
- * A thread younger than KRAIT_ANCHOR_AGE_NS may be gone, its thread state freed, between the look at it
- * and the write: it gets none.
+ * A thread younger than KRAIT_ANCHOR_AGE_NS gets no anchor: it may end, and free its thread state,
+ * between the look at it and the write.
  */
 
 /* How long an emptied slot must stay empty before krait uses it; doubles with every failure. */
@@ -45,7 +45,7 @@ void anchored_refuse(struct anchoring *a, struct anchored *t, const char *why)
 	log_debug("anchoring", "thread %d gets full walks only: %s", t->tid, why);
 }
 
-/* None of its threads is asked about any more. */
+/* Asks nothing more about its threads. */
 static void refuse_process(struct admitted *p, const char *why)
 {
 	if (p->refused)
@@ -61,7 +61,7 @@ void anchored_stop(struct anchoring *a, const struct anchored *t)
 		anchors__stop(a->anchors, t->index);
 }
 
-/* An index and the tie to the thread, where they are still missing. */
+/* Gets an index and ties it to the thread, if either is still missing. */
 static int prepare(struct anchoring *a, struct anchored *t)
 {
 	int err;
@@ -88,7 +88,7 @@ static __u64 boot_clock_ns(void)
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 
-/* The watch is over, or goes on, longer. */
+/* Ends the watch, or prolongs it with a longer pause. */
 static void on_look(struct anchoring *a, struct anchored *t, int result,
 		    const struct probe_anchor_state *state)
 {
@@ -98,7 +98,7 @@ static void on_look(struct anchoring *a, struct anchored *t, int result,
 		t->hold = HOLD_FRESH;
 }
 
-/* Those that were too short to be read here: the kernel has counted them. */
+/* Counts deltas that were too short to be read here: the kernel has counted them. */
 static void take_in_deltas(struct anchoring *a, struct anchored *t)
 {
 	struct anchor_deltas now = anchors__deltas(a->anchors, t->index);
@@ -144,7 +144,10 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 		a->stats.refused++;
 		anchored_refuse(a, t, strerror(-result));
 	} else if (t->hold == HOLD_REFUSED && asked != ASKED_CLEAR) {
-		/* Its anchor was given back while the answer was on its way: what was written goes. */
+		/*
+		 * Its anchor was given back while the answer was on its way: remove what was
+		 * written.
+		 */
 		if (asked == ASKED_WRITE && !result && !t->process->refused)
 			ask(a, t, ASKED_CLEAR);
 	} else if (asked == ASKED_LOOK) {
@@ -186,7 +189,7 @@ static void ask(struct anchoring *a, struct anchored *t, enum asked what)
 		on_answer(t, err, NULL, 0, NULL);
 }
 
-/* What was decided on a while ago, if it still may be done. */
+/* Does what was decided earlier, if it is still allowed. */
 static void act(struct anchoring *a, struct anchored *t, __u64 now_ns)
 {
 	if (t->hold == HOLD_REFUSED || t->asked || t->process->refused || !t->dumpable ||
@@ -201,7 +204,7 @@ static void act(struct anchoring *a, struct anchored *t, __u64 now_ns)
 		ask(a, t, ASKED_CLEAR);
 		return;
 	}
-	/* All in use, or no slot yet: there is always the full walk. */
+	/* No anchor free, or no slot yet: full walks still work. */
 	if (!t->addr_cnt || prepare(a, t))
 		return;
 	anchors__begin(a->anchors, t->index, t->tstate_addr, t->addrs, t->addr_cnt);
@@ -214,7 +217,7 @@ void anchoring__flush(struct anchoring *a)
 	int cnt = a->batch_cnt;
 	struct anchored *t;
 
-	/* A write that meets a stranger queues another one: for the next time. */
+	/* A write that finds a foreign value queues another write: for the next flush. */
 	a->batch_cnt = 0;
 	for (int i = 0; i < cnt; i++) {
 		HASH_FIND_INT(a->by_tid, &a->batch[i], t);

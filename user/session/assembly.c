@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * assembly.c - a session is put together, in the order in which rights are given up, and taken apart.
+ * assembly.c - builds a session, in the order in which krait gives up rights, and takes it apart.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void on_bad_record(void *ctx)
 	collector__bad_record(s->collector);
 }
 
-/* However it ends, and whatever ends it. */
+/* Called however the thread ended, and whatever ended it. */
 static void on_thread_gone(void *ctx, struct thread *thread)
 {
 	struct session *s = ctx;
@@ -110,7 +110,10 @@ static int out_of_memory(struct error *err)
 	return error_set(err, ENOMEM, EXIT_CODE_KERNEL, "out of memory");
 }
 
-/* Before krait changes: what it becomes, and what it can do, is what it would have without krait. */
+/*
+ * Runs before krait changes itself: the command gets the user and rights that it would have without
+ * krait.
+ */
 static int launch(struct session *s, struct error *err)
 {
 	if (!s->config->command)
@@ -120,7 +123,10 @@ static int launch(struct session *s, struct error *err)
 	return s->child ? 0 : -1;
 }
 
-/* Those that give what they start an id and a root of its own, for which krait has no rights later. */
+/*
+ * Starts workers that give their children an id and root of their own; krait loses the rights for
+ * that later.
+ */
 static void start_workers(struct session *s)
 {
 	if (!s->config->prober)
@@ -184,7 +190,7 @@ static int open_inputs(struct session *s)
 	return 0;
 }
 
-/* What else comes from outside is logged, too, from now on. */
+/* From now on logs the other inputs, too. */
 static void log_the_rest(struct session *s)
 {
 	const struct session_config *config = s->config;
@@ -213,8 +219,8 @@ static void log_the_rest(struct session *s)
 }
 
 /*
- * Frames that a record must have for an anchor to be worth writing: with fewer, all that a thread could have
- * at these rates would not be enough.
+ * Frames that a record must have for an anchor to be worth writing: with fewer, even the most that
+ * a thread can save at these rates would not pay for it.
  */
 static __u32 anchor_worth(const struct session_config *config)
 {
@@ -225,14 +231,14 @@ static __u32 anchor_worth(const struct session_config *config)
 			return KRAIT_ANCHOR_WORTH;
 		hz += config->sampler.events[i].frequency;
 	}
-	/* A tenth less, since rates are taken from a few samples. */
+	/* A tenth less, since rates are estimated from a few samples. */
 	frames = hz ? PLACEMENT_WORTH_FRAMES * 9 / 10 / hz : 0;
 	if (config->anchors == ANCHOR_MODE_ON || frames < KRAIT_ANCHOR_WORTH)
 		return KRAIT_ANCHOR_WORTH;
 	return frames < KRAIT_MAX_FRAMES ? (__u32)frames : KRAIT_MAX_FRAMES;
 }
 
-/* Where one of the events asks for it. 0 or -ENOMEM. */
+/* If one of the events asks for it. Returns 0 or -ENOMEM. */
 static int make_census(struct session *s)
 {
 	const struct sampler_config *config = &s->config->sampler;
@@ -247,7 +253,10 @@ static int make_census(struct session *s)
 	return 0;
 }
 
-/* What nobody can be asked for once rights are given up: signals, descriptors, the command, probers. */
+/*
+ * Opens everything that needs the rights krait is about to give up: signals, descriptors, the
+ * command, probers.
+ */
 static int open_outside(struct session *s, struct error *err)
 {
 	if (signals_catch(&s->signals))
@@ -265,7 +274,7 @@ static int open_outside(struct session *s, struct error *err)
 	return open_inputs(s) ? out_of_memory(err) : 0;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int make_natives(struct session *s)
 {
 	const struct native_part_options *natives = &s->config->collector.natives;
@@ -283,7 +292,7 @@ static int make_natives(struct session *s)
 	return s->places ? 0 : -ENOMEM;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int make_profile(struct session *s)
 {
 	const struct processes_config processes = {
@@ -324,7 +333,7 @@ static int make_sampler(struct session *s, struct error *err)
 	return s->sampler ? 0 : -1;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int make_unwinding(struct session *s)
 {
 	if (!s->config->collector.natives.native)
@@ -355,7 +364,7 @@ static int build(struct session *s, struct error *err)
 	if (make_natives(s) || make_profile(s))
 		return out_of_memory(err);
 	start_workers(s);
-	/* Threads have the rights that their maker has: none before here. */
+	/* A thread inherits the rights of its creator, so none is started before this. */
 	if (give_up_rights(s, err))
 		return -1;
 	if (s->config->say_starting)
@@ -390,7 +399,7 @@ struct session *session__new(const struct session_config *config, struct error *
 	return s;
 }
 
-/* The processes go first: letting go of them talks to the sampler and the collector. */
+/* The processes go first: releasing them calls the sampler and the collector. */
 void session__free(struct session *s)
 {
 	if (!s)

@@ -16,7 +16,7 @@
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
 
-/* So many times the time that one took until the next one, at least. */
+/* After a census, pause for at least this many times its duration. */
 #define REST 20
 
 struct stack_count {
@@ -28,10 +28,10 @@ struct census {
 	struct processes *processes;
 	unsigned event;
 	__u64 period_ns, due_ns;
-	bool names; /* of tasks, in their stacks */
+	bool names; /* put the tasks' names in their stacks */
 	pid_t *pids;
 	__u32 pid_cnt, pid_cap;
-	struct stack_count *stacks; /* one for each task at first */
+	struct stack_count *stacks; /* initially one per task */
 	__u32 stack_cnt, stack_cap;
 	struct census_stats stats;
 	struct {
@@ -66,7 +66,7 @@ void census__free(struct census *c)
 
 /* ---- one process ---------------------------------------------------------------------------------- */
 
-/* The interpreter whose code objects are meant, where the process has not been sampled yet; 0 unknown. */
+/* The interpreter that owns the code objects, if the process has not been sampled yet; 0 unknown. */
 static __u64 main_interp(const struct process *p)
 {
 	const struct stack_walk walk = { .memory = probed__memory(p->probed),
@@ -84,7 +84,7 @@ static __u64 main_interp(const struct process *p)
 	return 0;
 }
 
-/* What all samples of the process have in common. False: it cannot be read. */
+/* Fills what all samples of the process have in common. False: it cannot be read. */
 static bool begin(struct census *c, const struct process *p, __u64 time_ns)
 {
 	const __s32 generation = p->info.offsets.interp.code_object_generation;
@@ -115,7 +115,7 @@ static int by_node(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Those at one node are one. */
+/* Merges tasks at the same node. */
 static void put_stacks(struct census *c)
 {
 	if (c->stack_cnt)
@@ -215,7 +215,7 @@ __u64 census__step(struct census *c, __u64 now_ns)
 	c->due_ns += c->period_ns;
 	if (c->due_ns < now_ns + REST * spent_ns)
 		c->due_ns = now_ns + REST * spent_ns;
-	/* The first one, or krait was held up. */
+	/* This is the first census, or krait was held up. */
 	if (c->due_ns < now_ns + c->period_ns / 2)
 		c->due_ns = now_ns + c->period_ns;
 	return c->due_ns;

@@ -26,10 +26,10 @@ struct child {
 	int failure; /* errno of exec arrives here; end of file means success */
 	char name[64];
 	bool ended;
-	int status; /* of waitpid() */
+	int status; /* from waitpid() */
 };
 
-/* Runs in the child: waits for the word, then becomes the command. */
+/* Runs in the child: waits for the go byte, then becomes the command. */
 static _Noreturn void child_main(char *const argv[], const sigset_t *mask, int go, int failure)
 {
 	char byte;

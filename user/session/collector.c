@@ -30,11 +30,11 @@ struct collector {
 	struct stacks *stacks;
 	struct processes *processes;
 	struct sampler *sampler;
-	struct anchor_thread *anchors; /* NULL: there are none */
+	struct anchor_thread *anchors; /* NULL: none */
 	struct losses losses;
-	__u64 no_room[OWNER_CNT]; /* samples, by owner */
+	__u64 no_room[OWNER_CNT]; /* samples without room, by owner */
 	struct counting counting;
-	struct stack_nodes nodes; /* with the native part, which is ours */
+	struct stack_nodes nodes; /* includes the native part, which the collector owns */
 	struct greenlet_chains *greenlets;
 };
 
@@ -118,8 +118,9 @@ static __u32 root_node(struct collector *c, struct thread *t, const struct recor
 }
 
 /*
- * Garbage is being collected in the interpreter. By this thread, unless the frame in which that began is none of
- * its own: a finaliser has let go of the GIL then, and another thread collects.
+ * The interpreter is collecting garbage. The thread is the one that does it, unless the frame in
+ * which the collection began is not among its frames: then a finaliser has released the GIL, and
+ * another thread collects.
  */
 static __u32 collecting_node(struct collector *c, const struct record_sample *record,
 			     const struct stack *stack, __u32 node, bool *ret_collects)
@@ -136,13 +137,13 @@ static __u32 collecting_node(struct collector *c, const struct record_sample *re
 	node = stack_nodes_collecting(&c->nodes, stack, node, frame_addr, ret_collects);
 	if (*ret_collects || !frame_addr || reason_outcome(record->reason) == OUTCOME_COMPLETE)
 		return node;
-	/* It may be one of those that are missing. */
+	/* That frame may be among those that are missing. */
 	return stack_nodes_collecting(&c->nodes, stack, node, 0, ret_collects);
 }
 
 /*
- * The node that a complete or truncated sample counts at; 0 when it is lost after all, *reason saying
- * why.
+ * The node at which a complete or truncated sample counts; 0 if it is lost after all, with *reason
+ * set.
  */
 static __u32 sample_node(struct collector *c, struct thread *t, const struct record_sample *record,
 			 enum reason *reason, bool *ret_collects)
@@ -184,7 +185,10 @@ static bool is_wanted_thread(const struct collector *c, const struct record_samp
 	return thread_filter_wants(&c->config.thread, (int)record->pid, (int)record->tid, name);
 }
 
-/* Counts what is none of the profile's: the process is not there or not wanted. p: NULL is not there. */
+/*
+ * Counts samples that the profile does not take: the process is unknown or not wanted. p: NULL if
+ * unknown.
+ */
 static bool is_other(struct collector *c, struct process *p, const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
@@ -199,7 +203,7 @@ static bool is_other(struct collector *c, struct process *p, const struct record
 	return true;
 }
 
-/* Counts what the kernel has lost the stack of. */
+/* Counts samples whose stack the kernel has lost. */
 static bool is_lost(struct collector *c, struct process *p, const struct record_sample *record)
 {
 	struct accounts *accounts = &profile__counts(c->profile, record->event)->accounts;
@@ -212,7 +216,10 @@ static bool is_lost(struct collector *c, struct process *p, const struct record_
 	return true;
 }
 
-/* CPU time that came with the record, whatever becomes of that. t: NULL for want of memory. */
+/*
+ * Counts the CPU time that came with the record, whatever becomes of the record. t: NULL if out of
+ * memory.
+ */
 static void put_unsampled(struct collector *c, struct thread *t, const struct record_sample *record)
 {
 	__u32 node = 0;
@@ -228,13 +235,16 @@ static void put_unsampled(struct collector *c, struct thread *t, const struct re
 	counting_put_unsampled(&c->counting, t, record, node);
 }
 
-/* Into the profile. The node that it counts at, or 0, *reason saying why it is lost after all. */
+/*
+ * Puts the sample into the profile. Returns its node, or 0 if it is lost after all, with *reason
+ * set.
+ */
 static __u32 take_sample(struct collector *c, struct thread *t, const struct record_sample *record,
 			 enum reason *reason, bool *ret_collects)
 {
 	__u32 node;
 
-	/* An exiting thread needs none any more, and might not give it back. */
+	/* An exiting thread needs no slot any more, and might not return it. */
 	if (!(record->flags & SAMPLE_HAS_SLOT) && record->reason != REASON_EXITING)
 		sampler__add_thread(c->sampler, record, &t->slot);
 	if (*reason == REASON_PYTHON && interpreters_has_callers(t, record))

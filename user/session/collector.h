@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collector.h - records in, profile out: merge the stack, name what is new in it, count.
+ * collector.h - records in, profile out: merges the stack, names what is new in it, and counts it.
  *
  * Must hold: every sample record adds exactly one to the accounts, and every complete or truncated
  * one exactly one sample to the profile.
@@ -27,72 +27,76 @@ struct sampler;
 struct thread;
 struct unwinding;
 
-/* Called for each sample that is in the profile, in the order of the records. */
+/* Called for each sample that enters the profile, in the order of the records. */
 typedef void (*collector_sample_fn)(void *ctx, const struct profile *profile,
 				    const struct profile_sample *sample);
 
 struct collector_config {
 	const struct event_spec *events; /* in the order of record_sample.event */
 	unsigned event_cnt;
-	unsigned label; /* enum label_part, of process frames */
-	/* What is not wanted is counted as such (accounts.unwanted). */
+	unsigned label; /* enum label_part, for process frames */
+	/* Samples that do not match are counted as unwanted (accounts.unwanted). */
 	__u64 states; /* a set of profile/states.h; 0: all */
-	bool holds_gil; /* only of threads that have it */
+	bool holds_gil; /* only threads that hold it */
 	struct thread_filter thread;
 	collector_sample_fn on_sample;
 	void *on_sample_ctx;
 	struct native_part_options natives;
-	enum async_mode async; /* what stacks of asyncio tasks look like */
+	enum async_mode async; /* how stacks of asyncio tasks look */
 };
 
-/* files: borrowed, NULL where no native frames are wanted. NULL on failure. */
+/* files: borrowed; NULL if native frames are not wanted. NULL on failure. */
 struct collector *collector__new(const struct collector_config *config, struct native_files *files);
 void collector__free(struct collector *c);
 
 /* As native_part__keep_places(). */
 void collector__keep_places(struct collector *c, struct native_places *places);
-/* Borrowed; they must outlive the collector's use. anchors, unwinding: NULL where there are none. */
+/* All are borrowed and must outlive their use here. anchors, unwinding: may be NULL. */
 void collector__connect(struct collector *c, struct processes *processes, struct sampler *sampler,
 			struct anchor_thread *anchors, struct unwinding *unwinding);
 
 void collector__sample(struct collector *c, const struct record_sample *record);
 /*
- * A suspended task, of the process's main thread: record has its chain (SECTION_TASKS), and in comm the thread's name
- * afterwards. Its node, 0: it is not wanted, or there is no room. What is at one node counts as one sample.
+ * Names a suspended task of the process's main thread: record has its chain (SECTION_TASKS);
+ * afterwards its comm is the thread's name. Returns its node; 0: not wanted, or no room. Tasks at
+ * one node count as one sample.
  */
 __u32 collector__task_node(struct collector *c, struct record_sample *record);
-/* How many samples it has become. */
+/* Returns the number of samples that it has become. */
 unsigned collector__put_tasks(struct collector *c, const struct record_sample *record, __u32 node);
 void collector__bad_record(struct collector *c);
 void collector__thread_gone(struct collector *c, struct thread *thread);
 void collector__process_gone(struct collector *c, struct process *process);
-/* As native_part__name() and what follows it. */
+/* As native_part__name() and the functions after it. */
 void collector__name(struct collector *c, __u64 until_ns);
 __u64 collector__unnamed(const struct collector *c);
 unsigned collector__fetching(const struct collector *c);
 void collector__stop_fetching(struct collector *c);
-/* Names of native code that did not come in time were asked for again. */
+/* Are there native names to ask for again, because they did not come in time? */
 bool collector__names_later(const struct collector *c);
 
 const struct native_part_stats *collector__native_stats(const struct collector *c);
 const struct stacks_stats *collector__stacks_stats(const struct collector *c);
-/* Samples of asyncio tasks; of them those that say where tasks or frames are missing. */
+/* Samples of asyncio tasks, and those among them that say that tasks or frames are missing. */
 void collector__task_chains(const struct collector *c, __u64 *ret_all, __u64 *ret_cut,
 			    __u64 *ret_late);
-/* Of samples of greenlets. */
+/* About samples of greenlets. */
 const struct greenlet_chains_stats *collector__greenlets(const struct collector *c);
 /* Samples of an owner (bpf/share.h) that found no room in the profile. */
 __u64 collector__no_room(const struct collector *c, unsigned owner);
 struct losses;
 const struct losses *collector__losses(const struct collector *c);
 struct profile *collector__profile(struct collector *c);
-/* Samples of the event beyond one for each record: of time off the CPU, waiting and ready to run. */
+/*
+ * Samples of the event beyond one per record: off the CPU, a record may become two, waiting and
+ * runnable.
+ */
 __u64 collector__parts(const struct collector *c, unsigned event);
-/* Time of the first sample, CLOCK_MONOTONIC; 0 none yet. */
+/* Time of the first sample, CLOCK_MONOTONIC; 0: none yet. */
 __u64 collector__first_sample_ns(const struct collector *c);
-/* Off the CPU, by records that were lost. */
+/* Time off the CPU in records that were lost. */
 __u64 collector__waits_lost_ns(const struct collector *c);
-/* CPU time that no tick found, and that the dictionary had no room for. */
+/* CPU time that no tick found and that the dictionary had no room for. */
 __u64 collector__unsampled_lost_ns(const struct collector *c);
 
 #endif /* KRAIT_SESSION_COLLECTOR_H */

@@ -16,18 +16,19 @@
 #include "util/hash.h"
 #include "util/vec.h"
 
-/* Locks of one process that get numbers, and threads that are looked at for one. */
+/* Locks of one process that get numbers, and threads to search for a holder. */
 #define GIL_FACTS_LOCKS 256
 #define GIL_FACTS_THREADS 4096
 
 /*
- * Which interpreter lock of its process a sample is of, and which thread has it: a process has one for each
- * interpreter that does not share another's. They are numbered as they are met, and a thread is known by the thread
- * state of its last sample. Both come from the target's memory and may be anything: memory and time are bounded, and
- * what is not known is 0.
+ * Which interpreter lock of its process a sample belongs to, and which thread holds it. A process
+ * has one lock for each interpreter that does not share another's. Locks are numbered in the order
+ * in which we meet them, and a thread is identified by the thread state of its last sample. Both
+ * come from the target's memory and may be anything, so memory and time are bounded, and 0 means
+ * unknown.
  */
 
-/* From 1; 0: there is none at that address, or there are too many. */
+/* Numbers start at 1; 0: no lock at that address, or too many. */
 static __u32 gil_number(struct process *p, __u64 gil_addr)
 {
 	if (!gil_addr)
@@ -42,7 +43,7 @@ static __u32 gil_number(struct process *p, __u64 gil_addr)
 	return p->gil_cnt;
 }
 
-/* The thread whose state that is; 0: nobody knows. */
+/* The thread with that state; 0: unknown. */
 static pid_t gil_holder(const struct process *p, __u64 tstate_addr)
 {
 	const struct thread *t;
@@ -60,7 +61,7 @@ static pid_t gil_holder(const struct process *p, __u64 tstate_addr)
 	return 0;
 }
 
-/* What the thread was at beside its state, as far as the record says. */
+/* What the thread was doing besides its state, as far as the record says. */
 static __u32 flags_of(const struct thread *t, const struct record_sample *record, bool collects)
 {
 	const struct interp_facts *interp;
@@ -77,12 +78,15 @@ static bool is_wanted(const struct collector_config *f, __u32 state)
 	       (!f->holds_gil || state & STATE_HOLDS_GIL);
 }
 
-/* When what is counted began and ended; from_ns 0: a moment. */
+/* Start and end of what is counted; from_ns 0: a moment. */
 struct span {
 	__u64 from_ns, to_ns;
 };
 
-/* Into the profile and to the outputs. state: a word of profile/states.h. False: nobody wants it. */
+/*
+ * Passes the sample to the profile and the outputs. state: a word of profile/states.h. False: it is
+ * not wanted.
+ */
 static bool put_sample(struct counting *c, const struct thread *t,
 		       const struct record_sample *record, struct span span, __u32 node,
 		       __u64 period, __u32 state, pid_t holder)
@@ -123,7 +127,7 @@ static __u32 state_node(struct counting *c, __u32 node, const char *text)
 	return child ? child : node;
 }
 
-/* Of the wait that the record is of; NULL: it is of none. */
+/* The wait that the record is about; NULL: none. */
 static const struct wait_facts *wait_of(const struct record_sample *record)
 {
 	__u32 cnt;
@@ -133,8 +137,9 @@ static const struct wait_facts *wait_of(const struct record_sample *record)
 }
 
 /*
- * When a wait began that was over then. Not before the thread's last one was over: waits of switches follow each other
- * (switch_passed()), but one that was open when somebody looked ends by this clock, and the next one by the CPU's.
+ * When a wait began that ended at time_ns. Never before the end of the thread's previous wait:
+ * waits of switches never overlap (switch_passed()), but a wait read while it was still open ends
+ * by this clock, and the next one by the CPU's.
  */
 static __u64 began(const struct thread *t, __u64 time_ns, __u64 length_ns)
 {
@@ -146,8 +151,8 @@ static __u64 began(const struct thread *t, __u64 time_ns, __u64 length_ns)
 }
 
 /*
- * Time off the CPU: what the thread waited for is the leaf. It may have been ready to run for a part of the
- * time; that is a sample of its own, which the accounts have, too. How many samples it has become.
+ * Counts time off the CPU: what the thread waited for is the leaf. If it was runnable for a part of
+ * the time, that is a second sample, also in the accounts. Returns the number of samples.
  */
 static unsigned put_wait(struct counting *c, struct thread *t, const struct record_sample *record,
 			 __u32 node, __u32 flags, const struct wait_facts *facts)
@@ -186,7 +191,7 @@ static unsigned put_wait(struct counting *c, struct thread *t, const struct reco
 	return put;
 }
 
-/* The first clock whose every tick is a sample (clock_events of bpf/sampler.bpf.c), or -1. */
+/* The first clock that turns every tick into a sample (clock_events of bpf/sampler.bpf.c), or -1. */
 static int clock_of(const struct collector_config *config)
 {
 	for (unsigned i = 0; i < config->event_cnt; i++) {
@@ -198,7 +203,7 @@ static int clock_of(const struct collector_config *config)
 	return -1;
 }
 
-/* CPU time, as a sample of the clock beside the record's own. */
+/* Counts CPU time as a sample of the clock, beside the record's own sample. */
 static void put_cpu_time(struct counting *c, const struct thread *t,
 			 const struct record_sample *record, __u32 node, __u64 ns, __u32 state,
 			 enum reason reason)
@@ -222,7 +227,7 @@ __u64 counting_unsampled_ns(const struct record_sample *record)
 	return facts ? (__u64)facts->unsampled << UNSAMPLED_SHIFT : 0;
 }
 
-/* A sample of the clock that is not there, and how long it stood for. */
+/* Counts a clock sample as missing, and the time that it stood for. */
 static void lose_unsampled(struct counting *c, __u64 ns)
 {
 	int clock = clock_of(c->config);
@@ -247,7 +252,7 @@ void counting_put_unsampled(struct counting *c, const struct thread *t,
 		return;
 	}
 	node = dict__named_child(c->profile->dict, thread_node, FRAME_MARK, MARK_NOT_SAMPLED, 0, 0);
-	/* It never had a stack, so none is missing. */
+	/* This time never had a stack, so no stack is missing. */
 	put_cpu_time(c, t, record, node ? node : thread_node, ns, STATE_CPU, REASON_PYTHON);
 }
 
@@ -273,7 +278,7 @@ unsigned counting_put(struct counting *c, struct thread *t, const struct record_
 	const struct wait_facts *facts = wait_of(record);
 
 	if (facts) {
-		/* Of ticks before the thread ran. */
+		/* From ticks before the thread ran. */
 		put_cpu_time(c, t, record, node, facts->ticks_ns,
 			     record->cnt[SECTION_INTERP] ? cpu_state(record) | flags :
 							   STATE_UNKNOWN,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * counting.h - what a sample counts for, once its stack has a node: how long, in which state, and as one sample or, if
- * a thread waited and was then ready to run, as two.
+ * counting.h - how a sample counts once its stack has a node: how much time, in which state, and as
+ * one sample or two, if a thread waited and was then runnable.
  *
- * Must hold: what nobody wants is not counted, and a record that becomes two samples has two in the accounts.
+ * Must hold: unwanted samples are not counted, and a record that becomes two samples counts as two
+ * in the accounts.
  */
 #ifndef KRAIT_SESSION_COUNTING_H
 #define KRAIT_SESSION_COUNTING_H
@@ -21,26 +22,32 @@ struct thread;
 struct counting {
 	const struct collector_config *config; /* borrowed */
 	struct profile *profile; /* borrowed */
-	__u64 first_sample_ns; /* CLOCK_MONOTONIC; 0 none yet */
-	__u64 waits_lost_ns; /* off the CPU, by records without a stack */
-	__u64 unsampled_lost_ns; /* on the CPU, found by no tick, and no room for it */
-	__u64 parts[KRAIT_MAX_EVENTS]; /* samples that records have beyond one each */
+	__u64 first_sample_ns; /* CLOCK_MONOTONIC; 0: none yet */
+	__u64 waits_lost_ns; /* time off the CPU in records without a stack */
+	__u64 unsampled_lost_ns; /* CPU time that no tick found and that there was no room for */
+	__u64 parts[KRAIT_MAX_EVENTS]; /* samples beyond one per record */
 };
 
 /*
- * Counts the record at that node, in the profile and with whoever gets each sample. collects: its thread collects
- * garbage. How many samples it has become; 0: nobody wants any of it.
+ * Counts the record at that node, in the profile and with everyone who receives samples. collects:
+ * its thread is collecting garbage. Returns the number of samples; 0: none is wanted.
  */
 unsigned counting_put(struct counting *c, struct thread *t, const struct record_sample *record,
 		      __u32 node, bool collects) __attribute__((warn_unused_result, nonnull));
 
-/* It has no stack, for that reason. Its own event's accounts are the caller's; how long it waited, and ticks that it stands for, are here. */
+/*
+ * Counts a record without a stack. The caller keeps the accounts of its own event; this counts how
+ * long the thread waited, and the ticks that the record stands for.
+ */
 void counting_lost(struct counting *c, const struct record_sample *record, enum reason reason)
 	__attribute__((nonnull));
 
-/* CPU time of its thread that no tick found and that came with the record; 0: none. */
+/* CPU time of the record's thread that no tick found; 0: none. */
 __u64 counting_unsampled_ns(const struct record_sample *record) __attribute__((nonnull));
-/* Counts that under the thread's node. Without one, when t may be NULL, it is a sample of the clock that is lost: no room. */
+/*
+ * Counts that time under the thread's node. Without a node (t may then be NULL) it becomes a lost
+ * sample of the clock: no room.
+ */
 void counting_put_unsampled(struct counting *c, const struct thread *t,
 			    const struct record_sample *record, __u32 thread_node)
 	__attribute__((nonnull(1, 3)));

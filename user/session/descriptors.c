@@ -10,13 +10,16 @@
 #include "util/error.h"
 
 /*
- * What KRAIT_MAX_PROCS processes need: a folder and memory each, and a moment's third; likewise those that get
- * anchors (anchoring.c), known files, and some.
+ * What KRAIT_MAX_PROCS processes need: each its folder and memory, and briefly a third; the same
+ * for those that get anchors (anchoring.c), known files, and some more.
  */
 #define FILES_MAX 65536
-/* Maps, programs, workers, outputs, what is open while a file is read: counted, and half as much more. */
+/*
+ * Maps, programs, workers, outputs, and what is open while a file is read: counted, plus half as
+ * many.
+ */
 #define FILES_BASE 64
-/* Perf events have a descriptor, and so has what ties a program to them. */
+/* A perf event has a descriptor, and so has the link to its program. */
 #define FILES_PER_EVENT 2
 #define FILES_LINKS 16
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * descriptors.h - the file descriptors of a recording: raises the limit as far as possible, and reserves those that
- * the recording cannot do without before the processes take theirs.
+ * descriptors.h - the file descriptors of a recording: raises the limit as far as possible, and
+ * reserves those that the recording cannot do without before processes take theirs.
  */
 #ifndef KRAIT_SESSION_DESCRIPTORS_H
 #define KRAIT_SESSION_DESCRIPTORS_H
@@ -12,13 +12,13 @@ struct descriptors;
 struct error;
 
 /*
- * Raises the limit (a launched command gets *ret_old back) and reserves what that number of events needs on
- * every CPU. NULL with *err filled when the limit is too low for any recording.
+ * Raises the limit (a launched command gets *ret_old back) and reserves what that number of events
+ * needs on every CPU. NULL with *err filled if the limit is too low for any recording.
  */
 struct descriptors *descriptors__new(unsigned events, struct rlimit *ret_old, struct error *err);
-/* The limit alone: for commands that record nothing, or not yet. */
+/* Only raises the limit: for commands that record nothing, or not yet. */
 void descriptors_raise(void);
-/* They are needed now. */
+/* Releases the reserve: its descriptors are about to be used. */
 void descriptors__release(struct descriptors *d);
 void descriptors__free(struct descriptors *d);
 

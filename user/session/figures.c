@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * figures.c - what a session has counted so far, for whoever shows it.
+ * figures.c - the numbers that a session has counted so far, for display.
  */
 #include "session/session.h"
 
@@ -48,7 +48,7 @@ void session__accounts(const struct session *s, unsigned event, struct accounts 
 	ret->interrupts = counts.interrupts - ret->unwanted + collector__parts(s->collector, event);
 	ret->reasons[REASON_RING_FULL] += counts.ring_full;
 	ret->reasons[REASON_NESTED] += counts.nested;
-	/* What the timers did is known when they have stopped. */
+	/* What the timers did is known once they have stopped. */
 	ret->events_dropped = s->events_dropped;
 	session_note_ticks(s, event, ret);
 }

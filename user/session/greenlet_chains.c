@@ -16,7 +16,7 @@
 #include "util/vec.h"
 
 struct greenlet_chains {
-	struct stack stack; /* the longer one; its lists are ours */
+	struct stack stack; /* the longer stack; we own its lists */
 	struct frame *frames;
 	__u32 *tags;
 	__u32 frame_cap, tag_cap;
@@ -68,7 +68,7 @@ struct stack *greenlet_chains__put(struct greenlet_chains *g, const struct recor
 				   .before = cnt,
 				   .own_tags = true,
 				   .trail = trail };
-	/* Its own is not named this time. */
+	/* This time the thread's own stack is not named. */
 	own->root_tag = 0;
 	own->own_tags = true;
 	return &g->stack;
@@ -80,8 +80,8 @@ static __u32 mark(struct naming *n, __u32 node, const char *text)
 }
 
 /*
- * What a stack without parents lacks, as its mark: it may be that of a greenlet whose parents the kernel does not know of, yet
- * or ever. NULL nothing.
+ * The mark for a stack without parents that may belong to a greenlet whose parents the kernel does
+ * not know, yet or ever. NULL: nothing is missing.
  */
 static const char *missing(struct naming *n, struct process *p, const struct record_sample *record,
 			   const struct stack *stack)
@@ -98,7 +98,7 @@ static const char *missing(struct naming *n, struct process *p, const struct rec
 		return NULL;
 	if (!late)
 		return MARK_GREENLETS_UNKNOWN;
-	/* Of a time before they were known there is nothing to look for. */
+	/* Samples from before they were known cannot be completed. */
 	return p->greenlets.known || greenlet_watch_hurry(p, root->code_addr) ?
 		       MARK_GREENLETS_LATE :
 		       NULL;

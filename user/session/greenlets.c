@@ -22,7 +22,10 @@ static __u32 count_activations(const struct greenlet_stack *s)
 	return cnt;
 }
 
-/* Those of the greenlet on whose C stack greenlet's frames in natives[.. behind - 1] are. */
+/*
+ * Evaluations of the greenlet on whose C stack greenlet's own frames lie, in natives[.. behind -
+ * 1].
+ */
 static __u32 count_evaluations(const struct greenlet_stack *s, __u32 behind)
 {
 	__u32 cnt = 0, end = find_switcher(s, behind);
@@ -43,8 +46,9 @@ static __u64 leaf_entry_addr(const struct greenlet_stack *s)
 }
 
 /*
- * Do greenlet's frames, from natives[i] on, come before the evaluation of the frame at the leaf? What that keeps in
- * memory may be there still where the C stack has less on it by now, as if it were in natives[0].
+ * Do greenlet's frames, from natives[i] on, lie above the evaluation of the leaf frame? What an
+ * evaluation keeps in memory may still be there after the C stack has shrunk; it then looks as if
+ * it were in natives[0].
  */
 static bool is_above(const struct greenlet_stack *s, __u32 i)
 {
@@ -61,7 +65,7 @@ enum join_chain greenlet_chain(const struct greenlet_stack *s)
 	bool may_expose = false;
 
 	if (i == s->native_cnt)
-		return JOIN_CHAIN_ANY; /* there is none */
+		return JOIN_CHAIN_ANY; /* greenlet is not on the stack */
 	if (!s->has_owner)
 		return is_above(s, i) ? JOIN_CHAIN_SWITCHING : JOIN_CHAIN_ANY;
 	for (; i < s->native_cnt && s->origins[i] == ORIGIN_SWITCHER; i++)

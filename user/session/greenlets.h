@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * greenlets.h - whether the C stack of a sample is that of its Python frames, where greenlet is on it.
+ * greenlets.h - if greenlet is on the C stack of a sample: does that stack belong to the sample's
+ * Python frames?
  *
- * From CPython 3.12 on greenlet takes the entry frames out of a chain before it exchanges C stacks (bpf/exposed.h): a
- * chain that has its own belongs to the C stack. While they are being taken out some are missing, and that cannot be
- * seen in the chain: then there are more evaluations on the C stack than activations in it. 3.11 keeps on the C stack
- * what links activations, and the kernel has compared it: so each is where that says, if there is a native frame.
+ * From CPython 3.12 on greenlet unlinks the entry frames of a chain before it exchanges C stacks
+ * (bpf/exposed.h), so a chain with entry frames belongs to the C stack. While it is unlinking them
+ * some are missing, which the chain does not show; but then there are more evaluations on the C
+ * stack than activations in the chain. 3.11 keeps the links between activations on the C stack, and
+ * the kernel has compared them: each lies where its link says, if there is a native frame.
  */
 #ifndef KRAIT_SESSION_GREENLETS_H
 #define KRAIT_SESSION_GREENLETS_H
@@ -20,14 +22,14 @@ struct native;
 struct greenlet_stack {
 	struct native *native; /* of the process */
 	const struct native_frame *natives; /* leaf first */
-	const __u8 *origins; /* of each */
+	const __u8 *origins; /* of each native frame */
 	__u32 native_cnt;
 	const struct frame *frames; /* root first */
 	__u32 frame_cnt;
 	bool has_owner; /* PY_FRAME_OWNER */
 };
 
-/* Of a sample whose frames are a whole chain that was walked to its end. */
+/* For a sample whose frames are a whole chain, walked to its end. */
 enum join_chain greenlet_chain(const struct greenlet_stack *s);
 
 #endif /* KRAIT_SESSION_GREENLETS_H */

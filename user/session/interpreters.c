@@ -7,7 +7,7 @@
 #include "follow/processes.h"
 #include "target/probed.h"
 
-/* Of one look: a process with more of them is one of which nobody can tell. */
+/* Per look: in a process with more interpreters nothing can be said. */
 #define OLDER_MAX 64
 #define STATES_MAX 512
 
@@ -23,7 +23,7 @@ static bool get(const struct search *s, __u64 base_addr, __s32 offset, __u64 *re
 	return !memory_read(s->memory, base_addr + (__u64)offset, ret, sizeof(*ret));
 }
 
-/* Does a state that lies idle, or not, have a frame of Python? */
+/* Does the thread state have a Python frame, or is it idle? */
 static bool has_frame(const struct search *s, __u64 tstate_addr)
 {
 	const struct py_offsets *off = s->off;
@@ -37,12 +37,15 @@ static bool has_frame(const struct search *s, __u64 tstate_addr)
 	}
 	if (!get(s, tstate_addr, off->thread.current_frame, &frame_addr) || !frame_addr)
 		return false;
-	/* 3.15: that is where the chain ends. */
+	/* 3.15: the chain of an idle state ends there. */
 	return off->thread.base_frame == PYOFF_ABSENT ||
 	       (get(s, tstate_addr, off->thread.base_frame, &base_addr) && frame_addr != base_addr);
 }
 
-/* Is the thread in Python in that interpreter, too? It may have several states there, idle ones among them. */
+/*
+ * Is the thread also running Python in that interpreter? It may have several states there, some of
+ * them idle.
+ */
 static bool is_in(const struct search *s, __u64 interp_addr)
 {
 	__u64 tstate_addr, thread_id;
@@ -60,7 +63,7 @@ static bool is_in(const struct search *s, __u64 interp_addr)
 	return false;
 }
 
-/* next_addr: the interpreter that is older than the one that the thread runs. */
+/* next_addr: the next older interpreter after the one that the thread runs. */
 static bool is_in_older(const struct search *s, __u64 next_addr)
 {
 	for (unsigned i = 0; next_addr && i < OLDER_MAX; i++) {
@@ -78,7 +81,7 @@ enum interpreter_kind interpreter_kind_of(const struct memory *memory, const str
 	const struct search s = { .memory = memory, .off = off, .thread_ptr = thread_ptr };
 	__u64 next_addr;
 
-	/* Of what cannot be read nothing is said, least of all for the other threads in it. */
+	/* If it cannot be read nothing is concluded, least of all about the other threads in it. */
 	if (!get(&s, interp_addr, off->interp.next, &next_addr))
 		return INTERPRETER_BEGUN;
 	if (!next_addr)

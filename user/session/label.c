@@ -28,7 +28,7 @@ unsigned label_part(const char *name, size_t len)
 	return 0;
 }
 
-/* A folder that is run stays as it was typed. */
+/* A folder that is run (python DIR) keeps the name that the user typed. */
 static const char *script_name(const char *path)
 {
 	const char *name = base_name(path);
@@ -36,7 +36,7 @@ static const char *script_name(const char *path)
 	return *name ? name : path;
 }
 
-/* A script that is run by its own name; the kernel keeps 15 bytes of that (TASK_COMM_LEN). */
+/* A script that is executed directly: the kernel keeps 15 bytes of its name (TASK_COMM_LEN). */
 static bool says_it(const char *comm, const char *script)
 {
 	size_t len = strlen(comm);

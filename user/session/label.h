@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * label.h - the name of a process's frame: its command, and what distinguishes it from other processes with that
- * command, above all its script; without it every one would be "python3".
+ * label.h - names a process's frame: its command, and what distinguishes it from other processes
+ * with that command, above all its script; otherwise every process would be "python3".
  */
 #ifndef KRAIT_SESSION_LABEL_H
 #define KRAIT_SESSION_LABEL_H
@@ -15,16 +15,16 @@ enum label_part {
 	LABEL_SCRIPT = 1 << 3,
 	LABEL_CONTAINER = 1 << 4, /* runtime and the first 12 characters of the id */
 	LABEL_CGROUP = 1 << 5,
-	LABEL_COMMAND = 1 << 6, /* nothing but what is there in any case */
+	LABEL_COMMAND = 1 << 6, /* nothing beyond the command itself */
 };
 
 struct container;
 struct context;
 
-/* The part with that name, or 0. */
+/* The part with that name; 0: none. */
 unsigned label_part(const char *name, size_t len) __attribute__((nonnull));
 
-/* "python3 [pid 12, docker 0123456789ab]"; all that the process chose is made printable. */
+/* "python3 [pid 12, docker 0123456789ab]"; text that the process chose is made printable. */
 void process_label(char *buf, size_t size, unsigned parts, const char *comm, int pid,
 		   const struct context *context) __attribute__((nonnull));
 

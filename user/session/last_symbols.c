@@ -11,10 +11,10 @@
 
 #define END_NS (10 * NS_PER_SEC)
 #define STEP_MS 10
-/* Names that are asked for meanwhile. */
+/* Time for asking for names between two looks. */
 #define NAMES_NS (20 * 1000000ULL)
 
-/* Files that are left. */
+/* Returns the number of files still missing. */
 static unsigned await(struct collector *collector, struct signals *signals, __u64 end_ns)
 {
 	struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
@@ -35,7 +35,7 @@ void last_symbols_await(struct collector *collector, struct signals *signals)
 	__u64 end_ns = clock_monotonic_ns() + END_NS;
 	unsigned left;
 
-	/* What was met last is wanted from now on. */
+	/* Request the names of what was met last. */
 	collector__name(collector, end_ns);
 	left = collector__fetching(collector);
 	if (left)

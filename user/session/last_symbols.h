@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * last_symbols.h - at the end of a recording: waits for symbols that servers have still to send (late_names.h).
+ * last_symbols.h - at the end of a recording, waits for symbols that debuginfod servers have yet to
+ * send (late_names.h).
  *
- * Must hold: no longer than ten seconds, nor than until the next signal. Afterwards no server is asked.
+ * Must hold: waits no longer than ten seconds, nor beyond the next signal. Afterwards no server is
+ * asked.
  */
 #ifndef KRAIT_SESSION_LAST_SYMBOLS_H
 #define KRAIT_SESSION_LAST_SYMBOLS_H

@@ -13,7 +13,7 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* Offsets in one question. */
+/* Offsets per question. */
 #define BATCH 64U
 
 struct late_place {
@@ -21,10 +21,13 @@ struct late_place {
 	__u32 frame;
 };
 
-/* What is asked of one file, in the order in which it was met: who asks again asks the same. */
+/*
+ * The offsets to ask about in one file, in the order in which they were met, so that repeating a
+ * question asks the same.
+ */
 struct late_file {
-	struct module *module; /* NULL: nothing was met there yet */
-	struct native *native; /* a process that has it; NULL once its symbols were read */
+	struct module *module; /* NULL: nothing met there yet */
+	struct native *native; /* a process that maps it; NULL once its symbols have been read */
 	struct late_place *list;
 	__u32 cnt, cap;
 };
@@ -32,11 +35,11 @@ struct late_file {
 struct late_names {
 	struct native_files *files;
 	struct dict *dict;
-	struct late_file *list; /* by the module's number */
+	struct late_file *list; /* indexed by the module's number */
 	__u32 file_cnt, file_cap;
-	__u64 place_cnt; /* of all files */
+	__u64 place_cnt; /* in all files */
 	__u64 refused; /* names that found no room */
-	struct symbol_fetches *fetches; /* NULL: no server is asked */
+	struct symbol_fetches *fetches; /* NULL: no servers */
 };
 
 struct late_names *late_names__new(struct native_files *files, struct dict *dict, bool fetches)
@@ -65,7 +68,7 @@ void late_names__free(struct late_names *l)
 	free(l);
 }
 
-/* NULL when out of memory. */
+/* NULL: out of memory. */
 static struct late_file *file_of(struct late_names *l, struct module *module)
 {
 	__u32 number = module__number(module);
@@ -116,7 +119,7 @@ static void name(struct late_names *l, struct late_file *f, __u32 i)
 		l->refused++;
 }
 
-/* Some places from number i on: how many are done with; 0 none, now. */
+/* Names some places from number i on. Returns how many are done; 0: none for now. */
 static __u32 name_some(struct late_names *l, struct late_file *f, __u32 i)
 {
 	__u32 cnt = f->cnt - i < BATCH ? f->cnt - i : BATCH;

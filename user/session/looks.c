@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * looks.c - samples of threads that wait, taken when somebody asks.
+ * looks.c - samples of waiting threads, taken on request.
  */
 #include "session/session.h"
 

@@ -24,20 +24,20 @@
 #include "util/quota.h"
 
 #define GROUPS_MAX 4
-/* Of one mapping: trampolines have 64 KiB together, an .eh_frame lies right behind its code. */
+/* Per mapping: trampolines total 64 KiB, and an .eh_frame lies right behind its code. */
 #define CODE_BYTES (64U << 10)
 #define BEHIND_BYTES (128U << 10)
 #define BEFORE_BYTES (64U << 10)
 #define LEAST_BYTES 4096ULL
-/* Between two looks: shortest, and longest where nothing comes of them. */
+/* Between two looks: the shortest pause, and the longest after looks without a result. */
 #define PAUSE_NS 10000000ULL
 #define PAUSE_RARE_NS 5000000000ULL
-/* A group takes as much room at least: so numbers have a limit, too. */
+/* A group takes at least this much room, which also limits the number of groups. */
 #define GROUP_WORDS 4096U
 
 struct group {
 	__u64 start, end; /* of all its code */
-	__u32 number, words; /* words: of the quota */
+	__u32 number, words; /* words: taken from the quota */
 	__u64 hash; /* of what was read */
 };
 
@@ -46,8 +46,8 @@ struct made_code {
 	struct group groups[GROUPS_MAX];
 	unsigned group_cnt, owner;
 	__u64 generation; /* of the numbers */
-	__u64 look_ns, pause_ns; /* the next look */
-	bool refused; /* its memory is bad for parsers */
+	__u64 look_ns, pause_ns; /* when the next look is due */
+	bool refused; /* its memory upsets parsers: give up */
 };
 
 bool made_code_is(const struct mapping *mapping)
@@ -106,7 +106,7 @@ struct image {
 	__u32 size;
 };
 
-/* False: not all of it can be read. */
+/* False: some of it cannot be read. */
 static bool read_piece(struct image *image, const struct memory *memory, __u64 start, __u64 size)
 {
 	struct made_header *h = &image->header;
@@ -124,7 +124,7 @@ static __u64 at_most(__u64 size, __u64 max)
 	return size < max ? size : max;
 }
 
-/* Of each mapping the same share: its code, what lies right behind it, and what before. */
+/* Reads the same share of each mapping: its code, what lies right behind it, and what lies before. */
 static void read_around(struct image *image, const struct process *p, const struct space *space,
 			const struct made_code_range *code, __u64 share)
 {
@@ -133,7 +133,7 @@ static void read_around(struct image *image, const struct process *p, const stru
 
 	read_piece(image, memory, code->start,
 		   at_most(code->end - code->start, at_most(CODE_BYTES, share / 2)));
-	/* What is nobody's to read may be among it: less of it, then. */
+	/* Parts of it may not be readable: then read less. */
 	if (space__data(space, code->end, &start, &end)) {
 		end = at_most(end - code->end, at_most(BEHIND_BYTES, share / 4));
 		while (end >= LEAST_BYTES && !read_piece(image, memory, code->end, end))
@@ -146,7 +146,7 @@ static void read_around(struct image *image, const struct process *p, const stru
 	}
 }
 
-/* A file of it for a parser, or -1. */
+/* Writes the image to a file for a parser. Returns a descriptor, or -1. */
 static int image_fd(const struct image *image)
 {
 	cleanup_close int fd = memfd_create("made", MFD_CLOEXEC);
@@ -177,7 +177,7 @@ static __u64 hash_of(const struct image *image)
 
 /* ---- groups ----------------------------------------------------------------------------------- */
 
-/* Who is served by which parser: one that is root's serves nobody else. */
+/* The user whose parser serves the process: one that serves root serves nobody else. */
 static uid_t parser_owner(const struct process *p)
 {
 	const struct py_process *ids = probed__ids(p->probed, false);
@@ -210,7 +210,7 @@ static int set_rows(struct made_code *m, struct process *p, struct group *g, __u
 				       (__u32)(now_ns >> UNWIND_NOW_SHIFT));
 }
 
-/* Its rows, if memory says other things than when it was read last. True: they are new. */
+/* Reads the group's rows, if its memory has changed since the last time. True: they are new. */
 static bool read_rows(struct made_code *m, struct process *p, struct group *g,
 		      const struct image *image, __u64 now_ns)
 {
@@ -229,7 +229,7 @@ static bool read_rows(struct made_code *m, struct process *p, struct group *g,
 	if (!err)
 		err = set_rows(m, p, g, now_ns, &rows);
 	if (err == -EAGAIN)
-		g->hash = 0; /* later */
+		g->hash = 0; /* try again later */
 	else if (err)
 		unwind_tables__set_none(m->tools.tables, g->number);
 	m->refused |= err == -EPIPE || err == -ETIMEDOUT || err == -EPROTO;
@@ -239,7 +239,7 @@ static bool read_rows(struct made_code *m, struct process *p, struct group *g,
 	return !err;
 }
 
-/* Mappings from *next on that lie near each other. 0: there are none left. */
+/* Collects mappings from *next on that lie near each other. Returns 0 if none are left. */
 static unsigned fill_group(const struct space *space, unsigned *next, struct made_header *ret)
 {
 	const struct mapping *list;
@@ -261,7 +261,7 @@ static unsigned fill_group(const struct space *space, unsigned *next, struct mad
 	return ret->code_cnt;
 }
 
-/* The group for that code: the same as before, or one in its place. NULL: there is no number. */
+/* The group for that code: the same as before, or a new one in its place. NULL: no number left. */
 static struct group *place_group(struct made_code *m, unsigned i, const struct made_header *h)
 {
 	struct group *g = &m->groups[i];
@@ -278,13 +278,13 @@ static struct group *place_group(struct made_code *m, unsigned i, const struct m
 	g->number = unwind_files__hold_made(m->tools.files);
 	if (!g->number)
 		return NULL;
-	/* No rows so far: by its frame pointers. */
+	/* Until it has rows it is unwound by frame pointers. */
 	unwind_tables__set_none(m->tools.tables, g->number);
 	m->generation++;
 	return g;
 }
 
-/* True: rows are new. */
+/* True: some rows are new. */
 static bool look(struct made_code *m, struct process *p, const struct space *space,
 		 struct image *image, __u64 now_ns)
 {

@@ -15,10 +15,10 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
-/* With -v so many functions that remain unknown are named by address. */
+/* With -v, name at most this many unknown functions by address. */
 #define UNKNOWN_LOGGED_MAX 64
 
-/* What stands for a frame whose code object cannot be read, or not be trusted, any more. */
+/* Makes the frame for a code object that can no longer be read or trusted. */
 static void unknown_frame(struct naming *n, const struct process *p, const struct frame *f,
 			  struct profile_frame *frame)
 {
@@ -28,7 +28,7 @@ static void unknown_frame(struct naming *n, const struct process *p, const struc
 		log_debug("naming", "unknown function: pid %d, code %#llx", p->pid, f->code_addr);
 }
 
-/* The code object of the profile that this is; 0 where there is no room. */
+/* The profile's number of this code object; 0: no room. */
 static __u32 add_code(struct naming *n, const struct code_symbol *code)
 {
 	struct profile_code new = {
@@ -64,7 +64,7 @@ static void name_frame(struct naming *n, struct profile_frame *frame,
 	}
 }
 
-/* Opcodes are recorded: what the code's other instructions are is kept, too (emit/annotate.h). */
+/* Opcodes are recorded: keeps the code's other instructions, too (emit/annotate.h). */
 static void look_at_opcodes(struct naming *n, struct process *p, const struct frame *f, __u32 code)
 {
 	struct dict *dict = n->profile->dict;
@@ -81,7 +81,7 @@ static void look_at_opcodes(struct naming *n, struct process *p, const struct fr
 		dict__put_opcodes(dict, code, opcodes);
 }
 
-/* Where the frame is, and at what. */
+/* Where in the code the frame is, and at which opcode. */
 static __u32 instr_of(const struct frame *f)
 {
 	return (__u32)f->instr_off << 8 | f->opcode;
@@ -94,7 +94,7 @@ static struct naming_memo *memo_at(struct naming *n, __u32 parent, __u32 code, _
 	return &n->memos[hash >> (32 - NAMING_MEMO_BITS)];
 }
 
-/* What that place in that code was below that node when it was last named there; 0 it is not known. */
+/* The node that this place in this code got below parent when it was last named there; 0 unknown. */
 static __u32 remembered(struct naming *n, __u32 parent, const struct code_symbol *code, __u32 instr)
 {
 	__u32 id = dict__tagged(n->profile->dict, *code->tag);
@@ -126,7 +126,7 @@ static struct code_query query_of(const struct record_sample *record, const stru
 	};
 }
 
-/* What lies between asyncio.run() and a coroutine: Lib/asyncio of 3.14 and 3.15, uvloop 0.22. */
+/* Functions between asyncio.run() and a coroutine: Lib/asyncio of 3.14 and 3.15, uvloop 0.22. */
 static bool runs_loop(const char *name)
 {
 	static const char *const names[] = {
@@ -229,7 +229,10 @@ __u32 naming_node(struct naming *n, struct process *p, __u32 parent,
 	node = dict__child(n->profile->dict, parent, dict__frame(n->profile->dict, &frame));
 	if (frame.unknown && dict__node_cnt(n->profile->dict) > cnt)
 		profile__counts(n->profile, record->event)->accounts.unknown_frames++;
-	/* Its lines may have found no room; what else is the same may be two code objects then. */
+	/*
+	 * Its lines may have found no room; then two different code objects may look the same
+	 * otherwise.
+	 */
 	if (frame.code &&
 	    dict__code_at(n->profile->dict, frame.code)->lines_size == code.lines->size)
 		remember(n, parent, frame.code, instr_of(f), node);

@@ -23,9 +23,9 @@ struct native_part {
 	struct native_part_options options;
 	struct dict *dict;
 	struct native_files *files;
-	struct unwinding *unwinding; /* borrowed; NULL before it is connected */
-	struct native_places *places; /* borrowed; NULL: nobody wants them */
-	struct late_names *late; /* NULL: names are asked for at once */
+	struct unwinding *unwinding; /* borrowed; NULL until connected */
+	struct native_places *places; /* borrowed; NULL: not wanted */
+	struct late_names *late; /* NULL: names are requested at once */
 	struct native_part_stats stats;
 
 	/* The stack that is being joined. */
@@ -107,9 +107,10 @@ void native_part__connect(struct native_part *m, struct unwinding *unwinding)
 /* ---- joining ---------------------------------------------------------------------------------- */
 
 /*
- * The address of its frame. Readers of a chain take the first address for the very place: there a caller has that of its call, so
- * that a leaf where it goes on is another place. All others they take for callers, which go on behind a call: there a
- * leaf has the address behind it.
+ * The address for frame i. Readers of a call chain take the first address literally: if that frame
+ * is a caller, it gets the address of its call, so that it differs from a leaf at the return
+ * address. They take all others as return addresses: if a leaf is among them, it gets the address
+ * after its own.
  */
 static __u64 address_of(const struct native_part *m, __u32 i)
 {
@@ -152,7 +153,10 @@ static enum join_chain find_chain(struct native_part *m, const struct process *p
 	return greenlet_chain(&s);
 }
 
-/* Naming may have seen other mappings than the kernel has, and where the chain ended rows may be missing. */
+/*
+ * Naming may have seen other mappings than the kernel, and where the chain ended rows may be
+ * missing.
+ */
 static void tell_unwinding(struct native_part *m, struct process *p,
 			   const struct record_sample *record, enum native_reason reason)
 {
@@ -195,7 +199,7 @@ int native_part__join(struct native_part *m, struct process *p, const struct rec
 	}
 	in.evaluator = s->evaluator;
 	in.taken = mapping_cnt > 0 && reason != NATIVE_NO_REGS;
-	/* There is code at the leaf always, be it the interpreter's. */
+	/* There is always native code at the leaf, even if it is only the interpreter's. */
 	in.unknown = m->options.native && !in.taken && reason != NATIVE_NONE;
 	m->stats.unknown += in.unknown && reason != NATIVE_NO_REGS;
 	m->stats.frames += record->cnt[SECTION_NATIVE];
@@ -231,7 +235,7 @@ static void keep_place(struct native_part *m, __u32 i, __u32 frame)
 		native_places__add(m->places, frame, module, offset);
 }
 
-/* A frame for each address: made, and named, when the address is met first. */
+/* The frame of an address; it is created and named when the address is first met. */
 static __u32 address_node(struct native_part *m, __u32 i)
 {
 	__u64 *tag = native__tag(m->stack.native, native_stack_place(&m->stack, i)),
@@ -240,7 +244,7 @@ static __u32 address_node(struct native_part *m, __u32 i)
 	struct native_symbol *s;
 	__u32 known;
 
-	/* As a leaf, and as a caller that goes on behind it, one place has two addresses. */
+	/* One place has two addresses: as a leaf, and as a caller with that return address. */
 	if (frame && dict__frame_at(m->dict, frame)->address == ip)
 		return frame;
 	s = native__find(m->stack.native, native_stack_place(&m->stack, i), m->now_ns);
@@ -259,13 +263,16 @@ static __u32 address_node(struct native_part *m, __u32 i)
 	return frame;
 }
 
-/* Two frames for an address that is met as a leaf and as a caller: one place, of two functions maybe. */
+/*
+ * An address met as a leaf and as a caller has two frames: it is one place, but may belong to two
+ * functions.
+ */
 static __u32 place_number(const struct module *module, bool is_caller)
 {
 	return 2 * module__number(module) + is_caller + 1;
 }
 
-/* As address_node(), but for the name, which it gets later. */
+/* Like address_node(), but the frame gets its name later. */
 static __u32 late_node(struct native_part *m, __u32 i)
 {
 	__u64 *tag = native__place_tag(m->stack.native, native_stack_place(&m->stack, i)),
@@ -325,7 +332,7 @@ static __u32 native_node(struct native_part *m, const struct join_item *item)
 static __u32 kernel_node(struct native_part *m, const struct join_item *item)
 {
 	__u64 address = m->kernel[item->index];
-	/* The leaf is at its own address, the others go on behind a call. */
+	/* The leaf is at its own address; the others have return addresses. */
 	struct kernel_symbol *s =
 		kernel_symbols__find(m->options.kernel_symbols, address - (item->index > 0));
 	__u32 frame;

@@ -14,7 +14,7 @@
 #include "util/log.h"
 #include "util/vec.h"
 
-/* Offsets in one question. */
+/* Offsets per question. */
 #define BATCH 64U
 
 struct native_place_met {
@@ -90,7 +90,7 @@ static int keep(struct native_places *n, struct dict *d, __u32 number, __u32 fra
 	return parts_add(d, frame, &place, lines, cnt, n->inlined);
 }
 
-/* Some places from number i on, all of one file: how many are done with. */
+/* Reads some places from number i on, all in one file. Returns how many are done. */
 static __u32 read_some(struct native_places *n, struct dict *d, __u32 i)
 {
 	const struct module *module = n->list[i].module;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * native_places.h - places in native code that a recording has met, for their source lines and the functions that
- * were inlined there.
+ * native_places.h - collects the places in native code that a recording has met, for their source
+ * lines and inlined functions.
  *
- * DWARF is read when the recording is over: no sample waits for it, and the files are still open even if they
- * were removed meanwhile. Until then a place costs 24 bytes.
+ * DWARF is read after the recording: no sample waits for it, and the files are still open even if
+ * they were removed meanwhile. Until then a place costs 24 bytes.
  *
- * Must hold: reading ends after NATIVE_PLACES_TIME_NS, whatever the files are; what was not read has no lines.
+ * Must hold: reading ends after NATIVE_PLACES_TIME_NS, whatever the files contain; what was not
+ * read has no lines.
  */
 #ifndef KRAIT_SESSION_NATIVE_PLACES_H
 #define KRAIT_SESSION_NATIVE_PLACES_H
@@ -14,7 +15,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* As many as names that a capture carries. */
+/* As many as a capture can carry names. */
 #define NATIVE_PLACES_MAX 65536U
 #define NATIVE_PLACES_TIME_NS 20000000000ULL
 
@@ -23,20 +24,20 @@ struct native_files;
 struct native_places;
 struct profile;
 
-/* files: borrowed. inlined: inlined functions are wanted, not lines alone. NULL when out of memory. */
+/* files: borrowed. inlined: inlined functions are wanted, not just lines. NULL: out of memory. */
 struct native_places *native_places__new(struct native_files *files, bool inlined)
 	__attribute__((warn_unused_result, nonnull));
 void native_places__free(struct native_places *n);
-/* Has what it takes to start parsers started now, while krait has all its rights. */
+/* Starts what it takes to start parsers, while krait still has all its rights. */
 void native_places__prepare(struct native_places *n) __attribute__((nonnull));
 
-/* A frame of a place that is met first. */
+/* Adds a frame for a place met for the first time. */
 void native_places__add(struct native_places *n, __u32 frame, const struct module *module,
 			__u64 offset) __attribute__((nonnull));
 
 /*
- * Reads the lines of all, which become the parts of their frames, and counts samples at these
- * (profile/parts.h). The log says how many places got no lines because time ran out.
+ * Reads all lines, makes them the parts of their frames, and counts samples at these parts
+ * (profile/parts.h). Logs how many places got no lines because time ran out.
  */
 void native_places__resolve(struct native_places *n, struct profile *p) __attribute__((nonnull));
 

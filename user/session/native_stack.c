@@ -14,7 +14,7 @@ void native_stack_clear(struct native_stack *s, struct native *native)
 	s->missed_made = false;
 }
 
-/* A caller may go on at the first instruction of another function: its call is before that. */
+/* A return address may be the first instruction of another function: the call is before that. */
 __u64 native_stack_place(const struct native_stack *s, __u32 i)
 {
 	return s->frames[i].ip - (i > 0);
@@ -25,14 +25,17 @@ static bool is_made(const struct module *module)
 	return module && !*module__name(module);
 }
 
-/* In a file there are rows, as a rule: what has none need not keep a frame pointer. A JIT's code has no file. */
+/*
+ * A file normally has rows, and code in it that lacks them need not keep a frame pointer. A JIT's
+ * code has no file.
+ */
 static bool need_not_keep_fp(const struct module *module)
 {
 	return module && *module__name(module);
 }
 
 /*
- * What only a frame pointer says is checked: a caller that is in no code says that the frame above it has
+ * Verifies what only a frame pointer says: if a caller's address is in no code, the frame above has
  * something else in that register, and the chain ends there.
  */
 void native_stack_take(struct native_stack *s, const struct record_sample *record,
@@ -46,7 +49,7 @@ void native_stack_take(struct native_stack *s, const struct record_sample *recor
 		s->frames[i] =
 			(struct native_frame){ frames[i].ip, frames[i].frame_addr & ~NATIVE_BY_FP };
 		by_fp = i && frames[i - 1].frame_addr & NATIVE_BY_FP;
-		/* Where a row has led to is code, as the leaf is. */
+		/* The leaf, and what a row led to, must be code. */
 		s->modules[i] =
 			native__module(s->native, native_stack_place(s, i), record->time_ns, by_fp);
 		if (is_made(s->modules[i]) &&
@@ -66,8 +69,8 @@ void native_stack_take(struct native_stack *s, const struct record_sample *recor
 }
 
 /*
- * Code that was made, and that the interpreter has called: its JIT (3.13+), or the trampolines of -X perf
- * (3.12+). Both are its own. Other JITs have a library between.
+ * Finds generated code that the interpreter has called: its JIT (3.13+), or the trampolines of -X
+ * perf (3.12+). Both belong to it. With other JITs there is a library in between.
  */
 static void find_made_code(struct native_stack *s)
 {
@@ -78,8 +81,9 @@ static void find_made_code(struct native_stack *s)
 }
 
 /*
- * Where the callers of the JIT's code are not known (3.14 keeps no frame pointer there) registers say whose it is,
- * in some samples, and then its pages do. Which native frame that is; JOIN_NONE.
+ * Finds the native frame of CPython's JIT if its callers are unknown (3.14 keeps no frame pointer
+ * there). In some samples registers identify it, and from then on its pages do. Returns JOIN_NONE
+ * if there is none.
  */
 static __u32 find_jit(struct native_stack *s, bool frame_in_regs)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * open_waits.h - threads that are off the CPU when a recording ends. The kernel side takes the stack of a wait when
- * the thread comes back, which these do too late; some have slept all along.
+ * open_waits.h - threads that are off the CPU when a recording ends. The kernel side takes the
+ * stack of a wait when the thread comes back, which is too late for these; some have slept all
+ * along.
  *
- * Their stacks are read from here (resting.h); each wait whose stack is not believed is counted as lost.
+ * Their stacks are read from outside (resting.h); each wait whose stack cannot be trusted is
+ * counted as lost.
  */
 #ifndef KRAIT_SESSION_OPEN_WAITS_H
 #define KRAIT_SESSION_OPEN_WAITS_H
@@ -16,8 +18,9 @@ struct sampler;
 struct unwinding;
 
 /*
- * After sampler__stop(), with all records taken in: hands the collector a sample for each such wait, up to
- * end_ns. unwinding: NULL without native frames. event, shortest: of the time off the CPU, as switch.h has it. How many.
+ * Call after sampler__stop(), with all records taken in: passes a sample for each such wait, up to
+ * end_ns, to the collector. unwinding: NULL without native frames. event, shortest: of the time off
+ * the CPU, as in switch.h. Returns their number.
  */
 __u64 open_waits_collect(struct collector *c, struct processes *ps, struct sampler *sampler,
 			 const struct unwinding *unwinding, unsigned event, __u64 threshold_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * parts.h - what a session is made of: assembly.c makes and frees it, session.c runs it, looks.c asks it for threads
- * that wait, figures.c for what it has counted.
+ * parts.h - what a session consists of: assembly.c makes and frees it, session.c runs it, looks.c
+ * queries it for waiting threads, figures.c for what it has counted.
  */
 #ifndef KRAIT_SESSION_PARTS_H
 #define KRAIT_SESSION_PARTS_H
@@ -32,51 +32,51 @@ struct starting;
 
 struct session {
 	const struct session_config *config;
-	struct modules *modules; /* NULL: no native frames are wanted */
-	struct native_files *native_files; /* with them */
-	struct native_places *places; /* NULL: no source lines are wanted */
+	struct modules *modules; /* NULL: native frames are not wanted */
+	struct native_files *native_files; /* NULL likewise */
+	struct native_places *places; /* NULL: source lines are not wanted */
 	struct collector *collector;
 	struct sampler *sampler;
 	struct prober *prober;
-	unsigned probers_alive; /* those of the anchors' thread, too */
+	unsigned probers_alive; /* including those of the anchors' thread */
 	struct processes *processes;
-	struct anchor_thread *anchors; /* NULL: none are wanted */
+	struct anchor_thread *anchors; /* NULL: not wanted */
 	struct unwinding *unwinding; /* NULL: no native stacks */
-	struct mmap_events *mmap_events; /* NULL: the sampler says what is mapped, or nobody does */
-	__u64 mapped_cnt; /* of our processes */
-	__u64 mmap_ns, mmap_pause_ns; /* when they are looked at again; the pause before that */
-	__u64 mmap_begun_ns; /* when a process was seen first, the last one */
-	unsigned mmap_seen_cnt; /* how many had been by then */
+	struct mmap_events *mmap_events; /* NULL: the sampler reports mappings, or nobody does */
+	__u64 mapped_cnt; /* mappings of our processes */
+	__u64 mmap_ns, mmap_pause_ns; /* when to look at them again; the last pause */
+	__u64 mmap_begun_ns; /* when the newest process was first seen */
+	unsigned mmap_seen_cnt; /* how many had been seen by then */
 	struct input_writer *inputs; /* NULL: not logged */
 	struct child *child;
 	struct signals signals;
 	struct starting *starting;
 	struct descriptors *descriptors;
 	bool starving; /* session__starve() */
-	int watched_fd; /* of the caller's; -1 none */
-	struct rlimit old_files; /* before it was raised: the command gets it back */
+	int watched_fd; /* the caller's; -1: none */
+	struct rlimit old_files; /* the limit before it was raised: the command gets it back */
 	__u64 created_ns, started_ns, stopped_ns, upkept_ns, events_dropped, thread_steps;
-	__u64 named_ns; /* when names of native code were asked for last */
-	__u64 retry_ns; /* when a process is to be looked at again, 0 none */
-	struct census *census; /* of suspended tasks; NULL none */
-	struct resting_memory *waits; /* that lasted at the last look; NULL: there was none */
-	__u64 open_waits; /* that lasted beyond the end */
+	__u64 named_ns; /* when native names were last requested */
+	__u64 retry_ns; /* when to look at a process again; 0: never */
+	struct census *census; /* of suspended tasks; NULL: none */
+	struct resting_memory *waits; /* waits open at the last look; NULL: there was none */
+	__u64 open_waits; /* waits still open at the end */
 	__u64 waits_refused, waits_missed_ns; /* as in struct session_stats */
 	struct switches_cost switches_cost;
-	__u64 end_ns; /* when no more is wanted; 0: when a signal or an end comes */
+	__u64 end_ns; /* when to stop; 0: at a signal or an end */
 	bool unwanted; /* session__end() */
 	bool signalled;
-	int signal; /* that has ended it, 0 none */
-	bool from_terminal; /* to the command as well */
+	int signal; /* that ended it; 0: none */
+	bool from_terminal; /* the command got it, too */
 	bool stopped_child;
 };
 
-/* What takes in the session's records. */
+/* The handler for the session's records. */
 struct sampler_handler session_handler(struct session *s) __attribute__((nonnull));
-/* Its parts stand: from now on they know each other. */
+/* All parts exist: connects them to each other. */
 void session_connect(struct session *s) __attribute__((nonnull));
 
-/* How many ticks of the event's clock were asked for, and came. */
+/* Fills in how many ticks of the event's clock were requested, and how many came. */
 void session_note_ticks(const struct session *s, unsigned event, struct accounts *a)
 	__attribute__((nonnull));
 

@@ -19,21 +19,24 @@
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
 
-/* All stacks together. One takes about a millisecond. */
+/* For all stacks together. One takes about a millisecond. */
 #define TIME_NS (2 * NS_PER_SEC)
-/* Of a C stack, from its leaf on: most have no more, and each question takes as long as a page. */
+/*
+ * Pages of a C stack to read, from its leaf on: most have no more, and each question takes as long
+ * as a page.
+ */
 #define STACK_PAGES 4
 
-/* A record as the kernel side would have made it. */
+/* A record as the kernel side would have written it. */
 struct rest_record {
 	struct record_sample record;
 	struct frame frames[KRAIT_MAX_FRAMES];
-	/* What is behind moves down to where the frames end. */
+	/* Moved down to where the frames actually end. */
 	struct native_frame natives[KRAIT_MAX_NATIVE];
 	struct wait_facts facts;
 };
 
-/* A thread: which one, and what was read of its stack. */
+/* A thread, and what was read of its stack. */
 struct rest {
 	__u64 thread_start_ns, switches, runs;
 	__u32 tid;
@@ -41,7 +44,7 @@ struct rest {
 };
 
 struct resting_memory {
-	struct rest *list; /* by tid */
+	struct rest *list; /* hash by tid */
 	long cnt;
 };
 
@@ -50,7 +53,7 @@ struct resting {
 	struct rest *list;
 	long cnt;
 	struct stack_unwind *unwind; /* NULL: no native frames */
-	struct page_cache *cache; /* of the memory of that process; NULL none */
+	struct page_cache *cache; /* of that process's memory; NULL: none */
 	const struct process *cached;
 	struct thread_list_entry states[KRAIT_MAX_THREADS]; /* of its threads */
 	__u32 state_cnt;
@@ -73,7 +76,7 @@ static void begin(struct record_sample *r, const struct thread_look *look, unsig
 		.pid = look->pid,
 		.tid = look->tid,
 		.event = (__u8)event,
-		/* There is nothing to be had from a slot any more. */
+		/* A slot would not help any more. */
 		.flags = SAMPLE_KERNEL | SAMPLE_HAS_SLOT,
 		.anchor = ANCHOR_NOTE_NONE,
 	};
@@ -81,7 +84,7 @@ static void begin(struct record_sample *r, const struct thread_look *look, unsig
 	r->comm[sizeof(r->comm) - 1] = '\0';
 }
 
-/* Does the futex that the thread sleeps on lie in its interpreter's GIL? See bpf/gil.h. */
+/* Does the thread sleep on a futex inside its interpreter's GIL? See bpf/gil.h. */
 static bool waits_for_gil(const struct memory *memory, const struct process *p, __u64 interp_addr,
 			  const struct wait_facts *w)
 {
@@ -120,8 +123,8 @@ static struct stack_walk walk_of(const struct process *p, const struct memory *m
 }
 
 /*
- * The memory of the process: each page is read once, since the first look at the threads, and what is a thread's own does not
- * change while it rests.
+ * The process's memory. Each page is read once, after the first look at the threads: what belongs
+ * to a resting thread does not change.
  */
 static const struct memory *memory_of(struct resting *r, const struct process *p)
 {
@@ -142,7 +145,7 @@ static const struct memory *memory_of(struct resting *r, const struct process *p
 	return memory;
 }
 
-/* Where its state is likely to be: that is checked. */
+/* A guess at where its thread state is, which the search verifies. */
 static struct thread_slot slot_of(const struct resting *r, const struct thread_look *look)
 {
 	for (__u32 i = 0; i < r->state_cnt; i++)
@@ -198,7 +201,7 @@ static void read_python(struct resting *r, const struct process *p, const struct
 		       sizeof(*r->python.frames));
 }
 
-/* The thread's stack as it can be read now; nobody knows yet whether it is true. */
+/* Reads the thread's stack as it is now; whether it is valid turns out later. */
 static void read_stack(struct resting *r, const struct process *p, const struct thread_look *look)
 {
 	const struct memory *memory = memory_of(r, p);
@@ -256,7 +259,7 @@ static int rest_by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* The records become the memory, where there is one. */
+/* Moves the records to the memory, if there is one. */
 static void remember(struct resting *r)
 {
 	struct resting_memory *m = r->ask->memory;
@@ -272,7 +275,10 @@ static void remember(struct resting *r)
 		qsort(m->list, (size_t)m->cnt, sizeof(*m->list), rest_by_tid);
 }
 
-/* Its stack is that of the last time: it has not run. The record is as read_stack() would have made it. */
+/*
+ * Reuses the stack from last time, if the thread has not run since. The record is what read_stack()
+ * would have written.
+ */
 static bool recall(struct resting *r, const struct thread_look *look)
 {
 	const struct resting_memory *m = r->ask->memory;
@@ -295,7 +301,7 @@ static bool recall(struct resting *r, const struct thread_look *look)
 	return true;
 }
 
-/* What there is no time for is lost, and counted so. */
+/* Stacks that there is no time for count as lost. */
 static void read_all(struct resting *r, struct thread_look *looks, long cnt)
 {
 	const struct resting_ask *ask = r->ask;
@@ -324,8 +330,8 @@ static int by_tid(const void *a, const void *b)
 }
 
 /*
- * It was off the CPU before, and has not come to one since. Where the kernel does not count how often it came, it
- * counts how often it left: then it must still be off it.
+ * Was it off the CPU before, and has it not come to one since? If the kernel does not count
+ * arrivals, it counts departures: then the thread must still be off it.
  */
 static bool has_rested(const struct rest *r, const struct thread_look *now)
 {
@@ -357,7 +363,7 @@ static void hand_out(struct resting *r)
 			collector__sample(r->ask->collector, r->list[i].record);
 }
 
-/* Room for what is read of so many threads. 0 or -ENOMEM. */
+/* Allocates room for that many threads. Returns 0 or -ENOMEM. */
 static int prepare(struct resting *r, long cnt)
 {
 	r->list = calloc((size_t)cnt, sizeof(*r->list));

@@ -27,37 +27,41 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* What a step waits for, beside probers. */
+/* Descriptors that a step waits for, besides probers. */
 #define OWN_FDS 5
-/* A step takes that long, however many records wait. */
+/* Longest step, however many records wait. */
 #define TURN_NS (50 * 1000000ULL)
-/* How often it is looked whether process events were lost, or CPUs have come. */
+/* How often to check whether process events were lost, or CPUs have come online. */
 #define UPKEEP_NS (250 * 1000000ULL)
 /*
- * How often names of native code are asked for that nobody waits for (late_names.h), for how long at once, and at
- * the end.
+ * For native names that no sample waits for (late_names.h): how often to ask, for how long at a
+ * time, and for how long at the end.
  */
 #define NAMES_NS (100 * 1000000ULL)
 #define NAMES_TURN_NS (20 * 1000000ULL)
 #define NAMES_END_NS (10 * NS_PER_SEC)
 /*
- * Between two looks at what was mapped: shortest, and longest where it is none of our processes. One that has begun
- * lately maps libraries, which samples are in at once.
+ * Between two looks at what was mapped: the shortest pause, and the longest while none of it
+ * belongs to our processes. A process that has just started maps libraries, and is sampled in them
+ * at once.
  */
 #define MMAP_PAUSE_NS 1000000ULL
 #define MMAP_PAUSE_RARE_NS 100000000ULL
 #define MMAP_BEGIN_NS 200000000ULL
-/* After Ctrl-C, or a signal of ours, the command has this long to end. */
+/* How long the command has to end after Ctrl-C or our own signal. */
 #define CHILD_GRACE_MS 2000
-/* The ring's reader wakes us when it has moved the last records. */
+/* The ring's reader wakes us once it has moved the last records. */
 #define DRAIN_REST_MS 100
 
 /*
- * At the start, for looks at all processes: what is slow by then is sampled from when it is known. A
- * prober does a few thousand a second.
+ * How long the start waits for looks at all processes: slower ones are sampled as soon as they are
+ * known. A prober does a few thousand a second.
  */
 #define SCAN_WAIT_MS 300
-/* The same for what named processes publish: that takes some tens of ms, mostly to read the ELF file. */
+/*
+ * The same for the tables of named processes: that takes some tens of ms, mostly to read the ELF
+ * file.
+ */
 #define TABLES_WAIT_MS 500
 
 static void end_starting(struct session *s)
@@ -78,16 +82,16 @@ static int follow_targets(struct session *s, struct error *err)
 	if (targets_follow(s->processes, s->config->pids, s->config->pid_cnt, s->signals.fd, err))
 		return -1;
 	targets_follow_children(s->processes, s->config->pids, s->config->pid_cnt);
-	/* What a target awaits is known in its first sample. */
+	/* A target's first sample should already know what its tasks await. */
 	if (s->config->pid_cnt)
 		processes__await_tables(s->processes, TABLES_WAIT_MS);
-	/* It is krait itself still, so not Python; what counts is that it is followed. */
+	/* The child is still krait itself, so not Python; but it must be followed. */
 	if (s->child)
 		processes__follow(s->processes, child__pid(s->child), &why);
 	return 0;
 }
 
-/* Process events that the ring had no room for: look at everything again. */
+/* The ring had no room for some process events: look at everything again. */
 static void catch_up(struct session *s)
 {
 	__u64 dropped;
@@ -119,7 +123,7 @@ static void take_signal(struct session *s)
 	s->signal = signal;
 }
 
-/* Sleeps until something happens or until_ns; records that wait already are something. */
+/* Sleeps until something happens or until_ns; records that already wait count as something. */
 static void wait_for_work(struct session *s, __u64 until_ns)
 {
 	__u64 now_ns = clock_monotonic_ns();
@@ -153,14 +157,14 @@ static void on_mapped(void *ctx, pid_t pid)
 	struct session *s = ctx;
 	struct process *p;
 
-	/* Of what was lost, samples tell. */
+	/* Lost mappings show in the samples. */
 	p = pid ? processes__find_mapped(s->processes, pid) : NULL;
 	if (!p || !p->space)
 		return;
 	s->mapped_cnt++;
 	processes__mapped(s->processes, pid);
 	if (processes__spares(s->processes) && TAILQ_EMPTY(&p->threads)) {
-		space__outdate(p->space); /* its first sample has it read */
+		space__outdate(p->space); /* its first sample triggers reading it */
 		return;
 	}
 	s->mmap_pause_ns = 0;
@@ -174,7 +178,7 @@ static __u64 longest_pause(const struct session *s, __u64 now_ns)
 	return now_ns < s->mmap_begun_ns + MMAP_BEGIN_NS ? MMAP_PAUSE_NS : MMAP_PAUSE_RARE_NS;
 }
 
-/* Of all processes of the machine: those of others wake nobody all the time. */
+/* For all processes of the machine: mappings of foreign ones should not wake us all the time. */
 static void take_mappings(struct session *s)
 {
 	__u64 pause_ns = s->mmap_pause_ns, now_ns, longest_ns;
@@ -271,7 +275,7 @@ static void drain_rest(struct session *s)
 	}
 }
 
-/* Waits that last beyond the end. */
+/* Takes the waits that last beyond the end. */
 static void take_open_waits(struct session *s)
 {
 	const struct sampler_config *config = &s->config->sampler;
@@ -284,7 +288,7 @@ static void take_open_waits(struct session *s)
 	}
 }
 
-/* No interrupt comes any more: take what is left and close the books. */
+/* No more interrupts come: takes in what is left and closes the books. */
 static void finish(struct session *s)
 {
 	struct profile *p = collector__profile(s->collector);
@@ -322,15 +326,15 @@ static void finish(struct session *s)
 			a->interrupts += census__stats(s->census)->samples;
 		a->reasons[REASON_RING_FULL] += counts.ring_full;
 		a->reasons[REASON_NESTED] += counts.nested;
-		/* Of processes, not of perf events: all accounts say it. */
+		/* This concerns processes, not perf events, so it goes into all accounts. */
 		a->events_dropped = dropped;
 		session_note_ticks(s, i, a);
 	}
 }
 
 /*
- * The command that was started to be recorded is not left behind; but a profile that cannot be written is
- * no reason to end somebody's work.
+ * Ends the command that we launched to record it, so that it is not left behind. If the profile
+ * cannot be written, that is no reason to end somebody's work.
  */
 static void stop_child(struct session *s)
 {
@@ -418,7 +422,7 @@ int session__open(struct session *s, struct error *err)
 
 void session__close(struct session *s)
 {
-	/* It got the signal, too, and gives its exit code. */
+	/* The command got the signal, too, and will return its exit code. */
 	if (s->from_terminal && s->child)
 		child__ended(s->child, CHILD_GRACE_MS);
 	finish(s);

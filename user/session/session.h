@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * session.h - one recording: owns the sampler, the processes, the collector and the launched
- * command, in their order of start and stop. Life: new -> open -> step, until it says no -> close -> free.
+ * command, and starts and stops them in order. Life: new -> open -> step, until it returns false ->
+ * close -> free.
  *
- * A step sleeps until the ring buffer is well filled, a process event comes, a timer is due, a signal
- * arrives, the command ends, or its caller has other things to do; it never spins.
+ * A step sleeps until the ring buffer is well filled, a process event comes, a timer is due, a
+ * signal arrives, the command ends, or its caller has other things to do; it never spins.
  *
  * Must hold: however a recording ends, what was captured is in the profile, and the accounts
  * balance after session__close().
@@ -31,62 +32,70 @@ struct session;
 
 struct session_config {
 	bool all;
-	struct filter filter; /* of all */
-	const pid_t *pids; /* or these, and their descendants */
+	struct filter filter; /* on all processes */
+	const pid_t *pids; /* or these processes and their descendants */
 	size_t pid_cnt;
-	bool late_rows; /* as unwinding__read_late() */
-	struct prober *prober; /* borrowed, one that is ready; NULL: it starts its own */
-	bool known; /* they were looked at just now: without descendants, and who has ended since is passed over */
-	char *const *command; /* or this one, NULL-terminated; NULL none */
+	bool late_rows; /* see unwinding__read_late() */
+	struct prober *prober; /* borrowed, ready to use; NULL: starts its own */
+	/* the pids were examined just now: take no descendants, and skip those that have ended */
+	bool known;
+	char *const *command; /* or this command, NULL-terminated; NULL: none */
 	struct sampler_config sampler;
 	struct collector_config collector;
-	__u64 duration_ns; /* 0: until a signal, or the end of all that is followed */
-	bool say_starting; /* on stderr, where that takes long */
+	__u64 duration_ns; /* 0: until a signal, or until everything followed has ended */
+	bool say_starting; /* say on stderr that krait is starting, if it takes long */
 	enum anchor_mode anchors;
-	bool task_names; /* of asyncio tasks, in their stacks */
-	bool opcodes; /* of the instruction of each frame of Python */
-	__u64 census_ns; /* between two counts of suspended tasks, where that is an event; 0 none */
-	bool greenlets; /* the parents of those that run (session/greenlet_chains.h) */
-	bool tables; /* what processes publish beside their runtimes is wanted (follow/tables.h) */
-	FILE *inputs; /* borrowed: where all that comes from outside is logged; NULL not wanted */
-	const struct priority *priority; /* that a launched command shall have */
-	/* NULL, or: SIGHUP ends nothing, and calls this, from a step. */
+	bool task_names; /* put names of asyncio tasks in their stacks */
+	bool opcodes; /* record the instruction of each Python frame */
+	__u64 census_ns; /* between two counts of suspended tasks, if that is an event; 0: none */
+	bool greenlets; /* show the parents of running greenlets (session/greenlet_chains.h) */
+	bool tables; /* read what processes publish besides their runtimes (follow/tables.h) */
+	FILE *inputs; /* borrowed: the log of everything that comes from outside; NULL: none */
+	const struct priority *priority; /* for a launched command */
+	/* NULL, or: SIGHUP ends nothing but calls this, from a step. */
 	void (*on_hangup)(void *ctx);
 	void *on_hangup_ctx;
 };
 
-/* So far, of all events: how much there is, not what it says. */
+/* Progress so far, over all events. */
 struct session_progress {
-	__u64 samples, lost; /* lost: as far as that is known by now */
-	unsigned processes; /* that are there */
+	__u64 samples, lost; /* lost: as far as known by now */
+	unsigned processes; /* currently present */
 	__u64 late,
-		late_ns; /* Python that a look has found, and the CPU time that it had used: not sampled */
-	__u64 unseen; /* processes that have ended before it was their turn to be looked at (processes__unseen()) */
-	__u64 names_put_off; /* frames without names while nothing could be read */
+		/*
+		 * processes that a look found to be Python, and the CPU time they had used before:
+		 * not sampled
+		 */
+		late_ns;
+	/* processes that ended before they could be looked at (processes__unseen()) */
+	__u64 unseen;
+	__u64 names_put_off; /* frames left unnamed while nothing could be read */
 };
 
 struct session_stats {
 	double seconds; /* from the first interrupt enabled to the last */
-	double first_sample_seconds; /* from session__new() to the first sample; < 0 none */
-	unsigned processes; /* sampled in all */
-	unsigned unwanted; /* other Python processes, which the filter leaves out */
+	double first_sample_seconds; /* from session__new() to the first sample; < 0: none */
+	unsigned processes; /* sampled, over the whole recording */
+	unsigned unwanted; /* other Python processes, which the filter excludes */
 	__u64 samples; /* of all events */
 	__u64 mappings_reported; /* by the kernel, instead of being looked up */
-	__u64 mappings_ahead; /* the same, for unwinding only: mmap_events.h */
-	__u64 thread_steps; /* thread states that the kernel side looked at to find threads */
+	__u64 mappings_ahead; /* likewise, for unwinding only: mmap_events.h */
+	__u64 thread_steps; /* thread states that the kernel side visited to find threads */
 	/*
-	 * Of time off the CPU: threads that found no room; ns of samples that could not be taken or sent, and of those whose
-	 * stack was lost.
+	 * About time off the CPU: threads that found no room; ns of samples that could not be taken
+	 * or sent, and of those whose stack was lost.
 	 */
 	__u64 waits_refused, waits_missed_ns, waits_lost_ns;
 	struct switches_cost switches_cost;
-	__u64 unsampled_lost_ns; /* of CPU time that no tick found: what the dictionary had no room for */
+	/* CPU time that no tick found and that the dictionary had no room for */
+	__u64 unsampled_lost_ns;
 	__u64 task_chains,
-		task_chains_cut; /* samples of asyncio tasks; of them those that say that some are missing */
-	__u64 task_chains_late; /* samples that came before it was known where the tasks are */
+		/* samples of asyncio tasks, and those among them that say that some are missing */
+		task_chains_cut;
+	__u64 task_chains_late; /* samples taken before it was known where the tasks are */
 	struct greenlet_chains_stats greenlets;
-	unsigned taskless; /* processes whose Python publishes nothing of its tasks */
-	__u32 taskless_version; /* of the one that came last */
+	unsigned taskless; /* processes whose Python publishes nothing about its tasks */
+	__u32 taskless_version; /* version of the last of these */
 	struct census_stats census; /* of suspended tasks */
 	struct stacks_stats stacks;
 	struct anchoring_stats anchoring;
@@ -97,63 +106,70 @@ struct session_stats {
 
 /* NULL with *err filled. *config and what it points to stay valid until free. */
 struct session *session__new(const struct session_config *config, struct error *err);
-/* Begins to sample; then the command goes. 0, or a negative result with *err filled. */
+/* Starts sampling, then lets the command go. Returns 0, or a negative result with *err filled. */
 int session__open(struct session *s, struct error *err) __attribute__((warn_unused_result));
 /*
- * Takes in what has come, for a moment at most, after having slept until something came, or timeout_ns at
- * most. False when it is over: by its time, a signal, the end of all that is followed, session__end().
+ * Sleeps until something comes, or timeout_ns at most, then takes in what has come, for a moment at
+ * most. False when the recording is over: time, a signal, the end of everything followed,
+ * session__end().
  */
 bool session__step(struct session *s, __u64 timeout_ns) __attribute__((warn_unused_result));
-/* A step ends as soon as the descriptor can be read, too; < 0: none. */
+/* A step also ends when this descriptor is readable; < 0: none. */
 void session__watch(struct session *s, int fd);
 /*
- * The container that a tracked process runs in, "docker 0123456789ab"; "" none, or not known. Printable.
+ * The container that a tracked process runs in, "docker 0123456789ab"; "": none or unknown.
+ * Printable.
  */
 void session__container(struct session *s, pid_t pid, char *buf, size_t size);
-/* After session__open(): samples no more, and takes in all that is left. */
+/* After session__open(): stops sampling, and takes in all that is left. */
 void session__close(struct session *s);
-/* After session__close(), where source lines are wanted: reads them, which may take seconds. */
+/* After session__close(), if source lines are wanted: reads them, which may take seconds. */
 void session__read_sources(struct session *s);
-/* After session__close(): how writing the log of inputs went. 0 or -errno. */
+/* After session__close(): did writing the log of inputs succeed? Returns 0 or -errno. */
 int session__end_inputs(struct session *s) __attribute__((warn_unused_result));
 /*
- * Between two steps, where config.sampler.looks: a sample of the first event, with the weight 1, of each thread that is off the
- * CPU and stays there meanwhile. How many were looked at, or -errno.
+ * Between two steps, with config.sampler.looks: takes a sample of the first event, with weight 1,
+ * of each thread that is off the CPU and stays off meanwhile. Returns the number of threads looked
+ * at, or -errno.
  */
 long session__look(struct session *s);
 /*
- * Between two steps, where time off the CPU is an event: a sample of each wait that has lasted for so long, from its begin
- * until now. There is one of the whole wait when it is over. How many were looked at, or -errno.
+ * Between two steps, if time off the CPU is an event: takes a sample of each wait that has lasted
+ * at least that long, from its begin until now. When such a wait ends, another sample covers all of
+ * it. Returns the number of threads looked at, or -errno.
  */
 long session__look_at_waits(struct session *s, __u64 shortest_ns);
-/* Rows of native code that is there already are still to be read: stacks may end early until then. */
+/* Are there rows of already mapped native code yet to be read? Until then stacks may end early. */
 bool session__lacks_rows(const struct session *s);
-/* Files whose rows were read so far: if there are more than before, a stack that ended early may not any more. */
+/*
+ * Files whose rows have been read so far: if the number has grown, a stack that ended early may be
+ * complete next time.
+ */
 __u64 session__rows_read(const struct session *s);
 /*
- * Between two steps: at which rate the clocks go on, after how many frames Python stacks end, whether native
- * frames are taken (where the session takes them at all).
+ * Between two steps: changes the clocks' rate, the depth at which Python stacks end, and whether
+ * native frames are taken (if the session takes them at all).
  */
 void session__set_detail(struct session *s, __u64 frequency, __u32 frames_max, bool natives);
 /*
- * Between two steps: processes that begin are looked at later (processes__spare()), so that those that end soon cost next
- * to nothing. 0 at once, up to SESSION_SPARING_MAX.
+ * Between two steps: looks at new processes later (processes__spare()), so that short-lived ones
+ * cost next to nothing. 0: at once; at most SESSION_SPARING_MAX.
  */
 #define SESSION_SPARING_MAX PROCESSES_SPARING_MAX
 void session__spare(struct session *s, unsigned steps);
 /*
- * Between two steps, while that is on: next to nothing is looked at that can wait. No process but for its samples' sake, and one a second
- * (processes__starve()), no rows and no symbols of files that have not been read (unwinding__starve(),
- * native_files__starve()), and nobody wakes krait.
+ * Between two steps, while on: postpones almost everything that can wait. It looks at a process
+ * only because of its samples, plus one a second (processes__starve()), reads no rows and symbols
+ * of new files (unwinding__starve(), native_files__starve()), and lets nobody wake krait.
  */
 void session__starve(struct session *s, bool on);
-/* Gives back the memory of helpers that have had nothing to do for so long; 0: of all that are not at work. */
+/* Frees the memory of helpers that have been idle that long; 0: of all that are not at work. */
 void session__rest(struct session *s, __u64 idle_ns);
-/* What that is now; 0 they are looked at at once. */
+/* The current delay before new processes are looked at; 0: none. */
 __u64 session__look_delay_ns(const struct session *s);
-/* How long the programs in the kernel have run, with config.sampler.measure. */
+/* Run time of the programs in the kernel, with config.sampler.measure. */
 __u64 session__kernel_ns(const struct session *s);
-/* From a callback: nothing more is wanted; the recording ends as if its time were over. */
+/* From a callback: ends the recording as if its time were over. */
 void session__end(struct session *s);
 void session__free(struct session *s);
 
@@ -162,17 +178,17 @@ struct profile *session__profile(struct session *s);
 /* When the first interrupt was enabled, CLOCK_MONOTONIC. */
 __u64 session__began_ns(const struct session *s);
 /*
- * The accounts of an event: of all until now, and after session__close() those of the whole recording. Interrupts of which
- * the records are still on their way are in interrupts, and in no reason yet.
+ * An event's accounts so far, and after session__close() those of the whole recording. Interrupts
+ * whose records are still on their way are in `interrupts`, but under no reason yet.
  */
 void session__accounts(const struct session *s, unsigned event, struct accounts *ret);
 void session__progress(const struct session *s, struct session_progress *ret);
 void session__stats(const struct session *s, struct session_stats *ret);
-/* Where room ended: whose samples were lost for that, and the remedy. */
+/* Warns where room ran out: whose samples were lost for that, and the remedy. */
 void session__warn_of_shortages(const struct session *s);
-/* Python processes that are not sampled, so far. */
+/* Python processes that are not sampled so far. */
 __u64 session__refused_cnt(const struct session *s);
-/* Python processes that were there but not sampled, one line per reason. */
+/* Python processes that existed but were not sampled, one line per reason. */
 void session__print_refused(const struct session *s, FILE *out);
 
 #endif /* KRAIT_SESSION_SESSION_H */

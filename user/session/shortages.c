@@ -13,7 +13,7 @@
 #include "util/log.h"
 #include "util/quota.h"
 
-/* What the owner was refused most often. */
+/* The resource that the owner was refused most often. */
 static enum profile_resource scarcest(const struct dict *dict, unsigned owner)
 {
 	static const enum profile_resource asked[] = { PROFILE_NODES, PROFILE_FRAMES,
@@ -53,7 +53,7 @@ static __u64 interrupts(struct collector *c)
 	return sum;
 }
 
-/* One record in so many is not worth a line; --stats has it. */
+/* A loss of less than one record in this many is not worth a line; --stats shows it. */
 #define WORTH_A_LINE 1000
 
 static void warn_of_ring(const struct owner_use *use, const char *name, __u64 all)
@@ -102,7 +102,7 @@ static void warn_of_mappings(struct modules *modules, unsigned owner, const char
 			 q == room->files ? "units of file names" : "ranges");
 }
 
-/* Nothing is lost, but it costs more. anchors: NULL none are wanted. */
+/* This loses nothing but costs more. anchors: NULL if not wanted. */
 static void warn_of_anchors(const struct anchors *anchors, unsigned owner, const char *name)
 {
 	if (anchors && anchors__refused(anchors, owner))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * shortages.h - what room ended for, whose it was, and what the user can do: one warning for each.
+ * shortages.h - says where room ran out, whose it was, and what the user can do: one warning each.
  */
 #ifndef KRAIT_SESSION_SHORTAGES_H
 #define KRAIT_SESSION_SHORTAGES_H
@@ -11,11 +11,11 @@ struct native_files;
 struct processes;
 struct sampler;
 
-/* At the end of a recording, when all is counted. modules: NULL where no native frames were wanted. */
+/* At the end of a recording, with all counts final. modules: NULL if native frames were not wanted. */
 void shortages_warn(struct collector *collector, const struct processes *processes,
 		    struct modules *modules, const struct sampler *sampler);
 
-/* The same of names of native code, for which nobody pays. */
+/* The same for native names, which are on nobody's account. */
 void shortages_warn_of_late_names(const struct collector *collector,
 				  const struct native_files *files);
 

@@ -14,8 +14,8 @@
 #include "util/cleanup.h"
 
 /*
- * What is to be made of the sample's tasks, and how many frames on the root side have the tags that they would
- * have if they were named again.
+ * Plans what to do with the sample's tasks. Returns how many frames on the root side can keep their
+ * tags, because naming them again would give the same ones.
  */
 static __u32 plan_tasks(struct stack_nodes *n, struct process *p,
 			const struct record_sample *record, struct stack *stack, __u32 kept,
@@ -43,20 +43,20 @@ static __u32 plan_tasks(struct stack_nodes *n, struct process *p,
 	return kept;
 }
 
-/* A stack that is being made, root first. */
+/* A stack under construction, root first. */
 struct build {
 	struct stack_nodes *n;
 	struct process *p;
 	const struct record_sample *record;
 	struct stack *stack;
 	struct task_plan plan;
-	__u32 node; /* of the last frame; 0: there is no room */
-	__u32 seen; /* frames of the stack that are done */
+	__u32 node; /* of the last frame; 0: no room */
+	__u32 seen; /* frames of the stack already done */
 	bool chained; /* the chain of tasks is done, or there is none */
-	bool folding; /* the last frame of Python's was left out: so is what it calls in C */
+	bool folding; /* the last Python frame was left out, and so is what it calls in C */
 };
 
-/* The first kept frames have their tags. */
+/* The first `kept` frames have their tags. */
 static void build_begin(struct build *b, __u32 kept, __u32 root)
 {
 	b->seen = kept;
@@ -90,7 +90,10 @@ static void build_python(struct build *b, __u32 index)
 	b->seen = index + 1;
 }
 
-/* What the loop calls in C is left out up to a coroutine; where that is not to be seen, it is the task's. */
+/*
+ * What the loop calls in C is left out, up to a coroutine. If no coroutine is on the stack, it
+ * belongs to the task.
+ */
 static void build_native(struct build *b, const struct join_item *item)
 {
 	if (!b->plan.skip && b->seen >= b->plan.at)
@@ -101,15 +104,16 @@ static void build_native(struct build *b, const struct join_item *item)
 }
 
 /*
- * What the stack hangs on, for the thread's next one, which keeps the tags then. Not where a function is unknown: its
- * snapshot may come yet, where a sample has interrupted the one that was about to send it (bpf/describe.h).
+ * The tag for the root of this stack, under which the thread's next stack can keep tags. None if a
+ * function is unknown: its snapshot may still come, if the sample interrupted another one that was
+ * about to send it (bpf/describe.h).
  */
 static __u64 kept_root(const struct build *b, __u64 tag)
 {
 	return b->node && !dict__node_at(b->n->naming.profile->dict, b->node)->unknown ? tag : 0;
 }
 
-/* Names the frames that are new since the thread's last stack; the node of the leaf, 0 without room. */
+/* Names the frames that are new since the thread's last stack. Returns the leaf's node; 0: no room. */
 static __u32 stack_node(struct stack_nodes *n, struct process *p, __u32 root,
 			const struct record_sample *record, struct stack *stack)
 {
@@ -128,8 +132,8 @@ static __u32 stack_node(struct stack_nodes *n, struct process *p, __u32 root,
 /* ---- native frames between ------------------------------------------------------------------- */
 
 /*
- * How many items of the joined stack, on the root side, are the same as in the thread's last one: all
- * Python frames among them are kept, and what is between them is as it was. Renews the trail.
+ * How many items of the joined stack, on the root side, equal those of the thread's last one: all
+ * their Python frames are kept, and the items between are unchanged. Updates the trail.
  */
 static __u32 follow_trail(struct stack_nodes *n, const struct process *p, const struct join *j,
 			  struct stack *stack, __u32 kept)
@@ -196,7 +200,7 @@ static bool has_python(const struct stack *stack)
 	return false;
 }
 
-/* As stack_node(), with what is native between the Python frames. */
+/* Like stack_node(), with native frames between the Python frames. */
 static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 			 const struct record_sample *record, struct stack *stack)
 {
@@ -229,7 +233,7 @@ static __u32 joined_node(struct stack_nodes *n, struct process *p, __u32 root,
 	return b.node;
 }
 
-/* The stack's frame that garbage is being collected in; its cnt: none. */
+/* The index of the frame that is collecting garbage; stack->cnt: none. */
 static __u32 collecting_at(const struct stack *stack, __u64 frame_addr)
 {
 	for (__u32 i = stack->cnt; i-- > 0;) {
@@ -259,7 +263,8 @@ __u32 stack_nodes_collecting(struct stack_nodes *n, const struct stack *stack, _
 		return node;
 	below = stack->tags[at];
 	if (!is_below(dict, node, below))
-		below = node; /* the frame is shown elsewhere, as one of a task: on top, then */
+		/* the frame is shown elsewhere, as one of a task: put the mark on top */
+		below = node;
 	for (__u32 i = node; i != below; i = dict__node_at(dict, i)->parent)
 		cnt++;
 	frames = calloc((size_t)cnt + 1, sizeof(*frames));

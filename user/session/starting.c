@@ -15,7 +15,7 @@
 
 struct starting {
 	int fd;
-	bool over, said; /* under the lock */
+	bool over, said; /* protected by the lock */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t end;
@@ -24,7 +24,7 @@ struct starting {
 static void say(int fd, const char *text)
 {
 	if (write(fd, text, strlen(text)) < 0)
-		return; /* a terminal that has gone */
+		return; /* the terminal has gone */
 }
 
 static void *starting_main(void *arg)

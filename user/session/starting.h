@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * starting.h - says on a terminal that krait is starting, if that takes more than a moment: on a busy machine
- * nothing else would show that it is alive.
+ * starting.h - says on a terminal that krait is starting, if that takes more than a moment: on a
+ * busy machine nothing else would show that it is alive.
  */
 #ifndef KRAIT_SESSION_STARTING_H
 #define KRAIT_SESSION_STARTING_H
 
 struct starting;
 
-/* fd: the terminal. NULL when there is no thread for it: then nothing is said. */
+/* fd: the terminal. NULL if no thread can be created: then nothing is said. */
 struct starting *starting__new(int fd);
-/* It has started, or failed: takes back what was said. NULL: nothing. */
+/* krait has started, or failed: erases the message. NULL: nothing. */
 void starting__free(struct starting *s);
 
 #endif /* KRAIT_SESSION_STARTING_H */

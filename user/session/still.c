@@ -25,12 +25,12 @@
 #include "util/hash.h"
 #include "util/quota.h"
 
-/* As a recording has. */
+/* As in a recording. */
 #define ROWS_BYTES (64ULL << 20)
-/* Files whose rows one stack may ask for. */
+/* Files that one stack may have rows read for. */
 #define WALKS_MAX 64
 
-/* A record as the kernel side would have made it. */
+/* A record as the kernel side would have written it. */
 struct still_record {
 	struct record_sample record;
 	struct native_frame natives[KRAIT_MAX_NATIVE];
@@ -47,7 +47,7 @@ struct still {
 	struct unwind_spaces *spaces;
 	struct stack_unwind *unwind;
 	struct quota *made_words;
-	__u64 made_cnt; /* processes with made code so far */
+	__u64 made_cnt; /* processes with generated code so far */
 	struct stack_unwind_result walked;
 	struct still_record record;
 	struct frame frames[KRAIT_MAX_FRAMES]; /* root first */
@@ -56,8 +56,8 @@ struct still {
 struct still_process {
 	struct still *still;
 	struct process process;
-	bool changed; /* its mappings are others by now */
-	bool made_seen; /* code that it has made was looked at */
+	bool changed; /* its mappings have changed meanwhile */
+	bool made_seen; /* its generated code has been examined */
 };
 
 static bool make(struct still *s)
@@ -143,7 +143,10 @@ static struct still_process *new_process(struct still *s, const struct py_proces
 	return NULL;
 }
 
-/* Its mappings go to the tables, in place of those before. Without room it has no native frames. */
+/*
+ * Puts its mappings into the tables, in place of its earlier ones. Without room it has no native
+ * frames.
+ */
 static void give_mappings(struct still_process *p)
 {
 	struct process *process = &p->process;
@@ -198,7 +201,7 @@ void still__close(struct still_process *p)
 
 /* ---- cores ------------------------------------------------------------------------------------ */
 
-/* A file that was given is open from now on; one that was not will not be looked for. */
+/* Opens a file that was given; one that was not given will not be searched for. */
 static void open_given(struct still *s, struct module *module, int fd)
 {
 	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -248,7 +251,7 @@ struct still_process *still__open_core(struct still *s, const struct py_process 
 			still__close(p);
 			return NULL;
 		}
-	/* There is no memory of it here. */
+	/* Its memory is not available. */
 	p->made_seen = true;
 	give_mappings(p);
 	return p;
@@ -256,7 +259,7 @@ struct still_process *still__open_core(struct still *s, const struct py_process 
 
 /* ---- stacks ----------------------------------------------------------------------------------- */
 
-/* Rows that the last walk has missed are there now. */
+/* Rows that the last walk missed are now available. */
 static bool settle_missed(struct still_process *p)
 {
 	const struct still *s = p->still;
@@ -278,7 +281,7 @@ static bool settle_missed(struct still_process *p)
 	return found;
 }
 
-/* The walk has come to code that the process has made: there are rows of it now. */
+/* The walk has reached code that the process generated: makes rows for it. */
 static bool settle_made(struct still_process *p)
 {
 	struct still *s = p->still;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * still.h - native frames of threads that stood still, and of those of a core file: from registers and stacks that were
- * kept, with the rows, names and rules of a recording, and without the kernel.
+ * still.h - native frames of threads that stood still, and of those in a core file: from saved
+ * registers and stacks, with the rows, names and rules of a recording, but without the kernel.
  *
- * A file's rows are read when a walk comes by that needs them.
+ * A file's rows are read when a walk first needs them.
  *
- * Must hold: an address is one of the file that was mapped there while the thread stood still, or it has no name; of a
- * core nothing is opened here, files are given.
+ * Must hold: an address belongs to the file that was mapped there while the thread stood still, or
+ * it has no name; for a core nothing is opened here, files are given.
  */
 #ifndef KRAIT_SESSION_STILL_H
 #define KRAIT_SESSION_STILL_H
@@ -24,19 +24,22 @@ struct probed;
 struct still;
 struct still_process;
 
-/* What all processes share: files, rows, names. NULL: out of memory. */
+/* Shared by all processes: files, rows, names. NULL: out of memory. */
 struct still *still__new(void) __attribute__((warn_unused_result));
-/* Starts what parses files, while krait has all its rights. */
+/* Starts parsers of files, while krait still has all its rights. */
 void still__prepare(struct still *s) __attribute__((nonnull));
 void still__free(struct still *s);
 /*
- * A process, with the mappings that it has now; probed is borrowed, NULL: it is trusted, and read here. NULL: out of
- * memory.
+ * A process, with its current mappings. probed: borrowed; NULL: the process is trusted, and read
+ * from here. NULL: out of memory.
  */
 struct still_process *still__open(struct still *s, const struct py_process *info,
 				  struct probed *probed)
 	__attribute__((warn_unused_result, nonnull(1, 2)));
-/* Are its mappings still those? If not, no thread of it has native frames: they may be of other files. */
+/*
+ * Are its mappings unchanged? If not, none of its threads gets native frames: they may be in other
+ * files.
+ */
 bool still__check(struct still_process *p) __attribute__((nonnull));
 void still__close(struct still_process *p);
 
@@ -44,25 +47,28 @@ void still__close(struct still_process *p);
 struct still_mapping {
 	__u64 start, end, offset;
 	const char *name;
-	int fd; /* of the very file that was mapped, the caller's; -1 it is not here */
-	bool interpreter; /* it is in this file */
+	int fd; /* the very file that was mapped, owned by the caller; -1: not available */
+	bool interpreter; /* the interpreter is in this file */
 };
-/* A core, with these mappings; info's pid means nothing here. As above. */
+/* A core with these mappings; info's pid has no meaning here. Returns as still__open(). */
 struct still_process *still__open_core(struct still *s, const struct py_process *info,
 				       const struct still_mapping *list, __u32 cnt)
 	__attribute__((warn_unused_result, nonnull(1, 2)));
 
 struct still_thread {
-	const __u64 *regs; /* UNWIND_SAVED_WORDS; NULL: not known */
-	bool behind_call; /* they are those behind the instruction of a system call */
+	const __u64 *regs; /* UNWIND_SAVED_WORDS; NULL: unknown */
+	bool behind_call; /* they are those right after a system call instruction */
 	const struct memory *memory; /* of its stack */
 	const struct frame *frames; /* its Python frames, leaf first */
 	__u32 frame_cnt;
 };
-/* Both in one stack, valid until the next call: JOIN_PYTHON's index is from the root. 0 or -ENOMEM. */
+/*
+ * Joins both into one stack, valid until the next call; JOIN_PYTHON's index counts from the root.
+ * Returns 0 or -ENOMEM.
+ */
 int still__join(struct still_process *p, const struct still_thread *t, const struct join **ret)
 	__attribute__((warn_unused_result, nonnull));
-/* What stands there, of the stack joined last and no frame of Python: a frame of the dictionary. */
+/* The dictionary's frame for an item of the last joined stack that is not a Python frame. */
 __u32 still__frame(struct still_process *p, const struct join_item *item) __attribute__((nonnull));
 const struct dict *still__dict(const struct still_process *p) __attribute__((nonnull));
 

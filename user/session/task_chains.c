@@ -18,9 +18,9 @@ struct by_addr {
 struct task_chains {
 	const struct probe_tasks *list;
 	struct by_addr *sorted;
-	__u32 *awaiters; /* of each task the first one that is in the list, or NO_TASK */
-	__u32 *met; /* the chain in which each was met last */
-	__u32 chain; /* number of this one, from 1 */
+	__u32 *awaiters; /* for each task its first awaiter in the list, or NO_TASK */
+	__u32 *met; /* the last chain in which each task was met */
+	__u32 chain; /* number of the current one, from 1 */
 };
 
 static int compare(const void *a, const void *b)
@@ -88,7 +88,7 @@ void task_chains__free(struct task_chains *c)
 	free(c);
 }
 
-/* A name of ASCII, or so much of it as such parts have. How many they are. */
+/* Puts as much of an ASCII name as the parts can hold. Returns the number of parts. */
 static __u32 put_name(const struct task_chains *c, const struct probe_task *t, struct frame *parts,
 		      __u32 room)
 {
@@ -110,7 +110,7 @@ static __u32 put_name(const struct task_chains *c, const struct probe_task *t, s
 	return cnt;
 }
 
-/* The task, its name, and as many of its frames as there is room for. */
+/* Puts the task, its name, and as many of its frames as there is room for. */
 static __u32 put_task(const struct task_chains *c, const struct probe_task *t, struct frame *parts,
 		      __u32 room)
 {
@@ -124,7 +124,7 @@ static __u32 put_task(const struct task_chains *c, const struct probe_task *t, s
 		parts[0].fingerprint |= TASK_FRAMES;
 	for (__u32 i = 0; i < cnt; i++) {
 		parts[1 + name + i] = c->list->frames[t->first_frame + i];
-		/* Where there are tasks, there is a generation of code objects instead. */
+		/* Pythons with tasks have a generation of code objects instead. */
 		parts[1 + name + i].fingerprint = 0;
 	}
 	return 1 + name + cnt;

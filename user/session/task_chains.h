@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * task_chains.h - of a list of tasks (target/probe_tasks.h) the chain of each as the section of a record has it
- * (SECTION_TASKS): the task, its frames, and those of the first task that awaits it, and so on. Names come with them
- * where the list has any, as the kernel takes them: of ASCII, their first bytes.
+ * task_chains.h - turns a list of tasks (target/probe_tasks.h) into chains, in the form of a
+ * record's section (SECTION_TASKS): each task, its frames, those of the first task that awaits it,
+ * and so on. If the list has names they are included, as the kernel does it: only ASCII, only their
+ * first bytes.
  *
- * Must hold: at most as many parts as there is room for, and a circle of tasks ends where it closes.
+ * Must hold: a chain has no more parts than there is room for, and a cycle of tasks ends where it
+ * closes.
  */
 #ifndef KRAIT_SESSION_TASK_CHAINS_H
 #define KRAIT_SESSION_TASK_CHAINS_H
@@ -20,7 +22,7 @@ struct task_chains *task_chains__new(const struct probe_tasks *list)
 	__attribute__((warn_unused_result, nonnull));
 void task_chains__free(struct task_chains *c);
 
-/* The chain of the task with that index. How many parts it has. */
+/* Builds the chain of the task with that index. Returns the number of parts. */
 __u32 task_chains__of(struct task_chains *c, __u32 task, struct frame *parts, __u32 room)
 	__attribute__((nonnull));
 

@@ -22,7 +22,7 @@ static bool is_task(const struct frame *part)
 	return !part->code_addr;
 }
 
-/* The parts of one task: it, and its frames. */
+/* The end of the parts that belong to one task and its frames. */
 static __u32 task_end(const struct task_plan *plan, __u32 at)
 {
 	__u32 end = at + 1;
@@ -32,7 +32,7 @@ static __u32 task_end(const struct task_plan *plan, __u32 at)
 	return end;
 }
 
-/* A chain in a circle has the same tasks several times: where the first one that was there before begins. */
+/* A cyclic chain has the same tasks several times: finds where the first repetition begins. */
 static __u32 find_cycle(const struct frame *parts, __u32 cnt)
 {
 	for (__u32 i = 1; i < cnt; i++) {
@@ -45,7 +45,7 @@ static __u32 find_cycle(const struct frame *parts, __u32 cnt)
 	return cnt;
 }
 
-/* Addresses of tasks and frames do not count: those of many requests look alike. */
+/* Addresses of tasks and frames are left out: many requests look the same. */
 static __u64 digest(const struct task_plan *plan)
 {
 	__u64 hash = plan->skip + 1 + ((__u64)plan->hidden << 32);
@@ -67,7 +67,7 @@ static bool is_loop_frame(struct naming *n, struct process *p, const struct reco
 	return f->code_addr && naming_is_event_loop(n, p, record, f);
 }
 
-/* Frames of the stack up to the loop's last one. */
+/* The number of frames up to the loop's last one. */
 static __u32 end_of_loop(struct naming *n, struct process *p, const struct record_sample *record,
 			 const struct stack *stack)
 {
@@ -78,7 +78,10 @@ static __u32 end_of_loop(struct naming *n, struct process *p, const struct recor
 	return i;
 }
 
-/* Is there a function of the program right behind the loop, and not one that a task's C code has called? */
+/*
+ * Is there a function of the program right after the loop, and is it not one that a task's C code
+ * has called?
+ */
 static bool is_in_creator(struct naming *n, struct process *p, const struct record_sample *record,
 			  const struct stack *stack, __u32 at)
 {
@@ -87,7 +90,10 @@ static bool is_in_creator(struct naming *n, struct process *p, const struct reco
 	return at < stack->cnt && !naming_is_asyncio(n, p, record, &stack->frames[at]);
 }
 
-/* Where the coroutine of the running task is on the stack, and how many parts that makes needless. */
+/*
+ * Finds the running task's coroutine on the stack, and how many parts are redundant because of
+ * that.
+ */
 static void find_coroutine(struct task_plan *plan, struct naming *n, struct process *p,
 			   const struct record_sample *record, const struct stack *stack)
 {
@@ -105,7 +111,10 @@ static void find_coroutine(struct task_plan *plan, struct naming *n, struct proc
 			}
 		}
 	}
-	/* It is just being entered or left. Without a loop in sight, it is in what is missing at the root. */
+	/*
+	 * The task is just being entered or left. Without a loop in sight, it belongs to what is
+	 * missing at the root.
+	 */
 	plan->at = end_of_loop(n, p, record, stack);
 	if (plan->at && !(plan->parts[0].fingerprint & TASK_NO_COROUTINE) &&
 	    is_in_creator(n, p, record, stack, plan->at)) {
@@ -114,7 +123,10 @@ static void find_coroutine(struct task_plan *plan, struct naming *n, struct proc
 	}
 }
 
-/* Before the kernel knew where the tasks are: the stack stays the thread's own, and says so where it runs one. */
+/*
+ * For samples from before the kernel knew where the tasks are: the stack stays the thread's own,
+ * with a mark if it runs the loop.
+ */
 static void find_late(struct task_plan *plan, struct naming *n, struct process *p,
 		      const struct record_sample *record, const struct stack *stack)
 {
@@ -168,7 +180,7 @@ static __u32 mark(struct naming *n, __u32 node, const char *text)
 	return node ? dict__named_child(n->profile->dict, node, FRAME_MARK, text, 0, 0) : 0;
 }
 
-/* "[task NAME]", of the parts behind at; *ret_end: the first that is no name's. */
+/* Makes "[task NAME]" from the parts after at. *ret_end: the first part after the name. */
 static __u32 name_node(const struct task_plan *plan, struct naming *n, __u32 at, __u32 end,
 		       __u32 node, __u32 *ret_end)
 {
@@ -190,7 +202,7 @@ static __u32 name_node(const struct task_plan *plan, struct naming *n, __u32 at,
 	return mark(n, node, text);
 }
 
-/* What is to be said before the frames of a task, the awaiters of which were before. */
+/* Adds marks before the frames of a task, whose awaiters come before. */
 static __u32 marks_before(struct naming *n, const struct frame *task, __u32 node)
 {
 	char text[MARK_SIZE];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_node.h - the node that the stacks of a thread hang on: its process's, and below that its own.
+ * thread_node.h - the node under which a thread's stacks go: below its process's node, its own.
  *
- * A process is called after what it was at its first sample (label.h). A thread that changes its name gets another node.
+ * A process keeps the name that it had at its first sample (label.h). A thread that changes its
+ * name gets another node.
  */
 #ifndef KRAIT_SESSION_THREAD_NODE_H
 #define KRAIT_SESSION_THREAD_NODE_H
@@ -14,7 +15,7 @@
 struct dict;
 struct thread;
 
-/* label_parts: of enum label_part. 0 where there is no room in the dictionary. */
+/* label_parts: of enum label_part. Returns 0 if the dictionary has no room. */
 __u32 thread_node(struct dict *dict, unsigned label_parts, struct thread *t,
 		  const struct record_sample *record) __attribute__((nonnull));
 

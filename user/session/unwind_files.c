@@ -10,15 +10,15 @@
 #include "util/vec.h"
 
 struct holder {
-	const struct module *module; /* NULL: code that is no file's, or nobody */
+	const struct module *module; /* NULL: code without a file, or free */
 	__u32 users;
 };
 
 struct unwind_files {
 	struct unwind_tables *tables;
-	struct holder holders[UNWIND_FILES_MAX]; /* by number */
-	__u32 cnt; /* one more than the highest number given out */
-	__u16 *numbers; /* by the module's number */
+	struct holder holders[UNWIND_FILES_MAX]; /* indexed by number */
+	__u32 cnt; /* highest number given out, plus one */
+	__u16 *numbers; /* indexed by the module's number */
 	__u32 number_cap;
 	__u64 refused;
 };
@@ -54,7 +54,7 @@ static int reserve(struct unwind_files *f, __u32 number)
 	return 0;
 }
 
-/* Nobody's any more; whose it was finds it no more. */
+/* Frees the number; its previous owner no longer finds it. */
 static void take_away(struct unwind_files *f, __u32 number)
 {
 	const struct module *module = f->holders[number].module;
@@ -65,7 +65,7 @@ static void take_away(struct unwind_files *f, __u32 number)
 	unwind_tables__forget(f->tables, number);
 }
 
-/* One that nobody holds: free, or the one that was of use longest ago. 0 none. */
+/* A number that nobody holds: a free one, or the least recently used; 0: none. */
 static __u32 find_unused(struct unwind_files *f)
 {
 	__u32 oldest = 0;

@@ -36,7 +36,7 @@ bool unwind_has_file(const struct mapping *m)
 	return *name && (*name != '[' || !strcmp(name, VDSO));
 }
 
-/* What elf_rows() has made, in the form that goes to the tables. */
+/* Puts what elf_rows() made into the tables, in their format. */
 static int set_table(struct unwind_tables *tables, __u32 number, const struct row_table *t,
 		     __u32 now)
 {
@@ -59,8 +59,8 @@ static int set_table(struct unwind_tables *tables, __u32 number, const struct ro
 }
 
 /*
- * The kernel's image, which is the same in all processes: krait's own, whole, since a process may have
- * unmapped a part of its own, and all have these rows.
+ * Reads krait's own vdso, which is the same in all processes. A process may have unmapped part of
+ * its own, and all share these rows.
  */
 static int read_vdso(struct unwind_tables *tables, __u32 number, __u32 now)
 {
@@ -72,7 +72,7 @@ static int read_vdso(struct unwind_tables *tables, __u32 number, __u32 now)
 
 	if (fd < 0 || !image)
 		return -ENODATA;
-	/* Its section headers come last. */
+	/* The section headers are last. */
 	size = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
 	if (write(fd, image, size) != (ssize_t)size)
 		return -ENODATA;
@@ -113,7 +113,7 @@ bool unwind_settle(struct unwind_tables *tables, const struct unwind_files *file
 
 	if (err)
 		log_debug("unwind", "%s has no rows: %s", module__name(m->module), strerror(-err));
-	/* Those who could not be asked now may be later. */
+	/* The process could not be asked now, but may be later. */
 	if (err == -EAGAIN || err == -ENOSPC)
 		return false;
 	if (err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unwind_settle.h - the rows of the files that a process maps: read by a parser, given to the kernel's tables.
+ * unwind_settle.h - the rows of the files that a process maps: a parser reads them, and they go
+ * into the kernel's tables.
  *
- * Must hold: a file whose rows could not be asked for now is none that has none.
+ * Must hold: a file whose rows could not be requested yet does not count as a file without rows.
  */
 #ifndef KRAIT_SESSION_UNWIND_SETTLE_H
 #define KRAIT_SESSION_UNWIND_SETTLE_H
@@ -15,16 +16,16 @@ struct process;
 struct unwind_files;
 struct unwind_tables;
 
-/* Which files come first: those that every stack goes through, then the many small ones. Below UNWIND_TURNS. */
+/* Priority, below UNWIND_TURNS: first the files that every stack passes, then the many small ones. */
 #define UNWIND_TURNS 4
 int unwind_turn(const struct mapping *m);
 
-/* Code that was made, and what the kernel maps beside [vdso], have no file. */
+/* Generated code, and what the kernel maps besides [vdso], has no file. */
 bool unwind_has_file(const struct mapping *m);
-/* It has rows, or none for good. */
+/* Has the file rows, or none for good? */
 bool unwind_is_settled(const struct unwind_tables *tables, const struct unwind_files *files,
 		       const struct mapping *m);
-/* The rows of a mapping's file are there from now on, if they can be. False: they may be later. */
+/* Makes the rows of a mapping's file available, if possible. False: try again later. */
 bool unwind_settle(struct unwind_tables *tables, const struct unwind_files *files,
 		   struct process *p, const struct mapping *m, __u64 now_ns);
 

@@ -75,7 +75,7 @@ void unwind_spaces__release(struct unwind_spaces *l, __u64 digest)
 	free_space(s);
 }
 
-/* One number for each mapping of a file, held by the space. */
+/* Takes a reference on one number per mapped file, for the space. */
 static __u32 hold_file(struct unwind_spaces *l, struct shared_space *s, const struct mapping *m)
 {
 	__u32 number = unwind_has_file(m) ? unwind_files__hold(l->files, m->module) : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unwind_spaces.h - which mappings processes have, in the kernel's tables: those with the same mappings share them.
+ * unwind_spaces.h - which mappings processes have, in the kernel's tables: processes with the same
+ * mappings share them.
  *
- * Must hold: the numbers of files that are in a space are held as long as it is.
+ * Must hold: a space holds the numbers of its files as long as it exists.
  */
 #ifndef KRAIT_SESSION_UNWIND_SPACES_H
 #define KRAIT_SESSION_UNWIND_SPACES_H
@@ -19,10 +20,13 @@ struct unwind_tables;
 struct unwind_spaces *unwind_spaces__new(struct unwind_tables *tables, struct unwind_files *files);
 void unwind_spaces__free(struct unwind_spaces *l);
 
-/* The number of the mappings with this digest, with one more user; made may be NULL. 0: there is no room. */
+/*
+ * Takes a reference on the mappings with this digest and returns their number; made may be NULL. 0:
+ * no room.
+ */
 __u32 unwind_spaces__acquire(struct unwind_spaces *l, __u64 digest, const struct space *view,
 			     const struct made_code *made);
-/* One user fewer. */
+/* Drops a reference. */
 void unwind_spaces__release(struct unwind_spaces *l, __u64 digest);
 
 #endif /* KRAIT_SESSION_UNWIND_SPACES_H */

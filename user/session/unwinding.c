@@ -19,20 +19,20 @@
 #include "util/vec.h"
 
 /*
- * Between two looks at the files of a process whose rows are missed: shortest, and longest where nothing
- * comes of them.
+ * Between two looks at the files of a process whose rows are missed: the shortest pause, and the
+ * longest after looks without a result.
  */
 #define RETRY_NS 2000000ULL
 #define RETRY_RARE_NS 200000000ULL
 
 /*
- * The start of a recording begins to read no more rows after this time of them, which one process hardly ever
- * needs; the rest is read while sampling goes on, first what is missed.
+ * At the start of a recording, no more rows are requested after this time, which one process hardly
+ * ever needs; the rest is read while sampling goes on, what is missed first.
  */
 #define START_PATIENCE_NS 500000000ULL
-/* The same at one go, later on: records wait meanwhile. */
+/* The same per step later on, since records wait meanwhile. */
 #define STEP_PATIENCE_NS 20000000ULL
-/* Until files are asked for again that could not be read now: at first, and at most. */
+/* Pause before asking again for files that could not be read: the first, and the longest. */
 #define AGAIN_NS 2000000ULL
 #define AGAIN_RARE_NS 1000000000ULL
 
@@ -42,16 +42,16 @@ struct unwinding {
 	struct unwind_files *files;
 	struct quota *made_words;
 	struct native_files *native_files; /* borrowed */
-	__u64 made_cnt; /* processes with made code so far */
+	__u64 made_cnt; /* processes with generated code so far */
 	struct unwind_spaces *spaces;
-	struct process **waiting; /* whose files' rows are still to be read */
+	struct process **waiting; /* processes whose files' rows are yet to be read */
 	unsigned waiting_cnt, waiting_cap;
-	__u64 step_ns, again_ns; /* the next step; the pause before it, 0 none */
+	__u64 step_ns, again_ns; /* when the next step is due; the last pause, 0: none */
 	bool started;
-	bool late; /* rows are read when they are missed */
+	bool late; /* read rows only once they are missed */
 	bool starving; /* unwinding__starve() */
-	__u64 read_cnt; /* files that were settled */
-	__u64 waited_ns; /* for rows, before the start */
+	__u64 read_cnt; /* files that are settled */
+	__u64 waited_ns; /* time spent waiting for rows before the start */
 };
 
 struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *native_files)
@@ -85,8 +85,9 @@ void unwinding__free(struct unwinding *u)
 }
 
 /*
- * The mappings that its rows are of. What is reported ahead of the records that wait (mmap_events.h) is not put into
- * the process's space, in which those records' frames are still to be named.
+ * The mappings that its rows belong to. Mappings reported ahead of pending records (mmap_events.h)
+ * do not go into the process's space, because the frames of those records must still be named by
+ * it.
  */
 static struct space *view_of(const struct process *p)
 {
@@ -108,7 +109,7 @@ static void stop_waiting(struct unwinding *u, struct process *p)
 	}
 }
 
-/* Without memory for it they are read when they are missed. */
+/* Without memory for this, its rows are read once they are missed. */
 static void wait_for_rows(struct unwinding *u, struct process *p)
 {
 	if (p->unwind_waits || vec_reserve(u->waiting, u->waiting_cap, u->waiting_cnt + 1))
@@ -126,8 +127,8 @@ static bool settle(struct unwinding *u, struct process *p, const struct mapping 
 }
 
 /*
- * Those of its files that have none yet, until then (CLOCK_MONOTONIC). True: some of them have rows now. What is
- * left waits.
+ * Reads rows of those of its files that have none yet, until until_ns (CLOCK_MONOTONIC). True: some
+ * have rows now. The rest waits.
  */
 static bool settle_files(struct unwinding *u, struct process *p, __u64 now_ns, __u64 until_ns)
 {
@@ -190,7 +191,7 @@ static bool has_made_code(const struct process *p)
 	return false;
 }
 
-/* True: its numbers are others. */
+/* True: its numbers have changed. */
 static bool look_at_made_code(struct unwinding *u, struct process *p, bool mapped, __u64 now_ns)
 {
 	const struct made_code_tools tools = { u->tables, u->files, u->native_files,
@@ -203,7 +204,7 @@ static bool look_at_made_code(struct unwinding *u, struct process *p, bool mappe
 	return p->made && made_code__look(p->made, p, view_of(p), mapped, now_ns);
 }
 
-/* Of the mappings as the kernel has them: with made code they are the process's own. */
+/* Of the mappings as the kernel has them. With generated code they are unique to the process. */
 static __u64 digest_of(const struct process *p)
 {
 	__u64 digest = space__digest(view_of(p));
@@ -216,7 +217,7 @@ static __u64 digest_of(const struct process *p)
 
 /* ---- processes -------------------------------------------------------------------------------- */
 
-/* False: there is no room. */
+/* False: no room. */
 static bool give_mappings(struct unwinding *u, struct process *p)
 {
 	__u64 digest = digest_of(p);
@@ -258,7 +259,7 @@ bool unwinding__waits(const struct unwinding *u)
 	return u->waiting_cnt;
 }
 
-/* Reads what was reported ahead, if it is time. */
+/* Reads mappings that were reported ahead, if it is time. */
 static void read_ahead(struct process *p, __u64 now_ns)
 {
 	struct space *ahead = p->unwind_ahead;
@@ -275,7 +276,10 @@ static void forget_ahead(struct process *p)
 	p->unwind_ahead = NULL;
 }
 
-/* Names were looked for in other mappings than before: those that were reported ahead have come, or there are more. */
+/*
+ * Names were looked up in other mappings than before: those that were reported ahead have arrived,
+ * or there are more.
+ */
 static void compare_ahead(struct process *p)
 {
 	__u64 digest = space__digest(p->space);
@@ -298,7 +302,7 @@ static void update(struct unwinding *u, struct process *p, __u64 now_ns)
 		return;
 	p->unwind_seen = space__digest(view_of(p));
 	p->unwind_pause_ns = 0;
-	/* Each file is of use as soon as it has been read: the mappings are there. */
+	/* Each file is useful as soon as it has been read: the mappings are in place. */
 	settle_now(u, p, now_ns);
 	if (look_at_made_code(u, p, true, now_ns))
 		give_mappings(u, p);
@@ -338,7 +342,7 @@ __u64 unwinding__step(struct unwinding *u, __u64 now_ns)
 		return 0;
 	if (now_ns < u->step_ns)
 		return u->step_ns;
-	/* Each in its turn: one that cannot be served does not stand in the way of others. */
+	/* Take turns, so that a process that cannot be served does not block others. */
 	p = u->waiting[0];
 	stop_waiting(u, p);
 	update(u, p, now_ns);
@@ -377,7 +381,7 @@ void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns)
 		    !unwind_tables__is_settled(u->tables, number))
 			found |= settle(u, p, &list[i], now_ns);
 	}
-	/* Rarer, the longer nothing comes of it. */
+	/* Less often, the longer it has no result. */
 	p->unwind_pause_ns = found ? RETRY_NS : 2 * p->unwind_pause_ns;
 	if (p->unwind_pause_ns < RETRY_NS)
 		p->unwind_pause_ns = RETRY_NS;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unwinding.h - gives the kernel what it needs to unwind the native stacks of a process: the rows of its
- * files, and where they are mapped.
+ * unwinding.h - gives the kernel what it needs to unwind the native stacks of a process: the rows
+ * of its files, and where they are mapped.
  *
- * A file is read once however many processes map it, and its rows are shared. Processes with the same mappings (a
- * parent and its children) share those. What all stacks go through, the interpreter and libc, is read
- * first; what does not fit into a moment's time is read step by step, and sooner if a walk has missed it.
+ * A file is read once however many processes map it, and they share its rows. Processes with the
+ * same mappings (a parent and its children) share those. The files that all stacks pass, the
+ * interpreter and libc, are read first; what takes longer than a moment is read step by step, and
+ * sooner if a walk has missed it.
  *
- * Must hold: the kernel has a process's mappings only while they describe its current memory, or what the last look
- * at it found.
+ * Must hold: the kernel has a process's mappings only while they describe its current memory, or
+ * what the last look at it found.
  */
 #ifndef KRAIT_SESSION_UNWINDING_H
 #define KRAIT_SESSION_UNWINDING_H
@@ -27,40 +28,40 @@ struct unwinding *unwinding__new(struct sampler *sampler, struct native_files *n
 void unwinding__free(struct unwinding *u);
 
 /*
- * From now on rows are read where a walk has missed them, but for those that every stack goes through: for who samples for
- * a moment, and may sample again.
+ * From now on reads rows only after a walk has missed them, except those that every stack passes:
+ * for callers that sample for a moment, and may sample again.
  */
 void unwinding__read_late(struct unwinding *u);
-/* Files whose rows were read so far, or that have none. */
+/* Files whose rows were read so far, or that turned out to have none. */
 __u64 unwinding__read_cnt(const struct unwinding *u);
 
-/* What the kernel unwinds with; which of its spaces a process has is in unwind_space. */
+/* The kernel's tables; unwind_space says which of their spaces a process has. */
 struct unwind_tables *unwinding__tables(const struct unwinding *u);
-/* Rows of processes that are there are still to be read. */
+/* Are rows of present processes yet to be read? */
 bool unwinding__waits(const struct unwinding *u);
 
-/* Sampling has begun: nobody waits for rows any more. */
+/* Sampling has begun: from now on nobody waits for rows. */
 void unwinding__started(struct unwinding *u);
 
-/* While that is on, no rows are read: walks end where there are none. */
+/* While on, reads no rows: walks end where there are none. */
 void unwinding__starve(struct unwinding *u, bool on);
 
-/* Reads some of the rows that are still to be read. When it wants to go on; 0: there are no more. */
+/* Reads some of the missing rows. Returns when to call again; 0: none are missing. */
 __u64 unwinding__step(struct unwinding *u, __u64 now_ns);
 
-/* A process is tracked, or its mappings may have changed. */
+/* A process is now tracked, or its mappings may have changed. */
 void unwinding__update(struct unwinding *u, struct process *p, __u64 now_ns);
 /*
- * It has mapped code somewhere: the same, now or as soon as it can be looked at. That may be ahead of records
- * that wait: the process's space stays as it is.
+ * It has mapped code somewhere: does the same, now or as soon as the process can be read. This may
+ * be ahead of pending records, so it leaves the process's space unchanged.
  */
 void unwinding__mapped(struct unwinding *u, struct process *p, __u64 now_ns);
 /*
- * A stack of it has ended early: rows that were dropped for want of room, or could not be read yet, come back if
- * a walk has missed them.
+ * A stack of the process ended early: restores rows that a walk has missed, because they were
+ * dropped for lack of room or could not be read yet.
  */
 void unwinding__missed(struct unwinding *u, struct process *p, __u64 now_ns);
-/* The same of code that the process has made (made_code.h). */
+/* The same for code that the process has generated (made_code.h). */
 void unwinding__missed_made(struct unwinding *u, struct process *p, __u64 now_ns);
 /* It has ended, or has another image. */
 void unwinding__forget(struct unwinding *u, struct process *p);

@@ -9,7 +9,7 @@
 
 #include "sampler/record.h"
 
-/* Bits of task_struct.__state, include/linux/sched.h: the same in 5.10 to 6.18. */
+/* Bits of task_struct.__state, include/linux/sched.h: the same from 5.10 to 6.18. */
 #define TASK_STOPPED 4
 #define TASK_TRACED 8
 
@@ -25,7 +25,7 @@ struct call {
 		SYS_##name, #name, STATE_##state, has_file                                         \
 	}
 
-/* Those that wait, and for what. Others are [waiting]. */
+/* System calls that wait, and what for. All others are [waiting]. */
 static const struct call calls[] = {
 	CALL(futex, LOCK, false),
 	CALL(nanosleep, SLEEP, false),
@@ -102,7 +102,7 @@ static const struct call calls[] = {
 #ifdef SYS_futex_waitv
 	CALL(futex_waitv, LOCK, false),
 #endif
-/* Only older machines have them. */
+/* Only older architectures have them. */
 #ifdef SYS_poll
 	CALL(poll, IO, false),
 	CALL(select, IO, false),
@@ -129,7 +129,7 @@ static const struct call *call_of(const struct wait_facts *w)
 	return NULL;
 }
 
-/* Waits for no descriptor: a way to sleep. */
+/* It waits for no descriptor: just a way to sleep. */
 static bool waits_for_none(const struct wait_facts *w)
 {
 	switch (w->syscall) {
@@ -159,14 +159,14 @@ enum state wait_state(const struct wait_facts *w)
 		return STATE_STOPPED;
 	if (w->flags & WAIT_GIL)
 		return STATE_GIL;
-	/* It waits for nothing else: both park the thread on a futex of its own. */
+	/* It waits for nothing else: in both cases the thread is parked on a futex of its own. */
 	if (call && call->state == STATE_LOCK && w->flags & WAIT_WORLD)
 		return STATE_WORLD;
 	if (call && call->state == STATE_LOCK && w->flags & WAIT_SECTION)
 		return STATE_SECTION;
 	if (call)
 		return waits_for_none(w) ? STATE_SLEEP : call->state;
-	/* In no system call it cannot have gone to sleep by itself. */
+	/* Outside a system call it cannot have gone to sleep by itself. */
 	return seen && w->flags & WAIT_HAS_SYSCALL && w->syscall < 0 ? STATE_FAULT : STATE_WAITING;
 }
 
@@ -205,7 +205,7 @@ void wait_text(char text[WAIT_TEXT_SIZE], const struct wait_facts *w)
 		snprintf(text, WAIT_TEXT_SIZE, "[%s]", name);
 }
 
-/* Parts smaller than that, of a sample's time, are not worth a sample of their own. */
+/* A part smaller than 1/PART_MIN of a sample's time is not worth a sample of its own. */
 #define PART_MIN 16
 
 struct wait_parts wait_split(const struct wait_facts *w, __u64 period_ns, __u32 random)
@@ -226,7 +226,7 @@ struct wait_parts wait_split(const struct wait_facts *w, __u64 period_ns, __u32 
 	small_ns = ret.runnable_ns < ret.waited_ns ? ret.runnable_ns : ret.waited_ns;
 	if (!small_ns || small_ns >= least_ns)
 		return ret;
-	/* With the probability small / least it is least, else nothing. */
+	/* Round to least with probability small / least, else to nothing. */
 	small_ns = (double)random / 4294967296.0 < (double)small_ns / (double)least_ns ? least_ns :
 											 0;
 	if (ret.runnable_ns < ret.waited_ns)

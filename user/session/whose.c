@@ -6,7 +6,10 @@
 #include "target/process.h"
 #include "util/cleanup.h"
 
-/* A process that was root when it was identified, or whose parent was, may have given that up since. */
+/*
+ * Asks again: a process that was root when it was identified, or whose parent was, may have given
+ * that up since.
+ */
 static bool ask_now(const struct py_process *process, struct proc_ids *ret, bool *ret_same_root)
 {
 	cleanup_close int dir = proc_open(process->pid);
@@ -25,7 +28,7 @@ void whose_is(struct identities *set, const struct py_process *process)
 	bool same_root = false;
 	struct proc_ids ids;
 
-	/* One that has gone can read nothing any more, and what it could is not known for certain. */
+	/* A process that has gone can read nothing any more, and its past rights are uncertain. */
 	if (!ask_now(process, &ids, &same_root) || !same_root)
 		return;
 	one.uid = ids.euid;

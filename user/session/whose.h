@@ -2,7 +2,7 @@
 /*
  * whose.h - the owner of a process at its first sample, for the capture (profile/identities.h).
  *
- * Must hold: asks only the kernel and never blocks; uncertain answers are left out.
+ * Must hold: asks only the kernel and never blocks; leaves out uncertain answers.
  */
 #ifndef KRAIT_SESSION_WHOSE_H
 #define KRAIT_SESSION_WHOSE_H
