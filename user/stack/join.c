@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * join.c - goes from the leaf to the root along both lists, and writes the result from its end.
+ * join.c - walks both lists from the leaf to the root, and writes the result from its end.
  */
 #include "stack/join.h"
 #include "util/vec.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A run of Python frames, and the entry frame on its root side. */
+/* A run of Python frames, followed by the entry frame on its root side. */
 struct activation {
 	__u32 first, end; /* frames[first .. end - 1] */
 	__u64 entry_addr; /* 0: the chain of Python frames ends without one */
@@ -17,21 +17,26 @@ struct activation {
 struct joiner {
 	struct join *out;
 	const struct join_input *in;
-	__u32 next; /* native frame that comes next */
-	__u64 entry_addr; /* of the activation placed last */
-	__u32 owner; /* in which that lies */
-	__u32 left; /* frames on the root side that are not looked at yet */
-	bool broken; /* natives are over, or there are none */
-	bool due; /* a mark: callers of the native frame before may be missing */
-	__u32 switched; /* JOIN_CHAIN_SWITCHING: natives up to here are greenlet's, and what it has called; 0 none */
-	bool missing; /* JOIN_CHAIN_SWITCHING: natives of it, somewhere */
-	bool ends_above; /* the outermost activation's native frames are another greenlet's by now */
+	__u32 next; /* the next native frame */
+	__u64 entry_addr; /* of the last activation placed */
+	__u32 owner; /* the native frame that contains it */
+	__u32 left; /* frames on the root side yet to be visited */
+	bool broken; /* the natives are used up, or there are none */
+	bool due; /* a mark is due: callers of the previous native frame may be missing */
+	/*
+	 * JOIN_CHAIN_SWITCHING: natives up to here belong to greenlet and what it has called; 0:
+	 * none
+	 */
+	__u32 switched;
+	bool missing; /* JOIN_CHAIN_SWITCHING: some of its natives are missing */
+	/* the outermost activation's native frames belong to another greenlet by now */
+	bool ends_above;
 };
 
-/* Larger than any frame of an eval loop, whatever compiler and options. */
+/* Larger than any frame of an eval loop, whatever the compiler and its options. */
 #define EVAL_FRAME_MAX (64U << 10)
 
-/* Before what was put last. */
+/* Puts an item before the last one. */
 static void put(struct joiner *j, enum join_kind kind, __u32 index)
 {
 	*--j->out->items = (struct join_item){ kind, index };
@@ -43,7 +48,7 @@ static bool is_guessed(const struct joiner *j, __u32 i)
 	return j->in->guessed && j->in->guessed[i];
 }
 
-/* Once behind a run of guesses: before the next frame that is certain. */
+/* Puts one mark after a run of guesses: before the next frame that is certain. */
 static void put_due_mark(struct joiner *j)
 {
 	if (j->due)
@@ -72,7 +77,7 @@ static void put_python(struct joiner *j, const struct activation *a)
 		put(j, JOIN_PYTHON, i);
 }
 
-/* The next one towards the root; false at the end. */
+/* The next activation towards the root; false at the end. */
 static bool next_activation(struct joiner *j, struct activation *ret)
 {
 	const struct frame *frames = j->in->frames;
@@ -81,7 +86,7 @@ static bool next_activation(struct joiner *j, struct activation *ret)
 	if (!i)
 		return false;
 	ret->end = i;
-	/* A frame that was just being cleared has neither address: not an entry frame. */
+	/* A frame that was just being cleared has neither address: it is not an entry frame. */
 	while (i && (frames[i - 1].code_addr || !frames[i - 1].frame_addr))
 		i--;
 	ret->first = i;
@@ -91,9 +96,9 @@ static bool next_activation(struct joiner *j, struct activation *ret)
 }
 
 /*
- * Does the address lie in the native frame's part of the stack? Where that begins is not known of the first, nor
- * of one on another stack than the frame before (of signals). What is below the stack pointer lies in none, so greenlet's
- * own have none.
+ * Does the address lie in the native frame's part of the stack? The start of that part is unknown
+ * for the first frame, and for one on another stack than the frame before (signals). Nothing lies
+ * below the stack pointer, so greenlet's own frames contain no address there.
  */
 static bool lies_in(const struct joiner *j, __u32 i, __u64 addr)
 {
@@ -106,8 +111,8 @@ static bool lies_in(const struct joiner *j, __u32 i, __u64 addr)
 }
 
 /*
- * The native frame in which the entry frame lies, not before the one that had the last (more than one may be
- * behind a frame pointer); native_cnt where there is none.
+ * The native frame that contains the entry frame, starting with the owner of the last one (with
+ * frame pointers one native frame may contain several); native_cnt: none.
  */
 static __u32 owner_of(const struct joiner *j, __u64 entry_addr)
 {
@@ -123,8 +128,9 @@ static __u32 owner_of(const struct joiner *j, __u64 entry_addr)
 }
 
 /*
- * greenlet copies slices of one C stack: behind its function that has begun a greenlet there is whatever other
- * greenlets have left there, and while it switches the C stack is another's than the Python frames are.
+ * greenlet copies slices of one C stack. Beyond its function that starts a greenlet the stack holds
+ * whatever other greenlets have left there, and during a switch the C stack may not belong to the
+ * Python frames.
  */
 static __u32 find_switcher(const struct joiner *j, __u32 end)
 {
@@ -135,14 +141,17 @@ static __u32 find_switcher(const struct joiner *j, __u32 end)
 	return i;
 }
 
-/* Where the natives end without how processes and threads begin: libc, and what has called that. */
+/*
+ * Where the natives end, without the frames that start processes and threads: libc, and what called
+ * it.
+ */
 static __u32 root_end(const struct joiner *j)
 {
 	__u32 end = j->in->native_cnt;
 
 	if (j->in->interpreter)
 		return end;
-	/* _start, in whatever file that is. */
+	/* _start, in whatever file it is. */
 	if (end > j->next + 1 && j->in->origins[end - 2] == ORIGIN_LIBC)
 		end--;
 	while (end > j->next && j->in->origins[end - 1] == ORIGIN_LIBC)
@@ -154,7 +163,7 @@ static void break_off(struct joiner *j, __u32 end)
 {
 	put_natives(j, end);
 	j->broken = true;
-	/* Even where only the interpreter was met: whose work it did is not known. */
+	/* Even if only the interpreter's frames remain: nobody knows what it was working for. */
 	j->due = true;
 }
 
@@ -163,7 +172,7 @@ static void break_off_at_end(struct joiner *j)
 	break_off(j, j->in->ended ? root_end(j) : j->in->native_cnt);
 }
 
-/* Behind all of the switcher's frames. */
+/* Breaks off after all of the switcher's frames. */
 static void break_off_at_switch(struct joiner *j, __u32 switcher)
 {
 	while (switcher < j->in->native_cnt && j->in->origins[switcher] == ORIGIN_SWITCHER)
@@ -171,7 +180,7 @@ static void break_off_at_switch(struct joiner *j, __u32 switcher)
 	break_off(j, switcher);
 }
 
-/* What code of the JIT runs, where its callers are not known. */
+/* Code of the JIT, placed even if its callers are unknown. */
 static bool place_at_evaluator(struct joiner *j, const struct activation *a)
 {
 	const struct join_input *in = j->in;
@@ -184,7 +193,7 @@ static bool place_at_evaluator(struct joiner *j, const struct activation *a)
 	return true;
 }
 
-/* Behind the last of greenlet's frames before the end, j->next where there is none. */
+/* The index after the last of greenlet's frames before the end; j->next: there is none. */
 static __u32 behind_switchers(const struct joiner *j, __u32 end)
 {
 	while (end > j->next && j->in->origins[end - 1] != ORIGIN_SWITCHER)
@@ -192,7 +201,7 @@ static __u32 behind_switchers(const struct joiner *j, __u32 end)
 	return end;
 }
 
-/* In natives[switched ..]: those before belong to no activation. */
+/* Searches natives[switched ..]: those before belong to no activation. */
 static __u32 owner_in_switch(struct joiner *j, __u64 entry_addr)
 {
 	if (!entry_addr || entry_addr & FRAME_ENTRY_GONE)
@@ -202,19 +211,22 @@ static __u32 owner_in_switch(struct joiner *j, __u64 entry_addr)
 	return owner_of(j, entry_addr);
 }
 
-/* Is the entry frame where another greenlet has put something, or above all that the C stack has now? */
+/*
+ * Has another greenlet overwritten the entry frame's place, or is it above what the C stack has
+ * now?
+ */
 static bool is_off_the_stack(const struct joiner *j, __u64 entry_addr)
 {
 	return entry_addr & FRAME_ENTRY_GONE || entry_addr < j->in->natives[0].frame_addr;
 }
 
-/* While greenlets are being switched: each activation by itself. */
+/* While greenlets are being switched: places each activation by itself. */
 static void place_in_switch(struct joiner *j, const struct activation *a)
 {
 	__u32 owner = owner_in_switch(j, a->entry_addr);
 
 	if (owner < j->in->native_cnt) {
-		/* Between two of greenlet's own is what the other greenlet has called. */
+		/* Frames between two of greenlet's own are what the other greenlet has called. */
 		j->next = behind_switchers(j, owner);
 		put_natives(j, owner);
 		j->owner = owner;
@@ -227,11 +239,11 @@ static void place_in_switch(struct joiner *j, const struct activation *a)
 		j->ends_above = true;
 	else
 		j->due = j->missing = true;
-	/* What else lies there is the other greenlet's. */
+	/* Everything else there belongs to the other greenlet. */
 	j->broken = j->missing && !j->left;
 }
 
-/* What greenlet does comes first, for the frame at the leaf. */
+/* Puts greenlet's own frames first, for the leaf frame. */
 static void begin_in_switch(struct joiner *j)
 {
 	__u32 cnt = j->in->native_cnt, end = find_switcher(j, cnt);
@@ -242,7 +254,7 @@ static void begin_in_switch(struct joiner *j)
 		end++;
 	put_natives(j, end);
 	j->switched = end;
-	/* An extension has called it: its own callers may be anybody. */
+	/* An extension has called it: its own callers are unknown. */
 	j->due = j->missing = end == cnt || j->in->origins[end] != ORIGIN_INTERPRETER;
 }
 
@@ -263,7 +275,7 @@ static void place(struct joiner *j, const struct activation *a)
 	j->owner = owner;
 }
 
-/* The native frames that are evaluations, of the first ones. */
+/* Counts the evaluations among the first native frames. */
 static __u32 count_evals(const struct join_input *in, __u32 end)
 {
 	__u32 cnt = 0;
@@ -273,7 +285,7 @@ static __u32 count_evals(const struct join_input *in, __u32 end)
 	return cnt;
 }
 
-/* Each Python frame right above its evaluation; false where they do not pair. */
+/* Puts each Python frame right above its evaluation; false if they do not pair up. */
 static bool place_pairs(struct joiner *j)
 {
 	const struct join_input *in = j->in;
@@ -282,7 +294,7 @@ static bool place_pairs(struct joiner *j)
 	if ((end == in->native_cnt && !in->ended) ||
 	    (evals != in->frame_cnt && evals != in->frame_cnt + 1))
 		return false;
-	/* One that has no frame yet, or no more, is the interpreter's own. */
+	/* An evaluation that has no frame yet, or no longer, counts as the interpreter's own. */
 	for (; evals > in->frame_cnt; at++)
 		evals -= in->evals[at];
 	for (__u32 i = in->frame_cnt; i-- > 0; at++) {
@@ -303,7 +315,7 @@ static void place_all(struct joiner *j)
 		return;
 	begin_in_switch(j);
 	while (next_activation(j, &a)) {
-		/* The thread's base frame is not on the C stack, and has none above it. */
+		/* The thread's base frame is not on the C stack, and has no frames above it. */
 		if (a.first == a.end || place_at_evaluator(j, &a))
 			continue;
 		if (j->switched)
@@ -313,7 +325,10 @@ static void place_all(struct joiner *j)
 	}
 }
 
-/* What is left is below all Python: an application that embeds it, and the start of the thread. */
+/*
+ * Puts what lies below all Python frames: an application that embeds Python, and the start of the
+ * thread.
+ */
 static void put_root(struct joiner *j)
 {
 	__u32 cnt = j->in->native_cnt, switcher = j->broken ? cnt : find_switcher(j, cnt);
@@ -349,7 +364,7 @@ static void find_first(struct join *j)
 int join_stacks(struct join *out, const struct join_input *in)
 {
 	struct joiner j = { .out = out, .in = in, .left = in->frame_cnt, .broken = !in->taken };
-	/* Each frame once, a mark behind each native frame, and one more: where natives are unknown. */
+	/* Each frame once, a mark after each native frame, and one more if natives are unknown. */
 	__u32 most = in->frame_cnt + 2 * in->native_cnt + in->kernel_cnt + 1;
 
 	if (vec_reserve(out->room, out->cap, most))

@@ -3,11 +3,11 @@
 
 #include "stack/stacks.h"
 
-/* A frame that lived through so many samples is likely to live on. */
+/* A frame that has survived this many samples is likely to live on. */
 #define RUN_SAMPLES 8
 /* New frames per record that are not worth a write. */
 #define MIN_GAIN_FRAMES 6
-/* An anchor that is met at all is met at one of the next samples. */
+/* An anchor that is met at all is met within this many samples. */
 #define UNMET_SAMPLES 16
 #define PAUSE_MIN_NS (10 * 1000000ULL)
 #define PAUSE_MAX_NS (5000 * 1000000ULL)
@@ -20,7 +20,7 @@ static void start_run(struct placement *p, const struct placement_sample *s)
 	p->run_start_ns = s->time_ns;
 }
 
-/* The topmost Python frame below the leaf among the first cnt; -1 none. */
+/* The topmost Python frame below the leaf, among the first cnt; -1: none. */
 static int topmost_frame(const struct stack *stack, __u32 cnt)
 {
 	int i = (int)cnt - 1;
@@ -51,7 +51,7 @@ static int end_of_run(struct placement *p, const struct placement_sample *s, boo
 
 	if (candidate < 0 || p->unmet || s->time_ns < p->pause_until_ns)
 		return -1;
-	/* What records would carry with the anchor there. */
+	/* Frames per record with the anchor there. */
 	needed = s->stack->cnt - (__u32)candidate;
 	if (emitted <= needed || !pays(p, s, emitted - needed, always))
 		return -1;
@@ -92,7 +92,7 @@ void placement_pause(struct placement *p, __u64 now_ns, __u64 pause_ns)
 	p->pause_until_ns = now_ns + pause_ns;
 }
 
-/* Did records get as short as was hoped? Otherwise the frames at the top come and go too fast. */
+/* Did records get as short as expected? If not, the top frames come and go too fast. */
 static bool last_write_paid(const struct placement *p)
 {
 	return p->emitted_since_write <= (__u64)p->hoped * p->samples_since_write;

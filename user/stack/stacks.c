@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* See ANCHOR_CHECK in bpf/anchor.h: the model test shows that each of these is needed. */
+/* Like ANCHOR_CHECK in bpf/anchor.h: the model test shows that each check is needed. */
 #ifndef STACKS_CHECK
 #define STACKS_CHECK(name, condition) (condition)
 #endif
@@ -20,10 +20,10 @@ struct frames {
 
 /* What lay below an anchor, and the anchor itself, when a full walk confirmed it. */
 struct base {
-	__u64 epoch; /* 0 none */
+	__u64 epoch; /* 0: none */
 	struct frames frames; /* the last one is the anchor */
-	__u64 root_tag; /* that the tags were made under */
-	bool tags_pending; /* the consumer has not had the chance to set them yet */
+	__u64 root_tag; /* under which the tags were made */
+	bool tags_pending; /* the consumer has not set them yet */
 };
 
 struct last_stack {
@@ -31,19 +31,19 @@ struct last_stack {
 	__u64 interp_addr;
 	struct frames frames; /* the whole stack */
 	struct base base;
-	__u32 shared; /* frames on the root side that frames and base have in common */
+	__u32 shared; /* root-side frames that frames and base have in common */
 	struct stack stack; /* what the consumer sees */
-	bool listed; /* it holds frames, or may */
+	bool listed; /* it holds frames, or may hold some */
 	TAILQ_ENTRY(last_stack) by_use;
 };
 
 struct stacks {
-	TAILQ_HEAD(, last_stack) by_use; /* merged longest ago first */
+	TAILQ_HEAD(, last_stack) by_use; /* least recently merged first */
 	struct stacks_stats stats;
-	__u64 frame_cnt; /* Σ cap */
+	__u64 frame_cnt; /* sum of cap */
 };
 
-/* Room for cnt frames; what is there stays. 0 or -ENOMEM. */
+/* Makes room for cnt frames; keeps the content. Returns 0 or -ENOMEM. */
 static int frames_reserve(struct frames *f, __u32 cnt)
 {
 	__u32 cap = f->cap ? f->cap : 32;
@@ -87,7 +87,7 @@ void stacks__free(struct stacks *stacks)
 	free(stacks);
 }
 
-/* Empties it, as if nothing had ever been merged; its owner keeps it. */
+/* Empties it, as if nothing had ever been merged; its owner keeps the object. */
 static void clear(struct stacks *stacks, struct last_stack *l)
 {
 	if (l->listed)
@@ -107,7 +107,7 @@ void stacks__forget(struct stacks *stacks, struct last_stack **of)
 	*of = NULL;
 }
 
-/* Empties the stacks merged longest ago, other than keep, until there is room. */
+/* Empties the least recently merged stacks other than keep, until there is room. */
 static void evict(struct stacks *stacks, const struct last_stack *keep)
 {
 	struct last_stack *oldest;
@@ -132,7 +132,7 @@ static int reserve(struct stacks *stacks, struct last_stack *l, struct frames *f
 	return 0;
 }
 
-/* The thread's, as the one used last. NULL when out of memory. */
+/* The thread's stack, now the most recently used. NULL: out of memory. */
 static struct last_stack *find_or_add(struct stacks *stacks, struct last_stack **of)
 {
 	struct last_stack *l = *of;
@@ -155,8 +155,8 @@ static bool same_activation(const struct frame *a, const struct frame *b)
 }
 
 /*
- * Puts the record's frames (leaf first) on top of the first `from` frames, which stay. What was
- * there before tells how many are the same: exactly, and but for the position.
+ * Puts the record's frames (leaf first) on top of the first `from` frames, which stay. Compares
+ * with what was there before: how many frames are the same, exactly and except for the position.
  */
 static void replace_top(struct last_stack *l, __u32 from, const struct frame *frames, __u32 cnt,
 			__u32 *ret_same, __u32 *ret_survived)
@@ -177,7 +177,7 @@ static void replace_top(struct last_stack *l, __u32 from, const struct frame *fr
 	l->frames.cnt = total;
 }
 
-/* The consumer has set the tags of the confirming stack by now: take them over. */
+/* By now the consumer has set the tags of the confirming stack: takes them over. */
 static void settle_base_tags(struct last_stack *l)
 {
 	struct base *b = &l->base;
@@ -189,7 +189,7 @@ static void settle_base_tags(struct last_stack *l)
 	b->tags_pending = false;
 }
 
-/* An audit carries it all: is what the base would have given the truth? */
+/* An audit carries the whole stack: would the base have given the same? */
 static bool audit_agrees(const struct last_stack *l, const struct record_sample *record,
 			 const struct frame *frames)
 {
@@ -197,7 +197,7 @@ static bool audit_agrees(const struct last_stack *l, const struct record_sample 
 	__u32 root_cnt = record->cnt[SECTION_FRAMES] - 1 - record->anchor_index;
 
 	if (b->epoch != record->anchor_epoch || record->anchor_steps >= b->frames.cnt)
-		return true; /* forgotten here: nothing to compare with */
+		return true; /* the base is gone: nothing to compare with */
 	if (root_cnt != b->frames.cnt - 1 - record->anchor_steps)
 		return false;
 	for (__u32 i = 0; i < root_cnt; i++) {
@@ -208,7 +208,7 @@ static bool audit_agrees(const struct last_stack *l, const struct record_sample 
 	return true;
 }
 
-/* The frames up to the anchor are the base from now on. */
+/* Makes the frames up to the anchor the new base. */
 static int take_base(struct stacks *stacks, struct last_stack *l,
 		     const struct record_sample *record)
 {
@@ -255,7 +255,7 @@ static int merge_full(struct stacks *stacks, struct last_stack *l,
 	return 0;
 }
 
-/* Makes the first cnt frames those of the base; true if their tags are right, too. */
+/* Restores the first cnt frames from the base; true if their tags are valid, too. */
 static bool restore_base(struct last_stack *l, __u32 cnt)
 {
 	const struct base *b = &l->base;
@@ -272,7 +272,7 @@ static bool restore_base(struct last_stack *l, __u32 cnt)
 	return tags;
 }
 
-/* The anchor's own frame came with the record; it must be the one that the base has there. */
+/* The anchor's own frame came with the record; it must equal the base's. */
 static bool base_fits(const struct last_stack *l, const struct record_sample *record,
 		      const struct frame *frames)
 {
@@ -302,7 +302,7 @@ static int merge_delta(struct stacks *stacks, struct last_stack *l,
 	tags = restore_base(l, reused);
 	replace_top(l, reused, frames, record->cnt[SECTION_FRAMES], &same, &s->survived);
 	s->kept = tags ? same : l->shared;
-	/* Frames above the anchor may be new ones of reused code. */
+	/* Frames above the anchor may run new code objects at reused addresses. */
 	if (l->code_generation != record->code_generation && s->kept > reused)
 		s->kept = reused;
 	s->reused = reused;

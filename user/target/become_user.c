@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An id that the process has already needs no right. */
+/* An id that the process already has needs no privilege. */
 int become_user(const struct proc_ids *ids)
 {
 	size_t cnt = ids->group_cnt < PROC_GROUPS_MAX ? ids->group_cnt : PROC_GROUPS_MAX;

@@ -11,10 +11,10 @@
 #define ID_CHARS                                                                                   \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"                                     \
 	"0123456789_.-"
-/* Of systemd's names. */
+/* Characters of systemd's names. */
 #define UNIT_CHARS ID_CHARS ":@\\"
 
-/* What stands before an id of 64 digits. Longer names first where one is part of another. */
+/* What precedes an id of 64 digits. A name that contains another one comes first. */
 static const struct {
 	const char *prefix, *runtime;
 } runtimes[] = {
@@ -26,8 +26,8 @@ static const struct {
 };
 
 /*
- * Takes the next line "NUMBER:CONTROLLERS:PATH" off *text. False at the end; a line that is not one
- * has no path.
+ * Takes the next line "NUMBER:CONTROLLERS:PATH" off *text. False at the end; a malformed line has
+ * no path.
  */
 static bool next_path(const char **text, const char **ret, size_t *ret_len)
 {
@@ -113,7 +113,7 @@ const char *cgroup_find(const char *name, const char *mounts)
 		if (strncmp(m->mnt_type, "cgroup", strlen("cgroup")))
 			continue;
 		cnt++;
-		/* The innermost: /sys/fs/cgroup/unified may be in /sys/fs/cgroup. */
+		/* Take the innermost: /sys/fs/cgroup/unified may be inside /sys/fs/cgroup. */
 		if (len > best && !strncmp(name, m->mnt_dir, len) &&
 		    (!name[len] || name[len] == '/')) {
 			best = len;
@@ -150,7 +150,7 @@ static void take_id(struct container *ret, const char *runtime, const char *id, 
 	ret->runtime = runtime;
 }
 
-/* An id of 64 digits at the end of a name such as docker-ID.scope, x.slice:cri-containerd:ID, ID. */
+/* An id of 64 digits at the end of a name, such as docker-ID.scope, x.slice:cri-containerd:ID, ID. */
 static void hex_id(const char *name, size_t len, const char *parents, struct container *ret)
 {
 	const char *runtime = "container", *id, *slice;
@@ -173,7 +173,7 @@ static void hex_id(const char *name, size_t len, const char *parents, struct con
 	slice = memrchr(name, ':', (size_t)(id - name - 1));
 	if (slice)
 		name = slice + 1;
-	/* What watches a container is not in it. */
+	/* A container's monitor is not in the container. */
 	if (memmem(name, (size_t)(id - name), "conmon", 6))
 		return;
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
@@ -201,7 +201,7 @@ void container_of_cgroup(const char *path, struct container *ret)
 	const char *name = path, *end;
 
 	*ret = (struct container){ .runtime = "" };
-	/* From the outside to the inside; the last one counts. */
+	/* From the outside inwards; the last one counts. */
 	while (*name) {
 		end = strchrnul(name, '/');
 		hex_id(name, (size_t)(end - name), path, ret);
@@ -234,12 +234,12 @@ void unit_of_cgroup(const char *path, char *ret, size_t size)
 	}
 }
 
-/* The uid in "pod0a1b..." behind whatever the driver puts in front, "kubepods-burstable-pod...slice". */
+/* The uid in "pod0a1b...", after the driver's prefix, if any: "kubepods-burstable-pod...slice". */
 static bool take_pod(const char *name, size_t len, char *ret, size_t size)
 {
 	const char *pod = memmem(name, len, "pod", 3), *next;
 
-	/* "kubepods" has one, too. */
+	/* "kubepods" contains "pod", too. */
 	while (pod && (next = memmem(pod + 1, len - (size_t)(pod + 1 - name), "pod", 3)))
 		pod = next;
 	if (!pod || (pod > name && pod[-1] != '-'))

@@ -13,10 +13,10 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* Whoever waits for us is told so often that we are there. */
+/* How often whoever waits for us hears that we are alive. */
 #define SLICE_MS 20
 
-/* CPU time that it has used; 0 where that is not known. */
+/* CPU time that it has used; 0 unknown. */
 static __u64 used_ns(pid_t pid)
 {
 	struct timespec t;
@@ -58,7 +58,7 @@ int child_await(const struct child_wait *w, pid_t child)
 	if (!r && !await_end(w, child, fd)) {
 		r = -ETIMEDOUT;
 		kill(child, SIGKILL);
-		/* It dies soon, or in the kernel's own time. */
+		/* It dies soon, or whenever the kernel lets it. */
 		poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, w->kill_ms);
 	} else if (r) {
 		kill(child, SIGKILL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * child_wait.h - the end of a child that may touch memory which never comes, awaited with patience that has an end.
+ * child_wait.h - waits, with a limit, for the end of a child that may touch memory which never
+ * arrives.
  *
- * Must hold: nothing here waits for ever, also for a child that the kernel cannot kill now. Such a child is left to die,
- * which it does before it runs another instruction of its own.
+ * Must hold: nothing here waits for ever, even if the kernel cannot kill the child now. Such a
+ * child is left behind; it dies before it runs another instruction of its own.
  */
 #ifndef KRAIT_TARGET_CHILD_WAIT_H
 #define KRAIT_TARGET_CHILD_WAIT_H
@@ -12,15 +13,18 @@
 #include <sys/types.h>
 
 struct child_wait {
-	__u64 limit_ns; /* for all of it */
-	__u64 idle_ns; /* and for as long as it gets, or uses, no CPU time at all; 0: as long as that */
-	int kill_ms; /* for the end of one that was killed */
-	/* Called every now and then meanwhile; NULL nobody. */
+	__u64 limit_ns; /* total */
+	__u64 idle_ns; /* limit while it gets or uses no CPU time; 0: same as limit_ns */
+	int kill_ms; /* wait this long for a killed child to end */
+	/* Called from time to time while waiting; NULL: nothing. */
 	void (*on_wait)(void *ctx);
 	void *ctx;
 };
 
-/* 0: it has ended by itself; -EIO a signal has ended it, -ETIMEDOUT it was killed or given up, or another -errno. */
+/*
+ * Returns 0: it ended by itself; -EIO: a signal ended it; -ETIMEDOUT: it was killed or given up; or
+ * another -errno.
+ */
 int child_await(const struct child_wait *w, pid_t child)
 	__attribute__((warn_unused_result, nonnull));
 

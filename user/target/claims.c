@@ -20,7 +20,7 @@
 
 /* ---- the environment -------------------------------------------------------------------------- */
 
-/* The first one of a name counts, as for getenv(). */
+/* The first value of a name counts, as for getenv(). */
 static void begin_value(struct claims_scan *s, struct claims *ret)
 {
 	s->in_value = true;
@@ -54,7 +54,7 @@ static void take_name(struct claims_scan *s, struct claims *ret, char c)
 	else if (s->name_len < sizeof(s->name) - 1)
 		s->name[s->name_len++] = c;
 	else
-		s->name[0] = '='; /* longer than any that is wanted: it is none of them */
+		s->name[0] = '='; /* longer than any wanted name: it is none of them */
 }
 
 void claims_scan(struct claims_scan *s, struct claims *ret, const char *data, size_t len)
@@ -151,7 +151,7 @@ static int decode(const char *text, size_t len, char *ret, size_t size)
 		}
 		high = i + 2 < len ? hex_of(text[i + 1]) : -1;
 		low = high >= 0 ? hex_of(text[i + 2]) : -1;
-		/* No NUL either: texts end by one. */
+		/* No NUL either, since it would end the text. */
 		if (low < 0 || !(high | low))
 			return -EINVAL;
 		ret[at++] = (char)(high << 4 | low);

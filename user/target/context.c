@@ -9,10 +9,10 @@
 #include "target/proc.h"
 #include "util/cleanup.h"
 
-/* Bytes of the command line that are looked at. */
+/* Bytes of the command line to look at. */
 #define ARGUMENTS_MAX 4096
 
-/* A string, empty where there is nothing to read. Its length. */
+/* Reads a string, empty if there is nothing to read. Returns its length. */
 static size_t read_file(int dir, const char *name, char *buf, size_t size)
 {
 	ssize_t n = proc_read(dir, name, buf, size);
@@ -34,14 +34,14 @@ void context_parse_status(const char *text, struct context *ret)
 		ret->ns_pid = pid;
 }
 
-/* Options of the interpreter that take the next argument, too, when they end theirs. */
+/* Options of the interpreter that take the next argument, unless more text follows in the same one. */
 static bool takes_argument(const char *option)
 {
 	return !strcmp(option, "-W") || !strcmp(option, "-X") ||
 	       !strcmp(option, "--check-hash-based-pycs");
 }
 
-/* The argument behind that one; end where there is none, also where the last one was cut. */
+/* The argument after that one; end if there is none, or if the last one was truncated. */
 static const char *next_argument(const char *arg, const char *end)
 {
 	arg += strnlen(arg, (size_t)(end - arg));
@@ -85,7 +85,7 @@ void context_read_at(int dir, struct context *ret, char cgroup_text[CGROUP_TEXT_
 	context_parse_arguments(buf, len, ret->script, sizeof(ret->script));
 	read_file(dir, "cgroup", cgroup_text, CGROUP_TEXT_MAX);
 	cgroup_path(cgroup_text, ret->cgroup, sizeof(ret->cgroup));
-	/* The id is at the end of names that may be longer than what is kept of them. */
+	/* The id is at the end of names that may be longer than what is kept. */
 	cgroup_path(cgroup_text, path, sizeof(path));
 	container_of_cgroup(path, &ret->container);
 }

@@ -19,9 +19,9 @@
 /* Real files take 0.1 to 2 s; the bound is for slow machines. */
 #define SECONDS_MAX 60
 #define RUNNING_MAX 2
-/* Of jobs, for root alone. */
+/* Jobs reserved for root. */
 #define ROOT_RESERVE 1
-/* Distinct files without a table that run on one machine: two or three are many. */
+/* Distinct files without a table in use on one machine: even two or three are many. */
 #define JOB_CNT 16
 #define DWARF_NONE "there is no debug information for it"
 
@@ -34,20 +34,20 @@ struct answer {
 struct job {
 	struct file_id file;
 	unsigned owner; /* who pays for it: bpf/share.h */
-	__u64 used; /* when, in requests; 0 empty */
+	__u64 used; /* time of last use, in requests; 0: empty */
 	struct parser *parser; /* that reads the file, or NULL */
-	struct fetch *fetch; /* of debug information from a server, or NULL */
+	struct fetch *fetch; /* download of debug information from a server, or NULL */
 	bool fetched; /* a server has been asked */
-	int fd; /* of the file, -1 none: while it is open, its numbers are no other's */
+	int fd; /* of the file, -1: none. While it is open, nothing else gets the file's numbers */
 	__u32 version;
 	__u8 build_id[ELF_BUILD_ID_MAX];
 	__u32 build_id_len;
-	struct answer answer; /* when neither runs */
+	struct answer answer; /* valid when neither runs */
 };
 
 struct dwarf_jobs {
-	__u64 now; /* requests so far */
-	struct quota *running; /* those that run, by owner */
+	__u64 now; /* number of requests so far */
+	struct quota *running; /* running jobs, by owner */
 	struct owner_table owners;
 	struct parsers *parsers; /* borrowed */
 	struct job jobs[JOB_CNT];
@@ -75,7 +75,7 @@ static bool is_running(const struct job *j)
 	return j->parser || j->fetch;
 }
 
-/* It runs no longer. */
+/* Stops it. */
 static void stop(struct dwarf_jobs *jobs, struct job *j)
 {
 	if (is_running(j))
@@ -103,7 +103,7 @@ static void finish(struct dwarf_jobs *jobs, struct job *j, int result, const cha
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* Hands the file to a parser of its own; it is paid for. 0 or -errno. */
+/* Hands the file to its own parser; the job is already paid for. Returns 0 or -errno. */
 static int parse(struct dwarf_jobs *jobs, struct job *j, int debug_fd)
 {
 	const struct parser_request request = { .job = PARSER_DWARF, .version = j->version };
@@ -123,7 +123,7 @@ static int parse(struct dwarf_jobs *jobs, struct job *j, int debug_fd)
 	return 0;
 }
 
-/* A separate file here, or in the root of the process; -1 none. */
+/* Opens a separate file, from our root or the process's; -1: none. */
 static int find_debug_file(const struct dwarf_request *r, uid_t owner)
 {
 	const char *const roots[] = { "/", r->root };
@@ -166,7 +166,7 @@ static int start(struct dwarf_jobs *jobs, struct job *j, const struct dwarf_requ
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 
-/* There is none in the file: a server may have it. */
+/* The file itself has none: a server may have it. */
 static void try_servers(struct dwarf_jobs *jobs, struct job *j)
 {
 	char why[PARSER_WHY_MAX];
@@ -230,7 +230,7 @@ static void look_at_fetch(struct dwarf_jobs *jobs, struct job *j)
 	}
 }
 
-/* -EINPROGRESS, or 0 when it is over. */
+/* Returns -EINPROGRESS, or 0 when it is over. */
 static int collect(struct dwarf_jobs *jobs, struct job *j)
 {
 	if (j->fetch)
@@ -268,8 +268,8 @@ static unsigned held_by(const struct dwarf_jobs *jobs, unsigned owner)
 }
 
 /*
- * A free place, or of whoever has most answers here the one that was asked for least lately. There are
- * more places than jobs that run.
+ * A free place, or the least recently requested one of the owner with most answers. There are more
+ * places than running jobs.
  */
 static struct job *take_place(struct dwarf_jobs *jobs)
 {
@@ -291,7 +291,7 @@ static struct job *take_place(struct dwarf_jobs *jobs)
 	return victim;
 }
 
-/* No answer is given up for one that cannot begin. */
+/* No answer is dropped for a job that cannot begin. */
 static bool may_run(struct dwarf_jobs *jobs, unsigned owner)
 {
 	if (quota__take(jobs->running, owner, 1))

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwarf_jobs.h - debug information that is being read, by parsers (parser.h).
+ * dwarf_jobs.h - reads debug information in the background, with parsers (parser.h).
  *
- * To parse a large file takes a second or two, and a debuginfod server may have to be asked first,
- * which can take a minute. Meanwhile krait samples on: nothing here waits.
+ * Parsing a large file takes a second or two, and a debuginfod server may have to be asked first,
+ * which can take a minute. Meanwhile krait goes on sampling: nothing here waits.
  *
- * The information is in the file, or in a separate one with the same build ID: below /usr/lib/debug
- * here or in the process's root (debug_file.h says whose it may be), or on a server (fetcher.h).
+ * The information is in the file itself, or in a separate one with the same build ID: below
+ * /usr/lib/debug here or in the process's root (debug_file.h says whose it may be), or on a server
+ * (fetcher.h).
  *
- * Must hold: at most two jobs run at once, of two users, and one more of root's; the answers for the last
- * few files are remembered, and who has most of them loses one first. A file is held open as long: no
- * other has its numbers meanwhile.
+ * Must hold: at most two jobs run at once, for two users, plus one of root's. The answers for the
+ * last few files are kept; the owner with most of them loses one first. The file of a kept answer
+ * is held open, so nothing else gets its numbers meanwhile.
  */
 #ifndef KRAIT_TARGET_DWARF_JOBS_H
 #define KRAIT_TARGET_DWARF_JOBS_H
@@ -27,9 +28,9 @@
 struct dwarf_jobs;
 struct parsers;
 
-/* A file to read; the strings are borrowed for the call. */
+/* A file to read; the strings are borrowed during the call. */
 struct dwarf_request {
-	struct file_id file; /* the same one of another process is not read again */
+	struct file_id file; /* if another process maps the same file, it is not read again */
 	uid_t uid; /* of the process: who pays for it */
 	const char *path; /* of that file */
 	const char *root; /* of the process, or "/" */
@@ -41,13 +42,13 @@ struct dwarf_request {
 /* The parsers are borrowed. NULL: out of memory. */
 struct dwarf_jobs *dwarf_jobs__new(struct parsers *parsers)
 	__attribute__((warn_unused_result, nonnull));
-/* Ends what is running. */
+/* Stops running jobs. */
 void dwarf_jobs__free(struct dwarf_jobs *jobs);
 
 /*
- * 0 and *ret; otherwise why says why, and it is
- *  -ENOENT       there is no debug information, or not all of it
- *  -EINPROGRESS  it is being read, or waits until another one is: ask again
+ * Returns 0 and *ret; otherwise why says why, and the result is
+ *  -ENOENT       no debug information, or not all of it
+ *  -EINPROGRESS  being read, or waiting for another job: ask again
  *  -ETIMEDOUT    it took more than a minute
  *  -ENODATA      it could not be parsed
  */
@@ -55,10 +56,10 @@ int dwarf_jobs__get(struct dwarf_jobs *jobs, const struct dwarf_request *request
 		    struct py_offsets *ret, char *why, size_t why_size)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Forgets all answers, and the files that are held open for them. */
+/* Forgets all answers, and closes the files held for them. */
 void dwarf_jobs__let_go(struct dwarf_jobs *jobs) __attribute__((nonnull));
 
-/* Is that file being read, the answer still to come? */
+/* Is that file being read, with the answer still to come? */
 bool dwarf_jobs__is_running(struct dwarf_jobs *jobs, const struct file_id *file)
 	__attribute__((nonnull));
 

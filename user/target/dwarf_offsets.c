@@ -41,16 +41,16 @@ static const char *const names[OWNER_CNT][2] = {
 	[BYTES] = { "PyBytesObject", NULL },
 };
 
-/* A member of struct py_offsets in the minor versions from..to; what is not listed is absent. */
+/* A member of struct py_offsets in the minor versions from..to; members not listed are absent. */
 struct member {
 	size_t dest;
 	enum owner owner;
 	unsigned from, to;
-	const char *path; /* NULL for the size of the struct */
-	unsigned window; /* it ends before this, 0 anywhere */
-	unsigned width; /* and alignment */
+	const char *path; /* NULL: the size of the struct */
+	unsigned window; /* it must end before this; 0: anywhere */
+	unsigned width; /* size and alignment */
 	bool free_threaded; /* only such builds have it */
-	bool optional; /* stacks need it not: without it states are less exact */
+	bool optional; /* not needed for stacks; without it states are less exact */
 };
 
 #define LAST 99
@@ -70,7 +70,7 @@ struct member {
 #define IN_OLD_FRAME(dest, path, width)                                                            \
 	ROW(frame.dest, OLD_FRAME, 8, 10, path, KRAIT_OLD_FRAME_WINDOW, width)
 #define IN_CFRAME(dest, path) ROW(cframe.dest, CFRAME, 11, 12, path, KRAIT_CFRAME_WINDOW, 8)
-/* In 3.8 to 3.10 the window is smaller; is_sane() looks at that. */
+/* In 3.8 to 3.10 the window is smaller; is_sane() checks that. */
 #define IN_CODE(dest, from, to, path, width)                                                       \
 	ROW(code.dest, CODE, from, to, path, KRAIT_CODE_WINDOW, width)
 
@@ -147,7 +147,7 @@ static bool is_sane(const struct member *m, long offset, unsigned minor)
 	       (!window || (unsigned long)offset + m->width <= window);
 }
 
-/* What is no number: flags and kinds are those of the minor version. */
+/* Fills what is not an offset: flags and kinds follow from the minor version. */
 static void begin(struct py_offsets *o, unsigned minor, __u32 version)
 {
 	const struct py_offsets *table = py_builtin_offsets_find(minor);
@@ -167,7 +167,10 @@ static int derive(struct dwarf_struct *s, __u32 version, struct py_offsets *ret,
 	struct py_offsets o;
 
 	begin(&o, minor, version);
-	/* The thread that owns an object: what makes references of others different. */
+	/*
+	 * The thread that owns an object: present if reference counts are per thread
+	 * (free-threaded).
+	 */
 	if (dwarf_member_offset(&s[OBJECT], "ob_tid") >= 0)
 		o.flags |= PYOFF_FREE_THREADED;
 	for (size_t i = 0; i < MEMBER_CNT; i++) {
@@ -212,7 +215,7 @@ bool dwarf_offsets_are_sane(const struct py_offsets *o, __u32 version)
 			return false;
 		*(__s32 *)((char *)&rest + m->dest) = offset;
 	}
-	/* And nothing else is said. */
+	/* And nothing else is set. */
 	return !memcmp(&rest, o, sizeof(rest));
 }
 

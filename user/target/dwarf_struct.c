@@ -5,10 +5,10 @@
 #include <limits.h>
 #include <string.h>
 
-/* Typedefs and qualifiers around a struct, and anonymous structs in it: real ones have three. */
+/* Levels of typedefs, qualifiers and anonymous structs to follow: real code has three. */
 #define NESTING_MAX 8
 
-/* The struct or union behind typedefs and qualifiers; false for anything else. */
+/* Looks through typedefs and qualifiers to the struct or union; false for anything else. */
 static bool peel(Dwarf_Die *die)
 {
 	for (int i = 0; i < NESTING_MAX; i++) {
@@ -73,7 +73,7 @@ bool dwarf_structs_find(Dwfl_Module *module, struct dwarf_struct *s, size_t cnt)
 	bool split = false;
 	uint8_t type;
 
-	/* Partial units too: what dwz has moved there is found where it is. */
+	/* Partial units, too: what dwz has moved there is found there. */
 	while (dw && !all_found(s, cnt) &&
 	       dwarf_get_units(dw, unit, &unit, NULL, &type, &top, NULL) == 0) {
 		split = split || type == DW_UT_skeleton;
@@ -91,7 +91,7 @@ static bool location(Dwarf_Die *die, long *ret)
 	Dwarf_Attribute attr;
 	Dwarf_Word value = 0;
 
-	/* A member of a union has no location: 0. */
+	/* A member of a union has no location attribute: 0. */
 	if (dwarf_attr_integrate(die, DW_AT_data_member_location, &attr) &&
 	    dwarf_formudata(&attr, &value))
 		return false;
@@ -107,7 +107,7 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
 	       peel(ret);
 }
 
-/* Goes into what has no name. */
+/* Descends into anonymous members. */
 static bool find_member(Dwarf_Die *parent, const char *name, size_t len, int depth, Dwarf_Die *ret,
 			long *offset)
 {

@@ -67,7 +67,7 @@ int dwfl_file_open(struct dwfl_file *ret, int fd, int debug_fd)
 		dwfl_file_close(ret);
 		return -ENOEXEC;
 	}
-	/* The descriptor is the module's from here on. */
+	/* The module owns the descriptor from here on. */
 	take_fd(&own);
 	dwfl_report_end(ret->dwfl, NULL, NULL);
 	dwfl_module_info(ret->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwfl_file.h - one file for elfutils' libdwfl, by descriptor, with at most one file of debug
+ * dwfl_file.h - passes one file to elfutils' libdwfl, by descriptor, with at most one file of debug
  * information, which is used if it has the same build ID. libdwfl itself opens nothing.
  */
 #ifndef KRAIT_TARGET_DWFL_FILE_H
@@ -14,12 +14,13 @@ struct dwfl_file {
 	int debug_fd; /* borrowed; -1 none */
 };
 
-/* Larger files are not looked into; the largest libraries known have 2 GiB. */
+/* Larger files are rejected; the largest known libraries have 2 GiB. */
 #define DWFL_FILE_SIZE_MAX (4LL << 30)
 
 /*
- * Both descriptors stay the caller's; *ret and debug_fd must stay where they are until it is closed. 0;
- * -ENOEXEC: no regular file, no ELF file, or too large; -errno. On failure nothing is left open.
+ * The caller keeps both descriptors; *ret and debug_fd must not move until it is closed. Returns 0;
+ * -ENOEXEC: not a regular file, not an ELF file, or too large; -errno. On failure nothing is left
+ * open.
  */
 int dwfl_file_open(struct dwfl_file *ret, int fd, int debug_fd)
 	__attribute__((warn_unused_result, nonnull));

@@ -20,33 +20,33 @@
 /* 8,192 files, about 600 KiB: a large host maps two or three thousand different libraries. */
 #define SET_CNT 1024
 #define WAY_CNT 8
-/* Files with an interpreter at once, each with a descriptor. */
+/* Files with an interpreter at the same time, each with a descriptor. */
 #define RUNTIME_CNT 64
 /*
- * The number of a device without a disk (tmpfs, overlay, FUSE) is the next one's after an unmount, and
- * what such a file had not, another of its number may have.
+ * How long "no runtime" is believed. After an unmount, the number of a device without a disk
+ * (tmpfs, overlay, FUSE) passes to the next one, so another file may get the same numbers.
  */
 #define NONE_NS (60 * NS_PER_SEC)
 #define NO_RUNTIME (-1)
 
 struct file_entry {
 	struct file_id key;
-	__u64 used; /* when, in lookups; 0 empty */
-	__u64 serial; /* of the runtime */
-	__u64 until_ns; /* how long it is believed; 0 for ever */
+	__u64 used; /* time of last use, in lookups; 0: empty */
+	__u64 serial; /* serial of the runtime entry */
+	__u64 until_ns; /* how long it is believed; 0: for ever */
 	int runtime; /* index, or NO_RUNTIME */
 };
 
 struct runtime_entry {
 	__u64 used;
-	__u64 serial; /* changes when the place is given to another */
-	uid_t uid; /* whose the file is */
-	int fd; /* O_PATH: while it is open, its numbers are no other's */
+	__u64 serial; /* changes when the place is reused */
+	uid_t uid; /* owner of the file */
+	int fd; /* O_PATH: while it is open, nothing else gets the file's numbers */
 	struct elf_runtime facts;
 };
 
 struct elf_cache {
-	__u64 now; /* lookups so far */
+	__u64 now; /* number of lookups so far */
 	__u64 serial;
 	struct elf_cache_stats stats;
 	struct parsers *parsers;
@@ -120,7 +120,7 @@ static struct file_entry *file_find(struct elf_cache *c, const struct file_id *k
 		if (!e->used || memcmp(&e->key, key, sizeof(*key)))
 			continue;
 		if (e->runtime != NO_RUNTIME && c->runtimes[e->runtime].serial != e->serial)
-			continue; /* evicted since: as if unknown */
+			continue; /* evicted since: treat it as unknown */
 		if (e->until_ns && clock_monotonic_ns() >= e->until_ns)
 			continue;
 		e->used = c->now;
@@ -161,7 +161,7 @@ static unsigned held_by(const struct elf_cache *c, uid_t uid)
 	return cnt;
 }
 
-/* A free place, or of whoever has most files here the one that was asked for least lately. */
+/* A free place, or the least recently requested one of the owner with most files. */
 static struct runtime_entry *runtime_place(struct elf_cache *c)
 {
 	struct runtime_entry *victim = NULL;
@@ -183,7 +183,7 @@ static struct runtime_entry *runtime_place(struct elf_cache *c)
 	return victim;
 }
 
-/* The index of what was found in the file that fd has open; or -errno. */
+/* Stores what was found in the file open at fd. Returns its index, or -errno. */
 static int runtime_add(struct elf_cache *c, int fd, const struct elf_runtime *facts)
 {
 	struct runtime_entry *e;
@@ -194,7 +194,7 @@ static int runtime_add(struct elf_cache *c, int fd, const struct elf_runtime *fa
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	held = open(path, O_PATH | O_CLOEXEC);
 	if (held < 0)
-		held = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* without /proc */
+		held = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* works without /proc */
 	if (held < 0)
 		return -EMFILE;
 	if (fstat(fd, &st)) {
@@ -213,7 +213,7 @@ static int runtime_add(struct elf_cache *c, int fd, const struct elf_runtime *fa
 	return (int)(e - c->runtimes);
 }
 
-/* 0 and the index of the runtime or NO_RUNTIME; -errno when that could not be found out. */
+/* Returns 0 and the index of the runtime, or NO_RUNTIME; -errno if it could not be examined. */
 static int inspect(struct elf_cache *c, int fd, int *ret)
 {
 	struct elf_runtime facts;
@@ -225,7 +225,10 @@ static int inspect(struct elf_cache *c, int fd, int *ret)
 		*ret = r < 0 ? NO_RUNTIME : r;
 		return r < 0 ? r : 0;
 	}
-	/* Malformed or too large to search is as good as none, and will be so next time. */
+	/*
+	 * A file that is malformed or too large to search counts as one without a runtime, for
+	 * good.
+	 */
 	return r == -ENOEXEC || r == -ENOENT || r == -ENODATA || r == -E2BIG ? 0 : r;
 }
 
@@ -248,7 +251,7 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 	int r, runtime;
 
 	c->now++;
-	/* Opening a device or a FIFO has effects. */
+	/* Opening a device or a FIFO has side effects. */
 	if (!S_ISREG(st->st_mode))
 		return -ENOEXEC;
 	e = file_find(c, &key);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_cache.h - remembers which files hold a Python runtime and where.
+ * elf_cache.h - remembers which files contain a Python runtime and where.
  *
- * By the file's identity (device, inode, size, mtime, ctime) alone, so a file that has not changed is
- * opened once, whatever process maps it; "none" is remembered too, and most files are that. A build ID
- * is a claim: a crafted copy must not stand in for another file, so each copy is searched for itself, by a
- * parser (elf_facts.h), which takes less than a millisecond.
+ * The key is the file's identity (device, inode, size, mtime, ctime), so a file that has not
+ * changed is opened once, whatever process maps it. "No runtime" is remembered, too, which is true
+ * of most files. A build ID is only a claim: a crafted copy must not stand in for another file, so
+ * each copy is searched separately, by a parser (elf_facts.h), which takes less than a millisecond.
  *
- * Numbers of inodes and devices come back. A file with a runtime is held open while it is known, so its
- * numbers stay its own; there are 64 at most, and whoever's files are most of them loses one first.
- * Files without, which are thousands, are not: the change time, which nobody can set, tells them from
- * what has their number later. On devices without a disk, whose numbers anybody who may mount a tmpfs can
- * make come back, "none" is believed for a minute only.
+ * Inode and device numbers are reused. A file with a runtime is held open while it is in the cache,
+ * so its numbers stay its own; there are at most 64, and the owner with most of them loses one
+ * first. Files without a runtime, which are thousands, are not held: their change time, which
+ * nobody can set, tells them from later files with the same numbers. On devices without a disk
+ * anybody who may mount a tmpfs can bring numbers back, so "no runtime" is believed for a minute
+ * only.
  *
  * Must hold: fixed memory; least recently used facts go first.
  */
@@ -33,13 +34,13 @@ struct elf_cache_stats {
 
 /* NULL and errno on failure. */
 struct elf_cache *elf_cache__new(void) __attribute__((warn_unused_result));
-/* Starts what it works with, while krait has all its rights. */
+/* Starts its helpers, while krait still has all its rights. */
 void elf_cache__prepare(struct elf_cache *cache);
 void elf_cache__free(struct elf_cache *c);
 
 /*
  * Facts about the file that path leads to and *st describes; it is opened only if nothing is known.
- *  0         *ret valid until the next call
+ *  0         *ret is valid until the next call
  *  -ENOEXEC  no runtime in it, or not a regular ELF file
  *  -errno    it could not be opened or read; not remembered
  */
@@ -47,19 +48,19 @@ int elf_cache__get(struct elf_cache *c, const char *path, const struct stat *st,
 		   const struct elf_runtime **ret) __attribute__((warn_unused_result, nonnull));
 
 /*
- * A process of that file has proved the offsets: the next one need not, which may not even have begun
- * to. elf is what elf_cache__get() gave last.
+ * A process of that file has proved the offsets, so the next one need not, which may be too young
+ * to do so. elf: the last result of elf_cache__get().
  */
 void elf_cache__keep(struct elf_cache *c, const struct elf_runtime *elf,
 		     const struct py_offsets *offsets, enum py_source source)
 	__attribute__((nonnull));
 
-/* Forgets what it holds open: as long as it does, file systems cannot be unmounted. */
+/* Closes the files it holds open, which keep file systems from being unmounted. */
 void elf_cache__let_go(struct elf_cache *c) __attribute__((nonnull));
 
-/* What reads the files; valid as long as the cache. */
+/* The reader of the files; lives as long as the cache. */
 struct elf_facts *elf_cache__facts(struct elf_cache *c) __attribute__((nonnull));
-/* Debug information of these files that is being read; valid as long as the cache. */
+/* Background reading of these files' debug information; lives as long as the cache. */
 struct dwarf_jobs *elf_cache__dwarf_jobs(struct elf_cache *c) __attribute__((nonnull));
 
 const struct elf_cache_stats *elf_cache__stats(const struct elf_cache *c) __attribute__((nonnull));

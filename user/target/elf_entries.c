@@ -6,7 +6,10 @@
 #include "target/elf_file.h"
 #include "target/elf_symbol.h"
 
-/* Python/pylifecycle.c, Modules/main.c. All of them, as the compiler may have put one into the other. */
+/*
+ * Python/pylifecycle.c, Modules/main.c. All of them, since the compiler may have inlined one into
+ * another.
+ */
 static const char *const functions[ELF_ENTRIES_MAX] = {
 	"Py_BytesMain",	   "Py_Main",
 	"Py_InitializeEx", "Py_InitializeFromConfig",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_entries.h - the functions of a file in which an interpreter begins to exist.
+ * elf_entries.h - the functions of a file in which an interpreter starts.
  *
- * Must hold: read from the file alone; a probe is put there, in every process that maps it.
+ * Must hold: uses only the file; a probe is placed there, in every process that maps it.
  */
 #ifndef KRAIT_TARGET_ELF_ENTRIES_H
 #define KRAIT_TARGET_ELF_ENTRIES_H
@@ -19,8 +19,8 @@ struct elf_entry {
 };
 
 /*
- * Every way into Py_InitializeFromConfig() that a program can take and that the file exports, at most
- * ELF_ENTRIES_MAX. runtime_vaddr: link-time address of _PyRuntime. Their number.
+ * Finds every exported function through which a program can reach Py_InitializeFromConfig(), at
+ * most ELF_ENTRIES_MAX. runtime_vaddr: link-time address of _PyRuntime. Returns their number.
  */
 __u32 elf_entries_find(struct elf_file *f, __u64 runtime_vaddr, struct elf_entry *ret)
 	__attribute__((nonnull));

@@ -7,16 +7,16 @@
 
 #include "target/parser.h"
 
-/* A file takes well below a millisecond; the largest symbol tables some tens. */
+/* A file takes well below a millisecond; the largest symbol tables take some tens. */
 #define CPU_MS 2000U
-/* Between two looks at what a parser that has not answered is doing. */
+/* How often to check on a parser that has not answered. */
 #define LOOK_MS 4U
-/* A parser that dies may have been ended by somebody. */
+/* Retry once: if a parser dies, somebody may have killed it. */
 #define TRIES 2
 
 struct elf_facts {
 	struct parsers *parsers; /* borrowed */
-	struct parser *kept[2]; /* for files of root's, and of others */
+	struct parser *kept[2]; /* for root's files, and for others */
 	void (*on_wait)(void *ctx);
 	void *ctx;
 };
@@ -62,7 +62,7 @@ static int await(struct elf_facts *f, struct parser *p, const struct parser_answ
 	return r;
 }
 
-/* Once. The parser is ended unless it has answered. */
+/* One attempt. Ends the parser unless it has answered. */
 static int ask_once(struct elf_facts *f, int fd, unsigned whose,
 		    const struct parser_request *request, const struct parser_answer **ret)
 {
@@ -85,7 +85,7 @@ static int ask_once(struct elf_facts *f, int fd, unsigned whose,
 	return r == -ETIMEDOUT ? r : -EPIPE;
 }
 
-/* 0 and an answer, whose result may be another one. */
+/* Returns 0 with an answer, whose own result may be an error. */
 static int ask(struct elf_facts *f, int fd, const struct parser_request *request,
 	       const struct parser_answer **ret)
 {

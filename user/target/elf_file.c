@@ -28,7 +28,7 @@ int elf_file_read(struct elf_file *f, __u64 off, void *buf, size_t len)
 		if (n > 0)
 			done += (size_t)n;
 		else if (n == 0)
-			return -ENODATA; /* cut since we asked for its size */
+			return -ENODATA; /* truncated since we asked for its size */
 		else if (errno != EINTR)
 			return -errno;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_file.h - bounded reads of an ELF file that nobody vouches for.
+ * elf_file.h - bounded reads of an untrusted ELF file.
  *
- * Only pread() of what is needed: no mmap (a file cut while mapped is SIGBUS), no allocation, and
- * nothing that grows with a number from the file. Every read is paid from one budget per file, so
- * whatever its headers say, looking at it ends soon. Only 64-bit files of our own byte order are
- * taken: krait attaches to nothing else.
+ * Reads only what is needed, with pread(): no mmap (a file truncated while mapped is SIGBUS), no
+ * allocation, and nothing that grows with a number from the file. Every read is paid from one
+ * budget per file, so whatever its headers say, examining it ends soon. Accepts only 64-bit files
+ * of our own byte order: krait attaches to nothing else.
  */
 #ifndef KRAIT_TARGET_ELF_FILE_H
 #define KRAIT_TARGET_ELF_FILE_H
@@ -17,9 +17,9 @@
 
 /* Linkers make about 15. */
 #define ELF_PHDRS_MAX 64
-/* Bytes read from one file; the largest unstripped symbol tables seen are about 60 MiB. */
+/* Bytes to read from one file; the largest unstripped symbol tables seen are about 60 MiB. */
 #define ELF_READ_BUDGET (128U << 20)
-/* What a read costs beside its bytes, so that the number of reads is bounded too. */
+/* What a read costs besides its bytes, which bounds the number of reads, too. */
 #define ELF_READ_COST 512
 
 struct elf_file {
@@ -31,21 +31,21 @@ struct elf_file {
 	Elf64_Phdr phdrs[ELF_PHDRS_MAX];
 };
 
-/* 0; -ENOEXEC not a regular file or not an ELF file that we take; -errno when reading fails. */
+/* Returns 0; -ENOEXEC: not a regular file or not an acceptable ELF file; -errno if reading fails. */
 int elf_file_init(struct elf_file *ret, int fd) __attribute__((warn_unused_result, nonnull));
 
-/* Exactly len bytes at off. 0; -ENODATA past the end, -E2BIG over budget, -errno. */
+/* Reads exactly len bytes at off. Returns 0; -ENODATA: past the end, -E2BIG: over budget, -errno. */
 int elf_file_read(struct elf_file *f, __u64 off, void *buf, size_t len)
 	__attribute__((warn_unused_result, nonnull));
 
-/* The loadable segment that holds vaddr, in memory but not necessarily in the file; or NULL. */
+/* The loadable segment that contains vaddr, in memory but not necessarily in the file; or NULL. */
 const Elf64_Phdr *elf_file_segment(const struct elf_file *f, __u64 vaddr) __attribute__((nonnull));
 
-/* Where vaddr is in the file, and how many bytes of its segment the file has from there. */
+/* The file offset of vaddr, and how many bytes of its segment follow in the file. */
 bool elf_file_offset(const struct elf_file *f, __u64 vaddr, __u64 *ret_off, __u64 *ret_len)
 	__attribute__((nonnull));
 
-/* Reads at a link-time address. As elf_file_read(); -ENODATA where the file has no such bytes. */
+/* Reads at a link-time address. As elf_file_read(); -ENODATA if the file has no such bytes. */
 int elf_file_read_vaddr(struct elf_file *f, __u64 vaddr, void *buf, size_t len)
 	__attribute__((warn_unused_result, nonnull));
 

@@ -11,7 +11,7 @@
 
 #define RUNTIME_SECTION ".PyRuntime"
 #define RUNTIME_SYMBOL "_PyRuntime"
-/* 3.6 and older have no _PyRuntime: found only to say so (Python/pystate.c). */
+/* 3.6 and older have this instead of _PyRuntime (Python/pystate.c); we look for it only to say so. */
 #define OLD_SYMBOL "_PyThreadState_Current"
 /* The build ID is among the first notes. */
 #define NOTES_MAX 1024
@@ -25,7 +25,7 @@ static __u64 fnv1a(__u64 h, const void *data, size_t len)
 	return h;
 }
 
-/* Looks for the build ID in len bytes of notes. */
+/* Searches len bytes of notes for the build ID. */
 static void build_id_note(const __u8 *notes, size_t len, struct elf_runtime *ret)
 {
 	Elf64_Nhdr n;
@@ -77,8 +77,9 @@ int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
 }
 
 /*
- * The link-time address that the kernel calls the start of code, in every process that executes the
- * file: the lowest executable segment's, not rounded (fs/binfmt_elf.c, load_elf_binary()).
+ * The link-time address of what the kernel calls the start of code, in every process that executes
+ * the file: that of the lowest executable segment, not rounded (fs/binfmt_elf.c,
+ * load_elf_binary()).
  */
 static __u64 find_code_vaddr(const struct elf_file *f)
 {
@@ -98,7 +99,7 @@ static int find_vaddr(struct elf_file *f, __u64 *ret_vaddr)
 	Elf64_Sym sym;
 	int r = elf_section_find(f, RUNTIME_SECTION, ret_vaddr);
 
-	/* One damaged table does not condemn the others; an unreadable file does. */
+	/* One damaged table does not spoil the others; an unreadable file does. */
 	if (r == -ENOENT || r == -ENODATA) {
 		r = elf_symbol_dynamic(f, RUNTIME_SYMBOL, &sym);
 		if (r == -ENOENT || r == -ENODATA)
@@ -128,14 +129,14 @@ int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 	ret->code_vaddr = find_code_vaddr(f);
 	if (f->ehdr.e_type == ET_DYN)
 		ret->entry_cnt = elf_entries_find(f, ret->runtime_vaddr, ret->entries);
-	/* A copy that the linker moved to .bss has no bytes in the file: only live memory tells. */
+	/* A copy that the linker moved to .bss has no bytes in the file: only live memory shows it. */
 	if (elf_file_offset(f, ret->runtime_vaddr, &ret->table_off, &len)) {
 		ret->table_len = len < sizeof(ret->table) ? (__u32)len : sizeof(ret->table);
 		r = elf_file_read(f, ret->table_off, ret->table, ret->table_len);
 		if (r)
 			return r;
 	}
-	/* Py_REF_DEBUG, Objects/object.c: from 3.12 on kept for old extensions of such builds. */
+	/* Py_REF_DEBUG, Objects/object.c: kept from 3.12 on for old extensions of such builds. */
 	ret->debug = !elf_symbol_dynamic(f, "_Py_RefTotal", &total);
 	if (!py_debug_table_has_cookie(ret->table, ret->table_len))
 		ret->py_version = elf_version_find(f);

@@ -4,9 +4,9 @@
  *
  * A file has a runtime if it has a section .PyRuntime or defines the symbol _PyRuntime; its name
  * does not matter. From 3.13 on the runtime begins with the table of debug offsets, whose bytes the
- * linker wrote, so they are read here without any process.
+ * linker wrote, so they can be read without any process.
  *
- * Must hold: these are claims of a file. Whoever uses them checks them against live memory.
+ * Must hold: these are claims of a file; check them against live memory before use.
  */
 #ifndef KRAIT_TARGET_ELF_RUNTIME_H
 #define KRAIT_TARGET_ELF_RUNTIME_H
@@ -23,22 +23,22 @@
 #define ELF_BUILD_ID_MAX 32
 
 struct elf_runtime {
-	struct file_id id; /* of the file, where it came from elf_cache.h */
+	struct file_id id; /* set by elf_cache.h */
 	__u64 runtime_vaddr; /* link-time address of _PyRuntime */
 	__u64 load_vaddr; /* link-time address of file offset 0 */
-	__u64 code_vaddr; /* what becomes mm->start_code: the lowest executable segment */
-	__u64 table_off; /* of the table in the file */
+	__u64 code_vaddr; /* corresponds to mm->start_code: the lowest executable segment */
+	__u64 table_off; /* of the table, in the file */
 	__u64 file_size;
 	__u64 headers_hash; /* of the ELF and program headers */
-	__u32 entry_cnt; /* of entries: where an interpreter of a library begins */
+	__u32 entry_cnt; /* of entries: functions that start a library's interpreter */
 	struct elf_entry entries[ELF_ENTRIES_MAX];
-	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only without a table */
-	bool debug; /* built --with-pydebug: it counts references */
-	__u32 table_len; /* bytes in table; 0 where the file does not hold the content */
+	__u32 py_version; /* PY_VERSION_HEX (elf_version.h), 0 unknown; only if there is no table */
+	bool debug; /* built --with-pydebug: counts references */
+	__u32 table_len; /* bytes in table; 0 if the file does not contain them */
 	__u32 build_id_len;
 	__u8 build_id[ELF_BUILD_ID_MAX];
 	__u8 table[PY_TABLE_MAX];
-	/* Not of the file: offsets without a table that a process has proved (elf_cache__keep()). */
+	/* Not from the file: offsets without a table that a process has proved (elf_cache__keep()). */
 	struct py_offsets proved;
 	enum py_source proved_by;
 };
@@ -46,22 +46,22 @@ struct elf_runtime {
 struct elf_file;
 
 /*
- * In two steps, so that a cache can come between: the identity fills file_size, headers_hash and
- * the build ID, the rest is filled by _find.
- *  0         and *ret filled
- *  -ENOEXEC  not an ELF file that we take
+ * Two steps, so that a cache can come between: _identity fills file_size, headers_hash and the
+ * build ID, _find the rest.
+ *  0         *ret is filled
+ *  -ENOEXEC  not an acceptable ELF file
  *  -ENOENT   no runtime in it (_find)
- *  -ENODATA  malformed, and -errno
+ *  -ENODATA  malformed; or -errno
  */
 int elf_runtime_identity(struct elf_file *f, struct elf_runtime *ret)
 	__attribute__((warn_unused_result, nonnull));
 int elf_runtime_find(struct elf_file *f, struct elf_runtime *ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Both steps from a file descriptor, which stays open. *ret is undefined on failure. */
+/* Both steps, from a descriptor, which stays open. *ret is undefined on failure. */
 int elf_runtime_read(int fd, struct elf_runtime *ret) __attribute__((warn_unused_result, nonnull));
 
-/* The address of the runtime where file offset 0 is mapped at base_addr. */
+/* The address of the runtime if file offset 0 is mapped at base_addr. */
 static inline __u64 elf_runtime_addr(const struct elf_runtime *e, __u64 base_addr)
 {
 	return base_addr + (e->runtime_vaddr - e->load_vaddr);

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* Entries of the dynamic segment looked at; linkers make about 40. */
+/* Entries of the dynamic segment to look at; linkers make about 40. */
 #define DYNAMIC_MAX 512
-/* A name can be the tail of others: places in a string table that are tried. */
+/* A name can be the tail of others: places in a string table to try. */
 #define NAME_PLACES_MAX 4
 
 struct dynamic {
 	__u64 symtab, strtab, strsz, gnu_hash, hash; /* link-time addresses, 0 none */
-	bool functions; /* what is looked for; otherwise objects */
+	bool functions; /* look for functions; otherwise for objects */
 };
 
 static bool is_definition(const Elf64_Sym *sym, bool functions)
@@ -72,7 +72,7 @@ static int dynamic_read(struct elf_file *f, struct dynamic *ret)
 	return 0;
 }
 
-/* Reads symbol i and compares. 0, -ENOENT when it is another one, -errno. */
+/* Reads symbol i and compares. Returns 0, -ENOENT if it is another one, -errno. */
 static int dynamic_check(struct elf_file *f, const struct dynamic *d, __u64 i, const char *name,
 			 Elf64_Sym *ret)
 {
@@ -205,8 +205,8 @@ int elf_symbol_function(struct elf_file *f, const char *name, Elf64_Sym *ret)
 }
 
 /*
- * Offsets in a string table at which name stands, including as the tail of a longer one. Returns
- * how many, or -errno.
+ * Offsets in a string table at which name occurs, including as the tail of a longer one. Returns
+ * their number, or -errno.
  */
 static int name_places(struct elf_file *f, const Elf64_Shdr *strtab, const char *name, __u64 *ret)
 {
@@ -228,7 +228,7 @@ static int name_places(struct elf_file *f, const Elf64_Shdr *strtab, const char 
 				return cnt;
 		}
 		pos += n;
-		/* A name may lie across two reads. */
+		/* A name may span two reads. */
 		keep = keep + n < len - 1 ? keep + n : len - 1;
 		memmove(buf, end - keep, keep);
 	}

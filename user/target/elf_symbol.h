@@ -2,16 +2,16 @@
 /*
  * elf_symbol.h - finds one symbol by name in an ELF file.
  *
- * First by the hash table of the dynamic segment: a few reads, and it works without section
- * headers. Then, for a program that exports nothing, by going through .symtab; that reads the names
- * once and is linear.
+ * First uses the hash table of the dynamic segment: it takes a few reads, and needs no section
+ * headers. Then, for a program that exports nothing, scans .symtab; that reads the names once and
+ * is linear.
  */
 #ifndef KRAIT_TARGET_ELF_SYMBOL_H
 #define KRAIT_TARGET_ELF_SYMBOL_H
 
 #include "target/elf_file.h"
 
-/* The definition of an object. 0, -ENOENT, or -errno. */
+/* The definition of an object. Returns 0, -ENOENT, or -errno. */
 int elf_symbol_dynamic(struct elf_file *f, const char *name, Elf64_Sym *ret)
 	__attribute__((warn_unused_result, nonnull));
 /* The definition of a function that the file exports. */

@@ -29,7 +29,7 @@ int elf_section_find(struct elf_file *f, const char *name, __u64 *ret_vaddr)
 
 	r = elf_file_section(f, f->ehdr.e_shstrndx, &names);
 	if (r)
-		return r == -ENODATA ? -ENOENT : r; /* section headers stripped */
+		return r == -ENODATA ? -ENOENT : r; /* section headers are stripped */
 	for (unsigned i = 0; i < f->ehdr.e_shnum; i++) {
 		r = elf_file_section(f, i, &shdr);
 		if (r)

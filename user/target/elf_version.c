@@ -9,15 +9,15 @@
 #include "target/elf_symbol.h"
 
 #define CHUNK 65536
-/* Longer than any version; a string that is cut by the end of a chunk is seen again in the next. */
+/* Longer than any version; a string cut by the end of a chunk appears again in the next. */
 #define STRING_MAX 32
 #define TAG "cpython-"
 
-/* What the strings say. The first of each kind, and whether others contradict. */
+/* What the strings say: the first of each kind, and whether others contradict it. */
 struct strings {
 	__u32 minor;
 	bool minors_differ;
-	__u32 whole[16], tail[16]; /* by minor: the version, or DIFFERENT */
+	__u32 whole[16], tail[16]; /* by minor version: the full version, or DIFFERENT */
 };
 #define DIFFERENT (~0U)
 
@@ -70,7 +70,7 @@ __u32 elf_version_parse(const char *text, size_t len)
 		if (!n)
 			return 0;
 	}
-	/* "+" is a build from between two releases: it has the layout of the one before. */
+	/* "+" marks a build between two releases: it has the layout of the earlier one. */
 	if (pos < len && text[pos] == '+')
 		pos++;
 	return pos == len ? 3U << 24 | minor << 16 | micro << 8 | level << 4 | serial : 0;
@@ -83,7 +83,7 @@ static void note(__u32 *slot, __u32 version)
 	*slot = version;
 }
 
-/* text[0..len) ends with a NUL; before is the byte in front of it. */
+/* text[0..len) ends with a NUL; before is the byte that precedes it. */
 static void note_string(struct strings *s, char before, const char *text, size_t len)
 {
 	unsigned minor;

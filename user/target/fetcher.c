@@ -23,16 +23,16 @@
 #define SECONDS_MAX 60
 
 struct fetch {
-	struct worker *worker; /* NULL: the file is there */
+	struct worker *worker; /* NULL: the file is complete */
 	int fd; /* of the file */
 	__u64 end_ns;
-	char path[PATH_MAX]; /* that the file is to have; "" none */
-	char unfinished[PATH_MAX + 16]; /* that it has until then */
+	char path[PATH_MAX]; /* final path of the file; "": none */
+	char unfinished[PATH_MAX + 16]; /* path until it is complete */
 };
 
 /* ---- where answers are kept -------------------------------------------------------------------- */
 
-/* The folder of all, without a slash at the end. false: none. */
+/* The folder of all files, without a trailing slash. false: none. */
 static bool cache_folder(char *ret, size_t size)
 {
 	const char *own = secure_getenv("DEBUGINFOD_CACHE_PATH");
@@ -48,7 +48,7 @@ static bool cache_folder(char *ret, size_t size)
 	return len > 0 && len < (int)size;
 }
 
-/* The file of a build, and the folders that it is in are made. */
+/* The path of a build's file; creates the folders above it. */
 static bool cache_path(char *ret, size_t size, const __u8 *build_id, __u32 build_id_len)
 {
 	size_t len;
@@ -67,7 +67,7 @@ static bool cache_path(char *ret, size_t size, const __u8 *build_id, __u32 build
 	return true;
 }
 
-/* What has been fetched before, or -1. */
+/* Opens what was fetched earlier; or -1. */
 static int open_kept(const char *path)
 {
 	struct stat st;
@@ -77,7 +77,7 @@ static int open_kept(const char *path)
 	return opened < 0 ? -1 : opened;
 }
 
-/* A file to write to, in its place or, where none can be made there, in memory. */
+/* Creates a file to write to, in its place or, if that is impossible, in memory. */
 static int make_file(struct fetch *f)
 {
 	int fd = -1;

@@ -13,9 +13,9 @@
 #include "worker/curl_library.h"
 #include "worker/sandbox.h"
 
-/* The largest debug information that is known has 4 GiB, that of an interpreter 30 MiB. */
+/* The largest known debug information has 4 GiB, that of an interpreter 30 MiB. */
 #define FILE_MAX (512ULL << 20)
-/* As debuginfod's own client has it. */
+/* The default of debuginfod's own client. */
 #define SLOW_SECONDS 60L
 
 static const struct sandbox_limits limits = {
@@ -39,7 +39,7 @@ static size_t write_out(char *data, size_t size, size_t cnt, void *ctx)
 	return len;
 }
 
-/* One server: 0 or -ENOENT, and then the file is empty again. */
+/* Asks one server. Returns 0, or -ENOENT with the file emptied again. */
 static int fetch(const struct curl_library *c, const char *server, const char *id, int fd)
 {
 	cleanup_free char *url = NULL;

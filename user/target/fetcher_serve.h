@@ -9,7 +9,7 @@
 
 #include "target/elf_runtime.h"
 
-/* With one descriptor, for what is fetched. */
+/* Comes with one descriptor, to write to. */
 struct fetcher_request {
 	__u32 build_id_len;
 	__u8 build_id[ELF_BUILD_ID_MAX];
@@ -20,7 +20,7 @@ struct fetcher_answer {
 	__s32 result;
 };
 
-/* One request, by the servers of DEBUGINFOD_URLS. The exit code. */
+/* Handles one request, with the servers of DEBUGINFOD_URLS. Returns the exit code. */
 int fetcher_serve(int channel_fd);
 
 #endif /* KRAIT_TARGET_FETCHER_SERVE_H */

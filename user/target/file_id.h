@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file_id.h - which file, and in which state of it.
+ * file_id.h - identifies a file, and its state.
  *
- * The change time is the kernel's own: nobody sets it. While a file is open its inode number and its
- * device's number are its own; afterwards both come back, those of file systems without a device soon.
+ * Only the kernel sets the change time. While a file is open, its inode and device numbers are its
+ * own; afterwards both are reused, soon on file systems without a device.
  */
 #ifndef KRAIT_TARGET_FILE_ID_H
 #define KRAIT_TARGET_FILE_ID_H
@@ -16,7 +16,7 @@
 
 #include "abi.h"
 
-/* Without padding: compared byte by byte. */
+/* No padding, since it is compared byte by byte. */
 struct file_id {
 	__u64 dev, ino, size;
 	__s64 mtime_sec, mtime_nsec, ctime_sec, ctime_nsec;
@@ -41,7 +41,7 @@ static inline bool file_id_same(const struct file_id *a, const struct file_id *b
 	return !memcmp(a, b, sizeof(*a));
 }
 
-/* The same file as the kernel side knows it. */
+/* The kernel side's key for the same file. */
 static inline struct binary_key binary_key_of(const struct file_id *id)
 {
 	return (struct binary_key){

@@ -20,25 +20,28 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* Threads of a process that are stopped. */
+/* Most threads of a process that are stopped. */
 #define THREADS_MAX 65536U
-/* Lists of its threads, until one has no new ones. */
+/* How often to list its threads until no new ones appear. */
 #define ROUNDS 16
-/* For a thread to stop: one that has a CPU does at once, one that waits for a CPU when it gets one. */
+/*
+ * Time for a thread to stop: one that is on a CPU stops at once, one that waits for a CPU when it
+ * gets one.
+ */
 #define STOP_NS (500 * 1000000ULL)
-/* Before a thread that sleeps is looked at: does it sleep uninterruptibly? */
+/* When to check whether a thread that has not stopped is in uninterruptible sleep. */
 #define LOOK_NS (2 * 1000000ULL)
 #define PAUSE_USEC 50
-/* A reader that gets or uses no CPU time for so long waits for memory that may never come. */
+/* A reader that gets or uses no CPU time for this long waits for memory that may never come. */
 #define IDLE_NS NS_PER_SEC
-/* For the child to say that its reader was too slow, and for its end. */
+/* Time for the child to report that its reader was too slow, and to end. */
 #define CHILD_NS (2 * NS_PER_SEC)
 #define KILL_MS 1000
 
-/* What the child says; in memory that both have. */
+/* The child's result, in memory shared with it. */
 struct run {
 	int result;
-	bool done; /* fn has come back: what it left is whole */
+	bool done; /* fn has returned: its results are complete */
 	__u64 begin_ns;
 	__u64 shared[];
 };
@@ -58,7 +61,7 @@ bool frozen__has_stopped(const struct frozen *f, pid_t tid)
 	return t && t->stopped;
 }
 
-/* Its state in /proc, '\0' it has gone. */
+/* The thread's state in /proc; '\0': it has gone. */
 static char state_of(int dir, pid_t tid)
 {
 	char path[64], text[1024];
@@ -76,7 +79,7 @@ static bool has_ended(char state)
 	return !state || state == 'Z' || state == 'X' || state == 'x';
 }
 
-/* 1: it is one more, 0: it has ended, -errno. */
+/* Returns 1: one more thread; 0: it has ended; -errno. */
 static int seize(struct frozen *f, int dir, pid_t tid)
 {
 	if (vec_reserve(f->threads, f->cap, f->cnt + 1))
@@ -92,7 +95,7 @@ static int seize(struct frozen *f, int dir, pid_t tid)
 	return 1;
 }
 
-/* How many threads were new, or -errno. */
+/* Returns the number of new threads, or -errno. */
 static int seize_new(struct frozen *f, int dir)
 {
 	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), cnt = 0, r = 0;
@@ -116,8 +119,8 @@ static int seize_new(struct frozen *f, int dir)
 }
 
 /*
- * Has it stopped? The stop is only looked at: a signal that it has stopped for is then delivered, whatever becomes
- * of us. True also for one that has ended.
+ * Has it stopped? The stop is only observed, not consumed: if a signal caused it, that signal is
+ * delivered afterwards whatever happens to us. True also for a thread that has ended.
  */
 static bool has_stopped(struct frozen_thread *t, bool *ret_ended)
 {
@@ -135,7 +138,7 @@ static bool has_stopped(struct frozen_thread *t, bool *ret_ended)
 	return true;
 }
 
-/* Until each has stopped, has ended, or sleeps in a way that nothing interrupts. 0 or -EBUSY. */
+/* Waits until each has stopped, has ended, or sleeps uninterruptibly. Returns 0 or -EBUSY. */
 static int await_stops(struct frozen *f, int dir)
 {
 	const __u64 begin_ns = clock_monotonic_ns();
@@ -179,7 +182,7 @@ static int freeze(struct frozen *f, int dir)
 	return -EBUSY;
 }
 
-/* Only a tracer may have them. */
+/* Only a tracer may read registers. */
 static void take_registers(struct frozen *f)
 {
 #ifdef __x86_64__
@@ -191,7 +194,7 @@ static void take_registers(struct frozen *f)
 #endif
 }
 
-/* Ends with its parent. */
+/* Dies with its parent. */
 static void tie_to(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
@@ -199,8 +202,8 @@ static void tie_to(pid_t parent)
 }
 
 /*
- * Whoever reads the process's memory may wait for ever, and then cannot be killed. If that were the tracer, the process would
- * stand still as long; so a child of the tracer reads.
+ * Reading the process's memory may block for ever, and then the reader cannot be killed. If the
+ * tracer read it, the process would stand still as long; so a child of the tracer reads.
  */
 static int run_reader(const struct frozen_call *c, const struct frozen *f, struct run *run)
 {
@@ -224,7 +227,7 @@ static _Noreturn void be_child(const struct frozen_call *c, struct run *run, pid
 	struct frozen f = { 0 };
 	int r;
 
-	/* Our end is theirs; our parent's is ours. */
+	/* Our children die with us; we die with our parent. */
 	tie_to(parent);
 	run->begin_ns = clock_monotonic_ns();
 	r = freeze(&f, c->dir);
@@ -233,7 +236,7 @@ static _Noreturn void be_child(const struct frozen_call *c, struct run *run, pid
 	if (!r)
 		r = run_reader(c, &f, run);
 	run->result = r;
-	/* Nothing is detached by hand: what the kernel does at the end of a tracer is the same for all. */
+	/* Nothing is detached explicitly: when a tracer ends, the kernel does the same for all. */
 	_exit(0);
 }
 

@@ -6,15 +6,15 @@
 #include "target/page_cache.h"
 #include "util/memory.h"
 
-/* Marks in the lowest bits of a link. */
+/* Flags in the lowest bits of a link. */
 #define LINK_MARKS 3ULL
-/* A head is as aligned as a link must be for those marks: from 3.13.18 on not more. */
+/* A head is aligned just enough for those flags; from 3.13.18 on not more. */
 #define HEAD_ALIGN 4ULL
-/* The two links in front of an object. */
+/* The two links before an object. */
 #define LINKS_SIZE 16
-/* Before the member collecting: generations, their statistics, two pointers. */
+/* How far before the member `collecting` to look: generations, their statistics, two pointers. */
 #define HEADS_BYTES 256
-/* Looks at a list whose links do not fit together. */
+/* How often to read a list whose links are inconsistent. */
 #define TRIES 6
 #define OBJECTS_MAX (64U << 20)
 
@@ -33,7 +33,7 @@ static bool is_head(const struct memory *memory, __u64 addr)
 {
 	__u64 links[2], next[2], prev[2];
 
-	/* An empty list leads to itself: there is nothing in it. */
+	/* An empty list points to itself: there is nothing in it. */
 	return !read_links(memory, addr, links) && links[0] != addr && links[1] != addr &&
 	       !read_links(memory, links[0], next) && next[1] == addr &&
 	       !read_links(memory, links[1], prev) && prev[0] == addr;
@@ -84,7 +84,7 @@ int gc_lists_walk(const struct gc_lists *x, __u64 runtime_addr, __u64 interp_add
 	if (off->flags & PYOFF_FREE_THREADED || (off->interp.gc_collecting == PYOFF_ABSENT &&
 						 off->runtime.gc_collecting == PYOFF_ABSENT))
 		return -ENOTSUP;
-	/* While it collects, some lists have their heads on its stack. */
+	/* During a collection some lists have their heads on its stack. */
 	if (memory_read(x->memory, end, &collecting, sizeof(collecting)) || collecting)
 		broken = true;
 	for (__u64 addr = end & ~7ULL; addr > end - HEADS_BYTES; addr -= HEAD_ALIGN) {

@@ -8,28 +8,28 @@
 #include "util/memory.h"
 
 #define TYPE_NAME "greenlet.greenlet"
-/* PyTypeObject, behind tp_name (Include/cpython/object.h): tp_basicsize, tp_base. */
+/* PyTypeObject, after tp_name (Include/cpython/object.h): tp_basicsize, tp_base. */
 #define TYPE_SIZE 8
 #define TYPE_BASE 232
 #define BASES_MAX 64
 #define SECTION_MAX (1U << 20)
 
-/* The object: of layout 1.x, of the others; where the latter leads to the C++ object. */
+/* The object: sizes for layout 1.x and the others; and where the latter point to the C++ object. */
 #define ONE_SIZE_MIN 152
 #define ONE_SIZE_MAX 176
 #define OTHER_SIZE 40
 #define OTHER_IMPL 32
 #define ONE_PARENT 56
 #define ONE_TOP_FRAME 72
-/* A C++ object, and where its end can begin. */
+/* A C++ object, and where its last part can begin. */
 #define IMPL_SIZE KRAIT_GREENLET_WINDOW
 #define END_MIN 120
-/* Behind the stack's five members: context and top_frame. */
+/* After the stack's five members come context and top_frame. */
 #define TOP_FRAME_BEHIND 48
 #define STACK_MAIN (~0ULL)
-/* PyFrameObject.f_frame (3.11+): behind its head and f_back. */
+/* PyFrameObject.f_frame (3.11+): after its head and f_back. */
 #define FRAME_OF_OBJECT 8
-/* Of a thread's stack. */
+/* Largest thread stack. */
 #define STACK_SIZE_MAX (1ULL << 34)
 
 static int read_word(const struct greenlet_layout *l, __u64 addr, __u64 *ret)
@@ -129,7 +129,7 @@ void greenlet_layout_type_name(const struct greenlet_layout *l, __u64 type_addr,
 	*ret = '\0';
 	if (read_word(l, type_addr + (__u64)l->offsets->object.tp_name, &addr))
 		return;
-	/* A page may end behind it. */
+	/* The page may end right behind it. */
 	for (__u32 i = 0; i < sizeof(text) - 1; i++)
 		if (memory_read(l->memory, addr + i, &text[i], 1) || !text[i])
 			break;
@@ -143,14 +143,14 @@ void greenlet_layout_type_name(const struct greenlet_layout *l, __u64 type_addr,
 
 /* ---- one greenlet ----------------------------------------------------------------------------- */
 
-/* The members of the stack, and what is behind them, as they lie in memory. */
+/* The stack members, and what follows, as laid out in memory. */
 struct stack {
 	__u64 start, stop, copy, saved, prev;
 };
 
 struct impl {
 	__u64 addr;
-	__u64 words[IMPL_SIZE / 8]; /* what is not there is 0 */
+	__u64 words[IMPL_SIZE / 8]; /* what is absent is 0 */
 	struct stack stack;
 	__u64 top_frame_addr;
 	bool self_first; /* 3.1 and later */
@@ -172,7 +172,7 @@ static void read_available(const struct greenlet_layout *l, __u64 addr, void *re
 		memset(ret, 0, size);
 }
 
-/* Where the members of the stack are. */
+/* The offset of the stack members. */
 static __u32 stack_at(const struct greenlet_layout *l, bool self_first)
 {
 	const __u32 exceptions = l->offsets->version >= 0x030b0000 ? 24 : 40;
@@ -215,7 +215,7 @@ int greenlet_layout_learn(struct greenlet_layout *l, __u64 addr)
 
 		if (impl_word(&x, at) != addr)
 			continue;
-		/* The thread has ended: that does not prove much. */
+		/* The thread has ended: that proves little. */
 		if (!state_addr)
 			return 0;
 		if (read_word(l, state_addr, &main_addr) || main_addr != addr)
@@ -237,7 +237,10 @@ static bool is_greenlet(struct greenlet_layout *l, __u64 addr)
 	       greenlet_layout_is_type(l, type_addr);
 }
 
-/* The parent, of one that is no main greenlet; and that the C++ object is this greenlet's. */
+/*
+ * The parent of a greenlet that is not a main one; also verifies that the C++ object is this
+ * greenlet's.
+ */
 static int take_parent(struct greenlet_layout *l, const struct impl *x, struct greenlet *g)
 {
 	__u32 self = x->self_first ? 8 : l->end, parent = l->end + (x->self_first ? 16 : 24);
@@ -254,7 +257,7 @@ static int take_parent(struct greenlet_layout *l, const struct impl *x, struct g
 	return !g->parent_addr || is_greenlet(l, g->parent_addr) ? 0 : -ENOTSUP;
 }
 
-/* The frame object leads to its frame, and that back. */
+/* The frame object must point to its frame, and the frame back. */
 static int take_frame(const struct greenlet_layout *l, const struct impl *x, struct greenlet *g)
 {
 	const struct py_offsets *off = l->offsets;
@@ -278,7 +281,7 @@ static int take_stack(const struct impl *x, struct greenlet *g)
 {
 	const struct stack *s = &x->stack;
 
-	/* One that has not begun has been on no thread's stack. */
+	/* One that has not begun has never been on a thread's stack. */
 	g->stack_addr = g->is_main ? s->start : s->stop ? s->stop - 1 : 0;
 	if (g->state != GREENLET_SUSPENDED)
 		return 0;

@@ -7,7 +7,7 @@
 #include "target/greenlet_layout.h"
 #include "target/maps.h"
 
-/* Mappings of it. */
+/* Mappings of the module. */
 #define PARTS_MAX 16
 
 static bool is_module(const struct maps_line *m)
@@ -17,7 +17,7 @@ static bool is_module(const struct maps_line *m)
 	return slash && !strncmp(slash + 1, "_greenlet.", strlen("_greenlet."));
 }
 
-/* Data of its file lie right behind each other; what has no file behind them may be its own, too. */
+/* Its file's data mappings are adjacent; those without a file may be its own, too. */
 int greenlet_module_find(struct greenlet_layout *l, int dir, __u64 *ret_base_addr)
 {
 	struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * greenlet_module.h - greenlet's extension module in a process: where it is mapped, and the type greenlet.greenlet in it.
+ * greenlet_module.h - greenlet's extension module in a process: where it is mapped, and the type
+ * greenlet.greenlet in it.
  *
- * Must hold: bounded reads, whatever the list of mappings and the memory say.
+ * Must hold: bounded reads, whatever the list of mappings and the memory contain.
  */
 #ifndef KRAIT_TARGET_GREENLET_MODULE_H
 #define KRAIT_TARGET_GREENLET_MODULE_H
@@ -12,8 +13,8 @@
 struct greenlet_layout;
 
 /*
- * For a layout that has its memory and offsets. dir: of /proc/PID. 0 and where the module begins; -ENOENT it is not mapped;
- * -EPROTONOSUPPORT no such type, or none that is known; -errno.
+ * The layout must have its memory and offsets. dir: of /proc/PID. Returns 0 and where the module
+ * begins; -ENOENT: it is not mapped; -EPROTONOSUPPORT: no such type, or no known layout; -errno.
  */
 int greenlet_module_find(struct greenlet_layout *l, int dir, __u64 *ret_base_addr)
 	__attribute__((warn_unused_result, nonnull));

@@ -15,9 +15,9 @@
 
 #if defined(__x86_64__)
 #define RELOCATION_MODULE R_X86_64_DTPMOD64
-#define DTV_AT 8 /* in what the thread pointer leads to, after a pointer to itself */
+#define DTV_AT 8 /* offset from what the thread pointer points to, after a pointer to itself */
 #else
-#define RELOCATION_MODULE 0 /* R_AARCH64_NONE: not met, see greenlet_place.h */
+#define RELOCATION_MODULE 0 /* R_AARCH64_NONE: never matches, see greenlet_place.h */
 #define DTV_AT 0
 #endif
 
@@ -25,13 +25,13 @@
 #define DYNAMIC_MAX 128
 #define RELOCATIONS_MAX 65536
 #define MODULES_MAX 4096
-/* Bytes of a block; greenlet's are 16. */
+/* Largest block; greenlet's is 16 bytes. */
 #define BLOCK_MAX 512
 #define THREADS_MAX 1024
 
 /*
- * The table of a thread's blocks. glibc: from entry 1 on 16 bytes each, and how many there are 16 bytes before entry 0. musl: 8
- * bytes each, and entry 0 is their number.
+ * A thread's table of blocks (dtv). glibc: 16 bytes per entry from entry 1 on, and the number of
+ * entries 16 bytes before entry 0. musl: 8 bytes per entry, and entry 0 is their number.
  */
 static const struct table {
 	__u32 entry;
@@ -40,11 +40,11 @@ static const struct table {
 
 struct finder {
 	const struct memory *target;
-	struct memory memory; /* the same, until reads_left are used up */
+	struct memory memory; /* the process's, until reads_left is used up */
 	__u32 reads_left;
 	struct greenlet_layout layout;
 	__u64 base_addr; /* of the module */
-	__u64 block_size; /* of its variables */
+	__u64 block_size; /* size of its thread-local variables */
 	__u64 relocations_addr, relocations_size;
 	struct thread_list_entry threads[THREADS_MAX];
 	__u32 thread_cnt;
@@ -67,7 +67,7 @@ static int read_word(const struct finder *f, __u64 addr, __u64 *ret)
 
 /* ---- the module's file, as it is mapped -------------------------------------------------------- */
 
-/* glibc has put the address there, musl has left the file's. */
+/* glibc stores the address there; musl leaves the file's. */
 static __u64 address_of(const struct finder *f, __u64 value)
 {
 	return value < f->base_addr ? f->base_addr + value : value;
@@ -116,7 +116,10 @@ static int read_headers(struct finder *f)
 	return err;
 }
 
-/* Where one of the relocations has put the number of a module: *index is where to go on. 0 there is none left. */
+/*
+ * The number of a module that one of the relocations has stored; *index: where to go on. 0: none
+ * left.
+ */
 static __u64 next_number(const struct finder *f, __u64 *index)
 {
 	const __u64 cnt = f->relocations_size / sizeof(Elf64_Rela);
@@ -136,7 +139,10 @@ static __u64 next_number(const struct finder *f, __u64 *index)
 
 /* ---- a thread's variable ----------------------------------------------------------------------- */
 
-/* Is that the state of a thread: its main greenlet leads back, its current one is one? */
+/*
+ * Is that the state of a thread: does its main greenlet point back, and is its current one a
+ * greenlet?
+ */
 static bool is_state(struct finder *f, __u64 state_addr, struct greenlet_place *ret)
 {
 	__u64 main_addr, current_addr;
@@ -200,7 +206,8 @@ static int search(struct finder *f, struct greenlet_place *ret)
 		if (read_word(f, number_addr, &module) || !module || module > MODULES_MAX ||
 		    module == last)
 			continue;
-		last = module; /* each variable of the module has a relocation with the same number */
+		/* each variable of the module has a relocation with the same number */
+		last = module;
 		if (search_threads(f, module, ret))
 			return 0;
 		err = -EAGAIN;
@@ -229,7 +236,7 @@ int greenlet_place_find(int dir, const struct memory *memory, const struct py_of
 	if (!err)
 		err = read_headers(f);
 	if (!err) {
-		/* A list that changes meanwhile has those that are there all the same. */
+		/* In a list that changes meanwhile, the threads that stay are found all the same. */
 		walk.memory = &f->memory;
 		thread_list_read(&walk, f->threads, THREADS_MAX, &f->thread_cnt);
 		err = search(f, ret);

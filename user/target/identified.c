@@ -9,7 +9,7 @@
 #include "target/prober.h"
 #include "util/clock.h"
 
-/* How long it may take, where debug information has to be read. */
+/* How long it may take if debug information has to be read. */
 #define IDENTIFY_NS (5 * NS_PER_SEC)
 #define PAUSE_MS 20
 

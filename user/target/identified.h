@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * identified.h - one process, identified by a prober and held: for commands that look at few processes and
- * have time to wait for each.
+ * identified.h - one process, identified by a prober and held: for commands that look at few
+ * processes and have time to wait for each.
  */
 #ifndef KRAIT_TARGET_IDENTIFIED_H
 #define KRAIT_TARGET_IDENTIFIED_H
 
 #include "target/probed.h"
 
-/* What one answer says. */
+/* The content of one answer. */
 struct identified {
-	struct py_process process; /* pid is set by the caller; why is always a sentence on failure */
+	struct py_process process; /* the caller sets pid; on failure why is always a sentence */
 	bool has_info, has_context;
 	struct process_info info;
 	struct context context;
@@ -18,8 +18,8 @@ struct identified {
 };
 
 /*
- * Asks and waits, also for debug information that has to be read first. 0 and *ret_probed, the caller's; as
- * py_process_identify(), -ETIMEDOUT reading it does not come back, -ENOMEM.
+ * Asks and waits, also for debug information that has to be read first. Returns 0 and *ret_probed,
+ * owned by the caller; as py_process_identify(); -ETIMEDOUT: reading it hangs; -ENOMEM.
  */
 int identified_wait(struct prober *prober, struct identified *ret, struct probed **ret_probed)
 	__attribute__((warn_unused_result, nonnull));

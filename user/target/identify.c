@@ -14,7 +14,7 @@
 #include "util/memory.h"
 
 /*
- * Bytes of a process that a scan reads. The data of an interpreter has 1 to 8 MiB and lies near the
+ * Bytes of a process that a scan reads. An interpreter's data has 1 to 8 MiB and lies near the
  * beginning of its mappings.
  */
 #define SCAN_MAX (64U << 20)
@@ -27,7 +27,7 @@ struct copy {
 	const char *file;
 	enum py_build build;
 	bool debug;
-	const struct elf_runtime *elf; /* what the file says; NULL where only the memory does */
+	const struct elf_runtime *elf; /* from the file; NULL: known only from memory */
 };
 
 const struct memory *identify_memory(struct identify *s)
@@ -44,7 +44,7 @@ static int live_read(struct identify *s, __u64 addr, void *buf, size_t len)
 	return memory ? memory_read(memory, addr, buf, len) : -errno;
 }
 
-/* How much a result tells. What is less than what we have does not replace it. */
+/* How informative a result is. A less informative one does not replace what we have. */
 static int weight(int result, bool initialised)
 {
 	switch (result) {
@@ -101,7 +101,7 @@ static void propose(struct identify *s, int result, bool initialised, const stru
 		 py_offsets_anchors_why(offsets, p->of_file));
 }
 
-/* A copy without a table. */
+/* Examines a copy without a table. */
 static void inspect_unpublished(struct identify *s, const struct copy *copy,
 				const struct elf_runtime *elf)
 {
@@ -130,7 +130,10 @@ static void inspect_unpublished(struct identify *s, const struct copy *copy,
 	s->version = elf->py_version;
 	s->source = r ? PY_SOURCE_NONE : u.source;
 	if (!r) {
-		/* Debug information may be of this process's own making: it proves nothing of others. */
+		/*
+		 * Debug information may be of this process's own making: it proves nothing about
+		 * others.
+		 */
 		if (!elf->proved_by && u.source == PY_SOURCE_TABLE)
 			elf_cache__keep(s->cache, elf, &u.offsets, u.source);
 		propose(s, 0, u.initialised, copy, &u.offsets, "");
@@ -148,9 +151,9 @@ static void inspect_unpublished(struct identify *s, const struct copy *copy,
 }
 
 /*
- * A copy that has a table. That of the file is the one that is parsed: what a process has in its
- * memory is its own affair, and only where no file says more it is taken, for that process.
- * 0 even when it is refused; -errno when there is nothing to look at.
+ * Examines a copy that has a table. The file's table is the one to parse: a process controls what
+ * is in its memory, so that is used only if no file has the table, and only for that process.
+ * Returns 0 even if it is refused; -errno if there is nothing to look at.
  */
 static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 *live)
 {
@@ -178,7 +181,10 @@ static int inspect_copy(struct identify *s, const struct copy *copy, const __u8 
 	return 0;
 }
 
-/* Nothing writes to the table while a program runs: another one is another runtime, or a forgery. */
+/*
+ * Nothing writes to the table while a program runs: a different one is another runtime, or a
+ * forgery.
+ */
 static bool is_table_of_file(const struct elf_runtime *elf, const __u8 *live)
 {
 	return !memcmp(elf->table, live, py_debug_table_size(elf->table, elf->table_len));
@@ -208,7 +214,7 @@ void identify_mapped(struct identify *s, const struct maps_line *m, const struct
 	if (r == -EPERM || r == -EACCES)
 		propose(s, -EACCES, false, &copy, NULL, "");
 	if (r == -EFAULT && has_table) {
-		/* Not loaded yet, or kept from us (userfaultfd): it may come. */
+		/* Not loaded yet, or withheld from us (userfaultfd): it may come. */
 		s->version = py_debug_table_version(elf->table, elf->table_len);
 		s->source = PY_SOURCE_NONE;
 		propose(s, -EAGAIN, false, &copy, NULL,
@@ -232,7 +238,7 @@ void identify_mapped(struct identify *s, const struct maps_line *m, const struct
 		propose(s, -ENODATA, false, &copy, NULL, "its debug offsets make no sense");
 }
 
-/* Looks for the cookie in [start, end). */
+/* Searches [start, end) for the cookie. */
 static int scan_range(struct identify *s, const struct maps_line *m, const char *file,
 		      __u64 *budget)
 {
@@ -251,7 +257,7 @@ static int scan_range(struct identify *s, const struct maps_line *m, const char 
 		for (size_t pos = 0; pos + 8 <= len && !s->done; pos += 8) {
 			struct copy copy = { .addr = addr + pos, .file = file };
 
-			/* These eight bytes can be a mere string: a version must follow. */
+			/* These eight bytes can be just a string: a version must follow. */
 			if (py_debug_table_has_cookie(chunk + pos, len - pos) &&
 			    !live_read(s, copy.addr, table, sizeof(table)) &&
 			    py_debug_table_version(table, sizeof(table)) >> 24 == 3)

@@ -17,9 +17,9 @@
 struct elf_cache;
 struct remote;
 
-/* Files of one process that are looked at; one with a thousand libraries has a thousand. */
+/* Files of one process to look at; one with a thousand libraries has a thousand. */
 #define IDENTIFY_FILES_MAX 4096
-/* Of those without a runtime, the last ones are remembered. */
+/* The last files without a runtime are remembered. */
 #define IDENTIFY_EMPTY_MAX 16
 
 struct identify_empty {
@@ -31,15 +31,19 @@ struct identify_empty {
 struct identify {
 	struct elf_cache *cache;
 	struct py_process *found; /* the best so far */
-	int result; /* for it: 0, -ENOTSUP, -EAGAIN, -EINPROGRESS, -ENODATA, -EACCES; -ENOEXEC nothing yet */
-	bool done; /* nothing better can come */
+	/*
+	 * result for found: 0, -ENOTSUP, -EAGAIN, -EINPROGRESS, -ENODATA, -EACCES; -ENOEXEC:
+	 * nothing yet
+	 */
+	int result;
+	bool done; /* it cannot get better */
 	unsigned inspected, unopened; /* files */
 	char first[128]; /* name of the first file inspected */
-	__u32 version; /* of the copy that is looked at */
+	__u32 version; /* of the copy being examined */
 	enum py_source source;
-	int dir; /* of the process */
-	struct remote *remote; /* opened when first needed */
-	int file; /* O_PATH of the file that is looked at, or -1 */
+	int dir; /* /proc/PID */
+	struct remote *remote; /* opened on first use */
+	int file; /* O_PATH of the file being examined, or -1 */
 	bool file_remote; /* as in struct py_process */
 	int found_file; /* O_PATH of the best so far, or -1 */
 	struct identify_empty empty[IDENTIFY_EMPTY_MAX];
@@ -47,17 +51,17 @@ struct identify {
 	bool files_cut; /* there were more files */
 };
 
-/* The file mapped from its beginning at m->start has a runtime: looks at it in live memory. */
+/* The file mapped from its beginning at m->start has a runtime: examines it in live memory. */
 void identify_mapped(struct identify *s, const struct maps_line *m, const struct elf_runtime *elf,
 		     enum py_build build) __attribute__((nonnull));
 
 /*
- * The last resort for files that cannot be opened: looks for the cookie in writable memory, up to a
- * bound. 0 or -errno.
+ * The last resort if files cannot be opened: searches writable memory for the cookie, up to a
+ * bound. Returns 0 or -errno.
  */
 int identify_scan(struct identify *s) __attribute__((warn_unused_result, nonnull));
 
-/* The memory, opened when first needed; NULL and errno on failure. */
+/* The memory, opened on first use; NULL and errno on failure. */
 const struct memory *identify_memory(struct identify *s) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_IDENTIFY_H */

@@ -6,7 +6,7 @@
 
 #include "target/maps.h"
 
-/* linux/fs.h, kernel 6.11 and later: the mapping that covers an address. */
+/* linux/fs.h, kernel 6.11 and later: queries the mapping that covers an address. */
 struct maps_query {
 	__u64 size, query_flags, query_addr;
 	__u64 vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
@@ -17,11 +17,11 @@ struct maps_query {
 
 static __u32 prot_of_flags(__u64 flags)
 {
-	/* The kernel's bits are read 1, write 2, exec 4, shared 8, as ours. */
+	/* The kernel's bits are the same as ours: read 1, write 2, exec 4, shared 8. */
 	return (__u32)flags & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXEC | MAPPING_SHARED);
 }
 
-/* The mapping that covers addr: its end and protection. 0, -EFAULT none, -errno. */
+/* The end and protection of the mapping that covers addr. Returns 0, -EFAULT: none, -errno. */
 static int find_mapping(int dir, __u64 addr, __u64 *ret_end, __u32 *ret_prot)
 {
 	struct maps_query query = { .size = sizeof(query), .query_addr = addr };

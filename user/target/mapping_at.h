@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* dir: of /proc/PID. Only in a prober or its like: the list of mappings can be made to wait. */
+/* dir: of /proc/PID. Only in a prober or similar process: reading the list of mappings can block. */
 bool mapping_is_private_and_writable(int dir, __u64 addr, size_t len);
 
 #endif /* KRAIT_TARGET_MAPPING_AT_H */

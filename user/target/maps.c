@@ -47,7 +47,7 @@ void maps_close(struct maps *m)
 	m->fd = -1;
 }
 
-/* Reads digits of the base up to and including the character end. */
+/* Reads digits of that base, up to and including the character end. */
 static bool parse_number(char **p, unsigned base, char end, __u64 *ret)
 {
 	__u64 value = 0;
@@ -66,7 +66,7 @@ static bool parse_number(char **p, unsigned base, char end, __u64 *ret)
 			return false;
 		value = value * base + digit;
 	}
-	/* The last number of a line without a name may end the line. */
+	/* A line without a name may end with its last number. */
 	if (s == *p || (*s != end && !(end == ' ' && *s == '\0')))
 		return false;
 	*p = *s ? s + 1 : s;
@@ -145,7 +145,7 @@ int maps_line_parse(char *line, size_t len, struct maps_line *ret)
 	return 0;
 }
 
-/* Makes room and reads more. 1 when something came, 0 at the end, or -errno. */
+/* Makes room and reads more. Returns 1 if something came, 0 at the end, or -errno. */
 static int refill(struct maps *m)
 {
 	ssize_t n;
@@ -156,7 +156,7 @@ static int refill(struct maps *m)
 	m->len -= m->pos;
 	m->pos = 0;
 	do {
-		/* One byte stays free for the terminator of a last line without newline. */
+		/* One byte stays free, to terminate a last line without a newline. */
 		n = read(m->fd, m->buf + m->len, sizeof(m->buf) - 1 - m->len);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
@@ -185,7 +185,7 @@ static int skip_line(struct maps *m)
 	return r < 0 ? r : 0;
 }
 
-/* Length of the line at m->pos, or of what is kept of it. 0 at the end, or -errno. */
+/* Length of the line at m->pos, or of the part of it that is kept. 0 at the end, or -errno. */
 static int next_line(struct maps *m, bool *ret_newline)
 {
 	for (;;) {
@@ -218,7 +218,7 @@ int maps_next(struct maps *m, struct maps_line *ret)
 	len = next_line(m, &newline);
 	if (len < 0 || (len == 0 && !newline))
 		return len;
-	/* A line that was cut ends at its last byte; the remains go when the next one is read. */
+	/* A line that was cut ends at its last kept byte; reading the next one skips the rest. */
 	m->skip = !newline && len == MAPS_LINE_MAX;
 	r = maps_line_parse(m->buf + m->pos, (size_t)len - m->skip, &mapping);
 	m->pos += (size_t)len + newline;

@@ -4,7 +4,7 @@
  *
  * A process chooses how many mappings it has and how long and odd their names are, so nothing is
  * stored: one buffer of fixed size, one mapping at a time. A name that does not fit is cut and
- * marked. The kernel escapes a newline in a name as \012 and nothing else; that is undone here.
+ * marked. The kernel escapes only newlines in names, as \012; that is undone here.
  */
 #ifndef KRAIT_TARGET_MAPS_H
 #define KRAIT_TARGET_MAPS_H
@@ -30,28 +30,28 @@ struct maps_line {
 	__u64 inode; /* 0: no file */
 	__u32 dev_major, dev_minor;
 	__u32 prot; /* enum mapping_prot */
-	bool deleted; /* the name ended in " (deleted)", which is taken off */
-	bool cut; /* the name is longer than what path shows */
-	const char *path; /* "" none; valid until the next call */
+	bool deleted; /* the name ended in " (deleted)", which is removed */
+	bool cut; /* the name is longer than path */
+	const char *path; /* "": none; valid until the next call */
 };
 
 struct maps {
 	int fd;
 	bool eof;
-	bool skip; /* the line before pos was cut: its rest is still to come */
+	bool skip; /* the line before pos was cut: its rest must be skipped */
 	size_t pos, len;
 	char buf[2 * MAPS_LINE_MAX];
 };
 
-/* 0, or -ESRCH, -EACCES, -errno. A kernel thread or a zombie may read as empty or as -ESRCH. */
+/* Returns 0, or -ESRCH, -EACCES, -errno. A kernel thread or a zombie may look empty or give -ESRCH. */
 int maps_open(struct maps *ret, pid_t pid) __attribute__((warn_unused_result, nonnull));
 /* The same relative to /proc/PID (proc.h). */
 int maps_open_at(struct maps *ret, int dir) __attribute__((warn_unused_result, nonnull));
-/* The same from any file, which m then owns. */
+/* The same from any file; m takes it over. */
 void maps_open_fd(struct maps *ret, int fd) __attribute__((nonnull));
 void maps_close(struct maps *m) __attribute__((nonnull));
 
-/* 1 and *ret filled, 0 at the end, -EINVAL for a line that is not one, or -errno. */
+/* Returns 1 and *ret filled, 0 at the end, -EINVAL for a malformed line, or -errno. */
 int maps_next(struct maps *m, struct maps_line *ret) __attribute__((warn_unused_result, nonnull));
 
 /* Parses one line of len bytes, which it may change; line[len] must be writable. */

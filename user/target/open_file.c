@@ -11,7 +11,7 @@
 
 #include "util/cleanup.h"
 
-/* f_type of file systems with a server (linux/magic.h has not all of them). */
+/* f_type of file systems that have a server (linux/magic.h lacks some). */
 static const unsigned remote_types[] = {
 	0x65735546, /* FUSE */
 	0x6969, /* NFS */
@@ -25,7 +25,7 @@ static const unsigned remote_types[] = {
 	0x0bd00bd0, /* Lustre */
 };
 
-/* Takes fd over: it, or -errno. */
+/* Takes fd over and returns it, or -errno. */
 static int only_regular(int fd, struct stat *st)
 {
 	int r = 0;

@@ -6,11 +6,11 @@
 
 #define PAGE 4096ULL
 #define PAGES 256
-/* That are read at one go. */
+/* Pages to read at once. */
 #define FETCH_MAX 8U
 
 struct page {
-	__u64 number; /* of the address, and one more; 0 none */
+	__u64 number; /* number of the page + 1; 0: none */
 	char bytes[PAGE];
 };
 
@@ -20,13 +20,13 @@ struct page_cache {
 	struct page pages[PAGES];
 };
 
-/* Neighbours and what is far apart by a power of two do not meet. */
+/* Neither neighbours nor addresses a power of two apart collide. */
 static struct page *place_of(struct page_cache *c, __u64 number)
 {
 	return &c->pages[(number ^ number >> 8 ^ number >> 16) % PAGES];
 }
 
-/* Bytes of one page. */
+/* Reads bytes of one page. */
 static int read_part(struct page_cache *c, __u64 addr, void *buf, size_t len)
 {
 	const __u64 number = addr / PAGE;
@@ -34,7 +34,7 @@ static int read_part(struct page_cache *c, __u64 addr, void *buf, size_t len)
 
 	if (p->number != number + 1) {
 		p->number = 0;
-		/* A page that cannot be read as a whole: be it that its file has been cut. */
+		/* A page that cannot be read as a whole, perhaps because its file was truncated. */
 		if (memory_read(c->from, number * PAGE, p->bytes, PAGE))
 			return memory_read(c->from, addr, buf, len);
 		p->number = number + 1;
@@ -48,7 +48,7 @@ static int read_cached(void *ctx, __u64 addr, void *buf, size_t len)
 	struct page_cache *c = ctx;
 	size_t done = 0;
 
-	/* Long ones are not worth it. */
+	/* Long reads do not benefit. */
 	if (len > PAGE)
 		return memory_read(c->from, addr, buf, len);
 	while (done < len) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_cache.h - memory of which each page is read once: for many small reads of what lies close together. What was
- * read stays as it was until page_cache__clear().
+ * page_cache.h - memory of which each page is read once: for many small reads close together. What
+ * was read stays the same until page_cache__clear().
  */
 #ifndef KRAIT_TARGET_PAGE_CACHE_H
 #define KRAIT_TARGET_PAGE_CACHE_H
@@ -15,7 +15,7 @@ struct page_cache *page_cache__new(const struct memory *from) __attribute__((war
 void page_cache__free(struct page_cache *c);
 
 const struct memory *page_cache__memory(const struct page_cache *c) __attribute__((nonnull));
-/* Has so many pages from addr's on read at one go, if all of them can be: they will be wanted. */
+/* Reads that many pages from addr on at once, if they are all readable: they will be needed. */
 void page_cache__fetch(struct page_cache *c, __u64 addr, unsigned cnt) __attribute__((nonnull));
 void page_cache__clear(struct page_cache *c) __attribute__((nonnull));
 

@@ -19,21 +19,21 @@
 #include "worker/channel.h"
 #include "worker/worker.h"
 
-/* Between two looks at how much time a job has used. */
+/* How often to check how much time a job has used. */
 #define LOOK_MS 20
-/* A starter that does not answer for so long is ended; it only forks. */
+/* A starter that does not answer for this long is ended; all it does is fork. */
 #define STARTER_MS 10000
 #define STARTER_LOOK_MS 4
 
 struct parsers {
-	struct worker *starter; /* NULL before it is needed */
-	void (*on_wait)(void *ctx); /* NULL none */
+	struct worker *starter; /* NULL until needed */
+	void (*on_wait)(void *ctx); /* may be NULL */
 	void *wait_ctx;
-	parse_tap_fn tap; /* NULL none */
+	parse_tap_fn tap; /* may be NULL */
 	void *tap_ctx;
 };
 
-/* What a tap gets to know of a file. */
+/* What a tap learns about a file. */
 struct tapped_file {
 	struct file_id id;
 	bool has_debug;
@@ -46,9 +46,9 @@ struct parser {
 	int fd;
 	struct parser_request request;
 	struct parser_answer answer;
-	__u64 begin_ns, begin_cpu_ns; /* of the job */
-	__u64 wall_ns, cpu_ns; /* that it may take */
-	__u64 idle_ns; /* that it was seen to wait for something */
+	__u64 begin_ns, begin_cpu_ns; /* start of the job */
+	__u64 wall_ns, cpu_ns; /* limits of the job */
+	__u64 idle_ns; /* time it was seen waiting for something */
 };
 
 struct parsers *parsers__new(void)
@@ -93,7 +93,7 @@ void parsers__free(struct parsers *p)
 	free(p);
 }
 
-/* Our end does not wait, the parser's does. */
+/* Our end is non-blocking, the parser's is not. */
 static int make_channel(int *ret_ours, int *ret_theirs)
 {
 	int fds[2], size = 4 * CHANNEL_MAX;
@@ -120,7 +120,7 @@ static ssize_t await_starter(struct parsers *p, struct starter_answer *ret)
 	return n;
 }
 
-/* 0 and the process that has the other end. */
+/* Returns 0 and the process that has the other end. */
 static int ask_starter(struct parsers *p, int theirs, bool urgent, pid_t *ret)
 {
 	const struct starter_request request = { .job = STARTER_START, .urgent = urgent };
@@ -149,7 +149,7 @@ static struct parser *start(struct parsers *parsers, bool urgent)
 
 	if (!err)
 		err = ask_starter(parsers, theirs, urgent, &p->pid);
-	/* Once more: somebody may have ended it. */
+	/* Retry once: somebody may have killed it. */
 	if (err && err != -ENOMEM && err != -EAGAIN) {
 		end_starter(parsers);
 		err = ask_starter(parsers, theirs, urgent, &p->pid);
@@ -180,7 +180,7 @@ void parser__end(struct parser *p)
 	if (!p)
 		return;
 	request.pid = p->pid;
-	/* A starter that does not listen ends with all that it has started. */
+	/* A starter that does not listen is ended, with everything it has started. */
 	if (p->parsers->starter &&
 	    channel_send(worker__fd(p->parsers->starter), &request, sizeof(request), NULL, 0))
 		end_starter(p->parsers);
@@ -214,7 +214,7 @@ void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)
 	p->wall_ns = wall_ms * NS_PER_MS;
 }
 
-/* The file that the request is about. */
+/* Notes the file that the request is about. */
 static void note_file(struct parser *p, const int *fds, unsigned fd_cnt)
 {
 	struct stat st;
@@ -237,7 +237,7 @@ int parser__ask(struct parser *p, const struct parser_request *request, const in
 		note_file(p, fds, fd_cnt);
 	p->begin_ns = clock_monotonic_ns();
 	p->idle_ns = 0;
-	p->begin_cpu_ns = 0; /* looked at when it takes longer than usual */
+	p->begin_cpu_ns = 0; /* sampled only if the job takes longer than usual */
 	parser__set_limits(p, PARSER_CPU_MS, PARSER_WALL_MS);
 	return channel_send(p->fd, request, parser_request_size(request), fds, fd_cnt);
 }
@@ -259,7 +259,7 @@ bool parser__is_waiting(const struct parser *p)
 	return !end || strncmp(end, ") R", 3) != 0;
 }
 
-/* A parser that waits for a processor is given more time than one that computes, or hangs. */
+/* A parser that waits for a processor gets more time than one that computes or hangs. */
 static bool is_late(struct parser *p, __u64 waited_ns)
 {
 	__u64 cpu_ns = parser__cpu_ns(p);

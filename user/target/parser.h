@@ -3,12 +3,12 @@
  * parser.h - processes without rights that parse what others have written, as seen by krait.
  *
  * Parsers are forks of one starter, a worker of the role "parser" that keeps the rights to give
- * them an id of their own and an empty root: krait itself has dropped those by the time it samples.
+ * them their own id and an empty root: krait itself has dropped those by the time it samples.
  *
- * Must hold: a job ends, by its answer or by the end of its parser: at the latest when it has used
- * PARSER_CPU_MS of processor time, has waited PARSER_IDLE_MS for anything but a processor (a file on a
- * file system that does not answer), or PARSER_WALL_MS have passed. A parser that dies, by a file that was
- * cut, by its limits or by a defect, costs the answer and nothing else.
+ * Must hold: a job ends, by its answer or with its parser: at the latest when it has used
+ * PARSER_CPU_MS of processor time, has waited PARSER_IDLE_MS for anything but a processor (a file
+ * on a file system that does not answer), or PARSER_WALL_MS have passed. If a parser dies, from a
+ * truncated file, its limits or a defect, only the answer is lost.
  */
 #ifndef KRAIT_TARGET_PARSER_H
 #define KRAIT_TARGET_PARSER_H
@@ -19,7 +19,7 @@
 #include "target/file_id.h"
 #include "target/parser_protocol.h"
 
-/* The symbols of the largest libraries take a second. */
+/* Reading the symbols of the largest libraries takes a second. */
 #define PARSER_CPU_MS 5000U
 #define PARSER_IDLE_MS 2000U
 #define PARSER_WALL_MS 15000U
@@ -29,14 +29,15 @@ struct parser;
 
 /* NULL: out of memory. */
 struct parsers *parsers__new(void) __attribute__((warn_unused_result));
-/* Starts the starter, while krait has all its rights. Else it starts with the first parser. */
+/* Starts the starter, while krait still has all its rights. Otherwise the first parser starts it. */
 void parsers__prepare(struct parsers *p) __attribute__((nonnull));
-/* Called now and then while the start of a parser is waited for. */
+/* Sets a function to call while waiting for the start of a parser. */
 void parsers__on_wait(struct parsers *p, void (*fn)(void *ctx), void *ctx)
 	__attribute__((nonnull(1)));
 /*
- * Every answer from then on, before whoever has asked gets it. file: that of the first descriptor that came with
- * the request, or with the one that opened it; has_debug: there was a second. answer: NULL without one.
+ * The tap gets every answer from then on, before the requester does. file: that of the first
+ * descriptor that came with the request, or with the one that opened it; has_debug: there was a
+ * second. answer: NULL if there is none.
  */
 struct parse_tapped {
 	const struct parser_request *request;
@@ -48,44 +49,44 @@ struct parse_tapped {
 };
 typedef void (*parse_tap_fn)(void *ctx, const struct parse_tapped *tapped);
 void parsers__tap(struct parsers *p, parse_tap_fn fn, void *ctx) __attribute__((nonnull(1)));
-/* Ends all that are left; NULL: nothing. */
+/* Ends all that are left. NULL: does nothing. */
 void parsers__free(struct parsers *p);
 
-/* NULL and errno where none can be started. */
+/* NULL and errno if none can be started. */
 struct parser *parser__start(struct parsers *p) __attribute__((warn_unused_result, nonnull));
-/* The same, for short jobs that others wait for: it runs at our priority, for a moment at a time. */
+/* The same, for short jobs that others wait for: for a short time it runs at our priority. */
 struct parser *parser__start_urgent(struct parsers *p) __attribute__((warn_unused_result, nonnull));
-/* Ends it, whatever it does. NULL: nothing. */
+/* Ends it, whatever it is doing. NULL: does nothing. */
 void parser__end(struct parser *p);
 
-/* The processor time that it has used. */
+/* Processor time used so far. */
 __u64 parser__cpu_ns(const struct parser *p) __attribute__((nonnull));
-/* How long it was seen to wait for anything but a processor in its job. */
+/* How long its job was seen waiting for anything but a processor. */
 __u64 parser__idle_ns(const struct parser *p) __attribute__((nonnull));
 pid_t parser__pid(const struct parser *p) __attribute__((nonnull));
 
 /*
- * Hands it a job; the descriptors stay the caller's. One job at a time. 0; -EPIPE: it is dead, or
- * -errno.
+ * Hands it a job; the caller keeps the descriptors. One job at a time. Returns 0; -EPIPE: it is
+ * dead, or -errno.
  */
 int parser__ask(struct parser *p, const struct parser_request *request, const int *fds,
 		unsigned fd_cnt) __attribute__((warn_unused_result, nonnull(1, 2)));
 
 /*
- * The answer, valid until the next job, once it is there; wait_ms: how long to wait for it.
- *  0             *ret is filled, and sound
+ * The answer, valid until the next job; wait_ms: how long to wait for it.
+ *  0             *ret is filled, and well-formed
  *  -EINPROGRESS  not yet
- *  -ETIMEDOUT    it has taken too long: the parser is to be ended
+ *  -ETIMEDOUT    it has taken too long: end the parser
  *  -EPIPE        it has died
- *  -EPROTO       the answer is none: the parser is to be ended
+ *  -EPROTO       the answer is malformed: end the parser
  */
 int parser__answer(struct parser *p, unsigned wait_ms, const struct parser_answer **ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Is there something that it waits for, other than a processor? It reads files, and they may hang. */
+/* Is it waiting for anything other than a processor? It reads files, and they may hang. */
 bool parser__is_waiting(const struct parser *p) __attribute__((nonnull));
 
-/* Other bounds than the usual for the job that is running. */
+/* Other limits than the usual ones, for the running job. */
 void parser__set_limits(struct parser *p, unsigned cpu_ms, unsigned wall_ms)
 	__attribute__((nonnull));
 

@@ -54,7 +54,7 @@ size_t parser_answer_size(const struct parser_answer *a)
 	return size;
 }
 
-/* Within what the request asked for, each with a name that ends. */
+/* Everything lies within what the request asked for, and each name is terminated. */
 static bool found_is_sound(const struct parser_found *f, const struct parser_request *request)
 {
 	if (!f->cnt || f->cnt > request->cnt || f->names_size > sizeof(f->names) ||
@@ -80,7 +80,7 @@ static bool is_text(const char *names, __u32 size, __u32 at, size_t max)
 	       (at < size && names[at] && strnlen(names + at, max + 1) <= max);
 }
 
-/* Answers, or what is wanted first. */
+/* It has answers, or asks for another file first. */
 static bool half_is_sound(const struct parser_sources *s)
 {
 	if (s->cnt)
@@ -112,7 +112,7 @@ static bool sources_are_sound(const struct parser_sources *s, const struct parse
 	return true;
 }
 
-/* Its numbers stay within it; whether they are true is found out in a process. */
+/* Its numbers are consistent with each other; whether they are true is checked in a process. */
 static bool runtime_is_sound(const struct elf_runtime *e)
 {
 	__u8 debug;
@@ -127,7 +127,7 @@ static bool has_rows(const struct parser_answer *a)
 	return is_of_rows(a->job) && !a->result;
 }
 
-/* Within the words that there are. What they say is looked at by who uses them (unwind/tables.h). */
+/* Everything lies within the words present. Users check their meaning (unwind/tables.h). */
 static bool rows_are_sound(const struct parser_rows *r, const struct parser_request *request)
 {
 	__u64 all = (__u64)r->rule_cnt * 4 + r->page_cnt + r->row_cnt;

@@ -15,13 +15,13 @@
 #include "worker/role.h"
 #include "worker/sandbox.h"
 
-/* Parsers at once: a few for symbols and two for debug information. */
+/* Parsers at the same time: a few for symbols and two for debug information. */
 #define PARSERS_MAX 32
 #define ROOM_FD (ROLE_CHANNEL_FD + 1)
 
 /*
- * Memory: a file that does not fit is read in pieces. Time: krait ends a job much earlier; this is for
- * one whose krait does not look any more.
+ * Memory: a file that does not fit is read in pieces. Time: krait ends a job much earlier; this
+ * limit is for a parser whose krait no longer watches.
  */
 static const struct sandbox_limits limits = {
 	.memory = 1ULL << 30,
@@ -39,12 +39,12 @@ struct starter {
 	} parsers[PARSERS_MAX];
 };
 
-/* In the child. Its channel takes the place of the starter's. */
+/* Runs in the child. Its channel replaces the starter's. */
 static void become_parser(const struct starter *s, int channel, bool urgent)
 {
 	if (!urgent)
 		priority_bound(0);
-	/* The starter may be gone by now. */
+	/* The starter may be gone already. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != s->pid)
 		_exit(1);
 	prctl(PR_SET_NAME, "krait-parse");
@@ -58,7 +58,7 @@ static void become_parser(const struct starter *s, int channel, bool urgent)
 	_exit(0);
 }
 
-/* One that waits for memory that never comes cannot be ended, nor waited for. */
+/* A parser blocked on memory that never arrives can neither be killed nor reaped. */
 static void reap(struct starter *s)
 {
 	for (int i = 0; i < PARSERS_MAX; i++) {
@@ -85,7 +85,7 @@ static pid_t start(struct starter *s, int channel, bool urgent)
 	return 0;
 }
 
-/* The number is the parser's own until we have waited for it. */
+/* The pid stays the parser's until we have reaped it. */
 static void end(struct starter *s, pid_t pid)
 {
 	for (int i = 0; i < PARSERS_MAX; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * parser_starter.h - the process that parsers are forks of.
+ * parser_starter.h - the process that forks parsers.
  *
- * It is a worker (worker.h) and has been started while krait had all its rights. It keeps those that
- * it takes to put a parser into its sandbox and to end it, and looks at nothing that a parser says.
+ * It is a worker (worker.h), started while krait had all its rights. It keeps those needed to put a
+ * parser into its sandbox and to end it, and never looks at anything that a parser says.
  *
- * Must hold: a parser that it has forked serves only after it is in the sandbox.
+ * Must hold: a parser that it has forked serves only once it is in the sandbox.
  */
 #ifndef KRAIT_TARGET_PARSER_STARTER_H
 #define KRAIT_TARGET_PARSER_STARTER_H
@@ -28,7 +28,7 @@ struct starter_answer {
 	__s32 pid; /* 0: none could be started */
 };
 
-/* Until the channel closes. serve: what a parser does with its channel. The exit code. */
+/* Runs until the channel closes. serve: what a parser does with its channel. Returns the exit code. */
 int parser_starter_serve(int channel_fd, void (*serve)(int channel_fd)) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_PARSER_STARTER_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe.h - what krait and a prober say to each other.
+ * probe.h - the messages between krait and a prober.
  *
- * One message a request, one an answer, in the order of the requests. Both ends are the same
- * executable, so the structs are sent as they are; what came out of another process is checked by the
- * prober, and by krait once more where it would follow it.
+ * Each request is one message, and each answer, in the order of the requests. Both ends are the
+ * same executable, so the structs are sent as they are. The prober checks what came out of another
+ * process, and krait checks again whatever it would follow.
  */
 #ifndef KRAIT_TARGET_PROBE_H
 #define KRAIT_TARGET_PROBE_H
@@ -27,10 +27,10 @@
 #define PROBE_READ_MAX 61440U
 #define PROBE_FDS_MAX 3
 
-/* Descriptors of a request: those of struct py_process_fds that it names, in that order. */
+/* A request carries the descriptors of struct py_process_fds that it names, in that order. */
 enum probe_op {
 	PROBE_IDENTIFY = 1, /* by pid. Answer: a struct probe_found and its three descriptors */
-	PROBE_OPEN, /* the same of a process that need not be Python: ids and context only */
+	PROBE_OPEN, /* the same for a process that need not be Python: only ids and context */
 	PROBE_READ, /* mem. Answer: the bytes */
 	PROBE_MAPS, /* dir. Answer: a descriptor of a list (probe_maps.h) */
 	PROBE_FILE, /* dir. Answer: a struct probe_file and a descriptor of a mapped file */
@@ -43,21 +43,24 @@ enum probe_op {
 	PROBE_GREENLETS, /* dir, mem. Answer: a descriptor of a list (probe_greenlets.h) */
 	PROBE_CLAIMS, /* by pid. Answer: a struct claims */
 	PROBE_GREENLET_PLACE, /* by pid. Answer: a struct greenlet_place */
-	/* First of all, if at all: it still has its starter's rights, and starts what needs them. */
+	/*
+	 * Sent first, if at all: the prober still has its starter's rights, and starts what needs
+	 * them.
+	 */
 	PROBE_PREPARE,
-	/* Never asked: an answer in front of the one that is awaited. It waits for a processor. */
+	/* Never requested: comes before the awaited answer, if that waits for a processor. */
 	PROBE_ALIVE,
 	PROBE_OPS
 };
 
-/* A thread state, as a sample has found it, and what is to be written there. */
+/* A thread state, as a sample found it, and what to write there. */
 struct probe_anchor {
 	__u64 tstate_addr, interp_addr, thread_ptr;
 	__s32 thread_id, interp; /* offsets in PyThreadState */
 	__s32 last_profiled_frame, last_profiled_frame_seq;
 	__u64 creds_digest; /* of the process when it was identified (struct py_process) */
-	__u64 frame_addr; /* to be written; 0 empties the slot */
-	bool foreign_ok; /* also over another's value */
+	__u64 frame_addr; /* to write; 0 empties the slot */
+	bool foreign_ok; /* write even over another's value */
 };
 
 struct probe_anchor_state {
@@ -67,9 +70,9 @@ struct probe_anchor_state {
 struct probe_request {
 	__u32 op;
 	pid_t pid;
-	__u64 start_ticks; /* of the process that is meant; 0: whichever has the number */
+	__u64 start_ticks; /* of the intended process; 0: whichever has the pid */
 	bool want_parser; /* with PROBE_PREPARE */
-	bool want_info; /* with PROBE_IDENTIFY: info, whatever the result is */
+	bool want_info; /* with PROBE_IDENTIFY: include info whatever the result is */
 	struct {
 		__u64 addr;
 		__u32 len;
@@ -95,17 +98,17 @@ struct probe_request {
 
 struct probe_answer {
 	__u32 op;
-	__s32 result; /* 0 or -errno, as the function that it stands for */
-	__u32 fds; /* bit i: descriptor i of struct py_process_fds came along */
-	__u32 len; /* of what is behind this struct */
+	__s32 result; /* 0 or -errno, as the function that the request stands for */
+	__u32 fds; /* bit i: descriptor i of struct py_process_fds is included */
+	__u32 len; /* bytes after this struct */
 };
 
-/* Shorter where the result is not 0 and no info was asked for: process alone. */
+/* If the result is not 0 and no info was requested, only process is sent. */
 struct probe_found {
 	struct py_process process;
 	bool has_info;
 	struct process_info info;
-	struct context context; /* its container.runtime is not sent */
+	struct context context; /* without container.runtime */
 	char cgroups[CGROUP_TEXT_MAX];
 };
 
@@ -114,7 +117,7 @@ struct probe_file {
 	bool remote; /* as open_file_is_remote() */
 };
 
-/* An answer as both ends keep it: what is behind the head lies where such structs may lie. */
+/* An answer as both ends keep it: what follows the head is suitably aligned for such structs. */
 struct probe_message {
 	struct probe_answer head;
 	union {

@@ -71,7 +71,7 @@ int probe_anchor_access(const struct probe_anchor *a, int dir, int mem, bool wri
 
 	if (a->tstate_addr > LLONG_MAX - KRAIT_THREAD_WINDOW)
 		return -EFAULT;
-	/* What takes long comes first; the look at the thread state right before the write. */
+	/* The slow checks come first; the look at the thread state right before the write. */
 	if (write && (!has_same_credentials(dir, a->creds_digest) ||
 		      !mapping_is_private_and_writable(dir, addr, sizeof(__u64))))
 		return -EPERM;

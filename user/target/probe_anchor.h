@@ -3,9 +3,9 @@
  * probe_anchor.h - the one write: eight bytes of a thread state, in a prober.
  *
  * Must hold: nothing is written unless the program image is the one that was identified (the
- * descriptor says), its credentials are what they were then, the thread state still belongs to the
- * same thread and interpreter, and the bytes are in a private writable mapping: the descriptor would
- * write through read-only pages.
+ * descriptor guarantees it), its credentials have not changed, the thread state still belongs to
+ * the same thread and interpreter, and the bytes are in a private writable mapping: the descriptor
+ * would write through read-only pages.
  */
 #ifndef KRAIT_TARGET_PROBE_ANCHOR_H
 #define KRAIT_TARGET_PROBE_ANCHOR_H
@@ -17,11 +17,11 @@ struct probe_anchor_state;
 
 /*
  * Reads the thread state through mem, which was opened when the process was identified, and writes
- * where that is asked for. dir: of the same process. 0; -EBUSY another's value is there (*ret is
+ * if requested. dir: of the same process. Returns 0; -EBUSY: another's value is there (*ret is
  * filled); and
- *  -ESTALE  the thread state is another thread's by now
- *  -EPERM   it may not be written to: its credentials are others by now, or that memory is not what it
- *           should be
+ *  -ESTALE  the thread state belongs to another thread by now
+ *  -EPERM   it may not be written: its credentials have changed, or that memory is not private and
+ *  writable
  *  -ESRCH, -EFAULT  gone
  */
 int probe_anchor_access(const struct probe_anchor *a, int dir, int mem, bool write,

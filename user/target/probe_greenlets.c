@@ -17,15 +17,15 @@
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
 
-/* Looks at one that is switched to meanwhile. */
+/* How often to look at a greenlet that is switched to meanwhile. */
 #define TRIES 8
-/* What it may take to tell whose they are, wherever their addresses make a list's places collide. */
+/* Time for finding out whose they are, even if their addresses are chosen to collide in the hash. */
 #define THREADS_NS NS_PER_SEC
 
 struct list {
 	int mem;
 	const struct probe_tasks_ask *ask;
-	struct memory memory, stack_memory; /* the second as a suspended one sees it */
+	struct memory memory, stack_memory; /* stack_memory: as a suspended greenlet sees it */
 	struct page_cache *cache;
 	struct stack_walk walk;
 	struct thread_list_entry states[KRAIT_MAX_THREADS];
@@ -35,7 +35,7 @@ struct list {
 	struct stack_walk_result walked, checked;
 	__u64 found[PROBE_TASKS_MAX]; /* objects of that type */
 	__u32 found_cnt;
-	__u32 unproved; /* of them */
+	__u32 unproved; /* how many of them */
 	__u32 visited; /* objects of all types */
 	struct task_list out;
 };
@@ -47,7 +47,10 @@ static int read_memory(void *ctx, __u64 addr, void *buf, size_t len)
 	return remote_read_fd(l->mem, addr, buf, len);
 }
 
-/* What greenlet has copied away to make room for another's stack is where it has put it, be it a part of a frame. */
+/*
+ * If greenlet has copied part of the stack away to make room for another's, reads it from the copy,
+ * be it only a part of a frame.
+ */
 static int read_of_greenlet(void *ctx, __u64 addr, void *buf, size_t len)
 {
 	struct list *l = ctx;
@@ -70,7 +73,7 @@ static int read_of_greenlet(void *ctx, __u64 addr, void *buf, size_t len)
 
 /* ---- one greenlet ----------------------------------------------------------------------------- */
 
-/* Its frames are those at which it is suspended: entry frames are of no interest here. */
+/* Adds the frames at which it is suspended; entry frames do not matter here. */
 static void add_frames(struct list *l, struct probe_task *t)
 {
 	__u32 cnt = 0;
@@ -81,7 +84,7 @@ static void add_frames(struct list *l, struct probe_task *t)
 	for (__u32 i = 0, kept = 0; i < l->walked.frame_cnt; i++)
 		if (l->walked.frames[i].code_addr)
 			l->walked.frames[kept++] = l->walked.frames[i];
-	/* Root first, as those of a task. */
+	/* Root first, like those of a task. */
 	for (__u32 i = 0; i < cnt / 2; i++) {
 		struct frame f = l->walked.frames[i];
 
@@ -99,8 +102,9 @@ static bool is_same(const struct greenlet *a, const struct greenlet *b)
 }
 
 /*
- * Whether a second look finds the same. One that has run meanwhile may be suspended at the same place again, with the
- * same addresses: what was read of its frames while it ran is then found out by walking them once more.
+ * Does a second look find the same? A greenlet that ran meanwhile may be suspended at the same
+ * place again, with the same addresses: walking its frames once more shows whether they were read
+ * while it ran.
  */
 static bool is_unchanged(struct list *l, __u64 addr, const struct greenlet *g)
 {
@@ -114,7 +118,7 @@ static bool is_unchanged(struct list *l, __u64 addr, const struct greenlet *g)
 		       l->walked.frame_cnt * sizeof(*l->walked.frames));
 }
 
-/* Reads it and walks its frames, while both fit together. enum task_note, or -errno. */
+/* Reads it and walks its frames, until both are consistent. Returns enum task_note, or -errno. */
 static int read_one(struct list *l, __u64 addr, struct greenlet *ret)
 {
 	int err, notes = 0;
@@ -153,7 +157,7 @@ static void set_name(struct list *l, struct probe_task *t, const struct greenlet
 	task_list_set_name(&l->out, t, text);
 }
 
-/* The parent comes first, or it was there. */
+/* The parent comes first, unless it is already listed. */
 static void add_one(struct list *l, __u64 addr)
 {
 	struct greenlet g;
@@ -187,8 +191,9 @@ static void add_one(struct list *l, __u64 addr)
 /* ---- whose they are --------------------------------------------------------------------------- */
 
 /*
- * The thread in whose stack that is. glibc and musl put what pthread_self() leads to at the upper end of a thread's
- * stack, so it is the next one behind that place; behind that of the main thread, which the kernel has made, there is none.
+ * The thread whose stack contains the address. glibc and musl put the target of pthread_self() at
+ * the upper end of a thread's stack, so it is the next one above that address. Above the main
+ * thread's stack, which the kernel made, there is none.
  */
 static __u64 thread_at(const struct list *l, __u64 stack_addr)
 {
@@ -207,7 +212,7 @@ static __u64 thread_at(const struct list *l, __u64 stack_addr)
 	return above == ~0ULL ? first : id;
 }
 
-/* In tasks: its parent; PROBE_TASKS_MAX: it has none that is listed. */
+/* Index of its parent in tasks; PROBE_TASKS_MAX: it has none in the list. */
 static __u32 parent_of(const struct list *l, __u32 at)
 {
 	const struct probe_task *t = &l->out.tasks[at];
@@ -217,8 +222,8 @@ static __u32 parent_of(const struct list *l, __u32 at)
 }
 
 /*
- * The first of the parents' parents; of a circle, one of it. Whoever was on the way need not go it again: so all ways
- * together are as long as the list. roots: of those that are known, PROBE_TASKS_MAX of the others.
+ * The topmost parent; of a cycle, one member. Every greenlet on the way is resolved as well, so all
+ * walks together are linear in the list. roots: known results, PROBE_TASKS_MAX for the others.
  */
 static __u32 take_root(const struct list *l, __u32 *roots, __u32 from)
 {
@@ -235,7 +240,10 @@ static __u32 take_root(const struct list *l, __u32 *roots, __u32 from)
 	return root;
 }
 
-/* Each belongs to the thread of its main greenlet, and one that has run has been on that thread's stack. */
+/*
+ * Each belongs to the thread of its main greenlet; one that has run has been on that thread's
+ * stack.
+ */
 static void set_threads(struct list *l)
 {
 	const __u64 end_ns = clock_monotonic_ns() + THREADS_NS;
@@ -321,7 +329,7 @@ static int fill(struct list *l)
 		err = greenlet_layout_learn(&l->layout, l->found[i]);
 	for (__u32 i = 0; i < l->found_cnt && !err && !task_list_is_late(&l->out); i++)
 		add_one(l, l->found[i]);
-	/* Parents that came after it was looked, or while a list changed. */
+	/* Parents that appeared after the search, or while a list changed. */
 	for (__u32 i = 0; i < l->out.head.waiter_cnt && !err && !task_list_is_late(&l->out); i++)
 		if (task_list_find(&l->out, l->out.waiters[i]) == PROBE_TASKS_MAX)
 			add_one(l, l->out.waiters[i]);

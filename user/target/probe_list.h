@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe_list.h - lists that are longer than a message: a prober writes them into a file in memory, krait
- * reads them from there.
+ * probe_list.h - lists that are longer than a message: a prober writes them to a file in memory,
+ * from which krait reads them.
  */
 #ifndef KRAIT_TARGET_PROBE_LIST_H
 #define KRAIT_TARGET_PROBE_LIST_H
@@ -23,7 +23,7 @@ static inline int probe_list_write(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* The first len bytes: 0, -errno, or -EPROTO where there are fewer. */
+/* Reads the first len bytes: 0, -errno, or -EPROTO if there are fewer. */
 static inline int probe_list_read(int fd, void *buf, size_t len)
 {
 	for (size_t done = 0; done < len;) {

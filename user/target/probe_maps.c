@@ -20,7 +20,7 @@ struct head {
 
 /* ---- the list, in a prober -------------------------------------------------------------------- */
 
-/* Finds the file of a mapping again: a power of two, at most half full. */
+/* Hash of the files of mappings: size a power of two, at most half full. */
 #define SLOTS (2 * PROBE_MAPS_FILES_MAX)
 
 struct list {
@@ -28,7 +28,7 @@ struct list {
 	struct head head;
 	struct probe_mapping mappings[PROBE_MAPPINGS_MAX];
 	struct probe_mapped_file files[PROBE_MAPS_FILES_MAX];
-	__u64 devs[PROBE_MAPS_FILES_MAX]; /* as the list of mappings has them */
+	__u64 devs[PROBE_MAPS_FILES_MAX]; /* as in the list of mappings */
 	__u32 slots[SLOTS]; /* index of a file + 1 */
 	char names[PROBE_MAPS_NAMES_MAX];
 };
@@ -38,7 +38,7 @@ static __u64 dev_of(const struct maps_line *m)
 	return (__u64)m->dev_major << 32 | m->dev_minor;
 }
 
-/* The slot of a file, or the free one for it. Without an inode the name says which. */
+/* The slot of a file, or a free one for it. Without an inode the name identifies it. */
 static __u32 *slot_of(struct list *l, const struct maps_line *m)
 {
 	__u32 hash = hash_word(m->inode + dev_of(m) * 31);
@@ -59,7 +59,7 @@ static void look_at_file(const struct list *l, const struct maps_line *m,
 	struct stat st;
 	char name[64];
 
-	/* The file itself, deleted or in another namespace; needs a privilege. */
+	/* The file itself, even if deleted or in another namespace; needs a privilege. */
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", m->start, m->end);
 	if (!m->inode || fstatat(l->dir, name, &st, 0))
 		return;
@@ -67,7 +67,7 @@ static void look_at_file(const struct list *l, const struct maps_line *m,
 	ret->id = file_id_of(&st);
 }
 
-/* Its number, from 1, or 0 where there is no room. */
+/* Returns its number, from 1; 0: no room. */
 static __u32 add_file(struct list *l, const struct maps_line *m)
 {
 	__u32 *slot = slot_of(l, m);
@@ -91,7 +91,7 @@ static __u32 add_file(struct list *l, const struct maps_line *m)
 	return *slot;
 }
 
-/* Code has its file added; data belongs to one that is known by then, or to none. */
+/* For code, adds the file; for data, finds a file already known, or none. */
 static __u32 file_of(struct list *l, const struct maps_line *m)
 {
 	if (m->prot & MAPPING_EXEC)
@@ -104,7 +104,7 @@ static bool joins(const struct probe_mapping *last, const struct maps_line *m, _
 	return !file && !last->file && !(last->prot & MAPPING_EXEC) && last->end == m->start;
 }
 
-/* False: no room for more. */
+/* False: no more room. */
 static bool add_mapping(struct list *l, const struct maps_line *m)
 {
 	__u32 cnt = l->head.mapping_cnt, file = file_of(l, m);
@@ -130,7 +130,7 @@ static int fill(struct list *l)
 	struct maps_line m;
 	int r = maps_open_at(&maps, l->dir);
 
-	/* What is only reserved may become anything. */
+	/* Include memory that is merely reserved: it may become anything. */
 	while (!r && (r = maps_next(&maps, &m)) > 0) {
 		r = 0;
 		if (m.prot & ~MAPPING_SHARED && !add_mapping(l, &m))

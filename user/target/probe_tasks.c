@@ -16,16 +16,18 @@
 #include "walk/task_walk.h"
 #include "walk/thread_list.h"
 
-/* Looks at a list of tasks whose links do not fit together. */
+/* How often to read a list of tasks whose links are inconsistent. */
 #define TRIES 5
-/* Entries of a set that are looked at: removed ones are among them. */
+/* Entries of a set to look at, including removed ones. */
 #define SET_ENTRIES_MAX 65536U
-/* PyTypeObject.tp_flags, behind the head of an object with a size (Include/cpython/object.h). */
+/* PyTypeObject.tp_flags, after the head of a variable-size object (Include/cpython/object.h). */
 #define TYPE_FLAGS 152
 #define TYPE_IS_LONG (1U << 24)
 #define TYPE_IS_UNICODE (1U << 28)
-/* PyLongObject: lv_tag, which has the number of digits in its upper bits and the sign in two lower ones; digits of 30
- * bits (Include/cpython/longintrepr.h). */
+/*
+ * PyLongObject: lv_tag, whose upper bits are the number of digits and whose two lowest bits the
+ * sign; digits of 30 bits (Include/cpython/longintrepr.h).
+ */
 #define LONG_DIGIT 8
 #define LONG_SHIFT 3
 
@@ -55,7 +57,10 @@ static int read_word(struct list *l, __u64 addr, __u64 *ret)
 
 /* ---- one task --------------------------------------------------------------------------------- */
 
-/* A name that nobody has asked for yet is a number (Modules/_asynciomodule.c, _asyncio_Task_get_name_impl()). */
+/*
+ * Adds a name that nobody has asked for yet: it is a number (Modules/_asynciomodule.c,
+ * _asyncio_Task_get_name_impl()).
+ */
 static void add_number(struct list *l, struct probe_task *t, __u64 addr)
 {
 	__u64 tag;
@@ -124,7 +129,7 @@ static void add_waiters(struct list *l, struct probe_task *t)
 		task_list_add_waiter(&l->out, t, addr);
 }
 
-/* The frames at which its coroutines are suspended. */
+/* Adds the frames at which its coroutines are suspended. */
 static void add_frames(struct list *l, struct probe_task *t)
 {
 	const struct task_walk_config walk = { .memory = &l->memory,
@@ -154,7 +159,7 @@ static void add_task(struct list *l, __u64 addr, __u64 thread_id, __u32 flags)
 
 /* ---- lists of tasks --------------------------------------------------------------------------- */
 
-/* One list from its beginning. False: its links do not fit together (any more). */
+/* Follows one list from its beginning. False: its links are inconsistent, maybe only by now. */
 static bool follow(struct list *l, __u64 head_addr, __u64 thread_id, __u64 running_addr)
 {
 	const __u64 node = l->ask->asyncio.task_node;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe_tasks_read.c - a list of asyncio tasks as krait takes it from a prober.
+ * probe_tasks_read.c - krait's side: reads a list of asyncio tasks from a prober.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -22,12 +22,12 @@
 #include "util/clock.h"
 #include "util/vec.h"
 
-/* Looks at one thread until one finds it at rest. */
+/* How often to look at one thread until it is found at rest. */
 #define TRIES 3
-/* Threads of a process that are considered; the kernel's own bound is higher. */
+/* Threads of a process to consider; the kernel's own limit is higher. */
 #define TIDS_MAX 65536U
 
-/* For how long a process stands still at most, if it is to. */
+/* Longest pause of a process, if it is to be paused. */
 #define PAUSE_NS (10 * NS_PER_SEC)
 
 struct list {
@@ -38,7 +38,7 @@ struct list {
 	__u32 tid_cnt, tid_cap;
 	const struct frozen *frozen; /* NULL: nothing is stopped */
 	struct memory memory;
-	struct page_cache *cache; /* only while it stands still, in the child */
+	struct page_cache *cache; /* only in the child, while the process stands still */
 	struct thread_stacks *stacks;
 };
 
@@ -84,7 +84,7 @@ static int find_tids(struct list *l)
 	return err;
 }
 
-/* One look. True: nothing moved. */
+/* Looks once. True: nothing moved. */
 static bool look(struct list *l, struct probe_thread *t, const struct thread_list_entry *state)
 {
 	__u64 runs;
@@ -96,7 +96,10 @@ static bool look(struct list *l, struct probe_thread *t, const struct thread_lis
 		return false;
 	}
 	proc_thread_file(l->dir, t);
-	/* One that was stopped in a call says which; else it had a CPU, or waited for one. */
+	/*
+	 * A thread that was stopped in a system call shows which; any other was on a CPU, or waited
+	 * for one.
+	 */
 	if (t->flags & PROBE_THREAD_PAUSED && t->syscall < 0)
 		t->flags |= PROBE_THREAD_RUNS;
 	if (state)
@@ -106,7 +109,7 @@ static bool look(struct list *l, struct probe_thread *t, const struct thread_lis
 	return runs && runs == t->runs;
 }
 
-/* Fills the next element. 0, or -ESRCH: it has ended. */
+/* Fills the next element. Returns 0, or -ESRCH: it has ended. */
 static int add_thread(struct list *l, pid_t tid)
 {
 	struct thread_stacks *s = l->stacks;
@@ -158,7 +161,7 @@ static bool is_nested(const struct list *l)
 	return pid && proc_ns_pid(status) && strtol(pid, NULL, 10) != proc_ns_pid(status);
 }
 
-/* Without memory for all there are none. */
+/* If there is no memory for all, there are none. */
 static void finish_stacks(struct thread_stacks *s)
 {
 	for (__u32 i = 0; s->stacks.failed && i < s->head.thread_cnt; i++)
@@ -197,7 +200,7 @@ static int write_list(const struct list *l, int fd)
 	return thread_stacks__write(l->stacks, write_part, &fd);
 }
 
-/* In a child, while the process stands still. */
+/* Runs in a child, while the process stands still. */
 struct pause {
 	struct list *list;
 	int fd;
@@ -233,7 +236,7 @@ static int fill_paused(struct list *l, int fd, void (*on_wait)(void *ctx), void 
 	__u64 pause_ns;
 	int err = frozen_run(&call, &pause_ns);
 
-	/* How long that was is known afterwards. */
+	/* The length of the pause is known only afterwards. */
 	if (!err && pwrite(fd, &pause_ns, sizeof(pause_ns),
 			   offsetof(struct probe_threads_head, pause_ns)) != sizeof(pause_ns))
 		err = -EIO;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe_threads_read.c - a list of threads as krait takes it from a prober.
+ * probe_threads_read.c - krait's side: reads a list of threads from a prober.
  */
 #include <errno.h>
 #include <stdlib.h>

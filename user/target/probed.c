@@ -12,7 +12,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* Ten thousands of tasks take some tenths of a second, on a busy machine several. */
+/* Tens of thousands of tasks take some tenths of a second, on a busy machine several. */
 #define LIST_WAIT_NS (10 * NS_PER_SEC)
 
 enum { DIR_FD, MEM_FD, FILE_FD };
@@ -28,14 +28,14 @@ struct probed {
 	struct py_process ids;
 	struct context context;
 	char *cgroups;
-	int hung; /* 0, or why it is not read any more */
+	int hung; /* 0, or why it is no longer read */
 
-	/* The call that is out. */
+	/* The pending call. */
 	bool busy;
 	int result;
 	void *buf; /* NULL: nobody waits for it any more */
 	size_t size, len;
-	int came; /* a descriptor, -1 none */
+	int came; /* a descriptor; -1: none */
 };
 
 static int read_nothing(void *ctx, __u64 addr, void *buf, size_t len)
@@ -59,7 +59,7 @@ static void take_found(struct probed *p, const struct probe_found *found, const 
 	p->opened = true;
 }
 
-/* An answer that came through a channel: has it all that a found process has? */
+/* An answer from a channel: does it contain everything that a found process has? */
 static bool is_whole(const void *data, size_t len)
 {
 	return data && len > offsetof(struct probe_found, cgroups) &&
@@ -112,12 +112,12 @@ struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
 
 	if (!p)
 		return NULL;
-	/* The prober that looks at processes may have the right to open one for writing. */
+	/* The prober that looks at processes may be allowed to open one for writing. */
 	err = prober__ask(prober, PROBER_LATER, &r, NULL, 0, on_opened, p);
 	p->opening = !err;
 	note_end(p, err);
 	if (!err)
-		prober__step(prober); /* it is sent now: the process may not live long */
+		prober__step(prober); /* send it now: the process may be short-lived */
 	return p;
 }
 
@@ -146,7 +146,7 @@ void probed__free(struct probed *p)
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* Until the flag is false, or there is no use in waiting. */
+/* Waits until the flag is false, or waiting is pointless. */
 static void wait_for(struct prober *prober, const void *ctx, const bool *flag, __u64 wait_ns)
 {
 	__u64 end_ns = clock_monotonic_ns() + wait_ns;
@@ -155,7 +155,7 @@ static void wait_for(struct prober *prober, const void *ctx, const bool *flag, _
 		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
 }
 
-/* The same for an answer that takes its time: a slow one is waited for, too. */
+/* The same for an answer that takes long: waits even if the prober is slow. */
 static void wait_long_for(struct prober *prober, const bool *flag)
 {
 	__u64 end_ns = clock_monotonic_ns() + LIST_WAIT_NS;
@@ -164,7 +164,7 @@ static void wait_long_for(struct prober *prober, const bool *flag)
 		prober__wait(prober, PROBER_PATIENCE_NS / 1000000);
 }
 
-/* Is it there to be asked? 0, -EAGAIN, -ETIMEDOUT, -EUSERS, -ESRCH. */
+/* Waits until it can be asked. Returns 0, -EAGAIN, -ETIMEDOUT, -EUSERS, -ESRCH. */
 static int await_open(struct probed *p)
 {
 	if (p->opening && !prober__is_nested(p->prober))
@@ -192,7 +192,10 @@ static void on_answer(void *ctx, int result, const void *data, size_t len, int f
 	p->came = take_fd(&fds[FILE_FD]);
 }
 
-/* Asks and waits. The answer is in buf, p->len bytes, and p->came. The request has fd_cnt descriptors from fd on. */
+/*
+ * Asks and waits. The answer is in buf, p->len bytes, and p->came. The request carries fd_cnt
+ * descriptors, from fd on.
+ */
 static int call_with(struct probed *p, struct probe_request *r, unsigned fd, unsigned fd_cnt,
 		     void *buf, size_t size)
 {
@@ -220,7 +223,7 @@ static int call_with(struct probed *p, struct probe_request *r, unsigned fd, uns
 	if (is_long)
 		wait_long_for(p->prober, &p->busy);
 	else
-		/* A list of threads is work, and who asks for one has nothing else to do. */
+		/* A list of threads takes long, and the caller has nothing else to do. */
 		wait_for(p->prober, p, &p->busy,
 			 r->op == PROBE_THREADS ? PROBER_LIST_WAIT_NS : PROBER_WAIT_NS);
 	p->buf = NULL;
@@ -313,7 +316,7 @@ int probed__greenlets(struct probed *p, const struct probe_tasks_ask *ask, struc
 	return take_tasks(p, call_with(p, &r, DIR_FD, 2, &none, sizeof(none)), ret);
 }
 
-/* The descriptor that an answer brought, now the caller's, or err. */
+/* The descriptor that came with an answer, now the caller's; or err. */
 static int came(struct probed *p, int err)
 {
 	if (!err)
@@ -330,7 +333,7 @@ int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 i
 				   .file = { .start = m->start, .end = m->end, .inode = inode } };
 	int err;
 
-	/* A name that does not fit leaves the mapping's own link. */
+	/* If the name does not fit, use the mapping's own link. */
 	if (strlen(name) < sizeof(r.file.path))
 		snprintf(r.file.path, sizeof(r.file.path), "%s", name);
 	err = call(p, &r, DIR_FD, ret, sizeof(*ret));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probed.h - a process as krait holds it: descriptors that stay its own, read through a prober.
+ * probed.h - a process that krait holds: descriptors of its own, read through a prober.
  *
- * The descriptors are bound to one process and, mem, to one program image: after exec, exit or a
- * reused number everything here says -ESRCH. krait itself reads nothing through them.
+ * The descriptors are bound to one process and, mem, to one program image: after exec or exit, or
+ * if the pid is reused, everything here returns -ESRCH. krait itself reads nothing through them.
  *
- * A call waits for its answer, but not for a slow one (prober.h). While an older one is still out, and
- * for good once one did not come back, the process is as if it could not be read: -EAGAIN, -ETIMEDOUT.
+ * A call waits for its answer, but not for a slow one (prober.h). While an earlier answer is
+ * pending, and for good once one never came, the process counts as unreadable: -EAGAIN, -ETIMEDOUT.
  */
 #ifndef KRAIT_TARGET_PROBED_H
 #define KRAIT_TARGET_PROBED_H
@@ -19,7 +19,7 @@
 #include "target/probe_maps.h"
 #include "util/memory.h"
 
-/* Why a process is not read: for its user. */
+/* Why a process is not read, as shown to the user. */
 #define PROBED_HUNG "reading it hangs, so krait leaves it alone"
 #define PROBED_HUNG_SO_FAR "reading it hung until the end"
 #define PROBED_PARKED "reading other processes of its owner hung until the end"
@@ -29,64 +29,68 @@ struct prober;
 struct probed;
 
 /*
- * Asks for the descriptors of a process and goes on: the first call waits for them. start_ticks: which
- * process is meant. NULL: out of memory.
+ * Requests the descriptors of a process without waiting: the first call waits for them.
+ * start_ticks: identifies the process. NULL: out of memory.
  */
 struct probed *probed__open(struct prober *prober, pid_t pid, __u64 start_ticks)
 	__attribute__((warn_unused_result, nonnull));
-/* Of one that was identified, by the answer that says so: takes the descriptors over. */
+/* For a process that was identified, from the answer: takes the descriptors over. */
 struct probed *probed__new(struct prober *prober, const struct probe_found *found, size_t len,
 			   int fds[PROBE_FDS_MAX]) __attribute__((warn_unused_result, nonnull));
 void probed__free(struct probed *p);
 
-/* Its memory; lives as long as p. Reads give 0, -EFAULT, -ESRCH, -EPERM or -EAGAIN. */
+/* Its memory; lives as long as p. Reads return 0, -EFAULT, -ESRCH, -EPERM or -EAGAIN. */
 const struct memory *probed__memory(const struct probed *p) __attribute__((nonnull));
 
 /*
- * Whose it is, and where it runs: as it was when it was opened. NULL as long as that is not known;
- * wait: for it, as a call does. cgroups may be NULL.
+ * Whose it is, and where it runs: as it was when it was opened. NULL until that is known; wait:
+ * waits for it, as a call does. cgroups may be NULL.
  */
 const struct py_process *probed__ids(struct probed *p, bool wait) __attribute__((nonnull));
 const struct context *probed__context(struct probed *p, bool wait, const char **ret_cgroups)
 	__attribute__((nonnull(1)));
 
-/* The first answer is still out. */
+/* Is the first answer still pending? */
 bool probed__is_opening(const struct probed *p) __attribute__((nonnull));
 
-/* Why it is not read any more: a sentence, or NULL. */
+/* Why it is no longer read: a sentence, or NULL. */
 const char *probed__refused(const struct probed *p) __attribute__((nonnull));
 
-/* Borrowed, -1 none. For other threads' probers: they take copies of their own. */
+/* Borrowed; -1: none. Other threads' probers duplicate them. */
 int probed__dir(const struct probed *p) __attribute__((nonnull));
 int probed__mem(const struct probed *p) __attribute__((nonnull));
-/* The file that holds the runtime, where the process was identified. */
+/* The file that contains the runtime, if the process was identified. */
 int probed__file(const struct probed *p) __attribute__((nonnull));
 void probed__close_file(struct probed *p) __attribute__((nonnull));
 
-/* Its mappings. 0, or a reason why not. */
+/* Its mappings. Returns 0, or the reason why not. */
 int probed__maps(struct probed *p, struct probe_maps *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* Its threads, and the Python stacks of those that wait. 0, or a reason why not. */
+/* Its threads, and the Python stacks of waiting ones. Returns 0, or the reason why not. */
 int probed__threads(struct probed *p, const struct probe_threads_ask *ask,
 		    struct probe_threads *ret) __attribute__((warn_unused_result, nonnull));
-/* What it publishes beside its runtime. 0, though nothing may be found, or a reason why not. */
+/*
+ * What it publishes besides its runtime. Returns 0, even if nothing was found, or the reason why
+ * not.
+ */
 int probed__published(struct probed *p, __u32 version, __u64 runtime_addr, struct published *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* Its asyncio tasks. 0, or a reason why not. */
+/* Its asyncio tasks. Returns 0, or the reason why not. */
 int probed__tasks(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* Its greenlets. 0, or a reason why not: as probe_greenlets_list(). */
+/* Its greenlets. Returns 0, or the reason why not, as probe_greenlets_list(). */
 int probed__greenlets(struct probed *p, const struct probe_tasks_ask *ask, struct probe_tasks *ret)
 	__attribute__((warn_unused_result, nonnull));
 /*
- * Opens the file of a mapping, through the process: a regular file, for reading, in *ret which file that
- * is. A descriptor, now the caller's; -ENOEXEC where it is no regular file, or a reason why not.
+ * Opens the file of a mapping for reading, through the process, if it is a regular file; *ret
+ * identifies it. Returns a descriptor, now the caller's; -ENOEXEC: not a regular file; or the
+ * reason why not.
  */
 int probed__open_mapped(struct probed *p, const struct probe_mapping *m, __u64 inode,
 			const char *name, struct probe_file *ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Debug information in its root, as debug_file_open(): a descriptor, or a reason why not. */
+/* Debug information in its root, as debug_file_open(). Returns a descriptor, or the reason why not. */
 int probed__open_debug(struct probed *p, const __u8 *build_id, size_t size, uid_t owner)
 	__attribute__((warn_unused_result, nonnull));
 

@@ -22,7 +22,7 @@ __u64 prober__step(struct prober *p)
 		struct hand *h = &p->hands[i];
 		__u64 next_ns;
 
-		/* One level is enough: what nobody waits for now comes later. */
+		/* One level of nesting is enough: answers that nobody waits for come later. */
 		if (p->depth > 1 && h->lane != PROBER_NOW)
 			continue;
 		while (h->worker && hand_take_answer(p, h))
@@ -149,7 +149,7 @@ int prober__ask(struct prober *p, enum prober_lane lane, const struct probe_requ
 	}
 	if (c->fd_cnt)
 		memcpy(c->fds, fds, c->fd_cnt * sizeof(*fds));
-	/* A single one has no lanes: it is not there for many requests. */
+	/* A single prober has no lanes: it is not meant for many requests. */
 	calls_add(&p->waiting[p->hand_max == 1 ? PROBER_LATER : lane], c);
 	p->pending++;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * prober_calls.h - requests to probers that have no answer yet, in queues.
+ * prober_calls.h - queues of unanswered requests to probers.
  */
 #ifndef KRAIT_TARGET_PROBER_CALLS_H
 #define KRAIT_TARGET_PROBER_CALLS_H
@@ -32,18 +32,18 @@ void calls_init(struct calls *q);
 void calls_add(struct calls *q, struct call *c);
 /* The first one, or NULL. */
 struct call *calls_take(struct calls *q);
-/* All of from, in front of what is there. */
+/* Moves all of from before what is there. */
 void calls_put_back(struct calls *q, struct calls *from);
-/* None with that ctx calls anybody any more. How many those were. */
+/* Forgets all with that ctx: they call nobody any more. Returns their number. */
 unsigned calls_forget(struct calls *q, const void *ctx);
 bool calls_has(const struct calls *q, const void *ctx);
-/* Frees them; nobody is called. */
+/* Frees them without calling anybody. */
 void calls_drop(struct calls *q);
 
-/* Whose process it is: found out when it matters, which is seldom. */
+/* Whose process it is: looked up when it matters, which is seldom. */
 uid_t call_owner(struct call *c);
 
-/* Nothing may be asked while it is out: a write that is asked twice may come late, over another's. */
+/* Must nothing else be asked while it is pending? A repeated write may come late, over another's. */
 static inline bool call_is_alone(const struct call *c)
 {
 	return c->request.op == PROBE_ANCHOR_WRITE || c->request.op == PROBE_PREPARE;

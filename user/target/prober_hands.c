@@ -64,14 +64,14 @@ void call_finish(struct prober *p, struct call *c, int result, const void *data,
 	free(c);
 }
 
-/* What was parked may go on, if nobody keeps a prober waiting any more: send_waiting() sees. */
+/* Lets parked requests go on if nobody keeps a prober waiting any more: send_waiting() decides. */
 static void unpark(struct prober *p)
 {
 	for (int lane = 0; lane < PROBER_LANES; lane++)
 		calls_put_back(&p->waiting[lane], &p->parked[lane]);
 }
 
-/* The prober goes; what it has not begun is asked again. */
+/* Dismisses the prober; what it has not begun will be asked again. */
 static void dismiss(struct prober *p, struct hand *h)
 {
 	worker__abandon(h->worker);
@@ -81,7 +81,7 @@ static void dismiss(struct prober *p, struct hand *h)
 	unpark(p);
 }
 
-/* The first request of that one has no answer. */
+/* Its first request gets no answer. */
 static void give_up(struct prober *p, struct hand *h, int result)
 {
 	struct call *c = calls_take(&h->sent);
@@ -95,7 +95,7 @@ static void give_up(struct prober *p, struct hand *h, int result)
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 
-/* Puts the descriptors that came where they belong. False where their number is wrong. */
+/* Puts the received descriptors where they belong. False if their number is wrong. */
 static bool sort_fds(const struct probe_answer *a, int *came, unsigned cnt, int ret[PROBE_FDS_MAX])
 {
 	unsigned used = 0;

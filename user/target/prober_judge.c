@@ -9,7 +9,7 @@
 #include "util/log.h"
 #include "worker/worker.h"
 
-/* The state of our own process and how often it has gone to sleep so far. False: it is gone. */
+/* The state of our own process, and how often it has gone to sleep. False: it is gone. */
 static bool look_at(pid_t pid, char *ret_state, __u64 *ret_wakeups)
 {
 	cleanup_close int dir = proc_open(pid);
@@ -43,7 +43,7 @@ enum judgement judge_look(struct judge *j, pid_t prober, __u64 patience_ns, __u6
 	__u64 wakeups = 0;
 	char state = 'S';
 
-	/* Time counts from the first look: whoever asks may have been busy. */
+	/* Time counts from the first look, because the caller may have been busy. */
 	if (!j->begin_ns) {
 		j->begin_ns = j->asleep_ns = now_ns;
 		j->next_ns = now_ns + patience_ns;

@@ -23,23 +23,23 @@
 #include "worker/rights.h"
 
 /*
- * To read any process's memory, files of any user, and mapped files whatever became of their names. For
- * the moment of one open: /proc/PID/mem of another user can be opened for writing with nothing less.
+ * Rights to read any process's memory, any user's files, and mapped files whatever became of their
+ * names. Used only during one open: nothing less opens /proc/PID/mem of another user for writing.
  */
 #define RIGHTS                                                                                     \
 	(RIGHTS_BIT(CAP_SYS_PTRACE) | RIGHTS_BIT(CAP_DAC_READ_SEARCH) |                            \
 	 RIGHTS_BIT(CAP_CHECKPOINT_RESTORE))
 #define RIGHTS_FOR_MOMENTS RIGHTS_BIT(CAP_DAC_OVERRIDE)
 
-/* Without a request for so long it lets go of the files that it holds. */
+/* After this long without a request it closes the files that it holds. */
 #define IDLE_MS 60000
 
 struct server {
 	int channel;
 	bool settled; /* it has only its own rights */
-	struct elf_cache *cache; /* made when first needed */
+	struct elf_cache *cache; /* created on first use */
 	struct probe_message answer;
-	int fds[PROBE_FDS_MAX]; /* to be sent, and closed then; -1 none */
+	int fds[PROBE_FDS_MAX]; /* to be sent and then closed; -1: none */
 };
 
 static void take_fds(struct server *s, const struct py_process_fds *fds)
@@ -49,7 +49,7 @@ static void take_fds(struct server *s, const struct py_process_fds *fds)
 	s->fds[2] = fds->file;
 }
 
-/* Is it the process that is meant? */
+/* Is it the intended process? */
 static int check_start(const struct probe_request *r, int result, const struct py_process *p)
 {
 	return result != -ESRCH && r->start_ticks && r->start_ticks != p->start_ticks ? -ESRCH :
@@ -74,7 +74,7 @@ static void say_alive(void *ctx)
 	const struct server *s = ctx;
 	const struct probe_answer alive = { .op = PROBE_ALIVE };
 
-	/* Who does not take it has enough to take, or has gone. */
+	/* If krait does not take it, it is busy, or gone. */
 	if (channel_send(s->channel, &alive, sizeof(alive), NULL, 0))
 		return;
 }
@@ -127,8 +127,8 @@ static int answer_read(struct server *s, const struct probe_request *r, int mem)
 }
 
 /*
- * The file itself, deleted or in another namespace, or by its name in the process's root; in ours when the
- * process has gone. Whether it is that very file is for the one who asks to see.
+ * Opens the file itself, even if deleted or in another namespace; else by its name in the process's
+ * root, or in ours if the process has gone. The requester must check that it is the right file.
  */
 static int open_mapped(const struct probe_request *r, int dir, struct stat *st)
 {
@@ -212,7 +212,7 @@ static int answer_anchor(struct server *s, const struct probe_request *r, int di
 	return result;
 }
 
-/* A descriptor of the process that is meant, or -errno. */
+/* A descriptor of the intended process, or -errno. */
 static int open_meant(const struct probe_request *r)
 {
 	cleanup_close int dir = proc_open(r->pid);
@@ -315,12 +315,12 @@ static int send_answer(struct server *s)
 	return r;
 }
 
-/* Gives up what is not needed, before the first request. False: that cannot be done. */
+/* Gives up unneeded rights, before the first request. False: that failed. */
 static bool settle(struct server *s, bool want_parser)
 {
 	if (s->settled)
 		return true;
-	/* Those who parse debug information for it have an id of their own. */
+	/* Its parsers of debug information get an id of their own. */
 	if (want_parser && make_cache(s))
 		elf_cache__prepare(s->cache);
 	s->settled = !rights_keep_and_permit(RIGHTS, RIGHTS_FOR_MOMENTS);
@@ -329,7 +329,7 @@ static bool settle(struct server *s, bool want_parser)
 	return s->settled;
 }
 
-/* One request and its answer. False when the channel is closed. */
+/* Handles one request. False when the channel is closed. */
 static bool serve_one(struct server *s)
 {
 	struct probe_request r;

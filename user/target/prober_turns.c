@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which request goes next, and to which prober. Processes of an owner who keeps a prober waiting come after
- * all others, one at a time, and leave a prober for those.
+ * Decides which request goes next, and to which prober. Processes of an owner who keeps a prober
+ * waiting come after all others, one at a time, and leave a prober for those.
  */
 #include "target/prober_hands.h"
 
@@ -33,7 +33,7 @@ static bool nothing_is_out(const struct prober *p)
 	return true;
 }
 
-/* The one of that lane; else one to be started, or an idle one of the other lane. */
+/* The lane's prober; else one to be started, or an idle one of the other lane. */
 static struct hand *hand_of(struct prober *p, enum prober_lane lane)
 {
 	struct hand *unused = NULL, *idle = NULL;
@@ -55,7 +55,7 @@ static struct hand *hand_of(struct prober *p, enum prober_lane lane)
 	return idle;
 }
 
-/* The prober that takes it now, NULL none. suspect: and leaves one for others. */
+/* The prober that can take it now; NULL: none. suspect: must leave one for others. */
 static struct hand *hand_for(struct prober *p, enum prober_lane lane, const struct call *c,
 			     bool suspect)
 {
@@ -78,7 +78,7 @@ static struct hand *hand_for(struct prober *p, enum prober_lane lane, const stru
 	return h;
 }
 
-/* The next one of that lane, still in its queue; NULL none. Calls of nobody any more are finished. */
+/* The next request of that lane, still in its queue; NULL: none. Finishes forgotten ones. */
 static struct call *next_call(struct prober *p, enum prober_lane lane, struct calls **ret_queue,
 			      bool *ret_suspect)
 {
@@ -118,7 +118,7 @@ void calls_send_waiting(struct prober *p, enum prober_lane lane)
 			call_finish(p, calls_take(queue), -EAGAIN, NULL, 0, NULL);
 			return;
 		}
-		/* It has enough to do, or has died: its answers will tell. */
+		/* It is busy, or has died: its answers will tell. */
 		if (channel_send(worker__fd(h->worker), &c->request, sizeof(c->request), c->fds,
 				 c->fd_cnt))
 			return;

@@ -11,7 +11,7 @@
 #include "target/process.h"
 #include "util/cleanup.h"
 
-/* Of task_struct.flags, shown as field 9 (include/linux/sched.h). */
+/* A bit of task_struct.flags, shown as field 9 (include/linux/sched.h). */
 #define KERNEL_PF_KTHREAD 0x00200000
 
 int proc_open(pid_t pid)
@@ -51,7 +51,7 @@ static bool next_number(const char **p, const char *end, __u64 *ret)
 	while (s < end && *s == ' ')
 		s++;
 	if (s < end && *s == '-')
-		s++; /* the sign of fields that nobody asks for */
+		s++; /* the sign of fields that we do not use */
 	if (s == end || *s < '0' || *s > '9')
 		return false;
 	for (; s < end && *s >= '0' && *s <= '9'; s++)
@@ -67,7 +67,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	struct proc_stat stat;
 	__u64 value;
 
-	/* The name in parentheses can hold anything, parentheses and blanks included. */
+	/* The name in parentheses can contain anything, including parentheses and blanks. */
 	if (!p || end - p < 4 || p[1] != ' ' || p[3] != ' ')
 		return -EINVAL;
 	stat.state = p[2];
@@ -169,7 +169,7 @@ int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx)
 
 	if (!dir)
 		return -errno;
-	/* The kernel lists processes in the order of pids, each one once. */
+	/* The kernel lists processes in the order of pids, each once. */
 	while (!r && (errno = 0, entry = readdir(dir))) {
 		const char *p = entry->d_name, *end = p + strlen(p);
 		__u64 pid;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.h - what /proc says of a process: which one it is, whose it is, what it is called.
+ * proc.h - what /proc says about a process: which one it is, whose it is, what it is called.
  *
- * All of a process is read relative to one descriptor of its directory: when it has gone and another
- * has its number, reads say -ESRCH and never what they find there.
+ * Everything about a process is read relative to one descriptor of its directory: when it has gone
+ * and another process has its pid, reads return -ESRCH, never the other's data.
  *
  * stat, status and comm come from the kernel alone. Everything else (cmdline, maps, mem, exe, root)
  * can be made to wait for the process or its files, for ever: only a prober reads it (prober.h).
@@ -16,20 +16,20 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Of those that are kept; the digest is over all. */
+/* Groups that are kept; the digest covers all. */
 #define PROC_GROUPS_MAX 32
 
 struct proc_stat {
 	__u64 start_ticks; /* field 22, clock ticks since boot */
-	__u64 start_code; /* field 26, mm->start_code; 0 or 1 where it may not be seen */
+	__u64 start_code; /* field 26, mm->start_code; 0 or 1 if we may not see it */
 	char state; /* field 3 */
 	pid_t parent; /* field 4 */
 	bool kernel_thread;
 };
 
-/* What it has used so far. */
+/* CPU time used so far. */
 struct proc_times {
-	__u64 cpu_ticks; /* fields 14 and 15, of all its threads */
+	__u64 cpu_ticks; /* fields 14 and 15, over all its threads */
 	__u64 start_ticks; /* since boot */
 };
 
@@ -37,58 +37,61 @@ struct proc_times {
 struct proc_ids {
 	uid_t uid, euid;
 	gid_t gid, egid;
-	__u32 group_cnt; /* supplementary ones, of which groups has the first */
+	__u32 group_cnt; /* number of supplementary groups, of which groups has the first */
 	gid_t groups[PROC_GROUPS_MAX];
-	__u64 digest; /* of all ids and capabilities; 0 never */
+	__u64 digest; /* of all ids and capabilities; never 0 */
 };
 
-/* An O_PATH descriptor of /proc/PID. -ESRCH or -errno. */
+/* Returns an O_PATH descriptor of /proc/PID, -ESRCH or -errno. */
 int proc_open(pid_t pid) __attribute__((warn_unused_result));
-/* A file in there, whole or its first size - 1 bytes, as a string. The length, -ESRCH or -errno. */
+/*
+ * Reads a file in there, whole or its first size - 1 bytes, as a string. Returns the length, -ESRCH
+ * or -errno.
+ */
 ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
 	__attribute__((warn_unused_result, nonnull));
 
-/* The text of a stat file; 0 or -EINVAL. */
+/* Parses the text of a stat file; 0 or -EINVAL. */
 int proc_times_parse(const char *text, size_t len, struct proc_times *ret)
 	__attribute__((warn_unused_result, nonnull));
 
 /* 0, -ESRCH, or -errno. */
 int proc_stat_at(int dir, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
 int proc_ids_at(int dir, struct proc_ids *ret) __attribute__((warn_unused_result, nonnull));
-/* Name of the main thread as the kernel has it: any bytes, NUL-terminated. */
+/* The name of the main thread as the kernel has it: any bytes, NUL-terminated. */
 int proc_comm_at(int dir, char ret[static 16]) __attribute__((warn_unused_result, nonnull));
-/* By number: of whichever process has it at that moment. */
+/* By pid: whichever process has it at that moment. */
 int proc_stat_read(pid_t pid, struct proc_stat *ret) __attribute__((warn_unused_result, nonnull));
 int proc_times_read(pid_t pid, struct proc_times *ret) __attribute__((warn_unused_result, nonnull));
 
 /*
- * Whose it is: its effective user, but the real one of what runs with root's rights for another user. Root
- * where it has gone. By number, as above.
+ * Whose it is: its effective user, but the real one if it runs with root's rights for another user.
+ * Root if it has gone. By pid, as above.
  */
 uid_t proc_owner(pid_t pid);
 
 /*
- * Would the kernel let the process's own user trace it? False after a set-id exec, and for processes that asked for
- * it (PR_SET_DUMPABLE). Processes of root always look traceable.
+ * Would the kernel let the process's own user trace it? False after a set-id exec, and for
+ * processes that asked for it (PR_SET_DUMPABLE). Processes of root always look traceable.
  */
 bool proc_is_dumpable(int dir, uid_t euid);
 
 /*
- * Is it in our mount namespace, and do paths mean to it what they mean to us, too (no chroot)? False
- * where that cannot be told. Waits for no file system.
+ * Is it in our mount namespace, and do paths mean the same to it as to us (no chroot)? False if
+ * that is unknown. Waits for no file system.
  */
 bool proc_shares_mounts(int dir) __attribute__((warn_unused_result));
 bool proc_has_our_root(int dir) __attribute__((warn_unused_result));
 
-/* Parses len bytes of such a file. 0 or -EINVAL. */
+/* Parses len bytes of such a file. Returns 0 or -EINVAL. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* Of a status file. -EINVAL where it has no ids. */
+/* Parses a status file. Returns -EINVAL if it has no ids. */
 int proc_ids_parse(const char *text, struct proc_ids *ret)
 	__attribute__((warn_unused_result, nonnull));
-/* The rest of the line of such a text that begins with key; NULL if there is none. */
+/* The rest of the first line that begins with key; NULL: there is none. */
 const char *proc_line_of(const char *text, const char *key) __attribute__((nonnull(2)));
-/* The last number of the line NSpid: in the content of status, the innermost one; 0 none. */
+/* The last number of the line NSpid: in the content of status, the innermost one; 0: none. */
 pid_t proc_ns_pid(const char *status) __attribute__((nonnull));
 
 #endif /* KRAIT_TARGET_PROC_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lines of /proc/PID/status that say whose a process is.
+ * Parses the lines of /proc/PID/status that say whose a process is.
  */
 #include "target/proc.h"
 
@@ -12,7 +12,7 @@
 
 #include "util/cleanup.h"
 
-/* The whole file: a process can have 65,536 groups, of ten digits each. */
+/* Enough for the whole file: a process can have 65,536 groups, of ten digits each. */
 #define STATUS_MAX (1 << 20)
 
 const char *proc_line_of(const char *text, const char *key)
@@ -115,11 +115,11 @@ bool proc_is_dumpable(int dir, uid_t euid)
 {
 	struct stat st;
 
-	/* The kernel gives the files of what is not dumpable to root. */
+	/* The kernel makes root the owner of a non-dumpable process's files. */
 	return !fstatat(dir, "stat", &st, AT_SYMLINK_NOFOLLOW) && st.st_uid == euid;
 }
 
-/* What the kernel has at hand: nobody is asked. */
+/* Compares what the kernel has at hand: no server is asked. */
 static bool is_same_file(int dir, const char *theirs, const char *ours)
 {
 	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;

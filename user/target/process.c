@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One pass over the mappings. A file is looked at when its first executable or writable part
- * appears after the mapping of its beginning: a file without is data to whoever mapped it (a
- * debugger, say). Text that was moved to huge pages does not hide it. The executable comes first in
- * the address space in practice, so for most Python processes the pass ends after a few lines.
- * Nothing is kept per mapping. A process chooses how many files it maps and how often: those without
- * a runtime are looked at once, as long as they come close together, and all in all up to a bound.
+ * Makes one pass over the mappings. A file is examined when its first executable or writable part
+ * appears after the mapping of its beginning: a file without such a part is just data to whoever
+ * mapped it (a debugger, say). Text that was moved to huge pages does not hide it. In practice the
+ * executable comes first in the address space, so for most Python processes the pass ends after a
+ * few lines. Nothing is kept per mapping. A process chooses how many files it maps and how often:
+ * repeated ones without a runtime are examined once, as long as they come close together, and there
+ * is an overall limit.
  */
 #include "target/process.h"
 
@@ -26,7 +27,7 @@
 #include "target/remote.h"
 #include "util/cleanup.h"
 
-/* The beginning of a mapped file, while its loaded parts are looked for. */
+/* The beginning of a mapped file, while we look for its loaded parts. */
 struct base {
 	struct maps_line m; /* its path is path */
 	bool pending;
@@ -38,14 +39,14 @@ static bool same_file(const struct maps_line *a, const struct maps_line *b)
 	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
-/* A mapping that a loader makes and that nobody makes who only reads the file. */
+/* A mapping that a loader makes, and that nobody makes who only reads the file. */
 static bool is_loaded(const struct maps_line *m)
 {
 	return m->prot & MAPPING_EXEC ||
 	       (m->prot & MAPPING_WRITE && !(m->prot & MAPPING_SHARED) && m->offset);
 }
 
-/* Takes fd over, where it is that file. */
+/* Takes fd over if it is that file. */
 static int use_file(struct identify *s, int fd, __u64 inode, const struct stat *st,
 		    const struct elf_runtime **ret)
 {
@@ -70,8 +71,8 @@ static int use_file(struct identify *s, int fd, __u64 inode, const struct stat *
 }
 
 /*
- * Through map_files, which is the mapped file itself whatever became of its name and whosever the
- * mount namespace; it needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Without, by name: the
+ * Tries map_files, which is the mapped file itself whatever became of its name and whatever the
+ * mount namespace; it needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Otherwise goes by name: the
  * executable's link, the path as seen from the target's root, the path as we see it. On success
  * s->file is the file.
  */
@@ -94,7 +95,7 @@ static int lookup_mapped(struct identify *s, const struct maps_line *m, struct s
 		r = use_file(s, open_file_below(root, m->path, st), m->inode, st, ret);
 	if (r == 0 || r == -ENOEXEC)
 		return r;
-	/* The list names what we can reach as we would: the file of a changed root, say. */
+	/* The list may show the path as we would reach it: for a file in a changed root, say. */
 	return use_file(s, open_file_at(AT_FDCWD, m->path, st), m->inode, st, ret);
 }
 
@@ -108,7 +109,7 @@ static enum py_build build_of(const struct identify *s, const struct stat *st)
 		       PY_BUILD_SHARED;
 }
 
-/* Files that a process maps again and again are looked at once, if there is nothing in them. */
+/* A file without a runtime that a process maps again and again is examined once. */
 static bool is_known_empty(const struct identify *s, const struct maps_line *m)
 {
 	for (int i = 0; i < IDENTIFY_EMPTY_MAX; i++)
@@ -144,7 +145,7 @@ static void inspect_file(struct identify *s, const struct maps_line *m)
 	s->file = -1;
 }
 
-/* 0 when the whole list was seen or the search is over. */
+/* Returns 0 when the whole list was seen or the search is over. */
 static int inspect_maps(struct identify *s)
 {
 	cleanup_maps struct maps maps;
@@ -257,7 +258,7 @@ static void take_ids(int dir, struct py_process *ret)
 	ret->dumpable = proc_is_dumpable(dir, ids.euid);
 }
 
-/* Which process it is. 0, or the result of the whole. */
+/* Finds out which process it is. Returns 0, or the overall result. */
 static int begin(int dir, struct py_process *ret)
 {
 	struct proc_stat stat;
@@ -268,7 +269,7 @@ static int begin(int dir, struct py_process *ret)
 	if (r)
 		return refuse(ret, r, "its status could not be read: %s", strerror(-r));
 	ret->start_ticks = stat.start_ticks;
-	/* A name is a comfort: without it the rest is still worth knowing. */
+	/* A name is a convenience: without it the rest is still useful. */
 	if (proc_comm_at(dir, ret->comm))
 		ret->comm[0] = '\0';
 	if (stat.kernel_thread)

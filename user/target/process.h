@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.h - is this process Python, which one, and where is its runtime?
+ * process.h - is this process Python, which version, and where is its runtime?
  *
  * An interpreter is recognised by content, never by file name: a .PyRuntime section or a _PyRuntime
  * symbol in the executable or in any mapped library, opened through the target's own root
@@ -28,7 +28,7 @@ enum py_build {
 	PY_BUILD_SHARED, /* in a library */
 };
 
-/* What identification found. Plain data; strings are NUL-terminated and cut to fit. */
+/* What identification found. Plain data; strings are NUL-terminated and truncated to fit. */
 struct py_process {
 	pid_t pid; /* host */
 	__u64 start_ticks; /* /proc/PID/stat field 22, clock ticks since boot */
@@ -37,27 +37,30 @@ struct py_process {
 	struct py_offsets offsets;
 	enum py_source source; /* of the offsets */
 	/*
-	 * The offsets are what the file says, or krait's own for the version that the file says: they hold
-	 * for every process of it. Otherwise they come from this process, and are for it alone.
+	 * The offsets come from the file, or from krait's own table for the version in the file:
+	 * they hold for every process of that file. Otherwise they come from this process, and hold
+	 * only for it.
 	 */
 	bool of_file;
-	char anchors_why[96]; /* why nothing is written, where the version has anchors; "" it may be */
-	__u32 version; /* PY_VERSION_HEX as far as it could be found out, on failure too; 0 unknown */
+	/* why krait writes no anchors although the version has them; "": it may write */
+	char anchors_why[96];
+	__u32 version; /* PY_VERSION_HEX as far as known, even on failure; 0 unknown */
 	enum py_build build;
 	bool debug; /* built with assertions (--with-pydebug) */
 	__u64 map_start, map_end; /* the mapping of that file's beginning; 0 unknown */
-	struct file_id file_id; /* with of_file: which one */
-	__u64 code_delta; /* with of_file: &_PyRuntime - mm->start_code, where it is what is executed */
-	__u32 entry_cnt; /* with of_file: of entries, */
-	struct elf_entry entries[ELF_ENTRIES_MAX]; /* where the interpreter of a library begins */
-	bool file_remote; /* on FUSE or a network: whoever serves it decides when a read ends */
+	struct file_id file_id; /* with of_file: identifies it */
+	/* with of_file: &_PyRuntime - mm->start_code, if this file is what the process executes */
+	__u64 code_delta;
+	__u32 entry_cnt; /* with of_file: number of entries, */
+	struct elf_entry entries[ELF_ENTRIES_MAX]; /* where the interpreter of a library starts */
+	bool file_remote; /* on FUSE or a network: a server decides when a read ends */
 	char file[256]; /* its name, as /proc/PID/maps shows it to us */
-	/* Whose it is, by host ids; has_ids says whether that could be found out. */
+	/* Whose it is, by host ids, if has_ids. */
 	bool has_ids;
 	bool dumpable; /* as proc_is_dumpable() */
 	uid_t uid, euid;
 	gid_t gid, egid;
-	__u32 group_cnt; /* groups has the first PROC_GROUPS_MAX */
+	__u32 group_cnt; /* number of groups; groups has the first PROC_GROUPS_MAX */
 	gid_t groups[PROC_GROUPS_MAX];
 	__u64 creds_digest; /* of all ids and capabilities; 0 unknown */
 	char comm[16];
@@ -65,40 +68,40 @@ struct py_process {
 };
 
 /*
- * Identifies the process. 0 and *ret filled; on failure ret->pid and ret->why are set and the
- * result is
+ * Identifies the process. Returns 0 and *ret filled; on failure ret->pid and ret->why are set and
+ * the result is
  *  -ESRCH    no such process, or it went away meanwhile
  *  -EACCES   its maps or memory may not be read
- *  -ENOEXEC  not Python: no mapped file has a runtime (may change: exec, dlopen), or too young
- *            to tell: a version without debug offsets that has not begun to run
- *  -EINPROGRESS  Python, whose debug information is being read: ask again soon
- *  -ENOTSUP  Python, but of a version or layout that krait does not know; why names it
+ *  -ENOEXEC  not Python: no mapped file has a runtime (exec or dlopen may change that), or too
+ *  young to tell: a version without debug offsets that has not begun to run
+ *  -EINPROGRESS  Python, but its debug information is still being read: ask again soon
+ *  -ENOTSUP  Python, but of a version or layout that krait does not support; why names it
  *  -ENODATA  a runtime was found but its table is garbage
  *  -ENOMEM   and other system errors
  */
 int py_process_identify(pid_t pid, struct elf_cache *cache, struct py_process *ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/* Of a process that was identified, -1 for what there is not. */
+/* Descriptors of an identified process; -1: not available. */
 struct py_process_fds {
 	int dir; /* O_PATH of /proc/PID */
 	int mem; /* /proc/PID/mem, bound to the program image; maybe writable */
-	int file; /* the ELF file that holds the runtime, open for reading; a regular file */
+	int file; /* the ELF file that contains the runtime, open for reading; a regular file */
 };
 #define PY_PROCESS_NO_FDS ((struct py_process_fds){ -1, -1, -1 })
 
-/* The same, with descriptors, which are the caller's on success and otherwise none. */
+/* The same, with descriptors, which the caller owns on success; none on failure. */
 int py_process_identify_fds(pid_t pid, struct elf_cache *cache, struct py_process *ret,
 			    struct py_process_fds *fds)
 	__attribute__((warn_unused_result, nonnull));
 
 /*
- * Fills pid, start_ticks, comm and the ids, nothing of Python, and opens dir and mem (-1 where that is
- * denied): for a process of which the rest is known. 0, -ESRCH, or -errno.
+ * Fills pid, start_ticks, comm and the ids, nothing about Python, and opens dir and mem (-1 if
+ * denied): for a process about which the rest is known. Returns 0, -ESRCH, or -errno.
  */
 int py_process_open(pid_t pid, struct py_process *ret, struct py_process_fds *fds)
 	__attribute__((warn_unused_result, nonnull));
-/* Whose it is, from one that says it to one that is the same process. */
+/* Copies the ids between two descriptions of the same process. */
 void py_process_copy_ids(struct py_process *to, const struct py_process *from)
 	__attribute__((nonnull));
 void py_process_fds_close(struct py_process_fds *fds) __attribute__((nonnull));
@@ -109,11 +112,14 @@ bool py_process_has_anchors(const struct py_process *p) __attribute__((nonnull))
 /* Start time of a process in clock ticks since boot (stat field 22, parsed from the last ')'). */
 int process_start_ticks(pid_t pid, __u64 *ret) __attribute__((warn_unused_result, nonnull));
 
-/* Name of the main thread as the kernel has it: any bytes, NUL-terminated. 0, -ESRCH, -errno. */
+/*
+ * The name of the main thread as the kernel has it: any bytes, NUL-terminated. Returns 0, -ESRCH,
+ * -errno.
+ */
 int process_comm(pid_t pid, char ret[16]) __attribute__((warn_unused_result, nonnull));
 
 /*
- * Calls fn for every process in /proc, in the order of pids. A non-zero result of fn ends it and is
+ * Calls fn for every process in /proc, in the order of pids. A nonzero result of fn ends it and is
  * returned; -errno if /proc cannot be listed.
  */
 int process_each(int (*fn)(pid_t pid, void *ctx), void *ctx) __attribute__((nonnull(1)));

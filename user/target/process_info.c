@@ -55,7 +55,7 @@ static void find_command(int dir, struct process_info *ret)
 		use_name(dir, ret);
 }
 
-/* All but the command. */
+/* Finds everything except the command. */
 static int find_facts(int dir, pid_t pid, struct process_info *ret)
 {
 	char text[FILE_MAX], path[PATH_MAX];

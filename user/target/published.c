@@ -15,9 +15,9 @@
 #include "target/remote.h"
 #include "util/cleanup.h"
 
-/* Files of one process that are opened for it: a process chooses what it maps, and the names. */
+/* Files of one process to open: a process chooses what it maps, and the names. */
 #define FILES_MAX 4
-/* Several times what is known (PyInterpreterState is the largest, 226 KiB). */
+/* Several times the largest known one (PyInterpreterState, 226 KiB). */
 #define STRUCT_SIZE_MAX (4U << 20)
 
 const struct published_info published_infos[PUBLISHED_KINDS] = {
@@ -27,7 +27,7 @@ const struct published_info published_infos[PUBLISHED_KINDS] = {
 
 bool published_kind_by(enum published_kind kind, __u32 version)
 {
-	/* A later version may have changed it, and does not say so. */
+	/* A later version may have changed it without saying so. */
 	return version >> 16 >= published_infos[kind].since && version >> 16 <= 0x030f;
 }
 
@@ -70,7 +70,7 @@ static bool asyncio_is_sane(const struct published_asyncio *a)
 		{ a->thread_tasks_head, 16, 8, a->thread_size },
 	};
 
-	/* What is at 0 is the object's or the interpreter's head: such a table has not been filled in. */
+	/* Offset 0 is the head of an object or interpreter: such a table has not been filled in. */
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		if (!members[i].offset || !lies_in(members[i].offset, members[i].width,
 						   members[i].align, members[i].size))
@@ -88,12 +88,12 @@ bool published_is_sane(enum published_kind kind, const void *bytes, size_t len)
 	return asyncio_is_sane(&asyncio);
 }
 
-/* One search under way. */
+/* A search in progress. */
 struct search {
 	int dir;
 	__u32 version;
 	__u64 runtime_addr;
-	struct maps_line base; /* the beginning of a file that was met last; its path is path */
+	struct maps_line base; /* the beginning of the file met last; its path is path */
 	char path[PATH_MAX];
 	struct elf_facts *facts;
 	const struct memory *memory;
@@ -101,7 +101,7 @@ struct search {
 	struct published *found;
 };
 
-/* A descriptor for reading, or -errno. */
+/* Returns a descriptor for reading, or -errno. */
 static int open_mapped(const struct search *s, const struct maps_line *m)
 {
 	cleanup_close int root = -1, fd = -1;
@@ -119,7 +119,7 @@ static int open_mapped(const struct search *s, const struct maps_line *m)
 	return st.st_ino == m->inode ? open_file_read(fd) : -ESTALE;
 }
 
-/* Nothing writes to a table: what is in the memory is what the file has, or it is another file's. */
+/* Nothing writes to a table: memory that differs from the file belongs to another file. */
 static void take_table(const struct search *s, enum published_kind kind, const struct elf_table *t,
 		       __u64 base_addr)
 {
@@ -141,7 +141,7 @@ static bool is_called(const struct maps_line *m, const char *part)
 	return slash && strstr(slash, part);
 }
 
-/* m: the mapping of the beginning of the file. */
+/* m: the mapping of the file's beginning. */
 static void look(struct search *s, enum published_kind kind, const struct maps_line *m)
 {
 	cleanup_close int fd = -1;

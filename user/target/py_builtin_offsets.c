@@ -31,7 +31,7 @@
 
 #define ABSENT PYOFF_ABSENT
 
-/* ---- the same in all ------------------------------------------------------------------------- */
+/* ---- common to all --------------------------------------------------------------------------- */
 
 #define OBJECT                                                                                     \
 	{                                                                                          \
@@ -112,7 +112,7 @@ static const struct py_offsets py_3_9 = {
 	.bytes = BYTES,
 };
 
-/* f_lasti counts instructions, not bytes, from here on. */
+/* From here on f_lasti counts instructions, not bytes. */
 static const struct py_offsets py_3_10 = {
 	.flags = PYOFF_TSTATE_CURRENT,
 	.frame_kind = PY_FRAME_OBJECT,

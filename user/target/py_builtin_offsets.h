@@ -2,8 +2,8 @@
 /*
  * py_builtin_offsets.h - the offsets of CPython 3.8 to 3.12, which publish none: data only.
  *
- * One table for each minor version; CPython keeps these structs as they are from x.y.0 on. They are
- * of x86-64 with the GIL and without Py_TRACE_REFS. Who takes one checks it against the process
+ * One table per minor version; CPython keeps these structs unchanged from x.y.0 on. The tables are
+ * for x86-64 with the GIL and without Py_TRACE_REFS. Check one against the process before use
  * (py_verify.h): another build must be refused, not misread.
  */
 #ifndef KRAIT_TARGET_PY_BUILTIN_OFFSETS_H
@@ -15,7 +15,7 @@
 
 #define PY_BUILTIN_OLDEST_MINOR 8
 
-/* Without version, which is 0. NULL where there is none for 3.minor. */
+/* Without version, which is 0. NULL: none for 3.minor. */
 const struct py_offsets *py_builtin_offsets_find(unsigned minor);
 
 #endif /* KRAIT_TARGET_PY_BUILTIN_OFFSETS_H */

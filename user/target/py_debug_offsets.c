@@ -246,8 +246,8 @@ const struct py_debug_offsets *py_debug_offsets_find(unsigned minor)
 }
 
 /*
- * 3.15.2 as Debian builds it: executable, library and --with-pydebug. Nothing before these members
- * depends on how it is configured.
+ * 3.15.2 as Debian builds it: executable, library and --with-pydebug. No member before these
+ * depends on the configuration.
  */
 static const struct py_anchor anchors[] = {
 	{ .minor = 15, .last_profiled_frame = 88, .last_profiled_frame_seq = 96 },

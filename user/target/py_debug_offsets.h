@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_debug_offsets.h - where each number stands in the debug offsets of each minor version: data only.
+ * py_debug_offsets.h - the position of each number in the debug offsets of each minor version: data
+ * only.
  *
- * A new minor version is one more table in py_debug_offsets.c; a new member one more row in each list.
+ * For a new minor version add one table to py_debug_offsets.c; for a new member, one row to each
+ * list.
  */
 #ifndef KRAIT_TARGET_PY_DEBUG_OFFSETS_H
 #define KRAIT_TARGET_PY_DEBUG_OFFSETS_H
@@ -68,13 +70,13 @@ enum py_member {
 };
 
 enum py_member_flag {
-	/* Thread-local bytecode: tells something in free-threaded builds only, 0 in others. */
+	/* Thread-local bytecode: meaningful in free-threaded builds only, 0 in others. */
 	PYM_FREE_THREADED = 1 << 0,
-	/* The size of a head, not the place of a field: may lie anywhere inside. */
+	/* The size of a head, not the offset of a field: may be anywhere inside. */
 	PYM_IS_SIZE = 1 << 1,
 };
 
-/* What is known of a member whatever the version. */
+/* What is known about a member whatever the version. */
 struct py_member_info {
 	const char *name; /* without the struct */
 	size_t dest; /* into struct py_offsets */
@@ -84,20 +86,20 @@ struct py_member_info {
 	unsigned flags; /* enum py_member_flag */
 };
 
-/* What is known of a struct whatever the version. */
+/* What is known about a struct whatever the version. */
 struct py_struct_info {
 	const char *name; /* CPython's, in the table */
 	__u64 size_max; /* sanity: several times what is known */
 };
 
-/* One minor version. A position 0 means that the table lacks the member (the cookie is at 0). */
+/* One minor version. Position 0 means that the table lacks the member (the cookie is at 0). */
 struct py_debug_offsets {
 	unsigned minor;
 	size_t table_size;
 	__u16 size[PYS_CNT]; /* position of the struct's size */
 	__u16 member[PYM_CNT]; /* position of the member's offset */
 	__u16 gc, gc_collecting,
-		gc_frame; /* of struct gc in PyInterpreterState, of members in that */
+		gc_frame; /* of struct gc in PyInterpreterState, and of members in it */
 };
 
 /* Where PyThreadState has what krait writes, in every release of a minor version. */
@@ -109,9 +111,9 @@ struct py_anchor {
 extern const struct py_struct_info py_structs[PYS_CNT];
 extern const struct py_member_info py_members[PYM_CNT];
 
-/* NULL where krait does not know 3.minor. */
+/* NULL if krait does not know 3.minor. */
 const struct py_debug_offsets *py_debug_offsets_find(unsigned minor);
-/* NULL where the minor version has none, or krait does not know where. */
+/* NULL if the minor version has none, or krait does not know where. */
 const struct py_anchor *py_anchor_find(unsigned minor);
 
 #endif /* KRAIT_TARGET_PY_DEBUG_OFFSETS_H */

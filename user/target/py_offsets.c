@@ -8,16 +8,15 @@
 #include "target/elf_version.h"
 #include "target/py_debug_offsets.h"
 
-/* Positions that every version shares. */
+/* Positions common to all versions. */
 #define POS_VERSION 8
 #define POS_FREE_THREADED 16
 
 #define LEVEL_FINAL 0xf
 
 /*
- * Pre-releases whose table is known to be laid out as the final's, by PY_VERSION_HEX. Empty:
- * CPython changed the layout up to 3.15.0b4 and nobody has checked what came between that and the
- * final.
+ * Pre-releases, by PY_VERSION_HEX, whose table is known to have the final layout. Empty: CPython
+ * changed the layout up to 3.15.0b4, and nobody has checked what came between that and the final.
  */
 static const __u32 known_prereleases[] = { 0 };
 
@@ -100,7 +99,7 @@ static bool prerelease_is_known(__u32 version)
 	return false;
 }
 
-/* The positions for the version, or NULL and why. */
+/* The positions for the version; or NULL, and why. */
 static const struct py_debug_offsets *select_positions(__u32 version, char *why, size_t why_size)
 {
 	const struct py_debug_offsets *positions = py_debug_offsets_find(version >> 16 & 0xff);
@@ -174,7 +173,7 @@ static int parse_member(struct parser *p, enum py_member i)
 	return 0;
 }
 
-/* Two fields of one struct at one place: at least one of the two is wrong. */
+/* Two fields of one struct at the same place: at least one of them is wrong. */
 static int check_overlaps(struct parser *p)
 {
 	for (int i = 0; i < PYM_CNT; i++) {
@@ -197,7 +196,7 @@ static int check_overlaps(struct parser *p)
 	return 0;
 }
 
-/* In a struct of the interpreter's. Nothing depends on it but what a stack is called. */
+/* A member of the interpreter's gc struct. Only the name of a stack depends on it. */
 static __s32 gc_member(const struct parser *p, __u16 position, __u64 width)
 {
 	__u64 gc = word_at(p->table, p->positions->gc);
@@ -209,7 +208,7 @@ static __s32 gc_member(const struct parser *p, __u16 position, __u64 width)
 	return (__s32)(gc + at);
 }
 
-/* What is not in the table of every version and follows from what is. */
+/* Derives what is not in the table of every version. */
 static int derive(struct parser *p)
 {
 	struct py_offsets *o = &p->offsets;

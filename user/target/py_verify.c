@@ -10,20 +10,23 @@
 
 #include "util/memory.h"
 
-/* Looked at of each list; more would prove nothing new. */
+/* Elements of each list to check; more would prove nothing new. */
 #define INTERPS_MAX 64
 #define THREADS_MAX 1024
 #define FRAMES_MAX 4096
-/* Looks, and the pause between two: threads come and go, and a stack changes all the time. */
+/*
+ * How often to look, and the pause in between: threads come and go, and a stack changes all the
+ * time.
+ */
 #define LOOKS 8
 #define PAUSE_US 500
 
 struct verifier {
 	const struct memory *m;
 	const struct py_offsets *o;
-	unsigned threads, self_pointers; /* thread states; of them with a thread's pointer */
+	unsigned threads, self_pointers; /* thread states, and those with a thread's pointer */
 	unsigned with_frames, with_code;
-	__u64 current_addr; /* the state that holds the GIL, 0 unknown */
+	__u64 current_addr; /* the state that holds the GIL; 0 unknown */
 	bool current_seen;
 	char *why;
 	size_t why_size;
@@ -41,7 +44,7 @@ static int wrong(struct verifier *v, const char *fmt, ...)
 	return -ENODATA;
 }
 
-/* An address that is not there is wrong; a process that is not there is something else. */
+/* An address that is not mapped means wrong offsets; a process that has gone does not. */
 static int get(struct verifier *v, __u64 addr, __s32 offset, __u64 *ret, const char *what)
 {
 	int r;
@@ -52,7 +55,7 @@ static int get(struct verifier *v, __u64 addr, __s32 offset, __u64 *ret, const c
 	return r == -EFAULT ? wrong(v, "%s is not readable", what) : r;
 }
 
-/* The frame that the thread is in, 0 none. */
+/* The frame that the thread is in; 0: none. */
 static int top_frame(struct verifier *v, __u64 tstate_addr, __u64 *ret)
 {
 	__u64 cframe_addr;
@@ -79,7 +82,7 @@ static int is_code(struct verifier *v, __u64 addr, bool *ret)
 	return r == -EFAULT ? -ENODATA : r;
 }
 
-/* The outermost code object of a running thread stays, whatever happens above it. */
+/* The outermost code object of a running thread stays the same, whatever happens above it. */
 static int check_frames(struct verifier *v, __u64 tstate_addr)
 {
 	__u64 addr, code_addr = 0, next;
@@ -117,7 +120,7 @@ static int check_thread_id(struct verifier *v, __u64 tstate_addr)
 
 	if (r || !thread_id || thread_id % 8)
 		return r;
-	/* A thread that is gone leaves its state behind at times; its memory may be gone, too. */
+	/* A finished thread sometimes leaves its state behind, while its own memory may be gone. */
 	r = memory_read(v->m, thread_id, &self, sizeof(self));
 	v->self_pointers += !r && self == thread_id;
 	return r == -EFAULT ? 0 : r;
@@ -169,7 +172,7 @@ static int check_interps(struct verifier *v, __u64 runtime_addr)
 	return r;
 }
 
-/* The state that holds the GIL must be on the lists, and nothing else may be there. */
+/* The state that holds the GIL must be on the lists; no other value is valid there. */
 static int check_all(struct verifier *v, __u64 runtime_addr)
 {
 	int r = 0;

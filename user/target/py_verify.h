@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * py_verify.h - are these offsets those of this process?
+ * py_verify.h - do these offsets fit this process?
  *
- * Offsets of a table or of a debug file are claims about a build. Before they are used, the runtime's
- * own lists are followed with them in live memory: interpreters, the thread states of each with
- * their back links, a thread id that is the thread pointer of a thread (which the x86-64 ABI
- * makes point at itself), and, where a thread has frames, its outermost code object, whose type must
- * be called "code". Other builds (Py_TRACE_REFS, other patches) fail in one of them.
+ * Offsets from a table or a debug file are claims about a build. Before they are used, they serve
+ * to follow the runtime's own lists in live memory: interpreters, the thread states of each with
+ * their back links, a thread id that is the thread pointer of a thread (which the x86-64 ABI makes
+ * point at itself), and, if a thread has frames, its outermost code object, whose type must be
+ * called "code". Other builds (Py_TRACE_REFS, other patches) fail one of these checks.
  *
- * The process runs meanwhile: what may be a moment's disorder is looked at again, a few times.
+ * The process runs meanwhile: a check that may have failed because of that is repeated, a few
+ * times.
  *
- * Must hold: reads only, bounded; nothing is believed that was not checked.
+ * Must hold: reads only, bounded; nothing unchecked is believed.
  */
 #ifndef KRAIT_TARGET_PY_VERIFY_H
 #define KRAIT_TARGET_PY_VERIFY_H
@@ -23,9 +24,10 @@
 struct memory;
 
 /*
- *  0         everything that could be seen is as the offsets say
+ * Returns
+ *  0         everything visible agrees with the offsets
  *  -EAGAIN   there is no interpreter or no thread state: not initialised yet, or finalised
- *  -ENODATA  it is not; why says what is wrong
+ *  -ENODATA  it does not; why says what is wrong
  *  -errno    memory could not be read: -ESRCH, -EPERM
  */
 int py_verify(const struct memory *m, const struct py_offsets *o, __u64 runtime_addr, char *why,

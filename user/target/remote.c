@@ -17,7 +17,7 @@
 struct remote {
 	struct memory memory;
 	pid_t pid;
-	int fd; /* /proc/PID/mem, or -1: go by pid */
+	int fd; /* /proc/PID/mem, or -1: use the pid */
 };
 
 static ssize_t read_by_pid(pid_t pid, __u64 addr, void *buf, size_t len)
@@ -28,7 +28,7 @@ static ssize_t read_by_pid(pid_t pid, __u64 addr, void *buf, size_t len)
 	return process_vm_readv(pid, &local, 1, &theirs, 1, 0);
 }
 
-/* fd -1: by pid. */
+/* fd -1: use the pid. */
 static int read_all(int fd, pid_t pid, __u64 addr, void *buf, size_t len)
 {
 	size_t done = 0;
@@ -74,7 +74,7 @@ struct remote *remote__open_at(int dir, bool writable)
 		return NULL;
 	*r = (struct remote){ .memory = { .read = remote_read, .ctx = r }, .fd = -1 };
 	if (writable) {
-		/* The file is its user's, who need not be krait's. */
+		/* The file belongs to the process's user, who need not be krait's. */
 		cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_DAC_OVERRIDE);
 
 		r->fd = openat(dir, "mem", O_RDWR | O_CLOEXEC);
@@ -111,7 +111,7 @@ struct remote *remote__open(pid_t pid)
 	if (r->fd >= 0)
 		return r;
 	err = errno == ENOENT ? ESRCH : errno;
-	/* Address 0 is never mapped: EFAULT means that we could have read it. */
+	/* Address 0 is never mapped: EFAULT means that reading is allowed. */
 	if (err != ESRCH && (read_by_pid(pid, 0, &probe, 1) >= 0 || errno == EFAULT))
 		return r;
 	free(r);

@@ -6,7 +6,7 @@
 #include "target/frozen.h"
 #include "target/remote.h"
 
-/* Of a stack at one go; what is less is read by the page. */
+/* Bytes of a stack to read at once; a shorter rest is read by the page. */
 #define CHUNK (16U << 10)
 #define PAGE 4096U
 
@@ -14,7 +14,7 @@
 _Static_assert(UNWIND_SAVED_WORDS * sizeof(__u64) <= sizeof(struct user_regs_struct),
 	       "the kernel's words come first");
 
-/* Where the stack is; 0: not known. */
+/* The stack pointer; 0 unknown. */
 static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
 {
 	if (!f->has_regs)
@@ -32,7 +32,7 @@ static __u64 take_regs(struct probe_thread *t, const struct frozen_thread *f)
 }
 #endif
 
-/* From there on, as much as can be read of len bytes. */
+/* Copies from there on, as much of len bytes as can be read. */
 static __u32 copy(struct bytes *copies, int mem, __u64 addr, __u32 len, __u32 step)
 {
 	char part[CHUNK];

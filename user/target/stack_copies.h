@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_copies.h - registers and C stacks of threads that stand still (frozen.h), copied: whoever has them can walk
- * along the native frames when the threads have long gone on.
+ * stack_copies.h - copies the registers and C stacks of threads that stand still (frozen.h): with
+ * these, the native frames can be walked long after the threads have gone on.
  *
- * Must hold: STACK_COPY_MAX bytes a thread, STACK_COPIES_MAX of all; a stack that is longer is cut at its root.
+ * Must hold: at most STACK_COPY_MAX bytes per thread, STACK_COPIES_MAX in all; a longer stack is
+ * cut at its root.
  */
 #ifndef KRAIT_TARGET_STACK_COPIES_H
 #define KRAIT_TARGET_STACK_COPIES_H
@@ -18,7 +19,7 @@
 
 struct frozen_thread;
 
-/* Of a thread that stands still: its registers, and behind all the others its stack; mem: of its memory. */
+/* For a thread that stands still: takes its registers, and appends its stack; mem: its memory. */
 void stack_copies_take(struct bytes *copies, int mem, const struct frozen_thread *f,
 		       struct probe_thread *t) __attribute__((nonnull));
 

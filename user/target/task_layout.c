@@ -6,17 +6,17 @@
 #include "target/published.h"
 
 /*
- * Behind the head of an object (Include/object.h; 16 bytes, or 32 in free-threaded builds), the same in 3.14 and
- * 3.15: gen_object and set_object of their published tables. tests/unit/test_task_layout.c compares.
+ * After the head of an object (Include/object.h; 16 bytes, or 32 in free-threaded builds), the same
+ * in 3.14 and 3.15: gen_object and set_object of their published tables.
  */
 #define GEN_FRAME_STATE 51
 #define GEN_IFRAME 56
 #define SET_USED 8
 #define SET_MASK 16
 #define SET_TABLE 24
-/* _PyInterpreterFrame.stackpointer: behind instr_ptr, with or without a GIL. */
+/* _PyInterpreterFrame.stackpointer: after instr_ptr, with or without a GIL. */
 #define FRAME_STACKPOINTER 64
-/* Of a frame, FRAME_HEAD of bpf/walk.h: what is read before it. */
+/* FRAME_HEAD of bpf/walk.h: bytes read before a frame. */
 #define HEAD 8
 _Static_assert(SET_MASK == SET_USED + 8 && SET_TABLE == SET_MASK + 8, "read at once");
 
@@ -26,7 +26,7 @@ static void set_states(struct task_layout *l, __u32 version)
 	if (version >> 16 == 0x030e) {
 		l->state_first = -3;
 		l->state_yield_from = -1;
-		l->state_locked = -1; /* there is no such state */
+		l->state_locked = -1; /* no such state */
 		l->state_executing = 0;
 		l->state_ended = 1;
 		l->state_last = 4;

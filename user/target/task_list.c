@@ -11,9 +11,9 @@
 #include "util/clock.h"
 #include "util/hash.h"
 
-/* Awaiters of one task. */
+/* Awaiters per task. */
 #define WAITERS_MAX 4096U
-/* What a list may take, however its sets and chains are made up. */
+/* Time for a list, whatever its sets and chains look like. */
 #define LIST_NS (5 * NS_PER_SEC)
 
 void task_list_begin(struct task_list *l)
@@ -37,7 +37,7 @@ bool task_list_is_full(struct task_list *l)
 	return true;
 }
 
-/* Where it is among those seen, or would be. */
+/* Its place in the hash, or the place where it would be. */
 static __u32 place_of(const struct task_list *l, __u64 addr)
 {
 	__u32 mask = (1U << TASK_LIST_SEEN_BITS) - 1,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * task_list.h - a list of tasks or greenlets (probe_tasks.h) under way, in a prober.
+ * task_list.h - a list of tasks or greenlets (probe_tasks.h) while a prober builds it.
  *
- * Must hold: each is in the list once; nothing is written behind the end of an array, and what there is no room or no
- * time for is said (PROBE_TASKS_CUT).
+ * Must hold: each is in the list once; nothing is written beyond an array, and if room or time runs
+ * out the list says so (PROBE_TASKS_CUT).
  */
 #ifndef KRAIT_TARGET_TASK_LIST_H
 #define KRAIT_TARGET_TASK_LIST_H
@@ -13,41 +13,41 @@
 
 #include "target/probe_tasks.h"
 
-/* What stands for "seen": twice as many places as tasks. */
+/* Size of the hash of listed addresses: twice as many places as tasks. */
 #define TASK_LIST_SEEN_BITS 17
 
 struct task_list {
 	struct probe_tasks_head head;
-	__u64 seen[1 << TASK_LIST_SEEN_BITS]; /* addresses of those that are listed, hashed */
-	__u32 seen_at[1 << TASK_LIST_SEEN_BITS]; /* in tasks */
+	__u64 seen[1 << TASK_LIST_SEEN_BITS]; /* hashed addresses of the listed tasks */
+	__u32 seen_at[1 << TASK_LIST_SEEN_BITS]; /* their indexes in tasks */
 	struct probe_task tasks[PROBE_TASKS_MAX];
 	struct frame frames[PROBE_TASKS_FRAMES_MAX];
 	__u64 waiters[PROBE_TASKS_WAITERS_MAX];
 	char texts[PROBE_TASKS_TEXT_MAX];
 };
 
-/* *l is zeroed: now it is begun. */
+/* Begins *l, which must be zeroed. */
 void task_list_begin(struct task_list *l) __attribute__((nonnull));
-/* There is no time for more. */
+/* Is there no more time? */
 bool task_list_is_late(struct task_list *l) __attribute__((nonnull));
-/* There is no room for more: said, too. */
+/* Is there no more room? Then the list says so, too. */
 bool task_list_is_full(struct task_list *l) __attribute__((nonnull));
 
-/* One more, without frames and waiters. NULL: it is there already, or there is no room. */
+/* Adds one, without frames and waiters. NULL: already listed, or no room. */
 struct probe_task *task_list_add(struct task_list *l, __u64 addr, __u64 thread_id, __u32 flags)
 	__attribute__((warn_unused_result, nonnull));
-/* In tasks; PROBE_TASKS_MAX: it is not there. */
+/* Its index in tasks; PROBE_TASKS_MAX: not listed. */
 __u32 task_list_find(const struct task_list *l, __u64 addr) __attribute__((nonnull));
-/* Of the one that was added last. */
+/* For the last one added. */
 void task_list_set_name(struct task_list *l, struct probe_task *t, const char *name)
 	__attribute__((nonnull));
 void task_list_set_frames(struct task_list *l, struct probe_task *t, const struct frame *frames,
 			  __u32 cnt) __attribute__((nonnull(1, 2)));
-/* One that awaits it, by address. False: there is no room for it. */
+/* Adds one that awaits it, by address. False: no room. */
 bool task_list_add_waiter(struct task_list *l, struct probe_task *t, __u64 addr)
 	__attribute__((nonnull));
 
-/* A descriptor of the list, or -errno. */
+/* Returns a descriptor of the list, or -errno. */
 int task_list_write(const struct task_list *l) __attribute__((warn_unused_result, nonnull));
 
 #endif /* KRAIT_TARGET_TASK_LIST_H */

@@ -12,7 +12,7 @@
 #include "target/page_cache.h"
 #include "util/vec.h"
 
-/* Looks at the list of thread states until one finds it at rest. */
+/* How often to read the list of thread states until it is found at rest. */
 #define TRIES 3
 
 struct thread_stacks *thread_stacks__new(const struct probe_threads_ask *ask,
@@ -76,7 +76,7 @@ static void add_name(void *ctx, __u64 ident, const char *name, bool changed)
 						   .changed = changed };
 }
 
-/* Threads of whose name nothing is found have none. */
+/* Threads whose name is not found have none. */
 static void read_names(struct thread_stacks *s)
 {
 	for (__u32 i = 0; i < s->head.interp_cnt; i++)
@@ -108,7 +108,7 @@ static void read_states(struct thread_stacks *s)
 	}
 }
 
-/* Who has the GIL of an interpreter. */
+/* Finds the holder of an interpreter's GIL. */
 static void look_at_interp_gil(const struct stack_walk *walk,
 			       const struct thread_list_entry *states, __u32 state_cnt,
 			       struct probe_interp *i)
@@ -127,7 +127,7 @@ static void look_at_interp_gil(const struct stack_walk *walk,
 			i->holder = states[k].native_id;
 }
 
-/* The interpreters of those thread states; at most PROBE_THREADS_INTERPS_MAX. How many. */
+/* The interpreters of those thread states; at most PROBE_THREADS_INTERPS_MAX. Returns their number. */
 static __u32 probe_interps_list(const struct stack_walk *walk,
 				const struct thread_list_entry *states, __u32 state_cnt,
 				struct probe_interp *ret)
@@ -135,7 +135,7 @@ static __u32 probe_interps_list(const struct stack_walk *walk,
 	__u32 cnt = 0;
 
 	for (__u32 k = 0; k < state_cnt && cnt < PROBE_THREADS_INTERPS_MAX; k++) {
-		/* States of one interpreter stand together. */
+		/* States of one interpreter are adjacent. */
 		if (cnt && ret[cnt - 1].interp_addr == states[k].interp_addr)
 			continue;
 		ret[cnt] = (struct probe_interp){ .id = states[k].interp_id,
@@ -160,7 +160,7 @@ bool thread_stacks__is_full(const struct thread_stacks *s)
 
 /* ---- one thread --------------------------------------------------------------------------------- */
 
-/* Newest states first, and of one thread several, in different interpreters. */
+/* Newest states first; a thread may have several, in different interpreters. */
 const struct thread_list_entry *thread_stacks__state_of(const struct thread_stacks *s,
 							struct probe_thread *t)
 {
@@ -174,7 +174,7 @@ const struct thread_list_entry *thread_stacks__state_of(const struct thread_stac
 	return NULL;
 }
 
-/* The stack of a thread that may run meanwhile, into s->walked. */
+/* Walks the stack of a thread that may be running, into s->walked. */
 static void walk_one(struct thread_stacks *s, struct probe_thread *t,
 		     const struct thread_list_entry *state)
 {
@@ -210,7 +210,7 @@ static bool add_local(void *ctx, const char *name, const char *value, bool chang
 	return true;
 }
 
-/* Of the frames in s->walked, which are going to stand at the end of s->frames. */
+/* Takes the variables of the frames in s->walked, which will be appended to s->frames. */
 static void take_locals(struct thread_stacks *s)
 {
 	page_cache__clear(s->first);
@@ -225,7 +225,7 @@ static void take_locals(struct thread_stacks *s)
 	}
 }
 
-/* What it does with the GIL of its interpreter, as long as it stands still. */
+/* How it stands to the GIL of its interpreter; valid only if it stands still. */
 static void look_at_gil(const struct thread_stacks *s, struct probe_thread *t)
 {
 	struct gil gil = { .memory = s->walk.memory };
@@ -248,7 +248,7 @@ void thread_stacks__walk(struct thread_stacks *s, struct probe_thread *t,
 		take_locals(s);
 }
 
-/* Frames at the leaf of s->walked that the thread had not, or has not any more. */
+/* Counts frames at the leaf of s->walked that the thread did not have before, or no longer has. */
 static __u32 count_left(const struct thread_stacks *s)
 {
 	const struct stack_walk_result *a = &s->walked, *b = &s->walked_again;
@@ -263,7 +263,7 @@ static __u32 count_left(const struct thread_stacks *s)
 	return a->frame_cnt - same;
 }
 
-/* Variables of so many frames at the leaf go. */
+/* Drops the variables of that many frames at the leaf. */
 static void drop_locals(struct thread_stacks *s, __u32 from, __u32 left)
 {
 	__u32 kept = from;

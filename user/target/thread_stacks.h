@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_stacks.h - a list of threads (probe_threads.h) under way: whatever comes out of the process's memory, be it
- * alive or a core file. Who the threads are and what each does is for others to say.
+ * thread_stacks.h - a list of threads (probe_threads.h) while it is built: everything that comes
+ * out of the process's memory, be it alive or a core file. The caller supplies which threads there
+ * are and what each is doing.
  */
 #ifndef KRAIT_TARGET_THREAD_STACKS_H
 #define KRAIT_TARGET_THREAD_STACKS_H
@@ -13,10 +14,10 @@
 #include "walk/stack_walk.h"
 #include "walk/thread_list.h"
 
-/* What a program calls the thread with that pointer. */
+/* The name that a program has given to the thread with that pointer. */
 struct named {
 	__u64 thread_ptr;
-	__u32 name; /* in texts */
+	__u32 name; /* offset in texts */
 	bool changed;
 };
 
@@ -26,7 +27,7 @@ struct thread_stacks {
 	const struct probe_threads_ask *ask; /* borrowed */
 	struct memory memory;
 	struct stack_walk walk;
-	struct page_cache *first, *again; /* two views of it, for variables and names */
+	struct page_cache *first, *again; /* two separate views of it, for variables and names */
 	struct thread_list_entry states[KRAIT_MAX_THREADS];
 	__u32 state_cnt;
 	struct stack_walk_result walked, walked_again;
@@ -37,7 +38,7 @@ struct thread_stacks {
 	struct probe_interp interps[PROBE_THREADS_INTERPS_MAX];
 	struct named *named;
 	__u32 named_cnt, named_cap;
-	__u32 frame; /* whose variables are being taken */
+	__u32 frame; /* the frame whose variables are being taken */
 	struct probe_local locals[PROBE_THREADS_LOCALS_MAX];
 	char texts[PROBE_THREADS_TEXT_MAX];
 	struct bytes stacks; /* copies of C stacks (stack_copies.h) */
@@ -49,27 +50,27 @@ struct thread_stacks *thread_stacks__new(const struct probe_threads_ask *ask,
 	__attribute__((warn_unused_result, nonnull));
 void thread_stacks__free(struct thread_stacks *s);
 
-/* Reads thread states, interpreters and names: first of all. */
+/* Reads thread states, interpreters and names; call first. */
 void thread_stacks__begin(struct thread_stacks *s) __attribute__((nonnull));
 /* Is there no room for one more thread with a stack? */
 bool thread_stacks__is_full(const struct thread_stacks *s) __attribute__((nonnull));
-/* The state of the thread of that id in its own pid namespace, or NULL; also fills t's name. */
+/* The state of the thread with that id in its own pid namespace, or NULL; also fills t's name. */
 const struct thread_list_entry *thread_stacks__state_of(const struct thread_stacks *s,
 							struct probe_thread *t)
 	__attribute__((nonnull));
 /*
- * Its stack, what it does with the GIL, and its variables, behind what is there already; what was there from an earlier
- * try is to be taken back.
+ * Appends its stack, how it stands to the GIL, and its variables. The caller must first take back
+ * the results of an earlier try.
  */
 void thread_stacks__walk(struct thread_stacks *s, struct probe_thread *t,
 			 const struct thread_list_entry *state) __attribute__((nonnull));
 /*
- * The same of a thread that runs meanwhile, with variables of those frames alone that it had before and has still. False:
- * there are none.
+ * The same for a running thread, with variables only of frames that it had before and still has.
+ * False: there are none.
  */
 bool thread_stacks__walk_moving(struct thread_stacks *s, struct probe_thread *t,
 				const struct thread_list_entry *state) __attribute__((nonnull));
-/* Back to where the variables of a thread began. */
+/* To go back to where the variables of a thread began. */
 struct thread_stacks_mark {
 	__u32 local_cnt, text_len;
 };
@@ -77,10 +78,10 @@ struct thread_stacks_mark thread_stacks__mark(const struct thread_stacks *s)
 	__attribute__((nonnull));
 void thread_stacks__back(struct thread_stacks *s, struct thread_stacks_mark mark)
 	__attribute__((nonnull));
-/* The stack that was walked last is believed. */
+/* Keeps the stack that was walked last: it is valid. */
 void thread_stacks__keep(struct thread_stacks *s, struct probe_thread *t) __attribute__((nonnull));
 
-/* All of it in the order of a list, in parts. 0, or what write said. */
+/* Writes everything in the order of a list, in parts. Returns 0, or the error of write. */
 int thread_stacks__write(const struct thread_stacks *s,
 			 int (*write)(void *ctx, const void *data, size_t len), void *ctx)
 	__attribute__((warn_unused_result, nonnull(1, 2)));

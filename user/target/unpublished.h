@@ -2,9 +2,9 @@
 /*
  * unpublished.h - offsets of an interpreter that does not publish them: CPython 3.8 to 3.12.
  *
- * First what a process of the same file has proved already, then the table of the minor version,
- * then the debug information of the build. Nothing is used that the process does not prove
- * (py_verify.h); a pre-release has no table.
+ * Tries what a process of the same file has already proved, then the table of the minor version,
+ * then the debug information of the build. Uses only what the process proves (py_verify.h); a
+ * pre-release has no table.
  */
 #ifndef KRAIT_TARGET_UNPUBLISHED_H
 #define KRAIT_TARGET_UNPUBLISHED_H
@@ -29,16 +29,17 @@ struct unpublished {
 	const char *path; /* the file, where we can open it */
 	const char *root; /* of the process: debug information may be there, too */
 
-	struct py_offsets offsets; /* with 0 only */
+	struct py_offsets offsets; /* valid if the result is 0 */
 	enum py_source source;
 	bool initialised;
-	char why[192]; /* otherwise */
+	char why[192]; /* valid otherwise */
 };
 
 /*
+ * Returns
  *  0         offsets, source and initialised are filled
  *  -EAGAIN   not initialised yet: nothing can be proved
- *  -EINPROGRESS  its debug information is being read: look again
+ *  -EINPROGRESS  its debug information is being read: ask again
  *  -ENOTSUP  a version that has no table and no debug information, or a build that fits neither
  *  -errno    memory could not be read
  */

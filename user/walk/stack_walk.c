@@ -25,7 +25,7 @@ static void search_begin(const struct stack_walk *x, struct thread_search *t, __
 	t->left = x->search_part ? x->search_part : KRAIT_MAX_THREADS;
 }
 
-/* The frames of the state that is in the window. */
+/* Walks the frames of the thread state in the window. */
 static enum reason walk(const struct stack_walk *x, struct thread_search *t,
 			struct stack_walk_result *ret)
 {
@@ -80,7 +80,7 @@ void stack_walk_chain(const struct stack_walk *x, __u64 frame_addr, struct stack
 	}
 	ret->frame_cnt = w.frame_cnt;
 	ret->reason = w.reason;
-	/* Nothing is missing where no entry frame is at the end, or none is left at all. */
+	/* Nothing is missing if the chain has no entry frame at its end, or none at all. */
 	if (w.reason == REASON_NO_BASE || w.reason == REASON_SWITCHING)
 		ret->reason = REASON_PYTHON;
 }
@@ -148,7 +148,7 @@ void stack_walk_thread(const struct stack_walk *x, __u64 thread_ptr, struct thre
 		return;
 	ret->tstate_addr = t.tstate_addr;
 	ret->interp_addr = t.interp_addr;
-	/* The kernel records it beside the frames: without it, their names cannot be trusted. */
+	/* The kernel records it together with the frames: without it their names cannot be trusted. */
 	if (generation_off != PYOFF_ABSENT &&
 	    memory_read(x->memory, t.interp_addr + (__u64)generation_off, &generation,
 			sizeof(generation)))

@@ -8,15 +8,15 @@
 #include "walk/stack_walk.h"
 
 /*
- * struct pthread of glibc 2.17 to 2.41 on x86-64 (nptl/descr.h): its tid, which no header publishes, behind
- * a header of 704 bytes and a list; header.self is the third pointer. Of musl 1.2 (pthread_impl.h): self is
- * the first one.
+ * struct pthread of glibc 2.17 to 2.41 on x86-64 (nptl/descr.h): its tid, which no header
+ * publishes, follows a header of 704 bytes and a list; header.self is the third pointer. In musl
+ * 1.2 (pthread_impl.h) self is the first pointer.
  */
 static const struct {
 	__u64 self, tid;
 } pthreads[] = { { 16, 720 }, { 0, 48 } };
 
-/* Before 3.11 the thread state does not say it, but the C library's own struct of the thread does. */
+/* Before 3.11 the thread state lacks the tid, but the C library's own struct of the thread has it. */
 static __u64 tid_of_pthread(struct thread_search *t, __u64 thread_ptr)
 {
 	for (unsigned i = 0; i < sizeof(pthreads) / sizeof(pthreads[0]); i++) {
@@ -33,7 +33,7 @@ static __u64 tid_of_pthread(struct thread_search *t, __u64 thread_ptr)
 
 struct listing {
 	const struct stack_walk *walk;
-	struct thread_search search; /* for its window */
+	struct thread_search search; /* only for its window */
 	struct thread_list_entry *list;
 	__u32 cnt, cap;
 	__u64 interp_addr;

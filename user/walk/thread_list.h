@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_list.h - all thread states of an interpreter, in memory that can be read from here.
+ * thread_list.h - all thread states of an interpreter, in memory that can be read from user space.
  *
- * Nothing holds still meanwhile: each step checks the link back, and a list that changes is torn.
+ * Nothing holds still meanwhile: each step checks the back link, and a list that changes is torn.
  *
- * Must hold: at most KRAIT_MAX_THREADS states and THREAD_LIST_INTERPS_MAX interpreters, whatever the
- * memory says.
+ * Must hold: at most KRAIT_MAX_THREADS states and THREAD_LIST_INTERPS_MAX interpreters, whatever
+ * the memory contains.
  */
 #ifndef KRAIT_WALK_THREAD_LIST_H
 #define KRAIT_WALK_THREAD_LIST_H
@@ -21,15 +21,15 @@ struct stack_walk;
 struct thread_list_entry {
 	__u64 tstate_addr, interp_addr;
 	__u64 thread_ptr; /* pthread_self(): PyThreadState.thread_id */
-	/* Its thread id in the process's own pid namespace; 0 where that is not known. */
+	/* The thread id in the process's own pid namespace; 0 unknown. */
 	__u64 native_id;
 	__s64 interp_id; /* 0 is the main interpreter */
 };
 
 /*
- * The states, newest first in each interpreter. *ret_cnt of at most cap, whatever the reason:
- * REASON_PYTHON all; REASON_NO_RUNTIME; REASON_RUNTIME_FAULT, REASON_THREAD_FAULT and REASON_THREAD_TORN: it
- * could not be read to the end; REASON_THREAD_LIMIT: there are more.
+ * Reads the states, newest first in each interpreter; *ret_cnt, at most cap, is valid whatever the
+ * reason. REASON_PYTHON: all; REASON_NO_RUNTIME; REASON_RUNTIME_FAULT, REASON_THREAD_FAULT,
+ * REASON_THREAD_TORN: could not be read to the end; REASON_THREAD_LIMIT: there are more.
  */
 enum reason thread_list_read(const struct stack_walk *x, struct thread_list_entry *list, __u32 cap,
 			     __u32 *ret_cnt) __attribute__((nonnull));
