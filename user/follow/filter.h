@@ -2,9 +2,9 @@
 /*
  * filter.h - which Python processes of the machine are wanted: by name, control group, user.
  *
- * Several values of one kind are alternatives; of different kinds all must hold. The look at a
- * process is at its exec, or when it is first seen: a name that it gives itself later does not count.
- * A child that was forked off is what its parent is.
+ * Several values of one kind are alternatives; all given kinds must match. A process is matched at
+ * its exec, or when it is first seen: a name that it gives itself later does not count. A forked
+ * child inherits its parent's result.
  */
 #ifndef KRAIT_FOLLOW_FILTER_H
 #define KRAIT_FOLLOW_FILTER_H
@@ -18,9 +18,9 @@ struct context;
 #define FILTER_MAX 16
 
 struct filter {
-	/* Patterns (fnmatch) of the command, of the script's file name or path, or of the module. */
+	/* Patterns (fnmatch) for the command, the script's file name or path, or the module. */
 	const char *names[FILTER_MAX];
-	const char *cgroups[FILTER_MAX]; /* these groups and those below */
+	const char *cgroups[FILTER_MAX]; /* these groups and all below */
 	uid_t users[FILTER_MAX]; /* effective */
 	size_t name_cnt, cgroup_cnt, user_cnt;
 };
@@ -31,7 +31,7 @@ static inline bool filter_is_empty(const struct filter *f)
 }
 
 /*
- * Is the process wanted? context: NULL of one that has gone before it could be looked at, which has only
+ * Is the process wanted? context: NULL if it has gone before it could be read, which leaves only
  * its command; cgroups: the text of its /proc/PID/cgroup.
  */
 bool filter_matches(const struct filter *f, const char *comm, const struct context *context,

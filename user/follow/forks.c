@@ -7,7 +7,10 @@
 #include "proc/space.h"
 #include "util/clock.h"
 
-/* Then it has stayed: what it maps and starts is to be known before its first sample. */
+/*
+ * After this time the fork is here to stay: its mappings and children should be known before its
+ * first sample.
+ */
 #define PUT_OFF_NS (400 * 1000000ULL)
 
 void forks_put_off(struct processes *ps, struct entry *e)
@@ -37,7 +40,7 @@ void forks_open(struct processes *ps, struct entry *e)
 	parent = entry_find(ps, e->process.parent_pid);
 	if (parent && parent->process.state != PROCESS_TRACKED)
 		parent = NULL;
-	/* Callers go through the table: what fails stays there, to be looked at. */
+	/* The caller is iterating over the table: an entry that fails stays there, to be looked at. */
 	if (entry_open(ps, &e->process, parent ? &parent->process : NULL))
 		entry_plan_retry(ps, &e->process, -EINPROGRESS);
 	else if (e->process.remapped && e->process.space)
@@ -59,7 +62,7 @@ __u64 forks_open_due(struct processes *ps, __u64 now_ns)
 {
 	struct entry *e;
 
-	/* Where looks are spared, who has no samples needs none. */
+	/* While looks are spared, a process without samples needs none. */
 	if (processes_spare_all(ps))
 		return 0;
 	while ((e = TAILQ_FIRST(&ps->forked)) && e->forked_due_ns <= now_ns)

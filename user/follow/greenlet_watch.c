@@ -15,7 +15,7 @@
 
 #define PAUSE_FIRST_NS 20000000ULL
 #define HURRY_LONGEST_NS NS_PER_SEC
-/* Looks that could not tell, until pauses are seconds long: by then the module has long been loaded. */
+/* Inconclusive looks, until pauses are seconds long: by then the module has long been loaded. */
 #define UNTOLD_MAX 9
 
 static struct entry *entry_of(struct process *p)
@@ -23,7 +23,7 @@ static struct entry *entry_of(struct process *p)
 	return (struct entry *)((char *)p - offsetof(struct entry, process));
 }
 
-/* The kernel side follows the greenlets of that process from now on. */
+/* Lets the kernel side follow the greenlets of that process from now on. */
 static void publish(struct processes *ps, struct process *p)
 {
 	struct greenlet_watch *w = &p->greenlets;
@@ -54,7 +54,7 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 		w->known = true;
 		publish(e->table, p);
 	} else if (result == -EAGAIN) {
-		/* No thread has asked for its greenlet yet: nothing will say when one does. */
+		/* No thread has used greenlet yet, and nothing will tell us when one does. */
 		w->look.outdated = true;
 		w->plain_cnt = w->asked_cnt;
 	} else if (w->refusals == UNTOLD_MAX) {
@@ -79,7 +79,7 @@ void greenlet_watch_begin(struct processes *ps, struct process *p, const struct 
 		return;
 	}
 	if (parent && look_plan_is_settled(&parent->greenlets.look)) {
-		w->answered = true; /* there are none */
+		w->answered = true; /* greenlet is not loaded */
 		look_plan_begin_settled(&w->look);
 		return;
 	}
@@ -135,7 +135,7 @@ bool greenlet_watch_is_late(const struct process *p, __u64 time_ns)
 		return time_ns < w->known_ns;
 	if (!look_plan_is_open(&w->look))
 		return false;
-	/* Who has not mapped the module has no greenlets, whatever was not looked at yet. */
+	/* A process that has not mapped the module has no greenlets, whatever else is unknown. */
 	return w->met || (p->space ? has_greenlet(p) : !w->answered);
 }
 
@@ -169,7 +169,7 @@ void greenlet_watch_forget(struct processes *ps, struct process *p)
 {
 	if (p->greenlets.look.asked)
 		prober__forget(ps->config.prober, &p->greenlets);
-	/* What the kernel has copied for a fork, it forgets itself. */
+	/* What the kernel copied at a fork, the kernel removes itself. */
 	if (p->greenlets.known_ns)
 		sampler__set_greenlets(ps->config.sampler, p->pid, NULL);
 	p->greenlets = (struct greenlet_watch){ .known = false };

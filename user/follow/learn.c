@@ -13,7 +13,7 @@
 #include "util/log.h"
 #include "util/quota.h"
 
-/* Where an address alone does not identify a code object, the kernel takes fingerprints. */
+/* If an address alone does not identify a code object, the kernel takes fingerprints. */
 static __u32 track_flags(const struct py_offsets *offsets)
 {
 	return PROC_PYTHON |
@@ -27,8 +27,8 @@ static void use_file(struct sampler *sampler, struct process *p, __u32 number)
 }
 
 /*
- * The next process that executes this file, or in which this library begins an interpreter, is ready
- * at its first instruction.
+ * From now on the next process that executes this file, or in which this library starts an
+ * interpreter, is ready at its first instruction.
  */
 static void learn_file(struct sampler *sampler, struct process *p, int file_fd)
 {

@@ -7,7 +7,7 @@
 #include "util/clock.h"
 
 #define PAUSE_LONGEST_NS NS_PER_SEC
-/* The same where nobody reports mappings. */
+/* The same if nobody reports mappings. */
 #define BLIND_LONGEST_NS (16 * NS_PER_SEC)
 
 void look_plan_begin(struct look_plan *plan, struct processes *ps)

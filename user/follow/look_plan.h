@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * look_plan.h - when to look again at a process for something that it may get later: first when it is tracked, then
- * whenever it maps code, or at intervals if the kernel reports no mappings.
+ * look_plan.h - when to look again at a process for something that it may get later: first when it
+ * is tracked, then whenever it maps code, or at intervals if the kernel reports no mappings.
  *
- * Must hold: one plan has at most one look out, one owner's processes (bpf/share.h) have a bounded number of looks a
- * second, and pauses grow while nothing comes of them.
+ * Must hold: one plan has at most one pending look, one owner's processes (bpf/share.h) have a
+ * bounded number of looks a second, and pauses grow while looks find nothing.
  */
 #ifndef KRAIT_FOLLOW_LOOK_PLAN_H
 #define KRAIT_FOLLOW_LOOK_PLAN_H
@@ -15,25 +15,28 @@
 struct process;
 struct processes;
 
-/* All zero: no look. */
+/* All zero: no look is planned. */
 struct look_plan {
-	bool asked; /* a look is under way */
+	bool asked; /* a look is pending */
 	bool outdated; /* there is a reason for another one */
-	__u64 next_ns; /* not before; 0 never */
-	__u64 pause_ns; /* until the one after that; it doubles up to the longest */
+	__u64 next_ns; /* not before this; 0: never */
+	__u64 pause_ns; /* until the look after that; doubles up to the longest */
 };
 
 /* The first look is due now. */
 void look_plan_begin(struct look_plan *plan, struct processes *ps);
-/* As begun, but all that is mapped so far was looked at, in the process that it was forked from. */
+/* Begins a plan for a fork: everything mapped so far has been looked at in the parent. */
 void look_plan_begin_settled(struct look_plan *plan);
-/* Nothing has been mapped since the last look, and that look found everything. */
+/* Has nothing been mapped since the last look, and did that look find everything? */
 bool look_plan_is_settled(const struct look_plan *plan);
 /* There is a reason for another look. */
 void look_plan_outdate(struct look_plan *plan, struct processes *ps);
-/* There is one, and no time to lose: the next look is due now. False: it is anyway, or there will be none. */
+/*
+ * There is an urgent reason: the next look is due now. False: it is due anyway, or there will be
+ * none.
+ */
 bool look_plan_hurry(struct look_plan *plan, struct processes *ps, __u64 now_ns);
-/* Whether the process is to be looked at now: then the caller asks, and says so in asked. */
+/* Should the process be looked at now? Then the caller asks, and sets asked. */
 bool look_plan_is_due(struct look_plan *plan, struct processes *ps, const struct process *p,
 		      __u64 now_ns);
 /* When to ask look_plan_is_due() again; 0: not before something changes. */
@@ -42,7 +45,7 @@ __u64 look_plan_next(const struct look_plan *plan);
 void look_plan_answered(struct look_plan *plan, struct processes *ps);
 /* No further look, whatever changes. */
 void look_plan_end(struct look_plan *plan);
-/* A look is under way, or one is planned. */
+/* Is a look pending or planned? */
 bool look_plan_is_open(const struct look_plan *plan);
 
 #endif /* KRAIT_FOLLOW_LOOK_PLAN_H */

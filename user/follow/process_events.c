@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Process events, in the order in which they happened. The processes themselves are ahead: by the time
- * an event is read, its process may have gone, and another have its pid.
+ * Handles process events in the order in which they happened. The processes themselves are ahead:
+ * by the time an event is read, its process may have gone, and another have its pid.
  */
 #include "follow/process_table.h"
 
@@ -98,7 +98,7 @@ static void on_fork(struct processes *ps, const struct record_task *record)
 		entry_remove(ps, child);
 }
 
-/* The filter needs facts that have to be read; for a process that is gone only the command is left. */
+/* The filter needs facts that must be read; for a process that is gone only the command is left. */
 static bool matches(const struct filter *filter, struct process *p, const char *comm)
 {
 	const struct context *context = NULL;
@@ -112,8 +112,8 @@ static bool matches(const struct filter *filter, struct process *p, const char *
 }
 
 /*
- * The kernel has resolved it already, by its executable or by a probe: nothing needs to be read, the
- * process may even have gone.
+ * The kernel has identified it already, by its executable or by a probe: nothing needs to be read,
+ * and the process may even have gone.
  */
 static void on_known_image(struct processes *ps, struct entry *e, const struct record_task *record)
 {
@@ -151,7 +151,7 @@ static void on_known_image(struct processes *ps, struct entry *e, const struct r
 		entry_remove(ps, e);
 }
 
-/* An interpreter begins in a library. A look at the process may have been faster. */
+/* An interpreter starts in a library. A look at the process may have found it first. */
 static void on_runtime(struct processes *ps, const struct record_task *record)
 {
 	struct entry *e = find_or_begin(ps, record);
@@ -185,7 +185,8 @@ static void on_exec(struct processes *ps, const struct record_task *record)
 	}
 	if (exec)
 		e->process.exec = (struct plain_key){ .file = exec->file, .uid = record->uid };
-	e->process.looked = record->file == RECORD_FILE_PLAIN; /* others like it were */
+	/* processes of that file were looked at before */
+	e->process.looked = record->file == RECORD_FILE_PLAIN;
 	if (record->file == RECORD_FILE_PLAIN || ((ps->sparing || ps->starving) && ps->config.all))
 		entry_look_later(ps, &e->process);
 	else
@@ -204,7 +205,7 @@ static void on_end(struct processes *ps, const struct record_task *record)
 	entry_remove(ps, e);
 }
 
-/* One that was never sampled is not there. */
+/* A thread that was never sampled has no entry. */
 static void on_thread_end(struct processes *ps, const struct record_task *record)
 {
 	struct thread *t = threads__find(ps->threads, (pid_t)record->tid, record->start_ns);

@@ -46,8 +46,9 @@ int entry_start_ticks(const struct processes *ps, pid_t pid, __u64 *ret)
 }
 
 /*
- * Python or not, what it starts, or becomes, may be. Once: it would take away what the kernel has found
- * out meanwhile. Before the look, which others need not wait for.
+ * Follows the process, Python or not, because it may start or become Python. Only once, as it would
+ * overwrite what the kernel has found out meanwhile; and before the look, so that others need not
+ * wait for it.
  */
 static void watch(struct processes *ps, struct process *p)
 {
@@ -64,7 +65,7 @@ static void watch(struct processes *ps, struct process *p)
 		sampler__watch(ps->config.sampler, p->pid, p->start_ns, p->owner);
 }
 
-/* Not Python yet, or not known yet: after these results we look at the process again. */
+/* Not Python yet, or unknown: after these results we look at the process again. */
 static bool may_change(int err)
 {
 	return err == -ENOEXEC || err == -EINPROGRESS;
@@ -98,21 +99,24 @@ static int begin_tracking(struct processes *ps, struct process *p)
 }
 
 /*
- * Is that one of those the user asked for? Of a process that nobody may read a filter knows the command
- * only, as of one that has gone.
+ * Is it one that the user asked for? If a process cannot be read a filter knows only its command,
+ * as for one that has gone.
  */
 static bool is_wanted_unread(const struct processes *ps, const struct process *p)
 {
 	return filter_matches(ps->config.filter, p->info.comm, NULL, "");
 }
 
-/* It is not to be sampled, or not now. */
+/* The process is not to be sampled, or not now. */
 static void put_off(struct processes *ps, struct entry *e, int err)
 {
 	struct process *p = &e->process;
 
 	if (err == -ESRCH || (err == -ENOEXEC && p->scanned)) {
-		/* A process that was not Python when we came may be left alone: its exec will be reported. */
+		/*
+		 * It was not Python when we started, and may be left alone: its exec will be
+		 * reported.
+		 */
 		entry_remove(ps, e);
 	} else if (may_change(err)) {
 		entry_plan_retry(ps, p, err);
@@ -125,7 +129,7 @@ static void put_off(struct processes *ps, struct entry *e, int err)
 	}
 }
 
-/* p->info is filled, and with 0 p->probed. */
+/* p->info is filled, and if err is 0 p->probed, too. */
 static void act(struct processes *ps, struct entry *e, int err)
 {
 	struct process *p = &e->process;
@@ -133,7 +137,7 @@ static void act(struct processes *ps, struct entry *e, int err)
 	const struct context *context = NULL;
 	const char *cgroups = "";
 
-	/* Who pays for it follows the credentials. */
+	/* Its owner follows from the credentials. */
 	if (p->info.has_ids)
 		p->owner = sampler__owner(ps->config.sampler, p->info.uid);
 	e->look = NULL;
@@ -152,7 +156,7 @@ static void act(struct processes *ps, struct entry *e, int err)
 		*look = (struct look){ true, err };
 }
 
-/* Without an answer: why there is none. */
+/* Without an answer: explains why there is none. */
 static int explain_no_answer(struct process *p, int err)
 {
 	const char *why = err == -ETIMEDOUT ? PROBED_HUNG :
@@ -165,7 +169,7 @@ static int explain_no_answer(struct process *p, int err)
 	else
 		snprintf(p->info.why, sizeof(p->info.why), "krait cannot look at it: %s",
 			 strerror(-err));
-	/* There was no prober to be had: there may be one later. */
+	/* No prober was available: there may be one later. */
 	return err == -EAGAIN ? -EINPROGRESS : err;
 }
 

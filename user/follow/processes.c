@@ -21,21 +21,21 @@
 #include "util/log.h"
 #include "util/quota.h"
 
-/* Processes that are followed, Python or not: twice as many as the kernel side tracks. */
+/* Followed processes, Python or not: twice as many as the kernel side tracks. */
 #define ENTRIES_MAX (2 * KRAIT_MAX_PROCS)
 #define ROOT_RESERVE (ENTRIES_MAX / 8)
 
 /*
- * Looks at a process's code objects, each some round trips to a prober: the kernel describes nearly all
- * that are met, so a program needs some hundreds at once; one that makes code objects without end must
- * not have krait burn a CPU.
+ * Budget for looks at a process's code objects, each some round trips to a prober. The kernel
+ * describes nearly all objects itself, so a program needs a few hundred at once; one that keeps
+ * making code objects must not make krait burn a CPU.
  */
 #define LOOKS_AT_ONCE 4096
 #define LOOKS_PER_SEC 256
-/* The same of all processes of one owner but root: eight of them that start together have all they need. */
+/* The same for all processes of one owner other than root: enough for eight that start together. */
 #define OWNER_LOOKS_AT_ONCE (8 * LOOKS_AT_ONCE)
 #define OWNER_LOOKS_PER_SEC (4 * LOOKS_PER_SEC)
-/* Searches for what they publish, each of some milliseconds of a prober. */
+/* Budget for searches for published tables, each some milliseconds of a prober. */
 #define TABLE_LOOKS_AT_ONCE 256
 #define TABLE_LOOKS_PER_SEC 32
 
@@ -94,7 +94,7 @@ static void note_unread(struct processes *ps, const struct process *p)
 		refusals_note(&ps->refusals, -ETIMEDOUT, why, p->pid);
 }
 
-/* A process that ended without becoming Python says something about others with the same executable. */
+/* A process that ended without becoming Python is evidence about its executable. */
 static void note_plain(struct processes *ps, struct process *p)
 {
 	ps->unseen_cnt += p->exited && p->state == PROCESS_PENDING && !p->looked;
@@ -152,7 +152,7 @@ void entry_forget_image(struct processes *ps, struct entry *e)
 void entry_remove(struct processes *ps, struct entry *e)
 {
 	entry_forget_image(ps, e);
-	/* The kernel deletes what it entered itself; an entry of ours may have come after that. */
+	/* The kernel deletes what it inserted itself, but we may have inserted an entry after that. */
 	if (!e->process.exited || e->process.told)
 		sampler__untrack(ps->config.sampler, e->process.pid, e->process.start_ns);
 	if (e->look)
@@ -196,8 +196,9 @@ struct entry *entry_add(struct processes *ps, pid_t pid, __u64 start_ns, unsigne
 }
 
 /*
- * Read at once: it may not be there for long. As if long ago: a process that has just begun has mapped
- * few libraries yet, so the first address elsewhere has it read again.
+ * Reads the mappings at once, because the process may not live long. Pretends that this was long
+ * ago: a process that has just started has mapped few libraries yet, so the first address elsewhere
+ * makes us read again.
  */
 static struct space *new_space(struct processes *ps, struct process *p)
 {
@@ -215,7 +216,7 @@ static struct space *new_space(struct processes *ps, struct process *p)
 	return space;
 }
 
-/* parent: whose memory a forked process has, or NULL. */
+/* parent: for a fork, the process whose memory it has; or NULL. */
 static void open_space(struct processes *ps, struct process *p, const struct process *parent)
 {
 	if (!ps->config.native_files)
@@ -228,7 +229,7 @@ static void open_space(struct processes *ps, struct process *p, const struct pro
 		p->native = native__new(ps->config.native_files, p->space);
 }
 
-/* p->info is filled: from now on its records are named. */
+/* p->info is filled: from now on its records can be named. */
 int entry_open(struct processes *ps, struct process *p, const struct process *parent)
 {
 	if (!p->probed)
@@ -247,7 +248,7 @@ int entry_open(struct processes *ps, struct process *p, const struct process *pa
 	tables_begin(ps, p, parent);
 	greenlet_watch_begin(ps, p, parent);
 	p->state = PROCESS_TRACKED;
-	p->told = true; /* its mappings will be */
+	p->told = true; /* its mappings will be reported */
 	if (p->exec.file.inode)
 		plain_files__is_python(sampler__plain_files(ps->config.sampler), &p->exec,
 				       p->owner);
@@ -298,7 +299,7 @@ struct process *processes__find_mapped(struct processes *ps, pid_t pid)
 	return NULL;
 }
 
-/* The main thread is as old as its process, and no other is older. */
+/* The main thread is as old as its process, and no thread is older. */
 static bool can_be_of(const struct record_sample *record, __u64 start_ns)
 {
 	int order = start_order(record->thread_start_ns, start_ns);
@@ -332,7 +333,7 @@ struct process *processes__of_record(struct processes *ps, const struct record_s
 	}
 	if (e)
 		forks_open(ps, e);
-	/* Processes to be looked at only because of their first sample are due now. */
+	/* Processes that are looked at only because of a first sample are due now. */
 	if (e && TAILQ_EMPTY(&e->process.threads) && processes_spare_all(ps))
 		processes_due(ps, clock_monotonic_ns());
 	if (!e)
@@ -349,7 +350,7 @@ struct threads *processes__threads(struct processes *ps)
 	return ps->threads;
 }
 
-/* The look at it had no answer by the end, through no fault of krait's. */
+/* Its look had no answer by the end, through no fault of krait's. */
 static void note_unanswered(struct processes *ps, const struct entry *e)
 {
 	struct prober *prober = ps->config.prober;

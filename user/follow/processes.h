@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * processes.h - the processes that this session follows, and what is known of each.
+ * processes.h - the processes that this session follows, and what it knows about each.
  *
- * Which ones: all of them, or the given ones and their descendants. A followed process need not be
- * Python (yet): a shell that starts one, or an interpreter whose library is not mapped at exec. It
- * is looked at again with growing pauses until it is Python, or has gone.
+ * It follows all of them, or the given ones and their descendants. A followed process need not be
+ * Python (yet): it may be a shell that starts Python, or an interpreter whose library is not mapped
+ * at exec. It is looked at again with growing pauses until it is Python, or has gone.
  *
- * The kernel side is ahead: it knows of a fork, and of an exec of a known binary, before user space does
- * (bpf/lifecycle.bpf.c). A process that has already ended by then still gets an entry here, because its records
- * follow the event.
+ * The kernel side is ahead: it knows about a fork, and about an exec of a known binary, before user
+ * space does (bpf/lifecycle.bpf.c). A process that has already ended by then still gets an entry
+ * here, because its records follow the event.
  *
- * Must hold: events are taken in order, so a record always finds the process that it belongs to.
+ * Must hold: events are taken in order, so a record always finds its process.
  */
 #ifndef KRAIT_FOLLOW_PROCESSES_H
 #define KRAIT_FOLLOW_PROCESSES_H
@@ -42,105 +42,112 @@ struct record_sample;
 struct record_task;
 
 enum process_state {
-	PROCESS_PENDING, /* not Python as far as we can see; to be looked at again */
+	PROCESS_PENDING, /* not Python as far as we know; will be looked at again */
 	PROCESS_FORKED, /* a fork of a tracked process, not needed by any sample yet (forks.h) */
 	PROCESS_TRACKED,
 	PROCESS_REFUSED, /* Python, but not to be sampled: info.why says why */
-	PROCESS_UNWANTED, /* Python, but not what the filter asks for */
+	PROCESS_UNWANTED, /* Python, but excluded by the filter */
 };
 
 struct process {
 	pid_t pid;
-	__u64 start_ns; /* same_start(): with the pid it says which process this is */
+	__u64 start_ns; /* same_start(): identifies the process together with the pid */
 	enum process_state state;
-	__u32 layout; /* of sampler/layouts.h, KRAIT_NO_LAYOUT: none */
-	__u32 known_file; /* that it runs: of sampler/known_files.h, KNOWN_FILE_NONE */
-	unsigned owner; /* who pays for what it takes up: bpf/share.h */
-	pid_t parent_pid; /* whose memory it was forked with, 0 if its image is its own */
+	__u32 layout; /* of sampler/layouts.h; KRAIT_NO_LAYOUT: none */
+	/* the one that it runs, of sampler/known_files.h; KNOWN_FILE_NONE: none */
+	__u32 known_file;
+	unsigned owner; /* who pays for what it uses: bpf/share.h */
+	pid_t parent_pid; /* the parent whose memory it was forked with; 0: its image is its own */
 	struct py_process info;
 	bool watched; /* the kernel side follows it, Python or not */
-	bool told; /* the kernel side was told of it */
-	bool asked; /* a look at it is under way */
-	bool remapped; /* code, before it was opened */
-	bool looked; /* one was, since it has executed what it does */
-	bool scanned; /* with the first look: if it is not Python, it is none of ours */
+	bool told; /* the kernel side knows about it */
+	bool asked; /* a look is pending */
+	bool remapped; /* it mapped code before it was opened */
+	bool looked; /* it has been looked at since its last exec */
+	bool scanned; /* being scanned with the first look: if it is not Python, drop it */
 	struct plain_key
-		exec; /* what it executes and who began that, if the kernel has said it: inode 0 if not */
-	unsigned plain_looks; /* that found no Python in it, not even one that has not begun */
-	struct probed *probed; /* tracked ones have it */
+		/* the executable and who started it, if the kernel reported it; else inode 0 */
+		exec;
+	unsigned plain_looks; /* looks that found no Python in it, not even an uninitialised one */
+	struct probed *probed; /* set for tracked ones */
 	struct symbolizer *symbolizer;
-	struct space *space; /* NULL where native frames are not wanted */
-	struct native *native; /* names in it; NULL with it */
-	__u64 node; /* the collector's tag; 0 not there yet */
+	struct space *space; /* NULL: native frames are not wanted */
+	struct native *native; /* names in space; NULL with it */
+	__u64 node; /* the collector's tag; 0: none yet */
 	__u64 unwind_retry_ns; /* when files whose rows are missed may be read again */
-	__u64 unwind_pause_ns; /* between two such looks */
-	bool unwind_waits; /* there are files whose rows are still to be read */
-	__u64 unwind_digest; /* of the mappings that the kernel has: unwinding.h; 0 none */
-	__u32 unwind_space; /* which space of the kernel's tables that is; with a digest */
-	__u64 unwind_seen; /* of the space that they were made of */
+	__u64 unwind_pause_ns; /* pause between two such looks */
+	bool unwind_waits; /* some of its files' rows have not been read yet */
+	__u64 unwind_digest; /* of the mappings that the kernel has (unwinding.h); 0: none */
+	__u32 unwind_space; /* the number of these in the kernel's tables; valid with a digest */
+	__u64 unwind_seen; /* of the space that they were made from */
 	struct space
 		*unwind_ahead; /* the unwinder's: mappings that names do not know yet; NULL: none */
-	__u64 unwind_named; /* of the space that names have had since then */
-	void *made; /* what the unwinder keeps of code that it has made (session/made_code.h), or NULL */
-	__u64 made_number; /* no other process of the recording has that one */
-	__u32 image; /* no other image of the recording has that number; a fork is another one */
-	__u64 main_interp_addr; /* its oldest interpreter; 0 not known (interpreters.h) */
-	__u32 interp_looks; /* at others */
-	__u64 *gils; /* addresses of its interpreters' locks (session/counting.c) */
+	__u64 unwind_named; /* of the space that names have used since then */
+	/* the unwinder's data about its generated code (session/made_code.h), or NULL */
+	void *made;
+	__u64 made_number; /* unique in the recording, if it has generated code */
+	__u32 image; /* unique for each image in the recording; a fork has its own */
+	__u64 main_interp_addr; /* its oldest interpreter; 0 unknown (interpreters.h) */
+	__u32 interp_looks; /* at other interpreters */
+	__u64 *gils; /* addresses of its interpreters' GILs (session/counting.c) */
 	__u32 gil_cnt, gil_cap;
-	struct tables tables; /* that it publishes beside its runtime */
+	struct tables tables; /* that it publishes besides its runtime */
 	struct greenlet_watch greenlets; /* where they are */
-	struct thread_list threads; /* that were sampled */
+	struct thread_list threads; /* those sampled so far */
 	__u32 attempts;
-	__u64 retry_ns; /* CLOCK_MONOTONIC; when to look again, 0 never */
+	__u64 retry_ns; /* CLOCK_MONOTONIC: when to look again; 0: never */
 	__u64 reasons[REASON_CNT]; /* how its interrupts ended */
-	bool exited; /* reasons are whole */
-	bool offered; /* to whoever places anchors (admission.h) */
+	bool exited; /* reasons is final */
+	bool offered; /* was offered to the placer of anchors (admission.h) */
 };
 
 struct processes_config {
-	bool all; /* every process of the machine; otherwise those added and their descendants */
-	bool tables; /* somebody wants what processes publish (target/published.h) */
-	bool greenlets; /* and where their greenlets are (target/greenlet_place.h) */
+	bool all; /* every process of the machine; else those added and their descendants */
+	bool tables; /* look for what processes publish (target/published.h) */
+	bool greenlets; /* look for their greenlets (target/greenlet_place.h) */
 	const struct filter *filter; /* borrowed */
 	struct prober *prober; /* borrowed */
 	struct sampler *sampler; /* borrowed */
 	struct native_files *native_files; /* borrowed; NULL: no native frames */
-	struct input_writer *inputs; /* borrowed; NULL: nobody wants to replay it */
+	struct input_writer *inputs; /* borrowed; NULL: inputs are not logged */
 };
 
 struct processes *processes__new(const struct processes_config *config);
 /*
- * With "all": what begins is looked at later, or opened at its first sample. steps: 0 at once, 1 half a second, 2 one
- * second, and so on, to PROCESSES_SPARING_MAX; and with any of these nobody is woken up by what begins, where that can be.
+ * With "all": new processes are looked at later, or opened at their first sample. steps: 0: at
+ * once, 1: half a second, 2: one second, and so on, up to PROCESSES_SPARING_MAX. With any of these,
+ * new processes wake nobody, if that can be arranged.
  */
 #define PROCESSES_SPARING_MAX 5U
 void processes__spare(struct processes *ps, unsigned steps);
 /*
- * With "all": while that is on, no process is looked at but for its samples' sake, and of those that are due one a second,
- * of each owner in turn; what begins wakes nobody.
+ * With "all": while on, a process is looked at only because of its samples, plus one due process a
+ * second, taking owners in turn. New processes wake nobody.
  */
 void processes__starve(struct processes *ps, bool on);
-/* What begins is in no hurry now, for either reason. */
+/* Are new processes not urgent now, for either reason? */
 bool processes__spares(const struct processes *ps);
-/* How many started and ended before their look was due: whether they were Python is unknown. */
+/* Processes that started and ended before their look was due: whether they were Python is unknown. */
 __u64 processes__unseen(const struct processes *ps);
-/* How much later that is. */
+/* How much later looks come now. */
 __u64 processes__look_delay_ns(const struct processes *ps);
-/* Starts what they are looked at with, while krait has all its rights. */
+/* Starts the probers, while krait still has all its rights. */
 void processes__prepare(struct processes *ps);
-/* Before the first one is followed. */
+/* Call before the first process is followed. */
 void processes__connect(struct processes *ps, struct sampler *sampler);
 void processes__free(struct processes *ps);
 
-/* Has every process looked at; for "all". wait_ms: for those that are looked at soon. */
+/* Looks at every process; for "all". wait_ms: how long to wait for quick answers. */
 void processes__scan(struct processes *ps, int wait_ms);
-/* Has those that are tracked looked at for what they publish beside their runtimes (tables.h), and waits for the answers. */
+/*
+ * Searches the tracked processes for what they publish besides their runtimes (tables.h), and waits
+ * for the answers.
+ */
 void processes__await_tables(struct processes *ps, int wait_ms);
 /*
  * Follows one process. Result and *ret_why (valid until the next call) as py_process_identify();
- * -ENOEXEC means that it is followed but not Python now, -EINPROGRESS that it is not known yet, or
- * cannot be sampled before its debug information is read.
+ * -ENOEXEC: it is followed but not Python now, -EINPROGRESS: unknown yet, or its debug information
+ * must be read before it can be sampled.
  */
 int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 
@@ -148,63 +155,69 @@ int processes__follow(struct processes *ps, pid_t pid, const char **ret_why);
 void processes__event(struct processes *ps, const struct record_task *record);
 /* Takes in a mapping. */
 void processes__mmap(struct processes *ps, const struct record_mmap *record);
-/* One has mapped code, perf says (sampler/mmap_events.h): for whoever replays it. */
+/* perf says that one has mapped code (sampler/mmap_events.h); for replays. */
 void processes__mapped(struct processes *ps, pid_t pid);
-/* Takes in what looks have found, and looks again at those that are due; the time of the next one, or 0. */
+/* Takes in the results of looks, and begins due ones. Returns when the next one is due, or 0. */
 __u64 processes__retry(struct processes *ps, __u64 now_ns);
 
 /*
- * Whose the process is and where it runs; NULL where it has gone before that could be found out. With that
- * p->info has its ids.
+ * Whose the process is and where it runs; NULL if it went before that was known. Then p->info has
+ * its ids, too.
  */
 const struct context *process_context(struct process *p);
 
-/* Of those that were tracked: whose version publishes nothing of its tasks; the version of the one that came last, 0 none. */
+/*
+ * Tracked processes whose version publishes nothing about its tasks; and the version of the last
+ * one, 0: none.
+ */
 unsigned processes__taskless(const struct processes *ps, __u32 *ret_version);
 
-/* All that are known; fn changes none. */
+/* Calls fn for all of them; fn must not change any. */
 void processes__each(struct processes *ps, void (*fn)(void *ctx, const struct process *p),
 		     void *ctx);
-/* The tracked process of that pid, or NULL. */
+/* The tracked process with that pid, or NULL. */
 struct process *processes__find(struct processes *ps, pid_t pid);
 
-/* The same of one that has mapped code. One that nobody has needed yet is not opened for that where krait spares looks. */
+/*
+ * The same for one that has mapped code. While krait spares looks, a process that nobody has needed
+ * yet is not opened for this.
+ */
 struct process *processes__find_mapped(struct processes *ps, pid_t pid);
 
 struct threads *processes__threads(struct processes *ps);
 
 /*
- * The process of a sample: tracked, or unwanted, in which case its interrupts do not count. Looks at one that only
- * the kernel side knows. NULL if it is gone, or its pid belongs to another.
+ * The process of a sample: tracked, or unwanted, in which case its interrupts do not count. Looks
+ * at one that only the kernel side knows. NULL if it is gone, or its pid belongs to another.
  */
 struct process *processes__of_record(struct processes *ps, const struct record_sample *record);
-/* Calls gone for each process that is tracked; they stay. From now on all refusals are known. */
+/* Calls gone for each tracked process, without removing it. From now on all refusals are known. */
 void processes__close_books(struct processes *ps);
 
 /* Called when a process goes, before its memory and names are dropped. */
 typedef void (*process_gone_fn)(void *ctx, struct process *process);
 void processes__on_gone(struct processes *ps, process_gone_fn fn, void *ctx);
 
-/* Called when one is tracked from now on, before its first sample is seen. */
+/* Called when a process becomes tracked, before its first sample is seen. */
 void processes__on_opened(struct processes *ps, process_gone_fn fn, void *ctx);
 
-/* Processes that are followed now, Python or not. */
+/* Processes currently followed, Python or not. */
 unsigned processes__followed_cnt(const struct processes *ps);
 unsigned processes__tracked_cnt(const struct processes *ps);
 /* Mappings of code that the kernel has reported. */
 __u64 processes__mmap_cnt(const struct processes *ps);
-/* How many were ever tracked. */
+/* Processes ever tracked. */
 unsigned processes__seen_cnt(const struct processes *ps);
-/* How many were Python, and not what the filter asks for. */
+/* Python processes excluded by the filter. */
 unsigned processes__unwanted_cnt(const struct processes *ps);
 /*
- * How many that have begun since were found to be Python by a look, and not by the kernel side in their first moment.
- * The CPU time that they had used until then is not sampled.
+ * Processes started after us that a look, and not the kernel side in their first moment, found to
+ * be Python. Their CPU time until then (*ret_cpu_ns) was not sampled.
  */
 __u64 processes__late(const struct processes *ps, __u64 *ret_cpu_ns);
-/* How often one of that owner's was not followed, since there were too many. */
+/* How often a process of that owner was not followed because there were too many. */
 __u64 processes__room_refused(const struct processes *ps, unsigned owner);
-/* Python processes that are not sampled, so far. */
+/* Python processes not sampled so far. */
 __u64 processes__refused_cnt(const struct processes *ps);
 /* One line per distinct reason why Python processes were not sampled. */
 void processes__print_refused(const struct processes *ps, FILE *out);

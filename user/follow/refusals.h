@@ -15,19 +15,19 @@
 struct refusal {
 	char why[256];
 	unsigned cnt;
-	pid_t pid; /* one of them */
+	pid_t pid; /* one example */
 };
 
-/* All zeroes at first. */
+/* All zeroes initially. */
 struct refusals {
 	unsigned cnt;
 	struct refusal list[REFUSALS_MAX];
-	unsigned unreadable_cnt; /* processes that may be Python or not */
+	unsigned unreadable_cnt; /* processes that may or may not be Python */
 };
 
-/* err: -EACCES where the process may not be read; why as in struct py_process. */
+/* err: -EACCES if the process may not be read; why as in struct py_process. */
 void refusals_note(struct refusals *r, int err, const char *why, pid_t pid);
-/* Processes, of all reasons. */
+/* Processes, over all reasons. */
 __u64 refusals_cnt(const struct refusals *r);
 /* One line per distinct reason. */
 void refusals_print(const struct refusals *r, FILE *out);

@@ -12,12 +12,12 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* A program that starts maps libraries one by one. */
+/* A starting program maps libraries one by one. */
 #define PAUSE_FIRST_NS 10000000ULL
-/* The same where nobody reports mappings. */
+/* The same if nobody reports mappings. */
 #define BLIND_FIRST_NS 100000000ULL
 
-/* The kernel side follows the tasks of that process from now on. */
+/* Lets the kernel side follow the tasks of that process from now on. */
 static void publish_tasks(struct processes *ps, struct process *p)
 {
 	const struct published_table *found = &p->tables.found.tables[PUBLISHED_ASYNCIO];
@@ -44,7 +44,7 @@ static void on_found(void *ctx, int result, const void *data, size_t len, int fd
 	look_plan_answered(&t->look, e->table);
 	if (result || !data || len != sizeof(t->found)) {
 		t->look.outdated = result == -EAGAIN;
-		/* It cannot be read: that does not change. */
+		/* It cannot be used: that will not change. */
 		if (result != -EAGAIN)
 			look_plan_end(&t->look);
 		return;
@@ -131,7 +131,7 @@ void tables_forget(struct processes *ps, struct process *p)
 {
 	if (p->tables.look.asked)
 		prober__forget(ps->config.prober, &p->tables);
-	/* What the kernel has copied for a fork, it forgets itself. */
+	/* What the kernel copied at a fork, the kernel removes itself. */
 	if (p->tables.tasks_ns)
 		sampler__set_tasks(ps->config.sampler, p->pid, NULL);
 	p->tables = (struct tables){ .tasks_ns = 0 };

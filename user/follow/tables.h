@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tables.h - keeps what a process publishes beside its runtime (target/published.h) up to date: looked for
- * when the process is tracked, and again when it has mapped code, until all is found.
+ * tables.h - keeps what a process publishes besides its runtime (target/published.h) up to date:
+ * searches when the process is tracked, and again when it has mapped code, until everything is
+ * found.
  */
 #ifndef KRAIT_FOLLOW_TABLES_H
 #define KRAIT_FOLLOW_TABLES_H
@@ -16,25 +17,26 @@ struct entry;
 struct process;
 struct processes;
 
-/* What a process has, and when it is looked at again. All zero at first. */
+/* What a process has, and when to look again. All zero initially. */
 struct tables {
 	struct published found;
 	struct look_plan look;
-	__u64 tasks_ns; /* CLOCK_MONOTONIC: since then the kernel follows its tasks; 0 it does not */
+	/* CLOCK_MONOTONIC: since when the kernel follows its tasks; 0: it does not */
+	__u64 tasks_ns;
 };
 
-/* The process is tracked. parent: of a forked one, whose memory it has, or NULL. */
+/* The process is tracked now. parent: for a fork, the process whose memory it has; else NULL. */
 void tables_begin(struct processes *ps, struct process *p, const struct process *parent);
 /* It has mapped code. */
 void tables_mapped(struct processes *ps, struct process *p);
-/* Looks if it is time; when it will be, 0 never. */
+/* Looks if it is time. Returns when it will be; 0: never. */
 __u64 tables_step(struct processes *ps, struct process *p, __u64 now_ns);
 /*
- * Whether the process may have had asyncio tasks at that time (CLOCK_MONOTONIC) that the kernel did not follow yet: it
- * has mapped code since it was looked at, or was found to have some later.
+ * May the process have had asyncio tasks at that time (CLOCK_MONOTONIC) that the kernel did not
+ * follow yet? It has mapped code since it was looked at, or was later found to have some.
  */
 bool tables_tasks_are_late(const struct process *p, __u64 time_ns);
-/* Another image, or none: nothing is known. */
+/* The process has another image, or has gone: forgets everything. */
 void tables_forget(struct processes *ps, struct process *p);
 
 #endif /* KRAIT_FOLLOW_TABLES_H */

@@ -14,13 +14,14 @@
 #include "util/log.h"
 #include "util/vec.h"
 
-/* Pause between two looks whether debug information has been read. */
+/* How often to check whether debug information has been read. */
 #define READING_MS 20
-/* Looks for children: one may start another before it is followed. */
+/* How often to look for children: one may start another before it is followed. */
 #define CHILDREN_LOOKS 3
 /*
- * A process that has just started has this long to become Python, and one that may just have executed another
- * program, which cannot be seen, a little time. Starting an interpreter takes 20 ms, more on a busy machine.
+ * Time for a process that has just started to become Python; and a little time for one that may
+ * just have executed another program, which we cannot see. Starting an interpreter takes 20 ms,
+ * more on a busy machine.
  */
 #define YOUNG_NS (2 * NS_PER_SEC)
 #define PATIENCE_NS (NS_PER_SEC * 3 / 10)
@@ -29,7 +30,7 @@
 struct member {
 	pid_t pid, parent;
 	__u64 start_ticks;
-	bool descends; /* from a named one */
+	bool descends; /* descends from a named one */
 };
 
 /* All processes of the machine. */
@@ -52,8 +53,8 @@ static int explain_target(struct error *err, pid_t pid, int result, const char *
 }
 
 /*
- * Debug information has to be read first: until then there is nothing to sample in that process, and
- * whether it can be sampled is the answer that the user waits for.
+ * Waits while debug information is read: until then there is nothing to sample in that process, and
+ * the user waits to hear whether it can be sampled.
  */
 static int await_debug_information(struct processes *processes, pid_t pid, int signal_fd,
 				   const char **ret_why)
@@ -96,7 +97,7 @@ static struct member *find(const struct family *f, pid_t pid)
 	return f->cnt ? bsearch(&key, f->list, f->cnt, sizeof(key), by_pid) : NULL;
 }
 
-/* Parents mostly have the lower pids, so few rounds are needed. */
+/* Parents mostly have lower pids, so few rounds are needed. */
 static void mark_descendants(struct family *f, const pid_t pids[], size_t cnt)
 {
 	bool more = true;
@@ -119,7 +120,7 @@ static void mark_descendants(struct family *f, const pid_t pids[], size_t cnt)
 	}
 }
 
-/* Not krait or its ancestors: they would not end before krait does. */
+/* Excludes krait and its ancestors: they would not end before krait does. */
 static void spare_krait(struct family *f)
 {
 	struct member *m = find(f, getpid());
@@ -128,7 +129,7 @@ static void spare_krait(struct family *f)
 		m->descends = false;
 }
 
-/* 1 if there are any that were not followed before, 0 if not, or -errno. */
+/* Returns 1 if there are any that were not followed before, 0 if not, or -errno. */
 static int look_for_children(struct processes *processes, const pid_t pids[], size_t cnt)
 {
 	unsigned before = processes__followed_cnt(processes);
@@ -159,11 +160,12 @@ void targets_follow_children(struct processes *processes, const pid_t pids[], si
 
 /* What looks at a named process and its children have found. */
 struct look_result {
-	bool python; /* one is sampled from now on */
-	pid_t reading; /* its debug information has to be read first, or it is still looked at; 0 none */
+	bool python; /* one is being sampled from now on */
+	/* its debug information must be read first, or its look is pending; 0: none */
+	pid_t reading;
 	unsigned cnt;
 	__u64 youngest_ns; /* CLOCK_BOOTTIME */
-	/* Of all looks: why one that is Python is not sampled, 0 none is. It is said once. */
+	/* Over all looks: why a Python process is not sampled; 0: there is none. Reported once. */
 	int refused;
 	char why[256];
 };
@@ -217,8 +219,9 @@ static bool is_worth_waiting(const struct look_result *look, __u64 waited_ns)
 }
 
 /*
- * The process is not Python, now: what runs one (timeout, sudo, a shell, a bootloader) has a child that
- * is, or will, and an interpreter that has just been started is not one yet.
+ * The process is not Python, now. A program that runs Python (timeout, sudo, a shell, a bootloader)
+ * has a Python child, or will have, and an interpreter that has just been started does not look
+ * like one yet.
  */
 static int await_python(struct processes *processes, pid_t pid, int signal_fd, struct error *err)
 {
@@ -237,7 +240,7 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 			result = await_debug_information(processes, look.reading, signal_fd, &why);
 		if (!result)
 			return 0;
-		/* A look that took long may have found that it is not Python yet, either. */
+		/* A slow look may also have found that it is not Python yet. */
 		if (result != -ENOEXEC && result != -ESRCH)
 			return explain_target(err, look.reading, -ENOTSUP, why);
 		if (!is_worth_waiting(&look, clock_monotonic_ns() - begin_ns))
@@ -251,7 +254,7 @@ static int await_python(struct processes *processes, pid_t pid, int signal_fd, s
 		return explain_target(err, pid, -ENOEXEC,
 				      "neither it nor any of its children is Python");
 	result = processes__follow(processes, pid, &why);
-	/* Gone, or a thread of the kernel: those are in no family. */
+	/* Gone, or a kernel thread: those are in no family. */
 	return explain_target(err, pid, look.cnt ? -ENOEXEC : result, why);
 }
 

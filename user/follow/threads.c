@@ -8,7 +8,7 @@
 
 struct threads {
 	struct thread *by_tid;
-	struct thread_list by_use; /* sampled longest ago first */
+	struct thread_list by_use; /* least recently sampled first */
 	thread_gone_fn gone;
 	void *gone_ctx;
 	__u32 last_number;

@@ -10,14 +10,14 @@
 #include "util/search.h"
 #include "util/vec.h"
 
-/* How many have the lists: a process and its children. */
+/* How many share the lists: a process and its children. */
 struct code_list_users {
 	unsigned cnt;
-	unsigned owner; /* whose room they take */
-	__u32 ranges; /* so much of it */
+	unsigned owner; /* who pays for them */
+	__u32 ranges; /* how much was paid */
 };
 
-/* Room for one more. 0, -E2BIG, -ENOMEM. */
+/* Makes room for one more. Returns 0, -E2BIG, -ENOMEM. */
 static int reserve_code(struct code_list *l)
 {
 	if (l->code_cnt == CODE_LIST_MAX)

@@ -13,7 +13,7 @@
 #include "proc/space_room.h"
 #include "util/short_path.h"
 
-/* As a key: no padding. The name only where there is no file. */
+/* Used as a key: no padding. The name is set only if there is no file. */
 struct identity {
 	struct file_id id;
 	__u64 name_hash;
@@ -26,13 +26,13 @@ struct module {
 	enum module_origin origin;
 	__u8 build_id[MODULE_BUILD_ID_MAX];
 	unsigned build_id_size;
-	struct binary_key key; /* of a file that could be looked at */
+	struct binary_key key; /* if the file could be examined */
 	UT_hash_handle hh, by_key;
 };
 
 struct modules {
 	struct module *by_identity;
-	struct module *by_key; /* of them those with a key */
+	struct module *by_key; /* those with a key */
 	struct space_room room;
 };
 
@@ -72,7 +72,7 @@ static bool starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
-/* The launcher of a shared libpython is called after it, and does nothing else. */
+/* The launcher of a shared libpython has the same name, but does nothing else. */
 static enum module_origin origin_by_name(const struct module *m)
 {
 	const char *name = base_name(m->name);
@@ -100,10 +100,10 @@ static void identify(struct identity *ret, const struct file_id *id, const char 
 	if (id)
 		ret->id = *id;
 	else
-		ret->name_hash = hash_text(name) | 1; /* not that of a file */
+		ret->name_hash = hash_text(name) | 1; /* cannot equal a file's */
 }
 
-/* What a module takes up: its record, and its name. */
+/* What a module costs: its record, and its name. */
 static __u64 units_of(const char *name)
 {
 	return 4 + strlen(name) / 64;
@@ -114,7 +114,10 @@ static bool has_unknown_device(const struct module *m)
 	return m->identity.id.dev > MODULE_DEV_UNKNOWN / 2;
 }
 
-/* Two states of a file that only its owner's clock tells apart have one key: the first has it. */
+/*
+ * Two states of a file that differ only in times its owner can set have the same key: the first one
+ * keeps it.
+ */
 static void enter_key(struct modules *ms, struct module *m)
 {
 	m->key = binary_key_of(&m->identity.id);
@@ -140,7 +143,7 @@ struct module *modules__get_id(struct modules *ms, const struct file_id *id, con
 	HASH_FIND(hh, ms->by_identity, &identity, sizeof(identity), m);
 	if (m)
 		return m;
-	/* Without a room of its own it is nameless code, as others are; that one is always there. */
+	/* Without room of its own it shares the nameless module, which always exists. */
 	if (*name && quota__take(ms->room.files, owner, units_of(name)))
 		return modules__get_id(ms, NULL, "", owner);
 	m = calloc(1, sizeof(*m));
@@ -233,7 +236,7 @@ bool module__is(const struct module *m, int dir_fd, const char *path)
 		makedev(st.stx_dev_major, st.stx_dev_minor) == m->identity.id.dev);
 }
 
-/* The change time may be another by now: the name may be gone. */
+/* The change time may differ by now: the name may have been removed. */
 bool module__is_stat(const struct module *m, const struct stat *st)
 {
 	struct file_id id = file_id_of(st);

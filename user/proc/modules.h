@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * modules.h - the files that processes have code mapped from, each once for the whole machine.
+ * modules.h - the files from which processes have mapped code, each once for the whole machine.
  *
- * A module is known by what stat() says of its file, so fifty processes with one library share it and
- * whatever others keep for it by its number: symbols, rows for unwinding. What is no file ("[vdso]", code
- * made at run time) is known by its name.
+ * A module is identified by what stat() says about its file, so fifty processes with one library
+ * share it and whatever others keep for it by its number: symbols, rows for unwinding. What is not
+ * a file ("[vdso]", code made at run time) is identified by its name.
  *
- * Must hold: what was handed out stays valid until free; an owner (bpf/share.h) who has too many gets the
- * nameless one, "".
+ * Must hold: a returned module stays valid until free; an owner (bpf/share.h) who has too many gets
+ * the nameless one, "".
  */
 #ifndef KRAIT_PROC_MODULES_H
 #define KRAIT_PROC_MODULES_H
@@ -18,7 +18,7 @@
 #include "proc/origin.h"
 #include "target/file_id.h"
 
-/* NT_GNU_BUILD_ID; longer ones are cut. */
+/* NT_GNU_BUILD_ID; longer ones are truncated. */
 #define MODULE_BUILD_ID_MAX 20
 
 struct module;
@@ -31,46 +31,46 @@ void modules__free(struct modules *ms);
 /* Room and time for the mappings of all processes. */
 struct space_room *modules__room(struct modules *ms);
 
-/* In place of a device, with an inode: a file that nobody could look at so far. Less a process id. */
+/* Device of a file, with its inode, that nobody could examine so far; minus a process id. */
 #define MODULE_DEV_UNKNOWN (~0ULL)
 
 /*
- * The module of that file; name: what its process calls it. id NULL: it cannot be opened, or is no file,
- * and is known by that name alone. owner: in whose process it was met, who pays for it until the end.
- * NULL when out of memory.
+ * The module of that file; name: as its process calls it. id NULL: it cannot be opened, or is not a
+ * file, and is identified by name alone. owner: of the process in which it was first met; pays for
+ * it until the end. NULL: out of memory.
  */
 struct module *modules__get_id(struct modules *ms, const struct file_id *id, const char *name,
 			       unsigned owner);
-/* The same of the file that path leads to, if it does. */
+/* The same for the file that path leads to, if there is one. */
 struct module *modules__get(struct modules *ms, const char *path, const char *name, unsigned owner);
 
-/* One that was met, by what the kernel says of its file; NULL none. */
+/* A known module, by what the kernel says about its file; NULL: none. */
 struct module *modules__find(struct modules *ms, const struct binary_key *key);
 
-/* From 0; the next one has the next number. */
+/* Consecutive, from 0. */
 __u32 module__number(const struct module *m);
-/* "" of code that was made at run time. */
+/* "" for code made at run time. */
 const char *module__name(const struct module *m);
-/* 0 where it is no file. */
+/* 0 if it is not a file. */
 __u64 module__inode(const struct module *m);
 enum module_origin module__origin(const struct module *m);
-/* The interpreter is in it. */
+/* Notes that it contains the interpreter. */
 void module__set_interpreter(struct module *m);
-/* Once somebody has read the file; NULL before, and where it has none. */
+/* Available once somebody has read the file; NULL before, and if it has none. */
 const __u8 *module__build_id(const struct module *m, unsigned *ret_size);
 /*
- * The same of the file that goes by that name. NULL, too, where several do, in containers say, and are not known to have
- * the same one.
+ * The same for the file with that name. NULL also if several have the name, in containers say,
+ * unless they are known to have the same build id.
  */
 const __u8 *modules__build_id(const struct modules *ms, const char *name, unsigned *ret_size);
 void module__set_build_id(struct module *m, const __u8 *id, unsigned size);
 
 /*
- * Is this the file that the path leads to, seen from dir_fd, or with an empty path that descriptor's?
- * Does not ask who serves it, and looks at no times.
+ * Is this the file that the path leads to, seen from dir_fd, or with an empty path that
+ * descriptor's? Asks no server, and ignores times.
  */
 bool module__is(const struct module *m, int dir_fd, const char *path);
-/* The same of what was looked at already, in the state in which it was met. */
+/* The same for a file already examined, in the state in which it was met. */
 bool module__is_stat(const struct module *m, const struct stat *st);
 
 #endif /* KRAIT_PROC_MODULES_H */

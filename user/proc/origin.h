@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * origin.h - whose code is in a module.
+ * origin.h - whose code a module contains.
  */
 #ifndef KRAIT_PROC_ORIGIN_H
 #define KRAIT_PROC_ORIGIN_H
@@ -8,7 +8,7 @@
 enum module_origin {
 	ORIGIN_OTHER, /* extensions, libraries, an application that embeds Python */
 	ORIGIN_INTERPRETER,
-	ORIGIN_LIBC, /* at the root: how processes and threads begin */
+	ORIGIN_LIBC, /* at the root: starts processes and threads */
 	ORIGIN_SWITCHER, /* greenlet: runs many stacks at the addresses of one */
 };
 

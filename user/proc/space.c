@@ -39,7 +39,7 @@ static struct module *module_of_line(const struct space *s, const struct maps_li
 
 	if (!m->inode)
 		return modules__get(s->config.modules, "", m->path, s->config.owner);
-	/* The file itself, deleted or in another namespace; needs a privilege. */
+	/* The file itself, even if deleted or in another namespace; needs a privilege. */
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->config.pid, m->start,
 		 m->end);
 	if (stat(path, &st))
@@ -56,8 +56,9 @@ static bool holds_runtime(const struct space *s, __u64 start, __u64 end)
 }
 
 /*
- * In the order of addresses; so a file that holds the interpreter is known by the time its data comes,
- * behind its code. The data may continue in a mapping without a file, right behind one of the file.
+ * In the order of addresses, so a file that contains the interpreter is known by the time its data
+ * comes, after its code. The data may continue in a mapping without a file, right behind one of the
+ * file.
  */
 static int take_lines(const struct space *s, struct code_list *l, struct maps *maps)
 {
@@ -82,7 +83,7 @@ static int take_lines(const struct space *s, struct code_list *l, struct maps *m
 			if (m.inode)
 				module = code.module;
 		} else if (m.prot) {
-			/* What is only reserved may become code. */
+			/* Memory that is merely reserved may become code. */
 			code_list_add_data(l, m.start, m.end);
 		}
 		if (module && holds_runtime(s, m.start, m.end))
@@ -95,7 +96,7 @@ static int take_lines(const struct space *s, struct code_list *l, struct maps *m
 static struct module *probed_module(const struct space *s, const struct probe_maps *maps, __u32 i)
 {
 	const struct probe_mapped_file *f = &maps->files[i];
-	/* One that cannot be looked at yet is known by its number for this process. */
+	/* A file that cannot be examined yet is identified by its inode, for this process. */
 	const struct file_id guess = { .dev = MODULE_DEV_UNKNOWN - (__u64)s->config.pid,
 				       .ino = f->inode };
 
@@ -106,7 +107,7 @@ static struct module *probed_module(const struct space *s, const struct probe_ma
 			       probe_maps_name(maps, f), s->config.owner);
 }
 
-/* The same, as a prober has read them. */
+/* The same from a prober's list. */
 static int take_probed(const struct space *s, struct code_list *l, const struct probe_maps *maps)
 {
 	struct module *module = NULL;
@@ -207,7 +208,7 @@ static __u64 used_cpu_ns(void)
 	return (__u64)ts.tv_sec * NS_PER_SEC + (__u64)ts.tv_nsec;
 }
 
-/* The executable's module, whatever it is called, has the interpreter in it. */
+/* The executable's module, whatever its name, contains the interpreter. */
 static void mark_executable(struct space *s)
 {
 	int fd = s->config.probed ? probed__file(s->config.probed) : AT_FDCWD;
@@ -223,7 +224,7 @@ static void mark_executable(struct space *s)
 	}
 }
 
-/* It takes its owner's time. */
+/* Uses its owner's time. */
 int space__read(struct space *s, __u64 now_ns)
 {
 	__u64 before_ns = used_cpu_ns();
@@ -232,14 +233,14 @@ int space__read(struct space *s, __u64 now_ns)
 	int err = s->config.probed ? read_probed(s, &next) : read_here(s, &next);
 
 	s->read_ns = now_ns ? now_ns : 1;
-	/* A process that is going has none; what it had before is better than nothing. */
+	/* An exiting process has none; what it had before is better than nothing. */
 	if (!err && !next.code_cnt)
 		err = -ESRCH;
 	if (!err)
 		err = code_list_pay(&next, room_of(s), s->config.owner);
 	space_room_was_read(modules__room(s->config.modules), s->config.owner, now_ns,
 			    used_cpu_ns() - before_ns);
-	s->outdated = false; /* where nothing comes of it now, nothing will soon */
+	s->outdated = false; /* if this changes nothing, asking again soon will not either */
 	if (err) {
 		code_list_free(&next, room_of(s));
 		return err;
@@ -254,7 +255,7 @@ void space__fix(struct space *s)
 {
 	s->fixed = true;
 	s->outdated = false;
-	/* Nobody reads it for the first time, either. */
+	/* From now on nobody reads it, even for the first time. */
 	if (!s->read_ns)
 		s->read_ns = 1;
 }
@@ -293,7 +294,7 @@ int space__map(struct space *s, const struct mapping *new)
 	return 0;
 }
 
-/* NULL: its file has not been met, or could not be told from others. */
+/* NULL: its file is not known, or cannot be told from others. */
 static struct module *reported_module(const struct space *s, const struct record_mmap *record)
 {
 	if (!record->file.inode)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * space.h - the address space of one process: where code is mapped and from which modules, and where there
- * is memory that is no code.
+ * space.h - the address space of one process: where code is mapped and from which modules, and
+ * where there is memory that is not code.
  *
- * It is read as soon as the process is known, and again when somebody asks; a mapping that the kernel
- * reports is put in without that. A child shares its parent's lists until one of the two changes.
+ * It is read as soon as the process is known, and again on request; a mapping that the kernel
+ * reports is added without reading. A child shares its parent's lists until one of the two changes.
  *
- * Must hold: an owner's lists have their limits (space_room.h), and what is beyond is cut, code last;
- * both lists are what /proc/PID/maps said when it was read last, or what the parent had, with the
- * mappings that were reported since.
+ * Must hold: an owner's lists are limited (space_room.h), and what is beyond is cut, code last;
+ * both lists are what /proc/PID/maps said when it was last read, or what the parent had, plus the
+ * mappings reported since.
  */
 #ifndef KRAIT_PROC_SPACE_H
 #define KRAIT_PROC_SPACE_H
@@ -26,48 +26,51 @@ struct space;
 
 struct space_config {
 	struct modules *modules; /* borrowed */
-	struct probed *probed; /* borrowed; NULL: read here, for a process that is trusted */
+	struct probed *probed; /* borrowed; NULL: read it here, for a trusted process */
 	pid_t pid;
-	__u64 runtime_addr; /* of the interpreter, 0 where it is in the executable */
+	__u64 runtime_addr; /* of the interpreter; 0 if it is in the executable */
 	unsigned owner; /* bpf/share.h: who pays for it */
-	bool reported; /* somebody will call space__report() for what is mapped from now on */
+	bool reported; /* somebody will call space__report() for new mappings from now on */
 };
 
 /* Not read yet. NULL and errno on failure. */
 struct space *space__new(const struct space_config *config);
-/* Of a child that has its parent's memory. */
+/* For a child that has its parent's memory. */
 struct space *space__fork(const struct space *parent, struct probed *probed, pid_t pid);
 void space__free(struct space *s);
 
-/* Reads it anew. 1 if anything has changed, 0 if not, or -errno and all stays as it is. */
+/* Reads it again. Returns 1 if anything has changed, 0 if not, or -errno with everything unchanged. */
 int space__read(struct space *s, __u64 now_ns);
-/* May it be read again now? Its owner's processes have a part of the time (space_room.h). */
+/* May it be read again now? Its owner's processes have a share of the time (space_room.h). */
 bool space__may_read(const struct space *s, __u64 now_ns);
-/* From now on it stays what it is, whatever the process does: nobody may read it any more. */
+/* From now on it stays unchanged, whatever the process does: nobody may read it any more. */
 void space__fix(struct space *s);
-/* When it was read last, CLOCK_MONOTONIC; 0 never. */
+/* When it was last read, CLOCK_MONOTONIC; 0: never. */
 __u64 space__read_ns(const struct space *s);
-/* A new mapping of code, in place of what it lies over. 0, or -errno: then it is not in. */
+/*
+ * Adds a mapping of code, which replaces what it overlaps. Returns 0, or -errno: then it is not
+ * added.
+ */
 int space__map(struct space *s, const struct mapping *new);
 /*
- * What the kernel has reported: takes it in where its file is known, and its owner's processes have not
- * had their time yet; else the space is outdated until it is read again.
+ * Takes in what the kernel reported, if the file is known and its owner's processes have time left;
+ * else the space is outdated until it is read again.
  */
 void space__report(struct space *s, const struct record_mmap *record, __u64 now_ns);
-/* There is new code somewhere in it. */
+/* There is new code somewhere in it: it must be read again. */
 void space__outdate(struct space *s);
 bool space__is_outdated(const struct space *s);
-/* Reports of all changes since it was read have come, or will. */
+/* Have all changes since it was read been reported, or will they be? */
 bool space__is_reported(const struct space *s);
 
-/* The mapping of code that has that address, as far as is known; NULL none. Good until the next change. */
+/* The known mapping of code that contains addr; NULL: none. Valid until the next change. */
 const struct mapping *space__find(const struct space *s, __u64 addr);
 bool space__is_data(const struct space *s, __u64 addr);
-/* Memory that is no code, all in one piece, around an address; false: it is in none. */
+/* The contiguous memory that is not code around an address; false: there is none. */
 bool space__data(const struct space *s, __u64 addr, __u64 *ret_start, __u64 *ret_end);
-/* All mappings of code, by address; good until the next change. */
+/* All mappings of code, by address; valid until the next change. */
 const struct mapping *space__mappings(const struct space *s, unsigned *ret_cnt);
-/* Another one after every change of the mappings, and for other mappings. */
+/* Changes with every change of the mappings, and differs for different ones. */
 __u64 space__digest(const struct space *s);
 
 struct probed *space__probed(const struct space *s);

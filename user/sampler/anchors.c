@@ -14,10 +14,10 @@ struct anchors {
 	struct quota *quota;
 	int free_cnt;
 	int free[KRAIT_MAX_ANCHORS];
-	unsigned owners[KRAIT_MAX_ANCHORS]; /* of those that are taken */
+	unsigned owners[KRAIT_MAX_ANCHORS]; /* owners of the taken ones */
 };
 
-/* One anchor in so many is root's. */
+/* This fraction of the anchors is reserved for root. */
 #define ROOT_RESERVE 8
 
 #define MAP_BYTES (KRAIT_MAX_ANCHORS * sizeof(struct anchor))

@@ -8,17 +8,17 @@
 /* More than any machine that Linux runs on (NR_CPUS is at most 8192). */
 #define CPUS_MAX 8192
 #define CPUS_ONLINE "/sys/devices/system/cpu/online"
-/* sysfs gives at most a page. */
+/* sysfs returns at most a page. */
 #define CPU_LIST_MAX 4096
 
 /*
- * Parses a CPU list such as "0-3,8" (sysfs) into the numbers of at most max CPUs. Their count, or
+ * Parses a CPU list such as "0-3,8" (sysfs) into at most max CPU numbers. Returns their count, or
  * -EINVAL.
  */
 int cpu_list_parse(const char *text, int *ret_cpus, int max);
-/* The list. 0 or -ENOENT. */
+/* Reads the list. Returns 0 or -ENOENT. */
 int cpus_read_online(char ret[CPU_LIST_MAX]) __attribute__((warn_unused_result));
-/* How many, or -errno; text gets the list as it was read. */
+/* Returns their count, or -errno; text gets the list as read. */
 int cpus_online(char text[CPU_LIST_MAX], int *ret_cpus, int max);
 
 #endif /* KRAIT_SAMPLER_CPUS_H */

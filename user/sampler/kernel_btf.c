@@ -14,9 +14,9 @@
 
 /* Debian's 6.1 has 5 MB, a kernel with everything built in 12 MB. */
 #define SIZE_MAX_BTF (256UL << 20)
-/* A bit for each value of a name's hash: two names with the same one are both taken. */
+/* A bit for each value of a name's hash: on a collision both names are taken. */
 #define HASHES (1U << 18)
-/* Behind it is what makes a flavor of a type: "inode___before_6_6" asks for "inode". */
+/* Separates the flavor of a type's name: "inode___before_6_6" refers to "inode". */
 #define FLAVOR "___"
 
 struct excerpt {
@@ -24,10 +24,10 @@ struct excerpt {
 	__u32 type_len;
 	const char *strings;
 	__u32 string_len;
-	__u32 cnt; /* of types in the whole; ids begin with 1 */
-	__u32 *offsets; /* by id: where it is in types */
-	__u32 *taken; /* by id: its id in the excerpt, 0 not there */
-	__u32 *order; /* the ids of those that are taken */
+	__u32 cnt; /* types in the whole; ids begin with 1 */
+	__u32 *offsets; /* by id: offset in types */
+	__u32 *taken; /* by id: its id in the excerpt; 0: not included */
+	__u32 *order; /* ids of the included ones */
 	__u32 taken_cnt;
 	__u8 wanted[HASHES / 8];
 	struct bytes new_types, new_strings;
@@ -45,7 +45,7 @@ static void excerpt_free(struct excerpt *e)
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-/* FNV-1a, up to the flavor. */
+/* FNV-1a of the name without its flavor. */
 static __u32 hash_of(const char *name)
 {
 	__u32 hash = 2166136261U;
@@ -97,7 +97,7 @@ static bool is_wanted(const struct excerpt *e, const struct btf_type *t)
 
 /* ---- the whole --------------------------------------------------------------------------------- */
 
-/* What follows a struct btf_type; -1: not known. linux/btf.h, and Linux 6.18 has no others. */
+/* Bytes after a struct btf_type; -1: unknown kind. linux/btf.h; Linux 6.18 has no others. */
 static long extra_size(const struct btf_type *t)
 {
 	switch (btf_kind(t)) {
@@ -162,7 +162,7 @@ static void take(struct excerpt *e, __u32 id)
 	e->taken[id] = e->taken_cnt;
 }
 
-/* Numbers all types, and takes those that are wanted. */
+/* Numbers all types, and takes the wanted ones. */
 static int index_types(struct excerpt *e)
 {
 	__u32 max = e->type_len / sizeof(struct btf_type) + 1, at = 0;
@@ -191,7 +191,7 @@ static int index_types(struct excerpt *e)
 	return 0;
 }
 
-/* What lies within it by value; the list grows meanwhile. */
+/* Takes the types contained by value; the list grows meanwhile. */
 static void take_parts(struct excerpt *e)
 {
 	for (__u32 i = 0; i < e->taken_cnt; i++) {
@@ -236,7 +236,7 @@ static void put_type(struct excerpt *e, const struct btf_type *t)
 	else if (btf_is_ptr(t) || btf_is_func_proto(t))
 		head.type = 0;
 	if (btf_is_func_proto(t))
-		head.info = BTF_KIND_FUNC_PROTO << 24; /* and no parameters */
+		head.info = BTF_KIND_FUNC_PROTO << 24; /* without parameters */
 	bytes_put(&e->new_types, &head, sizeof(head));
 }
 
@@ -285,7 +285,7 @@ static int put_all(struct excerpt *e, struct bytes *ret)
 {
 	struct btf_header h = { .magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(h) };
 
-	bytes_u8(&e->new_strings, 0); /* the name of what has none */
+	bytes_u8(&e->new_strings, 0); /* the empty name */
 	for (__u32 i = 0; i < e->taken_cnt; i++)
 		put(e, type_at(e, e->order[i]));
 	h.type_len = h.str_off = (__u32)e->new_types.len;
@@ -327,10 +327,10 @@ static int read_all(int fd, char *data, size_t size)
 	return 0;
 }
 
-/* Private memory of that size, with the file in it; NULL with errno. */
+/* Private memory of that size with the file's content; NULL with errno. */
 static void *map_file(int fd, size_t size)
 {
-	/* From Linux 6.16 on; a copy takes as long as all the rest of the work here. */
+	/* Works from Linux 6.16 on; a copy takes as long as all the rest of the work here. */
 	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	int err;
 

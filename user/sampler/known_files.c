@@ -19,9 +19,9 @@
 struct entry {
 	struct known_file file;
 	bool taken;
-	__u32 serial; /* of the number: how often the place was another's */
+	__u32 serial; /* how often the place was reassigned */
 	unsigned owner;
-	int fd; /* holds the file, and can do nothing else */
+	int fd; /* keeps the file; useless for anything else */
 	unsigned users; /* processes that run it */
 	__u64 used_ns;
 	struct binary_key key;
@@ -54,7 +54,7 @@ struct known_files *known_files__new(int binaries_fd, const struct uprobes *upro
 	return k;
 }
 
-/* A number is a place and how often it was reassigned, so an old number leads nowhere. */
+/* A number consists of a place and how often it was reassigned, so an old number matches nothing. */
 static __u32 number_of(const struct known_files *k, const struct entry *e)
 {
 	return (e->serial << 8 | (__u32)(e - k->list)) & ~(1U << 31);
@@ -62,7 +62,10 @@ static __u32 number_of(const struct known_files *k, const struct entry *e)
 
 _Static_assert(KRAIT_MAX_BINARIES <= 256, "a place is eight bits of a number");
 
-/* First nobody is taken for this file any more, then there may be another of its number. */
+/*
+ * First makes sure that no process is taken for this file any more, then frees its number for
+ * another.
+ */
 static void forget(struct known_files *k, struct entry *e, __u64 now_ns)
 {
 	if (k->binaries_fd >= 0 && e->file.build == PY_BUILD_EXE)
@@ -94,7 +97,7 @@ static struct entry *find(struct known_files *k, const struct file_id *id)
 	return NULL;
 }
 
-/* Drops the owner's least recently used file, if it has been unused long enough. */
+/* Drops the owner's least recently used file, if it has been idle long enough. */
 static bool forget_idle(struct known_files *k, unsigned owner, __u64 now_ns)
 {
 	struct entry *oldest = NULL;
@@ -111,7 +114,7 @@ static bool forget_idle(struct known_files *k, unsigned owner, __u64 now_ns)
 	return true;
 }
 
-/* A free place that is the owner's from now on, or NULL. */
+/* A free place, now the owner's; or NULL. */
 static struct entry *take_place(struct known_files *k, unsigned owner, __u64 now_ns)
 {
 	struct entry *e = k->list;
@@ -119,13 +122,13 @@ static struct entry *take_place(struct known_files *k, unsigned owner, __u64 now
 	while (quota__take(k->quota, owner, 1))
 		if (!forget_idle(k, owner, now_ns))
 			return NULL;
-	/* The quota is of as many as there are places. */
+	/* The quota has as many units as there are places. */
 	while (e->taken)
 		e++;
 	return e;
 }
 
-/* Says it to the kernel. 0 or -errno, and then nothing of it is left there. */
+/* Tells the kernel. Returns 0, or -errno with nothing of it left there. */
 static int announce(struct known_files *k, struct entry *e, const struct py_process *p, __u32 flags)
 {
 	const struct binary_info info = {
@@ -144,13 +147,13 @@ static int announce(struct known_files *k, struct entry *e, const struct py_proc
 	}
 	r = uprobes_attach(k->uprobes, e->fd, p->entries, p->entry_cnt,
 			   (__u32)(e - k->list) * ELF_ENTRIES_MAX, &info, &e->probes);
-	/* It stays known: nobody need try again. */
+	/* It stays in the table, so that nobody tries again. */
 	if (r < 0)
 		log_debug("known files", "%s is not probed: %s", p->file, strerror(-r));
 	return 0;
 }
 
-/* Holds the file without opening it: closing then never waits for a server. */
+/* Keeps the file without opening it: closing then never waits for a server. */
 static int hold(int fd)
 {
 	char path[32];
@@ -196,7 +199,7 @@ static int add(struct known_files *k, const struct py_process *p, int fd, unsign
 	return err ? err : (int)number_of(k, e);
 }
 
-/* The file that is open is the one that was read, still as it was then. */
+/* Is the open file the one that was examined, still in the same state? */
 static bool is_that_file(int fd, const struct file_id *id)
 {
 	struct file_id now;

@@ -9,15 +9,15 @@
 
 #include "util/quota.h"
 
-/* Root's programs have two or three. */
+/* Root's programs need two or three. */
 #define ROOT_RESERVE (KRAIT_MAX_LAYOUTS / 8)
 
 struct layout {
 	struct py_offsets offsets;
-	bool taken; /* it has users, or rests */
+	bool taken; /* in use, or resting */
 	unsigned owner;
 	__u32 users;
-	__u64 free_ns; /* without users: when it may be another's */
+	__u64 free_ns; /* without users: when it can be reused */
 };
 
 struct layouts {
@@ -48,7 +48,7 @@ void layouts__free(struct layouts *l)
 	free(l);
 }
 
-/* CPython does not change structures within a minor version; if it does, the offsets differ. */
+/* CPython does not change structures within a minor version; if it did, the offsets would differ. */
 static struct py_offsets without_micro(const struct py_offsets *offsets)
 {
 	struct py_offsets o = *offsets;
@@ -65,7 +65,7 @@ static struct layout *find(struct layouts *l, const struct py_offsets *offsets)
 	return NULL;
 }
 
-/* What has rested long enough is nobody's. */
+/* Frees what has rested long enough. */
 static void give_up_rested(struct layouts *l, __u64 now_ns)
 {
 	for (int i = 0; i < KRAIT_MAX_LAYOUTS; i++) {
@@ -87,7 +87,7 @@ static int add(struct layouts *l, unsigned owner, const struct py_offsets *offse
 	err = quota__take(l->quota, owner, 1);
 	if (err)
 		return err;
-	/* The quota is of as many as there are places. */
+	/* The quota has as many units as there are places. */
 	while (l->list[i].taken)
 		i++;
 	if (l->map_fd >= 0 && bpf_map_update_elem(l->map_fd, &i, offsets, BPF_ANY)) {

@@ -19,7 +19,7 @@
 #include "util/privileges.h"
 #include "util/vec.h"
 
-/* Of records of some 100 bytes: 300 of them, and a page for the kernel's counters. */
+/* Room for about 300 records of some 100 bytes; the kernel's counters take another page. */
 #define DATA_PAGES 8
 
 struct ring {
@@ -33,8 +33,8 @@ struct mmap_events {
 	int epoll_fd;
 	unsigned cnt, cap;
 	struct ring *rings;
-	bool lost; /* a CPU had processes before it had a ring */
-	char online[CPU_LIST_MAX]; /* the list that was acted on */
+	bool lost; /* a CPU was in use before it had a ring */
+	char online[CPU_LIST_MAX]; /* the list last acted on */
 };
 
 static int open_event(int cpu)
@@ -85,7 +85,7 @@ static int add_ring(struct mmap_events *e, int cpu)
 	r = &e->rings[e->cnt];
 	r->cpu = cpu;
 	err = open_ring(r, cpu);
-	/* A CPU that is not online has no processes. */
+	/* A CPU that is not online runs no processes. */
 	if (err)
 		return err == -ENODEV ? 0 : err;
 	e->cnt++;
@@ -129,7 +129,7 @@ static int add_rings(struct mmap_events *e, const int *cpus, int cnt)
 	return err;
 }
 
-/* An event is not restored when its CPU comes back. What it has not handed out yet is lost. */
+/* An event is not restored when its CPU comes back. Records not handed out yet are lost. */
 static void drop_gone(struct mmap_events *e, const int *cpus, int cnt)
 {
 	for (unsigned i = e->cnt; i-- > 0;) {
@@ -182,7 +182,7 @@ struct mmap_events *mmap_events__new(void)
 	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	cnt = e->epoll_fd < 0 ? -errno : cpus_online(e->online, cpus, CPUS_MAX);
 	err = cnt < 0 ? cnt : add_rings(e, cpus, cnt);
-	/* What was mapped before is read from the processes. */
+	/* Earlier mappings are read from the processes. */
 	e->lost = false;
 	if (!err && e->cnt)
 		return e;
@@ -208,7 +208,7 @@ int mmap_events__fd(const struct mmap_events *e)
 	return e->epoll_fd;
 }
 
-/* The bytes at a position, which may go on at the ring's beginning. */
+/* Copies bytes from a position; they may wrap around to the ring's beginning. */
 static void copy(const struct ring *r, __u64 at, void *to, __u64 size)
 {
 	__u64 begin = at % r->size, first = r->size - begin < size ? r->size - begin : size;
@@ -217,7 +217,7 @@ static void copy(const struct ring *r, __u64 at, void *to, __u64 size)
 	memcpy((__u8 *)to + first, r->data, size - first);
 }
 
-/* What a record of a mapping begins with (perf_event_open(2)). */
+/* The start of a mapping record (perf_event_open(2)). */
 struct mapped {
 	struct perf_event_header header;
 	__u32 pid, tid;
@@ -239,7 +239,7 @@ static unsigned read_ring(struct ring *r, void (*mapped)(void *ctx, pid_t pid), 
 		if (record.header.type == PERF_RECORD_MMAP &&
 		    record.header.size >= sizeof(record)) {
 			copy(r, tail, &record, sizeof(record));
-			/* A program that starts maps several. */
+			/* A starting program maps several files. */
 			if (record.pid != last)
 				mapped(ctx, (pid_t)record.pid);
 			last = record.pid;

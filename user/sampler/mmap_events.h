@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mmap_events.h - which processes have mapped code, where the kernel takes no probe (lifecycle.bpf.c,
- * process_mmap): perf's own records of mappings, of a dummy event on each CPU.
+ * mmap_events.h - which processes have mapped code, on kernels that accept no probe for it
+ * (lifecycle.bpf.c, process_mmap): perf's own mapping records, from a dummy event on each CPU.
  *
- * Only code is recorded (attr.mmap without attr.mmap_data), of every process of the machine: what is executed
- * makes a handful of records, so those who wait on the descriptor do so with pauses.
+ * Only code is recorded (attr.mmap without attr.mmap_data), for every process of the machine: each
+ * exec makes a handful of records, so code that polls the descriptor should pause in between.
  *
- * They come ahead of the ring's records, which wait for their turn: what is done with them must be right for those,
- * too.
+ * They come ahead of the ring buffer's records, which wait for their turn, so whatever is done with
+ * them must also be right for those.
  *
- * Must hold: what the kernel had no room for is reported as a loss, never as nothing; so is what was mapped before
- * a CPU that has come online had its event.
+ * Must hold: records that the kernel had no room for are reported as lost, never ignored; so are
+ * mappings on a CPU that has come online, from before it had its event.
  */
 #ifndef KRAIT_SAMPLER_MMAP_EVENTS_H
 #define KRAIT_SAMPLER_MMAP_EVENTS_H

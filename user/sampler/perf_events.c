@@ -20,16 +20,16 @@
 #include "sampler/cpus.h"
 #include "util/privileges.h"
 
-/* Of a rate that jitters, from its lowest to its highest, in parts of a thousand. */
+/* Range of a jittering rate, from its lowest to its highest, in thousandths. */
 #define JITTER 250
 
 struct cpu_event {
 	int cpu;
 	unsigned index; /* of the event in the configuration */
 	struct bpf_link *link;
-	int fd; /* the link's */
-	__u64 period_ns; /* of a clock, now */
-	__u64 started_ns; /* CLOCK_MONOTONIC; with this period */
+	int fd; /* owned by the link */
+	__u64 period_ns; /* current period of a clock */
+	__u64 started_ns; /* CLOCK_MONOTONIC: since when it has had this period */
 };
 
 struct perf_events {
@@ -37,13 +37,14 @@ struct perf_events {
 	const struct bpf_program *program;
 	int cnt;
 	struct cpu_event *list;
-	char online[CPU_LIST_MAX]; /* the list that was acted on */
-	__u64 gone_ticks[KRAIT_MAX_EVENTS]; /* due on CPUs that went, and before a period was changed */
+	char online[CPU_LIST_MAX]; /* the list last acted on */
+	/* ticks due on CPUs that went offline, and before changes of the period */
+	__u64 gone_ticks[KRAIT_MAX_EVENTS];
 	__u64 random; /* never 0 */
-	__u64 frequency; /* that clocks have now; 0: that of their configuration */
+	__u64 frequency; /* current rate of clocks; 0: the configured one */
 };
 
-/* 0 or the limit in the sysctl; for the message only. */
+/* Returns 0 or the sysctl's limit; only for the message. */
 static long max_sample_rate(void)
 {
 	cleanup_fclose FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
@@ -259,7 +260,7 @@ static __u64 draw(struct perf_events *events)
 	return events->random;
 }
 
-/* The ticks that were due until now had another period. */
+/* The ticks due until now had the old period. */
 static void set_period(struct perf_events *events, struct cpu_event *e, __u64 period_ns)
 {
 	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
@@ -292,7 +293,7 @@ void perf_events__jitter(struct perf_events *events)
 	for (int i = 0; i < events->cnt; i++) {
 		struct cpu_event *e = &events->list[i];
 		const struct event_spec *event = &events->config.events[e->index];
-		/* The rate is drawn, not the period: then its mean is what was asked for. */
+		/* The rate is random, not the period, so that its mean is the configured one. */
 		__u64 part = 1000 - JITTER / 2 + draw(events) % (JITTER + 1);
 
 		if (has_rate(events, e))

@@ -2,15 +2,16 @@
 /*
  * perf_events.h - the interrupts: perf events on each online CPU, with a BPF program attached.
  *
- * CPUs come and go: one that went takes its events along, and one that comes gets new ones.
+ * CPUs come and go: one that goes offline takes its events with it, and one that comes online gets
+ * new ones.
  *
- * Also for -p: other tasks are interrupted, too. Measured (2-core VM, kernel 6.18, 2026-11-22): the
- * program's part of an interrupt that is none of ours is 0.1 to 0.25 us, the whole interrupt 1.5 to
- * 3.5 us, which at 997 Hz is 0.3 % of each CPU. Events of the target's threads that their children
- * inherit would spare the other CPUs that, but cost the target 0.08 us more at every switch of threads
- * (4 % of a switch, with which a contended GIL is busy), and cannot be given to a running process
- * without gaps or doubles: a thread that is found in a second look at /proc/PID/task has inherited its
- * creator's event, or has not, and nothing tells which.
+ * Even with -p, other tasks are interrupted, too. Measured (2-core VM, kernel 6.18, 2026-11-22):
+ * the program's part of an interrupt of a foreign task is 0.1 to 0.25 us, the whole interrupt 1.5
+ * to 3.5 us, which at 997 Hz is 0.3 % of each CPU. Inherited events of the target's threads would
+ * spare the other CPUs that. But they cost the target 0.08 us more at every switch of threads (4 %
+ * of a switch, and a contended GIL switches all the time). Nor can they be attached to a running
+ * process without gaps or duplicates: a thread found in a second look at /proc/PID/task may or may
+ * not have inherited its creator's event, and nothing tells which.
  *
  * Must hold: after perf_events__free() no further interrupt runs the program.
  */
@@ -31,13 +32,16 @@ void perf_events__free(struct perf_events *events);
 /* Call from time to time: reads one line of sysfs and acts if it has changed. */
 void perf_events__follow_cpus(struct perf_events *events);
 
-/* Call from time to time: each clock continues at a new random rate around the configured one. */
+/* Call from time to time: gives each clock a new random rate around the configured one. */
 void perf_events__jitter(struct perf_events *events);
 
-/* Each clock that has a rate goes on with this one. */
+/* Changes the rate of each clock that has one. */
 void perf_events__set_rate(struct perf_events *events, __u64 frequency);
 
-/* Ticks that were due of a clock, on all CPUs, from the start of each until then (CLOCK_MONOTONIC). */
+/*
+ * A clock's ticks that were due on all CPUs, from each one's start until until_ns
+ * (CLOCK_MONOTONIC).
+ */
 __u64 perf_events__ticks(const struct perf_events *events, unsigned index, __u64 until_ns);
 
 #endif /* KRAIT_SAMPLER_PERF_EVENTS_H */

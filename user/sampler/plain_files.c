@@ -10,8 +10,8 @@
 
 #define ROOT_RESERVE (KRAIT_MAX_PLAIN / 8)
 /*
- * What it takes to be plain. A look at a process that has just begun may come before its libraries, so it counts one;
- * three or more, which take 4 ms at least, count as many as four.
+ * Points needed to be plain. A look at a process that has just begun may come before its libraries,
+ * so it counts one; three or more looks, which span at least 4 ms, count four.
  */
 #define POINTS 8U
 #define POINTS_LONG 4U
@@ -21,14 +21,14 @@ struct plain_file {
 	struct plain_key key;
 	unsigned owner;
 	unsigned points;
-	bool python; /* never plain */
+	bool python; /* has been Python, so never plain */
 	UT_hash_handle hh;
 };
 
 struct plain_files {
 	int map_fd;
 	struct quota *quota;
-	struct plain_file *by_key; /* the oldest first */
+	struct plain_file *by_key; /* oldest first */
 };
 
 struct plain_files *plain_files__new(int map_fd)
@@ -122,7 +122,7 @@ void plain_files__note(struct plain_files *f, const struct plain_key *key, unsig
 
 	if (!e || e->python)
 		return;
-	/* The newest again, so what is in use stays. */
+	/* Moves it to the end, so that what is in use stays. */
 	HASH_DEL(f->by_key, e);
 	HASH_ADD(hh, f->by_key, key, sizeof(e->key), e);
 	if (is_plain(e))
@@ -140,7 +140,10 @@ void plain_files__is_python(struct plain_files *f, const struct plain_key *key, 
 	if (!e || e->python)
 		return;
 	e->python = true;
-	/* There is room, as there is an entry; and without it that of root's processes would decide. */
+	/*
+	 * There is room, because the entry exists. Without it, what root's processes have shown
+	 * would decide.
+	 */
 	if (f->map_fd >= 0)
 		bpf_map_update_elem(f->map_fd, key, &verdict, BPF_ANY);
 }

@@ -15,7 +15,7 @@
 /* Inode of the first pid namespace, include/linux/proc_ns.h, PROC_PID_INIT_INO. */
 #define PID_NAMESPACE_INIT_INO 0xEFFFFFFCU
 
-/* Creating a map is the cheapest thing that needs the right to use BPF. */
+/* Creating a map is the cheapest operation that needs the right to use BPF. */
 static int probe_permission(struct error *err)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "krait_probe", 4, 8, 1, NULL);
@@ -41,7 +41,7 @@ static int probe_permission(struct error *err)
 			 strerror(errnum));
 }
 
-/* The programs see host pids; in another pid namespace /proc would show other ones. */
+/* The programs see host pids; in another pid namespace /proc would show different ones. */
 static int probe_pid_namespace(struct error *err)
 {
 	struct stat st;
@@ -57,8 +57,9 @@ static int probe_pid_namespace(struct error *err)
 }
 
 /*
- * Kernels that keep secrets even from root let no BPF program read memory. Tried out: libbpf's probe
- * of a helper (1.1) does not know the words with which kernels since 6.8 refuse one.
+ * A kernel locked down for confidentiality lets no BPF program read memory. Found by trying:
+ * libbpf's probe for a helper (1.1) does not recognise the message with which kernels since 6.8
+ * refuse one.
  */
 static int probe_lockdown(struct error *err)
 {
@@ -80,7 +81,7 @@ static int probe_lockdown(struct error *err)
 		return 0;
 	}
 	if (errno == EPERM || errno == EACCES)
-		return 0; /* a right is missing, which loading explains */
+		return 0; /* a missing right, which the load error will explain */
 	return error_set(
 		err, errno, EXIT_CODE_KERNEL,
 		"this kernel does not let BPF programs read memory: it is older than 5.5, or "
@@ -88,7 +89,7 @@ static int probe_lockdown(struct error *err)
 		"with lockdown=integrity or none)");
 }
 
-/* One line, which the kernel matrix (scripts/vm) shows. */
+/* One line; the kernel matrix (scripts/vm) prints it. */
 static void log_features(const struct features *f)
 {
 	static const char *const says[] = { "no", "yes" };

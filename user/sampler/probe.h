@@ -10,12 +10,12 @@
 struct error;
 
 struct features {
-	bool bpf_loop; /* 5.17+; otherwise loops are bounded ones */
-	bool task_regs; /* 5.15+; otherwise user registers are looked for on the kernel's stack */
-	bool cookies; /* 5.15+; otherwise an interpreter in a library is found a little later */
+	bool bpf_loop; /* 5.17+; else bounded loops */
+	bool task_regs; /* 5.15+; else user registers are read from the kernel's stack */
+	bool cookies; /* 5.15+; else an interpreter in a library is found a little later */
 };
 
-/* Refuses, with the next step to take, where krait cannot work at all. */
+/* Fails, naming the next step to take, if krait cannot work at all. */
 int probe_features(struct features *ret, struct error *err);
 
 #endif /* KRAIT_SAMPLER_PROBE_H */

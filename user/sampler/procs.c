@@ -4,7 +4,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-/* One process in so many is root's; as in bpf/room.h. */
+/* This fraction of the processes is reserved for root; as in bpf/room.h. */
 #define ROOT_RESERVE 8
 
 static void note(const struct procs *p, unsigned owner, __s64 cnt)
@@ -34,7 +34,7 @@ bool procs_find(const struct procs *p, pid_t pid, struct proc_info *ret)
 	return !bpf_map_lookup_elem(p->fd, &pid, ret);
 }
 
-/* A new entry; 0 or -errno. */
+/* Inserts a new entry. Returns 0 or -errno. */
 static int insert(const struct procs *p, pid_t pid, const struct proc_info *info)
 {
 	if (!may_add(p, info->owner)) {
@@ -68,7 +68,7 @@ int procs_enter(const struct procs *p, pid_t pid, const struct proc_info *info)
 	__atomic_store_n(&p->books->pids[pids_place((__u32)pid)], 1, __ATOMIC_RELEASE);
 	do {
 		err = procs_find(p, pid, &old) ? replace(p, pid, info, &old) : insert(p, pid, info);
-	} while (err == -EEXIST); /* an exec of this very process, or its fork, was faster */
+	} while (err == -EEXIST); /* an exec or fork of this very process was faster */
 	return err;
 }
 

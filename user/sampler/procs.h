@@ -2,10 +2,10 @@
 /*
  * procs.h - user space's side of the map procs: which processes the kernel side follows.
  *
- * Kernel and user space both enter and delete; whoever inserts an entry, or deletes it, notes that in the
- * books of its owner (bpf/share.h), and no owner gets more than its share.
+ * Both the kernel and user space insert and delete. Whoever does so notes it in the books of the
+ * entry's owner (bpf/share.h), and no owner gets more than its share.
  *
- * Must hold: an entry of a later process of the same pid is never replaced by an earlier one's.
+ * Must hold: an earlier process's entry never replaces that of a later process with the same pid.
  */
 #ifndef KRAIT_SAMPLER_PROCS_H
 #define KRAIT_SAMPLER_PROCS_H
@@ -23,9 +23,9 @@ struct procs {
 };
 
 bool procs_find(const struct procs *p, pid_t pid, struct proc_info *ret);
-/* -EDQUOT where there is no room for another process of its owner, -ESRCH when it has gone. */
+/* -EDQUOT: no room for another process of its owner, -ESRCH: the process has gone. */
 int procs_enter(const struct procs *p, pid_t pid, const struct proc_info *info);
-/* Unless the pid is another one's by now. */
+/* Does nothing if another process has the pid by now. */
 void procs_delete(const struct procs *p, pid_t pid, __u64 start_ns);
 
 #endif /* KRAIT_SAMPLER_PROCS_H */

@@ -22,20 +22,20 @@
 
 /*
  * Ring buffer: at 997 Hz and 1,000 frames a CPU writes 24 MB/s, and user space drains every 50 ms,
- * so 4 MiB a CPU is room for three missed turns. Power of two as the kernel demands.
+ * so 4 MiB per CPU has room for three missed turns. The kernel demands a power of two.
  */
 #define RING_BYTES_PER_CPU (4UL << 20)
 #define RING_BYTES_MAX (256UL << 20)
-/* Lines of a verifier's log that -v shows: the end of it has the reason. */
+/* Last lines of a verifier's log that -v shows: they contain the reason. */
 #define VERIFIER_LINES 40
 
 /*
- * The verifier's reason for refusing a program. libbpf's callback has no context, but runs in the thread that loads: each
- * thread has its own.
+ * The verifier's reason for refusing a program. libbpf's callback has no context, but runs in the
+ * thread that loads: so each thread has its own.
  */
 static _Thread_local char verifier_says[160];
 
-/* A log ends with the reason, and a line of statistics. */
+/* A log ends with the reason and a line of statistics. */
 static void note_verifier(const char *line)
 {
 	if (*line && strncmp(line, "processed ", 10) && strncmp(line, "--", 2) &&
@@ -50,13 +50,13 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	bool is_log;
 	int left = 0;
 
-	/* Each relocation of each program is a line there. */
+	/* At that level libbpf prints a line for each relocation of each program. */
 	if (level == LIBBPF_DEBUG || vasprintf(&text, fmt, ap) < 0)
 		return 0;
 	is_log = strstr(text, "BEGIN PROG LOAD LOG");
 	for (const char *c = text; *c; c++)
 		left += *c == '\n';
-	/* Its warnings only repeat our own error in expert terms. */
+	/* libbpf's warnings only repeat our own error in expert terms. */
 	for (rest = text; (line = strsep(&rest, "\n")); left--) {
 		if (is_log)
 			note_verifier(line);
@@ -66,7 +66,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return 0;
 }
 
-/* libbpf reads the types when it loads the programs. NULL: without them, or not at all. */
+/* Opens them with the excerpt of the kernel's types, which libbpf reads on loading. NULL: no excerpt. */
 static struct krait_bpf *open_with_types(int types_fd)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
@@ -110,7 +110,7 @@ static size_t ring_bytes(const struct sampler_config *config)
 	return bytes;
 }
 
-/* A bit for each event whose every tick calls the program: a clock that leaves nothing out. */
+/* A bit for each event whose every tick calls the program: a clock that skips none. */
 static __u32 clock_events(const struct sampler_config *config)
 {
 	__u32 bits = 0;
@@ -124,7 +124,7 @@ static __u32 clock_events(const struct sampler_config *config)
 	return bits;
 }
 
-/* Of the first of them; 0: there is none. */
+/* The period of the first of them; 0: there is none. */
 static __u64 clock_period_ns(const struct sampler_config *config)
 {
 	__u32 bits = clock_events(config);
@@ -210,8 +210,8 @@ int programs_load(struct krait_bpf *skel, struct error *err)
 }
 
 /*
- * Debian's kernels ask for more than for a program (perf_events.c). Without it mappings are looked at from
- * time to time.
+ * Debian's kernels demand more rights than for a program (perf_events.c). Without this probe krait
+ * looks at mappings from time to time.
  */
 static struct bpf_link *attach_kprobe(struct bpf_program *program)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * programs.h - krait's BPF programs: opened, configured, loaded, attached to process events, and why this kernel
- * refuses them.
+ * programs.h - krait's BPF programs: opens, configures and loads them, attaches them to process
+ * events, and explains why a kernel refuses them.
  */
 #ifndef KRAIT_SAMPLER_PROGRAMS_H
 #define KRAIT_SAMPLER_PROGRAMS_H
@@ -15,26 +15,26 @@ struct krait_bpf;
 struct sampler_config;
 
 /*
- * The caller destroys them. *ret_types_fd: the caller closes it once they are loaded; -1 none. NULL with
- * errno.
+ * The caller destroys the skeleton. *ret_types_fd: the caller closes it after loading; -1: none.
+ * NULL with errno.
  */
 struct krait_bpf *programs_open(int *ret_types_fd) __attribute__((warn_unused_result, nonnull));
 
 /*
- * Which of them are loaded, what they find in their constants, and how large their maps are. The program that
- * perf events call, or NULL and errno.
+ * Chooses which programs are loaded, sets their constants and the sizes of their maps. Returns the
+ * program for perf events, or NULL and errno.
  */
 struct bpf_program *programs_configure(struct krait_bpf *skel, const struct sampler_config *config,
 				       bool has_switches, const struct features *features)
 	__attribute__((warn_unused_result, nonnull));
 
-/* 0, or an error that says what to do. */
+/* Returns 0, or an error that says what to do. */
 int programs_load(struct krait_bpf *skel, struct error *err)
 	__attribute__((warn_unused_result, nonnull));
 
 /*
- * Process events come from here on; mappings: those too, where this kernel allows it. 0, or a negative result
- * with *err filled.
+ * Process events come from here on; mappings: those, too, if this kernel allows it. Returns 0, or a
+ * negative result with *err filled.
  */
 int programs_attach(struct krait_bpf *skel, bool mappings, struct error *err)
 	__attribute__((warn_unused_result, nonnull));

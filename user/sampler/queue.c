@@ -12,13 +12,13 @@
 
 #include "util/cleanup.h"
 
-/* Kept instead of being given back: a turn's worth, which would only be faulted in again. */
+/* Kept instead of freed: a turn's worth, which would only be faulted in again. */
 #define SPARE_CHUNKS 4
 
 struct chunk {
 	struct chunk *next; /* set once this one is full */
 	size_t end; /* bytes that readers may read */
-	unsigned left; /* cursors that have not passed it */
+	unsigned left; /* cursors that have not passed it yet */
 	_Alignas(8) char data[];
 };
 #define CHUNK_ROOM (QUEUE_CHUNK - sizeof(struct chunk))
@@ -26,19 +26,19 @@ struct chunk {
 struct cursor {
 	struct chunk *chunk;
 	size_t pos;
-	__u64 passed; /* bytes, all chunks */
+	__u64 passed; /* bytes, over all chunks */
 	int fd;
-	bool armed; /* it sleeps, or is about to */
+	bool armed; /* its reader sleeps, or is about to */
 };
 
 struct queue {
 	unsigned cursor_cnt, chunk_max;
-	struct chunk *last; /* of the thread that puts in */
+	struct chunk *last; /* used by the producer */
 	__u64 put; /* bytes */
 	bool closed;
 	struct cursor cursors[QUEUE_CURSORS];
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t freed;
 	unsigned chunk_cnt, spare_cnt;
 	bool wants_room;
@@ -202,7 +202,7 @@ void queue__wake(struct queue *q, unsigned cursor)
 	struct cursor *c = &q->cursors[cursor];
 	__u64 one = 1;
 
-	/* A full counter is readable, too. */
+	/* A full counter is readable as well. */
 	if (__atomic_exchange_n(&c->armed, false, __ATOMIC_SEQ_CST) &&
 	    write(c->fd, &one, sizeof(one)) < 0)
 		return;
@@ -222,12 +222,12 @@ void queue__close(struct queue *q)
 
 /* ---- each reader ------------------------------------------------------------------------------ */
 
-/* On to the next chunk, if the cursor has read all of this one. */
+/* Goes to the next chunk, if the cursor has read all of this one. */
 static bool move_on(struct queue *q, struct cursor *c)
 {
 	struct chunk *old = c->chunk, *next = __atomic_load_n(&old->next, __ATOMIC_ACQUIRE);
 
-	/* The end is final once there is a next one. */
+	/* A chunk's end is final once there is a next one. */
 	if (!next || c->pos < __atomic_load_n(&old->end, __ATOMIC_ACQUIRE))
 		return false;
 	c->chunk = next;
@@ -274,7 +274,7 @@ void queue__pop(struct queue *q, unsigned cursor)
 
 bool queue__is_over(struct queue *q, unsigned cursor)
 {
-	/* In this order: what was put in before the end is seen. */
+	/* In this order, so that everything put in before closing is seen. */
 	return __atomic_load_n(&q->closed, __ATOMIC_SEQ_CST) &&
 	       q->cursors[cursor].passed == __atomic_load_n(&q->put, __ATOMIC_SEQ_CST);
 }
@@ -301,7 +301,7 @@ void queue__disarm(struct queue *q, unsigned cursor)
 	struct cursor *c = &q->cursors[cursor];
 	__u64 cnt;
 
-	/* Nothing to read where the reader has woken up by itself. */
+	/* No token to read if the reader has woken up by itself. */
 	if (!__atomic_exchange_n(&c->armed, false, __ATOMIC_SEQ_CST) &&
 	    read(c->fd, &cnt, sizeof(cnt)) < 0)
 		return;

@@ -16,12 +16,13 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* This much wakes their readers before the turn is over. */
+/* This much data wakes the readers before the turn is over. */
 #define WAKE_BYTES (4 * QUEUE_CHUNK)
 #define FULL_WAIT_MS 20
 /*
- * At the end, for what another CPU is still writing, with samples behind it: process events come until the very end.
- * It is microseconds, or as long as a hypervisor lets that CPU wait.
+ * Time at the end for what another CPU is still writing, with records behind it: process events
+ * come until the very end. It takes microseconds, or as long as a hypervisor keeps that CPU
+ * waiting.
  */
 #define UNWRITTEN_NS (2000 * NS_PER_MS)
 #define UNWRITTEN_LOOK_NS NS_PER_MS
@@ -39,11 +40,11 @@ struct reader {
 	int fd; /* readable when there is an order */
 	enum order order;
 	bool hushed;
-	/* of the thread */
+	/* used by the thread */
 	struct turns turns;
 	__u64 main_woken_ns;
-	__u64 finish_ns; /* when it was told to finish, 0 not yet */
-	unsigned long finish_pos; /* what is behind that is of no interest */
+	__u64 finish_ns; /* when it was told to finish; 0: not yet */
+	unsigned long finish_pos; /* what comes after this position is not wanted */
 };
 
 static enum order order_of(const struct reader *r)
@@ -61,12 +62,12 @@ static void give_order(struct reader *r, enum order order)
 	__u64 one = 1;
 
 	__atomic_store_n(&r->order, order, __ATOMIC_RELEASE);
-	/* A full counter is readable, too. */
+	/* A full counter is readable as well. */
 	if (write(r->fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* Those who have something to do now; what is no hurry can wait for more. */
+/* Wakes those who have something to do now; what is not urgent can wait for more. */
 static void wake_readers(struct reader *r, const struct ring_moved *m, __u64 now_ns)
 {
 	__u64 turn_ns = is_hushed(r) ? QUIET_TURN_NS : TURN_NS;
@@ -77,13 +78,13 @@ static void wake_readers(struct reader *r, const struct ring_moved *m, __u64 now
 		r->main_woken_ns = now_ns;
 		queue__wake(r->queue, CURSOR_MAIN);
 	}
-	/* Also where nothing is for it: what it has not passed is held. */
+	/* Also if nothing is for it: what it has not passed takes up memory. */
 	if (queue__cursors(r->queue) > CURSOR_ANCHORS &&
 	    (m->deep || queue__waiting(r->queue, CURSOR_ANCHORS) > WAKE_BYTES))
 		queue__wake(r->queue, CURSOR_ANCHORS);
 }
 
-/* A process event, and a stack that is deep for the first time, end the wait. */
+/* A process event, or a stack that is deep for the first time, ends the wait. */
 static void wait_for_work(struct reader *r, __u64 wait_ns)
 {
 	struct pollfd fds[] = {
@@ -104,7 +105,7 @@ static void note_finish(struct reader *r, enum order order)
 	r->finish_pos = ring__produced(r->ring);
 }
 
-/* Something from before the order is not moved, but may be soon. */
+/* A record from before the order has not been moved, but may be soon. */
 static bool may_come(const struct reader *r, enum order order, __u64 now_ns)
 {
 	return order == ORDER_FINISH && !ring__has_moved(r->ring, r->finish_pos) &&
@@ -121,7 +122,7 @@ static void *reader_main(void *arg)
 	bool more;
 
 	do {
-		/* Before the move: what was there when the order came is moved. */
+		/* Look before moving: then everything that was there when the order came is moved. */
 		order = order_of(r);
 		note_finish(r, order);
 		ring__move(r->ring, r->queue, &moved);

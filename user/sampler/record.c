@@ -7,7 +7,7 @@
 #include "sampler/sampler.h"
 #include "share.h"
 
-/* The most that a record has of each. */
+/* Most elements of each section in a record. */
 static const __u16 cnt_max[SECTION_CNT] = {
 	[SECTION_FRAMES] = KRAIT_MAX_FRAMES,
 	[SECTION_NATIVE] = KRAIT_MAX_NATIVE,
@@ -18,7 +18,7 @@ static const __u16 cnt_max[SECTION_CNT] = {
 	[SECTION_GREENLETS] = KRAIT_MAX_GREENLET_PARTS,
 };
 
-/* Bytes of the header and the sections before that one. */
+/* Bytes of the header and of the sections before this one. */
 static size_t section_start(const struct record_sample *record, enum record_section section)
 {
 	size_t size = sizeof(*record);
@@ -44,7 +44,7 @@ static bool sections_are_sane(const struct record_sample *record)
 	return record->size == section_start(record, SECTION_CNT);
 }
 
-/* The notes that speak of a frame name one that is there. */
+/* A note about a frame must refer to a frame in the record. */
 static bool anchor_is_sane(const struct record_sample *record)
 {
 	bool names_frame = record->anchor == ANCHOR_NOTE_DELTA ||
@@ -76,7 +76,7 @@ static bool mmap_is_sane(const struct record_mmap *record, size_t size)
 	return size >= sizeof(*record) && record->size == sizeof(*record);
 }
 
-/* Every region lies within the data that came with it. */
+/* Every region must lie within the data that came with the record. */
 static bool code_is_sane(const struct record_code *record, size_t size)
 {
 	if (size < CODE_RECORD_HEADER || record->size > size || record->region_cnt > CODE_REGIONS ||
@@ -123,7 +123,7 @@ static bool give_mmap(const struct sampler_handler *handler, const void *data, s
 	return true;
 }
 
-/* Hands it out if it is what it says. */
+/* Passes the record on if it is well-formed. */
 static bool give(const struct sampler_handler *handler, const void *data, size_t size)
 {
 	struct record_header header;

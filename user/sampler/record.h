@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * record.h - from bytes of the ring buffer to a call of the handler.
+ * record.h - turns bytes of the ring buffer into calls of the handler.
  *
- * Must hold: a record whose sizes, type or enums do not add up reaches no one but bad_record().
+ * Must hold: a record whose sizes, type or enums are inconsistent reaches only bad_record().
  */
 #ifndef KRAIT_SAMPLER_RECORD_H
 #define KRAIT_SAMPLER_RECORD_H
@@ -16,8 +16,8 @@
 struct sampler_handler;
 
 /*
- * A section of a record that was handed out: its elements, which lie behind the record, and how many there
- * are. Without any, *ret_cnt is 0 and what is returned must not be looked at.
+ * A section of a record that was handed out: its elements, which follow the record, and their
+ * number. If *ret_cnt is 0, do not use the returned pointer.
  */
 const void *record__section(const struct record_sample *record, enum record_section section,
 			    __u32 *ret_cnt);
@@ -29,7 +29,10 @@ static inline const struct frame *record__frames(const struct record_sample *rec
 	return record__section(record, SECTION_FRAMES, &cnt);
 }
 
-/* A process or thread has come, changed or gone: struct record_task, of an exec struct record_exec. */
+/*
+ * A process or thread started, changed or ended: struct record_task, or struct record_exec for an
+ * exec.
+ */
 static inline bool record_is_task(__u16 type)
 {
 	switch ((enum record_type)type) {
@@ -48,7 +51,7 @@ static inline bool record_is_task(__u16 type)
 	return false;
 }
 
-/* The larger record of an exec, or NULL where it is a plain one. */
+/* The larger record of an exec; NULL if it is a plain one. */
 static inline const struct record_exec *record_exec(const struct record_task *record)
 {
 	return record->type == RECORD_EXEC && record->size == sizeof(struct record_exec) ?
@@ -57,8 +60,8 @@ static inline const struct record_exec *record_exec(const struct record_task *re
 }
 
 /*
- * One that an anchor may shorten, because it carries that many frames, or that says what has become of one.
- * Of others nobody who places anchors needs to know more than the kernel counts.
+ * Can an anchor shorten this record, because it carries that many frames, or does it report on an
+ * anchor? For all others the kernel's counts are enough to place anchors.
  */
 static inline bool record_is_for_anchors(const struct record_sample *record, __u32 worth)
 {
@@ -66,7 +69,7 @@ static inline bool record_is_for_anchors(const struct record_sample *record, __u
 	       record->anchor > ANCHOR_NOTE_DELTA;
 }
 
-/* data is 8-byte aligned, as the ring buffer delivers it. */
+/* data must be 8-byte aligned, as the ring buffer delivers it. */
 void record_dispatch(const struct sampler_handler *handler, const void *data, size_t size);
 
 #endif /* KRAIT_SAMPLER_RECORD_H */

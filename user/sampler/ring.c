@@ -17,12 +17,12 @@
 
 struct ring {
 	size_t page, bytes;
-	unsigned long *consumed; /* a page of its own, ours to write */
+	unsigned long *consumed; /* on a page of its own, which we write */
 	const unsigned long *produced; /* the kernel's, before the data */
-	const char *data; /* mapped twice in a row, so that no record is in two pieces */
+	const char *data; /* mapped twice in a row, so that no record wraps around */
 	struct owner_books *books;
 	__u32 anchor_worth;
-	int fd; /* epoll: readable only when the kernel says so, not whenever there is a record */
+	int fd; /* epoll: readable only when the kernel wakes us, not whenever there is a record */
 };
 
 static int map_pages(struct ring *r, int map_fd)
@@ -101,15 +101,15 @@ static const struct queue_head *head_at(const struct ring *r, unsigned long pos)
 	return (const struct queue_head *)(r->data + (pos & (r->bytes - 1)));
 }
 
-/* The header at pos is whole: no longer being written. */
+/* Is the record at pos complete, that is, no longer being written? */
 static bool is_there(const struct ring *r, unsigned long pos)
 {
 	return !(__atomic_load_n(&head_at(r, pos)->size, __ATOMIC_ACQUIRE) & BPF_RINGBUF_BUSY_BIT);
 }
 
 /*
- * What owners have got back. Mostly the records are of one: it is added up, as each addition takes the
- * line from the CPU that is producing.
+ * Bytes that owners have got back. Most consecutive records have the same owner, so they are summed
+ * up first: each update takes the cache line away from the producing CPU.
  */
 struct refund {
 	__u32 owner;
@@ -131,10 +131,7 @@ static void note_owner(const struct ring *r, struct refund *refund, __u32 owner,
 	refund->bytes += share_ring_bytes(size);
 }
 
-/*
- * Little is checked here: what is wrong about a record its readers find. True where those who place
- * anchors want it.
- */
+/* Checks little: the readers find malformed records. True if the placer of anchors wants it. */
 static bool note(const struct ring *r, struct ring_moved *m, struct refund *refund,
 		 const struct queue_head *head)
 {
@@ -153,7 +150,7 @@ static bool note(const struct ring *r, struct ring_moved *m, struct refund *refu
 	}
 	m->newcomer = m->newcomer || !(record->flags & SAMPLE_HAS_SLOT);
 	for_anchors = record_is_for_anchors(record, r->anchor_worth);
-	/* That all is as it was is no hurry. */
+	/* A confirmation that nothing has changed is not urgent. */
 	m->deep = m->deep || (for_anchors && record->anchor != ANCHOR_NOTE_AUDIT);
 	m->noted = m->noted ||
 		   (record->anchor > ANCHOR_NOTE_DELTA && record->anchor != ANCHOR_NOTE_AUDIT);
@@ -161,8 +158,8 @@ static bool note(const struct ring *r, struct ring_moved *m, struct refund *refu
 }
 
 /*
- * Copies whole records from pos on, at most room bytes, and marks runs of those that only the first reader
- * wants. Bytes copied.
+ * Copies whole records from pos on, at most room bytes, and marks runs of those that only the first
+ * reader wants. Returns the bytes copied.
  */
 static size_t copy(const struct ring *r, unsigned long pos, unsigned long end, char *to,
 		   size_t room, struct ring_moved *m)

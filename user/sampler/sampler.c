@@ -33,13 +33,13 @@
 #include "util/clock.h"
 
 /*
- * What may wait beyond the ring while names are read or a disk is slow, taken as needed: most of a
- * second of the worst that one CPU can write.
+ * What may wait outside the ring while names are read or a disk is slow; allocated on demand.
+ * Enough for most of a second of the worst that one CPU can write.
  */
 #define QUEUE_BYTES (64UL << 20)
-/* Rows for native stacks: 4 bytes each, so those of 40 of the largest libraries. */
+/* Rows for native stacks: 4 bytes each, so enough for 40 of the largest libraries. */
 #define UNWIND_BYTES (64ULL << 20)
-/* Records between two looks at the clock. */
+/* Records between two readings of the clock. */
 #define DRAIN_RECORDS 32
 
 struct sampler {
@@ -61,7 +61,7 @@ struct sampler {
 	struct layouts *layouts;
 	struct known_files *known_files;
 	struct plain_files *plain_files;
-	struct switches *switches; /* NULL: time off the CPU is not asked for */
+	struct switches *switches; /* NULL: time off the CPU is not wanted */
 	struct bpf_link *looks; /* NULL: nobody looks at threads */
 };
 
@@ -90,7 +90,7 @@ static int load(struct sampler *s, struct error *err)
 	return programs_load(s->skel, err);
 }
 
-/* The second cursor is for whoever places anchors: see reader.h. */
+/* The second cursor is for the placer of anchors: see reader.h. */
 static int prepare_records(struct sampler *s)
 {
 	struct bpf_map *map = s->skel->maps.ring;
@@ -140,7 +140,7 @@ static int prepare(struct sampler *s, struct error *err)
 	    prepare_records(s))
 		return error_set(err, errno, EXIT_CODE_KERNEL, "cannot set up the ring buffer: %s",
 				 strerror(errno));
-	/* Process events flow from here on, before anything is tracked: none is missed. */
+	/* Process events come from here on, before anything is tracked, so none is missed. */
 	return programs_attach(s->skel, s->config.native || s->config.tasks, err);
 }
 
@@ -162,7 +162,7 @@ struct sampler *sampler__new(const struct sampler_config *config,
 	return s;
 }
 
-/* Interrupts end first, then process events, then the memory that both refer to. */
+/* Interrupts end first, then process events, then the memory that both use. */
 void sampler__free(struct sampler *s)
 {
 	if (!s)
@@ -207,7 +207,7 @@ void sampler__stop(struct sampler *s)
 {
 	__u64 now_ns = clock_monotonic_ns(), end_ns = s->skel->data->end_ns;
 
-	/* Waits are over at one moment, whichever program is detached first. */
+	/* All waits end at the same moment, whichever program is detached first. */
 	if (s->switches && now_ns < end_ns)
 		s->skel->data->end_ns = end_ns = now_ns;
 	for (unsigned i = 0; s->events && i < s->config.event_cnt; i++)
@@ -308,7 +308,7 @@ int sampler__track(struct sampler *s, pid_t pid, const struct proc_info *info)
 {
 	struct proc_info full = *info;
 
-	/* The interrupts of others count for nobody. */
+	/* Interrupts of other processes do not count. */
 	if (!(info->flags & PROC_PYTHON))
 		return -EINVAL;
 	full.since_ns = clock_monotonic_ns();

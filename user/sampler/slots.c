@@ -10,10 +10,10 @@
 #include "abi.h"
 #include "util/quota.h"
 
-/* One slot in so many is root's. */
+/* This fraction of the slots is reserved for root. */
 #define ROOT_RESERVE 8
 
-/* Whose a slot is; start_ns 0: nobody's. */
+/* The thread that has the slot; start_ns 0: free. */
 struct slot {
 	__u64 start_ns;
 	pid_t tid;
@@ -25,7 +25,7 @@ struct slots {
 	int threads_fd;
 	struct quota *quota;
 	__u32 free_cnt;
-	__u32 free[KRAIT_MAX_SLOTS]; /* a stack; slot numbers never given out or given back */
+	__u32 free[KRAIT_MAX_SLOTS]; /* a stack of free slot numbers */
 	struct slot list[KRAIT_MAX_SLOTS];
 };
 
@@ -73,7 +73,7 @@ static void release(struct slots *slots, __u32 slot)
 	slots->free[slots->free_cnt++] = slot;
 }
 
-/* The slot of that thread; one of an earlier thread of its id is given back. */
+/* The slot of that thread; frees the slot of an earlier thread with the same tid. */
 static __u32 find(struct slots *slots, pid_t tid, __u64 start_ns)
 {
 	struct thread_ref ref;

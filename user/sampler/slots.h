@@ -2,14 +2,15 @@
 /*
  * slots.h - which thread has which slot of the map slots.
  *
- * User space owns the hash threads, in which the program finds a thread's slot. A slot is bound to the
- * thread's start time, so the next thread of the same id does not inherit it. Whoever keeps a thread
- * keeps the number of its slot, and gives it back when the thread ends; several may.
+ * User space owns the hash threads, in which the program finds a thread's slot. A slot is bound to
+ * the thread's start time, so the next thread with the same tid does not inherit it. Code that
+ * keeps a thread keeps the number of its slot, too, and returns it when the thread ends; several
+ * may.
  *
- * Nobody can take all of them (util/quota.h): a thread without one is searched for at every sample.
+ * Nobody can take all slots (util/quota.h): for a thread without one, every sample has to search.
  *
- * Must hold: a slot belongs to at most one thread; one that is given back twice is given back once. Several
- * threads of ours may call it at the same time.
+ * Must hold: a slot belongs to at most one thread; returning it twice has no further effect.
+ * Several of our threads may call at the same time.
  */
 #ifndef KRAIT_SAMPLER_SLOTS_H
 #define KRAIT_SAMPLER_SLOTS_H
@@ -24,15 +25,15 @@ struct slots *slots__new(int threads_fd);
 void slots__free(struct slots *slots);
 
 /*
- * *slot: what this has said of the thread before, or KRAIT_NO_SLOT; afterwards its slot. 0, also when
- * the thread has one already; -ENOSPC when its owner (bpf/share.h) has its share.
+ * *slot: what an earlier call returned for the thread, or KRAIT_NO_SLOT; afterwards its slot.
+ * Returns 0, also if the thread has one already; -ENOSPC: its owner (bpf/share.h) has its share.
  */
 int slots__add(struct slots *slots, unsigned owner, pid_t tid, __u64 start_ns, __u32 *slot);
-/* How many times a thread of that owner got none. */
+/* How often a thread of that owner got none. */
 __u64 slots__refused(const struct slots *slots, unsigned owner);
-/* Ties an anchor to the thread (KRAIT_NO_ANCHOR: none). -ENOENT if the slot is not its own. */
+/* Ties an anchor to the thread (KRAIT_NO_ANCHOR: none). -ENOENT: the slot is not its own. */
 int slots__set_anchor(struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns, __u32 anchor);
-/* Gives it back; nothing happens if it is not that thread's any more. */
+/* Returns the slot; no effect if it no longer belongs to that thread. */
 void slots__remove(struct slots *slots, __u32 slot, pid_t tid, __u64 start_ns);
 
 #endif /* KRAIT_SAMPLER_SLOTS_H */

@@ -27,8 +27,9 @@ struct switches {
 	struct krait_bpf *skel;
 	struct bpf_program *arrival;
 	struct bpf_link *leaving, *arriving;
-	bool needs_event; /* arrival's function is called only where an event is bound to a thread */
-	int event_fd; /* that event; -1 none */
+	/* the arrival's function is called only while some event is bound to a thread */
+	bool needs_event;
+	int event_fd; /* that event; -1: none */
 };
 
 static const struct event_spec *wanted(const struct sampler_config *config, unsigned *ret_index)
@@ -48,7 +49,7 @@ bool switches_wanted(const struct sampler_config *config)
 	return wanted(config, &index);
 }
 
-/* Where a program can run as a thread comes back, best first: bpf/switch.bpf.c. */
+/* Places where a program can run when a thread comes back, best first: bpf/switch.bpf.c. */
 enum arrival {
 	ARRIVAL_TRACEPOINT,
 	ARRIVAL_CALL,
@@ -57,9 +58,9 @@ enum arrival {
 };
 
 static const struct {
-	const char *type; /* of the kernel's, which is there where the place is */
+	const char *type; /* a kernel type that exists only if the place does */
 	__u32 kind;
-	const char *function; /* of the kernel's, which is called there; NULL: it is a tracepoint */
+	const char *function; /* the kernel function called there; NULL: it is a tracepoint */
 } arrivals[ARRIVAL_NONE] = {
 	[ARRIVAL_TRACEPOINT] = { "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF, NULL },
 	[ARRIVAL_CALL] = { "__perf_event_task_sched_in", BTF_KIND_FUNC,
@@ -139,7 +140,7 @@ void switches__free(struct switches *s)
 	free(s);
 }
 
-/* Counts nothing; the kernel looks for events of threads at a switch while there is one. */
+/* Counts nothing, but while it exists the kernel looks for events of threads at every switch. */
 static int open_event(void)
 {
 	struct perf_event_attr attr = {
@@ -148,7 +149,7 @@ static int open_event(void)
 		.config = PERF_COUNT_SW_DUMMY,
 		.exclude_kernel = 1,
 	};
-	/* Debian's kernels ask for it (util/privileges.c). */
+	/* Debian's kernels demand it (util/privileges.c). */
 	cleanup_loan struct privileges_loan loan = privileges_borrow(CAP_SYS_ADMIN);
 
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -198,9 +199,10 @@ void switches__stop(struct switches *s)
 	bpf_link__destroy(s->arriving);
 	s->leaving = s->arriving = NULL;
 	/*
-	 * A program that another CPU is in the middle of goes on after its link is gone (bpf_raw_tp_link_release() of
-	 * kernel/bpf/syscall.c waits for none), and would count an interrupt whose record comes too late. This waits
-	 * for it: synchronize_rcu() in kernel/sched/membarrier.c, Linux 4.16.
+	 * A program already running on another CPU goes on after its link is gone
+	 * (bpf_raw_tp_link_release() of kernel/bpf/syscall.c does not wait), and would count an
+	 * interrupt whose record comes too late. This waits for it: synchronize_rcu() in
+	 * kernel/sched/membarrier.c, Linux 4.16.
 	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	if (s->event_fd >= 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * switches.h - time off the CPU, kernel side: the programs of bpf/switch.bpf.c, and what they know of each thread.
+ * switches.h - time off the CPU, kernel side: the programs of bpf/switch.bpf.c, and what they know
+ * about each thread.
  *
- * Must hold: nothing here is loaded or attached unless the events ask for time off the CPU.
+ * Must hold: nothing here is loaded or attached unless an event asks for time off the CPU.
  */
 #ifndef KRAIT_SAMPLER_SWITCHES_H
 #define KRAIT_SAMPLER_SWITCHES_H
@@ -15,30 +16,33 @@ struct krait_bpf;
 struct sampler_config;
 struct switches;
 
-/* What following the switches took, ns, as the programs have measured it themselves. */
+/* The cost of following switches in ns, as the programs measured it themselves. */
 struct switches_cost {
 	__u64 switches_ns, stacks_ns;
-	/* Of the CPU with most of it: how long switches alone took more than the budget, and what they took of that time. */
+	/*
+	 * On the most affected CPU: how long switches alone took more than the budget, and what
+	 * they took of that time.
+	 */
 	__u64 over_ns, over_switches_ns;
 };
 
-/* One of the events is time off the CPU. */
+/* Is one of the events time off the CPU? */
 bool switches_wanted(const struct sampler_config *config);
 
 /*
- * Before the programs are loaded: picks those that this kernel takes. NULL with *err filled where it has no
- * place for them. skel is borrowed and outlives it.
+ * Before the programs are loaded: picks those that this kernel accepts. NULL with *err filled if
+ * there is no place for them. skel is borrowed and must outlive the result.
  */
 struct switches *switches__new(struct krait_bpf *skel, const struct sampler_config *config,
 			       bool has_loop, struct error *err);
-/* Ends the counting, too. */
+/* Stops counting, too. */
 void switches__free(struct switches *s);
 
-/* Time is counted from now on. 0, or a negative result with *err filled. */
+/* Starts counting time. Returns 0, or a negative result with *err filled. */
 int switches__start(struct switches *s, struct error *err) __attribute__((warn_unused_result));
-/* No more is. What lasts stays as it is. */
+/* Stops counting. Waits in progress stay as they are. */
 void switches__stop(struct switches *s);
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int switches__cost(const struct switches *s, struct switches_cost *ret)
 	__attribute__((warn_unused_result));
 

@@ -10,7 +10,7 @@
 #include "sampler/sampler.h"
 #include "util/cleanup.h"
 
-/* The values of all CPUs, the caller's to free, and how many there are; NULL and errno on failure. */
+/* The values of all CPUs, which the caller frees, and their number; NULL and errno on failure. */
 static void *read_all(int fd, __u32 key, size_t size, int *ret_cnt)
 {
 	int cpus = libbpf_num_possible_cpus();

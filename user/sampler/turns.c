@@ -7,8 +7,8 @@
 #include "sampler/ring.h"
 
 /*
- * Stacks that an anchor may be worth come in each turn, but whoever places anchors finds again and again that it
- * would not pay. A thread that begins, and a word of an anchor, start anew.
+ * Stacks that may be worth an anchor come in each turn, but the placer finds again and again that
+ * it would not pay. A new thread, or news about an anchor, starts anew.
  */
 static bool is_in_vain(struct turns *t, const struct ring_moved *m)
 {

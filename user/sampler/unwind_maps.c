@@ -14,16 +14,16 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
-/* Of looks whether a slab is in the kernel's list. */
+/* How often to check whether a slab is in the kernel's list. */
 #define LOOK_USEC 50
 #define LOOKS 200
 
-/* The kernel has a slab in its list at once, but who put it there waits for RCU: 15 ms. */
+/* The kernel has a slab in its list at once, but the inserting call waits for RCU: 15 ms. */
 struct insertion {
 	int slabs, fd;
 	__u32 number;
 	bool begun;
-	int result; /* 1: not known yet */
+	int result; /* 1: unknown yet */
 	pthread_t thread;
 };
 
@@ -66,7 +66,7 @@ static void end_insertion(struct insertion *i)
 	i->begun = false;
 }
 
-/* The descriptor becomes the insertion's. 0 when the slab is in the list, or -errno. */
+/* The insertion takes over the descriptor. Returns 0 when the slab is in the list, or -errno. */
 static int insert(struct insertion *i, int slabs, __u32 number, int fd)
 {
 	__u32 id;

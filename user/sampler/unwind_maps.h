@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unwind_maps.h - the kernel's memory for the tables of bpf/rows.h, which unwind/tables.h fills; slabs
- * of it are made as they are needed.
+ * unwind_maps.h - the kernel's memory for the tables of bpf/rows.h, which unwind/tables.h fills;
+ * slabs of it are made on demand.
  */
 #ifndef KRAIT_SAMPLER_UNWIND_MAPS_H
 #define KRAIT_SAMPLER_UNWIND_MAPS_H
@@ -15,7 +15,7 @@ struct unwind_map_fds {
 	int slabs, files, spaces, control;
 };
 
-/* The descriptors stay the caller's; bytes: of slabs, at most. NULL and errno on failure. */
+/* The caller keeps the descriptors; bytes: most memory for slabs. NULL and errno on failure. */
 struct unwind_maps *unwind_maps__new(const struct unwind_map_fds *fds, __u64 bytes);
 void unwind_maps__free(struct unwind_maps *m);
 

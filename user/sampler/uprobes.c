@@ -13,7 +13,7 @@
 _Static_assert(KRAIT_MAX_BINARIES *ELF_ENTRIES_MAX <= KRAIT_MAX_ENTRIES,
 	       "one entry for each probe");
 
-/* The entry is in its place before the probe that refers to it. NULL and errno on failure. */
+/* The map entry is in place before the probe that refers to it. NULL and errno on failure. */
 static struct bpf_link *attach_at(const struct uprobes *u, const char *path,
 				  const struct elf_entry *entry, __u32 cookie,
 				  const struct binary_info *info)
@@ -37,7 +37,7 @@ int uprobes_attach(const struct uprobes *u, int fd, const struct elf_entry *entr
 	*ret = (struct uprobe_set){ { NULL } };
 	if (!u->program)
 		return -EOPNOTSUPP;
-	/* By descriptor: the name may lead elsewhere by now, or be another mount namespace's. */
+	/* By descriptor: the name may lead elsewhere by now, or belong to another mount namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	for (__u32 i = 0; i < cnt && i < ELF_ENTRIES_MAX; i++) {
 		ret->links[i] = attach_at(u, path, &entries[i], first + i, info);

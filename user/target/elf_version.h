@@ -6,8 +6,8 @@
  * static program exports nothing, it follows from the strings of the file's read-only part:
  *
  *  - "cpython-3X", the cache tag of sys.implementation (Python/sysmodule.c), gives the minor
- *    version. It ends with a NUL and is not preceded by a letter, digit, "." or "_". There must be exactly
- *    one.
+ *    version. It ends with a NUL and is not preceded by a letter, digit, "." or "_". There must be
+ *    exactly one.
  *  - PY_VERSION ("3.X.Y", "3.X.Yrc1", maybe with "+") gives the rest. Linkers merge strings that
  *    are the tail of others ("/opt/python/3.8.18"), so a whole string is preferred, and a tail
  *    counts only if there is no whole one. Versions of other minors (SQLite had a 3.8, too) do not
